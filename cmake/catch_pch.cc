@@ -1,0 +1,1 @@
+// Gives the precompiled Catch header a translation unit to be built with; tests reuse the result.
