@@ -1,0 +1,28 @@
+// The math functions of every tier: SLEEF's bit-identical scalar variants (Sleef_finz_*_u10purecfma,
+// f32: *f1_*), plus fmod, round. The interpreter calls them here; generated code calls the same
+// addresses by name. Nothing else may call libm for a program's values.
+#pragma once
+
+#include <string_view>
+
+namespace pullback {
+
+struct MathFunction {
+  std::string_view name;  // the op's mnemonic: "sin", "pow", "rem", ...
+  int arity;
+  const void* f64;        // double(double[, double])
+  const void* f32;        // float(float[, float])
+  const char* f64_symbol; // "pb_sin_f64": how generated code names it
+  const char* f32_symbol;
+};
+
+// nullptr when there is no such function.
+const MathFunction* FindMath(std::string_view name);
+// All of them, for the allow-list of a back end.
+const MathFunction* MathBegin();
+const MathFunction* MathEnd();
+
+double CallMath(const MathFunction& f, double a, double b = 0);
+float CallMath(const MathFunction& f, float a, float b = 0);
+
+}  // namespace pullback

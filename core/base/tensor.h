@@ -1,0 +1,56 @@
+// Values that cross the API: dense row-major tensors, and tuples of them.
+#pragma once
+
+#include <cstdint>
+#include <cstring>
+#include <string>
+#include <vector>
+
+namespace pullback {
+
+enum class DType : uint8_t { kF64 = 1, kF32 = 2, kI64 = 3, kBool = 4 };
+const char* DTypeName(DType t);  // "f64"
+size_t DTypeSize(DType t);       // bytes: 8 4 8 1
+
+// Dense, row-major, little-endian. A scalar has an empty shape and one element.
+struct Tensor {
+  DType dtype = DType::kF64;
+  std::vector<int64_t> shape;
+  std::vector<uint8_t> data;  // size = element count * DTypeSize
+
+  int64_t ElementCount() const;
+  template <typename T>
+  T At(int64_t i) const {
+    T v;
+    std::memcpy(&v, data.data() + static_cast<size_t>(i) * sizeof(T), sizeof(T));
+    return v;
+  }
+  template <typename T>
+  static Tensor Of(DType dtype, std::vector<int64_t> shape, const std::vector<T>& values) {
+    Tensor t{dtype, std::move(shape), std::vector<uint8_t>(values.size() * sizeof(T))};
+    if (!values.empty()) std::memcpy(t.data.data(), values.data(), t.data.size());
+    return t;
+  }
+  static Tensor F64(double v) { return Of<double>(DType::kF64, {}, {v}); }
+  static Tensor F32(float v) { return Of<float>(DType::kF32, {}, {v}); }
+  static Tensor I64(int64_t v) { return Of<int64_t>(DType::kI64, {}, {v}); }
+  static Tensor Bool(bool v) { return Of<uint8_t>(DType::kBool, {}, {v ? uint8_t{1} : uint8_t{0}}); }
+};
+
+// The type of a parameter or result as the API shows it: a tensor leaf or a tuple of types.
+struct ApiType {
+  bool is_tuple = false;
+  DType dtype = DType::kF64;
+  std::vector<std::string> dims;  // size expressions as text, e.g. {"n", "n - m + 1"}
+  std::vector<ApiType> elements;  // of a tuple
+  std::string ToString() const;   // "[n, 3]f64", "(f64, [n]f64)"
+};
+
+// A value of ApiType: a tensor or a tuple of values.
+struct ApiValue {
+  bool is_tuple = false;
+  Tensor tensor;
+  std::vector<ApiValue> elements;
+};
+
+}  // namespace pullback

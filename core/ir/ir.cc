@@ -1,0 +1,107 @@
+#include "core/ir/ir.h"
+
+#include <algorithm>
+#include <iterator>
+
+#include "core/base/status.h"
+
+namespace pullback::ir {
+namespace {
+
+constexpr OpInfo kOps[] = {
+#define OP(name, mnemonic, arity, rule, flags) {mnemonic, arity, TypeRule::rule, flags},
+#include "core/ir/ops.def"
+#undef OP
+};
+static_assert(std::size(kOps) == kOpCount);
+
+constexpr const char* kMonoids[] = {"gen", "sum", "prod", "max", "min"};
+constexpr const char* kTrapKinds[] = {
+    "?", "index", "divide_by_zero", "negative_size", "size_mismatch", "depth", "memory", "stopped"};
+
+}  // namespace
+
+const OpInfo& Info(Op op) { return kOps[static_cast<size_t>(op)]; }
+
+std::optional<Op> FindOp(std::string_view mnemonic) {
+  for (int i = 0; i < kOpCount; ++i) {
+    if (kOps[i].mnemonic == mnemonic) return static_cast<Op>(i);
+  }
+  return std::nullopt;
+}
+
+std::string ToString(Type t) {
+  switch (t.kind) {
+    case Type::Kind::kNone: return "none";
+    case Type::Kind::kTape: return "tape";
+    case Type::Kind::kScalar: return DTypeName(t.elem);
+    case Type::Kind::kArray: break;
+  }
+  std::string out = "[";
+  for (int i = 0; i < t.rank; ++i) out += i == 0 ? "*" : ",*";
+  return out + "]" + DTypeName(t.elem);
+}
+
+const char* MonoidName(Monoid m) { return kMonoids[static_cast<size_t>(m)]; }
+
+const char* TrapKindName(TrapKind k) {
+  const auto i = static_cast<size_t>(k);
+  return i < std::size(kTrapKinds) ? kTrapKinds[i] : kTrapKinds[0];
+}
+
+std::optional<TrapKind> FindTrapKind(std::string_view name) {
+  for (size_t i = 1; i < std::size(kTrapKinds); ++i) {
+    if (kTrapKinds[i] == name) return static_cast<TrapKind>(i);
+  }
+  return std::nullopt;
+}
+
+Inst::Inst(const Inst& o)
+    : op(o.op),
+      args(o.args),
+      results(o.results),
+      bits(o.bits),
+      callee(o.callee),
+      subs(o.subs),
+      constraints(o.constraints),
+      each(o.each ? std::make_unique<Each>(*o.each) : nullptr),
+      guard(o.guard),
+      loc(o.loc) {}
+
+Inst& Inst::operator=(const Inst& o) {
+  if (this != &o) *this = Inst(o);
+  return *this;
+}
+
+bool MayTrap(const Inst& inst, const Function& f) {
+  if (inst.op == Op::Div || inst.op == Op::Rem) {
+    return f.TypeOf(inst.results[0]).elem == DType::kI64;
+  }
+  return (Info(inst.op).flags & kTraps) || inst.op == Op::Call || inst.op == Op::Check;
+}
+
+Value Function::NewValue(Type t, std::string name) {
+  values.push_back({t, std::move(name)});
+  return Value{static_cast<uint32_t>(values.size() - 1)};
+}
+
+uint32_t Module::AddFunction(std::string name) {
+  const auto taken = [&](const std::string& n) {
+    return std::any_of(functions.begin(), functions.end(),
+                       [&](const auto& f) { return f->name == n; });
+  };
+  std::string unique = name;
+  for (int i = 1; taken(unique); ++i) unique = name + "." + std::to_string(i);
+  functions.push_back(std::make_unique<Function>());
+  functions.back()->name = std::move(unique);
+  return static_cast<uint32_t>(functions.size() - 1);
+}
+
+Module Module::Clone() const {
+  Module copy;
+  copy.entry = entry;
+  for (const auto& f : functions) copy.functions.push_back(std::make_unique<Function>(*f));
+  return copy;
+}
+
+}  // namespace pullback::ir

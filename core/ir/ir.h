@@ -1,0 +1,283 @@
+// The IR: SSA over blocks with arguments.
+//
+// Semantics that hold for every reader of this header:
+// - Values are indices into Function::values. A value is defined once: by a block parameter, an
+//   instruction, or (inside a tensor statement) an index variable or a body instruction.
+// - Integers are 64-bit and wrap. Floats are IEEE, evaluated in the written order, never contracted.
+//   Any NaN is as good as any other until it is returned (outputs are canonicalised).
+// - Arrays are dense, row-major values; `update` and `add_at` yield a new value (in place where the
+//   argument is the last owner). A scalar is not an array of rank 0.
+// - Block arguments are parallel copies.
+// - A trap ends the run with (kind, Inst::loc, two i64 details). A trap whose value nobody needs may
+//   vanish; none is ever introduced.
+//
+// Tensor statements (`each`, after ATL's Tensor SSA 5.25-5.34 with n-ary bodies): for every point of
+// the box of `indices` (each 0 <= var < extent, row-major order) where all constraints of `where`
+// hold, the body is evaluated and every result takes its value at out[] of that point.
+// - A body instruction with a guard is evaluated only where its guard is true and is 0 elsewhere.
+// - Entries of a result that no point reaches are 0 (gen, sum), 1 (prod), -inf / INT64_MIN (max),
+//   +inf / INT64_MAX (min).
+// - `gen` stores; its out[] is injective over the points that hold.
+// - Order of a reduction: where out[] is exactly the first r index variables in order, the rest are
+//   reduced in lanes: with o the row-major offset in the box of the remaining indices, the term
+//   joins lane o mod 8 (absent terms are not added; lanes start at the monoid's identity), and the
+//   result is ((l0+l4)+(l2+l6))+((l1+l5)+(l3+l7)). Otherwise terms are combined into the element in
+//   row-major order of the points, starting from the identity.
+// - An out[] or a subscript out of range traps; a negative extent or shape traps.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/base/tensor.h"
+
+namespace pullback::ir {
+
+enum class Op : uint8_t {
+#define OP(name, mnemonic, arity, rule, flags) name,
+#include "core/ir/ops.def"
+#undef OP
+};
+inline constexpr int kOpCount = 0
+#define OP(name, mnemonic, arity, rule, flags) +1
+#include "core/ir/ops.def"
+#undef OP
+    ;
+
+enum class TypeRule : uint8_t { Float, Num, Int, Bool, Cmp, ToBoolF, Cast, Select, Own };
+enum OpFlags : uint8_t { kPure = 1, kTraps = 2, kEffect = 4, kCommutes = 8, kLibm = 16 };
+struct OpInfo {
+  const char* mnemonic;
+  int arity;
+  TypeRule rule;
+  uint8_t flags;
+};
+const OpInfo& Info(Op op);
+std::optional<Op> FindOp(std::string_view mnemonic);
+
+// A scalar, an array of rank >= 1 of scalars, or a tape.
+struct Type {
+  enum class Kind : uint8_t { kNone, kScalar, kArray, kTape };
+  Kind kind = Kind::kNone;
+  DType elem = DType::kF64;
+  uint8_t rank = 0;
+
+  static Type Scalar(DType t) { return {Kind::kScalar, t, 0}; }
+  static Type Array(DType t, int rank) { return {Kind::kArray, t, static_cast<uint8_t>(rank)}; }
+  static Type Tape() { return {Kind::kTape, DType::kF64, 0}; }
+  static Type F64() { return Scalar(DType::kF64); }
+  static Type I64() { return Scalar(DType::kI64); }
+  static Type Bool() { return Scalar(DType::kBool); }
+  bool IsScalar() const { return kind == Kind::kScalar; }
+  bool IsArray() const { return kind == Kind::kArray; }
+  bool IsTape() const { return kind == Kind::kTape; }
+  bool IsFloat() const {  // scalar or array of floats: carries a tangent
+    return kind != Kind::kTape && kind != Kind::kNone &&
+           (elem == DType::kF64 || elem == DType::kF32);
+  }
+  Type Element() const { return Scalar(elem); }
+  bool operator==(const Type&) const = default;
+};
+std::string ToString(Type t);  // "f64", "[*,*]f64", "tape"
+
+struct Value {
+  uint32_t id = UINT32_MAX;
+  bool valid() const { return id != UINT32_MAX; }
+  bool operator==(const Value&) const = default;
+  auto operator<=>(const Value&) const = default;
+};
+inline constexpr Value kNoValue{};
+
+// constant + sum of coeff * value over i64 values; terms sorted by value, no zero coefficients.
+// Arithmetic wraps.
+struct Affine {
+  struct Term {
+    Value value;
+    int64_t coeff;
+    bool operator==(const Term&) const = default;
+  };
+  int64_t constant = 0;
+  std::vector<Term> terms;
+
+  static Affine Const(int64_t c) { return {c, {}}; }
+  static Affine Of(Value v) { return {0, {{v, 1}}}; }
+  // The single value when this is exactly `1*v + 0`, else kNoValue.
+  Value AsValue() const;
+  bool IsConst() const { return terms.empty(); }
+  int64_t Coeff(Value v) const;
+  Affine operator+(const Affine& o) const;
+  Affine operator-(const Affine& o) const;
+  Affine operator*(int64_t k) const;
+  // this with v replaced by e.
+  Affine Substitute(Value v, const Affine& e) const;
+  bool operator==(const Affine&) const = default;
+};
+
+// e == 0 (equality) or e >= 0.
+struct Constraint {
+  Affine e;
+  bool equality = false;
+  bool operator==(const Constraint&) const = default;
+};
+
+enum class Monoid : uint8_t { kGen, kSum, kProd, kMax, kMin };
+const char* MonoidName(Monoid m);  // "gen", "sum", ...
+
+// Kinds of traps; the number is what `check` carries in bits.
+enum class TrapKind : uint8_t {
+  kIndex = 1,         // details: index, extent
+  kDivideByZero = 2,
+  kNegativeSize = 3,  // details: the size
+  kSizeMismatch = 4,  // details: the two sizes
+  kDepth = 5,         // recursion deeper than the limit
+  kMemory = 6,        // details: bytes asked for, budget
+  kStopped = 7,       // deadline or cancellation
+};
+const char* TrapKindName(TrapKind k);  // "index", "divide_by_zero", ...
+std::optional<TrapKind> FindTrapKind(std::string_view name);
+
+struct Each;
+
+struct Inst {
+  Op op = Op::Const;
+  std::vector<Value> args;
+  std::vector<Value> results;
+  uint64_t bits = 0;  // Const: the value's bits (f32 in the low half); Dim: axis; Check: TrapKind
+  uint32_t callee = 0;                  // Call: index into Module::functions
+  std::vector<Affine> subs;             // Index, Update, AddAt: subscripts; AffineOf: [0]
+  std::vector<Constraint> constraints;  // Holds
+  std::unique_ptr<Each> each;           // Each
+  Value guard;                          // in bodies only
+  uint32_t loc = 0;                     // ordinal of the source place that a trap names; 0: none
+
+  Inst() = default;
+  Inst(const Inst& o);
+  Inst& operator=(const Inst& o);
+  Inst(Inst&&) = default;
+  Inst& operator=(Inst&&) = default;
+};
+
+struct IndexVar {
+  Value var;     // i64, defined by the statement
+  Value extent;  // i64, defined outside it
+};
+
+struct EachResult {
+  Monoid monoid = Monoid::kGen;
+  std::vector<Affine> out;   // subscripts of the result; empty: the result is a scalar
+  std::vector<Value> shape;  // i64 extents, as many as out
+  Value value;               // defined in the body (or outside)
+};
+
+struct Each {
+  std::vector<IndexVar> indices;
+  std::vector<Constraint> where;
+  std::vector<Inst> body;  // scalar ops, Index, AffineOf, Holds, Const, Dim, Call of scalar functions
+  std::vector<EachResult> results;
+};
+
+struct Edge {
+  uint32_t block = 0;
+  std::vector<Value> args;
+};
+
+struct Terminator {
+  enum class Kind : uint8_t { kNone, kJump, kBranch, kReturn };
+  Kind kind = Kind::kNone;
+  Value cond;                  // kBranch
+  std::vector<Edge> edges;     // kJump: 1, kBranch: 2 (true, false)
+  std::vector<Value> results;  // kReturn
+};
+
+struct Block {
+  std::vector<Value> params;
+  std::vector<Inst> insts;
+  Terminator term;
+};
+
+struct ValueInfo {
+  Type type;
+  std::string name;  // hint for the printer; need not be unique
+};
+
+struct Function {
+  std::string name;
+  std::vector<Type> results;
+  std::vector<Block> blocks;  // blocks[0] is the entry; its params are the function's; no edge to it
+  std::vector<ValueInfo> values;
+
+  Value NewValue(Type t, std::string name = {});
+  Type TypeOf(Value v) const { return values[v.id].type; }
+  const std::vector<Value>& params() const { return blocks[0].params; }
+};
+
+struct Module {
+  std::vector<std::unique_ptr<Function>> functions;
+  uint32_t entry = 0;  // the function a request runs
+
+  Function& Get(uint32_t f) { return *functions[f]; }
+  const Function& Get(uint32_t f) const { return *functions[f]; }
+  uint32_t AddFunction(std::string name);  // makes the name unique with a suffix
+  Module Clone() const;
+};
+
+// Whether this instruction may end the run with a trap (float div and rem may not).
+bool MayTrap(const Inst& inst, const Function& f);
+
+// Calls fn(Value&) / fn(const Value&) on every value that `inst` reads: args, guard, subscripts,
+// constraints, and for Each extents, shapes and everything the body reads (not what it defines).
+template <typename Fn>
+void ForEachOperand(Inst& inst, Fn&& fn);
+template <typename Fn>
+void ForEachOperand(const Inst& inst, Fn&& fn);
+template <typename Fn>
+void ForEachOperand(Affine& a, Fn&& fn) {
+  for (auto& t : a.terms) fn(t.value);
+}
+template <typename Fn>
+void ForEachOperand(const Affine& a, Fn&& fn) {
+  for (const auto& t : a.terms) fn(t.value);
+}
+template <typename Term, typename Fn>
+void ForEachTermOperand(Term& term, Fn&& fn) {
+  if (term.cond.valid()) fn(term.cond);
+  for (auto& e : term.edges)
+    for (auto& v : e.args) fn(v);
+  for (auto& v : term.results) fn(v);
+}
+// After renaming values inside an Affine its terms may be out of order: sorts and merges again.
+void Canonicalise(Affine& a);
+void CanonicaliseAffines(Inst& inst);  // every Affine in inst, recursively
+
+namespace internal {
+template <typename I, typename Fn>
+void VisitOperands(I& inst, Fn& fn) {
+  for (auto& v : inst.args) fn(v);
+  if (inst.guard.valid()) fn(inst.guard);
+  for (auto& a : inst.subs) ForEachOperand(a, fn);
+  for (auto& c : inst.constraints) ForEachOperand(c.e, fn);
+  if (!inst.each) return;
+  for (auto& i : inst.each->indices) fn(i.extent);
+  for (auto& c : inst.each->where) ForEachOperand(c.e, fn);
+  for (auto& b : inst.each->body) VisitOperands(b, fn);
+  for (auto& r : inst.each->results) {
+    for (auto& a : r.out) ForEachOperand(a, fn);
+    for (auto& v : r.shape) fn(v);
+    fn(r.value);
+  }
+}
+}  // namespace internal
+template <typename Fn>
+void ForEachOperand(Inst& inst, Fn&& fn) {
+  internal::VisitOperands(inst, fn);
+}
+template <typename Fn>
+void ForEachOperand(const Inst& inst, Fn&& fn) {
+  internal::VisitOperands(inst, fn);
+}
+
+}  // namespace pullback::ir
