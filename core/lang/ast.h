@@ -1,0 +1,205 @@
+// The program as a tree: what the parser makes, the checker annotates, and lowering reads.
+// Depth is bounded by the parser (Limits), so that walking it recursively is safe.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "core/base/status.h"
+#include "core/base/tensor.h"
+
+namespace pullback::lang {
+
+struct Expr;
+struct Stmt;
+using ExprPtr = std::unique_ptr<Expr>;
+using StmtPtr = std::unique_ptr<Stmt>;
+
+// A type as written (dims are expressions) or as inferred by the checker (`Type` below).
+struct TypeExpr {
+  enum class Kind : uint8_t { kScalar, kArray, kTuple } kind = Kind::kScalar;
+  DType elem = DType::kF64;
+  std::vector<ExprPtr> dims;       // kArray: size expressions over size variables and literals
+  std::vector<TypeExpr> elements;  // kTuple
+  Span span;
+};
+
+// What the checker knows of a value's type: rank and element; sizes are checked by the checker where
+// they are provably unequal, otherwise by code that lowering emits.
+struct Type {
+  enum class Kind : uint8_t { kError, kUnit, kScalar, kArray, kTuple } kind = Kind::kError;
+  DType elem = DType::kF64;
+  int rank = 0;                // kArray: >= 1
+  std::vector<Type> elements;  // kTuple
+  static Type Scalar(DType t) { return {Kind::kScalar, t, 0, {}}; }
+  static Type Array(DType t, int rank) { return {Kind::kArray, t, rank, {}}; }
+  bool operator==(const Type&) const = default;
+};
+std::string ToString(const Type& t);
+
+struct Block {
+  std::vector<StmtPtr> stmts;
+  ExprPtr result;  // the block's value: arms of if-expressions and bodies of comprehensions; may be null
+  Span span;
+};
+
+enum class BinaryOp : uint8_t {
+  kAdd, kSub, kMul, kDiv, kRem, kPow, kMatMul, kEq, kNe, kLt, kLe, kGt, kGe, kAnd, kOr
+};
+enum class UnaryOp : uint8_t { kNeg, kNot };
+enum class Comprehension : uint8_t { kGen, kSum, kProd, kMax, kMin };
+
+// `i < hi` (lo null: from 0) or `i in lo..hi` (hi excluded).
+struct Binder {
+  std::string name;
+  ExprPtr lo;
+  ExprPtr hi;
+  Span span;
+  uint32_t local = 0;  // set by the checker: index into Function::locals
+};
+
+// One subscript: an index, or a slice lo:hi:step with parts optional.
+struct Subscript {
+  bool is_slice = false;
+  ExprPtr index;
+  ExprPtr lo, hi, step;
+  Span span;
+};
+
+struct CondArm {  // of an if chain; the else arm has no condition
+  ExprPtr cond;
+  Block body;
+};
+
+struct Expr {
+  enum class Kind : uint8_t {
+    kInt,            // int_value
+    kFloat,          // float_value; suffix says f32/f64 when written
+    kBool,           // int_value 0 or 1
+    kName,           // name (local, size variable); resolved: `local`
+    kUnary,          // unary; operands[0]
+    kBinary,         // binary; operands[0], [1]; elementwise and broadcasting on arrays
+    kCall,           // name(operands): user, prelude or built-in function; resolved: callee/builtin
+    kBroadcastCall,  // name.(operands)
+    kCast,           // f64(x), f32(x), i64(x), bool(x): elem; operands[0]. The checker inserts them too
+    kIndex,          // operands[0][subscripts]
+    kTranspose,      // operands[0].T
+    kTuple,          // (a, b)
+    kField,          // operands[0].0: int_value
+    kBracket,        // [e] as parsed; the checker turns it into kArray or kIverson
+    kArray,          // [a, b, c] (elements: scalars or arrays of one rank)
+    kIverson,        // [predicate]: operands[0] bool
+    kComprehension,  // gen/sum/prod/max/min binders { body }
+    kIf,             // arms (the last without cond); as an expression every arm has a result
+  };
+  Kind kind;
+  Span span;
+  Type type;           // set by the checker
+  uint32_t ordinal = 0;  // set by the checker: pre-order number of every Expr and Stmt in the program
+                         // (see Function::first_ordinal); names the places of traps
+  std::string name;
+  int64_t int_value = 0;
+  double float_value = 0;
+  DType elem = DType::kF64;
+  bool has_suffix = false;
+  BinaryOp binary = BinaryOp::kAdd;
+  UnaryOp unary = UnaryOp::kNeg;
+  Comprehension comprehension = Comprehension::kGen;
+  std::vector<ExprPtr> operands;
+  std::vector<Subscript> subscripts;
+  std::vector<Binder> binders;
+  Block body;                 // kComprehension
+  std::vector<CondArm> arms;  // kIf
+  // resolved by the checker
+  uint32_t local = UINT32_MAX;   // kName: index into Function::locals
+  uint32_t callee = UINT32_MAX;  // kCall, kBroadcastCall: index into Program::functions, or
+  int builtin = -1;              //   a Builtin of builtins.h
+};
+
+// What is assigned: a variable, an element/slice of one (`x[i, j] = e`), or several in parallel.
+struct Target {
+  std::string name;
+  std::vector<Subscript> subscripts;  // empty: the whole variable
+  Span span;
+  uint32_t local = UINT32_MAX;
+  uint32_t ordinal = 0;
+};
+
+struct Stmt {
+  enum class Kind : uint8_t {
+    kLet,       // let targets = value      (several targets destructure a tuple)
+    kVar,       // var targets = value
+    kAssign,    // targets = value | a, b = b, a (value is a kTuple then) | x op= value (desugared)
+    kIf,        // arms
+    kWhile,     // cond = value; body
+    kFor,       // binder; body
+    kBreak,
+    kContinue,
+    kReturn,    // value (may be null in a function without result)
+  };
+  Kind kind;
+  Span span;
+  uint32_t ordinal = 0;
+  std::vector<Target> targets;
+  TypeExpr* annotation = nullptr;         // let x: T = …; owned by annotation_storage
+  std::unique_ptr<TypeExpr> annotation_storage;
+  ExprPtr value;
+  std::vector<CondArm> arms;
+  Binder binder;
+  Block body;
+  bool augmented = false;  // written `x += e`: for the formatter; value is already x + e, and
+                           // augmented_op and value->operands[1] give back what was written
+  BinaryOp augmented_op = BinaryOp::kAdd;
+};
+
+struct Param {
+  std::string name;
+  TypeExpr type;
+  Span span;
+  uint32_t local = 0;
+};
+
+// A local: parameter, size variable, let, var, binder.
+struct Local {
+  enum class Kind : uint8_t { kParam, kSize, kLet, kVar, kBinder } kind = Kind::kLet;
+  std::string name;
+  Type type;
+  Span span;
+};
+
+struct Function {
+  std::string name;
+  Span span;       // of the name
+  std::vector<Param> params;
+  TypeExpr result;
+  bool has_result = false;
+  Block body;
+  bool from_prelude = false;
+  // set by the checker
+  std::vector<Local> locals;       // parameters first, in order, then size variables, then the rest
+  std::vector<uint32_t> size_locals;  // size variables, in order of first appearance in the header
+  Type result_type;
+  uint32_t first_ordinal = 0;  // the function's nodes are numbered [first_ordinal, + node_count)
+  uint32_t node_count = 0;
+};
+
+struct Comment {  // for the formatter: `# …` to the end of the line
+  uint32_t offset;
+  uint32_t line;
+  bool own_line;
+  std::string text;
+};
+
+struct Program {
+  std::string text;
+  std::vector<std::unique_ptr<Function>> functions;  // user's in text order, then the prelude's
+  size_t user_functions = 0;
+  std::vector<Comment> comments;
+  // spans[ordinal] = place in `text`; ordinals count from 1 in pre-order, function after function in
+  // the order of `functions`. Nodes of prelude functions have line 0.
+  std::vector<Span> spans;
+};
+
+}  // namespace pullback::lang

@@ -1,0 +1,53 @@
+// The ordered list of passes: the one place that says what happens when.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "core/base/status.h"
+#include "core/ir/ir.h"
+#include "core/loops/loops.h"
+
+namespace pullback::pipeline {
+
+// What a request asks of the entry function, in terms of its flattened parameters and results.
+enum class Transform : uint8_t { kValue = 1, kValueAndGrad = 2, kVjp = 3, kJvp = 4 };
+const char* TransformName(Transform t);  // "value_and_grad"
+
+struct Options {
+  bool optimise = true;   // false: only what is needed to run
+  bool fast_math = false;  // reserved for rewrites that IEEE does not allow; part of the key
+};
+
+// Wall time of each pass, in order.
+struct PassTiming {
+  std::string pass;
+  double seconds;
+};
+
+// Called after each pass with its name and the module.
+using Observer = std::function<void(const std::string& pass, const ir::Module& module)>;
+
+// The module of the request. Parameters and results of the new entry:
+//   value           p…                          -> r…
+//   value_and_grad  p…                          -> r, cotangent of every float leaf in wrt
+//                   (the result must be one float scalar: INVALID_ARGUMENT, NOT_SCALAR)
+//   vjp             p…, cotangent of every float result leaf -> r…, cotangent of every float wrt leaf
+//   jvp             p…, tangent of every float wrt leaf      -> r…, tangent of every float result leaf
+// wrt[i]: whether flattened parameter i is differentiated; a non-float leaf there has no derivative
+// and is skipped. UNIMPLEMENTED (reason UNIMPLEMENTED, with the place as ordinal in the message's
+// trailing "!N") where a derivative is not defined yet.
+struct Staged {
+  ir::Module ssa;      // as lowered and cleaned up
+  ir::Module adjoint;  // derived and cleaned up (of value: the same as ssa)
+  ir::Module final;    // normal form, strong multiplies lowered; what loops are made from
+};
+StatusOr<Staged> Derive(const ir::Module& ssa, Transform transform, const std::vector<bool>& wrt,
+                        const Options& options, std::vector<PassTiming>* timings = nullptr,
+                        const Observer& observer = {});
+
+// Version of the passes: part of the kernel key; raised whenever a pass changes what it makes.
+extern const char* const kPassesVersion;
+
+}  // namespace pullback::pipeline

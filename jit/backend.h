@@ -1,0 +1,48 @@
+// A back end turns loops into an object, and an object into running code. The two halves are apart so
+// that compiling can move into worker processes: an ObjectCode is plain bytes.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "core/base/status.h"
+#include "core/loops/loops.h"
+#include "jit/runtime/context.h"
+
+namespace pullback::jit {
+
+struct ObjectCode {
+  std::string bytes;         // a relocatable object
+  std::string entry_symbol;  // of type KernelEntry
+};
+
+struct BackendOptions {
+  int opt_level = 2;  // 0 or 2
+};
+
+// Running code; the destructor gives its memory back.
+class LoadedCode {
+ public:
+  virtual ~LoadedCode() = default;
+  virtual KernelEntry entry() const = 0;
+  virtual size_t bytes() const = 0;  // code and data held
+};
+
+class Backend {
+ public:
+  virtual ~Backend() = default;
+  virtual std::string name() const = 0;    // "llvm"
+  virtual std::string target() const = 0;  // "x86-64 +avx2 +fma …": part of the kernel key
+  virtual std::string version() const = 0; // "llvm-19.1.7/emit-1": part of the kernel key
+  // Thread-safe.
+  virtual StatusOr<ObjectCode> Compile(const loops::Module& module,
+                                       const BackendOptions& options) = 0;
+  // Checks undefined symbols, sections and relocations against the allow-list before linking:
+  // INTERNAL, reason OBJECT_REJECTED.
+  virtual StatusOr<std::unique_ptr<LoadedCode>> Load(const ObjectCode& object) = 0;
+  // Text of a stage for Explain: "llvm" (after optimisation) or "asm".
+  virtual StatusOr<std::string> Dump(const loops::Module& module, const BackendOptions& options,
+                                     const std::string& stage) = 0;
+};
+
+}  // namespace pullback::jit

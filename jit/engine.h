@@ -1,0 +1,128 @@
+// The engine: programs in, kernels out of a cache, kernels run. Thread-safe. It knows nothing of
+// protobuf; nothing above it knows what a block is.
+#pragma once
+
+#include <atomic>
+#include <chrono>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/base/status.h"
+#include "core/base/tensor.h"
+#include "core/lang/lang.h"
+#include "core/pipeline/pipeline.h"
+#include "jit/backend.h"
+
+namespace pullback::jit {
+
+using pipeline::Transform;
+
+struct EngineOptions {
+  size_t cache_bytes = size_t{256} << 20;  // live code, LRU
+  lang::Limits limits;
+  int opt_level = 2;
+};
+
+struct CompileOptions {
+  bool optimise = true;
+  int opt_level = -1;  // -1: the engine's
+};
+
+struct KernelRequest {
+  std::string program;  // text
+  std::string entry;
+  Transform transform = Transform::kValue;
+  std::vector<std::string> wrt;  // names of parameters; empty: every one that has a float leaf
+  CompileOptions options;
+};
+
+struct Timing {
+  std::string stage;  // parse, check, lower, derive, loops, codegen, link, execute, …
+  double seconds;
+};
+
+// How one text maps to a kernel: names and places of that text.
+struct TextView {
+  lang::Signature signature;
+  std::vector<std::string> wrt;        // parameters differentiated, in order
+  std::vector<lang::Place> places;     // by trap ordinal
+  std::string text;                    // for excerpts
+};
+
+class Kernel;  // live code under its key
+
+// What Compile gives: shared by everybody who runs it; keeps its code alive.
+struct Handle {
+  std::string kernel_id;  // hex SHA-256
+  std::shared_ptr<const Kernel> kernel;
+  std::shared_ptr<const TextView> view;
+  bool cache_hit = false;
+  std::vector<Timing> timings;  // of this call: empty stages when hit
+};
+
+struct RunLimits {
+  std::optional<std::chrono::steady_clock::time_point> deadline;
+  // Set from any thread to stop the run (CANCELLED).
+  std::shared_ptr<std::atomic<bool>> cancelled;
+  int64_t memory_bytes = int64_t{1} << 30;
+  int32_t max_depth = 10000;
+};
+
+struct Inputs {
+  std::vector<ApiValue> args;   // by parameter
+  std::vector<ApiValue> seeds;  // vjp: one per result (one value shaped like the result);
+                                // jvp: one per wrt parameter; else empty
+};
+
+// A derivative of a tuple keeps the tuple's shape; its non-float leaves are empty tuples.
+struct Outputs {
+  ApiValue value;
+  std::vector<ApiValue> derivatives;  // gradients by wrt (value_and_grad, vjp), or one tangent of the
+                                      // result (jvp)
+  double execute_seconds = 0;
+  int64_t peak_bytes = 0;
+};
+
+struct EngineStats {
+  int64_t kernels = 0, cache_bytes = 0, hits = 0, misses = 0, alias_hits = 0, evictions = 0;
+};
+
+class Engine {
+ public:
+  Engine(EngineOptions options, std::shared_ptr<Backend> backend);
+  ~Engine();
+
+  // Finds or makes the kernel; one compile per key however many wait (single flight). Errors as
+  // lang.h and pipeline.h; a failed compile is not cached. `deadline`/`cancelled` of limits are
+  // looked at between passes and while waiting.
+  StatusOr<Handle> Compile(const KernelRequest& request, const RunLimits& limits = {});
+
+  // FAILED_PRECONDITION, reason KERNEL_NOT_RESIDENT, when it has been evicted or never was. The view
+  // is the first text's that made the kernel (its names are the answer's names).
+  StatusOr<Handle> Find(const std::string& kernel_id);
+
+  // INVALID_ARGUMENT: TYPE_MISMATCH, SIZE_MISMATCH, MISSING_ARGUMENT, UNKNOWN_ARGUMENT. Traps:
+  // OUT_OF_RANGE INDEX_OUT_OF_RANGE; FAILED_PRECONDITION DIVISION_BY_ZERO, NEGATIVE_SIZE,
+  // SIZE_MISMATCH (each with a diagnostic at its place); RESOURCE_EXHAUSTED MEMORY_BUDGET,
+  // RECURSION_LIMIT; DEADLINE_EXCEEDED; CANCELLED. Results with NaN hold the canonical NaN.
+  StatusOr<Outputs> Run(const Handle& handle, const Inputs& inputs, const RunLimits& limits = {});
+
+  // One stage as text: ast ssa adjoint normal loops llvm asm cost. cost: op counts of primal and
+  // derivative by the interpreter where `inputs` are given, else static counts.
+  // NOT_FOUND, UNKNOWN_STAGE.
+  StatusOr<std::string> Explain(const KernelRequest& request, const std::string& stage,
+                                const Inputs* inputs = nullptr);
+
+  EngineStats stats() const;
+  const Backend& backend() const;
+  std::string build_id() const;  // versions that are part of every key
+
+ private:
+  struct Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace pullback::jit

@@ -1,0 +1,90 @@
+// What generated code may see: the run context, arrays and tapes, and the functions it may call.
+// Layouts are fixed: generated code addresses fields by offset (static_asserts in context.cc).
+#pragma once
+
+#include <atomic>
+#include <csetjmp>
+#include <cstddef>
+#include <cstdint>
+
+#include "core/ir/ir.h"
+
+namespace pullback::jit {
+
+inline constexpr int kMaxRank = 8;
+
+// An array handle. Data of arrays that the runtime makes follows the header, 64-byte aligned.
+struct Array {
+  int64_t refs;   // inputs of a request start at kPinned: never unique, never freed
+  void* data;
+  int64_t dims[kMaxRank];
+  int64_t bytes;  // of data
+  Array* prev;    // list of all arrays of the run, so that its end frees them whole
+  Array* next;
+};
+inline constexpr int64_t kPinned = int64_t{1} << 40;
+
+// A LIFO of 8-byte slots (floats and bools widened; arrays as handles).
+struct Tape {
+  uint64_t* slots;
+  int64_t size;
+  int64_t capacity;
+  Tape* prev;
+  Tape* next;
+};
+
+struct RunContext {
+  std::atomic<int32_t> stop{0};  // set by deadline timer or cancellation: 1 deadline, 2 cancelled
+  int32_t depth = 0;             // calls now active
+  int32_t max_depth = 10000;
+  int64_t bytes_used = 0;
+  int64_t bytes_budget = int64_t{1} << 30;
+  int64_t peak_bytes = 0;
+  // set by pb_trap
+  int32_t trap_kind = 0;  // ir::TrapKind, 0: none
+  uint32_t trap_loc = 0;
+  int64_t trap_a = 0;
+  int64_t trap_b = 0;
+  const char* stack_limit = nullptr;  // native stack: calls below this address trap as kDepth
+  Array* arrays = nullptr;
+  Tape* tapes = nullptr;
+  std::jmp_buf exit;
+};
+
+// args/results: one 8-byte slot each: f64 bits, f32 bits in the low half, i64, bool as 0/1, Array*.
+// Result arrays are owned by the context until it is reset.
+using KernelEntry = void (*)(RunContext*, const uint64_t* args, uint64_t* results);
+
+extern "C" {
+// Ends the run: longjmps to RunContext::exit. Never returns.
+[[noreturn]] void pb_trap(RunContext* c, int32_t kind, uint32_t loc, int64_t a, int64_t b);
+// Called when a poll sees stop != 0, or the depth limit is passed.
+[[noreturn]] void pb_stopped(RunContext* c);
+// rank extents at dims; elem_size 1, 4 or 8; charges the budget first (trap kMemory). zero: clear data
+// (memory is always zeroed or fully written: the allocator never hands out another request's bytes).
+Array* pb_alloc(RunContext* c, uint32_t loc, int64_t elem_size, int64_t rank, const int64_t* dims,
+                int32_t zero);
+void pb_free(RunContext* c, Array* a);                            // refs reached 0
+Array* pb_copy(RunContext* c, uint32_t loc, Array* a, int64_t elem_size);  // a fresh unique copy
+Tape* pb_tape_new(RunContext* c);
+void pb_tape_grow(RunContext* c, Tape* t);  // charges; at least doubles capacity
+}
+
+struct RuntimeSymbol {
+  const char* name;
+  const void* address;
+};
+// Everything that generated code may link to: the functions above and the math table. A back end
+// defines these and nothing else.
+const RuntimeSymbol* SymbolsBegin();
+const RuntimeSymbol* SymbolsEnd();
+
+// Frees everything the run made.
+void ResetContext(RunContext* c);
+
+// Runs entry under c with the float environment set (round to nearest, no flush to zero, exceptions
+// masked). True when it returned; false when it trapped (fields trap_*). Sets stack_limit from the
+// current thread's stack, leaving a reserve.
+bool RunKernel(KernelEntry entry, RunContext* c, const uint64_t* args, uint64_t* results);
+
+}  // namespace pullback::jit
