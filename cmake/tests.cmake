@@ -61,8 +61,9 @@ foreach(folder ${TEST_FOLDERS})
   add_test(NAME ${name} COMMAND ${name})
   set_tests_properties(${name} PROPERTIES TIMEOUT 1500 ENVIRONMENT
     "PULLBACK_SOURCE_DIR=${PROJECT_SOURCE_DIR};PULLBACK_BIN_DIR=${CMAKE_RUNTIME_OUTPUT_DIRECTORY}")
-  # Tests that start the programs need them built.
+  # Tests that start the programs need them built, and their timings need the machine to themselves.
   if(folder MATCHES "^(e2e|server|client)")
+    set_tests_properties(${name} PROPERTIES RUN_SERIAL ON)
     foreach(program pullbackd pullback)
       if(TARGET ${program})
         add_dependencies(${name} ${program})

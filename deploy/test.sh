@@ -1,0 +1,146 @@
+#!/usr/bin/env bash
+# Builds Pullback and runs every check, on a fresh Debian 12 machine or on one that has it all.
+#
+#   deploy/test.sh [--help] [section...]
+#
+# Sections, in this order; all of them when none is named:
+#   install  packages (deploy/install.sh)
+#   format   clang-format --dry-run over the C++ sources
+#   build    the release preset, into build/
+#   ctest    all tests
+#   python   the Python client's tests, from a fresh virtual environment
+#   asan     the core tests under ASan and UBSan, into build-asan/
+#   fuzz     each fuzz target for PULLBACK_FUZZ_SECONDS (60) seconds, into build-fuzz/
+# PULLBACK_JOBS bounds how many jobs run at once (all cores).
+set -euo pipefail
+self=$(realpath "${BASH_SOURCE[0]}")
+cd "$(dirname "$self")/.."
+
+jobs=${PULLBACK_JOBS:-$(nproc)}
+fuzz_seconds=${PULLBACK_FUZZ_SECONDS:-60}
+sections=(install format build ctest python asan fuzz)
+failed=()
+chosen=()
+scratch=$(mktemp -d)
+trap 'rm -rf "$scratch"' EXIT
+
+section_install() { deploy/install.sh; }
+
+section_format() {
+  # Tracked files and new ones alike; build folders are ignored by git and so not looked at.
+  local unformatted
+  unformatted=$(git ls-files --cached --others --exclude-standard -- '*.cc' '*.h' |
+    while IFS= read -r file; do
+      [[ ! -f $file ]] || clang-format-19 --dry-run --Werror "$file" 2>/dev/null || echo "$file"
+    done)
+  [[ -z $unformatted ]] && return 0
+  echo "not as clang-format-19 -i would write them:"
+  echo "$unformatted"
+  return 1
+}
+
+section_build() {
+  cmake --preset release
+  cmake --build --preset release -j "$jobs"
+}
+
+section_ctest() {
+  local status=0
+  ctest --test-dir build --output-on-failure -j "$jobs" 2>&1 |
+    tee "$scratch/ctest.log" || status=$?
+  return "$status"
+}
+
+section_python() {
+  if [[ ! -d client/python/tests ]]; then
+    echo "no client/python/tests: nothing to do"
+    return 0
+  fi
+  python3 -m venv "$scratch/venv"
+  "$scratch/venv/bin/pip" install -q ./client/python pytest
+  PULLBACK_SOURCE_DIR=$PWD PULLBACK_BIN_DIR=$PWD/build/bin \
+    "$scratch/venv/bin/python" -m pytest -q client/python/tests
+}
+
+section_asan() {
+  cmake --preset asan
+  local targets
+  mapfile -t targets < <(cmake --build build-asan --target help |
+    sed -nE 's/^(test_core[a-z_0-9]*): phony$/\1/p' | sort -u)
+  if ((${#targets[@]} == 0)); then
+    echo "no core tests: nothing to do"
+    return 0
+  fi
+  cmake --build build-asan -j "$jobs" --target "${targets[@]}"
+  UBSAN_OPTIONS=print_stacktrace=1 \
+    ctest --test-dir build-asan --output-on-failure -j "$jobs" -R '^test_core'
+}
+
+section_fuzz() {
+  if ! compgen -G 'tests/fuzz/*_fuzz.cc' >/dev/null; then
+    echo "no fuzz targets: nothing to do"
+    return 0
+  fi
+  cmake --preset fuzz
+  cmake --build --preset fuzz -j "$jobs"
+  local target name
+  mkdir -p build-fuzz/corpus
+  for target in build-fuzz/bin/*_fuzz; do
+    name=$(basename "$target")
+    mkdir -p "build-fuzz/corpus/$name"
+    printf '%s\0' "$name"
+  done | xargs -0 -P "$jobs" -I{} bash -c '
+    seeds=(); [[ -d tests/fuzz/corpus/{} ]] && seeds=(tests/fuzz/corpus/{})
+    if build-fuzz/bin/{} -max_total_time='"$fuzz_seconds"' -timeout=25 -rss_limit_mb=4096 \
+        -artifact_prefix=build-fuzz/{}- build-fuzz/corpus/{} "${seeds[@]}" \
+        >build-fuzz/{}.log 2>&1; then
+      echo "{}: $(grep -E "^Done" build-fuzz/{}.log | tail -n1)"
+    else
+      echo "{}: FAILED"; tail -n 60 build-fuzz/{}.log; exit 1
+    fi'
+}
+
+run_section() {
+  printf '\n==== [%5d s] %s ====\n' "$SECONDS" "$1"
+  # In a subshell with errexit: `if section_x` would switch errexit off inside it.
+  local status=0
+  set +e
+  (set -euo pipefail; "section_$1")
+  status=$?
+  set -e
+  if ((status != 0)); then
+    failed+=("$1")
+    printf '==== [%5d s] %s FAILED (%d) ====\n' "$SECONDS" "$1" "$status"
+    # Nothing after these can say anything useful.
+    [[ $1 == install || $1 == build ]] && finish
+  fi
+  return 0
+}
+
+finish() {
+  printf '\n==== [%5d s] result ====\n' "$SECONDS"
+  if [[ -f $scratch/ctest.log ]]; then
+    # What ctest said last, repeated, so that it stands at the end of a long log.
+    sed -n '/tests passed,/,$p' "$scratch/ctest.log"
+  fi
+  if ((${#failed[@]} > 0)); then
+    echo "FAILED: ${failed[*]}"
+    exit 1
+  fi
+  echo "all sections passed"
+  exit 0
+}
+
+while (($# > 0)); do
+  case $1 in
+    -h | --help) sed -n '2,/^set -/{/^set -/d;s/^# \{0,1\}//;p}' "$self"; exit 0 ;;
+    *)
+      [[ " ${sections[*]} " == *" $1 "* ]] || { echo "no section $1; see --help" >&2; exit 2; }
+      chosen+=("$1")
+      ;;
+  esac
+  shift
+done
+((${#chosen[@]} > 0)) || chosen=("${sections[@]}")
+for section in "${chosen[@]}"; do run_section "$section"; done
+finish
