@@ -91,7 +91,9 @@ struct Expr {
     kBracket,        // [e] as parsed; the checker turns it into kArray or kIverson
     kArray,          // [a, b, c] (elements: scalars or arrays of one rank)
     kIverson,        // [predicate]: operands[0] bool
-    kComprehension,  // gen/sum/prod/max/min binders { body }
+    kComprehension,  // gen/sum/prod/max/min binders { body }. From `sum(x)` with an array x the
+                     // checker makes one with operands[0] = x, a value that `local` names and that
+                     // is evaluated once, before the binders' bounds
     kIf,             // arms (the last without cond); as an expression every arm has a result
   };
   Kind kind;
@@ -113,7 +115,7 @@ struct Expr {
   Block body;                 // kComprehension
   std::vector<CondArm> arms;  // kIf
   // resolved by the checker
-  uint32_t local = UINT32_MAX;   // kName: index into Function::locals
+  uint32_t local = UINT32_MAX;   // kName, kComprehension with an operand: index into Function::locals
   uint32_t callee = UINT32_MAX;  // kCall, kBroadcastCall: index into Program::functions, or
   int builtin = -1;              //   a Builtin of builtins.h
 };
@@ -169,6 +171,17 @@ struct Local {
   Span span;
 };
 
+// How a size variable follows from the arguments: it is the value for which `dim`, read as
+// coeff * local + rest, equals the extent of `axis` of parameter leaf `leaf`. The other names in
+// `dim` are i64 parameters or size variables bound before. rest is `dim` with `local` = 0.
+struct SizeBinding {
+  uint32_t local = 0;
+  uint32_t leaf = 0;  // parameters with tuples flattened, in order
+  uint32_t axis = 0;
+  int64_t coeff = 1;
+  const Expr* dim = nullptr;
+};
+
 struct Function {
   std::string name;
   Span span;       // of the name
@@ -180,6 +193,7 @@ struct Function {
   // set by the checker
   std::vector<Local> locals;       // parameters first, in order, then size variables, then the rest
   std::vector<uint32_t> size_locals;  // size variables, in order of first appearance in the header
+  std::vector<SizeBinding> size_bindings;  // one per size variable, in an order that can be solved
   Type result_type;
   uint32_t first_ordinal = 0;  // the function's nodes are numbered [first_ordinal, + node_count)
   uint32_t node_count = 0;
