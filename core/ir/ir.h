@@ -17,6 +17,7 @@
 // - A body instruction with a guard is evaluated only where its guard is true and is 0 elsewhere.
 // - Entries of a result that no point reaches are 0 (gen, sum), 1 (prod), -inf / INT64_MIN (max),
 //   +inf / INT64_MAX (min).
+// - A result with a guard takes part only in the points where the guard is true.
 // - `gen` stores; its out[] is injective over the points that hold.
 // - Order of a reduction: where out[] is exactly the first r index variables in order, the rest are
 //   reduced in lanes: with o the row-major offset in the box of the remaining indices, the term
@@ -171,6 +172,8 @@ struct EachResult {
   std::vector<Affine> out;   // subscripts of the result; empty: the result is a scalar
   std::vector<Value> shape;  // i64 extents, as many as out
   Value value;               // defined in the body (or outside)
+  Value guard;               // bool of the body or kNoValue: where false, the point gives no term here
+                             // (out is not evaluated, nothing is stored or added)
 };
 
 struct Each {
@@ -268,6 +271,7 @@ void VisitOperands(I& inst, Fn& fn) {
     for (auto& a : r.out) ForEachOperand(a, fn);
     for (auto& v : r.shape) fn(v);
     fn(r.value);
+    if (r.guard.valid()) fn(r.guard);
   }
 }
 }  // namespace internal
