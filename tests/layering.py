@@ -48,7 +48,8 @@ FILES = {
                        ["grpc", "protobuf", "spdlog", "cli11"]),
 }
 for twin in ("client", "e2e", "bench", "fuzz"):
-    ALLOWED[f"tests/{twin}"] = ALLOWED["tests/server"]
+    folders, libraries = ALLOWED["tests/server"]
+    ALLOWED[f"tests/{twin}"] = (folders, libraries + ["benchmark"] * (twin == "bench"))
 
 # Library -> what its headers' paths begin with.
 LIBRARIES = {
@@ -62,7 +63,7 @@ LIBRARIES = {
     "llvm": ("llvm/", "llvm-c/", "clang/", "lld/"),
     "openblas": ("cblas", "openblas", "lapacke", "lapack.h"),
     "openssl": ("openssl/",),
-    "protobuf": ("google/protobuf/", "google/rpc/"),
+    "protobuf": ("google/protobuf/",),
     "rapidcheck": ("rapidcheck",),
     "sleef": ("sleef",),
     "spdlog": ("spdlog/", "fmt/"),
@@ -111,7 +112,8 @@ def may_use(row, folders, wanted):
 def fault_of(path, header, quoted):
     """Why `path` may not include `header`; None where it may."""
     row, (folders, libraries) = row_of(path)
-    if header.startswith("pullback/v1/"):  # Generated from proto/.
+    # Generated from proto/.
+    if header.startswith(("pullback/v1/", "google/rpc/", "grpc/health/", "grpc/reflection/")):
         header, quoted = "proto/" + header, True
     root = header.split("/", 1)[0]
     if "/" in header and root in ROOTS:
