@@ -9,8 +9,9 @@
 #define PB_UNARY(F)                                                                              \
   F(cbrt)                                                                                        \
   F(exp)                                                                                         \
-  F(exp2) F(expm1) F(log) F(log2) F(log10) F(log1p) F(sin) F(cos) F(tan) F(asin) F(acos) F(atan) \
-      F(sinh) F(cosh) F(tanh) F(asinh) F(acosh) F(atanh) F(erf)
+  F(exp2)                                                                                        \
+  F(expm1) F(log) F(log2) F(log10) F(log1p) F(sin) F(cos) F(tan) F(asin) F(acos) F(atan) F(sinh) \
+      F(cosh) F(tanh) F(asinh) F(acosh) F(atanh) F(erf)
 
 extern "C" {
 #define PB_DECLARE(f)                            \

@@ -3,6 +3,7 @@
 #include <bit>
 
 #include "core/base/status.h"
+#include "core/ir/op_types.h"
 
 namespace pullback::ir {
 namespace {
@@ -14,7 +15,6 @@ uint64_t FloatBits(DType t, double v) {
 
 bool IsI64(Type t) { return t == Type::I64(); }
 bool IsNumber(Type t) { return t.IsScalar() && t.elem != DType::kBool; }
-bool IsFloatScalar(Type t) { return t.IsScalar() && t.IsFloat(); }
 
 }  // namespace
 
@@ -90,39 +90,17 @@ Value Builder::One(Type scalar) {
   return Const(scalar, scalar.IsFloat() ? FloatBits(scalar.elem, 1.0) : 1);
 }
 
-Type Builder::ResultType(Op op, const std::vector<Value>& args) const {
-  const auto all = [&](auto&& good) {
-    for (Value v : args) {
-      if (!good(TypeOf(v)) || TypeOf(v) != TypeOf(args[0])) return false;
-    }
-    return true;
-  };
-  switch (Info(op).rule) {
-    case TypeRule::Float: PB_CHECK(all(IsFloatScalar)); return TypeOf(args[0]);
-    case TypeRule::Num: PB_CHECK(all(IsNumber)); return TypeOf(args[0]);
-    case TypeRule::Int: PB_CHECK(all(IsI64)); return Type::I64();
-    case TypeRule::Bool:
-      PB_CHECK(all([](Type t) { return t == Type::Bool(); }));
-      return Type::Bool();
-    case TypeRule::Cmp: PB_CHECK(all([](Type t) { return t.IsScalar(); })); return Type::Bool();
-    case TypeRule::ToBoolF: PB_CHECK(all(IsFloatScalar)); return Type::Bool();
-    case TypeRule::Select:
-      PB_CHECK(TypeOf(args[0]) == Type::Bool());
-      PB_CHECK(TypeOf(args[1]).IsScalar() && TypeOf(args[1]) == TypeOf(args[2]));
-      return TypeOf(args[1]);
-    case TypeRule::Cast:
-    case TypeRule::Own: break;
-  }
-  PB_CHECK(!"an op whose result type does not follow from its operands");
-  return {};
-}
-
 Value Builder::Make(Op op, std::vector<Value> args, std::string name) {
+  const TypeRule rule = Info(op).rule;
+  PB_CHECK(rule != TypeRule::Own && rule != TypeRule::Cast);
   PB_CHECK(Info(op).arity == static_cast<int>(args.size()));
-  const Type result = ResultType(op, args);
+  std::vector<Type> operands;
+  for (Value v : args) operands.push_back(TypeOf(v));
+  PB_CHECK(CheckOperandTypes(op, operands) == nullptr);
   Inst inst;
   inst.op = op;
   inst.args = std::move(args);
+  const Type result = ResultTypes(inst, function_, module_)[0];
   return AppendOne(std::move(inst), result, std::move(name));
 }
 

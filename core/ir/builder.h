@@ -23,8 +23,8 @@ class Builder {
   void SetBlock(uint32_t block);  // append at the end of this block (not inside a statement)
   uint32_t block() const { return block_; }
   Value AddParam(uint32_t block, Type t, std::string name = {});
-  bool Terminated() const;  // the current block already has a terminator
-  void SetLoc(uint32_t loc) { loc_ = loc; }      // given to every instruction that may trap
+  bool Terminated() const;                   // the current block already has a terminator
+  void SetLoc(uint32_t loc) { loc_ = loc; }  // given to every instruction that may trap
   uint32_t loc() const { return loc_; }
   void SetGuard(Value guard) { guard_ = guard; }  // given to every instruction appended to a body
   Value guard() const { return guard_; }
@@ -81,7 +81,6 @@ class Builder {
   std::vector<Inst>& List();
   // Appends `inst` with one new result.
   Value AppendOne(Inst inst, Type result, std::string name = {});
-  Type ResultType(Op op, const std::vector<Value>& args) const;
   void CheckAffine(const Affine& a) const;
   Inst Access(Op op, Value array, std::vector<Affine> subs) const;
   Terminator& Terminate(Terminator::Kind kind);

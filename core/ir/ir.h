@@ -130,7 +130,7 @@ const char* MonoidName(Monoid m);  // "gen", "sum", ...
 
 // Kinds of traps; the number is what `check` carries in bits.
 enum class TrapKind : uint8_t {
-  kIndex = 1,         // details: index, extent
+  kIndex = 1,  // details: index, extent
   kDivideByZero = 2,
   kNegativeSize = 3,  // details: the size
   kSizeMismatch = 4,  // details: the two sizes
@@ -147,8 +147,8 @@ struct Inst {
   Op op = Op::Const;
   std::vector<Value> args;
   std::vector<Value> results;
-  uint64_t bits = 0;  // Const: the value's bits (f32 in the low half); Dim: axis; Check: TrapKind
-  uint32_t callee = 0;                  // Call: index into Module::functions
+  uint64_t bits = 0;    // Const: the value's bits (f32 in the low half); Dim: axis; Check: TrapKind
+  uint32_t callee = 0;  // Call: index into Module::functions
   std::vector<Affine> subs;             // Index, Update, AddAt: subscripts; AffineOf: [0]
   std::vector<Constraint> constraints;  // Holds
   std::unique_ptr<Each> each;           // Each
@@ -172,14 +172,15 @@ struct EachResult {
   std::vector<Affine> out;   // subscripts of the result; empty: the result is a scalar
   std::vector<Value> shape;  // i64 extents, as many as out
   Value value;               // defined in the body (or outside)
-  Value guard;               // bool of the body or kNoValue: where false, the point gives no term here
-                             // (out is not evaluated, nothing is stored or added)
+  Value guard;  // bool of the body or kNoValue: where false, the point gives no term here
+                // (out is not evaluated, nothing is stored or added)
 };
 
 struct Each {
   std::vector<IndexVar> indices;
   std::vector<Constraint> where;
-  std::vector<Inst> body;  // scalar ops, Index, AffineOf, Holds, Const, Dim, Call of scalar functions
+  std::vector<Inst>
+      body;  // scalar ops, Index, AffineOf, Holds, Const, Dim, Call of scalar functions
   std::vector<EachResult> results;
 };
 
@@ -210,7 +211,8 @@ struct ValueInfo {
 struct Function {
   std::string name;
   std::vector<Type> results;
-  std::vector<Block> blocks;  // blocks[0] is the entry; its params are the function's; no edge to it
+  std::vector<Block>
+      blocks;  // blocks[0] is the entry; its params are the function's; no edge to it
   std::vector<ValueInfo> values;
 
   Value NewValue(Type t, std::string name = {});

@@ -1,0 +1,208 @@
+// Instructions and tensor statements.
+#include "core/ir/function_parser.h"
+
+namespace pullback::ir::internal {
+namespace {
+
+constexpr int kMaxStatementNesting = 8;  // the verifier allows 1
+
+// How many results an operation has; -1: as many as are written.
+int ResultCount(Op op) {
+  switch (op) {
+    case Op::Check: return 0;
+    case Op::Pop: return 2;
+    case Op::Call:
+    case Op::Each: return -1;
+    default: return 1;
+  }
+}
+
+std::string Plural(int n, const std::string& what) {
+  return std::to_string(n) + " " + what + (n == 1 ? "" : "s");
+}
+
+std::optional<Monoid> FindMonoid(const std::string& name) {
+  for (Monoid m : {Monoid::kGen, Monoid::kSum, Monoid::kProd, Monoid::kMax, Monoid::kMin}) {
+    if (name == MonoidName(m)) return m;
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
+// `%y, %z = op operands if %guard !loc`
+bool FunctionParser::ParseInst() {
+  std::vector<Token> names;
+  if (c_.Is(Token::Kind::kValue)) {
+    do {
+      if (!c_.Is(Token::Kind::kValue)) return c_.Fail("expected a name such as `%x`");
+      names.push_back(c_.Take());
+    } while (c_.Accept(","));
+    if (!c_.Expect("=")) return false;
+  }
+  const auto op = c_.Is(Token::Kind::kWord) ? FindOp(c_.Peek().text) : std::nullopt;
+  if (!op) return c_.Fail("expected an operation");
+  const Token mnemonic = c_.Take();
+  Inst inst;
+  inst.op = *op;
+  std::vector<Type> types;
+  if (!ParseOperation(inst, types) || !ParseSuffix(inst)) return false;
+  const int count = ResultCount(*op);
+  if (count >= 0 && count != static_cast<int>(names.size())) {
+    return c_.FailAt(mnemonic.span, "`" + mnemonic.text + "` has " + Plural(count, "result"));
+  }
+  if (!DefineResults(names, types, inst)) return false;
+  out_->push_back(std::move(inst));
+  while (c_.Accept(";")) {
+  }
+  return true;
+}
+
+// Types that do not stand in the text stay open; they follow from the operands' (op_types.h).
+bool FunctionParser::DefineResults(const std::vector<Token>& names, const std::vector<Type>& types,
+                                   Inst& inst) {
+  for (size_t i = 0; i < names.size(); ++i) {
+    Value v;
+    if (!Define(names[i], i < types.size() ? types[i] : Type{}, v)) return false;
+    inst.results.push_back(v);
+  }
+  return true;
+}
+
+bool FunctionParser::ParseSuffix(Inst& inst) {
+  if (c_.Accept("if") && !ParseOperand(inst.guard)) return false;
+  if (!c_.Accept("!")) return true;
+  uint64_t loc = 0;
+  if (!ParseIndex(loc)) return false;
+  inst.loc = static_cast<uint32_t>(loc);
+  return true;
+}
+
+bool FunctionParser::ParseOperation(Inst& inst, std::vector<Type>& types) {
+  switch (inst.op) {
+    case Op::Const: return ParseConst(inst, types);
+    case Op::AffineOf: return ParseAffine(inst.subs.emplace_back());
+    case Op::Holds: return ParseConstraints(inst.constraints);
+    case Op::Dim: return ParseDim(inst);
+    case Op::Cast:
+    case Op::Zeros:
+    case Op::Pop: return ParseWithType(inst, types);
+    case Op::Index:
+    case Op::Update:
+    case Op::AddAt: return ParseAccess(inst);
+    case Op::Call: return ParseCall(inst);
+    case Op::Check: return ParseCheck(inst);
+    case Op::Each: return ParseEach(inst);
+    default: return ParsePlain(inst);
+  }
+}
+
+bool FunctionParser::ParsePlain(Inst& inst) {
+  const Span span = c_.Peek().span;
+  if (StartsOperand() && !ParseOperands(inst.args)) return false;
+  const int arity = Info(inst.op).arity;
+  if (arity == static_cast<int>(inst.args.size())) return true;
+  const std::string mnemonic = Info(inst.op).mnemonic;
+  return c_.FailAt(span, "`" + mnemonic + "` takes " + Plural(arity, "operand"));
+}
+
+bool FunctionParser::ParseConst(Inst& inst, std::vector<Type>& types) {
+  Literal c;
+  if (!ParseLiteral(c)) return false;
+  inst.bits = c.bits;
+  types = {Type::Scalar(c.type)};
+  return true;
+}
+
+// `cast %x : f32`, `zeros %n, %m : f64` (the element's type), `%t1, %v = pop %t : f64`
+bool FunctionParser::ParseWithType(Inst& inst, std::vector<Type>& types) {
+  Type t;
+  if (StartsOperand() && !ParseOperands(inst.args)) return false;
+  if (!c_.Expect(":") || !ParseType(t)) return false;
+  if (inst.op == Op::Zeros) t = Type::Array(t.elem, static_cast<int>(inst.args.size()));
+  types = inst.op == Op::Pop ? std::vector<Type>{Type::Tape(), t} : std::vector<Type>{t};
+  return true;
+}
+
+bool FunctionParser::ParseDim(Inst& inst) {
+  return ParseOperand(inst.args.emplace_back()) && c_.Expect(",") && ParseIndex(inst.bits);
+}
+
+bool FunctionParser::ParseAccess(Inst& inst) {
+  if (!ParseOperand(inst.args.emplace_back()) || !ParseSubscripts(inst.subs)) return false;
+  if (inst.op == Op::Index) return true;
+  return c_.Expect(",") && ParseOperand(inst.args.emplace_back());
+}
+
+bool FunctionParser::ParseCall(Inst& inst) {
+  if (!c_.Is(Token::Kind::kFunction)) return c_.Fail("expected a function such as `@f`");
+  inst.callee = static_cast<uint32_t>(callees_.size());
+  callees_.push_back({c_.Peek().text, c_.Peek().span});
+  c_.Take();
+  if (!c_.Expect("(")) return false;
+  return c_.Accept(")") || (ParseOperands(inst.args) && c_.Expect(")"));
+}
+
+bool FunctionParser::ParseCheck(Inst& inst) {
+  if (!ParseOperand(inst.args.emplace_back()) || !c_.Expect(",")) return false;
+  const auto kind = FindTrapKind(c_.Peek().text);
+  if (!kind) return c_.Fail("expected a kind of trap such as `index`");
+  c_.Take();
+  inst.bits = static_cast<uint64_t>(*kind);
+  return !c_.Accept(",") || ParseOperands(inst.args);
+}
+
+// `(i < %n, j < 3) where (...)`
+bool FunctionParser::ParseEachHead(Each& each) {
+  if (!c_.Expect("(")) return false;
+  if (!c_.Is(")")) {
+    do {
+      if (!c_.Is(Token::Kind::kWord) && !c_.Is(Token::Kind::kValue)) {
+        return c_.Fail("expected an index such as `i < %n`");
+      }
+      const Token name = c_.Take();
+      IndexVar i;
+      if (!c_.Expect("<") || !ParseOperand(i.extent) || !Define(name, Type::I64(), i.var)) {
+        return false;
+      }
+      each.indices.push_back(i);
+    } while (c_.Accept(","));
+  }
+  return c_.Expect(")") && (!c_.Accept("where") || ParseConstraints(each.where));
+}
+
+// `sum [%i] of (%n): %v`; the extents are values of the block around.
+bool FunctionParser::ParseEachResult(EachResult& r, std::vector<Inst>& outer) {
+  const auto monoid = FindMonoid(c_.Peek().text);
+  if (!monoid) return c_.Fail("expected gen, sum, prod, max or min");
+  c_.Take();
+  r.monoid = *monoid;
+  if (!ParseSubscripts(r.out)) return false;
+  std::vector<Inst>* const body = std::exchange(out_, &outer);
+  const bool ok = !c_.Accept("of") || (c_.Expect("(") && ParseOperands(r.shape) && c_.Expect(")"));
+  out_ = body;
+  return ok && c_.Expect(":") && ParseOperand(r.value);
+}
+
+// `each(...) where (...) { body } results`
+bool FunctionParser::ParseEach(Inst& inst) {
+  inst.each = std::make_unique<Each>();
+  Each& each = *inst.each;
+  locals_.emplace_back();
+  if (locals_.size() > kMaxStatementNesting) return c_.Fail("statements are nested too deeply");
+  if (!ParseEachHead(each) || !c_.Expect("{")) return false;
+  std::vector<Inst>* const outer = std::exchange(out_, &each.body);
+  while (!c_.Accept("}")) {
+    if (!ParseInst()) return false;
+  }
+  if (FindMonoid(c_.Peek().text)) {
+    do {
+      if (!ParseEachResult(each.results.emplace_back(), *outer)) return false;
+    } while (c_.Accept(","));
+  }
+  out_ = outer;
+  locals_.pop_back();
+  return true;
+}
+
+}  // namespace pullback::ir::internal

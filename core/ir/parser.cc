@@ -1,0 +1,123 @@
+#include "core/ir/parser.h"
+
+#include "core/ir/function_parser.h"
+#include "core/ir/op_types.h"
+
+namespace pullback::ir {
+namespace {
+
+using internal::CalleeName;
+using internal::Cursor;
+using internal::FunctionParser;
+
+class ModuleParser {
+ public:
+  explicit ModuleParser(const std::string& text) : c_(Lex(text)) {}
+
+  bool Parse() {
+    if (c_.Accept("entry") && !ParseEntry()) return false;
+    while (!c_.Is(Token::Kind::kEnd)) {
+      if (!ParseFunction()) return false;
+    }
+    return ResolveEntry() && ResolveCallees();
+  }
+
+  const std::optional<Diagnostic>& error() const { return c_.error(); }
+  Module TakeModule() { return std::move(m_); }
+
+ private:
+  bool ParseEntry() {
+    if (!c_.Is(Token::Kind::kFunction)) return c_.Fail("expected a function name such as `@f`");
+    entry_ = CalleeName{c_.Peek().text, c_.Peek().span};
+    c_.Take();
+    return true;
+  }
+
+  bool ParseFunction() {
+    auto f = std::make_unique<Function>();
+    const Span name = c_.Peek(1).span;
+    if (!FunctionParser(c_, *f, callees_).Parse()) return false;
+    const auto index = static_cast<uint32_t>(m_.functions.size());
+    if (!functions_.try_emplace(f->name, index).second) {
+      return c_.FailAt(name, "`@" + f->name + "` is defined twice");
+    }
+    m_.functions.push_back(std::move(f));
+    return true;
+  }
+
+  bool Find(const CalleeName& name, uint32_t& index) {
+    const auto it = functions_.find(name.name);
+    if (it == functions_.end()) {
+      return c_.FailAt(name.span, "there is no function `@" + name.name + "`");
+    }
+    index = it->second;
+    return true;
+  }
+
+  bool ResolveEntry() { return !entry_ || Find(*entry_, m_.entry); }
+
+  bool ResolveCallees() {
+    for (auto& f : m_.functions) {
+      for (Block& b : f->blocks) {
+        if (!ResolveCallees(b.insts)) return false;
+      }
+    }
+    return true;
+  }
+
+  bool ResolveCallees(std::vector<Inst>& list) {
+    for (Inst& i : list) {
+      if (i.op == Op::Call && !Find(callees_[i.callee], i.callee)) return false;
+      if (i.each && !ResolveCallees(i.each->body)) return false;
+    }
+    return true;
+  }
+
+  Cursor c_;
+  Module m_;
+  std::optional<CalleeName> entry_;
+  std::vector<CalleeName> callees_;
+  absl::flat_hash_map<std::string, uint32_t> functions_;
+};
+
+// Fills in what is known about the results of `list`; true when that was news.
+bool DeduceTypes(const std::vector<Inst>& list, Function& f, const Module& m) {
+  bool news = false;
+  for (const Inst& i : list) {
+    if (i.each) news |= DeduceTypes(i.each->body, f, m);
+    const std::vector<Type> types = ResultTypes(i, f, m);
+    for (size_t r = 0; r < std::min(types.size(), i.results.size()); ++r) {
+      Type& t = f.values[i.results[r].id].type;
+      if (t != Type{} || types[r] == Type{}) continue;
+      t = types[r];
+      news = true;
+    }
+  }
+  return news;
+}
+
+// A use may stand above its definition in the text, so one pass need not be enough; what stays
+// without a type is for the verifier to find.
+void DeduceTypes(Function& f, const Module& m) {
+  bool news = true;
+  while (news) {
+    news = false;
+    for (const Block& b : f.blocks) news |= DeduceTypes(b.insts, f, m);
+  }
+}
+
+}  // namespace
+
+StatusOr<Module> ParseModule(const std::string& text) {
+  ModuleParser parser(text);
+  if (!parser.Parse()) {
+    Diagnostic d = *parser.error();
+    d.excerpt = MakeExcerpt(text, d.span);
+    return Status(Code::kInvalidArgument, "IR_SYNTAX", d.message, {std::move(d)});
+  }
+  Module m = parser.TakeModule();
+  for (auto& f : m.functions) DeduceTypes(*f, m);
+  return m;
+}
+
+}  // namespace pullback::ir

@@ -1,0 +1,241 @@
+#include "core/ir/printer.h"
+
+#include <algorithm>
+
+#include "core/ir/literal.h"
+#include "core/ir/names.h"
+
+namespace pullback::ir {
+namespace {
+
+template <typename List, typename Fn>
+std::string Join(const List& items, const char* separator, Fn&& text) {
+  std::string out;
+  for (const auto& item : items) {
+    if (!out.empty()) out += separator;
+    out += text(item);
+  }
+  return out;
+}
+
+template <typename List, typename Fn>
+std::string Commas(const List& items, Fn&& text) {
+  return Join(items, ", ", text);
+}
+
+uint64_t Magnitude(int64_t v) {
+  return v < 0 ? uint64_t{0} - static_cast<uint64_t>(v) : static_cast<uint64_t>(v);
+}
+
+// A broken instruction must still be printable, since dumps are for finding what broke.
+bool HasShape(const Inst& inst) {
+  const bool typed =
+      inst.op == Op::Const || inst.op == Op::Zeros || inst.op == Op::Cast || inst.op == Op::Pop;
+  const bool needs_arg =
+      inst.op == Op::Index || inst.op == Op::Update || inst.op == Op::AddAt || inst.op == Op::Check;
+  return !(typed && inst.results.empty()) && !(needs_arg && inst.args.empty()) &&
+         (inst.op == Op::Each) == (inst.each != nullptr);
+}
+
+class FunctionPrinter {
+ public:
+  FunctionPrinter(const Function& f, const Module& m) : f_(f), m_(m), names_(f) {}
+
+  std::string Print();
+
+ private:
+  std::string Text(Value v) const { return names_.Text(v); }
+  std::string Texts(const std::vector<Value>& vs) const {
+    return Commas(vs, [&](Value v) { return Text(v); });
+  }
+  std::string TypeText(Value v) const {
+    return v.id < f_.values.size() ? ToString(f_.TypeOf(v)) : "none";
+  }
+  std::string Params(const std::vector<Value>& params) const {
+    return Commas(params, [&](Value v) { return Text(v) + ": " + TypeText(v); });
+  }
+  std::string AffineText(const Affine& a) const;
+  std::string ConstraintText(const Constraint& c) const;
+  std::string Constraints(const std::vector<Constraint>& cs) const {
+    return Join(cs, " and ", [&](const Constraint& c) { return ConstraintText(c); });
+  }
+  std::string Subscripts(const std::vector<Affine>& subs) const {
+    return "[" + Commas(subs, [&](const Affine& a) { return AffineText(a); }) + "]";
+  }
+  std::string EdgeText(const Edge& e) const;
+  std::string TermText(const Terminator& t) const;
+  std::string Operands(const Inst& inst) const;
+  std::string EachText(const Inst& inst, const std::string& indent) const;
+  std::string ResultText(const EachResult& r) const;
+  void PrintInsts(const std::vector<Inst>& insts, const std::string& indent,
+                  std::string& out) const;
+
+  const Function& f_;
+  const Module& m_;
+  const Names names_;
+};
+
+std::string FunctionPrinter::AffineText(const Affine& a) const {
+  std::vector<Affine::Term> terms = a.terms;
+  std::sort(terms.begin(), terms.end(), [&](const Affine::Term& x, const Affine::Term& y) {
+    return names_.Rank(x.value) < names_.Rank(y.value);
+  });
+  std::string out;
+  const auto sign = [&](bool negative) {
+    if (out.empty()) {
+      out += negative ? "-" : "";
+    } else {
+      out += negative ? " - " : " + ";
+    }
+  };
+  for (const Affine::Term& t : terms) {
+    sign(t.coeff < 0);
+    const uint64_t k = Magnitude(t.coeff);
+    if (k != 1) out += std::to_string(k) + "*";
+    out += Text(t.value);
+  }
+  if (a.constant != 0 || out.empty()) {
+    sign(a.constant < 0);
+    out += std::to_string(Magnitude(a.constant));
+  }
+  return out;
+}
+
+// Both sides are printed with positive terms: `%k - %i - 1 >= 0` as `%i < %k`.
+std::string FunctionPrinter::ConstraintText(const Constraint& c) const {
+  Affine positive, negative;
+  for (const Affine::Term& t : c.e.terms) {
+    (t.coeff > 0 ? positive : negative).terms.push_back(t);
+  }
+  negative = negative * -1;
+  (c.e.constant > 0 ? positive : negative) = c.e.constant > 0
+                                                 ? positive + Affine::Const(c.e.constant)
+                                                 : negative - Affine::Const(c.e.constant);
+  if (c.equality) return AffineText(positive) + " == " + AffineText(negative);
+  const bool strict = c.e.constant == -1 && !negative.terms.empty();
+  if (strict) negative = negative - Affine::Const(1);
+  return AffineText(negative) + (strict ? " < " : " <= ") + AffineText(positive);
+}
+
+std::string FunctionPrinter::EdgeText(const Edge& e) const {
+  const std::string label = "b" + std::to_string(e.block);
+  return e.args.empty() ? label : label + "(" + Texts(e.args) + ")";
+}
+
+std::string FunctionPrinter::TermText(const Terminator& t) const {
+  const std::string edges = Commas(t.edges, [&](const Edge& e) { return EdgeText(e); });
+  switch (t.kind) {
+    case Terminator::Kind::kNone: return "";
+    case Terminator::Kind::kJump: return "  jump " + edges + "\n";
+    case Terminator::Kind::kBranch: return "  br " + Text(t.cond) + ", " + edges + "\n";
+    case Terminator::Kind::kReturn:
+      return t.results.empty() ? "  ret\n" : "  ret " + Texts(t.results) + "\n";
+  }
+  return "";
+}
+
+std::string FunctionPrinter::ResultText(const EachResult& r) const {
+  std::string out = std::string(MonoidName(r.monoid)) + " " + Subscripts(r.out);
+  if (!r.shape.empty()) out += " of (" + Texts(r.shape) + ")";
+  return out + ": " + Text(r.value);
+}
+
+std::string FunctionPrinter::EachText(const Inst& inst, const std::string& indent) const {
+  const Each& e = *inst.each;
+  std::string out =
+      "each(" +
+      Commas(e.indices,
+             [&](const IndexVar& i) { return Text(i.var).substr(1) + " < " + Text(i.extent); }) +
+      ")";
+  if (!e.where.empty()) out += " where (" + Constraints(e.where) + ")";
+  out += " {\n";
+  PrintInsts(e.body, indent + "  ", out);
+  out += indent + "}";
+  if (!e.results.empty()) out += " ";
+  return out + Commas(e.results, [&](const EachResult& r) { return ResultText(r); });
+}
+
+std::string FunctionPrinter::Operands(const Inst& inst) const {
+  const std::string args = Texts(inst.args);
+  const auto result_type = [&] { return " : " + TypeText(inst.results.back()); };
+  switch (inst.op) {
+    case Op::Const: return LiteralText({f_.TypeOf(inst.results.back()).elem, inst.bits});
+    case Op::AffineOf: return inst.subs.empty() ? "" : AffineText(inst.subs[0]);
+    case Op::Holds: return "(" + Constraints(inst.constraints) + ")";
+    case Op::Dim: return args + ", " + std::to_string(inst.bits);
+    case Op::Zeros: return args + " : " + DTypeName(f_.TypeOf(inst.results.back()).elem);
+    case Op::Cast:
+    case Op::Pop: return args + result_type();
+    case Op::Index:
+    case Op::Update:
+    case Op::AddAt: {
+      const std::string rest = inst.args.size() > 1 ? ", " + Text(inst.args[1]) : "";
+      return Text(inst.args[0]) + Subscripts(inst.subs) + rest;
+    }
+    case Op::Call: {
+      const bool known = inst.callee < m_.functions.size();
+      return FunctionName(known ? m_.Get(inst.callee).name : "?") + "(" + args + ")";
+    }
+    case Op::Check: {
+      const std::string kind = TrapKindName(static_cast<TrapKind>(inst.bits));
+      const std::vector<Value> details(inst.args.begin() + 1, inst.args.end());
+      return Text(inst.args[0]) + ", " + kind + (details.empty() ? "" : ", " + Texts(details));
+    }
+    default: return args;
+  }
+}
+
+void FunctionPrinter::PrintInsts(const std::vector<Inst>& insts, const std::string& indent,
+                                 std::string& out) const {
+  for (const Inst& inst : insts) {
+    if (!HasShape(inst)) {
+      out += indent + "malformed " + Info(inst.op).mnemonic + "\n";
+      continue;
+    }
+    if (inst.op == Op::Const && names_.IsInline(inst.results.back())) continue;
+    out += indent;
+    if (!inst.results.empty()) out += Texts(inst.results) + " = ";
+    if (inst.op == Op::Each) {
+      out += EachText(inst, indent);
+    } else {
+      const std::string operands = Operands(inst);
+      out += Info(inst.op).mnemonic + (operands.empty() ? "" : " " + operands);
+    }
+    if (inst.guard.valid()) out += " if " + Text(inst.guard);
+    if (inst.loc != 0) out += " !" + std::to_string(inst.loc);
+    out += "\n";
+  }
+}
+
+std::string FunctionPrinter::Print() {
+  const std::vector<Value> none;
+  std::string out = "fn " + FunctionName(f_.name) + "(" +
+                    Params(f_.blocks.empty() ? none : f_.params()) + ") -> (" +
+                    Commas(f_.results, [](Type t) { return ToString(t); }) + ") {\n";
+  for (size_t b = 0; b < f_.blocks.size(); ++b) {
+    const Block& block = f_.blocks[b];
+    out += "b" + std::to_string(b);
+    if (b > 0 && !block.params.empty()) out += "(" + Params(block.params) + ")";
+    out += ":\n";
+    PrintInsts(block.insts, "  ", out);
+    out += TermText(block.term);
+  }
+  return out + "}\n";
+}
+
+}  // namespace
+
+std::string Print(const Function& function, const Module& module) {
+  return FunctionPrinter(function, module).Print();
+}
+
+std::string Print(const Module& module) {
+  std::string out;
+  if (module.entry < module.functions.size()) {
+    out += "entry " + FunctionName(module.Get(module.entry).name) + "\n";
+  }
+  for (const auto& f : module.functions) out += "\n" + Print(*f, module);
+  return out;
+}
+
+}  // namespace pullback::ir
