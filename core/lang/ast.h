@@ -43,6 +43,7 @@ struct Block {
   std::vector<StmtPtr> stmts;
   ExprPtr result;  // the block's value: arms of if-expressions and bodies of comprehensions; may be null
   Span span;
+  uint32_t height = 0;  // of the tallest expression inside; set and bounded by the parser
 };
 
 enum class BinaryOp : uint8_t {
@@ -106,6 +107,12 @@ struct Expr {
   double float_value = 0;
   DType elem = DType::kF64;
   bool has_suffix = false;
+  bool parenthesised = false;  // written in brackets: for the formatter
+  // A kAnd made from a comparison chain `a < b < c`: the left operand of operands[1] is a copy of the
+  // right operand of operands[0] (of operands[0]->operands[1] where that is chained too). The value
+  // of one may serve as the other's.
+  bool chained = false;
+  uint32_t height = 0;  // of the tree below, blocks included; set and bounded by the parser
   BinaryOp binary = BinaryOp::kAdd;
   UnaryOp unary = UnaryOp::kNeg;
   Comprehension comprehension = Comprehension::kGen;

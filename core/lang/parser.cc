@@ -1,0 +1,161 @@
+// Parse(): the text's functions and their types.
+#include "core/lang/parser.h"
+
+namespace pullback::lang {
+namespace {
+
+std::string Most(int n) { return "at most " + std::to_string(n); }
+
+int CountLeaves(const TypeExpr& t) {
+  if (t.kind != TypeExpr::Kind::kTuple) return 1;
+  int n = 0;
+  for (const TypeExpr& e : t.elements) n += CountLeaves(e);
+  return n;
+}
+
+}  // namespace
+
+StatusOr<Program> Parse(const std::string& text, const Limits& limits) {
+  // Positions are 32 bits wide, whatever the limit says.
+  if (text.size() > limits.max_source_bytes || text.size() >= UINT32_MAX) {
+    return Status(Code::kInvalidArgument, "SOURCE_TOO_LARGE",
+                  "the program has " + std::to_string(text.size()) + " bytes; at most " +
+                      std::to_string(limits.max_source_bytes) + " are allowed");
+  }
+  return Parser(text, limits).Run();
+}
+
+StatusOr<Program> Parser::Run() {
+  Program program;
+  while (Peek().kind != Tok::kEnd && !stopped_) {
+    program.functions.push_back(ParseFunction());
+    if (panic_) SkipToFunction();
+  }
+  if (program.functions.empty() && diagnostics_.empty()) ErrorHere("a program has at least one function");
+  if (!diagnostics_.empty()) return ErrorStatus();
+  program.text = text_;
+  program.user_functions = program.functions.size();
+  program.comments = std::move(comments_);
+  return program;
+}
+
+void Parser::SkipToFunction() {
+  if (stopped_) return;
+  panic_ = false;
+  while (!At(Tok::kFn) && !At(Tok::kEnd)) Take();
+}
+
+std::unique_ptr<Function> Parser::ParseFunction() {
+  auto f = std::make_unique<Function>();
+  if (At(Tok::kLater)) Unimplemented(Peek().span, Found());
+  if (!Accept(Tok::kFn)) {
+    ErrorHere("expected 'fn': a program is a list of functions, found " + Found());
+    Take();  // SkipToFunction must get on
+    return f;
+  }
+  f->span = Peek().span;
+  f->name = TakeName("a function name after 'fn'");
+  ParseParams(*f);
+  if (Accept(Tok::kArrow)) {
+    f->has_result = true;
+    f->result = ParseType();
+  } else if (At(Tok::kColon)) {
+    ErrorHere("a result type is written after '->'");
+  }
+  if (!panic_) f->body = ParseBlock(BlockKind::kStatements);
+  return f;
+}
+
+void Parser::ParseParams(Function& f) {
+  Open(Tok::kLParen, " before the parameters");
+  while (!panic_ && !At(Tok::kRParen)) {
+    if (f.params.size() >= static_cast<size_t>(limits_.max_params)) {
+      Limit("TYPE_TOO_LARGE", Peek().span,
+            "too many parameters: " + Most(limits_.max_params) + " are allowed");
+    }
+    Param p;
+    p.span = Peek().span;
+    p.name = TakeName("a parameter name");
+    if (Expect(Tok::kColon, " and a type after the parameter's name")) p.type = ParseType();
+    f.params.push_back(std::move(p));
+    if (!Accept(Tok::kComma)) break;
+  }
+  Close(Tok::kLParen);
+}
+
+bool Parser::AtScalarType() const {
+  return At(Tok::kF64) || At(Tok::kF32) || At(Tok::kI64) || At(Tok::kBool);
+}
+
+DType Parser::TakeScalarType() {
+  switch (Take().kind) {
+    case Tok::kF32: return DType::kF32;
+    case Tok::kI64: return DType::kI64;
+    case Tok::kBool: return DType::kBool;
+    default: return DType::kF64;
+  }
+}
+
+TypeExpr Parser::ParseType() {
+  TypeExpr t;
+  const Token& first = Peek();
+  if (AtScalarType()) {
+    t.elem = TakeScalarType();
+  } else if (At(Tok::kLBracket)) {
+    ParseArrayType(t);
+  } else if (At(Tok::kLParen)) {
+    ParseTupleType(t);
+  } else if (At(Tok::kLater)) {
+    Unimplemented(first.span, Found());
+  } else if (At(Tok::kFn)) {
+    Unimplemented(first.span, "a function type");
+  } else {
+    ErrorHere("expected a type such as f64, [n]f64 or (f64, i64), found " + Found());
+  }
+  t.span = SpanFrom(first);
+  return t;
+}
+
+void Parser::ParseArrayType(TypeExpr& t) {
+  t.kind = TypeExpr::Kind::kArray;
+  Open(Tok::kLBracket, "");
+  if (At(Tok::kRBracket)) ErrorHere("an array type names its sizes: [n]f64");
+  while (!panic_ && !At(Tok::kRBracket)) {
+    if (t.dims.size() >= static_cast<size_t>(limits_.max_rank)) {
+      Limit("TYPE_TOO_LARGE", Peek().span,
+            "too many axes: " + Most(limits_.max_rank) + " are allowed");
+    }
+    t.dims.push_back(ParseLevel(kSumLevel));
+    if (!Accept(Tok::kComma)) break;
+  }
+  Close(Tok::kLBracket);
+  if (At(Tok::kLBracket)) ErrorHere("write all axes in one pair of brackets: [n, m]f64");
+  if (!AtScalarType()) {
+    ErrorHere("expected an element type f64, f32, i64 or bool, found " + Found());
+    return;
+  }
+  t.elem = TakeScalarType();
+}
+
+// One type in brackets is that type.
+void Parser::ParseTupleType(TypeExpr& t) {
+  t.kind = TypeExpr::Kind::kTuple;
+  Open(Tok::kLParen, "");
+  if (At(Tok::kRParen)) ErrorHere("a tuple has at least two elements; a function without result has no '->'");
+  int leaves = 0;
+  while (!panic_ && !At(Tok::kRParen)) {
+    const Token& at = Peek();
+    t.elements.push_back(ParseType());
+    leaves += CountLeaves(t.elements.back());
+    if (leaves > limits_.max_tuple) {
+      Limit("TYPE_TOO_LARGE", at.span,
+            "too many elements in a tuple: " + Most(limits_.max_tuple) +
+                " are allowed, counted through nesting");
+    }
+    if (!Accept(Tok::kComma)) break;
+  }
+  Close(Tok::kLParen);
+  if (t.elements.size() == 1) t = TypeExpr(std::move(t.elements[0]));
+}
+
+}  // namespace pullback::lang
