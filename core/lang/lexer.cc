@@ -69,8 +69,7 @@ class Lexer {
       if (at_ >= text_.size()) break;
       LexToken();
     }
-    at_ = text_.size();
-    Push(Tok::kEnd, at_);
+    PushEnd();
     return std::move(out_);
   }
 
@@ -94,6 +93,15 @@ class Lexer {
     newline_ = false;
     at_ = end;
     return out_.tokens.back();
+  }
+
+  // The end stands right behind the last token, where a message about it shows something.
+  void PushEnd() {
+    at_ = text_.size();
+    Span last = out_.tokens.empty() ? Span{0, 0, 1, 1} : out_.tokens.back().span;
+    last.column += last.end - last.begin;
+    last.begin = last.end;
+    Push(Tok::kEnd, at_).span = last;
   }
 
   void Error(size_t end, std::string message) {
