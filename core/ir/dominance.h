@@ -1,0 +1,45 @@
+// Predecessors and dominators of a function's blocks (Cooper, Harvey, Kennedy: A Simple, Fast
+// Dominance Algorithm).
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "core/ir/ir.h"
+
+namespace pullback::ir {
+
+inline constexpr uint32_t kNoBlock = UINT32_MAX;
+
+// For every block those that jump to it; a branch with both edges to one block counts twice.
+std::vector<std::vector<uint32_t>> Predecessors(const Function& f);
+// The blocks that the entry reaches, each before its successors except along back edges.
+std::vector<uint32_t> ReversePostorder(const Function& f);
+
+class Dominators {
+ public:
+  explicit Dominators(const Function& f);
+
+  bool IsReachable(uint32_t block) const { return idom_[block] != kNoBlock; }
+  // The immediate dominator; the entry's is the entry, an unreachable block's kNoBlock.
+  uint32_t Idom(uint32_t block) const { return idom_[block]; }
+  // Whether every path from the entry to b passes a (a block dominates itself). False when either
+  // is unreachable.
+  bool Dominates(uint32_t a, uint32_t b) const {
+    return IsReachable(a) && IsReachable(b) && first_[a] <= first_[b] && last_[b] <= last_[a];
+  }
+  // The reachable blocks in reverse postorder.
+  const std::vector<uint32_t>& order() const { return order_; }
+  const std::vector<uint32_t>& Children(uint32_t block) const { return children_[block]; }
+
+ private:
+  void FindImmediate(const Function& f);
+  void NumberTree();
+
+  std::vector<uint32_t> order_;
+  std::vector<uint32_t> idom_;
+  std::vector<std::vector<uint32_t>> children_;  // of the dominator tree
+  std::vector<uint32_t> first_, last_;           // a subtree of the tree is an interval
+};
+
+}  // namespace pullback::ir

@@ -1,0 +1,228 @@
+#include "core/ir/verify_insts.h"
+
+#include <algorithm>
+
+#include "core/ir/op_types.h"
+
+namespace pullback::ir::internal {
+namespace {
+
+using Message = std::string;  // empty: in order
+
+class InstCheck {
+ public:
+  InstCheck(const Inst& inst, const Function& f, const Module& m) : i_(inst), f_(f), m_(m) {}
+
+  Message Run(bool in_body) const {
+    if (in_body && !AllowedInBody()) return "this operation may not stand in a body";
+    if (!in_body && i_.guard.valid()) return "a guard may stand in a body only";
+    if ((i_.op == Op::Each) != (i_.each != nullptr)) return "a statement is missing or misplaced";
+    const int arity = Info(i_.op).arity;
+    if (arity >= 0 && arity != Count(i_.args)) return "wrong number of operands";
+    if (Message m = CheckOwn(); !m.empty()) return m;
+    if (Message m = CheckRule(); !m.empty()) return m;
+    if (Message m = CheckAffines(); !m.empty()) return m;
+    return CheckResults();
+  }
+
+ private:
+  template <typename T>
+  static int Count(const std::vector<T>& items) {
+    return static_cast<int>(items.size());
+  }
+  Type Arg(size_t i) const { return f_.TypeOf(i_.args[i]); }
+  Type Result() const { return f_.TypeOf(i_.results.back()); }
+
+  bool AllI64(const std::vector<Value>& vs, size_t from = 0) const {
+    return std::all_of(vs.begin() + static_cast<ptrdiff_t>(std::min(from, vs.size())), vs.end(),
+                       [&](Value v) { return f_.TypeOf(v) == Type::I64(); });
+  }
+
+  bool AllowedInBody() const {
+    if (Info(i_.op).rule != TypeRule::Own) return true;
+    switch (i_.op) {
+      case Op::Const:
+      case Op::AffineOf:
+      case Op::Holds:
+      case Op::Dim:
+      case Op::Index: return true;
+      case Op::Call: return i_.callee >= m_.functions.size() || IsScalarFunction();
+      default: return false;
+    }
+  }
+
+  bool IsScalarFunction() const {
+    const Function& callee = m_.Get(i_.callee);
+    const auto scalar = [](Type t) { return t.IsScalar(); };
+    return std::all_of(callee.results.begin(), callee.results.end(), scalar) &&
+           !callee.blocks.empty() &&
+           std::all_of(callee.params().begin(), callee.params().end(),
+                       [&](Value v) { return scalar(callee.TypeOf(v)); });
+  }
+
+  Message CheckRule() const {
+    if (Info(i_.op).rule == TypeRule::Own) return {};
+    std::vector<Type> types;
+    for (Value v : i_.args) types.push_back(f_.TypeOf(v));
+    const char* wanted = CheckOperandTypes(i_.op, types);
+    return wanted ? Message("takes ") + wanted : Message();
+  }
+
+  // The number of results, and their types where they follow from the operands.
+  Message CheckResults() const {
+    const std::vector<Type> types = ResultTypes(i_, f_, m_);
+    if (types.size() != i_.results.size()) return "wrong number of results";
+    for (size_t r = 0; r < types.size(); ++r) {
+      const Type got = f_.TypeOf(i_.results[r]);
+      if (types[r] != Type{} && types[r] != got) {
+        return "a result is " + ToString(got) + " and should be " + ToString(types[r]);
+      }
+    }
+    switch (i_.op) {
+      case Op::Const: return CheckConst();
+      case Op::Cast: return Result().IsScalar() ? Message() : "a cast yields a scalar";
+      case Op::Pop: return Result().IsTape() ? "a tape holds no tapes" : Message();
+      case Op::Zeros: {
+        const bool fits = Result().IsArray() && Result().rank == i_.args.size();
+        return fits ? Message() : "the result's rank is not the number of extents";
+      }
+      default: return {};
+    }
+  }
+
+  Message CheckConst() const {
+    if (!Result().IsScalar()) return "a constant is a scalar";
+    if (Result().elem == DType::kBool && i_.bits > 1) return "a bool is 0 or 1";
+    if (Result().elem == DType::kF32 && i_.bits >> 32) return "an f32 has 32 bits";
+    return {};
+  }
+
+  Message CheckOwn() const {
+    switch (i_.op) {
+      case Op::AffineOf: return i_.subs.size() == 1 ? Message() : "takes one affine form";
+      case Op::Dim:
+        return Arg(0).IsArray() && i_.bits < Arg(0).rank ? Message()
+                                                         : "takes an array and one of its axes";
+      case Op::Zeros: return !i_.args.empty() && AllI64(i_.args) ? Message() : "takes i64 extents";
+      case Op::Index:
+      case Op::Update:
+      case Op::AddAt: return CheckAccess();
+      case Op::AddArrays:
+        return Arg(0).IsArray() && Arg(0) == Arg(1) && Arg(0).elem != DType::kBool
+                   ? Message()
+                   : "takes two arrays of numbers of one type";
+      case Op::Each: return CheckEach();
+      case Op::Call: return CheckCall();
+      case Op::Check: return CheckCheck();
+      case Op::Push:
+        return Arg(0).IsTape() && !Arg(1).IsTape() ? Message() : "takes a tape and a value";
+      case Op::Pop: return Arg(0).IsTape() ? Message() : "takes a tape";
+      default: return {};
+    }
+  }
+
+  Message CheckAccess() const {
+    const Type array = Arg(0);
+    if (!array.IsArray()) return "takes an array";
+    if (array.rank != i_.subs.size()) return "the number of subscripts is not the array's rank";
+    if (i_.op == Op::Index) return {};
+    if (Arg(1) != array.Element()) return "the value is not of the element type";
+    const bool adds_bools = i_.op == Op::AddAt && array.elem == DType::kBool;
+    return adds_bools ? "bools cannot be added" : Message();
+  }
+
+  Message CheckCall() const {
+    if (i_.callee >= m_.functions.size()) return "there is no such function";
+    const Function& callee = m_.Get(i_.callee);
+    const size_t params = callee.blocks.empty() ? 0 : callee.params().size();
+    if (i_.args.size() != params) return "wrong number of arguments";
+    for (size_t a = 0; a < params; ++a) {
+      const Type wanted = callee.TypeOf(callee.params()[a]);
+      if (Arg(a) != wanted) {
+        return "argument " + std::to_string(a) + " is " + ToString(Arg(a)) + " and should be " +
+               ToString(wanted);
+      }
+    }
+    return {};
+  }
+
+  Message CheckCheck() const {
+    if (i_.args.empty() || i_.args.size() > 3 || Arg(0) != Type::Bool() || !AllI64(i_.args, 1)) {
+      return "takes a bool and at most two i64";
+    }
+    const bool known = i_.bits >= 1 && i_.bits <= static_cast<uint64_t>(TrapKind::kStopped);
+    return known ? Message() : "this kind of trap does not exist";
+  }
+
+  Message CheckEach() const {
+    for (const IndexVar& v : i_.each->indices) {
+      if (f_.TypeOf(v.var) != Type::I64()) return "an index variable is not i64";
+      if (f_.TypeOf(v.extent) != Type::I64()) return "an extent is not i64";
+    }
+    if (i_.each->results.empty()) return "a statement has results";
+    for (const EachResult& r : i_.each->results) {
+      if (Message m = CheckEachResult(r); !m.empty()) return m;
+    }
+    return {};
+  }
+
+  Message CheckEachResult(const EachResult& r) const {
+    if (r.out.size() != r.shape.size()) return "the sizes of out and shape differ";
+    if (!AllI64(r.shape)) return "an extent is not i64";
+    const Type t = f_.TypeOf(r.value);
+    if (!t.IsScalar()) return "a statement's value is not a scalar";
+    if (r.monoid != Monoid::kGen && t.elem == DType::kBool) return "bools cannot be reduced";
+    const bool any_form = r.monoid == Monoid::kGen || r.monoid == Monoid::kSum;
+    if (!any_form && !IsPrefixForm(r)) {
+      return std::string(MonoidName(r.monoid)) + " takes the first index variables in order";
+    }
+    return {};
+  }
+
+  bool IsPrefixForm(const EachResult& r) const {
+    if (r.out.size() > i_.each->indices.size()) return false;
+    for (size_t k = 0; k < r.out.size(); ++k) {
+      if (r.out[k].AsValue() != i_.each->indices[k].var) return false;
+    }
+    return true;
+  }
+
+  Message CheckAffines() const {
+    Message first;
+    const auto check = [&](const Affine& a) {
+      if (first.empty()) first = CheckAffine(a, f_);
+    };
+    for (const Affine& a : i_.subs) check(a);
+    for (const Constraint& c : i_.constraints) check(c.e);
+    if (!i_.each) return first;
+    for (const Constraint& c : i_.each->where) check(c.e);
+    for (const EachResult& r : i_.each->results) {
+      for (const Affine& a : r.out) check(a);
+    }
+    return first;
+  }
+
+  const Inst& i_;
+  const Function& f_;
+  const Module& m_;
+};
+
+}  // namespace
+
+std::string CheckAffine(const Affine& a, const Function& f) {
+  for (size_t t = 0; t < a.terms.size(); ++t) {
+    if (f.TypeOf(a.terms[t].value) != Type::I64())
+      return "an affine form has a term that is not i64";
+    if (a.terms[t].coeff == 0) return "an affine form has a zero coefficient";
+    if (t > 0 && !(a.terms[t - 1].value < a.terms[t].value)) {
+      return "the terms of an affine form are not sorted and merged";
+    }
+  }
+  return {};
+}
+
+std::string CheckInst(const Inst& inst, bool in_body, const Function& f, const Module& m) {
+  return InstCheck(inst, f, m).Run(in_body);
+}
+
+}  // namespace pullback::ir::internal
