@@ -1,0 +1,53 @@
+// Which functions a program's entry reaches, their canonical numbering, and the canonical text.
+#include "core/lang/canonical_text.h"
+#include "core/lang/entry.h"
+#include "core/lang/lang.h"
+#include "core/lang/walk.h"
+
+namespace pullback::lang {
+
+// Breadth first: a function's callees are numbered in the order of their first calls, before theirs.
+std::vector<uint32_t> ReachedFunctions(const Program& program, uint32_t entry) {
+  std::vector<uint32_t> reached = {entry};
+  std::vector<bool> seen(program.functions.size(), false);
+  seen[entry] = true;
+  auto visit = [&](const Expr& e) {
+    bool call = e.kind == Expr::Kind::kCall || e.kind == Expr::Kind::kBroadcastCall;
+    if (!call || e.callee >= seen.size() || seen[e.callee]) return;
+    seen[e.callee] = true;
+    reached.push_back(e.callee);
+  };
+  for (size_t i = 0; i < reached.size(); ++i) {
+    ForEachExpr(program.functions[reached[i]]->body, visit);
+  }
+  return reached;
+}
+
+std::vector<uint32_t> CanonicalBases(const Program& program, uint32_t entry) {
+  std::vector<uint32_t> bases(program.functions.size(), 0);
+  uint32_t next = 1;
+  for (uint32_t f : ReachedFunctions(program, entry)) {
+    bases[f] = next;
+    next += program.functions[f]->node_count;
+  }
+  return bases;
+}
+
+StatusOr<Canonical> Canonicalise(const Program& program, const std::string& entry) {
+  PB_ASSIGN_OR_RETURN(uint32_t entry_index, FindEntry(program, entry));
+  std::vector<uint32_t> reached = ReachedFunctions(program, entry_index);
+  std::vector<uint32_t> number(program.functions.size(), UINT32_MAX);
+  for (size_t i = 0; i < reached.size(); ++i) number[reached[i]] = static_cast<uint32_t>(i);
+  Canonical c;
+  c.places.emplace_back();  // ordinals count from 1
+  for (uint32_t index : reached) {
+    const Function& f = *program.functions[index];
+    c.text += CanonicalText(f, number[index], number);
+    for (uint32_t i = 0; i < f.node_count; ++i) {
+      c.places.push_back({program.spans[f.first_ordinal + i], f.name});
+    }
+  }
+  return c;
+}
+
+}  // namespace pullback::lang

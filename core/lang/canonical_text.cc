@@ -1,0 +1,243 @@
+#include "core/lang/canonical_text.h"
+
+#include <cstdlib>
+
+#include "core/lang/builtins.h"
+#include "core/lang/number.h"
+#include "core/lang/spelling.h"
+
+namespace pullback::lang {
+namespace {
+
+// Integers up to here are doubles too, so that 2 and 2.0 beside a float are one literal.
+constexpr int64_t kExactInteger = int64_t{1} << 53;
+
+class Writer {
+ public:
+  explicit Writer(const std::vector<uint32_t>& number) : number_(number) {}
+
+  std::string Run(const Function& f, uint32_t self) {
+    out_ = "fn f" + std::to_string(self) + "(";
+    for (const Param& p : f.params) {
+      Local(p.local);
+      out_ += ": ";
+      WriteType(p.type);
+      out_ += ", ";
+    }
+    out_ += ")";
+    if (f.has_result) {
+      out_ += " -> ";
+      WriteType(f.result);
+    }
+    WriteBlock(f.body);
+    out_ += "\n";
+    return std::move(out_);
+  }
+
+ private:
+  void Local(uint32_t index) {
+    PB_CHECK(index != UINT32_MAX);
+    out_ += 'v';
+    out_ += std::to_string(index);
+  }
+
+  void WriteType(const TypeExpr& t) {
+    if (t.kind == TypeExpr::Kind::kTuple) {
+      out_ += '(';
+      for (const TypeExpr& e : t.elements) {
+        WriteType(e);
+        out_ += ", ";
+      }
+      out_ += ')';
+      return;
+    }
+    if (t.kind == TypeExpr::Kind::kArray) WriteList("[", t.dims, "]");
+    out_ += DTypeName(t.elem);
+  }
+
+  // --- statements
+  void WriteBlock(const Block& b) {
+    out_ += " {\n";
+    for (const StmtPtr& s : b.stmts) {
+      WriteStmt(*s);
+      out_ += '\n';
+    }
+    if (b.result) {
+      WriteExpr(*b.result);
+      out_ += '\n';
+    }
+    out_ += '}';
+  }
+
+  void WriteArms(const std::vector<CondArm>& arms) {
+    for (const CondArm& arm : arms) {
+      out_ += arm.cond ? "if " : "else";
+      if (arm.cond) WriteExpr(*arm.cond);
+      WriteBlock(arm.body);
+      out_ += ' ';
+    }
+  }
+
+  void WriteStmt(const Stmt& s) {
+    switch (s.kind) {
+      case Stmt::Kind::kLet: return WriteBinding("let ", s);
+      case Stmt::Kind::kVar: return WriteBinding("var ", s);
+      case Stmt::Kind::kAssign: return WriteBinding("set ", s);
+      case Stmt::Kind::kIf: return WriteArms(s.arms);
+      case Stmt::Kind::kWhile:
+        out_ += "while ";
+        WriteExpr(*s.value);
+        return WriteBlock(s.body);
+      case Stmt::Kind::kFor:
+        out_ += "for ";
+        WriteBinder(s.binder);
+        return WriteBlock(s.body);
+      case Stmt::Kind::kBreak: out_ += "break"; return;
+      case Stmt::Kind::kContinue: out_ += "continue"; return;
+      case Stmt::Kind::kReturn:
+        out_ += "return ";
+        if (s.value) WriteExpr(*s.value);
+        return;
+    }
+  }
+
+  void WriteBinding(const char* word, const Stmt& s) {
+    out_ += word;
+    for (const Target& t : s.targets) {
+      Local(t.local);
+      WriteSubscripts(t.subscripts);
+      out_ += ", ";
+    }
+    if (s.annotation) {
+      out_ += ": ";
+      WriteType(*s.annotation);
+    }
+    out_ += " = ";
+    WriteExpr(*s.value);
+  }
+
+  void WriteBinder(const Binder& b) {
+    Local(b.local);
+    out_ += " in ";
+    if (b.lo) WriteExpr(*b.lo);
+    out_ += "..";
+    WriteExpr(*b.hi);
+  }
+
+  void WriteSubscripts(const std::vector<Subscript>& subscripts) {
+    if (subscripts.empty()) return;
+    out_ += '[';
+    for (const Subscript& s : subscripts) {
+      if (s.is_slice) {
+        WriteOptional(s.lo);
+        out_ += ':';
+        WriteOptional(s.hi);
+        out_ += ':';
+        WriteOptional(s.step);
+      } else {
+        WriteExpr(*s.index);
+      }
+      out_ += ", ";
+    }
+    out_ += ']';
+  }
+
+  void WriteOptional(const ExprPtr& e) {
+    if (e) WriteExpr(*e);
+  }
+
+  // --- expressions
+  void WriteList(const std::string& open, const std::vector<ExprPtr>& list, const char* close) {
+    out_ += open;
+    for (const ExprPtr& e : list) {
+      WriteExpr(*e);
+      out_ += ", ";
+    }
+    out_ += close;
+  }
+
+  void WriteExpr(const Expr& e) {
+    switch (e.kind) {
+      case Expr::Kind::kInt:
+      case Expr::Kind::kFloat: return WriteNumber(e);
+      case Expr::Kind::kBool: out_ += e.int_value ? "true" : "false"; return;
+      case Expr::Kind::kName: return Local(e.local);
+      case Expr::Kind::kUnary:
+        return WriteList(e.unary == UnaryOp::kNeg ? "(-" : "(not ", e.operands, ")");
+      case Expr::Kind::kBinary: return WriteBinary(e);
+      case Expr::Kind::kCall: return WriteList(Callee(e) + "(", e.operands, ")");
+      case Expr::Kind::kBroadcastCall: return WriteList(Callee(e) + ".(", e.operands, ")");
+      case Expr::Kind::kCast:
+        return WriteList(std::string("cast ") + DTypeName(e.elem) + "(", e.operands, ")");
+      case Expr::Kind::kIndex: WriteExpr(*e.operands[0]); return WriteSubscripts(e.subscripts);
+      case Expr::Kind::kTranspose: WriteExpr(*e.operands[0]); out_ += ".T"; return;
+      case Expr::Kind::kTuple: return WriteList("tuple(", e.operands, ")");
+      case Expr::Kind::kField:
+        WriteExpr(*e.operands[0]);
+        out_ += "." + std::to_string(e.int_value);
+        return;
+      case Expr::Kind::kBracket:  // the checker leaves none
+      case Expr::Kind::kArray: return WriteList("array[", e.operands, "]");
+      case Expr::Kind::kIverson:
+        return WriteList(std::string("iverson ") + DTypeName(e.type.elem) + "[", e.operands, "]");
+      case Expr::Kind::kComprehension: return WriteComprehension(e);
+      case Expr::Kind::kIf: out_ += '('; WriteArms(e.arms); out_ += ')'; return;
+    }
+  }
+
+  void WriteNumber(const Expr& e) {
+    DType type = e.type.elem;
+    bool is_int = e.kind == Expr::Kind::kInt;
+    out_ += DTypeName(type);
+    out_ += ':';
+    if (type == DType::kI64 || (is_int && std::abs(e.int_value / 2) >= kExactInteger / 2)) {
+      out_ += std::to_string(e.int_value);
+    } else {
+      out_ += SpellFloat(is_int ? static_cast<double>(e.int_value) : e.float_value, type);
+    }
+  }
+
+  void WriteBinary(const Expr& e) {
+    out_ += '(';
+    WriteExpr(*e.operands[0]);
+    out_ += ' ';
+    out_ += Spelling(e.binary);
+    out_ += ' ';
+    WriteExpr(*e.operands[1]);
+    out_ += ')';
+  }
+
+  std::string Callee(const Expr& e) {
+    if (e.builtin >= 0) return std::string("$") + std::string(BuiltinName(e.builtin));
+    PB_CHECK(e.callee < number_.size());
+    return "f" + std::to_string(number_[e.callee]);
+  }
+
+  void WriteComprehension(const Expr& e) {
+    out_ += '(';
+    out_ += Spelling(e.comprehension);
+    out_ += ' ';
+    if (!e.operands.empty()) {
+      out_ += "over ";
+      Local(e.local);
+      WriteList(" = (", e.operands, ") ");
+    }
+    for (const Binder& b : e.binders) {
+      WriteBinder(b);
+      out_ += ", ";
+    }
+    WriteBlock(e.body);
+    out_ += ')';
+  }
+
+  const std::vector<uint32_t>& number_;
+  std::string out_;
+};
+
+}  // namespace
+
+std::string CanonicalText(const Function& f, uint32_t self, const std::vector<uint32_t>& number) {
+  return Writer(number).Run(f, self);
+}
+
+}  // namespace pullback::lang
