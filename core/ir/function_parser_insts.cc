@@ -171,7 +171,7 @@ bool FunctionParser::ParseEachHead(Each& each) {
   return c_.Expect(")") && (!c_.Accept("where") || ParseConstraints(each.where));
 }
 
-// `sum [%i] of (%n): %v`; the extents are values of the block around.
+// `sum [%i] of (%n): %v if %g`; the extents are values of the block around.
 bool FunctionParser::ParseEachResult(EachResult& r, std::vector<Inst>& outer) {
   const auto monoid = FindMonoid(c_.Peek().text);
   if (!monoid) return c_.Fail("expected gen, sum, prod, max or min");
@@ -181,7 +181,8 @@ bool FunctionParser::ParseEachResult(EachResult& r, std::vector<Inst>& outer) {
   std::vector<Inst>* const body = std::exchange(out_, &outer);
   const bool ok = !c_.Accept("of") || (c_.Expect("(") && ParseOperands(r.shape) && c_.Expect(")"));
   out_ = body;
-  return ok && c_.Expect(":") && ParseOperand(r.value);
+  if (!ok || !c_.Expect(":") || !ParseOperand(r.value)) return false;
+  return !c_.Accept("if") || ParseOperand(r.guard);
 }
 
 // `each(...) where (...) { body } results`

@@ -137,7 +137,8 @@ std::string FunctionPrinter::TermText(const Terminator& t) const {
 std::string FunctionPrinter::ResultText(const EachResult& r) const {
   std::string out = std::string(MonoidName(r.monoid)) + " " + Subscripts(r.out);
   if (!r.shape.empty()) out += " of (" + Texts(r.shape) + ")";
-  return out + ": " + Text(r.value);
+  out += ": " + Text(r.value);
+  return r.guard.valid() ? out + " if " + Text(r.guard) : out;
 }
 
 std::string FunctionPrinter::EachText(const Inst& inst, const std::string& indent) const {

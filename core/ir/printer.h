@@ -9,7 +9,7 @@
 //       br gt(%k, 0), b2, b3(%r)             # a compare used once by the branch may print inline
 //       ...
 //       %y = each(i < %n, j < %m, k < %p) where (%i <= %k) {   ... one instruction a line ...
-//            } gen [%i, %j] of (%n, %m): %v, sum [] : %w
+//            } gen [%i, %j] of (%n, %m): %v, sum []: %w if %g
 //       %v = index %a[%i + 2*%j - 1] if %g !12        # guard and trap ordinal
 // Float constants print so that they read back to the same bits (shortest decimal; nan, inf, and
 // nan payloads as 0x bits); f32 constants end in `f`.

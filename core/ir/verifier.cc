@@ -52,6 +52,7 @@ class FunctionVerifier {
   bool CheckInst(const Inst& inst, const Place& at);
   bool CheckUses(const Inst& inst, const Place& at);
   bool CheckEach(const Inst& inst, Place at);
+  bool CheckGuard(Value guard, const Place& at);
   bool CheckBodyInst(const Inst& inst, const Place& at);
   bool CheckAffineUses(const Affine& a, const Place& at);
   bool CheckTapes();
@@ -234,13 +235,15 @@ bool FunctionVerifier::CheckUses(const Inst& inst, const Place& at) {
   return ok;
 }
 
+bool FunctionVerifier::CheckGuard(Value guard, const Place& at) {
+  if (f_.TypeOf(guard) != Type::Bool()) return FailUse(at, guard, "is a guard and no bool");
+  const bool local = defined_[guard.id].statement == at.statement;
+  return local || FailUse(at, guard, "is a guard and not of the same body");
+}
+
 bool FunctionVerifier::CheckBodyInst(const Inst& inst, const Place& at) {
   if (!CheckUses(inst, at)) return false;
-  if (inst.guard.valid()) {
-    if (f_.TypeOf(inst.guard) != Type::Bool()) return Fail(at, "the guard is not a bool");
-    const bool local = defined_[inst.guard.id].statement == at.statement;
-    if (!local) return Fail(at, "the guard is not of the same body");
-  }
+  if (inst.guard.valid() && !CheckGuard(inst.guard, at)) return false;
   const std::string wrong = internal::CheckInst(inst, /*in_body=*/true, f_, m_);
   return wrong.empty() ? CheckTyped(inst.results, at) : Fail(at, wrong);
 }
@@ -269,6 +272,7 @@ bool FunctionVerifier::CheckEach(const Inst& inst, Place at) {
       if (!CheckAffineUses(a, at)) return false;
     }
     if (!CheckUse(r.value, at)) return false;
+    if (r.guard.valid() && (!CheckUse(r.guard, at) || !CheckGuard(r.guard, at))) return false;
   }
   return true;
 }
