@@ -1,0 +1,25 @@
+// Blocks of memory for arrays and tapes. Freed blocks are kept per thread in size classes, so that a
+// warm request takes no page faults; large ones go back to the system. A block holds stale bytes of
+// the same process: whoever takes one clears it or writes all of it before it is read.
+#pragma once
+
+#include <cstdint>
+
+namespace pullback::jit {
+
+struct Block {
+  void* data = nullptr;  // 64-byte aligned; nullptr: the system has no memory left
+  bool zeroed = false;   // fresh from the system: known to be zero
+};
+
+// The size of the block that holds `bytes` (its class, or whole pages). Saturates at INT64_MAX.
+int64_t BlockSize(int64_t bytes);
+// `size` is what BlockSize gave. Any thread may give a block back.
+Block TakeBlock(int64_t size);
+void GiveBlock(void* data, int64_t size);
+
+// Bytes that this thread keeps for later; ReleaseCachedBlocks gives them back to the system.
+int64_t CachedBytes();
+void ReleaseCachedBlocks();
+
+}  // namespace pullback::jit

@@ -1,0 +1,261 @@
+// The runtime without generated code: kernels here are plain functions.
+#include <sys/resource.h>
+#include <xmmintrin.h>
+
+#include <catch2/catch.hpp>
+#include <cmath>
+#include <cstring>
+#include <set>
+#include <string>
+#include <thread>
+
+#include "core/base/math.h"
+#include "jit/runtime/memory.h"
+#include "jit/runtime/support.h"
+
+namespace pullback::jit {
+namespace {
+
+using ir::TrapKind;
+
+Array* Alloc(RunContext* c, std::vector<int64_t> dims, int64_t elem_size = 8, bool zero = true) {
+  return pb_alloc(c, 7, elem_size, static_cast<int64_t>(dims.size()), dims.data(), zero ? 1 : 0);
+}
+
+// Runs body(c) as a kernel; false when it trapped.
+template <typename Fn>
+bool RunBody(RunContext* c, Fn body) {
+  static thread_local Fn* current = nullptr;
+  current = &body;
+  return RunKernel([](RunContext* ctx, const uint64_t*, uint64_t*) { (*current)(ctx); }, c, nullptr,
+                   nullptr);
+}
+
+TEST_CASE("Arrays are charged, linked, copied and freed", "[runtime]") {
+  RunContext c;
+  REQUIRE(RunBody(&c, [](RunContext* ctx) {
+    Array* a = Alloc(ctx, {3, 5});
+    CHECK(a->refs == 1);
+    CHECK(a->dims[0] == 3);
+    CHECK(a->dims[1] == 5);
+    CHECK(a->bytes == 120);
+    CHECK(reinterpret_cast<uintptr_t>(a->data) % 64 == 0);
+    auto* data = static_cast<double*>(a->data);
+    for (int i = 0; i < 15; ++i) CHECK(data[i] == 0);
+    data[14] = 2.5;
+    Array* b = pb_copy(ctx, 0, a, 8);
+    CHECK(b != a);
+    CHECK(static_cast<double*>(b->data)[14] == 2.5);
+    CHECK(b->dims[1] == 5);
+    const int64_t both = ctx->bytes_used;
+    pb_free(ctx, a);
+    CHECK(ctx->bytes_used == both / 2);
+    CHECK(ctx->arrays == b);
+    Alloc(ctx, {0, int64_t{1} << 62});  // an empty array of any shape
+  }));
+  CHECK(c.peak_bytes > 0);
+  ResetContext(&c);
+  CHECK(c.bytes_used == 0);
+  CHECK(c.arrays == nullptr);
+}
+
+TEST_CASE("The memory budget is charged before memory is taken", "[runtime]") {
+  RunContext c;
+  c.bytes_budget = 1 << 20;
+  CHECK_FALSE(RunBody(&c, [](RunContext* ctx) { Alloc(ctx, {int64_t{1} << 40}); }));
+  CHECK(c.trap_kind == static_cast<int>(TrapKind::kMemory));
+  CHECK(c.trap_loc == 7);
+  CHECK(c.trap_a >= int64_t{8} << 40);
+  CHECK(c.trap_b == 1 << 20);
+  CHECK_FALSE(RunBody(&c, [](RunContext* ctx) {  // the product overflows
+    Alloc(ctx, {int64_t{1} << 40, int64_t{1} << 40});
+  }));
+  CHECK(c.trap_kind == static_cast<int>(TrapKind::kMemory));
+  CHECK_FALSE(RunBody(&c, [](RunContext* ctx) {
+    for (;;) Alloc(ctx, {1000});
+  }));
+  CHECK(c.bytes_used <= 1 << 20);
+  ResetContext(&c);
+  CHECK(RunBody(&c, [](RunContext* ctx) { Alloc(ctx, {1000}); }));
+  ResetContext(&c);
+}
+
+TEST_CASE("Zeroed arrays are zero whatever the block held before", "[runtime]") {
+  RunContext c;
+  for (const int64_t n : {1, 7, 500, 5000, 40000, 300000}) {
+    CHECK(RunBody(&c, [n](RunContext* ctx) {
+      std::memset(Alloc(ctx, {n}, 8, false)->data, 0xff, static_cast<size_t>(n) * 8);
+    }));
+    ResetContext(&c);
+    CHECK(RunBody(&c, [n](RunContext* ctx) {
+      const auto* data = static_cast<const uint64_t*>(Alloc(ctx, {n})->data);
+      CHECK(std::all_of(data, data + n, [](uint64_t bits) { return bits == 0; }));
+    }));
+    ResetContext(&c);
+  }
+}
+
+TEST_CASE("Size classes cover their requests and waste at most a quarter", "[runtime]") {
+  for (int64_t bytes = 1; bytes < int64_t{1} << 34; bytes += 1 + bytes / 37) {
+    const int64_t size = BlockSize(bytes);
+    REQUIRE(size >= bytes);
+    REQUIRE(BlockSize(size) == size);
+    if (bytes > 4096) REQUIRE(size - bytes <= bytes / 4);
+  }
+  ReleaseCachedBlocks();
+  std::vector<std::pair<void*, int64_t>> blocks;
+  for (int64_t bytes = 1; bytes < int64_t{1} << 26; bytes += 1 + bytes / 3) {
+    const int64_t size = BlockSize(bytes);
+    blocks.emplace_back(TakeBlock(size).data, size);
+    std::memset(blocks.back().first, 1, static_cast<size_t>(bytes));
+  }
+  for (auto [p, size] : blocks) GiveBlock(p, size);
+  CHECK(CachedBytes() > 0);
+  ReleaseCachedBlocks();
+  CHECK(CachedBytes() == 0);
+}
+
+TEST_CASE("A warm run takes no page faults", "[runtime]") {
+  RunContext c;
+  const auto work = [](RunContext* ctx) {
+    Tape* t = pb_tape_new(ctx);
+    for (int64_t i = 0; i < 100000; ++i) {
+      if (t->size == t->capacity) pb_tape_grow(ctx, t);
+      t->slots[t->size++] = static_cast<uint64_t>(i);
+    }
+    for (int i = 0; i < 10; ++i) std::memset(Alloc(ctx, {50000}, 8, false)->data, 1, 400000);
+  };
+  const auto faults = [] {
+    rusage usage;
+    getrusage(RUSAGE_SELF, &usage);
+    return usage.ru_minflt;
+  };
+  for (int i = 0; i < 2; ++i) {
+    REQUIRE(RunBody(&c, work));
+    ResetContext(&c);
+  }
+  const auto before = faults();
+  REQUIRE(RunBody(&c, work));
+  ResetContext(&c);
+  CHECK(faults() - before < 20);
+}
+
+TEST_CASE("Tapes grow, keep their contents, and are given back", "[runtime]") {
+  RunContext c;
+  REQUIRE(RunBody(&c, [](RunContext* ctx) {
+    Tape* t = pb_tape_new(ctx);
+    for (uint64_t i = 0; i < 5000; ++i) {
+      if (t->size == t->capacity) pb_tape_grow(ctx, t);
+      t->slots[t->size++] = i * i;
+    }
+    for (uint64_t i = 0; i < 5000; ++i) REQUIRE(t->slots[i] == i * i);
+    CHECK(ctx->bytes_used >= 40000);
+    pb_tape_free(ctx, t);
+    CHECK(ctx->bytes_used == 0);
+    pb_tape_new(ctx);
+  }));
+  ResetContext(&c);
+  CHECK(c.tapes == nullptr);
+  c.bytes_budget = 1 << 16;
+  CHECK_FALSE(RunBody(&c, [](RunContext* ctx) {
+    Tape* t = pb_tape_new(ctx);
+    for (;;) pb_tape_grow(ctx, t);
+  }));
+  CHECK(c.trap_kind == static_cast<int>(TrapKind::kMemory));
+  ResetContext(&c);
+}
+
+TEST_CASE("A trap carries its place and details; a stop says so", "[runtime]") {
+  RunContext c;
+  CHECK_FALSE(RunBody(&c, [](RunContext* ctx) { pb_trap(ctx, 1, 42, -3, 10); }));
+  CHECK(c.trap_kind == 1);
+  CHECK(c.trap_loc == 42);
+  CHECK(c.trap_a == -3);
+  CHECK(c.trap_b == 10);
+  c.stop = 2;
+  CHECK_FALSE(RunBody(&c, [](RunContext* ctx) { pb_stopped(ctx); }));
+  CHECK(c.trap_kind == static_cast<int>(TrapKind::kStopped));
+  CHECK(c.trap_a == 2);
+  CHECK_FALSE(RunBody(&c, [](RunContext* ctx) { Alloc(ctx, {1 << 20}, 8, true); pb_stopped(ctx); }));
+  ResetContext(&c);
+  c.stop = 0;
+  CHECK_FALSE(RunBody(&c, [](RunContext* ctx) { pb_stopped(ctx); }));
+  CHECK(c.trap_kind == static_cast<int>(TrapKind::kDepth));
+}
+
+TEST_CASE("The float environment is IEEE inside and the caller's outside", "[runtime]") {
+  RunContext c;
+  const unsigned mine = _mm_getcsr();
+  const unsigned odd = 0x1f80 | 0x8040 | 0x6000;  // flush to zero, denormals are zero, truncate
+  for (const bool trap : {false, true}) {
+    _mm_setcsr(odd);
+    unsigned inside = 0;
+    const bool ran = RunBody(&c, [&](RunContext* ctx) {
+      inside = _mm_getcsr();
+      if (trap) pb_trap(ctx, 1, 0, 0, 0);
+    });
+    const unsigned after = _mm_getcsr();
+    _mm_setcsr(mine);
+    CHECK(ran == !trap);
+    CHECK(inside == 0x1f80);
+    CHECK(after == odd);
+  }
+}
+
+TEST_CASE("The stack limit is inside the stack of the thread that runs", "[runtime]") {
+  const auto check = [] {
+    RunContext c;
+    bool below = false;
+    RunBody(&c, [&](RunContext* ctx) {
+      below = ctx->stack_limit != nullptr && ctx->stack_limit < __builtin_frame_address(0);
+    });
+    return below;
+  };
+  CHECK(check());
+  bool other = false;
+  std::thread([&] { other = check(); }).join();
+  CHECK(other);
+}
+
+TEST_CASE("NaNs become the canonical one, inputs stay as they are", "[runtime]") {
+  RunContext c;
+  REQUIRE(RunBody(&c, [](RunContext* ctx) {
+    const uint64_t odd = 0xfff8000000000123;
+    Array* a = Alloc(ctx, {100});
+    auto* bits = static_cast<uint64_t*>(a->data);
+    bits[3] = 0x7ff8000000000000;
+    bits[4] = 0xfff0000000000000;  // -inf
+    CHECK(pb_canonicalise(ctx, a, 8) == a);
+    bits[50] = odd;
+    a->refs = 2;
+    Array* b = pb_canonicalise(ctx, a, 8);
+    CHECK(b != a);
+    CHECK(a->refs == 1);
+    CHECK(bits[50] == odd);
+    CHECK(static_cast<uint64_t*>(b->data)[50] == 0x7ff8000000000000);
+    CHECK(static_cast<uint64_t*>(b->data)[4] == 0xfff0000000000000);
+    CHECK(pb_canonicalise(ctx, a, 8) == a);
+    CHECK(bits[50] == 0x7ff8000000000000);
+    Array* f = Alloc(ctx, {9}, 4);
+    static_cast<uint32_t*>(f->data)[8] = 0xffc00001;
+    CHECK(pb_canonicalise(ctx, f, 4) == f);
+    CHECK(static_cast<uint32_t*>(f->data)[8] == 0x7fc00000);
+  }));
+  ResetContext(&c);
+}
+
+TEST_CASE("The allow-list is the runtime and the math tables, each once", "[runtime]") {
+  std::set<std::string> names;
+  for (const auto* s = SymbolsBegin(); s != SymbolsEnd(); ++s) {
+    CHECK(s->address != nullptr);
+    CHECK(names.insert(s->name).second);
+    CHECK(std::string(s->name).starts_with("pb_"));
+  }
+  CHECK(names.count("pb_trap") == 1);
+  CHECK(names.count("pb_sin_f64") == 1);
+  CHECK(names.count("pb_exp_f32_v16") == 1);
+  CHECK(names.count("malloc") == 0);
+}
+
+}  // namespace
+}  // namespace pullback::jit
