@@ -32,6 +32,7 @@ ALLOWED = {
     "jit/baseline": (["jit", "jit/runtime", "core/loops"], ["asmjit"]),
     "jit/llvm": (["jit", "jit/runtime", "core/loops"], ["llvm"]),
     "jit/cuda": (["jit", "jit/runtime", "core/loops"], ["cuda"]),
+    "proto": ([], ["grpc", "protobuf"]),
     "server": (["jit", "proto"], ["grpc", "protobuf", "spdlog"]),
     "client": (["proto"], ["grpc", "protobuf"]),
     "client/cli": (["client", "jit", "jit/llvm", "proto"], ["cli11", "grpc", "protobuf"]),
