@@ -7,7 +7,6 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "core/ir/ir.h"
 
 namespace pullback::jit {
 

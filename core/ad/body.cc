@@ -1,0 +1,63 @@
+#include "core/ad/body.h"
+
+namespace pullback::ad {
+
+using ir::Value;
+
+BodyCopy::BodyCopy(ir::Builder& b, const Surroundings& around, const ir::Each& each)
+    : b_(b), around_(around) {
+  std::vector<Value> extents;
+  std::vector<std::string> names;
+  for (const ir::IndexVar& i : each.indices) {
+    extents.push_back(around.primal(i.extent));
+    names.push_back(around.from.values[i.var.id].name);
+  }
+  // Outer values must exist before the statement begins: constraints and reads ask for them now.
+  for (const ir::Inst& inst : each.body) {
+    for (Value v : inst.results) def_[v.id] = &inst;
+  }
+  const std::vector<Value> vars = b.BeginEach(extents, names);
+  for (size_t k = 0; k < vars.size(); ++k) copy_[each.indices[k].var.id] = vars[k];
+  for (const ir::Constraint& c : each.where) b.Where({Get(c.e), c.equality});
+}
+
+Value BodyCopy::Get(Value v) {
+  if (const auto it = copy_.find(v.id); it != copy_.end()) return it->second;
+  const auto def = def_.find(v.id);
+  const Value copy = def == def_.end() ? around_.primal(v) : Copy(*def->second, v);
+  copy_[v.id] = copy;
+  return copy;
+}
+
+ir::Affine BodyCopy::Get(const ir::Affine& a) {
+  ir::Affine out = a;
+  for (ir::Affine::Term& t : out.terms) t.value = Get(t.value);
+  ir::Canonicalise(out);
+  return out;
+}
+
+std::vector<ir::Affine> BodyCopy::Get(const std::vector<ir::Affine>& subs) {
+  std::vector<ir::Affine> out;
+  out.reserve(subs.size());
+  for (const ir::Affine& a : subs) out.push_back(Get(a));
+  return out;
+}
+
+Value BodyCopy::Copy(const ir::Inst& inst, Value wanted) {
+  ir::Inst copy = inst;
+  ir::ForEachOperand(copy, [&](Value& v) { v = Get(v); });
+  ir::CanonicaliseAffines(copy);
+  for (Value& v : copy.results) {
+    const ir::ValueInfo info = around_.from.values[v.id];
+    const Value fresh = b_.function().NewValue(info.type, info.name);
+    copy_[v.id] = fresh;
+    v = fresh;
+  }
+  const Value before = b_.guard();
+  b_.SetGuard(ir::kNoValue);  // the copy has its own guard
+  b_.Append(std::move(copy));
+  b_.SetGuard(before);
+  return copy_.at(wanted.id);
+}
+
+}  // namespace pullback::ad

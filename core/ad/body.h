@@ -1,0 +1,45 @@
+// Copies of a statement's body, made instruction by instruction as they are asked for, inside the
+// statement that a builder is building.
+#pragma once
+
+#include <unordered_map>
+
+#include "core/ad/statement.h"
+
+namespace pullback::ad {
+
+class BodyCopy {
+ public:
+  // Begins the new statement: same extents, same constraints.
+  BodyCopy(ir::Builder& b, const Surroundings& around, const ir::Each& each);
+
+  // The value of `v` (of the body, an index variable, or from outside) in the new statement.
+  ir::Value Get(ir::Value v);
+  ir::Affine Get(const ir::Affine& a);
+  std::vector<ir::Affine> Get(const std::vector<ir::Affine>& subs);
+  ir::Value GetOrNone(ir::Value v) { return v.valid() ? Get(v) : v; }
+  bool IsBody(ir::Value v) const { return def_.count(v.id) != 0; }
+  const ir::Inst& Def(ir::Value v) const { return *def_.at(v.id); }
+  // Copies an instruction's results from elsewhere (a call that also gives partials).
+  void Set(ir::Value v, ir::Value copy) { copy_[v.id] = copy; }
+  // Runs `make` with the copy of `guard` on every instruction it appends.
+  template <typename Fn>
+  auto Under(ir::Value guard, Fn&& make) {
+    const ir::Value copied = GetOrNone(guard);
+    const ir::Value before = b_.guard();
+    b_.SetGuard(copied);
+    auto made = make();
+    b_.SetGuard(before);
+    return made;
+  }
+
+ private:
+  ir::Value Copy(const ir::Inst& inst, ir::Value wanted);
+
+  ir::Builder& b_;
+  const Surroundings& around_;
+  std::unordered_map<uint32_t, const ir::Inst*> def_;
+  std::unordered_map<uint32_t, ir::Value> copy_;
+};
+
+}  // namespace pullback::ad

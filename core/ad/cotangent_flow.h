@@ -1,0 +1,18 @@
+// Which cotangents travel along which reversed edge: liveness of active values by their
+// differentiable uses.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "core/analysis/activity.h"
+#include "core/ad/prepare.h"
+
+namespace pullback::ad {
+
+// live_out[b]: active values, defined in or above b, whose cotangent the reverse of b takes over from
+// the reverse of its successors (uses below b, and arguments of its edges). Sorted by value.
+std::vector<std::vector<ir::Value>> CotangentsLiveOut(const ir::Function& f,
+                                                      const analysis::Activity& activity);
+
+}  // namespace pullback::ad

@@ -1,0 +1,57 @@
+// Brings a function into the shape that the adjoint is built from, and finds what it needs to know of
+// its control flow (Innes 2018, section 3.1: reversed control flow graph, several returns merged).
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "core/ir/dominance.h"
+#include "core/ir/ir.h"
+
+namespace pullback::ad {
+
+// One return; no critical edges (an edge from a block with several successors to one with several
+// predecessors), so that every edge belongs to a block of its own.
+void PrepareForReverse(ir::Function& f);
+
+inline constexpr uint32_t kNoExit = UINT32_MAX;
+
+struct Predecessor {
+  uint32_t block;
+  uint32_t edge;
+};
+
+// How the reverse of a block with several predecessors knows where to go.
+enum class WayBack : uint8_t {
+  kOnly,     // one predecessor, or none (the entry)
+  kTrips,    // loop header left only through itself: a trip count, > 0 means the latch
+  kCondition,  // a join of the two arms of a branch: the branch's condition
+  kTag       // a recorded tag: the number of the predecessor
+};
+
+struct ReverseFlow {
+  explicit ReverseFlow(const ir::Function& f);
+
+  ir::Dominators dominators;
+  uint32_t exit = kNoExit;  // the block that returns; kNoExit: the function never returns
+  std::vector<std::vector<Predecessor>> preds;
+  std::vector<WayBack> way;
+  // kTrips: preds of a header are ordered entry first, latch second. kCondition: preds are ordered
+  // false arm, true arm, and `condition` is the value branched on.
+  std::vector<ir::Value> condition;
+  std::vector<uint32_t> def_block;  // by value; of bodies: the block of their statement
+
+  // The definition of v dominates the exit: its value is known all the way back.
+  bool ReachesExit(ir::Value v) const { return dominators.Dominates(def_block[v.id], exit); }
+  // header is left only through itself and `block` is its successor inside the loop.
+  bool IsLoopBodyOf(uint32_t block, uint32_t header) const;
+
+ private:
+  void FindDefinitions(const ir::Function& f);
+  void ClassifyHeader(const ir::Function& f, uint32_t b);
+  void ClassifyJoin(const ir::Function& f, uint32_t b);
+  std::vector<std::vector<char>> in_loop_;  // by header (empty: not kTrips): blocks of its loop
+};
+
+}  // namespace pullback::ad

@@ -1,0 +1,201 @@
+#include "core/ad/reverse_function.h"
+
+#include "core/ad/partials.h"
+
+namespace pullback::ad {
+
+using ir::Inst;
+using ir::Op;
+using ir::Value;
+
+namespace {
+
+ir::Function Prepared(const ir::Function& f) {
+  ir::Function copy = f;
+  PrepareForReverse(copy);
+  return copy;
+}
+
+}  // namespace
+
+ReverseFunction::ReverseFunction(ir::Module& module, const ir::Function& f,
+                                 const std::vector<bool>& active_params,
+                                 const std::vector<bool>& active_results, SplitOf split_of,
+                                 PartialsOf partials_of)
+    : module_(module),
+      work_(Prepared(f)),
+      flow_(work_),
+      is_constant_([](Op op) { return RuleOf(op) == Rule::kConstant; }),
+      activity_(work_, active_params, active_results, is_constant_),
+      live_out_(CotangentsLiveOut(work_, activity_)),
+      active_params_(active_params),
+      active_results_(active_results),
+      split_of_(std::move(split_of)),
+      partials_of_(std::move(partials_of)),
+      const_def_(work_.values.size()),
+      blocks_(work_.blocks.size()) {
+  for (const ir::Block& b : work_.blocks) {
+    for (const Inst& inst : b.insts) {
+      if (inst.op == Op::Const) const_def_[inst.results[0].id] = &inst;
+    }
+  }
+}
+
+Status ReverseFunction::BuildCombined(uint32_t target, const std::vector<bool>& wrt,
+                                      bool seed_params) {
+  combined_ = true;
+  wrt_ = wrt;
+  Start(target, target);
+  const std::vector<Value>& params = module_.Get(target).params();
+  const size_t n = work_.params().size();
+  for (size_t k = 0; k < n; ++k) forward_[work_.params()[k].id] = params[k];
+  if (seed_params) seeds_.assign(params.begin() + static_cast<long>(n), params.end());
+  PB_RETURN_IF_ERROR(FindCalls());
+  if (flow_.exit != kNoExit) PB_RETURN_IF_ERROR(BuildReverse());
+  return BuildForward();
+}
+
+Status ReverseFunction::BuildSplit(const SplitFunctions& targets) {
+  wrt_ = active_params_;
+  Start(targets.forward, targets.reverse);
+  const std::vector<Value>& params = module_.Get(targets.forward).params();
+  for (size_t k = 0; k + 1 < params.size(); ++k) forward_[work_.params()[k].id] = params[k];
+  first_tape_ = params.back();
+  seeds_ = module_.Get(targets.reverse).params();
+  reverse_tape_ = seeds_.back();
+  seeds_.pop_back();
+  PB_RETURN_IF_ERROR(FindCalls());
+  if (flow_.exit != kNoExit) {
+    PB_RETURN_IF_ERROR(BuildReverse());
+  } else {  // the forward half never returns, so this is never run
+    const uint32_t spin = rb_->NewBlock();
+    rb_->SetBlock(0);
+    rb_->Jump(spin, {});
+    rb_->SetBlock(spin);
+    rb_->Jump(spin, {});
+  }
+  return BuildForward();
+}
+
+void ReverseFunction::Start(uint32_t forward, uint32_t reverse) {
+  fb_ = std::make_unique<ir::Builder>(module_, module_.Get(forward));
+  rb_ = std::make_unique<ir::Builder>(module_, module_.Get(reverse));
+  forward_.resize(work_.values.size());
+  for (size_t v = 0; v < work_.values.size(); ++v)
+    forward_[v] = NewForward(work_.values[v].type, work_.values[v].name);
+  for (size_t b = 1; b < work_.blocks.size(); ++b) fb_->NewBlock();
+}
+
+Value ReverseFunction::NewForward(ir::Type t, const std::string& name) {
+  return fb_->function().NewValue(t, name);
+}
+
+// --- values of the primal
+
+Value ReverseFunction::Primal(Value v) {
+  BlockState& state = blocks_[current_];
+  if (const Inst* def = const_def_[v.id]) {
+    if (combined_ && flow_.ReachesExit(v)) return forward_[v.id];
+    const auto [it, fresh] = state.constants.emplace(v, ir::kNoValue);
+    if (fresh) {
+      Inst copy = *def;
+      it->second = rb_->function().NewValue(work_.TypeOf(v));
+      copy.results = {it->second};
+      state.constant_insts.push_back(std::move(copy));
+    }
+    return it->second;
+  }
+  return Fetch(forward_[v.id], flow_.ReachesExit(v));
+}
+
+ir::Affine ReverseFunction::Primal(const ir::Affine& a) {
+  ir::Affine out = a;
+  for (ir::Affine::Term& t : out.terms) t.value = Primal(t.value);
+  ir::Canonicalise(out);
+  return out;
+}
+
+std::vector<ir::Affine> ReverseFunction::Primal(const std::vector<ir::Affine>& subs) {
+  std::vector<ir::Affine> out;
+  for (const ir::Affine& a : subs) out.push_back(Primal(a));
+  return out;
+}
+
+Value ReverseFunction::Extent(Value array, int axis) {
+  Value& extent = extents_[{array, axis}];
+  const uint32_t block = flow_.def_block[array.id];
+  if (!extent.valid()) {
+    extent = NewForward(ir::Type::I64(), "");
+    Inst dim;
+    dim.op = Op::Dim;
+    dim.bits = static_cast<uint64_t>(axis);
+    dim.args = {forward_[array.id]};
+    dim.results = {extent};
+    blocks_[block].extents.push_back({std::move(dim), axis});
+  }
+  return Fetch(extent, flow_.ReachesExit(array));
+}
+
+Value ReverseFunction::Fetch(Value source, bool reaches_exit) {
+  if (combined_ && reaches_exit) return source;
+  BlockState& state = blocks_[current_];
+  const auto [it, fresh] = state.popped.emplace(source, ir::kNoValue);
+  if (fresh) {
+    const ir::ValueInfo info = fb_->function().values[source.id];
+    it->second = rb_->function().NewValue(info.type, info.name);
+    state.needs.push_back({source, it->second});
+  }
+  return it->second;
+}
+
+Value ReverseFunction::ZeroOf(Value v) {
+  const ir::Type t = work_.TypeOf(v);
+  if (!t.IsArray()) return rb_->Zero(t);
+  std::vector<Value> extents;
+  for (int axis = 0; axis < t.rank; ++axis) extents.push_back(Extent(v, axis));
+  return rb_->Zeros(t.elem, std::move(extents));
+}
+
+// --- cotangents
+
+Value ReverseFunction::TakeBar(Value v) {
+  const auto it = bars_.find(v);
+  if (it == bars_.end()) return {};
+  const Value bar = it->second;
+  bars_.erase(it);
+  return bar;
+}
+
+void ReverseFunction::Accumulate(Value v, Value bar) {
+  if (!bar.valid() || !Active(v)) return;
+  const auto [it, fresh] = bars_.emplace(v, bar);
+  if (!fresh) it->second = rb_->Add(it->second, bar);
+}
+
+std::vector<bool> ReverseFunction::ActiveOf(const std::vector<Value>& values) const {
+  std::vector<bool> active;
+  for (Value v : values) active.push_back(Active(v));
+  return active;
+}
+
+bool ReverseFunction::IsActiveCall(const Inst& inst) const {
+  if (inst.op != Op::Call) return false;
+  for (Value v : inst.results) {
+    if (Active(v)) return true;
+  }
+  return false;
+}
+
+Status ReverseFunction::FindCalls() {
+  for (uint32_t b = 0; b < work_.blocks.size(); ++b) {
+    for (const Inst& inst : work_.blocks[b].insts) {
+      if (!IsActiveCall(inst)) continue;
+      PB_ASSIGN_OR_RETURN(SplitFunctions split,
+                          split_of_(inst.callee, ActiveOf(inst.args), ActiveOf(inst.results)));
+      blocks_[b].calls.push_back(split);
+    }
+  }
+  return {};
+}
+
+}  // namespace pullback::ad

@@ -1,0 +1,124 @@
+// Builds the forward and the reverse half of one function, into one function or two.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <vector>
+
+#include "core/ad/cotangent_flow.h"
+#include "core/ad/prepare.h"
+#include "core/ad/statement.h"
+#include "core/ir/builder.h"
+
+namespace pullback::ad {
+
+struct SplitFunctions {
+  uint32_t forward;  // (params…, tape) -> (results…, tape)
+  uint32_t reverse;  // (cotangent of every active float result…, tape) -> (of every active param…, tape)
+};
+// Gives the halves of a callee for these active parameters and results.
+using SplitOf = std::function<StatusOr<SplitFunctions>(uint32_t callee, const std::vector<bool>& params,
+                                                       const std::vector<bool>& results)>;
+using PartialsOf = std::function<StatusOr<uint32_t>(uint32_t, const std::vector<bool>&)>;
+
+class ReverseFunction {
+ public:
+  ReverseFunction(ir::Module& module, const ir::Function& f, const std::vector<bool>& active_params,
+                  const std::vector<bool>& active_results, SplitOf split_of, PartialsOf partials_of);
+
+  // One function: forward, then reverse. `target` exists with f's parameters (then one per active
+  // float result when seed_params) as its entry block's parameters, and no code. Returns f's results,
+  // then the cotangents of f's parameters marked in `wrt`.
+  Status BuildCombined(uint32_t target, const std::vector<bool>& wrt, bool seed_params);
+  // Two functions with entry blocks and parameters as in SplitFunctions.
+  Status BuildSplit(const SplitFunctions& targets);
+
+ private:
+  struct Need {
+    ir::Value source;  // of the forward half
+    ir::Value copy;    // popped in the reverse half
+  };
+  struct BlockState {
+    std::vector<Need> needs;               // pushed at the block's end, popped at its reverse's start
+    std::map<ir::Value, ir::Value> popped;  // source -> copy
+    std::map<ir::Value, ir::Value> constants;
+    std::vector<ir::Inst> constant_insts;
+    std::vector<std::pair<ir::Inst, int>> extents;  // dim instructions to append to the forward block
+    ir::Value trips, tag;                  // forward parameters
+    ir::Value reverse_trips;
+    ir::Value tape_in, tape_start;         // reverse: as parameter, after the pops
+    uint32_t reverse_block = 0;
+    std::vector<SplitFunctions> calls;     // of the active calls, in order
+  };
+
+  void Start(uint32_t forward, uint32_t reverse);
+  ir::Value NewForward(ir::Type t, const std::string& name);
+
+  // --- values of the primal where the reverse of the current block is built
+  ir::Value Primal(ir::Value v);
+  ir::Affine Primal(const ir::Affine& a);
+  std::vector<ir::Affine> Primal(const std::vector<ir::Affine>& subs);
+  ir::Value Extent(ir::Value array, int axis);
+  ir::Value Fetch(ir::Value source, bool reaches_exit);
+  ir::Value ZeroOf(ir::Value v);
+
+  // --- cotangents
+  bool Active(ir::Value v) const { return activity_.Active(v); }
+  ir::Value TakeBar(ir::Value v);
+  void Accumulate(ir::Value v, ir::Value bar);
+
+  // --- reverse half
+  Status BuildReverse();
+  void DeclareReverseBlocks();
+  Status ReverseBlock(uint32_t b);
+  Status ReverseInst(const ir::Inst& inst);
+  void ReverseScalar(const ir::Inst& inst, ir::Value w);
+  void ReverseSelect(const ir::Inst& inst, ir::Value w);
+  void ReverseArrayOp(const ir::Inst& inst, ir::Value w);
+  Status ReverseEach(const ir::Inst& inst);
+  Status ReverseCall(const ir::Inst& inst);
+  void GoBack(uint32_t b);
+  void JumpBack(uint32_t b, const Predecessor& p);
+  void FinishPrologue(uint32_t b);
+  ir::Value TripsFor(uint32_t header, uint32_t from);
+  void ReturnFromReverse();
+
+  // --- forward half
+  Status FindCalls();
+  Status BuildForward();
+  void DeclareForwardParams();
+  Status ForwardBlock(uint32_t b);
+  ir::Inst MapForward(const ir::Inst& inst);
+  void ForwardTerminator(uint32_t b, ir::Value tape);
+  bool IsActiveCall(const ir::Inst& inst) const;
+  std::vector<bool> ActiveOf(const std::vector<ir::Value>& values) const;
+
+  ir::Module& module_;
+  ir::Function work_;  // f, prepared
+  ReverseFlow flow_;
+  std::function<bool(ir::Op)> is_constant_;
+  analysis::Activity activity_;
+  std::vector<std::vector<ir::Value>> live_out_;
+  std::vector<bool> active_params_, active_results_;
+  SplitOf split_of_;
+  PartialsOf partials_of_;
+  std::vector<const ir::Inst*> const_def_;  // by value of work_
+
+  bool combined_ = false;
+  std::vector<bool> wrt_;
+  std::vector<ir::Value> seeds_;
+  ir::Value first_tape_;   // forward: split only
+  ir::Value reverse_tape_;  // reverse: split only, the function's parameter
+  std::unique_ptr<ir::Builder> fb_, rb_;
+  std::vector<ir::Value> forward_;  // work value -> forward value
+  std::vector<BlockState> blocks_;
+  std::map<std::pair<ir::Value, int>, ir::Value> extents_;
+
+  // --- state of the block whose reverse is being built
+  uint32_t current_ = 0;
+  ir::Value tape_;
+  size_t calls_left_ = 0;
+  std::map<ir::Value, ir::Value> bars_;
+};
+
+}  // namespace pullback::ad

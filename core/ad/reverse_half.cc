@@ -1,0 +1,257 @@
+// The reverse half: blocks of the reversed control flow graph.
+#include "core/ad/partials.h"
+#include "core/ad/reverse_function.h"
+
+namespace pullback::ad {
+
+using ir::Inst;
+using ir::Op;
+using ir::Value;
+
+Status ReverseFunction::BuildReverse() {
+  DeclareForwardParams();
+  DeclareReverseBlocks();
+  if (!combined_) {
+    rb_->SetBlock(0);
+    rb_->Jump(blocks_[flow_.exit].reverse_block, {reverse_tape_});
+  }
+  for (uint32_t b : flow_.dominators.order()) PB_RETURN_IF_ERROR(ReverseBlock(b));
+  return {};
+}
+
+void ReverseFunction::DeclareReverseBlocks() {
+  for (uint32_t b = 0; b < work_.blocks.size(); ++b) {
+    BlockState& state = blocks_[b];
+    state.reverse_block = rb_->NewBlock();
+    state.tape_in = rb_->AddParam(state.reverse_block, ir::Type::Tape(), "tape");
+    if (flow_.way[b] == WayBack::kTrips)
+      state.reverse_trips = rb_->AddParam(state.reverse_block, ir::Type::I64(), "trips");
+    for (Value v : live_out_[b])
+      rb_->AddParam(state.reverse_block, work_.TypeOf(v), work_.values[v.id].name + ".bar");
+  }
+}
+
+Status ReverseFunction::ReverseBlock(uint32_t b) {
+  BlockState& state = blocks_[b];
+  current_ = b;
+  bars_.clear();
+  calls_left_ = state.calls.size();
+  rb_->SetBlock(state.reverse_block);
+  const std::vector<Value> params = rb_->function().blocks[state.reverse_block].params;
+  const size_t first = params.size() - live_out_[b].size();
+  for (size_t k = 0; k < live_out_[b].size(); ++k) bars_[live_out_[b][k]] = params[first + k];
+  state.tape_start = rb_->function().NewValue(ir::Type::Tape(), "tape");
+  tape_ = state.tape_start;
+  if (b == flow_.exit) {
+    size_t next = 0;
+    const std::vector<Value>& results = work_.blocks[b].term.results;
+    for (size_t k = 0; k < results.size(); ++k) {
+      if (!active_results_[k] || !work_.results[k].IsFloat()) continue;
+      Accumulate(results[k], seeds_.empty() ? rb_->One(work_.results[k]) : seeds_[next]);
+      ++next;
+    }
+  }
+  const std::vector<Inst>& insts = work_.blocks[b].insts;
+  for (auto inst = insts.rbegin(); inst != insts.rend(); ++inst) {
+    rb_->SetLoc(inst->loc);
+    PB_RETURN_IF_ERROR(ReverseInst(*inst));
+  }
+  if (b == 0) {
+    ReturnFromReverse();
+  } else {
+    GoBack(b);
+  }
+  FinishPrologue(b);
+  return {};
+}
+
+Status ReverseFunction::ReverseInst(const Inst& inst) {
+  if (inst.op == Op::Each) return ReverseEach(inst);
+  if (inst.op == Op::Call) return ReverseCall(inst);
+  if (inst.results.size() != 1) return {};
+  const Value w = TakeBar(inst.results[0]);
+  if (!w.valid()) return {};
+  if (RuleOf(inst.op) == Rule::kPartials) {
+    ReverseScalar(inst, w);
+  } else if (inst.op == Op::Select) {
+    ReverseSelect(inst, w);
+  } else if (inst.op == Op::Cast) {
+    if (Active(inst.args[0])) Accumulate(inst.args[0], rb_->Cast(w, work_.TypeOf(inst.args[0]).elem));
+  } else {
+    ReverseArrayOp(inst, w);
+  }
+  return {};
+}
+
+void ReverseFunction::ReverseScalar(const Inst& inst, Value w) {
+  const std::function<Value(Value)> primal = [this](Value v) { return Primal(v); };
+  for (size_t k = 0; k < inst.args.size(); ++k) {
+    if (!Active(inst.args[k])) continue;
+    Accumulate(inst.args[k], Times(*rb_, w, PartialOf({*rb_, inst, primal}, static_cast<int>(k))));
+  }
+}
+
+void ReverseFunction::ReverseSelect(const Inst& inst, Value w) {
+  const Value cond = Primal(inst.args[0]);
+  const Value zero = rb_->Zero(rb_->TypeOf(w));
+  if (Active(inst.args[1])) Accumulate(inst.args[1], rb_->Make(Op::Select, {cond, w, zero}));
+  if (Active(inst.args[2])) Accumulate(inst.args[2], rb_->Make(Op::Select, {cond, zero, w}));
+}
+
+// The linear array ops by their transposes.
+void ReverseFunction::ReverseArrayOp(const Inst& inst, Value w) {
+  switch (inst.op) {
+    case Op::Index: {
+      const Value array = inst.args[0];
+      if (!Active(array)) return;
+      const Value bar = TakeBar(array);
+      bars_[array] = rb_->AddAt(bar.valid() ? bar : ZeroOf(array), Primal(inst.subs), w);
+      return;
+    }
+    case Op::Update: {
+      const std::vector<ir::Affine> at = Primal(inst.subs);
+      Accumulate(inst.args[1], Active(inst.args[1]) ? rb_->Index(w, at) : Value{});
+      if (Active(inst.args[0]))
+        Accumulate(inst.args[0], rb_->Update(w, at, rb_->Zero(work_.TypeOf(inst.args[1]))));
+      return;
+    }
+    case Op::AddAt:
+      if (Active(inst.args[1])) Accumulate(inst.args[1], rb_->Index(w, Primal(inst.subs)));
+      Accumulate(inst.args[0], w);
+      return;
+    case Op::AddArrays:
+      Accumulate(inst.args[0], w);
+      Accumulate(inst.args[1], w);
+      return;
+    default: PB_CHECK(!"an active op without a transpose");
+  }
+}
+
+Status ReverseFunction::ReverseEach(const Inst& inst) {
+  std::vector<Value> bars;
+  bool any = false;
+  for (Value v : inst.results) {
+    bars.push_back(TakeBar(v));
+    any |= bars.back().valid();
+  }
+  if (!any) return {};
+  const Surroundings around{work_, activity_, [this](Value v) { return Primal(v); },
+                            [this](Value v, int axis) { return Extent(v, axis); }, partials_of_};
+  auto contributions = TransposeStatement(*rb_, around, inst, bars);
+  if (!contributions.ok()) return contributions.status();
+  for (const auto& [v, list] : *contributions) {
+    for (Value bar : list) Accumulate(v, bar);
+  }
+  return {};
+}
+
+Status ReverseFunction::ReverseCall(const Inst& inst) {
+  if (!IsActiveCall(inst)) return {};
+  const SplitFunctions split = blocks_[current_].calls[--calls_left_];
+  std::vector<Value> args;
+  for (Value v : inst.results) {
+    if (!Active(v)) continue;
+    const Value bar = TakeBar(v);
+    args.push_back(bar.valid() ? bar : ZeroOf(v));
+  }
+  args.push_back(tape_);
+  const std::vector<Value> made = rb_->Call(split.reverse, std::move(args));
+  tape_ = made.back();
+  size_t next = 0;
+  for (Value v : inst.args) {
+    if (Active(v)) Accumulate(v, made[next++]);
+  }
+  return {};
+}
+
+void ReverseFunction::GoBack(uint32_t b) {
+  const std::vector<Predecessor>& preds = flow_.preds[b];
+  if (preds.size() == 1) return JumpBack(b, preds[0]);
+  // One block per predecessor, since each passes other cotangents.
+  std::vector<uint32_t> ways;
+  for (size_t k = 0; k < preds.size(); ++k) ways.push_back(rb_->NewBlock());
+  BlockState& state = blocks_[b];
+  if (flow_.way[b] == WayBack::kTrips) {
+    const Value again = rb_->Make(Op::Gt, {state.reverse_trips, rb_->I64(0)});
+    rb_->Branch(again, {ways[1], {}}, {ways[0], {}});
+  } else if (flow_.way[b] == WayBack::kCondition) {
+    rb_->Branch(Primal(flow_.condition[b]), {ways[1], {}}, {ways[0], {}});
+  } else {
+    const auto [tape, tag] = rb_->Pop(tape_, ir::Type::I64());
+    tape_ = tape;
+    for (size_t k = 0; k + 1 < ways.size(); ++k) {
+      const Value here = rb_->Make(Op::Eq, {tag, rb_->I64(static_cast<int64_t>(k))});
+      const uint32_t other = k + 2 < ways.size() ? rb_->NewBlock() : ways[k + 1];
+      rb_->Branch(here, {ways[k], {}}, {other, {}});
+      rb_->SetBlock(other);
+    }
+  }
+  const std::map<Value, Value> bars = bars_;
+  for (size_t k = 0; k < preds.size(); ++k) {
+    bars_ = bars;
+    rb_->SetBlock(ways[k]);
+    JumpBack(b, preds[k]);
+  }
+}
+
+void ReverseFunction::JumpBack(uint32_t b, const Predecessor& p) {
+  const ir::Edge& edge = work_.blocks[p.block].term.edges[p.edge];
+  const std::vector<Value>& params = work_.blocks[b].params;
+  std::map<Value, Value> through;  // bars of b's parameters leave; those of its arguments grow
+  for (Value param : params) through[param] = TakeBar(param);
+  for (size_t k = 0; k < params.size(); ++k) Accumulate(edge.args[k], through[params[k]]);
+  std::vector<Value> args = {tape_};
+  if (flow_.way[p.block] == WayBack::kTrips) args.push_back(TripsFor(p.block, b));
+  for (Value v : live_out_[p.block]) {
+    const Value bar = TakeBar(v);
+    args.push_back(bar.valid() ? bar : ZeroOf(v));
+  }
+  rb_->Jump(blocks_[p.block].reverse_block, std::move(args));
+}
+
+// The trip count that the reverse of a loop header takes: one less from inside, the final one from
+// outside.
+Value ReverseFunction::TripsFor(uint32_t header, uint32_t from) {
+  if (flow_.IsLoopBodyOf(from, header))
+    return rb_->Make(Op::Sub, {blocks_[header].reverse_trips, rb_->I64(1)}, "trips");
+  const bool reaches = flow_.dominators.Dominates(header, flow_.exit);
+  return Fetch(blocks_[header].trips, reaches);
+}
+
+void ReverseFunction::FinishPrologue(uint32_t b) {
+  BlockState& state = blocks_[b];
+  ir::Block& block = rb_->function().blocks[state.reverse_block];
+  std::vector<Inst> prologue = std::move(state.constant_insts);
+  if (state.needs.empty()) {
+    block.params[0] = state.tape_start;
+  } else {
+    Value tape = state.tape_in;
+    for (size_t k = state.needs.size(); k-- > 0;) {
+      Inst pop;
+      pop.op = Op::Pop;
+      pop.args = {tape};
+      tape = k == 0 ? state.tape_start : rb_->function().NewValue(ir::Type::Tape(), "tape");
+      pop.results = {tape, state.needs[k].copy};
+      prologue.push_back(std::move(pop));
+    }
+  }
+  block.insts.insert(block.insts.begin(), std::make_move_iterator(prologue.begin()),
+                     std::make_move_iterator(prologue.end()));
+}
+
+void ReverseFunction::ReturnFromReverse() {
+  std::vector<Value> results;
+  if (combined_) {
+    for (Value v : work_.blocks[flow_.exit].term.results) results.push_back(Primal(v));
+  }
+  for (size_t k = 0; k < work_.params().size(); ++k) {
+    const Value v = work_.params()[k];
+    if (!wrt_[k] || !work_.TypeOf(v).IsFloat()) continue;
+    const Value bar = TakeBar(v);
+    results.push_back(bar.valid() ? bar : ZeroOf(v));
+  }
+  if (!combined_) results.push_back(tape_);
+  rb_->Return(std::move(results));
+}
+
+}  // namespace pullback::ad

@@ -1,0 +1,95 @@
+#include "core/analysis/activity.h"
+
+namespace pullback::analysis {
+namespace {
+
+bool Set(std::vector<char>& flags, ir::Value v) {
+  if (flags[v.id]) return false;
+  flags[v.id] = 1;
+  return true;
+}
+
+}  // namespace
+
+Activity::Activity(const ir::Function& f, const std::vector<bool>& active_params,
+                   const std::vector<bool>& active_results,
+                   const std::function<bool(ir::Op)>& is_constant)
+    : is_constant_(is_constant),
+      varied_(f.values.size()),
+      useful_(f.values.size()),
+      in_body_(f.values.size()) {
+  for (size_t k = 0; k < f.params().size(); ++k) {
+    if (active_params[k] && f.TypeOf(f.params()[k]).IsFloat()) Set(varied_, f.params()[k]);
+  }
+  for (const ir::Block& b : f.blocks) {
+    for (const ir::Inst& inst : b.insts) {
+      if (!inst.each) continue;
+      for (const ir::Inst& body : inst.each->body) {
+        for (ir::Value v : body.results) in_body_[v.id] = 1;
+      }
+    }
+    if (b.term.kind != ir::Terminator::Kind::kReturn) continue;
+    for (size_t k = 0; k < b.term.results.size(); ++k) {
+      if (active_results[k] && f.results[k].IsFloat()) Set(useful_, b.term.results[k]);
+    }
+  }
+  while (SpreadVaried(f)) {
+  }
+  while (SpreadUseful(f)) {
+  }
+}
+
+bool Activity::SpreadVaried(const ir::Function& f) {
+  bool changed = false;
+  for (const ir::Block& b : f.blocks) {
+    for (const ir::Inst& inst : b.insts) changed |= VisitVaried(inst, f);
+    for (const ir::Edge& e : b.term.edges) {
+      for (size_t k = 0; k < e.args.size(); ++k) {
+        if (varied_[e.args[k].id]) changed |= Set(varied_, f.blocks[e.block].params[k]);
+      }
+    }
+  }
+  return changed;
+}
+
+bool Activity::VisitVaried(const ir::Inst& inst, const ir::Function& f) {
+  if (is_constant_(inst.op)) return false;
+  bool changed = false;
+  if (inst.each) {
+    for (const ir::Inst& body : inst.each->body) changed |= VisitVaried(body, f);
+    for (size_t k = 0; k < inst.results.size(); ++k) {
+      if (varied_[inst.each->results[k].value.id]) changed |= Set(varied_, inst.results[k]);
+    }
+    return changed;
+  }
+  bool any = false;
+  for (ir::Value v : inst.args) any |= varied_[v.id] != 0;
+  if (!any) return false;
+  for (ir::Value v : inst.results) {
+    if (f.TypeOf(v).IsFloat()) changed |= Set(varied_, v);
+  }
+  return changed;
+}
+
+bool Activity::SpreadUseful(const ir::Function& f) {
+  bool changed = false;
+  for (auto b = f.blocks.rbegin(); b != f.blocks.rend(); ++b) {
+    for (const ir::Edge& e : b->term.edges) {
+      for (size_t k = 0; k < e.args.size(); ++k) {
+        if (useful_[f.blocks[e.block].params[k].id]) changed |= Set(useful_, e.args[k]);
+      }
+    }
+    for (auto inst = b->insts.rbegin(); inst != b->insts.rend(); ++inst) {
+      if (is_constant_(inst->op)) continue;
+      bool any = false;
+      for (ir::Value v : inst->results) any |= useful_[v.id] != 0;
+      if (!any) continue;
+      ir::ForEachOperand(*inst, [&](ir::Value v) {
+        if (f.TypeOf(v).IsFloat()) changed |= Set(useful_, v);
+      });
+    }
+  }
+  return changed;
+}
+
+}  // namespace pullback::analysis

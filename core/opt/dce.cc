@@ -1,0 +1,159 @@
+// Mark and sweep from checks, branches and returns; block parameters live only by a use.
+#include <utility>
+#include <vector>
+
+#include "core/opt/simplify.h"
+
+namespace pullback::opt {
+namespace {
+
+using ir::Inst;
+using ir::Value;
+
+class Marker {
+ public:
+  explicit Marker(ir::Function& f) : f_(f), live_(f.values.size()), def_(f.values.size()) {
+    for (uint32_t b = 0; b < f.blocks.size(); ++b) {
+      for (uint32_t k = 0; k < f.blocks[b].params.size(); ++k)
+        def_[f.blocks[b].params[k].id] = {Def::kParam, b, k};
+      for (uint32_t k = 0; k < f.blocks[b].insts.size(); ++k) {
+        for (Value v : f.blocks[b].insts[k].results) def_[v.id] = {Def::kInst, b, k};
+      }
+      const ir::Terminator& t = f.blocks[b].term;
+      for (uint32_t e = 0; e < t.edges.size(); ++e) {
+        if (preds_.size() <= t.edges[e].block) preds_.resize(f.blocks.size());
+        preds_[t.edges[e].block].push_back({b, e});
+      }
+    }
+    preds_.resize(f.blocks.size());
+  }
+
+  void Run() {
+    for (ir::Block& b : f_.blocks) {
+      for (Inst& inst : b.insts) {
+        if (inst.op == ir::Op::Check) MarkOperands(inst);
+      }
+      if (b.term.cond.valid()) Mark(b.term.cond);
+      for (Value v : b.term.results) Mark(v);
+    }
+    for (Value v : f_.params()) Mark(v);
+    while (!work_.empty()) {
+      const Value v = work_.back();
+      work_.pop_back();
+      Visit(v);
+    }
+  }
+
+  bool Sweep() {
+    bool changed = false;
+    for (ir::Block& b : f_.blocks) {
+      changed |= std::erase_if(b.insts, [&](Inst& inst) { return IsDead(inst); }) > 0;
+      for (Inst& inst : b.insts) {
+        if (inst.each) changed |= SweepEach(inst);
+      }
+    }
+    for (uint32_t b = 1; b < f_.blocks.size(); ++b) changed |= SweepParams(b);
+    return changed;
+  }
+
+ private:
+  struct Def {
+    enum Kind : uint8_t { kNone, kParam, kInst } kind = kNone;
+    uint32_t block = 0, index = 0;
+  };
+
+  void Mark(Value v) {
+    if (live_[v.id]) return;
+    live_[v.id] = true;
+    work_.push_back(v);
+  }
+  void MarkOperands(const Inst& inst) {
+    ir::ForEachOperand(inst, [&](Value v) { Mark(v); });
+  }
+
+  void Visit(Value v) {
+    const Def d = def_[v.id];
+    if (d.kind == Def::kParam) {
+      for (auto [pred, edge] : preds_[d.block])
+        Mark(f_.blocks[pred].term.edges[edge].args[d.index]);
+    } else if (d.kind == Def::kInst) {
+      Inst& inst = f_.blocks[d.block].insts[d.index];
+      if (inst.each) {
+        VisitEach(inst, v);
+      } else {
+        MarkOperands(inst);
+      }
+    }
+  }
+
+  // Only what the live result needs of the statement.
+  void VisitEach(Inst& inst, Value v) {
+    ir::Each& each = *inst.each;
+    for (const ir::IndexVar& i : each.indices) Mark(i.extent);
+    for (const ir::Constraint& c : each.where)
+      ir::ForEachOperand(c.e, [&](Value x) { Mark(x); });
+    for (size_t k = 0; k < inst.results.size(); ++k) {
+      if (inst.results[k] != v) continue;
+      const ir::EachResult& r = each.results[k];
+      for (const ir::Affine& a : r.out) ir::ForEachOperand(a, [&](Value x) { Mark(x); });
+      for (Value x : r.shape) Mark(x);
+      Mark(r.value);
+      if (r.guard.valid()) Mark(r.guard);
+    }
+    for (auto it = each.body.rbegin(); it != each.body.rend(); ++it) {
+      for (Value x : it->results) {
+        if (live_[x.id]) MarkOperands(*it);
+      }
+    }
+  }
+
+  bool IsDead(const Inst& inst) const {
+    if (inst.op == ir::Op::Check) return false;
+    for (Value v : inst.results) {
+      if (live_[v.id]) return false;
+    }
+    return true;
+  }
+
+  bool SweepEach(Inst& inst) {
+    bool changed = false;
+    for (size_t k = inst.results.size(); k-- > 0;) {
+      if (live_[inst.results[k].id]) continue;
+      inst.results.erase(inst.results.begin() + static_cast<long>(k));
+      inst.each->results.erase(inst.each->results.begin() + static_cast<long>(k));
+      changed = true;
+    }
+    return (std::erase_if(inst.each->body, [&](Inst& b) { return IsDead(b); }) > 0) || changed;
+  }
+
+  bool SweepParams(uint32_t b) {
+    std::vector<Value>& params = f_.blocks[b].params;
+    bool changed = false;
+    for (size_t k = params.size(); k-- > 0;) {
+      if (live_[params[k].id]) continue;
+      params.erase(params.begin() + static_cast<long>(k));
+      for (auto [pred, edge] : preds_[b]) {
+        std::vector<Value>& args = f_.blocks[pred].term.edges[edge].args;
+        args.erase(args.begin() + static_cast<long>(k));
+      }
+      changed = true;
+    }
+    return changed;
+  }
+
+  ir::Function& f_;
+  std::vector<char> live_;
+  std::vector<Def> def_;
+  std::vector<std::vector<std::pair<uint32_t, uint32_t>>> preds_;
+  std::vector<Value> work_;
+};
+
+}  // namespace
+
+bool EliminateDeadCode(ir::Function& f) {
+  Marker marker(f);
+  marker.Run();
+  return marker.Sweep();
+}
+
+}  // namespace pullback::opt

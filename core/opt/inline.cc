@@ -1,0 +1,191 @@
+#include <utility>
+#include <vector>
+
+#include "core/opt/rename.h"
+#include "core/opt/simplify.h"
+
+namespace pullback::opt {
+namespace {
+
+using ir::Block;
+using ir::Inst;
+using ir::Value;
+
+template <typename Fn>
+void ForEachCallee(const ir::Function& f, Fn&& fn) {
+  for (const Block& b : f.blocks) {
+    for (const Inst& inst : b.insts) {
+      if (inst.op == ir::Op::Call) fn(inst.callee);
+      if (!inst.each) continue;
+      for (const Inst& body : inst.each->body) {
+        if (body.op == ir::Op::Call) fn(body.callee);
+      }
+    }
+  }
+}
+
+size_t CountInsts(const ir::Function& f) {
+  size_t n = 0;
+  for (const Block& b : f.blocks) {
+    n += b.insts.size() + 1;
+    for (const Inst& inst : b.insts) n += inst.each ? inst.each->body.size() : 0;
+  }
+  return n;
+}
+
+// Callees before callers, with an explicit stack; functions on a cycle are marked recursive.
+class CallGraph {
+ public:
+  explicit CallGraph(const ir::Module& m) : recursive_(m.functions.size()), m_(m) {
+    std::vector<char> state(m.functions.size());
+    struct Frame {
+      uint32_t f;
+      std::vector<uint32_t> callees;
+      size_t next = 0;
+    };
+    std::vector<Frame> stack;
+    const auto enter = [&](uint32_t f) {
+      state[f] = 1;
+      Frame frame{f, {}, 0};
+      ForEachCallee(m.Get(f), [&](uint32_t c) { frame.callees.push_back(c); });
+      stack.push_back(std::move(frame));
+    };
+    enter(m.entry);
+    while (!stack.empty()) {
+      Frame& top = stack.back();
+      if (top.next == top.callees.size()) {
+        state[top.f] = 2;
+        order_.push_back(top.f);
+        stack.pop_back();
+        continue;
+      }
+      const uint32_t c = top.callees[top.next++];
+      if (state[c] == 0) {
+        enter(c);
+      } else if (state[c] == 1) {
+        // Everything on the stack from c on is on a cycle.
+        for (size_t k = stack.size(); k-- > 0;) {
+          recursive_[stack[k].f] = true;
+          if (stack[k].f == c) break;
+        }
+      }
+    }
+    SpreadRecursion();
+  }
+  bool IsRecursive(uint32_t f) const { return recursive_[f]; }
+  const std::vector<uint32_t>& order() const { return order_; }
+
+ private:
+  // A function that calls into a cycle that leads back to it was finished before the cycle was seen:
+  // reachability decides. Cheap since it is asked of few functions.
+  void SpreadRecursion() {
+    for (uint32_t f : order_) {
+      if (!recursive_[f] && Reaches(f, f)) recursive_[f] = true;
+    }
+  }
+  bool Reaches(uint32_t from, uint32_t to) const {
+    std::vector<char> seen(m_.functions.size());
+    std::vector<uint32_t> work = {from};
+    while (!work.empty()) {
+      const uint32_t f = work.back();
+      work.pop_back();
+      bool found = false;
+      ForEachCallee(m_.Get(f), [&](uint32_t c) {
+        found |= c == to;
+        if (!seen[c]) work.push_back(c);
+        seen[c] = true;
+      });
+      if (found) return true;
+    }
+    return false;
+  }
+  std::vector<char> recursive_;
+  std::vector<uint32_t> order_;
+  const ir::Module& m_;
+};
+
+// Replaces the call at (block, index) by the callee's blocks; what followed it becomes a new block
+// whose parameters are the call's results.
+class Splicer {
+ public:
+  Splicer(ir::Function& into, const ir::Function& callee) : into_(into), callee_(callee) {}
+
+  void Splice(uint32_t block, size_t index) {
+    Block& b = into_.blocks[block];
+    const Inst call = b.insts[index];
+    const auto base = static_cast<uint32_t>(into_.blocks.size());
+    Block rest;
+    rest.params = call.results;
+    rest.insts.assign(std::make_move_iterator(b.insts.begin() + static_cast<long>(index) + 1),
+                      std::make_move_iterator(b.insts.end()));
+    rest.term = std::move(b.term);
+    b.insts.resize(index);
+    const uint32_t rest_id = base;
+    const uint32_t first = base + 1;
+    b.term = ir::Terminator{ir::Terminator::Kind::kJump, ir::kNoValue, {{first, call.args}}, {}};
+    into_.blocks.push_back(std::move(rest));
+    CopyBlocks(first, rest_id);
+  }
+
+ private:
+  void CopyBlocks(uint32_t first, uint32_t rest_id) {
+    map_.resize(callee_.values.size());
+    for (size_t v = 0; v < callee_.values.size(); ++v)
+      map_[v] = into_.NewValue(callee_.values[v].type, callee_.values[v].name);
+    for (const Block& from : callee_.blocks) {
+      Block to = from;
+      for (Value& v : to.params) v = map_[v.id];
+      for (Inst& inst : to.insts) Map(inst);
+      ir::ForEachTermOperand(to.term, [&](Value& v) { v = map_[v.id]; });
+      for (ir::Edge& e : to.term.edges) e.block += first;
+      if (to.term.kind == ir::Terminator::Kind::kReturn) {
+        to.term = ir::Terminator{ir::Terminator::Kind::kJump, ir::kNoValue,
+                                 {{rest_id, std::move(to.term.results)}}, {}};
+      }
+      into_.blocks.push_back(std::move(to));
+    }
+  }
+  void Map(Inst& inst) {
+    ir::ForEachOperand(inst, [&](Value& v) { v = map_[v.id]; });
+    for (Value& v : inst.results) v = map_[v.id];
+    if (inst.each) {
+      for (ir::IndexVar& i : inst.each->indices) i.var = map_[i.var.id];
+      for (Inst& body : inst.each->body) {
+        for (Value& v : body.results) v = map_[v.id];
+      }
+    }
+    ir::CanonicaliseAffines(inst);
+  }
+
+  ir::Function& into_;
+  const ir::Function& callee_;
+  std::vector<Value> map_;
+};
+
+void InlineInto(ir::Module& module, uint32_t id, const CallGraph& graph, size_t max_insts) {
+  ir::Function& f = module.Get(id);
+  size_t size = CountInsts(f);
+  for (uint32_t b = 0; b < f.blocks.size(); ++b) {
+    for (size_t k = 0; k < f.blocks[b].insts.size(); ++k) {
+      const Inst& inst = f.blocks[b].insts[k];
+      if (inst.op != ir::Op::Call || inst.callee == id || graph.IsRecursive(inst.callee)) continue;
+      const ir::Function& callee = module.Get(inst.callee);
+      const size_t added = CountInsts(callee);
+      if (size + added > max_insts) continue;
+      size += added;
+      Splicer(f, callee).Splice(b, k);
+      break;  // the rest of this block is a new block at the end
+    }
+  }
+}
+
+}  // namespace
+
+Status InlineCalls(ir::Module& module, size_t max_insts) {
+  const CallGraph graph(module);
+  for (uint32_t f : graph.order()) InlineInto(module, f, graph, max_insts);
+  DropUnreachedFunctions(module);
+  return {};
+}
+
+}  // namespace pullback::opt

@@ -1,0 +1,38 @@
+// The clean-up passes. None makes a program slower or changes a value, except that a zero may lose its
+// sign in `smul`; a trap of a value nobody needs may vanish.
+#pragma once
+
+#include "core/base/status.h"
+#include "core/ir/ir.h"
+
+namespace pullback::opt {
+
+// Folds constants and exact identities; affine subscripts absorb sums and constants. True: changed.
+bool FoldConstants(ir::Function& f);
+
+// Removes what no result, check or branch needs: instructions, body instructions, results of tensor
+// statements, block parameters. True: changed.
+bool EliminateDeadCode(ir::Function& f);
+
+// One instruction for equal pure ones where the first dominates the second; in bodies likewise.
+bool EliminateCommonSubexpressions(ir::Function& f);
+
+// Unreachable blocks, branches on constants or to one target, straight-line pairs of blocks, block
+// parameters that always get one value.
+bool SimplifyControlFlow(ir::Function& f);
+
+// All of the above until nothing changes (bounded), over every function; then functions that the
+// entry does not reach are dropped.
+Status Simplify(ir::Module& module);
+
+// Calls (outside bodies) of functions that do not reach themselves are replaced by their text, as
+// long as the function they are in stays under `max_insts`.
+Status InlineCalls(ir::Module& module, size_t max_insts = 20000);
+
+// smul(w, p) -> select(w == 0, 0, w * p). Comes after the last differentiation.
+Status LowerStrongMultiplies(ir::Module& module);
+
+// Keeps the functions that the entry reaches, in order of first call.
+void DropUnreachedFunctions(ir::Module& module);
+
+}  // namespace pullback::opt
