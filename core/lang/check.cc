@@ -1,0 +1,93 @@
+#include "core/lang/check.h"
+
+#include "core/lang/builtins.h"
+
+namespace pullback::lang {
+
+std::string ToString(const Type& t) {
+  switch (t.kind) {
+    case Type::Kind::kError: return "unknown";
+    case Type::Kind::kUnit: return "no value";
+    case Type::Kind::kScalar: return DTypeName(t.elem);
+    default: break;
+  }
+  std::string text;
+  if (t.kind == Type::Kind::kArray) {
+    for (int i = 0; i < t.rank; ++i) text += i == 0 ? "*" : ", *";
+    return "[" + text + "]" + DTypeName(t.elem);
+  }
+  for (const Type& e : t.elements) text += (text.empty() ? "" : ", ") + ToString(e);
+  return "(" + text + ")";
+}
+
+int LeafCount(const Type& type) {
+  if (type.kind != Type::Kind::kTuple) return 1;
+  int count = 0;
+  for (const Type& e : type.elements) count += LeafCount(e);
+  return count;
+}
+
+void CheckTypeLimits(const Type& type, const Span& span, Reporter& report, const Limits& limits) {
+  if (type.rank > limits.max_rank) {
+    report.Limit(span, "TYPE_TOO_LARGE", "an array of rank " + std::to_string(type.rank) +
+                                             " is over the limit of " +
+                                             std::to_string(limits.max_rank));
+  }
+  if (type.kind != Type::Kind::kTuple) return;
+  int leaves = LeafCount(type);
+  if (leaves <= limits.max_tuple) return;
+  report.Limit(span, "TYPE_TOO_LARGE", "a tuple of " + std::to_string(leaves) +
+                                           " elements is over the limit of " +
+                                           std::to_string(limits.max_tuple));
+}
+
+uint32_t ProgramChecker::FindUser(const std::string& name, const Function& from) const {
+  auto it = user_.find(name);
+  return from.from_prelude || it == user_.end() ? kNone : it->second;
+}
+
+uint32_t ProgramChecker::FindPrelude(const std::string& name) {
+  auto it = prelude_.find(name);
+  if (it != prelude_.end()) return it->second;
+  std::unique_ptr<Function> function = ParsePreludeFunction(name);
+  if (!function) return kNone;
+  uint32_t index = static_cast<uint32_t>(program_.functions.size());
+  headers_.push_back(CheckHeader(*function, report_, limits_));
+  program_.functions.push_back(std::move(function));
+  return prelude_[name] = index;
+}
+
+std::vector<std::string_view> ProgramChecker::FunctionNames() const {
+  std::vector<std::string_view> names = PreludeNames();
+  for (const auto& [name, index] : user_) names.push_back(name);
+#define PB_NAME(e, n, k) names.push_back(n);
+  PB_SCALAR_BUILTINS(PB_NAME) PB_OTHER_BUILTINS(PB_NAME)
+#undef PB_NAME
+  return names;
+}
+
+void ProgramChecker::DeclareUserFunctions() {
+  for (uint32_t i = 0; i < program_.functions.size(); ++i) {
+    Function& f = *program_.functions[i];
+    if (!user_.emplace(f.name, i).second) {
+      report_.Error(f.span, "there is already a function named '" + f.name + "'");
+    }
+    headers_.push_back(CheckHeader(f, report_, limits_));
+  }
+  program_.user_functions = program_.functions.size();
+}
+
+Status ProgramChecker::Run() {
+  DeclareUserFunctions();
+  // The prelude's functions join the list while bodies are checked.
+  for (uint32_t i = 0; i < program_.functions.size() && !report_.full(); ++i) CheckBody(*this, i);
+  if (!report_.ok()) return report_.ToStatus();
+  NumberNodes(program_);
+  return {};
+}
+
+Status Check(Program& program, const Limits& limits) {
+  return ProgramChecker(program, limits).Run();
+}
+
+}  // namespace pullback::lang

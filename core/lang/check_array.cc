@@ -1,0 +1,161 @@
+// Subscripts, transposition, brackets and array literals, broadcasting.
+#include <algorithm>
+
+#include "core/lang/check_body.h"
+
+namespace pullback::lang {
+
+// An array of that rank, or a scalar for rank 0; over the limit it is reported and kError.
+Type BodyChecker::ArrayType(const Expr& e, DType elem, size_t rank) {
+  if (rank == 0) return Type::Scalar(elem);
+  Type type = Type::Array(elem, static_cast<int>(rank));
+  CheckTypeLimits(type, e.span, report_, limits_);
+  return type.rank > limits_.max_rank ? Type() : type;
+}
+
+// Gives e the sizes of its operands' broadcast: axes align at the end, size 1 expands. e.type.elem
+// is set; e.type gets the rank.
+Shape BodyChecker::Broadcast(Expr& e, const std::vector<Shape>& shapes) {
+  Shape all;
+  for (const Shape& shape : shapes) {
+    if (shape.dims.size() > all.dims.size()) {
+      all.dims.insert(all.dims.begin(), shape.dims.size() - all.dims.size(), Size::Const(1));
+    }
+    size_t skipped = all.dims.size() - shape.dims.size();
+    for (size_t i = 0; i < shape.dims.size(); ++i) {
+      Size& dim = all.dims[skipped + i];
+      if (ProvablyNotBroadcastable(dim, shape.dims[i], f_.locals)) {
+        return Fail(e, "sizes " + Text(dim) + " and " + Text(shape.dims[i]) +
+                           " do not broadcast: they are neither equal nor is one of them 1");
+      }
+      dim = BroadcastSize(dim, shape.dims[i]);
+    }
+  }
+  e.type = ArrayType(e, e.type.elem, all.dims.size());
+  return all;
+}
+
+Size BodyChecker::BroadcastSize(const Size& a, const Size& b) const {
+  Size one = Size::Const(1);
+  if (a == b || b == one) return a;
+  if (a == one) return b;
+  if (ProvablyUnequal(a, one, f_.locals)) return a;  // so b is a or 1
+  return ProvablyUnequal(b, one, f_.locals) ? b : Size();
+}
+
+Shape BodyChecker::CheckIndex(Expr& e) {
+  Shape base = Check(e.operands[0]);
+  for (Subscript& s : e.subscripts) CheckSubscript(s);
+  const Type type = e.operands[0]->type;
+  e.type = Type();
+  if (type.kind == Type::Kind::kError) return {};
+  size_t rank = static_cast<size_t>(type.rank);
+  if (e.subscripts.size() > rank) {
+    return Fail(e, "too many subscripts: " + Text(type, base) + " takes " +
+                       (rank == 0 ? "none" : "at most " + std::to_string(rank)) + ", got " +
+                       std::to_string(e.subscripts.size()));
+  }
+  while (e.subscripts.size() < rank) {  // a[i] is a[i, :]
+    e.subscripts.emplace_back();
+    e.subscripts.back().is_slice = true;
+    e.subscripts.back().span = e.span;
+  }
+  Shape shape;
+  for (size_t i = 0; i < rank; ++i) {
+    if (e.subscripts[i].is_slice) {
+      shape.dims.push_back(SliceSize(e.subscripts[i], base.dims[i]));
+    }
+  }
+  e.type = ArrayType(e, type.elem, shape.dims.size());
+  return shape;
+}
+
+void BodyChecker::CheckSubscript(Subscript& s) {
+  for (ExprPtr* part : {&s.index, &s.lo, &s.hi, &s.step}) {
+    if (!*part) continue;
+    Check(*part);
+    if ((*part)->type.kind == Type::Kind::kArray && (*part)->type.elem == DType::kI64) {
+      report_.Unimplemented((*part)->span,
+                            "a gather by an array of indices (write gen i < len(k) { x[k[i]] })");
+    } else {
+      ExpectI64(*part, s.is_slice ? "a bound of a slice" : "an index");
+    }
+  }
+}
+
+Size BodyChecker::SliceSize(const Subscript& s, const Size& extent) const {
+  Size hi = s.hi ? ValueOf(*s.hi) : extent;
+  Size size = s.lo ? hi - ValueOf(*s.lo) : hi;
+  int64_t step = s.step ? s.step->int_value : 1;
+  if (step == 1) return size;
+  std::optional<int64_t> constant = size.AsConst();
+  if (!constant || *constant < 0) return {};
+  return Size::Const(*constant / step + (*constant % step != 0));
+}
+
+Shape BodyChecker::CheckTranspose(Expr& e) {
+  std::vector<Shape> shapes;
+  if (!CheckOperands(e, shapes)) return {};
+  return Transpose(e, shapes[0]);
+}
+
+Shape BodyChecker::Transpose(Expr& e, Shape shape) {
+  const Type& type = e.operands[0]->type;
+  if (type.kind != Type::Kind::kArray) {
+    return Fail(e, "only an array can be transposed, not " + Text(type, shape));
+  }
+  e.type = type;
+  std::reverse(shape.dims.begin(), shape.dims.end());
+  return shape;
+}
+
+// [e]: an Iverson bracket where e is a bool, else an array of one element.
+Shape BodyChecker::CheckBracket(Expr& e) {
+  Shape element = Check(e.operands[0]);
+  if (e.operands[0]->type == Type::Scalar(DType::kBool)) {
+    e.kind = Expr::Kind::kIverson;
+    e.type = Type::Scalar(DType::kI64);
+    return {};
+  }
+  e.kind = Expr::Kind::kArray;
+  return ArrayOf(e, {element});
+}
+
+Shape BodyChecker::CheckArrayLiteral(Expr& e) {
+  std::vector<Shape> elements;
+  if (!CheckOperands(e, elements)) return {};
+  return ArrayOf(e, elements);
+}
+
+Shape BodyChecker::ArrayOf(Expr& e, const std::vector<Shape>& elements) {
+  std::vector<ExprPtr*> parts;
+  for (ExprPtr& operand : e.operands) parts.push_back(&operand);
+  bool unified = Unify(parts);
+  const Type first = e.operands[0]->type;
+  e.type = Type();
+  if (first.kind == Type::Kind::kError) return {};
+  if (first.kind == Type::Kind::kTuple) {
+    return Fail(*e.operands[0], "the elements of an array are scalars or arrays, not tuples");
+  }
+  for (size_t i = 0; i < elements.size(); ++i) {
+    Expr& element = *e.operands[i];
+    bool same = element.type.kind == first.kind && element.type.rank == first.rank;
+    if (!same || (!unified && element.type.elem != first.elem)) {
+      return Fail(element, "the elements of this array differ: the first is " +
+                               Text(first, elements[0]) + ", this one " +
+                               Text(element.type, elements[i]));
+    }
+    for (size_t axis = 0; axis < elements[i].dims.size(); ++axis) {
+      const Size &a = elements[0].dims[axis], &b = elements[i].dims[axis];
+      if (!ProvablyUnequal(a, b, f_.locals)) continue;
+      return Fail(element, "the elements of this array differ in size: the first has " + Text(a) +
+                               ", this one " + Text(b));
+    }
+  }
+  Shape shape = elements[0];
+  shape.dims.insert(shape.dims.begin(), Size::Const(static_cast<int64_t>(elements.size())));
+  e.type = ArrayType(e, first.elem, shape.dims.size());
+  return shape;
+}
+
+}  // namespace pullback::lang

@@ -1,0 +1,253 @@
+// Scopes and statements.
+#include "core/lang/check_body.h"
+
+#include <set>
+#include <utility>
+
+namespace pullback::lang {
+namespace {
+
+// Names that a statement below assigns as a whole: their sizes may change.
+void CollectAssigned(const Block& block, std::unordered_set<std::string>& assigned) {
+  for (const StmtPtr& s : block.stmts) {
+    if (s->kind == Stmt::Kind::kAssign) {
+      for (const Target& t : s->targets) {
+        if (t.subscripts.empty()) assigned.insert(t.name);
+      }
+    }
+    for (const CondArm& arm : s->arms) CollectAssigned(arm.body, assigned);
+    CollectAssigned(s->body, assigned);
+  }
+}
+
+}  // namespace
+
+void Scope::Declare(const std::string& name, uint32_t local) {
+  locals_[name].push_back(local);
+  declared_.push_back(name);
+}
+
+uint32_t Scope::Find(const std::string& name) const {
+  auto it = locals_.find(name);
+  return it == locals_.end() || it->second.empty() ? kNone : it->second.back();
+}
+
+void Scope::Reset(size_t mark) {
+  for (; declared_.size() > mark; declared_.pop_back()) locals_[declared_.back()].pop_back();
+}
+
+std::vector<std::string_view> Scope::Names() const {
+  return {declared_.begin(), declared_.end()};
+}
+
+BodyChecker::BodyChecker(ProgramChecker& program, uint32_t function)
+    : program_(program),
+      f_(program.function(function)),
+      header_(program.header(function)),
+      report_(program.report()),
+      limits_(program.limits()),
+      facts_(header_.facts) {}
+
+void BodyChecker::Run() {
+  for (uint32_t i = 0; i < f_.locals.size(); ++i) scope_.Declare(f_.locals[i].name, i);
+  CollectAssigned(f_.body, assigned_);
+  CheckBlock(f_.body);
+  if (f_.has_result && FallsThrough(f_.body)) {
+    report_.Error(f_.span, "not every path of '" + f_.name + "' returns a value");
+  }
+}
+
+uint32_t BodyChecker::Declare(Local::Kind kind, const std::string& name, const Span& span,
+                              const Type& type, const Shape& shape) {
+  uint32_t local = static_cast<uint32_t>(f_.locals.size());
+  f_.locals.push_back({kind, name, type, span});
+  LocalFacts facts{shape, {}};
+  if (kind == Local::Kind::kVar && assigned_.count(name) != 0) facts.shape = UnknownShape(type);
+  if (kind != Local::Kind::kVar && type == Type::Scalar(DType::kI64)) facts.value = Size::Of(local);
+  facts_.push_back(std::move(facts));
+  scope_.Declare(name, local);
+  return local;
+}
+
+// A block that is no value.
+void BodyChecker::CheckBlock(Block& block) {
+  size_t mark = scope_.Mark();
+  for (StmtPtr& s : block.stmts) CheckStmt(*s);
+  scope_.Reset(mark);
+}
+
+// The parser sees to it that the block has a value.
+Shape BodyChecker::CheckValueBlock(Block& block, const char* what) {
+  uint32_t first_local = static_cast<uint32_t>(f_.locals.size());
+  size_t mark = scope_.Mark();
+  int loops = std::exchange(loops_, 0);
+  value_blocks_.push_back({first_local, what});
+  for (StmtPtr& s : block.stmts) CheckStmt(*s);
+  Shape shape = Check(block.result);
+  ForgetLocals(shape, first_local);
+  value_blocks_.pop_back();
+  loops_ = loops;
+  scope_.Reset(mark);
+  return shape;
+}
+
+void BodyChecker::CheckStmt(Stmt& s) {
+  switch (s.kind) {
+    case Stmt::Kind::kLet:
+    case Stmt::Kind::kVar: return CheckDefinition(s);
+    case Stmt::Kind::kAssign: return CheckAssign(s);
+    case Stmt::Kind::kIf: return CheckConditional(s);
+    case Stmt::Kind::kWhile:
+      CheckCondition(s.value, "while");
+      ++loops_;
+      CheckBlock(s.body);
+      --loops_;
+      return;
+    case Stmt::Kind::kFor: return CheckFor(s);
+    case Stmt::Kind::kBreak: return CheckJump(s, "break");
+    case Stmt::Kind::kContinue: return CheckJump(s, "continue");
+    case Stmt::Kind::kReturn: return CheckReturn(s);
+  }
+}
+
+// let and var; an annotation's type wins over the value's, so that a wrong value is reported once.
+void BodyChecker::CheckDefinition(Stmt& s) {
+  Type type;
+  Shape shape;
+  if (s.annotation) type = ResolveAnnotation(*s.annotation, shape);
+  Shape value_shape = Check(s.value);
+  if (!s.annotation) {
+    type = s.value->type;
+    shape = value_shape;
+  } else if (!Convert(*s.value, type)) {
+    report_.Error(s.value->span, "the declared type is " + Text(type, shape) +
+                                     ", but the value is " + Text(s.value->type, value_shape));
+  } else if (s.value->type == type) {
+    MustEqual(value_shape, shape, s.value->span, "the value");
+  }
+  DefineTargets(s, type, shape);
+}
+
+void BodyChecker::DefineTargets(Stmt& s, const Type& type, const Shape& shape) {
+  Local::Kind kind = s.kind == Stmt::Kind::kLet ? Local::Kind::kLet : Local::Kind::kVar;
+  if (s.targets.size() == 1) {
+    Target& t = s.targets[0];
+    Size value = kind == Local::Kind::kLet ? ValueOf(*s.value) : Size();
+    t.local = Declare(kind, t.name, t.span, type, shape);
+    if (value.known()) facts_[t.local].value = value;
+    return;
+  }
+  bool fits = type.kind == Type::Kind::kTuple && type.elements.size() == s.targets.size();
+  if (!fits && type.kind != Type::Kind::kError) {
+    report_.Error(s.value->span, std::to_string(s.targets.size()) +
+                                     " names need a tuple of as many elements, but the value is " +
+                                     Text(type, shape));
+  }
+  std::set<std::string> names;
+  for (size_t i = 0; i < s.targets.size(); ++i) {
+    Target& t = s.targets[i];
+    if (!names.insert(t.name).second) {
+      report_.Error(t.span, "'" + t.name + "' is defined twice in one statement");
+    }
+    t.local = fits ? Declare(kind, t.name, t.span, type.elements[i], shape.elements[i])
+                   : Declare(kind, t.name, t.span, Type(), Shape());
+  }
+}
+
+Type BodyChecker::ResolveAnnotation(TypeExpr& t, Shape& shape) {
+  if (t.kind == TypeExpr::Kind::kScalar) return Type::Scalar(t.elem);
+  Type type{Type::Kind::kTuple, DType::kF64, 0, {}};
+  if (t.kind == TypeExpr::Kind::kArray) {
+    type = Type::Array(t.elem, static_cast<int>(t.dims.size()));
+    for (ExprPtr& dim : t.dims) {
+      Check(dim);
+      ExpectI64(dim, "a size");
+      shape.dims.push_back(ValueOf(*dim));
+    }
+  }
+  for (TypeExpr& element : t.elements) {
+    shape.elements.emplace_back();
+    type.elements.push_back(ResolveAnnotation(element, shape.elements.back()));
+  }
+  CheckTypeLimits(type, t.span, report_, limits_);
+  return type;
+}
+
+void BodyChecker::CheckConditional(Stmt& s) {
+  for (CondArm& arm : s.arms) {
+    if (arm.cond) CheckCondition(arm.cond, "if");
+    CheckBlock(arm.body);
+  }
+}
+
+void BodyChecker::CheckFor(Stmt& s) {
+  CheckBounds(s.binder);
+  size_t mark = scope_.Mark();
+  DeclareBinder(s.binder);
+  ++loops_;
+  CheckBlock(s.body);
+  --loops_;
+  scope_.Reset(mark);
+}
+
+void BodyChecker::CheckJump(const Stmt& s, const char* word) {
+  if (loops_ > 0) return;
+  std::string text = "'" + std::string(word) + "'";
+  report_.Error(s.span, value_blocks_.empty()
+                            ? text + " is outside of a loop"
+                            : text + " may not leave " + value_blocks_.back().what);
+}
+
+void BodyChecker::CheckReturn(Stmt& s) {
+  Shape shape;
+  if (s.value) shape = Check(s.value);
+  if (!value_blocks_.empty()) {
+    report_.Error(s.span, std::string("'return' may not leave ") + value_blocks_.back().what);
+    return;
+  }
+  if (!s.value) {
+    if (f_.has_result) report_.Error(s.span, "'" + f_.name + "' must return " + ResultText());
+    return;
+  }
+  if (!f_.has_result) {
+    report_.Error(s.value->span, "'" + f_.name + "' has no result; to give it one, write '-> " +
+                                     ToString(s.value->type) + "' after its parameters");
+    return;
+  }
+  if (!Convert(*s.value, f_.result_type)) {
+    report_.Error(s.value->span, "'" + f_.name + "' must return " + ResultText() +
+                                     ", but this is " + Text(s.value->type, shape));
+  } else if (s.value->type == f_.result_type) {
+    MustEqual(shape, header_.result_shape, s.value->span, "the result of '" + f_.name + "'");
+  }
+}
+
+void BodyChecker::CheckCondition(ExprPtr& e, const char* word) {
+  Shape shape = Check(e);
+  if (e->type.kind == Type::Kind::kError || e->type == Type::Scalar(DType::kBool)) return;
+  report_.Error(e->span, "the condition of '" + std::string(word) + "' must be a bool, but this is " +
+                             Text(e->type, shape));
+}
+
+void BodyChecker::CheckBounds(Binder& b) {
+  for (ExprPtr* bound : {&b.lo, &b.hi}) {
+    if (!*bound) continue;
+    Check(*bound);
+    ExpectI64(*bound, "a bound of '" + b.name + "'");
+  }
+}
+
+uint32_t BodyChecker::DeclareBinder(Binder& b) {
+  return b.local =
+             Declare(Local::Kind::kBinder, b.name, b.span, Type::Scalar(DType::kI64), Shape());
+}
+
+Size BodyChecker::Extent(const Binder& b) const {
+  return b.lo ? ValueOf(*b.hi) - ValueOf(*b.lo) : ValueOf(*b.hi);
+}
+
+void CheckBody(ProgramChecker& program, uint32_t function) {
+  BodyChecker(program, function).Run();
+}
+
+}  // namespace pullback::lang

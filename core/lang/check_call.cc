@@ -1,0 +1,136 @@
+// Calls of the program's and the prelude's functions: resolution, arity, argument types and sizes.
+#include "core/lang/builtins.h"
+#include "core/lang/check_body.h"
+
+namespace pullback::lang {
+
+bool ProgramChecker::IsFunction(const std::string& name, const Function& from) {
+  return FindUser(name, from) != kNone || FindBuiltin(name) >= 0 || FindPrelude(name) != kNone;
+}
+
+// Sets callee or builtin. The user's functions win over the built-in ones, and those over the
+// prelude's.
+bool BodyChecker::Resolve(Expr& e) {
+  uint32_t local = scope_.Find(e.name);
+  if (local != kNone) {
+    Fail(e, "'" + e.name + "' is a variable here (" + ToString(f_.locals[local].type) +
+                "), not a function");
+    return false;
+  }
+  e.callee = program_.FindUser(e.name, f_);
+  if (e.callee != kNone) return true;
+  e.builtin = FindBuiltin(e.name);
+  if (e.builtin >= 0) return true;
+  e.callee = program_.FindPrelude(e.name);
+  if (e.callee != kNone) return true;
+  Fail(e, "unknown function '" + e.name + "'" + DidYouMean(e.name, program_.FunctionNames()));
+  return false;
+}
+
+Shape BodyChecker::CheckCall(Expr& e) {
+  bool user = program_.FindUser(e.name, f_) != kNone || scope_.Find(e.name) != kNone;
+  if (!user && IsReduction(e)) return CheckReduction(e);
+  std::vector<Shape> shapes;
+  bool good = CheckOperands(e, shapes);
+  if (!Resolve(e) || !CheckArity(e) || !good) return {};
+  if (e.builtin >= 0) return CheckBuiltin(e, shapes);
+  const Function& callee = program_.function(e.callee);
+  if (!callee.has_result) {
+    return Fail(e, "'" + e.name + "' has no result and cannot be used as a value");
+  }
+  for (size_t i = 0; i < e.operands.size(); ++i) {
+    if (!CheckArgument(e, i, shapes[i])) return {};
+  }
+  e.type = callee.result_type;
+  return ResultShape(e, shapes);
+}
+
+bool BodyChecker::CheckArity(Expr& e) {
+  int wanted = e.builtin >= 0 ? BuiltinArity(e.builtin)
+                              : static_cast<int>(program_.function(e.callee).params.size());
+  if (wanted < 0 || e.operands.size() == static_cast<size_t>(wanted)) return true;
+  Fail(e, "'" + e.name + "' takes " + std::to_string(wanted) +
+              (wanted == 1 ? " argument" : " arguments") + ", got " +
+              std::to_string(e.operands.size()));
+  return false;
+}
+
+bool BodyChecker::CheckArgument(Expr& e, size_t i, const Shape& shape) {
+  const Function& callee = program_.function(e.callee);
+  const Header& header = program_.header(e.callee);
+  const Type& want = header.param_types[i];
+  Expr& argument = *e.operands[i];
+  if (Convert(argument, want)) return true;
+  std::string advice;
+  if (argument.type.kind == want.kind && argument.type.rank == want.rank) {
+    advice = CastAdviceTo(argument, want.elem);
+  } else if (want.kind == Type::Kind::kScalar && argument.type.kind == Type::Kind::kArray) {
+    advice = "; to call it for every element, write " + e.name + ".(…)";
+  }
+  e.type = Type();
+  report_.Error(argument.span, "argument '" + callee.params[i].name + "' of '" + e.name +
+                                   "' must be " +
+                                   Describe(want, header.param_shapes[i], callee.locals) +
+                                   ", got " + Text(argument.type, shape) + advice);
+  return false;
+}
+
+namespace {
+
+void FlattenSizes(const Shape& shape, std::vector<const Shape*>& leaves) {
+  if (shape.elements.empty()) leaves.push_back(&shape);
+  for (const Shape& element : shape.elements) FlattenSizes(element, leaves);
+}
+
+Shape Substitute(const Shape& shape, const std::function<Size(uint32_t)>& value) {
+  Shape out;
+  for (const Size& dim : shape.dims) out.dims.push_back(dim.Substitute(value));
+  for (const Shape& element : shape.elements) out.elements.push_back(Substitute(element, value));
+  return out;
+}
+
+}  // namespace
+
+// Solves the callee's sizes with what is known of the arguments' sizes, and compares the others.
+Shape BodyChecker::ResultShape(Expr& e, const std::vector<Shape>& arguments) {
+  const Function& callee = program_.function(e.callee);
+  const Header& header = program_.header(e.callee);
+  std::vector<Size> solved(callee.locals.size());
+  auto value = [&](uint32_t local) { return solved[local]; };
+  std::vector<const Shape*> have, want;
+  for (size_t i = 0; i < arguments.size(); ++i) {
+    if (callee.locals[i].type == Type::Scalar(DType::kI64)) solved[i] = ValueOf(*e.operands[i]);
+    FlattenSizes(arguments[i], have);
+    FlattenSizes(header.param_shapes[i], want);
+  }
+  for (const SizeBinding& b : callee.size_bindings) {
+    Size form = want[b.leaf]->dims[b.axis];
+    solved[b.local] = Size::Const(0);
+    Size rest = form.Substitute(value);
+    solved[b.local] = (have[b.leaf]->dims[b.axis] - rest).DividedBy(b.coeff);
+  }
+  for (size_t i = 0; i < arguments.size(); ++i) {
+    CheckArgumentSizes(e, i, arguments[i], header.param_shapes[i],
+                       Substitute(header.param_shapes[i], value));
+  }
+  return Substitute(header.result_shape, value);
+}
+
+void BodyChecker::CheckArgumentSizes(const Expr& e, size_t i, const Shape& have,
+                                     const Shape& declared, const Shape& want) {
+  const Function& callee = program_.function(e.callee);
+  for (size_t axis = 0; axis < have.dims.size(); ++axis) {
+    if (!ProvablyUnequal(have.dims[axis], want.dims[axis], f_.locals)) continue;
+    std::string name = ToString(declared.dims[axis], callee.locals);
+    std::string size = Text(want.dims[axis]);
+    report_.Error(e.operands[i]->span,
+                  "argument '" + callee.params[i].name + "' of '" + e.name + "' has size " +
+                      Text(have.dims[axis]) + " on axis " + std::to_string(axis) + ", expected " +
+                      (name == size ? size : name + " = " + size));
+  }
+  for (size_t k = 0; k < have.elements.size(); ++k) {
+    CheckArgumentSizes(e, i, have.elements[k], declared.elements[k], want.elements[k]);
+  }
+}
+
+}  // namespace pullback::lang

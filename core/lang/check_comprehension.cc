@@ -1,0 +1,177 @@
+// gen, sum, prod, max, min: with binders and a body, or as a call with one array.
+#include <algorithm>
+
+#include "core/lang/builtins.h"
+#include "core/lang/check_body.h"
+#include "core/lang/check_visit.h"
+
+namespace pullback::lang {
+namespace {
+
+const char* Word(Comprehension c) {
+  static constexpr const char* kWords[] = {"gen", "sum", "prod", "max", "min"};
+  return kWords[static_cast<int>(c)];
+}
+
+ExprPtr MakeName(uint32_t local, const Type& type, const Span& span) {
+  auto e = std::make_unique<Expr>();
+  e->kind = Expr::Kind::kName;
+  e->span = span;
+  e->local = local;
+  e->type = type;
+  return e;
+}
+
+ExprPtr MakeDim(ExprPtr array, int64_t axis) {
+  auto e = std::make_unique<Expr>();
+  e->kind = Expr::Kind::kCall;
+  e->span = array->span;
+  e->name = "dim";
+  e->builtin = static_cast<int>(Builtin::Dim);
+  e->type = Type::Scalar(DType::kI64);
+  auto literal = std::make_unique<Expr>();
+  literal->kind = Expr::Kind::kInt;
+  literal->span = array->span;
+  literal->int_value = axis;
+  literal->type = e->type;
+  e->operands.push_back(std::move(array));
+  e->operands.push_back(std::move(literal));
+  return e;
+}
+
+}  // namespace
+
+// A bound may speak of the binders before it, but an array made by gen is regular.
+void BodyChecker::CheckBinders(Expr& e) {
+  uint32_t first = static_cast<uint32_t>(f_.locals.size());
+  for (size_t i = 0; i < e.binders.size(); ++i) {
+    Binder& b = e.binders[i];
+    CheckBounds(b);
+    for (size_t j = 0; j < i; ++j) {
+      if (e.binders[j].name != b.name) continue;
+      report_.Error(b.span, "'" + b.name + "' is bound twice in one '" +
+                                Word(e.comprehension) + "'");
+    }
+    if (e.comprehension == Comprehension::kGen && i > 0) CheckIndependent(b, first);
+    DeclareBinder(b);
+  }
+}
+
+void BodyChecker::CheckIndependent(Binder& b, uint32_t first) {
+  auto visit = [&](Expr& name) {
+    if (name.kind != Expr::Kind::kName || name.local == kNone || name.local < first) return;
+    if (f_.locals[name.local].kind != Local::Kind::kBinder) return;
+    report_.Error(name.span, "a bound of 'gen' may not depend on '" + name.name +
+                                 "': the rows of an array are equally long");
+  };
+  if (b.lo) VisitExprs(*b.lo, visit);
+  VisitExprs(*b.hi, visit);
+}
+
+Shape BodyChecker::CheckComprehension(Expr& e) {
+  size_t mark = scope_.Mark();
+  uint32_t first_binder = static_cast<uint32_t>(f_.locals.size());
+  CheckBinders(e);
+  Shape body = CheckValueBlock(e.body, "the body of a comprehension");
+  Shape shape;
+  if (e.comprehension == Comprehension::kGen) {
+    for (const Binder& b : e.binders) shape.dims.push_back(Extent(b));
+  }
+  scope_.Reset(mark);
+  e.type = Type();
+  if (!CheckComprehensionBody(e, body) || !CheckRegular(e, body, first_binder)) return {};
+  shape.dims.insert(shape.dims.end(), body.dims.begin(), body.dims.end());
+  ForgetLocals(shape, first_binder);
+  e.type = ArrayType(e, e.body.result->type.elem, shape.dims.size());
+  return shape;
+}
+
+bool BodyChecker::CheckComprehensionBody(Expr& e, const Shape& shape) {
+  Expr& value = *e.body.result;
+  const Type& type = value.type;
+  std::string word = std::string("'") + Word(e.comprehension) + "'";
+  if (type.kind == Type::Kind::kError) return false;
+  if (type.kind == Type::Kind::kTuple) {
+    Fail(value, word + " needs a scalar or an array for each element, got " + Text(type, shape));
+    return false;
+  }
+  if (e.comprehension == Comprehension::kGen) return true;
+  if (type.elem == DType::kBool) {
+    bool scalar = type.kind == Type::Kind::kScalar;
+    Fail(value, word + " needs numbers, got " + Text(type, shape) +
+                    (scalar ? "; [p] is 1 where p holds and 0 elsewhere" : ""));
+    return false;
+  }
+  if (type.kind == Type::Kind::kScalar || e.comprehension == Comprehension::kSum) return true;
+  report_.Unimplemented(value.span, word + " of arrays, element by element,");
+  return false;
+}
+
+// Whether the body's sizes are the same for all binders, as far as one can tell here.
+bool BodyChecker::CheckRegular(Expr& e, const Shape& body, uint32_t first_binder) {
+  for (const Size& dim : body.dims) {
+    if (!dim.Mentions(first_binder)) continue;
+    Fail(*e.body.result, "the size " + Text(dim) + " differs from element to element of this '" +
+                             Word(e.comprehension) + "'");
+    return false;
+  }
+  return true;
+}
+
+// sum(x), and prod, max, min with one array, reduce over all its axes.
+bool BodyChecker::IsReduction(const Expr& e) const {
+  static constexpr std::string_view kNames[] = {"sum", "prod", "max", "min"};
+  return std::find(std::begin(kNames), std::end(kNames), e.name) != std::end(kNames) &&
+         (e.operands.size() == 1 || e.name == "sum" || e.name == "prod");
+}
+
+Shape BodyChecker::CheckReduction(Expr& e) {
+  if (e.operands.size() != 1) {
+    return Fail(e, "'" + e.name + "' takes one array, or binders and a body: " + e.name +
+                       " i < n { … }");
+  }
+  Shape shape = Check(e.operands[0]);
+  const Type type = e.operands[0]->type;
+  e.type = Type();
+  if (type.kind == Type::Kind::kError) return {};
+  if (type.kind != Type::Kind::kArray || type.elem == DType::kBool) {
+    bool pair = e.name == "max" || e.name == "min";
+    return Fail(e, "'" + e.name + "' of one argument needs an array of numbers" +
+                       (pair ? ", or takes two scalars" : "") + ", got " + Text(type, shape));
+  }
+  MakeReduction(e, type, shape);
+  return {};
+}
+
+// e becomes  max i < dim(x, 0), j < dim(x, 1) { x[i, j] }  where x is its operand, evaluated once.
+void BodyChecker::MakeReduction(Expr& e, const Type& array, const Shape& shape) {
+  e.kind = Expr::Kind::kComprehension;
+  e.comprehension = e.name == "sum"    ? Comprehension::kSum
+                    : e.name == "prod" ? Comprehension::kProd
+                    : e.name == "max"  ? Comprehension::kMax
+                                       : Comprehension::kMin;
+  e.type = Type::Scalar(array.elem);
+  size_t mark = scope_.Mark();
+  e.local = Declare(Local::Kind::kLet, "", e.span, array, shape);
+  auto element = std::make_unique<Expr>();
+  element->kind = Expr::Kind::kIndex;
+  element->span = e.span;
+  element->type = e.type;
+  element->operands.push_back(MakeName(e.local, array, e.span));
+  for (int axis = 0; axis < array.rank; ++axis) {
+    Binder b;
+    b.span = e.span;
+    b.hi = MakeDim(MakeName(e.local, array, e.span), axis);
+    DeclareBinder(b);
+    Subscript s;
+    s.index = MakeName(b.local, Type::Scalar(DType::kI64), e.span);
+    s.span = e.span;
+    element->subscripts.push_back(std::move(s));
+    e.binders.push_back(std::move(b));
+  }
+  e.body.result = std::move(element);
+  e.body.span = e.span;
+  scope_.Reset(mark);
+}
+
+}  // namespace pullback::lang

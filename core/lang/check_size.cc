@@ -1,0 +1,215 @@
+#include "core/lang/check_size.h"
+
+#include <algorithm>
+#include <cstdlib>
+#include <numeric>
+
+namespace pullback::lang {
+namespace {
+
+constexpr size_t kMaxTerms = 64;
+constexpr size_t kMaxDegree = 8;
+
+bool NonNegative(const Size::Monomial& m, const std::vector<Local>& locals) {
+  return std::all_of(m.begin(), m.end(), [&](uint32_t l) {
+    return locals[l].kind == Local::Kind::kSize;
+  });
+}
+
+// Whether d has a constant term of one sign and no term that could outweigh it.
+bool KeepsSign(const Size& d, const std::vector<Local>& locals) {
+  auto constant = d.terms().find({});
+  if (constant == d.terms().end()) return false;
+  return std::all_of(d.terms().begin(), d.terms().end(), [&](const auto& term) {
+    return (term.second > 0) == (constant->second > 0) && NonNegative(term.first, locals);
+  });
+}
+
+// Whether the coefficients of d have a common divisor that its constant term has not.
+bool NeverDivides(const Size& d) {
+  int64_t constant = 0, divisor = 0;
+  for (const auto& [monomial, coeff] : d.terms()) {
+    if (coeff == INT64_MIN) return false;
+    if (monomial.empty()) constant = coeff;
+    else divisor = std::gcd(divisor, coeff);
+  }
+  return divisor > 1 && constant % divisor != 0;
+}
+
+std::string MonomialText(const Size::Monomial& m, const std::vector<Local>& locals) {
+  std::string text;
+  for (uint32_t l : m) text += (text.empty() ? "" : "*") + locals[l].name;
+  return text;
+}
+
+// One term with the sign that joins it to what stands before it.
+void AppendTerm(std::string& text, const std::string& monomial, int64_t coeff) {
+  bool minus = coeff < 0;
+  if (text.empty()) text += minus ? "-" : "";
+  else text += minus ? " - " : " + ";
+  uint64_t magnitude = minus ? -static_cast<uint64_t>(coeff) : static_cast<uint64_t>(coeff);
+  if (monomial.empty() || magnitude != 1) text += std::to_string(magnitude);
+  if (!monomial.empty() && magnitude != 1) text += "*";
+  text += monomial;
+}
+
+}  // namespace
+
+Size Size::Const(int64_t c) {
+  Size s;
+  s.known_ = true;
+  s.Add({}, c);
+  return s;
+}
+
+Size Size::Of(uint32_t local) {
+  Size s;
+  s.known_ = true;
+  s.Add({local}, 1);
+  return s;
+}
+
+void Size::Add(const Monomial& m, int64_t coeff) {
+  if (!known_ || coeff == 0) return;
+  int64_t& sum = terms_[m];
+  if (__builtin_add_overflow(sum, coeff, &sum) || m.size() > kMaxDegree ||
+      terms_.size() > kMaxTerms) {
+    *this = Size();
+    return;
+  }
+  if (sum == 0) terms_.erase(m);
+}
+
+std::optional<int64_t> Size::AsConst() const {
+  if (!known_) return std::nullopt;
+  if (terms_.empty()) return 0;
+  if (terms_.size() == 1 && terms_.begin()->first.empty()) return terms_.begin()->second;
+  return std::nullopt;
+}
+
+bool Size::Mentions(uint32_t first_local) const {
+  return std::any_of(terms_.begin(), terms_.end(), [&](const auto& term) {
+    return !term.first.empty() && term.first.back() >= first_local;
+  });
+}
+
+std::optional<int64_t> Size::LinearIn(uint32_t local) const {
+  if (!known_) return std::nullopt;
+  std::optional<int64_t> coeff;
+  for (const auto& [monomial, c] : terms_) {
+    if (std::find(monomial.begin(), monomial.end(), local) == monomial.end()) continue;
+    if (monomial.size() != 1) return std::nullopt;
+    coeff = c;
+  }
+  return coeff;
+}
+
+Size Size::operator+(const Size& o) const {
+  if (!known_ || !o.known_) return {};
+  Size sum = *this;
+  for (const auto& [monomial, coeff] : o.terms_) sum.Add(monomial, coeff);
+  return sum;
+}
+
+Size Size::operator-(const Size& o) const { return *this + o * Const(-1); }
+
+Size Size::operator*(const Size& o) const {
+  if (!known_ || !o.known_) return {};
+  Size product = Const(0);
+  for (const auto& [m1, c1] : terms_) {
+    for (const auto& [m2, c2] : o.terms_) {
+      Monomial m;
+      std::merge(m1.begin(), m1.end(), m2.begin(), m2.end(), std::back_inserter(m));
+      int64_t coeff;
+      if (__builtin_mul_overflow(c1, c2, &coeff)) return {};
+      product.Add(m, coeff);
+    }
+  }
+  return product;
+}
+
+Size Size::DividedBy(int64_t c) const {
+  Size quotient = known_ ? Const(0) : Size();
+  for (const auto& [monomial, coeff] : terms_) {
+    if (c == -1 ? coeff == INT64_MIN : coeff % c != 0) return {};
+    quotient.Add(monomial, coeff / c);
+  }
+  return quotient;
+}
+
+Size Size::Substitute(const std::function<Size(uint32_t)>& value) const {
+  if (!known_) return {};
+  Size sum = Const(0);
+  for (const auto& [monomial, coeff] : terms_) {
+    Size product = Const(coeff);
+    for (uint32_t local : monomial) product = product * value(local);
+    sum = sum + product;
+  }
+  return sum;
+}
+
+bool ProvablyUnequal(const Size& a, const Size& b, const std::vector<Local>& locals) {
+  Size d = a - b;
+  return d.known() && (KeepsSign(d, locals) || NeverDivides(d));
+}
+
+bool ProvablyNotBroadcastable(const Size& a, const Size& b, const std::vector<Local>& locals) {
+  Size one = Size::Const(1);
+  return ProvablyUnequal(a, b, locals) && ProvablyUnequal(a, one, locals) &&
+         ProvablyUnequal(b, one, locals);
+}
+
+std::string ToString(const Size& size, const std::vector<Local>& locals) {
+  if (!size.known()) return "?";
+  // Positive terms first, so that a text rarely starts with a minus; the constant last.
+  std::string text;
+  for (bool positive : {true, false}) {
+    for (const auto& [monomial, coeff] : size.terms()) {
+      if (monomial.empty() || (coeff > 0) != positive) continue;
+      AppendTerm(text, MonomialText(monomial, locals), coeff);
+    }
+  }
+  auto constant = size.terms().find({});
+  if (constant != size.terms().end()) AppendTerm(text, "", constant->second);
+  return text.empty() ? "0" : text;
+}
+
+Shape UnknownShape(const Type& type) {
+  Shape shape;
+  shape.dims.resize(static_cast<size_t>(type.rank));
+  for (const Type& t : type.elements) shape.elements.push_back(UnknownShape(t));
+  return shape;
+}
+
+void ForgetLocals(Shape& shape, uint32_t first_local) {
+  for (Size& dim : shape.dims) {
+    if (dim.Mentions(first_local)) dim = Size();
+  }
+  for (Shape& element : shape.elements) ForgetLocals(element, first_local);
+}
+
+Shape Join(const Shape& a, const Shape& b) {
+  Shape joined;
+  for (size_t i = 0; i < a.dims.size() && i < b.dims.size(); ++i) {
+    joined.dims.push_back(a.dims[i] == b.dims[i] ? a.dims[i] : Size());
+  }
+  for (size_t i = 0; i < a.elements.size() && i < b.elements.size(); ++i) {
+    joined.elements.push_back(Join(a.elements[i], b.elements[i]));
+  }
+  return joined;
+}
+
+std::string Describe(const Type& type, const Shape& shape, const std::vector<Local>& locals) {
+  std::string text;
+  if (type.kind == Type::Kind::kArray) {
+    for (const Size& dim : shape.dims) text += (text.empty() ? "" : ", ") + ToString(dim, locals);
+    return "[" + text + "]" + DTypeName(type.elem);
+  }
+  if (type.kind != Type::Kind::kTuple) return ToString(type);
+  for (size_t i = 0; i < type.elements.size(); ++i) {
+    text += (i == 0 ? "" : ", ") + Describe(type.elements[i], shape.elements[i], locals);
+  }
+  return "(" + text + ")";
+}
+
+}  // namespace pullback::lang
