@@ -1,0 +1,89 @@
+// Turns the tree into layouts. format.cc places functions, statements and comments,
+// format_expr.cc expressions and types. Others call Format() of lang.h.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/lang/ast.h"
+#include "core/lang/layout.h"
+
+namespace pullback::lang {
+
+// Comments by place. Each is taken once: blocks take those inside them first, then the statement
+// around takes what is left in it, so that none is lost.
+class Comments {
+ public:
+  explicit Comments(const Program& p) : p_(p), taken_(p.comments.size(), false) {}
+
+  // Takes those in [begin, end) that are left.
+  std::vector<const Comment*> TakeIn(uint32_t begin, uint32_t end);
+  // Takes the one that follows `offset` on its line, with nothing but blanks and ';' between.
+  const Comment* TakeTrailing(uint32_t offset);
+  bool AnyIn(uint32_t begin, uint32_t end) const;
+
+ private:
+  size_t FirstAt(uint32_t offset) const;
+
+  const Program& p_;
+  std::vector<bool> taken_;
+};
+
+class Formatter {
+ public:
+  explicit Formatter(const Program& p) : p_(p), comments_(p) {}
+  std::string Run();
+
+ private:
+  // --- format.cc
+  std::string FormatFunction(const Function& f);
+  uint32_t FunctionBegin(const Function& f) const;
+  void AddText(const std::string& text, bool blank_before);
+  std::string_view Source(uint32_t begin, uint32_t end) const;
+  bool BlankBefore(uint32_t offset) const;
+
+  Layout Body(const Block& b);  // "{ … }"; its lines are those of the group around it
+  bool StaysOpen(const Block& b) const;
+  struct Item {  // of a block: a comment or a statement
+    Layout layout;
+    bool blank_before;
+    bool comment = false;
+  };
+  std::vector<Item> Items(const Block& b, uint32_t begin);
+  void AddItem(std::vector<Item>& items, Layout layout, const Span& span, uint32_t& from);
+  void AddComments(std::vector<Item>& items, const std::vector<const Comment*>& comments);
+  static bool IsCompound(const Stmt& s);
+
+  Layout Statement(const Stmt& s);
+  Layout Assignment(const Stmt& s);
+  Layout Values(const Stmt& s);
+  Layout TargetList(const Stmt& s);
+  Layout Condition(const Expr& e);
+  Layout Arms(const std::vector<CondArm>& arms);
+
+  // --- format_expr.cc. `binding`: an expression that binds less gets brackets.
+  static constexpr int kAnyBinding = -1, kPostfixBinding = 9;
+  Layout Expression(const Expr& e, int binding = kAnyBinding);
+  Layout Bare(const Expr& e);  // without brackets around it
+  Layout Number(const Expr& e) const;
+  Layout Chain(const Expr& e);
+  Layout ComparisonChain(const Expr& e);
+  Layout Unary(const Expr& e);
+  Layout Power(const Expr& e);
+  Layout Call(std::string head, const std::vector<ExprPtr>& arguments);
+  Layout ArrayLiteral(const Expr& e);
+  Layout ComprehensionOf(const Expr& e);
+  Layout BinderOf(const Binder& b);
+  Layout Subscripts(const std::vector<Subscript>& subscripts);
+  Layout SubscriptOf(const Subscript& s);
+  Layout List(const std::vector<ExprPtr>& list, bool fill);
+  Layout TypeOf(const TypeExpr& t);
+
+  const Program& p_;
+  Comments comments_;
+  std::string out_;
+};
+
+}  // namespace pullback::lang
