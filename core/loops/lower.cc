@@ -1,0 +1,110 @@
+#include "core/loops/lower.h"
+
+#include "core/ir/dominance.h"
+#include "core/loops/liveness.h"
+#include "core/loops/lowering.h"
+#include "core/loops/prune.h"
+#include "core/loops/refcounts.h"
+
+namespace pullback::loops {
+namespace {
+
+using ir::Terminator;
+using ir::Value;
+
+class FunctionLowerer {
+ public:
+  FunctionLowerer(const ir::Function& f, Function& out)
+      : f_(f), out_(out), l_(f, out), live_(FindLiveness(f)) {}
+
+  Status Lower() {
+    out_.name = f_.name;
+    out_.results = f_.results;
+    out_.blocks.resize(f_.blocks.size());
+    // Dominators first: a value that turned out to be another register is known to its readers.
+    for (uint32_t b : ir::ReversePostorder(f_)) LowerBlock(b);
+    PruneDead(out_);
+    return l_.status();
+  }
+
+ private:
+  void LowerBlock(uint32_t b) {
+    const ir::Block& from = f_.blocks[b];
+    const BlockLiveness& live = live_[b];
+    l_.e.BeginBlock();
+    out_.blocks[b].params = from.params;
+    for (Value v : live.dead_params) l_.e.Effect(Node::Kind::kRelease, {v});
+    for (size_t k = 0; k < from.insts.size(); ++k) {
+      const ir::Inst& inst = from.insts[k];
+      const Consumed consumed = ConsumedBy(f_, inst, live.dies[k]);
+      if (!RetainConsumed(l_.e, consumed, live.dies[k])) l_.Fail("a tape is used twice");
+      LowerInst(l_, inst, live.dies[k]);
+      ReleaseDead(l_.e, consumed, live.dies[k]);
+    }
+    Terminator term = LowerTerminator(b);
+    out_.blocks[b].nodes = l_.e.EndBlock();
+    out_.blocks[b].term = std::move(term);
+    SplitEdges(b);
+  }
+
+  Consumed Counted(const std::vector<Value>& values) const {
+    Consumed counted;
+    for (Value v : values) {
+      if (IsCounted(f_.TypeOf(v))) counted.push_back(v);
+    }
+    return counted;
+  }
+
+  EdgeCounts CountsOf(uint32_t b, const ir::Edge& edge) const {
+    return CountEdge(live_[b].at_end, live_[edge.block].in, Counted(edge.args));
+  }
+
+  // Everything that a jump or a return needs happens in the block itself.
+  Terminator LowerTerminator(uint32_t b) {
+    Terminator term = f_.blocks[b].term;
+    if (term.kind == Terminator::Kind::kReturn) {
+      Emit(l_.e, CountEdge(live_[b].at_end, {}, Counted(term.results)));
+    } else if (term.kind == Terminator::Kind::kJump) {
+      Emit(l_.e, CountsOf(b, term.edges[0]));
+    }
+    ir::ForEachTermOperand(term, [&](Value& v) { v = l_.Of(v); });
+    return term;
+  }
+
+  // What one edge of a branch needs happens in a block of its own on that edge.
+  void SplitEdges(uint32_t b) {
+    if (f_.blocks[b].term.kind != Terminator::Kind::kBranch) return;
+    for (size_t i = 0; i < 2; ++i) {
+      const EdgeCounts counts = CountsOf(b, f_.blocks[b].term.edges[i]);
+      if (counts.empty()) continue;
+      l_.e.BeginBlock();
+      Emit(l_.e, counts);
+      Block between;
+      between.nodes = l_.e.EndBlock();
+      between.term.kind = Terminator::Kind::kJump;
+      ir::Edge& edge = out_.blocks[b].term.edges[i];
+      between.term.edges = {edge};
+      edge = {static_cast<uint32_t>(out_.blocks.size()), {}};
+      out_.blocks.push_back(std::move(between));
+    }
+  }
+
+  const ir::Function& f_;
+  Function& out_;
+  Lowering l_;
+  const std::vector<BlockLiveness> live_;
+};
+
+}  // namespace
+
+StatusOr<Module> LowerToLoops(const ir::Module& module) {
+  Module loops;
+  loops.entry = module.entry;
+  for (const auto& f : module.functions) {
+    loops.functions.push_back(std::make_unique<Function>());
+    PB_RETURN_IF_ERROR(FunctionLowerer(*f, *loops.functions.back()).Lower());
+  }
+  return loops;
+}
+
+}  // namespace pullback::loops

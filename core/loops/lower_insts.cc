@@ -1,0 +1,207 @@
+// Instructions of the block graph, one function each; the table at the end says which.
+#include <algorithm>
+#include <array>
+
+#include "core/loops/liveness.h"
+#include "core/loops/lowering.h"
+#include "core/loops/statement.h"
+
+namespace pullback::loops {
+namespace {
+
+using ir::Inst;
+using ir::Op;
+using ir::Value;
+using Dies = std::set<Value>;
+
+void LowerScalar(Lowering& l, const Inst& inst, const Dies&) {
+  if (inst.op == Op::SMul) return l.Fail("a strong multiply in the final IR");
+  l.CheckDivisor(inst);
+  l.e.Scalar(inst.op, l.Of(inst.args), l.f.TypeOf(inst.results[0]), inst.results[0]);
+}
+
+void LowerConst(Lowering& l, const Inst& inst, const Dies&) {
+  l.SetAlias(inst.results[0], l.e.Const(l.f.TypeOf(inst.results[0]), inst.bits));
+}
+
+void LowerAffineOf(Lowering& l, const Inst& inst, const Dies&) {
+  l.SetAlias(inst.results[0], l.e.Linear(l.Of(inst.subs[0])));
+}
+
+void LowerHolds(Lowering& l, const Inst& inst, const Dies&) {
+  Reg all = ir::kNoValue;
+  for (const ir::Constraint& c : inst.constraints) {
+    all = l.e.And(all, l.e.Holds({l.Of(c.e), c.equality}));
+  }
+  l.SetAlias(inst.results[0], all.valid() ? all : l.e.Const(ir::Type::Bool(), 1));
+}
+
+void LowerDim(Lowering& l, const Inst& inst, const Dies&) {
+  l.SetAlias(inst.results[0], l.Dim(inst.args[0], static_cast<int>(inst.bits)));
+}
+
+void LowerZeros(Lowering& l, const Inst& inst, const Dies&) {
+  for (Value size : inst.args) l.CheckNonNegative(l.Of(size), inst.loc);
+  Alloc(l, inst.results[0], inst.args, /*zeroed=*/true, inst.loc);
+}
+
+// Checks the subscripts; the row-major offset of the element.
+Reg CheckedOffset(Lowering& l, const Inst& inst) {
+  const std::vector<Reg> extents = l.Extents(inst.args[0]);
+  std::vector<ir::Affine> subs;
+  for (size_t axis = 0; axis < extents.size(); ++axis) {
+    subs.push_back(l.Of(inst.subs[axis]));
+    l.CheckIndex(l.e.Linear(subs.back()), extents[axis], inst.loc);
+  }
+  return l.e.Offset(subs, extents);
+}
+
+void LowerIndex(Lowering& l, const Inst& inst, const Dies&) {
+  l.e.Load(inst.args[0], CheckedOffset(l, inst), inst.results[0]);
+}
+
+// results[0] = args[0], alone: changes to it are seen by nobody else.
+void MakeUnique(Lowering& l, Value array, Value result) {
+  Node node;
+  node.kind = Node::Kind::kUnique;
+  node.args = {array};
+  node.results = {result};
+  l.e.Append(std::move(node));
+  l.CopyShape(result, array);
+}
+
+void LowerUpdate(Lowering& l, const Inst& inst, const Dies&) {
+  const Reg offset = CheckedOffset(l, inst);
+  MakeUnique(l, inst.args[0], inst.results[0]);
+  l.e.Store(inst.results[0], offset, l.Of(inst.args[1]));
+}
+
+void LowerAddAt(Lowering& l, const Inst& inst, const Dies&) {
+  const Reg offset = CheckedOffset(l, inst);
+  MakeUnique(l, inst.args[0], inst.results[0]);
+  const Reg old = l.e.Load(inst.results[0], offset);
+  const Reg sum = l.e.Scalar(Op::Add, {old, l.Of(inst.args[1])}, l.e.TypeOf(old));
+  l.e.Store(inst.results[0], offset, sum);
+}
+
+// The operand of add_arrays that dies here and so can take the sum; kNoValue: neither does.
+Value TakesSum(const Inst& inst, const Dies& dies) {
+  for (Value v : inst.args) {
+    if (dies.count(v) > 0) return v;
+  }
+  return ir::kNoValue;
+}
+
+void LowerAddArrays(Lowering& l, const Inst& inst, const Dies& dies) {
+  const Value result = inst.results[0];
+  const std::vector<Reg> extents = l.Extents(inst.args[0]);
+  const std::vector<Reg> others = l.Extents(inst.args[1]);
+  Reg count = l.e.I64(1);
+  for (size_t axis = 0; axis < extents.size(); ++axis) {
+    const Reg a = extents[axis], b = others[axis];
+    if (a != b) {
+      l.e.Check(l.e.Compare(Op::Eq, a, b), ir::TrapKind::kSizeMismatch, inst.loc, {a, b});
+    }
+    count = l.e.Mul(count, a);
+  }
+  std::vector<Reg> from = {inst.args[0], inst.args[1]};
+  const Value taken = TakesSum(inst, dies);
+  if (taken.valid()) {
+    MakeUnique(l, taken, result);
+    std::replace(from.begin(), from.end(), taken, result);
+  } else {
+    Node node;
+    node.kind = Node::Kind::kAlloc;
+    node.args = extents;
+    node.results = {result};
+    node.loc = inst.loc;
+    l.e.Append(std::move(node));
+    l.CopyShape(result, inst.args[0]);
+  }
+  const Reg i = l.e.OpenFor(l.e.I64(0), count, l.e.function().NewReg(ir::Type::I64(), "o"));
+  const Reg x = l.e.Load(from[0], i);
+  const Reg y = l.e.Load(from[1], i);
+  l.e.Store(result, i, l.e.Scalar(Op::Add, {x, y}, l.e.TypeOf(x)));
+  l.e.CloseFor();
+}
+
+void LowerPlain(Lowering& l, const Inst& inst, Node::Kind kind) {
+  Node node;
+  node.kind = kind;
+  node.args = l.Of(inst.args);
+  node.results = inst.results;
+  node.callee = inst.callee;
+  node.loc = inst.loc;
+  l.e.Append(std::move(node));
+}
+
+void LowerCall(Lowering& l, const Inst& inst, const Dies&) {
+  LowerPlain(l, inst, Node::Kind::kCall);
+}
+void LowerTapeNew(Lowering& l, const Inst& inst, const Dies&) {
+  LowerPlain(l, inst, Node::Kind::kTapeNew);
+}
+void LowerPush(Lowering& l, const Inst& inst, const Dies&) {
+  LowerPlain(l, inst, Node::Kind::kPush);
+}
+void LowerPop(Lowering& l, const Inst& inst, const Dies&) { LowerPlain(l, inst, Node::Kind::kPop); }
+
+void LowerCheck(Lowering& l, const Inst& inst, const Dies&) {
+  std::vector<Reg> details = l.Of(inst.args);
+  details.erase(details.begin());
+  l.e.Check(l.Of(inst.args[0]), static_cast<ir::TrapKind>(inst.bits), inst.loc, std::move(details));
+}
+
+void LowerEach(Lowering& l, const Inst& inst, const Dies&) { LowerStatement(l, inst); }
+
+struct Row {
+  Op op;
+  void (*lower)(Lowering&, const Inst&, const Dies&);
+};
+constexpr Row kRows[] = {
+    {Op::Cast, LowerScalar},       {Op::Select, LowerScalar}, {Op::Const, LowerConst},
+    {Op::AffineOf, LowerAffineOf}, {Op::Holds, LowerHolds},   {Op::Dim, LowerDim},
+    {Op::Zeros, LowerZeros},       {Op::Index, LowerIndex},   {Op::Update, LowerUpdate},
+    {Op::AddAt, LowerAddAt},       {Op::Each, LowerEach},     {Op::AddArrays, LowerAddArrays},
+    {Op::Call, LowerCall},         {Op::Check, LowerCheck},   {Op::TapeNew, LowerTapeNew},
+    {Op::Push, LowerPush},         {Op::Pop, LowerPop},
+};
+
+constexpr bool HasRow(Op op) {
+  return std::any_of(std::begin(kRows), std::end(kRows), [&](const Row& r) { return r.op == op; });
+}
+#define OP(name, mnemonic, arity, rule, flags) \
+  static_assert(ir::TypeRule::rule != ir::TypeRule::Own || HasRow(Op::name));
+#include "core/ir/ops.def"
+#undef OP
+
+}  // namespace
+
+void LowerInst(Lowering& l, const Inst& inst, const Dies& dies) {
+  for (const Row& row : kRows) {
+    if (row.op == inst.op) return row.lower(l, inst, dies);
+  }
+  LowerScalar(l, inst, dies);
+}
+
+std::vector<Value> ConsumedBy(const ir::Function& f, const Inst& inst, const Dies& dies) {
+  switch (inst.op) {
+    case Op::Update:
+    case Op::AddAt: return {inst.args[0]};
+    case Op::AddArrays: {
+      const Value taken = TakesSum(inst, dies);
+      return taken.valid() ? std::vector<Value>{taken} : std::vector<Value>{};
+    }
+    case Op::Call:
+    case Op::Push:
+    case Op::Pop: break;
+    default: return {};
+  }
+  std::vector<Value> consumed;
+  for (Value v : inst.args) {
+    if (IsCounted(f.TypeOf(v))) consumed.push_back(v);
+  }
+  return consumed;
+}
+
+}  // namespace pullback::loops

@@ -1,0 +1,65 @@
+// What the parts of the lowering share while they work on one function: where values live, what is
+// known about the extents of arrays, and the first error.
+#pragma once
+
+#include <set>
+#include <string>
+#include <vector>
+
+#include "core/base/status.h"
+#include "core/ir/ir.h"
+#include "core/loops/emitter.h"
+
+namespace pullback::loops {
+
+class Lowering {
+ public:
+  Lowering(const ir::Function& f, Function& out);
+
+  const ir::Function& f;
+  Emitter e;
+
+  // --- values. A value's register has the value's number, unless it was found elsewhere.
+  Reg Of(ir::Value v) const { return v.id < alias_.size() ? alias_[v.id] : v; }
+  std::vector<Reg> Of(const std::vector<ir::Value>& values) const;
+  ir::Affine Of(const ir::Affine& a) const;
+  void SetAlias(ir::Value v, Reg r) { alias_[v.id] = r; }
+
+  // --- arrays
+  void SetShape(ir::Value array, const std::vector<ir::Value>& shape);
+  void CopyShape(ir::Value array, ir::Value from);
+  // The values that the array was made with; empty: not known.
+  const std::vector<ir::Value>& Shape(ir::Value array) const { return arrays_[array.id].shape; }
+  // The array that stands for all with its extents.
+  ir::Value Root(ir::Value array) const;
+  Reg Dim(ir::Value array, int axis);
+  std::vector<Reg> Extents(ir::Value array);
+
+  // --- checks
+  // Traps unless 0 <= sub < extent.
+  void CheckIndex(Reg sub, Reg extent, uint32_t loc);
+  void CheckNonNegative(Reg size, uint32_t loc);
+  // Integer division and remainder: the divisor is not zero.
+  void CheckDivisor(const ir::Inst& inst);
+
+  void Fail(const std::string& what);
+  const Status& status() const { return status_; }
+
+ private:
+  struct ArrayInfo {
+    ir::Value root;
+    std::vector<ir::Value> shape;
+  };
+
+  std::vector<Reg> alias_;
+  std::vector<ArrayInfo> arrays_;
+  Status status_;
+};
+
+// One instruction of a block (lower_insts.cc); reference counts are the caller's.
+void LowerInst(Lowering& l, const ir::Inst& inst, const std::set<ir::Value>& dies);
+// The counted operands that LowerInst consumes.
+std::vector<ir::Value> ConsumedBy(const ir::Function& f, const ir::Inst& inst,
+                                  const std::set<ir::Value>& dies);
+
+}  // namespace pullback::loops
