@@ -23,10 +23,10 @@ struct Limits {
 };
 
 struct Cost {
-  int64_t ops = 0;         // ATL's count
-  int64_t steps = 0;       // executed instructions
-  int64_t peak_tape = 0;   // most values on tapes at once
-  int64_t array_bytes = 0; // bytes of all arrays made
+  int64_t ops = 0;          // ATL's count
+  int64_t steps = 0;        // executed instructions
+  int64_t peak_tape = 0;    // most values on tapes at once
+  int64_t array_bytes = 0;  // bytes of all arrays made
 };
 
 // A trap: what kind, at which ordinal, with which details.

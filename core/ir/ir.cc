@@ -80,6 +80,14 @@ bool MayTrap(const Inst& inst, const Function& f) {
   return (Info(inst.op).flags & kTraps) || inst.op == Op::Call || inst.op == Op::Check;
 }
 
+bool IsPrefixForm(const Each& each, const EachResult& r) {
+  if (r.out.size() > each.indices.size()) return false;
+  for (size_t k = 0; k < r.out.size(); ++k) {
+    if (r.out[k].AsValue() != each.indices[k].var) return false;
+  }
+  return true;
+}
+
 Value Function::NewValue(Type t, std::string name) {
   values.push_back({t, std::move(name)});
   return Value{static_cast<uint32_t>(values.size() - 1)};

@@ -21,9 +21,9 @@
 // - `gen` stores; its out[] is injective over the points that hold.
 // - Order of a reduction: where out[] is exactly the first r index variables in order, the rest are
 //   reduced in lanes: with o the row-major offset in the box of the remaining indices, the term
-//   joins lane o mod 8 (absent terms are not added; lanes start at the monoid's identity), and the
-//   result is ((l0+l4)+(l2+l6))+((l1+l5)+(l3+l7)). Otherwise terms are combined into the element in
-//   row-major order of the points, starting from the identity.
+//   joins lane o mod 8 as `lane op term` (absent terms are not added; lanes start at the monoid's
+//   identity), and the result is ((l0+l4)+(l2+l6))+((l1+l5)+(l3+l7)). Otherwise terms are combined
+//   into the element in row-major order of the points, as `element op term` from the identity.
 // - An out[] or a subscript out of range traps; a negative extent or shape traps.
 #pragma once
 
@@ -183,6 +183,10 @@ struct Each {
       body;  // scalar ops, Index, AffineOf, Holds, Const, Dim, Call of scalar functions
   std::vector<EachResult> results;
 };
+
+// Whether out[] of `r` is exactly the first index variables in order: the form that is reduced in
+// lanes.
+bool IsPrefixForm(const Each& each, const EachResult& r);
 
 struct Edge {
   uint32_t block = 0;

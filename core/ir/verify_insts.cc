@@ -173,18 +173,10 @@ class InstCheck {
     if (!t.IsScalar()) return "a statement's value is not a scalar";
     if (r.monoid != Monoid::kGen && t.elem == DType::kBool) return "bools cannot be reduced";
     const bool any_form = r.monoid == Monoid::kGen || r.monoid == Monoid::kSum;
-    if (!any_form && !IsPrefixForm(r)) {
+    if (!any_form && !IsPrefixForm(*i_.each, r)) {
       return std::string(MonoidName(r.monoid)) + " takes the first index variables in order";
     }
     return {};
-  }
-
-  bool IsPrefixForm(const EachResult& r) const {
-    if (r.out.size() > i_.each->indices.size()) return false;
-    for (size_t k = 0; k < r.out.size(); ++k) {
-      if (r.out[k].AsValue() != i_.each->indices[k].var) return false;
-    }
-    return true;
   }
 
   Message CheckAffines() const {

@@ -1,0 +1,103 @@
+// Tensor statements. The order of everything here is the definition in ir.h.
+#include "core/eval/machine.h"
+#include "core/eval/scalar_ops.h"
+
+namespace pullback::eval {
+
+using ir::Inst;
+using ir::Op;
+using ir::Value;
+
+void Machine::BeginStatement(Frame& f, const Inst& inst) {
+  const ir::Each& each = *inst.each;
+  auto run = std::make_unique<StatementRun>();
+  run->inst = &inst;
+  std::vector<int64_t> extents;
+  for (const ir::IndexVar& i : each.indices) extents.push_back(Int(f, i.extent));
+  if (!CheckExtents(extents, inst.loc)) return;
+  run->points = Points(std::move(extents));
+  for (const ir::EachResult& r : each.results) {
+    std::vector<int64_t> shape;
+    for (Value v : r.shape) shape.push_back(Int(f, v));
+    const DType type = f.function.TypeOf(r.value).elem;
+    ArrayRef array;
+    if (!shape.empty()) array = MakeArray(type, shape, MonoidIdentity(r.monoid, type), inst.loc);
+    if (stopped()) return;
+    const bool prefix = ir::IsPrefixForm(each, r);
+    run->results.emplace_back(r.monoid, type, std::move(array), prefix, r.out.size());
+    run->shapes.push_back(std::move(shape));
+  }
+  f.statement = std::move(run);
+}
+
+void Machine::ContinueStatement(Frame& f) {
+  StatementRun& s = *f.statement;
+  while (!stopped()) {
+    if (!s.in_point && !NextPoint(f, s)) return EndStatement(f, s);
+    if (stopped()) return;
+    const size_t frames = frames_.size();
+    ContinueBody(f, s);
+    if (stopped() || frames_.size() != frames) return;  // called a function; back when it returns
+    AddTerms(f, s);
+    s.in_point = false;
+  }
+}
+
+// The next point where all constraints hold; false when there is none.
+bool Machine::NextPoint(Frame& f, StatementRun& s) {
+  const ir::Each& each = *s.inst->each;
+  while (s.points.Next()) {
+    CountStep();  // of its own: a space may be large and its body empty
+    for (size_t i = 0; i < each.indices.size(); ++i) {
+      f.slots[each.indices[i].var.id] = static_cast<uint64_t>(s.points[i]);
+    }
+    if (stopped()) return true;
+    if (!Holds(f, each.where)) continue;
+    s.in_point = true;
+    s.body = 0;
+    return true;
+  }
+  return false;
+}
+
+void Machine::ContinueBody(Frame& f, StatementRun& s) {
+  const std::vector<Inst>& body = s.inst->each->body;
+  const size_t frames = frames_.size();
+  while (s.body < body.size() && !stopped() && frames_.size() == frames) {
+    ExecBodyInst(f, body[s.body++]);
+  }
+}
+
+void Machine::ExecBodyInst(Frame& f, const Inst& inst) {
+  CountStep();
+  if (inst.guard.valid() && Bits(f, inst.guard) == 0) {
+    for (Value v : inst.results) f.slots[v.id] = Slot{};
+    return;
+  }
+  if (inst.op != Op::Call) return HandlerOf(inst.op)(*this, f, inst);
+  const bool black_box = limits_.call_cost >= 0;
+  const int64_t ops = cost_.ops + limits_.call_cost;
+  PushFrame(inst.callee, Fetch(f, inst), inst.loc);
+  if (black_box && !stopped()) frames_.back()->black_box_ops = ops;
+}
+
+void Machine::AddTerms(Frame& f, StatementRun& s) {
+  const ir::Each& each = *s.inst->each;
+  for (size_t r = 0; r < each.results.size(); ++r) {
+    const ir::EachResult& result = each.results[r];
+    if (result.guard.valid() && Bits(f, result.guard) == 0) continue;
+    const int64_t element = OffsetOf(f, s.shapes[r], result.out, s.inst->loc);
+    if (element < 0) return;
+    s.results[r].Add(element, s.points, Bits(f, result.value), cost_.ops);
+  }
+}
+
+void Machine::EndStatement(Frame& f, StatementRun& s) {
+  for (size_t r = 0; r < s.results.size(); ++r) {
+    f.slots[s.inst->results[r].id] = s.results[r].Finish(cost_.ops);
+  }
+  f.statement.reset();
+  FinishInst(f);
+}
+
+}  // namespace pullback::eval

@@ -1,0 +1,74 @@
+// The state of one tensor statement while it runs. A body may call a function, which runs in a frame
+// of its own, so a statement is a machine that can be left in the middle of a body and taken up again.
+#pragma once
+
+#include <array>
+#include <vector>
+
+#include "core/eval/heap.h"
+#include "core/ir/ir.h"
+
+namespace pullback::eval {
+
+// The iteration space: all points in row-major order.
+class Points {
+ public:
+  explicit Points(std::vector<int64_t> extents)
+      : extents_(std::move(extents)), at_(extents_.size()) {}
+
+  // Steps to the first point, then to the next; false at the end.
+  bool Next();
+  int64_t operator[](size_t axis) const { return at_[axis]; }
+  // Row-major offset in the box of the axes from `first` on.
+  int64_t Offset(size_t first) const;
+
+ private:
+  std::vector<int64_t> extents_;
+  std::vector<int64_t> at_;
+  bool started_ = false;
+};
+
+// One result: takes terms in the order of the points.
+class Accumulator {
+ public:
+  // `array` is null for a scalar result; its elements must hold the identity. `prefix`: out[] is the
+  // first r index variables, so the rest is reduced in lanes.
+  Accumulator(ir::Monoid m, DType t, ArrayRef array, bool prefix, size_t rank);
+
+  // A term for the element at row-major offset `element`; `points` says which lane it joins. Adds
+  // the cost of joining it to `ops`.
+  void Add(int64_t element, const Points& points, uint64_t term, int64_t& ops);
+  // The result, once all terms are in.
+  Slot Finish(int64_t& ops);
+
+ private:
+  void Flush(int64_t& ops);
+  void AddInOrder(int64_t element, uint64_t term, int64_t& ops);
+  uint64_t Join(uint64_t x, uint64_t y) const;
+  void Store(int64_t element, uint64_t bits);
+  uint64_t Load(int64_t element) const;
+  int64_t CostOf(int64_t joins) const;
+
+  ir::Monoid monoid_;
+  DType type_;
+  ArrayRef array_;
+  uint64_t scalar_;
+  bool lanes_used_;
+  size_t rank_;
+  // The element whose terms are in the lanes; -1: none.
+  int64_t element_ = -1;
+  int64_t terms_ = 0;
+  std::array<uint64_t, 8> lanes_{};
+  std::vector<bool> touched_;  // without lanes: which elements have a term
+};
+
+struct StatementRun {
+  const ir::Inst* inst = nullptr;
+  Points points{{}};
+  std::vector<Accumulator> results;
+  std::vector<std::vector<int64_t>> shapes;
+  bool in_point = false;
+  size_t body = 0;  // next instruction of the body
+};
+
+}  // namespace pullback::eval
