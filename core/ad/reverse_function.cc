@@ -84,6 +84,7 @@ void ReverseFunction::Start(uint32_t forward, uint32_t reverse) {
   for (size_t v = 0; v < work_.values.size(); ++v)
     forward_[v] = NewForward(work_.values[v].type, work_.values[v].name);
   for (size_t b = 1; b < work_.blocks.size(); ++b) fb_->NewBlock();
+  DeclareForwardParams();
 }
 
 Value ReverseFunction::NewForward(ir::Type t, const std::string& name) {

@@ -9,7 +9,6 @@ using ir::Op;
 using ir::Value;
 
 Status ReverseFunction::BuildReverse() {
-  DeclareForwardParams();
   DeclareReverseBlocks();
   if (!combined_) {
     rb_->SetBlock(0);
@@ -203,7 +202,11 @@ void ReverseFunction::JumpBack(uint32_t b, const Predecessor& p) {
   std::vector<Value> args = {tape_};
   if (flow_.way[p.block] == WayBack::kTrips) args.push_back(TripsFor(p.block, b));
   for (Value v : live_out_[p.block]) {
-    const Value bar = TakeBar(v);
+    Value bar = TakeBar(v);
+    // An argument's extents may be unknown here; those of the parameter that it became are the same.
+    for (size_t k = 0; !bar.valid() && k < params.size(); ++k) {
+      if (edge.args[k] == v) bar = ZeroOf(params[k]);
+    }
     args.push_back(bar.valid() ? bar : ZeroOf(v));
   }
   rb_->Jump(blocks_[p.block].reverse_block, std::move(args));

@@ -1,0 +1,118 @@
+#include <algorithm>
+#include <set>
+
+#include "core/tensor/normalise.h"
+#include "core/tensor/statement_edit.h"
+
+namespace pullback::tensor {
+namespace {
+
+using ir::Affine;
+using ir::Inst;
+using ir::Op;
+using ir::Value;
+
+// Sums this cheap are worth a loop nest of their own: a contraction of reads.
+constexpr int kMaxFlops = 4;
+
+bool IsCheap(const ir::Each& each) {
+  int flops = 0;
+  for (const Inst& inst : each.body) {
+    switch (inst.op) {
+      case Op::Index:
+      case Op::Const:
+      case Op::AffineOf:
+      case Op::Holds: break;
+      case Op::Mul:
+      case Op::SMul:
+      case Op::Neg:
+      case Op::Add:
+      case Op::Sub: ++flops; break;
+      default: return false;
+    }
+  }
+  return flops <= kMaxFlops;
+}
+
+// Subscripts of reads by body values (gathers) are not affine in the indices.
+bool IsAffineInIndices(const ir::Each& each, const std::vector<Affine>& subs) {
+  std::set<Value> body;
+  for (const Inst& inst : each.body) body.insert(inst.results.begin(), inst.results.end());
+  for (const Affine& a : subs) {
+    for (const Affine::Term& t : a.terms) {
+      if (body.count(t.value)) return false;
+    }
+  }
+  return true;
+}
+
+// Rewrites the single result so that its subscripts are the first indices, in order: each subscript
+// a = out[k] becomes a new index t, and one index v with a unit coefficient in `a` is solved for.
+// False (statement untouched in meaning, to be thrown away) when a subscript has none.
+bool Gather(ir::Each& each, ir::Function& f) {
+  ir::EachResult& r = each.results[0];
+  std::vector<ir::IndexVar> first;
+  for (size_t k = 0; k < r.out.size(); ++k) {
+    const Affine a = r.out[k];
+    const auto solvable = [&](const ir::IndexVar& i) {
+      const int64_t c = a.Coeff(i.var);
+      return c == 1 || c == -1;
+    };
+    const auto it = std::find_if(each.indices.rbegin(), each.indices.rend(), solvable);
+    if (it == each.indices.rend()) return false;
+    const ir::IndexVar solved = *it;
+    each.indices.erase(std::next(it).base());
+    if (a.AsValue() == solved.var && solved.extent == r.shape[k]) {
+      first.push_back(solved);
+      continue;
+    }
+    const ir::IndexVar t{f.NewValue(ir::Type::I64(), f.values[solved.var.id].name), r.shape[k]};
+    first.push_back(t);
+    // a(v) - t = 0, solved for v.
+    const Affine e = SolveFor(a - Affine::Of(t.var), solved.var);
+    SubstituteIndex(each, f, solved.var, e);
+    r.out[k] = Affine::Of(t.var);
+    AddRange(each, e, solved.extent);
+  }
+  each.indices.insert(each.indices.begin(), first.begin(), first.end());
+  return true;
+}
+
+class Gatherer {
+ public:
+  explicit Gatherer(ir::Function& f) : f_(f) {}
+
+  void Run(std::vector<Inst>& insts) {
+    std::vector<Inst> out;
+    for (Inst& inst : insts) {
+      if (inst.each) SplitOff(inst, out);
+      if (!inst.each || !inst.each->results.empty()) out.push_back(std::move(inst));
+    }
+    insts = std::move(out);
+  }
+
+ private:
+  void SplitOff(Inst& inst, std::vector<Inst>& out) {
+    for (size_t k = inst.results.size(); k-- > 0;) {
+      const ir::EachResult& r = inst.each->results[k];
+      if (r.monoid != ir::Monoid::kSum || IsPrefixForm(*inst.each, r)) continue;
+      if (!IsAffineInIndices(*inst.each, r.out)) continue;
+      CopiedStatement copy = CopyWithResult(inst, k, f_);
+      if (!IsCheap(*copy.inst.each) || !Gather(*copy.inst.each, f_)) continue;
+      out.push_back(std::move(copy.inst));
+      inst.results.erase(inst.results.begin() + static_cast<long>(k));
+      inst.each->results.erase(inst.each->results.begin() + static_cast<long>(k));
+    }
+    PruneBody(*inst.each);
+  }
+
+  ir::Function& f_;
+};
+
+}  // namespace
+
+void GatherSums(ir::Function& f) {
+  for (ir::Block& b : f.blocks) Gatherer(f).Run(b.insts);
+}
+
+}  // namespace pullback::tensor

@@ -1,0 +1,17 @@
+#include "core/tensor/normalise.h"
+
+namespace pullback::tensor {
+
+Status NormaliseTensors(ir::Module& module) {
+  for (auto& f : module.functions) {
+    HoistGuards(*f);
+    EliminatePinnedIndices(*f);
+    GatherSums(*f);
+    // A gathered statement may have got a shared guard or an equality of its own.
+    HoistGuards(*f);
+    EliminatePinnedIndices(*f);
+  }
+  return {};
+}
+
+}  // namespace pullback::tensor

@@ -1,0 +1,114 @@
+#include "core/tensor/statement_edit.h"
+
+#include <algorithm>
+#include <unordered_set>
+
+namespace pullback::tensor {
+
+using ir::Affine;
+using ir::Inst;
+using ir::Value;
+
+const Inst* FindDef(const ir::Each& each, Value v) {
+  for (const Inst& inst : each.body) {
+    if (std::find(inst.results.begin(), inst.results.end(), v) != inst.results.end()) return &inst;
+  }
+  return nullptr;
+}
+
+namespace {
+
+void Substitute(Affine& a, Value v, const Affine& e) { a = a.Substitute(v, e); }
+
+// Instructions that take the index itself as an operand need it as a value.
+void MaterialiseOperandUses(ir::Each& each, ir::Function& f, Value v, const Affine& e) {
+  const auto uses = [v](const std::vector<Value>& args) {
+    return std::find(args.begin(), args.end(), v) != args.end();
+  };
+  bool used = std::any_of(each.body.begin(), each.body.end(),
+                          [&](const Inst& inst) { return uses(inst.args); });
+  for (const ir::EachResult& r : each.results) used |= r.value == v;
+  if (!used) return;
+  Inst made;
+  made.op = ir::Op::AffineOf;
+  made.subs = {e};
+  made.results = {f.NewValue(ir::Type::I64(), f.values[v.id].name)};
+  const Value value = made.results[0];
+  for (Inst& inst : each.body) std::replace(inst.args.begin(), inst.args.end(), v, value);
+  for (ir::EachResult& r : each.results) {
+    if (r.value == v) r.value = value;
+  }
+  each.body.insert(each.body.begin(), std::move(made));
+}
+
+}  // namespace
+
+void SubstituteIndex(ir::Each& each, ir::Function& f, Value v, const Affine& e) {
+  MaterialiseOperandUses(each, f, v, e);
+  for (ir::Constraint& c : each.where) Substitute(c.e, v, e);
+  for (Inst& inst : each.body) {
+    for (Affine& a : inst.subs) Substitute(a, v, e);
+    for (ir::Constraint& c : inst.constraints) Substitute(c.e, v, e);
+  }
+  for (ir::EachResult& r : each.results) {
+    for (Affine& a : r.out) Substitute(a, v, e);
+  }
+}
+
+void AddRange(ir::Each& each, const Affine& e, Value extent) {
+  for (const ir::IndexVar& i : each.indices) {
+    if (i.extent == extent && e.AsValue() == i.var) return;
+  }
+  each.where.push_back({e, false});
+  each.where.push_back({Affine::Of(extent) - e - Affine::Const(1), false});
+}
+
+Affine SolveFor(const Affine& e, Value v) {
+  Affine rest = e;
+  std::erase_if(rest.terms, [v](const Affine::Term& t) { return t.value == v; });
+  return e.Coeff(v) == 1 ? rest * -1 : rest;
+}
+
+CopiedStatement CopyWithResult(const Inst& inst, size_t result, ir::Function& f) {
+  CopiedStatement copy{inst, {}};
+  ir::Each& each = *copy.inst.each;
+  each.results = {each.results[result]};
+  copy.inst.results = {inst.results[result]};
+  const auto fresh = [&](Value& v) {
+    const ir::ValueInfo info = f.values[v.id];
+    copy.fresh[v.id] = f.NewValue(info.type, info.name);
+    v = copy.fresh[v.id];
+  };
+  for (ir::IndexVar& i : each.indices) fresh(i.var);
+  for (Inst& body : each.body) {
+    for (Value& v : body.results) fresh(v);
+  }
+  ir::ForEachOperand(copy.inst, [&](Value& v) {
+    if (const auto it = copy.fresh.find(v.id); it != copy.fresh.end()) v = it->second;
+  });
+  ir::CanonicaliseAffines(copy.inst);
+  PruneBody(each);
+  return copy;
+}
+
+void PruneBody(ir::Each& each) {
+  std::unordered_set<uint32_t> live;
+  const auto mark = [&](Value v) { live.insert(v.id); };
+  for (const ir::EachResult& r : each.results) {
+    mark(r.value);
+    if (r.guard.valid()) mark(r.guard);
+    for (const Affine& a : r.out) ir::ForEachOperand(a, mark);
+  }
+  std::vector<Inst> kept;
+  for (auto inst = each.body.rbegin(); inst != each.body.rend(); ++inst) {
+    const bool needed = std::any_of(inst->results.begin(), inst->results.end(),
+                                    [&](Value v) { return live.count(v.id) != 0; });
+    if (!needed) continue;
+    ir::ForEachOperand(*inst, mark);
+    kept.push_back(std::move(*inst));
+  }
+  std::reverse(kept.begin(), kept.end());
+  each.body = std::move(kept);
+}
+
+}  // namespace pullback::tensor

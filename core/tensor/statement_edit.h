@@ -1,0 +1,34 @@
+// Small edits on one tensor statement that the passes share.
+#pragma once
+
+#include <optional>
+#include <unordered_map>
+
+#include "core/ir/ir.h"
+
+namespace pullback::tensor {
+
+// The body instruction that defines v, or nullptr.
+const ir::Inst* FindDef(const ir::Each& each, ir::Value v);
+
+// `a` with v replaced by e.
+void SubstituteIndex(ir::Each& each, ir::Function& f, ir::Value v, const ir::Affine& e);
+
+// 0 <= e and e < extent as constraints, without those that hold for any point of the box: `e` being an
+// index with that very extent.
+void AddRange(ir::Each& each, const ir::Affine& e, ir::Value extent);
+
+// e = 0 solved for v, which has coefficient 1 or -1 in it.
+ir::Affine SolveFor(const ir::Affine& e, ir::Value v);
+
+// A copy of the statement with fresh values for everything that it defines, holding the results marked.
+struct CopiedStatement {
+  ir::Inst inst;
+  std::unordered_map<uint32_t, ir::Value> fresh;
+};
+CopiedStatement CopyWithResult(const ir::Inst& inst, size_t result, ir::Function& f);
+
+// Drops body instructions that no result needs.
+void PruneBody(ir::Each& each);
+
+}  // namespace pullback::tensor
