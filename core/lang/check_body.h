@@ -104,7 +104,7 @@ class BodyChecker {
   // check_comprehension.cc
   Shape CheckComprehension(Expr& e);
   void CheckBinders(Expr& e);
-  void CheckIndependent(Binder& b, uint32_t first);
+  void CheckIndependent(const Binder& b, uint32_t first);
   bool CheckComprehensionBody(Expr& e, const Shape& shape);
   bool CheckRegular(Expr& e, const Shape& body, uint32_t first_binder);
   bool IsReduction(const Expr& e) const;

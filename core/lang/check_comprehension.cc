@@ -3,15 +3,13 @@
 
 #include "core/lang/builtins.h"
 #include "core/lang/check_body.h"
-#include "core/lang/check_visit.h"
+#include "core/lang/spelling.h"
+#include "core/lang/walk.h"
 
 namespace pullback::lang {
 namespace {
 
-const char* Word(Comprehension c) {
-  static constexpr const char* kWords[] = {"gen", "sum", "prod", "max", "min"};
-  return kWords[static_cast<int>(c)];
-}
+std::string Word(Comprehension c) { return "'" + std::string(Spelling(c)) + "'"; }
 
 ExprPtr MakeName(uint32_t local, const Type& type, const Span& span) {
   auto e = std::make_unique<Expr>();
@@ -49,23 +47,22 @@ void BodyChecker::CheckBinders(Expr& e) {
     CheckBounds(b);
     for (size_t j = 0; j < i; ++j) {
       if (e.binders[j].name != b.name) continue;
-      report_.Error(b.span, "'" + b.name + "' is bound twice in one '" +
-                                Word(e.comprehension) + "'");
+      report_.Error(b.span, "'" + b.name + "' is bound twice in one " +
+                                Word(e.comprehension));
     }
     if (e.comprehension == Comprehension::kGen && i > 0) CheckIndependent(b, first);
     DeclareBinder(b);
   }
 }
 
-void BodyChecker::CheckIndependent(Binder& b, uint32_t first) {
-  auto visit = [&](Expr& name) {
+void BodyChecker::CheckIndependent(const Binder& b, uint32_t first) {
+  auto visit = [&](const Expr& name) {
     if (name.kind != Expr::Kind::kName || name.local == kNone || name.local < first) return;
     if (f_.locals[name.local].kind != Local::Kind::kBinder) return;
     report_.Error(name.span, "a bound of 'gen' may not depend on '" + name.name +
                                  "': the rows of an array are equally long");
   };
-  if (b.lo) VisitExprs(*b.lo, visit);
-  VisitExprs(*b.hi, visit);
+  ForEachExpr(b, visit);
 }
 
 Shape BodyChecker::CheckComprehension(Expr& e) {
@@ -89,7 +86,7 @@ Shape BodyChecker::CheckComprehension(Expr& e) {
 bool BodyChecker::CheckComprehensionBody(Expr& e, const Shape& shape) {
   Expr& value = *e.body.result;
   const Type& type = value.type;
-  std::string word = std::string("'") + Word(e.comprehension) + "'";
+  std::string word = Word(e.comprehension);
   if (type.kind == Type::Kind::kError) return false;
   if (type.kind == Type::Kind::kTuple) {
     Fail(value, word + " needs a scalar or an array for each element, got " + Text(type, shape));
@@ -111,8 +108,8 @@ bool BodyChecker::CheckComprehensionBody(Expr& e, const Shape& shape) {
 bool BodyChecker::CheckRegular(Expr& e, const Shape& body, uint32_t first_binder) {
   for (const Size& dim : body.dims) {
     if (!dim.Mentions(first_binder)) continue;
-    Fail(*e.body.result, "the size " + Text(dim) + " differs from element to element of this '" +
-                             Word(e.comprehension) + "'");
+    Fail(*e.body.result, "the size " + Text(dim) + " differs from element to element of this " +
+                             Word(e.comprehension));
     return false;
   }
   return true;

@@ -1,15 +1,10 @@
 // Names, operators, casts, tuples, if-expressions.
 #include "core/lang/builtins.h"
 #include "core/lang/check_body.h"
+#include "core/lang/spelling.h"
 
 namespace pullback::lang {
 namespace {
-
-const char* Symbol(BinaryOp op) {
-  static constexpr const char* kSymbols[] = {"+", "-",  "*", "/",  "%", "**",  "@", "==",
-                                             "!=", "<", "<=", ">", ">=", "and", "or"};
-  return kSymbols[static_cast<int>(op)];
-}
 
 bool IsComparison(BinaryOp op) { return op >= BinaryOp::kEq && op <= BinaryOp::kGe; }
 bool IsLogical(BinaryOp op) { return op == BinaryOp::kAnd || op == BinaryOp::kOr; }
@@ -111,7 +106,7 @@ Shape BodyChecker::CheckBinary(Expr& e) {
 bool BodyChecker::CheckOperandTypes(Expr& e) {
   const Type& a = e.operands[0]->type;
   const Type& b = e.operands[1]->type;
-  std::string symbol = std::string("'") + Symbol(e.binary) + "'";
+  std::string symbol = "'" + std::string(Spelling(e.binary)) + "'";
   bool logical = IsLogical(e.binary);
   bool equality = e.binary == BinaryOp::kEq || e.binary == BinaryOp::kNe;
   auto takes = [&](const Type& t) {

@@ -3,6 +3,7 @@
 #include <unordered_map>
 
 #include "core/lang/check.h"
+#include "core/lang/walk.h"
 
 namespace pullback::lang {
 namespace {
@@ -10,6 +11,13 @@ namespace {
 constexpr size_t kMaxSizes = 1024;  // bounds the work of solving
 
 class HeaderChecker {
+  struct Dim {  // of a parameter leaf
+    Size size;
+    const ExprPtr* expr;
+    uint32_t leaf;
+    uint32_t axis;
+  };
+
  public:
   HeaderChecker(Function& f, Reporter& report, const Limits& limits)
       : f_(f), report_(report), limits_(limits) {}
@@ -30,15 +38,7 @@ class HeaderChecker {
 
   void SolveSizes();
   bool SolveSome(bool plain);
-  bool TrySolve(const Size& size, const Expr* dim, uint32_t leaf, uint32_t axis, bool plain);
-  bool Solved(uint32_t local) const { return solved_.count(local) != 0; }
-
-  struct Dim {  // of a parameter leaf
-    Size size;
-    const Expr* expr;
-    uint32_t leaf;
-    uint32_t axis;
-  };
+  bool TrySolve(const Dim& dim, bool plain);
   void CollectDims(const TypeExpr& t, const Shape& shape, uint32_t& leaf);
 
   Function& f_;
@@ -157,7 +157,7 @@ Size HeaderChecker::ResolveBinary(Expr& e) {
 
 void HeaderChecker::CollectDims(const TypeExpr& t, const Shape& shape, uint32_t& leaf) {
   for (size_t i = 0; i < t.dims.size(); ++i) {
-    dims_.push_back({shape.dims[i], t.dims[i].get(), leaf, static_cast<uint32_t>(i)});
+    dims_.push_back({shape.dims[i], &t.dims[i], leaf, static_cast<uint32_t>(i)});
   }
   for (size_t i = 0; i < t.elements.size(); ++i) {
     CollectDims(t.elements[i], shape.elements[i], leaf);
@@ -165,28 +165,28 @@ void HeaderChecker::CollectDims(const TypeExpr& t, const Shape& shape, uint32_t&
   if (t.kind != TypeExpr::Kind::kTuple) ++leaf;
 }
 
-bool HeaderChecker::TrySolve(const Size& size, const Expr* dim, uint32_t leaf, uint32_t axis,
-                             bool plain) {
-  uint32_t unknown = kNone;
-  for (const auto& [monomial, coeff] : size.terms()) {
-    for (uint32_t local : monomial) {
-      if (f_.locals[local].kind != Local::Kind::kSize || Solved(local)) continue;
-      if (unknown != kNone && unknown != local) return false;
-      unknown = local;
-    }
-  }
-  if (unknown == kNone || (plain && !(size == Size::Of(unknown)))) return false;
-  std::optional<int64_t> coeff = size.LinearIn(unknown);
+// Solves the size for its one name that is not solved yet, if it is linear in it.
+bool HeaderChecker::TrySolve(const Dim& dim, bool plain) {
+  std::set<uint32_t> unknown;
+  auto collect = [&](const Expr& e) {
+    bool size = e.kind == Expr::Kind::kName && e.local != kNone &&
+                f_.locals[e.local].kind == Local::Kind::kSize;
+    if (size && solved_.count(e.local) == 0) unknown.insert(e.local);
+  };
+  ForEachExpr(*dim.expr, collect);
+  if (unknown.size() != 1 || (plain && (*dim.expr)->kind != Expr::Kind::kName)) return false;
+  uint32_t local = *unknown.begin();
+  std::optional<int64_t> coeff = dim.size.LinearIn(local);
   if (!coeff) return false;
-  f_.size_bindings.push_back({unknown, leaf, axis, *coeff, dim});
-  solved_.insert(unknown);
+  f_.size_bindings.push_back({local, dim.leaf, dim.axis, *coeff, dim.expr->get()});
+  solved_.insert(local);
   return true;
 }
 
 // One walk over all sizes; whether it found any.
 bool HeaderChecker::SolveSome(bool plain) {
   bool found = false;
-  for (const Dim& d : dims_) found |= TrySolve(d.size, d.expr, d.leaf, d.axis, plain);
+  for (const Dim& d : dims_) found |= TrySolve(d, plain);
   return found;
 }
 
@@ -205,7 +205,7 @@ void HeaderChecker::SolveSizes() {
   while (SolveSome(false)) {
   }
   for (uint32_t local : f_.size_locals) {
-    if (Solved(local)) continue;
+    if (solved_.count(local) != 0) continue;
     const std::string& name = f_.locals[local].name;
     report_.Error(f_.locals[local].span,
                   "the arguments do not give the size '" + name +

@@ -38,7 +38,7 @@ bool NeverDivides(const Size& d) {
 
 std::string MonomialText(const Size::Monomial& m, const std::vector<Local>& locals) {
   std::string text;
-  for (uint32_t l : m) text += (text.empty() ? "" : "*") + locals[l].name;
+  for (uint32_t l : m) text += (text.empty() ? "" : " * ") + locals[l].name;
   return text;
 }
 
@@ -49,7 +49,7 @@ void AppendTerm(std::string& text, const std::string& monomial, int64_t coeff) {
   else text += minus ? " - " : " + ";
   uint64_t magnitude = minus ? -static_cast<uint64_t>(coeff) : static_cast<uint64_t>(coeff);
   if (monomial.empty() || magnitude != 1) text += std::to_string(magnitude);
-  if (!monomial.empty() && magnitude != 1) text += "*";
+  if (!monomial.empty() && magnitude != 1) text += " * ";
   text += monomial;
 }
 
