@@ -1,0 +1,195 @@
+// The C++ client of a Pullback server: plain structs in, plain structs out, no protobuf in sight.
+//
+// A Client is thread-safe and cheap to share; every call blocks its thread until the answer, an error or
+// the timeout. Errors are Status as the server means them: code, reason (ErrorInfo) and diagnostics with
+// their places in the program. The library never tries again on its own, but for one case: a program
+// whose kernel the server has dropped is sent again.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/base/status.h"
+#include "core/base/tensor.h"
+
+namespace pullback::client {
+
+enum class Transform : uint8_t { kValue = 1, kValueAndGrad = 2, kVjp = 3, kJvp = 4 };
+
+// What to compile. Equal specs share one kernel.
+struct KernelSpec {
+  std::string program;  // text
+  std::string entry;
+  Transform transform = Transform::kValue;
+  std::vector<std::string> wrt;  // empty: every parameter that holds floats
+  bool optimise = true;
+  int opt_level = -1;  // -1: the server's
+};
+
+struct Parameter {
+  std::string name;
+  ApiType type;
+};
+
+struct Signature {
+  std::string entry;
+  std::vector<Parameter> parameters;
+  ApiType result;
+  std::vector<std::string> wrt;  // in the order of derivatives
+};
+
+struct StageTime {
+  std::string stage;
+  double seconds = 0;
+};
+
+struct Timings {
+  double queue_seconds = 0;
+  double total_seconds = 0;
+  double execute_seconds = 0;
+  std::vector<StageTime> stages;
+};
+
+struct Compiled {
+  std::string kernel_id;
+  Signature signature;
+  std::vector<Diagnostic> diagnostics;
+  bool cache_hit = false;
+  Timings timings;
+};
+
+// An empty name: by position.
+struct NamedValue {
+  std::string name;
+  ApiValue value;
+};
+NamedValue Arg(std::string name, Tensor tensor);
+NamedValue Arg(std::string name, ApiValue value);
+
+struct Inputs {
+  std::vector<NamedValue> arguments;  // all with names, or none
+  std::vector<NamedValue> seeds;      // VJP: the cotangent of the result; JVP: a tangent per wrt
+  int64_t memory_bytes = 0;           // 0: the server's
+  int32_t max_depth = 0;              // 0: the server's
+};
+
+struct Evaluation {
+  ApiValue value;
+  std::vector<NamedValue> derivatives;
+  std::string kernel_id;
+  bool cache_hit = false;
+  Timings timings;
+  int64_t peak_bytes = 0;
+};
+
+struct StageText {
+  std::string stage;
+  std::string text;
+};
+
+struct ServerInfo {
+  std::string version;
+  std::string build_id;
+  std::string backend, target, backend_version;
+  int64_t max_message_bytes = 0, max_source_bytes = 0, memory_bytes = 0, queue = 0;
+  int32_t max_nesting = 0, max_depth = 0, threads = 0, compile_threads = 0;
+  double default_deadline_seconds = 0, max_deadline_seconds = 0;
+  int64_t running = 0, queued = 0;
+  int64_t kernels = 0, cache_bytes = 0, cache_hits = 0, cache_misses = 0, cache_evictions = 0;
+  double uptime_seconds = 0;
+};
+
+// Ends a call from another thread: it comes back as CANCELLED and the server stops working on it. For
+// one call at a time; once cancelled, it cancels whatever it is given to.
+class CancelToken {
+ public:
+  void Cancel();
+
+ private:
+  friend class ScopedCancel;
+  std::mutex mutex_;
+  bool cancelled_ = false;
+  void* call_ = nullptr;  // the gRPC context of the call that runs
+};
+
+struct CallOptions {
+  std::optional<std::chrono::milliseconds> timeout;  // none: the server's default
+  std::string request_id;                            // empty: the server makes one
+  CancelToken* cancel = nullptr;                     // not used by streams
+};
+
+struct ConnectOptions {
+  // How long Connect waits for the server; 0: it returns at once, and the first call connects.
+  std::chrono::milliseconds wait{5000};
+  int64_t max_message_bytes = int64_t{1} << 30;  // of an answer
+  bool own_connection = false;  // do not share the connection of other clients of this process
+};
+
+class EvaluateStream;
+
+class Client {
+ public:
+  // target: "host:port" or any gRPC name. Not encrypted. UNAVAILABLE when nobody answers in time.
+  static StatusOr<std::unique_ptr<Client>> Connect(const std::string& target,
+                                                   const ConnectOptions& options = {});
+  ~Client();
+
+  StatusOr<Compiled> Compile(const KernelSpec& spec, const CallOptions& call = {});
+
+  // Compiles where needed and runs. The client remembers kernel ids, so the text travels once.
+  StatusOr<Evaluation> Evaluate(const KernelSpec& spec, const Inputs& inputs,
+                                const CallOptions& call = {});
+  // Runs what Compile gave. FAILED_PRECONDITION, KERNEL_NOT_RESIDENT when the server dropped it.
+  StatusOr<Evaluation> Evaluate(const Compiled& kernel, const Inputs& inputs,
+                                const CallOptions& call = {});
+
+  // Stages as text: ast ssa adjoint normal loops llvm asm cost; none given: all.
+  StatusOr<std::vector<StageText>> Explain(const KernelSpec& spec,
+                                           const std::vector<std::string>& stages = {},
+                                           const CallOptions& call = {});
+  StatusOr<ServerInfo> Info(const CallOptions& call = {});
+
+  // Must end before the client does.
+  std::unique_ptr<EvaluateStream> OpenStream(const CallOptions& call = {});
+
+ private:
+  struct Impl;
+  explicit Client(std::unique_ptr<Impl> impl);
+  std::unique_ptr<Impl> impl_;
+};
+
+// Many evaluations over one stream, answered in any order. One thread may send while another receives.
+class EvaluateStream {
+ public:
+  struct Answer {
+    uint64_t id = 0;
+    StatusOr<Evaluation> result;
+  };
+  // Cancels what is still running.
+  ~EvaluateStream();
+
+  // False when the stream has ended: Finish tells why. timeout: of this item.
+  bool Send(uint64_t id, const KernelSpec& spec, const Inputs& inputs,
+            std::optional<std::chrono::milliseconds> timeout = {});
+  bool Send(uint64_t id, const Compiled& kernel, const Inputs& inputs,
+            std::optional<std::chrono::milliseconds> timeout = {});
+  // No more items; answers still come.
+  void CloseSend();
+  // The next answer; none at the end of the stream.
+  std::optional<Answer> Receive();
+  // How the stream ended; after Receive gave none.
+  Status Finish();
+
+ private:
+  friend class Client;
+  struct Impl;
+  explicit EvaluateStream(std::unique_ptr<Impl> impl);
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace pullback::client

@@ -1,0 +1,27 @@
+// Values and types between protobuf and core/base/tensor.h; the server and the client share it.
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "core/base/tensor.h"
+#include "pullback/v1/tensor.pb.h"
+
+namespace pullback::wire {
+
+// What is wrong with a message, and where in it: ".tuple.elements[1].tensor.data".
+struct Fault {
+  std::string path;
+  std::string what;
+};
+
+// Checks everything that native code relies on: a known dtype, extents whose product does not overflow,
+// as many bytes as they ask for, bools of 0 or 1. Walks at most as deep as protobuf parsed.
+std::optional<Fault> DecodeValue(const v1::Value& message, ApiValue* value);
+
+void EncodeValue(const ApiValue& value, v1::Value* message);
+
+void EncodeType(const ApiType& type, v1::Type* message);
+ApiType DecodeType(const v1::Type& message);
+
+}  // namespace pullback::wire

@@ -1,0 +1,22 @@
+// Between protobuf messages and the engine's structs. Nothing below this knows what a protobuf is.
+#pragma once
+
+#include "core/base/status.h"
+#include "jit/engine.h"
+#include "pullback/v1/service.pb.h"
+
+namespace pullback::server {
+
+// INVALID_ARGUMENT, INVALID_REQUEST with the path of the field that is missing or wrong.
+StatusOr<jit::KernelRequest> ToKernelRequest(const v1::KernelSpec& spec);
+
+// Arguments and seeds in the order of the kernel's parameters. INVALID_ARGUMENT: UNKNOWN_ARGUMENT,
+// MISSING_ARGUMENT, DUPLICATE_ARGUMENT, INVALID_VALUE.
+StatusOr<jit::Inputs> ToInputs(const v1::EvaluateRequest& request, const jit::TextView& view);
+
+void ToMessage(const jit::TextView& view, v1::Signature* message);
+void ToMessage(const std::vector<jit::Timing>& timings, v1::Timings* message);
+// Value and derivatives, named by the view's wrt where there is one derivative for each.
+void ToMessage(const jit::Outputs& outputs, const jit::TextView& view, v1::EvaluateResponse* message);
+
+}  // namespace pullback::server

@@ -1,0 +1,143 @@
+#include "server/handlers.h"
+
+#include <algorithm>
+
+#include "server/convert.h"
+#include "server/errors.h"
+
+namespace pullback::server {
+namespace {
+
+constexpr const char* kStages[] = {"ast",   "ssa",  "adjoint", "normal",
+                                   "loops", "llvm", "asm",     "cost"};
+
+double Seconds(Clock::duration d) { return std::chrono::duration<double>(d).count(); }
+
+// Fills in when the request waited and how long it took, at the end of a handler.
+class Stopwatch {
+ public:
+  explicit Stopwatch(const Request& request) : arrived_(request.arrived), begin_(Clock::now()) {}
+  void Write(v1::Timings* timings) const {
+    timings->set_queue_seconds(Seconds(begin_ - arrived_));
+    timings->set_total_seconds(Seconds(Clock::now() - begin_));
+  }
+
+ private:
+  const Clock::time_point arrived_;
+  const Clock::time_point begin_;
+};
+
+// What a request asks for, where it asks for less than the server allows.
+template <typename T>
+StatusOr<T> Bounded(const char* field, T asked, T most) {
+  if (asked < 0) return FieldFault(field, "negative");
+  return asked == 0 ? most : std::min(asked, most);
+}
+
+}  // namespace
+
+jit::RunLimits Handlers::LimitsOf(const Request& request) const {
+  jit::RunLimits limits;
+  limits.deadline = request.deadline;
+  limits.cancelled = request.cancelled;
+  limits.memory_bytes = options_.memory_budget;
+  limits.max_depth = options_.max_depth;
+  return limits;
+}
+
+Status Handlers::Compile(const Request& request, const v1::CompileRequest& in,
+                         v1::CompileResponse* out) {
+  const Stopwatch stopwatch(request);
+  PB_ASSIGN_OR_RETURN(const jit::KernelRequest kernel, ToKernelRequest(in.spec()));
+  PB_ASSIGN_OR_RETURN(const jit::Handle handle, engine_->Compile(kernel, LimitsOf(request)));
+  out->set_kernel_id(handle.kernel_id);
+  out->set_cache_hit(handle.cache_hit);
+  ToMessage(*handle.view, out->mutable_signature());
+  ToMessage(handle.timings, out->mutable_timings());
+  stopwatch.Write(out->mutable_timings());
+  return {};
+}
+
+StatusOr<jit::Handle> Handlers::FindOrCompile(const Request& request,
+                                              const v1::EvaluateRequest& in,
+                                              v1::EvaluateResponse* out) {
+  if (in.kernel_case() == v1::EvaluateRequest::kKernelId) {
+    out->set_cache_hit(true);
+    return engine_->Find(in.kernel_id());
+  }
+  if (in.kernel_case() == v1::EvaluateRequest::KERNEL_NOT_SET) {
+    return FieldFault("kernel_id", "neither a kernel_id nor a spec");
+  }
+  PB_ASSIGN_OR_RETURN(const jit::KernelRequest kernel, ToKernelRequest(in.spec()));
+  PB_ASSIGN_OR_RETURN(jit::Handle handle, engine_->Compile(kernel, LimitsOf(request)));
+  out->set_kernel_id(handle.kernel_id);
+  out->set_cache_hit(handle.cache_hit);
+  ToMessage(handle.timings, out->mutable_timings());
+  return handle;
+}
+
+Status Handlers::Evaluate(const Request& request, const v1::EvaluateRequest& in,
+                          v1::EvaluateResponse* out) {
+  const Stopwatch stopwatch(request);
+  jit::RunLimits limits = LimitsOf(request);
+  PB_ASSIGN_OR_RETURN(limits.memory_bytes,
+                      Bounded<int64_t>("options.memory_bytes", in.options().memory_bytes(),
+                                       limits.memory_bytes));
+  PB_ASSIGN_OR_RETURN(limits.max_depth, Bounded<int32_t>("options.max_depth",
+                                                         in.options().max_depth(),
+                                                         limits.max_depth));
+  PB_ASSIGN_OR_RETURN(const jit::Handle handle, FindOrCompile(request, in, out));
+  PB_ASSIGN_OR_RETURN(const jit::Inputs inputs, ToInputs(in, *handle.view));
+  PB_ASSIGN_OR_RETURN(const jit::Outputs outputs, engine_->Run(handle, inputs, limits));
+  ToMessage(outputs, *handle.view, out);
+  stopwatch.Write(out->mutable_timings());
+  return {};
+}
+
+Status Handlers::Explain(const Request& request, const v1::ExplainRequest& in,
+                         v1::ExplainResponse* out) {
+  PB_ASSIGN_OR_RETURN(const jit::KernelRequest kernel, ToKernelRequest(in.spec()));
+  std::vector<std::string> stages(in.stages().begin(), in.stages().end());
+  if (stages.empty()) stages.assign(std::begin(kStages), std::end(kStages));
+  if (stages.size() > std::size(kStages)) {
+    return FieldFault("stages", "there are only " + std::to_string(std::size(kStages)));
+  }
+  for (const std::string& stage : stages) {
+    PB_RETURN_IF_ERROR(CheckLive(request));
+    PB_ASSIGN_OR_RETURN(std::string text, engine_->Explain(kernel, stage));
+    v1::StageText* message = out->add_stages();
+    message->set_stage(stage);
+    message->set_text(std::move(text));
+  }
+  return {};
+}
+
+void Handlers::Info(v1::GetServerInfoResponse* out) const {
+  out->set_version(options_.version);
+  out->set_build_id(engine_->build_id());
+  out->mutable_backend()->set_name(engine_->backend().name());
+  out->mutable_backend()->set_target(engine_->backend().target());
+  out->mutable_backend()->set_version(engine_->backend().version());
+  v1::ServerLimits* limits = out->mutable_limits();
+  limits->set_max_message_bytes(static_cast<int64_t>(options_.max_message_bytes));
+  limits->set_max_source_bytes(static_cast<int64_t>(options_.engine.limits.max_source_bytes));
+  limits->set_max_nesting(options_.engine.limits.max_nesting);
+  limits->set_memory_bytes(options_.memory_budget);
+  limits->set_max_depth(options_.max_depth);
+  limits->set_default_deadline_seconds(options_.default_deadline);
+  limits->set_max_deadline_seconds(options_.max_deadline);
+  limits->set_threads(options_.threads);
+  limits->set_compile_threads(options_.compile_threads);
+  limits->set_queue(static_cast<int64_t>(options_.queue));
+  limits->set_cache_bytes(static_cast<int64_t>(options_.engine.cache_bytes));
+  const jit::EngineStats stats = engine_->stats();
+  v1::ServerLoad* load = out->mutable_load();
+  load->set_kernels(stats.kernels);
+  load->set_cache_bytes(stats.cache_bytes);
+  load->set_cache_hits(stats.hits);
+  load->set_cache_misses(stats.misses);
+  load->set_cache_evictions(stats.evictions);
+  out->set_uptime_seconds(Seconds(Clock::now() - started_));
+}
+
+}  // namespace pullback::server

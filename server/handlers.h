@@ -1,0 +1,35 @@
+// What each RPC does, on a compute thread, from message to message. No gRPC here.
+#pragma once
+
+#include <memory>
+
+#include "core/base/status.h"
+#include "jit/engine.h"
+#include "pullback/v1/service.pb.h"
+#include "server/options.h"
+#include "server/request.h"
+
+namespace pullback::server {
+
+class Handlers {
+ public:
+  Handlers(std::shared_ptr<jit::Engine> engine, const ServerOptions& options)
+      : engine_(std::move(engine)), options_(options), started_(Clock::now()) {}
+
+  Status Compile(const Request& request, const v1::CompileRequest& in, v1::CompileResponse* out);
+  Status Evaluate(const Request& request, const v1::EvaluateRequest& in, v1::EvaluateResponse* out);
+  Status Explain(const Request& request, const v1::ExplainRequest& in, v1::ExplainResponse* out);
+  // All but running and queued, which the pools know.
+  void Info(v1::GetServerInfoResponse* out) const;
+
+ private:
+  jit::RunLimits LimitsOf(const Request& request) const;
+  StatusOr<jit::Handle> FindOrCompile(const Request& request, const v1::EvaluateRequest& in,
+                                      v1::EvaluateResponse* out);
+
+  const std::shared_ptr<jit::Engine> engine_;
+  const ServerOptions options_;
+  const Clock::time_point started_;
+};
+
+}  // namespace pullback::server

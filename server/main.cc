@@ -1,0 +1,157 @@
+// pullbackd: reads flags and environment, serves until SIGTERM or SIGINT, drains, ends.
+#include <CLI/CLI.hpp>
+
+#include <csignal>
+#include <cstdio>
+#include <thread>
+
+#include "jit/llvm/llvm_backend.h"
+#include "server/log.h"
+#include "server/server.h"
+
+namespace {
+
+using pullback::server::ServerOptions;
+namespace log = pullback::server::log;
+
+struct Flags {
+  ServerOptions server;
+  std::string log_level = "info";
+  std::string log_format = "text";
+};
+
+// "--grpc-port" -> "PULLBACK_GRPC_PORT"
+std::string EnvironmentTwin(const std::string& flag) {
+  std::string name = "PULLBACK_";
+  for (char c : flag.substr(2)) name += c == '-' ? '_' : static_cast<char>(std::toupper(c));
+  return name;
+}
+
+template <typename T>
+CLI::Option* Add(CLI::App* app, const std::string& flag, T* value, const std::string& help) {
+  return app->add_option(flag, *value, help)->envname(EnvironmentTwin(flag))->capture_default_str();
+}
+
+template <typename T>
+void AddCount(CLI::App* app, const std::string& flag, T* value, double least,
+              const std::string& help) {
+  Add(app, flag, value, help)->check(CLI::Range(least, 2147483647.0));
+}
+
+template <typename T>
+void AddBytes(CLI::App* app, const std::string& flag, T* value, double most,
+              const std::string& help) {
+  Add(app, flag, value, help)
+      ->transform(CLI::AsSizeValue(/*kb_is_1000=*/false))
+      ->check(CLI::Range(1.0, most))
+      ->type_name("BYTES");
+}
+
+void AddSeconds(CLI::App* app, const std::string& flag, double* value, const std::string& help) {
+  static const std::map<std::string, double> kUnits = {
+      {"ms", 1e-3}, {"s", 1}, {"m", 60}, {"h", 3600}};
+  Add(app, flag, value, help)
+      ->transform(CLI::AsNumberWithUnit(kUnits))
+      ->check(CLI::Range(0.0, 1e8))
+      ->type_name("TIME");
+}
+
+void AddServing(CLI::App* app, Flags* flags) {
+  ServerOptions& o = flags->server;
+  Add(app, "--host", &o.host, "Address to listen on");
+  Add(app, "--grpc-port", &o.grpc_port, "Port of gRPC; 0 picks a free one and logs it")
+      ->check(CLI::Range(0, 65535));
+  AddCount(app, "--threads", &o.threads, 0, "Threads that run kernels; 0: one per core");
+  AddCount(app, "--compile-threads", &o.compile_threads, 0,
+           "Threads that compile; 0: half of --threads");
+  AddCount(app, "--queue", &o.queue, 1, "Requests that may wait for either kind of thread");
+  AddBytes(app, "--queue-bytes", &o.queue_bytes, 1e15, "Bytes of the requests that wait");
+  AddCount(app, "--stream-window", &o.stream_window, 1, "Items in flight in one stream");
+  AddSeconds(app, "--drain-timeout", &o.drain_timeout,
+             "How long running requests may take after SIGTERM");
+  Add(app, "--log-level", &flags->log_level, "What is logged")
+      ->check(CLI::IsMember({"debug", "info", "warn", "error", "off"}));
+  Add(app, "--log-format", &flags->log_format, "How it is logged")
+      ->check(CLI::IsMember({"text", "json"}));
+}
+
+void AddRequestLimits(CLI::App* app, ServerOptions* o) {
+  AddBytes(app, "--max-message-bytes", &o->max_message_bytes, 2147483647.0, "A request's size");
+  AddBytes(app, "--memory-budget", &o->memory_budget, 1e15, "Bytes that one run may hold at once");
+  AddCount(app, "--max-depth", &o->max_depth, 1, "Calls that may be active in one run");
+  AddSeconds(app, "--default-deadline", &o->default_deadline,
+             "For requests without a deadline; 0: none");
+  AddSeconds(app, "--max-deadline", &o->max_deadline, "The most that a request gets; 0: no bound");
+}
+
+void AddProgramLimits(CLI::App* app, pullback::jit::EngineOptions* o) {
+  auto& limits = o->limits;
+  AddBytes(app, "--max-source-bytes", &limits.max_source_bytes, 1e9, "A program's text");
+  AddCount(app, "--max-nesting", &limits.max_nesting, 1, "Brackets, blocks and types in each other");
+  AddCount(app, "--max-chain", &limits.max_chain, 1, "Operators in a row without brackets");
+  AddCount(app, "--max-rank", &limits.max_rank, 0, "Axes of an array");
+  AddCount(app, "--max-tuple", &limits.max_tuple, 1, "Elements of a tuple, with those inside");
+  AddCount(app, "--max-params", &limits.max_params, 1, "Parameters of a function");
+  AddCount(app, "--max-array-literal", &limits.max_array_literal, 1, "Elements of an array literal");
+  AddCount(app, "--max-ir-insts", &limits.max_ir_insts, 1, "Instructions of a program's IR");
+  AddBytes(app, "--cache-bytes", &o->cache_bytes, 1e15, "Compiled code that is kept");
+}
+
+// SIGTERM and SIGINT are taken by sigwait; a thread must block them before any other is made.
+sigset_t BlockSignals() {
+  sigset_t set;
+  sigemptyset(&set);
+  sigaddset(&set, SIGTERM);
+  sigaddset(&set, SIGINT);
+  pthread_sigmask(SIG_BLOCK, &set, nullptr);
+  return set;
+}
+
+void WaitFor(const sigset_t& signals) {
+  int number = 0;
+  while (sigwait(&signals, &number) != 0) {
+  }
+}
+
+int Fail(const pullback::Status& status) {
+  log::Write(log::Level::kError, "cannot start",
+             {{"reason", status.reason()}, {"detail", status.message()}});
+  return 1;
+}
+
+int Serve(const ServerOptions& options) {
+  const sigset_t signals = BlockSignals();
+  auto backend = pullback::jit::MakeLlvmBackend();
+  if (!backend.ok()) return Fail(backend.status());
+  const std::string target = (*backend)->target();
+  auto server = pullback::server::Server::Start(options, *backend);
+  if (!server.ok()) return Fail(server.status());
+  log::Write(log::Level::kInfo, "listening",
+             {{"address", (*server)->address()}, {"version", options.version}, {"target", target}});
+  WaitFor(signals);
+  log::Write(log::Level::kInfo, "draining");
+  std::thread([signals] {
+    WaitFor(signals);
+    std::_Exit(1);
+  }).detach();
+  const bool all = (*server)->Drain();
+  log::Write(all ? log::Level::kInfo : log::Level::kWarn, "stopped",
+             {{"cancelled", all ? "none" : "what ran longer than --drain-timeout"}});
+  return 0;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  CLI::App app("Pullback: a gradient server. Every flag has an environment twin; the flag wins.",
+               "pullbackd");
+  Flags flags;
+  flags.server.version = PULLBACK_VERSION;
+  app.set_version_flag("--version", "pullbackd " PULLBACK_VERSION);
+  AddServing(&app, &flags);
+  AddRequestLimits(&app, &flags.server);
+  AddProgramLimits(&app, &flags.server.engine);
+  CLI11_PARSE(app, argc, argv);
+  log::Configure(flags.log_level, flags.log_format);
+  return Serve(flags.server);
+}

@@ -1,0 +1,99 @@
+#include "server/request.h"
+
+#include <algorithm>
+#include <random>
+
+#include "server/log.h"
+
+namespace pullback::server {
+namespace {
+
+constexpr size_t kMaxIdBytes = 128;
+
+bool IsHex(char c) { return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f'); }
+
+bool IsPrintable(char c) { return c > 0x20 && c < 0x7f; }
+
+// The metadata's first value, where `valid` holds for all of its characters.
+std::string ReadMetadata(const grpc::CallbackServerContext& context, const char* key,
+                         bool (*valid)(char)) {
+  const auto found = context.client_metadata().find(key);
+  if (found == context.client_metadata().end()) return {};
+  const grpc::string_ref value = found->second;
+  if (value.size() > kMaxIdBytes || !std::all_of(value.begin(), value.end(), valid)) return {};
+  return {value.data(), value.size()};
+}
+
+std::optional<Clock::time_point> ReadDeadline(const grpc::CallbackServerContext& context) {
+  const auto left = context.deadline() - std::chrono::system_clock::now();
+  // gRPC's "none" is the far end of time.
+  if (left > std::chrono::hours(24 * 365)) return std::nullopt;
+  return Clock::now() + std::chrono::duration_cast<Clock::duration>(left);
+}
+
+}  // namespace
+
+Request MakeRequest(const char* method, const grpc::CallbackServerContext& context) {
+  Request request;
+  request.method = method;
+  request.id = ReadMetadata(context, "x-request-id", IsPrintable);
+  request.program_hash = ReadMetadata(context, "x-pullback-program-hash", IsHex);
+  request.arrived = Clock::now();
+  request.deadline = ReadDeadline(context);
+  request.cancelled = std::make_shared<std::atomic<bool>>(false);
+  return request;
+}
+
+void BoundDeadline(Request* request, double asked_seconds, const ServerOptions& options) {
+  constexpr double kMostSeconds = 1e8;  // clocks would overflow on what clients may ask for
+  const double own = asked_seconds > 0   ? std::min(asked_seconds, kMostSeconds)
+                     : request->deadline ? 0
+                                         : options.default_deadline;
+  for (const double seconds : {own, options.max_deadline}) {
+    if (!(seconds > 0)) continue;
+    const auto bound = request->arrived + std::chrono::duration_cast<Clock::duration>(
+                                              std::chrono::duration<double>(seconds));
+    request->deadline = std::min(request->deadline.value_or(bound), bound);
+  }
+}
+
+const std::string& RequestId(Request& request) {
+  if (!request.id.empty()) return request.id;
+  static constexpr char kHex[] = "0123456789abcdef";
+  thread_local std::mt19937_64 random{std::random_device{}()};
+  uint64_t bits = random();
+  for (int i = 0; i < 16; ++i, bits >>= 4) request.id += kHex[bits & 15];
+  return request.id;
+}
+
+Status CheckLive(const Request& request) {
+  if (request.deadline && Clock::now() >= *request.deadline) {
+    return Status(Code::kDeadlineExceeded, "DEADLINE_EXCEEDED", "the deadline passed in the queue");
+  }
+  if (request.cancelled->load(std::memory_order_relaxed)) {
+    return Status(Code::kCancelled, "CANCELLED", "the client cancelled the request");
+  }
+  return {};
+}
+
+Status BlameDeadline(Status status, const Request& request) {
+  const bool late = request.deadline && Clock::now() >= *request.deadline;
+  if (status.code() != Code::kCancelled || !late) return status;
+  return Status(Code::kDeadlineExceeded, "DEADLINE_EXCEEDED", "the deadline passed");
+}
+
+void LogAnswer(Request& request, const Status& status) {
+  const auto level = status.code() == Code::kInternal ? log::Level::kError : log::Level::kDebug;
+  if (!log::Enabled(level)) return;
+  const std::chrono::duration<double> took = Clock::now() - request.arrived;
+  log::Write(level, "answered",
+             {{"method", request.method},
+              {"request_id", RequestId(request)},
+              {"program_hash", request.program_hash},
+              {"code", CodeName(status.code())},
+              {"reason", status.reason()},
+              {"detail", status.message()},
+              {"seconds", std::to_string(took.count())}});
+}
+
+}  // namespace pullback::server

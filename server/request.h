@@ -1,0 +1,49 @@
+// What the server knows of one request beside its message: who asks, until when, whether still.
+#pragma once
+
+#include <grpcpp/server_context.h>
+
+#include <atomic>
+#include <chrono>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "core/base/status.h"
+#include "server/options.h"
+
+namespace pullback::server {
+
+using Clock = std::chrono::steady_clock;
+
+struct Request {
+  const char* method = "";
+  std::string id;            // x-request-id; empty until somebody needs one, see RequestId
+  std::string program_hash;  // x-pullback-program-hash, or empty
+  Clock::time_point arrived;
+  std::optional<Clock::time_point> deadline;
+  std::shared_ptr<std::atomic<bool>> cancelled;
+};
+
+// Reads metadata and the client's deadline. Metadata that is too long or not printable ASCII is taken
+// as absent.
+Request MakeRequest(const char* method, const grpc::CallbackServerContext& context);
+
+// Brings the deadline forward to what the request itself asks for (0: nothing), or else, without any
+// deadline, to default_deadline, and in any case to max_deadline, all counted from its arrival.
+void BoundDeadline(Request* request, double asked_seconds, const ServerOptions& options);
+
+// The request's id, made now where the client sent none.
+const std::string& RequestId(Request& request);
+
+// CANCELLED or DEADLINE_EXCEEDED when nobody waits for the answer any more.
+Status CheckLive(const Request& request);
+
+// The transport cancels a call whose deadline passes, so a run may be stopped by either: a stop after
+// the deadline is DEADLINE_EXCEEDED.
+Status BlameDeadline(Status status, const Request& request);
+
+// One line of the log for an answered request: at level error when the fault is ours, else at debug.
+void LogAnswer(Request& request, const Status& status);
+
+}  // namespace pullback::server

@@ -1,0 +1,117 @@
+#include "server/server.h"
+
+#include <grpc/grpc.h>
+#include <grpcpp/health_check_service_interface.h>
+#include <grpcpp/security/server_credentials.h>
+#include <grpcpp/server.h>
+#include <grpcpp/server_builder.h>
+
+#include <algorithm>
+#include <thread>
+#include <vector>
+
+#include "server/handlers.h"
+#include "server/lanes.h"
+#include "server/log.h"
+#include "server/reflection.h"
+#include "server/service.h"
+
+namespace pullback::server {
+namespace {
+
+constexpr char kHealthService[] = "grpc.health.v1.Health";
+constexpr int kMaxConcurrentCalls = 1024;  // of one connection
+// What is left after draining: health watchers, reflection, runs that are over time.
+constexpr std::chrono::seconds kLastCalls{1};
+
+// IPv6 addresses stand in brackets before a port.
+std::string HostAndPort(const std::string& host, int port) {
+  const bool bare_v6 = host.find(':') != std::string::npos && host[0] != '[';
+  return (bare_v6 ? "[" + host + "]" : host) + ":" + std::to_string(port);
+}
+
+// The first compile of a process takes milliseconds longer; and a broken back end shows here.
+void WarmUp(jit::Engine* engine) {
+  jit::KernelRequest request;
+  request.program = "fn warm_up(x: f64) -> f64 { return x * x }";
+  request.entry = "warm_up";
+  request.transform = jit::Transform::kValueAndGrad;
+  const auto handle = engine->Compile(request);
+  if (handle.ok()) return;
+  log::Write(log::Level::kError, "warm-up failed", {{"detail", handle.status().ToString()}});
+}
+
+void Configure(const ServerOptions& options, grpc::ServerBuilder* builder) {
+  builder->SetMaxReceiveMessageSize(static_cast<int>(options.max_message_bytes));
+  builder->SetMaxSendMessageSize(-1);
+  builder->AddChannelArgument(GRPC_ARG_MAX_CONCURRENT_STREAMS, kMaxConcurrentCalls);
+  // Two servers on one port would share its connections unseen.
+  builder->AddChannelArgument(GRPC_ARG_ALLOW_REUSEPORT, 0);
+}
+
+}  // namespace
+
+ServerOptions Resolve(ServerOptions options) {
+  const int cores = std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
+  if (options.threads <= 0) options.threads = cores;
+  if (options.compile_threads <= 0) options.compile_threads = std::max(1, options.threads / 2);
+  return options;
+}
+
+// Members end in reverse order: gRPC first, then the pools (by then empty), then the engine.
+struct Server::Impl {
+  Impl(const ServerOptions& given, std::shared_ptr<jit::Backend> backend)
+      : options(given),
+        engine(std::make_shared<jit::Engine>(options.engine, std::move(backend))),
+        handlers(engine, options),
+        lanes(options),
+        service(&lanes, &handlers, options),
+        reflection(MakeReflectionServices(
+            {v1::GradientService::service_full_name(), kHealthService})) {}
+
+  const ServerOptions options;
+  const std::shared_ptr<jit::Engine> engine;
+  Handlers handlers;
+  Lanes lanes;
+  Service service;
+  const std::vector<std::unique_ptr<grpc::Service>> reflection;
+  std::unique_ptr<grpc::Server> grpc;
+  std::string address;
+};
+
+Server::Server(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
+
+Server::~Server() { impl_->grpc->Shutdown(std::chrono::system_clock::now()); }
+
+StatusOr<std::unique_ptr<Server>> Server::Start(const ServerOptions& options,
+                                                std::shared_ptr<jit::Backend> backend) {
+  auto impl = std::make_unique<Impl>(Resolve(options), std::move(backend));
+  WarmUp(impl->engine.get());
+  grpc::EnableDefaultHealthCheckService(true);
+  grpc::ServerBuilder builder;
+  Configure(options, &builder);
+  int port = 0;
+  const std::string wanted = HostAndPort(options.host, options.grpc_port);
+  builder.AddListeningPort(wanted, grpc::InsecureServerCredentials(), &port);
+  builder.RegisterService(&impl->service);
+  for (const auto& service : impl->reflection) builder.RegisterService(service.get());
+  impl->grpc = builder.BuildAndStart();
+  if (impl->grpc == nullptr) {
+    return Status(Code::kFailedPrecondition, "CANNOT_LISTEN", "cannot listen on " + wanted);
+  }
+  impl->grpc->GetHealthCheckService()->SetServingStatus(v1::GradientService::service_full_name(),
+                                                        true);
+  impl->address = HostAndPort(options.host, port);
+  return std::unique_ptr<Server>(new Server(std::move(impl)));
+}
+
+const std::string& Server::address() const { return impl_->address; }
+
+bool Server::Drain() {
+  impl_->grpc->GetHealthCheckService()->Shutdown();
+  const bool all = impl_->service.Drain();
+  impl_->grpc->Shutdown(std::chrono::system_clock::now() + kLastCalls);
+  return all;
+}
+
+}  // namespace pullback::server

@@ -1,0 +1,68 @@
+#include "server/service.h"
+
+#include "server/request.h"
+#include "server/unary_call.h"
+
+namespace pullback::server {
+namespace {
+
+Request MakeUnaryRequest(const char* method, const grpc::CallbackServerContext& context,
+                         const ServerOptions& options) {
+  Request request = MakeRequest(method, context);
+  BoundDeadline(&request, 0, options);
+  return request;
+}
+
+}  // namespace
+
+bool Service::Drain() {
+  lanes_->gate.Close();
+  streams_.DrainAll();
+  return lanes_->gate.WaitEmpty(options_.drain_timeout);
+}
+
+grpc::ServerUnaryReactor* Service::Compile(grpc::CallbackServerContext* context,
+                                           const grpc::ByteBuffer* in, grpc::ByteBuffer* out) {
+  auto* call = new UnaryCall<v1::CompileRequest, v1::CompileResponse>(
+      lanes_, handlers_, &Handlers::Compile, MakeUnaryRequest("Compile", *context, options_), in,
+      out);
+  call->Start(&lanes_->compile);
+  return call;
+}
+
+grpc::ServerUnaryReactor* Service::Evaluate(grpc::CallbackServerContext* context,
+                                            const grpc::ByteBuffer* in, grpc::ByteBuffer* out) {
+  auto* call = new UnaryCall<v1::EvaluateRequest, v1::EvaluateResponse>(
+      lanes_, handlers_, &Handlers::Evaluate, MakeUnaryRequest("Evaluate", *context, options_), in,
+      out);
+  call->Start(&lanes_->run);
+  return call;
+}
+
+grpc::ServerBidiReactor<grpc::ByteBuffer, grpc::ByteBuffer>* Service::EvaluateStream(
+    grpc::CallbackServerContext* context) {
+  return StreamCall::Open(lanes_, handlers_, &options_, &streams_,
+                          MakeRequest("EvaluateStream", *context));
+}
+
+grpc::ServerUnaryReactor* Service::Explain(grpc::CallbackServerContext* context,
+                                           const grpc::ByteBuffer* in, grpc::ByteBuffer* out) {
+  auto* call = new UnaryCall<v1::ExplainRequest, v1::ExplainResponse>(
+      lanes_, handlers_, &Handlers::Explain, MakeUnaryRequest("Explain", *context, options_), in,
+      out);
+  call->Start(&lanes_->compile);
+  return call;
+}
+
+grpc::ServerUnaryReactor* Service::GetServerInfo(grpc::CallbackServerContext* context,
+                                                 const v1::GetServerInfoRequest*,
+                                                 v1::GetServerInfoResponse* out) {
+  handlers_->Info(out);
+  out->mutable_load()->set_running(lanes_->run.running() + lanes_->compile.running());
+  out->mutable_load()->set_queued(lanes_->run.queued() + lanes_->compile.queued());
+  grpc::ServerUnaryReactor* const reactor = context->DefaultReactor();
+  reactor->Finish(grpc::Status::OK);
+  return reactor;
+}
+
+}  // namespace pullback::server

@@ -1,0 +1,93 @@
+// One unary call: a reactor towards gRPC and a job towards the pools. The reaction only hands it to a
+// pool; parsing, work and writing the answer happen on a compute thread.
+#pragma once
+
+#include <google/protobuf/arena.h>
+#include <grpcpp/support/server_callback.h>
+
+#include <utility>
+
+#include "server/errors.h"
+#include "server/handlers.h"
+#include "server/lanes.h"
+#include "server/message.h"
+
+namespace pullback::server {
+
+// Whether the message has to go on to the compile pool.
+template <typename In>
+bool WantsCompiler(const In&) {
+  return false;
+}
+inline bool WantsCompiler(const v1::EvaluateRequest& in) { return in.has_spec(); }
+
+// Owns itself: deleted by OnDone, after Finish.
+template <typename In, typename Out>
+class UnaryCall final : public grpc::ServerUnaryReactor, public Job {
+ public:
+  using Handler = Status (Handlers::*)(const Request&, const In&, Out*);
+
+  // in, out: gRPC's, alive until OnDone.
+  UnaryCall(Lanes* lanes, Handlers* handlers, Handler handler, Request request,
+            const grpc::ByteBuffer* in, grpc::ByteBuffer* out)
+      : lanes_(lanes),
+        handlers_(handlers),
+        handler_(handler),
+        request_(std::move(request)),
+        in_bytes_(in),
+        out_bytes_(out),
+        in_(google::protobuf::Arena::CreateMessage<In>(&arena_)),
+        out_(google::protobuf::Arena::CreateMessage<Out>(&arena_)),
+        entered_(lanes->gate.Enter()) {}
+
+  // The last thing its maker does with it.
+  void Start(Pool* pool) {
+    entered_ ? SubmitTo(pool) : Answer(Draining());
+  }
+
+  void Run() override {
+    Status status = CheckLive(request_);
+    if (status.ok() && !parsed_) {
+      parsed_ = true;
+      status = ParseMessage(*in_bytes_, in_) ? Status() : Malformed();
+      if (status.ok() && WantsCompiler(*in_)) return SubmitTo(&lanes_->compile);
+    }
+    if (status.ok()) status = Guard([this] { return (handlers_->*handler_)(request_, *in_, out_); });
+    Answer(BlameDeadline(std::move(status), request_));
+  }
+
+  void OnCancel() override { request_.cancelled->store(true, std::memory_order_relaxed); }
+
+  void OnDone() override {
+    if (entered_) lanes_->gate.Leave();
+    delete this;
+  }
+
+ private:
+  void SubmitTo(Pool* pool) {
+    pool_ = pool;
+    // Once submitted it may be gone.
+    if (!pool->Submit(this, in_bytes_->Length())) Answer(QueueFull());
+  }
+
+  void Answer(const Status& status) {
+    LogAnswer(request_, status);
+    if (status.ok()) *out_bytes_ = WriteMessage(*out_);
+    Finish(ToGrpcStatus(status, request_, pool_ ? pool_->RetryDelay() : std::chrono::milliseconds(0)));
+  }
+
+  Lanes* const lanes_;
+  Handlers* const handlers_;
+  const Handler handler_;
+  Request request_;
+  const grpc::ByteBuffer* const in_bytes_;
+  grpc::ByteBuffer* const out_bytes_;
+  google::protobuf::Arena arena_;
+  In* const in_;
+  Out* const out_;
+  const bool entered_;
+  bool parsed_ = false;
+  Pool* pool_ = nullptr;
+};
+
+}  // namespace pullback::server
