@@ -56,17 +56,21 @@ class Parser {
   Target ToTarget(ExprPtr e);
   std::vector<CondArm> ParseArms(BlockKind kind);
   void EndStatement();
-  void UnusedValue(const Expr& e, BlockKind kind);
+  void UnusedValue(const Expr& e, const Token& first, BlockKind kind);
   void UnusedArms(const std::vector<CondArm>& arms);
   void Synchronise(size_t start);
   StmtPtr MakeStmt(Stmt::Kind kind, const Token& first);
 
   // --- expressions (parser_expr.cc)
+  static constexpr const char* kLineHint =
+      "an expression ends with its line, unless that ends with an operator or a bracket is open";
   // Levels of binding, loosest first; a level's operands are of the next.
   static constexpr int kOrLevel = 0, kNotLevel = 2, kCompareLevel = 3, kSumLevel = 4, kUnaryLevel = 6;
   ExprPtr ParseExpr() { return ParseLevel(kOrLevel); }
   ExprPtr ParseLevel(int level);
   const BinaryOp* OperatorAt(int level) const;
+  // A line that starts so was perhaps meant to go on with the expression before.
+  static bool SeemsToContinue(const Token& t);
   ExprPtr ParseNot();
   ExprPtr ParseComparison();
   ExprPtr ParseUnary();

@@ -49,6 +49,13 @@ const BinaryOp* Parser::OperatorAt(int level) const {
   return nullptr;
 }
 
+bool Parser::SeemsToContinue(const Token& t) {
+  bool operation = t.kind == Tok::kStarStar || t.kind == Tok::kDot || t.kind == Tok::kLParen ||
+                   t.kind == Tok::kLBracket;
+  for (const OperatorRow& row : kOperators) operation = operation || row.tok == t.kind;
+  return operation && t.newline_before;
+}
+
 ExprPtr Parser::ParseLevel(int level) {
   if (level == kNotLevel) return ParseNot();
   if (level == kCompareLevel) return ParseComparison();
@@ -140,7 +147,7 @@ ExprPtr Parser::ParsePower() {
     operands.push_back(more ? ParsePostfix() : ParseUnary());
   }
   ExprPtr e = std::move(operands.back());
-  for (size_t i = operands.size() - 1; i-- > 0;) {
+  for (size_t i = operands.size() - 1; i-- > 0 && !panic_;) {
     e = MakeBinary(BinaryOp::kPow, std::move(operands[i]), std::move(e), *firsts[i]);
   }
   return e;
@@ -234,8 +241,11 @@ ExprPtr Parser::ParsePrimary() {
     case Tok::kLater: Unimplemented(Peek().span, Found()); return ParseMissing();
     case Tok::kPipe:
     case Tok::kOrOr: Unimplemented(Peek().span, "a lambda"); return ParseMissing();
-    default: ErrorHere("expected an expression, found " + Found()); return ParseMissing();
+    default: break;
   }
+  std::string hint = SeemsToContinue(Peek()) ? std::string("; ") + kLineHint : "";
+  ErrorHere("expected an expression, found " + Found() + hint);
+  return ParseMissing();
 }
 
 // Stands for an expression that was not there, after an error.

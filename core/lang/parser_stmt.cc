@@ -85,6 +85,7 @@ void Parser::ParseBlockItem(Block& block, BlockKind kind) {
     block.stmts.push_back(ParseStatement());
     return EndStatement();
   }
+  const Token& first = Peek();
   ExprPtr e = ParseExpr();
   if (At(Tok::kAssign) || At(Tok::kComma) || (!panic_ && FindAugmented(Peek().kind))) {
     block.stmts.push_back(ParseAssignment(std::move(e)));
@@ -95,7 +96,7 @@ void Parser::ParseBlockItem(Block& block, BlockKind kind) {
   if (kind != BlockKind::kStatements && At(Tok::kRBrace)) {
     block.result = std::move(e);
   } else {
-    UnusedValue(*e, kind);
+    UnusedValue(*e, first, kind);
   }
 }
 
@@ -271,15 +272,15 @@ void Parser::EndStatement() {
   ErrorHere("expected the end of the statement (a new line or ';'), found " + Found());
 }
 
-void Parser::UnusedValue(const Expr& e, BlockKind kind) {
+void Parser::UnusedValue(const Expr& e, const Token& first, BlockKind kind) {
   std::string message = "the value of this expression is not used";
   bool last = At(Tok::kRBrace);
   if (e.kind == Expr::Kind::kBinary && e.binary == BinaryOp::kEq) {
     message += "; '==' compares, '=' assigns";
+  } else if (SeemsToContinue(first) || SeemsToContinue(Peek())) {
+    message += std::string("; ") + kLineHint;
   } else if (last && kind == BlockKind::kStatements) {
     message += "; 'return' makes it the result";
-  } else if (Peek().kind == Tok::kMinus || Peek().kind == Tok::kLBracket) {
-    message += "; to go on in the next line, end this one with the operator";
   }
   Complain(e.span, message);
 }
