@@ -43,7 +43,8 @@ std::optional<Fault> DecodeTensor(const v1::Tensor& message, Tensor* tensor) {
   if (!bytes) return Fault{".shape", "the extents' product is too large"};
   const std::string& data = message.data();
   if (data.size() != *bytes) {
-    return Fault{".data", "expected " + std::to_string(*bytes) + " bytes for this dtype and shape, got " +
+    return Fault{".data", "expected " + std::to_string(*bytes) +
+                              " bytes for this dtype and shape, got " +
                               std::to_string(data.size())};
   }
   const bool is_bool = tensor->dtype == DType::kBool;

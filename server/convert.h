@@ -17,6 +17,7 @@ StatusOr<jit::Inputs> ToInputs(const v1::EvaluateRequest& request, const jit::Te
 void ToMessage(const jit::TextView& view, v1::Signature* message);
 void ToMessage(const std::vector<jit::Timing>& timings, v1::Timings* message);
 // Value and derivatives, named by the view's wrt where there is one derivative for each.
-void ToMessage(const jit::Outputs& outputs, const jit::TextView& view, v1::EvaluateResponse* message);
+void ToMessage(const jit::Outputs& outputs, const jit::TextView& view,
+               v1::EvaluateResponse* message);
 
 }  // namespace pullback::server

@@ -85,8 +85,8 @@ std::string MessageOf(const Status& status) {
     return Shorten(status.message(), kMaxMessageBytes);
   }
   const Span& span = diagnostics[0].span;
-  std::string text = std::to_string(span.line) + ":" + std::to_string(span.column) + ": " +
-                     diagnostics[0].message;
+  std::string text =
+      std::to_string(span.line) + ":" + std::to_string(span.column) + ": " + diagnostics[0].message;
   const size_t more = diagnostics.size() - 1;
   if (more > 0) text += " (and " + std::to_string(more) + " more)";
   return Shorten(OnOneLine(text), kMaxMessageBytes);
@@ -107,9 +107,7 @@ Status QueueFull() {
   return Status(Code::kResourceExhausted, "QUEUE_FULL", "too many requests are waiting");
 }
 
-Status Draining() {
-  return Status(Code::kUnavailable, "DRAINING", "the server is shutting down");
-}
+Status Draining() { return Status(Code::kUnavailable, "DRAINING", "the server is shutting down"); }
 
 Status Malformed() {
   return Status(Code::kInvalidArgument, "MALFORMED_REQUEST",

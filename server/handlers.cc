@@ -58,8 +58,7 @@ Status Handlers::Compile(const Request& request, const v1::CompileRequest& in,
   return {};
 }
 
-StatusOr<jit::Handle> Handlers::FindOrCompile(const Request& request,
-                                              const v1::EvaluateRequest& in,
+StatusOr<jit::Handle> Handlers::FindOrCompile(const Request& request, const v1::EvaluateRequest& in,
                                               v1::EvaluateResponse* out) {
   if (in.kernel_case() == v1::EvaluateRequest::kKernelId) {
     out->set_cache_hit(true);
@@ -80,12 +79,12 @@ Status Handlers::Evaluate(const Request& request, const v1::EvaluateRequest& in,
                           v1::EvaluateResponse* out) {
   const Stopwatch stopwatch(request);
   jit::RunLimits limits = LimitsOf(request);
-  PB_ASSIGN_OR_RETURN(limits.memory_bytes,
-                      Bounded<int64_t>("options.memory_bytes", in.options().memory_bytes(),
-                                       limits.memory_bytes));
-  PB_ASSIGN_OR_RETURN(limits.max_depth, Bounded<int32_t>("options.max_depth",
-                                                         in.options().max_depth(),
-                                                         limits.max_depth));
+  PB_ASSIGN_OR_RETURN(
+      limits.memory_bytes,
+      Bounded<int64_t>("options.memory_bytes", in.options().memory_bytes(), limits.memory_bytes));
+  PB_ASSIGN_OR_RETURN(
+      limits.max_depth,
+      Bounded<int32_t>("options.max_depth", in.options().max_depth(), limits.max_depth));
   PB_ASSIGN_OR_RETURN(const jit::Handle handle, FindOrCompile(request, in, out));
   PB_ASSIGN_OR_RETURN(const jit::Inputs inputs, ToInputs(in, *handle.view));
   PB_ASSIGN_OR_RETURN(const jit::Outputs outputs, engine_->Run(handle, inputs, limits));

@@ -16,8 +16,8 @@ std::atomic<bool> json{false};
 
 spdlog::logger& Logger() {
   static const std::shared_ptr<spdlog::logger> logger = [] {
-    auto made = std::make_shared<spdlog::logger>(
-        "pullbackd", std::make_shared<spdlog::sinks::stdout_sink_mt>());
+    auto made = std::make_shared<spdlog::logger>("pullbackd",
+                                                 std::make_shared<spdlog::sinks::stdout_sink_mt>());
     made->set_pattern(kTextPattern);
     made->flush_on(spdlog::level::info);
     return made;

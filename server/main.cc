@@ -87,12 +87,14 @@ void AddRequestLimits(CLI::App* app, ServerOptions* o) {
 void AddProgramLimits(CLI::App* app, pullback::jit::EngineOptions* o) {
   auto& limits = o->limits;
   AddBytes(app, "--max-source-bytes", &limits.max_source_bytes, 1e9, "A program's text");
-  AddCount(app, "--max-nesting", &limits.max_nesting, 1, "Brackets, blocks and types in each other");
+  AddCount(app, "--max-nesting", &limits.max_nesting, 1,
+           "Brackets, blocks and types in each other");
   AddCount(app, "--max-chain", &limits.max_chain, 1, "Operators in a row without brackets");
   AddCount(app, "--max-rank", &limits.max_rank, 0, "Axes of an array");
   AddCount(app, "--max-tuple", &limits.max_tuple, 1, "Elements of a tuple, with those inside");
   AddCount(app, "--max-params", &limits.max_params, 1, "Parameters of a function");
-  AddCount(app, "--max-array-literal", &limits.max_array_literal, 1, "Elements of an array literal");
+  AddCount(app, "--max-array-literal", &limits.max_array_literal, 1,
+           "Elements of an array literal");
   AddCount(app, "--max-ir-insts", &limits.max_ir_insts, 1, "Instructions of a program's IR");
   AddBytes(app, "--cache-bytes", &o->cache_bytes, 1e15, "Compiled code that is kept");
 }

@@ -8,8 +8,8 @@
 
 namespace pullback::server {
 
-using google::protobuf::io::CodedInputStream;
 using google::protobuf::internal::WireFormatLite;
+using google::protobuf::io::CodedInputStream;
 
 bool ParseMessage(const grpc::ByteBuffer& buffer, google::protobuf::MessageLite* message) {
   if (!buffer.Valid() || buffer.Length() > INT_MAX) return false;
@@ -35,8 +35,7 @@ uint64_t PeekUint64(const grpc::ByteBuffer& buffer, int number) {
   CodedInputStream in(&reader);
   uint64_t value = 0;
   while (const uint32_t tag = in.ReadTag()) {
-    const bool wanted =
-        tag == WireFormatLite::MakeTag(number, WireFormatLite::WIRETYPE_VARINT);
+    const bool wanted = tag == WireFormatLite::MakeTag(number, WireFormatLite::WIRETYPE_VARINT);
     if (wanted ? !in.ReadVarint64(&value) : !WireFormatLite::SkipField(&in, tag)) break;
     if (wanted) return value;
   }

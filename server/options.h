@@ -15,9 +15,10 @@ struct ServerOptions {
   int grpc_port = 8001;  // 0: a free one
 
   // Compute.
-  int threads = 0;          // that run kernels; 0: one per core
-  int compile_threads = 0;  // that compile, and run what they compiled; 0: half of threads, at least 1
-  size_t queue = 1024;      // requests that wait for a thread, in each of the two pools
+  int threads = 0;  // that run kernels; 0: one per core
+  int compile_threads =
+      0;                // that compile, and run what they compiled; 0: half of threads, at least 1
+  size_t queue = 1024;  // requests that wait for a thread, in each of the two pools
   size_t queue_bytes = size_t{1} << 30;  // of those requests
   int stream_window = 64;                // items of one stream in flight
 

@@ -53,10 +53,10 @@ class Pool {
   const size_t max_bytes_;
   mutable std::mutex mutex_;
   std::condition_variable wake_;
-  std::deque<Entry> queue_;    // guarded by mutex_
-  size_t queued_bytes_ = 0;    // guarded by mutex_
-  int idle_ = 0;               // guarded by mutex_
-  bool stopping_ = false;      // guarded by mutex_
+  std::deque<Entry> queue_;  // guarded by mutex_
+  size_t queued_bytes_ = 0;  // guarded by mutex_
+  int idle_ = 0;             // guarded by mutex_
+  bool stopping_ = false;    // guarded by mutex_
   std::atomic<int64_t> running_{0};
   std::atomic<double> job_seconds_{0};  // moving average
   std::vector<pthread_t> threads_;

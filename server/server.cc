@@ -66,8 +66,8 @@ struct Server::Impl {
         handlers(engine, options),
         lanes(options),
         service(&lanes, &handlers, options),
-        reflection(MakeReflectionServices(
-            {v1::GradientService::service_full_name(), kHealthService})) {}
+        reflection(
+            MakeReflectionServices({v1::GradientService::service_full_name(), kHealthService})) {}
 
   const ServerOptions options;
   const std::shared_ptr<jit::Engine> engine;

@@ -9,7 +9,8 @@
 namespace pullback::server {
 
 namespace raw {
-using WithInfo = v1::GradientService::WithCallbackMethod_GetServerInfo<v1::GradientService::Service>;
+using WithInfo =
+    v1::GradientService::WithCallbackMethod_GetServerInfo<v1::GradientService::Service>;
 using WithExplain = v1::GradientService::WithRawCallbackMethod_Explain<WithInfo>;
 using WithStream = v1::GradientService::WithRawCallbackMethod_EvaluateStream<WithExplain>;
 using WithEvaluate = v1::GradientService::WithRawCallbackMethod_Evaluate<WithStream>;

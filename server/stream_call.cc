@@ -184,8 +184,7 @@ void StreamCall::Answer(grpc::ByteBuffer answer) {
 void StreamCall::Proceed() {
   std::unique_lock lock(mutex_);
   while (!finished_) {
-    const bool room =
-        in_flight_ + static_cast<int>(outgoing_.size()) < options_->stream_window;
+    const bool room = in_flight_ + static_cast<int>(outgoing_.size()) < options_->stream_window;
     const bool read = !reading_ && !ended_ && room;
     const bool write = !writing_ && !outgoing_.empty();
     if (!read && !write) break;

@@ -63,10 +63,10 @@ class StreamCall final : public grpc::ServerBidiReactor<grpc::ByteBuffer, grpc::
   std::mutex mutex_;                       // guards what follows
   std::deque<grpc::ByteBuffer> outgoing_;  // the front is being written while writing_
   int in_flight_ = 0;                      // items submitted and not answered
-  int starting_ = 0;                       // threads between deciding on an operation and starting it
+  int starting_ = 0;  // threads between deciding on an operation and starting it
   bool reading_ = false;
   bool writing_ = false;
-  bool ended_ = false;     // nothing more is read
+  bool ended_ = false;  // nothing more is read
   bool draining_ = false;
   bool finished_ = false;  // Finish was called
 };

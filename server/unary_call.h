@@ -41,9 +41,7 @@ class UnaryCall final : public grpc::ServerUnaryReactor, public Job {
         entered_(lanes->gate.Enter()) {}
 
   // The last thing its maker does with it.
-  void Start(Pool* pool) {
-    entered_ ? SubmitTo(pool) : Answer(Draining());
-  }
+  void Start(Pool* pool) { entered_ ? SubmitTo(pool) : Answer(Draining()); }
 
   void Run() override {
     Status status = CheckLive(request_);
@@ -52,7 +50,8 @@ class UnaryCall final : public grpc::ServerUnaryReactor, public Job {
       status = ParseMessage(*in_bytes_, in_) ? Status() : Malformed();
       if (status.ok() && WantsCompiler(*in_)) return SubmitTo(&lanes_->compile);
     }
-    if (status.ok()) status = Guard([this] { return (handlers_->*handler_)(request_, *in_, out_); });
+    if (status.ok())
+      status = Guard([this] { return (handlers_->*handler_)(request_, *in_, out_); });
     Answer(BlameDeadline(std::move(status), request_));
   }
 
@@ -73,7 +72,8 @@ class UnaryCall final : public grpc::ServerUnaryReactor, public Job {
   void Answer(const Status& status) {
     LogAnswer(request_, status);
     if (status.ok()) *out_bytes_ = WriteMessage(*out_);
-    Finish(ToGrpcStatus(status, request_, pool_ ? pool_->RetryDelay() : std::chrono::milliseconds(0)));
+    Finish(
+        ToGrpcStatus(status, request_, pool_ ? pool_->RetryDelay() : std::chrono::milliseconds(0)));
   }
 
   Lanes* const lanes_;
