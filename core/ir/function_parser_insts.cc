@@ -99,8 +99,8 @@ bool FunctionParser::ParseOperation(Inst& inst, std::vector<Type>& types) {
 
 bool FunctionParser::ParsePlain(Inst& inst) {
   const Span span = c_.Peek().span;
-  if (StartsOperand() && !ParseOperands(inst.args)) return false;
   const int arity = Info(inst.op).arity;
+  if (arity != 0 && StartsOperand() && !ParseOperands(inst.args)) return false;
   if (arity == static_cast<int>(inst.args.size())) return true;
   const std::string mnemonic = Info(inst.op).mnemonic;
   return c_.FailAt(span, "`" + mnemonic + "` takes " + Plural(arity, "operand"));

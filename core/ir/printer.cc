@@ -75,30 +75,31 @@ class FunctionPrinter {
   const Names names_;
 };
 
+// What is added first, so that the text does not begin with a minus where it need not.
 std::string FunctionPrinter::AffineText(const Affine& a) const {
   std::vector<Affine::Term> terms = a.terms;
   std::sort(terms.begin(), terms.end(), [&](const Affine::Term& x, const Affine::Term& y) {
+    const bool minus_x = x.coeff < 0;
+    const bool minus_y = y.coeff < 0;
+    if (minus_x != minus_y) return minus_y;
     return names_.Rank(x.value) < names_.Rank(y.value);
   });
   std::string out;
-  const auto sign = [&](bool negative) {
-    if (out.empty()) {
-      out += negative ? "-" : "";
-    } else {
-      out += negative ? " - " : " + ";
-    }
+  const auto append = [&](bool minus, const std::string& text) {
+    out += out.empty() ? (minus ? "-" : "") : (minus ? " - " : " + ");
+    out += text;
   };
+  const auto append_constant = [&] {
+    append(a.constant < 0, std::to_string(Magnitude(a.constant)));
+  };
+  const bool constant_first = a.constant > 0 && (terms.empty() || terms[0].coeff < 0);
+  if (constant_first) append_constant();
   for (const Affine::Term& t : terms) {
-    sign(t.coeff < 0);
     const uint64_t k = Magnitude(t.coeff);
-    if (k != 1) out += std::to_string(k) + "*";
-    out += Text(t.value);
+    append(t.coeff < 0, (k == 1 ? "" : std::to_string(k) + "*") + Text(t.value));
   }
-  if (a.constant != 0 || out.empty()) {
-    sign(a.constant < 0);
-    out += std::to_string(Magnitude(a.constant));
-  }
-  return out;
+  if (a.constant != 0 && !constant_first) append_constant();
+  return out.empty() ? "0" : out;
 }
 
 // Both sides are printed with positive terms: `%k - %i - 1 >= 0` as `%i < %k`.
