@@ -14,7 +14,7 @@ constexpr int64_t kFirstSlots = 64;
 constexpr int64_t kSlice = int64_t{4} << 20;  // between two looks at `stop`
 
 [[noreturn]] void OutOfMemory(RunContext* c, uint32_t loc, int64_t bytes) {
-  pb_trap(c, static_cast<int32_t>(ir::TrapKind::kMemory), loc, bytes, c->bytes_budget);
+  pb_trap(c, kTrapMemory, loc, bytes, c->bytes_budget);
 }
 
 Block Take(RunContext* c, uint32_t loc, int64_t size) {

@@ -9,6 +9,8 @@
 
 #include <algorithm>
 
+#include "jit/runtime/support.h"
+
 namespace pullback::jit {
 
 // Generated code addresses these fields by offset.
@@ -79,8 +81,7 @@ void pb_trap(RunContext* c, int32_t kind, uint32_t loc, int64_t a, int64_t b) {
 
 void pb_stopped(RunContext* c) {
   const int32_t stop = c->stop.load(std::memory_order_relaxed);
-  const auto kind = stop != 0 ? ir::TrapKind::kStopped : ir::TrapKind::kDepth;
-  pb_trap(c, static_cast<int32_t>(kind), 0, stop, 0);
+  pb_trap(c, stop != 0 ? kTrapStopped : kTrapDepth, 0, stop, 0);
 }
 
 bool RunKernel(KernelEntry entry, RunContext* c, const uint64_t* args, uint64_t* results) {

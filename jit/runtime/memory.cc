@@ -10,10 +10,10 @@
 namespace pullback::jit {
 namespace {
 
-constexpr int64_t kSmall = 4096;                    // up to here classes are 64 bytes apart
-constexpr int64_t kMapped = int64_t{256} << 10;     // from here blocks are mapped, not malloc'd
-constexpr int64_t kLargest = int64_t{32} << 20;     // beyond: never kept
-constexpr int64_t kKeep = int64_t{128} << 20;       // bytes kept per thread
+constexpr int64_t kSmall = 4096;                 // up to here classes are 64 bytes apart
+constexpr int64_t kMapped = int64_t{256} << 10;  // from here blocks are mapped, not malloc'd
+constexpr int64_t kLargest = int64_t{32} << 20;  // beyond: never kept
+constexpr int64_t kKeep = int64_t{128} << 20;    // bytes kept per thread
 constexpr int64_t kHugePages = int64_t{4} << 20;
 constexpr int64_t kPage = 4096;
 

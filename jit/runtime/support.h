@@ -5,6 +5,12 @@
 
 namespace pullback::jit {
 
+// The kinds of traps that the runtime itself raises: ir::TrapKind's numbers (this layer does not know
+// the IR; jit/llvm/emit_entry.cc checks that they agree).
+inline constexpr int32_t kTrapDepth = 5;
+inline constexpr int32_t kTrapMemory = 6;
+inline constexpr int32_t kTrapStopped = 7;
+
 extern "C" {
 // Gives a tape's memory back before the end of the run.
 void pb_tape_free(RunContext* c, Tape* t);
@@ -18,9 +24,9 @@ void Charge(RunContext* c, uint32_t loc, int64_t bytes);
 
 // A vector variant of a math function: the same bits as the scalar one in every lane.
 struct VectorMath {
-  const char* name;  // the op's mnemonic
-  bool f64;          // else f32
-  int width;         // lanes; 16 bytes need AVX2 and FMA (VEX), 32 AVX2, 64 AVX-512F
+  const char* name;    // the op's mnemonic
+  bool f64;            // else f32
+  int width;           // lanes; 16 bytes need AVX2 and FMA (VEX), 32 AVX2, 64 AVX-512F
   const char* symbol;  // "pb_exp_f64_v8"
   const void* address;
 };

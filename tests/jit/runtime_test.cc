@@ -16,8 +16,6 @@
 namespace pullback::jit {
 namespace {
 
-using ir::TrapKind;
-
 Array* Alloc(RunContext* c, std::vector<int64_t> dims, int64_t elem_size = 8, bool zero = true) {
   return pb_alloc(c, 7, elem_size, static_cast<int64_t>(dims.size()), dims.data(), zero ? 1 : 0);
 }
@@ -63,14 +61,14 @@ TEST_CASE("The memory budget is charged before memory is taken", "[runtime]") {
   RunContext c;
   c.bytes_budget = 1 << 20;
   CHECK_FALSE(RunBody(&c, [](RunContext* ctx) { Alloc(ctx, {int64_t{1} << 40}); }));
-  CHECK(c.trap_kind == static_cast<int>(TrapKind::kMemory));
+  CHECK(c.trap_kind == kTrapMemory);
   CHECK(c.trap_loc == 7);
   CHECK(c.trap_a >= int64_t{8} << 40);
   CHECK(c.trap_b == 1 << 20);
   CHECK_FALSE(RunBody(&c, [](RunContext* ctx) {  // the product overflows
     Alloc(ctx, {int64_t{1} << 40, int64_t{1} << 40});
   }));
-  CHECK(c.trap_kind == static_cast<int>(TrapKind::kMemory));
+  CHECK(c.trap_kind == kTrapMemory);
   CHECK_FALSE(RunBody(&c, [](RunContext* ctx) {
     for (;;) Alloc(ctx, {1000});
   }));
@@ -161,7 +159,7 @@ TEST_CASE("Tapes grow, keep their contents, and are given back", "[runtime]") {
     Tape* t = pb_tape_new(ctx);
     for (;;) pb_tape_grow(ctx, t);
   }));
-  CHECK(c.trap_kind == static_cast<int>(TrapKind::kMemory));
+  CHECK(c.trap_kind == kTrapMemory);
   ResetContext(&c);
 }
 
@@ -174,13 +172,16 @@ TEST_CASE("A trap carries its place and details; a stop says so", "[runtime]") {
   CHECK(c.trap_b == 10);
   c.stop = 2;
   CHECK_FALSE(RunBody(&c, [](RunContext* ctx) { pb_stopped(ctx); }));
-  CHECK(c.trap_kind == static_cast<int>(TrapKind::kStopped));
+  CHECK(c.trap_kind == kTrapStopped);
   CHECK(c.trap_a == 2);
-  CHECK_FALSE(RunBody(&c, [](RunContext* ctx) { Alloc(ctx, {1 << 20}, 8, true); pb_stopped(ctx); }));
+  CHECK_FALSE(RunBody(&c, [](RunContext* ctx) {
+    Alloc(ctx, {1 << 20}, 8, true);
+    pb_stopped(ctx);
+  }));
   ResetContext(&c);
   c.stop = 0;
   CHECK_FALSE(RunBody(&c, [](RunContext* ctx) { pb_stopped(ctx); }));
-  CHECK(c.trap_kind == static_cast<int>(TrapKind::kDepth));
+  CHECK(c.trap_kind == kTrapDepth);
 }
 
 TEST_CASE("The float environment is IEEE inside and the caller's outside", "[runtime]") {

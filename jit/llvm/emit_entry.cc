@@ -1,0 +1,196 @@
+// Whole modules: guards of recursion and of the native stack, and the entry that the runtime calls.
+//
+// A frame may use at most FrameLimit bytes (compiling fails otherwise), and every function that calls
+// another, or that may use more than kUnchecked bytes, checks on entry that so much is left above the
+// context's stack limit. Below that limit the runtime keeps a reserve, enough for the functions that
+// do not check and for its own. Functions in a cycle of calls count the depth and poll, too.
+#include <llvm/ADT/SCCIterator.h>
+#include <llvm/Analysis/CallGraph.h>
+
+#include <algorithm>
+
+#include "jit/llvm/emit.h"
+
+namespace pullback::jit {
+
+using llvm::Value;
+
+static_assert(kTrapDepth == static_cast<int32_t>(ir::TrapKind::kDepth));
+static_assert(kTrapMemory == static_cast<int32_t>(ir::TrapKind::kMemory));
+static_assert(kTrapStopped == static_cast<int32_t>(ir::TrapKind::kStopped));
+
+namespace {
+
+constexpr int64_t kUnchecked = int64_t{64} << 10;
+constexpr int64_t kMostFrame = int64_t{1} << 20;
+
+class Guard {
+ public:
+  Guard(ModuleEmitter& m, llvm::Function& f, int64_t frame)
+      : m_(m), f_(f), b_(f.getEntryBlock().getTerminator()), frame_(frame) {}
+
+  void CheckStack() {
+    Value* here = b_.CreatePtrToInt(
+        b_.CreateIntrinsic(llvm::Intrinsic::frameaddress, {m_.ptr}, {b_.getInt32(0)}), m_.i64);
+    Value* limit = Load(m_.i64, offsetof(RunContext, stack_limit));
+    Value* left = b_.CreateSub(here, limit);
+    Add(b_.CreateICmpSLT(left, b_.getInt64(static_cast<uint64_t>(frame_))));
+  }
+
+  void CountDepth() {
+    Value* depth = b_.CreateAdd(Load(m_.i32, offsetof(RunContext, depth)), b_.getInt32(1));
+    Store(b_, depth);
+    Add(b_.CreateICmpSGT(depth, Load(m_.i32, offsetof(RunContext, max_depth))));
+    for (llvm::BasicBlock& block : f_) {
+      auto* ret = llvm::dyn_cast<llvm::ReturnInst>(block.getTerminator());
+      if (ret == nullptr) continue;
+      llvm::IRBuilder<> at(ret);
+      auto* now = at.CreateLoad(m_.i32, Address(at, offsetof(RunContext, depth)));
+      Store(at, at.CreateSub(m_.Tag(now, Memory::kContext), at.getInt32(1)));
+    }
+    auto* stop = Load(m_.i32, offsetof(RunContext, stop));
+    stop->setAtomic(llvm::AtomicOrdering::Monotonic);
+    Add(b_.CreateIsNotNull(stop));
+  }
+
+  // Ends the run where a condition holds.
+  void Finish() {
+    if (bad_ == nullptr) return;
+    auto* go_on = llvm::cast<llvm::BranchInst>(f_.getEntryBlock().getTerminator());
+    auto* stopped = llvm::BasicBlock::Create(m_.context, "refused", &f_);
+    b_.CreateCondBr(bad_, stopped, go_on->getSuccessor(0), m_.unlikely);
+    go_on->eraseFromParent();
+    b_.SetInsertPoint(stopped);
+    b_.CreateCall(m_.Callee(Runtime::kStopped), {f_.getArg(0)});
+    b_.CreateUnreachable();
+  }
+
+ private:
+  Value* Address(llvm::IRBuilder<>& b, size_t offset) {
+    return b.CreatePtrAdd(f_.getArg(0), b.getInt64(offset));
+  }
+  llvm::LoadInst* Load(llvm::Type* type, size_t offset) {
+    return m_.Tag(b_.CreateLoad(type, Address(b_, offset)), Memory::kContext);
+  }
+  void Store(llvm::IRBuilder<>& b, Value* depth) {
+    m_.Tag(b.CreateStore(depth, Address(b, offsetof(RunContext, depth))), Memory::kContext);
+  }
+  void Add(Value* condition) { bad_ = bad_ == nullptr ? condition : b_.CreateOr(bad_, condition); }
+
+  ModuleEmitter& m_;
+  llvm::Function& f_;
+  llvm::IRBuilder<> b_;
+  int64_t frame_;
+  Value* bad_ = nullptr;
+};
+
+bool CallsOthers(const loops::Function& f) {
+  return std::any_of(f.blocks.begin(), f.blocks.end(), [](const loops::Block& block) {
+    bool calls = false;
+    ForEachNode(block.nodes,
+                [&](const loops::Node& n) { calls |= n.kind == loops::Node::Kind::kCall; });
+    return calls;
+  });
+}
+
+void AddGuards(ModuleEmitter& m) {
+  const int64_t frame = FrameLimit(m.source);
+  llvm::SmallPtrSet<llvm::Function*, 8> recursive;
+  llvm::CallGraph graph(m.module);
+  for (auto scc = llvm::scc_begin(&graph); !scc.isAtEnd(); ++scc) {
+    if (!scc.hasCycle()) continue;
+    for (const llvm::CallGraphNode* node : *scc) recursive.insert(node->getFunction());
+  }
+  for (size_t i = 0; i < m.functions.size(); ++i) {
+    llvm::Function* f = m.functions[i];
+    if (f == nullptr || f->isDeclaration()) continue;
+    Guard guard(m, *f, frame);
+    if (frame > kUnchecked || CallsOthers(*m.source.functions[i])) guard.CheckStack();
+    if (recursive.contains(f)) guard.CountDepth();
+    guard.Finish();
+  }
+}
+
+// The functions that the entry reaches; the rest is not written.
+std::vector<uint32_t> Reachable(const loops::Module& source) {
+  std::vector<bool> seen(source.functions.size());
+  std::vector<uint32_t> reached{source.entry};
+  seen[source.entry] = true;
+  for (size_t i = 0; i < reached.size(); ++i) {
+    for (const loops::Block& block : source.functions[reached[i]]->blocks) {
+      ForEachNode(block.nodes, [&](const loops::Node& n) {
+        if (n.kind != loops::Node::Kind::kCall || seen[n.callee]) return;
+        seen[n.callee] = true;
+        reached.push_back(n.callee);
+      });
+    }
+  }
+  return reached;
+}
+
+Value* FromArgument(ModuleEmitter& m, llvm::IRBuilder<>& b, ir::Type t, Value* slot) {
+  if (!t.IsScalar()) return b.CreateIntToPtr(slot, m.ptr);
+  switch (t.elem) {
+    case DType::kF64: return b.CreateBitCast(slot, m.TypeOf(t.elem));
+    case DType::kF32: return b.CreateBitCast(b.CreateTrunc(slot, m.i32), m.TypeOf(t.elem));
+    case DType::kI64: return slot;
+    case DType::kBool: break;
+  }
+  return b.CreateIsNotNull(slot);
+}
+
+// The slot of a result, with the one NaN that leaves a kernel.
+Value* ToResult(ModuleEmitter& m, llvm::IRBuilder<>& b, Value* ctx, ir::Type t, Value* v) {
+  if (t.IsArray()) {
+    if (t.IsFloat()) {
+      v = b.CreateCall(m.Callee(Runtime::kCanonicalise), {ctx, v, b.getInt64(DTypeSize(t.elem))});
+    }
+    return b.CreatePtrToInt(v, m.i64);
+  }
+  if (t.IsFloat()) {
+    v = b.CreateSelect(b.CreateFCmpUNO(v, v), llvm::ConstantFP::getNaN(v->getType()), v);
+    v = b.CreateBitCast(v, t.elem == DType::kF64 ? m.i64 : m.i32);
+  }
+  return b.CreateZExt(v, m.i64);
+}
+
+void EmitEntry(ModuleEmitter& m, const std::string& symbol) {
+  const loops::Function& source = *m.source.functions[m.source.entry];
+  auto* type =
+      llvm::FunctionType::get(llvm::Type::getVoidTy(m.context), {m.ptr, m.ptr, m.ptr}, false);
+  auto* f = llvm::Function::Create(type, llvm::Function::ExternalLinkage, symbol, m.module);
+  f->addFnAttr(llvm::Attribute::NoUnwind);
+  llvm::IRBuilder<> b(llvm::BasicBlock::Create(m.context, "entry", f));
+  llvm::Value* ctx = f->getArg(0);
+  const auto slot = [&](unsigned arg, uint64_t i) {
+    return b.CreatePtrAdd(f->getArg(arg), b.getInt64(8 * i));
+  };
+  llvm::SmallVector<Value*, 8> args{ctx};
+  const auto& params = source.blocks[0].params;
+  for (size_t i = 0; i < params.size(); ++i) {
+    args.push_back(FromArgument(m, b, source.TypeOf(params[i]), b.CreateLoad(m.i64, slot(1, i))));
+  }
+  Value* result = b.CreateCall(m.functions[m.source.entry], args);
+  for (unsigned i = 0; i < source.results.size(); ++i) {
+    Value* v = source.results.size() == 1 ? result : b.CreateExtractValue(result, i);
+    b.CreateStore(ToResult(m, b, ctx, source.results[i], v), slot(2, i));
+  }
+  b.CreateRetVoid();
+}
+
+}  // namespace
+
+int64_t FrameLimit(const loops::Module& source) {
+  int64_t registers = 0;
+  for (const auto& f : source.functions) registers += static_cast<int64_t>(f->regs.size());
+  return std::min(kUnchecked / 2 + 128 * registers, kMostFrame);
+}
+
+void EmitModule(ModuleEmitter& m, const std::string& entry_symbol) {
+  for (const uint32_t f : Reachable(m.source)) FunctionEmitter(m, f).Emit();
+  AddGuards(m);
+  EmitEntry(m, entry_symbol);
+  m.Finish();
+}
+
+}  // namespace pullback::jit

@@ -1,0 +1,55 @@
+// What the emitter wants to know about a function's nodes before it writes them.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "core/loops/loops.h"
+#include "jit/runtime/context.h"
+
+namespace pullback::jit {
+
+// Calls fn(node) on every node of `nodes`, those inside loops and branches too, in order.
+template <typename Fn>
+void ForEachNode(const std::vector<loops::Node>& nodes, Fn&& fn) {
+  for (const loops::Node& node : nodes) {
+    fn(node);
+    ForEachNode(node.body, fn);
+    ForEachNode(node.other, fn);
+  }
+}
+
+class Facts {
+ public:
+  explicit Facts(const loops::Function& f);
+
+  // Which fields of an array's header are read through a register.
+  struct ArrayUse {
+    bool data = false;
+    bool dims[kMaxRank] = {};
+  };
+  const ArrayUse& Uses(loops::Reg array) const { return uses_[array.id]; }
+  // Every term of these lanes is added at an offset known when unrolled.
+  bool FewLanes(loops::Reg lanes) const { return few_[lanes.id]; }
+
+  // Iterations of a loop with constant bounds.
+  std::optional<int64_t> Trips(const loops::Node& loop) const;
+  // A loop over lanes with so few constant iterations that it is written out.
+  bool WrittenOut(const loops::Node& loop) const;
+  // A measure of the work of one execution, polled loops and calls counted once.
+  int64_t Weight(const std::vector<loops::Node>& nodes) const;
+  // Whether a loop looks at RunContext::stop on its own; short ones need not.
+  bool Polled(const loops::Node& loop) const;
+  // Whether every execution of these nodes polls.
+  bool AlwaysPolls(const std::vector<loops::Node>& nodes) const;
+
+ private:
+  void MarkLanes(const std::vector<loops::Node>& nodes, bool written_out);
+
+  std::vector<ArrayUse> uses_;
+  std::vector<bool> few_;
+  std::vector<std::optional<int64_t>> constants_;
+};
+
+}  // namespace pullback::jit
