@@ -1,6 +1,8 @@
 #include <catch2/catch.hpp>
 
 #include <algorithm>
+#include <iterator>
+#include <random>
 
 #include "core/lang/lang.h"
 #include "core/lang/layout.h"
@@ -145,6 +147,34 @@ TEST_CASE("format: random programs") {
     std::string text = Formatted(RandomProgram(seed));
     CHECK(text.find(" \n") == std::string::npos);
   }
+}
+
+// A random program with a few pieces cut, doubled or replaced: mostly wrong, sometimes surprising.
+std::string Mutated(uint64_t seed) {
+  std::mt19937_64 random(seed);
+  std::string text = RandomProgram(seed);
+  const std::string pieces[] = {"(", ")", "[", "]", "{", "}", ",", ";", "\n", "-", "**", "not ", "..",
+                                ".", "if ", "else ", "fn ", "=", "<", "\xC3", "1e", "#", ":", "T", "0"};
+  auto place = [&] { return random() % text.size(); };
+  for (uint64_t i = 0; i < 1 + seed % 4 && !text.empty(); ++i) {
+    const std::string& piece = pieces[random() % std::size(pieces)];
+    if (random() % 3 == 0) text.erase(place(), 1 + random() % 5);
+    else if (random() % 2 == 0) text.insert(place(), piece);
+    else text.replace(place(), 1, piece);
+  }
+  return text;
+}
+
+TEST_CASE("format: mutated programs that still parse") {
+  int good = 0;
+  for (uint64_t seed = 0; seed < 3000; ++seed) {
+    std::string text = Mutated(seed);
+    if (!Parse(text).ok()) continue;
+    ++good;
+    INFO("seed " << seed);
+    Formatted(text);
+  }
+  CHECK(good > 100);
 }
 
 TEST_CASE("layout: groups break from the outside") {
