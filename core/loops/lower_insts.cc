@@ -14,11 +14,7 @@ using ir::Op;
 using ir::Value;
 using Dies = std::set<Value>;
 
-void LowerScalar(Lowering& l, const Inst& inst, const Dies&) {
-  if (inst.op == Op::SMul) return l.Fail("a strong multiply in the final IR");
-  l.CheckDivisor(inst);
-  l.e.Scalar(inst.op, l.Of(inst.args), l.f.TypeOf(inst.results[0]), inst.results[0]);
-}
+void LowerScalar(Lowering& l, const Inst& inst, const Dies&) { l.Scalar(inst, inst.results[0]); }
 
 void LowerConst(Lowering& l, const Inst& inst, const Dies&) {
   l.SetAlias(inst.results[0], l.e.Const(l.f.TypeOf(inst.results[0]), inst.bits));
@@ -29,11 +25,7 @@ void LowerAffineOf(Lowering& l, const Inst& inst, const Dies&) {
 }
 
 void LowerHolds(Lowering& l, const Inst& inst, const Dies&) {
-  Reg all = ir::kNoValue;
-  for (const ir::Constraint& c : inst.constraints) {
-    all = l.e.And(all, l.e.Holds({l.Of(c.e), c.equality}));
-  }
-  l.SetAlias(inst.results[0], all.valid() ? all : l.e.Const(ir::Type::Bool(), 1));
+  l.SetAlias(inst.results[0], l.Holds(inst.constraints));
 }
 
 void LowerDim(Lowering& l, const Inst& inst, const Dies&) {
@@ -67,7 +59,7 @@ void MakeUnique(Lowering& l, Value array, Value result) {
   node.args = {array};
   node.results = {result};
   l.e.Append(std::move(node));
-  l.CopyShape(result, array);
+  l.sizes.CopyShape(result, array);
 }
 
 void LowerUpdate(Lowering& l, const Inst& inst, const Dies&) {
@@ -116,7 +108,7 @@ void LowerAddArrays(Lowering& l, const Inst& inst, const Dies& dies) {
     node.results = {result};
     node.loc = inst.loc;
     l.e.Append(std::move(node));
-    l.CopyShape(result, inst.args[0]);
+    l.sizes.CopyShape(result, inst.args[0]);
   }
   const Reg i = l.e.OpenFor(l.e.I64(0), count, l.e.function().NewReg(ir::Type::I64(), "o"));
   const Reg x = l.e.Load(from[0], i);
@@ -130,14 +122,10 @@ void LowerPlain(Lowering& l, const Inst& inst, Node::Kind kind) {
   node.kind = kind;
   node.args = l.Of(inst.args);
   node.results = inst.results;
-  node.callee = inst.callee;
-  node.loc = inst.loc;
   l.e.Append(std::move(node));
 }
 
-void LowerCall(Lowering& l, const Inst& inst, const Dies&) {
-  LowerPlain(l, inst, Node::Kind::kCall);
-}
+void LowerCall(Lowering& l, const Inst& inst, const Dies&) { l.Call(inst, inst.results); }
 void LowerTapeNew(Lowering& l, const Inst& inst, const Dies&) {
   LowerPlain(l, inst, Node::Kind::kTapeNew);
 }
@@ -178,6 +166,7 @@ constexpr bool HasRow(Op op) {
 }  // namespace
 
 void LowerInst(Lowering& l, const Inst& inst, const Dies& dies) {
+  l.sizes.Define(inst);
   for (const Row& row : kRows) {
     if (row.op == inst.op) return row.lower(l, inst, dies);
   }

@@ -6,7 +6,7 @@ using ir::Op;
 using ir::Value;
 
 Lowering::Lowering(const ir::Function& function, Function& out)
-    : f(function), e(out), arrays_(function.values.size()) {
+    : f(function), e(out), sizes(function) {
   for (uint32_t id = 0; id < f.values.size(); ++id) {
     out.regs.push_back({f.values[id].type, false, f.values[id].name});
     alias_.push_back(Reg{id});
@@ -26,21 +26,10 @@ ir::Affine Lowering::Of(const ir::Affine& a) const {
   return mapped;
 }
 
-void Lowering::SetShape(Value array, const std::vector<Value>& shape) {
-  arrays_[array.id] = {array, shape};
-}
-
-void Lowering::CopyShape(Value array, Value from) { arrays_[array.id] = {Root(from), Shape(from)}; }
-
-Value Lowering::Root(Value array) const {
-  const Value root = arrays_[array.id].root;
-  return root.valid() ? root : array;
-}
-
 Reg Lowering::Dim(Value array, int axis) {
-  const std::vector<Value>& shape = Shape(array);
+  const std::vector<Value>& shape = sizes.Shape(array);
   if (!shape.empty()) return Of(shape[static_cast<size_t>(axis)]);
-  return e.Dim(array, axis, Root(array));
+  return e.Dim(array, axis, sizes.Root(array));
 }
 
 std::vector<Reg> Lowering::Extents(Value array) {
@@ -59,11 +48,30 @@ void Lowering::CheckNonNegative(Reg size, uint32_t loc) {
   e.Check(e.Compare(Op::Ge, size, e.I64(0)), ir::TrapKind::kNegativeSize, loc, {size});
 }
 
-void Lowering::CheckDivisor(const ir::Inst& inst) {
+void Lowering::Scalar(const ir::Inst& inst, Reg into) {
+  if (inst.op == Op::SMul) return Fail("a strong multiply in the final IR");
   const bool divides = inst.op == Op::Div || inst.op == Op::Rem;
-  if (!divides || !ir::MayTrap(inst, f)) return;
-  const Reg nonzero = e.Compare(Op::Ne, Of(inst.args[1]), e.I64(0));
-  e.Check(nonzero, ir::TrapKind::kDivideByZero, inst.loc);
+  if (divides && ir::MayTrap(inst, f)) {
+    const Reg nonzero = e.Compare(Op::Ne, Of(inst.args[1]), e.I64(0));
+    e.Check(nonzero, ir::TrapKind::kDivideByZero, inst.loc);
+  }
+  e.Scalar(inst.op, Of(inst.args), e.TypeOf(into), into);
+}
+
+void Lowering::Call(const ir::Inst& inst, const std::vector<Reg>& into) {
+  Node node;
+  node.kind = Node::Kind::kCall;
+  node.args = Of(inst.args);
+  node.results = into;
+  node.callee = inst.callee;
+  node.loc = inst.loc;
+  e.Append(std::move(node));
+}
+
+Reg Lowering::Holds(const std::vector<ir::Constraint>& constraints) {
+  Reg all = ir::kNoValue;
+  for (const ir::Constraint& c : constraints) all = e.And(all, e.Holds({Of(c.e), c.equality}));
+  return all.valid() ? all : e.Const(ir::Type::Bool(), 1);
 }
 
 void Lowering::Fail(const std::string& what) {

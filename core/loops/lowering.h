@@ -9,6 +9,7 @@
 #include "core/base/status.h"
 #include "core/ir/ir.h"
 #include "core/loops/emitter.h"
+#include "core/loops/sizes.h"
 
 namespace pullback::loops {
 
@@ -18,6 +19,7 @@ class Lowering {
 
   const ir::Function& f;
   Emitter e;
+  Sizes sizes;
 
   // --- values. A value's register has the value's number, unless it was found elsewhere.
   Reg Of(ir::Value v) const { return v.id < alias_.size() ? alias_[v.id] : v; }
@@ -26,33 +28,24 @@ class Lowering {
   void SetAlias(ir::Value v, Reg r) { alias_[v.id] = r; }
 
   // --- arrays
-  void SetShape(ir::Value array, const std::vector<ir::Value>& shape);
-  void CopyShape(ir::Value array, ir::Value from);
-  // The values that the array was made with; empty: not known.
-  const std::vector<ir::Value>& Shape(ir::Value array) const { return arrays_[array.id].shape; }
-  // The array that stands for all with its extents.
-  ir::Value Root(ir::Value array) const;
   Reg Dim(ir::Value array, int axis);
   std::vector<Reg> Extents(ir::Value array);
+
+  // --- instructions that blocks and bodies have in common; results go into `into`
+  void Scalar(const ir::Inst& inst, Reg into);  // with the check of a divisor
+  void Call(const ir::Inst& inst, const std::vector<Reg>& into);
+  Reg Holds(const std::vector<ir::Constraint>& constraints);
 
   // --- checks
   // Traps unless 0 <= sub < extent.
   void CheckIndex(Reg sub, Reg extent, uint32_t loc);
   void CheckNonNegative(Reg size, uint32_t loc);
-  // Integer division and remainder: the divisor is not zero.
-  void CheckDivisor(const ir::Inst& inst);
 
   void Fail(const std::string& what);
   const Status& status() const { return status_; }
 
  private:
-  struct ArrayInfo {
-    ir::Value root;
-    std::vector<ir::Value> shape;
-  };
-
   std::vector<Reg> alias_;
-  std::vector<ArrayInfo> arrays_;
   Status status_;
 };
 

@@ -1,8 +1,20 @@
 #include "core/loops/statement.h"
 
+#include <algorithm>
+#include <set>
+
+#include "core/loops/accesses.h"
+#include "core/loops/body.h"
+#include "core/loops/bounds.h"
+#include "core/loops/results.h"
+#include "core/loops/space.h"
+
 namespace pullback::loops {
 
+using ir::Affine;
+using ir::Op;
 using ir::Value;
+using Mode = ResultPlan::Mode;
 
 void Alloc(Lowering& l, Value result, const std::vector<Value>& shape, bool zeroed, uint32_t loc) {
   Node node;
@@ -12,9 +24,188 @@ void Alloc(Lowering& l, Value result, const std::vector<Value>& shape, bool zero
   node.args = l.Of(shape);
   node.results = {result};
   l.e.Append(std::move(node));
-  l.SetShape(result, shape);
+  l.sizes.SetShape(result, shape);
 }
 
-void LowerStatement(Lowering& l, const ir::Inst&) { l.Fail("a tensor statement"); }
+namespace {
+
+class Statement {
+ public:
+  Statement(Lowering& l, const ir::Inst& inst)
+      : l_(l), e_(l.e), inst_(inst), each_(*inst.each), bounds_(l.sizes) {}
+
+  // In this order: sizes are checked, arrays made, subscripts checked, points visited.
+  void Lower() {
+    for (const ir::Inst& inst : each_.body) l_.sizes.Define(inst);
+    if (!WhereIsOutside()) return l_.Fail("a constraint on a value of the body");
+    CheckSizes();
+    space_ = PlanSpace(each_, bounds_);
+    body_.Plan();
+    PlanResults();
+    for (ResultWriter& r : results_) r.Begin();
+    EmitChecksBefore();
+    for (ResultWriter& r : results_) BeginLanes(r, /*scalar=*/true, 0);
+    EmitLevel(0);
+    for (ResultWriter& r : results_) EndLanes(r, /*scalar=*/true, 0);
+    for (ResultWriter& r : results_) r.End();
+  }
+
+ private:
+  bool WhereIsOutside() const;
+  void CheckSizes();
+  void PlanResults();
+  void EmitChecksBefore();
+  void DefinePinned(int level);
+  Reg TestsAt(int level);
+  void EmitLevel(int level);
+  void EmitLoop(const SpaceIndex& i);
+  void BeginLanes(ResultWriter& r, bool scalar, int level);
+  void EndLanes(ResultWriter& r, bool scalar, int level);
+  bool HasLanesAt(const ResultWriter& r, bool scalar, int level) const;
+
+  Lowering& l_;
+  Emitter& e_;
+  const ir::Inst& inst_;
+  const ir::Each& each_;
+  Bounds bounds_;
+  Space space_;
+  const AccessContext context_{l_, each_, space_, bounds_};
+  Body body_{context_};
+  std::vector<ResultWriter> results_;
+};
+
+bool Statement::WhereIsOutside() const {
+  std::set<Value> inside;
+  for (const ir::Inst& inst : each_.body) {
+    inside.insert(inst.results.begin(), inst.results.end());
+  }
+  for (const ir::Constraint& c : each_.where) {
+    for (const Affine::Term& t : c.e.terms) {
+      if (inside.count(t.value) > 0) return false;
+    }
+  }
+  return true;
+}
+
+// Extents that are not those of arrays may be negative. Afterwards the shapes are those of arrays.
+void Statement::CheckSizes() {
+  for (const ir::Inst& inst : each_.body) {
+    if (inst.op != Op::Index) continue;
+    for (int axis = 0; axis < l_.f.TypeOf(inst.args[0]).rank; ++axis) {
+      bounds_.AddExtent(l_.sizes.Extent(inst.args[0], axis));
+    }
+  }
+  std::set<Reg> checked;
+  const auto check = [&](Value size) {
+    if (bounds_.Prove(Affine::Of(size)) != Bounds::kNever) return;
+    if (checked.insert(l_.Of(size)).second) l_.CheckNonNegative(l_.Of(size), inst_.loc);
+  };
+  for (const ir::IndexVar& i : each_.indices) check(i.extent);
+  for (const ir::EachResult& r : each_.results)
+    std::for_each(r.shape.begin(), r.shape.end(), check);
+  for (const ir::EachResult& r : each_.results) {
+    for (Value size : r.shape) bounds_.AddExtent(l_.sizes.Form(size));
+  }
+}
+
+void Statement::PlanResults() {
+  for (size_t k = 0; k < each_.results.size(); ++k) {
+    const ir::EachResult& r = each_.results[k];
+    const ResultPlan plan = PlanResult(context_, r, body_.FactsOf(r.guard));
+    results_.emplace_back(context_, r, inst_.results[k], plan, inst_.loc);
+  }
+}
+
+// Only where some point exists: no trap is introduced.
+void Statement::EmitChecksBefore() {
+  const auto out_before = [](const ResultWriter& r) {
+    const auto& axes = r.plan().access.axes;
+    return std::count(axes.begin(), axes.end(), AxisCheck::kBefore) > 0;
+  };
+  const bool any =
+      body_.HasChecksBefore() || std::any_of(results_.begin(), results_.end(), out_before);
+  if (!any) return;
+  Reg some = ir::kNoValue;
+  for (const SpaceIndex& i : space_.indices) {
+    some = e_.And(some, e_.Compare(Op::Gt, l_.Of(i.extent), e_.I64(0)));
+  }
+  const bool tests = some.valid() && !e_.AsI64(some);
+  if (tests) e_.OpenIf(some);
+  body_.EmitChecksBefore();
+  for (ResultWriter& r : results_) r.CheckOutBefore();
+  if (tests) e_.CloseIf();
+}
+
+void Statement::DefinePinned(int level) {
+  for (const SpaceIndex& i : space_.indices) {
+    if (!i.pinned || i.level != level) continue;
+    l_.SetAlias(i.var, e_.Div(e_.Linear(l_.Of(i.value)), i.divisor));
+  }
+}
+
+Reg Statement::TestsAt(int level) {
+  Reg all = ir::kNoValue;
+  for (const SpaceTest& t : space_.tests) {
+    if (t.level != level) continue;
+    if (t.divisor == 0) {
+      all = e_.And(all, e_.Holds({l_.Of(t.c.e), t.c.equality}));
+    } else {
+      const Reg rest = e_.Rem(e_.Linear(l_.Of(t.c.e)), t.divisor);
+      all = e_.And(all, e_.Compare(Op::Eq, rest, e_.I64(0)));
+    }
+  }
+  return all;
+}
+
+void Statement::EmitLevel(int level) {
+  DefinePinned(level);
+  const Reg tests = TestsAt(level);
+  const bool tested = tests.valid() && e_.AsI64(tests).value_or(0) == 0;
+  if (tested) e_.OpenIf(tests);
+  for (ResultWriter& r : results_) BeginLanes(r, /*scalar=*/false, level);
+  body_.EmitLevel(level, [&](size_t r) { results_[r].AddTerm(); });
+  for (const SpaceIndex& i : space_.indices) {
+    if (!i.pinned && i.level == level + 1) EmitLoop(i);
+  }
+  for (ResultWriter& r : results_) EndLanes(r, /*scalar=*/false, level);
+  if (tested) e_.CloseIf();
+}
+
+// ceil and floor of a quotient by a positive divisor, as far as they matter in 0 <= i < extent.
+void Statement::EmitLoop(const SpaceIndex& i) {
+  Reg lo = e_.I64(0), hi = l_.Of(i.extent);
+  for (const Limit& limit : i.lower) {
+    const Reg above = e_.Linear(l_.Of(limit.e) + Affine::Const(limit.divisor - 1));
+    lo = limit.divisor == 1 ? e_.Max(lo, above)
+                            : e_.Max(lo, e_.Div(e_.Max(e_.I64(0), above), limit.divisor));
+  }
+  for (const Limit& limit : i.upper) {
+    const Reg end = e_.Linear(l_.Of(limit.e) + Affine::Const(limit.divisor));
+    hi = limit.divisor == 1 ? e_.Min(hi, end)
+                            : e_.Min(hi, e_.Div(e_.Max(e_.I64(0), end), limit.divisor));
+  }
+  e_.OpenFor(lo, hi, i.var);
+  EmitLevel(i.level);
+  e_.CloseFor();
+}
+
+// Lanes of a scalar stand around the whole nest, so that its total is known after it.
+bool Statement::HasLanesAt(const ResultWriter& r, bool scalar, int level) const {
+  const size_t k = static_cast<size_t>(&r - results_.data());
+  return r.plan().mode == Mode::kLanes && r.plan().level == level &&
+         each_.results[k].out.empty() == scalar;
+}
+
+void Statement::BeginLanes(ResultWriter& r, bool scalar, int level) {
+  if (HasLanesAt(r, scalar, level)) r.BeginLanes();
+}
+
+void Statement::EndLanes(ResultWriter& r, bool scalar, int level) {
+  if (HasLanesAt(r, scalar, level)) r.EndLanes();
+}
+
+}  // namespace
+
+void LowerStatement(Lowering& l, const ir::Inst& inst) { Statement(l, inst).Lower(); }
 
 }  // namespace pullback::loops

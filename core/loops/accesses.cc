@@ -1,0 +1,145 @@
+#include "core/loops/accesses.h"
+
+#include <algorithm>
+
+namespace pullback::loops {
+
+using ir::Affine;
+using ir::Op;
+using ir::Value;
+
+bool Access::IsProven() const {
+  return std::all_of(axes.begin(), axes.end(), [](AxisCheck c) { return c == AxisCheck::kProven; });
+}
+
+namespace {
+
+bool IsBodyValue(const ir::Each& each, Value v) {
+  for (const ir::Inst& inst : each.body) {
+    if (std::find(inst.results.begin(), inst.results.end(), v) != inst.results.end()) return true;
+  }
+  return false;
+}
+
+// Whether sub takes its least and greatest value over the box where its terms say, without wrapping
+// in between.
+bool HasEnds(const AccessContext& c, const Affine& sub) {
+  if (!c.bounds.HasTameSpread(sub)) return false;
+  return std::none_of(sub.terms.begin(), sub.terms.end(),
+                      [&](const Affine::Term& t) { return IsBodyValue(c.each, t.value); });
+}
+
+}  // namespace
+
+Access PlanAccess(const AccessContext& c, const std::vector<Affine>& subs,
+                  const std::vector<Affine>& extents, const std::vector<Fact>& facts, bool always) {
+  Access access;
+  for (size_t axis = 0; axis < subs.size(); ++axis) {
+    const Affine& sub = subs[axis];
+    const int low = c.bounds.Prove(sub, facts);
+    const int high = c.bounds.Prove(extents[axis] - Affine::Const(1) - sub, facts);
+    if (low != Bounds::kNever && high != Bounds::kNever) {
+      access.axes.push_back(AxisCheck::kProven);
+      access.level = std::max({access.level, low, high});
+    } else if (always && c.each.where.empty() && HasEnds(c, sub)) {
+      access.axes.push_back(AxisCheck::kBefore);
+    } else {
+      access.axes.push_back(AxisCheck::kHere);
+    }
+  }
+  return access;
+}
+
+namespace {
+
+class BeforeCheck {
+ public:
+  BeforeCheck(const AccessContext& c, const Affine& sub, Reg extent, uint32_t loc)
+      : c_(c), e_(c.l.e), sub_(sub), extent_(extent), loc_(loc) {}
+
+  void Emit() {
+    const Reg least = End(/*greatest=*/false), greatest = End(/*greatest=*/true);
+    Reg good = e_.Compare(Op::Ge, least, e_.I64(0));
+    good = e_.And(good, e_.Compare(Op::Lt, greatest, extent_));
+    // Where the end might have wrapped, it comes out below the start.
+    if (!c_.bounds.IsTame(sub_)) good = e_.And(good, e_.Compare(Op::Le, least, greatest));
+    if (e_.AsI64(good).value_or(0) != 0) return;
+    if (StepsByOne()) {
+      e_.Check(good, ir::TrapKind::kIndex, loc_, {FirstBad(least), extent_});
+    } else {
+      SearchUnless(good);
+    }
+  }
+
+ private:
+  // The subscript with every index where it makes it least or greatest.
+  Reg End(bool greatest) {
+    Affine end = c_.l.Of(sub_);
+    for (const SpaceIndex& i : c_.space.indices) {
+      const int64_t coeff = sub_.Coeff(i.var);
+      if (coeff == 0) continue;
+      const bool last = (coeff > 0) == greatest;
+      const Affine at = Affine::Of(c_.l.Of(i.extent)) - Affine::Const(1);
+      end = end.Substitute(i.var, last ? at : Affine{});
+    }
+    return e_.Linear(end);
+  }
+
+  // With all coefficients 1 the points in order never skip a value upwards.
+  bool StepsByOne() const {
+    return std::all_of(sub_.terms.begin(), sub_.terms.end(), [&](const Affine::Term& t) {
+      return t.coeff == 1 || !c_.space.Find(t.value);
+    });
+  }
+
+  // The subscript of the first point that is out of range.
+  Reg FirstBad(Reg least) {
+    const Reg above = e_.Max(least, extent_);
+    if (const auto k = e_.AsI64(least)) return *k < 0 ? least : above;
+    const Reg below = e_.Compare(Op::Lt, least, e_.I64(0));
+    return e_.Scalar(Op::Select, {below, least, above}, ir::Type::I64());
+  }
+
+  // Once it is known that some point fails, finds the first one in order.
+  void SearchUnless(Reg good) {
+    e_.OpenIf(e_.Scalar(Op::Not, {good}, ir::Type::Bool()));
+    Affine sub = c_.l.Of(sub_);
+    int loops = 0;
+    for (const SpaceIndex& i : c_.space.indices) {
+      if (sub_.Coeff(i.var) == 0) continue;
+      const Reg at = e_.function().NewReg(ir::Type::I64(), e_.function().regs[i.var.id].name);
+      e_.OpenFor(e_.I64(0), c_.l.Of(i.extent), at);
+      sub = sub.Substitute(i.var, Affine::Of(at));
+      ++loops;
+    }
+    c_.l.CheckIndex(e_.Linear(sub), extent_, loc_);
+    while (loops-- > 0) e_.CloseFor();
+    e_.CloseIf();
+  }
+
+  const AccessContext& c_;
+  Emitter& e_;
+  const Affine& sub_;
+  const Reg extent_;
+  const uint32_t loc_;
+};
+
+}  // namespace
+
+void CheckBefore(const AccessContext& c, const Access& access, const std::vector<Affine>& subs,
+                 const std::vector<Reg>& extents, uint32_t loc) {
+  for (size_t axis = 0; axis < subs.size(); ++axis) {
+    if (access.axes[axis] != AxisCheck::kBefore) continue;
+    BeforeCheck(c, subs[axis], extents[axis], loc).Emit();
+  }
+}
+
+void CheckHere(const AccessContext& c, const Access& access, const std::vector<Affine>& subs,
+               const std::vector<Reg>& extents, uint32_t loc) {
+  for (size_t axis = 0; axis < subs.size(); ++axis) {
+    if (access.axes[axis] != AxisCheck::kHere) continue;
+    c.l.CheckIndex(c.l.e.Linear(c.l.Of(subs[axis])), extents[axis], loc);
+  }
+}
+
+}  // namespace pullback::loops

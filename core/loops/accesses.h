@@ -1,0 +1,45 @@
+// How the subscripts of a tensor statement are kept in range: proven, checked once before the loops,
+// or checked at each point.
+#pragma once
+
+#include <vector>
+
+#include "core/ir/ir.h"
+#include "core/loops/bounds.h"
+#include "core/loops/lowering.h"
+#include "core/loops/space.h"
+
+namespace pullback::loops {
+
+enum class AxisCheck : uint8_t { kProven, kBefore, kHere };
+
+struct Access {
+  std::vector<AxisCheck> axes;
+  // Loops that must be open for the proofs to hold (and for nothing else).
+  int level = 0;
+
+  bool IsProven() const;
+};
+
+// What the decisions depend on.
+struct AccessContext {
+  Lowering& l;
+  const ir::Each& each;
+  const Space& space;
+  const Bounds& bounds;
+};
+
+// 0 <= subs < extents (affine forms of each axis), with `facts` known. `always`: the access is made
+// at every point of the box.
+Access PlanAccess(const AccessContext& c, const std::vector<ir::Affine>& subs,
+                  const std::vector<ir::Affine>& extents, const std::vector<Fact>& facts,
+                  bool always);
+
+// Emits the checks of axes that are kBefore, in a place where the box is known to hold a point.
+void CheckBefore(const AccessContext& c, const Access& access, const std::vector<ir::Affine>& subs,
+                 const std::vector<Reg>& extents, uint32_t loc);
+// Emits those that are kHere.
+void CheckHere(const AccessContext& c, const Access& access, const std::vector<ir::Affine>& subs,
+               const std::vector<Reg>& extents, uint32_t loc);
+
+}  // namespace pullback::loops

@@ -1,0 +1,277 @@
+#include "core/loops/body.h"
+
+#include <algorithm>
+
+namespace pullback::loops {
+
+using ir::Affine;
+using ir::Inst;
+using ir::Op;
+using ir::Value;
+
+// --- planning
+
+void Body::Plan() {
+  items_.resize(static_cast<size_t>(c_.space.depth) + 1);
+  for (const Inst& inst : c_.each.body) {
+    for (Value v : inst.results) definitions_[v] = &inst;
+  }
+  for (const Inst& inst : c_.each.body) {
+    if (inst.op == Op::Const && !inst.guard.valid()) {
+      c_.l.SetAlias(inst.results[0], c_.l.e.Const(c_.l.f.TypeOf(inst.results[0]), inst.bits));
+      levels_[inst.results[0]] = 0;
+      continue;
+    }
+    Item item = MakeItem(inst);
+    const int level = LevelOf(item);
+    for (Value v : inst.results) levels_[v] = level;
+    AddItem(std::move(item), level);
+  }
+  for (size_t r = 0; r < c_.each.results.size(); ++r) AddItem(MakeItem(r), c_.space.depth);
+}
+
+void Body::AddItem(Item item, int level) {
+  std::sort(item.uses.begin(), item.uses.end());
+  item.uses.erase(std::unique(item.uses.begin(), item.uses.end()), item.uses.end());
+  for (Value v : item.uses) ++uses_[v];
+  items_[static_cast<size_t>(level)].push_back(std::move(item));
+}
+
+Body::Item Body::MakeItem(const Inst& inst) const {
+  Item item;
+  item.inst = &inst;
+  item.guard = inst.guard;
+  ir::ForEachOperand(inst, [&](Value v) {
+    if (definitions_.count(v) > 0) item.uses.push_back(v);
+  });
+  return item;
+}
+
+Body::Item Body::MakeItem(size_t result) const {
+  const ir::EachResult& r = c_.each.results[result];
+  Item item;
+  item.result = result;
+  item.guard = r.guard;
+  const auto use = [&](Value v) {
+    if (definitions_.count(v) > 0) item.uses.push_back(v);
+  };
+  use(r.value);
+  if (r.guard.valid()) use(r.guard);
+  for (const Affine& a : r.out) ir::ForEachOperand(a, use);
+  return item;
+}
+
+int Body::LevelOf(Value v) const {
+  if (const auto it = levels_.find(v); it != levels_.end()) return it->second;
+  const SpaceIndex* i = c_.space.Find(v);
+  return i ? i->level : 0;
+}
+
+std::vector<Affine> Body::ExtentForms(Value array) const {
+  std::vector<Affine> forms;
+  for (int axis = 0; axis < c_.l.f.TypeOf(array).rank; ++axis) {
+    forms.push_back(c_.l.sizes.Extent(array, axis));
+  }
+  return forms;
+}
+
+namespace {
+
+bool IsNonzeroConst(const Inst* inst) {
+  return inst && inst->op == Op::Const && !inst->guard.valid() && inst->bits != 0;
+}
+
+}  // namespace
+
+// What may trap stays in the innermost loop: an outer one may run where the inner does not.
+int Body::LevelOf(Item& item) {
+  const Inst& inst = *item.inst;
+  int level = 0;
+  ir::ForEachOperand(inst, [&](Value v) { level = std::max(level, LevelOf(v)); });
+  if (inst.op == Op::Index) {
+    item.access = PlanAccess(c_, inst.subs, ExtentForms(inst.args[0]), FactsOf(inst.guard),
+                             !inst.guard.valid());
+    return item.access.IsProven() ? std::max(level, item.access.level) : c_.space.depth;
+  }
+  if (!ir::MayTrap(inst, c_.l.f)) return level;
+  const bool divides = inst.op == Op::Div || inst.op == Op::Rem;
+  if (divides) {
+    const auto it = definitions_.find(inst.args[1]);
+    if (it != definitions_.end() && IsNonzeroConst(it->second)) return level;
+  }
+  return c_.space.depth;
+}
+
+namespace {
+
+// a - b - less >= 0 says what an integer comparison does.
+Affine Difference(Value a, Value b, int64_t less) {
+  return Affine::Of(a) - Affine::Of(b) - Affine::Const(less);
+}
+
+}  // namespace
+
+std::vector<Fact> Body::FactsOf(Value guard) const {
+  std::vector<Fact> facts;
+  const auto it = definitions_.find(guard);
+  if (it == definitions_.end()) return facts;
+  const Inst& inst = *it->second;
+  const auto also = [&](Value v) {
+    for (Fact& f : FactsOf(v)) facts.push_back(std::move(f));
+  };
+  if (inst.guard.valid()) also(inst.guard);
+  if (inst.op == Op::And) also(inst.args[0]), also(inst.args[1]);
+  if (inst.op == Op::Holds) {
+    for (const ir::Constraint& c : inst.constraints) {
+      facts.push_back({c.e});
+      if (c.equality) facts.push_back({c.e * -1});
+    }
+  }
+  if (ir::Info(inst.op).rule != ir::TypeRule::Cmp) return facts;
+  const Value a = inst.args[0], b = inst.args[1];
+  if (c_.l.f.TypeOf(a) != ir::Type::I64()) return facts;
+  const bool equal = inst.op == Op::Eq;
+  if (inst.op == Op::Ge || equal) facts.push_back({Difference(a, b, 0), 0, true});
+  if (inst.op == Op::Le || equal) facts.push_back({Difference(b, a, 0), 0, true});
+  if (inst.op == Op::Gt) facts.push_back({Difference(a, b, 1), 0, true});
+  if (inst.op == Op::Lt) facts.push_back({Difference(b, a, 1), 0, true});
+  return facts;
+}
+
+bool Body::Implies(Value strong, Value weak) const {
+  if (strong == weak || !weak.valid()) return true;
+  const auto it = definitions_.find(strong);
+  if (it == definitions_.end()) return false;
+  const Inst& inst = *it->second;
+  // A guarded bool is false where its guard is.
+  if (inst.guard.valid() && Implies(inst.guard, weak)) return true;
+  return inst.op == Op::And && (Implies(inst.args[0], weak) || Implies(inst.args[1], weak));
+}
+
+// --- checks before the loops
+
+bool Body::HasChecksBefore() const {
+  for (const Item& item : items_.back()) {
+    for (AxisCheck check : item.access.axes) {
+      if (check == AxisCheck::kBefore) return true;
+    }
+  }
+  return false;
+}
+
+void Body::EmitChecksBefore() {
+  for (const Item& item : items_.back()) {
+    if (!item.inst || item.inst->op != Op::Index) continue;
+    CheckBefore(c_, item.access, item.inst->subs, c_.l.Extents(item.inst->args[0]), item.inst->loc);
+  }
+}
+
+// --- emission
+
+void Body::EmitLevel(int level, const EmitResult& emit_result) {
+  Items items;
+  for (const Item& item : items_[static_cast<size_t>(level)]) items.push_back(&item);
+  Emit(std::move(items), ir::kNoValue, emit_result);
+}
+
+void Body::Emit(Items items, Value guard, const EmitResult& emit_result) {
+  while (!items.empty()) {
+    items = EmitReady(items, guard, emit_result);
+    if (!items.empty()) items = EmitGroup(items, guard, emit_result);
+  }
+}
+
+bool Body::DependsOn(const Item& item, const std::set<Value>& values) {
+  return std::any_of(item.uses.begin(), item.uses.end(),
+                     [&](Value v) { return values.count(v) > 0; });
+}
+
+Body::Items Body::EmitReady(const Items& items, Value guard, const EmitResult& emit_result) {
+  Items rest;
+  std::set<Value> waiting;  // defined by the rest
+  for (const Item* item : items) {
+    const bool covered = guard.valid() ? Implies(guard, item->guard) : !item->guard.valid();
+    if (!covered || DependsOn(*item, waiting)) {
+      rest.push_back(item);
+      if (item->inst) waiting.insert(item->inst->results.begin(), item->inst->results.end());
+    } else if (item->inst) {
+      EmitInst(*item, guard.valid());
+    } else {
+      emit_result(item->result);
+    }
+  }
+  return rest;
+}
+
+Body::Items Body::EmitGroup(const Items& items, Value guard, const EmitResult& emit_result) {
+  const Value inner = items[0]->guard;
+  Items group, rest;
+  std::set<Value> waiting;
+  for (const Item* item : items) {
+    if (item->guard.valid() && Implies(item->guard, inner) && !DependsOn(*item, waiting)) {
+      group.push_back(item);
+    } else {
+      rest.push_back(item);
+      if (item->inst) waiting.insert(item->inst->results.begin(), item->inst->results.end());
+    }
+  }
+  const std::vector<Value> escaping = Escaping(group);
+  Emitter& e = c_.l.e;
+  e.OpenIf(c_.l.Of(inner));
+  Emit(group, inner, emit_result);
+  std::vector<Reg> results;
+  for (Value v : escaping) {
+    results.push_back(guard.valid() ? e.function().NewReg(e.TypeOf(v), e.function().regs[v.id].name)
+                                    : v);
+  }
+  e.CloseIf(results, c_.l.Of(escaping));
+  for (size_t i = 0; i < escaping.size(); ++i) c_.l.SetAlias(escaping[i], results[i]);
+  return rest;
+}
+
+std::vector<Value> Body::Escaping(const Items& group) const {
+  std::map<Value, int> inside;
+  for (const Item* item : group) {
+    for (Value v : item->uses) ++inside[v];
+  }
+  std::vector<Value> escaping;
+  for (const Item* item : group) {
+    if (!item->inst) continue;
+    for (Value v : item->inst->results) {
+      const auto all = uses_.find(v);
+      if (all != uses_.end() && all->second > inside[v]) escaping.push_back(v);
+    }
+  }
+  return escaping;
+}
+
+void Body::EmitIndex(const Item& item, Reg into) {
+  const Inst& inst = *item.inst;
+  const std::vector<Reg> extents = c_.l.Extents(inst.args[0]);
+  CheckHere(c_, item.access, inst.subs, extents, inst.loc);
+  std::vector<Affine> subs;
+  for (const Affine& a : inst.subs) subs.push_back(c_.l.Of(a));
+  c_.l.e.Load(inst.args[0], c_.l.e.Offset(subs, extents), into);
+}
+
+// Under a guard a value's own register is for the If that it leaves; inside it has another.
+void Body::EmitInst(const Item& item, bool guarded) {
+  const Inst& inst = *item.inst;
+  Lowering& l = c_.l;
+  std::vector<Reg> into = inst.results;
+  if (guarded) {
+    for (Reg& r : into) r = l.e.function().NewReg(l.e.TypeOf(r), l.e.function().regs[r.id].name);
+  }
+  switch (inst.op) {
+    case Op::Const: into = {l.e.Const(l.e.TypeOf(into[0]), inst.bits)}; break;
+    case Op::AffineOf: into = {l.e.Linear(l.Of(inst.subs[0]))}; break;
+    case Op::Holds: into = {l.Holds(inst.constraints)}; break;
+    case Op::Dim: into = {l.Dim(inst.args[0], static_cast<int>(inst.bits))}; break;
+    case Op::Index: EmitIndex(item, into[0]); break;
+    case Op::Call: l.Call(inst, into); break;
+    default: l.Scalar(inst, into[0]); break;
+  }
+  for (size_t i = 0; i < into.size(); ++i) l.SetAlias(inst.results[i], into[i]);
+}
+
+}  // namespace pullback::loops

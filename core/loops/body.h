@@ -1,0 +1,66 @@
+// The body of a tensor statement: each instruction is evaluated in the outermost loop that knows its
+// operands, and instructions with the same guard share one If.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <set>
+#include <vector>
+
+#include "core/loops/accesses.h"
+
+namespace pullback::loops {
+
+class Body {
+ public:
+  explicit Body(const AccessContext& c) : c_(c) {}
+
+  // Decides where everything goes. `results`: the statement's results take part like instructions.
+  void Plan();
+  // What is known where this guard is true.
+  std::vector<Fact> FactsOf(ir::Value guard) const;
+
+  // Whether some read is checked before the loops, and those checks.
+  bool HasChecksBefore() const;
+  void EmitChecksBefore();
+  // Everything that is evaluated where `level` loops are open. `emit_result` is called for each
+  // result, where its value and guard are known and the guard is true.
+  using EmitResult = std::function<void(size_t result)>;
+  void EmitLevel(int level, const EmitResult& emit_result);
+
+ private:
+  struct Item {
+    const ir::Inst* inst = nullptr;  // nullptr: a result
+    size_t result = 0;
+    ir::Value guard;
+    std::vector<ir::Value> uses;  // values of the body
+    Access access;                // of an Index
+  };
+  using Items = std::vector<const Item*>;
+
+  Item MakeItem(const ir::Inst& inst) const;
+  Item MakeItem(size_t result) const;
+  void AddItem(Item item, int level);
+  int LevelOf(ir::Value v) const;
+  int LevelOf(Item& item);
+  std::vector<ir::Affine> ExtentForms(ir::Value array) const;
+  bool Implies(ir::Value strong, ir::Value weak) const;
+  static bool DependsOn(const Item& item, const std::set<ir::Value>& values);
+
+  void Emit(Items items, ir::Value guard, const EmitResult& emit_result);
+  // Emits what is not guarded beyond `guard` and does not wait for others; gives back the others.
+  Items EmitReady(const Items& items, ir::Value guard, const EmitResult& emit_result);
+  // Emits those of items that the first one's guard can cover; gives back the others.
+  Items EmitGroup(const Items& items, ir::Value guard, const EmitResult& emit_result);
+  std::vector<ir::Value> Escaping(const Items& group) const;
+  void EmitInst(const Item& item, bool guarded);
+  void EmitIndex(const Item& item, Reg into);
+
+  const AccessContext& c_;
+  std::map<ir::Value, const ir::Inst*> definitions_;
+  std::map<ir::Value, int> levels_;       // of the body's values
+  std::map<ir::Value, int> uses_;         // items that use it
+  std::vector<std::vector<Item>> items_;  // per level
+};
+
+}  // namespace pullback::loops

@@ -1,0 +1,147 @@
+#include "core/loops/bounds.h"
+
+#include <algorithm>
+
+namespace pullback::loops {
+
+using ir::Affine;
+using ir::Value;
+
+namespace {
+
+// Beyond this a sum of two might wrap.
+constexpr __int128 kSmall = __int128{1} << 62;
+
+__int128 Magnitude(__int128 v) { return v < 0 ? -v : v; }
+
+}  // namespace
+
+bool Bounds::IsSmall(const Interval& i) {
+  return Magnitude(i.lo) <= kSmall && Magnitude(i.hi) <= kSmall;
+}
+
+// --- what is known
+
+void Bounds::AddExtent(const Affine& form) {
+  if (IsExtent(form)) return;
+  extents_.push_back(form);
+  facts_.push_back({form, 0, false});
+}
+
+void Bounds::DeclareIndex(Value var, Value extent) { indices_[var] = sizes_.Form(extent); }
+
+void Bounds::AddIndex(Value var, Value extent, int level) {
+  DeclareIndex(var, extent);
+  facts_.push_back({Affine::Of(var), level, false});
+  facts_.push_back({indices_[var] - Affine::Const(1) - Affine::Of(var), level, false});
+}
+
+void Bounds::Substitute(Value var, const Affine& e) { names_[var] = Form(e); }
+
+void Bounds::AddFact(Fact fact) {
+  if (fact.exact && !IsTame(fact.e)) return;
+  fact.e = Form(fact.e);
+  facts_.push_back(std::move(fact));
+}
+
+// --- ranges
+
+Affine Bounds::Form(const Affine& e) const {
+  Affine form = sizes_.Form(e);
+  for (const auto& [var, name] : names_) {
+    if (form.Coeff(var) != 0) form = form.Substitute(var, name);
+  }
+  return form;
+}
+
+bool Bounds::IsExtent(const Affine& form) const {
+  return std::find(extents_.begin(), extents_.end(), form) != extents_.end();
+}
+
+Bounds::Interval Bounds::RangeOfAtom(Value atom) const {
+  if (Sizes::IsExtent(atom)) return {0, kMaxExtent};
+  if (const auto it = indices_.find(atom); it != indices_.end()) {
+    return {0, std::max<__int128>(RangeOfForm(it->second).hi - 1, 0)};
+  }
+  return {INT64_MIN, INT64_MAX};
+}
+
+Bounds::Interval Bounds::RangeOfForm(const Affine& form) const {
+  if (IsExtent(form)) return {0, kMaxExtent};
+  Interval sum{form.constant, form.constant};
+  for (const Affine::Term& t : form.terms) {
+    const Interval range = RangeOfAtom(t.value);
+    const __int128 c = t.coeff;
+    sum.lo += c * (c > 0 ? range.lo : range.hi);
+    sum.hi += c * (c > 0 ? range.hi : range.lo);
+    if (!IsSmall(sum)) break;
+  }
+  const bool plain = form.AsValue().valid();
+  return IsSmall(sum) || plain ? sum : Interval{INT64_MIN, INT64_MAX};
+}
+
+bool Bounds::IsTame(const Affine& e) const {
+  __int128 most = Magnitude(e.constant);
+  for (const Affine::Term& t : e.terms) {
+    const Interval range = RangeOfForm(Form(Affine::Of(t.value)));
+    if (!IsSmall(range)) return false;
+    most += Magnitude(t.coeff) * std::max(Magnitude(range.lo), Magnitude(range.hi));
+    if (most > kSmall) return false;
+  }
+  return true;
+}
+
+bool Bounds::HasTameSpread(const Affine& e) const {
+  __int128 spread = 0;
+  for (const Affine::Term& t : e.terms) {
+    if (indices_.count(t.value) == 0) continue;
+    spread += Magnitude(t.coeff) * RangeOfAtom(t.value).hi;
+    if (spread > INT64_MAX) return false;
+  }
+  return true;
+}
+
+// --- proofs
+
+// Every index at the end of its range where that makes the form least; then the least value of the
+// atoms that are left.
+bool Bounds::FollowsFromBox(const Affine& form) const {
+  Affine least = form;
+  for (const Affine::Term& t : form.terms) {
+    const auto it = indices_.find(t.value);
+    if (it == indices_.end()) continue;
+    const Affine end = t.coeff > 0 ? Affine{} : it->second - Affine::Const(1);
+    if (!IsTame(end)) return false;
+    least = least.Substitute(t.value, end);
+  }
+  if (!IsTame(least)) return false;
+  __int128 low = least.constant;
+  for (const Affine::Term& t : least.terms) {
+    const Interval range = RangeOfAtom(t.value);
+    low += __int128{t.coeff} * (t.coeff > 0 ? range.lo : range.hi);
+  }
+  return low >= 0;
+}
+
+// e is the integer that its form says where both are small: they agree modulo 2^64.
+int Bounds::Prove(const Affine& e, const std::vector<Fact>& more) const {
+  const Affine form = Form(e);
+  if (form.IsConst()) return form.constant >= 0 ? 0 : kNever;
+  std::vector<Fact> facts = facts_;
+  for (const Fact& fact : more) {
+    if (!fact.exact || IsTame(fact.e)) facts.push_back({Form(fact.e), fact.level, fact.exact});
+  }
+  int level = kNever;
+  for (const Fact& fact : facts) {
+    if (!fact.exact && fact.e == form) level = std::min(level, fact.level);
+  }
+  if (level == 0 || !IsTame(e) || !IsTame(form)) return level;
+  if (FollowsFromBox(form)) return 0;
+  for (const Fact& fact : facts) {
+    if (fact.level >= level || !IsTame(fact.e)) continue;
+    if (FollowsFromBox(form - fact.e)) level = fact.level;
+  }
+  return level;
+}
+
+}  // namespace pullback::loops

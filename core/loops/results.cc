@@ -1,0 +1,220 @@
+#include "core/loops/results.h"
+
+#include <algorithm>
+#include <bit>
+#include <limits>
+#include <set>
+
+#include "core/loops/statement.h"
+
+namespace pullback::loops {
+
+using ir::Affine;
+using ir::Monoid;
+using ir::Op;
+using ir::Type;
+using ir::Value;
+
+namespace {
+
+// --- planning
+
+std::vector<Affine> ShapeOf(const ir::EachResult& r) {
+  std::vector<Affine> shape;
+  for (Value v : r.shape) shape.push_back(Affine::Of(v));
+  return shape;
+}
+
+// The loops that out[] names by their plain index variables.
+std::set<Value> PlainLoops(const AccessContext& c, const ir::EachResult& r) {
+  std::set<Value> loops;
+  for (const Affine& a : r.out) {
+    const SpaceIndex* i = c.space.Find(a.AsValue());
+    if (i && !i->pinned) loops.insert(i->var);
+  }
+  return loops;
+}
+
+// Loops open where the first `rank` indices are known.
+int PrefixLevel(const AccessContext& c, size_t rank) {
+  int level = 0;
+  for (size_t k = 0; k < rank; ++k) level = std::max(level, c.space.indices[k].level);
+  return level;
+}
+
+// Whether out[] runs through all of the result's elements as the loops that it names run.
+bool CoversShape(const AccessContext& c, const ir::EachResult& r) {
+  for (size_t k = 0; k < r.out.size(); ++k) {
+    const SpaceIndex* i = c.space.Find(r.out[k].AsValue());
+    if (!i || !i->IsWholeLoop()) return false;
+    if (c.bounds.Form(Affine::Of(i->extent)) != c.bounds.Form(Affine::Of(r.shape[k]))) return false;
+  }
+  return PlainLoops(c, r).size() == r.out.size();
+}
+
+bool IsComplete(const AccessContext& c, const ir::EachResult& r, const ResultPlan& plan) {
+  if (plan.mode == ResultPlan::Mode::kAccumulate || !CoversShape(c, r)) return false;
+  if (plan.mode == ResultPlan::Mode::kStore) return c.space.tests.empty() && !r.guard.valid();
+  return std::none_of(c.space.tests.begin(), c.space.tests.end(),
+                      [&](const SpaceTest& t) { return t.level <= plan.level; });
+}
+
+}  // namespace
+
+ResultPlan PlanResult(const AccessContext& c, const ir::EachResult& r,
+                      const std::vector<Fact>& facts) {
+  ResultPlan plan;
+  const bool reduces = r.monoid != Monoid::kGen;
+  const bool prefix = reduces && ir::IsPrefixForm(c.each, r);
+  const bool hit_once = PlainLoops(c, r).size() == static_cast<size_t>(c.space.depth);
+  if (prefix) plan.level = PrefixLevel(c, r.out.size());
+  if (prefix && (r.out.empty() || c.space.depth > plan.level)) {
+    plan.mode = ResultPlan::Mode::kLanes;
+  } else if (reduces && !prefix && !hit_once) {
+    plan.mode = ResultPlan::Mode::kAccumulate;
+  }
+  const bool lanes = plan.mode == ResultPlan::Mode::kLanes;
+  plan.access = PlanAccess(c, r.out, ShapeOf(r), facts, !r.guard.valid() && !lanes);
+  if (lanes && plan.access.level > plan.level) {
+    for (AxisCheck& check : plan.access.axes) check = AxisCheck::kHere;
+  }
+  plan.complete = plan.access.IsProven() && IsComplete(c, r, plan);
+  return plan;
+}
+
+// --- writing
+
+namespace {
+
+uint64_t FloatBits(DType t, double v) {
+  return t == DType::kF32 ? std::bit_cast<uint32_t>(static_cast<float>(v))
+                          : std::bit_cast<uint64_t>(v);
+}
+
+uint64_t Identity(Monoid m, DType t) {
+  const bool is_int = t == DType::kI64;
+  const double inf = std::numeric_limits<double>::infinity();
+  switch (m) {
+    case Monoid::kGen:
+    case Monoid::kSum: return 0;
+    case Monoid::kProd: return is_int ? 1 : FloatBits(t, 1.0);
+    case Monoid::kMax: return is_int ? static_cast<uint64_t>(INT64_MIN) : FloatBits(t, -inf);
+    case Monoid::kMin: return is_int ? static_cast<uint64_t>(INT64_MAX) : FloatBits(t, inf);
+  }
+  return 0;
+}
+
+}  // namespace
+
+std::vector<Reg> ResultWriter::Extents() const { return c_.l.Of(r_.shape); }
+
+Reg ResultWriter::Offset() {
+  if (IsScalar()) return e_.I64(0);
+  std::vector<Affine> subs;
+  for (const Affine& a : r_.out) subs.push_back(c_.l.Of(a));
+  return e_.Offset(subs, Extents());
+}
+
+void ResultWriter::Begin() {
+  const Type elem = c_.l.f.TypeOf(r_.value);
+  const uint64_t identity = Identity(r_.monoid, elem.elem);
+  if (!IsScalar()) {
+    array_ = value_;
+    Alloc(c_.l, value_, r_.shape, !plan_.complete && identity == 0, loc_);
+  } else if (plan_.mode != ResultPlan::Mode::kLanes) {
+    // A scalar that is stored, not reduced, passes through memory.
+    Node node;
+    node.kind = Node::Kind::kAlloc;
+    node.bits = 1;
+    node.loc = loc_;
+    node.args = {e_.I64(1)};
+    node.results = {array_ = e_.function().NewReg(Type::Array(elem.elem, 1))};
+    e_.Append(std::move(node));
+  }
+  if (!plan_.complete && identity != 0 && array_.valid()) Fill(identity);
+}
+
+void ResultWriter::Fill(uint64_t identity) {
+  Reg count = e_.I64(1);
+  for (Reg extent : IsScalar() ? std::vector<Reg>{} : Extents()) count = e_.Mul(count, extent);
+  const Reg i = e_.OpenFor(e_.I64(0), count, e_.function().NewReg(Type::I64(), "o"));
+  e_.Store(array_, i, e_.Const(c_.l.f.TypeOf(r_.value), identity));
+  e_.CloseFor();
+}
+
+void ResultWriter::CheckOutBefore() {
+  if (!IsScalar()) CheckBefore(c_, plan_.access, r_.out, Extents(), loc_);
+}
+
+void ResultWriter::BeginLanes() {
+  Node node;
+  node.kind = Node::Kind::kLanesNew;
+  node.monoid = r_.monoid;
+  lanes_ = e_.function().NewReg(c_.l.f.TypeOf(r_.value), IsScalar() ? "" : "lanes");
+  e_.function().regs[lanes_.id].lanes = true;
+  node.results = {lanes_};
+  e_.Append(std::move(node));
+}
+
+void ResultWriter::EndLanes() {
+  Node node;
+  node.kind = Node::Kind::kLanesTotal;
+  node.monoid = r_.monoid;
+  node.args = {lanes_};
+  node.results = {IsScalar() ? value_ : e_.function().NewReg(c_.l.f.TypeOf(r_.value))};
+  const Reg total = e_.Append(std::move(node)).results[0];
+  if (IsScalar()) return;
+  if (plan_.access.IsProven()) return e_.Store(array_, Offset(), total);
+  // Without a point the element may lie outside; then there is nothing to store.
+  Reg inside = ir::kNoValue;
+  const std::vector<Reg> extents = Extents();
+  for (size_t axis = 0; axis < extents.size(); ++axis) {
+    const Reg at = e_.Linear(c_.l.Of(r_.out[axis]));
+    inside = e_.And(inside, e_.Compare(Op::Ge, at, e_.I64(0)));
+    inside = e_.And(inside, e_.Compare(Op::Lt, at, extents[axis]));
+  }
+  e_.OpenIf(inside);
+  e_.Store(array_, Offset(), total);
+  e_.CloseIf();
+}
+
+// The only term of its element joined to the identity: 0.0 + -0.0 is 0.0.
+Reg ResultWriter::SingleTerm() {
+  const Reg value = c_.l.Of(r_.value);
+  const Type t = e_.TypeOf(value);
+  if (r_.monoid != Monoid::kSum || !t.IsFloat()) return value;
+  return e_.Scalar(Op::Add, {e_.Zero(t), value}, t);
+}
+
+void ResultWriter::AddTerm() {
+  if (!IsScalar()) CheckHere(c_, plan_.access, r_.out, Extents(), loc_);
+  const Reg value = c_.l.Of(r_.value);
+  switch (plan_.mode) {
+    case ResultPlan::Mode::kStore: return e_.Store(array_, Offset(), SingleTerm());
+    case ResultPlan::Mode::kAccumulate: {
+      const Reg offset = Offset();
+      const Reg old = e_.Load(array_, offset);
+      return e_.Store(array_, offset, e_.Scalar(Op::Add, {old, value}, e_.TypeOf(value)));
+    }
+    case ResultPlan::Mode::kLanes: break;
+  }
+  std::vector<Affine> at;
+  std::vector<Reg> extents;
+  for (size_t k = r_.out.size(); k < c_.space.indices.size(); ++k) {
+    at.push_back(c_.l.Of(Affine::Of(c_.space.indices[k].var)));
+    extents.push_back(c_.l.Of(c_.space.indices[k].extent));
+  }
+  Node node;
+  node.kind = Node::Kind::kLaneAdd;
+  node.monoid = r_.monoid;
+  node.args = {lanes_, at.empty() ? e_.I64(0) : e_.Offset(at, extents), value};
+  e_.Append(std::move(node));
+}
+
+void ResultWriter::End() {
+  if (!IsScalar() || plan_.mode == ResultPlan::Mode::kLanes) return;
+  e_.Load(array_, e_.I64(0), value_);
+  e_.Effect(Node::Kind::kRelease, {array_});
+}
+
+}  // namespace pullback::loops

@@ -1,0 +1,64 @@
+// The results of a tensor statement: where each one's terms go, and what its array holds before.
+#pragma once
+
+#include <vector>
+
+#include "core/loops/accesses.h"
+
+namespace pullback::loops {
+
+struct ResultPlan {
+  enum class Mode : uint8_t {
+    kLanes,       // reduced in lanes over the loops inside `level`
+    kStore,       // every element is stored at most once
+    kAccumulate,  // terms are added to the element where they occur
+  };
+  Mode mode = Mode::kStore;
+  int level = 0;          // kLanes: the loops open where the element is known
+  bool complete = false;  // every element is stored: the array needs no initial value
+  Access access;          // of out[]
+};
+
+// `facts`: known where the result's guard is true.
+ResultPlan PlanResult(const AccessContext& c, const ir::EachResult& r,
+                      const std::vector<Fact>& facts);
+
+// Writes one result.
+class ResultWriter {
+ public:
+  // `value`: the statement's result.
+  ResultWriter(const AccessContext& c, const ir::EachResult& r, ir::Value value,
+               const ResultPlan& plan, uint32_t loc)
+      : c_(c), e_(c.l.e), r_(r), value_(value), plan_(plan), loc_(loc) {}
+
+  const ResultPlan& plan() const { return plan_; }
+
+  // Before the nest: the array, with the identity in it where that is needed.
+  void Begin();
+  void CheckOutBefore();
+  // Around the loops inside plan().level, of kLanes only.
+  void BeginLanes();
+  void EndLanes();
+  // At a point.
+  void AddTerm();
+  // After the nest.
+  void End();
+
+ private:
+  bool IsScalar() const { return r_.out.empty(); }
+  std::vector<Reg> Extents() const;
+  Reg Offset();
+  void Fill(uint64_t identity);
+  Reg SingleTerm();
+
+  const AccessContext& c_;
+  Emitter& e_;
+  const ir::EachResult& r_;
+  const ir::Value value_;
+  const ResultPlan plan_;
+  const uint32_t loc_;
+  Reg array_ = ir::kNoValue;
+  Reg lanes_ = ir::kNoValue;
+};
+
+}  // namespace pullback::loops
