@@ -1,0 +1,91 @@
+// The module: functions are declared when they are first called and lowered one after the other.
+#include "core/lang/entry.h"
+#include "core/lang/lang.h"
+#include "core/lang/lower_context.h"
+#include "core/lang/lower_sizes.h"
+#include "core/lang/lower_stmt.h"
+#include "core/lang/lower_tidy.h"
+
+namespace pullback::lang {
+namespace {
+
+void LowerFunction(ModuleContext& m, uint32_t function) {
+  const Function& source = *m.program.functions[function];
+  Context c(m, m.ir_ids[function]);
+  Activation run{&source, m.bases[function], {}};
+  run.locals.resize(source.locals.size());
+  c.at = &run;
+  c.b.SetBlock(0);
+  size_t next = 0;
+  for (const Param& p : source.params) {
+    for (size_t n = Flatten(source.locals[p.local].type).size(); n > 0; --n) {
+      run.locals[p.local].push_back({c.function.params()[next++], nullptr});
+    }
+  }
+  for (const Value v : c.function.params()) {
+    if (c.b.TypeOf(v).IsArray()) c.ReadDims(v);
+  }
+  BindSizes(c);
+  if (LowerStatements(c, source.body)) {
+    PB_CHECK(!source.has_result);  // Check: every path returns a value
+    c.b.Return({});
+  }
+}
+
+size_t CountInsts(const ir::Module& m) {
+  size_t count = 0;
+  for (const auto& f : m.functions) {
+    for (const ir::Block& b : f->blocks) {
+      for (const ir::Inst& i : b.insts) count += 1 + (i.each ? i.each->body.size() : 0);
+    }
+  }
+  return count;
+}
+
+Status TooLarge() {
+  return Status(Code::kInvalidArgument, "PROGRAM_TOO_LARGE",
+                "the program is too large: it lowers to more instructions than are allowed");
+}
+
+}  // namespace
+
+uint32_t ModuleContext::Declare(uint32_t f) {
+  if (ir_ids[f] != UINT32_MAX) return ir_ids[f];
+  const Function& source = *program.functions[f];
+  const uint32_t id = ir_ids[f] = module.AddFunction(source.name);
+  ir::Function& function = module.Get(id);
+  function.results = Flatten(source.result_type);
+  ir::Builder b(module, function);
+  b.NewBlock();
+  for (const Param& p : source.params) {
+    const std::vector<ir::Type> leaves = Flatten(source.locals[p.local].type);
+    for (size_t i = 0; i < leaves.size(); ++i) {
+      b.AddParam(0, leaves[i], leaves.size() == 1 ? p.name : p.name + "." + std::to_string(i));
+    }
+  }
+  queue.push_back(f);
+  return id;
+}
+
+bool ModuleContext::Charge(size_t insts) {
+  spent += insts;
+  return spent <= limits.max_ir_insts;
+}
+
+StatusOr<ir::Module> Lower(const Program& program, const std::string& entry,
+                           const Limits& limits) {
+  PB_ASSIGN_OR_RETURN(const uint32_t function, FindEntry(program, entry));
+  ModuleContext m{program, limits, CanonicalBases(program, function), {}, {}, {}, 0};
+  m.ir_ids.assign(program.functions.size(), UINT32_MAX);
+  m.module.entry = m.Declare(function);
+  for (size_t next = 0; next < m.queue.size(); ++next) {
+    LowerFunction(m, m.queue[next]);
+    if (m.spent > limits.max_ir_insts || CountInsts(m.module) > limits.max_ir_insts) {
+      return TooLarge();
+    }
+  }
+  Tidy(m.module);
+  return std::move(m.module);
+}
+
+}  // namespace pullback::lang

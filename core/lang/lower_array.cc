@@ -1,0 +1,184 @@
+#include "core/lang/lower_array.h"
+
+#include <algorithm>
+
+#include "core/lang/builtins.h"
+#include "core/lang/lower_comprehension.h"
+#include "core/lang/lower_expr.h"
+#include "core/lang/lower_sizes.h"
+
+namespace pullback::lang {
+namespace {
+
+bool IsWhole(const Array& a) {
+  if (!a.base.valid() || a.axes.size() != a.dims.size()) return false;
+  for (size_t i = 0; i < a.axes.size(); ++i) {
+    const Axis& x = a.axes[i];
+    const bool same = x.axis == static_cast<int>(i) && x.stride == 1 && x.offset == Affine::Const(0);
+    if (!same) return false;
+  }
+  return true;
+}
+
+bool HasSlice(const Expr& e) {
+  return std::any_of(e.subscripts.begin(), e.subscripts.end(),
+                     [](const Subscript& s) { return s.is_slice; });
+}
+
+// --- matrix products
+
+Subs Concat(const Subs& a, const Subs& b) {
+  Subs all = a;
+  all.insert(all.end(), b.begin(), b.end());
+  return all;
+}
+
+// Row subscripts of x, then the reduced axis; the reduced axis, then column subscripts of y.
+MaybeValue ProductTerm(Context& c, const ArrayRef& x, const ArrayRef& y, const Subs& subs,
+                       const Affine& k) {
+  const auto split = subs.begin() + static_cast<std::ptrdiff_t>(x->dims.size() - 1);
+  PB_TRY(const Value a, ReadAt(c, *x, Concat(Subs(subs.begin(), split), {k})));
+  PB_TRY(const Value b, ReadAt(c, *y, Concat({k}, Subs(split, subs.end()))));
+  return Arithmetic(c, BinaryOp::kMul, a, b);
+}
+
+struct Product {
+  ArrayRef x, y;
+  Affine inner;
+};
+
+// Operands of `@`; each is read many times, so that what is computed is stored first.
+std::optional<Product> LowerProduct(Context& c, const Expr& e) {
+  Product p;
+  for (ArrayRef* side : {&p.x, &p.y}) {
+    PB_TRY(*side, LowerArray(c, *e.operands[side == &p.x ? 0 : 1]));
+    if (c.InBody() || (*side)->base.valid()) continue;
+    c.SetLoc(e.operands[side == &p.x ? 0 : 1]->ordinal);
+    Leaf leaf{Value(), *side};
+    Store(c, leaf);
+    *side = ArrayOf(c, leaf);
+  }
+  c.SetLoc(e.ordinal);
+  if (!RequireEqual(c, p.x->dims.back(), p.y->dims.front())) return std::nullopt;
+  p.inner = p.x->dims.back();
+  return p;
+}
+
+std::optional<ArrayRef> LowerMatMul(Context& c, const Expr& e) {
+  PB_TRY(const Product p, LowerProduct(c, e));
+  auto out = std::make_shared<Array>();
+  out->elem = e.type.elem;
+  out->dims.assign(p.x->dims.begin(), p.x->dims.end() - 1);
+  out->dims.insert(out->dims.end(), p.y->dims.begin() + 1, p.y->dims.end());
+  out->inner = p.inner;
+  Context* context = &c;
+  out->term = [context, x = p.x, y = p.y](const Subs& subs, const Affine& k) {
+    return ProductTerm(*context, x, y, subs, k);
+  };
+  return out;
+}
+
+std::optional<ArrayRef> LeafArray(Context& c, std::optional<Leaves> leaves) {
+  if (!leaves) return std::nullopt;
+  PB_CHECK(leaves->size() == 1);
+  return ArrayOf(c, (*leaves)[0]);
+}
+
+}  // namespace
+
+std::vector<Axis> WholeAxes(size_t rank) {
+  std::vector<Axis> axes;
+  for (size_t i = 0; i < rank; ++i) axes.push_back({Affine::Const(0), 1, static_cast<int>(i)});
+  return axes;
+}
+
+ArrayRef ArrayOf(Context& c, const Leaf& leaf) {
+  if (leaf.array) return leaf.array;
+  auto array = std::make_shared<Array>();
+  array->elem = c.b.TypeOf(leaf.value).elem;
+  array->dims = c.DimsOf(leaf.value);
+  array->base = leaf.value;
+  array->axes = WholeAxes(array->dims.size());
+  return array;
+}
+
+Leaf LeafOf(const ArrayRef& array) {
+  if (IsWhole(*array)) return {array->base, nullptr};
+  return {Value(), array};
+}
+
+MaybeValue ReadAt(Context& c, const Array& a, const Subs& subs) {
+  PB_CHECK(subs.size() == a.dims.size());
+  if (a.inner) {
+    return LowerSum(c, *a.inner, [&](const Affine& k) { return a.term(subs, k); });
+  }
+  if (a.at) return a.at(subs);
+  Subs at;
+  for (const Axis& x : a.axes) {
+    at.push_back(x.axis < 0 ? x.offset : x.offset + subs[static_cast<size_t>(x.axis)] * x.stride);
+  }
+  return c.b.Index(a.base, std::move(at));
+}
+
+const std::vector<Affine>& ExtentsOf(Context& c, const Leaf& leaf) {
+  return leaf.array ? leaf.array->dims : c.DimsOf(leaf.value);
+}
+
+void Store(Context& c, Leaf& leaf) {
+  if (!leaf.array) return;
+  if (IsWhole(*leaf.array)) {
+    leaf.value = leaf.array->base;
+  } else {
+    leaf.value = StoreArray(c, *leaf.array);
+  }
+  leaf.array = nullptr;
+}
+
+std::optional<ArrayRef> LowerArray(Context& c, const Expr& e) {
+  switch (e.kind) {
+    case Expr::Kind::kUnary:
+    case Expr::Kind::kCast: return LowerElementwise(c, e);
+    case Expr::Kind::kBinary:
+      return e.binary == BinaryOp::kMatMul ? LowerMatMul(c, e) : LowerElementwise(c, e);
+    case Expr::Kind::kIndex: return LowerSlice(c, e);
+    case Expr::Kind::kTranspose: {
+      PB_TRY(const ArrayRef x, LowerArray(c, *e.operands[0]));
+      return Transposed(x);
+    }
+    case Expr::Kind::kArray: return LowerArrayLiteral(c, e);
+    case Expr::Kind::kComprehension: return LowerArrayComprehension(c, e);
+    default: return LeafArray(c, Lower(c, e));
+  }
+}
+
+MaybeValue LowerElement(Context& c, const Expr& e) {
+  PB_CHECK(!HasSlice(e));
+  PB_TRY(const ArrayRef x, LowerArray(c, *e.operands[0]));
+  Subs subs;
+  for (const Subscript& s : e.subscripts) {
+    PB_TRY(const Affine sub, LowerInt(c, *s.index));
+    subs.push_back(sub);
+  }
+  c.SetLoc(e.ordinal);
+  if (!IsExact(c, *x)) {
+    for (size_t i = 0; i < subs.size(); ++i) {
+      if (!RequireInside(c, subs[i], x->dims[i])) return std::nullopt;
+    }
+  }
+  return ReadAt(c, *x, subs);
+}
+
+MaybeValue LowerDot(Context& c, const Expr& e) {
+  PB_TRY(const Product p, LowerProduct(c, e));
+  return LowerSum(c, p.inner, [&](const Affine& k) { return ProductTerm(c, p.x, p.y, {}, k); });
+}
+
+std::optional<Affine> LowerExtent(Context& c, const Expr& e) {
+  if (e.kind != Expr::Kind::kCall || e.builtin < 0) return std::nullopt;
+  const Builtin builtin = static_cast<Builtin>(e.builtin);
+  if (builtin != Builtin::Len && builtin != Builtin::Dim) return std::nullopt;
+  PB_TRY(const ArrayRef x, LowerArray(c, *e.operands[0]));
+  return x->dims[builtin == Builtin::Len ? 0 : static_cast<size_t>(e.operands[1]->int_value)];
+}
+
+}  // namespace pullback::lang

@@ -1,0 +1,67 @@
+// Arrays that are computed where they are read: windows of arrays in memory (slices, transposes),
+// elementwise trees, matrix products. Storing one is a single tensor statement.
+#pragma once
+
+#include "core/lang/lower_context.h"
+
+namespace pullback::lang {
+
+// One axis of the array in memory: subscript = offset + stride * (subscript `axis` of the window).
+struct Axis {
+  Affine offset;
+  int64_t stride = 0;
+  int axis = -1;  // -1: fixed
+};
+
+struct Array {
+  DType elem = DType::kF64;
+  std::vector<Affine> dims;
+  // A window of an array in memory,
+  Value base;
+  std::vector<Axis> axes;  // of base
+  // or code that computes the element at `subs` (inside dims) at the builder's place,
+  std::function<MaybeValue(const Subs& subs)> at;
+  // or the sum of `term` over 0 <= k < *inner.
+  std::optional<Affine> inner;
+  std::function<MaybeValue(const Subs& subs, const Affine& k)> term;
+};
+
+// Any expression of array type.
+std::optional<ArrayRef> LowerArray(Context& c, const Expr& e);
+ArrayRef ArrayOf(Context& c, const Leaf& leaf);
+Leaf LeafOf(const ArrayRef& array);  // a window that is the whole array becomes that array
+// The element at `subs`, which are known to be inside.
+MaybeValue ReadAt(Context& c, const Array& a, const Subs& subs);
+// Block mode: a leaf that stands in memory (the builder's loc names the place).
+void Store(Context& c, Leaf& leaf);
+const std::vector<Affine>& ExtentsOf(Context& c, const Leaf& leaf);
+// The identity axes of an array of these dims.
+std::vector<Axis> WholeAxes(size_t rank);
+
+// x[i, j]: the subscripts are checked.
+MaybeValue LowerElement(Context& c, const Expr& e);
+MaybeValue LowerDot(Context& c, const Expr& e);  // vector @ vector
+// len(x), dim(x, k) as an affine form; nullopt when e is something else.
+std::optional<Affine> LowerExtent(Context& c, const Expr& e);
+// f.(x, y): arrays, or scalars when all arguments are.
+std::optional<Leaves> LowerBroadcastCall(Context& c, const Expr& e);
+
+// --- lower_slice.cc
+std::optional<ArrayRef> LowerSlice(Context& c, const Expr& e);
+ArrayRef Transposed(const ArrayRef& x);
+ArrayRef AsColumn(const ArrayRef& x);
+// Whether a read outside of the window traps by itself.
+bool IsExact(Context& c, const Array& a);
+ArrayRef ZerosArray(Context& c, DType elem, std::vector<Affine> dims);
+std::optional<ArrayRef> LowerArrayLiteral(Context& c, const Expr& e);
+
+// --- lower_elementwise.cc
+// A tree of elementwise operations.
+std::optional<ArrayRef> LowerElementwise(Context& c, const Expr& e);
+
+// An elementwise function of scalars and arrays, broadcast.
+using ScalarFn = std::function<MaybeValue(const std::vector<Value>& operands)>;
+std::optional<ArrayRef> MapElements(Context& c, DType elem, const std::vector<Leaf>& operands,
+                                    ScalarFn fn);
+
+}  // namespace pullback::lang

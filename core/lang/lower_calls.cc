@@ -1,0 +1,193 @@
+// Calls: of the IR where it can, inlined into a body where arrays are passed to a straight-line
+// function.
+#include <algorithm>
+
+#include "core/lang/builtins.h"
+#include "core/lang/lower_array.h"
+#include "core/lang/lower_expr.h"
+#include "core/lang/lower_sizes.h"
+#include "core/lang/lower_stmt.h"
+
+namespace pullback::lang {
+namespace {
+
+constexpr int kMaxInlineDepth = 16;
+
+bool IsScalar(const Type& t) {
+  if (t.kind == Type::Kind::kTuple) return std::all_of(t.elements.begin(), t.elements.end(), IsScalar);
+  return t.kind == Type::Kind::kScalar;
+}
+
+// The arguments' leaves, one after the other.
+std::optional<Leaves> LowerArgs(Context& c, const Expr& e) {
+  Leaves args;
+  for (const ExprPtr& operand : e.operands) {
+    PB_TRY(const Leaves more, Lower(c, *operand));
+    args.insert(args.end(), more.begin(), more.end());
+  }
+  return args;
+}
+
+// What the caller knows of the results' sizes; the rest is read back.
+void DescribeResults(Context& c, const std::vector<Value>& results,
+                     const std::vector<Extents>& extents) {
+  for (size_t i = 0; i < results.size(); ++i) {
+    if (!c.b.TypeOf(results[i]).IsArray()) continue;
+    c.ReadDims(results[i]);
+    std::vector<Affine> dims = c.DimsOf(results[i]);
+    for (size_t axis = 0; axis < dims.size(); ++axis) {
+      if (extents[i][axis]) dims[axis] = *extents[i][axis];
+    }
+    c.SetDims(results[i], std::move(dims));
+  }
+}
+
+Leaves EmitCall(Context& c, uint32_t callee, Leaves args, uint32_t loc) {
+  const Function& f = *c.module.program.functions[callee];
+  const std::vector<Extents> extents = ResultExtents(c, f, args);
+  std::vector<Value> values;
+  for (Leaf& arg : args) {
+    c.b.SetLoc(loc);
+    if (!c.InBody()) Store(c, arg);
+    values.push_back(arg.value);
+  }
+  c.b.SetLoc(loc);
+  const std::vector<Value> results = c.b.Call(c.module.Declare(callee), std::move(values));
+  DescribeResults(c, results, extents);
+  Leaves out;
+  for (Value v : results) out.push_back({v, nullptr});
+  return out;
+}
+
+// Lets, then one return.
+bool IsStraightLine(const Function& f) {
+  const std::vector<StmtPtr>& stmts = f.body.stmts;
+  if (stmts.empty() || stmts.back()->kind != Stmt::Kind::kReturn || !stmts.back()->value) return false;
+  return std::all_of(stmts.begin(), stmts.end() - 1, [](const StmtPtr& s) {
+    return s->kind == Stmt::Kind::kLet || s->kind == Stmt::Kind::kVar;
+  });
+}
+
+std::optional<Leaves> InlineBody(Context& c) {
+  const Function& f = *c.at->function;
+  if (!BindSizes(c)) return std::nullopt;
+  const Stmt& last = *f.body.stmts.back();
+  if (!LowerLets(c, f.body, f.body.stmts.size() - 1)) return std::nullopt;
+  PB_TRY(Leaves results, Lower(c, *last.value));
+  std::vector<const TypeExpr*> types;
+  Flatten(f.result, types);
+  c.SetLoc(last.ordinal);
+  for (size_t i = 0; i < results.size(); ++i) {
+    if (!CheckDeclared(c, *types[i], results[i])) return std::nullopt;
+  }
+  return results;
+}
+
+std::optional<Leaves> Inline(Context& c, uint32_t callee, const Leaves& args) {
+  const Function& f = *c.module.program.functions[callee];
+  if (c.inlined >= kMaxInlineDepth || !IsStraightLine(f)) return std::nullopt;
+  if (!c.module.Charge(f.node_count)) return std::nullopt;
+  // Arrays computed where they are read keep pointing at the activation they were made in.
+  c.inlined_activations.push_back(std::make_unique<Activation>());
+  Activation* const caller = c.at;
+  Activation& run = *c.inlined_activations.back();
+  run.function = &f;
+  run.base = c.module.bases[callee];
+  run.locals.resize(f.locals.size());
+  size_t next = 0;
+  for (const Param& p : f.params) {
+    for (size_t n = Flatten(f.locals[p.local].type).size(); n > 0; --n) {
+      run.locals[p.local].push_back(args[next++]);
+    }
+  }
+  c.at = &run;
+  ++c.inlined;
+  std::optional<Leaves> results = InlineBody(c);
+  --c.inlined;
+  c.at = caller;
+  return results;
+}
+
+std::optional<Leaves> LowerZeros(Context& c, const Expr& e) {
+  std::vector<Affine> dims;
+  for (const ExprPtr& operand : e.operands) {
+    PB_TRY(const Affine extent, LowerInt(c, *operand));
+    dims.push_back(extent);
+  }
+  if (c.InBody()) {
+    for (const Affine& d : dims) {
+      if (!Require(c, {d, false}, ir::TrapKind::kNegativeSize, d, d)) return std::nullopt;
+    }
+    return Leaves{LeafOf(ZerosArray(c, e.type.elem, std::move(dims)))};
+  }
+  std::vector<Value> extents;
+  for (const Affine& d : dims) extents.push_back(c.ToValue(d));
+  c.SetLoc(e.ordinal);
+  const Value v = c.b.Zeros(e.type.elem, std::move(extents));
+  c.SetDims(v, std::move(dims));
+  return Leaves{{v, nullptr}};
+}
+
+std::optional<Leaves> LowerSelect(Context& c, const Expr& e) {
+  std::vector<Value> operands;
+  for (const ExprPtr& operand : e.operands) {
+    PB_TRY(const Value v, LowerScalar(c, *operand));
+    operands.push_back(v);
+  }
+  return Leaves{{c.b.Make(Op::Select, std::move(operands)), nullptr}};
+}
+
+std::optional<Leaves> LowerScalarBuiltin(Context& c, const Expr& e) {
+  std::vector<Value> operands;
+  for (const ExprPtr& operand : e.operands) {
+    PB_TRY(const Value v, LowerScalar(c, *operand));
+    operands.push_back(v);
+  }
+  c.SetLoc(e.ordinal);
+  return Leaves{{c.b.Make(ScalarOp(e.builtin), std::move(operands)), nullptr}};
+}
+
+}  // namespace
+
+bool IsScalarFunction(const Function& f) {
+  return f.has_result && IsScalar(f.result_type) &&
+         std::all_of(f.params.begin(), f.params.end(),
+                     [&](const Param& p) { return IsScalar(f.locals[p.local].type); });
+}
+
+std::optional<Leaves> CallFunction(Context& c, uint32_t callee, Leaves args, uint32_t loc) {
+  const Function& f = *c.module.program.functions[callee];
+  if (!c.InBody() || IsScalarFunction(f)) return EmitCall(c, callee, std::move(args), loc);
+  return Inline(c, callee, args);
+}
+
+std::optional<Leaves> LowerCall(Context& c, const Expr& e) {
+  if (e.builtin >= 0) {
+    return IsScalarBuiltin(e.builtin) ? LowerScalarBuiltin(c, e) : LowerStructural(c, e);
+  }
+  PB_TRY(Leaves args, LowerArgs(c, e));
+  const uint32_t loc = c.at->base + e.ordinal - c.at->function->first_ordinal;
+  return CallFunction(c, e.callee, std::move(args), loc);
+}
+
+std::optional<Leaves> LowerStructural(Context& c, const Expr& e) {
+  switch (static_cast<Builtin>(e.builtin)) {
+    case Builtin::Select: return LowerSelect(c, e);
+    case Builtin::Zeros: return LowerZeros(c, e);
+    case Builtin::Len:
+    case Builtin::Dim: {
+      PB_TRY(const Affine extent, LowerExtent(c, e));
+      return Leaves{{c.ToValue(extent), nullptr}};
+    }
+    case Builtin::Column:
+    case Builtin::Transpose: {
+      PB_TRY(const ArrayRef x, LowerArray(c, *e.operands[0]));
+      const bool column = static_cast<Builtin>(e.builtin) == Builtin::Column;
+      return Leaves{LeafOf(column ? AsColumn(x) : Transposed(x))};
+    }
+    default: PB_CHECK(false);
+  }
+  return std::nullopt;
+}
+
+}  // namespace pullback::lang

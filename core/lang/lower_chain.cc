@@ -1,0 +1,110 @@
+// Products with Iverson brackets: where a bracket is false, nothing else of the product is evaluated.
+// In blocks that is a branch, in bodies a guard.
+#include <algorithm>
+
+#include "core/lang/lower_expr.h"
+#include "core/lang/lower_sizes.h"
+#include "core/lang/lower_stmt.h"
+
+namespace pullback::lang {
+namespace {
+
+bool IsProduct(const Expr& e) {
+  return e.kind == Expr::Kind::kBinary && e.binary == BinaryOp::kMul;
+}
+bool IsNegation(const Expr& e) {
+  return e.kind == Expr::Kind::kUnary && e.unary == UnaryOp::kNeg;
+}
+
+// Without brackets, all factors cost next to nothing.
+bool IsTrivialRest(const Expr& e) {
+  if (e.kind == Expr::Kind::kIverson) return true;
+  if (IsProduct(e)) return IsTrivialRest(*e.operands[0]) && IsTrivialRest(*e.operands[1]);
+  if (IsNegation(e)) return IsTrivialRest(*e.operands[0]);
+  return IsTrivial(e);
+}
+
+// The rest, or 1 where there is none.
+MaybeValue RestOrOne(Context& c, const Expr& e) {
+  PB_TRY(const Value rest, LowerRest(c, e));
+  return rest.valid() ? rest : c.b.One(ir::Type::Scalar(e.type.elem));
+}
+
+Value ChainBySelect(Context& c, const Expr& e, const std::vector<const Expr*>& predicates) {
+  Value all;
+  for (const Expr* p : predicates) {
+    const Value v = *LowerScalar(c, *p);
+    all = all.valid() ? c.b.Make(Op::And, {all, v}) : v;
+  }
+  const Value rest = *LowerRest(c, e);
+  if (!rest.valid()) return c.b.Cast(all, e.type.elem);
+  return c.b.Make(Op::Select, {all, rest, c.b.Zero(c.b.TypeOf(rest))});
+}
+
+Value ChainByBranch(Context& c, const Expr& e, const std::vector<const Expr*>& predicates) {
+  const uint32_t no = c.b.NewBlock();
+  for (const Expr* p : predicates) {
+    const uint32_t yes = c.b.NewBlock();
+    LowerBranch(c, *p, yes, no);
+    c.b.SetBlock(yes);
+  }
+  std::vector<Exit> exits;
+  const Value rest = *RestOrOne(c, e);
+  exits.push_back({c.b.block(), {{{rest, nullptr}}}});
+  c.b.SetBlock(no);
+  exits.push_back({no, {{{c.b.Zero(c.b.TypeOf(rest)), nullptr}}}});
+  return JoinValues(c, exits)[0].value;
+}
+
+MaybeValue ChainByGuard(Context& c, const Expr& e, const std::vector<const Expr*>& predicates) {
+  Guard outer = c.guard;
+  for (const Expr* p : predicates) {
+    if (!AddGuard(c, *p)) return std::nullopt;
+  }
+  const Value guard = GuardValue(c);
+  Value rest;
+  {
+    GuardedRegion region(c, std::move(outer));
+    PB_TRY(rest, LowerRest(c, e));
+  }
+  if (!rest.valid()) return c.b.Cast(guard, e.type.elem);
+  return ZeroElsewhere(c, rest, guard);
+}
+
+}  // namespace
+
+bool IsChain(const Expr& e) {
+  if (e.kind == Expr::Kind::kIverson) return true;
+  if (IsProduct(e)) return IsChain(*e.operands[0]) || IsChain(*e.operands[1]);
+  return IsNegation(e) && IsChain(*e.operands[0]);
+}
+
+void CollectBrackets(const Expr& e, std::vector<const Expr*>& predicates) {
+  if (e.kind == Expr::Kind::kIverson) predicates.push_back(e.operands[0].get());
+  if (!IsProduct(e) && !IsNegation(e)) return;
+  for (const ExprPtr& factor : e.operands) CollectBrackets(*factor, predicates);
+}
+
+MaybeValue LowerRest(Context& c, const Expr& e) {
+  if (e.kind == Expr::Kind::kIverson) return Value();
+  if (!IsChain(e)) return LowerScalar(c, e);
+  PB_TRY(const Value a, LowerRest(c, *e.operands[0]));
+  if (IsNegation(e)) {
+    return UnaryScalar(c, UnaryOp::kNeg, a.valid() ? a : c.b.One(ir::Type::Scalar(e.type.elem)));
+  }
+  PB_TRY(const Value b, LowerRest(c, *e.operands[1]));
+  if (!a.valid() || !b.valid()) return a.valid() ? a : b;
+  return Arithmetic(c, BinaryOp::kMul, a, b);
+}
+
+MaybeValue LowerChain(Context& c, const Expr& e) {
+  std::vector<const Expr*> predicates;
+  CollectBrackets(e, predicates);
+  if (c.InBody()) return ChainByGuard(c, e, predicates);
+  const bool pure = std::all_of(predicates.begin(), predicates.end(),
+                                [](const Expr* p) { return IsPureScalar(*p); });
+  if (pure && IsTrivialRest(e)) return ChainBySelect(c, e, predicates);
+  return ChainByBranch(c, e, predicates);
+}
+
+}  // namespace pullback::lang

@@ -1,0 +1,441 @@
+#include "core/lang/lower_comprehension.h"
+
+#include <algorithm>
+
+#include "core/lang/lower_expr.h"
+#include "core/lang/lower_sizes.h"
+#include "core/lang/lower_stmt.h"
+#include "core/lang/walk.h"
+
+namespace pullback::lang {
+namespace {
+
+using ir::Monoid;
+
+Monoid MonoidOf(const Expr& e) {
+  switch (e.comprehension) {
+    case Comprehension::kGen: return Monoid::kGen;
+    case Comprehension::kSum: return Monoid::kSum;
+    case Comprehension::kProd: return Monoid::kProd;
+    case Comprehension::kMax: return Monoid::kMax;
+    case Comprehension::kMin: return Monoid::kMin;
+  }
+  return Monoid::kGen;
+}
+
+bool IsComprehension(const Expr& e, bool gen) {
+  return e.kind == Expr::Kind::kComprehension && (e.comprehension == Comprehension::kGen) == gen;
+}
+
+bool MentionsBinders(const ExprPtr& e, const std::vector<Binder>& binders, size_t count) {
+  bool found = false;
+  ForEachExpr(e, [&](const Expr& part) {
+    for (size_t i = 0; i < count && part.kind == Expr::Kind::kName; ++i) {
+      found = found || part.local == binders[i].local;
+    }
+  });
+  return found;
+}
+
+// --- ranges
+
+// Block mode. An operand (`sum(x)`) is evaluated before the ranges.
+Ranges LowerRanges(Context& c, const Expr& e) {
+  if (!e.operands.empty()) c.at->locals[e.local] = LowerStored(c, *e.operands[0]);
+  Ranges ranges;
+  for (size_t i = 0; i < e.binders.size(); ++i) {
+    const Binder& b = e.binders[i];
+    ranges.emplace_back();
+    if (MentionsBinders(b.lo, e.binders, i) || MentionsBinders(b.hi, e.binders, i)) continue;
+    Range r;
+    r.lo = b.lo ? *LowerInt(c, *b.lo) : Affine::Const(0);
+    r.hi = *LowerInt(c, *b.hi);
+    ranges.back() = r;
+  }
+  return ranges;
+}
+
+// A range inside a body: forms over index variables and values of blocks.
+std::optional<Range> RangeInBody(Context& c, const Binder& b) {
+  Range r{Affine::Const(0), {}};
+  if (b.lo) {
+    PB_TRY(r.lo, LowerInt(c, *b.lo));
+    PB_TRY(r.lo, Hoist(c, r.lo));
+  }
+  PB_TRY(r.hi, LowerInt(c, *b.hi));
+  PB_TRY(r.hi, Hoist(c, r.hi));
+  return r;
+}
+
+// An index over a range that depends on indices: over the largest such range, restricted.
+MaybeValue AddDependentIndex(Context& c, Statement& s, const Affine& extent,
+                             const std::string& name) {
+  const Affine most = Least(c, extent * -1) * -1;
+  Affine bound = most;
+  if (!IsNonNegative(c, most)) {
+    AtBlock block(c);
+    bound = Affine::Of(c.b.Make(Op::Max, {c.ToValue(most), c.b.I64(0)}));
+    c.sizes.insert(bound.AsValue().id);
+  }
+  const Value i = AddIndex(c, s, bound, false, name);
+  c.frame().where.push_back({extent - Affine::Of(i) - Affine::Const(1), false});
+  return i;
+}
+
+// The extent of a reduction that may never be reached: a negative one must not trap then.
+Affine ReducedExtent(Context& c, const Affine& extent) {
+  const bool outermost = c.frames.size() == 1 && c.frame().indices.empty();
+  if (outermost || IsNonNegative(c, extent)) return extent;
+  Require(c, {extent, false}, ir::TrapKind::kNegativeSize, extent, extent);
+  AtBlock block(c);
+  const Value v = c.b.Make(Op::Max, {c.ToValue(extent), c.b.I64(0)});
+  c.sizes.insert(v.id);
+  return Affine::Of(v);
+}
+
+bool AddBinder(Context& c, Statement& s, const Binder& b, const std::optional<Range>& known,
+               bool out) {
+  const std::optional<Range> r = known ? known : RangeInBody(c, b);
+  if (!r) return false;
+  const Affine extent = r->hi - r->lo;
+  MaybeValue i;
+  if (c.IsOuter(extent)) {
+    i = AddIndex(c, s, out ? extent : ReducedExtent(c, extent), out, b.name);
+  } else if (!out) {
+    i = AddDependentIndex(c, s, extent, b.name);
+  }
+  if (!i) return false;
+  c.at->locals[b.local] = {{c.ToValue(Affine::Of(*i) + r->lo), nullptr}};
+  return true;
+}
+
+// --- the statement's body
+
+bool Merges(const Statement& s, const Expr& e) {
+  const Monoid m = MonoidOf(e);
+  if (m == Monoid::kGen) return !s.reduce || *s.reduce == Monoid::kSum;
+  return !s.reduce || *s.reduce == m;
+}
+
+MaybeValue LowerInto(Context& c, Statement& s, const Expr& e);
+
+MaybeValue BlockInto(Context& c, Statement& s, const Block& block) {
+  const Statement before = s;
+  Mark mark(c);
+  if (LowerLets(c, block)) {
+    if (MaybeValue v = LowerInto(c, s, *block.result)) return v;
+  }
+  mark.Rollback();
+  s = before;
+  return LowerOutlined(c, block);
+}
+
+MaybeValue ComprehensionInto(Context& c, Statement& s, const Expr& e, const Ranges& ranges) {
+  const Monoid m = MonoidOf(e);
+  SpillCostly(c);
+  if (!e.operands.empty() && ranges.empty()) {
+    PB_TRY(c.at->locals[e.local], Lower(c, *e.operands[0]));
+  }
+  for (size_t i = 0; i < e.binders.size(); ++i) {
+    const std::optional<Range> known = ranges.empty() ? std::nullopt : ranges[i];
+    if (!AddBinder(c, s, e.binders[i], known, m == Monoid::kGen)) return std::nullopt;
+  }
+  if (m != Monoid::kGen) s.reduce = m;
+  return BlockInto(c, s, e.body);
+}
+
+// The conjuncts of a bracket go to `where` when all of them can; under a sum, the others guard the
+// result.
+MaybeValue ChainInto(Context& c, Statement& s, const Expr& e) {
+  std::vector<const Expr*> predicates;
+  CollectBrackets(e, predicates);
+  std::vector<const Expr*> others;
+  for (const Expr* p : predicates) {
+    const auto constraints = AffinePredicate(c, *p);
+    if (!constraints) {
+      others.push_back(p);
+      continue;
+    }
+    std::vector<Constraint>& where = c.frame().where;
+    where.insert(where.end(), constraints->begin(), constraints->end());
+  }
+  Guard outer = c.guard;
+  for (const Expr* p : others) {
+    if (!AddGuard(c, *p)) return std::nullopt;
+  }
+  if (others.empty()) {
+    PB_TRY(const Value rest, LowerRest(c, e));
+    return rest.valid() ? rest : c.b.One(ir::Type::Scalar(e.type.elem));
+  }
+  s.guard = GuardValue(c);
+  GuardedRegion region(c, std::move(outer));
+  PB_TRY(const Value rest, LowerRest(c, e));
+  return rest.valid() ? rest : c.b.One(ir::Type::Scalar(e.type.elem));
+}
+
+// [p] * sum i { e } as the whole body: the sum is empty where p is false.
+const Expr* OnlyFactor(const Expr& e) {
+  if (e.kind != Expr::Kind::kBinary || e.binary != BinaryOp::kMul) return nullptr;
+  for (int side : {0, 1}) {
+    const Expr& other = *e.operands[static_cast<size_t>(1 - side)];
+    if (e.operands[static_cast<size_t>(side)]->kind != Expr::Kind::kIverson) continue;
+    if (IsChain(other)) return OnlyFactor(other);
+    return &other;
+  }
+  return nullptr;
+}
+
+// Adds the brackets of e to `where`; false: one of them is not affine.
+bool BracketsToWhere(Context& c, const Expr& e) {
+  std::vector<const Expr*> predicates;
+  CollectBrackets(e, predicates);
+  std::vector<Constraint> all;
+  for (const Expr* p : predicates) {
+    const auto constraints = AffinePredicate(c, *p);
+    if (!constraints) return false;
+    all.insert(all.end(), constraints->begin(), constraints->end());
+  }
+  std::vector<Constraint>& where = c.frame().where;
+  where.insert(where.end(), all.begin(), all.end());
+  return true;
+}
+
+MaybeValue ArrayInto(Context& c, Statement& s, const Expr& e) {
+  if (s.reduce && *s.reduce != Monoid::kSum) return std::nullopt;
+  PB_TRY(const ArrayRef a, LowerArray(c, e));
+  SpillCostly(c);
+  Subs subs;
+  for (const Affine& d : a->dims) {
+    if (!c.IsOuter(d)) return std::nullopt;
+    subs.push_back(Affine::Of(AddIndex(c, s, d, true, "")));
+  }
+  if (a->inner && c.IsOuter(*a->inner)) {
+    s.reduce = Monoid::kSum;
+    return a->term(subs, Affine::Of(AddIndex(c, s, *a->inner, false, "")));
+  }
+  return ReadAt(c, *a, subs);
+}
+
+// Where a bracket may end up in `where`: under a sum, and in front of one.
+MaybeValue LowerInto(Context& c, Statement& s, const Expr& e) {
+  const bool is_comprehension = e.kind == Expr::Kind::kComprehension;
+  if (is_comprehension && Merges(s, e)) return ComprehensionInto(c, s, e, {});
+  if (e.type.kind == Type::Kind::kArray) return ArrayInto(c, s, e);
+  if (!IsChain(e) || c.guard.any) return LowerScalar(c, e);
+  const Expr* factor = OnlyFactor(e);
+  const bool sum = factor && factor->kind == Expr::Kind::kComprehension &&
+                   factor->comprehension == Comprehension::kSum && Merges(s, *factor);
+  if (sum && BracketsToWhere(c, e)) return ComprehensionInto(c, s, *factor, {});
+  if (s.reduce == Monoid::kSum) return ChainInto(c, s, e);
+  return LowerScalar(c, e);
+}
+
+// --- the whole comprehension
+
+// Inside a guard, a nested statement runs only where the guard holds.
+class NestedFrame {
+ public:
+  explicit NestedFrame(Context& c) : c_(c), guard_(c.guard) {
+    if (guard_.any && !guard_.affine) GuardValue(c);
+    guard_ = c.guard;
+    c.OpenFrame();
+    if (!guard_.affine) return;
+    c.frame().where = guard_.constraints;
+    c.guard = Guard();
+  }
+  ~NestedFrame() { c_.guard = guard_; }
+  NestedFrame(const NestedFrame&) = delete;
+  NestedFrame& operator=(const NestedFrame&) = delete;
+
+  // What the frame computes is evaluated under a guard of an outer body.
+  void Guarded() {
+    if (!guard_.any || guard_.affine) return;
+    for (ir::Inst& inst : c_.frame().body) {
+      const bool anywhere = inst.op == Op::Const || inst.op == Op::AffineOf || inst.op == Op::Holds;
+      if (!anywhere && !inst.guard.valid()) inst.guard = guard_.value;
+    }
+  }
+
+ private:
+  Context& c_;
+  Guard guard_;
+};
+
+MaybeValue AsStatement(Context& c, const Expr& e, const Ranges& ranges) {
+  NestedFrame nested(c);
+  Statement s;
+  s.loc = c.at->base + e.ordinal - c.at->function->first_ordinal;
+  PB_TRY(const Value v, ComprehensionInto(c, s, e, ranges));
+  nested.Guarded();
+  return FinishStatement(c, s, {v})[0];
+}
+
+// Block mode.
+Leaf LowerWhole(Context& c, const Expr& e) {
+  const Ranges ranges = LowerRanges(c, e);
+  Mark mark(c);
+  if (MaybeValue v = AsStatement(c, e, ranges)) return {*v, nullptr};
+  mark.Rollback();
+  return LowerSequential(c, e, ranges);
+}
+
+// --- gen inside a body: an array that is computed where it is read
+
+bool BindSubscripts(Context& c, const Expr& e, const std::vector<Affine>& lows, const Subs& subs) {
+  for (size_t i = 0; i < e.binders.size(); ++i) {
+    c.at->locals[e.binders[i].local] = {{c.ToValue(lows[i] + subs[i]), nullptr}};
+  }
+  return LowerLets(c, e.body);
+}
+
+// A call says its extents without being inlined.
+std::optional<std::vector<Affine>> DimsOfCall(Context& c, const Expr& e) {
+  Leaves args;
+  for (const ExprPtr& operand : e.operands) {
+    PB_TRY(const Leaves more, Lower(c, *operand));
+    args.insert(args.end(), more.begin(), more.end());
+  }
+  std::vector<Affine> dims;
+  const std::vector<Extents> all = ResultExtents(c, *c.module.program.functions[e.callee], args);
+  for (const std::optional<Affine>& extent : all[0]) {
+    if (!extent) return std::nullopt;
+    dims.push_back(*extent);
+  }
+  return dims;
+}
+
+std::optional<std::vector<Affine>> DimsOfValue(Context& c, const Expr& e) {
+  if (e.kind == Expr::Kind::kCall && e.builtin < 0) return DimsOfCall(c, e);
+  PB_TRY(const ArrayRef array, LowerArray(c, e));
+  return array->dims;
+}
+
+MaybeValue ReadGen(Context& c, const Expr& e, const std::vector<Affine>& lows, const Subs& subs) {
+  if (!BindSubscripts(c, e, lows, subs)) return std::nullopt;
+  const Expr& result = *e.body.result;
+  if (result.type.kind == Type::Kind::kScalar) return LowerScalar(c, result);
+  PB_TRY(const ArrayRef inner, LowerArray(c, result));
+  const auto rest = subs.begin() + static_cast<std::ptrdiff_t>(e.binders.size());
+  return ReadAt(c, *inner, Subs(rest, subs.end()));
+}
+
+std::optional<ArrayRef> GenInBody(Context& c, const Expr& e) {
+  auto out = std::make_shared<Array>();
+  out->elem = e.type.elem;
+  std::vector<Affine> lows;
+  for (const Binder& b : e.binders) {
+    PB_TRY(const Range r, RangeInBody(c, b));
+    c.SetLoc(e.ordinal);
+    const Affine extent = r.hi - r.lo;
+    if (!Require(c, {extent, false}, ir::TrapKind::kNegativeSize, extent, extent)) {
+      return std::nullopt;
+    }
+    lows.push_back(r.lo);
+    out->dims.push_back(extent);
+  }
+  PB_TRY(const std::vector<Affine> inner, BodyDims(c, e, lows));
+  out->dims.insert(out->dims.end(), inner.begin(), inner.end());
+  Context* context = &c;
+  Activation* const at = c.at;
+  out->at = [context, at, &e, lows](const Subs& subs) {
+    Activation* const reader = std::exchange(context->at, at);
+    MaybeValue v = ReadGen(*context, e, lows, subs);
+    context->at = reader;
+    return v;
+  };
+  return out;
+}
+
+}  // namespace
+
+Value AddIndex(Context& c, Statement& s, const Affine& extent, bool out, const std::string& name) {
+  Value bound;
+  {
+    AtBlock block(c);
+    bound = c.ToValue(extent);
+  }
+  const Value i = c.function.NewValue(ir::Type::I64(), name);
+  std::vector<ir::IndexVar>& indices = c.frame().indices;
+  if (out) {
+    indices.insert(indices.begin() + static_cast<std::ptrdiff_t>(s.out.size()), {i, bound});
+    s.out.push_back(i);
+  } else {
+    indices.push_back({i, bound});
+  }
+  return i;
+}
+
+MaybeValue LowerSum(Context& c, const Affine& extent,
+                    const std::function<MaybeValue(const Affine& k)>& term) {
+  NestedFrame nested(c);
+  Statement s;
+  s.loc = c.b.loc();
+  s.reduce = Monoid::kSum;
+  MaybeValue k;
+  if (c.IsOuter(extent)) {
+    k = AddIndex(c, s, extent, false, "");
+  } else {
+    k = AddDependentIndex(c, s, extent, "");
+  }
+  PB_TRY(const Value v, term(Affine::Of(*k)));
+  nested.Guarded();
+  return FinishStatement(c, s, {v})[0];
+}
+
+Value StoreArray(Context& c, const Array& a) {
+  PB_CHECK(!c.InBody());
+  Statement s;
+  s.loc = c.b.loc();
+  c.OpenFrame();
+  Subs subs;
+  for (const Affine& d : a.dims) subs.push_back(Affine::Of(AddIndex(c, s, d, true, "")));
+  MaybeValue v;
+  if (a.inner) {
+    s.reduce = Monoid::kSum;
+    v = a.term(subs, Affine::Of(AddIndex(c, s, *a.inner, false, "")));
+  } else {
+    v = ReadAt(c, a, subs);
+  }
+  PB_CHECK(v.has_value());  // what is put off in block mode can be said in a body
+  return FinishStatement(c, s, {*v})[0];
+}
+
+// Looked at with the binders at an index of their own, in code that is thrown away.
+std::optional<std::vector<Affine>> BodyDims(Context& c, const Expr& e,
+                                            const std::vector<Affine>& lows) {
+  if (e.body.result->type.kind == Type::Kind::kScalar) return std::vector<Affine>();
+  const uint32_t first_new = c.ValueCount();
+  Mark mark(c);
+  std::optional<std::vector<Affine>> dims;
+  c.OpenFrame();
+  Subs subs;
+  for (size_t i = 0; i < e.binders.size(); ++i) {
+    const Value index = c.function.NewValue(ir::Type::I64());
+    c.frame().indices.push_back({index, index});
+    subs.push_back(Affine::Of(index));
+  }
+  if (BindSubscripts(c, e, lows, subs)) {
+    dims = DimsOfValue(c, *e.body.result);
+  }
+  mark.Rollback();
+  if (!dims) return std::nullopt;
+  for (const Affine& d : *dims) {
+    for (const Affine::Term& t : d.terms) {
+      if (t.value.id >= first_new) return std::nullopt;
+    }
+  }
+  return dims;
+}
+
+MaybeValue LowerReduction(Context& c, const Expr& e) {
+  if (!c.InBody()) return LowerWhole(c, e).value;
+  return AsStatement(c, e, {});
+}
+
+std::optional<ArrayRef> LowerArrayComprehension(Context& c, const Expr& e) {
+  if (!c.InBody()) return ArrayOf(c, LowerWhole(c, e));
+  if (!IsComprehension(e, true)) return std::nullopt;
+  return GenInBody(c, e);
+}
+
+}  // namespace pullback::lang

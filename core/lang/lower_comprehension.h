@@ -1,0 +1,64 @@
+// gen, sum, prod, max and min.
+#pragma once
+
+#include "core/lang/lower_array.h"
+#include "core/lang/lower_context.h"
+
+namespace pullback::lang {
+
+// A comprehension of scalar type.
+MaybeValue LowerReduction(Context& c, const Expr& e);
+// A comprehension of array type.
+std::optional<ArrayRef> LowerArrayComprehension(Context& c, const Expr& e);
+
+// A tensor statement that is being written into the innermost frame.
+struct Statement {
+  std::vector<Value> out;            // index variables of the result, the first of the frame
+  std::optional<ir::Monoid> reduce;  // over the other indices
+  Value guard;                       // of the result
+  uint32_t loc = 0;
+};
+
+// Adds an index variable 0 <= i < extent (a form over values of blocks).
+Value AddIndex(Context& c, Statement& s, const Affine& extent, bool out, const std::string& name);
+// The sum of a term over 0 <= k < extent; in a body it is lifted out and read back.
+MaybeValue LowerSum(Context& c, const Affine& extent,
+                    const std::function<MaybeValue(const Affine& k)>& term);
+// Block mode: an array as one statement (the builder's loc names the place).
+Value StoreArray(Context& c, const Array& a);
+
+// The ranges of the binders as forms over values of blocks, evaluated once (block mode); nullopt for
+// those that depend on the binders before them.
+struct Range {
+  Affine lo;
+  Affine hi;
+};
+using Ranges = std::vector<std::optional<Range>>;
+
+// The extents of the array that the body gives for every element, when they do not depend on which
+// (none: it is a scalar) and are known without running it.
+std::optional<std::vector<Affine>> BodyDims(Context& c, const Expr& e,
+                                            const std::vector<Affine>& lows);
+
+// --- lower_frame.cc
+// Ends the innermost frame and appends its statement to the current block. Inside other frames what
+// it needs of them is copied into it, the results have their indices in front, and what is returned
+// are the elements read back; outside it is the results.
+std::vector<Value> FinishStatement(Context& c, const Statement& s,
+                                   const std::vector<Value>& values);
+// Before the innermost frame gets a further index: its expensive values are stored, so that they are
+// not computed again for each.
+void SpillCostly(Context& c);
+// A form over values of bodies as one over values of blocks (and index variables), when that cannot
+// trap.
+std::optional<Affine> Hoist(Context& c, const Affine& a);
+
+// --- lower_sequential.cc
+// Block mode: a loop nest with a running result.
+Leaf LowerSequential(Context& c, const Expr& e, const Ranges& ranges);
+
+// --- lower_outline.cc
+// Body mode: the block as a function of scalars that the body calls.
+MaybeValue LowerOutlined(Context& c, const Block& block);
+
+}  // namespace pullback::lang

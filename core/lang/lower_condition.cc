@@ -1,0 +1,180 @@
+// and, or, if-expressions: control flow in blocks; guards in bodies.
+#include <algorithm>
+
+#include "core/lang/builtins.h"
+#include "core/lang/lower_array.h"
+#include "core/lang/lower_expr.h"
+#include "core/lang/lower_stmt.h"
+
+namespace pullback::lang {
+namespace {
+
+bool IsLogic(const Expr& e) {
+  return e.kind == Expr::Kind::kBinary &&
+         (e.binary == BinaryOp::kAnd || e.binary == BinaryOp::kOr);
+}
+
+// --- blocks
+
+// a and b / a or b where b must only be evaluated when it matters.
+Value LogicByBranch(Context& c, const Expr& e) {
+  const uint32_t yes = c.b.NewBlock();
+  const uint32_t no = c.b.NewBlock();
+  LowerBranch(c, e, yes, no);
+  std::vector<Exit> exits;
+  for (uint32_t block : {yes, no}) {
+    c.b.SetBlock(block);
+    exits.push_back({block, {{{c.b.Bool(block == yes), nullptr}}}});
+  }
+  return JoinValues(c, exits)[0].value;
+}
+
+Leaves IfByBranch(Context& c, const Expr& e) {
+  std::vector<Exit> exits;
+  for (const CondArm& arm : e.arms) {
+    uint32_t next = 0;
+    if (arm.cond) {
+      const uint32_t taken = c.b.NewBlock();
+      next = c.b.NewBlock();
+      LowerBranch(c, *arm.cond, taken, next);
+      c.b.SetBlock(taken);
+    }
+    const Leaves leaves = LowerBlockValue(c, arm.body);
+    exits.push_back({c.b.block(), {leaves}});
+    if (arm.cond) c.b.SetBlock(next);
+  }
+  return JoinValues(c, exits);
+}
+
+bool IsSelect(const Expr& e) {
+  return e.type.kind == Type::Kind::kScalar &&
+         std::all_of(e.arms.begin(), e.arms.end(), [](const CondArm& arm) {
+           return arm.body.stmts.empty() && IsTrivial(*arm.body.result) &&
+                  (!arm.cond || IsPureScalar(*arm.cond));
+         });
+}
+
+Value IfBySelect(Context& c, const Expr& e) {
+  std::vector<Value> conditions, values;
+  for (const CondArm& arm : e.arms) {
+    if (arm.cond) conditions.push_back(*LowerScalar(c, *arm.cond));
+    values.push_back(*LowerScalar(c, *arm.body.result));
+  }
+  Value v = values.back();
+  for (size_t i = conditions.size(); i-- > 0;) {
+    v = c.b.Make(Op::Select, {conditions[i], values[i], v});
+  }
+  return v;
+}
+
+// --- bodies
+
+// a and b: b where a;  a or b: b where not a.
+MaybeValue LogicByGuard(Context& c, const Expr& e) {
+  PB_TRY(const Value a, LowerScalar(c, *e.operands[0]));
+  const bool is_and = e.binary == BinaryOp::kAnd;
+  const Value when = is_and ? a : c.b.Make(Op::Not, {a});
+  Guard outer = c.guard;
+  AddGuard(c, when);
+  const Value guard = GuardValue(c);
+  Value b;
+  {
+    GuardedRegion region(c, std::move(outer));
+    PB_TRY(b, LowerScalar(c, *e.operands[1]));
+  }
+  b = ZeroElsewhere(c, b, guard);
+  return c.b.Make(is_and ? Op::And : Op::Or, {a, b});
+}
+
+std::optional<Leaves> IfByGuard(Context& c, const Expr& e, size_t arm);
+
+std::optional<Leaves> GuardedArm(Context& c, const Value& when,
+                                 const std::function<std::optional<Leaves>()>& arm) {
+  Guard outer = c.guard;
+  AddGuard(c, when);
+  GuardValue(c);
+  GuardedRegion region(c, std::move(outer));
+  return arm();
+}
+
+std::optional<Leaves> ArmValue(Context& c, const Block& block) {
+  if (!LowerLets(c, block)) return std::nullopt;
+  return Lower(c, *block.result);
+}
+
+std::optional<Leaves> IfByGuard(Context& c, const Expr& e, size_t arm) {
+  const CondArm& a = e.arms[arm];
+  if (!a.cond) return ArmValue(c, a.body);
+  PB_TRY(const Value when, LowerScalar(c, *a.cond));
+  PB_TRY(const Leaves yes, GuardedArm(c, when, [&] { return ArmValue(c, a.body); }));
+  const Value unless = c.b.Make(Op::Not, {when});
+  PB_TRY(const Leaves no, GuardedArm(c, unless, [&] { return IfByGuard(c, e, arm + 1); }));
+  Leaves out;
+  for (size_t i = 0; i < yes.size(); ++i) {
+    if (!yes[i].value.valid() || !no[i].value.valid()) return std::nullopt;
+    if (!c.b.TypeOf(yes[i].value).IsScalar()) return std::nullopt;
+    out.push_back({c.b.Make(Op::Select, {when, yes[i].value, no[i].value}), nullptr});
+  }
+  return out;
+}
+
+}  // namespace
+
+bool IsTrivial(const Expr& e) {
+  return IsLiteral(e) || (e.kind == Expr::Kind::kName && e.type.kind == Type::Kind::kScalar);
+}
+
+bool IsPureScalar(const Expr& e) {
+  if (e.type.kind != Type::Kind::kScalar) return false;
+  switch (e.kind) {
+    case Expr::Kind::kUnary:
+    case Expr::Kind::kCast: return IsPureScalar(*e.operands[0]);
+    case Expr::Kind::kBinary: {
+      const bool divides = e.binary == BinaryOp::kDiv || e.binary == BinaryOp::kRem;
+      if (divides && e.type.elem == DType::kI64) return false;
+      return e.binary != BinaryOp::kMatMul && IsPureScalar(*e.operands[0]) &&
+             IsPureScalar(*e.operands[1]);
+    }
+    default: return IsTrivial(e);
+  }
+}
+
+MaybeValue LowerLogic(Context& c, const Expr& e) {
+  if (IsPureScalar(*e.operands[1])) {
+    PB_TRY(const Value a, LowerScalar(c, *e.operands[0]));
+    PB_TRY(const Value b, LowerScalar(c, *e.operands[1]));
+    return c.b.Make(e.binary == BinaryOp::kAnd ? Op::And : Op::Or, {a, b});
+  }
+  return c.InBody() ? LogicByGuard(c, e) : LogicByBranch(c, e);
+}
+
+void LowerBranch(Context& c, const Expr& e, uint32_t if_true, uint32_t if_false) {
+  if (e.kind == Expr::Kind::kUnary && e.unary == UnaryOp::kNot) {
+    return LowerBranch(c, *e.operands[0], if_false, if_true);
+  }
+  if (!IsLogic(e) || IsPureScalar(*e.operands[1])) {
+    const Value condition = *LowerScalar(c, e);
+    return c.b.Branch(condition, {if_true, {}}, {if_false, {}});
+  }
+  const uint32_t rest = c.b.NewBlock();
+  if (e.binary == BinaryOp::kAnd) {
+    LowerBranch(c, *e.operands[0], rest, if_false);
+  } else {
+    LowerBranch(c, *e.operands[0], if_true, rest);
+  }
+  c.b.SetBlock(rest);
+  LowerBranch(c, *e.operands[1], if_true, if_false);
+}
+
+Leaves LowerBlockValue(Context& c, const Block& block) {
+  if (!LowerStatements(c, block)) StartDeadBlock(c);
+  return LowerStored(c, *block.result);
+}
+
+std::optional<Leaves> LowerIfExpression(Context& c, const Expr& e) {
+  if (IsSelect(e)) return Leaves{{IfBySelect(c, e), nullptr}};
+  if (!c.InBody()) return IfByBranch(c, e);
+  return IfByGuard(c, e, 0);
+}
+
+}  // namespace pullback::lang

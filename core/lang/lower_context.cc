@@ -1,0 +1,171 @@
+#include "core/lang/lower_context.h"
+
+#include <algorithm>
+
+namespace pullback::lang {
+
+// --- types
+
+void Flatten(const Type& t, std::vector<ir::Type>& out) {
+  switch (t.kind) {
+    case Type::Kind::kScalar: out.push_back(ir::Type::Scalar(t.elem)); break;
+    case Type::Kind::kArray: out.push_back(ir::Type::Array(t.elem, t.rank)); break;
+    case Type::Kind::kTuple:
+      for (const Type& e : t.elements) Flatten(e, out);
+      break;
+    case Type::Kind::kUnit:
+    case Type::Kind::kError: break;
+  }
+}
+
+std::vector<ir::Type> Flatten(const Type& t) {
+  std::vector<ir::Type> out;
+  Flatten(t, out);
+  return out;
+}
+
+void Flatten(const TypeExpr& t, std::vector<const TypeExpr*>& out) {
+  if (t.kind != TypeExpr::Kind::kTuple) out.push_back(&t);
+  for (const TypeExpr& e : t.elements) Flatten(e, out);
+}
+
+// --- i64 values
+
+Value Context::I64(int64_t v) {
+  const Value value = b.I64(v);
+  affine[value.id] = Affine::Const(v);
+  return value;
+}
+
+Affine Context::AffineFor(Value v) const {
+  auto it = affine.find(v.id);
+  return it == affine.end() ? Affine::Of(v) : it->second;
+}
+
+Value Context::ToValue(const Affine& a) {
+  if (a.IsConst()) return I64(a.constant);
+  const Value v = b.AffineOf(a);
+  if (!(a.AsValue() == v)) affine[v.id] = a;
+  return v;
+}
+
+Value Context::Integer(Op op, Value x, Value y) {
+  const Affine ax = AffineFor(x);
+  const Affine ay = AffineFor(y);
+  const Value v = b.Make(op, {x, y});
+  if (op == Op::Add) affine[v.id] = ax + ay;
+  if (op == Op::Sub) affine[v.id] = ax - ay;
+  if (op == Op::Mul && ay.IsConst()) affine[v.id] = ax * ay.constant;
+  if (op == Op::Mul && ax.IsConst()) affine[v.id] = ay * ax.constant;
+  return v;
+}
+
+// --- arrays
+
+void Context::ReadDims(Value array) {
+  std::vector<Affine> extents;
+  for (int axis = 0; axis < b.TypeOf(array).rank; ++axis) {
+    const Value d = b.Dim(array, axis);
+    small.insert(d.id);
+    sizes.insert(d.id);
+    extents.push_back(Affine::Of(d));
+  }
+  SetDims(array, std::move(extents));
+}
+
+const std::vector<Affine>& Context::DimsOf(Value array) {
+  auto it = dims.find(array.id);
+  PB_CHECK(it != dims.end());
+  return it->second;
+}
+
+// --- body mode
+
+void Context::Attribute() {
+  owner_.resize(function.values.size(), frames.empty() ? 0 : frames.back()->id);
+}
+
+void Context::OpenFrame() {
+  Attribute();
+  frames.push_back(std::make_unique<Frame>());
+  frame().id = next_frame_++;
+  b.RedirectTo(&frame().body);
+}
+
+void Context::CloseFrame() {
+  Attribute();
+  frames.pop_back();
+  b.RedirectTo(frames.empty() ? nullptr : &frame().body);
+}
+
+uint32_t Context::OwnerOf(Value v) {
+  Attribute();
+  return owner_[v.id];
+}
+
+bool Context::IsOuter(const Affine& a) {
+  return std::all_of(a.terms.begin(), a.terms.end(),
+                     [&](const Affine::Term& t) { return OwnerOf(t.value) == 0; });
+}
+
+bool Context::IsIndex(Value v) const {
+  for (const auto& f : frames) {
+    for (const ir::IndexVar& i : f->indices) {
+      if (i.var == v) return true;
+    }
+  }
+  return false;
+}
+
+AtBlock::AtBlock(Context& c) : c_(c) {
+  c.Attribute();
+  frames_ = std::move(c.frames);
+  guard_ = std::move(c.guard);
+  c.frames.clear();
+  c.guard = Guard();
+  c.b.RedirectTo(nullptr);
+}
+
+AtBlock::~AtBlock() {
+  c_.Attribute();
+  c_.frames = std::move(frames_);
+  c_.guard = std::move(guard_);
+  c_.b.RedirectTo(c_.frames.empty() ? nullptr : &c_.frame().body);
+}
+
+Mark::Mark(Context& c)
+    : c_(c),
+      insts_(c.function.blocks[c.b.block()].insts.size()),
+      guard_(c.guard),
+      at_(c.at),
+      inlined_(c.inlined) {
+  for (const auto& f : c.frames) {
+    frames_.push_back({f->indices, f->where, f->body.size(), f->undo.size()});
+  }
+}
+
+void Mark::Rollback() {
+  while (c_.frames.size() > frames_.size()) c_.CloseFrame();
+  for (size_t i = 0; i < frames_.size(); ++i) {
+    Frame& f = *c_.frames[i];
+    f.indices = frames_[i].indices;
+    f.where = frames_[i].where;
+    if (f.undo.size() > frames_[i].undo) f.body = f.undo[frames_[i].undo];
+    f.undo.resize(frames_[i].undo);
+    f.body.resize(frames_[i].body);
+  }
+  c_.function.blocks[c_.b.block()].insts.resize(insts_);
+  c_.guard = guard_;
+  c_.at = at_;
+  c_.inlined = inlined_;
+}
+
+void Context::Name(const Leaves& leaves, const std::string& name, uint32_t first_new) {
+  for (size_t i = 0; i < leaves.size(); ++i) {
+    const Value v = leaves[i].value;
+    if (!v.valid() || v.id < first_new || !function.values[v.id].name.empty()) continue;
+    function.values[v.id].name = leaves.size() == 1 ? name : name + "." + std::to_string(i);
+  }
+}
+
+}  // namespace pullback::lang

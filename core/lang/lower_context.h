@@ -1,0 +1,213 @@
+// What lowering knows while it writes one function of the IR. The files lower_*.cc are free functions
+// over it, one idea each:
+//   lower.cc                 the module: declares functions as they are called, lowers them in turn
+//   lower_stmt.cc            statements; control flow to blocks with arguments
+//   lower_expr.cc            scalar expressions
+//   lower_condition.cc       and/or, if-expressions, Iverson brackets
+//   lower_array.cc           arrays that are not in memory yet: windows, elementwise trees, products
+//   lower_comprehension.cc   gen/sum/prod/max/min as tensor statements
+//   lower_frame.cc           nested statements are lifted out of the body they stand in
+//   lower_sequential.cc      what is no tensor statement: a loop nest, or a function that a body calls
+//   lower_sizes.cc           sizes as affine forms, and the checks of those that are not known equal
+//
+// Two modes. In block mode expressions append to the current block and always succeed. In body mode
+// (inside a tensor statement: `frames` is not empty) only straight-line scalar code can be written;
+// what cannot be said there gives nullopt ("bails"), the attempt is rolled back, and the
+// comprehension takes a slower form.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <unordered_map>
+#include <unordered_set>
+#include <vector>
+
+#include "core/ir/builder.h"
+#include "core/lang/lang.h"
+
+namespace pullback::lang {
+
+using ir::Affine;
+using ir::Constraint;
+using ir::Op;
+using ir::Value;
+using MaybeValue = std::optional<Value>;
+using Subs = std::vector<Affine>;
+
+// `auto lhs = *expr`, or bail out of the calling function.
+#define PB_TRY(lhs, expr) PB_TRY_IMPL(PB_CONCAT(pb_try_, __LINE__), lhs, expr)
+#define PB_TRY_IMPL(tmp, lhs, expr)  \
+  auto tmp = (expr);                 \
+  if (!tmp) return std::nullopt;     \
+  lhs = *std::move(tmp)
+
+struct Array;
+using ArrayRef = std::shared_ptr<const Array>;
+
+// A leaf of a value (tuples are flattened): a scalar or an array in memory, or an array that is
+// computed where it is read (only inside expressions and bodies).
+struct Leaf {
+  Value value;
+  ArrayRef array;
+};
+using Leaves = std::vector<Leaf>;
+
+// The module that is being made.
+struct ModuleContext {
+  const Program& program;
+  const Limits& limits;
+  std::vector<uint32_t> bases;   // canonical ordinal of every function's first node
+  ir::Module module;
+  std::vector<uint32_t> ir_ids;  // by source function; UINT32_MAX: not declared yet
+  std::vector<uint32_t> queue;   // declared, in order; lowered one after the other
+  size_t spent = 0;              // instructions copied so far, beyond those that stand
+  int outlined = 0;              // bodies that became functions
+
+  // The IR function of a source function; declares it on first use.
+  uint32_t Declare(uint32_t function);
+  // Counts work that is not bounded by the size of the program. False: too much, give up.
+  bool Charge(size_t insts);
+};
+
+// A run of a source function's text: the function being lowered, or one inlined into a body.
+struct Activation {
+  const Function* function = nullptr;
+  uint32_t base = 0;  // canonical ordinal of its first node
+  std::vector<Leaves> locals;
+};
+
+// A tensor statement under construction.
+struct Frame {
+  uint32_t id = 0;  // owner of the values defined here
+  std::vector<ir::IndexVar> indices;
+  std::vector<Constraint> where;
+  std::vector<ir::Inst> body;
+  std::vector<std::vector<ir::Inst>> undo;  // bodies before instructions in the middle were replaced
+};
+
+// Where the code being written is evaluated at all (body mode). `constraints` says the same as
+// `value` when `affine`; `value` is made when first needed.
+struct Guard {
+  bool any = false;
+  bool affine = false;
+  std::vector<Constraint> constraints;
+  Value value;
+};
+
+// Edges that leave a construct: the block they come from and the variables' values there.
+struct Exit {
+  uint32_t block;
+  std::vector<Leaves> values;
+};
+
+// Variables (of the current activation) that a construct assigns.
+using Variables = std::vector<uint32_t>;
+
+struct Loop {
+  const Variables& variables;
+  std::vector<Exit> breaks;
+  std::vector<Exit> continues;
+};
+
+struct Context {
+  Context(ModuleContext& m, uint32_t ir_function)
+      : module(m), function(m.module.Get(ir_function)), b(m.module, function) {}
+
+  ModuleContext& module;
+  ir::Function& function;
+  ir::Builder b;
+  Activation* at = nullptr;
+  std::vector<Loop*> loops;
+  std::vector<std::unique_ptr<Frame>> frames;
+  Guard guard;
+  int inlined = 0;  // depth of inlined calls
+  std::vector<std::unique_ptr<Activation>> inlined_activations;  // kept for arrays made in them
+  // Element reads that stand outside an outlined body and come in as parameters.
+  std::unordered_map<const Expr*, Value> replaced;
+
+  // --- side tables, by value
+  std::unordered_map<uint32_t, Affine> affine;            // i64 values: what they are made of
+  std::unordered_map<uint32_t, std::vector<Affine>> dims;  // arrays: extents
+  std::unordered_set<uint32_t> small;                     // i64 values far from overflow
+  std::unordered_set<uint32_t> sizes;                     // i64 values that are never negative
+
+  bool InBody() const { return !frames.empty(); }
+  void SetLoc(uint32_t ordinal) { b.SetLoc(at->base + ordinal - at->function->first_ordinal); }
+
+  // --- i64 values and affine forms
+  Value I64(int64_t v);
+  Affine AffineFor(Value v) const;  // over values that have no entry in `affine`
+  Value ToValue(const Affine& a);
+  // An i64 scalar op; remembers its affine form.
+  Value Integer(Op op, Value a, Value b);
+
+  // --- arrays
+  const std::vector<Affine>& DimsOf(Value array);
+  void SetDims(Value array, std::vector<Affine> extents) { dims[array.id] = std::move(extents); }
+  // Reads the dims of an array of which nothing is known.
+  void ReadDims(Value array);
+
+  // --- body mode
+  void OpenFrame();
+  void CloseFrame();
+  Frame& frame() { return *frames.back(); }
+  // The id of the frame that defines v; 0: a block does.
+  uint32_t OwnerOf(Value v);
+  bool IsOuter(const Affine& a);  // made of values that blocks define
+  bool IsIndex(Value v) const;    // an index variable of an open frame
+
+  // Names what an expression has made, where it has no name yet.
+  void Name(const Leaves& leaves, const std::string& name, uint32_t first_new);
+  uint32_t ValueCount() const { return static_cast<uint32_t>(function.values.size()); }
+
+ private:
+  friend class AtBlock;
+  void Attribute();  // the values made since the last call belong to the current target
+  std::vector<uint32_t> owner_;
+  uint32_t next_frame_ = 1;
+};
+
+// While it lives, code goes to the current block, from within a body.
+class AtBlock {
+ public:
+  explicit AtBlock(Context& c);
+  ~AtBlock();
+  AtBlock(const AtBlock&) = delete;
+  AtBlock& operator=(const AtBlock&) = delete;
+
+ private:
+  Context& c_;
+  std::vector<std::unique_ptr<Frame>> frames_;
+  Guard guard_;
+};
+
+// A point to which an attempt can be taken back. Nothing that blocks hold may have been changed but
+// by appending to the current block.
+class Mark {
+ public:
+  explicit Mark(Context& c);
+  void Rollback();
+
+ private:
+  struct FrameMark {
+    std::vector<ir::IndexVar> indices;
+    std::vector<Constraint> where;
+    size_t body;
+    size_t undo;
+  };
+  Context& c_;
+  size_t insts_;
+  std::vector<FrameMark> frames_;
+  Guard guard_;
+  Activation* at_;
+  int inlined_;
+};
+
+// --- types
+void Flatten(const Type& t, std::vector<ir::Type>& out);
+std::vector<ir::Type> Flatten(const Type& t);
+void Flatten(const TypeExpr& t, std::vector<const TypeExpr*>& out);
+
+}  // namespace pullback::lang

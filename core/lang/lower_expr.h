@@ -1,0 +1,80 @@
+// Expressions. In block mode none of these bails.
+#pragma once
+
+#include "core/lang/lower_context.h"
+
+namespace pullback::lang {
+
+// A value of any type; arrays may be computed lazily.
+std::optional<Leaves> Lower(Context& c, const Expr& e);
+// Block mode: arrays stand in memory.
+Leaves LowerStored(Context& c, const Expr& e);
+// An expression of scalar type.
+MaybeValue LowerScalar(Context& c, const Expr& e);
+// An i64 expression as an affine form; what is not affine in it is computed as a value.
+std::optional<Affine> LowerInt(Context& c, const Expr& e);
+// The same without writing any code: nullopt unless it is affine as it stands.
+std::optional<Affine> AffineAsIs(const Context& c, const Expr& e);
+
+// One scalar operation of the source, on operands that are there.
+Value Arithmetic(Context& c, BinaryOp op, Value a, Value b);
+Value UnaryScalar(Context& c, UnaryOp op, Value v);
+Value Literal(Context& c, const Expr& e);
+bool IsLiteral(const Expr& e);
+Op ScalarOp(int builtin);
+
+// --- lower_calls.cc
+std::optional<Leaves> LowerCall(Context& c, const Expr& e);
+std::optional<Leaves> LowerStructural(Context& c, const Expr& e);  // select, len, dim, zeros, ...
+// Calls a function with these arguments; in a body, inlines it when they are arrays.
+std::optional<Leaves> CallFunction(Context& c, uint32_t callee, Leaves args, uint32_t loc);
+// All of the function's parameters and results are scalars, so that a body may call it.
+bool IsScalarFunction(const Function& f);
+
+// --- lower_condition.cc
+MaybeValue LowerLogic(Context& c, const Expr& e);  // and, or
+std::optional<Leaves> LowerIfExpression(Context& c, const Expr& e);
+Leaves LowerBlockValue(Context& c, const Block& block);  // block mode
+// Block mode: goes to `if_true` or `if_false` (blocks without parameters).
+void LowerBranch(Context& c, const Expr& e, uint32_t if_true, uint32_t if_false);
+// Whether evaluating `e` twice or in vain costs next to nothing, and cannot trap.
+bool IsTrivial(const Expr& e);
+// A scalar expression of arithmetic and comparisons that cannot trap.
+bool IsPureScalar(const Expr& e);
+
+// --- lower_chain.cc
+// A product with an Iverson bracket among its factors (through unary minus).
+bool IsChain(const Expr& e);
+MaybeValue LowerChain(Context& c, const Expr& e);
+// The factors that are brackets; their predicates.
+void CollectBrackets(const Expr& e, std::vector<const Expr*>& predicates);
+// The product without its brackets; nothing is left: kNoValue.
+MaybeValue LowerRest(Context& c, const Expr& e);
+
+// --- guards (body mode)
+// Adds a predicate to the guard in force.
+bool AddGuard(Context& c, const Expr& predicate);
+void AddGuard(Context& c, Value predicate);
+// The guard as a bool of the innermost frame.
+Value GuardValue(Context& c);
+// Comparisons of small affine forms joined by `and`, as constraints; nullopt when it is more.
+std::optional<std::vector<Constraint>> AffinePredicate(Context& c, const Expr& e);
+
+// What is appended to the innermost frame while this lives is evaluated only where the context's
+// guard (as it is when this is made) holds; takes the guard back when it dies.
+class GuardedRegion {
+ public:
+  explicit GuardedRegion(Context& c, Guard outer);
+  ~GuardedRegion();
+  GuardedRegion(const GuardedRegion&) = delete;
+  GuardedRegion& operator=(const GuardedRegion&) = delete;
+
+ private:
+  Context& c_;
+  Guard outer_;
+  size_t begin_;
+};
+// `v`, made in a region guarded by `guard`, with 0 where that is false.
+Value ZeroElsewhere(Context& c, Value v, Value guard);
+
+}  // namespace pullback::lang

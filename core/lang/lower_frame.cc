@@ -1,0 +1,387 @@
+// Ends of tensor statements. A statement that was written inside another's body cannot stay there: it
+// is lifted in front of it. What its body reads of the bodies around it is copied into it, and the
+// indices around it that this depends on become its own first indices:
+//
+//   gen i < n { w[i] * sum j < m { a[i, j] } }
+//   %t = each(i < n, j < m) { a[i, j] } sum [i]
+//   %y = each(i < n) { w[i] * %t[i] } gen [i]
+//
+// Expensive values are not copied but stored by a statement of their own first (they are "spilled").
+#include <algorithm>
+
+#include "core/lang/lower_comprehension.h"
+#include "core/lang/lower_expr.h"
+#include "core/lang/lower_sizes.h"
+
+namespace pullback::lang {
+namespace {
+
+using ir::Each;
+using ir::EachResult;
+using ir::Inst;
+
+using ValueSet = std::unordered_set<uint32_t>;
+using Renaming = std::unordered_map<uint32_t, Value>;
+
+bool IsCostly(const Inst& inst) {
+  return inst.op == Op::Call || (ir::Info(inst.op).flags & ir::kLibm) != 0;
+}
+
+bool Defines(const Inst& inst, const ValueSet& values) {
+  return std::any_of(inst.results.begin(), inst.results.end(),
+                     [&](Value v) { return values.count(v.id) != 0; });
+}
+
+// --- a finished statement
+
+struct Finished {
+  std::vector<ir::IndexVar> indices;
+  std::vector<Constraint> where;
+  std::vector<Inst> body;
+  std::vector<Value> out;  // index variables
+  std::vector<Value> values;
+  Value guard;
+  ir::Monoid monoid = ir::Monoid::kGen;
+  uint32_t loc = 0;
+};
+
+Value ExtentOf(const Finished& f, Value index) {
+  for (const ir::IndexVar& i : f.indices) {
+    if (i.var == index) return i.extent;
+  }
+  PB_CHECK(false);
+  return {};
+}
+
+// Appends it to the current block.
+std::vector<Value> Emit(Context& c, Finished f) {
+  AtBlock block(c);
+  EachResult r;
+  r.monoid = f.monoid;
+  r.guard = f.guard;
+  std::vector<Affine> dims;
+  for (Value i : f.out) {
+    r.out.push_back(Affine::Of(i));
+    r.shape.push_back(ExtentOf(f, i));
+    dims.push_back(c.AffineFor(r.shape.back()));
+  }
+  Inst inst;
+  inst.op = Op::Each;
+  inst.loc = f.loc;
+  inst.each = std::make_unique<Each>();
+  for (Value v : f.values) {
+    r.value = v;
+    inst.each->results.push_back(r);
+    const DType elem = c.b.TypeOf(v).elem;
+    const int rank = static_cast<int>(dims.size());
+    const ir::Type t = rank == 0 ? ir::Type::Scalar(elem) : ir::Type::Array(elem, rank);
+    inst.results.push_back(c.function.NewValue(t));
+    if (rank > 0) c.SetDims(inst.results.back(), dims);
+  }
+  inst.each->indices = std::move(f.indices);
+  inst.each->where = std::move(f.where);
+  inst.each->body = std::move(f.body);
+  const std::vector<Value> results = inst.results;
+  c.b.Append(std::move(inst));
+  return results;
+}
+
+// --- lifting
+
+// What a statement needs of the open frames around it.
+class Lifting {
+ public:
+  Lifting(Context& c, Finished& inner, size_t frames) : c_(c), f_(inner), frames_(frames) {}
+  void OneIndexAtLeast() { one_at_least_ = true; }
+
+  // Makes the statement closed. The outer indices that it got, in order.
+  std::vector<Value> Run();
+
+ private:
+  void NeedOperands(const Inst& inst) {
+    ir::ForEachOperand(inst, [&](Value v) { needed_.insert(v.id); });
+  }
+  void NeedWhereOf(const Frame& frame);
+  void NeedFrame(size_t frame);
+  void KeepNonEmpty();
+  bool MayTrap(const Inst& inst) const;
+  void AddIndices();
+  void CopyNeeded();
+  void Rename(Inst& inst);
+  Affine Rename(const Affine& a) const;
+  Value Rename(Value v) const {
+    auto it = renaming_.find(v.id);
+    return it == renaming_.end() ? v : it->second;
+  }
+
+  Context& c_;
+  Finished& f_;
+  size_t frames_;  // the outermost so many frames are around the statement
+  bool one_at_least_ = false;
+  ValueSet needed_;
+  Renaming renaming_;
+  std::vector<ir::IndexVar> outer_;
+  std::vector<Constraint> outer_where_;
+};
+
+void Spill(Context& c, size_t frame, const ValueSet& needed);
+
+void Lifting::NeedWhereOf(const Frame& frame) {
+  for (const Constraint& k : frame.where) {
+    ir::ForEachOperand(k.e, [&](Value v) { needed_.insert(v.id); });
+    outer_where_.push_back(k);
+  }
+}
+
+// Closes `needed_` under what instructions of the frame read: first as far as the expensive ones,
+// then, when these are reads of stored results, all the way.
+void Lifting::NeedFrame(size_t frame) {
+  for (bool spilled : {false, true}) {
+    const std::vector<Inst>& body = c_.frames[frame]->body;
+    for (size_t i = body.size(); i-- > 0;) {
+      if (Defines(body[i], needed_) && (spilled || !IsCostly(body[i]))) NeedOperands(body[i]);
+    }
+    if (!spilled) Spill(c_, frame, needed_);
+  }
+}
+
+bool Lifting::MayTrap(const Inst& inst) const {
+  if (inst.op == Op::Call) return true;
+  if (inst.op == Op::Div || inst.op == Op::Rem) return c_.b.TypeOf(inst.results[0]) == ir::Type::I64();
+  if (inst.op != Op::Index) return false;
+  const std::vector<Affine>& dims = c_.DimsOf(inst.args[0]);
+  for (size_t i = 0; i < dims.size(); ++i) {
+    const Affine last = dims[i] - inst.subs[i] - Affine::Const(1);
+    if (!IsNonNegative(c_, Least(c_, inst.subs[i])) || !IsNonNegative(c_, Least(c_, last))) return true;
+  }
+  return false;
+}
+
+// Indices around the statement that it does not depend on: where their range is empty it must not
+// run if it may trap.
+void Lifting::KeepNonEmpty() {
+  bool traps = std::any_of(f_.body.begin(), f_.body.end(), [&](const Inst& i) { return MayTrap(i); });
+  for (size_t i = 0; i < frames_; ++i) {
+    for (const Inst& inst : c_.frames[i]->body) {
+      traps = traps || (Defines(inst, needed_) && MayTrap(inst));
+    }
+  }
+  if (!traps) return;
+  std::vector<Affine> present;
+  for (const ir::IndexVar& i : f_.indices) present.push_back(c_.AffineFor(i.extent));
+  for (const ir::IndexVar& i : outer_) present.push_back(c_.AffineFor(i.extent));
+  for (size_t f = 0; f < frames_; ++f) {
+    for (const ir::IndexVar& i : c_.frames[f]->indices) {
+      const Affine extent = c_.AffineFor(i.extent);
+      if (needed_.count(i.var.id) != 0 || (extent.IsConst() && extent.constant > 0)) continue;
+      if (std::find(present.begin(), present.end(), extent) != present.end()) continue;
+      f_.where.push_back({extent - Affine::Const(1), false});
+      present.push_back(extent);
+    }
+  }
+}
+
+void Lifting::AddIndices() {
+  for (size_t f = 0; f < frames_; ++f) {
+    for (const ir::IndexVar& i : c_.frames[f]->indices) {
+      if (needed_.count(i.var.id) != 0) outer_.push_back(i);
+    }
+  }
+}
+
+void Lifting::CopyNeeded() {
+  std::vector<Inst> body;
+  for (size_t f = 0; f < frames_; ++f) {
+    for (const Inst& inst : c_.frames[f]->body) {
+      if (!Defines(inst, needed_)) continue;
+      body.push_back(inst);
+      for (Value& v : body.back().results) {
+        const ir::ValueInfo info = c_.function.values[v.id];
+        const Value copy = c_.function.NewValue(info.type, info.name);
+        renaming_[v.id] = copy;
+        v = copy;
+      }
+    }
+  }
+  c_.module.Charge(body.size());
+  for (Inst& inst : f_.body) body.push_back(std::move(inst));
+  for (Inst& inst : body) Rename(inst);
+  f_.body = std::move(body);
+}
+
+void Lifting::Rename(Inst& inst) {
+  ir::ForEachOperand(inst, [&](Value& v) { v = Rename(v); });
+  ir::CanonicaliseAffines(inst);
+}
+
+Affine Lifting::Rename(const Affine& a) const {
+  Affine out = a;
+  ir::ForEachOperand(out, [&](Value& v) { v = Rename(v); });
+  ir::Canonicalise(out);
+  return out;
+}
+
+std::vector<Value> Lifting::Run() {
+  for (const Inst& inst : f_.body) NeedOperands(inst);
+  for (Value v : f_.values) needed_.insert(v.id);
+  if (f_.guard.valid()) needed_.insert(f_.guard.id);
+  for (const Constraint& k : f_.where) {
+    ir::ForEachOperand(k.e, [&](Value v) { needed_.insert(v.id); });
+  }
+  for (size_t f = 0; f < frames_; ++f) NeedWhereOf(*c_.frames[f]);
+  for (size_t f = frames_; f-- > 0;) NeedFrame(f);
+  AddIndices();
+  if (outer_.empty() && one_at_least_) outer_.push_back(c_.frames[0]->indices[0]);
+  KeepNonEmpty();
+  std::vector<Value> old;
+  std::vector<ir::IndexVar> indices;
+  std::vector<Value> out;
+  for (const ir::IndexVar& i : outer_) {
+    const Value copy = c_.function.NewValue(ir::Type::I64(), c_.function.values[i.var.id].name);
+    renaming_[i.var.id] = copy;
+    old.push_back(i.var);
+    indices.push_back({copy, i.extent});
+    out.push_back(copy);
+  }
+  indices.insert(indices.end(), f_.indices.begin(), f_.indices.end());
+  out.insert(out.end(), f_.out.begin(), f_.out.end());
+  f_.indices = std::move(indices);
+  f_.out = std::move(out);
+  CopyNeeded();
+  f_.where.insert(f_.where.end(), outer_where_.begin(), outer_where_.end());
+  for (Constraint& k : f_.where) k.e = Rename(k.e);
+  for (Value& v : f_.values) v = Rename(v);
+  f_.guard = f_.guard.valid() ? Rename(f_.guard) : f_.guard;
+  return old;
+}
+
+// --- spilling
+
+// The instruction's results as arrays over the indices that it depends on; `subs` are those.
+std::vector<Value> StoreInst(Context& c, size_t frame, const Inst& inst, Subs& subs) {
+  Finished f;
+  f.loc = inst.loc;
+  f.body.push_back(inst);
+  for (Value& v : f.body[0].results) {
+    v = c.function.NewValue(c.b.TypeOf(v));
+    f.values.push_back(v);
+  }
+  Lifting lifting(c, f, frame + 1);
+  if (inst.op == Op::Call) lifting.OneIndexAtLeast();
+  for (Value i : lifting.Run()) subs.push_back(Affine::Of(i));
+  return subs.empty() ? std::vector<Value>() : Emit(c, std::move(f));
+}
+
+// Replaces the frame's expensive instructions among `needed` by reads of stored results.
+void Spill(Context& c, size_t frame, const ValueSet& needed) {
+  Frame& fr = *c.frames[frame];
+  const auto spills = [&](const Inst& i) { return IsCostly(i) && Defines(i, needed); };
+  if (std::none_of(fr.body.begin(), fr.body.end(), spills)) return;
+  c.module.Charge(fr.body.size());
+  fr.undo.push_back(fr.body);
+  std::vector<Inst> body = std::exchange(fr.body, {});
+  for (Inst& inst : body) {
+    Subs subs;
+    std::vector<Value> stored;
+    if (spills(inst)) stored = StoreInst(c, frame, inst, subs);
+    for (size_t r = 0; r < stored.size(); ++r) {
+      Inst read;
+      read.op = Op::Index;
+      read.args = {stored[r]};
+      read.subs = subs;
+      read.results = {inst.results[r]};
+      read.guard = inst.guard;
+      read.loc = inst.loc;
+      fr.body.push_back(std::move(read));
+    }
+    if (stored.empty()) fr.body.push_back(std::move(inst));
+  }
+}
+
+// --- hoisting
+
+const Inst* FindDefinition(Context& c, Value v) {
+  for (const auto& f : c.frames) {
+    for (auto inst = f->body.rbegin(); inst != f->body.rend(); ++inst) {
+      if (std::find(inst->results.begin(), inst->results.end(), v) != inst->results.end()) {
+        return &*inst;
+      }
+    }
+  }
+  return nullptr;
+}
+
+bool CannotTrap(const Context& c, const Inst& inst) {
+  if (inst.guard.valid()) return false;
+  if (ir::Info(inst.op).flags & ir::kPure) return true;
+  if (inst.op != Op::Div && inst.op != Op::Rem) return false;
+  if (c.b.TypeOf(inst.results[0]) != ir::Type::I64()) return true;
+  const Affine divisor = c.AffineFor(inst.args[1]);
+  return divisor.IsConst() && divisor.constant != 0;
+}
+
+MaybeValue HoistValue(Context& c, Value v) {
+  if (c.OwnerOf(v) == 0) return v;
+  const Inst* inst = c.IsIndex(v) ? nullptr : FindDefinition(c, v);
+  if (!inst || !CannotTrap(c, *inst) || !c.module.Charge(1)) return std::nullopt;
+  Inst copy = *inst;
+  bool good = true;
+  ir::ForEachOperand(copy, [&](Value& operand) {
+    const MaybeValue hoisted = HoistValue(c, operand);
+    good = good && hoisted.has_value();
+    if (hoisted) operand = *hoisted;
+  });
+  if (!good) return std::nullopt;
+  ir::CanonicaliseAffines(copy);
+  AtBlock block(c);
+  copy.results = {c.function.NewValue(c.b.TypeOf(v))};
+  const Value result = copy.results[0];
+  c.b.Append(std::move(copy));
+  return result;
+}
+
+}  // namespace
+
+std::vector<Value> FinishStatement(Context& c, const Statement& s,
+                                   const std::vector<Value>& values) {
+  Frame& frame = c.frame();
+  Finished f;
+  f.indices = frame.indices;
+  f.where = std::move(frame.where);
+  f.body = std::move(frame.body);
+  f.out = s.out;
+  f.values = values;
+  f.guard = s.guard;
+  f.monoid = s.reduce.value_or(ir::Monoid::kGen);
+  f.loc = s.loc;
+  Subs subs;
+  Lifting lifting(c, f, c.frames.size() - 1);
+  for (Value i : lifting.Run()) subs.push_back(Affine::Of(i));
+  c.CloseFrame();
+  std::vector<Value> results = Emit(c, std::move(f));
+  if (subs.empty()) return results;
+  for (Value& v : results) v = c.b.Index(v, subs);
+  return results;
+}
+
+void SpillCostly(Context& c) {
+  ValueSet all;
+  for (const Inst& inst : c.frame().body) {
+    for (Value v : inst.results) all.insert(v.id);
+  }
+  Spill(c, c.frames.size() - 1, all);
+}
+
+std::optional<Affine> Hoist(Context& c, const Affine& a) {
+  Affine out = Affine::Const(a.constant);
+  for (const Affine::Term& t : a.terms) {
+    Value v = t.value;
+    if (!c.IsIndex(v)) {
+      PB_TRY(v, HoistValue(c, v));
+    }
+    out = out + Affine::Of(v) * t.coeff;
+  }
+  return out;
+}
+
+}  // namespace pullback::lang

@@ -1,0 +1,124 @@
+// Guards of bodies: what is evaluated only at some points of a statement.
+#include <algorithm>
+
+#include "core/lang/lower_expr.h"
+#include "core/lang/lower_sizes.h"
+
+namespace pullback::lang {
+namespace {
+
+constexpr int64_t kFar = int64_t{1} << 61;  // beyond all small forms
+
+// A side of a comparison that may be anything: brought near, where it compares the same with every
+// small form.
+std::optional<Affine> Near(Context& c, const Affine& a) {
+  if (IsSmall(c, a)) return a;
+  const Value v = a.AsValue();
+  if (!v.valid() || c.OwnerOf(v) != 0) return std::nullopt;
+  AtBlock block(c);
+  const Value low = c.b.Make(Op::Max, {v, c.b.I64(-kFar)});
+  return Affine::Of(c.b.Make(Op::Min, {low, c.b.I64(kFar)}));
+}
+
+// Forms over values of blocks and index variables can stand in `where`.
+bool IsClosed(Context& c, const Affine& a) {
+  return std::all_of(a.terms.begin(), a.terms.end(), [&](const Affine::Term& t) {
+    return c.OwnerOf(t.value) == 0 || c.IsIndex(t.value);
+  });
+}
+
+std::optional<Constraint> Comparison(Context& c, BinaryOp op, const Affine& a, const Affine& b) {
+  if (op == BinaryOp::kEq) return Constraint{a - b, true};  // exact: both sides wrap alike
+  const bool far = !IsSmall(c, a) && !IsSmall(c, b);
+  if (far) return std::nullopt;
+  PB_TRY(const Affine x, Near(c, a));
+  PB_TRY(const Affine y, Near(c, b));
+  const Affine one = Affine::Const(1);
+  switch (op) {
+    case BinaryOp::kLt: return Constraint{y - x - one, false};
+    case BinaryOp::kLe: return Constraint{y - x, false};
+    case BinaryOp::kGt: return Constraint{x - y - one, false};
+    case BinaryOp::kGe: return Constraint{x - y, false};
+    default: return std::nullopt;
+  }
+}
+
+}  // namespace
+
+std::optional<std::vector<Constraint>> AffinePredicate(Context& c, const Expr& e) {
+  if (e.kind == Expr::Kind::kBool && e.int_value != 0) return std::vector<Constraint>();
+  if (e.kind != Expr::Kind::kBinary || e.type.kind != Type::Kind::kScalar) return std::nullopt;
+  if (e.binary == BinaryOp::kAnd) {
+    PB_TRY(std::vector<Constraint> all, AffinePredicate(c, *e.operands[0]));
+    PB_TRY(const std::vector<Constraint> more, AffinePredicate(c, *e.operands[1]));
+    all.insert(all.end(), more.begin(), more.end());
+    return all;
+  }
+  if (e.operands[0]->type != Type::Scalar(DType::kI64)) return std::nullopt;
+  PB_TRY(const Affine a, AffineAsIs(c, *e.operands[0]));
+  PB_TRY(const Affine b, AffineAsIs(c, *e.operands[1]));
+  if (!IsClosed(c, a) || !IsClosed(c, b)) return std::nullopt;
+  PB_TRY(const Constraint constraint, Comparison(c, e.binary, a, b));
+  return std::vector<Constraint>{constraint};
+}
+
+bool AddGuard(Context& c, const Expr& predicate) {
+  Guard& g = c.guard;
+  if (!g.any || g.affine) {
+    if (auto constraints = AffinePredicate(c, predicate)) {
+      g.any = g.affine = true;
+      g.value = Value();
+      g.constraints.insert(g.constraints.end(), constraints->begin(), constraints->end());
+      return true;
+    }
+  }
+  MaybeValue v;
+  if (g.any) {
+    GuardValue(c);
+    GuardedRegion region(c, c.guard);
+    v = LowerScalar(c, predicate);
+  } else {
+    v = LowerScalar(c, predicate);
+  }
+  if (v) AddGuard(c, *v);
+  return v.has_value();
+}
+
+void AddGuard(Context& c, Value predicate) {
+  Guard g;
+  g.any = true;
+  g.value = c.guard.any ? c.b.Make(Op::And, {GuardValue(c), predicate}) : predicate;
+  c.guard = std::move(g);
+}
+
+Value GuardValue(Context& c) {
+  PB_CHECK(c.guard.any);
+  if (!c.guard.value.valid()) c.guard.value = c.b.Holds(c.guard.constraints);
+  return c.guard.value;
+}
+
+GuardedRegion::GuardedRegion(Context& c, Guard outer)
+    : c_(c), outer_(std::move(outer)), begin_(c.frame().body.size()) {}
+
+GuardedRegion::~GuardedRegion() {
+  std::vector<ir::Inst>& body = c_.frame().body;
+  for (size_t i = begin_; i < body.size(); ++i) {
+    const Op op = body[i].op;
+    const bool anywhere = op == Op::Const || op == Op::AffineOf || op == Op::Holds || op == Op::Dim;
+    if (!anywhere && !body[i].guard.valid()) body[i].guard = c_.guard.value;
+  }
+  c_.guard = std::move(outer_);
+}
+
+Value ZeroElsewhere(Context& c, Value v, Value guard) {
+  const std::vector<ir::Inst>& body = c.frame().body;
+  const bool here = c.OwnerOf(v) == c.frame().id;
+  for (auto inst = body.rbegin(); here && inst != body.rend(); ++inst) {
+    if (std::find(inst->results.begin(), inst->results.end(), v) == inst->results.end()) continue;
+    if (inst->guard == guard) return v;
+    break;
+  }
+  return c.b.Make(Op::Select, {guard, v, c.b.Zero(c.b.TypeOf(v))});
+}
+
+}  // namespace pullback::lang

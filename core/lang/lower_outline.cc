@@ -1,0 +1,175 @@
+// A body with control flow becomes a function of scalars that the body calls: to the algebra of tensor
+// statements it is a black box. What it captures are its parameters; element reads come in as
+// parameters too, where reading them beforehand cannot trap when the body would not.
+#include <algorithm>
+#include <set>
+
+#include "core/lang/lower_comprehension.h"
+#include "core/lang/lower_expr.h"
+#include "core/lang/lower_sizes.h"
+#include "core/lang/lower_stmt.h"
+#include "core/lang/lower_walk.h"
+#include "core/lang/walk.h"
+
+namespace pullback::lang {
+namespace {
+
+bool IsScalarLocal(const Context& c, const Leaves& leaves) {
+  return std::all_of(leaves.begin(), leaves.end(), [&](const Leaf& l) {
+    return l.value.valid() && c.b.TypeOf(l.value).IsScalar();
+  });
+}
+
+// x[i, j] of an array around the body, with subscripts from around the body.
+bool IsOuterRead(const Expr& e, const std::set<uint32_t>& outer) {
+  if (e.kind != Expr::Kind::kIndex || e.type.kind != Type::Kind::kScalar) return false;
+  if (e.operands[0]->kind != Expr::Kind::kName) return false;
+  bool all = outer.count(e.operands[0]->local) != 0;
+  for (const Subscript& s : e.subscripts) {
+    ForEachExpr(s.index, [&](const Expr& part) {
+      const bool simple = part.kind == Expr::Kind::kName || part.kind == Expr::Kind::kInt ||
+                          part.kind == Expr::Kind::kUnary || part.kind == Expr::Kind::kBinary ||
+                          part.kind == Expr::Kind::kIndex;
+      all = all && simple;
+      if (part.kind == Expr::Kind::kName) all = all && outer.count(part.local) != 0;
+    });
+  }
+  return all;
+}
+
+bool IsInside(const Context& c, const Expr& e) {
+  const Leaf& x = c.at->locals[e.operands[0]->local][0];
+  if (!x.value.valid()) return false;
+  const std::vector<Affine>& dims = c.dims.at(x.value.id);
+  for (size_t i = 0; i < dims.size(); ++i) {
+    const std::optional<Affine> sub = AffineAsIs(c, *e.subscripts[i].index);
+    if (!sub) return false;
+    const Affine last = dims[i] - *sub - Affine::Const(1);
+    if (!IsNonNegative(c, Least(c, *sub)) || !IsNonNegative(c, Least(c, last))) return false;
+  }
+  return true;
+}
+
+// Parts of an expression that are evaluated whenever it is.
+void ForEachCertain(const Expr& e, const std::function<void(const Expr&)>& fn) {
+  fn(e);
+  const bool logic = e.kind == Expr::Kind::kBinary &&
+                     (e.binary == BinaryOp::kAnd || e.binary == BinaryOp::kOr);
+  if (e.kind == Expr::Kind::kIf) return ForEachCertain(*e.arms[0].cond, fn);
+  if (IsChain(e) || e.kind == Expr::Kind::kComprehension) return;
+  for (const ExprPtr& operand : e.operands) {
+    ForEachCertain(*operand, fn);
+    if (logic) return;
+  }
+  for (const Subscript& s : e.subscripts) {
+    if (s.index) ForEachCertain(*s.index, fn);
+  }
+}
+
+// The same for a block: up to the first statement that may end it or run forever.
+void ForEachCertain(const Block& block, const std::function<void(const Expr&)>& fn) {
+  for (const StmtPtr& s : block.stmts) {
+    const bool simple = s->kind == Stmt::Kind::kLet || s->kind == Stmt::Kind::kVar ||
+                        s->kind == Stmt::Kind::kAssign || s->kind == Stmt::Kind::kWhile;
+    if (simple) ForEachCertain(*s->value, fn);
+    if (s->kind == Stmt::Kind::kFor) ForEachCertain(*s->binder.hi, fn);
+    if (s->kind == Stmt::Kind::kIf) ForEachCertain(*s->arms[0].cond, fn);
+  }
+  ForEachCertain(*block.result, fn);
+}
+
+class Outlining {
+ public:
+  Outlining(Context& c, const Block& block) : c_(c), block_(block) {}
+  MaybeValue Run();
+
+ private:
+  bool FindReads();
+  MaybeValue LowerReads();
+  uint32_t MakeFunction();
+
+  Context& c_;
+  const Block& block_;
+  std::vector<uint32_t> captured_;  // scalars
+  std::vector<const Expr*> reads_;
+  std::vector<Value> args_;
+};
+
+// False: an array is used in another way.
+bool Outlining::FindReads() {
+  std::set<uint32_t> outer, arrays;
+  for (uint32_t local : FreeLocals(block_)) {
+    outer.insert(local);
+    if (IsScalarLocal(c_, c_.at->locals[local])) {
+      captured_.push_back(local);
+    } else {
+      arrays.insert(local);
+    }
+  }
+  std::set<const Expr*> certain;
+  ForEachCertain(block_, [&](const Expr& e) { certain.insert(&e); });
+  std::set<const Expr*> covered;  // by a read
+  bool only_reads = true;
+  ForEachExpr(block_, [&](const Expr& e) {
+    if (covered.count(&e) != 0) return;
+    if (IsOuterRead(e, outer) && (certain.count(&e) != 0 || IsInside(c_, e))) {
+      reads_.push_back(&e);
+      for (const Subscript& s : e.subscripts) {
+        ForEachExpr(s.index, [&](const Expr& part) { covered.insert(&part); });
+      }
+      covered.insert(e.operands[0].get());
+    } else if (e.kind == Expr::Kind::kName) {
+      only_reads = only_reads && arrays.count(e.local) == 0;
+    }
+  });
+  return only_reads;
+}
+
+uint32_t Outlining::MakeFunction() {
+  ModuleContext& m = c_.module;
+  const Function& source = *c_.at->function;
+  const uint32_t id = m.module.AddFunction(source.name + ".body" + std::to_string(m.outlined++));
+  Context inner(m, id);
+  inner.function.results = Flatten(block_.result->type);
+  inner.b.SetBlock(inner.b.NewBlock());
+  Activation run{&source, c_.at->base, {}};
+  run.locals.resize(source.locals.size());
+  inner.at = &run;
+  size_t next = 0;
+  const auto add_param = [&](const std::string& name) {
+    const Value outside = args_[next++];
+    const Value v = inner.b.AddParam(0, c_.b.TypeOf(outside), name);
+    if (c_.small.count(outside.id) != 0 || c_.IsIndex(outside)) inner.small.insert(v.id);
+    if (c_.sizes.count(outside.id) != 0 || c_.IsIndex(outside)) inner.sizes.insert(v.id);
+    return v;
+  };
+  for (uint32_t local : captured_) {
+    for (size_t l = 0; l < c_.at->locals[local].size(); ++l) {
+      run.locals[local].push_back({add_param(source.locals[local].name), nullptr});
+    }
+  }
+  for (const Expr* read : reads_) {
+    inner.replaced[read] = add_param(source.locals[read->operands[0]->local].name);
+  }
+  const Leaves result = LowerBlockValue(inner, block_);
+  inner.b.Return({result[0].value});
+  return id;
+}
+
+MaybeValue Outlining::Run() {
+  if (block_.result->type.kind != Type::Kind::kScalar || !FindReads()) return std::nullopt;
+  for (uint32_t local : captured_) {
+    for (const Leaf& leaf : c_.at->locals[local]) args_.push_back(leaf.value);
+  }
+  for (const Expr* read : reads_) {
+    PB_TRY(const Value v, LowerScalar(c_, *read));
+    args_.push_back(v);
+  }
+  return c_.b.Call(MakeFunction(), args_)[0];
+}
+
+}  // namespace
+
+MaybeValue LowerOutlined(Context& c, const Block& block) { return Outlining(c, block).Run(); }
+
+}  // namespace pullback::lang

@@ -1,0 +1,199 @@
+// Comprehensions whose body is no straight-line scalar code: a loop nest with a running result.
+#include <limits>
+
+#include "core/lang/lower_comprehension.h"
+#include "core/lang/lower_expr.h"
+#include "core/lang/lower_sizes.h"
+#include "core/lang/lower_stmt.h"
+
+namespace pullback::lang {
+namespace {
+
+// for (i = lo; i < hi; ++i), carrying values through it.
+void CountedLoop(Context& c, const Range& range, const std::string& name,
+                 std::vector<Value>& carried, const std::function<void(Value i)>& body) {
+  std::vector<Value> args = {c.ToValue(range.lo)};
+  const Value hi = c.ToValue(range.hi);
+  const uint32_t header = c.b.NewBlock();
+  const uint32_t inside = c.b.NewBlock();
+  const uint32_t exit = c.b.NewBlock();
+  const Value i = c.b.AddParam(header, ir::Type::I64(), name);
+  std::vector<Value> params;
+  for (Value v : carried) {
+    params.push_back(c.b.AddParam(header, c.b.TypeOf(v), c.function.values[v.id].name));
+    args.push_back(v);
+  }
+  c.b.Jump(header, std::move(args));
+  c.b.SetBlock(header);
+  for (size_t p = 0; p < params.size(); ++p) {
+    if (c.b.TypeOf(params[p]).IsArray()) c.ReadDims(params[p]);
+  }
+  if (IsSmall(c, range.lo) && IsSmall(c, range.hi)) c.small.insert(i.id);
+  if (IsNonNegative(c, range.lo)) c.sizes.insert(i.id);
+  c.b.Branch(c.b.Make(Op::Lt, {i, hi}), {inside, {}}, {exit, {}});
+  c.b.SetBlock(inside);
+  carried = params;
+  body(i);
+  std::vector<Value> next = {c.Integer(Op::Add, i, c.I64(1))};
+  next.insert(next.end(), carried.begin(), carried.end());
+  c.b.Jump(header, std::move(next));
+  c.b.SetBlock(exit);
+  carried = params;
+}
+
+Value Identity(Context& c, Comprehension m, ir::Type t) {
+  using Float = std::numeric_limits<double>;
+  using Int = std::numeric_limits<int64_t>;
+  switch (m) {
+    case Comprehension::kProd: return c.b.One(t);
+    case Comprehension::kMax:
+      return t.IsFloat() ? c.b.Float(t.elem, -Float::infinity()) : c.b.I64(Int::min());
+    case Comprehension::kMin:
+      return t.IsFloat() ? c.b.Float(t.elem, Float::infinity()) : c.b.I64(Int::max());
+    default: return c.b.Zero(t);
+  }
+}
+
+Value Combine(Context& c, Comprehension m, Value a, Value b) {
+  switch (m) {
+    case Comprehension::kProd: return c.b.Make(Op::Mul, {a, b});
+    case Comprehension::kMax: return c.b.Make(Op::Max, {a, b});
+    case Comprehension::kMin: return c.b.Make(Op::Min, {a, b});
+    default: return c.b.Add(a, b);
+  }
+}
+
+// The loop nest of one comprehension.
+class Sequence {
+ public:
+  Sequence(Context& c, const Expr& e, const Ranges& ranges) : c_(c), e_(e), ranges_(ranges) {}
+
+  Leaf Run();
+
+ private:
+  bool IsGen() const { return e_.comprehension == Comprehension::kGen; }
+  bool HasArrays() const { return e_.body.result->type.kind == Type::Kind::kArray; }
+  Value Start();
+  Value ZerosOf(const std::vector<Affine>& inner);
+  void Nest(size_t depth);
+  void Term();
+  void Begin(Value v);
+  void Copy(Value v, Subs subs, size_t axis);
+
+  Context& c_;
+  const Expr& e_;
+  const Ranges& ranges_;
+  std::vector<Affine> inner_;   // extents of the body's value
+  bool inner_known_ = true;
+  std::vector<Value> carried_;  // the result; then whether it has its final shape, where not known
+  Subs at_;                     // the element of a gen
+};
+
+Value Sequence::ZerosOf(const std::vector<Affine>& inner) {
+  std::vector<Affine> dims;
+  for (size_t i = 0; IsGen() && i < ranges_.size(); ++i) {
+    dims.push_back(ranges_[i]->hi - ranges_[i]->lo);
+  }
+  dims.insert(dims.end(), inner.begin(), inner.end());
+  std::vector<Value> extents;
+  for (const Affine& d : dims) extents.push_back(c_.ToValue(d));
+  c_.SetLoc(e_.ordinal);
+  const Value v = c_.b.Zeros(e_.type.elem, std::move(extents));
+  c_.SetDims(v, std::move(dims));
+  return v;
+}
+
+Value Sequence::Start() {
+  if (e_.type.kind == Type::Kind::kScalar) {
+    return Identity(c_, e_.comprehension, ir::Type::Scalar(e_.type.elem));
+  }
+  std::vector<Affine> lows;
+  for (const auto& r : ranges_) lows.push_back(r ? r->lo : Affine::Const(0));
+  const auto inner = BodyDims(c_, e_, lows);
+  inner_known_ = inner.has_value();
+  const size_t rank = static_cast<size_t>(e_.body.result->type.rank);
+  inner_ = inner.value_or(std::vector<Affine>(rank, Affine::Const(0)));
+  return ZerosOf(inner_);
+}
+
+// The first value gives the result its shape.
+void Sequence::Begin(Value v) {
+  const uint32_t first = c_.b.NewBlock();
+  const uint32_t later = c_.b.NewBlock();
+  const std::vector<Affine> inner = c_.DimsOf(v);
+  c_.b.Branch(carried_[1], {later, {}}, {first, {}});
+  c_.b.SetBlock(first);
+  std::vector<Exit> exits = {{first, {{{ZerosOf(inner), nullptr}}}}};
+  exits.push_back({later, {{{carried_[0], nullptr}}}});
+  carried_[0] = JoinValues(c_, exits)[0].value;
+  carried_[1] = c_.b.Bool(true);
+}
+
+// Copies an array into the result, element by element.
+void Sequence::Copy(Value v, Subs subs, size_t axis) {
+  const std::vector<Affine> dims = c_.DimsOf(v);
+  if (axis == dims.size()) {
+    const auto begin = subs.end() - static_cast<std::ptrdiff_t>(dims.size());
+    const Value element = c_.b.Index(v, Subs(begin, subs.end()));
+    carried_[0] = c_.b.Update(carried_[0], subs, element);
+    return;
+  }
+  CountedLoop(c_, {Affine::Const(0), dims[axis]}, "", carried_, [&](Value i) {
+    Subs more = subs;
+    more.push_back(Affine::Of(i));
+    Copy(v, more, axis + 1);
+  });
+}
+
+void Sequence::Term() {
+  const Value v = LowerBlockValue(c_, e_.body)[0].value;
+  c_.SetLoc(e_.ordinal);
+  if (HasArrays() && !inner_known_) Begin(v);
+  if (!IsGen()) {
+    carried_[0] = Combine(c_, e_.comprehension, carried_[0], v);
+    if (HasArrays()) c_.SetDims(carried_[0], c_.DimsOf(v));
+  } else if (!HasArrays()) {
+    carried_[0] = c_.b.Update(carried_[0], at_, v);
+  } else {
+    const std::vector<Affine> dims = c_.DimsOf(carried_[0]);
+    for (size_t i = 0; i < c_.DimsOf(v).size(); ++i) {
+      RequireEqual(c_, inner_known_ ? inner_[i] : dims[at_.size() + i], c_.DimsOf(v)[i]);
+    }
+    Copy(v, at_, 0);
+  }
+}
+
+void Sequence::Nest(size_t depth) {
+  if (depth == e_.binders.size()) return Term();
+  const Binder& b = e_.binders[depth];
+  Range r;
+  if (ranges_[depth]) {
+    r = *ranges_[depth];
+  } else {
+    r.lo = b.lo ? *LowerInt(c_, *b.lo) : Affine::Const(0);
+    r.hi = *LowerInt(c_, *b.hi);
+  }
+  CountedLoop(c_, r, b.name, carried_, [&](Value i) {
+    c_.at->locals[b.local] = {{i, nullptr}};
+    at_.push_back(Affine::Of(i) - r.lo);
+    Nest(depth + 1);
+    at_.pop_back();
+  });
+}
+
+Leaf Sequence::Run() {
+  carried_ = {Start()};
+  if (!inner_known_) carried_.push_back(c_.b.Bool(false));
+  const std::vector<Affine> dims = HasArrays() || IsGen() ? c_.DimsOf(carried_[0]) : Subs();
+  Nest(0);
+  if (!dims.empty() && inner_known_) c_.SetDims(carried_[0], dims);
+  return {carried_[0], nullptr};
+}
+
+}  // namespace
+
+Leaf LowerSequential(Context& c, const Expr& e, const Ranges& ranges) {
+  return Sequence(c, e, ranges).Run();
+}
+
+}  // namespace pullback::lang

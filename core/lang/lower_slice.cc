@@ -1,0 +1,253 @@
+// Windows of arrays: slices, transposes, columns; zeros and array literals.
+#include <algorithm>
+
+#include "core/lang/lower_array.h"
+#include "core/lang/lower_comprehension.h"
+#include "core/lang/lower_expr.h"
+#include "core/lang/lower_sizes.h"
+
+namespace pullback::lang {
+namespace {
+
+// A subscript as lowered: an index (stride 0) or lo, lo + stride, ...
+struct Slice {
+  Affine lo;
+  int64_t stride = 0;
+  Affine extent;
+};
+
+// 0 <= lo <= hi <= dim, kIndex.
+bool RequireSlice(Context& c, const Affine& lo, const Affine& hi, const Affine& dim) {
+  return Require(c, {lo, false}, ir::TrapKind::kIndex, lo, dim) &&
+         Require(c, {hi - lo, false}, ir::TrapKind::kIndex, lo, hi) &&
+         Require(c, {dim - hi, false}, ir::TrapKind::kIndex, hi, dim);
+}
+
+// ceil(length / step), length >= 0.
+std::optional<Affine> StridedExtent(Context& c, const Affine& length, int64_t step) {
+  if (step == 1) return length;
+  const Affine rounded = length + Affine::Const(step - 1);
+  if (rounded.IsConst()) return Affine::Const(rounded.constant / step);
+  if (!c.IsOuter(rounded)) return std::nullopt;
+  AtBlock block(c);
+  const Value v = c.b.Make(Op::Div, {c.ToValue(rounded), c.I64(step)});
+  c.small.insert(v.id);
+  c.sizes.insert(v.id);
+  return Affine::Of(v);
+}
+
+std::optional<Slice> LowerSubscript(Context& c, const Expr& e, const Subscript& s,
+                                    const Affine& dim) {
+  if (!s.is_slice) {
+    PB_TRY(const Affine index, LowerInt(c, *s.index));
+    c.SetLoc(e.ordinal);
+    if (!RequireInside(c, index, dim)) return std::nullopt;
+    return Slice{index, 0, {}};
+  }
+  Affine lo = Affine::Const(0), hi = dim;
+  if (s.lo) {
+    PB_TRY(lo, LowerInt(c, *s.lo));
+  }
+  if (s.hi) {
+    PB_TRY(hi, LowerInt(c, *s.hi));
+  }
+  c.SetLoc(e.ordinal);
+  if (!RequireSlice(c, lo, hi, dim)) return std::nullopt;
+  const int64_t step = s.step ? s.step->int_value : 1;
+  PB_TRY(const Affine extent, StridedExtent(c, hi - lo, step));
+  return Slice{lo, step, extent};
+}
+
+Axis Compose(const Axis& x, const std::vector<Slice>& slices, const std::vector<int>& places) {
+  if (x.axis < 0) return x;
+  const Slice& s = slices[static_cast<size_t>(x.axis)];
+  Axis out;
+  out.offset = x.offset + s.lo * x.stride;
+  out.stride = x.stride * s.stride;
+  out.axis = places[static_cast<size_t>(x.axis)];
+  return out;
+}
+
+// Subscripts of x for subscripts of the slice.
+Subs ThroughSlices(const std::vector<Slice>& slices, const Subs& subs) {
+  Subs out;
+  size_t next = 0;
+  for (const Slice& s : slices) {
+    out.push_back(s.stride == 0 ? s.lo : s.lo + subs[next++] * s.stride);
+  }
+  return out;
+}
+
+ArrayRef MakeSlice(Context& c, const ArrayRef& x, const std::vector<Slice>& slices) {
+  auto out = std::make_shared<Array>();
+  out->elem = x->elem;
+  std::vector<int> places;
+  for (const Slice& s : slices) {
+    places.push_back(s.stride == 0 ? -1 : static_cast<int>(out->dims.size()));
+    if (s.stride != 0) out->dims.push_back(s.extent);
+  }
+  if (x->base.valid()) {
+    out->base = x->base;
+    for (const Axis& axis : x->axes) out->axes.push_back(Compose(axis, slices, places));
+    return out;
+  }
+  Context* context = &c;
+  out->at = [context, x, slices](const Subs& subs) {
+    return ReadAt(*context, *x, ThroughSlices(slices, subs));
+  };
+  return out;
+}
+
+// --- literals
+
+// The scalars of a literal of literals, in row-major order; false: an element is no literal.
+bool FlattenLiteral(const Expr& e, size_t depth, std::vector<int64_t>& dims,
+                    std::vector<const Expr*>& scalars) {
+  const int64_t count = static_cast<int64_t>(e.operands.size());
+  if (dims.size() == depth) dims.push_back(count);
+  if (e.kind != Expr::Kind::kArray || dims[depth] != count) return false;
+  for (const ExprPtr& operand : e.operands) {
+    if (operand->type.kind == Type::Kind::kScalar) {
+      scalars.push_back(operand.get());
+    } else if (!FlattenLiteral(*operand, depth + 1, dims, scalars)) {
+      return false;
+    }
+  }
+  return true;
+}
+
+// zeros, then an update for every element.
+ArrayRef StoredLiteral(Context& c, const Expr& e, const std::vector<int64_t>& dims,
+                       const std::vector<const Expr*>& scalars) {
+  std::vector<Value> extents, values;
+  std::vector<Affine> forms;
+  for (const Expr* s : scalars) values.push_back(*LowerScalar(c, *s));
+  for (int64_t d : dims) {
+    extents.push_back(c.I64(d));
+    forms.push_back(Affine::Const(d));
+  }
+  c.SetLoc(e.ordinal);
+  Value v = c.b.Zeros(e.type.elem, std::move(extents));
+  for (size_t i = 0; i < values.size(); ++i) {
+    Subs subs(dims.size());
+    int64_t rest = static_cast<int64_t>(i);
+    for (size_t axis = dims.size(); axis-- > 0; rest /= dims[axis]) {
+      subs[axis] = Affine::Const(rest % dims[axis]);
+    }
+    v = c.b.Update(v, std::move(subs), values[i]);
+  }
+  c.SetDims(v, std::move(forms));
+  return ArrayOf(c, {v, nullptr});
+}
+
+// Element `sub` of a list of leaves, each read at `rest`.
+MaybeValue ChooseElement(Context& c, const std::vector<Leaf>& elements, const Affine& sub,
+                         const Subs& rest) {
+  const auto read = [&](const Leaf& leaf) -> MaybeValue {
+    return rest.empty() ? leaf.value : ReadAt(c, *ArrayOf(c, leaf), rest);
+  };
+  if (sub.IsConst()) return read(elements[static_cast<size_t>(sub.constant)]);
+  PB_TRY(Value v, read(elements.back()));
+  for (size_t i = elements.size() - 1; i-- > 0;) {
+    PB_TRY(const Value element, read(elements[i]));
+    const Value here = c.b.Make(Op::Eq, {c.ToValue(sub), c.b.I64(static_cast<int64_t>(i))});
+    v = c.b.Make(Op::Select, {here, element, v});
+  }
+  return v;
+}
+
+// Elements that are computed where they are read.
+std::optional<ArrayRef> ChosenLiteral(Context& c, const Expr& e) {
+  constexpr size_t kMax = 64;  // every read looks at all of them
+  std::vector<Leaf> elements;
+  if (e.operands.size() > kMax && c.InBody()) return std::nullopt;
+  for (const ExprPtr& operand : e.operands) {
+    PB_TRY(const Leaves leaves, Lower(c, *operand));
+    elements.push_back(leaves[0]);
+  }
+  auto out = std::make_shared<Array>();
+  out->elem = e.type.elem;
+  out->dims = {Affine::Const(static_cast<int64_t>(elements.size()))};
+  if (e.type.rank > 1) {
+    c.SetLoc(e.ordinal);
+    const std::vector<Affine> first = ExtentsOf(c, elements[0]);
+    for (const Leaf& element : elements) {
+      for (size_t axis = 0; axis < first.size(); ++axis) {
+        if (!RequireEqual(c, first[axis], ExtentsOf(c, element)[axis])) return std::nullopt;
+      }
+    }
+    out->dims.insert(out->dims.end(), first.begin(), first.end());
+  }
+  Context* context = &c;
+  out->at = [context, elements](const Subs& subs) {
+    return ChooseElement(*context, elements, subs[0], Subs(subs.begin() + 1, subs.end()));
+  };
+  return out;
+}
+
+}  // namespace
+
+std::optional<ArrayRef> LowerSlice(Context& c, const Expr& e) {
+  PB_TRY(const ArrayRef x, LowerArray(c, *e.operands[0]));
+  std::vector<Slice> slices;
+  for (size_t i = 0; i < e.subscripts.size(); ++i) {
+    PB_TRY(const Slice s, LowerSubscript(c, e, e.subscripts[i], x->dims[i]));
+    slices.push_back(s);
+  }
+  return MakeSlice(c, x, slices);
+}
+
+ArrayRef Transposed(const ArrayRef& x) {
+  auto out = std::make_shared<Array>(*x);
+  std::reverse(out->dims.begin(), out->dims.end());
+  const int last = static_cast<int>(x->dims.size()) - 1;
+  for (Axis& axis : out->axes) axis.axis = axis.axis < 0 ? -1 : last - axis.axis;
+  if (x->at) out->at = [x](const Subs& subs) { return x->at(Subs(subs.rbegin(), subs.rend())); };
+  if (x->term) {
+    out->term = [x](const Subs& subs, const Affine& k) {
+      return x->term(Subs(subs.rbegin(), subs.rend()), k);
+    };
+  }
+  return out;
+}
+
+ArrayRef AsColumn(const ArrayRef& x) {
+  auto out = std::make_shared<Array>(*x);
+  out->dims.push_back(Affine::Const(1));
+  if (x->at) out->at = [x](const Subs& subs) { return x->at({subs[0]}); };
+  if (x->term) out->term = [x](const Subs& subs, const Affine& k) { return x->term({subs[0]}, k); };
+  return out;
+}
+
+bool IsExact(Context& c, const Array& a) {
+  if (!a.base.valid()) return false;
+  const std::vector<Affine>& dims = c.DimsOf(a.base);
+  size_t mapped = 0;
+  for (size_t i = 0; i < a.axes.size(); ++i) {
+    const Axis& x = a.axes[i];
+    if (x.axis < 0) continue;
+    const bool whole = x.stride == 1 && x.offset == Affine::Const(0) &&
+                       a.dims[static_cast<size_t>(x.axis)] == dims[i];
+    if (!whole) return false;
+    ++mapped;
+  }
+  return mapped == a.dims.size();
+}
+
+ArrayRef ZerosArray(Context& c, DType elem, std::vector<Affine> dims) {
+  auto out = std::make_shared<Array>();
+  out->elem = elem;
+  out->dims = std::move(dims);
+  Context* context = &c;
+  out->at = [context, elem](const Subs&) { return context->b.Zero(ir::Type::Scalar(elem)); };
+  return out;
+}
+
+std::optional<ArrayRef> LowerArrayLiteral(Context& c, const Expr& e) {
+  std::vector<int64_t> dims;
+  std::vector<const Expr*> scalars;
+  if (!c.InBody() && FlattenLiteral(e, 0, dims, scalars)) return StoredLiteral(c, e, dims, scalars);
+  return ChosenLiteral(c, e);
+}
+
+}  // namespace pullback::lang

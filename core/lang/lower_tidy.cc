@@ -1,0 +1,210 @@
+#include "core/lang/lower_tidy.h"
+
+#include <algorithm>
+
+namespace pullback::lang {
+namespace {
+
+using namespace ir;  // NOLINT
+
+// --- blocks
+
+bool IsEmptyJump(const Block& b) {
+  return b.params.empty() && b.insts.empty() && b.term.kind == Terminator::Kind::kJump;
+}
+
+// An edge to an empty block that jumps on becomes that jump, unless a branch would then have two
+// edges to one block.
+void ShortenEdges(Function& f) {
+  for (Block& b : f.blocks) {
+    for (Edge& e : b.term.edges) {
+      for (size_t steps = 0; steps < f.blocks.size() && IsEmptyJump(f.blocks[e.block]); ++steps) {
+        const Edge& next = f.blocks[e.block].term.edges[0];
+        const bool twice = std::any_of(b.term.edges.begin(), b.term.edges.end(),
+                                       [&](const Edge& o) { return o.block == next.block; });
+        if (twice || next.block == 0) break;
+        e = Edge(next);
+      }
+    }
+  }
+}
+
+std::vector<uint32_t> ReversePostorder(const Function& f) {
+  std::vector<uint32_t> order;
+  std::vector<uint8_t> seen(f.blocks.size());
+  std::vector<std::pair<uint32_t, size_t>> stack = {{0, f.blocks[0].term.edges.size()}};
+  seen[0] = 1;
+  while (!stack.empty()) {
+    auto& [block, left] = stack.back();
+    if (left == 0) {
+      order.push_back(block);
+      stack.pop_back();
+      continue;
+    }
+    const uint32_t next = f.blocks[block].term.edges[--left].block;
+    if (seen[next]) continue;
+    seen[next] = 1;
+    stack.emplace_back(next, f.blocks[next].term.edges.size());
+  }
+  std::reverse(order.begin(), order.end());
+  return order;
+}
+
+void OrderBlocks(Function& f) {
+  const std::vector<uint32_t> order = ReversePostorder(f);
+  std::vector<uint32_t> place(f.blocks.size());
+  for (uint32_t i = 0; i < order.size(); ++i) place[order[i]] = i;
+  std::vector<Block> blocks;
+  for (uint32_t b : order) blocks.push_back(std::move(f.blocks[b]));
+  for (Block& b : blocks) {
+    for (Edge& e : b.term.edges) e.block = place[e.block];
+  }
+  f.blocks = std::move(blocks);
+}
+
+// --- instructions without readers
+
+class DeadCode {
+ public:
+  explicit DeadCode(Function& f) : f_(f), uses_(f.values.size()) {}
+
+  void Remove() {
+    for (const Block& b : f_.blocks) {
+      for (const Inst& i : b.insts) Count(i, 1);
+      ForEachTermOperand(b.term, [&](Value v) { ++uses_[v.id]; });
+    }
+    bool changed = true;
+    while (changed) {
+      changed = false;
+      for (size_t i = f_.blocks.size(); i-- > 0;) {
+        changed = RemoveFrom(f_.blocks[i].insts, false) || changed;
+      }
+    }
+  }
+
+ private:
+  void Count(const Inst& inst, int by) {
+    ForEachOperand(inst, [&](Value v) { uses_[v.id] += by; });
+  }
+
+  bool IsDead(const Inst& inst, bool in_body) const {
+    const uint8_t flags = Info(inst.op).flags;
+    const bool removable = (flags & kPure) || (in_body && inst.op == Op::Index);
+    return removable && std::all_of(inst.results.begin(), inst.results.end(),
+                                    [&](Value v) { return uses_[v.id] == 0; });
+  }
+
+  // Backwards, so that one pass removes whole chains.
+  bool RemoveFrom(std::vector<Inst>& insts, bool in_body) {
+    std::vector<uint8_t> dead(insts.size());
+    bool any = false;
+    for (size_t i = insts.size(); i-- > 0;) {
+      if (insts[i].each) any = RemoveFrom(insts[i].each->body, true) || any;
+      if (!IsDead(insts[i], in_body)) continue;
+      Count(insts[i], -1);
+      dead[i] = 1;
+      any = true;
+    }
+    size_t next = 0;
+    std::erase_if(insts, [&](const Inst&) { return dead[next++] != 0; });
+    return any;
+  }
+
+  Function& f_;
+  std::vector<int> uses_;
+};
+
+// --- numbering
+
+class Renumber {
+ public:
+  explicit Renumber(Function& f) : f_(f), ids_(f.values.size(), UINT32_MAX) {}
+
+  void Run() {
+    for (Block& b : f_.blocks) {
+      for (Value& v : b.params) Define(v);
+      for (Inst& i : b.insts) Define(i);
+    }
+    for (Block& b : f_.blocks) {
+      for (Inst& i : b.insts) {
+        ForEachOperand(i, [&](Value& v) { v.id = ids_[v.id]; });
+        CanonicaliseAffines(i);
+      }
+      ForEachTermOperand(b.term, [&](Value& v) { v.id = ids_[v.id]; });
+    }
+    f_.values = std::move(values_);
+  }
+
+ private:
+  void Define(Value& v) {
+    ids_[v.id] = static_cast<uint32_t>(values_.size());
+    values_.push_back(std::move(f_.values[v.id]));
+    v.id = ids_[v.id];
+  }
+  void Define(Inst& inst) {
+    if (inst.each) {
+      for (IndexVar& i : inst.each->indices) Define(i.var);
+      for (Inst& b : inst.each->body) Define(b);
+    }
+    for (Value& v : inst.results) Define(v);
+  }
+
+  Function& f_;
+  std::vector<uint32_t> ids_;
+  std::vector<ValueInfo> values_;
+};
+
+// --- functions
+
+template <typename Fn>
+void ForEachCall(Function& f, Fn&& fn) {
+  for (Block& b : f.blocks) {
+    for (Inst& i : b.insts) {
+      if (i.op == Op::Call) fn(i);
+      if (!i.each) continue;
+      for (Inst& inner : i.each->body) {
+        if (inner.op == Op::Call) fn(inner);
+      }
+    }
+  }
+}
+
+void RemoveUncalled(Module& m) {
+  std::vector<uint32_t> place(m.functions.size(), UINT32_MAX);
+  std::vector<uint32_t> work = {m.entry};
+  place[m.entry] = 0;
+  while (!work.empty()) {
+    const uint32_t f = work.back();
+    work.pop_back();
+    ForEachCall(m.Get(f), [&](Inst& call) {
+      if (place[call.callee] != UINT32_MAX) return;
+      place[call.callee] = 0;
+      work.push_back(call.callee);
+    });
+  }
+  std::vector<std::unique_ptr<Function>> kept;
+  for (size_t i = 0; i < place.size(); ++i) {
+    if (place[i] == UINT32_MAX) continue;
+    place[i] = static_cast<uint32_t>(kept.size());
+    kept.push_back(std::move(m.functions[i]));
+  }
+  m.functions = std::move(kept);
+  m.entry = place[m.entry];
+  for (auto& f : m.functions) {
+    ForEachCall(*f, [&](Inst& call) { call.callee = place[call.callee]; });
+  }
+}
+
+}  // namespace
+
+void Tidy(ir::Module& module) {
+  for (auto& f : module.functions) {
+    ShortenEdges(*f);
+    OrderBlocks(*f);
+    DeadCode(*f).Remove();
+    Renumber(*f).Run();
+  }
+  RemoveUncalled(module);
+}
+
+}  // namespace pullback::lang
