@@ -110,7 +110,7 @@ struct Expr {
   bool parenthesised = false;  // written in brackets: for the formatter
   // A kAnd made from a comparison chain `a < b < c`: the left operand of operands[1] is a copy of the
   // right operand of operands[0] (of operands[0]->operands[1] where that is chained too). The value
-  // of one may serve as the other's.
+  // of one may serve as the other's where their types are equal (a literal adapts on each side).
   bool chained = false;
   uint32_t height = 0;  // of the tree below, blocks included; set and bounded by the parser
   BinaryOp binary = BinaryOp::kAdd;

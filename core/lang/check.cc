@@ -29,16 +29,16 @@ int LeafCount(const Type& type) {
 
 void CheckTypeLimits(const Type& type, const Span& span, Reporter& report, const Limits& limits) {
   if (type.rank > limits.max_rank) {
-    report.Limit(span, "TYPE_TOO_LARGE", "an array of rank " + std::to_string(type.rank) +
-                                             " is over the limit of " +
-                                             std::to_string(limits.max_rank));
+    report.Limit(span, "TYPE_TOO_LARGE",
+                 "an array of rank " + std::to_string(type.rank) + " is over the limit of " +
+                     std::to_string(limits.max_rank));
   }
   if (type.kind != Type::Kind::kTuple) return;
   int leaves = LeafCount(type);
   if (leaves <= limits.max_tuple) return;
-  report.Limit(span, "TYPE_TOO_LARGE", "a tuple of " + std::to_string(leaves) +
-                                           " elements is over the limit of " +
-                                           std::to_string(limits.max_tuple));
+  report.Limit(span, "TYPE_TOO_LARGE",
+               "a tuple of " + std::to_string(leaves) + " elements is over the limit of " +
+                   std::to_string(limits.max_tuple));
 }
 
 uint32_t ProgramChecker::FindUser(const std::string& name, const Function& from) const {
@@ -61,9 +61,10 @@ std::vector<std::string_view> ProgramChecker::FunctionNames() const {
   std::vector<std::string_view> names = PreludeNames();
   for (const auto& [name, index] : user_) names.push_back(name);
 #define PB_NAME(e, n, k) names.push_back(n);
-  PB_SCALAR_BUILTINS(PB_NAME) PB_OTHER_BUILTINS(PB_NAME)
+  PB_SCALAR_BUILTINS(PB_NAME)
+  PB_OTHER_BUILTINS(PB_NAME)
 #undef PB_NAME
-  return names;
+      return names;
 }
 
 void ProgramChecker::DeclareUserFunctions() {

@@ -45,10 +45,11 @@ Size BodyChecker::BroadcastSize(const Size& a, const Size& b) const {
 
 Shape BodyChecker::CheckIndex(Expr& e) {
   Shape base = Check(e.operands[0]);
-  for (Subscript& s : e.subscripts) CheckSubscript(s);
+  bool good = true;
+  for (Subscript& s : e.subscripts) good &= CheckSubscript(s);
   const Type type = e.operands[0]->type;
   e.type = Type();
-  if (type.kind == Type::Kind::kError) return {};
+  if (!good || type.kind == Type::Kind::kError) return {};
   size_t rank = static_cast<size_t>(type.rank);
   if (e.subscripts.size() > rank) {
     return Fail(e, "too many subscripts: " + Text(type, base) + " takes " +
@@ -70,17 +71,22 @@ Shape BodyChecker::CheckIndex(Expr& e) {
   return shape;
 }
 
-void BodyChecker::CheckSubscript(Subscript& s) {
+// Whether all its parts are i64.
+bool BodyChecker::CheckSubscript(Subscript& s) {
+  bool good = true;
   for (ExprPtr* part : {&s.index, &s.lo, &s.hi, &s.step}) {
     if (!*part) continue;
     Check(*part);
-    if ((*part)->type.kind == Type::Kind::kArray && (*part)->type.elem == DType::kI64) {
+    const Type& type = (*part)->type;
+    good &= type == Type::Scalar(DType::kI64);
+    if (type.kind == Type::Kind::kArray && type.elem == DType::kI64) {
       report_.Unimplemented((*part)->span,
                             "a gather by an array of indices (write gen i < len(k) { x[k[i]] })");
     } else {
       ExpectI64(*part, s.is_slice ? "a bound of a slice" : "an index");
     }
   }
+  return good;
 }
 
 Size BodyChecker::SliceSize(const Subscript& s, const Size& extent) const {

@@ -83,17 +83,17 @@ void BodyChecker::NotAVariable(const Target& t, const Local& local) {
 }
 
 Type BodyChecker::CheckElementTarget(Target& t, const Type& array) {
-  bool slice = false;
+  bool slice = false, good = true;
   for (Subscript& s : t.subscripts) {
-    CheckSubscript(s);
+    good &= CheckSubscript(s);
     slice |= s.is_slice;
   }
-  if (array.kind == Type::Kind::kError) return {};
+  if (!good || array.kind == Type::Kind::kError) return {};
   size_t rank = static_cast<size_t>(array.rank);
   if (array.kind != Type::Kind::kArray || t.subscripts.size() > rank) {
-    report_.Error(t.span, "'" + t.name + "' is " + ToString(array) + " and takes " +
-                              (rank == 0 ? "no" : std::to_string(rank)) + " subscripts, got " +
-                              std::to_string(t.subscripts.size()));
+    report_.Error(t.span, "too many subscripts: '" + t.name + "' is " + ToString(array) +
+                              " and takes " + (rank == 0 ? "none" : std::to_string(rank)) +
+                              ", got " + std::to_string(t.subscripts.size()));
     return {};
   }
   if (slice || t.subscripts.size() < rank) {
@@ -110,8 +110,8 @@ void BodyChecker::CheckAssigned(const Target& t, const Type& want, ExprPtr& valu
 
 void BodyChecker::RejectAssigned(const Target& t, const Type& want, const Type& got,
                                  const Span& span) {
-  std::string what = t.subscripts.empty() ? "'" + t.name + "' is "
-                                          : "an element of '" + t.name + "' is ";
+  std::string what =
+      t.subscripts.empty() ? "'" + t.name + "' is " : "an element of '" + t.name + "' is ";
   std::string advice;
   if (t.subscripts.empty() && want == Type::Scalar(DType::kI64) &&
       got == Type::Scalar(DType::kF64)) {

@@ -36,9 +36,7 @@ void Scope::Reset(size_t mark) {
   for (; declared_.size() > mark; declared_.pop_back()) locals_[declared_.back()].pop_back();
 }
 
-std::vector<std::string_view> Scope::Names() const {
-  return {declared_.begin(), declared_.end()};
-}
+std::vector<std::string_view> Scope::Names() const { return {declared_.begin(), declared_.end()}; }
 
 BodyChecker::BodyChecker(ProgramChecker& program, uint32_t function)
     : program_(program),
@@ -225,8 +223,8 @@ void BodyChecker::CheckReturn(Stmt& s) {
 void BodyChecker::CheckCondition(ExprPtr& e, const char* word) {
   Shape shape = Check(e);
   if (e->type.kind == Type::Kind::kError || e->type == Type::Scalar(DType::kBool)) return;
-  report_.Error(e->span, "the condition of '" + std::string(word) + "' must be a bool, but this is " +
-                             Text(e->type, shape));
+  report_.Error(e->span, "the condition of '" + std::string(word) +
+                             "' must be a bool, but this is " + Text(e->type, shape));
 }
 
 void BodyChecker::CheckBounds(Binder& b) {
@@ -246,8 +244,6 @@ Size BodyChecker::Extent(const Binder& b) const {
   return b.lo ? ValueOf(*b.hi) - ValueOf(*b.lo) : ValueOf(*b.hi);
 }
 
-void CheckBody(ProgramChecker& program, uint32_t function) {
-  BodyChecker(program, function).Run();
-}
+void CheckBody(ProgramChecker& program, uint32_t function) { BodyChecker(program, function).Run(); }
 
 }  // namespace pullback::lang

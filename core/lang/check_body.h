@@ -93,7 +93,7 @@ class BodyChecker {
   Shape Broadcast(Expr& e, const std::vector<Shape>& shapes);
   Size BroadcastSize(const Size& a, const Size& b) const;
   Shape CheckIndex(Expr& e);
-  void CheckSubscript(Subscript& s);
+  bool CheckSubscript(Subscript& s);
   Size SliceSize(const Subscript& s, const Size& extent) const;
   Shape CheckTranspose(Expr& e);
   Shape Transpose(Expr& e, Shape shape);
@@ -139,6 +139,7 @@ class BodyChecker {
   bool Convert(Expr& e, const Type& want);  // whether e has that type now, or has none
   bool ConvertTuple(Expr& e, const Type& want);
   bool Unify(const std::vector<ExprPtr*>& parts);  // to one element type; whether it could
+  void UnifyTuples(const std::vector<ExprPtr*>& parts);
   void WrapInCast(ExprPtr& e, DType elem);
   std::string SourceOf(const Expr& e) const;  // short text of e, or "…"
   std::string CastAdviceTo(const Expr& e, DType elem) const;
@@ -154,7 +155,7 @@ class BodyChecker {
   Reporter& report_;
   const Limits& limits_;
   Scope scope_;
-  std::vector<LocalFacts> facts_;  // by local
+  std::vector<LocalFacts> facts_;             // by local
   std::unordered_set<std::string> assigned_;  // names that some statement assigns whole
   std::vector<ValueBlock> value_blocks_;
   int loops_ = 0;  // around this place, inside the innermost value block

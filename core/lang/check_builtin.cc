@@ -55,8 +55,8 @@ bool BodyChecker::MatchBuiltinOperands(Expr& e, DType& elem) {
   for (ExprPtr& operand : e.operands) parts.push_back(&operand);
   if (e.builtin == static_cast<int>(Builtin::Select)) {
     if (parts[0]->get()->type.elem != DType::kBool) {
-      Fail(*e.operands[0], "the condition of 'select' must be a bool, got " +
-                               ToString(e.operands[0]->type));
+      Fail(*e.operands[0],
+           "the condition of 'select' must be a bool, got " + ToString(e.operands[0]->type));
       e.type = Type();
       return false;
     }
@@ -76,9 +76,8 @@ bool BodyChecker::CheckBuiltinElement(Expr& e, const std::vector<ExprPtr*>& part
   if (e.builtin == static_cast<int>(Builtin::Select)) return true;
   bool integers = TakesIntegers(e.builtin);
   if (elem == DType::kI64 && !integers) {  // sqrt(2) is sqrt(2.0)
-    bool literals = std::all_of(parts.begin(), parts.end(), [](ExprPtr* p) {
-      return CanAdapt(**p, DType::kF64);
-    });
+    bool literals = std::all_of(parts.begin(), parts.end(),
+                                [](ExprPtr* p) { return CanAdapt(**p, DType::kF64); });
     if (literals) {
       for (ExprPtr* part : parts) Adapt(**part, DType::kF64);
       elem = DType::kF64;

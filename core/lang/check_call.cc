@@ -123,10 +123,10 @@ void BodyChecker::CheckArgumentSizes(const Expr& e, size_t i, const Shape& have,
     if (!ProvablyUnequal(have.dims[axis], want.dims[axis], f_.locals)) continue;
     std::string name = ToString(declared.dims[axis], callee.locals);
     std::string size = Text(want.dims[axis]);
-    report_.Error(e.operands[i]->span,
-                  "argument '" + callee.params[i].name + "' of '" + e.name + "' has size " +
-                      Text(have.dims[axis]) + " on axis " + std::to_string(axis) + ", expected " +
-                      (name == size ? size : name + " = " + size));
+    report_.Error(e.operands[i]->span, "argument '" + callee.params[i].name + "' of '" + e.name +
+                                           "' has size " + Text(have.dims[axis]) + " on axis " +
+                                           std::to_string(axis) + ", expected " +
+                                           (name == size ? size : name + " = " + size));
   }
   for (size_t k = 0; k < have.elements.size(); ++k) {
     CheckArgumentSizes(e, i, have.elements[k], declared.elements[k], want.elements[k]);

@@ -47,8 +47,7 @@ void BodyChecker::CheckBinders(Expr& e) {
     CheckBounds(b);
     for (size_t j = 0; j < i; ++j) {
       if (e.binders[j].name != b.name) continue;
-      report_.Error(b.span, "'" + b.name + "' is bound twice in one " +
-                                Word(e.comprehension));
+      report_.Error(b.span, "'" + b.name + "' is bound twice in one " + Word(e.comprehension));
     }
     if (e.comprehension == Comprehension::kGen && i > 0) CheckIndependent(b, first);
     DeclareBinder(b);
@@ -124,8 +123,8 @@ bool BodyChecker::IsReduction(const Expr& e) const {
 
 Shape BodyChecker::CheckReduction(Expr& e) {
   if (e.operands.size() != 1) {
-    return Fail(e, "'" + e.name + "' takes one array, or binders and a body: " + e.name +
-                       " i < n { … }");
+    return Fail(
+        e, "'" + e.name + "' takes one array, or binders and a body: " + e.name + " i < n { … }");
   }
   Shape shape = Check(e.operands[0]);
   const Type type = e.operands[0]->type;

@@ -8,9 +8,7 @@ namespace {
 
 bool IsComparison(BinaryOp op) { return op >= BinaryOp::kEq && op <= BinaryOp::kGe; }
 bool IsLogical(BinaryOp op) { return op == BinaryOp::kAnd || op == BinaryOp::kOr; }
-bool IsData(const Type& t) {
-  return t.kind == Type::Kind::kScalar || t.kind == Type::Kind::kArray;
-}
+bool IsData(const Type& t) { return t.kind == Type::Kind::kScalar || t.kind == Type::Kind::kArray; }
 
 }  // namespace
 
@@ -22,15 +20,11 @@ Shape BodyChecker::Fail(Expr& e, std::string message) {
 
 Shape BodyChecker::Check(ExprPtr& e) {
   switch (e->kind) {
-    case Expr::Kind::kInt:
-      e->type = Type::Scalar(e->has_suffix ? e->elem : DType::kI64);
-      return {};
+    case Expr::Kind::kInt: e->type = Type::Scalar(e->has_suffix ? e->elem : DType::kI64); return {};
     case Expr::Kind::kFloat:
       e->type = Type::Scalar(e->has_suffix ? e->elem : DType::kF64);
       return {};
-    case Expr::Kind::kBool:
-      e->type = Type::Scalar(DType::kBool);
-      return {};
+    case Expr::Kind::kBool: e->type = Type::Scalar(DType::kBool); return {};
     case Expr::Kind::kName: return CheckName(*e);
     case Expr::Kind::kUnary: return CheckUnary(*e);
     case Expr::Kind::kBinary: return CheckBinary(*e);
@@ -113,7 +107,10 @@ bool BodyChecker::CheckOperandTypes(Expr& e) {
     return IsData(t) && (equality || logical == (t.elem == DType::kBool));
   };
   if (!takes(a) || !takes(b)) {
-    Fail(e, symbol + " needs " + (logical ? "bools" : equality ? "scalars or arrays" : "numbers") +
+    Fail(e, symbol + " needs " +
+                (logical    ? "bools"
+                 : equality ? "scalars or arrays"
+                            : "numbers") +
                 ", got " + ToString(a) + " and " + ToString(b));
     return false;
   }
@@ -144,8 +141,8 @@ Shape BodyChecker::CheckMatMul(Expr& e, const Shape& a, const Shape& b) {
     return t.kind == Type::Kind::kArray && t.rank <= 2 && t.elem != DType::kBool;
   };
   if (!fits(x) || !fits(y)) {
-    return Fail(e, "'@' needs vectors or matrices of numbers, got " + Text(x, a) + " and " +
-                       Text(y, b));
+    return Fail(
+        e, "'@' needs vectors or matrices of numbers, got " + Text(x, a) + " and " + Text(y, b));
   }
   if (!Unify({&e.operands[0], &e.operands[1]})) {
     return Fail(e, "'@' of " + Text(x, a) + " and " + Text(y, b) +
@@ -191,8 +188,8 @@ Shape BodyChecker::CheckField(Expr& e) {
   const Type& tuple = e.operands[0]->type;
   size_t field = static_cast<size_t>(e.int_value);
   if (tuple.kind != Type::Kind::kTuple || field >= tuple.elements.size()) {
-    return Fail(e, "there is no field ." + std::to_string(e.int_value) + " in " +
-                       Text(tuple, shapes[0]));
+    return Fail(
+        e, "there is no field ." + std::to_string(e.int_value) + " in " + Text(tuple, shapes[0]));
   }
   e.type = tuple.elements[field];
   return shapes[0].elements[field];
@@ -210,6 +207,7 @@ Shape BodyChecker::CheckIf(Expr& e) {
     good &= arm.body.result->type.kind != Type::Kind::kError;
   }
   if (!good) return {};
+  UnifyTuples(values);
   Unify(values);
   const Type first = (*values[0])->type;
   for (ExprPtr* value : values) {
@@ -233,8 +231,8 @@ void BodyChecker::MustEqual(const Shape& have, const Shape& want, const Span& sp
                             const std::string& what) {
   for (size_t i = 0; i < have.dims.size() && i < want.dims.size(); ++i) {
     if (!ProvablyUnequal(have.dims[i], want.dims[i], f_.locals)) continue;
-    report_.Error(span, what + " has size " + Text(have.dims[i]) + " on axis " +
-                            std::to_string(i) + ", but " + Text(want.dims[i]) + " is declared");
+    report_.Error(span, what + " has size " + Text(have.dims[i]) + " on axis " + std::to_string(i) +
+                            ", but " + Text(want.dims[i]) + " is declared");
   }
   for (size_t i = 0; i < have.elements.size() && i < want.elements.size(); ++i) {
     MustEqual(have.elements[i], want.elements[i], span, what);

@@ -26,16 +26,13 @@ bool FallsThrough(const Stmt& s) {
   switch (s.kind) {
     case Stmt::Kind::kReturn:
     case Stmt::Kind::kBreak:
-    case Stmt::Kind::kContinue:
-      return false;
-    case Stmt::Kind::kWhile:
-      return !IsTrue(*s.value) || Breaks(s.body);
+    case Stmt::Kind::kContinue: return false;
+    case Stmt::Kind::kWhile: return !IsTrue(*s.value) || Breaks(s.body);
     case Stmt::Kind::kIf:
-      return s.arms.back().cond ||
-             std::any_of(s.arms.begin(), s.arms.end(),
-                         [](const CondArm& a) { return FallsThrough(a.body); });
-    default:
-      return true;
+      return s.arms.back().cond || std::any_of(s.arms.begin(), s.arms.end(), [](const CondArm& a) {
+               return FallsThrough(a.body);
+             });
+    default: return true;
   }
 }
 

@@ -34,6 +34,7 @@ class HeaderChecker {
   Size ResolveDim(Expr& e);
   Size ResolveName(Expr& e);
   Size ResolveBinary(Expr& e);
+  void Wrong(const Expr& e, std::string message);
   void Misplaced(const Expr& e);
 
   void SolveSizes();
@@ -48,6 +49,7 @@ class HeaderChecker {
   std::vector<Dim> dims_;
   std::unordered_map<std::string, uint32_t> names_;
   std::set<uint32_t> solved_;
+  bool sound_ = true;  // no size is wrong in itself
 };
 
 uint32_t HeaderChecker::FindLocal(const std::string& name) const {
@@ -109,21 +111,22 @@ Size HeaderChecker::ResolveDim(Expr& e) {
     case Expr::Kind::kInt:
       if (e.has_suffix && e.elem != DType::kI64) Misplaced(e);
       return Size::Const(e.int_value);
-    case Expr::Kind::kName:
-      return ResolveName(e);
+    case Expr::Kind::kName: return ResolveName(e);
     case Expr::Kind::kUnary:
       if (e.unary != UnaryOp::kNeg) Misplaced(e);
       return Size::Const(0) - ResolveDim(*e.operands[0]);
-    case Expr::Kind::kBinary:
-      return ResolveBinary(e);
-    default:
-      Misplaced(e);
-      return {};
+    case Expr::Kind::kBinary: return ResolveBinary(e);
+    default: Misplaced(e); return {};
   }
 }
 
+void HeaderChecker::Wrong(const Expr& e, std::string message) {
+  sound_ = false;
+  report_.Error(e.span, std::move(message));
+}
+
 void HeaderChecker::Misplaced(const Expr& e) {
-  report_.Error(e.span, "a size is made of names, whole numbers, + - * / and %");
+  Wrong(e, "a size is made of names, whole numbers, + - * / and %");
 }
 
 Size HeaderChecker::ResolveName(Expr& e) {
@@ -131,14 +134,14 @@ Size HeaderChecker::ResolveName(Expr& e) {
   if (e.local == kNone) {
     std::vector<std::string_view> names;
     for (const Local& l : f_.locals) names.push_back(l.name);
-    report_.Error(e.span, "unknown size '" + e.name +
-                              "': sizes of the result are made of the parameters' sizes" +
-                              DidYouMean(e.name, names));
+    Wrong(e, "unknown size '" + e.name +
+                 "': sizes of the result are made of the parameters' sizes" +
+                 DidYouMean(e.name, names));
     return {};
   }
   const Local& local = f_.locals[e.local];
   if (local.type == Type::Scalar(DType::kI64)) return Size::Of(e.local);
-  report_.Error(e.span, "the size '" + e.name + "' is a parameter that is not an i64");
+  Wrong(e, "the size '" + e.name + "' is a parameter that is not an i64");
   return {};
 }
 
@@ -205,12 +208,13 @@ void HeaderChecker::SolveSizes() {
   while (SolveSome(false)) {
   }
   for (uint32_t local : f_.size_locals) {
-    if (solved_.count(local) != 0) continue;
+    if (!sound_ || solved_.count(local) != 0) continue;
     const std::string& name = f_.locals[local].name;
     report_.Error(f_.locals[local].span,
                   "the arguments do not give the size '" + name +
                       "': an axis of some parameter must have it as its size, or a linear form "
-                      "of it such as " + name + " + 1");
+                      "of it such as " +
+                      name + " + 1");
   }
 }
 

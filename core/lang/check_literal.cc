@@ -108,8 +108,25 @@ bool BodyChecker::Unify(const std::vector<ExprPtr*>& parts) {
   for (ExprPtr* part : parts) {
     if (!CanAdapt(**part, elem)) elem = (*part)->type.elem;
   }
-  return std::all_of(parts.begin(), parts.end(), [&](ExprPtr* p) { return CanAdapt(**p, elem); }) &&
-         (std::for_each(parts.begin(), parts.end(), [&](ExprPtr* p) { Adapt(**p, elem); }), true);
+  auto can = [&](ExprPtr* part) { return CanAdapt(**part, elem); };
+  if (!std::all_of(parts.begin(), parts.end(), can)) return false;
+  for (ExprPtr* part : parts) Adapt(**part, elem);
+  return true;
+}
+
+// Unify, element by element, for tuples that are all written out.
+void BodyChecker::UnifyTuples(const std::vector<ExprPtr*>& parts) {
+  size_t count = (*parts[0])->operands.size();
+  for (ExprPtr* part : parts) {
+    if ((*part)->kind != Expr::Kind::kTuple || (*part)->operands.size() != count) return;
+  }
+  for (size_t i = 0; i < count; ++i) {
+    std::vector<ExprPtr*> elements;
+    for (ExprPtr* part : parts) elements.push_back(&(*part)->operands[i]);
+    UnifyTuples(elements);
+    Unify(elements);
+    for (ExprPtr* part : parts) (*part)->type.elements[i] = (*part)->operands[i]->type;
+  }
 }
 
 void BodyChecker::WrapInCast(ExprPtr& e, DType elem) {
@@ -131,8 +148,12 @@ std::string BodyChecker::SourceOf(const Expr& e) const {
   return source.find('\n') == std::string::npos ? source : "…";
 }
 
-// "; write f64(k)": how to make e an `elem`.
+// "; write f64(k)": how to make e an `elem`. A `var s = 0` is rather meant to be a float.
 std::string BodyChecker::CastAdviceTo(const Expr& e, DType elem) const {
+  if (e.kind == Expr::Kind::kName && f_.locals[e.local].kind == Local::Kind::kVar &&
+      e.type == Type::Scalar(DType::kI64) && IsFloat(elem)) {
+    return "; if '" + e.name + "' shall be a float, give it one as its first value, such as 0.0";
+  }
   return std::string("; write ") + DTypeName(elem) + "(" + SourceOf(e) + ")";
 }
 

@@ -11,9 +11,8 @@ constexpr size_t kMaxTerms = 64;
 constexpr size_t kMaxDegree = 8;
 
 bool NonNegative(const Size::Monomial& m, const std::vector<Local>& locals) {
-  return std::all_of(m.begin(), m.end(), [&](uint32_t l) {
-    return locals[l].kind == Local::Kind::kSize;
-  });
+  return std::all_of(m.begin(), m.end(),
+                     [&](uint32_t l) { return locals[l].kind == Local::Kind::kSize; });
 }
 
 // Whether d has a constant term of one sign and no term that could outweigh it.
@@ -30,8 +29,10 @@ bool NeverDivides(const Size& d) {
   int64_t constant = 0, divisor = 0;
   for (const auto& [monomial, coeff] : d.terms()) {
     if (coeff == INT64_MIN) return false;
-    if (monomial.empty()) constant = coeff;
-    else divisor = std::gcd(divisor, coeff);
+    if (monomial.empty())
+      constant = coeff;
+    else
+      divisor = std::gcd(divisor, coeff);
   }
   return divisor > 1 && constant % divisor != 0;
 }
@@ -45,8 +46,10 @@ std::string MonomialText(const Size::Monomial& m, const std::vector<Local>& loca
 // One term with the sign that joins it to what stands before it.
 void AppendTerm(std::string& text, const std::string& monomial, int64_t coeff) {
   bool minus = coeff < 0;
-  if (text.empty()) text += minus ? "-" : "";
-  else text += minus ? " - " : " + ";
+  if (text.empty())
+    text += minus ? "-" : "";
+  else
+    text += minus ? " - " : " + ";
   uint64_t magnitude = minus ? -static_cast<uint64_t>(coeff) : static_cast<uint64_t>(coeff);
   if (monomial.empty() || magnitude != 1) text += std::to_string(magnitude);
   if (!monomial.empty() && magnitude != 1) text += " * ";

@@ -45,8 +45,10 @@ StatusOr<Signature> GetSignature(const Program& program, const std::string& entr
   const Function& f = *program.functions[index];
   Signature signature{entry, {}, {}};
   for (const Param& p : f.params) signature.params.push_back({p.name, ToApiType(p.type)});
-  if (f.has_result) signature.result = ToApiType(f.result);
-  else signature.result.is_tuple = true;  // no result: a tuple of nothing
+  if (f.has_result)
+    signature.result = ToApiType(f.result);
+  else
+    signature.result.is_tuple = true;  // no result: a tuple of nothing
   return signature;
 }
 

@@ -93,7 +93,7 @@ class ArgumentChecker {
   const Function& f_;
   const std::vector<const Tensor*>& arguments_;
   std::vector<Leaf> leaves_;
-  std::map<uint32_t, int64_t> values_;        // by local
+  std::map<uint32_t, int64_t> values_;       // by local
   std::map<uint32_t, std::string> origins_;  // where the value comes from, by local
 };
 
@@ -138,8 +138,8 @@ Status ArgumentChecker::Solve(const SizeBinding& b) {
   PB_CHECK(rest.has_value());  // a linear form has no division
   int64_t difference;
   bool solved = !__builtin_sub_overflow(extent, *rest, &difference) && difference % b.coeff == 0;
-  std::string equation = Place(b.leaf, b.axis) + ": " + SizeText(*b.dim) + " = " +
-                         std::to_string(extent);
+  std::string equation =
+      Place(b.leaf, b.axis) + ": " + SizeText(*b.dim) + " = " + std::to_string(extent);
   const std::string& name = f_.locals[b.local].name;
   if (!solved) return SizeMismatch(equation + " has no whole solution " + name + Origins(*b.dim));
   int64_t value = difference / b.coeff;
