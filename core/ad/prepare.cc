@@ -66,6 +66,7 @@ ReverseFlow::ReverseFlow(const ir::Function& f)
     for (uint32_t e = 0; e < t.edges.size(); ++e) preds[t.edges[e].block].push_back({b, e});
   }
   FindDefinitions(f);
+  FindComponents(f);
   for (uint32_t b = 0; b < f.blocks.size(); ++b) {
     if (preds[b].size() < 2) continue;
     way[b] = WayBack::kTag;
@@ -80,6 +81,32 @@ void ReverseFlow::FindDefinitions(const ir::Function& f) {
     for (const ir::Inst& inst : f.blocks[b].insts) {
       for (Value v : inst.results) def_block[v.id] = b;
     }
+  }
+}
+
+// Kosaraju: backwards from the blocks in reverse postorder.
+void ReverseFlow::FindComponents(const ir::Function& f) {
+  constexpr uint32_t kUnseen = UINT32_MAX;
+  component_.assign(f.blocks.size(), kUnseen);
+  for (uint32_t root : dominators.order()) {
+    if (component_[root] != kUnseen) continue;
+    const auto id = static_cast<uint32_t>(cyclic_.size());
+    size_t members = 0;
+    bool self = false;
+    std::vector<uint32_t> work = {root};
+    component_[root] = id;
+    while (!work.empty()) {
+      const uint32_t b = work.back();
+      work.pop_back();
+      ++members;
+      for (const Predecessor& p : preds[b]) {
+        self |= p.block == b;
+        if (component_[p.block] != kUnseen) continue;
+        component_[p.block] = id;
+        work.push_back(p.block);
+      }
+    }
+    cyclic_.push_back(members > 1 || self);
   }
 }
 

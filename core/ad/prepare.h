@@ -42,15 +42,22 @@ struct ReverseFlow {
   std::vector<ir::Value> condition;
   std::vector<uint32_t> def_block;  // by value; of bodies: the block of their statement
 
-  // The definition of v dominates the exit: its value is known all the way back.
-  bool ReachesExit(ir::Value v) const { return dominators.Dominates(def_block[v.id], exit); }
+  // The value that `defined` gave when `used` ran is still there when the reverse of `used` runs:
+  // `defined` dominates the exit, and no cycle runs through both.
+  bool SurvivesTo(uint32_t used, uint32_t defined) const {
+    return dominators.Dominates(defined, exit) &&
+           (component_[defined] != component_[used] || !cyclic_[component_[defined]]);
+  }
   // header is left only through itself and `block` is its successor inside the loop.
   bool IsLoopBodyOf(uint32_t block, uint32_t header) const;
 
  private:
   void FindDefinitions(const ir::Function& f);
+  void FindComponents(const ir::Function& f);
   void ClassifyHeader(const ir::Function& f, uint32_t b);
   void ClassifyJoin(const ir::Function& f, uint32_t b);
+  std::vector<uint32_t> component_;  // by block: its strongly connected component
+  std::vector<char> cyclic_;         // by component
   std::vector<std::vector<char>> in_loop_;  // by header (empty: not kTrips): blocks of its loop
 };
 

@@ -96,7 +96,7 @@ Value ReverseFunction::NewForward(ir::Type t, const std::string& name) {
 Value ReverseFunction::Primal(Value v) {
   BlockState& state = blocks_[current_];
   if (const Inst* def = const_def_[v.id]) {
-    if (combined_ && flow_.ReachesExit(v)) return forward_[v.id];
+    if (combined_ && flow_.SurvivesTo(current_, flow_.def_block[v.id])) return forward_[v.id];
     const auto [it, fresh] = state.constants.emplace(v, ir::kNoValue);
     if (fresh) {
       Inst copy = *def;
@@ -106,7 +106,7 @@ Value ReverseFunction::Primal(Value v) {
     }
     return it->second;
   }
-  return Fetch(forward_[v.id], flow_.ReachesExit(v));
+  return Fetch(forward_[v.id], flow_.def_block[v.id]);
 }
 
 ir::Affine ReverseFunction::Primal(const ir::Affine& a) {
@@ -134,11 +134,11 @@ Value ReverseFunction::Extent(Value array, int axis) {
     dim.results = {extent};
     blocks_[block].extents.push_back({std::move(dim), axis});
   }
-  return Fetch(extent, flow_.ReachesExit(array));
+  return Fetch(extent, block);
 }
 
-Value ReverseFunction::Fetch(Value source, bool reaches_exit) {
-  if (combined_ && reaches_exit) return source;
+Value ReverseFunction::Fetch(Value source, uint32_t defined_in) {
+  if (combined_ && flow_.SurvivesTo(current_, defined_in)) return source;
   BlockState& state = blocks_[current_];
   const auto [it, fresh] = state.popped.emplace(source, ir::kNoValue);
   if (fresh) {

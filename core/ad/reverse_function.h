@@ -59,7 +59,7 @@ class ReverseFunction {
   ir::Affine Primal(const ir::Affine& a);
   std::vector<ir::Affine> Primal(const std::vector<ir::Affine>& subs);
   ir::Value Extent(ir::Value array, int axis);
-  ir::Value Fetch(ir::Value source, bool reaches_exit);
+  ir::Value Fetch(ir::Value source, uint32_t defined_in);
   ir::Value ZeroOf(ir::Value v);
 
   // --- cotangents

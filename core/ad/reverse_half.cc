@@ -217,8 +217,7 @@ void ReverseFunction::JumpBack(uint32_t b, const Predecessor& p) {
 Value ReverseFunction::TripsFor(uint32_t header, uint32_t from) {
   if (flow_.IsLoopBodyOf(from, header))
     return rb_->Make(Op::Sub, {blocks_[header].reverse_trips, rb_->I64(1)}, "trips");
-  const bool reaches = flow_.dominators.Dominates(header, flow_.exit);
-  return Fetch(blocks_[header].trips, reaches);
+  return Fetch(blocks_[header].trips, header);
 }
 
 void ReverseFunction::FinishPrologue(uint32_t b) {
