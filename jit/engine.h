@@ -22,13 +22,14 @@ using pipeline::Transform;
 
 struct EngineOptions {
   size_t cache_bytes = size_t{256} << 20;  // live code, LRU
+  size_t alias_bytes = size_t{64} << 20;   // texts seen, LRU
   lang::Limits limits;
   int opt_level = 2;
 };
 
 struct CompileOptions {
   bool optimise = true;
-  int opt_level = -1;  // -1: the engine's
+  int opt_level = -1;  // 0 or 2; -1: the engine's
 };
 
 struct KernelRequest {
@@ -44,12 +45,15 @@ struct Timing {
   double seconds;
 };
 
-// How one text maps to a kernel: names and places of that text.
+class SizePlan;
+
+// How one text maps to a kernel: names and places of that text. Never changes once made.
 struct TextView {
   lang::Signature signature;
-  std::vector<std::string> wrt;        // parameters differentiated, in order
-  std::vector<lang::Place> places;     // by trap ordinal
-  std::string text;                    // for excerpts
+  std::vector<std::string> wrt;           // parameters differentiated, in order
+  std::vector<lang::Place> places;        // by trap ordinal
+  std::string text;                       // for excerpts
+  std::shared_ptr<const SizePlan> sizes;  // solves and checks the entry's sizes without the program
 };
 
 class Kernel;  // live code under its key
@@ -80,12 +84,13 @@ struct Inputs {
 // A derivative of a tuple keeps the tuple's shape; its non-float leaves are empty tuples.
 struct Outputs {
   ApiValue value;
-  std::vector<ApiValue> derivatives;  // gradients by wrt (value_and_grad, vjp), or one tangent of the
-                                      // result (jvp)
+  // Gradients by wrt (value_and_grad, vjp), or one tangent of the result (jvp).
+  std::vector<ApiValue> derivatives;
   double execute_seconds = 0;
   int64_t peak_bytes = 0;
 };
 
+// Look-ups of kernels: hits (alias_hits of them by the raw text) and misses.
 struct EngineStats {
   int64_t kernels = 0, cache_bytes = 0, hits = 0, misses = 0, alias_hits = 0, evictions = 0;
 };
@@ -96,18 +101,22 @@ class Engine {
   ~Engine();
 
   // Finds or makes the kernel; one compile per key however many wait (single flight). Errors as
-  // lang.h and pipeline.h; a failed compile is not cached. `deadline`/`cancelled` of limits are
-  // looked at between passes and while waiting.
+  // lang.h and pipeline.h, and INVALID_ARGUMENT: UNKNOWN_ARGUMENT, DUPLICATE_ARGUMENT (of wrt),
+  // NOT_DIFFERENTIABLE (a wrt without a float leaf), INVALID_OPTION. A failed compile is not cached.
+  // `deadline`/`cancelled` of limits are looked at between passes and while waiting. The order of wrt
+  // is part of the key, so that a kernel's id says by position what goes in and what comes out.
   StatusOr<Handle> Compile(const KernelRequest& request, const RunLimits& limits = {});
 
   // FAILED_PRECONDITION, reason KERNEL_NOT_RESIDENT, when it has been evicted or never was. The view
   // is the first text's that made the kernel (its names are the answer's names).
   StatusOr<Handle> Find(const std::string& kernel_id);
 
-  // INVALID_ARGUMENT: TYPE_MISMATCH, SIZE_MISMATCH, MISSING_ARGUMENT, UNKNOWN_ARGUMENT. Traps:
+  // INVALID_ARGUMENT: TYPE_MISMATCH, SIZE_MISMATCH, MISSING_ARGUMENT, UNKNOWN_ARGUMENT, INVALID_VALUE
+  // (bytes that do not fit the shape, a bool that is neither 0 nor 1). Traps:
   // OUT_OF_RANGE INDEX_OUT_OF_RANGE; FAILED_PRECONDITION DIVISION_BY_ZERO, NEGATIVE_SIZE,
   // SIZE_MISMATCH (each with a diagnostic at its place); RESOURCE_EXHAUSTED MEMORY_BUDGET,
-  // RECURSION_LIMIT; DEADLINE_EXCEEDED; CANCELLED. Results with NaN hold the canonical NaN.
+  // RECURSION_LIMIT; DEADLINE_EXCEEDED; CANCELLED. Results with NaN hold the canonical NaN. The inputs
+  // are read where they lie; what is copied out of the run is charged to its memory budget.
   StatusOr<Outputs> Run(const Handle& handle, const Inputs& inputs, const RunLimits& limits = {});
 
   // One stage as text: ast ssa adjoint normal loops llvm asm cost. cost: op counts of primal and

@@ -1,0 +1,209 @@
+#include "jit/arguments.h"
+
+#include <algorithm>
+#include <numeric>
+#include <string>
+
+#include "absl/container/inlined_vector.h"
+#include "jit/leaves.h"
+#include "jit/size_plan.h"
+
+namespace pullback::jit {
+namespace {
+
+// Where a value stands, for messages; a chain on the stack, so that naming costs nothing until then.
+struct Path {
+  const char* role;  // "argument", "seed"
+  const std::string* name = nullptr;
+  const Path* outer = nullptr;
+  size_t element = 0;
+
+  std::string Elements() const {
+    return outer == nullptr ? "" : outer->Elements() + "." + std::to_string(element);
+  }
+  std::string Text() const {
+    const std::string named = name == nullptr ? "" : " '" + *name + Elements() + "'";
+    return role +
+           (name == nullptr && outer != nullptr ? " element " + Elements().substr(1) : named);
+  }
+};
+
+Status Invalid(const char* reason, std::string message) {
+  return {Code::kInvalidArgument, reason, std::move(message)};
+}
+
+std::string Describe(const Tensor& t) {
+  ApiType type;
+  type.dtype = t.dtype;
+  for (int64_t extent : t.shape) type.dims.push_back(std::to_string(extent));
+  return type.ToString();
+}
+
+std::string Describe(const ApiValue& value) {
+  if (value.is_tuple) return "a tuple of " + std::to_string(value.elements.size());
+  return Describe(value.tensor);
+}
+
+Status TypeMismatch(const Path& path, const std::string& expected, const ApiValue& got) {
+  return Invalid("TYPE_MISMATCH",
+                 path.Text() + ": expected " + expected + ", got " + Describe(got));
+}
+
+// Bytes of a tensor of that shape; nullopt where an extent is negative or they are too many to count.
+std::optional<size_t> ByteSize(const Tensor& t) {
+  const bool empty = std::count(t.shape.begin(), t.shape.end(), 0) != 0;
+  int64_t bytes = static_cast<int64_t>(DTypeSize(t.dtype));
+  for (int64_t extent : t.shape) {
+    if (extent < 0) return std::nullopt;
+    if (!empty && __builtin_mul_overflow(bytes, extent, &bytes)) return std::nullopt;
+  }
+  return empty ? 0 : static_cast<size_t>(bytes);
+}
+
+bool AreBools(const std::vector<uint8_t>& bytes) {
+  uint8_t all = 0;
+  for (uint8_t b : bytes) all |= b;
+  return all <= 1;
+}
+
+Status CheckBytes(const Path& path, const Tensor& t) {
+  if (ByteSize(t) != t.data.size()) {
+    return Invalid("INVALID_VALUE", path.Text() + ": " + std::to_string(t.data.size()) +
+                                        " bytes are no tensor " + Describe(t));
+  }
+  if (t.dtype == DType::kBool && !AreBools(t.data)) {
+    return Invalid("INVALID_VALUE", path.Text() + ": a bool is a byte 0 or 1");
+  }
+  return {};
+}
+
+// What of a type takes part: all of it, or its floats (of seeds), the rest being empty tuples.
+enum class Part { kAll, kFloats };
+
+Status Collect(const ApiType& type, const ApiValue& value, Part part, const Path& path,
+               std::vector<const Tensor*>& out) {
+  if (type.is_tuple) {
+    if (!value.is_tuple || value.elements.size() != type.elements.size()) {
+      return TypeMismatch(path, type.ToString(), value);
+    }
+    for (size_t i = 0; i < type.elements.size(); ++i) {
+      const Path inner{path.role, path.name, &path, i};
+      PB_RETURN_IF_ERROR(Collect(type.elements[i], value.elements[i], part, inner, out));
+    }
+    return {};
+  }
+  if (part == Part::kFloats && !IsFloat(type.dtype)) {
+    if (value.is_tuple && value.elements.empty()) return {};
+    return TypeMismatch(path, "an empty tuple in place of " + type.ToString(), value);
+  }
+  const Tensor& t = value.tensor;
+  if (value.is_tuple || t.dtype != type.dtype || t.shape.size() != type.dims.size()) {
+    return TypeMismatch(path, type.ToString(), value);
+  }
+  out.push_back(&t);
+  return CheckBytes(path, t);
+}
+
+Status CheckCount(const char* what, size_t expected, size_t got) {
+  if (got == expected) return {};
+  return Invalid(
+      got < expected ? "MISSING_ARGUMENT" : "UNKNOWN_ARGUMENT",
+      "expected " + std::to_string(expected) + " " + what + ", got " + std::to_string(got));
+}
+
+Status CollectParams(const TextView& view, const Inputs& inputs, InputLeaves* leaves) {
+  const std::vector<lang::Parameter>& params = view.signature.params;
+  if (inputs.args.size() < params.size()) {
+    return Invalid("MISSING_ARGUMENT",
+                   "argument '" + params[inputs.args.size()].name + "' is missing");
+  }
+  PB_RETURN_IF_ERROR(CheckCount("arguments", params.size(), inputs.args.size()));
+  for (size_t i = 0; i < params.size(); ++i) {
+    leaves->first.push_back(leaves->params.size());
+    PB_RETURN_IF_ERROR(Collect(params[i].type, inputs.args[i], Part::kAll,
+                               {"argument", &params[i].name}, leaves->params));
+  }
+  return view.sizes->Check(leaves->params);
+}
+
+Status CheckSeedExtent(const Path& path, const Tensor& seed, size_t axis, int64_t expected) {
+  if (seed.shape[axis] == expected) return {};
+  return Invalid("SIZE_MISMATCH", path.Text() + " axis " + std::to_string(axis) + ": expected " +
+                                      std::to_string(expected) + ", got " +
+                                      std::to_string(seed.shape[axis]));
+}
+
+// The leaves of a seed from `seed` on have the shapes of the float leaves of parameters from `leaf` on.
+Status CheckTangentSizes(const Path& path, const InputLeaves& leaves, size_t leaf, size_t seed) {
+  for (; seed < leaves.seeds.size(); ++leaf) {
+    const Tensor& argument = *leaves.params[leaf];
+    if (!IsFloat(argument.dtype)) continue;
+    const Tensor& tangent = *leaves.seeds[seed++];
+    for (size_t axis = 0; axis < argument.shape.size(); ++axis) {
+      PB_RETURN_IF_ERROR(CheckSeedExtent(path, tangent, axis, argument.shape[axis]));
+    }
+  }
+  return {};
+}
+
+// One tangent for each parameter of wrt, shaped like it. Kernels take them in the parameters' order.
+Status CollectTangents(const TextView& view, const Derivation& derivation, const Inputs& inputs,
+                       InputLeaves* leaves) {
+  const std::vector<uint32_t>& wrt = derivation.wrt;
+  PB_RETURN_IF_ERROR(CheckCount("seeds", wrt.size(), inputs.seeds.size()));
+  absl::InlinedVector<size_t, 16> order(wrt.size());
+  std::iota(order.begin(), order.end(), size_t{0});
+  std::sort(order.begin(), order.end(), [&](size_t a, size_t b) { return wrt[a] < wrt[b]; });
+  for (size_t i : order) {
+    const lang::Parameter& p = view.signature.params[wrt[i]];
+    const Path path{"seed", &p.name};
+    const size_t first = leaves->seeds.size();
+    PB_RETURN_IF_ERROR(Collect(p.type, inputs.seeds[i], Part::kFloats, path, leaves->seeds));
+    PB_RETURN_IF_ERROR(CheckTangentSizes(path, *leaves, leaves->first[wrt[i]], first));
+  }
+  return {};
+}
+
+// The sizes of the result follow from the arguments; one that divides by zero traps in the run.
+Status CheckCotangentSizes(const TextView& view, const Path& path, const InputLeaves& leaves) {
+  const std::vector<SizePlan::Extents> extents = view.sizes->ResultExtents(leaves.params);
+  size_t seed = 0, leaf = 0;
+  Status fault;
+  ForEachLeaf(view.signature.result, [&](const ApiType& type) {
+    const SizePlan::Extents& expected = extents[leaf++];
+    if (!IsFloat(type.dtype)) return;
+    const Tensor& t = *leaves.seeds[seed++];
+    for (size_t axis = 0; axis < expected.size() && fault.ok(); ++axis) {
+      if (expected[axis]) fault = CheckSeedExtent(path, t, axis, *expected[axis]);
+    }
+  });
+  return fault;
+}
+
+// One cotangent, shaped like the result.
+Status CollectCotangent(const TextView& view, const Inputs& inputs, InputLeaves* leaves) {
+  PB_RETURN_IF_ERROR(CheckCount("seed (shaped like the result)", 1, inputs.seeds.size()));
+  const ApiType& result = view.signature.result;
+  const Path path{"seed"};
+  PB_RETURN_IF_ERROR(Collect(result, inputs.seeds[0], Part::kFloats, path, leaves->seeds));
+  const bool scalars = std::all_of(leaves->seeds.begin(), leaves->seeds.end(),
+                                   [](const Tensor* t) { return t->shape.empty(); });
+  return scalars ? Status() : CheckCotangentSizes(view, path, *leaves);
+}
+
+}  // namespace
+
+Status CollectInputs(const TextView& view, const Derivation& derivation, const Inputs& inputs,
+                     InputLeaves* leaves) {
+  leaves->params.clear();
+  leaves->seeds.clear();
+  leaves->first.clear();
+  PB_RETURN_IF_ERROR(CollectParams(view, inputs, leaves));
+  if (derivation.transform == Transform::kJvp) {
+    return CollectTangents(view, derivation, inputs, leaves);
+  }
+  if (derivation.transform == Transform::kVjp) return CollectCotangent(view, inputs, leaves);
+  return CheckCount("seeds", 0, inputs.seeds.size());
+}
+
+}  // namespace pullback::jit

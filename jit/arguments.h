@@ -1,0 +1,26 @@
+// Inputs of a call, checked against a text's signature and flattened.
+#pragma once
+
+#include <cstddef>
+#include <vector>
+
+#include "core/base/status.h"
+#include "core/base/tensor.h"
+#include "jit/engine.h"
+#include "jit/key.h"
+
+namespace pullback::jit {
+
+// Leaves in the order of the kernel's slots. They point into the inputs.
+struct InputLeaves {
+  std::vector<const Tensor*> params;
+  std::vector<const Tensor*> seeds;
+  std::vector<size_t> first;  // of each parameter: its first leaf in params
+};
+
+// Checks structure, dtypes, ranks, bytes, bools and sizes. Errors as Engine::Run. Keeps the capacity of
+// `leaves`, so that a warm call allocates nothing.
+Status CollectInputs(const TextView& view, const Derivation& derivation, const Inputs& inputs,
+                     InputLeaves* leaves);
+
+}  // namespace pullback::jit

@@ -1,0 +1,176 @@
+#include "jit/engine.h"
+
+#include <utility>
+
+#include "jit/cache.h"
+#include "jit/explain.h"
+#include "jit/flight.h"
+#include "jit/interrupt.h"
+#include "jit/kernel.h"
+#include "jit/make_kernel.h"
+#include "jit/progress.h"
+#include "jit/reading.h"
+#include "jit/run.h"
+
+namespace pullback::jit {
+namespace {
+
+constexpr const char* kEngineVersion =
+    "engine-1";  // of the key and of what a kernel takes and gives
+
+struct Resident {
+  KernelPtr kernel;
+  std::shared_ptr<const TextView> view;  // of the first text
+};
+
+struct Alias {
+  std::string kernel_id;
+  std::shared_ptr<const TextView> view;
+};
+
+}  // namespace
+
+struct Engine::Impl {
+  Impl(EngineOptions o, std::shared_ptr<Backend> b)
+      : options(std::move(o)),
+        backend(std::move(b)),
+        build_id(std::string(kEngineVersion) + " passes-" + pipeline::kPassesVersion + " " +
+                 backend->version() + " " + backend->target()),
+        kernels(options.cache_bytes),
+        aliases(options.alias_bytes) {}
+
+  StatusOr<Build> BuildOf(const CompileOptions& asked) const;
+  std::optional<Handle> FindAlias(const std::string& alias);
+  StatusOr<Resident> Make(const std::string& kernel_id, Reading& reading, const Build& build,
+                          Progress& progress);
+  StatusOr<Handle> Compile(const KernelRequest& request, const Build& build,
+                           const std::string& alias, const RunLimits& limits);
+
+  const EngineOptions options;
+  const std::shared_ptr<Backend> backend;
+  const std::string build_id;
+  ByteLru<Resident> kernels;
+  ByteLru<Alias> aliases;
+  SingleFlight flights;
+  std::atomic<int64_t> alias_hits{0};
+};
+
+StatusOr<Build> Engine::Impl::BuildOf(const CompileOptions& asked) const {
+  Build build;
+  build.passes.optimise = asked.optimise;
+  build.opt_level = asked.opt_level == -1 ? options.opt_level : asked.opt_level;
+  build.id = build_id;
+  if (build.opt_level == 0 || build.opt_level == 2) return build;
+  return Status(
+      Code::kInvalidArgument, "INVALID_OPTION",
+      "there is no optimisation level " + std::to_string(build.opt_level) + "; there are 0 and 2");
+}
+
+// A text seen before, whose kernel is still there: nothing is parsed.
+std::optional<Handle> Engine::Impl::FindAlias(const std::string& alias) {
+  std::optional<Alias> known = aliases.Find(alias);
+  if (!known) return std::nullopt;
+  std::optional<Resident> resident = kernels.Find(known->kernel_id);
+  if (!resident) return std::nullopt;
+  alias_hits.fetch_add(1, std::memory_order_relaxed);
+  return Handle{std::move(known->kernel_id),
+                std::move(resident->kernel),
+                std::move(known->view),
+                /*cache_hit=*/true,
+                {}};
+}
+
+// Makes the kernel and consumes the reading, unless it is there: the last flight may have landed
+// between the look-up and this one. It is in the cache before this flight lands, for the same reason.
+StatusOr<Resident> Engine::Impl::Make(const std::string& kernel_id, Reading& reading,
+                                      const Build& build, Progress& progress) {
+  if (std::optional<Resident> resident = kernels.Peek(kernel_id)) {
+    return Resident{std::move(resident->kernel), nullptr};
+  }
+  Resident made;
+  PB_ASSIGN_OR_RETURN(made.kernel, MakeKernel(reading, build, options.limits, *backend, progress));
+  made.view = MakeView(std::move(reading));
+  kernels.Insert(kernel_id, made, made.kernel->bytes() + ViewBytes(*made.view));
+  return made;
+}
+
+StatusOr<Handle> Engine::Impl::Compile(const KernelRequest& request, const Build& build,
+                                       const std::string& alias, const RunLimits& limits) {
+  Progress progress(limits);
+  PB_ASSIGN_OR_RETURN(Reading reading, ReadProgram(request, options.limits, progress));
+  Handle handle;
+  handle.kernel_id = KernelId(reading.canonical.text, reading.derivation, build);
+  if (std::optional<Resident> resident = kernels.Find(handle.kernel_id)) {
+    handle.kernel = std::move(resident->kernel);
+    handle.cache_hit = true;
+  } else {
+    const auto make = [&]() -> StatusOr<KernelPtr> {
+      PB_ASSIGN_OR_RETURN(Resident made, Make(handle.kernel_id, reading, build, progress));
+      handle.view = std::move(made.view);
+      return std::move(made.kernel);
+    };
+    PB_ASSIGN_OR_RETURN(handle.kernel, flights.Get(handle.kernel_id, alias, limits, make));
+    if (!handle.view) PB_RETURN_IF_ERROR(progress.Lap("wait"));
+  }
+  if (!handle.view) handle.view = MakeView(std::move(reading));
+  handle.timings = progress.Take();
+  aliases.Insert(alias, {handle.kernel_id, handle.view}, alias.size() + ViewBytes(*handle.view));
+  return handle;
+}
+
+Engine::Engine(EngineOptions options, std::shared_ptr<Backend> backend)
+    : impl_(std::make_unique<Impl>(std::move(options), std::move(backend))) {}
+Engine::~Engine() = default;
+
+StatusOr<Handle> Engine::Compile(const KernelRequest& request, const RunLimits& limits) {
+  PB_RETURN_IF_ERROR(CheckLive(limits));
+  PB_ASSIGN_OR_RETURN(const Build build, impl_->BuildOf(request.options));
+  const lang::Limits& limit = impl_->options.limits;
+  if (request.program.size() > limit.max_source_bytes) {
+    return lang::Parse(request.program, limit).status();  // refuses it, before it is hashed
+  }
+  const std::string alias = AliasKey(request, build.opt_level);
+  if (std::optional<Handle> handle = impl_->FindAlias(alias)) return *std::move(handle);
+  return impl_->Compile(request, build, alias, limits);
+}
+
+StatusOr<Handle> Engine::Find(const std::string& kernel_id) {
+  std::optional<Resident> resident = impl_->kernels.Find(kernel_id);
+  if (!resident) {
+    return Status(Code::kFailedPrecondition, "KERNEL_NOT_RESIDENT",
+                  "the kernel is not here (any more); send the program");
+  }
+  return Handle{kernel_id,
+                std::move(resident->kernel),
+                std::move(resident->view),
+                /*cache_hit=*/true,
+                {}};
+}
+
+StatusOr<Outputs> Engine::Run(const Handle& handle, const Inputs& inputs, const RunLimits& limits) {
+  PB_CHECK(handle.kernel && handle.view);
+  return RunOnce(*handle.kernel, *handle.view, inputs, limits);
+}
+
+StatusOr<std::string> Engine::Explain(const KernelRequest& request, const std::string& stage,
+                                      const Inputs* inputs) {
+  PB_RETURN_IF_ERROR(CheckStage(stage));
+  PB_ASSIGN_OR_RETURN(const Build build, impl_->BuildOf(request.options));
+  const RunLimits unlimited;
+  Progress progress(unlimited);
+  PB_ASSIGN_OR_RETURN(Reading reading, ReadProgram(request, impl_->options.limits, progress));
+  return ExplainStage(std::move(reading), build, impl_->options.limits, *impl_->backend, stage,
+                      inputs, progress);
+}
+
+EngineStats Engine::stats() const {
+  const CacheStats kernels = impl_->kernels.stats();
+  return {kernels.entries, kernels.bytes,     kernels.hits,
+          kernels.misses,  impl_->alias_hits, kernels.evictions};
+}
+
+const Backend& Engine::backend() const { return *impl_->backend; }
+
+std::string Engine::build_id() const { return impl_->build_id; }
+
+}  // namespace pullback::jit

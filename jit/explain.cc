@@ -1,0 +1,43 @@
+#include "jit/explain.h"
+
+#include <algorithm>
+
+#include "core/ir/printer.h"
+#include "core/loops/lower.h"
+#include "jit/cost.h"
+#include "jit/make_kernel.h"
+
+namespace pullback::jit {
+namespace {
+
+constexpr const char* kStages[] = {"ast",   "ssa",  "adjoint", "normal",
+                                   "loops", "llvm", "asm",     "cost"};
+
+}  // namespace
+
+Status CheckStage(const std::string& stage) {
+  if (std::find(std::begin(kStages), std::end(kStages), stage) != std::end(kStages)) return {};
+  std::string names;
+  for (const char* name : kStages) names += (names.empty() ? "" : ", ") + std::string(name);
+  return {Code::kNotFound, "UNKNOWN_STAGE", "no stage '" + stage + "'; there are: " + names};
+}
+
+StatusOr<std::string> ExplainStage(Reading reading, const Build& build, const lang::Limits& limits,
+                                   Backend& backend, const std::string& stage, const Inputs* inputs,
+                                   Progress& progress) {
+  if (stage == "ast") return lang::DumpAst(reading.program, reading.entry);
+  // The program before it is derived is the same whatever is asked of it, and can be shown where the
+  // derivative cannot be built.
+  const Derivation derivation = stage == "ssa" ? Derivation() : reading.derivation;
+  PB_ASSIGN_OR_RETURN(const pipeline::Staged staged,
+                      Stage(reading, derivation, build.passes, limits, progress));
+  if (stage == "ssa") return ir::Print(staged.ssa);
+  if (stage == "adjoint") return ir::Print(staged.adjoint);
+  if (stage == "normal") return ir::Print(staged.final);
+  if (stage == "cost") return DescribeCost(std::move(reading), staged, inputs);
+  PB_ASSIGN_OR_RETURN(const loops::Module loops, loops::LowerToLoops(staged.final));
+  if (stage == "loops") return loops::Print(loops);
+  return backend.Dump(loops, {build.opt_level}, stage);
+}
+
+}  // namespace pullback::jit

@@ -1,0 +1,53 @@
+// Live code under its key, with what goes in and comes out of it. It speaks of positions only: names
+// and places are those of a text (TextView).
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <vector>
+
+#include "core/ir/ir.h"
+#include "core/lang/lang.h"
+#include "jit/backend.h"
+#include "jit/key.h"
+
+namespace pullback::jit {
+
+// The slots of a KernelEntry, in order: params, seeds -> values, derivatives.
+struct Layout {
+  std::vector<ir::Type> params;
+  std::vector<ir::Type> seeds;
+  std::vector<ir::Type> values;
+  std::vector<ir::Type> derivatives;
+
+  size_t arguments() const { return params.size() + seeds.size(); }
+  size_t results() const { return values.size() + derivatives.size(); }
+};
+
+Layout MakeLayout(const lang::Signature& signature, const Derivation& derivation);
+
+// Whether each leaf of the parameters is differentiated, as pipeline::Derive wants it.
+std::vector<bool> WrtLeaves(const lang::Signature& signature, const Derivation& derivation);
+
+// Runs stay valid after an eviction: whoever holds the kernel keeps its code.
+class Kernel {
+ public:
+  Kernel(Derivation derivation, Layout layout, std::unique_ptr<LoadedCode> code)
+      : derivation_(std::move(derivation)),
+        layout_(std::move(layout)),
+        code_(std::move(code)),
+        entry_(code_->entry()) {}
+
+  const Derivation& derivation() const { return derivation_; }
+  const Layout& layout() const { return layout_; }
+  KernelEntry entry() const { return entry_; }
+  size_t bytes() const;
+
+ private:
+  const Derivation derivation_;
+  const Layout layout_;
+  const std::unique_ptr<LoadedCode> code_;
+  const KernelEntry entry_;
+};
+
+}  // namespace pullback::jit

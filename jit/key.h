@@ -1,0 +1,33 @@
+// The names of kernels in the caches.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "jit/engine.h"
+
+namespace pullback::jit {
+
+// What is asked of the entry function; equal for all texts of one kernel.
+struct Derivation {
+  Transform transform = Transform::kValue;
+  std::vector<uint32_t> wrt;  // positions of parameters, in the order asked for
+};
+
+// How it is compiled.
+struct Build {
+  pipeline::Options passes;
+  int opt_level = 2;
+  std::string id;  // versions and target: Engine::build_id()
+};
+
+// Hex SHA-256 of everything that determines the code. Lengths stand before what varies in length, so
+// that no two different questions give the same bytes.
+std::string KernelId(const std::string& canonical_text, const Derivation& derivation,
+                     const Build& build);
+
+// The request as asked: the hash of its text, and the rest as it is. Needs no parser.
+std::string AliasKey(const KernelRequest& request, int opt_level);
+
+}  // namespace pullback::jit

@@ -1,0 +1,83 @@
+#include "jit/make_kernel.h"
+
+#include <utility>
+
+#include "core/loops/lower.h"
+#include "jit/interrupt.h"
+#include "jit/trap.h"
+
+namespace pullback::jit {
+namespace {
+
+// Thrown through the pipeline by its observer, which has no other way to end it.
+struct Interrupted {
+  Status status;
+};
+
+StatusOr<pipeline::Staged> Derive(const ir::Module& ssa, const Reading& reading,
+                                  const Derivation& derivation, const pipeline::Options& options,
+                                  const RunLimits& limits) {
+  const auto look = [&](const std::string&, const ir::Module&) {
+    if (Status s = CheckLive(limits); !s.ok()) throw Interrupted{std::move(s)};
+  };
+  try {
+    return pipeline::Derive(ssa, derivation.transform, WrtLeaves(reading.signature, derivation),
+                            options, nullptr, look);
+  } catch (const Interrupted& interrupted) {
+    return interrupted.status;
+  }
+}
+
+bool IsJoined(const std::vector<ir::Type>& all, const std::vector<ir::Type>& first,
+              const std::vector<ir::Type>& then) {
+  std::vector<ir::Type> expected = first;
+  expected.insert(expected.end(), then.begin(), then.end());
+  return all == expected;
+}
+
+// Runs trust the layout with the client's memory, so that a pass that departs from it must not pass.
+Status CheckSignature(const ir::Module& module, const Layout& layout) {
+  const ir::Function& entry = module.Get(module.entry);
+  std::vector<ir::Type> params;
+  for (ir::Value v : entry.params()) params.push_back(entry.TypeOf(v));
+  if (IsJoined(params, layout.params, layout.seeds) &&
+      IsJoined(entry.results, layout.values, layout.derivatives)) {
+    return {};
+  }
+  return {Code::kInternal, "SIGNATURE_MISMATCH",
+          "the derived entry '" + entry.name + "' does not have the types of its signature"};
+}
+
+}  // namespace
+
+StatusOr<pipeline::Staged> Stage(const Reading& reading, const Derivation& derivation,
+                                 const pipeline::Options& options, const lang::Limits& limits,
+                                 Progress& progress) {
+  const Places places{reading.canonical.places, reading.text};
+  StatusOr<ir::Module> ssa = lang::Lower(reading.program, reading.entry, limits);
+  if (!ssa.ok()) return PlaceStatus(ssa.status(), places);
+  PB_RETURN_IF_ERROR(progress.Lap("lower"));
+  StatusOr<pipeline::Staged> staged = Derive(*ssa, reading, derivation, options, progress.limits());
+  if (!staged.ok()) return PlaceStatus(staged.status(), places);
+  PB_RETURN_IF_ERROR(progress.Lap("derive"));
+  return staged;
+}
+
+StatusOr<std::shared_ptr<const Kernel>> MakeKernel(const Reading& reading, const Build& build,
+                                                   const lang::Limits& limits, Backend& backend,
+                                                   Progress& progress) {
+  PB_ASSIGN_OR_RETURN(const pipeline::Staged staged,
+                      Stage(reading, reading.derivation, build.passes, limits, progress));
+  Layout layout = MakeLayout(reading.signature, reading.derivation);
+  PB_RETURN_IF_ERROR(CheckSignature(staged.final, layout));
+  PB_ASSIGN_OR_RETURN(const loops::Module loops, loops::LowerToLoops(staged.final));
+  PB_RETURN_IF_ERROR(progress.Lap("loops"));
+  PB_ASSIGN_OR_RETURN(const ObjectCode object, backend.Compile(loops, {build.opt_level}));
+  PB_RETURN_IF_ERROR(progress.Lap("codegen"));
+  PB_ASSIGN_OR_RETURN(std::unique_ptr<LoadedCode> code, backend.Load(object));
+  PB_RETURN_IF_ERROR(progress.Lap("link"));
+  return std::shared_ptr<const Kernel>(
+      std::make_shared<const Kernel>(reading.derivation, std::move(layout), std::move(code)));
+}
+
+}  // namespace pullback::jit

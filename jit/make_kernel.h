@@ -1,0 +1,27 @@
+// From a checked program to live code: the slow path of a request.
+#pragma once
+
+#include <memory>
+
+#include "core/base/status.h"
+#include "core/pipeline/pipeline.h"
+#include "jit/backend.h"
+#include "jit/kernel.h"
+#include "jit/progress.h"
+#include "jit/reading.h"
+
+namespace pullback::jit {
+
+// Stages lower, derive. Looks at the progress's limits between passes. A place that the pipeline names
+// by its ordinal becomes a diagnostic of the reading's text.
+StatusOr<pipeline::Staged> Stage(const Reading& reading, const Derivation& derivation,
+                                 const pipeline::Options& options, const lang::Limits& limits,
+                                 Progress& progress);
+
+// Then loops, codegen, link. INTERNAL, SIGNATURE_MISMATCH, when the passes made an entry that does not
+// take and give what the signature says.
+StatusOr<std::shared_ptr<const Kernel>> MakeKernel(const Reading& reading, const Build& build,
+                                                   const lang::Limits& limits, Backend& backend,
+                                                   Progress& progress);
+
+}  // namespace pullback::jit

@@ -1,0 +1,97 @@
+#include "jit/reading.h"
+
+#include <algorithm>
+
+#include "jit/leaves.h"
+#include "jit/size_plan.h"
+
+namespace pullback::jit {
+namespace {
+
+Status Invalid(const char* reason, std::string message) {
+  return {Code::kInvalidArgument, reason, std::move(message)};
+}
+
+std::string ParameterNames(const lang::Signature& signature) {
+  std::string names;
+  for (const lang::Parameter& p : signature.params) names += (names.empty() ? "" : ", ") + p.name;
+  return names.empty() ? "none" : names;
+}
+
+StatusOr<uint32_t> FindParameter(const lang::Signature& signature, const std::string& name) {
+  for (uint32_t i = 0; i < signature.params.size(); ++i) {
+    if (signature.params[i].name == name) return i;
+  }
+  return Invalid("UNKNOWN_ARGUMENT", "wrt: '" + signature.entry + "' has no parameter '" + name +
+                                         "'; it has: " + ParameterNames(signature));
+}
+
+std::vector<uint32_t> AllWithFloats(const lang::Signature& signature) {
+  std::vector<uint32_t> positions;
+  for (uint32_t i = 0; i < signature.params.size(); ++i) {
+    if (HasFloatLeaf(signature.params[i].type)) positions.push_back(i);
+  }
+  return positions;
+}
+
+StatusOr<std::vector<uint32_t>> ResolveWrt(const KernelRequest& request,
+                                           const lang::Signature& signature) {
+  std::vector<uint32_t> positions;
+  if (request.transform == Transform::kValue) return positions;
+  if (request.wrt.empty()) positions = AllWithFloats(signature);
+  for (const std::string& name : request.wrt) {
+    PB_ASSIGN_OR_RETURN(const uint32_t position, FindParameter(signature, name));
+    if (std::count(positions.begin(), positions.end(), position) != 0) {
+      return Invalid("DUPLICATE_ARGUMENT", "wrt: '" + name + "' is named twice");
+    }
+    if (!HasFloatLeaf(signature.params[position].type)) {
+      return Invalid("NOT_DIFFERENTIABLE", "wrt: '" + name + "' holds no floats: it is " +
+                                               signature.params[position].type.ToString());
+    }
+    positions.push_back(position);
+  }
+  if (!positions.empty()) return positions;
+  return Invalid("NOT_DIFFERENTIABLE", "'" + signature.entry + "' takes no floats");
+}
+
+}  // namespace
+
+StatusOr<Reading> ReadProgram(const KernelRequest& request, const lang::Limits& limits,
+                              Progress& progress) {
+  Reading r;
+  r.text = request.program;
+  r.entry = request.entry;
+  PB_ASSIGN_OR_RETURN(r.program, lang::Parse(request.program, limits));
+  PB_RETURN_IF_ERROR(progress.Lap("parse"));
+  PB_RETURN_IF_ERROR(lang::Check(r.program, limits));
+  PB_RETURN_IF_ERROR(progress.Lap("check"));
+  PB_ASSIGN_OR_RETURN(r.signature, lang::GetSignature(r.program, request.entry));
+  PB_ASSIGN_OR_RETURN(r.derivation.wrt, ResolveWrt(request, r.signature));
+  r.derivation.transform = request.transform;
+  PB_ASSIGN_OR_RETURN(r.canonical, lang::Canonicalise(r.program, request.entry));
+  PB_RETURN_IF_ERROR(progress.Lap("key"));
+  return r;
+}
+
+std::shared_ptr<const TextView> MakeView(Reading reading) {
+  auto view = std::make_shared<TextView>();
+  for (uint32_t position : reading.derivation.wrt) {
+    view->wrt.push_back(reading.signature.params[position].name);
+  }
+  view->sizes = std::make_shared<const SizePlan>(std::move(reading.program), reading.entry);
+  view->signature = std::move(reading.signature);
+  view->places = std::move(reading.canonical.places);
+  view->text = std::move(reading.text);
+  return view;
+}
+
+size_t ViewBytes(const TextView& view) {
+  size_t bytes = sizeof(TextView) + view.text.capacity() + view.sizes->bytes();
+  for (const lang::Place& place : view.places) bytes += sizeof(place) + place.function.capacity();
+  for (const lang::Parameter& p : view.signature.params) {
+    bytes += sizeof(p) + LeafCount(p.type) * sizeof(ApiType);
+  }
+  return bytes + LeafCount(view.signature.result) * sizeof(ApiType);
+}
+
+}  // namespace pullback::jit

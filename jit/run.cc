@@ -1,0 +1,116 @@
+#include "jit/run.h"
+
+#include <algorithm>
+#include <cstring>
+#include <vector>
+
+#include "jit/arguments.h"
+#include "jit/interrupt.h"
+#include "jit/results.h"
+#include "jit/trap.h"
+#include "jit/watchdog.h"
+
+namespace pullback::jit {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+// What a thread keeps between its runs.
+struct Workspace {
+  RunContext context;
+  Watch watch;
+  InputLeaves leaves;
+  std::vector<Array> headers;  // of input arrays
+  std::vector<uint64_t> arguments;
+  std::vector<uint64_t> results;
+};
+
+Workspace& ThisThreads() {
+  thread_local Workspace workspace;
+  return workspace;
+}
+
+// Arrays of a request are read where they lie: pinned, they are never unique, so never written to.
+uint64_t PinArray(const Tensor& t, Array* header) {
+  header->refs = kPinned;
+  header->data = const_cast<uint8_t*>(t.data.data());
+  std::copy(t.shape.begin(), t.shape.end(), header->dims);
+  header->bytes = static_cast<int64_t>(t.data.size());
+  header->prev = header->next = nullptr;
+  return reinterpret_cast<uint64_t>(header);
+}
+
+uint64_t ScalarSlot(const Tensor& t) {
+  uint64_t slot = 0;
+  std::memcpy(&slot, t.data.data(), t.data.size());
+  return slot;
+}
+
+void FillSlots(Workspace& w) {
+  const size_t count = w.leaves.params.size() + w.leaves.seeds.size();
+  w.headers.resize(count);
+  w.arguments.resize(count);
+  size_t slot = 0;
+  for (const auto* leaves : {&w.leaves.params, &w.leaves.seeds}) {
+    for (const Tensor* t : *leaves) {
+      w.arguments[slot] = t->shape.empty() ? ScalarSlot(*t) : PinArray(*t, &w.headers[slot]);
+      ++slot;
+    }
+  }
+}
+
+void PrepareContext(RunContext* c, const RunLimits& limits) {
+  c->stop.store(0, std::memory_order_relaxed);
+  c->max_depth = limits.max_depth;
+  c->bytes_budget = limits.memory_bytes;
+  c->bytes_used = 0;
+  c->peak_bytes = 0;
+}
+
+// Everything that belongs to one run ends with it, however it ends.
+class RunScope {
+ public:
+  RunScope(Workspace& w, const RunLimits& limits)
+      : w_(w), armed_(limits.deadline || limits.cancelled) {
+    PrepareContext(&w.context, limits);
+    if (armed_) w.watch.Arm(&w.context, limits.deadline, limits.cancelled.get());
+  }
+  RunScope(const RunScope&) = delete;
+  RunScope& operator=(const RunScope&) = delete;
+  ~RunScope() {
+    if (armed_) w_.watch.Disarm();
+    ResetContext(&w_.context);
+  }
+
+ private:
+  Workspace& w_;
+  const bool armed_;
+};
+
+Trap TrapOf(const RunContext& c) {
+  return {static_cast<ir::TrapKind>(c.trap_kind), c.trap_loc, c.trap_a, c.trap_b};
+}
+
+}  // namespace
+
+StatusOr<Outputs> RunOnce(const Kernel& kernel, const TextView& view, const Inputs& inputs,
+                          const RunLimits& limits) {
+  PB_RETURN_IF_ERROR(CheckLive(limits));
+  Workspace& w = ThisThreads();
+  PB_RETURN_IF_ERROR(CollectInputs(view, kernel.derivation(), inputs, &w.leaves));
+  FillSlots(w);
+  w.results.resize(kernel.layout().results());
+  const RunScope scope(w, limits);
+  const Clock::time_point start = Clock::now();
+  if (!RunKernel(kernel.entry(), &w.context, w.arguments.data(), w.results.data())) {
+    return TrapStatus(TrapOf(w.context), {view.places, view.text});
+  }
+  Outputs outputs;
+  PB_RETURN_IF_ERROR(
+      CopyResults(&w.context, view, kernel.derivation(), w.results.data(), &outputs));
+  outputs.execute_seconds = std::chrono::duration<double>(Clock::now() - start).count();
+  outputs.peak_bytes = w.context.peak_bytes;
+  return outputs;
+}
+
+}  // namespace pullback::jit
