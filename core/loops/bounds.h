@@ -31,6 +31,7 @@ class Bounds {
   void AddExtent(const ir::Affine& form);
   // 0 <= var < extent, for ranges; AddIndex also makes it a fact, once `level` loops are open.
   void DeclareIndex(ir::Value var, ir::Value extent);
+  void ForgetIndex(ir::Value var) { indices_.erase(var); }
   void AddIndex(ir::Value var, ir::Value extent, int level);
   // From now on `var` is a name for `e`.
   void Substitute(ir::Value var, const ir::Affine& e);

@@ -74,7 +74,9 @@ ResultPlan PlanResult(const AccessContext& c, const ir::EachResult& r,
     plan.mode = ResultPlan::Mode::kAccumulate;
   }
   const bool lanes = plan.mode == ResultPlan::Mode::kLanes;
-  plan.access = PlanAccess(c, r.out, ShapeOf(r), facts, !r.guard.valid() && !lanes);
+  // A total is stored where the guard was never true, too.
+  plan.access = PlanAccess(c, r.out, ShapeOf(r), lanes ? std::vector<Fact>{} : facts,
+                           !r.guard.valid() && !lanes);
   if (lanes && plan.access.level > plan.level) {
     for (AxisCheck& check : plan.access.axes) check = AxisCheck::kHere;
   }

@@ -42,8 +42,11 @@ class Planner {
     for (const bool unit_only : {true, false}) {
       for (size_t k = 0; k < equalities_.size(); ++k) Pin(k, unit_only);
     }
-    for (SpaceIndex& i : space_.indices) KeepRange(i);
     SetLevels();
+    AddIndices();
+    for (const Constraint& c : equalities_) {
+      if (!(c.e == Affine{})) AddTest(c);
+    }
     for (const Constraint& c : inequalities_) Restrict(c.e);
     return std::move(space_);
   }
@@ -59,8 +62,8 @@ class Planner {
 
   void Pin(size_t k, bool unit_only);
   void SubstituteEverywhere(Value var, const Affine& e);
-  void KeepRange(const SpaceIndex& i);
   void SetLevels();
+  void AddIndices();
   void AddTest(const Constraint& c, int64_t divisor = 0);
   void Restrict(const Affine& e);
   SpaceIndex* LoopAt(int level);
@@ -94,14 +97,6 @@ void Planner::SubstituteEverywhere(Value var, const Affine& e) {
   for (SpaceIndex& i : space_.indices) i.value = i.value.Substitute(var, e);
 }
 
-// An index that is no loop keeps its range as constraints.
-void Planner::KeepRange(const SpaceIndex& i) {
-  if (!i.pinned) return;
-  const Affine last = Affine::Of(i.extent) - Affine::Const(1);
-  inequalities_.push_back({i.value, false});
-  inequalities_.push_back({last * i.divisor - i.value, false});
-}
-
 void Planner::SetLevels() {
   for (SpaceIndex& i : space_.indices) {
     if (!i.pinned) i.level = ++space_.depth;
@@ -109,16 +104,22 @@ void Planner::SetLevels() {
   for (SpaceIndex& i : space_.indices) {
     if (i.pinned) i.level = space_.LevelOf(i.value);
   }
+}
+
+// An index that is no loop keeps its range as constraints, which its being in range must not prove.
+void Planner::AddIndices() {
   for (const SpaceIndex& i : space_.indices) {
-    if (i.pinned && i.divisor == 1) {
-      bounds_.Substitute(i.var, i.value);
-    } else {
-      bounds_.AddIndex(i.var, i.extent, i.level);
-    }
-    if (i.divisor != 1) AddTest({i.value, true}, i.divisor);
+    if (!i.pinned) bounds_.AddIndex(i.var, i.extent, i.level);
+    if (i.pinned) bounds_.ForgetIndex(i.var);
+    if (i.pinned && i.divisor == 1) bounds_.Substitute(i.var, i.value);
   }
-  for (const Constraint& c : equalities_) {
-    if (!(c.e == Affine{})) AddTest(c);
+  for (const SpaceIndex& i : space_.indices) {
+    if (!i.pinned) continue;
+    if (i.divisor != 1) AddTest({i.value, true}, i.divisor);
+    const Affine last = Affine::Of(i.extent) - Affine::Const(1);
+    Restrict(i.value);
+    Restrict(last * i.divisor - i.value);
+    if (i.divisor != 1) bounds_.AddIndex(i.var, i.extent, i.level);
   }
 }
 

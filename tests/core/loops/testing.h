@@ -1,0 +1,30 @@
+// Lowers IR text to loops, runs it in the loop interpreter and compares with the reference.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "core/base/tensor.h"
+#include "core/ir/ir.h"
+#include "core/loops/interpret.h"
+
+namespace pullback::loops {
+
+// Parses and verifies.
+ir::Module ParseIr(const std::string& text);
+std::string PrintLoops(const std::string& text);
+
+// Runs both; requires equal bits (NaNs are alike) or equal traps, and no broken promise. kAny: a
+// program with several causes may trap by another one than the reference.
+enum class Traps : uint8_t { kSame, kAny };
+Outcome RunBoth(const ir::Module& module, const std::vector<Tensor>& args,
+                Traps traps = Traps::kSame);
+Outcome RunBoth(const std::string& text, const std::vector<Tensor>& args);
+
+Tensor Vector(const std::vector<double>& values);
+Tensor Ints(const std::vector<int64_t>& values);
+Tensor Matrix(int64_t rows, int64_t columns, const std::vector<double>& values);
+// 0.1, -0.2, 0.3, ... : sums of these depend on their order.
+Tensor Ramp(std::vector<int64_t> shape);
+
+}  // namespace pullback::loops
