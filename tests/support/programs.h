@@ -1,0 +1,25 @@
+// Small programs that break differentiation systems: each was a reported bug in a peer. One list for
+// every tier and mode.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "core/base/tensor.h"
+
+namespace pullback::testing {
+
+struct ProgramCase {
+  const char* name;
+  std::string text;
+  const char* entry;
+  std::vector<Tensor> args;
+  // What value_and_grad gives for every float argument, flattened; empty: only compare modes.
+  std::vector<std::vector<double>> gradients;
+  // Not differentiable where it is evaluated: conventions decide, differences cannot.
+  bool corner = false;
+};
+
+const std::vector<ProgramCase>& FirstPrograms();
+
+}  // namespace pullback::testing
