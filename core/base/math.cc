@@ -6,12 +6,11 @@
 // The bit-identical scalar variants that use FMA. sleef.h declares them only where the compiler
 // targets FMA; we are compiled for a baseline CPU and call them by address, so they are declared
 // here. (Their vector twins, Sleef_finz_*d4_u10avx2 and so on, return the same bits.)
-#define PB_UNARY(F)                                                                              \
-  F(cbrt)                                                                                        \
-  F(exp)                                                                                         \
-  F(exp2)                                                                                        \
-  F(expm1) F(log) F(log2) F(log10) F(log1p) F(sin) F(cos) F(tan) F(asin) F(acos) F(atan) F(sinh) \
-      F(cosh) F(tanh) F(asinh) F(acosh) F(atanh) F(erf)
+// clang-format off
+#define PB_UNARY(F) \
+  F(cbrt) F(exp) F(exp2) F(expm1) F(log) F(log2) F(log10) F(log1p) F(sin) F(cos) F(tan) F(asin) \
+  F(acos) F(atan) F(sinh) F(cosh) F(tanh) F(asinh) F(acosh) F(atanh) F(erf)
+// clang-format on
 
 extern "C" {
 #define PB_DECLARE(f)                            \

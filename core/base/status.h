@@ -115,8 +115,8 @@ class [[nodiscard]] StatusOr {
 
 #define PB_CONCAT_INNER(a, b) a##b
 #define PB_CONCAT(a, b) PB_CONCAT_INNER(a, b)
-#define PB_RETURN_IF_ERROR(expr)                     \
-  do {                                               \
+#define PB_RETURN_IF_ERROR(expr)                                   \
+  do {                                                             \
     if (::pullback::Status pb_s = (expr); !pb_s.ok()) return pb_s; \
   } while (false)
 #define PB_ASSIGN_OR_RETURN(lhs, expr) PB_ASSIGN_IMPL(PB_CONCAT(pb_or_, __LINE__), lhs, expr)

@@ -34,7 +34,9 @@ struct Tensor {
   static Tensor F64(double v) { return Of<double>(DType::kF64, {}, {v}); }
   static Tensor F32(float v) { return Of<float>(DType::kF32, {}, {v}); }
   static Tensor I64(int64_t v) { return Of<int64_t>(DType::kI64, {}, {v}); }
-  static Tensor Bool(bool v) { return Of<uint8_t>(DType::kBool, {}, {v ? uint8_t{1} : uint8_t{0}}); }
+  static Tensor Bool(bool v) {
+    return Of<uint8_t>(DType::kBool, {}, {v ? uint8_t{1} : uint8_t{0}});
+  }
 };
 
 // The type of a parameter or result as the API shows it: a tensor leaf or a tuple of types.
