@@ -190,6 +190,18 @@ TEST_CASE("canonical: an entry that is not there") {
   CHECK_FALSE(Canonicalise(p, "relu").ok());
 }
 
+TEST_CASE("canonical: trees as tall as the limit") {
+  std::string sum = "x", chain = "x", power = "x";
+  for (int i = 0; i < 2000; ++i) {
+    sum += " + x";
+    power += " ** x";
+    if (i < 1900) chain += " < x";
+  }
+  CHECK(TextOf("fn f(x: f64) -> f64 { return " + sum + " }").size() > 10000);
+  CHECK(TextOf("fn f(x: f64) -> f64 { return " + power + " }").size() > 10000);
+  CHECK(TextOf("fn f(x: f64) -> bool { return " + chain + " }").size() > 10000);
+}
+
 TEST_CASE("dump: the tree with types") {
   std::string dump = DumpAst(MustCheck("fn f(x: [n]f64) -> f64 { return sum i < n { 2 * x[i] } }"), "f");
   CHECK(dump.find("fn f: f64\n  parameter x: [*]f64\n  size n: i64\n  index i: i64\n") == 0);

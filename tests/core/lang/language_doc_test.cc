@@ -1,22 +1,27 @@
 // The examples of docs/language.md are programs.
 #include <catch2/catch.hpp>
 
+#include <cctype>
 #include <filesystem>
 #include <fstream>
 #include <sstream>
 
+#include "core/lang/builtins.h"
 #include "core/lang/lang.h"
+#include "core/lang/lexer.h"
 
 namespace pullback::lang {
 namespace {
 
-std::string ReadReference() {
+std::string ReadFile(const std::string& path) {
   std::filesystem::path root = std::filesystem::path(__FILE__).parent_path() / "../../..";
-  std::ifstream in(root / "docs" / "language.md");
+  std::ifstream in(root / path);
   std::stringstream text;
   text << in.rdbuf();
   return text.str();
 }
+
+std::string ReadReference() { return ReadFile("docs/language.md"); }
 
 // The code blocks marked ```pull.
 std::vector<std::string> Examples(const std::string& document) {
@@ -52,14 +57,41 @@ TEST_CASE("language.md: every example parses, checks and formats") {
   }
 }
 
-TEST_CASE("language.md: every keyword and built-in is named") {
-  std::string document = ReadReference();
-  for (const char* word : {"`f64(x)`", "column(z)", "hypot", "SOURCE_TOO_LARGE",
-                           "NESTING_TOO_DEEP", "TYPE_TOO_LARGE", "CONSTANT_TOO_LARGE",
-                           "PROGRAM_TOO_LARGE", "jacobian", "relations"}) {
-    INFO(word);
-    CHECK(document.find(word) != std::string::npos);
+// Whether `word` stands somewhere as a word of its own.
+bool Names(const std::string& document, const std::string& word) {
+  auto part = [](char c) { return std::isalnum(static_cast<unsigned char>(c)) || c == '_'; };
+  for (size_t at = document.find(word); at != std::string::npos; at = document.find(word, at + 1)) {
+    size_t end = at + word.size();
+    bool starts = at == 0 || !part(document[at - 1]);
+    if (starts && (end == document.size() || !part(document[end]))) return true;
   }
+  return false;
+}
+
+TEST_CASE("language.md: names every keyword, built-in and reason") {
+  const std::string document = ReadReference();
+  std::vector<std::string> words = {"SOURCE_TOO_LARGE",   "NESTING_TOO_DEEP", "TYPE_TOO_LARGE",
+                                    "CONSTANT_TOO_LARGE", "PROGRAM_TOO_LARGE"};
+#define PB_KEYWORD(e, s) words.push_back(s);
+  PB_KEYWORDS(PB_KEYWORD)
+#define PB_BUILTIN(e, n, k) words.push_back(n);
+  PB_SCALAR_BUILTINS(PB_BUILTIN) PB_OTHER_BUILTINS(PB_BUILTIN)
+  for (const std::string& word : words) {
+    INFO(word);
+    CHECK(Names(document, word));
+  }
+}
+
+TEST_CASE("language.md: names every function of the prelude") {
+  const std::string document = ReadReference();
+  StatusOr<Program> prelude = Parse(ReadFile("core/lang/prelude.pull"));
+  INFO(prelude.status().ToString());
+  REQUIRE(prelude.ok());
+  for (const auto& f : prelude->functions) {
+    INFO(f->name);
+    CHECK(Names(document, f->name));
+  }
+  CHECK(Parse(Format(*prelude)).ok());
 }
 
 }  // namespace
