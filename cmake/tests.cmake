@@ -1,6 +1,6 @@
 # One Catch2 executable per folder under tests/ that holds a *_test.cc: test_<folder with _>, and one
-# ctest entry of the same name. Other .cc of the folder are its helpers. tests/support/*.cc is linked
-# into every test; tests/bench and tests/fuzz are treated at the end.
+# ctest entry of the same name. Other .cc of the folder are its helpers. tests/support/*.cc is a
+# library of which a test takes what it uses; tests/bench and tests/fuzz are treated at the end.
 
 set(EVERY_BACK_END pb_jit_llvm pb_jit_baseline pb_jit_cuda pb_jit)
 set(EVERYTHING pb_server pb_client ${EVERY_BACK_END} pb_core_pipeline pb_core_eval)
@@ -48,14 +48,17 @@ endforeach()
 list(REMOVE_DUPLICATES TEST_FOLDERS)
 
 file(GLOB SUPPORT_SOURCES CONFIGURE_DEPENDS tests/support/*.cc)
+add_library(pb_test_support STATIC ${SUPPORT_SOURCES})
+target_include_directories(pb_test_support PRIVATE ${PROJECT_SOURCE_DIR})
+target_precompile_headers(pb_test_support REUSE_FROM pb_catch_main)
 
 foreach(folder ${TEST_FOLDERS})
   set(sources ${TEST_SOURCES})
   list(FILTER sources INCLUDE REGEX "^${PROJECT_SOURCE_DIR}/tests/${folder}/[^/]+$")
   string(REPLACE "/" "_" name test_${folder})
   pb_test_deps(${folder} deps)
-  add_executable(${name} ${sources} ${SUPPORT_SOURCES})
-  target_link_libraries(${name} PRIVATE pb_warnings pb_catch_main ${deps})
+  add_executable(${name} ${sources})
+  target_link_libraries(${name} PRIVATE pb_warnings pb_catch_main pb_test_support ${deps})
   target_include_directories(${name} PRIVATE ${PROJECT_SOURCE_DIR})
   target_precompile_headers(${name} REUSE_FROM pb_catch_main)
   add_test(NAME ${name} COMMAND ${name})
