@@ -27,6 +27,12 @@ int LeafCount(const Type& type) {
   return count;
 }
 
+size_t SizeCount(const Type& type) {
+  size_t count = static_cast<size_t>(type.rank) + type.elements.size();
+  for (const Type& e : type.elements) count += SizeCount(e);
+  return count;
+}
+
 void CheckTypeLimits(const Type& type, const Span& span, Reporter& report, const Limits& limits) {
   if (type.rank > limits.max_rank) {
     report.Limit(span, "TYPE_TOO_LARGE",
@@ -64,7 +70,16 @@ std::vector<std::string_view> ProgramChecker::FunctionNames() const {
   PB_SCALAR_BUILTINS(PB_NAME)
   PB_OTHER_BUILTINS(PB_NAME)
 #undef PB_NAME
-      return names;
+  return names;
+}
+
+void ProgramChecker::Charge(size_t sizes, const Span& at) {
+  if (exhausted()) return;
+  work_ += sizes;
+  if (!exhausted()) return;
+  report_.Limit(at, "PROGRAM_TOO_LARGE",
+                "the program is too large: up to here its values have more than " +
+                    std::to_string(max_work_) + " axes and elements of tuples");
 }
 
 void ProgramChecker::DeclareUserFunctions() {
@@ -81,7 +96,8 @@ void ProgramChecker::DeclareUserFunctions() {
 Status ProgramChecker::Run() {
   DeclareUserFunctions();
   // The prelude's functions join the list while bodies are checked.
-  for (uint32_t i = 0; i < program_.functions.size() && !report_.full(); ++i) CheckBody(*this, i);
+  for (uint32_t i = 0; i < program_.functions.size() && !report_.full() && !exhausted(); ++i)
+    CheckBody(*this, i);
   if (!report_.ok()) return report_.ToStatus();
   NumberNodes(program_);
   return {};

@@ -36,7 +36,10 @@ struct Header {
 class ProgramChecker {
  public:
   ProgramChecker(Program& program, const Limits& limits)
-      : program_(program), limits_(limits), report_(program.text) {}
+      : program_(program),
+        limits_(limits),
+        max_work_(4 * limits.max_ir_insts),
+        report_(program.text) {}
   Status Run();
 
   Reporter& report() { return report_; }
@@ -53,11 +56,18 @@ class ProgramChecker {
   bool IsFunction(const std::string& name, const Function& from);
   std::vector<std::string_view> FunctionNames() const;  // for suggestions
 
+  // Counts the work that sizes and tuples make, which the size of the text does not bound. Once it
+  // is too much, checking is over.
+  void Charge(size_t sizes, const Span& at);
+  bool exhausted() const { return work_ > max_work_; }
+
  private:
   void DeclareUserFunctions();
 
   Program& program_;
   const Limits& limits_;
+  const size_t max_work_;
+  size_t work_ = 0;
   Reporter report_;
   std::deque<Header> headers_;  // by function; references stay valid
   std::unordered_map<std::string, uint32_t> user_;
@@ -81,6 +91,8 @@ bool FallsThrough(const Block& block);
 
 // Leaves of a type: 1 for a scalar or array.
 int LeafCount(const Type& type);
+// Axes of all leaves, and leaves: what a value's type and sizes cost.
+size_t SizeCount(const Type& type);
 // Reports a type over the limits of rank and of leaves.
 void CheckTypeLimits(const Type& type, const Span& span, Reporter& report, const Limits& limits);
 

@@ -71,6 +71,7 @@ class BodyChecker {
 
   // check_expr.cc: names, operators, casts, tuples, if-expressions
   Shape Check(ExprPtr& e);
+  Shape CheckKind(ExprPtr& e);
   Shape Fail(Expr& e, std::string message);  // reports at e and gives it the type kError
   Shape CheckName(Expr& e);
   bool CheckOperands(Expr& e, std::vector<Shape>& shapes);  // whether no operand is an error

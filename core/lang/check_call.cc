@@ -95,9 +95,10 @@ Shape Substitute(const Shape& shape, const std::function<Size(uint32_t)>& value)
 Shape BodyChecker::ResultShape(Expr& e, const std::vector<Shape>& arguments) {
   const Function& callee = program_.function(e.callee);
   const Header& header = program_.header(e.callee);
-  std::vector<Size> solved(callee.locals.size());
+  std::vector<Size> solved(header.facts.size());
   auto value = [&](uint32_t local) { return solved[local]; };
   std::vector<const Shape*> have, want;
+  program_.Charge(4 * header.facts.size(), e.span);
   for (size_t i = 0; i < arguments.size(); ++i) {
     if (callee.locals[i].type == Type::Scalar(DType::kI64)) solved[i] = ValueOf(*e.operands[i]);
     FlattenSizes(arguments[i], have);

@@ -19,6 +19,16 @@ Shape BodyChecker::Fail(Expr& e, std::string message) {
 }
 
 Shape BodyChecker::Check(ExprPtr& e) {
+  if (program_.exhausted()) {
+    e->type = Type();
+    return {};
+  }
+  Shape shape = CheckKind(e);
+  program_.Charge(SizeCount(e->type), e->span);
+  return shape;
+}
+
+Shape BodyChecker::CheckKind(ExprPtr& e) {
   switch (e->kind) {
     case Expr::Kind::kInt: e->type = Type::Scalar(e->has_suffix ? e->elem : DType::kI64); return {};
     case Expr::Kind::kFloat:

@@ -8,7 +8,7 @@ namespace pullback::lang {
 namespace {
 
 constexpr size_t kMaxMessages = 20;
-constexpr size_t kMaxSuggested = 64;  // longer names get no suggestion: distance is quadratic
+constexpr size_t kMaxSuggested = 32;  // longer names get no suggestion: distance is quadratic
 
 // Levenshtein's distance, by rows.
 size_t EditDistance(std::string_view a, std::string_view b) {
@@ -74,7 +74,9 @@ std::string DidYouMean(std::string_view name, const std::vector<std::string_view
   size_t best = std::min<size_t>(3, name.size() / 3 + 1);  // nearer than this
   std::string_view nearest;
   for (std::string_view candidate : candidates) {
-    if (candidate.size() > kMaxSuggested || candidate == name) continue;
+    size_t longer = std::max(name.size(), candidate.size());
+    size_t shorter = std::min(name.size(), candidate.size());
+    if (longer - shorter >= best || candidate == name) continue;
     size_t distance = EditDistance(name, candidate);
     if (distance >= best || distance >= name.size()) continue;
     best = distance;

@@ -7,8 +7,21 @@
 namespace pullback::lang {
 namespace {
 
-constexpr size_t kMaxTerms = 64;
+constexpr size_t kMaxTerms = 32;
 constexpr size_t kMaxDegree = 8;
+constexpr size_t kMaxProducts = 64;
+
+// Adds a term; nothing (unknown) on overflow and past the bounds.
+void AddTerm(std::optional<Size::Terms>& terms, const Size::Monomial& m, int64_t coeff) {
+  if (!terms) return;
+  int64_t& sum = (*terms)[m];
+  bool overflows = __builtin_add_overflow(sum, coeff, &sum);
+  if (overflows || m.size() > kMaxDegree || terms->size() > kMaxTerms) {
+    terms.reset();
+  } else if (sum == 0) {
+    terms->erase(m);
+  }
+}
 
 bool NonNegative(const Size::Monomial& m, const std::vector<Local>& locals) {
   return std::all_of(m.begin(), m.end(),
@@ -58,48 +71,39 @@ void AppendTerm(std::string& text, const std::string& monomial, int64_t coeff) {
 
 }  // namespace
 
+Size::Size(std::optional<Terms> terms) {
+  if (terms) terms_ = std::make_shared<const Terms>(std::move(*terms));
+}
+
+const Size::Terms& Size::terms() const {
+  static const Terms none;
+  return terms_ ? *terms_ : none;
+}
+
 Size Size::Const(int64_t c) {
-  Size s;
-  s.known_ = true;
-  s.Add({}, c);
-  return s;
+  Terms terms;
+  if (c != 0) terms[{}] = c;
+  return Size(std::move(terms));
 }
 
-Size Size::Of(uint32_t local) {
-  Size s;
-  s.known_ = true;
-  s.Add({local}, 1);
-  return s;
-}
-
-void Size::Add(const Monomial& m, int64_t coeff) {
-  if (!known_ || coeff == 0) return;
-  int64_t& sum = terms_[m];
-  if (__builtin_add_overflow(sum, coeff, &sum) || m.size() > kMaxDegree ||
-      terms_.size() > kMaxTerms) {
-    *this = Size();
-    return;
-  }
-  if (sum == 0) terms_.erase(m);
-}
+Size Size::Of(uint32_t local) { return Size(Terms{{{local}, 1}}); }
 
 std::optional<int64_t> Size::AsConst() const {
-  if (!known_) return std::nullopt;
-  if (terms_.empty()) return 0;
-  if (terms_.size() == 1 && terms_.begin()->first.empty()) return terms_.begin()->second;
+  if (!known()) return std::nullopt;
+  if (terms().empty()) return 0;
+  if (terms().size() == 1 && terms().begin()->first.empty()) return terms().begin()->second;
   return std::nullopt;
 }
 
 bool Size::Mentions(uint32_t first_local) const {
-  return std::any_of(terms_.begin(), terms_.end(), [&](const auto& term) {
+  return std::any_of(terms().begin(), terms().end(), [&](const auto& term) {
     return !term.first.empty() && term.first.back() >= first_local;
   });
 }
 
 std::optional<int64_t> Size::LinearIn(uint32_t local) const {
-  if (!known_) return std::nullopt;
   std::optional<int64_t> coeff;
-  for (const auto& [monomial, c] : terms_) {
+  for (const auto& [monomial, c] : terms()) {
     if (std::find(monomial.begin(), monomial.end(), local) == monomial.end()) continue;
     if (monomial.size() != 1) return std::nullopt;
     coeff = c;
@@ -108,47 +112,52 @@ std::optional<int64_t> Size::LinearIn(uint32_t local) const {
 }
 
 Size Size::operator+(const Size& o) const {
-  if (!known_ || !o.known_) return {};
-  Size sum = *this;
-  for (const auto& [monomial, coeff] : o.terms_) sum.Add(monomial, coeff);
-  return sum;
+  if (!known() || !o.known()) return {};
+  std::optional<Terms> sum = terms();
+  for (const auto& [monomial, coeff] : o.terms()) AddTerm(sum, monomial, coeff);
+  return Size(std::move(sum));
 }
 
 Size Size::operator-(const Size& o) const { return *this + o * Const(-1); }
 
 Size Size::operator*(const Size& o) const {
-  if (!known_ || !o.known_) return {};
-  Size product = Const(0);
-  for (const auto& [m1, c1] : terms_) {
-    for (const auto& [m2, c2] : o.terms_) {
+  if (!known() || !o.known() || terms().size() * o.terms().size() > kMaxProducts) return {};
+  std::optional<Terms> product = Terms();
+  for (const auto& [m1, c1] : terms()) {
+    for (const auto& [m2, c2] : o.terms()) {
       Monomial m;
       std::merge(m1.begin(), m1.end(), m2.begin(), m2.end(), std::back_inserter(m));
       int64_t coeff;
       if (__builtin_mul_overflow(c1, c2, &coeff)) return {};
-      product.Add(m, coeff);
+      AddTerm(product, m, coeff);
     }
   }
-  return product;
+  return Size(std::move(product));
 }
 
 Size Size::DividedBy(int64_t c) const {
-  Size quotient = known_ ? Const(0) : Size();
-  for (const auto& [monomial, coeff] : terms_) {
+  if (!known()) return {};
+  Terms quotient;
+  for (const auto& [monomial, coeff] : terms()) {
     if (c == -1 ? coeff == INT64_MIN : coeff % c != 0) return {};
-    quotient.Add(monomial, coeff / c);
+    quotient[monomial] = coeff / c;
   }
-  return quotient;
+  return Size(std::move(quotient));
 }
 
 Size Size::Substitute(const std::function<Size(uint32_t)>& value) const {
-  if (!known_) return {};
+  if (!known()) return {};
   Size sum = Const(0);
-  for (const auto& [monomial, coeff] : terms_) {
+  for (const auto& [monomial, coeff] : terms()) {
     Size product = Const(coeff);
     for (uint32_t local : monomial) product = product * value(local);
     sum = sum + product;
   }
   return sum;
+}
+
+bool Size::operator==(const Size& o) const {
+  return terms_ == o.terms_ || (known() && o.known() && terms() == o.terms());
 }
 
 bool ProvablyUnequal(const Size& a, const Size& b, const std::vector<Local>& locals) {

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -13,17 +14,19 @@
 
 namespace pullback::lang {
 
-// Arithmetic gives up (unknown) on overflow and past a bound on the number of terms.
+// Arithmetic gives up (unknown) on overflow and past bounds on the number of terms and their degree.
+// Copies share their terms.
 class Size {
  public:
-  using Monomial = std::vector<uint32_t>;  // indices into Function::locals, sorted; {} is 1
+  using Monomial = std::vector<uint32_t>;     // indices into Function::locals, sorted; {} is 1
+  using Terms = std::map<Monomial, int64_t>;  // no zero coefficients
 
   Size() = default;  // unknown
   static Size Const(int64_t c);
   static Size Of(uint32_t local);
 
-  bool known() const { return known_; }
-  const std::map<Monomial, int64_t>& terms() const { return terms_; }
+  bool known() const { return terms_ != nullptr; }
+  const Terms& terms() const;  // none where unknown
   std::optional<int64_t> AsConst() const;
   bool Mentions(uint32_t first_local) const;  // some local at or above `first_local`
   // The coefficient of `local` where this is coefficient * local + rest without `local`.
@@ -35,13 +38,12 @@ class Size {
   // Exact quotient by a nonzero constant, else unknown.
   Size DividedBy(int64_t c) const;
   Size Substitute(const std::function<Size(uint32_t)>& value) const;
-  bool operator==(const Size& o) const = default;
+  bool operator==(const Size& o) const;
 
  private:
-  void Add(const Monomial& m, int64_t coeff);
+  explicit Size(std::optional<Terms> terms);
 
-  bool known_ = false;
-  std::map<Monomial, int64_t> terms_;  // no zero coefficients
+  std::shared_ptr<const Terms> terms_;  // null: unknown
 };
 
 // Whether a and b differ for all values of their locals; size variables are at least 0.

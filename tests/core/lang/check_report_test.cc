@@ -105,5 +105,17 @@ TEST_CASE("Check: limits of ranks, tuples, parameters, sizes") {
         "TYPE_TOO_LARGE\n1:4 'f' has more than 1024 sizes\n");
 }
 
+TEST_CASE("Check: a bound on the work that sizes and tuples make") {
+  std::string text = "fn f(t: ([n, n]f64, f64)) -> f64 {\n";
+  for (int i = 0; i < 100; ++i) text += "  let a = t\n";
+  text += "  return unknown\n}\nfn g() -> f64 { return unknown }\n";
+  Limits limits;
+  limits.max_ir_insts = 15;
+  CHECK(
+      Messages(text, limits) ==
+      "PROGRAM_TOO_LARGE\n17:11 the program is too large: up to here its values have more than 60 "
+      "axes and elements of tuples\n");
+}
+
 }  // namespace
 }  // namespace pullback::lang
