@@ -6,7 +6,8 @@
 
 namespace pullback::lang {
 
-// Breadth first: a function's callees are numbered in the order of their first calls, before theirs.
+// Breadth first: a function's callees are numbered in the order of their first calls, before
+// theirs.
 std::vector<uint32_t> ReachedFunctions(const Program& program, uint32_t entry) {
   std::vector<uint32_t> reached = {entry};
   std::vector<bool> seen(program.functions.size(), false);

@@ -170,7 +170,10 @@ class Writer {
       case Expr::Kind::kCast:
         return WriteList(std::string("cast ") + DTypeName(e.elem) + "(", e.operands, ")");
       case Expr::Kind::kIndex: WriteExpr(*e.operands[0]); return WriteSubscripts(e.subscripts);
-      case Expr::Kind::kTranspose: WriteExpr(*e.operands[0]); out_ += ".T"; return;
+      case Expr::Kind::kTranspose:
+        WriteExpr(*e.operands[0]);
+        out_ += ".T";
+        return;
       case Expr::Kind::kTuple: return WriteList("tuple(", e.operands, ")");
       case Expr::Kind::kField:
         WriteExpr(*e.operands[0]);
@@ -181,7 +184,11 @@ class Writer {
       case Expr::Kind::kIverson:
         return WriteList(std::string("iverson ") + DTypeName(e.type.elem) + "[", e.operands, "]");
       case Expr::Kind::kComprehension: return WriteComprehension(e);
-      case Expr::Kind::kIf: out_ += '('; WriteArms(e.arms); out_ += ')'; return;
+      case Expr::Kind::kIf:
+        out_ += '(';
+        WriteArms(e.arms);
+        out_ += ')';
+        return;
     }
   }
 

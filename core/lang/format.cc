@@ -49,7 +49,8 @@ std::string Formatter::Run() {
     }
     previous = text;
   }
-  for (const Comment* c : comments_.TakeIn(from, UINT32_MAX)) AddText(c->text, BlankBefore(c->offset));
+  for (const Comment* c : comments_.TakeIn(from, UINT32_MAX))
+    AddText(c->text, BlankBefore(c->offset));
   return std::move(out_);
 }
 
@@ -105,8 +106,8 @@ bool Formatter::IsCompound(const Stmt& s) {
 bool Formatter::StaysOpen(const Block& b) const {
   if (Source(b.span.begin, b.span.end).find('\n') != std::string_view::npos) return true;
   size_t count = b.stmts.size() + (b.result ? 1 : 0);
-  bool compound = std::any_of(b.stmts.begin(), b.stmts.end(),
-                              [](const StmtPtr& s) { return IsCompound(*s); });
+  bool compound =
+      std::any_of(b.stmts.begin(), b.stmts.end(), [](const StmtPtr& s) { return IsCompound(*s); });
   return count > kMostOnOneLine || (compound && count > 1);
 }
 
@@ -182,7 +183,8 @@ Layout Formatter::Statement(const Stmt& s) {
 
 Layout Formatter::Assignment(const Stmt& s) {
   std::vector<Layout> parts;
-  if (s.kind != Stmt::Kind::kAssign) parts.push_back(Text(s.kind == Stmt::Kind::kLet ? "let " : "var "));
+  if (s.kind != Stmt::Kind::kAssign)
+    parts.push_back(Text(s.kind == Stmt::Kind::kLet ? "let " : "var "));
   parts.push_back(TargetList(s));
   if (s.annotation) {
     parts.push_back(Text(": "));

@@ -23,7 +23,8 @@ std::vector<const Comment*> Comments::TakeIn(uint32_t begin, uint32_t end) {
 const Comment* Comments::TakeTrailing(uint32_t offset) {
   size_t i = FirstAt(offset);
   if (i >= taken_.size() || taken_[i] || p_.comments[i].own_line) return nullptr;
-  std::string_view between = std::string_view(p_.text).substr(offset, p_.comments[i].offset - offset);
+  std::string_view between =
+      std::string_view(p_.text).substr(offset, p_.comments[i].offset - offset);
   if (between.find_first_not_of(" \t\r;") != std::string_view::npos) return nullptr;
   taken_[i] = true;
   return &p_.comments[i];

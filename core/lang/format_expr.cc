@@ -30,9 +30,7 @@ bool IsAtom(const Expr& e) {
   }
 }
 
-bool IsRow(const Expr& e) {
-  return e.kind == Expr::Kind::kArray || e.kind == Expr::Kind::kBracket;
-}
+bool IsRow(const Expr& e) { return e.kind == Expr::Kind::kArray || e.kind == Expr::Kind::kBracket; }
 
 }  // namespace
 
@@ -64,7 +62,8 @@ Layout Formatter::Bare(const Expr& e) {
       return Concat(Parts(Expression(*e.operands[0], kPostfixBinding),
                           Text("." + std::to_string(e.int_value))));
     case Expr::Kind::kIverson:
-    case Expr::Kind::kBracket: return Concat(Parts(Text("["), Expression(*e.operands[0]), Text("]")));
+    case Expr::Kind::kBracket:
+      return Concat(Parts(Text("["), Expression(*e.operands[0]), Text("]")));
     case Expr::Kind::kArray: return ArrayLiteral(e);
     case Expr::Kind::kComprehension: return ComprehensionOf(e);
     case Expr::Kind::kIf: return Arms(e.arms);
@@ -117,7 +116,8 @@ Layout Formatter::Chain(const Expr& e) {
 Layout Formatter::ComparisonChain(const Expr& e) {
   std::vector<const Expr*> comparisons;  // last first
   const Expr* left = &e;
-  for (; left->chained; left = left->operands[0].get()) comparisons.push_back(left->operands[1].get());
+  for (; left->chained; left = left->operands[0].get())
+    comparisons.push_back(left->operands[1].get());
   comparisons.push_back(left);
   std::vector<Layout> parts = Parts(Expression(*left->operands[0], kSumBinding));
   for (size_t i = comparisons.size(); i-- > 0;) {
@@ -148,16 +148,19 @@ Layout Formatter::List(const std::vector<ExprPtr>& list, bool fill) {
 Layout Formatter::Call(std::string head, const std::vector<ExprPtr>& arguments) {
   if (arguments.empty()) return Text(head + ")");
   if (arguments.size() == 1) {
-    return Concat(Parts(Text(std::move(head)), Indent(Parts(Expression(*arguments[0]))), Text(")")));
+    return Concat(
+        Parts(Text(std::move(head)), Indent(Parts(Expression(*arguments[0]))), Text(")")));
   }
-  return Group(Parts(Text(std::move(head)), Indent(Parts(Line(""), List(arguments, false))), Line(""),
-                     Text(")")));
+  return Group(Parts(Text(std::move(head)), Indent(Parts(Line(""), List(arguments, false))),
+                     Line(""), Text(")")));
 }
 
 Layout Formatter::ArrayLiteral(const Expr& e) {
-  if (e.operands.size() == 1) return Concat(Parts(Text("["), Expression(*e.operands[0]), Text(",]")));
+  if (e.operands.size() == 1)
+    return Concat(Parts(Text("["), Expression(*e.operands[0]), Text(",]")));
   bool rows = IsRow(*e.operands[0]);
-  return Group(Parts(Text("["), Indent(Parts(Line(""), List(e.operands, !rows))), Line(""), Text("]")));
+  return Group(
+      Parts(Text("["), Indent(Parts(Line(""), List(e.operands, !rows))), Line(""), Text("]")));
 }
 
 Layout Formatter::ComprehensionOf(const Expr& e) {

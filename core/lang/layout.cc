@@ -121,9 +121,7 @@ Layout Concat(std::vector<Layout> parts) {
 Layout Indent(std::vector<Layout> parts) {
   return Make(Layout::Kind::kIndent, "", std::move(parts));
 }
-Layout Group(std::vector<Layout> parts) {
-  return Make(Layout::Kind::kGroup, "", std::move(parts));
-}
+Layout Group(std::vector<Layout> parts) { return Make(Layout::Kind::kGroup, "", std::move(parts)); }
 
 std::string Render(const Layout& layout, int width) { return Renderer(width).Run(layout); }
 

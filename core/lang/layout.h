@@ -14,7 +14,7 @@ struct Layout {
     kLine,      // `text` if its group is flat, else a new line
     kHardLine,  // a new line; its groups are never flat
     kConcat,
-    kIndent,    // lines inside are indented by one step more
+    kIndent,  // lines inside are indented by one step more
     kGroup,
   };
   Kind kind = Kind::kConcat;

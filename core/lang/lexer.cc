@@ -17,9 +17,10 @@ struct Spelling {
 constexpr Spelling kKeywords[] = {PB_KEYWORDS(PB_SPELLING)};
 constexpr Spelling kPunctuation[] = {PB_PUNCTUATION(PB_SPELLING)};
 #undef PB_SPELLING
-constexpr std::string_view kLater[] = {
-    "struct", "box", "list", "fold", "scan", "grad", "value_and_grad", "vjp", "jvp", "jacobian",
-    "hessian", "stop_gradient", "checkpoint", "exists", "with", "relations"};
+constexpr std::string_view kLater[] = {"struct",     "box",      "list",           "fold",
+                                       "scan",       "grad",     "value_and_grad", "vjp",
+                                       "jvp",        "jacobian", "hessian",        "stop_gradient",
+                                       "checkpoint", "exists",   "with",           "relations"};
 
 Tok WordKind(std::string_view word) {
   for (const Spelling& k : kKeywords) {
@@ -38,7 +39,8 @@ size_t Utf8Length(std::string_view s) {
   if (b < 0x80) return 1;
   if (b >= 0xC2 && b <= 0xDF) return tail(1) ? 2 : 0;
   if (b >= 0xE0 && b <= 0xEF) {
-    bool ok = tail(1) && tail(2) && !(b == 0xE0 && byte(1) < 0xA0) && !(b == 0xED && byte(1) > 0x9F);
+    bool ok =
+        tail(1) && tail(2) && !(b == 0xE0 && byte(1) < 0xA0) && !(b == 0xED && byte(1) > 0x9F);
     return ok ? 3 : 0;
   }
   if (b >= 0xF0 && b <= 0xF4) {
@@ -136,8 +138,8 @@ class Lexer {
     size_t end = std::min(text_.find('\n', at_), text_.size());
     size_t last = text_.find_last_not_of(" \t\r", end == 0 ? 0 : end - 1);
     bool own_line = newline_ || out_.tokens.empty();
-    out_.comments.push_back({static_cast<uint32_t>(at_), line_, own_line,
-                             text_.substr(at_, last + 1 - at_)});
+    out_.comments.push_back(
+        {static_cast<uint32_t>(at_), line_, own_line, text_.substr(at_, last + 1 - at_)});
     at_ = end;
   }
 
@@ -209,7 +211,8 @@ std::string_view TokenName(Tok kind) {
     case Tok::kInt: return "an integer";
     case Tok::kFloat: return "a number";
     case Tok::kLater: return "a reserved word";
-#define PB_NAME(e, s) case Tok::k##e: return "'" s "'";
+#define PB_NAME(e, s) \
+  case Tok::k##e: return "'" s "'";
       PB_KEYWORDS(PB_NAME) PB_PUNCTUATION(PB_NAME)
 #undef PB_NAME
   }

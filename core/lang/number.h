@@ -21,8 +21,8 @@ struct Number {
 // The literal at the start of `text`, which starts with a digit. `plain`: digits only.
 Number ScanNumber(std::string_view text, bool plain);
 
-// "1.0", "1e-9", "0.1": the shortest that reads back as this value of type f64 or f32; always with a
-// point or an exponent.
+// "1.0", "1e-9", "0.1": the shortest that reads back as this value of type f64 or f32; always with
+// a point or an exponent.
 std::string SpellFloat(double value, DType type);
 
 }  // namespace pullback::lang

@@ -31,7 +31,8 @@ StatusOr<Program> Parser::Run() {
     program.functions.push_back(ParseFunction());
     if (panic_) SkipToFunction();
   }
-  if (program.functions.empty() && diagnostics_.empty()) ErrorHere("a program has at least one function");
+  if (program.functions.empty() && diagnostics_.empty())
+    ErrorHere("a program has at least one function");
   if (!diagnostics_.empty()) return ErrorStatus();
   program.text = text_;
   program.user_functions = program.functions.size();
@@ -141,7 +142,8 @@ void Parser::ParseArrayType(TypeExpr& t) {
 void Parser::ParseTupleType(TypeExpr& t) {
   t.kind = TypeExpr::Kind::kTuple;
   Open(Tok::kLParen, "");
-  if (At(Tok::kRParen)) ErrorHere("a tuple has at least two elements; a function without result has no '->'");
+  if (At(Tok::kRParen))
+    ErrorHere("a tuple has at least two elements; a function without result has no '->'");
   int leaves = 0;
   while (!panic_ && !At(Tok::kRParen)) {
     const Token& at = Peek();

@@ -1,9 +1,10 @@
-// The recursive-descent parser's state, shared by parser.cc (items, types), parser_stmt.cc and
-// parser_expr.cc. Others call Parse() of lang.h.
+// The recursive-descent parser's state, shared by parser.cc (items, types), parser_stmt.cc,
+// parser_expr.cc and parser_primary.cc. Others call Parse() of lang.h.
 //
 // Errors: the first one in a statement sets `panic_`; while it is set nothing more is reported and
 // every loop ends, so that functions may return placeholders. The statement list resynchronises and
-// clears it. Stop() goes to the end of the text for good: limits, constructs that are not there yet.
+// clears it. Stop() goes to the end of the text for good: limits, constructs that are not there
+// yet.
 //
 // Depth: every way back into the same function opens a bracket or holds a Nest; trees that grow by
 // iteration (operator chains) are bounded through Expr::height.
@@ -65,7 +66,8 @@ class Parser {
   static constexpr const char* kLineHint =
       "an expression ends with its line, unless that ends with an operator or a bracket is open";
   // Levels of binding, loosest first; a level's operands are of the next.
-  static constexpr int kOrLevel = 0, kNotLevel = 2, kCompareLevel = 3, kSumLevel = 4, kUnaryLevel = 6;
+  static constexpr int kOrLevel = 0, kNotLevel = 2, kCompareLevel = 3, kSumLevel = 4,
+                       kUnaryLevel = 6;
   ExprPtr ParseExpr() { return ParseLevel(kOrLevel); }
   ExprPtr ParseLevel(int level);
   const BinaryOp* OperatorAt(int level) const;
@@ -81,6 +83,7 @@ class Parser {
   Subscript ParseSubscript();
   void ParseSlice(Subscript& s);
   ExprPtr ParseStep();
+  // --- primary expressions (parser_primary.cc)
   ExprPtr ParsePrimary();
   ExprPtr ParseNumber();
   ExprPtr ParseBool();
@@ -175,7 +178,7 @@ class Parser {
   size_t nodes_ = 0;
   size_t open_at_error_ = 0;  // ( and [ that were open in the innermost block at the last error
   int depth_ = 0;
-  int array_elements_ = 0;   // leaves of the array literal that is being parsed
+  int array_elements_ = 0;  // leaves of the array literal that is being parsed
   int array_depth_ = 0;
   bool panic_ = false;
   bool stopped_ = false;

@@ -287,7 +287,8 @@ void Parser::UnusedValue(const Expr& e, const Token& first, BlockKind kind) {
 
 void Parser::UnusedArms(const std::vector<CondArm>& arms) {
   for (const CondArm& arm : arms) {
-    if (arm.body.result) return Complain(arm.body.result->span, "the value of this 'if' is not used");
+    if (arm.body.result)
+      return Complain(arm.body.result->span, "the value of this 'if' is not used");
   }
 }
 
@@ -307,8 +308,8 @@ void Parser::Synchronise(size_t start) {
     if ((t.kind == Tok::kRParen || t.kind == Tok::kRBracket) && open > 0) --open;
     if (braces > 0 || at_ == start) continue;
     if (t.kind == Tok::kSemicolon) return;
-    bool begins = StartsStatement(t.kind) ||
-                  (open == 0 && (t.kind == Tok::kName || t.kind == Tok::kIf));
+    bool begins =
+        StartsStatement(t.kind) || (open == 0 && (t.kind == Tok::kName || t.kind == Tok::kIf));
     if (t.newline_before && begins) return;
   }
 }

@@ -41,7 +41,8 @@ bool Parser::Accept(Tok kind) {
 
 bool Parser::Expect(Tok kind, std::string_view context) {
   if (Accept(kind)) return true;
-  ErrorHere("expected " + std::string(TokenName(kind)) + std::string(context) + ", found " + Found());
+  ErrorHere("expected " + std::string(TokenName(kind)) + std::string(context) + ", found " +
+            Found());
   return false;
 }
 

@@ -7,7 +7,8 @@ struct OperatorRow {
   std::string_view text;
   int binding;
 };
-constexpr OperatorRow kOperators[] = {  // in the order of BinaryOp
+constexpr OperatorRow kOperators[] = {
+    // in the order of BinaryOp
     {"+", 4},  {"-", 4}, {"*", 5},  {"/", 5}, {"%", 5},  {"**", 7},  {"@", 5},  {"==", 3},
     {"!=", 3}, {"<", 3}, {"<=", 3}, {">", 3}, {">=", 3}, {"and", 1}, {"or", 0},
 };

@@ -1,5 +1,4 @@
 #include <catch2/catch.hpp>
-
 #include <set>
 
 #include "core/lang/entry.h"
@@ -50,7 +49,8 @@ TEST_CASE("canonical: names, layout, comments, spelling do not matter") {
 }
 
 TEST_CASE("canonical: what it looks like") {
-  CHECK(TextOf("fn f(a: [n]f64, w: f32) -> f64 { let h = n - 1\n return sum i < h { [i > 0] * a[i] } }") ==
+  CHECK(TextOf("fn f(a: [n]f64, w: f32) -> f64 { let h = n - 1\n return sum i < h { [i > 0] * a[i] "
+               "} }") ==
         "fn f0(v0: [v2, ]f64, v1: f32, ) -> f64 {\n"
         "let v3,  = (v2 - i64:1)\n"
         "return (sum v4 in ..v3,  {\n"
@@ -71,22 +71,83 @@ TEST_CASE("canonical: literals carry the type that they adapted to") {
 // Pairwise different in meaning, so pairwise different in text.
 TEST_CASE("canonical: different programs differ") {
   std::set<std::string> texts;
-  const char* expressions[] = {
-      "x", "y", "x + y", "y + x", "x - y", "x * y", "x / y", "x % y", "x ** y", "-x", "x + y * x",
-      "(x + y) * x", "x - (y - x)", "x - y - x", "1.0", "2.0", "0.1", "1.0000000000000002", "-1.0",
-      "f64(k)", "f64(1)", "f64(true)", "f64(s)", "f64(f32(x))", "f64(i64(x))", "a[k]", "a[0]", "a[k + 1]",
-      "sum(a)", "prod(a)", "max(a)", "sum i < n { a[i] }", "sum i in 0..n { a[i] }",
-      "sum i in 1..n { a[i] }", "sum i < n { a[i] * a[i] }", "sum i < n, j < n { a[i] }",
-      "sum i < n { sum j < n { a[i] } }", "sum i < n, j < n { a[j] }", "prod i < n { a[i] }",
-      "max i < n { a[i] }", "min i < n { a[i] }", "sum i < n { [i < k] * a[i] }",
-      "sum i < n { [i <= k] * a[i] }", "sum i < k { a[i] }", "if x < y { x } else { y }",
-      "if x <= y { x } else { y }", "if y > x { x } else { y }", "if x < y { y } else { x }",
-      "if x < y { x } else if x > y { y } else { 0.0 }", "if x < y and x > 0 { x } else { y }",
-      "if x < y or x > 0 { x } else { y }", "if not x < y { x } else { y }", "select(x < y, x, y)",
-      "sin(x)", "cos(x)", "min(x, y)", "max(x, y)", "max(y, x)", "a @ a", "sum(a[1:])", "sum(a[:k])",
-      "sum(a[1:k])", "sum(a[::2])", "sum(a[::3])", "sum(sin.(a))", "sum(a + a)", "sum(a * 2)",
-      "(x, y).0", "(x, y).1", "[x, y][0]", "[x, y][1]", "[x,][0]", "f64(len(a))", "f64(dim(a, 0))",
-      "sum(gen i < n { a[i] })", "sum(gen i < n { let z = a[i]; z })", "sum(zeros(k))"};
+  const char* expressions[] = {"x",
+                               "y",
+                               "x + y",
+                               "y + x",
+                               "x - y",
+                               "x * y",
+                               "x / y",
+                               "x % y",
+                               "x ** y",
+                               "-x",
+                               "x + y * x",
+                               "(x + y) * x",
+                               "x - (y - x)",
+                               "x - y - x",
+                               "1.0",
+                               "2.0",
+                               "0.1",
+                               "1.0000000000000002",
+                               "-1.0",
+                               "f64(k)",
+                               "f64(1)",
+                               "f64(true)",
+                               "f64(s)",
+                               "f64(f32(x))",
+                               "f64(i64(x))",
+                               "a[k]",
+                               "a[0]",
+                               "a[k + 1]",
+                               "sum(a)",
+                               "prod(a)",
+                               "max(a)",
+                               "sum i < n { a[i] }",
+                               "sum i in 0..n { a[i] }",
+                               "sum i in 1..n { a[i] }",
+                               "sum i < n { a[i] * a[i] }",
+                               "sum i < n, j < n { a[i] }",
+                               "sum i < n { sum j < n { a[i] } }",
+                               "sum i < n, j < n { a[j] }",
+                               "prod i < n { a[i] }",
+                               "max i < n { a[i] }",
+                               "min i < n { a[i] }",
+                               "sum i < n { [i < k] * a[i] }",
+                               "sum i < n { [i <= k] * a[i] }",
+                               "sum i < k { a[i] }",
+                               "if x < y { x } else { y }",
+                               "if x <= y { x } else { y }",
+                               "if y > x { x } else { y }",
+                               "if x < y { y } else { x }",
+                               "if x < y { x } else if x > y { y } else { 0.0 }",
+                               "if x < y and x > 0 { x } else { y }",
+                               "if x < y or x > 0 { x } else { y }",
+                               "if not x < y { x } else { y }",
+                               "select(x < y, x, y)",
+                               "sin(x)",
+                               "cos(x)",
+                               "min(x, y)",
+                               "max(x, y)",
+                               "max(y, x)",
+                               "a @ a",
+                               "sum(a[1:])",
+                               "sum(a[:k])",
+                               "sum(a[1:k])",
+                               "sum(a[::2])",
+                               "sum(a[::3])",
+                               "sum(sin.(a))",
+                               "sum(a + a)",
+                               "sum(a * 2)",
+                               "(x, y).0",
+                               "(x, y).1",
+                               "[x, y][0]",
+                               "[x, y][1]",
+                               "[x,][0]",
+                               "f64(len(a))",
+                               "f64(dim(a, 0))",
+                               "sum(gen i < n { a[i] })",
+                               "sum(gen i < n { let z = a[i]; z })",
+                               "sum(zeros(k))"};
   size_t count = 0;
   for (const char* e : expressions) {
     INFO(e);
@@ -138,7 +199,8 @@ TEST_CASE("canonical: function f32 and the cast f32 are not confused") {
     functions += "fn " + name + "(x: f64) -> f64 { return x + " + std::to_string(i) + " }\n";
     calls += " + " + name + "(x)";
   }
-  std::string text = TextOf("fn f(x: f64) -> f64 { return f64(f32(x)) + " + calls + " }\n" + functions);
+  std::string text =
+      TextOf("fn f(x: f64) -> f64 { return f64(f32(x)) + " + calls + " }\n" + functions);
   CHECK(text.find("cast f32(") != std::string::npos);
   CHECK(text.find(" f32(v0") != std::string::npos);
 }
@@ -203,7 +265,8 @@ TEST_CASE("canonical: trees as tall as the limit") {
 }
 
 TEST_CASE("dump: the tree with types") {
-  std::string dump = DumpAst(MustCheck("fn f(x: [n]f64) -> f64 { return sum i < n { 2 * x[i] } }"), "f");
+  std::string dump =
+      DumpAst(MustCheck("fn f(x: [n]f64) -> f64 { return sum i < n { 2 * x[i] } }"), "f");
   CHECK(dump.find("fn f: f64\n  parameter x: [*]f64\n  size n: i64\n  index i: i64\n") == 0);
   CHECK(dump.find("comprehension sum: f64") != std::string::npos);
   CHECK(dump.find("int 2: f64") != std::string::npos);

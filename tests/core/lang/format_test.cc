@@ -1,6 +1,5 @@
-#include <catch2/catch.hpp>
-
 #include <algorithm>
+#include <catch2/catch.hpp>
 #include <iterator>
 #include <random>
 
@@ -153,14 +152,18 @@ TEST_CASE("format: random programs") {
 std::string Mutated(uint64_t seed) {
   std::mt19937_64 random(seed);
   std::string text = RandomProgram(seed);
-  const std::string pieces[] = {"(", ")", "[", "]", "{", "}", ",", ";", "\n", "-", "**", "not ", "..",
-                                ".", "if ", "else ", "fn ", "=", "<", "\xC3", "1e", "#", ":", "T", "0"};
+  const std::string pieces[] = {"(", ")",    "[",    "]",  "{", "}",   ",",     ";",   "\n",
+                                "-", "**",   "not ", "..", ".", "if ", "else ", "fn ", "=",
+                                "<", "\xC3", "1e",   "#",  ":", "T",   "0"};
   auto place = [&] { return random() % text.size(); };
   for (uint64_t i = 0; i < 1 + seed % 4 && !text.empty(); ++i) {
     const std::string& piece = pieces[random() % std::size(pieces)];
-    if (random() % 3 == 0) text.erase(place(), 1 + random() % 5);
-    else if (random() % 2 == 0) text.insert(place(), piece);
-    else text.replace(place(), 1, piece);
+    if (random() % 3 == 0)
+      text.erase(place(), 1 + random() % 5);
+    else if (random() % 2 == 0)
+      text.insert(place(), piece);
+    else
+      text.replace(place(), 1, piece);
   }
   return text;
 }
@@ -186,7 +189,8 @@ TEST_CASE("layout: groups break from the outside") {
   CHECK(Render(Concat(Parts(group("aaa", "bbb"), Text(";"))), 7) == "aaa\n  bbb;");
   CHECK(Render(Group(Parts(group("a", "b"), Line(" "), group("c", "d"))), 4) == "a b\nc d");
   CHECK(Render(Group(Parts(Text("a"), HardLine(), Line(" "), Text("b"))), 80) == "a\n\nb");
-  CHECK(Render(Group(Parts(Text("a"), CommentText("  # long"), Line(" "), Text("b"))), 4) == "a  # long b");
+  CHECK(Render(Group(Parts(Text("a"), CommentText("  # long"), Line(" "), Text("b"))), 4) ==
+        "a  # long b");
 }
 
 }  // namespace

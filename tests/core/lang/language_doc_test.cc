@@ -1,6 +1,5 @@
 // The examples of docs/language.md are programs.
 #include <catch2/catch.hpp>
-
 #include <cctype>
 #include <filesystem>
 #include <fstream>
@@ -70,13 +69,13 @@ bool Names(const std::string& document, const std::string& word) {
 
 TEST_CASE("language.md: names every keyword, built-in and reason") {
   const std::string document = ReadReference();
-  std::vector<std::string> words = {"SOURCE_TOO_LARGE",   "NESTING_TOO_DEEP", "TYPE_TOO_LARGE",
+  std::vector<std::string> words = {"SOURCE_TOO_LARGE", "NESTING_TOO_DEEP", "TYPE_TOO_LARGE",
                                     "CONSTANT_TOO_LARGE", "PROGRAM_TOO_LARGE"};
 #define PB_KEYWORD(e, s) words.push_back(s);
   PB_KEYWORDS(PB_KEYWORD)
 #define PB_BUILTIN(e, n, k) words.push_back(n);
-  PB_SCALAR_BUILTINS(PB_BUILTIN) PB_OTHER_BUILTINS(PB_BUILTIN)
-  for (const std::string& word : words) {
+  PB_SCALAR_BUILTINS(PB_BUILTIN)
+  PB_OTHER_BUILTINS(PB_BUILTIN) for (const std::string& word : words) {
     INFO(word);
     CHECK(Names(document, word));
   }

@@ -118,7 +118,10 @@ TEST_CASE("lexer: bad bytes") {
   CHECK(FirstLexError("\xF4\x90\x80\x80") == "invalid UTF-8: byte \\xf4");
   CHECK(FirstLexError(std::string("\0", 1)) == "unexpected character '\\x00'");
   CHECK(Lex("# \xFF is fine here", 20).errors.empty());
-  CHECK(Lex("\xEF\xBB\xBF" "a", 20).errors.empty());
+  CHECK(Lex("\xEF\xBB\xBF"
+            "a",
+            20)
+            .errors.empty());
   CHECK(Kinds("a $$$ b") == "a name a bad character a name");
   CHECK(Lex(std::string(100, '$'), 20).errors.size() == 20);
 }

@@ -27,12 +27,15 @@ std::string AllErrors(const std::string& text) {
   REQUIRE_FALSE(p.ok());
   std::string out;
   for (const Diagnostic& d : p.status().diagnostics()) {
-    out += std::to_string(d.span.line) + ":" + std::to_string(d.span.column) + ": " + d.message + "\n";
+    out +=
+        std::to_string(d.span.line) + ":" + std::to_string(d.span.column) + ": " + d.message + "\n";
   }
   return out;
 }
 
-bool Has(const std::string& s, const std::string& part) { return s.find(part) != std::string::npos; }
+bool Has(const std::string& s, const std::string& part) {
+  return s.find(part) != std::string::npos;
+}
 
 TEST_CASE("parser: precedence") {
   CHECK(ShapeOf("a + b * c") == "(+ a (* b c))");
@@ -116,8 +119,9 @@ TEST_CASE("parser: statements") {
         "(fn f { (set <a> <b> (tuple b a)) (set <x i j> <y> t) })\n");
   CHECK(ShapeOfBody("x += 1; x[i] *= a - b") ==
         "(fn f { (set! <x> (+ x 1)) (set! <x i> (* (at x i) (- a b))) })\n");
-  CHECK(ShapeOfBody("while a { break; continue }\nfor i < n { }\nfor i in a..b { return }") ==
-        "(fn f { (while a { (break) (continue) }) (for (i _ n) { }) (for (i a b) { (return) }) })\n");
+  CHECK(
+      ShapeOfBody("while a { break; continue }\nfor i < n { }\nfor i in a..b { return }") ==
+      "(fn f { (while a { (break) (continue) }) (for (i _ n) { }) (for (i a b) { (return) }) })\n");
   CHECK(ShapeOfBody("if a { return 1 } return 2") ==
         "(fn f { (if (a { (return 1) })) (return 2) })\n");
   CHECK(ShapeOfBody("if a { x = 1 }\nelse if b { x = 2 }\nelse { x = 3 }") ==
@@ -143,8 +147,10 @@ TEST_CASE("parser: where lines end statements") {
   CHECK(ShapeOf("(gen i < n {\n let a = x\n a\n})") == "(gen (i _ n) { (let <a> x) a })");
   CHECK(ShapeOfBody("return\nx = 1") == "(fn f { (return) (set <x> 1) })\n");
   CHECK(Has(FirstError(Body("let a = x\n  - y")), "an expression ends with its line"));
-  CHECK(Has(FirstError(Body("let a = f\n(x)")), "3:2: the value of this expression is not used; an expression"));
-  CHECK(Has(FirstError(Body("let a = (gen i < n {\n x\n + y })")), "3:2: the value of this expression is not used; an"));
+  CHECK(Has(FirstError(Body("let a = f\n(x)")),
+            "3:2: the value of this expression is not used; an expression"));
+  CHECK(Has(FirstError(Body("let a = (gen i < n {\n x\n + y })")),
+            "3:2: the value of this expression is not used; an"));
   CHECK(Has(FirstError(Body("let a = x\n  + y")), "found '+'; an expression ends with its line"));
   CHECK(Has(FirstError(Body("let a = 1 let b = 2")), "expected the end of the statement"));
 }
@@ -235,8 +241,8 @@ TEST_CASE("parser: errors carry an excerpt") {
 
 TEST_CASE("parser: what is not there yet is UNIMPLEMENTED, with its place") {
   for (const char* e : {"grad(f)(x)", "value_and_grad(f)", "vjp(f)", "jvp(|u| u, x)", "jacobian(f)",
-                        "hessian(f)", "stop_gradient(x)", "checkpoint(x)", "box(x)", "|x| x", "|| 1",
-                        "fold(x)", "scan(x)", "exists i < n { p }"}) {
+                        "hessian(f)", "stop_gradient(x)", "checkpoint(x)", "box(x)", "|x| x",
+                        "|| 1", "fold(x)", "scan(x)", "exists i < n { p }"}) {
     StatusOr<Program> p = Parse(Body(std::string("let y = ") + e));
     INFO(e);
     REQUIRE_FALSE(p.ok());
@@ -257,7 +263,8 @@ TEST_CASE("parser: what is not there yet is UNIMPLEMENTED, with its place") {
 
 TEST_CASE("parser: limits have their own reasons") {
   CHECK(ReasonOf(std::string((1 << 20) + 1, ' ')) == "SOURCE_TOO_LARGE");
-  CHECK(ReasonOf(Body("let a = " + Repeat("(", 200) + "x" + Repeat(")", 200))) == "NESTING_TOO_DEEP");
+  CHECK(ReasonOf(Body("let a = " + Repeat("(", 200) + "x" + Repeat(")", 200))) ==
+        "NESTING_TOO_DEEP");
   CHECK(ReasonOf("fn f(x: " + Repeat("(f64, ", 200)) == "NESTING_TOO_DEEP");
   CHECK(ReasonOf("fn f(x: [n, n, n, n, n, n, n, n, n]f64) { }") == "TYPE_TOO_LARGE");
   CHECK(ReasonOf("fn f(x: (" + Repeat("f64, ", 65) + ")) { }") == "TYPE_TOO_LARGE");
@@ -283,8 +290,9 @@ TEST_CASE("parser: up to the limits") {
 // Each of these would recurse once per repetition without a limit.
 TEST_CASE("parser: no repetition recurses without bound") {
   const int n = 100000;
-  for (const char* piece : {"(", "[", "-", "not ", "!", "f(", "f.(", "x[", "f64(", "{", "if ", "if x { ",
-                            "sum i < ", "gen i < n { ", "a ** -", "x[:", "while ", "(a, ", "1 + ("}) {
+  for (const char* piece :
+       {"(", "[", "-", "not ", "!", "f(", "f.(", "x[", "f64(", "{", "if ", "if x { ", "sum i < ",
+        "gen i < n { ", "a ** -", "x[:", "while ", "(a, ", "1 + ("}) {
     INFO(piece);
     StatusOr<Program> p = Parse(Body("let a = " + Repeat(piece, n)));
     CHECK_FALSE(p.ok());

@@ -23,13 +23,18 @@ class Generator {
  private:
   int Below(int n) { return static_cast<int>(random_() % static_cast<uint64_t>(n)); }
   bool OneIn(int n) { return Below(n) == 0; }
-  std::string Pick(const std::vector<std::string>& v) { return v[static_cast<size_t>(Below(static_cast<int>(v.size())))]; }
+  std::string Pick(const std::vector<std::string>& v) {
+    return v[static_cast<size_t>(Below(static_cast<int>(v.size())))];
+  }
 
   void Put(const std::string& s) {
     out_ += s;
     Blank();
   }
-  std::string Comment() { return "# " + Pick({"note", "x < y", "\xC3\xA9t\xC3\xA9", "}", "a  b"}) + Pick({"", " \t"}) + "\n"; }
+  std::string Comment() {
+    return "# " + Pick({"note", "x < y", "\xC3\xA9t\xC3\xA9", "}", "a  b"}) + Pick({"", " \t"}) +
+           "\n";
+  }
   // Between tokens: a line break where lines do not count.
   void Blank() {
     if (open_ > 0 && OneIn(12)) {
@@ -120,16 +125,40 @@ class Generator {
 
   void Statement(int depth) {
     switch (Below(depth > 0 ? 11 : 6)) {
-      case 0: Put("let"); Put(Name()); return Value(depth);
-      case 1: Put("var"); Put(Name()); Put(":"); Type(1); return Value(depth);
+      case 0:
+        Put("let");
+        Put(Name());
+        return Value(depth);
+      case 1:
+        Put("var");
+        Put(Name());
+        Put(":");
+        Type(1);
+        return Value(depth);
       case 2: Put(Pick({"let (a, b)", "let a, b", "var (a, b)"})); return Value(depth);
-      case 3: Target(depth); Put(Pick({"+=", "-=", "*=", "/=", "="})); MayBreak(); return Expression(depth);
-      case 4: Put("a , b ="); MayBreak(); Expression(depth); Put(","); MayBreak(); return Expression(depth);
+      case 3:
+        Target(depth);
+        Put(Pick({"+=", "-=", "*=", "/=", "="}));
+        MayBreak();
+        return Expression(depth);
+      case 4:
+        Put("a , b =");
+        MayBreak();
+        Expression(depth);
+        Put(",");
+        MayBreak();
+        return Expression(depth);
       case 5: Put(Pick({"break", "continue", "return"})); return;
       case 6: Put("return"); return Expression(depth);
       case 7: return If(depth, false);
-      case 8: Put("while"); Expression(depth); return Block(depth, false);
-      default: Put("for"); Binder(depth); return Block(depth, false);
+      case 8:
+        Put("while");
+        Expression(depth);
+        return Block(depth, false);
+      default:
+        Put("for");
+        Binder(depth);
+        return Block(depth, false);
     }
   }
 

@@ -39,7 +39,9 @@ std::string Shape(const std::vector<Subscript>& subscripts) {
   return s;
 }
 
-std::string Shape(const Binder& b) { return "(" + b.name + " " + Shape(b.lo) + " " + Shape(b.hi) + ")"; }
+std::string Shape(const Binder& b) {
+  return "(" + b.name + " " + Shape(b.lo) + " " + Shape(b.hi) + ")";
+}
 
 std::string Shape(const std::vector<CondArm>& arms) {
   std::string s;
@@ -95,14 +97,17 @@ std::string Shape(const Expr& e) {
     case Expr::Kind::kUnary:
       return std::string(e.unary == UnaryOp::kNeg ? "(neg" : "(not") + Shape(e.operands) + ")";
     case Expr::Kind::kBinary:
-      return "(" + std::string(Spelling(e.binary)) + (e.chained ? "~" : "") + Shape(e.operands) + ")";
+      return "(" + std::string(Spelling(e.binary)) + (e.chained ? "~" : "") + Shape(e.operands) +
+             ")";
     case Expr::Kind::kCall: return "(call " + e.name + Shape(e.operands) + ")";
     case Expr::Kind::kBroadcastCall: return "(each " + e.name + Shape(e.operands) + ")";
-    case Expr::Kind::kCast: return std::string("(cast ") + DTypeName(e.elem) + Shape(e.operands) + ")";
+    case Expr::Kind::kCast:
+      return std::string("(cast ") + DTypeName(e.elem) + Shape(e.operands) + ")";
     case Expr::Kind::kIndex: return "(at" + Shape(e.operands) + Shape(e.subscripts) + ")";
     case Expr::Kind::kTranspose: return "(T" + Shape(e.operands) + ")";
     case Expr::Kind::kTuple: return "(tuple" + Shape(e.operands) + ")";
-    case Expr::Kind::kField: return "(field " + std::to_string(e.int_value) + Shape(e.operands) + ")";
+    case Expr::Kind::kField:
+      return "(field " + std::to_string(e.int_value) + Shape(e.operands) + ")";
     case Expr::Kind::kBracket: return "(bracket" + Shape(e.operands) + ")";
     case Expr::Kind::kArray: return "(array" + Shape(e.operands) + ")";
     case Expr::Kind::kIverson: return "(iverson" + Shape(e.operands) + ")";
