@@ -135,9 +135,16 @@ bool BodyChecker::CheckOperandTypes(Expr& e) {
 bool BodyChecker::CheckPower(Expr& e) {
   ExprPtr& base = e.operands[0];
   ExprPtr& exponent = e.operands[1];
-  if (Unify({&base, &exponent})) return true;
-  if (base->type.elem != DType::kI64 && exponent->type.elem == DType::kI64) {
-    WrapInCast(exponent, base->type.elem);
+  bool unified = Unify({&base, &exponent});
+  DType elem = base->type.elem;
+  if (unified && elem != DType::kI64) return true;
+  if (unified) {
+    Fail(e, "'**' is a power of floats, got " + ToString(base->type) + " on its left" +
+                CastAdviceTo(*base, DType::kF64));
+    return false;
+  }
+  if (elem != DType::kI64 && exponent->type.elem == DType::kI64) {
+    WrapInCast(exponent, elem);
     return true;
   }
   Fail(e, "'**' of " + ToString(base->type) + " and " + ToString(exponent->type) +

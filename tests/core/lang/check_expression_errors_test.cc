@@ -31,6 +31,7 @@ TEST_CASE("Check errors: numbers do not mix, and the message says what to write"
 fn g(k: i64, x: f32) -> f32 { return x - (k + 1) }
 fn h(x: f32, y: f64) -> f64 { return x / y }
 fn i(k: i64) -> f64 { return k ** 0.5 }
+fn ii(k: i64) -> i64 { return k ** 2 + 2 ** k }
 fn j(a: [n]f64, b: [n]f32) -> f64 { return a @ b }
 fn k(n: i64, x: f64) -> f64 { return 1 / 2 * x }
 fn l(x: f64) -> f64 {
@@ -42,9 +43,11 @@ fn l(x: f64) -> f64 {
 2:38 '-' of f32 and i64: the types must be equal; write f32(k + 1)
 3:38 '/' of f32 and f64: the types must be equal; write f64(x)
 4:30 '**' of i64 and f64: the types must be equal; write f64(k)
-5:44 '@' of [n]f64 and [n]f32: the element types must be equal; write f64(b)
-6:38 '*' of i64 and f64: the types must be equal; write f64(1 / 2)
-9:3 '+' of i64 and f64: the types must be equal; if 's' shall be a float, give it one as its first value, such as 0.0
+5:31 '**' is a power of floats, got i64 on its left; write f64(k)
+5:40 '**' is a power of floats, got i64 on its left; write f64(2)
+6:44 '@' of [n]f64 and [n]f32: the element types must be equal; write f64(b)
+7:38 '*' of i64 and f64: the types must be equal; write f64(1 / 2)
+10:3 '+' of i64 and f64: the types must be equal; if 's' shall be a float, give it one as its first value, such as 0.0
 )");
 }
 

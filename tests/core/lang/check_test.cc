@@ -89,9 +89,8 @@ fn f() -> f64 {
 
 TEST_CASE("Check: powers") {
   CHECK(Infer("x ** 2") == "f64, 2 f64");
-  CHECK(Infer("2 ** k") == "i64, 2 i64");
+  CHECK(Infer("2 ** x") == "f64, 2 f64");
   CHECK(Infer("2.0 ** k") == "f64, 2.0 f64");
-  CHECK(Infer("k ** k") == "i64");
   Program program = Checked("fn f(x: f32, k: i64) -> f32 { return x ** k }");
   const Expr& cast = *LastValue(program).operands[1];
   REQUIRE(cast.kind == Expr::Kind::kCast);
