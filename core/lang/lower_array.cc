@@ -10,8 +10,8 @@
 namespace pullback::lang {
 namespace {
 
-bool IsWhole(const Array& a) {
-  if (!a.base.valid() || a.axes.size() != a.dims.size()) return false;
+bool IsWhole(Context& c, const Array& a) {
+  if (!a.base.valid() || a.dims != c.DimsOf(a.base)) return false;
   for (size_t i = 0; i < a.axes.size(); ++i) {
     const Axis& x = a.axes[i];
     const bool same = x.axis == static_cast<int>(i) && x.stride == 1 && x.offset == Affine::Const(0);
@@ -102,8 +102,8 @@ ArrayRef ArrayOf(Context& c, const Leaf& leaf) {
   return array;
 }
 
-Leaf LeafOf(const ArrayRef& array) {
-  if (IsWhole(*array)) return {array->base, nullptr};
+Leaf LeafOf(Context& c, const ArrayRef& array) {
+  if (IsWhole(c, *array)) return {array->base, nullptr};
   return {Value(), array};
 }
 
@@ -126,11 +126,8 @@ const std::vector<Affine>& ExtentsOf(Context& c, const Leaf& leaf) {
 
 void Store(Context& c, Leaf& leaf) {
   if (!leaf.array) return;
-  if (IsWhole(*leaf.array)) {
-    leaf.value = leaf.array->base;
-  } else {
-    leaf.value = StoreArray(c, *leaf.array);
-  }
+  const bool whole = IsWhole(c, *leaf.array);
+  leaf.value = whole ? leaf.array->base : StoreArray(c, *leaf.array);
   leaf.array = nullptr;
 }
 

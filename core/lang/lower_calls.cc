@@ -118,7 +118,7 @@ std::optional<Leaves> LowerZeros(Context& c, const Expr& e) {
     for (const Affine& d : dims) {
       if (!Require(c, {d, false}, ir::TrapKind::kNegativeSize, d, d)) return std::nullopt;
     }
-    return Leaves{LeafOf(ZerosArray(c, e.type.elem, std::move(dims)))};
+    return Leaves{LeafOf(c, ZerosArray(c, e.type.elem, std::move(dims)))};
   }
   std::vector<Value> extents;
   for (const Affine& d : dims) extents.push_back(c.ToValue(d));
@@ -183,7 +183,7 @@ std::optional<Leaves> LowerStructural(Context& c, const Expr& e) {
     case Builtin::Transpose: {
       PB_TRY(const ArrayRef x, LowerArray(c, *e.operands[0]));
       const bool column = static_cast<Builtin>(e.builtin) == Builtin::Column;
-      return Leaves{LeafOf(column ? AsColumn(x) : Transposed(x))};
+      return Leaves{LeafOf(c, column ? AsColumn(x) : Transposed(x))};
     }
     default: PB_CHECK(false);
   }

@@ -39,9 +39,9 @@ bool MentionsBinders(const ExprPtr& e, const std::vector<Binder>& binders, size_
 
 // --- ranges
 
-// Block mode. An operand (`sum(x)`) is evaluated before the ranges.
+// Block mode. An operand (`sum(x)`) comes before the ranges; every element of it is read once.
 Ranges LowerRanges(Context& c, const Expr& e) {
-  if (!e.operands.empty()) c.at->locals[e.local] = LowerStored(c, *e.operands[0]);
+  if (!e.operands.empty()) c.at->locals[e.local] = *Lower(c, *e.operands[0]);
   Ranges ranges;
   for (size_t i = 0; i < e.binders.size(); ++i) {
     const Binder& b = e.binders[i];

@@ -71,7 +71,7 @@ Value IfBySelect(Context& c, const Expr& e) {
 
 // a and b: b where a;  a or b: b where not a.
 MaybeValue LogicByGuard(Context& c, const Expr& e) {
-  PB_TRY(const Value a, LowerScalar(c, *e.operands[0]));
+  PB_TRY(const Value a, PredicateValue(c, *e.operands[0]));
   const bool is_and = e.binary == BinaryOp::kAnd;
   const Value when = is_and ? a : c.b.Make(Op::Not, {a});
   Guard outer = c.guard;
@@ -105,7 +105,7 @@ std::optional<Leaves> ArmValue(Context& c, const Block& block) {
 std::optional<Leaves> IfByGuard(Context& c, const Expr& e, size_t arm) {
   const CondArm& a = e.arms[arm];
   if (!a.cond) return ArmValue(c, a.body);
-  PB_TRY(const Value when, LowerScalar(c, *a.cond));
+  PB_TRY(const Value when, PredicateValue(c, *a.cond));
   PB_TRY(const Leaves yes, GuardedArm(c, when, [&] { return ArmValue(c, a.body); }));
   const Value unless = c.b.Make(Op::Not, {when});
   PB_TRY(const Leaves no, GuardedArm(c, unless, [&] { return IfByGuard(c, e, arm + 1); }));

@@ -182,7 +182,7 @@ std::optional<Leaf> RestOfChain(Context& c, const Expr& e) {
   if (is_product && factors.size() == 1) return factors[0];
   c.SetLoc(e.ordinal);
   PB_TRY(const ArrayRef product, MapElements(c, e.type.elem, factors, ScalarFunction(c, e)));
-  return LeafOf(product);
+  return LeafOf(c, product);
 }
 
 // Elements are read only where the predicates hold (which are scalars, the same for all of them).
@@ -308,7 +308,7 @@ std::optional<Leaves> LowerBroadcastCall(Context& c, const Expr& e) {
   for (size_t i = 0; i < types.size(); ++i) {
     ScalarFn fn = e.builtin < 0 ? UserFunction(c, e.callee, i) : ScalarFunction(c, e);
     PB_TRY(const ArrayRef array, MapElements(c, types[i].elem, operands, std::move(fn)));
-    out.push_back(LeafOf(array));
+    out.push_back(LeafOf(c, array));
   }
   return out;
 }

@@ -154,7 +154,7 @@ std::optional<Leaves> Lower(Context& c, const Expr& e) {
   }
   if (e.type.kind == Type::Kind::kArray) {
     PB_TRY(ArrayRef array, LowerArray(c, e));
-    return Leaves{LeafOf(array)};
+    return Leaves{LeafOf(c, array)};
   }
   PB_TRY(const Value v, LowerScalar(c, e));
   return Leaves{{v, nullptr}};

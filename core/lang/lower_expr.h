@@ -46,7 +46,7 @@ bool IsPureScalar(const Expr& e);
 // A product with an Iverson bracket among its factors (through unary minus).
 bool IsChain(const Expr& e);
 MaybeValue LowerChain(Context& c, const Expr& e);
-// The factors that are brackets; their predicates.
+// The predicates of the factors that are brackets, split at `and`, in order.
 void CollectBrackets(const Expr& e, std::vector<const Expr*>& predicates);
 // The product without its brackets; nothing is left: kNoValue.
 MaybeValue LowerRest(Context& c, const Expr& e);
@@ -55,6 +55,8 @@ MaybeValue LowerRest(Context& c, const Expr& e);
 // Adds a predicate to the guard in force.
 bool AddGuard(Context& c, const Expr& predicate);
 void AddGuard(Context& c, Value predicate);
+// A predicate as a bool: one `holds` where it is affine.
+MaybeValue PredicateValue(Context& c, const Expr& predicate);
 // The guard as a bool of the innermost frame.
 Value GuardValue(Context& c);
 // Comparisons of small affine forms joined by `and`, as constraints; nullopt when it is more.

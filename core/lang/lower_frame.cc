@@ -53,8 +53,32 @@ Value ExtentOf(const Finished& f, Value index) {
   return {};
 }
 
+// The element read that is all the body does; nullptr when it does more.
+const Inst* OnlyRead(const Finished& f) {
+  const Inst* read = nullptr;
+  for (const Inst& inst : f.body) {
+    if (inst.results == f.values) read = &inst;
+    else if (!(ir::Info(inst.op).flags & ir::kPure)) return nullptr;
+  }
+  return read && read->op == Op::Index && !read->guard.valid() ? read : nullptr;
+}
+
+// The array that the statement would only copy, kNoValue when it does more.
+Value CopiedArray(Context& c, const Finished& f) {
+  const bool plain = f.monoid == ir::Monoid::kGen && !f.guard.valid() && f.where.empty();
+  const Inst* read = plain ? OnlyRead(f) : nullptr;
+  if (!read || read->subs.size() != f.out.size() || f.indices.size() != f.out.size()) return {};
+  const std::vector<Affine>& dims = c.DimsOf(read->args[0]);
+  for (size_t i = 0; i < f.out.size(); ++i) {
+    if (!(read->subs[i].AsValue() == f.out[i])) return {};
+    if (c.AffineFor(ExtentOf(f, f.out[i])) != dims[i]) return {};
+  }
+  return read->args[0];
+}
+
 // Appends it to the current block.
 std::vector<Value> Emit(Context& c, Finished f) {
+  if (const Value same = CopiedArray(c, f); same.valid()) return {same};
   AtBlock block(c);
   EachResult r;
   r.monoid = f.monoid;
@@ -291,7 +315,7 @@ void Spill(Context& c, size_t frame, const ValueSet& needed) {
       read.subs = subs;
       read.results = {inst.results[r]};
       read.guard = inst.guard;
-      read.loc = inst.loc;
+      read.loc = inst.loc != 0 ? inst.loc : c.b.loc();
       fr.body.push_back(std::move(read));
     }
     if (stored.empty()) fr.body.push_back(std::move(inst));

@@ -62,6 +62,11 @@ std::optional<std::vector<Constraint>> AffinePredicate(Context& c, const Expr& e
   return std::vector<Constraint>{constraint};
 }
 
+MaybeValue PredicateValue(Context& c, const Expr& predicate) {
+  if (const auto constraints = AffinePredicate(c, predicate)) return c.b.Holds(*constraints);
+  return LowerScalar(c, predicate);
+}
+
 bool AddGuard(Context& c, const Expr& predicate) {
   Guard& g = c.guard;
   if (!g.any || g.affine) {
@@ -87,7 +92,12 @@ bool AddGuard(Context& c, const Expr& predicate) {
 void AddGuard(Context& c, Value predicate) {
   Guard g;
   g.any = true;
-  g.value = c.guard.any ? c.b.Make(Op::And, {GuardValue(c), predicate}) : predicate;
+  g.value = predicate;
+  if (c.guard.any) {
+    g.value = c.b.Make(Op::And, {GuardValue(c), predicate});
+  } else if (c.OwnerOf(predicate) != c.frame().id) {
+    g.value = c.b.Make(Op::And, {predicate, predicate});  // a guard is a value of its body
+  }
   c.guard = std::move(g);
 }
 

@@ -30,6 +30,7 @@ void CountedLoop(Context& c, const Range& range, const std::string& name,
   }
   if (IsSmall(c, range.lo) && IsSmall(c, range.hi)) c.small.insert(i.id);
   if (IsNonNegative(c, range.lo)) c.sizes.insert(i.id);
+  c.counters[i.id] = {range.lo, range.hi - Affine::Const(1)};
   c.b.Branch(c.b.Make(Op::Lt, {i, hi}), {inside, {}}, {exit, {}});
   c.b.SetBlock(inside);
   carried = params;

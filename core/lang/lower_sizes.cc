@@ -221,7 +221,17 @@ bool IsSmall(const Context& c, const Affine& a) {
          });
 }
 
-Affine Least(const Context& c, const Affine& a) { return AtCorner(c, a, a); }
+Affine Least(const Context& c, const Affine& a) {
+  const Affine corner = AtCorner(c, a, a);
+  Affine out = corner;
+  for (const Affine::Term& t : corner.terms) {
+    const auto counter = c.counters.find(t.value.id);
+    if (counter == c.counters.end()) continue;
+    const auto& [first, last] = counter->second;
+    out = out.Substitute(t.value, t.coeff < 0 ? last : first);
+  }
+  return out;
+}
 
 bool Require(Context& c, const Constraint& condition, ir::TrapKind kind, const Affine& a,
              const Affine& b) {
@@ -237,9 +247,10 @@ bool Require(Context& c, const Constraint& condition, ir::TrapKind kind, const A
     return true;
   }
   if (!IsClosed(c, condition.e) || !IsClosed(c, a) || !IsClosed(c, b)) return false;
+  const Affine corner = AtCorner(c, condition.e, condition.e);
   const Affine x = AtCorner(c, condition.e, a), y = AtCorner(c, condition.e, b);
   return CheckOutside(
-      c, [&] { return ConditionValue(c, {least, condition.equality}); }, kind, x, y);
+      c, [&] { return ConditionValue(c, {corner, condition.equality}); }, kind, x, y);
 }
 
 bool RequireEqual(Context& c, const Affine& a, const Affine& b) {

@@ -18,7 +18,7 @@ std::vector<Extents> ResultExtents(Context& c, const Function& callee, const Lea
 // --- facts about affine forms
 bool IsNonNegative(const Context& c, const Affine& a);  // provably
 bool IsSmall(const Context& c, const Affine& a);        // sums of few small values: no overflow
-// The least value of `a` (the largest: of -a) over the boxes of the open frames.
+// A lower bound of `a` (an upper one: of -a) over the boxes of the open frames and the loops around.
 Affine Least(const Context& c, const Affine& a);
 
 // --- checks. In a body they are made before the statement, at the corner where they fail first;

@@ -176,6 +176,7 @@ bool LowerFor(Context& c, const Stmt& s) {
   EnterHeader(c, s.body, variables, {first}, header);
   if (IsSmall(c, lo) && IsSmall(c, hi_form)) c.small.insert(i.id);
   if (IsNonNegative(c, lo)) c.sizes.insert(i.id);
+  c.counters[i.id] = {lo, hi_form - Affine::Const(1)};
   c.at->locals[s.binder.local] = {{i, nullptr}};
   Loop loop{variables, {}, {}};
   const uint32_t body = c.b.NewBlock();
