@@ -1,6 +1,10 @@
 // pullbackd: reads flags and environment, serves until SIGTERM or SIGINT, drains, ends.
+#include <fcntl.h>
+#include <unistd.h>
+
 #include <CLI/CLI.hpp>
 
+#include <cerrno>
 #include <csignal>
 #include <cstdio>
 #include <thread>
@@ -99,19 +103,30 @@ void AddProgramLimits(CLI::App* app, pullback::jit::EngineOptions* o) {
   AddBytes(app, "--cache-bytes", &o->cache_bytes, 1e15, "Compiled code that is kept");
 }
 
-// SIGTERM and SIGINT are taken by sigwait; a thread must block them before any other is made.
-sigset_t BlockSignals() {
-  sigset_t set;
-  sigemptyset(&set);
-  sigaddset(&set, SIGTERM);
-  sigaddset(&set, SIGINT);
-  pthread_sigmask(SIG_BLOCK, &set, nullptr);
-  return set;
+// SIGTERM and SIGINT arrive through a pipe. (Blocking them for sigwait would not do: libraries have made
+// threads before main, which do not block them.)
+int signal_pipe[2];
+
+extern "C" void OnSignal(int) {
+  const char byte = 0;
+  const int saved = errno;
+  while (write(signal_pipe[1], &byte, 1) < 0 && errno == EINTR) {
+  }
+  errno = saved;
 }
 
-void WaitFor(const sigset_t& signals) {
-  int number = 0;
-  while (sigwait(&signals, &number) != 0) {
+void CatchSignals() {
+  PB_CHECK(pipe2(signal_pipe, O_CLOEXEC) == 0);
+  struct sigaction action = {};
+  action.sa_handler = &OnSignal;
+  action.sa_flags = SA_RESTART;
+  PB_CHECK(sigaction(SIGTERM, &action, nullptr) == 0);
+  PB_CHECK(sigaction(SIGINT, &action, nullptr) == 0);
+}
+
+void WaitForSignal() {
+  char byte;
+  while (read(signal_pipe[0], &byte, 1) < 0 && errno == EINTR) {
   }
 }
 
@@ -122,7 +137,7 @@ int Fail(const pullback::Status& status) {
 }
 
 int Serve(const ServerOptions& options) {
-  const sigset_t signals = BlockSignals();
+  CatchSignals();
   auto backend = pullback::jit::MakeLlvmBackend();
   if (!backend.ok()) return Fail(backend.status());
   const std::string target = (*backend)->target();
@@ -130,10 +145,10 @@ int Serve(const ServerOptions& options) {
   if (!server.ok()) return Fail(server.status());
   log::Write(log::Level::kInfo, "listening",
              {{"address", (*server)->address()}, {"version", options.version}, {"target", target}});
-  WaitFor(signals);
+  WaitForSignal();
   log::Write(log::Level::kInfo, "draining");
-  std::thread([signals] {
-    WaitFor(signals);
+  std::thread([] {
+    WaitForSignal();
     std::_Exit(1);
   }).detach();
   const bool all = (*server)->Drain();
