@@ -19,7 +19,10 @@ class Adjoints {
 
   ReverseFunction Of(uint32_t f, const std::vector<bool>& params,
                      const std::vector<bool>& results) {
-    return {module_, module_.Get(f), params, results,
+    return {module_,
+            module_.Get(f),
+            params,
+            results,
             [this](uint32_t callee, const std::vector<bool>& p, const std::vector<bool>& r) {
               return Split(callee, p, r);
             },
@@ -90,8 +93,8 @@ StatusOr<uint32_t> BuildGradient(ir::Module& module, uint32_t f, const std::vect
     if (t.IsFloat() && seed == Seed::kParams) b.AddParam(0, t, "bar");
   }
   Adjoints adjoints(module);
-  PB_RETURN_IF_ERROR(adjoints.Of(f, wrt, active_results)
-                         .BuildCombined(target, wrt, seed == Seed::kParams));
+  PB_RETURN_IF_ERROR(
+      adjoints.Of(f, wrt, active_results).BuildCombined(target, wrt, seed == Seed::kParams));
   return target;
 }
 

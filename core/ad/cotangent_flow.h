@@ -5,8 +5,8 @@
 #include <cstdint>
 #include <vector>
 
-#include "core/analysis/activity.h"
 #include "core/ad/prepare.h"
+#include "core/analysis/activity.h"
 
 namespace pullback::ad {
 

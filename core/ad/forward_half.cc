@@ -86,8 +86,8 @@ void ReverseFunction::ForwardTerminator(uint32_t b, Value tape) {
       edge.args.push_back(fb_->I64(static_cast<int64_t>(which)));
     if (flow_.way[edge.block] == WayBack::kTrips) {
       const bool entry = which == 0;
-      edge.args.push_back(entry ? fb_->I64(0)
-                                : fb_->Make(Op::Add, {blocks_[edge.block].trips, fb_->I64(1)}, "t"));
+      edge.args.push_back(
+          entry ? fb_->I64(0) : fb_->Make(Op::Add, {blocks_[edge.block].trips, fb_->I64(1)}, "t"));
     }
   }
   fb_->function().blocks[b].term = std::move(term);

@@ -81,8 +81,11 @@ struct Row {
 };
 constexpr Row Constant(Op op) { return {op, Rule::kConstant, nullptr}; }
 constexpr Row Structural(Op op) { return {op, Rule::kStructural, nullptr}; }
-#define PARTIAL(op, ...) \
-  Row { Op::op, Rule::kPartials, [](const At& a, [[maybe_unused]] int k) -> Partial { return __VA_ARGS__; } }
+#define PARTIAL(op, ...)                                                           \
+  Row {                                                                            \
+    Op::op, Rule::kPartials,                                                       \
+        [](const At& a, [[maybe_unused]] int k) -> Partial { return __VA_ARGS__; } \
+  }
 
 constexpr Row kRows[] = {
     PARTIAL(Add, (static_cast<void>(a), kOne)),
@@ -98,7 +101,7 @@ constexpr Row kRows[] = {
     PARTIAL(Sqrt, Is(ZeroAtZero(a.y(), 0.5 / a.y()))),
     PARTIAL(Cbrt, Is(ZeroAtZero(a.y(), 1.0 / (3.0 * (a.y() * a.y()))))),
     PARTIAL(Exp, Is(a.y())),
-    PARTIAL(Exp2, Is(std::numbers::ln2 * a.y())),
+    PARTIAL(Exp2, Is(std::numbers::ln2* a.y())),
     PARTIAL(Expm1, Is(1.0 + a.y())),
     PARTIAL(Log, Is(1.0 / a.x())),
     PARTIAL(Log2, Is(1.0 / (std::numbers::ln2 * a.x()))),

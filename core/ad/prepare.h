@@ -24,10 +24,10 @@ struct Predecessor {
 
 // How the reverse of a block with several predecessors knows where to go.
 enum class WayBack : uint8_t {
-  kOnly,     // one predecessor, or none (the entry)
-  kTrips,    // loop header left only through itself: a trip count, > 0 means the latch
+  kOnly,       // one predecessor, or none (the entry)
+  kTrips,      // loop header left only through itself: a trip count, > 0 means the latch
   kCondition,  // a join of the two arms of a branch: the branch's condition
-  kTag       // a recorded tag: the number of the predecessor
+  kTag         // a recorded tag: the number of the predecessor
 };
 
 struct ReverseFlow {
@@ -56,8 +56,8 @@ struct ReverseFlow {
   void FindComponents(const ir::Function& f);
   void ClassifyHeader(const ir::Function& f, uint32_t b);
   void ClassifyJoin(const ir::Function& f, uint32_t b);
-  std::vector<uint32_t> component_;  // by block: its strongly connected component
-  std::vector<char> cyclic_;         // by component
+  std::vector<uint32_t> component_;         // by block: its strongly connected component
+  std::vector<char> cyclic_;                // by component
   std::vector<std::vector<char>> in_loop_;  // by header (empty: not kTrips): blocks of its loop
 };
 

@@ -14,8 +14,12 @@ class Pusher {
  public:
   Pusher(ir::Builder& b, const Surroundings& around, const Inst& inst, int width,
          const std::function<Value(Value, int)>& tangent)
-      : b_(b), around_(around), each_(*inst.each), body_(b, around, *inst.each),
-        width_(static_cast<size_t>(width)), outer_(tangent) {}
+      : b_(b),
+        around_(around),
+        each_(*inst.each),
+        body_(b, around, *inst.each),
+        width_(static_cast<size_t>(width)),
+        outer_(tangent) {}
 
   StatusOr<TangentStatement> Run() {
     for (const Inst& inst : each_.body) PB_RETURN_IF_ERROR(Visit(inst));

@@ -14,17 +14,19 @@ namespace pullback::ad {
 
 struct SplitFunctions {
   uint32_t forward;  // (params…, tape) -> (results…, tape)
-  uint32_t reverse;  // (cotangent of every active float result…, tape) -> (of every active param…, tape)
+  uint32_t
+      reverse;  // (cotangent of every active float result…, tape) -> (of every active param…, tape)
 };
 // Gives the halves of a callee for these active parameters and results.
-using SplitOf = std::function<StatusOr<SplitFunctions>(uint32_t callee, const std::vector<bool>& params,
-                                                       const std::vector<bool>& results)>;
+using SplitOf = std::function<StatusOr<SplitFunctions>(
+    uint32_t callee, const std::vector<bool>& params, const std::vector<bool>& results)>;
 using PartialsOf = std::function<StatusOr<uint32_t>(uint32_t, const std::vector<bool>&)>;
 
 class ReverseFunction {
  public:
   ReverseFunction(ir::Module& module, const ir::Function& f, const std::vector<bool>& active_params,
-                  const std::vector<bool>& active_results, SplitOf split_of, PartialsOf partials_of);
+                  const std::vector<bool>& active_results, SplitOf split_of,
+                  PartialsOf partials_of);
 
   // One function: forward, then reverse. `target` exists with f's parameters (then one per active
   // float result when seed_params) as its entry block's parameters, and no code. Returns f's results,
@@ -39,16 +41,17 @@ class ReverseFunction {
     ir::Value copy;    // popped in the reverse half
   };
   struct BlockState {
-    std::vector<Need> needs;               // pushed at the block's end, popped at its reverse's start
+    std::vector<Need> needs;  // pushed at the block's end, popped at its reverse's start
     std::map<ir::Value, ir::Value> popped;  // source -> copy
     std::map<ir::Value, ir::Value> constants;
     std::vector<ir::Inst> constant_insts;
-    std::vector<std::pair<ir::Inst, int>> extents;  // dim instructions to append to the forward block
-    ir::Value trips, tag;                  // forward parameters
+    std::vector<std::pair<ir::Inst, int>>
+        extents;           // dim instructions to append to the forward block
+    ir::Value trips, tag;  // forward parameters
     ir::Value reverse_trips;
-    ir::Value tape_in, tape_start;         // reverse: as parameter, after the pops
+    ir::Value tape_in, tape_start;  // reverse: as parameter, after the pops
     uint32_t reverse_block = 0;
-    std::vector<SplitFunctions> calls;     // of the active calls, in order
+    std::vector<SplitFunctions> calls;  // of the active calls, in order
   };
 
   void Start(uint32_t forward, uint32_t reverse);
@@ -107,7 +110,7 @@ class ReverseFunction {
   bool combined_ = false;
   std::vector<bool> wrt_;
   std::vector<ir::Value> seeds_;
-  ir::Value first_tape_;   // forward: split only
+  ir::Value first_tape_;    // forward: split only
   ir::Value reverse_tape_;  // reverse: split only, the function's parameter
   std::unique_ptr<ir::Builder> fb_, rb_;
   std::vector<ir::Value> forward_;  // work value -> forward value

@@ -75,7 +75,8 @@ Status ReverseFunction::ReverseInst(const Inst& inst) {
   } else if (inst.op == Op::Select) {
     ReverseSelect(inst, w);
   } else if (inst.op == Op::Cast) {
-    if (Active(inst.args[0])) Accumulate(inst.args[0], rb_->Cast(w, work_.TypeOf(inst.args[0]).elem));
+    if (Active(inst.args[0]))
+      Accumulate(inst.args[0], rb_->Cast(w, work_.TypeOf(inst.args[0]).elem));
   } else {
     ReverseArrayOp(inst, w);
   }

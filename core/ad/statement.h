@@ -18,9 +18,9 @@ namespace pullback::ad {
 
 // What a transform gives to the code that differentiates one statement.
 struct Surroundings {
-  const ir::Function& from;               // the function that is differentiated
+  const ir::Function& from;  // the function that is differentiated
   const analysis::Activity& activity;
-  std::function<ir::Value(ir::Value)> primal;      // an outer value, where code is built
+  std::function<ir::Value(ir::Value)> primal;       // an outer value, where code is built
   std::function<ir::Value(ir::Value, int)> extent;  // of an outer array's axis
   // The function giving a scalar function's results and its partials by the marked parameters:
   // (params) -> results, then for every result that is a float, one partial per marked parameter.
@@ -39,9 +39,9 @@ struct TangentStatement {
   std::vector<ir::Value> primal;
   std::vector<std::vector<ir::Value>> dots;  // [result][direction]
 };
-StatusOr<TangentStatement> PushStatement(
-    ir::Builder& b, const Surroundings& around, const ir::Inst& each, int width,
-    const std::function<ir::Value(ir::Value, int)>& tangent);
+StatusOr<TangentStatement> PushStatement(ir::Builder& b, const Surroundings& around,
+                                         const ir::Inst& each, int width,
+                                         const std::function<ir::Value(ir::Value, int)>& tangent);
 
 // UNIMPLEMENTED, reason UNIMPLEMENTED; the message ends in " !loc" for the place.
 Status Unimplemented(const std::string& what, uint32_t loc);

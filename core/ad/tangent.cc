@@ -169,11 +169,10 @@ class Dual {
     const Surroundings around{from_, activity_, [this](Value v) { return P(v); },
                               [this](Value v, int axis) { return b_.Dim(P(v), axis); },
                               partials_of_};
-    PB_ASSIGN_OR_RETURN(TangentStatement made,
-                        PushStatement(b_, around, inst, static_cast<int>(width_),
-                                      [this](Value v, int d) {
-                                        return dots_[v.id][static_cast<size_t>(d)];
-                                      }));
+    PB_ASSIGN_OR_RETURN(
+        TangentStatement made,
+        PushStatement(b_, around, inst, static_cast<int>(width_),
+                      [this](Value v, int d) { return dots_[v.id][static_cast<size_t>(d)]; }));
     for (size_t k = 0; k < inst.results.size(); ++k) {
       primal_[inst.results[k].id] = made.primal[k];
       b_.function().values[made.primal[k].id].name = from_.values[inst.results[k].id].name;
@@ -218,7 +217,8 @@ class Dual {
       const std::vector<Value>& params = from_.blocks[edge.block].params;
       for (size_t k = 0; k < params.size(); ++k) {
         if (!Active(params[k])) continue;
-        for (size_t d = 0; d < width_; ++d) term.edges[e].args.push_back(DotOrZero(edge.args[k], d));
+        for (size_t d = 0; d < width_; ++d)
+          term.edges[e].args.push_back(DotOrZero(edge.args[k], d));
       }
     }
     b_.function().blocks[b].term = std::move(term);
@@ -259,9 +259,10 @@ StatusOr<uint32_t> Tangents::Jvp(uint32_t f, const std::vector<bool>& active, in
   for (ir::Type t : from.results) {
     for (int d = 0; d < width && t.IsFloat(); ++d) b.function().results.push_back(t);
   }
-  Dual dual(module_, from, target, active, width,
-            [this, width](uint32_t callee, const std::vector<bool>& a) { return Jvp(callee, a, width); },
-            [this](uint32_t callee, const std::vector<bool>& a) { return Partials(callee, a); });
+  Dual dual(
+      module_, from, target, active, width,
+      [this, width](uint32_t callee, const std::vector<bool>& a) { return Jvp(callee, a, width); },
+      [this](uint32_t callee, const std::vector<bool>& a) { return Partials(callee, a); });
   PB_RETURN_IF_ERROR(dual.Run(active));
   return target;
 }

@@ -141,8 +141,7 @@ class Transposer {
         const Value partial = made[next++];
         if (!bars_.count(result)) continue;
         const Value w = bars_.at(result).value;
-        const Value bar =
-            body_.Under(inst.guard, [&] { return b_.Make(Op::SMul, {w, partial}); });
+        const Value bar = body_.Under(inst.guard, [&] { return b_.Make(Op::SMul, {w, partial}); });
         Accumulate(inst.args[k], bar, body_.GetOrNone(inst.guard));
       }
     }

@@ -14,8 +14,7 @@ class Activity {
   // active_params / active_results: by position; non-floats are never active. `is_constant(op)` tells
   // ops without derivative.
   Activity(const ir::Function& f, const std::vector<bool>& active_params,
-           const std::vector<bool>& active_results,
-           const std::function<bool(ir::Op)>& is_constant);
+           const std::vector<bool>& active_results, const std::function<bool(ir::Op)>& is_constant);
 
   // For values of bodies: varied.
   bool Active(ir::Value v) const { return varied_[v.id] && (useful_[v.id] || in_body_[v.id]); }

@@ -39,8 +39,7 @@ class ControlFlow {
     for (Block& b : f_.blocks) {
       Terminator& t = b.term;
       if (t.kind != Terminator::Kind::kBranch) continue;
-      const bool same =
-          t.edges[0].block == t.edges[1].block && t.edges[0].args == t.edges[1].args;
+      const bool same = t.edges[0].block == t.edges[1].block && t.edges[0].args == t.edges[1].args;
       if (constant[t.cond.id] < 0 && !same) continue;
       Edge taken = std::move(t.edges[constant[t.cond.id] == 0 ? 1 : 0]);
       t = Terminator{Terminator::Kind::kJump, ir::kNoValue, {std::move(taken)}, {}};

@@ -90,8 +90,7 @@ class Marker {
   void VisitEach(Inst& inst, Value v) {
     ir::Each& each = *inst.each;
     for (const ir::IndexVar& i : each.indices) Mark(i.extent);
-    for (const ir::Constraint& c : each.where)
-      ir::ForEachOperand(c.e, [&](Value x) { Mark(x); });
+    for (const ir::Constraint& c : each.where) ir::ForEachOperand(c.e, [&](Value x) { Mark(x); });
     for (size_t k = 0; k < inst.results.size(); ++k) {
       if (inst.results[k] != v) continue;
       const ir::EachResult& r = each.results[k];

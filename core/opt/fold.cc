@@ -129,8 +129,8 @@ class Folder {
   }
   void SetFloat(Inst& inst, double v) {
     const bool f32 = f_.TypeOf(inst.results[0]).elem == DType::kF32;
-    SetConst(inst, f32 ? std::bit_cast<uint32_t>(static_cast<float>(v))
-                       : std::bit_cast<uint64_t>(v));
+    SetConst(inst,
+             f32 ? std::bit_cast<uint32_t>(static_cast<float>(v)) : std::bit_cast<uint64_t>(v));
   }
   // inst's value is v (where inst is guarded, v must be 0 outside the guard as well).
   void Replace(const Inst& inst, Value v) {

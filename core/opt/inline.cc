@@ -139,8 +139,8 @@ class Splicer {
       ir::ForEachTermOperand(to.term, [&](Value& v) { v = map_[v.id]; });
       for (ir::Edge& e : to.term.edges) e.block += first;
       if (to.term.kind == ir::Terminator::Kind::kReturn) {
-        to.term = ir::Terminator{ir::Terminator::Kind::kJump, ir::kNoValue,
-                                 {{rest_id, std::move(to.term.results)}}, {}};
+        to.term = ir::Terminator{
+            ir::Terminator::Kind::kJump, ir::kNoValue, {{rest_id, std::move(to.term.results)}}, {}};
       }
       into_.blocks.push_back(std::move(to));
     }

@@ -66,7 +66,8 @@ StatusOr<Staged> Derive(const ir::Module& ssa, Transform transform, const std::v
     }));
     if (options.optimise) {
       PB_RETURN_IF_ERROR(passes.Run("simplify", m, simplify));
-      PB_RETURN_IF_ERROR(passes.Run("inline", m, [](ir::Module& x) { return opt::InlineCalls(x); }));
+      PB_RETURN_IF_ERROR(
+          passes.Run("inline", m, [](ir::Module& x) { return opt::InlineCalls(x); }));
       PB_RETURN_IF_ERROR(passes.Run("simplify", m, simplify));
     }
   }

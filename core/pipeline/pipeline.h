@@ -16,7 +16,7 @@ enum class Transform : uint8_t { kValue = 1, kValueAndGrad = 2, kVjp = 3, kJvp =
 const char* TransformName(Transform t);  // "value_and_grad"
 
 struct Options {
-  bool optimise = true;   // false: only what is needed to run
+  bool optimise = true;    // false: only what is needed to run
   bool fast_math = false;  // reserved for rewrites that IEEE does not allow; part of the key
 };
 

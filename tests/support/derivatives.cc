@@ -150,7 +150,8 @@ void CheckAt(const ir::Module& ssa, const Directions& at, const std::vector<bool
   double reverse_product = 0;
   for (size_t k = 0; k < at.dots.size(); ++k)
     reverse_product += Dot(pulled[primal.size() + k], at.dots[k]);
-  CheckClose(reverse_product, forward_product, f32 ? 1e-4 : 1e-9, "<ybar, J xdot> = <J^T ybar, xdot>");
+  CheckClose(reverse_product, forward_product, f32 ? 1e-4 : 1e-9,
+             "<ybar, J xdot> = <J^T ybar, xdot>");
 }
 
 }  // namespace
