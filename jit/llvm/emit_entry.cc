@@ -188,8 +188,8 @@ int64_t FrameLimit(const loops::Module& source) {
 
 void EmitModule(ModuleEmitter& m, const std::string& entry_symbol) {
   for (const uint32_t f : Reachable(m.source)) FunctionEmitter(m, f).Emit();
+  EmitEntry(m, entry_symbol);  // before the guards: the call graph is walked from it
   AddGuards(m);
-  EmitEntry(m, entry_symbol);
   m.Finish();
 }
 
