@@ -14,25 +14,19 @@ bool Access::IsProven() const {
 
 namespace {
 
-bool IsBodyValue(const ir::Each& each, Value v) {
-  for (const ir::Inst& inst : each.body) {
-    if (std::find(inst.results.begin(), inst.results.end(), v) != inst.results.end()) return true;
-  }
-  return false;
-}
-
-// Whether sub takes its least and greatest value over the box where its terms say, without wrapping
-// in between.
+// Whether sub takes its least and greatest value over the loops where its terms say, without
+// wrapping in between.
 bool HasEnds(const AccessContext& c, const Affine& sub) {
-  if (!c.bounds.HasTameSpread(sub)) return false;
+  if (!c.space.IsBox() || !c.bounds.HasTameSpread(sub)) return false;
   return std::none_of(sub.terms.begin(), sub.terms.end(),
-                      [&](const Affine::Term& t) { return IsBodyValue(c.each, t.value); });
+                      [&](const Affine::Term& t) { return c.body_values.count(t.value) > 0; });
 }
 
 }  // namespace
 
 Access PlanAccess(const AccessContext& c, const std::vector<Affine>& subs,
-                  const std::vector<Affine>& extents, const std::vector<Fact>& facts, bool always) {
+                  const std::vector<Affine>& extents, const std::vector<Known>& facts,
+                  bool always) {
   Access access;
   for (size_t axis = 0; axis < subs.size(); ++axis) {
     const Affine& sub = subs[axis];
@@ -41,7 +35,7 @@ Access PlanAccess(const AccessContext& c, const std::vector<Affine>& subs,
     if (low != Bounds::kNever && high != Bounds::kNever) {
       access.axes.push_back(AxisCheck::kProven);
       access.level = std::max({access.level, low, high});
-    } else if (always && c.each.where.empty() && HasEnds(c, sub)) {
+    } else if (always && HasEnds(c, c.space.Resolve(sub))) {
       access.axes.push_back(AxisCheck::kBefore);
     } else {
       access.axes.push_back(AxisCheck::kHere);
@@ -54,8 +48,8 @@ namespace {
 
 class BeforeCheck {
  public:
-  BeforeCheck(const AccessContext& c, const Affine& sub, Reg extent, uint32_t loc)
-      : c_(c), e_(c.l.e), sub_(sub), extent_(extent), loc_(loc) {}
+  BeforeCheck(const AccessContext& c, Affine sub, Reg extent, uint32_t loc)
+      : c_(c), e_(c.l.e), sub_(std::move(sub)), extent_(extent), loc_(loc) {}
 
   void Emit() {
     const Reg least = End(/*greatest=*/false), greatest = End(/*greatest=*/true);
@@ -97,7 +91,7 @@ class BeforeCheck {
     const Reg above = e_.Max(least, extent_);
     if (const auto k = e_.AsI64(least)) return *k < 0 ? least : above;
     const Reg below = e_.Compare(Op::Lt, least, e_.I64(0));
-    return e_.Scalar(Op::Select, {below, least, above}, ir::Type::I64());
+    return e_.Select(below, least, above);
   }
 
   // Once it is known that some point fails, finds the first one in order.
@@ -119,7 +113,7 @@ class BeforeCheck {
 
   const AccessContext& c_;
   Emitter& e_;
-  const Affine& sub_;
+  const Affine sub_;
   const Reg extent_;
   const uint32_t loc_;
 };
@@ -130,7 +124,7 @@ void CheckBefore(const AccessContext& c, const Access& access, const std::vector
                  const std::vector<Reg>& extents, uint32_t loc) {
   for (size_t axis = 0; axis < subs.size(); ++axis) {
     if (access.axes[axis] != AxisCheck::kBefore) continue;
-    BeforeCheck(c, subs[axis], extents[axis], loc).Emit();
+    BeforeCheck(c, c.space.Resolve(subs[axis]), extents[axis], loc).Emit();
   }
 }
 

@@ -2,6 +2,7 @@
 // or checked at each point.
 #pragma once
 
+#include <set>
 #include <vector>
 
 #include "core/ir/ir.h"
@@ -27,12 +28,13 @@ struct AccessContext {
   const ir::Each& each;
   const Space& space;
   const Bounds& bounds;
+  const std::set<ir::Value>& body_values;
 };
 
 // 0 <= subs < extents (affine forms of each axis), with `facts` known. `always`: the access is made
-// at every point of the box.
+// at every point that holds.
 Access PlanAccess(const AccessContext& c, const std::vector<ir::Affine>& subs,
-                  const std::vector<ir::Affine>& extents, const std::vector<Fact>& facts,
+                  const std::vector<ir::Affine>& extents, const std::vector<Known>& facts,
                   bool always);
 
 // Emits the checks of axes that are kBefore, in a place where the box is known to hold a point.

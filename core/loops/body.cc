@@ -9,13 +9,17 @@ using ir::Inst;
 using ir::Op;
 using ir::Value;
 
+namespace {
+
+// Ifs inside each other; deeper ones stand side by side, so that no recursion is deep.
+constexpr int kMaxDepth = 16;
+
+}  // namespace
+
 // --- planning
 
 void Body::Plan() {
   items_.resize(static_cast<size_t>(c_.space.depth) + 1);
-  for (const Inst& inst : c_.each.body) {
-    for (Value v : inst.results) definitions_[v] = &inst;
-  }
   for (const Inst& inst : c_.each.body) {
     if (inst.op == Op::Const && !inst.guard.valid()) {
       c_.l.SetAlias(inst.results[0], c_.l.e.Const(c_.l.f.TypeOf(inst.results[0]), inst.bits));
@@ -42,7 +46,7 @@ Body::Item Body::MakeItem(const Inst& inst) const {
   item.inst = &inst;
   item.guard = inst.guard;
   ir::ForEachOperand(inst, [&](Value v) {
-    if (definitions_.count(v) > 0) item.uses.push_back(v);
+    if (c_.body_values.count(v) > 0) item.uses.push_back(v);
   });
   return item;
 }
@@ -53,7 +57,7 @@ Body::Item Body::MakeItem(size_t result) const {
   item.result = result;
   item.guard = r.guard;
   const auto use = [&](Value v) {
-    if (definitions_.count(v) > 0) item.uses.push_back(v);
+    if (c_.body_values.count(v) > 0) item.uses.push_back(v);
   };
   use(r.value);
   if (r.guard.valid()) use(r.guard);
@@ -89,63 +93,16 @@ int Body::LevelOf(Item& item) {
   int level = 0;
   ir::ForEachOperand(inst, [&](Value v) { level = std::max(level, LevelOf(v)); });
   if (inst.op == Op::Index) {
-    item.access = PlanAccess(c_, inst.subs, ExtentForms(inst.args[0]), FactsOf(inst.guard),
-                             !inst.guard.valid());
+    item.access = PlanAccess(c_, inst.subs, ExtentForms(inst.args[0]),
+                             c_.l.sizes.FactsOf(inst.guard), !inst.guard.valid());
     return item.access.IsProven() ? std::max(level, item.access.level) : c_.space.depth;
   }
   if (!ir::MayTrap(inst, c_.l.f)) return level;
   const bool divides = inst.op == Op::Div || inst.op == Op::Rem;
   if (divides) {
-    const auto it = definitions_.find(inst.args[1]);
-    if (it != definitions_.end() && IsNonzeroConst(it->second)) return level;
+    if (IsNonzeroConst(c_.l.sizes.Definition(inst.args[1]))) return level;
   }
   return c_.space.depth;
-}
-
-namespace {
-
-// a - b - less >= 0 says what an integer comparison does.
-Affine Difference(Value a, Value b, int64_t less) {
-  return Affine::Of(a) - Affine::Of(b) - Affine::Const(less);
-}
-
-}  // namespace
-
-std::vector<Fact> Body::FactsOf(Value guard) const {
-  std::vector<Fact> facts;
-  const auto it = definitions_.find(guard);
-  if (it == definitions_.end()) return facts;
-  const Inst& inst = *it->second;
-  const auto also = [&](Value v) {
-    for (Fact& f : FactsOf(v)) facts.push_back(std::move(f));
-  };
-  if (inst.guard.valid()) also(inst.guard);
-  if (inst.op == Op::And) also(inst.args[0]), also(inst.args[1]);
-  if (inst.op == Op::Holds) {
-    for (const ir::Constraint& c : inst.constraints) {
-      facts.push_back({c.e});
-      if (c.equality) facts.push_back({c.e * -1});
-    }
-  }
-  if (ir::Info(inst.op).rule != ir::TypeRule::Cmp) return facts;
-  const Value a = inst.args[0], b = inst.args[1];
-  if (c_.l.f.TypeOf(a) != ir::Type::I64()) return facts;
-  const bool equal = inst.op == Op::Eq;
-  if (inst.op == Op::Ge || equal) facts.push_back({Difference(a, b, 0), 0, true});
-  if (inst.op == Op::Le || equal) facts.push_back({Difference(b, a, 0), 0, true});
-  if (inst.op == Op::Gt) facts.push_back({Difference(a, b, 1), 0, true});
-  if (inst.op == Op::Lt) facts.push_back({Difference(b, a, 1), 0, true});
-  return facts;
-}
-
-bool Body::Implies(Value strong, Value weak) const {
-  if (strong == weak || !weak.valid()) return true;
-  const auto it = definitions_.find(strong);
-  if (it == definitions_.end()) return false;
-  const Inst& inst = *it->second;
-  // A guarded bool is false where its guard is.
-  if (inst.guard.valid() && Implies(inst.guard, weak)) return true;
-  return inst.op == Op::And && (Implies(inst.args[0], weak) || Implies(inst.args[1], weak));
 }
 
 // --- checks before the loops
@@ -190,7 +147,8 @@ Body::Items Body::EmitReady(const Items& items, Value guard, const EmitResult& e
   Items rest;
   std::set<Value> waiting;  // defined by the rest
   for (const Item* item : items) {
-    const bool covered = guard.valid() ? Implies(guard, item->guard) : !item->guard.valid();
+    const bool covered =
+        guard.valid() ? c_.l.sizes.Implies(guard, item->guard) : !item->guard.valid();
     if (!covered || DependsOn(*item, waiting)) {
       rest.push_back(item);
       if (item->inst) waiting.insert(item->inst->results.begin(), item->inst->results.end());
@@ -208,7 +166,9 @@ Body::Items Body::EmitGroup(const Items& items, Value guard, const EmitResult& e
   Items group, rest;
   std::set<Value> waiting;
   for (const Item* item : items) {
-    if (item->guard.valid() && Implies(item->guard, inner) && !DependsOn(*item, waiting)) {
+    const bool covered =
+        depth_ < kMaxDepth ? c_.l.sizes.Implies(item->guard, inner) : item->guard == inner;
+    if (covered && !DependsOn(*item, waiting)) {
       group.push_back(item);
     } else {
       rest.push_back(item);
@@ -218,7 +178,9 @@ Body::Items Body::EmitGroup(const Items& items, Value guard, const EmitResult& e
   const std::vector<Value> escaping = Escaping(group);
   Emitter& e = c_.l.e;
   e.OpenIf(c_.l.Of(inner));
+  ++depth_;
   Emit(group, inner, emit_result);
+  --depth_;
   std::vector<Reg> results;
   for (Value v : escaping) {
     results.push_back(guard.valid() ? e.function().NewReg(e.TypeOf(v), e.function().regs[v.id].name)

@@ -17,9 +17,6 @@ class Body {
 
   // Decides where everything goes. `results`: the statement's results take part like instructions.
   void Plan();
-  // What is known where this guard is true.
-  std::vector<Fact> FactsOf(ir::Value guard) const;
-
   // Whether some read is checked before the loops, and those checks.
   bool HasChecksBefore() const;
   void EmitChecksBefore();
@@ -44,7 +41,6 @@ class Body {
   int LevelOf(ir::Value v) const;
   int LevelOf(Item& item);
   std::vector<ir::Affine> ExtentForms(ir::Value array) const;
-  bool Implies(ir::Value strong, ir::Value weak) const;
   static bool DependsOn(const Item& item, const std::set<ir::Value>& values);
 
   void Emit(Items items, ir::Value guard, const EmitResult& emit_result);
@@ -57,10 +53,10 @@ class Body {
   void EmitIndex(const Item& item, Reg into);
 
   const AccessContext& c_;
-  std::map<ir::Value, const ir::Inst*> definitions_;
   std::map<ir::Value, int> levels_;       // of the body's values
   std::map<ir::Value, int> uses_;         // items that use it
   std::vector<std::vector<Item>> items_;  // per level
+  int depth_ = 0;                         // open Ifs
 };
 
 }  // namespace pullback::loops

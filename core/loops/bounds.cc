@@ -9,8 +9,8 @@ using ir::Value;
 
 namespace {
 
-// Beyond this a sum of two might wrap.
-constexpr __int128 kSmall = __int128{1} << 62;
+// Up to here the sum of two, and of one and a coefficient, does not wrap.
+constexpr __int128 kSmall = __int128{1} << 61;
 
 __int128 Magnitude(__int128 v) { return v < 0 ? -v : v; }
 
@@ -38,10 +38,17 @@ void Bounds::AddIndex(Value var, Value extent, int level) {
 
 void Bounds::Substitute(Value var, const Affine& e) { names_[var] = Form(e); }
 
-void Bounds::AddFact(Fact fact) {
-  if (fact.exact && !IsTame(fact.e)) return;
-  fact.e = Form(fact.e);
-  facts_.push_back(std::move(fact));
+void Bounds::Normalise(const Fact& fact, std::vector<Fact>& facts) const {
+  if (!fact.exact || IsTame(fact.e)) facts.push_back({Form(fact.e), fact.level, fact.exact});
+}
+
+void Bounds::AddFact(const Fact& fact) { Normalise(fact, facts_); }
+
+void Bounds::AddKnown(const std::vector<Known>& known, int level) {
+  for (const Known& k : known) {
+    AddFact({k.c.e, level, k.exact});
+    if (k.c.equality) AddFact({k.c.e * -1, level, k.exact});
+  }
 }
 
 // --- ranges
@@ -84,7 +91,7 @@ bool Bounds::IsTame(const Affine& e) const {
   __int128 most = Magnitude(e.constant);
   for (const Affine::Term& t : e.terms) {
     const Interval range = RangeOfForm(Form(Affine::Of(t.value)));
-    if (!IsSmall(range)) return false;
+    if (!IsSmall(range) || Magnitude(t.coeff) > kSmall) return false;
     most += Magnitude(t.coeff) * std::max(Magnitude(range.lo), Magnitude(range.hi));
     if (most > kSmall) return false;
   }
@@ -124,12 +131,13 @@ bool Bounds::FollowsFromBox(const Affine& form) const {
 }
 
 // e is the integer that its form says where both are small: they agree modulo 2^64.
-int Bounds::Prove(const Affine& e, const std::vector<Fact>& more) const {
+int Bounds::Prove(const Affine& e, const std::vector<Known>& more) const {
   const Affine form = Form(e);
   if (form.IsConst()) return form.constant >= 0 ? 0 : kNever;
   std::vector<Fact> facts = facts_;
-  for (const Fact& fact : more) {
-    if (!fact.exact || IsTame(fact.e)) facts.push_back({Form(fact.e), fact.level, fact.exact});
+  for (const Known& k : more) {
+    Normalise({k.c.e, 0, k.exact}, facts);
+    if (k.c.equality) Normalise({k.c.e * -1, 0, k.exact}, facts);
   }
   int level = kNever;
   for (const Fact& fact : facts) {

@@ -14,11 +14,10 @@
 
 namespace pullback::loops {
 
-// e >= 0 at every point that is reached with `level` loops open.
+// e >= 0 at every point that is reached with `level` loops open. `exact`: as in Known.
 struct Fact {
   ir::Affine e;
   int level = 0;
-  // Known of the integer that e stands for, not of e computed with wrapping.
   bool exact = false;
 };
 
@@ -35,13 +34,14 @@ class Bounds {
   void AddIndex(ir::Value var, ir::Value extent, int level);
   // From now on `var` is a name for `e`.
   void Substitute(ir::Value var, const ir::Affine& e);
-  void AddFact(Fact fact);
+  void AddFact(const Fact& fact);
+  void AddKnown(const std::vector<Known>& known, int level);
 
   // --- what follows
-  // The least number of open loops at which e >= 0 is known by a fact; kNever. `more`: facts that
-  // hold besides.
+  // The least number of open loops at which e >= 0 is known by a fact; kNever. `more`: what holds
+  // besides.
   static constexpr int kNever = INT32_MAX;
-  int Prove(const ir::Affine& e, const std::vector<Fact>& more = {}) const;
+  int Prove(const ir::Affine& e, const std::vector<Known>& more = {}) const;
   // Whether e can be computed without wrapping, its terms in any order.
   bool IsTame(const ir::Affine& e) const;
   // Whether the sum of |coeff| * (extent - 1) over the index variables of e fits.
@@ -52,6 +52,7 @@ class Bounds {
   struct Interval {
     __int128 lo, hi;
   };
+  void Normalise(const Fact& fact, std::vector<Fact>& facts) const;
   static bool IsSmall(const Interval& i);
   Interval RangeOfAtom(ir::Value atom) const;
   Interval RangeOfForm(const ir::Affine& form) const;

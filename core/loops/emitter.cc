@@ -239,6 +239,11 @@ Reg Emitter::Compare(Op op, Reg a, Reg b) {
   return Shared(op, Type::Bool(), 0, {a, b});
 }
 
+Reg Emitter::Select(Reg condition, Reg a, Reg b) {
+  if (const auto k = AsI64(condition)) return *k != 0 ? a : b;
+  return Shared(Op::Select, Type::I64(), 0, {condition, a, b});
+}
+
 Reg Emitter::And(Reg a, Reg b) {
   if (!a.valid() || a == b) return b;
   if (!b.valid()) return a;

@@ -59,6 +59,7 @@ class Emitter {
   Reg Max(Reg a, Reg b);
   Reg Div(Reg a, int64_t positive);
   Reg Rem(Reg a, int64_t positive);
+  Reg Select(Reg condition, Reg a, Reg b);
   Reg Compare(ir::Op op, Reg a, Reg b);
   Reg And(Reg a, Reg b);  // either may be kNoValue: true
   // The value of an affine form whose values are registers, plus `base` if valid.

@@ -15,14 +15,14 @@ using ir::Value;
 class FunctionLowerer {
  public:
   FunctionLowerer(const ir::Function& f, Function& out)
-      : f_(f), out_(out), l_(f, out), live_(FindLiveness(f)) {}
+      : f_(f), out_(out), l_(f, out), dominators_(f), live_(FindLiveness(f)) {}
 
   Status Lower() {
     out_.name = f_.name;
     out_.results = f_.results;
     out_.blocks.resize(f_.blocks.size());
     // Dominators first: a value that turned out to be another register is known to its readers.
-    for (uint32_t b : ir::ReversePostorder(f_)) LowerBlock(b);
+    for (uint32_t b : dominators_.order()) LowerBlock(b);
     PruneDead(out_);
     return l_.status();
   }
@@ -32,6 +32,7 @@ class FunctionLowerer {
     const ir::Block& from = f_.blocks[b];
     const BlockLiveness& live = live_[b];
     l_.e.BeginBlock();
+    l_.sizes.EnterBlock(b, [&](uint32_t x, uint32_t y) { return dominators_.Dominates(x, y); });
     out_.blocks[b].params = from.params;
     for (Value v : live.dead_params) l_.e.Effect(Node::Kind::kRelease, {v});
     for (size_t k = 0; k < from.insts.size(); ++k) {
@@ -92,6 +93,7 @@ class FunctionLowerer {
   const ir::Function& f_;
   Function& out_;
   Lowering l_;
+  const ir::Dominators dominators_;
   const std::vector<BlockLiveness> live_;
 };
 

@@ -138,6 +138,7 @@ void LowerCheck(Lowering& l, const Inst& inst, const Dies&) {
   std::vector<Reg> details = l.Of(inst.args);
   details.erase(details.begin());
   l.e.Check(l.Of(inst.args[0]), static_cast<ir::TrapKind>(inst.bits), inst.loc, std::move(details));
+  l.sizes.Passed(inst.args[0]);
 }
 
 void LowerEach(Lowering& l, const Inst& inst, const Dies&) { LowerStatement(l, inst); }

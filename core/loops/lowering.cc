@@ -13,6 +13,12 @@ Lowering::Lowering(const ir::Function& function, Function& out)
   }
 }
 
+void Lowering::SetAlias(Value v, Reg r) {
+  alias_[v.id] = r;
+  std::string& name = e.function().regs[r.id].name;
+  if (name.empty()) name = f.values[v.id].name;
+}
+
 std::vector<Reg> Lowering::Of(const std::vector<Value>& values) const {
   std::vector<Reg> regs;
   for (Value v : values) regs.push_back(Of(v));

@@ -25,7 +25,8 @@ class Lowering {
   Reg Of(ir::Value v) const { return v.id < alias_.size() ? alias_[v.id] : v; }
   std::vector<Reg> Of(const std::vector<ir::Value>& values) const;
   ir::Affine Of(const ir::Affine& a) const;
-  void SetAlias(ir::Value v, Reg r) { alias_[v.id] = r; }
+  // A register without a name takes the value's.
+  void SetAlias(ir::Value v, Reg r);
 
   // --- arrays
   Reg Dim(ir::Value array, int axis);

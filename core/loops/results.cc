@@ -62,7 +62,7 @@ bool IsComplete(const AccessContext& c, const ir::EachResult& r, const ResultPla
 }  // namespace
 
 ResultPlan PlanResult(const AccessContext& c, const ir::EachResult& r,
-                      const std::vector<Fact>& facts) {
+                      const std::vector<Known>& facts) {
   ResultPlan plan;
   const bool reduces = r.monoid != Monoid::kGen;
   const bool prefix = reduces && ir::IsPrefixForm(c.each, r);
@@ -75,7 +75,7 @@ ResultPlan PlanResult(const AccessContext& c, const ir::EachResult& r,
   }
   const bool lanes = plan.mode == ResultPlan::Mode::kLanes;
   // A total is stored where the guard was never true, too.
-  plan.access = PlanAccess(c, r.out, ShapeOf(r), lanes ? std::vector<Fact>{} : facts,
+  plan.access = PlanAccess(c, r.out, ShapeOf(r), lanes ? std::vector<Known>{} : facts,
                            !r.guard.valid() && !lanes);
   if (lanes && plan.access.level > plan.level) {
     for (AxisCheck& check : plan.access.axes) check = AxisCheck::kHere;

@@ -21,7 +21,7 @@ struct ResultPlan {
 
 // `facts`: known where the result's guard is true.
 ResultPlan PlanResult(const AccessContext& c, const ir::EachResult& r,
-                      const std::vector<Fact>& facts);
+                      const std::vector<Known>& facts);
 
 // Writes one result.
 class ResultWriter {

@@ -1,8 +1,9 @@
 // What is known about the integers of a function: every i64 value as an affine form of atoms
-// (extents of arrays and values that nothing is known about), and the extents of every array. Two
-// values with equal forms are equal.
+// (extents of arrays and values that nothing is known about), the extents of every array, and what
+// the checks that were passed say. Two values with equal forms are equal.
 #pragma once
 
+#include <functional>
 #include <map>
 #include <vector>
 
@@ -13,14 +14,22 @@ namespace pullback::loops {
 // No array is longer than this along any axis, not even an empty one: the run time refuses it.
 inline constexpr int64_t kMaxExtent = int64_t{1} << 48;
 
+// A constraint that holds. `exact`: of the integers that its form stands for, not of the form
+// computed with wrapping.
+struct Known {
+  ir::Constraint c;
+  bool exact = false;
+};
+
 class Sizes {
  public:
-  explicit Sizes(const ir::Function& f)
-      : f_(f), forms_(f.values.size()), arrays_(f.values.size()) {}
+  explicit Sizes(const ir::Function& f);
 
-  // Notes what `inst` (of a block, or unguarded in a body) says about its result. Instructions come
-  // after those that define their operands.
+  // Notes what `inst` (of a block or a body) says about its result. Instructions come after those
+  // that define their operands.
   void Define(const ir::Inst& inst);
+  // Where a value is defined; nullptr when it is a parameter or has not been met.
+  const ir::Inst* Definition(ir::Value v) const;
   // Equal to `a`, modulo 2^64, over atoms and index variables only.
   ir::Affine Form(const ir::Affine& a) const;
   ir::Affine Form(ir::Value v) const { return Form(ir::Affine::Of(v)); }
@@ -38,9 +47,21 @@ class Sizes {
   // Whether an atom is the extent of an array.
   static bool IsExtent(ir::Value atom) { return atom.id >= kFirstExtent; }
 
+  // --- conditions
+  // What holds where `condition` is true.
+  std::vector<Known> FactsOf(ir::Value condition) const;
+  // Whether `weak` is true wherever `strong` is (not: whether it can be shown by arithmetic).
+  bool Implies(ir::Value strong, ir::Value weak) const;
+
+  // --- checks. The block that is worked on; facts of blocks that do not dominate it are put aside.
+  using Dominates = std::function<bool(uint32_t from, uint32_t to)>;
+  void EnterBlock(uint32_t block, const Dominates& dominates);
+  // From here on the check has been passed.
+  void Passed(ir::Value condition);
+  const std::vector<Known>& PassedChecks() const { return passed_; }
+
  private:
   static constexpr uint32_t kFirstExtent = uint32_t{1} << 31;
-  static constexpr size_t kMaxTerms = 8;
 
   struct ArrayInfo {
     ir::Value root;
@@ -50,13 +71,27 @@ class Sizes {
     bool known = false;
     ir::Affine form;
   };
+  struct CheckIn {
+    uint32_t block;
+    Known known;
+  };
 
   ir::Affine Describe(const ir::Inst& inst);
+  ir::Affine Reduce(ir::Affine form) const;
+  void Use(const Known& known);
+  void Equate(const ir::Affine& zero);
+  std::vector<ir::Value> Implied(ir::Value condition) const;
 
   const ir::Function& f_;
   std::vector<FormOf> forms_;
+  std::vector<const ir::Inst*> definitions_;
   std::vector<ArrayInfo> arrays_;
   std::map<std::pair<ir::Value, int>, ir::Value> extents_;  // of arrays of unknown shape
+  std::vector<CheckIn> checks_;                             // all that were met
+  uint32_t block_ = 0;
+  // In force in this block.
+  std::vector<Known> passed_;
+  std::map<ir::Value, ir::Affine> equal_;  // atoms that are other forms
 };
 
 }  // namespace pullback::loops

@@ -15,6 +15,19 @@ const SpaceIndex* Space::Find(Value var) const {
   return nullptr;
 }
 
+bool Space::IsBox() const {
+  return tests.empty() && std::all_of(indices.begin(), indices.end(), [](const SpaceIndex& i) {
+           return i.pinned || i.IsWholeLoop();
+         });
+}
+
+Affine Space::Resolve(Affine e) const {
+  for (const SpaceIndex& i : indices) {
+    if (i.pinned && i.divisor == 1) e = e.Substitute(i.var, i.value);
+  }
+  return e;
+}
+
 int Space::LevelOf(const Affine& e) const {
   int level = 0;
   for (const Affine::Term& t : e.terms) {
@@ -151,11 +164,14 @@ void Planner::Restrict(const Affine& e) {
 
 bool Planner::Narrow(const Affine& e, int level) {
   SpaceIndex* loop = LoopAt(level);
-  if (!loop || !bounds_.IsTame(e)) return false;
+  if (!loop) return false;
   const int64_t c = e.Coeff(loop->var);
   const Affine rest = e.Substitute(loop->var, Affine{});
-  if (c == 0 || space_.LevelOf(rest) == level) return false;
-  if (c > 0) {
+  const bool tame = bounds_.IsTame(e), unit = c == 1 || c == -1;
+  if (c == 0 || space_.LevelOf(rest) == level || !(tame || unit)) return false;
+  if (!tame) {
+    loop->wrapping.push_back({rest, c});
+  } else if (c > 0) {
     loop->lower.push_back({rest * -1, c});
   } else {
     loop->upper.push_back({rest, -c});

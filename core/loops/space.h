@@ -18,6 +18,12 @@ struct Limit {
   int64_t divisor = 1;
 };
 
+// var + e >= 0 (coeff 1) or e - var >= 0 (coeff -1) where that may wrap.
+struct WrappingLimit {
+  ir::Affine e;
+  int64_t coeff = 1;
+};
+
 struct SpaceIndex {
   ir::Value var;
   ir::Value extent;
@@ -29,8 +35,9 @@ struct SpaceIndex {
   int64_t divisor = 1;
   // Of a loop, besides 0 and the extent.
   std::vector<Limit> lower, upper;
+  std::vector<WrappingLimit> wrapping;
 
-  bool IsWholeLoop() const { return !pinned && lower.empty() && upper.empty(); }
+  bool IsWholeLoop() const { return !pinned && lower.empty() && upper.empty() && wrapping.empty(); }
 };
 
 // Made where `level` loops are open.
@@ -45,6 +52,10 @@ struct Space {
   std::vector<SpaceTest> tests;
   int depth = 0;  // loops
 
+  // Whether the points are all those of a box of loops.
+  bool IsBox() const;
+  // `e` in terms of loops and of what is outside, as far as pinned indices are affine.
+  ir::Affine Resolve(ir::Affine e) const;
   int LevelOf(const ir::Affine& e) const;
   const SpaceIndex* Find(ir::Value var) const;
 };

@@ -32,11 +32,15 @@ namespace {
 class Statement {
  public:
   Statement(Lowering& l, const ir::Inst& inst)
-      : l_(l), e_(l.e), inst_(inst), each_(*inst.each), bounds_(l.sizes) {}
+      : l_(l), e_(l.e), inst_(inst), each_(*inst.each), bounds_(l.sizes) {
+    for (const ir::Inst& i : each_.body) {
+      l_.sizes.Define(i);
+      body_values_.insert(i.results.begin(), i.results.end());
+    }
+  }
 
   // In this order: sizes are checked, arrays made, subscripts checked, points visited.
   void Lower() {
-    for (const ir::Inst& inst : each_.body) l_.sizes.Define(inst);
     if (!WhereIsOutside()) return l_.Fail("a constraint on a value of the body");
     CheckSizes();
     space_ = PlanSpace(each_, bounds_);
@@ -59,6 +63,7 @@ class Statement {
   Reg TestsAt(int level);
   void EmitLevel(int level);
   void EmitLoop(const SpaceIndex& i);
+  void Restrict(const WrappingLimit& limit, Reg& lo, Reg& hi);
   void BeginLanes(ResultWriter& r, bool scalar, int level);
   void EndLanes(ResultWriter& r, bool scalar, int level);
   bool HasLanesAt(const ResultWriter& r, bool scalar, int level) const;
@@ -69,19 +74,16 @@ class Statement {
   const ir::Each& each_;
   Bounds bounds_;
   Space space_;
-  const AccessContext context_{l_, each_, space_, bounds_};
+  std::set<Value> body_values_;
+  const AccessContext context_{l_, each_, space_, bounds_, body_values_};
   Body body_{context_};
   std::vector<ResultWriter> results_;
 };
 
 bool Statement::WhereIsOutside() const {
-  std::set<Value> inside;
-  for (const ir::Inst& inst : each_.body) {
-    inside.insert(inst.results.begin(), inst.results.end());
-  }
   for (const ir::Constraint& c : each_.where) {
     for (const Affine::Term& t : c.e.terms) {
-      if (inside.count(t.value) > 0) return false;
+      if (body_values_.count(t.value) > 0) return false;
     }
   }
   return true;
@@ -89,6 +91,7 @@ bool Statement::WhereIsOutside() const {
 
 // Extents that are not those of arrays may be negative. Afterwards the shapes are those of arrays.
 void Statement::CheckSizes() {
+  bounds_.AddKnown(l_.sizes.PassedChecks(), 0);
   for (const ir::Inst& inst : each_.body) {
     if (inst.op != Op::Index) continue;
     for (int axis = 0; axis < l_.f.TypeOf(inst.args[0]).rank; ++axis) {
@@ -111,7 +114,7 @@ void Statement::CheckSizes() {
 void Statement::PlanResults() {
   for (size_t k = 0; k < each_.results.size(); ++k) {
     const ir::EachResult& r = each_.results[k];
-    const ResultPlan plan = PlanResult(context_, r, body_.FactsOf(r.guard));
+    const ResultPlan plan = PlanResult(context_, r, l_.sizes.FactsOf(r.guard));
     results_.emplace_back(context_, r, inst_.results[k], plan, inst_.loc);
   }
 }
@@ -127,6 +130,7 @@ void Statement::EmitChecksBefore() {
   if (!any) return;
   Reg some = ir::kNoValue;
   for (const SpaceIndex& i : space_.indices) {
+    if (i.pinned) continue;
     some = e_.And(some, e_.Compare(Op::Gt, l_.Of(i.extent), e_.I64(0)));
   }
   const bool tests = some.valid() && !e_.AsI64(some);
@@ -184,9 +188,26 @@ void Statement::EmitLoop(const SpaceIndex& i) {
     hi = limit.divisor == 1 ? e_.Min(hi, end)
                             : e_.Min(hi, e_.Div(e_.Max(e_.I64(0), end), limit.divisor));
   }
+  for (const WrappingLimit& limit : i.wrapping) Restrict(limit, lo, hi);
   e_.OpenFor(lo, hi, i.var);
   EmitLevel(i.level);
   e_.CloseFor();
+}
+
+// With i in [0, hi) and any r: i + r >= 0 holds from -r on up to where the sum wraps, r - i >= 0 up to
+// r, or, for a negative r, from where the difference wraps.
+void Statement::Restrict(const WrappingLimit& limit, Reg& lo, Reg& hi) {
+  const Reg r = e_.Linear(l_.Of(limit.e)), zero = e_.I64(0), one = e_.I64(1);
+  const Reg last = e_.Sub(hi, one);
+  if (limit.coeff > 0) {
+    lo = e_.Max(lo, e_.Sub(zero, e_.Max(r, e_.I64(-INT64_MAX))));
+    hi = e_.Add(e_.Min(last, e_.Sub(e_.I64(INT64_MAX), e_.Max(r, zero))), one);
+    return;
+  }
+  const Reg negative = e_.Compare(Op::Lt, r, zero);
+  const Reg wraps = e_.Add(e_.Min(e_.Sub(r, e_.I64(INT64_MIN)), e_.I64(INT64_MAX - 1)), one);
+  lo = e_.Max(lo, e_.Select(negative, wraps, zero));
+  hi = e_.Select(negative, hi, e_.Add(e_.Min(last, r), one));
 }
 
 // Lanes of a scalar stand around the whole nest, so that its total is known after it.

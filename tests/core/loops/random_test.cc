@@ -1,13 +1,11 @@
-// Random statements: loops and reference agree bit for bit, traps included.
+// Random programs: loops and reference agree bit for bit.
 #include <catch2/catch.hpp>
 
 #include <cstdlib>
 
-#include "core/eval/interpreter.h"
-#include "core/eval/scalar_ops.h"
 #include "core/ir/printer.h"
 #include "core/ir/verifier.h"
-#include "core/loops/lower.h"
+#include "tests/core/loops/random_blocks.h"
 #include "tests/core/loops/random_statement.h"
 #include "tests/core/loops/testing.h"
 
@@ -20,6 +18,23 @@ uint64_t FromEnvironment(const char* name, uint64_t otherwise) {
   return text ? std::strtoull(text, nullptr, 10) : otherwise;
 }
 
+void CheckValid(const RandomProgram& program) {
+  const Status valid = ir::Verify(program.module);
+  INFO(valid.ToString() << "\n" << ir::Print(program.module));
+  REQUIRE(valid.ok());
+}
+
+TEST_CASE("random control flow counts references right") {
+  const uint64_t first = FromEnvironment("PULLBACK_FUZZ_FIRST", 1);
+  const uint64_t count = FromEnvironment("PULLBACK_FUZZ_PROGRAMS", 1000);
+  for (uint64_t seed = first; seed < first + count; ++seed) {
+    const RandomProgram program = MakeRandomBlocks(seed);
+    INFO("seed " << seed);
+    CheckValid(program);
+    CHECK_FALSE(RunBoth(program.module, program.args).trap.has_value());
+  }
+}
+
 TEST_CASE("random statements agree with the reference") {
   const uint64_t first = FromEnvironment("PULLBACK_FUZZ_FIRST", 1);
   const uint64_t count = FromEnvironment("PULLBACK_FUZZ_PROGRAMS", 3000);
@@ -27,9 +42,7 @@ TEST_CASE("random statements agree with the reference") {
   for (uint64_t seed = first; seed < first + count; ++seed) {
     const RandomProgram program = MakeRandomStatement(seed);
     INFO("seed " << seed);
-    const Status valid = ir::Verify(program.module);
-    INFO(valid.ToString());
-    REQUIRE(valid.ok());
+    CheckValid(program);
     trapped += RunBoth(program.module, program.args, Traps::kAny).trap.has_value() ? 1 : 0;
   }
   CHECK(static_cast<uint64_t>(trapped) < count / 2);
