@@ -1,4 +1,4 @@
-#include "tests/e2e/compiled.h"
+#include "tests/jit/programs/compiled.h"
 
 #include <catch2/catch.hpp>
 

@@ -2,7 +2,7 @@
 // bits, optimised and not.
 #include <catch2/catch.hpp>
 
-#include "tests/e2e/compiled.h"
+#include "tests/jit/programs/compiled.h"
 #include "tests/support/derivatives.h"
 #include "tests/support/programs.h"
 
