@@ -70,6 +70,8 @@ StatusOr<std::shared_ptr<Linker>> Linker::Make() {
                  .setPlatformSetUp(orc::setUpInactivePlatform)
                  .create();
   if (!jit) return Failed("NO_BACKEND", jit.takeError());
+  // What fails is told to the caller; nothing is printed.
+  (*jit)->getExecutionSession().setErrorReporter([](llvm::Error e) { consumeError(std::move(e)); });
   auto symbols = orc::absoluteSymbols(RuntimeSymbols(**jit));
   if (auto error = (*jit)->getMainJITDylib().define(std::move(symbols))) {
     return Failed("NO_BACKEND", std::move(error));
