@@ -325,9 +325,8 @@ b0:
   for %i in 0..%n {
     %d = if %k - %i >= 0 {
       %a = %x[%i]
-      %p = %a < 1.0
       %b = %a * %a
-      %c = if %p {
+      %c = if %a < 1.0 {
         %c.2 = exp(%b)
         yield %c.2
       } else {
@@ -380,8 +379,7 @@ b0:
     for %j in 0..%m {
       %v = %y[%j]
       check %0, divide_by_zero !3
-      %q = 7 / %k
-      %r = f64(%q)
+      %r = f64(7 / %k)
       %s = %e * %v
       %w = %s * %r
       %z[%1 + %j] = %w
