@@ -1,0 +1,256 @@
+// From text to answers with the LLVM back end.
+#include <catch2/catch.hpp>
+#include <chrono>
+#include <cmath>
+#include <thread>
+
+#include "jit/llvm/llvm_backend.h"
+#include "tests/jit/engine/fake_backend.h"
+
+namespace pullback::jit {
+namespace {
+
+using namespace std::chrono_literals;
+using Clock = std::chrono::steady_clock;
+using Catch::Matchers::Contains;
+
+Engine& TheEngine() {
+  static Engine engine(EngineOptions(), Ok(MakeLlvmBackend()));
+  return engine;
+}
+
+StatusOr<Outputs> Evaluate(const KernelRequest& request, const Inputs& inputs,
+                           const RunLimits& limits = {}) {
+  PB_ASSIGN_OR_RETURN(const Handle handle, TheEngine().Compile(request));
+  return TheEngine().Run(handle, inputs, limits);
+}
+
+double ScalarOf(const ApiValue& v) { return v.tensor.At<double>(0); }
+
+const char* const kPow =
+    "fn f(x: f64, n: i64) -> f64 {\n"
+    "  var r = 1.0\n  var k = n\n"
+    "  while k > 0 { k = k - 1\n r = r * x }\n"
+    "  return r\n}\n";
+
+TEST_CASE("A loop's value and gradient") {
+  const Outputs out =
+      Ok(Evaluate(Ask(kPow, "f", Transform::kValueAndGrad), {{Scalar(2), Integer(10)}, {}}));
+  CHECK(ScalarOf(out.value) == 1024);
+  REQUIRE(out.derivatives.size() == 1);
+  CHECK(ScalarOf(out.derivatives[0]) == 5120);
+  CHECK(out.execute_seconds > 0);
+}
+
+const char* const kConv =
+    "fn f(x: [n]f64, c: [m]f64) -> [n - m + 1]f64 {\n"
+    "  return gen i < n - m + 1 { sum j < m { x[i + j] * c[j] } }\n}\n";
+
+TEST_CASE("vjp and jvp of arrays, in the order of wrt") {
+  const std::vector<ApiValue> args = {Vector({1, 2, 3, 4}), Vector({10, 1})};
+  const Outputs vjp =
+      Ok(Evaluate(Ask(kConv, "f", Transform::kVjp, {"c", "x"}), {args, {Vector({1, 0, 2})}}));
+  CHECK(Doubles(vjp.value) == std::vector<double>{12, 23, 34});
+  REQUIRE(vjp.derivatives.size() == 2);
+  CHECK(Doubles(vjp.derivatives[0]) == std::vector<double>{7, 10});
+  CHECK(Doubles(vjp.derivatives[1]) == std::vector<double>{10, 1, 20, 2});
+  const Outputs jvp =
+      Ok(Evaluate(Ask(kConv, "f", Transform::kJvp, {"c"}), {args, {Vector({0, 1})}}));
+  REQUIRE(jvp.derivatives.size() == 1);
+  CHECK(Doubles(jvp.derivatives[0]) == std::vector<double>{2, 3, 4});
+}
+
+TEST_CASE("An input that is the result is copied, and the input stays") {
+  const Inputs inputs{{Vector({1, 2, 3})}, {}};
+  const Outputs out =
+      Ok(Evaluate(Ask("fn f(x: [n]f64) -> ([n]f64, [n]f64) { return (x, x) }"), inputs));
+  CHECK(Doubles(out.value.elements[1]) == std::vector<double>{1, 2, 3});
+  const Outputs changed =
+      Ok(Evaluate(Ask("fn f(x: [n]f64) -> [n]f64 { var y = x\n y[0] = 9.0\n return y }"), inputs));
+  CHECK(Doubles(changed.value) == std::vector<double>{9, 2, 3});
+  CHECK(Doubles(inputs.args[0]) == std::vector<double>{1, 2, 3});
+}
+
+TEST_CASE("NaNs that come out are the canonical one") {
+  const uint64_t odd = 0xfff8dead00000001;
+  Tensor scalar = Tensor::Of<uint64_t>(DType::kF64, {}, {odd});
+  Tensor vector = Tensor::Of<uint64_t>(DType::kF64, {2}, {odd, 0});
+  const Outputs out = Ok(Evaluate(Ask("fn f(x: f64, y: [n]f64) -> (f64, [n]f64) { return (x, y) }"),
+                                  {{Leaf(scalar), Leaf(vector)}, {}}));
+  CHECK(out.value.elements[0].tensor.At<uint64_t>(0) == 0x7ff8000000000000);
+  CHECK(out.value.elements[1].tensor.At<uint64_t>(0) == 0x7ff8000000000000);
+}
+
+struct TrapCase {
+  std::string program;
+  std::vector<ApiValue> args;
+  Code code;
+  std::string reason;
+  uint32_t line, column;
+};
+
+TEST_CASE("Traps name the place in the source, in every transform") {
+  const TrapCase cases[] = {
+      {"fn f(x: [n]f64, i: i64) -> f64 {\n  let y = 2.0\n  return y * x[i]\n}",
+       {Vector({1, 2, 3}), Integer(5)},
+       Code::kOutOfRange,
+       "INDEX_OUT_OF_RANGE",
+       3,
+       14},
+      {"fn f(x: f64, i: i64) -> f64 {\n  return x * f64(7 / i)\n}",
+       {Scalar(1), Integer(0)},
+       Code::kFailedPrecondition,
+       "DIVISION_BY_ZERO",
+       2,
+       18},
+      {"fn f(x: f64, k: i64) -> f64 {\n  let z = zeros(k)\n  return x + sum(z)\n}",
+       {Scalar(1), Integer(-4)},
+       Code::kFailedPrecondition,
+       "NEGATIVE_SIZE",
+       2,
+       11},
+      {"fn f(x: [n]f64, k: i64) -> f64 {\n  let y: [k]f64 = x\n  return sum(y)\n}",
+       {Vector({1, 2}), Integer(3)},
+       Code::kFailedPrecondition,
+       "SIZE_MISMATCH",
+       2,
+       0},
+  };
+  for (const TrapCase& c : cases) {
+    for (Transform transform : {Transform::kValue, Transform::kValueAndGrad}) {
+      const Status s = Evaluate(Ask(c.program, "f", transform), {c.args, {}}).status();
+      INFO(s.ToString());
+      CHECK(s.code() == c.code);
+      CHECK(s.reason() == c.reason);
+      REQUIRE(s.diagnostics().size() == 1);
+      CHECK(s.diagnostics()[0].span.line == c.line);
+      if (c.column != 0) CHECK(s.diagnostics()[0].span.column == c.column);
+    }
+  }
+}
+
+TEST_CASE("Index traps carry the index and the size") {
+  const Status s = Evaluate(Ask("fn f(x: [n]f64, i: i64) -> f64 { return x[i] }"),
+                            {{Vector({1, 2, 3}), Integer(5)}, {}})
+                       .status();
+  CHECK(s.message() == "index 5 is out of range for an axis of size 3");
+}
+
+double Milliseconds(Clock::duration d) {
+  return std::chrono::duration<double, std::milli>(d).count();
+}
+
+const char* const kEndless[] = {
+    R"(fn f(x: f64) -> f64 {
+  var y = x
+  while y == y { y = y * 0.5 + 1.0 }
+  return y
+})",
+    R"(fn f(x: f64) -> f64 {
+  var y = x
+  while true { y = y + sum i < 1000000 { y * f64(i) } }
+  return y
+})",
+    R"(fn f(x: f64) -> f64 {
+  var y = x
+  for i < 1000000000000 { y = y + x }
+  return y
+})",
+    R"(fn f(x: f64) -> f64 { return sum i < 1000000, j < 1000000 { sin(x + f64(i * j)) } })",
+};
+
+TEST_CASE("Endless loops end with the deadline or the cancellation") {
+  for (const char* program : kEndless) {
+    const Handle handle = Ok(TheEngine().Compile(Ask(program)));
+    RunLimits limits;
+    limits.deadline = Clock::now() + 20ms;
+    CHECK(TheEngine().Run(handle, {{Scalar(1)}, {}}, limits).status().code() ==
+          Code::kDeadlineExceeded);
+    CHECK(Milliseconds(Clock::now() - *limits.deadline) < 100);
+    limits = {};
+    limits.cancelled = std::make_shared<std::atomic<bool>>(false);
+    std::thread canceller([&] {
+      std::this_thread::sleep_for(20ms);
+      *limits.cancelled = true;
+    });
+    CHECK(TheEngine().Run(handle, {{Scalar(1)}, {}}, limits).status().code() == Code::kCancelled);
+    canceller.join();
+  }
+}
+
+TEST_CASE("Recursion ends at the limit") {
+  const char* const program =
+      "fn g(x: f64, n: i64) -> f64 { if n == 0 { return x }\n return g(x * 0.5, n - 1) + 1.0 }\n"
+      "fn f(x: f64, n: i64) -> f64 { return g(x, n) }\n";
+  const Handle handle = Ok(TheEngine().Compile(Ask(program)));
+  RunLimits limits;
+  limits.max_depth = 100;
+  CHECK(TheEngine().Run(handle, {{Scalar(1), Integer(50)}, {}}, limits).ok());
+  const Status s = TheEngine().Run(handle, {{Scalar(1), Integer(-1)}, {}}, limits).status();
+  CHECK(s.code() == Code::kResourceExhausted);
+  CHECK(s.reason() == "RECURSION_LIMIT");
+  // The native stack has its own limit, on small threads too.
+  limits.max_depth = INT32_MAX;
+  std::string reason;
+  std::thread thread([&] {
+    reason = TheEngine().Run(handle, {{Scalar(1), Integer(-1)}, {}}, limits).status().reason();
+  });
+  thread.join();
+  CHECK(reason == "RECURSION_LIMIT");
+}
+
+TEST_CASE("Memory is charged before it is taken") {
+  const Handle handle = Ok(TheEngine().Compile(
+      Ask("fn f(n: i64) -> f64 {\n  let a = gen i < n { f64(i) }\n  return a[0] + a[n - 1]\n}")));
+  RunLimits limits;
+  limits.memory_bytes = 1 << 20;
+  limits.deadline = Clock::now() + 60s;
+  CHECK(TheEngine().Run(handle, {{Integer(1000)}, {}}, limits).ok());
+  for (const int64_t n : {int64_t{1} << 18, int64_t{1} << 40, INT64_MAX}) {
+    const Status s = TheEngine().Run(handle, {{Integer(n)}, {}}, limits).status();
+    CHECK(s.code() == Code::kResourceExhausted);
+    CHECK(s.reason() == "MEMORY_BUDGET");
+  }
+  // A tape that grows without end.
+  const Status s =
+      Evaluate(Ask("fn f(x: f64) -> f64 {\n  var y = x\n  while y == y { y = sin(y) }\n"
+                   "  return y\n}",
+                   "f", Transform::kValueAndGrad),
+               {{Scalar(1)}, {}}, limits)
+          .status();
+  CHECK(s.reason() == "MEMORY_BUDGET");
+}
+
+TEST_CASE("Explain shows every stage") {
+  const KernelRequest request = Ask(kConv, "f", Transform::kVjp);
+  const std::pair<const char*, const char*> stages[] = {
+      {"ast", "conv"},  {"ssa", "each"},    {"adjoint", "each"}, {"normal", "each"},
+      {"loops", "for"}, {"llvm", "define"}, {"asm", "ret"},      {"cost", "\"primal\""},
+  };
+  for (const auto& [stage, expected] : stages) {
+    const std::string text = Ok(TheEngine().Explain(request, stage));
+    INFO(stage << ":\n" << text);
+    if (std::string(stage) != "ast") CHECK_THAT(text, Contains(expected));
+    CHECK(!text.empty());
+  }
+  const Status s = TheEngine().Explain(request, "ptx").status();
+  CHECK(s.code() == Code::kNotFound);
+  CHECK(s.reason() == "UNKNOWN_STAGE");
+}
+
+TEST_CASE("Cost counts by running where inputs are given") {
+  const Inputs inputs{{Vector({1, 2, 3, 4}), Vector({10, 1})}, {Vector({1, 0, 2})}};
+  const std::string text =
+      Ok(TheEngine().Explain(Ask(kConv, "f", Transform::kVjp), "cost", &inputs));
+  INFO(text);
+  // Three outputs of two products and one sum each.
+  CHECK_THAT(text, Contains("\"primal\": {\"ops\": 9,"));
+  CHECK_THAT(text, Contains("\"inputs\": 6"));
+  CHECK_THAT(text, Contains("\"outputs\": 3"));
+  CHECK_THAT(text, Contains("\"bound\": 72"));
+  const Inputs wrong{{Vector({1}), Vector({1, 2, 3, 4})}, {Vector({1})}};
+  CHECK(!TheEngine().Explain(Ask(kConv, "f", Transform::kVjp), "cost", &wrong).ok());
+}
+
+}  // namespace
+}  // namespace pullback::jit
