@@ -1,0 +1,72 @@
+#include "client/cli/engine.h"
+
+#include <utility>
+
+#include "jit/llvm/llvm_backend.h"
+
+namespace pullback::cli {
+namespace {
+
+static_assert(static_cast<int>(jit::Transform::kJvp) == static_cast<int>(client::Transform::kJvp));
+
+// Values by name in the order of `names`; nameless ones in their own.
+std::vector<ApiValue> InOrder(const std::vector<client::NamedValue>& values,
+                              const std::vector<std::string>& names) {
+  std::vector<ApiValue> ordered;
+  if (!values.empty() && values[0].name.empty()) {
+    for (const client::NamedValue& value : values) ordered.push_back(value.value);
+    return ordered;
+  }
+  for (const std::string& name : names) {
+    for (const client::NamedValue& value : values) {
+      if (value.name == name) ordered.push_back(value.value);
+    }
+  }
+  return ordered;
+}
+
+}  // namespace
+
+StatusOr<std::unique_ptr<jit::Engine>> MakeEngine() {
+  PB_ASSIGN_OR_RETURN(auto backend, jit::MakeLlvmBackend());
+  return std::make_unique<jit::Engine>(jit::EngineOptions(), std::move(backend));
+}
+
+jit::KernelRequest ToRequest(const client::KernelSpec& spec) {
+  jit::KernelRequest request;
+  request.program = spec.program;
+  request.entry = spec.entry;
+  request.transform = static_cast<jit::Transform>(spec.transform);
+  request.wrt = spec.wrt;
+  request.options = {spec.optimise, spec.opt_level};
+  return request;
+}
+
+client::Compiled ToCompiled(const jit::Handle& handle) {
+  client::Compiled compiled;
+  compiled.kernel_id = handle.kernel_id;
+  compiled.cache_hit = handle.cache_hit;
+  const lang::Signature& signature = handle.view->signature;
+  compiled.signature.entry = signature.entry;
+  for (const lang::Parameter& p : signature.params) {
+    compiled.signature.parameters.push_back({p.name, p.type});
+  }
+  compiled.signature.result = signature.result;
+  compiled.signature.wrt = handle.view->wrt;
+  for (const jit::Timing& timing : handle.timings) {
+    compiled.timings.stages.push_back({timing.stage, timing.seconds});
+    compiled.timings.total_seconds += timing.seconds;
+  }
+  return compiled;
+}
+
+jit::Inputs ToInputs(const client::Inputs& inputs, const client::Signature& signature) {
+  std::vector<std::string> names;
+  for (const client::Parameter& p : signature.parameters) names.push_back(p.name);
+  jit::Inputs out;
+  out.args = InOrder(inputs.arguments, names);
+  out.seeds = InOrder(inputs.seeds, signature.wrt);
+  return out;
+}
+
+}  // namespace pullback::cli

@@ -1,0 +1,111 @@
+// pullback eval: one call of one function.
+#include <cstdio>
+#include <utility>
+
+#include "client/cli/commands.h"
+#include "client/cli/options.h"
+#include "client/cli/report.h"
+#include "client/cli/values.h"
+
+namespace pullback::cli {
+namespace {
+
+struct Options {
+  KernelOptions kernel;
+  ArgumentTexts arguments;
+  PlaceOptions place;
+  int64_t memory_bytes = 0;
+  int32_t max_depth = 0;
+  bool json = false;
+};
+
+StatusOr<client::Evaluation> Evaluate(const Options& options) {
+  PB_ASSIGN_OR_RETURN(const client::KernelSpec spec, ReadSpec(options.kernel));
+  PB_ASSIGN_OR_RETURN(const ArgumentJson json, ReadArguments(options.arguments));
+  PB_ASSIGN_OR_RETURN(const auto session, Open(options.place));
+  PB_ASSIGN_OR_RETURN(const client::Compiled kernel, session->Compile(spec));
+  PB_ASSIGN_OR_RETURN(client::Inputs inputs,
+                      ConvertArguments(json, kernel.signature, spec.transform));
+  inputs.memory_bytes = options.memory_bytes;
+  inputs.max_depth = options.max_depth;
+  PB_ASSIGN_OR_RETURN(client::Evaluation evaluation, session->Evaluate(spec, kernel, inputs));
+  // Compiling came first: what it found and took is the answer's.
+  evaluation.kernel_id = kernel.kernel_id;
+  evaluation.cache_hit = kernel.cache_hit;
+  evaluation.timings.stages = kernel.timings.stages;
+  evaluation.timings.queue_seconds += kernel.timings.queue_seconds;
+  evaluation.timings.total_seconds += kernel.timings.total_seconds;
+  return evaluation;
+}
+
+Json TimingsJson(const client::Timings& timings) {
+  Json stages = Json::Object();
+  for (const client::StageTime& stage : timings.stages) {
+    stages.Add(stage.stage, Json::Number(stage.seconds));
+  }
+  Json json = Json::Object();
+  json.Add("queue_seconds", Json::Number(timings.queue_seconds));
+  json.Add("total_seconds", Json::Number(timings.total_seconds));
+  json.Add("execute_seconds", Json::Number(timings.execute_seconds));
+  json.Add("compile_stages", std::move(stages));
+  return json;
+}
+
+void PrintJson(const client::Evaluation& evaluation, client::Transform transform) {
+  Json json = Json::Object();
+  json.Add("value", FromValue(evaluation.value));
+  if (transform == client::Transform::kJvp) {
+    json.Add("tangent", FromDerivative(evaluation.derivatives.at(0).value));
+  } else if (transform != client::Transform::kValue) {
+    Json gradients = Json::Object();
+    for (const client::NamedValue& d : evaluation.derivatives) {
+      gradients.Add(d.name, FromDerivative(d.value));
+    }
+    json.Add("gradients", std::move(gradients));
+  }
+  json.Add("kernel_id", Json::String(evaluation.kernel_id));
+  json.Add("cache", Json::String(evaluation.cache_hit ? "hit" : "miss"));
+  json.Add("timings", TimingsJson(evaluation.timings));
+  json.Add("peak_bytes", Json::Integer(evaluation.peak_bytes));
+  std::printf("%s\n", Dump(json).c_str());
+}
+
+void PrintLine(const std::string& label, const Json& json) {
+  std::printf("%s = %s\n", label.c_str(), DumpWrapped(json, label.size() + 3).c_str());
+}
+
+void PrintText(const client::Evaluation& evaluation, client::Transform transform) {
+  PrintLine("value", FromValue(evaluation.value));
+  for (const client::NamedValue& d : evaluation.derivatives) {
+    const bool tangent = transform == client::Transform::kJvp;
+    PrintLine(tangent ? "tangent" : "gradient by " + d.name, FromDerivative(d.value));
+  }
+}
+
+int Run(const Options& options) {
+  const auto evaluation = Evaluate(options);
+  if (!evaluation.ok()) return Fail(evaluation.status(), options.kernel.file, options.json);
+  (options.json ? PrintJson : PrintText)(*evaluation, options.kernel.transform);
+  return kExitOk;
+}
+
+}  // namespace
+
+void AddEval(CLI::App* app, Action* action) {
+  auto* const command = app->add_subcommand("eval", "Calls a function; value and derivatives");
+  auto options = std::make_shared<Options>();
+  AddKernelOptions(command, &options->kernel);
+  AddArgumentOptions(command, &options->arguments);
+  AddPlaceOptions(command, &options->place);
+  command->add_option("--memory", options->memory_bytes, "Most bytes that the run may hold")
+      ->transform(CLI::AsSizeValue(/*kb_is_1000=*/false).description(""))
+      ->check(CLI::Range(1.0, 1e15).description(""))
+      ->type_name("BYTES");
+  command->add_option("--depth", options->max_depth, "Most calls that may be active at once")
+      ->check(CLI::Range(1, 1 << 30).description(""))
+      ->type_name("N");
+  AddJsonFlag(command, &options->json);
+  command->callback([options, action] { *action = [options] { return Run(*options); }; });
+}
+
+}  // namespace pullback::cli

@@ -1,0 +1,95 @@
+#include "client/cli/options.h"
+
+#include <cstdlib>
+#include <map>
+
+#include "client/cli/files.h"
+
+namespace pullback::cli {
+namespace {
+
+const std::map<std::string, client::Transform> kTransforms = {
+    {"value", client::Transform::kValue},
+    {"value_and_grad", client::Transform::kValueAndGrad},
+    {"vjp", client::Transform::kVjp},
+    {"jvp", client::Transform::kJvp}};
+
+std::string DefaultServer() {
+  const char* const server = std::getenv("PULLBACK_SERVER");
+  return server != nullptr && *server != '\0' ? server : "127.0.0.1:8001";
+}
+
+}  // namespace
+
+void AddKernelOptions(CLI::App* command, KernelOptions* options) {
+  command->add_option("FILE", options->file, "The program (.pull); - is standard input")
+      ->required();
+  command->add_option("-e,--entry", options->entry, "The function to call")->required();
+  command
+      ->add_option("-t,--transform", options->transform,
+                   "value, value_and_grad (of a scalar function), vjp (--seed: the result's "
+                   "cotangent) or jvp (--seed: tangents of the parameters); default value")
+      ->transform(CLI::CheckedTransformer(kTransforms).description(""))
+      ->type_name("NAME");
+  command
+      ->add_option("--wrt", options->wrt,
+                   "Parameters to differentiate by, as a,b; default: every one that holds floats")
+      ->delimiter(',')
+      ->allow_extra_args(false)
+      ->type_name("NAMES");
+  command->add_flag("--no-optimise", options->no_optimise, "Leave the optimising passes out");
+  command->add_option("--opt-level", options->opt_level, "Of the code generator: 0 or 2")
+      ->check(CLI::IsMember({0, 2}).description(""))
+      ->type_name("N");
+}
+
+StatusOr<client::KernelSpec> ReadSpec(const KernelOptions& options) {
+  client::KernelSpec spec;
+  PB_ASSIGN_OR_RETURN(spec.program, ReadText(options.file));
+  spec.entry = options.entry;
+  spec.transform = options.transform;
+  spec.wrt = options.wrt;
+  spec.optimise = !options.no_optimise;
+  spec.opt_level = options.opt_level;
+  return spec;
+}
+
+void AddArgumentOptions(CLI::App* command, ArgumentTexts* texts) {
+  command
+      ->add_option("-a,--arg", texts->assignments,
+                   "An argument: name=JSON, or name=@FILE with JSON in it; may be repeated, and "
+                   "wins over --args")
+      ->allow_extra_args(false)
+      ->type_name("NAME=JSON");
+  command->add_option("--args", texts->file, "A JSON object of arguments by name; - is stdin")
+      ->type_name("FILE");
+  command
+      ->add_option("--seed", texts->seed,
+                   "vjp: the cotangent, shaped like the result; jvp: {\"name\": tangent, …}; "
+                   "or @FILE")
+      ->type_name("JSON");
+}
+
+void AddPlaceOptions(CLI::App* command, PlaceOptions* options) {
+  options->server = DefaultServer();
+  auto* const server =
+      command->add_option("--server", options->server,
+                          "A running pullbackd; default PULLBACK_SERVER, or 127.0.0.1:8001");
+  server->type_name("HOST:PORT");
+  command->add_flag("--local", options->local, "Without a server: the engine in this process")
+      ->excludes(server);
+  command->add_option("--deadline", options->deadline, "Give up after so many seconds")
+      ->check(CLI::Range(0.001, 1e8).description(""))
+      ->type_name("SECONDS");
+}
+
+StatusOr<std::unique_ptr<Session>> Open(const PlaceOptions& options) {
+  if (options.local) return OpenLocal(options.deadline);
+  return OpenRemote(options.server, options.deadline);
+}
+
+void AddJsonFlag(CLI::App* command, bool* json) {
+  command->add_flag("--json", *json, "Print JSON, errors too (docs/cli.md)");
+}
+
+}  // namespace pullback::cli

@@ -1,0 +1,44 @@
+// Options that several commands share.
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "client/cli/arguments.h"
+#include "client/cli/session.h"
+#include "client/client.h"
+#include "core/base/status.h"
+
+namespace pullback::cli {
+
+// What to compile.
+struct KernelOptions {
+  std::string file;
+  std::string entry;
+  client::Transform transform = client::Transform::kValue;
+  std::vector<std::string> wrt;
+  bool no_optimise = false;
+  int opt_level = -1;
+};
+void AddKernelOptions(CLI::App* command, KernelOptions* options);
+// Reads the file.
+StatusOr<client::KernelSpec> ReadSpec(const KernelOptions& options);
+
+void AddArgumentOptions(CLI::App* command, ArgumentTexts* texts);
+
+// Where it runs.
+struct PlaceOptions {
+  std::string server;  // the flag, PULLBACK_SERVER, or the default
+  bool local = false;
+  std::optional<double> deadline;
+};
+void AddPlaceOptions(CLI::App* command, PlaceOptions* options);
+StatusOr<std::unique_ptr<Session>> Open(const PlaceOptions& options);
+
+void AddJsonFlag(CLI::App* command, bool* json);
+
+}  // namespace pullback::cli

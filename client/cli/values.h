@@ -1,0 +1,27 @@
+// Between JSON and the values of the API, by their type.
+//
+// Scalars: numbers, true and false; NaN and infinities as "NaN", "Infinity", "-Infinity"; integers also
+// as strings, which is how those beyond 2^53 are written. Arrays: nested lists, or {"shape", "dtype",
+// "data"} with the elements in one list in row-major order ("data" may be left out where there are no
+// elements). An array whose lists would not tell its shape, such as [0, 3], is written as such an
+// object. Tuples: lists. In derivatives null stands for what holds no floats.
+#pragma once
+
+#include <string>
+
+#include "client/cli/json.h"
+#include "core/base/status.h"
+#include "core/base/tensor.h"
+
+namespace pullback::cli {
+
+// `what` begins each message: "argument 'x'". INVALID_ARGUMENT: TYPE_MISMATCH, INVALID_VALUE.
+StatusOr<ApiValue> ToValue(const Json& json, const ApiType& type, const std::string& what);
+// A tangent or cotangent of something of this type.
+StatusOr<ApiValue> ToDerivative(const Json& json, const ApiType& type, const std::string& what);
+
+Json FromValue(const ApiValue& value);
+// An empty tuple is null.
+Json FromDerivative(const ApiValue& value);
+
+}  // namespace pullback::cli
