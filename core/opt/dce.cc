@@ -31,7 +31,7 @@ class Marker {
   void Run() {
     for (ir::Block& b : f_.blocks) {
       for (Inst& inst : b.insts) {
-        if (inst.op == ir::Op::Check) MarkOperands(inst);
+        if (IsOpenCheck(inst)) MarkOperands(inst);
       }
       if (b.term.cond.valid()) Mark(b.term.cond);
       for (Value v : b.term.results) Mark(v);
@@ -46,6 +46,12 @@ class Marker {
 
   bool Sweep() {
     bool changed = false;
+    // Decided before positions move: a check that holds loses its operands, then goes.
+    for (ir::Block& b : f_.blocks) {
+      for (Inst& inst : b.insts) {
+        if (inst.op == ir::Op::Check && !IsOpenCheck(inst)) inst.args.clear();
+      }
+    }
     for (ir::Block& b : f_.blocks) {
       changed |= std::erase_if(b.insts, [&](Inst& inst) { return IsDead(inst); }) > 0;
       for (Inst& inst : b.insts) {
@@ -106,8 +112,17 @@ class Marker {
     }
   }
 
+  // A check of something that is not the constant true.
+  bool IsOpenCheck(const Inst& inst) const {
+    if (inst.op != ir::Op::Check) return false;
+    const Def d = def_[inst.args[0].id];
+    if (d.kind != Def::kInst) return true;
+    const Inst& cond = f_.blocks[d.block].insts[d.index];
+    return cond.op != ir::Op::Const || cond.bits == 0;
+  }
+
   bool IsDead(const Inst& inst) const {
-    if (inst.op == ir::Op::Check) return false;
+    if (inst.op == ir::Op::Check) return inst.args.empty();
     for (Value v : inst.results) {
       if (live_[v.id]) return false;
     }

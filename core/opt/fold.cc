@@ -1,5 +1,6 @@
 // Constant folding and identities that hold for every IEEE value (x + 0.0 is not one of them: -0.0).
 #include <bit>
+#include <map>
 #include <optional>
 
 #include "core/opt/rename.h"
@@ -29,7 +30,7 @@ class Folder {
  private:
   // What an earlier instruction says of a value; taken by copy since lists move.
   struct Def {
-    Op op;
+    Op op = Op::Check;
     bool known = false;
     uint64_t bits = 0;
     std::vector<Value> args;
@@ -39,14 +40,34 @@ class Folder {
 
   void Visit(Inst& inst) {
     renaming_.Apply(inst);
+    guard_ = inst.guard;
     if (inst.each) {
       ExpandAffines(*inst.each);
       for (Inst& body : inst.each->body) Visit(body);
+      guard_ = inst.guard;
     }
     for (Affine& a : inst.subs) Expand(a, inst.guard);
     for (ir::Constraint& c : inst.constraints) Expand(c.e, inst.guard);
     if (inst.results.size() == 1 && f_.TypeOf(inst.results[0]).IsScalar()) Fold(inst);
     Record(inst);
+    RecordExtents(inst);
+  }
+
+  // The extents of arrays that an instruction makes are known without looking at them.
+  void RecordExtents(const Inst& inst) {
+    if (inst.each) {
+      for (size_t k = 0; k < inst.results.size(); ++k)
+        extents_[inst.results[k]] = inst.each->results[k].shape;
+    } else if (inst.op == Op::Zeros) {
+      extents_[inst.results[0]] = inst.args;
+    } else if (inst.op == Op::Update || inst.op == Op::AddAt || inst.op == Op::AddArrays) {
+      const auto it = extents_.find(inst.args[0]);
+      if (it != extents_.end()) extents_[inst.results[0]] = it->second;
+    }
+  }
+  void FoldDim(Inst& inst) {
+    const auto it = extents_.find(inst.args[0]);
+    if (it != extents_.end() && !inst.guard.valid()) Replace(inst, it->second[inst.bits]);
   }
 
   void ExpandAffines(ir::Each& each) {
@@ -99,7 +120,10 @@ class Folder {
     }
   }
 
-  bool IsConst(Value v) const { return def_[v.id].known && def_[v.id].op == Op::Const; }
+  // What v's definition says holds where the visited instruction is evaluated: a guarded value is 0
+  // where its guard is false.
+  bool HoldsHere(const Def& d) const { return d.known && (!d.guard.valid() || d.guard == guard_); }
+  bool IsConst(Value v) const { return def_[v.id].op == Op::Const && HoldsHere(def_[v.id]); }
   uint64_t Bits(Value v) const { return def_[v.id].bits; }
   std::optional<int64_t> Int(Value v) const {
     if (!IsConst(v)) return std::nullopt;
@@ -140,6 +164,7 @@ class Folder {
 
   void Fold(Inst& inst) {
     const ir::Type t = f_.TypeOf(inst.results[0]);
+    if (inst.op == Op::Dim) return FoldDim(inst);
     if (inst.op == Op::AffineOf) return FoldAffine(inst);
     if (inst.op == Op::Holds) return FoldHolds(inst);
     if (inst.op == Op::Cast) return FoldCast(inst, t);
@@ -241,7 +266,7 @@ class Folder {
     if (inst.op == Op::Neg) {
       if (IsConst(inst.args[0])) return SetFloat(inst, -AsDouble(inst.args[0]));
       const Def& d = def_[inst.args[0].id];
-      if (d.known && d.op == Op::Neg) return Replace(inst, d.args[0]);
+      if (d.op == Op::Neg && HoldsHere(d)) return Replace(inst, d.args[0]);
       return;
     }
     if (inst.args.size() != 2) return;
@@ -269,6 +294,8 @@ class Folder {
   ir::Function& f_;
   Renaming renaming_;
   std::vector<Def> def_;
+  Value guard_;  // of the visited instruction
+  std::map<Value, std::vector<Value>> extents_;
   bool changed_ = false;
 };
 

@@ -36,6 +36,15 @@ Status Simplify(ir::Module& module) {
   return {};
 }
 
+Status FuseStatements(ir::Module& module, bool only_free) {
+  for (auto& f : module.functions) {
+    for (int round = 0; round < kMaxRounds && FuseReads(*f, only_free); ++round) {
+      EliminateDeadCode(*f);
+    }
+  }
+  return Simplify(module);
+}
+
 void DropUnreachedFunctions(ir::Module& module) {
   constexpr uint32_t kUnseen = UINT32_MAX;
   std::vector<uint32_t> number(module.functions.size(), kUnseen);

@@ -21,7 +21,14 @@ bool EliminateCommonSubexpressions(ir::Function& f);
 // parameters that always get one value.
 bool SimplifyControlFlow(ir::Function& f);
 
-// All of the above until nothing changes (bounded), over every function; then functions that the
+// Reads of an array that a `gen` in the same block makes become that gen's body, where the subscripts
+// are proven in range. Never more operations: the body has none, or the array has no other reader and
+// the reader visits every element at most once. only_free: just the first kind (before
+// differentiation, so that what the reverse needs is kept rather than computed again).
+bool FuseReads(ir::Function& f, bool only_free);
+Status FuseStatements(ir::Module& module, bool only_free);  // every function, then Simplify
+
+// All of the above but fusion until nothing changes (bounded), over every function; then functions that the
 // entry does not reach are dropped.
 Status Simplify(ir::Module& module);
 

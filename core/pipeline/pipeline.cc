@@ -58,6 +58,8 @@ StatusOr<Staged> Derive(const ir::Module& ssa, Transform transform, const std::v
     PB_RETURN_IF_ERROR(passes.Run("simplify", m, simplify));
     PB_RETURN_IF_ERROR(passes.Run("inline", m, [](ir::Module& x) { return opt::InlineCalls(x); }));
     PB_RETURN_IF_ERROR(passes.Run("simplify", m, simplify));
+    PB_RETURN_IF_ERROR(
+        passes.Run("fuse_free", m, [](ir::Module& x) { return opt::FuseStatements(x, true); }));
   }
   out.ssa = m.Clone();
   if (transform != Transform::kValue) {
@@ -73,6 +75,10 @@ StatusOr<Staged> Derive(const ir::Module& ssa, Transform transform, const std::v
   }
   out.adjoint = m.Clone();
   if (options.optimise) {
+    PB_RETURN_IF_ERROR(passes.Run("normalise", m, tensor::NormaliseTensors));
+    PB_RETURN_IF_ERROR(passes.Run("simplify", m, simplify));
+    PB_RETURN_IF_ERROR(
+        passes.Run("fuse", m, [](ir::Module& x) { return opt::FuseStatements(x, false); }));
     PB_RETURN_IF_ERROR(passes.Run("normalise", m, tensor::NormaliseTensors));
     PB_RETURN_IF_ERROR(passes.Run("simplify", m, simplify));
   }

@@ -33,6 +33,14 @@ void AdoptValueGuards(ir::Each& each) {
   }
 }
 
+// Whether they speak of indices and outer values only: `where` does not see the body.
+bool AreOutsideBody(const ir::Each& each, const std::vector<ir::Constraint>& constraints) {
+  bool outside = true;
+  for (const ir::Constraint& c : constraints)
+    ir::ForEachOperand(c.e, [&](Value v) { outside &= FindDef(each, v) == nullptr; });
+  return outside;
+}
+
 // A guard that all results share, and that is a conjunction of affine constraints, moves to `where`.
 void MoveSharedGuard(ir::Each& each) {
   const Value guard = each.results.empty() ? Value{} : each.results[0].guard;
@@ -42,12 +50,23 @@ void MoveSharedGuard(ir::Each& each) {
   }
   const Inst* def = FindDef(each, guard);
   if (!def || def->op != ir::Op::Holds || def->guard.valid()) return;
+  if (!AreOutsideBody(each, def->constraints)) return;
   each.where.insert(each.where.end(), def->constraints.begin(), def->constraints.end());
   for (ir::EachResult& r : each.results) r.guard = ir::kNoValue;
   for (Inst& inst : each.body) {
     if (inst.guard == guard) inst.guard = ir::kNoValue;
   }
   PruneBody(each);
+}
+
+// A sum over nothing, into all indices at once, stores.
+void StoreSumsOfOneTerm(ir::Each& each) {
+  for (ir::EachResult& r : each.results) {
+    if (r.monoid == ir::Monoid::kSum && r.out.size() == each.indices.size() && !r.out.empty() &&
+        IsPrefixForm(each, r)) {
+      r.monoid = ir::Monoid::kGen;
+    }
+  }
 }
 
 }  // namespace
@@ -59,6 +78,7 @@ void HoistGuards(ir::Function& f) {
       MergeConjunctions(*inst.each);
       AdoptValueGuards(*inst.each);
       MoveSharedGuard(*inst.each);
+      StoreSumsOfOneTerm(*inst.each);
     }
   }
 }

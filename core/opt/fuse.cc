@@ -1,0 +1,244 @@
+// Reads of a generated array become the expression that generates it (dF~'s get of build, rule 8c;
+// 5.30's X[a] for a let-bound X).
+#include <algorithm>
+#include <map>
+#include <optional>
+
+#include "core/opt/simplify.h"
+
+namespace pullback::opt {
+namespace {
+
+using ir::Affine;
+using ir::Each;
+using ir::EachResult;
+using ir::Inst;
+using ir::Op;
+using ir::Value;
+
+constexpr size_t kMaxBody = 200;
+
+int FlopsOf(const Each& each, const ir::Function& f) {
+  int flops = 0;
+  for (const Inst& inst : each.body) {
+    const bool counts = inst.op == Op::Call || (ir::Info(inst.op).rule != ir::TypeRule::Own &&
+                                                f.TypeOf(inst.results[0]).IsFloat());
+    flops += counts;
+  }
+  return flops;
+}
+
+// A result that holds one point of the statement per element: out is its indices in some order.
+bool IsPointwise(const Each& each, const EachResult& r) {
+  if (r.monoid != ir::Monoid::kGen || r.guard.valid() || r.out.size() != each.indices.size())
+    return false;
+  std::vector<Value> seen;
+  for (const Affine& a : r.out) {
+    const Value v = a.AsValue();
+    const bool is_index = std::any_of(each.indices.begin(), each.indices.end(),
+                                      [v](const ir::IndexVar& i) { return i.var == v; });
+    if (!is_index || std::find(seen.begin(), seen.end(), v) != seen.end()) return false;
+    seen.push_back(v);
+  }
+  return true;
+}
+
+// Whether `sub` lies in [0, extent) at every point of the statement: an index with that extent, or 0
+// where some index with that extent exists (the space is empty otherwise).
+bool IsInRange(const Each& consumer, const Affine& sub, Value extent) {
+  for (const ir::IndexVar& i : consumer.indices) {
+    if (i.extent == extent && (sub.AsValue() == i.var || sub == Affine::Const(0))) return true;
+  }
+  return false;
+}
+
+class Fuser {
+ public:
+  Fuser(ir::Function& f, bool only_free) : f_(f), only_free_(only_free), uses_(f.values.size()) {
+    for (const ir::Block& b : f.blocks) {
+      for (const Inst& inst : b.insts) ir::ForEachOperand(inst, [&](Value v) { ++uses_[v.id]; });
+      ir::ForEachTermOperand(b.term, [&](Value v) { ++uses_[v.id]; });
+    }
+  }
+
+  bool Run() {
+    bool changed = false;
+    for (ir::Block& b : f_.blocks) {
+      producers_.clear();
+      for (Inst& inst : b.insts) {
+        if (!inst.each) continue;
+        changed |= FuseInto(*inst.each);
+        for (size_t k = 0; k < inst.results.size(); ++k) {
+          if (IsPointwise(*inst.each, inst.each->results[k]))
+            producers_[inst.results[k]] = {&inst, k};
+        }
+      }
+    }
+    return changed;
+  }
+
+ private:
+  struct Producer {
+    const Inst* inst;
+    size_t result;
+  };
+
+  bool FuseInto(Each& consumer) {
+    bool changed = false;
+    for (size_t at = 0; at < consumer.body.size(); ++at) {
+      const Inst read = consumer.body[at];
+      if (read.op != Op::Index) continue;
+      const auto it = producers_.find(read.args[0]);
+      if (it == producers_.end() || !MayFuse(consumer, read, it->second)) continue;
+      const size_t added = Replace(consumer, at, *it->second.inst->each, it->second.result);
+      at += added;
+      --uses_[read.args[0].id];
+      changed = true;
+    }
+    return changed;
+  }
+
+  bool MayFuse(const Each& consumer, const Inst& read, const Producer& producer) const {
+    const Each& each = *producer.inst->each;
+    if (consumer.body.size() + each.body.size() > kMaxBody) return false;
+    const EachResult& r = each.results[producer.result];
+    for (size_t k = 0; k < r.shape.size(); ++k) {
+      if (!IsInRange(consumer, read.subs[k], r.shape[k])) return false;
+    }
+    if (FlopsOf(each, f_) == 0) return true;
+    if (only_free_ || each.results.size() != 1 || uses_[read.args[0].id] != 1) return false;
+    // Never evaluated at more points than before: the read names every index of the consumer.
+    return std::all_of(consumer.indices.begin(), consumer.indices.end(), [&](const auto& i) {
+      return std::any_of(read.subs.begin(), read.subs.end(),
+                         [&](const Affine& a) { return a.AsValue() == i.var; });
+    });
+  }
+
+  // Puts the producer's body, at the read's subscripts, in place of the read; gives how many
+  // instructions more there are.
+  size_t Replace(Each& consumer, size_t at, const Each& producer, size_t result) {
+    const Inst read = std::move(consumer.body[at]);
+    std::vector<Inst> made;
+    subs_.clear();
+    copies_.clear();
+    const EachResult& r = producer.results[result];
+    for (size_t k = 0; k < r.out.size(); ++k) subs_[r.out[k].AsValue()] = read.subs[k];
+    const Value guard = GuardOf(producer, read.guard, made);
+    for (const Inst& inst : producer.body) Copy(inst, guard, made);
+    const Value value = ResultOf(r.value, guard, made);
+    const size_t added = made.size() - 1;
+    consumer.body.erase(consumer.body.begin() + static_cast<long>(at));
+    consumer.body.insert(consumer.body.begin() + static_cast<long>(at),
+                         std::make_move_iterator(made.begin()),
+                         std::make_move_iterator(made.end()));
+    Rename(consumer, read.results[0], value);
+    return added;
+  }
+
+  Value Append(std::vector<Inst>& made, Op op, ir::Type type, Value guard) {
+    Inst inst;
+    inst.op = op;
+    inst.guard = guard;
+    inst.results = {f_.NewValue(type)};
+    uses_.resize(f_.values.size());
+    made.push_back(std::move(inst));
+    return made.back().results[0];
+  }
+
+  // Where the element is what the producer's body says; 0 elsewhere.
+  Value GuardOf(const Each& producer, Value read_guard, std::vector<Inst>& made) {
+    if (producer.where.empty()) return read_guard;
+    const Value guard = Append(made, Op::Holds, ir::Type::Bool(), read_guard);
+    for (const ir::Constraint& c : producer.where)
+      made.back().constraints.push_back({Map(c.e), c.equality});
+    return guard;
+  }
+
+  Affine Map(const Affine& a) const {
+    Affine out = Affine::Const(a.constant);
+    for (const Affine::Term& t : a.terms) {
+      if (const auto sub = subs_.find(t.value); sub != subs_.end()) {
+        out = out + sub->second * t.coeff;
+      } else {
+        out = out + Affine::Of(Copied(t.value)) * t.coeff;
+      }
+    }
+    return out;
+  }
+  Value Copied(Value v) const {
+    const auto it = copies_.find(v);
+    return it == copies_.end() ? v : it->second;
+  }
+  // As an operand: an index becomes the value of its subscript.
+  Value Operand(Value v, Value guard, std::vector<Inst>& made) {
+    const auto sub = subs_.find(v);
+    if (sub == subs_.end()) return Copied(v);
+    if (const Value plain = sub->second.AsValue(); plain.valid()) return plain;
+    const Value value = Append(made, Op::AffineOf, ir::Type::I64(), guard);
+    made.back().subs = {sub->second};
+    return value;
+  }
+
+  void Copy(const Inst& inst, Value guard, std::vector<Inst>& made) {
+    Inst copy = inst;
+    for (Value& v : copy.args) v = Operand(v, guard, made);
+    for (Affine& a : copy.subs) a = Map(a);
+    for (ir::Constraint& c : copy.constraints) c.e = Map(c.e);
+    // A guard of the producer's own was copied under `guard`, and is false where that is.
+    copy.guard = inst.guard.valid() ? Copied(inst.guard) : guard;
+    for (Value& v : copy.results) {
+      const ir::ValueInfo info = f_.values[v.id];
+      const Value fresh = f_.NewValue(info.type, info.name);
+      copies_[v] = fresh;
+      v = fresh;
+    }
+    uses_.resize(f_.values.size());
+    made.push_back(std::move(copy));
+  }
+
+  // A value from outside, or an index, is not 0 outside the guard by itself.
+  Value ResultOf(Value v, Value guard, std::vector<Inst>& made) {
+    const Value value = Operand(v, guard, made);
+    const bool in_body = copies_.count(v) != 0;
+    if (in_body || !guard.valid()) {
+      if (made.empty()) Append(made, Op::Const, ir::Type::I64(), ir::kNoValue);
+      return value;
+    }
+    const ir::Type type = f_.TypeOf(value);
+    const Value zero = Append(made, Op::Const, type, ir::kNoValue);
+    const Value chosen = Append(made, Op::Select, type, ir::kNoValue);
+    made.back().args = {guard, value, zero};
+    return chosen;
+  }
+
+  static void Rename(Each& each, Value from, Value to) {
+    const auto rename = [&](Value& v) {
+      if (v == from) v = to;
+    };
+    for (Inst& inst : each.body) {
+      ir::ForEachOperand(inst, rename);
+      ir::CanonicaliseAffines(inst);
+    }
+    for (EachResult& r : each.results) {
+      for (Affine& a : r.out) {
+        ir::ForEachOperand(a, rename);
+        ir::Canonicalise(a);
+      }
+      rename(r.value);
+      if (r.guard.valid()) rename(r.guard);
+    }
+  }
+
+  ir::Function& f_;
+  const bool only_free_;
+  std::vector<int> uses_;
+  std::map<Value, Producer> producers_;
+  std::map<Value, Affine> subs_;
+  std::map<Value, Value> copies_;
+};
+
+}  // namespace
+
+bool FuseReads(ir::Function& f, bool only_free) { return Fuser(f, only_free).Run(); }
+
+}  // namespace pullback::opt
