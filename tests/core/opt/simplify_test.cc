@@ -1,0 +1,37 @@
+// The clean-up passes: tests/filetests/<pass>/*.ir.
+#include "core/opt/simplify.h"
+
+#include <catch2/catch.hpp>
+
+#include "tests/support/pass_files.h"
+
+namespace pullback::opt {
+namespace {
+
+using testing::OverFunctions;
+using testing::RunPassFiles;
+
+TEST_CASE("opt: FoldConstants") { RunPassFiles("fold_constants", OverFunctions(FoldConstants)); }
+
+TEST_CASE("opt: EliminateDeadCode") {
+  RunPassFiles("eliminate_dead_code", OverFunctions(EliminateDeadCode));
+}
+
+TEST_CASE("opt: EliminateCommonSubexpressions") {
+  RunPassFiles("eliminate_common_subexpressions", OverFunctions(EliminateCommonSubexpressions));
+}
+
+TEST_CASE("opt: SimplifyControlFlow") {
+  RunPassFiles("simplify_control_flow", OverFunctions(SimplifyControlFlow));
+}
+
+TEST_CASE("opt: InlineCalls") {
+  RunPassFiles("inline_calls", [](ir::Module& m) { return InlineCalls(m); });
+}
+
+TEST_CASE("opt: LowerStrongMultiplies") {
+  RunPassFiles("lower_strong_multiplies", LowerStrongMultiplies);
+}
+
+}  // namespace
+}  // namespace pullback::opt

@@ -1,0 +1,23 @@
+// The normal form of tensor statements: tests/filetests/<pass>/*.ir.
+#include "core/tensor/normalise.h"
+
+#include <catch2/catch.hpp>
+
+#include "tests/support/pass_files.h"
+
+namespace pullback::tensor {
+namespace {
+
+using testing::OverFunctions;
+using testing::RunPassFiles;
+
+TEST_CASE("tensor: HoistGuards") { RunPassFiles("hoist_guards", OverFunctions(HoistGuards)); }
+
+TEST_CASE("tensor: EliminatePinnedIndices") {
+  RunPassFiles("eliminate_pinned_indices", OverFunctions(EliminatePinnedIndices));
+}
+
+TEST_CASE("tensor: GatherSums") { RunPassFiles("gather_sums", OverFunctions(GatherSums)); }
+
+}  // namespace
+}  // namespace pullback::tensor
