@@ -1,0 +1,106 @@
+"""The connection to a server."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import random
+import threading
+import time
+
+import grpc
+
+from . import errors
+from .v1 import service_pb2, service_pb2_grpc
+
+_BACKOFF = 0.1  # seconds before the second try; doubled each time
+_LOCAL = ("127.", "localhost", "[::1]", "unix:")
+
+
+def default_server():
+    return os.environ.get("PULLBACK_SERVER") or "127.0.0.1:8001"
+
+
+def _channel_options(target):
+    options = [
+        ("grpc.max_receive_message_length", -1),
+        ("grpc.max_send_message_length", -1),
+        # A server that restarts is found again soon.
+        ("grpc.initial_reconnect_backoff_ms", 100),
+        ("grpc.min_reconnect_backoff_ms", 100),
+        ("grpc.max_reconnect_backoff_ms", 2000),
+    ]
+    if target.startswith(_LOCAL):
+        options.append(("grpc.enable_http_proxy", 0))
+    return options
+
+
+class Client:
+    """A server at "host:port". Safe to share between threads; closes as a context manager.
+
+    timeout: seconds for one call, its retries included; None: the server's default.
+    retries: how often a call is tried again that found the server unavailable.
+    """
+
+    def __init__(self, target=None, *, timeout=None, retries=5):
+        self.target = target or default_server()
+        self.timeout = timeout
+        self.retries = retries
+        self._channel = grpc.insecure_channel(self.target, options=_channel_options(self.target))
+        self._stub = service_pb2_grpc.GradientServiceStub(self._channel)
+
+    def close(self):
+        self._channel.close()
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.close()
+
+    def __repr__(self):
+        return f"Client({self.target!r})"
+
+    def info(self):
+        """Version, limits and load of the server, as nested dicts."""
+        return _as_dict(self.call("GetServerInfo", service_pb2.GetServerInfoRequest()))
+
+    def call(self, method, request, program_hash=None):
+        """One RPC by protobuf messages; raises PullbackError."""
+        metadata = [("x-pullback-program-hash", program_hash)] if program_hash else None
+        deadline = None if self.timeout is None else time.monotonic() + self.timeout
+        for attempt in range(self.retries + 1):
+            left = None if deadline is None else max(deadline - time.monotonic(), 0.0)
+            try:
+                return getattr(self._stub, method)(request, timeout=left, metadata=metadata)
+            except grpc.RpcError as error:
+                pause = _BACKOFF * 2**attempt * random.uniform(0.8, 1.2)
+                in_time = deadline is None or time.monotonic() + pause < deadline
+                retry = error.code() == grpc.StatusCode.UNAVAILABLE and in_time
+                if not retry or attempt == self.retries:
+                    raise errors.from_grpc(error) from None
+            time.sleep(pause)
+        raise AssertionError("unreachable")
+
+
+def _as_dict(message):
+    return {field.name: _as_dict(getattr(message, field.name)) if field.message_type
+            else getattr(message, field.name) for field in message.DESCRIPTOR.fields}
+
+
+def hash_of(text):
+    """What a balancer keeps a program to one server by."""
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+_shared_lock = threading.Lock()
+_shared = {}
+
+
+def shared_client():
+    """The client of programs that were given none: one per server and process."""
+    with _shared_lock:
+        target = default_server()
+        if target not in _shared:
+            _shared[target] = Client(target)
+        return _shared[target]

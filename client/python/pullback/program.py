@@ -1,0 +1,189 @@
+"""Programs and the kernels they become."""
+
+from __future__ import annotations
+
+import dataclasses
+import threading
+from typing import Any
+
+from .client import Client, hash_of, shared_client
+from .errors import PullbackError, argument_error
+from .types import read_signature
+from .v1 import program_pb2, service_pb2
+from .values import read_value, write_value
+
+TRANSFORMS = {
+    "value": program_pb2.TRANSFORM_VALUE,
+    "value_and_grad": program_pb2.TRANSFORM_VALUE_AND_GRAD,
+    "vjp": program_pb2.TRANSFORM_VJP,
+    "jvp": program_pb2.TRANSFORM_JVP,
+}
+
+
+@dataclasses.dataclass(frozen=True)
+class Evaluation:
+    """derivatives: by name for value_and_grad and vjp; of jvp the tangent of the value."""
+
+    value: Any
+    derivatives: Any
+    cache_hit: bool
+    timings: dict[str, float]
+    peak_bytes: int
+
+
+class Kernel:
+    """A function of a program, compiled with a transform. Made by Program.compile."""
+
+    def __init__(self, client: Client, spec, program_hash, compiled):
+        self._client = client
+        self._spec = spec
+        self._hash = program_hash
+        self.kernel_id = compiled.kernel_id
+        self.cache_hit = compiled.cache_hit
+        self.signature = read_signature(compiled.signature)
+        self.compile_timings = _timings(compiled.timings)
+
+    def __repr__(self):
+        name = program_pb2.Transform.Name(self._spec.transform)[len("TRANSFORM_"):].lower()
+        return f"<Kernel {name} of {self.signature}>"
+
+    def evaluate(self, arguments, seed=None, *, memory_bytes=0, max_depth=0) -> Evaluation:
+        """arguments: {name: value}. seed: of vjp the cotangent, of jvp {name: tangent}."""
+        request = service_pb2.EvaluateRequest(kernel_id=self.kernel_id)
+        request.options.memory_bytes = memory_bytes
+        request.options.max_depth = max_depth
+        parameters = self.signature.parameters
+        _write_all(arguments, parameters, "argument", request.arguments)
+        self._write_seed(seed, request)
+        return self._read(self._run(request))
+
+    def _write_seed(self, seed, request):
+        if self._spec.transform == program_pb2.TRANSFORM_VJP:
+            message = request.seeds.add().value
+            write_value(seed, self.signature.result, "cotangent", message, derivative=True)
+        elif self._spec.transform == program_pb2.TRANSFORM_JVP:
+            by_name = {p.name: p for p in self.signature.parameters}
+            wrt = [by_name[name] for name in self.signature.wrt]
+            _write_all(seed or {}, wrt, "tangent", request.seeds, derivative=True)
+        elif seed is not None:
+            raise argument_error("UNKNOWN_ARGUMENT", "only vjp and jvp take a seed")
+
+    def _run(self, request):
+        """By id; by the program where the server dropped the kernel.
+
+        An id stands for the first text that made the kernel, whose names and places it speaks of; so
+        an error is asked for again by this text.
+        """
+        try:
+            return self._client.call("Evaluate", request, self._hash)
+        except PullbackError as error:
+            ours = not self.cache_hit
+            if error.reason != "KERNEL_NOT_RESIDENT" and (ours or not error.diagnostics):
+                raise
+        request.spec.CopyFrom(self._spec)
+        return self._client.call("Evaluate", request, self._hash)
+
+    def _read(self, response):
+        derivatives = [read_value(d.value, derivative=True) for d in response.derivatives]
+        if self._spec.transform == program_pb2.TRANSFORM_JVP:
+            derivatives = derivatives[0]
+        else:
+            # By position: names may be those of another text with the same kernel.
+            derivatives = dict(zip(self.signature.wrt, derivatives))
+        return Evaluation(read_value(response.value), derivatives, response.cache_hit,
+                          _timings(response.timings), response.peak_bytes)
+
+
+class Program:
+    """A program's text, and its functions to call on a server.
+
+        program = Program(text, client=Client("127.0.0.1:8001"))
+        value, gradients = program.value_and_grad("loss", wrt=["w"], w=w, x=x)
+
+    Kernels are compiled once and kept by their ids. memory_bytes, max_depth: bounds of each run; 0: the
+    server's.
+    """
+
+    def __init__(self, text: str, client: Client | None = None, *, memory_bytes=0, max_depth=0):
+        self.text = text
+        self.client = client or shared_client()
+        self._limits = {"memory_bytes": memory_bytes, "max_depth": max_depth}
+        self._hash = hash_of(text)
+        self._kernels: dict[Any, Kernel] = {}
+        self._lock = threading.Lock()
+
+    def value(self, entry, /, **args):
+        return self._kernel(entry, "value", None).evaluate(args, **self._limits).value
+
+    def value_and_grad(self, entry, /, wrt=None, **args):
+        """(value, {name: gradient}); the function gives one float."""
+        return self._pair(entry, "value_and_grad", wrt, args, None)
+
+    def vjp(self, entry, cotangent, /, wrt=None, **args):
+        """(value, {name: derivative}) for a cotangent shaped like the value."""
+        return self._pair(entry, "vjp", wrt, args, cotangent)
+
+    def jvp(self, entry, tangents, /, **args):
+        """(value, its tangent) for {name: tangent}; other parameters stay."""
+        return self._pair(entry, "jvp", list(tangents), args, tangents)
+
+    def compile(self, entry, transform="value", wrt=None, *, optimise=True, opt_level=None) -> Kernel:
+        spec = self._spec(entry, transform, wrt)
+        spec.options.no_optimise = not optimise
+        if opt_level is not None:
+            spec.options.opt_level = opt_level
+        request = service_pb2.CompileRequest(spec=spec)
+        return Kernel(self.client, spec, self._hash, self.client.call("Compile", request, self._hash))
+
+    def explain(self, entry, stage=None, transform="value", wrt=None):
+        """The text of one stage (ast ssa adjoint normal loops llvm asm cost), or {stage: text}."""
+        stages = [stage] if isinstance(stage, str) else list(stage or ())
+        request = service_pb2.ExplainRequest(spec=self._spec(entry, transform, wrt), stages=stages)
+        response = self.client.call("Explain", request, self._hash)
+        texts = {s.stage: s.text for s in response.stages}
+        return texts[stage] if isinstance(stage, str) else texts
+
+    def _spec(self, entry, transform, wrt):
+        if transform not in TRANSFORMS:
+            raise argument_error("INVALID_VALUE",
+                                 f"no transform {transform!r}; there are {', '.join(TRANSFORMS)}")
+        program = program_pb2.Program(text=self.text)
+        return program_pb2.KernelSpec(program=program, entry=entry, wrt=_names(wrt),
+                                      transform=TRANSFORMS[transform])
+
+    def _kernel(self, entry, transform, wrt):
+        key = (entry, transform, _names(wrt))
+        with self._lock:
+            kernel = self._kernels.get(key)
+        if kernel is None:
+            kernel = self.compile(entry, transform, wrt)
+            with self._lock:
+                self._kernels[key] = kernel
+        return kernel
+
+    def _pair(self, entry, transform, wrt, args, seed):
+        result = self._kernel(entry, transform, wrt).evaluate(args, seed, **self._limits)
+        return result.value, result.derivatives
+
+
+def _names(wrt):
+    return (wrt,) if isinstance(wrt, str) else tuple(wrt or ())
+
+
+def _timings(message):
+    named = {f.name: getattr(message, f.name) for f in message.DESCRIPTOR.fields if f.name != "stages"}
+    return {**named, **{stage.stage: stage.seconds for stage in message.stages}}
+
+
+def _write_all(values, parameters, noun, messages, derivative=False):
+    """One message per parameter, in their order, without names."""
+    names = [p.name for p in parameters]
+    for name in values:
+        if name not in names:
+            raise argument_error("UNKNOWN_ARGUMENT",
+                                 f"no {noun} {name!r}; there are: {', '.join(names) or 'none'}")
+    for p in parameters:
+        if p.name not in values:
+            raise argument_error("MISSING_ARGUMENT", f"{noun} {p.name!r} is missing; it is {p.type}")
+        what = f"{noun} {p.name!r}"
+        write_value(values[p.name], p.type, what, messages.add().value, derivative)
