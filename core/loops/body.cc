@@ -13,6 +13,8 @@ namespace {
 
 // Ifs inside each other; deeper ones stand side by side, so that no recursion is deep.
 constexpr int kMaxDepth = 16;
+// Items that are passed over in search of more for the same If.
+constexpr size_t kWindow = 256;
 
 }  // namespace
 
@@ -133,48 +135,48 @@ void Body::EmitLevel(int level, const EmitResult& emit_result) {
 
 void Body::Emit(Items items, Value guard, const EmitResult& emit_result) {
   while (!items.empty()) {
-    items = EmitReady(items, guard, emit_result);
-    if (!items.empty()) items = EmitGroup(items, guard, emit_result);
+    EmitReady(items, guard, emit_result);
+    if (!items.empty()) EmitGroup(items, guard, emit_result);
   }
 }
 
-bool Body::DependsOn(const Item& item, const std::set<Value>& values) {
-  return std::any_of(item.uses.begin(), item.uses.end(),
-                     [&](Value v) { return values.count(v) > 0; });
+Body::Items Body::Take(Items& items, const std::function<bool(const Item&)>& wanted) {
+  Items taken;
+  std::set<Value> waiting;  // defined by what is left behind
+  size_t left = 0;
+  for (auto it = items.begin(); it != items.end() && left < kWindow;) {
+    const Item& item = **it;
+    const auto here = it++;
+    const bool ready = std::none_of(item.uses.begin(), item.uses.end(),
+                                    [&](Value v) { return waiting.count(v) > 0; });
+    if (ready && wanted(item)) {
+      taken.splice(taken.end(), items, here);
+      continue;
+    }
+    ++left;
+    if (item.inst) waiting.insert(item.inst->results.begin(), item.inst->results.end());
+  }
+  return taken;
 }
 
-Body::Items Body::EmitReady(const Items& items, Value guard, const EmitResult& emit_result) {
-  Items rest;
-  std::set<Value> waiting;  // defined by the rest
-  for (const Item* item : items) {
-    const bool covered =
-        guard.valid() ? c_.l.sizes.Implies(guard, item->guard) : !item->guard.valid();
-    if (!covered || DependsOn(*item, waiting)) {
-      rest.push_back(item);
-      if (item->inst) waiting.insert(item->inst->results.begin(), item->inst->results.end());
-    } else if (item->inst) {
+void Body::EmitReady(Items& items, Value guard, const EmitResult& emit_result) {
+  const Items ready = Take(items, [&](const Item& item) {
+    return guard.valid() ? c_.l.sizes.Implies(guard, item.guard) : !item.guard.valid();
+  });
+  for (const Item* item : ready) {
+    if (item->inst) {
       EmitInst(*item, guard.valid());
     } else {
       emit_result(item->result);
     }
   }
-  return rest;
 }
 
-Body::Items Body::EmitGroup(const Items& items, Value guard, const EmitResult& emit_result) {
-  const Value inner = items[0]->guard;
-  Items group, rest;
-  std::set<Value> waiting;
-  for (const Item* item : items) {
-    const bool covered =
-        depth_ < kMaxDepth ? c_.l.sizes.Implies(item->guard, inner) : item->guard == inner;
-    if (covered && !DependsOn(*item, waiting)) {
-      group.push_back(item);
-    } else {
-      rest.push_back(item);
-      if (item->inst) waiting.insert(item->inst->results.begin(), item->inst->results.end());
-    }
-  }
+void Body::EmitGroup(Items& items, Value guard, const EmitResult& emit_result) {
+  const Value inner = items.front()->guard;
+  const Items group = Take(items, [&](const Item& item) {
+    return depth_ < kMaxDepth ? c_.l.sizes.Implies(item.guard, inner) : item.guard == inner;
+  });
   const std::vector<Value> escaping = Escaping(group);
   Emitter& e = c_.l.e;
   e.OpenIf(c_.l.Of(inner));
@@ -188,7 +190,6 @@ Body::Items Body::EmitGroup(const Items& items, Value guard, const EmitResult& e
   }
   e.CloseIf(results, c_.l.Of(escaping));
   for (size_t i = 0; i < escaping.size(); ++i) c_.l.SetAlias(escaping[i], results[i]);
-  return rest;
 }
 
 std::vector<Value> Body::Escaping(const Items& group) const {

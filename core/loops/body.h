@@ -3,6 +3,7 @@
 #pragma once
 
 #include <functional>
+#include <list>
 #include <map>
 #include <set>
 #include <vector>
@@ -33,7 +34,7 @@ class Body {
     std::vector<ir::Value> uses;  // values of the body
     Access access;                // of an Index
   };
-  using Items = std::vector<const Item*>;
+  using Items = std::list<const Item*>;
 
   Item MakeItem(const ir::Inst& inst) const;
   Item MakeItem(size_t result) const;
@@ -41,13 +42,14 @@ class Body {
   int LevelOf(ir::Value v) const;
   int LevelOf(Item& item);
   std::vector<ir::Affine> ExtentForms(ir::Value array) const;
-  static bool DependsOn(const Item& item, const std::set<ir::Value>& values);
+  // Moves out of `items` those that are wanted and use nothing that an item left behind defines.
+  static Items Take(Items& items, const std::function<bool(const Item&)>& wanted);
 
   void Emit(Items items, ir::Value guard, const EmitResult& emit_result);
-  // Emits what is not guarded beyond `guard` and does not wait for others; gives back the others.
-  Items EmitReady(const Items& items, ir::Value guard, const EmitResult& emit_result);
-  // Emits those of items that the first one's guard can cover; gives back the others.
-  Items EmitGroup(const Items& items, ir::Value guard, const EmitResult& emit_result);
+  // Emits and takes out what is not guarded beyond `guard`.
+  void EmitReady(Items& items, ir::Value guard, const EmitResult& emit_result);
+  // Emits and takes out what the first one's guard can cover.
+  void EmitGroup(Items& items, ir::Value guard, const EmitResult& emit_result);
   std::vector<ir::Value> Escaping(const Items& group) const;
   void EmitInst(const Item& item, bool guarded);
   void EmitIndex(const Item& item, Reg into);

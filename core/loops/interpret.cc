@@ -5,6 +5,8 @@
 #include <limits>
 #include <memory>
 
+#include "core/loops/sizes.h"
+
 namespace pullback::loops {
 namespace {
 
@@ -393,6 +395,10 @@ bool Interpreter::Alloc(Frame& frame, const Node& n) {
     if (!Read(frame, e, extent)) return false;
     r.object->dims.push_back(static_cast<int64_t>(extent.bits));
     if (r.object->dims.back() < 0) return Broken(frame, "a negative extent that no check caught");
+    if (r.object->dims.back() > kMaxExtent) {
+      outcome_.trap = Outcome::Trap{ir::TrapKind::kMemory, n.loc};
+      return false;
+    }
     count *= r.object->dims.back();
   }
   r.object->elements.assign(static_cast<size_t>(count), 0);

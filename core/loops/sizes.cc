@@ -91,8 +91,10 @@ Affine Sizes::Extent(Value array, int axis) {
 
 // The condition and everything that it is a conjunction of. A guarded bool is false where its guard
 // is.
-std::vector<Value> Sizes::Implied(Value condition) const {
-  std::vector<Value> all = {condition};
+const std::vector<Value>& Sizes::Implied(Value condition) const {
+  std::vector<Value>& all = implied_[condition];
+  if (!all.empty()) return all;
+  all.push_back(condition);
   const auto add = [&](Value v) {
     const bool seen = std::find(all.begin(), all.end(), v) != all.end();
     if (v.valid() && !seen && all.size() < kMaxImplied) all.push_back(v);
@@ -109,7 +111,7 @@ std::vector<Value> Sizes::Implied(Value condition) const {
 bool Sizes::Implies(Value strong, Value weak) const {
   if (strong == weak || !weak.valid()) return true;
   if (!strong.valid()) return false;
-  const std::vector<Value> all = Implied(strong);
+  const std::vector<Value>& all = Implied(strong);
   return std::find(all.begin(), all.end(), weak) != all.end();
 }
 

@@ -80,14 +80,15 @@ class Sizes {
   ir::Affine Reduce(ir::Affine form) const;
   void Use(const Known& known);
   void Equate(const ir::Affine& zero);
-  std::vector<ir::Value> Implied(ir::Value condition) const;
+  const std::vector<ir::Value>& Implied(ir::Value condition) const;
 
   const ir::Function& f_;
   std::vector<FormOf> forms_;
   std::vector<const ir::Inst*> definitions_;
   std::vector<ArrayInfo> arrays_;
-  std::map<std::pair<ir::Value, int>, ir::Value> extents_;  // of arrays of unknown shape
-  std::vector<CheckIn> checks_;                             // all that were met
+  std::map<std::pair<ir::Value, int>, ir::Value> extents_;       // of arrays of unknown shape
+  mutable std::map<ir::Value, std::vector<ir::Value>> implied_;  // once computed
+  std::vector<CheckIn> checks_;                                  // all that were met
   uint32_t block_ = 0;
   // In force in this block.
   std::vector<Known> passed_;
