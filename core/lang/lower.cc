@@ -27,7 +27,7 @@ void LowerFunction(ModuleContext& m, uint32_t function) {
   }
   BindSizes(c);
   if (LowerStatements(c, source.body)) {
-    PB_CHECK(!source.has_result);  // Check: every path returns a value
+    PB_CHECK(!source.has_result);  // Check has seen that every path returns a value
     c.b.Return({});
   }
 }
@@ -69,18 +69,17 @@ uint32_t ModuleContext::Declare(uint32_t f) {
 
 bool ModuleContext::Charge(size_t insts) {
   spent += insts;
-  return spent <= limits.max_ir_insts;
+  return !IsTooLarge();
 }
 
 StatusOr<ir::Module> Lower(const Program& program, const std::string& entry,
                            const Limits& limits) {
   PB_ASSIGN_OR_RETURN(const uint32_t function, FindEntry(program, entry));
-  ModuleContext m{program, limits, CanonicalBases(program, function), {}, {}, {}, 0};
-  m.ir_ids.assign(program.functions.size(), UINT32_MAX);
+  ModuleContext m(program, limits, function);
   m.module.entry = m.Declare(function);
   for (size_t next = 0; next < m.queue.size(); ++next) {
     LowerFunction(m, m.queue[next]);
-    if (m.spent > limits.max_ir_insts || CountInsts(m.module) > limits.max_ir_insts) {
+    if (m.IsTooLarge() || CountInsts(m.module) > limits.max_ir_insts) {
       return TooLarge();
     }
   }

@@ -109,6 +109,7 @@ Leaf LeafOf(Context& c, const ArrayRef& array) {
 
 MaybeValue ReadAt(Context& c, const Array& a, const Subs& subs) {
   PB_CHECK(subs.size() == a.dims.size());
+  if (!c.Work(1)) return std::nullopt;
   if (a.inner) {
     return LowerSum(c, *a.inner, [&](const Affine& k) { return a.term(subs, k); });
   }

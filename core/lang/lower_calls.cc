@@ -4,6 +4,7 @@
 
 #include "core/lang/builtins.h"
 #include "core/lang/lower_array.h"
+#include "core/lang/lower_comprehension.h"
 #include "core/lang/lower_expr.h"
 #include "core/lang/lower_sizes.h"
 #include "core/lang/lower_stmt.h"
@@ -59,6 +60,25 @@ Leaves EmitCall(Context& c, uint32_t callee, Leaves args, uint32_t loc) {
   return out;
 }
 
+// The results of a call as far as their sizes are known.
+Leaves ResultsOfSizes(Context& c, const Function& f, const Leaves& args) {
+  const std::vector<Extents> extents = ResultExtents(c, f, args);
+  const std::vector<ir::Type> types = Flatten(f.result_type);
+  Leaves out;
+  for (size_t i = 0; i < types.size(); ++i) {
+    Leaf leaf = Unknown(c, types[i]);
+    if (leaf.array) {
+      auto array = std::make_shared<Array>(*leaf.array);
+      for (size_t axis = 0; axis < array->dims.size(); ++axis) {
+        if (extents[i][axis]) array->dims[axis] = *extents[i][axis];
+      }
+      leaf.array = array;
+    }
+    out.push_back(leaf);
+  }
+  return out;
+}
+
 // Lets, then one return.
 bool IsStraightLine(const Function& f) {
   const std::vector<StmtPtr>& stmts = f.body.stmts;
@@ -86,7 +106,7 @@ std::optional<Leaves> InlineBody(Context& c) {
 std::optional<Leaves> Inline(Context& c, uint32_t callee, const Leaves& args) {
   const Function& f = *c.module.program.functions[callee];
   if (c.inlined >= kMaxInlineDepth || !IsStraightLine(f)) return std::nullopt;
-  if (!c.module.Charge(f.node_count)) return std::nullopt;
+  if (!c.Work(f.node_count)) return std::nullopt;
   // Arrays computed where they are read keep pointing at the activation they were made in.
   c.inlined_activations.push_back(std::make_unique<Activation>());
   Activation* const caller = c.at;
@@ -158,6 +178,7 @@ bool IsScalarFunction(const Function& f) {
 std::optional<Leaves> CallFunction(Context& c, uint32_t callee, Leaves args, uint32_t loc) {
   const Function& f = *c.module.program.functions[callee];
   if (!c.InBody() || IsScalarFunction(f)) return EmitCall(c, callee, std::move(args), loc);
+  if (c.dims_only) return ResultsOfSizes(c, f, args);
   return Inline(c, callee, args);
 }
 

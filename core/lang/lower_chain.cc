@@ -30,12 +30,32 @@ MaybeValue RestOrOne(Context& c, const Expr& e) {
   return rest.valid() ? rest : c.b.One(ir::Type::Scalar(e.type.elem));
 }
 
-Value ChainBySelect(Context& c, const Expr& e, const std::vector<const Expr*>& predicates) {
+bool ArePure(const std::vector<const Expr*>& predicates) {
+  return std::all_of(predicates.begin(), predicates.end(),
+                     [](const Expr* p) { return IsPureScalar(*p); });
+}
+
+// Pure ones: all of them are evaluated.
+MaybeValue AndOf(Context& c, const std::vector<const Expr*>& predicates) {
   Value all;
   for (const Expr* p : predicates) {
-    const Value v = *LowerScalar(c, *p);
+    PB_TRY(const Value v, LowerScalar(c, *p));
     all = all.valid() ? c.b.Make(Op::And, {all, v}) : v;
   }
+  return all;
+}
+
+// Where control is when they hold; and `no`, a new block, when not.
+void BranchOnAll(Context& c, const std::vector<const Expr*>& predicates, uint32_t no) {
+  for (const Expr* p : predicates) {
+    const uint32_t yes = c.b.NewBlock();
+    LowerBranch(c, *p, yes, no);
+    c.b.SetBlock(yes);
+  }
+}
+
+Value ChainBySelect(Context& c, const Expr& e, const std::vector<const Expr*>& predicates) {
+  const Value all = *AndOf(c, predicates);
   const Value rest = *LowerRest(c, e);
   if (!rest.valid()) return c.b.Cast(all, e.type.elem);
   return c.b.Make(Op::Select, {all, rest, c.b.Zero(c.b.TypeOf(rest))});
@@ -43,11 +63,7 @@ Value ChainBySelect(Context& c, const Expr& e, const std::vector<const Expr*>& p
 
 Value ChainByBranch(Context& c, const Expr& e, const std::vector<const Expr*>& predicates) {
   const uint32_t no = c.b.NewBlock();
-  for (const Expr* p : predicates) {
-    const uint32_t yes = c.b.NewBlock();
-    LowerBranch(c, *p, yes, no);
-    c.b.SetBlock(yes);
-  }
+  BranchOnAll(c, predicates, no);
   std::vector<Exit> exits;
   const Value rest = *RestOrOne(c, e);
   exits.push_back({c.b.block(), {{{rest, nullptr}}}});
@@ -102,13 +118,29 @@ MaybeValue LowerRest(Context& c, const Expr& e) {
   return Arithmetic(c, BinaryOp::kMul, a, b);
 }
 
+MaybeValue LowerConjunction(Context& c, const std::vector<const Expr*>& predicates) {
+  if (ArePure(predicates)) return AndOf(c, predicates);
+  if (c.InBody()) {
+    const Guard outer = c.guard;
+    bool good = true;
+    for (const Expr* p : predicates) good = good && AddGuard(c, *p);
+    const MaybeValue all = good ? MaybeValue(GuardValue(c)) : std::nullopt;
+    c.guard = outer;
+    return all;
+  }
+  const uint32_t no = c.b.NewBlock();
+  BranchOnAll(c, predicates, no);
+  std::vector<Exit> exits = {{c.b.block(), {{{c.b.Bool(true), nullptr}}}}};
+  c.b.SetBlock(no);
+  exits.push_back({no, {{{c.b.Bool(false), nullptr}}}});
+  return JoinValues(c, exits)[0].value;
+}
+
 MaybeValue LowerChain(Context& c, const Expr& e) {
   std::vector<const Expr*> predicates;
   CollectBrackets(e, predicates);
   if (c.InBody()) return ChainByGuard(c, e, predicates);
-  const bool pure = std::all_of(predicates.begin(), predicates.end(),
-                                [](const Expr* p) { return IsPureScalar(*p); });
-  if (pure && IsTrivialRest(e)) return ChainBySelect(c, e, predicates);
+  if (ArePure(predicates) && IsTrivialRest(e)) return ChainBySelect(c, e, predicates);
   return ChainByBranch(c, e, predicates);
 }
 

@@ -23,10 +23,6 @@ Monoid MonoidOf(const Expr& e) {
   return Monoid::kGen;
 }
 
-bool IsComprehension(const Expr& e, bool gen) {
-  return e.kind == Expr::Kind::kComprehension && (e.comprehension == Comprehension::kGen) == gen;
-}
-
 bool MentionsBinders(const ExprPtr& e, const std::vector<Binder>& binders, size_t count) {
   bool found = false;
   ForEachExpr(e, [&](const Expr& part) {
@@ -53,18 +49,6 @@ Ranges LowerRanges(Context& c, const Expr& e) {
     ranges.back() = r;
   }
   return ranges;
-}
-
-// A range inside a body: forms over index variables and values of blocks.
-std::optional<Range> RangeInBody(Context& c, const Binder& b) {
-  Range r{Affine::Const(0), {}};
-  if (b.lo) {
-    PB_TRY(r.lo, LowerInt(c, *b.lo));
-    PB_TRY(r.lo, Hoist(c, r.lo));
-  }
-  PB_TRY(r.hi, LowerInt(c, *b.hi));
-  PB_TRY(r.hi, Hoist(c, r.hi));
-  return r;
 }
 
 // An index over a range that depends on indices: over the largest such range, restricted.
@@ -122,11 +106,14 @@ MaybeValue LowerInto(Context& c, Statement& s, const Expr& e);
 MaybeValue BlockInto(Context& c, Statement& s, const Block& block) {
   const Statement before = s;
   Mark mark(c);
-  if (LowerLets(c, block)) {
-    if (MaybeValue v = LowerInto(c, s, *block.result)) return v;
+  if (c.module.no_bodies.count(&block) == 0) {
+    if (LowerLets(c, block)) {
+      if (MaybeValue v = LowerInto(c, s, *block.result)) return v;
+    }
+    mark.Rollback();
+    s = before;
+    c.module.no_bodies.insert(&block);  // or attempts inside attempts would multiply
   }
-  mark.Rollback();
-  s = before;
   return LowerOutlined(c, block);
 }
 
@@ -232,29 +219,25 @@ MaybeValue LowerInto(Context& c, Statement& s, const Expr& e) {
 
 // --- the whole comprehension
 
-// Inside a guard, a nested statement runs only where the guard holds.
+// A new frame. Inside a guard, the nested statement runs only where the guard holds: by its `where`
+// when the guard is affine.
 class NestedFrame {
  public:
   explicit NestedFrame(Context& c) : c_(c), guard_(c.guard) {
-    if (guard_.any && !guard_.affine) GuardValue(c);
-    guard_ = c.guard;
     c.OpenFrame();
-    if (!guard_.affine) return;
-    c.frame().where = guard_.constraints;
-    c.guard = Guard();
-  }
-  ~NestedFrame() { c_.guard = guard_; }
-  NestedFrame(const NestedFrame&) = delete;
-  NestedFrame& operator=(const NestedFrame&) = delete;
-
-  // What the frame computes is evaluated under a guard of an outer body.
-  void Guarded() {
-    if (!guard_.any || guard_.affine) return;
-    for (ir::Inst& inst : c_.frame().body) {
-      const bool anywhere = inst.op == Op::Const || inst.op == Op::AffineOf || inst.op == Op::Holds;
-      if (!anywhere && !inst.guard.valid()) inst.guard = guard_.value;
+    if (guard_.affine) {
+      c.frame().where = guard_.constraints;
+      c.guard = Guard();
+    } else if (guard_.any) {
+      c.regions.push_back({c.frames.size() - 1, 0, guard_.value});
     }
   }
+  ~NestedFrame() {
+    if (guard_.any && !guard_.affine) c_.regions.pop_back();
+    c_.guard = guard_;
+  }
+  NestedFrame(const NestedFrame&) = delete;
+  NestedFrame& operator=(const NestedFrame&) = delete;
 
  private:
   Context& c_;
@@ -266,7 +249,6 @@ MaybeValue AsStatement(Context& c, const Expr& e, const Ranges& ranges) {
   Statement s;
   s.loc = c.at->base + e.ordinal - c.at->function->first_ordinal;
   PB_TRY(const Value v, ComprehensionInto(c, s, e, ranges));
-  nested.Guarded();
   return FinishStatement(c, s, {v})[0];
 }
 
@@ -274,76 +256,13 @@ MaybeValue AsStatement(Context& c, const Expr& e, const Ranges& ranges) {
 Leaf LowerWhole(Context& c, const Expr& e) {
   const Ranges ranges = LowerRanges(c, e);
   Mark mark(c);
-  if (MaybeValue v = AsStatement(c, e, ranges)) return {*v, nullptr};
+  c.attempting = true;
+  c.work = 0;
+  const MaybeValue v = AsStatement(c, e, ranges);
+  c.attempting = false;
+  if (v) return {*v, nullptr};
   mark.Rollback();
   return LowerSequential(c, e, ranges);
-}
-
-// --- gen inside a body: an array that is computed where it is read
-
-bool BindSubscripts(Context& c, const Expr& e, const std::vector<Affine>& lows, const Subs& subs) {
-  for (size_t i = 0; i < e.binders.size(); ++i) {
-    c.at->locals[e.binders[i].local] = {{c.ToValue(lows[i] + subs[i]), nullptr}};
-  }
-  return LowerLets(c, e.body);
-}
-
-// A call says its extents without being inlined.
-std::optional<std::vector<Affine>> DimsOfCall(Context& c, const Expr& e) {
-  Leaves args;
-  for (const ExprPtr& operand : e.operands) {
-    PB_TRY(const Leaves more, Lower(c, *operand));
-    args.insert(args.end(), more.begin(), more.end());
-  }
-  std::vector<Affine> dims;
-  const std::vector<Extents> all = ResultExtents(c, *c.module.program.functions[e.callee], args);
-  for (const std::optional<Affine>& extent : all[0]) {
-    if (!extent) return std::nullopt;
-    dims.push_back(*extent);
-  }
-  return dims;
-}
-
-std::optional<std::vector<Affine>> DimsOfValue(Context& c, const Expr& e) {
-  if (e.kind == Expr::Kind::kCall && e.builtin < 0) return DimsOfCall(c, e);
-  PB_TRY(const ArrayRef array, LowerArray(c, e));
-  return array->dims;
-}
-
-MaybeValue ReadGen(Context& c, const Expr& e, const std::vector<Affine>& lows, const Subs& subs) {
-  if (!BindSubscripts(c, e, lows, subs)) return std::nullopt;
-  const Expr& result = *e.body.result;
-  if (result.type.kind == Type::Kind::kScalar) return LowerScalar(c, result);
-  PB_TRY(const ArrayRef inner, LowerArray(c, result));
-  const auto rest = subs.begin() + static_cast<std::ptrdiff_t>(e.binders.size());
-  return ReadAt(c, *inner, Subs(rest, subs.end()));
-}
-
-std::optional<ArrayRef> GenInBody(Context& c, const Expr& e) {
-  auto out = std::make_shared<Array>();
-  out->elem = e.type.elem;
-  std::vector<Affine> lows;
-  for (const Binder& b : e.binders) {
-    PB_TRY(const Range r, RangeInBody(c, b));
-    c.SetLoc(e.ordinal);
-    const Affine extent = r.hi - r.lo;
-    if (!Require(c, {extent, false}, ir::TrapKind::kNegativeSize, extent, extent)) {
-      return std::nullopt;
-    }
-    lows.push_back(r.lo);
-    out->dims.push_back(extent);
-  }
-  PB_TRY(const std::vector<Affine> inner, BodyDims(c, e, lows));
-  out->dims.insert(out->dims.end(), inner.begin(), inner.end());
-  Context* context = &c;
-  Activation* const at = c.at;
-  out->at = [context, at, &e, lows](const Subs& subs) {
-    Activation* const reader = std::exchange(context->at, at);
-    MaybeValue v = ReadGen(*context, e, lows, subs);
-    context->at = reader;
-    return v;
-  };
-  return out;
 }
 
 }  // namespace
@@ -378,7 +297,6 @@ MaybeValue LowerSum(Context& c, const Affine& extent,
     k = AddDependentIndex(c, s, extent, "");
   }
   PB_TRY(const Value v, term(Affine::Of(*k)));
-  nested.Guarded();
   return FinishStatement(c, s, {v})[0];
 }
 
@@ -400,42 +318,27 @@ Value StoreArray(Context& c, const Array& a) {
   return FinishStatement(c, s, {*v})[0];
 }
 
-// Looked at with the binders at an index of their own, in code that is thrown away.
-std::optional<std::vector<Affine>> BodyDims(Context& c, const Expr& e,
-                                            const std::vector<Affine>& lows) {
-  if (e.body.result->type.kind == Type::Kind::kScalar) return std::vector<Affine>();
-  const uint32_t first_new = c.ValueCount();
-  Mark mark(c);
-  std::optional<std::vector<Affine>> dims;
-  c.OpenFrame();
-  Subs subs;
-  for (size_t i = 0; i < e.binders.size(); ++i) {
-    const Value index = c.function.NewValue(ir::Type::I64());
-    c.frame().indices.push_back({index, index});
-    subs.push_back(Affine::Of(index));
+std::optional<Range> RangeInBody(Context& c, const Binder& b) {
+  Range r{Affine::Const(0), {}};
+  if (b.lo) {
+    PB_TRY(r.lo, LowerInt(c, *b.lo));
+    PB_TRY(r.lo, Hoist(c, r.lo));
   }
-  if (BindSubscripts(c, e, lows, subs)) {
-    dims = DimsOfValue(c, *e.body.result);
-  }
-  mark.Rollback();
-  if (!dims) return std::nullopt;
-  for (const Affine& d : *dims) {
-    for (const Affine::Term& t : d.terms) {
-      if (t.value.id >= first_new) return std::nullopt;
-    }
-  }
-  return dims;
+  PB_TRY(r.hi, LowerInt(c, *b.hi));
+  PB_TRY(r.hi, Hoist(c, r.hi));
+  return r;
 }
 
 MaybeValue LowerReduction(Context& c, const Expr& e) {
   if (!c.InBody()) return LowerWhole(c, e).value;
+  if (c.dims_only) return c.function.NewValue(ir::Type::Scalar(e.type.elem));
   return AsStatement(c, e, {});
 }
 
 std::optional<ArrayRef> LowerArrayComprehension(Context& c, const Expr& e) {
   if (!c.InBody()) return ArrayOf(c, LowerWhole(c, e));
-  if (!IsComprehension(e, true)) return std::nullopt;
-  return GenInBody(c, e);
+  if (e.comprehension == Comprehension::kGen) return GenInBody(c, e);
+  return c.dims_only ? SumDims(c, e) : std::nullopt;
 }
 
 }  // namespace pullback::lang

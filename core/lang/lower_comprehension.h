@@ -35,10 +35,19 @@ struct Range {
 };
 using Ranges = std::vector<std::optional<Range>>;
 
+// A range inside a body: forms over index variables and values of blocks.
+std::optional<Range> RangeInBody(Context& c, const Binder& b);
+
+// --- lower_gen.cc
+// A gen in a body.
+std::optional<ArrayRef> GenInBody(Context& c, const Expr& e);
 // The extents of the array that the body gives for every element, when they do not depend on which
 // (none: it is a scalar) and are known without running it.
 std::optional<std::vector<Affine>> BodyDims(Context& c, const Expr& e,
                                             const std::vector<Affine>& lows);
+// Under `dims_only`: an array of a sum of arrays; a value of which nothing is known.
+std::optional<ArrayRef> SumDims(Context& c, const Expr& e);
+Leaf Unknown(Context& c, const ir::Type& type);
 
 // --- lower_frame.cc
 // Ends the innermost frame and appends its statement to the current block. Inside other frames what

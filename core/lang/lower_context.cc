@@ -29,6 +29,14 @@ void Flatten(const TypeExpr& t, std::vector<const TypeExpr*>& out) {
   for (const TypeExpr& e : t.elements) Flatten(e, out);
 }
 
+// --- attempts
+
+bool Context::Work(size_t amount) {
+  constexpr size_t kMuch = 20000, kLittle = 200, kWasted = 1000000;
+  work += amount;
+  return !attempting || work <= (module.wasted > kWasted ? kLittle : kMuch);
+}
+
 // --- i64 values
 
 Value Context::I64(int64_t v) {
@@ -137,8 +145,10 @@ Mark::Mark(Context& c)
     : c_(c),
       insts_(c.function.blocks[c.b.block()].insts.size()),
       guard_(c.guard),
+      regions_(c.regions),
       at_(c.at),
-      inlined_(c.inlined) {
+      inlined_(c.inlined),
+      work_(c.work) {
   for (const auto& f : c.frames) {
     frames_.push_back({f->indices, f->where, f->body.size(), f->undo.size()});
   }
@@ -156,8 +166,11 @@ void Mark::Rollback() {
   }
   c_.function.blocks[c_.b.block()].insts.resize(insts_);
   c_.guard = guard_;
+  c_.regions = regions_;
   c_.at = at_;
   c_.inlined = inlined_;
+  c_.module.wasted += c_.work - work_;
+  c_.work = work_;
 }
 
 void Context::Name(const Leaves& leaves, const std::string& name, uint32_t first_new) {

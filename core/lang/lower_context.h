@@ -6,6 +6,7 @@
 //   lower_condition.cc       and/or, if-expressions, Iverson brackets
 //   lower_array.cc           arrays that are not in memory yet: windows, elementwise trees, products
 //   lower_comprehension.cc   gen/sum/prod/max/min as tensor statements
+//   lower_gen.cc             gen inside a body; sizes of what a body gives
 //   lower_frame.cc           nested statements are lifted out of the body they stand in
 //   lower_sequential.cc      what is no tensor statement: a loop nest, or a function that a body calls
 //   lower_sizes.cc           sizes as affine forms, and the checks of those that are not known equal
@@ -56,6 +57,12 @@ using Leaves = std::vector<Leaf>;
 
 // The module that is being made.
 struct ModuleContext {
+  ModuleContext(const Program& p, const Limits& l, uint32_t entry)
+      : program(p),
+        limits(l),
+        bases(CanonicalBases(p, entry)),
+        ir_ids(p.functions.size(), UINT32_MAX) {}
+
   const Program& program;
   const Limits& limits;
   std::vector<uint32_t> bases;   // canonical ordinal of every function's first node
@@ -64,11 +71,14 @@ struct ModuleContext {
   std::vector<uint32_t> queue;   // declared, in order; lowered one after the other
   size_t spent = 0;              // instructions copied so far, beyond those that stand
   int outlined = 0;              // bodies that became functions
+  size_t wasted = 0;             // work of attempts that were rolled back
+  std::unordered_set<const Block*> no_bodies;  // blocks that could not be said in a body before
 
   // The IR function of a source function; declares it on first use.
   uint32_t Declare(uint32_t function);
   // Counts work that is not bounded by the size of the program. False: too much, give up.
   bool Charge(size_t insts);
+  bool IsTooLarge() const { return spent > limits.max_ir_insts; }
 };
 
 // A run of a source function's text: the function being lowered, or one inlined into a body.
@@ -94,6 +104,14 @@ struct Guard {
   bool affine = false;
   std::vector<Constraint> constraints;
   Value value;
+};
+
+// The instructions of a frame from `begin` on are evaluated only where `guard` is true. They get the
+// guard when the region ends, or earlier, when they are copied.
+struct Region {
+  size_t frame;
+  size_t begin;
+  Value guard;
 };
 
 // Edges that leave a construct: the block they come from and the variables' values there.
@@ -122,6 +140,14 @@ struct Context {
   std::vector<Loop*> loops;
   std::vector<std::unique_ptr<Frame>> frames;
   Guard guard;
+  std::vector<Region> regions;  // open ones, outermost first
+  // Body mode: only the sizes of arrays matter, no code is kept; there are no checks, and calls that
+  // cannot be inlined give unknown elements.
+  bool dims_only = false;
+  // The attempt at a statement that is under way: what is computed where it is read may grow without
+  // bound, so that it is given up when it takes too much.
+  bool attempting = false;
+  size_t work = 0;
   int inlined = 0;  // depth of inlined calls
   std::vector<std::unique_ptr<Activation>> inlined_activations;  // kept for arrays made in them
   // Element reads that stand outside an outlined body and come in as parameters.
@@ -135,6 +161,7 @@ struct Context {
   std::unordered_set<uint32_t> sizes;                     // i64 values that are never negative
 
   bool InBody() const { return !frames.empty(); }
+  bool Work(size_t amount);  // false: give the attempt up
   void SetLoc(uint32_t ordinal) { b.SetLoc(at->base + ordinal - at->function->first_ordinal); }
 
   // --- i64 values and affine forms
@@ -202,8 +229,10 @@ class Mark {
   size_t insts_;
   std::vector<FrameMark> frames_;
   Guard guard_;
+  std::vector<Region> regions_;
   Activation* at_;
   int inlined_;
+  size_t work_;
 };
 
 // --- types

@@ -189,11 +189,7 @@ std::optional<Leaf> RestOfChain(Context& c, const Expr& e) {
 std::optional<ArrayRef> LowerArrayChain(Context& c, const Expr& e) {
   std::vector<const Expr*> predicates;
   CollectBrackets(e, predicates);
-  Value all;
-  for (const Expr* p : predicates) {
-    PB_TRY(const Value v, LowerScalar(c, *p));
-    all = all.valid() ? c.b.Make(Op::And, {all, v}) : v;
-  }
+  PB_TRY(const Value all, LowerConjunction(c, predicates));
   PB_TRY(const Leaf rest, RestOfChain(c, e));
   const ArrayRef x = ArrayOf(c, rest);
   auto out = std::make_shared<Array>();

@@ -140,6 +140,7 @@ MaybeValue LowerScalar(Context& c, const Expr& e) {
 }
 
 std::optional<Leaves> Lower(Context& c, const Expr& e) {
+  if (auto it = c.replaced.find(&e); it != c.replaced.end()) return Leaves{{it->second, nullptr}};
   switch (e.kind) {
     case Expr::Kind::kName: return c.at->locals[e.local];
     case Expr::Kind::kTuple: return LowerTuple(c, e);

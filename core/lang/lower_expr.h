@@ -48,6 +48,8 @@ bool IsChain(const Expr& e);
 MaybeValue LowerChain(Context& c, const Expr& e);
 // The predicates of the factors that are brackets, split at `and`, in order.
 void CollectBrackets(const Expr& e, std::vector<const Expr*>& predicates);
+// Whether all of them hold; each is evaluated only where those before it do.
+MaybeValue LowerConjunction(Context& c, const std::vector<const Expr*>& predicates);
 // The product without its brackets; nothing is left: kNoValue.
 MaybeValue LowerRest(Context& c, const Expr& e);
 
@@ -63,10 +65,10 @@ Value GuardValue(Context& c);
 std::optional<std::vector<Constraint>> AffinePredicate(Context& c, const Expr& e);
 
 // What is appended to the innermost frame while this lives is evaluated only where the context's
-// guard (as it is when this is made) holds; takes the guard back when it dies.
+// guard (whose value must have been made) holds; the guard goes back to `outer` when it dies.
 class GuardedRegion {
  public:
-  explicit GuardedRegion(Context& c, Guard outer);
+  GuardedRegion(Context& c, Guard outer);
   ~GuardedRegion();
   GuardedRegion(const GuardedRegion&) = delete;
   GuardedRegion& operator=(const GuardedRegion&) = delete;
@@ -74,8 +76,9 @@ class GuardedRegion {
  private:
   Context& c_;
   Guard outer_;
-  size_t begin_;
 };
+// Gives the instructions of open regions their guards.
+void ApplyGuards(Context& c);
 // `v`, made in a region guarded by `guard`, with 0 where that is false.
 Value ZeroElsewhere(Context& c, Value v, Value guard);
 

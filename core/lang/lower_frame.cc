@@ -116,7 +116,11 @@ std::vector<Value> Emit(Context& c, Finished f) {
 class Lifting {
  public:
   Lifting(Context& c, Finished& inner, size_t frames) : c_(c), f_(inner), frames_(frames) {}
-  void OneIndexAtLeast() { one_at_least_ = true; }
+  // For an instruction of frame `frame` that is being spilled, like those before it that need it.
+  void Spilling(size_t frame, bool is_call) {
+    spilling_ = frame;
+    one_at_least_ = is_call;
+  }
 
   // Makes the statement closed. The outer indices that it got, in order.
   std::vector<Value> Run();
@@ -141,6 +145,7 @@ class Lifting {
   Context& c_;
   Finished& f_;
   size_t frames_;  // the outermost so many frames are around the statement
+  size_t spilling_ = SIZE_MAX;
   bool one_at_least_ = false;
   ValueSet needed_;
   Renaming renaming_;
@@ -165,7 +170,7 @@ void Lifting::NeedFrame(size_t frame) {
     for (size_t i = body.size(); i-- > 0;) {
       if (Defines(body[i], needed_) && (spilled || !IsCostly(body[i]))) NeedOperands(body[i]);
     }
-    if (!spilled) Spill(c_, frame, needed_);
+    if (!spilled && frame != spilling_) Spill(c_, frame, needed_);
   }
 }
 
@@ -291,7 +296,7 @@ std::vector<Value> StoreInst(Context& c, size_t frame, const Inst& inst, Subs& s
     f.values.push_back(v);
   }
   Lifting lifting(c, f, frame + 1);
-  if (inst.op == Op::Call) lifting.OneIndexAtLeast();
+  lifting.Spilling(frame, inst.op == Op::Call);
   for (Value i : lifting.Run()) subs.push_back(Affine::Of(i));
   return subs.empty() ? std::vector<Value>() : Emit(c, std::move(f));
 }
@@ -304,7 +309,9 @@ void Spill(Context& c, size_t frame, const ValueSet& needed) {
   c.module.Charge(fr.body.size());
   fr.undo.push_back(fr.body);
   std::vector<Inst> body = std::exchange(fr.body, {});
+  std::vector<size_t> places;
   for (Inst& inst : body) {
+    places.push_back(fr.body.size());
     Subs subs;
     std::vector<Value> stored;
     if (spills(inst)) stored = StoreInst(c, frame, inst, subs);
@@ -319,6 +326,10 @@ void Spill(Context& c, size_t frame, const ValueSet& needed) {
       fr.body.push_back(std::move(read));
     }
     if (stored.empty()) fr.body.push_back(std::move(inst));
+  }
+  places.push_back(fr.body.size());
+  for (Region& r : c.regions) {
+    if (r.frame == frame) r.begin = places[r.begin];
   }
 }
 
@@ -364,10 +375,30 @@ MaybeValue HoistValue(Context& c, Value v) {
   return result;
 }
 
+// Values of the right types: the program is going to be refused.
+std::vector<Value> AbandonStatement(Context& c, const Statement& s,
+                                    const std::vector<Value>& values) {
+  c.CloseFrame();
+  std::vector<Value> results;
+  for (Value v : values) {
+    const DType elem = c.b.TypeOf(v).elem;
+    if (c.InBody() || s.out.empty()) {
+      results.push_back(c.b.Zero(ir::Type::Scalar(elem)));
+      continue;
+    }
+    const std::vector<Affine> dims(s.out.size(), Affine::Const(0));
+    results.push_back(c.b.Zeros(elem, std::vector<Value>(s.out.size(), c.I64(0))));
+    c.SetDims(results.back(), dims);
+  }
+  return results;
+}
+
 }  // namespace
 
 std::vector<Value> FinishStatement(Context& c, const Statement& s,
                                    const std::vector<Value>& values) {
+  if (c.module.IsTooLarge()) return AbandonStatement(c, s, values);
+  ApplyGuards(c);
   Frame& frame = c.frame();
   Finished f;
   f.indices = frame.indices;
@@ -389,6 +420,7 @@ std::vector<Value> FinishStatement(Context& c, const Statement& s,
 }
 
 void SpillCostly(Context& c) {
+  ApplyGuards(c);
   ValueSet all;
   for (const Inst& inst : c.frame().body) {
     for (Value v : inst.results) all.insert(v.id);

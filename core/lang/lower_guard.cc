@@ -43,6 +43,15 @@ std::optional<Constraint> Comparison(Context& c, BinaryOp op, const Affine& a, c
   }
 }
 
+void Apply(Context& c, const Region& region) {
+  std::vector<ir::Inst>& body = c.frames[region.frame]->body;
+  for (size_t i = region.begin; i < body.size(); ++i) {
+    const Op op = body[i].op;
+    const bool anywhere = op == Op::Const || op == Op::AffineOf || op == Op::Holds || op == Op::Dim;
+    if (!anywhere && !body[i].guard.valid()) body[i].guard = region.guard;
+  }
+}
+
 }  // namespace
 
 std::optional<std::vector<Constraint>> AffinePredicate(Context& c, const Expr& e) {
@@ -107,17 +116,19 @@ Value GuardValue(Context& c) {
   return c.guard.value;
 }
 
-GuardedRegion::GuardedRegion(Context& c, Guard outer)
-    : c_(c), outer_(std::move(outer)), begin_(c.frame().body.size()) {}
+GuardedRegion::GuardedRegion(Context& c, Guard outer) : c_(c), outer_(std::move(outer)) {
+  PB_CHECK(c.guard.value.valid());
+  c.regions.push_back({c.frames.size() - 1, c.frame().body.size(), c.guard.value});
+}
 
 GuardedRegion::~GuardedRegion() {
-  std::vector<ir::Inst>& body = c_.frame().body;
-  for (size_t i = begin_; i < body.size(); ++i) {
-    const Op op = body[i].op;
-    const bool anywhere = op == Op::Const || op == Op::AffineOf || op == Op::Holds || op == Op::Dim;
-    if (!anywhere && !body[i].guard.valid()) body[i].guard = c_.guard.value;
-  }
+  Apply(c_, c_.regions.back());
+  c_.regions.pop_back();
   c_.guard = std::move(outer_);
+}
+
+void ApplyGuards(Context& c) {
+  for (auto region = c.regions.rbegin(); region != c.regions.rend(); ++region) Apply(c, *region);
 }
 
 Value ZeroElsewhere(Context& c, Value v, Value guard) {

@@ -1,9 +1,10 @@
 // A body with control flow becomes a function of scalars that the body calls: to the algebra of tensor
 // statements it is a black box. What it captures are its parameters; element reads come in as
-// parameters too, where reading them beforehand cannot trap when the body would not.
+// parameters too (and extents), where reading them beforehand cannot trap when the body would not.
 #include <algorithm>
 #include <set>
 
+#include "core/lang/builtins.h"
 #include "core/lang/lower_comprehension.h"
 #include "core/lang/lower_expr.h"
 #include "core/lang/lower_sizes.h"
@@ -15,7 +16,7 @@ namespace pullback::lang {
 namespace {
 
 bool IsScalarLocal(const Context& c, const Leaves& leaves) {
-  return std::all_of(leaves.begin(), leaves.end(), [&](const Leaf& l) {
+  return !leaves.empty() && std::all_of(leaves.begin(), leaves.end(), [&](const Leaf& l) {
     return l.value.valid() && c.b.TypeOf(l.value).IsScalar();
   });
 }
@@ -35,6 +36,15 @@ bool IsOuterRead(const Expr& e, const std::set<uint32_t>& outer) {
     });
   }
   return all;
+}
+
+// len(x), dim(x, k) of an array around the body.
+bool IsOuterExtent(const Expr& e, const std::set<uint32_t>& outer) {
+  const bool extent = e.kind == Expr::Kind::kCall &&
+                      (e.builtin == static_cast<int>(Builtin::Len) ||
+                       e.builtin == static_cast<int>(Builtin::Dim));
+  return extent && e.operands[0]->kind == Expr::Kind::kName &&
+         outer.count(e.operands[0]->local) != 0;
 }
 
 bool IsInside(const Context& c, const Expr& e) {
@@ -112,7 +122,8 @@ bool Outlining::FindReads() {
   bool only_reads = true;
   ForEachExpr(block_, [&](const Expr& e) {
     if (covered.count(&e) != 0) return;
-    if (IsOuterRead(e, outer) && (certain.count(&e) != 0 || IsInside(c_, e))) {
+    const bool given = c_.replaced.count(&e) != 0 || IsOuterExtent(e, outer);
+    if (given || (IsOuterRead(e, outer) && (certain.count(&e) != 0 || IsInside(c_, e)))) {
       reads_.push_back(&e);
       for (const Subscript& s : e.subscripts) {
         ForEachExpr(s.index, [&](const Expr& part) { covered.insert(&part); });

@@ -26,7 +26,8 @@ void Restore(Context& c, const Variables& variables, const std::vector<Leaves>& 
   for (size_t i = 0; i < variables.size(); ++i) c.at->locals[variables[i]] = values[i];
 }
 
-Exit ExitHere(const Context& c, const Variables& variables) {
+Exit ExitHere(Context& c, const Variables& variables) {
+  c.module.Charge(variables.size());
   return {c.b.block(), Snapshot(c, variables)};
 }
 
@@ -343,7 +344,7 @@ bool LowerStatement(Context& c, const Stmt& s) {
 bool LowerStatements(Context& c, const Block& block) {
   PB_CHECK(!c.InBody());
   for (const StmtPtr& s : block.stmts) {
-    if (!LowerStatement(c, *s)) return false;
+    if (c.module.IsTooLarge() || !LowerStatement(c, *s)) return false;
   }
   return true;
 }
