@@ -153,9 +153,8 @@ void AddBench(CLI::App* app, Action* action) {
   auto* const command =
       app->add_subcommand("bench", "Times a function and its derivative, in this process");
   auto options = std::make_shared<Options>();
-  options->kernel.transform = client::Transform::kValueAndGrad;
+  options->kernel.transform = "value_and_grad";
   AddKernelOptions(command, &options->kernel);
-  command->get_option("--transform")->description("As of eval; default value_and_grad");
   AddArgumentOptions(command, &options->arguments);
   command->add_option("--runs", options->runs, "Runs of each; default: as many as --seconds has")
       ->check(CLI::Range(size_t{1}, size_t{1} << 30).description(""))

@@ -51,12 +51,12 @@ Json TimingsJson(const client::Timings& timings) {
   return json;
 }
 
-void PrintJson(const client::Evaluation& evaluation, client::Transform transform) {
+void PrintJson(const client::Evaluation& evaluation, const std::string& transform) {
   Json json = Json::Object();
   json.Add("value", FromValue(evaluation.value));
-  if (transform == client::Transform::kJvp) {
+  if (transform == "jvp") {
     json.Add("tangent", FromDerivative(evaluation.derivatives.at(0).value));
-  } else if (transform != client::Transform::kValue) {
+  } else if (transform != "value") {
     Json gradients = Json::Object();
     for (const client::NamedValue& d : evaluation.derivatives) {
       gradients.Add(d.name, FromDerivative(d.value));
@@ -74,10 +74,10 @@ void PrintLine(const std::string& label, const Json& json) {
   std::printf("%s = %s\n", label.c_str(), DumpWrapped(json, label.size() + 3).c_str());
 }
 
-void PrintText(const client::Evaluation& evaluation, client::Transform transform) {
+void PrintText(const client::Evaluation& evaluation, const std::string& transform) {
   PrintLine("value", FromValue(evaluation.value));
   for (const client::NamedValue& d : evaluation.derivatives) {
-    const bool tangent = transform == client::Transform::kJvp;
+    const bool tangent = transform == "jvp";
     PrintLine(tangent ? "tangent" : "gradient by " + d.name, FromDerivative(d.value));
   }
 }

@@ -1,18 +1,20 @@
 #include "client/cli/options.h"
 
+#include <algorithm>
 #include <cstdlib>
-#include <map>
 
 #include "client/cli/files.h"
 
 namespace pullback::cli {
 namespace {
 
-const std::map<std::string, client::Transform> kTransforms = {
-    {"value", client::Transform::kValue},
-    {"value_and_grad", client::Transform::kValueAndGrad},
-    {"vjp", client::Transform::kVjp},
-    {"jvp", client::Transform::kJvp}};
+// In the order of client::Transform, from 1.
+const std::vector<std::string> kTransforms = {"value", "value_and_grad", "vjp", "jvp"};
+
+client::Transform TransformOf(const std::string& name) {
+  const auto found = std::find(kTransforms.begin(), kTransforms.end(), name);
+  return static_cast<client::Transform>(found - kTransforms.begin() + 1);
+}
 
 std::string DefaultServer() {
   const char* const server = std::getenv("PULLBACK_SERVER");
@@ -28,8 +30,9 @@ void AddKernelOptions(CLI::App* command, KernelOptions* options) {
   command
       ->add_option("-t,--transform", options->transform,
                    "value, value_and_grad (of a scalar function), vjp (--seed: the result's "
-                   "cotangent) or jvp (--seed: tangents of the parameters); default value")
-      ->transform(CLI::CheckedTransformer(kTransforms).description(""))
+                   "cotangent) or jvp (--seed: tangents of the parameters)")
+      ->check(CLI::IsMember(kTransforms).description(""))
+      ->capture_default_str()
       ->type_name("NAME");
   command
       ->add_option("--wrt", options->wrt,
@@ -47,7 +50,7 @@ StatusOr<client::KernelSpec> ReadSpec(const KernelOptions& options) {
   client::KernelSpec spec;
   PB_ASSIGN_OR_RETURN(spec.program, ReadText(options.file));
   spec.entry = options.entry;
-  spec.transform = options.transform;
+  spec.transform = TransformOf(options.transform);
   spec.wrt = options.wrt;
   spec.optimise = !options.no_optimise;
   spec.opt_level = options.opt_level;

@@ -19,7 +19,7 @@ namespace pullback::cli {
 struct KernelOptions {
   std::string file;
   std::string entry;
-  client::Transform transform = client::Transform::kValue;
+  std::string transform = "value";
   std::vector<std::string> wrt;
   bool no_optimise = false;
   int opt_level = -1;

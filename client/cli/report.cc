@@ -53,6 +53,16 @@ Json ErrorJson(const Status& status) {
   return json;
 }
 
+// The line under the diagnostics, which does not say again what they said.
+std::string Summary(const Status& status) {
+  const std::vector<Diagnostic>& diagnostics = status.diagnostics();
+  if (ExitCodeOf(status) == kExitUsage) return status.message();
+  const std::string kind = std::string(CodeName(status.code())) + " [" + status.reason() + "]";
+  if (diagnostics.size() > 1) return kind + ": " + std::to_string(diagnostics.size()) + " messages";
+  const bool said = !diagnostics.empty() && status.message().ends_with(diagnostics[0].message);
+  return said ? kind : kind + ": " + status.message();
+}
+
 }  // namespace
 
 ExitCode ExitCodeOf(const Status& status) {
@@ -67,8 +77,7 @@ int Fail(const Status& status, const std::string& file, bool json) {
     const char* between = d.span.line > 0 ? ":" : ": ";
     std::fprintf(stderr, "%s%s%s\n", file.c_str(), between, FormatDiagnostic(d).c_str());
   }
-  std::fprintf(stderr, "pullback: %s [%s]: %s\n", CodeName(status.code()), status.reason().c_str(),
-               status.message().c_str());
+  std::fprintf(stderr, "pullback: %s\n", Summary(status).c_str());
   if (json) std::printf("%s\n", Dump(ErrorJson(status)).c_str());
   return ExitCodeOf(status);
 }

@@ -37,7 +37,10 @@ class PullbackError(Exception):
         super().__init__(code, reason, message, self.diagnostics)
 
     def __str__(self):
-        return "\n".join([f"{self.reason}: {self.message}", *map(str, self.diagnostics)])
+        # The message of one diagnostic, or the first of many, is the call's message too.
+        said = any(self.message.endswith(d.message) for d in self.diagnostics)
+        head = self.reason if said else f"{self.reason}: {self.message}"
+        return "\n".join([head, *map(str, self.diagnostics)])
 
 
 class ProgramError(PullbackError):

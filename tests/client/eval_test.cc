@@ -1,0 +1,170 @@
+// pullback eval: what it prints, here and through a server.
+#include <catch2/catch.hpp>
+
+#include "tests/client/cli.h"
+
+namespace pullback::test {
+namespace {
+
+using nlohmann::json;
+using Words = std::vector<std::string>;
+
+constexpr char kScale[] =
+    "fn scale(x: [n]f64, s: f64) -> [n]f64 { return gen i < n { s * x[i] } }\n";
+
+Words operator+(Words a, const Words& b) {
+  a.insert(a.end(), b.begin(), b.end());
+  return a;
+}
+
+Words Pow(const Words& more) {
+  return Words{"eval", SourceFile("docs/examples/pow.pull"), "-e", "pow"} + more;
+}
+
+// Without what differs from run to run.
+json Answer(const CliResult& result) {
+  INFO(result.err);
+  REQUIRE(result.exit_code == 0);
+  json answer = result.json();
+  for (const char* key : {"timings", "cache", "peak_bytes"}) answer.erase(key);
+  return answer;
+}
+
+TEST_CASE("x^3 at 2: value 8, gradient 12") {
+  const Words gradient = Pow({"-t", "value_and_grad", "-a", "x=2.0", "-a", "n=3"});
+  for (const Words& place : {Words{"--local"}, Words{"--server", ServerAddress()}}) {
+    const CliResult text = Cli(gradient + place);
+    INFO(text.err);
+    CHECK(text.exit_code == 0);
+    CHECK(text.out == "value = 8.0\ngradient by x = 12.0\n");
+    const json answer = Cli(gradient + place + Words{"--json"}).json();
+    CHECK(answer["value"] == 8);
+    CHECK(answer["gradients"] == json{{"x", 12}});
+    CHECK(answer["kernel_id"].get<std::string>().size() == 64);
+    CHECK(answer["timings"]["execute_seconds"] >= 0);
+  }
+}
+
+TEST_CASE("the server's address from the environment") {
+  const CliResult result =
+      Cli(Pow({"-a", "x=2", "-a", "n=2"}), "", {"PULLBACK_SERVER=" + ServerAddress()});
+  INFO(result.err);
+  CHECK(result.exit_code == 0);
+  CHECK(result.out == "value = 4.0\n");
+  // --local needs no server, whatever the environment says.
+  const CliResult local =
+      Cli(Pow({"-a", "x=2", "-a", "n=2", "--local"}), "", {"PULLBACK_SERVER=127.0.0.1:1"});
+  CHECK(local.exit_code == 0);
+}
+
+TEST_CASE("here and a server give the same answer for every transform") {
+  const Scratch scratch;
+  const std::string file = scratch.Put("scale.pull", kScale);
+  const Words call = {"eval", file, "-e", "scale", "-a", "x=[1, 2]", "-a", "s=3", "--json"};
+  const std::vector<Words> transforms = {{"-t", "value"},
+                                         {"-t", "vjp", "--seed", "[10, 100]"},
+                                         {"-t", "vjp", "--seed", "[10, 100]", "--wrt", "s"},
+                                         {"-t", "jvp", "--seed", R"({"s": 1, "x": [1, 0]})"},
+                                         {"-t", "jvp", "--wrt", "x", "--seed", R"({"x": [1, 0]})"},
+                                         {"-t", "value", "--no-optimise", "--opt-level", "0"}};
+  for (const Words& transform : transforms) {
+    const json here = Answer(Cli(call + transform + Words{"--local"}));
+    const json there = Answer(Cli(call + transform + Words{"--server", ServerAddress()}));
+    CHECK(here == there);
+    CHECK(here["value"] == json{3, 6});
+  }
+}
+
+TEST_CASE("vjp gives gradients, jvp a tangent") {
+  const Words call = {"eval",     "-",  "-e",  "scale",   "-a",
+                      "x=[1, 2]", "-a", "s=3", "--local", "--json"};
+  const json vjp = Cli(call + Words{"-t", "vjp", "--seed", "[10, 100]"}, kScale).json();
+  CHECK(vjp["gradients"] == json{{"x", {30, 300}}, {"s", 210}});
+  const json jvp =
+      Cli(call + Words{"-t", "jvp", "--seed", R"({"s": 1, "x": [1, 0]})"}, kScale).json();
+  CHECK(jvp["tangent"] == json{4, 2});
+  CHECK_FALSE(jvp.contains("gradients"));
+}
+
+TEST_CASE("a miss, then hits: also for a copy with other names and layout") {
+  const Scratch scratch;
+  const std::string first =
+      scratch.Put("first.pull", "fn first(x: f64) -> f64 { return x * x * 31.125 }\n");
+  const std::string copy = scratch.Put(
+      "copy.pull", "# The same.\nfn second(y: f64) -> f64 {\n\n  return (y * y) * 31.125\n}\n");
+  const auto run = [](const std::string& file, const std::string& entry, const std::string& arg) {
+    return Cli({"eval", file, "-e", entry, "-a", arg, "-t", "value_and_grad", "--json", "--server",
+                ServerAddress()})
+        .json();
+  };
+  const json miss = run(first, "first", "x=2");
+  CHECK(miss["cache"] == "miss");
+  CHECK_FALSE(miss["timings"]["compile_stages"].empty());
+  CHECK(run(first, "first", "x=2")["cache"] == "hit");
+  const json renamed = run(copy, "second", "y=2");
+  CHECK(renamed["cache"] == "hit");
+  CHECK(renamed["kernel_id"] == miss["kernel_id"]);
+  CHECK(renamed["gradients"] == json{{"y", 124.5}});
+}
+
+TEST_CASE("an error names the place in the text at hand, not in the one that made the kernel") {
+  const Scratch scratch;
+  const auto at = [&](const std::string& text) {
+    return Cli({"eval", scratch.Put("at.pull", text), "-e", "at", "-a", "x=[1]", "-a", "i=5",
+                "--server", ServerAddress()});
+  };
+  CHECK(at("fn at(x: [n]f64, i: i64) -> f64 { return x[i] + 7.25 }").err.find("at.pull:1:42") !=
+        std::string::npos);
+  CHECK(at("\n\nfn at(x: [n]f64, i: i64) -> f64 {\n  return x[i] + 7.25\n}\n")
+            .err.find("at.pull:4:10") != std::string::npos);
+}
+
+TEST_CASE("explain: one stage, several, all") {
+  const Words pow = {"explain", SourceFile("docs/examples/pow.pull"), "-e", "pow"};
+  const Words place = {"--server", ServerAddress()};
+  const CliResult one = Cli(pow + Words{"-t", "value_and_grad", "--stage", "adjoint"} + place);
+  CHECK(one.exit_code == 0);
+  CHECK(one.out.find("fn @") != std::string::npos);
+  const CliResult here = Cli(pow + Words{"-t", "value_and_grad", "--stage", "adjoint", "--local"});
+  CHECK(here.out == one.out);
+  const json some = Cli(pow + Words{"--stage", "ssa,cost", "--json"} + place).json();
+  CHECK(some["stages"].size() == 2);
+  const CliResult all = Cli(pow + place);
+  CHECK(all.exit_code == 0);
+  CHECK(all.out.find("==== asm ====") != std::string::npos);
+  CHECK(Cli(pow + Words{"--stage", "nope", "--local"}).exit_code == 2);
+}
+
+TEST_CASE("explain counts the operations of a run where it has arguments") {
+  const Words pow = {"explain", SourceFile("docs/examples/pow.pull"),
+                     "-e",      "pow",
+                     "--stage", "cost",
+                     "-a",      "x=2",
+                     "-a",      "n=5"};
+  const CliResult local = Cli(pow + Words{"--local"});
+  INFO(local.err);
+  CHECK(local.exit_code == 0);
+  CHECK_NOTHROW(local.json());
+  CHECK(Cli(pow + Words{"--server", ServerAddress()}).exit_code == 2);
+}
+
+TEST_CASE("bench compares a function with its derivative") {
+  const json result = Cli({"bench", SourceFile("docs/examples/pow.pull"), "-e", "pow", "-a", "x=1",
+                           "-a", "n=1000", "--runs", "20", "--json"})
+                          .json();
+  CHECK(result["runs"] == 20);
+  CHECK(result["ratio"] > 0);
+  CHECK(result["primal"]["execute_seconds"] > 0);
+  CHECK(result["derivative"]["call_seconds"] > 0);
+}
+
+TEST_CASE("info tells the version and the load") {
+  const json info = Cli({"info", "--server", ServerAddress(), "--json"}).json();
+  CHECK(info["backend"] == "llvm");
+  CHECK(info["threads"] >= 1);
+  CHECK(Cli({"info", "--local"}).out.find("build_id") != std::string::npos);
+  CHECK(Cli({"--version"}).out.find("pullback ") == 0);
+}
+
+}  // namespace
+}  // namespace pullback::test

@@ -1,0 +1,141 @@
+// JSON in and out of pullback eval.
+#include <catch2/catch.hpp>
+
+#include "tests/client/cli.h"
+
+namespace pullback::test {
+namespace {
+
+using nlohmann::json;
+
+// One function of one parameter that gives it back. What it prints for `text`, or its error.
+CliResult Echo(const std::string& type, const std::string& text) {
+  const std::string program = "fn echo(x: " + type + ") -> " + type + " { return x }\n";
+  return Cli({"eval", "-", "-e", "echo", "-a", "x=" + text, "--local", "--json"}, program);
+}
+
+// The characters of the value, up to the next key.
+std::string Printed(const std::string& type, const std::string& text) {
+  const CliResult result = Echo(type, text);
+  INFO(result.err);
+  REQUIRE(result.exit_code == 0);
+  const size_t begin = result.out.find(": ") + 2;
+  return result.out.substr(begin, result.out.find(", \"kernel_id\"") - begin);
+}
+
+std::string Refused(const std::string& type, const std::string& text) {
+  const CliResult result = Echo(type, text);
+  CHECK(result.exit_code == 3);
+  const json error = result.json()["error"];
+  CHECK(error["code"] == "INVALID_ARGUMENT");
+  CHECK(error["reason"] == "TYPE_MISMATCH");
+  CHECK(result.err.find("argument 'x'") != std::string::npos);
+  return error["message"];
+}
+
+bool Has(const std::string& text, const std::string& part) {
+  return text.find(part) != std::string::npos;
+}
+
+TEST_CASE("floats read back what they were, in the fewest digits") {
+  CHECK(Printed("f64", "0.1") == "0.1");
+  CHECK(Printed("f64", "8") == "8.0");
+  CHECK(Printed("f64", "-0.0") == "-0.0");
+  CHECK(Printed("f64", "0.30000000000000004") == "0.30000000000000004");
+  CHECK(Printed("f64", "1e22") == "1e+22");
+  CHECK(Printed("f64", "5e-324") == "5e-324");
+  CHECK(Printed("f64", "1e-400") == "0.0");
+  CHECK(Printed("f64", "9007199254740993") == "9007199254740992.0");
+  CHECK(Printed("f64", "123456789012345678901234567890") == "1.2345678901234568e+29");
+}
+
+TEST_CASE("an f32 is read and printed as one") {
+  CHECK(Printed("f32", "0.1") == "0.1");
+  // By way of an f64 this would round to 1.0, and then down.
+  CHECK(Printed("f32", "1.00000005960464477539062500001") == "1.0000001");
+  CHECK(Has(Refused("f32", "1e39"), "out of range for f32"));
+}
+
+TEST_CASE("NaN and infinities are strings") {
+  CHECK(Printed("f64", "\"NaN\"") == "\"NaN\"");
+  CHECK(Printed("f32", "\"Infinity\"") == "\"Infinity\"");
+  CHECK(Printed("[n]f64", R"(["-Infinity", 1])") == R"(["-Infinity", 1.0])");
+  CHECK(Has(Refused("f64", "\"nan\""), "expected a number"));
+}
+
+TEST_CASE("integers keep all their digits") {
+  CHECK(Printed("i64", "9007199254740992") == "9007199254740992");
+  CHECK(Printed("i64", "9007199254740993") == "\"9007199254740993\"");
+  CHECK(Printed("i64", "\"-9223372036854775808\"") == "\"-9223372036854775808\"");
+  CHECK(Printed("i64", "9223372036854775807") == "\"9223372036854775807\"");
+  CHECK(Has(Refused("i64", "9223372036854775808"), "out of range for i64"));
+  CHECK(Has(Refused("i64", "99999999999999999999999"), "out of range for i64"));
+  CHECK(Has(Refused("i64", "1.5"), "expected an integer"));
+  CHECK(Has(Refused("i64", "true"), "expected an integer"));
+}
+
+TEST_CASE("bools are true and false") {
+  CHECK(Printed("bool", "true") == "true");
+  CHECK(Printed("[n]bool", "[false, true]") == "[false, true]");
+  CHECK(Has(Refused("bool", "1"), "expected true or false"));
+}
+
+TEST_CASE("arrays are lists of lists") {
+  CHECK(Printed("[n, m]f64", "[[1, 2, 3], [4, 5, 6]]") == "[[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]]");
+  CHECK(Printed("[n, m]i64", R"({"shape": [2, 1], "data": [7, 8]})") == "[[7], [8]]");
+  CHECK(Has(Refused("[n, m]f64", "[[1, 2], [3]]"), "ragged"));
+  CHECK(Has(Refused("[n, m]f64", "[1, 2]"), "nested 2 deep"));
+  CHECK(Has(Refused("[n]f64", "[[1]]"), "at [0]"));
+  CHECK(Has(Refused("[n]f64", "3"), "[n]f64"));
+}
+
+TEST_CASE("empty arrays keep their shape") {
+  CHECK(Printed("[n]f64", "[]") == "[]");
+  CHECK(Printed("[n, m]f64", "[[], []]") == "[[], []]");
+  const std::string shape = R"({"shape": [0, 3], "dtype": "f32"})";
+  CHECK(Printed("[n, m]f32", shape) == shape);
+  CHECK(Has(Refused("[n, m]f32", "[]"), "\"shape\""));
+  CHECK(Has(Refused("[n, m]f64", shape), "dtype"));
+  CHECK(Has(Refused("[n]f64", R"({"shape": [2]})"), "\"data\""));
+  CHECK(Has(Refused("[n]f64", R"({"shape": [-1]})"), "\"shape\""));
+  CHECK(Has(Refused("[n]f64", R"({"shape": [0], "size": 1})"), "unknown key"));
+}
+
+TEST_CASE("tuples are lists") {
+  CHECK(Printed("(f64, (i64, [n]bool))", "[1, [2, [true]]]") == "[1.0, [2, [true]]]");
+  CHECK(Has(Refused("(f64, i64)", "[1]"), "list of 2"));
+  CHECK(Has(Refused("(f64, i64)", "[1, 2.5]"), "argument 'x'.1"));
+}
+
+TEST_CASE("null stands for the derivative of what has none") {
+  const std::string program = "fn f(p: (f64, i64)) -> (i64, f64) { return (p.1, 3.0 * p.0) }\n";
+  const auto run = [&](const std::string& transform, const std::string& seed) {
+    return Cli({"eval", "-", "-e", "f", "-t", transform, "-a", "p=[1, 2]", "--seed", seed,
+                "--local", "--json"},
+               program);
+  };
+  CHECK(run("vjp", "[null, 2]").json()["gradients"]["p"] == json{6, nullptr});
+  CHECK(run("jvp", R"({"p": [1, null]})").json()["tangent"] == json{nullptr, 3});
+  CHECK(run("vjp", "[1, 2]").exit_code == 3);
+  CHECK(run("jvp", R"({"q": 1})").exit_code == 3);
+  CHECK(run("jvp", "[1]").exit_code == 2);
+}
+
+TEST_CASE("arguments from files; the command line wins") {
+  const Scratch scratch;
+  const std::string program =
+      scratch.Put("f.pull", "fn f(x: [n]f64, k: i64) -> f64 { return x[k] }\n");
+  const std::string args = scratch.Put("args.json", R"({"x": [1, 2], "k": 0})");
+  const std::string list = scratch.Put("x.json", "[5, 6]\n");
+  const auto value = [&](const std::vector<std::string>& more) -> json {
+    std::vector<std::string> words = {"eval", program, "-e", "f", "--local", "--json"};
+    words.insert(words.end(), more.begin(), more.end());
+    return Cli(words).json()["value"];
+  };
+  CHECK(value({"--args", args}) == 1);
+  CHECK(value({"--args", args, "-a", "k=1"}) == 2);
+  CHECK(value({"-a", "x=@" + list, "-a", "k=1"}) == 6);
+}
+
+}  // namespace
+}  // namespace pullback::test
