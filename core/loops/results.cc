@@ -1,10 +1,9 @@
 #include "core/loops/results.h"
 
 #include <algorithm>
-#include <bit>
-#include <limits>
 #include <set>
 
+#include "core/loops/monoids.h"
 #include "core/loops/statement.h"
 
 namespace pullback::loops {
@@ -86,28 +85,6 @@ ResultPlan PlanResult(const AccessContext& c, const ir::EachResult& r,
 
 // --- writing
 
-namespace {
-
-uint64_t FloatBits(DType t, double v) {
-  return t == DType::kF32 ? std::bit_cast<uint32_t>(static_cast<float>(v))
-                          : std::bit_cast<uint64_t>(v);
-}
-
-uint64_t Identity(Monoid m, DType t) {
-  const bool is_int = t == DType::kI64;
-  const double inf = std::numeric_limits<double>::infinity();
-  switch (m) {
-    case Monoid::kGen:
-    case Monoid::kSum: return 0;
-    case Monoid::kProd: return is_int ? 1 : FloatBits(t, 1.0);
-    case Monoid::kMax: return is_int ? static_cast<uint64_t>(INT64_MIN) : FloatBits(t, -inf);
-    case Monoid::kMin: return is_int ? static_cast<uint64_t>(INT64_MAX) : FloatBits(t, inf);
-  }
-  return 0;
-}
-
-}  // namespace
-
 std::vector<Reg> ResultWriter::Extents() const { return c_.l.Of(r_.shape); }
 
 Reg ResultWriter::Offset() {
@@ -119,7 +96,7 @@ Reg ResultWriter::Offset() {
 
 void ResultWriter::Begin() {
   const Type elem = c_.l.f.TypeOf(r_.value);
-  const uint64_t identity = Identity(r_.monoid, elem.elem);
+  const uint64_t identity = IdentityOf(r_.monoid, elem.elem);
   if (!IsScalar()) {
     array_ = value_;
     Alloc(c_.l, value_, r_.shape, !plan_.complete && identity == 0, loc_);

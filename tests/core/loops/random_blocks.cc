@@ -37,6 +37,9 @@ class Generator {
   void AddOps(int count);
   void AddOp();
   Edge EdgeTo(int64_t head, Value k);
+  void AddBlocks();
+  std::vector<Value> FillEntry();
+  void FillPair(uint32_t head, const std::vector<Value>& outer);
 
   std::mt19937_64 random_;
   RandomProgram program_;
@@ -46,6 +49,7 @@ class Generator {
   int pushed_ = 0;
   uint32_t helper_ = 0;
   int heads_ = 0;
+  uint32_t exit_ = 0;
 };
 
 // Takes two arrays and gives two back, one of which is changed.
@@ -91,6 +95,50 @@ Edge Generator::EdgeTo(int64_t head, Value k) {
   return {static_cast<uint32_t>(1 + 2 * head), {k, PickArray(), PickArray()}};
 }
 
+void Generator::AddBlocks() {
+  for (uint32_t b = 0; b <= exit_; ++b) b_->NewBlock();
+  for (uint32_t b = 1; b <= exit_; b += 2) {
+    if (b != exit_) b_->AddParam(b, Type::I64());
+    b_->AddParam(b, kArray);
+    b_->AddParam(b, kArray);
+  }
+}
+
+// The arrays that every block sees.
+std::vector<Value> Generator::FillEntry() {
+  arrays_ = {b_->AddParam(0, kArray), b_->AddParam(0, kArray)};
+  program_.args = {Tensor::Of<double>(DType::kF64, {2}, {1, 2}),
+                   Tensor::Of<double>(DType::kF64, {2}, {3, 4})};
+  b_->SetBlock(0);
+  tape_ = b_->TapeNew();
+  AddOps(static_cast<int>(Draw(0, 3)));
+  const std::vector<Value> outer = arrays_;
+  const Edge first = EdgeTo(0, b_->I64(Draw(0, 6)));
+  b_->Jump(first.block, first.args);
+  return outer;
+}
+
+void Generator::FillPair(uint32_t head, const std::vector<Value>& outer) {
+  const std::vector<Value> params = b_->function().blocks[head].params;
+  b_->SetBlock(head);
+  arrays_ = outer;
+  arrays_.insert(arrays_.end(), {params[1], params[2]});
+  tape_ = b_->TapeNew();
+  pushed_ = 0;
+  AddOps(static_cast<int>(Draw(0, 4)));
+  const Value more = b_->Make(Op::Gt, {params[0], b_->I64(0)});
+  const Edge out{exit_, {PickArray(), PickArray()}};
+  b_->Branch(more, {head + 1, {}}, out);
+  b_->SetBlock(head + 1);
+  AddOps(static_cast<int>(Draw(0, 3)));
+  const Value next = b_->Make(Op::Sub, {params[0], b_->I64(1)});
+  const Value odd = b_->Make(Op::Rem, {params[0], b_->I64(2)});
+  const Value is_odd = b_->Make(Op::Eq, {odd, b_->I64(1)});
+  const Edge yes = EdgeTo(Draw(0, heads_ - 1), next);
+  // Every block is reached.
+  b_->Branch(is_odd, yes, EdgeTo((head / 2 + 1) % heads_, next));
+}
+
 RandomProgram Generator::Make() {
   const uint32_t main = program_.module.AddFunction("main");
   helper_ = program_.module.AddFunction("helper");
@@ -100,47 +148,13 @@ RandomProgram Generator::Make() {
   Builder builder(program_.module, f);
   b_ = &builder;
   heads_ = static_cast<int>(Draw(1, 4));
-  for (int i = 0; i < 2 * heads_ + 2; ++i) b_->NewBlock();
-  const auto exit = static_cast<uint32_t>(2 * heads_ + 1);
-  const Value x = b_->AddParam(0, kArray), y = b_->AddParam(0, kArray);
-  program_.args = {Tensor::Of<double>(DType::kF64, {2}, {1, 2}),
-                   Tensor::Of<double>(DType::kF64, {2}, {3, 4})};
-  for (uint32_t b = 1; b <= exit; b += 2) {
-    if (b != exit) b_->AddParam(b, Type::I64());
-    b_->AddParam(b, kArray);
-    b_->AddParam(b, kArray);
-  }
-  b_->SetBlock(0);
-  arrays_ = {x, y};
-  tape_ = b_->TapeNew();
-  AddOps(static_cast<int>(Draw(0, 3)));
-  const std::vector<Value> outer = arrays_;
-  const Edge first = EdgeTo(0, b_->I64(Draw(0, 6)));
-  b_->Jump(first.block, first.args);
-  for (uint32_t head = 1; head < exit; head += 2) {
-    const std::vector<Value> params = f.blocks[head].params;
-    b_->SetBlock(head);
-    arrays_ = outer;
-    arrays_.insert(arrays_.end(), {params[1], params[2]});
-    tape_ = b_->TapeNew();
-    pushed_ = 0;
-    AddOps(static_cast<int>(Draw(0, 4)));
-    const Value more = b_->Make(Op::Gt, {params[0], b_->I64(0)});
-    const Edge out{exit, {PickArray(), PickArray()}};
-    b_->Branch(more, {head + 1, {}}, out);
-    b_->SetBlock(head + 1);
-    AddOps(static_cast<int>(Draw(0, 3)));
-    const Value next = b_->Make(Op::Sub, {params[0], b_->I64(1)});
-    const Value odd = b_->Make(Op::Rem, {params[0], b_->I64(2)});
-    const Value is_odd = b_->Make(Op::Eq, {odd, b_->I64(1)});
-    const Edge yes = EdgeTo(Draw(0, heads_ - 1), next);
-    // Every block is reached.
-    b_->Branch(is_odd, yes, EdgeTo((head / 2 + 1) % heads_, next));
-  }
-  b_->SetBlock(exit);
+  exit_ = static_cast<uint32_t>(2 * heads_ + 1);
+  AddBlocks();
+  const std::vector<Value> outer = FillEntry();
+  for (uint32_t head = 1; head < exit_; head += 2) FillPair(head, outer);
+  b_->SetBlock(exit_);
   arrays_ = outer;
-  arrays_.insert(arrays_.end(), f.blocks[exit].params.begin(), f.blocks[exit].params.end());
-  AddOps(0);
+  arrays_.insert(arrays_.end(), f.blocks[exit_].params.begin(), f.blocks[exit_].params.end());
   b_->Return({PickArray(), PickArray()});
   return std::move(program_);
 }
