@@ -24,7 +24,10 @@ BodyCopy::BodyCopy(ir::Builder& b, const Surroundings& around, const ir::Each& e
 Value BodyCopy::Get(Value v) {
   if (const auto it = copy_.find(v.id); it != copy_.end()) return it->second;
   const auto def = def_.find(v.id);
-  const Value copy = def == def_.end() ? around_.primal(v) : Copy(*def->second, v);
+  const auto stored = stored_.find(v.id);
+  const Value copy = stored != stored_.end() ? Stored(*stored->second.result, stored->second.array)
+                     : def == def_.end()     ? around_.primal(v)
+                                             : Copy(*def->second, v);
   copy_[v.id] = copy;
   return copy;
 }
@@ -41,6 +44,21 @@ std::vector<ir::Affine> BodyCopy::Get(const std::vector<ir::Affine>& subs) {
   out.reserve(subs.size());
   for (const ir::Affine& a : subs) out.push_back(Get(a));
   return out;
+}
+
+void BodyCopy::ReadBack(const ir::Inst& inst) {
+  for (size_t k = 0; k < inst.results.size(); ++k) {
+    const ir::EachResult& r = inst.each->results[k];
+    const auto def = def_.find(r.value.id);
+    if (r.monoid != ir::Monoid::kGen || r.out.empty() || def == def_.end()) continue;
+    const ir::Inst& made = *def->second;
+    const bool dear = made.op == ir::Op::Call || (ir::Info(made.op).flags & ir::kLibm);
+    if (dear && made.guard == r.guard) stored_[r.value.id] = {&r, inst.results[k]};
+  }
+}
+
+Value BodyCopy::Stored(const ir::EachResult& r, Value array) {
+  return Under(r.guard, [&] { return b_.Index(around_.primal(array), Get(r.out)); });
 }
 
 Value BodyCopy::Copy(const ir::Inst& inst, Value wanted) {

@@ -20,6 +20,9 @@ class BodyCopy {
   ir::Value GetOrNone(ir::Value v) { return v.valid() ? Get(v) : v; }
   bool IsBody(ir::Value v) const { return def_.count(v.id) != 0; }
   const ir::Inst& Def(ir::Value v) const { return *def_.at(v.id); }
+  // Values that the primal statement stored element by element, and that cost a call to compute, are
+  // read back from its results instead of being computed again.
+  void ReadBack(const ir::Inst& inst);
   // Copies an instruction's results from elsewhere (a call that also gives partials).
   void Set(ir::Value v, ir::Value copy) { copy_[v.id] = copy; }
   // Runs `make` with the copy of `guard` on every instruction it appends.
@@ -35,11 +38,18 @@ class BodyCopy {
 
  private:
   ir::Value Copy(const ir::Inst& inst, ir::Value wanted);
+  ir::Value Stored(const ir::EachResult& r, ir::Value array);
+
+  struct StoredResult {
+    const ir::EachResult* result;
+    ir::Value array;
+  };
 
   ir::Builder& b_;
   const Surroundings& around_;
   std::unordered_map<uint32_t, const ir::Inst*> def_;
   std::unordered_map<uint32_t, ir::Value> copy_;
+  std::unordered_map<uint32_t, StoredResult> stored_;
 };
 
 }  // namespace pullback::ad

@@ -12,7 +12,9 @@ using ir::Value;
 class Transposer {
  public:
   Transposer(ir::Builder& b, const Surroundings& around, const Inst& inst)
-      : b_(b), around_(around), each_(*inst.each), body_(b, around, *inst.each) {}
+      : b_(b), around_(around), each_(*inst.each), body_(b, around, *inst.each) {
+    body_.ReadBack(inst);
+  }
 
   StatusOr<std::map<Value, std::vector<Value>>> Run(const std::vector<Value>& result_bars) {
     Seed(result_bars);

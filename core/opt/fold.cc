@@ -44,13 +44,24 @@ class Folder {
     if (inst.each) {
       ExpandAffines(*inst.each);
       for (Inst& body : inst.each->body) Visit(body);
-      guard_ = inst.guard;
+      for (ir::EachResult& r : inst.each->results) DropTrueGuard(r.guard);
     }
+    DropTrueGuard(inst.guard);
+    guard_ = inst.guard;
     for (Affine& a : inst.subs) Expand(a, inst.guard);
     for (ir::Constraint& c : inst.constraints) Expand(c.e, inst.guard);
     if (inst.results.size() == 1 && f_.TypeOf(inst.results[0]).IsScalar()) Fold(inst);
     Record(inst);
     RecordExtents(inst);
+  }
+
+  void DropTrueGuard(Value& guard) {
+    if (!guard.valid()) return;
+    const Value v = renaming_.Get(guard);
+    const Def& d = def_[v.id];
+    if (!d.known || d.op != Op::Const || d.bits == 0 || d.guard.valid()) return;
+    guard = ir::kNoValue;
+    changed_ = true;
   }
 
   // The extents of arrays that an instruction makes are known without looking at them.

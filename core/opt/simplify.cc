@@ -66,44 +66,4 @@ void DropUnreachedFunctions(ir::Module& module) {
   module.entry = 0;
 }
 
-Status LowerStrongMultiplies(ir::Module& module) {
-  for (auto& f : module.functions) {
-    const auto lower = [&](std::vector<ir::Inst>& list) {
-      std::vector<ir::Inst> out;
-      out.reserve(list.size());
-      for (ir::Inst& inst : list) {
-        if (inst.op != ir::Op::SMul) {
-          out.push_back(std::move(inst));
-          continue;
-        }
-        const ir::Type type = f->TypeOf(inst.results[0]);
-        const auto append = [&](ir::Op op, ir::Type t, std::vector<ir::Value> args) {
-          ir::Inst made;
-          made.op = op;
-          made.args = std::move(args);
-          made.guard = inst.guard;
-          made.results = {f->NewValue(t)};
-          out.push_back(std::move(made));
-          return out.back().results[0];
-        };
-        const ir::Value w = inst.args[0];
-        const ir::Value zero = append(ir::Op::Const, type, {});
-        const ir::Value is_zero = append(ir::Op::Eq, ir::Type::Bool(), {w, zero});
-        const ir::Value product = append(ir::Op::Mul, type, {w, inst.args[1]});
-        inst.op = ir::Op::Select;
-        inst.args = {is_zero, zero, product};
-        out.push_back(std::move(inst));
-      }
-      list = std::move(out);
-    };
-    for (ir::Block& b : f->blocks) {
-      for (ir::Inst& inst : b.insts) {
-        if (inst.each) lower(inst.each->body);
-      }
-      lower(b.insts);
-    }
-  }
-  return {};
-}
-
 }  // namespace pullback::opt

@@ -36,7 +36,8 @@ Status Simplify(ir::Module& module);
 // long as the function they are in stays under `max_insts`.
 Status InlineCalls(ir::Module& module, size_t max_insts = 20000);
 
-// smul(w, p) -> select(w == 0, 0, w * p). Comes after the last differentiation.
+// smul(w, p) -> select(w == 0, 0, w * p); a plain w * p in contractions (sums of products of reads, as
+// BLAS computes them: there 0 * inf is NaN). Comes after the last differentiation.
 Status LowerStrongMultiplies(ir::Module& module);
 
 // Keeps the functions that the entry reaches, in order of first call.

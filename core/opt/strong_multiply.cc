@@ -1,0 +1,89 @@
+#include <algorithm>
+
+#include "core/opt/simplify.h"
+
+namespace pullback::opt {
+namespace {
+
+using ir::Each;
+using ir::Inst;
+using ir::Op;
+using ir::Value;
+
+// Every result sums over at least one index.
+bool IsReduction(const Each& each) {
+  return std::all_of(each.results.begin(), each.results.end(), [&](const ir::EachResult& r) {
+    return r.monoid == ir::Monoid::kSum && r.out.size() < each.indices.size();
+  });
+}
+
+// Nothing but reads and their products.
+bool IsContraction(const Each& each) {
+  return IsReduction(each) && std::all_of(each.body.begin(), each.body.end(), [](const Inst& i) {
+           return i.op == Op::Index || i.op == Op::Mul || i.op == Op::SMul || i.op == Op::Neg ||
+                  i.op == Op::Const || i.op == Op::Holds || i.op == Op::AffineOf;
+         });
+}
+
+class Lowering {
+ public:
+  explicit Lowering(ir::Function& f) : f_(f) {}
+
+  void Run() {
+    for (ir::Block& b : f_.blocks) {
+      for (Inst& inst : b.insts) {
+        if (inst.each) Lower(inst.each->body, IsContraction(*inst.each));
+      }
+      Lower(b.insts, false);
+    }
+  }
+
+ private:
+  void Lower(std::vector<Inst>& list, bool plain) {
+    std::vector<Inst> out;
+    out.reserve(list.size());
+    for (Inst& inst : list) {
+      if (inst.op == Op::SMul) {
+        if (plain) {
+          inst.op = Op::Mul;
+        } else {
+          Guard(inst, out);
+        }
+      }
+      out.push_back(std::move(inst));
+    }
+    list = std::move(out);
+  }
+
+  // Appends what the select needs, and makes `inst` the select.
+  void Guard(Inst& inst, std::vector<Inst>& out) {
+    const ir::Type type = f_.TypeOf(inst.results[0]);
+    const Value zero = Append(out, inst, Op::Const, type, {});
+    const Value is_zero = Append(out, inst, Op::Eq, ir::Type::Bool(), {inst.args[0], zero});
+    const Value product = Append(out, inst, Op::Mul, type, inst.args);
+    inst.op = Op::Select;
+    inst.args = {is_zero, zero, product};
+  }
+
+  Value Append(std::vector<Inst>& out, const Inst& like, Op op, ir::Type type,
+               std::vector<Value> args) {
+    Inst made;
+    made.op = op;
+    made.args = std::move(args);
+    made.guard = like.guard;
+    made.results = {f_.NewValue(type)};
+    out.push_back(std::move(made));
+    return out.back().results[0];
+  }
+
+  ir::Function& f_;
+};
+
+}  // namespace
+
+Status LowerStrongMultiplies(ir::Module& module) {
+  for (auto& f : module.functions) Lowering(*f).Run();
+  return {};
+}
+
+}  // namespace pullback::opt
