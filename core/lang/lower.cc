@@ -72,8 +72,7 @@ bool ModuleContext::Charge(size_t insts) {
   return !IsTooLarge();
 }
 
-StatusOr<ir::Module> Lower(const Program& program, const std::string& entry,
-                           const Limits& limits) {
+StatusOr<ir::Module> Lower(const Program& program, const std::string& entry, const Limits& limits) {
   PB_ASSIGN_OR_RETURN(const uint32_t function, FindEntry(program, entry));
   ModuleContext m(program, limits, function);
   m.module.entry = m.Declare(function);

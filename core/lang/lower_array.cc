@@ -14,7 +14,8 @@ bool IsWhole(Context& c, const Array& a) {
   if (!a.base.valid() || a.dims != c.DimsOf(a.base)) return false;
   for (size_t i = 0; i < a.axes.size(); ++i) {
     const Axis& x = a.axes[i];
-    const bool same = x.axis == static_cast<int>(i) && x.stride == 1 && x.offset == Affine::Const(0);
+    const bool same =
+        x.axis == static_cast<int>(i) && x.stride == 1 && x.offset == Affine::Const(0);
     if (!same) return false;
   }
   return true;

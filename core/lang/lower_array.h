@@ -29,7 +29,8 @@ struct Array {
 // Any expression of array type.
 std::optional<ArrayRef> LowerArray(Context& c, const Expr& e);
 ArrayRef ArrayOf(Context& c, const Leaf& leaf);
-Leaf LeafOf(Context& c, const ArrayRef& array);  // a window that is the whole array becomes that array
+Leaf LeafOf(Context& c,
+            const ArrayRef& array);  // a window that is the whole array becomes that array
 // The element at `subs`, which are known to be inside.
 MaybeValue ReadAt(Context& c, const Array& a, const Subs& subs);
 // Block mode: a leaf that stands in memory (the builder's loc names the place).

@@ -15,7 +15,8 @@ namespace {
 constexpr int kMaxInlineDepth = 16;
 
 bool IsScalar(const Type& t) {
-  if (t.kind == Type::Kind::kTuple) return std::all_of(t.elements.begin(), t.elements.end(), IsScalar);
+  if (t.kind == Type::Kind::kTuple)
+    return std::all_of(t.elements.begin(), t.elements.end(), IsScalar);
   return t.kind == Type::Kind::kScalar;
 }
 
@@ -82,7 +83,8 @@ Leaves ResultsOfSizes(Context& c, const Function& f, const Leaves& args) {
 // Lets, then one return.
 bool IsStraightLine(const Function& f) {
   const std::vector<StmtPtr>& stmts = f.body.stmts;
-  if (stmts.empty() || stmts.back()->kind != Stmt::Kind::kReturn || !stmts.back()->value) return false;
+  if (stmts.empty() || stmts.back()->kind != Stmt::Kind::kReturn || !stmts.back()->value)
+    return false;
   return std::all_of(stmts.begin(), stmts.end() - 1, [](const StmtPtr& s) {
     return s->kind == Stmt::Kind::kLet || s->kind == Stmt::Kind::kVar;
   });

@@ -1,5 +1,5 @@
-// Products with Iverson brackets: where a bracket is false, nothing else of the product is evaluated.
-// In blocks that is a branch, in bodies a guard.
+// Products with Iverson brackets: where a bracket is false, nothing else of the product is
+// evaluated. In blocks that is a branch, in bodies a guard.
 #include <algorithm>
 
 #include "core/lang/lower_expr.h"
@@ -12,9 +12,7 @@ namespace {
 bool IsProduct(const Expr& e) {
   return e.kind == Expr::Kind::kBinary && e.binary == BinaryOp::kMul;
 }
-bool IsNegation(const Expr& e) {
-  return e.kind == Expr::Kind::kUnary && e.unary == UnaryOp::kNeg;
-}
+bool IsNegation(const Expr& e) { return e.kind == Expr::Kind::kUnary && e.unary == UnaryOp::kNeg; }
 
 // Without brackets, all factors cost next to nothing.
 bool IsTrivialRest(const Expr& e) {

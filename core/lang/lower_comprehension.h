@@ -27,8 +27,8 @@ MaybeValue LowerSum(Context& c, const Affine& extent,
 // Block mode: an array as one statement (the builder's loc names the place).
 Value StoreArray(Context& c, const Array& a);
 
-// The ranges of the binders as forms over values of blocks, evaluated once (block mode); nullopt for
-// those that depend on the binders before them.
+// The ranges of the binders as forms over values of blocks, evaluated once (block mode); nullopt
+// for those that depend on the binders before them.
 struct Range {
   Affine lo;
   Affine hi;
@@ -55,8 +55,8 @@ Leaf Unknown(Context& c, const ir::Type& type);
 // are the elements read back; outside it is the results.
 std::vector<Value> FinishStatement(Context& c, const Statement& s,
                                    const std::vector<Value>& values);
-// Before the innermost frame gets a further index: its expensive values are stored, so that they are
-// not computed again for each.
+// Before the innermost frame gets a further index: its expensive values are stored, so that they
+// are not computed again for each.
 void SpillCostly(Context& c);
 // A form over values of bodies as one over values of blocks (and index variables), when that cannot
 // trap.

@@ -10,9 +10,33 @@ namespace pullback::lang {
 namespace {
 
 bool IsLogic(const Expr& e) {
-  return e.kind == Expr::Kind::kBinary &&
-         (e.binary == BinaryOp::kAnd || e.binary == BinaryOp::kOr);
+  return e.kind == Expr::Kind::kBinary && (e.binary == BinaryOp::kAnd || e.binary == BinaryOp::kOr);
 }
+
+// In a < b < c the tree has b twice; while this lives, both are the value computed here.
+class SharedOperand {
+ public:
+  SharedOperand(Context& c, const Expr& e) : c_(c) {
+    if (!e.chained || IsLogic(*e.operands[0])) return;
+    const Expr* first = e.operands[0]->operands[1].get();
+    const Expr* second = e.operands[1]->operands[0].get();
+    if (first->type != second->type || first->type.kind != Type::Kind::kScalar) return;
+    if (IsPureScalar(*first)) return;
+    const MaybeValue v = LowerScalar(c, *first);
+    if (!v) return;
+    both_ = {first, second};
+    for (const Expr* b : both_) c.replaced[b] = *v;
+  }
+  ~SharedOperand() {
+    for (const Expr* b : both_) c_.replaced.erase(b);
+  }
+  SharedOperand(const SharedOperand&) = delete;
+  SharedOperand& operator=(const SharedOperand&) = delete;
+
+ private:
+  Context& c_;
+  std::vector<const Expr*> both_;
+};
 
 // --- blocks
 
@@ -140,12 +164,14 @@ bool IsPureScalar(const Expr& e) {
 }
 
 MaybeValue LowerLogic(Context& c, const Expr& e) {
+  if (!c.InBody() && !IsPureScalar(*e.operands[1])) return LogicByBranch(c, e);
+  const SharedOperand shared(c, e);
   if (IsPureScalar(*e.operands[1])) {
     PB_TRY(const Value a, LowerScalar(c, *e.operands[0]));
     PB_TRY(const Value b, LowerScalar(c, *e.operands[1]));
     return c.b.Make(e.binary == BinaryOp::kAnd ? Op::And : Op::Or, {a, b});
   }
-  return c.InBody() ? LogicByGuard(c, e) : LogicByBranch(c, e);
+  return LogicByGuard(c, e);
 }
 
 void LowerBranch(Context& c, const Expr& e, uint32_t if_true, uint32_t if_false) {
@@ -156,6 +182,7 @@ void LowerBranch(Context& c, const Expr& e, uint32_t if_true, uint32_t if_false)
     const Value condition = *LowerScalar(c, e);
     return c.b.Branch(condition, {if_true, {}}, {if_false, {}});
   }
+  const SharedOperand shared(c, e);
   const uint32_t rest = c.b.NewBlock();
   if (e.binary == BinaryOp::kAnd) {
     LowerBranch(c, *e.operands[0], rest, if_false);

@@ -1,15 +1,22 @@
-// What lowering knows while it writes one function of the IR. The files lower_*.cc are free functions
-// over it, one idea each:
-//   lower.cc                 the module: declares functions as they are called, lowers them in turn
+// What lowering knows while it writes one function of the IR. The files lower_*.cc are free
+// functions over it, one idea each:
+//   lower.cc                 the module: functions, as they are called
 //   lower_stmt.cc            statements; control flow to blocks with arguments
 //   lower_expr.cc            scalar expressions
-//   lower_condition.cc       and/or, if-expressions, Iverson brackets
-//   lower_array.cc           arrays that are not in memory yet: windows, elementwise trees, products
+//   lower_calls.cc           calls and built-in functions
+//   lower_condition.cc       and/or, if-expressions
+//   lower_chain.cc           products with Iverson brackets
+//   lower_guard.cc           what a body evaluates only at some points
+//   lower_array.cc           arrays that are computed where they are read; products
+//   lower_slice.cc           windows of arrays; literals
+//   lower_elementwise.cc     elementwise trees and broadcasting
 //   lower_comprehension.cc   gen/sum/prod/max/min as tensor statements
 //   lower_gen.cc             gen inside a body; sizes of what a body gives
 //   lower_frame.cc           nested statements are lifted out of the body they stand in
-//   lower_sequential.cc      what is no tensor statement: a loop nest, or a function that a body calls
-//   lower_sizes.cc           sizes as affine forms, and the checks of those that are not known equal
+//   lower_outline.cc         a body with control flow becomes a function
+//   lower_sequential.cc      or a loop nest
+//   lower_sizes.cc           sizes as affine forms; checks of those not known to be equal
+//   lower_tidy.cc            what was written and not needed goes away
 //
 // Two modes. In block mode expressions append to the current block and always succeed. In body mode
 // (inside a tensor statement: `frames` is not empty) only straight-line scalar code can be written;
@@ -39,9 +46,9 @@ using Subs = std::vector<Affine>;
 
 // `auto lhs = *expr`, or bail out of the calling function.
 #define PB_TRY(lhs, expr) PB_TRY_IMPL(PB_CONCAT(pb_try_, __LINE__), lhs, expr)
-#define PB_TRY_IMPL(tmp, lhs, expr)  \
-  auto tmp = (expr);                 \
-  if (!tmp) return std::nullopt;     \
+#define PB_TRY_IMPL(tmp, lhs, expr) \
+  auto tmp = (expr);                \
+  if (!tmp) return std::nullopt;    \
   lhs = *std::move(tmp)
 
 struct Array;
@@ -65,7 +72,7 @@ struct ModuleContext {
 
   const Program& program;
   const Limits& limits;
-  std::vector<uint32_t> bases;   // canonical ordinal of every function's first node
+  std::vector<uint32_t> bases;  // canonical ordinal of every function's first node
   ir::Module module;
   std::vector<uint32_t> ir_ids;  // by source function; UINT32_MAX: not declared yet
   std::vector<uint32_t> queue;   // declared, in order; lowered one after the other
@@ -94,7 +101,7 @@ struct Frame {
   std::vector<ir::IndexVar> indices;
   std::vector<Constraint> where;
   std::vector<ir::Inst> body;
-  std::vector<std::vector<ir::Inst>> undo;  // bodies before instructions in the middle were replaced
+  std::vector<std::vector<ir::Inst>> undo;  // `body` before instructions in it were replaced
 };
 
 // Where the code being written is evaluated at all (body mode). `constraints` says the same as
@@ -106,8 +113,8 @@ struct Guard {
   Value value;
 };
 
-// The instructions of a frame from `begin` on are evaluated only where `guard` is true. They get the
-// guard when the region ends, or earlier, when they are copied.
+// The instructions of a frame from `begin` on are evaluated only where `guard` is true. They get
+// the guard when the region ends, or earlier, when they are copied.
 struct Region {
   size_t frame;
   size_t begin;
@@ -141,24 +148,24 @@ struct Context {
   std::vector<std::unique_ptr<Frame>> frames;
   Guard guard;
   std::vector<Region> regions;  // open ones, outermost first
-  // Body mode: only the sizes of arrays matter, no code is kept; there are no checks, and calls that
-  // cannot be inlined give unknown elements.
+  // Body mode: only the sizes of arrays matter, no code is kept; there are no checks, and calls
+  // that cannot be inlined give unknown elements.
   bool dims_only = false;
-  // The attempt at a statement that is under way: what is computed where it is read may grow without
-  // bound, so that it is given up when it takes too much.
+  // The attempt at a statement that is under way: what is computed where it is read may grow
+  // without bound, so that it is given up when it takes too much.
   bool attempting = false;
   size_t work = 0;
-  int inlined = 0;  // depth of inlined calls
+  int inlined = 0;                                               // depth of inlined calls
   std::vector<std::unique_ptr<Activation>> inlined_activations;  // kept for arrays made in them
   // Element reads that stand outside an outlined body and come in as parameters.
   std::unordered_map<const Expr*, Value> replaced;
 
   // --- side tables, by value
-  std::unordered_map<uint32_t, Affine> affine;            // i64 values: what they are made of
+  std::unordered_map<uint32_t, Affine> affine;             // i64 values: what they are made of
   std::unordered_map<uint32_t, std::vector<Affine>> dims;  // arrays: extents
   std::unordered_map<uint32_t, std::pair<Affine, Affine>> counters;  // of loops: first, last
-  std::unordered_set<uint32_t> small;                     // i64 values far from overflow
-  std::unordered_set<uint32_t> sizes;                     // i64 values that are never negative
+  std::unordered_set<uint32_t> small;                                // i64 values far from overflow
+  std::unordered_set<uint32_t> sizes;  // i64 values that are never negative
 
   bool InBody() const { return !frames.empty(); }
   bool Work(size_t amount);  // false: give the attempt up

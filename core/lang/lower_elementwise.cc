@@ -1,5 +1,5 @@
-// Elementwise operations on arrays, with NumPy's broadcasting. A tree of them is computed where it is
-// read, so that storing it is one statement.
+// Elementwise operations on arrays, with NumPy's broadcasting. A tree of them is computed where it
+// is read, so that storing it is one statement.
 #include <algorithm>
 
 #include "core/lang/builtins.h"
@@ -159,7 +159,8 @@ ScalarFn ScalarFunction(Context& c, const Expr& e) {
       });
     default: break;
   }
-  const Op op = static_cast<Builtin>(e.builtin) == Builtin::Select ? Op::Select : ScalarOp(e.builtin);
+  const Op op =
+      static_cast<Builtin>(e.builtin) == Builtin::Select ? Op::Select : ScalarOp(e.builtin);
   return at([op](Context& k, Operands x) { return k.b.Make(op, x); });
 }
 
@@ -251,9 +252,10 @@ Leaves StoreResults(Context& c, const Plan& plan, uint32_t callee) {
 void StoreExpanded(Context& c, Plan& plan) {
   for (Operand& o : plan.operands) {
     if (!o.array || o.array->base.valid()) continue;
-    const bool expands = o.axes.size() < plan.dims.size() ||
-                         std::any_of(o.axes.begin(), o.axes.end(),
-                                     [](const Follow& f) { return f.how != Follow::kSame; });
+    const bool expands =
+        o.axes.size() < plan.dims.size() ||
+        std::any_of(
+            o.axes.begin(), o.axes.end(), [](const Follow& f) { return f.how != Follow::kSame; });
     if (!expands) continue;
     Store(c, o.leaf);
     o.array = ArrayOf(c, o.leaf);

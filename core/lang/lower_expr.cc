@@ -117,8 +117,8 @@ Value Literal(Context& c, const Expr& e) {
   if (number.kind == Expr::Kind::kBool) return c.b.Bool(number.int_value != 0);
   const uint64_t bits = static_cast<uint64_t>(number.int_value);
   if (e.type.elem == DType::kI64) return c.I64(static_cast<int64_t>(negative ? 0 - bits : bits));
-  const double v = number.kind == Expr::Kind::kInt ? static_cast<double>(number.int_value)
-                                                   : number.float_value;
+  const double v =
+      number.kind == Expr::Kind::kInt ? static_cast<double>(number.int_value) : number.float_value;
   return c.b.Float(e.type.elem, negative ? -v : v);
 }
 
@@ -198,8 +198,8 @@ std::optional<Affine> LowerInt(Context& c, const Expr& e) {
   if (c.replaced.find(&e) == c.replaced.end()) {
     if (std::optional<Affine> a = AffineAsIs(c, e)) return a;
     if (std::optional<Affine> a = LowerExtent(c, e)) return a;
-    const bool sum = e.kind == Expr::Kind::kBinary &&
-                     (e.binary == BinaryOp::kAdd || e.binary == BinaryOp::kSub);
+    const bool sum =
+        e.kind == Expr::Kind::kBinary && (e.binary == BinaryOp::kAdd || e.binary == BinaryOp::kSub);
     if (sum) {
       PB_TRY(const Affine a, LowerInt(c, *e.operands[0]));
       PB_TRY(const Affine b, LowerInt(c, *e.operands[1]));

@@ -1,12 +1,13 @@
-// Ends of tensor statements. A statement that was written inside another's body cannot stay there: it
-// is lifted in front of it. What its body reads of the bodies around it is copied into it, and the
-// indices around it that this depends on become its own first indices:
+// Ends of tensor statements. A statement that was written inside another's body cannot stay there:
+// it is lifted in front of it. What its body reads of the bodies around it is copied into it, and
+// the indices around it that this depends on become its own first indices:
 //
 //   gen i < n { w[i] * sum j < m { a[i, j] } }
 //   %t = each(i < n, j < m) { a[i, j] } sum [i]
 //   %y = each(i < n) { w[i] * %t[i] } gen [i]
 //
-// Expensive values are not copied but stored by a statement of their own first (they are "spilled").
+// Expensive values are not copied but stored by a statement of their own first (they are
+// "spilled").
 #include <algorithm>
 
 #include "core/lang/lower_comprehension.h"
@@ -57,8 +58,10 @@ Value ExtentOf(const Finished& f, Value index) {
 const Inst* OnlyRead(const Finished& f) {
   const Inst* read = nullptr;
   for (const Inst& inst : f.body) {
-    if (inst.results == f.values) read = &inst;
-    else if (!(ir::Info(inst.op).flags & ir::kPure)) return nullptr;
+    if (inst.results == f.values)
+      read = &inst;
+    else if (!(ir::Info(inst.op).flags & ir::kPure))
+      return nullptr;
   }
   return read && read->op == Op::Index && !read->guard.valid() ? read : nullptr;
 }
@@ -176,12 +179,14 @@ void Lifting::NeedFrame(size_t frame) {
 
 bool Lifting::MayTrap(const Inst& inst) const {
   if (inst.op == Op::Call) return true;
-  if (inst.op == Op::Div || inst.op == Op::Rem) return c_.b.TypeOf(inst.results[0]) == ir::Type::I64();
+  if (inst.op == Op::Div || inst.op == Op::Rem)
+    return c_.b.TypeOf(inst.results[0]) == ir::Type::I64();
   if (inst.op != Op::Index) return false;
   const std::vector<Affine>& dims = c_.DimsOf(inst.args[0]);
   for (size_t i = 0; i < dims.size(); ++i) {
     const Affine last = dims[i] - inst.subs[i] - Affine::Const(1);
-    if (!IsNonNegative(c_, Least(c_, inst.subs[i])) || !IsNonNegative(c_, Least(c_, last))) return true;
+    if (!IsNonNegative(c_, Least(c_, inst.subs[i])) || !IsNonNegative(c_, Least(c_, last)))
+      return true;
   }
   return false;
 }
@@ -189,7 +194,8 @@ bool Lifting::MayTrap(const Inst& inst) const {
 // Indices around the statement that it does not depend on: where their range is empty it must not
 // run if it may trap.
 void Lifting::KeepNonEmpty() {
-  bool traps = std::any_of(f_.body.begin(), f_.body.end(), [&](const Inst& i) { return MayTrap(i); });
+  bool traps =
+      std::any_of(f_.body.begin(), f_.body.end(), [&](const Inst& i) { return MayTrap(i); });
   for (size_t i = 0; i < frames_; ++i) {
     for (const Inst& inst : c_.frames[i]->body) {
       traps = traps || (Defines(inst, needed_) && MayTrap(inst));

@@ -1,5 +1,5 @@
-// gen inside a body: an array that is computed where it is read; and the sizes of what a body gives,
-// without running it.
+// gen inside a body: an array that is computed where it is read; and the sizes of what a body
+// gives, without running it.
 #include <utility>
 
 #include "core/lang/lower_comprehension.h"

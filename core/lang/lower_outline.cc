@@ -1,6 +1,7 @@
-// A body with control flow becomes a function of scalars that the body calls: to the algebra of tensor
-// statements it is a black box. What it captures are its parameters; element reads come in as
-// parameters too (and extents), where reading them beforehand cannot trap when the body would not.
+// A body with control flow becomes a function of scalars that the body calls: to the algebra of
+// tensor statements it is a black box. What it captures are its parameters; element reads come in
+// as parameters too (and extents), where reading them beforehand cannot trap when the body would
+// not.
 #include <algorithm>
 #include <set>
 
@@ -40,9 +41,8 @@ bool IsOuterRead(const Expr& e, const std::set<uint32_t>& outer) {
 
 // len(x), dim(x, k) of an array around the body.
 bool IsOuterExtent(const Expr& e, const std::set<uint32_t>& outer) {
-  const bool extent = e.kind == Expr::Kind::kCall &&
-                      (e.builtin == static_cast<int>(Builtin::Len) ||
-                       e.builtin == static_cast<int>(Builtin::Dim));
+  const bool extent = e.kind == Expr::Kind::kCall && (e.builtin == static_cast<int>(Builtin::Len) ||
+                                                      e.builtin == static_cast<int>(Builtin::Dim));
   return extent && e.operands[0]->kind == Expr::Kind::kName &&
          outer.count(e.operands[0]->local) != 0;
 }
@@ -63,8 +63,8 @@ bool IsInside(const Context& c, const Expr& e) {
 // Parts of an expression that are evaluated whenever it is.
 void ForEachCertain(const Expr& e, const std::function<void(const Expr&)>& fn) {
   fn(e);
-  const bool logic = e.kind == Expr::Kind::kBinary &&
-                     (e.binary == BinaryOp::kAnd || e.binary == BinaryOp::kOr);
+  const bool logic =
+      e.kind == Expr::Kind::kBinary && (e.binary == BinaryOp::kAnd || e.binary == BinaryOp::kOr);
   if (e.kind == Expr::Kind::kIf) return ForEachCertain(*e.arms[0].cond, fn);
   if (IsChain(e) || e.kind == Expr::Kind::kComprehension) return;
   for (const ExprPtr& operand : e.operands) {

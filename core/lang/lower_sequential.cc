@@ -84,7 +84,7 @@ class Sequence {
   Context& c_;
   const Expr& e_;
   const Ranges& ranges_;
-  std::vector<Affine> inner_;   // extents of the body's value
+  std::vector<Affine> inner_;  // extents of the body's value
   bool inner_known_ = true;
   std::vector<Value> carried_;  // the result; then whether it has its final shape, where not known
   Subs at_;                     // the element of a gen

@@ -205,8 +205,7 @@ std::vector<Extents> ResultExtents(Context& c, const Function& callee, const Lea
 }
 
 bool IsNonNegative(const Context& c, const Affine& a) {
-  return a.constant >= 0 &&
-         std::all_of(a.terms.begin(), a.terms.end(), [&](const Affine::Term& t) {
+  return a.constant >= 0 && std::all_of(a.terms.begin(), a.terms.end(), [&](const Affine::Term& t) {
            return t.coeff > 0 && (c.sizes.count(t.value.id) != 0 || c.IsIndex(t.value));
          });
 }

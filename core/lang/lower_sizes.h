@@ -18,14 +18,15 @@ std::vector<Extents> ResultExtents(Context& c, const Function& callee, const Lea
 // --- facts about affine forms
 bool IsNonNegative(const Context& c, const Affine& a);  // provably
 bool IsSmall(const Context& c, const Affine& a);        // sums of few small values: no overflow
-// A lower bound of `a` (an upper one: of -a) over the boxes of the open frames and the loops around.
+// A lower bound of `a` (an upper one: of -a) over the boxes of the open frames and the loops
+// around.
 Affine Least(const Context& c, const Affine& a);
 
 // --- checks. In a body they are made before the statement, at the corner where they fail first;
 // false when that is not possible without trapping where the program would not.
 bool Require(Context& c, const Constraint& condition, ir::TrapKind kind, const Affine& a,
              const Affine& b);
-bool RequireEqual(Context& c, const Affine& a, const Affine& b);  // kSizeMismatch
+bool RequireEqual(Context& c, const Affine& a, const Affine& b);          // kSizeMismatch
 bool RequireInside(Context& c, const Affine& sub, const Affine& extent);  // kIndex
 // Any condition over values that blocks define.
 bool RequireValue(Context& c, const std::function<Value()>& condition, ir::TrapKind kind,

@@ -83,8 +83,7 @@ std::vector<Leaves> Join(Context& c, const std::vector<Exit>& exits,
     for (size_t l = 0; l < leaves; ++l) {
       std::vector<Value> incoming;
       for (const Exit& e : exits) incoming.push_back(e.values[v][l].value);
-      all.push_back(
-          MakeJoinLeaf(c, join, std::move(incoming), LeafName(names[v], l, leaves)));
+      all.push_back(MakeJoinLeaf(c, join, std::move(incoming), LeafName(names[v], l, leaves)));
       results.back().push_back({all.back().result, nullptr});
     }
   }
@@ -111,7 +110,8 @@ uint32_t EnterHeader(Context& c, const Block& body, const Variables& variables,
     Leaves& leaves = c.at->locals[v];
     for (size_t l = 0; l < leaves.size(); ++l) {
       const Value in = leaves[l].value;
-      const Value p = c.b.AddParam(header, c.b.TypeOf(in), LeafName(NameOf(c, v), l, leaves.size()));
+      const Value p =
+          c.b.AddParam(header, c.b.TypeOf(in), LeafName(NameOf(c, v), l, leaves.size()));
       args.push_back(in);
       if (!c.b.TypeOf(in).IsArray()) {
         leaves[l].value = p;

@@ -20,12 +20,14 @@ fn f(x: [n]f64, c: [m]f64) -> [n - m + 1]f64 {
 
   CHECK(Count(Ir("fn f(a: [n, m]f64) -> f64 { return max i < n { max j < m { a[i, j] } } }"),
               "each(") == 1);
-  CHECK(Count(Ir("fn f(a: [n, m]f64) -> [n, m]f64 { return gen i < n { gen j < m { 2.0 * a[i, j] } } }"),
+  CHECK(Count(Ir("fn f(a: [n, m]f64) -> [n, m]f64 { return gen i < n { gen j < m { 2.0 * a[i, j] } "
+                 "} }"),
               "each(") == 1);
 }
 
 TEST_CASE("comprehensions: another monoid inside is lifted", "[lower]") {
-  const std::string text = "fn f(a: [n, m]f64) -> f64 { return max i < n { sum j < m { a[i, j] } } }";
+  const std::string text =
+      "fn f(a: [n, m]f64) -> f64 { return max i < n { sum j < m { a[i, j] } } }";
   const std::string ir = Ir(text);
   CHECK(Has(ir, "} sum [%i] of (%n)"));
   CHECK(Has(ir, "} max []"));
@@ -38,25 +40,33 @@ fn f(x: [n]f64, a: [n, m]f64) -> [n]f64 { return gen i < n { x[i] * sum j < m { 
   CHECK(Count(Ir(text), "each(") == 2);
   CHECK(Elements(text, {Vec({1, 2}), Mat(2, 3, {1, 2, 3, 4, 5, 6})}) == std::vector<double>{6, 30});
   // One that does not depend on the index is computed once.
-  const std::string softmax = "fn f(x: [n]f64) -> [n]f64 { return gen i < n { exp(x[i]) / sum j < n { exp(x[j]) } } }";
+  const std::string softmax =
+      "fn f(x: [n]f64) -> [n]f64 { return gen i < n { exp(x[i]) / sum j < n { exp(x[j]) } } }";
   CHECK(Has(Ir(softmax), "} sum []"));
   CHECK(Elements(softmax, {Vec({0, 0})}) == std::vector<double>{0.5, 0.5});
   // What it reads of the bodies around it is copied along.
   const std::string deep = R"(
 fn f(x: [n]f64) -> f64 {
-  return sum i < n { let a = x[i]; a * sum j < n { let b = x[j] * a; b * sum k < n { x[k] * b * a } } }
+  return sum i < n {
+    let a = x[i]
+    a * sum j < n { let b = x[j] * a; b * sum k < n { x[k] * b * a } }
+  }
 })";
   CHECK(Number(deep, {Vec({1, 2})}) == 255);
 }
 
 TEST_CASE("comprehensions: expensive values are not computed again and again", "[lower]") {
-  const std::string outer = "fn f(x: [n]f64, y: [m]f64) -> [n, m]f64 { return gen i < n { let s = exp(x[i]); gen j < m { s * y[j] } } }";
+  const std::string outer =
+      "fn f(x: [n]f64, y: [m]f64) -> [n, m]f64 { return gen i < n { let s = exp(x[i]); gen j < m { "
+      "s * y[j] } } }";
   CHECK(Count(Ir(outer), "exp") == 1);
   CHECK(Has(Ir(outer), "index %0[%i]"));
   CHECK(Elements(outer, {Vec({0, 0}), Vec({1, 2})}) == std::vector<double>{1, 2, 1, 2});
   const std::string call = R"(
 fn g(x: f64) -> f64 { var s = x; for i < 3 { s = s * x } return s }
-fn f(x: [n]f64, y: [m]f64) -> [n]f64 { return gen i < n { let s = g(x[i]); 1.0 + s * sum j < m { s * y[j] } } })";
+fn f(x: [n]f64, y: [m]f64) -> [n]f64 {
+  return gen i < n { let s = g(x[i]); 1.0 + s * sum j < m { s * y[j] } }
+})";
   CHECK(Count(Ir(call), "call") == 1);
   CHECK(Elements(call, {Vec({1, 2}), Vec({1, 2})}) == std::vector<double>{4, 769});
 }
@@ -87,10 +97,13 @@ TEST_CASE("comprehensions: gathers", "[lower]") {
 }
 
 TEST_CASE("brackets: guard their whole product", "[lower]") {
-  const std::string gen = "fn f(u: [n]f64) -> [n]f64 { return gen i < n { u[i - 1] * [i > 0] - 2.0 * u[i] + [i + 1 < n] * u[i + 1] } }";
+  const std::string gen =
+      "fn f(u: [n]f64) -> [n]f64 { return gen i < n { u[i - 1] * [i > 0] - 2.0 * u[i] + [i + 1 < "
+      "n] * u[i + 1] } }";
   CHECK(Has(Ir(gen), "index %u[%i - 1] if %1"));
   CHECK(Elements(gen, {Vec({1, 2, 4})}) == std::vector<double>{0, 1, -6});
-  const std::string sum = "fn f(a: [n, n]f64) -> f64 { return sum i < n, j < n { a[i, j] * ([j < i] * 2.0) } }";
+  const std::string sum =
+      "fn f(a: [n, n]f64) -> f64 { return sum i < n, j < n { a[i, j] * ([j < i] * 2.0) } }";
   CHECK(Has(Ir(sum), "where (%j < %i)"));
   CHECK(Number(sum, {Mat(2, 2, {1, 2, 3, 4})}) == 6);
   // Alone, and several.
@@ -99,12 +112,14 @@ TEST_CASE("brackets: guard their whole product", "[lower]") {
                {Vec({1, 2, -3, 4})}) == 1);
   CHECK(Elements("fn f(x: [n]f64, c: f64) -> [n]f64 { return gen i < n { c * [x[i] > 0.0] } }",
                  {Vec({1, -1}), F64(7)}) == std::vector<double>{7, 0});
-  CHECK(std::isinf(Number("fn f(x: [n]f64) -> f64 { return sum i < n { [x[i] > 0.0] * log(x[i] - 1.0) } }",
-                          {Vec({-1, 1})})));
+  CHECK(std::isinf(
+      Number("fn f(x: [n]f64) -> f64 { return sum i < n { [x[i] > 0.0] * log(x[i] - 1.0) } }",
+             {Vec({-1, 1})})));
 }
 
 TEST_CASE("brackets: in statements they are control flow", "[lower]") {
-  const std::string text = "fn f(x: [n]f64, i: i64) -> f64 { return 1.0 + [0 <= i < n] * x[i] * 2.0 }";
+  const std::string text =
+      "fn f(x: [n]f64, i: i64) -> f64 { return 1.0 + [0 <= i < n] * x[i] * 2.0 }";
   CHECK(Number(text, {Vec({1, 2}), I64(1)}) == 5);
   CHECK(Number(text, {Vec({1, 2}), I64(2)}) == 1);
   CHECK(Has(Ir("fn f(x: f64, c: bool) -> f64 { return [c] * x }"), "select"));
@@ -115,7 +130,9 @@ TEST_CASE("brackets: in statements they are control flow", "[lower]") {
 
 TEST_CASE("brackets: in front of sums", "[lower]") {
   const std::string text = R"(
-fn f(x: [n]f64) -> [n]f64 { return gen i < n { [i > 0] * sum j < n { [j < i] * x[j] / x[i - 1] } } })";
+fn f(x: [n]f64) -> [n]f64 {
+  return gen i < n { [i > 0] * sum j < n { [j < i] * x[j] / x[i - 1] } }
+})";
   CHECK(Count(Ir(text), "each(") == 1);
   CHECK(Elements(text, {Vec({1, 2, 4})}) == std::vector<double>{0, 1, 1.5});
   const std::string data = R"(
@@ -126,17 +143,21 @@ fn f(x: [n]f64, k: [n]i64) -> [n]f64 {
 }
 
 TEST_CASE("bodies: if-expressions are guarded", "[lower]") {
-  const std::string text = "fn f(x: [n]f64) -> [n]f64 { return gen i < n { if i == 0 { 0.0 } else { x[i - 1] } } }";
+  const std::string text =
+      "fn f(x: [n]f64) -> [n]f64 { return gen i < n { if i == 0 { 0.0 } else { x[i - 1] } } }";
   CHECK(Count(Ir(text), "each(") == 1);
   CHECK_FALSE(Has(Ir(text), "call"));
   CHECK(Elements(text, {Vec({1, 2, 3})}) == std::vector<double>{0, 1, 2});
   CHECK(Elements(R"(
 fn f(x: [n]f64) -> [n]f64 {
   return gen i < n {
-    let y = if x[i] > 1.0 { let r = sqrt(x[i]); r * r } else if i > 0 and x[i - 1] > 1.0 { x[i - 1] } else { -1.0 }
+    let y = if x[i] > 1.0 { let r = sqrt(x[i]); r * r }
+            else if i > 0 and x[i - 1] > 1.0 { x[i - 1] }
+            else { -1.0 }
     2.0 * y
   }
-})", {Vec({0, 4, 1, 1})}) == std::vector<double>{-2, 8, 8, -2});
+})",
+                 {Vec({0, 4, 1, 1})}) == std::vector<double>{-2, 8, 8, -2});
 }
 
 TEST_CASE("bodies: control flow becomes a function", "[lower]") {
@@ -157,7 +178,8 @@ fn f(x: [n]f64, m: i64) -> [n]f64 {
   CHECK(Number(R"(
 fn f(n: i64) -> i64 {
   return sum i < n, j < n { var c = 0; for k < 10 { if k == i { break }  c += j } c }
-})", {I64(3)}) == 9);
+})",
+               {I64(3)}) == 9);
 }
 
 TEST_CASE("bodies: what reads arrays in loops becomes a loop nest", "[lower]") {
@@ -177,17 +199,21 @@ fn f(x: [n]f64, a: [n, m]f64) -> [n]f64 {
 }
 
 TEST_CASE("bodies: arrays", "[lower]") {
-  CHECK(Count(Ir("fn f(a: [n, m]f64) -> [m]f64 { return sum i < n { 2.0 * a[i, :] } }"), "each(") == 1);
+  CHECK(Count(Ir("fn f(a: [n, m]f64) -> [m]f64 { return sum i < n { 2.0 * a[i, :] } }"), "each(") ==
+        1);
   CHECK(Elements("fn f(a: [n, m]f64) -> [m]f64 { return sum i < n { 2.0 * a[i, :] } }",
                  {Mat(2, 2, {1, 2, 3, 4})}) == std::vector<double>{8, 12});
   CHECK(Elements("fn f(x: [n]f64) -> [n, 2]f64 { return gen i < n { [x[i], -x[i]] } }",
                  {Vec({1, 2})}) == std::vector<double>{1, -1, 2, -2});
   CHECK(Elements("fn f(a: [n, m]f64, b: [m, k]f64) -> [n, k]f64 { return gen i < n { a[i] @ b } }",
-                 {Mat(2, 2, {1, 2, 3, 4}), Mat(2, 2, {1, 0, 1, 1})}) == std::vector<double>{3, 2, 7, 4});
-  CHECK(Number("fn f(x: [n]f64) -> f64 { return sum i < n { let y = gen j < n { x[j] * x[i] }; y[i] + y[0] } }",
+                 {Mat(2, 2, {1, 2, 3, 4}), Mat(2, 2, {1, 0, 1, 1})}) ==
+        std::vector<double>{3, 2, 7, 4});
+  CHECK(Number("fn f(x: [n]f64) -> f64 { return sum i < n { let y = gen j < n { x[j] * x[i] }; "
+               "y[i] + y[0] } }",
                {Vec({1, 2})}) == 1 + 4 + 1 + 2);
   // Of loops: a copy, element by element.
-  const std::string rows = "fn f(a: [n, m]f64) -> [n, m]f64 { return gen i < n { cumsum(a[i, :]) } }";
+  const std::string rows =
+      "fn f(a: [n, m]f64) -> [n, m]f64 { return gen i < n { cumsum(a[i, :]) } }";
   CHECK_FALSE(Has(Ir(rows), "check"));
   CHECK(Elements(rows, {Mat(2, 2, {1, 2, 3, 4})}) == std::vector<double>{1, 3, 3, 7});
   CHECK(Elements("fn f(a: [n, m]f64) -> [m]f64 { return sum i < n { cumsum(a[i, :]) } }",
@@ -200,8 +226,10 @@ fn f(a: [n, m]f64) -> [n, m / 2]f64 { return gen i < n { half(a[i, :]) } })",
 
 TEST_CASE("bodies: calls", "[lower]") {
   // Of scalars: the body calls; of arrays, straight-line: inlined.
-  CHECK(Has(Ir("fn f(x: [n]f64) -> [n]f64 { return gen i < n { sigmoid(x[i]) } }"), "call @sigmoid"));
-  const std::string dots = "fn f(a: [n, k]f64, b: [k]f64) -> [n]f64 { return gen i < n { dot(a[i, :], b) } }";
+  CHECK(
+      Has(Ir("fn f(x: [n]f64) -> [n]f64 { return gen i < n { sigmoid(x[i]) } }"), "call @sigmoid"));
+  const std::string dots =
+      "fn f(a: [n, k]f64, b: [k]f64) -> [n]f64 { return gen i < n { dot(a[i, :], b) } }";
   CHECK(Count(Ir(dots), "each(") == 1);
   CHECK_FALSE(Has(Ir(dots), "call"));
   CHECK(Elements(dots, {Mat(2, 2, {1, 2, 3, 4}), Vec({1, 1})}) == std::vector<double>{3, 7});
@@ -220,17 +248,21 @@ TEST_CASE("comprehensions: nothing, and of nothing", "[lower]") {
   CHECK(Number("fn f(x: [n]f64) -> f64 { return max(x) }", empty) == -INFINITY);
   CHECK(Elements("fn f(x: [n]f64) -> [n]f64 { return gen i < n { x[i] / x[0] } }", empty).empty());
   // A statement that is lifted from a body that never runs does not run.
-  CHECK(Elements("fn f(x: [n]f64) -> [n]f64 { return gen i < n { x[i] / sum j < 3 { x[j] } } }", empty)
+  CHECK(Elements("fn f(x: [n]f64) -> [n]f64 { return gen i < n { x[i] / sum j < 3 { x[j] } } }",
+                 empty)
             .empty());
-  CHECK(Elements("fn f(x: [n]f64, m: i64) -> [n]f64 { return gen i < n { x[i] + sum j < m { 1.0 } } }",
-                 {Vec({}), I64(-1)}).empty());
+  CHECK(Elements(
+            "fn f(x: [n]f64, m: i64) -> [n]f64 { return gen i < n { x[i] + sum j < m { 1.0 } } }",
+            {Vec({}), I64(-1)})
+            .empty());
 }
 
 TEST_CASE("comprehensions: reductions of one array", "[lower]") {
   const std::string text = "fn f(x: [n]f64, y: [n]f64) -> f64 { return sum(x * y) }";
   CHECK(Count(Ir(text), "each(") == 1);
   CHECK(Number(text, {Vec({1, 2}), Vec({3, 4})}) == 11);
-  CHECK(Number("fn f(a: [n, m]f64) -> f64 { return min(a @ a.T) }", {Mat(2, 2, {1, 2, 3, 4})}) == 5);
+  CHECK(Number("fn f(a: [n, m]f64) -> f64 { return min(a @ a.T) }", {Mat(2, 2, {1, 2, 3, 4})}) ==
+        5);
   CHECK(Number("fn f(a: [n, m]f64) -> f64 { return sum i < n { max(a[i, :]) } }",
                {Mat(2, 2, {1, 2, 3, 4})}) == 6);
 }

@@ -25,7 +25,8 @@ fn f(x: f64) -> f64 {
   var a = x; var b = 2.0 * x; var c = 3.0 * x
   for i < 4 { a, b, c = b, c, a }
   return a
-})", {F64(1)}) == 2);
+})",
+               {F64(1)}) == 2);
 }
 
 TEST_CASE("lowering: code after a return is dropped", "[lower]") {
@@ -67,13 +68,15 @@ fn f(x: f64) -> f64 {
   var s = 0.0
   for i < 10 { s += x * x; if s > 2.0 { break } }
   return s
-})", {F64(1.1)}) == Approx(2.42));
+})",
+               {F64(1.1)}) == Approx(2.42));
   CHECK(Number(R"(
 fn f(x: f64) -> f64 {
   var s = 0.0
   for i < 4 { if i % 2 == 1 { continue }  s += f64(i) * x }
   return s
-})", {F64(3)}) == 6);
+})",
+               {F64(3)}) == 6);
   CHECK(Number(R"(
 fn f(n: i64) -> i64 {
   var count = 0
@@ -86,13 +89,16 @@ fn f(n: i64) -> i64 {
     }
   }
   return count
-})", {I64(30)}) == 9);
+})",
+               {I64(30)}) == 9);
 }
 
 TEST_CASE("lowering: for evaluates its bounds once and may not run", "[lower]") {
-  CHECK(Number("fn f(n: i64) -> i64 { var m = n; var s = 0; for i < m { m += 1; s += i } return s }",
-               {I64(4)}) == 6);
-  CHECK(Number("fn f(n: i64) -> i64 { var s = 7; for i in 3..n { s = i } return s }", {I64(-5)}) == 7);
+  CHECK(
+      Number("fn f(n: i64) -> i64 { var m = n; var s = 0; for i < m { m += 1; s += i } return s }",
+             {I64(4)}) == 6);
+  CHECK(Number("fn f(n: i64) -> i64 { var s = 7; for i in 3..n { s = i } return s }", {I64(-5)}) ==
+        7);
   CHECK(Number("fn f(n: i64) -> i64 { var s = 0; for i in n..n + 3 { s = s * 10 + i } return s }",
                {I64(2)}) == 234);
 }
@@ -109,7 +115,8 @@ TEST_CASE("lowering: a long chain of branches", "[lower]") {
 }
 
 TEST_CASE("lowering: and, or, not", "[lower]") {
-  const std::string pure = "fn f(a: f64, b: f64) -> bool { return a > 0.0 and not (b > 0.0 or a < b) }";
+  const std::string pure =
+      "fn f(a: f64, b: f64) -> bool { return a > 0.0 and not (b > 0.0 or a < b) }";
   CHECK(Count(Ir(pure), "br ") == 0);
   CHECK(Number(pure, {F64(1), F64(0)}) == 1);
   CHECK(Number(pure, {F64(1), F64(1)}) == 0);
@@ -117,7 +124,8 @@ TEST_CASE("lowering: and, or, not", "[lower]") {
   const std::string guarded = "fn f(x: [n]f64, i: i64) -> bool { return i < n and x[i] > 0.0 }";
   CHECK(Number(guarded, {Vec({1, -1}), I64(0)}) == 1);
   CHECK(Number(guarded, {Vec({1, -1}), I64(2)}) == 0);
-  const std::string either = "fn f(x: [n]f64, i: i64) -> bool { return i >= n or not (x[i] > 0.0) }";
+  const std::string either =
+      "fn f(x: [n]f64, i: i64) -> bool { return i >= n or not (x[i] > 0.0) }";
   CHECK(Number(either, {Vec({1, -1}), I64(2)}) == 1);
   CHECK(Number(either, {Vec({1, -1}), I64(0)}) == 0);
   const std::string branch = R"(
@@ -127,6 +135,17 @@ fn f(x: [n]f64, i: i64) -> f64 {
 })";
   CHECK(Number(branch, {Vec({5}), I64(0)}) == 5);
   CHECK(Number(branch, {Vec({5}), I64(-3)}) == -1);
+}
+
+TEST_CASE("lowering: a chain of comparisons computes each operand once", "[lower]") {
+  const std::string text = R"(
+fn g(x: f64) -> f64 { return x * x }
+fn f(x: f64, y: f64) -> bool { return 0.0 < g(x) < g(y) })";
+  CHECK(Count(Ir(text), "call @g") == 2);
+  CHECK(Number(text, {F64(1), F64(2)}) == 1);
+  CHECK(Number(text, {F64(2), F64(1)}) == 0);
+  CHECK(Number("fn f(x: [n]f64) -> i64 { return sum i < n { [0.0 < x[i] <= 2.0] } }",
+               {Vec({-1, 1, 2, 3})}) == 2);
 }
 
 TEST_CASE("lowering: if as a value", "[lower]") {
@@ -146,7 +165,8 @@ fn f(a: f64, b: f64) -> f64 {
 fn f(n: i64) -> f64 {
   let y = if n > 0 { var s = 0.0; for i < n { s += 2.0 } s } else { -1.0 }
   return y + 1.0
-})", {I64(3)}) == 7);
+})",
+               {I64(3)}) == 7);
 }
 
 TEST_CASE("lowering: calls, recursion, tuples", "[lower]") {
@@ -180,10 +200,12 @@ fn f(x: f64) -> [5]f64 {
   y[0] = x
   for i in 1..5 { y[i] = y[i - 1] + x }
   return y
-})", {F64(2)}) == std::vector<double>{2, 4, 6, 8, 10});
+})",
+                 {F64(2)}) == std::vector<double>{2, 4, 6, 8, 10});
   // The sizes of an array of which only elements change are known.
-  CHECK_FALSE(Has(Ir("fn f(x: [n]f64) -> [n]f64 { var y = x; for i < n { y[i] = 2.0 * y[i] } return y }"),
-                  "check"));
+  CHECK_FALSE(
+      Has(Ir("fn f(x: [n]f64) -> [n]f64 { var y = x; for i < n { y[i] = 2.0 * y[i] } return y }"),
+          "check"));
   // The argument stays what it was.
   CHECK(Number("fn f(x: [n]f64) -> f64 { var y = x; y[0] = y[0] * y[0]; return x[0] * y[1] }",
                {Vec({3, 5})}) == 15);
@@ -203,8 +225,8 @@ fn f(x: [n]f64, k: [m]i64) -> [n]f64 {
 }
 
 TEST_CASE("lowering: integers wrap, literals adapt, casts", "[lower]") {
-  CHECK(Number("fn f(k: i64) -> i64 { return k * 2 + 9223372036854775807 }",
-               {I64(1)}) == Approx(-9223372036854775807.0));
+  CHECK(Number("fn f(k: i64) -> i64 { return k * 2 + 9223372036854775807 }", {I64(1)}) ==
+        Approx(-9223372036854775807.0));
   CHECK(Number("fn f(x: f32, k: i64) -> f32 { return 2 * x + f32(k) ** 2 }",
                {Tensor::F32(1.5f), I64(3)}) == 12);
   CHECK(Number("fn f(x: f64) -> i64 { return i64(x) % 4 }", {F64(-7.9)}) == -3);

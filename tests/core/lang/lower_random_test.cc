@@ -26,7 +26,8 @@ std::vector<Tensor> Arguments(uint64_t shape, uint64_t seed) {
   }
   for (int64_t i = 0; i < m; ++i) y.push_back(number());
   for (int64_t i = 0; i < n * m; ++i) a.push_back(number());
-  return {Vec(x), Vec(y), Mat(n, m, a), IntVec(k), F64(number()), I64(static_cast<int64_t>(number()))};
+  return {Vec(x),    Vec(y),        Mat(n, m, a),
+          IntVec(k), F64(number()), I64(static_cast<int64_t>(number()))};
 }
 
 // Numbers too large to be exact compare as equal.

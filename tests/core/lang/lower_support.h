@@ -116,7 +116,7 @@ inline std::string SourceOf(const std::string& text, const std::string& entry, u
 }
 
 inline TrapPlace TrapOf(const std::string& text, const std::vector<Tensor>& args,
-                    const std::string& entry = "f") {
+                        const std::string& entry = "f") {
   const eval::Result r = RunText(text, args, entry);
   REQUIRE(r.trap);
   return {r.trap->kind, r.trap->a, r.trap->b, SourceOf(text, entry, r.trap->loc)};

@@ -49,8 +49,9 @@ uint64_t Number(DType t, double v) {
 uint64_t One(DType t) { return t == DType::kI64 ? 1 : Number(t, 1.0); }
 
 Op OpOf(BinaryOp op) {
-  static constexpr Op kOps[] = {Op::Add, Op::Sub, Op::Mul, Op::Div, Op::Rem, Op::Pow, Op::Add, Op::Eq,
-                                Op::Ne,  Op::Lt,  Op::Le,  Op::Gt,  Op::Ge,  Op::And, Op::Or};
+  static constexpr Op kOps[] = {Op::Add, Op::Sub, Op::Mul, Op::Div, Op::Rem,
+                                Op::Pow, Op::Add, Op::Eq,  Op::Ne,  Op::Lt,
+                                Op::Le,  Op::Gt,  Op::Ge,  Op::And, Op::Or};
   return kOps[static_cast<int>(op)];
 }
 
@@ -110,7 +111,8 @@ size_t Offset(const std::vector<int64_t>& shape, const std::vector<int64_t>& ind
 std::vector<int64_t> BroadcastShape(const std::vector<Datum>& operands) {
   std::vector<int64_t> shape;
   for (const Datum& d : operands) {
-    if (d.shape.size() > shape.size()) shape.insert(shape.begin(), d.shape.size() - shape.size(), 1);
+    if (d.shape.size() > shape.size())
+      shape.insert(shape.begin(), d.shape.size() - shape.size(), 1);
     const size_t skipped = shape.size() - d.shape.size();
     for (size_t i = 0; i < d.shape.size(); ++i) {
       int64_t& s = shape[skipped + i];
@@ -124,7 +126,8 @@ std::vector<int64_t> BroadcastShape(const std::vector<Datum>& operands) {
 uint64_t BroadcastElement(const Datum& d, const std::vector<int64_t>& index) {
   const size_t skipped = index.size() - d.shape.size();
   std::vector<int64_t> at;
-  for (size_t i = 0; i < d.shape.size(); ++i) at.push_back(d.shape[i] == 1 ? 0 : index[skipped + i]);
+  for (size_t i = 0; i < d.shape.size(); ++i)
+    at.push_back(d.shape[i] == 1 ? 0 : index[skipped + i]);
   return d.bits[Offset(d.shape, at)];
 }
 
@@ -372,7 +375,8 @@ Datum Tree::EvalLiteral(const Expr& e) {
 Datum Tree::EvalBinary(const Expr& e) {
   const Datum a = Eval(*e.operands[0]);
   const bool logic = e.binary == BinaryOp::kAnd || e.binary == BinaryOp::kOr;
-  if (logic && e.type.kind == Type::Kind::kScalar && AsBool(a) == (e.binary == BinaryOp::kOr)) return a;
+  if (logic && e.type.kind == Type::Kind::kScalar && AsBool(a) == (e.binary == BinaryOp::kOr))
+    return a;
   const Datum b = Eval(*e.operands[1]);
   if (e.binary == BinaryOp::kMatMul) return EvalMatMul(a, b);
   return MapOp(OpOf(e.binary), e.type.elem, {a, b});
@@ -457,7 +461,8 @@ Datum Tree::EvalBroadcast(const Expr& e) {
     for (size_t i = 0; i < x.size(); ++i) scalars.push_back(Scalar(args[i].elem, x[i]));
     const Datum value = Call(e.callee, std::move(scalars));
     std::vector<uint64_t> bits;
-    for (const Datum& d : tuple ? value.tuple : std::vector<Datum>{value}) bits.push_back(d.bits[0]);
+    for (const Datum& d : tuple ? value.tuple : std::vector<Datum>{value})
+      bits.push_back(d.bits[0]);
     return bits;
   });
   return tuple ? Datum{DType::kF64, {}, {}, out} : out[0];
@@ -555,7 +560,8 @@ Datum Tree::EvalComprehension(const Expr& e) {
   });
   // The sizes of elements that there are none of are not looked for here.
   if (first && !inner.empty()) throw Trapped{TrapKind::kStopped};
-  if (e.type.kind == Type::Kind::kArray) out.shape.insert(out.shape.end(), inner.begin(), inner.end());
+  if (e.type.kind == Type::Kind::kArray)
+    out.shape.insert(out.shape.end(), inner.begin(), inner.end());
   return out;
 }
 

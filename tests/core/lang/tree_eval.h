@@ -1,6 +1,6 @@
 // Runs a checked program on its tree: the reference that lowering is compared with. Written for
-// clarity only; sums add one term after the other. A comprehension of arrays that has no elements is
-// given up with kStopped: what it would need is the sizes of values that nothing computes.
+// clarity only; sums add one term after the other. A comprehension of arrays that has no elements
+// is given up with kStopped: what it would need is the sizes of values that nothing computes.
 #pragma once
 
 #include <optional>

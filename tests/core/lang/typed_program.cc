@@ -6,11 +6,15 @@
 namespace pullback::lang {
 namespace {
 
-// What every program may call: a scalar function with control flow, one with a loop, a straight-line
-// one of arrays, one with a loop over an array, and one that gives an array.
+// What every program may call: a scalar function with control flow, one with a loop, a
+// straight-line one of arrays, one with a loop over an array, and one that gives an array.
 constexpr const char* kHelpers = R"(
 fn bend(x: f64) -> f64 { if x > 1.0 { return 2.0 - x }  return x + 1.0 }
-fn steps(x: f64, k: i64) -> f64 { var s = x; for i < k % 3 { s = s + 1.0; if s > 4.0 { break } } return s }
+fn steps(x: f64, k: i64) -> f64 {
+  var s = x
+  for i < k % 3 { s = s + 1.0; if s > 4.0 { break } }
+  return s
+}
 fn inner(u: [q]f64, v: [q]f64) -> f64 { let w = 2.0; return sum t < q { u[t] * v[t] } - w }
 fn last(u: [q]f64) -> f64 { var s = 0.0; for t < q { s = u[t] - s } return s }
 fn shift(u: [q]f64, d: f64) -> [q]f64 { return gen t < q { u[t] + d } }
@@ -26,7 +30,9 @@ class Generator {
     for (int i = Below(3); i > 0; --i) body += "  " + Statement() + "\n";
     const int kind = Below(3), depth = 3 + Below(3);
     const std::string result = kind == 0 ? "f64" : kind == 1 ? "[n]f64" : "[n, m]f64";
-    const std::string value = kind == 0 ? Float(depth) : kind == 1 ? Vector("n", depth) : Matrix(depth);
+    const std::string value = kind == 0   ? Float(depth)
+                              : kind == 1 ? Vector("n", depth)
+                                          : Matrix(depth);
     return std::string(kHelpers) +
            "fn f(x: [n]f64, y: [m]f64, a: [n, m]f64, k: [n]i64, c: f64, p: i64) -> " + result +
            " {\n" + body + "  return " + value + "\n}\n";
@@ -68,8 +74,8 @@ class Generator {
         break;
       }
       default: {
-        out = "var " + name + " = " + Float(2) + "; if " + Bool(2) + " { " + name + " = " + Float(2) +
-              " }";
+        out = "var " + name + " = " + Float(2) + "; if " + Bool(2) + " { " + name + " = " +
+              Float(2) + " }";
         break;
       }
     }
@@ -87,7 +93,8 @@ class Generator {
       const std::string name = Fresh("v");
       if (OneIn(8)) {
         const std::string j = Fresh("j");
-        out += "var " + name + " = 0.0; for " + j + " < 2 { " + name + " += " + Float(depth - 2) + " }; ";
+        out += "var " + name + " = 0.0; for " + j + " < 2 { " + name + " += " + Float(depth - 2) +
+               " }; ";
         floats_.push_back(name);
       } else if (OneIn(4)) {
         const std::string size = Size();
@@ -113,7 +120,8 @@ class Generator {
       const std::string name = Fresh("i"), size = Size();
       out += (i == 0 ? " " : ", ") + name;
       out += OneIn(4) && !indices_.empty() ? " < " + indices_.back().name + " + " + Pick({"0", "1"})
-                                           : OneIn(5) ? " in 0.." + size : " < " + size;
+             : OneIn(5)                    ? " in 0.." + size
+                                           : " < " + size;
       indices_.push_back({name, size});
     }
     out += " " + Block(depth, [&] { return Float(depth); });
@@ -149,7 +157,8 @@ class Generator {
       case 1: return "(" + Float(depth - 1) + Pick({" + ", " - ", " * "}) + Float(depth - 1) + ")";
       case 2: return "-" + Float(depth - 1);
       case 3: return "([" + Bool(depth - 1) + "] * " + Float(depth - 1) + ")";
-      case 4: return "(" + Float(depth - 1) + " * [" + Bool(depth - 1) + "] * " + Float(depth - 2) + ")";
+      case 4:
+        return "(" + Float(depth - 1) + " * [" + Bool(depth - 1) + "] * " + Float(depth - 2) + ")";
       case 5: {
         const std::string condition = Bool(depth - 1);
         const std::string yes = Block(depth - 1, [&] { return Float(depth - 1); });
@@ -176,7 +185,8 @@ class Generator {
 
   std::string Int(int depth) {
     if (depth <= 0 || OneIn(3)) {
-      if (!indices_.empty() && !OneIn(3)) return indices_[static_cast<size_t>(Below(static_cast<int>(indices_.size())))].name;
+      if (!indices_.empty() && !OneIn(3))
+        return indices_[static_cast<size_t>(Below(static_cast<int>(indices_.size())))].name;
       return Pick({"0", "1", "2", "n", "m", "p", "len(y)"});
     }
     if (OneIn(4)) return "k[" + Subscript("n", depth - 1) + "]";
@@ -220,11 +230,14 @@ class Generator {
       case 0:
       case 1:
       case 2: return Generated({size}, depth - 1);
-      case 3: return "(" + Vector(size, depth - 1) + Pick({" + ", " * "}) + Vector(size, depth - 1) + ")";
+      case 3:
+        return "(" + Vector(size, depth - 1) + Pick({" + ", " * "}) + Vector(size, depth - 1) + ")";
       case 4: return "(" + Float(depth - 1) + " - " + Vector(size, depth - 1) + ")";
-      case 5: return size == "m" ? "a[" + Subscript("n", 0) + ", :]" : "a[:, " + Subscript("m", 0) + "]";
-      case 6: return size == "n" ? "(" + Matrix(depth - 1) + " @ " + Vector("m", depth - 1) + ")"
-                                 : "(" + Vector("n", depth - 1) + " @ " + Matrix(depth - 1) + ")";
+      case 5:
+        return size == "m" ? "a[" + Subscript("n", 0) + ", :]" : "a[:, " + Subscript("m", 0) + "]";
+      case 6:
+        return size == "n" ? "(" + Matrix(depth - 1) + " @ " + Vector("m", depth - 1) + ")"
+                           : "(" + Vector("n", depth - 1) + " @ " + Matrix(depth - 1) + ")";
       case 7: return "bend.(" + Vector(size, depth - 1) + ")";
       case 8: return "shift(" + Vector(size, depth - 1) + ", " + Float(depth - 1) + ")";
       case 9: return "running(" + Vector(size, depth - 1) + ")";

@@ -1,6 +1,6 @@
 // Random programs that mean something: well typed, over vectors, matrices and index arrays, with
-// comprehensions inside each other, brackets, branches, slices, products and calls. Numbers are small
-// and whole, so that sums are exact in any order.
+// comprehensions inside each other, brackets, branches, slices, products and calls. Numbers are
+// small and whole, so that sums are exact in any order.
 #pragma once
 
 #include <cstdint>
