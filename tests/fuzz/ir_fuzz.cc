@@ -1,0 +1,71 @@
+// Any text as IR: no crash; what verifies prints and parses back to the same text, survives the
+// clean-up and normal form passes as valid IR, and its loops give the reference's bits.
+#include "core/ir/parser.h"
+#include "core/ir/verifier.h"
+#include "core/opt/simplify.h"
+#include "core/tensor/normalise.h"
+#include "tests/fuzz/arguments.h"
+#include "tests/fuzz/run_both.h"
+#include "tests/fuzz/tokens.h"
+
+namespace pullback::fuzz {
+namespace {
+
+const std::vector<const char*>& Words() {
+  static const std::vector<const char*> words = {
+#define OP(name, mnemonic, arity, rule, flags) mnemonic,
+#include "core/ir/ops.def"
+#undef OP
+      "fn",   "entry", "ret", "jump", "br",     "where",   "if",   "gen",  "sum",    "prod",
+      "max",  "min",   "and", "of",   "f64",    "f32",     "i64",  "bool", "[*]f64", "[*,*]f64",
+      "tape", "%x",    "%n",  "%i",   "%j",     "0",       "1",    "2",    "-1",     "1.0",
+      "nan",  "true",  "(",   ")",    "[",      "]",       ",",    ":",    "==",     "<=",
+      "<",    "b0",    "b1",  "b2",   "i < %n", "%i + %j", "2*%i", "!1",   "if %g",  "\n"};
+  return words;
+}
+
+void CheckRoundTrip(const ir::Module& module) {
+  const std::string text = ir::Print(module);
+  const StatusOr<ir::Module> again = ir::ParseModule(text);
+  Require(again.ok(), again.status().ToString(), text);
+  const Status valid = ir::Verify(*again);
+  Require(valid.ok(), valid.ToString(), text);
+  const std::string twice = ir::Print(*again);
+  Require(twice == text, "printing again gives the same text", text + "\nagain:\n" + twice);
+}
+
+void CheckPasses(ir::Module module) {
+  const std::string before = ir::Print(module);
+  for (auto pass :
+       {opt::Simplify, tensor::NormaliseTensors, opt::Simplify, opt::LowerStrongMultiplies}) {
+    RequireNotInternal(pass(module), before);
+    const Status valid = ir::Verify(module);
+    Require(valid.ok(), valid.ToString(), before + ir::Print(module));
+  }
+}
+
+void Run(const std::string& text) {
+  StatusOr<ir::Module> module = ir::ParseModule(text);
+  RequireNotInternal(module.status());
+  if (!module.ok() || module->functions.empty() || !ir::Verify(*module).ok()) return;
+  CheckRoundTrip(*module);
+  CheckPasses(module->Clone());
+  if (!TakesValues(*module)) return;
+  const std::vector<Tensor> args = ArgumentsOf(*module, text);
+  if (!opt::LowerStrongMultiplies(*module).ok()) return;
+  RunBoth(*module, args);
+}
+
+}  // namespace
+}  // namespace pullback::fuzz
+
+extern "C" size_t LLVMFuzzerCustomMutator(uint8_t* data, size_t size, size_t max_size,
+                                          unsigned seed) {
+  return pullback::fuzz::MutateText(data, size, max_size, seed, pullback::fuzz::Words());
+}
+
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+  if (size > 8192) return 0;
+  pullback::fuzz::Run(std::string(reinterpret_cast<const char*>(data), size));
+  return 0;
+}
