@@ -135,7 +135,8 @@ class ObjectChecker {
     if (symbol.getType() == elf::STT_FILE) return {};
     const Section* section = Loaded(symbol.st_shndx);
     if (section == nullptr || symbol.st_value > section->sh_size ||
-        symbol.st_size > section->sh_size - symbol.st_value || symbol.getType() > elf::STT_SECTION) {
+        symbol.st_size > section->sh_size - symbol.st_value ||
+        symbol.getType() > elf::STT_SECTION) {
       return Rejected("place of symbol " + name.str());
     }
     if (symbol.getBinding() == elf::STB_LOCAL) return {};

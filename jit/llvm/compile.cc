@@ -1,21 +1,18 @@
 #include "jit/llvm/compile.h"
 
-#include <llvm/Analysis/TargetLibraryInfo.h>
 #include <llvm/IR/DiagnosticInfo.h>
 #include <llvm/IR/DiagnosticPrinter.h>
 #include <llvm/IR/LegacyPassManager.h>
 #include <llvm/IR/Verifier.h>
 #include <llvm/MC/TargetRegistry.h>
-#include <llvm/Passes/PassBuilder.h>
 #include <llvm/Support/TargetSelect.h>
 #include <llvm/Support/raw_ostream.h>
 #include <llvm/TargetParser/Host.h>
-#include <llvm/Transforms/InstCombine/InstCombine.h>
-#include <llvm/Transforms/Scalar/SROA.h>
 
 #include <algorithm>
 
 #include "jit/llvm/emit.h"
+#include "jit/llvm/optimise.h"
 
 namespace pullback::jit {
 namespace {
@@ -36,47 +33,6 @@ class Diagnostics : public llvm::DiagnosticHandler {
  private:
   std::string* found_;
 };
-
-// No libc behind us: nothing may turn loops into memset, or calls into other calls.
-llvm::TargetLibraryInfoImpl NoLibrary(const llvm::Triple& triple) {
-  llvm::TargetLibraryInfoImpl library(triple);
-  library.disableAllFunctions();
-  return library;
-}
-
-llvm::PipelineTuningOptions Tuning() {
-  llvm::PipelineTuningOptions tuning;
-  tuning.LoopInterleaving = false;  // costs more compile time than it returns
-  tuning.LoopVectorization = true;
-  tuning.SLPVectorization = true;
-  tuning.MergeFunctions = false;
-  return tuning;
-}
-
-void Optimise(llvm::Module& module, llvm::TargetMachine& machine, int opt_level) {
-  llvm::LoopAnalysisManager loops;
-  llvm::FunctionAnalysisManager functions;
-  llvm::CGSCCAnalysisManager sccs;
-  llvm::ModuleAnalysisManager modules;
-  llvm::PassBuilder builder(&machine, Tuning());
-  functions.registerPass(
-      [&] { return llvm::TargetLibraryAnalysis(NoLibrary(machine.getTargetTriple())); });
-  builder.registerModuleAnalyses(modules);
-  builder.registerCGSCCAnalyses(sccs);
-  builder.registerFunctionAnalyses(functions);
-  builder.registerLoopAnalyses(loops);
-  builder.crossRegisterProxies(loops, functions, sccs, modules);
-  if (opt_level > 0) {
-    builder.buildPerModuleDefaultPipeline(llvm::OptimizationLevel::O2).run(module, modules);
-    return;
-  }
-  llvm::FunctionPassManager little;
-  little.addPass(llvm::SROAPass(llvm::SROAOptions::PreserveCFG));
-  little.addPass(llvm::InstCombinePass());
-  llvm::ModulePassManager passes;
-  passes.addPass(llvm::createModuleToFunctionPassAdaptor(std::move(little)));
-  passes.run(module, modules);
-}
 
 std::string Generate(llvm::Module& module, llvm::TargetMachine& machine,
                      llvm::CodeGenFileType type) {

@@ -1,11 +1,11 @@
 // Loops to LLVM IR. One FunctionEmitter writes one function; its parts are in emit_function.cc
-// (blocks, calls), emit_memory.cc (arrays, tapes), emit_loops.cc (loops, branches, lanes, polls) and
-// emit_wide.cc (loops that add lanes, eight iterations at a time).
+// (blocks, calls), emit_memory.cc (arrays, tapes), emit_loops.cc (loops, branches, lanes, polls)
+// and emit_wide.cc (loops that add lanes, eight iterations at a time).
 //
 // - Registers become SSA values. The header fields of an array that are read through a register are
 //   loaded once, where the register is defined: they never change while it holds its reference.
-// - A tape lives in four values (handle, size, slots, capacity), so that a push is a compare, a store
-//   and an increment. The size is written back before anything else may look at the tape.
+// - A tape lives in four values (handle, size, slots, capacity), so that a push is a compare, a
+//   store and an increment. The size is written back before anything else may look at the tape.
 // - Lanes live in an alloca of one vector that is only read and written whole, so that it becomes a
 //   register; few lanes at known offsets live in eight scalars.
 // - No fast-math flag, nsw, nuw or inbounds is ever written, and no loop is marked mustprogress.

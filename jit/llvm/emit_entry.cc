@@ -1,9 +1,10 @@
 // Whole modules: guards of recursion and of the native stack, and the entry that the runtime calls.
 //
-// A frame may use at most FrameLimit bytes (compiling fails otherwise), and every function that calls
-// another, or that may use more than kUnchecked bytes, checks on entry that so much is left above the
-// context's stack limit. Below that limit the runtime keeps a reserve, enough for the functions that
-// do not check and for its own. Functions in a cycle of calls count the depth and poll, too.
+// A frame may use at most FrameLimit bytes (compiling fails otherwise), and every function that
+// calls another, or that may use more than kUnchecked bytes, checks on entry that so much is left
+// above the context's stack limit. Below that limit the runtime keeps a reserve, enough for the
+// functions that do not check and for its own. Functions in a cycle of calls count the depth and
+// poll, too.
 #include <llvm/ADT/SCCIterator.h>
 #include <llvm/Analysis/CallGraph.h>
 

@@ -1,16 +1,17 @@
 // Loops that add lanes, eight iterations at a time.
 //
-// The offsets of the terms are (something invariant) + index, so that eight iterations meet each lane
-// once. The lanes are rotated so that position 0 takes the term of the first iteration; then whole
-// groups of eight run on vectors, and what is left runs once more under a mask. Terms join their lanes
-// in the order of the definition, absent ones are not added: the bits are those of the plain loop.
+// The offsets of the terms are (something invariant) + index, so that eight iterations meet each
+// lane once. The lanes are rotated so that position 0 takes the term of the first iteration; then
+// whole groups of eight run on vectors, and what is left runs once more under a mask. Terms join
+// their lanes in the order of the definition, absent ones are not added: the bits are those of the
+// plain loop.
 //
-// Where a check fails in a group, the plain loop is run from that group on, without its effects, until
-// it meets the trap: so the trap is the first one in the order of the iterations.
+// Where a check fails in a group, the plain loop is run from that group on, without its effects,
+// until it meets the trap: so the trap is the first one in the order of the iterations.
 //
 // A register of the body is uniform (one value for all eight), linear (an i64 base and a uniform
-// step) or a vector. An access whose offset steps by one is a vector access; others go lane by lane,
-// or are gathers and scatters under a mask.
+// step) or a vector. An access whose offset steps by one is a vector access; others go lane by
+// lane, or are gathers and scatters under a mask.
 #include <llvm/ADT/MapVector.h>
 #include <llvm/ADT/STLExtras.h>
 
@@ -71,8 +72,8 @@ bool IsWideKind(Kind kind) {
 // Writes the body of one loop on vectors.
 class WideBody {
  public:
-  // `mask`: the iterations that exist, at least one; nullptr: all eight. `replay`: takes the index of
-  // a group where a check failed.
+  // `mask`: the iterations that exist, at least one; nullptr: all eight. `replay`: takes the index
+  // of a group where a check failed.
   WideBody(FunctionEmitter& e, const Node& loop, Value* index, Value* mask, llvm::PHINode* replay)
       : e_(e), b_(e.b()), index_(index), mask_(mask), replay_(replay) {
     values_[loop.results[0].id] = {index, b_.getInt64(1), nullptr};
@@ -268,8 +269,8 @@ class WideBody {
            });
   }
 
-  // One arm of a branch, and its yields. A uniform condition branches; another narrows the mask, and
-  // skips the arm where no lane is left.
+  // One arm of a branch, and its yields. A uniform condition branches; another narrows the mask,
+  // and skips the arm where no lane is left.
   llvm::SmallVector<Value*, 4> EmitArm(const std::vector<Node>& nodes,
                                        const std::vector<Reg>& yields, Value* condition) {
     const bool uniform = !condition->getType()->isVectorTy();
@@ -341,8 +342,8 @@ std::optional<LaneOffsets> LaneOffsetsOf(const Node& loop) {
   return good ? std::optional(offsets) : std::nullopt;
 }
 
-// Stores of eight iterations may go at once when the body does not read the array and stores into it
-// in one place, each time elsewhere or in order.
+// Stores of eight iterations may go at once when the body does not read the array and stores into
+// it in one place, each time elsewhere or in order.
 bool StoresAreIndependent(const Node& loop) {
   const Definitions defs = DefinitionsOf(loop);
   llvm::DenseMap<uint32_t, int> stores;

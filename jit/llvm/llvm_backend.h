@@ -1,5 +1,6 @@
 // LLVM 19 through ORC for the host CPU: one LLJIT, one bare JITDylib, a ResourceTracker per kernel,
-// only the runtime's symbols, no process symbols. LLVM headers appear in this folder's .cc files only.
+// only the runtime's symbols, no process symbols. LLVM headers appear in this folder's .cc files
+// only.
 #pragma once
 
 #include <memory>

@@ -5,8 +5,8 @@
 
 namespace pullback::jit {
 
-// The kinds of traps that the runtime itself raises: ir::TrapKind's numbers (this layer does not know
-// the IR; jit/llvm/emit_entry.cc checks that they agree).
+// The kinds of traps that the runtime itself raises: ir::TrapKind's numbers (this layer does not
+// know the IR; jit/llvm/emit_entry.cc checks that they agree).
 inline constexpr int32_t kTrapDepth = 5;
 inline constexpr int32_t kTrapMemory = 6;
 inline constexpr int32_t kTrapStopped = 7;
@@ -14,8 +14,9 @@ inline constexpr int32_t kTrapStopped = 7;
 extern "C" {
 // Gives a tape's memory back before the end of the run.
 void pb_tape_free(RunContext* c, Tape* t);
-// An array of floats (elem_size 8: f64, 4: f32) whose NaNs are all the canonical one: `a` itself when
-// they are already or when it is the only reference, else a copy. Consumes a reference, returns one.
+// An array of floats (elem_size 8: f64, 4: f32) whose NaNs are all the canonical one: `a` itself
+// when they are already or when it is the only reference, else a copy. Consumes a reference,
+// returns one.
 Array* pb_canonicalise(RunContext* c, Array* a, int64_t elem_size);
 }
 

@@ -74,7 +74,8 @@ TEST_CASE("Block arguments are parallel copies, and both edges may go to one blo
 TEST_CASE("Irreducible blocks", "[llvm]") {
   Module module;
   FunctionBuilder f(module, {kI}, {kI});
-  const uint32_t a = f.NewBlock(), b = f.NewBlock(), done = f.NewBlock(), unreachable = f.NewBlock();
+  const uint32_t a = f.NewBlock(), b = f.NewBlock(), done = f.NewBlock(),
+                 unreachable = f.NewBlock();
   const Reg x = f.Param(a, kI), y = f.Param(b, kI), z = f.Param(done, kI);
   f.SetBlock(0);
   f.Branch(f.Compare(Op::Lt, f.param(0), f.I64(0)), {a, {f.param(0)}}, {b, {f.param(0)}});
@@ -159,9 +160,8 @@ TEST_CASE("Bounds at the ends of the integers", "[llvm]") {
   Module module;
   FunctionBuilder f(module, {kI, kI}, {kI});
   const Reg total = f.Alloc(DType::kI64, {f.I64(1)}, true);
-  f.For(f.param(0), f.param(1), [&](Reg i) {
-    f.Store(total, f.I64(0), f.Op(Op::Add, {f.Load(total, f.I64(0)), i}));
-  });
+  f.For(f.param(0), f.param(1),
+        [&](Reg i) { f.Store(total, f.I64(0), f.Op(Op::Add, {f.Load(total, f.I64(0)), i})); });
   const Reg v = f.Load(total, f.I64(0));
   f.Release(total);
   f.Return({v});
@@ -300,9 +300,8 @@ TEST_CASE("Huge loops stop: innermost, with lanes, nested, around empty ones, un
         f.LaneAdd(lanes, f.Op(Op::Mul, {i, i}), f.Scalar(Op::Cast, kF, {i}));
       },
       [](FunctionBuilder& f, Reg lanes, Reg n, Reg i) {  // around a long loop
-        f.For(f.I64(0), n, [&](Reg j) {
-          f.LaneAdd(lanes, j, f.Scalar(Op::Cast, kF, {f.Op(Op::Mul, {i, j})}));
-        });
+        f.For(f.I64(0), n,
+              [&](Reg j) { f.LaneAdd(lanes, j, f.Scalar(Op::Cast, kF, {f.Op(Op::Mul, {i, j})})); });
       },
       [](FunctionBuilder& f, Reg lanes, Reg n, Reg i) {  // around an empty loop
         f.For(n, f.I64(1), [&](Reg j) { f.LaneAdd(lanes, f.Op(Op::Mul, {i, j}), f.F64(1)); });
@@ -310,14 +309,12 @@ TEST_CASE("Huge loops stop: innermost, with lanes, nested, around empty ones, un
       },
       [](FunctionBuilder& f, Reg lanes, Reg n, Reg i) {  // around a loop that is seldom entered
         f.LaneAdd(lanes, i, f.F64(2));
-        f.If(f.Compare(Op::Eq, i, f.I64(-1)), [&] {
-          f.For(f.I64(0), n, [&](Reg j) { f.LaneAdd(lanes, j, f.F64(1)); });
-        });
+        f.If(f.Compare(Op::Eq, i, f.I64(-1)),
+             [&] { f.For(f.I64(0), n, [&](Reg j) { f.LaneAdd(lanes, j, f.F64(1)); }); });
       },
       [](FunctionBuilder& f, Reg lanes, Reg, Reg i) {  // around a short one
-        f.For(f.I64(0), f.I64(100), [&](Reg j) {
-          f.LaneAdd(lanes, f.Op(Op::Mul, {i, j}), f.Scalar(Op::Cast, kF, {j}));
-        });
+        f.For(f.I64(0), f.I64(100),
+              [&](Reg j) { f.LaneAdd(lanes, f.Op(Op::Mul, {i, j}), f.Scalar(Op::Cast, kF, {j})); });
       },
   };
   for (size_t k = 0; k < bodies.size(); ++k) {

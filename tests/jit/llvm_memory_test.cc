@@ -47,15 +47,15 @@ TEST_CASE("Arrays of every type are stored, copied where shared, and freed", "[l
     const Reg size = f.Op(Op::Mul, {n, m});
     f.If(f.Compare(Op::Gt, size, f.I64(0)), [] {});
     const Reg z = f.Unique(x);  // shared with the caller: a copy
-    f.For(f.I64(0), f.Op(Op::Min, {f.I64(1), size}), [&](Reg i) {
-      f.Store(z, i, f.Load(y, f.Op(Op::Sub, {size, f.I64(1)})));
-    });
+    f.For(f.I64(0), f.Op(Op::Min, {f.I64(1), size}),
+          [&](Reg i) { f.Store(z, i, f.Load(y, f.Op(Op::Sub, {size, f.I64(1)}))); });
     const Reg w = f.Unique(z);  // not shared: itself
     const Reg scratch = f.Alloc(t, {size}, true);
     const Reg s = f.Dim(scratch, 0);
     f.Release(scratch);
     f.Return({y, w, s});
-    CheckSame(module, {{Ramp(t, {3, 5})}, {Ramp(t, {1, 1})}, {Ramp(t, {0, 4})}, {Ramp(t, {70, 33})}});
+    CheckSame(module,
+              {{Ramp(t, {3, 5})}, {Ramp(t, {1, 1})}, {Ramp(t, {0, 4})}, {Ramp(t, {70, 33})}});
     TestKernel kernel(module);
     kernel.Run({Ramp(t, {3, 5})});
     CHECK(kernel.live_bytes <= 2 * 256);  // y and w
@@ -109,9 +109,8 @@ TEST_CASE("An array handed on is seen through its new register", "[llvm]") {
   f.SetBlock(body);
   const Reg n = f.Dim(x, 0);
   const Reg y = f.Alloc(DType::kF64, {n}, false);
-  f.For(f.I64(0), n, [&](Reg i) {
-    f.Store(y, i, f.Op(Op::Add, {f.Load(x, i), f.Load(x, f.I64(0))}));
-  });
+  f.For(f.I64(0), n,
+        [&](Reg i) { f.Store(y, i, f.Op(Op::Add, {f.Load(x, i), f.Load(x, f.I64(0))})); });
   f.Release(x);
   const Reg u = f.Unique(y);
   f.Store(u, f.I64(0), f.F64(3));
@@ -134,9 +133,8 @@ Module LaneSum(DType t, Monoid monoid) {
   Module module;
   FunctionBuilder f(module, {Type::Array(t, 1), kI, kI, kI}, {Type::Scalar(t)});
   const Reg lanes = f.LanesNew(t, monoid);
-  f.For(f.param(1), f.param(2), [&](Reg i) {
-    f.LaneAdd(lanes, f.Op(Op::Add, {f.param(3), i}), f.Load(f.param(0), i));
-  });
+  f.For(f.param(1), f.param(2),
+        [&](Reg i) { f.LaneAdd(lanes, f.Op(Op::Add, {f.param(3), i}), f.Load(f.param(0), i)); });
   f.Release(f.param(0));
   f.Return({f.LanesTotal(lanes)});
   return module;
@@ -171,7 +169,8 @@ TEST_CASE("Lanes keep signed zeros, infinities and NaNs as the definition has th
       std::vector<std::vector<Tensor>> inputs;
       for (int64_t lo = 0; lo < x.shape[0]; ++lo) {
         for (const int64_t hi : {lo + 1, lo + 2, lo + 9, x.shape[0]}) {
-          inputs.push_back({x, Tensor::I64(lo), Tensor::I64(std::min(hi, x.shape[0])), Tensor::I64(lo)});
+          inputs.push_back(
+              {x, Tensor::I64(lo), Tensor::I64(std::min(hi, x.shape[0])), Tensor::I64(lo)});
         }
       }
       CheckSame(LaneSum(t, monoid), inputs);
@@ -210,9 +209,8 @@ TEST_CASE("Loops of few constant iterations over lanes", "[llvm]") {
       Module module;
       FunctionBuilder f(module, {kVector}, {kF});
       const Reg lanes = f.LanesNew(DType::kF64);
-      f.For(f.I64(lo), f.I64(lo + trips), [&](Reg i) {
-        f.LaneAdd(lanes, f.Op(Op::Sub, {i, f.I64(lo)}), f.Load(f.param(0), i));
-      });
+      f.For(f.I64(lo), f.I64(lo + trips),
+            [&](Reg i) { f.LaneAdd(lanes, f.Op(Op::Sub, {i, f.I64(lo)}), f.Load(f.param(0), i)); });
       f.Release(f.param(0));
       f.Return({f.LanesTotal(lanes)});
       CheckSame(module, {{Ramp(DType::kF64, {30})}});
@@ -241,10 +239,11 @@ TEST_CASE("Lanes at odd offsets", "[llvm]") {
   }
 }
 
-// Bodies that run eight at a time: branches with and without loads, gathers, strides, uniform loads,
-// several lanes, stores beside.
+// Bodies that run eight at a time: branches with and without loads, gathers, strides, uniform
+// loads, several lanes, stores beside.
 TEST_CASE("Wide bodies", "[llvm]") {
-  using Body = std::function<void(FunctionBuilder&, Reg x, Reg idx, Reg y, Reg lanes, Reg i, Reg n)>;
+  using Body =
+      std::function<void(FunctionBuilder&, Reg x, Reg idx, Reg y, Reg lanes, Reg i, Reg n)>;
   const std::vector<Body> bodies = {
       [](FunctionBuilder& f, Reg x, Reg idx, Reg, Reg lanes, Reg i, Reg) {  // gather
         f.LaneAdd(lanes, i, f.Load(x, f.Load(idx, i)));
@@ -278,8 +277,7 @@ TEST_CASE("Wide bodies", "[llvm]") {
       },
       [](FunctionBuilder& f, Reg x, Reg, Reg, Reg lanes, Reg i, Reg n) {  // uniform condition
         const Reg v = f.If(
-            f.Compare(Op::Gt, n, f.I64(20)), {kF},
-            [&] { return std::vector<Reg>{f.Load(x, i)}; },
+            f.Compare(Op::Gt, n, f.I64(20)), {kF}, [&] { return std::vector<Reg>{f.Load(x, i)}; },
             [&] { return std::vector<Reg>{f.Load(x, f.I64(0))}; })[0];
         f.LaneAdd(lanes, i, v);
       },
@@ -439,7 +437,8 @@ TEST_CASE("Tapes pass through calls", "[llvm]") {
   CheckSame(module, {{Tensor::I64(0)}, {Tensor::I64(1)}, {Tensor::I64(900)}});
 }
 
-// --------------------------------------------------------------------------------------- outputs --
+// --------------------------------------------------------------------------------------- outputs
+// --
 
 TEST_CASE("Only canonical NaNs leave a kernel, and inputs are not touched", "[llvm]") {
   Module module;

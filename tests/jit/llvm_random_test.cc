@@ -21,12 +21,14 @@ const Type kI = Type::I64();
 const Type kBool = Type::Bool();
 const Type kVector = Type::Array(DType::kF64, 1);
 
-// Writes one function: (x, y: [n]f64, idx: [n]i64 within range, times: i64) -> (f64, [n]f64). A loop
-// of blocks runs `times` times over random statements that read and replace arrays of n elements.
+// Writes one function: (x, y: [n]f64, idx: [n]i64 within range, times: i64) -> (f64, [n]f64). A
+// loop of blocks runs `times` times over random statements that read and replace arrays of n
+// elements.
 class RandomLoops {
  public:
   RandomLoops(uint64_t seed, Module& module)
-      : random_(seed), f_(module, {kVector, kVector, Type::Array(DType::kI64, 1), kI}, {kF, kVector}) {}
+      : random_(seed),
+        f_(module, {kVector, kVector, Type::Array(DType::kI64, 1), kI}, {kF, kVector}) {}
 
   void Write() {
     const uint32_t head = f_.NewBlock(), body = f_.NewBlock(), done = f_.NewBlock();
@@ -192,9 +194,8 @@ class RandomLoops {
     const size_t which = Index(arrays_.size());
     const Reg u = f_.Unique(arrays_[which]);
     arrays_[which] = u;
-    f_.For(zero_, f_.Op(Op::Min, {n_, f_.I64(Pick(1, 12))}), [&](Reg i) {
-      f_.Store(u, Offset(i), f_.Op(Op::Add, {f_.Load(u, i), Value(i, 1)}));
-    });
+    f_.For(zero_, f_.Op(Op::Min, {n_, f_.I64(Pick(1, 12))}),
+           [&](Reg i) { f_.Store(u, Offset(i), f_.Op(Op::Add, {f_.Load(u, i), Value(i, 1)})); });
   }
 
   // y[i] = sum over j < m of a term, and a total over both.

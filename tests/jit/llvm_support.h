@@ -101,8 +101,8 @@ inline Tensor Canonical(Tensor t) {
   return t;
 }
 
-// Runs the loops in their interpreter and compiled at both levels: the same bits or the same trap, and
-// nothing left but the results.
+// Runs the loops in their interpreter and compiled at both levels: the same bits or the same trap,
+// and nothing left but the results.
 inline void CheckSame(const loops::Module& module, const std::vector<std::vector<Tensor>>& inputs) {
   std::vector<std::unique_ptr<TestKernel>> kernels;
   for (const int level : {0, 2}) kernels.push_back(std::make_unique<TestKernel>(module, level));
@@ -136,25 +136,50 @@ inline std::vector<Tensor> TrickyValues(DType t) {
   const double inf = std::numeric_limits<double>::infinity();
   switch (t) {
     case DType::kF64:
-      for (const double v :
-           {0.0, -0.0, 1.0, -1.0, 0.5, -0.5, 1.5, -1.5, 2.5, 0.49999999999999994, 1e-310, -5e-324,
-            4503599627370495.5, 4503599627370497.0, 9.3e18, -9.3e18, 9223372036854775807.0, 1e308,
-            -1e308, 3.7, -700.25, 710.0, 1e22, 0.1, inf, -inf, std::nan("")}) {
+      for (const double v : {0.0,
+                             -0.0,
+                             1.0,
+                             -1.0,
+                             0.5,
+                             -0.5,
+                             1.5,
+                             -1.5,
+                             2.5,
+                             0.49999999999999994,
+                             1e-310,
+                             -5e-324,
+                             4503599627370495.5,
+                             4503599627370497.0,
+                             9.3e18,
+                             -9.3e18,
+                             9223372036854775807.0,
+                             1e308,
+                             -1e308,
+                             3.7,
+                             -700.25,
+                             710.0,
+                             1e22,
+                             0.1,
+                             inf,
+                             -inf,
+                             std::nan("")}) {
         values.push_back(Tensor::F64(v));
       }
       values.push_back(Tensor::F64(std::bit_cast<double>(uint64_t{0xfff8000000000123})));
       values.push_back(Tensor::F64(std::bit_cast<double>(uint64_t{0x7ff0000000000001})));
       break;
     case DType::kF32:
-      for (const double v : {0.0, -0.0, 1.0, -1.0, 0.5, -2.5, 0.49999997, 1e-40, -1.4e-45, 8388609.0,
-                             9.3e18, -1e30, 3e38, 88.8, -104.0, 0.1, 3.7, inf, -inf, std::nan("")}) {
+      for (const double v :
+           {0.0,    -0.0,  1.0,  -1.0, 0.5,    -2.5, 0.49999997, 1e-40, -1.4e-45, 8388609.0,
+            9.3e18, -1e30, 3e38, 88.8, -104.0, 0.1,  3.7,        inf,   -inf,     std::nan("")}) {
         values.push_back(Tensor::F32(static_cast<float>(v)));
       }
       break;
     case DType::kI64:
-      for (const int64_t v : {int64_t{0}, int64_t{1}, int64_t{-1}, int64_t{2}, int64_t{-7}, int64_t{10},
-                              int64_t{1} << 53, (int64_t{1} << 53) + 1, int64_t{1} << 62, INT64_MAX,
-                              INT64_MIN, INT64_MIN + 1, int64_t{0x7fffff4000000001}}) {
+      for (const int64_t v :
+           {int64_t{0}, int64_t{1}, int64_t{-1}, int64_t{2}, int64_t{-7}, int64_t{10},
+            int64_t{1} << 53, (int64_t{1} << 53) + 1, int64_t{1} << 62, INT64_MAX, INT64_MIN,
+            INT64_MIN + 1, int64_t{0x7fffff4000000001}}) {
         values.push_back(Tensor::I64(v));
       }
       break;

@@ -1,0 +1,16 @@
+// The passes that LLVM runs over what we wrote.
+#pragma once
+
+#include <llvm/Analysis/TargetLibraryInfo.h>
+#include <llvm/IR/Module.h>
+#include <llvm/Target/TargetMachine.h>
+
+namespace pullback::jit {
+
+// opt_level 0: as little as gives reasonable code; else the list in optimise.cc.
+void Optimise(llvm::Module& module, llvm::TargetMachine& machine, int opt_level);
+
+// No libc behind us: nothing may turn loops into memset, or calls into other calls.
+llvm::TargetLibraryInfoImpl NoLibrary(const llvm::Triple& triple);
+
+}  // namespace pullback::jit
