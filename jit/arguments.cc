@@ -54,7 +54,7 @@ std::optional<size_t> ByteSize(const Tensor& t) {
   const bool empty = std::count(t.shape.begin(), t.shape.end(), 0) != 0;
   int64_t bytes = static_cast<int64_t>(DTypeSize(t.dtype));
   for (int64_t extent : t.shape) {
-    if (extent < 0) return std::nullopt;
+    if (extent < 0 || extent > kMaxExtent) return std::nullopt;
     if (!empty && __builtin_mul_overflow(bytes, extent, &bytes)) return std::nullopt;
   }
   return empty ? 0 : static_cast<size_t>(bytes);

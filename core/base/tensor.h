@@ -12,6 +12,9 @@ enum class DType : uint8_t { kF64 = 1, kF32 = 2, kI64 = 3, kBool = 4 };
 const char* DTypeName(DType t);  // "f64"
 size_t DTypeSize(DType t);       // bytes: 8 4 8 1
 
+// No axis of any array is longer, not even of one without elements: proofs about subscripts rest on it.
+inline constexpr int64_t kMaxExtent = int64_t{1} << 48;
+
 // Dense, row-major, little-endian. A scalar has an empty shape and one element.
 struct Tensor {
   DType dtype = DType::kF64;

@@ -32,6 +32,9 @@ namespace {
 // Bytes of an array, INT64_MAX when they do not fit.
 int64_t BytesOf(DType t, const std::vector<int64_t>& shape) {
   auto bytes = static_cast<int64_t>(DTypeSize(t));
+  for (int64_t n : shape) {
+    if (n > kMaxExtent) return INT64_MAX;
+  }
   if (std::find(shape.begin(), shape.end(), 0) != shape.end()) return 0;
   for (int64_t n : shape) {
     if (__builtin_mul_overflow(bytes, n, &bytes)) return INT64_MAX;

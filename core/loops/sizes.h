@@ -11,9 +11,6 @@
 
 namespace pullback::loops {
 
-// No array is longer than this along any axis, not even an empty one: the run time refuses it.
-inline constexpr int64_t kMaxExtent = int64_t{1} << 48;
-
 // A constraint that holds. `exact`: of the integers that its form stands for, not of the form
 // computed with wrapping.
 struct Known {

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "core/base/tensor.h"
 #include "jit/runtime/memory.h"
 #include "jit/runtime/support.h"
 
@@ -54,8 +55,9 @@ void InSlices(RunContext* c, int64_t bytes, Fn&& fn) {
 
 int64_t BlockOf(int64_t data_bytes) { return BlockSize(kHeader + data_bytes); }
 
-// Bytes of the elements, or -1 when they do not fit 62 bits.
+// Bytes of the elements, or -1 when they do not fit 62 bits or an axis is too long to exist.
 int64_t DataBytes(int64_t elem_size, int64_t rank, const int64_t* dims) {
+  if (std::any_of(dims, dims + rank, [](int64_t d) { return d > kMaxExtent; })) return -1;
   if (std::any_of(dims, dims + rank, [](int64_t d) { return d == 0; })) return 0;
   int64_t bytes = elem_size;
   for (int64_t k = 0; k < rank; ++k) {
