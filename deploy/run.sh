@@ -6,8 +6,8 @@
 #
 #   --serve   after the demonstration keep the server in the foreground, until SIGINT or SIGTERM
 #
-# PULLBACK_HOST (127.0.0.1), PULLBACK_GRPC_PORT and PULLBACK_HTTP_PORT (free ports) say where the
-# server listens; PULLBACK_JOBS bounds the build (all cores).
+# PULLBACK_HOST (127.0.0.1) and PULLBACK_GRPC_PORT (a free port) say where the server listens;
+# PULLBACK_JOBS bounds the build (all cores).
 set -euo pipefail
 self=$(realpath "${BASH_SOURCE[0]}")
 cd "$(dirname "$self")/.."
@@ -49,30 +49,17 @@ build/venv/bin/pip install -q ./client/python numpy
 
 say server
 host=${PULLBACK_HOST:-127.0.0.1}
-# Both sockets are held at once, so the two ports differ.
-read -r free_grpc free_http < <(python3 - <<'PYTHON'
+grpc_port=${PULLBACK_GRPC_PORT:-$(python3 -c '
 import socket
-sockets = [socket.socket(), socket.socket()]
-for s in sockets:
-    s.bind(("127.0.0.1", 0))
-print(*(s.getsockname()[1] for s in sockets))
-PYTHON
-)
-grpc_port=${PULLBACK_GRPC_PORT:-$free_grpc}
-http_port=${PULLBACK_HTTP_PORT:-$free_http}
+s = socket.socket()
+s.bind(("127.0.0.1", 0))
+print(s.getsockname()[1])')}
 near=$host
 [[ $near == 0.0.0.0 ]] && near=127.0.0.1
-build/bin/pullbackd --host "$host" --grpc-port "$grpc_port" --http-port "$http_port" \
-  >"$scratch/server.log" 2>&1 &
+build/bin/pullbackd --host "$host" --grpc-port "$grpc_port" >"$scratch/server.log" 2>&1 &
 server=$!
 
-ready() {
-  build/venv/bin/python - "http://$near:$http_port/readyz" <<'PYTHON' 2>/dev/null
-import sys, urllib.request
-opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
-sys.exit(0 if opener.open(sys.argv[1], timeout=2).status == 200 else 1)
-PYTHON
-}
+ready() { build/bin/pullback info --server "$near:$grpc_port" >/dev/null 2>&1; }
 for attempt in $(seq 1 101); do
   if ready; then break; fi
   if ! kill -0 "$server" 2>/dev/null || ((attempt > 100)); then
@@ -82,7 +69,7 @@ for attempt in $(seq 1 101); do
   fi
   sleep 0.2
 done
-echo "pullbackd (pid $server): gRPC $near:$grpc_port, http://$near:$http_port"
+echo "pullbackd (pid $server) serves gRPC on $near:$grpc_port"
 
 say "first gradient: d/dx x^3 at 2"
 build/bin/pullback eval docs/examples/pow.pull -e pow -t value_and_grad \
