@@ -5,6 +5,7 @@
 #include "core/lang/lower_expr.h"
 #include "core/lang/lower_sizes.h"
 #include "core/lang/lower_stmt.h"
+#include "core/lang/lower_walk.h"
 #include "core/lang/walk.h"
 
 namespace pullback::lang {
@@ -95,7 +96,38 @@ bool AddBinder(Context& c, Statement& s, const Binder& b, const std::optional<Ra
 
 // --- the statement's body
 
-bool Merges(const Statement& s, const Expr& e) {
+// Locals from around a comprehension that it uses.
+std::vector<uint32_t> OuterLocals(const Expr& e) {
+  std::vector<uint32_t> locals = FreeLocals(e.body);
+  const auto add = [&](const Expr& part) {
+    if (part.kind == Expr::Kind::kName) locals.push_back(part.local);
+  };
+  for (const ExprPtr& operand : e.operands) ForEachExpr(operand, add);
+  for (const Binder& b : e.binders) ForEachExpr(b, add);
+  std::erase_if(locals, [&](uint32_t local) {
+    return (!e.operands.empty() && local == e.local) ||
+           std::any_of(e.binders.begin(), e.binders.end(),
+                       [&](const Binder& b) { return b.local == local; });
+  });
+  return locals;
+}
+
+// It gives the same value at every point of the statement it stands in.
+bool IsInvariant(Context& c, const Expr& e) {
+  const std::vector<uint32_t> locals = OuterLocals(e);
+  return std::all_of(locals.begin(), locals.end(), [&](uint32_t local) {
+    const Leaves& leaves = c.at->locals[local];
+    return std::all_of(leaves.begin(), leaves.end(), [&](const Leaf& l) {
+      return l.value.valid() && c.OwnerOf(l.value) == 0;
+    });
+  });
+}
+
+// A comprehension that is all of a body becomes part of the statement; not one that is then
+// computed again for every point.
+bool Merges(Context& c, const Statement& s, const Expr& e) {
+  const bool reduces = e.comprehension != Comprehension::kGen;
+  if (reduces && !c.frame().indices.empty() && IsInvariant(c, e)) return false;
   const Monoid m = MonoidOf(e);
   if (m == Monoid::kGen) return !s.reduce || *s.reduce == Monoid::kSum;
   return !s.reduce || *s.reduce == m;
@@ -206,12 +238,12 @@ MaybeValue ArrayInto(Context& c, Statement& s, const Expr& e) {
 // Where a bracket may end up in `where`: under a sum, and in front of one.
 MaybeValue LowerInto(Context& c, Statement& s, const Expr& e) {
   const bool is_comprehension = e.kind == Expr::Kind::kComprehension;
-  if (is_comprehension && Merges(s, e)) return ComprehensionInto(c, s, e, {});
+  if (is_comprehension && Merges(c, s, e)) return ComprehensionInto(c, s, e, {});
   if (e.type.kind == Type::Kind::kArray) return ArrayInto(c, s, e);
   if (!IsChain(e) || c.guard.any) return LowerScalar(c, e);
   const Expr* factor = OnlyFactor(e);
   const bool sum = factor && factor->kind == Expr::Kind::kComprehension &&
-                   factor->comprehension == Comprehension::kSum && Merges(s, *factor);
+                   factor->comprehension == Comprehension::kSum && Merges(c, s, *factor);
   if (sum && BracketsToWhere(c, e)) return ComprehensionInto(c, s, *factor, {});
   if (s.reduce == Monoid::kSum) return ChainInto(c, s, e);
   return LowerScalar(c, e);

@@ -44,6 +44,7 @@ fn f(x: [n]f64, a: [n, m]f64) -> [n]f64 { return gen i < n { x[i] * sum j < m { 
       "fn f(x: [n]f64) -> [n]f64 { return gen i < n { exp(x[i]) / sum j < n { exp(x[j]) } } }";
   CHECK(Has(Ir(softmax), "} sum []"));
   CHECK(Elements(softmax, {Vec({0, 0})}) == std::vector<double>{0.5, 0.5});
+  CHECK(Has(Ir("fn f(x: [n]f64) -> [n]f64 { return gen i < n { sum j < n { x[j] } } }"), "sum []"));
   // What it reads of the bodies around it is copied along.
   const std::string deep = R"(
 fn f(x: [n]f64) -> f64 {
