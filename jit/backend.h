@@ -31,9 +31,9 @@ class LoadedCode {
 class Backend {
  public:
   virtual ~Backend() = default;
-  virtual std::string name() const = 0;    // "llvm"
-  virtual std::string target() const = 0;  // "x86-64 +avx2 +fma …": part of the kernel key
-  virtual std::string version() const = 0; // "llvm-19.1.7/emit-1": part of the kernel key
+  virtual std::string name() const = 0;     // "llvm"
+  virtual std::string target() const = 0;   // "x86-64 +avx2 +fma …": part of the kernel key
+  virtual std::string version() const = 0;  // "llvm-19.1.7/emit-1": part of the kernel key
   // Thread-safe.
   virtual StatusOr<ObjectCode> Compile(const loops::Module& module,
                                        const BackendOptions& options) = 0;

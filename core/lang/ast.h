@@ -41,13 +41,28 @@ std::string ToString(const Type& t);
 
 struct Block {
   std::vector<StmtPtr> stmts;
-  ExprPtr result;  // the block's value: arms of if-expressions and bodies of comprehensions; may be null
+  ExprPtr
+      result;  // the block's value: arms of if-expressions and bodies of comprehensions; may be null
   Span span;
   uint32_t height = 0;  // of the tallest expression inside; set and bounded by the parser
 };
 
 enum class BinaryOp : uint8_t {
-  kAdd, kSub, kMul, kDiv, kRem, kPow, kMatMul, kEq, kNe, kLt, kLe, kGt, kGe, kAnd, kOr
+  kAdd,
+  kSub,
+  kMul,
+  kDiv,
+  kRem,
+  kPow,
+  kMatMul,
+  kEq,
+  kNe,
+  kLt,
+  kLe,
+  kGt,
+  kGe,
+  kAnd,
+  kOr
 };
 enum class UnaryOp : uint8_t { kNeg, kNot };
 enum class Comprehension : uint8_t { kGen, kSum, kProd, kMax, kMin };
@@ -84,14 +99,14 @@ struct Expr {
     kBinary,         // binary; operands[0], [1]; elementwise and broadcasting on arrays
     kCall,           // name(operands): user, prelude or built-in function; resolved: callee/builtin
     kBroadcastCall,  // name.(operands)
-    kCast,           // f64(x), f32(x), i64(x), bool(x): elem; operands[0]. The checker inserts them too
-    kIndex,          // operands[0][subscripts]
-    kTranspose,      // operands[0].T
-    kTuple,          // (a, b)
-    kField,          // operands[0].0: int_value
-    kBracket,        // [e] as parsed; the checker turns it into kArray or kIverson
-    kArray,          // [a, b, c] (elements: scalars or arrays of one rank)
-    kIverson,        // [predicate]: operands[0] bool
+    kCast,       // f64(x), f32(x), i64(x), bool(x): elem; operands[0]. The checker inserts them too
+    kIndex,      // operands[0][subscripts]
+    kTranspose,  // operands[0].T
+    kTuple,      // (a, b)
+    kField,      // operands[0].0: int_value
+    kBracket,    // [e] as parsed; the checker turns it into kArray or kIverson
+    kArray,      // [a, b, c] (elements: scalars or arrays of one rank)
+    kIverson,    // [predicate]: operands[0] bool
     kComprehension,  // gen/sum/prod/max/min binders { body }. From `sum(x)` with an array x the
                      // checker makes one with operands[0] = x, a value that `local` names and that
                      // is evaluated once, before the binders' bounds
@@ -99,9 +114,10 @@ struct Expr {
   };
   Kind kind;
   Span span;
-  Type type;           // set by the checker
-  uint32_t ordinal = 0;  // set by the checker: pre-order number of every Expr and Stmt in the program
-                         // (see Function::first_ordinal); names the places of traps
+  Type type;  // set by the checker
+  uint32_t ordinal =
+      0;  // set by the checker: pre-order number of every Expr and Stmt in the program
+          // (see Function::first_ordinal); names the places of traps
   std::string name;
   int64_t int_value = 0;
   double float_value = 0;
@@ -122,7 +138,8 @@ struct Expr {
   Block body;                 // kComprehension
   std::vector<CondArm> arms;  // kIf
   // resolved by the checker
-  uint32_t local = UINT32_MAX;   // kName, kComprehension with an operand: index into Function::locals
+  uint32_t local =
+      UINT32_MAX;  // kName, kComprehension with an operand: index into Function::locals
   uint32_t callee = UINT32_MAX;  // kCall, kBroadcastCall: index into Program::functions, or
   int builtin = -1;              //   a Builtin of builtins.h
 };
@@ -138,21 +155,21 @@ struct Target {
 
 struct Stmt {
   enum class Kind : uint8_t {
-    kLet,       // let targets = value      (several targets destructure a tuple)
-    kVar,       // var targets = value
-    kAssign,    // targets = value | a, b = b, a (value is a kTuple then) | x op= value (desugared)
-    kIf,        // arms
-    kWhile,     // cond = value; body
-    kFor,       // binder; body
+    kLet,     // let targets = value      (several targets destructure a tuple)
+    kVar,     // var targets = value
+    kAssign,  // targets = value | a, b = b, a (value is a kTuple then) | x op= value (desugared)
+    kIf,      // arms
+    kWhile,   // cond = value; body
+    kFor,     // binder; body
     kBreak,
     kContinue,
-    kReturn,    // value (may be null in a function without result)
+    kReturn,  // value (may be null in a function without result)
   };
   Kind kind;
   Span span;
   uint32_t ordinal = 0;
   std::vector<Target> targets;
-  TypeExpr* annotation = nullptr;         // let x: T = …; owned by annotation_storage
+  TypeExpr* annotation = nullptr;  // let x: T = …; owned by annotation_storage
   std::unique_ptr<TypeExpr> annotation_storage;
   ExprPtr value;
   std::vector<CondArm> arms;
@@ -191,14 +208,14 @@ struct SizeBinding {
 
 struct Function {
   std::string name;
-  Span span;       // of the name
+  Span span;  // of the name
   std::vector<Param> params;
   TypeExpr result;
   bool has_result = false;
   Block body;
   bool from_prelude = false;
   // set by the checker
-  std::vector<Local> locals;       // parameters first, in order, then size variables, then the rest
+  std::vector<Local> locals;  // parameters first, in order, then size variables, then the rest
   std::vector<uint32_t> size_locals;  // size variables, in order of first appearance in the header
   std::vector<SizeBinding> size_bindings;  // one per size variable, in an order that can be solved
   Type result_type;

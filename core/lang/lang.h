@@ -14,10 +14,10 @@ namespace pullback::lang {
 
 struct Limits {
   size_t max_source_bytes = 1 << 20;
-  int max_nesting = 100;      // brackets, blocks, types
-  int max_chain = 2000;       // operators at one level without brackets (depth of the tree they make)
+  int max_nesting = 100;  // brackets, blocks, types
+  int max_chain = 2000;   // operators at one level without brackets (depth of the tree they make)
   int max_rank = 8;
-  int max_tuple = 64;         // elements of a tuple, counted through nesting
+  int max_tuple = 64;  // elements of a tuple, counted through nesting
   int max_params = 256;
   int max_array_literal = 65536;
   size_t max_ir_insts = 1000000;

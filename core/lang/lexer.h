@@ -14,25 +14,27 @@
 namespace pullback::lang {
 
 // X(enum, spelling): keywords of the language as it is.
-#define PB_KEYWORDS(X)                                                                           \
-  X(Fn, "fn") X(Let, "let") X(Var, "var") X(If, "if") X(Else, "else") X(While, "while")          \
-  X(For, "for") X(In, "in") X(Break, "break") X(Continue, "continue") X(Return, "return")        \
-  X(True, "true") X(False, "false") X(And, "and") X(Or, "or") X(Not, "not") X(Gen, "gen")        \
-  X(F64, "f64") X(F32, "f32") X(I64, "i64") X(Bool, "bool")
+#define PB_KEYWORDS(X)                                                                          \
+  X(Fn, "fn")                                                                                   \
+  X(Let, "let") X(Var, "var") X(If, "if") X(Else, "else") X(While, "while") X(For, "for")       \
+      X(In, "in") X(Break, "break") X(Continue, "continue") X(Return, "return") X(True, "true") \
+          X(False, "false") X(And, "and") X(Or, "or") X(Not, "not") X(Gen, "gen") X(F64, "f64") \
+              X(F32, "f32") X(I64, "i64") X(Bool, "bool")
 
 // Operators and punctuation; a longer one stands before its prefixes.
-#define PB_PUNCTUATION(X)                                                                        \
-  X(StarStar, "**") X(PlusAssign, "+=") X(MinusAssign, "-=") X(StarAssign, "*=")                 \
-  X(SlashAssign, "/=") X(EqEq, "==") X(NotEq, "!=") X(LessEq, "<=") X(GreaterEq, ">=")           \
-  X(Arrow, "->") X(DotDot, "..") X(AndAnd, "&&") X(OrOr, "||") X(LParen, "(") X(RParen, ")")     \
-  X(LBracket, "[") X(RBracket, "]") X(LBrace, "{") X(RBrace, "}") X(Comma, ",")                  \
-  X(Semicolon, ";") X(Colon, ":") X(Dot, ".") X(Assign, "=") X(Plus, "+") X(Minus, "-")          \
-  X(Star, "*") X(Slash, "/") X(Percent, "%") X(At, "@") X(Less, "<") X(Greater, ">")             \
-  X(Bang, "!") X(Pipe, "|")
+#define PB_PUNCTUATION(X)                                                                          \
+  X(StarStar, "**")                                                                                \
+  X(PlusAssign, "+=") X(MinusAssign, "-=") X(StarAssign, "*=") X(SlashAssign, "/=") X(EqEq, "==")  \
+      X(NotEq, "!=") X(LessEq, "<=") X(GreaterEq, ">=") X(Arrow, "->") X(DotDot, "..")             \
+          X(AndAnd, "&&") X(OrOr, "||") X(LParen, "(") X(RParen, ")") X(LBracket, "[")             \
+              X(RBracket, "]") X(LBrace, "{") X(RBrace, "}") X(Comma, ",") X(Semicolon, ";")       \
+                  X(Colon, ":") X(Dot, ".") X(Assign, "=") X(Plus, "+") X(Minus, "-") X(Star, "*") \
+                      X(Slash, "/") X(Percent, "%") X(At, "@") X(Less, "<") X(Greater, ">")        \
+                          X(Bang, "!") X(Pipe, "|")
 
 enum class Tok : uint8_t {
   kEnd,
-  kBad,    // already reported
+  kBad,  // already reported
   kName,
   kInt,
   kFloat,
@@ -45,10 +47,10 @@ enum class Tok : uint8_t {
 struct Token {
   Tok kind = Tok::kEnd;
   bool newline_before = false;
-  bool has_suffix = false;    // numbers: the type was written
+  bool has_suffix = false;  // numbers: the type was written
   DType suffix = DType::kF64;
   Span span;
-  uint64_t int_value = 0;     // up to 2^63, which is only good after a minus
+  uint64_t int_value = 0;  // up to 2^63, which is only good after a minus
   double float_value = 0;
 };
 

@@ -40,25 +40,25 @@ struct RegInfo {
 
 struct Node {
   enum class Kind : uint8_t {
-    kScalar,      // results[0] = op(args)            (Const: bits; Cast: to the result's type)
-    kDim,         // results[0] = extent of axis bits of array args[0]
-    kLoad,        // results[0] = args[0][offset args[1]]
-    kStore,       // args[0][offset args[1]] = args[2]
-    kAlloc,       // results[0] = new array with extents args (each checked >= 0 already); zeroed when
-                  //   bits == 1, else every element is stored before it is read or leaves the statement
-    kRetain,      // one more reference to args[0]
-    kRelease,     // one reference less; the last frees
-    kUnique,      // results[0] = args[0] if it is the only reference, else a copy (consumes args[0])
-    kFor,         // results[0] = index; args = lo, hi; body
-    kIf,          // args[0] = condition; results, body, body_yields, other, other_yields
-    kLanesNew,    // results[0] = lanes of `monoid`
-    kLaneAdd,     // args = lanes, offset (i64), term; monoid
+    kScalar,  // results[0] = op(args)            (Const: bits; Cast: to the result's type)
+    kDim,     // results[0] = extent of axis bits of array args[0]
+    kLoad,    // results[0] = args[0][offset args[1]]
+    kStore,   // args[0][offset args[1]] = args[2]
+    kAlloc,   // results[0] = new array with extents args (each checked >= 0 already); zeroed when
+              //   bits == 1, else every element is stored before it is read or leaves the statement
+    kRetain,  // one more reference to args[0]
+    kRelease,   // one reference less; the last frees
+    kUnique,    // results[0] = args[0] if it is the only reference, else a copy (consumes args[0])
+    kFor,       // results[0] = index; args = lo, hi; body
+    kIf,        // args[0] = condition; results, body, body_yields, other, other_yields
+    kLanesNew,  // results[0] = lanes of `monoid`
+    kLaneAdd,   // args = lanes, offset (i64), term; monoid
     kLanesTotal,  // results[0] = total of lanes args[0]; monoid
-    kCheck,       // unless args[0]: trap of kind bits at loc with details args[1], args[2] (optional)
-    kCall,        // results = callee(args)
-    kTapeNew,     // results[0]
-    kPush,        // results[0] = push args[0] (tape), args[1]
-    kPop,         // results[0] (tape), results[1] (value) = pop args[0]
+    kCheck,    // unless args[0]: trap of kind bits at loc with details args[1], args[2] (optional)
+    kCall,     // results = callee(args)
+    kTapeNew,  // results[0]
+    kPush,     // results[0] = push args[0] (tape), args[1]
+    kPop,      // results[0] (tape), results[1] (value) = pop args[0]
   };
   Kind kind = Kind::kScalar;
   ir::Op op = ir::Op::Const;

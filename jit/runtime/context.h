@@ -7,14 +7,13 @@
 #include <cstddef>
 #include <cstdint>
 
-
 namespace pullback::jit {
 
 inline constexpr int kMaxRank = 8;
 
 // An array handle. Data of arrays that the runtime makes follows the header, 64-byte aligned.
 struct Array {
-  int64_t refs;   // inputs of a request start at kPinned: never unique, never freed
+  int64_t refs;  // inputs of a request start at kPinned: never unique, never freed
   void* data;
   int64_t dims[kMaxRank];
   int64_t bytes;  // of data
@@ -63,7 +62,7 @@ extern "C" {
 // (memory is always zeroed or fully written: the allocator never hands out another request's bytes).
 Array* pb_alloc(RunContext* c, uint32_t loc, int64_t elem_size, int64_t rank, const int64_t* dims,
                 int32_t zero);
-void pb_free(RunContext* c, Array* a);                            // refs reached 0
+void pb_free(RunContext* c, Array* a);                                     // refs reached 0
 Array* pb_copy(RunContext* c, uint32_t loc, Array* a, int64_t elem_size);  // a fresh unique copy
 Tape* pb_tape_new(RunContext* c);
 void pb_tape_grow(RunContext* c, Tape* t);  // charges; at least doubles capacity
