@@ -1,4 +1,5 @@
 // pullbackd: reads flags and environment, serves until SIGTERM or SIGINT, drains, ends.
+#include <absl/synchronization/mutex.h>
 #include <fcntl.h>
 #include <unistd.h>
 
@@ -10,6 +11,7 @@
 #include <thread>
 
 #include "jit/llvm/llvm_backend.h"
+#include "server/library_logs.h"
 #include "server/log.h"
 #include "server/server.h"
 
@@ -170,5 +172,8 @@ int main(int argc, char** argv) {
   AddProgramLimits(&app, &flags.server.engine);
   CLI11_PARSE(app, argc, argv);
   log::Configure(flags.log_level, flags.log_format);
+  pullback::server::RouteLibraryLogs();
+  // Debian's Abseil looks for lock cycles at every lock that gRPC takes.
+  absl::SetMutexDeadlockDetectionMode(absl::OnDeadlockCycle::kIgnore);
   return Serve(flags.server);
 }

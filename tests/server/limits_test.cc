@@ -231,13 +231,16 @@ TEST_CASE("a full queue refuses with QUEUE_FULL and a time to come back") {
 
   std::vector<RpcError> errors(6);
   std::vector<std::thread> threads;
+  const auto running = [&] { return client->Info()->running; };
   for (RpcError& error : errors) {
     threads.emplace_back([&] {
       v1::EvaluateResponse response;
       grpc::ClientContext context;
-      context.set_deadline(std::chrono::system_clock::now() + milliseconds(500));
+      context.set_deadline(std::chrono::system_clock::now() + milliseconds(1000));
       error = Decode(server.Stub()->Evaluate(&context, request, &response));
     });
+    // The first is to run before the others queue up.
+    while (running() == 0) std::this_thread::sleep_for(milliseconds(1));
   }
   for (std::thread& thread : threads) thread.join();
   int full = 0;
