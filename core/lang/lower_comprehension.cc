@@ -117,9 +117,8 @@ bool IsInvariant(Context& c, const Expr& e) {
   const std::vector<uint32_t> locals = OuterLocals(e);
   return std::all_of(locals.begin(), locals.end(), [&](uint32_t local) {
     const Leaves& leaves = c.at->locals[local];
-    return std::all_of(leaves.begin(), leaves.end(), [&](const Leaf& l) {
-      return l.value.valid() && c.OwnerOf(l.value) == 0;
-    });
+    return std::all_of(leaves.begin(), leaves.end(),
+                       [&](const Leaf& l) { return l.value.valid() && c.OwnerOf(l.value) == 0; });
   });
 }
 
