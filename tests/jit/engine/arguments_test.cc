@@ -81,12 +81,13 @@ ApiValue Raw(DType dtype, std::vector<int64_t> shape, size_t bytes, uint8_t fill
 TEST_CASE("Bytes must fit the shape, whatever the shape says") {
   const char* const program = "fn f(x: [n, m]f64) -> f64 { return x[0, 0] }";
   CHECK(Call(program, {{Raw(DType::kF64, {2, 3}, 48)}, {}}).ok());
-  CHECK(Call(program, {{Raw(DType::kF64, {0, INT64_MAX}, 0)}, {}}).ok());
+  CHECK(Call(program, {{Raw(DType::kF64, {0, kMaxExtent}, 0)}, {}}).ok());
   const ApiValue wrong[] = {
       Raw(DType::kF64, {2, 3}, 47),
       Raw(DType::kF64, {2, 3}, 0),
       Raw(DType::kF64, {-2, -3}, 48),
       Raw(DType::kF64, {0, -1}, 0),
+      Raw(DType::kF64, {0, kMaxExtent + 1}, 0),
       Raw(DType::kF64, {INT64_MAX, 2}, 16),
       Raw(DType::kF64, {int64_t{1} << 61, 8}, 0),
       Raw(DType::kF64, {int64_t{1} << 32, int64_t{1} << 29}, 0),
