@@ -38,18 +38,22 @@ CLI::Option* Add(CLI::App* app, const std::string& flag, T* value, const std::st
   return app->add_option(flag, *value, help)->envname(EnvironmentTwin(flag))->capture_default_str();
 }
 
+CLI::Validator InRange(double least, double most) {
+  return CLI::Range(least, most).description("");
+}
+
 template <typename T>
-void AddCount(CLI::App* app, const std::string& flag, T* value, double least,
+void AddCount(CLI::App* app, const std::string& flag, T* value, double least, double most,
               const std::string& help) {
-  Add(app, flag, value, help)->check(CLI::Range(least, 2147483647.0));
+  Add(app, flag, value, help)->check(InRange(least, most))->type_name("COUNT");
 }
 
 template <typename T>
 void AddBytes(CLI::App* app, const std::string& flag, T* value, double most,
               const std::string& help) {
   Add(app, flag, value, help)
-      ->transform(CLI::AsSizeValue(/*kb_is_1000=*/false))
-      ->check(CLI::Range(1.0, most))
+      ->transform(CLI::AsSizeValue(/*kb_is_1000=*/false).description(""))
+      ->check(InRange(1, most))
       ->type_name("BYTES");
 }
 
@@ -57,8 +61,8 @@ void AddSeconds(CLI::App* app, const std::string& flag, double* value, const std
   static const std::map<std::string, double> kUnits = {
       {"ms", 1e-3}, {"s", 1}, {"m", 60}, {"h", 3600}};
   Add(app, flag, value, help)
-      ->transform(CLI::AsNumberWithUnit(kUnits))
-      ->check(CLI::Range(0.0, 1e8))
+      ->transform(CLI::AsNumberWithUnit(kUnits).description(""))
+      ->check(InRange(0, 1e8))
       ->type_name("TIME");
 }
 
@@ -66,13 +70,14 @@ void AddServing(CLI::App* app, Flags* flags) {
   ServerOptions& o = flags->server;
   Add(app, "--host", &o.host, "Address to listen on");
   Add(app, "--grpc-port", &o.grpc_port, "Port of gRPC; 0 picks a free one and logs it")
-      ->check(CLI::Range(0, 65535));
-  AddCount(app, "--threads", &o.threads, 0, "Threads that run kernels; 0: one per core");
-  AddCount(app, "--compile-threads", &o.compile_threads, 0,
+      ->check(InRange(0, 65535))
+      ->type_name("PORT");
+  AddCount(app, "--threads", &o.threads, 0, 1024, "Threads that run kernels; 0: one per core");
+  AddCount(app, "--compile-threads", &o.compile_threads, 0, 1024,
            "Threads that compile; 0: half of --threads");
-  AddCount(app, "--queue", &o.queue, 1, "Requests that may wait for either kind of thread");
+  AddCount(app, "--queue", &o.queue, 1, 1e6, "Requests that may wait for either kind of thread");
   AddBytes(app, "--queue-bytes", &o.queue_bytes, 1e15, "Bytes of the requests that wait");
-  AddCount(app, "--stream-window", &o.stream_window, 1, "Items in flight in one stream");
+  AddCount(app, "--stream-window", &o.stream_window, 1, 1e4, "Items in flight in one stream");
   AddSeconds(app, "--drain-timeout", &o.drain_timeout,
              "How long running requests may take after SIGTERM");
   Add(app, "--log-level", &flags->log_level, "What is logged")
@@ -84,7 +89,7 @@ void AddServing(CLI::App* app, Flags* flags) {
 void AddRequestLimits(CLI::App* app, ServerOptions* o) {
   AddBytes(app, "--max-message-bytes", &o->max_message_bytes, 2147483647.0, "A request's size");
   AddBytes(app, "--memory-budget", &o->memory_budget, 1e15, "Bytes that one run may hold at once");
-  AddCount(app, "--max-depth", &o->max_depth, 1, "Calls that may be active in one run");
+  AddCount(app, "--max-depth", &o->max_depth, 1, 1e9, "Calls that may be active in one run");
   AddSeconds(app, "--default-deadline", &o->default_deadline,
              "For requests without a deadline; 0: none");
   AddSeconds(app, "--max-deadline", &o->max_deadline, "The most that a request gets; 0: no bound");
@@ -93,15 +98,15 @@ void AddRequestLimits(CLI::App* app, ServerOptions* o) {
 void AddProgramLimits(CLI::App* app, pullback::jit::EngineOptions* o) {
   auto& limits = o->limits;
   AddBytes(app, "--max-source-bytes", &limits.max_source_bytes, 1e9, "A program's text");
-  AddCount(app, "--max-nesting", &limits.max_nesting, 1,
+  AddCount(app, "--max-nesting", &limits.max_nesting, 1, 1000,
            "Brackets, blocks and types in each other");
-  AddCount(app, "--max-chain", &limits.max_chain, 1, "Operators in a row without brackets");
-  AddCount(app, "--max-rank", &limits.max_rank, 0, "Axes of an array");
-  AddCount(app, "--max-tuple", &limits.max_tuple, 1, "Elements of a tuple, with those inside");
-  AddCount(app, "--max-params", &limits.max_params, 1, "Parameters of a function");
-  AddCount(app, "--max-array-literal", &limits.max_array_literal, 1,
+  AddCount(app, "--max-chain", &limits.max_chain, 1, 10000, "Operators in a row without brackets");
+  AddCount(app, "--max-rank", &limits.max_rank, 0, 8, "Axes of an array");
+  AddCount(app, "--max-tuple", &limits.max_tuple, 1, 1e4, "Elements of a tuple, with those inside");
+  AddCount(app, "--max-params", &limits.max_params, 1, 1e4, "Parameters of a function");
+  AddCount(app, "--max-array-literal", &limits.max_array_literal, 1, 1e8,
            "Elements of an array literal");
-  AddCount(app, "--max-ir-insts", &limits.max_ir_insts, 1, "Instructions of a program's IR");
+  AddCount(app, "--max-ir-insts", &limits.max_ir_insts, 1, 1e8, "Instructions of a program's IR");
   AddBytes(app, "--cache-bytes", &o->cache_bytes, 1e15, "Compiled code that is kept");
 }
 
