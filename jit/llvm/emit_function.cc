@@ -1,4 +1,6 @@
 // Functions, blocks, edges, calls, checks.
+#include <llvm/IR/PatternMatch.h>
+
 #include <algorithm>
 
 #include "core/base/status.h"
@@ -86,6 +88,11 @@ void FunctionEmitter::OrderBlocks() {
   std::reverse(order_.begin(), order_.end());
   position_.resize(source_.blocks.size());
   for (uint32_t i = 0; i < order_.size(); ++i) position_[order_[i]] = i;
+  for (const uint32_t block : order_) {
+    for (const ir::Edge& edge : source_.blocks[block].term.edges) {
+      in_cycle_ = in_cycle_ || position_[edge.block] <= position_[block];
+    }
+  }
 }
 
 llvm::BasicBlock* FunctionEmitter::NewBlock(const char* name) {
@@ -193,7 +200,21 @@ void FunctionEmitter::EmitScalar(const Node& node) {
   PB_CHECK(HasScalarRow(node.op));
   llvm::SmallVector<Value*, 3> args;
   for (const Reg arg : node.args) args.push_back(Get(arg));
-  Set(result, EmitOp({m_, b_, args, Elem(node.args[0]), Elem(result), node.op}));
+  Value* v = EmitOp({m_, b_, args, Elem(node.args[0]), Elem(result), node.op});
+  Set(result, v);
+  if (in_cycle_ && nest_depth_ == 0) PreferBranch(v);
+}
+
+// A strong multiply is select(w == 0, 0, w * p). Carried from turn to turn of a loop it waits for the
+// comparison; as a branch, which is hardly ever taken, it does not.
+void FunctionEmitter::PreferBranch(Value* v) {
+  auto* select = llvm::dyn_cast<llvm::SelectInst>(v);
+  if (select == nullptr) return;
+  auto* compare = llvm::dyn_cast<llvm::FCmpInst>(select->getCondition());
+  if (compare == nullptr || compare->getPredicate() != llvm::CmpInst::FCMP_OEQ) return;
+  if (!llvm::PatternMatch::match(compare->getOperand(1), llvm::PatternMatch::m_AnyZeroFP())) return;
+  if (!llvm::PatternMatch::match(select->getTrueValue(), llvm::PatternMatch::m_AnyZeroFP())) return;
+  select->setMetadata(llvm::LLVMContext::MD_prof, m_.unlikely);
 }
 
 void FunctionEmitter::EmitNodes(const std::vector<Node>& nodes) {

@@ -330,8 +330,7 @@ class WideBody {
 // different ones, or one is not "invariant + index".
 using LaneOffsets = llvm::MapVector<uint32_t, Reg>;
 
-std::optional<LaneOffsets> LaneOffsetsOf(const Node& loop) {
-  const Definitions defs = DefinitionsOf(loop);
+std::optional<LaneOffsets> LaneOffsetsOf(const Node& loop, const Definitions& defs) {
   LaneOffsets offsets;
   bool good = true;
   ForEachNode(loop.body, [&](const Node& node) {
@@ -342,20 +341,31 @@ std::optional<LaneOffsets> LaneOffsetsOf(const Node& loop) {
   return good ? std::optional(offsets) : std::nullopt;
 }
 
-// Stores of eight iterations may go at once when the body does not read the array and stores into
-// it in one place, each time elsewhere or in order.
-bool StoresAreIndependent(const Node& loop) {
-  const Definitions defs = DefinitionsOf(loop);
-  llvm::DenseMap<uint32_t, int> stores;
-  bool good = true;
+// Stores of eight iterations may go at once when each iteration touches elements of its own (every
+// access to the array has one and the same offset, and that moves), or when the body does not read
+// the array and stores into it in one place: elsewhere each time, or in order.
+bool StoresAreIndependent(const Node& loop, const Definitions& defs) {
+  struct Accesses {
+    int loads = 0;
+    int stores = 0;
+    std::optional<Reg> offset;  // of all of them
+    bool same = true;
+  };
+  llvm::DenseMap<uint32_t, Accesses> arrays;
   ForEachNode(loop.body, [&](const Node& node) {
-    if (node.kind != Kind::kStore) return;
-    good = good && ++stores[node.args[0].id] == 1 && StepOf(loop, defs, node.args[1]) != 0;
+    if (node.kind != Kind::kStore && node.kind != Kind::kLoad) return;
+    Accesses& a = arrays[node.args[0].id];
+    ++(node.kind == Kind::kStore ? a.stores : a.loads);
+    a.same = a.same && a.offset.value_or(node.args[1]) == node.args[1];
+    a.offset = node.args[1];
   });
-  ForEachNode(loop.body, [&](const Node& node) {
-    if (node.kind == Kind::kLoad) good = good && !stores.contains(node.args[0].id);
+  return llvm::all_of(arrays, [&](const auto& entry) {
+    const Accesses& a = entry.second;
+    if (a.stores == 0) return true;
+    const auto step = StepOf(loop, defs, *a.offset);
+    if (step && *step != 0 && a.same) return true;
+    return step != 0 && a.loads == 0 && a.stores == 1;
   });
-  return good;
 }
 
 // The value of an offset accepted by StepOf, at this index.
@@ -417,8 +427,10 @@ bool CanBeWide(const FunctionEmitter& e, const Node& loop) {
            llvm::all_of(node.results, [&](Reg r) { return e.TypeOf(r).IsScalar(); });
     if (node.kind == Kind::kLaneAdd) good = good && !e.facts().FewLanes(node.args[0]);
   });
-  if (!good || !StoresAreIndependent(loop)) return false;
-  const auto offsets = LaneOffsetsOf(loop);
+  if (!good) return false;
+  const Definitions defs = DefinitionsOf(loop);
+  if (!StoresAreIndependent(loop, defs)) return false;
+  const auto offsets = LaneOffsetsOf(loop, defs);
   return offsets && !offsets->empty();
 }
 
@@ -427,7 +439,7 @@ void EmitWide(FunctionEmitter& e, const Node& loop) {
   Value* lo = e.Get(loop.args[0]);
   Value* hi = e.Get(loop.args[1]);
   const Definitions defs = DefinitionsOf(loop);
-  const LaneOffsets offsets = *LaneOffsetsOf(loop);
+  const LaneOffsets offsets = *LaneOffsetsOf(loop, defs);
   llvm::SmallVector<Value*, 4> rotations;
   for (const auto& [lanes, offset] : offsets) {
     Value* by = b.CreateAnd(ValueAt(e, loop, defs, offset, lo), b.getInt64(kLanes - 1));

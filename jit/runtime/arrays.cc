@@ -86,10 +86,12 @@ template <typename Bits>
 struct Nan;
 template <>
 struct Nan<uint64_t> {
+  using Float = double;
   static constexpr uint64_t kInfinity = 0x7ff0000000000000, kCanonical = 0x7ff8000000000000;
 };
 template <>
 struct Nan<uint32_t> {
+  using Float = float;
   static constexpr uint32_t kInfinity = 0x7f800000, kCanonical = 0x7fc00000;
 };
 
@@ -101,19 +103,44 @@ bool IsOddNan(Bits bits) {
 
 template <typename Bits>
 bool HasOddNan(const Bits* data, int64_t n) {
+  return std::any_of(data, data + n, IsOddNan<Bits>);
+}
+
+// Whether any is a NaN: the common answer, no, has to be quick.
+template <typename T>
+[[gnu::always_inline]] inline bool HasNanIn(const T* data, int64_t n) {
   bool found = false;
-  for (int64_t i = 0; i < n; ++i) found |= IsOddNan(data[i]);
+  for (int64_t i = 0; i < n; ++i) found |= data[i] != data[i];
   return found;
 }
+#if defined(__x86_64__)
+template <typename T>
+[[gnu::target("avx2")]] bool HasNanAvx2(const T* data, int64_t n) {
+  return HasNanIn(data, n);
+}
+template <typename T>
+bool HasNan(const T* data, int64_t n) {
+  static const bool avx2 = __builtin_cpu_supports("avx2") != 0;
+  return avx2 ? HasNanAvx2(data, n) : HasNanIn(data, n);
+}
+#else
+template <typename T>
+bool HasNan(const T* data, int64_t n) {
+  return HasNanIn(data, n);
+}
+#endif
 
 template <typename Bits>
 Array* Canonicalise(RunContext* c, Array* a) {
   bool found = false;
   InSlices(c, a->bytes, [&](int64_t at, int64_t n) {
-    found = found || HasOddNan(static_cast<const Bits*>(a->data) + at / int64_t{sizeof(Bits)},
-                               n / int64_t{sizeof(Bits)});
+    found = found || HasNan(static_cast<const typename Nan<Bits>::Float*>(a->data) +
+                                at / int64_t{sizeof(Bits)},
+                            n / int64_t{sizeof(Bits)});
   });
-  if (!found) return a;
+  if (!found || !HasOddNan(static_cast<const Bits*>(a->data), a->bytes / int64_t{sizeof(Bits)})) {
+    return a;
+  }
   if (a->refs != 1) {
     --a->refs;
     a = pb_copy(c, 0, a, sizeof(Bits));
