@@ -7,23 +7,25 @@
 namespace pullback::lang {
 
 // X(enum, "name", operands): scalar functions map to one IR op; they broadcast by name.(…).
-#define PB_SCALAR_BUILTINS(X)                                                                      \
-  X(Abs, "abs", 1)                                                                                 \
-  X(Sign, "sign", 1) X(Floor, "floor", 1) X(Ceil, "ceil", 1) X(Round, "round", 1) X(               \
-      Trunc, "trunc", 1) X(Sqrt, "sqrt", 1) X(Cbrt, "cbrt", 1) X(Exp, "exp", 1) X(Exp2, "exp2", 1) \
-      X(Expm1, "expm1", 1) X(Log, "log", 1) X(Log2, "log2", 1) X(Log10, "log10", 1)                \
-          X(Log1p, "log1p", 1) X(Sin, "sin", 1) X(Cos, "cos", 1) X(Tan, "tan", 1)                  \
-              X(Asin, "asin", 1) X(Acos, "acos", 1) X(Atan, "atan", 1) X(Sinh, "sinh", 1)          \
-                  X(Cosh, "cosh", 1) X(Tanh, "tanh", 1) X(Asinh, "asinh", 1) X(Acosh, "acosh", 1)  \
-                      X(Atanh, "atanh", 1) X(Erf, "erf", 1) X(Pow, "pow", 2) X(Atan2, "atan2", 2)  \
-                          X(Hypot, "hypot", 2) X(Rem, "fmod", 2) X(Min, "min", 2) X(Max, "max", 2)
+// clang-format off
+#define PB_SCALAR_BUILTINS(X)                                                                    \
+  X(Abs, "abs", 1) X(Sign, "sign", 1) X(Floor, "floor", 1) X(Ceil, "ceil", 1)                    \
+  X(Round, "round", 1) X(Trunc, "trunc", 1) X(Sqrt, "sqrt", 1) X(Cbrt, "cbrt", 1)                \
+  X(Exp, "exp", 1) X(Exp2, "exp2", 1) X(Expm1, "expm1", 1) X(Log, "log", 1) X(Log2, "log2", 1)   \
+  X(Log10, "log10", 1) X(Log1p, "log1p", 1) X(Sin, "sin", 1) X(Cos, "cos", 1) X(Tan, "tan", 1)   \
+  X(Asin, "asin", 1) X(Acos, "acos", 1) X(Atan, "atan", 1) X(Sinh, "sinh", 1)                    \
+  X(Cosh, "cosh", 1) X(Tanh, "tanh", 1) X(Asinh, "asinh", 1) X(Acosh, "acosh", 1)                \
+  X(Atanh, "atanh", 1) X(Erf, "erf", 1) X(Pow, "pow", 2) X(Atan2, "atan2", 2)                    \
+  X(Hypot, "hypot", 2) X(Rem, "fmod", 2) X(Min, "min", 2) X(Max, "max", 2)
+// clang-format on
 // min and max take two scalars; the reductions are comprehensions and prelude functions.
 // Structural built-ins: select(c, a, b) both sides evaluated, scalars; len(x) = dim(x, 0);
 // dim(x, k) k literal; zeros(n, …) f64 array; column(z): [n] -> [n, 1]; transpose(x) = x.T
-#define PB_OTHER_BUILTINS(X)                                                     \
-  X(Select, "select", 3)                                                         \
-  X(Len, "len", 1) X(Dim, "dim", 2) X(Zeros, "zeros", -1) X(Column, "column", 1) \
-      X(Transpose, "transpose", 1)
+// clang-format off
+#define PB_OTHER_BUILTINS(X) \
+  X(Select, "select", 3) X(Len, "len", 1) X(Dim, "dim", 2) X(Zeros, "zeros", -1) \
+  X(Column, "column", 1) X(Transpose, "transpose", 1)
+// clang-format on
 
 enum class Builtin : int {
 #define PB_ENUM(e, n, k) e,

@@ -14,23 +14,25 @@
 namespace pullback::lang {
 
 // X(enum, spelling): keywords of the language as it is.
-#define PB_KEYWORDS(X)                                                                          \
-  X(Fn, "fn")                                                                                   \
-  X(Let, "let") X(Var, "var") X(If, "if") X(Else, "else") X(While, "while") X(For, "for")       \
-      X(In, "in") X(Break, "break") X(Continue, "continue") X(Return, "return") X(True, "true") \
-          X(False, "false") X(And, "and") X(Or, "or") X(Not, "not") X(Gen, "gen") X(F64, "f64") \
-              X(F32, "f32") X(I64, "i64") X(Bool, "bool")
+// clang-format off
+#define PB_KEYWORDS(X)                                                                           \
+  X(Fn, "fn") X(Let, "let") X(Var, "var") X(If, "if") X(Else, "else") X(While, "while")          \
+  X(For, "for") X(In, "in") X(Break, "break") X(Continue, "continue") X(Return, "return")        \
+  X(True, "true") X(False, "false") X(And, "and") X(Or, "or") X(Not, "not") X(Gen, "gen")        \
+  X(F64, "f64") X(F32, "f32") X(I64, "i64") X(Bool, "bool")
+// clang-format on
 
 // Operators and punctuation; a longer one stands before its prefixes.
-#define PB_PUNCTUATION(X)                                                                          \
-  X(StarStar, "**")                                                                                \
-  X(PlusAssign, "+=") X(MinusAssign, "-=") X(StarAssign, "*=") X(SlashAssign, "/=") X(EqEq, "==")  \
-      X(NotEq, "!=") X(LessEq, "<=") X(GreaterEq, ">=") X(Arrow, "->") X(DotDot, "..")             \
-          X(AndAnd, "&&") X(OrOr, "||") X(LParen, "(") X(RParen, ")") X(LBracket, "[")             \
-              X(RBracket, "]") X(LBrace, "{") X(RBrace, "}") X(Comma, ",") X(Semicolon, ";")       \
-                  X(Colon, ":") X(Dot, ".") X(Assign, "=") X(Plus, "+") X(Minus, "-") X(Star, "*") \
-                      X(Slash, "/") X(Percent, "%") X(At, "@") X(Less, "<") X(Greater, ">")        \
-                          X(Bang, "!") X(Pipe, "|")
+// clang-format off
+#define PB_PUNCTUATION(X)                                                                        \
+  X(StarStar, "**") X(PlusAssign, "+=") X(MinusAssign, "-=") X(StarAssign, "*=")                 \
+  X(SlashAssign, "/=") X(EqEq, "==") X(NotEq, "!=") X(LessEq, "<=") X(GreaterEq, ">=")           \
+  X(Arrow, "->") X(DotDot, "..") X(AndAnd, "&&") X(OrOr, "||") X(LParen, "(") X(RParen, ")")     \
+  X(LBracket, "[") X(RBracket, "]") X(LBrace, "{") X(RBrace, "}") X(Comma, ",")                  \
+  X(Semicolon, ";") X(Colon, ":") X(Dot, ".") X(Assign, "=") X(Plus, "+") X(Minus, "-")          \
+  X(Star, "*") X(Slash, "/") X(Percent, "%") X(At, "@") X(Less, "<") X(Greater, ">")             \
+  X(Bang, "!") X(Pipe, "|")
+// clang-format on
 
 enum class Tok : uint8_t {
   kEnd,
