@@ -1,6 +1,6 @@
-// Blocks of memory for arrays and tapes. Freed blocks are kept per thread in size classes, so that a
-// warm request takes no page faults; large ones go back to the system. A block holds stale bytes of
-// the same process: whoever takes one clears it or writes all of it before it is read.
+// Blocks of memory for arrays and tapes. Freed blocks are kept per thread in size classes, so that
+// a warm request takes no page faults; large ones go back to the system. A block holds stale bytes
+// of the same process: whoever takes one clears it or writes all of it before it is read.
 #pragma once
 
 #include <cstdint>

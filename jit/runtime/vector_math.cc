@@ -1,5 +1,5 @@
-// SLEEF's bit-identical vector variants, declared by address only: we are compiled for a baseline CPU,
-// generated code calls them with vectors of its own.
+// SLEEF's bit-identical vector variants, declared by address only: we are compiled for a baseline
+// CPU, generated code calls them with vectors of its own.
 #include <span>
 
 #include "jit/runtime/support.h"
