@@ -5,12 +5,13 @@
 #include "jit/runtime/support.h"
 
 // One-argument functions and two-argument ones, with the accuracy in SLEEF's name.
-#define PB_VECTOR_MATH(F)                                                                     \
-  F(cbrt, u10)                                                                                \
-  F(exp, u10) F(exp2, u10) F(expm1, u10) F(log, u10) F(log2, u10) F(log10, u10) F(log1p, u10) \
-      F(sin, u10) F(cos, u10) F(tan, u10) F(asin, u10) F(acos, u10) F(atan, u10) F(sinh, u10) \
-          F(cosh, u10) F(tanh, u10) F(asinh, u10) F(acosh, u10) F(atanh, u10) F(erf, u10)     \
-              F(pow, u10) F(atan2, u10) F(hypot, u05)
+// clang-format off
+#define PB_VECTOR_MATH(F)                                                         \
+  F(cbrt, u10) F(exp, u10) F(exp2, u10) F(expm1, u10) F(log, u10) F(log2, u10)    \
+  F(log10, u10) F(log1p, u10) F(sin, u10) F(cos, u10) F(tan, u10) F(asin, u10)    \
+  F(acos, u10) F(atan, u10) F(sinh, u10) F(cosh, u10) F(tanh, u10) F(asinh, u10)  \
+  F(acosh, u10) F(atanh, u10) F(erf, u10) F(pow, u10) F(atan2, u10) F(hypot, u05)
+// clang-format on
 
 extern "C" {
 #define PB_DECLARE(f, u)                  \
