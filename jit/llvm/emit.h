@@ -139,7 +139,7 @@ class FunctionEmitter {
   std::vector<std::vector<llvm::PHINode*>> phis_;  // of blocks_, all parts of all parameters
   std::vector<uint32_t> order_;                    // reverse postorder
   std::vector<uint32_t> position_;                 // in order_
-  bool in_cycle_ = false;                            // the blocks go round somewhere
+  bool in_cycle_ = false;                          // the blocks go round somewhere
   int nest_depth_ = 0;
   llvm::DenseMap<uint32_t, llvm::MDNode*> own_scope_;     // by array stored into in this nest
   llvm::DenseMap<uint32_t, llvm::MDNode*> other_scopes_;  // by array: scopes of all the others
