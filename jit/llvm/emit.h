@@ -1,6 +1,6 @@
 // Loops to LLVM IR. One FunctionEmitter writes one function; its parts are in emit_function.cc
 // (blocks, calls), emit_memory.cc (arrays, tapes), emit_loops.cc (loops, branches, lanes, polls)
-// and emit_wide.cc (loops that add lanes, eight iterations at a time).
+// and wide_loop.cc and wide_body.cc (loops that go several iterations at a time).
 //
 // - Registers become SSA values. The header fields of an array that are read through a register are
 //   loaded once, where the register is defined: they never change while it holds its reference.
@@ -57,8 +57,8 @@ class FunctionEmitter {
   llvm::BasicBlock* StoppedBlock();
   void Branch(llvm::Value* unlikely_condition, llvm::BasicBlock* yes, llvm::BasicBlock* no);
   void Trap(ir::TrapKind kind, uint32_t loc, llvm::Value* a, llvm::Value* b);  // ends the block
-  // Calls body(i) with the builder inside a loop over i in [lo, hi), a step apart; hi - lo is a
-  // multiple of step and the loop runs at least once. Polls every `poll_every` steps when > 0.
+  // Calls body(i) with the builder inside a loop over i in [lo, hi), `step` apart; hi - lo is a
+  // multiple of step, and not 0. Polls every `poll_every` turns when > 0.
   void CountedLoop(llvm::Value* lo, llvm::Value* hi, int64_t step, int64_t poll_every,
                    llvm::function_ref<void(llvm::Value*)> body);
   int64_t PollEvery(const Node& loop) const;  // iterations; 0: no polls between iterations
@@ -124,6 +124,7 @@ class FunctionEmitter {
   void EmitLaneAdd(const Node& node);
   void EmitLanesTotal(const Node& node);
   void WriteOut(const Node& node, int64_t trips);
+  void MarkVectorised(llvm::BranchInst* back) const;
 
   ModuleEmitter& m_;
   const loops::Function& source_;
@@ -146,7 +147,7 @@ class FunctionEmitter {
   llvm::MDNode* all_scopes_ = nullptr;
 };
 
-// Whether the loop can be written eight iterations at a time (see emit_wide.cc); writes it.
+// Whether the loop can be written several iterations at a time (see wide.h); writes it.
 bool CanBeWide(const FunctionEmitter& e, const loops::Node& loop);
 void EmitWide(FunctionEmitter& e, const loops::Node& loop);
 

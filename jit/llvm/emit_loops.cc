@@ -81,7 +81,8 @@ void FunctionEmitter::CountedLoop(Value* lo, Value* hi, int64_t step, int64_t po
   Value* next = b_.CreateAdd(index, b_.getInt64(static_cast<uint64_t>(step)));
   index->addIncoming(next, b_.GetInsertBlock());
   llvm::BasicBlock* sliced = slice != nullptr ? NewBlock("sliced") : after;
-  b_.CreateCondBr(b_.CreateICmpEQ(next, end), sliced, loop);
+  llvm::BranchInst* back = b_.CreateCondBr(b_.CreateICmpEQ(next, end), sliced, loop);
+  if (step > 1) MarkVectorised(back);
   if (slice != nullptr) {
     b_.SetInsertPoint(sliced);
     llvm::BasicBlock* more = NewBlock("more");
@@ -92,6 +93,16 @@ void FunctionEmitter::CountedLoop(Value* lo, Value* hi, int64_t step, int64_t po
     b_.CreateBr(slice);
   }
   b_.SetInsertPoint(after);
+}
+
+// Tells LLVM that there is nothing to vectorise.
+void FunctionEmitter::MarkVectorised(llvm::BranchInst* back) const {
+  llvm::Metadata* done[] = {llvm::MDString::get(m_.context, "llvm.loop.isvectorized"),
+                            llvm::ConstantAsMetadata::get(llvm::ConstantInt::get(m_.i32, 1))};
+  llvm::MDNode* id =
+      llvm::MDNode::getDistinct(m_.context, {nullptr, llvm::MDNode::get(m_.context, done)});
+  id->replaceOperandWith(0, id);
+  back->setMetadata(llvm::LLVMContext::MD_loop, id);
 }
 
 // A loop whose body polls at every turn needs none of its own.
@@ -214,7 +225,7 @@ void FunctionEmitter::EmitLaneAdd(const Node& node) {
       b_.CreateICmpEQ(b_.CreateVectorSplat(kLanes, lane), llvm::ConstantVector::get(numbers));
   Value* old = LoadLanes(r);
   Value* terms = b_.CreateVectorSplat(kLanes, term);
-  Value* added = EmitCombine({m_, b_, {old, terms}, t, t, ir::Op::Add, true}, node.monoid);
+  Value* added = EmitCombine({m_, b_, {old, terms}, t, t, ir::Op::Add, kLanes}, node.monoid);
   StoreLanes(r, b_.CreateSelect(here, added, old));
 }
 

@@ -29,7 +29,7 @@ Value* Unary(OpSite& s) {
 Value* Math(OpSite& s) {
   const char* name = ir::Info(s.op).mnemonic;
   const bool f64 = s.operand == DType::kF64;
-  if (s.lanes) return s.m.CallMathOnLanes(s.b, name, f64, s.args);
+  if (s.lanes > 0) return s.m.CallMathOnLanes(s.b, name, f64, s.args);
   return s.b.CreateCall(s.m.Math(name, f64), s.args);
 }
 
@@ -75,7 +75,7 @@ Value* Sign(OpSite& s) {
 }
 
 Value* Cast(OpSite& s) {
-  llvm::Type* type = s.lanes ? s.m.Lanes(s.result) : s.m.TypeOf(s.result);
+  llvm::Type* type = X(s)->getType()->getWithNewType(s.m.TypeOf(s.result));
   if (s.operand == s.result) return X(s);
   if (s.result == DType::kBool) {
     return IsFloat(s.operand) ? s.b.CreateFCmpUNE(X(s), Zero(s)) : s.b.CreateICmpNE(X(s), Zero(s));

@@ -6,7 +6,7 @@
 
 namespace pullback::jit {
 
-// One op to be written: operands (all scalars, or all vectors of kLanes) and types.
+// One op to be written: operands (all scalars, or all vectors of one length) and types.
 struct OpSite {
   ModuleEmitter& m;
   llvm::IRBuilder<>& b;
@@ -14,7 +14,7 @@ struct OpSite {
   DType operand;  // of args[0]
   DType result;
   ir::Op op;
-  bool lanes = false;  // on vectors
+  int lanes = 0;  // length of the vectors; 0: scalars
 };
 
 bool HasScalarRow(ir::Op op);

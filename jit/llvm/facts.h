@@ -33,6 +33,8 @@ class Facts {
   // Every term of these lanes is added at an offset known when unrolled.
   bool FewLanes(loops::Reg lanes) const { return few_[lanes.id]; }
 
+  // The value of an i64 register that is a constant.
+  std::optional<int64_t> Constant(loops::Reg r) const { return constants_[r.id]; }
   // Iterations of a loop with constant bounds.
   std::optional<int64_t> Trips(const loops::Node& loop) const;
   // A loop over lanes with so few constant iterations that it is written out.

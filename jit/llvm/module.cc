@@ -177,25 +177,26 @@ void ModuleEmitter::AddVectorVariants(llvm::Function* f, std::string_view name, 
 
 llvm::Value* ModuleEmitter::CallMathOnLanes(llvm::IRBuilder<>& b, std::string_view name, bool f64,
                                             llvm::ArrayRef<llvm::Value*> args) {
-  int width = kLanes;
+  auto* type = llvm::cast<llvm::FixedVectorType>(args[0]->getType());
+  const int lanes = static_cast<int>(type->getNumElements());
+  int width = lanes;
   while (width > 1 && FindVector(name, f64, width) == nullptr) width /= 2;
   const llvm::FunctionCallee callee =
       width > 1 ? Vector(*FindVector(name, f64, width)) : Math(name, f64);
-  if (width == kLanes) return b.CreateCall(callee, args);
-  llvm::Value* result = llvm::PoisonValue::get(Lanes(f64 ? DType::kF64 : DType::kF32));
-  for (int at = 0; at < kLanes; at += width) {
+  if (width == lanes) return b.CreateCall(callee, args);
+  auto* part_type =
+      llvm::FixedVectorType::get(type->getElementType(), static_cast<unsigned>(width));
+  llvm::Value* result = llvm::PoisonValue::get(type);
+  for (int at = 0; at < lanes; at += width) {
+    llvm::Value* index = b.getInt64(static_cast<uint64_t>(at));
     llvm::SmallVector<llvm::Value*, 2> parts;
     for (llvm::Value* arg : args) {
-      parts.push_back(width == 1 ? b.CreateExtractElement(arg, at)
-                                 : b.CreateExtractVector(
-                                       llvm::FixedVectorType::get(arg->getType()->getScalarType(),
-                                                                  static_cast<unsigned>(width)),
-                                       arg, b.getInt64(static_cast<uint64_t>(at))));
+      parts.push_back(width == 1 ? b.CreateExtractElement(arg, index)
+                                 : b.CreateExtractVector(part_type, arg, index));
     }
     llvm::Value* part = b.CreateCall(callee, parts);
-    result = width == 1 ? b.CreateInsertElement(result, part, at)
-                        : b.CreateInsertVector(result->getType(), result, part,
-                                               b.getInt64(static_cast<uint64_t>(at)));
+    result = width == 1 ? b.CreateInsertElement(result, part, index)
+                        : b.CreateInsertVector(type, result, part, index);
   }
   return result;
 }

@@ -43,10 +43,11 @@ class ModuleEmitter {
   llvm::Type* TypeOf(ir::Type t) const;  // arrays and tapes are pointers
   llvm::Type* Lanes(DType t) const;      // <8 x TypeOf(t)>
   llvm::FunctionCallee Callee(Runtime f);
+  int vector_bytes() const { return vector_bytes_; }
 
   // A scalar math function; its calls may be vectorised.
   llvm::FunctionCallee Math(std::string_view name, bool f64);
-  // The call of a math function on vectors of kLanes: vector variants, or lane by lane.
+  // The call of a math function on vectors: vector variants of its length or less, or lane by lane.
   llvm::Value* CallMathOnLanes(llvm::IRBuilder<>& b, std::string_view name, bool f64,
                                llvm::ArrayRef<llvm::Value*> args);
 
