@@ -31,7 +31,7 @@ class Compiler {
   explicit Compiler(HostTarget host) : host_(std::move(host)) {}
   const HostTarget& host() const { return host_; }
   // An object's bytes, or text. Thread-safe. INTERNAL, reason LLVM_VERIFY, when what we wrote is
-  // not valid; RESOURCE_EXHAUSTED, reason FRAME_TOO_LARGE.
+  // not valid; RESOURCE_EXHAUSTED, reason FRAME_TOO_LARGE or NESTED_TOO_DEEP.
   StatusOr<std::string> Run(const loops::Module& source, const BackendOptions& options, Stage stage,
                             const std::string& entry_symbol);
 

@@ -111,7 +111,7 @@ int64_t FunctionEmitter::PollEvery(const Node& loop) const {
   bool inner = false;
   ForEachNode(loop.body, [&](const Node& n) { inner |= n.kind == Kind::kFor && facts_.Polled(n); });
   if (inner) return 1;
-  const int64_t every = kWorkBetweenPolls / facts_.Weight(loop.body);
+  const int64_t every = kWorkBetweenPolls / facts_.BodyWeight(loop);
   return std::clamp(every / 64 * 64, int64_t{64}, kMostBetweenPolls);
 }
 

@@ -18,6 +18,13 @@ int64_t Saturated(int64_t a, int64_t b) {
 
 }  // namespace
 
+bool NestedTooDeep(const std::vector<loops::Node>& nodes, int most) {
+  return std::any_of(nodes.begin(), nodes.end(), [&](const loops::Node& node) {
+    if (node.body.empty() && node.other.empty()) return false;
+    return most == 0 || NestedTooDeep(node.body, most - 1) || NestedTooDeep(node.other, most - 1);
+  });
+}
+
 Facts::Facts(const loops::Function& f)
     : uses_(f.regs.size()), few_(f.regs.size(), true), constants_(f.regs.size()) {
   for (const loops::Block& block : f.blocks) {
@@ -30,6 +37,7 @@ Facts::Facts(const loops::Function& f)
       }
     });
   }
+  for (const loops::Block& block : f.blocks) Weigh(block.nodes);
   for (const loops::Block& block : f.blocks) MarkLanes(block.nodes, true);
 }
 
@@ -55,10 +63,11 @@ bool Facts::WrittenOut(const loops::Node& loop) const {
   if (!trips || *trips >= 8) return false;
   bool lanes = false;
   ForEachNode(loop.body, [&](const loops::Node& n) { lanes |= n.kind == Kind::kLaneAdd; });
-  return lanes && Saturated(*trips, Weight(loop.body)) <= kMostWrittenOut;
+  return lanes && Saturated(*trips, BodyWeight(loop)) <= kMostWrittenOut;
 }
 
-int64_t Facts::Weight(const std::vector<loops::Node>& nodes) const {
+// Innermost loops first, so that each is weighed once.
+int64_t Facts::Weigh(const std::vector<loops::Node>& nodes) {
   int64_t weight = 1;
   for (const loops::Node& node : nodes) {
     switch (node.kind) {
@@ -66,9 +75,10 @@ int64_t Facts::Weight(const std::vector<loops::Node>& nodes) const {
       case Kind::kAlloc:
       case Kind::kUnique: weight += kCallWeight; break;
       case Kind::kFor:
-        weight += Polled(node) ? kCallWeight : Saturated(*Trips(node), Weight(node.body));
+        weights_[&node] = Weigh(node.body);
+        weight += Polled(node) ? kCallWeight : Saturated(*Trips(node), BodyWeight(node));
         break;
-      case Kind::kIf: weight += std::max(Weight(node.body), Weight(node.other)); break;
+      case Kind::kIf: weight += std::max(Weigh(node.body), Weigh(node.other)); break;
       default: weight += 1;
     }
     weight = std::min(weight, INT64_MAX / 4);
@@ -78,7 +88,7 @@ int64_t Facts::Weight(const std::vector<loops::Node>& nodes) const {
 
 bool Facts::Polled(const loops::Node& loop) const {
   const auto trips = Trips(loop);
-  return !trips || Saturated(*trips, Weight(loop.body)) > kUnpolledWork;
+  return !trips || Saturated(*trips, BodyWeight(loop)) > kUnpolledWork;
 }
 
 bool Facts::AlwaysPolls(const std::vector<loops::Node>& nodes) const {

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <unordered_map>
 #include <vector>
 
 #include "core/loops/loops.h"
@@ -19,6 +20,10 @@ void ForEachNode(const std::vector<loops::Node>& nodes, Fn&& fn) {
     ForEachNode(node.other, fn);
   }
 }
+
+// Loops and branches within each other beyond this are refused.
+inline constexpr int kMostNested = 200;
+bool NestedTooDeep(const std::vector<loops::Node>& nodes, int most = kMostNested);
 
 class Facts {
  public:
@@ -39,19 +44,21 @@ class Facts {
   std::optional<int64_t> Trips(const loops::Node& loop) const;
   // A loop over lanes with so few constant iterations that it is written out.
   bool WrittenOut(const loops::Node& loop) const;
-  // A measure of the work of one execution, polled loops and calls counted once.
-  int64_t Weight(const std::vector<loops::Node>& nodes) const;
+  // A measure of the work of one turn of a loop; polled loops and calls inside count once.
+  int64_t BodyWeight(const loops::Node& loop) const { return weights_.at(&loop); }
   // Whether a loop looks at RunContext::stop on its own; short ones need not.
   bool Polled(const loops::Node& loop) const;
   // Whether every execution of these nodes polls.
   bool AlwaysPolls(const std::vector<loops::Node>& nodes) const;
 
  private:
+  int64_t Weigh(const std::vector<loops::Node>& nodes);
   void MarkLanes(const std::vector<loops::Node>& nodes, bool written_out);
 
   std::vector<ArrayUse> uses_;
   std::vector<bool> few_;
   std::vector<std::optional<int64_t>> constants_;
+  std::unordered_map<const loops::Node*, int64_t> weights_;  // by loop
 };
 
 }  // namespace pullback::jit

@@ -1,6 +1,7 @@
 // Objects: what is loaded, what is refused, what is given back.
 #include <atomic>
 #include <fstream>
+#include <functional>
 #include <random>
 #include <sstream>
 #include <thread>
@@ -227,6 +228,42 @@ TEST_CASE("Threads compile, load and unload at the same time", "[llvm]") {
   }
   for (std::thread& t : threads) t.join();
   CHECK(good == 20);
+}
+
+// One function whose values are all alive at its end.
+Module ManyValues(int count) {
+  Module module;
+  FunctionBuilder f(module, {Type::F64()}, {Type::F64()});
+  std::vector<Reg> values{f.param(0)};
+  for (int i = 0; i < count; ++i) values.push_back(f.Op(Op::Add, {values.back(), f.param(0)}));
+  Reg sum = values[0];
+  for (auto v = values.rbegin(); v != values.rend(); ++v) sum = f.Op(Op::Mul, {sum, *v});
+  f.Return({sum});
+  return module;
+}
+
+TEST_CASE("A frame that takes too much of the stack is refused", "[llvm]") {
+  CHECK(LlvmForTests().Compile(ManyValues(10000), {0}).ok());
+  CHECK(LlvmForTests().Compile(ManyValues(200000), {0}).status().reason() == "FRAME_TOO_LARGE");
+}
+
+TEST_CASE("Deep nests of loops compile in time, deeper ones are refused", "[llvm]") {
+  for (const int depth : {30, 201}) {
+    Module module;
+    FunctionBuilder f(module, {Type::I64()}, {Type::F64()});
+    const Reg lanes = f.LanesNew(DType::kF64);
+    const Reg zero = f.I64(0), two = f.I64(2);
+    const std::function<void(int)> nest = [&](int left) {
+      f.For(zero, two, [&](Reg i) {
+        if (left > 1) return nest(left - 1);
+        f.LaneAdd(lanes, i, f.Scalar(Op::Cast, Type::F64(), {i}));
+      });
+    };
+    nest(depth);
+    f.Return({f.LanesTotal(lanes)});
+    const auto object = LlvmForTests().Compile(module, {2});
+    CHECK((object.ok() ? "" : object.status().reason()) == (depth > 200 ? "NESTED_TOO_DEEP" : ""));
+  }
 }
 
 TEST_CASE("Stages are shown", "[llvm]") {
