@@ -16,8 +16,10 @@
 namespace pullback::jit {
 namespace {
 
-Array* Alloc(RunContext* c, std::vector<int64_t> dims, int64_t elem_size = 8, bool zero = true) {
-  return pb_alloc(c, 7, elem_size, static_cast<int64_t>(dims.size()), dims.data(), zero ? 1 : 0);
+// No destructor may be pending where a trap jumps out: extents come without a heap.
+Array* Alloc(RunContext* c, std::initializer_list<int64_t> dims, int64_t elem_size = 8,
+             bool zero = true) {
+  return pb_alloc(c, 7, elem_size, static_cast<int64_t>(dims.size()), dims.begin(), zero ? 1 : 0);
 }
 
 // Runs body(c) as a kernel; false when it trapped.
