@@ -16,10 +16,8 @@ using loops::FunctionBuilder;
 using loops::Module;
 using loops::Reg;
 
-const Type kF = Type::F64();
 const Type kI = Type::I64();
 const Type kBool = Type::Bool();
-const Type kVector = Type::Array(DType::kF64, 1);
 
 // Writes one function: (x, y: [n]f64, idx: [n]i64 within range, times: i64) -> (f64, [n]f64). A
 // loop of blocks runs `times` times over random statements that read and replace arrays of n
@@ -28,22 +26,26 @@ class RandomLoops {
  public:
   RandomLoops(uint64_t seed, Module& module)
       : random_(seed),
-        f_(module, {kVector, kVector, Type::Array(DType::kI64, 1), kI}, {kF, kVector}) {}
+        dtype_(seed % 3 == 0 ? DType::kF32 : DType::kF64),
+        float_(Type::Scalar(dtype_)),
+        vector_(Type::Array(dtype_, 1)),
+        f_(module, {vector_, vector_, Type::Array(DType::kI64, 1), kI}, {float_, vector_}) {}
+  DType dtype() const { return dtype_; }
 
   void Write() {
     const uint32_t head = f_.NewBlock(), body = f_.NewBlock(), done = f_.NewBlock();
     idx_ = f_.param(2);
-    const Reg k = f_.Param(head, kI), s = f_.Param(head, kF);
-    const Reg a = f_.Param(head, kVector), b = f_.Param(head, kVector);
+    const Reg k = f_.Param(head, kI), s = f_.Param(head, float_);
+    const Reg a = f_.Param(head, vector_), b = f_.Param(head, vector_);
     f_.SetBlock(0);
     n_ = f_.Dim(f_.param(0), 0);
     const Reg zero = f_.I64(0);
-    f_.Jump(head, {f_.param(3), f_.F64(0.5), f_.param(0), f_.param(1)});
+    f_.Jump(head, {f_.param(3), Float(0.5), f_.param(0), f_.param(1)});
     f_.SetBlock(head);
     f_.Branch(f_.Compare(Op::Gt, k, zero), {body, {}}, {done, {}});
     f_.SetBlock(body);
     zero_ = f_.I64(0);
-    scalars_ = {s, f_.F64(-1.25)};
+    scalars_ = {s, Float(-1.25)};
     arrays_ = {a, b};
     const int statements = Pick(1, 4);
     for (int i = 0; i < statements; ++i) Statement();
@@ -55,7 +57,7 @@ class RandomLoops {
       if (uses == 0) f_.Release(r);
       if (uses == 2) f_.Retain(r);
     }
-    const Reg bounded = f_.Op(Op::Min, {f_.F64(1e6), f_.Op(Op::Max, {f_.F64(-1e6), Scalar()})});
+    const Reg bounded = f_.Op(Op::Min, {Float(1e6), f_.Op(Op::Max, {Float(-1e6), Scalar()})});
     f_.Jump(head, {f_.Op(Op::Sub, {k, f_.I64(1)}), bounded, first, second});
     f_.SetBlock(done);
     f_.Release(b);
@@ -67,6 +69,7 @@ class RandomLoops {
   int Pick(int lo, int hi) {
     return lo + static_cast<int>(random_() % static_cast<uint64_t>(hi - lo + 1));
   }
+  Reg Float(double v) { return dtype_ == DType::kF64 ? f_.F64(v) : f_.F32(static_cast<float>(v)); }
   size_t Index(size_t n) { return random_() % n; }
   Reg Scalar() { return scalars_[Index(scalars_.size())]; }
   Reg Array() { return arrays_[Index(arrays_.size())]; }
@@ -100,9 +103,9 @@ class RandomLoops {
 
   Reg Condition(Reg i) {
     switch (Pick(0, 3)) {
-      case 0: return f_.Compare(Op::Lt, Scalar(), f_.F64(0.1));  // uniform, mostly
+      case 0: return f_.Compare(Op::Lt, Scalar(), Float(0.1));  // uniform, mostly
       case 1: return f_.Compare(Op::Eq, f_.Op(Op::Rem, {i, f_.I64(Pick(2, 4))}), zero_);
-      case 2: return f_.Compare(Op::Lt, f_.Load(Array(), i), f_.F64(0));
+      case 2: return f_.Compare(Op::Lt, f_.Load(Array(), i), Float(0));
       default: return f_.Compare(Op::Ge, f_.Load(idx_, i), f_.I64(Pick(0, 9)));
     }
   }
@@ -111,7 +114,7 @@ class RandomLoops {
     if (depth == 0) {
       switch (Pick(0, 3)) {
         case 0: return Scalar();
-        case 1: return f_.Scalar(Op::Cast, kF, {i});
+        case 1: return f_.Scalar(Op::Cast, float_, {i});
         default: return f_.Load(Array(), Offset(i));
       }
     }
@@ -121,21 +124,21 @@ class RandomLoops {
       case 2: return f_.Op(Op::Tanh, {Value(i, depth - 1)});
       case 3: {
         const Reg c = Condition(i);
-        return f_.Scalar(Op::Select, kF, {c, Value(i, depth - 1), Value(i, depth - 1)});
+        return f_.Scalar(Op::Select, float_, {c, Value(i, depth - 1), Value(i, depth - 1)});
       }
       case 4:
       case 5:
         return f_.If(
-            Condition(i), {kF}, [&] { return std::vector<Reg>{Value(i, depth - 1)}; },
+            Condition(i), {float_}, [&] { return std::vector<Reg>{Value(i, depth - 1)}; },
             [&] { return std::vector<Reg>{Value(i, depth - 1)}; })[0];
       case 6: return f_.Op(Op::Sub, {Value(i, depth - 1), Value(i, depth - 1)});
-      case 7: return f_.Op(Op::Mul, {Value(i, depth - 1), f_.F64(0.75)});
+      case 7: return f_.Op(Op::Mul, {Value(i, depth - 1), Float(0.75)});
       default: return f_.Op(Op::Add, {Value(i, depth - 1), Value(i, depth - 1)});
     }
   }
 
   void Generate() {
-    const Reg y = f_.Alloc(DType::kF64, {n_}, false);
+    const Reg y = f_.Alloc(dtype_, {n_}, false);
     f_.For(zero_, n_, [&](Reg i) { f_.Store(y, i, Value(i, Pick(0, 3))); });
     arrays_.push_back(y);
   }
@@ -150,7 +153,7 @@ class RandomLoops {
 
   Reg Lanes() {
     const Monoid monoids[] = {Monoid::kSum, Monoid::kSum, Monoid::kMax, Monoid::kMin};
-    return f_.LanesNew(DType::kF64, monoids[Pick(0, 3)]);
+    return f_.LanesNew(dtype_, monoids[Pick(0, 3)]);
   }
 
   void Reduce() {
@@ -163,7 +166,7 @@ class RandomLoops {
   }
 
   void GenerateAndReduce() {
-    const Reg y = f_.Alloc(DType::kF64, {n_}, true);
+    const Reg y = f_.Alloc(dtype_, {n_}, true);
     const Reg one = Lanes(), two = Lanes();
     f_.For(zero_, n_, [&](Reg i) {
       const Reg v = Value(i, 2);
@@ -182,7 +185,7 @@ class RandomLoops {
   }
 
   void Scatter() {
-    const Reg y = f_.Alloc(DType::kF64, {n_}, true);
+    const Reg y = f_.Alloc(dtype_, {n_}, true);
     f_.For(zero_, n_, [&](Reg i) {
       const Reg at = Offset(i);
       f_.Store(y, at, f_.Op(Op::Add, {f_.Load(y, at), Value(i, 1)}));
@@ -200,7 +203,7 @@ class RandomLoops {
 
   // y[i] = sum over j < m of a term, and a total over both.
   void Rows() {
-    const Reg y = f_.Alloc(DType::kF64, {n_}, false);
+    const Reg y = f_.Alloc(dtype_, {n_}, false);
     const Reg m = Pick(0, 1) == 0 ? f_.I64(Pick(0, 12)) : n_;
     const Reg all = Lanes();
     f_.For(zero_, n_, [&](Reg i) {
@@ -220,6 +223,8 @@ class RandomLoops {
   }
 
   std::mt19937_64 random_;
+  const DType dtype_;
+  const Type float_, vector_;
   FunctionBuilder f_;
   Reg idx_, n_, zero_;
   std::vector<Reg> scalars_, arrays_;
@@ -230,13 +235,20 @@ uint64_t FromEnvironment(const char* name, uint64_t otherwise) {
   return text == nullptr ? otherwise : std::strtoull(text, nullptr, 10);
 }
 
+Tensor Floats(DType t, const std::vector<double>& values) {
+  const auto n = static_cast<int64_t>(values.size());
+  if (t == DType::kF64) return Tensor::Of(t, {n}, values);
+  return Tensor::Of(t, {n}, std::vector<float>(values.begin(), values.end()));
+}
+
 TEST_CASE("Random loops have the bits of their interpreter", "[llvm]") {
   const uint64_t first = FromEnvironment("PULLBACK_RANDOM_SEED", 1);
   const uint64_t count = FromEnvironment("PULLBACK_RANDOM_LOOPS", 60);
   for (uint64_t seed = first; seed < first + count; ++seed) {
     INFO("seed " << seed);
     Module module;
-    RandomLoops(seed, module).Write();
+    RandomLoops loops(seed, module);
+    loops.Write();
     std::vector<std::vector<Tensor>> inputs;
     for (const int64_t n : {1, 2, 9, 16, 37}) {
       std::mt19937_64 random(seed * 31 + static_cast<uint64_t>(n));
@@ -248,7 +260,7 @@ TEST_CASE("Random loops have the bits of their interpreter", "[llvm]") {
         idx.push_back(static_cast<int64_t>(random() % static_cast<uint64_t>(n)));
       }
       for (const int64_t times : {1, 4}) {
-        inputs.push_back({Tensor::Of(DType::kF64, {n}, x), Tensor::Of(DType::kF64, {n}, y),
+        inputs.push_back({Floats(loops.dtype(), x), Floats(loops.dtype(), y),
                           Tensor::Of(DType::kI64, {n}, idx), Tensor::I64(times)});
       }
     }
