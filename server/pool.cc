@@ -1,5 +1,7 @@
 #include "server/pool.h"
 
+#include <sched.h>
+
 #include <algorithm>
 
 #include "core/base/status.h"
@@ -10,6 +12,10 @@ namespace {
 // Generated code recurses on the native stack: deep enough for the depth limit to be met first. Pages
 // are only taken when touched.
 constexpr size_t kStackBytes = size_t{64} << 20;
+
+// A thread that has run out of work looks for more this long before it sleeps: waking it costs a request
+// more than most kernels take. It yields to any thread that can run, and one thread at a time does it.
+constexpr std::chrono::microseconds kLinger{200};
 
 pthread_t StartThread(void* (*main)(void*), void* argument, const std::string& name) {
   pthread_attr_t attributes;
@@ -49,7 +55,9 @@ bool Pool::Submit(Job* job, size_t bytes) {
     if (!queue_.empty() && queued_bytes_ + bytes > max_bytes_) return false;
     queue_.push_back({job, bytes});
     queued_bytes_ += bytes;
-    wake = idle_ > 0;
+    waiting_.store(queue_.size(), std::memory_order_release);
+    // The lingering thread sees the job by itself; whoever comes beyond it must be woken.
+    wake = asleep_ > 0 && queue_.size() > (lingering_ ? 1U : 0U);
   }
   if (wake) wake_.notify_one();
   return true;
@@ -74,17 +82,30 @@ void* Pool::ThreadMain(void* pool) {
 void Pool::Loop() {
   std::unique_lock lock(mutex_);
   while (true) {
-    ++idle_;
+    if (queue_.empty() && !stopping_ && !lingering_) Linger(lock);
+    ++asleep_;
     wake_.wait(lock, [this] { return stopping_ || !queue_.empty(); });
-    --idle_;
+    --asleep_;
     if (queue_.empty()) return;
     const Entry entry = queue_.front();
     queue_.pop_front();
     queued_bytes_ -= entry.bytes;
+    waiting_.store(queue_.size(), std::memory_order_release);
     lock.unlock();
     RunOne(entry.job);
     lock.lock();
   }
+}
+
+void Pool::Linger(std::unique_lock<std::mutex>& lock) {
+  lingering_ = true;
+  lock.unlock();
+  const auto end = std::chrono::steady_clock::now() + kLinger;
+  while (waiting_.load(std::memory_order_acquire) == 0 && std::chrono::steady_clock::now() < end) {
+    sched_yield();
+  }
+  lock.lock();
+  lingering_ = false;
 }
 
 void Pool::RunOne(Job* job) {

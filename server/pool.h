@@ -47,6 +47,7 @@ class Pool {
   };
   static void* ThreadMain(void* pool);
   void Loop();
+  void Linger(std::unique_lock<std::mutex>& lock);
   void RunOne(Job* job);
 
   const size_t max_queued_;
@@ -55,8 +56,10 @@ class Pool {
   std::condition_variable wake_;
   std::deque<Entry> queue_;  // guarded by mutex_
   size_t queued_bytes_ = 0;  // guarded by mutex_
-  int idle_ = 0;             // guarded by mutex_
+  int asleep_ = 0;           // guarded by mutex_
+  bool lingering_ = false;   // guarded by mutex_: a thread without work has not gone to sleep yet
   bool stopping_ = false;    // guarded by mutex_
+  std::atomic<size_t> waiting_{0};  // size of queue_, for the lingering thread
   std::atomic<int64_t> running_{0};
   std::atomic<double> job_seconds_{0};  // moving average
   std::vector<pthread_t> threads_;
