@@ -3,10 +3,11 @@
 #
 #   deploy/test.sh [--help] [section...]
 #
-# Sections, in this order; all of them when none is named:
+# Sections, in this order; all of them but tidy when none is named:
 #   install  packages (deploy/install.sh)
 #   format   clang-format --dry-run over the C++ sources
 #   build    the release preset, into build/
+#   tidy     clang-tidy over the sources (a quarter of an hour on two cores)
 #   ctest    all tests
 #   python   the Python client's tests, from a fresh virtual environment
 #   asan     the core tests under ASan and UBSan, into build-asan/
@@ -18,7 +19,8 @@ cd "$(dirname "$self")/.."
 
 jobs=${PULLBACK_JOBS:-$(nproc)}
 fuzz_seconds=${PULLBACK_FUZZ_SECONDS:-60}
-sections=(install format build ctest python asan fuzz)
+sections=(install format build tidy ctest python asan fuzz)
+defaults=(install format build ctest python asan fuzz)
 failed=()
 chosen=()
 scratch=$(mktemp -d)
@@ -42,6 +44,14 @@ section_format() {
 section_build() {
   cmake --preset release
   cmake --build --preset release -j "$jobs"
+}
+
+section_tidy() {
+  git ls-files -- 'core/*.cc' 'jit/*.cc' 'server/*.cc' 'client/*.cc' |
+    xargs run-clang-tidy-19 -p build -j "$jobs" -quiet -warnings-as-errors='*' \
+      >"$scratch/tidy.log" 2>&1 && return 0
+  grep -E '(warning|error):' "$scratch/tidy.log" | sort -u
+  return 1
 }
 
 section_ctest() {
@@ -141,6 +151,6 @@ while (($# > 0)); do
   esac
   shift
 done
-((${#chosen[@]} > 0)) || chosen=("${sections[@]}")
+((${#chosen[@]} > 0)) || chosen=("${defaults[@]}")
 for section in "${chosen[@]}"; do run_section "$section"; done
 finish

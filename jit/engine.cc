@@ -32,7 +32,7 @@ struct Alias {
 
 struct Engine::Impl {
   Impl(EngineOptions o, std::shared_ptr<Backend> b)
-      : options(std::move(o)),
+      : options(o),
         backend(std::move(b)),
         build_id(std::string(kEngineVersion) + " passes-" + pipeline::kPassesVersion + " " +
                  backend->version() + " " + backend->target()),
@@ -119,7 +119,7 @@ StatusOr<Handle> Engine::Impl::Compile(const KernelRequest& request, const Build
 }
 
 Engine::Engine(EngineOptions options, std::shared_ptr<Backend> backend)
-    : impl_(std::make_unique<Impl>(std::move(options), std::move(backend))) {}
+    : impl_(std::make_unique<Impl>(options, std::move(backend))) {}
 Engine::~Engine() = default;
 
 StatusOr<Handle> Engine::Compile(const KernelRequest& request, const RunLimits& limits) {

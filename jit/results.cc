@@ -50,7 +50,9 @@ void Copier::Walk(const ApiType& type, bool floats_only, ApiValue* value) {
   } else if (type.dims.empty()) {
     CopyScalar(type.dtype, *next_++, &value->tensor);
   } else {
-    CopyArray(type, reinterpret_cast<Array*>(*next_++), &value->tensor);
+    // A kernel writes its results as words.
+    CopyArray(type, reinterpret_cast<Array*>(*next_++),  // NOLINT(performance-no-int-to-ptr)
+              &value->tensor);
   }
 }
 

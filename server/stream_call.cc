@@ -32,9 +32,9 @@ void StreamSet::DrainAll() {
 // One item: owns itself from Submit to its answer; the stream outlives it.
 class StreamCall::Item final : public Job {
  public:
-  Item(StreamCall* stream, grpc::ByteBuffer bytes)
+  Item(StreamCall* stream, const grpc::ByteBuffer& bytes)
       : stream_(stream),
-        bytes_(std::move(bytes)),
+        bytes_(bytes),
         request_(stream->request_),
         in_(google::protobuf::Arena::CreateMessage<v1::EvaluateStreamRequest>(&arena_)),
         out_(google::protobuf::Arena::CreateMessage<v1::EvaluateStreamResponse>(&arena_)) {

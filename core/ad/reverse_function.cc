@@ -132,7 +132,7 @@ Value ReverseFunction::Extent(Value array, int axis) {
     dim.bits = static_cast<uint64_t>(axis);
     dim.args = {forward_[array.id]};
     dim.results = {extent};
-    blocks_[block].extents.push_back({std::move(dim), axis});
+    blocks_[block].extents.emplace_back(std::move(dim), axis);
   }
   return Fetch(extent, block);
 }

@@ -93,7 +93,7 @@ Value Function::NewValue(Type t, std::string name) {
   return Value{static_cast<uint32_t>(values.size() - 1)};
 }
 
-uint32_t Module::AddFunction(std::string name) {
+uint32_t Module::AddFunction(const std::string& name) {
   const auto taken = [&](const std::string& n) {
     return std::any_of(functions.begin(), functions.end(),
                        [&](const auto& f) { return f->name == n; });

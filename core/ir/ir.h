@@ -230,7 +230,7 @@ struct Module {
 
   Function& Get(uint32_t f) { return *functions[f]; }
   const Function& Get(uint32_t f) const { return *functions[f]; }
-  uint32_t AddFunction(std::string name);  // makes the name unique with a suffix
+  uint32_t AddFunction(const std::string& name);  // makes the name unique with a suffix
   Module Clone() const;
 };
 

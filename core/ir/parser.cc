@@ -113,7 +113,8 @@ StatusOr<Module> ParseModule(const std::string& text) {
   if (!parser.Parse()) {
     Diagnostic d = *parser.error();
     d.excerpt = MakeExcerpt(text, d.span);
-    return Status(Code::kInvalidArgument, "IR_SYNTAX", d.message, {std::move(d)});
+    std::string message = d.message;
+    return Status(Code::kInvalidArgument, "IR_SYNTAX", std::move(message), {std::move(d)});
   }
   Module m = parser.TakeModule();
   for (auto& f : m.functions) DeduceTypes(*f, m);

@@ -158,7 +158,7 @@ std::string FunctionPrinter::EachText(const Inst& inst, const std::string& inden
 }
 
 std::string FunctionPrinter::Operands(const Inst& inst) const {
-  const std::string args = Texts(inst.args);
+  std::string args = Texts(inst.args);
   const auto result_type = [&] { return " : " + TypeText(inst.results.back()); };
   switch (inst.op) {
     case Op::Const: return LiteralText({f_.TypeOf(inst.results.back()).elem, inst.bits});

@@ -66,7 +66,7 @@ uint32_t ProgramChecker::FindPrelude(const std::string& name) {
 std::vector<std::string_view> ProgramChecker::FunctionNames() const {
   std::vector<std::string_view> names = PreludeNames();
   for (const auto& [name, index] : user_) names.push_back(name);
-#define PB_NAME(e, n, k) names.push_back(n);
+#define PB_NAME(e, n, k) names.emplace_back(n);
   PB_SCALAR_BUILTINS(PB_NAME)
   PB_OTHER_BUILTINS(PB_NAME)
 #undef PB_NAME

@@ -178,7 +178,7 @@ class ControlFlow {
     incoming_.assign(f_.blocks.size(), {});
     for (uint32_t b = 0; b < f_.blocks.size(); ++b) {
       for (uint32_t e = 0; e < f_.blocks[b].term.edges.size(); ++e)
-        incoming_[f_.blocks[b].term.edges[e].block].push_back({b, e});
+        incoming_[f_.blocks[b].term.edges[e].block].emplace_back(b, e);
     }
     stale_ = false;
   }

@@ -22,7 +22,7 @@ class Marker {
       const ir::Terminator& t = f.blocks[b].term;
       for (uint32_t e = 0; e < t.edges.size(); ++e) {
         if (preds_.size() <= t.edges[e].block) preds_.resize(f.blocks.size());
-        preds_[t.edges[e].block].push_back({b, e});
+        preds_[t.edges[e].block].emplace_back(b, e);
       }
     }
     preds_.resize(f.blocks.size());

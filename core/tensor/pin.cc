@@ -7,8 +7,6 @@
 namespace pullback::tensor {
 namespace {
 
-using ir::Value;
-
 struct Pin {
   size_t constraint, index;
 };
