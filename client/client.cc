@@ -67,10 +67,11 @@ std::string KeyOf(const KernelSpec& spec) {
   return Sha256Hex(message.SerializeAsString());
 }
 
-void Prepare(const CallOptions& call, const std::string& program, grpc::ClientContext* context) {
+void Prepare(const CallOptions& call, const std::string& program_hash,
+             grpc::ClientContext* context) {
   if (call.timeout) context->set_deadline(std::chrono::system_clock::now() + *call.timeout);
   if (!call.request_id.empty()) context->AddMetadata("x-request-id", call.request_id);
-  if (!program.empty()) context->AddMetadata("x-pullback-program-hash", Sha256Hex(program));
+  if (!program_hash.empty()) context->AddMetadata("x-pullback-program-hash", program_hash);
 }
 
 Client::Client(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
@@ -95,12 +96,15 @@ StatusOr<Compiled> Client::Compile(const KernelSpec& spec, const CallOptions& ca
   v1::CompileRequest request;
   v1::CompileResponse response;
   ToMessage(spec, request.mutable_spec());
+  const std::string program_hash = Sha256Hex(spec.program);
   grpc::ClientContext context;
-  Prepare(call, spec.program, &context);
+  Prepare(call, program_hash, &context);
   const ScopedCancel cancel(call.cancel, &context);
   const grpc::Status status = impl_->stub->Compile(&context, request, &response);
   if (!status.ok()) return FromGrpc(status);
-  return FromMessage(response);
+  PB_ASSIGN_OR_RETURN(Compiled compiled, FromMessage(response));
+  compiled.program_hash = program_hash;
+  return compiled;
 }
 
 StatusOr<Evaluation> Client::Evaluate(const KernelSpec& spec, const Inputs& inputs,
@@ -109,6 +113,12 @@ StatusOr<Evaluation> Client::Evaluate(const KernelSpec& spec, const Inputs& inpu
   const auto begin = std::chrono::steady_clock::now();
   const std::string key = KeyOf(spec);
   CallOptions rest = call;
+  const auto spend = [&] {
+    if (call.timeout) {
+      rest.timeout = *call.timeout - std::chrono::duration_cast<std::chrono::milliseconds>(
+                                         std::chrono::steady_clock::now() - begin);
+    }
+  };
   // Twice: a kernel that was known may have been dropped.
   for (bool again = true;; again = false) {
     auto kernel = impl_->kernels.Find(key);
@@ -118,13 +128,17 @@ StatusOr<Evaluation> Client::Evaluate(const KernelSpec& spec, const Inputs& inpu
       impl_->kernels.Put(key, compiled);
       kernel = std::make_shared<const Compiled>(std::move(compiled));
     }
-    const auto spent = std::chrono::duration_cast<std::chrono::milliseconds>(
-        std::chrono::steady_clock::now() - begin);
-    if (call.timeout) rest.timeout = *call.timeout - spent;
+    spend();
     auto result = Evaluate(*kernel, inputs, rest);
-    if (result.ok() || result.status().reason() != "KERNEL_NOT_RESIDENT") {
-      if (result.ok()) result->cache_hit = known || kernel->cache_hit;
+    if (result.ok()) {
+      result->cache_hit = known || kernel->cache_hit;
       return result;
+    }
+    if (result.status().reason() != "KERNEL_NOT_RESIDENT") {
+      const bool ours = !kernel->cache_hit;
+      if (ours || result.status().diagnostics().empty()) return result;
+      spend();
+      return impl_->EvaluateText(spec, inputs, rest);
     }
     impl_->kernels.Forget(key);
     if (!again) return result;
@@ -137,13 +151,28 @@ StatusOr<Evaluation> Client::Evaluate(const Compiled& kernel, const Inputs& inpu
   v1::EvaluateResponse response;
   request.set_kernel_id(kernel.kernel_id);
   PB_RETURN_IF_ERROR(ToMessage(inputs, &kernel.signature, &request));
-  grpc::ClientContext context;
-  Prepare(call, "", &context);
-  const ScopedCancel cancel(call.cancel, &context);
-  const grpc::Status status = impl_->stub->Evaluate(&context, request, &response);
-  if (!status.ok()) return FromGrpc(status);
+  PB_RETURN_IF_ERROR(impl_->Evaluate(request, kernel.program_hash, call, &response));
   response.set_kernel_id(kernel.kernel_id);
   return FromMessage(response, &kernel.signature);
+}
+
+StatusOr<Evaluation> Client::Impl::EvaluateText(const KernelSpec& spec, const Inputs& inputs,
+                                                const CallOptions& call) {
+  v1::EvaluateRequest request;
+  v1::EvaluateResponse response;
+  ToMessage(spec, request.mutable_spec());
+  PB_RETURN_IF_ERROR(ToMessage(inputs, nullptr, &request));
+  PB_RETURN_IF_ERROR(Evaluate(request, Sha256Hex(spec.program), call, &response));
+  return FromMessage(response, nullptr);
+}
+
+Status Client::Impl::Evaluate(const v1::EvaluateRequest& request, const std::string& program_hash,
+                              const CallOptions& call, v1::EvaluateResponse* response) {
+  grpc::ClientContext context;
+  Prepare(call, program_hash, &context);
+  const ScopedCancel cancel(call.cancel, &context);
+  const grpc::Status status = stub->Evaluate(&context, request, response);
+  return status.ok() ? Status() : FromGrpc(status);
 }
 
 StatusOr<std::vector<StageText>> Client::Explain(const KernelSpec& spec,
@@ -154,7 +183,7 @@ StatusOr<std::vector<StageText>> Client::Explain(const KernelSpec& spec,
   ToMessage(spec, request.mutable_spec());
   for (const std::string& stage : stages) request.add_stages(stage);
   grpc::ClientContext context;
-  Prepare(call, spec.program, &context);
+  Prepare(call, Sha256Hex(spec.program), &context);
   const ScopedCancel cancel(call.cancel, &context);
   const grpc::Status status = impl_->stub->Explain(&context, request, &response);
   if (!status.ok()) return FromGrpc(status);

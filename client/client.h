@@ -2,8 +2,8 @@
 //
 // A Client is thread-safe and cheap to share; every call blocks its thread until the answer, an error or
 // the timeout. Errors are Status as the server means them: code, reason (ErrorInfo) and diagnostics with
-// their places in the program. The library never tries again on its own, but for one case: a program
-// whose kernel the server has dropped is sent again.
+// their places in the program. The library sends again on its own in two cases only: a program whose
+// kernel the server has dropped, and one whose error has places of another text with the same kernel.
 #pragma once
 
 #include <chrono>
@@ -57,6 +57,8 @@ struct Timings {
 
 struct Compiled {
   std::string kernel_id;
+  std::string
+      program_hash;  // hex SHA-256 of the text, which calls by kernel_id carry for balancers
   Signature signature;
   std::vector<Diagnostic> diagnostics;
   bool cache_hit = false;
@@ -121,6 +123,9 @@ struct CallOptions {
   std::optional<std::chrono::milliseconds> timeout;  // none: the server's default
   std::string request_id;                            // empty: the server makes one
   CancelToken* cancel = nullptr;                     // not used by streams
+  // x-pullback-program-hash of a stream, for balancers: Compiled::program_hash of what it will mostly
+  // ask for. Other calls know theirs.
+  std::string program_hash;
 };
 
 struct ConnectOptions {
@@ -141,10 +146,13 @@ class Client {
 
   StatusOr<Compiled> Compile(const KernelSpec& spec, const CallOptions& call = {});
 
-  // Compiles where needed and runs. The client remembers kernel ids, so the text travels once.
+  // Compiles where needed and runs. The client remembers kernel ids, so the text travels once; again
+  // where the run ended with an error at a place, and the kernel came from another text (same code, other
+  // layout or names): the error then speaks of this one.
   StatusOr<Evaluation> Evaluate(const KernelSpec& spec, const Inputs& inputs,
                                 const CallOptions& call = {});
-  // Runs what Compile gave. FAILED_PRECONDITION, KERNEL_NOT_RESIDENT when the server dropped it.
+  // Runs what Compile gave. FAILED_PRECONDITION, KERNEL_NOT_RESIDENT when the server dropped it. Errors
+  // name places of the first text that made the kernel, which may be another.
   StatusOr<Evaluation> Evaluate(const Compiled& kernel, const Inputs& inputs,
                                 const CallOptions& call = {});
 

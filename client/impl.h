@@ -34,10 +34,17 @@ struct Client::Impl {
   std::shared_ptr<grpc::Channel> channel;
   std::unique_ptr<v1::GradientService::Stub> stub;
   KnownKernels kernels;
+
+  // By the text, whose names and places answers and errors then have.
+  StatusOr<Evaluation> EvaluateText(const KernelSpec& spec, const Inputs& inputs,
+                                    const CallOptions& call);
+  Status Evaluate(const v1::EvaluateRequest& request, const std::string& program_hash,
+                  const CallOptions& call, v1::EvaluateResponse* response);
 };
 
-// Deadline, request id and the balancer's header (left out for an empty text).
-void Prepare(const CallOptions& call, const std::string& program, grpc::ClientContext* context);
+// Deadline, request id and the balancer's header (left out where the hash is empty).
+void Prepare(const CallOptions& call, const std::string& program_hash,
+             grpc::ClientContext* context);
 
 struct EvaluateStream::Impl {
   grpc::ClientContext context;

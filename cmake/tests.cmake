@@ -51,6 +51,8 @@ file(GLOB SUPPORT_SOURCES CONFIGURE_DEPENDS tests/support/*.cc)
 add_library(pb_test_support STATIC ${SUPPORT_SOURCES})
 target_include_directories(pb_test_support PRIVATE ${PROJECT_SOURCE_DIR})
 target_precompile_headers(pb_test_support REUSE_FROM pb_catch_main)
+set_source_files_properties(tests/support/paths.cc PROPERTIES SKIP_PRECOMPILE_HEADERS ON
+                            COMPILE_DEFINITIONS "PULLBACK_SOURCE_FOLDER=\"${PROJECT_SOURCE_DIR}\"")
 
 foreach(folder ${TEST_FOLDERS})
   set(sources ${TEST_SOURCES})
@@ -80,6 +82,9 @@ if(Python3_FOUND)
   add_test(NAME layering COMMAND ${Python3_EXECUTABLE} ${PROJECT_SOURCE_DIR}/tests/layering.py)
   add_test(NAME layering_self_test
            COMMAND ${Python3_EXECUTABLE} ${PROJECT_SOURCE_DIR}/tests/layering.py --self-test)
+  add_test(NAME features COMMAND ${Python3_EXECUTABLE} ${PROJECT_SOURCE_DIR}/tests/features.py)
+  add_test(NAME features_self_test
+           COMMAND ${Python3_EXECUTABLE} ${PROJECT_SOURCE_DIR}/tests/features.py --self-test)
 endif()
 
 if(PULLBACK_BENCH)

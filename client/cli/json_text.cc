@@ -19,7 +19,10 @@ class Reader final : public Sax {
 
   bool null() override { return Put({}); }
   bool boolean(bool value) override { return Put(Json::Bool(value)); }
-  bool number_integer(number_integer_t value) override { return Put(Json::Integer(value)); }
+  // A 0 that is no unsigned integer is -0, whose sign a float keeps.
+  bool number_integer(number_integer_t value) override {
+    return Literal(value == 0 ? "-0" : std::to_string(value));
+  }
   bool number_unsigned(number_unsigned_t value) override { return Literal(std::to_string(value)); }
   bool number_float(number_float_t, const string_t& text) override { return Literal(text); }
   bool string(string_t& value) override { return Put(Json::String(std::move(value))); }

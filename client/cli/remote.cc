@@ -26,9 +26,11 @@ class Remote final : public Session {
   // By a stream, which takes the text and not the kernel's id: an id stands for the first text that
   // made the kernel, and errors would name its places.
   StatusOr<client::Evaluation> Evaluate(const client::KernelSpec& spec,
-                                        const client::Compiled& /*kernel*/,
+                                        const client::Compiled& kernel,
                                         const client::Inputs& inputs) override {
-    auto stream = client_->OpenStream(Call(kAnswerWait));
+    client::CallOptions call = Call(kAnswerWait);
+    call.program_hash = kernel.program_hash;
+    auto stream = client_->OpenStream(call);
     stream->Send(1, spec, inputs, Remaining());
     stream->CloseSend();
     auto answer = stream->Receive();

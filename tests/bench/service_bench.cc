@@ -11,13 +11,9 @@
 // Both servers are processes beside this one; both are asked by the same client code in turns, round by
 // round, so that whatever else the machine does meets both. Reported are medians over the rounds, and the
 // median of each round's ratio. Promised: p50 at most 1.3 times the echo's, requests/s at least 0.7.
-#include <fcntl.h>
 #include <grpcpp/client_context.h>
 #include <grpcpp/create_channel.h>
 #include <grpcpp/security/credentials.h>
-#include <signal.h>
-#include <spawn.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -25,8 +21,6 @@
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
-#include <cstring>
-#include <map>
 #include <memory>
 #include <stdexcept>
 #include <string>
@@ -35,8 +29,7 @@
 
 #include "proto/values.h"
 #include "pullback/v1/service.grpc.pb.h"
-
-extern char** environ;
+#include "tests/bench/server_process.h"
 
 namespace {
 
@@ -52,51 +45,6 @@ struct Options {
   std::string json;
   std::string connections = "own";
   std::string poller = "poll";
-};
-
-// A server process that prints "… address=HOST:PORT …" when it listens.
-class Process {
- public:
-  explicit Process(std::vector<std::string> arguments) {
-    int ends[2];
-    if (pipe2(ends, O_CLOEXEC) != 0) throw std::runtime_error("pipe2");
-    posix_spawn_file_actions_t actions;
-    posix_spawn_file_actions_init(&actions);
-    posix_spawn_file_actions_adddup2(&actions, ends[1], 1);
-    std::vector<char*> argv;
-    // The servers poll as gRPC does by default.
-    unsetenv("GRPC_POLL_STRATEGY");
-    for (std::string& a : arguments) argv.push_back(a.data());
-    argv.push_back(nullptr);
-    if (posix_spawn(&pid_, argv[0], &actions, nullptr, argv.data(), environ) != 0) {
-      throw std::runtime_error("cannot start " + arguments[0]);
-    }
-    posix_spawn_file_actions_destroy(&actions);
-    close(ends[1]);
-    output_ = fdopen(ends[0], "r");
-    ReadAddress();
-  }
-  ~Process() {
-    kill(pid_, SIGKILL);
-    waitpid(pid_, nullptr, 0);
-    std::fclose(output_);
-  }
-  const std::string& address() const { return address_; }
-
- private:
-  void ReadAddress() {
-    char line[4096];
-    while (address_.empty() && std::fgets(line, sizeof line, output_) != nullptr) {
-      if (const char* found = std::strstr(line, "address=")) {
-        address_.assign(found + 8, std::strcspn(found + 8, " \n"));
-      }
-    }
-    if (address_.empty()) throw std::runtime_error("the server does not listen");
-  }
-
-  pid_t pid_ = -1;
-  std::FILE* output_ = nullptr;
-  std::string address_;
 };
 
 // Clients with a connection each, or with one connection between them.
@@ -252,12 +200,12 @@ void WriteJson(const Series& echo, const Series& ours, size_t request_bytes, siz
 
 void Run(const Options& options, const std::string& folder) {
   const bool own = options.connections == "own";
-  Process pullbackd({folder + "/pullbackd", "--grpc-port", "0"});
+  bench::ServerProcess pullbackd({folder + "/pullbackd", "--grpc-port", "0"});
   setenv("GRPC_POLL_STRATEGY", options.poller.c_str(), 1);
   const auto first = Connect(pullbackd.address(), own);
   const v1::EvaluateRequest request = MakeRequest(first.get());
   const std::string reply = Ask(first.get(), request).SerializeAsString();
-  Process echo({folder + "/bench_echo_server", ToHex(reply)});
+  bench::ServerProcess echo({folder + "/bench_echo_server", ToHex(reply)});
 
   Stubs echo_stubs, our_stubs;
   for (int i = 0; i < options.clients; ++i) {
@@ -304,10 +252,7 @@ Options Parse(int argc, char** argv) {
 }  // namespace
 
 int main(int argc, char** argv) try {
-  char self[4096] = {};
-  if (readlink("/proc/self/exe", self, sizeof self - 1) < 0) return 1;
-  const std::string path = self;
-  Run(Parse(argc, argv), path.substr(0, path.rfind('/')));
+  Run(Parse(argc, argv), bench::OwnFolder());
   return 0;
 } catch (const std::exception& e) {
   std::fprintf(stderr, "service_bench: %s\n", e.what());

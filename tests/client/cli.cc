@@ -14,18 +14,14 @@
 #include <stdexcept>
 #include <thread>
 
+#include "tests/support/paths.h"
+
 extern char** environ;
 
 namespace pullback::test {
 namespace {
 
 namespace fs = std::filesystem;
-
-std::string Environment(const char* name) {
-  const char* const value = std::getenv(name);
-  if (value == nullptr) throw std::runtime_error(std::string(name) + " is not set");
-  return value;
-}
 
 std::vector<char*> Pointers(std::vector<std::string>& strings) {
   std::vector<char*> pointers;
@@ -46,7 +42,7 @@ pid_t Spawn(const std::string& program, std::vector<std::string> arguments,
   posix_spawn_file_actions_addopen(&actions, 1, files.out.c_str(), O_WRONLY | O_CREAT, 0600);
   posix_spawn_file_actions_addopen(&actions, 2, files.err.c_str(), O_WRONLY | O_CREAT, 0600);
   for (char** e = environ; *e != nullptr; ++e) environment.emplace_back(*e);
-  arguments.insert(arguments.begin(), Environment("PULLBACK_BIN_DIR") + "/" + program);
+  arguments.insert(arguments.begin(), testing::BinaryPath(program));
   pid_t pid = -1;
   const int error = posix_spawn(&pid, arguments[0].c_str(), &actions, nullptr,
                                 Pointers(arguments).data(), Pointers(environment).data());
@@ -126,8 +122,6 @@ const std::string& ServerAddress() {
   return server.address();
 }
 
-std::string SourceFile(const std::string& path) {
-  return Environment("PULLBACK_SOURCE_DIR") + "/" + path;
-}
+std::string SourceFile(const std::string& path) { return testing::SourcePath(path); }
 
 }  // namespace pullback::test

@@ -41,6 +41,8 @@ TEST_CASE("floats read back what they were, in the fewest digits") {
   CHECK(Printed("f64", "0.1") == "0.1");
   CHECK(Printed("f64", "8") == "8.0");
   CHECK(Printed("f64", "-0.0") == "-0.0");
+  CHECK(Printed("f64", "-0") == "-0.0");
+  CHECK(Printed("f64", "0") == "0.0");
   CHECK(Printed("f64", "0.30000000000000004") == "0.30000000000000004");
   CHECK(Printed("f64", "1e22") == "1e+22");
   CHECK(Printed("f64", "5e-324") == "5e-324");
@@ -64,6 +66,7 @@ TEST_CASE("NaN and infinities are strings") {
 }
 
 TEST_CASE("integers keep all their digits") {
+  CHECK(Printed("i64", "-0") == "0");
   CHECK(Printed("i64", "9007199254740992") == "9007199254740992");
   CHECK(Printed("i64", "9007199254740993") == "\"9007199254740993\"");
   CHECK(Printed("i64", "\"-9223372036854775808\"") == "\"-9223372036854775808\"");

@@ -288,5 +288,21 @@ TEST_CASE("the C++ client decodes reason and diagnostics") {
   CHECK(d.excerpt.starts_with("  return y\n"));
 }
 
+TEST_CASE("the C++ client's errors speak of the text at hand, not of the kernel's first") {
+  auto client = SharedServer().Connect();
+  const client::Inputs beyond = Args({Arg("x", Vector({1})), Arg("i", Tensor::I64(5))});
+  const auto place = [&](const std::string& text) {
+    auto result = client->Evaluate(Spec(text, "at"), beyond);
+    REQUIRE_FALSE(result.ok());
+    REQUIRE(result.status().diagnostics().size() == 1);
+    const Span span = result.status().diagnostics()[0].span;
+    return std::to_string(span.line) + ":" + std::to_string(span.column);
+  };
+  const std::string text = "fn at(x: [n]f64, i: i64) -> f64 { return x[i] + 5.5 }";
+  CHECK(place(text) == "1:42");
+  CHECK(place("\n\n  " + text) == "3:44");
+  CHECK(place(text) == "1:42");
+}
+
 }  // namespace
 }  // namespace pullback::test

@@ -1,25 +1,14 @@
 // Flags, their environment twins, and what the documentation says of them.
 #include <catch2/catch.hpp>
 
-#include <cstdlib>
-#include <fstream>
 #include <regex>
 #include <set>
-#include <sstream>
 
 #include "tests/server/process.h"
+#include "tests/support/paths.h"
 
 namespace pullback::test {
 namespace {
-
-std::string ReadFile(const std::string& path) {
-  const char* root = std::getenv("PULLBACK_SOURCE_DIR");
-  REQUIRE(root != nullptr);
-  std::ifstream file(std::string(root) + "/" + path);
-  std::stringstream text;
-  text << file.rdbuf();
-  return text.str();
-}
 
 std::set<std::string> FlagsOf(const std::string& text) {
   const std::regex flag("--[a-z][a-z-]+");
@@ -35,7 +24,7 @@ std::string Twin(const std::string& flag) {
 TEST_CASE("--help lists every flag with its environment twin, and the documentation agrees") {
   const Output help = RunPullbackd({"--help"});
   CHECK(help.exit_code == 0);
-  const std::string page = ReadFile("docs/operations.md");
+  const std::string page = testing::ReadSourceFile("docs/operations.md");
   const std::set<std::string> flags = FlagsOf(help.text);
   CHECK(flags.size() > 20);
   for (const std::string& flag : flags) {

@@ -14,6 +14,8 @@
 #include <stdexcept>
 #include <thread>
 
+#include "tests/support/paths.h"
+
 extern char** environ;
 
 namespace pullback::test {
@@ -23,12 +25,6 @@ using std::chrono::milliseconds;
 using std::chrono::steady_clock;
 
 constexpr std::chrono::seconds kStartTimeout{60};
-
-std::string Binary() {
-  const char* folder = std::getenv("PULLBACK_BIN_DIR");
-  if (folder == nullptr) throw std::runtime_error("PULLBACK_BIN_DIR is not set");
-  return std::string(folder) + "/pullbackd";
-}
 
 std::vector<char*> Pointers(std::vector<std::string>& strings) {
   std::vector<char*> pointers;
@@ -46,7 +42,7 @@ pid_t Spawn(std::vector<std::string> arguments, std::vector<std::string> environ
   posix_spawn_file_actions_adddup2(&actions, ends[1], 1);
   posix_spawn_file_actions_adddup2(&actions, ends[1], 2);
   for (char** e = environ; *e != nullptr; ++e) environment.emplace_back(*e);
-  arguments.insert(arguments.begin(), Binary());
+  arguments.insert(arguments.begin(), testing::BinaryPath("pullbackd"));
   pid_t pid = -1;
   const int error = posix_spawn(&pid, arguments[0].c_str(), &actions, nullptr,
                                 Pointers(arguments).data(), Pointers(environment).data());

@@ -212,5 +212,28 @@ TEST_CASE("request id and program hash are logged") {
   CHECK(log.find("program_hash=" + Sha256Hex(kPow)) != std::string::npos);
 }
 
+TEST_CASE("calls by kernel_id and streams carry the hash of their program") {
+  ServerProcess server({"--log-level", "debug"});
+  auto client = server.Connect();
+  auto kernel = client->Compile(PowGradient());
+  REQUIRE(kernel.ok());
+  REQUIRE(kernel->program_hash == Sha256Hex(kPow));
+  REQUIRE(client->Evaluate(*kernel, PowInputs(2, 3)).ok());
+  client::CallOptions call;
+  call.program_hash = kernel->program_hash;
+  auto stream = client->OpenStream(call);
+  REQUIRE(stream->Send(1, *kernel, PowInputs(2, 3)));
+  REQUIRE(stream->Receive());
+  CHECK(stream->Finish().ok());
+  const std::string log = server.log();
+  for (const char* method : {"Evaluate", "EvaluateStream"}) {
+    INFO(method << " in " << log);
+    const size_t line = log.find("method=" + std::string(method) + " ");
+    REQUIRE(line != std::string::npos);
+    const std::string rest = log.substr(line, log.find('\n', line) - line);
+    CHECK(rest.find("program_hash=" + kernel->program_hash) != std::string::npos);
+  }
+}
+
 }  // namespace
 }  // namespace pullback::test

@@ -26,6 +26,7 @@
 #include "core/ir/parser.h"
 #include "core/ir/printer.h"
 #include "core/ir/verifier.h"
+#include "tests/support/paths.h"
 
 namespace pullback::ir::filetest {
 
@@ -37,10 +38,7 @@ struct Case {
   std::string after;
 };
 
-inline std::string SourcePath(const std::string& relative) {
-  const char* root = std::getenv("PULLBACK_SOURCE_DIR");
-  return (std::filesystem::path(root ? root : ".") / relative).string();
-}
+using testing::SourcePath;
 
 inline std::string Trimmed(const std::string& s) {
   const size_t begin = s.find_first_not_of(" \t\r\n");

@@ -1,26 +1,17 @@
 // The examples of docs/language.md are programs.
 #include <catch2/catch.hpp>
 #include <cctype>
-#include <filesystem>
-#include <fstream>
 #include <sstream>
 
 #include "core/lang/builtins.h"
 #include "core/lang/lang.h"
 #include "core/lang/lexer.h"
+#include "tests/support/paths.h"
 
 namespace pullback::lang {
 namespace {
 
-std::string ReadFile(const std::string& path) {
-  std::filesystem::path root = std::filesystem::path(__FILE__).parent_path() / "../../..";
-  std::ifstream in(root / path);
-  std::stringstream text;
-  text << in.rdbuf();
-  return text.str();
-}
-
-std::string ReadReference() { return ReadFile("docs/language.md"); }
+std::string ReadReference() { return testing::ReadSourceFile("docs/language.md"); }
 
 // The code blocks marked ```pull.
 std::vector<std::string> Examples(const std::string& document) {
@@ -83,7 +74,7 @@ TEST_CASE("language.md: names every keyword, built-in and reason") {
 
 TEST_CASE("language.md: names every function of the prelude") {
   const std::string document = ReadReference();
-  StatusOr<Program> prelude = Parse(ReadFile("core/lang/prelude.pull"));
+  StatusOr<Program> prelude = Parse(testing::ReadSourceFile("core/lang/prelude.pull"));
   INFO(prelude.status().ToString());
   REQUIRE(prelude.ok());
   for (const auto& f : prelude->functions) {

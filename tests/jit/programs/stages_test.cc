@@ -1,15 +1,13 @@
 // Every stage of the examples prints, and the IR stages, parsed back, give the same bits.
 #include <catch2/catch.hpp>
-#include <cstdlib>
-#include <fstream>
 #include <map>
-#include <sstream>
 
 #include "core/ir/printer.h"
 #include "jit/engine.h"
 #include "jit/llvm/llvm_backend.h"
 #include "tests/jit/programs/compiled.h"
 #include "tests/support/derivatives.h"
+#include "tests/support/paths.h"
 
 namespace pullback::testing {
 namespace {
@@ -49,15 +47,6 @@ std::vector<Example> Examples() {
   };
 }
 
-std::string ReadSource(const std::string& file) {
-  const char* root = std::getenv("PULLBACK_SOURCE_DIR");
-  std::ifstream in(std::string(root ? root : ".") + "/" + file);
-  REQUIRE(in.good());
-  std::stringstream text;
-  text << in.rdbuf();
-  return text.str();
-}
-
 jit::Engine& SharedEngine() {
   static jit::Engine engine(jit::EngineOptions(), jit::MakeLlvmBackend().value());
   return engine;
@@ -77,7 +66,7 @@ void CheckReadsBack(const ir::Module& module, const std::string& text,
 TEST_CASE("the examples print every stage, and the IR stages read back") {
   for (const Example& e : Examples()) {
     SECTION(e.file) {
-      const std::string program = ReadSource(e.file);
+      const std::string program = ReadSourceFile(e.file);
       const jit::KernelRequest request{program, e.entry, e.transform, {}, {}};
       std::map<std::string, std::string> text;
       for (const char* stage :
