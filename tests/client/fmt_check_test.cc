@@ -48,14 +48,6 @@ TEST_CASE("fmt does not touch what it cannot read") {
   CHECK(ReadFile(file) == "fn f( {");
 }
 
-TEST_CASE("the examples are formatted and right") {
-  for (const char* name : {"pow", "leaky", "conv", "diag"}) {
-    const std::string file = SourceFile("docs/examples/" + std::string(name) + ".pull");
-    CHECK(Cli({"check", file}).exit_code == 0);
-    CHECK(Cli({"fmt", "--check", file}).exit_code == 0);
-  }
-}
-
 TEST_CASE("check reports every mistake with its line") {
   const std::string program =
       "fn f(x: f64) -> f64 { return x + nope }\nfn g(x: f64) -> f64 { return x + true }\n"
