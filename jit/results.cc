@@ -10,7 +10,7 @@
 namespace pullback::jit {
 namespace {
 
-constexpr size_t kSlice = size_t{4} << 20;  // copied between two looks at `stop`
+constexpr size_t kSlice = size_t{1} << 20;  // copied between two looks at `stop`
 
 class Copier {
  public:

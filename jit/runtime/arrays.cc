@@ -12,7 +12,7 @@ namespace {
 constexpr int64_t kHeader = 128;  // an Array, and up to where its data begins
 static_assert(sizeof(Array) <= kHeader && sizeof(Tape) <= 64);
 constexpr int64_t kFirstSlots = 64;
-constexpr int64_t kSlice = int64_t{4} << 20;  // between two looks at `stop`
+constexpr int64_t kSlice = int64_t{1} << 20;  // between two looks at `stop`
 
 [[noreturn]] void OutOfMemory(RunContext* c, uint32_t loc, int64_t bytes) {
   pb_trap(c, kTrapMemory, loc, bytes, c->bytes_budget);
