@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <cstring>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -15,11 +16,15 @@ size_t DTypeSize(DType t);       // bytes: 8 4 8 1
 // No axis of any array is longer, not even of one without elements: proofs about subscripts rest on it.
 inline constexpr int64_t kMaxExtent = int64_t{1} << 48;
 
-// Dense, row-major, little-endian. A scalar has an empty shape and one element.
+struct ListValue;
+
+// A leaf of a value, as parameters and results of kernels take it: dense, row-major, little-endian. A
+// scalar has an empty shape and one element. Or, with `list`, a list, and nothing else counts.
 struct Tensor {
   DType dtype = DType::kF64;
   std::vector<int64_t> shape;
   std::vector<uint8_t> data;  // size = element count * DTypeSize
+  std::shared_ptr<const ListValue> list = nullptr;
 
   int64_t ElementCount() const;
   template <typename T>
@@ -41,6 +46,14 @@ struct Tensor {
     return Of<uint8_t>(DType::kBool, {}, {v ? uint8_t{1} : uint8_t{0}});
   }
 };
+
+// Elements in order; each the leaves of the list's element type in order, which may be lists again.
+struct ListValue {
+  std::vector<std::vector<Tensor>> records;
+};
+// Lists within lists that may enter or leave a run: beyond it values are refused, since who walks
+// them recurs.
+inline constexpr int kMaxListNesting = 1000;
 
 // The type of a parameter or result as the API shows it: a tensor leaf or a tuple of types.
 struct ApiType {

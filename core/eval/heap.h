@@ -1,4 +1,4 @@
-// Run-time values: a scalar's bits, or a counted reference to an array or a tape.
+// Run-time values: a scalar's bits, or a counted reference to an array, a tape or a list.
 #pragma once
 
 #include <algorithm>
@@ -13,11 +13,17 @@
 
 namespace pullback::eval {
 
-// What a run has in use. Arrays and tapes give back what they took when their last owner goes.
+struct List;
+using ListRef = std::shared_ptr<List>;
+
+// What a run has in use. Arrays, tapes and lists give back what they took when their last owner goes.
 struct Meter {
   int64_t live_bytes = 0;
   int64_t tape_values = 0;
   int64_t peak_tape = 0;
+  // Lists that lists on their way out held: they go one after the other, however deep they nest.
+  std::vector<ListRef> doomed;
+  bool burying = false;
 };
 
 // Shared and written in place by the last owner only. The shared_ptr's count tells.
@@ -53,7 +59,41 @@ using ArrayRef = std::shared_ptr<Array>;
 struct Tape;
 using TapeRef = std::shared_ptr<Tape>;
 
-using Slot = std::variant<uint64_t, ArrayRef, TapeRef>;
+// Of a box: its number in the machine.
+using Slot = std::variant<uint64_t, ArrayRef, TapeRef, ListRef>;
+
+// Shared and written in place by the last owner only, as arrays.
+struct List {
+  List(size_t fields, Meter& m) : width(fields), meter(m) {}
+  List(const List&) = delete;
+  List& operator=(const List&) = delete;
+  ~List() {
+    meter.live_bytes -= counted;
+    for (Slot& s : slots) {
+      if (auto* list = std::get_if<ListRef>(&s)) meter.doomed.push_back(std::move(*list));
+    }
+    if (meter.burying) return;
+    meter.burying = true;
+    while (!meter.doomed.empty()) {
+      const ListRef next = std::move(meter.doomed.back());
+      meter.doomed.pop_back();
+    }
+    meter.burying = false;
+  }
+
+  // After slots were added or removed.
+  void Count() {
+    const auto bytes = static_cast<int64_t>(slots.size() * sizeof(Slot));
+    meter.live_bytes += bytes - counted;
+    counted = bytes;
+  }
+
+  const size_t width;  // slots of an element
+  int64_t size = 0;    // elements
+  std::vector<Slot> slots;
+  int64_t counted = 0;
+  Meter& meter;
+};
 
 struct Tape {
   struct Item {

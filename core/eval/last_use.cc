@@ -16,7 +16,7 @@ void LastUses::NumberRefs(const ir::Function& f) {
   number_.assign(f.values.size(), UINT32_MAX);
   for (uint32_t v = 0; v < f.values.size(); ++v) {
     const ir::Type t = f.values[v].type;
-    if (!t.IsArray() && !t.IsTape()) continue;
+    if (!t.IsArray() && !t.IsTape() && !t.IsList()) continue;
     number_[v] = static_cast<uint32_t>(refs_.size());
     refs_.push_back(Value{v});
   }

@@ -1,4 +1,4 @@
-// Where references to arrays and tapes die. The interpreter clears their slots there, so that an
+// Where references to arrays, tapes and lists die. The interpreter clears their slots there, so that an
 // update finds itself the only owner of an array that nobody reads any more.
 #pragma once
 

@@ -43,13 +43,15 @@ class Machine {
   void Run(uint32_t function, std::vector<Slot> args);
 
   Slot NewArray(Tensor t) { return std::make_shared<Array>(std::move(t), meter_); }
+  ListRef NewList(ir::Type t) { return std::make_shared<List>(module_.FieldsOf(t).size(), meter_); }
   const std::optional<Trap>& trap() const { return trap_; }
   const Status& status() const { return status_; }
   const std::vector<Slot>& results() const { return results_; }
   Cost cost() const;
 
  private:
-  friend struct Handlers;  // machine_ops.cc: the table of instructions
+  friend struct Handlers;      // machine_ops.cc: the table of instructions
+  friend struct ListHandlers;  // machine_lists.cc
 
   // --- machine.cc: control flow
   bool stopped() const { return trap_.has_value() || !status_.ok(); }
@@ -101,12 +103,19 @@ class Machine {
   void AddTerms(Frame& f, StatementRun& s);
   void EndStatement(Frame& f, StatementRun& s);
 
+  // --- machine_lists.cc
+  bool CheckIndex(int64_t i, int64_t n, uint32_t loc);
+  // Makes `l` the only reference to its elements, which may grow to hold `more` of them.
+  bool MakeUnique(ListRef& l, int64_t more, uint32_t loc);
+  Slot ZeroOf(ir::Type t);
+
   const ir::Module& module_;
   const Limits& limits_;
   Meter meter_;
   Cost cost_;
   std::vector<std::unique_ptr<LastUses>> last_uses_;  // by function, made when first called
   std::vector<std::unique_ptr<Frame>> frames_;
+  std::vector<std::vector<Slot>> boxes_;  // by number
   std::vector<Slot> results_;
   std::optional<Trap> trap_;
   Status status_;

@@ -1,5 +1,6 @@
 // Instructions that end at once, and the arrays that they make and change.
 #include "core/eval/machine.h"
+#include "core/eval/machine_lists.h"
 #include "core/eval/scalar_ops.h"
 
 namespace pullback::eval {
@@ -124,6 +125,18 @@ struct Handlers {
     Set(f, inst, m.MakeArray(type, std::move(shape), 0, inst.loc));
   }
 
+  static void Fit(Machine& m, Frame& f, const Inst& inst) {
+    std::vector<Slot> args = Machine::Fetch(f, inst);
+    std::vector<int64_t> shape;
+    for (size_t i = 1; i < args.size(); ++i) {
+      shape.push_back(static_cast<int64_t>(std::get<uint64_t>(args[i])));
+    }
+    const bool full = std::find(shape.begin(), shape.end(), 0) == shape.end();
+    const Array& a = *std::get<ArrayRef>(args[0]);
+    if (a.Count() > 0 || !full) return Set(f, inst, std::move(args[0]));
+    Set(f, inst, m.MakeArray(a.tensor.dtype, std::move(shape), 0, inst.loc));
+  }
+
   static void Index(Machine& m, Frame& f, const Inst& inst) {
     const Array& a = Machine::ArrayAt(f, inst.args[0]);
     const int64_t offset = m.OffsetOf(f, a.tensor.shape, inst.subs, inst.loc);
@@ -219,6 +232,18 @@ constexpr OwnRow kOwnRows[] = {
     {Op::Update, Handlers::Update},
     {Op::AddAt, Handlers::Update},
     {Op::AddArrays, Handlers::AddArrays},
+    {Op::Fit, Handlers::Fit},
+    {Op::ListNew, ListHandlers::New},
+    {Op::ListOf, ListHandlers::Of},
+    {Op::ListLen, ListHandlers::Len},
+    {Op::ListGet, ListHandlers::Get},
+    {Op::ListSet, ListHandlers::Set},
+    {Op::ListTake, ListHandlers::Take},
+    {Op::ListPush, ListHandlers::Push},
+    {Op::ListPop, ListHandlers::Pop},
+    {Op::BoxNew, ListHandlers::BoxNew},
+    {Op::BoxGet, ListHandlers::BoxGet},
+    {Op::BoxSet, ListHandlers::BoxSet},
     {Op::Each, Handlers::Elsewhere},
     {Op::Call, Handlers::Elsewhere},
     {Op::Check, Handlers::Check},

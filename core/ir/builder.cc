@@ -159,6 +159,7 @@ Value Builder::Zeros(DType t, std::vector<Value> extents) {
 Value Builder::ZerosLike(Value v) {
   const Type t = TypeOf(v);
   if (t.IsScalar()) return Zero(t);
+  if (t.IsList()) return ListNew(t.record);
   PB_CHECK(t.IsArray());
   std::vector<Value> extents;
   for (int axis = 0; axis < t.rank; ++axis) extents.push_back(Dim(v, axis));

@@ -48,11 +48,12 @@ class Builder {
   // --- arrays
   Value Dim(Value array, int axis);
   Value Zeros(DType t, std::vector<Value> extents);
-  Value ZerosLike(Value v);  // scalar zero, or zeros with the dims of the array v
+  Value ZerosLike(Value v);  // scalar zero, zeros with the dims of the array v, or the empty list
   Value Index(Value array, std::vector<Affine> subs, std::string name = {});
   Value Update(Value array, std::vector<Affine> subs, Value v);
   Value AddAt(Value array, std::vector<Affine> subs, Value v);
   Value AddArrays(Value a, Value b);
+  Value Fit(Value array, const std::vector<Value>& extents);
   Value Add(Value a, Value b);  // scalars: add; arrays: add_arrays
 
   // --- tensor statements: BeginEach .. body .. EndEach. Nesting is not allowed.
@@ -62,6 +63,23 @@ class Builder {
   bool InEach() const { return each_ != nullptr; }
   std::vector<Value> EndEach(std::vector<EachResult> results,
                              const std::vector<std::string>& names = {});
+
+  // --- lists and boxes (builder_lists.cc). Fields are those of the record, in order.
+  Value ListNew(uint32_t record, std::string name = {});
+  Value ListOf(uint32_t record, Value n, const std::vector<Value>& fields);
+  Value ListLen(Value list);
+  std::vector<Value> ListGet(Value list, Value index);
+  Value ListSet(Value list, Value index, const std::vector<Value>& fields);
+  struct Taken {
+    Value list;
+    std::vector<Value> fields;
+  };
+  Taken ListTake(Value list, Value index);
+  Value ListPush(Value list, const std::vector<Value>& fields);
+  Taken ListPop(Value list);
+  Value BoxNew(uint32_t record, const std::vector<Value>& fields, std::string name = {});
+  std::vector<Value> BoxGet(Value box);
+  void BoxSet(Value box, const std::vector<Value>& fields);
 
   // --- the rest
   std::vector<Value> Call(uint32_t callee, std::vector<Value> args);
@@ -83,6 +101,8 @@ class Builder {
   Value AppendOne(Inst inst, Type result, std::string name = {});
   void CheckAffine(const Affine& a) const;
   Inst Access(Op op, Value array, std::vector<Affine> subs) const;
+  void CheckFields(uint32_t record, const std::vector<Value>& fields) const;
+  std::vector<Value> AppendWithFields(Op op, std::vector<Value> args);
   Terminator& Terminate(Terminator::Kind kind);
 
   Module& module_;

@@ -2,26 +2,48 @@
 
 namespace pullback::ir::internal {
 
-bool FunctionParser::ParseType(Type& t) {
-  if (c_.Accept("tape")) {
+namespace {
+
+// `<Node>` of a list or box
+bool ParseRecordName(Cursor& c, const RecordNames& records, uint32_t& record) {
+  if (!c.Expect("<")) return false;
+  if (!c.Is(Token::Kind::kWord)) return c.Fail("expected the name of a record");
+  const auto it = records.find(c.Peek().text);
+  if (it == records.end()) return c.Fail("there is no record `" + c.Peek().text + "`");
+  record = it->second;
+  c.Take();
+  return c.Expect(">");
+}
+
+}  // namespace
+
+bool ParseType(Cursor& c, const RecordNames& records, Type& t) {
+  if (c.Accept("tape")) {
     t = Type::Tape();
     return true;
   }
+  for (const bool list : {true, false}) {
+    if (!c.Accept(list ? "list" : "box")) continue;
+    t = list ? Type::List(0) : Type::Box(0);
+    return ParseRecordName(c, records, t.record);
+  }
   int rank = 0;
-  if (c_.Accept("[")) {
+  if (c.Accept("[")) {
     do {
-      if (!c_.Expect("*")) return false;
-      if (++rank > 255) return c_.Fail("a rank is at most 255");
-    } while (c_.Accept(","));
-    if (!c_.Expect("]")) return false;
+      if (!c.Expect("*")) return false;
+      if (++rank > 255) return c.Fail("a rank is at most 255");
+    } while (c.Accept(","));
+    if (!c.Expect("]")) return false;
   }
   for (DType d : {DType::kF64, DType::kF32, DType::kI64, DType::kBool}) {
-    if (!c_.Accept(DTypeName(d))) continue;
+    if (!c.Accept(DTypeName(d))) continue;
     t = rank > 0 ? Type::Array(d, rank) : Type::Scalar(d);
     return true;
   }
-  return c_.Fail("expected a type: f64, f32, i64, bool, [*]f64 or tape");
+  return c.Fail("expected a type: f64, f32, i64, bool, [*]f64, tape, list<R> or box<R>");
 }
+
+bool FunctionParser::ParseType(Type& t) { return internal::ParseType(c_, records_, t); }
 
 // `(%x: f64, %n: i64)`
 bool FunctionParser::ParseParams(std::vector<Value>& params) {

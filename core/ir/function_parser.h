@@ -43,6 +43,7 @@ class Cursor {
     return false;
   }
   const std::optional<Diagnostic>& error() const { return error_; }
+  const std::vector<Token>& tokens() const { return tokens_; }
 
  private:
   std::vector<Token> tokens_;
@@ -56,11 +57,16 @@ struct CalleeName {
   Span span;
 };
 
+// Index of each record of the module.
+using RecordNames = absl::flat_hash_map<std::string, uint32_t>;
+bool ParseType(Cursor& c, const RecordNames& records, Type& t);
+
 class FunctionParser {
  public:
   // Names of callees go to `callees`; Inst::callee is the position there until they are resolved.
-  FunctionParser(Cursor& cursor, Function& f, std::vector<CalleeName>& callees)
-      : c_(cursor), f_(f), callees_(callees) {}
+  FunctionParser(Cursor& cursor, const RecordNames& records, Function& f,
+                 std::vector<CalleeName>& callees)
+      : c_(cursor), records_(records), f_(f), callees_(callees) {}
 
   // `fn @name(params) -> (types) { blocks }`
   bool Parse();
@@ -119,6 +125,7 @@ class FunctionParser {
   bool DefineResults(const std::vector<Token>& names, const std::vector<Type>& types, Inst& inst);
 
   Cursor& c_;
+  const RecordNames& records_;
   Function& f_;
   std::vector<CalleeName>& callees_;
   Names globals_;

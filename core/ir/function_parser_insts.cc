@@ -9,8 +9,13 @@ constexpr int kMaxStatementNesting = 8;  // the verifier allows 1
 // How many results an operation has; -1: as many as are written.
 int ResultCount(Op op) {
   switch (op) {
+    case Op::BoxSet:
     case Op::Check: return 0;
     case Op::Pop: return 2;
+    case Op::ListGet:
+    case Op::ListTake:
+    case Op::ListPop:
+    case Op::BoxGet:
     case Op::Call:
     case Op::Each: return -1;
     default: return 1;
@@ -86,6 +91,9 @@ bool FunctionParser::ParseOperation(Inst& inst, std::vector<Type>& types) {
     case Op::Dim: return ParseDim(inst);
     case Op::Cast:
     case Op::Zeros:
+    case Op::ListNew:
+    case Op::ListOf:
+    case Op::BoxNew:
     case Op::Pop: return ParseWithType(inst, types);
     case Op::Index:
     case Op::Update:
@@ -101,7 +109,7 @@ bool FunctionParser::ParsePlain(Inst& inst) {
   const Span span = c_.Peek().span;
   const int arity = Info(inst.op).arity;
   if (arity != 0 && StartsOperand() && !ParseOperands(inst.args)) return false;
-  if (arity == static_cast<int>(inst.args.size())) return true;
+  if (arity < 0 || arity == static_cast<int>(inst.args.size())) return true;
   const std::string mnemonic = Info(inst.op).mnemonic;
   return c_.FailAt(span, "`" + mnemonic + "` takes " + Plural(arity, "operand"));
 }

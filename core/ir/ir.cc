@@ -34,12 +34,38 @@ std::string ToString(Type t) {
   switch (t.kind) {
     case Type::Kind::kNone: return "none";
     case Type::Kind::kTape: return "tape";
+    case Type::Kind::kList: return "list<" + std::to_string(t.record) + ">";
+    case Type::Kind::kBox: return "box<" + std::to_string(t.record) + ">";
     case Type::Kind::kScalar: return DTypeName(t.elem);
     case Type::Kind::kArray: break;
   }
   std::string out = "[";
   for (int i = 0; i < t.rank; ++i) out += i == 0 ? "*" : ",*";
   return out + "]" + DTypeName(t.elem);
+}
+
+std::string ToString(Type t, const Module& m) {
+  if (!t.HasRecord() || t.record >= m.records.size()) return ToString(t);
+  return (t.IsList() ? "list<" : "box<") + m.records[t.record].name + ">";
+}
+
+bool CarriesTangent(const Module& m, Type t) {
+  if (t.IsFloat() || t.IsTape()) return true;
+  if (!t.HasRecord()) return false;
+  std::vector<bool> seen(m.records.size());
+  std::vector<uint32_t> work = {t.record};
+  seen[t.record] = true;
+  while (!work.empty()) {
+    const uint32_t record = work.back();
+    work.pop_back();
+    for (Type field : m.records[record].fields) {
+      if (field.IsFloat()) return true;
+      if (!field.HasRecord() || seen[field.record]) continue;
+      seen[field.record] = true;
+      work.push_back(field.record);
+    }
+  }
+  return false;
 }
 
 const char* MonoidName(Monoid m) { return kMonoids[static_cast<size_t>(m)]; }
@@ -93,20 +119,39 @@ Value Function::NewValue(Type t, std::string name) {
   return Value{static_cast<uint32_t>(values.size() - 1)};
 }
 
-uint32_t Module::AddFunction(const std::string& name) {
-  const auto taken = [&](const std::string& n) {
-    return std::any_of(functions.begin(), functions.end(),
-                       [&](const auto& f) { return f->name == n; });
-  };
+namespace {
+
+template <typename Taken>
+std::string UniqueName(const std::string& name, Taken&& taken) {
   std::string unique = name;
   for (int i = 1; taken(unique); ++i) unique = name + "." + std::to_string(i);
+  return unique;
+}
+
+}  // namespace
+
+uint32_t Module::AddFunction(const std::string& name) {
+  std::string unique = UniqueName(name, [&](const std::string& n) {
+    return std::any_of(functions.begin(), functions.end(),
+                       [&](const auto& f) { return f->name == n; });
+  });
   functions.push_back(std::make_unique<Function>());
   functions.back()->name = std::move(unique);
   return static_cast<uint32_t>(functions.size() - 1);
 }
 
+uint32_t Module::AddRecord(Record record) {
+  record.name = UniqueName(record.name, [&](const std::string& n) {
+    return std::any_of(records.begin(), records.end(),
+                       [&](const Record& r) { return r.name == n; });
+  });
+  records.push_back(std::move(record));
+  return static_cast<uint32_t>(records.size() - 1);
+}
+
 Module Module::Clone() const {
   Module copy;
+  copy.records = records;
   copy.entry = entry;
   for (const auto& f : functions) copy.functions.push_back(std::make_unique<Function>(*f));
   return copy;

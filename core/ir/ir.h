@@ -7,6 +7,10 @@
 //   Any NaN is as good as any other until it is returned (outputs are canonicalised).
 // - Arrays are dense, row-major values; `update` and `add_at` yield a new value (in place where the
 //   argument is the last owner). A scalar is not an array of rank 0.
+// - Lists are sequences of records with value semantics, exactly as arrays. `list_take` and `list_pop`
+//   move an element out; take leaves zeros (0, arrays with all extents 0, empty lists) in its place.
+// - Boxes are shared mutable cells: all who hold a box see what `box_set` put there last. Only lowering
+//   writes them, and ThreadBoxes (core/opt) removes them before anything else looks at the module.
 // - Block arguments are parallel copies.
 // - A trap ends the run with (kind, Inst::loc, two i64 details). A trap whose value nobody needs may
 //   vanish; none is ever introduced.
@@ -60,30 +64,35 @@ struct OpInfo {
 const OpInfo& Info(Op op);
 std::optional<Op> FindOp(std::string_view mnemonic);
 
-// A scalar, an array of rank >= 1 of scalars, or a tape.
+// A scalar, an array of rank >= 1 of scalars, a tape, or a list or box of a record.
 struct Type {
-  enum class Kind : uint8_t { kNone, kScalar, kArray, kTape };
+  enum class Kind : uint8_t { kNone, kScalar, kArray, kTape, kList, kBox };
   Kind kind = Kind::kNone;
   DType elem = DType::kF64;
   uint8_t rank = 0;
+  uint32_t record = 0;  // of a list or box: index into Module::records
 
   static Type Scalar(DType t) { return {Kind::kScalar, t, 0}; }
   static Type Array(DType t, int rank) { return {Kind::kArray, t, static_cast<uint8_t>(rank)}; }
   static Type Tape() { return {Kind::kTape, DType::kF64, 0}; }
+  static Type List(uint32_t record) { return {Kind::kList, DType::kF64, 0, record}; }
+  static Type Box(uint32_t record) { return {Kind::kBox, DType::kF64, 0, record}; }
   static Type F64() { return Scalar(DType::kF64); }
   static Type I64() { return Scalar(DType::kI64); }
   static Type Bool() { return Scalar(DType::kBool); }
   bool IsScalar() const { return kind == Kind::kScalar; }
   bool IsArray() const { return kind == Kind::kArray; }
   bool IsTape() const { return kind == Kind::kTape; }
-  bool IsFloat() const {  // scalar or array of floats: carries a tangent
-    return kind != Kind::kTape && kind != Kind::kNone &&
-           (elem == DType::kF64 || elem == DType::kF32);
+  bool IsList() const { return kind == Kind::kList; }
+  bool IsBox() const { return kind == Kind::kBox; }
+  bool HasRecord() const { return IsList() || IsBox(); }
+  bool IsFloat() const {  // a scalar or array of floats; CarriesTangent speaks of all types
+    return (IsScalar() || IsArray()) && (elem == DType::kF64 || elem == DType::kF32);
   }
   Type Element() const { return Scalar(elem); }
   bool operator==(const Type&) const = default;
 };
-std::string ToString(Type t);  // "f64", "[*,*]f64", "tape"
+std::string ToString(Type t);  // "f64", "[*,*]f64", "tape", "list<2>" (the record's index)
 
 struct Value {
   uint32_t id = UINT32_MAX;
@@ -224,15 +233,34 @@ struct Function {
   const std::vector<Value>& params() const { return blocks[0].params; }
 };
 
+// What a list or a box holds. A field is a scalar, an array, a list or a box; a record may hold
+// lists of itself.
+struct Record {
+  std::string name;
+  std::vector<std::string> field_names;  // as many as fields
+  std::vector<Type> fields;
+  bool operator==(const Record&) const = default;
+};
+
 struct Module {
+  std::vector<Record> records;
   std::vector<std::unique_ptr<Function>> functions;
   uint32_t entry = 0;  // the function a request runs
 
   Function& Get(uint32_t f) { return *functions[f]; }
   const Function& Get(uint32_t f) const { return *functions[f]; }
   uint32_t AddFunction(const std::string& name);  // makes the name unique with a suffix
+  uint32_t AddRecord(Record record);              // likewise
+  // What an element of a list or the inside of a box is made of.
+  const std::vector<Type>& FieldsOf(Type t) const { return records[t.record].fields; }
   Module Clone() const;
 };
+
+std::string ToString(Type t, const Module& m);  // "list<Node>", "box<Cell>"
+
+// Whether values of the type have tangents: scalars and arrays of floats, tapes, and lists and boxes
+// that hold such a value at any depth.
+bool CarriesTangent(const Module& m, Type t);
 
 // Whether this instruction may end the run with a trap (float div and rem may not).
 bool MayTrap(const Inst& inst, const Function& f);

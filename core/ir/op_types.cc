@@ -27,18 +27,39 @@ std::vector<Type> EachTypes(const Each& each, const Function& f) {
   return types;
 }
 
+std::vector<Type> FieldTypes(Type t, const Module& m) {
+  if (!t.HasRecord() || t.record >= m.records.size()) return {};
+  return m.FieldsOf(t);
+}
+
+// The list itself and what was moved out of it.
+std::vector<Type> WithFields(Type list, const Module& m) {
+  std::vector<Type> types = FieldTypes(list, m);
+  types.insert(types.begin(), list);
+  return types;
+}
+
 std::vector<Type> OwnTypes(const Inst& inst, const Function& f, const Module& m) {
   switch (inst.op) {
     case Op::AffineOf:
+    case Op::ListLen:
     case Op::Dim: return {Type::I64()};
     case Op::Holds: return {Type::Bool()};
     case Op::Index: return {ElementOf(OperandType(inst, f, 0))};
     case Op::Update:
     case Op::AddAt:
+    case Op::Fit:
+    case Op::ListSet:
+    case Op::ListPush:
     case Op::AddArrays: return {OperandType(inst, f, 0)};
     case Op::Each: return inst.each ? EachTypes(*inst.each, f) : std::vector<Type>{};
     case Op::Call:
       return inst.callee < m.functions.size() ? m.Get(inst.callee).results : std::vector<Type>{};
+    case Op::ListGet:
+    case Op::BoxGet: return FieldTypes(OperandType(inst, f, 0), m);
+    case Op::ListTake:
+    case Op::ListPop: return WithFields(OperandType(inst, f, 0), m);
+    case Op::BoxSet:
     case Op::Check: return {};
     case Op::TapeNew:
     case Op::Push: return {Type::Tape()};

@@ -15,6 +15,10 @@ class ModuleParser {
   explicit ModuleParser(const std::string& text) : c_(Lex(text)) {}
 
   bool Parse() {
+    if (!DeclareRecords()) return false;
+    while (c_.Accept("record")) {
+      if (!ParseRecord()) return false;
+    }
     if (c_.Accept("entry") && !ParseEntry()) return false;
     while (!c_.Is(Token::Kind::kEnd)) {
       if (!ParseFunction()) return false;
@@ -26,6 +30,39 @@ class ModuleParser {
   Module TakeModule() { return std::move(m_); }
 
  private:
+  // Records may name each other in any order, so their names are known before anything is parsed.
+  bool DeclareRecords() {
+    const std::vector<Token>& tokens = c_.tokens();
+    for (size_t i = 0; i + 2 < tokens.size() && tokens[i].text == "record"; ++i) {
+      const Token& name = tokens[i + 1];
+      const auto index = static_cast<uint32_t>(m_.records.size());
+      if (!records_.try_emplace(name.text, index).second) {
+        return c_.FailAt(name.span, "record `" + name.text + "` is defined twice");
+      }
+      m_.records.emplace_back().name = name.text;
+      while (i + 1 < tokens.size() && tokens[i].text != "}") ++i;
+    }
+    return true;
+  }
+
+  // `Node { value: [*]f64, children: list<Node> }`
+  bool ParseRecord() {
+    if (!c_.Is(Token::Kind::kWord) || !records_.contains(c_.Peek().text)) {
+      return c_.Fail("expected the name of a record");
+    }
+    Record& record = m_.records[records_.at(c_.Take().text)];
+    if (!c_.Expect("{")) return false;
+    if (c_.Accept("}")) return true;
+    do {
+      if (!c_.Is(Token::Kind::kWord)) return c_.Fail("expected a field such as `x: f64`");
+      record.field_names.push_back(c_.Take().text);
+      if (!c_.Expect(":") || !internal::ParseType(c_, records_, record.fields.emplace_back())) {
+        return false;
+      }
+    } while (c_.Accept(","));
+    return c_.Expect("}");
+  }
+
   bool ParseEntry() {
     if (!c_.Is(Token::Kind::kFunction)) return c_.Fail("expected a function name such as `@f`");
     entry_ = CalleeName{c_.Peek().text, c_.Peek().span};
@@ -36,7 +73,7 @@ class ModuleParser {
   bool ParseFunction() {
     auto f = std::make_unique<Function>();
     const Span name = c_.Peek(1).span;
-    if (!FunctionParser(c_, *f, callees_).Parse()) return false;
+    if (!FunctionParser(c_, records_, *f, callees_).Parse()) return false;
     const auto index = static_cast<uint32_t>(m_.functions.size());
     if (!functions_.try_emplace(f->name, index).second) {
       return c_.FailAt(name, "`@" + f->name + "` is defined twice");
@@ -77,6 +114,7 @@ class ModuleParser {
   Module m_;
   std::optional<CalleeName> entry_;
   std::vector<CalleeName> callees_;
+  internal::RecordNames records_;
   absl::flat_hash_map<std::string, uint32_t> functions_;
 };
 

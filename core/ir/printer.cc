@@ -29,8 +29,9 @@ uint64_t Magnitude(int64_t v) {
 
 // A broken instruction must still be printable, since dumps are for finding what broke.
 bool HasShape(const Inst& inst) {
-  const bool typed =
-      inst.op == Op::Const || inst.op == Op::Zeros || inst.op == Op::Cast || inst.op == Op::Pop;
+  const bool typed = inst.op == Op::Const || inst.op == Op::Zeros || inst.op == Op::Cast ||
+                     inst.op == Op::Pop || inst.op == Op::ListNew || inst.op == Op::ListOf ||
+                     inst.op == Op::BoxNew;
   const bool needs_arg =
       inst.op == Op::Index || inst.op == Op::Update || inst.op == Op::AddAt || inst.op == Op::Check;
   return !(typed && inst.results.empty()) && !(needs_arg && inst.args.empty()) &&
@@ -49,7 +50,7 @@ class FunctionPrinter {
     return Commas(vs, [&](Value v) { return Text(v); });
   }
   std::string TypeText(Value v) const {
-    return v.id < f_.values.size() ? ToString(f_.TypeOf(v)) : "none";
+    return v.id < f_.values.size() ? ToString(f_.TypeOf(v), m_) : "none";
   }
   std::string Params(const std::vector<Value>& params) const {
     return Commas(params, [&](Value v) { return Text(v) + ": " + TypeText(v); });
@@ -159,7 +160,9 @@ std::string FunctionPrinter::EachText(const Inst& inst, const std::string& inden
 
 std::string FunctionPrinter::Operands(const Inst& inst) const {
   std::string args = Texts(inst.args);
-  const auto result_type = [&] { return " : " + TypeText(inst.results.back()); };
+  const auto result_type = [&] {
+    return (args.empty() ? ": " : " : ") + TypeText(inst.results.back());
+  };
   switch (inst.op) {
     case Op::Const: return LiteralText({f_.TypeOf(inst.results.back()).elem, inst.bits});
     case Op::AffineOf: return inst.subs.empty() ? "" : AffineText(inst.subs[0]);
@@ -167,6 +170,9 @@ std::string FunctionPrinter::Operands(const Inst& inst) const {
     case Op::Dim: return args + ", " + std::to_string(inst.bits);
     case Op::Zeros: return args + " : " + DTypeName(f_.TypeOf(inst.results.back()).elem);
     case Op::Cast:
+    case Op::ListNew:
+    case Op::ListOf:
+    case Op::BoxNew:
     case Op::Pop: return args + result_type();
     case Op::Index:
     case Op::Update:
@@ -213,7 +219,7 @@ std::string FunctionPrinter::Print() {
   const std::vector<Value> none;
   std::string out = "fn " + FunctionName(f_.name) + "(" +
                     Params(f_.blocks.empty() ? none : f_.params()) + ") -> (" +
-                    Commas(f_.results, [](Type t) { return ToString(t); }) + ") {\n";
+                    Commas(f_.results, [&](Type t) { return ToString(t, m_); }) + ") {\n";
   for (size_t b = 0; b < f_.blocks.size(); ++b) {
     const Block& block = f_.blocks[b];
     out += "b" + std::to_string(b);
@@ -231,8 +237,18 @@ std::string Print(const Function& function, const Module& module) {
   return FunctionPrinter(function, module).Print();
 }
 
+std::string Print(const Record& record, const Module& module) {
+  std::string fields;
+  for (size_t i = 0; i < record.fields.size(); ++i) {
+    const std::string name = i < record.field_names.size() ? record.field_names[i] : "?";
+    fields += (i > 0 ? ", " : " ") + name + ": " + ToString(record.fields[i], module);
+  }
+  return "record " + record.name + " {" + fields + " }\n";
+}
+
 std::string Print(const Module& module) {
   std::string out;
+  for (const Record& record : module.records) out += Print(record, module);
   if (module.entry < module.functions.size()) {
     out += "entry " + FunctionName(module.Get(module.entry).name) + "\n";
   }

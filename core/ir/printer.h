@@ -2,6 +2,7 @@
 // constants; printing that once more gives the same text. A constant prints inline where it is used
 // (`mul %x, 2.0`) and parses to an instruction in front of each use, unless an affine form reads it.
 //
+//     record Node { value: [*]f64, children: list<Node> }
 //     entry @pow.grad
 //
 //     fn @pow.grad(%x: f64, %n: i64) -> (f64, f64) {
@@ -35,6 +36,7 @@
 namespace pullback::ir {
 
 std::string Print(const Module& module);
+std::string Print(const Record& record, const Module& module);  // a line
 std::string Print(const Function& function, const Module& module);
 
 }  // namespace pullback::ir

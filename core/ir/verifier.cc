@@ -1,7 +1,9 @@
 #include "core/ir/verifier.h"
 
+#include <algorithm>
 #include <optional>
 
+#include "absl/container/flat_hash_set.h"
 #include "core/ir/dominance.h"
 #include "core/ir/names.h"
 #include "core/ir/verify_insts.h"
@@ -104,7 +106,8 @@ bool FunctionVerifier::Define(Value v, const Place& at) {
 bool FunctionVerifier::CheckTyped(const std::vector<Value>& vs, const Place& at) {
   for (Value v : vs) {
     const Type t = f_.TypeOf(v);
-    const bool typed = t.IsScalar() || t.IsTape() || (t.IsArray() && t.rank > 0);
+    const bool typed = t.IsScalar() || t.IsTape() || (t.IsArray() && t.rank > 0) ||
+                       (t.HasRecord() && t.record < m_.records.size());
     if (!typed) return FailUse(at, v, "has no type");
   }
   return true;
@@ -179,9 +182,9 @@ bool FunctionVerifier::CheckEdge(const Edge& e, const Place& at) {
     const Type got = f_.TypeOf(e.args[i]);
     const Type wanted = f_.TypeOf(params[i]);
     if (got != wanted) {
-      return FailUse(
-          at, e.args[i],
-          "is " + ToString(got) + ", but the parameter of " + target + " is " + ToString(wanted));
+      return FailUse(at, e.args[i],
+                     "is " + ToString(got, m_) + ", but the parameter of " + target + " is " +
+                         ToString(wanted, m_));
     }
   }
   return true;
@@ -308,7 +311,47 @@ bool FunctionVerifier::CheckTapes() {
 
 }  // namespace
 
+namespace {
+
+Status BadRecord(const Record& record, const std::string& what) {
+  return Status(Code::kInternal, "IR_INVALID", "record " + record.name + ": " + what);
+}
+
+bool IsIdentifier(const std::string& name) {
+  return !name.empty() && (name[0] < '0' || name[0] > '9') &&
+         std::all_of(name.begin(), name.end(), IsNameChar);
+}
+
+Status CheckRecord(const Record& record, const Module& m) {
+  if (!IsIdentifier(record.name)) return BadRecord(record, "its name is no word");
+  if (record.fields.size() != record.field_names.size()) {
+    return BadRecord(record, "the numbers of fields and of their names differ");
+  }
+  for (size_t i = 0; i < record.fields.size(); ++i) {
+    const Type t = record.fields[i];
+    const bool plain = t.IsScalar() || (t.IsArray() && t.rank > 0);
+    if (!IsIdentifier(record.field_names[i])) return BadRecord(record, "a field has no name");
+    if (!plain && !(t.HasRecord() && t.record < m.records.size())) {
+      return BadRecord(record, "field " + record.field_names[i] + " is " + ToString(t, m));
+    }
+  }
+  return {};
+}
+
+// Invariant 9.
+Status CheckRecords(const Module& m) {
+  absl::flat_hash_set<std::string> names;
+  for (const Record& record : m.records) {
+    PB_RETURN_IF_ERROR(CheckRecord(record, m));
+    if (!names.insert(record.name).second) return BadRecord(record, "is defined twice");
+  }
+  return {};
+}
+
+}  // namespace
+
 Status Verify(const Module& module) {
+  PB_RETURN_IF_ERROR(CheckRecords(module));
   if (module.entry >= module.functions.size() && !module.functions.empty()) {
     return Status(Code::kInternal, "IR_INVALID", "the entry function does not exist");
   }

@@ -15,6 +15,7 @@
 //     are in prefix form; the sizes of out and shape agree.
 //  7. A tape is used at most once on every path (it is consumed), never by a guard or a body.
 //  8. Guards appear in bodies only.
+//  9. Records have names of their own; their fields are scalars, arrays, lists or boxes.
 #pragma once
 
 #include "core/base/status.h"

@@ -75,13 +75,17 @@ class InstCheck {
     for (size_t r = 0; r < types.size(); ++r) {
       const Type got = f_.TypeOf(i_.results[r]);
       if (types[r] != Type{} && types[r] != got) {
-        return "a result is " + ToString(got) + " and should be " + ToString(types[r]);
+        return "a result is " + ToString(got, m_) + " and should be " + ToString(types[r], m_);
       }
     }
     switch (i_.op) {
       case Op::Const: return CheckConst();
       case Op::Cast: return Result().IsScalar() ? Message() : "a cast yields a scalar";
       case Op::Pop: return Result().IsTape() ? "a tape holds no tapes" : Message();
+      case Op::ListNew: return Result().IsList() ? Message() : "yields a list";
+      case Op::ListOf:
+        return Result().IsList() ? CheckFields(Result(), 1) : Message("yields a list");
+      case Op::BoxNew: return Result().IsBox() ? CheckFields(Result(), 0) : Message("yields a box");
       case Op::Zeros: {
         const bool fits = Result().IsArray() && Result().rank == i_.args.size();
         return fits ? Message() : "the result's rank is not the number of extents";
@@ -111,6 +115,29 @@ class InstCheck {
         return Arg(0).IsArray() && Arg(0) == Arg(1) && Arg(0).elem != DType::kBool
                    ? Message()
                    : "takes two arrays of numbers of one type";
+      case Op::Fit:
+        return !i_.args.empty() && Arg(0).IsArray() && Arg(0).rank + 1U == i_.args.size() &&
+                       AllI64(i_.args, 1)
+                   ? Message()
+                   : "takes an array and an i64 for each of its axes";
+      case Op::ListOf:
+        return !i_.args.empty() && Arg(0) == Type::I64() ? Message() : "takes an i64 and fields";
+      case Op::ListLen:
+      case Op::ListPop: return Arg(0).IsList() ? Message() : "takes a list";
+      case Op::ListGet:
+      case Op::ListTake: return CheckListAndIndex();
+      case Op::ListSet: {
+        if (i_.args.size() < 2) return "takes a list, an index and fields";
+        Message m = CheckListAndIndex();
+        return m.empty() ? CheckFields(Arg(0), 2) : m;
+      }
+      case Op::ListPush:
+        return !i_.args.empty() && Arg(0).IsList() ? CheckFields(Arg(0), 1)
+                                                   : Message("takes a list and fields");
+      case Op::BoxGet: return Arg(0).IsBox() ? Message() : "takes a box";
+      case Op::BoxSet:
+        return !i_.args.empty() && Arg(0).IsBox() ? CheckFields(Arg(0), 1)
+                                                  : Message("takes a box and fields");
       case Op::Each: return CheckEach();
       case Op::Call: return CheckCall();
       case Op::Check: return CheckCheck();
@@ -131,6 +158,26 @@ class InstCheck {
     return adds_bools ? "bools cannot be added" : Message();
   }
 
+  Message CheckListAndIndex() const {
+    const bool fits = Arg(0).IsList() && Arg(1) == Type::I64();
+    return fits ? Message() : "takes a list and an i64 index";
+  }
+
+  // The operands from `first` on are the fields of t's record.
+  Message CheckFields(Type t, size_t first) const {
+    if (t.record >= m_.records.size()) return "there is no such record";
+    const Record& record = m_.records[t.record];
+    if (i_.args.size() != first + record.fields.size()) {
+      return "record " + record.name + " has " + std::to_string(record.fields.size()) + " fields";
+    }
+    for (size_t k = 0; k < record.fields.size(); ++k) {
+      if (Arg(first + k) == record.fields[k]) continue;
+      return "field " + record.field_names[k] + " is " + ToString(record.fields[k], m_) +
+             ", given " + ToString(Arg(first + k), m_);
+    }
+    return {};
+  }
+
   Message CheckCall() const {
     if (i_.callee >= m_.functions.size()) return "there is no such function";
     const Function& callee = m_.Get(i_.callee);
@@ -139,8 +186,8 @@ class InstCheck {
     for (size_t a = 0; a < params; ++a) {
       const Type wanted = callee.TypeOf(callee.params()[a]);
       if (Arg(a) != wanted) {
-        return "argument " + std::to_string(a) + " is " + ToString(Arg(a)) + " and should be " +
-               ToString(wanted);
+        return "argument " + std::to_string(a) + " is " + ToString(Arg(a), m_) + " and should be " +
+               ToString(wanted, m_);
       }
     }
     return {};

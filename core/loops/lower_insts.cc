@@ -143,6 +143,11 @@ void LowerCheck(Lowering& l, const Inst& inst, const Dies&) {
 
 void LowerEach(Lowering& l, const Inst& inst, const Dies&) { LowerStatement(l, inst); }
 
+// Boxes are gone before loops (ThreadBoxes).
+void LowerBox(Lowering& l, const Inst&, const Dies&) { l.Fail("a box in the final IR"); }
+
+void LowerList(Lowering& l, const Inst& inst, const Dies&) { l.FailUnimplemented(inst); }
+
 struct Row {
   Op op;
   void (*lower)(Lowering&, const Inst&, const Dies&);
@@ -153,7 +158,11 @@ constexpr Row kRows[] = {
     {Op::Zeros, LowerZeros},       {Op::Index, LowerIndex},   {Op::Update, LowerUpdate},
     {Op::AddAt, LowerAddAt},       {Op::Each, LowerEach},     {Op::AddArrays, LowerAddArrays},
     {Op::Call, LowerCall},         {Op::Check, LowerCheck},   {Op::TapeNew, LowerTapeNew},
-    {Op::Push, LowerPush},         {Op::Pop, LowerPop},
+    {Op::Push, LowerPush},         {Op::Pop, LowerPop},       {Op::Fit, LowerList},
+    {Op::ListNew, LowerList},      {Op::ListOf, LowerList},   {Op::ListLen, LowerList},
+    {Op::ListGet, LowerList},      {Op::ListSet, LowerList},  {Op::ListTake, LowerList},
+    {Op::ListPush, LowerList},     {Op::ListPop, LowerList},  {Op::BoxNew, LowerBox},
+    {Op::BoxGet, LowerBox},        {Op::BoxSet, LowerBox},
 };
 
 constexpr bool HasRow(Op op) {

@@ -9,7 +9,10 @@
 namespace pullback::pipeline {
 namespace {
 
+Status CheckDerivable(const ir::Module& m);
+
 Status BuildDerivative(ir::Module& m, Transform transform, const std::vector<bool>& wrt) {
+  PB_RETURN_IF_ERROR(CheckDerivable(m));
   StatusOr<uint32_t> made = m.entry;
   if (transform == Transform::kValueAndGrad) {
     made = ad::BuildGradient(m, m.entry, wrt, ad::Seed::kOne);
@@ -20,6 +23,18 @@ Status BuildDerivative(ir::Module& m, Transform transform, const std::vector<boo
   }
   if (!made.ok()) return made.status();
   m.entry = *made;
+  return {};
+}
+
+// Derivatives of lists and boxes are not there yet: an error, and no silent zero.
+Status CheckDerivable(const ir::Module& m) {
+  for (const auto& f : m.functions) {
+    for (const ir::ValueInfo& v : f->values) {
+      if (!v.type.HasRecord() || !ir::CarriesTangent(m, v.type)) continue;
+      return {Code::kUnimplemented, "UNIMPLEMENTED",
+              "@" + f->name + ": the derivative of " + ToString(v.type, m)};
+    }
+  }
   return {};
 }
 

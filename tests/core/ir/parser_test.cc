@@ -55,7 +55,7 @@ TEST_CASE("parser: operands and results") {
   CHECK(ErrorIn("  %y = dim %a, %n") == "3:16 expected a whole number");
   CHECK(ErrorIn("  %y = cast %x") == "4:3 expected `:`");
   CHECK(ErrorIn("  %y = cast %x : f16") ==
-        "3:18 expected a type: f64, f32, i64, bool, [*]f64 or tape");
+        "3:18 expected a type: f64, f32, i64, bool, [*]f64, tape, list<R> or box<R>");
 }
 
 TEST_CASE("parser: constants") {
