@@ -39,6 +39,7 @@ ReverseFunction::ReverseFunction(ir::Module& module, const ir::Function& f,
       if (inst.op == Op::Const) const_def_[inst.results[0].id] = &inst;
     }
   }
+  FindCounters();
 }
 
 Status ReverseFunction::BuildCombined(uint32_t target, const std::vector<bool>& wrt,
@@ -106,7 +107,7 @@ Value ReverseFunction::Primal(Value v) {
     }
     return it->second;
   }
-  return Fetch(forward_[v.id], flow_.def_block[v.id]);
+  return Fetch(forward_[v.id], flow_.def_block[v.id], v);
 }
 
 ir::Affine ReverseFunction::Primal(const ir::Affine& a) {
@@ -137,14 +138,14 @@ Value ReverseFunction::Extent(Value array, int axis) {
   return Fetch(extent, block);
 }
 
-Value ReverseFunction::Fetch(Value source, uint32_t defined_in) {
+Value ReverseFunction::Fetch(Value source, uint32_t defined_in, Value work) {
   if (combined_ && flow_.SurvivesTo(current_, defined_in)) return source;
   BlockState& state = blocks_[current_];
   const auto [it, fresh] = state.popped.emplace(source, ir::kNoValue);
   if (fresh) {
     const ir::ValueInfo info = fb_->function().values[source.id];
     it->second = rb_->function().NewValue(info.type, info.name);
-    state.needs.push_back({source, it->second});
+    state.needs.push_back({source, it->second, work});
   }
   return it->second;
 }

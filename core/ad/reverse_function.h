@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "core/ad/cotangent_flow.h"
+#include "core/ad/keep.h"
 #include "core/ad/prepare.h"
 #include "core/ad/statement.h"
 #include "core/ir/builder.h"
@@ -39,6 +40,7 @@ class ReverseFunction {
   struct Need {
     ir::Value source;  // of the forward half
     ir::Value copy;    // popped in the reverse half
+    ir::Value work;    // of the primal, kNoValue: made by the transform
   };
   struct BlockState {
     std::vector<Need> needs;  // pushed at the block's end, popped at its reverse's start
@@ -54,6 +56,15 @@ class ReverseFunction {
     std::vector<SplitFunctions> calls;  // of the active calls, in order
   };
 
+  // A header's parameter that every turn of its loop adds a constant to.
+  struct Counter {
+    uint32_t header;
+    ir::Value start;
+    int64_t step;
+  };
+  struct Candidate;
+  static constexpr int kDeepest = 32;  // operations between a need and what it is made from
+
   void Start(uint32_t forward, uint32_t reverse);
   ir::Value NewForward(ir::Type t, const std::string& name);
 
@@ -62,8 +73,15 @@ class ReverseFunction {
   ir::Affine Primal(const ir::Affine& a);
   std::vector<ir::Affine> Primal(const std::vector<ir::Affine>& subs);
   ir::Value Extent(ir::Value array, int axis);
-  ir::Value Fetch(ir::Value source, uint32_t defined_in);
+  ir::Value Fetch(ir::Value source, uint32_t defined_in, ir::Value work = ir::kNoValue);
   ir::Value ZeroOf(ir::Value v);
+
+  // --- what is kept (keep_in_block.cc)
+  void FindCounters();
+  bool AtHand(ir::Value v) const;
+  size_t AddCandidate(ir::Value v, KeepOrRecompute& cut, std::vector<Candidate>& candidates,
+                      std::map<ir::Value, size_t>& numbers, int depth);
+  std::vector<ir::Inst> ChooseKept(uint32_t b);
 
   // --- cotangents
   bool Active(ir::Value v) const { return activity_.Active(v); }
@@ -106,6 +124,8 @@ class ReverseFunction {
   SplitOf split_of_;
   PartialsOf partials_of_;
   std::vector<const ir::Inst*> const_def_;  // by value of work_
+  std::vector<const ir::Inst*> defs_;       // by value of work_
+  std::map<ir::Value, Counter> counters_;
 
   bool combined_ = false;
   std::vector<bool> wrt_;

@@ -1,4 +1,7 @@
 // The reverse half: blocks of the reversed control flow graph.
+#include <algorithm>
+#include <iterator>
+
 #include "core/ad/partials.h"
 #include "core/ad/reverse_function.h"
 
@@ -224,6 +227,7 @@ Value ReverseFunction::TripsFor(uint32_t header, uint32_t from) {
 void ReverseFunction::FinishPrologue(uint32_t b) {
   BlockState& state = blocks_[b];
   ir::Block& block = rb_->function().blocks[state.reverse_block];
+  std::vector<Inst> again = ChooseKept(b);
   std::vector<Inst> prologue = std::move(state.constant_insts);
   if (state.needs.empty()) {
     block.params[0] = state.tape_start;
@@ -238,6 +242,7 @@ void ReverseFunction::FinishPrologue(uint32_t b) {
       prologue.push_back(std::move(pop));
     }
   }
+  std::move(again.begin(), again.end(), std::back_inserter(prologue));
   block.insts.insert(block.insts.begin(), std::make_move_iterator(prologue.begin()),
                      std::make_move_iterator(prologue.end()));
 }

@@ -49,7 +49,7 @@ Status CheckTransform(const ir::Module& m, Transform transform) {
 
 }  // namespace
 
-const char* const kPassesVersion = "1";
+const char* const kPassesVersion = "2";
 
 const char* TransformName(Transform t) {
   switch (t) {

@@ -1,0 +1,169 @@
+// The start of a block's reverse: what is popped from the tape, and what is computed again from it.
+#include <algorithm>
+
+#include "core/ad/keep.h"
+#include "core/ad/reverse_function.h"
+
+namespace pullback::ad {
+
+using ir::Inst;
+using ir::Op;
+using ir::Value;
+using Choice = KeepOrRecompute::Choice;
+
+namespace {
+
+// The constant step of `v + step` with v the given value.
+std::optional<int64_t> StepOf(const Inst& inst, Value v, const std::vector<const Inst*>& defs) {
+  const auto constant = [&](Value x) -> std::optional<int64_t> {
+    const Inst* def = defs[x.id];
+    if (def == nullptr || def->op != Op::Const) return std::nullopt;
+    return static_cast<int64_t>(def->bits);
+  };
+  if (inst.op == Op::Add && inst.args[0] == v) return constant(inst.args[1]);
+  if (inst.op == Op::Add && inst.args[1] == v) return constant(inst.args[0]);
+  if (inst.op == Op::Sub && inst.args[0] == v) {
+    const auto c = constant(inst.args[1]);
+    return c ? std::optional(-*c) : std::nullopt;
+  }
+  if (inst.op != Op::AffineOf) return std::nullopt;
+  const ir::Affine rest = inst.subs[0] - ir::Affine::Of(v);
+  return rest.IsConst() ? std::optional(rest.constant) : std::nullopt;
+}
+
+}  // namespace
+
+// Parameters of headers with a trip count that every turn adds a constant to.
+void ReverseFunction::FindCounters() {
+  defs_.assign(work_.values.size(), nullptr);
+  for (const ir::Block& b : work_.blocks) {
+    for (const Inst& inst : b.insts) {
+      for (Value v : inst.results) defs_[v.id] = &inst;
+    }
+  }
+  for (uint32_t h = 0; h < work_.blocks.size(); ++h) {
+    if (flow_.way[h] != WayBack::kTrips) continue;
+    const auto argument = [&](size_t pred, size_t k) {
+      const Predecessor& p = flow_.preds[h][pred];
+      return work_.blocks[p.block].term.edges[p.edge].args[k];
+    };
+    const std::vector<Value>& params = work_.blocks[h].params;
+    for (size_t k = 0; k < params.size(); ++k) {
+      if (work_.TypeOf(params[k]) != ir::Type::I64()) continue;
+      const Inst* next = defs_[argument(1, k).id];
+      if (next == nullptr) continue;
+      if (const auto step = StepOf(*next, params[k], defs_))
+        counters_[params[k]] = {h, argument(0, k), *step};
+    }
+  }
+}
+
+// One value while it is decided how the reverse of the current block gets it.
+struct ReverseFunction::Candidate {
+  Value work;
+  const Inst* def = nullptr;         // of what may be computed again
+  const Counter* counter = nullptr;  // a loop's counter, from its trip count
+  std::vector<size_t> operands;
+  Value copy;  // in the reverse half
+  Value source;
+};
+
+bool ReverseFunction::AtHand(Value v) const {
+  return const_def_[v.id] != nullptr ||
+         (combined_ && flow_.SurvivesTo(current_, flow_.def_block[v.id]));
+}
+
+// Operands first.
+size_t ReverseFunction::AddCandidate(Value v, KeepOrRecompute& cut,
+                                     std::vector<Candidate>& candidates,
+                                     std::map<Value, size_t>& numbers, int depth) {
+  if (const auto it = numbers.find(v); it != numbers.end()) return it->second;
+  Candidate c;
+  c.work = v;
+  c.source = forward_[v.id];
+  const ir::Type type = work_.TypeOf(v);
+  const bool asked = blocks_[current_].popped.count(c.source) != 0;
+  // An array on the tape is one more owner: it is kept only where the reverse itself asks for it.
+  const int64_t keep = type.IsScalar() || asked ? kScalarOnTape : kNever;
+  int64_t again = kNever;
+  std::vector<Value> operands;
+  const auto counter = counters_.find(v);
+  if (counter != counters_.end() && flow_.IsLoopBodyOf(current_, counter->second.header)) {
+    c.counter = &counter->second;
+    operands = {counter->second.start};
+    again = 2;
+  } else if (const Inst* def = defs_[v.id]; def != nullptr && depth < kDeepest) {
+    again = CostOfRecomputing(*def, work_);
+    if (again < kNever) {
+      c.def = def;
+      ir::ForEachOperand(*def, [&](Value x) { operands.push_back(x); });
+      if ((def->op == Op::Sin || def->op == Op::Cos) &&
+          blocks_[current_].popped.count(forward_[def->args[0].id]))
+        again = kSecondOfSinCos;
+    }
+  }
+  for (Value x : operands) {
+    if (!AtHand(x)) c.operands.push_back(AddCandidate(x, cut, candidates, numbers, depth + 1));
+  }
+  const size_t number = cut.Add(keep, again);
+  for (size_t operand : c.operands) cut.AddOperand(number, operand);
+  numbers[v] = number;
+  candidates.push_back(std::move(c));
+  return number;
+}
+
+// Splits what the reverse of block b asks for: state.needs become what is taped, in `again` stands
+// what is computed from it.
+std::vector<Inst> ReverseFunction::ChooseKept(uint32_t b) {
+  BlockState& state = blocks_[b];
+  KeepOrRecompute cut;
+  std::vector<Candidate> candidates;
+  std::map<Value, size_t> numbers;
+  std::vector<Need> kept;
+  for (const Need& need : state.needs) {
+    if (!need.work.valid()) {
+      kept.push_back(need);
+    } else {
+      cut.Need(AddCandidate(need.work, cut, candidates, numbers, 0));
+    }
+  }
+  const std::vector<Choice> choices = cut.Solve();
+  std::map<Value, Value> copies;  // of work values
+  for (const Need& need : state.needs) {
+    if (need.work.valid()) copies[need.work] = need.copy;
+  }
+  const auto copy_of = [&](Value v) {
+    if (AtHand(v)) return Primal(v);
+    const auto [it, fresh] = copies.emplace(v, ir::kNoValue);
+    if (fresh) it->second = rb_->function().NewValue(work_.TypeOf(v), work_.values[v.id].name);
+    return it->second;
+  };
+  std::vector<Inst> again;
+  for (size_t k = 0; k < candidates.size(); ++k) {
+    const Candidate& c = candidates[k];
+    if (choices[k] == Choice::kUnneeded) continue;
+    if (choices[k] == Choice::kKeep) {
+      kept.push_back({c.source, copy_of(c.work), c.work});
+      continue;
+    }
+    Inst inst;
+    if (c.counter != nullptr) {  // start + step * turns made before this one
+      const bool at_header = current_ == c.counter->header;
+      const Value turns = blocks_[c.counter->header].reverse_trips;
+      inst.op = Op::AffineOf;
+      inst.subs = {ir::Affine::Of(copy_of(c.counter->start)) +
+                   (ir::Affine::Of(turns) - ir::Affine::Const(at_header ? 0 : 1)) *
+                       c.counter->step};
+    } else {
+      inst = *c.def;
+      ir::ForEachOperand(inst, [&](Value& v) { v = copy_of(v); });
+      ir::CanonicaliseAffines(inst);
+    }
+    inst.results = {copy_of(c.work)};
+    again.push_back(std::move(inst));
+  }
+  state.needs = std::move(kept);
+  return again;
+}
+
+}  // namespace pullback::ad
