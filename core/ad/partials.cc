@@ -166,6 +166,9 @@ constexpr Row kRows[] = {
     Structural(Op::TapeNew),
     Structural(Op::Push),
     Structural(Op::Pop),
+    Structural(Op::Jvp),
+    Structural(Op::Vjp),
+    Constant(Op::StopGradient),
 };
 #undef PARTIAL
 

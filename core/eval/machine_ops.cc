@@ -203,7 +203,10 @@ struct Handlers {
     f.slots[inst.results[1].id] = std::move(item.value);
   }
 
-  // Statements and calls do not end at once: Machine::Step takes them.
+  static void Same(Machine&, Frame& f, const Inst& inst) { Set(f, inst, f.slots[inst.args[0].id]); }
+
+  // Statements and calls do not end at once: Machine::Step takes them. jvp and vjp are gone before
+  // anything runs.
   static void Elsewhere(Machine& m, Frame&, const Inst&) {
     m.Fail("IR_INVALID", "an instruction in a place where it may not stand");
   }
@@ -250,6 +253,9 @@ constexpr OwnRow kOwnRows[] = {
     {Op::TapeNew, Handlers::TapeNew},
     {Op::Push, Handlers::Push},
     {Op::Pop, Handlers::Pop},
+    {Op::Jvp, Handlers::Elsewhere},
+    {Op::Vjp, Handlers::Elsewhere},
+    {Op::StopGradient, Handlers::Same},
 };
 
 constexpr TypeRule kRules[] = {

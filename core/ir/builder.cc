@@ -256,14 +256,46 @@ std::vector<Value> Builder::EndEach(std::vector<EachResult> results,
 
 // --- the rest
 
-std::vector<Value> Builder::Call(uint32_t callee, std::vector<Value> args) {
-  PB_CHECK(callee < module_.functions.size());
+std::vector<Value> Builder::AppendCall(Inst inst) {
+  PB_CHECK(inst.callee < module_.functions.size());
+  for (Type t : ResultTypes(inst, function_, module_)) {
+    inst.results.push_back(function_.NewValue(t));
+  }
+  return Append(std::move(inst)).results;
+}
+
+std::vector<Value> Builder::Call(uint32_t callee, std::vector<Value> args, bool checkpoint) {
   Inst inst;
   inst.op = Op::Call;
   inst.callee = callee;
   inst.args = std::move(args);
-  for (Type t : module_.Get(callee).results) inst.results.push_back(function_.NewValue(t));
-  return Append(std::move(inst)).results;
+  inst.checkpoint = checkpoint;
+  return AppendCall(std::move(inst));
+}
+
+std::vector<Value> Builder::Jvp(uint32_t callee, std::vector<bool> wrt, std::vector<Value> args) {
+  Inst inst;
+  inst.op = Op::Jvp;
+  inst.callee = callee;
+  inst.args = std::move(args);
+  inst.wrt = std::move(wrt);
+  return AppendCall(std::move(inst));
+}
+
+std::vector<Value> Builder::Vjp(uint32_t callee, std::vector<bool> wrt, std::vector<Value> args) {
+  Inst inst;
+  inst.op = Op::Vjp;
+  inst.callee = callee;
+  inst.args = std::move(args);
+  inst.wrt = std::move(wrt);
+  return AppendCall(std::move(inst));
+}
+
+Value Builder::StopGradient(Value v) {
+  Inst inst;
+  inst.op = Op::StopGradient;
+  inst.args = {v};
+  return AppendOne(std::move(inst), TypeOf(v));
 }
 
 void Builder::Check(Value cond, TrapKind kind, Value a, Value b) {

@@ -82,7 +82,12 @@ class Builder {
   void BoxSet(Value box, const std::vector<Value>& fields);
 
   // --- the rest
-  std::vector<Value> Call(uint32_t callee, std::vector<Value> args);
+  std::vector<Value> Call(uint32_t callee, std::vector<Value> args, bool checkpoint = false);
+  // args: params…, then tangents of the parameters in wrt (jvp) or seeds of the results that carry a
+  // tangent (vjp). wrt has one entry per parameter of the callee.
+  std::vector<Value> Jvp(uint32_t callee, std::vector<bool> wrt, std::vector<Value> args);
+  std::vector<Value> Vjp(uint32_t callee, std::vector<bool> wrt, std::vector<Value> args);
+  Value StopGradient(Value v);
   void Check(Value cond, TrapKind kind, Value a = kNoValue, Value b = kNoValue);
   Value TapeNew();
   Value Push(Value tape, Value v);
@@ -99,6 +104,7 @@ class Builder {
   std::vector<Inst>& List();
   // Appends `inst` with one new result.
   Value AppendOne(Inst inst, Type result, std::string name = {});
+  std::vector<Value> AppendCall(Inst inst);
   void CheckAffine(const Affine& a) const;
   Inst Access(Op op, Value array, std::vector<Affine> subs) const;
   void CheckFields(uint32_t record, const std::vector<Value>& fields) const;

@@ -69,11 +69,17 @@ bool FunctionParser::ParseHeader() {
   f_.blocks.emplace_back().params = std::move(params);
   if (!c_.Expect("->")) return false;
   const bool many = c_.Accept("(");
-  if (many && c_.Accept(")")) return true;
+  if (many && c_.Accept(")")) return ParseRules();
   do {
     if (!ParseType(f_.results.emplace_back())) return false;
   } while (many && c_.Accept(","));
-  return !many || c_.Expect(")");
+  return (!many || c_.Expect(")")) && ParseRules();
+}
+
+// `vjp @g jvp @h`
+bool FunctionParser::ParseRules() {
+  if (c_.Accept("vjp") && !ParseCallee(f_.vjp_rule)) return false;
+  return !c_.Accept("jvp") || ParseCallee(f_.jvp_rule);
 }
 
 uint32_t FunctionParser::LabelId(const Token& label) {

@@ -63,7 +63,8 @@ bool ParseType(Cursor& c, const RecordNames& records, Type& t);
 
 class FunctionParser {
  public:
-  // Names of callees go to `callees`; Inst::callee is the position there until they are resolved.
+  // Names of callees go to `callees`; Inst::callee (and a rule of the function) is the position there,
+  // and wrt ends with the last parameter in it, until they are resolved.
   FunctionParser(Cursor& cursor, const RecordNames& records, Function& f,
                  std::vector<CalleeName>& callees)
       : c_(cursor), records_(records), f_(f), callees_(callees) {}
@@ -81,6 +82,7 @@ class FunctionParser {
 
   // function_parser.cc: function, blocks, terminators
   bool ParseHeader();
+  bool ParseRules();
   bool ParseParams(std::vector<Value>& params);
   bool ParseType(Type& t);
   bool ParseBlock();
@@ -115,6 +117,10 @@ class FunctionParser {
   bool ParseConst(Inst& inst, std::vector<Type>& types);
   bool ParseAccess(Inst& inst);
   bool ParseCall(Inst& inst);
+  bool ParseDerivative(Inst& inst);
+  bool ParseWrt(std::vector<bool>& wrt);
+  bool ParseCallee(uint32_t& callee);
+  bool ParseArguments(Inst& inst);
   bool ParseCheck(Inst& inst);
   bool ParseWithType(Inst& inst, std::vector<Type>& types);
   bool ParseDim(Inst& inst);

@@ -17,6 +17,8 @@ int ResultCount(Op op) {
     case Op::ListPop:
     case Op::BoxGet:
     case Op::Call:
+    case Op::Jvp:
+    case Op::Vjp:
     case Op::Each: return -1;
     default: return 1;
   }
@@ -99,6 +101,8 @@ bool FunctionParser::ParseOperation(Inst& inst, std::vector<Type>& types) {
     case Op::Update:
     case Op::AddAt: return ParseAccess(inst);
     case Op::Call: return ParseCall(inst);
+    case Op::Jvp:
+    case Op::Vjp: return ParseDerivative(inst);
     case Op::Check: return ParseCheck(inst);
     case Op::Each: return ParseEach(inst);
     default: return ParsePlain(inst);
@@ -142,13 +146,43 @@ bool FunctionParser::ParseAccess(Inst& inst) {
   return c_.Expect(",") && ParseOperand(inst.args.emplace_back());
 }
 
-bool FunctionParser::ParseCall(Inst& inst) {
+bool FunctionParser::ParseCallee(uint32_t& callee) {
   if (!c_.Is(Token::Kind::kFunction)) return c_.Fail("expected a function such as `@f`");
-  inst.callee = static_cast<uint32_t>(callees_.size());
+  callee = static_cast<uint32_t>(callees_.size());
   callees_.push_back({c_.Peek().text, c_.Peek().span});
   c_.Take();
+  return true;
+}
+
+bool FunctionParser::ParseArguments(Inst& inst) {
   if (!c_.Expect("(")) return false;
   return c_.Accept(")") || (ParseOperands(inst.args) && c_.Expect(")"));
+}
+
+// `@f(%x)`, `checkpoint @f(%x)`
+bool FunctionParser::ParseCall(Inst& inst) {
+  inst.checkpoint = c_.Accept("checkpoint");
+  return ParseCallee(inst.callee) && ParseArguments(inst);
+}
+
+// `@f wrt(0, 2) (%x, %n, %z, %dx, %dz)`
+bool FunctionParser::ParseDerivative(Inst& inst) {
+  return ParseCallee(inst.callee) && ParseWrt(inst.wrt) && ParseArguments(inst);
+}
+
+bool FunctionParser::ParseWrt(std::vector<bool>& wrt) {
+  constexpr uint64_t kMaxParams = 1 << 16;
+  if (!c_.Expect("wrt") || !c_.Expect("(")) return false;
+  if (c_.Accept(")")) return true;
+  do {
+    uint64_t k = 0;
+    const Span span = c_.Peek().span;
+    if (!ParseIndex(k)) return false;
+    if (k >= kMaxParams) return c_.FailAt(span, "there is no such parameter");
+    if (wrt.size() <= k) wrt.resize(k + 1);
+    wrt[k] = true;
+  } while (c_.Accept(","));
+  return c_.Expect(")");
 }
 
 bool FunctionParser::ParseCheck(Inst& inst) {

@@ -68,6 +68,13 @@ bool CarriesTangent(const Module& m, Type t) {
   return false;
 }
 
+std::vector<Type> TangentTypes(const Module& m, const std::vector<Type>& types) {
+  std::vector<Type> out;
+  std::copy_if(types.begin(), types.end(), std::back_inserter(out),
+               [&](Type t) { return CarriesTangent(m, t); });
+  return out;
+}
+
 const char* MonoidName(Monoid m) { return kMonoids[static_cast<size_t>(m)]; }
 
 const char* TrapKindName(TrapKind k) {
@@ -88,6 +95,8 @@ Inst::Inst(const Inst& o)
       results(o.results),
       bits(o.bits),
       callee(o.callee),
+      checkpoint(o.checkpoint),
+      wrt(o.wrt),
       subs(o.subs),
       constraints(o.constraints),
       each(o.each ? std::make_unique<Each>(*o.each) : nullptr),
@@ -103,7 +112,7 @@ bool MayTrap(const Inst& inst, const Function& f) {
   if (inst.op == Op::Div || inst.op == Op::Rem) {
     return f.TypeOf(inst.results[0]).elem == DType::kI64;
   }
-  return (Info(inst.op).flags & kTraps) || inst.op == Op::Call || inst.op == Op::Check;
+  return (Info(inst.op).flags & kTraps) || HasCallee(inst.op) || inst.op == Op::Check;
 }
 
 bool IsPrefixForm(const Each& each, const EachResult& r) {

@@ -15,6 +15,9 @@
 // - A trap ends the run with (kind, Inst::loc, two i64 details). A trap whose value nobody needs may
 //   vanish; none is ever introduced.
 //
+// - `jvp` and `vjp` run a function and its derivative; DeriveOperators (core/ad) replaces them by calls
+//   of derived functions before anything runs the module.
+//
 // Tensor statements (`each`, after ATL's Tensor SSA 5.25-5.34 with n-ary bodies): for every point of
 // the box of `indices` (each 0 <= var < extent, row-major order) where all constraints of `where`
 // hold, the body is evaluated and every result takes its value at out[] of that point.
@@ -157,7 +160,9 @@ struct Inst {
   std::vector<Value> args;
   std::vector<Value> results;
   uint64_t bits = 0;    // Const: the value's bits (f32 in the low half); Dim: axis; Check: TrapKind
-  uint32_t callee = 0;  // Call: index into Module::functions
+  uint32_t callee = 0;  // Call, Jvp, Vjp: index into Module::functions
+  bool checkpoint = false;  // Call: reverse mode keeps the arguments only and runs the callee again
+  std::vector<bool> wrt;    // Jvp, Vjp: by parameter of the callee; only those that carry tangents
   std::vector<Affine> subs;             // Index, Update, AddAt: subscripts; AffineOf: [0]
   std::vector<Constraint> constraints;  // Holds
   std::unique_ptr<Each> each;           // Each
@@ -189,7 +194,8 @@ struct Each {
   std::vector<IndexVar> indices;
   std::vector<Constraint> where;
   std::vector<Inst>
-      body;  // scalar ops, Index, AffineOf, Holds, Const, Dim, Call of scalar functions
+      body;  // scalar ops, Index, AffineOf, Holds, Const, Dim, StopGradient of scalars;
+             // Call, Jvp, Vjp of scalar functions
   std::vector<EachResult> results;
 };
 
@@ -221,13 +227,23 @@ struct ValueInfo {
   std::string name;  // hint for the printer; need not be unique
 };
 
+inline constexpr uint32_t kNoFunction = UINT32_MAX;
+
 struct Function {
   std::string name;
   std::vector<Type> results;
   std::vector<Block>
       blocks;  // blocks[0] is the entry; its params are the function's; no edge to it
   std::vector<ValueInfo> values;
+  // Derivatives that replace the built ones until the last derivation:
+  //   vjp_rule: (params…, seed of every result that carries a tangent…)
+  //             -> cotangent of every parameter that carries one
+  //   jvp_rule: (params…, tangent of every parameter that carries one…)
+  //             -> results…, tangent of every result that carries one
+  uint32_t vjp_rule = kNoFunction;
+  uint32_t jvp_rule = kNoFunction;
 
+  bool HasRule() const { return vjp_rule != kNoFunction || jvp_rule != kNoFunction; }
   Value NewValue(Type t, std::string name = {});
   Type TypeOf(Value v) const { return values[v.id].type; }
   const std::vector<Value>& params() const { return blocks[0].params; }
@@ -261,6 +277,14 @@ std::string ToString(Type t, const Module& m);  // "list<Node>", "box<Cell>"
 // Whether values of the type have tangents: scalars and arrays of floats, tapes, and lists and boxes
 // that hold such a value at any depth.
 bool CarriesTangent(const Module& m, Type t);
+std::vector<Type> TangentTypes(const Module& m,
+                               const std::vector<Type>& types);  // of those that do
+
+// Calls fn(uint32_t&) / fn(const uint32_t&) on every function that `f` refers to: callees of call, jvp
+// and vjp, in bodies too, and its rules.
+template <typename F, typename Fn>
+void ForEachCallee(F& f, Fn&& fn);
+inline bool HasCallee(Op op) { return op == Op::Call || op == Op::Jvp || op == Op::Vjp; }
 
 // Whether this instruction may end the run with a trap (float div and rem may not).
 bool MayTrap(const Inst& inst, const Function& f);
@@ -289,6 +313,21 @@ void ForEachTermOperand(Term& term, Fn&& fn) {
 // After renaming values inside an Affine its terms may be out of order: sorts and merges again.
 void Canonicalise(Affine& a);
 void CanonicaliseAffines(Inst& inst);  // every Affine in inst, recursively
+
+template <typename F, typename Fn>
+void ForEachCallee(F& f, Fn&& fn) {
+  for (auto& b : f.blocks) {
+    for (auto& inst : b.insts) {
+      if (HasCallee(inst.op)) fn(inst.callee);
+      if (!inst.each) continue;
+      for (auto& body : inst.each->body) {
+        if (HasCallee(body.op)) fn(body.callee);
+      }
+    }
+  }
+  if (f.vjp_rule != kNoFunction) fn(f.vjp_rule);
+  if (f.jvp_rule != kNoFunction) fn(f.jvp_rule);
+}
 
 namespace internal {
 template <typename I, typename Fn>

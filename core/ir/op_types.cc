@@ -39,6 +39,22 @@ std::vector<Type> WithFields(Type list, const Module& m) {
   return types;
 }
 
+// Of jvp and vjp: the callee's results, then tangents of results or cotangents of parameters.
+std::vector<Type> DerivativeTypes(const Inst& inst, const Module& m) {
+  if (inst.callee >= m.functions.size()) return {};
+  const Function& callee = m.Get(inst.callee);
+  std::vector<Type> types = callee.results;
+  if (inst.op == Op::Jvp) {
+    for (Type t : TangentTypes(m, callee.results)) types.push_back(t);
+    return types;
+  }
+  const size_t params = callee.blocks.empty() ? 0 : callee.params().size();
+  for (size_t k = 0; k < std::min(params, inst.wrt.size()); ++k) {
+    if (inst.wrt[k]) types.push_back(callee.TypeOf(callee.params()[k]));
+  }
+  return types;
+}
+
 std::vector<Type> OwnTypes(const Inst& inst, const Function& f, const Module& m) {
   switch (inst.op) {
     case Op::AffineOf:
@@ -59,6 +75,9 @@ std::vector<Type> OwnTypes(const Inst& inst, const Function& f, const Module& m)
     case Op::BoxGet: return FieldTypes(OperandType(inst, f, 0), m);
     case Op::ListTake:
     case Op::ListPop: return WithFields(OperandType(inst, f, 0), m);
+    case Op::Jvp:
+    case Op::Vjp: return DerivativeTypes(inst, m);
+    case Op::StopGradient: return {OperandType(inst, f, 0)};
     case Op::BoxSet:
     case Op::Check: return {};
     case Op::TapeNew:

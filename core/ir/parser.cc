@@ -94,20 +94,25 @@ class ModuleParser {
   bool ResolveEntry() { return !entry_ || Find(*entry_, m_.entry); }
 
   bool ResolveCallees() {
+    bool ok = true;
     for (auto& f : m_.functions) {
-      for (Block& b : f->blocks) {
-        if (!ResolveCallees(b.insts)) return false;
-      }
+      ForEachCallee(*f, [&](uint32_t& callee) { ok = ok && Find(callees_[callee], callee); });
+    }
+    if (!ok) return false;
+    for (auto& f : m_.functions) {
+      for (Block& b : f->blocks) CompleteWrt(b.insts);
     }
     return true;
   }
 
-  bool ResolveCallees(std::vector<Inst>& list) {
+  // wrt has an entry for every parameter of the callee, now that it is known.
+  void CompleteWrt(std::vector<Inst>& list) {
     for (Inst& i : list) {
-      if (i.op == Op::Call && !Find(callees_[i.callee], i.callee)) return false;
-      if (i.each && !ResolveCallees(i.each->body)) return false;
+      if (i.each) CompleteWrt(i.each->body);
+      if (i.op != Op::Jvp && i.op != Op::Vjp) continue;
+      const size_t params = m_.Get(i.callee).params().size();
+      if (i.wrt.size() < params) i.wrt.resize(params);
     }
-    return true;
   }
 
   Cursor c_;

@@ -66,6 +66,10 @@ class FunctionPrinter {
   std::string EdgeText(const Edge& e) const;
   std::string TermText(const Terminator& t) const;
   std::string Operands(const Inst& inst) const;
+  std::string Callee(uint32_t f) const {
+    return FunctionName(f < m_.functions.size() ? m_.Get(f).name : "?");
+  }
+  std::string Rules() const;
   std::string EachText(const Inst& inst, const std::string& indent) const;
   std::string ResultText(const EachResult& r) const;
   void PrintInsts(const std::vector<Inst>& insts, const std::string& indent,
@@ -158,6 +162,23 @@ std::string FunctionPrinter::EachText(const Inst& inst, const std::string& inden
   return out + Commas(e.results, [&](const EachResult& r) { return ResultText(r); });
 }
 
+// `wrt(0, 2)`
+std::string WrtText(const std::vector<bool>& wrt) {
+  std::vector<size_t> which;
+  for (size_t k = 0; k < wrt.size(); ++k) {
+    if (wrt[k]) which.push_back(k);
+  }
+  return "wrt(" + Commas(which, [](size_t k) { return std::to_string(k); }) + ")";
+}
+
+// ` vjp @g jvp @h`
+std::string FunctionPrinter::Rules() const {
+  std::string out;
+  if (f_.vjp_rule != kNoFunction) out += " vjp " + Callee(f_.vjp_rule);
+  if (f_.jvp_rule != kNoFunction) out += " jvp " + Callee(f_.jvp_rule);
+  return out;
+}
+
 std::string FunctionPrinter::Operands(const Inst& inst) const {
   std::string args = Texts(inst.args);
   const auto result_type = [&] {
@@ -180,10 +201,10 @@ std::string FunctionPrinter::Operands(const Inst& inst) const {
       const std::string rest = inst.args.size() > 1 ? ", " + Text(inst.args[1]) : "";
       return Text(inst.args[0]) + Subscripts(inst.subs) + rest;
     }
-    case Op::Call: {
-      const bool known = inst.callee < m_.functions.size();
-      return FunctionName(known ? m_.Get(inst.callee).name : "?") + "(" + args + ")";
-    }
+    case Op::Call:
+      return (inst.checkpoint ? "checkpoint " : "") + Callee(inst.callee) + "(" + args + ")";
+    case Op::Jvp:
+    case Op::Vjp: return Callee(inst.callee) + " " + WrtText(inst.wrt) + " (" + args + ")";
     case Op::Check: {
       const std::string kind = TrapKindName(static_cast<TrapKind>(inst.bits));
       const std::vector<Value> details(inst.args.begin() + 1, inst.args.end());
@@ -219,7 +240,8 @@ std::string FunctionPrinter::Print() {
   const std::vector<Value> none;
   std::string out = "fn " + FunctionName(f_.name) + "(" +
                     Params(f_.blocks.empty() ? none : f_.params()) + ") -> (" +
-                    Commas(f_.results, [&](Type t) { return ToString(t, m_); }) + ") {\n";
+                    Commas(f_.results, [&](Type t) { return ToString(t, m_); }) + ")" + Rules() +
+                    " {\n";
   for (size_t b = 0; b < f_.blocks.size(); ++b) {
     const Block& block = f_.blocks[b];
     out += "b" + std::to_string(b);

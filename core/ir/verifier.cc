@@ -27,7 +27,7 @@ class FunctionVerifier {
 
   Status Run() {
     const bool ok = CheckDefinitions() && CheckTerminators() && CheckReachable() && CheckBlocks() &&
-                    CheckTapes();
+                    CheckTapes() && CheckRules();
     return ok ? Status() : Status(Code::kInternal, "IR_INVALID", message_);
   }
 
@@ -58,6 +58,10 @@ class FunctionVerifier {
   bool CheckBodyInst(const Inst& inst, const Place& at);
   bool CheckAffineUses(const Affine& a, const Place& at);
   bool CheckTapes();
+  bool CheckRules() {
+    const std::string wrong = internal::CheckRules(f_, m_);
+    return wrong.empty() || Fail({}, wrong);
+  }
 
   const Function& f_;
   const Module& m_;

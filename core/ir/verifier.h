@@ -8,10 +8,12 @@
 //  2. Operand and result types obey the op's row in ops.def; `Own` ops: as ir.h says.
 //  3. Every block ends in one terminator; edges pass as many arguments, of the same types, as the
 //     target has parameters; the entry block has no predecessors.
-//  4. A return has the function's result types; a call its callee's parameter and result types.
+//  4. A return has the function's result types; a call its callee's parameter and result types; jvp and
+//     vjp those of the derivative; wrt names parameters that carry tangents; a function's derivative
+//     rules have the signatures of ir.h.
 //  5. Affine terms are sorted, merged, i64, in scope. Subscripts match the array's rank.
-//  6. Bodies hold only scalar ops, const, affine, holds, dim, index and calls of functions whose
-//     parameters and results are scalars; guards are bools of the same body; Prod, Max, Min results
+//  6. Bodies hold only scalar ops, const, affine, holds, dim, index, stop_gradient of scalars, and
+//     call, jvp, vjp of functions whose parameters and results are scalars; guards are bools of the same body; Prod, Max, Min results
 //     are in prefix form; the sizes of out and shape agree.
 //  7. A tape is used at most once on every path (it is consumed), never by a guard or a body.
 //  8. Guards appear in bodies only.

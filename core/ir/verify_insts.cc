@@ -9,6 +9,18 @@ namespace {
 
 using Message = std::string;  // empty: in order
 
+std::vector<Type> ParamTypes(const Function& f) {
+  std::vector<Type> types;
+  if (f.blocks.empty()) return types;
+  for (Value v : f.params()) types.push_back(f.TypeOf(v));
+  return types;
+}
+
+std::vector<Type> Joined(std::vector<Type> a, const std::vector<Type>& b) {
+  a.insert(a.end(), b.begin(), b.end());
+  return a;
+}
+
 class InstCheck {
  public:
   InstCheck(const Inst& inst, const Function& f, const Module& m) : i_(inst), f_(f), m_(m) {}
@@ -46,7 +58,10 @@ class InstCheck {
       case Op::Holds:
       case Op::Dim:
       case Op::Index: return true;
-      case Op::Call: return i_.callee >= m_.functions.size() || IsScalarFunction();
+      case Op::StopGradient: return i_.args.empty() || Arg(0).IsScalar();
+      case Op::Call:
+      case Op::Jvp:
+      case Op::Vjp: return i_.callee >= m_.functions.size() || IsScalarFunction();
       default: return false;
     }
   }
@@ -140,6 +155,8 @@ class InstCheck {
                                                   : Message("takes a box and fields");
       case Op::Each: return CheckEach();
       case Op::Call: return CheckCall();
+      case Op::Jvp:
+      case Op::Vjp: return CheckDerivative();
       case Op::Check: return CheckCheck();
       case Op::Push:
         return Arg(0).IsTape() && !Arg(1).IsTape() ? Message() : "takes a tape and a value";
@@ -180,14 +197,34 @@ class InstCheck {
 
   Message CheckCall() const {
     if (i_.callee >= m_.functions.size()) return "there is no such function";
+    return CheckArguments(ParamTypes(m_.Get(i_.callee)));
+  }
+
+  // params…, then tangents of the parameters in wrt, or seeds of the results that carry a tangent.
+  Message CheckDerivative() const {
+    if (i_.callee >= m_.functions.size()) return "there is no such function";
     const Function& callee = m_.Get(i_.callee);
-    const size_t params = callee.blocks.empty() ? 0 : callee.params().size();
-    if (i_.args.size() != params) return "wrong number of arguments";
-    for (size_t a = 0; a < params; ++a) {
-      const Type wanted = callee.TypeOf(callee.params()[a]);
-      if (Arg(a) != wanted) {
+    std::vector<Type> wanted = ParamTypes(callee);
+    if (i_.wrt.size() != wanted.size()) return "wrt speaks of parameters that do not exist";
+    std::vector<Type> more;
+    for (size_t k = 0; k < wanted.size(); ++k) {
+      if (!i_.wrt[k]) continue;
+      if (!CarriesTangent(m_, wanted[k])) {
+        return "parameter " + std::to_string(k) + " is in wrt and carries no tangent";
+      }
+      more.push_back(wanted[k]);
+    }
+    if (i_.op == Op::Vjp) more = TangentTypes(m_, callee.results);
+    wanted.insert(wanted.end(), more.begin(), more.end());
+    return CheckArguments(wanted);
+  }
+
+  Message CheckArguments(const std::vector<Type>& wanted) const {
+    if (i_.args.size() != wanted.size()) return "wrong number of arguments";
+    for (size_t a = 0; a < wanted.size(); ++a) {
+      if (Arg(a) != wanted[a]) {
         return "argument " + std::to_string(a) + " is " + ToString(Arg(a), m_) + " and should be " +
-               ToString(wanted, m_);
+               ToString(wanted[a], m_);
       }
     }
     return {};
@@ -246,7 +283,29 @@ class InstCheck {
   const Module& m_;
 };
 
+// Whether `rule` is (params) -> (results).
+bool HasSignature(const Function& rule, const std::vector<Type>& params,
+                  const std::vector<Type>& results) {
+  return ParamTypes(rule) == params && rule.results == results;
+}
+
 }  // namespace
+
+std::string CheckRules(const Function& f, const Module& m) {
+  for (uint32_t rule : {f.vjp_rule, f.jvp_rule}) {
+    if (rule != kNoFunction && rule >= m.functions.size()) return "a rule does not exist";
+  }
+  const std::vector<Type> params = ParamTypes(f);
+  const std::vector<Type> in = TangentTypes(m, params), out = TangentTypes(m, f.results);
+  if (f.vjp_rule != kNoFunction && !HasSignature(m.Get(f.vjp_rule), Joined(params, out), in)) {
+    return "the vjp rule does not take params and seeds and give cotangents";
+  }
+  if (f.jvp_rule != kNoFunction &&
+      !HasSignature(m.Get(f.jvp_rule), Joined(params, in), Joined(f.results, out))) {
+    return "the jvp rule does not take params and tangents and give results and tangents";
+  }
+  return {};
+}
 
 std::string CheckAffine(const Affine& a, const Function& f) {
   for (size_t t = 0; t < a.terms.size(); ++t) {

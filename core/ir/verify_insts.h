@@ -11,6 +11,9 @@ namespace pullback::ir::internal {
 // type. `in_body`: it stands in the body of a tensor statement.
 std::string CheckInst(const Inst& inst, bool in_body, const Function& f, const Module& m);
 
+// Whether the derivative rules of `f` exist and fit; the message otherwise.
+std::string CheckRules(const Function& f, const Module& m);
+
 // Sorted, merged, of i64 values.
 std::string CheckAffine(const Affine& a, const Function& f);
 

@@ -156,19 +156,6 @@ class Renumber {
 
 // --- functions
 
-template <typename Fn>
-void ForEachCall(Function& f, Fn&& fn) {
-  for (Block& b : f.blocks) {
-    for (Inst& i : b.insts) {
-      if (i.op == Op::Call) fn(i);
-      if (!i.each) continue;
-      for (Inst& inner : i.each->body) {
-        if (inner.op == Op::Call) fn(inner);
-      }
-    }
-  }
-}
-
 void RemoveUncalled(Module& m) {
   std::vector<uint32_t> place(m.functions.size(), UINT32_MAX);
   std::vector<uint32_t> work = {m.entry};
@@ -176,10 +163,10 @@ void RemoveUncalled(Module& m) {
   while (!work.empty()) {
     const uint32_t f = work.back();
     work.pop_back();
-    ForEachCall(m.Get(f), [&](Inst& call) {
-      if (place[call.callee] != UINT32_MAX) return;
-      place[call.callee] = 0;
-      work.push_back(call.callee);
+    ir::ForEachCallee(m.Get(f), [&](uint32_t callee) {
+      if (place[callee] != UINT32_MAX) return;
+      place[callee] = 0;
+      work.push_back(callee);
     });
   }
   std::vector<std::unique_ptr<Function>> kept;
@@ -191,7 +178,7 @@ void RemoveUncalled(Module& m) {
   m.functions = std::move(kept);
   m.entry = place[m.entry];
   for (auto& f : m.functions) {
-    ForEachCall(*f, [&](Inst& call) { call.callee = place[call.callee]; });
+    ir::ForEachCallee(*f, [&](uint32_t& callee) { callee = place[callee]; });
   }
 }
 

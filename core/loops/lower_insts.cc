@@ -148,21 +148,32 @@ void LowerBox(Lowering& l, const Inst&, const Dies&) { l.Fail("a box in the fina
 
 void LowerList(Lowering& l, const Inst& inst, const Dies&) { l.FailUnimplemented(inst); }
 
+// The pipeline has checked that derivative operators and markers are gone.
+void LowerDerivative(Lowering& l, const Inst&, const Dies&) {
+  l.Fail("a derivative operator in the final IR");
+}
+
 struct Row {
   Op op;
   void (*lower)(Lowering&, const Inst&, const Dies&);
 };
 constexpr Row kRows[] = {
-    {Op::Cast, LowerScalar},       {Op::Select, LowerScalar}, {Op::Const, LowerConst},
-    {Op::AffineOf, LowerAffineOf}, {Op::Holds, LowerHolds},   {Op::Dim, LowerDim},
-    {Op::Zeros, LowerZeros},       {Op::Index, LowerIndex},   {Op::Update, LowerUpdate},
-    {Op::AddAt, LowerAddAt},       {Op::Each, LowerEach},     {Op::AddArrays, LowerAddArrays},
-    {Op::Call, LowerCall},         {Op::Check, LowerCheck},   {Op::TapeNew, LowerTapeNew},
-    {Op::Push, LowerPush},         {Op::Pop, LowerPop},       {Op::Fit, LowerList},
-    {Op::ListNew, LowerList},      {Op::ListOf, LowerList},   {Op::ListLen, LowerList},
-    {Op::ListGet, LowerList},      {Op::ListSet, LowerList},  {Op::ListTake, LowerList},
-    {Op::ListPush, LowerList},     {Op::ListPop, LowerList},  {Op::BoxNew, LowerBox},
-    {Op::BoxGet, LowerBox},        {Op::BoxSet, LowerBox},
+    {Op::Cast, LowerScalar},     {Op::Select, LowerScalar},
+    {Op::Const, LowerConst},     {Op::AffineOf, LowerAffineOf},
+    {Op::Holds, LowerHolds},     {Op::Dim, LowerDim},
+    {Op::Zeros, LowerZeros},     {Op::Index, LowerIndex},
+    {Op::Update, LowerUpdate},   {Op::AddAt, LowerAddAt},
+    {Op::Each, LowerEach},       {Op::AddArrays, LowerAddArrays},
+    {Op::Call, LowerCall},       {Op::Check, LowerCheck},
+    {Op::TapeNew, LowerTapeNew}, {Op::Push, LowerPush},
+    {Op::Pop, LowerPop},         {Op::Fit, LowerList},
+    {Op::ListNew, LowerList},    {Op::ListOf, LowerList},
+    {Op::ListLen, LowerList},    {Op::ListGet, LowerList},
+    {Op::ListSet, LowerList},    {Op::ListTake, LowerList},
+    {Op::ListPush, LowerList},   {Op::ListPop, LowerList},
+    {Op::BoxNew, LowerBox},      {Op::BoxGet, LowerBox},
+    {Op::BoxSet, LowerBox},      {Op::Jvp, LowerDerivative},
+    {Op::Vjp, LowerDerivative},  {Op::StopGradient, LowerDerivative},
 };
 
 constexpr bool HasRow(Op op) {

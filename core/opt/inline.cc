@@ -11,19 +11,6 @@ using ir::Block;
 using ir::Inst;
 using ir::Value;
 
-template <typename Fn>
-void ForEachCallee(const ir::Function& f, Fn&& fn) {
-  for (const Block& b : f.blocks) {
-    for (const Inst& inst : b.insts) {
-      if (inst.op == ir::Op::Call) fn(inst.callee);
-      if (!inst.each) continue;
-      for (const Inst& body : inst.each->body) {
-        if (body.op == ir::Op::Call) fn(body.callee);
-      }
-    }
-  }
-}
-
 size_t CountInsts(const ir::Function& f) {
   size_t n = 0;
   for (const Block& b : f.blocks) {
@@ -47,7 +34,7 @@ class CallGraph {
     const auto enter = [&](uint32_t f) {
       state[f] = 1;
       Frame frame{f, {}, 0};
-      ForEachCallee(m.Get(f), [&](uint32_t c) { frame.callees.push_back(c); });
+      ir::ForEachCallee(m.Get(f), [&](uint32_t c) { frame.callees.push_back(c); });
       stack.push_back(std::move(frame));
     };
     enter(m.entry);
@@ -90,7 +77,7 @@ class CallGraph {
       const uint32_t f = work.back();
       work.pop_back();
       bool found = false;
-      ForEachCallee(m_.Get(f), [&](uint32_t c) {
+      ir::ForEachCallee(m_.Get(f), [&](uint32_t c) {
         found |= c == to;
         if (!seen[c]) work.push_back(c);
         seen[c] = true;
@@ -170,6 +157,7 @@ void InlineInto(ir::Module& module, uint32_t id, const CallGraph& graph, size_t 
       const Inst& inst = f.blocks[b].insts[k];
       if (inst.op != ir::Op::Call || inst.callee == id || graph.IsRecursive(inst.callee)) continue;
       const ir::Function& callee = module.Get(inst.callee);
+      if (inst.checkpoint || callee.HasRule()) continue;  // gone after the last derivation
       const size_t added = CountInsts(callee);
       if (size + added > max_insts) continue;
       size += added;

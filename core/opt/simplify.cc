@@ -7,19 +7,6 @@ namespace {
 
 constexpr int kMaxRounds = 6;
 
-template <typename Fn>
-void ForEachCall(ir::Function& f, Fn&& fn) {
-  for (ir::Block& b : f.blocks) {
-    for (ir::Inst& inst : b.insts) {
-      if (inst.op == ir::Op::Call) fn(inst);
-      if (!inst.each) continue;
-      for (ir::Inst& body : inst.each->body) {
-        if (body.op == ir::Op::Call) fn(body);
-      }
-    }
-  }
-}
-
 }  // namespace
 
 Status Simplify(ir::Module& module) {
@@ -51,15 +38,15 @@ void DropUnreachedFunctions(ir::Module& module) {
   std::vector<uint32_t> order = {module.entry};
   number[module.entry] = 0;
   for (size_t k = 0; k < order.size(); ++k) {
-    ForEachCall(module.Get(order[k]), [&](ir::Inst& call) {
-      if (number[call.callee] != kUnseen) return;
-      number[call.callee] = static_cast<uint32_t>(order.size());
-      order.push_back(call.callee);
+    ir::ForEachCallee(module.Get(order[k]), [&](uint32_t callee) {
+      if (number[callee] != kUnseen) return;
+      number[callee] = static_cast<uint32_t>(order.size());
+      order.push_back(callee);
     });
   }
   std::vector<std::unique_ptr<ir::Function>> kept;
   for (uint32_t old : order) {
-    ForEachCall(module.Get(old), [&](ir::Inst& call) { call.callee = number[call.callee]; });
+    ir::ForEachCallee(module.Get(old), [&](uint32_t& callee) { callee = number[callee]; });
     kept.push_back(std::move(module.functions[old]));
   }
   module.functions = std::move(kept);

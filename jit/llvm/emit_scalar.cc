@@ -164,10 +164,12 @@ constexpr Row kRows[] = {
 // Ops that never reach a kScalar node with operands: lowered before loops, nodes of their own, or
 // constants.
 constexpr Op kElsewhere[] = {
-    Op::SMul,    Op::Const,    Op::AffineOf, Op::Holds,     Op::Dim,    Op::Zeros,   Op::Index,
-    Op::Update,  Op::AddAt,    Op::Each,     Op::AddArrays, Op::Call,   Op::Push,    Op::Pop,
-    Op::TapeNew, Op::Check,    Op::Fit,      Op::ListNew,   Op::ListOf, Op::ListLen, Op::ListGet,
-    Op::ListSet, Op::ListTake, Op::ListPush, Op::ListPop,   Op::BoxNew, Op::BoxGet,  Op::BoxSet,
+    Op::SMul,         Op::Const,   Op::AffineOf, Op::Holds,   Op::Dim,       Op::Zeros,
+    Op::Index,        Op::Update,  Op::AddAt,    Op::Each,    Op::AddArrays, Op::Call,
+    Op::Push,         Op::Pop,     Op::TapeNew,  Op::Check,   Op::Fit,       Op::ListNew,
+    Op::ListOf,       Op::ListLen, Op::ListGet,  Op::ListSet, Op::ListTake,  Op::ListPush,
+    Op::ListPop,      Op::BoxNew,  Op::BoxGet,   Op::BoxSet,  Op::Jvp,       Op::Vjp,
+    Op::StopGradient,
 };
 
 using Emit = Value* (*)(OpSite&);
