@@ -69,7 +69,7 @@ StatusOr<Outcome> Interpreter::Run(const std::vector<Tensor>& args) {
   }
   const Frame frame{f, {}};
   for (const auto& o : heap_) {
-    if (o->type.rank > 0 || o->type.IsTape()) {
+    if (o->type.rank > 0 || o->type.IsTape() || o->type.IsList()) {
       if (o->refs != 0 && !Broken(frame, "a reference is left")) return status_;
     }
   }
@@ -112,9 +112,14 @@ bool Interpreter::TakeAll(Frame& frame, const std::vector<Reg>& regs, std::vecto
 }
 
 void Interpreter::Release(Object* o) {
-  if (--o->refs > 0) return;
-  for (const Object::Slot& s : o->slots) {
-    if (s.object) Release(s.object);
+  std::vector<Object*> work = {o};  // lists may nest deep
+  while (!work.empty()) {
+    Object* const next = work.back();
+    work.pop_back();
+    if (--next->refs > 0) continue;
+    for (const Object::Slot& s : next->slots) {
+      if (s.object) work.push_back(s.object);
+    }
   }
 }
 

@@ -47,6 +47,7 @@ bool Interpreter::Exec(Frame& frame, const Node& n) {
     case Kind::kTapeNew: r.object = NewObject(Type::Tape()); return Define(frame, n.results[0], r);
     case Kind::kPush: return Push(frame, n);
     case Kind::kPop: return Pop(frame, n);
+    case Kind::kList: return List(frame, n);
   }
   return false;
 }

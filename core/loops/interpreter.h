@@ -11,7 +11,7 @@
 
 namespace pullback::loops {
 
-// An array or a tape.
+// An array, a tape or a list.
 struct Object {
   ir::Type type;
   int64_t refs = 1;
@@ -23,7 +23,8 @@ struct Object {
     uint64_t bits;
     Object* object;
   };
-  std::vector<Slot> slots;  // of a tape
+  std::vector<Slot> slots;  // of a tape; of a list, element by element
+  int64_t count = 0;        // elements of a list
 };
 
 struct Register {
@@ -94,6 +95,14 @@ class Interpreter {
   bool Check(Frame& frame, const Node& n);
   bool Push(Frame& frame, const Node& n);
   bool Pop(Frame& frame, const Node& n);
+  // interpret_lists.cc
+  bool List(Frame& frame, const Node& n);
+  bool ChangeList(Frame& frame, const Node& n);
+  bool Fit(Frame& frame, const Node& n);
+  Object* UniqueList(Object* list);
+  bool TakeFields(Frame& frame, const Node& n, size_t from, std::vector<Object::Slot>& fields);
+  bool DefineField(Frame& frame, Reg r, const Object::Slot& slot);
+  Object::Slot ZeroOf(ir::Type t);
   uint64_t Join(ir::Monoid m, DType t, uint64_t x, uint64_t y) const {
     const uint64_t args[] = {x, y};
     return ops_.eval(OpOf(m), t, args);

@@ -19,7 +19,7 @@ struct BlockLiveness {
 };
 
 // Whether values of this type hold references.
-inline bool IsCounted(ir::Type t) { return t.IsArray() || t.IsTape(); }
+inline bool IsCounted(ir::Type t) { return t.IsArray() || t.IsTape() || t.IsList(); }
 
 std::vector<BlockLiveness> FindLiveness(const ir::Function& f);
 

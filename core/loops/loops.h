@@ -6,7 +6,8 @@
 //   An array register holds a handle to a reference-counted dense row-major array.
 // - Ownership: every array register that is defined owns one reference, which is consumed exactly
 //   once: by Release, Unique, Push, a call argument, a block argument, or a return. Retain adds one.
-//   Dim, Load, Store only borrow. A function owns its array parameters. (Tapes: the same, linear.)
+//   Dim, Load, Store only borrow. A function owns its array parameters. (Tapes: the same, linear;
+//   lists: the same.)
 // - Store goes only into arrays made by Alloc or Unique in the same function whose handle has not been
 //   retained, pushed, passed or returned yet: nothing else can see them.
 // - Offsets of Load and Store are row-major element offsets, already checked to be in range.
@@ -59,6 +60,8 @@ struct Node {
     kTapeNew,  // results[0]
     kPush,     // results[0] = push args[0] (tape), args[1]
     kPop,      // results[0] (tape), results[1] (value) = pop args[0]
+    kList,  // the op of a list, or fit, by ops.def; indices and counts are checked already. Consumes
+            //   the list (but len and get borrow it) and the fields; every result is owned
   };
   Kind kind = Kind::kScalar;
   ir::Op op = ir::Op::Const;

@@ -143,10 +143,38 @@ void LowerCheck(Lowering& l, const Inst& inst, const Dies&) {
 
 void LowerEach(Lowering& l, const Inst& inst, const Dies&) { LowerStatement(l, inst); }
 
-// Boxes are gone before loops (ThreadBoxes).
+// The pipeline refuses boxes.
 void LowerBox(Lowering& l, const Inst&, const Dies&) { l.Fail("a box in the final IR"); }
 
-void LowerList(Lowering& l, const Inst& inst, const Dies&) { l.FailUnimplemented(inst); }
+void LowerList(Lowering& l, const Inst& inst, const Dies&) {
+  const auto length = [&] {
+    Node len;
+    len.kind = Node::Kind::kList;
+    len.op = Op::ListLen;
+    len.args = {inst.args[0]};
+    len.results = {l.e.function().NewReg(ir::Type::I64())};
+    return l.e.Append(std::move(len)).results[0];
+  };
+  switch (inst.op) {
+    case Op::ListOf: l.CheckNonNegative(l.Of(inst.args[0]), inst.loc); break;
+    case Op::ListGet:
+    case Op::ListSet:
+    case Op::ListTake: l.CheckIndex(l.Of(inst.args[1]), length(), inst.loc); break;
+    case Op::ListPop: {
+      const Reg n = length();
+      l.CheckIndex(l.e.Sub(n, l.e.I64(1)), n, inst.loc);
+      break;
+    }
+    default: break;
+  }
+  Node node;
+  node.kind = Node::Kind::kList;
+  node.op = inst.op;
+  node.args = l.Of(inst.args);
+  node.results = inst.results;
+  node.loc = inst.loc;
+  l.e.Append(std::move(node));
+}
 
 // The pipeline has checked that derivative operators and markers are gone.
 void LowerDerivative(Lowering& l, const Inst&, const Dies&) {
@@ -204,7 +232,13 @@ std::vector<Value> ConsumedBy(const ir::Function& f, const Inst& inst, const Die
     }
     case Op::Call:
     case Op::Push:
-    case Op::Pop: break;
+    case Op::Pop:
+    case Op::Fit:
+    case Op::ListOf:
+    case Op::ListSet:
+    case Op::ListTake:
+    case Op::ListPush:
+    case Op::ListPop: break;
     default: return {};
   }
   std::vector<Value> consumed;

@@ -80,13 +80,6 @@ Reg Lowering::Holds(const std::vector<ir::Constraint>& constraints) {
   return all.valid() ? all : e.Const(ir::Type::Bool(), 1);
 }
 
-void Lowering::FailUnimplemented(const ir::Inst& inst) {
-  if (!status_.ok()) return;
-  status_ = Status(Code::kUnimplemented, "UNIMPLEMENTED",
-                   std::string("`") + ir::Info(inst.op).mnemonic + "` cannot be compiled yet !" +
-                       std::to_string(inst.loc));
-}
-
 void Lowering::Fail(const std::string& what) {
   if (status_.ok()) status_ = Status(Code::kInternal, "LOOPS_INVALID", "@" + f.name + ": " + what);
 }

@@ -43,7 +43,6 @@ class Lowering {
   void CheckNonNegative(Reg size, uint32_t loc);
 
   void Fail(const std::string& what);
-  void FailUnimplemented(const ir::Inst& inst);  // UNIMPLEMENTED, the place as a trailing "!N"
   const Status& status() const { return status_; }
 
  private:

@@ -218,6 +218,11 @@ std::string FunctionPrinter::Line(const Node& n) {
     case Kind::kTapeNew: return "tape_new";
     case Kind::kPush: return "push " + arg(0) + ", " + arg(1);
     case Kind::kPop: return "pop " + arg(0);
+    case Kind::kList: {
+      std::string out = ir::Info(n.op).mnemonic;
+      for (size_t i = 0; i < n.args.size(); ++i) out += (i > 0 ? ", " : " ") + arg(i);
+      return out;
+    }
     case Kind::kFor:
     case Kind::kIf: break;
   }

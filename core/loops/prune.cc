@@ -55,6 +55,7 @@ class Pruner {
   }
 
   bool IsDead(const Node& n) const {
+    if (n.kind == Node::Kind::kList && n.op == ir::Op::ListLen) return Unused(n.results[0]);
     if (IsPure(n.kind)) return Unused(n.results[0]);
     if (n.kind == Node::Kind::kFor) return n.body.empty();
     if (n.kind == Node::Kind::kIf) return n.results.empty() && n.body.empty() && n.other.empty();

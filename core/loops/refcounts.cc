@@ -18,7 +18,7 @@ bool RetainConsumed(Emitter& e, const Consumed& consumed, const std::set<Value>&
   for (Value v : std::set<Value>(consumed.begin(), consumed.end())) {
     const int more = Times(consumed, v) - (dies.count(v) > 0 ? 1 : 0);
     for (int i = 0; i < more; ++i) e.Effect(Node::Kind::kRetain, {v});
-    ok &= more == 0 || e.TypeOf(v).IsArray();
+    ok &= more == 0 || !e.TypeOf(v).IsTape();
   }
   return ok;
 }

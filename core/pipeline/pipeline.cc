@@ -38,6 +38,18 @@ Status CheckDerivable(const ir::Module& m) {
   return {};
 }
 
+// No pass knows boxes yet; one would take `box_set` for dead.
+Status CheckBoxes(const ir::Module& m) {
+  for (const auto& f : m.functions) {
+    for (const ir::ValueInfo& v : f->values) {
+      if (!v.type.IsBox()) continue;
+      return {Code::kUnimplemented, "UNIMPLEMENTED",
+              "@" + f->name + ": a program with " + ToString(v.type, m)};
+    }
+  }
+  return {};
+}
+
 // value_and_grad needs exactly one result, a float scalar.
 Status CheckTransform(const ir::Module& m, Transform transform) {
   const std::vector<ir::Type>& results = m.Get(m.entry).results;
@@ -64,6 +76,7 @@ const char* TransformName(Transform t) {
 StatusOr<Staged> Derive(const ir::Module& ssa, Transform transform, const std::vector<bool>& wrt,
                         const Options& options, std::vector<PassTiming>* timings,
                         const Observer& observer) {
+  PB_RETURN_IF_ERROR(CheckBoxes(ssa));
   PB_RETURN_IF_ERROR(CheckTransform(ssa, transform));
   PassRunner passes(timings, observer);
   Staged out;

@@ -106,6 +106,12 @@ class FunctionEmitter {
   void EmitTapeNew(const Node& node);
   void EmitPush(const Node& node);
   void EmitPop(const Node& node);
+  // emit_lists.cc
+  void EmitList(const Node& node);
+  void EmitFit(const Node& node);
+  llvm::Value* Record(size_t words);  // room for one record on the stack
+  llvm::Value* StoreRecord(llvm::ArrayRef<Reg> fields);
+  void LoadRecord(llvm::Value* record, llvm::ArrayRef<Reg> fields);
   void SetTape(Reg r, llvm::Value* handle);  // loads the fields
   void WriteBackTape(Reg r);
   llvm::Value* Field(llvm::Value* base, size_t offset);
@@ -134,7 +140,8 @@ class FunctionEmitter {
   llvm::Value* ctx_;
   llvm::BasicBlock* entry_;  // allocas only
   llvm::BasicBlock* stopped_ = nullptr;
-  llvm::AllocaInst* extents_ = nullptr;  // of pb_alloc's dims
+  llvm::AllocaInst* extents_ = nullptr;                // of pb_alloc's dims
+  llvm::DenseMap<size_t, llvm::AllocaInst*> records_;  // by words
   std::vector<RegState> regs_;
   std::vector<llvm::BasicBlock*> blocks_;          // nullptr: unreachable
   std::vector<std::vector<llvm::PHINode*>> phis_;  // of blocks_, all parts of all parameters

@@ -16,6 +16,7 @@ namespace pullback::jit {
 
 using llvm::Value;
 
+static_assert(kTrapNegativeSize == static_cast<int32_t>(ir::TrapKind::kNegativeSize));
 static_assert(kTrapDepth == static_cast<int32_t>(ir::TrapKind::kDepth));
 static_assert(kTrapMemory == static_cast<int32_t>(ir::TrapKind::kMemory));
 static_assert(kTrapStopped == static_cast<int32_t>(ir::TrapKind::kStopped));
@@ -148,6 +149,8 @@ Value* ToResult(ModuleEmitter& m, llvm::IRBuilder<>& b, Value* ctx, ir::Type t, 
     }
     return b.CreatePtrToInt(v, m.i64);
   }
+  if (t.IsList())
+    return b.CreatePtrToInt(v, m.i64);  // its NaNs are looked at when it is copied out
   if (t.IsFloat()) {
     v = b.CreateSelect(b.CreateFCmpUNO(v, v), llvm::ConstantFP::getNaN(v->getType()), v);
     v = b.CreateBitCast(v, t.elem == DType::kF64 ? m.i64 : m.i32);

@@ -241,6 +241,7 @@ void FunctionEmitter::EmitNode(const Node& node) {
     case Kind::kTapeNew: return EmitTapeNew(node);
     case Kind::kPush: return EmitPush(node);
     case Kind::kPop: return EmitPop(node);
+    case Kind::kList: return EmitList(node);
   }
 }
 

@@ -75,7 +75,8 @@ void FunctionEmitter::EmitRelease(const Node& node) {
   llvm::BasicBlock* released = NewBlock("released");
   b_.CreateCondBr(b_.CreateICmpEQ(refs, b_.getInt64(1)), last, others);
   b_.SetInsertPoint(last);
-  b_.CreateCall(m_.Callee(Runtime::kFree), {ctx_, handle});
+  const bool list = TypeOf(node.args[0]).IsList();
+  b_.CreateCall(m_.Callee(list ? Runtime::kListFree : Runtime::kFree), {ctx_, handle});
   b_.CreateBr(released);
   b_.SetInsertPoint(others);
   AddToRefs(refs, handle, -1);

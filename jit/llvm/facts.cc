@@ -73,6 +73,7 @@ int64_t Facts::Weigh(const std::vector<loops::Node>& nodes) {
     switch (node.kind) {
       case Kind::kCall:
       case Kind::kAlloc:
+      case Kind::kList:
       case Kind::kUnique: weight += kCallWeight; break;
       case Kind::kFor:
         weights_[&node] = Weigh(node.body);

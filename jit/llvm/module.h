@@ -28,8 +28,17 @@ enum class Runtime : uint8_t {
   kTapeGrow,
   kTapeFree,
   kCanonicalise,
+  kListNew,
+  kListOf,
+  kListGet,
+  kListSet,
+  kListTake,
+  kListPush,
+  kListPop,
+  kListFree,
+  kFit,
 };
-inline constexpr size_t kRuntimeFunctions = 9;
+inline constexpr size_t kRuntimeFunctions = 18;
 
 inline constexpr int kLanes = 8;
 
@@ -40,7 +49,7 @@ class ModuleEmitter {
 
   llvm::Type* TypeOf(DType t) const;     // of a register: i1 for bool
   llvm::Type* DataType(DType t) const;   // in memory: i8 for bool
-  llvm::Type* TypeOf(ir::Type t) const;  // arrays and tapes are pointers
+  llvm::Type* TypeOf(ir::Type t) const;  // all but scalars are pointers
   llvm::Type* Lanes(DType t) const;      // <8 x TypeOf(t)>
   llvm::FunctionCallee Callee(Runtime f);
   int vector_bytes() const { return vector_bytes_; }

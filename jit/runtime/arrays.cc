@@ -162,6 +162,9 @@ void Charge(RunContext* c, uint32_t loc, int64_t bytes) {
   c->peak_bytes = std::max(c->peak_bytes, c->bytes_used);
 }
 
+void* TakeCharged(RunContext* c, uint32_t loc, int64_t size) { return Take(c, loc, size).data; }
+void GiveCharged(RunContext* c, void* data, int64_t size) { Give(c, data, size); }
+
 Array* pb_alloc(RunContext* c, uint32_t loc, int64_t elem_size, int64_t rank, const int64_t* dims,
                 int32_t zero) {
   const auto [a, zeroed] = MakeArray(c, loc, DataBytes(elem_size, rank, dims));
@@ -223,6 +226,7 @@ void pb_tape_free(RunContext* c, Tape* t) {
 void ResetContext(RunContext* c) {
   while (c->arrays != nullptr) pb_free(c, c->arrays);
   while (c->tapes != nullptr) pb_tape_free(c, c->tapes);
+  FreeLists(c);
   c->bytes_used = 0;
   c->depth = 0;
 }

@@ -18,6 +18,7 @@ static_assert(offsetof(Array, refs) == 0 && offsetof(Array, data) == 8);
 static_assert(offsetof(Array, dims) == 16 && sizeof(Array) == 16 + 8 * kMaxRank + 24);
 static_assert(offsetof(Tape, slots) == 0 && offsetof(Tape, size) == 8);
 static_assert(offsetof(Tape, capacity) == 16);
+static_assert(offsetof(List, refs) == 0 && offsetof(List, size) == 8);
 static_assert(sizeof(std::atomic<int32_t>) == 4 && std::atomic<int32_t>::is_always_lock_free);
 
 namespace {
@@ -88,6 +89,8 @@ bool RunKernel(KernelEntry entry, RunContext* c, const uint64_t* args, uint64_t*
   c->depth = 0;
   c->trap_kind = 0;
   c->stack_limit = StackLimit();
+  c->empty_array.refs = c->empty_list.refs = kPinned;
+  c->empty_array.data = &c->empty_array;  // no elements, yet an address
   FloatEnvironment environment;
   return Enter(entry, c, args, results);
 }

@@ -31,6 +31,30 @@ struct Tape {
   Tape* next;
 };
 
+// A dynamic sequence of records. A record is `width` words: handles of arrays first, then handles of
+// lists, then scalars.
+struct List {
+  int64_t refs;  // as of an array; the empty list of the context is pinned
+  int64_t size;  // records
+  int64_t capacity;
+  int64_t layout;  // RecordLayout
+  uint64_t* slots;
+  List* prev;
+  List* next;
+};
+// What a record is made of, in one word.
+struct RecordLayout {
+  static constexpr int kBits = 20;  // of each number
+  static constexpr int64_t Of(int64_t arrays, int64_t lists, int64_t width) {
+    return arrays | lists << kBits | width << (2 * kBits);
+  }
+  explicit RecordLayout(int64_t word)
+      : arrays(word & ((1 << kBits) - 1)),
+        lists(word >> kBits & ((1 << kBits) - 1)),
+        width(word >> (2 * kBits)) {}
+  int64_t arrays, lists, width;
+};
+
 struct RunContext {
   std::atomic<int32_t> stop{0};  // set by deadline timer or cancellation: 1 deadline, 2 cancelled
   int32_t depth = 0;             // calls now active
@@ -46,6 +70,9 @@ struct RunContext {
   const char* stack_limit = nullptr;  // native stack: calls below this address trap as kDepth
   Array* arrays = nullptr;
   Tape* tapes = nullptr;
+  List* lists = nullptr;
+  Array empty_array{};  // pinned: the array with all extents 0, of any rank and type
+  List empty_list{};    // pinned: the empty list of any record
   std::jmp_buf exit;
 };
 
@@ -66,6 +93,19 @@ void pb_free(RunContext* c, Array* a);                                     // re
 Array* pb_copy(RunContext* c, uint32_t loc, Array* a, int64_t elem_size);  // a fresh unique copy
 Tape* pb_tape_new(RunContext* c);
 void pb_tape_grow(RunContext* c, Tape* t);  // charges; at least doubles capacity
+// --- lists (lists.cc). Indices are checked already. `record`: the words of one record, whose
+// references are handed over. What gives a list consumes the one it takes.
+List* pb_list_new(RunContext* c);
+List* pb_list_of(RunContext* c, uint32_t loc, int64_t n, int64_t layout, const uint64_t* record);
+void pb_list_get(RunContext* c, List* l, int64_t i, uint64_t* record);
+List* pb_list_set(RunContext* c, uint32_t loc, List* l, int64_t i, const uint64_t* record);
+List* pb_list_take(RunContext* c, uint32_t loc, List* l, int64_t i, uint64_t* record);
+List* pb_list_push(RunContext* c, uint32_t loc, List* l, int64_t layout, const uint64_t* record);
+List* pb_list_pop(RunContext* c, uint32_t loc, List* l, uint64_t* record);
+void pb_list_free(RunContext* c, List* l);  // refs reached 0
+// `a`, or zeros of these extents where it has no elements and they have; consumes `a`.
+Array* pb_fit(RunContext* c, uint32_t loc, Array* a, int64_t elem_size, int64_t rank,
+              const int64_t* dims);
 }
 
 struct RuntimeSymbol {

@@ -7,6 +7,7 @@ namespace pullback::jit {
 
 // The kinds of traps that the runtime itself raises: ir::TrapKind's numbers (this layer does not
 // know the IR; jit/llvm/emit_entry.cc checks that they agree).
+inline constexpr int32_t kTrapNegativeSize = 3;
 inline constexpr int32_t kTrapDepth = 5;
 inline constexpr int32_t kTrapMemory = 6;
 inline constexpr int32_t kTrapStopped = 7;
@@ -19,6 +20,13 @@ void pb_tape_free(RunContext* c, Tape* t);
 // returns one.
 Array* pb_canonicalise(RunContext* c, Array* a, int64_t elem_size);
 }
+
+// A block of `size` (of BlockSize) that the run is charged for, and its way back.
+void* TakeCharged(RunContext* c, uint32_t loc, int64_t size);
+void GiveCharged(RunContext* c, void* data, int64_t size);
+
+// At the end of a run: gives back every list, whatever refers to it.
+void FreeLists(RunContext* c);
 
 // Adds to the bytes in use, or traps with kMemory.
 void Charge(RunContext* c, uint32_t loc, int64_t bytes);

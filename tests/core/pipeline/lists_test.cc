@@ -1,0 +1,32 @@
+// What the pipeline cannot do with lists and boxes yet it says; it never drops it.
+#include <catch2/catch.hpp>
+
+#include "core/ir/parser.h"
+#include "core/pipeline/pipeline.h"
+
+namespace pullback::pipeline {
+namespace {
+
+StatusOr<Staged> DeriveText(const std::string& text, Transform transform) {
+  const StatusOr<ir::Module> m = ir::ParseModule(text);
+  REQUIRE(m.ok());
+  return Derive(*m, transform, {true}, {});
+}
+
+TEST_CASE("lists: values yes, derivatives of floats in them not yet") {
+  const std::string floats =
+      "record R { x: f64 }\nfn @f(%x: f64) -> (f64) {\nb0: %l = list_of 2, %x : list<R>\n"
+      "  %y = list_get %l, 1\n  ret %y }";
+  CHECK(DeriveText(floats, Transform::kValue).ok());
+  CHECK(DeriveText(floats, Transform::kValueAndGrad).status().code() == Code::kUnimplemented);
+}
+
+TEST_CASE("boxes: not yet") {
+  const std::string boxes =
+      "record R { x: f64 }\nfn @f(%x: f64) -> (f64) {\nb0: %b = box_new %x : box<R>\n"
+      "  box_set %b, 2.0\n  %y = box_get %b\n  ret %y }";
+  CHECK(DeriveText(boxes, Transform::kValue).status().code() == Code::kUnimplemented);
+}
+
+}  // namespace
+}  // namespace pullback::pipeline
