@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "core/base/status.h"
@@ -17,26 +18,62 @@ struct Stmt;
 using ExprPtr = std::unique_ptr<Expr>;
 using StmtPtr = std::unique_ptr<Stmt>;
 
-// A type as written (dims are expressions) or as inferred by the checker (`Type` below).
-struct TypeExpr {
-  enum class Kind : uint8_t { kScalar, kArray, kTuple } kind = Kind::kScalar;
+// What the checker knows of a value's type: rank and element; sizes are checked by the checker where
+// they are provably unequal, otherwise by code that lowering emits.
+//
+// A function value has a type of its own for the code that it runs (`closure`, `code`); the value is
+// what it captures, a tuple of `elements`. Calls of it are calls of instances of that code.
+struct Type {
+  enum class Kind : uint8_t {
+    kError,
+    kUnit,
+    kScalar,
+    kArray,
+    kTuple,
+    kFunction
+  } kind = Kind::kError;
+  enum class Closure : uint8_t {
+    kNone,
+    kNamed,    // code: index into Program::functions, perhaps a template; captures nothing
+    kBuiltin,  // code: a Builtin; captures nothing
+    kLambda,   // code: the lambda, as the checker counts them
+  };
   DType elem = DType::kF64;
+  int rank = 0;                // kArray: >= 1
+  std::vector<Type> elements;  // kTuple; kFunction: what it captures
+  Closure closure = Closure::kNone;
+  uint32_t code = 0;
+  static Type Scalar(DType t) { return {Kind::kScalar, t, 0, {}}; }
+  static Type Array(DType t, int rank) { return {Kind::kArray, t, rank, {}}; }
+  static Type Tuple(std::vector<Type> elements) {
+    return {Kind::kTuple, DType::kF64, 0, std::move(elements)};
+  }
+  static Type Function(Closure closure, uint32_t code, std::vector<Type> captures) {
+    return {Kind::kFunction, DType::kF64, 0, std::move(captures), closure, code};
+  }
+  bool operator==(const Type&) const = default;
+};
+std::string ToString(const Type& t);
+
+// A type as written (dims are expressions) or, in the headers that the checker makes, as inferred.
+struct TypeExpr {
+  enum class Kind : uint8_t {
+    kScalar,
+    kArray,
+    kTuple,
+    kName,      // name: a type parameter
+    kFunction,  // fn(T, U) -> V: elements, the result last
+    kOmitted,   // of a lambda's parameter: it comes from the call
+    kGiven,     // given; its arrays may have any sizes
+  } kind = Kind::kScalar;
+  DType elem = DType::kF64;
+  std::string name;                // kName; kArray: of the element type, where it is no scalar's
   std::vector<ExprPtr> dims;       // kArray: size expressions over size variables and literals
-  std::vector<TypeExpr> elements;  // kTuple
+  std::vector<TypeExpr> elements;  // kTuple, kFunction
+  Type given;                      // kGiven
   Span span;
 };
 
-// What the checker knows of a value's type: rank and element; sizes are checked by the checker where
-// they are provably unequal, otherwise by code that lowering emits.
-struct Type {
-  enum class Kind : uint8_t { kError, kUnit, kScalar, kArray, kTuple } kind = Kind::kError;
-  DType elem = DType::kF64;
-  int rank = 0;                // kArray: >= 1
-  std::vector<Type> elements;  // kTuple
-  static Type Scalar(DType t) { return {Kind::kScalar, t, 0, {}}; }
-  static Type Array(DType t, int rank) { return {Kind::kArray, t, rank, {}}; }
-  bool operator==(const Type&) const = default;
-};
 std::string ToString(const Type& t);
 
 struct Block {
@@ -89,6 +126,21 @@ struct CondArm {  // of an if chain; the else arm has no condition
   Block body;
 };
 
+struct Param {
+  std::string name;
+  TypeExpr type;
+  Span span;
+  uint32_t local = 0;
+  bool is_size = false;  // a size variable of the function that the lambda stands in
+};
+
+// |params| result, or |params| { stmts result }. It stays as written: the checker checks copies.
+struct Lambda {
+  std::vector<Param> params;
+  Block body;
+  bool braces = false;
+};
+
 struct Expr {
   enum class Kind : uint8_t {
     kInt,            // int_value
@@ -111,6 +163,8 @@ struct Expr {
                      // checker makes one with operands[0] = x, a value that `local` names and that
                      // is evaluated once, before the binders' bounds
     kIf,             // arms (the last without cond); as an expression every arm has a result
+    kLambda,         // lambda; the checker gives it the captured variables as operands
+    kApply,          // operands[0] called with the others; the checker makes a kCall of it
   };
   Kind kind;
   Span span;
@@ -137,11 +191,16 @@ struct Expr {
   std::vector<Binder> binders;
   Block body;                 // kComprehension
   std::vector<CondArm> arms;  // kIf
+  std::unique_ptr<Lambda> lambda;
   // resolved by the checker
   uint32_t local =
       UINT32_MAX;  // kName, kComprehension with an operand: index into Function::locals
   uint32_t callee = UINT32_MAX;  // kCall, kBroadcastCall: index into Program::functions, or
   int builtin = -1;              //   a Builtin of builtins.h
+  // kCall of a function value: operands[0] is the value; what it captures are the callee's first
+  // parameters, `captures` of them.
+  bool applies = false;
+  uint32_t captures = 0;
 };
 
 // What is assigned: a variable, an element/slice of one (`x[i, j] = e`), or several in parallel.
@@ -180,13 +239,6 @@ struct Stmt {
   BinaryOp augmented_op = BinaryOp::kAdd;
 };
 
-struct Param {
-  std::string name;
-  TypeExpr type;
-  Span span;
-  uint32_t local = 0;
-};
-
 // A local: parameter, size variable, let, var, binder.
 struct Local {
   enum class Kind : uint8_t { kParam, kSize, kLet, kVar, kBinder } kind = Kind::kLet;
@@ -208,12 +260,18 @@ struct SizeBinding {
 
 struct Function {
   std::string name;
-  Span span;  // of the name
+  Span span;                             // of the name
+  std::vector<std::string> type_params;  // fn f<T, U>
   std::vector<Param> params;
   TypeExpr result;
   bool has_result = false;
   Block body;
   bool from_prelude = false;
+  // It has type parameters or speaks of functions in its header: only its instances, copies for
+  // given types that the checker appends to the program, are checked and lowered.
+  bool is_template = false;
+  bool is_instance = false;
+  bool infers_result = false;  // the result's type is that of what it returns
   // set by the checker
   std::vector<Local> locals;  // parameters first, in order, then size variables, then the rest
   std::vector<uint32_t> size_locals;  // size variables, in order of first appearance in the header
@@ -232,7 +290,8 @@ struct Comment {  // for the formatter: `# …` to the end of the line
 
 struct Program {
   std::string text;
-  std::vector<std::unique_ptr<Function>> functions;  // user's in text order, then the prelude's
+  // The user's in text order, then the prelude's and instances, as they are first called.
+  std::vector<std::unique_ptr<Function>> functions;
   size_t user_functions = 0;
   std::vector<Comment> comments;
   // spans[ordinal] = place in `text`; ordinals count from 1 in pre-order, function after function in

@@ -51,8 +51,23 @@ class Writer {
       out_ += ')';
       return;
     }
+    if (t.kind == TypeExpr::Kind::kGiven) return WriteGiven(t.given);
     if (t.kind == TypeExpr::Kind::kArray) WriteList("[", t.dims, "]");
     out_ += DTypeName(t.elem);
+  }
+
+  // A function's code shows in the calls of it; its type says what it captures.
+  void WriteGiven(const Type& t) {
+    if (t.kind == Type::Kind::kScalar || t.kind == Type::Kind::kArray) {
+      out_ += "any " + ToString(t);
+      return;
+    }
+    out_ += t.kind == Type::Kind::kFunction ? "closure(" : "(";
+    for (const Type& e : t.elements) {
+      WriteGiven(e);
+      out_ += ", ";
+    }
+    out_ += ')';
   }
 
   // --- statements
@@ -161,7 +176,14 @@ class Writer {
       case Expr::Kind::kInt:
       case Expr::Kind::kFloat: return WriteNumber(e);
       case Expr::Kind::kBool: out_ += e.int_value ? "true" : "false"; return;
-      case Expr::Kind::kName: return Local(e.local);
+      case Expr::Kind::kName:
+        if (e.type.kind == Type::Kind::kFunction && e.local == UINT32_MAX) {
+          out_ += "closure()";
+          return;
+        }
+        return Local(e.local);
+      case Expr::Kind::kLambda: return WriteList("closure(", e.operands, ")");
+      case Expr::Kind::kApply: break;  // the checker leaves none
       case Expr::Kind::kUnary:
         return WriteList(e.unary == UnaryOp::kNeg ? "(-" : "(not ", e.operands, ")");
       case Expr::Kind::kBinary: return WriteBinary(e);

@@ -9,6 +9,7 @@ std::string ToString(const Type& t) {
     case Type::Kind::kError: return "unknown";
     case Type::Kind::kUnit: return "no value";
     case Type::Kind::kScalar: return DTypeName(t.elem);
+    case Type::Kind::kFunction: return "a function";
     default: break;
   }
   std::string text;
@@ -21,7 +22,7 @@ std::string ToString(const Type& t) {
 }
 
 int LeafCount(const Type& type) {
-  if (type.kind != Type::Kind::kTuple) return 1;
+  if (type.kind != Type::Kind::kTuple && type.kind != Type::Kind::kFunction) return 1;
   int count = 0;
   for (const Type& e : type.elements) count += LeafCount(e);
   return count;
@@ -39,7 +40,7 @@ void CheckTypeLimits(const Type& type, const Span& span, Reporter& report, const
                  "an array of rank " + std::to_string(type.rank) + " is over the limit of " +
                      std::to_string(limits.max_rank));
   }
-  if (type.kind != Type::Kind::kTuple) return;
+  if (type.kind != Type::Kind::kTuple && type.kind != Type::Kind::kFunction) return;
   int leaves = LeafCount(type);
   if (leaves <= limits.max_tuple) return;
   report.Limit(span, "TYPE_TOO_LARGE",
@@ -58,8 +59,10 @@ uint32_t ProgramChecker::FindPrelude(const std::string& name) {
   std::unique_ptr<Function> function = ParsePreludeFunction(name);
   if (!function) return kNone;
   uint32_t index = static_cast<uint32_t>(program_.functions.size());
-  headers_.push_back(CheckHeader(*function, report_, limits_));
+  const bool is_template = function->is_template;
+  headers_.push_back(is_template ? Header() : CheckHeader(*function, report_, limits_));
   program_.functions.push_back(std::move(function));
+  info_.emplace_back();
   return prelude_[name] = index;
 }
 
@@ -88,7 +91,8 @@ void ProgramChecker::DeclareUserFunctions() {
     if (!user_.emplace(f.name, i).second) {
       report_.Error(f.span, "there is already a function named '" + f.name + "'");
     }
-    headers_.push_back(CheckHeader(f, report_, limits_));
+    headers_.push_back(f.is_template ? Header() : CheckHeader(f, report_, limits_));
+    info_.emplace_back();
   }
   program_.user_functions = program_.functions.size();
 }
@@ -97,7 +101,7 @@ Status ProgramChecker::Run() {
   DeclareUserFunctions();
   // The prelude's functions join the list while bodies are checked.
   for (uint32_t i = 0; i < program_.functions.size() && !report_.full() && !exhausted(); ++i)
-    CheckBody(*this, i);
+    CheckFunction(i);
   if (!report_.ok()) return report_.ToStatus();
   NumberNodes(program_);
   return {};

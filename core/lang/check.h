@@ -5,9 +5,11 @@
 #pragma once
 
 #include <deque>
+#include <map>
 #include <string>
 #include <string_view>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "core/lang/ast.h"
@@ -23,6 +25,9 @@ inline constexpr uint32_t kNone = UINT32_MAX;
 struct LocalFacts {
   Shape shape;
   Size value;  // of an immutable i64
+  // Of a function that a template takes: the types of its parameters as declared, where they are
+  // known. Empty: they come from each call.
+  std::vector<Type> arguments;
 };
 
 // What a call needs to know of a function. Sizes speak of the function's own locals.
@@ -31,6 +36,23 @@ struct Header {
   std::vector<Shape> param_shapes;
   Shape result_shape;
   std::vector<LocalFacts> facts;  // of the parameters and size variables, by local
+};
+
+// A lambda as a value's code: what every instance of it is made from.
+struct LambdaCode {
+  const Lambda* lambda = nullptr;
+  Span span;
+  std::vector<Param> captures;  // the first parameters of its instances
+  bool from_prelude = false;
+};
+
+// How an instance came to be, for messages and bounds.
+struct InstanceInfo {
+  uint32_t from = UINT32_MAX;  // the function that asked for it first
+  Span at;                     // where
+  int depth = 0;               // of instances that ask for instances
+  std::string what;            // "'map' with f = …"
+  enum class State : uint8_t { kNew, kChecking, kChecked } state = State::kNew;
 };
 
 class ProgramChecker {
@@ -56,6 +78,22 @@ class ProgramChecker {
   bool IsFunction(const std::string& name, const Function& from);
   std::vector<std::string_view> FunctionNames() const;  // for suggestions
 
+  // --- function values (check_instance.cc)
+  // The function that a call of a function value calls: its parameters are what the value captures,
+  // then the arguments. kNone: reported. `loose` marks arguments that are literals, whose type gives
+  // way.
+  uint32_t Instantiate(const Type& function, const std::vector<Type>& args, const Span& at,
+                       uint32_t from, const std::vector<bool>& loose = {});
+  uint32_t AddLambda(LambdaCode code);
+  // Parameters that a call must give; -1: any number.
+  int Arity(const Type& function) const;
+  Type ResultOf(uint32_t index) const { return program_.functions[index]->result_type; }
+  void SetResult(uint32_t index, const Type& type, const Shape& shape);
+  std::string Describe(const Type& type) const;  // with the names of functions
+  // Bounds how deep checks nest: a body is checked while another one is.
+  bool Enter(const Span& at);
+  void Leave() { --nested_; }
+
   // Counts the work that sizes and tuples make, which the size of the text does not bound. Once it
   // is too much, checking is over.
   void Charge(size_t sizes, const Span& at);
@@ -63,6 +101,16 @@ class ProgramChecker {
 
  private:
   void DeclareUserFunctions();
+  void CheckFunction(uint32_t index);
+  ReportContext ContextOf(uint32_t index) const;
+  uint32_t Add(std::unique_ptr<Function> f, InstanceInfo info);
+  bool MayAdd(const InstanceInfo& info);
+  uint32_t TemplateInstance(uint32_t index, const std::vector<Type>& args, InstanceInfo info,
+                            const std::vector<bool>& loose);
+  uint32_t LambdaInstance(const Type& function, const std::vector<Type>& args, InstanceInfo info);
+  uint32_t BuiltinInstance(const Type& function, const std::vector<Type>& args, InstanceInfo info);
+  uint32_t FindInstance(const Type& function, const std::vector<Type>& args) const;
+  void Keep(uint32_t index, const Type& function, const std::vector<Type>& args);
 
   Program& program_;
   const Limits& limits_;
@@ -72,7 +120,26 @@ class ProgramChecker {
   std::deque<Header> headers_;  // by function; references stay valid
   std::unordered_map<std::string, uint32_t> user_;
   std::unordered_map<std::string, uint32_t> prelude_;
+  std::vector<InstanceInfo> info_;  // by function
+  std::deque<LambdaCode> lambdas_;
+  std::map<std::string, uint32_t> instances_;  // by code and types
+  size_t instance_nodes_ = 0;
+  size_t instance_count_ = 0;
+  int nested_ = 0;
 };
+
+// --- check_template.cc
+using TypeBindings = std::map<std::string, Type>;
+bool SpeaksOfFunctions(const TypeExpr& t);
+// The type as far as it is known; kError where it is not, or speaks of functions.
+Type TypeOf(const TypeExpr& t, const TypeBindings& bindings);
+// Binds type parameters in `pattern` that are not bound yet to what they must be for `type` to fit.
+void BindTypes(const TypeExpr& pattern, const Type& type, const std::vector<std::string>& params,
+               TypeBindings& bindings);
+// Writes the bound types over the type parameters.
+void SubstituteTypes(TypeExpr& t, const TypeBindings& bindings);
+void SubstituteTypes(Block& block, const TypeBindings& bindings);
+TypeExpr GivenType(const Type& type, const Span& span);
 
 // Parameters' and result's types, size variables and how they are found. Fills the function's
 // `locals`, `size_locals`, `size_bindings`, `result_type`.

@@ -1,5 +1,6 @@
 // Scopes and statements.
 #include "core/lang/check_body.h"
+#include "core/lang/scope_walk.h"
 
 #include <set>
 #include <utility>
@@ -40,6 +41,7 @@ std::vector<std::string_view> Scope::Names() const { return {declared_.begin(), 
 
 BodyChecker::BodyChecker(ProgramChecker& program, uint32_t function)
     : program_(program),
+      index_(function),
       f_(program.function(function)),
       header_(program.header(function)),
       report_(program.report()),
@@ -49,6 +51,7 @@ BodyChecker::BodyChecker(ProgramChecker& program, uint32_t function)
 void BodyChecker::Run() {
   for (uint32_t i = 0; i < f_.locals.size(); ++i) scope_.Declare(f_.locals[i].name, i);
   CollectAssigned(f_.body, assigned_);
+  shared_ = SharedNames(f_.body);
   CheckBlock(f_.body);
   if (f_.has_result && FallsThrough(f_.body)) {
     report_.Error(f_.span, "not every path of '" + f_.name + "' returns a value");
@@ -59,7 +62,8 @@ uint32_t BodyChecker::Declare(Local::Kind kind, const std::string& name, const S
                               const Type& type, const Shape& shape) {
   uint32_t local = static_cast<uint32_t>(f_.locals.size());
   f_.locals.push_back({kind, name, type, span});
-  LocalFacts facts{shape, {}};
+  LocalFacts facts;
+  facts.shape = shape;
   if (kind == Local::Kind::kVar && assigned_.count(name) != 0) facts.shape = UnknownShape(type);
   if (kind != Local::Kind::kVar && type == Type::Scalar(DType::kI64)) facts.value = Size::Of(local);
   facts_.push_back(std::move(facts));
@@ -154,7 +158,19 @@ void BodyChecker::DefineTargets(Stmt& s, const Type& type, const Shape& shape) {
 
 Type BodyChecker::ResolveAnnotation(TypeExpr& t, Shape& shape) {
   if (t.kind == TypeExpr::Kind::kScalar) return Type::Scalar(t.elem);
-  Type type{Type::Kind::kTuple, DType::kF64, 0, {}};
+  if (t.kind == TypeExpr::Kind::kGiven) {
+    shape = UnknownShape(t.given);
+    return t.given;
+  }
+  if (!t.name.empty()) {
+    report_.Error(t.span, "unknown type '" + t.name + "'");
+    return {};
+  }
+  if (t.kind == TypeExpr::Kind::kFunction) {
+    report_.Unimplemented(t.span, "a variable of a function type");
+    return {};
+  }
+  Type type = Type::Tuple({});
   if (t.kind == TypeExpr::Kind::kArray) {
     type = Type::Array(t.elem, static_cast<int>(t.dims.size()));
     for (ExprPtr& dim : t.dims) {
@@ -211,6 +227,14 @@ void BodyChecker::CheckReturn(Stmt& s) {
     report_.Error(s.value->span, "'" + f_.name + "' has no result; to give it one, write '-> " +
                                      ToString(s.value->type) + "' after its parameters");
     return;
+  }
+  if (f_.infers_result && f_.result_type.kind == Type::Kind::kError) {
+    Shape known = shape;
+    ForgetLocals(known, static_cast<uint32_t>(header_.facts.size()));
+    return program_.SetResult(index_, s.value->type, known);
+  }
+  if (f_.infers_result && shape.dims.size() == header_.result_shape.dims.size()) {
+    program_.SetResult(index_, f_.result_type, UnknownShape(f_.result_type));
   }
   if (!Convert(*s.value, f_.result_type)) {
     report_.Error(s.value->span, "'" + f_.name + "' must return " + ResultText() +

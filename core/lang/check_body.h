@@ -6,6 +6,7 @@
 // already, and what is made of it is silent.
 #pragma once
 
+#include <set>
 #include <string>
 #include <unordered_map>
 #include <unordered_set>
@@ -32,6 +33,7 @@ class Scope {
 class BodyChecker {
  public:
   BodyChecker(ProgramChecker& program, uint32_t function);
+  BodyChecker(const BodyChecker&) = delete;
   void Run();
 
  private:
@@ -88,6 +90,19 @@ class BodyChecker {
   void MustEqual(const Shape& have, const Shape& want, const Span& span, const std::string& what);
   Size ValueOf(const Expr& e) const;  // of an i64; unknown for anything else
   Size LengthOf(const Expr& e) const;
+
+  // check_lambda.cc
+  Shape FunctionValue(Expr& e, Type::Closure closure, uint32_t code);
+  Shape CheckLambda(Expr& e);
+  bool AddCaptures(const Lambda& lambda, LambdaCode& code, std::vector<uint32_t>& locals);
+  bool NamesSizes(const Shape& shape) const;
+  Shape CheckApply(Expr& e);
+  Shape CallValue(Expr& e, const Type& function, const std::vector<Shape>& shapes);
+  bool ConvertToDeclared(Expr& e, size_t first);
+  Shape CallTemplate(Expr& e, const std::vector<Shape>& shapes);
+  std::vector<bool> LooseOperands(const Expr& e, size_t first) const;
+  Shape CheckedCall(Expr& e, const std::vector<Shape>& shapes);
+  Type ResolveFunctionType(TypeExpr& t);
 
   // check_array.cc
   Type ArrayType(const Expr& e, DType elem, size_t rank);
@@ -151,6 +166,7 @@ class BodyChecker {
   std::string ResultText() const { return Text(f_.result_type, header_.result_shape); }
 
   ProgramChecker& program_;
+  const uint32_t index_;
   Function& f_;
   const Header& header_;
   Reporter& report_;
@@ -158,6 +174,7 @@ class BodyChecker {
   Scope scope_;
   std::vector<LocalFacts> facts_;             // by local
   std::unordered_set<std::string> assigned_;  // names that some statement assigns whole
+  std::set<std::string> shared_;              // variables that lambdas would have to share
   std::vector<ValueBlock> value_blocks_;
   int loops_ = 0;  // around this place, inside the innermost value block
 };

@@ -135,10 +135,16 @@ Shape BodyChecker::CheckColumn(Expr& e, const Shape& shape) {
 Shape BodyChecker::CheckBroadcastCall(Expr& e) {
   std::vector<Shape> shapes;
   bool good = CheckOperands(e, shapes);
+  const uint32_t local = scope_.Find(e.name);
+  if (local != kNone && f_.locals[local].type.kind == Type::Kind::kFunction) {
+    e.type = Type();
+    report_.Unimplemented(e.span, "'" + e.name + ".(…)' of a function value");
+    return {};
+  }
   if (!Resolve(e) || !CheckArity(e) || !CheckScalarFunction(e) || !good) return {};
   for (size_t i = 0; i < shapes.size(); ++i) {
     const Type& type = e.operands[i]->type;
-    if (type.kind != Type::Kind::kTuple) continue;
+    if (type.kind == Type::Kind::kScalar || type.kind == Type::Kind::kArray) continue;
     return Fail(e, "'" + e.name + ".(…)' takes scalars and arrays, got " + Text(type, shapes[i]));
   }
   if (AllScalars(e)) e.kind = Expr::Kind::kCall;
@@ -149,6 +155,11 @@ bool BodyChecker::CheckScalarFunction(Expr& e) {
   if (e.builtin >= 0) {
     if (IsScalarBuiltin(e.builtin) || e.builtin == static_cast<int>(Builtin::Select)) return true;
     Fail(e, "'" + e.name + "' is not a function of scalars");
+    return false;
+  }
+  if (program_.function(e.callee).is_template) {
+    e.type = Type();
+    report_.Unimplemented(e.span, "'.(…)' of a function for several types");
     return false;
   }
   const Function& callee = program_.function(e.callee);

@@ -3,6 +3,16 @@
 #include "core/lang/check_body.h"
 
 namespace pullback::lang {
+namespace {
+
+// The callee's parameter that operand i is for.
+size_t ParamOf(const Expr& e, size_t i) { return e.applies ? e.captures + i - 1 : i; }
+
+std::string NameOf(const Expr& e, const Function& callee) {
+  return e.name.empty() ? callee.name : e.name;
+}
+
+}  // namespace
 
 bool ProgramChecker::IsFunction(const std::string& name, const Function& from) {
   return FindUser(name, from) != kNone || FindBuiltin(name) >= 0 || FindPrelude(name) != kNone;
@@ -12,6 +22,10 @@ bool ProgramChecker::IsFunction(const std::string& name, const Function& from) {
 // prelude's.
 bool BodyChecker::Resolve(Expr& e) {
   uint32_t local = scope_.Find(e.name);
+  if (local != kNone && f_.locals[local].type.kind == Type::Kind::kError) {
+    e.type = Type();  // reported where it is defined
+    return false;
+  }
   if (local != kNone) {
     Fail(e, "'" + e.name + "' is a variable here (" + ToString(f_.locals[local].type) +
                 "), not a function");
@@ -32,13 +46,32 @@ Shape BodyChecker::CheckCall(Expr& e) {
   if (!user && IsReduction(e)) return CheckReduction(e);
   std::vector<Shape> shapes;
   bool good = CheckOperands(e, shapes);
+  const uint32_t local = scope_.Find(e.name);
+  if (local != kNone && f_.locals[local].type.kind == Type::Kind::kFunction) {
+    auto value = std::make_unique<Expr>();
+    value->kind = Expr::Kind::kName;
+    value->name = e.name;
+    value->span = e.span;
+    value->local = local;
+    value->type = f_.locals[local].type;
+    e.operands.insert(e.operands.begin(), std::move(value));
+    shapes.insert(shapes.begin(), facts_[local].shape);
+    if (good) return CallValue(e, f_.locals[local].type, shapes);
+    return {};
+  }
   if (!Resolve(e) || !CheckArity(e) || !good) return {};
   if (e.builtin >= 0) return CheckBuiltin(e, shapes);
+  if (program_.function(e.callee).is_template) return CallTemplate(e, shapes);
+  return CheckedCall(e, shapes);
+}
+
+// A call of `callee`, whose operands are checked and as many as it takes.
+Shape BodyChecker::CheckedCall(Expr& e, const std::vector<Shape>& shapes) {
   const Function& callee = program_.function(e.callee);
   if (!callee.has_result) {
     return Fail(e, "'" + e.name + "' has no result and cannot be used as a value");
   }
-  for (size_t i = 0; i < e.operands.size(); ++i) {
+  for (size_t i = e.applies ? 1 : 0; i < e.operands.size(); ++i) {
     if (!CheckArgument(e, i, shapes[i])) return {};
   }
   e.type = callee.result_type;
@@ -58,7 +91,8 @@ bool BodyChecker::CheckArity(Expr& e) {
 bool BodyChecker::CheckArgument(Expr& e, size_t i, const Shape& shape) {
   const Function& callee = program_.function(e.callee);
   const Header& header = program_.header(e.callee);
-  const Type& want = header.param_types[i];
+  const size_t p = ParamOf(e, i);
+  const Type& want = header.param_types[p];
   Expr& argument = *e.operands[i];
   if (Convert(argument, want)) return true;
   std::string advice;
@@ -68,18 +102,24 @@ bool BodyChecker::CheckArgument(Expr& e, size_t i, const Shape& shape) {
     advice = "; to call it for every element, write " + e.name + ".(…)";
   }
   e.type = Type();
-  report_.Error(argument.span, "argument '" + callee.params[i].name + "' of '" + e.name +
+  report_.Error(argument.span, "argument '" + callee.params[p].name + "' of '" + NameOf(e, callee) +
                                    "' must be " +
-                                   Describe(want, header.param_shapes[i], callee.locals) +
+                                   Describe(want, header.param_shapes[p], callee.locals) +
                                    ", got " + Text(argument.type, shape) + advice);
   return false;
 }
 
 namespace {
 
-void FlattenSizes(const Shape& shape, std::vector<const Shape*>& leaves) {
-  if (shape.elements.empty()) leaves.push_back(&shape);
-  for (const Shape& element : shape.elements) FlattenSizes(element, leaves);
+bool HasParts(const Type& t) {
+  return t.kind == Type::Kind::kTuple || t.kind == Type::Kind::kFunction;
+}
+
+void FlattenSizes(const Shape& shape, const Type& type, std::vector<const Shape*>& leaves) {
+  if (!HasParts(type)) leaves.push_back(&shape);
+  for (size_t i = 0; i < type.elements.size(); ++i) {
+    FlattenSizes(shape.elements[i], type.elements[i], leaves);
+  }
 }
 
 Shape Substitute(const Shape& shape, const std::function<Size(uint32_t)>& value) {
@@ -100,9 +140,17 @@ Shape BodyChecker::ResultShape(Expr& e, const std::vector<Shape>& arguments) {
   std::vector<const Shape*> have, want;
   program_.Charge(4 * header.facts.size(), e.span);
   for (size_t i = 0; i < arguments.size(); ++i) {
-    if (callee.locals[i].type == Type::Scalar(DType::kI64)) solved[i] = ValueOf(*e.operands[i]);
-    FlattenSizes(arguments[i], have);
-    FlattenSizes(header.param_shapes[i], want);
+    const size_t p = ParamOf(e, i);
+    if (e.applies && i == 0) {
+      for (size_t k = 0; k < e.captures; ++k) {
+        FlattenSizes(arguments[0].elements[k], header.param_types[k], have);
+        FlattenSizes(header.param_shapes[k], header.param_types[k], want);
+      }
+      continue;
+    }
+    if (callee.locals[p].type == Type::Scalar(DType::kI64)) solved[p] = ValueOf(*e.operands[i]);
+    FlattenSizes(arguments[i], header.param_types[p], have);
+    FlattenSizes(header.param_shapes[p], header.param_types[p], want);
   }
   for (const SizeBinding& b : callee.size_bindings) {
     Size form = want[b.leaf]->dims[b.axis];
@@ -110,9 +158,9 @@ Shape BodyChecker::ResultShape(Expr& e, const std::vector<Shape>& arguments) {
     Size rest = form.Substitute(value);
     solved[b.local] = (have[b.leaf]->dims[b.axis] - rest).DividedBy(b.coeff);
   }
-  for (size_t i = 0; i < arguments.size(); ++i) {
-    CheckArgumentSizes(e, i, arguments[i], header.param_shapes[i],
-                       Substitute(header.param_shapes[i], value));
+  for (size_t i = e.applies ? 1 : 0; i < arguments.size(); ++i) {
+    const Shape& declared = header.param_shapes[ParamOf(e, i)];
+    CheckArgumentSizes(e, i, arguments[i], declared, Substitute(declared, value));
   }
   return Substitute(header.result_shape, value);
 }
@@ -124,10 +172,10 @@ void BodyChecker::CheckArgumentSizes(const Expr& e, size_t i, const Shape& have,
     if (!ProvablyUnequal(have.dims[axis], want.dims[axis], f_.locals)) continue;
     std::string name = ToString(declared.dims[axis], callee.locals);
     std::string size = Text(want.dims[axis]);
-    report_.Error(e.operands[i]->span, "argument '" + callee.params[i].name + "' of '" + e.name +
-                                           "' has size " + Text(have.dims[axis]) + " on axis " +
-                                           std::to_string(axis) + ", expected " +
-                                           (name == size ? size : name + " = " + size));
+    report_.Error(e.operands[i]->span,
+                  "argument '" + callee.params[ParamOf(e, i)].name + "' of '" + NameOf(e, callee) +
+                      "' has size " + Text(have.dims[axis]) + " on axis " + std::to_string(axis) +
+                      ", expected " + (name == size ? size : name + " = " + size));
   }
   for (size_t k = 0; k < have.elements.size(); ++k) {
     CheckArgumentSizes(e, i, have.elements[k], declared.elements[k], want.elements[k]);

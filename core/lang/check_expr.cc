@@ -23,7 +23,13 @@ Shape BodyChecker::Check(ExprPtr& e) {
     e->type = Type();
     return {};
   }
+  if (!program_.Enter(e->span)) {
+    program_.Leave();
+    e->type = Type();
+    return {};
+  }
   Shape shape = CheckKind(e);
+  program_.Leave();
   program_.Charge(SizeCount(e->type), e->span);
   return shape;
 }
@@ -50,6 +56,8 @@ Shape BodyChecker::CheckKind(ExprPtr& e) {
     case Expr::Kind::kArray: return CheckArrayLiteral(*e);
     case Expr::Kind::kComprehension: return CheckComprehension(*e);
     case Expr::Kind::kIf: return CheckIf(*e);
+    case Expr::Kind::kLambda: return CheckLambda(*e);
+    case Expr::Kind::kApply: return CheckApply(*e);
   }
   return {};
 }
@@ -61,10 +69,14 @@ Shape BodyChecker::CheckName(Expr& e) {
     return facts_[e.local].shape;
   }
   e.type = Type();
-  if (program_.IsFunction(e.name, f_)) {
-    report_.Unimplemented(e.span, "a function as a value ('" + e.name + "')");
-    return {};
+  const uint32_t user = program_.FindUser(e.name, f_);
+  if (user != kNone) return FunctionValue(e, Type::Closure::kNamed, user);
+  const int builtin = FindBuiltin(e.name);
+  if (builtin >= 0) {
+    return FunctionValue(e, Type::Closure::kBuiltin, static_cast<uint32_t>(builtin));
   }
+  const uint32_t prelude = program_.FindPrelude(e.name);
+  if (prelude != kNone) return FunctionValue(e, Type::Closure::kNamed, prelude);
   return Fail(e, "unknown name '" + e.name + "'" + DidYouMean(e.name, scope_.Names()));
 }
 
@@ -225,10 +237,15 @@ Shape BodyChecker::CheckIf(Expr& e) {
   }
   if (!good) return {};
   UnifyTuples(values);
-  Unify(values);
+  if ((*values[0])->type.kind != Type::Kind::kFunction) Unify(values);
   const Type first = (*values[0])->type;
   for (ExprPtr* value : values) {
     if (Convert(**value, first)) continue;
+    if (first.kind == Type::Kind::kFunction && (*value)->type.kind == first.kind) {
+      report_.Unimplemented((*value)->span, "an 'if' whose arms give different functions");
+      e.type = Type();
+      return {};
+    }
     return Fail(**value, "the arms of this 'if' differ: the first gives " + ToString(first) +
                              ", this one " + ToString((*value)->type));
   }
@@ -260,7 +277,7 @@ Size BodyChecker::ValueOf(const Expr& e) const {
   if (!(e.type == Type::Scalar(DType::kI64))) return {};
   switch (e.kind) {
     case Expr::Kind::kInt: return Size::Const(e.int_value);
-    case Expr::Kind::kName: return facts_[e.local].value;
+    case Expr::Kind::kName: return e.local == kNone ? Size() : facts_[e.local].value;
     case Expr::Kind::kUnary: return Size::Const(0) - ValueOf(*e.operands[0]);
     case Expr::Kind::kCall: return LengthOf(e);
     case Expr::Kind::kBinary: break;

@@ -65,6 +65,7 @@ void HeaderChecker::DeclareParams() {
     }
     f_.locals.push_back({Local::Kind::kParam, p.name, {}, p.span});
     // A scalar's type is needed at once: sizes may speak of it.
+    if (p.type.kind == TypeExpr::Kind::kGiven) f_.locals.back().type = p.type.given;
     if (p.type.kind == TypeExpr::Kind::kScalar) f_.locals.back().type = Type::Scalar(p.type.elem);
   }
   if (f_.params.size() <= static_cast<size_t>(limits_.max_params)) return;
@@ -92,7 +93,15 @@ void HeaderChecker::AddSize(const Expr& name) {
 
 Type HeaderChecker::Resolve(TypeExpr& t, Shape& shape) {
   if (t.kind == TypeExpr::Kind::kScalar) return Type::Scalar(t.elem);
-  Type type{Type::Kind::kTuple, DType::kF64, 0, {}};
+  if (t.kind == TypeExpr::Kind::kGiven) {
+    shape = UnknownShape(t.given);
+    return t.given;
+  }
+  if (!t.name.empty()) {
+    report_.Error(t.span, "unknown type '" + t.name + "'");
+    return {};
+  }
+  Type type = Type::Tuple({});
   if (t.kind == TypeExpr::Kind::kArray) {
     type = Type::Array(t.elem, static_cast<int>(t.dims.size()));
     for (ExprPtr& dim : t.dims) shape.dims.push_back(ResolveDim(*dim));
@@ -165,7 +174,10 @@ void HeaderChecker::CollectDims(const TypeExpr& t, const Shape& shape, uint32_t&
   for (size_t i = 0; i < t.elements.size(); ++i) {
     CollectDims(t.elements[i], shape.elements[i], leaf);
   }
-  if (t.kind != TypeExpr::Kind::kTuple) ++leaf;
+  if (t.kind == TypeExpr::Kind::kGiven)
+    leaf += static_cast<uint32_t>(LeafCount(t.given));
+  else if (t.kind != TypeExpr::Kind::kTuple)
+    ++leaf;
 }
 
 // Solves the size for its one name that is not solved yet, if it is linear in it.
@@ -237,6 +249,10 @@ Header HeaderChecker::Run() {
   SolveSizes();
   f_.result_type = Type{Type::Kind::kUnit, DType::kF64, 0, {}};
   if (!f_.has_result) return std::move(header_);
+  if (f_.infers_result) {
+    f_.result_type = Type();
+    return std::move(header_);
+  }
   f_.result_type = Resolve(f_.result, header_.result_shape);
   CheckTypeLimits(f_.result_type, f_.result.span, report_, limits_);
   return std::move(header_);

@@ -45,26 +45,34 @@ bool Reporter::full() const { return messages_.size() >= kMaxMessages; }
 // The target of `x[e] += 1` is checked twice, since the parser desugars it: a message at the same
 // place is the same message.
 void Reporter::Add(Rank rank, const char* reason, const Span& span, std::string message) {
+  const Span& place = context_.elsewhere ? context_.at : span;
+  message = context_.prefix + message;
   bool repeated = std::any_of(messages_.begin(), messages_.end(), [&](const Message& m) {
-    return m.diagnostic.span.begin == span.begin && m.diagnostic.message == message;
+    return m.diagnostic.span.begin == place.begin && m.diagnostic.message == message;
   });
   if (full() || repeated) return;
-  Diagnostic d{Severity::kError, span, std::move(message), {}};
-  if (span.line != 0) d.excerpt = MakeExcerpt(text_, span);
-  messages_.push_back({rank, reason, std::move(d)});
+  Diagnostic d{Severity::kError, place, std::move(message), {}};
+  if (place.line != 0) d.excerpt = MakeExcerpt(text_, place);
+  messages_.push_back({rank, reason, std::move(d), context_.notes});
 }
 
 Status Reporter::ToStatus() const {
   if (messages_.empty()) return {};
   const Message* first = &messages_[0];
-  std::vector<Diagnostic> diagnostics;
+  std::vector<const Message*> sorted;
   for (const Message& m : messages_) {
     if (m.rank < first->rank) first = &m;
-    diagnostics.push_back(m.diagnostic);
+    sorted.push_back(&m);
   }
-  std::sort(diagnostics.begin(), diagnostics.end(), [](const auto& a, const auto& b) {
-    return std::tie(a.span.begin, a.message) < std::tie(b.span.begin, b.message);
+  std::sort(sorted.begin(), sorted.end(), [](const Message* a, const Message* b) {
+    return std::tie(a->diagnostic.span.begin, a->diagnostic.message) <
+           std::tie(b->diagnostic.span.begin, b->diagnostic.message);
   });
+  std::vector<Diagnostic> diagnostics;
+  for (const Message* m : sorted) {
+    diagnostics.push_back(m->diagnostic);
+    diagnostics.insert(diagnostics.end(), m->notes.begin(), m->notes.end());
+  }
   Code code = first->rank == Rank::kUnimplemented ? Code::kUnimplemented : Code::kInvalidArgument;
   return Status(code, first->reason, first->diagnostic.message, std::move(diagnostics));
 }

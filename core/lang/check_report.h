@@ -10,8 +10,20 @@
 
 namespace pullback::lang {
 
+// What messages are told in besides: the instances that the checked text belongs to.
+struct ReportContext {
+  std::vector<Diagnostic> notes;
+  std::string prefix;
+  bool elsewhere = false;  // messages are moved to `at`: the text is the prelude's
+  Span at;
+};
+
 class Reporter {
  public:
+  // Gives back the one before.
+  ReportContext SetContext(ReportContext context) {
+    return std::exchange(context_, std::move(context));
+  }
   explicit Reporter(const std::string& text) : text_(text) {}
 
   void Error(const Span& span, std::string message);  // reason TYPE_ERROR
@@ -33,9 +45,11 @@ class Reporter {
     Rank rank;
     const char* reason;
     Diagnostic diagnostic;
+    std::vector<Diagnostic> notes;
   };
   const std::string& text_;
   std::vector<Message> messages_;
+  ReportContext context_;
 };
 
 // "; did you mean 'norm'?" for the candidate nearest to `name`, or nothing where none is near.

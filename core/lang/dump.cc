@@ -9,8 +9,9 @@ namespace pullback::lang {
 namespace {
 
 constexpr const char* kExprNames[] = {  // in the order of Expr::Kind
-    "int",   "float",     "bool",  "name",  "unary",   "binary", "call",    "broadcast",     "cast",
-    "index", "transpose", "tuple", "field", "bracket", "array",  "iverson", "comprehension", "if"};
+    "int",       "float",   "bool",          "name",      "unary",  "binary", "call",
+    "broadcast", "cast",    "index",         "transpose", "tuple",  "field",  "bracket",
+    "array",     "iverson", "comprehension", "if",        "lambda", "apply"};
 constexpr const char* kStmtNames[] = {  // in the order of Stmt::Kind
     "let", "var", "assign", "if", "while", "for", "break", "continue", "return"};
 constexpr const char* kLocalNames[] = {  // in the order of Local::Kind

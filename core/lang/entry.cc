@@ -22,7 +22,12 @@ std::string ListFunctions(const Program& program) {
 
 StatusOr<uint32_t> FindEntry(const Program& program, const std::string& entry) {
   for (size_t i = 0; i < program.user_functions; ++i) {
-    if (program.functions[i]->name == entry) return static_cast<uint32_t>(i);
+    if (program.functions[i]->name != entry) continue;
+    if (!program.functions[i]->is_template) return static_cast<uint32_t>(i);
+    return Status(Code::kNotFound, "ENTRY_NOT_FOUND",
+                  "'" + entry +
+                      "' takes or gives functions, or has type parameters: it cannot be "
+                      "called from outside");
   }
   return Status(Code::kNotFound, "ENTRY_NOT_FOUND",
                 "the program has no function '" + entry + "'; it has: " + ListFunctions(program));

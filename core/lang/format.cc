@@ -67,7 +67,10 @@ std::string Formatter::FormatFunction(const Function& f) {
     params.push_back(Concat(Parts(Text(p.name + ": "), TypeOf(p.type),
                                   Text(params.size() + 1 < 2 * f.params.size() ? "," : ""))));
   }
-  std::vector<Layout> header = Parts(Text("fn " + f.name + "("), Indent(std::move(params)));
+  std::string name = "fn " + f.name;
+  for (const std::string& t : f.type_params) name += (&t == &f.type_params[0] ? "<" : ", ") + t;
+  if (!f.type_params.empty()) name += ">";
+  std::vector<Layout> header = Parts(Text(name + "("), Indent(std::move(params)));
   if (!f.params.empty()) header.push_back(Line(""));
   header.push_back(Text(f.has_result ? ") -> " : ")"));
   if (f.has_result) header.push_back(TypeOf(f.result));

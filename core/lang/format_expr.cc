@@ -14,7 +14,9 @@ int BindingOf(const Expr& e) {
     case Expr::Kind::kBool: return kPrimaryBinding;
     case Expr::Kind::kUnary: return e.unary == UnaryOp::kNeg ? kUnaryBinding : kNotBinding;
     case Expr::Kind::kBinary: return e.chained ? kCompareBinding : Binding(e.binary);
-    case Expr::Kind::kIf: return -1;  // it could be taken for a statement
+    case Expr::Kind::kIf:      // it could be taken for a statement
+    case Expr::Kind::kLambda:  // it takes all that follows
+      return -1;
     default: return kPrimaryBinding + 1;
   }
 }
@@ -25,6 +27,7 @@ bool IsAtom(const Expr& e) {
     case Expr::Kind::kUnary:
     case Expr::Kind::kBinary:
     case Expr::Kind::kComprehension:
+    case Expr::Kind::kLambda:
     case Expr::Kind::kIf: return false;
     default: return true;
   }
@@ -67,6 +70,8 @@ Layout Formatter::Bare(const Expr& e) {
     case Expr::Kind::kArray: return ArrayLiteral(e);
     case Expr::Kind::kComprehension: return ComprehensionOf(e);
     case Expr::Kind::kIf: return Arms(e.arms);
+    case Expr::Kind::kLambda: return LambdaOf(*e.lambda);
+    case Expr::Kind::kApply: return Apply(e);
   }
   return Text("");
 }
@@ -209,6 +214,8 @@ Layout Formatter::TypeOf(const TypeExpr& t) {
     if (!parts.empty()) parts.push_back(Concat(Parts(Text(","), Line(" "))));
     parts.push_back(Expression(*d, kSumBinding));
   }
+  if (t.kind == TypeExpr::Kind::kFunction) return FunctionType(t);
+  if (t.kind == TypeExpr::Kind::kName) return Text(t.name);
   for (const TypeExpr& e : t.elements) {
     if (!parts.empty()) parts.push_back(Concat(Parts(Text(","), Line(" "))));
     parts.push_back(TypeOf(e));
@@ -216,7 +223,7 @@ Layout Formatter::TypeOf(const TypeExpr& t) {
   if (t.kind == TypeExpr::Kind::kScalar) return Text(DTypeName(t.elem));
   bool tuple = t.kind == TypeExpr::Kind::kTuple;
   return Group(Parts(Text(tuple ? "(" : "["), Indent(std::move(parts)),
-                     Text(tuple ? ")" : std::string("]") + DTypeName(t.elem))));
+                     Text(tuple ? ")" : "]" + (t.name.empty() ? DTypeName(t.elem) : t.name))));
 }
 
 }  // namespace pullback::lang

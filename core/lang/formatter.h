@@ -80,6 +80,10 @@ class Formatter {
   Layout SubscriptOf(const Subscript& s);
   Layout List(const std::vector<ExprPtr>& list, bool fill);
   Layout TypeOf(const TypeExpr& t);
+  // --- format_function.cc
+  Layout FunctionType(const TypeExpr& t);
+  Layout LambdaOf(const Lambda& lambda);
+  Layout Apply(const Expr& e);
 
   const Program& p_;
   Comments comments_;

@@ -1,6 +1,7 @@
 // The front end, from text to IR. Every function may return INVALID_ARGUMENT with one diagnostic per
 // mistake (several are reported at once), reasons SYNTAX_ERROR, TYPE_ERROR, or one per limit:
-// SOURCE_TOO_LARGE, NESTING_TOO_DEEP, TYPE_TOO_LARGE, CONSTANT_TOO_LARGE, PROGRAM_TOO_LARGE; and
+// SOURCE_TOO_LARGE, NESTING_TOO_DEEP, TYPE_TOO_LARGE, CONSTANT_TOO_LARGE, PROGRAM_TOO_LARGE,
+// TOO_MANY_INSTANCES; and
 // UNIMPLEMENTED, reason UNIMPLEMENTED, for a construct of docs/language.md that is not there yet.
 #pragma once
 
@@ -21,6 +22,9 @@ struct Limits {
   int max_params = 256;
   int max_array_literal = 65536;
   size_t max_ir_insts = 1000000;
+  // Instances of templates and lambdas: in all, and each asked for while the one before is made.
+  int max_instances = 4000;
+  int max_instance_depth = 64;
 };
 
 // lexer + parser. Several syntax errors are reported by resynchronising at statements.

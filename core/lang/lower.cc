@@ -22,6 +22,11 @@ void LowerFunction(ModuleContext& m, uint32_t function) {
       run.locals[p.local].push_back({c.function.params()[next++], nullptr});
     }
   }
+  for (const Param& p : source.params) {
+    if (!p.is_size) continue;
+    c.small.insert(run.locals[p.local][0].value.id);
+    c.sizes.insert(run.locals[p.local][0].value.id);
+  }
   for (const Value v : c.function.params()) {
     if (c.b.TypeOf(v).IsArray()) c.ReadDims(v);
   }

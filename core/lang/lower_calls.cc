@@ -15,7 +15,7 @@ namespace {
 constexpr int kMaxInlineDepth = 16;
 
 bool IsScalar(const Type& t) {
-  if (t.kind == Type::Kind::kTuple)
+  if (t.kind == Type::Kind::kTuple || t.kind == Type::Kind::kFunction)
     return std::all_of(t.elements.begin(), t.elements.end(), IsScalar);
   return t.kind == Type::Kind::kScalar;
 }

@@ -100,7 +100,7 @@ bool AddBinder(Context& c, Statement& s, const Binder& b, const std::optional<Ra
 std::vector<uint32_t> OuterLocals(const Expr& e) {
   std::vector<uint32_t> locals = FreeLocals(e.body);
   const auto add = [&](const Expr& part) {
-    if (part.kind == Expr::Kind::kName) locals.push_back(part.local);
+    if (part.kind == Expr::Kind::kName && part.local != UINT32_MAX) locals.push_back(part.local);
   };
   for (const ExprPtr& operand : e.operands) ForEachExpr(operand, add);
   for (const Binder& b : e.binders) ForEachExpr(b, add);

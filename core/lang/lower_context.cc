@@ -11,6 +11,7 @@ void Flatten(const Type& t, std::vector<ir::Type>& out) {
     case Type::Kind::kScalar: out.push_back(ir::Type::Scalar(t.elem)); break;
     case Type::Kind::kArray: out.push_back(ir::Type::Array(t.elem, t.rank)); break;
     case Type::Kind::kTuple:
+    case Type::Kind::kFunction:
       for (const Type& e : t.elements) Flatten(e, out);
       break;
     case Type::Kind::kUnit:
@@ -25,6 +26,10 @@ std::vector<ir::Type> Flatten(const Type& t) {
 }
 
 void Flatten(const TypeExpr& t, std::vector<const TypeExpr*>& out) {
+  if (t.kind == TypeExpr::Kind::kGiven) {
+    out.insert(out.end(), Flatten(t.given).size(), &t);
+    return;
+  }
   if (t.kind != TypeExpr::Kind::kTuple) out.push_back(&t);
   for (const TypeExpr& e : t.elements) Flatten(e, out);
 }

@@ -142,8 +142,11 @@ MaybeValue LowerScalar(Context& c, const Expr& e) {
 std::optional<Leaves> Lower(Context& c, const Expr& e) {
   if (auto it = c.replaced.find(&e); it != c.replaced.end()) return Leaves{{it->second, nullptr}};
   switch (e.kind) {
-    case Expr::Kind::kName: return c.at->locals[e.local];
-    case Expr::Kind::kTuple: return LowerTuple(c, e);
+    case Expr::Kind::kName:
+      if (e.local == UINT32_MAX) return Leaves();  // a function
+      return c.at->locals[e.local];
+    case Expr::Kind::kTuple:
+    case Expr::Kind::kLambda: return LowerTuple(c, e);  // what it captures
     case Expr::Kind::kIf: return LowerIfExpression(c, e);
     case Expr::Kind::kCall: return LowerCall(c, e);
     case Expr::Kind::kBroadcastCall: return LowerBroadcastCall(c, e);

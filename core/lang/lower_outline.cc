@@ -17,7 +17,7 @@ namespace pullback::lang {
 namespace {
 
 bool IsScalarLocal(const Context& c, const Leaves& leaves) {
-  return !leaves.empty() && std::all_of(leaves.begin(), leaves.end(), [&](const Leaf& l) {
+  return std::all_of(leaves.begin(), leaves.end(), [&](const Leaf& l) {
     return l.value.valid() && c.b.TypeOf(l.value).IsScalar();
   });
 }

@@ -201,6 +201,11 @@ std::vector<Extents> ResultExtents(Context& c, const Function& callee, const Lea
     out.emplace_back();
     for (const ExprPtr& dim : t->dims) out.back().push_back(SizeForm(*dim, locals));
   }
+  // Of a given type nothing is known.
+  const std::vector<ir::Type> leaves = Flatten(callee.result_type);
+  for (size_t i = 0; i < out.size(); ++i) {
+    out[i].resize(leaves[i].IsArray() ? static_cast<size_t>(leaves[i].rank) : 0);
+  }
   return out;
 }
 

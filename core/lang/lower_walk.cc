@@ -75,7 +75,7 @@ std::vector<uint32_t> FreeLocals(const Block& block) {
   std::vector<uint32_t> used;
   AddDeclared(block, bound);
   ForEachExpr(block, [&](const Expr& e) {
-    if (e.kind == Expr::Kind::kName) used.push_back(e.local);
+    if (e.kind == Expr::Kind::kName && e.local != UINT32_MAX) used.push_back(e.local);
     for (const CondArm& arm : e.arms) AddDeclared(arm.body, bound);
     if (e.kind != Expr::Kind::kComprehension) return;
     AddDeclared(e.body, bound);

@@ -1,4 +1,6 @@
 // Parse(): the text's functions and their types.
+#include <algorithm>
+
 #include "core/lang/parser.h"
 
 namespace pullback::lang {
@@ -11,6 +13,18 @@ int CountLeaves(const TypeExpr& t) {
   int n = 0;
   for (const TypeExpr& e : t.elements) n += CountLeaves(e);
   return n;
+}
+
+// Whether the type speaks of functions.
+bool HasFunction(const TypeExpr& t) {
+  return t.kind == TypeExpr::Kind::kFunction ||
+         std::any_of(t.elements.begin(), t.elements.end(), HasFunction);
+}
+
+bool IsTemplate(const Function& f) {
+  return !f.type_params.empty() || (f.has_result && HasFunction(f.result)) ||
+         std::any_of(f.params.begin(), f.params.end(),
+                     [](const Param& p) { return HasFunction(p.type); });
 }
 
 }  // namespace
@@ -56,6 +70,7 @@ std::unique_ptr<Function> Parser::ParseFunction() {
   }
   f->span = Peek().span;
   f->name = TakeName("a function name after 'fn'");
+  if (At(Tok::kLess)) ParseTypeParams(*f);
   ParseParams(*f);
   if (Accept(Tok::kArrow)) {
     f->has_result = true;
@@ -63,6 +78,7 @@ std::unique_ptr<Function> Parser::ParseFunction() {
   } else if (At(Tok::kColon)) {
     ErrorHere("a result type is written after '->'");
   }
+  f->is_template = IsTemplate(*f);
   if (!panic_) f->body = ParseBlock(BlockKind::kStatements);
   return f;
 }
@@ -109,7 +125,10 @@ TypeExpr Parser::ParseType() {
   } else if (At(Tok::kLater)) {
     Unimplemented(first.span, Found());
   } else if (At(Tok::kFn)) {
-    Unimplemented(first.span, "a function type");
+    ParseFunctionType(t);
+  } else if (At(Tok::kName)) {
+    t.kind = TypeExpr::Kind::kName;
+    t.name = Text(Take());
   } else {
     ErrorHere("expected a type such as f64, [n]f64 or (f64, i64), found " + Found());
   }
@@ -131,6 +150,10 @@ void Parser::ParseArrayType(TypeExpr& t) {
   }
   Close(Tok::kLBracket);
   if (At(Tok::kLBracket)) ErrorHere("write all axes in one pair of brackets: [n, m]f64");
+  if (At(Tok::kName)) {
+    t.name = Text(Take());
+    return;
+  }
   if (!AtScalarType()) {
     ErrorHere("expected an element type f64, f32, i64 or bool, found " + Found());
     return;

@@ -24,6 +24,12 @@ class Parser {
  public:
   Parser(const std::string& text, const Limits& limits);
   StatusOr<Program> Run();
+  // A copy of a function that is not checked yet.
+  std::unique_ptr<Function> Clone(const Function& f);
+  TypeExpr Clone(const TypeExpr& t);
+  Block Clone(const Block& b);
+  bool stopped() const { return stopped_; }
+  size_t nodes() const { return nodes_; }
 
  private:
   // Whether a block may end with an expression. kMaybe: arms of an `if` statement in a block with a
@@ -33,9 +39,11 @@ class Parser {
   // --- items and types (parser.cc)
   std::unique_ptr<Function> ParseFunction();
   void ParseParams(Function& f);
+  void ParseTypeParams(Function& f);
   TypeExpr ParseType();
   void ParseArrayType(TypeExpr& t);
   void ParseTupleType(TypeExpr& t);
+  void ParseFunctionType(TypeExpr& t);
   bool AtScalarType() const;
   DType TakeScalarType();
   void SkipToFunction();
@@ -97,6 +105,9 @@ class Parser {
   ExprPtr ParseArray();
   ExprPtr ParseIf();
   ExprPtr ParseComprehension();
+  ExprPtr ParseLambda();
+  void ParseLambdaParams(Lambda& lambda);
+  ExprPtr ParseApply(ExprPtr function, const Token& first);
   ExprPtr ParseMissing();
   Binder ParseBinder();
   bool AtComprehension() const;
@@ -110,12 +121,12 @@ class Parser {
   void FinishBlock(Block& block, const Token& first);
   ExprPtr Clone(const Expr& e);
   ExprPtr Clone(const ExprPtr& e);  // null stays null
-  Block Clone(const Block& b);
   StmtPtr Clone(const Stmt& s);
   std::vector<Subscript> Clone(const std::vector<Subscript>& subscripts);
   std::vector<CondArm> Clone(const std::vector<CondArm>& arms);
   Binder Clone(const Binder& b);
-  TypeExpr Clone(const TypeExpr& t);
+  std::unique_ptr<Lambda> Clone(const std::unique_ptr<Lambda>& lambda);
+  Param Clone(const Param& p);
   void CountNode(const Span& at);
 
   // --- tokens and errors (parser_tokens.cc)

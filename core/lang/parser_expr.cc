@@ -145,7 +145,7 @@ ExprPtr Parser::ParsePostfix() {
     } else if (At(Tok::kDot)) {
       e = ParseDot(std::move(e), first);
     } else if (At(Tok::kLParen) && Last().kind != Tok::kRBrace) {
-      ErrorHere("only a function's name can be called");
+      e = ParseApply(std::move(e), first);
     } else {
       break;
     }

@@ -34,6 +34,7 @@ uint32_t HeightBelow(const Expr& e) {
   uint32_t h = std::max({HeightOf(e.subscripts), HeightOf(e.arms), e.body.height});
   for (const ExprPtr& o : e.operands) h = std::max(h, HeightOf(o));
   for (const Binder& b : e.binders) h = std::max(h, HeightOf(b));
+  if (e.lambda) h = std::max(h, e.lambda->body.height);
   return h;
 }
 
@@ -110,6 +111,32 @@ ExprPtr Parser::Clone(const Expr& e) {
   c->subscripts = Clone(e.subscripts);
   c->body = Clone(e.body);
   c->arms = Clone(e.arms);
+  c->lambda = Clone(e.lambda);
+  return c;
+}
+
+std::unique_ptr<Lambda> Parser::Clone(const std::unique_ptr<Lambda>& lambda) {
+  if (!lambda) return nullptr;
+  auto c = std::make_unique<Lambda>();
+  for (const Param& p : lambda->params) c->params.push_back(Clone(p));
+  c->body = Clone(lambda->body);
+  c->braces = lambda->braces;
+  return c;
+}
+
+Param Parser::Clone(const Param& p) { return {p.name, Clone(p.type), p.span}; }
+
+std::unique_ptr<Function> Parser::Clone(const Function& f) {
+  auto c = std::make_unique<Function>();
+  c->name = f.name;
+  c->span = f.span;
+  c->type_params = f.type_params;
+  for (const Param& p : f.params) c->params.push_back(Clone(p));
+  c->result = Clone(f.result);
+  c->has_result = f.has_result;
+  c->body = Clone(f.body);
+  c->from_prelude = f.from_prelude;
+  c->is_template = f.is_template;
   return c;
 }
 
@@ -183,6 +210,8 @@ TypeExpr Parser::Clone(const TypeExpr& t) {
   TypeExpr c;
   c.kind = t.kind;
   c.elem = t.elem;
+  c.name = t.name;
+  c.given = t.given;
   c.span = t.span;
   for (const ExprPtr& d : t.dims) c.dims.push_back(Clone(d));
   for (const TypeExpr& e : t.elements) c.elements.push_back(Clone(e));

@@ -41,7 +41,7 @@ ExprPtr Parser::ParsePrimary() {
     case Tok::kIf: return ParseIf();
     case Tok::kLater: Unimplemented(Peek().span, Found()); return ParseMissing();
     case Tok::kPipe:
-    case Tok::kOrOr: Unimplemented(Peek().span, "a lambda"); return ParseMissing();
+    case Tok::kOrOr: return ParseLambda();
     default: break;
   }
   std::string hint = SeemsToContinue(Peek()) ? std::string("; ") + kLineHint : "";

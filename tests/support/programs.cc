@@ -135,6 +135,19 @@ std::vector<ProgramCase> Scalars() {
        "f",
        {D(3), D(4)},
        {{1}, {2}}},
+      {"lambda with an active capture",
+       "fn apply(g: fn(f64) -> f64, x: f64) -> f64 { return g(x) + g(2.0 * x) }\n"
+       "fn f(x: f64, a: f64) -> f64 { return apply(|t| a * t * t, x) }",
+       "f",
+       {D(3), D(2)},
+       {{60}, {45}}},
+      {"recursion with a closure",
+       "fn go(g: fn(f64) -> f64, n: i64, x: f64) -> f64 { if n == 0 { return x }\n"
+       " return go(g, n - 1, g(x)) }\n"
+       "fn f(x: f64, a: f64) -> f64 { return go(|t| a * t, 3, x) }",
+       "f",
+       {D(3), D(2)},
+       {{8}, {36}}},
       {"35 unused and constant",
        "fn f(x: f64, n: i64, y: f64) -> f64 { return 2.0 * y }",
        "f",

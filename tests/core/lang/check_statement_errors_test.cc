@@ -21,9 +21,8 @@ fn h(x: f64) -> f64 { let total = x; totl = 1.0; return total })") ==
 TEST_CASE("Check errors: a function is no value, and a variable no function") {
   CHECK(Messages(R"(fn f(x: f64) -> f64 { return g }
 fn g(x: f64) -> f64 { return sin })") ==
-        R"(UNIMPLEMENTED
-1:30 a function as a value ('g') is not implemented yet
-2:30 a function as a value ('sin') is not implemented yet
+        R"(1:30 'f' must return f64, but this is a function
+2:30 'g' must return f64, but this is a function
 )");
   CHECK(Messages("fn f(x: f64) -> f64 { return x(1.0) }") ==
         "1:30 'x' is a variable here (f64), not a function\n");

@@ -113,6 +113,12 @@ std::string Shape(const Expr& e) {
     case Expr::Kind::kIverson: return "(iverson" + Shape(e.operands) + ")";
     case Expr::Kind::kComprehension: return Comprehending(e);
     case Expr::Kind::kIf: return "(if" + Shape(e.arms) + ")";
+    case Expr::Kind::kLambda: {
+      std::string s = "(lambda";
+      for (const Param& p : e.lambda->params) s += " " + p.name;
+      return s + " " + Shape(e.lambda->body) + ")";
+    }
+    case Expr::Kind::kApply: return "(apply" + Shape(e.operands) + ")";
   }
   return "?";
 }

@@ -359,6 +359,8 @@ Datum Tree::Eval(const Expr& e) {
       }
       break;
     case Expr::Kind::kBracket:
+    case Expr::Kind::kLambda:  // random programs have none
+    case Expr::Kind::kApply:
     case Expr::Kind::kIverson: break;
   }
   PB_CHECK(false);

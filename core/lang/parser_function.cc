@@ -1,0 +1,98 @@
+// Functions as values: lambdas, calls of what an expression gives, function types, type parameters.
+#include <algorithm>
+
+#include "core/lang/parser.h"
+
+namespace pullback::lang {
+
+// <T, U>
+void Parser::ParseTypeParams(Function& f) {
+  Take();
+  do {
+    const Span span = Peek().span;
+    std::string name = TakeName("a type parameter");
+    const bool known =
+        std::find(f.type_params.begin(), f.type_params.end(), name) != f.type_params.end();
+    if (known) Error(span, "there are two type parameters named '" + name + "'");
+    f.type_params.push_back(std::move(name));
+  } while (Accept(Tok::kComma));
+  Expect(Tok::kGreater, " after the type parameters");
+}
+
+// fn(T, U) -> V
+void Parser::ParseFunctionType(TypeExpr& t) {
+  Nest nest(*this);
+  if (!nest.ok()) return;
+  Take();
+  t.kind = TypeExpr::Kind::kFunction;
+  Open(Tok::kLParen, " before the types of the parameters");
+  while (!panic_ && !At(Tok::kRParen)) {
+    if (t.elements.size() >= static_cast<size_t>(limits_.max_params)) {
+      Limit("TYPE_TOO_LARGE", Peek().span, "too many parameters in a function type");
+    }
+    t.elements.push_back(ParseType());
+    if (!Accept(Tok::kComma)) break;
+  }
+  Close(Tok::kLParen);
+  if (Expect(Tok::kArrow, " and the type of the result")) {
+    t.elements.push_back(ParseType());
+  } else {
+    t.elements.emplace_back();
+  }
+}
+
+// |x, y: f64| result
+ExprPtr Parser::ParseLambda() {
+  Nest nest(*this);
+  if (!nest.ok()) return ParseMissing();
+  ExprPtr e = MakeExpr(Expr::Kind::kLambda, Peek());
+  e->lambda = std::make_unique<Lambda>();
+  Lambda& lambda = *e->lambda;
+  if (!Accept(Tok::kOrOr)) ParseLambdaParams(lambda);
+  if (panic_) return e;
+  if (At(Tok::kLBrace)) {
+    lambda.braces = true;
+    lambda.body = ParseBlock(BlockKind::kValue);
+  } else {
+    const Token& first = Peek();
+    lambda.body.result = ParseExpr();
+    FinishBlock(lambda.body, first);
+  }
+  return Finish(std::move(e));
+}
+
+void Parser::ParseLambdaParams(Lambda& lambda) {
+  Take();
+  while (!panic_ && !At(Tok::kPipe)) {
+    if (lambda.params.size() >= static_cast<size_t>(limits_.max_params)) {
+      Limit("TYPE_TOO_LARGE", Peek().span, "too many parameters of a lambda");
+    }
+    Param p;
+    p.span = Peek().span;
+    p.name = TakeName("a parameter name");
+    p.type.kind = TypeExpr::Kind::kOmitted;
+    p.type.span = p.span;
+    for (const Param& other : lambda.params) {
+      if (other.name == p.name) Error(p.span, "two parameters are named '" + p.name + "'");
+    }
+    if (Accept(Tok::kColon)) p.type = ParseType();
+    lambda.params.push_back(std::move(p));
+    if (!Accept(Tok::kComma)) break;
+  }
+  Expect(Tok::kPipe, " after the parameters of a lambda");
+}
+
+// f(x) where f is no name.
+ExprPtr Parser::ParseApply(ExprPtr function, const Token& first) {
+  ExprPtr e = MakeExpr(Expr::Kind::kApply, first);
+  e->operands.push_back(std::move(function));
+  Open(Tok::kLParen, "");
+  while (!panic_ && !At(Tok::kRParen)) {
+    e->operands.push_back(ParseExpr());
+    if (!Accept(Tok::kComma)) break;
+  }
+  Close(Tok::kLParen);
+  return Finish(std::move(e));
+}
+
+}  // namespace pullback::lang
