@@ -4,7 +4,8 @@ namespace pullback::ad {
 
 using ir::Value;
 
-BodyCopy::BodyCopy(ir::Builder& b, const Surroundings& around, const ir::Each& each)
+BodyCopy::BodyCopy(ir::Builder& b, const Surroundings& around, const ir::Each& each,
+                   size_t reverse_from)
     : b_(b), around_(around) {
   std::vector<Value> extents;
   std::vector<std::string> names;
@@ -17,12 +18,26 @@ BodyCopy::BodyCopy(ir::Builder& b, const Surroundings& around, const ir::Each& e
     for (Value v : inst.results) def_[v.id] = &inst;
   }
   const std::vector<Value> vars = b.BeginEach(extents, names);
-  for (size_t k = 0; k < vars.size(); ++k) copy_[each.indices[k].var.id] = vars[k];
+  for (size_t k = 0; k < vars.size(); ++k) {
+    const uint32_t old = each.indices[k].var.id;
+    if (k < reverse_from) {
+      copy_[old] = vars[k];
+    } else {
+      reversed_[old] = ir::Affine::Of(extents[k]) - ir::Affine::Const(1) - ir::Affine::Of(vars[k]);
+    }
+  }
   for (const ir::Constraint& c : each.where) b.Where({Get(c.e), c.equality});
 }
 
 Value BodyCopy::Get(Value v) {
   if (const auto it = copy_.find(v.id); it != copy_.end()) return it->second;
+  if (const auto it = reversed_.find(v.id); it != reversed_.end()) {
+    const Value before = b_.guard();
+    b_.SetGuard(ir::kNoValue);  // others may use it
+    const Value made = b_.AffineOf(it->second);
+    b_.SetGuard(before);
+    return copy_[v.id] = made;
+  }
   const auto def = def_.find(v.id);
   const auto stored = stored_.find(v.id);
   const Value copy = stored != stored_.end() ? Stored(*stored->second.result, stored->second.array)
@@ -33,9 +48,11 @@ Value BodyCopy::Get(Value v) {
 }
 
 ir::Affine BodyCopy::Get(const ir::Affine& a) {
-  ir::Affine out = a;
-  for (ir::Affine::Term& t : out.terms) t.value = Get(t.value);
-  ir::Canonicalise(out);
+  ir::Affine out = ir::Affine::Const(a.constant);
+  for (const ir::Affine::Term& t : a.terms) {
+    const auto it = reversed_.find(t.value.id);
+    out = out + (it == reversed_.end() ? ir::Affine::Of(Get(t.value)) : it->second) * t.coeff;
+  }
   return out;
 }
 
@@ -63,8 +80,10 @@ Value BodyCopy::Stored(const ir::EachResult& r, Value array) {
 
 Value BodyCopy::Copy(const ir::Inst& inst, Value wanted) {
   ir::Inst copy = inst;
-  ir::ForEachOperand(copy, [&](Value& v) { v = Get(v); });
-  ir::CanonicaliseAffines(copy);
+  for (Value& v : copy.args) v = Get(v);
+  copy.guard = GetOrNone(inst.guard);
+  copy.subs = Get(inst.subs);
+  for (ir::Constraint& c : copy.constraints) c.e = Get(c.e);
   for (Value& v : copy.results) {
     const ir::ValueInfo info = around_.from.values[v.id];
     const Value fresh = b_.function().NewValue(info.type, info.name);

@@ -10,8 +10,11 @@ namespace pullback::ad {
 
 class BodyCopy {
  public:
-  // Begins the new statement: same extents, same constraints.
-  BodyCopy(ir::Builder& b, const Surroundings& around, const ir::Each& each);
+  // Begins the new statement: same extents, same constraints. The indices from number `reverse_from` on
+  // run backwards: index i of the old statement is n - 1 - i of the new one.
+  static constexpr size_t kForwards = SIZE_MAX;
+  BodyCopy(ir::Builder& b, const Surroundings& around, const ir::Each& each,
+           size_t reverse_from = kForwards);
 
   // The value of `v` (of the body, an index variable, or from outside) in the new statement.
   ir::Value Get(ir::Value v);
@@ -49,6 +52,7 @@ class BodyCopy {
   const Surroundings& around_;
   std::unordered_map<uint32_t, const ir::Inst*> def_;
   std::unordered_map<uint32_t, ir::Value> copy_;
+  std::unordered_map<uint32_t, ir::Affine> reversed_;  // old index, in terms of the new one
   std::unordered_map<uint32_t, StoredResult> stored_;
 };
 

@@ -1,5 +1,8 @@
+#include <optional>
+
 #include "core/ad/body.h"
 #include "core/ad/partials.h"
+#include "core/ad/reductions.h"
 #include "core/ad/statement.h"
 
 namespace pullback::ad {
@@ -9,48 +12,130 @@ using ir::Inst;
 using ir::Op;
 using ir::Value;
 
+// What a result's tangent needs that statements of their own have computed.
+struct Extra {
+  Products products;  // prod
+  Value arg;          // max, min
+};
+
+// The results alone.
+std::vector<Value> CopyStatement(ir::Builder& b, const Surroundings& around, const ir::Each& each) {
+  BodyCopy body(b, around, each);
+  std::vector<ir::EachResult> results = each.results;
+  for (ir::EachResult& r : results) {
+    r.out = body.Get(r.out);
+    for (Value& v : r.shape) v = body.Get(v);
+    r.value = body.Get(r.value);
+    r.guard = body.GetOrNone(r.guard);
+    r.second = body.GetOrNone(r.second);
+  }
+  return b.EndEach(std::move(results));
+}
+
 // The body with tangents: every active value gets `width` of them, kNoValue where one is zero.
 class Pusher {
  public:
+  // `extras`: by result, what its tangent needs. `primal`: the results themselves where they have been
+  // made; empty: they are made here.
   Pusher(ir::Builder& b, const Surroundings& around, const Inst& inst, int width,
-         const std::function<Value(Value, int)>& tangent)
+         const std::function<Value(Value, int)>& tangent, std::vector<Extra> extras,
+         std::vector<Value> primal)
       : b_(b),
         around_(around),
         each_(*inst.each),
         body_(b, around, *inst.each),
         width_(static_cast<size_t>(width)),
-        outer_(tangent) {}
+        outer_(tangent),
+        extras_(std::move(extras)),
+        primal_(std::move(primal)) {}
 
   StatusOr<TangentStatement> Run() {
     for (const Inst& inst : each_.body) PB_RETURN_IF_ERROR(Visit(inst));
     std::vector<ir::EachResult> results;
-    for (const ir::EachResult& r : each_.results) results.push_back(Copy(r, body_.Get(r.value)));
+    if (primal_.empty()) {
+      for (const ir::EachResult& r : each_.results) results.push_back(Copy(r));
+    }
+    const size_t first = results.size();
     struct Place {
       size_t result, direction;
     };
     std::vector<Place> places;
     for (size_t k = 0; k < each_.results.size(); ++k) {
-      const std::vector<Value> dots = Dots(each_.results[k].value);
       for (size_t d = 0; d < width_; ++d) {
-        if (!dots[d].valid()) continue;
-        results.push_back(Copy(each_.results[k], dots[d]));
+        std::optional<ir::EachResult> dot = DotOf(k, d);
+        if (!dot) continue;
+        results.push_back(std::move(*dot));
         places.push_back({k, d});
       }
     }
+    if (results.empty()) results.push_back(Copy(each_.results[0]));  // nothing varies; unused
     const std::vector<Value> made = b_.EndEach(std::move(results));
-    const size_t n = each_.results.size();
     TangentStatement out;
-    out.primal.assign(made.begin(), made.begin() + static_cast<long>(n));
-    out.dots.assign(n, std::vector<Value>(width_));
+    out.primal = primal_;
+    if (primal_.empty()) out.primal.assign(made.begin(), made.begin() + static_cast<long>(first));
+    out.dots.assign(each_.results.size(), std::vector<Value>(width_));
     for (size_t k = 0; k < places.size(); ++k)
-      out.dots[places[k].result][places[k].direction] = made[n + k];
+      out.dots[places[k].result][places[k].direction] = made[first + k];
+    return out;
+  }
+
+  ir::EachResult Copy(const ir::EachResult& r) {
+    ir::EachResult out = r;
+    out.out = body_.Get(r.out);
+    for (Value& v : out.shape) v = body_.Get(v);
+    out.value = body_.Get(r.value);
+    out.guard = body_.GetOrNone(r.guard);
+    out.second = body_.GetOrNone(r.second);
     return out;
   }
 
  private:
-  ir::EachResult Copy(const ir::EachResult& r, Value value) {
-    ir::EachResult out{r.monoid, body_.Get(r.out), {}, value, body_.GetOrNone(r.guard)};
-    for (Value v : r.shape) out.shape.push_back(body_.Get(v));
+  // The d-th tangent of result k, if it is not zero.
+  std::optional<ir::EachResult> DotOf(size_t k, size_t d) {
+    const ir::EachResult& r = each_.results[k];
+    if (ir::IsArg(r.monoid)) return std::nullopt;
+    if (ir::IsScan(r.monoid)) return DotOfScan(k, d);
+    const Value dot = Dots(r.value)[d];
+    if (!dot.valid()) return std::nullopt;
+    ir::EachResult out = Copy(r);
+    out.value = dot;
+    if (r.monoid == ir::Monoid::kGen || r.monoid == ir::Monoid::kSum) return out;
+    out.monoid = ir::Monoid::kSum;
+    out.value = body_.Under(r.guard, [&] { return Share(k, dot); });
+    return out;
+  }
+
+  // What a term's tangent adds to that of a product or an extremum.
+  Value Share(size_t k, Value dot) {
+    const ir::EachResult& r = each_.results[k];
+    if (r.monoid == ir::Monoid::kProd) {
+      const Value before = AtPoint(b_, body_, each_, extras_[k].products.before);
+      const Value after = AtPoint(b_, body_, each_, extras_[k].products.after);
+      return b_.Make(Op::SMul, {dot, b_.Make(Op::Mul, {before, after})});
+    }
+    const Value hit = IsArgPoint(b_, body_, around_, each_, r, extras_[k].arg);
+    return b_.Make(Op::Select, {hit, dot, b_.Zero(b_.TypeOf(dot))});
+  }
+
+  // state_dot := state_dot * value + (state * value_dot + second_dot)
+  std::optional<ir::EachResult> DotOfScan(size_t k, size_t d) {
+    const ir::EachResult& r = each_.results[k];
+    const Value dot = Dots(r.value)[d];
+    Value added = r.second.valid() ? Dots(r.second)[d] : Value{};
+    if (!dot.valid() && !added.valid()) return std::nullopt;
+    ir::EachResult out = Copy(r);
+    if (r.monoid == ir::Monoid::kScanSum) {
+      out.value = dot;
+      return out;
+    }
+    if (dot.valid()) {
+      added = body_.Under(r.guard, [&] {
+        const Value term = b_.Make(Op::SMul, {dot, AtOut(b_, body_, r, primal_[k])});
+        return added.valid() ? b_.Make(Op::Add, {term, added}) : term;
+      });
+    }
+    out.monoid = ir::Monoid::kScanLinear;
+    out.second = added;
     return out;
   }
 
@@ -145,6 +230,8 @@ class Pusher {
   BodyCopy body_;
   size_t width_;
   const std::function<Value(Value, int)>& outer_;
+  std::vector<Extra> extras_;
+  std::vector<Value> primal_;
   std::map<Value, std::vector<Value>> dots_;
 };
 
@@ -153,15 +240,28 @@ class Pusher {
 StatusOr<TangentStatement> PushStatement(ir::Builder& b, const Surroundings& around,
                                          const Inst& each, int width,
                                          const std::function<Value(Value, int)>& tangent) {
-  for (const ir::EachResult& r : each.each->results) {
-    if (r.monoid == ir::Monoid::kGen || r.monoid == ir::Monoid::kSum) continue;
-    if (!around.activity.Active(r.value)) continue;
-    return Unimplemented(std::string("the derivative of ") + ir::MonoidName(r.monoid) +
-                             " over an index is not implemented yet",
-                         each.loc);
-  }
   b.SetLoc(each.loc);
-  return Pusher(b, around, each, width, tangent).Run();
+  const ir::Each& statement = *each.each;
+  std::vector<Extra> extras(statement.results.size());
+  bool scans = false;
+  for (size_t k = 0; k < extras.size(); ++k) {
+    const ir::EachResult& r = statement.results[k];
+    const bool active =
+        around.activity.Active(r.value) || (r.second.valid() && around.activity.Active(r.second));
+    if (!active) continue;
+    switch (r.monoid) {
+      case ir::Monoid::kProd: extras[k].products = MakeProducts(b, around, statement, r); break;
+      case ir::Monoid::kMax:
+      case ir::Monoid::kMin: extras[k].arg = MakeArg(b, around, statement, r); break;
+      case ir::Monoid::kScanMax:
+      case ir::Monoid::kScanMin: return NoDerivative(r.monoid, each.loc);
+      default: scans |= ir::IsScan(r.monoid); break;
+    }
+  }
+  // The tangent of a scan reads the scan.
+  std::vector<Value> primal;
+  if (scans) primal = CopyStatement(b, around, statement);
+  return Pusher(b, around, each, width, tangent, std::move(extras), std::move(primal)).Run();
 }
 
 }  // namespace pullback::ad

@@ -28,7 +28,9 @@ struct Surroundings {
 };
 
 // Cotangents of the outer values that an active `each` reads, given those of its results (kNoValue:
-// zero). UNIMPLEMENTED for prod, max and min.
+// zero). A product gives each term the product of the others, by scans from both sides; an extremum
+// gives everything to the first point that attains it; a scan is transposed by a scan that runs
+// backwards. UNIMPLEMENTED for scan_max and scan_min.
 StatusOr<std::map<ir::Value, std::vector<ir::Value>>> TransposeStatement(
     ir::Builder& b, const Surroundings& around, const ir::Inst& each,
     const std::vector<ir::Value>& result_bars);
@@ -42,6 +44,8 @@ struct TangentStatement {
 StatusOr<TangentStatement> PushStatement(ir::Builder& b, const Surroundings& around,
                                          const ir::Inst& each, int width,
                                          const std::function<ir::Value(ir::Value, int)>& tangent);
+
+Status NoDerivative(ir::Monoid m, uint32_t loc);
 
 // UNIMPLEMENTED, reason UNIMPLEMENTED; the message ends in " !loc" for the place.
 Status Unimplemented(const std::string& what, uint32_t loc);

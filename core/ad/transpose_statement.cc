@@ -1,5 +1,6 @@
 #include "core/ad/body.h"
 #include "core/ad/partials.h"
+#include "core/ad/reductions.h"
 #include "core/ad/statement.h"
 
 namespace pullback::ad {
@@ -9,10 +10,23 @@ using ir::Inst;
 using ir::Op;
 using ir::Value;
 
+// What a result's seed needs that statements of their own have computed.
+struct Extra {
+  Products products;  // prod
+  Value arg;          // max, min
+  Value state_bars;   // scans
+};
+
 class Transposer {
  public:
-  Transposer(ir::Builder& b, const Surroundings& around, const Inst& inst)
-      : b_(b), around_(around), each_(*inst.each), body_(b, around, *inst.each) {
+  Transposer(ir::Builder& b, const Surroundings& around, const Inst& inst,
+             std::vector<Extra> extras)
+      : b_(b),
+        around_(around),
+        inst_(inst),
+        each_(*inst.each),
+        extras_(std::move(extras)),
+        body_(b, around, *inst.each) {
     body_.ReadBack(inst);
   }
 
@@ -37,17 +51,52 @@ class Transposer {
   void Seed(const std::vector<Value>& result_bars) {
     for (size_t k = 0; k < result_bars.size(); ++k) {
       const ir::EachResult& r = each_.results[k];
-      if (!result_bars[k].valid() || !around_.activity.Active(r.value)) continue;
-      if (r.out.empty() && !r.guard.valid()) {
-        Accumulate(r.value, result_bars[k], ir::kNoValue);
-        continue;
+      if (!result_bars[k].valid()) continue;
+      if (ir::IsScan(r.monoid)) {
+        SeedScan(k);
+      } else if (around_.activity.Active(r.value)) {
+        SeedValue(k, result_bars[k]);
       }
-      const Value bar = body_.Under(r.guard, [&] {
-        return r.out.empty() ? b_.Make(Op::Mul, {result_bars[k], b_.One(b_.TypeOf(result_bars[k]))})
-                             : b_.Index(result_bars[k], body_.Get(r.out));
-      });
-      Accumulate(r.value, bar, body_.GetOrNone(r.guard));
     }
+  }
+
+  void SeedValue(size_t k, Value result_bar) {
+    const ir::EachResult& r = each_.results[k];
+    const bool linear = r.monoid == ir::Monoid::kGen || r.monoid == ir::Monoid::kSum;
+    if (linear && r.out.empty() && !r.guard.valid())
+      return Accumulate(r.value, result_bar, ir::kNoValue);
+    const Value bar = body_.Under(r.guard, [&] {
+      const Value w = AtOut(b_, body_, r, result_bar);
+      return linear ? w : Share(k, w);
+    });
+    Accumulate(r.value, bar, body_.GetOrNone(r.guard));
+  }
+
+  // A term's share of the cotangent of a product or an extremum.
+  Value Share(size_t k, Value w) {
+    const ir::EachResult& r = each_.results[k];
+    if (r.monoid == ir::Monoid::kProd) {
+      const Value before = AtPoint(b_, body_, each_, extras_[k].products.before);
+      const Value after = AtPoint(b_, body_, each_, extras_[k].products.after);
+      return b_.Make(Op::SMul, {w, b_.Make(Op::Mul, {before, after})});
+    }
+    const Value hit = IsArgPoint(b_, body_, around_, each_, r, extras_[k].arg);
+    return b_.Make(Op::Select, {hit, w, b_.Zero(b_.TypeOf(w))});
+  }
+
+  // The state after a point is `state * value + second`.
+  void SeedScan(size_t k) {
+    const ir::EachResult& r = each_.results[k];
+    const Value guard = body_.GetOrNone(r.guard);
+    const Value w =
+        body_.Under(r.guard, [&] { return AtPoint(b_, body_, each_, extras_[k].state_bars); });
+    if (r.second.valid()) Accumulate(r.second, w, guard);
+    if (!around_.activity.Active(r.value)) return;
+    if (r.monoid == ir::Monoid::kScanSum) return Accumulate(r.value, w, guard);
+    const Value bar = body_.Under(r.guard, [&] {
+      return b_.Make(Op::SMul, {w, AtOut(b_, body_, r, around_.primal(inst_.results[k]))});
+    });
+    Accumulate(r.value, bar, guard);
   }
 
   void Accumulate(Value v, Value bar, Value guard) {
@@ -161,7 +210,9 @@ class Transposer {
 
   ir::Builder& b_;
   const Surroundings& around_;
+  const Inst& inst_;
   const ir::Each& each_;
+  std::vector<Extra> extras_;
   BodyCopy body_;
   std::map<Value, Bar> bars_;
   std::vector<ir::EachResult> results_;
@@ -174,19 +225,34 @@ Status Unimplemented(const std::string& what, uint32_t loc) {
   return {Code::kUnimplemented, "UNIMPLEMENTED", what + " !" + std::to_string(loc)};
 }
 
+Status NoDerivative(ir::Monoid m, uint32_t loc) {
+  return Unimplemented(
+      std::string("the derivative of ") + ir::MonoidName(m) + " is not implemented yet", loc);
+}
+
 StatusOr<std::map<Value, std::vector<Value>>> TransposeStatement(
     ir::Builder& b, const Surroundings& around, const ir::Inst& each,
     const std::vector<Value>& result_bars) {
+  b.SetLoc(each.loc);
+  std::vector<Extra> extras(result_bars.size());
   for (size_t k = 0; k < result_bars.size(); ++k) {
     const ir::EachResult& r = each.each->results[k];
-    if (!result_bars[k].valid() || !around.activity.Active(r.value)) continue;
-    if (r.monoid == ir::Monoid::kGen || r.monoid == ir::Monoid::kSum) continue;
-    return Unimplemented(std::string("the derivative of ") + ir::MonoidName(r.monoid) +
-                             " over an index is not implemented yet",
-                         each.loc);
+    if (!result_bars[k].valid()) continue;
+    switch (r.monoid) {
+      case ir::Monoid::kProd: extras[k].products = MakeProducts(b, around, *each.each, r); break;
+      case ir::Monoid::kMax:
+      case ir::Monoid::kMin: extras[k].arg = MakeArg(b, around, *each.each, r); break;
+      case ir::Monoid::kScanSum:
+      case ir::Monoid::kScanProd:
+      case ir::Monoid::kScanLinear:
+        extras[k].state_bars = MakeStateBars(b, around, *each.each, r, result_bars[k]);
+        break;
+      case ir::Monoid::kScanMax:
+      case ir::Monoid::kScanMin: return NoDerivative(r.monoid, each.loc);
+      default: break;
+    }
   }
-  b.SetLoc(each.loc);
-  return Transposer(b, around, each).Run(result_bars);
+  return Transposer(b, around, each, std::move(extras)).Run(result_bars);
 }
 
 }  // namespace pullback::ad

@@ -58,7 +58,9 @@ bool Activity::VisitVaried(const ir::Inst& inst, const ir::Function& f) {
   if (inst.each) {
     for (const ir::Inst& body : inst.each->body) changed |= VisitVaried(body, f);
     for (size_t k = 0; k < inst.results.size(); ++k) {
-      if (varied_[inst.each->results[k].value.id]) changed |= Set(varied_, inst.results[k]);
+      const ir::EachResult& r = inst.each->results[k];
+      const bool varies = varied_[r.value.id] || (r.second.valid() && varied_[r.second.id]);
+      if (varies && f.TypeOf(inst.results[k]).IsFloat()) changed |= Set(varied_, inst.results[k]);
     }
     return changed;
   }

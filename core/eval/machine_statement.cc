@@ -21,10 +21,12 @@ void Machine::BeginStatement(Frame& f, const Inst& inst) {
     for (Value v : r.shape) shape.push_back(Int(f, v));
     const DType type = f.function.TypeOf(r.value).elem;
     ArrayRef array;
-    if (!shape.empty()) array = MakeArray(type, shape, MonoidIdentity(r.monoid, type), inst.loc);
+    if (!shape.empty()) {
+      const DType elem = f.function.ElementOf(r).elem;
+      array = MakeArray(elem, shape, ResultIdentity(r.monoid, type), inst.loc);
+    }
     if (stopped()) return;
-    const bool prefix = ir::IsPrefixForm(each, r);
-    run->results.emplace_back(r.monoid, type, std::move(array), prefix, r.out.size());
+    run->results.emplace_back(r, type, std::move(array), ir::IsPrefixForm(each, r));
     run->shapes.push_back(std::move(shape));
   }
   f.statement = std::move(run);
@@ -88,7 +90,8 @@ void Machine::AddTerms(Frame& f, StatementRun& s) {
     if (result.guard.valid() && Bits(f, result.guard) == 0) continue;
     const int64_t element = OffsetOf(f, s.shapes[r], result.out, s.inst->loc);
     if (element < 0) return;
-    s.results[r].Add(element, s.points, Bits(f, result.value), cost_.ops);
+    const uint64_t second = result.second.valid() ? Bits(f, result.second) : 0;
+    s.results[r].Add(element, s.points, Bits(f, result.value), second, cost_.ops);
   }
 }
 

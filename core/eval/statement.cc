@@ -4,6 +4,8 @@
 
 namespace pullback::eval {
 
+using ir::Op;
+
 bool Points::Next() {
   if (!started_) {
     started_ = true;
@@ -16,22 +18,27 @@ bool Points::Next() {
   return false;
 }
 
-int64_t Points::Offset(size_t first) const {
+int64_t Points::Offset(size_t first) const { return OffsetIn(first, at_.size()); }
+
+int64_t Points::OffsetBefore(size_t end) const { return OffsetIn(0, end); }
+
+int64_t Points::OffsetIn(size_t first, size_t end) const {
   uint64_t offset = 0;
-  for (size_t axis = first; axis < at_.size(); ++axis) {
+  for (size_t axis = first; axis < end; ++axis) {
     offset = offset * static_cast<uint64_t>(extents_[axis]) + static_cast<uint64_t>(at_[axis]);
   }
   return static_cast<int64_t>(offset);
 }
 
-Accumulator::Accumulator(ir::Monoid m, DType t, ArrayRef array, bool prefix, size_t rank)
-    : monoid_(m),
+Accumulator::Accumulator(const ir::EachResult& r, DType t, ArrayRef array, bool prefix)
+    : monoid_(r.monoid),
       type_(t),
       array_(std::move(array)),
-      scalar_(MonoidIdentity(m, t)),
-      lanes_used_(prefix && m != ir::Monoid::kGen),
-      rank_(rank) {
-  const bool counts_terms = !lanes_used_ && m != ir::Monoid::kGen;
+      scalar_(ResultIdentity(r.monoid, t)),
+      lanes_used_(prefix && !ir::Stores(r) && !ir::IsArg(r.monoid)),
+      rank_(r.out.size()),
+      outer_(r.outer) {
+  const bool counts_terms = r.monoid == ir::Monoid::kSum && !lanes_used_;
   if (counts_terms) touched_.resize(array_ ? static_cast<size_t>(array_->Count()) : 1);
 }
 
@@ -54,7 +61,10 @@ void Accumulator::Store(int64_t element, uint64_t bits) {
 
 int64_t Accumulator::CostOf(int64_t joins) const { return type_ == DType::kI64 ? 0 : joins; }
 
-void Accumulator::Add(int64_t element, const Points& points, uint64_t term, int64_t& ops) {
+void Accumulator::Add(int64_t element, const Points& points, uint64_t term, uint64_t second,
+                      int64_t& ops) {
+  if (ir::IsScan(monoid_)) return AddToScan(element, points, term, second, ops);
+  if (ir::IsArg(monoid_)) return AddCandidate(element, points, term, ops);
   if (!lanes_used_) return AddInOrder(element, term, ops);
   // Points come in row-major order, so the terms of one element are next to each other.
   if (element != element_) {
@@ -74,8 +84,46 @@ void Accumulator::AddInOrder(int64_t element, uint64_t term, int64_t& ops) {
   touched_[static_cast<size_t>(element)] = true;
 }
 
+// The first term of a group is joined to the identity, which costs nothing.
+void Accumulator::AddToScan(int64_t element, const Points& points, uint64_t term, uint64_t second,
+                            int64_t& ops) {
+  const int64_t group = points.OffsetBefore(outer_);
+  const bool fresh = group != element_;
+  element_ = group;
+  if (fresh) state_ = MonoidIdentity(monoid_, type_);
+  Store(element, state_);
+  if (monoid_ != ir::Monoid::kScanLinear) {
+    ops += CostOf(fresh ? 0 : 1);
+    state_ = Join(state_, term);
+    return;
+  }
+  ops += CostOf(fresh ? 0 : 2);
+  const uint64_t factors[] = {state_, term};
+  const uint64_t terms[] = {EvalScalar(Op::SMul, type_, factors), second};
+  state_ = EvalScalar(Op::Add, type_, terms);
+}
+
+bool Accumulator::IsBetter(uint64_t term) const {
+  const auto holds = [this](Op op, uint64_t x, uint64_t y) {
+    const uint64_t args[] = {x, y};
+    return EvalScalar(op, type_, args) != 0;
+  };
+  if (holds(Op::Ne, state_, state_)) return false;
+  if (holds(Op::Ne, term, term)) return true;
+  return holds(monoid_ == ir::Monoid::kArgMax ? Op::Gt : Op::Lt, term, state_);
+}
+
+void Accumulator::AddCandidate(int64_t element, const Points& points, uint64_t term, int64_t& ops) {
+  const bool fresh = element != element_;
+  ops += CostOf(fresh ? 0 : 1);
+  if (!fresh && !IsBetter(term)) return;
+  element_ = element;
+  state_ = term;
+  Store(element, static_cast<uint64_t>(points.Offset(rank_)));
+}
+
 void Accumulator::Flush(int64_t& ops) {
-  if (element_ < 0) return;
+  if (element_ < 0 || !lanes_used_) return;
   const auto& l = lanes_;
   const uint64_t even = Join(Join(l[0], l[4]), Join(l[2], l[6]));
   const uint64_t odd = Join(Join(l[1], l[5]), Join(l[3], l[7]));

@@ -21,8 +21,12 @@ class Points {
   int64_t operator[](size_t axis) const { return at_[axis]; }
   // Row-major offset in the box of the axes from `first` on.
   int64_t Offset(size_t first) const;
+  // Row-major offset in the box of the axes before `end`.
+  int64_t OffsetBefore(size_t end) const;
 
  private:
+  int64_t OffsetIn(size_t first, size_t end) const;
+
   std::vector<int64_t> extents_;
   std::vector<int64_t> at_;
   bool started_ = false;
@@ -31,19 +35,23 @@ class Points {
 // One result: takes terms in the order of the points.
 class Accumulator {
  public:
-  // `array` is null for a scalar result; its elements must hold the identity. `prefix`: out[] is the
-  // first r index variables, so the rest is reduced in lanes.
-  Accumulator(ir::Monoid m, DType t, ArrayRef array, bool prefix, size_t rank);
+  // `t` is the type of the terms. `array` is null for a scalar result; its elements must hold the
+  // identity. `prefix`: out[] is the first r index variables, so the rest is reduced in lanes.
+  Accumulator(const ir::EachResult& r, DType t, ArrayRef array, bool prefix);
 
   // A term for the element at row-major offset `element`; `points` says which lane it joins. Adds
-  // the cost of joining it to `ops`.
-  void Add(int64_t element, const Points& points, uint64_t term, int64_t& ops);
+  // the cost of joining it to `ops`. `second`: of scan_linear.
+  void Add(int64_t element, const Points& points, uint64_t term, uint64_t second, int64_t& ops);
   // The result, once all terms are in.
   Slot Finish(int64_t& ops);
 
  private:
   void Flush(int64_t& ops);
   void AddInOrder(int64_t element, uint64_t term, int64_t& ops);
+  void AddToScan(int64_t element, const Points& points, uint64_t term, uint64_t second,
+                 int64_t& ops);
+  void AddCandidate(int64_t element, const Points& points, uint64_t term, int64_t& ops);
+  bool IsBetter(uint64_t term) const;
   uint64_t Join(uint64_t x, uint64_t y) const;
   void Store(int64_t element, uint64_t bits);
   uint64_t Load(int64_t element) const;
@@ -55,10 +63,14 @@ class Accumulator {
   uint64_t scalar_;
   bool lanes_used_;
   size_t rank_;
+  size_t outer_;
   // The element whose terms are in the lanes; -1: none.
   int64_t element_ = -1;
   int64_t terms_ = 0;
   std::array<uint64_t, 8> lanes_{};
+  // Of a scan: the state in the group of points that `element_` counts. Of argmax and argmin: the best
+  // term of `element_`.
+  uint64_t state_ = 0;
   std::vector<bool> touched_;  // without lanes: which elements have a term
 };
 

@@ -243,7 +243,7 @@ std::vector<Value> Builder::EndEach(std::vector<EachResult> results,
     for (const Affine& a : r.out) CheckAffine(a);
     for (Value e : r.shape) PB_CHECK(IsI64(TypeOf(e)));
     PB_CHECK(!r.guard.valid() || TypeOf(r.guard) == Type::Bool());
-    const Type elem = TypeOf(r.value);
+    const Type elem = function_.ElementOf(r);
     const Type type = r.out.empty() ? elem : Type::Array(elem.elem, static_cast<int>(r.out.size()));
     inst.results.push_back(function_.NewValue(type, names.empty() ? "" : names[i]));
   }

@@ -28,13 +28,6 @@ std::string Plural(int n, const std::string& what) {
   return std::to_string(n) + " " + what + (n == 1 ? "" : "s");
 }
 
-std::optional<Monoid> FindMonoid(const std::string& name) {
-  for (Monoid m : {Monoid::kGen, Monoid::kSum, Monoid::kProd, Monoid::kMax, Monoid::kMin}) {
-    if (name == MonoidName(m)) return m;
-  }
-  return std::nullopt;
-}
-
 }  // namespace
 
 // `%y, %z = op operands if %guard !loc`
@@ -213,17 +206,25 @@ bool FunctionParser::ParseEachHead(Each& each) {
   return c_.Expect(")") && (!c_.Accept("where") || ParseConstraints(each.where));
 }
 
-// `sum [%i] of (%n): %v if %g`; the extents are values of the block around.
+// `sum [%i] of (%n): %v if %g` or `scan_linear 1 [%i, %j] of (%n, %m): %a, %b if %g`; the extents are
+// values of the block around.
 bool FunctionParser::ParseEachResult(EachResult& r, std::vector<Inst>& outer) {
   const auto monoid = FindMonoid(c_.Peek().text);
-  if (!monoid) return c_.Fail("expected gen, sum, prod, max or min");
+  if (!monoid) return c_.Fail("expected gen, sum, prod, max, min, argmax, argmin or a scan");
   c_.Take();
   r.monoid = *monoid;
+  if (IsScan(*monoid)) {
+    uint64_t outer = 0;
+    if (!ParseIndex(outer)) return false;
+    if (outer > UINT32_MAX) return c_.Fail("this many indices do not exist");
+    r.outer = static_cast<uint32_t>(outer);
+  }
   if (!ParseSubscripts(r.out)) return false;
   std::vector<Inst>* const body = std::exchange(out_, &outer);
   const bool ok = !c_.Accept("of") || (c_.Expect("(") && ParseOperands(r.shape) && c_.Expect(")"));
   out_ = body;
   if (!ok || !c_.Expect(":") || !ParseOperand(r.value)) return false;
+  if (r.monoid == Monoid::kScanLinear && !(c_.Expect(",") && ParseOperand(r.second))) return false;
   return !c_.Accept("if") || ParseOperand(r.guard);
 }
 

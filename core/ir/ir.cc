@@ -15,7 +15,9 @@ constexpr OpInfo kOps[] = {
 };
 static_assert(std::size(kOps) == kOpCount);
 
-constexpr const char* kMonoids[] = {"gen", "sum", "prod", "max", "min"};
+constexpr const char* kMonoids[kMonoidCount] = {"gen",       "sum",      "prod",     "max",
+                                                "min",       "argmax",   "argmin",   "scan_sum",
+                                                "scan_prod", "scan_max", "scan_min", "scan_linear"};
 constexpr const char* kTrapKinds[] = {
     "?", "index", "divide_by_zero", "negative_size", "size_mismatch", "depth", "memory", "stopped"};
 
@@ -76,6 +78,13 @@ std::vector<Type> TangentTypes(const Module& m, const std::vector<Type>& types) 
 }
 
 const char* MonoidName(Monoid m) { return kMonoids[static_cast<size_t>(m)]; }
+
+std::optional<Monoid> FindMonoid(std::string_view name) {
+  for (int m = 0; m < kMonoidCount; ++m) {
+    if (name == kMonoids[m]) return static_cast<Monoid>(m);
+  }
+  return std::nullopt;
+}
 
 const char* TrapKindName(TrapKind k) {
   const auto i = static_cast<size_t>(k);

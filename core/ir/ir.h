@@ -22,8 +22,8 @@
 // the box of `indices` (each 0 <= var < extent, row-major order) where all constraints of `where`
 // hold, the body is evaluated and every result takes its value at out[] of that point.
 // - A body instruction with a guard is evaluated only where its guard is true and is 0 elsewhere.
-// - Entries of a result that no point reaches are 0 (gen, sum), 1 (prod), -inf / INT64_MIN (max),
-//   +inf / INT64_MAX (min).
+// - Entries of a result that no point reaches are 0 (gen, sum, scans), 1 (prod), -inf / INT64_MIN
+//   (max), +inf / INT64_MAX (min), -1 (argmax, argmin).
 // - A result with a guard takes part only in the points where the guard is true.
 // - `gen` stores; its out[] is injective over the points that hold.
 // - Order of a reduction: where out[] is exactly the first r index variables in order, the rest are
@@ -31,6 +31,12 @@
 //   joins lane o mod 8 as `lane op term` (absent terms are not added; lanes start at the monoid's
 //   identity), and the result is ((l0+l4)+(l2+l6))+((l1+l5)+(l3+l7)). Otherwise terms are combined
 //   into the element in row-major order of the points, as `element op term` from the identity.
+// - argmax and argmin give the row-major offset, in the box of the remaining indices, of the first
+//   point whose value is the greatest (least); the first NaN, where there is one.
+// - Scans run over all indices but the first `outer`, in row-major order, anew for each point of those.
+//   A point stores the state into out[] (injective, as of gen), then the state becomes `state op value`
+//   (scan_sum from 0, scan_prod from 1, scan_max, scan_min from their identity); of scan_linear, from
+//   0, `smul(state, value) + second`. Absent points store nothing and leave the state.
 // - An out[] or a subscript out of range traps; a negative extent or shape traps.
 #pragma once
 
@@ -137,8 +143,25 @@ struct Constraint {
   bool operator==(const Constraint&) const = default;
 };
 
-enum class Monoid : uint8_t { kGen, kSum, kProd, kMax, kMin };
+enum class Monoid : uint8_t {
+  kGen,
+  kSum,
+  kProd,
+  kMax,
+  kMin,
+  kArgMax,
+  kArgMin,
+  kScanSum,
+  kScanProd,
+  kScanMax,
+  kScanMin,
+  kScanLinear
+};
+inline constexpr int kMonoidCount = 12;
 const char* MonoidName(Monoid m);  // "gen", "sum", ...
+std::optional<Monoid> FindMonoid(std::string_view name);
+inline bool IsScan(Monoid m) { return m >= Monoid::kScanSum; }
+inline bool IsArg(Monoid m) { return m == Monoid::kArgMax || m == Monoid::kArgMin; }
 
 // Kinds of traps; the number is what `check` carries in bits.
 enum class TrapKind : uint8_t {
@@ -188,6 +211,8 @@ struct EachResult {
   Value value;               // defined in the body (or outside)
   Value guard;  // bool of the body or kNoValue: where false, the point gives no term here
                 // (out is not evaluated, nothing is stored or added)
+  Value second = kNoValue;  // scan_linear: what is added
+  uint32_t outer = 0;       // scans: how many of the first indices they start anew for
 };
 
 struct Each {
@@ -202,6 +227,8 @@ struct Each {
 // Whether out[] of `r` is exactly the first index variables in order: the form that is reduced in
 // lanes.
 bool IsPrefixForm(const Each& each, const EachResult& r);
+// Whether out[] of `r` takes every element at most once: gen and scans.
+inline bool Stores(const EachResult& r) { return r.monoid == Monoid::kGen || IsScan(r.monoid); }
 
 struct Edge {
   uint32_t block = 0;
@@ -246,6 +273,10 @@ struct Function {
   bool HasRule() const { return vjp_rule != kNoFunction || jvp_rule != kNoFunction; }
   Value NewValue(Type t, std::string name = {});
   Type TypeOf(Value v) const { return values[v.id].type; }
+  // Of the elements of a statement's result.
+  Type ElementOf(const EachResult& r) const {
+    return IsArg(r.monoid) ? Type::I64() : TypeOf(r.value);
+  }
   const std::vector<Value>& params() const { return blocks[0].params; }
 };
 
@@ -345,6 +376,7 @@ void VisitOperands(I& inst, Fn& fn) {
     for (auto& v : r.shape) fn(v);
     fn(r.value);
     if (r.guard.valid()) fn(r.guard);
+    if (r.second.valid()) fn(r.second);
   }
 }
 }  // namespace internal

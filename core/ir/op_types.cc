@@ -20,7 +20,7 @@ Type ElementOf(Type t) { return t.IsArray() ? t.Element() : Type{}; }
 std::vector<Type> EachTypes(const Each& each, const Function& f) {
   std::vector<Type> types;
   for (const EachResult& r : each.results) {
-    const Type elem = r.value.id < f.values.size() ? f.TypeOf(r.value) : Type{};
+    const Type elem = r.value.id < f.values.size() ? f.ElementOf(r) : Type{};
     const bool array = elem.IsScalar() && !r.out.empty();
     types.push_back(array ? Type::Array(elem.elem, static_cast<int>(r.out.size())) : elem);
   }

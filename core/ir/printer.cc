@@ -141,9 +141,12 @@ std::string FunctionPrinter::TermText(const Terminator& t) const {
 }
 
 std::string FunctionPrinter::ResultText(const EachResult& r) const {
-  std::string out = std::string(MonoidName(r.monoid)) + " " + Subscripts(r.out);
+  std::string out = std::string(MonoidName(r.monoid)) + " ";
+  if (IsScan(r.monoid)) out += std::to_string(r.outer) + " ";
+  out += Subscripts(r.out);
   if (!r.shape.empty()) out += " of (" + Texts(r.shape) + ")";
   out += ": " + Text(r.value);
+  if (r.second.valid()) out += ", " + Text(r.second);
   return r.guard.valid() ? out + " if " + Text(r.guard) : out;
 }
 

@@ -279,6 +279,7 @@ bool FunctionVerifier::CheckEach(const Inst& inst, Place at) {
       if (!CheckAffineUses(a, at)) return false;
     }
     if (!CheckUse(r.value, at)) return false;
+    if (r.second.valid() && !CheckUse(r.second, at)) return false;
     if (r.guard.valid() && (!CheckUse(r.guard, at) || !CheckGuard(r.guard, at))) return false;
   }
   return true;

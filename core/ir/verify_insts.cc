@@ -256,7 +256,15 @@ class InstCheck {
     const Type t = f_.TypeOf(r.value);
     if (!t.IsScalar()) return "a statement's value is not a scalar";
     if (r.monoid != Monoid::kGen && t.elem == DType::kBool) return "bools cannot be reduced";
-    const bool any_form = r.monoid == Monoid::kGen || r.monoid == Monoid::kSum;
+    if (IsScan(r.monoid) && r.outer > i_.each->indices.size()) {
+      return "a scan has fewer indices than it starts anew for";
+    }
+    const bool linear = r.monoid == Monoid::kScanLinear;
+    if (r.second.valid() != linear) return "scan_linear alone has a second value";
+    if (linear && (f_.TypeOf(r.second) != t || !t.IsFloat())) {
+      return "the values of scan_linear are not of one float type";
+    }
+    const bool any_form = Stores(r) || r.monoid == Monoid::kSum;
     if (!any_form && !IsPrefixForm(*i_.each, r)) {
       return std::string(MonoidName(r.monoid)) + " takes the first index variables in order";
     }

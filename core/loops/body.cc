@@ -63,6 +63,7 @@ Body::Item Body::MakeItem(size_t result) const {
   };
   use(r.value);
   if (r.guard.valid()) use(r.guard);
+  if (r.second.valid()) use(r.second);
   for (const Affine& a : r.out) ir::ForEachOperand(a, use);
   return item;
 }

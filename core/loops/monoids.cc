@@ -15,20 +15,29 @@ uint64_t IdentityOf(ir::Monoid m, DType t) {
   };
   const double inf = std::numeric_limits<double>::infinity();
   switch (m) {
-    case ir::Monoid::kGen:
-    case ir::Monoid::kSum: return 0;
-    case ir::Monoid::kProd: return is_int ? 1 : real(1.0);
-    case ir::Monoid::kMax: return is_int ? uint64_t{1} << 63 : real(-inf);
-    case ir::Monoid::kMin: return is_int ? ~(uint64_t{1} << 63) : real(inf);
+    case ir::Monoid::kProd:
+    case ir::Monoid::kScanProd: return is_int ? 1 : real(1.0);
+    case ir::Monoid::kMax:
+    case ir::Monoid::kScanMax: return is_int ? uint64_t{1} << 63 : real(-inf);
+    case ir::Monoid::kMin:
+    case ir::Monoid::kScanMin: return is_int ? ~(uint64_t{1} << 63) : real(inf);
+    default: return 0;
   }
-  return 0;
+}
+
+uint64_t ResultIdentityOf(ir::Monoid m, DType t) {
+  if (ir::IsArg(m)) return ~uint64_t{0};
+  return ir::IsScan(m) ? 0 : IdentityOf(m, t);
 }
 
 Op OpOf(ir::Monoid m) {
   switch (m) {
-    case ir::Monoid::kProd: return Op::Mul;
-    case ir::Monoid::kMax: return Op::Max;
-    case ir::Monoid::kMin: return Op::Min;
+    case ir::Monoid::kProd:
+    case ir::Monoid::kScanProd: return Op::Mul;
+    case ir::Monoid::kMax:
+    case ir::Monoid::kScanMax: return Op::Max;
+    case ir::Monoid::kMin:
+    case ir::Monoid::kScanMin: return Op::Min;
     default: return Op::Add;
   }
 }

@@ -52,8 +52,9 @@ bool CoversShape(const AccessContext& c, const ir::EachResult& r) {
 }
 
 bool IsComplete(const AccessContext& c, const ir::EachResult& r, const ResultPlan& plan) {
-  if (plan.mode == ResultPlan::Mode::kAccumulate || !CoversShape(c, r)) return false;
-  if (plan.mode == ResultPlan::Mode::kStore) return c.space.tests.empty() && !r.guard.valid();
+  using Mode = ResultPlan::Mode;
+  if (plan.mode == Mode::kAccumulate || plan.mode == Mode::kArg || !CoversShape(c, r)) return false;
+  if (plan.mode != Mode::kLanes) return c.space.tests.empty() && !r.guard.valid();
   return std::none_of(c.space.tests.begin(), c.space.tests.end(),
                       [&](const SpaceTest& t) { return t.level <= plan.level; });
 }
@@ -63,7 +64,7 @@ bool IsComplete(const AccessContext& c, const ir::EachResult& r, const ResultPla
 ResultPlan PlanResult(const AccessContext& c, const ir::EachResult& r,
                       const std::vector<Known>& facts) {
   ResultPlan plan;
-  const bool reduces = r.monoid != Monoid::kGen;
+  const bool reduces = !ir::Stores(r) && !ir::IsArg(r.monoid);
   const bool prefix = reduces && ir::IsPrefixForm(c.each, r);
   const bool hit_once = PlainLoops(c, r).size() == static_cast<size_t>(c.space.depth);
   if (prefix) plan.level = PrefixLevel(c, r.out.size());
@@ -71,6 +72,11 @@ ResultPlan PlanResult(const AccessContext& c, const ir::EachResult& r,
     plan.mode = ResultPlan::Mode::kLanes;
   } else if (reduces && !prefix && !hit_once) {
     plan.mode = ResultPlan::Mode::kAccumulate;
+  } else if (ir::IsScan(r.monoid)) {
+    plan.mode = ResultPlan::Mode::kScan;
+    plan.level = PrefixLevel(c, r.outer);
+  } else if (ir::IsArg(r.monoid)) {
+    plan.mode = ResultPlan::Mode::kArg;
   }
   const bool lanes = plan.mode == ResultPlan::Mode::kLanes;
   // A total is stored where the guard was never true, too.
@@ -95,29 +101,34 @@ Reg ResultWriter::Offset() {
 }
 
 void ResultWriter::Begin() {
-  const Type elem = c_.l.f.TypeOf(r_.value);
-  const uint64_t identity = IdentityOf(r_.monoid, elem.elem);
-  if (!IsScalar()) {
-    array_ = value_;
-    Alloc(c_.l, value_, r_.shape, !plan_.complete && identity == 0, loc_);
-  } else if (plan_.mode != ResultPlan::Mode::kLanes) {
-    // A scalar that is stored, not reduced, passes through memory.
+  const Type elem = c_.l.f.ElementOf(r_);
+  const uint64_t identity = ResultIdentityOf(r_.monoid, elem.elem);
+  const auto cell = [this](Type t) {
     Node node;
     node.kind = Node::Kind::kAlloc;
     node.bits = 1;
     node.loc = loc_;
     node.args = {e_.I64(1)};
-    node.results = {array_ = e_.function().NewReg(Type::Array(elem.elem, 1))};
-    e_.Append(std::move(node));
+    node.results = {e_.function().NewReg(Type::Array(t.elem, 1))};
+    return e_.Append(std::move(node)).results[0];
+  };
+  if (!IsScalar()) {
+    array_ = value_;
+    Alloc(c_.l, value_, r_.shape, !plan_.complete && identity == 0, loc_);
+  } else if (plan_.mode != ResultPlan::Mode::kLanes) {
+    array_ = cell(elem);  // a scalar that is stored, not reduced, passes through memory
   }
   if (!plan_.complete && identity != 0 && array_.valid()) Fill(identity);
+  const bool stateful =
+      plan_.mode == ResultPlan::Mode::kScan || plan_.mode == ResultPlan::Mode::kArg;
+  if (stateful) state_ = cell(c_.l.f.TypeOf(r_.value));
 }
 
 void ResultWriter::Fill(uint64_t identity) {
   Reg count = e_.I64(1);
   for (Reg extent : IsScalar() ? std::vector<Reg>{} : Extents()) count = e_.Mul(count, extent);
   const Reg i = e_.OpenFor(e_.I64(0), count, e_.function().NewReg(Type::I64(), "o"));
-  e_.Store(array_, i, e_.Const(c_.l.f.TypeOf(r_.value), identity));
+  e_.Store(array_, i, e_.Const(c_.l.f.ElementOf(r_), identity));
   e_.CloseFor();
 }
 
@@ -175,22 +186,64 @@ void ResultWriter::AddTerm() {
       const Reg old = e_.Load(array_, offset);
       return e_.Store(array_, offset, e_.Scalar(Op::Add, {old, value}, e_.TypeOf(value)));
     }
+    case ResultPlan::Mode::kScan: return Step();
+    case ResultPlan::Mode::kArg: return Compete();
     case ResultPlan::Mode::kLanes: break;
   }
+  Node node;
+  node.kind = Node::Kind::kLaneAdd;
+  node.monoid = r_.monoid;
+  node.args = {lanes_, OffsetInRest(), value};
+  e_.Append(std::move(node));
+}
+
+// In the box of the indices that the result does not keep.
+Reg ResultWriter::OffsetInRest() {
   std::vector<Affine> at;
   std::vector<Reg> extents;
   for (size_t k = r_.out.size(); k < c_.space.indices.size(); ++k) {
     at.push_back(c_.l.Of(Affine::Of(c_.space.indices[k].var)));
     extents.push_back(c_.l.Of(c_.space.indices[k].extent));
   }
-  Node node;
-  node.kind = Node::Kind::kLaneAdd;
-  node.monoid = r_.monoid;
-  node.args = {lanes_, at.empty() ? e_.I64(0) : e_.Offset(at, extents), value};
-  e_.Append(std::move(node));
+  return at.empty() ? e_.I64(0) : e_.Offset(at, extents);
+}
+
+// --- scans, argmax, argmin
+
+void ResultWriter::BeginScan() {
+  const Type t = c_.l.f.TypeOf(r_.value);
+  e_.Store(state_, e_.I64(0), e_.Const(t, IdentityOf(r_.monoid, t.elem)));
+}
+
+void ResultWriter::Step() {
+  const Reg value = c_.l.Of(r_.value), old = e_.Load(state_, e_.I64(0));
+  e_.Store(array_, Offset(), old);
+  e_.Store(state_, e_.I64(0), Joined(old, value, e_.TypeOf(value)));
+}
+
+Reg ResultWriter::Joined(Reg state, Reg value, Type t) {
+  if (r_.monoid != Monoid::kScanLinear) return e_.Scalar(OpOf(r_.monoid), {state, value}, t);
+  const Reg zero = e_.Zero(t), is_zero = e_.Scalar(Op::Eq, {state, zero}, Type::Bool());
+  const Reg product = e_.Scalar(Op::Mul, {state, value}, t);
+  const Reg kept = e_.Scalar(Op::Select, {is_zero, zero, product}, t);
+  return e_.Scalar(Op::Add, {kept, c_.l.Of(r_.second)}, t);
+}
+
+// The first of all, a greater one, or the first NaN.
+void ResultWriter::Compete() {
+  const Reg value = c_.l.Of(r_.value), offset = Offset(), best = e_.Load(state_, e_.I64(0));
+  const auto test = [&](Op op, Reg a, Reg b) { return e_.Scalar(op, {a, b}, Type::Bool()); };
+  const Reg first = test(Op::Lt, e_.Load(array_, offset), e_.I64(0));
+  const Reg better = test(r_.monoid == Monoid::kArgMax ? Op::Gt : Op::Lt, value, best);
+  const Reg nan = test(Op::And, test(Op::Ne, value, value), test(Op::Eq, best, best));
+  e_.OpenIf(test(Op::Or, first, test(Op::Or, better, nan)));
+  e_.Store(array_, offset, OffsetInRest());
+  e_.Store(state_, e_.I64(0), value);
+  e_.CloseIf();
 }
 
 void ResultWriter::End() {
+  if (state_.valid()) e_.Effect(Node::Kind::kRelease, {state_});
   if (!IsScalar() || plan_.mode == ResultPlan::Mode::kLanes) return;
   e_.Load(array_, e_.I64(0), value_);
   e_.Effect(Node::Kind::kRelease, {array_});

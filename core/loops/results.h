@@ -12,9 +12,11 @@ struct ResultPlan {
     kLanes,       // reduced in lanes over the loops inside `level`
     kStore,       // every element is stored at most once
     kAccumulate,  // terms are added to the element where they occur
+    kScan,        // the state is stored, then joined with the term
+    kArg,         // the offset of the best term so far is stored
   };
   Mode mode = Mode::kStore;
-  int level = 0;          // kLanes: the loops open where the element is known
+  int level = 0;  // kLanes: the loops open where the element is known; kScan: the state begins
   bool complete = false;  // every element is stored: the array needs no initial value
   Access access;          // of out[]
 };
@@ -39,6 +41,8 @@ class ResultWriter {
   // Around the loops inside plan().level, of kLanes only.
   void BeginLanes();
   void EndLanes();
+  // Of kScan only, where the state begins.
+  void BeginScan();
   // At a point.
   void AddTerm();
   // After the nest.
@@ -50,6 +54,10 @@ class ResultWriter {
   Reg Offset();
   void Fill(uint64_t identity);
   Reg SingleTerm();
+  Reg OffsetInRest();
+  void Step();
+  Reg Joined(Reg state, Reg value, ir::Type t);
+  void Compete();
 
   const AccessContext& c_;
   Emitter& e_;
@@ -59,6 +67,7 @@ class ResultWriter {
   const uint32_t loc_;
   Reg array_ = ir::kNoValue;
   Reg lanes_ = ir::kNoValue;
+  Reg state_ = ir::kNoValue;  // kScan, kArg: an array of one, the state or the best term
 };
 
 }  // namespace pullback::loops

@@ -210,19 +210,20 @@ void Statement::Restrict(const WrappingLimit& limit, Reg& lo, Reg& hi) {
   hi = e_.Select(negative, hi, e_.Add(e_.Min(last, r), one));
 }
 
-// Lanes of a scalar stand around the whole nest, so that its total is known after it.
+// Where lanes, or the state of a scan, begin. Lanes of a scalar stand around the whole nest, so that its total is known after it.
 bool Statement::HasLanesAt(const ResultWriter& r, bool scalar, int level) const {
   const size_t k = static_cast<size_t>(&r - results_.data());
+  if (r.plan().mode == Mode::kScan) return !scalar && r.plan().level == level;
   return r.plan().mode == Mode::kLanes && r.plan().level == level &&
          each_.results[k].out.empty() == scalar;
 }
 
 void Statement::BeginLanes(ResultWriter& r, bool scalar, int level) {
-  if (HasLanesAt(r, scalar, level)) r.BeginLanes();
+  if (HasLanesAt(r, scalar, level)) r.plan().mode == Mode::kScan ? r.BeginScan() : r.BeginLanes();
 }
 
 void Statement::EndLanes(ResultWriter& r, bool scalar, int level) {
-  if (HasLanesAt(r, scalar, level)) r.EndLanes();
+  if (r.plan().mode == Mode::kLanes && HasLanesAt(r, scalar, level)) r.EndLanes();
 }
 
 }  // namespace

@@ -103,6 +103,7 @@ class Marker {
       for (const ir::Affine& a : r.out) ir::ForEachOperand(a, [&](Value x) { Mark(x); });
       for (Value x : r.shape) Mark(x);
       Mark(r.value);
+      if (r.second.valid()) Mark(r.second);
       if (r.guard.valid()) Mark(r.guard);
     }
     for (auto it = each.body.rbegin(); it != each.body.rend(); ++it) {

@@ -226,6 +226,7 @@ class Fuser {
       }
       rename(r.value);
       if (r.guard.valid()) rename(r.guard);
+      if (r.second.valid()) rename(r.second);
     }
   }
 

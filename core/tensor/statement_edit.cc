@@ -27,7 +27,7 @@ void MaterialiseOperandUses(ir::Each& each, ir::Function& f, Value v, const Affi
   };
   bool used = std::any_of(each.body.begin(), each.body.end(),
                           [&](const Inst& inst) { return uses(inst.args); });
-  for (const ir::EachResult& r : each.results) used |= r.value == v;
+  for (const ir::EachResult& r : each.results) used |= r.value == v || r.second == v;
   if (!used) return;
   Inst made;
   made.op = ir::Op::AffineOf;
@@ -37,6 +37,7 @@ void MaterialiseOperandUses(ir::Each& each, ir::Function& f, Value v, const Affi
   for (Inst& inst : each.body) std::replace(inst.args.begin(), inst.args.end(), v, value);
   for (ir::EachResult& r : each.results) {
     if (r.value == v) r.value = value;
+    if (r.second == v) r.second = value;
   }
   each.body.insert(each.body.begin(), std::move(made));
 }
@@ -97,6 +98,7 @@ void PruneBody(ir::Each& each) {
   for (const ir::EachResult& r : each.results) {
     mark(r.value);
     if (r.guard.valid()) mark(r.guard);
+    if (r.second.valid()) mark(r.second);
     for (const Affine& a : r.out) ir::ForEachOperand(a, mark);
   }
   std::vector<Inst> kept;

@@ -216,8 +216,7 @@ llvm::Value* EmitCombine(OpSite site, ir::Monoid monoid) {
     case ir::Monoid::kProd: site.op = Op::Mul; break;
     case ir::Monoid::kMax: site.op = Op::Max; break;
     case ir::Monoid::kMin: site.op = Op::Min; break;
-    case ir::Monoid::kSum:
-    case ir::Monoid::kGen: site.op = Op::Add; break;
+    default: site.op = Op::Add; break;  // lanes are of sum, prod, max, min
   }
   return EmitOp(site);
 }
@@ -229,8 +228,7 @@ llvm::Constant* EmitIdentity(const ModuleEmitter& m, DType t, ir::Monoid monoid)
       case ir::Monoid::kProd: return llvm::ConstantFP::get(type, 1);
       case ir::Monoid::kMax: return llvm::ConstantFP::getInfinity(type, true);
       case ir::Monoid::kMin: return llvm::ConstantFP::getInfinity(type, false);
-      case ir::Monoid::kSum:
-      case ir::Monoid::kGen: break;
+      default: break;
     }
     return llvm::ConstantFP::get(type, 0);
   }
@@ -240,8 +238,7 @@ llvm::Constant* EmitIdentity(const ModuleEmitter& m, DType t, ir::Monoid monoid)
       return llvm::ConstantInt::getSigned(type, std::numeric_limits<int64_t>::min());
     case ir::Monoid::kMin:
       return llvm::ConstantInt::getSigned(type, std::numeric_limits<int64_t>::max());
-    case ir::Monoid::kSum:
-    case ir::Monoid::kGen: break;
+    default: break;
   }
   return llvm::ConstantInt::get(type, 0);
 }

@@ -4,7 +4,7 @@
 namespace pullback::eval {
 namespace {
 
-// (a) of /work/shared/worked-examples.md, with the strong multiply of the cotangent.
+// pow and its adjoint, with the strong multiply of the cotangent.
 const char* const kPowGrad = R"(
 fn @pow.grad(%x: f64, %n: i64, %ybar: f64) -> (f64, f64) {
 b0: %T0 = tape_new

@@ -10,7 +10,7 @@ namespace {
 
 constexpr double kInf = std::numeric_limits<double>::infinity();
 
-// (e) of /work/shared/worked-examples.md: y, then dx and dc before and after elimination.
+// Convolution: y, then dx and dc before and after elimination.
 const char* const kConvolution = R"(
 fn @conv(%x: [*]f64, %c: [*]f64, %dy: [*]f64) -> ([*]f64, [*]f64, [*]f64, [*]f64, [*]f64) {
 b0:
@@ -384,6 +384,66 @@ b0: %s = each(i < %n) {
                            {Tensor::I64(10)});
   CHECK(r.cost.ops == 9);
   CHECK(r.values[0].At<double>(0) == 225.0);
+}
+
+TEST_CASE("scans store the state before each point and start anew") {
+  const Result r =
+      RunText(R"(
+fn @f(%a: [*,*]f64, %x: [*]f64) -> ([*,*]f64, [*,*]f64, [*]f64, [*]f64, [*]f64) {
+b0:
+  %n = dim %a, 0
+  %m = dim %a, 1
+  %p, %s = each(i < %n, j < %m) {
+    %v = index %a[%i, %j]
+  } scan_prod 1 [%i, %j] of (%n, %m): %v, scan_sum 0 [%i, %j] of (%n, %m): %v
+  %k = dim %x, 0
+  %l, %h, %g = each(i < %k) {
+    %v = index %x[%i]
+    %odd = lt %v, 0.0
+    %pos = not %odd
+  } scan_linear 0 [%k - 1 - %i] of (%k): %v, 1.0,
+    scan_max 0 [%i] of (%k): %v, scan_min 0 [%i] of (%k): %v if %pos
+  ret %p, %s, %l, %h, %g
+})",
+              {Tensor::Of<double>(DType::kF64, {2, 3}, {2, 0, 3, 4, 5, 6}), Vec({2, -1, 3, 7})});
+  CHECK(Doubles(r.values[0]) == std::vector<double>{1, 2, 0, 1, 4, 20});
+  CHECK(Doubles(r.values[1]) == std::vector<double>{0, 2, 2, 5, 9, 14});
+  CHECK(Doubles(r.values[2]) == std::vector<double>{1, 0, 1, 0});  // 0, 1, 0, 1 from the end
+  CHECK(Doubles(r.values[3]) == std::vector<double>{-kInf, 2, 2, 3});
+  CHECK(Doubles(r.values[4]) == std::vector<double>{kInf, 0, 2, 2});
+}
+
+TEST_CASE("argmax and argmin: the first of equals, the first NaN, -1 of nothing") {
+  const double nan = std::nan("");
+  const Result r =
+      RunText(R"(
+fn @f(%a: [*,*]f64, %x: [*]f64) -> ([*]i64, [*]i64, i64, i64) {
+b0:
+  %n = dim %a, 0
+  %m = dim %a, 1
+  %p, %q = each(i < %n, j < %m) {
+    %v = index %a[%i, %j]
+    %g = ne %v, 9.0
+  } argmax [%i] of (%n): %v if %g, argmin [%i] of (%n): %v if %g
+  %k = dim %x, 0
+  %l, %h = each(i < %k, j < 2) {
+    %v = index %x[%i]
+  } argmax []: %v, argmin []: %v
+  ret %p, %q, %l, %h
+})",
+              {Tensor::Of<double>(DType::kF64, {5, 3},
+                                  {1, 2, 2, -kInf, -kInf, -kInf, 1, nan, nan, 9, 9, 9, 9, 4, 4}),
+               Vec({3, 1, 5})});
+  const auto ints = [&](size_t k) {
+    std::vector<int64_t> out;
+    for (int64_t i = 0; i < r.values[k].ElementCount(); ++i)
+      out.push_back(r.values[k].At<int64_t>(i));
+    return out;
+  };
+  CHECK(ints(0) == std::vector<int64_t>{1, 0, 1, -1, 1});
+  CHECK(ints(1) == std::vector<int64_t>{0, 0, 1, -1, 1});
+  CHECK(ints(2) == std::vector<int64_t>{4});
+  CHECK(ints(3) == std::vector<int64_t>{2});
 }
 
 }  // namespace

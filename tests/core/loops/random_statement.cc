@@ -195,7 +195,7 @@ EachResult Generator::PrefixResult() {
     r.out.push_back(Affine::Of(vars_[k]));
     r.shape.push_back(Chance(90) ? box_[k] : Extent());
   }
-  r.monoid = static_cast<Monoid>(Draw(1, 4));
+  r.monoid = static_cast<Monoid>(Draw(1, 6));
   return r;
 }
 
@@ -210,7 +210,13 @@ EachResult Generator::ScatterResult() {
     r.out.push_back(Affine::Of(vars_[k]));
     r.shape.push_back(box_[k]);
   }
-  if (r.monoid == Monoid::kGen) return r;
+  if (r.monoid == Monoid::kGen) {
+    if (Chance(60)) return r;
+    r.monoid = static_cast<Monoid>(
+        Draw(static_cast<int64_t>(Monoid::kScanSum), static_cast<int64_t>(Monoid::kScanLinear)));
+    r.outer = static_cast<uint32_t>(Draw(0, static_cast<int64_t>(vars_.size())));
+    return r;
+  }
   r.out.resize(std::min<size_t>(r.out.size(), static_cast<size_t>(Draw(1, 2))));
   r.shape.resize(r.out.size());
   for (size_t k = 0; k < r.out.size(); ++k) {
@@ -224,6 +230,10 @@ EachResult Generator::ScatterResult() {
 EachResult Generator::RandomResult() {
   EachResult r = Chance(50) || vars_.empty() ? PrefixResult() : ScatterResult();
   r.value = Chance(80) ? terms_.back() : Pick(terms_);
+  if (r.monoid == Monoid::kScanLinear) {
+    r.second = terms_.front();
+    if (f_->TypeOf(r.second) != f_->TypeOf(r.value)) r.second = r.value;
+  }
   if (!guards_.empty() && Chance(30)) r.guard = Pick(guards_);
   return r;
 }
