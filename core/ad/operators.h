@@ -15,8 +15,8 @@ bool HasOperators(const ir::Module& module);
 // reaches itself: a level that only recursion at run time would bound.
 Status DeriveInnermost(ir::Module& module);
 
-// UNIMPLEMENTED where `f` reaches what has no derivative yet: tapes (code that reverse mode made with a
-// tape), lists and boxes with floats, functions with derivative rules.
+// UNIMPLEMENTED where `f` reaches what has no derivative yet: lists and boxes with floats, functions
+// with derivative rules.
 Status CheckDerivable(const ir::Module& module, uint32_t f);
 
 }  // namespace pullback::ad

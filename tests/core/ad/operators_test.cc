@@ -24,21 +24,63 @@ Status StatusOf(const std::string& text, Transform transform = Transform::kValue
   return pipeline::Derive(ParseIr(text), transform, {true}, {}).status();
 }
 
-const std::string kF = "fn @f(%x: f64) -> f64 { b0: ret mul(sin(%x), exp(%x)) }\n";
+const std::string kF =
+    "fn @f(%x: f64) -> f64 { b0: br gt(%x, 0.0), b1, b2\n"
+    "b1: ret mul(sin(%x), exp(%x))\nb2: ret mul(%x, mul(%x, %x)) }\n";
 
 TEST_CASE("operators: the second derivative, in every pair of modes") {
   for (const std::string inner : {"jvp", "vjp"}) {
     for (const std::string outer : {"jvp", "vjp"}) {
-      // Without clean-up, what reverse mode makes keeps a tape, of which there is no derivative yet.
-      for (bool optimise : {true, inner == "vjp"}) {
+      for (bool optimise : {true, false}) {
         INFO(outer << " over " << inner);
         const std::string text = "entry @g\n" + kF + First(inner) +
                                  "fn @g(%x: f64) -> f64 { b0: %y, %dx = " + outer +
                                  " @d wrt(0) (%x, 1.0)  ret %dx }\n";
+        CHECK(ValueAt(text, -2, optimise) == Approx(-12));
         CHECK(ValueAt(text, 0.7, optimise) == Approx(2 * std::cos(0.7) * std::exp(0.7)));
       }
     }
   }
+}
+
+// Second and third derivatives of loops and recursion: each level against differences of the one below.
+void CheckLevels(const std::string& f) {
+  for (const std::string inner : {"jvp", "vjp"}) {
+    for (const std::string outer : {"jvp", "vjp"}) {
+      const std::string d = "entry @d\n" + f + First(inner);
+      const std::string g = "entry @g\n" + f + First(inner) +
+                            "fn @g(%x: f64) -> f64 { b0: %y, %dx = " + outer +
+                            " @d wrt(0) (%x, 1.0)  ret %dx }\n";
+      const double h = 1e-6;
+      for (bool optimise : {true, false}) {
+        INFO(outer << " over " << inner << (optimise ? "" : ", as built"));
+        const double second = (ValueAt(d, 0.7 + h) - ValueAt(d, 0.7 - h)) / (2 * h);
+        CHECK(ValueAt(g, 0.7, optimise) == Approx(second).epsilon(1e-6));
+        const double third = (ValueAt(g, 0.7 + h) - ValueAt(g, 0.7 - h)) / (2 * h);
+        for (Transform t : {Transform::kValueAndGrad, Transform::kJvp}) {
+          std::vector<Tensor> args = {Tensor::F64(0.7)};
+          if (t == Transform::kJvp) args.push_back(Tensor::F64(1));
+          CHECK(Scalar(RunOk(Derived(ParseIr(g), t, {}, optimise), args)[1]) ==
+                Approx(third).epsilon(1e-5));
+        }
+      }
+    }
+  }
+}
+
+TEST_CASE("operators: derivatives of derivatives of a loop") {
+  CheckLevels(
+      "fn @f(%x: f64) -> f64 { b0: jump b1(1.0, 3)\n"
+      "b1(%r: f64, %k: i64): br gt(%k, 0), b2, b3\n"
+      "b2: jump b1(mul(%r, sin(mul(%r, %x))), sub(%k, 1))\nb3: ret %r }\n");
+}
+
+TEST_CASE("operators: derivatives of derivatives of a recursion") {
+  CheckLevels(
+      "fn @f(%x: f64) -> f64 { b0: %y = call @r(%x, 4)  ret %y }\n"
+      "fn @r(%x: f64, %n: i64) -> f64 { b0: br le(%n, 1), b1, b2\nb1: ret sin(%x)\n"
+      "b2: %a = call @r(%x, sub(%n, 1))  %b = call @r(%x, sub(%n, 2))\n"
+      "ret add(mul(%a, %b), %x) }\n");
 }
 
 TEST_CASE("operators: a request over an operator, three levels") {
@@ -93,12 +135,6 @@ TEST_CASE("operators: a level that only recursion bounds is an error with its pl
 }
 
 TEST_CASE("operators: what has no derivative yet says so") {
-  const std::string loop =
-      "fn @f(%x: f64) -> f64 { b0: jump b1(1.0, 3)\nb1(%r: f64, %k: i64): br gt(%k, 0), b2, b3\n"
-      "b2: jump b1(mul(%r, sin(mul(%r, %x))), sub(%k, 1))\nb3: ret %r }\n";
-  const Status tape = StatusOf("entry @d\n" + loop + First("vjp"), Transform::kJvp);
-  CHECK(tape.code() == Code::kUnimplemented);
-  CHECK(StatusOf("entry @d\n" + loop + First("jvp"), Transform::kVjp).ok());
   const Status rule = StatusOf(
       "entry @f\nfn @f(%x: f64) -> f64 vjp @g { b0: ret %x }\n"
       "fn @g(%x: f64, %w: f64) -> f64 { b0: ret %w }\n",
