@@ -12,6 +12,8 @@ namespace {
 using ir::Type;
 using ir::Value;
 
+bool Carries(Type t) { return t.IsFloat() || t.IsTape(); }
+
 // Makes the halves of called functions, each once for its activity.
 class Adjoints {
  public:
@@ -55,10 +57,10 @@ class Adjoints {
     for (size_t k = 0; k < from.params().size(); ++k) {
       const Value v = from.params()[k];
       fb.AddParam(0, from.TypeOf(v), from.values[v.id].name);
-      if (params[k] && from.TypeOf(v).IsFloat()) rb.function().results.push_back(from.TypeOf(v));
+      if (params[k] && Carries(from.TypeOf(v))) rb.function().results.push_back(from.TypeOf(v));
     }
     for (size_t k = 0; k < from.results.size(); ++k) {
-      if (results[k] && from.results[k].IsFloat()) rb.AddParam(0, from.results[k], "bar");
+      if (results[k] && Carries(from.results[k])) rb.AddParam(0, from.results[k], "bar");
     }
     fb.function().results = from.results;
     for (ir::Builder* b : {&fb, &rb}) {

@@ -152,6 +152,7 @@ Value ReverseFunction::Fetch(Value source, uint32_t defined_in, Value work) {
 
 Value ReverseFunction::ZeroOf(Value v) {
   const ir::Type t = work_.TypeOf(v);
+  if (t.IsTape()) return rb_->TapeNew();
   if (!t.IsArray()) return rb_->Zero(t);
   std::vector<Value> extents;
   for (int axis = 0; axis < t.rank; ++axis) extents.push_back(Extent(v, axis));

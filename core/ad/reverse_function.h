@@ -93,6 +93,7 @@ class ReverseFunction {
   void DeclareReverseBlocks();
   Status ReverseBlock(uint32_t b);
   Status ReverseInst(const ir::Inst& inst);
+  void ReverseTape(const ir::Inst& inst);
   void ReverseScalar(const ir::Inst& inst, ir::Value w);
   void ReverseSelect(const ir::Inst& inst, ir::Value w);
   void ReverseArrayOp(const ir::Inst& inst, ir::Value w);

@@ -11,6 +11,12 @@ using ir::Inst;
 using ir::Op;
 using ir::Value;
 
+namespace {
+
+bool Carries(ir::Type t) { return t.IsFloat() || t.IsTape(); }
+
+}  // namespace
+
 Status ReverseFunction::BuildReverse() {
   DeclareReverseBlocks();
   if (!combined_) {
@@ -48,7 +54,7 @@ Status ReverseFunction::ReverseBlock(uint32_t b) {
     size_t next = 0;
     const std::vector<Value>& results = work_.blocks[b].term.results;
     for (size_t k = 0; k < results.size(); ++k) {
-      if (!active_results_[k] || !work_.results[k].IsFloat()) continue;
+      if (!active_results_[k] || !Carries(work_.results[k])) continue;
       Accumulate(results[k], seeds_.empty() ? rb_->One(work_.results[k]) : seeds_[next]);
       ++next;
     }
@@ -70,6 +76,10 @@ Status ReverseFunction::ReverseBlock(uint32_t b) {
 Status ReverseFunction::ReverseInst(const Inst& inst) {
   if (inst.op == Op::Each) return ReverseEach(inst);
   if (inst.op == Op::Call) return ReverseCall(inst);
+  if (inst.op == Op::TapeNew || inst.op == Op::Push || inst.op == Op::Pop) {
+    ReverseTape(inst);
+    return {};
+  }
   if (inst.results.size() != 1) return {};
   const Value w = TakeBar(inst.results[0]);
   if (!w.valid()) return {};
@@ -84,6 +94,26 @@ Status ReverseFunction::ReverseInst(const Inst& inst) {
     ReverseArrayOp(inst, w);
   }
   return {};
+}
+
+// The cotangent of a LIFO tape is a LIFO tape: pushes pop and pops push, of what is a float.
+void ReverseFunction::ReverseTape(const Inst& inst) {
+  if (!Active(inst.results[0])) return;
+  const Value bar = TakeBar(inst.results[0]);
+  if (inst.op == Op::TapeNew) return;
+  const Value tape = bar.valid() ? bar : rb_->TapeNew();
+  Value& out = bars_[inst.args[0]];
+  const Value v = inst.op == Op::Push ? inst.args[1] : inst.results[1];
+  if (!work_.TypeOf(v).IsFloat()) {
+    out = tape;
+  } else if (inst.op == Op::Push) {
+    const auto [rest, w] = rb_->Pop(tape, work_.TypeOf(v));
+    out = rest;
+    Accumulate(v, w);
+  } else {
+    const Value w = TakeBar(v);
+    out = rb_->Push(tape, w.valid() ? w : ZeroOf(v));
+  }
 }
 
 void ReverseFunction::ReverseScalar(const Inst& inst, Value w) {
@@ -254,7 +284,7 @@ void ReverseFunction::ReturnFromReverse() {
   }
   for (size_t k = 0; k < work_.params().size(); ++k) {
     const Value v = work_.params()[k];
-    if (!wrt_[k] || !work_.TypeOf(v).IsFloat()) continue;
+    if (!wrt_[k] || !Carries(work_.TypeOf(v))) continue;
     const Value bar = TakeBar(v);
     results.push_back(bar.valid() ? bar : ZeroOf(v));
   }

@@ -1,6 +1,7 @@
 #include "core/ad/tangent.h"
 
 #include <functional>
+#include <tuple>
 
 #include "core/ad/partials.h"
 #include "core/ad/statement.h"
@@ -13,6 +14,24 @@ namespace {
 using ir::Inst;
 using ir::Op;
 using ir::Value;
+
+bool Carries(ir::Type t) { return t.IsFloat() || t.IsTape(); }
+
+// A call gives the tangent of every float result, and of its tape where it is given one's.
+bool TapeIsActive(const ir::Function& f, const std::vector<bool>& active) {
+  for (size_t k = 0; k < f.params().size(); ++k) {
+    if (active[k] && f.TypeOf(f.params()[k]).IsTape()) return true;
+  }
+  return false;
+}
+
+bool HasTangent(ir::Type t, bool tape) { return t.IsFloat() || (t.IsTape() && tape); }
+
+std::vector<bool> ActiveResults(const ir::Function& f, bool tape) {
+  std::vector<bool> out;
+  for (ir::Type t : f.results) out.push_back(HasTangent(t, tape));
+  return out;
+}
 
 bool IsConstant(Op op) { return RuleOf(op) == Rule::kConstant; }
 
@@ -28,7 +47,8 @@ class Dual {
       : from_(from),
         b_(module, module.Get(target)),
         is_constant_(IsConstant),
-        activity_(from, active, std::vector<bool>(from.results.size(), true), is_constant_),
+        tape_(TapeIsActive(from, active)),
+        activity_(from, active, ActiveResults(from, tape_), is_constant_),
         width_(static_cast<size_t>(width)),
         jvp_of_(std::move(jvp_of)),
         partials_of_(std::move(partials_of)),
@@ -61,7 +81,7 @@ class Dual {
     for (size_t k = 0; k < n; ++k) {
       const Value v = from_.params()[k];
       primal_[v.id] = have[k];
-      if (!active[k] || !from_.TypeOf(v).IsFloat()) continue;
+      if (!active[k] || !Carries(from_.TypeOf(v))) continue;
       for (size_t d = 0; d < width_; ++d) dots_[v.id][d] = have[next++];
     }
   }
@@ -114,8 +134,36 @@ class Dual {
     if (inst.op == Op::Each) return VisitEach(inst);
     if (inst.op == Op::Call) return VisitCall(inst);
     Copy(inst);
-    for (size_t d = 0; d < width_; ++d) dots_[inst.results[0].id][d] = Dot(inst, d);
+    const bool tape = from_.TypeOf(inst.results[0]).IsTape();
+    for (size_t d = 0; d < width_; ++d) {
+      if (tape) {
+        VisitTape(inst, d);
+      } else {
+        dots_[inst.results[0].id][d] = Dot(inst, d);
+      }
+    }
     return {};
+  }
+
+  // The tangent tape beside the tape: what is a float there has its tangent here, a zero where it is
+  // not active.
+  void VisitTape(const Inst& inst, size_t d) {
+    Value& out = dots_[inst.results[0].id][d];
+    if (inst.op == Op::TapeNew) {
+      out = b_.TapeNew();
+      return;
+    }
+    const Value tape = dots_[inst.args[0].id][d];
+    PB_CHECK(tape.valid());
+    const bool push = inst.op == Op::Push;
+    const Value v = push ? inst.args[1] : inst.results[1];
+    if (!from_.TypeOf(v).IsFloat()) {
+      out = tape;
+    } else if (push) {
+      out = b_.Push(tape, DotOrZero(v, d));
+    } else {
+      std::tie(out, dots_[v.id][d]) = b_.Pop(tape, from_.TypeOf(v));
+    }
   }
 
   Value Dot(const Inst& inst, size_t d) {
@@ -197,7 +245,7 @@ class Dual {
     size_t next = inst.results.size();
     for (size_t k = 0; k < inst.results.size(); ++k) {
       primal_[inst.results[k].id] = made[k];
-      if (!from_.TypeOf(inst.results[k]).IsFloat()) continue;
+      if (!HasTangent(from_.TypeOf(inst.results[k]), Active(inst.results[k]))) continue;
       for (size_t d = 0; d < width_; ++d) dots_[inst.results[k].id][d] = made[next++];
     }
     return {};
@@ -208,7 +256,7 @@ class Dual {
     ir::ForEachTermOperand(term, [this](Value& v) { v = P(v); });
     if (term.kind == ir::Terminator::Kind::kReturn) {
       for (Value v : from_.blocks[b].term.results) {
-        if (!from_.TypeOf(v).IsFloat()) continue;
+        if (!HasTangent(from_.TypeOf(v), tape_)) continue;
         for (size_t d = 0; d < width_; ++d) term.results.push_back(DotOrZero(v, d));
       }
     }
@@ -227,6 +275,7 @@ class Dual {
   const ir::Function& from_;
   ir::Builder b_;
   std::function<bool(Op)> is_constant_;
+  bool tape_;  // whether the function's tape has a tangent
   analysis::Activity activity_;
   size_t width_;
   JvpOf jvp_of_;
@@ -253,11 +302,12 @@ StatusOr<uint32_t> Tangents::Jvp(uint32_t f, const std::vector<bool>& active, in
   CopyParams(from, b);
   for (size_t k = 0; k < from.params().size(); ++k) {
     const Value v = from.params()[k];
-    if (!active[k] || !from.TypeOf(v).IsFloat()) continue;
+    if (!active[k] || !Carries(from.TypeOf(v))) continue;
     for (int d = 0; d < width; ++d) b.AddParam(0, from.TypeOf(v), from.values[v.id].name + ".dot");
   }
+  const bool tape = TapeIsActive(from, active);
   for (ir::Type t : from.results) {
-    for (int d = 0; d < width && t.IsFloat(); ++d) b.function().results.push_back(t);
+    for (int d = 0; d < width && HasTangent(t, tape); ++d) b.function().results.push_back(t);
   }
   Dual dual(
       module_, from, target, active, width,

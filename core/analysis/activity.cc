@@ -9,6 +9,8 @@ bool Set(std::vector<char>& flags, ir::Value v) {
   return true;
 }
 
+bool Carries(ir::Type t) { return t.IsFloat() || t.IsTape(); }
+
 }  // namespace
 
 Activity::Activity(const ir::Function& f, const std::vector<bool>& active_params,
@@ -19,7 +21,7 @@ Activity::Activity(const ir::Function& f, const std::vector<bool>& active_params
       useful_(f.values.size()),
       in_body_(f.values.size()) {
   for (size_t k = 0; k < f.params().size(); ++k) {
-    if (active_params[k] && f.TypeOf(f.params()[k]).IsFloat()) Set(varied_, f.params()[k]);
+    if (active_params[k] && Carries(f.TypeOf(f.params()[k]))) Set(varied_, f.params()[k]);
   }
   for (const ir::Block& b : f.blocks) {
     for (const ir::Inst& inst : b.insts) {
@@ -30,13 +32,24 @@ Activity::Activity(const ir::Function& f, const std::vector<bool>& active_params
     }
     if (b.term.kind != ir::Terminator::Kind::kReturn) continue;
     for (size_t k = 0; k < b.term.results.size(); ++k) {
-      if (active_results[k] && f.results[k].IsFloat()) Set(useful_, b.term.results[k]);
+      if (active_results[k] && Carries(f.results[k])) Set(useful_, b.term.results[k]);
     }
   }
-  while (SpreadVaried(f)) {
+  while (SpreadVaried(f) || SpreadTapes(f, varied_)) {
   }
-  while (SpreadUseful(f)) {
+  while (SpreadUseful(f) || SpreadTapes(f, useful_)) {
   }
+}
+
+// Pops do not know which push they mirror, so that either everything on the tapes of a function has a
+// derivative beside it or nothing has.
+bool Activity::SpreadTapes(const ir::Function& f, std::vector<char>& flags) {
+  bool any = false, changed = false;
+  for (uint32_t v = 0; v < f.values.size(); ++v) any |= f.values[v].type.IsTape() && flags[v];
+  for (uint32_t v = 0; any && v < f.values.size(); ++v) {
+    if (f.values[v].type.IsTape()) changed |= Set(flags, ir::Value{v});
+  }
+  return changed;
 }
 
 bool Activity::SpreadVaried(const ir::Function& f) {
@@ -68,7 +81,7 @@ bool Activity::VisitVaried(const ir::Inst& inst, const ir::Function& f) {
   for (ir::Value v : inst.args) any |= varied_[v.id] != 0;
   if (!any) return false;
   for (ir::Value v : inst.results) {
-    if (f.TypeOf(v).IsFloat()) changed |= Set(varied_, v);
+    if (Carries(f.TypeOf(v))) changed |= Set(varied_, v);
   }
   return changed;
 }
@@ -87,7 +100,7 @@ bool Activity::SpreadUseful(const ir::Function& f) {
       for (ir::Value v : inst->results) any |= useful_[v.id] != 0;
       if (!any) continue;
       ir::ForEachOperand(*inst, [&](ir::Value v) {
-        if (f.TypeOf(v).IsFloat()) changed |= Set(useful_, v);
+        if (Carries(f.TypeOf(v))) changed |= Set(useful_, v);
       });
     }
   }

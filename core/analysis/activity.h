@@ -20,6 +20,7 @@ class Activity {
   bool Active(ir::Value v) const { return varied_[v.id] && (useful_[v.id] || in_body_[v.id]); }
 
  private:
+  bool SpreadTapes(const ir::Function& f, std::vector<char>& flags);
   bool SpreadVaried(const ir::Function& f);
   bool SpreadUseful(const ir::Function& f);
   bool VisitVaried(const ir::Inst& inst, const ir::Function& f);

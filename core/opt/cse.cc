@@ -27,7 +27,8 @@ void Put(std::string& key, const ir::Affine& a) {
 std::string KeyOf(const Inst& inst, const ir::Function& f) {
   if (inst.results.size() != 1 || (ir::Info(inst.op).flags & ir::kEffect) || inst.each) return {};
   const ir::Type t = f.TypeOf(inst.results[0]);
-  if (t.IsArray() || t.IsList()) return {};  // sharing an array would cost an update its unique owner
+  if (t.IsArray() || t.IsList())
+    return {};  // sharing an array would cost an update its unique owner
   std::string key;
   Put(key, static_cast<uint64_t>(inst.op));
   Put(key, static_cast<uint64_t>(t.elem));

@@ -1,4 +1,5 @@
 // Mark and sweep from checks, branches and returns; block parameters live only by a use.
+#include <map>
 #include <utility>
 #include <vector>
 
@@ -19,6 +20,7 @@ class Marker {
       for (uint32_t k = 0; k < f.blocks[b].insts.size(); ++k) {
         for (Value v : f.blocks[b].insts[k].results) def_[v.id] = {Def::kInst, b, k};
       }
+      FindTapes(f.blocks[b]);
       const ir::Terminator& t = f.blocks[b].term;
       for (uint32_t e = 0; e < t.edges.size(); ++e) {
         if (preds_.size() <= t.edges[e].block) preds_.resize(f.blocks.size());
@@ -68,6 +70,21 @@ class Marker {
     uint32_t block = 0, index = 0;
   };
 
+  // What takes a live tape is live: a tape whose last pops were gone would have no derivative.
+  void FindTapes(const ir::Block& b) {
+    for (const Inst& inst : b.insts) {
+      for (Value v : inst.args) {
+        if (f_.TypeOf(v).IsTape() && !inst.results.empty()) after_[v].push_back(inst.results[0]);
+      }
+    }
+    for (const ir::Edge& e : b.term.edges) {
+      for (size_t k = 0; k < e.args.size(); ++k) {
+        if (f_.TypeOf(e.args[k]).IsTape())
+          after_[e.args[k]].push_back(f_.blocks[e.block].params[k]);
+      }
+    }
+  }
+
   void Mark(Value v) {
     if (live_[v.id]) return;
     live_[v.id] = true;
@@ -79,6 +96,9 @@ class Marker {
 
   void Visit(Value v) {
     const Def d = def_[v.id];
+    if (f_.TypeOf(v).IsTape()) {
+      for (Value next : after_[v]) Mark(next);
+    }
     if (d.kind == Def::kParam) {
       for (auto [pred, edge] : preds_[d.block])
         Mark(f_.blocks[pred].term.edges[edge].args[d.index]);
@@ -161,6 +181,7 @@ class Marker {
   std::vector<Def> def_;
   std::vector<std::vector<std::pair<uint32_t, uint32_t>>> preds_;
   std::vector<Value> work_;
+  std::map<Value, std::vector<Value>> after_;  // by tape
 };
 
 }  // namespace

@@ -40,6 +40,10 @@ Status InlineCalls(ir::Module& module, size_t max_insts = 20000);
 // BLAS computes them: there 0 * inf is NaN). Comes after the last differentiation.
 Status LowerStrongMultiplies(ir::Module& module);
 
+// Removes stop_gradient, the flag of checkpointed calls and the derivative rules of functions. Comes after
+// the last differentiation.
+Status RemoveMarkers(ir::Module& module);
+
 // Keeps the functions that the entry reaches, in order of first call.
 void DropUnreachedFunctions(ir::Module& module);
 

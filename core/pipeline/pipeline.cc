@@ -1,6 +1,7 @@
 #include "core/pipeline/pipeline.h"
 
 #include "core/ad/adjoint.h"
+#include "core/ad/operators.h"
 #include "core/ad/tangent.h"
 #include "core/opt/simplify.h"
 #include "core/pipeline/pass.h"
@@ -9,10 +10,8 @@
 namespace pullback::pipeline {
 namespace {
 
-Status CheckDerivable(const ir::Module& m);
-
 Status BuildDerivative(ir::Module& m, Transform transform, const std::vector<bool>& wrt) {
-  PB_RETURN_IF_ERROR(CheckDerivable(m));
+  PB_RETURN_IF_ERROR(ad::CheckDerivable(m, m.entry));
   StatusOr<uint32_t> made = m.entry;
   if (transform == Transform::kValueAndGrad) {
     made = ad::BuildGradient(m, m.entry, wrt, ad::Seed::kOne);
@@ -23,18 +22,6 @@ Status BuildDerivative(ir::Module& m, Transform transform, const std::vector<boo
   }
   if (!made.ok()) return made.status();
   m.entry = *made;
-  return {};
-}
-
-// Derivatives of lists and boxes are not there yet: an error, and no silent zero.
-Status CheckDerivable(const ir::Module& m) {
-  for (const auto& f : m.functions) {
-    for (const ir::ValueInfo& v : f->values) {
-      if (!v.type.HasRecord() || !ir::CarriesTangent(m, v.type)) continue;
-      return {Code::kUnimplemented, "UNIMPLEMENTED",
-              "@" + f->name + ": the derivative of " + ToString(v.type, m)};
-    }
-  }
   return {};
 }
 
@@ -59,9 +46,16 @@ Status CheckTransform(const ir::Module& m, Transform transform) {
           "value_and_grad needs an entry that returns one f64 or f32; use vjp or jvp for others"};
 }
 
+Status InlineAndSimplify(PassRunner& passes, ir::Module& m) {
+  const auto simplify = [](ir::Module& x) { return opt::Simplify(x); };
+  PB_RETURN_IF_ERROR(passes.Run("simplify", m, simplify));
+  PB_RETURN_IF_ERROR(passes.Run("inline", m, [](ir::Module& x) { return opt::InlineCalls(x); }));
+  return passes.Run("simplify", m, simplify);
+}
+
 }  // namespace
 
-const char* const kPassesVersion = "2";
+const char* const kPassesVersion = "3";
 
 const char* TransformName(Transform t) {
   switch (t) {
@@ -82,10 +76,12 @@ StatusOr<Staged> Derive(const ir::Module& ssa, Transform transform, const std::v
   Staged out;
   ir::Module m = ssa.Clone();
   const auto simplify = [](ir::Module& x) { return opt::Simplify(x); };
+  if (options.optimise) PB_RETURN_IF_ERROR(InlineAndSimplify(passes, m));
+  while (ad::HasOperators(m)) {  // one nesting level a round
+    PB_RETURN_IF_ERROR(passes.Run("derive_operators", m, ad::DeriveInnermost));
+    if (options.optimise) PB_RETURN_IF_ERROR(InlineAndSimplify(passes, m));
+  }
   if (options.optimise) {
-    PB_RETURN_IF_ERROR(passes.Run("simplify", m, simplify));
-    PB_RETURN_IF_ERROR(passes.Run("inline", m, [](ir::Module& x) { return opt::InlineCalls(x); }));
-    PB_RETURN_IF_ERROR(passes.Run("simplify", m, simplify));
     PB_RETURN_IF_ERROR(
         passes.Run("fuse_free", m, [](ir::Module& x) { return opt::FuseStatements(x, true); }));
   }
@@ -94,13 +90,10 @@ StatusOr<Staged> Derive(const ir::Module& ssa, Transform transform, const std::v
     PB_RETURN_IF_ERROR(passes.Run(TransformName(transform), m, [&](ir::Module& x) {
       return BuildDerivative(x, transform, wrt);
     }));
-    if (options.optimise) {
-      PB_RETURN_IF_ERROR(passes.Run("simplify", m, simplify));
-      PB_RETURN_IF_ERROR(
-          passes.Run("inline", m, [](ir::Module& x) { return opt::InlineCalls(x); }));
-      PB_RETURN_IF_ERROR(passes.Run("simplify", m, simplify));
-    }
   }
+  PB_RETURN_IF_ERROR(passes.Run("remove_markers", m, opt::RemoveMarkers));
+  if (options.optimise && transform != Transform::kValue)
+    PB_RETURN_IF_ERROR(InlineAndSimplify(passes, m));
   out.adjoint = m.Clone();
   if (options.optimise) {
     PB_RETURN_IF_ERROR(passes.Run("normalise", m, tensor::NormaliseTensors));
