@@ -14,27 +14,48 @@ namespace pullback::lang {
 
 struct Expr;
 struct Stmt;
+struct Struct;
 using ExprPtr = std::unique_ptr<Expr>;
 using StmtPtr = std::unique_ptr<Stmt>;
 
 // A type as written (dims are expressions) or as inferred by the checker (`Type` below).
 struct TypeExpr {
-  enum class Kind : uint8_t { kScalar, kArray, kTuple } kind = Kind::kScalar;
+  enum class Kind : uint8_t { kScalar, kArray, kTuple, kStruct, kList, kBox } kind = Kind::kScalar;
   DType elem = DType::kF64;
-  std::vector<ExprPtr> dims;       // kArray: size expressions over size variables and literals
-  std::vector<TypeExpr> elements;  // kTuple
+  std::vector<ExprPtr> dims;       // kArray: size expressions over size variables and literals.
+                                   // Inside a struct, list or box: whole numbers, and names whose
+                                   // `local` stays UINT32_MAX: any size
+  std::vector<TypeExpr> elements;  // kTuple; the one of kList, kBox
+  std::string name;                // kStruct
+  const Struct* structure = nullptr;  // kStruct: set by the checker
   Span span;
 };
 
 // What the checker knows of a value's type: rank and element; sizes are checked by the checker where
 // they are provably unequal, otherwise by code that lowering emits.
 struct Type {
-  enum class Kind : uint8_t { kError, kUnit, kScalar, kArray, kTuple } kind = Kind::kError;
+  enum class Kind : uint8_t {
+    kError,
+    kUnit,
+    kScalar,
+    kArray,
+    kTuple,
+    kStruct,
+    kList,
+    kBox
+  } kind = Kind::kError;
   DType elem = DType::kF64;
-  int rank = 0;                // kArray: >= 1
-  std::vector<Type> elements;  // kTuple
-  static Type Scalar(DType t) { return {Kind::kScalar, t, 0, {}}; }
-  static Type Array(DType t, int rank) { return {Kind::kArray, t, rank, {}}; }
+  int rank = 0;                       // kArray: >= 1
+  std::vector<Type> elements;         // kTuple; the one of kList, kBox
+  const Struct* structure = nullptr;  // kStruct: a struct is its declaration
+  static Type Scalar(DType t) { return {Kind::kScalar, t, 0, {}, nullptr}; }
+  static Type Array(DType t, int rank) { return {Kind::kArray, t, rank, {}, nullptr}; }
+  static Type Tuple(std::vector<Type> elements) {
+    return {Kind::kTuple, DType::kF64, 0, std::move(elements), nullptr};
+  }
+  static Type Of(const Struct* s) { return {Kind::kStruct, DType::kF64, 0, {}, s}; }
+  static Type List(Type element) { return {Kind::kList, DType::kF64, 0, {element}, nullptr}; }
+  static Type Box(Type element) { return {Kind::kBox, DType::kF64, 0, {element}, nullptr}; }
   bool operator==(const Type&) const = default;
 };
 std::string ToString(const Type& t);
@@ -84,6 +105,15 @@ struct Subscript {
   Span span;
 };
 
+// A step into a value: `.name`, `.0`, or `[subscripts]`.
+struct Access {
+  std::string field;  // the name of a struct's field
+  int64_t index = 0;  // of the field: a tuple's as written, a struct's set by the checker
+  std::vector<Subscript> subscripts;
+  Span span;
+  bool IsField() const { return subscripts.empty(); }
+};
+
 struct CondArm {  // of an if chain; the else arm has no condition
   ExprPtr cond;
   Block body;
@@ -103,7 +133,9 @@ struct Expr {
     kIndex,      // operands[0][subscripts]
     kTranspose,  // operands[0].T
     kTuple,      // (a, b)
-    kField,      // operands[0].0: int_value
+    kField,      // operands[0].0: int_value; operands[0].name: name, and int_value from the checker
+    kConstruct,  // a kCall of a struct's name, from the checker: operands in the order of the fields
+    kWith,       // operands[0] with path = operands[1]
     kBracket,    // [e] as parsed; the checker turns it into kArray or kIverson
     kArray,      // [a, b, c] (elements: scalars or arrays of one rank)
     kIverson,    // [predicate]: operands[0] bool
@@ -134,6 +166,9 @@ struct Expr {
   Comprehension comprehension = Comprehension::kGen;
   std::vector<ExprPtr> operands;
   std::vector<Subscript> subscripts;
+  std::vector<Access> path;  // kWith: begins with a field
+  std::vector<std::string>
+      labels;  // kCall, kConstruct: one per operand where S(a: e, …) was written
   std::vector<Binder> binders;
   Block body;                 // kComprehension
   std::vector<CondArm> arms;  // kIf
@@ -144,10 +179,10 @@ struct Expr {
   int builtin = -1;              //   a Builtin of builtins.h
 };
 
-// What is assigned: a variable, an element/slice of one (`x[i, j] = e`), or several in parallel.
+// What is assigned: a variable, or a place in one (`x[i, j] = e`, `s.a.b[i].c = e`).
 struct Target {
   std::string name;
-  std::vector<Subscript> subscripts;  // empty: the whole variable
+  std::vector<Access> path;  // empty: the whole variable
   Span span;
   uint32_t local = UINT32_MAX;
   uint32_t ordinal = 0;
@@ -223,6 +258,54 @@ struct Function {
   uint32_t node_count = 0;
 };
 
+struct Field {
+  std::string name;
+  TypeExpr type;
+  Span span;
+  Type resolved;  // set by the checker
+};
+
+// A struct: a type of its own, equal to no other.
+struct Struct {
+  std::string name;
+  Span span;  // of the name
+  std::vector<Field> fields;
+  Span body;  // from { to }
+};
+
+// What lies beside other parts in one value: tuples and structs.
+inline bool IsComposite(const Type& t) {
+  return t.kind == Type::Kind::kTuple || t.kind == Type::Kind::kStruct;
+}
+// The parts' types, in order; none of what is no composite.
+inline size_t PartCount(const Type& t) {
+  if (t.kind == Type::Kind::kStruct) return t.structure->fields.size();
+  return t.kind == Type::Kind::kTuple ? t.elements.size() : 0;
+}
+inline const Type& PartOf(const Type& t, size_t i) {
+  return t.kind == Type::Kind::kStruct ? t.structure->fields[i].resolved : t.elements[i];
+}
+template <typename F>
+void ForEachPart(const Type& t, F&& f) {
+  for (size_t i = 0; i < PartCount(t); ++i) f(PartOf(t, i));
+}
+// The same of a type as written (after Check).
+inline bool IsComposite(const TypeExpr& t) {
+  return t.kind == TypeExpr::Kind::kTuple || t.kind == TypeExpr::Kind::kStruct;
+}
+template <typename F>
+void ForEachPart(const TypeExpr& t, F&& f) {
+  if (t.kind == TypeExpr::Kind::kStruct) {
+    for (const Field& field : t.structure->fields) f(field.type);
+  } else if (t.kind == TypeExpr::Kind::kTuple) {
+    for (const TypeExpr& e : t.elements) f(e);
+  }
+}
+// A size that is not checked: a name inside a struct, list or box.
+inline bool IsAnySize(const Expr& dim) {
+  return dim.kind == Expr::Kind::kName && dim.local == UINT32_MAX;
+}
+
 struct Comment {  // for the formatter: `# …` to the end of the line
   uint32_t offset;
   uint32_t line;
@@ -234,6 +317,7 @@ struct Program {
   std::string text;
   std::vector<std::unique_ptr<Function>> functions;  // user's in text order, then the prelude's
   size_t user_functions = 0;
+  std::vector<std::unique_ptr<Struct>> structs;  // in text order
   std::vector<Comment> comments;
   // spans[ordinal] = place in `text`; ordinals count from 1 in pre-order, function after function in
   // the order of `functions`. Nodes of prelude functions have line 0.

@@ -7,12 +7,12 @@
 namespace pullback::lang {
 namespace {
 
-// Names that a statement below assigns as a whole: their sizes may change.
+// Names that a statement below assigns as a whole, or a field of which: their sizes may change.
 void CollectAssigned(const Block& block, std::unordered_set<std::string>& assigned) {
   for (const StmtPtr& s : block.stmts) {
     if (s->kind == Stmt::Kind::kAssign) {
       for (const Target& t : s->targets) {
-        if (t.subscripts.empty()) assigned.insert(t.name);
+        if (t.path.empty() || t.path.back().IsField()) assigned.insert(t.name);
       }
     }
     for (const CondArm& arm : s->arms) CollectAssigned(arm.body, assigned);
@@ -154,7 +154,14 @@ void BodyChecker::DefineTargets(Stmt& s, const Type& type, const Shape& shape) {
 
 Type BodyChecker::ResolveAnnotation(TypeExpr& t, Shape& shape) {
   if (t.kind == TypeExpr::Kind::kScalar) return Type::Scalar(t.elem);
-  Type type{Type::Kind::kTuple, DType::kF64, 0, {}};
+  if (t.kind == TypeExpr::Kind::kStruct || t.kind == TypeExpr::Kind::kList ||
+      t.kind == TypeExpr::Kind::kBox) {
+    const NameTaken taken = [&](const std::string& name) { return scope_.Find(name) != kNone; };
+    const Type type = ResolveData(t, program_.structs(f_), taken, report_);
+    shape = UnknownShape(type);
+    return type;
+  }
+  Type type = Type::Tuple({});
   if (t.kind == TypeExpr::Kind::kArray) {
     type = Type::Array(t.elem, static_cast<int>(t.dims.size()));
     for (ExprPtr& dim : t.dims) {

@@ -138,7 +138,7 @@ Shape BodyChecker::CheckBroadcastCall(Expr& e) {
   if (!Resolve(e) || !CheckArity(e) || !CheckScalarFunction(e) || !good) return {};
   for (size_t i = 0; i < shapes.size(); ++i) {
     const Type& type = e.operands[i]->type;
-    if (type.kind != Type::Kind::kTuple) continue;
+    if (type.kind == Type::Kind::kScalar || type.kind == Type::Kind::kArray) continue;
     return Fail(e, "'" + e.name + ".(…)' takes scalars and arrays, got " + Text(type, shapes[i]));
   }
   if (AllScalars(e)) e.kind = Expr::Kind::kCall;
@@ -193,7 +193,7 @@ Shape BodyChecker::BroadcastUser(Expr& e, const std::vector<Shape>& shapes) {
   if (e.type.kind == Type::Kind::kError || callee.result_type.kind == Type::Kind::kScalar) {
     return shape;
   }
-  Type tuple{Type::Kind::kTuple, DType::kF64, 0, {}};
+  Type tuple = Type::Tuple({});
   for (const Type& t : callee.result_type.elements) {
     tuple.elements.push_back(ArrayType(e, t.elem, shape.dims.size()));
   }

@@ -87,7 +87,7 @@ bool BodyChecker::CheckComprehensionBody(Expr& e, const Shape& shape) {
   const Type& type = value.type;
   std::string word = Word(e.comprehension);
   if (type.kind == Type::Kind::kError) return false;
-  if (type.kind == Type::Kind::kTuple) {
+  if (type.kind != Type::Kind::kScalar && type.kind != Type::Kind::kArray) {
     Fail(value, word + " needs a scalar or an array for each element, got " + Text(type, shape));
     return false;
   }

@@ -7,15 +7,10 @@ namespace pullback::lang {
 // --- types
 
 void Flatten(const Type& t, std::vector<ir::Type>& out) {
-  switch (t.kind) {
-    case Type::Kind::kScalar: out.push_back(ir::Type::Scalar(t.elem)); break;
-    case Type::Kind::kArray: out.push_back(ir::Type::Array(t.elem, t.rank)); break;
-    case Type::Kind::kTuple:
-      for (const Type& e : t.elements) Flatten(e, out);
-      break;
-    case Type::Kind::kUnit:
-    case Type::Kind::kError: break;
-  }
+  if (t.kind == Type::Kind::kScalar) out.push_back(ir::Type::Scalar(t.elem));
+  if (t.kind == Type::Kind::kArray) out.push_back(ir::Type::Array(t.elem, t.rank));
+  PB_CHECK(t.kind != Type::Kind::kList && t.kind != Type::Kind::kBox);  // Parse refuses them
+  ForEachPart(t, [&](const Type& part) { Flatten(part, out); });
 }
 
 std::vector<ir::Type> Flatten(const Type& t) {
@@ -25,8 +20,8 @@ std::vector<ir::Type> Flatten(const Type& t) {
 }
 
 void Flatten(const TypeExpr& t, std::vector<const TypeExpr*>& out) {
-  if (t.kind != TypeExpr::Kind::kTuple) out.push_back(&t);
-  for (const TypeExpr& e : t.elements) Flatten(e, out);
+  if (!IsComposite(t)) out.push_back(&t);
+  ForEachPart(t, [&](const TypeExpr& part) { Flatten(part, out); });
 }
 
 // --- attempts
