@@ -177,7 +177,6 @@ TEST_CASE("parser: errors say what was expected and what was found") {
   CHECK(Has(FirstError(Body("x == 1")), "'==' compares, '=' assigns"));
   CHECK(Has(FirstError("fn f() -> f64 { 1.0 }"), "'return' makes it the result"));
   CHECK(Has(FirstError(Body("f(x) = 1")), "only a variable"));
-  CHECK(Has(FirstError(Body("t.0 = 1")), "make a new tuple"));
   CHECK(Has(FirstError(Body("x[1][2] = 1")), "one pair of brackets"));
   CHECK(Has(FirstError(Body("let y = x[a:b:0]")), "positive integer literal"));
   CHECK(Has(FirstError(Body("let y = x[a:b:k]")), "positive integer literal"));

@@ -108,7 +108,7 @@ fn f(s: A, x: f64) -> f64 {
   return f(a: s, x: x) + A.(x)
 }
 )") == R"(3:11 'A' has 2 fields, got 1
-4:23 'A' has no field 'be'; did you mean 'bee'?
+4:23 'A' has no field 'be'
 5:22 the field 'a' is given twice
 6:13 the field 'a' of 'A' is f64, but the value is [2]f64
 6:21 the field 'bee' of 'A' has size 3 on axis 0, but 2 is declared
