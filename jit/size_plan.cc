@@ -12,8 +12,8 @@ using lang::Expr;
 using lang::TypeExpr;
 
 void Flatten(const TypeExpr& type, std::vector<const TypeExpr*>& leaves) {
-  if (type.kind != TypeExpr::Kind::kTuple) return leaves.push_back(&type);
-  for (const TypeExpr& element : type.elements) Flatten(element, leaves);
+  if (!lang::IsComposite(type)) return leaves.push_back(&type);
+  lang::ForEachPart(type, [&](const TypeExpr& part) { Flatten(part, leaves); });
 }
 
 std::optional<int64_t> Divide(BinaryOp op, int64_t a, int64_t b) {
@@ -27,6 +27,7 @@ std::optional<int64_t> Divide(BinaryOp op, int64_t a, int64_t b) {
 template <typename Values>
 std::optional<int64_t> Evaluate(const Expr& e, const Values& values) {
   if (e.kind == Expr::Kind::kInt) return e.int_value;
+  if (lang::IsAnySize(e)) return std::nullopt;
   if (e.kind == Expr::Kind::kName) return values[e.local];
   const std::optional<int64_t> a = Evaluate(*e.operands[0], values);
   if (!a) return std::nullopt;
@@ -107,6 +108,7 @@ bool SizePlan::Agrees(const std::vector<const Tensor*>& arguments) const {
   if (!Solve(arguments, values)) return false;
   for (size_t leaf = 0; leaf < params_.size(); ++leaf) {
     for (size_t axis = 0; axis < params_[leaf]->dims.size(); ++axis) {
+      if (lang::IsAnySize(*params_[leaf]->dims[axis])) continue;
       if (Evaluate(*params_[leaf]->dims[axis], values) != arguments[leaf]->shape[axis])
         return false;
     }

@@ -40,6 +40,7 @@ std::string Join(const std::vector<T>& items, Fn&& text) {
 }  // namespace
 
 std::string ApiType::ToString() const {
+  if (!struct_name.empty()) return struct_name;
   if (is_tuple) {
     return "(" + Join(elements, [](const ApiType& e) { return e.ToString(); }) + ")";
   }

@@ -55,13 +55,16 @@ struct ListValue {
 // them recurs.
 inline constexpr int kMaxListNesting = 1000;
 
-// The type of a parameter or result as the API shows it: a tensor leaf or a tuple of types.
+// The type of a parameter or result as the API shows it: a tensor leaf or a tuple of types. A struct
+// is a tuple whose elements have names.
 struct ApiType {
   bool is_tuple = false;
   DType dtype = DType::kF64;
   std::vector<std::string> dims;  // size expressions as text, e.g. {"n", "n - m + 1"}
   std::vector<ApiType> elements;  // of a tuple
-  std::string ToString() const;   // "[n, 3]f64", "(f64, [n]f64)"
+  std::string struct_name = {};
+  std::vector<std::string> field_names = {};  // of a struct: one per element
+  std::string ToString() const;               // "[n, 3]f64", "(f64, [n]f64)", "Camera"
 };
 
 // A value of ApiType: a tensor or a tuple of values.

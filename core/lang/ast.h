@@ -15,6 +15,7 @@ namespace pullback::lang {
 
 struct Expr;
 struct Stmt;
+struct Struct;
 using ExprPtr = std::unique_ptr<Expr>;
 using StmtPtr = std::unique_ptr<Stmt>;
 
@@ -30,6 +31,9 @@ struct Type {
     kScalar,
     kArray,
     kTuple,
+    kStruct,
+    kList,
+    kBox,
     kFunction
   } kind = Kind::kError;
   enum class Closure : uint8_t {
@@ -39,8 +43,9 @@ struct Type {
     kLambda,   // code: the lambda, as the checker counts them
   };
   DType elem = DType::kF64;
-  int rank = 0;                // kArray: >= 1
-  std::vector<Type> elements;  // kTuple; kFunction: what it captures
+  int rank = 0;                       // kArray: >= 1
+  std::vector<Type> elements;         // kTuple; the one of kList, kBox; kFunction: what it captures
+  const Struct* structure = nullptr;  // kStruct: a struct is its declaration
   Closure closure = Closure::kNone;
   uint32_t code = 0;
   static Type Scalar(DType t) { return {Kind::kScalar, t, 0, {}}; }
@@ -48,8 +53,11 @@ struct Type {
   static Type Tuple(std::vector<Type> elements) {
     return {Kind::kTuple, DType::kF64, 0, std::move(elements)};
   }
+  static Type Of(const Struct* s) { return {Kind::kStruct, DType::kF64, 0, {}, s}; }
+  static Type List(Type element) { return {Kind::kList, DType::kF64, 0, {std::move(element)}}; }
+  static Type Box(Type element) { return {Kind::kBox, DType::kF64, 0, {std::move(element)}}; }
   static Type Function(Closure closure, uint32_t code, std::vector<Type> captures) {
-    return {Kind::kFunction, DType::kF64, 0, std::move(captures), closure, code};
+    return {Kind::kFunction, DType::kF64, 0, std::move(captures), nullptr, closure, code};
   }
   bool operator==(const Type&) const = default;
 };
@@ -61,20 +69,23 @@ struct TypeExpr {
     kScalar,
     kArray,
     kTuple,
-    kName,      // name: a type parameter
+    kStruct,    // name: a struct, or a type parameter before its template is instantiated
+    kList,      // elements[0]
+    kBox,       // elements[0]
     kFunction,  // fn(T, U) -> V: elements, the result last
     kOmitted,   // of a lambda's parameter: it comes from the call
     kGiven,     // given; its arrays may have any sizes
   } kind = Kind::kScalar;
   DType elem = DType::kF64;
-  std::string name;                // kName; kArray: of the element type, where it is no scalar's
-  std::vector<ExprPtr> dims;       // kArray: size expressions over size variables and literals
-  std::vector<TypeExpr> elements;  // kTuple, kFunction
-  Type given;                      // kGiven
+  std::string name;                // kStruct; kArray: of the element type, where it is no scalar's
+  std::vector<ExprPtr> dims;       // kArray: size expressions over size variables and literals.
+                                   // Inside a struct, list or box: whole numbers, and names whose
+                                   // `local` stays UINT32_MAX: any size
+  std::vector<TypeExpr> elements;  // kTuple, kFunction, kList, kBox
+  const Struct* structure = nullptr;  // kStruct: set by the checker
+  Type given;                         // kGiven
   Span span;
 };
-
-std::string ToString(const Type& t);
 
 struct Block {
   std::vector<StmtPtr> stmts;
@@ -121,6 +132,15 @@ struct Subscript {
   Span span;
 };
 
+// A step into a value: `.name`, `.0`, or `[subscripts]`.
+struct Access {
+  std::string field;  // the name of a struct's field
+  int64_t index = 0;  // of the field: a tuple's as written, a struct's set by the checker
+  std::vector<Subscript> subscripts;
+  Span span;
+  bool IsField() const { return subscripts.empty(); }
+};
+
 struct CondArm {  // of an if chain; the else arm has no condition
   ExprPtr cond;
   Block body;
@@ -155,7 +175,9 @@ struct Expr {
     kIndex,      // operands[0][subscripts]
     kTranspose,  // operands[0].T
     kTuple,      // (a, b)
-    kField,      // operands[0].0: int_value
+    kField,      // operands[0].0: int_value; operands[0].name: name, and int_value from the checker
+    kConstruct,  // a kCall of a struct's name, from the checker: operands in the order of the fields
+    kWith,       // operands[0] with path = operands[1]
     kBracket,    // [e] as parsed; the checker turns it into kArray or kIverson
     kArray,      // [a, b, c] (elements: scalars or arrays of one rank)
     kIverson,    // [predicate]: operands[0] bool
@@ -188,6 +210,9 @@ struct Expr {
   Comprehension comprehension = Comprehension::kGen;
   std::vector<ExprPtr> operands;
   std::vector<Subscript> subscripts;
+  std::vector<Access> path;  // kWith: begins with a field
+  std::vector<std::string>
+      labels;  // kCall, kConstruct: one per operand where S(a: e, …) was written
   std::vector<Binder> binders;
   Block body;                 // kComprehension
   std::vector<CondArm> arms;  // kIf
@@ -203,10 +228,10 @@ struct Expr {
   uint32_t captures = 0;
 };
 
-// What is assigned: a variable, an element/slice of one (`x[i, j] = e`), or several in parallel.
+// What is assigned: a variable, or a place in one (`x[i, j] = e`, `s.a.b[i].c = e`).
 struct Target {
   std::string name;
-  std::vector<Subscript> subscripts;  // empty: the whole variable
+  std::vector<Access> path;  // empty: the whole variable
   Span span;
   uint32_t local = UINT32_MAX;
   uint32_t ordinal = 0;
@@ -281,6 +306,55 @@ struct Function {
   uint32_t node_count = 0;
 };
 
+struct Field {
+  std::string name;
+  TypeExpr type;
+  Span span;
+  Type resolved;  // set by the checker
+};
+
+// A struct: a type of its own, equal to no other.
+struct Struct {
+  std::string name;
+  Span span;  // of the name
+  std::vector<Field> fields;
+  Span body;  // from { to }
+};
+
+// What lies beside other parts in one value: tuples, structs, and what a function captures.
+inline bool IsComposite(const Type& t) {
+  return t.kind == Type::Kind::kTuple || t.kind == Type::Kind::kStruct ||
+         t.kind == Type::Kind::kFunction;
+}
+// The parts' types, in order; none of what is no composite.
+inline size_t PartCount(const Type& t) {
+  if (t.kind == Type::Kind::kStruct) return t.structure->fields.size();
+  return IsComposite(t) ? t.elements.size() : 0;
+}
+inline const Type& PartOf(const Type& t, size_t i) {
+  return t.kind == Type::Kind::kStruct ? t.structure->fields[i].resolved : t.elements[i];
+}
+template <typename F>
+void ForEachPart(const Type& t, F&& f) {
+  for (size_t i = 0; i < PartCount(t); ++i) f(PartOf(t, i));
+}
+// The same of a type as written (after Check).
+inline bool IsComposite(const TypeExpr& t) {
+  return t.kind == TypeExpr::Kind::kTuple || t.kind == TypeExpr::Kind::kStruct;
+}
+template <typename F>
+void ForEachPart(const TypeExpr& t, F&& f) {
+  if (t.kind == TypeExpr::Kind::kStruct) {
+    for (const Field& field : t.structure->fields) f(field.type);
+  } else if (t.kind == TypeExpr::Kind::kTuple) {
+    for (const TypeExpr& e : t.elements) f(e);
+  }
+}
+// A size that is not checked: a name inside a struct, list or box.
+inline bool IsAnySize(const Expr& dim) {
+  return dim.kind == Expr::Kind::kName && dim.local == UINT32_MAX;
+}
+
 struct Comment {  // for the formatter: `# …` to the end of the line
   uint32_t offset;
   uint32_t line;
@@ -293,6 +367,7 @@ struct Program {
   // The user's in text order, then the prelude's and instances, as they are first called.
   std::vector<std::unique_ptr<Function>> functions;
   size_t user_functions = 0;
+  std::vector<std::unique_ptr<Struct>> structs;  // in text order
   std::vector<Comment> comments;
   // spans[ordinal] = place in `text`; ordinals count from 1 in pre-order, function after function in
   // the order of `functions`. Nodes of prelude functions have line 0.

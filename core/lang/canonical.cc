@@ -41,12 +41,17 @@ StatusOr<Canonical> Canonicalise(const Program& program, const std::string& entr
   for (size_t i = 0; i < reached.size(); ++i) number[reached[i]] = static_cast<uint32_t>(i);
   Canonical c;
   c.places.emplace_back();  // ordinals count from 1
+  StructNumbers structs;
   for (uint32_t index : reached) {
     const Function& f = *program.functions[index];
-    c.text += CanonicalText(f, number[index], number);
+    c.text += CanonicalText(f, number[index], number, structs);
     for (uint32_t i = 0; i < f.node_count; ++i) {
       c.places.push_back({program.spans[f.first_ordinal + i], f.name});
     }
+  }
+  // A struct's text may name others, which follow.
+  for (size_t i = 0; i < structs.order().size(); ++i) {
+    c.text += CanonicalText(*structs.order()[i], structs);
   }
   return c;
 }

@@ -14,7 +14,19 @@ constexpr int64_t kExactInteger = int64_t{1} << 53;
 
 class Writer {
  public:
-  explicit Writer(const std::vector<uint32_t>& number) : number_(number) {}
+  Writer(const std::vector<uint32_t>& number, StructNumbers& structs)
+      : number_(number), structs_(structs) {}
+
+  // The fields' types; whole numbers in them have no type of their own.
+  std::string Run(const Struct& s) {
+    out_ = "struct " + StructName(&s) + " {";
+    for (const Field& f : s.fields) {
+      WriteType(f.type);
+      out_ += ", ";
+    }
+    out_ += "}\n";
+    return std::move(out_);
+  }
 
   std::string Run(const Function& f, uint32_t self) {
     out_ = "fn f" + std::to_string(self) + "(";
@@ -52,15 +64,27 @@ class Writer {
       return;
     }
     if (t.kind == TypeExpr::Kind::kGiven) return WriteGiven(t.given);
-    if (t.kind == TypeExpr::Kind::kArray) WriteList("[", t.dims, "]");
+    if (t.kind == TypeExpr::Kind::kStruct) {
+      out_ += StructName(t.structure);
+      return;
+    }
+    if (t.kind == TypeExpr::Kind::kList || t.kind == TypeExpr::Kind::kBox) {
+      out_ += t.kind == TypeExpr::Kind::kList ? "list " : "box ";
+      return WriteType(t.elements[0]);
+    }
+    if (t.kind == TypeExpr::Kind::kArray) WriteDims(t.dims);
     out_ += DTypeName(t.elem);
   }
 
   // A function's code shows in the calls of it; its type says what it captures.
   void WriteGiven(const Type& t) {
-    if (t.kind == Type::Kind::kScalar || t.kind == Type::Kind::kArray) {
-      out_ += "any " + ToString(t);
-      return;
+    switch (t.kind) {
+      case Type::Kind::kStruct: out_ += StructName(t.structure); return;
+      case Type::Kind::kList: out_ += "list "; return WriteGiven(t.elements[0]);
+      case Type::Kind::kBox: out_ += "box "; return WriteGiven(t.elements[0]);
+      case Type::Kind::kTuple:
+      case Type::Kind::kFunction: break;
+      default: out_ += "any " + ToString(t); return;
     }
     out_ += t.kind == Type::Kind::kFunction ? "closure(" : "(";
     for (const Type& e : t.elements) {
@@ -69,6 +93,22 @@ class Writer {
     }
     out_ += ')';
   }
+
+  // Names inside structs, lists and boxes stand for any size.
+  void WriteDims(const std::vector<ExprPtr>& dims) {
+    out_ += '[';
+    for (const ExprPtr& d : dims) {
+      if (d->kind == Expr::Kind::kName && d->local == UINT32_MAX) {
+        out_ += '_';
+      } else {
+        WriteExpr(*d);
+      }
+      out_ += ", ";
+    }
+    out_ += ']';
+  }
+
+  std::string StructName(const Struct* s) { return "s" + std::to_string(structs_.Number(s)); }
 
   // --- statements
   void WriteBlock(const Block& b) {
@@ -120,7 +160,7 @@ class Writer {
     out_ += word;
     for (const Target& t : s.targets) {
       Local(t.local);
-      WriteSubscripts(t.subscripts);
+      WritePath(t.path);
       out_ += ", ";
     }
     if (s.annotation) {
@@ -155,6 +195,16 @@ class Writer {
       out_ += ", ";
     }
     out_ += ']';
+  }
+
+  void WritePath(const std::vector<Access>& path) {
+    for (const Access& a : path) {
+      if (a.IsField()) {
+        out_ += "." + std::to_string(a.index);
+      } else {
+        WriteSubscripts(a.subscripts);
+      }
+    }
   }
 
   void WriteOptional(const ExprPtr& e) {
@@ -195,6 +245,17 @@ class Writer {
       case Expr::Kind::kTranspose:
         WriteExpr(*e.operands[0]);
         out_ += ".T";
+        return;
+      case Expr::Kind::kConstruct:
+        return WriteList(StructName(e.type.structure) + "(", e.operands, ")");
+      case Expr::Kind::kWith:
+        out_ += '(';
+        WriteExpr(*e.operands[0]);
+        out_ += " with ";
+        WritePath(e.path);
+        out_ += " = ";
+        WriteExpr(*e.operands[1]);
+        out_ += ')';
         return;
       case Expr::Kind::kTuple: return WriteList("tuple(", e.operands, ")");
       case Expr::Kind::kField:
@@ -260,13 +321,25 @@ class Writer {
   }
 
   const std::vector<uint32_t>& number_;
+  StructNumbers& structs_;
   std::string out_;
 };
 
 }  // namespace
 
-std::string CanonicalText(const Function& f, uint32_t self, const std::vector<uint32_t>& number) {
-  return Writer(number).Run(f, self);
+uint32_t StructNumbers::Number(const Struct* s) {
+  auto [it, added] = numbers_.emplace(s, static_cast<uint32_t>(order_.size()));
+  if (added) order_.push_back(s);
+  return it->second;
+}
+
+std::string CanonicalText(const Function& f, uint32_t self, const std::vector<uint32_t>& number,
+                          StructNumbers& structs) {
+  return Writer(number, structs).Run(f, self);
+}
+
+std::string CanonicalText(const Struct& s, StructNumbers& structs) {
+  return Writer({}, structs).Run(s);
 }
 
 }  // namespace pullback::lang

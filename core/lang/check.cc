@@ -5,32 +5,33 @@
 namespace pullback::lang {
 
 std::string ToString(const Type& t) {
+  std::string text;
   switch (t.kind) {
     case Type::Kind::kError: return "unknown";
     case Type::Kind::kUnit: return "no value";
     case Type::Kind::kScalar: return DTypeName(t.elem);
     case Type::Kind::kFunction: return "a function";
-    default: break;
-  }
-  std::string text;
-  if (t.kind == Type::Kind::kArray) {
-    for (int i = 0; i < t.rank; ++i) text += i == 0 ? "*" : ", *";
-    return "[" + text + "]" + DTypeName(t.elem);
+    case Type::Kind::kArray:
+      for (int i = 0; i < t.rank; ++i) text += i == 0 ? "*" : ", *";
+      return "[" + text + "]" + DTypeName(t.elem);
+    case Type::Kind::kTuple: break;
+    case Type::Kind::kStruct: return t.structure->name;
+    case Type::Kind::kList: return "list " + ToString(t.elements[0]);
+    case Type::Kind::kBox: return "box " + ToString(t.elements[0]);
   }
   for (const Type& e : t.elements) text += (text.empty() ? "" : ", ") + ToString(e);
   return "(" + text + ")";
 }
 
 int LeafCount(const Type& type) {
-  if (type.kind != Type::Kind::kTuple && type.kind != Type::Kind::kFunction) return 1;
   int count = 0;
-  for (const Type& e : type.elements) count += LeafCount(e);
-  return count;
+  ForEachPart(type, [&](const Type& part) { count += LeafCount(part); });
+  return IsComposite(type) ? count : 1;
 }
 
 size_t SizeCount(const Type& type) {
-  size_t count = static_cast<size_t>(type.rank) + type.elements.size();
-  for (const Type& e : type.elements) count += SizeCount(e);
+  size_t count = static_cast<size_t>(type.rank);
+  ForEachPart(type, [&](const Type& part) { count += 1 + SizeCount(part); });
   return count;
 }
 
@@ -40,7 +41,7 @@ void CheckTypeLimits(const Type& type, const Span& span, Reporter& report, const
                  "an array of rank " + std::to_string(type.rank) + " is over the limit of " +
                      std::to_string(limits.max_rank));
   }
-  if (type.kind != Type::Kind::kTuple && type.kind != Type::Kind::kFunction) return;
+  if (!IsComposite(type)) return;
   int leaves = LeafCount(type);
   if (leaves <= limits.max_tuple) return;
   report.Limit(span, "TYPE_TOO_LARGE",
@@ -60,14 +61,21 @@ uint32_t ProgramChecker::FindPrelude(const std::string& name) {
   if (!function) return kNone;
   uint32_t index = static_cast<uint32_t>(program_.functions.size());
   const bool is_template = function->is_template;
-  headers_.push_back(is_template ? Header() : CheckHeader(*function, report_, limits_));
+  headers_.push_back(is_template ? Header()
+                                 : CheckHeader(*function, structs(*function), report_, limits_));
   program_.functions.push_back(std::move(function));
   info_.emplace_back();
   return prelude_[name] = index;
 }
 
+const StructTable& ProgramChecker::structs(const Function& from) const {
+  static const StructTable* const none = new StructTable();
+  return from.from_prelude ? *none : structs_;
+}
+
 std::vector<std::string_view> ProgramChecker::FunctionNames() const {
   std::vector<std::string_view> names = PreludeNames();
+  for (std::string_view name : structs_.Names()) names.push_back(name);
   for (const auto& [name, index] : user_) names.push_back(name);
 #define PB_NAME(e, n, k) names.emplace_back(n);
   PB_SCALAR_BUILTINS(PB_NAME)
@@ -91,13 +99,18 @@ void ProgramChecker::DeclareUserFunctions() {
     if (!user_.emplace(f.name, i).second) {
       report_.Error(f.span, "there is already a function named '" + f.name + "'");
     }
-    headers_.push_back(f.is_template ? Header() : CheckHeader(f, report_, limits_));
+    if (structs_.Find(f.name)) {
+      report_.Error(f.span, "there is already a struct named '" + f.name + "'");
+    }
+    headers_.push_back(f.is_template ? Header() : CheckHeader(f, structs_, report_, limits_));
     info_.emplace_back();
   }
   program_.user_functions = program_.functions.size();
 }
 
 Status ProgramChecker::Run() {
+  structs_.Declare(program_.structs, report_, limits_);
+  if (!report_.ok()) return report_.ToStatus();  // a wrong struct may hold itself without end
   DeclareUserFunctions();
   // The prelude's functions join the list while bodies are checked.
   for (uint32_t i = 0; i < program_.functions.size() && !report_.full() && !exhausted(); ++i)

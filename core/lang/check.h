@@ -5,7 +5,9 @@
 #pragma once
 
 #include <deque>
+#include <functional>
 #include <map>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -55,6 +57,19 @@ struct InstanceInfo {
   enum class State : uint8_t { kNew, kChecking, kChecked } state = State::kNew;
 };
 
+// The program's structs by name.
+class StructTable {
+ public:
+  // Declares them: names, types of the fields, and no struct that holds itself but through a list.
+  void Declare(std::vector<std::unique_ptr<Struct>>& structs, Reporter& report,
+               const Limits& limits);
+  const Struct* Find(const std::string& name) const;
+  std::vector<std::string_view> Names() const;
+
+ private:
+  std::unordered_map<std::string, const Struct*> structs_;
+};
+
 class ProgramChecker {
  public:
   ProgramChecker(Program& program, const Limits& limits)
@@ -70,6 +85,7 @@ class ProgramChecker {
   const Function& function(uint32_t index) const { return *program_.functions[index]; }
   Function& function(uint32_t index) { return *program_.functions[index]; }
   const Header& header(uint32_t index) const { return headers_[index]; }
+  const StructTable& structs(const Function& from) const;  // prelude functions see none
 
   // The user's function of that name, or kNone. Prelude functions do not see the user's.
   uint32_t FindUser(const std::string& name, const Function& from) const;
@@ -117,6 +133,7 @@ class ProgramChecker {
   const size_t max_work_;
   size_t work_ = 0;
   Reporter report_;
+  StructTable structs_;
   std::deque<Header> headers_;  // by function; references stay valid
   std::unordered_map<std::string, uint32_t> user_;
   std::unordered_map<std::string, uint32_t> prelude_;
@@ -143,7 +160,8 @@ TypeExpr GivenType(const Type& type, const Span& span);
 
 // Parameters' and result's types, size variables and how they are found. Fills the function's
 // `locals`, `size_locals`, `size_bindings`, `result_type`.
-Header CheckHeader(Function& function, Reporter& report, const Limits& limits);
+Header CheckHeader(Function& function, const StructTable& structs, Reporter& report,
+                   const Limits& limits);
 // Types and names of the body. May append functions to the program.
 void CheckBody(ProgramChecker& program, uint32_t function);
 // Numbers the nodes of the whole program and fills Program::spans.
@@ -153,10 +171,16 @@ void NumberNodes(Program& program);
 std::unique_ptr<Function> ParsePreludeFunction(const std::string& name);
 const std::vector<std::string_view>& PreludeNames();
 
+// --- check_struct.cc
+// The type of a struct's name, and of `list T` and `box T`, whose elements' sizes are their own:
+// names that stand for any size, which `taken` may not know.
+using NameTaken = std::function<bool(const std::string&)>;
+Type ResolveData(TypeExpr& t, const StructTable& structs, const NameTaken& taken, Reporter& report);
+
 // Whether control can reach the end of the block.
 bool FallsThrough(const Block& block);
 
-// Leaves of a type: 1 for a scalar or array.
+// Leaves of a type: 1 for what is neither a tuple nor a struct.
 int LeafCount(const Type& type);
 // Axes of all leaves, and leaves: what a value's type and sizes cost.
 size_t SizeCount(const Type& type);

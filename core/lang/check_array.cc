@@ -140,8 +140,10 @@ Shape BodyChecker::ArrayOf(Expr& e, const std::vector<Shape>& elements) {
   const Type first = e.operands[0]->type;
   e.type = Type();
   if (first.kind == Type::Kind::kError) return {};
-  if (first.kind == Type::Kind::kTuple) {
-    return Fail(*e.operands[0], "the elements of an array are scalars or arrays, not tuples");
+  if (first.kind != Type::Kind::kScalar && first.kind != Type::Kind::kArray) {
+    bool tuple = first.kind == Type::Kind::kTuple;
+    return Fail(*e.operands[0], "the elements of an array are scalars or arrays, not " +
+                                    (tuple ? "tuples" : ToString(first)));
   }
   for (size_t i = 0; i < elements.size(); ++i) {
     Expr& element = *e.operands[i];

@@ -44,7 +44,7 @@ void BodyChecker::CheckParallel(Stmt& s, const std::vector<Type>& wanted) {
 void BodyChecker::CheckDistinct(const Stmt& s) {
   std::set<std::string> whole;
   for (const Target& t : s.targets) {
-    if (t.subscripts.empty() && !whole.insert(t.name).second) {
+    if (t.path.empty() && !whole.insert(t.name).second) {
       report_.Error(t.span, "'" + t.name + "' is assigned twice in one statement");
     }
   }
@@ -55,8 +55,8 @@ Type BodyChecker::CheckTarget(Target& t) {
   t.local = scope_.Find(t.name);
   if (t.local == kNone) {
     report_.Error(t.span, "unknown variable '" + t.name + "'" + DidYouMean(t.name, scope_.Names()));
-    for (Subscript& s : t.subscripts) CheckSubscript(s);
-    return {};
+    Shape none;
+    return CheckPath(t.path, Type(), t.name, none);
   }
   const Local& local = f_.locals[t.local];
   Type type = local.type;
@@ -68,7 +68,8 @@ Type BodyChecker::CheckTarget(Target& t) {
                               "', which is defined outside of it");
     type = {};
   }
-  return t.subscripts.empty() ? type : CheckElementTarget(t, type);
+  Shape shape;
+  return CheckPath(t.path, type, t.name, shape);
 }
 
 void BodyChecker::NotAVariable(const Target& t, const Local& local) {
@@ -82,39 +83,28 @@ void BodyChecker::NotAVariable(const Target& t, const Local& local) {
   report_.Error(t.span, "'" + t.name + "' may not be assigned: it is " + what);
 }
 
-Type BodyChecker::CheckElementTarget(Target& t, const Type& array) {
-  bool slice = false, good = true;
-  for (Subscript& s : t.subscripts) {
-    good &= CheckSubscript(s);
-    slice |= s.is_slice;
-  }
-  if (!good || array.kind == Type::Kind::kError) return {};
-  size_t rank = static_cast<size_t>(array.rank);
-  if (array.kind != Type::Kind::kArray || t.subscripts.size() > rank) {
-    report_.Error(t.span, "too many subscripts: '" + t.name + "' is " + ToString(array) +
-                              " and takes " + (rank == 0 ? "none" : std::to_string(rank)) +
-                              ", got " + std::to_string(t.subscripts.size()));
-    return {};
-  }
-  if (slice || t.subscripts.size() < rank) {
-    report_.Unimplemented(t.span, "assigning a slice");
-    return {};
-  }
-  return Type::Scalar(array.elem);
-}
-
 void BodyChecker::CheckAssigned(const Target& t, const Type& want, ExprPtr& value) {
   if (want.kind == Type::Kind::kError || Convert(*value, want)) return;
   RejectAssigned(t, want, value->type, value->span);
 }
 
+// The target without subscripts: "s.a".
+std::string BodyChecker::PlaceText(const Target& t) const {
+  std::string text = t.name;
+  for (const Access& a : t.path) {
+    if (!a.IsField()) continue;
+    text += ".";
+    text += a.field.empty() ? std::to_string(a.index) : a.field;
+  }
+  return text;
+}
+
 void BodyChecker::RejectAssigned(const Target& t, const Type& want, const Type& got,
                                  const Span& span) {
-  std::string what =
-      t.subscripts.empty() ? "'" + t.name + "' is " : "an element of '" + t.name + "' is ";
+  bool element = !t.path.empty() && !t.path.back().IsField();
+  std::string what = (element ? "an element of '" : "'") + PlaceText(t) + "' is ";
   std::string advice;
-  if (t.subscripts.empty() && want == Type::Scalar(DType::kI64) &&
-      got == Type::Scalar(DType::kF64)) {
+  if (t.path.empty() && want == Type::Scalar(DType::kI64) && got == Type::Scalar(DType::kF64)) {
     advice = "; where its first value is written 0, write 0.0";
   }
   report_.Error(span, what + ToString(want) + ", but the value is " + ToString(got) + advice);

@@ -8,12 +8,12 @@
 namespace pullback::lang {
 namespace {
 
-// Names that a statement below assigns as a whole: their sizes may change.
+// Names that a statement below assigns as a whole, or a field of which: their sizes may change.
 void CollectAssigned(const Block& block, std::unordered_set<std::string>& assigned) {
   for (const StmtPtr& s : block.stmts) {
     if (s->kind == Stmt::Kind::kAssign) {
       for (const Target& t : s->targets) {
-        if (t.subscripts.empty()) assigned.insert(t.name);
+        if (t.path.empty() || t.path.back().IsField()) assigned.insert(t.name);
       }
     }
     for (const CondArm& arm : s->arms) CollectAssigned(arm.body, assigned);
@@ -162,13 +162,20 @@ Type BodyChecker::ResolveAnnotation(TypeExpr& t, Shape& shape) {
     shape = UnknownShape(t.given);
     return t.given;
   }
-  if (!t.name.empty()) {
+  if (t.kind == TypeExpr::Kind::kArray && !t.name.empty()) {
     report_.Error(t.span, "unknown type '" + t.name + "'");
     return {};
   }
   if (t.kind == TypeExpr::Kind::kFunction) {
     report_.Unimplemented(t.span, "a variable of a function type");
     return {};
+  }
+  if (t.kind == TypeExpr::Kind::kStruct || t.kind == TypeExpr::Kind::kList ||
+      t.kind == TypeExpr::Kind::kBox) {
+    const NameTaken taken = [&](const std::string& name) { return scope_.Find(name) != kNone; };
+    const Type type = ResolveData(t, program_.structs(f_), taken, report_);
+    shape = UnknownShape(type);
+    return type;
   }
   Type type = Type::Tuple({});
   if (t.kind == TypeExpr::Kind::kArray) {

@@ -66,9 +66,9 @@ class BodyChecker {
   void CheckParallel(Stmt& s, const std::vector<Type>& wanted);
   void CheckDistinct(const Stmt& s);
   Type CheckTarget(Target& t);
-  Type CheckElementTarget(Target& t, const Type& array);
   void NotAVariable(const Target& t, const Local& local);
   void CheckAssigned(const Target& t, const Type& want, ExprPtr& value);
+  std::string PlaceText(const Target& t) const;
   void RejectAssigned(const Target& t, const Type& want, const Type& got, const Span& span);
 
   // check_expr.cc: names, operators, casts, tuples, if-expressions
@@ -84,7 +84,6 @@ class BodyChecker {
   Shape CheckMatMul(Expr& e, const Shape& a, const Shape& b);
   Shape CheckCast(Expr& e);
   Shape CheckTuple(Expr& e);
-  Shape CheckField(Expr& e);
   Shape CheckIf(Expr& e);
   void ExpectI64(ExprPtr& e, const std::string& what);
   void MustEqual(const Shape& have, const Shape& want, const Span& span, const std::string& what);
@@ -103,6 +102,17 @@ class BodyChecker {
   std::vector<bool> LooseOperands(const Expr& e, size_t first) const;
   Shape CheckedCall(Expr& e, const std::vector<Shape>& shapes);
   Type ResolveFunctionType(TypeExpr& t);
+
+  // check_place.cc: fields, and places in values
+  Shape CheckField(Expr& e);
+  Shape CheckConstruct(Expr& e, const Struct& s);
+  bool OrderFields(Expr& e, const Struct& s);
+  Shape CheckWith(Expr& e);
+  // Resolves the steps from a value of type `base`. Gives the type and the sizes of the place;
+  // kError where a step was reported. `name`: what messages call the value.
+  Type CheckPath(std::vector<Access>& path, Type base, const std::string& name, Shape& shape);
+  bool FindField(const Type& type, std::string& name, int64_t& index, const Span& span);
+  Type CheckElement(Access& a, const Type& array, const std::string& name);
 
   // check_array.cc
   Type ArrayType(const Expr& e, DType elem, size_t rank);

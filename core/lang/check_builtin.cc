@@ -204,7 +204,7 @@ Shape BodyChecker::BroadcastUser(Expr& e, const std::vector<Shape>& shapes) {
   if (e.type.kind == Type::Kind::kError || callee.result_type.kind == Type::Kind::kScalar) {
     return shape;
   }
-  Type tuple{Type::Kind::kTuple, DType::kF64, 0, {}};
+  Type tuple = Type::Tuple({});
   for (const Type& t : callee.result_type.elements) {
     tuple.elements.push_back(ArrayType(e, t.elem, shape.dims.size()));
   }

@@ -33,6 +33,10 @@ bool BodyChecker::Resolve(Expr& e) {
   }
   e.callee = program_.FindUser(e.name, f_);
   if (e.callee != kNone) return true;
+  if (program_.structs(f_).Find(e.name)) {
+    Fail(e, "'" + e.name + "' is a struct, not a function of scalars");
+    return false;
+  }
   e.builtin = FindBuiltin(e.name);
   if (e.builtin >= 0) return true;
   e.callee = program_.FindPrelude(e.name);
@@ -42,6 +46,12 @@ bool BodyChecker::Resolve(Expr& e) {
 }
 
 Shape BodyChecker::CheckCall(Expr& e) {
+  if (const Struct* s = program_.structs(f_).Find(e.name)) {
+    if (scope_.Find(e.name) == kNone) return CheckConstruct(e, *s);
+  }
+  if (!e.labels.empty()) {
+    return Fail(e, "only the fields of a struct are given by name; '" + e.name + "' is no struct");
+  }
   bool user = program_.FindUser(e.name, f_) != kNone || scope_.Find(e.name) != kNone;
   if (!user && IsReduction(e)) return CheckReduction(e);
   std::vector<Shape> shapes;
@@ -111,14 +121,10 @@ bool BodyChecker::CheckArgument(Expr& e, size_t i, const Shape& shape) {
 
 namespace {
 
-bool HasParts(const Type& t) {
-  return t.kind == Type::Kind::kTuple || t.kind == Type::Kind::kFunction;
-}
-
 void FlattenSizes(const Shape& shape, const Type& type, std::vector<const Shape*>& leaves) {
-  if (!HasParts(type)) leaves.push_back(&shape);
-  for (size_t i = 0; i < type.elements.size(); ++i) {
-    FlattenSizes(shape.elements[i], type.elements[i], leaves);
+  if (!IsComposite(type)) leaves.push_back(&shape);
+  for (size_t i = 0; i < PartCount(type); ++i) {
+    FlattenSizes(shape.elements[i], PartOf(type, i), leaves);
   }
 }
 

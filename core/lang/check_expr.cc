@@ -51,6 +51,8 @@ Shape BodyChecker::CheckKind(ExprPtr& e) {
     case Expr::Kind::kTranspose: return CheckTranspose(*e);
     case Expr::Kind::kTuple: return CheckTuple(*e);
     case Expr::Kind::kField: return CheckField(*e);
+    case Expr::Kind::kConstruct:
+    case Expr::Kind::kWith: return CheckWith(*e);
     case Expr::Kind::kBracket:
     case Expr::Kind::kIverson: return CheckBracket(*e);
     case Expr::Kind::kArray: return CheckArrayLiteral(*e);
@@ -205,23 +207,10 @@ Shape BodyChecker::CheckCast(Expr& e) {
 Shape BodyChecker::CheckTuple(Expr& e) {
   Shape shape;
   if (!CheckOperands(e, shape.elements)) return {};
-  e.type = Type{Type::Kind::kTuple, DType::kF64, 0, {}};
+  e.type = Type::Tuple({});
   for (const ExprPtr& operand : e.operands) e.type.elements.push_back(operand->type);
   CheckTypeLimits(e.type, e.span, report_, limits_);
   return shape;
-}
-
-Shape BodyChecker::CheckField(Expr& e) {
-  std::vector<Shape> shapes;
-  if (!CheckOperands(e, shapes)) return {};
-  const Type& tuple = e.operands[0]->type;
-  size_t field = static_cast<size_t>(e.int_value);
-  if (tuple.kind != Type::Kind::kTuple || field >= tuple.elements.size()) {
-    return Fail(
-        e, "there is no field ." + std::to_string(e.int_value) + " in " + Text(tuple, shapes[0]));
-  }
-  e.type = tuple.elements[field];
-  return shapes[0].elements[field];
 }
 
 Shape BodyChecker::CheckIf(Expr& e) {

@@ -19,8 +19,8 @@ class HeaderChecker {
   };
 
  public:
-  HeaderChecker(Function& f, Reporter& report, const Limits& limits)
-      : f_(f), report_(report), limits_(limits) {}
+  HeaderChecker(Function& f, const StructTable& structs, Reporter& report, const Limits& limits)
+      : f_(f), structs_(structs), report_(report), limits_(limits) {}
   Header Run();
 
  private:
@@ -43,6 +43,7 @@ class HeaderChecker {
   void CollectDims(const TypeExpr& t, const Shape& shape, uint32_t& leaf);
 
   Function& f_;
+  const StructTable& structs_;
   Reporter& report_;
   const Limits& limits_;
   Header header_;
@@ -74,8 +75,10 @@ void HeaderChecker::DeclareParams() {
                     " parameters, over the limit of " + std::to_string(limits_.max_params));
 }
 
-// Every name in a parameter's sizes that is no parameter is a size variable.
+// Every name in a parameter's sizes that is no parameter is a size variable. Lists and boxes have
+// sizes of their own.
 void HeaderChecker::FindSizeNames(TypeExpr& t) {
+  if (t.kind == TypeExpr::Kind::kList || t.kind == TypeExpr::Kind::kBox) return;
   for (ExprPtr& dim : t.dims) FindSizeNames(*dim);
   for (TypeExpr& element : t.elements) FindSizeNames(element);
 }
@@ -97,9 +100,16 @@ Type HeaderChecker::Resolve(TypeExpr& t, Shape& shape) {
     shape = UnknownShape(t.given);
     return t.given;
   }
-  if (!t.name.empty()) {
+  if (t.kind == TypeExpr::Kind::kArray && !t.name.empty()) {
     report_.Error(t.span, "unknown type '" + t.name + "'");
     return {};
+  }
+  if (t.kind == TypeExpr::Kind::kStruct || t.kind == TypeExpr::Kind::kList ||
+      t.kind == TypeExpr::Kind::kBox) {
+    const NameTaken taken = [&](const std::string& name) { return FindLocal(name) != kNone; };
+    const Type type = ResolveData(t, structs_, taken, report_);
+    shape = UnknownShape(type);
+    return type;
   }
   Type type = Type::Tuple({});
   if (t.kind == TypeExpr::Kind::kArray) {
@@ -172,12 +182,15 @@ void HeaderChecker::CollectDims(const TypeExpr& t, const Shape& shape, uint32_t&
     dims_.push_back({shape.dims[i], &t.dims[i], leaf, static_cast<uint32_t>(i)});
   }
   for (size_t i = 0; i < t.elements.size(); ++i) {
-    CollectDims(t.elements[i], shape.elements[i], leaf);
+    if (t.kind == TypeExpr::Kind::kTuple) CollectDims(t.elements[i], shape.elements[i], leaf);
   }
-  if (t.kind == TypeExpr::Kind::kGiven)
+  if (t.kind == TypeExpr::Kind::kStruct && t.structure) {
+    leaf += static_cast<uint32_t>(LeafCount(Type::Of(t.structure)));
+  } else if (t.kind == TypeExpr::Kind::kGiven) {
     leaf += static_cast<uint32_t>(LeafCount(t.given));
-  else if (t.kind != TypeExpr::Kind::kTuple)
+  } else if (t.kind != TypeExpr::Kind::kTuple) {
     ++leaf;
+  }
 }
 
 // Solves the size for its one name that is not solved yet, if it is linear in it.
@@ -247,7 +260,8 @@ Header HeaderChecker::Run() {
     if (f_.locals[i].type == Type::Scalar(DType::kI64)) header_.facts[i].value = Size::Of(i);
   }
   SolveSizes();
-  f_.result_type = Type{Type::Kind::kUnit, DType::kF64, 0, {}};
+  f_.result_type = Type();
+  f_.result_type.kind = Type::Kind::kUnit;
   if (!f_.has_result) return std::move(header_);
   if (f_.infers_result) {
     f_.result_type = Type();
@@ -260,8 +274,9 @@ Header HeaderChecker::Run() {
 
 }  // namespace
 
-Header CheckHeader(Function& function, Reporter& report, const Limits& limits) {
-  return HeaderChecker(function, report, limits).Run();
+Header CheckHeader(Function& function, const StructTable& structs, Reporter& report,
+                   const Limits& limits) {
+  return HeaderChecker(function, structs, report, limits).Run();
 }
 
 }  // namespace pullback::lang

@@ -67,11 +67,16 @@ std::unique_ptr<Function> Returning(const std::string& name, std::vector<Param> 
 
 // Different types have different texts.
 std::string KeyOf(const Type& t) {
-  std::string key =
-      t.kind == Type::Kind::kFunction
-          ? "fn" + std::to_string(static_cast<int>(t.closure)) + "." + std::to_string(t.code)
-      : t.elements.empty() ? ToString(t)
-                           : "";
+  std::string key;
+  switch (t.kind) {
+    case Type::Kind::kFunction:
+      key = "fn" + std::to_string(static_cast<int>(t.closure)) + "." + std::to_string(t.code);
+      break;
+    case Type::Kind::kTuple: break;
+    case Type::Kind::kList: key = "list"; break;
+    case Type::Kind::kBox: key = "box"; break;
+    default: return ToString(t);
+  }
   if (t.elements.empty()) return key;
   key += "(";
   for (const Type& e : t.elements) key += KeyOf(e) + ",";
@@ -170,7 +175,8 @@ uint32_t ProgramChecker::Add(std::unique_ptr<Function> f, InstanceInfo info) {
   info_.push_back(std::move(info));
   program_.functions.push_back(std::move(f));
   ReportContext outer = report_.SetContext(ContextOf(index));
-  headers_.push_back(CheckHeader(*program_.functions[index], report_, limits_));
+  headers_.push_back(CheckHeader(*program_.functions[index], structs(*program_.functions[index]),
+                                 report_, limits_));
   report_.SetContext(std::move(outer));
   return index;
 }

@@ -81,8 +81,9 @@ bool BodyChecker::Convert(Expr& e, const Type& want) {
   }
   if (e.type.kind != want.kind || e.type.rank != want.rank) return false;
   if (want.kind == Type::Kind::kTuple) return ConvertTuple(e, want);
-  if (want.kind == Type::Kind::kFunction) return false;
-  if (want.kind == Type::Kind::kUnit || !CanAdapt(e, want.elem)) return false;
+  if ((want.kind != Type::Kind::kScalar && want.kind != Type::Kind::kArray) ||
+      !CanAdapt(e, want.elem))
+    return false;
   Adapt(e, want.elem);
   return true;
 }

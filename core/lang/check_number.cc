@@ -29,7 +29,7 @@ class TreeVisitor {
     on_(s);
     for (Target& t : s.targets) {
       on_(t);
-      for (Subscript& sub : t.subscripts) Visit(sub);
+      Visit(t.path);
     }
     if (s.annotation) Visit(*s.annotation);
     Visit(s.value);
@@ -41,6 +41,7 @@ class TreeVisitor {
     on_(e);
     for (ExprPtr& operand : e.operands) Visit(*operand);
     for (Subscript& sub : e.subscripts) Visit(sub);
+    Visit(e.path);
     for (Binder& b : e.binders) Visit(b);
     Visit(e.body);
     for (CondArm& arm : e.arms) Visit(arm);
@@ -49,6 +50,11 @@ class TreeVisitor {
  private:
   void Visit(ExprPtr& e) {
     if (e) Visit(*e);
+  }
+  void Visit(std::vector<Access>& path) {
+    for (Access& a : path) {
+      for (Subscript& sub : a.subscripts) Visit(sub);
+    }
   }
   void Visit(CondArm& arm) {
     Visit(arm.cond);

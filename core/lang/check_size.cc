@@ -186,10 +186,28 @@ std::string ToString(const Size& size, const std::vector<Local>& locals) {
   return text.empty() ? "0" : text;
 }
 
+namespace {
+
+// What a struct's declaration says of the sizes of a field.
+Shape FieldShape(const TypeExpr& t) {
+  Shape shape;
+  for (const ExprPtr& dim : t.dims) {
+    shape.dims.push_back(dim->kind == Expr::Kind::kInt ? Size::Const(dim->int_value) : Size());
+  }
+  ForEachPart(t, [&](const TypeExpr& part) { shape.elements.push_back(FieldShape(part)); });
+  return shape;
+}
+
+}  // namespace
+
 Shape UnknownShape(const Type& type) {
   Shape shape;
   shape.dims.resize(static_cast<size_t>(type.rank));
-  for (const Type& t : type.elements) shape.elements.push_back(UnknownShape(t));
+  if (type.kind == Type::Kind::kStruct) {
+    for (const Field& f : type.structure->fields) shape.elements.push_back(FieldShape(f.type));
+  } else {
+    ForEachPart(type, [&](const Type& t) { shape.elements.push_back(UnknownShape(t)); });
+  }
   return shape;
 }
 
@@ -217,7 +235,7 @@ std::string Describe(const Type& type, const Shape& shape, const std::vector<Loc
     for (const Size& dim : shape.dims) text += (text.empty() ? "" : ", ") + ToString(dim, locals);
     return "[" + text + "]" + DTypeName(type.elem);
   }
-  if (type.kind != Type::Kind::kTuple) return ToString(type);
+  if (type.kind != Type::Kind::kTuple) return ToString(type);  // a struct's name says its fields
   for (size_t i = 0; i < type.elements.size(); ++i) {
     text += (i == 0 ? "" : ", ") + Describe(type.elements[i], shape.elements[i], locals);
   }

@@ -52,11 +52,13 @@ bool ProvablyUnequal(const Size& a, const Size& b, const std::vector<Local>& loc
 bool ProvablyNotBroadcastable(const Size& a, const Size& b, const std::vector<Local>& locals);
 std::string ToString(const Size& size, const std::vector<Local>& locals);  // "n - m + 1", "?"
 
-// The sizes of a value: of an array one per axis, of a tuple one Shape per element.
+// The sizes of a value: of an array one per axis, of a tuple or struct one Shape per part. Lists and
+// boxes have none.
 struct Shape {
   std::vector<Size> dims;
   std::vector<Shape> elements;
 };
+// What the type alone says: whole numbers in structs.
 Shape UnknownShape(const Type& type);
 // `shape` with every size that mentions a local at or above `first_local` unknown.
 void ForgetLocals(Shape& shape, uint32_t first_local);

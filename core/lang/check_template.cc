@@ -29,7 +29,16 @@ Type TypeOf(const TypeExpr& t, const TypeBindings& bindings) {
       if (bound == bindings.end() || bound->second.kind != Type::Kind::kScalar) return {};
       return Type::Array(bound->second.elem, static_cast<int>(t.dims.size()));
     }
-    case TypeExpr::Kind::kName: return bound == bindings.end() ? Type() : bound->second;
+    case TypeExpr::Kind::kStruct:
+      if (bound != bindings.end()) return bound->second;
+      return t.structure ? Type::Of(t.structure) : Type();
+    case TypeExpr::Kind::kList:
+    case TypeExpr::Kind::kBox: {
+      Type element = TypeOf(t.elements[0], bindings);
+      if (element.kind == Type::Kind::kError) return {};
+      const bool list = t.kind == TypeExpr::Kind::kList;
+      return list ? Type::List(std::move(element)) : Type::Box(std::move(element));
+    }
     case TypeExpr::Kind::kGiven: return t.given;
     case TypeExpr::Kind::kTuple: break;
     default: return {};
@@ -47,7 +56,7 @@ void BindTypes(const TypeExpr& pattern, const Type& type, const std::vector<std:
   const bool named = !pattern.name.empty() &&
                      std::find(params.begin(), params.end(), pattern.name) != params.end();
   switch (pattern.kind) {
-    case TypeExpr::Kind::kName:
+    case TypeExpr::Kind::kStruct:
       if (named && type.kind != Type::Kind::kError) bindings.emplace(pattern.name, type);
       return;
     case TypeExpr::Kind::kArray:
@@ -62,6 +71,12 @@ void BindTypes(const TypeExpr& pattern, const Type& type, const std::vector<std:
         BindTypes(pattern.elements[i], type.elements[i], params, bindings);
       }
       return;
+    case TypeExpr::Kind::kList:
+    case TypeExpr::Kind::kBox: {
+      const bool list = pattern.kind == TypeExpr::Kind::kList;
+      if (type.kind != (list ? Type::Kind::kList : Type::Kind::kBox)) return;
+      return BindTypes(pattern.elements[0], type.elements[0], params, bindings);
+    }
     default: return;
   }
 }
@@ -70,7 +85,7 @@ void SubstituteTypes(TypeExpr& t, const TypeBindings& bindings) {
   const auto bound = bindings.find(t.name);
   for (TypeExpr& element : t.elements) SubstituteTypes(element, bindings);
   if (t.name.empty() || bound == bindings.end()) return;
-  if (t.kind == TypeExpr::Kind::kName) {
+  if (t.kind == TypeExpr::Kind::kStruct) {
     t = GivenType(bound->second, t.span);
     if (bound->second.kind != Type::Kind::kScalar) return;
     t.kind = TypeExpr::Kind::kScalar;

@@ -9,9 +9,9 @@ namespace pullback::lang {
 namespace {
 
 constexpr const char* kExprNames[] = {  // in the order of Expr::Kind
-    "int",       "float",   "bool",          "name",      "unary",  "binary", "call",
-    "broadcast", "cast",    "index",         "transpose", "tuple",  "field",  "bracket",
-    "array",     "iverson", "comprehension", "if",        "lambda", "apply"};
+    "int",   "float",   "bool",          "name",  "unary",  "binary",    "call", "broadcast",
+    "cast",  "index",   "transpose",     "tuple", "field",  "construct", "with", "bracket",
+    "array", "iverson", "comprehension", "if",    "lambda", "apply"};
 constexpr const char* kStmtNames[] = {  // in the order of Stmt::Kind
     "let", "var", "assign", "if", "while", "for", "break", "continue", "return"};
 constexpr const char* kLocalNames[] = {  // in the order of Local::Kind
@@ -28,7 +28,7 @@ std::string Detail(const Expr& e) {
     case Expr::Kind::kCall:
     case Expr::Kind::kBroadcastCall: return e.name + (e.builtin >= 0 ? " (built-in)" : "");
     case Expr::Kind::kCast: return DTypeName(e.elem);
-    case Expr::Kind::kField: return std::to_string(e.int_value);
+    case Expr::Kind::kField: return e.name.empty() ? std::to_string(e.int_value) : e.name;
     case Expr::Kind::kComprehension: return std::string(Spelling(e.comprehension));
     default: return e.name;
   }
@@ -106,13 +106,20 @@ class Dumper {
     }
   }
 
+  void Dump(const std::vector<Access>& path) {
+    for (const Access& a : path) {
+      if (a.IsField()) Line(0, "field " + (a.field.empty() ? std::to_string(a.index) : a.field));
+      Dump(a.subscripts);
+    }
+  }
+
   void Dump(const Stmt& s) {
     Line(s.ordinal, kStmtNames[static_cast<size_t>(s.kind)]);
     Deeper deeper(*this);
     for (const Target& t : s.targets) {
       Line(t.ordinal, "target " + t.name);
       Deeper in_target(*this);
-      Dump(t.subscripts);
+      Dump(t.path);
     }
     if (s.kind == Stmt::Kind::kFor) Dump(s.binder);
     if (s.value) Dump(*s.value);
@@ -127,6 +134,7 @@ class Dumper {
     Deeper deeper(*this);
     for (const ExprPtr& o : e.operands) Dump(*o);
     Dump(e.subscripts);
+    Dump(e.path);
     for (const Binder& b : e.binders) Dump(b);
     Dump(e.body);
     Dump(e.arms);

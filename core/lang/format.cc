@@ -29,21 +29,36 @@ std::string Format(const Program& program) { return Formatter(program).Run(); }
 
 // --- the file
 
-std::string Formatter::Run() {
-  uint32_t from = 0;
-  std::string previous = "\n";  // the function before, if nothing stands between
+std::vector<Formatter::ItemText> Formatter::FileItems() const {
+  std::vector<ItemText> items;
   for (size_t i = 0; i < p_.user_functions; ++i) {
     const Function& f = *p_.functions[i];
-    std::string text = FormatFunction(f);
+    items.push_back({KeywordBegin(f.span, "fn"), f.body.span.begin, f.body.span.end, &f, nullptr});
+  }
+  for (const auto& s : p_.structs) {
+    items.push_back(
+        {KeywordBegin(s->span, "struct"), s->body.begin, s->body.end, nullptr, s.get()});
+  }
+  std::sort(items.begin(), items.end(),
+            [](const ItemText& a, const ItemText& b) { return a.body_begin < b.body_begin; });
+  return items;
+}
+
+std::string Formatter::Run() {
+  uint32_t from = 0;
+  std::string previous = "\n";  // the item before, if nothing stands between
+  for (const ItemText& item : FileItems()) {
+    std::string text =
+        item.function ? FormatFunction(*item.function) : FormatStruct(*item.structure);
     bool first = true;
-    for (const Comment* c : comments_.TakeIn(from, f.body.span.begin)) {
+    for (const Comment* c : comments_.TakeIn(from, item.body_begin)) {
       bool tie = first && previous != "\n" && !IsOneLine(previous);
       AddText(c->text, tie || BlankBefore(c->offset));
       first = false;
     }
     bool apart = first && !(IsOneLine(previous) && IsOneLine(text));
-    AddText(text, apart || BlankBefore(FunctionBegin(f)));
-    from = f.body.span.end;
+    AddText(text, apart || BlankBefore(item.begin));
+    from = item.body_end;
     if (const Comment* c = comments_.TakeTrailing(from)) {
       out_.insert(out_.size() - 1, "  " + c->text);
     }
@@ -78,13 +93,14 @@ std::string Formatter::FormatFunction(const Function& f) {
   return Render(Concat(Parts(std::move(head), Text(" "), Group(Parts(Body(f.body))))), kWidth);
 }
 
-// Where `fn` stands; the name's place if a comment is between.
-uint32_t Formatter::FunctionBegin(const Function& f) const {
-  std::string_view before = Source(0, f.span.begin);
+// Where `keyword` stands; the name's place if a comment is between.
+uint32_t Formatter::KeywordBegin(const Span& name, std::string_view keyword) const {
+  std::string_view before = Source(0, name.begin);
   size_t last = before.find_last_not_of(" \t\r\n");
-  if (last == std::string_view::npos || last == 0) return f.span.begin;
-  bool fn = before.substr(last - 1, 2) == "fn";
-  return fn ? static_cast<uint32_t>(last - 1) : f.span.begin;
+  if (last == std::string_view::npos || last + 1 < keyword.size()) return name.begin;
+  size_t begin = last + 1 - keyword.size();
+  return before.substr(begin, keyword.size()) == keyword ? static_cast<uint32_t>(begin)
+                                                         : name.begin;
 }
 
 std::string_view Formatter::Source(uint32_t begin, uint32_t end) const {
@@ -219,7 +235,7 @@ Layout Formatter::TargetList(const Stmt& s) {
   for (const Target& t : s.targets) {
     if (&t != &s.targets[0]) parts.push_back(Text(", "));
     parts.push_back(Text(t.name));
-    if (!t.subscripts.empty()) parts.push_back(Subscripts(t.subscripts));
+    parts.push_back(Path(t.path, 0));
   }
   parts.push_back(Text(tuple ? ")" : ""));
   return Concat(std::move(parts));

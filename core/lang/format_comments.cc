@@ -25,7 +25,7 @@ const Comment* Comments::TakeTrailing(uint32_t offset) {
   if (i >= taken_.size() || taken_[i] || p_.comments[i].own_line) return nullptr;
   std::string_view between =
       std::string_view(p_.text).substr(offset, p_.comments[i].offset - offset);
-  if (between.find_first_not_of(" \t\r;") != std::string_view::npos) return nullptr;
+  if (between.find_first_not_of(" \t\r;,") != std::string_view::npos) return nullptr;
   taken_[i] = true;
   return &p_.comments[i];
 }

@@ -7,6 +7,8 @@
 namespace pullback::lang {
 namespace {
 
+constexpr int kAnyBinding = -2, kWithBinding = -1;
+
 int BindingOf(const Expr& e) {
   switch (e.kind) {
     case Expr::Kind::kInt: return e.int_value < 0 ? kUnaryBinding : kPrimaryBinding;
@@ -16,7 +18,8 @@ int BindingOf(const Expr& e) {
     case Expr::Kind::kBinary: return e.chained ? kCompareBinding : Binding(e.binary);
     case Expr::Kind::kIf:      // it could be taken for a statement
     case Expr::Kind::kLambda:  // it takes all that follows
-      return -1;
+      return kAnyBinding;
+    case Expr::Kind::kWith: return kWithBinding;
     default: return kPrimaryBinding + 1;
   }
 }
@@ -28,6 +31,7 @@ bool IsAtom(const Expr& e) {
     case Expr::Kind::kBinary:
     case Expr::Kind::kComprehension:
     case Expr::Kind::kLambda:
+    case Expr::Kind::kWith:
     case Expr::Kind::kIf: return false;
     default: return true;
   }
@@ -53,7 +57,8 @@ Layout Formatter::Bare(const Expr& e) {
     case Expr::Kind::kBinary:
       if (e.chained) return ComparisonChain(e);
       return e.binary == BinaryOp::kPow ? Power(e) : Chain(e);
-    case Expr::Kind::kCall: return Call(e.name + "(", e.operands);
+    case Expr::Kind::kConstruct:
+    case Expr::Kind::kCall: return Call(e.name + "(", e.operands, e.labels);
     case Expr::Kind::kBroadcastCall: return Call(e.name + ".(", e.operands);
     case Expr::Kind::kCast: return Call(std::string(DTypeName(e.elem)) + "(", e.operands);
     case Expr::Kind::kTuple: return Call("(", e.operands);
@@ -63,7 +68,8 @@ Layout Formatter::Bare(const Expr& e) {
       return Concat(Parts(Expression(*e.operands[0], kPostfixBinding), Text(".T")));
     case Expr::Kind::kField:
       return Concat(Parts(Expression(*e.operands[0], kPostfixBinding),
-                          Text("." + std::to_string(e.int_value))));
+                          Text("." + (e.name.empty() ? std::to_string(e.int_value) : e.name))));
+    case Expr::Kind::kWith: return With(e);
     case Expr::Kind::kIverson:
     case Expr::Kind::kBracket:
       return Concat(Parts(Text("["), Expression(*e.operands[0]), Text("]")));
@@ -133,10 +139,13 @@ Layout Formatter::ComparisonChain(const Expr& e) {
 }
 
 // Items with commas; `fill`: as many on a line as fit, else one a line or all on one.
-Layout Formatter::List(const std::vector<ExprPtr>& list, bool fill) {
+Layout Formatter::List(const std::vector<ExprPtr>& list, bool fill,
+                       const std::vector<std::string>& labels) {
   std::vector<Layout> parts;
   for (const ExprPtr& e : list) {
-    Layout item = Concat(Parts(Expression(*e), Text(&e == &list.back() ? "" : ",")));
+    std::string label = labels.empty() ? "" : labels[static_cast<size_t>(&e - &list[0])] + ": ";
+    Layout item =
+        Concat(Parts(Text(std::move(label)), Expression(*e), Text(&e == &list.back() ? "" : ",")));
     if (parts.empty()) {
       parts.push_back(std::move(item));
     } else if (fill) {
@@ -150,13 +159,14 @@ Layout Formatter::List(const std::vector<ExprPtr>& list, bool fill) {
 }
 
 // A single argument stays beside its brackets.
-Layout Formatter::Call(std::string head, const std::vector<ExprPtr>& arguments) {
+Layout Formatter::Call(std::string head, const std::vector<ExprPtr>& arguments,
+                       const std::vector<std::string>& labels) {
   if (arguments.empty()) return Text(head + ")");
   if (arguments.size() == 1) {
     return Concat(
-        Parts(Text(std::move(head)), Indent(Parts(Expression(*arguments[0]))), Text(")")));
+        Parts(Text(std::move(head)), Indent(Parts(List(arguments, false, labels))), Text(")")));
   }
-  return Group(Parts(Text(std::move(head)), Indent(Parts(Line(""), List(arguments, false))),
+  return Group(Parts(Text(std::move(head)), Indent(Parts(Line(""), List(arguments, false, labels))),
                      Line(""), Text(")")));
 }
 
@@ -208,14 +218,41 @@ Layout Formatter::SubscriptOf(const Subscript& s) {
   return Concat(std::move(parts));
 }
 
+// s with a.b[i] = e with c = e: from the left.
+Layout Formatter::With(const Expr& e) {
+  std::vector<Layout> parts = Parts(Expression(*e.operands[0], kWithBinding), Text(" with "));
+  parts.push_back(Text(e.path[0].field));
+  parts.push_back(Path(e.path, 1));
+  parts.push_back(Text(" = "));
+  parts.push_back(Expression(*e.operands[1], kWithBinding + 1));
+  return Concat(std::move(parts));
+}
+
+Layout Formatter::Path(const std::vector<Access>& path, size_t from) {
+  std::vector<Layout> parts;
+  for (size_t i = from; i < path.size(); ++i) {
+    const Access& a = path[i];
+    if (!a.IsField()) {
+      parts.push_back(Subscripts(a.subscripts));
+    } else {
+      parts.push_back(Text("." + (a.field.empty() ? std::to_string(a.index) : a.field)));
+    }
+  }
+  return Concat(std::move(parts));
+}
+
 Layout Formatter::TypeOf(const TypeExpr& t) {
+  if (t.kind == TypeExpr::Kind::kStruct) return Text(t.name);
+  if (t.kind == TypeExpr::Kind::kList || t.kind == TypeExpr::Kind::kBox) {
+    const char* word = t.kind == TypeExpr::Kind::kList ? "list " : "box ";
+    return Concat(Parts(Text(word), TypeOf(t.elements[0])));
+  }
   std::vector<Layout> parts;
   for (const ExprPtr& d : t.dims) {
     if (!parts.empty()) parts.push_back(Concat(Parts(Text(","), Line(" "))));
     parts.push_back(Expression(*d, kSumBinding));
   }
   if (t.kind == TypeExpr::Kind::kFunction) return FunctionType(t);
-  if (t.kind == TypeExpr::Kind::kName) return Text(t.name);
   for (const TypeExpr& e : t.elements) {
     if (!parts.empty()) parts.push_back(Concat(Parts(Text(","), Line(" "))));
     parts.push_back(TypeOf(e));

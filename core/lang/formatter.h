@@ -20,7 +20,7 @@ class Comments {
 
   // Takes those in [begin, end) that are left.
   std::vector<const Comment*> TakeIn(uint32_t begin, uint32_t end);
-  // Takes the one that follows `offset` on its line, with nothing but blanks and ';' between.
+  // Takes the one that follows `offset` on its line, with nothing but blanks, ';' and ',' between.
   const Comment* TakeTrailing(uint32_t offset);
   bool AnyIn(uint32_t begin, uint32_t end) const;
 
@@ -37,9 +37,19 @@ class Formatter {
   std::string Run();
 
  private:
-  // --- format.cc
+  // --- format.cc, format_struct.cc
+  struct ItemText {  // of the file: a function or a struct
+    uint32_t begin;  // of its keyword
+    uint32_t body_begin;
+    uint32_t body_end;
+    const Function* function;
+    const Struct* structure;
+  };
+  std::vector<ItemText> FileItems() const;
   std::string FormatFunction(const Function& f);
-  uint32_t FunctionBegin(const Function& f) const;
+  std::string FormatStruct(const Struct& s);
+  std::string FormatStruct(const Struct& s, bool open);
+  uint32_t KeywordBegin(const Span& name, std::string_view keyword) const;
   void AddText(const std::string& text, bool blank_before);
   std::string_view Source(uint32_t begin, uint32_t end) const;
   bool BlankBefore(uint32_t offset) const;
@@ -64,21 +74,25 @@ class Formatter {
   Layout Arms(const std::vector<CondArm>& arms);
 
   // --- format_expr.cc. `binding`: an expression that binds less gets brackets.
-  static constexpr int kAnyBinding = -1, kPostfixBinding = 9;
-  Layout Expression(const Expr& e, int binding = kAnyBinding);
+  static constexpr int kPostfixBinding = 9;
+  Layout Expression(const Expr& e, int binding = -2);
   Layout Bare(const Expr& e);  // without brackets around it
   Layout Number(const Expr& e) const;
   Layout Chain(const Expr& e);
   Layout ComparisonChain(const Expr& e);
   Layout Unary(const Expr& e);
   Layout Power(const Expr& e);
-  Layout Call(std::string head, const std::vector<ExprPtr>& arguments);
+  Layout Call(std::string head, const std::vector<ExprPtr>& arguments,
+              const std::vector<std::string>& labels = {});
   Layout ArrayLiteral(const Expr& e);
   Layout ComprehensionOf(const Expr& e);
   Layout BinderOf(const Binder& b);
   Layout Subscripts(const std::vector<Subscript>& subscripts);
   Layout SubscriptOf(const Subscript& s);
-  Layout List(const std::vector<ExprPtr>& list, bool fill);
+  Layout List(const std::vector<ExprPtr>& list, bool fill,
+              const std::vector<std::string>& labels = {});
+  Layout With(const Expr& e);
+  Layout Path(const std::vector<Access>& path, size_t from);
   Layout TypeOf(const TypeExpr& t);
   // --- format_function.cc
   Layout FunctionType(const TypeExpr& t);

@@ -15,9 +15,9 @@ namespace {
 constexpr int kMaxInlineDepth = 16;
 
 bool IsScalar(const Type& t) {
-  if (t.kind == Type::Kind::kTuple || t.kind == Type::Kind::kFunction)
-    return std::all_of(t.elements.begin(), t.elements.end(), IsScalar);
-  return t.kind == Type::Kind::kScalar;
+  bool all = IsComposite(t);
+  ForEachPart(t, [&](const Type& part) { all = all && IsScalar(part); });
+  return all || t.kind == Type::Kind::kScalar;
 }
 
 // The arguments' leaves, one after the other.

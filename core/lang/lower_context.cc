@@ -7,16 +7,10 @@ namespace pullback::lang {
 // --- types
 
 void Flatten(const Type& t, std::vector<ir::Type>& out) {
-  switch (t.kind) {
-    case Type::Kind::kScalar: out.push_back(ir::Type::Scalar(t.elem)); break;
-    case Type::Kind::kArray: out.push_back(ir::Type::Array(t.elem, t.rank)); break;
-    case Type::Kind::kTuple:
-    case Type::Kind::kFunction:
-      for (const Type& e : t.elements) Flatten(e, out);
-      break;
-    case Type::Kind::kUnit:
-    case Type::Kind::kError: break;
-  }
+  if (t.kind == Type::Kind::kScalar) out.push_back(ir::Type::Scalar(t.elem));
+  if (t.kind == Type::Kind::kArray) out.push_back(ir::Type::Array(t.elem, t.rank));
+  PB_CHECK(t.kind != Type::Kind::kList && t.kind != Type::Kind::kBox);  // Parse refuses them
+  ForEachPart(t, [&](const Type& part) { Flatten(part, out); });
 }
 
 std::vector<ir::Type> Flatten(const Type& t) {
@@ -30,8 +24,8 @@ void Flatten(const TypeExpr& t, std::vector<const TypeExpr*>& out) {
     out.insert(out.end(), Flatten(t.given).size(), &t);
     return;
   }
-  if (t.kind != TypeExpr::Kind::kTuple) out.push_back(&t);
-  for (const TypeExpr& e : t.elements) Flatten(e, out);
+  if (!IsComposite(t)) out.push_back(&t);
+  ForEachPart(t, [&](const TypeExpr& part) { Flatten(part, out); });
 }
 
 // --- attempts

@@ -4,6 +4,7 @@
 //   lower_stmt.cc            statements; control flow to blocks with arguments
 //   lower_expr.cc            scalar expressions
 //   lower_calls.cc           calls and built-in functions
+//   lower_place.cc           structs; places in values
 //   lower_condition.cc       and/or, if-expressions
 //   lower_chain.cc           products with Iverson brackets
 //   lower_guard.cc           what a body evaluates only at some points
@@ -54,7 +55,7 @@ using Subs = std::vector<Affine>;
 struct Array;
 using ArrayRef = std::shared_ptr<const Array>;
 
-// A leaf of a value (tuples are flattened): a scalar or an array in memory, or an array that is
+// A leaf of a value (tuples and structs are flattened): a scalar or an array in memory, or an array that is
 // computed where it is read (only inside expressions and bodies).
 struct Leaf {
   Value value;

@@ -3,6 +3,7 @@
 #include "core/lang/builtins.h"
 #include "core/lang/lower_array.h"
 #include "core/lang/lower_comprehension.h"
+#include "core/lang/lower_place.h"
 
 namespace pullback::lang {
 namespace {
@@ -57,11 +58,11 @@ MaybeValue OnlyLeaf(std::optional<Leaves> leaves) {
   return (*leaves)[0].value;
 }
 
-// The leaves of element `index` of a tuple.
-Leaves FieldOf(const Type& tuple, const Leaves& leaves, size_t index) {
+// The leaves of part `index` of a tuple or struct.
+Leaves FieldOf(const Type& type, const Leaves& leaves, size_t index) {
   size_t first = 0;
-  for (size_t i = 0; i < index; ++i) first += Flatten(tuple.elements[i]).size();
-  const size_t count = Flatten(tuple.elements[index]).size();
+  for (size_t i = 0; i < index; ++i) first += Flatten(PartOf(type, i)).size();
+  const size_t count = Flatten(PartOf(type, index)).size();
   const auto begin = leaves.begin() + static_cast<std::ptrdiff_t>(first);
   return Leaves(begin, begin + static_cast<std::ptrdiff_t>(count));
 }
@@ -147,6 +148,8 @@ std::optional<Leaves> Lower(Context& c, const Expr& e) {
       return c.at->locals[e.local];
     case Expr::Kind::kTuple:
     case Expr::Kind::kLambda: return LowerTuple(c, e);  // what it captures
+    case Expr::Kind::kConstruct: return LowerConstruct(c, e);
+    case Expr::Kind::kWith: return LowerWith(c, e);
     case Expr::Kind::kIf: return LowerIfExpression(c, e);
     case Expr::Kind::kCall: return LowerCall(c, e);
     case Expr::Kind::kBroadcastCall: return LowerBroadcastCall(c, e);

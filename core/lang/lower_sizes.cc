@@ -55,6 +55,10 @@ bool CheckParam(Context& c, const TypeExpr& type, const Leaf& leaf) {
   std::vector<Affine> declared;
   const std::vector<Affine> extents = ExtentsOf(c, leaf);
   for (size_t axis = 0; axis < type.dims.size(); ++axis) {
+    if (IsAnySize(*type.dims[axis])) {
+      declared.push_back(extents[axis]);
+      continue;
+    }
     const std::optional<Affine> size = LowerInt(c, *type.dims[axis]);
     if (!size || !RequireEqual(c, *size, extents[axis])) return false;
     declared.push_back(*size);
@@ -66,6 +70,7 @@ bool CheckParam(Context& c, const TypeExpr& type, const Leaf& leaf) {
 // A size of a header as a form over the locals that are known.
 std::optional<Affine> SizeForm(const Expr& e, const Extents& locals) {
   if (e.kind == Expr::Kind::kInt) return Affine::Const(e.int_value);
+  if (IsAnySize(e)) return std::nullopt;
   if (e.kind == Expr::Kind::kName) return locals[e.local];
   if (e.operands.empty()) return std::nullopt;
   PB_TRY(const Affine a, SizeForm(*e.operands[0], locals));
@@ -185,6 +190,7 @@ bool BindSizes(Context& c) {
 bool CheckDeclared(Context& c, const TypeExpr& type, const Leaf& leaf) {
   const uint32_t loc = c.b.loc();
   for (size_t axis = 0; axis < type.dims.size(); ++axis) {
+    if (IsAnySize(*type.dims[axis])) continue;
     const std::optional<Affine> size = LowerInt(c, *type.dims[axis]);
     c.b.SetLoc(loc);
     if (!size || !RequireEqual(c, ExtentsOf(c, leaf)[axis], *size)) return false;

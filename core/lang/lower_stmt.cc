@@ -2,6 +2,7 @@
 
 #include "core/lang/lower_comprehension.h"
 #include "core/lang/lower_expr.h"
+#include "core/lang/lower_place.h"
 #include "core/lang/lower_sizes.h"
 #include "core/lang/lower_walk.h"
 
@@ -264,27 +265,29 @@ bool LowerLet(Context& c, const Stmt& s) {
   return true;
 }
 
-Subs LowerSubscripts(Context& c, const Target& t) {
-  Subs subs;
-  for (const Subscript& s : t.subscripts) subs.push_back(*LowerInt(c, *s.index));
-  return subs;
+bool IsElement(const Target& t) { return !t.path.empty() && !t.path.back().IsField(); }
+
+const Type& TypeOf(const Context& c, const Target& t) {
+  return c.at->function->locals[t.local].type;
 }
 
 void AssignElement(Context& c, const Target& t, Subs subs, Value v, bool add) {
-  Leaf& leaf = c.at->locals[t.local][0];
+  Leaves& leaves = c.at->locals[t.local];
+  Leaf& leaf = ArrayAt(TypeOf(c, t), t.path, leaves);
   c.SetLoc(t.ordinal);
   const Value old = leaf.value;
   leaf.value = add ? c.b.AddAt(old, std::move(subs), v) : c.b.Update(old, std::move(subs), v);
-  c.function.values[leaf.value.id].name = t.name;
+  const size_t index = static_cast<size_t>(&leaf - leaves.data());
+  c.function.values[leaf.value.id].name = LeafName(t.name, index, leaves.size());
   c.SetDims(leaf.value, c.DimsOf(old));
 }
 
 // x[i] += e and x[i] -= e without reading x[i] (x - e is x + -e, bit for bit).
 bool LowerElementSum(Context& c, const Stmt& s) {
   const bool sum = s.augmented_op == BinaryOp::kAdd || s.augmented_op == BinaryOp::kSub;
-  if (!s.augmented || !sum || s.targets[0].subscripts.empty()) return false;
+  if (!s.augmented || !sum || !IsElement(s.targets[0])) return false;
   if (s.value->kind != Expr::Kind::kBinary || s.value->binary != s.augmented_op) return false;
-  Subs subs = LowerSubscripts(c, s.targets[0]);
+  Subs subs = LowerPathSubscripts(c, s.targets[0].path);
   Value v = *LowerScalar(c, *s.value->operands[1]);
   if (s.augmented_op == BinaryOp::kSub) v = UnaryScalar(c, UnaryOp::kNeg, v);
   AssignElement(c, s.targets[0], std::move(subs), v, true);
@@ -295,16 +298,17 @@ void LowerAssign(Context& c, const Stmt& s) {
   if (LowerElementSum(c, s)) return;
   const uint32_t first_new = c.ValueCount();
   std::vector<Subs> subs;
-  for (const Target& t : s.targets) subs.push_back(LowerSubscripts(c, t));
+  for (const Target& t : s.targets) subs.push_back(LowerPathSubscripts(c, t.path));
   const std::vector<Leaves> parts = Distribute(s, LowerStored(c, *s.value));
   for (size_t i = 0; i < s.targets.size(); ++i) {
     const Target& t = s.targets[i];
-    if (!t.subscripts.empty()) {
+    if (IsElement(t)) {
       AssignElement(c, t, std::move(subs[i]), parts[i][0].value, false);
       continue;
     }
-    c.Name(parts[i], t.name, first_new);
-    c.at->locals[t.local] = parts[i];
+    c.SetLoc(t.ordinal);
+    ReplaceField(c, TypeOf(c, t), t.path, c.at->locals[t.local], parts[i]);
+    c.Name(c.at->locals[t.local], t.name, first_new);
   }
 }
 

@@ -65,7 +65,10 @@ bool OnlyElementsAssigned(const Block& block, uint32_t local) {
   bool only = true;
   ForEachStmt(block, [&](const Stmt& s) {
     if (s.kind != Stmt::Kind::kAssign) return;
-    for (const Target& t : s.targets) only = only && (t.local != local || !t.subscripts.empty());
+    for (const Target& t : s.targets) {
+      const bool element = !t.path.empty() && !t.path.back().IsField();
+      only = only && (t.local != local || element);
+    }
   });
   return only;
 }

@@ -42,8 +42,12 @@ StatusOr<Program> Parse(const std::string& text, const Limits& limits) {
 StatusOr<Program> Parser::Run() {
   Program program;
   while (Peek().kind != Tok::kEnd && !stopped_) {
-    program.functions.push_back(ParseFunction());
-    if (panic_) SkipToFunction();
+    if (At(Tok::kStruct)) {
+      program.structs.push_back(ParseStruct());
+    } else {
+      program.functions.push_back(ParseFunction());
+    }
+    if (panic_) SkipToItem();
   }
   if (program.functions.empty() && diagnostics_.empty())
     ErrorHere("a program has at least one function");
@@ -54,18 +58,45 @@ StatusOr<Program> Parser::Run() {
   return program;
 }
 
-void Parser::SkipToFunction() {
+void Parser::SkipToItem() {
   if (stopped_) return;
   panic_ = false;
-  while (!At(Tok::kFn) && !At(Tok::kEnd)) Take();
+  while (!AtItem() && !At(Tok::kEnd)) Take();
+}
+
+std::unique_ptr<Struct> Parser::ParseStruct() {
+  auto s = std::make_unique<Struct>();
+  Take();
+  s->span = Peek().span;
+  s->name = TakeName("a name after 'struct'");
+  const Token& open = Peek();
+  Open(Tok::kLBrace, " before the fields");
+  if (At(Tok::kRBrace)) ErrorHere("a struct has at least one field");
+  while (!panic_ && !At(Tok::kRBrace)) {
+    Field f;
+    f.span = Peek().span;
+    f.name = TakeName("a field's name");
+    if (f.name == "T") Error(f.span, "a field cannot be named 'T': x.T is the transpose");
+    if (Expect(Tok::kColon, " and a type after the field's name")) f.type = ParseType();
+    s->fields.push_back(std::move(f));
+    if (s->fields.size() > static_cast<size_t>(limits_.max_tuple)) {
+      Limit("TYPE_TOO_LARGE", Peek().span,
+            "too many fields in a struct: " + Most(limits_.max_tuple) + " are allowed");
+    }
+    if (!Accept(Tok::kComma)) break;
+  }
+  Close(Tok::kLBrace);
+  s->body = SpanFrom(open);
+  return s;
 }
 
 std::unique_ptr<Function> Parser::ParseFunction() {
   auto f = std::make_unique<Function>();
   if (At(Tok::kLater)) Unimplemented(Peek().span, Found());
   if (!Accept(Tok::kFn)) {
-    ErrorHere("expected 'fn': a program is a list of functions, found " + Found());
-    Take();  // SkipToFunction must get on
+    ErrorHere("expected 'fn' or 'struct': a program is a list of functions and structs, found " +
+              Found());
+    Take();  // SkipToItem must get on
     return f;
   }
   f->span = Peek().span;
@@ -122,13 +153,15 @@ TypeExpr Parser::ParseType() {
     ParseArrayType(t);
   } else if (At(Tok::kLParen)) {
     ParseTupleType(t);
+  } else if (At(Tok::kList) || At(Tok::kBox)) {
+    ParseElementType(t);
+  } else if (At(Tok::kName)) {
+    t.kind = TypeExpr::Kind::kStruct;
+    t.name = Text(Take());
   } else if (At(Tok::kLater)) {
     Unimplemented(first.span, Found());
   } else if (At(Tok::kFn)) {
     ParseFunctionType(t);
-  } else if (At(Tok::kName)) {
-    t.kind = TypeExpr::Kind::kName;
-    t.name = Text(Take());
   } else {
     ErrorHere("expected a type such as f64, [n]f64 or (f64, i64), found " + Found());
   }
@@ -159,6 +192,15 @@ void Parser::ParseArrayType(TypeExpr& t) {
     return;
   }
   t.elem = TakeScalarType();
+}
+
+// list T, box T.
+void Parser::ParseElementType(TypeExpr& t) {
+  Nest nest(*this);
+  if (!nest.ok()) return;
+  Unimplemented(Peek().span, Found());
+  t.kind = Take().kind == Tok::kList ? TypeExpr::Kind::kList : TypeExpr::Kind::kBox;
+  t.elements.push_back(ParseType());
 }
 
 // One type in brackets is that type.

@@ -38,15 +38,19 @@ class Parser {
 
   // --- items and types (parser.cc)
   std::unique_ptr<Function> ParseFunction();
+  std::unique_ptr<Struct> ParseStruct();
   void ParseParams(Function& f);
   void ParseTypeParams(Function& f);
   TypeExpr ParseType();
   void ParseArrayType(TypeExpr& t);
   void ParseTupleType(TypeExpr& t);
   void ParseFunctionType(TypeExpr& t);
+  void ParseElementType(TypeExpr& t);
   bool AtScalarType() const;
   DType TakeScalarType();
-  void SkipToFunction();
+  void SkipToItem();
+  static bool IsItemStart(Tok kind) { return kind == Tok::kFn || kind == Tok::kStruct; }
+  bool AtItem() const { return IsItemStart(Peek().kind); }
 
   // --- statements (parser_stmt.cc)
   Block ParseBlock(BlockKind kind);
@@ -63,6 +67,7 @@ class Parser {
   void ParseAugmented(Stmt& s, ExprPtr target);
   ExprPtr ParseValues(size_t targets);
   Target ToTarget(ExprPtr e);
+  bool IsPlace(const Expr& e);
   std::vector<CondArm> ParseArms(BlockKind kind);
   void EndStatement();
   void UnusedValue(const Expr& e, const Token& first, BlockKind kind);
@@ -76,7 +81,8 @@ class Parser {
   // Levels of binding, loosest first; a level's operands are of the next.
   static constexpr int kOrLevel = 0, kNotLevel = 2, kCompareLevel = 3, kSumLevel = 4,
                        kUnaryLevel = 6;
-  ExprPtr ParseExpr() { return ParseLevel(kOrLevel); }
+  ExprPtr ParseExpr();
+  ExprPtr ParseWith(ExprPtr base, const Token& first);
   ExprPtr ParseLevel(int level);
   const BinaryOp* OperatorAt(int level) const;
   // A line that starts so was perhaps meant to go on with the expression before.
@@ -99,6 +105,7 @@ class Parser {
   bool AtLeastInteger() const;
   ExprPtr ParseName();
   ExprPtr ParseCall(const Token& name, Expr::Kind kind);
+  void ParseLabel(Expr& call);
   ExprPtr ParseCast();
   ExprPtr ParseGroup();
   ExprPtr ParseTuple(ExprPtr first_element, const Token& first);
@@ -123,6 +130,7 @@ class Parser {
   ExprPtr Clone(const ExprPtr& e);  // null stays null
   StmtPtr Clone(const Stmt& s);
   std::vector<Subscript> Clone(const std::vector<Subscript>& subscripts);
+  std::vector<Access> Clone(const std::vector<Access>& path);
   std::vector<CondArm> Clone(const std::vector<CondArm>& arms);
   Binder Clone(const Binder& b);
   std::unique_ptr<Lambda> Clone(const std::unique_ptr<Lambda>& lambda);

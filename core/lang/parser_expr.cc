@@ -39,6 +39,32 @@ bool Parser::SeemsToContinue(const Token& t) {
   return operation && t.newline_before;
 }
 
+ExprPtr Parser::ParseExpr() {
+  const Token& first = Peek();
+  ExprPtr e = ParseLevel(kOrLevel);
+  while (At(Tok::kWith) && !AtLineStart()) e = ParseWith(std::move(e), first);
+  return e;
+}
+
+// s with a.b[i] = e: s with that part of it changed.
+ExprPtr Parser::ParseWith(ExprPtr base, const Token& first) {
+  Take();
+  ExprPtr e = MakeExpr(Expr::Kind::kWith, first);
+  e->operands.push_back(std::move(base));
+  Span field = Peek().span;
+  if (!At(Tok::kName)) ErrorHere("expected a field's name after 'with', found " + Found());
+  ExprPtr place = ParsePostfix();
+  if (!panic_ && !IsPlace(*place)) Error(place->span, "expected a field after 'with'");
+  if (!panic_) {
+    Target t = ToTarget(std::move(place));
+    e->path.push_back({t.name, 0, {}, field});
+    for (Access& a : t.path) e->path.push_back(std::move(a));
+  }
+  Expect(Tok::kAssign, " and the field's value");
+  e->operands.push_back(ParseLevel(kOrLevel));
+  return Finish(std::move(e));
+}
+
 ExprPtr Parser::ParseLevel(int level) {
   if (level == kNotLevel) return ParseNot();
   if (level == kCompareLevel) return ParseComparison();
@@ -192,15 +218,16 @@ ExprPtr Parser::ParseStep() {
 ExprPtr Parser::ParseDot(ExprPtr base, const Token& first) {
   Take();
   bool transpose = At(Tok::kName) && Text(Peek()) == "T";
-  if (!transpose && !At(Tok::kInt)) {
-    ErrorHere("expected 'T' (transpose) or the number of a tuple's element after '.', found " +
-              Found());
+  if (!At(Tok::kName) && !At(Tok::kInt)) {
+    ErrorHere("expected a field, 'T' (transpose) or the number of a tuple's element after '.', " +
+              std::string("found ") + Found());
     return base;
   }
   ExprPtr e = MakeExpr(transpose ? Expr::Kind::kTranspose : Expr::Kind::kField, first);
-  if (!transpose && Peek().int_value >= static_cast<uint64_t>(limits_.max_tuple)) {
+  if (At(Tok::kInt) && Peek().int_value >= static_cast<uint64_t>(limits_.max_tuple)) {
     ErrorHere("a tuple has at most " + std::to_string(limits_.max_tuple) + " elements");
   }
+  if (At(Tok::kName) && !transpose) e->name = Text(Peek());
   e->int_value = static_cast<int64_t>(Take().int_value);
   e->operands.push_back(std::move(base));
   return Finish(std::move(e));

@@ -18,6 +18,12 @@ uint32_t HeightOf(const std::vector<Subscript>& subscripts) {
   return h;
 }
 
+uint32_t HeightOf(const std::vector<Access>& path) {
+  uint32_t h = 0;
+  for (const Access& a : path) h = std::max(h, HeightOf(a.subscripts));
+  return h;
+}
+
 uint32_t HeightOf(const std::vector<CondArm>& arms) {
   uint32_t h = 0;
   for (const CondArm& arm : arms) h = std::max({h, HeightOf(arm.cond), arm.body.height});
@@ -26,12 +32,13 @@ uint32_t HeightOf(const std::vector<CondArm>& arms) {
 
 uint32_t HeightOf(const Stmt& s) {
   uint32_t h = std::max({HeightOf(s.value), HeightOf(s.binder), HeightOf(s.arms), s.body.height});
-  for (const Target& t : s.targets) h = std::max(h, HeightOf(t.subscripts));
+  for (const Target& t : s.targets) h = std::max(h, HeightOf(t.path));
   return h;
 }
 
 uint32_t HeightBelow(const Expr& e) {
-  uint32_t h = std::max({HeightOf(e.subscripts), HeightOf(e.arms), e.body.height});
+  uint32_t h =
+      std::max({HeightOf(e.subscripts), HeightOf(e.path), HeightOf(e.arms), e.body.height});
   for (const ExprPtr& o : e.operands) h = std::max(h, HeightOf(o));
   for (const Binder& b : e.binders) h = std::max(h, HeightOf(b));
   if (e.lambda) h = std::max(h, e.lambda->body.height);
@@ -109,6 +116,8 @@ ExprPtr Parser::Clone(const Expr& e) {
   for (const ExprPtr& o : e.operands) c->operands.push_back(Clone(*o));
   for (const Binder& b : e.binders) c->binders.push_back(Clone(b));
   c->subscripts = Clone(e.subscripts);
+  c->path = Clone(e.path);
+  c->labels = e.labels;
   c->body = Clone(e.body);
   c->arms = Clone(e.arms);
   c->lambda = Clone(e.lambda);
@@ -160,7 +169,7 @@ StmtPtr Parser::Clone(const Stmt& s) {
     Target copy;
     copy.name = t.name;
     copy.span = t.span;
-    copy.subscripts = Clone(t.subscripts);
+    copy.path = Clone(t.path);
     c->targets.push_back(std::move(copy));
   }
   if (s.annotation) {
@@ -188,6 +197,12 @@ std::vector<Subscript> Parser::Clone(const std::vector<Subscript>& subscripts) {
     c.step = Clone(s.step);
     out.push_back(std::move(c));
   }
+  return out;
+}
+
+std::vector<Access> Parser::Clone(const std::vector<Access>& path) {
+  std::vector<Access> out;
+  for (const Access& a : path) out.push_back({a.field, a.index, Clone(a.subscripts), a.span});
   return out;
 }
 

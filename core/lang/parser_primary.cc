@@ -36,6 +36,8 @@ ExprPtr Parser::ParsePrimary() {
     case Tok::kF32:
     case Tok::kI64:
     case Tok::kBool: return ParseCast();
+    case Tok::kList:
+    case Tok::kBox: Unimplemented(Peek().span, Found()); return ParseMissing();
     case Tok::kLParen: return ParseGroup();
     case Tok::kLBracket: return ParseArray();
     case Tok::kIf: return ParseIf();
@@ -90,11 +92,23 @@ ExprPtr Parser::ParseName() {
   return Finish(std::move(e));
 }
 
+// S(a: e, …), the fields of a struct by name: all or none of them.
+void Parser::ParseLabel(Expr& call) {
+  bool label = At(Tok::kName) && Peek(1).kind == Tok::kColon;
+  if (!call.operands.empty() && label == call.labels.empty()) {
+    ErrorHere("give a name to every field, or to none");
+  }
+  if (!label) return;
+  call.labels.push_back(std::string(Text(Take())));
+  Take();
+}
+
 ExprPtr Parser::ParseCall(const Token& name, Expr::Kind kind) {
   ExprPtr e = MakeExpr(kind, name);
   e->name = Text(name);
   Open(Tok::kLParen, "");
   while (!panic_ && !At(Tok::kRParen)) {
+    if (kind == Expr::Kind::kCall) ParseLabel(*e);
     e->operands.push_back(ParseExpr());
     if (!Accept(Tok::kComma)) break;
   }

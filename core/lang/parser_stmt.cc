@@ -1,4 +1,6 @@
 // Blocks and statements.
+#include <algorithm>
+
 #include "core/lang/parser.h"
 
 namespace pullback::lang {
@@ -71,7 +73,7 @@ Block Parser::ParseBlock(BlockKind kind) {
 }
 
 void Parser::ParseBlockItems(Block& block, BlockKind kind) {
-  while (!stopped_ && !At(Tok::kRBrace) && !At(Tok::kEnd) && !At(Tok::kFn)) {
+  while (!stopped_ && !At(Tok::kRBrace) && !At(Tok::kEnd) && !AtItem()) {
     size_t start = at_;
     ParseBlockItem(block, kind);
     if (panic_) Synchronise(start);
@@ -246,22 +248,37 @@ ExprPtr Parser::ParseValues(size_t targets) {
   return Finish(std::move(tuple));
 }
 
+bool Parser::IsPlace(const Expr& e) {
+  const Expr* base = &e;
+  bool steps = true;
+  while (steps && !base->parenthesised) {
+    steps = base->kind == Expr::Kind::kIndex || base->kind == Expr::Kind::kField;
+    if (steps) base = base->operands[0].get();
+  }
+  return base->kind == Expr::Kind::kName && !base->parenthesised;
+}
+
+// x, x[i, j], s.a.b[i].c: a name and the steps from it.
 Target Parser::ToTarget(ExprPtr e) {
   Target t;
   t.span = e->span;
-  const Expr& base = e->kind == Expr::Kind::kIndex ? *e->operands[0] : *e;
-  if (e->kind == Expr::Kind::kField) {
-    Error(e->span, "an element of a tuple cannot be assigned; make a new tuple");
-  } else if (base.kind == Expr::Kind::kIndex) {
-    Error(e->span, "write all indices in one pair of brackets: x[i, j] = …");
-  } else if (base.kind != Expr::Kind::kName || e->parenthesised) {
-    Error(e->span, "only a variable, or an element of one, can be assigned");
+  if (!IsPlace(*e)) {
+    Error(e->span, "only a variable, or a part of one, can be assigned");
+    return t;
   }
-  for (const Subscript& s : e->subscripts) {
-    if (s.is_slice) Unimplemented(s.span, "assigning a slice");
+  while (e->kind != Expr::Kind::kName) {
+    if (e->kind == Expr::Kind::kIndex && e->operands[0]->kind == Expr::Kind::kIndex) {
+      Error(t.span, "write all indices in one pair of brackets: x[i, j] = …");
+    }
+    for (const Subscript& sub : e->subscripts) {
+      if (sub.is_slice) Unimplemented(sub.span, "assigning a slice");
+    }
+    Access a{e->name, e->int_value, std::move(e->subscripts), e->span};
+    t.path.push_back(std::move(a));
+    e = ExprPtr(std::move(e->operands[0]));
   }
-  t.name = base.name;
-  t.subscripts = std::move(e->subscripts);
+  std::reverse(t.path.begin(), t.path.end());
+  t.name = e->name;
   return t;
 }
 
@@ -301,7 +318,7 @@ void Parser::Synchronise(size_t start) {
   size_t open = open_at_error_;
   for (int braces = 0;; Take()) {
     const Token& t = Peek();
-    if (t.kind == Tok::kEnd || t.kind == Tok::kFn) return;
+    if (t.kind == Tok::kEnd || IsItemStart(t.kind)) return;
     if (t.kind == Tok::kRBrace && braces-- == 0) return;
     if (t.kind == Tok::kLBrace) ++braces;
     if (t.kind == Tok::kLParen || t.kind == Tok::kLBracket) ++open;

@@ -42,7 +42,7 @@ void ScopeWalk::Walk(const Lambda& lambda) {
 
 void ScopeWalk::Walk(const Stmt& s) {
   const bool declares = s.kind == Stmt::Kind::kLet || s.kind == Stmt::Kind::kVar;
-  for (const Target& t : s.targets) Walk(t.subscripts);
+  for (const Target& t : s.targets) Walk(t.path);
   if (s.annotation) Walk(*s.annotation);
   const bool loop = s.kind == Stmt::Kind::kWhile || s.kind == Stmt::Kind::kFor;
   if (loop && s.kind == Stmt::Kind::kWhile) OnLoop(true);
@@ -75,6 +75,7 @@ void ScopeWalk::Walk(const Expr& e) {
   if (e.lambda) Walk(*e.lambda);
   for (const ExprPtr& operand : e.operands) Walk(operand);
   Walk(e.subscripts);
+  Walk(e.path);
   Walk(e.arms);
 }
 
@@ -89,11 +90,16 @@ void ScopeWalk::Comprehension(const Expr& e) {
   Reset(mark);
 }
 
+void ScopeWalk::Walk(const std::vector<Access>& path) {
+  for (const Access& a : path) Walk(a.subscripts);
+}
+
 void ScopeWalk::Walk(const std::vector<Subscript>& subscripts) {
   for (const Subscript& s : subscripts) {
     Walk(s.index);
     Walk(s.lo);
     Walk(s.hi);
+    Walk(s.step);
   }
 }
 

@@ -38,6 +38,7 @@ class ScopeWalk {
     if (e) Walk(*e);
   }
   void Walk(const std::vector<Subscript>& subscripts);
+  void Walk(const std::vector<Access>& path);
   void Walk(const std::vector<CondArm>& arms);
   void Walk(const TypeExpr& t);
   void Comprehension(const Expr& e);

@@ -33,10 +33,14 @@ std::string SizeText(const Expr& size) { return SizeText(size, 0); }
 
 ApiType ToApiType(const TypeExpr& type) {
   ApiType api;
-  api.is_tuple = type.kind == TypeExpr::Kind::kTuple;
+  api.is_tuple = IsComposite(type);
   api.dtype = type.elem;
   for (const ExprPtr& dim : type.dims) api.dims.push_back(SizeText(*dim));
-  for (const TypeExpr& element : type.elements) api.elements.push_back(ToApiType(element));
+  ForEachPart(type, [&](const TypeExpr& part) { api.elements.push_back(ToApiType(part)); });
+  if (type.kind == TypeExpr::Kind::kStruct) {
+    api.struct_name = type.structure->name;
+    for (const Field& f : type.structure->fields) api.field_names.push_back(f.name);
+  }
   return api;
 }
 

@@ -11,17 +11,21 @@
 namespace pullback::lang {
 namespace {
 
-// A tensor that the entry takes: a parameter, or an element of a tuple ("p.0").
+// A tensor that the entry takes: a parameter, or a part of one ("p.0", "camera.r").
 struct Leaf {
   std::string name;
   const TypeExpr* type;
 };
 
 void Flatten(const std::string& name, const TypeExpr& type, std::vector<Leaf>& leaves) {
-  if (type.kind != TypeExpr::Kind::kTuple) return leaves.push_back({name, &type});
-  for (size_t i = 0; i < type.elements.size(); ++i) {
-    Flatten(name + "." + std::to_string(i), type.elements[i], leaves);
-  }
+  if (!IsComposite(type)) return leaves.push_back({name, &type});
+  size_t i = 0;
+  ForEachPart(type, [&](const TypeExpr& part) {
+    const bool is_struct = type.kind == TypeExpr::Kind::kStruct;
+    const std::string field = is_struct ? type.structure->fields[i].name : std::to_string(i);
+    Flatten(name + "." + field, part, leaves);
+    ++i;
+  });
 }
 
 Status TypeMismatch(std::string message) {
@@ -154,6 +158,7 @@ Status ArgumentChecker::Solve(const SizeBinding& b) {
 
 Status ArgumentChecker::CheckSize(size_t leaf, size_t axis) const {
   const Expr& size = *leaves_[leaf].type->dims[axis];
+  if (IsAnySize(size)) return {};
   int64_t got = arguments_[leaf]->shape[axis];
   std::optional<int64_t> want = Evaluate(size, values_);
   if (want == got) return {};

@@ -22,6 +22,11 @@ void ForEachExpr(const std::vector<Subscript>& subscripts, F&& f) {
 }
 
 template <typename F>
+void ForEachExpr(const std::vector<Access>& path, F&& f) {
+  for (const Access& a : path) ForEachExpr(a.subscripts, f);
+}
+
+template <typename F>
 void ForEachExpr(const Binder& b, F&& f) {
   ForEachExpr(b.lo, f);
   ForEachExpr(b.hi, f);
@@ -48,6 +53,7 @@ void ForEachExpr(const ExprPtr& e, F&& f) {
   f(*e);
   for (const ExprPtr& o : e->operands) ForEachExpr(o, f);
   ForEachExpr(e->subscripts, f);
+  ForEachExpr(e->path, f);
   for (const Binder& b : e->binders) ForEachExpr(b, f);
   ForEachExpr(e->body, f);
   ForEachExpr(e->arms, f);
@@ -55,7 +61,7 @@ void ForEachExpr(const ExprPtr& e, F&& f) {
 
 template <typename F>
 void ForEachExpr(const Stmt& s, F&& f) {
-  for (const Target& t : s.targets) ForEachExpr(t.subscripts, f);
+  for (const Target& t : s.targets) ForEachExpr(t.path, f);
   if (s.annotation) ForEachExpr(*s.annotation, f);
   ForEachExpr(s.value, f);
   ForEachExpr(s.binder, f);

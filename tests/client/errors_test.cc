@@ -129,7 +129,7 @@ TEST_CASE("a derivative of what has none") {
 }
 
 TEST_CASE("what is not implemented says so") {
-  const CliResult result = Cli({"check", "-", "--json"}, "struct P { x: f64 }\n");
+  const CliResult result = Cli({"check", "-", "--json"}, "relations r\n");
   CHECK(result.exit_code == 3);
   CHECK(result.json()["error"]["code"] == "UNIMPLEMENTED");
 }

@@ -348,6 +348,26 @@ std::vector<ProgramCase> Arrays() {
        "f",
        {Vec({1, 2, 3})},
        {{12, 8, 6}}},
+      {"27 struct of an array and a scalar",
+       "struct Particle { r: [3]f64, m: f64, n: i64 }\n"
+       "fn push(p: Particle, dt: f64) -> Particle { var q = p\n"
+       " for i < 3 { q.r[i] += dt * q.r[i] * p.m }\n q.m = q.m * 1.5\n return q }\n"
+       "fn f(r: [3]f64, m: f64, dt: f64) -> f64 { var p = Particle(r: r, m: m, n: 2)\n"
+       " for k < p.n { p = push(p, dt) }\n"
+       " let far = p with m = sin(p.m) with r[1] = p.m\n"
+       " return sum i < 3 { p.r[i] * p.r[i] * far.r[i] } + far.m }",
+       "f",
+       {Vec({1.1, 0.7, -1.3}), D(0.8), D(0.1)},
+       {}},
+      {"structs inside structs, in branches",
+       "struct P { x: f64, v: f64 }\nstruct Pair { a: P, b: P }\n"
+       "fn swap(q: Pair) -> Pair { return Pair(q.b, q.a) }\n"
+       "fn f(x: f64, v: f64, n: i64) -> f64 { var q = Pair(P(x, v), P(v, 2.0))\n"
+       " for i < n { if q.a.x > q.b.x { q = swap(q) } else { q.a.x = q.a.x + q.b.v * q.a.v } }\n"
+       " return q.a.x * q.b.x + q.a.v }",
+       "f",
+       {D(0.3), D(1.7), I(5)},
+       {}},
       {"nested loops with break",
        "fn f(x: [n]f64) -> f64 { var s = 0.0\n for i < n { var p = 1.0\n for j < n {\n"
        " if j > i { break }\n p = p * x[j] }\n s += p * p }\n return s }",

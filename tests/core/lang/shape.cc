@@ -24,6 +24,7 @@ std::string Shape(const TypeExpr& t) {
   if (t.kind == TypeExpr::Kind::kArray) {
     return std::string("(array ") + DTypeName(t.elem) + Shape(t.dims) + ")";
   }
+  if (t.kind == TypeExpr::Kind::kStruct) return t.name;
   std::string s = "(types";
   for (const TypeExpr& e : t.elements) s += " " + Shape(e);
   return s + ")";
@@ -35,6 +36,15 @@ std::string Shape(const std::vector<Subscript>& subscripts) {
     s += " ";
     s += x.is_slice ? "(: " + Shape(x.lo) + " " + Shape(x.hi) + " " + Shape(x.step) + ")"
                     : Shape(x.index);
+  }
+  return s;
+}
+
+std::string Shape(const std::vector<Access>& path) {
+  std::string s;
+  for (const Access& a : path) {
+    if (a.IsField()) s += "." + (a.field.empty() ? std::to_string(a.index) : a.field);
+    s += Shape(a.subscripts);
   }
   return s;
 }
@@ -57,7 +67,7 @@ const char* Word(Stmt::Kind kind) {
 
 std::string Shape(const Stmt& s) {
   std::string out = std::string("(") + Word(s.kind) + (s.augmented ? "!" : "");
-  for (const Target& t : s.targets) out += " <" + t.name + Shape(t.subscripts) + ">";
+  for (const Target& t : s.targets) out += " <" + t.name + Shape(t.path) + ">";
   if (s.annotation) out += ":" + Shape(*s.annotation);
   if (s.kind == Stmt::Kind::kFor) out += " " + Shape(s.binder);
   if (s.value) out += " " + Shape(s.value);
@@ -107,7 +117,10 @@ std::string Shape(const Expr& e) {
     case Expr::Kind::kTranspose: return "(T" + Shape(e.operands) + ")";
     case Expr::Kind::kTuple: return "(tuple" + Shape(e.operands) + ")";
     case Expr::Kind::kField:
-      return "(field " + std::to_string(e.int_value) + Shape(e.operands) + ")";
+      return "(field " + (e.name.empty() ? std::to_string(e.int_value) : e.name) +
+             Shape(e.operands) + ")";
+    case Expr::Kind::kConstruct: return "(construct " + e.name + Shape(e.operands) + ")";
+    case Expr::Kind::kWith: return "(with" + Shape(e.path) + Shape(e.operands) + ")";
     case Expr::Kind::kBracket: return "(bracket" + Shape(e.operands) + ")";
     case Expr::Kind::kArray: return "(array" + Shape(e.operands) + ")";
     case Expr::Kind::kIverson: return "(iverson" + Shape(e.operands) + ")";

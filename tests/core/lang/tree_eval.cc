@@ -293,10 +293,10 @@ void Tree::Assign(const Stmt& s) {
     const Target& t = s.targets[i];
     const Datum& part = s.targets.size() == 1 ? value : value.tuple[i];
     Datum& variable = run_->locals[t.local];
-    if (t.subscripts.empty()) {
+    if (t.path.empty()) {
       variable = part;
     } else {
-      variable.bits[ElementOf(variable, t.subscripts)] = part.bits[0];
+      variable.bits[ElementOf(variable, t.path[0].subscripts)] = part.bits[0];
     }
   }
 }
@@ -358,6 +358,8 @@ Datum Tree::Eval(const Expr& e) {
         if (!arm.cond || AsBool(Eval(*arm.cond))) return Value(arm.body);
       }
       break;
+    case Expr::Kind::kConstruct:  // generated programs have no structs
+    case Expr::Kind::kWith:
     case Expr::Kind::kBracket:
     case Expr::Kind::kLambda:  // random programs have none
     case Expr::Kind::kApply:
