@@ -4,6 +4,7 @@
 #include <tuple>
 
 #include "core/ad/reverse_function.h"
+#include "core/ad/rules.h"
 #include "core/ad/tangent.h"
 
 namespace pullback::ad {
@@ -25,15 +26,85 @@ class Adjoints {
             module_.Get(f),
             params,
             results,
-            [this](uint32_t callee, const std::vector<bool>& p, const std::vector<bool>& r) {
-              return Split(callee, p, r);
+            [this](const ir::Inst& call, const std::vector<bool>& p, const std::vector<bool>& r) {
+              return OfCall(call, p, r);
             },
             [this](uint32_t callee, const std::vector<bool>& active) {
               return tangents_.Partials(callee, active);
             }};
   }
 
+  // As BuildPullback says.
+  StatusOr<uint32_t> Pullback(uint32_t f, const std::vector<bool>& params,
+                              const std::vector<bool>& results) {
+    const auto [it, fresh] = pullbacks_.try_emplace({f, params, results});
+    if (!fresh) return it->second;  // also inside a recursion: it is declared already
+    const uint32_t target = module_.AddFunction(module_.Get(f).name + ".pullback");
+    it->second = target;
+    const ir::Function& from = module_.Get(f);
+    ir::Builder b(module_, module_.Get(target));
+    b.NewBlock();
+    for (size_t k = 0; k < from.params().size(); ++k) {
+      const Value v = from.params()[k];
+      b.AddParam(0, from.TypeOf(v), from.values[v.id].name);
+      if (params[k] && Carries(from.TypeOf(v))) b.function().results.push_back(from.TypeOf(v));
+    }
+    for (size_t k = 0; k < results.size(); ++k) {
+      if (results[k] && Carries(from.results[k])) b.AddParam(0, from.results[k], "bar");
+    }
+    if (from.HasRule()) {
+      PB_RETURN_IF_ERROR(WritePullbackByRule(b, f, params, results));
+    } else {
+      PB_RETURN_IF_ERROR(Of(f, params, results).BuildCombined(target, params, true, false));
+    }
+    return target;
+  }
+
  private:
+  StatusOr<CallAdjoint> OfCall(const ir::Inst& call, const std::vector<bool>& params,
+                               const std::vector<bool>& results) {
+    CallAdjoint how;
+    const ir::Function& callee = module_.Get(call.callee);
+    if (callee.HasRule()) {
+      how.params = Carrying(module_, ParamTypes(callee));
+      how.results = Carrying(module_, callee.results);
+      PB_ASSIGN_OR_RETURN(how.pullback, PullbackByRule(module_, call.callee));
+    } else if (call.checkpoint) {
+      how.params = params;
+      how.results = results;
+      PB_ASSIGN_OR_RETURN(how.pullback, Pullback(call.callee, params, results));
+    } else {
+      PB_ASSIGN_OR_RETURN(how.halves, Split(call.callee, params, results));
+    }
+    return how;
+  }
+
+  // The rule takes all seeds and gives all cotangents.
+  Status WritePullbackByRule(ir::Builder& b, uint32_t f, const std::vector<bool>& params,
+                             const std::vector<bool>& results) {
+    PB_ASSIGN_OR_RETURN(const uint32_t rule, PullbackByRule(module_, f));
+    const ir::Function& from = module_.Get(f);
+    const std::vector<bool> in = Carrying(module_, ParamTypes(from));
+    const std::vector<bool> out = Carrying(module_, from.results);
+    const std::vector<Value> given = b.function().params();
+    std::vector<Value> args(given.begin(), given.begin() + static_cast<long>(in.size()));
+    const std::vector<Value> values = b.Call(f, args);  // for their shapes
+    size_t next = in.size();
+    for (size_t k = 0; k < out.size(); ++k) {
+      if (out[k]) args.push_back(results[k] ? given[next++] : b.ZerosLike(values[k]));
+    }
+    const std::vector<Value> bars = b.Call(rule, std::move(args));
+    std::vector<Value> wanted;
+    next = 0;
+    for (size_t k = 0; k < in.size(); ++k) {
+      if (!in[k]) continue;
+      if (params[k]) wanted.push_back(bars[next]);
+      ++next;
+    }
+    b.Return(std::move(wanted));
+    return {};
+  }
+
   StatusOr<SplitFunctions> Split(uint32_t f, const std::vector<bool>& params,
                                  const std::vector<bool>& results) {
     const auto [it, fresh] = splits_.try_emplace({f, params, results});
@@ -72,8 +143,29 @@ class Adjoints {
 
   ir::Module& module_;
   Tangents tangents_;
-  std::map<std::tuple<uint32_t, std::vector<bool>, std::vector<bool>>, SplitFunctions> splits_;
+  using Key = std::tuple<uint32_t, std::vector<bool>, std::vector<bool>>;
+  std::map<Key, SplitFunctions> splits_;
+  std::map<Key, uint32_t> pullbacks_;
 };
+
+// Of a function with a rule: its results, then what the rule gives.
+Status WriteGradientByRule(Adjoints& adjoints, ir::Builder& b, uint32_t f,
+                           const std::vector<bool>& wrt, const std::vector<bool>& results) {
+  PB_ASSIGN_OR_RETURN(const uint32_t pullback, adjoints.Pullback(f, wrt, results));
+  std::vector<Value> args = b.function().params();
+  const size_t n = b.module().Get(f).params().size();
+  std::vector<Value> out =
+      b.Call(f, std::vector<Value>(args.begin(), args.begin() + static_cast<long>(n)));
+  if (args.size() == n) {
+    for (Type t : b.module().Get(f).results) {
+      if (Carries(t)) args.push_back(b.One(t));
+    }
+  }
+  const std::vector<Value> bars = b.Call(pullback, std::move(args));
+  out.insert(out.end(), bars.begin(), bars.end());
+  b.Return(std::move(out));
+  return {};
+}
 
 }  // namespace
 
@@ -95,9 +187,18 @@ StatusOr<uint32_t> BuildGradient(ir::Module& module, uint32_t f, const std::vect
     if (t.IsFloat() && seed == Seed::kParams) b.AddParam(0, t, "bar");
   }
   Adjoints adjoints(module);
+  if (from.HasRule()) {
+    PB_RETURN_IF_ERROR(WriteGradientByRule(adjoints, b, f, wrt, active_results));
+    return target;
+  }
   PB_RETURN_IF_ERROR(
-      adjoints.Of(f, wrt, active_results).BuildCombined(target, wrt, seed == Seed::kParams));
+      adjoints.Of(f, wrt, active_results).BuildCombined(target, wrt, seed == Seed::kParams, true));
   return target;
+}
+
+StatusOr<uint32_t> BuildPullback(ir::Module& module, uint32_t f, const std::vector<bool>& wrt,
+                                 const std::vector<bool>& results) {
+  return Adjoints(module).Pullback(f, wrt, results);
 }
 
 }  // namespace pullback::ad

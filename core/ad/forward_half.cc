@@ -39,8 +39,8 @@ Status ReverseFunction::ForwardBlock(uint32_t b) {
   size_t call = 0;
   for (const Inst& inst : work_.blocks[b].insts) {
     Inst copy = MapForward(inst);
-    if (IsActiveCall(inst)) {
-      copy.callee = state.calls[call++].forward;
+    if (IsActiveCall(inst) && state.calls[call++].OnTape()) {
+      copy.callee = state.calls[call - 1].halves.forward;
       copy.args.push_back(tape);
       tape = NewForward(ir::Type::Tape(), "tape");
       copy.results.push_back(tape);

@@ -34,18 +34,36 @@ bool HasOperators(const ir::Function& f) {
   return any;
 }
 
-// f and what it refers to, directly or not.
-std::vector<uint32_t> ReachedFrom(const ir::Module& m, uint32_t f) {
+// f and what follows from it, directly or not: next(g, visit) visits the functions that follow from g.
+template <typename Next>
+std::vector<uint32_t> Closure(const ir::Module& m, uint32_t f, Next&& next) {
   std::vector<char> seen(m.functions.size());
   std::vector<uint32_t> reached = {f};
   seen[f] = 1;
   for (size_t k = 0; k < reached.size(); ++k) {
-    ir::ForEachCallee(m.Get(reached[k]), [&](uint32_t callee) {
-      if (!seen[callee]) reached.push_back(callee);
-      seen[callee] = 1;
+    next(reached[k], [&](uint32_t g) {
+      if (!seen[g]) reached.push_back(g);
+      seen[g] = 1;
     });
   }
   return reached;
+}
+
+// f and what it refers to.
+std::vector<uint32_t> ReachedFrom(const ir::Module& m, uint32_t f) {
+  return Closure(m, f, [&](uint32_t g, auto visit) { ir::ForEachCallee(m.Get(g), visit); });
+}
+
+// What may be derived where f is. A function with a rule is not; its only rule is, in the other mode.
+std::vector<uint32_t> DerivedWith(const ir::Module& m, uint32_t f) {
+  std::vector<uint32_t> all = Closure(m, f, [&](uint32_t g, auto visit) {
+    const ir::Function& function = m.Get(g);
+    if (!function.HasRule()) return ir::ForEachCallee(function, visit);
+    if (function.vjp_rule == ir::kNoFunction) visit(function.jvp_rule);
+    if (function.jvp_rule == ir::kNoFunction) visit(function.vjp_rule);
+  });
+  std::erase_if(all, [&](uint32_t g) { return m.Get(g).HasRule(); });
+  return all;
 }
 
 bool ReachesOperator(const ir::Module& m, uint32_t f) {
@@ -57,7 +75,6 @@ bool ReachesOperator(const ir::Module& m, uint32_t f) {
 
 Status CheckFunction(const ir::Module& m, const ir::Function& f) {
   const std::string where = "@" + f.name + ": the derivative of ";
-  if (f.HasRule()) return Unimplemented(where + "a function with derivative rules", 0);
   Status status;
   const auto check = [&](ir::Value v) {
     const ir::Type t = f.TypeOf(v);
@@ -113,7 +130,7 @@ bool HasOperators(const ir::Module& module) {
 }
 
 Status CheckDerivable(const ir::Module& module, uint32_t f) {
-  for (uint32_t g : ReachedFrom(module, f))
+  for (uint32_t g : DerivedWith(module, f))
     PB_RETURN_IF_ERROR(CheckFunction(module, module.Get(g)));
   return {};
 }

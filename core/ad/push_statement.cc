@@ -196,6 +196,11 @@ class Pusher {
   Status VisitCall(const Inst& inst) {
     std::vector<bool> active;
     for (Value v : inst.args) active.push_back(around_.activity.Active(v));
+    const uint32_t rule = b_.module().Get(inst.callee).jvp_rule;
+    if (rule != ir::kNoFunction) {
+      VisitRule(inst, rule);
+      return {};
+    }
     PB_ASSIGN_OR_RETURN(const uint32_t partials, around_.partials_of(inst.callee, active));
     const std::vector<Value> made = body_.Under(inst.guard, [&] {
       std::vector<Value> args;
@@ -222,6 +227,31 @@ class Pusher {
       dots_[inst.results[r]] = dots;
     }
     return {};
+  }
+
+  // A rule takes the tangents themselves: it need not be linear in them.
+  void VisitRule(const Inst& inst, uint32_t rule) {
+    for (size_t d = 0; d < width_; ++d) {
+      const std::vector<Value> made = body_.Under(inst.guard, [&] {
+        std::vector<Value> args;
+        for (Value v : inst.args) args.push_back(body_.Get(v));
+        for (Value v : inst.args) {
+          const ir::Type t = around_.from.TypeOf(v);
+          if (!t.IsFloat()) continue;
+          const Value dot = Dots(v)[d];
+          args.push_back(dot.valid() ? dot : b_.Zero(t));
+        }
+        return b_.Call(rule, std::move(args));
+      });
+      size_t next = inst.results.size();
+      for (size_t r = 0; r < inst.results.size(); ++r) {
+        if (d == 0) body_.Set(inst.results[r], made[r]);
+        if (!around_.from.TypeOf(inst.results[r]).IsFloat()) continue;
+        std::vector<Value>& dots = dots_[inst.results[r]];
+        dots.resize(width_);
+        dots[d] = made[next++];
+      }
+    }
   }
 
   ir::Builder& b_;

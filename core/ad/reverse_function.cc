@@ -20,7 +20,7 @@ ir::Function Prepared(const ir::Function& f) {
 
 ReverseFunction::ReverseFunction(ir::Module& module, const ir::Function& f,
                                  const std::vector<bool>& active_params,
-                                 const std::vector<bool>& active_results, SplitOf split_of,
+                                 const std::vector<bool>& active_results, AdjointOf adjoint_of,
                                  PartialsOf partials_of)
     : module_(module),
       work_(Prepared(f)),
@@ -30,7 +30,7 @@ ReverseFunction::ReverseFunction(ir::Module& module, const ir::Function& f,
       live_out_(CotangentsLiveOut(work_, activity_)),
       active_params_(active_params),
       active_results_(active_results),
-      split_of_(std::move(split_of)),
+      adjoint_of_(std::move(adjoint_of)),
       partials_of_(std::move(partials_of)),
       const_def_(work_.values.size()),
       blocks_(work_.blocks.size()) {
@@ -43,8 +43,9 @@ ReverseFunction::ReverseFunction(ir::Module& module, const ir::Function& f,
 }
 
 Status ReverseFunction::BuildCombined(uint32_t target, const std::vector<bool>& wrt,
-                                      bool seed_params) {
+                                      bool seed_params, bool give_results) {
   combined_ = true;
+  give_results_ = give_results;
   wrt_ = wrt;
   Start(target, target);
   const std::vector<Value>& params = module_.Get(target).params();
@@ -179,26 +180,6 @@ std::vector<bool> ReverseFunction::ActiveOf(const std::vector<Value>& values) co
   std::vector<bool> active;
   for (Value v : values) active.push_back(Active(v));
   return active;
-}
-
-bool ReverseFunction::IsActiveCall(const Inst& inst) const {
-  if (inst.op != Op::Call) return false;
-  for (Value v : inst.results) {
-    if (Active(v)) return true;
-  }
-  return false;
-}
-
-Status ReverseFunction::FindCalls() {
-  for (uint32_t b = 0; b < work_.blocks.size(); ++b) {
-    for (const Inst& inst : work_.blocks[b].insts) {
-      if (!IsActiveCall(inst)) continue;
-      PB_ASSIGN_OR_RETURN(SplitFunctions split,
-                          split_of_(inst.callee, ActiveOf(inst.args), ActiveOf(inst.results)));
-      blocks_[b].calls.push_back(split);
-    }
-  }
-  return {};
 }
 
 }  // namespace pullback::ad

@@ -18,21 +18,32 @@ struct SplitFunctions {
   uint32_t
       reverse;  // (cotangent of every active float result…, tape) -> (of every active param…, tape)
 };
-// Gives the halves of a callee for these active parameters and results.
-using SplitOf = std::function<StatusOr<SplitFunctions>(
-    uint32_t callee, const std::vector<bool>& params, const std::vector<bool>& results)>;
+// How the reverse of an active call is made.
+struct CallAdjoint {
+  // On the tape: the callee's halves. Or from the arguments alone (a rule, a checkpoint): the call stays
+  // as it is, and `pullback` is (params…, cotangents of the results in `results`…) -> cotangents of the
+  // parameters in `params`.
+  SplitFunctions halves{};
+  uint32_t pullback = ir::kNoFunction;
+  std::vector<bool> params, results;
+
+  bool OnTape() const { return pullback == ir::kNoFunction; }
+};
+using AdjointOf = std::function<StatusOr<CallAdjoint>(
+    const ir::Inst& call, const std::vector<bool>& params, const std::vector<bool>& results)>;
 using PartialsOf = std::function<StatusOr<uint32_t>(uint32_t, const std::vector<bool>&)>;
 
 class ReverseFunction {
  public:
   ReverseFunction(ir::Module& module, const ir::Function& f, const std::vector<bool>& active_params,
-                  const std::vector<bool>& active_results, SplitOf split_of,
+                  const std::vector<bool>& active_results, AdjointOf adjoint_of,
                   PartialsOf partials_of);
 
   // One function: forward, then reverse. `target` exists with f's parameters (then one per active
-  // float result when seed_params) as its entry block's parameters, and no code. Returns f's results,
-  // then the cotangents of f's parameters marked in `wrt`.
-  Status BuildCombined(uint32_t target, const std::vector<bool>& wrt, bool seed_params);
+  // float result when seed_params) as its entry block's parameters, and no code. Returns f's results
+  // when give_results, then the cotangents of f's parameters marked in `wrt`.
+  Status BuildCombined(uint32_t target, const std::vector<bool>& wrt, bool seed_params,
+                       bool give_results);
   // Two functions with entry blocks and parameters as in SplitFunctions.
   Status BuildSplit(const SplitFunctions& targets);
 
@@ -53,7 +64,7 @@ class ReverseFunction {
     ir::Value reverse_trips;
     ir::Value tape_in, tape_start;  // reverse: as parameter, after the pops
     uint32_t reverse_block = 0;
-    std::vector<SplitFunctions> calls;  // of the active calls, in order
+    std::vector<CallAdjoint> calls;  // of the active calls, in order
   };
 
   // A header's parameter that every turn of its loop adds a constant to.
@@ -98,7 +109,8 @@ class ReverseFunction {
   void ReverseSelect(const ir::Inst& inst, ir::Value w);
   void ReverseArrayOp(const ir::Inst& inst, ir::Value w);
   Status ReverseEach(const ir::Inst& inst);
-  Status ReverseCall(const ir::Inst& inst);
+  void ReverseCall(const ir::Inst& inst);
+  void CallPullback(const ir::Inst& inst, const CallAdjoint& how);
   void GoBack(uint32_t b);
   void JumpBack(uint32_t b, const Predecessor& p);
   void FinishPrologue(uint32_t b);
@@ -122,13 +134,13 @@ class ReverseFunction {
   analysis::Activity activity_;
   std::vector<std::vector<ir::Value>> live_out_;
   std::vector<bool> active_params_, active_results_;
-  SplitOf split_of_;
+  AdjointOf adjoint_of_;
   PartialsOf partials_of_;
   std::vector<const ir::Inst*> const_def_;  // by value of work_
   std::vector<const ir::Inst*> defs_;       // by value of work_
   std::map<ir::Value, Counter> counters_;
 
-  bool combined_ = false;
+  bool combined_ = false, give_results_ = false;
   std::vector<bool> wrt_;
   std::vector<ir::Value> seeds_;
   ir::Value first_tape_;    // forward: split only

@@ -75,7 +75,10 @@ Status ReverseFunction::ReverseBlock(uint32_t b) {
 
 Status ReverseFunction::ReverseInst(const Inst& inst) {
   if (inst.op == Op::Each) return ReverseEach(inst);
-  if (inst.op == Op::Call) return ReverseCall(inst);
+  if (inst.op == Op::Call) {
+    ReverseCall(inst);
+    return {};
+  }
   if (inst.op == Op::TapeNew || inst.op == Op::Push || inst.op == Op::Pop) {
     ReverseTape(inst);
     return {};
@@ -178,25 +181,6 @@ Status ReverseFunction::ReverseEach(const Inst& inst) {
   return {};
 }
 
-Status ReverseFunction::ReverseCall(const Inst& inst) {
-  if (!IsActiveCall(inst)) return {};
-  const SplitFunctions split = blocks_[current_].calls[--calls_left_];
-  std::vector<Value> args;
-  for (Value v : inst.results) {
-    if (!Active(v)) continue;
-    const Value bar = TakeBar(v);
-    args.push_back(bar.valid() ? bar : ZeroOf(v));
-  }
-  args.push_back(tape_);
-  const std::vector<Value> made = rb_->Call(split.reverse, std::move(args));
-  tape_ = made.back();
-  size_t next = 0;
-  for (Value v : inst.args) {
-    if (Active(v)) Accumulate(v, made[next++]);
-  }
-  return {};
-}
-
 void ReverseFunction::GoBack(uint32_t b) {
   const std::vector<Predecessor>& preds = flow_.preds[b];
   if (preds.size() == 1) return JumpBack(b, preds[0]);
@@ -279,7 +263,7 @@ void ReverseFunction::FinishPrologue(uint32_t b) {
 
 void ReverseFunction::ReturnFromReverse() {
   std::vector<Value> results;
-  if (combined_) {
+  if (give_results_) {
     for (Value v : work_.blocks[flow_.exit].term.results) results.push_back(Primal(v));
   }
   for (size_t k = 0; k < work_.params().size(); ++k) {

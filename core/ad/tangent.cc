@@ -4,6 +4,7 @@
 #include <tuple>
 
 #include "core/ad/partials.h"
+#include "core/ad/rules.h"
 #include "core/ad/statement.h"
 #include "core/ir/builder.h"
 #include "core/ir/dominance.h"
@@ -241,7 +242,7 @@ class Dual {
       for (size_t d = 0; d < width_; ++d) args.push_back(DotOrZero(v, d));
     }
     PB_ASSIGN_OR_RETURN(const uint32_t callee, jvp_of_(inst.callee, active));
-    const std::vector<Value> made = b_.Call(callee, std::move(args));
+    const std::vector<Value> made = b_.Call(callee, std::move(args), inst.checkpoint);
     size_t next = inst.results.size();
     for (size_t k = 0; k < inst.results.size(); ++k) {
       primal_[inst.results[k].id] = made[k];
@@ -308,6 +309,10 @@ StatusOr<uint32_t> Tangents::Jvp(uint32_t f, const std::vector<bool>& active, in
   const bool tape = TapeIsActive(from, active);
   for (ir::Type t : from.results) {
     for (int d = 0; d < width && HasTangent(t, tape); ++d) b.function().results.push_back(t);
+  }
+  if (from.HasRule()) {
+    PB_RETURN_IF_ERROR(WriteJvpByRule(module_, f, target, active, width));
+    return target;
   }
   Dual dual(
       module_, from, target, active, width,

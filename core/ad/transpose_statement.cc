@@ -178,6 +178,11 @@ class Transposer {
     for (Value v : inst.args) active.push_back(around_.activity.Active(v));
     for (Value v : inst.results) any |= bars_.count(v) != 0;
     if (!any) return {};
+    const uint32_t rule = b_.module().Get(inst.callee).vjp_rule;
+    if (rule != ir::kNoFunction) {
+      VisitRule(inst, rule);
+      return {};
+    }
     PB_ASSIGN_OR_RETURN(const uint32_t partials, around_.partials_of(inst.callee, active));
     const std::vector<Value> made = body_.Under(inst.guard, [&] {
       std::vector<Value> args;
@@ -197,6 +202,25 @@ class Transposer {
       }
     }
     return {};
+  }
+
+  // A rule takes the cotangents themselves: it need not be linear in them.
+  void VisitRule(const Inst& inst, uint32_t rule) {
+    const std::vector<Value> made = body_.Under(inst.guard, [&] {
+      std::vector<Value> args;
+      for (Value v : inst.args) args.push_back(body_.Get(v));
+      for (Value v : inst.results) {
+        const ir::Type t = around_.from.TypeOf(v);
+        if (!t.IsFloat()) continue;
+        args.push_back(bars_.count(v) ? bars_.at(v).value : b_.Zero(t));
+      }
+      return b_.Call(rule, std::move(args));
+    });
+    size_t next = 0;
+    for (Value v : inst.args) {
+      if (around_.from.TypeOf(v).IsFloat())
+        Accumulate(v, made[next++], body_.GetOrNone(inst.guard));
+    }
   }
 
   // Scalars from outside that the body uses: their cotangents are sums over the whole space.

@@ -30,6 +30,18 @@ void KeepGuarded(std::vector<Inst>& list) {
 
 }  // namespace
 
+bool HasBarriers(const ir::Module& module) {
+  for (const auto& f : module.functions) {
+    if (f->HasRule()) return true;
+    for (const ir::Block& b : f->blocks) {
+      for (const Inst& inst : b.insts) {
+        if (inst.checkpoint) return true;
+      }
+    }
+  }
+  return false;
+}
+
 Status RemoveMarkers(ir::Module& module) {
   for (auto& f : module.functions) {
     f->vjp_rule = f->jvp_rule = ir::kNoFunction;

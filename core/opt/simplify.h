@@ -44,6 +44,9 @@ Status LowerStrongMultiplies(ir::Module& module);
 // the last differentiation.
 Status RemoveMarkers(ir::Module& module);
 
+// Whether a call is kept from inlining by a marker: checkpointed, or of a function with derivative rules.
+bool HasBarriers(const ir::Module& module);
+
 // Keeps the functions that the entry reaches, in order of first call.
 void DropUnreachedFunctions(ir::Module& module);
 

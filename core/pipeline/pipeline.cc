@@ -55,7 +55,7 @@ Status InlineAndSimplify(PassRunner& passes, ir::Module& m) {
 
 }  // namespace
 
-const char* const kPassesVersion = "3";
+const char* const kPassesVersion = "4";
 
 const char* TransformName(Transform t) {
   switch (t) {
@@ -91,9 +91,9 @@ StatusOr<Staged> Derive(const ir::Module& ssa, Transform transform, const std::v
       return BuildDerivative(x, transform, wrt);
     }));
   }
+  const bool inline_again = transform != Transform::kValue || opt::HasBarriers(m);
   PB_RETURN_IF_ERROR(passes.Run("remove_markers", m, opt::RemoveMarkers));
-  if (options.optimise && transform != Transform::kValue)
-    PB_RETURN_IF_ERROR(InlineAndSimplify(passes, m));
+  if (options.optimise && inline_again) PB_RETURN_IF_ERROR(InlineAndSimplify(passes, m));
   out.adjoint = m.Clone();
   if (options.optimise) {
     PB_RETURN_IF_ERROR(passes.Run("normalise", m, tensor::NormaliseTensors));
