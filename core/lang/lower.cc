@@ -18,7 +18,7 @@ void LowerFunction(ModuleContext& m, uint32_t function) {
   c.b.SetBlock(0);
   size_t next = 0;
   for (const Param& p : source.params) {
-    for (size_t n = Flatten(source.locals[p.local].type).size(); n > 0; --n) {
+    for (size_t n = FlatCount(source.locals[p.local].type); n > 0; --n) {
       run.locals[p.local].push_back({c.function.params()[next++], nullptr});
     }
   }

@@ -64,7 +64,7 @@ Leaves EmitCall(Context& c, uint32_t callee, Leaves args, uint32_t loc) {
 // The results of a call as far as their sizes are known.
 Leaves ResultsOfSizes(Context& c, const Function& f, const Leaves& args) {
   const std::vector<Extents> extents = ResultExtents(c, f, args);
-  const std::vector<ir::Type> types = Flatten(f.result_type);
+  const std::vector<ir::Type> types = c.module.Flatten(f.result_type);
   Leaves out;
   for (size_t i = 0; i < types.size(); ++i) {
     Leaf leaf = Unknown(c, types[i]);
@@ -118,7 +118,7 @@ std::optional<Leaves> Inline(Context& c, uint32_t callee, const Leaves& args) {
   run.locals.resize(f.locals.size());
   size_t next = 0;
   for (const Param& p : f.params) {
-    for (size_t n = Flatten(f.locals[p.local].type).size(); n > 0; --n) {
+    for (size_t n = FlatCount(f.locals[p.local].type); n > 0; --n) {
       run.locals[p.local].push_back(args[next++]);
     }
   }

@@ -6,22 +6,69 @@ namespace pullback::lang {
 
 // --- types
 
-void Flatten(const Type& t, std::vector<ir::Type>& out) {
-  if (t.kind == Type::Kind::kScalar) out.push_back(ir::Type::Scalar(t.elem));
-  if (t.kind == Type::Kind::kArray) out.push_back(ir::Type::Array(t.elem, t.rank));
-  PB_CHECK(t.kind != Type::Kind::kList && t.kind != Type::Kind::kBox);  // Parse refuses them
-  ForEachPart(t, [&](const Type& part) { Flatten(part, out); });
+namespace {
+
+// The record's name, and its fields': for readers of the IR only.
+std::string RecordName(const Type& element) {
+  if (element.kind == Type::Kind::kStruct) return element.structure->name;
+  if (element.kind == Type::Kind::kScalar || element.kind == Type::Kind::kArray) {
+    return std::string("of_") + DTypeName(element.elem);
+  }
+  return "element";
 }
 
-std::vector<ir::Type> Flatten(const Type& t) {
+void FieldNames(const Type& t, const std::string& name, std::vector<std::string>& out) {
+  if (!IsComposite(t)) out.push_back(name);
+  for (size_t i = 0; i < PartCount(t); ++i) {
+    const bool is_struct = t.kind == Type::Kind::kStruct;
+    const std::string part = is_struct ? t.structure->fields[i].name : std::to_string(i);
+    FieldNames(PartOf(t, i), (name.empty() ? (is_struct ? "" : "e") : name + "_") + part, out);
+  }
+}
+
+void FlattenInto(ModuleContext& m, const Type& t, std::vector<ir::Type>& out) {
+  switch (t.kind) {
+    case Type::Kind::kScalar: out.push_back(ir::Type::Scalar(t.elem)); return;
+    case Type::Kind::kArray: out.push_back(ir::Type::Array(t.elem, t.rank)); return;
+    case Type::Kind::kList: out.push_back(ir::Type::List(m.RecordOf(t.elements[0]))); return;
+    case Type::Kind::kBox: out.push_back(ir::Type::Box(m.RecordOf(t.elements[0]))); return;
+    default: ForEachPart(t, [&](const Type& part) { FlattenInto(m, part, out); });
+  }
+}
+
+}  // namespace
+
+std::vector<ir::Type> ModuleContext::Flatten(const Type& t) {
   std::vector<ir::Type> out;
-  Flatten(t, out);
+  FlattenInto(*this, t, out);
   return out;
+}
+
+// The record stands before its fields are known: it may hold lists of itself.
+uint32_t ModuleContext::RecordOf(const Type& element) {
+  for (const auto& [type, record] : records) {
+    if (type == element) return record;
+  }
+  ir::Record made;
+  made.name = RecordName(element);
+  FieldNames(element, "", made.field_names);
+  for (std::string& name : made.field_names) name = name.empty() ? "value" : name;
+  const uint32_t record = module.AddRecord(std::move(made));
+  records.emplace_back(element, record);
+  std::vector<ir::Type> fields = Flatten(element);
+  module.records[record].fields = std::move(fields);
+  return record;
+}
+
+size_t FlatCount(const Type& t) {
+  size_t count = 0;
+  ForEachPart(t, [&](const Type& part) { count += FlatCount(part); });
+  return IsComposite(t) ? count : t.kind == Type::Kind::kUnit ? 0 : 1;
 }
 
 void Flatten(const TypeExpr& t, std::vector<const TypeExpr*>& out) {
   if (t.kind == TypeExpr::Kind::kGiven) {
-    out.insert(out.end(), Flatten(t.given).size(), &t);
+    out.insert(out.end(), FlatCount(t.given), &t);
     return;
   }
   if (!IsComposite(t)) out.push_back(&t);

@@ -80,10 +80,15 @@ struct ModuleContext {
   size_t spent = 0;              // instructions copied so far, beyond those that stand
   int outlined = 0;              // bodies that became functions
   size_t wasted = 0;             // work of attempts that were rolled back
-  std::unordered_set<const Block*> no_bodies;  // blocks that could not be said in a body before
+  std::unordered_set<const Block*> no_bodies;      // blocks that could not be said in a body before
+  std::vector<std::pair<Type, uint32_t>> records;  // by element type
 
   // The IR function of a source function; declares it on first use.
   uint32_t Declare(uint32_t function);
+  // The types of a value's leaves.
+  std::vector<ir::Type> Flatten(const Type& t);
+  // The record of what an element of a list or the inside of a box is.
+  uint32_t RecordOf(const Type& element);
   // Counts work that is not bounded by the size of the program. False: too much, give up.
   bool Charge(size_t insts);
   bool IsTooLarge() const { return spent > limits.max_ir_insts; }
@@ -244,8 +249,7 @@ class Mark {
 };
 
 // --- types
-void Flatten(const Type& t, std::vector<ir::Type>& out);
-std::vector<ir::Type> Flatten(const Type& t);
+size_t FlatCount(const Type& t);  // how many leaves
 void Flatten(const TypeExpr& t, std::vector<const TypeExpr*>& out);
 
 }  // namespace pullback::lang

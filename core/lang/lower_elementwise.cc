@@ -302,7 +302,7 @@ std::optional<Leaves> LowerBroadcastCall(Context& c, const Expr& e) {
     return StoreResults(c, plan, e.callee);
   }
   Leaves out;
-  const std::vector<ir::Type> types = Flatten(e.type);
+  const std::vector<ir::Type> types = c.module.Flatten(e.type);
   for (size_t i = 0; i < types.size(); ++i) {
     ScalarFn fn = e.builtin < 0 ? UserFunction(c, e.callee, i) : ScalarFunction(c, e);
     PB_TRY(const ArrayRef array, MapElements(c, types[i].elem, operands, std::move(fn)));

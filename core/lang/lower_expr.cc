@@ -61,8 +61,8 @@ MaybeValue OnlyLeaf(std::optional<Leaves> leaves) {
 // The leaves of part `index` of a tuple or struct.
 Leaves FieldOf(const Type& type, const Leaves& leaves, size_t index) {
   size_t first = 0;
-  for (size_t i = 0; i < index; ++i) first += Flatten(PartOf(type, i)).size();
-  const size_t count = Flatten(PartOf(type, index)).size();
+  for (size_t i = 0; i < index; ++i) first += FlatCount(PartOf(type, i));
+  const size_t count = FlatCount(PartOf(type, index));
   const auto begin = leaves.begin() + static_cast<std::ptrdiff_t>(first);
   return Leaves(begin, begin + static_cast<std::ptrdiff_t>(count));
 }

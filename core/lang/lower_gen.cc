@@ -21,7 +21,7 @@ bool DeclareLets(Context& c, const Block& block) {
       Leaves& leaves = c.at->locals[t.local];
       leaves.clear();
       const bool changes = s->kind == Stmt::Kind::kVar && !OnlyElementsAssigned(block, t.local);
-      for (const ir::Type& type : Flatten(c.at->function->locals[t.local].type)) {
+      for (const ir::Type& type : c.module.Flatten(c.at->function->locals[t.local].type)) {
         const bool known = value && !changes && type.IsArray();
         leaves.push_back(known ? (*value)[next] : Unknown(c, type));
         if (s->kind == Stmt::Kind::kLet && value) leaves.back() = (*value)[next];
@@ -51,7 +51,7 @@ MaybeValue ReadGen(Context& c, const Expr& e, const std::vector<Affine>& lows, c
 }  // namespace
 
 Leaf Unknown(Context& c, const ir::Type& type) {
-  if (type.IsScalar()) return {c.function.NewValue(type), nullptr};
+  if (!type.IsArray()) return {c.function.NewValue(type), nullptr};
   auto array = std::make_shared<Array>();
   array->elem = type.elem;
   for (int i = 0; i < type.rank; ++i) {
@@ -90,7 +90,7 @@ std::optional<ArrayRef> GenInBody(Context& c, const Expr& e) {
 }
 
 std::optional<ArrayRef> SumDims(Context& c, const Expr& e) {
-  auto array = std::make_shared<Array>(*Unknown(c, Flatten(e.type)[0]).array);
+  auto array = std::make_shared<Array>(*Unknown(c, c.module.Flatten(e.type)[0]).array);
   const std::vector<Affine> lows(e.binders.size(), Affine::Const(0));
   PB_TRY(array->dims, BodyDims(c, e, lows));
   return array;

@@ -141,7 +141,7 @@ uint32_t Outlining::MakeFunction() {
   const Function& source = *c_.at->function;
   const uint32_t id = m.module.AddFunction(source.name + ".body" + std::to_string(m.outlined++));
   Context inner(m, id);
-  inner.function.results = Flatten(block_.result->type);
+  inner.function.results = m.Flatten(block_.result->type);
   inner.b.SetBlock(inner.b.NewBlock());
   Activation run{&source, c_.at->base, {}};
   run.locals.resize(source.locals.size());

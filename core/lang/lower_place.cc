@@ -19,7 +19,7 @@ Range FindRange(const Type& base, const std::vector<Access>& path) {
   for (const Access& a : path) {
     if (!a.IsField()) break;
     const size_t index = static_cast<size_t>(a.index);
-    for (size_t i = 0; i < index; ++i) r.first += Flatten(PartOf(r.type, i)).size();
+    for (size_t i = 0; i < index; ++i) r.first += FlatCount(PartOf(r.type, i));
     const bool is_struct = r.type.kind == Type::Kind::kStruct;
     r.declared = is_struct ? &r.type.structure->fields[index].type : nullptr;
     const Type part = PartOf(r.type, index);

@@ -95,7 +95,7 @@ Extents CalleeSizes(Context& c, const Function& callee, const Leaves& args) {
   for (const Param& p : callee.params) {
     const Type& type = callee.locals[p.local].type;
     if (type == Type::Scalar(DType::kI64)) locals[p.local] = c.AffineFor(args[leaf].value);
-    leaf += Flatten(type).size();
+    leaf += FlatCount(type);
   }
   for (const SizeBinding& s : callee.size_bindings) {
     locals[s.local] = Affine::Const(0);
@@ -208,7 +208,7 @@ std::vector<Extents> ResultExtents(Context& c, const Function& callee, const Lea
     for (const ExprPtr& dim : t->dims) out.back().push_back(SizeForm(*dim, locals));
   }
   // Of a given type nothing is known.
-  const std::vector<ir::Type> leaves = Flatten(callee.result_type);
+  const std::vector<ir::Type> leaves = c.module.Flatten(callee.result_type);
   for (size_t i = 0; i < out.size(); ++i) {
     out[i].resize(leaves[i].IsArray() ? static_cast<size_t>(leaves[i].rank) : 0);
   }

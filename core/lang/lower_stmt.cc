@@ -231,7 +231,7 @@ std::vector<Leaves> Distribute(const Stmt& s, const Leaves& leaves) {
   size_t next = 0;
   for (const Type& t : s.value->type.elements) {
     out.emplace_back();
-    for (size_t n = Flatten(t).size(); n > 0; --n) out.back().push_back(leaves[next++]);
+    for (size_t n = FlatCount(t); n > 0; --n) out.back().push_back(leaves[next++]);
   }
   return out;
 }

@@ -198,7 +198,6 @@ void Parser::ParseArrayType(TypeExpr& t) {
 void Parser::ParseElementType(TypeExpr& t) {
   Nest nest(*this);
   if (!nest.ok()) return;
-  Unimplemented(Peek().span, Found());
   t.kind = Take().kind == Tok::kList ? TypeExpr::Kind::kList : TypeExpr::Kind::kBox;
   t.elements.push_back(ParseType());
 }

@@ -27,6 +27,13 @@ std::string SizeText(const Expr& e, int binding) {
   return own < binding ? "(" + text + ")" : text;
 }
 
+// Lists and boxes cannot be handed in or out yet.
+bool IsTensors(const TypeExpr& t) {
+  bool tensors = t.kind != TypeExpr::Kind::kList && t.kind != TypeExpr::Kind::kBox;
+  ForEachPart(t, [&](const TypeExpr& part) { tensors = tensors && IsTensors(part); });
+  return tensors;
+}
+
 }  // namespace
 
 std::string SizeText(const Expr& size) { return SizeText(size, 0); }
@@ -47,6 +54,14 @@ ApiType ToApiType(const TypeExpr& type) {
 StatusOr<Signature> GetSignature(const Program& program, const std::string& entry) {
   PB_ASSIGN_OR_RETURN(uint32_t index, FindEntry(program, entry));
   const Function& f = *program.functions[index];
+  bool tensors = !f.has_result || IsTensors(f.result);
+  for (const Param& p : f.params) tensors = tensors && IsTensors(p.type);
+  if (!tensors) {
+    return Status(Code::kUnimplemented, "UNIMPLEMENTED",
+                  "'" + entry +
+                      "' takes or gives lists or boxes: as an entry that is not "
+                      "implemented yet");
+  }
   Signature signature{entry, {}, {}};
   for (const Param& p : f.params) signature.params.push_back({p.name, ToApiType(p.type)});
   if (f.has_result)
