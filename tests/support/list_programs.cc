@@ -62,8 +62,8 @@ b0: %none = list_new : list<R>
     %q, %z, %c, %m = list_pop %t
     %p, %u, %d, %o = list_pop %k
     %n, %v, %g, %h = list_take %q, 1
-    %w, %r, %s = list_get %o, 0
-    %e = add_arrays %b, %s
+    %w, %r, %s = list_get %p, 0
+    %e = add_arrays %b, %r
     %f0 = index %d[0]
     ret mul(add(%y, %z), mul(%u, add(%w, add(%v, %f0)))), %e
 })",
@@ -75,7 +75,7 @@ fn @f(%x: f64, %n: i64) -> f64 {
 b0: %l0 = list_of %n, %x : list<R>
     jump b1(%l0, 1.0)
 b1(%l: list<R>, %s: f64): %k = list_len %l
-    br gt(%k, 0), b2, b3
+    br gt(%k, 1), b2, b3
 b2: %m, %y = list_pop %l
     br gt(%s, 1.5), b4, b5
 b4: %p, %z = list_pop %m

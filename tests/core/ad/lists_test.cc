@@ -116,26 +116,14 @@ Tensor Tree() {
 TEST_CASE("lists: a tree, by recursion through its children") {
   CheckDerivatives(ParseIr(kTree), {Tree(), Tensor::F64(0.4)});
 }
-fn @build(% l : list<R>, % x : f64, % n : i64)->(list<R>) {
-b0:
-  br gt(% n, 0), b1,
-      b2 b1 : % m = list_push % l,
-                % x % r = call @build(% m, sin(mul(% x, 1.3)), sub(% n, 1)) ret % r b2 : ret % l
-}
-fn @total(% l : list<R>, % i : i64)->f64 {
-b0:
-  % n = list_len % l br lt(% i, % n), b1, b2 b1 : % x = list_get % l,
-    % i % t = call @total(% l, add(% i, 1)) ret add(mul(% x, % x), % t) b2 : ret 0.0
-})");
-  for (int64_t n : {0, 2, 3, 4, 6}) CheckDerivatives(m, {Tensor::F64(0.7), Tensor::I64(n)});
-}
 
 // Derivatives of derivatives: each level against differences of the one below it.
 TEST_CASE("lists: derivatives nest, in every pair of modes") {
   for (const ListProgram& p : ListPrograms()) {
     const size_t first = p.text.find("fn @f");
     const std::string records = p.text.substr(0, first), f = p.text.substr(first);
-    const ir::Function& of = *ParseIr(p.text).functions[0];
+    const ir::Module m = ParseIr(p.text);
+    const ir::Function& of = m.Get(0);
     std::string params, names;
     for (ir::Value v : of.params()) {
       const std::string name = "%p" + std::to_string(v.id);
@@ -154,17 +142,6 @@ TEST_CASE("lists: derivatives nest, in every pair of modes") {
       }
     }
   }
-}
-fn @sum(% l : list<Node>, % x : f64)->f64 {
-b0:
-  % n = list_len % l jump b1(0, 0.0) b1(% i : i64, % s : f64)
-      : br lt(% i, % n),
-    b2, b3 b2 : % v, % c = list_get % l,
-    % i % b = call @sum(% c, mul(% x, 1.1)) jump b1(
-                  add(% i, 1), add(% s, add(mul(% v, % x), mul(% b, sin(% v))))) b3 : ret %
-                                                                                      s
-}
-)");
 }
 
 // A gradient with respect to a list inside a program has the list's length and shapes.
