@@ -72,7 +72,7 @@ struct RunLimits {
   // Set from any thread to stop the run (CANCELLED).
   std::shared_ptr<std::atomic<bool>> cancelled;
   int64_t memory_bytes = int64_t{1} << 30;
-  int32_t max_depth = 10000;
+  int32_t max_depth = 100000;
 };
 
 struct Inputs {

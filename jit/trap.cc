@@ -18,7 +18,9 @@ std::string Message(const Trap& trap) {
     case TrapKind::kDivideByZero: return "integer division by zero";
     case TrapKind::kNegativeSize: return "a size of " + a + " is negative";
     case TrapKind::kSizeMismatch: return "sizes " + a + " and " + b + " differ";
-    case TrapKind::kDepth: return "calls are nested deeper than the recursion limit";
+    case TrapKind::kDepth:
+      return "calls are nested deeper than the recursion limit" +
+             (trap.a > 0 ? " of " + a : std::string());
     case TrapKind::kMemory:
       return "asked for " +
              (trap.a == INT64_MAX ? "more bytes than can be counted" : a + " bytes") +

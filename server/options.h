@@ -25,7 +25,7 @@ struct ServerOptions {
   // One request.
   size_t max_message_bytes = size_t{64} << 20;
   int64_t memory_budget = int64_t{1} << 30;
-  int32_t max_depth = 10000;
+  int32_t max_depth = 100000;
   double default_deadline = 60;  // where the client sets none; 0: none
   double max_deadline = 3600;    // 0: none
 

@@ -9,9 +9,8 @@
 namespace pullback::server {
 namespace {
 
-// Generated code recurses on the native stack: deep enough for the depth limit to be met first. Pages
-// are only taken when touched.
-constexpr size_t kStackBytes = size_t{64} << 20;
+// For compiling: kernels have stacks of their own (jit/runtime/stack.h). Pages are only taken when touched.
+constexpr size_t kStackBytes = size_t{16} << 20;
 
 // A thread that has run out of work looks for more this long before it sleeps: waking it costs a request
 // more than most kernels take. It yields to any thread that can run, and one thread at a time does it.

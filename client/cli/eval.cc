@@ -19,12 +19,7 @@ struct Options {
   bool json = false;
 };
 
-struct Answer {
-  client::Signature signature;
-  client::Evaluation evaluation;
-};
-
-StatusOr<Answer> Evaluate(const Options& options) {
+StatusOr<client::Evaluation> Evaluate(const Options& options) {
   PB_ASSIGN_OR_RETURN(const client::KernelSpec spec, ReadSpec(options.kernel));
   PB_ASSIGN_OR_RETURN(const ArgumentJson json, ReadArguments(options.arguments));
   PB_ASSIGN_OR_RETURN(const auto session, Open(options.place));
@@ -40,7 +35,7 @@ StatusOr<Answer> Evaluate(const Options& options) {
   evaluation.timings.stages = kernel.timings.stages;
   evaluation.timings.queue_seconds += kernel.timings.queue_seconds;
   evaluation.timings.total_seconds += kernel.timings.total_seconds;
-  return Answer{kernel.signature, std::move(evaluation)};
+  return evaluation;
 }
 
 Json TimingsJson(const client::Timings& timings) {
@@ -56,24 +51,15 @@ Json TimingsJson(const client::Timings& timings) {
   return json;
 }
 
-// The type of what a derivative is named after.
-const ApiType& TypeOf(const std::string& parameter, const client::Signature& signature) {
-  for (const client::Parameter& p : signature.parameters) {
-    if (p.name == parameter) return p.type;
-  }
-  return signature.result;
-}
-
-void PrintJson(const Answer& answer, const std::string& transform) {
-  const client::Evaluation& evaluation = answer.evaluation;
+void PrintJson(const client::Evaluation& evaluation, const std::string& transform) {
   Json json = Json::Object();
-  json.Add("value", FromValue(evaluation.value, answer.signature.result));
+  json.Add("value", FromValue(evaluation.value));
   if (transform == "jvp") {
-    json.Add("tangent", FromValue(evaluation.derivatives.at(0).value, answer.signature.result));
+    json.Add("tangent", FromDerivative(evaluation.derivatives.at(0).value));
   } else if (transform != "value") {
     Json gradients = Json::Object();
     for (const client::NamedValue& d : evaluation.derivatives) {
-      gradients.Add(d.name, FromValue(d.value, TypeOf(d.name, answer.signature)));
+      gradients.Add(d.name, FromDerivative(d.value));
     }
     json.Add("gradients", std::move(gradients));
   }
@@ -88,19 +74,18 @@ void PrintLine(const std::string& label, const Json& json) {
   std::printf("%s = %s\n", label.c_str(), DumpWrapped(json, label.size() + 3).c_str());
 }
 
-void PrintText(const Answer& answer, const std::string& transform) {
-  PrintLine("value", FromValue(answer.evaluation.value, answer.signature.result));
-  for (const client::NamedValue& d : answer.evaluation.derivatives) {
+void PrintText(const client::Evaluation& evaluation, const std::string& transform) {
+  PrintLine("value", FromValue(evaluation.value));
+  for (const client::NamedValue& d : evaluation.derivatives) {
     const bool tangent = transform == "jvp";
-    const ApiType& type = tangent ? answer.signature.result : TypeOf(d.name, answer.signature);
-    PrintLine(tangent ? "tangent" : "gradient by " + d.name, FromValue(d.value, type));
+    PrintLine(tangent ? "tangent" : "gradient by " + d.name, FromDerivative(d.value));
   }
 }
 
 int Run(const Options& options) {
-  const auto answer = Evaluate(options);
-  if (!answer.ok()) return Fail(answer.status(), options.kernel.file, options.json);
-  (options.json ? PrintJson : PrintText)(*answer, options.kernel.transform);
+  const auto evaluation = Evaluate(options);
+  if (!evaluation.ok()) return Fail(evaluation.status(), options.kernel.file, options.json);
+  (options.json ? PrintJson : PrintText)(*evaluation, options.kernel.transform);
   return kExitOk;
 }
 

@@ -3,7 +3,6 @@
 #include <iterator>
 
 #include "core/ad/partials.h"
-#include "core/ad/push_list.h"
 #include "core/ad/reverse_function.h"
 
 namespace pullback::ad {
@@ -11,6 +10,12 @@ namespace pullback::ad {
 using ir::Inst;
 using ir::Op;
 using ir::Value;
+
+namespace {
+
+bool Carries(ir::Type t) { return t.IsFloat() || t.IsTape(); }
+
+}  // namespace
 
 Status ReverseFunction::BuildReverse() {
   DeclareReverseBlocks();
@@ -78,10 +83,6 @@ Status ReverseFunction::ReverseInst(const Inst& inst) {
     ReverseTape(inst);
     return {};
   }
-  if (IsListOp(inst.op)) {
-    ReverseListOp(inst);
-    return {};
-  }
   if (inst.results.size() != 1) return {};
   const Value w = TakeBar(inst.results[0]);
   if (!w.valid()) return {};
@@ -98,7 +99,7 @@ Status ReverseFunction::ReverseInst(const Inst& inst) {
   return {};
 }
 
-// The cotangent of a LIFO tape is a LIFO tape: pushes pop and pops push, of what carries one.
+// The cotangent of a LIFO tape is a LIFO tape: pushes pop and pops push, of what is a float.
 void ReverseFunction::ReverseTape(const Inst& inst) {
   if (!Active(inst.results[0])) return;
   const Value bar = TakeBar(inst.results[0]);
@@ -106,7 +107,7 @@ void ReverseFunction::ReverseTape(const Inst& inst) {
   const Value tape = bar.valid() ? bar : rb_->TapeNew();
   Value& out = bars_[inst.args[0]];
   const Value v = inst.op == Op::Push ? inst.args[1] : inst.results[1];
-  if (!Carries(work_.TypeOf(v))) {
+  if (!work_.TypeOf(v).IsFloat()) {
     out = tape;
   } else if (inst.op == Op::Push) {
     const auto [rest, w] = rb_->Pop(tape, work_.TypeOf(v));

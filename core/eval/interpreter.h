@@ -18,7 +18,7 @@ namespace pullback::eval {
 struct Limits {
   int64_t max_steps = int64_t{1} << 40;  // instructions; beyond: DEADLINE_EXCEEDED, STEP_LIMIT
   int64_t max_bytes = int64_t{1} << 32;
-  int max_depth = 10000;  // calls, checked before the native stack is in danger
+  int max_depth = 100000;  // calls; frames are on the heap
   int64_t call_cost = -1;
 };
 

@@ -48,7 +48,7 @@ std::vector<Slot> Machine::Fetch(Frame& f, const ir::Inst& inst) {
 void Machine::PushFrame(uint32_t function, std::vector<Slot> args, uint32_t loc) {
   const ir::Function& callee = module_.Get(function);
   const auto depth = static_cast<int64_t>(frames_.size());  // calls now active, with this one
-  if (depth > limits_.max_depth) return TrapAt(loc, TrapKind::kDepth);
+  if (depth > limits_.max_depth) return TrapAt(loc, TrapKind::kDepth, limits_.max_depth);
   if (!Charge(Frame::Bytes(callee), loc)) return;
   auto frame = std::make_unique<Frame>(callee, UsesOf(function), meter_);
   for (size_t i = 0; i < args.size(); ++i) {

@@ -2,9 +2,9 @@
 //
 // A frame may use at most FrameLimit bytes (compiling fails otherwise), and every function that
 // calls another, or that may use more than kUnchecked bytes, checks on entry that so much is left
-// above the context's stack limit. Below that limit the runtime keeps a reserve, enough for the
-// functions that do not check and for its own. Functions in a cycle of calls count the depth and
-// poll, too.
+// above the context's stack limit, and asks for more otherwise. Below that limit the runtime keeps a
+// reserve, enough for the functions that do not check and for its own. Functions in a cycle of calls
+// count the depth and poll, too.
 #include <llvm/ADT/SCCIterator.h>
 #include <llvm/Analysis/CallGraph.h>
 
@@ -32,42 +32,76 @@ class Guard {
       : m_(m), f_(f), b_(f.getEntryBlock().getTerminator()), frame_(frame) {}
 
   void CheckStack() {
-    Value* here = b_.CreatePtrToInt(
-        b_.CreateIntrinsic(llvm::Intrinsic::frameaddress, {m_.ptr}, {b_.getInt32(0)}), m_.i64);
+    Value* here = b_.CreateIntrinsic(llvm::Intrinsic::frameaddress, {m_.ptr}, {b_.getInt32(0)});
     Value* limit = Load(m_.i64, offsetof(RunContext, stack_limit));
-    Value* left = b_.CreateSub(here, limit);
-    Add(b_.CreateICmpSLT(left, b_.getInt64(static_cast<uint64_t>(frame_))));
+    Value* left = b_.CreateSub(b_.CreatePtrToInt(here, m_.i64), limit);
+    Value* frame = b_.getInt64(static_cast<uint64_t>(frame_));
+    const auto go_on = GoOn();
+    auto* grow = llvm::BasicBlock::Create(m_.context, "grow", &f_);
+    auto* enough = llvm::BasicBlock::Create(m_.context, "enough", &f_);
+    b_.CreateCondBr(b_.CreateICmpSLT(left, frame), grow, enough, m_.unlikely);
+    b_.SetInsertPoint(grow);
+    b_.CreateCall(m_.Callee(Runtime::kStackGrow), {f_.getArg(0), here, frame});
+    b_.CreateBr(enough);
+    b_.SetInsertPoint(enough);
+    b_.SetInsertPoint(b_.CreateBr(go_on));
   }
 
   void CountDepth() {
     Value* depth = b_.CreateAdd(Load(m_.i32, offsetof(RunContext, depth)), b_.getInt32(1));
     Store(b_, depth);
     Add(b_.CreateICmpSGT(depth, Load(m_.i32, offsetof(RunContext, max_depth))));
+    Add(IsStopped(b_));
+    llvm::SmallVector<llvm::ReturnInst*, 4> returns;
     for (llvm::BasicBlock& block : f_) {
-      auto* ret = llvm::dyn_cast<llvm::ReturnInst>(block.getTerminator());
-      if (ret == nullptr) continue;
-      llvm::IRBuilder<> at(ret);
-      auto* now = at.CreateLoad(m_.i32, Address(at, offsetof(RunContext, depth)));
-      Store(at, at.CreateSub(m_.Tag(now, Memory::kContext), at.getInt32(1)));
+      if (auto* ret = llvm::dyn_cast<llvm::ReturnInst>(block.getTerminator()))
+        returns.push_back(ret);
     }
-    auto* stop = Load(m_.i32, offsetof(RunContext, stop));
-    stop->setAtomic(llvm::AtomicOrdering::Monotonic);
-    Add(b_.CreateIsNotNull(stop));
+    for (llvm::ReturnInst* ret : returns) CountReturn(ret);
   }
 
   // Ends the run where a condition holds.
   void Finish() {
     if (bad_ == nullptr) return;
-    auto* go_on = llvm::cast<llvm::BranchInst>(f_.getEntryBlock().getTerminator());
-    auto* stopped = llvm::BasicBlock::Create(m_.context, "refused", &f_);
-    b_.CreateCondBr(bad_, stopped, go_on->getSuccessor(0), m_.unlikely);
-    go_on->eraseFromParent();
-    b_.SetInsertPoint(stopped);
-    b_.CreateCall(m_.Callee(Runtime::kStopped), {f_.getArg(0)});
-    b_.CreateUnreachable();
+    llvm::BasicBlock* go_on = GoOn();
+    b_.CreateCondBr(bad_, Refused(), go_on, m_.unlikely);
   }
 
  private:
+  llvm::BasicBlock* Refused() {
+    if (refused_ == nullptr) {
+      refused_ = llvm::BasicBlock::Create(m_.context, "refused", &f_);
+      llvm::IRBuilder<> at(refused_);
+      at.CreateCall(m_.Callee(Runtime::kStopped), {f_.getArg(0)});
+      at.CreateUnreachable();
+    }
+    return refused_;
+  }
+  // On the way back from a deep recursion nothing else may poll.
+  void CountReturn(llvm::ReturnInst* ret) {
+    llvm::BasicBlock* before = ret->getParent();
+    llvm::BasicBlock* after = before->splitBasicBlock(ret, "leave");
+    before->getTerminator()->eraseFromParent();
+    llvm::IRBuilder<> at(before);
+    auto* now = at.CreateLoad(m_.i32, Address(at, offsetof(RunContext, depth)));
+    Store(at, at.CreateSub(m_.Tag(now, Memory::kContext), at.getInt32(1)));
+    Value* stopped = IsStopped(at);
+    at.CreateCondBr(stopped, Refused(), after, m_.unlikely);
+  }
+  Value* IsStopped(llvm::IRBuilder<>& b) {
+    auto* stop = b.CreateLoad(m_.i32, Address(b, offsetof(RunContext, stop)));
+    m_.Tag(stop, Memory::kContext)->setAtomic(llvm::AtomicOrdering::Monotonic);
+    return b.CreateIsNotNull(stop);
+  }
+  // Removes the branch at which code is put; where it went.
+  llvm::BasicBlock* GoOn() {
+    auto* branch = llvm::cast<llvm::BranchInst>(&*b_.GetInsertPoint());
+    llvm::BasicBlock* block = branch->getParent();
+    llvm::BasicBlock* target = branch->getSuccessor(0);
+    branch->eraseFromParent();
+    b_.SetInsertPoint(block);
+    return target;
+  }
   Value* Address(llvm::IRBuilder<>& b, size_t offset) {
     return b.CreatePtrAdd(f_.getArg(0), b.getInt64(offset));
   }
@@ -84,6 +118,7 @@ class Guard {
   llvm::IRBuilder<> b_;
   int64_t frame_;
   Value* bad_ = nullptr;
+  llvm::BasicBlock* refused_ = nullptr;
 };
 
 bool CallsOthers(const loops::Function& f) {

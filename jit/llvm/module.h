@@ -21,6 +21,7 @@ Memory DataMemory(DType t);
 enum class Runtime : uint8_t {
   kTrap,
   kStopped,
+  kStackGrow,
   kAlloc,
   kFree,
   kCopy,
@@ -38,7 +39,7 @@ enum class Runtime : uint8_t {
   kListFree,
   kFit,
 };
-inline constexpr size_t kRuntimeFunctions = 18;
+inline constexpr size_t kRuntimeFunctions = 19;
 
 inline constexpr int kLanes = 8;
 

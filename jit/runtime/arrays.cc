@@ -1,4 +1,4 @@
-// Arrays and tapes of a run: charged before they are taken, listed in the context, freed with it.
+// Arrays of a run: charged before they are taken, listed in the context, freed with it.
 #include <algorithm>
 #include <cstring>
 
@@ -10,51 +10,7 @@ namespace pullback::jit {
 namespace {
 
 constexpr int64_t kHeader = 128;  // an Array, and up to where its data begins
-static_assert(sizeof(Array) <= kHeader && sizeof(Tape) <= 64);
-constexpr int64_t kFirstSlots = 64;
-constexpr int64_t kSlice = int64_t{1} << 20;  // between two looks at `stop`
-
-[[noreturn]] void OutOfMemory(RunContext* c, uint32_t loc, int64_t bytes) {
-  pb_trap(c, kTrapMemory, loc, bytes, c->bytes_budget);
-}
-
-Block Take(RunContext* c, uint32_t loc, int64_t size) {
-  Charge(c, loc, size);
-  const Block block = TakeBlock(size);
-  if (block.data == nullptr) OutOfMemory(c, loc, size);
-  return block;
-}
-
-void Give(RunContext* c, void* data, int64_t size) {
-  c->bytes_used -= size;
-  GiveBlock(data, size);
-}
-
-template <typename T>
-void Link(T*& head, T* t) {
-  t->prev = nullptr;
-  t->next = head;
-  if (head != nullptr) head->prev = t;
-  head = t;
-}
-
-template <typename T>
-void Unlink(T*& head, T* t) {
-  (t->prev != nullptr ? t->prev->next : head) = t->next;
-  if (t->next != nullptr) t->next->prev = t->prev;
-}
-
-// Calls fn(offset, bytes) on slices of [0, bytes), so that large work stays stoppable.
-template <typename Fn>
-void InSlices(RunContext* c, int64_t bytes, Fn&& fn) {
-  for (int64_t at = 0; at < bytes; at += kSlice) {
-    if (c->stop.load(std::memory_order_relaxed) != 0) pb_stopped(c);
-    fn(at, std::min(kSlice, bytes - at));
-  }
-}
-
-int64_t BlockOf(int64_t data_bytes) { return BlockSize(kHeader + data_bytes); }
-
+static_assert(sizeof(Array) <= kHeader);
 // Bytes of the elements, or -1 when they do not fit 62 bits or an axis is too long to exist.
 int64_t DataBytes(int64_t elem_size, int64_t rank, const int64_t* dims) {
   if (std::any_of(dims, dims + rank, [](int64_t d) { return d > kMaxExtent; })) return -1;
@@ -73,7 +29,7 @@ struct NewArray {
 
 NewArray MakeArray(RunContext* c, uint32_t loc, int64_t bytes) {
   if (bytes < 0) OutOfMemory(c, loc, INT64_MAX);
-  const Block block = Take(c, loc, BlockOf(bytes));
+  const Block block = TakeCharged(c, loc, BlockSize(kHeader + bytes));
   auto* a = static_cast<Array*>(block.data);
   a->refs = 1;
   a->data = static_cast<char*>(block.data) + kHeader;
@@ -156,14 +112,7 @@ Array* Canonicalise(RunContext* c, Array* a) {
 
 }  // namespace
 
-void Charge(RunContext* c, uint32_t loc, int64_t bytes) {
-  if (bytes > c->bytes_budget - c->bytes_used) OutOfMemory(c, loc, bytes);
-  c->bytes_used += bytes;
-  c->peak_bytes = std::max(c->peak_bytes, c->bytes_used);
-}
-
-void* TakeCharged(RunContext* c, uint32_t loc, int64_t size) { return Take(c, loc, size).data; }
-void GiveCharged(RunContext* c, void* data, int64_t size) { Give(c, data, size); }
+int64_t BlockOf(const Array* a) { return BlockSize(kHeader + a->bytes); }
 
 Array* pb_alloc(RunContext* c, uint32_t loc, int64_t elem_size, int64_t rank, const int64_t* dims,
                 int32_t zero) {
@@ -179,7 +128,7 @@ Array* pb_alloc(RunContext* c, uint32_t loc, int64_t elem_size, int64_t rank, co
 
 void pb_free(RunContext* c, Array* a) {
   Unlink(c->arrays, a);
-  Give(c, a, BlockOf(a->bytes));
+  GiveCharged(c, a, BlockOf(a));
 }
 
 Array* pb_copy(RunContext* c, uint32_t loc, Array* a, int64_t) {
@@ -194,41 +143,6 @@ Array* pb_copy(RunContext* c, uint32_t loc, Array* a, int64_t) {
 
 Array* pb_canonicalise(RunContext* c, Array* a, int64_t elem_size) {
   return elem_size == 8 ? Canonicalise<uint64_t>(c, a) : Canonicalise<uint32_t>(c, a);
-}
-
-Tape* pb_tape_new(RunContext* c) {
-  auto* t = static_cast<Tape*>(Take(c, 0, BlockSize(sizeof(Tape))).data);
-  *t = {nullptr, 0, 0, nullptr, nullptr};
-  Link(c->tapes, t);
-  return t;
-}
-
-void pb_tape_grow(RunContext* c, Tape* t) {
-  const int64_t old_size = BlockSize(t->capacity * 8);
-  const int64_t size = t->capacity == 0 ? BlockSize(kFirstSlots * 8) : BlockSize(2 * old_size);
-  auto* slots = static_cast<uint64_t*>(Take(c, 0, size).data);
-  if (t->slots != nullptr) {
-    InSlices(c, t->size * 8, [&](int64_t at, int64_t n) {
-      std::memcpy(slots + at / 8, t->slots + at / 8, static_cast<size_t>(n));
-    });
-    Give(c, t->slots, old_size);
-  }
-  t->slots = slots;
-  t->capacity = size / 8;
-}
-
-void pb_tape_free(RunContext* c, Tape* t) {
-  Unlink(c->tapes, t);
-  if (t->slots != nullptr) Give(c, t->slots, BlockSize(t->capacity * 8));
-  Give(c, t, BlockSize(sizeof(Tape)));
-}
-
-void ResetContext(RunContext* c) {
-  while (c->arrays != nullptr) pb_free(c, c->arrays);
-  while (c->tapes != nullptr) pb_tape_free(c, c->tapes);
-  FreeLists(c);
-  c->bytes_used = 0;
-  c->depth = 0;
 }
 
 }  // namespace pullback::jit

@@ -1,14 +1,12 @@
 #include "jit/runtime/context.h"
 
-#include <pthread.h>
 #if defined(__x86_64__)
 #include <xmmintrin.h>
 #else
 #include <cfenv>
 #endif
 
-#include <algorithm>
-
+#include "jit/runtime/stack.h"
 #include "jit/runtime/support.h"
 
 namespace pullback::jit {
@@ -22,25 +20,6 @@ static_assert(offsetof(List, refs) == 0 && offsetof(List, size) == 8);
 static_assert(sizeof(std::atomic<int32_t>) == 4 && std::atomic<int32_t>::is_always_lock_free);
 
 namespace {
-
-// Left below the limit for what runs without a check of its own: the runtime's functions, leaves,
-// and the part of a frame that a check cannot see.
-constexpr size_t kStackReserve = size_t{256} << 10;
-
-const char* FindStackLimit() {
-  pthread_attr_t attributes;
-  void* lowest = nullptr;
-  size_t size = 0;
-  if (pthread_getattr_np(pthread_self(), &attributes) != 0) return nullptr;
-  pthread_attr_getstack(&attributes, &lowest, &size);
-  pthread_attr_destroy(&attributes);
-  return static_cast<const char*>(lowest) + std::min(kStackReserve, size / 2);
-}
-
-const char* StackLimit() {
-  thread_local const char* const limit = FindStackLimit();
-  return limit;
-}
 
 // Sets the IEEE defaults for its lifetime: round to nearest, subnormals kept, exceptions masked.
 class FloatEnvironment {
@@ -63,10 +42,22 @@ class FloatEnvironment {
 #endif
 };
 
+struct Call {
+  KernelEntry entry;
+  RunContext* c;
+  const uint64_t* args;
+  uint64_t* results;
+};
+
 // Apart, so that nothing with a destructor lives in the frame that longjmp returns to.
-bool Enter(KernelEntry entry, RunContext* c, const uint64_t* args, uint64_t* results) {
-  if (_setjmp(c->exit) != 0) return false;
-  entry(c, args, results);
+bool Enter(Stack& stack, Call& call) {
+  if (_setjmp(call.c->exit) != 0) return false;
+  stack.Call(
+      [](void* p) {
+        const auto& [entry, c, args, results] = *static_cast<struct Call*>(p);
+        entry(c, args, results);
+      },
+      &call);
   return true;
 }
 
@@ -82,17 +73,32 @@ void pb_trap(RunContext* c, int32_t kind, uint32_t loc, int64_t a, int64_t b) {
 
 void pb_stopped(RunContext* c) {
   const int32_t stop = c->stop.load(std::memory_order_relaxed);
-  pb_trap(c, stop != 0 ? kTrapStopped : kTrapDepth, 0, stop, 0);
+  if (stop != 0) pb_trap(c, kTrapStopped, 0, stop, 0);
+  pb_trap(c, kTrapDepth, 0, c->max_depth, 0);
 }
 
 bool RunKernel(KernelEntry entry, RunContext* c, const uint64_t* args, uint64_t* results) {
   c->depth = 0;
   c->trap_kind = 0;
-  c->stack_limit = StackLimit();
+  Stack& stack = Stack::OfThisThread();
+  if (!stack.Begin(c)) {
+    c->trap_kind = kTrapMemory;
+    c->trap_loc = 0;
+    c->trap_a = Stack::kFree;
+    c->trap_b = c->bytes_budget;
+    return false;
+  }
   c->empty_array.refs = c->empty_list.refs = kPinned;
   c->empty_array.data = &c->empty_array;  // no elements, yet an address
   FloatEnvironment environment;
-  return Enter(entry, c, args, results);
+  Call call{entry, c, args, results};
+  const bool returned = Enter(stack, call);
+  stack.End(returned);
+  return returned;
+}
+
+void pb_stack_grow(RunContext* c, const char* here, int64_t frame) {
+  Stack::OfThisThread().Grow(c, here, frame);
 }
 
 }  // namespace pullback::jit

@@ -58,7 +58,7 @@ struct RecordLayout {
 struct RunContext {
   std::atomic<int32_t> stop{0};  // set by deadline timer or cancellation: 1 deadline, 2 cancelled
   int32_t depth = 0;             // calls now active
-  int32_t max_depth = 10000;
+  int32_t max_depth = 100000;
   int64_t bytes_used = 0;
   int64_t bytes_budget = int64_t{1} << 30;
   int64_t peak_bytes = 0;
@@ -67,10 +67,12 @@ struct RunContext {
   uint32_t trap_loc = 0;
   int64_t trap_a = 0;
   int64_t trap_b = 0;
-  const char* stack_limit = nullptr;  // native stack: calls below this address trap as kDepth
+  const char* stack_limit = nullptr;  // calls below this address ask pb_stack_grow for more
   Array* arrays = nullptr;
   Tape* tapes = nullptr;
   List* lists = nullptr;
+  void* growing = nullptr;  // a block that is being filled with what another has grown out of
+  int64_t growing_size = 0;
   Array empty_array{};  // pinned: the array with all extents 0, of any rank and type
   List empty_list{};    // pinned: the empty list of any record
   std::jmp_buf exit;
@@ -85,6 +87,9 @@ extern "C" {
 [[noreturn]] void pb_trap(RunContext* c, int32_t kind, uint32_t loc, int64_t a, int64_t b);
 // Called when a poll sees stop != 0, or the depth limit is passed.
 [[noreturn]] void pb_stopped(RunContext* c);
+// Called on entry to a function whose frame, of at most `frame` bytes from `here` down, would pass
+// stack_limit: charges for more of the stack and lowers the limit, or traps (kMemory; kDepth at the end).
+void pb_stack_grow(RunContext* c, const char* here, int64_t frame);
 // rank extents at dims; elem_size 1, 4 or 8; charges the budget first (trap kMemory). zero: clear data
 // (memory is always zeroed or fully written: the allocator never hands out another request's bytes).
 Array* pb_alloc(RunContext* c, uint32_t loc, int64_t elem_size, int64_t rank, const int64_t* dims,
@@ -120,9 +125,8 @@ const RuntimeSymbol* SymbolsEnd();
 // Frees everything the run made.
 void ResetContext(RunContext* c);
 
-// Runs entry under c with the float environment set (round to nearest, no flush to zero, exceptions
-// masked). True when it returned; false when it trapped (fields trap_*). Sets stack_limit from the
-// current thread's stack, leaving a reserve.
+// Runs entry under c, on a stack of its own (stack.h), with the float environment set (round to nearest,
+// no flush to zero, exceptions masked). True when it returned; false when it trapped (fields trap_*).
 bool RunKernel(KernelEntry entry, RunContext* c, const uint64_t* args, uint64_t* results);
 
 }  // namespace pullback::jit

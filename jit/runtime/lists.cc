@@ -11,6 +11,7 @@ namespace {
 
 constexpr int64_t kFirstRecords = 4;
 constexpr int64_t kWordsBetweenPolls = int64_t{1} << 16;
+constexpr int64_t kRecordsBetweenPolls = 1024;
 
 int64_t HeaderSize() { return BlockSize(sizeof(List)); }
 
@@ -21,39 +22,31 @@ int64_t SlotsSize(int64_t records, int64_t width) {
   return bytes == 0 && !huge ? 0 : BlockSize(huge ? INT64_MAX : bytes);
 }
 
-void Link(RunContext* c, List* l) {
-  l->prev = nullptr;
-  l->next = c->lists;
-  if (c->lists != nullptr) c->lists->prev = l;
-  c->lists = l;
-}
-
-void Unlink(RunContext* c, List* l) {
-  (l->prev != nullptr ? l->prev->next : c->lists) = l->next;
-  if (l->next != nullptr) l->next->prev = l->prev;
-}
-
 void GiveMemory(RunContext* c, List* l) {
-  const int64_t size = SlotsSize(l->capacity, RecordLayout(l->layout).width);
-  if (size > 0) GiveCharged(c, l->slots, size);
+  Unlink(c->lists, l);
+  if (const int64_t size = BlockOf(l); size > 0) GiveCharged(c, l->slots, size);
   GiveCharged(c, l, HeaderSize());
 }
 
 // An empty list with room for `capacity` records.
 List* Make(RunContext* c, uint32_t loc, int64_t layout, int64_t capacity) {
-  auto* l = static_cast<List*>(TakeCharged(c, loc, HeaderSize()));
+  auto* l = static_cast<List*>(TakeCharged(c, loc, HeaderSize()).data);
   *l = {1, 0, 0, layout, nullptr, nullptr, nullptr};
-  Link(c, l);
+  Link(c->lists, l);
   const int64_t size = SlotsSize(capacity, RecordLayout(layout).width);
-  if (size > 0) l->slots = static_cast<uint64_t*>(TakeCharged(c, loc, size));
+  if (size > 0) l->slots = static_cast<uint64_t*>(TakeCharged(c, loc, size).data);
   l->capacity = capacity;
   return l;
+}
+
+void PollNow(RunContext* c) {
+  if (c->stop.load(std::memory_order_relaxed) != 0) pb_stopped(c);
 }
 
 template <typename Fn>
 void Polled(RunContext* c, int64_t words, Fn&& fn) {
   for (int64_t at = 0; at < words; at += kWordsBetweenPolls) {
-    if (c->stop.load(std::memory_order_relaxed) != 0) pb_stopped(c);
+    PollNow(c);
     fn(at, std::min(kWordsBetweenPolls, words - at));
   }
 }
@@ -67,7 +60,13 @@ void Retain(const RecordLayout& layout, const uint64_t* record, int64_t n) {
 }
 
 // Gives up a reference of a record to a list; a list that was the last goes onto the chain of those
-// to be freed, which are linked through `next`: however deep lists nest, the native stack is not.
+// to be freed, which are linked through `refs`: however deep lists nest, the native stack is not. They
+// stay among the context's until they are freed, so that the run may be stopped in between.
+void Doom(List* l, List** doomed) {
+  l->refs = static_cast<int64_t>(reinterpret_cast<intptr_t>(*doomed));
+  *doomed = l;
+}
+
 void ReleaseRecord(RunContext* c, const RecordLayout& layout, const uint64_t* record,
                    List** doomed) {
   for (int64_t k = 0; k < layout.arrays; ++k) {
@@ -76,24 +75,23 @@ void ReleaseRecord(RunContext* c, const RecordLayout& layout, const uint64_t* re
   }
   for (int64_t k = layout.arrays; k < layout.arrays + layout.lists; ++k) {
     auto* l = reinterpret_cast<List*>(record[k]);
-    if (--l->refs != 0) continue;
-    Unlink(c, l);
-    l->next = *doomed;
-    *doomed = l;
+    if (--l->refs == 0) Doom(l, doomed);
   }
 }
 
 void Bury(RunContext* c, List* doomed) {
-  while (doomed != nullptr) {
+  for (int64_t work = 0; doomed != nullptr;) {
     List* const l = doomed;
-    doomed = l->next;
+    doomed = reinterpret_cast<List*>(static_cast<intptr_t>(l->refs));
     const RecordLayout layout(l->layout);
     if (layout.arrays + layout.lists > 0) {
       for (int64_t i = 0; i < l->size; ++i) {
+        if (++work % kRecordsBetweenPolls == 0) PollNow(c);
         ReleaseRecord(c, layout, l->slots + i * layout.width, &doomed);
       }
     }
     GiveMemory(c, l);
+    if (++work % kRecordsBetweenPolls == 0) PollNow(c);
   }
 }
 
@@ -106,6 +104,7 @@ List* Copy(RunContext* c, uint32_t loc, List* l, int64_t layout, int64_t capacit
   });
   copy->size = l->size;
   for (int64_t i = 0; r.arrays + r.lists > 0 && i < copy->size; ++i) {
+    if ((i + 1) % kRecordsBetweenPolls == 0) PollNow(c);
     Retain(r, copy->slots + i * r.width, 1);
   }
   --l->refs;
@@ -116,16 +115,12 @@ List* Unique(RunContext* c, uint32_t loc, List* l) {
   return l->refs == 1 ? l : Copy(c, loc, l, l->layout, l->size);
 }
 
-void Grow(RunContext* c, uint32_t loc, List* l) {
+void Grow(RunContext* c, List* l) {
   const int64_t width = RecordLayout(l->layout).width;
   const int64_t capacity = std::max(kFirstRecords, 2 * l->capacity);
-  const int64_t size = SlotsSize(capacity, width);
-  const int64_t old_size = SlotsSize(l->capacity, width);
-  if (size > 0) {
-    auto* slots = static_cast<uint64_t*>(TakeCharged(c, loc, size));
-    if (l->size > 0) std::memcpy(slots, l->slots, static_cast<size_t>(l->size * width) * 8);
-    if (old_size > 0) GiveCharged(c, l->slots, old_size);
-    l->slots = slots;
+  if (const int64_t size = SlotsSize(capacity, width); size > 0) {
+    l->slots =
+        static_cast<uint64_t*>(GrowCharged(c, l->slots, l->size * width * 8, BlockOf(l), size));
   }
   l->capacity = capacity;
 }
@@ -138,6 +133,8 @@ void CopyRecord(const List* l, const uint64_t* from, uint64_t* to) {
 
 }  // namespace
 
+int64_t BlockOf(const List* l) { return SlotsSize(l->capacity, RecordLayout(l->layout).width); }
+
 List* pb_list_new(RunContext* c) {
   ++c->empty_list.refs;
   return &c->empty_list;
@@ -147,7 +144,7 @@ List* pb_list_of(RunContext* c, uint32_t loc, int64_t n, int64_t layout, const u
   List* const l = Make(c, loc, layout, n);
   const RecordLayout r(layout);
   for (int64_t i = 0; i < n; ++i) {
-    if (i % kWordsBetweenPolls == 0 && c->stop.load(std::memory_order_relaxed) != 0) pb_stopped(c);
+    if (i % kRecordsBetweenPolls == 0) PollNow(c);
     std::copy_n(record, r.width, l->slots + i * r.width);
   }
   l->size = n;
@@ -188,7 +185,7 @@ List* pb_list_take(RunContext* c, uint32_t loc, List* l, int64_t i, uint64_t* re
 
 List* pb_list_push(RunContext* c, uint32_t loc, List* l, int64_t layout, const uint64_t* record) {
   if (l->refs != 1) l = Copy(c, loc, l, layout, std::max(kFirstRecords, 2 * l->size));
-  if (l->size == l->capacity) Grow(c, loc, l);
+  if (l->size == l->capacity) Grow(c, l);
   CopyRecord(l, record, At(l, l->size));
   ++l->size;
   return l;
@@ -202,22 +199,14 @@ List* pb_list_pop(RunContext* c, uint32_t loc, List* l, uint64_t* record) {
 }
 
 void pb_list_free(RunContext* c, List* l) {
-  Unlink(c, l);
-  l->next = nullptr;
-  Bury(c, l);
-}
-
-void FreeLists(RunContext* c) {
-  while (c->lists != nullptr) {
-    List* const l = c->lists;
-    Unlink(c, l);
-    GiveMemory(c, l);
-  }
+  List* doomed = nullptr;
+  Doom(l, &doomed);
+  Bury(c, doomed);
 }
 
 Array* pb_fit(RunContext* c, uint32_t loc, Array* a, int64_t elem_size, int64_t rank,
               const int64_t* dims) {
-  if (a->bytes > 0) return a;
+  if (a->bytes > 0 || std::find(dims, dims + rank, 0) != dims + rank) return a;
   for (int64_t k = 0; k < rank; ++k) {
     if (dims[k] < 0) pb_trap(c, kTrapNegativeSize, loc, dims[k], 0);
   }

@@ -7,19 +7,22 @@
 #include <cstdlib>
 #include <limits>
 
+#include "jit/runtime/reaper.h"
+
 namespace pullback::jit {
 namespace {
 
 constexpr int64_t kSmall = 4096;                 // up to here classes are 64 bytes apart
 constexpr int64_t kMapped = int64_t{256} << 10;  // from here blocks are mapped, not malloc'd
-constexpr int64_t kLargest = int64_t{32} << 20;  // beyond: never kept
+constexpr int64_t kLargest = int64_t{64} << 20;  // beyond: never kept
 constexpr int64_t kKeep = int64_t{128} << 20;    // bytes kept per thread
 constexpr int64_t kHugePages = int64_t{4} << 20;
+static_assert(kMovable >= kMapped);
 constexpr int64_t kPage = 4096;
 
 // Small classes are multiples of 64; then four steps per power of two.
 constexpr int kSmallClasses = kSmall / 64;
-constexpr int kClasses = kSmallClasses + 4 * (25 - 12) + 1;
+constexpr int kClasses = kSmallClasses + 4 * (26 - 12) + 1;
 
 int64_t RoundUp(int64_t n, int64_t step) { return (n + step - 1) / step * step; }
 
@@ -45,7 +48,7 @@ void ToSystem(void* data, int64_t size) {
   if (size < kMapped) {
     std::free(data);
   } else {
-    ::munmap(data, static_cast<size_t>(size));
+    Unmap(data, size);
   }
 }
 
@@ -72,9 +75,14 @@ struct Cache {
     bytes += size;
   }
 
+  bool Has(int64_t size) const { return heads[static_cast<size_t>(ClassOf(size))] != nullptr; }
+
   void Clear() {
     for (int64_t size = 64; size <= kLargest; size = BlockSize(size + 1)) {
-      while (void* block = Take(size)) ToSystem(block, size);
+      while (void* block = Take(size)) {
+        size < kMapped ? std::free(block)
+                       : static_cast<void>(::munmap(block, static_cast<size_t>(size)));
+      }
     }
   }
 };
@@ -108,6 +116,15 @@ void GiveBlock(void* data, int64_t size) {
     ToSystem(data, size);
   }
 }
+
+void DropBlock(void* data, int64_t size) { ToSystem(data, size); }
+
+void* MoveBlock(void* data, int64_t size, int64_t larger) {
+  void* p = ::mremap(data, static_cast<size_t>(size), static_cast<size_t>(larger), MREMAP_MAYMOVE);
+  return p == MAP_FAILED ? nullptr : p;
+}
+
+bool IsCached(int64_t size) { return size <= kLargest && cache.Has(size); }
 
 int64_t CachedBytes() { return cache.bytes; }
 void ReleaseCachedBlocks() { cache.Clear(); }

@@ -1,6 +1,7 @@
 // Blocks of memory for arrays and tapes. Freed blocks are kept per thread in size classes, so that
-// a warm request takes no page faults; large ones go back to the system. A block holds stale bytes
-// of the same process: whoever takes one clears it or writes all of it before it is read.
+// a warm request takes no page faults; large ones go back to the system, the largest on a thread of
+// their own. A block holds stale bytes of the same process: whoever takes one clears it or writes all
+// of it before it is read.
 #pragma once
 
 #include <cstdint>
@@ -17,6 +18,16 @@ int64_t BlockSize(int64_t bytes);
 // `size` is what BlockSize gave. Any thread may give a block back.
 Block TakeBlock(int64_t size);
 void GiveBlock(void* data, int64_t size);
+// Past the thread's cache, straight to the system.
+void DropBlock(void* data, int64_t size);
+
+// From this size on a block grows by moving its pages (mremap), without a copy.
+inline constexpr int64_t kMovable = int64_t{4} << 20;
+// A block of `size` >= kMovable with `larger` bytes, the old contents first. nullptr: no memory, and the
+// old block is as it was.
+void* MoveBlock(void* data, int64_t size, int64_t larger);
+// Whether TakeBlock(size) would be met from the cache.
+bool IsCached(int64_t size);
 
 // Bytes that this thread keeps for later; ReleaseCachedBlocks gives them back to the system.
 int64_t CachedBytes();

@@ -217,16 +217,18 @@ Module EndlessRecursion(size_t width) {
   return module;
 }
 
-TEST_CASE("Endless recursion ends at the depth limit or at the end of the stack", "[llvm]") {
+TEST_CASE("Endless recursion ends at the depth limit or at the memory budget", "[llvm]") {
   for (const int level : {0, 2}) {
     for (const size_t width : {size_t{0}, size_t{100}}) {
       TestKernel kernel(EndlessRecursion(width), level);
       CHECK(kernel.Trapped({Tensor::I64(0)}, TrapKind::kDepth));
       CHECK(kernel.context.trap_loc == 0);
       kernel.context.max_depth = std::numeric_limits<int32_t>::max();
-      CHECK(kernel.Trapped({Tensor::I64(0)}, TrapKind::kDepth));  // by the native stack
+      kernel.context.bytes_budget = int64_t{100} << 20;
+      CHECK(kernel.Trapped({Tensor::I64(0)}, TrapKind::kMemory));  // the stack is charged
+      CHECK(kernel.context.bytes_used == 0);
       bool other = false;
-      std::thread([&] { other = kernel.Trapped({Tensor::I64(0)}, TrapKind::kDepth); }).join();
+      std::thread([&] { other = kernel.Trapped({Tensor::I64(0)}, TrapKind::kMemory); }).join();
       CHECK(other);
     }
   }

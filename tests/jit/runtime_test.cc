@@ -1,5 +1,4 @@
 // The runtime without generated code: kernels here are plain functions.
-#include <sys/resource.h>
 #include <xmmintrin.h>
 
 #include <catch2/catch.hpp>
@@ -10,26 +9,11 @@
 #include <thread>
 
 #include "core/base/math.h"
-#include "jit/runtime/memory.h"
 #include "jit/runtime/support.h"
+#include "tests/jit/runtime_support.h"
 
 namespace pullback::jit {
 namespace {
-
-// No destructor may be pending where a trap jumps out: extents come without a heap.
-Array* Alloc(RunContext* c, std::initializer_list<int64_t> dims, int64_t elem_size = 8,
-             bool zero = true) {
-  return pb_alloc(c, 7, elem_size, static_cast<int64_t>(dims.size()), dims.begin(), zero ? 1 : 0);
-}
-
-// Runs body(c) as a kernel; false when it trapped.
-template <typename Fn>
-bool RunBody(RunContext* c, Fn body) {
-  static thread_local Fn* current = nullptr;
-  current = &body;
-  return RunKernel([](RunContext* ctx, const uint64_t*, uint64_t*) { (*current)(ctx); }, c, nullptr,
-                   nullptr);
-}
 
 TEST_CASE("Arrays are charged, linked, copied and freed", "[runtime]") {
   RunContext c;
@@ -93,76 +77,6 @@ TEST_CASE("Zeroed arrays are zero whatever the block held before", "[runtime]") 
     }));
     ResetContext(&c);
   }
-}
-
-TEST_CASE("Size classes cover their requests and waste at most a quarter", "[runtime]") {
-  for (int64_t bytes = 1; bytes < int64_t{1} << 34; bytes += 1 + bytes / 37) {
-    const int64_t size = BlockSize(bytes);
-    REQUIRE(size >= bytes);
-    REQUIRE(BlockSize(size) == size);
-    if (bytes > 4096) REQUIRE(size - bytes <= bytes / 4);
-  }
-  ReleaseCachedBlocks();
-  std::vector<std::pair<void*, int64_t>> blocks;
-  for (int64_t bytes = 1; bytes < int64_t{1} << 26; bytes += 1 + bytes / 3) {
-    const int64_t size = BlockSize(bytes);
-    blocks.emplace_back(TakeBlock(size).data, size);
-    std::memset(blocks.back().first, 1, static_cast<size_t>(bytes));
-  }
-  for (auto [p, size] : blocks) GiveBlock(p, size);
-  CHECK(CachedBytes() > 0);
-  ReleaseCachedBlocks();
-  CHECK(CachedBytes() == 0);
-}
-
-TEST_CASE("A warm run takes no page faults", "[runtime]") {
-  RunContext c;
-  const auto work = [](RunContext* ctx) {
-    Tape* t = pb_tape_new(ctx);
-    for (int64_t i = 0; i < 100000; ++i) {
-      if (t->size == t->capacity) pb_tape_grow(ctx, t);
-      t->slots[t->size++] = static_cast<uint64_t>(i);
-    }
-    for (int i = 0; i < 10; ++i) std::memset(Alloc(ctx, {50000}, 8, false)->data, 1, 400000);
-  };
-  const auto faults = [] {
-    rusage usage;
-    getrusage(RUSAGE_SELF, &usage);
-    return usage.ru_minflt;
-  };
-  for (int i = 0; i < 2; ++i) {
-    REQUIRE(RunBody(&c, work));
-    ResetContext(&c);
-  }
-  const auto before = faults();
-  REQUIRE(RunBody(&c, work));
-  ResetContext(&c);
-  CHECK(faults() - before < 20);
-}
-
-TEST_CASE("Tapes grow, keep their contents, and are given back", "[runtime]") {
-  RunContext c;
-  REQUIRE(RunBody(&c, [](RunContext* ctx) {
-    Tape* t = pb_tape_new(ctx);
-    for (uint64_t i = 0; i < 5000; ++i) {
-      if (t->size == t->capacity) pb_tape_grow(ctx, t);
-      t->slots[t->size++] = i * i;
-    }
-    for (uint64_t i = 0; i < 5000; ++i) REQUIRE(t->slots[i] == i * i);
-    CHECK(ctx->bytes_used >= 40000);
-    pb_tape_free(ctx, t);
-    CHECK(ctx->bytes_used == 0);
-    pb_tape_new(ctx);
-  }));
-  ResetContext(&c);
-  CHECK(c.tapes == nullptr);
-  c.bytes_budget = 1 << 16;
-  CHECK_FALSE(RunBody(&c, [](RunContext* ctx) {
-    Tape* t = pb_tape_new(ctx);
-    for (;;) pb_tape_grow(ctx, t);
-  }));
-  CHECK(c.trap_kind == kTrapMemory);
-  ResetContext(&c);
 }
 
 TEST_CASE("A trap carries its place and details; a stop says so", "[runtime]") {
