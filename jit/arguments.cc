@@ -17,9 +17,13 @@ struct Path {
   const std::string* name = nullptr;
   const Path* outer = nullptr;
   size_t element = 0;
+  const ApiType* within = nullptr;  // the tuple or struct that it is an element of
 
   std::string Elements() const {
-    return outer == nullptr ? "" : outer->Elements() + "." + std::to_string(element);
+    if (outer == nullptr) return "";
+    const std::vector<std::string>& fields = within->field_names;
+    return outer->Elements() + "." +
+           (element < fields.size() ? fields[element] : std::to_string(element));
   }
   std::string Text() const {
     const std::string named = name == nullptr ? "" : " '" + *name + Elements() + "'";
@@ -87,7 +91,7 @@ Status Collect(const ApiType& type, const ApiValue& value, Part part, const Path
       return TypeMismatch(path, type.ToString(), value);
     }
     for (size_t i = 0; i < type.elements.size(); ++i) {
-      const Path inner{path.role, path.name, &path, i};
+      const Path inner{path.role, path.name, &path, i, &type};
       PB_RETURN_IF_ERROR(Collect(type.elements[i], value.elements[i], part, inner, out));
     }
     return {};
@@ -191,7 +195,27 @@ Status CollectCotangent(const TextView& view, const Inputs& inputs, InputLeaves*
   return scalars ? Status() : CheckCotangentSizes(view, path, *leaves);
 }
 
+// The arrays of a seed from `next` on, against those of the result that it is the cotangent of.
+Status CheckLike(const Path& path, const ApiType& type, const ApiValue& value,
+                 const std::vector<const Tensor*>& seeds, size_t* next) {
+  for (size_t i = 0; i < type.elements.size(); ++i) {
+    const Path inner{path.role, path.name, &path, i, &type};
+    PB_RETURN_IF_ERROR(CheckLike(inner, type.elements[i], value.elements[i], seeds, next));
+  }
+  if (type.is_tuple || !IsFloat(type.dtype)) return {};
+  const Tensor& seed = *seeds[(*next)++];
+  for (size_t axis = 0; axis < type.dims.size(); ++axis) {
+    PB_RETURN_IF_ERROR(CheckSeedExtent(path, seed, axis, value.tensor.shape[axis]));
+  }
+  return {};
+}
+
 }  // namespace
+
+Status CheckCotangent(const TextView& view, const InputLeaves& leaves, const ApiValue& value) {
+  size_t next = 0;
+  return CheckLike({"seed"}, view.signature.result, value, leaves.seeds, &next);
+}
 
 Status CollectInputs(const TextView& view, const Derivation& derivation, const Inputs& inputs,
                      InputLeaves* leaves) {

@@ -23,4 +23,8 @@ struct InputLeaves {
 Status CollectInputs(const TextView& view, const Derivation& derivation, const Inputs& inputs,
                      InputLeaves* leaves);
 
+// A size inside a struct of the result is known after the run only: whether the seed of a vjp has the
+// shape of the `value` that came out. SIZE_MISMATCH.
+Status CheckCotangent(const TextView& view, const InputLeaves& leaves, const ApiValue& value);
+
 }  // namespace pullback::jit

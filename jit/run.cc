@@ -108,6 +108,9 @@ StatusOr<Outputs> RunOnce(const Kernel& kernel, const TextView& view, const Inpu
   Outputs outputs;
   PB_RETURN_IF_ERROR(
       CopyResults(&w.context, view, kernel.derivation(), w.results.data(), &outputs));
+  if (kernel.derivation().transform == Transform::kVjp) {
+    PB_RETURN_IF_ERROR(CheckCotangent(view, w.leaves, outputs.value));
+  }
   outputs.execute_seconds = std::chrono::duration<double>(Clock::now() - start).count();
   outputs.peak_bytes = w.context.peak_bytes;
   return outputs;

@@ -99,6 +99,8 @@ void EncodeType(const ApiType& type, v1::Type* message) {
   if (type.is_tuple) {
     v1::TupleType* tuple = message->mutable_tuple();
     for (const ApiType& element : type.elements) EncodeType(element, tuple->add_elements());
+    tuple->set_struct_name(type.struct_name);
+    for (const std::string& name : type.field_names) tuple->add_field_names(name);
     return;
   }
   v1::TensorType* tensor = message->mutable_tensor();
@@ -111,6 +113,12 @@ ApiType DecodeType(const v1::Type& message) {
   type.is_tuple = message.has_tuple();
   for (const v1::Type& element : message.tuple().elements()) {
     type.elements.push_back(DecodeType(element));
+  }
+  // Whoever reads a struct relies on a name for each field.
+  const v1::TupleType& tuple = message.tuple();
+  if (!tuple.struct_name().empty() && tuple.field_names_size() == tuple.elements_size()) {
+    type.struct_name = tuple.struct_name();
+    type.field_names.assign(tuple.field_names().begin(), tuple.field_names().end());
   }
   if (message.has_tensor()) {
     type.dtype = static_cast<DType>(message.tensor().dtype());

@@ -19,7 +19,12 @@ struct Options {
   bool json = false;
 };
 
-StatusOr<client::Evaluation> Evaluate(const Options& options) {
+struct Answer {
+  client::Signature signature;
+  client::Evaluation evaluation;
+};
+
+StatusOr<Answer> Evaluate(const Options& options) {
   PB_ASSIGN_OR_RETURN(const client::KernelSpec spec, ReadSpec(options.kernel));
   PB_ASSIGN_OR_RETURN(const ArgumentJson json, ReadArguments(options.arguments));
   PB_ASSIGN_OR_RETURN(const auto session, Open(options.place));
@@ -35,7 +40,7 @@ StatusOr<client::Evaluation> Evaluate(const Options& options) {
   evaluation.timings.stages = kernel.timings.stages;
   evaluation.timings.queue_seconds += kernel.timings.queue_seconds;
   evaluation.timings.total_seconds += kernel.timings.total_seconds;
-  return evaluation;
+  return Answer{kernel.signature, std::move(evaluation)};
 }
 
 Json TimingsJson(const client::Timings& timings) {
@@ -51,15 +56,24 @@ Json TimingsJson(const client::Timings& timings) {
   return json;
 }
 
-void PrintJson(const client::Evaluation& evaluation, const std::string& transform) {
+// The type of what a derivative is named after.
+const ApiType& TypeOf(const std::string& parameter, const client::Signature& signature) {
+  for (const client::Parameter& p : signature.parameters) {
+    if (p.name == parameter) return p.type;
+  }
+  return signature.result;
+}
+
+void PrintJson(const Answer& answer, const std::string& transform) {
+  const client::Evaluation& evaluation = answer.evaluation;
   Json json = Json::Object();
-  json.Add("value", FromValue(evaluation.value));
+  json.Add("value", FromValue(evaluation.value, answer.signature.result));
   if (transform == "jvp") {
-    json.Add("tangent", FromDerivative(evaluation.derivatives.at(0).value));
+    json.Add("tangent", FromValue(evaluation.derivatives.at(0).value, answer.signature.result));
   } else if (transform != "value") {
     Json gradients = Json::Object();
     for (const client::NamedValue& d : evaluation.derivatives) {
-      gradients.Add(d.name, FromDerivative(d.value));
+      gradients.Add(d.name, FromValue(d.value, TypeOf(d.name, answer.signature)));
     }
     json.Add("gradients", std::move(gradients));
   }
@@ -74,18 +88,19 @@ void PrintLine(const std::string& label, const Json& json) {
   std::printf("%s = %s\n", label.c_str(), DumpWrapped(json, label.size() + 3).c_str());
 }
 
-void PrintText(const client::Evaluation& evaluation, const std::string& transform) {
-  PrintLine("value", FromValue(evaluation.value));
-  for (const client::NamedValue& d : evaluation.derivatives) {
+void PrintText(const Answer& answer, const std::string& transform) {
+  PrintLine("value", FromValue(answer.evaluation.value, answer.signature.result));
+  for (const client::NamedValue& d : answer.evaluation.derivatives) {
     const bool tangent = transform == "jvp";
-    PrintLine(tangent ? "tangent" : "gradient by " + d.name, FromDerivative(d.value));
+    const ApiType& type = tangent ? answer.signature.result : TypeOf(d.name, answer.signature);
+    PrintLine(tangent ? "tangent" : "gradient by " + d.name, FromValue(d.value, type));
   }
 }
 
 int Run(const Options& options) {
-  const auto evaluation = Evaluate(options);
-  if (!evaluation.ok()) return Fail(evaluation.status(), options.kernel.file, options.json);
-  (options.json ? PrintJson : PrintText)(*evaluation, options.kernel.transform);
+  const auto answer = Evaluate(options);
+  if (!answer.ok()) return Fail(answer.status(), options.kernel.file, options.json);
+  (options.json ? PrintJson : PrintText)(*answer, options.kernel.transform);
   return kExitOk;
 }
 

@@ -4,7 +4,8 @@
 // as strings, which is how those beyond 2^53 are written. Arrays: nested lists, or {"shape", "dtype",
 // "data"} with the elements in one list in row-major order ("data" may be left out where there are no
 // elements). An array whose lists would not tell its shape, such as [0, 3], is written as such an
-// object. Tuples: lists. In derivatives null stands for what holds no floats.
+// object. Tuples: lists. Structs: objects; lists of the fields in order are read too. In derivatives
+// null stands for what holds no floats.
 #pragma once
 
 #include <string>
@@ -20,8 +21,7 @@ StatusOr<ApiValue> ToValue(const Json& json, const ApiType& type, const std::str
 // A tangent or cotangent of something of this type.
 StatusOr<ApiValue> ToDerivative(const Json& json, const ApiType& type, const std::string& what);
 
-Json FromValue(const ApiValue& value);
-// An empty tuple is null.
-Json FromDerivative(const ApiValue& value);
+// Of a value, or of a derivative of something of this type.
+Json FromValue(const ApiValue& value, const ApiType& type);
 
 }  // namespace pullback::cli

@@ -3,6 +3,7 @@
 #include <map>
 #include <tuple>
 
+#include "core/ad/fill.h"
 #include "core/ad/reverse_function.h"
 #include "core/ad/rules.h"
 #include "core/ad/tangent.h"
@@ -13,12 +14,10 @@ namespace {
 using ir::Type;
 using ir::Value;
 
-bool Carries(Type t) { return t.IsFloat() || t.IsTape(); }
-
 // Makes the halves of called functions, each once for its activity.
 class Adjoints {
  public:
-  explicit Adjoints(ir::Module& module) : module_(module), tangents_(module) {}
+  explicit Adjoints(ir::Module& module) : module_(module), tangents_(module), lists_(module) {}
 
   ReverseFunction Of(uint32_t f, const std::vector<bool>& params,
                      const std::vector<bool>& results) {
@@ -26,6 +25,7 @@ class Adjoints {
             module_.Get(f),
             params,
             results,
+            lists_,
             [this](const ir::Inst& call, const std::vector<bool>& p, const std::vector<bool>& r) {
               return OfCall(call, p, r);
             },
@@ -33,6 +33,7 @@ class Adjoints {
               return tangents_.Partials(callee, active);
             }};
   }
+  ListFunctions& lists() { return lists_; }
 
   // As BuildPullback says.
   StatusOr<uint32_t> Pullback(uint32_t f, const std::vector<bool>& params,
@@ -141,8 +142,11 @@ class Adjoints {
     return split;
   }
 
+  bool Carries(Type t) const { return ir::CarriesTangent(module_, t); }
+
   ir::Module& module_;
   Tangents tangents_;
+  ListFunctions lists_;
   using Key = std::tuple<uint32_t, std::vector<bool>, std::vector<bool>>;
   std::map<Key, SplitFunctions> splits_;
   std::map<Key, uint32_t> pullbacks_;
@@ -158,7 +162,7 @@ Status WriteGradientByRule(Adjoints& adjoints, ir::Builder& b, uint32_t f,
       b.Call(f, std::vector<Value>(args.begin(), args.begin() + static_cast<long>(n)));
   if (args.size() == n) {
     for (Type t : b.module().Get(f).results) {
-      if (Carries(t)) args.push_back(b.One(t));
+      if (ir::CarriesTangent(b.module(), t)) args.push_back(b.One(t));
     }
   }
   const std::vector<Value> bars = b.Call(pullback, std::move(args));
@@ -173,27 +177,28 @@ StatusOr<uint32_t> BuildGradient(ir::Module& module, uint32_t f, const std::vect
                                  Seed seed) {
   const uint32_t target = module.AddFunction(module.Get(f).name + ".grad");
   const ir::Function& from = module.Get(f);
+  const auto carries = [&](Type t) { return ir::CarriesTangent(module, t); };
   ir::Builder b(module, module.Get(target));
   b.NewBlock();
   b.function().results = from.results;
   for (size_t k = 0; k < from.params().size(); ++k) {
     const Value v = from.params()[k];
     b.AddParam(0, from.TypeOf(v), from.values[v.id].name);
-    if (wrt[k] && from.TypeOf(v).IsFloat()) b.function().results.push_back(from.TypeOf(v));
+    if (wrt[k] && carries(from.TypeOf(v))) b.function().results.push_back(from.TypeOf(v));
   }
   std::vector<bool> active_results;
   for (Type t : from.results) {
-    active_results.push_back(t.IsFloat());
-    if (t.IsFloat() && seed == Seed::kParams) b.AddParam(0, t, "bar");
+    active_results.push_back(carries(t));
+    if (carries(t) && seed == Seed::kParams) b.AddParam(0, t, "bar");
   }
   Adjoints adjoints(module);
   if (from.HasRule()) {
     PB_RETURN_IF_ERROR(WriteGradientByRule(adjoints, b, f, wrt, active_results));
-    return target;
+    return FillCotangents(module, adjoints.lists(), target, f, wrt);
   }
   PB_RETURN_IF_ERROR(
       adjoints.Of(f, wrt, active_results).BuildCombined(target, wrt, seed == Seed::kParams, true));
-  return target;
+  return FillCotangents(module, adjoints.lists(), target, f, wrt);
 }
 
 StatusOr<uint32_t> BuildPullback(ir::Module& module, uint32_t f, const std::vector<bool>& wrt,

@@ -16,11 +16,11 @@ namespace pullback::ad {
 
 enum class Seed : uint8_t {
   kOne,    // the cotangent of the single float result is 1
-  kParams  // one more parameter for every float result
+  kParams  // one more parameter for every result that carries a tangent
 };
 
 // A new function of `module`: (params of f…, seeds…) -> (results of f…, cotangent of every parameter
-// with wrt true and a float type…). UNIMPLEMENTED where a derivative is missing.
+// with wrt true whose type carries one…). UNIMPLEMENTED where a derivative is missing.
 StatusOr<uint32_t> BuildGradient(ir::Module& module, uint32_t f, const std::vector<bool>& wrt,
                                  Seed seed);
 

@@ -36,6 +36,15 @@ Status ReverseFunction::ForwardBlock(uint32_t b) {
   } else if (combined_) {
     tape = fb_->TapeNew();
   }
+  // At once: a list that is read after it was changed is not changed in place.
+  const auto measure = [&](const std::vector<Value>& defined) {
+    for (const Inst& size : state.lengths) {
+      for (Value v : defined) {
+        if (forward_[v.id] == size.args[0]) fb_->Append(size);
+      }
+    }
+  };
+  measure(work_.blocks[b].params);
   size_t call = 0;
   for (const Inst& inst : work_.blocks[b].insts) {
     Inst copy = MapForward(inst);
@@ -46,8 +55,9 @@ Status ReverseFunction::ForwardBlock(uint32_t b) {
       copy.results.push_back(tape);
     }
     fb_->Append(std::move(copy));
+    measure(inst.results);
   }
-  for (auto& [dim, axis] : state.extents) fb_->Append(dim);
+  for (const Inst& dim : state.extents) fb_->Append(dim);
   for (const Need& need : state.needs) tape = fb_->Push(tape, need.source);
   ForwardTerminator(b, tape);
   return {};

@@ -17,6 +17,8 @@ uint32_t Again(size_t value) { return Needed(value) + 1; }
 
 int64_t CostOfRecomputing(const ir::Inst& inst, const ir::Function& f) {
   if (inst.results.size() != 1 || !f.TypeOf(inst.results[0]).IsScalar() || inst.each) return kNever;
+  // It would keep the list for the reverse, so that changing it meanwhile would copy it.
+  if (inst.op == Op::ListLen) return kNever;
   if (inst.op == Op::Index) return 3;  // in range: it was read in the forward half
   if (inst.op == Op::Div || inst.op == Op::Rem || inst.op == Op::Sqrt) return 4;
   const uint8_t flags = ir::Info(inst.op).flags;

@@ -78,8 +78,7 @@ Status CheckFunction(const ir::Module& m, const ir::Function& f) {
   Status status;
   const auto check = [&](ir::Value v) {
     const ir::Type t = f.TypeOf(v);
-    if (t.HasRecord() && ir::CarriesTangent(m, t))
-      status = Unimplemented(where + ToString(t, m), 0);
+    if (t.IsBox() && ir::CarriesTangent(m, t)) status = Unimplemented(where + ToString(t, m), 0);
   };
   for (const ir::Block& b : f.blocks) {
     for (ir::Value v : b.params) check(v);
@@ -97,7 +96,7 @@ class Derivatives {
 
   StatusOr<uint32_t> Of(const Inst& inst) {
     PB_RETURN_IF_ERROR(CheckDerivable(m_, inst.callee));
-    if (inst.op == Op::Jvp) return tangents_.Jvp(inst.callee, inst.wrt, 1);
+    if (inst.op == Op::Jvp) return tangents_.FilledJvp(inst.callee, inst.wrt);
     const auto [it, fresh] = vjps_.try_emplace({inst.callee, inst.wrt});
     if (!fresh) return it->second;
     PB_ASSIGN_OR_RETURN(const uint32_t made,

@@ -15,7 +15,7 @@ bool HasOperators(const ir::Module& module);
 // reaches itself: a level that only recursion at run time would bound.
 Status DeriveInnermost(ir::Module& module);
 
-// UNIMPLEMENTED where deriving `f` derives what has no derivative yet: lists and boxes with floats.
+// UNIMPLEMENTED where deriving `f` derives what has no derivative yet: boxes with floats.
 Status CheckDerivable(const ir::Module& module, uint32_t f);
 
 }  // namespace pullback::ad

@@ -20,16 +20,17 @@ ir::Function Prepared(const ir::Function& f) {
 
 ReverseFunction::ReverseFunction(ir::Module& module, const ir::Function& f,
                                  const std::vector<bool>& active_params,
-                                 const std::vector<bool>& active_results, AdjointOf adjoint_of,
-                                 PartialsOf partials_of)
+                                 const std::vector<bool>& active_results, ListFunctions& lists,
+                                 AdjointOf adjoint_of, PartialsOf partials_of)
     : module_(module),
       work_(Prepared(f)),
       flow_(work_),
       is_constant_([](Op op) { return RuleOf(op) == Rule::kConstant; }),
-      activity_(work_, active_params, active_results, is_constant_),
+      activity_(module, work_, active_params, active_results, is_constant_),
       live_out_(CotangentsLiveOut(work_, activity_)),
       active_params_(active_params),
       active_results_(active_results),
+      lists_(lists),
       adjoint_of_(std::move(adjoint_of)),
       partials_of_(std::move(partials_of)),
       const_def_(work_.values.size()),
@@ -124,19 +125,30 @@ std::vector<ir::Affine> ReverseFunction::Primal(const std::vector<ir::Affine>& s
   return out;
 }
 
-Value ReverseFunction::Extent(Value array, int axis) {
-  Value& extent = extents_[{array, axis}];
-  const uint32_t block = flow_.def_block[array.id];
-  if (!extent.valid()) {
-    extent = NewForward(ir::Type::I64(), "");
-    Inst dim;
-    dim.op = Op::Dim;
-    dim.bits = static_cast<uint64_t>(axis);
-    dim.args = {forward_[array.id]};
-    dim.results = {extent};
-    blocks_[block].extents.emplace_back(std::move(dim), axis);
+Value ReverseFunction::Extent(Value array, int axis) { return SizeOf(array, Op::Dim, axis); }
+
+std::vector<Value> ReverseFunction::Extents(Value array) {
+  std::vector<Value> extents;
+  for (int axis = 0; axis < work_.TypeOf(array).rank; ++axis)
+    extents.push_back(Extent(array, axis));
+  return extents;
+}
+
+Value ReverseFunction::Length(Value list) { return SizeOf(list, Op::ListLen, 0); }
+
+Value ReverseFunction::SizeOf(Value v, Op op, int axis) {
+  Value& size = extents_[{v, axis}];
+  const uint32_t block = flow_.def_block[v.id];
+  if (!size.valid()) {
+    size = NewForward(ir::Type::I64(), "");
+    Inst inst;
+    inst.op = op;
+    inst.bits = static_cast<uint64_t>(axis);
+    inst.args = {forward_[v.id]};
+    inst.results = {size};
+    (op == Op::Dim ? blocks_[block].extents : blocks_[block].lengths).push_back(std::move(inst));
   }
-  return Fetch(extent, block);
+  return Fetch(size, block);
 }
 
 Value ReverseFunction::Fetch(Value source, uint32_t defined_in, Value work) {
@@ -154,10 +166,8 @@ Value ReverseFunction::Fetch(Value source, uint32_t defined_in, Value work) {
 Value ReverseFunction::ZeroOf(Value v) {
   const ir::Type t = work_.TypeOf(v);
   if (t.IsTape()) return rb_->TapeNew();
-  if (!t.IsArray()) return rb_->Zero(t);
-  std::vector<Value> extents;
-  for (int axis = 0; axis < t.rank; ++axis) extents.push_back(Extent(v, axis));
-  return rb_->Zeros(t.elem, std::move(extents));
+  if (t.IsList()) return rb_->ListNew(t.record);
+  return t.IsArray() ? rb_->Zeros(t.elem, Extents(v)) : rb_->Zero(t);
 }
 
 // --- cotangents
@@ -173,7 +183,7 @@ Value ReverseFunction::TakeBar(Value v) {
 void ReverseFunction::Accumulate(Value v, Value bar) {
   if (!bar.valid() || !Active(v)) return;
   const auto [it, fresh] = bars_.emplace(v, bar);
-  if (!fresh) it->second = rb_->Add(it->second, bar);
+  if (!fresh) it->second = lists_.Add(*rb_, it->second, bar);
 }
 
 std::vector<bool> ReverseFunction::ActiveOf(const std::vector<Value>& values) const {

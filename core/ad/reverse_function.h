@@ -7,6 +7,7 @@
 
 #include "core/ad/cotangent_flow.h"
 #include "core/ad/keep.h"
+#include "core/ad/list_functions.h"
 #include "core/ad/prepare.h"
 #include "core/ad/statement.h"
 #include "core/ir/builder.h"
@@ -36,8 +37,8 @@ using PartialsOf = std::function<StatusOr<uint32_t>(uint32_t, const std::vector<
 class ReverseFunction {
  public:
   ReverseFunction(ir::Module& module, const ir::Function& f, const std::vector<bool>& active_params,
-                  const std::vector<bool>& active_results, AdjointOf adjoint_of,
-                  PartialsOf partials_of);
+                  const std::vector<bool>& active_results, ListFunctions& lists,
+                  AdjointOf adjoint_of, PartialsOf partials_of);
 
   // One function: forward, then reverse. `target` exists with f's parameters (then one per active
   // float result when seed_params) as its entry block's parameters, and no code. Returns f's results
@@ -58,9 +59,9 @@ class ReverseFunction {
     std::map<ir::Value, ir::Value> popped;  // source -> copy
     std::map<ir::Value, ir::Value> constants;
     std::vector<ir::Inst> constant_insts;
-    std::vector<std::pair<ir::Inst, int>>
-        extents;           // dim instructions to append to the forward block
-    ir::Value trips, tag;  // forward parameters
+    std::vector<ir::Inst> extents;  // dim instructions to append to the forward block
+    std::vector<ir::Inst> lengths;  // list_len instructions to put behind what they read
+    ir::Value trips, tag;           // forward parameters
     ir::Value reverse_trips;
     ir::Value tape_in, tape_start;  // reverse: as parameter, after the pops
     uint32_t reverse_block = 0;
@@ -84,6 +85,9 @@ class ReverseFunction {
   ir::Affine Primal(const ir::Affine& a);
   std::vector<ir::Affine> Primal(const std::vector<ir::Affine>& subs);
   ir::Value Extent(ir::Value array, int axis);
+  std::vector<ir::Value> Extents(ir::Value array);
+  ir::Value Length(ir::Value list);
+  ir::Value SizeOf(ir::Value v, ir::Op op, int axis);
   ir::Value Fetch(ir::Value source, uint32_t defined_in, ir::Value work = ir::kNoValue);
   ir::Value ZeroOf(ir::Value v);
 
@@ -108,6 +112,14 @@ class ReverseFunction {
   void ReverseScalar(const ir::Inst& inst, ir::Value w);
   void ReverseSelect(const ir::Inst& inst, ir::Value w);
   void ReverseArrayOp(const ir::Inst& inst, ir::Value w);
+  // --- on lists (reverse_lists.cc)
+  void ReverseListOp(const ir::Inst& inst);
+  void ReverseListGet(const ir::Inst& inst);
+  void ReverseListTake(const ir::Inst& inst);
+  void ReverseListPop(const ir::Inst& inst);
+  std::vector<ir::Value> TakeFieldBars(const ir::Inst& inst, size_t first, bool zeros);
+  void AccumulateFields(const ir::Inst& inst, size_t first, const std::vector<ir::Value>& bars);
+  bool Carries(ir::Type t) const { return ir::CarriesTangent(module_, t); }
   Status ReverseEach(const ir::Inst& inst);
   void ReverseCall(const ir::Inst& inst);
   void CallPullback(const ir::Inst& inst, const CallAdjoint& how);
@@ -134,6 +146,7 @@ class ReverseFunction {
   analysis::Activity activity_;
   std::vector<std::vector<ir::Value>> live_out_;
   std::vector<bool> active_params_, active_results_;
+  ListFunctions& lists_;
   AdjointOf adjoint_of_;
   PartialsOf partials_of_;
   std::vector<const ir::Inst*> const_def_;  // by value of work_

@@ -3,6 +3,7 @@
 #include <iterator>
 
 #include "core/ad/partials.h"
+#include "core/ad/push_list.h"
 #include "core/ad/reverse_function.h"
 
 namespace pullback::ad {
@@ -10,12 +11,6 @@ namespace pullback::ad {
 using ir::Inst;
 using ir::Op;
 using ir::Value;
-
-namespace {
-
-bool Carries(ir::Type t) { return t.IsFloat() || t.IsTape(); }
-
-}  // namespace
 
 Status ReverseFunction::BuildReverse() {
   DeclareReverseBlocks();
@@ -83,6 +78,10 @@ Status ReverseFunction::ReverseInst(const Inst& inst) {
     ReverseTape(inst);
     return {};
   }
+  if (IsListOp(inst.op)) {
+    ReverseListOp(inst);
+    return {};
+  }
   if (inst.results.size() != 1) return {};
   const Value w = TakeBar(inst.results[0]);
   if (!w.valid()) return {};
@@ -99,7 +98,7 @@ Status ReverseFunction::ReverseInst(const Inst& inst) {
   return {};
 }
 
-// The cotangent of a LIFO tape is a LIFO tape: pushes pop and pops push, of what is a float.
+// The cotangent of a LIFO tape is a LIFO tape: pushes pop and pops push, of what carries one.
 void ReverseFunction::ReverseTape(const Inst& inst) {
   if (!Active(inst.results[0])) return;
   const Value bar = TakeBar(inst.results[0]);
@@ -107,7 +106,7 @@ void ReverseFunction::ReverseTape(const Inst& inst) {
   const Value tape = bar.valid() ? bar : rb_->TapeNew();
   Value& out = bars_[inst.args[0]];
   const Value v = inst.op == Op::Push ? inst.args[1] : inst.results[1];
-  if (!work_.TypeOf(v).IsFloat()) {
+  if (!Carries(work_.TypeOf(v))) {
     out = tape;
   } else if (inst.op == Op::Push) {
     const auto [rest, w] = rb_->Pop(tape, work_.TypeOf(v));

@@ -1,6 +1,7 @@
 #include "core/ad/rules.h"
 
 #include "core/ad/adjoint.h"
+#include "core/ad/list_functions.h"
 #include "core/ir/builder.h"
 
 namespace pullback::ad {
@@ -60,6 +61,25 @@ std::vector<Value> PushByVjpRule(ir::Builder& b, uint32_t pullback, std::vector<
   return b.Call(pullback, std::move(args));
 }
 
+// The vjp rule on seeds that may be short zeros. Rules are users' code, which never sees one.
+uint32_t FillSeeds(ir::Module& module, uint32_t f, uint32_t rule) {
+  const uint32_t target = module.AddFunction(module.Get(rule).name + ".filled");
+  ir::Builder b(module, module.Get(target));
+  b.NewBlock();
+  std::vector<Value> args;
+  for (Type t : ParamTypes(module.Get(rule))) args.push_back(b.AddParam(0, t));
+  b.function().results = module.Get(rule).results;
+  size_t next = module.Get(f).params().size();
+  ListFunctions lists(module);
+  for (Value y : b.Call(f, {args.begin(), args.begin() + static_cast<long>(next)})) {
+    if (!ir::CarriesTangent(module, b.TypeOf(y))) continue;
+    if (b.TypeOf(y).IsList()) args[next] = lists.Fill(b, args[next], y);
+    ++next;
+  }
+  b.Return(b.Call(rule, std::move(args)));
+  return target;
+}
+
 }  // namespace
 
 std::vector<bool> Carrying(const ir::Module& module, const std::vector<Type>& types) {
@@ -75,8 +95,12 @@ std::vector<Type> ParamTypes(const ir::Function& f) {
 }
 
 StatusOr<uint32_t> PullbackByRule(ir::Module& module, uint32_t f) {
-  if (const uint32_t rule = module.Get(f).vjp_rule; rule != ir::kNoFunction) return rule;
-  return TransposeJvpRule(module, f);
+  const uint32_t rule = module.Get(f).vjp_rule;
+  if (rule == ir::kNoFunction) return TransposeJvpRule(module, f);
+  for (Type t : module.Get(f).results) {
+    if (t.IsList() && ir::CarriesTangent(module, t)) return FillSeeds(module, f, rule);
+  }
+  return rule;
 }
 
 Status WriteJvpByRule(ir::Module& module, uint32_t f, uint32_t target,
@@ -100,6 +124,7 @@ Status WriteJvpByRule(ir::Module& module, uint32_t f, uint32_t target,
   const std::vector<Value> args(given.begin(), given.begin() + static_cast<long>(params.size()));
   std::vector<Value> results;
   if (jvp_rule == ir::kNoFunction) results = b.Call(f, args);
+  ListFunctions lists(module);
   std::vector<std::vector<Value>> pushed;  // by direction
   const auto n = static_cast<size_t>(width);
   for (size_t d = 0; d < n; ++d) {
@@ -113,6 +138,12 @@ Status WriteJvpByRule(ir::Module& module, uint32_t f, uint32_t target,
     if (jvp_rule == ir::kNoFunction) {
       pushed.push_back(PushByVjpRule(b, pullback, args, results, dots));
       continue;
+    }
+    size_t dot = 0;  // the rule never sees a short zero
+    for (size_t k = 0; k < params.size(); ++k) {
+      if (!in[k]) continue;
+      if (params[k].IsList()) dots[dot] = lists.Fill(b, dots[dot], args[k]);
+      ++dot;
     }
     std::vector<Value> all = args;
     all.insert(all.end(), dots.begin(), dots.end());

@@ -3,7 +3,9 @@
 #include <functional>
 #include <tuple>
 
+#include "core/ad/fill.h"
 #include "core/ad/partials.h"
+#include "core/ad/push_list.h"
 #include "core/ad/rules.h"
 #include "core/ad/statement.h"
 #include "core/ir/builder.h"
@@ -16,9 +18,7 @@ using ir::Inst;
 using ir::Op;
 using ir::Value;
 
-bool Carries(ir::Type t) { return t.IsFloat() || t.IsTape(); }
-
-// A call gives the tangent of every float result, and of its tape where it is given one's.
+// A call gives the tangent of every result that carries one; of its tape where it is given one's.
 bool TapeIsActive(const ir::Function& f, const std::vector<bool>& active) {
   for (size_t k = 0; k < f.params().size(); ++k) {
     if (active[k] && f.TypeOf(f.params()[k]).IsTape()) return true;
@@ -26,11 +26,13 @@ bool TapeIsActive(const ir::Function& f, const std::vector<bool>& active) {
   return false;
 }
 
-bool HasTangent(ir::Type t, bool tape) { return t.IsFloat() || (t.IsTape() && tape); }
+bool HasTangent(const ir::Module& m, ir::Type t, bool tape) {
+  return t.IsTape() ? tape : ir::CarriesTangent(m, t);
+}
 
-std::vector<bool> ActiveResults(const ir::Function& f, bool tape) {
+std::vector<bool> ActiveResults(const ir::Module& m, const ir::Function& f, bool tape) {
   std::vector<bool> out;
-  for (ir::Type t : f.results) out.push_back(HasTangent(t, tape));
+  for (ir::Type t : f.results) out.push_back(HasTangent(m, t, tape));
   return out;
 }
 
@@ -44,12 +46,14 @@ class Dual {
   using PartialsOf = std::function<StatusOr<uint32_t>(uint32_t, const std::vector<bool>&)>;
 
   Dual(ir::Module& module, const ir::Function& from, uint32_t target,
-       const std::vector<bool>& active, int width, JvpOf jvp_of, PartialsOf partials_of)
+       const std::vector<bool>& active, int width, ListFunctions& lists, JvpOf jvp_of,
+       PartialsOf partials_of)
       : from_(from),
         b_(module, module.Get(target)),
+        lists_(lists),
         is_constant_(IsConstant),
         tape_(TapeIsActive(from, active)),
-        activity_(from, active, ActiveResults(from, tape_), is_constant_),
+        activity_(module, from, active, ActiveResults(module, from, tape_), is_constant_),
         width_(static_cast<size_t>(width)),
         jvp_of_(std::move(jvp_of)),
         partials_of_(std::move(partials_of)),
@@ -82,7 +86,7 @@ class Dual {
     for (size_t k = 0; k < n; ++k) {
       const Value v = from_.params()[k];
       primal_[v.id] = have[k];
-      if (!active[k] || !Carries(from_.TypeOf(v))) continue;
+      if (!active[k] || !ir::CarriesTangent(b_.module(), from_.TypeOf(v))) continue;
       for (size_t d = 0; d < width_; ++d) dots_[v.id][d] = have[next++];
     }
   }
@@ -135,6 +139,10 @@ class Dual {
     if (inst.op == Op::Each) return VisitEach(inst);
     if (inst.op == Op::Call) return VisitCall(inst);
     Copy(inst);
+    if (IsListOp(inst.op)) {
+      for (size_t d = 0; d < width_; ++d) VisitList(inst, d);
+      return {};
+    }
     const bool tape = from_.TypeOf(inst.results[0]).IsTape();
     for (size_t d = 0; d < width_; ++d) {
       if (tape) {
@@ -146,7 +154,19 @@ class Dual {
     return {};
   }
 
-  // The tangent tape beside the tape: what is a float there has its tangent here, a zero where it is
+  void VisitList(const Inst& inst, size_t d) {
+    bool zero = true;
+    for (Value v : inst.args) zero &= !dots_[v.id][d].valid();
+    if (zero) return;
+    const std::vector<Value> dots = PushListOp(
+        b_, lists_, inst, [this](Value v) { return P(v); },
+        [this, d](Value v) { return dots_[v.id][d]; });
+    for (size_t k = 0; k < dots.size(); ++k) {
+      if (Active(inst.results[k])) dots_[inst.results[k].id][d] = dots[k];
+    }
+  }
+
+  // The tangent tape beside the tape: what carries one there has its tangent here, a zero where it is
   // not active.
   void VisitTape(const Inst& inst, size_t d) {
     Value& out = dots_[inst.results[0].id][d];
@@ -158,7 +178,7 @@ class Dual {
     PB_CHECK(tape.valid());
     const bool push = inst.op == Op::Push;
     const Value v = push ? inst.args[1] : inst.results[1];
-    if (!from_.TypeOf(v).IsFloat()) {
+    if (!ir::CarriesTangent(b_.module(), from_.TypeOf(v))) {
       out = tape;
     } else if (push) {
       out = b_.Push(tape, DotOrZero(v, d));
@@ -246,7 +266,8 @@ class Dual {
     size_t next = inst.results.size();
     for (size_t k = 0; k < inst.results.size(); ++k) {
       primal_[inst.results[k].id] = made[k];
-      if (!HasTangent(from_.TypeOf(inst.results[k]), Active(inst.results[k]))) continue;
+      const Value v = inst.results[k];
+      if (!HasTangent(b_.module(), from_.TypeOf(v), Active(v))) continue;
       for (size_t d = 0; d < width_; ++d) dots_[inst.results[k].id][d] = made[next++];
     }
     return {};
@@ -257,7 +278,7 @@ class Dual {
     ir::ForEachTermOperand(term, [this](Value& v) { v = P(v); });
     if (term.kind == ir::Terminator::Kind::kReturn) {
       for (Value v : from_.blocks[b].term.results) {
-        if (!HasTangent(from_.TypeOf(v), tape_)) continue;
+        if (!HasTangent(b_.module(), from_.TypeOf(v), tape_)) continue;
         for (size_t d = 0; d < width_; ++d) term.results.push_back(DotOrZero(v, d));
       }
     }
@@ -275,6 +296,7 @@ class Dual {
 
   const ir::Function& from_;
   ir::Builder b_;
+  ListFunctions& lists_;
   std::function<bool(Op)> is_constant_;
   bool tape_;  // whether the function's tape has a tangent
   analysis::Activity activity_;
@@ -303,23 +325,31 @@ StatusOr<uint32_t> Tangents::Jvp(uint32_t f, const std::vector<bool>& active, in
   CopyParams(from, b);
   for (size_t k = 0; k < from.params().size(); ++k) {
     const Value v = from.params()[k];
-    if (!active[k] || !Carries(from.TypeOf(v))) continue;
+    if (!active[k] || !ir::CarriesTangent(module_, from.TypeOf(v))) continue;
     for (int d = 0; d < width; ++d) b.AddParam(0, from.TypeOf(v), from.values[v.id].name + ".dot");
   }
   const bool tape = TapeIsActive(from, active);
   for (ir::Type t : from.results) {
-    for (int d = 0; d < width && HasTangent(t, tape); ++d) b.function().results.push_back(t);
+    for (int d = 0; d < width && HasTangent(module_, t, tape); ++d)
+      b.function().results.push_back(t);
   }
   if (from.HasRule()) {
     PB_RETURN_IF_ERROR(WriteJvpByRule(module_, f, target, active, width));
     return target;
   }
   Dual dual(
-      module_, from, target, active, width,
+      module_, from, target, active, width, lists_,
       [this, width](uint32_t callee, const std::vector<bool>& a) { return Jvp(callee, a, width); },
       [this](uint32_t callee, const std::vector<bool>& a) { return Partials(callee, a); });
   PB_RETURN_IF_ERROR(dual.Run(active));
   return target;
+}
+
+StatusOr<uint32_t> Tangents::FilledJvp(uint32_t f, const std::vector<bool>& active) {
+  PB_ASSIGN_OR_RETURN(const uint32_t jvp, Jvp(f, active, 1));
+  const auto [it, fresh] = filled_.try_emplace({f, active});
+  if (fresh) it->second = FillTangents(module_, lists_, jvp, f);
+  return it->second;
 }
 
 StatusOr<uint32_t> Tangents::Partials(uint32_t f, const std::vector<bool>& active) {

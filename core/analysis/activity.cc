@@ -9,19 +9,19 @@ bool Set(std::vector<char>& flags, ir::Value v) {
   return true;
 }
 
-bool Carries(ir::Type t) { return t.IsFloat() || t.IsTape(); }
-
 }  // namespace
 
-Activity::Activity(const ir::Function& f, const std::vector<bool>& active_params,
-                   const std::vector<bool>& active_results,
+Activity::Activity(const ir::Module& m, const ir::Function& f,
+                   const std::vector<bool>& active_params, const std::vector<bool>& active_results,
                    const std::function<bool(ir::Op)>& is_constant)
-    : is_constant_(is_constant),
+    : module_(m),
+      is_constant_(is_constant),
       varied_(f.values.size()),
       useful_(f.values.size()),
       in_body_(f.values.size()) {
   for (size_t k = 0; k < f.params().size(); ++k) {
-    if (active_params[k] && Carries(f.TypeOf(f.params()[k]))) Set(varied_, f.params()[k]);
+    if (active_params[k] && ir::CarriesTangent(m, f.TypeOf(f.params()[k])))
+      Set(varied_, f.params()[k]);
   }
   for (const ir::Block& b : f.blocks) {
     for (const ir::Inst& inst : b.insts) {
@@ -32,7 +32,7 @@ Activity::Activity(const ir::Function& f, const std::vector<bool>& active_params
     }
     if (b.term.kind != ir::Terminator::Kind::kReturn) continue;
     for (size_t k = 0; k < b.term.results.size(); ++k) {
-      if (active_results[k] && Carries(f.results[k])) Set(useful_, b.term.results[k]);
+      if (active_results[k] && ir::CarriesTangent(m, f.results[k])) Set(useful_, b.term.results[k]);
     }
   }
   while (SpreadVaried(f) || SpreadTapes(f, varied_)) {
@@ -81,7 +81,7 @@ bool Activity::VisitVaried(const ir::Inst& inst, const ir::Function& f) {
   for (ir::Value v : inst.args) any |= varied_[v.id] != 0;
   if (!any) return false;
   for (ir::Value v : inst.results) {
-    if (Carries(f.TypeOf(v))) changed |= Set(varied_, v);
+    if (ir::CarriesTangent(module_, f.TypeOf(v))) changed |= Set(varied_, v);
   }
   return changed;
 }
@@ -100,7 +100,7 @@ bool Activity::SpreadUseful(const ir::Function& f) {
       for (ir::Value v : inst->results) any |= useful_[v.id] != 0;
       if (!any) continue;
       ir::ForEachOperand(*inst, [&](ir::Value v) {
-        if (Carries(f.TypeOf(v))) changed |= Set(useful_, v);
+        if (ir::CarriesTangent(module_, f.TypeOf(v))) changed |= Set(useful_, v);
       });
     }
   }

@@ -11,9 +11,9 @@ namespace pullback::analysis {
 
 class Activity {
  public:
-  // active_params / active_results: by position; non-floats are never active. `is_constant(op)` tells
-  // ops without derivative.
-  Activity(const ir::Function& f, const std::vector<bool>& active_params,
+  // active_params / active_results: by position; what carries no tangent is never active.
+  // `is_constant(op)` tells ops without derivative.
+  Activity(const ir::Module& m, const ir::Function& f, const std::vector<bool>& active_params,
            const std::vector<bool>& active_results, const std::function<bool(ir::Op)>& is_constant);
 
   // For values of bodies: varied.
@@ -25,6 +25,7 @@ class Activity {
   bool SpreadUseful(const ir::Function& f);
   bool VisitVaried(const ir::Inst& inst, const ir::Function& f);
 
+  const ir::Module& module_;
   const std::function<bool(ir::Op)>& is_constant_;
   std::vector<char> varied_, useful_, in_body_;
 };

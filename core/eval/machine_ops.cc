@@ -131,9 +131,8 @@ struct Handlers {
     for (size_t i = 1; i < args.size(); ++i) {
       shape.push_back(static_cast<int64_t>(std::get<uint64_t>(args[i])));
     }
-    const bool full = std::find(shape.begin(), shape.end(), 0) == shape.end();
     const Array& a = *std::get<ArrayRef>(args[0]);
-    if (a.Count() > 0 || !full) return Set(f, inst, std::move(args[0]));
+    if (a.Count() > 0 || a.tensor.shape == shape) return Set(f, inst, std::move(args[0]));
     Set(f, inst, m.MakeArray(a.tensor.dtype, std::move(shape), 0, inst.loc));
   }
 

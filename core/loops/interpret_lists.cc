@@ -54,7 +54,7 @@ bool Interpreter::Fit(Frame& frame, const Node& n) {
     dims.push_back(static_cast<int64_t>(extent.bits));
     count *= dims.back();
   }
-  if (array.object->elements.empty() && count > 0) {
+  if (array.object->elements.empty() && array.object->dims != dims) {
     Object* const zeros = NewObject(array.object->type);
     zeros->dims = dims;
     zeros->elements.assign(static_cast<size_t>(count), 0);

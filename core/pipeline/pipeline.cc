@@ -18,7 +18,7 @@ Status BuildDerivative(ir::Module& m, Transform transform, const std::vector<boo
   } else if (transform == Transform::kVjp) {
     made = ad::BuildGradient(m, m.entry, wrt, ad::Seed::kParams);
   } else if (transform == Transform::kJvp) {
-    made = ad::Tangents(m).Jvp(m.entry, wrt, 1);
+    made = ad::Tangents(m).FilledJvp(m.entry, wrt);
   }
   if (!made.ok()) return made.status();
   m.entry = *made;

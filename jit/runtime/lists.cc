@@ -206,7 +206,7 @@ void pb_list_free(RunContext* c, List* l) {
 
 Array* pb_fit(RunContext* c, uint32_t loc, Array* a, int64_t elem_size, int64_t rank,
               const int64_t* dims) {
-  if (a->bytes > 0 || std::find(dims, dims + rank, 0) != dims + rank) return a;
+  if (a->bytes > 0) return a;
   for (int64_t k = 0; k < rank; ++k) {
     if (dims[k] < 0) pb_trap(c, kTrapNegativeSize, loc, dims[k], 0);
   }

@@ -110,6 +110,63 @@ TEST_CASE("tuples are lists") {
   CHECK(Has(Refused("(f64, i64)", "[1, 2.5]"), "argument 'x'.1"));
 }
 
+constexpr char kCamera[] =
+    "struct Lens { f: f64, glass: i64 }\n"
+    "struct Camera { r: [3]f64, lens: Lens }\n"
+    "fn same(c: Camera) -> Camera { return c }\n"
+    "fn power(c: Camera) -> f64 { return sum(c.r * c.r) / c.lens.f }\n"
+    "struct Named { v: [n]f64, k: f64 }\n"
+    "fn named(x: [n]f64) -> Named { return Named(2.0 * x, sum(x)) }\n";
+
+CliResult Camera(const std::string& entry, const std::string& argument,
+                 const std::vector<std::string>& more = {}) {
+  std::vector<std::string> words = {"eval", "-", "-e", entry, "-a", argument, "--json"};
+  words.insert(words.end(), more.begin(), more.end());
+  if (more.empty() || more[0] != "--server") words.emplace_back("--local");
+  return Cli(words, kCamera);
+}
+
+TEST_CASE("structs are objects; lists of the fields go in, too") {
+  const json camera = {{"r", {1, 2, 3}}, {"lens", {{"f", 2}, {"glass", 4}}}};
+  for (const char* text : {R"({"lens": {"glass": 4, "f": 2}, "r": [1, 2, 3]})",
+                           "[[1, 2, 3], [2, 4]]", R"({"r": [1, 2, 3], "lens": [2, 4]})"}) {
+    const CliResult result = Camera("same", std::string("c=") + text);
+    INFO(result.err);
+    REQUIRE(result.exit_code == 0);
+    CHECK(result.json()["value"] == camera);
+    // Fields come in the order of their declaration.
+    CHECK(Has(result.out, R"({"r": [1.0, 2.0, 3.0], "lens": {"f": 2.0, "glass": 4}})"));
+    const CliResult there = Camera("same", std::string("c=") + text, {"--server", ServerAddress()});
+    CHECK(there.json()["value"] == camera);
+  }
+  const CliResult gradient =
+      Camera("power", R"(c={"r": [1, 2, 3], "lens": [2, 4]})", {"-t", "value_and_grad"});
+  CHECK(gradient.json()["gradients"]["c"] ==
+        json{{"r", {1, 2, 3}}, {"lens", {{"f", -3.5}, {"glass", nullptr}}}});
+  const std::string tangent = R"({"c": {"r": [1, 0, 0], "lens": {"f": 2, "glass": null}}})";
+  CHECK(Camera("power", "c=[[1, 2, 3], [2, 4]]", {"-t", "jvp", "--seed", tangent})
+            .json()["tangent"] == -6);
+}
+
+TEST_CASE("a struct's fields are all there, once, and no others") {
+  const auto refused = [](const std::string& text) {
+    const CliResult result = Camera("same", "c=" + text);
+    CHECK(result.exit_code == 3);
+    CHECK(result.json()["error"]["reason"] == "TYPE_MISMATCH");
+    return result.json()["error"]["message"].get<std::string>();
+  };
+  CHECK(refused(R"({"r": [1, 2, 3]})") == "argument 'c': the field 'lens' is missing; it is Lens");
+  CHECK(refused(R"({"r": [1, 2, 3], "lens": {"f": 1, "glass": 2, "x": 3}})") ==
+        "argument 'c'.lens: Lens has no field 'x'; it has: f, glass");
+  CHECK(refused(R"({"r": [1, 2, 3], "lens": {"f": 1, "glass": 2.5}})") ==
+        "argument 'c'.lens.glass: expected an integer for i64, got 2.5");
+  CHECK(refused("3") == "argument 'c': expected Camera as an object, or as a list of 2, got 3");
+  const CliResult twice = Camera("same", R"(c={"r": [1, 2, 3], "lens": [1, 2], "r": [1, 2, 3]})");
+  CHECK(twice.exit_code == 2);
+  CHECK(Has(twice.err, "the key \"r\" comes twice"));
+  CHECK(Has(Camera("same", R"(c={"r": [1, 2], "lens": [1, 2]})").err, "expected 3, got 2"));
+}
+
 TEST_CASE("null stands for the derivative of what has none") {
   const std::string program = "fn f(p: (f64, i64)) -> (i64, f64) { return (p.1, 3.0 * p.0) }\n";
   const auto run = [&](const std::string& transform, const std::string& seed) {

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <random>
 
+#include "core/ad/operators.h"
 #include "core/ir/parser.h"
 #include "core/ir/printer.h"
 #include "core/ir/verifier.h"
@@ -60,7 +61,37 @@ std::vector<bool> AllIfEmpty(const ir::Module& m, std::vector<bool> wrt) {
   return wrt;
 }
 
-bool IsFloat(const Tensor& t) { return t.dtype == DType::kF64 || t.dtype == DType::kF32; }
+bool IsFloat(const Tensor& t) {
+  return !t.list && (t.dtype == DType::kF64 || t.dtype == DType::kF32);
+}
+
+// `t` with fn of every leaf in place of the leaf; lists are walked.
+template <typename Fn>
+Tensor Mapped(const Tensor& t, Fn&& fn) {
+  if (!t.list) return fn(t);
+  ListValue list = *t.list;
+  for (std::vector<Tensor>& record : list.records) {
+    for (Tensor& leaf : record) leaf = Mapped(leaf, fn);
+  }
+  Tensor out;
+  out.list = std::make_shared<ListValue>(std::move(list));
+  return out;
+}
+
+// The same over two values of one shape.
+template <typename Fn>
+void ForBoth(const Tensor& a, const Tensor& b, Fn&& fn) {
+  REQUIRE(!a.list == !b.list);
+  if (!a.list) {
+    REQUIRE(a.shape == b.shape);
+    return fn(a, b);
+  }
+  REQUIRE(a.list->records.size() == b.list->records.size());
+  for (size_t i = 0; i < a.list->records.size(); ++i) {
+    for (size_t k = 0; k < a.list->records[i].size(); ++k)
+      ForBoth(a.list->records[i][k], b.list->records[i][k], fn);
+  }
+}
 
 double Get(const Tensor& t, int64_t i) {
   return t.dtype == DType::kF32 ? static_cast<double>(t.At<float>(i)) : t.At<double>(i);
@@ -74,23 +105,41 @@ void Set(Tensor& t, int64_t i, double v) {
   }
 }
 
+// What is no float is 0.
 Tensor Random(const Tensor& like, std::mt19937& rng) {
-  Tensor t = like;
   std::uniform_real_distribution<double> d(-1, 1);
-  for (int64_t i = 0; i < t.ElementCount(); ++i) Set(t, i, d(rng));
-  return t;
+  return Mapped(like, [&](Tensor t) {
+    if (!IsFloat(t)) std::fill(t.data.begin(), t.data.end(), uint8_t{0});
+    for (int64_t i = 0; IsFloat(t) && i < t.ElementCount(); ++i) Set(t, i, d(rng));
+    return t;
+  });
+}
+
+// Floats of all leaves, in order.
+std::vector<double> Flat(const Tensor& t) {
+  std::vector<double> out;
+  Mapped(t, [&](const Tensor& leaf) {
+    for (int64_t i = 0; IsFloat(leaf) && i < leaf.ElementCount(); ++i) out.push_back(Get(leaf, i));
+    return leaf;
+  });
+  return out;
 }
 
 Tensor Plus(const Tensor& x, const Tensor& dx, double h) {
-  Tensor t = x;
-  for (int64_t i = 0; i < t.ElementCount(); ++i) Set(t, i, Get(x, i) + h * Get(dx, i));
-  return t;
+  const std::vector<double> d = Flat(dx);
+  size_t at = 0;
+  return Mapped(x, [&](Tensor t) {
+    for (int64_t i = 0; IsFloat(t) && i < t.ElementCount(); ++i)
+      Set(t, i, Get(t, i) + h * d.at(at++));
+    return t;
+  });
 }
 
 double Dot(const Tensor& a, const Tensor& b) {
   double sum = 0;
-  REQUIRE(a.shape == b.shape);
-  for (int64_t i = 0; i < a.ElementCount(); ++i) sum += Get(a, i) * Get(b, i);
+  ForBoth(a, b, [&](const Tensor& x, const Tensor& y) {
+    for (int64_t i = 0; IsFloat(x) && i < x.ElementCount(); ++i) sum += Get(x, i) * Get(y, i);
+  });
   return sum;
 }
 
@@ -113,7 +162,9 @@ std::vector<Tensor> Moved(const Directions& at, double h) {
 
 void CheckAt(const ir::Module& ssa, const Directions& at, const std::vector<bool>& wrt,
              double tolerance, bool optimise, std::mt19937& rng) {
-  const std::vector<Tensor> primal = RunOk(ssa, at.args);
+  const ir::Module plain =
+      ad::HasOperators(ssa) ? Derived(ssa, Transform::kValue, wrt, optimise) : ssa.Clone();
+  const std::vector<Tensor> primal = RunOk(plain, at.args);
   const ir::Module jvp = Derived(ssa, Transform::kJvp, wrt, optimise);
   std::vector<Tensor> jvp_args = at.args;
   jvp_args.insert(jvp_args.end(), at.dots.begin(), at.dots.end());
@@ -127,17 +178,20 @@ void CheckAt(const ir::Module& ssa, const Directions& at, const std::vector<bool
   }();
   const double h = f32 ? 1e-3 : 1e-6;
   const double loose = f32 ? 3e-2 : tolerance;
-  const std::vector<Tensor> up = RunOk(ssa, Moved(at, h)), down = RunOk(ssa, Moved(at, -h));
+  const std::vector<Tensor> up = RunOk(plain, Moved(at, h)), down = RunOk(plain, Moved(at, -h));
 
   std::vector<Tensor> vjp_args = at.args;
   double forward_product = 0;
   size_t dot = primal.size();
   for (size_t k = 0; k < primal.size(); ++k) {
-    if (!IsFloat(primal[k])) continue;
-    for (int64_t i = 0; i < primal[k].ElementCount(); ++i) {
-      CheckClose(Get(pushed[k], i), Get(primal[k], i), 1e-12 + (f32 ? 1e-5 : 0), "value of jvp");
-      CheckClose(Get(pushed[dot], i), (Get(up[k], i) - Get(down[k], i)) / (2 * h), loose,
-                 "jvp against differences");
+    if (!ir::CarriesTangent(ssa, ssa.Get(ssa.entry).results[k])) continue;
+    const std::vector<double> y = Flat(primal[k]), same = Flat(pushed[k]), dy = Flat(pushed[dot]);
+    const std::vector<double> above = Flat(up[k]), below = Flat(down[k]);
+    REQUIRE(same.size() == y.size());
+    REQUIRE(dy.size() == y.size());
+    for (size_t i = 0; i < y.size(); ++i) {
+      CheckClose(same[i], y[i], 1e-12 + (f32 ? 1e-5 : 0), "value of jvp");
+      CheckClose(dy[i], (above[i] - below[i]) / (2 * h), loose, "jvp against differences");
     }
     const Tensor bar = Random(primal[k], rng);
     vjp_args.push_back(bar);
@@ -181,7 +235,8 @@ void CheckDerivatives(const ir::Module& ssa, const std::vector<Tensor>& args, do
   std::mt19937 rng(7);
   Directions at{args, {}, {}};
   for (size_t k = 0; k < args.size(); ++k) {
-    if (!wrt[k] || !IsFloat(args[k])) continue;
+    const ir::Function& entry = ssa.Get(ssa.entry);
+    if (!wrt[k] || !ir::CarriesTangent(ssa, entry.TypeOf(entry.params()[k]))) continue;
     at.dots.push_back(Random(args[k], rng));
     at.which.push_back(k);
   }

@@ -84,13 +84,17 @@ class Kernel:
         return self._client.call("Evaluate", request, self._hash)
 
     def _read(self, response):
-        derivatives = [read_value(d.value, derivative=True) for d in response.derivatives]
+        signature = self.signature
+        found = response.derivatives
         if self._spec.transform == program_pb2.TRANSFORM_JVP:
-            derivatives = derivatives[0]
+            derivatives = read_value(found[0].value, signature.result, derivative=True)
         else:
             # By position: names may be those of another text with the same kernel.
-            derivatives = dict(zip(self.signature.wrt, derivatives))
-        return Evaluation(read_value(response.value), derivatives, response.cache_hit,
+            types = {p.name: p.type for p in signature.parameters}
+            derivatives = {name: read_value(d.value, types[name], derivative=True)
+                           for name, d in zip(signature.wrt, found)}
+        value = read_value(response.value, signature.result)
+        return Evaluation(value, derivatives, response.cache_hit,
                           _timings(response.timings), response.peak_bytes)
 
 

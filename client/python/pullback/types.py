@@ -46,7 +46,18 @@ class TupleType:
         return f"({', '.join(map(str, self.elements))})"
 
 
-Type = Union[TensorType, TupleType]
+@dataclasses.dataclass(frozen=True)
+class StructType(TupleType):
+    """A tuple whose elements have names; its values are named tuples."""
+
+    name: str
+    fields: tuple[str, ...]
+
+    def __str__(self):
+        return self.name
+
+
+Type = Union[TensorType, TupleType, StructType]
 
 
 @dataclasses.dataclass(frozen=True)
@@ -73,7 +84,11 @@ def dtype_of(code):
 
 def read_type(message):
     if message.HasField("tuple"):
-        return TupleType(tuple(map(read_type, message.tuple.elements)))
+        elements = tuple(map(read_type, message.tuple.elements))
+        if message.tuple.struct_name:
+            fields = tuple(message.tuple.field_names)
+            return StructType(elements, message.tuple.struct_name, fields)
+        return TupleType(elements)
     return TensorType(message.tensor.dtype, tuple(message.tensor.dims))
 
 

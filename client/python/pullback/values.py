@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from .errors import argument_error
-from .types import TensorType, TupleType, dtype_of
+from .structs import named_parts, struct_class
+from .types import StructType, TensorType, dtype_of
 from .v1 import tensor_pb2
 
 _ACCEPTED = {"f": "fiu", "i": "iu", "b": "b"}  # kinds that become a kind without surprises
@@ -50,12 +51,33 @@ def write_value(value, type_, what, message, derivative=False):
         else:
             _write_tensor(value, type_, what, message.tensor)
         return
-    if not isinstance(value, (tuple, list)) or len(value) != len(type_.elements):
-        raise argument_error("TYPE_MISMATCH", f"{what}: expected a tuple {type_}, got {value!r:.60}")
     message.tuple.SetInParent()
-    for index, (part, part_type) in enumerate(zip(value, type_.elements)):
+    for name, part, part_type in _parts(value, type_, what):
         element = message.tuple.elements.add()
-        write_value(part, part_type, f"{what}.{index}", element, derivative)
+        write_value(part, part_type, f"{what}.{name}", element, derivative)
+
+
+def _parts(value, type_, what):
+    """(name, part, type) of each element of a tuple or struct."""
+    is_struct = isinstance(type_, StructType)
+    parts = named_parts(value) if is_struct else None
+    if parts is not None:
+        for name in parts:
+            if name not in type_.fields:
+                fields = ", ".join(type_.fields)
+                raise argument_error("TYPE_MISMATCH",
+                                     f"{what}: {type_} has no field {name!r}; it has: {fields}")
+        for name, part_type in zip(type_.fields, type_.elements):
+            if name not in parts:
+                raise argument_error("TYPE_MISMATCH",
+                                     f"{what}: the field {name!r} is missing; it is {part_type}")
+        return [(n, parts[n], t) for n, t in zip(type_.fields, type_.elements)]
+    if not isinstance(value, (tuple, list)) or len(value) != len(type_.elements):
+        kind = "its fields" if is_struct else "a tuple"
+        raise argument_error("TYPE_MISMATCH",
+                             f"{what}: expected {kind} {type_}, got {value!r:.60}")
+    names = type_.fields if is_struct else range(len(value))
+    return zip(names, value, type_.elements)
 
 
 def _read_tensor(message):
@@ -66,9 +88,12 @@ def _read_tensor(message):
     return array[()] if message.dtype == tensor_pb2.DTYPE_F32 else array.item()
 
 
-def read_value(message, derivative=False):
-    if message.HasField("tensor"):
-        return _read_tensor(message.tensor)
-    if derivative and not message.tuple.elements:
-        return None
-    return tuple(read_value(element, derivative) for element in message.tuple.elements)
+def read_value(message, type_, derivative=False):
+    if isinstance(type_, TensorType):
+        # In a derivative what holds no floats is an empty tuple.
+        return None if derivative and not type_.is_float else _read_tensor(message.tensor)
+    parts = (read_value(part, part_type, derivative)
+             for part, part_type in zip(message.tuple.elements, type_.elements))
+    if isinstance(type_, StructType):
+        return struct_class(type_.name, type_.fields)(*parts)
+    return tuple(parts)

@@ -1,5 +1,10 @@
 """What goes in and what comes out, by type."""
 
+import collections
+import copy
+import dataclasses
+import pickle
+
 import numpy as np
 import pytest
 from pullback import ArgumentError, Program
@@ -75,6 +80,75 @@ def test_derivatives_of_tuples_have_none_where_there_are_no_floats(client):
     assert program.jvp("f", {"p": (1.0, None)}, p=(1.0, 2)) == ((2, 3.0), (None, 3.0))
     with pytest.raises(ArgumentError, match="cotangent.0: i64 has no derivative"):
         program.vjp("f", (1, 2.0), p=(1.0, 2))
+
+
+CAMERA = """
+struct Lens { f: f64, glass: i64 }
+struct Camera { r: [3]f64, lens: Lens, lambda: f64 }
+fn same(c: Camera) -> Camera { return c }
+fn power(c: Camera) -> f64 { return sum(c.r * c.r) / c.lens.f + c.lambda * f64(c.lens.glass) }
+"""
+
+
+@pytest.mark.parametrize("lens", [
+    {"glass": 3, "f": 2.0}, (2.0, 3), collections.namedtuple("Lens", "glass f")(3, 2.0)])
+def test_structs_go_in_with_names_or_in_order(client, lens):
+    program = Program(CAMERA, client=client)
+    for camera in ({"lens": lens, "r": [1, 2, 3], "lambda": 0.5}, [np.arange(1.0, 4.0), lens, 0.5]):
+        value, gradients = program.value_and_grad("power", c=camera)
+        assert value == 8.5
+        assert gradients["c"].r.tolist() == [1.0, 2.0, 3.0]
+        assert gradients["c"].lens == (-3.5, None)
+        assert gradients["c"]["lambda"] == 3.0
+
+
+def test_structs_from_dataclasses(client):
+    program = Program("struct P { a: f64, b: f64 }\nfn f(p: P) -> f64 { return p.a - p.b }",
+                      client=client)
+    p = dataclasses.make_dataclass("P", ["b", "a"])(b=1.0, a=5.0)
+    assert program.value("f", p=p) == 4.0
+    with pytest.raises(ArgumentError, match="P has no field 'c'; it has: a, b"):
+        program.value("f", p=dataclasses.make_dataclass("Q", ["a", "b", "c"])(1.0, 2.0, 3.0))
+
+
+def test_structs_come_out_as_named_tuples(client):
+    program = Program(CAMERA, client=client)
+    c = program.value("same", c=([1, 2, 3], (2.0, 3), 0.5))
+    assert type(c).__name__ == "Camera"
+    assert c.lens.glass == c["lens"]["glass"] == c[1][1] == 3
+    assert c["lambda"] == 0.5
+    assert c._replace(r=None).lens == (2.0, 3)
+    with pytest.raises(KeyError):
+        c["f"]
+    again = pickle.loads(pickle.dumps(c))
+    assert again.lens == c.lens
+    assert type(again) is type(copy.copy(c)) is type(c)
+    # What came out goes in.
+    assert program.value("power", c=c) == 8.5
+
+
+def test_structs_in_seeds(client):
+    program = Program(CAMERA, client=client)
+    c = ([1, 2, 3], (2.0, 3), 0.5)
+    seed = {"r": [1, 1, 1], "lens": {"f": 4.0, "glass": None}, "lambda": 2.0}
+    _, derivatives = program.vjp("same", seed, c=c)
+    assert derivatives["c"].lens == (4.0, None)
+    _, tangent = program.jvp("same", {"c": seed}, c=c)
+    assert tangent.r.tolist() == [1.0, 1.0, 1.0]
+    with pytest.raises(ArgumentError, match="cotangent.lens.glass: i64 has no derivative"):
+        program.vjp("same", {"r": [1, 1, 1], "lens": (4.0, 1), "lambda": 2.0}, c=c)
+
+
+@pytest.mark.parametrize("value, said", [
+    ({"r": [1, 2, 3], "lens": (1.0, 1)}, "the field 'lambda' is missing; it is f64"),
+    ({"r": [1, 2, 3], "lens": (1.0, 1), "lambda": 1.0, "x": 0}, "Camera has no field 'x'"),
+    ({"r": [1, 2, 3], "lens": {"f": 1.0, "glass": 1.5}, "lambda": 1.0}, "'c'.lens.glass: expected i64"),
+    ({"r": [1, 2], "lens": (1.0, 1), "lambda": 1.0}, "3"),
+    ((1, 2), "expected its fields Camera"), (3.0, "expected its fields Camera")])
+def test_structs_that_do_not_fit(client, value, said):
+    with pytest.raises(ArgumentError) as caught:
+        Program(CAMERA, client=client).value("same", c=value)
+    assert said in str(caught.value)
 
 
 def test_arguments_are_not_changed(client):

@@ -28,7 +28,7 @@ Status Gradient(ir::Module& m) {
                 BuildGradient(m, m.entry, EveryParameter(m), scalar ? Seed::kOne : Seed::kParams));
 }
 
-Status Jvp(ir::Module& m) { return Finish(m, Tangents(m).Jvp(m.entry, EveryParameter(m), 1)); }
+Status Jvp(ir::Module& m) { return Finish(m, Tangents(m).FilledJvp(m.entry, EveryParameter(m))); }
 
 TEST_CASE("ad: BuildGradient") { testing::RunDerivativeFiles("build_gradient", Gradient); }
 

@@ -107,7 +107,7 @@ b0: %b = fit %a, %n, %m
   const Tensor none = Tensor::Of<double>(DType::kF64, {0, 0}, {});
   const Tensor one = Tensor::Of<double>(DType::kF64, {1, 1}, {4});
   CHECK(shape(none, 2, 3) == std::vector<int64_t>{2, 3});
-  CHECK(shape(none, 0, 3) == std::vector<int64_t>{0, 0});
+  CHECK(shape(none, 0, 3) == std::vector<int64_t>{0, 3});
   CHECK(shape(one, 2, 3) == std::vector<int64_t>{1, 1});
 }
 

@@ -127,6 +127,17 @@ TEST_CASE("The seed of vjp is shaped like the result") {
   CHECK(call({Vector({1, 2, 3, 4}), Scalar(1)}).reason() == "UNKNOWN_ARGUMENT");
 }
 
+TEST_CASE("Fields are named") {
+  const char* const program =
+      "struct L { f: f64, k: i64 }\nstruct C { r: [3]f64, l: L }\n"
+      "fn f(c: C) -> f64 { return c.l.f * c.r[0] }\n";
+  CHECK(Call(program, {{Tuple({Vector({1, 2, 3}), Tuple({Scalar(1), Integer(2)})})}, {}}).ok());
+  CheckSays(Call(program, {{Tuple({Vector({1, 2, 3}), Tuple({Scalar(1), Scalar(2)})})}, {}}),
+            "TYPE_MISMATCH", "argument 'c.l.k': expected i64, got f64");
+  CheckSays(Call(program, {{Tuple({Vector({1, 2, 3}), Scalar(1)})}, {}}), "TYPE_MISMATCH",
+            "argument 'c.l': expected L, got f64");
+}
+
 TEST_CASE("Seeds of jvp are shaped like the parameters of wrt") {
   const char* const program = "fn f(x: [n]f64, p: (i64, [m]f64)) -> f64 { return x[0] * (p.1)[0] }";
   const auto call = [&](std::vector<ApiValue> seeds, std::vector<std::string> wrt = {}) {

@@ -60,6 +60,21 @@ TEST_CASE("vjp and jvp of arrays, in the order of wrt") {
   CHECK(Doubles(jvp.derivatives[0]) == std::vector<double>{2, 3, 4});
 }
 
+TEST_CASE("A seed has the sizes of a struct that came out") {
+  const char* const program =
+      "struct S { v: [n]f64, k: f64 }\n"
+      "fn f(x: [n]f64) -> S { return S(gen i < n { x[i] * x[i] }, x[0]) }\n";
+  const auto call = [&](std::vector<double> seed) {
+    return Evaluate(Ask(program, "f", Transform::kVjp),
+                    {{Vector({1, 2, 3})}, {Tuple({Vector(std::move(seed)), Scalar(1)})}});
+  };
+  CHECK(Doubles(Ok(call({1, 1, 1})).derivatives[0]) == std::vector<double>{3, 4, 6});
+  const Status longer = call({1, 1, 1, 1}).status();
+  CHECK(longer.reason() == "SIZE_MISMATCH");
+  CHECK(longer.message() == "seed element v axis 0: expected 3, got 4");
+  CHECK_FALSE(call({1}).ok());
+}
+
 TEST_CASE("An input that is the result is copied, and the input stays") {
   const Inputs inputs{{Vector({1, 2, 3})}, {}};
   const Outputs out =

@@ -1,4 +1,4 @@
-// What the pipeline cannot do with lists and boxes yet it says; it never drops it.
+// What the pipeline cannot do with boxes yet it says; it never drops it.
 #include <catch2/catch.hpp>
 
 #include "core/ir/parser.h"
@@ -11,14 +11,6 @@ StatusOr<Staged> DeriveText(const std::string& text, Transform transform) {
   const StatusOr<ir::Module> m = ir::ParseModule(text);
   REQUIRE(m.ok());
   return Derive(*m, transform, {true}, {});
-}
-
-TEST_CASE("lists: values yes, derivatives of floats in them not yet") {
-  const std::string floats =
-      "record R { x: f64 }\nfn @f(%x: f64) -> (f64) {\nb0: %l = list_of 2, %x : list<R>\n"
-      "  %y = list_get %l, 1\n  ret %y }";
-  CHECK(DeriveText(floats, Transform::kValue).ok());
-  CHECK(DeriveText(floats, Transform::kValueAndGrad).status().code() == Code::kUnimplemented);
 }
 
 TEST_CASE("boxes: not yet") {

@@ -1,0 +1,176 @@
+// Derivatives of lists, in both modes, against each other and against differences.
+#include <catch2/catch.hpp>
+#include <cmath>
+
+#include "tests/support/derivatives.h"
+#include "tests/support/list_programs.h"
+
+namespace pullback::testing {
+namespace {
+
+using pipeline::Transform;
+
+Tensor ListOf(std::vector<std::vector<Tensor>> records) {
+  Tensor t;
+  t.list = std::make_shared<ListValue>(ListValue{std::move(records)});
+  return t;
+}
+
+Tensor Floats(const std::vector<double>& v) {
+  std::vector<std::vector<Tensor>> records;
+  for (double x : v) records.push_back({Tensor::F64(x)});
+  return ListOf(std::move(records));
+}
+
+TEST_CASE("lists: elements are updated in a loop") {
+  const ir::Module m = ParseIr(R"(
+record R { x: f64 }
+fn @f(%in: list<R>, %x: f64) -> (list<R>, f64) {
+b0: %n = list_len %in
+    jump b1(%in, 1)
+b1(%l: list<R>, %i: i64): br lt(%i, %n), b2, b3
+b2: %u = list_get %l, sub(%i, 1)
+    %v = list_get %l, %i
+    %m = list_set %l, %i, mul(sin(%u), mul(%v, %x))
+    jump b1(%m, add(%i, 1))
+b3: %y = list_get %l, sub(%n, 1)
+    ret %l, %y
+})");
+  CheckDerivatives(m, {Floats({0.3, 1.2, -0.7, 2.0}), Tensor::F64(1.4)});
+  CheckDerivatives(m, {Floats({0.3}), Tensor::F64(1.4)});
+}
+
+TEST_CASE("lists: taken, put back, popped, dropped") {
+  const ir::Module m = ParseIr(R"(
+record R { x: f64, a: [*]f64, k: i64 }
+fn @f(%in: list<R>, %b: [*]f64) -> (list<R>, f64) {
+b0: %t, %x, %a, %k = list_take %in, 0
+    %w = update %a[1], mul(%x, %x)
+    %s = list_set %t, 0, mul(%x, 2.0), %w, %k
+    %p = list_push %s, %x, %b, 7
+    %q, %y, %c, %j = list_pop %p
+    %r, %z, %d, %i = list_pop %q
+    %u = index %c[0]
+    %v = index %d[1]
+    %o, %h, %g, %f = list_take %r, 0
+    %last = index %g[1]
+    ret %o, add(mul(add(%u, %v), mul(%y, %z)), %last)
+})");
+  const Tensor in = ListOf({{Tensor::F64(1.5), Vec({1, 2}), Tensor::I64(4)},
+                            {Tensor::F64(-0.5), Vec({3, 4, 5}), Tensor::I64(5)}});
+  CheckDerivatives(m, {in, Vec({0.2, 0.4})});
+}
+
+TEST_CASE("lists: the programs") {
+  for (const ListProgram& p : ListPrograms()) {
+    INFO(p.name);
+    CheckDerivatives(ParseIr(p.text), p.args);
+    for (int64_t n : {0, 1, 2, 3}) {  // how many elements
+      if (p.args.size() < 2 || p.args[1].dtype != DType::kI64) continue;
+      if (std::string(p.name).find("not active") != std::string::npos && n < 3) continue;
+      CheckDerivatives(ParseIr(p.text), {p.args[0], Tensor::I64(n)});
+    }
+  }
+}
+
+// first-tests 27: y = 3 x, dy/dx = 3.
+TEST_CASE("lists: push to an empty list, then get") {
+  CHECK(Scalar(Gradients(ParseIr(ListPrograms()[0].text), {Tensor::F64(2)})[0]) == 3);
+}
+
+// A tree: sum over the nodes of (value dot value) times a power of x by the depth.
+constexpr char kTree[] = R"(
+record Node { v: [*]f64, children: list<Node> }
+entry @f
+fn @f(%l: list<Node>, %x: f64) -> f64 {
+b0: %s = call @sum(%l, %x)
+    ret %s
+}
+fn @sum(%l: list<Node>, %x: f64) -> f64 {
+b0: %n = list_len %l
+    jump b1(0, 0.0)
+b1(%i: i64, %s: f64): br lt(%i, %n), b2, b3
+b2: %v, %c = list_get %l, %i
+    %d = dim %v, 0
+    %t = each(k < %d) { %u = index %v[%k]
+      %w = mul %u, %u
+    } sum []: %w
+    %b = call @sum(%c, %x)
+    jump b1(add(%i, 1), add(%s, add(%t, mul(%b, sin(%x)))))
+b3: ret %s
+})";
+
+Tensor Node(const std::vector<double>& v, std::vector<std::vector<Tensor>> children = {}) {
+  return ListOf({{Vec(v), ListOf(std::move(children))}});
+}
+
+Tensor Tree() {
+  std::vector<std::vector<Tensor>> inner = Node({1, 2}).list->records;
+  inner.push_back(Node({}).list->records[0]);
+  inner.push_back(Node({0.5}, Node({3, -1, 2}).list->records).list->records[0]);
+  std::vector<std::vector<Tensor>> top = Node({-1}, inner).list->records;
+  top.push_back(Node({4, 4}, {}).list->records[0]);
+  return ListOf(top);
+}
+
+TEST_CASE("lists: a tree, by recursion through its children") {
+  CheckDerivatives(ParseIr(kTree), {Tree(), Tensor::F64(0.4)});
+}
+
+// Derivatives of derivatives: each level against differences of the one below it.
+TEST_CASE("lists: derivatives nest, in every pair of modes") {
+  for (const ListProgram& p : ListPrograms()) {
+    const size_t first = p.text.find("fn @f");
+    const std::string records = p.text.substr(0, first), f = p.text.substr(first);
+    const ir::Module m = ParseIr(p.text);
+    const ir::Function& of = m.Get(0);
+    std::string params, names;
+    for (ir::Value v : of.params()) {
+      const std::string name = "%p" + std::to_string(v.id);
+      params += (params.empty() ? "" : ", ") + name + ": " + ToString(of.TypeOf(v));
+      names += (names.empty() ? "" : ", ") + name;
+    }
+    if (of.results.size() != 1) continue;  // the seed of an array needs its shape
+    for (const std::string inner : {"jvp", "vjp"}) {
+      const std::string d = "fn @d(" + params + ") -> f64 { b0: %y, %dx = " + inner +
+                            " @f wrt(0) (" + names + ", 1.0)  ret %dx }\n";
+      for (const std::string outer : {"jvp", "vjp"}) {
+        INFO(p.name << ": " << outer << " over " << inner);
+        const std::string g = "fn @g(" + params + ") -> f64 { b0: %y, %dx = " + outer +
+                              " @d wrt(0) (" + names + ", 1.0)  ret %dx }\n";
+        CheckDerivatives(ParseIr(records + "entry @g\n" + f + d + g), p.args);
+      }
+    }
+  }
+}
+
+// A gradient with respect to a list inside a program has the list's length and shapes.
+TEST_CASE("lists: derivatives inside a program have no short zeros") {
+  const std::string f = R"(
+record R { x: f64, a: [*]f64, l: list<R> }
+entry @g
+fn @f(%l: list<R>, %x: f64) -> (f64, list<R>) { b0: ret %x, %l }
+)";
+  const std::string in = R"(
+    %none = list_new : list<R>
+    %a = zeros 3 : f64
+    %inner = list_of 2, %x, %a, %none : list<R>
+    %l = list_of 4, %x, %a, %inner : list<R>
+)";
+  const std::string look = R"(
+    %y, %b, %k = list_get %dl, 3
+    %z, %c, %m = list_get %k, 1
+    %b2 = index %b[2]
+    %c2 = index %c[2]
+    ret add(%y, add(%b2, add(%z, %c2)))
+})";
+  const std::string vjp = f + "fn @g(%x: f64) -> f64 { b0: " + in +
+                          "%v, %w, %dl = vjp @f wrt(0) (%l, %x, 1.0, %none)" + look;
+  CHECK(Scalar(RunOk(Derived(ParseIr(vjp), Transform::kValue), {Tensor::F64(2)})[0]) == 0);
+  const std::string jvp = f + "fn @g(%x: f64) -> f64 { b0: " + in +
+                          "%v, %w, %dx, %dl = jvp @f wrt(0) (%l, %x, %none)" + look;
+  CHECK(Scalar(RunOk(Derived(ParseIr(jvp), Transform::kValue), {Tensor::F64(2)})[0]) == 0);
+}
+
+}  // namespace
+}  // namespace pullback::testing

@@ -1,0 +1,30 @@
+// Derivatives of programs with lists in native code: the bits of the reference.
+#include <catch2/catch.hpp>
+
+#include "tests/jit/programs/compiled.h"
+#include "tests/support/derivatives.h"
+#include "tests/support/list_programs.h"
+
+namespace pullback::testing {
+namespace {
+
+using pipeline::Transform;
+
+TEST_CASE("compiled lists: both modes give the interpreter's bits") {
+  for (const ListProgram& p : ListPrograms()) {
+    INFO(p.name);
+    const ir::Module m = ParseIr(p.text);
+    std::vector<Tensor> forward = p.args, reverse = p.args;
+    for (const Tensor& x : p.args) {
+      if (x.dtype == DType::kF64) forward.push_back(x);
+    }
+    for (const Tensor& y : RunOk(m, p.args)) reverse.push_back(y);
+    for (bool optimise : {true, false}) {
+      CheckBitwise(Derived(m, Transform::kJvp, {}, optimise), forward);
+      CheckBitwise(Derived(m, Transform::kVjp, {}, optimise), reverse);
+    }
+  }
+}
+
+}  // namespace
+}  // namespace pullback::testing
