@@ -9,8 +9,8 @@
 //   argument is the last owner). A scalar is not an array of rank 0.
 // - Lists are sequences of records with value semantics, exactly as arrays. `list_take` and `list_pop`
 //   move an element out; take leaves zeros (0, arrays with all extents 0, empty lists) in its place.
-// - Boxes are shared mutable cells: all who hold a box see what `box_set` put there last. Only the
-//   reference interpreter runs them yet; the pipeline refuses them.
+// - Boxes are shared mutable cells: all who hold a box see what `box_set` put there last. ThreadBoxes
+//   (core/opt) replaces them by indices into lists before any other pass.
 // - Block arguments are parallel copies.
 // - A trap ends the run with (kind, Inst::loc, two i64 details). A trap whose value nobody needs may
 //   vanish; none is ever introduced.

@@ -143,7 +143,7 @@ void LowerCheck(Lowering& l, const Inst& inst, const Dies&) {
 
 void LowerEach(Lowering& l, const Inst& inst, const Dies&) { LowerStatement(l, inst); }
 
-// The pipeline refuses boxes.
+// ThreadBoxes has replaced boxes.
 void LowerBox(Lowering& l, const Inst&, const Dies&) { l.Fail("a box in the final IR"); }
 
 void LowerList(Lowering& l, const Inst& inst, const Dies&) {

@@ -47,6 +47,11 @@ Status RemoveMarkers(ir::Module& module);
 // Whether a call is kept from inlining by a marker: checkpointed, or of a function with derivative rules.
 bool HasBarriers(const ir::Module& module);
 
+// Boxes become indices into lists that are threaded through the code (boxes.cc). Comes first: no other
+// pass knows boxes. UNIMPLEMENTED where a box is an argument or result of the entry, is differentiated by, or
+// meets a derivative rule.
+Status ThreadBoxes(ir::Module& module);
+
 // Keeps the functions that the entry reaches, in order of first call.
 void DropUnreachedFunctions(ir::Module& module);
 

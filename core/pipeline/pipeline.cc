@@ -25,18 +25,6 @@ Status BuildDerivative(ir::Module& m, Transform transform, const std::vector<boo
   return {};
 }
 
-// No pass knows boxes yet; one would take `box_set` for dead.
-Status CheckBoxes(const ir::Module& m) {
-  for (const auto& f : m.functions) {
-    for (const ir::ValueInfo& v : f->values) {
-      if (!v.type.IsBox()) continue;
-      return {Code::kUnimplemented, "UNIMPLEMENTED",
-              "@" + f->name + ": a program with " + ToString(v.type, m)};
-    }
-  }
-  return {};
-}
-
 // value_and_grad needs exactly one result, a float scalar.
 Status CheckTransform(const ir::Module& m, Transform transform) {
   const std::vector<ir::Type>& results = m.Get(m.entry).results;
@@ -70,12 +58,12 @@ const char* TransformName(Transform t) {
 StatusOr<Staged> Derive(const ir::Module& ssa, Transform transform, const std::vector<bool>& wrt,
                         const Options& options, std::vector<PassTiming>* timings,
                         const Observer& observer) {
-  PB_RETURN_IF_ERROR(CheckBoxes(ssa));
   PB_RETURN_IF_ERROR(CheckTransform(ssa, transform));
   PassRunner passes(timings, observer);
   Staged out;
   ir::Module m = ssa.Clone();
   const auto simplify = [](ir::Module& x) { return opt::Simplify(x); };
+  PB_RETURN_IF_ERROR(passes.Run("thread_boxes", m, opt::ThreadBoxes));
   if (options.optimise) PB_RETURN_IF_ERROR(InlineAndSimplify(passes, m));
   while (ad::HasOperators(m)) {  // one nesting level a round
     PB_RETURN_IF_ERROR(passes.Run("derive_operators", m, ad::DeriveInnermost));

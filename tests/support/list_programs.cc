@@ -162,4 +162,111 @@ b3: ret %s
   return programs;
 }
 
+const std::vector<ListProgram>& BoxPrograms() {
+  static const std::vector<ListProgram> programs = {
+      // first-tests 26: x y y.
+      {"a captured variable, multiplied twice",
+       R"(
+record Cell { x: f64 }
+fn @f(%x: f64, %y: f64) -> f64 {
+b0: %b = box_new %x : box<Cell>
+    call @times(%b, %y)
+    call @times(%b, %y)
+    %r = box_get %b
+    ret %r
+}
+fn @times(%b: box<Cell>, %z: f64) -> () {
+b0: %v = box_get %b
+    box_set %b, mul(%v, %z)
+    ret
+})",
+       {Tensor::F64(2), Tensor::F64(3)}},
+      {"an array in a box, changed in a loop",
+       R"(
+record Cell { a: [*]f64, n: i64 }
+fn @f(%x: f64, %a: [*]f64) -> (f64, [*]f64) {
+b0: %b = box_new %a, 0 : box<Cell>
+    %d = dim %a, 0
+    jump b1(1)
+b1(%i: i64): br lt(%i, %d), b2, b3
+b2: %v, %n = box_get %b
+    %u = index %v[%i - 1]
+    %w = index %v[%i]
+    %c = update %v[%i], mul(sin(%u), mul(%w, %x))
+    box_set %b, %c, add(%n, %i)
+    jump b1(add(%i, 1))
+b3: %r, %k = box_get %b
+    %y = index %r[%d - 1]
+    %z = cast %k : f64
+    ret mul(%y, %z), %r
+})",
+       {Tensor::F64(1.4), Vec({0.3, 1.2, -0.7, 2.0})}},
+      {"boxes made in a loop, kept in a list, two names for one",
+       R"(
+record Cell { x: f64 }
+record Link { to: box<Cell>, k: f64 }
+fn @f(%x: f64, %n: i64) -> f64 {
+b0: %shared = box_new %x : box<Cell>
+    %e = list_new : list<Link>
+    jump b1(%e, 0)
+b1(%l: list<Link>, %i: i64): br lt(%i, %n), b2, b3
+b2: %h = rem %i, 2
+    br eq(%h, 0), b4, b5
+b4: %own = box_new mul(%x, %x) : box<Cell>
+    %m = list_push %l, %own, sin(%x)
+    jump b1(%m, add(%i, 1))
+b5: %p = list_push %l, %shared, %x
+    jump b1(%p, add(%i, 1))
+b3: %s = call @visit(%l, 0)
+    %y = box_get %shared
+    ret mul(%s, %y)
+}
+fn @visit(%l: list<Link>, %i: i64) -> f64 {
+b0: %n = list_len %l
+    br lt(%i, %n), b1, b2
+b1: %b, %k = list_get %l, %i
+    %v = box_get %b
+    box_set %b, add(%v, mul(%v, %k))
+    %r = call @visit(%l, add(%i, 1))
+    %w = box_get %b
+    ret add(%r, mul(%w, %v))
+b2: ret 1.0
+})",
+       {Tensor::F64(0.7), Tensor::I64(5)}},
+      {"a box that is returned, a box that stays inside",
+       R"(
+record Cell { x: f64 }
+record Outer { inner: box<Cell>, y: f64 }
+fn @f(%x: f64, %n: i64) -> f64 {
+b0: %o = call @make(%x)
+    jump b1(0, 0.0)
+b1(%i: i64, %s: f64): br lt(%i, %n), b2, b3
+b2: %t = call @private(%x)
+    %c, %y = box_get %o
+    %v = box_get %c
+    box_set %c, mul(%v, %y)
+    %other = box_new mul(%v, %t) : box<Cell>
+    box_set %o, %other, add(%y, %t)
+    jump b1(add(%i, 1), add(%s, %v))
+b3: %d, %z = box_get %o
+    %w = box_get %d
+    ret add(%s, mul(%w, %z))
+}
+fn @make(%x: f64) -> (box<Outer>) {
+b0: %c = box_new sin(%x) : box<Cell>
+    %o = box_new %c, %x : box<Outer>
+    ret %o
+}
+fn @private(%x: f64) -> f64 {
+b0: %c = box_new %x : box<Cell>
+    %v = box_get %c
+    box_set %c, mul(%v, %v)
+    %w = box_get %c
+    ret %w
+})",
+       {Tensor::F64(0.7), Tensor::I64(3)}},
+  };
+  return programs;
+}
+
 }  // namespace pullback::testing

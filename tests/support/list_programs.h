@@ -15,5 +15,7 @@ struct ListProgram {
 };
 
 const std::vector<ListProgram>& ListPrograms();
+// Likewise with boxes.
+const std::vector<ListProgram>& BoxPrograms();
 
 }  // namespace pullback::testing

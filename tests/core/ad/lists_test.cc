@@ -117,33 +117,6 @@ TEST_CASE("lists: a tree, by recursion through its children") {
   CheckDerivatives(ParseIr(kTree), {Tree(), Tensor::F64(0.4)});
 }
 
-// Derivatives of derivatives: each level against differences of the one below it.
-TEST_CASE("lists: derivatives nest, in every pair of modes") {
-  for (const ListProgram& p : ListPrograms()) {
-    const size_t first = p.text.find("fn @f");
-    const std::string records = p.text.substr(0, first), f = p.text.substr(first);
-    const ir::Module m = ParseIr(p.text);
-    const ir::Function& of = m.Get(0);
-    std::string params, names;
-    for (ir::Value v : of.params()) {
-      const std::string name = "%p" + std::to_string(v.id);
-      params += (params.empty() ? "" : ", ") + name + ": " + ToString(of.TypeOf(v));
-      names += (names.empty() ? "" : ", ") + name;
-    }
-    if (of.results.size() != 1) continue;  // the seed of an array needs its shape
-    for (const std::string inner : {"jvp", "vjp"}) {
-      const std::string d = "fn @d(" + params + ") -> f64 { b0: %y, %dx = " + inner +
-                            " @f wrt(0) (" + names + ", 1.0)  ret %dx }\n";
-      for (const std::string outer : {"jvp", "vjp"}) {
-        INFO(p.name << ": " << outer << " over " << inner);
-        const std::string g = "fn @g(" + params + ") -> f64 { b0: %y, %dx = " + outer +
-                              " @d wrt(0) (" + names + ", 1.0)  ret %dx }\n";
-        CheckDerivatives(ParseIr(records + "entry @g\n" + f + d + g), p.args);
-      }
-    }
-  }
-}
-
 // A gradient with respect to a list inside a program has the list's length and shapes.
 TEST_CASE("lists: derivatives inside a program have no short zeros") {
   const std::string f = R"(
@@ -170,6 +143,74 @@ fn @f(%l: list<R>, %x: f64) -> (f64, list<R>) { b0: ret %x, %l }
   const std::string jvp = f + "fn @g(%x: f64) -> f64 { b0: " + in +
                           "%v, %w, %dx, %dl = jvp @f wrt(0) (%l, %x, %none)" + look;
   CHECK(Scalar(RunOk(Derived(ParseIr(jvp), Transform::kValue), {Tensor::F64(2)})[0]) == 0);
+}
+
+// Derivatives of derivatives: each level against differences of the one below it.
+void CheckNested(const ListProgram& p) {
+  const size_t first = p.text.find("fn @f");
+  const std::string records = p.text.substr(0, first), f = p.text.substr(first);
+  const ir::Module m = ParseIr(p.text);
+  const ir::Function& of = m.Get(0);
+  std::string params, names;
+  for (ir::Value v : of.params()) {
+    const std::string name = "%p" + std::to_string(v.id);
+    params += (params.empty() ? "" : ", ") + name + ": " + ToString(of.TypeOf(v));
+    names += (names.empty() ? "" : ", ") + name;
+  }
+  if (of.results.size() != 1) return;  // the seed of an array needs its shape
+  for (const std::string inner : {"jvp", "vjp"}) {
+    const std::string d = "fn @d(" + params + ") -> f64 { b0: %y, %dx = " + inner + " @f wrt(0) (" +
+                          names + ", 1.0)  ret %dx }\n";
+    for (const std::string outer : {"jvp", "vjp"}) {
+      INFO(outer << " over " << inner);
+      const std::string g = "fn @g(" + params + ") -> f64 { b0: %y, %dx = " + outer +
+                            " @d wrt(0) (" + names + ", 1.0)  ret %dx }\n";
+      CheckDerivatives(ParseIr(records + "entry @g\n" + f + d + g), p.args);
+    }
+  }
+}
+
+TEST_CASE("lists: derivatives nest, in every pair of modes") {
+  for (const ListProgram& p : ListPrograms()) {
+    INFO(p.name);
+    CheckNested(p);
+  }
+}
+
+TEST_CASE("boxes: the programs, and nested") {
+  for (const ListProgram& p : BoxPrograms()) {
+    INFO(p.name);
+    CheckDerivatives(ParseIr(p.text), p.args);
+    CheckNested(p);
+  }
+}
+
+// first-tests 26: (2, 3) -> (9, 12).
+TEST_CASE("boxes: a captured variable, multiplied twice") {
+  const std::vector<Tensor> g =
+      Gradients(ParseIr(BoxPrograms()[0].text), {Tensor::F64(2), Tensor::F64(3)});
+  CHECK(Scalar(g[0]) == 9);
+  CHECK(Scalar(g[1]) == 12);
+}
+
+// first-tests 33: f(y) = (x := x y), differentiated twice; the second derivative is x again, since what the
+// first put into x is a value, not its tangent.
+TEST_CASE("boxes: the inner level of a derivative dies on return") {
+  for (const std::string op : {"jvp", "vjp"}) {
+    const ir::Module m = ParseIr(
+        "record Cell { x: f64 }\nentry @g\n"
+        "fn @g(%x: f64) -> f64 { b0: %b = box_new %x : box<Cell>\n"
+        "%v, %d = " +
+        op +
+        " @f wrt(1) (%b, 1.0, 1.0)\n"
+        "%u, %e = " +
+        op +
+        " @f wrt(1) (%b, 1.0, 1.0)\nret %e }\n"
+        "fn @f(%b: box<Cell>, %y: f64) -> f64 { b0: %x = box_get %b\n"
+        "%z = mul %x, %y\nbox_set %b, %z\nret %z }");
+    CHECK(Scalar(Gradients(m, {Tensor::F64(1)})[0]) == 1);
+    CheckDerivatives(m, {Tensor::F64(1.7)});
+  }
 }
 
 }  // namespace

@@ -33,5 +33,7 @@ TEST_CASE("opt: LowerStrongMultiplies") {
   RunPassFiles("lower_strong_multiplies", LowerStrongMultiplies);
 }
 
+TEST_CASE("opt: ThreadBoxes") { RunPassFiles("thread_boxes", ThreadBoxes); }
+
 }  // namespace
 }  // namespace pullback::opt

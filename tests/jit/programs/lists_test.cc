@@ -10,8 +10,8 @@ namespace {
 
 using pipeline::Transform;
 
-TEST_CASE("compiled lists: both modes give the interpreter's bits") {
-  for (const ListProgram& p : ListPrograms()) {
+void CheckCompiled(const std::vector<ListProgram>& programs) {
+  for (const ListProgram& p : programs) {
     INFO(p.name);
     const ir::Module m = ParseIr(p.text);
     std::vector<Tensor> forward = p.args, reverse = p.args;
@@ -24,6 +24,14 @@ TEST_CASE("compiled lists: both modes give the interpreter's bits") {
       CheckBitwise(Derived(m, Transform::kVjp, {}, optimise), reverse);
     }
   }
+}
+
+TEST_CASE("compiled lists: both modes give the interpreter's bits") {
+  CheckCompiled(ListPrograms());
+}
+
+TEST_CASE("compiled boxes: both modes give the interpreter's bits") {
+  CheckCompiled(BoxPrograms());
 }
 
 }  // namespace
