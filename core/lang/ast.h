@@ -248,6 +248,7 @@ struct Stmt {
     kBreak,
     kContinue,
     kReturn,  // value (may be null in a function without result)
+    kCall,    // value: a call of a function that has no result
   };
   Kind kind;
   Span span;
@@ -349,6 +350,12 @@ void ForEachPart(const TypeExpr& t, F&& f) {
   } else if (t.kind == TypeExpr::Kind::kTuple) {
     for (const TypeExpr& e : t.elements) f(e);
   }
+}
+// Whether the type has the element of an empty list in it, which is not known (kUnit).
+inline bool HasUnknown(const Type& t) {
+  bool unknown = t.kind == Type::Kind::kUnit;
+  for (const Type& e : t.elements) unknown = unknown || HasUnknown(e);
+  return unknown;
 }
 // A size that is not checked: a name inside a struct, list or box.
 inline bool IsAnySize(const Expr& dim) {

@@ -34,6 +34,10 @@ bool IsScalarBuiltin(int builtin) {
   return builtin >= 0 && builtin < static_cast<int>(std::size(kScalar));
 }
 
+bool IsListBuiltin(int builtin) {
+  return builtin >= static_cast<int>(Builtin::List) && builtin <= static_cast<int>(Builtin::Set);
+}
+
 int BuiltinArity(int builtin) { return Row(builtin).arity; }
 
 std::string_view BuiltinName(int builtin) { return Row(builtin).name; }

@@ -20,11 +20,15 @@ namespace pullback::lang {
 // clang-format on
 // min and max take two scalars; the reductions are comprehensions and prelude functions.
 // Structural built-ins: select(c, a, b) both sides evaluated, scalars; len(x) = dim(x, 0);
-// dim(x, k) k literal; zeros(n, …) f64 array; column(z): [n] -> [n, 1]; transpose(x) = x.T
+// dim(x, k) k literal; zeros(n, …) f64 array; column(z): [n] -> [n, 1]; transpose(x) = x.T;
+// list(a, …), repeat(e, n), push(xs, e), pop(xs) = (list, element), last(xs); box(e), get(b), and
+// set(b, e), a statement
 // clang-format off
 #define PB_OTHER_BUILTINS(X) \
   X(Select, "select", 3) X(Len, "len", 1) X(Dim, "dim", 2) X(Zeros, "zeros", -1) \
-  X(Column, "column", 1) X(Transpose, "transpose", 1)
+  X(Column, "column", 1) X(Transpose, "transpose", 1)                                    \
+  X(List, "list", -1) X(Repeat, "repeat", 2) X(Push, "push", 2) X(Pop, "pop", 1)         \
+  X(Last, "last", 1) X(Box, "box", 1) X(Get, "get", 1) X(Set, "set", 2)
 // clang-format on
 
 enum class Builtin : int {
@@ -35,7 +39,8 @@ enum class Builtin : int {
 // -1 when there is none of that name.
 int FindBuiltin(std::string_view name);
 bool IsScalarBuiltin(int builtin);
-int BuiltinArity(int builtin);  // -1: any
+bool IsListBuiltin(int builtin);  // of lists and boxes
+int BuiltinArity(int builtin);    // -1: any
 std::string_view BuiltinName(int builtin);
 
 }  // namespace pullback::lang

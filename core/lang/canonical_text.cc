@@ -153,6 +153,7 @@ class Writer {
         out_ += "return ";
         if (s.value) WriteExpr(*s.value);
         return;
+      case Stmt::Kind::kCall: return WriteExpr(*s.value);
     }
   }
 
@@ -237,7 +238,9 @@ class Writer {
       case Expr::Kind::kUnary:
         return WriteList(e.unary == UnaryOp::kNeg ? "(-" : "(not ", e.operands, ")");
       case Expr::Kind::kBinary: return WriteBinary(e);
-      case Expr::Kind::kCall: return WriteList(Callee(e) + "(", e.operands, ")");
+      case Expr::Kind::kCall:
+        if (e.builtin == static_cast<int>(Builtin::List)) WriteGiven(e.type);
+        return WriteList(Callee(e) + "(", e.operands, ")");
       case Expr::Kind::kBroadcastCall: return WriteList(Callee(e) + ".(", e.operands, ")");
       case Expr::Kind::kCast:
         return WriteList(std::string("cast ") + DTypeName(e.elem) + "(", e.operands, ")");

@@ -1,5 +1,7 @@
 #include "core/lang/check.h"
 
+#include <algorithm>
+
 #include "core/lang/builtins.h"
 
 namespace pullback::lang {
@@ -16,7 +18,9 @@ std::string ToString(const Type& t) {
       return "[" + text + "]" + DTypeName(t.elem);
     case Type::Kind::kTuple: break;
     case Type::Kind::kStruct: return t.structure->name;
-    case Type::Kind::kList: return "list " + ToString(t.elements[0]);
+    case Type::Kind::kList:
+      if (t.elements[0].kind == Type::Kind::kUnit) return "an empty list";
+      return "list " + ToString(t.elements[0]);
     case Type::Kind::kBox: return "box " + ToString(t.elements[0]);
   }
   for (const Type& e : t.elements) text += (text.empty() ? "" : ", ") + ToString(e);
@@ -35,18 +39,40 @@ size_t SizeCount(const Type& type) {
   return count;
 }
 
-void CheckTypeLimits(const Type& type, const Span& span, Reporter& report, const Limits& limits) {
+namespace {
+
+// Of parts, captures and elements inside each other; counted no further than past `most`.
+int DepthOf(const Type& type, int most) {
+  int depth = 0;
+  if (most == 0) return 1;
+  for (const Type& e : type.elements) depth = std::max(depth, DepthOf(e, most - 1));
+  return depth + 1;
+}
+
+}  // namespace
+
+bool CheckTypeLimits(const Type& type, const Span& span, Reporter& report, const Limits& limits) {
+  if (DepthOf(type, limits.max_nesting) > limits.max_nesting) {
+    report.Limit(span, "NESTING_TOO_DEEP",
+                 "types inside each other are nested too deeply: at most " +
+                     std::to_string(limits.max_nesting) + " are allowed");
+    return false;
+  }
   if (type.rank > limits.max_rank) {
     report.Limit(span, "TYPE_TOO_LARGE",
                  "an array of rank " + std::to_string(type.rank) + " is over the limit of " +
                      std::to_string(limits.max_rank));
   }
-  if (!IsComposite(type)) return;
+  if (!type.elements.empty() && !IsComposite(type)) {
+    return CheckTypeLimits(type.elements[0], span, report, limits);
+  }
+  if (!IsComposite(type)) return type.rank <= limits.max_rank;
   int leaves = LeafCount(type);
-  if (leaves <= limits.max_tuple) return;
+  if (leaves <= limits.max_tuple) return true;
   report.Limit(span, "TYPE_TOO_LARGE",
                "a tuple of " + std::to_string(leaves) + " elements is over the limit of " +
                    std::to_string(limits.max_tuple));
+  return false;
 }
 
 uint32_t ProgramChecker::FindUser(const std::string& name, const Function& from) const {

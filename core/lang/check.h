@@ -121,6 +121,7 @@ class ProgramChecker {
   ReportContext ContextOf(uint32_t index) const;
   uint32_t Add(std::unique_ptr<Function> f, InstanceInfo info);
   bool MayAdd(const InstanceInfo& info);
+  bool AllKnown(const std::vector<Type>& types, const Span& at);  // no element of an empty list
   uint32_t TemplateInstance(uint32_t index, const std::vector<Type>& args, InstanceInfo info,
                             const std::vector<bool>& loose);
   uint32_t LambdaInstance(const Type& function, const std::vector<Type>& args, InstanceInfo info);
@@ -184,7 +185,7 @@ bool FallsThrough(const Block& block);
 int LeafCount(const Type& type);
 // Axes of all leaves, and leaves: what a value's type and sizes cost.
 size_t SizeCount(const Type& type);
-// Reports a type over the limits of rank and of leaves.
-void CheckTypeLimits(const Type& type, const Span& span, Reporter& report, const Limits& limits);
+// False: a type over the limits of rank, leaves or nesting, which is reported.
+bool CheckTypeLimits(const Type& type, const Span& span, Reporter& report, const Limits& limits);
 
 }  // namespace pullback::lang

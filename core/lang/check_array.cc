@@ -49,6 +49,7 @@ Shape BodyChecker::CheckIndex(Expr& e) {
   for (Subscript& s : e.subscripts) good &= CheckSubscript(s);
   const Type type = e.operands[0]->type;
   e.type = Type();
+  if (type.kind == Type::Kind::kList) return CheckListIndex(e, good);
   if (!good || type.kind == Type::Kind::kError) return {};
   size_t rank = static_cast<size_t>(type.rank);
   if (e.subscripts.size() > rank) {

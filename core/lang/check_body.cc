@@ -1,5 +1,6 @@
 // Scopes and statements.
 #include "core/lang/check_body.h"
+#include "core/lang/builtins.h"
 #include "core/lang/scope_walk.h"
 
 #include <set>
@@ -74,8 +75,21 @@ uint32_t BodyChecker::Declare(Local::Kind kind, const std::string& name, const S
 // A block that is no value.
 void BodyChecker::CheckBlock(Block& block) {
   size_t mark = scope_.Mark();
-  for (StmtPtr& s : block.stmts) CheckStmt(*s);
+  for (StmtPtr& s : block.stmts) {
+    CheckStmt(*s);
+    if (s->kind == Stmt::Kind::kCall) CheckUnused(*s->value, s == block.stmts.back());
+  }
   scope_.Reset(mark);
+}
+
+// A call that stands alone must have no value.
+void BodyChecker::CheckUnused(const Expr& e, bool last) {
+  if (e.type.kind == Type::Kind::kError || e.type.kind == Type::Kind::kUnit) return;
+  std::string advice = last ? "; 'return' makes it the result" : "";
+  if (e.builtin == static_cast<int>(Builtin::Push) || e.builtin == static_cast<int>(Builtin::Pop)) {
+    advice = "; '" + e.name + "' gives a new list, which must be assigned";
+  }
+  report_.Error(e.span, "the value of this expression is not used" + advice);
 }
 
 // The parser sees to it that the block has a value.
@@ -84,7 +98,10 @@ Shape BodyChecker::CheckValueBlock(Block& block, const char* what) {
   size_t mark = scope_.Mark();
   int loops = std::exchange(loops_, 0);
   value_blocks_.push_back({first_local, what});
-  for (StmtPtr& s : block.stmts) CheckStmt(*s);
+  for (StmtPtr& s : block.stmts) {
+    CheckStmt(*s);
+    if (s->kind == Stmt::Kind::kCall) CheckUnused(*s->value, false);
+  }
   Shape shape = Check(block.result);
   ForgetLocals(shape, first_local);
   value_blocks_.pop_back();
@@ -109,6 +126,11 @@ void BodyChecker::CheckStmt(Stmt& s) {
     case Stmt::Kind::kBreak: return CheckJump(s, "break");
     case Stmt::Kind::kContinue: return CheckJump(s, "continue");
     case Stmt::Kind::kReturn: return CheckReturn(s);
+    case Stmt::Kind::kCall:
+      alone_ = s.value.get();
+      Check(s.value);
+      alone_ = nullptr;
+      return;
   }
 }
 
@@ -121,6 +143,12 @@ void BodyChecker::CheckDefinition(Stmt& s) {
   if (!s.annotation) {
     type = s.value->type;
     shape = value_shape;
+    if (HasUnknown(type)) {
+      const char* word = s.kind == Stmt::Kind::kLet ? "let " : "var ";
+      Fail(*s.value, "the type of the empty list's elements is not known; write it: " +
+                         std::string(word) + s.targets[0].name + ": list f64 = …");
+      type = Type();
+    }
   } else if (!Convert(*s.value, type)) {
     report_.Error(s.value->span, "the declared type is " + Text(type, shape) +
                                      ", but the value is " + Text(s.value->type, value_shape));

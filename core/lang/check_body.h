@@ -47,6 +47,7 @@ class BodyChecker {
   uint32_t Declare(Local::Kind kind, const std::string& name, const Span& span, const Type& type,
                    const Shape& shape);
   void CheckBlock(Block& block);
+  void CheckUnused(const Expr& e, bool last);
   Shape CheckValueBlock(Block& block, const char* what);
   void CheckStmt(Stmt& s);
   void CheckDefinition(Stmt& s);
@@ -112,7 +113,7 @@ class BodyChecker {
   // kError where a step was reported. `name`: what messages call the value.
   Type CheckPath(std::vector<Access>& path, Type base, const std::string& name, Shape& shape);
   bool FindField(const Type& type, std::string& name, int64_t& index, const Span& span);
-  Type CheckElement(Access& a, const Type& array, const std::string& name);
+  Type CheckElement(Access& a, const Type& array, const std::string& name, bool last);
 
   // check_array.cc
   Type ArrayType(const Expr& e, DType elem, size_t rank);
@@ -159,6 +160,17 @@ class BodyChecker {
   Shape BroadcastBuiltin(Expr& e, const std::vector<Shape>& shapes);
   Shape BroadcastUser(Expr& e, const std::vector<Shape>& shapes);
 
+  // check_list.cc: lists and boxes
+  Shape CheckListCall(Expr& e, const std::vector<Shape>& shapes);
+  Shape CheckListLiteral(Expr& e);
+  Shape CheckPush(Expr& e, const std::vector<Shape>& shapes);
+  bool ExpectList(Expr& e, const Shape& shape);
+  Shape CheckSet(Expr& e, const std::vector<Shape>& shapes);
+  bool IsElementType(Expr& e);
+  Shape CheckListIndex(Expr& e, bool subscripts_good);
+  bool CheckListSubscript(const std::vector<Subscript>& subscripts, const Span& span);
+  bool ConvertList(Expr& e, const Type& want);
+
   // check_literal.cc
   static bool CanAdapt(const Expr& e, DType elem);
   static void Adapt(Expr& e, DType elem);
@@ -186,7 +198,8 @@ class BodyChecker {
   std::unordered_set<std::string> assigned_;  // names that some statement assigns whole
   std::set<std::string> shared_;              // variables that lambdas would have to share
   std::vector<ValueBlock> value_blocks_;
-  int loops_ = 0;  // around this place, inside the innermost value block
+  const Expr* alone_ = nullptr;  // a call that stands alone as a statement
+  int loops_ = 0;                // around this place, inside the innermost value block
 };
 
 }  // namespace pullback::lang

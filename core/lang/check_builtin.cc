@@ -29,6 +29,7 @@ bool IsScalarResult(const Type& t) {
 
 // The operands are checked, and as many as the function takes.
 Shape BodyChecker::CheckBuiltin(Expr& e, const std::vector<Shape>& shapes) {
+  if (IsListBuiltin(e.builtin)) return CheckListCall(e, shapes);
   switch (static_cast<Builtin>(e.builtin)) {
     case Builtin::Len: return CheckLen(e, shapes[0]);
     case Builtin::Dim: return CheckDim(e, shapes[0]);
@@ -92,9 +93,13 @@ bool BodyChecker::CheckBuiltinElement(Expr& e, const std::vector<ExprPtr*>& part
 
 Shape BodyChecker::CheckLen(Expr& e, const Shape& shape) {
   const Type& type = e.operands[0]->type;
-  if (type.kind != Type::Kind::kArray) {
-    return Fail(e, "'" + e.name + "' takes an array, got " + Text(type, shape));
+  const bool list = type.kind == Type::Kind::kList && e.builtin == static_cast<int>(Builtin::Len);
+  if (type.kind != Type::Kind::kArray && !list) {
+    const char* what =
+        e.builtin == static_cast<int>(Builtin::Len) ? "an array or a list" : "an array";
+    return Fail(e, "'" + e.name + "' takes " + what + ", got " + Text(type, shape));
   }
+  if (HasUnknown(type)) return Fail(e, "this list is empty, and its elements have no type");
   e.type = Type::Scalar(DType::kI64);
   return {};
 }

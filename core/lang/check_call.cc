@@ -78,14 +78,15 @@ Shape BodyChecker::CheckCall(Expr& e) {
 // A call of `callee`, whose operands are checked and as many as it takes.
 Shape BodyChecker::CheckedCall(Expr& e, const std::vector<Shape>& shapes) {
   const Function& callee = program_.function(e.callee);
-  if (!callee.has_result) {
+  if (!callee.has_result && alone_ != &e) {
     return Fail(e, "'" + e.name + "' has no result and cannot be used as a value");
   }
   for (size_t i = e.applies ? 1 : 0; i < e.operands.size(); ++i) {
     if (!CheckArgument(e, i, shapes[i])) return {};
   }
   e.type = callee.result_type;
-  return ResultShape(e, shapes);
+  const Shape shape = ResultShape(e, shapes);
+  return callee.has_result ? shape : Shape();
 }
 
 bool BodyChecker::CheckArity(Expr& e) {
@@ -106,7 +107,8 @@ bool BodyChecker::CheckArgument(Expr& e, size_t i, const Shape& shape) {
   Expr& argument = *e.operands[i];
   if (Convert(argument, want)) return true;
   std::string advice;
-  if (argument.type.kind == want.kind && argument.type.rank == want.rank) {
+  const bool data = want.kind == Type::Kind::kScalar || want.kind == Type::Kind::kArray;
+  if (data && argument.type.kind == want.kind && argument.type.rank == want.rank) {
     advice = CastAdviceTo(argument, want.elem);
   } else if (want.kind == Type::Kind::kScalar && argument.type.kind == Type::Kind::kArray) {
     advice = "; to call it for every element, write " + e.name + ".(…)";

@@ -227,7 +227,10 @@ Shape BodyChecker::CheckIf(Expr& e) {
   if (!good) return {};
   UnifyTuples(values);
   if ((*values[0])->type.kind != Type::Kind::kFunction) Unify(values);
-  const Type first = (*values[0])->type;
+  Type first = (*values[0])->type;
+  for (ExprPtr* value : values) {
+    if (HasUnknown(first) && !HasUnknown((*value)->type)) first = (*value)->type;
+  }
   for (ExprPtr* value : values) {
     if (Convert(**value, first)) continue;
     if (first.kind == Type::Kind::kFunction && (*value)->type.kind == first.kind) {

@@ -134,6 +134,14 @@ bool ProgramChecker::Enter(const Span& at) {
   return false;
 }
 
+bool ProgramChecker::AllKnown(const std::vector<Type>& types, const Span& at) {
+  if (std::none_of(types.begin(), types.end(), HasUnknown)) return true;
+  report_.Error(at,
+                "the type of the empty list's elements is not known here; give the list a name: "
+                "let xs: list f64 = list()");
+  return false;
+}
+
 // --- the table
 
 uint32_t ProgramChecker::FindInstance(const Type& f, const std::vector<Type>& args) const {
@@ -292,6 +300,7 @@ uint32_t ProgramChecker::TemplateInstance(uint32_t index, const std::vector<Type
     const Type type = TypeOf(t.params[i].type, bindings);
     types.push_back(type.kind == Type::Kind::kError ? args[i] : type);
   }
+  if (!AllKnown(types, info.at)) return kNone;
   const Type self = Type::Function(Type::Closure::kNamed, index, {});
   const uint32_t known = FindInstance(self, types);
   if (known != kNone) return known;
@@ -330,6 +339,7 @@ uint32_t ProgramChecker::LambdaInstance(const Type& function, const std::vector<
     const Type declared = TypeOf(params[i].type, {});
     types.push_back(declared.kind == Type::Kind::kError ? args[i] : declared);
   }
+  if (!AllKnown(types, info.at)) return kNone;
   const uint32_t known = FindInstance(function, types);
   if (known != kNone) return known;
   if (!MayAdd(info)) return kNone;
@@ -361,6 +371,7 @@ uint32_t ProgramChecker::LambdaInstance(const Type& function, const std::vector<
 // A built-in function: a function around a call of it.
 uint32_t ProgramChecker::BuiltinInstance(const Type& function, const std::vector<Type>& args,
                                          InstanceInfo info) {
+  if (!AllKnown(args, info.at)) return kNone;
   const uint32_t known = FindInstance(function, args);
   if (known != kNone) return known;
   if (!MayAdd(info)) return kNone;

@@ -93,7 +93,7 @@ Shape BodyChecker::CheckLambda(Expr& e) {
   }
   e.type =
       Type::Function(Type::Closure::kLambda, program_.AddLambda(std::move(code)), std::move(types));
-  CheckTypeLimits(e.type, e.span, report_, limits_);
+  if (!CheckTypeLimits(e.type, e.span, report_, limits_)) e.type = Type();
   return shape;
 }
 

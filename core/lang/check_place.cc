@@ -124,8 +124,9 @@ Type BodyChecker::CheckPath(std::vector<Access>& path, Type base, const std::str
   std::string text = name;
   for (Access& a : path) {
     if (!a.IsField()) {
-      type = CheckElement(a, type, text);
-      shape = Shape();
+      type = CheckElement(a, type, text, &a == &path.back());
+      shape = UnknownShape(type);
+      text += "[…]";
     } else if (type.kind != Type::Kind::kError) {
       if (!FindField(type, a.field, a.index, a.span)) {
         type = Type();
@@ -143,13 +144,20 @@ Type BodyChecker::CheckPath(std::vector<Access>& path, Type base, const std::str
 }
 
 // x[i, j] as a place.
-Type BodyChecker::CheckElement(Access& a, const Type& array, const std::string& name) {
+Type BodyChecker::CheckElement(Access& a, const Type& array, const std::string& name, bool last) {
   bool slice = false, good = true;
   for (Subscript& s : a.subscripts) {
     good &= CheckSubscript(s);
     slice |= s.is_slice;
   }
   if (!good || array.kind == Type::Kind::kError) return {};
+  if (array.kind == Type::Kind::kList) {
+    return CheckListSubscript(a.subscripts, a.span) ? array.elements[0] : Type();
+  }
+  if (!last && array.kind == Type::Kind::kArray) {
+    report_.Error(a.span, "write all indices in one pair of brackets: x[i, j] = …");
+    return {};
+  }
   size_t rank = static_cast<size_t>(array.rank);
   if (array.kind != Type::Kind::kArray || a.subscripts.size() > rank) {
     report_.Error(a.span, "too many subscripts: '" + name + "' is " + ToString(array) +

@@ -57,7 +57,8 @@ void BindTypes(const TypeExpr& pattern, const Type& type, const std::vector<std:
                      std::find(params.begin(), params.end(), pattern.name) != params.end();
   switch (pattern.kind) {
     case TypeExpr::Kind::kStruct:
-      if (named && type.kind != Type::Kind::kError) bindings.emplace(pattern.name, type);
+      if (named && type.kind != Type::Kind::kError && !HasUnknown(type))
+        bindings.emplace(pattern.name, type);
       return;
     case TypeExpr::Kind::kArray:
       if (named && type.kind == Type::Kind::kArray) {

@@ -13,7 +13,7 @@ constexpr const char* kExprNames[] = {  // in the order of Expr::Kind
     "cast",  "index",   "transpose",     "tuple", "field",  "construct", "with", "bracket",
     "array", "iverson", "comprehension", "if",    "lambda", "apply"};
 constexpr const char* kStmtNames[] = {  // in the order of Stmt::Kind
-    "let", "var", "assign", "if", "while", "for", "break", "continue", "return"};
+    "let", "var", "assign", "if", "while", "for", "break", "continue", "return", "call"};
 constexpr const char* kLocalNames[] = {  // in the order of Local::Kind
     "parameter", "size", "let", "var", "index"};
 

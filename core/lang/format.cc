@@ -194,6 +194,7 @@ Layout Formatter::Statement(const Stmt& s) {
       return Concat(Parts(Text("for "), BinderOf(s.binder), Text(" "), Group(Parts(Body(s.body)))));
     case Stmt::Kind::kBreak: return Text("break");
     case Stmt::Kind::kContinue: return Text("continue");
+    case Stmt::Kind::kCall: return Group(Parts(Expression(*s.value)));
     case Stmt::Kind::kReturn: break;
   }
   if (!s.value) return Text("return");

@@ -5,6 +5,7 @@
 #include "core/lang/builtins.h"
 #include "core/lang/lower_comprehension.h"
 #include "core/lang/lower_expr.h"
+#include "core/lang/lower_list.h"
 #include "core/lang/lower_sizes.h"
 
 namespace pullback::lang {
@@ -139,7 +140,9 @@ std::optional<ArrayRef> LowerArray(Context& c, const Expr& e) {
     case Expr::Kind::kCast: return LowerElementwise(c, e);
     case Expr::Kind::kBinary:
       return e.binary == BinaryOp::kMatMul ? LowerMatMul(c, e) : LowerElementwise(c, e);
-    case Expr::Kind::kIndex: return LowerSlice(c, e);
+    case Expr::Kind::kIndex:
+      if (IsListElement(e)) return LeafArray(c, Lower(c, e));
+      return LowerSlice(c, e);
     case Expr::Kind::kTranspose: {
       PB_TRY(const ArrayRef x, LowerArray(c, *e.operands[0]));
       return Transposed(x);
@@ -176,6 +179,7 @@ std::optional<Affine> LowerExtent(Context& c, const Expr& e) {
   if (e.kind != Expr::Kind::kCall || e.builtin < 0) return std::nullopt;
   const Builtin builtin = static_cast<Builtin>(e.builtin);
   if (builtin != Builtin::Len && builtin != Builtin::Dim) return std::nullopt;
+  if (e.operands[0]->type.kind == Type::Kind::kList) return LowerListLength(c, *e.operands[0]);
   PB_TRY(const ArrayRef x, LowerArray(c, *e.operands[0]));
   return x->dims[builtin == Builtin::Len ? 0 : static_cast<size_t>(e.operands[1]->int_value)];
 }

@@ -6,6 +6,7 @@
 #include "core/lang/lower_array.h"
 #include "core/lang/lower_comprehension.h"
 #include "core/lang/lower_expr.h"
+#include "core/lang/lower_list.h"
 #include "core/lang/lower_sizes.h"
 #include "core/lang/lower_stmt.h"
 
@@ -194,6 +195,7 @@ std::optional<Leaves> LowerCall(Context& c, const Expr& e) {
 }
 
 std::optional<Leaves> LowerStructural(Context& c, const Expr& e) {
+  if (IsListBuiltin(e.builtin)) return LowerListCall(c, e);
   switch (static_cast<Builtin>(e.builtin)) {
     case Builtin::Select: return LowerSelect(c, e);
     case Builtin::Zeros: return LowerZeros(c, e);

@@ -5,6 +5,7 @@
 //   lower_expr.cc            scalar expressions
 //   lower_calls.cc           calls and built-in functions
 //   lower_place.cc           structs; places in values
+//   lower_list.cc            lists and boxes
 //   lower_condition.cc       and/or, if-expressions
 //   lower_chain.cc           products with Iverson brackets
 //   lower_guard.cc           what a body evaluates only at some points

@@ -3,6 +3,7 @@
 #include "core/lang/builtins.h"
 #include "core/lang/lower_array.h"
 #include "core/lang/lower_comprehension.h"
+#include "core/lang/lower_list.h"
 #include "core/lang/lower_place.h"
 
 namespace pullback::lang {
@@ -133,7 +134,9 @@ MaybeValue LowerScalar(Context& c, const Expr& e) {
     case Expr::Kind::kUnary: return LowerUnary(c, e);
     case Expr::Kind::kBinary: return LowerBinary(c, e);
     case Expr::Kind::kCast: return LowerCast(c, e);
-    case Expr::Kind::kIndex: return LowerElement(c, e);
+    case Expr::Kind::kIndex:
+      if (IsListElement(e)) return OnlyLeaf(Lower(c, e));
+      return LowerElement(c, e);
     case Expr::Kind::kIverson: return LowerChain(c, e);
     case Expr::Kind::kComprehension: return LowerReduction(c, e);
     default: return OnlyLeaf(Lower(c, e));
@@ -157,6 +160,9 @@ std::optional<Leaves> Lower(Context& c, const Expr& e) {
       PB_TRY(Leaves tuple, Lower(c, *e.operands[0]));
       return FieldOf(e.operands[0]->type, tuple, static_cast<size_t>(e.int_value));
     }
+    case Expr::Kind::kIndex:
+      if (IsListElement(e)) return LowerListElement(c, e);
+      break;
     default: break;
   }
   if (e.type.kind == Type::Kind::kArray) {

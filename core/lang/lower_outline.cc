@@ -25,8 +25,9 @@ bool IsScalarLocal(const Context& c, const Leaves& leaves) {
 // x[i, j] of an array around the body, with subscripts from around the body.
 bool IsOuterRead(const Expr& e, const std::set<uint32_t>& outer) {
   if (e.kind != Expr::Kind::kIndex || e.type.kind != Type::Kind::kScalar) return false;
-  if (e.operands[0]->kind != Expr::Kind::kName) return false;
-  bool all = outer.count(e.operands[0]->local) != 0;
+  const Expr& x = *e.operands[0];
+  if (x.kind != Expr::Kind::kName || x.type.kind != Type::Kind::kArray) return false;
+  bool all = outer.count(x.local) != 0;
   for (const Subscript& s : e.subscripts) {
     ForEachExpr(s.index, [&](const Expr& part) {
       const bool simple = part.kind == Expr::Kind::kName || part.kind == Expr::Kind::kInt ||

@@ -1,32 +1,14 @@
 #include "core/lang/lower_place.h"
 
+#include <algorithm>
+
 #include "core/lang/lower_array.h"
 #include "core/lang/lower_expr.h"
+#include "core/lang/lower_list.h"
 #include "core/lang/lower_sizes.h"
 
 namespace pullback::lang {
 namespace {
-
-// The leaves that the fields of a path lead to.
-struct Range {
-  size_t first = 0;
-  Type type;
-  const TypeExpr* declared = nullptr;  // of a struct's field
-};
-
-Range FindRange(const Type& base, const std::vector<Access>& path) {
-  Range r{0, base, nullptr};
-  for (const Access& a : path) {
-    if (!a.IsField()) break;
-    const size_t index = static_cast<size_t>(a.index);
-    for (size_t i = 0; i < index; ++i) r.first += FlatCount(PartOf(r.type, i));
-    const bool is_struct = r.type.kind == Type::Kind::kStruct;
-    r.declared = is_struct ? &r.type.structure->fields[index].type : nullptr;
-    const Type part = PartOf(r.type, index);
-    r.type = part;
-  }
-  return r;
-}
 
 bool CheckField(Context& c, const TypeExpr& declared, const Leaves& value) {
   std::vector<const TypeExpr*> types;
@@ -36,6 +18,65 @@ bool CheckField(Context& c, const TypeExpr& declared, const Leaves& value) {
   }
   return true;
 }
+
+// Walks down a path and writes the way back up.
+class Changing {
+ public:
+  Changing(Context& c, const std::vector<Access>& path, const Change& change)
+      : c_(c), path_(path), change_(change) {}
+
+  // Leaves from `first` on are a value of that type; `declared` is what a struct says of it.
+  bool Run(const Type& type, size_t step, Leaves& leaves, size_t first, const TypeExpr* declared) {
+    if (step == path_.size()) return Replace(leaves, first, declared);
+    if (!path_[step].IsField()) {
+      if (type.kind == Type::Kind::kList) return ListElement(type, step, leaves[first]);
+      ArrayElement(step, leaves[first]);
+      return true;
+    }
+    const size_t index = static_cast<size_t>(path_[step].index);
+    for (size_t i = 0; i < index; ++i) first += FlatCount(PartOf(type, i));
+    const bool is_struct = type.kind == Type::Kind::kStruct;
+    return Run(PartOf(type, index), step + 1, leaves, first,
+               is_struct ? &type.structure->fields[index].type : nullptr);
+  }
+
+ private:
+  bool Replace(Leaves& leaves, size_t first, const TypeExpr* declared) {
+    c_.b.SetLoc(change_.loc);
+    if (declared && !CheckField(c_, *declared, change_.value)) return false;
+    for (size_t i = 0; i < change_.value.size(); ++i) leaves[first + i] = change_.value[i];
+    return true;
+  }
+
+  void ArrayElement(size_t step, Leaf& leaf) {
+    c_.b.SetLoc(change_.loc);
+    const Value old = leaf.value, v = change_.value[0].value;
+    Subs subs = change_.subs[step];
+    leaf.value =
+        change_.adds ? c_.b.AddAt(old, std::move(subs), v) : c_.b.Update(old, std::move(subs), v);
+    c_.SetDims(leaf.value, c_.DimsOf(old));
+  }
+
+  // An element that changes in part is taken out, so that what is in it has one owner.
+  bool ListElement(const Type& list, size_t step, Leaf& leaf) {
+    const Value index = c_.ToValue(change_.subs[step][0]);
+    c_.b.SetLoc(change_.loc);
+    Leaves element = change_.value;
+    if (step + 1 < path_.size()) {
+      const ir::Builder::Taken taken = c_.b.ListTake(leaf.value, index);
+      leaf.value = taken.list;
+      element = LeavesOf(c_, taken.fields);
+      if (!Run(list.elements[0], step + 1, element, 0, nullptr)) return false;
+    }
+    c_.b.SetLoc(change_.loc);
+    leaf.value = c_.b.ListSet(leaf.value, index, ValuesOf(c_, element));
+    return true;
+  }
+
+  Context& c_;
+  const std::vector<Access>& path_;
+  const Change& change_;
+};
 
 }  // namespace
 
@@ -53,42 +94,47 @@ std::optional<Leaves> LowerConstruct(Context& c, const Expr& e) {
 std::optional<Leaves> LowerWith(Context& c, const Expr& e) {
   const Type& base = e.operands[0]->type;
   PB_TRY(Leaves leaves, Lower(c, *e.operands[0]));
-  if (e.path.back().IsField()) {
-    PB_TRY(const Leaves value, Lower(c, *e.operands[1]));
+  Change change;
+  change.loc = c.at->base + e.ordinal - c.at->function->first_ordinal;
+  const bool fields =
+      std::all_of(e.path.begin(), e.path.end(), [](const Access& a) { return a.IsField(); });
+  if (fields) {
+    change.subs.resize(e.path.size());
+    PB_TRY(change.value, Lower(c, *e.operands[1]));
+  } else {
+    if (c.InBody()) return std::nullopt;
+    change.subs = LowerPathSubscripts(c, e.path);
+    change.value = LowerStored(c, *e.operands[1]);
     c.SetLoc(e.ordinal);
-    if (!ReplaceField(c, base, e.path, leaves, value)) return std::nullopt;
-    return leaves;
+    for (Leaf& leaf : leaves) Store(c, leaf);
   }
-  if (c.InBody()) return std::nullopt;
-  Subs subs = LowerPathSubscripts(c, e.path);
-  const Value v = *LowerScalar(c, *e.operands[1]);
-  Leaf& array = ArrayAt(base, e.path, leaves);
-  c.SetLoc(e.ordinal);
-  Store(c, array);
-  const std::vector<Affine> dims = c.DimsOf(array.value);
-  array.value = c.b.Update(array.value, std::move(subs), v);
-  c.SetDims(array.value, dims);
+  if (!ChangePlace(c, base, e.path, leaves, change)) return std::nullopt;
   return leaves;
 }
 
-Subs LowerPathSubscripts(Context& c, const std::vector<Access>& path) {
-  Subs subs;
-  for (const Access& a : path) {
-    for (const Subscript& s : a.subscripts) subs.push_back(*LowerInt(c, *s.index));
+std::vector<Subs> LowerPathSubscripts(Context& c, const std::vector<Access>& path) {
+  std::vector<Subs> subs(path.size());
+  for (size_t step = 0; step < path.size(); ++step) {
+    for (const Subscript& s : path[step].subscripts) {
+      subs[step].push_back(*LowerInt(c, *s.index));
+    }
   }
   return subs;
 }
 
-Leaf& ArrayAt(const Type& base, const std::vector<Access>& path, Leaves& leaves) {
-  return leaves[FindRange(base, path).first];
+bool ChangePlace(Context& c, const Type& base, const std::vector<Access>& path, Leaves& leaves,
+                 const Change& change) {
+  return Changing(c, path, change).Run(base, 0, leaves, 0, nullptr);
 }
 
-bool ReplaceField(Context& c, const Type& base, const std::vector<Access>& path, Leaves& leaves,
-                  const Leaves& value) {
-  const Range range = FindRange(base, path);
-  if (range.declared && !CheckField(c, *range.declared, value)) return false;
-  for (size_t i = 0; i < value.size(); ++i) leaves[range.first + i] = value[i];
-  return true;
+bool EndsInArray(const Type& base, const std::vector<Access>& path) {
+  Type type = base;
+  for (const Access& a : path) {
+    if (!a.IsField() && type.kind == Type::Kind::kArray) return true;
+    Type part = a.IsField() ? PartOf(type, static_cast<size_t>(a.index)) : type.elements[0];
+    type = std::move(part);
+  }
+  return false;
 }
 
 }  // namespace pullback::lang

@@ -199,6 +199,7 @@ bool CheckDeclared(Context& c, const TypeExpr& type, const Leaf& leaf) {
 }
 
 std::vector<Extents> ResultExtents(Context& c, const Function& callee, const Leaves& args) {
+  if (!callee.has_result) return {};
   const Extents locals = CalleeSizes(c, callee, args);
   std::vector<const TypeExpr*> types;
   Flatten(callee.result, types);

@@ -265,50 +265,47 @@ bool LowerLet(Context& c, const Stmt& s) {
   return true;
 }
 
-bool IsElement(const Target& t) { return !t.path.empty() && !t.path.back().IsField(); }
-
 const Type& TypeOf(const Context& c, const Target& t) {
   return c.at->function->locals[t.local].type;
 }
 
-void AssignElement(Context& c, const Target& t, Subs subs, Value v, bool add) {
+// Puts what the change has at the target.
+void Assign(Context& c, const Target& t, Change change) {
+  const uint32_t first_new = c.ValueCount();
+  change.loc = c.at->base + t.ordinal - c.at->function->first_ordinal;
   Leaves& leaves = c.at->locals[t.local];
-  Leaf& leaf = ArrayAt(TypeOf(c, t), t.path, leaves);
-  c.SetLoc(t.ordinal);
-  const Value old = leaf.value;
-  leaf.value = add ? c.b.AddAt(old, std::move(subs), v) : c.b.Update(old, std::move(subs), v);
-  const size_t index = static_cast<size_t>(&leaf - leaves.data());
-  c.function.values[leaf.value.id].name = LeafName(t.name, index, leaves.size());
-  c.SetDims(leaf.value, c.DimsOf(old));
+  PB_CHECK(ChangePlace(c, TypeOf(c, t), t.path, leaves, change));
+  c.Name(leaves, t.name, first_new);
 }
 
 // x[i] += e and x[i] -= e without reading x[i] (x - e is x + -e, bit for bit).
 bool LowerElementSum(Context& c, const Stmt& s) {
   const bool sum = s.augmented_op == BinaryOp::kAdd || s.augmented_op == BinaryOp::kSub;
-  if (!s.augmented || !sum || !IsElement(s.targets[0])) return false;
+  if (!s.augmented || !sum || !EndsInArray(TypeOf(c, s.targets[0]), s.targets[0].path))
+    return false;
   if (s.value->kind != Expr::Kind::kBinary || s.value->binary != s.augmented_op) return false;
-  Subs subs = LowerPathSubscripts(c, s.targets[0].path);
+  Change change;
+  change.subs = LowerPathSubscripts(c, s.targets[0].path);
   Value v = *LowerScalar(c, *s.value->operands[1]);
   if (s.augmented_op == BinaryOp::kSub) v = UnaryScalar(c, UnaryOp::kNeg, v);
-  AssignElement(c, s.targets[0], std::move(subs), v, true);
+  change.value = {{v, nullptr}};
+  change.adds = true;
+  Assign(c, s.targets[0], std::move(change));
   return true;
 }
 
 void LowerAssign(Context& c, const Stmt& s) {
   if (LowerElementSum(c, s)) return;
   const uint32_t first_new = c.ValueCount();
-  std::vector<Subs> subs;
-  for (const Target& t : s.targets) subs.push_back(LowerPathSubscripts(c, t.path));
+  std::vector<Change> changes(s.targets.size());
+  for (size_t i = 0; i < s.targets.size(); ++i) {
+    changes[i].subs = LowerPathSubscripts(c, s.targets[i].path);
+  }
   const std::vector<Leaves> parts = Distribute(s, LowerStored(c, *s.value));
   for (size_t i = 0; i < s.targets.size(); ++i) {
-    const Target& t = s.targets[i];
-    if (IsElement(t)) {
-      AssignElement(c, t, std::move(subs[i]), parts[i][0].value, false);
-      continue;
-    }
-    c.SetLoc(t.ordinal);
-    ReplaceField(c, TypeOf(c, t), t.path, c.at->locals[t.local], parts[i]);
-    c.Name(c.at->locals[t.local], t.name, first_new);
+    changes[i].value = parts[i];
+    Assign(c, s.targets[i], std::move(changes[i]));
+    c.Name(c.at->locals[s.targets[i].local], s.targets[i].name, first_new);
   }
 }
 
@@ -339,6 +336,7 @@ bool LowerStatement(Context& c, const Stmt& s) {
     case Stmt::Kind::kBreak: return LeaveTo(c, true);
     case Stmt::Kind::kContinue: return LeaveTo(c, false);
     case Stmt::Kind::kReturn: return LowerReturn(c, s);
+    case Stmt::Kind::kCall: PB_CHECK(Lower(c, *s.value).has_value()); return true;
   }
   return true;
 }

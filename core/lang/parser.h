@@ -107,6 +107,7 @@ class Parser {
   ExprPtr ParseCall(const Token& name, Expr::Kind kind);
   void ParseLabel(Expr& call);
   ExprPtr ParseCast();
+  ExprPtr ParseListOrBox();
   ExprPtr ParseGroup();
   ExprPtr ParseTuple(ExprPtr first_element, const Token& first);
   ExprPtr ParseArray();

@@ -37,7 +37,7 @@ ExprPtr Parser::ParsePrimary() {
     case Tok::kI64:
     case Tok::kBool: return ParseCast();
     case Tok::kList:
-    case Tok::kBox: Unimplemented(Peek().span, Found()); return ParseMissing();
+    case Tok::kBox: return ParseListOrBox();
     case Tok::kLParen: return ParseGroup();
     case Tok::kLBracket: return ParseArray();
     case Tok::kIf: return ParseIf();
@@ -90,6 +90,14 @@ ExprPtr Parser::ParseName() {
   ExprPtr e = MakeExpr(Expr::Kind::kName, name);
   e->name = Text(name);
   return Finish(std::move(e));
+}
+
+// list(a, …), box(e).
+ExprPtr Parser::ParseListOrBox() {
+  const Token& name = Take();
+  if (Continues(0, Tok::kLParen)) return ParseCall(name, Expr::Kind::kCall);
+  ErrorHere("expected '(' after '" + std::string(Text(name)) + "', found " + Found());
+  return ParseMissing();
 }
 
 // S(a: e, …), the fields of a struct by name: all or none of them.

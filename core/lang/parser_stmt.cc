@@ -95,8 +95,14 @@ void Parser::ParseBlockItem(Block& block, BlockKind kind) {
   }
   EndStatement();
   if (panic_) return;
+  const bool call = e->kind == Expr::Kind::kCall || e->kind == Expr::Kind::kApply;
   if (kind != BlockKind::kStatements && At(Tok::kRBrace)) {
     block.result = std::move(e);
+  } else if (call && !e->parenthesised && !SeemsToContinue(Peek())) {
+    StmtPtr s = MakeStmt(Stmt::Kind::kCall, first);
+    s->span = e->span;
+    s->value = std::move(e);
+    block.stmts.push_back(std::move(s));
   } else {
     UnusedValue(*e, first, kind);
   }
@@ -267,9 +273,6 @@ Target Parser::ToTarget(ExprPtr e) {
     return t;
   }
   while (e->kind != Expr::Kind::kName) {
-    if (e->kind == Expr::Kind::kIndex && e->operands[0]->kind == Expr::Kind::kIndex) {
-      Error(t.span, "write all indices in one pair of brackets: x[i, j] = …");
-    }
     for (const Subscript& sub : e->subscripts) {
       if (sub.is_slice) Unimplemented(sub.span, "assigning a slice");
     }

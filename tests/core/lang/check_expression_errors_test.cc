@@ -112,7 +112,7 @@ TEST_CASE("Check errors: structural built-in functions") {
   let g = column(a)
   return transpose(x) + x.T
 })") ==
-        R"(2:11 'len' takes an array, got f64
+        R"(2:11 'len' takes an array or a list, got f64
 3:11 'dim' takes an array, got f64
 3:30 the axis of 'dim' is an integer literal, here from 0 to 0
 3:42 the axis of 'dim' is an integer literal, here from 0 to 1

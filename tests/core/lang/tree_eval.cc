@@ -1,6 +1,7 @@
 #include "tests/core/lang/tree_eval.h"
 
 #include <functional>
+#include <memory>
 
 #include "core/base/status.h"
 #include "core/eval/scalar_ops.h"
@@ -16,15 +17,22 @@ struct Trapped {
   TrapKind kind;
 };
 
-// A scalar (no shape, one element), an array, or a tuple. Elements as core/eval holds them.
+// A scalar (no shape, one element), an array, or what is made of parts: a tuple, struct, closure or
+// list (`tuple`), a box (`cell`). Elements as core/eval holds them.
 struct Datum {
   DType elem = DType::kF64;
   std::vector<int64_t> shape;
   std::vector<uint64_t> bits;
   std::vector<Datum> tuple;
+  enum class Kind : uint8_t { kTensor, kTuple, kList, kBox } kind = Kind::kTensor;
+  std::shared_ptr<Datum> cell;
 };
 
-Datum Scalar(DType t, uint64_t bits) { return {t, {}, {bits}, {}}; }
+Datum Made(Datum::Kind kind, std::vector<Datum> parts) {
+  return {DType::kF64, {}, {}, std::move(parts), kind, nullptr};
+}
+
+Datum Scalar(DType t, uint64_t bits) { return {t, {}, {bits}, {}, Datum::Kind::kTensor, nullptr}; }
 Datum Int(int64_t v) { return Scalar(DType::kI64, static_cast<uint64_t>(v)); }
 int64_t AsInt(const Datum& d) { return static_cast<int64_t>(d.bits[0]); }
 bool AsBool(const Datum& d) { return d.bits[0] != 0; }
@@ -77,7 +85,7 @@ Tensor ToTensor(const Datum& d) {
 }
 
 Datum FromTensor(const Tensor& t) {
-  Datum d{t.dtype, t.shape, {}, {}};
+  Datum d{t.dtype, t.shape, {}, {}, Datum::Kind::kTensor, nullptr};
   const size_t size = DTypeSize(t.dtype);
   for (int64_t i = 0; i < t.ElementCount(); ++i) {
     uint64_t v = 0;
@@ -138,7 +146,7 @@ std::vector<Datum> Map(const std::vector<DType>& types, const std::vector<Datum>
                        const Elementwise& fn) {
   const std::vector<int64_t> shape = BroadcastShape(operands);
   std::vector<Datum> out;
-  for (DType t : types) out.push_back({t, shape, {}, {}});
+  for (DType t : types) out.push_back({t, shape, {}, {}, Datum::Kind::kTensor, nullptr});
   ForEachIndex(shape, [&](const std::vector<int64_t>& index) {
     std::vector<uint64_t> args;
     for (const Datum& d : operands) args.push_back(BroadcastElement(d, index));
@@ -179,6 +187,8 @@ class Tree {
   Flow ExecuteLoop(const Stmt& s);
   void Define(const Stmt& s);
   void Assign(const Stmt& s);
+  void Change(Datum& place, const std::vector<Access>& path, size_t step, const Datum& value);
+  static Datum& ListElement(Datum& list, const Datum& index);
 
   Datum Value(const Block& block);
   Datum Eval(const Expr& e);
@@ -188,6 +198,7 @@ class Tree {
   Datum EvalRest(const Expr& e);
   Datum EvalMatMul(const Datum& a, const Datum& b);
   Datum EvalCall(const Expr& e);
+  Datum EvalListCall(const Expr& e, std::vector<Datum> args);
   Datum EvalBroadcast(const Expr& e);
   Datum EvalIndex(const Expr& e);
   Datum EvalComprehension(const Expr& e);
@@ -213,7 +224,7 @@ Datum Tree::Call(uint32_t callee, std::vector<Datum> args) {
 }
 
 void Leaves(const Datum& d, std::vector<Datum>& out) {
-  if (d.tuple.empty()) out.push_back(d);
+  if (d.kind != Datum::Kind::kTuple) return out.push_back(d);
   for (const Datum& e : d.tuple) Leaves(e, out);
 }
 
@@ -230,8 +241,10 @@ void Tree::BindSizes(const std::vector<Datum>& args) {
 
 void Tree::CheckSizes(const TypeExpr& type, const Datum& value) {
   for (size_t i = 0; i < type.dims.size(); ++i) {
+    if (IsAnySize(*type.dims[i])) continue;
     if (AsInt(Eval(*type.dims[i])) != value.shape[i]) throw Trapped{TrapKind::kSizeMismatch};
   }
+  if (type.kind != TypeExpr::Kind::kTuple) return;
   for (size_t i = 0; i < type.elements.size(); ++i) CheckSizes(type.elements[i], value.tuple[i]);
 }
 
@@ -259,6 +272,7 @@ Flow Tree::Execute(const Stmt& s) {
     case Stmt::Kind::kFor: return ExecuteLoop(s);
     case Stmt::Kind::kBreak: return Flow::kBreak;
     case Stmt::Kind::kContinue: return Flow::kContinue;
+    case Stmt::Kind::kCall: Eval(*s.value); return Flow::kNext;
     case Stmt::Kind::kReturn:
       if (s.value) run_->result = Eval(*s.value);
       return Flow::kReturn;
@@ -292,13 +306,26 @@ void Tree::Assign(const Stmt& s) {
   for (size_t i = 0; i < s.targets.size(); ++i) {
     const Target& t = s.targets[i];
     const Datum& part = s.targets.size() == 1 ? value : value.tuple[i];
-    Datum& variable = run_->locals[t.local];
-    if (t.path.empty()) {
-      variable = part;
-    } else {
-      variable.bits[ElementOf(variable, t.path[0].subscripts)] = part.bits[0];
-    }
+    Change(run_->locals[t.local], t.path, 0, part);
   }
+}
+
+void Tree::Change(Datum& place, const std::vector<Access>& path, size_t step, const Datum& value) {
+  if (step == path.size()) {
+    place = value;
+  } else if (path[step].IsField()) {
+    Change(place.tuple[static_cast<size_t>(path[step].index)], path, step + 1, value);
+  } else if (place.kind == Datum::Kind::kList) {
+    Change(ListElement(place, Eval(*path[step].subscripts[0].index)), path, step + 1, value);
+  } else {
+    place.bits[ElementOf(place, path[step].subscripts)] = value.bits[0];
+  }
+}
+
+Datum& Tree::ListElement(Datum& list, const Datum& index) {
+  const int64_t i = AsInt(index);
+  if (i < 0 || i >= static_cast<int64_t>(list.tuple.size())) throw Trapped{TrapKind::kIndex};
+  return list.tuple[static_cast<size_t>(i)];
 }
 
 // --- expressions
@@ -328,7 +355,9 @@ Datum Tree::Eval(const Expr& e) {
     case Expr::Kind::kInt:
     case Expr::Kind::kFloat:
     case Expr::Kind::kBool: return EvalLiteral(e);
-    case Expr::Kind::kName: return run_->locals[e.local];
+    case Expr::Kind::kName:
+      if (e.local == UINT32_MAX) return Made(Datum::Kind::kTuple, {});
+      return run_->locals[e.local];
     case Expr::Kind::kUnary:
       return MapOp(e.unary == UnaryOp::kNeg ? Op::Neg : Op::Not, e.type.elem, Operands(e));
     case Expr::Kind::kBinary: return EvalBinary(e);
@@ -349,7 +378,14 @@ Datum Tree::Eval(const Expr& e) {
       });
       return out;
     }
-    case Expr::Kind::kTuple: return {DType::kF64, {}, {}, Operands(e)};
+    case Expr::Kind::kConstruct:
+    case Expr::Kind::kLambda:
+    case Expr::Kind::kTuple: return Made(Datum::Kind::kTuple, Operands(e));
+    case Expr::Kind::kWith: {
+      std::vector<Datum> parts = Operands(e);
+      Change(parts[0], e.path, 0, parts[1]);
+      return parts[0];
+    }
     case Expr::Kind::kField: return Eval(*e.operands[0]).tuple[static_cast<size_t>(e.int_value)];
     case Expr::Kind::kArray: return EvalArray(e);
     case Expr::Kind::kComprehension: return EvalComprehension(e);
@@ -358,10 +394,7 @@ Datum Tree::Eval(const Expr& e) {
         if (!arm.cond || AsBool(Eval(*arm.cond))) return Value(arm.body);
       }
       break;
-    case Expr::Kind::kConstruct:  // generated programs have no structs
-    case Expr::Kind::kWith:
     case Expr::Kind::kBracket:
-    case Expr::Kind::kLambda:  // random programs have none
     case Expr::Kind::kApply:
     case Expr::Kind::kIverson: break;
   }
@@ -415,7 +448,7 @@ Datum Tree::EvalRest(const Expr& e) {
 Datum Tree::EvalMatMul(const Datum& a, const Datum& b) {
   const int64_t inner = a.shape.back();
   if (inner != b.shape.front()) throw Trapped{TrapKind::kSizeMismatch};
-  Datum out{a.elem, {a.shape.begin(), a.shape.end() - 1}, {}, {}};
+  Datum out{a.elem, {a.shape.begin(), a.shape.end() - 1}, {}, {}, Datum::Kind::kTensor, nullptr};
   const size_t rows = out.shape.size();
   out.shape.insert(out.shape.end(), b.shape.begin() + 1, b.shape.end());
   ForEachIndex(out.shape, [&](const std::vector<int64_t>& i) {
@@ -435,12 +468,21 @@ Datum Tree::EvalMatMul(const Datum& a, const Datum& b) {
 
 Datum Tree::EvalCall(const Expr& e) {
   std::vector<Datum> args = Operands(e);
+  if (e.applies) {  // what the closure captures comes first
+    const std::vector<Datum> captures = args[0].tuple;
+    args.erase(args.begin());
+    args.insert(args.begin(), captures.begin(), captures.end());
+  }
   if (e.builtin < 0) return Call(e.callee, std::move(args));
+  if (IsListBuiltin(e.builtin)) return EvalListCall(e, std::move(args));
   switch (static_cast<Builtin>(e.builtin)) {
-    case Builtin::Len: return Int(args[0].shape[0]);
+    case Builtin::Len:
+      if (args[0].kind == Datum::Kind::kList)
+        return Int(static_cast<int64_t>(args[0].tuple.size()));
+      return Int(args[0].shape[0]);
     case Builtin::Dim: return Int(args[0].shape[static_cast<size_t>(AsInt(args[1]))]);
     case Builtin::Zeros: {
-      Datum out{e.type.elem, {}, {}, {}};
+      Datum out{e.type.elem, {}, {}, {}, Datum::Kind::kTensor, nullptr};
       for (const Datum& d : args) {
         if (AsInt(d) < 0) throw Trapped{TrapKind::kNegativeSize};
         out.shape.push_back(AsInt(d));
@@ -450,6 +492,33 @@ Datum Tree::EvalCall(const Expr& e) {
     }
     case Builtin::Column: args[0].shape.push_back(1); return args[0];
     default: return MapOp(OpOf(e.builtin), e.type.elem, args);
+  }
+}
+
+Datum Tree::EvalListCall(const Expr& e, std::vector<Datum> args) {
+  switch (static_cast<Builtin>(e.builtin)) {
+    case Builtin::List: return Made(Datum::Kind::kList, std::move(args));
+    case Builtin::Repeat: {
+      if (AsInt(args[1]) < 0) throw Trapped{TrapKind::kNegativeSize};
+      return Made(Datum::Kind::kList,
+                  std::vector<Datum>(static_cast<size_t>(AsInt(args[1])), args[0]));
+    }
+    case Builtin::Push: args[0].tuple.push_back(args[1]); return args[0];
+    case Builtin::Pop:
+    case Builtin::Last: {
+      if (args[0].tuple.empty()) throw Trapped{TrapKind::kIndex};
+      Datum last = args[0].tuple.back();
+      if (e.builtin == static_cast<int>(Builtin::Last)) return last;
+      args[0].tuple.pop_back();
+      return Made(Datum::Kind::kTuple, {args[0], last});
+    }
+    case Builtin::Box: {
+      Datum box = Made(Datum::Kind::kBox, {});
+      box.cell = std::make_shared<Datum>(args[0]);
+      return box;
+    }
+    case Builtin::Get: return *args[0].cell;
+    default: *args[0].cell = args[1]; return {};  // set
   }
 }
 
@@ -469,7 +538,7 @@ Datum Tree::EvalBroadcast(const Expr& e) {
       bits.push_back(d.bits[0]);
     return bits;
   });
-  return tuple ? Datum{DType::kF64, {}, {}, out} : out[0];
+  return tuple ? Made(Datum::Kind::kTuple, out) : out[0];
 }
 
 size_t Tree::ElementOf(const Datum& x, const std::vector<Subscript>& subscripts) {
@@ -482,7 +551,10 @@ size_t Tree::ElementOf(const Datum& x, const std::vector<Subscript>& subscripts)
 }
 
 Datum Tree::EvalIndex(const Expr& e) {
-  const Datum x = Eval(*e.operands[0]);
+  Datum x = Eval(*e.operands[0]);
+  if (x.kind == Datum::Kind::kList) {
+    return Datum(ListElement(x, Eval(*e.subscripts[0].index)));
+  }
   std::vector<int64_t> lo, step, extent, axes;
   for (size_t i = 0; i < e.subscripts.size(); ++i) {
     const Subscript& s = e.subscripts[i];
@@ -495,7 +567,7 @@ Datum Tree::EvalIndex(const Expr& e) {
     axes.push_back(static_cast<int64_t>(i));
     extent.push_back((hi - lo[i] + step[i] - 1) / step[i]);
   }
-  Datum out{x.elem, extent, {}, {}};
+  Datum out{x.elem, extent, {}, {}, Datum::Kind::kTensor, nullptr};
   ForEachIndex(extent, [&](const std::vector<int64_t>& at) {
     std::vector<int64_t> index = lo;
     for (size_t a = 0; a < axes.size(); ++a) {
@@ -509,7 +581,7 @@ Datum Tree::EvalIndex(const Expr& e) {
 
 Datum Tree::EvalArray(const Expr& e) {
   const std::vector<Datum> elements = Operands(e);
-  Datum out{e.type.elem, elements[0].shape, {}, {}};
+  Datum out{e.type.elem, elements[0].shape, {}, {}, Datum::Kind::kTensor, nullptr};
   for (const Datum& d : elements) {
     if (d.shape != elements[0].shape) throw Trapped{TrapKind::kSizeMismatch};
     out.bits.insert(out.bits.end(), d.bits.begin(), d.bits.end());
@@ -535,7 +607,7 @@ Datum Tree::EvalComprehension(const Expr& e) {
                                             ir::Monoid::kMax, ir::Monoid::kMin};
   const ir::Monoid m = kMonoids[static_cast<int>(e.comprehension)];
   if (!e.operands.empty()) run_->locals[e.local] = Eval(*e.operands[0]);
-  Datum out{e.type.elem, {}, {}, {}};
+  Datum out{e.type.elem, {}, {}, {}, Datum::Kind::kTensor, nullptr};
   bool first = true;
   if (m == ir::Monoid::kGen) {
     for (const Binder& b : e.binders) {

@@ -1,0 +1,163 @@
+// Lists and boxes: what makes them, and what takes them apart.
+#include "core/lang/builtins.h"
+#include "core/lang/check_body.h"
+
+namespace pullback::lang {
+
+// The operands are checked, and as many as the function takes.
+Shape BodyChecker::CheckListCall(Expr& e, const std::vector<Shape>& shapes) {
+  const Builtin builtin = static_cast<Builtin>(e.builtin);
+  e.type = Type();
+  switch (builtin) {
+    case Builtin::List: return CheckListLiteral(e);
+    case Builtin::Push: return CheckPush(e, shapes);
+    case Builtin::Set: return CheckSet(e, shapes);
+    case Builtin::Repeat:
+      ExpectI64(e.operands[1], "the number of copies");
+      if (!IsElementType(*e.operands[0])) return {};
+      e.type = Type::List(e.operands[0]->type);
+      break;
+    case Builtin::Box:
+      if (!IsElementType(*e.operands[0])) return {};
+      e.type = Type::Box(e.operands[0]->type);
+      break;
+    case Builtin::Get: {
+      const Type& box = e.operands[0]->type;
+      if (box.kind != Type::Kind::kBox) {
+        return Fail(e, "'get' takes a box, got " + Text(box, shapes[0]));
+      }
+      e.type = Type(box.elements[0]);
+      return UnknownShape(e.type);
+    }
+    default: {  // pop, last
+      if (!ExpectList(e, shapes[0])) return {};
+      const Type list = e.operands[0]->type;
+      e.type = builtin == Builtin::Last ? list.elements[0] : Type::Tuple({list, list.elements[0]});
+      return UnknownShape(e.type);
+    }
+  }
+  if (!CheckTypeLimits(e.type, e.span, report_, limits_)) e.type = Type();
+  return {};
+}
+
+bool BodyChecker::ExpectList(Expr& e, const Shape& shape) {
+  const Type& type = e.operands[0]->type;
+  if (type.kind == Type::Kind::kList && !HasUnknown(type)) return true;
+  Fail(e, "'" + e.name + "' takes a list, got " + Text(type, shape));
+  return false;
+}
+
+// What may stand in a list or box; an empty list only once its type is known.
+bool BodyChecker::IsElementType(Expr& e) {
+  if (HasUnknown(e.type)) {
+    Fail(e,
+         "the type of the empty list's elements is not known here; give the list a name: "
+         "let xs: list f64 = list()");
+    return false;
+  }
+  if (e.type.kind != Type::Kind::kFunction) return true;
+  report_.Unimplemented(e.span, "a function in a list or box");
+  e.type = Type();
+  return false;
+}
+
+// list(a, b, …): elements of one type. Of an empty one the type follows from what it is used as.
+Shape BodyChecker::CheckListLiteral(Expr& e) {
+  if (e.operands.empty()) {
+    Type unknown;
+    unknown.kind = Type::Kind::kUnit;
+    e.type = Type::List(unknown);
+    return {};
+  }
+  std::vector<ExprPtr*> parts;
+  for (ExprPtr& operand : e.operands) parts.push_back(&operand);
+  UnifyTuples(parts);
+  Unify(parts);
+  Type element = e.operands[0]->type;
+  for (const ExprPtr& operand : e.operands) {
+    if (HasUnknown(element) && !HasUnknown(operand->type)) element = operand->type;
+  }
+  for (ExprPtr& operand : e.operands) {
+    if (Convert(*operand, element)) {
+      if (!HasUnknown(element) && !IsElementType(*operand)) return {};
+      continue;
+    }
+    return Fail(*operand, "the elements of this list differ: the first is " + ToString(element) +
+                              ", this one " + ToString(operand->type));
+  }
+  e.type = Type::List(std::move(element));
+  if (!CheckTypeLimits(e.type, e.span, report_, limits_)) e.type = Type();
+  return {};
+}
+
+// list(…) as a list of that type.
+bool BodyChecker::ConvertList(Expr& e, const Type& want) {
+  bool converted = true;
+  if (e.kind == Expr::Kind::kIf) {
+    for (CondArm& arm : e.arms) converted = Convert(*arm.body.result, want) && converted;
+  } else if (e.kind == Expr::Kind::kCall && e.builtin == static_cast<int>(Builtin::List)) {
+    for (ExprPtr& operand : e.operands) {
+      converted = Convert(*operand, want.elements[0]) && converted;
+    }
+  } else if (e.kind == Expr::Kind::kCall && e.builtin == static_cast<int>(Builtin::Repeat)) {
+    converted = Convert(*e.operands[0], want.elements[0]);
+  } else {
+    return false;
+  }
+  if (converted) e.type = want;
+  return converted;
+}
+
+Shape BodyChecker::CheckPush(Expr& e, const std::vector<Shape>& shapes) {
+  Expr& list = *e.operands[0];
+  Expr& value = *e.operands[1];
+  if (list.type.kind != Type::Kind::kList) {
+    return Fail(e, "'push' takes a list, got " + Text(list.type, shapes[0]));
+  }
+  if (HasUnknown(list.type)) {
+    if (!IsElementType(value)) return {};
+    Convert(list, Type::List(value.type));
+  }
+  const Type type = list.type;
+  if (!Convert(value, type.elements[0])) {
+    return Fail(value, "this list holds " + ToString(type.elements[0]) + ", but the value is " +
+                           Text(value.type, shapes[1]));
+  }
+  e.type = type;
+  return {};
+}
+
+// set(b, e): a statement.
+Shape BodyChecker::CheckSet(Expr& e, const std::vector<Shape>& shapes) {
+  const Type box = e.operands[0]->type;
+  Expr& value = *e.operands[1];
+  if (alone_ != &e) return Fail(e, "'set' has no value: it stands alone, as a statement");
+  if (box.kind != Type::Kind::kBox) {
+    return Fail(e, "'set' takes a box, got " + Text(box, shapes[0]));
+  }
+  if (!Convert(value, box.elements[0])) {
+    return Fail(value, "this box holds " + ToString(box.elements[0]) + ", but the value is " +
+                           Text(value.type, shapes[1]));
+  }
+  e.type.kind = Type::Kind::kUnit;
+  return {};
+}
+
+bool BodyChecker::CheckListSubscript(const std::vector<Subscript>& subscripts, const Span& span) {
+  if (subscripts.size() == 1 && !subscripts[0].is_slice) return true;
+  report_.Error(span, "a list takes one index, not " + (subscripts.size() == 1
+                                                            ? std::string("a slice")
+                                                            : std::to_string(subscripts.size())));
+  return false;
+}
+
+// xs[i]
+Shape BodyChecker::CheckListIndex(Expr& e, bool subscripts_good) {
+  if (!subscripts_good || !CheckListSubscript(e.subscripts, e.span)) return {};
+  const Type& list = e.operands[0]->type;
+  if (HasUnknown(list)) return Fail(e, "this list is empty, and its elements have no type");
+  e.type = Type(list.elements[0]);
+  return UnknownShape(e.type);
+}
+
+}  // namespace pullback::lang
