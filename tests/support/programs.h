@@ -21,5 +21,7 @@ struct ProgramCase {
 };
 
 const std::vector<ProgramCase>& FirstPrograms();
+// The same for data that is more than arrays: lists, trees, boxes, functions.
+const std::vector<ProgramCase>& DataPrograms();
 
 }  // namespace pullback::testing

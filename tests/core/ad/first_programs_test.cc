@@ -7,8 +7,14 @@
 namespace pullback::testing {
 namespace {
 
+std::vector<ProgramCase> Programs() {
+  std::vector<ProgramCase> all = FirstPrograms();
+  all.insert(all.end(), DataPrograms().begin(), DataPrograms().end());
+  return all;
+}
+
 TEST_CASE("first programs: gradients are as expected") {
-  for (const ProgramCase& c : FirstPrograms()) {
+  for (const ProgramCase& c : Programs()) {
     SECTION(c.name) {
       const ir::Module m = LowerText(c.text, c.entry);
       const std::vector<Tensor> gradients = Gradients(m, c.args);
@@ -23,7 +29,7 @@ TEST_CASE("first programs: gradients are as expected") {
 }
 
 TEST_CASE("first programs: modes agree with each other and with differences") {
-  for (const ProgramCase& c : FirstPrograms()) {
+  for (const ProgramCase& c : Programs()) {
     if (c.corner) continue;
     SECTION(c.name) { CheckDerivatives(LowerText(c.text, c.entry), c.args); }
   }

@@ -31,6 +31,13 @@ TEST_CASE("loops of small programs and their gradients") {
   }
 }
 
+TEST_CASE("loops of programs with data and their gradients") {
+  for (const testing::ProgramCase& program : testing::DataPrograms()) {
+    INFO(program.name);
+    CheckLoops(program.text, program.entry, program.args, true);
+  }
+}
+
 TEST_CASE("loops of random programs and their gradients") {
   using testing::Kind;
   for (Kind kind : {Kind::kControlFlow, Kind::kCorners, Kind::kTensor}) {

@@ -9,6 +9,12 @@
 namespace pullback::testing {
 namespace {
 
+std::vector<ProgramCase> Programs() {
+  std::vector<ProgramCase> all = FirstPrograms();
+  all.insert(all.end(), DataPrograms().begin(), DataPrograms().end());
+  return all;
+}
+
 using pipeline::Transform;
 
 bool IsFloat(const Tensor& t) { return t.dtype == DType::kF64 || t.dtype == DType::kF32; }
@@ -37,7 +43,7 @@ void CheckAllTransforms(const ProgramCase& c, bool optimise) {
 }
 
 TEST_CASE("first programs: compiled code gives the interpreter's bits") {
-  for (const ProgramCase& c : FirstPrograms()) {
+  for (const ProgramCase& c : Programs()) {
     SECTION(c.name) {
       CheckAllTransforms(c, true);
       CheckAllTransforms(c, false);
