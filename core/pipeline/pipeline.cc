@@ -43,7 +43,7 @@ Status InlineAndSimplify(PassRunner& passes, ir::Module& m) {
 
 }  // namespace
 
-const char* const kPassesVersion = "4";
+const char* const kPassesVersion = "5";
 
 const char* TransformName(Transform t) {
   switch (t) {

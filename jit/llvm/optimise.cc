@@ -5,6 +5,8 @@
 // compile, and the same code in hot loops.
 #include "jit/llvm/optimise.h"
 
+#include "jit/llvm/pair_sin_cos.h"
+
 #include <llvm/Analysis/InlineCost.h>
 #include <llvm/Passes/PassBuilder.h>
 #include <llvm/Transforms/IPO/GlobalDCE.h>
@@ -88,6 +90,14 @@ FunctionPassManager Vectorise() {
   return passes;
 }
 
+// When vectors have taken the calls that they want.
+FunctionPassManager Last() {
+  FunctionPassManager passes;
+  passes.addPass(PairSinCosPass());
+  passes.addPass(llvm::EarlyCSEPass());
+  return passes;
+}
+
 llvm::ModulePassManager Passes(int opt_level) {
   llvm::ModulePassManager passes;
   if (opt_level == 0) {
@@ -100,6 +110,7 @@ llvm::ModulePassManager Passes(int opt_level) {
   passes.addPass(std::move(inliner));
   passes.addPass(llvm::GlobalDCEPass());
   passes.addPass(createModuleToFunctionPassAdaptor(Vectorise()));
+  passes.addPass(createModuleToFunctionPassAdaptor(Last()));
   return passes;
 }
 

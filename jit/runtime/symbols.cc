@@ -23,6 +23,8 @@ std::vector<RuntimeSymbol> MakeSymbols() {
       PB_SYMBOL(pb_fit),
 #undef PB_SYMBOL
   };
+  symbols.push_back({"pb_sincos_f64", SinCosF64Address()});
+  symbols.push_back({"pb_sincos_f32", SinCosF32Address()});
   for (const auto* f = MathBegin(); f != MathEnd(); ++f) {
     symbols.push_back({f->f64_symbol, f->f64});
     symbols.push_back({f->f32_symbol, f->f32});

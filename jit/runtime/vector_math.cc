@@ -8,7 +8,7 @@
 // clang-format off
 #define PB_VECTOR_MATH(F)                                                         \
   F(cbrt, u10) F(exp, u10) F(exp2, u10) F(expm1, u10) F(log, u10) F(log2, u10)    \
-  F(log10, u10) F(log1p, u10) F(sin, u10) F(cos, u10) F(tan, u10) F(asin, u10)    \
+  F(log10, u10) F(log1p, u10) F(tan, u10) F(asin, u10)                            \
   F(acos, u10) F(atan, u10) F(sinh, u10) F(cosh, u10) F(tanh, u10) F(asinh, u10)  \
   F(acosh, u10) F(atanh, u10) F(erf, u10) F(pow, u10) F(atan2, u10) F(hypot, u05)
 // clang-format on
@@ -22,6 +22,20 @@ extern "C" {
   void Sleef_finz_##f##f8_##u##avx2();    \
   void Sleef_finz_##f##f16_##u##avx512f();
 PB_VECTOR_MATH(PB_DECLARE)
+#undef PB_DECLARE
+}
+
+// sin and cos: vector_sincos_avx2.cc, vector_sincos_avx512.cc.
+extern "C" {
+#define PB_DECLARE(f)           \
+  void pb_vector_##f##_f64_2(); \
+  void pb_vector_##f##_f64_4(); \
+  void pb_vector_##f##_f64_8(); \
+  void pb_vector_##f##_f32_4(); \
+  void pb_vector_##f##_f32_8(); \
+  void pb_vector_##f##_f32_16();
+PB_DECLARE(sin)
+PB_DECLARE(cos)
 #undef PB_DECLARE
 }
 
@@ -40,6 +54,15 @@ std::span<const VectorMath> Functions() {
       {#f, false, 8, "pb_" #f "_f32_v8", Address(Sleef_finz_##f##f8_##u##avx2)},    \
       {#f, false, 16, "pb_" #f "_f32_v16", Address(Sleef_finz_##f##f16_##u##avx512f)},
       PB_VECTOR_MATH(PB_ROWS)
+#undef PB_ROWS
+#define PB_ROWS(f)                                                        \
+  {#f, true, 2, "pb_" #f "_f64_v2", Address(pb_vector_##f##_f64_2)},      \
+      {#f, true, 4, "pb_" #f "_f64_v4", Address(pb_vector_##f##_f64_4)},  \
+      {#f, true, 8, "pb_" #f "_f64_v8", Address(pb_vector_##f##_f64_8)},  \
+      {#f, false, 4, "pb_" #f "_f32_v4", Address(pb_vector_##f##_f32_4)}, \
+      {#f, false, 8, "pb_" #f "_f32_v8", Address(pb_vector_##f##_f32_8)}, \
+      {#f, false, 16, "pb_" #f "_f32_v16", Address(pb_vector_##f##_f32_16)},
+          PB_ROWS(sin) PB_ROWS(cos)
 #undef PB_ROWS
   };
   return kFunctions;

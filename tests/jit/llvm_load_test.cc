@@ -119,10 +119,10 @@ TEST_CASE("Code outlives its backend", "[llvm]") {
 TEST_CASE("Foreign objects are refused", "[llvm]") {
   const ObjectCode good = ObjectOf(SinModule(3));
   CHECK(LoadReason(good).empty());
-  CHECK(LoadReason(Patched(good, "pb_sin_f64", "pb_sin_f99")) == "OBJECT_REJECTED");
-  CHECK(LoadReason(Patched(good, "pb_sin_f64", std::string("system\0\0\0\0", 10))) ==
+  CHECK(LoadReason(Patched(good, "pb_sincos_f64", "pb_sincos_f99")) == "OBJECT_REJECTED");
+  CHECK(LoadReason(Patched(good, "pb_sincos_f64", std::string("system\0\0\0\0\0\0\0", 13))) ==
         "OBJECT_REJECTED");
-  CHECK(LoadReason(Patched(good, "pb_sin_f64", std::string("malloc\0\0\0\0", 10))) ==
+  CHECK(LoadReason(Patched(good, "pb_sincos_f64", std::string("malloc\0\0\0\0\0\0\0", 13))) ==
         "OBJECT_REJECTED");
   CHECK(LoadReason(Patched(good, "pb_kernel", "pb_karnel")) == "OBJECT_REJECTED");
   CHECK(LoadReason({good.bytes, "other_entry"}) == "OBJECT_REJECTED");

@@ -79,6 +79,27 @@ TEST_CASE("the table names each function once, as generated code does") {
   CHECK(FindMath("system") == nullptr);
 }
 
+TEST_CASE("sin and cos are the parts of sincos") {
+  struct F64 {
+    double sin, cos;
+  };
+  struct F32 {
+    float sin, cos;
+  };
+  const auto sincos64 = reinterpret_cast<F64 (*)(double)>(const_cast<void*>(SinCosF64Address()));
+  const auto sincos32 = reinterpret_cast<F32 (*)(float)>(const_cast<void*>(SinCosF32Address()));
+  std::mt19937_64 random(3);
+  for (int i = 0; i < 20000; ++i) {
+    const double x = std::ldexp(static_cast<double>(static_cast<int64_t>(random())), -63 + i % 24);
+    CHECK(sincos64(x).sin == Call("sin", x));
+    CHECK(sincos64(x).cos == Call("cos", x));
+    CHECK(std::fabs(Call("sin", x) - std::sin(x)) <= 2.3e-16);
+    const auto y = static_cast<float>(x);
+    CHECK(sincos32(y).sin == CallF("sin", y));
+    CHECK(sincos32(y).cos == CallF("cos", y));
+  }
+}
+
 TEST_CASE("signs of zero and corners") {
   for (const char* odd : {"sin", "tan", "asin", "atan", "sinh", "tanh", "asinh", "atanh", "cbrt",
                           "expm1", "log1p", "erf"}) {

@@ -1,0 +1,115 @@
+// What the tape holds, in the text of the adjoint and counted while it runs; what is left of a derivative
+// that is a constant; sin and cos of one argument.
+#include <catch2/catch.hpp>
+
+#include "core/ir/printer.h"
+#include "core/loops/lower.h"
+#include "tests/jit/llvm_support.h"
+#include "tests/jit/programs/compiled.h"
+#include "tests/support/derivatives.h"
+
+namespace pullback::testing {
+namespace {
+
+using pipeline::Transform;
+
+// `explain --stage adjoint`.
+std::string Adjoint(const std::string& program) {
+  const auto staged =
+      pipeline::Derive(LowerText(program, "f"), Transform::kValueAndGrad, {true, false}, {});
+  REQUIRE(staged.ok());
+  return ir::Print(staged->adjoint);
+}
+
+int Count(const std::string& text, const std::string& what) {
+  int n = 0;
+  for (size_t at = text.find(what); at != std::string::npos; at = text.find(what, at + 1)) ++n;
+  return n;
+}
+
+// Bytes a turn on the tape of f(x, n), by the interpreter's count and by the kernel's memory.
+struct PerTurn {
+  double counted, held;
+};
+PerTurn TapeOf(const std::string& program) {
+  const ir::Module final =
+      Derived(LowerText(program, "f"), Transform::kValueAndGrad, {true, false});
+  constexpr int64_t kTurns = 100000;
+  const std::vector<Tensor> args = {Tensor::F64(0.9999), Tensor::I64(kTurns)};
+  const auto interpreted = eval::Run(final, args);
+  REQUIRE(interpreted.ok());
+  const auto loops = loops::LowerToLoops(final);
+  REQUIRE(loops.ok());
+  jit::TestKernel kernel(*loops);
+  REQUIRE(kernel.Run(args).size() == 2);
+  return {8.0 * static_cast<double>(interpreted->cost.peak_tape) / kTurns,
+          static_cast<double>(kernel.context.peak_bytes) / kTurns};
+}
+
+const char* const kPow =
+    "fn f(x: f64, n: i64) -> f64 {\n  var r = 1.0\n  var k = n\n"
+    "  while k > 0 { k = k - 1\n r = r * x }\n  return r\n}\n";
+const char* const kLinear =
+    "fn f(x: f64, n: i64) -> f64 {\n  var r = x\n"
+    "  for i < n { r = r * 0.5 + 3.0 }\n  return r\n}\n";
+
+TEST_CASE("tape: pow keeps 8 bytes a turn") {
+  CHECK(Count(Adjoint(kPow), "= push ") == 1);
+  const PerTurn tape = TapeOf(kPow);
+  CHECK(tape.counted == 8);
+  CHECK(tape.held < 8 * 2 * 1.5);  // blocks double: the old one and the new one at once
+}
+
+TEST_CASE("tape: a loop whose pullback needs nothing keeps nothing") {
+  const std::string adjoint = Adjoint(kLinear);
+  CHECK(Count(adjoint, "tape") == 0);
+  CHECK(Count(adjoint, "push") == 0);
+  const PerTurn tape = TapeOf(kLinear);
+  CHECK(tape.counted == 0);
+  CHECK(tape.held == 0);
+}
+
+std::string Llvm(const std::string& program, const char* stage) {
+  const ir::Module final = Derived(LowerText(program, "f"), Transform::kValueAndGrad, {true});
+  const auto loops = loops::LowerToLoops(final);
+  REQUIRE(loops.ok());
+  const auto text = jit::LlvmForTests().Dump(*loops, {2}, stage);
+  REQUIRE(text.ok());
+  return *text;
+}
+
+TEST_CASE("5x + 3 has a derivative that is a constant of the machine code") {
+  const std::string llvm = Llvm("fn f(x: f64) -> f64 { return 5.0 * x + 3.0 }", "llvm");
+  INFO(llvm);
+  // One multiplication and one addition, of the value; x is read once; the derivative is stored as the
+  // bits of 5.0.
+  CHECK(Count(llvm, "fmul") == 1);
+  CHECK(Count(llvm, "fadd") == 1);
+  CHECK(Count(llvm, "load double") == 1);
+  CHECK(Count(llvm, "store i64 4617315517961601024") == 1);
+  const std::string assembly = Llvm("fn f(x: f64) -> f64 { return 5.0 * x + 3.0 }", "asm");
+  INFO(assembly);
+  CHECK(Count(assembly, "vmulsd") == 1);
+  CHECK(Count(assembly, "4617315517961601024") >= 1);
+}
+
+TEST_CASE("sin and cos of one argument are one call, with the bits of two") {
+  const std::string program = "fn f(x: f64) -> f64 { return sin(cos(x)) * sin(x) }";
+  const std::string llvm = Llvm(program, "llvm");
+  INFO(llvm);
+  CHECK(Count(llvm, "call { double, double } @pb_sincos_f64") == 2);
+  CHECK(Count(llvm, "call double @pb_") == 0);
+  for (const char* type : {"f64", "f32"}) {
+    const std::string text =
+        std::string("fn f(x: ") + type + ") -> " + type + " { return sin(cos(x)) * sin(x) }";
+    const ir::Module final = Derived(LowerText(text, "f"), Transform::kValueAndGrad);
+    const bool f64 = final.Get(final.entry).results[0].elem == DType::kF64;
+    for (double x = -40; x < 40; x += 3.7) {
+      CheckBitwise(final, {f64 ? Tensor::F64(x)
+                               : Tensor::Of<float>(DType::kF32, {}, {static_cast<float>(x)})});
+    }
+  }
+}
+
+}  // namespace
+}  // namespace pullback::testing
