@@ -3,6 +3,7 @@
 #include "core/ad/adjoint.h"
 #include "core/ad/operators.h"
 #include "core/ad/tangent.h"
+#include "core/ir/jacobian.h"
 #include "core/opt/simplify.h"
 #include "core/pipeline/pass.h"
 #include "core/tensor/normalise.h"
@@ -19,19 +20,59 @@ Status BuildDerivative(ir::Module& m, Transform transform, const std::vector<boo
     made = ad::BuildGradient(m, m.entry, wrt, ad::Seed::kParams);
   } else if (transform == Transform::kJvp) {
     made = ad::Tangents(m).FilledJvp(m.entry, wrt);
+  } else if (transform == Transform::kHvp) {
+    made = ir::AddHessianProduct(m, m.entry, wrt);
+  } else if (transform == Transform::kJacobian) {
+    made = ir::AddJacobian(m, m.entry, wrt);
+  } else if (transform == Transform::kHessian) {
+    made = ir::AddHessian(m, m.entry, wrt);
   }
   if (!made.ok()) return made.status();
   m.entry = *made;
   return {};
 }
 
-// value_and_grad needs exactly one result, a float scalar.
-Status CheckTransform(const ir::Module& m, Transform transform) {
-  const std::vector<ir::Type>& results = m.Get(m.entry).results;
-  if (transform != Transform::kValueAndGrad) return {};
-  if (results.size() == 1 && results[0].IsScalar() && results[0].IsFloat()) return {};
-  return {Code::kInvalidArgument, "NOT_SCALAR",
-          "value_and_grad needs an entry that returns one f64 or f32; use vjp or jvp for others"};
+bool IsFloatScalar(const std::vector<ir::Type>& results) {
+  return results.size() == 1 && results[0].IsScalar() && results[0].IsFloat();
+}
+
+// The blocks of a matrix of derivatives are arrays: of floats, with so many axes.
+Status CheckBlocks(const ir::Module& m, const std::vector<ir::Type>& rows,
+                   const std::vector<ir::Type>& columns) {
+  for (ir::Type r : rows) {
+    for (ir::Type c : columns) {
+      if (r.HasRecord() || c.HasRecord()) {
+        return {Code::kUnimplemented, "UNIMPLEMENTED",
+                "a matrix of derivatives with " + ToString(r.HasRecord() ? r : c, m)};
+      }
+      if (r.rank + c.rank > ir::kMaxBlockRank) {
+        return {Code::kUnimplemented, "UNIMPLEMENTED",
+                "a matrix of derivatives with " + std::to_string(r.rank + c.rank) +
+                    " axes: arrays have at most " + std::to_string(ir::kMaxBlockRank)};
+      }
+    }
+  }
+  return {};
+}
+
+// What a transform needs of the entry.
+Status CheckTransform(const ir::Module& m, Transform transform, const std::vector<bool>& wrt) {
+  const ir::Function& f = m.Get(m.entry);
+  std::vector<ir::Type> columns;
+  for (size_t k = 0; k < f.params().size(); ++k) {
+    const ir::Type t = f.TypeOf(f.params()[k]);
+    if (wrt[k] && ir::CarriesTangent(m, t)) columns.push_back(t);
+  }
+  const bool hessian = transform == Transform::kHvp || transform == Transform::kHessian;
+  if ((hessian || transform == Transform::kValueAndGrad) && !IsFloatScalar(f.results)) {
+    return {Code::kInvalidArgument, "NOT_SCALAR",
+            std::string(TransformName(transform)) +
+                " needs an entry that returns one f64 or f32; use " +
+                (hessian ? "jacobian" : "vjp or jvp") + " for others"};
+  }
+  if (transform == Transform::kJacobian)
+    return CheckBlocks(m, ir::TangentTypes(m, f.results), columns);
+  return hessian ? CheckBlocks(m, columns, columns) : Status();
 }
 
 Status InlineAndSimplify(PassRunner& passes, ir::Module& m) {
@@ -39,6 +80,14 @@ Status InlineAndSimplify(PassRunner& passes, ir::Module& m) {
   PB_RETURN_IF_ERROR(passes.Run("simplify", m, simplify));
   PB_RETURN_IF_ERROR(passes.Run("inline", m, [](ir::Module& x) { return opt::InlineCalls(x); }));
   return passes.Run("simplify", m, simplify);
+}
+
+Status DeriveOperators(PassRunner& passes, ir::Module& m, bool optimise) {
+  while (ad::HasOperators(m)) {  // one nesting level a round
+    PB_RETURN_IF_ERROR(passes.Run("derive_operators", m, ad::DeriveInnermost));
+    if (optimise) PB_RETURN_IF_ERROR(InlineAndSimplify(passes, m));
+  }
+  return {};
 }
 
 }  // namespace
@@ -51,6 +100,9 @@ const char* TransformName(Transform t) {
     case Transform::kValueAndGrad: return "value_and_grad";
     case Transform::kVjp: return "vjp";
     case Transform::kJvp: return "jvp";
+    case Transform::kHvp: return "hvp";
+    case Transform::kJacobian: return "jacobian";
+    case Transform::kHessian: return "hessian";
   }
   return "";
 }
@@ -58,17 +110,14 @@ const char* TransformName(Transform t) {
 StatusOr<Staged> Derive(const ir::Module& ssa, Transform transform, const std::vector<bool>& wrt,
                         const Options& options, std::vector<PassTiming>* timings,
                         const Observer& observer) {
-  PB_RETURN_IF_ERROR(CheckTransform(ssa, transform));
+  PB_RETURN_IF_ERROR(CheckTransform(ssa, transform, wrt));
   PassRunner passes(timings, observer);
   Staged out;
   ir::Module m = ssa.Clone();
   const auto simplify = [](ir::Module& x) { return opt::Simplify(x); };
   PB_RETURN_IF_ERROR(passes.Run("thread_boxes", m, opt::ThreadBoxes));
   if (options.optimise) PB_RETURN_IF_ERROR(InlineAndSimplify(passes, m));
-  while (ad::HasOperators(m)) {  // one nesting level a round
-    PB_RETURN_IF_ERROR(passes.Run("derive_operators", m, ad::DeriveInnermost));
-    if (options.optimise) PB_RETURN_IF_ERROR(InlineAndSimplify(passes, m));
-  }
+  PB_RETURN_IF_ERROR(DeriveOperators(passes, m, options.optimise));
   if (options.optimise) {
     PB_RETURN_IF_ERROR(
         passes.Run("fuse_free", m, [](ir::Module& x) { return opt::FuseStatements(x, true); }));
@@ -78,6 +127,7 @@ StatusOr<Staged> Derive(const ir::Module& ssa, Transform transform, const std::v
     PB_RETURN_IF_ERROR(passes.Run(TransformName(transform), m, [&](ir::Module& x) {
       return BuildDerivative(x, transform, wrt);
     }));
+    PB_RETURN_IF_ERROR(DeriveOperators(passes, m, options.optimise));
   }
   const bool inline_again = transform != Transform::kValue || opt::HasBarriers(m);
   PB_RETURN_IF_ERROR(passes.Run("remove_markers", m, opt::RemoveMarkers));

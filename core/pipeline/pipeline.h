@@ -12,7 +12,15 @@
 namespace pullback::pipeline {
 
 // What a request asks of the entry function, in terms of its flattened parameters and results.
-enum class Transform : uint8_t { kValue = 1, kValueAndGrad = 2, kVjp = 3, kJvp = 4 };
+enum class Transform : uint8_t {
+  kValue = 1,
+  kValueAndGrad = 2,
+  kVjp = 3,
+  kJvp = 4,
+  kHvp = 5,
+  kJacobian = 6,
+  kHessian = 7
+};
 const char* TransformName(Transform t);  // "value_and_grad"
 
 struct Options {
@@ -35,6 +43,11 @@ using Observer = std::function<void(const std::string& pass, const ir::Module& m
 //                   (the result must be one float scalar: INVALID_ARGUMENT, NOT_SCALAR)
 //   vjp             p…, cotangent of every float result leaf -> r…, cotangent of every float wrt leaf
 //   jvp             p…, tangent of every float wrt leaf      -> r…, tangent of every float result leaf
+//   hvp             p…, tangent of every float wrt leaf      -> r, Hessian times tangent by float wrt leaf
+//   jacobian        p…  -> r…, for every float result leaf, for every float wrt leaf: its block, with the
+//                   axes of the result, then of the parameter, of the parameter's element type
+//   hessian         p…  -> r, for every float wrt leaf, for every float wrt leaf: its block
+//                   (hvp and hessian: the result must be one float scalar)
 // wrt[i]: whether flattened parameter i is differentiated; a non-float leaf there has no derivative
 // and is skipped. UNIMPLEMENTED (reason UNIMPLEMENTED, with the place as ordinal in the message's
 // trailing "!N") where a derivative is not defined yet.
