@@ -19,7 +19,15 @@
 
 namespace pullback::client {
 
-enum class Transform : uint8_t { kValue = 1, kValueAndGrad = 2, kVjp = 3, kJvp = 4 };
+enum class Transform : uint8_t {
+  kValue = 1,
+  kValueAndGrad = 2,
+  kVjp = 3,
+  kJvp = 4,
+  kHvp = 5,
+  kJacobian = 6,
+  kHessian = 7
+};
 
 // What to compile. Equal specs share one kernel.
 struct KernelSpec {
@@ -75,9 +83,9 @@ NamedValue Arg(std::string name, ApiValue value);
 
 struct Inputs {
   std::vector<NamedValue> arguments;  // all with names, or none
-  std::vector<NamedValue> seeds;      // VJP: the cotangent of the result; JVP: a tangent per wrt
-  int64_t memory_bytes = 0;           // 0: the server's
-  int32_t max_depth = 0;              // 0: the server's
+  std::vector<NamedValue> seeds;  // VJP: the cotangent of the result; JVP, HVP: a tangent per wrt
+  int64_t memory_bytes = 0;       // 0: the server's
+  int32_t max_depth = 0;          // 0: the server's
 };
 
 struct Evaluation {

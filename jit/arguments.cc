@@ -223,7 +223,7 @@ Status CollectInputs(const TextView& view, const Derivation& derivation, const I
   leaves->seeds.clear();
   leaves->first.clear();
   PB_RETURN_IF_ERROR(CollectParams(view, inputs, leaves));
-  if (derivation.transform == Transform::kJvp) {
+  if (derivation.transform == Transform::kJvp || derivation.transform == Transform::kHvp) {
     return CollectTangents(view, derivation, inputs, leaves);
   }
   if (derivation.transform == Transform::kVjp) return CollectCotangent(view, inputs, leaves);

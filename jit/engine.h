@@ -78,13 +78,15 @@ struct RunLimits {
 struct Inputs {
   std::vector<ApiValue> args;   // by parameter
   std::vector<ApiValue> seeds;  // vjp: one per result (one value shaped like the result);
-                                // jvp: one per wrt parameter; else empty
+                                // jvp, hvp: one per wrt parameter; else empty
 };
 
 // A derivative of a tuple keeps the tuple's shape; its non-float leaves are empty tuples.
 struct Outputs {
   ApiValue value;
-  // Gradients by wrt (value_and_grad, vjp), or one tangent of the result (jvp).
+  // Gradients by wrt (value_and_grad, vjp), or one tangent of the result (jvp). hvp: by wrt, the
+  // Hessian's product. jacobian: by wrt, the result's structure, and in place of each of its floats the
+  // parameter's, with the axes of both. hessian: by wrt a tuple, by wrt, of such blocks.
   std::vector<ApiValue> derivatives;
   double execute_seconds = 0;
   int64_t peak_bytes = 0;

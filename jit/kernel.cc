@@ -31,6 +31,17 @@ void AppendWrtLeaves(const lang::Signature& signature, const Derivation& derivat
   for (uint32_t p : positions) AppendFloatLeaves(signature.params[p].type, out);
 }
 
+// A block for every pair: the axes of both, the column's element type.
+void AppendBlocks(const std::vector<ir::Type>& rows, const std::vector<ir::Type>& columns,
+                  std::vector<ir::Type>& out) {
+  for (const ir::Type& row : rows) {
+    for (const ir::Type& column : columns) {
+      const int rank = row.rank + column.rank;
+      out.push_back(rank == 0 ? column : ir::Type::Array(column.elem, rank));
+    }
+  }
+}
+
 }  // namespace
 
 Layout MakeLayout(const lang::Signature& signature, const Derivation& derivation) {
@@ -47,6 +58,19 @@ Layout MakeLayout(const lang::Signature& signature, const Derivation& derivation
       AppendWrtLeaves(signature, derivation, layout.seeds);
       AppendFloatLeaves(signature.result, layout.derivatives);
       break;
+    case Transform::kHvp:
+      AppendWrtLeaves(signature, derivation, layout.seeds);
+      layout.derivatives = layout.seeds;
+      break;
+    case Transform::kJacobian:
+    case Transform::kHessian: {
+      std::vector<ir::Type> rows, columns;
+      AppendWrtLeaves(signature, derivation, columns);
+      if (derivation.transform == Transform::kHessian) rows = columns;
+      if (derivation.transform == Transform::kJacobian) AppendFloatLeaves(signature.result, rows);
+      AppendBlocks(rows, columns, layout.derivatives);
+      break;
+    }
   }
   return layout;
 }

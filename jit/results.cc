@@ -19,6 +19,16 @@ class Copier {
 
   void Copy(const ApiType& type, ApiValue* value) { Walk(type, /*floats_only=*/false, value); }
   void CopyFloats(const ApiType& type, ApiValue* value) { Walk(type, /*floats_only=*/true, value); }
+
+  // The blocks that lie from here on, row-major: `columns` of them in a row. The structure of `rows`, of
+  // whose floats the first is row number `row`, with the structure of `type`, whose first float is
+  // column number `column`, in place of each float.
+  void BeginBlocks(size_t columns) {
+    blocks_ = next_;
+    columns_ = columns;
+  }
+  void CopyBlocks(const ApiType& rows, size_t* row, const ApiType& type, size_t column,
+                  ApiValue* value);
   const Status& status() const { return status_; }
 
  private:
@@ -35,8 +45,34 @@ class Copier {
   RunContext* const context_;
   const TextView& view_;
   const uint64_t* next_;
+  const uint64_t* blocks_ = nullptr;
+  size_t columns_ = 0;
   Status status_;
 };
+
+// The type with `dims` in front of those of its leaves.
+ApiType InFront(const std::vector<std::string>& dims, const ApiType& type) {
+  ApiType out = type;
+  if (!type.is_tuple) out.dims.insert(out.dims.begin(), dims.begin(), dims.end());
+  for (ApiType& element : out.elements) element = InFront(dims, element);
+  return out;
+}
+
+void Copier::CopyBlocks(const ApiType& rows, size_t* row, const ApiType& type, size_t column,
+                        ApiValue* value) {
+  if (rows.is_tuple) {
+    value->is_tuple = true;
+    value->elements.resize(rows.elements.size());
+    for (size_t i = 0; i < rows.elements.size(); ++i)
+      CopyBlocks(rows.elements[i], row, type, column, &value->elements[i]);
+  } else if (!IsFloat(rows.dtype)) {
+    value->is_tuple = true;
+  } else {
+    next_ = blocks_ + *row * columns_ + column;
+    ++*row;
+    CopyFloats(InFront(rows.dims, type), value);
+  }
+}
 
 void Copier::Walk(const ApiType& type, bool floats_only, ApiValue* value) {
   if (type.is_tuple) {
@@ -96,6 +132,48 @@ void Copier::Release(Array* a) {
   if (--a->refs == 0) pb_free(context_, a);
 }
 
+// For every parameter of wrt: the first of its floats among those of wrt, in the parameters' order.
+std::vector<size_t> FirstFloats(const TextView& view, const std::vector<uint32_t>& wrt,
+                                size_t* count) {
+  std::vector<size_t> first(wrt.size());
+  *count = 0;
+  for (uint32_t p = 0; p < view.signature.params.size(); ++p) {
+    const auto i = static_cast<size_t>(std::find(wrt.begin(), wrt.end(), p) - wrt.begin());
+    if (i == wrt.size()) continue;
+    first[i] = *count;
+    ForEachLeaf(view.signature.params[p].type,
+                [&](const ApiType& leaf) { *count += IsFloat(leaf.dtype); });
+  }
+  return first;
+}
+
+// Jacobian: by parameter of wrt, the result's structure; Hessian: by parameter of wrt a tuple, by
+// parameter of wrt, of the first one's structure.
+void CopyMatrix(Copier& copier, const TextView& view, const Derivation& derivation,
+                std::vector<ApiValue>* derivatives) {
+  const std::vector<uint32_t>& wrt = derivation.wrt;
+  const std::vector<lang::Parameter>& params = view.signature.params;
+  size_t count = 0;
+  const std::vector<size_t> first = FirstFloats(view, wrt, &count);
+  copier.BeginBlocks(count);
+  derivatives->resize(wrt.size());
+  for (size_t i = 0; i < wrt.size(); ++i) {
+    ApiValue& derivative = (*derivatives)[i];
+    size_t row = 0;
+    if (derivation.transform == Transform::kJacobian) {
+      copier.CopyBlocks(view.signature.result, &row, params[wrt[i]].type, first[i], &derivative);
+      continue;
+    }
+    derivative.is_tuple = true;
+    derivative.elements.resize(wrt.size());
+    for (size_t j = 0; j < wrt.size(); ++j) {
+      row = first[i];
+      copier.CopyBlocks(params[wrt[i]].type, &row, params[wrt[j]].type, first[j],
+                        &derivative.elements[j]);
+    }
+  }
+}
+
 }  // namespace
 
 Status CopyResults(RunContext* context, const TextView& view, const Derivation& derivation,
@@ -104,6 +182,9 @@ Status CopyResults(RunContext* context, const TextView& view, const Derivation& 
   copier.Copy(view.signature.result, &outputs->value);
   if (derivation.transform == Transform::kJvp) {
     copier.CopyFloats(view.signature.result, &outputs->derivatives.emplace_back());
+  } else if (derivation.transform == Transform::kJacobian ||
+             derivation.transform == Transform::kHessian) {
+    CopyMatrix(copier, view, derivation, &outputs->derivatives);
   } else if (derivation.transform != Transform::kValue) {
     // Slots lie in the order of the parameters, the answer in that of wrt.
     const std::vector<uint32_t>& wrt = derivation.wrt;

@@ -15,6 +15,9 @@ static_assert(static_cast<int>(jit::Transform::kValue) == v1::TRANSFORM_VALUE);
 static_assert(static_cast<int>(jit::Transform::kValueAndGrad) == v1::TRANSFORM_VALUE_AND_GRAD);
 static_assert(static_cast<int>(jit::Transform::kVjp) == v1::TRANSFORM_VJP);
 static_assert(static_cast<int>(jit::Transform::kJvp) == v1::TRANSFORM_JVP);
+static_assert(static_cast<int>(jit::Transform::kHvp) == v1::TRANSFORM_HVP);
+static_assert(static_cast<int>(jit::Transform::kJacobian) == v1::TRANSFORM_JACOBIAN);
+static_assert(static_cast<int>(jit::Transform::kHessian) == v1::TRANSFORM_HESSIAN);
 
 // Where values of a list belong: by name, or by position.
 struct Slots {
@@ -114,7 +117,7 @@ StatusOr<jit::KernelRequest> ToKernelRequest(const v1::KernelSpec& spec) {
     return FieldFault("spec.program", "there is no program");
   }
   if (spec.entry().empty()) return FieldFault("spec.entry", "there is no entry function's name");
-  if (spec.transform() < v1::TRANSFORM_VALUE || spec.transform() > v1::TRANSFORM_JVP) {
+  if (spec.transform() < v1::TRANSFORM_VALUE || spec.transform() > v1::TRANSFORM_HESSIAN) {
     return FieldFault("spec.transform", "no such transform: " + std::to_string(spec.transform()));
   }
   const v1::CompileOptions& options = spec.options();

@@ -83,8 +83,9 @@ StatusOr<std::vector<NamedValue>> ConvertSeed(const std::optional<Json>& seed,
                                               const client::Signature& signature,
                                               Transform transform) {
   std::vector<NamedValue> seeds;
-  if (transform != Transform::kVjp && transform != Transform::kJvp) {
-    if (seed) return Invalid("USAGE", "--seed belongs to -t vjp and -t jvp");
+  const bool tangents = transform == Transform::kJvp || transform == Transform::kHvp;
+  if (transform != Transform::kVjp && !tangents) {
+    if (seed) return Invalid("USAGE", "--seed belongs to -t vjp, -t jvp and -t hvp");
     return seeds;
   }
   if (transform == Transform::kVjp) {
@@ -97,8 +98,9 @@ StatusOr<std::vector<NamedValue>> ConvertSeed(const std::optional<Json>& seed,
     return seeds;
   }
   if (!seed || !seed->is(Json::Kind::kObject)) {
-    return Invalid("USAGE", "-t jvp needs --seed, an object with a tangent for each of: " +
-                                List(signature.wrt));
+    return Invalid(
+        "USAGE", std::string("-t ") + (transform == Transform::kJvp ? "jvp" : "hvp") +
+                     " needs --seed, an object with a tangent for each of: " + List(signature.wrt));
   }
   return ByName(*seed, WrtParameters(signature), "tangent", ToDerivative);
 }

@@ -7,7 +7,8 @@
 namespace pullback::cli {
 namespace {
 
-static_assert(static_cast<int>(jit::Transform::kJvp) == static_cast<int>(client::Transform::kJvp));
+static_assert(static_cast<int>(jit::Transform::kHessian) ==
+              static_cast<int>(client::Transform::kHessian));
 
 // Values by name in the order of `names`; nameless ones in their own.
 std::vector<ApiValue> InOrder(const std::vector<client::NamedValue>& values,

@@ -56,12 +56,34 @@ Json TimingsJson(const client::Timings& timings) {
   return json;
 }
 
-// The type of what a derivative is named after.
+// `columns` in place of every float of `rows`: the structure of a matrix of derivatives.
+ApiType BlockType(const ApiType& rows, const ApiType& columns) {
+  const bool is_float = rows.dtype == DType::kF64 || rows.dtype == DType::kF32;
+  if (!rows.is_tuple) return is_float ? columns : rows;
+  ApiType type = rows;
+  for (ApiType& element : type.elements) element = BlockType(element, columns);
+  return type;
+}
+
 const ApiType& TypeOf(const std::string& parameter, const client::Signature& signature) {
   for (const client::Parameter& p : signature.parameters) {
     if (p.name == parameter) return p.type;
   }
   return signature.result;
+}
+
+// The derivative by one parameter; of a Hessian an object with one for each parameter.
+Json ByParameter(const client::NamedValue& d, const Answer& answer, const std::string& transform) {
+  const client::Signature& signature = answer.signature;
+  const ApiType& type = TypeOf(d.name, signature);
+  if (transform == "jacobian") return FromValue(d.value, BlockType(signature.result, type));
+  if (transform != "hessian") return FromValue(d.value, type);
+  Json row = Json::Object();
+  for (size_t i = 0; i < signature.wrt.size(); ++i) {
+    const ApiType block = BlockType(type, TypeOf(signature.wrt[i], signature));
+    row.Add(signature.wrt[i], FromValue(d.value.elements.at(i), block));
+  }
+  return row;
 }
 
 void PrintJson(const Answer& answer, const std::string& transform) {
@@ -71,11 +93,12 @@ void PrintJson(const Answer& answer, const std::string& transform) {
   if (transform == "jvp") {
     json.Add("tangent", FromValue(evaluation.derivatives.at(0).value, answer.signature.result));
   } else if (transform != "value") {
-    Json gradients = Json::Object();
+    Json derivatives = Json::Object();
     for (const client::NamedValue& d : evaluation.derivatives) {
-      gradients.Add(d.name, FromValue(d.value, TypeOf(d.name, answer.signature)));
+      derivatives.Add(d.name, ByParameter(d, answer, transform));
     }
-    json.Add("gradients", std::move(gradients));
+    const bool gradients = transform == "value_and_grad" || transform == "vjp";
+    json.Add(gradients ? "gradients" : transform, std::move(derivatives));
   }
   json.Add("kernel_id", Json::String(evaluation.kernel_id));
   json.Add("cache", Json::String(evaluation.cache_hit ? "hit" : "miss"));
@@ -89,11 +112,20 @@ void PrintLine(const std::string& label, const Json& json) {
 }
 
 void PrintText(const Answer& answer, const std::string& transform) {
-  PrintLine("value", FromValue(answer.evaluation.value, answer.signature.result));
+  const ApiType& result = answer.signature.result;
+  PrintLine("value", FromValue(answer.evaluation.value, result));
+  const bool gradients = transform == "value_and_grad" || transform == "vjp";
   for (const client::NamedValue& d : answer.evaluation.derivatives) {
-    const bool tangent = transform == "jvp";
-    const ApiType& type = tangent ? answer.signature.result : TypeOf(d.name, answer.signature);
-    PrintLine(tangent ? "tangent" : "gradient by " + d.name, FromValue(d.value, type));
+    if (transform == "jvp") {
+      PrintLine("tangent", FromValue(d.value, result));
+    } else if (transform != "hessian") {
+      PrintLine((gradients ? "gradient" : transform) + " by " + d.name,
+                ByParameter(d, answer, transform));
+    } else {
+      const Json row = ByParameter(d, answer, transform);
+      for (size_t i = 0; i < row.keys.size(); ++i)
+        PrintLine("hessian by " + d.name + ", " + row.keys[i], row.items[i]);
+    }
   }
 }
 

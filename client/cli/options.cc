@@ -9,7 +9,8 @@ namespace pullback::cli {
 namespace {
 
 // In the order of client::Transform, from 1.
-const std::vector<std::string> kTransforms = {"value", "value_and_grad", "vjp", "jvp"};
+const std::vector<std::string> kTransforms = {"value", "value_and_grad", "vjp",    "jvp",
+                                              "hvp",   "jacobian",       "hessian"};
 
 client::Transform TransformOf(const std::string& name) {
   const auto found = std::find(kTransforms.begin(), kTransforms.end(), name);
@@ -30,7 +31,7 @@ void AddKernelOptions(CLI::App* command, KernelOptions* options) {
   command
       ->add_option("-t,--transform", options->transform,
                    "value, value_and_grad (of a scalar function), vjp (--seed: the result's "
-                   "cotangent) or jvp (--seed: tangents of the parameters)")
+                   "cotangent), jvp or hvp (--seed: tangents of the parameters), jacobian, hessian")
       ->check(CLI::IsMember(kTransforms).description(""))
       ->capture_default_str()
       ->type_name("NAME");
@@ -68,7 +69,7 @@ void AddArgumentOptions(CLI::App* command, ArgumentTexts* texts) {
       ->type_name("FILE");
   command
       ->add_option("--seed", texts->seed,
-                   "vjp: the cotangent, shaped like the result; jvp: {\"name\": tangent, …}; "
+                   "vjp: the cotangent, shaped like the result; jvp, hvp: {\"name\": tangent, …}; "
                    "or @FILE")
       ->type_name("JSON");
 }

@@ -86,6 +86,56 @@ TEST_CASE("vjp gives gradients, jvp a tangent") {
   CHECK_FALSE(jvp.contains("gradients"));
 }
 
+bool Has(const std::string& text, const std::string& part) {
+  return text.find(part) != std::string::npos;
+}
+
+TEST_CASE("jacobian, hessian and hvp, here and by a server") {
+  const Scratch scratch;
+  const std::string file =
+      scratch.Put("f.pull",
+                  "fn scale(x: [n]f64, s: f64) -> [n]f64 { return gen i < n { s * x[i] } }\n"
+                  "fn loss(x: [n]f64, s: f64) -> f64 { return s * s * sum(x * x) }\n");
+  const Words args = {"-a", "x=[1, 2]", "-a", "s=3"};
+  const auto both = [&](const Words& words) {
+    const Words call = Words{"eval", file, "--json"} + args + words;
+    const json here = Answer(Cli(call + Words{"--local"}));
+    CHECK(here == Answer(Cli(call + Words{"--server", ServerAddress()})));
+    return here;
+  };
+  CHECK(both({"-e", "scale", "-t", "jacobian"})["jacobian"] ==
+        json::parse(R"({"x": [[3, 0], [0, 3]], "s": [1, 2]})"));
+  const json hessian = both({"-e", "loss", "-t", "hessian"});
+  CHECK(hessian["value"] == 45);
+  CHECK(hessian["hessian"] == json::parse(R"({"x": {"x": [[18, 0], [0, 18]], "s": [12, 24]},
+                                              "s": {"x": [12, 24], "s": 10}})"));
+  CHECK(both({"-e", "loss", "-t", "hessian", "--wrt", "s"})["hessian"] ==
+        json::parse(R"({"s": {"s": 10}})"));
+  const Words seed = {"--seed", R"({"s": 1, "x": [1, 0]})"};
+  CHECK(both(Words{"-e", "loss", "-t", "hvp"} + seed)["hvp"] ==
+        json::parse(R"({"x": [30, 24], "s": 22})"));
+  const auto text = [&](const Words& words) {
+    return Cli(Words{"eval", file, "--local"} + args + words).out;
+  };
+  CHECK(Has(text({"-e", "loss", "-t", "hessian"}), "hessian by s, x = [12.0, 24.0]"));
+  CHECK(Has(text({"-e", "scale", "-t", "jacobian"}), "jacobian by s = [1.0, 2.0]"));
+  CHECK(Has(text(Words{"-e", "loss", "-t", "hvp"} + seed), "hvp by s = 22.0"));
+}
+
+TEST_CASE("jacobian, hessian and hvp: errors") {
+  const auto exit_code = [](const std::string& entry, const Words& words) {
+    const std::string square = "fn square(x: [n]f64, s: f64) -> f64 { return s * sum(x * x) }\n";
+    return Cli(Words{"eval", "-", "-e", entry, "-a", "x=[1, 2]", "-a", "s=3", "--local"} + words,
+               kScale + square)
+        .exit_code;
+  };
+  CHECK(exit_code("square", {"-t", "hessian"}) == 0);
+  CHECK(exit_code("scale", {"-t", "hessian"}) == 3);                        // not a scalar
+  CHECK(exit_code("square", {"-t", "hvp"}) == 2);                           // no seed
+  CHECK(exit_code("square", {"-t", "hvp", "--seed", R"({"x": 1})"}) == 3);  // not all of them
+  CHECK(exit_code("scale", {"-t", "jacobian", "--seed", "[1, 2]"}) == 2);   // takes none
+}
+
 TEST_CASE("a miss, then hits: also for a copy with other names and layout") {
   const Scratch scratch;
   const std::string first =

@@ -127,6 +127,41 @@ TEST_CASE("Evaluate: vjp and jvp take seeds") {
   CHECK(Doubles(jvp->derivatives[0].value) == std::vector<double>{4, 2});
 }
 
+TEST_CASE("Evaluate: Jacobians, Hessians and their products") {
+  auto client = SharedServer().Connect();
+  const std::string program =
+      "fn scale(x: [n]f64, s: f64) -> [n]f64 { return gen i < n { s * x[i] } }\n"
+      "fn loss(x: [n]f64, s: f64) -> f64 { return s * s * sum(x * x) }";
+  client::Inputs inputs = Args({Arg("x", Vector({1, 2})), Arg("s", Tensor::F64(3))});
+  auto jacobian = client->Evaluate(Spec(program, "scale", Transform::kJacobian), inputs);
+  REQUIRE(jacobian.ok());
+  REQUIRE(jacobian->derivatives.size() == 2);
+  CHECK(jacobian->derivatives[0].name == "x");
+  CHECK(jacobian->derivatives[0].value.tensor.shape == std::vector<int64_t>{2, 2});
+  CHECK(Doubles(jacobian->derivatives[0].value) == std::vector<double>{3, 0, 0, 3});
+  CHECK(Doubles(jacobian->derivatives[1].value) == std::vector<double>{1, 2});
+
+  auto hessian = client->Evaluate(Spec(program, "loss", Transform::kHessian), inputs);
+  REQUIRE(hessian.ok());
+  REQUIRE(hessian->derivatives.size() == 2);
+  CHECK(hessian->derivatives[1].name == "s");
+  const std::vector<ApiValue>& by_x = hessian->derivatives[0].value.elements;
+  REQUIRE(by_x.size() == 2);
+  CHECK(Doubles(by_x[0]) == std::vector<double>{18, 0, 0, 18});
+  CHECK(Doubles(by_x[1]) == std::vector<double>{12, 24});
+  CHECK(Doubles(hessian->derivatives[1].value.elements[1]) == std::vector<double>{10});
+
+  inputs.seeds = {Arg("s", Tensor::F64(1)), Arg("x", Vector({1, 0}))};
+  auto product = client->Evaluate(Spec(program, "loss", Transform::kHvp), inputs);
+  REQUIRE(product.ok());
+  REQUIRE(product->derivatives.size() == 2);
+  CHECK(Doubles(product->derivatives[0].value) == std::vector<double>{30, 24});
+  CHECK(Doubles(product->derivatives[1].value) == std::vector<double>{22});
+  inputs.seeds.clear();
+  CHECK(client->Evaluate(Spec(program, "scale", Transform::kHessian), inputs).status().reason() ==
+        "NOT_SCALAR");
+}
+
 TEST_CASE("Evaluate: tuples in and out") {
   auto client = SharedServer().Connect();
   const std::string program =

@@ -8,7 +8,7 @@ from typing import Any
 
 from .client import Client, hash_of, shared_client
 from .errors import PullbackError, argument_error
-from .types import read_signature
+from .types import block_type, read_signature
 from .v1 import program_pb2, service_pb2
 from .values import read_value, write_value
 
@@ -17,12 +17,16 @@ TRANSFORMS = {
     "value_and_grad": program_pb2.TRANSFORM_VALUE_AND_GRAD,
     "vjp": program_pb2.TRANSFORM_VJP,
     "jvp": program_pb2.TRANSFORM_JVP,
+    "hvp": program_pb2.TRANSFORM_HVP,
+    "jacobian": program_pb2.TRANSFORM_JACOBIAN,
+    "hessian": program_pb2.TRANSFORM_HESSIAN,
 }
+TANGENTS = (program_pb2.TRANSFORM_JVP, program_pb2.TRANSFORM_HVP)  # transforms seeded by tangents
 
 
 @dataclasses.dataclass(frozen=True)
 class Evaluation:
-    """derivatives: by name for value_and_grad and vjp; of jvp the tangent of the value."""
+    """derivatives: by name; of jvp the tangent of the value; of hessian by name, then by name."""
 
     value: Any
     derivatives: Any
@@ -48,7 +52,7 @@ class Kernel:
         return f"<Kernel {name} of {self.signature}>"
 
     def evaluate(self, arguments, seed=None, *, memory_bytes=0, max_depth=0) -> Evaluation:
-        """arguments: {name: value}. seed: of vjp the cotangent, of jvp {name: tangent}."""
+        """arguments: {name: value}. seed: of vjp the cotangent, of jvp and hvp {name: tangent}."""
         request = service_pb2.EvaluateRequest(kernel_id=self.kernel_id)
         request.options.memory_bytes = memory_bytes
         request.options.max_depth = max_depth
@@ -61,12 +65,12 @@ class Kernel:
         if self._spec.transform == program_pb2.TRANSFORM_VJP:
             message = request.seeds.add().value
             write_value(seed, self.signature.result, "cotangent", message, derivative=True)
-        elif self._spec.transform == program_pb2.TRANSFORM_JVP:
+        elif self._spec.transform in TANGENTS:
             by_name = {p.name: p for p in self.signature.parameters}
             wrt = [by_name[name] for name in self.signature.wrt]
             _write_all(seed or {}, wrt, "tangent", request.seeds, derivative=True)
         elif seed is not None:
-            raise argument_error("UNKNOWN_ARGUMENT", "only vjp and jvp take a seed")
+            raise argument_error("UNKNOWN_ARGUMENT", "only vjp, jvp and hvp take a seed")
 
     def _run(self, request):
         """By id; by the program where the server dropped the kernel.
@@ -91,11 +95,21 @@ class Kernel:
         else:
             # By position: names may be those of another text with the same kernel.
             types = {p.name: p.type for p in signature.parameters}
-            derivatives = {name: read_value(d.value, types[name], derivative=True)
+            derivatives = {name: self._read_by(types[name], d.value, types)
                            for name, d in zip(signature.wrt, found)}
         value = read_value(response.value, signature.result)
         return Evaluation(value, derivatives, response.cache_hit,
                           _timings(response.timings), response.peak_bytes)
+
+    def _read_by(self, type_, message, types):
+        """The derivative by one parameter."""
+        if self._spec.transform == program_pb2.TRANSFORM_JACOBIAN:
+            return read_value(message, block_type(self.signature.result, type_), derivative=True)
+        if self._spec.transform == program_pb2.TRANSFORM_HESSIAN:
+            blocks = zip(self.signature.wrt, message.tuple.elements)
+            return {name: read_value(block, block_type(type_, types[name]), derivative=True)
+                    for name, block in blocks}
+        return read_value(message, type_, derivative=True)
 
 
 class Program:
@@ -130,6 +144,18 @@ class Program:
     def jvp(self, entry, tangents, /, **args):
         """(value, its tangent) for {name: tangent}; other parameters stay."""
         return self._pair(entry, "jvp", list(tangents), args, tangents)
+
+    def hvp(self, entry, tangents, /, **args):
+        """(value, {name: product of the Hessian with the tangents}) for {name: tangent}."""
+        return self._pair(entry, "hvp", list(tangents), args, tangents)
+
+    def jacobian(self, entry, /, wrt=None, **args):
+        """(value, {name: Jacobian}): the axes of the value, then those of the parameter."""
+        return self._pair(entry, "jacobian", wrt, args, None)
+
+    def hessian(self, entry, /, wrt=None, **args):
+        """(value, {name: {name: block}}); the function gives one float."""
+        return self._pair(entry, "hessian", wrt, args, None)
 
     def compile(self, entry, transform="value", wrt=None, *, optimise=True, opt_level=None) -> Kernel:
         spec = self._spec(entry, transform, wrt)

@@ -78,6 +78,14 @@ class Signature:
         return f"fn {self.entry}({parameters}) -> {self.result}"
 
 
+def block_type(rows, columns):
+    """Of a matrix of derivatives: `columns` in place of every float of `rows`; the axes of both."""
+    if isinstance(rows, TensorType):
+        return columns if rows.is_float else rows
+    elements = tuple(block_type(element, columns) for element in rows.elements)
+    return dataclasses.replace(rows, elements=elements)
+
+
 def dtype_of(code):
     return _DTYPES[code][1]
 

@@ -5,7 +5,7 @@ import concurrent.futures
 import numpy as np
 import pytest
 from conftest import ROOT
-from pullback import Client, Program
+from pullback import Client, Program, PullbackError
 
 POW = (ROOT / "docs/examples/pow.pull").read_text()
 SCALE = "fn scale(x: [n]f64, s: f64) -> [n]f64 { return gen i < n { s * x[i] } }"
@@ -56,6 +56,40 @@ def test_vjp_and_jvp(client):
     value, tangent = program.jvp("scale", {"s": 1.0, "x": [1.0, 0.0]}, x=[1.0, 2.0], s=3.0)
     assert value.tolist() == [3.0, 6.0]
     assert tangent.tolist() == [4.0, 2.0]
+
+
+def test_jacobian(client):
+    program = Program(SCALE, client=client)
+    value, jacobian = program.jacobian("scale", x=[1.0, 2.0], s=3.0)
+    assert value.tolist() == [3.0, 6.0]
+    assert list(jacobian) == ["x", "s"]
+    assert jacobian["x"].tolist() == [[3.0, 0.0], [0.0, 3.0]]
+    assert jacobian["s"].tolist() == [1.0, 2.0]
+    assert list(program.jacobian("scale", wrt="s", x=[1.0, 2.0], s=3.0)[1]) == ["s"]
+
+
+def test_hessian_and_hvp(client):
+    rng = np.random.default_rng(3)
+    w, x, y = rng.normal(size=2), rng.normal(size=(4, 2)), rng.normal(size=4)
+    program = Program(LOSS, client=client)
+    args = {"w": w, "x": x, "y": y}
+    value, hessian = program.hessian("loss", wrt=["w", "y"], **args)
+    assert value == pytest.approx((x @ w - y) @ (x @ w - y))
+    assert list(hessian) == ["w", "y"] and list(hessian["w"]) == ["w", "y"]
+    np.testing.assert_allclose(hessian["w"]["w"], 2 * x.T @ x)
+    np.testing.assert_allclose(hessian["w"]["y"], -2 * x.T)
+    np.testing.assert_allclose(hessian["y"]["w"], -2 * x)
+    np.testing.assert_allclose(hessian["y"]["y"], 2 * np.eye(4), atol=1e-15)
+    v = rng.normal(size=2)
+    value, product = program.hvp("loss", {"w": v}, **args)
+    assert list(product) == ["w"]
+    np.testing.assert_allclose(product["w"], 2 * x.T @ x @ v)
+
+
+def test_hessian_needs_a_scalar(client):
+    with pytest.raises(PullbackError) as caught:
+        Program(SCALE, client=client).hessian("scale", x=[1.0, 2.0], s=3.0)
+    assert caught.value.reason == "NOT_SCALAR"
 
 
 def test_vjp_transposes_jvp(client):

@@ -126,6 +126,100 @@ TEST_CASE("Tuples go in and derivatives of their shape come out") {
   CHECK((p[1].elements[1].is_tuple && p[1].elements[1].elements.empty()));
 }
 
+TEST_CASE("A Jacobian has the axes of the result, then those of the parameter") {
+  const std::vector<ApiValue> args = {Vector({1, 2, 3, 4}), Vector({10, 1})};
+  for (const std::vector<std::string>& wrt :
+       {std::vector<std::string>{"x", "c"}, std::vector<std::string>{"c", "x"}}) {
+    const Outputs out = Ok(Evaluate(Ask(kConv, "f", Transform::kJacobian, wrt), {args, {}}));
+    CHECK(Doubles(out.value) == std::vector<double>{12, 23, 34});
+    REQUIRE(out.derivatives.size() == 2);
+    const ApiValue& by_x = out.derivatives[wrt[0] == "x" ? 0 : 1];
+    const ApiValue& by_c = out.derivatives[wrt[0] == "x" ? 1 : 0];
+    CHECK(by_x.tensor.shape == std::vector<int64_t>{3, 4});
+    CHECK(Doubles(by_x) == std::vector<double>{10, 1, 0, 0, 0, 10, 1, 0, 0, 0, 10, 1});
+    CHECK(by_c.tensor.shape == std::vector<int64_t>{3, 2});
+    CHECK(Doubles(by_c) == std::vector<double>{1, 2, 2, 3, 3, 4});
+  }
+}
+
+TEST_CASE("A Jacobian of tuples has the structure of both") {
+  const char* const text =
+      "fn f(p: (f64, i64, [n]f64), k: i64) -> (i64, (f64, [n]f64)) {\n"
+      "  return (k, (p.0 * p.0, gen i < n { p.0 * p.2[i] }))\n}";
+  const Outputs out =
+      Ok(Evaluate(Ask(text, "f", Transform::kJacobian),
+                  {{Tuple({Scalar(3), Integer(1), Vector({5, 7})}), Integer(2)}, {}}));
+  REQUIRE(out.derivatives.size() == 1);
+  const ApiValue& d = out.derivatives[0];
+  REQUIRE(d.elements.size() == 2);
+  CHECK((d.elements[0].is_tuple && d.elements[0].elements.empty()));
+  const ApiValue& scalar = d.elements[1].elements[0];
+  const ApiValue& vector = d.elements[1].elements[1];
+  REQUIRE((scalar.elements.size() == 3 && vector.elements.size() == 3));
+  CHECK(ScalarOf(scalar.elements[0]) == 6);
+  CHECK((scalar.elements[1].is_tuple && scalar.elements[1].elements.empty()));
+  CHECK(Doubles(scalar.elements[2]) == std::vector<double>{0, 0});
+  CHECK(Doubles(vector.elements[0]) == std::vector<double>{5, 7});
+  CHECK(vector.elements[2].tensor.shape == std::vector<int64_t>{2, 2});
+  CHECK(Doubles(vector.elements[2]) == std::vector<double>{3, 0, 0, 3});
+}
+
+const char* const kQuadratic =
+    "fn f(x: [n]f64, k: i64, s: f64) -> f64 { return s * s * s * x[0] * x[1] + x[1] * x[1] }";
+
+TEST_CASE("A Hessian has a block for every pair of parameters, and hvp is its product") {
+  const std::vector<ApiValue> args = {Vector({5, 7}), Integer(1), Scalar(2)};
+  const Outputs out =
+      Ok(Evaluate(Ask(kQuadratic, "f", Transform::kHessian, {"s", "x"}), {args, {}}));
+  CHECK(ScalarOf(out.value) == 329);
+  REQUIRE(out.derivatives.size() == 2);
+  const std::vector<ApiValue>& s = out.derivatives[0].elements;
+  const std::vector<ApiValue>& x = out.derivatives[1].elements;
+  REQUIRE((s.size() == 2 && x.size() == 2));
+  CHECK(ScalarOf(s[0]) == 6 * 2 * 35);
+  CHECK(Doubles(s[1]) == std::vector<double>{12 * 7, 12 * 5});
+  CHECK(Doubles(x[0]) == std::vector<double>{12 * 7, 12 * 5});
+  CHECK(x[1].tensor.shape == std::vector<int64_t>{2, 2});
+  CHECK(Doubles(x[1]) == std::vector<double>{0, 8, 8, 2});
+  const Outputs product = Ok(Evaluate(Ask(kQuadratic, "f", Transform::kHvp, {"s", "x"}),
+                                      {args, {Scalar(1), Vector({0, 10})}}));
+  CHECK(ScalarOf(product.value) == 329);
+  REQUIRE(product.derivatives.size() == 2);
+  CHECK(ScalarOf(product.derivatives[0]) == 420 + 600);
+  CHECK(Doubles(product.derivatives[1]) == std::vector<double>{84 + 80, 60 + 20});
+  const auto by_x = Ok(Evaluate(Ask(kQuadratic, "f", Transform::kHessian, {"x"}), {args, {}}));
+  REQUIRE(by_x.derivatives.size() == 1);
+  CHECK(Doubles(by_x.derivatives[0].elements[0]) == std::vector<double>{0, 8, 8, 2});
+}
+
+TEST_CASE("Matrices of derivatives: what is refused") {
+  const auto status = [](const std::string& text, Transform transform,
+                         const std::vector<std::string>& wrt = {}) {
+    return TheEngine().Compile(Ask(text, "f", transform, wrt)).status();
+  };
+  for (Transform t : {Transform::kHessian, Transform::kHvp}) {
+    const Status s = status("fn f(x: f64) -> (f64, f64) { return (x, x) }", t);
+    CHECK(s.code() == Code::kInvalidArgument);
+    CHECK(s.reason() == "NOT_SCALAR");
+    CHECK(status("fn f(x: f64, k: i64) -> f64 { return x }", t, {"k"}).reason() ==
+          "NOT_DIFFERENTIABLE");
+  }
+  CHECK(status("fn f(x: f64, k: i64) -> f64 { return x }", Transform::kJacobian, {"k"}).reason() ==
+        "NOT_DIFFERENTIABLE");
+  CHECK(
+      status("fn f(x: [a, b, c, d, e]f64) -> [a, b, c, d, e]f64 { return x }", Transform::kJacobian)
+          .code() == Code::kUnimplemented);
+  const Handle hvp = Ok(TheEngine().Compile(Ask(kQuadratic, "f", Transform::kHvp)));
+  const std::vector<ApiValue> args = {Vector({5, 7}), Integer(1), Scalar(2)};
+  CHECK(TheEngine().Run(hvp, {args, {Vector({1, 2})}}).status().reason() == "MISSING_ARGUMENT");
+  CHECK(TheEngine().Run(hvp, {args, {Vector({1, 2, 3}), Scalar(1)}}).status().reason() ==
+        "SIZE_MISMATCH");
+  const Handle hessian = Ok(TheEngine().Compile(Ask(kQuadratic, "f", Transform::kHessian)));
+  CHECK(TheEngine().Run(hessian, {args, {Scalar(1)}}).status().reason() == "UNKNOWN_ARGUMENT");
+  const Status trap = TheEngine().Run(hessian, {{Vector({5}), Integer(1), Scalar(2)}, {}}).status();
+  CHECK(trap.reason() == "INDEX_OUT_OF_RANGE");
+}
+
 struct TrapCase {
   std::string program;
   std::vector<ApiValue> args;
