@@ -207,7 +207,6 @@ void ListFunctions::MakeAddAt(Builder& b, Type t) {
   b.Return({b.ListSet(taken.list, i, taken.fields)});
 }
 
-// Of two fields of one type; what carries no tangent is 0 in both.
 Value ListFunctions::AddField(Builder& b, Value x, Value y) {
   const Type t = b.TypeOf(x);
   if (!ir::CarriesTangent(module_, t)) return x;

@@ -32,6 +32,8 @@ class ListFunctions {
                   const std::vector<ir::Value>& fields);
   // The sum of two scalars, arrays of one shape, or lists.
   ir::Value Add(ir::Builder& b, ir::Value x, ir::Value y);
+  // The same of two fields, which may be short zeros; what carries no tangent is 0 in both.
+  ir::Value AddField(ir::Builder& b, ir::Value x, ir::Value y);
   // The fields of all elements, added up.
   std::vector<ir::Value> Sum(ir::Builder& b, ir::Value list);
   // `array`, or zeros of `extents` where it has others.
@@ -70,7 +72,6 @@ class ListFunctions {
 
   const std::vector<ir::Type>& FieldsOf(ir::Type t) const { return module_.FieldsOf(t); }
   std::vector<ir::Value> ZeroFields(ir::Builder& b, ir::Type t);
-  ir::Value AddField(ir::Builder& b, ir::Value x, ir::Value y);
 
   ir::Module& module_;
   std::map<std::tuple<Kind, uint32_t, DType, uint8_t>, uint32_t> made_;

@@ -117,6 +117,11 @@ class ReverseFunction {
   void ReverseListGet(const ir::Inst& inst);
   void ReverseListTake(const ir::Inst& inst);
   void ReverseListPop(const ir::Inst& inst);
+  using Change = std::function<ir::Value(ir::Value bar)>;  // of a cotangent, in place
+  bool IsElementHere(ir::Value v) const;
+  void ChangeBar(ir::Value v, Change change);
+  ir::Value AddToElement(const ir::Inst& get, ir::Value bar, const std::vector<ir::Value>& fields,
+                         const std::vector<std::vector<Change>>& changes);
   std::vector<ir::Value> TakeFieldBars(const ir::Inst& inst, size_t first, bool zeros);
   void AccumulateFields(const ir::Inst& inst, size_t first, const std::vector<ir::Value>& bars);
   bool Carries(ir::Type t) const { return ir::CarriesTangent(module_, t); }
@@ -168,6 +173,9 @@ class ReverseFunction {
   ir::Value tape_;
   size_t calls_left_ = 0;
   std::map<ir::Value, ir::Value> bars_;
+  // Of what a list_get of this block gave: what is to be done to its cotangent, once that is moved out of
+  // the list's. So a read of an element's element costs no whole inner array or list.
+  std::map<ir::Value, std::vector<Change>> changes_;
 };
 
 }  // namespace pullback::ad

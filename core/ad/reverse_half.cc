@@ -38,6 +38,7 @@ Status ReverseFunction::ReverseBlock(uint32_t b) {
   BlockState& state = blocks_[b];
   current_ = b;
   bars_.clear();
+  changes_.clear();
   calls_left_ = state.calls.size();
   rb_->SetBlock(state.reverse_block);
   const std::vector<Value> params = rb_->function().blocks[state.reverse_block].params;
@@ -139,9 +140,8 @@ void ReverseFunction::ReverseArrayOp(const Inst& inst, Value w) {
     case Op::Index: {
       const Value array = inst.args[0];
       if (!Active(array)) return;
-      const Value bar = TakeBar(array);
-      bars_[array] = rb_->AddAt(bar.valid() ? bar : ZeroOf(array), Primal(inst.subs), w);
-      return;
+      const std::vector<ir::Affine> at = Primal(inst.subs);
+      return ChangeBar(array, [this, at, w](Value bar) { return rb_->AddAt(bar, at, w); });
     }
     case Op::Update: {
       const std::vector<ir::Affine> at = Primal(inst.subs);

@@ -57,15 +57,52 @@ void ReverseFunction::ReverseListOp(const Inst& inst) {
   }
 }
 
+bool ReverseFunction::IsElementHere(Value v) const {
+  return defs_[v.id] != nullptr && defs_[v.id]->op == Op::ListGet &&
+         flow_.def_block[v.id] == current_;
+}
+
+// At once, or where v was read out of a list.
+void ReverseFunction::ChangeBar(Value v, Change change) {
+  if (bars_.count(v) == 0 && IsElementHere(v)) {
+    changes_[v].push_back(std::move(change));
+    return;
+  }
+  const Value bar = TakeBar(v);
+  bars_[v] = change(bar.valid() ? bar : ZeroOf(v));
+}
+
 void ReverseFunction::ReverseListGet(const Inst& inst) {
   const Value list = inst.args[0];
   const std::vector<Value> fields = TakeFieldBars(inst, 0, false);
-  bool zero = true;
-  for (Value bar : fields) zero &= !bar.valid();
+  std::vector<std::vector<Change>> changes;
+  bool zero = true, plain = true;
+  for (size_t k = 0; k < fields.size(); ++k) {
+    changes.push_back(std::move(changes_[inst.results[k]]));
+    plain &= changes.back().empty();
+    zero &= !fields[k].valid() && changes.back().empty();
+  }
   if (zero || !Active(list)) return;
-  const Value bar = TakeBar(list);
-  bars_[list] = lists_.AddAt(*rb_, bar.valid() ? bar : ZeroOf(list), Length(list),
-                             Primal(inst.args[1]), fields);
+  ChangeBar(list, [this, &inst, fields, plain, changes = std::move(changes)](Value bar) {
+    if (!plain) return AddToElement(inst, bar, fields, changes);
+    return lists_.AddAt(*rb_, bar, Length(inst.args[0]), Primal(inst.args[1]), fields);
+  });
+}
+
+// The cotangent `bar` of a list with `fields` added to the element that `get` read, then changed.
+Value ReverseFunction::AddToElement(const Inst& get, Value bar, const std::vector<Value>& fields,
+                                    const std::vector<std::vector<Change>>& changes) {
+  const Value i = Primal(get.args[1]);
+  ir::Builder::Taken taken = rb_->ListTake(lists_.Full(*rb_, bar, Length(get.args[0])), i);
+  for (size_t k = 0; k < fields.size(); ++k) {
+    Value& field = taken.fields[k];
+    if (fields[k].valid()) field = lists_.AddField(*rb_, field, fields[k]);
+    if (changes[k].empty()) continue;
+    const Value v = get.results[k];
+    if (work_.TypeOf(v).IsArray()) field = rb_->Fit(field, Extents(v));
+    for (const Change& change : changes[k]) field = change(field);
+  }
+  return rb_->ListSet(taken.list, i, taken.fields);
 }
 
 // What take left behind is a constant: its cotangent gives way to that of the element.
