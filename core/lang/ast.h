@@ -152,6 +152,7 @@ struct Param {
   Span span;
   uint32_t local = 0;
   bool is_size = false;  // a size variable of the function that the lambda stands in
+  bool shared = false;   // a variable that the lambda shares with others: a box of it
 };
 
 // |params| result, or |params| { stmts result }. It stays as written: the checker checks copies.
@@ -271,6 +272,8 @@ struct Local {
   std::string name;
   Type type;
   Span span;
+  // A variable that lambdas share: it stands in a box, which is its type.
+  bool shared = false;
 };
 
 // How a size variable follows from the arguments: it is the value for which `dim`, read as

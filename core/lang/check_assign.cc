@@ -59,7 +59,7 @@ Type BodyChecker::CheckTarget(Target& t) {
     return CheckPath(t.path, Type(), t.name, none);
   }
   const Local& local = f_.locals[t.local];
-  Type type = local.type;
+  Type type = local.shared ? local.type.elements[0] : local.type;
   if (local.kind != Local::Kind::kVar) {
     NotAVariable(t, local);
     type = {};

@@ -52,7 +52,7 @@ BodyChecker::BodyChecker(ProgramChecker& program, uint32_t function)
 void BodyChecker::Run() {
   for (uint32_t i = 0; i < f_.locals.size(); ++i) scope_.Declare(f_.locals[i].name, i);
   CollectAssigned(f_.body, assigned_);
-  shared_ = SharedNames(f_.body);
+  shared_ = SharedVariables(f_.body);
   CheckBlock(f_.body);
   if (f_.has_result && FallsThrough(f_.body)) {
     report_.Error(f_.span, "not every path of '" + f_.name + "' returns a value");
@@ -163,7 +163,7 @@ void BodyChecker::DefineTargets(Stmt& s, const Type& type, const Shape& shape) {
   if (s.targets.size() == 1) {
     Target& t = s.targets[0];
     Size value = kind == Local::Kind::kLet ? ValueOf(*s.value) : Size();
-    t.local = Declare(kind, t.name, t.span, type, shape);
+    t.local = DeclareTarget(kind, t, type, shape);
     if (value.known()) facts_[t.local].value = value;
     return;
   }
@@ -179,9 +179,20 @@ void BodyChecker::DefineTargets(Stmt& s, const Type& type, const Shape& shape) {
     if (!names.insert(t.name).second) {
       report_.Error(t.span, "'" + t.name + "' is defined twice in one statement");
     }
-    t.local = fits ? Declare(kind, t.name, t.span, type.elements[i], shape.elements[i])
-                   : Declare(kind, t.name, t.span, Type(), Shape());
+    t.local = fits ? DeclareTarget(kind, t, type.elements[i], shape.elements[i])
+                   : DeclareTarget(kind, t, Type(), Shape());
   }
+}
+
+// A variable that lambdas share stands in a box.
+uint32_t BodyChecker::DeclareTarget(Local::Kind kind, const Target& t, const Type& type,
+                                    const Shape& shape) {
+  const bool shared =
+      kind == Local::Kind::kVar && shared_.count(&t) != 0 && type.kind != Type::Kind::kError;
+  if (!shared) return Declare(kind, t.name, t.span, type, shape);
+  const uint32_t local = Declare(kind, t.name, t.span, Type::Box(type), Shape());
+  f_.locals[local].shared = true;
+  return local;
 }
 
 Type BodyChecker::ResolveAnnotation(TypeExpr& t, Shape& shape) {

@@ -46,6 +46,7 @@ class BodyChecker {
   // check_body.cc: scopes and statements
   uint32_t Declare(Local::Kind kind, const std::string& name, const Span& span, const Type& type,
                    const Shape& shape);
+  uint32_t DeclareTarget(Local::Kind kind, const Target& t, const Type& type, const Shape& shape);
   void CheckBlock(Block& block);
   void CheckUnused(const Expr& e, bool last);
   Shape CheckValueBlock(Block& block, const char* what);
@@ -77,6 +78,7 @@ class BodyChecker {
   Shape CheckKind(ExprPtr& e);
   Shape Fail(Expr& e, std::string message);  // reports at e and gives it the type kError
   Shape CheckName(Expr& e);
+  Shape ReadShared(Expr& e);
   bool CheckOperands(Expr& e, std::vector<Shape>& shapes);  // whether no operand is an error
   Shape CheckUnary(Expr& e);
   Shape CheckBinary(Expr& e);
@@ -196,7 +198,7 @@ class BodyChecker {
   Scope scope_;
   std::vector<LocalFacts> facts_;             // by local
   std::unordered_set<std::string> assigned_;  // names that some statement assigns whole
-  std::set<std::string> shared_;              // variables that lambdas would have to share
+  std::set<const void*> shared_;              // targets of variables that lambdas share
   std::vector<ValueBlock> value_blocks_;
   const Expr* alone_ = nullptr;  // a call that stands alone as a statement
   int loops_ = 0;                // around this place, inside the innermost value block

@@ -57,6 +57,21 @@ Shape BodyChecker::CheckCall(Expr& e) {
   std::vector<Shape> shapes;
   bool good = CheckOperands(e, shapes);
   const uint32_t local = scope_.Find(e.name);
+  if (local != kNone && f_.locals[local].shared) {
+    auto value = std::make_unique<Expr>();
+    value->name = e.name;
+    value->span = e.span;
+    value->local = local;
+    value->type = f_.locals[local].type;
+    shapes.insert(shapes.begin(), ReadShared(*value));
+    const Type function = value->type;
+    if (function.kind == Type::Kind::kFunction) {
+      e.operands.insert(e.operands.begin(), std::move(value));
+      if (good) return CallValue(e, function, shapes);
+      return {};
+    }
+    shapes.erase(shapes.begin());
+  }
   if (local != kNone && f_.locals[local].type.kind == Type::Kind::kFunction) {
     auto value = std::make_unique<Expr>();
     value->kind = Expr::Kind::kName;

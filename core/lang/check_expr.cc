@@ -68,6 +68,7 @@ Shape BodyChecker::CheckName(Expr& e) {
   e.local = scope_.Find(e.name);
   if (e.local != kNone) {
     e.type = f_.locals[e.local].type;
+    if (f_.locals[e.local].shared) return ReadShared(e);
     return facts_[e.local].shape;
   }
   e.type = Type();

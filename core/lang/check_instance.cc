@@ -353,6 +353,7 @@ uint32_t ProgramChecker::LambdaInstance(const Type& function, const std::vector<
   for (const Param& p : code.captures) {
     f->params.push_back({p.name, CloneType(p.type), p.span});
     f->params.back().is_size = p.is_size;
+    f->params.back().shared = p.shared;
   }
   for (size_t i = 0; i < args.size(); ++i) {
     const TypeExpr& type = params[i].type;
@@ -364,6 +365,12 @@ uint32_t ProgramChecker::LambdaInstance(const Type& function, const std::vector<
   f->body.stmts.push_back(Return(std::move(f->body.result)));
   instance_nodes_ += cloner.nodes();
   const uint32_t instance = Add(std::move(f), std::move(info));
+  for (const Param& p : program_.functions[instance]->params) {
+    if (!p.shared) continue;
+    Local& local = program_.functions[instance]->locals[p.local];
+    local.shared = true;
+    local.kind = Local::Kind::kVar;
+  }
   Keep(instance, function, types);
   return instance;
 }

@@ -44,6 +44,7 @@ bool BodyChecker::AddCaptures(const Lambda& lambda, LambdaCode& code,
     p.name = l.name;
     p.span = l.span;
     p.is_size = l.kind == Local::Kind::kSize;
+    p.shared = l.shared;
     p.type = GivenType(l.type, l.span);
     if (NamesSizes(facts_[local].shape)) {
       p.type = TypeExpr();
@@ -75,12 +76,6 @@ Shape BodyChecker::CheckLambda(Expr& e) {
   Shape shape;
   for (uint32_t local : locals) {
     const Local& l = f_.locals[local];
-    // A copy would not see the assignment.
-    if (l.kind == Local::Kind::kVar && shared_.count(l.name) != 0) {
-      report_.Unimplemented(e.span, "a lambda that captures '" + l.name +
-                                        "', which is assigned in a lambda or after one is made,");
-      return {};
-    }
     auto name = std::make_unique<Expr>();
     name->kind = Expr::Kind::kName;
     name->name = l.name;

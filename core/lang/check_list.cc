@@ -4,6 +4,22 @@
 
 namespace pullback::lang {
 
+// A name of a variable that stands in a box: get(it).
+Shape BodyChecker::ReadShared(Expr& e) {
+  auto box = std::make_unique<Expr>();
+  box->kind = Expr::Kind::kName;
+  box->name = e.name;
+  box->span = e.span;
+  box->local = e.local;
+  box->type = e.type;
+  e.kind = Expr::Kind::kCall;
+  e.builtin = static_cast<int>(Builtin::Get);
+  e.local = kNone;
+  e.type = Type(box->type.elements[0]);
+  e.operands.push_back(std::move(box));
+  return UnknownShape(e.type);
+}
+
 // The operands are checked, and as many as the function takes.
 Shape BodyChecker::CheckListCall(Expr& e, const std::vector<Shape>& shapes) {
   const Builtin builtin = static_cast<Builtin>(e.builtin);

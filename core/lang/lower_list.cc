@@ -59,6 +59,16 @@ std::vector<Value> ValuesOf(Context& c, const Leaves& leaves) {
   return values;
 }
 
+Value Nothing(Context& c, Value v) {
+  const ir::Type type = c.b.TypeOf(v);
+  if (type.IsList()) return c.b.ListNew(type.record);
+  if (!type.IsArray()) return v;
+  const std::vector<Value> extents(type.rank, c.I64(0));
+  const Value zeros = c.b.Zeros(type.elem, extents);
+  c.SetDims(zeros, std::vector<Affine>(type.rank, Affine::Const(0)));
+  return zeros;
+}
+
 std::optional<Leaves> LowerListElement(Context& c, const Expr& e) {
   if (c.InBody()) return std::nullopt;
   const Value list = Operand(c, e, 0)[0];

@@ -17,5 +17,8 @@ std::optional<Leaves> LowerListCall(Context& c, const Expr& e);
 // Block mode: fields of a record as a value's leaves, and back.
 Leaves LeavesOf(Context& c, const std::vector<Value>& fields);
 std::vector<Value> ValuesOf(Context& c, const Leaves& leaves);
+// In place of a value that was taken out: an array with all extents 0, the empty list; any other value
+// stays.
+Value Nothing(Context& c, Value v);
 
 }  // namespace pullback::lang

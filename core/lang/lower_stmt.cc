@@ -2,6 +2,7 @@
 
 #include "core/lang/lower_comprehension.h"
 #include "core/lang/lower_expr.h"
+#include "core/lang/lower_list.h"
 #include "core/lang/lower_place.h"
 #include "core/lang/lower_sizes.h"
 #include "core/lang/lower_walk.h"
@@ -11,9 +12,11 @@ namespace {
 
 // --- variables
 
-// Those that have a value here: variables of an outer scope.
+// Those that have a value here, variables of an outer scope; not those that stand in boxes.
 Variables Bound(const Context& c, Variables variables) {
-  std::erase_if(variables, [&](uint32_t v) { return c.at->locals[v].empty(); });
+  std::erase_if(variables, [&](uint32_t v) {
+    return c.at->locals[v].empty() || c.at->function->locals[v].shared;
+  });
   return variables;
 }
 
@@ -259,20 +262,44 @@ bool LowerLet(Context& c, const Stmt& s) {
   if (!leaves || !CheckAnnotation(c, s, *leaves)) return false;
   const std::vector<Leaves> parts = Distribute(s, *leaves);
   for (size_t i = 0; i < s.targets.size(); ++i) {
-    c.Name(parts[i], s.targets[i].name, first_new);
-    c.at->locals[s.targets[i].local] = parts[i];
+    const Local& local = c.at->function->locals[s.targets[i].local];
+    Leaves value = parts[i];
+    if (local.shared) {
+      if (c.InBody()) return false;
+      const uint32_t record = c.module.RecordOf(local.type.elements[0]);
+      value = {{c.b.BoxNew(record, ValuesOf(c, value)), nullptr}};
+    }
+    c.Name(value, s.targets[i].name, first_new);
+    c.at->locals[s.targets[i].local] = std::move(value);
   }
   return true;
 }
 
 const Type& TypeOf(const Context& c, const Target& t) {
-  return c.at->function->locals[t.local].type;
+  const Local& local = c.at->function->locals[t.local];
+  return local.shared ? local.type.elements[0] : local.type;
+}
+
+// Changes what is in a box. Meanwhile the box holds nothing large, so that what is taken out of it
+// has one owner.
+void AssignShared(Context& c, const Target& t, const Change& change) {
+  const Value box = c.at->locals[t.local][0].value;
+  Leaves leaves = change.value;
+  if (!t.path.empty()) {
+    leaves = LeavesOf(c, c.b.BoxGet(box));
+    std::vector<Value> nothing;
+    for (const Leaf& leaf : leaves) nothing.push_back(Nothing(c, leaf.value));
+    c.b.BoxSet(box, nothing);
+    PB_CHECK(ChangePlace(c, TypeOf(c, t), t.path, leaves, change));
+  }
+  c.b.BoxSet(box, ValuesOf(c, leaves));
 }
 
 // Puts what the change has at the target.
 void Assign(Context& c, const Target& t, Change change) {
   const uint32_t first_new = c.ValueCount();
   change.loc = c.at->base + t.ordinal - c.at->function->first_ordinal;
+  if (c.at->function->locals[t.local].shared) return AssignShared(c, t, change);
   Leaves& leaves = c.at->locals[t.local];
   PB_CHECK(ChangePlace(c, TypeOf(c, t), t.path, leaves, change));
   c.Name(leaves, t.name, first_new);

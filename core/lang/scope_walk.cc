@@ -137,20 +137,19 @@ class Collector : public ScopeWalk {
 
 // Where in the text something happens to a variable.
 struct Event {
-  std::string name;
   size_t time = 0;
   std::vector<size_t> loops;  // around it, by when they begin
 };
 
 class Sharing : public ScopeWalk {
  public:
-  std::set<std::string> shared;
+  std::set<const void*> shared;
 
   void Finish() {
     for (const auto& [declaration, captures] : captures_) {
       for (const Event& a : assigned_[declaration]) {
         for (const Event& c : captures) {
-          if (a.time > c.time || Repeats(declaration, a, c)) shared.insert(a.name);
+          if (a.time > c.time || Repeats(declaration, a, c)) shared.insert(declaration);
         }
       }
     }
@@ -163,17 +162,17 @@ class Sharing : public ScopeWalk {
   };
 
   void OnDeclare(const void* declaration) override { declared_[declaration] = {++time_, lambdas_}; }
-  void OnUse(const std::string& name, const Span&, const void* declaration) override {
+  void OnUse(const std::string&, const Span&, const void* declaration) override {
     if (!declaration || declared_[declaration].lambdas >= lambdas_) return;
-    captures_[declaration].push_back({name, ++time_, loops_});
+    captures_[declaration].push_back({++time_, loops_});
   }
-  void OnAssign(const Target& target, const void* declaration) override {
+  void OnAssign(const Target&, const void* declaration) override {
     if (!declaration) return;
     if (declared_[declaration].lambdas < lambdas_) {
-      shared.insert(target.name);
+      shared.insert(declaration);
       return;
     }
-    assigned_[declaration].push_back({target.name, ++time_, loops_});
+    assigned_[declaration].push_back({++time_, loops_});
   }
   void OnLoop(bool enter) override {
     if (enter)
@@ -201,7 +200,7 @@ class Sharing : public ScopeWalk {
 
 }  // namespace
 
-std::set<std::string> SharedNames(const Block& body) {
+std::set<const void*> SharedVariables(const Block& body) {
   Sharing sharing;
   sharing.Walk(body);
   sharing.Finish();

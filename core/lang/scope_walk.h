@@ -54,8 +54,8 @@ struct FreeName {
 };
 std::vector<FreeName> FreeNames(const Lambda& lambda);
 
-// Names of variables that a lambda captures and that change after it was made, or in it: a copy of
-// them would not do.
-std::set<std::string> SharedNames(const Block& body);
+// Targets that declare variables which a lambda captures and which change after it was made, or in
+// it: a copy of them would not do.
+std::set<const void*> SharedVariables(const Block& body);
 
 }  // namespace pullback::lang

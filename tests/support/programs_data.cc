@@ -70,10 +70,60 @@ fn f(x: f64, w: [n]f64) -> f64 {
   };
 }
 
+std::vector<ProgramCase> Boxes() {
+  return {
+      {"25 one array in two places, and captured",
+       "fn apply(h: fn(f64) -> f64, x: f64) -> f64 { return h(x) }\n"
+       "fn g(a: [n]f64, b: [n]f64) -> f64 {\n"
+       "  var c = a\n"
+       "  let h = |t| { c[0] = t * b[0]\n c[0] + a[0] }\n"
+       "  return apply(h, b[1]) + c[0] + sum i < n { a[i] * b[i] } }\n"
+       "fn f(x: [n]f64) -> f64 { return g(x, x) }",
+       "f",
+       {V({2, 3})},
+       {{4 + 6 + 1, 6 + 4}}},
+      {"26 a captured variable, multiplied twice",
+       "fn f(x: f64, y: f64) -> f64 {\n"
+       "  var b = x\n"
+       "  let g = |z| { b = b * z\n b }\n"
+       "  let u = g(y)\n"
+       "  return g(y) }",
+       "f",
+       {D(2), D(3)},
+       {{9, 12}}},
+      {"26 a box, multiplied twice",
+       "fn g(b: box f64, z: f64) { set(b, get(b) * z) }\n"
+       "fn f(x: f64, y: f64) -> f64 { let b = box(x)\n g(b, y)\n g(b, y)\n return get(b) }",
+       "f",
+       {D(2), D(3)},
+       {{9, 12}}},
+      {"29 a captured array",
+       "fn each(g: fn(f64) -> f64, x: [n]f64) -> f64 { return sum i < n { g(x[i]) } }\n"
+       "fn f(x: [n]f64, y: [m]f64) -> f64 { return each(|t| t * t + y[0], x) }",
+       "f",
+       {V({1, 2, 3}), V({5, 7})},
+       {{2, 4, 6}, {3, 0}}},
+      {"a counter shared by lambdas in a loop",
+       "fn f(x: [n]f64) -> f64 {\n"
+       "  var seen = zeros(n)\n  var count = 0\n  var total = 1.0\n"
+       "  let see = |t| { seen[count] += t * t\n count += 1\n total *= t\n total }\n"
+       "  var s = 0.0\n"
+       "  for i < n { if x[i] > 0.0 { s += see(x[i]) * f64(i + 1) } }\n"
+       "  return s + sum i < n { seen[i] * x[i] } }",
+       "f",
+       {V({1.5, -2, 3, 0.5})},
+       {}},
+  };
+}
+
 }  // namespace
 
 const std::vector<ProgramCase>& DataPrograms() {
-  static const std::vector<ProgramCase> programs = Lists();
+  static const std::vector<ProgramCase> programs = [] {
+    std::vector<ProgramCase> all;
+    for (const auto& part : {Lists(), Boxes()}) all.insert(all.end(), part.begin(), part.end());
+    return all;
+  }();
   return programs;
 }
 

@@ -101,13 +101,32 @@ TEST_CASE("what may not be a function, and calls that do not fit") {
         "1:30 only a function can be called, and this is f64\n");
 }
 
-TEST_CASE("a captured variable that changes is refused, not copied") {
-  const std::string m = Messages(
-      "fn f(x: f64) -> f64 { var y = x\n let g = |t| t + y\n y = 2.0\n"
-      " return g(x) }");
-  CHECK(Has(m, "UNIMPLEMENTED"));
+TEST_CASE("a captured variable that changes is shared, one that does not is copied") {
+  CHECK(Number("fn f(x: f64) -> f64 { var y = x\n let g = |t| t + y\n y = 2.0\n return g(x) }",
+               {F64(5)}) == 7);
   CHECK(Number("fn f(x: f64) -> f64 { var y = x\n y = y + 1.0\n let g = |t| t * y\n return g(x) }",
                {F64(2)}) == 6);
+  CHECK(!Has(Ir("fn f(x: f64) -> f64 { var y = x\n y = y + 1.0\n return (|t| t * y)(x) }"), "box"));
+  const std::string counter =
+      "fn f(x: [n]f64) -> f64 {\n"
+      "  var count = 0\n"
+      "  var seen = zeros(n)\n"
+      "  let see = |t: f64| { count += 1\n seen[count - 1] = t * t\n count }\n"
+      "  var last = 0\n"
+      "  for i < n { if x[i] > 0.0 { last = see(x[i]) } }\n"
+      "  count += 10\n"
+      "  return sum(seen) + f64(count * 100 + last) }";
+  CHECK(Number(counter, {Vec({1, -2, 3})}) == 10 + 1200 + 2);
+  // A variable of a loop's body is a new one each time.
+  CHECK(Number("fn twice(f: fn(f64) -> f64) -> f64 { return f(1.0) + f(1.0) }\n"
+               "fn f(x: f64) -> f64 { var s = 0.0\n"
+               " for i < 2 { var y = x\n s += twice(|t| { y = y * 2.0\n y + t }) }\n return s }",
+               {F64(1)}) == 16);
+  // Lambdas inside lambdas share it too.
+  CHECK(Number("fn f(x: f64) -> f64 { var y = x\n"
+               " let g = |t| { let h = |u| { y = y + u\n y }\n h(t) + h(t) }\n"
+               " return g(1.0) + y }",
+               {F64(1)}) == 5 + 3);
 }
 
 TEST_CASE("lambdas and function types are formatted") {
