@@ -90,13 +90,13 @@ std::vector<ProgramCase> Boxes() {
        "  return g(y) }",
        "f",
        {D(2), D(3)},
-       {{9, 12}}},
+       {{9}, {12}}},
       {"26 a box, multiplied twice",
        "fn g(b: box f64, z: f64) { set(b, get(b) * z) }\n"
        "fn f(x: f64, y: f64) -> f64 { let b = box(x)\n g(b, y)\n g(b, y)\n return get(b) }",
        "f",
        {D(2), D(3)},
-       {{9, 12}}},
+       {{9}, {12}}},
       {"29 a captured array",
        "fn each(g: fn(f64) -> f64, x: [n]f64) -> f64 { return sum i < n { g(x[i]) } }\n"
        "fn f(x: [n]f64, y: [m]f64) -> f64 { return each(|t| t * t + y[0], x) }",
