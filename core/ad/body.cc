@@ -6,7 +6,7 @@ using ir::Value;
 
 BodyCopy::BodyCopy(ir::Builder& b, const Surroundings& around, const ir::Each& each,
                    size_t reverse_from)
-    : b_(b), around_(around) {
+    : b_(b), around_(around), each_(each) {
   std::vector<Value> extents;
   std::vector<std::string> names;
   for (const ir::IndexVar& i : each.indices) {
@@ -42,7 +42,8 @@ Value BodyCopy::Get(Value v) {
   const auto stored = stored_.find(v.id);
   const Value copy = stored != stored_.end() ? Stored(*stored->second.result, stored->second.array)
                      : def == def_.end()     ? around_.primal(v)
-                                             : Copy(*def->second, v);
+                                             : Kept(*def->second);
+  if (!copy.valid()) return Copy(*def->second, v);
   copy_[v.id] = copy;
   return copy;
 }
@@ -76,6 +77,14 @@ void BodyCopy::ReadBack(const ir::Inst& inst) {
 
 Value BodyCopy::Stored(const ir::EachResult& r, Value array) {
   return Under(r.guard, [&] { return b_.Index(around_.primal(array), Get(r.out)); });
+}
+
+Value BodyCopy::Kept(const ir::Inst& inst) {
+  const Value array = around_.kept ? around_.kept(inst) : ir::kNoValue;
+  if (!array.valid()) return {};
+  std::vector<ir::Affine> point;
+  for (const ir::IndexVar& i : each_.indices) point.push_back(ir::Affine::Of(i.var));
+  return Under(ir::kNoValue, [&] { return b_.Index(array, Get(point)); });
 }
 
 Value BodyCopy::Copy(const ir::Inst& inst, Value wanted) {

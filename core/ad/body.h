@@ -42,6 +42,7 @@ class BodyCopy {
  private:
   ir::Value Copy(const ir::Inst& inst, ir::Value wanted);
   ir::Value Stored(const ir::EachResult& r, ir::Value array);
+  ir::Value Kept(const ir::Inst& inst);
 
   struct StoredResult {
     const ir::EachResult* result;
@@ -50,6 +51,7 @@ class BodyCopy {
 
   ir::Builder& b_;
   const Surroundings& around_;
+  const ir::Each& each_;
   std::unordered_map<uint32_t, const ir::Inst*> def_;
   std::unordered_map<uint32_t, ir::Value> copy_;
   std::unordered_map<uint32_t, ir::Affine> reversed_;  // old index, in terms of the new one

@@ -74,6 +74,18 @@ Inst ReverseFunction::MapForward(const Inst& inst) {
       for (Value& v : body.results) map(v);
     }
   }
+  if (const auto kept = kept_elements_.find(&inst); kept != kept_elements_.end()) {
+    for (const auto& [value, array] : kept->second) {
+      ir::EachResult all;
+      for (const ir::IndexVar& i : copy.each->indices) {
+        all.out.push_back(ir::Affine::Of(i.var));
+        all.shape.push_back(i.extent);
+      }
+      all.value = forward_[value.id];
+      copy.each->results.push_back(std::move(all));
+      copy.results.push_back(array);
+    }
+  }
   ir::CanonicaliseAffines(copy);
   return copy;
 }
@@ -89,6 +101,8 @@ void ReverseFunction::ForwardTerminator(uint32_t b, Value tape) {
   for (uint32_t e = 0; e < term.edges.size(); ++e) {
     ir::Edge& edge = term.edges[e];
     edge.args.push_back(tape);
+    if (flow_.way[edge.block] != WayBack::kTag && flow_.way[edge.block] != WayBack::kTrips)
+      continue;
     const std::vector<Predecessor>& preds = flow_.preds[edge.block];
     size_t which = 0;
     while (preds[which].block != b || preds[which].edge != e) ++which;

@@ -58,6 +58,7 @@ ReverseFlow::ReverseFlow(const ir::Function& f)
       preds(f.blocks.size()),
       way(f.blocks.size(), WayBack::kOnly),
       condition(f.blocks.size()),
+      skipped(f.blocks.size()),
       def_block(f.values.size(), 0),
       in_loop_(f.blocks.size()) {
   for (uint32_t b = 0; b < f.blocks.size(); ++b) {
@@ -153,6 +154,38 @@ void ReverseFlow::ClassifyJoin(const ir::Function& f, uint32_t b) {
       return;
     }
     std::swap(preds[b][0], preds[b][1]);
+  }
+}
+
+void ReverseFlow::SkipInert(const ir::Function& f, const std::vector<char>& inert) {
+  for (uint32_t b = 0; b < f.blocks.size(); ++b) {
+    if (way[b] == WayBack::kOnly || !inert[b]) continue;
+    const bool loop = way[b] == WayBack::kTrips;
+    const Predecessor front = loop ? preds[b][0] : Predecessor{dominators.Idom(b), kNoEdge};
+    const uint32_t end = loop ? b : front.block;
+    // What lies between: whatever reaches b (of a loop: by its latch) behind `end`.
+    std::vector<char> between(f.blocks.size());
+    std::vector<uint32_t> work;
+    for (size_t k = loop ? 1 : 0; k < preds[b].size(); ++k) work.push_back(preds[b][k].block);
+    bool all = true;
+    while (all && !work.empty()) {
+      const uint32_t at = work.back();
+      work.pop_back();
+      if (at == end || between[at]) continue;
+      between[at] = 1;
+      all = inert[at] && at != b && at != exit;
+      for (const Predecessor& p : preds[at]) work.push_back(p.block);
+    }
+    // Who enters comes out at b: no other way back leads through what is skipped.
+    for (uint32_t at = 0; at < f.blocks.size(); ++at) {
+      for (const Edge& e : f.blocks[at].term.edges) {
+        all &= !between[at] || between[e.block] || e.block == b;
+      }
+    }
+    if (!all) continue;
+    for (uint32_t at = 0; at < f.blocks.size(); ++at) skipped[at] |= between[at];
+    preds[b] = {front};
+    way[b] = WayBack::kOnly;
   }
 }
 

@@ -30,8 +30,16 @@ enum class WayBack : uint8_t {
   kTag         // a recorded tag: the number of the predecessor
 };
 
+inline constexpr uint32_t kNoEdge = UINT32_MAX;
+
 struct ReverseFlow {
   explicit ReverseFlow(const ir::Function& f);
+
+  // Loops and arms of branches whose blocks are all inert (nothing in them, their parameters included,
+  // has a cotangent) have no reverse: it goes from the block behind them to the one in front, by an
+  // edge kNoEdge where there is none. Headers and joins with parameters that have a cotangent do not
+  // count.
+  void SkipInert(const ir::Function& f, const std::vector<char>& inert);
 
   ir::Dominators dominators;
   uint32_t exit = kNoExit;  // the block that returns; kNoExit: the function never returns
@@ -40,6 +48,7 @@ struct ReverseFlow {
   // kTrips: preds of a header are ordered entry first, latch second. kCondition: preds are ordered
   // false arm, true arm, and `condition` is the value branched on.
   std::vector<ir::Value> condition;
+  std::vector<char> skipped;        // blocks without a reverse
   std::vector<uint32_t> def_block;  // by value; of bodies: the block of their statement
 
   // The value that `defined` gave when `used` ran is still there when the reverse of `used` runs:
@@ -48,6 +57,7 @@ struct ReverseFlow {
     return dominators.Dominates(defined, exit) &&
            (component_[defined] != component_[used] || !cyclic_[component_[defined]]);
   }
+  bool InCycle(uint32_t block) const { return cyclic_[component_[block]] != 0; }
   // header is left only through itself and `block` is its successor inside the loop.
   bool IsLoopBodyOf(uint32_t block, uint32_t header) const;
 

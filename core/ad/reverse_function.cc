@@ -40,6 +40,15 @@ ReverseFunction::ReverseFunction(ir::Module& module, const ir::Function& f,
       if (inst.op == Op::Const) const_def_[inst.results[0].id] = &inst;
     }
   }
+  std::vector<char> inert(work_.blocks.size(), 1);
+  const auto see = [&](size_t b, Value v) { inert[b] &= !Active(v); };
+  for (size_t b = 0; b < work_.blocks.size(); ++b) {
+    for (Value v : work_.blocks[b].params) see(b, v);
+    for (const Inst& inst : work_.blocks[b].insts) {
+      for (Value v : inst.results) see(b, v);
+    }
+  }
+  flow_.SkipInert(work_, inert);
   FindCounters();
 }
 

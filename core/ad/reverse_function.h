@@ -97,6 +97,7 @@ class ReverseFunction {
   size_t AddCandidate(ir::Value v, KeepOrRecompute& cut, std::vector<Candidate>& candidates,
                       std::map<ir::Value, size_t>& numbers, int depth);
   std::vector<ir::Inst> ChooseKept(uint32_t b);
+  ir::Value KeepElements(const ir::Inst& statement, const ir::Inst& body);
 
   // --- cotangents
   bool Active(ir::Value v) const { return activity_.Active(v); }
@@ -167,6 +168,8 @@ class ReverseFunction {
   std::vector<ir::Value> forward_;  // work value -> forward value
   std::vector<BlockState> blocks_;
   std::map<std::pair<ir::Value, int>, ir::Value> extents_;
+  // Values of bodies, and the arrays of the forward half that keep them.
+  std::map<const ir::Inst*, std::vector<std::pair<ir::Value, ir::Value>>> kept_elements_;
 
   // --- state of the block whose reverse is being built
   uint32_t current_ = 0;

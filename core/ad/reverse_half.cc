@@ -18,12 +18,15 @@ Status ReverseFunction::BuildReverse() {
     rb_->SetBlock(0);
     rb_->Jump(blocks_[flow_.exit].reverse_block, {reverse_tape_});
   }
-  for (uint32_t b : flow_.dominators.order()) PB_RETURN_IF_ERROR(ReverseBlock(b));
+  for (uint32_t b : flow_.dominators.order()) {
+    if (!flow_.skipped[b]) PB_RETURN_IF_ERROR(ReverseBlock(b));
+  }
   return {};
 }
 
 void ReverseFunction::DeclareReverseBlocks() {
   for (uint32_t b = 0; b < work_.blocks.size(); ++b) {
+    if (flow_.skipped[b]) continue;
     BlockState& state = blocks_[b];
     state.reverse_block = rb_->NewBlock();
     state.tape_in = rb_->AddParam(state.reverse_block, ir::Type::Tape(), "tape");
@@ -170,8 +173,12 @@ Status ReverseFunction::ReverseEach(const Inst& inst) {
     any |= bars.back().valid();
   }
   if (!any) return {};
-  const Surroundings around{work_, activity_, [this](Value v) { return Primal(v); },
-                            [this](Value v, int axis) { return Extent(v, axis); }, partials_of_};
+  const Surroundings around{work_,
+                            activity_,
+                            [this](Value v) { return Primal(v); },
+                            [this](Value v, int axis) { return Extent(v, axis); },
+                            partials_of_,
+                            [&](const Inst& body) { return KeepElements(inst, body); }};
   auto contributions = TransposeStatement(*rb_, around, inst, bars);
   if (!contributions.ok()) return contributions.status();
   for (const auto& [v, list] : *contributions) {
@@ -211,8 +218,10 @@ void ReverseFunction::GoBack(uint32_t b) {
 }
 
 void ReverseFunction::JumpBack(uint32_t b, const Predecessor& p) {
-  const ir::Edge& edge = work_.blocks[p.block].term.edges[p.edge];
-  const std::vector<Value>& params = work_.blocks[b].params;
+  static const ir::Edge kNone{};
+  const bool real = p.edge != kNoEdge;
+  const ir::Edge& edge = real ? work_.blocks[p.block].term.edges[p.edge] : kNone;
+  const std::vector<Value> params = real ? work_.blocks[b].params : std::vector<Value>();
   std::map<Value, Value> through;  // bars of b's parameters leave; those of its arguments grow
   for (Value param : params) through[param] = TakeBar(param);
   for (size_t k = 0; k < params.size(); ++k) Accumulate(edge.args[k], through[params[k]]);

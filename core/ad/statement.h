@@ -25,6 +25,9 @@ struct Surroundings {
   // The function giving a scalar function's results and its partials by the marked parameters:
   // (params) -> results, then for every result that is a float, one partial per marked parameter.
   std::function<StatusOr<uint32_t>(uint32_t callee, const std::vector<bool>& active)> partials_of;
+  // An array over the whole space that holds what a body instruction of the statement gave, where it is
+  // better kept than computed again; kNoValue otherwise. Null: nothing is.
+  std::function<ir::Value(const ir::Inst& body)> kept = nullptr;
 };
 
 // Cotangents of the outer values that an active `each` reads, given those of its results (kNoValue:
