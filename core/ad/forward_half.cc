@@ -36,9 +36,9 @@ Status ReverseFunction::ForwardBlock(uint32_t b) {
   } else if (combined_) {
     tape = fb_->TapeNew();
   }
-  // At once: a list that is read after it was changed is not changed in place.
+  // At once: what is read after it was changed is not changed in place.
   const auto measure = [&](const std::vector<Value>& defined) {
-    for (const Inst& size : state.lengths) {
+    for (const Inst& size : state.early_sizes) {
       for (Value v : defined) {
         if (forward_[v.id] == size.args[0]) fb_->Append(size);
       }

@@ -1,5 +1,7 @@
 #include "core/ad/reverse_function.h"
 
+#include <algorithm>
+
 #include "core/ad/partials.h"
 
 namespace pullback::ad {
@@ -145,6 +147,16 @@ std::vector<Value> ReverseFunction::Extents(Value array) {
 
 Value ReverseFunction::Length(Value list) { return SizeOf(list, Op::ListLen, 0); }
 
+// Whether an instruction of the block may take over v, or the element of a list that v is.
+bool ReverseFunction::IsChangedIn(uint32_t block, Value v) const {
+  if (defs_[v.id] != nullptr && defs_[v.id]->op == Op::ListGet) return true;
+  for (const Inst& inst : work_.blocks[block].insts) {
+    if (inst.op == Op::Index || inst.op == Op::Dim || inst.each) continue;
+    if (std::find(inst.args.begin(), inst.args.end(), v) != inst.args.end()) return true;
+  }
+  return false;
+}
+
 Value ReverseFunction::SizeOf(Value v, Op op, int axis) {
   Value& size = extents_[{v, axis}];
   const uint32_t block = flow_.def_block[v.id];
@@ -155,7 +167,9 @@ Value ReverseFunction::SizeOf(Value v, Op op, int axis) {
     inst.bits = static_cast<uint64_t>(axis);
     inst.args = {forward_[v.id]};
     inst.results = {size};
-    (op == Op::Dim ? blocks_[block].extents : blocks_[block].lengths).push_back(std::move(inst));
+    BlockState& state = blocks_[block];
+    const bool late = op == Op::Dim && !IsChangedIn(block, v);
+    (late ? state.extents : state.early_sizes).push_back(std::move(inst));
   }
   return Fetch(size, block);
 }

@@ -59,9 +59,9 @@ class ReverseFunction {
     std::map<ir::Value, ir::Value> popped;  // source -> copy
     std::map<ir::Value, ir::Value> constants;
     std::vector<ir::Inst> constant_insts;
-    std::vector<ir::Inst> extents;  // dim instructions to append to the forward block
-    std::vector<ir::Inst> lengths;  // list_len instructions to put behind what they read
-    ir::Value trips, tag;           // forward parameters
+    std::vector<ir::Inst> extents;      // dim instructions to append to the forward block
+    std::vector<ir::Inst> early_sizes;  // dim and list_len to put right behind what they read
+    ir::Value trips, tag;               // forward parameters
     ir::Value reverse_trips;
     ir::Value tape_in, tape_start;  // reverse: as parameter, after the pops
     uint32_t reverse_block = 0;
@@ -87,6 +87,7 @@ class ReverseFunction {
   ir::Value Extent(ir::Value array, int axis);
   std::vector<ir::Value> Extents(ir::Value array);
   ir::Value Length(ir::Value list);
+  bool IsChangedIn(uint32_t block, ir::Value v) const;
   ir::Value SizeOf(ir::Value v, ir::Op op, int axis);
   ir::Value Fetch(ir::Value source, uint32_t defined_in, ir::Value work = ir::kNoValue);
   ir::Value ZeroOf(ir::Value v);

@@ -92,6 +92,49 @@ fn window(x: [n]f64) -> f64 {
 
 fn recursive(x: f64, n: i64) -> f64 { if n <= 0 { return 1.0 } return sin(x * recursive(x, n - 1)) }
 
+fn building(x: f64, n: i64) -> f64 {
+  var xs: list f64 = list()
+  var v = x
+  for i < n {
+    v = sin(v + 1.0)
+    xs = push(xs, v * x)
+  }
+  var s = 0.0
+  for i < len(xs) { s = s + xs[i] * xs[i] }
+  return s
+}
+
+fn changing(x: f64, n: i64) -> f64 {
+  var xs = repeat(x, n)
+  for i in 1..n { xs[i] = sin(xs[i]) * xs[i - 1] + x }
+  return xs[n - 1]
+}
+
+struct Row { a: [3]f64, w: f64 }
+fn rows(x: f64, n: i64) -> f64 {
+  var xs: list Row = list()
+  for i < n { xs = push(xs, Row([x, sin(x), 0.5], x)) }
+  for i in 1..n {
+    xs[i].a[0] = sin(xs[i - 1].a[0] + xs[i].a[1])
+    xs[i].w = xs[i].w * xs[i].a[2] + xs[i - 1].w * 0.5
+  }
+  return xs[n - 1].a[0] + xs[n - 1].w
+}
+
+fn along(xs: list f64, i: i64) -> f64 {
+  if i >= len(xs) { return 0.0 }
+  return sin(xs[i]) + along(xs, i + 1)
+}
+fn listed(x: f64, n: i64) -> f64 { return along(repeat(x, n), 0) }
+
+# A helper gets the whole list at each step and reads one element of it.
+fn choose(xs: list f64, i: i64) -> f64 { if i < 0 { return choose(xs, i + len(xs)) } return sin(xs[i]) }
+fn asking(x: f64, n: i64) -> f64 {
+  var xs = repeat(x, n)
+  for i in 1..n { xs[i] = choose(xs, i) * xs[i - 1] + x }
+  return xs[n - 1]
+}
+
 fn total(x: [m]f64, n: i64) -> f64 { if n <= 0 { return 0.0 } return sin(x[n - 1]) + total(x, n - 1) }
 )";
 
@@ -295,6 +338,7 @@ std::vector<Growth> GrowthTable(jit::Engine& engine, const Options& options) {
   const auto turns = [&](int64_t n) {
     return std::vector{Data::Array({n}, std::vector<double>(static_cast<size_t>(n), kQuarterTurn))};
   };
+  const auto steps = [](int64_t n) { return std::vector{Data::Scalar(0.3), Data::Integer(n)}; };
   const GrowthCase cases[] = {
       {"evalpoly",
        "evalpoly",
@@ -323,6 +367,11 @@ std::vector<Growth> GrowthTable(jit::Engine& engine, const Options& options) {
        "recursive",
        {"x"},
        [](int64_t n) { return std::vector{Data::Scalar(1.3), Data::Integer(n)}; }},
+      {"list building", "building", {"x"}, steps},
+      {"list updates", "changing", {"x"}, steps},
+      {"structs in a list", "rows", {"x"}, steps},
+      {"recursion, list", "listed", {"x"}, steps},
+      {"list, helper reads", "asking", {"x"}, steps},
       {"recursion, array",
        "total",
        {"x"},

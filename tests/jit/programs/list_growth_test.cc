@@ -177,6 +177,53 @@ b2: ret %l
 })"},
 };
 
+// As the language writes them.
+constexpr Program kSources[] = {
+    {"structs in a list", R"(
+struct Row { a: [3]f64, w: f64 }
+fn f(x: f64, n: i64) -> f64 {
+  var xs: list Row = list()
+  for i < n { xs = push(xs, Row([x, sin(x), 0.5], x)) }
+  for i in 1..n {
+    xs[i].a[0] = sin(xs[i - 1].a[0] + xs[i].a[1])
+    xs[i].w = xs[i].w * xs[i].a[2] + xs[i - 1].w * 0.5
+  }
+  return xs[n - 1].a[0] + xs[n - 1].w
+})"},
+    {"lists in a list", R"(
+fn f(x: f64, n: i64) -> f64 {
+  var a: list f64 = list()
+  for i < n { a = push(a, x * x) }
+  var xs: list (list f64) = list(a, repeat(x, n))
+  for i in 1..n { xs[i % 2][i] = sin(xs[0][i - 1] + xs[1][i]) }
+  var s = 0.0
+  for i < 2 { for j < len(xs[i]) { s = s + xs[i][j] * xs[i][j] } }
+  return s
+})"},
+    {"a list in a struct in a loop", R"(
+struct State { kids: list f64, best: f64 }
+fn f(x: f64, n: i64) -> f64 {
+  var t = State(list(), x)
+  for i < n {
+    t.kids = push(t.kids, sin(t.best))
+    t.best = t.best + t.kids[i] * x
+  }
+  for i < n { t.kids[i] = t.kids[i] * t.best }
+  return last(t.kids) + t.best
+})"},
+};
+
+ir::Module ModuleOf(const Program& p) {
+  const std::string text = p.text;
+  return text.find("fn @") == std::string::npos ? LowerText(text, "f") : ParseIr(text);
+}
+
+std::vector<Program> AllPrograms() {
+  std::vector<Program> all(std::begin(kPrograms), std::end(kPrograms));
+  all.insert(all.end(), std::begin(kSources), std::end(kSources));
+  return all;
+}
+
 std::vector<Tensor> Arguments(Transform t, int64_t n) {
   std::vector<Tensor> args = {Tensor::F64(0.3), Tensor::I64(n)};
   if (t == Transform::kJvp) args.push_back(Tensor::F64(1));
@@ -184,13 +231,13 @@ std::vector<Tensor> Arguments(Transform t, int64_t n) {
 }
 
 loops::Module Loops(const Program& p, Transform t) {
-  auto loops = loops::LowerToLoops(Derived(ParseIr(p.text), t));
+  auto loops = loops::LowerToLoops(Derived(ModuleOf(p), t));
   REQUIRE(loops.ok());
   return std::move(loops).value();
 }
 
 TEST_CASE("lists: no derivative copies more for a longer list") {
-  for (const Program& p : kPrograms) {
+  for (const Program& p : AllPrograms()) {
     for (Transform t : {Transform::kValue, Transform::kJvp, Transform::kValueAndGrad}) {
       INFO(p.name << ", " << TransformName(t));
       const loops::Module loops = Loops(p, t);
@@ -209,7 +256,7 @@ TEST_CASE("lists: no derivative copies more for a longer list") {
 
 TEST_CASE("lists: time a step of derivatives", "[.][growth]") {
   std::printf("%-36s %9s %11s %11s %11s %9s\n", "", "n", "value/ns", "jvp/ns", "grad/ns", "B/step");
-  for (const Program& p : kPrograms) {
+  for (const Program& p : AllPrograms()) {
     for (int64_t n = 1000; n <= 1000000; n *= 10) {
       std::printf("%-36s %9ld", p.name, static_cast<long>(n));
       int64_t bytes = 0;
