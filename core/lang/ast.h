@@ -41,6 +41,10 @@ struct Type {
     kNamed,    // code: index into Program::functions, perhaps a template; captures nothing
     kBuiltin,  // code: a Builtin; captures nothing
     kLambda,   // code: the lambda, as the checker counts them
+    // Which code it is, is known when the program runs; `elements` are the types of the parameters
+    // and of the result.
+    kDynamic,
+    kUndecided,  // in the checker, one of several functions: `fn(…) -> …` is to be found
   };
   DType elem = DType::kF64;
   int rank = 0;                       // kArray: >= 1
@@ -59,6 +63,11 @@ struct Type {
   static Type Function(Closure closure, uint32_t code, std::vector<Type> captures) {
     return {Kind::kFunction, DType::kF64, 0, std::move(captures), nullptr, closure, code};
   }
+  // fn(elements but the last) -> the last
+  static Type Dynamic(std::vector<Type> elements) {
+    return Function(Closure::kDynamic, 0, std::move(elements));
+  }
+  bool IsDynamic() const { return kind == Kind::kFunction && closure == Closure::kDynamic; }
   bool operator==(const Type&) const = default;
 };
 std::string ToString(const Type& t);
@@ -188,6 +197,11 @@ struct Expr {
     kIf,             // arms (the last without cond); as an expression every arm has a result
     kLambda,         // lambda; the checker gives it the captured variables as operands
     kApply,          // operands[0] called with the others; the checker makes a kCall of it
+    // From the checker: functions whose code is known when the program runs. int_value is the number
+    // of a function among those that its type may be (DynamicType::variants).
+    kDynamic,  // operands[0], a function value, as one of the dynamic type
+    kTag,      // the number of operands[0]
+    kVariant,  // operands[0], which is that one, as a value of its own type
   };
   Kind kind;
   Span span;
@@ -301,6 +315,7 @@ struct Function {
   bool is_template = false;
   bool is_instance = false;
   bool infers_result = false;  // the result's type is that of what it returns
+  Type function_result;  // where a function is declared as result, and its type is known: kDynamic
   // set by the checker
   std::vector<Local> locals;  // parameters first, in order, then size variables, then the rest
   std::vector<uint32_t> size_locals;  // size variables, in order of first appearance in the header
@@ -328,7 +343,7 @@ struct Struct {
 // What lies beside other parts in one value: tuples, structs, and what a function captures.
 inline bool IsComposite(const Type& t) {
   return t.kind == Type::Kind::kTuple || t.kind == Type::Kind::kStruct ||
-         t.kind == Type::Kind::kFunction;
+         (t.kind == Type::Kind::kFunction && t.closure != Type::Closure::kDynamic);
 }
 // The parts' types, in order; none of what is no composite.
 inline size_t PartCount(const Type& t) {
@@ -354,9 +369,10 @@ void ForEachPart(const TypeExpr& t, F&& f) {
     for (const TypeExpr& e : t.elements) f(e);
   }
 }
-// Whether the type has the element of an empty list in it, which is not known (kUnit).
+// Whether the type is not known yet: of the elements of an empty list (kUnit), of a function that is
+// one of several (kUndecided).
 inline bool HasUnknown(const Type& t) {
-  bool unknown = t.kind == Type::Kind::kUnit;
+  bool unknown = t.kind == Type::Kind::kUnit || t.closure == Type::Closure::kUndecided;
   for (const Type& e : t.elements) unknown = unknown || HasUnknown(e);
   return unknown;
 }
@@ -364,6 +380,15 @@ inline bool HasUnknown(const Type& t) {
 inline bool IsAnySize(const Expr& dim) {
   return dim.kind == Expr::Kind::kName && dim.local == UINT32_MAX;
 }
+
+// A type fn(…) -> … whose values are made of these functions, and the function that calls whichever
+// it is.
+struct DynamicType {
+  Type type;
+  std::vector<Type> variants;       // of the values that become one of this type
+  std::vector<uint32_t> instances;  // what each is called by: index into Program::functions
+  uint32_t dispatcher = UINT32_MAX;
+};
 
 struct Comment {  // for the formatter: `# …` to the end of the line
   uint32_t offset;
@@ -378,6 +403,7 @@ struct Program {
   std::vector<std::unique_ptr<Function>> functions;
   size_t user_functions = 0;
   std::vector<std::unique_ptr<Struct>> structs;  // in text order
+  std::vector<DynamicType> dynamics;             // from the checker
   std::vector<Comment> comments;
   // spans[ordinal] = place in `text`; ordinals count from 1 in pre-order, function after function in
   // the order of `functions`. Nodes of prelude functions have line 0.

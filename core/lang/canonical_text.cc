@@ -54,8 +54,8 @@ class Writer {
   }
 
   void WriteType(const TypeExpr& t) {
-    if (t.kind == TypeExpr::Kind::kTuple) {
-      out_ += '(';
+    if (t.kind == TypeExpr::Kind::kTuple || t.kind == TypeExpr::Kind::kFunction) {
+      out_ += t.kind == TypeExpr::Kind::kFunction ? "fn(" : "(";
       for (const TypeExpr& e : t.elements) {
         WriteType(e);
         out_ += ", ";
@@ -86,7 +86,8 @@ class Writer {
       case Type::Kind::kFunction: break;
       default: out_ += "any " + ToString(t); return;
     }
-    out_ += t.kind == Type::Kind::kFunction ? "closure(" : "(";
+    if (t.IsDynamic()) out_ += "fn";
+    out_ += t.kind == Type::Kind::kFunction && !t.IsDynamic() ? "closure(" : "(";
     for (const Type& e : t.elements) {
       WriteGiven(e);
       out_ += ", ";
@@ -235,6 +236,12 @@ class Writer {
         return Local(e.local);
       case Expr::Kind::kLambda: return WriteList("closure(", e.operands, ")");
       case Expr::Kind::kApply: break;  // the checker leaves none
+      case Expr::Kind::kDynamic:
+        WriteGiven(e.type);
+        return WriteList("." + std::to_string(e.int_value) + "(", e.operands, ")");
+      case Expr::Kind::kTag: return WriteList("tag(", e.operands, ")");
+      case Expr::Kind::kVariant:
+        return WriteList("variant " + std::to_string(e.int_value) + "(", e.operands, ")");
       case Expr::Kind::kUnary:
         return WriteList(e.unary == UnaryOp::kNeg ? "(-" : "(not ", e.operands, ")");
       case Expr::Kind::kBinary: return WriteBinary(e);

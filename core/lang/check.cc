@@ -6,13 +6,27 @@
 
 namespace pullback::lang {
 
+namespace {
+
+std::string FunctionText(const Type& t) {
+  if (t.closure == Type::Closure::kUndecided) return "one of several functions";
+  if (t.closure != Type::Closure::kDynamic) return "a function";
+  std::string text;
+  for (size_t i = 0; i + 1 < t.elements.size(); ++i) {
+    text += (i == 0 ? "" : ", ") + ToString(t.elements[i]);
+  }
+  return "fn(" + text + ") -> " + ToString(t.elements.back());
+}
+
+}  // namespace
+
 std::string ToString(const Type& t) {
   std::string text;
   switch (t.kind) {
     case Type::Kind::kError: return "unknown";
     case Type::Kind::kUnit: return "no value";
     case Type::Kind::kScalar: return DTypeName(t.elem);
-    case Type::Kind::kFunction: return "a function";
+    case Type::Kind::kFunction: return FunctionText(t);
     case Type::Kind::kArray:
       for (int i = 0; i < t.rank; ++i) text += i == 0 ? "*" : ", *";
       return "[" + text + "]" + DTypeName(t.elem);
@@ -142,6 +156,7 @@ Status ProgramChecker::Run() {
   for (uint32_t i = 0; i < program_.functions.size() && !report_.full() && !exhausted(); ++i)
     CheckFunction(i);
   if (!report_.ok()) return report_.ToStatus();
+  WriteDispatchers();
   NumberNodes(program_);
   return {};
 }

@@ -53,6 +53,7 @@ struct InstanceInfo {
   uint32_t from = UINT32_MAX;  // the function that asked for it first
   Span at;                     // where
   int depth = 0;               // of instances that ask for instances
+  uint32_t code = UINT32_MAX;  // the template that it is of
   std::string what;            // "'map' with f = …"
   enum class State : uint8_t { kNew, kChecking, kChecked } state = State::kNew;
 };
@@ -97,10 +98,21 @@ class ProgramChecker {
   // --- function values (check_instance.cc)
   // The function that a call of a function value calls: its parameters are what the value captures,
   // then the arguments. kNone: reported. `loose` marks arguments that are literals, whose type gives
-  // way.
+  // way. `result` is what a lambda must give, where that is known.
   uint32_t Instantiate(const Type& function, const std::vector<Type>& args, const Span& at,
-                       uint32_t from, const std::vector<bool>& loose = {});
+                       uint32_t from, const std::vector<bool>& loose = {},
+                       const Type& result = Type());
   uint32_t AddLambda(LambdaCode code);
+  // --- functions whose code is known at run time (check_dynamic.cc)
+  // The number of the function among those that values of the dynamic type may be; -1: it does not
+  // fit, which is reported.
+  int AddVariant(const Type& dynamic, const Type& function, const Span& at, uint32_t from);
+  // What calls a function of the dynamic type: its parameters are the value, then the arguments.
+  uint32_t DispatcherOf(const Type& dynamic, const Span& at, uint32_t from);
+  // The dynamic type that the function has without arguments to tell; kError where there is none.
+  Type SignatureOf(const Type& function, const Span& at, uint32_t from);
+  // How many instances of the template `f`, or one that it is an instance of, asked for each other.
+  int NestedInstances(uint32_t code, uint32_t from) const;
   // Parameters that a call must give; -1: any number.
   int Arity(const Type& function) const;
   Type ResultOf(uint32_t index) const { return program_.functions[index]->result_type; }
@@ -117,6 +129,8 @@ class ProgramChecker {
 
  private:
   void DeclareUserFunctions();
+  size_t DynamicIndex(const Type& dynamic);
+  void WriteDispatchers();
   void CheckFunction(uint32_t index);
   ReportContext ContextOf(uint32_t index) const;
   uint32_t Add(std::unique_ptr<Function> f, InstanceInfo info);
@@ -124,7 +138,8 @@ class ProgramChecker {
   bool AllKnown(const std::vector<Type>& types, const Span& at);  // no element of an empty list
   uint32_t TemplateInstance(uint32_t index, const std::vector<Type>& args, InstanceInfo info,
                             const std::vector<bool>& loose);
-  uint32_t LambdaInstance(const Type& function, const std::vector<Type>& args, InstanceInfo info);
+  uint32_t LambdaInstance(const Type& function, const std::vector<Type>& args, InstanceInfo info,
+                          const Type& result);
   uint32_t BuiltinInstance(const Type& function, const std::vector<Type>& args, InstanceInfo info);
   uint32_t FindInstance(const Type& function, const std::vector<Type>& args) const;
   void Keep(uint32_t index, const Type& function, const std::vector<Type>& args);
@@ -149,6 +164,8 @@ class ProgramChecker {
 // --- check_template.cc
 using TypeBindings = std::map<std::string, Type>;
 bool SpeaksOfFunctions(const TypeExpr& t);
+// fn(…) -> … as a type of values; kError where its parts are not known.
+Type DynamicOf(const TypeExpr& t, const TypeBindings& bindings);
 // The type as far as it is known; kError where it is not, or speaks of functions.
 Type TypeOf(const TypeExpr& t, const TypeBindings& bindings);
 // Binds type parameters in `pattern` that are not bound yet to what they must be for `type` to fit.
@@ -173,7 +190,7 @@ std::unique_ptr<Function> ParsePreludeFunction(const std::string& name);
 const std::vector<std::string_view>& PreludeNames();
 
 // --- check_struct.cc
-// The type of a struct's name, and of `list T` and `box T`, whose elements' sizes are their own:
+// The type of a struct's name, of `fn(T) -> U` as a value's, and of `list T` and `box T`, whose elements' sizes are their own:
 // names that stand for any size, which `taken` may not know.
 using NameTaken = std::function<bool(const std::string&)>;
 Type ResolveData(TypeExpr& t, const StructTable& structs, const NameTaken& taken, Reporter& report);

@@ -107,6 +107,10 @@ void BodyChecker::RejectAssigned(const Target& t, const Type& want, const Type& 
   if (t.path.empty() && want == Type::Scalar(DType::kI64) && got == Type::Scalar(DType::kF64)) {
     advice = "; where its first value is written 0, write 0.0";
   }
+  if (t.path.empty() && want.kind == Type::Kind::kFunction && got.kind == want.kind) {
+    advice =
+        "; to assign different functions, write its type: var " + t.name + ": fn(f64) -> f64 = …";
+  }
   report_.Error(span, what + ToString(want) + ", but the value is " + ToString(got) + advice);
 }
 

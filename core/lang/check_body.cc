@@ -22,6 +22,16 @@ void CollectAssigned(const Block& block, std::unordered_set<std::string>& assign
   }
 }
 
+int CountReturns(const Block& block) {
+  int count = 0;
+  for (const StmtPtr& s : block.stmts) {
+    count += s->kind == Stmt::Kind::kReturn ? 1 : 0;
+    for (const CondArm& arm : s->arms) count += CountReturns(arm.body);
+    count += CountReturns(s->body);
+  }
+  return count;
+}
+
 }  // namespace
 
 void Scope::Declare(const std::string& name, uint32_t local) {
@@ -53,6 +63,7 @@ void BodyChecker::Run() {
   for (uint32_t i = 0; i < f_.locals.size(); ++i) scope_.Declare(f_.locals[i].name, i);
   CollectAssigned(f_.body, assigned_);
   shared_ = SharedVariables(f_.body);
+  returns_ = CountReturns(f_.body);
   CheckBlock(f_.body);
   if (f_.has_result && FallsThrough(f_.body)) {
     report_.Error(f_.span, "not every path of '" + f_.name + "' returns a value");
@@ -145,10 +156,12 @@ void BodyChecker::CheckDefinition(Stmt& s) {
     shape = value_shape;
     if (HasUnknown(type)) {
       const char* word = s.kind == Stmt::Kind::kLet ? "let " : "var ";
-      Fail(*s.value, "the type of the empty list's elements is not known; write it: " +
-                         std::string(word) + s.targets[0].name + ": list f64 = …");
-      type = Type();
+      Settle(*s.value, word + s.targets[0].name);
+      type = s.value->type;
+      shape = UnknownShape(type);
     }
+  } else if (KeepsCode(s, type)) {
+    type = s.value->type;
   } else if (!Convert(*s.value, type)) {
     report_.Error(s.value->span, "the declared type is " + Text(type, shape) +
                                      ", but the value is " + Text(s.value->type, value_shape));
@@ -158,12 +171,26 @@ void BodyChecker::CheckDefinition(Stmt& s) {
   DefineTargets(s, type, shape);
 }
 
+// A function that is never another one is called directly, whatever type is written for it.
+bool BodyChecker::KeepsCode(const Stmt& s, const Type& declared) {
+  const Type& type = s.value->type;
+  const bool one = s.kind == Stmt::Kind::kLet && declared.IsDynamic() &&
+                   type.kind == Type::Kind::kFunction && !type.IsDynamic() && !HasUnknown(type);
+  return one && program_.AddVariant(declared, type, s.value->span, index_) >= 0;
+}
+
 void BodyChecker::DefineTargets(Stmt& s, const Type& type, const Shape& shape) {
   Local::Kind kind = s.kind == Stmt::Kind::kLet ? Local::Kind::kLet : Local::Kind::kVar;
   if (s.targets.size() == 1) {
     Target& t = s.targets[0];
     Size value = kind == Local::Kind::kLet ? ValueOf(*s.value) : Size();
     t.local = DeclareTarget(kind, t, type, shape);
+    if (s.annotation && s.annotation->kind == TypeExpr::Kind::kFunction && !type.IsDynamic()) {
+      for (const TypeExpr& p : s.annotation->elements) {
+        facts_[t.local].arguments.push_back(TypeOf(p, {}));
+      }
+      if (!facts_[t.local].arguments.empty()) facts_[t.local].arguments.pop_back();
+    }
     if (value.known()) facts_[t.local].value = value;
     return;
   }
@@ -205,12 +232,8 @@ Type BodyChecker::ResolveAnnotation(TypeExpr& t, Shape& shape) {
     report_.Error(t.span, "unknown type '" + t.name + "'");
     return {};
   }
-  if (t.kind == TypeExpr::Kind::kFunction) {
-    report_.Unimplemented(t.span, "a variable of a function type");
-    return {};
-  }
-  if (t.kind == TypeExpr::Kind::kStruct || t.kind == TypeExpr::Kind::kList ||
-      t.kind == TypeExpr::Kind::kBox) {
+  if (t.kind == TypeExpr::Kind::kFunction || t.kind == TypeExpr::Kind::kStruct ||
+      t.kind == TypeExpr::Kind::kList || t.kind == TypeExpr::Kind::kBox) {
     const NameTaken taken = [&](const std::string& name) { return scope_.Find(name) != kNone; };
     const Type type = ResolveData(t, program_.structs(f_), taken, report_);
     shape = UnknownShape(type);
@@ -275,6 +298,11 @@ void BodyChecker::CheckReturn(Stmt& s) {
     return;
   }
   if (f_.infers_result && f_.result_type.kind == Type::Kind::kError) {
+    const bool decided = s.value->type.closure != Type::Closure::kUndecided;
+    if (f_.function_result.kind != Type::Kind::kError && (returns_ > 1 || !decided)) {
+      Convert(*s.value, f_.function_result);
+    }
+    if (!Settle(*s.value, "let x")) return;
     Shape known = shape;
     ForgetLocals(known, static_cast<uint32_t>(header_.facts.size()));
     return program_.SetResult(index_, s.value->type, known);

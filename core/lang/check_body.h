@@ -46,6 +46,7 @@ class BodyChecker {
   // check_body.cc: scopes and statements
   uint32_t Declare(Local::Kind kind, const std::string& name, const Span& span, const Type& type,
                    const Shape& shape);
+  bool KeepsCode(const Stmt& s, const Type& declared);
   uint32_t DeclareTarget(Local::Kind kind, const Target& t, const Type& type, const Shape& shape);
   void CheckBlock(Block& block);
   void CheckUnused(const Expr& e, bool last);
@@ -99,8 +100,10 @@ class BodyChecker {
   bool AddCaptures(const Lambda& lambda, LambdaCode& code, std::vector<uint32_t>& locals);
   bool NamesSizes(const Shape& shape) const;
   Shape CheckApply(Expr& e);
+  bool DecideCall(Expr& e);
   Shape CallValue(Expr& e, const Type& function, const std::vector<Shape>& shapes);
   bool ConvertToDeclared(Expr& e, size_t first);
+  bool DecideArgument(Expr& e, const TypeExpr& pattern, uint32_t callee);
   Shape CallTemplate(Expr& e, const std::vector<Shape>& shapes);
   std::vector<bool> LooseOperands(const Expr& e, size_t first) const;
   Shape CheckedCall(Expr& e, const std::vector<Shape>& shapes);
@@ -162,13 +165,19 @@ class BodyChecker {
   Shape BroadcastBuiltin(Expr& e, const std::vector<Shape>& shapes);
   Shape BroadcastUser(Expr& e, const std::vector<Shape>& shapes);
 
+  // check_dynamic.cc: functions as data
+  bool ConvertFunction(Expr& e, const Type& want);
+  Type FindSignature(const Expr& e);
+  bool Settle(Expr& e, const std::string& name);
+  Shape CallDynamic(Expr& e, const std::vector<Shape>& shapes);
+
   // check_list.cc: lists and boxes
   Shape CheckListCall(Expr& e, const std::vector<Shape>& shapes);
   Shape CheckListLiteral(Expr& e);
   Shape CheckPush(Expr& e, const std::vector<Shape>& shapes);
   bool ExpectList(Expr& e, const Shape& shape);
   Shape CheckSet(Expr& e, const std::vector<Shape>& shapes);
-  bool IsElementType(Expr& e);
+  static Type ElementType(const Type& type);
   Shape CheckListIndex(Expr& e, bool subscripts_good);
   bool CheckListSubscript(const std::vector<Subscript>& subscripts, const Span& span);
   bool ConvertList(Expr& e, const Type& want);
@@ -200,6 +209,7 @@ class BodyChecker {
   std::unordered_set<std::string> assigned_;  // names that some statement assigns whole
   std::set<const void*> shared_;              // targets of variables that lambdas share
   std::vector<ValueBlock> value_blocks_;
+  int returns_ = 0;              // statements of the body
   const Expr* alone_ = nullptr;  // a call that stands alone as a statement
   int loops_ = 0;                // around this place, inside the innermost value block
 };

@@ -200,7 +200,8 @@ void BodyChecker::CheckArgumentSizes(const Expr& e, size_t i, const Shape& have,
                       "' has size " + Text(have.dims[axis]) + " on axis " + std::to_string(axis) +
                       ", expected " + (name == size ? size : name + " = " + size));
   }
-  for (size_t k = 0; k < have.elements.size(); ++k) {
+  // A function that became one of several had the sizes of what it captures.
+  for (size_t k = 0; k < have.elements.size() && k < declared.elements.size(); ++k) {
     CheckArgumentSizes(e, i, have.elements[k], declared.elements[k], want.elements[k]);
   }
 }

@@ -60,6 +60,9 @@ Shape BodyChecker::CheckKind(ExprPtr& e) {
     case Expr::Kind::kIf: return CheckIf(*e);
     case Expr::Kind::kLambda: return CheckLambda(*e);
     case Expr::Kind::kApply: return CheckApply(*e);
+    case Expr::Kind::kDynamic:  // the checker makes them, with their types
+    case Expr::Kind::kTag:
+    case Expr::Kind::kVariant: break;
   }
   return {};
 }
@@ -233,12 +236,25 @@ Shape BodyChecker::CheckIf(Expr& e) {
     if (HasUnknown(first) && !HasUnknown((*value)->type)) first = (*value)->type;
   }
   for (ExprPtr* value : values) {
-    if (Convert(**value, first)) continue;
-    if (first.kind == Type::Kind::kFunction && (*value)->type.kind == first.kind) {
-      report_.Unimplemented((*value)->span, "an 'if' whose arms give different functions");
-      e.type = Type();
-      return {};
+    const Type& type = (*value)->type;
+    const bool functions = first.kind == Type::Kind::kFunction && type.kind == first.kind;
+    if (!functions || type == first) continue;
+    if (type.closure == Type::Closure::kDynamic) first = type;
+    if (first.closure != Type::Closure::kDynamic) {
+      first = Type::Function(Type::Closure::kUndecided, 0, {});
     }
+  }
+  if (first.closure == Type::Closure::kUndecided) {
+    e.type = first;
+    for (ExprPtr* value : values) {
+      if ((*value)->type.kind == Type::Kind::kFunction) continue;
+      return Fail(**value, "the arms of this 'if' differ: the first gives a function, this one " +
+                               ToString((*value)->type));
+    }
+    return {};
+  }
+  for (ExprPtr* value : values) {
+    if (Convert(**value, first)) continue;
     return Fail(**value, "the arms of this 'if' differ: the first gives " + ToString(first) +
                              ", this one " + ToString((*value)->type));
   }

@@ -96,7 +96,8 @@ int ProgramChecker::Arity(const Type& f) const {
     case Type::Closure::kNamed: return static_cast<int>(function(f.code).params.size());
     case Type::Closure::kBuiltin: return BuiltinArity(static_cast<int>(f.code));
     case Type::Closure::kLambda: return static_cast<int>(lambdas_[f.code].lambda->params.size());
-    case Type::Closure::kNone: break;
+    case Type::Closure::kDynamic: return static_cast<int>(f.elements.size()) - 1;
+    default: break;
   }
   return 0;
 }
@@ -123,9 +124,9 @@ std::string ProgramChecker::Describe(const Type& t) const {
       return "the lambda at " + std::to_string(code.span.line) + ":" +
              std::to_string(code.span.column);
     }
-    case Type::Closure::kNone: break;
+    default: break;
   }
-  return "a function";
+  return ToString(t);
 }
 
 bool ProgramChecker::Enter(const Span& at) {
@@ -230,9 +231,17 @@ void ProgramChecker::SetResult(uint32_t index, const Type& type, const Shape& sh
 // --- making them
 
 uint32_t ProgramChecker::Instantiate(const Type& f, const std::vector<Type>& args, const Span& at,
-                                     uint32_t from, const std::vector<bool>& loose) {
+                                     uint32_t from, const std::vector<bool>& loose,
+                                     const Type& result) {
   for (const Type& t : args) {
     if (t.kind == Type::Kind::kError) return kNone;
+  }
+  if (f.closure == Type::Closure::kDynamic) {
+    if (std::equal(args.begin(), args.end(), f.elements.begin(), f.elements.end() - 1)) {
+      return DispatcherOf(f, at, from);
+    }
+    report_.Error(at, "a function of type " + ToString(f) + " is called with other types here");
+    return kNone;
   }
   const bool named = f.closure == Type::Closure::kNamed;
   if (named && !function(f.code).is_template) return f.code;
@@ -247,13 +256,18 @@ uint32_t ProgramChecker::Instantiate(const Type& f, const std::vector<Type>& arg
   if (named) {
     index = TemplateInstance(f.code, args, std::move(info), loose);
   } else if (f.closure == Type::Closure::kLambda) {
-    index = LambdaInstance(f, args, std::move(info));
+    index = LambdaInstance(f, args, std::move(info), result);
   } else {
     index = BuiltinInstance(f, args, std::move(info));
   }
   if (index == kNone || !program_.functions[index]->infers_result) return index;
   if (info_[index].state == InstanceInfo::State::kChecking &&
       function(index).result_type.kind == Type::Kind::kError) {
+    const Type declared = function(index).function_result;
+    if (declared.kind != Type::Kind::kError) {
+      SetResult(index, declared, Shape());
+      return index;
+    }
     report_.Error(at, "the type of what '" + function(index).name +
                           "' returns follows from itself; a result type that is no function's "
                           "can be written after '->'");
@@ -319,10 +333,14 @@ uint32_t ProgramChecker::TemplateInstance(uint32_t index, const std::vector<Type
   }
   if (f->has_result && TypeOf(f->result, bindings).kind == Type::Kind::kError) {
     f->infers_result = true;
+    if (f->result.kind == TypeExpr::Kind::kFunction) {
+      f->function_result = DynamicOf(f->result, bindings);
+    }
     f->result = TypeExpr();
   }
   SubstituteTypes(f->result, bindings);
   SubstituteTypes(f->body, bindings);
+  info.code = index;
   const uint32_t instance = Add(std::move(f), std::move(info));
   for (size_t i = 0; i < args.size(); ++i) headers_[instance].facts[i].arguments = declared[i];
   Keep(instance, self, types);
@@ -330,7 +348,7 @@ uint32_t ProgramChecker::TemplateInstance(uint32_t index, const std::vector<Type
 }
 
 uint32_t ProgramChecker::LambdaInstance(const Type& function, const std::vector<Type>& args,
-                                        InstanceInfo info) {
+                                        InstanceInfo info, const Type& result) {
   const LambdaCode& code = lambdas_[function.code];
   const std::vector<Param>& params = code.lambda->params;
   PB_CHECK(args.size() == params.size());
@@ -340,7 +358,10 @@ uint32_t ProgramChecker::LambdaInstance(const Type& function, const std::vector<
     types.push_back(declared.kind == Type::Kind::kError ? args[i] : declared);
   }
   if (!AllKnown(types, info.at)) return kNone;
-  const uint32_t known = FindInstance(function, types);
+  const bool declared = result.kind != Type::Kind::kError;
+  std::vector<Type> key = types;
+  if (declared) key.push_back(result);
+  const uint32_t known = FindInstance(function, key);
   if (known != kNone) return known;
   if (!MayAdd(info)) return kNone;
   Parser cloner(kNoText, Boundless());
@@ -349,7 +370,8 @@ uint32_t ProgramChecker::LambdaInstance(const Type& function, const std::vector<
   f->span = code.span;
   f->from_prelude = code.from_prelude;
   f->has_result = true;
-  f->infers_result = true;
+  f->infers_result = !declared;
+  if (declared) f->result = GivenType(result, code.span);
   for (const Param& p : code.captures) {
     f->params.push_back({p.name, CloneType(p.type), p.span});
     f->params.back().is_size = p.is_size;
@@ -371,7 +393,7 @@ uint32_t ProgramChecker::LambdaInstance(const Type& function, const std::vector<
     local.shared = true;
     local.kind = Local::Kind::kVar;
   }
-  Keep(instance, function, types);
+  Keep(instance, function, key);
   return instance;
 }
 

@@ -92,9 +92,30 @@ Shape BodyChecker::CheckLambda(Expr& e) {
   return shape;
 }
 
+// (if c { f } else { g })(x): the arguments say which type.
+bool BodyChecker::DecideCall(Expr& e) {
+  Expr& function = *e.operands[0];
+  if (function.type.closure != Type::Closure::kUndecided) return true;
+  const Expr* first = &function;
+  while (first->kind == Expr::Kind::kIf) first = first->arms[0].body.result.get();
+  std::vector<Type> types;
+  for (size_t i = 1; i < e.operands.size(); ++i) types.push_back(e.operands[i]->type);
+  const uint32_t callee =
+      program_.Instantiate(first->type, types, e.span, index_, LooseOperands(e, 1));
+  e.type = Type();
+  if (callee == kNone || !program_.function(callee).has_result) return false;
+  types.push_back(program_.ResultOf(callee));
+  if (Convert(function, Type::Dynamic(std::move(types)))) {
+    return function.type.kind != Type::Kind::kError;
+  }
+  Fail(function, "the arms of this 'if' give functions that do not fit this call");
+  return false;
+}
+
 Shape BodyChecker::CheckApply(Expr& e) {
   std::vector<Shape> shapes;
   if (!CheckOperands(e, shapes)) return {};
+  if (!DecideCall(e)) return {};
   const Type function = e.operands[0]->type;
   if (function.kind != Type::Kind::kFunction) {
     return Fail(e, "only a function can be called, and this is " + Text(function, shapes[0]));
@@ -138,6 +159,7 @@ Shape BodyChecker::CallValue(Expr& e, const Type& function, const std::vector<Sh
     return Fail(e, program_.Describe(function) + " takes " + std::to_string(wanted) +
                        (wanted == 1 ? " argument" : " arguments") + ", got " + std::to_string(got));
   }
+  if (function.IsDynamic()) return CallDynamic(e, shapes);
   if (!ConvertToDeclared(e, 1)) return {};
   std::vector<Type> args;
   for (size_t i = 1; i < e.operands.size(); ++i) args.push_back(e.operands[i]->type);
@@ -148,6 +170,22 @@ Shape BodyChecker::CallValue(Expr& e, const Type& function, const std::vector<Sh
   return CheckedCall(e, shapes);
 }
 
+// A function that is one of several gets the type that the template declares. So does one that a
+// template hands to itself again and again: its type would hold itself without end.
+bool BodyChecker::DecideArgument(Expr& e, const TypeExpr& pattern, uint32_t callee) {
+  constexpr int kMostNested = 3;
+  if (e.type.kind == Type::Kind::kFunction && pattern.kind == TypeExpr::Kind::kFunction) {
+    const bool captures = !e.type.IsDynamic() && !e.type.elements.empty();
+    const bool grows = captures && program_.NestedInstances(callee, index_) >= kMostNested;
+    const Type declared = DynamicOf(pattern, {});
+    const bool known = declared.kind != Type::Kind::kError;
+    if (known && (grows || HasUnknown(e.type))) {
+      return Convert(e, declared) && e.type.kind != Type::Kind::kError;
+    }
+  }
+  return e.type.closure != Type::Closure::kUndecided || Settle(e, "let g");
+}
+
 Shape BodyChecker::CallTemplate(Expr& e, const std::vector<Shape>& shapes) {
   const Type self = Type::Function(Type::Closure::kNamed, e.callee, {});
   const Function& source = program_.function(e.callee);
@@ -155,6 +193,7 @@ Shape BodyChecker::CallTemplate(Expr& e, const std::vector<Shape>& shapes) {
   std::vector<Type> args;
   for (size_t i = 0; i < e.operands.size(); ++i) {
     const TypeExpr& pattern = source.params[i].type;
+    if (!DecideArgument(*e.operands[i], pattern, e.callee)) return {};
     const Type& type = e.operands[i]->type;
     args.push_back(type);
     if (pattern.kind != TypeExpr::Kind::kFunction) continue;

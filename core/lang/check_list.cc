@@ -30,13 +30,9 @@ Shape BodyChecker::CheckListCall(Expr& e, const std::vector<Shape>& shapes) {
     case Builtin::Set: return CheckSet(e, shapes);
     case Builtin::Repeat:
       ExpectI64(e.operands[1], "the number of copies");
-      if (!IsElementType(*e.operands[0])) return {};
-      e.type = Type::List(e.operands[0]->type);
+      e.type = Type::List(ElementType(e.operands[0]->type));
       break;
-    case Builtin::Box:
-      if (!IsElementType(*e.operands[0])) return {};
-      e.type = Type::Box(e.operands[0]->type);
-      break;
+    case Builtin::Box: e.type = Type::Box(ElementType(e.operands[0]->type)); break;
     case Builtin::Get: {
       const Type& box = e.operands[0]->type;
       if (box.kind != Type::Kind::kBox) {
@@ -63,18 +59,10 @@ bool BodyChecker::ExpectList(Expr& e, const Shape& shape) {
   return false;
 }
 
-// What may stand in a list or box; an empty list only once its type is known.
-bool BodyChecker::IsElementType(Expr& e) {
-  if (HasUnknown(e.type)) {
-    Fail(e,
-         "the type of the empty list's elements is not known here; give the list a name: "
-         "let xs: list f64 = list()");
-    return false;
-  }
-  if (e.type.kind != Type::Kind::kFunction) return true;
-  report_.Unimplemented(e.span, "a function in a list or box");
-  e.type = Type();
-  return false;
+// What an element of that type is in a list or box. A function is one of several there.
+Type BodyChecker::ElementType(const Type& type) {
+  if (type.kind != Type::Kind::kFunction || type.closure == Type::Closure::kDynamic) return type;
+  return Type::Function(Type::Closure::kUndecided, 0, {});
 }
 
 // list(a, b, …): elements of one type. Of an empty one the type follows from what it is used as.
@@ -89,15 +77,13 @@ Shape BodyChecker::CheckListLiteral(Expr& e) {
   for (ExprPtr& operand : e.operands) parts.push_back(&operand);
   UnifyTuples(parts);
   Unify(parts);
-  Type element = e.operands[0]->type;
+  Type element = ElementType(e.operands[0]->type);
   for (const ExprPtr& operand : e.operands) {
-    if (HasUnknown(element) && !HasUnknown(operand->type)) element = operand->type;
+    const bool known = !HasUnknown(ElementType(operand->type));
+    if (HasUnknown(element) && known && operand->type.kind == element.kind) element = operand->type;
   }
   for (ExprPtr& operand : e.operands) {
-    if (Convert(*operand, element)) {
-      if (!HasUnknown(element) && !IsElementType(*operand)) return {};
-      continue;
-    }
+    if (ElementType(operand->type) == element || Convert(*operand, element)) continue;
     return Fail(*operand, "the elements of this list differ: the first is " + ToString(element) +
                               ", this one " + ToString(operand->type));
   }
@@ -115,7 +101,8 @@ bool BodyChecker::ConvertList(Expr& e, const Type& want) {
     for (ExprPtr& operand : e.operands) {
       converted = Convert(*operand, want.elements[0]) && converted;
     }
-  } else if (e.kind == Expr::Kind::kCall && e.builtin == static_cast<int>(Builtin::Repeat)) {
+  } else if (e.kind == Expr::Kind::kCall && (e.builtin == static_cast<int>(Builtin::Repeat) ||
+                                             e.builtin == static_cast<int>(Builtin::Box))) {
     converted = Convert(*e.operands[0], want.elements[0]);
   } else {
     return false;
@@ -131,8 +118,13 @@ Shape BodyChecker::CheckPush(Expr& e, const std::vector<Shape>& shapes) {
     return Fail(e, "'push' takes a list, got " + Text(list.type, shapes[0]));
   }
   if (HasUnknown(list.type)) {
-    if (!IsElementType(value)) return {};
-    Convert(list, Type::List(value.type));
+    if (!Settle(value, "let x")) return {};
+    const Type element = ElementType(value.type);
+    const bool function = element.closure == Type::Closure::kUndecided;
+    Convert(list, Type::List(function ? FindSignature(value) : element));
+    if (HasUnknown(list.type)) {
+      return Fail(list, "the type of this list's elements is not known; give it a name and a type");
+    }
   }
   const Type type = list.type;
   if (!Convert(value, type.elements[0])) {

@@ -81,7 +81,8 @@ bool BodyChecker::Convert(Expr& e, const Type& want) {
   }
   if (e.type.kind != want.kind || e.type.rank != want.rank) return false;
   if (want.kind == Type::Kind::kTuple) return ConvertTuple(e, want);
-  if (want.kind == Type::Kind::kList) return ConvertList(e, want);
+  if (want.kind == Type::Kind::kList || want.kind == Type::Kind::kBox) return ConvertList(e, want);
+  if (want.kind == Type::Kind::kFunction) return ConvertFunction(e, want);
   if ((want.kind != Type::Kind::kScalar && want.kind != Type::Kind::kArray) ||
       !CanAdapt(e, want.elem))
     return false;

@@ -36,9 +36,6 @@ Type ResolveInside(TypeExpr& t, const StructTable& structs, const NameTaken& tak
   switch (t.kind) {
     case TypeExpr::Kind::kScalar: return Type::Scalar(t.elem);
     case TypeExpr::Kind::kGiven: return t.given;
-    case TypeExpr::Kind::kFunction:
-      report.Unimplemented(t.span, "a function in a struct, list or box");
-      return {};
     case TypeExpr::Kind::kOmitted: return {};
     case TypeExpr::Kind::kArray:
       if (!t.name.empty()) {
@@ -47,6 +44,7 @@ Type ResolveInside(TypeExpr& t, const StructTable& structs, const NameTaken& tak
       }
       sizes(t);
       return Type::Array(t.elem, static_cast<int>(t.dims.size()));
+    case TypeExpr::Kind::kFunction:
     case TypeExpr::Kind::kStruct:
     case TypeExpr::Kind::kList:
     case TypeExpr::Kind::kBox: return ResolveData(t, structs, taken, report);
@@ -135,6 +133,16 @@ Type ResolveData(TypeExpr& t, const StructTable& structs, const NameTaken& taken
     if (t.structure) return Type::Of(t.structure);
     report.Error(t.span, "unknown type '" + t.name + "'" + DidYouMean(t.name, structs.Names()));
     return {};
+  }
+  if (t.kind == TypeExpr::Kind::kFunction) {
+    std::vector<Type> types;
+    for (TypeExpr& e : t.elements) {
+      types.push_back(ResolveInside(e, structs, taken, report, [&](TypeExpr& array) {
+        CheckElementSizes(array, taken, report);
+      }));
+      if (types.back().kind == Type::Kind::kError) return {};
+    }
+    return Type::Dynamic(std::move(types));
   }
   Type element = ResolveInside(t.elements[0], structs, taken, report,
                                [&](TypeExpr& array) { CheckElementSizes(array, taken, report); });

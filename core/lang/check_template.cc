@@ -8,6 +8,7 @@
 namespace pullback::lang {
 
 bool SpeaksOfFunctions(const TypeExpr& t) {
+  if (t.kind == TypeExpr::Kind::kList || t.kind == TypeExpr::Kind::kBox) return false;
   return t.kind == TypeExpr::Kind::kFunction ||
          std::any_of(t.elements.begin(), t.elements.end(), SpeaksOfFunctions);
 }
@@ -18,6 +19,16 @@ TypeExpr GivenType(const Type& type, const Span& span) {
   t.given = type;
   t.span = span;
   return t;
+}
+
+Type DynamicOf(const TypeExpr& t, const TypeBindings& bindings) {
+  std::vector<Type> elements;
+  for (const TypeExpr& e : t.elements) {
+    const bool function = e.kind == TypeExpr::Kind::kFunction;
+    elements.push_back(function ? DynamicOf(e, bindings) : TypeOf(e, bindings));
+    if (elements.back().kind == Type::Kind::kError) return {};
+  }
+  return Type::Dynamic(std::move(elements));
 }
 
 Type TypeOf(const TypeExpr& t, const TypeBindings& bindings) {
@@ -34,7 +45,9 @@ Type TypeOf(const TypeExpr& t, const TypeBindings& bindings) {
       return t.structure ? Type::Of(t.structure) : Type();
     case TypeExpr::Kind::kList:
     case TypeExpr::Kind::kBox: {
-      Type element = TypeOf(t.elements[0], bindings);
+      const TypeExpr& of = t.elements[0];
+      const bool function = of.kind == TypeExpr::Kind::kFunction;
+      Type element = function ? DynamicOf(of, bindings) : TypeOf(of, bindings);
       if (element.kind == Type::Kind::kError) return {};
       const bool list = t.kind == TypeExpr::Kind::kList;
       return list ? Type::List(std::move(element)) : Type::Box(std::move(element));

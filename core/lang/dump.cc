@@ -9,9 +9,10 @@ namespace pullback::lang {
 namespace {
 
 constexpr const char* kExprNames[] = {  // in the order of Expr::Kind
-    "int",   "float",   "bool",          "name",  "unary",  "binary",    "call", "broadcast",
-    "cast",  "index",   "transpose",     "tuple", "field",  "construct", "with", "bracket",
-    "array", "iverson", "comprehension", "if",    "lambda", "apply"};
+    "int",       "float",   "bool",  "name",      "unary",         "binary", "call",
+    "broadcast", "cast",    "index", "transpose", "tuple",         "field",  "construct",
+    "with",      "bracket", "array", "iverson",   "comprehension", "if",     "lambda",
+    "apply",     "dynamic", "tag",   "variant"};
 constexpr const char* kStmtNames[] = {  // in the order of Stmt::Kind
     "let", "var", "assign", "if", "while", "for", "break", "continue", "return", "call"};
 constexpr const char* kLocalNames[] = {  // in the order of Local::Kind

@@ -78,6 +78,9 @@ Layout Formatter::Bare(const Expr& e) {
     case Expr::Kind::kIf: return Arms(e.arms);
     case Expr::Kind::kLambda: return LambdaOf(*e.lambda);
     case Expr::Kind::kApply: return Apply(e);
+    case Expr::Kind::kDynamic: return Bare(*e.operands[0]);
+    case Expr::Kind::kTag:  // only in functions that the checker makes
+    case Expr::Kind::kVariant: break;
   }
   return Text("");
 }

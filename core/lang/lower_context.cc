@@ -32,6 +32,12 @@ void FlattenInto(ModuleContext& m, const Type& t, std::vector<ir::Type>& out) {
     case Type::Kind::kArray: out.push_back(ir::Type::Array(t.elem, t.rank)); return;
     case Type::Kind::kList: out.push_back(ir::Type::List(m.RecordOf(t.elements[0]))); return;
     case Type::Kind::kBox: out.push_back(ir::Type::Box(m.RecordOf(t.elements[0]))); return;
+    case Type::Kind::kFunction:
+      if (t.IsDynamic()) {
+        out.push_back(ir::Type::List(m.RecordOfFunction(t)));
+        return;
+      }
+      [[fallthrough]];
     default: ForEachPart(t, [&](const Type& part) { FlattenInto(m, part, out); });
   }
 }

@@ -6,6 +6,7 @@
 //   lower_calls.cc           calls and built-in functions
 //   lower_place.cc           structs; places in values
 //   lower_list.cc            lists and boxes
+//   lower_dynamic.cc         functions as data
 //   lower_condition.cc       and/or, if-expressions
 //   lower_chain.cc           products with Iverson brackets
 //   lower_guard.cc           what a body evaluates only at some points
@@ -83,13 +84,18 @@ struct ModuleContext {
   size_t wasted = 0;             // work of attempts that were rolled back
   std::unordered_set<const Block*> no_bodies;      // blocks that could not be said in a body before
   std::vector<std::pair<Type, uint32_t>> records;  // by element type
+  std::vector<std::pair<Type, uint32_t>> function_records;  // by dynamic type
+  // Of a dynamic function's record: the fields that every variant's captures stand in.
+  std::unordered_map<uint32_t, std::vector<std::vector<size_t>>> variant_fields;
 
   // The IR function of a source function; declares it on first use.
   uint32_t Declare(uint32_t function);
   // The types of a value's leaves.
   std::vector<ir::Type> Flatten(const Type& t);
-  // The record of what an element of a list or the inside of a box is.
+  // The record of what an element of a list or the inside of a box is; the one that a function whose
+  // code is known at run time is a list of.
   uint32_t RecordOf(const Type& element);
+  uint32_t RecordOfFunction(const Type& dynamic);
   // Counts work that is not bounded by the size of the program. False: too much, give up.
   bool Charge(size_t insts);
   bool IsTooLarge() const { return spent > limits.max_ir_insts; }

@@ -151,6 +151,9 @@ std::optional<Leaves> Lower(Context& c, const Expr& e) {
       return c.at->locals[e.local];
     case Expr::Kind::kTuple:
     case Expr::Kind::kLambda: return LowerTuple(c, e);  // what it captures
+    case Expr::Kind::kDynamic:
+    case Expr::Kind::kTag:
+    case Expr::Kind::kVariant: return LowerDynamic(c, e);
     case Expr::Kind::kConstruct: return LowerConstruct(c, e);
     case Expr::Kind::kWith: return LowerWith(c, e);
     case Expr::Kind::kIf: return LowerIfExpression(c, e);

@@ -14,6 +14,9 @@ std::optional<Affine> LowerListLength(Context& c, const Expr& list);
 // list, repeat, push, pop, last, box, get, set.
 std::optional<Leaves> LowerListCall(Context& c, const Expr& e);
 
+// --- lower_dynamic.cc: functions whose code is known at run time, as lists of one record
+std::optional<Leaves> LowerDynamic(Context& c, const Expr& e);
+
 // Block mode: fields of a record as a value's leaves, and back.
 Leaves LeavesOf(Context& c, const std::vector<Value>& fields);
 std::vector<Value> ValuesOf(Context& c, const Leaves& leaves);

@@ -15,8 +15,10 @@ int CountLeaves(const TypeExpr& t) {
   return n;
 }
 
-// Whether the type speaks of functions.
+// Whether a value of the type is or has a function whose code the checker must know; in lists and
+// boxes it is known when the program runs.
 bool HasFunction(const TypeExpr& t) {
+  if (t.kind == TypeExpr::Kind::kList || t.kind == TypeExpr::Kind::kBox) return false;
   return t.kind == TypeExpr::Kind::kFunction ||
          std::any_of(t.elements.begin(), t.elements.end(), HasFunction);
 }

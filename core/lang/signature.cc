@@ -29,7 +29,8 @@ std::string SizeText(const Expr& e, int binding) {
 
 // Lists and boxes cannot be handed in or out yet.
 bool IsTensors(const TypeExpr& t) {
-  bool tensors = t.kind != TypeExpr::Kind::kList && t.kind != TypeExpr::Kind::kBox;
+  bool tensors = t.kind != TypeExpr::Kind::kList && t.kind != TypeExpr::Kind::kBox &&
+                 t.kind != TypeExpr::Kind::kFunction;
   ForEachPart(t, [&](const TypeExpr& part) { tensors = tensors && IsTensors(part); });
   return tensors;
 }

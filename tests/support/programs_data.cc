@@ -116,12 +116,69 @@ std::vector<ProgramCase> Boxes() {
   };
 }
 
+std::vector<ProgramCase> Functions() {
+  return {
+      {"functions in a list, a struct and a variable",
+       R"(struct Layer { w: [_]f64, act: fn(f64) -> f64 }
+fn run(net: list Layer, x: f64) -> f64 {
+  var y = x
+  for i < len(net) {
+    let l = net[i]
+    let z = sum j < len(l.w) { l.w[j] * y }
+    let act = l.act
+    y = act(z)
+  }
+  return y
+}
+fn f(w: [n]f64, x: f64, k: i64) -> f64 {
+  var net = list(Layer(w, tanh), Layer(2.0 * w, |t| t * x))
+  var g: fn(f64) -> f64 = |t| t
+  for i < k { let h = g
+    g = |t| h(t) * w[i] + x }
+  net[0].act = if k > 1 { sin } else { cos }
+  return run(net, x) + g(x)
+})",
+       "f",
+       {V({0.5, 1.25, 2.0}), D(0.75), I(2)},
+       {}},
+      {"chosen by a branch",
+       "fn pick(k: i64, a: f64) -> fn(f64) -> f64 {\n"
+       "  if k == 0 { return square }\n"
+       "  if k == 1 { return |x| a * x }\n"
+       "  let g = pick(k - 1, a * a)\n"
+       "  return |x| g(x) + a }\n"
+       "fn f(x: f64, a: f64) -> f64 { return pick(0, a)(x) + pick(1, a)(x) + pick(3, a)(x) }",
+       "f",
+       {D(2), D(3)},
+       {{4 + 3 + 81}, {2 + 4 * 27 * 2 + 1 + 6}}},
+      {"recursion with a closure that grows",
+       "fn go(g: fn(f64) -> f64, n: i64, x: f64) -> f64 {\n"
+       "  if n == 0 { return g(x) }\n"
+       "  return go(|t| g(t) * t + 1.0, n - 1, x) }\n"
+       "fn f(x: f64, a: f64) -> f64 { return go(|t| t * a, 6, x) }",
+       "f",
+       {D(0.5), D(3)},
+       {}},
+      {"functions in a list share a variable",
+       "fn f(x: f64) -> f64 {\n"
+       "  var y = x\n"
+       "  let fs: list fn(f64) -> f64 = list(|t| { y *= t\n y }, |t| { y += t\n y })\n"
+       "  var s = 0.0\n"
+       "  for i < 4 { s += fs[i % 2](x) }\n"
+       "  return s + y }",
+       "f",
+       {D(1.5)},
+       {}},
+  };
+}
+
 }  // namespace
 
 const std::vector<ProgramCase>& DataPrograms() {
   static const std::vector<ProgramCase> programs = [] {
     std::vector<ProgramCase> all;
-    for (const auto& part : {Lists(), Boxes()}) all.insert(all.end(), part.begin(), part.end());
+    for (const auto& part : {Lists(), Boxes(), Functions()})
+      all.insert(all.end(), part.begin(), part.end());
     return all;
   }();
   return programs;

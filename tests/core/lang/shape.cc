@@ -132,6 +132,9 @@ std::string Shape(const Expr& e) {
       return s + " " + Shape(e.lambda->body) + ")";
     }
     case Expr::Kind::kApply: return "(apply" + Shape(e.operands) + ")";
+    case Expr::Kind::kDynamic:  // the parser makes none
+    case Expr::Kind::kTag:
+    case Expr::Kind::kVariant: break;
   }
   return "?";
 }

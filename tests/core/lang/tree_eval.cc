@@ -32,6 +32,12 @@ Datum Made(Datum::Kind kind, std::vector<Datum> parts) {
   return {DType::kF64, {}, {}, std::move(parts), kind, nullptr};
 }
 
+Datum BoxOf(Datum inside) {
+  Datum box = Made(Datum::Kind::kBox, {});
+  box.cell = std::make_shared<Datum>(std::move(inside));
+  return box;
+}
+
 Datum Scalar(DType t, uint64_t bits) { return {t, {}, {bits}, {}, Datum::Kind::kTensor, nullptr}; }
 Datum Int(int64_t v) { return Scalar(DType::kI64, static_cast<uint64_t>(v)); }
 int64_t AsInt(const Datum& d) { return static_cast<int64_t>(d.bits[0]); }
@@ -297,7 +303,10 @@ void Tree::Define(const Stmt& s) {
   const Datum value = Eval(*s.value);
   if (s.annotation) CheckSizes(*s.annotation, value);
   for (size_t i = 0; i < s.targets.size(); ++i) {
-    run_->locals[s.targets[i].local] = s.targets.size() == 1 ? value : value.tuple[i];
+    const uint32_t local = s.targets[i].local;
+    Datum part = s.targets.size() == 1 ? value : value.tuple[i];
+    if (run_->function->locals[local].shared) part = BoxOf(std::move(part));
+    run_->locals[local] = std::move(part);
   }
 }
 
@@ -306,7 +315,9 @@ void Tree::Assign(const Stmt& s) {
   for (size_t i = 0; i < s.targets.size(); ++i) {
     const Target& t = s.targets[i];
     const Datum& part = s.targets.size() == 1 ? value : value.tuple[i];
-    Change(run_->locals[t.local], t.path, 0, part);
+    Datum& variable = run_->locals[t.local];
+    const bool shared = run_->function->locals[t.local].shared;
+    Change(shared ? *variable.cell : variable, t.path, 0, part);
   }
 }
 
@@ -394,6 +405,10 @@ Datum Tree::Eval(const Expr& e) {
         if (!arm.cond || AsBool(Eval(*arm.cond))) return Value(arm.body);
       }
       break;
+    case Expr::Kind::kDynamic:
+      return Made(Datum::Kind::kTuple, {Int(e.int_value), Eval(*e.operands[0])});
+    case Expr::Kind::kTag: return Eval(*e.operands[0]).tuple[0];
+    case Expr::Kind::kVariant: return Eval(*e.operands[0]).tuple[1];
     case Expr::Kind::kBracket:
     case Expr::Kind::kApply:
     case Expr::Kind::kIverson: break;
@@ -512,11 +527,7 @@ Datum Tree::EvalListCall(const Expr& e, std::vector<Datum> args) {
       args[0].tuple.pop_back();
       return Made(Datum::Kind::kTuple, {args[0], last});
     }
-    case Builtin::Box: {
-      Datum box = Made(Datum::Kind::kBox, {});
-      box.cell = std::make_shared<Datum>(args[0]);
-      return box;
-    }
+    case Builtin::Box: return BoxOf(args[0]);
     case Builtin::Get: return *args[0].cell;
     default: *args[0].cell = args[1]; return {};  // set
   }
