@@ -134,6 +134,9 @@ class Adjoints {
     for (size_t k = 0; k < from.results.size(); ++k) {
       if (results[k] && Carries(from.results[k])) rb.AddParam(0, from.results[k], "bar");
     }
+    for (Type t : rb.function().results) {
+      if (IsAccumulated(t)) rb.AddParam(0, t, "sum");
+    }
     fb.function().results = from.results;
     for (ir::Builder* b : {&fb, &rb}) {
       b->AddParam(0, Type::Tape(), "tape");

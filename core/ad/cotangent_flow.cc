@@ -11,7 +11,8 @@ struct LocalSets {
   std::set<Value> uses, defs;
 };
 
-LocalSets UsesAndDefs(const ir::Function& f, const analysis::Activity& activity, uint32_t b) {
+LocalSets UsesAndDefs(const ir::Function& f, const analysis::Activity& activity,
+                      const std::vector<Value>& at_exit, uint32_t b) {
   LocalSets s;
   std::set<Value> body;
   s.defs.insert(f.blocks[b].params.begin(), f.blocks[b].params.end());
@@ -30,16 +31,19 @@ LocalSets UsesAndDefs(const ir::Function& f, const analysis::Activity& activity,
   for (Value v : f.blocks[b].term.results) {
     if (activity.Active(v)) s.uses.insert(v);
   }
+  if (f.blocks[b].term.kind == ir::Terminator::Kind::kReturn)
+    s.uses.insert(at_exit.begin(), at_exit.end());
   return s;
 }
 
 }  // namespace
 
 std::vector<std::vector<Value>> CotangentsLiveOut(const ir::Function& f,
-                                                  const analysis::Activity& activity) {
+                                                  const analysis::Activity& activity,
+                                                  const std::vector<Value>& at_exit) {
   const size_t n = f.blocks.size();
   std::vector<LocalSets> local;
-  for (uint32_t b = 0; b < n; ++b) local.push_back(UsesAndDefs(f, activity, b));
+  for (uint32_t b = 0; b < n; ++b) local.push_back(UsesAndDefs(f, activity, at_exit, b));
   std::vector<std::set<Value>> in(n), out(n);
   for (bool changed = true; changed;) {
     changed = false;

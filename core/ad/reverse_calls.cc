@@ -37,12 +37,25 @@ void ReverseFunction::ReverseCall(const Inst& inst) {
     const Value bar = TakeBar(v);
     args.push_back(bar.valid() ? bar : ZeroOf(v));
   }
+  std::vector<bool> may_be_short;  // by active argument: what comes back
+  for (Value v : inst.args) {
+    if (!Active(v)) continue;
+    const ir::Type t = work_.TypeOf(v);
+    may_be_short.push_back(false);
+    if (!IsAccumulated(t)) continue;
+    const Value bar = TakeBar(v);
+    args.push_back(bar.valid() ? bar : ListFunctions::ZeroField(*rb_, t));
+    may_be_short.back() = t.IsArray() && !bar.valid();
+  }
   args.push_back(tape_);
   const std::vector<Value> made = rb_->Call(how.halves.reverse, std::move(args));
   tape_ = made.back();
   size_t next = 0;
   for (Value v : inst.args) {
-    if (Active(v)) Accumulate(v, made[next++]);
+    if (!Active(v)) continue;
+    const bool fit = may_be_short[next] && !MayBeShort(v);
+    const Value bar = made[next++];
+    Accumulate(v, fit ? rb_->Fit(bar, Extents(v)) : bar);
   }
 }
 

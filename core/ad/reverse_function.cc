@@ -29,7 +29,6 @@ ReverseFunction::ReverseFunction(ir::Module& module, const ir::Function& f,
       flow_(work_),
       is_constant_([](Op op) { return RuleOf(op) == Rule::kConstant; }),
       activity_(module, work_, active_params, active_results, is_constant_),
-      live_out_(CotangentsLiveOut(work_, activity_)),
       active_params_(active_params),
       active_results_(active_results),
       lists_(lists),
@@ -57,6 +56,7 @@ ReverseFunction::ReverseFunction(ir::Module& module, const ir::Function& f,
 Status ReverseFunction::BuildCombined(uint32_t target, const std::vector<bool>& wrt,
                                       bool seed_params, bool give_results) {
   combined_ = true;
+  live_out_ = CotangentsLiveOut(work_, activity_, {});
   give_results_ = give_results;
   wrt_ = wrt;
   Start(target, target);
@@ -78,6 +78,21 @@ Status ReverseFunction::BuildSplit(const SplitFunctions& targets) {
   seeds_ = module_.Get(targets.reverse).params();
   reverse_tape_ = seeds_.back();
   seeds_.pop_back();
+  for (size_t k = 0; k < work_.params().size(); ++k) {
+    const ir::Type t = work_.TypeOf(work_.params()[k]);
+    if (active_params_[k] && IsAccumulated(t) && Carries(t))
+      accumulated_[work_.params()[k]] = ir::kNoValue;
+  }
+  std::vector<Value> at_exit;
+  size_t next = seeds_.size() - accumulated_.size();
+  for (size_t k = 0; k < work_.params().size(); ++k) {
+    const auto it = accumulated_.find(work_.params()[k]);
+    if (it == accumulated_.end()) continue;
+    at_exit.push_back(it->first);
+    it->second = seeds_[next++];
+  }
+  seeds_.resize(seeds_.size() - accumulated_.size());
+  live_out_ = CotangentsLiveOut(work_, activity_, at_exit);
   PB_RETURN_IF_ERROR(FindCalls());
   if (flow_.exit != kNoExit) {
     PB_RETURN_IF_ERROR(BuildReverse());
@@ -206,7 +221,9 @@ Value ReverseFunction::TakeBar(Value v) {
 void ReverseFunction::Accumulate(Value v, Value bar) {
   if (!bar.valid() || !Active(v)) return;
   const auto [it, fresh] = bars_.emplace(v, bar);
-  if (!fresh) it->second = lists_.Add(*rb_, it->second, bar);
+  if (fresh) return;
+  it->second =
+      MayBeShort(v) ? lists_.AddField(*rb_, it->second, bar) : lists_.Add(*rb_, it->second, bar);
 }
 
 std::vector<bool> ReverseFunction::ActiveOf(const std::vector<Value>& values) const {

@@ -16,9 +16,15 @@ namespace pullback::ad {
 
 struct SplitFunctions {
   uint32_t forward;  // (params…, tape) -> (results…, tape)
-  uint32_t
-      reverse;  // (cotangent of every active float result…, tape) -> (of every active param…, tape)
+  // (cotangent of every active result…, of every active param that is accumulated…, tape)
+  // -> (of every active param…, tape)
+  uint32_t reverse;
 };
+// Cotangents of arrays and lists are handed to the reverse half of a call, which adds to them and gives them
+// back: what a call costs does not depend on their size. A short zero is handed where there is none yet,
+// and may come back.
+inline bool IsAccumulated(ir::Type t) { return t.IsArray() || t.IsList(); }
+
 // How the reverse of an active call is made.
 struct CallAdjoint {
   // On the tape: the callee's halves. Or from the arguments alone (a rule, a checkpoint): the call stays
@@ -104,6 +110,9 @@ class ReverseFunction {
   bool Active(ir::Value v) const { return activity_.Active(v); }
   ir::Value TakeBar(ir::Value v);
   void Accumulate(ir::Value v, ir::Value bar);
+  bool MayBeShort(ir::Value v) const {
+    return work_.TypeOf(v).IsArray() && accumulated_.count(v) != 0;
+  }
 
   // --- reverse half
   Status BuildReverse();
@@ -163,8 +172,9 @@ class ReverseFunction {
   bool combined_ = false, give_results_ = false;
   std::vector<bool> wrt_;
   std::vector<ir::Value> seeds_;
-  ir::Value first_tape_;    // forward: split only
-  ir::Value reverse_tape_;  // reverse: split only, the function's parameter
+  std::map<ir::Value, ir::Value> accumulated_;  // split only: parameters, their cotangents so far
+  ir::Value first_tape_;                        // forward: split only
+  ir::Value reverse_tape_;                      // reverse: split only, the function's parameter
   std::unique_ptr<ir::Builder> fb_, rb_;
   std::vector<ir::Value> forward_;  // work value -> forward value
   std::vector<BlockState> blocks_;

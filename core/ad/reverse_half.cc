@@ -50,6 +50,7 @@ Status ReverseFunction::ReverseBlock(uint32_t b) {
   state.tape_start = rb_->function().NewValue(ir::Type::Tape(), "tape");
   tape_ = state.tape_start;
   if (b == flow_.exit) {
+    for (const auto& [v, bar] : accumulated_) bars_[v] = bar;
     size_t next = 0;
     const std::vector<Value>& results = work_.blocks[b].term.results;
     for (size_t k = 0; k < results.size(); ++k) {

@@ -69,7 +69,8 @@ void ReverseFunction::ChangeBar(Value v, Change change) {
     return;
   }
   const Value bar = TakeBar(v);
-  bars_[v] = change(bar.valid() ? bar : ZeroOf(v));
+  const Value full = bar.valid() && MayBeShort(v) ? rb_->Fit(bar, Extents(v)) : bar;
+  bars_[v] = change(full.valid() ? full : ZeroOf(v));
 }
 
 void ReverseFunction::ReverseListGet(const Inst& inst) {

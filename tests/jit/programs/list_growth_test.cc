@@ -4,6 +4,7 @@
 #include <chrono>
 #include <cstdio>
 
+#include "core/eval/interpreter.h"
 #include "core/eval/scalar_ops.h"
 #include "core/loops/interpret.h"
 #include "core/loops/lower.h"
@@ -211,6 +212,41 @@ fn f(x: f64, n: i64) -> f64 {
   for i < n { t.kids[i] = t.kids[i] * t.best }
   return last(t.kids) + t.best
 })"},
+    {"a helper reads an element of the list", R"(
+fn choose(xs: list f64, i: i64) -> f64 {
+  if i < 0 { return choose(xs, i + len(xs)) }
+  return sin(xs[i])
+}
+fn f(x: f64, n: i64) -> f64 {
+  var xs = repeat(x, n)
+  for i in 1..n { xs[i] = choose(xs, i) * xs[i - 1] + x }
+  return xs[n - 1]
+})"},
+    {"a helper reads an element of an array", R"(
+fn choose(a: [n]f64, i: i64) -> f64 {
+  if i < 0 { return choose(a, i + n) }
+  return sin(a[i])
+}
+fn f(x: f64, n: i64) -> f64 {
+  var a = gen i < n { x }
+  for i in 1..n { a[i] = choose(a, i) * a[i - 1] + x }
+  return a[n - 1]
+})"},
+    {"recursion that changes an array", R"(
+fn change(a: [n]f64, i: i64) -> [n]f64 {
+  if i >= n { return a }
+  var b = a
+  b[i] = sin(b[i] + b[i - 1])
+  return change(b, i + 1)
+}
+fn f(x: f64, n: i64) -> f64 { return change(gen i < n { x }, 1)[n - 1] })"},
+    {"recursion by halves", R"(
+fn total(xs: list f64, a: [n]f64, lo: i64, hi: i64) -> f64 {
+  if hi - lo == 1 { return sin(xs[lo]) * a[lo] }
+  let mid = (lo + hi) / 2
+  return total(xs, a, lo, mid) + total(xs, a, mid, hi)
+}
+fn f(x: f64, n: i64) -> f64 { return total(repeat(x, n), gen i < n { x * x }, 0, n) })"},
 };
 
 ir::Module ModuleOf(const Program& p) {
@@ -241,15 +277,22 @@ TEST_CASE("lists: no derivative copies more for a longer list") {
     for (Transform t : {Transform::kValue, Transform::kJvp, Transform::kValueAndGrad}) {
       INFO(p.name << ", " << TransformName(t));
       const loops::Module loops = Loops(p, t);
-      int64_t copies[2];
-      for (int k = 0; k < 2; ++k) {
-        const auto run = loops::Interpret(loops, Arguments(t, k == 0 ? 20 : 60),
-                                          {eval::EvalScalar, eval::EvalCast});
+      const ir::Module final = Derived(ModuleOf(p), t);
+      int64_t copies[3], turns[3], bytes[3];
+      for (int k = 0; k < 3; ++k) {
+        const std::vector<Tensor> args = Arguments(t, 24 * (k + 1));
+        const auto run = loops::Interpret(loops, args, {eval::EvalScalar, eval::EvalCast});
         REQUIRE(run.ok());
         REQUIRE(!run->trap);
         copies[k] = run->copies;
+        turns[k] = run->iterations;
+        const auto reference = eval::Run(final, args);
+        REQUIRE(reference.ok());
+        bytes[k] = reference->cost.array_bytes;
       }
-      CHECK(copies[1] == copies[0]);
+      CHECK(copies[2] == copies[0]);
+      CHECK(turns[2] - turns[1] == turns[1] - turns[0]);
+      CHECK(bytes[2] - bytes[1] == bytes[1] - bytes[0]);
     }
   }
 }
