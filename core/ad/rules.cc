@@ -15,10 +15,13 @@ std::vector<bool> Joined(std::vector<bool> a, const std::vector<bool>& b) {
   return a;
 }
 
-// Zeros shaped like those of `values` that carry tangents.
+// Zeros shaped like those of `values` that carry tangents. Rules are users' code and never see a short zero.
 void AppendZeros(ir::Builder& b, const std::vector<Value>& values, std::vector<Value>& out) {
+  ListFunctions lists(b.module());
   for (Value v : values) {
-    if (ir::CarriesTangent(b.module(), b.TypeOf(v))) out.push_back(b.ZerosLike(v));
+    if (!ir::CarriesTangent(b.module(), b.TypeOf(v))) continue;
+    const Value zero = b.ZerosLike(v);
+    out.push_back(b.TypeOf(v).IsList() ? lists.Fill(b, zero, v) : zero);
   }
 }
 
@@ -61,7 +64,7 @@ std::vector<Value> PushByVjpRule(ir::Builder& b, uint32_t pullback, std::vector<
   return b.Call(pullback, std::move(args));
 }
 
-// The vjp rule on seeds that may be short zeros. Rules are users' code, which never sees one.
+// The vjp rule on seeds that may be short zeros.
 uint32_t FillSeeds(ir::Module& module, uint32_t f, uint32_t rule) {
   const uint32_t target = module.AddFunction(module.Get(rule).name + ".filled");
   ir::Builder b(module, module.Get(target));

@@ -213,5 +213,62 @@ TEST_CASE("boxes: the inner level of a derivative dies on return") {
   }
 }
 
+// Every call of a program keeps its arguments alone.
+TEST_CASE("lists: checkpointed calls") {
+  for (const ListProgram& p : {ListPrograms()[5], ListPrograms()[6], BoxPrograms()[2]}) {
+    INFO(p.name);
+    std::string text = p.text;
+    for (size_t at = 0; (at = text.find("call @", at)) != std::string::npos; at += 16)
+      text.insert(at + 5, "checkpoint ");
+    CheckDerivatives(ParseIr(text), p.args);
+  }
+}
+
+// A rule is users' code: what it gets is as long as the list, whatever the cotangent was.
+TEST_CASE("lists: derivative rules") {
+  const std::string head = R"(
+record R { x: f64, a: [*]f64 }
+entry @f
+fn @f(%x: f64, %n: i64) -> f64 {
+b0: %z = each(k < %n) { %c = add %x, 1.0 } gen [%k] of (%n): %c
+    %l = list_of %n, %x, %z : list<R>
+    %m = call @g(%l, %x)
+    %y, %a = list_get %m, 1
+    %u = index %a[0]
+    ret mul(%y, mul(%u, sin(%x)))
+}
+)";
+  // Doubles the last element's x and all of its array.
+  const std::string g = R"(
+b0: %n = list_len %l
+    %t, %v, %a = list_take %l, sub(%n, 1)
+    %d = dim %a, 0
+    %b = each(k < %d) { %c = index %a[%k]
+      %e = mul %c, 2.0
+    } gen [%k] of (%d): %e
+    %m = list_set %t, sub(%n, 1), mul(%v, 2.0), %b
+    ret %m
+}
+)";
+  const std::string rules = "fn @g(%l: list<R>, %x: f64) -> (list<R>) ";
+  const std::string vjp = "fn @back(%l: list<R>, %x: f64, %w: list<R>) -> (list<R>, f64) {" +
+                          std::string(g).replace(g.find("list_len %l"), 11, "list_len %w");
+  const std::string jvp =
+      "fn @push(%l: list<R>, %x: f64, %ldot: list<R>, %xdot: f64) -> (list<R>, list<R>) {" + g;
+  const auto with = [](std::string text, const std::string& from, const std::string& to) {
+    for (size_t at = 0; (at = text.find(from, at)) != std::string::npos; at += to.size())
+      text.replace(at, from.size(), to);
+    return text;
+  };
+  const std::string back = with(with(vjp, "list_take %l", "list_take %w"), "ret %m", "ret %m, 0.0");
+  const std::string push = with(jvp, "ret %m", "%r = call @plain(%ldot)\n    ret %m, %r");
+  const std::string plain = "fn @plain(%l: list<R>) -> (list<R>) {" + g;
+  for (int64_t n : {2, 3}) {
+    const std::vector<Tensor> args = {Tensor::F64(0.7), Tensor::I64(n)};
+    CheckDerivatives(ParseIr(head + rules + "vjp @back {" + g + back), args);
+    CheckDerivatives(ParseIr(head + rules + "jvp @push {" + g + push + plain), args);
+  }
+}
+
 }  // namespace
 }  // namespace pullback::testing
