@@ -4,6 +4,7 @@
 #include "tests/jit/programs/compiled.h"
 #include "tests/support/derivatives.h"
 #include "tests/support/list_programs.h"
+#include "tests/support/random_list_program.h"
 
 namespace pullback::testing {
 namespace {
@@ -32,6 +33,13 @@ TEST_CASE("compiled lists: both modes give the interpreter's bits") {
 
 TEST_CASE("compiled boxes: both modes give the interpreter's bits") {
   CheckCompiled(BoxPrograms());
+}
+
+TEST_CASE("compiled lists: random programs") {
+  std::vector<ListProgram> programs;
+  for (uint32_t seed = 0; seed < 6; ++seed)
+    programs.push_back({"random", RandomListProgram(seed), {Tensor::F64(0.4), Vec({0.3, -0.6})}});
+  CheckCompiled(programs);
 }
 
 }  // namespace
