@@ -47,6 +47,19 @@ Status ReverseFunction::ForwardBlock(uint32_t b) {
   measure(work_.blocks[b].params);
   size_t call = 0;
   for (const Inst& inst : work_.blocks[b].insts) {
+    if (const auto old = overwritten_.find(&inst); old != overwritten_.end()) {
+      Inst read;
+      read.op = Op::Index;
+      read.loc = inst.loc;
+      read.args = {forward_[inst.args[0].id]};
+      read.subs = inst.subs;
+      for (ir::Affine& a : read.subs) {
+        for (ir::Affine::Term& t : a.terms) t.value = forward_[t.value.id];
+        ir::Canonicalise(a);
+      }
+      read.results = {old->second};
+      fb_->Append(std::move(read));
+    }
     Inst copy = MapForward(inst);
     if (IsActiveCall(inst) && state.calls[call++].OnTape()) {
       copy.callee = state.calls[call - 1].halves.forward;

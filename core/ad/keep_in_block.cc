@@ -48,6 +48,36 @@ bool ReadsElementPerPoint(const ir::Each& each) {
 
 }  // namespace
 
+// The version of its array that is in use at this point. Where none was carried along, it dies in this
+// block, so that keeping it costs no copy.
+Value ReverseFunction::Version(Value v) {
+  const auto [it, fresh] = versions_.emplace(undo_.Of(v), ir::kNoValue);
+  if (fresh) it->second = Fetch(forward_[v.id], flow_.def_block[v.id]);
+  return it->second;
+}
+
+void ReverseFunction::UndoUpdate(const Inst& inst) {
+  if (inst.op != Op::Update && inst.op != Op::AddAt) return;
+  const auto version = versions_.find(undo_.Of(inst.results[0]));
+  if (version == versions_.end() || undo_.Of(inst.args[0]) != version->first) return;
+  const auto [old, fresh] = overwritten_.emplace(&inst, ir::kNoValue);
+  if (fresh) {
+    old->second = NewForward(ir::Type::Scalar(work_.TypeOf(inst.results[0]).elem), "old");
+  }
+  const std::vector<ir::Affine> at = Primal(inst.subs);
+  version->second = rb_->Update(version->second, at, Fetch(old->second, current_));
+}
+
+// Before what made an array there was none.
+void ReverseFunction::ForgetVersions(const Inst& inst) {
+  for (Value v : inst.results) {
+    const uint32_t web = undo_.Of(v);
+    const bool continues =
+        (inst.op == Op::Update || inst.op == Op::AddAt) && undo_.Of(inst.args[0]) == web;
+    if (web != UndoWebs::kNone && !continues) versions_.erase(web);
+  }
+}
+
 // A function of the math table is kept element by element, eight bytes each, where that takes no more
 // memory than an array that the statement reads, and happens once.
 Value ReverseFunction::KeepElements(const Inst& statement, const Inst& body) {

@@ -29,6 +29,7 @@ ReverseFunction::ReverseFunction(ir::Module& module, const ir::Function& f,
       flow_(work_),
       is_constant_([](Op op) { return RuleOf(op) == Rule::kConstant; }),
       activity_(module, work_, active_params, active_results, is_constant_),
+      undo_(work_, flow_, activity_),
       active_params_(active_params),
       active_results_(active_results),
       lists_(lists),
@@ -42,7 +43,9 @@ ReverseFunction::ReverseFunction(ir::Module& module, const ir::Function& f,
     }
   }
   std::vector<char> inert(work_.blocks.size(), 1);
-  const auto see = [&](size_t b, Value v) { inert[b] &= !Active(v); };
+  const auto see = [&](size_t b, Value v) {
+    inert[b] &= !Active(v) && undo_.Of(v) == UndoWebs::kNone;
+  };
   for (size_t b = 0; b < work_.blocks.size(); ++b) {
     for (Value v : work_.blocks[b].params) see(b, v);
     for (const Inst& inst : work_.blocks[b].insts) {
@@ -135,6 +138,7 @@ Value ReverseFunction::Primal(Value v) {
     }
     return it->second;
   }
+  if (undo_.Of(v) != UndoWebs::kNone) return Version(v);
   return Fetch(forward_[v.id], flow_.def_block[v.id], v);
 }
 

@@ -10,6 +10,7 @@
 #include "core/ad/list_functions.h"
 #include "core/ad/prepare.h"
 #include "core/ad/statement.h"
+#include "core/ad/undo.h"
 #include "core/ir/builder.h"
 
 namespace pullback::ad {
@@ -104,6 +105,9 @@ class ReverseFunction {
   size_t AddCandidate(ir::Value v, KeepOrRecompute& cut, std::vector<Candidate>& candidates,
                       std::map<ir::Value, size_t>& numbers, int depth);
   std::vector<ir::Inst> ChooseKept(uint32_t b);
+  ir::Value Version(ir::Value v);
+  void UndoUpdate(const ir::Inst& inst);
+  void ForgetVersions(const ir::Inst& inst);
   ir::Value KeepElements(const ir::Inst& statement, const ir::Inst& body);
 
   // --- cotangents
@@ -160,6 +164,7 @@ class ReverseFunction {
   ReverseFlow flow_;
   std::function<bool(ir::Op)> is_constant_;
   analysis::Activity activity_;
+  UndoWebs undo_;
   std::vector<std::vector<ir::Value>> live_out_;
   std::vector<bool> active_params_, active_results_;
   ListFunctions& lists_;
@@ -182,11 +187,14 @@ class ReverseFunction {
   // Values of bodies, and the arrays of the forward half that keep them.
   std::map<const ir::Inst*, std::vector<std::pair<ir::Value, ir::Value>>> kept_elements_;
 
+  std::map<const ir::Inst*, ir::Value> overwritten_;  // by update: the forward half's old element
+
   // --- state of the block whose reverse is being built
   uint32_t current_ = 0;
   ir::Value tape_;
   size_t calls_left_ = 0;
   std::map<ir::Value, ir::Value> bars_;
+  std::map<uint32_t, ir::Value> versions_;  // by web: the array as it was at this point
   // Of what a list_get of this block gave: what is to be done to its cotangent, once that is moved out of
   // the list's. So a read of an element's element costs no whole inner array or list.
   std::map<ir::Value, std::vector<Change>> changes_;

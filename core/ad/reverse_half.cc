@@ -32,6 +32,8 @@ void ReverseFunction::DeclareReverseBlocks() {
     state.tape_in = rb_->AddParam(state.reverse_block, ir::Type::Tape(), "tape");
     if (flow_.way[b] == WayBack::kTrips)
       state.reverse_trips = rb_->AddParam(state.reverse_block, ir::Type::I64(), "trips");
+    for (const auto& [web, v] : undo_.LiveOut(b))
+      rb_->AddParam(state.reverse_block, work_.TypeOf(v), work_.values[v.id].name);
     for (Value v : live_out_[b])
       rb_->AddParam(state.reverse_block, work_.TypeOf(v), work_.values[v.id].name + ".bar");
   }
@@ -47,6 +49,9 @@ Status ReverseFunction::ReverseBlock(uint32_t b) {
   const std::vector<Value> params = rb_->function().blocks[state.reverse_block].params;
   const size_t first = params.size() - live_out_[b].size();
   for (size_t k = 0; k < live_out_[b].size(); ++k) bars_[live_out_[b][k]] = params[first + k];
+  versions_.clear();
+  size_t version = first - undo_.LiveOut(b).size();
+  for (const auto& [web, v] : undo_.LiveOut(b)) versions_[web] = params[version++];
   state.tape_start = rb_->function().NewValue(ir::Type::Tape(), "tape");
   tape_ = state.tape_start;
   if (b == flow_.exit) {
@@ -62,7 +67,9 @@ Status ReverseFunction::ReverseBlock(uint32_t b) {
   const std::vector<Inst>& insts = work_.blocks[b].insts;
   for (auto inst = insts.rbegin(); inst != insts.rend(); ++inst) {
     rb_->SetLoc(inst->loc);
+    UndoUpdate(*inst);
     PB_RETURN_IF_ERROR(ReverseInst(*inst));
+    ForgetVersions(*inst);
   }
   if (b == 0) {
     ReturnFromReverse();
@@ -228,6 +235,15 @@ void ReverseFunction::JumpBack(uint32_t b, const Predecessor& p) {
   for (size_t k = 0; k < params.size(); ++k) Accumulate(edge.args[k], through[params[k]]);
   std::vector<Value> args = {tape_};
   if (flow_.way[p.block] == WayBack::kTrips) args.push_back(TripsFor(p.block, b));
+  std::map<uint32_t, Value> versions = versions_;
+  for (size_t k = 0; k < params.size(); ++k) {  // an array that begins with this parameter
+    if (undo_.Of(edge.args[k]) != undo_.Of(params[k])) versions.erase(undo_.Of(params[k]));
+  }
+  for (const auto& [web, v] : undo_.LiveOut(p.block)) {
+    const auto version = versions.find(web);
+    args.push_back(version != versions.end() ? version->second
+                                             : Fetch(forward_[v.id], flow_.def_block[v.id]));
+  }
   for (Value v : live_out_[p.block]) {
     Value bar = TakeBar(v);
     // An argument's extents may be unknown here; those of the parameter that it became are the same.
@@ -273,7 +289,8 @@ void ReverseFunction::FinishPrologue(uint32_t b) {
 void ReverseFunction::ReturnFromReverse() {
   std::vector<Value> results;
   if (give_results_) {
-    for (Value v : work_.blocks[flow_.exit].term.results) results.push_back(Primal(v));
+    for (Value v : work_.blocks[flow_.exit].term.results)
+      results.push_back(undo_.Of(v) != UndoWebs::kNone ? forward_[v.id] : Primal(v));
   }
   for (size_t k = 0; k < work_.params().size(); ++k) {
     const Value v = work_.params()[k];

@@ -92,7 +92,7 @@ Status DeriveOperators(PassRunner& passes, ir::Module& m, bool optimise) {
 
 }  // namespace
 
-const char* const kPassesVersion = "6";
+const char* const kPassesVersion = "7";
 
 const char* TransformName(Transform t) {
   switch (t) {
