@@ -41,6 +41,7 @@ struct Type {
     kNamed,    // code: index into Program::functions, perhaps a template; captures nothing
     kBuiltin,  // code: a Builtin; captures nothing
     kLambda,   // code: the lambda, as the checker counts them
+    kDerived,  // code: what a derivative operator gave, as the checker counts them
     // Which code it is, is known when the program runs; `elements` are the types of the parameters
     // and of the result.
     kDynamic,
@@ -150,6 +151,18 @@ struct Access {
   bool IsField() const { return subscripts.empty(); }
 };
 
+// What is made of a function. Parameters that carry no float are left out of gradients; one gradient
+// stands alone, several are a tuple. A gradient has its parameter's type, with zeros for integers.
+enum class DeriveOp : uint8_t {
+  kGrad,          // (x…) -> gradient; the function gives one float scalar
+  kValueAndGrad,  // (x…) -> (value, gradient)
+  kVjp,           // (x) -> (value, pullback); several arguments are a tuple here and below
+  kPullback,      // (seed) -> cotangents; captures the function and x
+  kJvp,           // (x, v) -> tangent of the value
+  kJacobian,      // (x…) -> derivatives: a result's axes, then an argument's
+  kCheckpoint,    // (x…) -> value; reverse mode runs the function again
+};
+
 struct CondArm {  // of an if chain; the else arm has no condition
   ExprPtr cond;
   Block body;
@@ -202,6 +215,9 @@ struct Expr {
     kDynamic,  // operands[0], a function value, as one of the dynamic type
     kTag,      // the number of operands[0]
     kVariant,  // operands[0], which is that one, as a value of its own type
+    kClosure,  // `derive` of operands[0], a function value: itself a function value
+    kDerive,   // the code of one: `callee`, an instance of the function operands[0], is derived
+               // at the next operands; after these tangents (kJvp) or the seed (kPullback)
   };
   Kind kind;
   Span span;
@@ -232,6 +248,7 @@ struct Expr {
   Block body;                 // kComprehension
   std::vector<CondArm> arms;  // kIf
   std::unique_ptr<Lambda> lambda;
+  DeriveOp derive = DeriveOp::kGrad;  // kClosure, kDerive
   // resolved by the checker
   uint32_t local =
       UINT32_MAX;  // kName, kComprehension with an operand: index into Function::locals
@@ -301,6 +318,13 @@ struct SizeBinding {
   const Expr* dim = nullptr;
 };
 
+// `with vjp g`, `with jvp h`: a function that gives derivatives of another.
+struct DerivativeRule {
+  std::string name;  // empty: none
+  Span span;
+  uint32_t function = UINT32_MAX;  // set by the checker: index into Program::functions
+};
+
 struct Function {
   std::string name;
   Span span;                             // of the name
@@ -308,6 +332,10 @@ struct Function {
   std::vector<Param> params;
   TypeExpr result;
   bool has_result = false;
+  // Parameters, then a seed of the result's type; gives what grad would give.
+  DerivativeRule vjp_rule;
+  // Parameters, then tangents of those that carry floats; gives the result and its tangent.
+  DerivativeRule jvp_rule;
   Block body;
   bool from_prelude = false;
   // It has type parameters or speaks of functions in its header: only its instances, copies for
@@ -389,6 +417,10 @@ struct DynamicType {
   std::vector<uint32_t> instances;  // what each is called by: index into Program::functions
   uint32_t dispatcher = UINT32_MAX;
 };
+
+// Whether values of the type hold floats at any depth, those that a function captures included; what a
+// function captures that is known at run time only is a constant. check_derive.cc
+bool CarriesFloat(const Type& type);
 
 struct Comment {  // for the formatter: `# …` to the end of the line
   uint32_t offset;

@@ -12,14 +12,16 @@ std::vector<uint32_t> ReachedFunctions(const Program& program, uint32_t entry) {
   std::vector<uint32_t> reached = {entry};
   std::vector<bool> seen(program.functions.size(), false);
   seen[entry] = true;
-  auto visit = [&](const Expr& e) {
-    bool call = e.kind == Expr::Kind::kCall || e.kind == Expr::Kind::kBroadcastCall;
-    if (!call || e.callee >= seen.size() || seen[e.callee]) return;
-    seen[e.callee] = true;
-    reached.push_back(e.callee);
+  auto reach = [&](uint32_t f) {
+    if (f >= seen.size() || seen[f]) return;
+    seen[f] = true;
+    reached.push_back(f);
   };
   for (size_t i = 0; i < reached.size(); ++i) {
-    ForEachExpr(program.functions[reached[i]]->body, visit);
+    const Function& f = *program.functions[reached[i]];
+    ForEachExpr(f.body, [&](const Expr& e) { reach(e.callee); });
+    reach(f.vjp_rule.function);
+    reach(f.jvp_rule.function);
   }
   return reached;
 }

@@ -41,6 +41,11 @@ class Writer {
       out_ += " -> ";
       WriteType(f.result);
     }
+    for (const DerivativeRule* rule : {&f.vjp_rule, &f.jvp_rule}) {
+      if (rule->name.empty()) continue;
+      out_ += rule == &f.vjp_rule ? " vjp f" : " jvp f";
+      out_ += std::to_string(number_[rule->function]);
+    }
     WriteBlock(f.body);
     out_ += "\n";
     return std::move(out_);
@@ -234,7 +239,12 @@ class Writer {
           return;
         }
         return Local(e.local);
-      case Expr::Kind::kLambda: return WriteList("closure(", e.operands, ")");
+      case Expr::Kind::kLambda:
+      case Expr::Kind::kClosure: return WriteList("closure(", e.operands, ")");
+      case Expr::Kind::kDerive:
+        return WriteList("derive " + std::to_string(static_cast<int>(e.derive)) + " f" +
+                             std::to_string(number_[e.callee]) + "(",
+                         e.operands, ")");
       case Expr::Kind::kApply: break;  // the checker leaves none
       case Expr::Kind::kDynamic:
         WriteGiven(e.type);

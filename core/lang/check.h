@@ -115,6 +115,8 @@ class ProgramChecker {
   int NestedInstances(uint32_t code, uint32_t from) const;
   // Parameters that a call must give; -1: any number.
   int Arity(const Type& function) const;
+  // The type of `op` applied to a function (and what else it captures). check_derive.cc
+  Type Derived(DeriveOp op, std::vector<Type> captures);
   Type ResultOf(uint32_t index) const { return program_.functions[index]->result_type; }
   void SetResult(uint32_t index, const Type& type, const Shape& shape);
   std::string Describe(const Type& type) const;  // with the names of functions
@@ -141,6 +143,18 @@ class ProgramChecker {
   uint32_t LambdaInstance(const Type& function, const std::vector<Type>& args, InstanceInfo info,
                           const Type& result);
   uint32_t BuiltinInstance(const Type& function, const std::vector<Type>& args, InstanceInfo info);
+  uint32_t DerivedInstance(const Type& function, const std::vector<Type>& args, InstanceInfo info,
+                           const std::vector<bool>& loose);
+  std::unique_ptr<Function> DerivedCode(DeriveOp op, const Type& function,
+                                        const std::vector<Type>& types, size_t arity,
+                                        const Span& at);
+  int DerivedArity(const Type& function) const;
+  // What it takes, where that follows from the function itself; else one kError.
+  std::vector<Type> DerivedParams(const Type& function, const Span& at, uint32_t from);
+  std::string DescribeDerived(const Type& function) const;
+  void CheckRules(uint32_t index);
+  void CheckRule(uint32_t of, DerivativeRule& rule, const std::vector<Type>& takes,
+                 const Type& gives);
   uint32_t FindInstance(const Type& function, const std::vector<Type>& args) const;
   void Keep(uint32_t index, const Type& function, const std::vector<Type>& args);
 
@@ -155,11 +169,25 @@ class ProgramChecker {
   std::unordered_map<std::string, uint32_t> prelude_;
   std::vector<InstanceInfo> info_;  // by function
   std::deque<LambdaCode> lambdas_;
+  struct DerivedCodeInfo {
+    DeriveOp op;
+  };
+  std::vector<DerivedCodeInfo> derived_;
+  std::map<std::string, uint32_t> derived_codes_;
   std::map<std::string, uint32_t> instances_;  // by code and types
   size_t instance_nodes_ = 0;
   size_t instance_count_ = 0;
   int nested_ = 0;
 };
+
+// Different types have different texts.
+std::string KeyOf(const Type& type);
+
+// --- check_derive.cc
+// The type of a gradient by a value of this type; of several values, those that carry floats: one
+// stands alone, more are a tuple.
+Type GradientType(const Type& type);
+Type GradientType(const std::vector<Type>& types);
 
 // --- check_template.cc
 using TypeBindings = std::map<std::string, Type>;

@@ -109,6 +109,13 @@ class BodyChecker {
   Shape CheckedCall(Expr& e, const std::vector<Shape>& shapes);
   Type ResolveFunctionType(TypeExpr& t);
 
+  // check_derive.cc
+  Shape CheckOperator(Expr& e, const std::vector<Shape>& shapes);
+  Shape CheckOperatorCall(Expr& e, std::vector<Shape> shapes);
+  Shape CheckClosure(Expr& e);
+  Shape CheckDerive(Expr& e);
+  Type JacobianType(Expr& e, const Type& result, const std::vector<Type>& args);
+
   // check_place.cc: fields, and places in values
   Shape CheckField(Expr& e);
   Shape CheckConstruct(Expr& e, const Struct& s);

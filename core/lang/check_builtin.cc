@@ -36,6 +36,14 @@ Shape BodyChecker::CheckBuiltin(Expr& e, const std::vector<Shape>& shapes) {
     case Builtin::Zeros: return CheckZeros(e);
     case Builtin::Column: return CheckColumn(e, shapes[0]);
     case Builtin::Transpose: return Transpose(e, shapes[0]);
+    case Builtin::Grad:
+    case Builtin::ValueAndGrad:
+    case Builtin::Jacobian:
+    case Builtin::Hessian:
+    case Builtin::Checkpoint: return CheckOperator(e, shapes);
+    case Builtin::Vjp:
+    case Builtin::Jvp: return CheckOperatorCall(e, shapes);
+    case Builtin::StopGradient: e.type = e.operands[0]->type; return shapes[0];
     default: break;
   }
   for (size_t i = 0; i < e.operands.size(); ++i) {

@@ -162,6 +162,7 @@ Type ProgramChecker::SignatureOf(const Type& function, const Span& at, uint32_t 
         types.push_back(TypeOf(p.type, {}));
       }
       break;
+    case Type::Closure::kDerived: types = DerivedParams(function, at, from); break;
     default: return {};
   }
   for (const Type& t : types) {

@@ -60,6 +60,8 @@ Shape BodyChecker::CheckKind(ExprPtr& e) {
     case Expr::Kind::kIf: return CheckIf(*e);
     case Expr::Kind::kLambda: return CheckLambda(*e);
     case Expr::Kind::kApply: return CheckApply(*e);
+    case Expr::Kind::kClosure: return CheckClosure(*e);
+    case Expr::Kind::kDerive: return CheckDerive(*e);
     case Expr::Kind::kDynamic:  // the checker makes them, with their types
     case Expr::Kind::kTag:
     case Expr::Kind::kVariant: break;

@@ -65,7 +65,8 @@ std::unique_ptr<Function> Returning(const std::string& name, std::vector<Param> 
   return f;
 }
 
-// Different types have different texts.
+}  // namespace
+
 std::string KeyOf(const Type& t) {
   std::string key;
   switch (t.kind) {
@@ -83,6 +84,8 @@ std::string KeyOf(const Type& t) {
   return key + ")";
 }
 
+namespace {
+
 std::string KeyOf(const Type& f, const std::vector<Type>& args) {
   std::string key = KeyOf(f);
   for (const Type& t : args) key += " " + KeyOf(t);
@@ -96,6 +99,7 @@ int ProgramChecker::Arity(const Type& f) const {
     case Type::Closure::kNamed: return static_cast<int>(function(f.code).params.size());
     case Type::Closure::kBuiltin: return BuiltinArity(static_cast<int>(f.code));
     case Type::Closure::kLambda: return static_cast<int>(lambdas_[f.code].lambda->params.size());
+    case Type::Closure::kDerived: return DerivedArity(f);
     case Type::Closure::kDynamic: return static_cast<int>(f.elements.size()) - 1;
     default: break;
   }
@@ -124,6 +128,7 @@ std::string ProgramChecker::Describe(const Type& t) const {
       return "the lambda at " + std::to_string(code.span.line) + ":" +
              std::to_string(code.span.column);
     }
+    case Type::Closure::kDerived: return DescribeDerived(t);
     default: break;
   }
   return ToString(t);
@@ -217,6 +222,7 @@ void ProgramChecker::CheckFunction(uint32_t index) {
   info_[index].state = InstanceInfo::State::kChecking;
   ReportContext outer = report_.SetContext(ContextOf(index));
   CheckBody(*this, index);
+  CheckRules(index);
   report_.SetContext(std::move(outer));
   info_[index].state = InstanceInfo::State::kChecked;
 }
@@ -257,6 +263,8 @@ uint32_t ProgramChecker::Instantiate(const Type& f, const std::vector<Type>& arg
     index = TemplateInstance(f.code, args, std::move(info), loose);
   } else if (f.closure == Type::Closure::kLambda) {
     index = LambdaInstance(f, args, std::move(info), result);
+  } else if (f.closure == Type::Closure::kDerived) {
+    index = DerivedInstance(f, args, std::move(info), loose);
   } else {
     index = BuiltinInstance(f, args, std::move(info));
   }

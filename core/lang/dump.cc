@@ -12,7 +12,7 @@ constexpr const char* kExprNames[] = {  // in the order of Expr::Kind
     "int",       "float",   "bool",  "name",      "unary",         "binary", "call",
     "broadcast", "cast",    "index", "transpose", "tuple",         "field",  "construct",
     "with",      "bracket", "array", "iverson",   "comprehension", "if",     "lambda",
-    "apply",     "dynamic", "tag",   "variant"};
+    "apply",     "dynamic", "tag",   "variant",   "closure",       "derive"};
 constexpr const char* kStmtNames[] = {  // in the order of Stmt::Kind
     "let", "var", "assign", "if", "while", "for", "break", "continue", "return", "call"};
 constexpr const char* kLocalNames[] = {  // in the order of Local::Kind

@@ -89,6 +89,12 @@ std::string Formatter::FormatFunction(const Function& f) {
   if (!f.params.empty()) header.push_back(Line(""));
   header.push_back(Text(f.has_result ? ") -> " : ")"));
   if (f.has_result) header.push_back(TypeOf(f.result));
+  std::string rules;
+  for (const auto& [mode, rule] :
+       {std::pair("vjp ", &f.vjp_rule), std::pair("jvp ", &f.jvp_rule)}) {
+    if (!rule->name.empty()) rules += (rules.empty() ? " with " : ", ") + (mode + rule->name);
+  }
+  if (!rules.empty()) header.push_back(Text(rules));
   Layout head = Group(std::move(header));
   return Render(Concat(Parts(std::move(head), Text(" "), Group(Parts(Body(f.body))))), kWidth);
 }

@@ -80,7 +80,9 @@ Layout Formatter::Bare(const Expr& e) {
     case Expr::Kind::kApply: return Apply(e);
     case Expr::Kind::kDynamic: return Bare(*e.operands[0]);
     case Expr::Kind::kTag:  // only in functions that the checker makes
-    case Expr::Kind::kVariant: break;
+    case Expr::Kind::kVariant:
+    case Expr::Kind::kClosure:
+    case Expr::Kind::kDerive: break;
   }
   return Text("");
 }

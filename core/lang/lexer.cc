@@ -17,9 +17,7 @@ struct Spelling {
 constexpr Spelling kKeywords[] = {PB_KEYWORDS(PB_SPELLING)};
 constexpr Spelling kPunctuation[] = {PB_PUNCTUATION(PB_SPELLING)};
 #undef PB_SPELLING
-constexpr std::string_view kLater[] = {"grad",     "value_and_grad", "vjp",           "jvp",
-                                       "jacobian", "hessian",        "stop_gradient", "checkpoint",
-                                       "exists",   "relations"};
+constexpr std::string_view kLater[] = {"exists", "relations"};
 
 Tok WordKind(std::string_view word) {
   for (const Spelling& k : kKeywords) {

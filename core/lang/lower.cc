@@ -2,6 +2,7 @@
 #include "core/lang/entry.h"
 #include "core/lang/lang.h"
 #include "core/lang/lower_context.h"
+#include "core/lang/lower_derive.h"
 #include "core/lang/lower_sizes.h"
 #include "core/lang/lower_stmt.h"
 #include "core/lang/lower_tidy.h"
@@ -83,6 +84,7 @@ StatusOr<ir::Module> Lower(const Program& program, const std::string& entry, con
   m.module.entry = m.Declare(function);
   for (size_t next = 0; next < m.queue.size(); ++next) {
     LowerFunction(m, m.queue[next]);
+    LowerRules(m, m.queue[next]);
     if (m.IsTooLarge() || CountInsts(m.module) > limits.max_ir_insts) {
       return TooLarge();
     }

@@ -5,6 +5,7 @@
 #include "core/lang/builtins.h"
 #include "core/lang/lower_array.h"
 #include "core/lang/lower_comprehension.h"
+#include "core/lang/lower_derive.h"
 #include "core/lang/lower_expr.h"
 #include "core/lang/lower_list.h"
 #include "core/lang/lower_sizes.h"
@@ -108,6 +109,7 @@ std::optional<Leaves> InlineBody(Context& c) {
 
 std::optional<Leaves> Inline(Context& c, uint32_t callee, const Leaves& args) {
   const Function& f = *c.module.program.functions[callee];
+  if (!f.vjp_rule.name.empty() || !f.jvp_rule.name.empty()) return std::nullopt;
   if (c.inlined >= kMaxInlineDepth || !IsStraightLine(f)) return std::nullopt;
   if (!c.Work(f.node_count)) return std::nullopt;
   // Arrays computed where they are read keep pointing at the activation they were made in.
@@ -199,6 +201,7 @@ std::optional<Leaves> LowerStructural(Context& c, const Expr& e) {
   switch (static_cast<Builtin>(e.builtin)) {
     case Builtin::Select: return LowerSelect(c, e);
     case Builtin::Zeros: return LowerZeros(c, e);
+    case Builtin::StopGradient: return LowerStopGradient(c, e);
     case Builtin::Len:
     case Builtin::Dim: {
       PB_TRY(const Affine extent, LowerExtent(c, e));

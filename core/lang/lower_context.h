@@ -4,6 +4,7 @@
 //   lower_stmt.cc            statements; control flow to blocks with arguments
 //   lower_expr.cc            scalar expressions
 //   lower_calls.cc           calls and built-in functions
+//   lower_derive.cc          derivative operators and rules
 //   lower_place.cc           structs; places in values
 //   lower_list.cc            lists and boxes
 //   lower_dynamic.cc         functions as data

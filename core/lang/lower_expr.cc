@@ -1,4 +1,5 @@
 #include "core/lang/lower_expr.h"
+#include "core/lang/lower_derive.h"
 
 #include "core/lang/builtins.h"
 #include "core/lang/lower_array.h"
@@ -150,7 +151,9 @@ std::optional<Leaves> Lower(Context& c, const Expr& e) {
       if (e.local == UINT32_MAX) return Leaves();  // a function
       return c.at->locals[e.local];
     case Expr::Kind::kTuple:
-    case Expr::Kind::kLambda: return LowerTuple(c, e);  // what it captures
+    case Expr::Kind::kLambda:
+    case Expr::Kind::kClosure: return LowerTuple(c, e);  // what it captures
+    case Expr::Kind::kDerive: return LowerDerive(c, e);
     case Expr::Kind::kDynamic:
     case Expr::Kind::kTag:
     case Expr::Kind::kVariant: return LowerDynamic(c, e);

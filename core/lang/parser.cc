@@ -111,9 +111,28 @@ std::unique_ptr<Function> Parser::ParseFunction() {
   } else if (At(Tok::kColon)) {
     ErrorHere("a result type is written after '->'");
   }
+  if (At(Tok::kWith)) ParseRules(*f);
   f->is_template = IsTemplate(*f);
   if (!panic_) f->body = ParseBlock(BlockKind::kStatements);
   return f;
+}
+
+// with vjp g, jvp h
+void Parser::ParseRules(Function& f) {
+  Take();
+  do {
+    const bool vjp = Text(Peek()) == "vjp";
+    if (!At(Tok::kName) || (!vjp && Text(Peek()) != "jvp")) {
+      ErrorHere("expected 'vjp' or 'jvp' and the name of a function after 'with', found " +
+                Found());
+      return;
+    }
+    Take();
+    DerivativeRule& rule = vjp ? f.vjp_rule : f.jvp_rule;
+    rule.span = Peek().span;
+    if (!rule.name.empty()) ErrorHere("'" + f.name + "' has two rules of this mode");
+    rule.name = TakeName("the name of the rule's function");
+  } while (!panic_ && Accept(Tok::kComma));
 }
 
 void Parser::ParseParams(Function& f) {

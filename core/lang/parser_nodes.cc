@@ -112,6 +112,7 @@ ExprPtr Parser::Clone(const Expr& e) {
   c->binary = e.binary;
   c->unary = e.unary;
   c->comprehension = e.comprehension;
+  c->derive = e.derive;
   if (stopped_) return c;
   for (const ExprPtr& o : e.operands) c->operands.push_back(Clone(*o));
   for (const Binder& b : e.binders) c->binders.push_back(Clone(b));
@@ -143,6 +144,8 @@ std::unique_ptr<Function> Parser::Clone(const Function& f) {
   for (const Param& p : f.params) c->params.push_back(Clone(p));
   c->result = Clone(f.result);
   c->has_result = f.has_result;
+  c->vjp_rule = f.vjp_rule;
+  c->jvp_rule = f.jvp_rule;
   c->body = Clone(f.body);
   c->from_prelude = f.from_prelude;
   c->is_template = f.is_template;

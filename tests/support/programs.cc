@@ -377,12 +377,144 @@ std::vector<ProgramCase> Arrays() {
   };
 }
 
+// Derivative operators in the program; every one is differentiated once more by the tests.
+std::vector<ProgramCase> Operators() {
+  return {
+      {"32 derivative of a derivative's function",
+       "fn f(x: f64) -> f64 { return grad(|a| a * grad(|b| a + b)(a))(x) }",
+       "f",
+       {D(4)},
+       {{0}}},
+      {"32 the inner point is an active value, grad in grad",
+       "fn f(x: f64) -> f64 { return grad(|a| a * grad(|b| a * b)(a))(x) }",
+       "f",
+       {D(4)},
+       {{2}}},
+      {"32 jvp in grad",
+       "fn f(x: f64) -> f64 { return grad(|a| a * jvp(|b| a * b, a, 1.0))(x) }",
+       "f",
+       {D(4)},
+       {{2}}},
+      {"32 grad in jvp",
+       "fn f(x: f64) -> f64 { return jvp(|a| a * grad(|b| a * b)(a), x, 1.0) }",
+       "f",
+       {D(4)},
+       {{2}}},
+      {"32 jvp in jvp",
+       "fn f(x: f64) -> f64 { return jvp(|a| a * jvp(|b| a * b, a, 1.0), x, 1.0) }",
+       "f",
+       {D(4)},
+       {{2}}},
+      {"34 a square of a shifted square",
+       "fn f(x: f64) -> f64 { return 1.0 - x ** 2.0 - (x - 0.5) ** 2.0 }",
+       "f",
+       {D(1)},
+       {{-3}}},
+      {"34 inside an outer pullback",
+       "fn f(x: f64) -> f64 {\n"
+       " let (y, back) = vjp(|t| 1.0 - t ** 2.0 - (t - 0.5) ** 2.0, x)\n"
+       " return back(1.0) }",
+       "f",
+       {D(1)},
+       {{-4}}},
+      {"36 a pullback called twice",
+       "fn f(x: f64, y: f64) -> f64 {\n"
+       " let (z, back) = vjp(|a, b| a * b * b + sin(a), (x, y))\n"
+       " let (p, q) = back(1.0)\n let (r, s) = back(z)\n"
+       " return p * s + q * r - (back(1.0).0 - p) }",
+       "f",
+       {D(1.2), D(0.7)},
+       {}},
+      {"41 stop_gradient",
+       "fn f(x: f64) -> f64 { return sin(x) * cos(stop_gradient(x)) }",
+       "f",
+       {D(0.3)},
+       {{0.9126678074548391}},  // cos(x)^2, which differences do not give
+       true},
+      {"17 second derivatives of a power",
+       "fn f(x: f64, y: f64) -> f64 {\n"
+       " return grad(|a| grad(|b| a ** b)(y))(x) + grad(|b| grad(|c| x ** c)(b))(y) }",
+       "f",
+       {D(4), D(0.5)},
+       {}},
+      {"a Hessian times a vector, forward over reverse",
+       "fn loss(w: [n]f64, k: f64) -> f64 {\n"
+       " return sum i < n, j < n { k * w[i] * w[i] * sin(w[j]) } }\n"
+       "fn f(w: [n]f64, v: [n]f64, k: f64) -> f64 {\n"
+       " let h = jvp(|u| grad(|t| loss(t, k))(u), w, v)\n return sum i < n { h[i] * h[i] } }",
+       "f",
+       {Vec({0.3, -0.8, 1.1}), Vec({1, -0.5, 0.25}), D(0.7)},
+       {}},
+      {"gradients by a struct, a tuple and several arguments",
+       "struct P { a: f64, v: [2]f64, n: i64 }\n"
+       "fn g(p: P, t: (f64, i64), s: f64) -> f64 {\n"
+       " return p.a * p.v[0] * p.v[1] * t.0 * s * s * f64(p.n + t.1) }\n"
+       "fn f(a: f64, v: [2]f64, s: f64) -> f64 {\n"
+       " let (dp, dt, ds) = grad(g)(P(a, v, 2), (s, 1), a)\n"
+       " return dp.a * ds + dp.v[0] * dp.v[1] * dt.0 + f64(dp.n + dt.1) }",
+       "f",
+       {D(0.4), Vec({1.5, -0.6}), D(1.3)},
+       {}},
+      {"the gradient by what a closure captures",
+       "fn apply(g: fn(f64) -> f64, x: f64) -> f64 { return g(x) * g(2.0 * x) }\n"
+       "fn f(a: f64, x: f64) -> f64 {\n"
+       " let (by_closure, by_x) = grad(apply)(|t| a * t * t + x, x)\n"
+       " return by_closure.0 * by_closure.1 * by_x }",
+       "f",
+       {D(0.8), D(1.1)},
+       {}},
+      {"gradients at the points of a gen, of a loop",
+       "fn f(x: [n]f64, k: f64) -> f64 {\n"
+       " let g = gen i < n { grad(|t| sin(t) * k)(x[i]) }\n var s = 0.0\n"
+       " for i < n { let c = s\n s += grad(|t| t * t * t * g[i] * c)(x[i]) + g[i] }\n return s }",
+       "f",
+       {Vec({0.3, -0.8, 1.1}), D(0.7)},
+       {}},
+      {"a hyper-gradient: through steps of gradient descent",
+       "fn loss(w: f64, a: f64) -> f64 { return (w - a) ** 2.0 + cos(w * a) }\n"
+       "fn f(rate: f64, a: f64) -> f64 {\n var w = 0.1\n"
+       " for i < 5 { w = w - rate * grad(|t| loss(t, a))(w) }\n return loss(w, a) }",
+       "f",
+       {D(0.1), D(0.9)},
+       {}},
+      {"a Jacobian and a Hessian",
+       "fn g(x: [n]f64, k: f64) -> [2]f64 { return gen i < 2 { x[i] * x[i + 1] * sin(k * x[0]) } "
+       "}\n"
+       "fn h(x: [n]f64, y: f64) -> f64 { return y * y * sum i < n { x[i] * x[i] * x[i] } * x[0] }\n"
+       "fn f(x: [n]f64, k: f64) -> f64 {\n let j = jacobian(|t| g(t, k))(x)\n"
+       " let (by_x, by_k) = hessian(h)(x, k)\n let (xx, xy) = by_x\n let (yx, yy) = by_k\n"
+       " return sum i < 2, l < n { j[i, l] * xx[i, l] * xy[l] } + yx[0] * yy }",
+       "f",
+       {Vec({0.7, -0.8, 1.1}), D(0.7)},
+       {}},
+      {"checkpoint of a function with a loop",
+       "fn step(s: f64, x: [n]f64) -> f64 { var t = s\n for i < n { t = sin(t) * x[i] }\n return t "
+       "}\n"
+       "fn f(s: f64, x: [n]f64) -> f64 { return checkpoint(step)(checkpoint(step)(s, x), x) }",
+       "f",
+       {D(0.4), Vec({1.5, -0.7, 2.0})},
+       {}},
+      {"rules of both modes",
+       "fn cube(x: f64, k: [n]f64, m: i64) -> f64 with vjp back, jvp forth {\n"
+       " return x * x * x * k[m] }\n"
+       "fn back(x: f64, k: [n]f64, m: i64, y: f64) -> (f64, [n]f64) {\n"
+       " return (3.0 * x * x * k[m] * y, gen i < n { [i == m] * x * x * x * y }) }\n"
+       "fn forth(x: f64, k: [n]f64, m: i64, u: f64, v: [n]f64) -> (f64, f64) {\n"
+       " return (x * x * x * k[m], 3.0 * x * x * k[m] * u + x * x * x * v[m]) }\n"
+       "fn f(x: f64, k: [n]f64) -> f64 { return sin(cube(x, k, 1)) * x }",
+       "f",
+       {D(0.9), Vec({0.5, 1.4})},
+       {}},
+  };
+}
+
 }  // namespace
 
 const std::vector<ProgramCase>& FirstPrograms() {
   static const std::vector<ProgramCase> all = [] {
     std::vector<ProgramCase> list = Scalars();
     for (ProgramCase& c : Arrays()) list.push_back(std::move(c));
+    for (ProgramCase& c : Operators()) list.push_back(std::move(c));
     return list;
   }();
   return all;

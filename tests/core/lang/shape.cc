@@ -131,6 +131,8 @@ std::string Shape(const Expr& e) {
       for (const Param& p : e.lambda->params) s += " " + p.name;
       return s + " " + Shape(e.lambda->body) + ")";
     }
+    case Expr::Kind::kClosure:
+    case Expr::Kind::kDerive: return "(derive" + Shape(e.operands) + ")";  // of checked programs
     case Expr::Kind::kApply: return "(apply" + Shape(e.operands) + ")";
     case Expr::Kind::kDynamic:  // the parser makes none
     case Expr::Kind::kTag:

@@ -411,6 +411,8 @@ Datum Tree::Eval(const Expr& e) {
     case Expr::Kind::kVariant: return Eval(*e.operands[0]).tuple[1];
     case Expr::Kind::kBracket:
     case Expr::Kind::kApply:
+    case Expr::Kind::kClosure:
+    case Expr::Kind::kDerive:
     case Expr::Kind::kIverson: break;
   }
   PB_CHECK(false);

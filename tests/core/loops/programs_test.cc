@@ -2,7 +2,6 @@
 // the final IR bit for bit.
 #include <catch2/catch.hpp>
 
-#include "core/opt/simplify.h"
 #include "tests/core/loops/testing.h"
 #include "tests/support/derivatives.h"
 #include "tests/support/generator.h"
@@ -17,9 +16,6 @@ void CheckLoops(const std::string& text, const std::string& entry, const std::ve
                 bool has_gradient) {
   INFO(text);
   const ir::Module ssa = testing::LowerText(text, entry);
-  ir::Module threaded = ssa.Clone();
-  REQUIRE(opt::ThreadBoxes(threaded).ok());  // loops know no boxes
-  RunBoth(threaded, args);
   for (bool optimise : {false, true}) {
     RunBoth(testing::Derived(ssa, Transform::kValue, {}, optimise), args);
     if (!has_gradient) continue;

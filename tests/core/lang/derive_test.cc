@@ -1,0 +1,145 @@
+// Derivative operators in the language: how they are written, what they become in the IR, and what is
+// refused. Their values are checked with the first programs.
+#include "tests/core/lang/check_support.h"
+#include "tests/core/lang/lower_support.h"
+
+namespace pullback::lang {
+namespace {
+
+constexpr char kCube[] = "fn cube(x: f64) -> f64 { return x * x * x }\n";
+
+// The first message; notes say in which instance.
+std::string MessageOf(const std::string& expression) {
+  const std::string all =
+      Messages(kCube + ("fn f(x: f64, v: [n]f64) -> f64 {  return " + expression + " }"));
+  return all.substr(0, all.find('\n') + 1);
+}
+
+TEST_CASE("operators become instructions of the IR") {
+  const std::string text = kCube + std::string(
+                                       "fn f(x: f64, v: f64) -> f64 {\n"
+                                       " let (y, back) = vjp(cube, x)\n"
+                                       " return grad(cube)(x) + jvp(cube, x, v) + back(y) "
+                                       "+ stop_gradient(x) + checkpoint(cube)(x) }");
+  const std::string ir = Ir(text);
+  CHECK(Count(ir, " = vjp @cube wrt(0)") == 2);
+  CHECK(Count(ir, " = jvp @cube wrt(0)") == 1);
+  CHECK(Count(ir, " = stop_gradient ") == 1);
+  CHECK(Count(ir, " = call checkpoint @cube(") == 1);
+}
+
+TEST_CASE("captures are arguments that are not differentiated by") {
+  CHECK(Has(Ir("fn f(a: f64, x: f64) -> f64 { return grad(|t| t * t * a)(x) }"),
+            "vjp @lambda wrt(1) (%"));
+}
+
+TEST_CASE("two uses of an operator on one function share an instance") {
+  const std::string ir =
+      Ir(kCube + std::string("fn f(x: f64) -> f64 { return grad(cube)(x) + grad(cube)(2.0 * x) }"));
+  CHECK(Count(ir, "fn @grad") == 1);
+}
+
+TEST_CASE("Jacobians have the axes of the result, then the argument's") {
+  const std::string g =
+      "fn g(x: [n]f64, s: f64) -> ([n]f64, f64) { return (gen i < n { x[i] * s }, s * s) }\n";
+  CHECK(Messages(g + "fn f(x: [n]f64, s: f64) -> (([n, n]f64, [n]f64), ([n]f64, f64)) {\n"
+                     " return jacobian(g)(x, s) }")
+            .empty());
+  CHECK(Has(Messages("fn f(x: f64) -> f64 { return jacobian(|t: (f64, f64)| t.0)((x, x)) }"),
+            "jacobian of f64 by (f64, f64) is not implemented yet"));
+}
+
+TEST_CASE("rules stand in the function's header, behind functions of the IR's form") {
+  const std::string ir =
+      Ir("fn g(x: f64, k: i64) -> f64 with vjp back, jvp forth { return x * f64(k) }\n"
+         "fn back(x: f64, k: i64, y: f64) -> f64 { return y * f64(k) }\n"
+         "fn forth(x: f64, k: i64, v: f64) -> (f64, f64) { return (x * f64(k), v * f64(k)) }\n"
+         "fn f(x: f64) -> f64 { return g(x, 2) }");
+  CHECK(Has(ir, "fn @g(%x: f64, %k: i64) -> (f64) vjp @g.vjp jvp @g.jvp {"));
+}
+
+TEST_CASE("a gradient that a rule gives must have its argument's size") {
+  const std::string text =
+      "fn g(x: [n]f64) -> f64 with vjp back { return sum i < n { x[i] } }\n"
+      "fn back(x: [n]f64, y: f64) -> [m]f64 { return gen i < 2 { y } }\n";
+  CHECK(
+      Has(Messages(text + "fn f(x: [n]f64) -> [n]f64 { return grad(g)(x) }"), "unknown size 'm'"));
+}
+
+TEST_CASE("operators are names that a program may take") {
+  CHECK(Number("fn grad(x: f64) -> f64 { return 2.0 * x }\nfn f(x: f64) -> f64 { let jvp = x\n"
+               " return grad(jvp) }",
+               {F64(3)}) == 6);
+}
+
+TEST_CASE("what cannot be differentiated") {
+  CHECK(MessageOf("grad(x)(x)") == "2:42 'grad' takes a function, got f64\n");
+  CHECK(MessageOf("jvp(x, x, x)") == "2:42 'jvp' takes a function first, got f64\n");
+  CHECK(MessageOf("sum(grad(|t| t * v)(x))") ==
+        "2:46 'grad' takes a function that gives one f64 or f32; the lambda at 2:51 gives [*]f64: "
+        "use vjp, jvp or jacobian\n");
+  CHECK(
+      MessageOf("f64(grad(|i| i * i)(2))") ==
+      "2:46 'grad' has nothing to differentiate by: no argument of the lambda at 2:51 holds an f64 "
+      "or f32\n");
+  CHECK(MessageOf("f64(jvp(|t| i64(t), x, x))") ==
+        "2:46 'jvp' has nothing to differentiate: the lambda at 2:50 gives i64\n");
+  CHECK(MessageOf("jvp(|a, b| a * b, x, x)") ==
+        "2:42 the lambda at 2:46 takes 2 arguments: jvp needs them as a tuple, got f64\n");
+  CHECK(MessageOf("grad(cube)(x, x)") == "2:42 grad of 'cube' takes 1 argument, got 2\n");
+  CHECK(MessageOf("grad(cube, x)") == "2:42 'grad' takes 1 argument, got 2\n");
+  CHECK(MessageOf("jvp(cube, x, v)") ==
+        "2:55 argument 'v' of 'jvp' must be f64, got [n]f64; to call it for every element, write "
+        "jvp.(…)\n");
+}
+
+TEST_CASE("rules that do not fit") {
+  const auto rule = [](const std::string& with, const std::string& more) {
+    return Messages("fn g(x: f64) -> f64 with " + with + " { return x }\n" + more);
+  };
+  CHECK(rule("vjp h", "fn h(x: f64) -> f64 { return x }") ==
+        "1:30 the rule 'h' of 'g' must be fn(f64, f64) -> f64, but takes 1 arguments\n");
+  CHECK(rule("vjp h", "fn h(x: f64, y: f32) -> f64 { return x }") ==
+        "1:30 the rule 'h' of 'g' must be fn(f64, f64) -> f64, but its argument 'y' is f32\n");
+  CHECK(rule("jvp h", "fn h(x: f64, v: f64) -> f64 { return x }") ==
+        "1:30 the rule 'h' of 'g' must be fn(f64, f64) -> (f64, f64), but gives f64\n");
+  CHECK(rule("vjp nowhere", "") == "1:30 unknown function 'nowhere'\n");
+  CHECK(Has(rule("rule h", ""), "1:26 expected 'vjp' or 'jvp' and the name of a function"));
+  CHECK(Has(rule("vjp h, vjp h", ""), "'g' has two rules of this mode"));
+  CHECK(Messages("fn g(n: i64) -> i64 with vjp g { return n }") ==
+        "1:4 'g' has nothing to differentiate, and a rule for it\n");
+}
+
+TEST_CASE("the canonical text tells operators and rules apart, and not names") {
+  const auto canonical = [](const std::string& text) {
+    const Program program = Checked(text);
+    return Canonicalise(program, "f")->text;
+  };
+  const std::string a = canonical("fn f(x: f64) -> f64 { return grad(|t| t * t)(x) }");
+  CHECK(a == canonical("fn f(y: f64) -> f64 {\n  return grad(|s| s * s)(y)\n}"));
+  CHECK(a != canonical("fn f(x: f64) -> f64 { return jvp(|t| t * t, x, 1.0) }"));
+  CHECK(a != canonical("fn f(x: f64) -> f64 { return checkpoint(|t| t * t)(x) }"));
+  const std::string g = "fn g(x: f64) -> f64 { return x }\n";
+  const std::string h =
+      "fn h(x: f64, y: f64) -> f64 { return y }\nfn f(x: f64) -> f64 { return g(x) }";
+  CHECK(canonical(g + h) != canonical("fn g(x: f64) -> f64 with vjp h { return x }\n" + h));
+}
+
+TEST_CASE("rules are formatted") {
+  const std::string text =
+      "fn g(x: f64) -> f64 with vjp h, jvp k { return x }\n"
+      "fn h(x: f64, y: f64) -> f64 { return y }\n"
+      "fn k(x: f64, v: f64) -> (f64, f64) { return (x, v) }\n";
+  const StatusOr<Program> program = Parse(text);
+  REQUIRE(program.ok());
+  CHECK(Format(*program) == text);
+}
+
+TEST_CASE("tangents and seeds must have the sizes of what they belong to") {
+  const std::string jvp =
+      "fn f(x: [n]f64, v: [m]f64) -> f64 { return sum(jvp(|t| 2.0 * t, x, v)) }";
+  CHECK(TrapOf(jvp, {Vec({1, 2}), Vec({1, 2, 3})}).source == "jvp(|t| 2.0 * t, x, v)");
+}
+
+}  // namespace
+}  // namespace pullback::lang
