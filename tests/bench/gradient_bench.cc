@@ -4,7 +4,7 @@
 //
 // --table: the rows of Zygote's Table 2 (Innes 2018), beside gradients written by hand in C, all in
 // one run by turns; every gradient is first compared with the hand-written one.
-// --growth: gradient over primal, and bytes, for loops and recursion of n = 10^3 … 10^6 steps; the
+// --growth: gradient over primal, and bytes, for loops of n = 10^3 … 10^6 steps, recursion to 10^5; the
 // exponent is fitted to the gradient's time, and to its bytes: 1 is linear.
 // Both when neither is named.
 #include <pthread.h>
@@ -331,7 +331,10 @@ struct GrowthCase {
   std::string name, entry;
   std::vector<std::string> wrt;
   std::function<std::vector<Data>(int64_t)> args;
+  int64_t max_n = 1000000;
 };
+constexpr int64_t kDeepest = 100000;  // the default limit of recursion
+constexpr int64_t kQuadratic = 10000;
 
 std::vector<Growth> GrowthTable(jit::Engine& engine, const Options& options) {
   constexpr double kQuarterTurn = 1.5707963267948966;  // sin is 1: products neither grow nor vanish
@@ -362,15 +365,17 @@ std::vector<Growth> GrowthTable(jit::Engine& engine, const Options& options) {
        {"x"},
        [](int64_t n) {
          return std::vector{Data::Array({n}, Noise(static_cast<size_t>(n), 0.5, 1))};
-       }},
+       },
+       kQuadratic},
       {"recursion",
        "recursive",
        {"x"},
-       [](int64_t n) { return std::vector{Data::Scalar(1.3), Data::Integer(n)}; }},
+       [](int64_t n) { return std::vector{Data::Scalar(1.3), Data::Integer(n)}; },
+       kDeepest},
       {"list building", "building", {"x"}, steps},
       {"list updates", "changing", {"x"}, steps},
       {"structs in a list", "rows", {"x"}, steps},
-      {"recursion, list", "listed", {"x"}, steps},
+      {"recursion, list", "listed", {"x"}, steps, kDeepest},
       {"list, helper reads", "asking", {"x"}, steps},
       {"recursion, array",
        "total",
@@ -378,14 +383,16 @@ std::vector<Growth> GrowthTable(jit::Engine& engine, const Options& options) {
        [](int64_t n) {
          return std::vector{Data::Array({n}, Noise(static_cast<size_t>(n), 0.5, 1)),
                             Data::Integer(n)};
-       }},
+       },
+       kDeepest},
   };
   std::vector<Growth> all;
   std::printf("\n%-22s %9s %12s %12s %7s %14s %10s\n", "", "n", "primal ns/n", "grad ns/n", "ratio",
               "grad bytes/n", "exponents");
   for (const GrowthCase& c : cases) {
     Growth g{c.name, {}};
-    for (int64_t n = 1000; n <= options.max_n; n *= 10) {
+    const int64_t max_n = std::min(options.max_n, c.max_n);
+    for (int64_t n = 1000; n <= max_n; n *= 10) {
       BenchKernel primal(engine, kPrograms, c.entry, jit::Transform::kValue, {}, c.args(n));
       BenchKernel gradient(engine, kPrograms, c.entry, jit::Transform::kValueAndGrad, c.wrt,
                            c.args(n));
@@ -404,7 +411,7 @@ std::vector<Growth> GrowthTable(jit::Engine& engine, const Options& options) {
       std::printf("%-22s %9lld %12.2f %12.2f %7.2f %14.2f", n == 1000 ? c.name.c_str() : "",
                   static_cast<long long>(n), 1e9 * p.primal / steps, 1e9 * p.gradient / steps,
                   p.ratio, static_cast<double>(p.bytes) / steps);
-      if (n * 10 <= options.max_n) std::printf("\n");
+      if (n * 10 <= max_n) std::printf("\n");
       std::fflush(stdout);
     }
     g.time_exponent = Exponent(g.points, [](const Point& p) { return p.gradient; });
