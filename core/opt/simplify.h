@@ -47,6 +47,10 @@ Status RemoveMarkers(ir::Module& module);
 // Whether a call is kept from inlining by a marker: checkpointed, or of a function with derivative rules.
 bool HasBarriers(const ir::Module& module);
 
+// An element of a list that is read and later replaced in the same block is moved out of the list in between,
+// so that what it holds is changed in place. True: changed.
+bool MoveElements(ir::Function& f);
+
 // Boxes become indices into lists that are threaded through the code (boxes.cc). Comes first: no other
 // pass knows boxes. UNIMPLEMENTED where a box is an argument or result of the entry, is differentiated by, or
 // meets a derivative rule.

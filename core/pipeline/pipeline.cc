@@ -92,7 +92,7 @@ Status DeriveOperators(PassRunner& passes, ir::Module& m, bool optimise) {
 
 }  // namespace
 
-const char* const kPassesVersion = "7";
+const char* const kPassesVersion = "8";
 
 const char* TransformName(Transform t) {
   switch (t) {
@@ -116,7 +116,13 @@ StatusOr<Staged> Derive(const ir::Module& ssa, Transform transform, const std::v
   ir::Module m = ssa.Clone();
   const auto simplify = [](ir::Module& x) { return opt::Simplify(x); };
   PB_RETURN_IF_ERROR(passes.Run("thread_boxes", m, opt::ThreadBoxes));
-  if (options.optimise) PB_RETURN_IF_ERROR(InlineAndSimplify(passes, m));
+  if (options.optimise) {
+    PB_RETURN_IF_ERROR(InlineAndSimplify(passes, m));
+    PB_RETURN_IF_ERROR(passes.Run("move_elements", m, [](ir::Module& x) {
+      for (auto& f : x.functions) opt::MoveElements(*f);
+      return opt::Simplify(x);
+    }));
+  }
   PB_RETURN_IF_ERROR(DeriveOperators(passes, m, options.optimise));
   if (options.optimise) {
     PB_RETURN_IF_ERROR(

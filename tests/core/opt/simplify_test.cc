@@ -33,6 +33,10 @@ TEST_CASE("opt: LowerStrongMultiplies") {
   RunPassFiles("lower_strong_multiplies", LowerStrongMultiplies);
 }
 
+TEST_CASE("opt: MoveElements") {
+  RunPassFiles("move_elements", OverFunctions([](ir::Function& f) { MoveElements(f); }));
+}
+
 TEST_CASE("opt: ThreadBoxes") { RunPassFiles("thread_boxes", ThreadBoxes); }
 
 }  // namespace

@@ -201,6 +201,14 @@ fn f(x: f64, n: i64) -> f64 {
   for i < 2 { for j < len(xs[i]) { s = s + xs[i][j] * xs[i][j] } }
   return s
 })"},
+    {"pushed to a list in a list", R"(
+fn f(x: f64, n: i64) -> f64 {
+  var xs: list (list f64) = list(list(x), list(x * x))
+  for i in 1..n {
+    xs[i % 2] = push(xs[i % 2], sin(last(xs[0]) + last(xs[1])))
+  }
+  return last(xs[0]) + last(xs[1])
+})"},
     {"a list in a struct in a loop", R"(
 struct State { kids: list f64, best: f64 }
 fn f(x: f64, n: i64) -> f64 {
