@@ -2,11 +2,10 @@
 // program with shared mutable cells is one of plain values, and every mode and nesting of derivatives is
 // right by construction. A function through whose type boxes of a record may come or go takes the store of
 // that record and gives it back; any other starts with an empty one of its own.
-#include <algorithm>
 #include <map>
-#include <set>
 
 #include "core/ir/builder.h"
+#include "core/opt/box_plan.h"
 #include "core/opt/simplify.h"
 
 namespace pullback::opt {
@@ -18,101 +17,8 @@ using ir::Module;
 using ir::Op;
 using ir::Type;
 using ir::Value;
-using Records = std::set<uint32_t>;
-
-bool IsBoxOp(Op op) { return op == Op::BoxNew || op == Op::BoxGet || op == Op::BoxSet; }
-
-Value BoxOf(const Inst& inst) { return inst.op == Op::BoxNew ? inst.results[0] : inst.args[0]; }
-
-Status Unimplemented(const std::string& what, uint32_t loc) {
-  return {Code::kUnimplemented, "UNIMPLEMENTED", what + " !" + std::to_string(loc)};
-}
-
-// The records of boxes that a value of type `t` can lead to.
-void AddBoxesIn(const Module& m, Type t, Records& seen, Records& boxes) {
-  if (t.IsBox()) boxes.insert(t.record);
-  if (!t.HasRecord() || !seen.insert(t.record).second) return;
-  for (Type field : m.FieldsOf(t)) AddBoxesIn(m, field, seen, boxes);
-}
-
-Records BoxesIn(const Module& m, const std::vector<Type>& types) {
-  Records boxes, seen;
-  for (Type t : types) AddBoxesIn(m, t, seen, boxes);
-  return boxes;
-}
-
-Records BoxesInSignature(const Module& m, const Function& f) {
-  std::vector<Type> types = f.results;
-  for (Value v : f.params()) types.push_back(f.TypeOf(v));
-  return BoxesIn(m, types);
-}
-
-// Which stores each function works on and which of them it takes and gives back.
-struct Plan {
-  std::vector<Records> used, threaded;
-
-  explicit Plan(const Module& m) : used(m.functions.size()), threaded(m.functions.size()) {
-    std::vector<Records> signatures;
-    for (const auto& f : m.functions) signatures.push_back(BoxesInSignature(m, *f));
-    for (bool changed = true; changed;) {
-      changed = false;
-      for (size_t f = 0; f < used.size(); ++f) {
-        Records now = used[f];
-        AddUses(m.Get(static_cast<uint32_t>(f)), now);
-        if (now.size() == used[f].size()) continue;
-        used[f] = now;
-        std::set_intersection(now.begin(), now.end(), signatures[f].begin(), signatures[f].end(),
-                              std::inserter(threaded[f], threaded[f].end()));
-        changed = true;
-      }
-    }
-  }
-
- private:
-  void AddUses(const Function& f, Records& records) const {
-    for (const ir::Block& b : f.blocks) {
-      for (const Inst& inst : b.insts) {
-        if (IsBoxOp(inst.op)) records.insert(f.TypeOf(BoxOf(inst)).record);
-        if (ir::HasCallee(inst.op))
-          records.insert(threaded[inst.callee].begin(), threaded[inst.callee].end());
-      }
-    }
-  }
-};
 
 Type WithoutBox(Type t) { return t.IsBox() ? Type::I64() : t; }
-
-bool HasBoxes(const Module& m) {
-  for (const auto& f : m.functions) {
-    for (const ir::ValueInfo& v : f->values) {
-      if (!BoxesIn(m, {v.type}).empty()) return true;
-    }
-  }
-  return false;
-}
-
-// What is asked of before any type changes.
-Status Check(const Module& m, const Plan& plan) {
-  if (!BoxesInSignature(m, m.Get(m.entry)).empty())
-    return Unimplemented("@" + m.Get(m.entry).name + ": a box as an argument or result", 0);
-  for (size_t k = 0; k < m.functions.size(); ++k) {
-    const Function& f = *m.functions[k];
-    bool rule = false;
-    for (uint32_t g : {static_cast<uint32_t>(k), f.vjp_rule, f.jvp_rule})
-      rule |= f.HasRule() && g != ir::kNoFunction && !plan.threaded[g].empty();
-    if (rule) return Unimplemented("@" + f.name + ": derivative rules of a function with boxes", 0);
-    for (const ir::Block& b : f.blocks) {
-      for (const Inst& inst : b.insts) {
-        for (size_t p = 0; p < inst.wrt.size(); ++p) {
-          const Function& callee = m.Get(inst.callee);
-          if (inst.wrt[p] && !BoxesIn(m, {callee.TypeOf(callee.params()[p])}).empty())
-            return Unimplemented("@" + callee.name + ": the derivative by a box", inst.loc);
-        }
-      }
-    }
-  }
-  return {};
-}
 
 // A function as it was.
 struct Original {
@@ -148,7 +54,7 @@ void MakeIndices(Module& m) {
 
 class Threader {
  public:
-  Threader(Module& m, uint32_t id, const Plan& plan, const std::vector<Original>& originals)
+  Threader(Module& m, uint32_t id, const BoxPlan& plan, const std::vector<Original>& originals)
       : m_(m),
         f_(m.Get(id)),
         b_(m, f_),
@@ -298,7 +204,7 @@ class Threader {
   ir::Builder b_;
   const Records& used_;
   const Original& own_;
-  const Plan& plan_;
+  const BoxPlan& plan_;
   const std::vector<Original>& originals_;
   const Records& threaded_;
   std::map<uint32_t, Value> stores_;  // by record: the store as it is now
@@ -309,8 +215,8 @@ class Threader {
 
 Status ThreadBoxes(Module& module) {
   if (!HasBoxes(module)) return {};
-  const Plan plan(module);
-  PB_RETURN_IF_ERROR(Check(module, plan));
+  const BoxPlan plan(module);
+  PB_RETURN_IF_ERROR(CheckBoxes(module, plan));
   const std::vector<Original> originals = Describe(module);
   MakeIndices(module);
   for (uint32_t f = 0; f < module.functions.size(); ++f) Threader(module, f, plan, originals).Run();

@@ -178,7 +178,6 @@ class Writer {
 
   // Both arms give a list and a number.
   void Branch() {
-    const std::string from = Pick(lists_), v = Pick(scalars_);
     Line("%h = rem %i, 2");
     Line("br eq(%h, 0), b4, b5");
     out_ += "b4:\n";
