@@ -148,6 +148,7 @@ struct Access {
   int64_t index = 0;  // of the field: a tuple's as written, a struct's set by the checker
   std::vector<Subscript> subscripts;
   Span span;
+  bool region = false;  // a part of an array, not one element: set by the checker
   bool IsField() const { return subscripts.empty(); }
 };
 
@@ -162,6 +163,9 @@ enum class DeriveOp : uint8_t {
   kJacobian,      // (x…) -> derivatives: a result's axes, then an argument's
   kCheckpoint,    // (x…) -> value; reverse mode runs the function again
 };
+
+// Whether the path ends with an array of indices; after Check.
+bool Scatters(const std::vector<Access>& path);
 
 struct CondArm {  // of an if chain; the else arm has no condition
   ExprPtr cond;

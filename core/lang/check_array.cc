@@ -45,47 +45,68 @@ Size BodyChecker::BroadcastSize(const Size& a, const Size& b) const {
 
 Shape BodyChecker::CheckIndex(Expr& e) {
   Shape base = Check(e.operands[0]);
-  bool good = true;
-  for (Subscript& s : e.subscripts) good &= CheckSubscript(s);
   const Type type = e.operands[0]->type;
+  Shape shape;
+  const bool good = CheckSubscripts(e.subscripts, type, base, e.span, shape);
   e.type = Type();
   if (type.kind == Type::Kind::kList) return CheckListIndex(e, good);
-  if (!good || type.kind == Type::Kind::kError) return {};
-  size_t rank = static_cast<size_t>(type.rank);
-  if (e.subscripts.size() > rank) {
-    return Fail(e, "too many subscripts: " + Text(type, base) + " takes " +
-                       (rank == 0 ? "none" : "at most " + std::to_string(rank)) + ", got " +
-                       std::to_string(e.subscripts.size()));
-  }
-  while (e.subscripts.size() < rank) {  // a[i] is a[i, :]
-    e.subscripts.emplace_back();
-    e.subscripts.back().is_slice = true;
-    e.subscripts.back().span = e.span;
-  }
-  Shape shape;
-  for (size_t i = 0; i < rank; ++i) {
-    if (e.subscripts[i].is_slice) {
-      shape.dims.push_back(SliceSize(e.subscripts[i], base.dims[i]));
-    }
-  }
+  if (!good) return {};
   e.type = ArrayType(e, type.elem, shape.dims.size());
   return shape;
 }
 
-// Whether all its parts are i64.
-bool BodyChecker::CheckSubscript(Subscript& s) {
+// Gives `shape` the sizes of what the subscripts choose of a value of that type. False: reported.
+bool BodyChecker::CheckSubscripts(std::vector<Subscript>& subscripts, const Type& type,
+                                  const Shape& base, const Span& span, Shape& shape) {
+  bool good = true;
+  std::vector<Shape> gathered(subscripts.size());
+  int gathers = 0;
+  const bool list = type.kind == Type::Kind::kList;
+  for (size_t i = 0; i < subscripts.size(); ++i) {
+    good &= CheckSubscript(subscripts[i], list ? nullptr : &gathered[i]);
+    gathers += gathered[i].dims.empty() ? 0 : 1;
+  }
+  if (!good || list || type.kind == Type::Kind::kError) return good;
+  size_t rank = static_cast<size_t>(type.rank);
+  if (subscripts.size() > rank) {
+    report_.Error(span, "too many subscripts: " + Text(type, base) + " takes " +
+                            (rank == 0 ? "none" : "at most " + std::to_string(rank)) + ", got " +
+                            std::to_string(subscripts.size()));
+    return false;
+  }
+  if (gathers > 1) {
+    report_.Unimplemented(span, "a gather by several arrays of indices");
+    return false;
+  }
+  while (subscripts.size() < rank) {  // a[i] is a[i, :]
+    subscripts.emplace_back();
+    subscripts.back().is_slice = true;
+    subscripts.back().span = span;
+    gathered.emplace_back();
+  }
+  for (size_t i = 0; i < rank; ++i) {
+    if (subscripts[i].is_slice) {
+      shape.dims.push_back(SliceSize(subscripts[i], base.dims[i]));
+    }
+    shape.dims.insert(shape.dims.end(), gathered[i].dims.begin(), gathered[i].dims.end());
+  }
+  return true;
+}
+
+// Whether all its parts are i64; an index may be an array of them, whose sizes `gathered` gets.
+bool BodyChecker::CheckSubscript(Subscript& s, Shape* gathered) {
   bool good = true;
   for (ExprPtr* part : {&s.index, &s.lo, &s.hi, &s.step}) {
     if (!*part) continue;
-    Check(*part);
+    Shape shape = Check(*part);
     const Type& type = (*part)->type;
-    good &= type == Type::Scalar(DType::kI64);
-    if (type.kind == Type::Kind::kArray && type.elem == DType::kI64) {
-      report_.Unimplemented((*part)->span,
-                            "a gather by an array of indices (write gen i < len(k) { x[k[i]] })");
-    } else {
-      ExpectI64(*part, s.is_slice ? "a bound of a slice" : "an index");
+    const bool array = type.kind == Type::Kind::kArray && type.elem == DType::kI64;
+    if (array && gathered && part == &s.index && !s.is_slice) {
+      *gathered = std::move(shape);
+      continue;
     }
+    good &= type == Type::Scalar(DType::kI64);
+    ExpectI64(*part, s.is_slice ? "a bound of a slice" : "an index");
   }
   return good;
 }

@@ -10,6 +10,7 @@ void BodyChecker::CheckAssign(Stmt& s) {
   for (Target& t : s.targets) wanted.push_back(CheckTarget(t));
   if (s.targets.size() == 1) {
     Check(s.value);
+    CheckScatterSum(s, wanted[0]);
     return CheckAssigned(s.targets[0], wanted[0], s.value);
   }
   CheckDistinct(s);
@@ -23,6 +24,16 @@ void BodyChecker::CheckAssign(Stmt& s) {
     return;
   }
   CheckParallel(s, wanted);
+}
+
+// x[k] += e adds e's elements one after the other: it must have them all.
+void BodyChecker::CheckScatterSum(const Stmt& s, const Type& wanted) {
+  if (!s.augmented || !Scatters(s.targets[0].path) || wanted.kind != Type::Kind::kArray) return;
+  if (s.value->kind != Expr::Kind::kBinary) return;
+  const Expr& value = *s.value->operands[1];
+  const bool fits = value.type.kind == Type::Kind::kScalar || value.type.rank == wanted.rank;
+  if (fits || value.type.kind != Type::Kind::kArray) return;
+  report_.Unimplemented(value.span, "adding a value of fewer axes at an array of indices");
 }
 
 // The value is written as a list, or is one tuple (the result of a call).
@@ -84,7 +95,7 @@ void BodyChecker::NotAVariable(const Target& t, const Local& local) {
 }
 
 void BodyChecker::CheckAssigned(const Target& t, const Type& want, ExprPtr& value) {
-  if (want.kind == Type::Kind::kError || Convert(*value, want)) return;
+  if (want.kind == Type::Kind::kError || ConvertPart(*value, t.path, want)) return;
   RejectAssigned(t, want, value->type, value->span);
 }
 
@@ -102,7 +113,11 @@ std::string BodyChecker::PlaceText(const Target& t) const {
 void BodyChecker::RejectAssigned(const Target& t, const Type& want, const Type& got,
                                  const Span& span) {
   bool element = !t.path.empty() && !t.path.back().IsField();
-  std::string what = (element ? "an element of '" : "'") + PlaceText(t) + "' is ";
+  const bool region = element && t.path.back().region;
+  std::string what = (region    ? "this part of '"
+                      : element ? "an element of '"
+                                : "'") +
+                     PlaceText(t) + "' is ";
   std::string advice;
   if (t.path.empty() && want == Type::Scalar(DType::kI64) && got == Type::Scalar(DType::kF64)) {
     advice = "; where its first value is written 0, write 0.0";

@@ -68,6 +68,7 @@ class BodyChecker {
   void CheckAssign(Stmt& s);
   void CheckParallel(Stmt& s, const std::vector<Type>& wanted);
   void CheckDistinct(const Stmt& s);
+  void CheckScatterSum(const Stmt& s, const Type& wanted);
   Type CheckTarget(Target& t);
   void NotAVariable(const Target& t, const Local& local);
   void CheckAssigned(const Target& t, const Type& want, ExprPtr& value);
@@ -125,6 +126,7 @@ class BodyChecker {
   // kError where a step was reported. `name`: what messages call the value.
   Type CheckPath(std::vector<Access>& path, Type base, const std::string& name, Shape& shape);
   bool FindField(const Type& type, std::string& name, int64_t& index, const Span& span);
+  bool ConvertPart(Expr& value, const std::vector<Access>& path, const Type& want);
   Type CheckElement(Access& a, const Type& array, const std::string& name, bool last);
 
   // check_array.cc
@@ -132,7 +134,9 @@ class BodyChecker {
   Shape Broadcast(Expr& e, const std::vector<Shape>& shapes);
   Size BroadcastSize(const Size& a, const Size& b) const;
   Shape CheckIndex(Expr& e);
-  bool CheckSubscript(Subscript& s);
+  bool CheckSubscripts(std::vector<Subscript>& subscripts, const Type& type, const Shape& base,
+                       const Span& span, Shape& shape);
+  bool CheckSubscript(Subscript& s, Shape* gathered);
   Size SliceSize(const Subscript& s, const Size& extent) const;
   Shape CheckTranspose(Expr& e);
   Shape Transpose(Expr& e, Shape shape);
@@ -152,6 +156,7 @@ class BodyChecker {
 
   // check_call.cc
   Shape CheckCall(Expr& e);
+  static void ChooseByRank(Expr& e);
   bool Resolve(Expr& e);
   bool CheckArity(Expr& e);
   bool CheckArgument(Expr& e, size_t i, const Shape& shape);

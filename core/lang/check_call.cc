@@ -45,6 +45,23 @@ bool BodyChecker::Resolve(Expr& e) {
   return false;
 }
 
+// Functions of the prelude for several ranks have a name for each.
+void BodyChecker::ChooseByRank(Expr& e) {
+  if (e.operands.empty()) return;
+  const Type& x = e.operands[0]->type;
+  const bool vector = x.kind == Type::Kind::kArray && x.rank == 1;
+  if (e.name == "concat") {
+    if (x.kind == Type::Kind::kList) e.name = "concat_lists";
+    if (vector && x.elem != DType::kF64) e.name = "concat_vectors";
+    if (x.rank == 2) e.name = "concat_matrices";
+    if (x.rank == 3) e.name = "concat_cubes";
+  } else if (e.name == "flatten" && x.rank == 3) {
+    e.name = "flatten_cube";
+  } else if (e.name == "reshape" && e.operands.size() == 4) {
+    e.name = "reshape_cube";
+  }
+}
+
 Shape BodyChecker::CheckCall(Expr& e) {
   if (const Struct* s = program_.structs(f_).Find(e.name)) {
     if (scope_.Find(e.name) == kNone) return CheckConstruct(e, *s);
@@ -56,6 +73,7 @@ Shape BodyChecker::CheckCall(Expr& e) {
   if (!user && IsReduction(e)) return CheckReduction(e);
   std::vector<Shape> shapes;
   bool good = CheckOperands(e, shapes);
+  if (!user) ChooseByRank(e);
   const uint32_t local = scope_.Find(e.name);
   if (local != kNone && f_.locals[local].shared) {
     auto value = std::make_unique<Expr>();

@@ -5,6 +5,14 @@
 
 namespace pullback::lang {
 
+bool Scatters(const std::vector<Access>& path) {
+  return !path.empty() && path.back().region &&
+         std::any_of(path.back().subscripts.begin(), path.back().subscripts.end(),
+                     [](const Subscript& s) {
+                       return s.index && s.index->type.kind == Type::Kind::kArray;
+                     });
+}
+
 // Whether the type has such a field. A struct's is found by its name, which gives `index`.
 bool BodyChecker::FindField(const Type& type, std::string& name, int64_t& index, const Span& span) {
   if (type.kind == Type::Kind::kStruct && !name.empty()) {
@@ -107,7 +115,7 @@ Shape BodyChecker::CheckWith(Expr& e) {
   e.type = Type();
   if (!good || want.kind == Type::Kind::kError) return {};
   ExprPtr& value = e.operands[1];
-  if (!Convert(*value, want)) {
+  if (!ConvertPart(*value, e.path, want)) {
     report_.Error(value->span, "this place in " + ToString(base) + " is " + ToString(want) +
                                    ", but the value is " + ToString(value->type));
     return {};
@@ -143,33 +151,45 @@ Type BodyChecker::CheckPath(std::vector<Access>& path, Type base, const std::str
   return type;
 }
 
-// x[i, j] as a place.
+// x[i, j] as a place; x[a:b], x[k] as a part of an array.
 Type BodyChecker::CheckElement(Access& a, const Type& array, const std::string& name, bool last) {
-  bool slice = false, good = true;
-  for (Subscript& s : a.subscripts) {
-    good &= CheckSubscript(s);
-    slice |= s.is_slice;
+  if (array.kind == Type::Kind::kError || (array.kind == Type::Kind::kArray && last)) {
+    Shape shape;
+    const size_t rank = static_cast<size_t>(array.rank), got = a.subscripts.size();
+    if (array.kind == Type::Kind::kArray && got > rank) {
+      report_.Error(a.span, "too many subscripts: '" + name + "' is " + ToString(array) +
+                                " and takes " + std::to_string(rank) + ", got " +
+                                std::to_string(got));
+      return {};
+    }
+    if (!CheckSubscripts(a.subscripts, array, UnknownShape(array), a.span, shape)) return {};
+    if (array.kind == Type::Kind::kError) return {};
+    a.region = !shape.dims.empty();
+    return a.region ? Type::Array(array.elem, static_cast<int>(shape.dims.size()))
+                    : Type::Scalar(array.elem);
   }
-  if (!good || array.kind == Type::Kind::kError) return {};
+  bool good = true;
+  for (Subscript& s : a.subscripts) good &= CheckSubscript(s, nullptr);
+  if (!good) return {};
   if (array.kind == Type::Kind::kList) {
     return CheckListSubscript(a.subscripts, a.span) ? array.elements[0] : Type();
   }
-  if (!last && array.kind == Type::Kind::kArray) {
+  if (array.kind == Type::Kind::kArray) {
     report_.Error(a.span, "write all indices in one pair of brackets: x[i, j] = …");
     return {};
   }
-  size_t rank = static_cast<size_t>(array.rank);
-  if (array.kind != Type::Kind::kArray || a.subscripts.size() > rank) {
-    report_.Error(a.span, "too many subscripts: '" + name + "' is " + ToString(array) +
-                              " and takes " + (rank == 0 ? "none" : std::to_string(rank)) +
-                              ", got " + std::to_string(a.subscripts.size()));
-    return {};
+  report_.Error(a.span, "too many subscripts: '" + name + "' is " + ToString(array) +
+                            " and takes none, got " + std::to_string(a.subscripts.size()));
+  return {};
+}
+
+// A value for a part of an array: of its rank, or one number for all of it.
+bool BodyChecker::ConvertPart(Expr& value, const std::vector<Access>& path, const Type& want) {
+  const bool region = !path.empty() && path.back().region;
+  if (region && value.type.kind == Type::Kind::kScalar) {
+    return Convert(value, Type::Scalar(want.elem));
   }
-  if (slice || a.subscripts.size() < rank) {
-    report_.Unimplemented(a.span, "assigning a slice");
-    return {};
-  }
-  return Type::Scalar(array.elem);
+  return Convert(value, want);
 }
 
 }  // namespace pullback::lang

@@ -25,7 +25,7 @@ Index CutPrelude(const std::string& text) {
     size_t end = text.find(kStart, begin + 1);
     std::string source = text.substr(begin + 1, end - begin - 1);
     constexpr size_t kName = kStart.size() - 1;
-    index.sources.emplace(source.substr(kName, source.find('(') - kName), source);
+    index.sources.emplace(source.substr(kName, source.find_first_of("(<") - kName), source);
     begin = end;
   }
   for (const auto& [name, source] : index.sources) index.names.push_back(name);

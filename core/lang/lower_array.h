@@ -48,6 +48,10 @@ std::optional<Affine> LowerExtent(Context& c, const Expr& e);
 std::optional<Leaves> LowerBroadcastCall(Context& c, const Expr& e);
 
 // --- lower_slice.cc
+// 0 <= lo <= hi <= dim, kIndex; false: a check that a body cannot make.
+bool RequireSlice(Context& c, const Affine& lo, const Affine& hi, const Affine& dim);
+// ceil(length / step), length >= 0.
+std::optional<Affine> StridedExtent(Context& c, const Affine& length, int64_t step);
 std::optional<ArrayRef> LowerSlice(Context& c, const Expr& e);
 ArrayRef Transposed(const ArrayRef& x);
 ArrayRef AsColumn(const ArrayRef& x);

@@ -63,6 +63,9 @@ void SpillCostly(Context& c);
 std::optional<Affine> Hoist(Context& c, const Affine& a);
 
 // --- lower_sequential.cc
+// Block mode: for (i = lo; i < hi; ++i), carrying values through it.
+void CountedLoop(Context& c, const Range& range, const std::string& name,
+                 std::vector<Value>& carried, const std::function<void(Value i)>& body);
 // Block mode: a loop nest with a running result.
 Leaf LowerSequential(Context& c, const Expr& e, const Ranges& ranges);
 

@@ -6,6 +6,7 @@
 //   lower_calls.cc           calls and built-in functions
 //   lower_derive.cc          derivative operators and rules
 //   lower_place.cc           structs; places in values
+//   lower_region.cc          parts of arrays that are assigned
 //   lower_list.cc            lists and boxes
 //   lower_dynamic.cc         functions as data
 //   lower_condition.cc       and/or, if-expressions

@@ -50,7 +50,10 @@ class Changing {
 
   void ArrayElement(size_t step, Leaf& leaf) {
     c_.b.SetLoc(change_.loc);
-    const Value old = leaf.value, v = change_.value[0].value;
+    if (!change_.region.empty()) return ChangeRegion(c_, leaf, change_);
+    const Value old = leaf.value;
+    Value v = change_.value[0].value;
+    if (change_.negates) v = UnaryScalar(c_, UnaryOp::kNeg, v);
     Subs subs = change_.subs[step];
     leaf.value =
         change_.adds ? c_.b.AddAt(old, std::move(subs), v) : c_.b.Update(old, std::move(subs), v);
@@ -94,8 +97,8 @@ std::optional<Leaves> LowerConstruct(Context& c, const Expr& e) {
 std::optional<Leaves> LowerWith(Context& c, const Expr& e) {
   const Type& base = e.operands[0]->type;
   PB_TRY(Leaves leaves, Lower(c, *e.operands[0]));
+  const uint32_t loc = c.at->base + e.ordinal - c.at->function->first_ordinal;
   Change change;
-  change.loc = c.at->base + e.ordinal - c.at->function->first_ordinal;
   const bool fields =
       std::all_of(e.path.begin(), e.path.end(), [](const Access& a) { return a.IsField(); });
   if (fields) {
@@ -103,23 +106,39 @@ std::optional<Leaves> LowerWith(Context& c, const Expr& e) {
     PB_TRY(change.value, Lower(c, *e.operands[1]));
   } else {
     if (c.InBody()) return std::nullopt;
-    change.subs = LowerPathSubscripts(c, e.path);
+    change = LowerPath(c, e.path);
     change.value = LowerStored(c, *e.operands[1]);
     c.SetLoc(e.ordinal);
     for (Leaf& leaf : leaves) Store(c, leaf);
   }
+  change.loc = loc;
   if (!ChangePlace(c, base, e.path, leaves, change)) return std::nullopt;
   return leaves;
 }
 
-std::vector<Subs> LowerPathSubscripts(Context& c, const std::vector<Access>& path) {
-  std::vector<Subs> subs(path.size());
+Change LowerPath(Context& c, const std::vector<Access>& path) {
+  Change change;
+  change.subs.resize(path.size());
   for (size_t step = 0; step < path.size(); ++step) {
     for (const Subscript& s : path[step].subscripts) {
-      subs[step].push_back(*LowerInt(c, *s.index));
+      if (!path[step].region) {
+        change.subs[step].push_back(*LowerInt(c, *s.index));
+        continue;
+      }
+      PartAxis axis;
+      if (s.is_slice) {
+        axis.step = s.step ? s.step->int_value : 1;
+        if (s.lo) axis.lo = *LowerInt(c, *s.lo);
+        if (s.hi) axis.hi = *LowerInt(c, *s.hi);
+      } else if (s.index->type.kind == Type::Kind::kArray) {
+        axis.indices = LowerStored(c, *s.index)[0].value;
+      } else {
+        axis.lo = *LowerInt(c, *s.index);
+      }
+      change.region.push_back(std::move(axis));
     }
   }
-  return subs;
+  return change;
 }
 
 bool ChangePlace(Context& c, const Type& base, const std::vector<Access>& path, Leaves& leaves,

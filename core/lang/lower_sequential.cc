@@ -7,9 +7,6 @@
 #include "core/lang/lower_stmt.h"
 
 namespace pullback::lang {
-namespace {
-
-// for (i = lo; i < hi; ++i), carrying values through it.
 void CountedLoop(Context& c, const Range& range, const std::string& name,
                  std::vector<Value>& carried, const std::function<void(Value i)>& body) {
   std::vector<Value> args = {c.ToValue(range.lo)};
@@ -41,6 +38,8 @@ void CountedLoop(Context& c, const Range& range, const std::string& name,
   c.b.SetBlock(exit);
   carried = params;
 }
+
+namespace {
 
 Value Identity(Context& c, Comprehension m, ir::Type t) {
   using Float = std::numeric_limits<double>;

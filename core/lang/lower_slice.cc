@@ -9,12 +9,15 @@
 namespace pullback::lang {
 namespace {
 
-// A subscript as lowered: an index (stride 0) or lo, lo + stride, ...
+// A subscript as lowered: an index (stride 0), or lo, lo + stride, ..., or the elements of an array.
 struct Slice {
   Affine lo;
   int64_t stride = 0;
   Affine extent;
+  ArrayRef gather;
 };
+
+}  // namespace
 
 // 0 <= lo <= hi <= dim, kIndex.
 bool RequireSlice(Context& c, const Affine& lo, const Affine& hi, const Affine& dim) {
@@ -36,13 +39,20 @@ std::optional<Affine> StridedExtent(Context& c, const Affine& length, int64_t st
   return Affine::Of(v);
 }
 
+namespace {
+
 std::optional<Slice> LowerSubscript(Context& c, const Expr& e, const Subscript& s,
                                     const Affine& dim) {
+  if (!s.is_slice && s.index->type.kind == Type::Kind::kArray) {
+    Slice gather;
+    PB_TRY(gather.gather, LowerArray(c, *s.index));
+    return gather;
+  }
   if (!s.is_slice) {
     PB_TRY(const Affine index, LowerInt(c, *s.index));
     c.SetLoc(e.ordinal);
     if (!RequireInside(c, index, dim)) return std::nullopt;
-    return Slice{index, 0, {}};
+    return Slice{index, 0, {}, nullptr};
   }
   Affine lo = Affine::Const(0), hi = dim;
   if (s.lo) {
@@ -55,7 +65,7 @@ std::optional<Slice> LowerSubscript(Context& c, const Expr& e, const Subscript& 
   if (!RequireSlice(c, lo, hi, dim)) return std::nullopt;
   const int64_t step = s.step ? s.step->int_value : 1;
   PB_TRY(const Affine extent, StridedExtent(c, hi - lo, step));
-  return Slice{lo, step, extent};
+  return Slice{lo, step, extent, nullptr};
 }
 
 Axis Compose(const Axis& x, const std::vector<Slice>& slices, const std::vector<int>& places) {
@@ -75,6 +85,35 @@ Subs ThroughSlices(const std::vector<Slice>& slices, const Subs& subs) {
   for (const Slice& s : slices) {
     out.push_back(s.stride == 0 ? s.lo : s.lo + subs[next++] * s.stride);
   }
+  return out;
+}
+
+// x with an axis replaced by those of an array of indices. x stands in memory, so that an index out of
+// range traps where it is read.
+ArrayRef MakeGather(Context& c, const ArrayRef& x, const std::vector<Slice>& slices, uint32_t loc) {
+  auto out = std::make_shared<Array>();
+  out->elem = x->elem;
+  for (const Slice& s : slices) {
+    if (s.gather) out->dims.insert(out->dims.end(), s.gather->dims.begin(), s.gather->dims.end());
+    if (s.stride != 0) out->dims.push_back(s.extent);
+  }
+  Context* context = &c;
+  out->at = [context, x, slices, loc](const Subs& subs) -> MaybeValue {
+    Subs of_x;
+    auto next = subs.begin();
+    for (const Slice& s : slices) {
+      if (!s.gather) {
+        of_x.push_back(s.stride == 0 ? s.lo : s.lo + *next++ * s.stride);
+        continue;
+      }
+      const auto end = next + static_cast<std::ptrdiff_t>(s.gather->dims.size());
+      PB_TRY(const Value index, ReadAt(*context, *s.gather, Subs(next, end)));
+      of_x.push_back(context->AffineFor(index));
+      next = end;
+    }
+    context->b.SetLoc(loc);
+    return ReadAt(*context, *x, of_x);
+  };
   return out;
 }
 
@@ -188,11 +227,23 @@ std::optional<ArrayRef> ChosenLiteral(Context& c, const Expr& e) {
 }  // namespace
 
 std::optional<ArrayRef> LowerSlice(Context& c, const Expr& e) {
-  PB_TRY(const ArrayRef x, LowerArray(c, *e.operands[0]));
+  PB_TRY(ArrayRef x, LowerArray(c, *e.operands[0]));
   std::vector<Slice> slices;
+  bool gathers = false;
   for (size_t i = 0; i < e.subscripts.size(); ++i) {
     PB_TRY(const Slice s, LowerSubscript(c, e, e.subscripts[i], x->dims[i]));
     slices.push_back(s);
+    gathers = gathers || s.gather;
+  }
+  if (gathers) {
+    c.SetLoc(e.ordinal);
+    if (!IsExact(c, *x)) {
+      if (c.InBody()) return std::nullopt;
+      Leaf leaf{Value(), x};
+      Store(c, leaf);
+      x = ArrayOf(c, leaf);
+    }
+    return MakeGather(c, x, slices, c.b.loc());
   }
   return MakeSlice(c, x, slices);
 }

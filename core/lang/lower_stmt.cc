@@ -308,26 +308,23 @@ void Assign(Context& c, const Target& t, Change change) {
 // x[i] += e and x[i] -= e without reading x[i] (x - e is x + -e, bit for bit).
 bool LowerElementSum(Context& c, const Stmt& s) {
   const bool sum = s.augmented_op == BinaryOp::kAdd || s.augmented_op == BinaryOp::kSub;
-  if (!s.augmented || !sum || !EndsInArray(TypeOf(c, s.targets[0]), s.targets[0].path))
-    return false;
+  const Target& t = s.targets[0];
+  if (!s.augmented || !sum || !EndsInArray(TypeOf(c, t), t.path)) return false;
+  if (t.path.back().region && !Scatters(t.path)) return false;
   if (s.value->kind != Expr::Kind::kBinary || s.value->binary != s.augmented_op) return false;
-  Change change;
-  change.subs = LowerPathSubscripts(c, s.targets[0].path);
-  Value v = *LowerScalar(c, *s.value->operands[1]);
-  if (s.augmented_op == BinaryOp::kSub) v = UnaryScalar(c, UnaryOp::kNeg, v);
-  change.value = {{v, nullptr}};
+  Change change = LowerPath(c, t.path);
+  change.value = LowerStored(c, *s.value->operands[1]);
   change.adds = true;
-  Assign(c, s.targets[0], std::move(change));
+  change.negates = s.augmented_op == BinaryOp::kSub;
+  Assign(c, t, std::move(change));
   return true;
 }
 
 void LowerAssign(Context& c, const Stmt& s) {
   if (LowerElementSum(c, s)) return;
   const uint32_t first_new = c.ValueCount();
-  std::vector<Change> changes(s.targets.size());
-  for (size_t i = 0; i < s.targets.size(); ++i) {
-    changes[i].subs = LowerPathSubscripts(c, s.targets[i].path);
-  }
+  std::vector<Change> changes;
+  for (const Target& t : s.targets) changes.push_back(LowerPath(c, t.path));
   const std::vector<Leaves> parts = Distribute(s, LowerStored(c, *s.value));
   for (size_t i = 0; i < s.targets.size(); ++i) {
     changes[i].value = parts[i];

@@ -273,9 +273,6 @@ Target Parser::ToTarget(ExprPtr e) {
     return t;
   }
   while (e->kind != Expr::Kind::kName) {
-    for (const Subscript& sub : e->subscripts) {
-      if (sub.is_slice) Unimplemented(sub.span, "assigning a slice");
-    }
     Access a{e->name, e->int_value, std::move(e->subscripts), e->span};
     t.path.push_back(std::move(a));
     e = ExprPtr(std::move(e->operands[0]));

@@ -116,6 +116,48 @@ std::vector<ProgramCase> Boxes() {
   };
 }
 
+Tensor Ints(const std::vector<int64_t>& v) {
+  return Tensor::Of<int64_t>(DType::kI64, {static_cast<int64_t>(v.size())}, v);
+}
+
+std::vector<ProgramCase> Parts() {
+  return {
+      {"a stack in a box",
+       "fn put(b: box list f64, x: f64) { set(b, push(get(b), x)) }\n"
+       "fn take(b: box list f64) -> f64 { let (rest, x) = pop(get(b))\n set(b, rest)\n return x }\n"
+       "fn f(x: f64) -> f64 {\n"
+       "  let b: box list f64 = box(list())\n"
+       "  put(b, x)\n put(b, x * x)\n put(b, 3.0)\n"
+       "  let top = take(b)\n"
+       "  return top * take(b) + take(b) * x }",
+       "f",
+       {D(1.5)},
+       {{3 * 2 * 1.5 + 2 * 1.5}}},
+      {"21 a gather by an array of indices",
+       "fn f(x: [n]f64, k: [m]i64) -> f64 { return sum(x[k] * x[k]) * 0.5 + sum(exp.(x)[k][1:]) }",
+       "f",
+       {V({0.5, 1, 1.5}), Ints({0, 1, 2, 2})},
+       {}},
+      {"parts of arrays that are assigned",
+       "fn f(x: [n]f64, k: [m]i64) -> f64 {\n"
+       "  var a = zeros(3, n)\n"
+       "  a[0] = x * x\n a[1, 1:] = x[:n - 1]\n a[:, 0] += 2.0\n"
+       "  a[2, k] += x[:m] * a[0, 1]\n a[k[0], ::2] = 0.25\n"
+       "  return sum(a * a) }",
+       "f",
+       {V({0.5, 1, 1.5, -2}), Ints({1, 2, 1})},
+       {}},
+      {"concatenation and reshaping",
+       "fn f(x: [n]f64) -> f64 {\n"
+       "  let a = reshape(concat(x, x * x), 2, n)\n"
+       "  let b = flatten(concat(a, a @ a.T * [1.0, 2.0, 3.0][:2] @ a))\n"
+       "  return sum(b * b) }",
+       "f",
+       {V({0.5, 1, -1.5})},
+       {}},
+  };
+}
+
 std::vector<ProgramCase> Functions() {
   return {
       {"functions in a list, a struct and a variable",
@@ -177,7 +219,7 @@ fn f(w: [n]f64, x: f64, k: i64) -> f64 {
 const std::vector<ProgramCase>& DataPrograms() {
   static const std::vector<ProgramCase> programs = [] {
     std::vector<ProgramCase> all;
-    for (const auto& part : {Lists(), Boxes(), Functions()})
+    for (const auto& part : {Lists(), Boxes(), Functions(), Parts()})
       all.insert(all.end(), part.begin(), part.end());
     return all;
   }();

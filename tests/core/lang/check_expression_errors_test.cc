@@ -181,13 +181,6 @@ TEST_CASE("Check errors: subscripts") {
 )");
 }
 
-TEST_CASE("Check errors: a gather is not there yet") {
-  CHECK(Messages("fn f(y: [n]f64, k: [m]i64) -> f64 { return sum(y[k]) }") ==
-        R"(UNIMPLEMENTED
-1:50 a gather by an array of indices (write gen i < len(k) { x[k[i]] }) is not implemented yet
-)");
-}
-
 TEST_CASE("Check errors: array literals") {
   CHECK(Messages(R"(fn f(x: f64) -> f64 {
   let a = [1.0, true]

@@ -137,17 +137,6 @@ TEST_CASE("Check errors: assigned values keep the type") {
 )");
 }
 
-TEST_CASE("Check errors: assigning a slice is not there yet") {
-  CHECK(Messages(R"(fn f(x: [n, n]f64) -> f64 {
-  var a = x
-  a[0] = 1.0
-  return 0.0
-})") ==
-        R"(UNIMPLEMENTED
-3:3 assigning a slice is not implemented yet
-)");
-}
-
 TEST_CASE("Check errors: taking a tuple apart") {
   CHECK(Messages(R"(fn f(x: f64) -> f64 {
   let (a, b) = x

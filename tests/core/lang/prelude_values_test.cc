@@ -158,6 +158,7 @@ TEST_CASE("Prelude: every function has a row of values") {
   REQUIRE(prelude.ok());
   for (const auto& f : prelude->functions) {
     INFO(f->name);
+    if (f->is_template) continue;  // region_test.cc calls them
     CHECK(called.count(f->name) == 1);
   }
 }

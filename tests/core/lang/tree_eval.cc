@@ -204,6 +204,10 @@ class Tree {
   Datum EvalRest(const Expr& e);
   Datum EvalMatMul(const Datum& a, const Datum& b);
   Datum EvalCall(const Expr& e);
+  std::vector<std::vector<int64_t>> Choose(const Datum& x, const std::vector<Subscript>& subscripts,
+                                           std::vector<int64_t>& shape);
+  Datum EvalGather(const Datum& x, const std::vector<Subscript>& subscripts);
+  void ChangeRegion(Datum& x, const std::vector<Subscript>& subscripts, const Datum& value);
   Datum EvalListCall(const Expr& e, std::vector<Datum> args);
   Datum EvalBroadcast(const Expr& e);
   Datum EvalIndex(const Expr& e);
@@ -328,6 +332,8 @@ void Tree::Change(Datum& place, const std::vector<Access>& path, size_t step, co
     Change(place.tuple[static_cast<size_t>(path[step].index)], path, step + 1, value);
   } else if (place.kind == Datum::Kind::kList) {
     Change(ListElement(place, Eval(*path[step].subscripts[0].index)), path, step + 1, value);
+  } else if (path[step].region) {
+    ChangeRegion(place, path[step].subscripts, value);
   } else {
     place.bits[ElementOf(place, path[step].subscripts)] = value.bits[0];
   }
@@ -568,6 +574,9 @@ Datum Tree::EvalIndex(const Expr& e) {
   if (x.kind == Datum::Kind::kList) {
     return Datum(ListElement(x, Eval(*e.subscripts[0].index)));
   }
+  for (const Subscript& s : e.subscripts) {
+    if (s.index && s.index->type.kind == Type::Kind::kArray) return EvalGather(x, e.subscripts);
+  }
   std::vector<int64_t> lo, step, extent, axes;
   for (size_t i = 0; i < e.subscripts.size(); ++i) {
     const Subscript& s = e.subscripts[i];
@@ -590,6 +599,60 @@ Datum Tree::EvalIndex(const Expr& e) {
     out.bits.push_back(x.bits[Offset(x.shape, index)]);
   });
   return out;
+}
+
+// By axis, the offsets that the subscripts choose, and the extents of what is chosen.
+std::vector<std::vector<int64_t>> Tree::Choose(const Datum& x,
+                                               const std::vector<Subscript>& subscripts,
+                                               std::vector<int64_t>& shape) {
+  std::vector<std::vector<int64_t>> all;
+  for (size_t i = 0; i < subscripts.size(); ++i) {
+    const Subscript& s = subscripts[i];
+    all.emplace_back();
+    if (!s.is_slice) {
+      const Datum index = Eval(*s.index);
+      for (uint64_t v : index.bits) all[i].push_back(static_cast<int64_t>(v));
+      shape.insert(shape.end(), index.shape.begin(), index.shape.end());
+    } else {
+      const int64_t lo = s.lo ? AsInt(Eval(*s.lo)) : 0;
+      const int64_t hi = s.hi ? AsInt(Eval(*s.hi)) : x.shape[i];
+      if (lo < 0 || hi < lo || hi > x.shape[i]) throw Trapped{TrapKind::kIndex};
+      for (int64_t k = lo; k < hi; k += s.step ? s.step->int_value : 1) all[i].push_back(k);
+      shape.push_back(static_cast<int64_t>(all[i].size()));
+    }
+  }
+  return all;
+}
+
+// Calls fn on the offset in x of every chosen element, in order.
+void ForEachChosen(const Datum& x, const std::vector<std::vector<int64_t>>& chosen,
+                   const std::function<void(size_t)>& fn) {
+  std::vector<int64_t> extents;
+  for (const auto& axis : chosen) extents.push_back(static_cast<int64_t>(axis.size()));
+  ForEachIndex(extents, [&](const std::vector<int64_t>& at) {
+    std::vector<int64_t> index;
+    for (size_t i = 0; i < at.size(); ++i) {
+      index.push_back(chosen[i][static_cast<size_t>(at[i])]);
+      if (index[i] < 0 || index[i] >= x.shape[i]) throw Trapped{TrapKind::kIndex};
+    }
+    fn(Offset(x.shape, index));
+  });
+}
+
+Datum Tree::EvalGather(const Datum& x, const std::vector<Subscript>& subscripts) {
+  Datum out{x.elem, {}, {}, {}, Datum::Kind::kTensor, nullptr};
+  const auto chosen = Choose(x, subscripts, out.shape);
+  ForEachChosen(x, chosen, [&](size_t at) { out.bits.push_back(x.bits[at]); });
+  return out;
+}
+
+void Tree::ChangeRegion(Datum& x, const std::vector<Subscript>& subscripts, const Datum& value) {
+  std::vector<int64_t> shape;
+  const auto chosen = Choose(x, subscripts, shape);
+  if (!value.shape.empty() && value.shape != shape) throw Trapped{TrapKind::kSizeMismatch};
+  size_t next = 0;
+  ForEachChosen(x, chosen,
+                [&](size_t at) { x.bits[at] = value.bits[value.shape.empty() ? 0 : next++]; });
 }
 
 Datum Tree::EvalArray(const Expr& e) {

@@ -1,0 +1,111 @@
+// Assigning a part of an array: element after element, so that it takes as long as the part is large,
+// and happens in place.
+#include "core/lang/lower_array.h"
+#include "core/lang/lower_comprehension.h"
+#include "core/lang/lower_expr.h"
+#include "core/lang/lower_place.h"
+#include "core/lang/lower_sizes.h"
+
+namespace pullback::lang {
+namespace {
+
+class Filling {
+ public:
+  Filling(Context& c, const Change& change, Value array)
+      : c_(c), change_(change), value_(change.value[0].value), dims_(c.DimsOf(array)) {
+    array_ = {array};
+  }
+
+  Value Run() {
+    c_.b.SetLoc(change_.loc);
+    FindExtents();
+    const bool whole = c_.b.TypeOf(value_).IsArray();
+    for (size_t i = 0; whole && i < extents_.size(); ++i) {
+      RequireEqual(c_, c_.DimsOf(value_)[i], extents_[i]);
+    }
+    if (change_.negates && !whole) value_ = UnaryScalar(c_, UnaryOp::kNeg, value_);
+    Nest(0, 0);
+    c_.SetDims(array_[0], dims_);
+    return array_[0];
+  }
+
+ private:
+  void FindExtents() {
+    for (size_t i = 0; i < change_.region.size(); ++i) {
+      const PartAxis& axis = change_.region[i];
+      if (axis.indices.valid()) {
+        const std::vector<Affine>& dims = c_.DimsOf(axis.indices);
+        extents_.insert(extents_.end(), dims.begin(), dims.end());
+      } else if (axis.step != 0) {
+        const Affine hi = axis.hi.value_or(dims_[i]);
+        RequireSlice(c_, axis.lo, hi, dims_[i]);
+        extents_.push_back(*StridedExtent(c_, hi - axis.lo, axis.step));
+      }
+    }
+  }
+
+  // `axis` of the array, the extents from `extent` on.
+  void Nest(size_t axis, size_t extent) {
+    if (axis == change_.region.size()) return Element();
+    const PartAxis& a = change_.region[axis];
+    if (a.indices.valid()) return Indices(axis, extent, c_.DimsOf(a.indices).size());
+    if (a.step == 0) {
+      subs_.push_back(a.lo);
+      Nest(axis + 1, extent);
+      subs_.pop_back();
+      return;
+    }
+    Loop(extent, [&](const Affine& i) {
+      subs_.push_back(a.lo + i * a.step);
+      Nest(axis + 1, extent + 1);
+      subs_.pop_back();
+    });
+  }
+
+  // Loops over the axes of an array of indices, of which `left` are still to come.
+  void Indices(size_t axis, size_t extent, size_t left) {
+    if (left > 0) {
+      return Loop(extent, [&](const Affine&) { Indices(axis, extent + 1, left - 1); });
+    }
+    const Value indices = change_.region[axis].indices;
+    const auto end = at_.end();
+    const auto begin = end - static_cast<std::ptrdiff_t>(c_.DimsOf(indices).size());
+    subs_.push_back(c_.AffineFor(c_.b.Index(indices, Subs(begin, end))));
+    Nest(axis + 1, extent);
+    subs_.pop_back();
+  }
+
+  void Loop(size_t extent, const std::function<void(const Affine&)>& body) {
+    CountedLoop(c_, {Affine::Const(0), extents_[extent]}, "", array_, [&](Value i) {
+      at_.push_back(Affine::Of(i));
+      body(at_.back());
+      at_.pop_back();
+    });
+  }
+
+  void Element() {
+    Value v = value_;
+    if (c_.b.TypeOf(v).IsArray()) {
+      v = c_.b.Index(v, at_);
+      if (change_.negates) v = UnaryScalar(c_, UnaryOp::kNeg, v);
+    }
+    c_.b.SetLoc(change_.loc);
+    array_[0] = change_.adds ? c_.b.AddAt(array_[0], subs_, v) : c_.b.Update(array_[0], subs_, v);
+  }
+
+  Context& c_;
+  const Change& change_;
+  Value value_;
+  const std::vector<Affine> dims_;
+  std::vector<Affine> extents_;  // of the part
+  Subs subs_, at_;               // of the array, of the value
+  std::vector<Value> array_;     // carried through the loops
+};
+
+}  // namespace
+
+void ChangeRegion(Context& c, Leaf& array, const Change& change) {
+  array.value = Filling(c, change, array.value).Run();
+}
+
+}  // namespace pullback::lang
