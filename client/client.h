@@ -49,6 +49,7 @@ struct Signature {
   std::vector<Parameter> parameters;
   ApiType result;
   std::vector<std::string> wrt;  // in the order of derivatives
+  ApiStructs structs;            // that lists in these types name
 };
 
 struct StageTime {

@@ -41,9 +41,12 @@ Signature FromMessage(const v1::Signature& message) {
   Signature signature;
   signature.entry = message.entry();
   for (const v1::Parameter& p : message.parameters()) {
-    signature.parameters.push_back({p.name(), wire::DecodeType(p.type())});
+    signature.parameters.push_back({p.name(), wire::DecodeType(p.type(), message.structs())});
   }
-  signature.result = wire::DecodeType(message.result());
+  signature.result = wire::DecodeType(message.result(), message.structs());
+  for (const v1::Type& type : message.structs()) {
+    signature.structs.push_back(wire::DecodeType(type, message.structs()));
+  }
   signature.wrt.assign(message.wrt().begin(), message.wrt().end());
   return signature;
 }

@@ -6,6 +6,7 @@
 
 #include "absl/container/inlined_vector.h"
 #include "jit/leaves.h"
+#include "jit/list_types.h"
 #include "jit/size_plan.h"
 
 namespace pullback::jit {
@@ -44,6 +45,7 @@ std::string Describe(const Tensor& t) {
 }
 
 std::string Describe(const ApiValue& value) {
+  if (value.list) return "a list of " + std::to_string(value.list->length);
   if (value.is_tuple) return "a tuple of " + std::to_string(value.elements.size());
   return Describe(value.tensor);
 }
@@ -84,9 +86,31 @@ Status CheckBytes(const Path& path, const Tensor& t) {
 // What of a type takes part: all of it, or its floats (of seeds), the rest being empty tuples.
 enum class Part { kAll, kFloats };
 
-Status Collect(const ApiType& type, const ApiValue& value, Part part, const Path& path,
-               std::vector<const Tensor*>& out) {
-  if (type.is_tuple) {
+// Flattens values into leaves, by their types.
+class Collector {
+ public:
+  Collector(const TextView& view, InputLeaves& leaves) : view_(view), leaves_(leaves) {}
+
+  Status Collect(const ApiType& type, const ApiValue& value, Part part, const Path& path,
+                 std::vector<const Tensor*>& out) {
+    if (type.is_tuple) return CollectTuple(type, value, part, path, out);
+    if (part == Part::kFloats && !IsActive(type, view_.signature.structs)) {
+      if (value.is_tuple && value.elements.empty()) return {};
+      return TypeMismatch(path, "an empty tuple in place of " + type.ToString(), value);
+    }
+    if (type.is_list) return CollectList(type, value, part, path, out);
+    const Tensor& t = value.tensor;
+    if (value.is_tuple || value.list || t.dtype != type.dtype ||
+        t.shape.size() != type.dims.size()) {
+      return TypeMismatch(path, type.ToString(), value);
+    }
+    out.push_back(&t);
+    return CheckBytes(path, t);
+  }
+
+ private:
+  Status CollectTuple(const ApiType& type, const ApiValue& value, Part part, const Path& path,
+                      std::vector<const Tensor*>& out) {
     if (!value.is_tuple || value.elements.size() != type.elements.size()) {
       return TypeMismatch(path, type.ToString(), value);
     }
@@ -96,17 +120,27 @@ Status Collect(const ApiType& type, const ApiValue& value, Part part, const Path
     }
     return {};
   }
-  if (part == Part::kFloats && !IsFloat(type.dtype)) {
-    if (value.is_tuple && value.elements.empty()) return {};
-    return TypeMismatch(path, "an empty tuple in place of " + type.ToString(), value);
+
+  Status CollectList(const ApiType& type, const ApiValue& value, Part part, const Path& path,
+                     std::vector<const Tensor*>& out) {
+    // Among the tensors a list is a scalar, which no size is made of.
+    static const Tensor kInPlace = Tensor::F64(0);
+    if (!value.list) return TypeMismatch(path, type.ToString(), value);
+    if (const std::string fault = FaultOf(*value.list); !fault.empty()) {
+      return Invalid("INVALID_VALUE", path.Text() + ": " + fault);
+    }
+    const ListType& list = view_.lists->Of(type);
+    const std::string fault = Mismatch(list.plan, *value.list, part == Part::kFloats);
+    if (!fault.empty()) return Invalid("TYPE_MISMATCH", path.Text() + ": " + fault);
+    leaves_.lists.push_back(
+        {leaves_.params.size() + leaves_.seeds.size(), value.list.get(), &list});
+    out.push_back(&kInPlace);
+    return {};
   }
-  const Tensor& t = value.tensor;
-  if (value.is_tuple || t.dtype != type.dtype || t.shape.size() != type.dims.size()) {
-    return TypeMismatch(path, type.ToString(), value);
-  }
-  out.push_back(&t);
-  return CheckBytes(path, t);
-}
+
+  const TextView& view_;
+  InputLeaves& leaves_;
+};
 
 Status CheckCount(const char* what, size_t expected, size_t got) {
   if (got == expected) return {};
@@ -122,10 +156,10 @@ Status CollectParams(const TextView& view, const Inputs& inputs, InputLeaves* le
                    "argument '" + params[inputs.args.size()].name + "' is missing");
   }
   PB_RETURN_IF_ERROR(CheckCount("arguments", params.size(), inputs.args.size()));
+  Collector collector(view, *leaves);
   for (size_t i = 0; i < params.size(); ++i) {
-    leaves->first.push_back(leaves->params.size());
-    PB_RETURN_IF_ERROR(Collect(params[i].type, inputs.args[i], Part::kAll,
-                               {"argument", &params[i].name}, leaves->params));
+    PB_RETURN_IF_ERROR(collector.Collect(params[i].type, inputs.args[i], Part::kAll,
+                                         {"argument", &params[i].name}, leaves->params));
   }
   return view.sizes->Check(leaves->params);
 }
@@ -137,15 +171,21 @@ Status CheckSeedExtent(const Path& path, const Tensor& seed, size_t axis, int64_
                                       std::to_string(seed.shape[axis]));
 }
 
-// The leaves of a seed from `seed` on have the shapes of the float leaves of parameters from `leaf` on.
-Status CheckTangentSizes(const Path& path, const InputLeaves& leaves, size_t leaf, size_t seed) {
-  for (; seed < leaves.seeds.size(); ++leaf) {
-    const Tensor& argument = *leaves.params[leaf];
-    if (!IsFloat(argument.dtype)) continue;
-    const Tensor& tangent = *leaves.seeds[seed++];
-    for (size_t axis = 0; axis < argument.shape.size(); ++axis) {
-      PB_RETURN_IF_ERROR(CheckSeedExtent(path, tangent, axis, argument.shape[axis]));
-    }
+// The sizes of a derivative are those of what it belongs to.
+Status CheckLike(const TextView& view, const Path& path, const ApiType& type,
+                 const ApiValue& derivative, const ApiValue& of) {
+  for (size_t i = 0; i < type.elements.size() && type.is_tuple; ++i) {
+    const Path inner{path.role, path.name, &path, i, &type};
+    PB_RETURN_IF_ERROR(
+        CheckLike(view, inner, type.elements[i], derivative.elements[i], of.elements[i]));
+  }
+  if (type.is_tuple || !IsActive(type, view.signature.structs)) return {};
+  if (type.is_list) {
+    const std::string fault = ShapeMismatch(view.lists->Of(type).plan, *derivative.list, *of.list);
+    return fault.empty() ? Status() : Invalid("SIZE_MISMATCH", path.Text() + ": " + fault);
+  }
+  for (size_t axis = 0; axis < type.dims.size(); ++axis) {
+    PB_RETURN_IF_ERROR(CheckSeedExtent(path, derivative.tensor, axis, of.tensor.shape[axis]));
   }
   return {};
 }
@@ -158,12 +198,13 @@ Status CollectTangents(const TextView& view, const Derivation& derivation, const
   absl::InlinedVector<size_t, 16> order(wrt.size());
   std::iota(order.begin(), order.end(), size_t{0});
   std::sort(order.begin(), order.end(), [&](size_t a, size_t b) { return wrt[a] < wrt[b]; });
+  Collector collector(view, *leaves);
   for (size_t i : order) {
     const lang::Parameter& p = view.signature.params[wrt[i]];
     const Path path{"seed", &p.name};
-    const size_t first = leaves->seeds.size();
-    PB_RETURN_IF_ERROR(Collect(p.type, inputs.seeds[i], Part::kFloats, path, leaves->seeds));
-    PB_RETURN_IF_ERROR(CheckTangentSizes(path, *leaves, leaves->first[wrt[i]], first));
+    PB_RETURN_IF_ERROR(
+        collector.Collect(p.type, inputs.seeds[i], Part::kFloats, path, leaves->seeds));
+    PB_RETURN_IF_ERROR(CheckLike(view, path, p.type, inputs.seeds[i], inputs.args[wrt[i]]));
   }
   return {};
 }
@@ -175,7 +216,7 @@ Status CheckCotangentSizes(const TextView& view, const Path& path, const InputLe
   Status fault;
   ForEachLeaf(view.signature.result, [&](const ApiType& type) {
     const SizePlan::Extents& expected = extents[leaf++];
-    if (!IsFloat(type.dtype)) return;
+    if (!IsActive(type, view.signature.structs)) return;
     const Tensor& t = *leaves.seeds[seed++];
     for (size_t axis = 0; axis < expected.size() && fault.ok(); ++axis) {
       if (expected[axis]) fault = CheckSeedExtent(path, t, axis, *expected[axis]);
@@ -189,39 +230,24 @@ Status CollectCotangent(const TextView& view, const Inputs& inputs, InputLeaves*
   PB_RETURN_IF_ERROR(CheckCount("seed (shaped like the result)", 1, inputs.seeds.size()));
   const ApiType& result = view.signature.result;
   const Path path{"seed"};
-  PB_RETURN_IF_ERROR(Collect(result, inputs.seeds[0], Part::kFloats, path, leaves->seeds));
+  PB_RETURN_IF_ERROR(Collector(view, *leaves)
+                         .Collect(result, inputs.seeds[0], Part::kFloats, path, leaves->seeds));
   const bool scalars = std::all_of(leaves->seeds.begin(), leaves->seeds.end(),
                                    [](const Tensor* t) { return t->shape.empty(); });
   return scalars ? Status() : CheckCotangentSizes(view, path, *leaves);
 }
 
-// The arrays of a seed from `next` on, against those of the result that it is the cotangent of.
-Status CheckLike(const Path& path, const ApiType& type, const ApiValue& value,
-                 const std::vector<const Tensor*>& seeds, size_t* next) {
-  for (size_t i = 0; i < type.elements.size(); ++i) {
-    const Path inner{path.role, path.name, &path, i, &type};
-    PB_RETURN_IF_ERROR(CheckLike(inner, type.elements[i], value.elements[i], seeds, next));
-  }
-  if (type.is_tuple || !IsFloat(type.dtype)) return {};
-  const Tensor& seed = *seeds[(*next)++];
-  for (size_t axis = 0; axis < type.dims.size(); ++axis) {
-    PB_RETURN_IF_ERROR(CheckSeedExtent(path, seed, axis, value.tensor.shape[axis]));
-  }
-  return {};
-}
-
 }  // namespace
 
-Status CheckCotangent(const TextView& view, const InputLeaves& leaves, const ApiValue& value) {
-  size_t next = 0;
-  return CheckLike({"seed"}, view.signature.result, value, leaves.seeds, &next);
+Status CheckCotangent(const TextView& view, const ApiValue& seed, const ApiValue& value) {
+  return CheckLike(view, {"seed"}, view.signature.result, seed, value);
 }
 
 Status CollectInputs(const TextView& view, const Derivation& derivation, const Inputs& inputs,
                      InputLeaves* leaves) {
   leaves->params.clear();
   leaves->seeds.clear();
-  leaves->first.clear();
+  leaves->lists.clear();
   PB_RETURN_IF_ERROR(CollectParams(view, inputs, leaves));
   if (derivation.transform == Transform::kJvp || derivation.transform == Transform::kHvp) {
     return CollectTangents(view, derivation, inputs, leaves);

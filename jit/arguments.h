@@ -8,6 +8,7 @@
 #include "core/base/tensor.h"
 #include "jit/engine.h"
 #include "jit/key.h"
+#include "jit/list_input.h"
 
 namespace pullback::jit {
 
@@ -15,7 +16,7 @@ namespace pullback::jit {
 struct InputLeaves {
   std::vector<const Tensor*> params;
   std::vector<const Tensor*> seeds;
-  std::vector<size_t> first;  // of each parameter: its first leaf in params
+  std::vector<ListInput> lists;  // by slot; among params and seeds stands a tensor in their place
 };
 
 // Checks structure, dtypes, ranks, bytes, bools and sizes. Errors as Engine::Run. Keeps the capacity of
@@ -23,8 +24,8 @@ struct InputLeaves {
 Status CollectInputs(const TextView& view, const Derivation& derivation, const Inputs& inputs,
                      InputLeaves* leaves);
 
-// A size inside a struct of the result is known after the run only: whether the seed of a vjp has the
-// shape of the `value` that came out. SIZE_MISMATCH.
-Status CheckCotangent(const TextView& view, const InputLeaves& leaves, const ApiValue& value);
+// Sizes inside structs and lists of the result are known after the run only: whether the seed of a vjp,
+// as collected, has the shape of the `value` that came out. SIZE_MISMATCH.
+Status CheckCotangent(const TextView& view, const ApiValue& seed, const ApiValue& value);
 
 }  // namespace pullback::jit

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cstdio>
-#include <numeric>
 #include <vector>
 
 #include "core/eval/interpreter.h"
@@ -107,9 +106,13 @@ Row CostRow(const eval::Cost& cost) {
 }
 
 int64_t CountFloats(const std::vector<Tensor>& tensors) {
-  return std::accumulate(
-      tensors.begin(), tensors.end(), int64_t{0},
-      [](int64_t n, const Tensor& t) { return n + (IsFloat(t.dtype) ? t.ElementCount() : 0); });
+  int64_t count = 0;
+  for (const Tensor& t : tensors) {
+    if (!t.list && IsFloat(t.dtype)) count += t.ElementCount();
+    if (!t.list) continue;
+    for (const std::vector<Tensor>& record : t.list->records) count += CountFloats(record);
+  }
+  return count;
 }
 
 std::string Ratio(int64_t part, int64_t whole) {
@@ -119,20 +122,64 @@ std::string Ratio(int64_t part, int64_t whole) {
   return text;
 }
 
-std::vector<Tensor> Copy(const std::vector<const Tensor*>& tensors) {
+// Lists as the interpreter takes them. What a derivative leaves out is zero.
+class Rows {
+ public:
+  Rows(const ListData& data, const ListPlan& plan) : data_(data), plan_(plan), reader_(data) {}
+
+  Tensor Make() { return MakeList(0, reader_.Root()); }
+
+ private:
+  Tensor MakeList(uint32_t plan, const ListReader::Rows& rows) {
+    auto list = std::make_shared<ListValue>();
+    for (int64_t i = 0; i < rows.count; ++i) {
+      std::vector<Tensor>& record = list->records.emplace_back();
+      for (size_t k = 0; k < plan_.records[plan].leaves.size(); ++k) {
+        record.push_back(MakeLeaf(plan, rows.record, k, rows.first + i));
+      }
+    }
+    Tensor t;
+    t.list = std::move(list);
+    return t;
+  }
+
+  Tensor MakeLeaf(uint32_t plan, uint32_t record, size_t k, int64_t row) {
+    const ListPlan::Leaf& leaf = plan_.records[plan].leaves[k];
+    switch (data_.records[record][k].kind) {
+      case ListColumn::Kind::kTensor: return reader_.At(record, k, row);
+      case ListColumn::Kind::kList: return MakeList(leaf.record, reader_.Inner(record, k, row));
+      case ListColumn::Kind::kNone: break;
+    }
+    Tensor zero{leaf.type->dtype, std::vector<int64_t>(leaf.type->dims.size()), {}};
+    if (leaf.type->is_list) zero.list = std::make_shared<ListValue>();
+    if (zero.shape.empty()) zero.data.resize(DTypeSize(zero.dtype));
+    return zero;
+  }
+
+  const ListData& data_;
+  const ListPlan& plan_;
+  ListReader reader_;
+};
+
+// Parameters, then seeds.
+std::vector<Tensor> Copy(const InputLeaves& leaves) {
   std::vector<Tensor> copies;
-  for (const Tensor* t : tensors) copies.push_back(*t);
+  for (const auto* tensors : {&leaves.params, &leaves.seeds}) {
+    for (const Tensor* t : *tensors) copies.push_back(*t);
+  }
+  for (const ListInput& l : leaves.lists) copies[l.slot] = Rows(*l.data, l.type->plan).Make();
   return copies;
 }
 
 StatusOr<std::string> DescribeRun(const TextView& view, const pipeline::Staged& staged,
                                   const InputLeaves& leaves) {
   const Counter counter(view);
-  std::vector<Tensor> arguments = Copy(leaves.params);
-  const int64_t inputs = CountFloats(arguments);
-  PB_ASSIGN_OR_RETURN(const eval::Result primal, counter.Run(staged.ssa, arguments));
+  const std::vector<Tensor> arguments = Copy(leaves);
+  const std::vector<Tensor> own(arguments.begin(),
+                                arguments.begin() + static_cast<int64_t>(leaves.params.size()));
+  const int64_t inputs = CountFloats(own);
+  PB_ASSIGN_OR_RETURN(const eval::Result primal, counter.Run(staged.ssa, own));
   const int64_t outputs = CountFloats(primal.values);
-  for (const Tensor* seed : leaves.seeds) arguments.push_back(*seed);
   PB_ASSIGN_OR_RETURN(const eval::Result adjoint, counter.Run(staged.adjoint, arguments));
   PB_ASSIGN_OR_RETURN(const eval::Result final, counter.Run(staged.final, arguments));
   const int64_t bound = 4 * (primal.cost.ops + inputs + outputs);

@@ -46,6 +46,7 @@ struct Timing {
 };
 
 class SizePlan;
+class ListTypes;
 
 // How one text maps to a kernel: names and places of that text. Never changes once made.
 struct TextView {
@@ -54,6 +55,7 @@ struct TextView {
   std::vector<lang::Place> places;        // by trap ordinal
   std::string text;                       // for excerpts
   std::shared_ptr<const SizePlan> sizes;  // solves and checks the entry's sizes without the program
+  std::shared_ptr<const ListTypes> lists;  // of the signature
 };
 
 class Kernel;  // live code under its key

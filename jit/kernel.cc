@@ -7,72 +7,83 @@
 namespace pullback::jit {
 namespace {
 
-ir::Type ToIrType(const ApiType& leaf) {
-  const int rank = static_cast<int>(leaf.dims.size());
-  return rank == 0 ? ir::Type::Scalar(leaf.dtype) : ir::Type::Array(leaf.dtype, rank);
-}
+using Slots = std::vector<Slot>;
 
-void AppendLeaves(const ApiType& type, std::vector<ir::Type>& out) {
-  ForEachLeaf(type, [&](const ApiType& leaf) { out.push_back(ToIrType(leaf)); });
-}
-
-void AppendFloatLeaves(const ApiType& type, std::vector<ir::Type>& out) {
+void AppendLeaves(const ApiType& type, Slots& out) {
   ForEachLeaf(type, [&](const ApiType& leaf) {
-    if (IsFloat(leaf.dtype)) out.push_back(ToIrType(leaf));
+    out.push_back({ToIrType(leaf), leaf.is_list ? &leaf : nullptr});
   });
 }
 
-// The float leaves of the parameters of wrt, in the order of the parameters: the derived module knows
-// no other order.
-void AppendWrtLeaves(const lang::Signature& signature, const Derivation& derivation,
-                     std::vector<ir::Type>& out) {
+void AppendActive(const ApiType& type, const ApiStructs& structs, Slots& out) {
+  ForEachLeaf(type, [&](const ApiType& leaf) {
+    if (IsActive(leaf, structs)) AppendLeaves(leaf, out);
+  });
+}
+
+// The leaves with derivatives of the parameters of wrt, in the order of the parameters: the derived
+// module knows no other order.
+void AppendWrt(const lang::Signature& signature, const Derivation& derivation, Slots& out) {
   std::vector<uint32_t> positions = derivation.wrt;
   std::sort(positions.begin(), positions.end());
-  for (uint32_t p : positions) AppendFloatLeaves(signature.params[p].type, out);
+  for (uint32_t p : positions) AppendActive(signature.params[p].type, signature.structs, out);
 }
 
 // A block for every pair: the axes of both, the column's element type.
-void AppendBlocks(const std::vector<ir::Type>& rows, const std::vector<ir::Type>& columns,
-                  std::vector<ir::Type>& out) {
-  for (const ir::Type& row : rows) {
-    for (const ir::Type& column : columns) {
-      const int rank = row.rank + column.rank;
-      out.push_back(rank == 0 ? column : ir::Type::Array(column.elem, rank));
+void AppendBlocks(const Slots& rows, const Slots& columns, Slots& out) {
+  for (const Slot& row : rows) {
+    for (const Slot& column : columns) {
+      const int rank = row.type.rank + column.type.rank;
+      const bool scalar = rank == 0;
+      out.push_back({scalar ? column.type : ir::Type::Array(column.type.elem, rank), nullptr});
     }
   }
 }
 
+std::vector<ir::Type> TypesOf(const Slots& slots) {
+  std::vector<ir::Type> types;
+  for (const Slot& slot : slots) types.push_back(slot.type);
+  return types;
+}
+
 }  // namespace
 
-Layout MakeLayout(const lang::Signature& signature, const Derivation& derivation) {
-  Layout layout;
+SlotLayout MakeSlots(const lang::Signature& signature, const Derivation& derivation) {
+  SlotLayout layout;
   for (const lang::Parameter& p : signature.params) AppendLeaves(p.type, layout.params);
   AppendLeaves(signature.result, layout.values);
   switch (derivation.transform) {
     case Transform::kValue: break;
-    case Transform::kVjp: AppendFloatLeaves(signature.result, layout.seeds); [[fallthrough]];
-    case Transform::kValueAndGrad:
-      AppendWrtLeaves(signature, derivation, layout.derivatives);
-      break;
+    case Transform::kVjp:
+      AppendActive(signature.result, signature.structs, layout.seeds);
+      [[fallthrough]];
+    case Transform::kValueAndGrad: AppendWrt(signature, derivation, layout.derivatives); break;
     case Transform::kJvp:
-      AppendWrtLeaves(signature, derivation, layout.seeds);
-      AppendFloatLeaves(signature.result, layout.derivatives);
+      AppendWrt(signature, derivation, layout.seeds);
+      AppendActive(signature.result, signature.structs, layout.derivatives);
       break;
     case Transform::kHvp:
-      AppendWrtLeaves(signature, derivation, layout.seeds);
+      AppendWrt(signature, derivation, layout.seeds);
       layout.derivatives = layout.seeds;
       break;
     case Transform::kJacobian:
     case Transform::kHessian: {
-      std::vector<ir::Type> rows, columns;
-      AppendWrtLeaves(signature, derivation, columns);
+      Slots rows, columns;
+      AppendWrt(signature, derivation, columns);
       if (derivation.transform == Transform::kHessian) rows = columns;
-      if (derivation.transform == Transform::kJacobian) AppendFloatLeaves(signature.result, rows);
+      if (derivation.transform == Transform::kJacobian) {
+        AppendActive(signature.result, signature.structs, rows);
+      }
       AppendBlocks(rows, columns, layout.derivatives);
       break;
     }
   }
   return layout;
+}
+
+Layout MakeLayout(const SlotLayout& slots) {
+  return {TypesOf(slots.params), TypesOf(slots.seeds), TypesOf(slots.values),
+          TypesOf(slots.derivatives)};
 }
 
 std::vector<bool> WrtLeaves(const lang::Signature& signature, const Derivation& derivation) {

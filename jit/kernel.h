@@ -13,7 +13,8 @@
 
 namespace pullback::jit {
 
-// The slots of a KernelEntry, in order: params, seeds -> values, derivatives.
+// The slots of a KernelEntry, in order: params, seeds -> values, derivatives. A list is one of any
+// record.
 struct Layout {
   std::vector<ir::Type> params;
   std::vector<ir::Type> seeds;
@@ -24,7 +25,16 @@ struct Layout {
   size_t results() const { return values.size() + derivatives.size(); }
 };
 
-Layout MakeLayout(const lang::Signature& signature, const Derivation& derivation);
+// The same with the list types, which are the signature's.
+struct Slot {
+  ir::Type type;
+  const ApiType* list = nullptr;
+};
+struct SlotLayout {
+  std::vector<Slot> params, seeds, values, derivatives;
+};
+SlotLayout MakeSlots(const lang::Signature& signature, const Derivation& derivation);
+Layout MakeLayout(const SlotLayout& slots);
 
 // Whether each leaf of the parameters is differentiated, as pipeline::Derive wants it.
 std::vector<bool> WrtLeaves(const lang::Signature& signature, const Derivation& derivation);

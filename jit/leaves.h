@@ -1,9 +1,11 @@
-// Leaves of the API's types: tuples are flattened in order.
+// Leaves of the API's types: tuples are flattened in order; a list is one leaf.
 #pragma once
 
 #include <cstddef>
 
+#include "core/base/lists.h"
 #include "core/base/tensor.h"
+#include "core/ir/ir.h"
 
 namespace pullback::jit {
 
@@ -21,10 +23,16 @@ inline size_t LeafCount(const ApiType& type) {
   return count;
 }
 
-inline bool HasFloatLeaf(const ApiType& type) {
-  bool found = false;
-  ForEachLeaf(type, [&](const ApiType& leaf) { found |= IsFloat(leaf.dtype); });
-  return found;
+// Of a list, one of any record.
+inline ir::Type ToIrType(const ApiType& leaf) {
+  if (leaf.is_list) return ir::Type::List(0);
+  const int rank = static_cast<int>(leaf.dims.size());
+  return rank == 0 ? ir::Type::Scalar(leaf.dtype) : ir::Type::Array(leaf.dtype, rank);
+}
+
+// Whether a leaf has a derivative.
+inline bool IsActive(const ApiType& leaf, const ApiStructs& structs) {
+  return leaf.is_list ? HoldsFloats(leaf, structs) : IsFloat(leaf.dtype);
 }
 
 }  // namespace pullback::jit

@@ -1,9 +1,11 @@
 #include "jit/make_kernel.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "core/loops/lower.h"
 #include "jit/interrupt.h"
+#include "jit/list_types.h"
 #include "jit/trap.h"
 
 namespace pullback::jit {
@@ -28,20 +30,27 @@ StatusOr<pipeline::Staged> Derive(const ir::Module& ssa, const Reading& reading,
   }
 }
 
-bool IsJoined(const std::vector<ir::Type>& all, const std::vector<ir::Type>& first,
-              const std::vector<ir::Type>& then) {
-  std::vector<ir::Type> expected = first;
-  expected.insert(expected.end(), then.begin(), then.end());
-  return all == expected;
+// Whether the types are those of the slots, of `first` and then of `then`.
+bool Match(const ir::Module& module, const std::vector<ir::Type>& types,
+           const std::vector<Slot>& first, const std::vector<Slot>& then,
+           const ApiStructs& structs) {
+  std::vector<Slot> slots = first;
+  slots.insert(slots.end(), then.begin(), then.end());
+  return std::equal(
+      types.begin(), types.end(), slots.begin(), slots.end(), [&](ir::Type type, const Slot& slot) {
+        return slot.list == nullptr ? type == slot.type
+                                    : IsListOf(PlanOf(*slot.list, structs), module, type);
+      });
 }
 
 // Runs trust the layout with the client's memory, so that a pass that departs from it must not pass.
-Status CheckSignature(const ir::Module& module, const Layout& layout) {
+Status CheckSignature(const ir::Module& module, const SlotLayout& slots,
+                      const ApiStructs& structs) {
   const ir::Function& entry = module.Get(module.entry);
   std::vector<ir::Type> params;
   for (ir::Value v : entry.params()) params.push_back(entry.TypeOf(v));
-  if (IsJoined(params, layout.params, layout.seeds) &&
-      IsJoined(entry.results, layout.values, layout.derivatives)) {
+  if (Match(module, params, slots.params, slots.seeds, structs) &&
+      Match(module, entry.results, slots.values, slots.derivatives, structs)) {
     return {};
   }
   return {Code::kInternal, "SIGNATURE_MISMATCH",
@@ -68,8 +77,9 @@ StatusOr<std::shared_ptr<const Kernel>> MakeKernel(const Reading& reading, const
                                                    Progress& progress) {
   PB_ASSIGN_OR_RETURN(const pipeline::Staged staged,
                       Stage(reading, reading.derivation, build.passes, limits, progress));
-  Layout layout = MakeLayout(reading.signature, reading.derivation);
-  PB_RETURN_IF_ERROR(CheckSignature(staged.final, layout));
+  const SlotLayout slots = MakeSlots(reading.signature, reading.derivation);
+  PB_RETURN_IF_ERROR(CheckSignature(staged.final, slots, reading.signature.structs));
+  Layout layout = MakeLayout(slots);
   PB_ASSIGN_OR_RETURN(const loops::Module loops, loops::LowerToLoops(staged.final));
   PB_RETURN_IF_ERROR(progress.Lap("loops"));
   PB_ASSIGN_OR_RETURN(const ObjectCode object, backend.Compile(loops, {build.opt_level}));

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "jit/leaves.h"
+#include "jit/list_types.h"
 #include "jit/size_plan.h"
 
 namespace pullback::jit {
@@ -29,7 +30,7 @@ StatusOr<uint32_t> FindParameter(const lang::Signature& signature, const std::st
 std::vector<uint32_t> AllWithFloats(const lang::Signature& signature) {
   std::vector<uint32_t> positions;
   for (uint32_t i = 0; i < signature.params.size(); ++i) {
-    if (HasFloatLeaf(signature.params[i].type)) positions.push_back(i);
+    if (HoldsFloats(signature.params[i].type, signature.structs)) positions.push_back(i);
   }
   return positions;
 }
@@ -44,7 +45,7 @@ StatusOr<std::vector<uint32_t>> ResolveWrt(const KernelRequest& request,
     if (std::count(positions.begin(), positions.end(), position) != 0) {
       return Invalid("DUPLICATE_ARGUMENT", "wrt: '" + name + "' is named twice");
     }
-    if (!HasFloatLeaf(signature.params[position].type)) {
+    if (!HoldsFloats(signature.params[position].type, signature.structs)) {
       return Invalid("NOT_DIFFERENTIABLE", "wrt: '" + name + "' holds no floats: it is " +
                                                signature.params[position].type.ToString());
     }
@@ -80,6 +81,7 @@ std::shared_ptr<const TextView> MakeView(Reading reading) {
   }
   view->sizes = std::make_shared<const SizePlan>(std::move(reading.program), reading.entry);
   view->signature = std::move(reading.signature);
+  view->lists = std::make_shared<const ListTypes>(view->signature);
   view->places = std::move(reading.canonical.places);
   view->text = std::move(reading.text);
   return view;
@@ -91,7 +93,10 @@ size_t ViewBytes(const TextView& view) {
   for (const lang::Parameter& p : view.signature.params) {
     bytes += sizeof(p) + LeafCount(p.type) * sizeof(ApiType);
   }
-  return bytes + LeafCount(view.signature.result) * sizeof(ApiType);
+  for (const ApiType& structure : view.signature.structs) {
+    bytes += LeafCount(structure) * sizeof(ApiType);
+  }
+  return bytes + LeafCount(view.signature.result) * sizeof(ApiType) + view.lists->bytes();
 }
 
 }  // namespace pullback::jit

@@ -4,8 +4,10 @@
 #include <cstring>
 
 #include "absl/container/inlined_vector.h"
+#include "jit/copy_budget.h"
 #include "jit/leaves.h"
-#include "jit/trap.h"
+#include "jit/list_output.h"
+#include "jit/list_types.h"
 
 namespace pullback::jit {
 namespace {
@@ -15,11 +17,10 @@ constexpr size_t kSlice = size_t{1} << 20;  // copied between two looks at `stop
 class Copier {
  public:
   Copier(RunContext* context, const TextView& view, const uint64_t* slots)
-      : context_(context), view_(view), next_(slots) {}
+      : context_(context), view_(view), next_(slots), budget_(context, view) {}
 
   void Copy(const ApiType& type, ApiValue* value) { Walk(type, /*floats_only=*/false, value); }
   void CopyFloats(const ApiType& type, ApiValue* value) { Walk(type, /*floats_only=*/true, value); }
-
   // The blocks that lie from here on, row-major: `columns` of them in a row. The structure of `rows`, of
   // whose floats the first is row number `row`, with the structure of `type`, whose first float is
   // column number `column`, in place of each float.
@@ -29,25 +30,21 @@ class Copier {
   }
   void CopyBlocks(const ApiType& rows, size_t* row, const ApiType& type, size_t column,
                   ApiValue* value);
-  const Status& status() const { return status_; }
+  const Status& status() const { return budget_.status(); }
 
  private:
   void Walk(const ApiType& type, bool floats_only, ApiValue* value);
   void CopyScalar(DType dtype, uint64_t slot, Tensor* t);
   void CopyArray(const ApiType& type, Array* a, Tensor* t);
-  bool Charge(int64_t bytes);
   void CopyBytes(const uint8_t* from, size_t size, std::vector<uint8_t>* to);
   void Release(Array* a);
-  void Fail(ir::TrapKind kind, int64_t a, int64_t b) {
-    if (status_.ok()) status_ = TrapStatus({kind, 0, a, b}, {view_.places, view_.text});
-  }
 
   RunContext* const context_;
   const TextView& view_;
   const uint64_t* next_;
   const uint64_t* blocks_ = nullptr;
   size_t columns_ = 0;
-  Status status_;
+  CopyBudget budget_;
 };
 
 // The type with `dims` in front of those of its leaves.
@@ -65,7 +62,7 @@ void Copier::CopyBlocks(const ApiType& rows, size_t* row, const ApiType& type, s
     value->elements.resize(rows.elements.size());
     for (size_t i = 0; i < rows.elements.size(); ++i)
       CopyBlocks(rows.elements[i], row, type, column, &value->elements[i]);
-  } else if (!IsFloat(rows.dtype)) {
+  } else if (!IsActive(rows, view_.signature.structs)) {
     value->is_tuple = true;
   } else {
     next_ = blocks_ + *row * columns_ + column;
@@ -81,12 +78,15 @@ void Copier::Walk(const ApiType& type, bool floats_only, ApiValue* value) {
     for (size_t i = 0; i < type.elements.size(); ++i) {
       Walk(type.elements[i], floats_only, &value->elements[i]);
     }
-  } else if (floats_only && !IsFloat(type.dtype)) {
+  } else if (floats_only && !IsActive(type, view_.signature.structs)) {
     value->is_tuple = true;
+  } else if (type.is_list) {
+    // A kernel writes its results as words.
+    const auto* list = reinterpret_cast<List*>(*next_++);  // NOLINT(performance-no-int-to-ptr)
+    value->list = CopyList(list, view_.lists->Of(type), floats_only, budget_);
   } else if (type.dims.empty()) {
     CopyScalar(type.dtype, *next_++, &value->tensor);
   } else {
-    // A kernel writes its results as words.
     CopyArray(type, reinterpret_cast<Array*>(*next_++),  // NOLINT(performance-no-int-to-ptr)
               &value->tensor);
   }
@@ -100,29 +100,16 @@ void Copier::CopyScalar(DType dtype, uint64_t slot, Tensor* t) {
 }
 
 void Copier::CopyArray(const ApiType& type, Array* a, Tensor* t) {
-  if (!status_.ok() || !Charge(a->bytes)) return;
+  if (!budget_.Charge(a->bytes)) return;
   t->dtype = type.dtype;
   t->shape.assign(a->dims, a->dims + type.dims.size());
   CopyBytes(static_cast<const uint8_t*>(a->data), static_cast<size_t>(a->bytes), &t->data);
   Release(a);
 }
 
-// One array may be several results, so that what the run holds is no bound on what is copied.
-bool Copier::Charge(int64_t bytes) {
-  if (bytes > context_->bytes_budget - context_->bytes_used) {
-    Fail(ir::TrapKind::kMemory, bytes, context_->bytes_budget);
-    return false;
-  }
-  context_->bytes_used += bytes;
-  context_->peak_bytes = std::max(context_->peak_bytes, context_->bytes_used);
-  return true;
-}
-
 void Copier::CopyBytes(const uint8_t* from, size_t size, std::vector<uint8_t>* to) {
   to->reserve(size);
-  for (size_t at = 0; at < size; at += kSlice) {
-    const int32_t stop = context_->stop.load(std::memory_order_relaxed);
-    if (stop != 0) return Fail(ir::TrapKind::kStopped, stop, 0);
+  for (size_t at = 0; at < size && budget_.Live(); at += kSlice) {
     to->insert(to->end(), from + at, from + std::min(size, at + kSlice));
   }
 }
@@ -142,7 +129,7 @@ std::vector<size_t> FirstFloats(const TextView& view, const std::vector<uint32_t
     if (i == wrt.size()) continue;
     first[i] = *count;
     ForEachLeaf(view.signature.params[p].type,
-                [&](const ApiType& leaf) { *count += IsFloat(leaf.dtype); });
+                [&](const ApiType& leaf) { *count += IsActive(leaf, view.signature.structs); });
   }
   return first;
 }

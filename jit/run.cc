@@ -102,14 +102,15 @@ StatusOr<Outputs> RunOnce(const Kernel& kernel, const TextView& view, const Inpu
   w.results.resize(kernel.layout().results());
   const RunScope scope(w, limits);
   const Clock::time_point start = Clock::now();
-  if (!RunKernel(kernel.entry(), &w.context, w.arguments.data(), w.results.data())) {
+  if (!MakeInputLists(&w.context, w.leaves.lists, w.arguments) ||
+      !RunKernel(kernel.entry(), &w.context, w.arguments.data(), w.results.data())) {
     return TrapStatus(TrapOf(w.context), {view.places, view.text});
   }
   Outputs outputs;
   PB_RETURN_IF_ERROR(
       CopyResults(&w.context, view, kernel.derivation(), w.results.data(), &outputs));
   if (kernel.derivation().transform == Transform::kVjp) {
-    PB_RETURN_IF_ERROR(CheckCotangent(view, w.leaves, outputs.value));
+    PB_RETURN_IF_ERROR(CheckCotangent(view, inputs.seeds[0], outputs.value));
   }
   outputs.execute_seconds = std::chrono::duration<double>(Clock::now() - start).count();
   outputs.peak_bytes = w.context.peak_bytes;

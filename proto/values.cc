@@ -1,11 +1,16 @@
 #include "proto/values.h"
 
 #include <algorithm>
+#include <cstring>
 #include <limits>
 #include <utility>
 
+#include "core/base/lists.h"
+
 namespace pullback::wire {
 namespace {
+
+constexpr uint32_t kMaxRank = 8;
 
 // DType's numbers are the protocol's.
 static_assert(static_cast<int>(DType::kF64) == v1::DTYPE_F64);
@@ -67,6 +72,71 @@ std::optional<Fault> DecodeTuple(const v1::Tuple& message, ApiValue* value) {
   return std::nullopt;
 }
 
+// 64-bit little-endian integers, as this machine's are.
+std::optional<Fault> DecodeExtents(const std::string& bytes, std::vector<int64_t>* extents) {
+  if (bytes.size() % sizeof(int64_t) != 0) return Fault{".extents", "not whole 64-bit integers"};
+  extents->resize(bytes.size() / sizeof(int64_t));
+  if (!bytes.empty()) std::memcpy(extents->data(), bytes.data(), bytes.size());
+  return std::nullopt;
+}
+
+std::optional<Fault> DecodeColumn(const v1::ListColumn& message, ListColumn* column) {
+  if (message.has_list()) {
+    column->kind = ListColumn::Kind::kList;
+    column->record = message.list();
+  } else if (message.dtype() != v1::DTYPE_UNSPECIFIED) {
+    if (message.dtype() < v1::DTYPE_F64 || message.dtype() > v1::DTYPE_BOOL) {
+      return Fault{".dtype", "no such dtype: " + std::to_string(message.dtype())};
+    }
+    if (message.rank() > kMaxRank) return Fault{".rank", "a rank is from 0 to 8"};
+    column->kind = ListColumn::Kind::kTensor;
+    column->dtype = static_cast<DType>(message.dtype());
+    column->rank = static_cast<int>(message.rank());
+    column->data.assign(message.data().begin(), message.data().end());
+  }
+  return DecodeExtents(message.extents(), &column->extents);
+}
+
+// As large as the message is, whatever it says.
+std::optional<Fault> DecodeList(const v1::List& message, ApiValue* value) {
+  auto list = std::make_shared<ListData>();
+  list->length = message.length();
+  for (int r = 0; r < message.records_size(); ++r) {
+    const v1::ListRecord& record = message.records(r);
+    ListRecord& columns = list->records.emplace_back();
+    for (int c = 0; c < record.columns_size(); ++c) {
+      auto fault = DecodeColumn(record.columns(c), &columns.emplace_back());
+      if (!fault) continue;
+      const std::string place =
+          ".records[" + std::to_string(r) + "].columns[" + std::to_string(c) + "]";
+      fault->path.insert(0, place);
+      return fault;
+    }
+  }
+  if (std::string fault = FaultOf(*list); !fault.empty()) return Fault{"", std::move(fault)};
+  value->list = std::move(list);
+  return std::nullopt;
+}
+
+void EncodeList(const ListData& list, v1::List* message) {
+  message->set_length(list.length);
+  for (const ListRecord& record : list.records) {
+    v1::ListRecord* columns = message->add_records();
+    for (const ListColumn& column : record) {
+      v1::ListColumn* out = columns->add_columns();
+      if (column.kind == ListColumn::Kind::kNone) continue;
+      if (column.kind == ListColumn::Kind::kList) {
+        out->set_list(column.record);
+      } else {
+        out->set_dtype(static_cast<v1::DType>(column.dtype));
+        out->set_rank(static_cast<uint32_t>(column.rank));
+        out->set_data(column.data.data(), column.data.size());
+      }
+      out->set_extents(column.extents.data(), column.extents.size() * sizeof(int64_t));
+    }
+  }
+}
+
 }  // namespace
 
 std::optional<Fault> DecodeValue(const v1::Value& message, ApiValue* value) {
@@ -77,12 +147,18 @@ std::optional<Fault> DecodeValue(const v1::Value& message, ApiValue* value) {
       if (fault) fault->path.insert(0, ".tensor");
       return fault;
     }
+    case v1::Value::kList: {
+      auto fault = DecodeList(message.list(), value);
+      if (fault) fault->path.insert(0, ".list");
+      return fault;
+    }
     case v1::Value::KIND_NOT_SET: break;
   }
-  return Fault{"", "neither a tensor nor a tuple"};
+  return Fault{"", "neither a tensor nor a tuple nor a list"};
 }
 
 void EncodeValue(const ApiValue& value, v1::Value* message) {
+  if (value.list) return EncodeList(*value.list, message->mutable_list());
   if (value.is_tuple) {
     auto* elements = message->mutable_tuple()->mutable_elements();
     elements->Reserve(static_cast<int>(value.elements.size()));
@@ -96,6 +172,10 @@ void EncodeValue(const ApiValue& value, v1::Value* message) {
 }
 
 void EncodeType(const ApiType& type, v1::Type* message) {
+  if (type.declared >= 0) return message->set_declared(static_cast<uint32_t>(type.declared));
+  if (type.is_list) {
+    return EncodeType(type.elements.at(0), message->mutable_list()->mutable_element());
+  }
   if (type.is_tuple) {
     v1::TupleType* tuple = message->mutable_tuple();
     for (const ApiType& element : type.elements) EncodeType(element, tuple->add_elements());
@@ -108,11 +188,26 @@ void EncodeType(const ApiType& type, v1::Type* message) {
   for (const std::string& dim : type.dims) tensor->add_dims(dim);
 }
 
-ApiType DecodeType(const v1::Type& message) {
+ApiType DecodeType(const v1::Type& message,
+                   const google::protobuf::RepeatedPtrField<v1::Type>& structs) {
   ApiType type;
+  if (message.kind_case() == v1::Type::kDeclared) {
+    const uint32_t index = message.declared();
+    type.is_tuple = true;
+    if (index < static_cast<uint32_t>(structs.size())) {
+      type.declared = static_cast<int32_t>(index);
+      type.struct_name = structs[type.declared].tuple().struct_name();
+    }
+    return type;
+  }
+  if (message.has_list()) {
+    type.is_list = true;
+    type.elements.push_back(DecodeType(message.list().element(), structs));
+    return type;
+  }
   type.is_tuple = message.has_tuple();
   for (const v1::Type& element : message.tuple().elements()) {
-    type.elements.push_back(DecodeType(element));
+    type.elements.push_back(DecodeType(element, structs));
   }
   // Whoever reads a struct relies on a name for each field.
   const v1::TupleType& tuple = message.tuple();

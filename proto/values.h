@@ -16,12 +16,15 @@ struct Fault {
 };
 
 // Checks everything that native code relies on: a known dtype, extents whose product does not overflow,
-// as many bytes as they ask for, bools of 0 or 1. Walks at most as deep as protobuf parsed.
+// as many bytes as they ask for, bools of 0 or 1; lists that are sound (FaultOf in core/base/lists.h). Takes
+// about as much memory as the message. Walks at most as deep as protobuf parsed.
 std::optional<Fault> DecodeValue(const v1::Value& message, ApiValue* value);
 
 void EncodeValue(const ApiValue& value, v1::Value* message);
 
 void EncodeType(const ApiType& type, v1::Type* message);
-ApiType DecodeType(const v1::Type& message);
+// `structs`: Signature.structs. A type that names none of them is an empty tuple's.
+ApiType DecodeType(const v1::Type& message,
+                   const google::protobuf::RepeatedPtrField<v1::Type>& structs);
 
 }  // namespace pullback::wire

@@ -152,6 +152,7 @@ void ToMessage(const jit::TextView& view, v1::Signature* message) {
   }
   wire::EncodeType(view.signature.result, message->mutable_result());
   for (const std::string& name : view.wrt) message->add_wrt(name);
+  for (const ApiType& type : view.signature.structs) wire::EncodeType(type, message->add_structs());
 }
 
 void ToMessage(const std::vector<jit::Timing>& timings, v1::Timings* message) {

@@ -41,10 +41,12 @@ std::string List(const std::vector<std::string>& names) {
 }
 
 // One value per parameter of `names`; no others. noun: "argument", "tangent".
-using Converter = StatusOr<ApiValue> (*)(const Json&, const ApiType&, const std::string&);
+using Converter = StatusOr<ApiValue> (*)(const Json&, const ApiType&, const ApiStructs&,
+                                         const std::string&);
 StatusOr<std::vector<NamedValue>> ByName(const Json& object,
                                          const std::vector<client::Parameter>& parameters,
-                                         const std::string& noun, Converter convert) {
+                                         const ApiStructs& structs, const std::string& noun,
+                                         Converter convert) {
   std::vector<NamedValue> values;
   std::vector<std::string> names;
   for (const client::Parameter& p : parameters) {
@@ -54,7 +56,7 @@ StatusOr<std::vector<NamedValue>> ByName(const Json& object,
     if (json == nullptr) {
       return Invalid("MISSING_ARGUMENT", what + " is missing; it is " + p.type.ToString());
     }
-    PB_ASSIGN_OR_RETURN(ApiValue value, convert(*json, p.type, what));
+    PB_ASSIGN_OR_RETURN(ApiValue value, convert(*json, p.type, structs, what));
     values.push_back({p.name, std::move(value)});
   }
   if (object.keys.size() == names.size()) return values;
@@ -93,7 +95,8 @@ StatusOr<std::vector<NamedValue>> ConvertSeed(const std::optional<Json>& seed,
       return Invalid("USAGE",
                      "-t vjp needs --seed, the result's cotangent: " + signature.result.ToString());
     }
-    PB_ASSIGN_OR_RETURN(ApiValue value, ToDerivative(*seed, signature.result, "seed"));
+    PB_ASSIGN_OR_RETURN(ApiValue value,
+                        ToDerivative(*seed, signature.result, signature.structs, "seed"));
     seeds.push_back({"", std::move(value)});
     return seeds;
   }
@@ -102,7 +105,7 @@ StatusOr<std::vector<NamedValue>> ConvertSeed(const std::optional<Json>& seed,
         "USAGE", std::string("-t ") + (transform == Transform::kJvp ? "jvp" : "hvp") +
                      " needs --seed, an object with a tangent for each of: " + List(signature.wrt));
   }
-  return ByName(*seed, WrtParameters(signature), "tangent", ToDerivative);
+  return ByName(*seed, WrtParameters(signature), signature.structs, "tangent", ToDerivative);
 }
 
 }  // namespace
@@ -134,8 +137,8 @@ StatusOr<ArgumentJson> ReadArguments(const ArgumentTexts& texts) {
 StatusOr<client::Inputs> ConvertArguments(const ArgumentJson& json,
                                           const client::Signature& signature, Transform transform) {
   client::Inputs inputs;
-  PB_ASSIGN_OR_RETURN(inputs.arguments,
-                      ByName(json.values, signature.parameters, "argument", ToValue));
+  PB_ASSIGN_OR_RETURN(inputs.arguments, ByName(json.values, signature.parameters, signature.structs,
+                                               "argument", ToValue));
   PB_ASSIGN_OR_RETURN(inputs.seeds, ConvertSeed(json.seed, signature, transform));
   return inputs;
 }

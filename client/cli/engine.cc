@@ -54,6 +54,7 @@ client::Compiled ToCompiled(const jit::Handle& handle) {
   }
   compiled.signature.result = signature.result;
   compiled.signature.wrt = handle.view->wrt;
+  compiled.signature.structs = signature.structs;
   for (const jit::Timing& timing : handle.timings) {
     compiled.timings.stages.push_back({timing.stage, timing.seconds});
     compiled.timings.total_seconds += timing.seconds;

@@ -75,23 +75,28 @@ const ApiType& TypeOf(const std::string& parameter, const client::Signature& sig
 // The derivative by one parameter; of a Hessian an object with one for each parameter.
 Json ByParameter(const client::NamedValue& d, const Answer& answer, const std::string& transform) {
   const client::Signature& signature = answer.signature;
+  const ApiStructs& structs = signature.structs;
   const ApiType& type = TypeOf(d.name, signature);
-  if (transform == "jacobian") return FromValue(d.value, BlockType(signature.result, type));
-  if (transform != "hessian") return FromValue(d.value, type);
+  if (transform == "jacobian") {
+    return FromValue(d.value, BlockType(signature.result, type), structs);
+  }
+  if (transform != "hessian") return FromValue(d.value, type, structs);
   Json row = Json::Object();
   for (size_t i = 0; i < signature.wrt.size(); ++i) {
     const ApiType block = BlockType(type, TypeOf(signature.wrt[i], signature));
-    row.Add(signature.wrt[i], FromValue(d.value.elements.at(i), block));
+    row.Add(signature.wrt[i], FromValue(d.value.elements.at(i), block, structs));
   }
   return row;
 }
 
 void PrintJson(const Answer& answer, const std::string& transform) {
   const client::Evaluation& evaluation = answer.evaluation;
+  const ApiType& result = answer.signature.result;
+  const ApiStructs& structs = answer.signature.structs;
   Json json = Json::Object();
-  json.Add("value", FromValue(evaluation.value, answer.signature.result));
+  json.Add("value", FromValue(evaluation.value, result, structs));
   if (transform == "jvp") {
-    json.Add("tangent", FromValue(evaluation.derivatives.at(0).value, answer.signature.result));
+    json.Add("tangent", FromValue(evaluation.derivatives.at(0).value, result, structs));
   } else if (transform != "value") {
     Json derivatives = Json::Object();
     for (const client::NamedValue& d : evaluation.derivatives) {
@@ -113,11 +118,12 @@ void PrintLine(const std::string& label, const Json& json) {
 
 void PrintText(const Answer& answer, const std::string& transform) {
   const ApiType& result = answer.signature.result;
-  PrintLine("value", FromValue(answer.evaluation.value, result));
+  const ApiStructs& structs = answer.signature.structs;
+  PrintLine("value", FromValue(answer.evaluation.value, result, structs));
   const bool gradients = transform == "value_and_grad" || transform == "vjp";
   for (const client::NamedValue& d : answer.evaluation.derivatives) {
     if (transform == "jvp") {
-      PrintLine("tangent", FromValue(d.value, result));
+      PrintLine("tangent", FromValue(d.value, result, structs));
     } else if (transform != "hessian") {
       PrintLine((gradients ? "gradient" : transform) + " by " + d.name,
                 ByParameter(d, answer, transform));

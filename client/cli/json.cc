@@ -67,7 +67,8 @@ const Json* Json::Find(std::string_view key) const {
 std::string DumpWrapped(const Json& json, size_t indent) {
   std::string line = Dump(json);
   const bool nested =
-      json.is(Json::Kind::kArray) && !json.items.empty() && json.items[0].is(Json::Kind::kArray);
+      json.is(Json::Kind::kArray) && !json.items.empty() &&
+      (json.items[0].is(Json::Kind::kArray) || json.items[0].is(Json::Kind::kObject));
   if (!nested || indent + line.size() <= kLineWidth) return line;
   std::string out = "[";
   for (size_t i = 0; i < json.items.size(); ++i) {

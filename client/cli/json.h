@@ -37,12 +37,12 @@ struct Json {
   static Json Of(Kind kind);
 };
 
-// INVALID_ARGUMENT, INVALID_JSON: not JSON, a key twice, or nested deeper than 100.
+// INVALID_ARGUMENT, INVALID_JSON: not JSON, a key twice, or nested deeper than 1000.
 StatusOr<Json> ParseJson(std::string_view text);
 
 // On one line.
 std::string Dump(const Json& json);
-// The same, but arrays of arrays that are longer than a line are broken between their items, which
+// The same, but arrays of arrays or objects that are longer than a line are broken between their items, which
 // then begin in column `indent`.
 std::string DumpWrapped(const Json& json, size_t indent);
 

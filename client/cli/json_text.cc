@@ -7,7 +7,7 @@
 namespace pullback::cli {
 namespace {
 
-constexpr size_t kMaxDepth = 100;
+constexpr size_t kMaxDepth = 1000;
 
 using Sax = nlohmann::json_sax<nlohmann::json>;
 

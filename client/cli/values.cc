@@ -4,17 +4,18 @@
 #include <utility>
 
 #include "client/cli/tensors.h"
+#include "core/base/lists.h"
 
 namespace pullback::cli {
 namespace {
 
 using Kind = Json::Kind;
+using Column = ListColumn::Kind;
 
 Status Mismatch(const std::string& what, const std::string& fault) {
   return Status(Code::kInvalidArgument, "TYPE_MISMATCH", what + ": " + fault);
 }
 
-bool IsFloat(DType dtype) { return dtype == DType::kF64 || dtype == DType::kF32; }
 bool IsStruct(const ApiType& type) { return !type.struct_name.empty(); }
 
 // What stands in an object for a field, by the field's place.
@@ -51,50 +52,188 @@ StatusOr<std::vector<const Json*>> Parts(const Json& json, const ApiType& type,
   return parts;
 }
 
-StatusOr<ApiValue> Convert(const Json& json, const ApiType& type, bool derivative,
-                           const std::string& what) {
-  ApiValue value;
-  if (!type.is_tuple && derivative && !IsFloat(type.dtype)) {
-    value.is_tuple = true;
-    if (json.is(Kind::kNull) || (json.is(Kind::kArray) && json.items.empty())) return value;
-    return Mismatch(what, type.ToString() + " has no derivative: write null");
-  }
-  if (!type.is_tuple) {
-    PB_ASSIGN_OR_RETURN(value.tensor, ToTensor(json, type, what));
-    return value;
-  }
-  PB_ASSIGN_OR_RETURN(const std::vector<const Json*> parts, Parts(json, type, what));
-  value.is_tuple = true;
-  for (size_t i = 0; i < parts.size(); ++i) {
-    const std::string part =
-        what + "." + (IsStruct(type) ? type.field_names[i] : std::to_string(i));
-    PB_ASSIGN_OR_RETURN(ApiValue element, Convert(*parts[i], type.elements[i], derivative, part));
-    value.elements.push_back(std::move(element));
-  }
-  return value;
+std::string PartName(const ApiType& type, size_t i) {
+  return "." + (IsStruct(type) ? type.field_names[i] : std::to_string(i));
 }
 
-// A derivative has an empty tuple where there are no floats.
-Json Write(const ApiValue& value, const ApiType& type) {
-  if (!type.is_tuple) return value.is_tuple ? Json() : FromTensor(value.tensor);
-  Json json = IsStruct(type) ? Json::Object() : Json::Array();
-  json.keys = type.field_names;
-  for (size_t i = 0; i < type.elements.size(); ++i) {
-    json.Add(Write(value.elements.at(i), type.elements[i]));
+class Reader {
+ public:
+  Reader(const ApiStructs& structs, bool derivative) : structs_(structs), derivative_(derivative) {}
+
+  StatusOr<ApiValue> Read(const Json& json, const ApiType& type, const std::string& what) const {
+    ApiValue value;
+    if (type.is_tuple) {
+      PB_ASSIGN_OR_RETURN(const std::vector<const Json*> parts, Parts(json, type, what));
+      value.is_tuple = true;
+      for (size_t i = 0; i < parts.size(); ++i) {
+        PB_ASSIGN_OR_RETURN(ApiValue element,
+                            Read(*parts[i], type.elements[i], what + PartName(type, i)));
+        value.elements.push_back(std::move(element));
+      }
+    } else if (derivative_ && !HoldsFloats(type, structs_)) {
+      value.is_tuple = true;
+      PB_RETURN_IF_ERROR(CheckNull(json, type, what));
+    } else if (type.is_list) {
+      const ListPlan plan = PlanOf(type, structs_);
+      auto list = std::make_shared<ListData>(EmptyList(plan, derivative_));
+      PB_RETURN_IF_ERROR(CheckList(json, plan, 0, what));
+      list->length = static_cast<int64_t>(json.items.size());
+      PB_RETURN_IF_ERROR(AppendElements(json, plan, 0, what, *list));
+      value.list = std::move(list);
+    } else {
+      PB_ASSIGN_OR_RETURN(value.tensor, ToTensor(json, type, what));
+    }
+    return value;
   }
-  return json;
-}
+
+ private:
+  // What an element has for each of its leaves.
+  struct Leaf {
+    const Json* json;
+    std::string what;
+  };
+
+  static Status CheckNull(const Json& json, const ApiType& type, const std::string& what) {
+    if (json.is(Kind::kNull) || (json.is(Kind::kArray) && json.items.empty())) return {};
+    return Mismatch(what, type.ToString() + " has no derivative: write null");
+  }
+
+  static Status CheckList(const Json& json, const ListPlan& plan, uint32_t record,
+                          const std::string& what) {
+    if (json.is(Kind::kArray)) return {};
+    return Mismatch(what, "expected list " + plan.records[record].element->ToString() + ", got " +
+                              KindName(json));
+  }
+
+  Status FindLeaves(const Json& json, const ApiType& type, const std::string& what,
+                    std::vector<Leaf>& out) const {
+    const ApiType& t = Resolve(type, structs_);
+    if (!t.is_tuple) {
+      out.push_back({&json, what});
+      return {};
+    }
+    PB_ASSIGN_OR_RETURN(const std::vector<const Json*> parts, Parts(json, t, what));
+    for (size_t i = 0; i < parts.size(); ++i) {
+      PB_RETURN_IF_ERROR(FindLeaves(*parts[i], t.elements[i], what + PartName(t, i), out));
+    }
+    return {};
+  }
+
+  // All of one list's elements, then the lists within them: the order of ListData.
+  Status AppendElements(const Json& json, const ListPlan& plan, uint32_t record,
+                        const std::string& what, ListData& list) const {
+    const ListPlan::Record& type = plan.records[record];
+    std::vector<std::pair<Leaf, uint32_t>> inner;
+    for (size_t i = 0; i < json.items.size(); ++i) {
+      std::vector<Leaf> leaves;
+      const std::string item = what + "[" + std::to_string(i) + "]";
+      PB_RETURN_IF_ERROR(FindLeaves(json.items[i], *type.element, item, leaves));
+      for (size_t k = 0; k < leaves.size(); ++k) {
+        ListColumn& column = list.records[record][k];
+        PB_RETURN_IF_ERROR(AppendLeaf(leaves[k], plan, type.leaves[k], column));
+        if (column.kind == Column::kList) {
+          inner.emplace_back(std::move(leaves[k]), type.leaves[k].record);
+        }
+      }
+    }
+    for (const auto& [leaf, of] : inner) {
+      PB_RETURN_IF_ERROR(AppendElements(*leaf.json, plan, of, leaf.what, list));
+    }
+    return {};
+  }
+
+  static Status AppendLeaf(const Leaf& leaf, const ListPlan& plan, const ListPlan::Leaf& type,
+                           ListColumn& column) {
+    if (column.kind == Column::kNone) return CheckNull(*leaf.json, *type.type, leaf.what);
+    if (column.kind == Column::kList) {
+      PB_RETURN_IF_ERROR(CheckList(*leaf.json, plan, type.record, leaf.what));
+      column.extents.push_back(static_cast<int64_t>(leaf.json->items.size()));
+      return {};
+    }
+    PB_ASSIGN_OR_RETURN(const Tensor t, ToTensor(*leaf.json, *type.type, leaf.what));
+    column.extents.insert(column.extents.end(), t.shape.begin(), t.shape.end());
+    column.data.insert(column.data.end(), t.data.begin(), t.data.end());
+    return {};
+  }
+
+  const ApiStructs& structs_;
+  const bool derivative_;
+};
+
+class Writer {
+ public:
+  explicit Writer(const ApiStructs& structs) : structs_(structs) {}
+
+  // A derivative has an empty tuple where there are no floats.
+  Json Write(const ApiValue& value, const ApiType& type) const {
+    if (type.is_tuple) {
+      size_t next = 0;
+      return Compose(type,
+                     [&](const ApiType& part) { return Write(value.elements.at(next++), part); });
+    }
+    if (value.list) return WriteList(*value.list, type);
+    return value.is_tuple ? Json() : FromTensor(value.tensor);
+  }
+
+ private:
+  // The JSON of a tuple or struct; part(type) is called for each element in order.
+  template <typename Part>
+  static Json Compose(const ApiType& type, Part&& part) {
+    Json json = IsStruct(type) ? Json::Object() : Json::Array();
+    json.keys = type.field_names;
+    for (const ApiType& element : type.elements) json.Add(part(element));
+    return json;
+  }
+
+  Json WriteList(const ListData& list, const ApiType& type) const {
+    ListReader reader(list);
+    return WriteRows(list, reader, reader.Root(), type.elements[0]);
+  }
+
+  Json WriteRows(const ListData& list, ListReader& reader, const ListReader::Rows& rows,
+                 const ApiType& element) const {
+    Json json = Json::Array();
+    for (int64_t i = 0; i < rows.count; ++i) {
+      size_t column = 0;
+      json.Add(WriteElement(list, reader, rows.record, rows.first + i, element, &column));
+    }
+    return json;
+  }
+
+  Json WriteElement(const ListData& list, ListReader& reader, uint32_t record, int64_t row,
+                    const ApiType& type, size_t* column) const {
+    const ApiType& t = Resolve(type, structs_);
+    if (t.is_tuple) {
+      return Compose(t, [&](const ApiType& part) {
+        return WriteElement(list, reader, record, row, part, column);
+      });
+    }
+    const size_t k = (*column)++;
+    switch (list.records[record][k].kind) {
+      case Column::kNone: return {};
+      case Column::kTensor: return FromTensor(reader.At(record, k, row));
+      case Column::kList: break;
+    }
+    return WriteRows(list, reader, reader.Inner(record, k, row), t.elements[0]);
+  }
+
+  const ApiStructs& structs_;
+};
 
 }  // namespace
 
-StatusOr<ApiValue> ToValue(const Json& json, const ApiType& type, const std::string& what) {
-  return Convert(json, type, false, what);
+StatusOr<ApiValue> ToValue(const Json& json, const ApiType& type, const ApiStructs& structs,
+                           const std::string& what) {
+  return Reader(structs, false).Read(json, type, what);
 }
 
-StatusOr<ApiValue> ToDerivative(const Json& json, const ApiType& type, const std::string& what) {
-  return Convert(json, type, true, what);
+StatusOr<ApiValue> ToDerivative(const Json& json, const ApiType& type, const ApiStructs& structs,
+                                const std::string& what) {
+  return Reader(structs, true).Read(json, type, what);
 }
 
-Json FromValue(const ApiValue& value, const ApiType& type) { return Write(value, type); }
+Json FromValue(const ApiValue& value, const ApiType& type, const ApiStructs& structs) {
+  return Writer(structs).Write(value, type);
+}
 
 }  // namespace pullback::cli

@@ -55,23 +55,31 @@ struct ListValue {
 // them recurs.
 inline constexpr int kMaxListNesting = 1000;
 
-// The type of a parameter or result as the API shows it: a tensor leaf or a tuple of types. A struct
-// is a tuple whose elements have names.
+// The type of a parameter or result as the API shows it: a tensor leaf, a tuple of types, or a list. A
+// struct is a tuple whose elements have names. Inside a list a struct is only named, since it may hold
+// lists of itself: its fields are in the signature's structs.
 struct ApiType {
   bool is_tuple = false;
   DType dtype = DType::kF64;
   std::vector<std::string> dims;  // size expressions as text, e.g. {"n", "n - m + 1"}
-  std::vector<ApiType> elements;  // of a tuple
+  std::vector<ApiType> elements;  // of a tuple; the one of a list
   std::string struct_name = {};
   std::vector<std::string> field_names = {};  // of a struct: one per element
-  std::string ToString() const;               // "[n, 3]f64", "(f64, [n]f64)", "Camera"
+  bool is_list = false;
+  int32_t declared = -1;         // of a struct inside a list: its place in the signature's structs
+  std::string ToString() const;  // "[n, 3]f64", "(f64, [n]f64)", "Camera", "list f64"
 };
+// The structs that a signature's lists name.
+using ApiStructs = std::vector<ApiType>;
 
-// A value of ApiType: a tensor or a tuple of values.
+struct ListData;  // core/base/lists.h
+
+// A value of ApiType: a tensor, a tuple of values, or with `list` a list.
 struct ApiValue {
   bool is_tuple = false;
   Tensor tensor;
   std::vector<ApiValue> elements;
+  std::shared_ptr<const ListData> list = nullptr;
 };
 
 }  // namespace pullback

@@ -70,8 +70,10 @@ struct Signature {
   std::string entry;
   std::vector<Parameter> params;
   ApiType result;
+  ApiStructs structs;  // that lists in these types name
 };
-// NOT_FOUND, reason ENTRY_NOT_FOUND, naming the functions there are.
+// NOT_FOUND, reason ENTRY_NOT_FOUND, naming the functions there are. UNIMPLEMENTED where it takes or gives
+// boxes or functions.
 StatusOr<Signature> GetSignature(const Program& program, const std::string& entry);
 
 // Solves and checks the entry's sizes against the arguments' shapes (given flattened: tuples become

@@ -61,6 +61,18 @@ bool Enter(Stack& stack, Call& call) {
   return true;
 }
 
+bool Attempt(void (*work)(RunContext*, void*), RunContext* c, void* argument) {
+  if (_setjmp(c->exit) != 0) return false;
+  work(c, argument);
+  return true;
+}
+
+void Start(RunContext* c) {
+  c->trap_kind = 0;
+  c->empty_array.refs = c->empty_list.refs = kPinned;
+  c->empty_array.data = &c->empty_array;  // no elements, yet an address
+}
+
 }  // namespace
 
 void pb_trap(RunContext* c, int32_t kind, uint32_t loc, int64_t a, int64_t b) {
@@ -79,7 +91,7 @@ void pb_stopped(RunContext* c) {
 
 bool RunKernel(KernelEntry entry, RunContext* c, const uint64_t* args, uint64_t* results) {
   c->depth = 0;
-  c->trap_kind = 0;
+  Start(c);
   Stack& stack = Stack::OfThisThread();
   if (!stack.Begin(c)) {
     c->trap_kind = kTrapMemory;
@@ -88,13 +100,16 @@ bool RunKernel(KernelEntry entry, RunContext* c, const uint64_t* args, uint64_t*
     c->trap_b = c->bytes_budget;
     return false;
   }
-  c->empty_array.refs = c->empty_list.refs = kPinned;
-  c->empty_array.data = &c->empty_array;  // no elements, yet an address
   FloatEnvironment environment;
   Call call{entry, c, args, results};
   const bool returned = Enter(stack, call);
   stack.End(returned);
   return returned;
+}
+
+bool RunGuarded(void (*work)(RunContext*, void*), RunContext* c, void* argument) {
+  Start(c);
+  return Attempt(work, c, argument);
 }
 
 void pb_stack_grow(RunContext* c, const char* here, int64_t frame) {

@@ -128,5 +128,10 @@ void ResetContext(RunContext* c);
 // Runs entry under c, on a stack of its own (stack.h), with the float environment set (round to nearest,
 // no flush to zero, exceptions masked). True when it returned; false when it trapped (fields trap_*).
 bool RunKernel(KernelEntry entry, RunContext* c, const uint64_t* args, uint64_t* results);
+// Runs work(c, argument), which may make arrays and lists for a kernel to take. False when it trapped,
+// which skips what is on the stack: nothing there may have a destructor.
+bool RunGuarded(void (*work)(RunContext*, void*), RunContext* c, void* argument);
+// A list of so many records (at least one), for its maker to fill before anything else happens to it.
+List* MakeList(RunContext* c, int64_t layout, int64_t records);
 
 }  // namespace pullback::jit

@@ -135,6 +135,12 @@ void CopyRecord(const List* l, const uint64_t* from, uint64_t* to) {
 
 int64_t BlockOf(const List* l) { return SlotsSize(l->capacity, RecordLayout(l->layout).width); }
 
+List* MakeList(RunContext* c, int64_t layout, int64_t records) {
+  List* const l = Make(c, 0, layout, records);
+  l->size = records;
+  return l;
+}
+
 List* pb_list_new(RunContext* c) {
   ++c->empty_list.refs;
   return &c->empty_list;

@@ -5,6 +5,7 @@
 #include <future>
 #include <thread>
 
+#include "core/base/lists.h"
 #include "proto/values.h"
 #include "server/errors.h"
 #include "server/lanes.h"
@@ -174,11 +175,76 @@ TEST_CASE("deadlines: asked for, default, and longest") {
   CHECK(bound(0, std::numeric_limits<double>::quiet_NaN()) == Approx(60));
 }
 
+v1::Value TwoNumbers() {
+  v1::Value message;
+  message.mutable_list()->set_length(2);
+  v1::ListColumn* column = message.mutable_list()->add_records()->add_columns();
+  column->set_dtype(v1::DTYPE_F64);
+  column->set_data(std::string(16, '\0'));
+  return message;
+}
+
+std::string FaultOf(const v1::Value& message) {
+  ApiValue value;
+  const auto fault = wire::DecodeValue(message, &value);
+  return fault ? fault->path + ": " + fault->what : "";
+}
+
+TEST_CASE("a list from the wire is as long as its bytes say") {
+  v1::Value message = TwoNumbers();
+  CHECK(FaultOf(message).empty());
+  v1::ListColumn* column = message.mutable_list()->mutable_records(0)->mutable_columns(0);
+  message.mutable_list()->set_length(int64_t{1} << 60);
+  CHECK(FaultOf(message) == ".list: the data is not one scalar for each element");
+  message.mutable_list()->set_length(2);
+  column->set_dtype(static_cast<v1::DType>(9));
+  CHECK(FaultOf(message) == ".list.records[0].columns[0].dtype: no such dtype: 9");
+  column->set_dtype(v1::DTYPE_F64);
+  column->set_rank(1u << 31);
+  CHECK(FaultOf(message) == ".list.records[0].columns[0].rank: a rank is from 0 to 8");
+  column->set_rank(0);
+  column->set_extents("odd");
+  CHECK(FaultOf(message) == ".list.records[0].columns[0].extents: not whole 64-bit integers");
+  column->clear_extents();
+  column->set_list(5);
+  CHECK(FaultOf(message) == ".list: a length is negative, too large, or of no record");
+}
+
+TEST_CASE("lists and types that recur survive the wire") {
+  ApiValue value, again;
+  CHECK_FALSE(wire::DecodeValue(TwoNumbers(), &value));
+  v1::Value message;
+  wire::EncodeValue(value, &message);
+  CHECK_FALSE(wire::DecodeValue(message, &again));
+  CHECK(again.list->length == 2);
+  CHECK(again.list->records[0][0].data == value.list->records[0][0].data);
+
+  ApiType tree{true, DType::kF64, {}, {}};
+  tree.struct_name = "Tree";
+  tree.field_names = {"kids"};
+  ApiType named = tree;
+  named.field_names.clear();
+  named.declared = 0;
+  ApiType kids;
+  kids.is_list = true;
+  kids.elements = {named};
+  tree.elements = {kids};
+  v1::Signature signature;
+  wire::EncodeType(tree, signature.add_structs());
+  wire::EncodeType(kids, signature.mutable_result());
+  const ApiType decoded = wire::DecodeType(signature.result(), signature.structs());
+  CHECK(decoded.ToString() == "list Tree");
+  CHECK(decoded.elements[0].declared == 0);
+  CHECK(wire::DecodeType(signature.structs(0), signature.structs()).elements[0].is_list);
+  signature.mutable_result()->mutable_list()->mutable_element()->set_declared(7);
+  CHECK(wire::DecodeType(signature.result(), signature.structs()).elements[0].declared == -1);
+}
+
 TEST_CASE("types survive the wire") {
   ApiType tuple{true, {}, {}, {ApiType{false, DType::kF32, {"n", "n - m + 1"}, {}}, ApiType{}}};
   v1::Type message;
   wire::EncodeType(tuple, &message);
-  CHECK(wire::DecodeType(message).ToString() == tuple.ToString());
+  CHECK(wire::DecodeType(message, {}).ToString() == tuple.ToString());
 }
 
 }  // namespace

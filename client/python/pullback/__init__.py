@@ -4,11 +4,11 @@ from .client import Client
 from .errors import (ArgumentError, BudgetError, DeadlineError, Diagnostic, ProgramError,
                      PullbackError, RunError, TransportError, UnimplementedError)
 from .program import Evaluation, Kernel, Program
-from .types import Parameter, Signature, StructType, TensorType, TupleType
+from .types import ListType, Parameter, Signature, StructType, TensorType, TupleType
 
 __version__ = "0.1.0"
 __all__ = [
-    "ArgumentError", "BudgetError", "Client", "DeadlineError", "Diagnostic", "Evaluation", "Kernel",
+    "ArgumentError", "BudgetError", "Client", "DeadlineError", "Diagnostic", "Evaluation", "Kernel", "ListType",
     "Parameter", "Program", "ProgramError", "PullbackError", "RunError", "Signature", "StructType",
     "TensorType", "TransportError", "TupleType", "UnimplementedError",
 ]

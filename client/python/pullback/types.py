@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
 from typing import Union
 
 import numpy as np
@@ -57,7 +58,28 @@ class StructType(TupleType):
         return self.name
 
 
-Type = Union[TensorType, TupleType, StructType]
+class ListType:
+    """A list. Its element may be a struct that holds such lists itself."""
+
+    def __init__(self, message, structs):
+        self._message = message
+        self._structs = structs
+
+    @functools.cached_property
+    def element(self) -> Type:
+        return read_type(self._message.element, self._structs)
+
+    @functools.cached_property
+    def is_float(self):
+        return _holds_floats(self, set())
+
+    def __str__(self):
+        return f"list {self.element}"
+
+    __repr__ = __str__
+
+
+Type = Union[TensorType, TupleType, StructType, ListType]
 
 
 @dataclasses.dataclass(frozen=True)
@@ -90,9 +112,37 @@ def dtype_of(code):
     return _DTYPES[code][1]
 
 
-def read_type(message):
-    if message.HasField("tuple"):
-        elements = tuple(map(read_type, message.tuple.elements))
+def _holds_floats(type_, seen):
+    if isinstance(type_, TensorType):
+        return type_.is_float
+    if id(type_) in seen:
+        return False
+    seen.add(id(type_))
+    inner = (type_.element,) if isinstance(type_, ListType) else type_.elements
+    return any(_holds_floats(t, seen) for t in inner)
+
+
+class _Structs:
+    """The structs that lists name, each read when it is first asked for."""
+
+    def __init__(self, messages):
+        self._messages = messages
+        self._types = {}
+
+    def __getitem__(self, index):
+        if index not in self._types:
+            self._types[index] = read_type(self._messages[index], self)
+        return self._types[index]
+
+
+def read_type(message, structs):
+    kind = message.WhichOneof("kind")
+    if kind == "declared":
+        return structs[message.declared]
+    if kind == "list":
+        return ListType(message.list, structs)
+    if kind == "tuple":
+        elements = tuple(read_type(element, structs) for element in message.tuple.elements)
         if message.tuple.struct_name:
             fields = tuple(message.tuple.field_names)
             return StructType(elements, message.tuple.struct_name, fields)
@@ -101,5 +151,7 @@ def read_type(message):
 
 
 def read_signature(message):
-    parameters = tuple(Parameter(p.name, read_type(p.type)) for p in message.parameters)
-    return Signature(message.entry, parameters, read_type(message.result), tuple(message.wrt))
+    structs = _Structs(message.structs)
+    parameters = tuple(Parameter(p.name, read_type(p.type, structs)) for p in message.parameters)
+    result = read_type(message.result, structs)
+    return Signature(message.entry, parameters, result, tuple(message.wrt))
