@@ -28,6 +28,9 @@ bool SimplifyControlFlow(ir::Function& f);
 bool FuseReads(ir::Function& f, bool only_free);
 Status FuseStatements(ir::Module& module, bool only_free);  // every function, then Simplify
 
+// Sums over a few points, of small constant extents, become straight-line code (unroll.cc), then Simplify.
+Status UnrollStatements(ir::Module& module);
+
 // All of the above but fusion until nothing changes (bounded), over every function; then functions that the
 // entry does not reach are dropped.
 Status Simplify(ir::Module& module);

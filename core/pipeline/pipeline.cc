@@ -92,7 +92,7 @@ Status DeriveOperators(PassRunner& passes, ir::Module& m, bool optimise) {
 
 }  // namespace
 
-const char* const kPassesVersion = "8";
+const char* const kPassesVersion = "9";
 
 const char* TransformName(Transform t) {
   switch (t) {
@@ -122,6 +122,7 @@ StatusOr<Staged> Derive(const ir::Module& ssa, Transform transform, const std::v
       for (auto& f : x.functions) opt::MoveElements(*f);
       return opt::Simplify(x);
     }));
+    PB_RETURN_IF_ERROR(passes.Run("unroll", m, opt::UnrollStatements));
   }
   PB_RETURN_IF_ERROR(DeriveOperators(passes, m, options.optimise));
   if (options.optimise) {

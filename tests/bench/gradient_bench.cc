@@ -334,7 +334,6 @@ struct GrowthCase {
   int64_t max_n = 1000000;
 };
 constexpr int64_t kDeepest = 100000;  // the default limit of recursion
-constexpr int64_t kQuadratic = 10000;
 
 std::vector<Growth> GrowthTable(jit::Engine& engine, const Options& options) {
   constexpr double kQuarterTurn = 1.5707963267948966;  // sin is 1: products neither grow nor vanish
@@ -365,8 +364,7 @@ std::vector<Growth> GrowthTable(jit::Engine& engine, const Options& options) {
        {"x"},
        [](int64_t n) {
          return std::vector{Data::Array({n}, Noise(static_cast<size_t>(n), 0.5, 1))};
-       },
-       kQuadratic},
+       }},
       {"recursion",
        "recursive",
        {"x"},
