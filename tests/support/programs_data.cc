@@ -56,6 +56,21 @@ fn f(x: f64, w: [n]f64) -> f64 {
        "f",
        {D(0.75), V({0.5, 1.25, 2.0})},
        {}},
+      {"the gradient by a tree, and again",
+       R"(struct Node { v: f64, kids: list Node }
+fn total(t: Node) -> f64 {
+  var s = sin(t.v)
+  for i < len(t.kids) { s += t.v * total(t.kids[i]) }
+  return s
+}
+fn f(x: f64) -> f64 {
+  let t = Node(x, list(Node(2.0 * x, list()), Node(1.0, list(Node(x, list())))))
+  let g = grad(total)(t)
+  return g.v * g.kids[0].v + g.kids[1].kids[0].v + f64(len(g.kids))
+})",
+       "f",
+       {D(0.5)},
+       {}},
       {"lists of tuples and lists, copied",
        R"(fn f(x: f64, n: i64) -> f64 {
   var g = repeat(list((x, 1), (x * x, 2)), n)
@@ -97,6 +112,22 @@ std::vector<ProgramCase> Boxes() {
        "f",
        {D(2), D(3)},
        {{9}, {12}}},
+      {"a cons that is written to",
+       "struct Cons { head: box f64, tail: list Cons }\n"
+       "fn f(x: f64) -> f64 {\n"
+       "  let inner = Cons(box(x * x), list())\n  let c = Cons(box(x), list(inner))\n"
+       "  set(c.tail[0].head, get(c.head) * get(inner.head))\n"
+       "  set(c.head, get(c.head) + get(inner.head))\n"
+       "  return get(c.head) * get(c.tail[0].head) }",
+       "f",
+       {D(1.5)},
+       {{59.0625}}},
+      {"33 the inner level dies on return",
+       "fn f(x0: f64) -> f64 {\n  var x = x0\n  let g = |y: f64| { x = x * y\n x }\n"
+       "  let once = jvp(g, 1.0, 1.0)\n  return grad(g)(1.0) }",
+       "f",
+       {D(1)},
+       {{1}}},
       {"29 a captured array",
        "fn each(g: fn(f64) -> f64, x: [n]f64) -> f64 { return sum i < n { g(x[i]) } }\n"
        "fn f(x: [n]f64, y: [m]f64) -> f64 { return each(|t| t * t + y[0], x) }",
