@@ -209,7 +209,8 @@ Shape BodyChecker::ResultShape(Expr& e, const std::vector<Shape>& arguments) {
 void BodyChecker::CheckArgumentSizes(const Expr& e, size_t i, const Shape& have,
                                      const Shape& declared, const Shape& want) {
   const Function& callee = program_.function(e.callee);
-  for (size_t axis = 0; axis < have.dims.size(); ++axis) {
+  // A parameter of a wrong type has no sizes.
+  for (size_t axis = 0; axis < have.dims.size() && axis < want.dims.size(); ++axis) {
     if (!ProvablyUnequal(have.dims[axis], want.dims[axis], f_.locals)) continue;
     std::string name = ToString(declared.dims[axis], callee.locals);
     std::string size = Text(want.dims[axis]);

@@ -34,7 +34,7 @@ class HeaderChecker {
   Size ResolveDim(Expr& e);
   Size ResolveName(Expr& e);
   Size ResolveBinary(Expr& e);
-  void Wrong(const Expr& e, std::string message);
+  void Wrong(const Span& span, std::string message);
   void Misplaced(const Expr& e);
 
   void SolveSizes();
@@ -101,7 +101,7 @@ Type HeaderChecker::Resolve(TypeExpr& t, Shape& shape) {
     return t.given;
   }
   if (t.kind == TypeExpr::Kind::kArray && !t.name.empty()) {
-    report_.Error(t.span, "unknown type '" + t.name + "'");
+    Wrong(t.span, "unknown type '" + t.name + "'");
     return {};
   }
   if (t.kind == TypeExpr::Kind::kStruct || t.kind == TypeExpr::Kind::kList ||
@@ -139,13 +139,13 @@ Size HeaderChecker::ResolveDim(Expr& e) {
   }
 }
 
-void HeaderChecker::Wrong(const Expr& e, std::string message) {
+void HeaderChecker::Wrong(const Span& span, std::string message) {
   sound_ = false;
-  report_.Error(e.span, std::move(message));
+  report_.Error(span, std::move(message));
 }
 
 void HeaderChecker::Misplaced(const Expr& e) {
-  Wrong(e, "a size is made of names, whole numbers, + - * / and %");
+  Wrong(e.span, "a size is made of names, whole numbers, + - * / and %");
 }
 
 Size HeaderChecker::ResolveName(Expr& e) {
@@ -153,14 +153,14 @@ Size HeaderChecker::ResolveName(Expr& e) {
   if (e.local == kNone) {
     std::vector<std::string_view> names;
     for (const Local& l : f_.locals) names.push_back(l.name);
-    Wrong(e, "unknown size '" + e.name +
-                 "': sizes of the result are made of the parameters' sizes" +
-                 DidYouMean(e.name, names));
+    Wrong(e.span, "unknown size '" + e.name +
+                      "': sizes of the result are made of the parameters' sizes" +
+                      DidYouMean(e.name, names));
     return {};
   }
   const Local& local = f_.locals[e.local];
   if (local.type == Type::Scalar(DType::kI64)) return Size::Of(e.local);
-  Wrong(e, "the size '" + e.name + "' is a parameter that is not an i64");
+  Wrong(e.span, "the size '" + e.name + "' is a parameter that is not an i64");
   return {};
 }
 
@@ -178,7 +178,7 @@ Size HeaderChecker::ResolveBinary(Expr& e) {
 }
 
 void HeaderChecker::CollectDims(const TypeExpr& t, const Shape& shape, uint32_t& leaf) {
-  for (size_t i = 0; i < t.dims.size(); ++i) {
+  for (size_t i = 0; i < t.dims.size() && i < shape.dims.size(); ++i) {  // none of a wrong type
     dims_.push_back({shape.dims[i], &t.dims[i], leaf, static_cast<uint32_t>(i)});
   }
   for (size_t i = 0; i < t.elements.size(); ++i) {

@@ -242,6 +242,10 @@ uint32_t ProgramChecker::Instantiate(const Type& f, const std::vector<Type>& arg
   for (const Type& t : args) {
     if (t.kind == Type::Kind::kError) return kNone;
   }
+  if (f.closure == Type::Closure::kUndecided) {
+    report_.Error(at, "different functions meet here; give them a name and a type");
+    return kNone;
+  }
   if (f.closure == Type::Closure::kDynamic) {
     if (std::equal(args.begin(), args.end(), f.elements.begin(), f.elements.end() - 1)) {
       return DispatcherOf(f, at, from);

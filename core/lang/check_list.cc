@@ -35,7 +35,7 @@ Shape BodyChecker::CheckListCall(Expr& e, const std::vector<Shape>& shapes) {
     case Builtin::Box: e.type = Type::Box(ElementType(e.operands[0]->type)); break;
     case Builtin::Get: {
       const Type& box = e.operands[0]->type;
-      if (box.kind != Type::Kind::kBox) {
+      if (box.kind != Type::Kind::kBox || HasUnknown(box)) {
         return Fail(e, "'get' takes a box, got " + Text(box, shapes[0]));
       }
       e.type = Type(box.elements[0]);

@@ -138,6 +138,16 @@ TEST_CASE("dynamic functions: what does not fit is refused") {
 )");
 }
 
+TEST_CASE("dynamic functions: one of several that nothing decides, and wrong types beside them") {
+  CHECK(Messages("fn f(x: f64) -> f64 { return get(box(|t| t))(x) }") ==
+        "1:30 'get' takes a box, got box one of several functions\n");
+  CHECK(Messages("fn each(g: fn(f64) -> f64, x: [n]y) -> f64 { return g(x[0]) }\n"
+                 "fn g(a: [n]y) -> f64 { return 0.0 }\n"
+                 "fn f(x: [n]f64) -> f64 { return g(x) + each(|t| t, x) }") ==
+        "1:31 unknown type 'y'\n3:40 in 'each' called with (the lambda at 3:45, [*]f64)\n"
+        "2:9 unknown type 'y'\n");
+}
+
 TEST_CASE("dynamic functions: the canonical form tells variants apart, and knows no names") {
   const auto canonical = [](const std::string& text) {
     const Program p = Checked(text);
