@@ -264,6 +264,7 @@ void BodyChecker::CheckConditional(Stmt& s) {
 }
 
 void BodyChecker::CheckFor(Stmt& s) {
+  if (s.snapshots && MakeCheckpointed(s)) return CheckAssign(s);
   CheckBounds(s.binder);
   size_t mark = scope_.Mark();
   DeclareBinder(s.binder);

@@ -115,6 +115,8 @@ class BodyChecker {
   Shape CheckOperatorCall(Expr& e, std::vector<Shape> shapes);
   Shape CheckClosure(Expr& e);
   Shape CheckDerive(Expr& e);
+  Shape CheckLoopCode(Expr& e, const Function& step);
+  bool MakeCheckpointed(Stmt& s);  // a loop with snapshots: an assignment
   Type JacobianType(Expr& e, const Type& result, const std::vector<Type>& args);
 
   // check_place.cc: fields, and places in values

@@ -1,69 +1,17 @@
-// Derivative operators: what they make of functions, and the rules that a function brings along.
-//
-// An operator gives a function value whose code is an instance like any other: its parameters are the
-// function (what that captures), then arguments, and its body one kDerive. So nesting is calls of
-// instances, and a level is a function of the program.
+// Derivative operators in a body: what they are applied to, and the types of what they give. The code of
+// the functions that they give is made in check_derived.cc.
 #include <algorithm>
 
 #include "core/lang/builtins.h"
 #include "core/lang/check_body.h"
+#include "core/lang/derive_nodes.h"
+#include "core/lang/scope_walk.h"
 
 namespace pullback::lang {
 namespace {
 
-const char* NameOf(DeriveOp op) {
-  switch (op) {
-    case DeriveOp::kGrad: return "grad";
-    case DeriveOp::kValueAndGrad: return "value_and_grad";
-    case DeriveOp::kVjp: return "vjp";
-    case DeriveOp::kPullback: return "the pullback";
-    case DeriveOp::kJvp: return "jvp";
-    case DeriveOp::kJacobian: return "jacobian";
-    case DeriveOp::kCheckpoint: return "checkpoint";
-  }
-  return "";
-}
-
 bool IsFloat(const Type& t) {
   return t.kind == Type::Kind::kScalar && (t.elem == DType::kF64 || t.elem == DType::kF32);
-}
-
-// One stands alone; several are a tuple.
-Type AloneOrTuple(std::vector<Type> types) {
-  return types.size() == 1 ? Type(types[0]) : Type::Tuple(std::move(types));
-}
-
-ExprPtr NameNode(const std::string& name, const Span& span) {
-  auto e = std::make_unique<Expr>();
-  e->kind = Expr::Kind::kName;
-  e->name = name;
-  e->span = span;
-  return e;
-}
-
-ExprPtr FieldNode(ExprPtr of, size_t index) {
-  auto e = std::make_unique<Expr>();
-  e->kind = Expr::Kind::kField;
-  e->span = of->span;
-  e->int_value = static_cast<int64_t>(index);
-  e->operands.push_back(std::move(of));
-  return e;
-}
-
-ExprPtr ClosureNode(DeriveOp op, const Span& span) {
-  auto e = std::make_unique<Expr>();
-  e->kind = Expr::Kind::kClosure;
-  e->derive = op;
-  e->span = span;
-  return e;
-}
-
-// `name` where the function takes one argument; the elements of the tuple where it takes several.
-void AddArguments(Expr& e, const std::string& name, size_t arity) {
-  for (size_t i = 0; i < arity; ++i) {
-    ExprPtr all = NameNode(name, e.span);
-    e.operands.push_back(arity == 1 ? std::move(all) : FieldNode(std::move(all), i));
-  }
 }
 
 }  // namespace
@@ -99,155 +47,6 @@ Type GradientType(const std::vector<Type>& types) {
     if (CarriesFloat(t)) gradients.push_back(GradientType(t));
   }
   return AloneOrTuple(std::move(gradients));
-}
-
-// --- the operators as functions that give functions
-
-std::string ProgramChecker::DescribeDerived(const Type& t) const {
-  return std::string(NameOf(derived_[t.code].op)) + " of " + Describe(t.elements[0]);
-}
-
-Type ProgramChecker::Derived(DeriveOp op, std::vector<Type> captures) {
-  std::string key = NameOf(op);
-  for (const Type& t : captures) key += " " + KeyOf(t);
-  const auto [it, added] = derived_codes_.emplace(key, static_cast<uint32_t>(derived_.size()));
-  if (added) derived_.push_back({op});
-  return Type::Function(Type::Closure::kDerived, it->second, std::move(captures));
-}
-
-int ProgramChecker::DerivedArity(const Type& t) const {
-  switch (derived_[t.code].op) {
-    case DeriveOp::kVjp:
-    case DeriveOp::kPullback: return 1;
-    case DeriveOp::kJvp: return 2;
-    default: return Arity(t.elements[0]);
-  }
-}
-
-std::vector<Type> ProgramChecker::DerivedParams(const Type& function, const Span& at,
-                                                uint32_t from) {
-  const Type signature = SignatureOf(function.elements[0], at, from);
-  if (!signature.IsDynamic()) return {Type()};
-  std::vector<Type> params = signature.elements;
-  const Type result = params.back();
-  params.pop_back();
-  switch (derived_[function.code].op) {
-    case DeriveOp::kPullback: return {result};
-    case DeriveOp::kVjp: return {AloneOrTuple(std::move(params))};
-    case DeriveOp::kJvp: return std::vector<Type>(2, AloneOrTuple(std::move(params)));
-    default: return params;
-  }
-}
-
-// The instance of the function itself, and what it takes and gives.
-uint32_t ProgramChecker::DerivedInstance(const Type& function, const std::vector<Type>& args,
-                                         InstanceInfo info, const std::vector<bool>& loose) {
-  const DeriveOp op = derived_[function.code].op;
-  const Type& inner = function.elements[0];
-  const bool packed = op == DeriveOp::kVjp || op == DeriveOp::kPullback || op == DeriveOp::kJvp;
-  const int arity = Arity(inner);
-  if (arity < 0) {
-    report_.Unimplemented(info.at, std::string(NameOf(op)) + " of " + Describe(inner));
-    return kNone;
-  }
-  std::vector<Type> inner_args = args;
-  if (packed) {
-    const Type& x = op == DeriveOp::kPullback ? function.elements[1] : args[0];
-    const bool tuple =
-        x.kind == Type::Kind::kTuple && x.elements.size() == static_cast<size_t>(arity);
-    if (arity != 1 && !tuple) {
-      report_.Error(info.at, Describe(inner) + " takes " + std::to_string(arity) + " arguments: " +
-                                 NameOf(op) + " needs them as a tuple, got " + ToString(x));
-      return kNone;
-    }
-    inner_args = arity == 1 ? std::vector<Type>{x} : x.elements;
-  }
-  const uint32_t called =
-      Instantiate(inner, inner_args, info.at, info.from, packed ? std::vector<bool>() : loose);
-  if (called == kNone) return kNone;
-  const std::vector<Type>& declared = header(called).param_types;
-  std::vector<Type> types(declared.end() - arity, declared.end());
-  if (op == DeriveOp::kPullback) {
-    types = {ResultOf(called)};
-  } else if (packed) {
-    const Type x = AloneOrTuple(types);
-    types = std::vector<Type>(args.size(), x);
-  }
-  const uint32_t known = FindInstance(function, types);
-  if (known != kNone) return known;
-  if (!MayAdd(info)) return kNone;
-  std::unique_ptr<Function> f =
-      DerivedCode(op, function, types, static_cast<size_t>(arity), info.at);
-  f->from_prelude = program_.functions[info.from]->from_prelude;
-  const uint32_t instance = Add(std::move(f), std::move(info));
-  Keep(instance, function, types);
-  return instance;
-}
-
-// fn grad(f, x0, x1) { return derive(f, x0, x1) }
-// fn jvp(f, x, v) { return derive(f, x.0, x.1, v.0, v.1) }
-// fn vjp(f, x) { return (f(x.0, x.1), closure(f, x)) }
-// fn pullback(f, x, seed) { return derive(f, x.0, x.1, seed) }
-std::unique_ptr<Function> ProgramChecker::DerivedCode(DeriveOp op, const Type& function,
-                                                      const std::vector<Type>& types, size_t arity,
-                                                      const Span& at) {
-  auto f = std::make_unique<Function>();
-  f->name = op == DeriveOp::kPullback ? "pullback" : NameOf(op);
-  f->span = at;
-  f->has_result = true;
-  f->infers_result = true;
-  auto add = [&](const std::string& name, const Type& type) {
-    f->params.push_back({name, GivenType(type, at), at});
-  };
-  add("f", function.elements[0]);
-  auto value = std::make_unique<Expr>();
-  value->span = at;
-  value->kind = Expr::Kind::kDerive;
-  value->derive = op;
-  value->operands.push_back(NameNode("f", at));
-  switch (op) {
-    case DeriveOp::kVjp: {
-      add("x", types[0]);
-      value->kind = Expr::Kind::kCall;
-      value->name = "f";
-      value->operands.clear();
-      AddArguments(*value, "x", arity);
-      ExprPtr pullback = ClosureNode(DeriveOp::kPullback, at);
-      pullback->operands.push_back(NameNode("f", at));
-      pullback->operands.push_back(NameNode("x", at));
-      auto both = std::make_unique<Expr>();
-      both->kind = Expr::Kind::kTuple;
-      both->span = at;
-      both->operands.push_back(std::move(value));
-      both->operands.push_back(std::move(pullback));
-      value = std::move(both);
-      break;
-    }
-    case DeriveOp::kPullback:
-      add("x", function.elements[1]);
-      add("seed", types[0]);
-      AddArguments(*value, "x", arity);
-      value->operands.push_back(NameNode("seed", at));
-      break;
-    case DeriveOp::kJvp:
-      add("x", types[0]);
-      add("v", types[1]);
-      AddArguments(*value, "x", arity);
-      AddArguments(*value, "v", arity);
-      break;
-    default:
-      for (size_t i = 0; i < arity; ++i) {
-        add("x" + std::to_string(i), types[i]);
-        value->operands.push_back(NameNode(f->params.back().name, at));
-      }
-  }
-  f->body.span = at;
-  auto give = std::make_unique<Stmt>();
-  give->kind = Stmt::Kind::kReturn;
-  give->span = at;
-  give->value = std::move(value);
-  f->body.stmts.push_back(std::move(give));
-  return f;
 }
 
 // grad(f), value_and_grad(f), jacobian(f), hessian(f), checkpoint(f)
@@ -322,6 +121,7 @@ Shape BodyChecker::CheckDerive(Expr& e) {
   const std::string what = program_.Describe(function);
   if (!callee.has_result) return Fail(e, what + " has no result to derive");
   const Type& result = callee.result_type;
+  if (e.derive == DeriveOp::kLoop) return CheckLoopCode(e, callee);
   if (e.derive == DeriveOp::kCheckpoint) {
     e.type = result;
     return UnknownShape(e.type);
@@ -378,62 +178,79 @@ Type BodyChecker::JacobianType(Expr& e, const Type& result, const std::vector<Ty
   return AloneOrTuple(std::move(parts));
 }
 
-// --- rules
+// --- loops with snapshots
 
-void ProgramChecker::CheckRules(uint32_t index) {
-  Function& f = *program_.functions[index];
-  if (f.vjp_rule.name.empty() && f.jvp_rule.name.empty()) return;
-  const std::vector<Type> params = headers_[index].param_types;
-  if (std::none_of(params.begin(), params.end(), CarriesFloat) || !CarriesFloat(f.result_type)) {
-    report_.Error(f.span, "'" + f.name + "' has nothing to differentiate, and a rule for it");
-    return;
+// for i in a..b checkpoint(c) { x = …; y = … } is
+//   x, y = loop(|state, i| { var x, y = state; x = …; y = …; (x, y) })((x, y), a, b, c)
+// False: reported, or nothing is assigned and it is a loop like others.
+bool BodyChecker::MakeCheckpointed(Stmt& s) {
+  if (const Stmt* jump = JumpOut(s.body)) {
+    report_.Error(jump->span,
+                  "a loop with 'checkpoint' runs to its end: it has no break, continue or return");
+    return false;
   }
-  std::vector<Type> seeds = params, tangents = params;
-  seeds.push_back(f.result_type);
-  for (const Type& t : params) {
-    if (CarriesFloat(t)) tangents.push_back(t);
+  const std::string state = "the state";  // no name of a program
+  std::vector<FreeName> names = AssignedNames(s.body);
+  std::erase_if(names, [&](const FreeName& n) { return scope_.Find(n.name) == kNone; });
+  if (names.empty()) return false;
+  const auto all = [&] {
+    if (names.size() == 1) return NameNode(names[0].name, s.span);
+    ExprPtr tuple = MakeNode(Expr::Kind::kTuple, s.span);
+    for (const FreeName& n : names) tuple->operands.push_back(NameNode(n.name, s.span));
+    return tuple;
+  };
+  const auto targets = [&](Stmt& to) {
+    for (const FreeName& n : names) {
+      Target t;
+      t.name = n.name;
+      t.span = s.span;
+      to.targets.push_back(std::move(t));
+    }
+  };
+  ExprPtr step = MakeNode(Expr::Kind::kLambda, s.span);
+  step->lambda = std::make_unique<Lambda>();
+  for (const std::string& name : {state, s.binder.name}) {
+    Param p;
+    p.name = name;
+    p.span = s.binder.span;
+    p.type.kind = TypeExpr::Kind::kOmitted;
+    p.type.span = p.span;
+    step->lambda->params.push_back(std::move(p));
   }
-  CheckRule(index, f.vjp_rule, seeds, GradientType(params));
-  CheckRule(index, f.jvp_rule, tangents, Type::Tuple({f.result_type, f.result_type}));
+  auto take = std::make_unique<Stmt>();
+  take->kind = Stmt::Kind::kVar;
+  take->span = s.span;
+  targets(*take);
+  take->value = NameNode(state, s.span);
+  Block& body = step->lambda->body;
+  body = std::move(s.body);
+  body.stmts.insert(body.stmts.begin(), std::move(take));
+  body.result = all();
+  ExprPtr closure = ClosureNode(DeriveOp::kLoop, s.span);
+  closure->operands.push_back(std::move(step));
+  s.value = MakeNode(Expr::Kind::kApply, s.span);
+  s.value->operands.push_back(std::move(closure));
+  s.value->operands.push_back(all());
+  if (!s.binder.lo) {
+    s.binder.lo = MakeNode(Expr::Kind::kInt, s.binder.span);
+  }
+  s.value->operands.push_back(std::move(s.binder.lo));
+  s.value->operands.push_back(std::move(s.binder.hi));
+  s.value->operands.push_back(std::move(s.snapshots));
+  s.body = Block();
+  s.kind = Stmt::Kind::kAssign;
+  targets(s);
+  return true;
 }
 
-void ProgramChecker::CheckRule(uint32_t of, DerivativeRule& rule, const std::vector<Type>& takes,
-                               const Type& gives) {
-  if (rule.name.empty()) return;
-  const Function& f = *program_.functions[of];
-  uint32_t found = FindUser(rule.name, f);
-  if (found == kNone) found = FindPrelude(rule.name);
-  if (found == kNone) {
-    report_.Error(rule.span,
-                  "unknown function '" + rule.name + "'" + DidYouMean(rule.name, FunctionNames()));
-    return;
+Shape BodyChecker::CheckLoopCode(Expr& e, const Function& step) {
+  const Type& state = e.operands[1]->type;
+  if (!(step.result_type == state)) {
+    return Fail(e, "a step of the loop makes " + program_.Describe(state) + " into " +
+                       program_.Describe(step.result_type));
   }
-  std::string text;
-  for (const Type& t : takes) text += (text.empty() ? "" : ", ") + Describe(t);
-  const std::string wanted = "the rule '" + rule.name + "' of '" + f.name + "' must be fn(" + text +
-                             ") -> " + Describe(gives);
-  if (function(found).params.size() != takes.size()) {
-    report_.Error(rule.span, wanted + ", but takes " +
-                                 std::to_string(function(found).params.size()) + " arguments");
-    return;
-  }
-  const Type self = Type::Function(Type::Closure::kNamed, found, {});
-  const uint32_t instance = Instantiate(self, takes, rule.span, of);
-  if (instance == kNone) return;
-  const std::vector<Type>& params = headers_[instance].param_types;
-  for (size_t i = 0; i < takes.size(); ++i) {
-    if (params[i] == takes[i]) continue;
-    report_.Error(rule.span, wanted + ", but its argument '" + function(instance).params[i].name +
-                                 "' is " + Describe(params[i]));
-    return;
-  }
-  const Function& made = function(instance);
-  if (!made.has_result || !(made.result_type == gives)) {
-    report_.Error(rule.span, wanted + ", but gives " +
-                                 (made.has_result ? Describe(made.result_type) : "nothing"));
-    return;
-  }
-  rule.function = instance;
+  e.type = state;
+  return UnknownShape(state);
 }
 
 }  // namespace pullback::lang

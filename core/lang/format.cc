@@ -197,6 +197,10 @@ Layout Formatter::Statement(const Stmt& s) {
     case Stmt::Kind::kWhile:
       return Concat(Parts(Text("while "), Condition(*s.value), Group(Parts(Body(s.body)))));
     case Stmt::Kind::kFor:
+      if (s.snapshots) {
+        return Concat(Parts(Text("for "), BinderOf(s.binder), Text(" checkpoint("),
+                            Expression(*s.snapshots), Text(") "), Group(Parts(Body(s.body)))));
+      }
       return Concat(Parts(Text("for "), BinderOf(s.binder), Text(" "), Group(Parts(Body(s.body)))));
     case Stmt::Kind::kBreak: return Text("break");
     case Stmt::Kind::kContinue: return Text("continue");

@@ -31,7 +31,8 @@ uint32_t HeightOf(const std::vector<CondArm>& arms) {
 }
 
 uint32_t HeightOf(const Stmt& s) {
-  uint32_t h = std::max({HeightOf(s.value), HeightOf(s.binder), HeightOf(s.arms), s.body.height});
+  uint32_t h = std::max({HeightOf(s.value), HeightOf(s.binder), HeightOf(s.snapshots),
+                         HeightOf(s.arms), s.body.height});
   for (const Target& t : s.targets) h = std::max(h, HeightOf(t.path));
   return h;
 }
@@ -182,6 +183,7 @@ StmtPtr Parser::Clone(const Stmt& s) {
   c->value = Clone(s.value);
   c->arms = Clone(s.arms);
   c->binder = Clone(s.binder);
+  c->snapshots = Clone(s.snapshots);
   c->body = Clone(s.body);
   c->augmented = s.augmented;
   c->augmented_op = s.augmented_op;

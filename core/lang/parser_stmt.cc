@@ -198,6 +198,12 @@ StmtPtr Parser::ParseFor() {
   StmtPtr s = MakeStmt(Stmt::Kind::kFor, Take());
   s->binder = ParseBinder();
   if (At(Tok::kComma)) ErrorHere("'for' has one index; put another 'for' inside");
+  if (At(Tok::kName) && Text(Peek()) == "checkpoint") {
+    Take();
+    Open(Tok::kLParen, " before the number of states to keep");
+    s->snapshots = ParseExpr();
+    Close(Tok::kLParen);
+  }
   s->body = ParseBlock(BlockKind::kStatements);
   return s;
 }

@@ -58,6 +58,7 @@ void ScopeWalk::Walk(const Stmt& s) {
   const size_t mark = declared_.size();
   Walk(s.binder.lo);
   Walk(s.binder.hi);
+  Walk(s.snapshots);
   if (s.kind == Stmt::Kind::kFor) {
     OnLoop(true);
     Declare(s.binder.name, &s.binder);
@@ -205,6 +206,34 @@ std::set<const void*> SharedVariables(const Block& body) {
   sharing.Walk(body);
   sharing.Finish();
   return std::move(sharing.shared);
+}
+
+namespace {
+
+class AssignedCollector : public ScopeWalk {
+ public:
+  std::vector<FreeName> names;
+
+ private:
+  void OnUse(const std::string&, const Span&, const void*) override {}
+  void OnAssign(const Target& target, const void* declaration) override {
+    if (!declaration && seen_.insert(target.name).second) {
+      names.push_back({target.name, target.span});
+    }
+  }
+  void OnDeclare(const void*) override {}
+  void OnLoop(bool) override {}
+  void OnLambda(const Lambda*, bool) override {}
+
+  std::set<std::string> seen_;
+};
+
+}  // namespace
+
+std::vector<FreeName> AssignedNames(const Block& body) {
+  AssignedCollector collector;
+  collector.Walk(body);
+  return std::move(collector.names);
 }
 
 std::vector<FreeName> FreeNames(const Lambda& lambda) {

@@ -65,6 +65,7 @@ void ForEachExpr(const Stmt& s, F&& f) {
   if (s.annotation) ForEachExpr(*s.annotation, f);
   ForEachExpr(s.value, f);
   ForEachExpr(s.binder, f);
+  ForEachExpr(s.snapshots, f);
   ForEachExpr(s.arms, f);
   ForEachExpr(s.body, f);
 }

@@ -487,6 +487,28 @@ std::vector<ProgramCase> Operators() {
        "f",
        {Vec({0.7, -0.8, 1.1}), D(0.7)},
        {}},
+      {"40 a loop with snapshots that reads an array",
+       "fn f(ys: [n]f64, x: f64, c: i64) -> f64 {\n var s = x\n var p = 1.0\n"
+       " for t < n checkpoint(c) { s = sin(s) * ys[t] + p\n if s > 0.5 { p = p * s } }\n"
+       " return s * p }",
+       "f",
+       {Vec({1.5, -0.7, 2.0, 0.3, -1.1, 0.8}), D(0.4), I(2)},
+       {}},
+      {"a loop with snapshots over an array that it changes",
+       "fn f(x: [n]f64) -> f64 {\n var v = x\n"
+       " for t in 1..n checkpoint(1) { v[t] = sin(v[t]) * v[t - 1] }\n return v[n - 1] }",
+       "f",
+       {Vec({1.5, -0.7, 2.0, 0.3})},
+       {}},
+      {"fold, scan, map, filter and reduce",
+       "fn f(x: f64, y: [n]f64) -> f64 {\n"
+       " let a = fold(|s, i| s * y[i] + x, x, n)\n"
+       " let (b, k) = fold(|s, i| (s.0 * x, s.1 + i), (a, 0), 3)\n"
+       " let xs = map(|t: f64| sin(t) * x, scan(|s, i| s + y[i], b, n))\n"
+       " return reduce(|s, t| s * 0.5 + t * t, 1.0, filter(|t: f64| t > -10.0, xs)) + f64(k) }",
+       "f",
+       {D(0.8), Vec({0.3, -0.8, 1.1})},
+       {}},
       {"checkpoint of a function with a loop",
        "fn step(s: f64, x: [n]f64) -> f64 { var t = s\n for i < n { t = sin(t) * x[i] }\n return t "
        "}\n"

@@ -125,6 +125,30 @@ TEST_CASE("the canonical text tells operators and rules apart, and not names") {
   CHECK(canonical(g + h) != canonical("fn g(x: f64) -> f64 with vjp h { return x }\n" + h));
 }
 
+TEST_CASE("loops with snapshots") {
+  const std::string text =
+      "fn f(x: f64, n: i64) -> f64 {\n"
+      "  var s = x\n"
+      "  for i < n checkpoint(n / 2) { s = s * x + f64(i) }\n"
+      "  return s\n"
+      "}\n";
+  const StatusOr<Program> program = Parse(text);
+  REQUIRE(program.ok());
+  CHECK(Format(*program) == text);
+  CHECK(Number(text, {F64(2), I64(3)}) == (2 * 2 * 2 + 1) * 2 + 2);
+  CHECK(Has(Ir(text), "call checkpoint @"));
+  const auto body = [](const std::string& inside) {
+    return Messages("fn f(x: f64) -> f64 { var s = x\n for i < 3 checkpoint(1) { " + inside +
+                    " }\n return s }");
+  };
+  CHECK(body("s = 1.0\n if s > 0.0 { break }") ==
+        "3:15 a loop with 'checkpoint' runs to its end: it has no break, continue or return\n");
+  CHECK(Has(body("if s > 0.0 { return s }\n s = 1.0"), "has no break, continue or return"));
+  CHECK(body("for j < 3 { if j == i { break } }\n s = s + 1.0").empty());
+  CHECK(body("let t = s").empty());
+  CHECK(Has(body("s = i > 0"), "'s' is f64"));
+}
+
 TEST_CASE("rules are formatted") {
   const std::string text =
       "fn g(x: f64) -> f64 with vjp h, jvp k { return x }\n"

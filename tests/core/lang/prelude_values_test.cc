@@ -125,6 +125,13 @@ const std::vector<Row>& Rows() {
       {"matrixTranspose(a)", "[3, 2]f64", {1, 4, 2, 5, 3, 6}},
       {"matrixMul(s, a)", "[2, 3]f64", {9, 12, 15, 19, 26, 33}},
       {"matrixTrace(s)", "f64", {5}},
+      // functions of functions
+      {"fold(|s, i| s * 2.0 + f64(i), 1.0, 3)", "f64", {12}},
+      {"fold(|s, i| s * 2.0 + f64(i), 1.0, 0)", "f64", {1}},
+      {"scan(|s, i| s + x[i], 1.0, 2)[1]", "f64", {4}},
+      {"map(|t: f64| t * t, list(1.0, 3.0))[1]", "f64", {9}},
+      {"filter(|t: f64| t > 1.5, list(1.0, 3.0, 4.0))[0]", "f64", {3}},
+      {"reduce(|s, t: f64| s * t, 2.0, list(1.0, 3.0, 4.0))", "f64", {24}},
   };
   return rows;
 }
