@@ -57,7 +57,9 @@ std::optional<size_t> ArrayBytes(const ListColumn& column) {
 
 std::string FaultOf(const ListColumn& column, int64_t elements) {
   const auto count = static_cast<size_t>(elements);
-  if (column.kind == Kind::kNone) return "";
+  if (column.kind == Kind::kNone) {
+    return column.extents.empty() && column.data.empty() ? "" : "data of neither a dtype nor lists";
+  }
   if (column.kind == Kind::kList) {
     return column.extents.size() == count ? "" : "as many lengths as elements are needed";
   }

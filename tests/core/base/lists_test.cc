@@ -91,6 +91,9 @@ TEST_CASE("Columns that are no lists are refused") {
   CHECK(faulty({1, {{Lists(1, {1, 1})}, {Doubles({1})}}}));
   CHECK(faulty({1, {{ListColumn()}}}));                  // nothing tells how many there are
   CHECK(faulty({1, {{Doubles({1})}, {Doubles({1})}}}));  // an element in no list
+  ListColumn nothing;
+  nothing.extents = {1};
+  CHECK(faulty({1, {{Doubles({1}), nothing}}}));
   // Two elements that hold each other, beside the list itself.
   CHECK(faulty({1, {{Lists(0, {0, 1, 1})}}}));
   CHECK(faulty({1, {{Lists(0, {INT64_MAX, 1})}}}));
