@@ -1,0 +1,115 @@
+// Writes one random program: language_program.cc what surrounds it, language_expressions.cc,
+// language_statements.cc and language_derivatives.cc its parts.
+#pragma once
+
+#include <random>
+#include <sstream>
+#include <string>
+#include <vector>
+
+#include "tests/support/language_program.h"
+
+namespace pullback::testing {
+
+// Names in scope by type. Those in *_vars may be assigned.
+struct LanguageScope {
+  std::vector<std::string> scalars, scalar_vars;
+  std::vector<std::string> vectors, vector_vars;  // [n]f64
+  std::vector<std::string> lists, list_vars;      // list f64, never empty
+  std::vector<std::string> points, point_vars;    // struct Point
+  std::vector<std::string> trees;                 // struct Tree
+  std::vector<std::string> functions;             // fn(f64) -> f64 without effects
+  std::vector<std::string> sharing;               // the same, assigning captured variables
+  std::vector<std::string> boxes;                 // box f64
+  std::vector<std::string> pullbacks;             // fn(f64) -> f64 that vjp gave
+};
+
+class LanguageWriter {
+ public:
+  explicit LanguageWriter(uint32_t seed);
+  LanguageProgram Write();
+
+ private:
+  int Pick(int n) { return static_cast<int>(rng_() % static_cast<uint32_t>(n)); }
+  bool Chance(int percent) { return Pick(100) < percent; }
+  const std::string& One(const std::vector<std::string>& list) {
+    return list[static_cast<size_t>(Pick(static_cast<int>(list.size())))];
+  }
+  void Count(const std::string& what) { ++program_.constructs[what]; }
+  double Number() { return 0.05 + 0.013 * Pick(100); }
+  Tensor Array(int64_t count);
+  std::string Literal();
+  std::string Fresh(const char* prefix) { return prefix + std::to_string(next_++); }
+  void Line(const std::string& text) { out_ << std::string(2 * indent_, ' ') << text << "\n"; }
+  // Runs `body` one level in; names made inside are gone afterwards.
+  template <typename Fn>
+  void Inside(Fn&& body) {
+    const LanguageScope scope = scope_;
+    ++indent_;
+    body();
+    --indent_;
+    scope_ = scope;
+  }
+
+  // --- language_program.cc
+  void Helper();
+  void Recursion();
+  void Entry();
+  std::string Everything();  // a sum over all that is in scope
+  std::string WithDeclarations(const std::string& body) const;
+
+  // --- language_expressions.cc
+  std::string Scalar(int depth);
+  std::string Leaf();
+  std::string ScalarFunction(const std::string& operand);
+  std::string Binary(int depth);
+  std::string Choice(int depth);
+  std::string HigherOrder(int depth);
+  std::string Reduction(int depth);
+  std::string Data();
+  std::string Index(const std::string& list);
+  std::string FunctionValue(int depth);  // of the type fn(f64) -> f64
+  std::string Lambda(int depth);
+  std::string Vector(int depth);
+  std::string Point(int depth);
+
+  // --- language_statements.cc
+  void Statement(int depth);
+  void Let(const std::string& value);
+  void Assign();
+  void If(int depth);
+  void For(int depth);
+  void While(int depth);
+  void Tuple();
+  void VectorStatement();
+  void ListStatement();
+  void ListOfRecords();
+  void StructStatement();
+  void TreeStatement();
+  void LambdaStatement();
+  void SharedStatement();
+  void BoxStatement();
+  void DynamicStatement();
+  void FunctionsAsData();
+
+  // --- language_derivatives.cc
+  bool MayDerive() const { return level_ < 2 && derivatives_ < 3; }
+  std::string Derivative(int depth);
+  std::string PureFunction(int depth);  // inside a derivative operator, used twice
+  void PullbackStatement();
+  void ArrayDerivatives();
+  void DataDerivatives();
+  void ModesAgree();  // two ways to one derivative: their difference is 0
+
+  LanguageProgram program_;
+  std::mt19937 rng_;
+  std::ostringstream out_;
+  LanguageScope scope_;
+  std::vector<std::string> helpers_, recursions_, residuals_;
+  std::string index_;  // in a comprehension
+  bool kinks_ = false, pure_ = false, entry_ = false;
+  int n_ = 2, next_ = 0, level_ = 0, derivatives_ = 0;
+  size_t indent_ = 1;
+};
+
+}  // namespace pullback::testing
