@@ -183,7 +183,11 @@ void ReverseFlow::SkipInert(const ir::Function& f, const std::vector<char>& iner
       }
     }
     if (!all) continue;
-    for (uint32_t at = 0; at < f.blocks.size(); ++at) skipped[at] |= between[at];
+    for (uint32_t at = 0; at < f.blocks.size(); ++at) {
+      if (!between[at]) continue;
+      skipped[at] = 1;
+      way[at] = WayBack::kOnly;  // nobody asks: no tag goes on the tape
+    }
     preds[b] = {front};
     way[b] = WayBack::kOnly;
   }
