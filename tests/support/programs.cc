@@ -73,6 +73,12 @@ std::vector<ProgramCase> Scalars() {
        "f",
        {D(1.1)},
        {{2}}},
+      {"a loop without a derivative, left in two ways, behind one that has one",
+       "fn f(x: f64, k: i64) -> f64 { var s = x\n for i < 2 { s = s * s }\n"
+       " for i < 2 { var j = k\n while j > 0 { if j == 1 { break }\n j -= 1 } }\n return s }",
+       "f",
+       {D(1.5), I(3)},
+       {{13.5}}},
       {"7 switch", Switch300(), "f", {D(0.5), I(217)}, {{217}}},
       {"8 three times the same",
        "fn f(x: f64) -> f64 { var acc = 5.0\n for i < 3 { acc += x }\n return acc * acc }",
