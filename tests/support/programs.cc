@@ -493,6 +493,12 @@ std::vector<ProgramCase> Operators() {
        "f",
        {Vec({0.7, -0.8, 1.1}), D(0.7)},
        {}},
+      {"39 a bounded loop that leaves at its first step",  // for a bound that no run would reach
+       "fn f(x: f64, n: i64) -> f64 { var s = x\n"
+       " for i < n { s = s * x\n if s > 0.0 { break } }\n return s }",
+       "f",
+       {D(1.5), I(int64_t{1} << 60)},
+       {{3}}},
       {"40 a loop with snapshots that reads an array",
        "fn f(ys: [n]f64, x: f64, c: i64) -> f64 {\n var s = x\n var p = 1.0\n"
        " for t < n checkpoint(c) { s = sin(s) * ys[t] + p\n if s > 0.5 { p = p * s } }\n"
