@@ -1,4 +1,6 @@
 // Calls of the program's and the prelude's functions: resolution, arity, argument types and sizes.
+#include <deque>
+
 #include "core/lang/builtins.h"
 #include "core/lang/check_body.h"
 
@@ -179,12 +181,20 @@ Shape BodyChecker::ResultShape(Expr& e, const std::vector<Shape>& arguments) {
   std::vector<Size> solved(header.facts.size());
   auto value = [&](uint32_t local) { return solved[local]; };
   std::vector<const Shape*> have, want;
+  std::deque<Shape> unknown;  // owns some that `have` points at
   program_.Charge(4 * header.facts.size(), e.span);
+  // Of a value that was given a function's type by conversion, the sizes inside are not known.
+  const bool captures_known = e.applies && arguments[0].elements.size() == e.captures;
   for (size_t i = 0; i < arguments.size(); ++i) {
     const size_t p = ParamOf(e, i);
     if (e.applies && i == 0) {
       for (size_t k = 0; k < e.captures; ++k) {
-        FlattenSizes(arguments[0].elements[k], header.param_types[k], have);
+        if (captures_known) {
+          FlattenSizes(arguments[0].elements[k], header.param_types[k], have);
+        } else {
+          unknown.push_back(UnknownShape(header.param_types[k]));
+          FlattenSizes(unknown.back(), header.param_types[k], have);
+        }
         FlattenSizes(header.param_shapes[k], header.param_types[k], want);
       }
       continue;

@@ -493,6 +493,13 @@ std::vector<ProgramCase> Operators() {
        "f",
        {Vec({0.7, -0.8, 1.1}), D(0.7)},
        {}},
+      {"ranges that do not begin at 0",
+       "fn f(x: [n]f64) -> f64 { let y = gen i in -1..n - 1 { [i >= 0] * x[i] }\n"
+       " return sum i in 1..n { x[i] * x[i - 1] } * prod i in 1..n { x[i] } +\n"
+       " max i in -1..2 { x[i + 1] } + min i in 1..n { x[i] * y[i] } }",
+       "f",
+       {Vec({1, 2, 3})},
+       {{14, 49, 29}}},
       {"39 a bounded loop that leaves at its first step",  // for a bound that no run would reach
        "fn f(x: f64, n: i64) -> f64 { var s = x\n"
        " for i < n { s = s * x\n if s > 0.0 { break } }\n return s }",

@@ -95,50 +95,63 @@ Status ErrorOf(const std::string& text) {
   return p.status();
 }
 
+std::string Leaf(const Expr& e) {
+  const std::string suffix = e.has_suffix ? DTypeName(e.elem) : "";
+  if (e.kind == Expr::Kind::kInt) return std::to_string(e.int_value) + suffix;
+  if (e.kind == Expr::Kind::kFloat) return SpellFloat(e.float_value, e.elem) + suffix;
+  if (e.kind == Expr::Kind::kBool) return e.int_value ? "true" : "false";
+  return e.name;
+}
+
+std::string LambdaShape(const Lambda& lambda) {
+  std::string s = "(lambda";
+  for (const Param& p : lambda.params) s += " " + p.name;
+  return s + " " + Shape(lambda.body) + ")";
+}
+
+// What stands before the operands.
+std::string Word(const Expr& e) {
+  switch (e.kind) {
+    case Expr::Kind::kUnary: return e.unary == UnaryOp::kNeg ? "neg" : "not";
+    case Expr::Kind::kBinary: return std::string(Spelling(e.binary)) + (e.chained ? "~" : "");
+    case Expr::Kind::kCall: return "call " + e.name;
+    case Expr::Kind::kBroadcastCall: return "each " + e.name;
+    case Expr::Kind::kCast: return std::string("cast ") + DTypeName(e.elem);
+    case Expr::Kind::kIndex: return "at";
+    case Expr::Kind::kTranspose: return "T";
+    case Expr::Kind::kTuple: return "tuple";
+    case Expr::Kind::kField:
+      return "field " + (e.name.empty() ? std::to_string(e.int_value) : e.name);
+    case Expr::Kind::kConstruct: return "construct " + e.name;
+    case Expr::Kind::kWith: return "with" + Shape(e.path);
+    case Expr::Kind::kBracket: return "bracket";
+    case Expr::Kind::kArray: return "array";
+    case Expr::Kind::kIverson: return "iverson";
+    case Expr::Kind::kApply: return "apply";
+    default: return "?";  // the parser makes no other
+  }
+}
+
 }  // namespace
 
+// Small, since trees are deep.
 std::string Shape(const Expr& e) {
-  std::string suffix = e.has_suffix ? DTypeName(e.elem) : "";
   switch (e.kind) {
-    case Expr::Kind::kInt: return std::to_string(e.int_value) + suffix;
-    case Expr::Kind::kFloat: return SpellFloat(e.float_value, e.elem) + suffix;
-    case Expr::Kind::kBool: return e.int_value ? "true" : "false";
-    case Expr::Kind::kName: return e.name;
-    case Expr::Kind::kUnary:
-      return std::string(e.unary == UnaryOp::kNeg ? "(neg" : "(not") + Shape(e.operands) + ")";
-    case Expr::Kind::kBinary:
-      return "(" + std::string(Spelling(e.binary)) + (e.chained ? "~" : "") + Shape(e.operands) +
-             ")";
-    case Expr::Kind::kCall: return "(call " + e.name + Shape(e.operands) + ")";
-    case Expr::Kind::kBroadcastCall: return "(each " + e.name + Shape(e.operands) + ")";
-    case Expr::Kind::kCast:
-      return std::string("(cast ") + DTypeName(e.elem) + Shape(e.operands) + ")";
-    case Expr::Kind::kIndex: return "(at" + Shape(e.operands) + Shape(e.subscripts) + ")";
-    case Expr::Kind::kTranspose: return "(T" + Shape(e.operands) + ")";
-    case Expr::Kind::kTuple: return "(tuple" + Shape(e.operands) + ")";
-    case Expr::Kind::kField:
-      return "(field " + (e.name.empty() ? std::to_string(e.int_value) : e.name) +
-             Shape(e.operands) + ")";
-    case Expr::Kind::kConstruct: return "(construct " + e.name + Shape(e.operands) + ")";
-    case Expr::Kind::kWith: return "(with" + Shape(e.path) + Shape(e.operands) + ")";
-    case Expr::Kind::kBracket: return "(bracket" + Shape(e.operands) + ")";
-    case Expr::Kind::kArray: return "(array" + Shape(e.operands) + ")";
-    case Expr::Kind::kIverson: return "(iverson" + Shape(e.operands) + ")";
+    case Expr::Kind::kInt:
+    case Expr::Kind::kFloat:
+    case Expr::Kind::kBool:
+    case Expr::Kind::kName: return Leaf(e);
     case Expr::Kind::kComprehension: return Comprehending(e);
     case Expr::Kind::kIf: return "(if" + Shape(e.arms) + ")";
-    case Expr::Kind::kLambda: {
-      std::string s = "(lambda";
-      for (const Param& p : e.lambda->params) s += " " + p.name;
-      return s + " " + Shape(e.lambda->body) + ")";
-    }
-    case Expr::Kind::kClosure:
-    case Expr::Kind::kDerive: return "(derive" + Shape(e.operands) + ")";  // of checked programs
-    case Expr::Kind::kApply: return "(apply" + Shape(e.operands) + ")";
-    case Expr::Kind::kDynamic:  // the parser makes none
-    case Expr::Kind::kTag:
-    case Expr::Kind::kVariant: break;
+    case Expr::Kind::kLambda: return LambdaShape(*e.lambda);
+    default: break;
   }
-  return "?";
+  std::string s = "(";
+  s += Word(e);
+  s += Shape(e.operands);
+  if (e.kind == Expr::Kind::kIndex) s += Shape(e.subscripts);
+  s += ")";
+  return s;
 }
 
 std::string Shape(const Program& program) {
