@@ -70,7 +70,8 @@ class Marker {
     uint32_t block = 0, index = 0;
   };
 
-  // What takes a live tape is live: a tape whose last pops were gone would have no derivative.
+  // What takes a live tape is live, and so is a tape that a live instruction gives: a tape whose last
+  // pops were gone would have no derivative.
   void FindTapes(const ir::Block& b) {
     for (const Inst& inst : b.insts) {
       for (Value v : inst.args) {
@@ -108,6 +109,9 @@ class Marker {
         VisitEach(inst, v);
       } else {
         MarkOperands(inst);
+        for (Value r : inst.results) {
+          if (f_.TypeOf(r).IsTape()) Mark(r);
+        }
       }
     }
   }

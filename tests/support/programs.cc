@@ -79,6 +79,13 @@ std::vector<ProgramCase> Scalars() {
        "f",
        {D(1.5), I(3)},
        {{13.5}}},
+      {"a gradient by two arguments of which one is used, of a recursion",
+       "fn g(x: f64, k: i64) -> f64 { if k <= 0 { return x }\n return sin(x) * g(x * x, k - 1) }\n"
+       "fn h(x: f64, y: f64) -> f64 { return tanh(x * y + g(x, 2)) }\n"
+       "fn f(x: f64, y: f64) -> f64 { return grad(h)(x, y).1 }",
+       "f",
+       {D(0.7), D(0.4)},
+       {}},
       {"7 switch", Switch300(), "f", {D(0.5), I(217)}, {{217}}},
       {"8 three times the same",
        "fn f(x: f64) -> f64 { var acc = 5.0\n for i < 3 { acc += x }\n return acc * acc }",
