@@ -78,7 +78,7 @@ Status CheckFunction(const ir::Module& m, const ir::Function& f) {
   Status status;
   const auto check = [&](ir::Value v) {
     const ir::Type t = f.TypeOf(v);
-    if (t.IsBox() && ir::CarriesTangent(m, t)) status = Unimplemented(where + ToString(t, m), 0);
+    if (t.IsBox() && ir::CarriesTangent(m, t)) status = UnimplementedAt(where + ToString(t, m), 0);
   };
   for (const ir::Block& b : f.blocks) {
     for (ir::Value v : b.params) check(v);

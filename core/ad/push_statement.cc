@@ -12,12 +12,6 @@ using ir::Inst;
 using ir::Op;
 using ir::Value;
 
-// What a result's tangent needs that statements of their own have computed.
-struct Extra {
-  Products products;  // prod
-  Value arg;          // max, min
-};
-
 // The results alone.
 std::vector<Value> CopyStatement(ir::Builder& b, const Surroundings& around, const ir::Each& each) {
   BodyCopy body(b, around, each);
@@ -38,7 +32,7 @@ class Pusher {
   // `extras`: by result, what its tangent needs. `primal`: the results themselves where they have been
   // made; empty: they are made here.
   Pusher(ir::Builder& b, const Surroundings& around, const Inst& inst, int width,
-         const std::function<Value(Value, int)>& tangent, std::vector<Extra> extras,
+         const std::function<Value(Value, int)>& tangent, std::vector<TermPartial> partials,
          std::vector<Value> primal)
       : b_(b),
         around_(around),
@@ -46,7 +40,7 @@ class Pusher {
         body_(b, around, *inst.each),
         width_(static_cast<size_t>(width)),
         outer_(tangent),
-        extras_(std::move(extras)),
+        partials_(std::move(partials)),
         primal_(std::move(primal)) {}
 
   StatusOr<TangentStatement> Run() {
@@ -101,20 +95,9 @@ class Pusher {
     out.value = dot;
     if (r.monoid == ir::Monoid::kGen || r.monoid == ir::Monoid::kSum) return out;
     out.monoid = ir::Monoid::kSum;
-    out.value = body_.Under(r.guard, [&] { return Share(k, dot); });
+    out.value = body_.Under(
+        r.guard, [&] { return ShareOfTerm(b_, body_, around_, each_, r, partials_[k], dot); });
     return out;
-  }
-
-  // What a term's tangent adds to that of a product or an extremum.
-  Value Share(size_t k, Value dot) {
-    const ir::EachResult& r = each_.results[k];
-    if (r.monoid == ir::Monoid::kProd) {
-      const Value before = AtPoint(b_, body_, each_, extras_[k].products.before);
-      const Value after = AtPoint(b_, body_, each_, extras_[k].products.after);
-      return b_.Make(Op::SMul, {dot, b_.Make(Op::Mul, {before, after})});
-    }
-    const Value hit = IsArgPoint(b_, body_, around_, each_, r, extras_[k].arg);
-    return b_.Make(Op::Select, {hit, dot, b_.Zero(b_.TypeOf(dot))});
   }
 
   // state_dot := state_dot * value + (state * value_dot + second_dot)
@@ -260,7 +243,7 @@ class Pusher {
   BodyCopy body_;
   size_t width_;
   const std::function<Value(Value, int)>& outer_;
-  std::vector<Extra> extras_;
+  std::vector<TermPartial> partials_;
   std::vector<Value> primal_;
   std::map<Value, std::vector<Value>> dots_;
 };
@@ -272,26 +255,24 @@ StatusOr<TangentStatement> PushStatement(ir::Builder& b, const Surroundings& aro
                                          const std::function<Value(Value, int)>& tangent) {
   b.SetLoc(each.loc);
   const ir::Each& statement = *each.each;
-  std::vector<Extra> extras(statement.results.size());
+  std::vector<TermPartial> partials(statement.results.size());
   bool scans = false;
-  for (size_t k = 0; k < extras.size(); ++k) {
+  for (size_t k = 0; k < partials.size(); ++k) {
     const ir::EachResult& r = statement.results[k];
     const bool active =
         around.activity.Active(r.value) || (r.second.valid() && around.activity.Active(r.second));
     if (!active) continue;
     switch (r.monoid) {
-      case ir::Monoid::kProd: extras[k].products = MakeProducts(b, around, statement, r); break;
-      case ir::Monoid::kMax:
-      case ir::Monoid::kMin: extras[k].arg = MakeArg(b, around, statement, r); break;
       case ir::Monoid::kScanMax:
       case ir::Monoid::kScanMin: return NoDerivative(r.monoid, each.loc);
       default: scans |= ir::IsScan(r.monoid); break;
     }
+    partials[k] = MakeTermPartial(b, around, statement, r);
   }
   // The tangent of a scan reads the scan.
   std::vector<Value> primal;
   if (scans) primal = CopyStatement(b, around, statement);
-  return Pusher(b, around, each, width, tangent, std::move(extras), std::move(primal)).Run();
+  return Pusher(b, around, each, width, tangent, std::move(partials), std::move(primal)).Run();
 }
 
 }  // namespace pullback::ad

@@ -78,6 +78,9 @@ Value AtOut(ir::Builder& b, BodyCopy& body, const EachResult& r, Value result) {
   return b.Make(Op::Mul, {result, b.One(b.TypeOf(result))});
 }
 
+namespace {
+
+// Whether this is the point that `arg` names.
 Value IsArgPoint(ir::Builder& b, BodyCopy& body, const Surroundings& around, const Each& each,
                  const EachResult& r, Value arg) {
   Value offset;
@@ -92,6 +95,29 @@ Value IsArgPoint(ir::Builder& b, BodyCopy& body, const Surroundings& around, con
   }
   if (!offset.valid()) offset = b.I64(0);
   return b.Make(Op::Eq, {offset, r.out.empty() ? arg : b.Index(arg, body.Get(r.out))});
+}
+
+}  // namespace
+
+Value ShareOfTerm(ir::Builder& b, BodyCopy& body, const Surroundings& around, const Each& each,
+                  const EachResult& r, const TermPartial& partial, Value v) {
+  if (r.monoid == ir::Monoid::kProd) {
+    const Value before = AtPoint(b, body, each, partial.products.before);
+    const Value after = AtPoint(b, body, each, partial.products.after);
+    return b.Make(Op::SMul, {v, b.Make(Op::Mul, {before, after})});
+  }
+  const Value hit = IsArgPoint(b, body, around, each, r, partial.arg);
+  return b.Make(Op::Select, {hit, v, b.Zero(b.TypeOf(v))});
+}
+
+TermPartial MakeTermPartial(ir::Builder& b, const Surroundings& around, const Each& each,
+                            const EachResult& r) {
+  TermPartial partial;
+  if (r.monoid == ir::Monoid::kProd) partial.products = MakeProducts(b, around, each, r);
+  if (r.monoid == ir::Monoid::kMax || r.monoid == ir::Monoid::kMin) {
+    partial.arg = MakeArg(b, around, each, r);
+  }
+  return partial;
 }
 
 }  // namespace pullback::ad

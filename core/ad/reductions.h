@@ -18,6 +18,14 @@ Products MakeProducts(ir::Builder& b, const Surroundings& around, const ir::Each
 // max, min: which point attains it, as argmax and argmin give it.
 ir::Value MakeArg(ir::Builder& b, const Surroundings& around, const ir::Each& each,
                   const ir::EachResult& r);
+// What the partial of a result by a term needs: of prod its products, of max and min its point, of the
+// others nothing.
+struct TermPartial {
+  Products products;
+  ir::Value arg;
+};
+TermPartial MakeTermPartial(ir::Builder& b, const Surroundings& around, const ir::Each& each,
+                            const ir::EachResult& r);
 // scan_sum, scan_prod, scan_linear: for every point of the space the cotangent of the state after it,
 // given that of the stored states.
 ir::Value MakeStateBars(ir::Builder& b, const Surroundings& around, const ir::Each& each,
@@ -29,8 +37,10 @@ ir::Value MakeStateBars(ir::Builder& b, const Surroundings& around, const ir::Ea
 ir::Value AtPoint(ir::Builder& b, BodyCopy& body, const ir::Each& each, ir::Value array);
 // The element out[] of a result, or the scalar that it is.
 ir::Value AtOut(ir::Builder& b, BodyCopy& body, const ir::EachResult& r, ir::Value result);
-// Whether this is the point that `arg` names.
-ir::Value IsArgPoint(ir::Builder& b, BodyCopy& body, const Surroundings& around,
-                     const ir::Each& each, const ir::EachResult& r, ir::Value arg);
+// What a term has of the derivative `v` of a product or an extremum (a tangent or a cotangent: both are
+// multiplied by the partial).
+ir::Value ShareOfTerm(ir::Builder& b, BodyCopy& body, const Surroundings& around,
+                      const ir::Each& each, const ir::EachResult& r, const TermPartial& partial,
+                      ir::Value v);
 
 }  // namespace pullback::ad

@@ -50,7 +50,4 @@ StatusOr<TangentStatement> PushStatement(ir::Builder& b, const Surroundings& aro
 
 Status NoDerivative(ir::Monoid m, uint32_t loc);
 
-// UNIMPLEMENTED, reason UNIMPLEMENTED; the message ends in " !loc" for the place.
-Status Unimplemented(const std::string& what, uint32_t loc);
-
 }  // namespace pullback::ad

@@ -12,9 +12,8 @@ using ir::Value;
 
 // What a result's seed needs that statements of their own have computed.
 struct Extra {
-  Products products;  // prod
-  Value arg;          // max, min
-  Value state_bars;   // scans
+  TermPartial partial;
+  Value state_bars;  // scans
 };
 
 class Transposer {
@@ -67,21 +66,10 @@ class Transposer {
       return Accumulate(r.value, result_bar, ir::kNoValue);
     const Value bar = body_.Under(r.guard, [&] {
       const Value w = AtOut(b_, body_, r, result_bar);
-      return linear ? w : Share(k, w);
+      if (linear) return w;
+      return ShareOfTerm(b_, body_, around_, each_, r, extras_[k].partial, w);
     });
     Accumulate(r.value, bar, body_.GetOrNone(r.guard));
-  }
-
-  // A term's share of the cotangent of a product or an extremum.
-  Value Share(size_t k, Value w) {
-    const ir::EachResult& r = each_.results[k];
-    if (r.monoid == ir::Monoid::kProd) {
-      const Value before = AtPoint(b_, body_, each_, extras_[k].products.before);
-      const Value after = AtPoint(b_, body_, each_, extras_[k].products.after);
-      return b_.Make(Op::SMul, {w, b_.Make(Op::Mul, {before, after})});
-    }
-    const Value hit = IsArgPoint(b_, body_, around_, each_, r, extras_[k].arg);
-    return b_.Make(Op::Select, {hit, w, b_.Zero(b_.TypeOf(w))});
   }
 
   // The state after a point is `state * value + second`.
@@ -245,12 +233,8 @@ class Transposer {
 
 }  // namespace
 
-Status Unimplemented(const std::string& what, uint32_t loc) {
-  return {Code::kUnimplemented, "UNIMPLEMENTED", what + " !" + std::to_string(loc)};
-}
-
 Status NoDerivative(ir::Monoid m, uint32_t loc) {
-  return Unimplemented(
+  return UnimplementedAt(
       std::string("the derivative of ") + ir::MonoidName(m) + " is not implemented yet", loc);
 }
 
@@ -263,9 +247,6 @@ StatusOr<std::map<Value, std::vector<Value>>> TransposeStatement(
     const ir::EachResult& r = each.each->results[k];
     if (!result_bars[k].valid()) continue;
     switch (r.monoid) {
-      case ir::Monoid::kProd: extras[k].products = MakeProducts(b, around, *each.each, r); break;
-      case ir::Monoid::kMax:
-      case ir::Monoid::kMin: extras[k].arg = MakeArg(b, around, *each.each, r); break;
       case ir::Monoid::kScanSum:
       case ir::Monoid::kScanProd:
       case ir::Monoid::kScanLinear:
@@ -273,7 +254,7 @@ StatusOr<std::map<Value, std::vector<Value>>> TransposeStatement(
         break;
       case ir::Monoid::kScanMax:
       case ir::Monoid::kScanMin: return NoDerivative(r.monoid, each.loc);
-      default: break;
+      default: extras[k].partial = MakeTermPartial(b, around, *each.each, r); break;
     }
   }
   return Transposer(b, around, each, std::move(extras)).Run(result_bars);

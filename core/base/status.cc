@@ -30,6 +30,10 @@ std::string Status::ToString() const {
   return out;
 }
 
+Status UnimplementedAt(const std::string& what, uint32_t place) {
+  return {Code::kUnimplemented, "UNIMPLEMENTED", what + " !" + std::to_string(place)};
+}
+
 void CheckFailed(const char* file, int line, const char* what) {
   std::fprintf(stderr, "%s:%d: check failed: %s\n", file, line, what);
   std::abort();

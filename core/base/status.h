@@ -78,6 +78,10 @@ class [[nodiscard]] Status {
   std::vector<Diagnostic> diagnostics_;
 };
 
+// UNIMPLEMENTED; the message ends in " !place", an ordinal of the canonical program, 0 where it is not
+// known. The engine makes it a place of the text that was sent.
+Status UnimplementedAt(const std::string& what, uint32_t place);
+
 [[noreturn]] void CheckFailed(const char* file, int line, const char* what);
 #define PB_CHECK(cond) \
   ((cond) ? static_cast<void>(0) : ::pullback::CheckFailed(__FILE__, __LINE__, #cond))

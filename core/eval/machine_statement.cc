@@ -1,6 +1,7 @@
 // Tensor statements. The order of everything here is the definition in ir.h.
 #include "core/eval/machine.h"
 #include "core/eval/scalar_ops.h"
+#include "core/ir/monoid.h"
 
 namespace pullback::eval {
 
@@ -23,7 +24,7 @@ void Machine::BeginStatement(Frame& f, const Inst& inst) {
     ArrayRef array;
     if (!shape.empty()) {
       const DType elem = f.function.ElementOf(r).elem;
-      array = MakeArray(elem, shape, ResultIdentity(r.monoid, type), inst.loc);
+      array = MakeArray(elem, shape, ir::ResultIdentity(r.monoid, type), inst.loc);
     }
     if (stopped()) return;
     run->results.emplace_back(r, type, std::move(array), ir::IsPrefixForm(each, r));

@@ -206,40 +206,6 @@ bool DividesByZero(Op op, DType operand, const uint64_t* args) {
   return (op == Op::Div || op == Op::Rem) && operand == DType::kI64 && args[1] == 0;
 }
 
-Op MonoidOp(ir::Monoid m) {
-  switch (m) {
-    case ir::Monoid::kSum:
-    case ir::Monoid::kScanSum: return Op::Add;
-    case ir::Monoid::kProd:
-    case ir::Monoid::kScanProd: return Op::Mul;
-    case ir::Monoid::kMax:
-    case ir::Monoid::kScanMax: return Op::Max;
-    case ir::Monoid::kMin:
-    case ir::Monoid::kScanMin: return Op::Min;
-    case ir::Monoid::kGen:
-    case ir::Monoid::kArgMax:
-    case ir::Monoid::kArgMin:
-    case ir::Monoid::kScanLinear: break;
-  }
-  PB_CHECK(!"joins no terms by one operation");
-  return Op::Add;
-}
-
-uint64_t MonoidIdentity(ir::Monoid m, DType t) {
-  if (m == ir::Monoid::kProd || m == ir::Monoid::kScanProd) return EvalCast(DType::kI64, t, 1);
-  const bool max = m == ir::Monoid::kMax || m == ir::Monoid::kScanMax;
-  if (!max && m != ir::Monoid::kMin && m != ir::Monoid::kScanMin) return 0;
-  if (t == DType::kI64) {
-    return To(max ? std::numeric_limits<int64_t>::min() : std::numeric_limits<int64_t>::max());
-  }
-  return EvalCast(DType::kF64, t, To(max ? -HUGE_VAL : HUGE_VAL));
-}
-
-uint64_t ResultIdentity(ir::Monoid m, DType t) {
-  if (ir::IsArg(m)) return ~uint64_t{0};
-  return ir::IsScan(m) ? 0 : MonoidIdentity(m, t);
-}
-
 uint64_t CanonicalNan(DType t, uint64_t v) {
   if (t == DType::kF64 && std::isnan(From<double>(v))) return 0x7ff8000000000000;
   if (t == DType::kF32 && std::isnan(From<float>(v))) return 0x7fc00000;

@@ -14,12 +14,6 @@ uint64_t EvalCast(DType from, DType to, uint64_t v);
 // Whether this is the integer division or remainder by zero that traps.
 bool DividesByZero(ir::Op op, DType operand, const uint64_t* args);
 
-// The operation that joins two terms of a reduction (not kGen), and what it starts from.
-ir::Op MonoidOp(ir::Monoid m);
-uint64_t MonoidIdentity(ir::Monoid m, DType t);
-// What the elements of a result hold that no point reaches; `t` is the type of the terms.
-uint64_t ResultIdentity(ir::Monoid m, DType t);
-
 uint64_t CanonicalNan(DType t, uint64_t v);  // v, or the positive quiet NaN when it is a NaN
 
 }  // namespace pullback::eval

@@ -1,4 +1,5 @@
 #include "core/eval/statement.h"
+#include "core/ir/monoid.h"
 
 #include "core/eval/scalar_ops.h"
 
@@ -34,7 +35,7 @@ Accumulator::Accumulator(const ir::EachResult& r, DType t, ArrayRef array, bool 
     : monoid_(r.monoid),
       type_(t),
       array_(std::move(array)),
-      scalar_(ResultIdentity(r.monoid, t)),
+      scalar_(ir::ResultIdentity(r.monoid, t)),
       lanes_used_(prefix && !ir::Stores(r) && !ir::IsArg(r.monoid)),
       rank_(r.out.size()),
       outer_(r.outer) {
@@ -44,7 +45,7 @@ Accumulator::Accumulator(const ir::EachResult& r, DType t, ArrayRef array, bool 
 
 uint64_t Accumulator::Join(uint64_t x, uint64_t y) const {
   const uint64_t args[] = {x, y};
-  return EvalScalar(MonoidOp(monoid_), type_, args);
+  return EvalScalar(ir::MonoidOp(monoid_), type_, args);
 }
 
 uint64_t Accumulator::Load(int64_t element) const {
@@ -70,7 +71,7 @@ void Accumulator::Add(int64_t element, const Points& points, uint64_t term, uint
   if (element != element_) {
     Flush(ops);
     element_ = element;
-    lanes_.fill(MonoidIdentity(monoid_, type_));
+    lanes_.fill(ir::MonoidIdentity(monoid_, type_));
   }
   uint64_t& lane = lanes_[static_cast<uint64_t>(points.Offset(rank_)) % lanes_.size()];
   lane = Join(lane, term);
@@ -90,7 +91,7 @@ void Accumulator::AddToScan(int64_t element, const Points& points, uint64_t term
   const int64_t group = points.OffsetBefore(outer_);
   const bool fresh = group != element_;
   element_ = group;
-  if (fresh) state_ = MonoidIdentity(monoid_, type_);
+  if (fresh) state_ = ir::MonoidIdentity(monoid_, type_);
   Store(element, state_);
   if (monoid_ != ir::Monoid::kScanLinear) {
     ops += CostOf(fresh ? 0 : 1);

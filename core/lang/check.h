@@ -169,10 +169,7 @@ class ProgramChecker {
   std::unordered_map<std::string, uint32_t> prelude_;
   std::vector<InstanceInfo> info_;  // by function
   std::deque<LambdaCode> lambdas_;
-  struct DerivedCodeInfo {
-    DeriveOp op;
-  };
-  std::vector<DerivedCodeInfo> derived_;
+  std::vector<DeriveOp> derived_;  // by code
   std::map<std::string, uint32_t> derived_codes_;
   std::map<std::string, uint32_t> instances_;  // by code and types
   size_t instance_nodes_ = 0;

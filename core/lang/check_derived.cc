@@ -27,19 +27,19 @@ void AddArguments(Expr& e, const std::string& name, size_t arity) {
 }  // namespace
 
 std::string ProgramChecker::DescribeDerived(const Type& t) const {
-  return std::string(NameOf(derived_[t.code].op)) + " of " + Describe(t.elements[0]);
+  return std::string(NameOf(derived_[t.code])) + " of " + Describe(t.elements[0]);
 }
 
 Type ProgramChecker::Derived(DeriveOp op, std::vector<Type> captures) {
   std::string key = NameOf(op);
   for (const Type& t : captures) key += " " + KeyOf(t);
   const auto [it, added] = derived_codes_.emplace(key, static_cast<uint32_t>(derived_.size()));
-  if (added) derived_.push_back({op});
+  if (added) derived_.push_back(op);
   return Type::Function(Type::Closure::kDerived, it->second, std::move(captures));
 }
 
 int ProgramChecker::DerivedArity(const Type& t) const {
-  switch (derived_[t.code].op) {
+  switch (derived_[t.code]) {
     case DeriveOp::kVjp:
     case DeriveOp::kPullback: return 1;
     case DeriveOp::kJvp: return 2;
@@ -55,7 +55,7 @@ std::vector<Type> ProgramChecker::DerivedParams(const Type& function, const Span
   std::vector<Type> params = signature.elements;
   const Type result = params.back();
   params.pop_back();
-  switch (derived_[function.code].op) {
+  switch (derived_[function.code]) {
     case DeriveOp::kPullback: return {result};
     case DeriveOp::kVjp: return {AloneOrTuple(std::move(params))};
     case DeriveOp::kJvp: return std::vector<Type>(2, AloneOrTuple(std::move(params)));
@@ -66,7 +66,7 @@ std::vector<Type> ProgramChecker::DerivedParams(const Type& function, const Span
 // The instance of the function itself, and what it takes and gives.
 uint32_t ProgramChecker::DerivedInstance(const Type& function, const std::vector<Type>& args,
                                          InstanceInfo info, const std::vector<bool>& loose) {
-  const DeriveOp op = derived_[function.code].op;
+  const DeriveOp op = derived_[function.code];
   const Type& inner = function.elements[0];
   const bool packed = op == DeriveOp::kVjp || op == DeriveOp::kPullback || op == DeriveOp::kJvp;
   const int arity = Arity(inner);

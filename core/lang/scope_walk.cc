@@ -122,7 +122,7 @@ class Collector : public ScopeWalk {
  public:
   std::vector<FreeName> names;
 
- private:
+ protected:
   void OnUse(const std::string& name, const Span& span, const void* declaration) override {
     if (!declaration && seen_.insert(name).second) names.push_back({name, span});
   }
@@ -210,22 +210,11 @@ std::set<const void*> SharedVariables(const Block& body) {
 
 namespace {
 
-class AssignedCollector : public ScopeWalk {
- public:
-  std::vector<FreeName> names;
-
- private:
+class AssignedCollector : public Collector {
   void OnUse(const std::string&, const Span&, const void*) override {}
   void OnAssign(const Target& target, const void* declaration) override {
-    if (!declaration && seen_.insert(target.name).second) {
-      names.push_back({target.name, target.span});
-    }
+    Collector::OnUse(target.name, target.span, declaration);
   }
-  void OnDeclare(const void*) override {}
-  void OnLoop(bool) override {}
-  void OnLambda(const Lambda*, bool) override {}
-
-  std::set<std::string> seen_;
 };
 
 }  // namespace

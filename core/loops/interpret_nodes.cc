@@ -1,4 +1,5 @@
 // What each node of the loop IR does in the test interpreter.
+#include "core/ir/monoid.h"
 #include "core/loops/interpreter.h"
 #include "core/loops/sizes.h"
 
@@ -31,7 +32,7 @@ bool Interpreter::Exec(Frame& frame, const Node& n) {
     case Kind::kFor: return For(frame, n);
     case Kind::kIf: return If(frame, n);
     case Kind::kLanesNew:
-      r.lanes.fill(IdentityOf(n.monoid, frame.f.TypeOf(n.results[0]).elem));
+      r.lanes.fill(ir::MonoidIdentity(n.monoid, frame.f.TypeOf(n.results[0]).elem));
       return Define(frame, n.results[0], r);
     case Kind::kLaneAdd: return LaneAdd(frame, n);
     case Kind::kLanesTotal: return LanesTotal(frame, n);

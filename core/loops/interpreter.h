@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
+#include "core/ir/monoid.h"
 #include "core/loops/interpret.h"
-#include "core/loops/monoids.h"
 
 namespace pullback::loops {
 
@@ -105,7 +105,7 @@ class Interpreter {
   Object::Slot ZeroOf(ir::Type t);
   uint64_t Join(ir::Monoid m, DType t, uint64_t x, uint64_t y) const {
     const uint64_t args[] = {x, y};
-    return ops_.eval(OpOf(m), t, args);
+    return ops_.eval(ir::MonoidOp(m), t, args);
   }
 
   const Module& m_;

@@ -28,6 +28,7 @@
 #include <vector>
 
 #include "core/ir/ir.h"
+#include "core/ir/monoid.h"  // of lanes: back ends see it through here
 
 namespace pullback::loops {
 

@@ -1,9 +1,9 @@
 #include "core/loops/results.h"
+#include "core/ir/monoid.h"
 
 #include <algorithm>
 #include <set>
 
-#include "core/loops/monoids.h"
 #include "core/loops/statement.h"
 
 namespace pullback::loops {
@@ -102,7 +102,7 @@ Reg ResultWriter::Offset() {
 
 void ResultWriter::Begin() {
   const Type elem = c_.l.f.ElementOf(r_);
-  const uint64_t identity = ResultIdentityOf(r_.monoid, elem.elem);
+  const uint64_t identity = ir::ResultIdentity(r_.monoid, elem.elem);
   const auto cell = [this](Type t) {
     Node node;
     node.kind = Node::Kind::kAlloc;
@@ -212,7 +212,7 @@ Reg ResultWriter::OffsetInRest() {
 
 void ResultWriter::BeginScan() {
   const Type t = c_.l.f.TypeOf(r_.value);
-  e_.Store(state_, e_.I64(0), e_.Const(t, IdentityOf(r_.monoid, t.elem)));
+  e_.Store(state_, e_.I64(0), e_.Const(t, ir::MonoidIdentity(r_.monoid, t.elem)));
 }
 
 void ResultWriter::Step() {
@@ -222,7 +222,8 @@ void ResultWriter::Step() {
 }
 
 Reg ResultWriter::Joined(Reg state, Reg value, Type t) {
-  if (r_.monoid != Monoid::kScanLinear) return e_.Scalar(OpOf(r_.monoid), {state, value}, t);
+  if (r_.monoid != Monoid::kScanLinear)
+    return e_.Scalar(ir::MonoidOp(r_.monoid), {state, value}, t);
   const Reg zero = e_.Zero(t), is_zero = e_.Scalar(Op::Eq, {state, zero}, Type::Bool());
   const Reg product = e_.Scalar(Op::Mul, {state, value}, t);
   const Reg kept = e_.Scalar(Op::Select, {is_zero, zero, product}, t);

@@ -14,10 +14,6 @@ using ir::Op;
 using ir::Type;
 using ir::Value;
 
-Status Unimplemented(const std::string& what, uint32_t loc) {
-  return {Code::kUnimplemented, "UNIMPLEMENTED", what + " !" + std::to_string(loc)};
-}
-
 // The records of boxes that a value of type `t` can lead to.
 void AddBoxesIn(const Module& m, Type t, Records& seen, Records& boxes) {
   if (t.IsBox()) boxes.insert(t.record);
@@ -81,19 +77,20 @@ void BoxPlan::AddUses(const Function& f, Records& records) const {
 
 Status CheckBoxes(const Module& m, const BoxPlan& plan) {
   if (!BoxesInSignature(m, m.Get(m.entry)).empty())
-    return Unimplemented("@" + m.Get(m.entry).name + ": a box as an argument or result", 0);
+    return UnimplementedAt("@" + m.Get(m.entry).name + ": a box as an argument or result", 0);
   for (size_t k = 0; k < m.functions.size(); ++k) {
     const Function& f = *m.functions[k];
     bool rule = false;
     for (uint32_t g : {static_cast<uint32_t>(k), f.vjp_rule, f.jvp_rule})
       rule |= f.HasRule() && g != ir::kNoFunction && !plan.threaded[g].empty();
-    if (rule) return Unimplemented("@" + f.name + ": derivative rules of a function with boxes", 0);
+    if (rule)
+      return UnimplementedAt("@" + f.name + ": derivative rules of a function with boxes", 0);
     for (const ir::Block& b : f.blocks) {
       for (const Inst& inst : b.insts) {
         for (size_t p = 0; p < inst.wrt.size(); ++p) {
           const Function& callee = m.Get(inst.callee);
           if (inst.wrt[p] && !BoxesIn(m, {callee.TypeOf(callee.params()[p])}).empty())
-            return Unimplemented("@" + callee.name + ": the derivative by a box", inst.loc);
+            return UnimplementedAt("@" + callee.name + ": the derivative by a box", inst.loc);
         }
       }
     }

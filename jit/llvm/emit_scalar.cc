@@ -212,35 +212,12 @@ llvm::Constant* EmitConst(const ModuleEmitter& m, DType t, uint64_t bits) {
 }
 
 llvm::Value* EmitCombine(OpSite site, ir::Monoid monoid) {
-  switch (monoid) {
-    case ir::Monoid::kProd: site.op = Op::Mul; break;
-    case ir::Monoid::kMax: site.op = Op::Max; break;
-    case ir::Monoid::kMin: site.op = Op::Min; break;
-    default: site.op = Op::Add; break;  // lanes are of sum, prod, max, min
-  }
+  site.op = ir::MonoidOp(monoid);
   return EmitOp(site);
 }
 
 llvm::Constant* EmitIdentity(const ModuleEmitter& m, DType t, ir::Monoid monoid) {
-  llvm::Type* type = m.TypeOf(t);
-  if (IsFloat(t)) {
-    switch (monoid) {
-      case ir::Monoid::kProd: return llvm::ConstantFP::get(type, 1);
-      case ir::Monoid::kMax: return llvm::ConstantFP::getInfinity(type, true);
-      case ir::Monoid::kMin: return llvm::ConstantFP::getInfinity(type, false);
-      default: break;
-    }
-    return llvm::ConstantFP::get(type, 0);
-  }
-  switch (monoid) {
-    case ir::Monoid::kProd: return llvm::ConstantInt::get(type, 1);
-    case ir::Monoid::kMax:
-      return llvm::ConstantInt::getSigned(type, std::numeric_limits<int64_t>::min());
-    case ir::Monoid::kMin:
-      return llvm::ConstantInt::getSigned(type, std::numeric_limits<int64_t>::max());
-    default: break;
-  }
-  return llvm::ConstantInt::get(type, 0);
+  return EmitConst(m, t, ir::MonoidIdentity(monoid, t));
 }
 
 }  // namespace pullback::jit

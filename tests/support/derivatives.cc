@@ -253,6 +253,18 @@ Tensor Vec(const std::vector<double>& v) {
 Tensor Mat(int64_t rows, int64_t columns, const std::vector<double>& v) {
   return Tensor::Of<double>(DType::kF64, {rows, columns}, v);
 }
+std::string AdjointText(const std::string& program, std::vector<bool> wrt) {
+  const auto staged = pipeline::Derive(LowerText(program, "f"), Transform::kValueAndGrad, wrt, {});
+  REQUIRE(staged.ok());
+  return ir::Print(staged->adjoint);
+}
+
+int CountText(const std::string& text, const std::string& part) {
+  int n = 0;
+  for (size_t at = text.find(part); at != std::string::npos; at = text.find(part, at + 1)) ++n;
+  return n;
+}
+
 double Scalar(const Tensor& t) { return Get(t, 0); }
 std::vector<double> Doubles(const Tensor& t) {
   std::vector<double> v;

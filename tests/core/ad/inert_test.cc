@@ -10,18 +10,6 @@ namespace {
 
 using pipeline::Transform;
 
-std::string Adjoint(const std::string& program, std::vector<bool> wrt) {
-  const auto staged = pipeline::Derive(LowerText(program, "f"), Transform::kValueAndGrad, wrt, {});
-  REQUIRE(staged.ok());
-  return ir::Print(staged->adjoint);
-}
-
-int Count(const std::string& text, const std::string& what) {
-  int n = 0;
-  for (size_t at = text.find(what); at != std::string::npos; at = text.find(what, at + 1)) ++n;
-  return n;
-}
-
 struct Case {
   const char* name;
   std::string text;
@@ -84,25 +72,25 @@ TEST_CASE("inert control flow is not recorded") {
   for (const Case& c : cases) {
     SECTION(c.name) {
       CheckDerivatives(LowerText(c.text, "f"), c.args, 1e-5, c.wrt);
-      if (c.pushes >= 0) CHECK(Count(Adjoint(c.text, c.wrt), "= push ") == c.pushes);
+      if (c.pushes >= 0) CHECK(CountText(AdjointText(c.text, c.wrt), "= push ") == c.pushes);
     }
   }
 }
 
 TEST_CASE("exp of each element is kept for the reverse half, not computed again") {
   const std::string text = "fn f(x: [n]f64) -> f64 { return log(sum i < n { exp(x[i]) }) }";
-  CHECK(Count(Adjoint(text, {true}), "= exp ") == 1);
+  CHECK(CountText(AdjointText(text, {true}), "= exp ") == 1);
   CheckDerivatives(LowerText(text, "f"), {Vec({0.3, 1.7, -0.4})});
   // Over a space that is larger than what is read it would take more memory.
   const std::string pairs =
       "fn f(x: [n]f64) -> f64 { return sum i < n, j < n { exp(x[i] * x[j]) } }";
-  CHECK(Count(Adjoint(pairs, {true}), "= exp ") == 2);
+  CHECK(CountText(AdjointText(pairs, {true}), "= exp ") == 2);
   CheckDerivatives(LowerText(pairs, "f"), {Vec({0.3, 0.7, -0.4})});
   // In a loop it would be kept once a turn.
   const std::string loop =
       "fn f(x: [n]f64) -> f64 {\n  var s = 0.0\n"
       "  for k < 3 { s = s + sum i < n { exp(x[i] * s) } }\n  return s }";
-  CHECK(Count(Adjoint(loop, {true}), "= exp ") == 2);
+  CHECK(CountText(AdjointText(loop, {true}), "= exp ") == 2);
   CheckDerivatives(LowerText(loop, "f"), {Vec({0.3, 0.7, -0.4})});
 }
 

@@ -5,6 +5,7 @@
 
 #include "core/base/status.h"
 #include "core/eval/scalar_ops.h"
+#include "core/ir/monoid.h"
 #include "core/lang/builtins.h"
 
 namespace pullback::lang {
@@ -692,7 +693,7 @@ Datum Tree::EvalComprehension(const Expr& e) {
       out.shape.push_back(extent);
     }
   } else if (e.type.kind == Type::Kind::kScalar) {
-    out.bits = {eval::MonoidIdentity(m, e.type.elem)};
+    out.bits = {ir::MonoidIdentity(m, e.type.elem)};
     first = false;
   }
   std::vector<int64_t> inner(static_cast<size_t>(e.body.result->type.rank), 0);
@@ -705,7 +706,7 @@ Datum Tree::EvalComprehension(const Expr& e) {
     } else {
       if (first) out.bits.assign(v.bits.size(), 0);
       for (size_t i = 0; i < v.bits.size(); ++i) {
-        out.bits[i] = Apply(eval::MonoidOp(m), e.type.elem, {out.bits[i], v.bits[i]});
+        out.bits[i] = Apply(ir::MonoidOp(m), e.type.elem, {out.bits[i], v.bits[i]});
       }
     }
     first = false;
