@@ -1,4 +1,5 @@
 #include <optional>
+#include <tuple>
 
 #include "core/ad/body.h"
 #include "core/ad/partials.h"
@@ -100,7 +101,8 @@ class Pusher {
     return out;
   }
 
-  // state_dot := state_dot * value + (state * value_dot + second_dot)
+  // state_dot := state_dot * value + (state * value_dot + second_dot); of scan_max and scan_min, the term's
+  // where it replaces the state
   std::optional<ir::EachResult> DotOfScan(size_t k, size_t d) {
     const ir::EachResult& r = each_.results[k];
     const Value dot = Dots(r.value)[d];
@@ -109,6 +111,16 @@ class Pusher {
     ir::EachResult out = Copy(r);
     if (r.monoid == ir::Monoid::kScanSum) {
       out.value = dot;
+      return out;
+    }
+    if (r.monoid == ir::Monoid::kScanMax || r.monoid == ir::Monoid::kScanMin) {
+      out.monoid = ir::Monoid::kScanLinear;
+      std::tie(out.value, out.second) = body_.Under(r.guard, [&] {
+        const Value replaces = Replaces(b_, body_, r, primal_[k]);
+        const Value zero = b_.Zero(b_.TypeOf(dot)), one = b_.One(b_.TypeOf(dot));
+        return std::pair(b_.Make(Op::Select, {replaces, zero, one}),
+                         b_.Make(Op::Select, {replaces, dot, zero}));
+      });
       return out;
     }
     if (dot.valid()) {
@@ -262,11 +274,7 @@ StatusOr<TangentStatement> PushStatement(ir::Builder& b, const Surroundings& aro
     const bool active =
         around.activity.Active(r.value) || (r.second.valid() && around.activity.Active(r.second));
     if (!active) continue;
-    switch (r.monoid) {
-      case ir::Monoid::kScanMax:
-      case ir::Monoid::kScanMin: return NoDerivative(r.monoid, each.loc);
-      default: scans |= ir::IsScan(r.monoid); break;
-    }
+    scans |= ir::IsScan(r.monoid);
     partials[k] = MakeTermPartial(b, around, statement, r);
   }
   // The tangent of a scan reads the scan.

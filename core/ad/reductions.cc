@@ -54,15 +54,31 @@ Value MakeArg(ir::Builder& b, const Surroundings& around, const Each& each, cons
   return b.EndEach({std::move(arg)})[0];
 }
 
-// With u the cotangent of the state after a point: u * value + bar is that of the state before it.
+// With u the cotangent of the state after a point: u * (by the state) + bar is that of the state before it.
 Value MakeStateBars(ir::Builder& b, const Surroundings& around, const Each& each,
-                    const EachResult& r, Value bar) {
+                    const EachResult& r, Value primal, Value bar) {
   const bool sum = r.monoid == Monoid::kScanSum;
+  const bool extremum = r.monoid == Monoid::kScanMax || r.monoid == Monoid::kScanMin;
   const Monoid monoid = sum ? Monoid::kScanSum : Monoid::kScanLinear;
   return MakeScan(b, around, each, r, monoid, r.outer, true, [&](BodyCopy& body) {
-    const Value here = body.Under(r.guard, [&] { return AtOut(b, body, r, bar); });
-    return sum ? std::pair(here, ir::kNoValue) : std::pair(body.Get(r.value), here);
+    return body.Under(r.guard, [&] {
+      const Value here = AtOut(b, body, r, bar);
+      if (sum) return std::pair(here, ir::kNoValue);
+      if (!extremum) return std::pair(body.Get(r.value), here);
+      const ir::Type t = b.TypeOf(here);
+      const Value gone = Replaces(b, body, r, primal);
+      return std::pair(b.Make(Op::Select, {gone, b.Zero(t), b.One(t)}), here);
+    });
   });
+}
+
+Value Replaces(ir::Builder& b, BodyCopy& body, const EachResult& r, Value primal) {
+  const Value state = AtOut(b, body, r, primal);
+  const Value term = body.Get(r.value);
+  const Value beyond = b.Make(r.monoid == Monoid::kScanMax ? Op::Gt : Op::Lt, {term, state});
+  const Value first_nan =
+      b.Make(Op::And, {b.Make(Op::Ne, {term, term}), b.Make(Op::Eq, {state, state})});
+  return b.Make(Op::Or, {beyond, first_nan});
 }
 
 Value AtPoint(ir::Builder& b, BodyCopy& body, const Each& each, Value array) {

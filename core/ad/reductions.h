@@ -26,10 +26,10 @@ struct TermPartial {
 };
 TermPartial MakeTermPartial(ir::Builder& b, const Surroundings& around, const ir::Each& each,
                             const ir::EachResult& r);
-// scan_sum, scan_prod, scan_linear: for every point of the space the cotangent of the state after it,
-// given that of the stored states.
+// Scans: for every point of the space the cotangent of the state after it, given that of the stored states.
+// `primal`: these.
 ir::Value MakeStateBars(ir::Builder& b, const Surroundings& around, const ir::Each& each,
-                        const ir::EachResult& r, ir::Value bar);
+                        const ir::EachResult& r, ir::Value primal, ir::Value bar);
 
 // --- inside the derivative's body
 
@@ -37,6 +37,9 @@ ir::Value MakeStateBars(ir::Builder& b, const Surroundings& around, const ir::Ea
 ir::Value AtPoint(ir::Builder& b, BodyCopy& body, const ir::Each& each, ir::Value array);
 // The element out[] of a result, or the scalar that it is.
 ir::Value AtOut(ir::Builder& b, BodyCopy& body, const ir::EachResult& r, ir::Value result);
+// scan_max, scan_min: whether the point's term replaces the state, which is stored in `primal`: it is beyond
+// it, or the first NaN.
+ir::Value Replaces(ir::Builder& b, BodyCopy& body, const ir::EachResult& r, ir::Value primal);
 // What a term has of the derivative `v` of a product or an extremum (a tangent or a cotangent: both are
 // multiplied by the partial).
 ir::Value ShareOfTerm(ir::Builder& b, BodyCopy& body, const Surroundings& around,

@@ -48,6 +48,4 @@ StatusOr<TangentStatement> PushStatement(ir::Builder& b, const Surroundings& aro
                                          const ir::Inst& each, int width,
                                          const std::function<ir::Value(ir::Value, int)>& tangent);
 
-Status NoDerivative(ir::Monoid m, uint32_t loc);
-
 }  // namespace pullback::ad

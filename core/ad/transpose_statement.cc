@@ -81,8 +81,13 @@ class Transposer {
     if (r.second.valid()) Accumulate(r.second, w, guard);
     if (!around_.activity.Active(r.value)) return;
     if (r.monoid == ir::Monoid::kScanSum) return Accumulate(r.value, w, guard);
+    const Value states = around_.primal(inst_.results[k]);
     const Value bar = body_.Under(r.guard, [&] {
-      return b_.Make(Op::SMul, {w, AtOut(b_, body_, r, around_.primal(inst_.results[k]))});
+      if (r.monoid == ir::Monoid::kScanMax || r.monoid == ir::Monoid::kScanMin) {
+        const Value replaces = Replaces(b_, body_, r, states);
+        return b_.Make(Op::Select, {replaces, w, b_.Zero(b_.TypeOf(w))});
+      }
+      return b_.Make(Op::SMul, {w, AtOut(b_, body_, r, states)});
     });
     Accumulate(r.value, bar, guard);
   }
@@ -233,11 +238,6 @@ class Transposer {
 
 }  // namespace
 
-Status NoDerivative(ir::Monoid m, uint32_t loc) {
-  return UnimplementedAt(
-      std::string("the derivative of ") + ir::MonoidName(m) + " is not implemented yet", loc);
-}
-
 StatusOr<std::map<Value, std::vector<Value>>> TransposeStatement(
     ir::Builder& b, const Surroundings& around, const ir::Inst& each,
     const std::vector<Value>& result_bars) {
@@ -246,15 +246,12 @@ StatusOr<std::map<Value, std::vector<Value>>> TransposeStatement(
   for (size_t k = 0; k < result_bars.size(); ++k) {
     const ir::EachResult& r = each.each->results[k];
     if (!result_bars[k].valid()) continue;
-    switch (r.monoid) {
-      case ir::Monoid::kScanSum:
-      case ir::Monoid::kScanProd:
-      case ir::Monoid::kScanLinear:
-        extras[k].state_bars = MakeStateBars(b, around, *each.each, r, result_bars[k]);
-        break;
-      case ir::Monoid::kScanMax:
-      case ir::Monoid::kScanMin: return NoDerivative(r.monoid, each.loc);
-      default: extras[k].partial = MakeTermPartial(b, around, *each.each, r); break;
+    if (ir::IsScan(r.monoid)) {
+      const bool reads = r.monoid == ir::Monoid::kScanMax || r.monoid == ir::Monoid::kScanMin;
+      const Value states = reads ? around.primal(each.results[k]) : ir::kNoValue;
+      extras[k].state_bars = MakeStateBars(b, around, *each.each, r, states, result_bars[k]);
+    } else {
+      extras[k].partial = MakeTermPartial(b, around, *each.each, r);
     }
   }
   return Transposer(b, around, each, std::move(extras)).Run(result_bars);

@@ -123,7 +123,24 @@ enum class BinaryOp : uint8_t {
   kOr
 };
 enum class UnaryOp : uint8_t { kNeg, kNot };
-enum class Comprehension : uint8_t { kGen, kSum, kProd, kMax, kMin };
+enum class Comprehension : uint8_t {
+  kGen,
+  kSum,
+  kProd,
+  kMax,
+  kMin,
+  kArgMax,  // the binders' values where the body is greatest: an i64, of several binders a tuple
+  kArgMin,
+  kAnd,
+  kOr,
+  kExists  // exists binders: e, which means what kOr means
+};
+inline bool IsArg(Comprehension c) {
+  return c == Comprehension::kArgMax || c == Comprehension::kArgMin;
+}
+inline bool IsLogical(Comprehension c) {
+  return c == Comprehension::kAnd || c == Comprehension::kOr || c == Comprehension::kExists;
+}
 
 // `i < hi` (lo null: from 0) or `i in lo..hi` (hi excluded).
 struct Binder {
@@ -209,7 +226,8 @@ struct Expr {
     kBracket,    // [e] as parsed; the checker turns it into kArray or kIverson
     kArray,      // [a, b, c] (elements: scalars or arrays of one rank)
     kIverson,    // [predicate]: operands[0] bool
-    kComprehension,  // gen/sum/prod/max/min binders { body }. From `sum(x)` with an array x the
+    kScan,       // scan/exscan comprehension binders { body }: operands[0] is gen binders { body }
+    kComprehension,  // gen/sum/… binders { body }. From `sum(x)` with an array x the
                      // checker makes one with operands[0] = x, a value that `local` names and that
                      // is evaluated once, before the binders' bounds
     kIf,             // arms (the last without cond); as an expression every arm has a result
@@ -243,7 +261,8 @@ struct Expr {
   uint32_t height = 0;  // of the tree below, blocks included; set and bounded by the parser
   BinaryOp binary = BinaryOp::kAdd;
   UnaryOp unary = UnaryOp::kNeg;
-  Comprehension comprehension = Comprehension::kGen;
+  Comprehension comprehension = Comprehension::kGen;  // kComprehension, kScan
+  bool exclusive = false;                             // kScan: exscan
   std::vector<ExprPtr> operands;
   std::vector<Subscript> subscripts;
   std::vector<Access> path;  // kWith: begins with a field

@@ -31,7 +31,7 @@ namespace pullback::lang {
   X(Last, "last", 1) X(Box, "box", 1) X(Get, "get", 1) X(Set, "set", 2)                     \
   X(Grad, "grad", 1) X(ValueAndGrad, "value_and_grad", 1) X(Vjp, "vjp", 2) X(Jvp, "jvp", 3) \
   X(Jacobian, "jacobian", 1) X(Hessian, "hessian", 1) X(Checkpoint, "checkpoint", 1)        \
-  X(StopGradient, "stop_gradient", 1)
+  X(StopGradient, "stop_gradient", 1) X(ScanLinear, "scan_linear", 2)
 // clang-format on
 
 enum class Builtin : int {

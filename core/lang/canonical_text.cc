@@ -286,6 +286,10 @@ class Writer {
       case Expr::Kind::kArray: return WriteList("array[", e.operands, "]");
       case Expr::Kind::kIverson:
         return WriteList(std::string("iverson ") + DTypeName(e.type.elem) + "[", e.operands, "]");
+      case Expr::Kind::kScan:
+        return WriteList(std::string(e.exclusive ? "exscan " : "scan ") +
+                             std::string(Spelling(e.comprehension)) + "(",
+                         e.operands, ")");
       case Expr::Kind::kComprehension: return WriteComprehension(e);
       case Expr::Kind::kIf:
         out_ += '(';

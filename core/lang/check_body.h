@@ -155,6 +155,8 @@ class BodyChecker {
   bool IsReduction(const Expr& e) const;
   Shape CheckReduction(Expr& e);
   void MakeReduction(Expr& e, const Type& array, const Shape& shape);
+  Shape CheckScan(Expr& e);
+  Shape CheckScanLinear(Expr& e, const std::vector<Shape>& shapes);
 
   // check_call.cc
   Shape CheckCall(Expr& e);

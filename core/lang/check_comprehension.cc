@@ -1,4 +1,5 @@
-// gen, sum, prod, max, min: with binders and a body, or as a call with one array.
+// gen, sum, prod, max, min, argmax, argmin, and, or, exists: with binders and a body, or (the first five but
+// gen) as a call with one array; scans.
 #include <algorithm>
 
 #include "core/lang/builtins.h"
@@ -76,6 +77,16 @@ Shape BodyChecker::CheckComprehension(Expr& e) {
   scope_.Reset(mark);
   e.type = Type();
   if (!CheckComprehensionBody(e, body) || !CheckRegular(e, body, first_binder)) return {};
+  if (IsLogical(e.comprehension)) {
+    e.type = Type::Scalar(DType::kBool);
+    return {};
+  }
+  if (IsArg(e.comprehension)) {
+    const Type index = Type::Scalar(DType::kI64);
+    const size_t count = e.binders.size();
+    e.type = count == 1 ? index : Type::Tuple(std::vector<Type>(count, index));
+    return Shape{{}, std::vector<Shape>(count == 1 ? 0 : count)};
+  }
   shape.dims.insert(shape.dims.end(), body.dims.begin(), body.dims.end());
   ForgetLocals(shape, first_binder);
   e.type = ArrayType(e, e.body.result->type.elem, shape.dims.size());
@@ -87,6 +98,11 @@ bool BodyChecker::CheckComprehensionBody(Expr& e, const Shape& shape) {
   const Type& type = value.type;
   std::string word = Word(e.comprehension);
   if (type.kind == Type::Kind::kError) return false;
+  if (IsLogical(e.comprehension)) {
+    if (type == Type::Scalar(DType::kBool)) return true;
+    Fail(value, word + " needs a bool for each element, got " + Text(type, shape));
+    return false;
+  }
   if (type.kind != Type::Kind::kScalar && type.kind != Type::Kind::kArray) {
     Fail(value, word + " needs a scalar or an array for each element, got " + Text(type, shape));
     return false;
@@ -168,6 +184,45 @@ void BodyChecker::MakeReduction(Expr& e, const Type& array, const Shape& shape) 
   e.body.result = std::move(element);
   e.body.span = e.span;
   scope_.Reset(mark);
+}
+
+// operands[0] makes the array of the terms.
+Shape BodyChecker::CheckScan(Expr& e) {
+  const Shape shape = Check(e.operands[0]);
+  const Expr& terms = *e.operands[0];
+  e.type = Type();
+  if (terms.type.kind == Type::Kind::kError) return {};
+  const std::string word = "a scan of " + Word(e.comprehension);
+  const Expr& value = *terms.body.result;
+  if (terms.type.elem == DType::kBool) {
+    return Fail(e, word + " needs numbers, got " + ToString(value.type));
+  }
+  if (value.type.kind == Type::Kind::kArray) {
+    report_.Unimplemented(value.span, word + " of arrays, element by element,");
+    return {};
+  }
+  e.type = terms.type;
+  return shape;
+}
+
+// scan_linear(a, b)
+Shape BodyChecker::CheckScanLinear(Expr& e, const std::vector<Shape>& shapes) {
+  for (size_t i = 0; i < 2; ++i) {
+    const Type& type = e.operands[i]->type;
+    if (type.kind == Type::Kind::kArray && type.rank == 1 &&
+        (type.elem == DType::kF64 || type.elem == DType::kF32))
+      continue;
+    return Fail(*e.operands[i], "'scan_linear' takes two arrays of floats, of rank 1, got " +
+                                    Text(type, shapes[i]));
+  }
+  if (e.operands[0]->type != e.operands[1]->type) {
+    return Fail(e, "the arguments of 'scan_linear' must have one type, got " +
+                       Text(e.operands[0]->type, shapes[0]) + " and " +
+                       Text(e.operands[1]->type, shapes[1]));
+  }
+  MustEqual(shapes[1], shapes[0], e.operands[1]->span, "the second argument of 'scan_linear'");
+  e.type = e.operands[0]->type;
+  return shapes[0];
 }
 
 }  // namespace pullback::lang

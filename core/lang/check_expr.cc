@@ -56,6 +56,7 @@ Shape BodyChecker::CheckKind(ExprPtr& e) {
     case Expr::Kind::kBracket:
     case Expr::Kind::kIverson: return CheckBracket(*e);
     case Expr::Kind::kArray: return CheckArrayLiteral(*e);
+    case Expr::Kind::kScan: return CheckScan(*e);
     case Expr::Kind::kComprehension: return CheckComprehension(*e);
     case Expr::Kind::kIf: return CheckIf(*e);
     case Expr::Kind::kLambda: return CheckLambda(*e);

@@ -56,7 +56,7 @@ bool BodyChecker::CanAdapt(const Expr& e, DType elem) {
       if (!AdaptsThrough(e)) return false;
       break;
     case Expr::Kind::kComprehension:
-      if (!e.operands.empty()) return false;
+      if (!e.operands.empty() || IsArg(e.comprehension)) return false;
       break;
     case Expr::Kind::kUnary:
     case Expr::Kind::kArray:

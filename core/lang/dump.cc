@@ -9,10 +9,10 @@ namespace pullback::lang {
 namespace {
 
 constexpr const char* kExprNames[] = {  // in the order of Expr::Kind
-    "int",       "float",   "bool",  "name",      "unary",         "binary", "call",
-    "broadcast", "cast",    "index", "transpose", "tuple",         "field",  "construct",
-    "with",      "bracket", "array", "iverson",   "comprehension", "if",     "lambda",
-    "apply",     "dynamic", "tag",   "variant",   "closure",       "derive"};
+    "int",       "float",   "bool",    "name",      "unary",   "binary",        "call",
+    "broadcast", "cast",    "index",   "transpose", "tuple",   "field",         "construct",
+    "with",      "bracket", "array",   "iverson",   "scan",    "comprehension", "if",
+    "lambda",    "apply",   "dynamic", "tag",       "variant", "closure",       "derive"};
 constexpr const char* kStmtNames[] = {  // in the order of Stmt::Kind
     "let", "var", "assign", "if", "while", "for", "break", "continue", "return", "call"};
 constexpr const char* kLocalNames[] = {  // in the order of Local::Kind
@@ -30,6 +30,7 @@ std::string Detail(const Expr& e) {
     case Expr::Kind::kBroadcastCall: return e.name + (e.builtin >= 0 ? " (built-in)" : "");
     case Expr::Kind::kCast: return DTypeName(e.elem);
     case Expr::Kind::kField: return e.name.empty() ? std::to_string(e.int_value) : e.name;
+    case Expr::Kind::kScan:
     case Expr::Kind::kComprehension: return std::string(Spelling(e.comprehension));
     default: return e.name;
   }

@@ -29,6 +29,7 @@ bool IsAtom(const Expr& e) {
   switch (e.kind) {
     case Expr::Kind::kUnary:
     case Expr::Kind::kBinary:
+    case Expr::Kind::kScan:
     case Expr::Kind::kComprehension:
     case Expr::Kind::kLambda:
     case Expr::Kind::kWith:
@@ -74,7 +75,10 @@ Layout Formatter::Bare(const Expr& e) {
     case Expr::Kind::kBracket:
       return Concat(Parts(Text("["), Expression(*e.operands[0]), Text("]")));
     case Expr::Kind::kArray: return ArrayLiteral(e);
-    case Expr::Kind::kComprehension: return ComprehensionOf(e);
+    case Expr::Kind::kScan:
+      return Concat(Parts(Text(e.exclusive ? "exscan " : "scan "),
+                          ComprehensionOf(*e.operands[0], e.comprehension)));
+    case Expr::Kind::kComprehension: return ComprehensionOf(e, e.comprehension);
     case Expr::Kind::kIf: return Arms(e.arms);
     case Expr::Kind::kLambda: return LambdaOf(*e.lambda);
     case Expr::Kind::kApply: return Apply(e);
@@ -183,8 +187,8 @@ Layout Formatter::ArrayLiteral(const Expr& e) {
       Parts(Text("["), Indent(Parts(Line(""), List(e.operands, !rows))), Line(""), Text("]")));
 }
 
-Layout Formatter::ComprehensionOf(const Expr& e) {
-  std::string word(Spelling(e.comprehension));
+Layout Formatter::ComprehensionOf(const Expr& e, Comprehension kind) {
+  std::string word(Spelling(kind));
   if (!e.operands.empty()) return Call(word + "(", e.operands);  // the checker made it of sum(x)
   std::vector<Layout> binders;
   for (const Binder& b : e.binders) {
@@ -192,6 +196,10 @@ Layout Formatter::ComprehensionOf(const Expr& e) {
     binders.push_back(BinderOf(b));
   }
   Layout head = Group(Parts(Indent(std::move(binders))));
+  if (kind == Comprehension::kExists) {
+    return Concat(Parts(Text(word + " "), std::move(head), Text(":"),
+                        Group(Parts(Indent(Parts(Line(" "), Expression(*e.body.result)))))));
+  }
   return Concat(Parts(Text(word + " "), std::move(head), Text(" "), Group(Parts(Body(e.body)))));
 }
 

@@ -85,7 +85,7 @@ class Formatter {
   Layout Call(std::string head, const std::vector<ExprPtr>& arguments,
               const std::vector<std::string>& labels = {});
   Layout ArrayLiteral(const Expr& e);
-  Layout ComprehensionOf(const Expr& e);
+  Layout ComprehensionOf(const Expr& e, Comprehension kind);
   Layout BinderOf(const Binder& b);
   Layout Subscripts(const std::vector<Subscript>& subscripts);
   Layout SubscriptOf(const Subscript& s);

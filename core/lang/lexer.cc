@@ -17,7 +17,7 @@ struct Spelling {
 constexpr Spelling kKeywords[] = {PB_KEYWORDS(PB_SPELLING)};
 constexpr Spelling kPunctuation[] = {PB_PUNCTUATION(PB_SPELLING)};
 #undef PB_SPELLING
-constexpr std::string_view kLater[] = {"exists", "relations"};
+constexpr std::string_view kLater[] = {"relations"};
 
 Tok WordKind(std::string_view word) {
   for (const Spelling& k : kKeywords) {

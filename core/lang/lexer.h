@@ -20,7 +20,7 @@ namespace pullback::lang {
   X(For, "for") X(In, "in") X(Break, "break") X(Continue, "continue") X(Return, "return")        \
   X(True, "true") X(False, "false") X(And, "and") X(Or, "or") X(Not, "not") X(Gen, "gen")        \
   X(F64, "f64") X(F32, "f32") X(I64, "i64") X(Bool, "bool") X(Struct, "struct") X(List, "list")  \
-  X(Box, "box") X(With, "with")
+  X(Box, "box") X(With, "with") X(Exists, "exists")
 // clang-format on
 
 // Operators and punctuation; a longer one stands before its prefixes.

@@ -148,6 +148,7 @@ std::optional<ArrayRef> LowerArray(Context& c, const Expr& e) {
       return Transposed(x);
     }
     case Expr::Kind::kArray: return LowerArrayLiteral(c, e);
+    case Expr::Kind::kScan: return LowerScan(c, e);
     case Expr::Kind::kComprehension: return LowerArrayComprehension(c, e);
     default: return LeafArray(c, Lower(c, e));
   }

@@ -202,6 +202,10 @@ std::optional<Leaves> LowerStructural(Context& c, const Expr& e) {
     case Builtin::Select: return LowerSelect(c, e);
     case Builtin::Zeros: return LowerZeros(c, e);
     case Builtin::StopGradient: return LowerStopGradient(c, e);
+    case Builtin::ScanLinear: {
+      PB_TRY(const ArrayRef x, LowerScanLinear(c, e));
+      return Leaves{LeafOf(c, x)};
+    }
     case Builtin::Len:
     case Builtin::Dim: {
       PB_TRY(const Affine extent, LowerExtent(c, e));

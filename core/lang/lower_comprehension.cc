@@ -18,8 +18,13 @@ Monoid MonoidOf(const Expr& e) {
     case Comprehension::kGen: return Monoid::kGen;
     case Comprehension::kSum: return Monoid::kSum;
     case Comprehension::kProd: return Monoid::kProd;
+    case Comprehension::kOr:
+    case Comprehension::kExists:
     case Comprehension::kMax: return Monoid::kMax;
+    case Comprehension::kAnd:
     case Comprehension::kMin: return Monoid::kMin;
+    case Comprehension::kArgMax: return Monoid::kArgMax;
+    case Comprehension::kArgMin: return Monoid::kArgMin;
   }
   return Monoid::kGen;
 }
@@ -128,6 +133,8 @@ bool Merges(Context& c, const Statement& s, const Expr& e) {
   const bool reduces = e.comprehension != Comprehension::kGen;
   if (reduces && !c.frame().indices.empty() && IsInvariant(c, e)) return false;
   const Monoid m = MonoidOf(e);
+  if (IsLogical(e.comprehension)) return s.logical && *s.reduce == m;
+  if (IsArg(e.comprehension)) return !s.reduce && e.binders.size() == 1 && !e.binders[0].lo;
   if (m == Monoid::kGen) return !s.reduce || *s.reduce == Monoid::kSum;
   return !s.reduce || *s.reduce == m;
 }
@@ -159,7 +166,10 @@ MaybeValue ComprehensionInto(Context& c, Statement& s, const Expr& e, const Rang
     if (!AddBinder(c, s, e.binders[i], known, m == Monoid::kGen)) return std::nullopt;
   }
   if (m != Monoid::kGen) s.reduce = m;
-  return BlockInto(c, s, e.body);
+  s.logical = IsLogical(e.comprehension);
+  PB_TRY(const Value v, BlockInto(c, s, e.body));
+  const bool condition = s.logical && c.b.TypeOf(v).elem == DType::kBool;
+  return condition ? c.b.Cast(v, DType::kI64) : v;
 }
 
 // The conjuncts of a bracket go to `where` when all of them can; under a sum, the others guard the
@@ -250,53 +260,74 @@ MaybeValue LowerInto(Context& c, Statement& s, const Expr& e) {
 
 // --- the whole comprehension
 
-// A new frame. Inside a guard, the nested statement runs only where the guard holds: by its `where`
-// when the guard is affine.
-class NestedFrame {
- public:
-  explicit NestedFrame(Context& c) : c_(c), guard_(c.guard) {
-    c.OpenFrame();
-    if (guard_.affine) {
-      c.frame().where = guard_.constraints;
-      c.guard = Guard();
-    } else if (guard_.any) {
-      c.regions.push_back({c.frames.size() - 1, 0, guard_.value});
-    }
+// An index may start at a value that depends on those before it: then an offset does not tell where.
+bool HasKnownLows(const Expr& e) {
+  for (size_t i = 0; i < e.binders.size(); ++i) {
+    if (MentionsBinders(e.binders[i].lo, e.binders, i)) return false;
   }
-  ~NestedFrame() {
-    if (guard_.any && !guard_.affine) c_.regions.pop_back();
-    c_.guard = guard_;
+  return true;
+}
+
+std::optional<Leaves> ArgOf(Context& c, const Expr& e, const Ranges& ranges, Value offset,
+                            const std::vector<ir::IndexVar>& box) {
+  std::vector<Affine> extents, lows;
+  for (size_t i = 0; i < e.binders.size(); ++i) {
+    extents.push_back(c.AffineFor(box[i].extent));
+    std::optional<Range> r = ranges.empty() ? std::nullopt : ranges[i];
+    if (!r && e.binders[i].lo) r = RangeInBody(c, e.binders[i]);
+    if (!r && e.binders[i].lo) return std::nullopt;
+    lows.push_back(r ? r->lo : Affine::Const(0));
   }
-  NestedFrame(const NestedFrame&) = delete;
-  NestedFrame& operator=(const NestedFrame&) = delete;
+  return IndicesAt(c, offset, extents, lows);
+}
 
- private:
-  Context& c_;
-  Guard guard_;
-};
-
-MaybeValue AsStatement(Context& c, const Expr& e, const Ranges& ranges) {
-  NestedFrame nested(c);
-  Statement s;
-  s.loc = c.at->base + e.ordinal - c.at->function->first_ordinal;
-  PB_TRY(const Value v, ComprehensionInto(c, s, e, ranges));
-  return FinishStatement(c, s, {v})[0];
+std::optional<Leaves> AsStatement(Context& c, const Expr& e, const Ranges& ranges) {
+  if (IsArg(e.comprehension) && !HasKnownLows(e)) return std::nullopt;
+  Value v;
+  std::vector<ir::IndexVar> box;
+  {
+    NestedFrame nested(c);
+    Statement s;
+    s.loc = c.at->base + e.ordinal - c.at->function->first_ordinal;
+    PB_TRY(v, ComprehensionInto(c, s, e, ranges));
+    box = c.frame().indices;
+    v = FinishStatement(c, s, {v})[0];
+  }
+  c.SetLoc(e.ordinal);
+  if (IsLogical(e.comprehension)) return Leaves{{c.b.Make(Op::Gt, {v, c.b.I64(0)}), nullptr}};
+  if (IsArg(e.comprehension)) return ArgOf(c, e, ranges, v, box);
+  return Leaves{{v, nullptr}};
 }
 
 // Block mode.
-Leaf LowerWhole(Context& c, const Expr& e) {
+Leaves LowerWhole(Context& c, const Expr& e) {
   const Ranges ranges = LowerRanges(c, e);
   Mark mark(c);
   c.attempting = true;
   c.work = 0;
-  const MaybeValue v = AsStatement(c, e, ranges);
+  const std::optional<Leaves> leaves = AsStatement(c, e, ranges);
   c.attempting = false;
-  if (v) return {*v, nullptr};
+  if (leaves) return *leaves;
   mark.Rollback();
   return LowerSequential(c, e, ranges);
 }
 
 }  // namespace
+
+NestedFrame::NestedFrame(Context& c) : c_(c), guard_(c.guard) {
+  c.OpenFrame();
+  if (guard_.affine) {
+    c.frame().where = guard_.constraints;
+    c.guard = Guard();
+  } else if (guard_.any) {
+    c.regions.push_back({c.frames.size() - 1, 0, guard_.value});
+  }
+}
+
+NestedFrame::~NestedFrame() {
+  if (guard_.any && !guard_.affine) c_.regions.pop_back();
+  c_.guard = guard_;
+}
 
 Value AddIndex(Context& c, Statement& s, const Affine& extent, bool out, const std::string& name) {
   Value bound;
@@ -360,14 +391,16 @@ std::optional<Range> RangeInBody(Context& c, const Binder& b) {
   return r;
 }
 
-MaybeValue LowerReduction(Context& c, const Expr& e) {
-  if (!c.InBody()) return LowerWhole(c, e).value;
-  if (c.dims_only) return c.function.NewValue(ir::Type::Scalar(e.type.elem));
-  return AsStatement(c, e, {});
+std::optional<Leaves> LowerReduction(Context& c, const Expr& e) {
+  if (!c.InBody()) return LowerWhole(c, e);
+  if (!c.dims_only) return AsStatement(c, e, {});
+  Leaves unknown;
+  for (const ir::Type& type : c.module.Flatten(e.type)) unknown.push_back(Unknown(c, type));
+  return unknown;
 }
 
 std::optional<ArrayRef> LowerArrayComprehension(Context& c, const Expr& e) {
-  if (!c.InBody()) return ArrayOf(c, LowerWhole(c, e));
+  if (!c.InBody()) return ArrayOf(c, LowerWhole(c, e)[0]);
   if (e.comprehension == Comprehension::kGen) return GenInBody(c, e);
   return c.dims_only ? SumDims(c, e) : std::nullopt;
 }

@@ -1,4 +1,4 @@
-// gen, sum, prod, max and min.
+// gen, sum, prod, max, min, argmax, argmin, and, or, exists; scans.
 #pragma once
 
 #include "core/lang/lower_array.h"
@@ -6,8 +6,8 @@
 
 namespace pullback::lang {
 
-// A comprehension of scalar type.
-MaybeValue LowerReduction(Context& c, const Expr& e);
+// A comprehension of scalar type, or a tuple of indices.
+std::optional<Leaves> LowerReduction(Context& c, const Expr& e);
 // A comprehension of array type.
 std::optional<ArrayRef> LowerArrayComprehension(Context& c, const Expr& e);
 
@@ -16,7 +16,23 @@ struct Statement {
   std::vector<Value> out;            // index variables of the result, the first of the frame
   std::optional<ir::Monoid> reduce;  // over the other indices
   Value guard;                       // of the result
+  Value second;                      // of a scan (EachResult::second)
+  bool logical = false;              // max or min of conditions, which are 0 and 1
   uint32_t loc = 0;
+};
+
+// A new frame. Inside a guard, the nested statement runs only where the guard holds: by its `where`
+// when the guard is affine.
+class NestedFrame {
+ public:
+  explicit NestedFrame(Context& c);
+  ~NestedFrame();
+  NestedFrame(const NestedFrame&) = delete;
+  NestedFrame& operator=(const NestedFrame&) = delete;
+
+ private:
+  Context& c_;
+  Guard guard_;
 };
 
 // Adds an index variable 0 <= i < extent (a form over values of blocks).
@@ -38,6 +54,15 @@ using Ranges = std::vector<std::optional<Range>>;
 // A range inside a body: forms over index variables and values of blocks.
 std::optional<Range> RangeInBody(Context& c, const Binder& b);
 
+// --- lower_arg.cc
+// The indices that a row-major offset in a box means, each from its low bound; all -1 where the offset is.
+Leaves IndicesAt(Context& c, Value offset, const std::vector<Affine>& extents,
+                 const std::vector<Affine>& lows);
+
+// --- lower_scan.cc
+std::optional<ArrayRef> LowerScan(Context& c, const Expr& e);
+std::optional<ArrayRef> LowerScanLinear(Context& c, const Expr& e);
+
 // --- lower_gen.cc
 // A gen in a body.
 std::optional<ArrayRef> GenInBody(Context& c, const Expr& e);
@@ -55,6 +80,13 @@ Leaf Unknown(Context& c, const ir::Type& type);
 // are the elements read back; outside it is the results.
 std::vector<Value> FinishStatement(Context& c, const Statement& s,
                                    const std::vector<Value>& values);
+// The same without the reading back: what stands in memory, and the indices of the frames around it that
+// are its first subscripts.
+struct Lifted {
+  std::vector<Value> results;
+  Subs outer;
+};
+Lifted LiftStatement(Context& c, const Statement& s, const std::vector<Value>& values);
 // Before the innermost frame gets a further index: its expensive values are stored, so that they
 // are not computed again for each.
 void SpillCostly(Context& c);
@@ -67,7 +99,7 @@ std::optional<Affine> Hoist(Context& c, const Affine& a);
 void CountedLoop(Context& c, const Range& range, const std::string& name,
                  std::vector<Value>& carried, const std::function<void(Value i)>& body);
 // Block mode: a loop nest with a running result.
-Leaf LowerSequential(Context& c, const Expr& e, const Ranges& ranges);
+Leaves LowerSequential(Context& c, const Expr& e, const Ranges& ranges);
 
 // --- lower_outline.cc
 // Body mode: the block as a function of scalars that the body calls.

@@ -17,6 +17,8 @@
 //   lower_elementwise.cc     elementwise trees and broadcasting
 //   lower_comprehension.cc   gen/sum/prod/max/min as tensor statements
 //   lower_gen.cc             gen inside a body; sizes of what a body gives
+//   lower_arg.cc             argmax/argmin: indices from an offset
+//   lower_scan.cc            scans
 //   lower_frame.cc           nested statements are lifted out of the body they stand in
 //   lower_outline.cc         a body with control flow becomes a function
 //   lower_sequential.cc      or a loop nest

@@ -139,7 +139,7 @@ MaybeValue LowerScalar(Context& c, const Expr& e) {
       if (IsListElement(e)) return OnlyLeaf(Lower(c, e));
       return LowerElement(c, e);
     case Expr::Kind::kIverson: return LowerChain(c, e);
-    case Expr::Kind::kComprehension: return LowerReduction(c, e);
+    case Expr::Kind::kComprehension: return OnlyLeaf(LowerReduction(c, e));
     default: return OnlyLeaf(Lower(c, e));
   }
 }
@@ -171,6 +171,7 @@ std::optional<Leaves> Lower(Context& c, const Expr& e) {
       break;
     default: break;
   }
+  if (e.type.kind == Type::Kind::kTuple) return LowerReduction(c, e);  // argmax of several indices
   if (e.type.kind == Type::Kind::kArray) {
     PB_TRY(ArrayRef array, LowerArray(c, e));
     return Leaves{LeafOf(c, array)};

@@ -43,6 +43,8 @@ struct Finished {
   std::vector<Value> values;
   Value guard;
   ir::Monoid monoid = ir::Monoid::kGen;
+  Value second;        // of a scan
+  uint32_t outer = 0;  // of a scan: the indices that it got from the frames around it
   uint32_t loc = 0;
 };
 
@@ -86,6 +88,8 @@ std::vector<Value> Emit(Context& c, Finished f) {
   EachResult r;
   r.monoid = f.monoid;
   r.guard = f.guard;
+  r.second = f.second;
+  r.outer = f.outer;
   std::vector<Affine> dims;
   for (Value i : f.out) {
     r.out.push_back(Affine::Of(i));
@@ -99,7 +103,7 @@ std::vector<Value> Emit(Context& c, Finished f) {
   for (Value v : f.values) {
     r.value = v;
     inst.each->results.push_back(r);
-    const DType elem = c.b.TypeOf(v).elem;
+    const DType elem = ir::IsArg(f.monoid) ? DType::kI64 : c.b.TypeOf(v).elem;
     const int rank = static_cast<int>(dims.size());
     const ir::Type t = rank == 0 ? ir::Type::Scalar(elem) : ir::Type::Array(elem, rank);
     inst.results.push_back(c.function.NewValue(t));
@@ -260,6 +264,7 @@ std::vector<Value> Lifting::Run() {
   for (const Inst& inst : f_.body) NeedOperands(inst);
   for (Value v : f_.values) needed_.insert(v.id);
   if (f_.guard.valid()) needed_.insert(f_.guard.id);
+  if (f_.second.valid()) needed_.insert(f_.second.id);
   for (const Constraint& k : f_.where) {
     ir::ForEachOperand(k.e, [&](Value v) { needed_.insert(v.id); });
   }
@@ -287,6 +292,7 @@ std::vector<Value> Lifting::Run() {
   for (Constraint& k : f_.where) k.e = Rename(k.e);
   for (Value& v : f_.values) v = Rename(v);
   f_.guard = f_.guard.valid() ? Rename(f_.guard) : f_.guard;
+  f_.second = f_.second.valid() ? Rename(f_.second) : f_.second;
   return old;
 }
 
@@ -387,7 +393,8 @@ std::vector<Value> AbandonStatement(Context& c, const Statement& s,
   c.CloseFrame();
   std::vector<Value> results;
   for (Value v : values) {
-    const DType elem = c.b.TypeOf(v).elem;
+    const bool arg = s.reduce && ir::IsArg(*s.reduce);
+    const DType elem = arg ? DType::kI64 : c.b.TypeOf(v).elem;
     if (c.InBody() || s.out.empty()) {
       results.push_back(c.b.Zero(ir::Type::Scalar(elem)));
       continue;
@@ -401,9 +408,8 @@ std::vector<Value> AbandonStatement(Context& c, const Statement& s,
 
 }  // namespace
 
-std::vector<Value> FinishStatement(Context& c, const Statement& s,
-                                   const std::vector<Value>& values) {
-  if (c.module.IsTooLarge()) return AbandonStatement(c, s, values);
+Lifted LiftStatement(Context& c, const Statement& s, const std::vector<Value>& values) {
+  if (c.module.IsTooLarge()) return {AbandonStatement(c, s, values), {}};
   ApplyGuards(c);
   Frame& frame = c.frame();
   Finished f;
@@ -413,16 +419,24 @@ std::vector<Value> FinishStatement(Context& c, const Statement& s,
   f.out = s.out;
   f.values = values;
   f.guard = s.guard;
+  f.second = s.second;
   f.monoid = s.reduce.value_or(ir::Monoid::kGen);
   f.loc = s.loc;
-  Subs subs;
+  Lifted lifted;
   Lifting lifting(c, f, c.frames.size() - 1);
-  for (Value i : lifting.Run()) subs.push_back(Affine::Of(i));
+  for (Value i : lifting.Run()) lifted.outer.push_back(Affine::Of(i));
+  if (ir::IsScan(f.monoid)) f.outer = static_cast<uint32_t>(lifted.outer.size());
   c.CloseFrame();
-  std::vector<Value> results = Emit(c, std::move(f));
-  if (subs.empty()) return results;
-  for (Value& v : results) v = c.b.Index(v, subs);
-  return results;
+  lifted.results = Emit(c, std::move(f));
+  return lifted;
+}
+
+std::vector<Value> FinishStatement(Context& c, const Statement& s,
+                                   const std::vector<Value>& values) {
+  Lifted lifted = LiftStatement(c, s, values);
+  if (lifted.outer.empty()) return lifted.results;
+  for (Value& v : lifted.results) v = c.b.Index(v, lifted.outer);
+  return lifted.results;
 }
 
 void SpillCostly(Context& c) {

@@ -42,12 +42,15 @@ void CountedLoop(Context& c, const Range& range, const std::string& name,
 namespace {
 
 Value Identity(Context& c, Comprehension m, ir::Type t) {
+  if (IsLogical(m)) return c.b.Bool(m == Comprehension::kAnd);
   using Float = std::numeric_limits<double>;
   using Int = std::numeric_limits<int64_t>;
   switch (m) {
     case Comprehension::kProd: return c.b.One(t);
+    case Comprehension::kArgMax:
     case Comprehension::kMax:
       return t.IsFloat() ? c.b.Float(t.elem, -Float::infinity()) : c.b.I64(Int::min());
+    case Comprehension::kArgMin:
     case Comprehension::kMin:
       return t.IsFloat() ? c.b.Float(t.elem, Float::infinity()) : c.b.I64(Int::max());
     default: return c.b.Zero(t);
@@ -59,6 +62,9 @@ Value Combine(Context& c, Comprehension m, Value a, Value b) {
     case Comprehension::kProd: return c.b.Make(Op::Mul, {a, b});
     case Comprehension::kMax: return c.b.Make(Op::Max, {a, b});
     case Comprehension::kMin: return c.b.Make(Op::Min, {a, b});
+    case Comprehension::kAnd: return c.b.Make(Op::And, {a, b});
+    case Comprehension::kOr:
+    case Comprehension::kExists: return c.b.Make(Op::Or, {a, b});
     default: return c.b.Add(a, b);
   }
 }
@@ -68,7 +74,7 @@ class Sequence {
  public:
   Sequence(Context& c, const Expr& e, const Ranges& ranges) : c_(c), e_(e), ranges_(ranges) {}
 
-  Leaf Run();
+  Leaves Run();
 
  private:
   bool IsGen() const { return e_.comprehension == Comprehension::kGen; }
@@ -77,6 +83,7 @@ class Sequence {
   Value ZerosOf(const std::vector<Affine>& inner);
   void Nest(size_t depth);
   void Term();
+  void ArgTerm(Value v);
   void Begin(Value v);
   void Copy(Value v, Subs subs, size_t axis);
 
@@ -104,8 +111,8 @@ Value Sequence::ZerosOf(const std::vector<Affine>& inner) {
 }
 
 Value Sequence::Start() {
-  if (e_.type.kind == Type::Kind::kScalar) {
-    return Identity(c_, e_.comprehension, ir::Type::Scalar(e_.type.elem));
+  if (e_.type.kind != Type::Kind::kArray) {
+    return Identity(c_, e_.comprehension, ir::Type::Scalar(e_.body.result->type.elem));
   }
   std::vector<Affine> lows;
   for (const auto& r : ranges_) lows.push_back(r ? r->lo : Affine::Const(0));
@@ -145,9 +152,30 @@ void Sequence::Copy(Value v, Subs subs, size_t axis) {
   });
 }
 
+// carried_: the extremum, its indices, and whether there is one. The first that attains it stays, of NaN
+// the first.
+void Sequence::ArgTerm(Value v) {
+  const Value best = carried_[0];
+  const Op beats = e_.comprehension == Comprehension::kArgMax ? Op::Gt : Op::Lt;
+  Value takes = c_.b.Make(beats, {v, best});
+  if (c_.b.TypeOf(v).IsFloat()) {
+    const Value nan =
+        c_.b.Make(Op::And, {c_.b.Make(Op::Ne, {v, v}), c_.b.Make(Op::Eq, {best, best})});
+    takes = c_.b.Make(Op::Or, {takes, nan});
+  }
+  takes = c_.b.Make(Op::Or, {takes, c_.b.Make(Op::Not, {carried_.back()})});
+  carried_[0] = c_.b.Make(Op::Select, {takes, v, best});
+  for (size_t i = 0; i < e_.binders.size(); ++i) {
+    const Value at = c_.at->locals[e_.binders[i].local][0].value;
+    carried_[i + 1] = c_.b.Make(Op::Select, {takes, at, carried_[i + 1]});
+  }
+  carried_.back() = c_.b.Bool(true);
+}
+
 void Sequence::Term() {
   const Value v = LowerBlockValue(c_, e_.body)[0].value;
   c_.SetLoc(e_.ordinal);
+  if (IsArg(e_.comprehension)) return ArgTerm(v);
   if (HasArrays() && !inner_known_) Begin(v);
   if (!IsGen()) {
     carried_[0] = Combine(c_, e_.comprehension, carried_[0], v);
@@ -181,18 +209,25 @@ void Sequence::Nest(size_t depth) {
   });
 }
 
-Leaf Sequence::Run() {
+Leaves Sequence::Run() {
   carried_ = {Start()};
+  if (IsArg(e_.comprehension)) {
+    carried_.insert(carried_.end(), e_.binders.size(), c_.b.I64(-1));
+    carried_.push_back(c_.b.Bool(false));
+  }
   if (!inner_known_) carried_.push_back(c_.b.Bool(false));
   const std::vector<Affine> dims = HasArrays() || IsGen() ? c_.DimsOf(carried_[0]) : Subs();
   Nest(0);
   if (!dims.empty() && inner_known_) c_.SetDims(carried_[0], dims);
-  return {carried_[0], nullptr};
+  if (!IsArg(e_.comprehension)) return {{carried_[0], nullptr}};
+  Leaves indices;
+  for (size_t i = 0; i < e_.binders.size(); ++i) indices.push_back({carried_[i + 1], nullptr});
+  return indices;
 }
 
 }  // namespace
 
-Leaf LowerSequential(Context& c, const Expr& e, const Ranges& ranges) {
+Leaves LowerSequential(Context& c, const Expr& e, const Ranges& ranges) {
   return Sequence(c, e, ranges).Run();
 }
 

@@ -118,8 +118,12 @@ class Parser {
   void ParseLambdaParams(Lambda& lambda);
   ExprPtr ParseApply(ExprPtr function, const Token& first);
   ExprPtr ParseMissing();
+  ExprPtr ParseExists();
+  ExprPtr ParseScan();
   Binder ParseBinder();
-  bool AtComprehension() const;
+  void ParseBinders(Expr& e);
+  bool AtComprehension(size_t ahead = 0) const;
+  bool AtScan() const;
   bool Continues(size_t ahead, Tok kind) const;
 
   // --- nodes (parser_nodes.cc)

@@ -80,6 +80,7 @@ ExprPtr Parser::ParseLevel(int level) {
 }
 
 ExprPtr Parser::ParseNot() {
+  if (At(Tok::kExists)) return ParseExists();
   if (!At(Tok::kNot) && !At(Tok::kBang)) return ParseComparison();
   Nest nest(*this);
   if (!nest.ok()) return ParseMissing();

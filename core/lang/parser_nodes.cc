@@ -113,6 +113,7 @@ ExprPtr Parser::Clone(const Expr& e) {
   c->binary = e.binary;
   c->unary = e.unary;
   c->comprehension = e.comprehension;
+  c->exclusive = e.exclusive;
   c->derive = e.derive;
   if (stopped_) return c;
   for (const ExprPtr& o : e.operands) c->operands.push_back(Clone(*o));

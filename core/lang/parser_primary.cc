@@ -8,11 +8,12 @@ struct ComprehensionRow {
   std::string_view name;
   Comprehension kind;
 };
-constexpr ComprehensionRow kComprehensions[] = {{"gen", Comprehension::kGen},
-                                                {"sum", Comprehension::kSum},
-                                                {"prod", Comprehension::kProd},
-                                                {"max", Comprehension::kMax},
-                                                {"min", Comprehension::kMin}};
+constexpr ComprehensionRow kComprehensions[] = {
+    {"gen", Comprehension::kGen},       {"sum", Comprehension::kSum},
+    {"prod", Comprehension::kProd},     {"max", Comprehension::kMax},
+    {"min", Comprehension::kMin},       {"argmax", Comprehension::kArgMax},
+    {"argmin", Comprehension::kArgMin}, {"and", Comprehension::kAnd},
+    {"or", Comprehension::kOr}};
 
 const ComprehensionRow* FindComprehension(std::string_view name) {
   for (const ComprehensionRow& row : kComprehensions) {
@@ -30,8 +31,17 @@ ExprPtr Parser::ParsePrimary() {
     case Tok::kFloat: return ParseNumber();
     case Tok::kTrue:
     case Tok::kFalse: return ParseBool();
-    case Tok::kName: return AtComprehension() ? ParseComprehension() : ParseName();
+    case Tok::kName:
+      if (AtScan()) return ParseScan();
+      return AtComprehension() ? ParseComprehension() : ParseName();
+    case Tok::kAnd:
+    case Tok::kOr:
+      if (AtComprehension()) return ParseComprehension();
+      break;
     case Tok::kGen: return ParseComprehension();
+    case Tok::kExists:
+      ErrorHere("put 'exists …' in brackets: it binds loosely");
+      return ParseMissing();
     case Tok::kF64:
     case Tok::kF32:
     case Tok::kI64:
@@ -199,9 +209,22 @@ ExprPtr Parser::ParseIf() {
   return Finish(std::move(e));
 }
 
-bool Parser::AtComprehension() const {
-  return At(Tok::kGen) ||
-         (At(Tok::kName) && FindComprehension(Text(Peek())) && Continues(1, Tok::kName));
+// The word at `ahead` starts a comprehension. After 'and' and 'or', which are operators too, the range of
+// an index must follow.
+bool Parser::AtComprehension(size_t ahead) const {
+  const Tok word = Peek(ahead).kind;
+  if (panic_) return false;
+  if (word == Tok::kGen) return true;
+  if (!Continues(ahead + 1, Tok::kName)) return false;
+  const Tok range = Peek(ahead + 2).kind;
+  if (word == Tok::kAnd || word == Tok::kOr) return range == Tok::kLess || range == Tok::kIn;
+  return word == Tok::kName && FindComprehension(Text(Peek(ahead)));
+}
+
+void Parser::ParseBinders(Expr& e) {
+  do {
+    e.binders.push_back(ParseBinder());
+  } while (Accept(Tok::kComma));
 }
 
 ExprPtr Parser::ParseComprehension() {
@@ -209,10 +232,44 @@ ExprPtr Parser::ParseComprehension() {
   if (!nest.ok()) return ParseMissing();
   ExprPtr e = MakeExpr(Expr::Kind::kComprehension, Peek());
   e->comprehension = FindComprehension(Text(Take()))->kind;
-  do {
-    e->binders.push_back(ParseBinder());
-  } while (Accept(Tok::kComma));
+  ParseBinders(*e);
   e->body = ParseBlock(BlockKind::kValue);
+  return Finish(std::move(e));
+}
+
+// exists i < n: p, which takes all that follows.
+ExprPtr Parser::ParseExists() {
+  Nest nest(*this);
+  if (!nest.ok()) return ParseMissing();
+  ExprPtr e = MakeExpr(Expr::Kind::kComprehension, Take());
+  e->comprehension = Comprehension::kExists;
+  ParseBinders(*e);
+  Expect(Tok::kColon, " and a condition after the indices of 'exists'");
+  const Token& first = Peek();
+  e->body.result = ParseLevel(kOrLevel);
+  FinishBlock(e->body, first);
+  return Finish(std::move(e));
+}
+
+// scan sum i < n { e }
+bool Parser::AtScan() const {
+  if (!At(Tok::kName) || !Continues(1, Tok::kName) || !AtComprehension(1)) return false;
+  return Text(Peek()) == "scan" || Text(Peek()) == "exscan";
+}
+
+ExprPtr Parser::ParseScan() {
+  ExprPtr e = MakeExpr(Expr::Kind::kScan, Peek());
+  e->exclusive = Text(Take()) == "exscan";
+  const Token& word = Peek();
+  ExprPtr terms = ParseComprehension();
+  if (terms->kind == Expr::Kind::kComprehension) {
+    e->comprehension = terms->comprehension;
+    terms->comprehension = Comprehension::kGen;
+  }
+  if (IsArg(e->comprehension))
+    Complain(word.span, "there is no scan of '" + std::string(Text(word)) +
+                            "': only of sum, prod, max and min");
+  e->operands.push_back(std::move(terms));
   return Finish(std::move(e));
 }
 

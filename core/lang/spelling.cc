@@ -12,7 +12,10 @@ constexpr OperatorRow kOperators[] = {
     {"+", 4},  {"-", 4}, {"*", 5},  {"/", 5}, {"%", 5},  {"**", 7},  {"@", 5},  {"==", 3},
     {"!=", 3}, {"<", 3}, {"<=", 3}, {">", 3}, {">=", 3}, {"and", 1}, {"or", 0},
 };
-constexpr std::string_view kComprehensions[] = {"gen", "sum", "prod", "max", "min"};
+constexpr std::string_view kComprehensions[] = {
+    // in the order of Comprehension
+    "gen", "sum", "prod", "max", "min", "argmax", "argmin", "and", "or", "exists",
+};
 
 }  // namespace
 

@@ -563,6 +563,7 @@ const std::vector<ProgramCase>& FirstPrograms() {
     std::vector<ProgramCase> list = Scalars();
     for (ProgramCase& c : Arrays()) list.push_back(std::move(c));
     for (ProgramCase& c : Operators()) list.push_back(std::move(c));
+    list.insert(list.end(), ReductionPrograms().begin(), ReductionPrograms().end());
     return list;
   }();
   return all;

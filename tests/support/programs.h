@@ -21,6 +21,8 @@ struct ProgramCase {
 };
 
 const std::vector<ProgramCase>& FirstPrograms();
+// Part of these: argmax, and, or, exists, scans.
+const std::vector<ProgramCase>& ReductionPrograms();
 // The same for data that is more than arrays: lists, trees, boxes, functions.
 const std::vector<ProgramCase>& DataPrograms();
 

@@ -113,5 +113,44 @@ b0:
   CheckDerivatives(Tangent(m.Clone()), {a, x, v, u});
 }
 
+TEST_CASE("scans of extrema: the first that attains it stays; -inf is nothing") {
+  const char* const program =
+      "fn f(x: [n]f64) -> f64 { let a = exscan max i < n { x[i] }\n let b = scan min i < n { x[i] "
+      "}\n"
+      " return sum i in 1..n { a[i] + 10.0 * b[i] } }";
+  CHECK(GradientAt(program, {3, 3, 1, 3, 1}) == std::vector<double>{14, 0, 30, 0, 0});
+  CHECK(GradientAt(program, {1, std::nan(""), 5, std::nan("")}) ==
+        std::vector<double>{1, 32, 0, 0});
+  CHECK(GradientAt("fn f(x: [n]f64) -> f64 { return (exscan max i < n { x[i] })[1] }",
+                   {-kInf, 2}) == std::vector<double>{0, 0});
+}
+
+TEST_CASE("scans of extrema: modes agree with each other and with differences, twice") {
+  const ir::Module m = ParseIr(R"(
+fn @f(%a: [*,*]f64) -> ([*,*]f64, [*,*]f64) {
+b0:
+  %n = dim %a, 0
+  %m = dim %a, 1
+  %p, %s = each(i < %n, j < %m) where (%j <= 2*%i + 1) {
+    %v = index %a[%i, %j]
+    %w = sin %v
+    %g = gt %v, 0.0
+  } scan_max 1 [%i, %j] of (%n, %m): %w, scan_min 0 [%i, %m - 1 - %j] of (%n, %m): %v if %g
+  %q = each(i < %n, j < %m) {
+    %u = index %p[%i, %j]
+    %z = gt %u, -2.0
+  } gen [%i, %j] of (%n, %m): %u if %z
+  %t = each(i < %n, j < %m) {
+    %x = index %s[%i, %j]
+    %z1 = lt %x, 100.0
+  } gen [%i, %j] of (%n, %m): %x if %z1
+  ret %q, %t
+})");
+  const Tensor a = Mat(3, 4, {0.5, -1.2, 0.7, 1.9, 0.1, 2.2, -0.4, 0.9, 1.3, -0.8, 0.25, 0.6});
+  const Tensor v = Mat(3, 4, {1, 2, -1, 0.5, 3, 1, -2, 1, 1, 1, 2, 0.3});
+  CheckDerivatives(m, {a});
+  CheckDerivatives(Tangent(m.Clone()), {a, v});
+}
+
 }  // namespace
 }  // namespace pullback::testing

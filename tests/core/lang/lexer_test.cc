@@ -81,8 +81,8 @@ TEST_CASE("lexer: the longest operator wins") {
 }
 
 TEST_CASE("lexer: keywords, names, reserved words") {
-  CHECK(Kinds("fn fnord gen sum f64 f65 exists") ==
-        "'fn' a name 'gen' a name 'f64' a name a reserved word");
+  CHECK(Kinds("fn fnord gen sum f64 f65 exists relations") ==
+        "'fn' a name 'gen' a name 'f64' a name 'exists' a reserved word");
   CHECK(IsKeyword("struct"));
   CHECK_FALSE(IsKeyword("max"));
 }

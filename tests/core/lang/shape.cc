@@ -127,6 +127,8 @@ std::string Word(const Expr& e) {
     case Expr::Kind::kBracket: return "bracket";
     case Expr::Kind::kArray: return "array";
     case Expr::Kind::kIverson: return "iverson";
+    case Expr::Kind::kScan:
+      return (e.exclusive ? "exscan " : "scan ") + std::string(Spelling(e.comprehension));
     case Expr::Kind::kApply: return "apply";
     default: return "?";  // the parser makes no other
   }

@@ -213,6 +213,8 @@ class Tree {
   Datum EvalBroadcast(const Expr& e);
   Datum EvalIndex(const Expr& e);
   Datum EvalComprehension(const Expr& e);
+  Datum EvalArg(const Expr& e);
+  Datum EvalScan(const Expr& e);
   void Nest(const Expr& e, size_t depth, const std::function<void()>& body);
   Datum EvalArray(const Expr& e);
   std::vector<Datum> Operands(const Expr& e);
@@ -406,7 +408,9 @@ Datum Tree::Eval(const Expr& e) {
     }
     case Expr::Kind::kField: return Eval(*e.operands[0]).tuple[static_cast<size_t>(e.int_value)];
     case Expr::Kind::kArray: return EvalArray(e);
-    case Expr::Kind::kComprehension: return EvalComprehension(e);
+    case Expr::Kind::kScan: return EvalScan(e);
+    case Expr::Kind::kComprehension:
+      return IsArg(e.comprehension) ? EvalArg(e) : EvalComprehension(e);
     case Expr::Kind::kIf:
       for (const CondArm& arm : e.arms) {
         if (!arm.cond || AsBool(Eval(*arm.cond))) return Value(arm.body);
@@ -682,7 +686,9 @@ void Tree::Nest(const Expr& e, size_t depth, const std::function<void()>& body) 
 Datum Tree::EvalComprehension(const Expr& e) {
   static constexpr ir::Monoid kMonoids[] = {ir::Monoid::kGen, ir::Monoid::kSum, ir::Monoid::kProd,
                                             ir::Monoid::kMax, ir::Monoid::kMin};
-  const ir::Monoid m = kMonoids[static_cast<int>(e.comprehension)];
+  const bool logical = IsLogical(e.comprehension);
+  const ir::Monoid m = logical ? ir::Monoid::kSum : kMonoids[static_cast<int>(e.comprehension)];
+  const Op join = e.comprehension == Comprehension::kAnd ? Op::And : logical ? Op::Or : Op::Add;
   if (!e.operands.empty()) run_->locals[e.local] = Eval(*e.operands[0]);
   Datum out{e.type.elem, {}, {}, {}, Datum::Kind::kTensor, nullptr};
   bool first = true;
@@ -693,7 +699,7 @@ Datum Tree::EvalComprehension(const Expr& e) {
       out.shape.push_back(extent);
     }
   } else if (e.type.kind == Type::Kind::kScalar) {
-    out.bits = {ir::MonoidIdentity(m, e.type.elem)};
+    out.bits = {logical ? join == Op::And : ir::MonoidIdentity(m, e.type.elem)};
     first = false;
   }
   std::vector<int64_t> inner(static_cast<size_t>(e.body.result->type.rank), 0);
@@ -706,7 +712,8 @@ Datum Tree::EvalComprehension(const Expr& e) {
     } else {
       if (first) out.bits.assign(v.bits.size(), 0);
       for (size_t i = 0; i < v.bits.size(); ++i) {
-        out.bits[i] = Apply(ir::MonoidOp(m), e.type.elem, {out.bits[i], v.bits[i]});
+        const Op op = logical ? join : ir::MonoidOp(m);
+        out.bits[i] = Apply(op, e.type.elem, {out.bits[i], v.bits[i]});
       }
     }
     first = false;
@@ -715,6 +722,39 @@ Datum Tree::EvalComprehension(const Expr& e) {
   if (first && !inner.empty()) throw Trapped{TrapKind::kStopped};
   if (e.type.kind == Type::Kind::kArray)
     out.shape.insert(out.shape.end(), inner.begin(), inner.end());
+  return out;
+}
+
+// The first point whose value no later one beats.
+Datum Tree::EvalArg(const Expr& e) {
+  const DType t = e.body.result->type.elem;
+  const Op beats = e.comprehension == Comprehension::kArgMax ? Op::Gt : Op::Lt;
+  std::vector<Datum> best(e.binders.size(), Int(-1));
+  std::optional<uint64_t> extremum;
+  Nest(e, 0, [&] {
+    const uint64_t v = Value(e.body).bits[0];
+    const bool nan = Apply(Op::Ne, t, {v, v}) != 0;
+    if (extremum) {
+      const bool was_nan = Apply(Op::Ne, t, {*extremum, *extremum}) != 0;
+      if (was_nan || (!nan && Apply(beats, t, {v, *extremum}) == 0)) return;
+    }
+    extremum = v;
+    for (size_t i = 0; i < best.size(); ++i) best[i] = run_->locals[e.binders[i].local];
+  });
+  return best.size() == 1 ? best[0] : Made(Datum::Kind::kTuple, best);
+}
+
+Datum Tree::EvalScan(const Expr& e) {
+  static constexpr ir::Monoid kMonoids[] = {ir::Monoid::kGen, ir::Monoid::kSum, ir::Monoid::kProd,
+                                            ir::Monoid::kMax, ir::Monoid::kMin};
+  const ir::Monoid m = kMonoids[static_cast<int>(e.comprehension)];
+  Datum out = Eval(*e.operands[0]);
+  uint64_t state = ir::MonoidIdentity(m, e.type.elem);
+  for (uint64_t& v : out.bits) {
+    const uint64_t next = Apply(ir::MonoidOp(m), e.type.elem, {state, v});
+    v = e.exclusive ? state : next;
+    state = next;
+  }
   return out;
 }
 

@@ -1,0 +1,89 @@
+// Scans: the IR's give the state before each term; the one after it is joined where it is read.
+#include <algorithm>
+
+#include "core/ir/monoid.h"
+#include "core/lang/lower_comprehension.h"
+#include "core/lang/lower_sizes.h"
+
+namespace pullback::lang {
+namespace {
+
+using ir::Monoid;
+
+Monoid ScanOf(Comprehension m) {
+  switch (m) {
+    case Comprehension::kSum: return Monoid::kScanSum;
+    case Comprehension::kProd: return Monoid::kScanProd;
+    case Comprehension::kMax: return Monoid::kScanMax;
+    default: PB_CHECK(m == Comprehension::kMin); return Monoid::kScanMin;
+  }
+}
+
+ArrayRef Computed(const ArrayRef& like, std::function<MaybeValue(const Subs&)> at) {
+  auto array = std::make_shared<Array>();
+  array->elem = like->elem;
+  array->dims = like->dims;
+  array->at = std::move(at);
+  return array;
+}
+
+// The states before the terms. `second`: what scan_linear adds, else null.
+std::optional<ArrayRef> StatesBefore(Context& c, Monoid m, const ArrayRef& terms,
+                                     const ArrayRef& second) {
+  NestedFrame nested(c);
+  Statement s;
+  s.loc = c.b.loc();
+  s.reduce = m;
+  Subs subs;
+  for (const Affine& d : terms->dims) {
+    if (!c.IsOuter(d)) return std::nullopt;
+    subs.push_back(Affine::Of(AddIndex(c, s, d, true, "")));
+  }
+  PB_TRY(const Value term, ReadAt(c, *terms, subs));
+  if (second) {
+    PB_TRY(s.second, ReadAt(c, *second, subs));
+  }
+  const Lifted lifted = LiftStatement(c, s, {term});
+  if (lifted.outer.empty()) return ArrayOf(c, {lifted.results[0], nullptr});
+  Context* context = &c;
+  return Computed(terms, [context, lifted](const Subs& subs) -> MaybeValue {
+    Subs at = lifted.outer;
+    at.insert(at.end(), subs.begin(), subs.end());
+    return context->b.Index(lifted.results[0], std::move(at));
+  });
+}
+
+}  // namespace
+
+std::optional<ArrayRef> LowerScan(Context& c, const Expr& e) {
+  PB_TRY(const ArrayRef terms, LowerArray(c, *e.operands[0]));
+  if (c.dims_only) return terms;
+  c.SetLoc(e.ordinal);
+  const Monoid m = ScanOf(e.comprehension);
+  PB_TRY(const ArrayRef before, StatesBefore(c, m, terms, nullptr));
+  if (e.exclusive) return before;
+  Context* context = &c;
+  return Computed(terms, [context, m, before, terms](const Subs& subs) -> MaybeValue {
+    PB_TRY(const Value state, ReadAt(*context, *before, subs));
+    PB_TRY(const Value term, ReadAt(*context, *terms, subs));
+    return context->b.Make(ir::MonoidOp(m), {state, term});
+  });
+}
+
+std::optional<ArrayRef> LowerScanLinear(Context& c, const Expr& e) {
+  PB_TRY(const ArrayRef factors, LowerArray(c, *e.operands[0]));
+  PB_TRY(const ArrayRef added, LowerArray(c, *e.operands[1]));
+  c.SetLoc(e.ordinal);
+  if (!RequireEqual(c, factors->dims[0], added->dims[0])) return std::nullopt;
+  if (c.dims_only) return factors;
+  PB_TRY(const ArrayRef before, StatesBefore(c, Monoid::kScanLinear, factors, added));
+  Context* context = &c;
+  return Computed(factors, [context, before, factors, added](const Subs& subs) -> MaybeValue {
+    PB_TRY(const Value state, ReadAt(*context, *before, subs));
+    PB_TRY(const Value a, ReadAt(*context, *factors, subs));
+    PB_TRY(const Value b, ReadAt(*context, *added, subs));
+    return context->b.Make(Op::Add, {context->b.Make(Op::SMul, {state, a}), b});
+  });
+}
+
+}  // namespace pullback::lang
