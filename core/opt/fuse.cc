@@ -28,19 +28,19 @@ int FlopsOf(const Each& each, const ir::Function& f) {
   return flops;
 }
 
-// A result that holds one point of the statement per element: out is its indices in some order.
+// A result each of whose elements is at most one point of the statement: out is its indices in some order,
+// some more than once (a diagonal).
 bool IsPointwise(const Each& each, const EachResult& r) {
-  if (r.monoid != ir::Monoid::kGen || r.guard.valid() || r.out.size() != each.indices.size())
-    return false;
+  if (r.monoid != ir::Monoid::kGen || r.guard.valid()) return false;
   std::vector<Value> seen;
   for (const Affine& a : r.out) {
     const Value v = a.AsValue();
     const bool is_index = std::any_of(each.indices.begin(), each.indices.end(),
                                       [v](const ir::IndexVar& i) { return i.var == v; });
-    if (!is_index || std::find(seen.begin(), seen.end(), v) != seen.end()) return false;
-    seen.push_back(v);
+    if (!is_index) return false;
+    if (std::find(seen.begin(), seen.end(), v) == seen.end()) seen.push_back(v);
   }
-  return true;
+  return seen.size() == each.indices.size() && !seen.empty();
 }
 
 // Whether `sub` lies in [0, extent) at every point of the statement: an index with that extent, or 0
@@ -122,8 +122,9 @@ class Fuser {
     subs_.clear();
     copies_.clear();
     const EachResult& r = producer.results[result];
-    for (size_t k = 0; k < r.out.size(); ++k) subs_[r.out[k].AsValue()] = read.subs[k];
-    const Value guard = GuardOf(producer, read.guard, made);
+    std::vector<ir::Constraint> inside = PlaceIndices(producer, r, read.subs);
+    for (const ir::Constraint& c : producer.where) inside.push_back({Map(c.e), c.equality});
+    const Value guard = GuardOf(std::move(inside), read.guard, made);
     for (const Inst& inst : producer.body) Copy(inst, guard, made);
     const Value value = ResultOf(r.value, guard, made);
     const size_t added = made.size() - 1;
@@ -145,12 +146,28 @@ class Fuser {
     return made.back().results[0];
   }
 
+  // Each index is the first subscript that it makes; what the others, and its own range, ask for.
+  std::vector<ir::Constraint> PlaceIndices(const Each& producer, const EachResult& r,
+                                           const std::vector<Affine>& subs) {
+    std::vector<ir::Constraint> asked;
+    for (size_t k = 0; k < r.out.size(); ++k) {
+      const Value index = r.out[k].AsValue();
+      const auto [at, first] = subs_.try_emplace(index, subs[k]);
+      if (!first && subs[k] != at->second) asked.push_back({subs[k] - at->second, true});
+      const Value extent = std::find_if(producer.indices.begin(), producer.indices.end(),
+                                        [&](const ir::IndexVar& i) { return i.var == index; })
+                               ->extent;
+      if (first && extent != r.shape[k])
+        asked.push_back({Affine::Of(extent) - subs[k] - Affine::Const(1), false});
+    }
+    return asked;
+  }
+
   // Where the element is what the producer's body says; 0 elsewhere.
-  Value GuardOf(const Each& producer, Value read_guard, std::vector<Inst>& made) {
-    if (producer.where.empty()) return read_guard;
+  Value GuardOf(std::vector<ir::Constraint> inside, Value read_guard, std::vector<Inst>& made) {
+    if (inside.empty()) return read_guard;
     const Value guard = Append(made, Op::Holds, ir::Type::Bool(), read_guard);
-    for (const ir::Constraint& c : producer.where)
-      made.back().constraints.push_back({Map(c.e), c.equality});
+    made.back().constraints = std::move(inside);
     return guard;
   }
 

@@ -1,3 +1,7 @@
+#include <algorithm>
+#include <bit>
+#include <cmath>
+
 #include "core/tensor/normalise.h"
 #include "core/tensor/statement_edit.h"
 
@@ -23,13 +27,54 @@ void MergeConjunctions(ir::Each& each) {
   }
 }
 
-// A result whose value is 0 wherever the value's guard is false takes that guard: an absent term for
-// one that is zero.
-void AdoptValueGuards(ir::Each& each) {
+// How far a value is followed.
+constexpr int kMaxDepth = 4;
+
+// f64 only: bits of other types say something else.
+bool IsFactor(const Inst* def, const ir::Function& f) {
+  if (!def || f.TypeOf(def->results[0]) != ir::Type::F64() || def->op != ir::Op::Const ||
+      def->guard.valid())
+    return false;
+  const double factor = std::bit_cast<double>(def->bits);
+  return std::isfinite(factor) && factor > 0;
+}
+
+// Where this is false the value is 0; kNoValue: nothing is known. The factors of a product must all be 0
+// there, since 0 * inf is not.
+Value GuardOfValue(const ir::Each& each, const ir::Function& f, Value v, int depth = 0) {
+  const Inst* def = FindDef(each, v);
+  if (!def || depth == kMaxDepth) return ir::kNoValue;
+  if (def->guard.valid()) return def->guard;
+  const auto of = [&](size_t k) { return GuardOfValue(each, f, def->args[k], depth + 1); };
+  switch (def->op) {
+    case ir::Op::SMul: return of(0);
+    case ir::Op::Cast: return of(0);
+    case ir::Op::Mul:
+      if (IsFactor(FindDef(each, def->args[0]), f)) return of(1);
+      if (IsFactor(FindDef(each, def->args[1]), f)) return of(0);
+      [[fallthrough]];
+    case ir::Op::Add:
+    case ir::Op::Sub: {
+      const Value a = of(0);
+      return a.valid() && a == of(1) ? a : ir::kNoValue;
+    }
+    case ir::Op::Select: {
+      const Inst* other = FindDef(each, def->args[2]);
+      const bool zero =
+          other && other->op == ir::Op::Const && !other->guard.valid() && other->bits == 0;
+      return zero && FindDef(each, def->args[0]) ? def->args[0] : ir::kNoValue;
+    }
+    default: return ir::kNoValue;
+  }
+}
+
+// A result whose value is 0 wherever a guard is false takes that guard: an absent term for one that is
+// zero.
+void AdoptValueGuards(ir::Each& each, const ir::Function& f) {
   for (ir::EachResult& r : each.results) {
     if (r.guard.valid()) continue;
     if (r.monoid != ir::Monoid::kGen && r.monoid != ir::Monoid::kSum) continue;
-    if (const Inst* def = FindDef(each, r.value)) r.guard = def->guard;
+    r.guard = GuardOfValue(each, f, r.value);
   }
 }
 
@@ -59,14 +104,21 @@ void MoveSharedGuard(ir::Each& each) {
   PruneBody(each);
 }
 
-// A sum over nothing, into all indices at once, stores.
-void StoreSumsOfOneTerm(ir::Each& each) {
-  for (ir::EachResult& r : each.results) {
-    if (r.monoid == ir::Monoid::kSum && r.out.size() == each.indices.size() && !r.out.empty() &&
-        IsPrefixForm(each, r)) {
-      r.monoid = ir::Monoid::kGen;
-    }
-  }
+// Whether every index stands alone in some subscript, so that no two points have one element.
+bool TellsPointsApart(const ir::Each& each, const ir::EachResult& r) {
+  const auto is_index = [&](Value v) {
+    return std::any_of(each.indices.begin(), each.indices.end(),
+                       [v](const ir::IndexVar& i) { return i.var == v; });
+  };
+  const auto alone = [&](const ir::Affine& a, Value v) {
+    return a.Coeff(v) != 0 && std::all_of(a.terms.begin(), a.terms.end(), [&](const auto& t) {
+             return t.value == v || (!is_index(t.value) && !FindDef(each, t.value));
+           });
+  };
+  return std::all_of(each.indices.begin(), each.indices.end(), [&](const ir::IndexVar& i) {
+    return std::any_of(r.out.begin(), r.out.end(),
+                       [&](const ir::Affine& a) { return alone(a, i.var); });
+  });
 }
 
 }  // namespace
@@ -76,9 +128,20 @@ void HoistGuards(ir::Function& f) {
     for (Inst& inst : b.insts) {
       if (!inst.each) continue;
       MergeConjunctions(*inst.each);
-      AdoptValueGuards(*inst.each);
+      AdoptValueGuards(*inst.each, f);
       MoveSharedGuard(*inst.each);
-      StoreSumsOfOneTerm(*inst.each);
+    }
+  }
+}
+
+void StoreSingleTerms(ir::Function& f) {
+  for (ir::Block& b : f.blocks) {
+    for (Inst& inst : b.insts) {
+      if (!inst.each) continue;
+      for (ir::EachResult& r : inst.each->results) {
+        if (r.monoid == ir::Monoid::kSum && !r.out.empty() && TellsPointsApart(*inst.each, r))
+          r.monoid = ir::Monoid::kGen;
+      }
     }
   }
 }

@@ -4,12 +4,15 @@ namespace pullback::tensor {
 
 Status NormaliseTensors(ir::Module& module) {
   for (auto& f : module.functions) {
+    SimplifyPredicates(*f);
     HoistGuards(*f);
     EliminatePinnedIndices(*f);
     GatherSums(*f);
     // A gathered statement may have got a shared guard or an equality of its own.
     HoistGuards(*f);
     EliminatePinnedIndices(*f);
+    StoreSingleTerms(*f);
+    SimplifyPredicates(*f);
   }
   return {};
 }

@@ -1,5 +1,5 @@
-// Normal form of tensor statements (Bernstein et al., section 5 and 6): guards become `where`,
-// equalities pin indices, sums that scatter become gathers where an index can be solved for.
+// Normal form of tensor statements (Bernstein et al., section 5 and 6): predicates in lowest terms, guards
+// become `where`, equalities pin indices, sums that scatter become gathers where an index can be solved for.
 #pragma once
 
 #include "core/base/status.h"
@@ -9,15 +9,20 @@ namespace pullback::tensor {
 
 // Every function of the module. Needs no particular input form; gives statements in which
 //  - a predicate that guards a whole statement stands in `where` ([p]·Σ e = Σ [p]·e, rule 5.28);
-//  - no constraint of `where` is an equality that a unit coefficient solves for an index: the index is
-//    gone, its range stays as constraints (elimination of Σ_j [j = a]);
+//  - no constraint of `where` follows from the box or from another one, and none is an equality that a unit
+//    coefficient solves for an index: the index is gone, its range stays as constraints (elimination of
+//    Σ_j [j = a]). An equality of two indices, 2i = 3j, leaves one index that steps along it;
+//  - a statement whose predicate no point can satisfy is zeros;
 //  - a cheap sum into x[a(i)] is a statement of its own that gathers (rule 6.28's reading of the
 //    transpose), if every subscript has an index to solve for; other results stay together.
 Status NormaliseTensors(ir::Module& module);
 
 // --- the passes, each over one function
+void SimplifyPredicates(ir::Function& f);
 void HoistGuards(ir::Function& f);
 void EliminatePinnedIndices(ir::Function& f);
 void GatherSums(ir::Function& f);
+// A sum whose subscripts tell its points apart stores: each element gets one term.
+void StoreSingleTerms(ir::Function& f);
 
 }  // namespace pullback::tensor

@@ -1,52 +1,123 @@
 #include <algorithm>
 #include <optional>
 
+#include "core/analysis/eliminate.h"
 #include "core/tensor/normalise.h"
+#include "core/tensor/outer_values.h"
 #include "core/tensor/statement_edit.h"
 
 namespace pullback::tensor {
 namespace {
 
-struct Pin {
-  size_t constraint, index;
-};
+using ir::Affine;
+using ir::Value;
 
-// The last index that some equality can be solved for.
-std::optional<Pin> FindPin(const ir::Each& each) {
-  for (size_t c = 0; c < each.where.size(); ++c) {
-    if (!each.where[c].equality) continue;
-    for (size_t i = each.indices.size(); i-- > 0;) {
-      const int64_t coeff = each.where[c].e.Coeff(each.indices[i].var);
-      if (coeff == 1 || coeff == -1) return Pin{c, i};
+class Pins {
+ public:
+  Pins(ir::Each& each, ir::Function& f, const OuterValues& outer)
+      : each_(each), f_(f), outer_(outer), first_(FirstFree(each)) {}
+
+  void Run() {
+    while (PinOne() || StepOne()) {
     }
   }
-  return std::nullopt;
-}
 
-// Prod, max and min stay in prefix form (verifier, invariant 6): their indices are left alone.
-bool OnlySums(const ir::Each& each) {
-  return std::all_of(each.results.begin(), each.results.end(), [](const ir::EachResult& r) {
-    return r.monoid == ir::Monoid::kGen || r.monoid == ir::Monoid::kSum;
-  });
-}
-
-void Eliminate(ir::Each& each, ir::Function& f) {
-  while (const std::optional<Pin> pin = FindPin(each)) {
-    const ir::IndexVar index = each.indices[pin->index];
-    const ir::Affine e = SolveFor(each.where[pin->constraint].e, index.var);
-    each.where.erase(each.where.begin() + static_cast<long>(pin->constraint));
-    each.indices.erase(each.indices.begin() + static_cast<long>(pin->index));
-    SubstituteIndex(each, f, index.var, e);
-    AddRange(each, e, index.extent);
+ private:
+  static size_t FirstFree(const ir::Each& each);
+  bool IsFree(size_t index) const { return index >= first_; }
+  bool PinOne();
+  bool StepOne();
+  std::optional<size_t> FreeIndexOf(const Affine& e, bool last) const;
+  void StepAlong(size_t i, size_t j, const analysis::Line& line);
+  void Erase(size_t index) {
+    each_.indices.erase(each_.indices.begin() + static_cast<long>(index));
   }
+
+  ir::Each& each_;
+  ir::Function& f_;
+  const OuterValues& outer_;
+  const size_t first_;  // indices from here on may go
+};
+
+// Sums may change their form. Prod, max and min stay in prefix form (verifier, invariant 6): what they keep
+// is left alone. Offsets and scans speak of the box itself.
+size_t Pins::FirstFree(const ir::Each& each) {
+  size_t first = 0;
+  for (const ir::EachResult& r : each.results) {
+    if (r.monoid == ir::Monoid::kGen || r.monoid == ir::Monoid::kSum) continue;
+    const bool fixed = ir::IsArg(r.monoid) || ir::IsScan(r.monoid);
+    first = std::max(first, fixed ? each.indices.size() : r.out.size());
+  }
+  return first;
+}
+
+// An equality with a unit coefficient: the last index that one can be solved for goes.
+bool Pins::PinOne() {
+  for (size_t c = 0; c < each_.where.size(); ++c) {
+    if (!each_.where[c].equality) continue;
+    for (size_t i = each_.indices.size(); i-- > first_;) {
+      const ir::IndexVar index = each_.indices[i];
+      const int64_t coeff = each_.where[c].e.Coeff(index.var);
+      if (coeff != 1 && coeff != -1) continue;
+      const Affine e = SolveFor(each_.where[c].e, index.var);
+      each_.where.erase(each_.where.begin() + static_cast<long>(c));
+      Erase(i);
+      SubstituteIndex(each_, f_, index.var, e);
+      AddRange(each_, e, index.extent);
+      return true;
+    }
+  }
+  return false;
+}
+
+std::optional<size_t> Pins::FreeIndexOf(const Affine& e, bool last) const {
+  std::optional<size_t> found;
+  for (size_t i = first_; i < each_.indices.size(); ++i) {
+    if (e.Coeff(each_.indices[i].var) != 0 && (last || !found)) found = i;
+  }
+  return found;
+}
+
+// a * i + b * j + c = 0: i steps, and j goes with it.
+bool Pins::StepOne() {
+  for (size_t c = 0; c < each_.where.size(); ++c) {
+    ir::Constraint zero = each_.where[c];
+    if (!zero.equality || zero.e.terms.size() != 2) continue;
+    const auto i = FreeIndexOf(zero.e, /*last=*/false), j = FreeIndexOf(zero.e, /*last=*/true);
+    if (!i || i == j || !outer_.BoxOf(each_).IsTame(zero.e)) continue;
+    if (analysis::LowestTerms(zero) == analysis::Truth::kFalse)
+      continue;  // SimplifyPredicates sees to it
+    const auto line = analysis::SolveLine(zero.e, each_.indices[*i].var, each_.indices[*j].var);
+    if (!line || line->step == 1) continue;
+    each_.where.erase(each_.where.begin() + static_cast<long>(c));
+    StepAlong(*i, *j, *line);
+    return true;
+  }
+  return false;
+}
+
+// t takes i's place and extent: t <= i.
+void Pins::StepAlong(size_t i, size_t j, const analysis::Line& line) {
+  const ir::IndexVar stepped = each_.indices[i], solved = each_.indices[j];
+  const Value t = f_.NewValue(ir::Type::I64(), f_.values[stepped.var.id].name);
+  each_.indices[i].var = t;
+  Erase(j);
+  const auto along = [&](const ir::IndexVar& index, int64_t start, int64_t slope) {
+    const Affine e = Affine::Of(t) * slope + Affine::Const(start);
+    SubstituteIndex(each_, f_, index.var, e);
+    AddRange(each_, e, index.extent);
+  };
+  along(stepped, line.first, line.step);
+  along(solved, line.start, line.slope);
 }
 
 }  // namespace
 
 void EliminatePinnedIndices(ir::Function& f) {
+  const OuterValues outer(f);
   for (ir::Block& b : f.blocks) {
     for (ir::Inst& inst : b.insts) {
-      if (inst.each && OnlySums(*inst.each)) Eliminate(*inst.each, f);
+      if (inst.each) Pins(*inst.each, f, outer).Run();
     }
   }
 }

@@ -11,6 +11,10 @@ namespace {
 using testing::OverFunctions;
 using testing::RunPassFiles;
 
+TEST_CASE("tensor: SimplifyPredicates") {
+  RunPassFiles("simplify_predicates", OverFunctions(SimplifyPredicates));
+}
+
 TEST_CASE("tensor: HoistGuards") { RunPassFiles("hoist_guards", OverFunctions(HoistGuards)); }
 
 TEST_CASE("tensor: EliminatePinnedIndices") {

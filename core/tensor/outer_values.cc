@@ -1,0 +1,79 @@
+#include "core/tensor/outer_values.h"
+
+#include <algorithm>
+
+namespace pullback::tensor {
+
+using analysis::Interval;
+using ir::Affine;
+using ir::Op;
+using ir::Value;
+
+OuterValues::OuterValues(const ir::Function& f) : f_(f), known_(f.values.size()) {
+  for (uint32_t id = 0; id < known_.size(); ++id) known_[id].form = Affine::Of(Value{id});
+  // In the order of the text; what a definition further down would say is not known.
+  for (const ir::Block& b : f.blocks) {
+    for (const ir::Inst& inst : b.insts) Define(inst);
+  }
+}
+
+void OuterValues::Define(const ir::Inst& inst) {
+  if (inst.results.size() != 1 || f_.TypeOf(inst.results[0]) != ir::Type::I64()) return;
+  const Value v = inst.results[0];
+  const auto of = [&](size_t k) { return Affine::Of(inst.args[k]); };
+  switch (inst.op) {
+    case Op::Const: return DefineAffine(v, Affine::Const(static_cast<int64_t>(inst.bits)));
+    case Op::Dim:
+    case Op::ListLen: known_[v.id].range = {0, kMaxExtent}; return;
+    case Op::AffineOf: return DefineAffine(v, inst.subs[0]);
+    case Op::Add: return DefineAffine(v, of(0) + of(1));
+    case Op::Sub: return DefineAffine(v, of(0) - of(1));
+    case Op::Neg: return DefineAffine(v, of(0) * -1);
+    default: return;
+  }
+}
+
+// Where no sum of its terms wraps, the value is the form.
+void OuterValues::DefineAffine(Value v, const Affine& e) {
+  analysis::Box ranges;
+  std::optional<Affine> form = Affine::Const(e.constant);
+  for (const Affine::Term& t : e.terms) {
+    for (const Affine::Term& inner : known_[t.value.id].form.terms)
+      ranges.AddValue(inner.value, known_[inner.value.id].range);
+    form = form ? analysis::Combine(1, *form, t.coeff, known_[t.value.id].form) : form;
+  }
+  if (!form) return;
+  const std::optional<Interval> range = ranges.RangeOf(*form);
+  if (!range) return;
+  known_[v.id] = {*form, *range};
+}
+
+Affine OuterValues::FormOf(Value v) const {
+  return v.id < known_.size() ? known_[v.id].form : Affine::Of(v);
+}
+
+analysis::Box OuterValues::BoxOf(const ir::Each& each) const {
+  analysis::Box box;
+  const auto add = [&](Value v) {
+    if (v.id < known_.size()) box.AddValue(v, known_[v.id].range);
+  };
+  const auto add_all = [&](const Affine& e) { ir::ForEachOperand(e, add); };
+  for (const ir::Constraint& c : each.where) add_all(c.e);
+  for (const ir::Inst& inst : each.body) {
+    ir::ForEachOperand(inst, add);
+  }
+  for (const ir::IndexVar& i : each.indices) {
+    add(i.extent);
+    add_all(FormOf(i.extent));
+  }
+  for (const ir::EachResult& r : each.results) {
+    for (Value size : r.shape) {
+      const Interval known = size.id < known_.size() ? known_[size.id].range : Interval{};
+      box.AddValue(size, {std::max<int64_t>(known.lo, 0), std::min(known.hi, kMaxExtent)});
+    }
+  }
+  for (const ir::IndexVar& i : each.indices) box.AddIndex(i.var, FormOf(i.extent));
+  return box;
+}
+
+}  // namespace pullback::tensor

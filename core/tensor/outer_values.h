@@ -1,0 +1,33 @@
+// What a function's code says of the integers that its tensor statements get from outside.
+#pragma once
+
+#include <vector>
+
+#include "core/analysis/box.h"
+#include "core/ir/ir.h"
+
+namespace pullback::tensor {
+
+class OuterValues {
+ public:
+  explicit OuterValues(const ir::Function& f);
+
+  // The statement's index variables in their extents, and the ranges of everything that its constraints
+  // speak of. A shape of one of its results is that of an array, since points are visited after arrays
+  // are made.
+  analysis::Box BoxOf(const ir::Each& each) const;
+
+ private:
+  struct Known {
+    ir::Affine form;  // of values whose definition is not affine
+    analysis::Interval range;
+  };
+  void Define(const ir::Inst& inst);
+  void DefineAffine(ir::Value v, const ir::Affine& e);
+  ir::Affine FormOf(ir::Value v) const;
+
+  const ir::Function& f_;
+  std::vector<Known> known_;  // by value
+};
+
+}  // namespace pullback::tensor

@@ -1,0 +1,261 @@
+// Predicates of one statement in their simplest form: comparisons of affine forms are structural, what the
+// box or `where` implies goes, and a statement without points is what its monoids say of nothing.
+#include <algorithm>
+
+#include "core/analysis/isl_solver.h"
+#include "core/analysis/predicate.h"
+#include "core/ir/monoid.h"
+#include "core/tensor/normalise.h"
+#include "core/tensor/outer_values.h"
+#include "core/tensor/statement_edit.h"
+
+namespace pullback::tensor {
+namespace {
+
+using analysis::Box;
+using analysis::Truth;
+using analysis::Work;
+using ir::Affine;
+using ir::Constraint;
+using ir::Inst;
+using ir::Op;
+using ir::Value;
+
+// Combinations of constraints for one question: enough for what programs say, little for a compiler.
+constexpr int64_t kMaxWork = 200;
+
+const Constraint kFalse{Affine::Const(-1), false};
+
+class Simplifier {
+ public:
+  Simplifier(ir::Each& each, const Box& box, const ir::Function& f)
+      : each_(each), box_(box), f_(f) {
+    for (const ir::IndexVar& i : each.indices) forms_[i.var] = Affine::Of(i.var);
+  }
+
+  // False: the statement has no points.
+  bool Run() {
+    if (SimplifyWhere() == Truth::kFalse) return false;
+    for (Inst& inst : each_.body) {
+      Visit(inst);
+      Note(inst);
+    }
+    for (Inst& inst : each_.body) DropTrueGuard(inst.guard);
+    for (ir::EachResult& r : each_.results) DropTrueGuard(r.guard);
+    return true;
+  }
+
+ private:
+  Truth SimplifyWhere() {
+    Work work{kMaxWork};
+    Truth t = analysis::Simplify(each_.where, box_, work);
+    if (t == Truth::kUnknown && NeedsIsl())
+      t = analysis::IslIsEmpty({each_.where, {}}, box_) == Truth::kTrue ? Truth::kFalse : t;
+    if (t == Truth::kFalse) each_.where = {kFalse};
+    return t;
+  }
+
+  // Where integers and rationals may differ: an equality without a unit coefficient beside others.
+  bool NeedsIsl() const {
+    const auto uneven = [](const Constraint& c) {
+      return c.equality && std::none_of(c.e.terms.begin(), c.e.terms.end(), [](const auto& t) {
+               return t.coeff == 1 || t.coeff == -1;
+             });
+    };
+    return each_.where.size() > 1 && std::any_of(each_.where.begin(), each_.where.end(), uneven);
+  }
+
+  void Visit(Inst& inst) {
+    switch (inst.op) {
+      case Op::Eq:
+      case Op::Lt:
+      case Op::Le:
+      case Op::Gt:
+      case Op::Ge: MakeStructural(inst); break;
+      case Op::Not: Negate(inst); break;
+      case Op::Or: DropImpliedArm(inst); break;
+      default: break;
+    }
+    if (inst.op == Op::Holds) SimplifyHolds(inst);
+  }
+
+  // What later instructions want to know of this one; values that are affine forms of indices and of what
+  // is outside.
+  void Note(const Inst& inst) {
+    for (Value v : inst.results) definitions_[v] = &inst;
+    if (inst.guard.valid() || inst.results.size() != 1) {
+      for (Value v : inst.results) forms_[v] = std::nullopt;
+      return;
+    }
+    std::optional<Affine>& form = forms_[inst.results[0]];
+    if (inst.op == Op::Const && f_.TypeOf(inst.results[0]) == ir::Type::I64())
+      form = Affine::Const(static_cast<int64_t>(inst.bits));
+    if (inst.op == Op::AffineOf) form = inst.subs[0];
+  }
+
+  std::optional<Affine> FormOf(Value v) const {
+    const auto it = forms_.find(v);
+    return it == forms_.end() ? Affine::Of(v) : it->second;
+  }
+
+  void MakeHolds(Inst& inst, std::vector<Constraint> constraints) {
+    inst.op = Op::Holds;
+    inst.args.clear();
+    inst.constraints = std::move(constraints);
+  }
+
+  // Equality is exact however its sides wrap; an order is that of integers where nothing wraps.
+  void MakeStructural(Inst& inst) {
+    if (f_.TypeOf(inst.args[0]) != ir::Type::I64()) return;
+    const std::optional<Affine> a = FormOf(inst.args[0]), b = FormOf(inst.args[1]);
+    if (!a || !b) return;
+    const bool greater = inst.op == Op::Gt || inst.op == Op::Ge;
+    const bool strict = inst.op == Op::Lt || inst.op == Op::Gt;
+    Constraint c{greater ? *a - *b : *b - *a, inst.op == Op::Eq};
+    if (strict) c.e = c.e - Affine::Const(1);
+    if (!c.equality && (!box_.IsTame(c.e) || !box_.IsTame(*a) || !box_.IsTame(*b))) return;
+    MakeHolds(inst, {c});
+  }
+
+  const Inst* DefinitionOf(Value v) const {
+    const auto it = definitions_.find(v);
+    return it == definitions_.end() ? nullptr : it->second;
+  }
+
+  // The structural definition of an operand, in the guard of the instruction that reads it.
+  const Inst* HoldsOf(const Inst& inst, size_t arg) const {
+    const Inst* def = DefinitionOf(inst.args[arg]);
+    if (!def || def->op != Op::Holds) return nullptr;
+    return !def->guard.valid() || def->guard == inst.guard ? def : nullptr;
+  }
+
+  void Negate(Inst& inst) {
+    const Inst* def = HoldsOf(inst, 0);
+    if (!def || def->constraints.size() != 1) return;
+    auto either = analysis::Negate(def->constraints[0], box_);
+    if (!either) return;
+    // e != 0 where the box says e >= 0 is e >= 1.
+    std::erase_if(*either, [&](Constraint c) { return Normalise(c, box_) == Truth::kFalse; });
+    if (either->size() == 1) MakeHolds(inst, *either);
+  }
+
+  bool Implies(const std::vector<Constraint>& all, const std::vector<Constraint>& others) const {
+    std::vector<Constraint> premises = each_.where;
+    premises.insert(premises.end(), all.begin(), all.end());
+    Work work{kMaxWork};
+    return std::all_of(others.begin(), others.end(), [&](const Constraint& c) {
+      return analysis::ProvesImplied(premises, c, box_, work);
+    });
+  }
+
+  // p or q is q where p implies q. Other disjunctions stay tests at run time.
+  void DropImpliedArm(Inst& inst) {
+    const Inst *a = HoldsOf(inst, 0), *b = HoldsOf(inst, 1);
+    if (!a || !b) return;
+    if (Implies(a->constraints, b->constraints)) {
+      MakeHolds(inst, std::vector<Constraint>(b->constraints));
+    } else if (Implies(b->constraints, a->constraints)) {
+      MakeHolds(inst, std::vector<Constraint>(a->constraints));
+    }
+  }
+
+  // A guarded one is false outside its guard, which no constant says.
+  void SimplifyHolds(Inst& inst) {
+    std::vector<Constraint> with_where = each_.where;
+    with_where.insert(with_where.end(), inst.constraints.begin(), inst.constraints.end());
+    Work work{kMaxWork};
+    const bool never = analysis::Simplify(with_where, box_, work) == Truth::kFalse;
+    if (never) inst.constraints = {kFalse};
+    if (!never) {
+      Truth t = analysis::Simplify(inst.constraints, box_, work);
+      std::erase_if(inst.constraints, [&](const Constraint& c) {
+        return analysis::ProvesImplied(each_.where, c, box_, work);
+      });
+      if (t != Truth::kTrue && !inst.constraints.empty()) return;
+      inst.constraints.clear();
+    }
+    if (inst.guard.valid()) return;
+    inst.op = Op::Const;
+    inst.bits = never ? 0 : 1;
+    inst.constraints.clear();
+  }
+
+  void DropTrueGuard(Value& guard) const {
+    if (!guard.valid()) return;
+    const Inst* def = DefinitionOf(guard);
+    if (def && def->op == Op::Const && def->bits != 0 && !def->guard.valid()) guard = ir::kNoValue;
+  }
+
+  ir::Each& each_;
+  const Box& box_;
+  const ir::Function& f_;
+  std::map<Value, const Inst*> definitions_;
+  std::map<Value, std::optional<Affine>>
+      forms_;  // of the indices and the body; nullopt: not affine
+};
+
+// --- statements without points
+
+// Extents and shapes are known not to be negative, so that no trap is lost.
+bool HasNoNegativeSize(const ir::Each& each, const Box& box) {
+  return std::all_of(each.indices.begin(), each.indices.end(), [&](const ir::IndexVar& i) {
+    return box.IsNonNegative(*box.ExtentOf(i.var)) == Truth::kTrue;
+  });
+}
+
+bool IsZeroOfNothing(const ir::EachResult& r, const ir::Function& f) {
+  const ir::Type t = f.TypeOf(r.value);
+  return !ir::IsArg(r.monoid) && (r.out.empty() || ir::ResultIdentity(r.monoid, t.elem) == 0);
+}
+
+Inst Nothing(const ir::EachResult& r, Value result, const Inst& from, const ir::Function& f) {
+  Inst inst;
+  inst.op = r.out.empty() ? Op::Const : Op::Zeros;
+  inst.loc = from.loc;
+  inst.results = {result};
+  if (r.out.empty()) {
+    inst.bits = ir::ResultIdentity(r.monoid, f.TypeOf(r.value).elem);
+  } else {
+    inst.args = r.shape;
+  }
+  return inst;
+}
+
+bool IsNever(const ir::Each& each, Value guard) {
+  const Inst* def = guard.valid() ? FindDef(each, guard) : nullptr;
+  return def && def->op == Op::Const && def->bits == 0;
+}
+
+// Those that no point takes part in.
+void ReplaceResults(Inst& inst, const ir::Function& f, bool empty, std::vector<Inst>& out) {
+  ir::Each& each = *inst.each;
+  const size_t count = inst.results.size();
+  for (size_t k = count; k-- > 0;) {
+    if (!empty && !IsNever(each, each.results[k].guard)) continue;
+    if (!IsZeroOfNothing(each.results[k], f)) continue;
+    out.push_back(Nothing(each.results[k], inst.results[k], inst, f));
+    inst.results.erase(inst.results.begin() + static_cast<long>(k));
+    each.results.erase(each.results.begin() + static_cast<long>(k));
+  }
+  if (inst.results.size() != count) PruneBody(each);
+}
+
+}  // namespace
+
+void SimplifyPredicates(ir::Function& f) {
+  const OuterValues outer(f);
+  for (ir::Block& b : f.blocks) {
+    std::vector<Inst> out;
+    for (Inst& inst : b.insts) {
+      if (inst.each) {
+        const Box box = outer.BoxOf(*inst.each);
+        const bool empty = !Simplifier(*inst.each, box, f).Run();
+        if (HasNoNegativeSize(*inst.each, box)) ReplaceResults(inst, f, empty, out);
+      }
+      if (!inst.each || !inst.each->results.empty()) out.push_back(std::move(inst));
+    }
+    b.insts = std::move(out);
+  }
+}
+
+}  // namespace pullback::tensor
