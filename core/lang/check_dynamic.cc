@@ -5,6 +5,7 @@
 
 #include "core/lang/builtins.h"
 #include "core/lang/check_body.h"
+#include "core/lang/derive_nodes.h"
 
 namespace pullback::lang {
 namespace {
@@ -113,35 +114,54 @@ uint32_t ProgramChecker::DispatcherOf(const Type& dynamic, const Span& at, uint3
 }
 
 // if tag(f) == 0 { f0(x, …) } else if …
-void ProgramChecker::WriteDispatchers() {
-  for (DynamicType& d : program_.dynamics) {
-    if (d.dispatcher == kNone) continue;
-    Function& f = *program_.functions[d.dispatcher];
-    ExprPtr choice = Make(Expr::Kind::kIf, d.type.elements.back(), f.span);
-    for (size_t i = 0; i < d.variants.size(); ++i) {
-      ExprPtr call = Make(Expr::Kind::kCall, choice->type, f.span);
-      call->callee = d.instances[i];
-      call->name = program_.functions[call->callee]->name;
-      call->applies = true;
-      call->captures = static_cast<uint32_t>(d.variants[i].elements.size());
-      ExprPtr value = Make(Expr::Kind::kVariant, d.variants[i], f.span);
-      value->int_value = static_cast<int64_t>(i);
-      value->operands.push_back(NameOf(f, f.params[0]));
-      call->operands.push_back(std::move(value));
-      for (size_t k = 1; k < f.params.size(); ++k) {
-        call->operands.push_back(NameOf(f, f.params[k]));
-      }
-      CondArm arm;
-      if (i + 1 < d.variants.size()) arm.cond = IsVariant(f, i);
-      arm.body.span = f.span;
-      arm.body.result = std::move(call);
-      choice->arms.push_back(std::move(arm));
+Block DispatcherBody(const Program& program, const DynamicType& d,
+                     const std::vector<char>& variants) {
+  const Function& f = *program.functions[d.dispatcher];
+  Block body;
+  body.span = f.span;
+  ExprPtr choice = Make(Expr::Kind::kIf, d.type.elements.back(), f.span);
+  for (size_t i = 0; i < d.variants.size(); ++i) {
+    if (!variants[i]) continue;
+    ExprPtr call = Make(Expr::Kind::kCall, choice->type, f.span);
+    call->callee = d.instances[i];
+    call->name = program.functions[call->callee]->name;
+    call->applies = true;
+    call->captures = static_cast<uint32_t>(d.variants[i].elements.size());
+    ExprPtr value = Make(Expr::Kind::kVariant, d.variants[i], f.span);
+    value->int_value = static_cast<int64_t>(i);
+    value->operands.push_back(NameOf(f, f.params[0]));
+    call->operands.push_back(std::move(value));
+    for (size_t k = 1; k < f.params.size(); ++k) {
+      call->operands.push_back(NameOf(f, f.params[k]));
     }
-    auto s = std::make_unique<Stmt>();
-    s->kind = Stmt::Kind::kReturn;
-    s->span = f.span;
-    s->value = d.variants.size() == 1 ? std::move(choice->arms[0].body.result) : std::move(choice);
-    if (!d.variants.empty()) f.body.stmts.push_back(std::move(s));
+    CondArm arm;
+    arm.cond = IsVariant(f, i);
+    arm.body.span = f.span;
+    arm.body.result = std::move(call);
+    choice->arms.push_back(std::move(arm));
+  }
+  if (choice->arms.empty()) {  // there is no such value, so that nothing calls it
+    ExprPtr again = Make(Expr::Kind::kCall, choice->type, f.span);
+    again->callee = d.dispatcher;
+    again->name = f.name;
+    for (const Param& p : f.params) again->operands.push_back(NameOf(f, p));
+    choice->arms.emplace_back().body.result = std::move(again);
+  }
+  choice->arms.back().cond.reset();
+  auto s = std::make_unique<Stmt>();
+  s->kind = Stmt::Kind::kReturn;
+  s->span = f.span;
+  const bool one = choice->arms.size() == 1;
+  s->value = one ? std::move(choice->arms[0].body.result) : std::move(choice);
+  body.stmts.push_back(std::move(s));
+  return body;
+}
+
+void ProgramChecker::WriteDispatchers() {
+  for (const DynamicType& d : program_.dynamics) {
+    if (d.dispatcher == kNone) continue;
+    program_.functions[d.dispatcher]->body =
+        DispatcherBody(program_, d, std::vector<char>(d.variants.size(), 1));
   }
 }
 

@@ -1,4 +1,4 @@
-// Inside of Check: nodes that the checker makes for derivative operators.
+// Nodes that the checker makes for derivative operators and calls of function values.
 #pragma once
 
 #include <string>
@@ -46,5 +46,10 @@ inline ExprPtr ClosureNode(DeriveOp op, const Span& span) {
   e->derive = op;
   return e;
 }
+
+// What calls whichever of the dynamic type's variants the first argument is, of those that it may be.
+// check_dynamic.cc
+Block DispatcherBody(const Program& program, const DynamicType& d,
+                     const std::vector<char>& variants);
 
 }  // namespace pullback::lang

@@ -12,7 +12,7 @@ namespace {
 
 void LowerFunction(ModuleContext& m, uint32_t function) {
   const Function& source = *m.program.functions[function];
-  Context c(m, m.ir_ids[function]);
+  Context c(m, m.Declare(function));
   Activation run{&source, m.bases[function], {}};
   run.locals.resize(source.locals.size());
   c.at = &run;
@@ -32,7 +32,8 @@ void LowerFunction(ModuleContext& m, uint32_t function) {
     if (c.b.TypeOf(v).IsArray()) c.ReadDims(v);
   }
   BindSizes(c);
-  if (LowerStatements(c, source.body)) {
+  const Block* const own = m.levels.BodyOf(m.level, function);
+  if (LowerStatements(c, own ? *own : source.body)) {
     PB_CHECK(!source.has_result);  // Check has seen that every path returns a value
     c.b.Return({});
   }
@@ -55,10 +56,11 @@ Status TooLarge() {
 
 }  // namespace
 
-uint32_t ModuleContext::Declare(uint32_t f) {
-  if (ir_ids[f] != UINT32_MAX) return ir_ids[f];
+uint32_t ModuleContext::Declare(uint32_t f, size_t at_level) {
+  const auto [it, added] = ir_ids.try_emplace({at_level, f});
+  if (!added) return it->second;
   const Function& source = *program.functions[f];
-  const uint32_t id = ir_ids[f] = module.AddFunction(source.name);
+  const uint32_t id = it->second = module.AddFunction(source.name);
   ir::Function& function = module.Get(id);
   function.results = Flatten(source.result_type);
   ir::Builder b(module, function);
@@ -69,7 +71,7 @@ uint32_t ModuleContext::Declare(uint32_t f) {
       b.AddParam(0, leaves[i], leaves.size() == 1 ? p.name : p.name + "." + std::to_string(i));
     }
   }
-  queue.push_back(f);
+  queue.push_back({at_level, f});
   return id;
 }
 
@@ -83,8 +85,10 @@ StatusOr<ir::Module> Lower(const Program& program, const std::string& entry, con
   ModuleContext m(program, limits, function);
   m.module.entry = m.Declare(function);
   for (size_t next = 0; next < m.queue.size(); ++next) {
-    LowerFunction(m, m.queue[next]);
-    LowerRules(m, m.queue[next]);
+    const ModuleContext::Declared declared = m.queue[next];
+    m.level = declared.level;
+    LowerFunction(m, declared.function);
+    LowerRules(m, declared.function);
     if (m.IsTooLarge() || CountInsts(m.module) > limits.max_ir_insts) {
       return TooLarge();
     }

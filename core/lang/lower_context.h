@@ -4,7 +4,7 @@
 //   lower_stmt.cc            statements; control flow to blocks with arguments
 //   lower_expr.cc            scalar expressions
 //   lower_calls.cc           calls and built-in functions
-//   lower_derive.cc          derivative operators and rules
+//   lower_derive.cc          derivative operators and rules; derive_levels.cc: what they lower again
 //   lower_place.cc           structs; places in values
 //   lower_region.cc          parts of arrays that are assigned
 //   lower_list.cc            lists and boxes
@@ -32,6 +32,7 @@
 #pragma once
 
 #include <functional>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -40,6 +41,7 @@
 #include <vector>
 
 #include "core/ir/builder.h"
+#include "core/lang/derive_levels.h"
 #include "core/lang/lang.h"
 
 namespace pullback::lang {
@@ -72,20 +74,23 @@ using Leaves = std::vector<Leaf>;
 // The module that is being made.
 struct ModuleContext {
   ModuleContext(const Program& p, const Limits& l, uint32_t entry)
-      : program(p),
-        limits(l),
-        bases(CanonicalBases(p, entry)),
-        ir_ids(p.functions.size(), UINT32_MAX) {}
+      : program(p), limits(l), bases(CanonicalBases(p, entry)), levels(p, entry) {}
 
   const Program& program;
   const Limits& limits;
   std::vector<uint32_t> bases;  // canonical ordinal of every function's first node
   ir::Module module;
-  std::vector<uint32_t> ir_ids;  // by source function; UINT32_MAX: not declared yet
-  std::vector<uint32_t> queue;   // declared, in order; lowered one after the other
-  size_t spent = 0;              // instructions copied so far, beyond those that stand
-  int outlined = 0;              // bodies that became functions
-  size_t wasted = 0;             // work of attempts that were rolled back
+  DeriveLevels levels;
+  size_t level = 0;                                        // of the function that is being lowered
+  std::map<std::pair<size_t, uint32_t>, uint32_t> ir_ids;  // by level and source function
+  struct Declared {
+    size_t level;
+    uint32_t function;
+  };
+  std::vector<Declared> queue;  // in order; lowered one after the other
+  size_t spent = 0;             // instructions copied so far, beyond those that stand
+  int outlined = 0;             // bodies that became functions
+  size_t wasted = 0;            // work of attempts that were rolled back
   std::unordered_set<const Block*> no_bodies;      // blocks that could not be said in a body before
   std::vector<std::pair<Type, uint32_t>> records;  // by element type
   std::vector<std::pair<Type, uint32_t>> function_records;  // by dynamic type
@@ -93,7 +98,12 @@ struct ModuleContext {
   std::unordered_map<uint32_t, std::vector<std::vector<size_t>>> variant_fields;
 
   // The IR function of a source function; declares it on first use.
-  uint32_t Declare(uint32_t function);
+  uint32_t Declare(uint32_t function) { return Declare(function, level); }
+  uint32_t Declare(uint32_t function, size_t at_level);
+  // The same of what a kDerive derives.
+  uint32_t DeclareCallee(const Expr& derive) {
+    return Declare(derive.callee, levels.Below(level, derive));
+  }
   // The types of a value's leaves.
   std::vector<ir::Type> Flatten(const Type& t);
   // The record of what an element of a list or the inside of a box is; the one that a function whose

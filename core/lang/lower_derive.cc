@@ -81,7 +81,7 @@ struct Arguments {
 
 Arguments LowerArguments(Context& c, const Expr& e) {
   Arguments a;
-  a.callee = c.module.Declare(e.callee);
+  a.callee = c.module.DeclareCallee(e);
   const Function& callee = *c.module.program.functions[e.callee];
   const Type& function = e.operands[0]->type;
   const size_t captured = function.IsDynamic() ? 1 : function.elements.size();
@@ -216,7 +216,7 @@ class RuleAdapter {
   RuleAdapter(ModuleContext& m, uint32_t of, const DerivativeRule& rule, const char* mode)
       : m_(m),
         f_(*m.program.functions[of]),
-        of_(m.ir_ids[of]),
+        of_(m.Declare(of)),
         rule_(rule),
         id_(m.module.AddFunction(f_.name + "." + mode)),
         c_(m, id_) {
@@ -367,7 +367,7 @@ std::optional<Leaves> LowerStopGradient(Context& c, const Expr& e) {
 
 void LowerRules(ModuleContext& m, uint32_t function) {
   const Function& f = *m.program.functions[function];
-  const uint32_t id = m.ir_ids[function];
+  const uint32_t id = m.Declare(function);
   if (!f.vjp_rule.name.empty()) {
     const uint32_t rule = RuleAdapter(m, function, f.vjp_rule, "vjp").Vjp();
     m.module.Get(id).vjp_rule = rule;

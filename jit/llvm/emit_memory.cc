@@ -206,14 +206,14 @@ namespace {
 
 // A value as the 64 bits of a slot, and back.
 Value* ToSlot(llvm::IRBuilder<>& b, const ModuleEmitter& m, ir::Type t, Value* v) {
-  if (t.IsArray()) return b.CreatePtrToInt(v, m.i64);
+  if (!t.IsScalar()) return b.CreatePtrToInt(v, m.i64);
   if (t.elem == DType::kF32) v = b.CreateBitCast(v, m.i32);
   if (t.elem == DType::kF64) return b.CreateBitCast(v, m.i64);
   return b.CreateZExt(v, m.i64);
 }
 
 Value* FromSlot(llvm::IRBuilder<>& b, const ModuleEmitter& m, ir::Type t, Value* slot) {
-  if (t.IsArray()) return b.CreateIntToPtr(slot, m.ptr);
+  if (!t.IsScalar()) return b.CreateIntToPtr(slot, m.ptr);
   switch (t.elem) {
     case DType::kF64: return b.CreateBitCast(slot, m.TypeOf(t.elem));
     case DType::kF32: return b.CreateBitCast(b.CreateTrunc(slot, m.i32), m.TypeOf(t.elem));

@@ -22,6 +22,34 @@ inline Backend& LlvmForTests() {
   return *backend;
 }
 
+// Arguments and results as kernels take and give them.
+inline uint64_t SlotOf(Tensor& t, Array* array) {
+  if (t.shape.empty()) {
+    uint64_t bits = 0;
+    std::memcpy(&bits, t.data.data(), t.data.size());
+    return bits;
+  }
+  array->refs = kPinned;
+  array->data = t.data.data();
+  std::copy(t.shape.begin(), t.shape.end(), array->dims);
+  array->bytes = static_cast<int64_t>(t.data.size());
+  return reinterpret_cast<uint64_t>(array);
+}
+inline Tensor FromSlot(ir::Type type, uint64_t slot) {
+  Tensor t;
+  t.dtype = type.elem;
+  if (type.IsArray()) {
+    const auto* array = reinterpret_cast<const Array*>(slot);
+    t.shape.assign(array->dims, array->dims + type.rank);
+    const auto* data = static_cast<const uint8_t*>(array->data);
+    t.data.assign(data, data + array->bytes);
+  } else {
+    const auto* bytes = reinterpret_cast<const uint8_t*>(&slot);
+    t.data.assign(bytes, bytes + DTypeSize(type.elem));
+  }
+  return t;
+}
+
 // A kernel, and the context it runs in: limits may be set between runs.
 class TestKernel {
  public:
@@ -40,7 +68,7 @@ class TestKernel {
     std::vector<Tensor> keep = args;
     std::vector<Array> arrays(args.size());
     std::vector<uint64_t> slots(args.size() + 1), out(results_.size() + 1);
-    for (size_t i = 0; i < args.size(); ++i) slots[i] = Slot(keep[i], &arrays[i]);
+    for (size_t i = 0; i < args.size(); ++i) slots[i] = SlotOf(keep[i], &arrays[i]);
     std::vector<Tensor> results;
     if (RunKernel(code_->entry(), &context, slots.data(), out.data())) {
       for (size_t i = 0; i < results_.size(); ++i) results.push_back(FromSlot(results_[i], out[i]));
@@ -59,33 +87,6 @@ class TestKernel {
   int64_t live_bytes = 0;  // that the last run had not given back at its end
 
  private:
-  static uint64_t Slot(Tensor& t, Array* array) {
-    if (t.shape.empty()) {
-      uint64_t bits = 0;
-      std::memcpy(&bits, t.data.data(), t.data.size());
-      return bits;
-    }
-    array->refs = kPinned;
-    array->data = t.data.data();
-    std::copy(t.shape.begin(), t.shape.end(), array->dims);
-    array->bytes = static_cast<int64_t>(t.data.size());
-    return reinterpret_cast<uint64_t>(array);
-  }
-  static Tensor FromSlot(ir::Type type, uint64_t slot) {
-    Tensor t;
-    t.dtype = type.elem;
-    if (type.IsArray()) {
-      const auto* array = reinterpret_cast<const Array*>(slot);
-      t.shape.assign(array->dims, array->dims + type.rank);
-      const auto* data = static_cast<const uint8_t*>(array->data);
-      t.data.assign(data, data + array->bytes);
-    } else {
-      const auto* bytes = reinterpret_cast<const uint8_t*>(&slot);
-      t.data.assign(bytes, bytes + DTypeSize(type.elem));
-    }
-    return t;
-  }
-
   std::unique_ptr<LoadedCode> code_;
   std::vector<ir::Type> results_;
 };

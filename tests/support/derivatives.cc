@@ -9,6 +9,7 @@
 #include "core/ir/printer.h"
 #include "core/ir/verifier.h"
 #include "core/lang/lang.h"
+#include "tests/support/values.h"
 
 namespace pullback::testing {
 
@@ -64,85 +65,11 @@ std::vector<bool> AllIfEmpty(const ir::Module& m, std::vector<bool> wrt) {
   return wrt;
 }
 
-bool IsFloat(const Tensor& t) {
-  return !t.list && (t.dtype == DType::kF64 || t.dtype == DType::kF32);
-}
-
-// `t` with fn of every leaf in place of the leaf; lists are walked.
-template <typename Fn>
-Tensor Mapped(const Tensor& t, Fn&& fn) {
-  if (!t.list) return fn(t);
-  ListValue list = *t.list;
-  for (std::vector<Tensor>& record : list.records) {
-    for (Tensor& leaf : record) leaf = Mapped(leaf, fn);
-  }
-  Tensor out;
-  out.list = std::make_shared<ListValue>(std::move(list));
-  return out;
-}
-
-// The same over two values of one shape.
-template <typename Fn>
-void ForBoth(const Tensor& a, const Tensor& b, Fn&& fn) {
-  REQUIRE(!a.list == !b.list);
-  if (!a.list) {
-    REQUIRE(a.shape == b.shape);
-    return fn(a, b);
-  }
-  REQUIRE(a.list->records.size() == b.list->records.size());
-  for (size_t i = 0; i < a.list->records.size(); ++i) {
-    for (size_t k = 0; k < a.list->records[i].size(); ++k)
-      ForBoth(a.list->records[i][k], b.list->records[i][k], fn);
-  }
-}
-
-double Get(const Tensor& t, int64_t i) {
-  return t.dtype == DType::kF32 ? static_cast<double>(t.At<float>(i)) : t.At<double>(i);
-}
-void Set(Tensor& t, int64_t i, double v) {
-  if (t.dtype == DType::kF32) {
-    const auto f = static_cast<float>(v);
-    std::memcpy(t.data.data() + i * 4, &f, 4);
-  } else {
-    std::memcpy(t.data.data() + i * 8, &v, 8);
-  }
-}
-
-// What is no float is 0.
-Tensor Random(const Tensor& like, std::mt19937& rng) {
-  std::uniform_real_distribution<double> d(-1, 1);
-  return Mapped(like, [&](Tensor t) {
-    if (!IsFloat(t)) std::fill(t.data.begin(), t.data.end(), uint8_t{0});
-    for (int64_t i = 0; IsFloat(t) && i < t.ElementCount(); ++i) Set(t, i, d(rng));
-    return t;
-  });
-}
-
-// Floats of all leaves, in order.
-std::vector<double> Flat(const Tensor& t) {
-  std::vector<double> out;
-  Mapped(t, [&](const Tensor& leaf) {
-    for (int64_t i = 0; IsFloat(leaf) && i < leaf.ElementCount(); ++i) out.push_back(Get(leaf, i));
-    return leaf;
-  });
-  return out;
-}
-
-Tensor Plus(const Tensor& x, const Tensor& dx, double h) {
-  const std::vector<double> d = Flat(dx);
-  size_t at = 0;
-  return Mapped(x, [&](Tensor t) {
-    for (int64_t i = 0; IsFloat(t) && i < t.ElementCount(); ++i)
-      Set(t, i, Get(t, i) + h * d.at(at++));
-    return t;
-  });
-}
-
 double Dot(const Tensor& a, const Tensor& b) {
+  REQUIRE(SameShape(a, b));
+  const std::vector<double> x = FloatsOf(a), y = FloatsOf(b);
   double sum = 0;
-  ForBoth(a, b, [&](const Tensor& x, const Tensor& y) {
-    for (int64_t i = 0; IsFloat(x) && i < x.ElementCount(); ++i) sum += Get(x, i) * Get(y, i);
-  });
+  for (size_t i = 0; i < x.size(); ++i) sum += x[i] * y[i];
   return sum;
 }
 
@@ -156,10 +83,10 @@ struct Directions {
   std::vector<size_t> which;       // their parameters
 };
 
-std::vector<Tensor> Moved(const Directions& at, double h) {
+std::vector<Tensor> ArgsNear(const Directions& at, double h) {
   std::vector<Tensor> args = at.args;
   for (size_t k = 0; k < at.which.size(); ++k)
-    args[at.which[k]] = Plus(args[at.which[k]], at.dots[k], h);
+    args[at.which[k]] = Moved(args[at.which[k]], at.dots[k], h);
   return args;
 }
 
@@ -181,22 +108,24 @@ void CheckAt(const ir::Module& ssa, const Directions& at, const std::vector<bool
   }();
   const double h = f32 ? 1e-3 : 1e-6;
   const double loose = f32 ? 3e-2 : tolerance;
-  const std::vector<Tensor> up = RunOk(plain, Moved(at, h)), down = RunOk(plain, Moved(at, -h));
+  const std::vector<Tensor> up = RunOk(plain, ArgsNear(at, h)),
+                            down = RunOk(plain, ArgsNear(at, -h));
 
   std::vector<Tensor> vjp_args = at.args;
   double forward_product = 0;
   size_t dot = primal.size();
   for (size_t k = 0; k < primal.size(); ++k) {
     if (!ir::CarriesTangent(ssa, ssa.Get(ssa.entry).results[k])) continue;
-    const std::vector<double> y = Flat(primal[k]), same = Flat(pushed[k]), dy = Flat(pushed[dot]);
-    const std::vector<double> above = Flat(up[k]), below = Flat(down[k]);
+    const std::vector<double> y = FloatsOf(primal[k]), same = FloatsOf(pushed[k]),
+                              dy = FloatsOf(pushed[dot]);
+    const std::vector<double> above = FloatsOf(up[k]), below = FloatsOf(down[k]);
     REQUIRE(same.size() == y.size());
     REQUIRE(dy.size() == y.size());
     for (size_t i = 0; i < y.size(); ++i) {
       CheckClose(same[i], y[i], 1e-12 + (f32 ? 1e-5 : 0), "value of jvp");
       CheckClose(dy[i], (above[i] - below[i]) / (2 * h), loose, "jvp against differences");
     }
-    const Tensor bar = Random(primal[k], rng);
+    const Tensor bar = RandomLike(primal[k], rng);
     vjp_args.push_back(bar);
     forward_product += Dot(bar, pushed[dot]);
     ++dot;
@@ -240,7 +169,7 @@ void CheckDerivatives(const ir::Module& ssa, const std::vector<Tensor>& args, do
   for (size_t k = 0; k < args.size(); ++k) {
     const ir::Function& entry = ssa.Get(ssa.entry);
     if (!wrt[k] || !ir::CarriesTangent(ssa, entry.TypeOf(entry.params()[k]))) continue;
-    at.dots.push_back(Random(args[k], rng));
+    at.dots.push_back(RandomLike(args[k], rng));
     at.which.push_back(k);
   }
   CheckAt(ssa, at, wrt, tolerance, true, rng);
@@ -265,10 +194,10 @@ int CountText(const std::string& text, const std::string& part) {
   return n;
 }
 
-double Scalar(const Tensor& t) { return Get(t, 0); }
+double Scalar(const Tensor& t) { return FloatAt(t, 0); }
 std::vector<double> Doubles(const Tensor& t) {
   std::vector<double> v;
-  for (int64_t i = 0; i < t.ElementCount(); ++i) v.push_back(Get(t, i));
+  for (int64_t i = 0; i < t.ElementCount(); ++i) v.push_back(FloatAt(t, i));
   return v;
 }
 

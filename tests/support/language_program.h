@@ -19,6 +19,7 @@ struct LanguageProgram {
   bool stops = false;     // has a stop_gradient: differences say nothing
   bool scalar = false;    // gives one float
   int levels = 0;         // derivative operators in the text
+  bool narrow = false;    // computes with f32
   bool residual = false;  // the second result is 0 whatever the arguments are
 };
 

@@ -232,6 +232,49 @@ fn f(w: [n]f64, x: f64, k: i64) -> f64 {
        "f",
        {D(0.5), D(3)},
        {}},
+      {"a function value whose code differentiates a caller of function values",
+       "fn h(x: f64) -> f64 {\n"
+       "  var g: fn(f64) -> f64 = |t| t * t * x\n"
+       "  if x > 2.0 { g = sin }\n"
+       "  return g(x) }\n"
+       "fn f(x: f64) -> f64 {\n"
+       "  let l: list fn(f64) -> f64 = list(|t| grad(h)(t) * x, |t| 2.0 * t)\n"
+       "  return l[0](x) * l[1](x) }",
+       "f",
+       {D(0.5)},
+       {{3}}},
+      {"a function value whose code differentiates another one",
+       "fn f(x: f64, k: i64) -> f64 {\n"
+       "  var g: fn(f64) -> f64 = |t| t * t * t * x\n"
+       "  if k > 5 { g = sin }\n"
+       "  let inner = g\n"
+       "  let l: list fn(f64) -> f64 = list(|t| t * hessian(grad(inner))(x), tanh)\n"
+       "  var v = x\n"
+       "  for i < k { v = l[i % 2](v) }\n"
+       "  return v }",
+       "f",
+       {D(0.5), I(3)},
+       {}},
+      {"a list of no functions",
+       "fn f(x: f64, k: i64) -> f64 {\n"
+       "  let fs: list fn(f64) -> f64 = list()\n"
+       "  var y = x * x\n"
+       "  for i < k { y = fs[i](y) }\n"
+       "  return y }",
+       "f",
+       {D(2), I(0)},
+       {{4}}},
+      {"a list of functions that share a variable, one of them run again",
+       "fn f(x: f64, k: i64) -> f64 {\n"
+       "  var s = x\n"
+       "  let l: list fn(f64) -> f64 = list(|t| t * checkpoint(|u: f64| u * s)(t), tanh)\n"
+       "  var v = -x\n"
+       "  for i < k + 1 { v = l[i % 2](v) }\n"
+       "  s *= x\n"
+       "  return v + s }",
+       "f",
+       {D(0.5), I(3)},
+       {}},
       {"functions in a list share a variable",
        "fn f(x: f64) -> f64 {\n"
        "  var y = x\n"

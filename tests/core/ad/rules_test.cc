@@ -249,6 +249,17 @@ TEST_CASE("rules: a rule that differentiates something else, and one that reache
   CHECK(s.message().find("!7") != std::string::npos);
 }
 
+TEST_CASE("function values that differentiate themselves, deeper with every turn") {
+  const Status s = pipeline::Derive(LowerText("fn f(x: f64, k: i64) -> f64 {\n"
+                                              "  var g: fn(f64) -> f64 = sin\n"
+                                              "  for i < k { let h = g\n g = |t| grad(h)(t) }\n"
+                                              "  return g(x) }",
+                                              "f"),
+                                    Transform::kValue, {true, false}, {})
+                       .status();
+  CHECK(s.reason() == "UNBOUNDED_DERIVATIVE");
+}
+
 TEST_CASE("rules: nothing of a function with a rule is derived") {
   const std::string text =
       "entry @g\nfn @g(%a: [*]f64) -> f64 { b0: %y = call @f(%a)  ret %y }\n"
