@@ -139,7 +139,12 @@ Value ZeroElsewhere(Context& c, Value v, Value guard) {
     if (inst->guard == guard) return v;
     break;
   }
-  return c.b.Make(Op::Select, {guard, v, c.b.Zero(c.b.TypeOf(v))});
+  // Under the guard itself, so that passes see an element that is absent and not a 0 that was computed.
+  const Value outer = c.b.guard();
+  c.b.SetGuard(guard);
+  const Value there = c.b.Make(Op::Select, {guard, v, v});
+  c.b.SetGuard(outer);
+  return there;
 }
 
 }  // namespace pullback::lang

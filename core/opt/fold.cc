@@ -1,4 +1,5 @@
 // Constant folding and identities that hold for every IEEE value (x + 0.0 is not one of them: -0.0).
+#include <algorithm>
 #include <bit>
 #include <map>
 #include <optional>
@@ -45,6 +46,7 @@ class Folder {
       ExpandAffines(*inst.each);
       for (Inst& body : inst.each->body) Visit(body);
       for (ir::EachResult& r : inst.each->results) DropTrueGuard(r.guard);
+      FoldCopies(inst);
     }
     DropTrueGuard(inst.guard);
     guard_ = inst.guard;
@@ -79,6 +81,32 @@ class Folder {
   void FoldDim(Inst& inst) {
     const auto it = extents_.find(inst.args[0]);
     if (it != extents_.end() && !inst.guard.valid()) Replace(inst, it->second[inst.bits]);
+  }
+
+  // A result that is every element of some array at its own place is that array.
+  void FoldCopies(const Inst& inst) {
+    const ir::Each& each = *inst.each;
+    if (!each.where.empty()) return;
+    for (size_t k = 0; k < inst.results.size(); ++k) {
+      const ir::EachResult& r = each.results[k];
+      if (r.monoid != ir::Monoid::kGen || r.guard.valid() || !IsPrefixForm(each, r)) continue;
+      const auto read = std::find_if(each.body.begin(), each.body.end(), [&](const Inst& body) {
+        return body.op == Op::Index && body.results[0] == r.value;
+      });
+      if (read == each.body.end() || read->guard.valid() || read->subs != r.out) continue;
+      if (r.out.size() == each.indices.size() && HasExtents(read->args[0], r.shape, each))
+        renaming_.Set(inst.results[k], read->args[0]);
+    }
+  }
+  bool HasExtents(Value array, const std::vector<Value>& shape, const ir::Each& each) const {
+    const auto known = extents_.find(array);
+    for (size_t axis = 0; axis < shape.size(); ++axis) {
+      const Def& d = def_[shape[axis].id];
+      const bool is_dim = d.known && d.op == Op::Dim && d.args[0] == array && d.bits == axis;
+      const bool is_extent = known != extents_.end() && known->second[axis] == shape[axis];
+      if ((!is_dim && !is_extent) || each.indices[axis].extent != shape[axis]) return false;
+    }
+    return true;
   }
 
   void ExpandAffines(ir::Each& each) {
@@ -295,11 +323,22 @@ class Folder {
       if (IsFloatConst(b, 1.0)) return Replace(inst, a);
       if (IsFloatConst(a, 1.0)) return Replace(inst, b);
     }
+    if (inst.op == Op::Pow) return FoldPower(inst, a, b);
     if (inst.op == Op::SMul && (IsFloatConst(a, 0.0) || IsFloatConst(a, -0.0)))
       return SetFloat(inst, 0);
     if (inst.op == Op::Div && IsFloatConst(b, 1.0)) return Replace(inst, a);
     if (inst.op == Op::Sub && IsFloatConst(b, 0.0)) return Replace(inst, a);
     if (inst.op == Op::Add && IsFloatConst(b, -0.0)) return Replace(inst, a);
+  }
+
+  // Exact, or as exact as a power can be: x * x is rounded once.
+  void FoldPower(Inst& inst, Value base, Value exponent) {
+    if (IsFloatConst(exponent, 0.0)) return SetFloat(inst, 1.0);
+    if (IsFloatConst(exponent, 1.0)) return Replace(inst, base);
+    if (!IsFloatConst(exponent, 2.0)) return;
+    inst.op = Op::Mul;
+    inst.args = {base, base};
+    changed_ = true;
   }
 
   ir::Function& f_;

@@ -221,11 +221,10 @@ class Fuser {
       if (made.empty()) Append(made, Op::Const, ir::Type::I64(), ir::kNoValue);
       return value;
     }
-    const ir::Type type = f_.TypeOf(value);
-    const Value zero = Append(made, Op::Const, type, ir::kNoValue);
-    const Value chosen = Append(made, Op::Select, type, ir::kNoValue);
-    made.back().args = {guard, value, zero};
-    return chosen;
+    // Under the guard itself, so that what reads it sees an element that is absent.
+    const Value there = Append(made, Op::Select, f_.TypeOf(value), guard);
+    made.back().args = {guard, value, value};
+    return there;
   }
 
   static void Rename(Each& each, Value from, Value to) {

@@ -13,6 +13,7 @@ Status Simplify(ir::Module& module) {
   for (auto& f : module.functions) {
     for (int round = 0; round < kMaxRounds; ++round) {
       bool changed = SimplifyControlFlow(*f);
+      changed |= PropagateConditions(*f);
       changed |= FoldConstants(*f);
       changed |= EliminateCommonSubexpressions(*f);
       changed |= EliminateDeadCode(*f);

@@ -21,6 +21,10 @@ bool EliminateCommonSubexpressions(ir::Function& f);
 // parameters that always get one value.
 bool SimplifyControlFlow(ir::Function& f);
 
+// What a branch or a check has decided is known in everything it dominates: the condition is a constant,
+// integers found equal are one value. True: changed.
+bool PropagateConditions(ir::Function& f);
+
 // Reads of an array that a `gen` in the same block makes become that gen's body, where the subscripts
 // are proven in range. Never more operations: the body has none, or the array has no other reader and
 // the reader visits every element at most once. only_free: just the first kind (before

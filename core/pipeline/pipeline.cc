@@ -92,7 +92,7 @@ Status DeriveOperators(PassRunner& passes, ir::Module& m, bool optimise) {
 
 }  // namespace
 
-const char* const kPassesVersion = "10";
+const char* const kPassesVersion = "11";
 
 const char* TransformName(Transform t) {
   switch (t) {

@@ -39,16 +39,31 @@ bool IsFactor(const Inst* def, const ir::Function& f) {
   return std::isfinite(factor) && factor > 0;
 }
 
-// Where this is false the value is 0; kNoValue: nothing is known. The factors of a product must all be 0
-// there, since 0 * inf is not.
-Value GuardOfValue(const ir::Each& each, const ir::Function& f, Value v, int depth = 0) {
+// A guard outside of which v is absent: 0 because something was never there, an element that an array does
+// not have or a factor under a bracket. A product is absent with any of its factors.
+Value GuardOfAbsent(const ir::Each& each, Value v, int depth = 0) {
   const Inst* def = FindDef(each, v);
   if (!def || depth == kMaxDepth) return ir::kNoValue;
   if (def->guard.valid()) return def->guard;
+  const bool product = def->op == ir::Op::Mul || def->op == ir::Op::SMul;
+  if (!product && def->op != ir::Op::Neg) return ir::kNoValue;
+  for (Value factor : def->args) {
+    if (const Value guard = GuardOfAbsent(each, factor, depth + 1); guard.valid()) return guard;
+  }
+  return ir::kNoValue;
+}
+
+// Where this is false the value is 0; kNoValue: nothing is known. Where no factor is absent all must be 0,
+// since 0 * inf is not.
+Value GuardOfValue(const ir::Each& each, const ir::Function& f, Value v, int depth = 0) {
+  const Inst* def = FindDef(each, v);
+  if (!def || depth == kMaxDepth) return ir::kNoValue;
+  if (const Value guard = GuardOfAbsent(each, v); guard.valid()) return guard;
   const auto of = [&](size_t k) { return GuardOfValue(each, f, def->args[k], depth + 1); };
   switch (def->op) {
     case ir::Op::SMul: return of(0);
-    case ir::Op::Cast: return of(0);
+    case ir::Op::Cast:
+    case ir::Op::Neg: return of(0);
     case ir::Op::Mul:
       if (IsFactor(FindDef(each, def->args[0]), f)) return of(1);
       if (IsFactor(FindDef(each, def->args[1]), f)) return of(0);

@@ -90,19 +90,12 @@ std::vector<std::string> RunLines(const std::string& heading) {
   return lines;
 }
 
-// Every `# run:` line of every file of a folder.
-void ForEachRun(const std::string& folder,
-                const std::function<void(const Case&, const std::string& args)>& fn) {
-  const std::filesystem::path path = ir::filetest::SourcePath(folder);
-  for (const auto& entry : std::filesystem::directory_iterator(path)) {
-    if (entry.path().extension() != ".ir") continue;
-    std::ifstream in(entry.path());
-    for (const Case& c : ir::filetest::ReadCases(in)) {
-      for (const std::string& args : RunLines(c.heading)) {
-        INFO(entry.path().filename().string() << "\n" << c.heading);
-        fn(c, args);
-      }
-    }
+// Every `# run:` line of every `.ir` file of a folder.
+void ForEachRunOf(const std::string& folder,
+                  const std::function<void(const Case&, const std::string& args)>& fn) {
+  for (const auto& entry : std::filesystem::directory_iterator(ir::filetest::SourcePath(folder))) {
+    if (entry.path().extension() == ".ir")
+      ForEachRun(folder + "/" + entry.path().filename().string(), fn);
   }
 }
 
@@ -126,17 +119,6 @@ void CheckEqual(const Tensor& before, const Tensor& after) {
   }
 }
 
-void CheckSameResults(const Case& c, const std::string& line, const Pass& pass) {
-  const ir::Module before = ParseIr(c.before);
-  const std::vector<Tensor> args = ParseArguments(line, before);
-  ir::Module after = before.Clone();
-  REQUIRE(pass(after).ok());
-  INFO(ir::Print(after));
-  const std::vector<Tensor> x = RunOk(before, args), y = RunOk(after, args);
-  REQUIRE(x.size() == y.size());
-  for (size_t k = 0; k < x.size(); ++k) CheckEqual(x[k], y[k]);
-}
-
 }  // namespace
 
 std::vector<Tensor> ParseArguments(const std::string& text, const ir::Module& module) {
@@ -146,6 +128,26 @@ std::vector<Tensor> ParseArguments(const std::string& text, const ir::Module& mo
   for (ir::Value v : f.params()) args.push_back(reader.Read(f.TypeOf(v)));
   REQUIRE(reader.AtEnd());
   return args;
+}
+
+void ForEachRun(const std::string& file,
+                const std::function<void(const Case&, const std::string& args)>& fn) {
+  std::ifstream in(ir::filetest::SourcePath(file));
+  REQUIRE(in);
+  for (const Case& c : ir::filetest::ReadCases(in)) {
+    for (const std::string& args : RunLines(c.heading)) {
+      INFO(file << "\n" << c.heading);
+      fn(c, args);
+    }
+  }
+}
+
+void CheckSameResults(const ir::Module& before, const ir::Module& after, const std::string& line) {
+  const std::vector<Tensor> args = ParseArguments(line, before);
+  INFO(ir::Print(after));
+  const std::vector<Tensor> x = RunOk(before, args), y = RunOk(after, args);
+  REQUIRE(x.size() == y.size());
+  for (size_t k = 0; k < x.size(); ++k) CheckEqual(x[k], y[k]);
 }
 
 Pass OverFunctions(std::function<void(ir::Function&)> pass) {
@@ -158,14 +160,18 @@ Pass OverFunctions(std::function<void(ir::Function&)> pass) {
 void RunPassFiles(const std::string& pass_name, const Pass& pass) {
   const std::string folder = "tests/filetests/" + pass_name;
   ir::filetest::RunFolder(folder, pass);
-  ForEachRun(folder,
-             [&](const Case& c, const std::string& line) { CheckSameResults(c, line, pass); });
+  ForEachRunOf(folder, [&](const Case& c, const std::string& line) {
+    const ir::Module before = ParseIr(c.before);
+    ir::Module after = before.Clone();
+    REQUIRE(pass(after).ok());
+    CheckSameResults(before, after, line);
+  });
 }
 
 void RunDerivativeFiles(const std::string& pass_name, const Pass& pass) {
   const std::string folder = "tests/filetests/" + pass_name;
   ir::filetest::RunFolder(folder, pass);
-  ForEachRun(folder, [&](const Case& c, const std::string& line) {
+  ForEachRunOf(folder, [&](const Case& c, const std::string& line) {
     const ir::Module before = ParseIr(c.before);
     CheckDerivatives(before, ParseArguments(line, before));
   });

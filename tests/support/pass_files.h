@@ -10,11 +10,19 @@
 #include "core/base/status.h"
 #include "core/base/tensor.h"
 #include "core/ir/ir.h"
+#include "tests/core/ir/filetest.h"
 
 namespace pullback::testing {
 
 // The arguments of a `# run:` line, of the parameters' types; fails the test when they do not fit.
 std::vector<Tensor> ParseArguments(const std::string& text, const ir::Module& module);
+
+// Every `# run:` line of a file, with its case.
+void ForEachRun(const std::string& file,
+                const std::function<void(const ir::filetest::Case&, const std::string& args)>& fn);
+
+// The interpreter gives the same results (within rounding) for both at the arguments of a `# run:` line.
+void CheckSameResults(const ir::Module& before, const ir::Module& after, const std::string& line);
 
 // A pass over functions as one over modules.
 std::function<Status(ir::Module&)> OverFunctions(std::function<void(ir::Function&)> pass);

@@ -95,8 +95,10 @@ inline std::string RunPass(const std::string& text, const Pass& pass) {
   return Print(*module);
 }
 
+using Transform = std::function<std::string(const std::string&)>;
+
 // `path` is relative to the root of the repository.
-inline void RunFile(const std::string& path, const Pass& pass) {
+inline void RunFile(const std::string& path, const Transform& transform) {
   const std::string file = SourcePath(path);
   std::ifstream in(file);
   INFO(file);
@@ -106,7 +108,7 @@ inline void RunFile(const std::string& path, const Pass& pass) {
   const bool bless = std::getenv("PULLBACK_BLESS") != nullptr;
   std::string blessed;
   for (const Case& c : cases) {
-    const std::string got = RunPass(c.before, pass);
+    const std::string got = transform(c.before);
     INFO(c.heading + c.before);
     if (!bless) CHECK(Trimmed(got) == Trimmed(c.after));
     if (!blessed.empty()) blessed += "\n";
@@ -116,17 +118,21 @@ inline void RunFile(const std::string& path, const Pass& pass) {
   if (bless) std::ofstream(file) << blessed;
 }
 
-// Every `*.ir` of a folder.
-inline void RunFolder(const std::string& folder, const Pass& pass) {
+// Every file of a folder with this extension.
+inline void RunFolder(const std::string& folder, const std::string& extension,
+                      const Transform& transform) {
   std::vector<std::string> files;
   for (const auto& entry : std::filesystem::directory_iterator(SourcePath(folder))) {
-    if (entry.path().extension() == ".ir") files.push_back(entry.path().filename().string());
+    if (entry.path().extension() == extension) files.push_back(entry.path().filename().string());
   }
   std::sort(files.begin(), files.end());
   REQUIRE(!files.empty());
   for (const std::string& name : files) {
-    DYNAMIC_SECTION(name) { RunFile(folder + "/" + name, pass); }
+    DYNAMIC_SECTION(name) { RunFile(folder + "/" + name, transform); }
   }
+}
+inline void RunFolder(const std::string& folder, const Pass& pass) {
+  RunFolder(folder, ".ir", [&](const std::string& text) { return RunPass(text, pass); });
 }
 
 }  // namespace pullback::ir::filetest

@@ -25,6 +25,15 @@ TEST_CASE("opt: SimplifyControlFlow") {
   RunPassFiles("simplify_control_flow", OverFunctions(SimplifyControlFlow));
 }
 
+TEST_CASE("opt: PropagateConditions") {
+  RunPassFiles("propagate_conditions",
+               OverFunctions([](ir::Function& f) { PropagateConditions(f); }));
+}
+
+TEST_CASE("opt: FuseReads") {
+  RunPassFiles("fuse_reads", OverFunctions([](ir::Function& f) { FuseReads(f, false); }));
+}
+
 TEST_CASE("opt: InlineCalls") {
   RunPassFiles("inline_calls", [](ir::Module& m) { return InlineCalls(m); });
 }

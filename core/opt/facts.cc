@@ -1,0 +1,176 @@
+// What a branch or a check has decided holds in everything it dominates (dF~'s "propagate the
+// condition", rule 8d): the condition is a constant there, and integers found equal are one value.
+#include <utility>
+#include <vector>
+
+#include "core/ir/dominance.h"
+#include "core/opt/simplify.h"
+
+namespace pullback::opt {
+namespace {
+
+using ir::Inst;
+using ir::Op;
+using ir::Value;
+
+class Propagation {
+ public:
+  explicit Propagation(ir::Function& f)
+      : f_(f), dominators_(f), preds_(ir::Predecessors(f)), to_(f.values.size()) {
+    defs_.resize(f.values.size());
+    for (const ir::Block& b : f.blocks) {
+      for (const Inst& inst : b.insts) {
+        if (inst.results.size() == 1 && f.TypeOf(inst.results[0]).IsScalar())
+          defs_[inst.results[0].id] = {inst.op, inst.args, inst.constraints};
+      }
+    }
+  }
+
+  bool Run() {
+    struct Open {
+      uint32_t block;
+      size_t next_child, trail;
+    };
+    std::vector<Open> open;
+    const auto enter = [&](uint32_t block) {
+      open.push_back({block, 0, trail_.size()});
+      Visit(block);
+    };
+    enter(0);
+    while (!open.empty()) {
+      Open& top = open.back();
+      const std::vector<uint32_t>& children = dominators_.Children(top.block);
+      if (top.next_child < children.size()) {
+        enter(children[top.next_child++]);
+      } else {
+        Forget(top.trail);
+        open.pop_back();
+      }
+    }
+    InsertConstants();
+    return changed_;
+  }
+
+ private:
+  // By copy: the visit renames operands in place.
+  struct Def {
+    Op op = Op::Check;
+    std::vector<Value> args;
+    std::vector<ir::Constraint> constraints;
+  };
+
+  void Visit(uint32_t block) {
+    LearnFromEdge(block);
+    ir::Block& b = f_.blocks[block];
+    for (Inst& inst : b.insts) {
+      Apply(inst);
+      if (inst.op == Op::Check) Learn(inst.args[0], true);
+    }
+    ir::ForEachTermOperand(b.term, [&](Value& v) { Rename(v); });
+  }
+
+  void LearnFromEdge(uint32_t block) {
+    if (block == 0 || preds_[block].size() != 1) return;
+    const ir::Terminator& term = f_.blocks[preds_[block][0]].term;
+    if (term.kind == ir::Terminator::Kind::kBranch) Learn(term.cond, term.edges[0].block == block);
+  }
+
+  void Learn(Value condition, bool holds) {
+    if (condition.id >= defs_.size()) return;  // a constant that this pass made
+    const Def def = defs_[condition.id];
+    if (def.op == Op::Const) return;
+    Map(condition, Constant(holds));
+    if (def.op == Op::Not) return Learn(def.args[0], !holds);
+    if (def.op == (holds ? Op::And : Op::Or)) {
+      Learn(def.args[0], holds);
+      Learn(def.args[1], holds);
+    } else if (def.op == (holds ? Op::Eq : Op::Ne) && IsInt(def.args[0])) {
+      Equate(Get(def.args[0]), Get(def.args[1]));
+    } else if (def.op == Op::Holds && holds) {
+      for (const ir::Constraint& c : def.constraints) EquateSides(c);
+    }
+  }
+
+  // a - b = 0, or a - constant = 0 that some value holds already: the first only.
+  void EquateSides(const ir::Constraint& c) {
+    if (!c.equality || c.e.constant != 0 || c.e.terms.size() != 2) return;
+    const ir::Affine::Term &a = c.e.terms[0], &b = c.e.terms[1];
+    if (a.coeff * b.coeff == -1) Equate(Get(a.value), Get(b.value));
+  }
+
+  // Both dominate what is visited; a constant, or else the older one, stands for both.
+  void Equate(Value a, Value b) {
+    if (a == b) return;
+    const bool b_is_const = b.id < defs_.size() && defs_[b.id].op == Op::Const;
+    const bool a_is_const = a.id < defs_.size() && defs_[a.id].op == Op::Const;
+    if (b_is_const || (!a_is_const && b < a)) std::swap(a, b);
+    Map(b, a);
+  }
+
+  bool IsInt(Value v) const { return f_.TypeOf(v) == ir::Type::I64(); }
+
+  Value Constant(bool value) {
+    Value& made = constants_[value];
+    if (!made.valid()) {
+      made = f_.NewValue(ir::Type::Bool());
+      to_.resize(f_.values.size());
+    }
+    return made;
+  }
+  void InsertConstants() {
+    for (const bool value : {false, true}) {
+      if (!constants_[value].valid()) continue;
+      Inst inst;
+      inst.op = Op::Const;
+      inst.bits = value;
+      inst.results = {constants_[value]};
+      f_.blocks[0].insts.insert(f_.blocks[0].insts.begin(), std::move(inst));
+    }
+  }
+
+  Value Get(Value v) const {
+    while (to_[v.id].valid()) v = to_[v.id];
+    return v;
+  }
+  void Map(Value from, Value to) {
+    from = Get(from);
+    if (from == to) return;
+    to_[from.id] = to;
+    trail_.push_back(from);
+  }
+  void Forget(size_t size) {
+    for (; trail_.size() > size; trail_.pop_back()) to_[trail_.back().id] = ir::kNoValue;
+  }
+
+  void Rename(Value& v) {
+    const Value to = Get(v);
+    changed_ |= to != v;
+    v = to;
+  }
+  void Apply(Inst& inst) {
+    if (trail_.empty()) return;
+    bool any = false;
+    ir::ForEachOperand(inst, [&](Value& v) {
+      const Value to = Get(v);
+      any |= to != v;
+      v = to;
+    });
+    if (any) ir::CanonicaliseAffines(inst);
+    changed_ |= any;
+  }
+
+  ir::Function& f_;
+  const ir::Dominators dominators_;
+  const std::vector<std::vector<uint32_t>> preds_;
+  std::vector<Def> defs_;
+  std::vector<Value> to_;     // in what is visited
+  std::vector<Value> trail_;  // what `to_` was set for, in order
+  Value constants_[2];
+  bool changed_ = false;
+};
+
+}  // namespace
+
+bool PropagateConditions(ir::Function& f) { return Propagation(f).Run(); }
+
+}  // namespace pullback::opt
