@@ -564,6 +564,7 @@ const std::vector<ProgramCase>& FirstPrograms() {
     for (ProgramCase& c : Arrays()) list.push_back(std::move(c));
     for (ProgramCase& c : Operators()) list.push_back(std::move(c));
     list.insert(list.end(), ReductionPrograms().begin(), ReductionPrograms().end());
+    list.insert(list.end(), PreludePrograms().begin(), PreludePrograms().end());
     return list;
   }();
   return all;

@@ -21,7 +21,7 @@ Program ParsedPrelude() {
 
 // An argument of that type, as text.
 std::string ArgumentText(const ApiType& type) {
-  std::string text = type.dtype == DType::kI64 ? "2" : "0.5";
+  std::string text = type.dtype == DType::kI64 ? "2" : type.dtype == DType::kBool ? "true" : "0.5";
   if (type.dims.empty()) return text;
   std::string binders;
   for (size_t i = 0; i < type.dims.size(); ++i) {

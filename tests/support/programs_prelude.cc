@@ -1,0 +1,119 @@
+#include "tests/support/derivatives.h"
+#include "tests/support/programs.h"
+
+namespace pullback::testing {
+namespace {
+
+Tensor Ints(const std::vector<int64_t>& v) {
+  return Tensor::Of<int64_t>(DType::kI64, {static_cast<int64_t>(v.size())}, v);
+}
+
+std::vector<ProgramCase> Sorting() {
+  return {
+      {"sort, and sort_by of keys",
+       "fn f(x: [n]f64, y: [n]f64) -> f64 { let a = sort(gen i < n { x[i] * y[i] })\n"
+       " let b = sort_by(x, y)\n return sum i < n { a[i] * b[i] * f64(i + 1) } }",
+       "f",
+       {Vec({0.5, -1.2, 0.7, 1.9, 0.1}), Vec({1.1, 0.7, -1.3, 0.4, 2})},
+       {}},
+      {"sort of equal elements: they keep their order",
+       "fn f(x: [n]f64) -> f64 { let a = sort(x)\n return sum i < n { a[i] * f64(i * i) } }",
+       "f",
+       {Vec({2, 1, 2, 1})},
+       {{4, 0, 9, 1}},
+       true},
+      {"median and a quantile",
+       "fn f(x: [n]f64, q: f64) -> f64 { return median(x) * quantile(x, q) }",
+       "f",
+       {Vec({3, 1, 2, 0.5}), Tensor::F64(0.8)},
+       {{0.6, 1.2, 2.1, 0}, {4.5}}},
+      {"a weighted histogram",
+       "fn f(k: [n]i64, w: [n]f64) -> f64 { let y = bincount_weighted(k, w * w, 4)\n"
+       " return sum i < 4 { y[i] * y[i] } }",
+       "f",
+       {Ints({1, 3, 1}), Vec({1, 2, 3})},
+       {{4 * 10, 4 * 2 * 4, 4 * 3 * 10}}},
+  };
+}
+
+std::vector<ProgramCase> Linear() {
+  return {
+      {"the solution of a linear system, and an inverse",
+       "fn f(a: [n, n]f64, b: [n]f64) -> f64 { let x = solve(a, b)\n let y = inv(a)\n"
+       " return sum i < n { x[i] * x[i] * y[0, i] } }",
+       "f",
+       {Mat(3, 3, {0.1, 1, 2, 4, 3, 0.5, 2, 0.5, 5}), Vec({1, 2, 3})},
+       {}},
+      {"cholesky",
+       "fn f(a: [n, n]f64) -> f64 { let l = cholesky(a)\n"
+       " return sum i < n, j < n { l[i, j] * f64(i + 2 * j + 1) } }",
+       "f",
+       {Mat(3, 3, {4, 1, 2, 1, 3, 0.5, 2, 0.5, 5})},
+       {}},
+      {"a determinant",
+       "fn f(a: [n, n]f64) -> f64 { return det(a) }",
+       "f",
+       {Mat(3, 3, {0.1, 1, 2, 4, 3, 0.5, 2, 0.5, 5})},
+       {}},
+      {"a determinant of rank 2 of 3",
+       "fn f(a: [n, n]f64) -> f64 { return det(a) }",
+       "f",
+       {Mat(3, 3, {0, 1, 2, 0, 2, 4, 0, 3, 7})},
+       {{2, 0, 0, -1, 0, 0, 0, 0, 0}}},
+      {"a second derivative of a determinant of rank 1 of 3",
+       "fn f(a: [3, 3]f64) -> f64 { let h = hessian(det)(a)\n"
+       " return sum i < 3, j < 3, k < 3, l < 3 { h[i, j, k, l] * f64(i + 2 * j + 3 * k + 4 * l) * "
+       "h[i, j, k, l] } }",
+       "f",
+       {Mat(3, 3, {1, 2, 3, 2, 4, 6, -1, -2, -3})},
+       {{120, 192, 216, 208, 320, 336, -88, -128, -120}},  // as by det_without_division
+       true},                                              // differences cancel beside the matrix
+  };
+}
+
+std::vector<ProgramCase> Equations() {
+  return {
+      {"a root, by what its equation captures",
+       "fn f(a: f64, b: f64) -> f64 { return root(|x| x * x * x + b * x - a, 1.0, 50) }",
+       "f",
+       {Tensor::F64(2), Tensor::F64(1)},
+       {{0.25}, {-0.25}}},
+      {"the second derivative of a root",
+       "fn f(a: f64) -> f64 { return grad(|b| root(|x| x * x - b, 1.0, 50))(a) }",
+       "f",
+       {Tensor::F64(4)},
+       {{-0.03125}}},
+      {"a fixed point",
+       "fn f(a: [n]f64) -> f64 {\n"
+       " let x = fixed_point(|x| gen i < n { 0.5 * cos(x[i] * a[i] + x[n - 1 - i]) }, zeros(n), "
+       "1e-12, 200)\n return sum i < n { x[i] * x[i] * a[i] } }",
+       "f",
+       {Vec({0.5, 0.7, 1})},
+       {}},
+      {"dF~'s functions of functions",
+       "fn f(v: [n]f64, m: [n, n]f64, a: f64) -> f64 {\n"
+       " let w = vectorMap2(vectorMap(v, |t| t * a), v, |s, t| sin(s) * t)\n"
+       " let (p, q) = vectorZip(v, w)\n"
+       " let r = matrixMap2(matrixMap(m, |row| vectorSMul(row, a)), matrixTranspose(m), "
+       "vectorAdd)\n"
+       " let (s, t) = matrixZip(r, m)\n"
+       " return vectorDot(p, q) + matrixTrace(matrixMul(s, t)) }",
+       "f",
+       {Vec({0.5, -1.2}), Mat(2, 2, {1, 2, -0.3, 0.7}), Tensor::F64(0.8)},
+       {}},
+  };
+}
+
+}  // namespace
+
+const std::vector<ProgramCase>& PreludePrograms() {
+  static const std::vector<ProgramCase> all = [] {
+    std::vector<ProgramCase> list = Sorting();
+    for (ProgramCase& c : Linear()) list.push_back(std::move(c));
+    for (ProgramCase& c : Equations()) list.push_back(std::move(c));
+    return list;
+  }();
+  return all;
+}
+
+}  // namespace pullback::testing
