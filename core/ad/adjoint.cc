@@ -7,6 +7,7 @@
 #include "core/ad/reverse_function.h"
 #include "core/ad/rules.h"
 #include "core/ad/tangent.h"
+#include "core/ir/checkpointed_loop.h"
 
 namespace pullback::ad {
 namespace {
@@ -26,19 +27,18 @@ class Adjoints {
             params,
             results,
             lists_,
-            [this](const ir::Inst& call, const std::vector<bool>& p, const std::vector<bool>& r) {
-              return OfCall(call, p, r);
-            },
+            [this](const ir::Inst& call, const std::vector<bool>& p, const std::vector<bool>& r,
+                   const std::vector<bool>& with_bar) { return OfCall(call, p, r, with_bar); },
             [this](uint32_t callee, const std::vector<bool>& active) {
               return tangents_.Partials(callee, active);
             }};
   }
   ListFunctions& lists() { return lists_; }
 
-  // As BuildPullback says.
+  // As BuildPullback says; takes the cotangents so far of the parameters in `sums` behind the others.
   StatusOr<uint32_t> Pullback(uint32_t f, const std::vector<bool>& params,
-                              const std::vector<bool>& results) {
-    const auto [it, fresh] = pullbacks_.try_emplace({f, params, results});
+                              const std::vector<bool>& results, const std::vector<bool>& sums) {
+    const auto [it, fresh] = pullbacks_.try_emplace({f, params, results, sums});
     if (!fresh) return it->second;  // also inside a recursion: it is declared already
     const uint32_t target = module_.AddFunction(module_.Get(f).name + ".pullback");
     it->second = target;
@@ -53,31 +53,53 @@ class Adjoints {
     for (size_t k = 0; k < results.size(); ++k) {
       if (results[k] && Carries(from.results[k])) b.AddParam(0, from.results[k], "bar");
     }
+    AddSums(b, from, sums);
     if (from.HasRule()) {
       PB_RETURN_IF_ERROR(WritePullbackByRule(b, f, params, results));
     } else {
-      PB_RETURN_IF_ERROR(Of(f, params, results).BuildCombined(target, params, true, false));
+      PB_RETURN_IF_ERROR(Of(f, params, results).BuildCombined(target, params, true, false, sums));
     }
     return target;
   }
 
  private:
   StatusOr<CallAdjoint> OfCall(const ir::Inst& call, const std::vector<bool>& params,
-                               const std::vector<bool>& results) {
+                               const std::vector<bool>& results,
+                               const std::vector<bool>& with_bar) {
     CallAdjoint how;
-    const ir::Function& callee = module_.Get(call.callee);
+    const uint32_t schedule = ir::ScheduleOf(module_, call.callee);
+    const bool is_loop = schedule != ir::kNoFunction;
+    const uint32_t f = is_loop ? schedule : call.callee;
+    const ir::Function& callee = module_.Get(f);
+    how.sums.resize(params.size());
     if (callee.HasRule()) {
       how.params = Carrying(module_, ParamTypes(callee));
       how.results = Carrying(module_, callee.results);
-      PB_ASSIGN_OR_RETURN(how.pullback, PullbackByRule(module_, call.callee));
-    } else if (call.checkpoint) {
-      how.params = params;
-      how.results = results;
-      PB_ASSIGN_OR_RETURN(how.pullback, Pullback(call.callee, params, results));
+      PB_ASSIGN_OR_RETURN(how.pullback, PullbackByRule(module_, f));
+      return how;
+    }
+    how.params = params;
+    how.results = results;
+    // A loop's state begins anew where it is called.
+    const size_t first = is_loop ? results.size() : 0;
+    for (size_t k = first; k < params.size(); ++k) {
+      const Type t = callee.TypeOf(callee.params()[k]);
+      const bool scalar = t.IsScalar() && (call.checkpoint || is_loop) && with_bar[k];
+      how.sums[k] = params[k] && Carries(t) && (IsAccumulated(t) || scalar);
+    }
+    if (is_loop) how.first_full = first;
+    if (call.checkpoint) {
+      PB_ASSIGN_OR_RETURN(how.pullback, Pullback(f, params, results, how.sums));
     } else {
-      PB_ASSIGN_OR_RETURN(how.halves, Split(call.callee, params, results));
+      PB_ASSIGN_OR_RETURN(how.halves, Split(f, params, results, how.sums));
     }
     return how;
+  }
+
+  static void AddSums(ir::Builder& b, const ir::Function& f, const std::vector<bool>& sums) {
+    for (size_t k = 0; k < sums.size(); ++k) {
+      if (sums[k]) b.AddParam(0, f.TypeOf(f.params()[k]), "sum");
+    }
   }
 
   // The rule takes all seeds and gives all cotangents.
@@ -107,17 +129,17 @@ class Adjoints {
   }
 
   StatusOr<SplitFunctions> Split(uint32_t f, const std::vector<bool>& params,
-                                 const std::vector<bool>& results) {
-    const auto [it, fresh] = splits_.try_emplace({f, params, results});
+                                 const std::vector<bool>& results, const std::vector<bool>& sums) {
+    const auto [it, fresh] = splits_.try_emplace({f, params, results, sums});
     if (!fresh) return it->second;  // also inside a recursion: the halves are declared already
-    const SplitFunctions split = Declare(f, params, results);
+    const SplitFunctions split = Declare(f, params, results, sums);
     it->second = split;
-    PB_RETURN_IF_ERROR(Of(f, params, results).BuildSplit(split));
+    PB_RETURN_IF_ERROR(Of(f, params, results).BuildSplit(split, sums));
     return split;
   }
 
   SplitFunctions Declare(uint32_t f, const std::vector<bool>& params,
-                         const std::vector<bool>& results) {
+                         const std::vector<bool>& results, const std::vector<bool>& sums) {
     const std::string name = module_.Get(f).name;
     const SplitFunctions split{module_.AddFunction(name + ".fwd"),
                                module_.AddFunction(name + ".rev")};
@@ -134,9 +156,7 @@ class Adjoints {
     for (size_t k = 0; k < from.results.size(); ++k) {
       if (results[k] && Carries(from.results[k])) rb.AddParam(0, from.results[k], "bar");
     }
-    for (Type t : rb.function().results) {
-      if (IsAccumulated(t)) rb.AddParam(0, t, "sum");
-    }
+    AddSums(rb, from, sums);
     fb.function().results = from.results;
     for (ir::Builder* b : {&fb, &rb}) {
       b->AddParam(0, Type::Tape(), "tape");
@@ -150,7 +170,8 @@ class Adjoints {
   ir::Module& module_;
   Tangents tangents_;
   ListFunctions lists_;
-  using Key = std::tuple<uint32_t, std::vector<bool>, std::vector<bool>>;
+  // Function, active parameters, active results, parameters whose cotangents so far are taken.
+  using Key = std::tuple<uint32_t, std::vector<bool>, std::vector<bool>, std::vector<bool>>;
   std::map<Key, SplitFunctions> splits_;
   std::map<Key, uint32_t> pullbacks_;
 };
@@ -158,7 +179,7 @@ class Adjoints {
 // Of a function with a rule: its results, then what the rule gives.
 Status WriteGradientByRule(Adjoints& adjoints, ir::Builder& b, uint32_t f,
                            const std::vector<bool>& wrt, const std::vector<bool>& results) {
-  PB_ASSIGN_OR_RETURN(const uint32_t pullback, adjoints.Pullback(f, wrt, results));
+  PB_ASSIGN_OR_RETURN(const uint32_t pullback, adjoints.Pullback(f, wrt, results, {}));
   std::vector<Value> args = b.function().params();
   const size_t n = b.module().Get(f).params().size();
   std::vector<Value> out =
@@ -206,7 +227,7 @@ StatusOr<uint32_t> BuildGradient(ir::Module& module, uint32_t f, const std::vect
 
 StatusOr<uint32_t> BuildPullback(ir::Module& module, uint32_t f, const std::vector<bool>& wrt,
                                  const std::vector<bool>& results) {
-  return Adjoints(module).Pullback(f, wrt, results);
+  return Adjoints(module).Pullback(f, wrt, results, {});
 }
 
 }  // namespace pullback::ad

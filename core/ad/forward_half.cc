@@ -61,8 +61,9 @@ Status ReverseFunction::ForwardBlock(uint32_t b) {
       fb_->Append(std::move(read));
     }
     Inst copy = MapForward(inst);
-    if (IsActiveCall(inst) && state.calls[call++].OnTape()) {
-      copy.callee = state.calls[call - 1].halves.forward;
+    const CallAdjoint* how = IsActiveCall(inst) ? &state.calls[call++] : nullptr;
+    if (how != nullptr && how->is_resolved && how->OnTape()) {
+      copy.callee = how->halves.forward;
       copy.args.push_back(tape);
       tape = NewForward(ir::Type::Tape(), "tape");
       copy.results.push_back(tape);

@@ -51,7 +51,10 @@ bool ReadsElementPerPoint(const ir::Each& each) {
 // The version of its array that is in use at this point. Where none was carried along, it dies in this
 // block, so that keeping it costs no copy.
 Value ReverseFunction::Version(Value v) {
-  const auto [it, fresh] = versions_.emplace(undo_.Of(v), ir::kNoValue);
+  const uint32_t web = undo_.Of(v);
+  const auto begun = begun_.find(web);
+  const bool earlier = begun != begun_.end() && begun->second != v;
+  const auto [it, fresh] = (earlier ? earlier_ : versions_).emplace(web, ir::kNoValue);
   if (fresh) it->second = Fetch(forward_[v.id], flow_.def_block[v.id]);
   return it->second;
 }
@@ -68,14 +71,23 @@ void ReverseFunction::UndoUpdate(const Inst& inst) {
   version->second = rb_->Update(version->second, at, Fetch(old->second, current_));
 }
 
-// Before what made an array there was none.
-void ReverseFunction::ForgetVersions(const Inst& inst) {
+// The arrays that `inst` makes, rather than changes, are the first of their webs: an operand in the same web
+// is another array.
+void ReverseFunction::BeginVersions(const Inst& inst) {
   for (Value v : inst.results) {
     const uint32_t web = undo_.Of(v);
     const bool continues =
         (inst.op == Op::Update || inst.op == Op::AddAt) && undo_.Of(inst.args[0]) == web;
-    if (web != UndoWebs::kNone && !continues) versions_.erase(web);
+    if (web != UndoWebs::kNone && !continues) begun_[web] = v;
   }
+}
+
+// Before what made an array there was none, or one that `inst` was reversed with.
+void ReverseFunction::ForgetVersions() {
+  for (const auto& [web, v] : begun_) versions_.erase(web);
+  versions_.merge(earlier_);
+  begun_.clear();
+  earlier_.clear();
 }
 
 // A function of the math table is kept element by element, eight bytes each, where that takes no more

@@ -1,4 +1,6 @@
 // Active calls: on the tape by halves, or from the arguments alone (a rule, a checkpoint).
+#include <algorithm>
+
 #include "core/ad/reverse_function.h"
 
 namespace pullback::ad {
@@ -15,69 +17,77 @@ bool ReverseFunction::IsActiveCall(const Inst& inst) const {
   return false;
 }
 
-Status ReverseFunction::FindCalls() {
+void ReverseFunction::CountCalls() {
   for (uint32_t b = 0; b < work_.blocks.size(); ++b) {
-    for (const Inst& inst : work_.blocks[b].insts) {
-      if (!IsActiveCall(inst)) continue;
-      PB_ASSIGN_OR_RETURN(CallAdjoint how,
-                          adjoint_of_(inst, ActiveOf(inst.args), ActiveOf(inst.results)));
-      blocks_[b].calls.push_back(std::move(how));
+    const std::vector<Inst>& insts = work_.blocks[b].insts;
+    const auto n = std::count_if(insts.begin(), insts.end(),
+                                 [this](const Inst& inst) { return IsActiveCall(inst); });
+    blocks_[b].calls.resize(static_cast<size_t>(n));
+  }
+}
+
+// By argument: whether there is a cotangent to hand in. Of a value that is handed in twice the last one has
+// it: what a loop captures comes behind its state, and its reverse adds to it first.
+std::vector<bool> ReverseFunction::HaveBars(const std::vector<Value>& args) const {
+  std::vector<bool> have;
+  for (size_t k = 0; k < args.size(); ++k) {
+    const bool again =
+        std::find(args.begin() + static_cast<long>(k) + 1, args.end(), args[k]) != args.end();
+    have.push_back(!again && bars_.count(args[k]) != 0);
+  }
+  return have;
+}
+
+Status ReverseFunction::ReverseCall(const Inst& inst) {
+  if (!IsActiveCall(inst)) return {};
+  CallAdjoint& how = blocks_[current_].calls[--calls_left_];
+  std::vector<Value> bars;
+  for (Value v : inst.results) bars.push_back(TakeBar(v));
+  const bool any = std::any_of(bars.begin(), bars.end(), [](Value v) { return v.valid(); });
+  const std::vector<bool> have = HaveBars(inst.args);
+  PB_ASSIGN_OR_RETURN(how, adjoint_of_(inst, ActiveOf(inst.args), ActiveOf(inst.results), have));
+  how.is_resolved = true;
+  if (!how.OnTape() && !any) return {};
+  const std::vector<Value> made = CallReverse(inst, how, bars, have);
+  // What the call added to is there first.
+  for (const bool first : {true, false}) {
+    size_t next = 0;
+    for (size_t k = 0; k < inst.args.size(); ++k) {
+      if (!how.params[k]) continue;
+      const Value v = inst.args[k], bar = made[next++];
+      if (first != (how.sums[k] && have[k])) continue;
+      const bool may_be_short = how.sums[k] && !have[k] && k < how.first_full &&
+                                work_.TypeOf(v).IsArray() && !MayBeShort(v);
+      Accumulate(v, may_be_short ? rb_->Fit(bar, Extents(v)) : bar);
     }
   }
   return {};
 }
 
-void ReverseFunction::ReverseCall(const Inst& inst) {
-  if (!IsActiveCall(inst)) return;
-  const CallAdjoint& how = blocks_[current_].calls[--calls_left_];
-  if (!how.OnTape()) return CallPullback(inst, how);
+// The cotangents of the arguments in how.params. From the arguments alone, or what is on the tape.
+std::vector<Value> ReverseFunction::CallReverse(const Inst& inst, const CallAdjoint& how,
+                                                const std::vector<Value>& bars,
+                                                const std::vector<bool>& have) {
   std::vector<Value> args;
-  for (Value v : inst.results) {
-    if (!Active(v)) continue;
-    const Value bar = TakeBar(v);
-    args.push_back(bar.valid() ? bar : ZeroOf(v));
-  }
-  std::vector<bool> may_be_short;  // by active argument: what comes back
-  for (Value v : inst.args) {
-    if (!Active(v)) continue;
-    const ir::Type t = work_.TypeOf(v);
-    may_be_short.push_back(false);
-    if (!IsAccumulated(t)) continue;
-    const Value bar = TakeBar(v);
-    args.push_back(bar.valid() ? bar : ListFunctions::ZeroField(*rb_, t));
-    may_be_short.back() = t.IsArray() && !bar.valid();
-  }
-  args.push_back(tape_);
-  const std::vector<Value> made = rb_->Call(how.halves.reverse, std::move(args));
-  tape_ = made.back();
-  size_t next = 0;
-  for (Value v : inst.args) {
-    if (!Active(v)) continue;
-    const bool fit = may_be_short[next] && !MayBeShort(v);
-    const Value bar = made[next++];
-    Accumulate(v, fit ? rb_->Fit(bar, Extents(v)) : bar);
-  }
-}
-
-// From the arguments alone; not at all where no cotangent arrives.
-void ReverseFunction::CallPullback(const Inst& inst, const CallAdjoint& how) {
-  std::vector<Value> bars;
-  bool any = false;
-  for (Value v : inst.results) {
-    bars.push_back(TakeBar(v));
-    any |= bars.back().valid();
-  }
-  if (!any) return;
-  std::vector<Value> args;
-  for (Value v : inst.args) args.push_back(Primal(v));
+  for (size_t k = 0; k < inst.args.size() && !how.OnTape(); ++k)
+    args.push_back(Primal(inst.args[k]));
   for (size_t k = 0; k < bars.size(); ++k) {
     if (how.results[k]) args.push_back(bars[k].valid() ? bars[k] : ZeroOf(inst.results[k]));
   }
-  const std::vector<Value> made = rb_->Call(how.pullback, std::move(args), inst.checkpoint);
-  size_t next = 0;
   for (size_t k = 0; k < inst.args.size(); ++k) {
-    if (how.params[k]) Accumulate(inst.args[k], made[next++]);
+    if (how.sums[k]) args.push_back(have[k] ? TakeBar(inst.args[k]) : NoSum(how, k, inst.args[k]));
   }
+  if (!how.OnTape()) return rb_->Call(how.pullback, std::move(args), inst.checkpoint);
+  args.push_back(tape_);
+  std::vector<Value> made = rb_->Call(how.halves.reverse, std::move(args));
+  tape_ = made.back();
+  made.pop_back();
+  return made;
+}
+
+// What is handed in where there is no cotangent yet.
+Value ReverseFunction::NoSum(const CallAdjoint& how, size_t k, Value v) {
+  return k < how.first_full ? ListFunctions::ZeroField(*rb_, work_.TypeOf(v)) : ZeroOf(v);
 }
 
 }  // namespace pullback::ad

@@ -57,9 +57,9 @@ ReverseFunction::ReverseFunction(ir::Module& module, const ir::Function& f,
 }
 
 Status ReverseFunction::BuildCombined(uint32_t target, const std::vector<bool>& wrt,
-                                      bool seed_params, bool give_results) {
+                                      bool seed_params, bool give_results,
+                                      const std::vector<bool>& sums) {
   combined_ = true;
-  live_out_ = CotangentsLiveOut(work_, activity_, {});
   give_results_ = give_results;
   wrt_ = wrt;
   Start(target, target);
@@ -67,12 +67,12 @@ Status ReverseFunction::BuildCombined(uint32_t target, const std::vector<bool>& 
   const size_t n = work_.params().size();
   for (size_t k = 0; k < n; ++k) forward_[work_.params()[k].id] = params[k];
   if (seed_params) seeds_.assign(params.begin() + static_cast<long>(n), params.end());
-  PB_RETURN_IF_ERROR(FindCalls());
+  TakeSums(sums);
   if (flow_.exit != kNoExit) PB_RETURN_IF_ERROR(BuildReverse());
   return BuildForward();
 }
 
-Status ReverseFunction::BuildSplit(const SplitFunctions& targets) {
+Status ReverseFunction::BuildSplit(const SplitFunctions& targets, const std::vector<bool>& sums) {
   wrt_ = active_params_;
   Start(targets.forward, targets.reverse);
   const std::vector<Value>& params = module_.Get(targets.forward).params();
@@ -81,22 +81,7 @@ Status ReverseFunction::BuildSplit(const SplitFunctions& targets) {
   seeds_ = module_.Get(targets.reverse).params();
   reverse_tape_ = seeds_.back();
   seeds_.pop_back();
-  for (size_t k = 0; k < work_.params().size(); ++k) {
-    const ir::Type t = work_.TypeOf(work_.params()[k]);
-    if (active_params_[k] && IsAccumulated(t) && Carries(t))
-      accumulated_[work_.params()[k]] = ir::kNoValue;
-  }
-  std::vector<Value> at_exit;
-  size_t next = seeds_.size() - accumulated_.size();
-  for (size_t k = 0; k < work_.params().size(); ++k) {
-    const auto it = accumulated_.find(work_.params()[k]);
-    if (it == accumulated_.end()) continue;
-    at_exit.push_back(it->first);
-    it->second = seeds_[next++];
-  }
-  seeds_.resize(seeds_.size() - accumulated_.size());
-  live_out_ = CotangentsLiveOut(work_, activity_, at_exit);
-  PB_RETURN_IF_ERROR(FindCalls());
+  TakeSums(sums);
   if (flow_.exit != kNoExit) {
     PB_RETURN_IF_ERROR(BuildReverse());
   } else {  // the forward half never returns, so this is never run
@@ -107,6 +92,21 @@ Status ReverseFunction::BuildSplit(const SplitFunctions& targets) {
     rb_->Jump(spin, {});
   }
   return BuildForward();
+}
+
+// The last of the seeds are the cotangents so far of the parameters in `sums`.
+void ReverseFunction::TakeSums(const std::vector<bool>& sums) {
+  const auto n = static_cast<size_t>(std::count(sums.begin(), sums.end(), true));
+  std::vector<Value> at_exit;
+  size_t next = seeds_.size() - n;
+  for (size_t k = 0; k < sums.size(); ++k) {
+    if (!sums[k]) continue;
+    at_exit.push_back(work_.params()[k]);
+    accumulated_[work_.params()[k]] = seeds_[next++];
+  }
+  seeds_.resize(seeds_.size() - n);
+  live_out_ = CotangentsLiveOut(work_, activity_, at_exit);
+  CountCalls();
 }
 
 void ReverseFunction::Start(uint32_t forward, uint32_t reverse) {

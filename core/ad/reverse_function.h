@@ -17,28 +17,32 @@ namespace pullback::ad {
 
 struct SplitFunctions {
   uint32_t forward;  // (params…, tape) -> (results…, tape)
-  // (cotangent of every active result…, of every active param that is accumulated…, tape)
-  // -> (of every active param…, tape)
+  // (cotangent of every active result…, of every param in `sums`…, tape) -> (of every active param…, tape)
   uint32_t reverse;
 };
-// Cotangents of arrays and lists are handed to the reverse half of a call, which adds to them and gives them
+// Cotangents of arrays and lists are handed to the reverse of a call, which adds to them and gives them
 // back: what a call costs does not depend on their size. A short zero is handed where there is none yet,
-// and may come back.
+// and may come back. Those of scalars are handed to the reverse of a checkpointed call where there is one
+// already, so that shares are added in the order in which the text of the callee would add them.
 inline bool IsAccumulated(ir::Type t) { return t.IsArray() || t.IsList(); }
 
 // How the reverse of an active call is made.
 struct CallAdjoint {
   // On the tape: the callee's halves. Or from the arguments alone (a rule, a checkpoint): the call stays
-  // as it is, and `pullback` is (params…, cotangents of the results in `results`…) -> cotangents of the
-  // parameters in `params`.
+  // as it is, and `pullback` is (params…, cotangents of the results in `results`…, of the parameters in
+  // `sums`…) -> cotangents of the parameters in `params`.
   SplitFunctions halves{};
   uint32_t pullback = ir::kNoFunction;
   std::vector<bool> params, results;
+  std::vector<bool> sums;        // by parameter: its cotangent so far is handed in
+  bool is_resolved = false;      // false: the reverse never comes by
+  size_t first_full = SIZE_MAX;  // from this parameter on zeros that are handed in have their shape
 
   bool OnTape() const { return pullback == ir::kNoFunction; }
 };
 using AdjointOf = std::function<StatusOr<CallAdjoint>(
-    const ir::Inst& call, const std::vector<bool>& params, const std::vector<bool>& results)>;
+    const ir::Inst& call, const std::vector<bool>& params, const std::vector<bool>& results,
+    const std::vector<bool>& with_bar)>;  // by argument: whether it has a cotangent already
 using PartialsOf = std::function<StatusOr<uint32_t>(uint32_t, const std::vector<bool>&)>;
 
 class ReverseFunction {
@@ -49,11 +53,12 @@ class ReverseFunction {
 
   // One function: forward, then reverse. `target` exists with f's parameters (then one per active
   // float result when seed_params) as its entry block's parameters, and no code. Returns f's results
-  // when give_results, then the cotangents of f's parameters marked in `wrt`.
+  // when give_results, then the cotangents of f's parameters marked in `wrt`. Behind the seeds it may take
+  // the cotangents so far of the parameters in `sums`.
   Status BuildCombined(uint32_t target, const std::vector<bool>& wrt, bool seed_params,
-                       bool give_results);
+                       bool give_results, const std::vector<bool>& sums = {});
   // Two functions with entry blocks and parameters as in SplitFunctions.
-  Status BuildSplit(const SplitFunctions& targets);
+  Status BuildSplit(const SplitFunctions& targets, const std::vector<bool>& sums);
 
  private:
   struct Need {
@@ -85,6 +90,7 @@ class ReverseFunction {
   static constexpr int kDeepest = 32;  // operations between a need and what it is made from
 
   void Start(uint32_t forward, uint32_t reverse);
+  void TakeSums(const std::vector<bool>& sums);
   ir::Value NewForward(ir::Type t, const std::string& name);
 
   // --- values of the primal where the reverse of the current block is built
@@ -107,7 +113,8 @@ class ReverseFunction {
   std::vector<ir::Inst> ChooseKept(uint32_t b);
   ir::Value Version(ir::Value v);
   void UndoUpdate(const ir::Inst& inst);
-  void ForgetVersions(const ir::Inst& inst);
+  void BeginVersions(const ir::Inst& inst);
+  void ForgetVersions();
   ir::Value KeepElements(const ir::Inst& statement, const ir::Inst& body);
 
   // --- cotangents
@@ -141,8 +148,12 @@ class ReverseFunction {
   void AccumulateFields(const ir::Inst& inst, size_t first, const std::vector<ir::Value>& bars);
   bool Carries(ir::Type t) const { return ir::CarriesTangent(module_, t); }
   Status ReverseEach(const ir::Inst& inst);
-  void ReverseCall(const ir::Inst& inst);
-  void CallPullback(const ir::Inst& inst, const CallAdjoint& how);
+  Status ReverseCall(const ir::Inst& inst);
+  std::vector<ir::Value> CallReverse(const ir::Inst& inst, const CallAdjoint& how,
+                                     const std::vector<ir::Value>& bars,
+                                     const std::vector<bool>& have);
+  std::vector<bool> HaveBars(const std::vector<ir::Value>& args) const;
+  ir::Value NoSum(const CallAdjoint& how, size_t k, ir::Value v);
   void GoBack(uint32_t b);
   void JumpBack(uint32_t b, const Predecessor& p);
   void FinishPrologue(uint32_t b);
@@ -150,7 +161,7 @@ class ReverseFunction {
   void ReturnFromReverse();
 
   // --- forward half
-  Status FindCalls();
+  void CountCalls();
   Status BuildForward();
   void DeclareForwardParams();
   Status ForwardBlock(uint32_t b);
@@ -177,7 +188,7 @@ class ReverseFunction {
   bool combined_ = false, give_results_ = false;
   std::vector<bool> wrt_;
   std::vector<ir::Value> seeds_;
-  std::map<ir::Value, ir::Value> accumulated_;  // split only: parameters, their cotangents so far
+  std::map<ir::Value, ir::Value> accumulated_;  // parameters, their cotangents so far
   ir::Value first_tape_;                        // forward: split only
   ir::Value reverse_tape_;                      // reverse: split only, the function's parameter
   std::unique_ptr<ir::Builder> fb_, rb_;
@@ -195,6 +206,9 @@ class ReverseFunction {
   size_t calls_left_ = 0;
   std::map<ir::Value, ir::Value> bars_;
   std::map<uint32_t, ir::Value> versions_;  // by web: the array as it was at this point
+  // By web, while an instruction is reversed that makes an array of it: that array (a value of work_), and
+  // the one before it where that was asked for.
+  std::map<uint32_t, ir::Value> begun_, earlier_;
   // Of what a list_get of this block gave: what is to be done to its cotangent, once that is moved out of
   // the list's. So a read of an element's element costs no whole inner array or list.
   std::map<ir::Value, std::vector<Change>> changes_;

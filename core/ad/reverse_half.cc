@@ -68,8 +68,9 @@ Status ReverseFunction::ReverseBlock(uint32_t b) {
   for (auto inst = insts.rbegin(); inst != insts.rend(); ++inst) {
     rb_->SetLoc(inst->loc);
     UndoUpdate(*inst);
+    BeginVersions(*inst);
     PB_RETURN_IF_ERROR(ReverseInst(*inst));
-    ForgetVersions(*inst);
+    ForgetVersions();
   }
   if (b == 0) {
     ReturnFromReverse();
@@ -82,10 +83,7 @@ Status ReverseFunction::ReverseBlock(uint32_t b) {
 
 Status ReverseFunction::ReverseInst(const Inst& inst) {
   if (inst.op == Op::Each) return ReverseEach(inst);
-  if (inst.op == Op::Call) {
-    ReverseCall(inst);
-    return {};
-  }
+  if (inst.op == Op::Call) return ReverseCall(inst);
   if (inst.op == Op::TapeNew || inst.op == Op::Push || inst.op == Op::Pop) {
     ReverseTape(inst);
     return {};

@@ -9,6 +9,7 @@
 #include "core/ad/rules.h"
 #include "core/ad/statement.h"
 #include "core/ir/builder.h"
+#include "core/ir/checkpointed_loop.h"
 #include "core/ir/dominance.h"
 
 namespace pullback::ad {
@@ -333,7 +334,10 @@ StatusOr<uint32_t> Tangents::Jvp(uint32_t f, const std::vector<bool>& active, in
     for (int d = 0; d < width && HasTangent(module_, t, tape); ++d)
       b.function().results.push_back(t);
   }
-  if (from.HasRule()) {
+  const uint32_t schedule = ir::ScheduleOf(module_, f);
+  if (schedule != ir::kNoFunction) {  // a loop with snapshots: its tangent is one too
+    PB_ASSIGN_OR_RETURN(module_.Get(target).vjp_rule, Jvp(schedule, active, width));
+  } else if (from.HasRule()) {
     PB_RETURN_IF_ERROR(WriteJvpByRule(module_, f, target, active, width));
     return target;
   }

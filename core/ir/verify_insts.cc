@@ -305,7 +305,8 @@ std::string CheckRules(const Function& f, const Module& m) {
   }
   const std::vector<Type> params = ParamTypes(f);
   const std::vector<Type> in = TangentTypes(m, params), out = TangentTypes(m, f.results);
-  if (f.vjp_rule != kNoFunction && !HasSignature(m.Get(f.vjp_rule), Joined(params, out), in)) {
+  if (f.vjp_rule != kNoFunction && !HasSignature(m.Get(f.vjp_rule), Joined(params, out), in) &&
+      !HasSignature(m.Get(f.vjp_rule), params, f.results)) {  // a schedule: checkpointed_loop.h
     return "the vjp rule does not take params and seeds and give cotangents";
   }
   if (f.jvp_rule != kNoFunction &&

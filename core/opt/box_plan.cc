@@ -4,6 +4,8 @@
 #include <iterator>
 #include <string>
 
+#include "core/ir/checkpointed_loop.h"
+
 namespace pullback::opt {
 namespace {
 
@@ -83,7 +85,7 @@ Status CheckBoxes(const Module& m, const BoxPlan& plan) {
     bool rule = false;
     for (uint32_t g : {static_cast<uint32_t>(k), f.vjp_rule, f.jvp_rule})
       rule |= f.HasRule() && g != ir::kNoFunction && !plan.threaded[g].empty();
-    if (rule)
+    if (rule && ir::ScheduleOf(m, static_cast<uint32_t>(k)) == ir::kNoFunction)
       return UnimplementedAt("@" + f.name + ": derivative rules of a function with boxes", 0);
     for (const ir::Block& b : f.blocks) {
       for (const Inst& inst : b.insts) {

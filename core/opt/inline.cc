@@ -1,6 +1,7 @@
 #include <utility>
 #include <vector>
 
+#include "core/ir/checkpointed_loop.h"
 #include "core/opt/rename.h"
 #include "core/opt/simplify.h"
 
@@ -95,7 +96,9 @@ class CallGraph {
 // whose parameters are the call's results.
 class Splicer {
  public:
-  Splicer(ir::Function& into, const ir::Function& callee) : into_(into), callee_(callee) {}
+  // direct: the callee's text reads the arguments themselves, not parameters of a block that gets them.
+  Splicer(ir::Function& into, const ir::Function& callee, bool direct = false)
+      : into_(into), callee_(callee), direct_(direct) {}
 
   void Splice(uint32_t block, size_t index) {
     Block& b = into_.blocks[block];
@@ -111,16 +114,19 @@ class Splicer {
     const uint32_t first = base + 1;
     b.term = ir::Terminator{ir::Terminator::Kind::kJump, ir::kNoValue, {{first, call.args}}, {}};
     into_.blocks.push_back(std::move(rest));
-    CopyBlocks(first, rest_id);
+    CopyBlocks(first, rest_id, call.args);
+    if (direct_) into_.blocks[block].term.edges[0].args.clear();
   }
 
  private:
-  void CopyBlocks(uint32_t first, uint32_t rest_id) {
+  void CopyBlocks(uint32_t first, uint32_t rest_id, const std::vector<Value>& args) {
     map_.resize(callee_.values.size());
     for (size_t v = 0; v < callee_.values.size(); ++v)
       map_[v] = into_.NewValue(callee_.values[v].type, callee_.values[v].name);
+    for (size_t k = 0; k < args.size() && direct_; ++k) map_[callee_.params()[k].id] = args[k];
     for (const Block& from : callee_.blocks) {
       Block to = from;
+      if (direct_ && &from == &callee_.blocks[0]) to.params.clear();
       for (Value& v : to.params) v = map_[v.id];
       for (Inst& inst : to.insts) Map(inst);
       ir::ForEachTermOperand(to.term, [&](Value& v) { v = map_[v.id]; });
@@ -146,6 +152,7 @@ class Splicer {
 
   ir::Function& into_;
   const ir::Function& callee_;
+  const bool direct_;
   std::vector<Value> map_;
 };
 
@@ -167,7 +174,59 @@ void InlineInto(ir::Module& module, uint32_t id, const CallGraph& graph, size_t 
   }
 }
 
+// Whether the function does nothing but call another one.
+bool OnlyCalls(const ir::Function& f) {
+  return f.blocks.size() == 1 && f.blocks[0].insts.size() == 1 &&
+         f.blocks[0].insts[0].op == ir::Op::Call;
+}
+
+// Calls of what only calls a loop with snapshots become calls of the loop.
+void CallLoops(ir::Module& module, ir::Function& f) {
+  for (uint32_t b = static_cast<uint32_t>(f.blocks.size()); b-- > 0;) {
+    for (size_t k = f.blocks[b].insts.size(); k-- > 0;) {
+      const Inst& inst = f.blocks[b].insts[k];
+      if (inst.op != ir::Op::Call || inst.checkpoint) continue;
+      const ir::Function& callee = module.Get(inst.callee);
+      if (&callee == &f || callee.HasRule() || !OnlyCalls(callee)) continue;
+      if (ir::ScheduleOf(module, callee.blocks[0].insts[0].callee) == ir::kNoFunction) continue;
+      Splicer(f, callee, true).Splice(b, k);
+    }
+  }
+}
+
+// Replaces the calls that `f` has now, but checkpointed ones; those of what only calls by what is called.
+void InlineOnce(ir::Module& module, ir::Function& f) {
+  for (uint32_t b = static_cast<uint32_t>(f.blocks.size()); b-- > 0;) {
+    for (size_t k = f.blocks[b].insts.size(); k-- > 0;) {
+      Inst& inst = f.blocks[b].insts[k];
+      if (inst.op != ir::Op::Call || inst.checkpoint) continue;
+      const ir::Function* callee = &module.Get(inst.callee);
+      if (callee->HasRule()) continue;
+      if (OnlyCalls(*callee)) {
+        Splicer(f, *callee, true).Splice(b, k);
+        const auto spliced = static_cast<uint32_t>(f.blocks.size()) - 1;
+        const Inst& call = f.blocks[spliced].insts[0];
+        callee = &module.Get(call.callee);
+        if (!call.checkpoint && !callee->HasRule()) Splicer(f, *callee, true).Splice(spliced, 0);
+      } else {
+        Splicer(f, *callee, true).Splice(b, k);
+      }
+    }
+  }
+}
+
 }  // namespace
+
+Status InlineSteps(ir::Module& module) {
+  for (auto& f : module.functions) CallLoops(module, *f);
+  for (uint32_t f = 0; f < module.functions.size(); ++f) {
+    const uint32_t schedule = ir::ScheduleOf(module, f);
+    if (schedule == ir::kNoFunction) continue;
+    InlineOnce(module, module.Get(f));
+    InlineOnce(module, module.Get(schedule));
+  }
+  return {};
+}
 
 Status InlineCalls(ir::Module& module, size_t max_insts) {
   const CallGraph graph(module);

@@ -43,9 +43,18 @@ Status Simplify(ir::Module& module);
 // long as the function they are in stays under `max_insts`.
 Status InlineCalls(ir::Module& module, size_t max_insts = 20000);
 
+// The step of a loop with snapshots becomes part of the loop and of its schedule (ir::ScheduleOf), however
+// large it is: what the plain loop has in its body, these have in theirs, and so the same derivatives. Once, before
+// anything else is inlined.
+Status InlineSteps(ir::Module& module);
+
 // smul(w, p) -> select(w == 0, 0, w * p); a plain w * p in contractions (sums of products of reads, as
 // BLAS computes them: there 0 * inf is NaN). Comes after the last differentiation.
 Status LowerStrongMultiplies(ir::Module& module);
+
+// Checkpointed calls of a function by itself with which it ends become jumps to its start: a schedule with one
+// snapshot goes back as many times as its loop is long. Comes after the last differentiation, before RemoveMarkers.
+Status LoopTailCalls(ir::Module& module);
 
 // Removes stop_gradient, the flag of checkpointed calls and the derivative rules of functions. Comes after
 // the last differentiation.

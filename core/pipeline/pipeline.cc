@@ -92,7 +92,7 @@ Status DeriveOperators(PassRunner& passes, ir::Module& m, bool optimise) {
 
 }  // namespace
 
-const char* const kPassesVersion = "11";
+const char* const kPassesVersion = "12";
 
 const char* TransformName(Transform t) {
   switch (t) {
@@ -116,6 +116,7 @@ StatusOr<Staged> Derive(const ir::Module& ssa, Transform transform, const std::v
   ir::Module m = ssa.Clone();
   const auto simplify = [](ir::Module& x) { return opt::Simplify(x); };
   PB_RETURN_IF_ERROR(passes.Run("thread_boxes", m, opt::ThreadBoxes));
+  PB_RETURN_IF_ERROR(passes.Run("inline_steps", m, opt::InlineSteps));
   if (options.optimise) {
     PB_RETURN_IF_ERROR(InlineAndSimplify(passes, m));
     PB_RETURN_IF_ERROR(passes.Run("move_elements", m, [](ir::Module& x) {
@@ -136,7 +137,12 @@ StatusOr<Staged> Derive(const ir::Module& ssa, Transform transform, const std::v
     }));
     PB_RETURN_IF_ERROR(DeriveOperators(passes, m, options.optimise));
   }
-  const bool inline_again = transform != Transform::kValue || opt::HasBarriers(m);
+  const bool barriers = opt::HasBarriers(m);
+  const bool inline_again = transform != Transform::kValue || barriers;
+  if (options.optimise && barriers) {
+    PB_RETURN_IF_ERROR(passes.Run("simplify", m, simplify));
+    PB_RETURN_IF_ERROR(passes.Run("loop_tail_calls", m, opt::LoopTailCalls));
+  }
   PB_RETURN_IF_ERROR(passes.Run("remove_markers", m, opt::RemoveMarkers));
   if (options.optimise && inline_again) PB_RETURN_IF_ERROR(InlineAndSimplify(passes, m));
   out.adjoint = m.Clone();

@@ -54,6 +54,22 @@ const std::vector<Case>& Cases() {
        {Vec({0.3, 1.2, -0.7, 0.9, 0.4})},
        {true},
        true},
+      {"an update, then an array made from all of it",
+       "fn f(x: [n]f64) -> f64 {\n  var a = x\n"
+       "  for i in 1..n {\n    a[i] = sin(a[i - 1])\n    a = a * a * 0.9\n  }\n"
+       "  return sum(a) }",
+       {Vec({0.3, 1.2, -0.7, 0.9, 0.4})},
+       {true},
+       false},
+      {"an update, then an array made by a call",
+       "fn g(a: [n]f64, k: i64) -> [n]f64 {\n  if k > 0 { return g(a * a * 0.3, k - 1) }\n"
+       "  return a }\n"
+       "fn f(x: [n]f64) -> f64 {\n  var a = x\n"
+       "  for i in 1..n {\n    a[i] = sin(a[i - 1])\n    a[0] = 0.1 * sum j < n { a[j] * a[j] }\n"
+       "    a = checkpoint(|b: [n]f64| g(b, 1))(a)\n  }\n  return sum(a) }",
+       {Vec({0.3, 1.2, -0.7, 0.9, 0.4})},
+       {true},
+       false},
       {"one arm updates",
        "fn f(x: [n]f64) -> f64 {\n  var a = x\n  var s = 0.1\n  for i < n {\n"
        "    s = s * sum j < n { exp(0.1 * a[j]) }\n"
