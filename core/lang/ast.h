@@ -215,7 +215,7 @@ struct Expr {
     kUnary,          // unary; operands[0]
     kBinary,         // binary; operands[0], [1]; elementwise and broadcasting on arrays
     kCall,           // name(operands): user, prelude or built-in function; resolved: callee/builtin
-    kBroadcastCall,  // name.(operands)
+    kBroadcastCall,  // name.(operands); without a name, operands[0].(the others)
     kCast,       // f64(x), f32(x), i64(x), bool(x): elem; operands[0]. The checker inserts them too
     kIndex,      // operands[0][subscripts]
     kTranspose,  // operands[0].T

@@ -212,6 +212,9 @@ void NumberNodes(Program& program);
 
 // The prelude's function of that name, freshly parsed, or null.
 std::unique_ptr<Function> ParsePreludeFunction(const std::string& name);
+// The text of a function that the checker asks for by a name that no program can write; "": `name` is none.
+// check_broadcast.cc
+std::string BroadcastSource(const std::string& name);
 const std::vector<std::string_view>& PreludeNames();
 
 // --- check_struct.cc

@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "core/lang/check_body.h"
+#include "core/lang/each.h"
 
 namespace pullback::lang {
 
@@ -47,6 +48,10 @@ Shape BodyChecker::CheckIndex(Expr& e) {
   Shape base = Check(e.operands[0]);
   const Type type = e.operands[0]->type;
   Shape shape;
+  if (type.kind == Type::Kind::kScalar && IsEachValues(e.operands[0]->name)) {
+    e.type = Type();  // reported where the loop is
+    return {};
+  }
   const bool good = CheckSubscripts(e.subscripts, type, base, e.span, shape);
   e.type = Type();
   if (type.kind == Type::Kind::kList) return CheckListIndex(e, good);
@@ -74,10 +79,7 @@ bool BodyChecker::CheckSubscripts(std::vector<Subscript>& subscripts, const Type
                             std::to_string(subscripts.size()));
     return false;
   }
-  if (gathers > 1) {
-    report_.Unimplemented(span, "a gather by several arrays of indices");
-    return false;
-  }
+  if (gathers > 1 && !ShareAxes(gathered, span)) return false;
   while (subscripts.size() < rank) {  // a[i] is a[i, :]
     subscripts.emplace_back();
     subscripts.back().is_slice = true;
@@ -89,6 +91,32 @@ bool BodyChecker::CheckSubscripts(std::vector<Subscript>& subscripts, const Type
       shape.dims.push_back(SliceSize(subscripts[i], base.dims[i]));
     }
     shape.dims.insert(shape.dims.end(), gathered[i].dims.begin(), gathered[i].dims.end());
+  }
+  return true;
+}
+
+// Several arrays of indices have one shape, whose axes stand where the first of them does.
+bool BodyChecker::ShareAxes(std::vector<Shape>& gathered, const Span& span) {
+  const Shape* first = nullptr;
+  for (Shape& shape : gathered) {
+    if (shape.dims.empty()) continue;
+    if (!first) {
+      first = &shape;
+      continue;
+    }
+    bool equal = shape.dims.size() == first->dims.size();
+    for (size_t axis = 0; equal && axis < shape.dims.size(); ++axis) {
+      equal = !ProvablyUnequal(shape.dims[axis], first->dims[axis], f_.locals);
+    }
+    if (!equal) {
+      report_.Error(
+          span, "the arrays of indices must have one shape, got " +
+                    Text(Type::Array(DType::kI64, static_cast<int>(first->dims.size())), *first) +
+                    " and " +
+                    Text(Type::Array(DType::kI64, static_cast<int>(shape.dims.size())), shape));
+      return false;
+    }
+    shape = Shape();
   }
   return true;
 }

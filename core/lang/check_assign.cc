@@ -10,7 +10,6 @@ void BodyChecker::CheckAssign(Stmt& s) {
   for (Target& t : s.targets) wanted.push_back(CheckTarget(t));
   if (s.targets.size() == 1) {
     Check(s.value);
-    CheckScatterSum(s, wanted[0]);
     return CheckAssigned(s.targets[0], wanted[0], s.value);
   }
   CheckDistinct(s);
@@ -24,16 +23,6 @@ void BodyChecker::CheckAssign(Stmt& s) {
     return;
   }
   CheckParallel(s, wanted);
-}
-
-// x[k] += e adds e's elements one after the other: it must have them all.
-void BodyChecker::CheckScatterSum(const Stmt& s, const Type& wanted) {
-  if (!s.augmented || !Scatters(s.targets[0].path) || wanted.kind != Type::Kind::kArray) return;
-  if (s.value->kind != Expr::Kind::kBinary) return;
-  const Expr& value = *s.value->operands[1];
-  const bool fits = value.type.kind == Type::Kind::kScalar || value.type.rank == wanted.rank;
-  if (fits || value.type.kind != Type::Kind::kArray) return;
-  report_.Unimplemented(value.span, "adding a value of fewer axes at an array of indices");
 }
 
 // The value is written as a list, or is one tuple (the result of a call).

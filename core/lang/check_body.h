@@ -68,7 +68,6 @@ class BodyChecker {
   void CheckAssign(Stmt& s);
   void CheckParallel(Stmt& s, const std::vector<Type>& wanted);
   void CheckDistinct(const Stmt& s);
-  void CheckScatterSum(const Stmt& s, const Type& wanted);
   Type CheckTarget(Target& t);
   void NotAVariable(const Target& t, const Local& local);
   void CheckAssigned(const Target& t, const Type& want, ExprPtr& value);
@@ -139,6 +138,7 @@ class BodyChecker {
   bool CheckSubscripts(std::vector<Subscript>& subscripts, const Type& type, const Shape& base,
                        const Span& span, Shape& shape);
   bool CheckSubscript(Subscript& s, Shape* gathered);
+  bool ShareAxes(std::vector<Shape>& gathered, const Span& span);
   Size SliceSize(const Subscript& s, const Size& extent) const;
   Shape CheckTranspose(Expr& e);
   Shape Transpose(Expr& e, Shape shape);
@@ -181,6 +181,11 @@ class BodyChecker {
   Shape BroadcastBuiltin(Expr& e, const std::vector<Shape>& shapes);
   Shape BroadcastUser(Expr& e, const std::vector<Shape>& shapes);
 
+  // check_broadcast.cc: f.(x) of a function value
+  bool NamesValue(const Expr& e) const;
+  Shape BroadcastValue(Expr& e, std::vector<Shape> shapes);
+  int ScalarResults(Expr& e, const Type& function);
+
   // check_dynamic.cc: functions as data
   bool ConvertFunction(Expr& e, const Type& want);
   Type FindSignature(const Expr& e);
@@ -195,6 +200,7 @@ class BodyChecker {
   Shape CheckSet(Expr& e, const std::vector<Shape>& shapes);
   static Type ElementType(const Type& type);
   Shape CheckListIndex(Expr& e, bool subscripts_good);
+  Shape CheckListSlice(Expr& e);
   bool CheckListSubscript(const std::vector<Subscript>& subscripts, const Span& span);
   bool ConvertList(Expr& e, const Type& want);
 

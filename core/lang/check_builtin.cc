@@ -3,6 +3,7 @@
 
 #include "core/lang/builtins.h"
 #include "core/lang/check_body.h"
+#include "core/lang/each.h"
 
 namespace pullback::lang {
 namespace {
@@ -106,7 +107,9 @@ Shape BodyChecker::CheckLen(Expr& e, const Shape& shape) {
   if (type.kind != Type::Kind::kArray && !list) {
     const char* what =
         e.builtin == static_cast<int>(Builtin::Len) ? "an array or a list" : "an array";
-    return Fail(e, "'" + e.name + "' takes " + what + ", got " + Text(type, shape));
+    const std::string who =
+        e.name == kEachLength ? "'for … in …' without '..'" : "'" + e.name + "'";
+    return Fail(e, who + " takes " + what + ", got " + Text(type, shape));
   }
   if (HasUnknown(type)) return Fail(e, "this list is empty, and its elements have no type");
   e.type = Type::Scalar(DType::kI64);
@@ -147,14 +150,17 @@ Shape BodyChecker::CheckColumn(Expr& e, const Shape& shape) {
 
 // f.(x, y). With scalars alone it is an ordinary call.
 Shape BodyChecker::CheckBroadcastCall(Expr& e) {
+  const bool value = NamesValue(e);
+  if (value && !e.name.empty()) {
+    auto name = std::make_unique<Expr>();
+    name->kind = Expr::Kind::kName;
+    name->name = e.name;
+    name->span = e.span;
+    e.operands.insert(e.operands.begin(), std::move(name));
+  }
   std::vector<Shape> shapes;
   bool good = CheckOperands(e, shapes);
-  const uint32_t local = scope_.Find(e.name);
-  if (local != kNone && f_.locals[local].type.kind == Type::Kind::kFunction) {
-    e.type = Type();
-    report_.Unimplemented(e.span, "'" + e.name + ".(…)' of a function value");
-    return {};
-  }
+  if (value) return good ? BroadcastValue(e, std::move(shapes)) : Shape();
   if (!Resolve(e) || !CheckArity(e) || !CheckScalarFunction(e) || !good) return {};
   for (size_t i = 0; i < shapes.size(); ++i) {
     const Type& type = e.operands[i]->type;
@@ -169,11 +175,6 @@ bool BodyChecker::CheckScalarFunction(Expr& e) {
   if (e.builtin >= 0) {
     if (IsScalarBuiltin(e.builtin) || e.builtin == static_cast<int>(Builtin::Select)) return true;
     Fail(e, "'" + e.name + "' is not a function of scalars");
-    return false;
-  }
-  if (program_.function(e.callee).is_template) {
-    e.type = Type();
-    report_.Unimplemented(e.span, "'.(…)' of a function for several types");
     return false;
   }
   const Function& callee = program_.function(e.callee);

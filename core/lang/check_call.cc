@@ -3,6 +3,7 @@
 
 #include "core/lang/builtins.h"
 #include "core/lang/check_body.h"
+#include "core/lang/each.h"
 
 namespace pullback::lang {
 namespace {
@@ -32,6 +33,10 @@ bool BodyChecker::Resolve(Expr& e) {
     Fail(e, "'" + e.name + "' is a variable here (" + ToString(f_.locals[local].type) +
                 "), not a function");
     return false;
+  }
+  if (e.name == kEachLength) {
+    e.builtin = static_cast<int>(Builtin::Len);
+    return true;
   }
   e.callee = program_.FindUser(e.name, f_);
   if (e.callee != kNone) return true;

@@ -6,6 +6,7 @@
 #include "core/lang/builtins.h"
 #include "core/lang/check_body.h"
 #include "core/lang/derive_nodes.h"
+#include "core/lang/each.h"
 
 namespace pullback::lang {
 namespace {
@@ -267,8 +268,9 @@ bool HasUndecided(const Type& t) {
 bool BodyChecker::Settle(Expr& e, const std::string& name) {
   if (!HasUnknown(e.type)) return true;
   if (!HasUndecided(e.type)) {
-    Fail(e, "the type of the empty list's elements is not known; write it: " + name +
-                ": list f64 = …");
+    const bool implied = IsEachValues(name.substr(std::string_view("let ").size()));
+    Fail(e, "the type of the empty list's elements is not known" +
+                (implied ? "" : "; write it: " + name + ": list f64 = …"));
     return false;
   }
   const Type function = FindSignature(e);

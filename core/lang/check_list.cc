@@ -159,8 +159,33 @@ bool BodyChecker::CheckListSubscript(const std::vector<Subscript>& subscripts, c
   return false;
 }
 
+// xs[lo:hi:step], a call of the prelude.
+Shape BodyChecker::CheckListSlice(Expr& e) {
+  Subscript s = std::move(e.subscripts[0]);
+  e.subscripts.clear();
+  e.kind = Expr::Kind::kCall;
+  e.name = s.hi ? "list_slice" : "list_tail";
+  const auto number = [&](ExprPtr part, int64_t otherwise) {
+    if (!part) {
+      part = std::make_unique<Expr>();
+      part->kind = Expr::Kind::kInt;
+      part->span = e.span;
+      part->int_value = otherwise;
+      part->type = Type::Scalar(DType::kI64);
+    }
+    e.operands.push_back(std::move(part));
+  };
+  number(std::move(s.lo), 0);
+  if (s.hi) number(std::move(s.hi), 0);
+  number(std::move(s.step), 1);
+  e.callee = program_.FindPrelude(e.name);
+  return CallTemplate(e, std::vector<Shape>(e.operands.size()));
+}
+
 // xs[i]
 Shape BodyChecker::CheckListIndex(Expr& e, bool subscripts_good) {
+  const bool slice = e.subscripts.size() == 1 && e.subscripts[0].is_slice;
+  if (subscripts_good && slice && !HasUnknown(e.operands[0]->type)) return CheckListSlice(e);
   if (!subscripts_good || !CheckListSubscript(e.subscripts, e.span)) return {};
   const Type& list = e.operands[0]->type;
   if (HasUnknown(list)) return Fail(e, "this list is empty, and its elements have no type");

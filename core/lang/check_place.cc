@@ -183,11 +183,15 @@ Type BodyChecker::CheckElement(Access& a, const Type& array, const std::string& 
   return {};
 }
 
-// A value for a part of an array: of its rank, or one number for all of it.
+// A value for a part of an array: of its rank, of fewer axes (those are its last), or one number for all
+// of it.
 bool BodyChecker::ConvertPart(Expr& value, const std::vector<Access>& path, const Type& want) {
   const bool region = !path.empty() && path.back().region;
   if (region && value.type.kind == Type::Kind::kScalar) {
     return Convert(value, Type::Scalar(want.elem));
+  }
+  if (region && value.type.kind == Type::Kind::kArray && value.type.rank < want.rank) {
+    return Convert(value, Type::Array(want.elem, value.type.rank));
   }
   return Convert(value, want);
 }

@@ -42,9 +42,12 @@ const Index& PreludeIndex() {
 const std::vector<std::string_view>& PreludeNames() { return PreludeIndex().names; }
 
 std::unique_ptr<Function> ParsePreludeFunction(const std::string& name) {
-  auto it = PreludeIndex().sources.find(name);
-  if (it == PreludeIndex().sources.end()) return nullptr;
-  StatusOr<Program> parsed = Parse(it->second);
+  std::string source = BroadcastSource(name);
+  if (auto it = PreludeIndex().sources.find(name); it != PreludeIndex().sources.end()) {
+    source = it->second;
+  }
+  if (source.empty()) return nullptr;
+  StatusOr<Program> parsed = Parse(source);
   PB_CHECK(parsed.ok() && parsed->functions.size() == 1);
   std::unique_ptr<Function> function = std::move(parsed->functions[0]);
   function->from_prelude = true;

@@ -1,6 +1,7 @@
 // Format(): functions, blocks, statements, and where comments and empty lines go.
 #include <algorithm>
 
+#include "core/lang/each.h"
 #include "core/lang/formatter.h"
 #include "core/lang/lang.h"
 #include "core/lang/spelling.h"
@@ -130,14 +131,17 @@ bool Formatter::IsCompound(const Stmt& s) {
 // Whether the block must have its own lines: it had them, or holds too much for one.
 bool Formatter::StaysOpen(const Block& b) const {
   if (Source(b.span.begin, b.span.end).find('\n') != std::string_view::npos) return true;
-  size_t count = b.stmts.size() + (b.result ? 1 : 0);
+  size_t count = static_cast<size_t>(std::count_if(
+      b.stmts.begin(), b.stmts.end(), [](const StmtPtr& s) { return !IsImplied(*s); }));
+  if (b.result) ++count;
   bool compound =
       std::any_of(b.stmts.begin(), b.stmts.end(), [](const StmtPtr& s) { return IsCompound(*s); });
   return count > kMostOnOneLine || (compound && count > 1);
 }
 
 Layout Formatter::Body(const Block& b) {
-  bool empty = b.stmts.empty() && !b.result;
+  bool empty = !b.result && std::all_of(b.stmts.begin(), b.stmts.end(),
+                                        [](const StmtPtr& s) { return IsImplied(*s); });
   if (empty && !comments_.AnyIn(b.span.begin, b.span.end)) return Text("{}");
   bool open = StaysOpen(b);
   std::vector<Layout> head = Parts(Text("{"));
@@ -158,7 +162,13 @@ Layout Formatter::Body(const Block& b) {
 
 std::vector<Formatter::Item> Formatter::Items(const Block& b, uint32_t from) {
   std::vector<Item> items;
-  for (const StmtPtr& s : b.stmts) AddItem(items, Statement(*s), s->span, from);
+  for (const StmtPtr& s : b.stmts) {
+    if (IsImplied(*s)) {
+      each_ = s.get();
+    } else {
+      AddItem(items, Statement(*s), s->span, from);
+    }
+  }
   if (b.result) AddItem(items, Expression(*b.result), b.result->span, from);
   AddComments(items, comments_.TakeIn(from, b.span.end));
   return items;
@@ -196,12 +206,7 @@ Layout Formatter::Statement(const Stmt& s) {
     case Stmt::Kind::kIf: return Arms(s.arms);
     case Stmt::Kind::kWhile:
       return Concat(Parts(Text("while "), Condition(*s.value), Group(Parts(Body(s.body)))));
-    case Stmt::Kind::kFor:
-      if (s.snapshots) {
-        return Concat(Parts(Text("for "), BinderOf(s.binder), Text(" checkpoint("),
-                            Expression(*s.snapshots), Text(") "), Group(Parts(Body(s.body)))));
-      }
-      return Concat(Parts(Text("for "), BinderOf(s.binder), Text(" "), Group(Parts(Body(s.body)))));
+    case Stmt::Kind::kFor: return For(s);
     case Stmt::Kind::kBreak: return Text("break");
     case Stmt::Kind::kContinue: return Text("continue");
     case Stmt::Kind::kCall: return Group(Parts(Expression(*s.value)));
@@ -209,6 +214,17 @@ Layout Formatter::Statement(const Stmt& s) {
   }
   if (!s.value) return Text("return");
   return Concat(Parts(Text("return "), Group(Parts(Expression(*s.value)))));
+}
+
+Layout Formatter::For(const Stmt& s) {
+  Layout head = IsEachLoop(s) ? Concat(Parts(Text(s.body.stmts[0]->targets[0].name + " in "),
+                                             Expression(*each_->value, kSumBinding)))
+                              : BinderOf(s.binder);
+  if (s.snapshots) {
+    head =
+        Concat(Parts(std::move(head), Text(" checkpoint("), Expression(*s.snapshots), Text(")")));
+  }
+  return Concat(Parts(Text("for "), std::move(head), Text(" "), Group(Parts(Body(s.body)))));
 }
 
 Layout Formatter::Assignment(const Stmt& s) {

@@ -60,7 +60,8 @@ Layout Formatter::Bare(const Expr& e) {
       return e.binary == BinaryOp::kPow ? Power(e) : Chain(e);
     case Expr::Kind::kConstruct:
     case Expr::Kind::kCall: return Call(e.name + "(", e.operands, e.labels);
-    case Expr::Kind::kBroadcastCall: return Call(e.name + ".(", e.operands);
+    case Expr::Kind::kBroadcastCall:
+      return e.name.empty() ? Apply(e, ".(") : Call(e.name + ".(", e.operands);
     case Expr::Kind::kCast: return Call(std::string(DTypeName(e.elem)) + "(", e.operands);
     case Expr::Kind::kTuple: return Call("(", e.operands);
     case Expr::Kind::kIndex:
@@ -81,7 +82,7 @@ Layout Formatter::Bare(const Expr& e) {
     case Expr::Kind::kComprehension: return ComprehensionOf(e, e.comprehension);
     case Expr::Kind::kIf: return Arms(e.arms);
     case Expr::Kind::kLambda: return LambdaOf(*e.lambda);
-    case Expr::Kind::kApply: return Apply(e);
+    case Expr::Kind::kApply: return Apply(e, "(");
     case Expr::Kind::kDynamic: return Bare(*e.operands[0]);
     case Expr::Kind::kTag:  // only in functions that the checker makes
     case Expr::Kind::kVariant:

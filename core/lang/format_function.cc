@@ -28,13 +28,13 @@ Layout Formatter::LambdaOf(const Lambda& lambda) {
   return Concat(Parts(std::move(head), std::move(body)));
 }
 
-Layout Formatter::Apply(const Expr& e) {
+Layout Formatter::Apply(const Expr& e, const char* open) {
   std::vector<Layout> arguments;
   for (size_t i = 1; i < e.operands.size(); ++i) {
     if (i > 1) arguments.push_back(Concat(Parts(Text(","), Line(" "))));
     arguments.push_back(Expression(*e.operands[i]));
   }
-  return Group(Parts(Expression(*e.operands[0], kPostfixBinding), Text("("),
+  return Group(Parts(Expression(*e.operands[0], kPostfixBinding), Text(open),
                      Indent(std::move(arguments)), Text(")")));
 }
 

@@ -67,6 +67,7 @@ class Formatter {
   static bool IsCompound(const Stmt& s);
 
   Layout Statement(const Stmt& s);
+  Layout For(const Stmt& s);
   Layout Assignment(const Stmt& s);
   Layout Values(const Stmt& s);
   Layout TargetList(const Stmt& s);
@@ -97,10 +98,12 @@ class Formatter {
   // --- format_function.cc
   Layout FunctionType(const TypeExpr& t);
   Layout LambdaOf(const Lambda& lambda);
-  Layout Apply(const Expr& e);
+  Layout Apply(const Expr& e, const char* open);
 
   const Program& p_;
   Comments comments_;
+  const Stmt* each_ =
+      nullptr;  // the last implied statement: before a loop over values, what gives them
   std::string out_;
 };
 

@@ -20,8 +20,10 @@ class Filling {
     c_.b.SetLoc(change_.loc);
     FindExtents();
     const bool whole = c_.b.TypeOf(value_).IsArray();
-    for (size_t i = 0; whole && i < extents_.size(); ++i) {
-      RequireEqual(c_, c_.DimsOf(value_)[i], extents_[i]);
+    const std::vector<Affine> of_value = whole ? c_.DimsOf(value_) : Subs();
+    const size_t skipped = extents_.size() - of_value.size();
+    for (size_t i = 0; i < of_value.size(); ++i) {
+      RequireEqual(c_, of_value[i], extents_[skipped + i]);
     }
     if (change_.negates && !whole) value_ = UnaryScalar(c_, UnaryOp::kNeg, value_);
     Nest(0, 0);
@@ -34,7 +36,13 @@ class Filling {
     for (size_t i = 0; i < change_.region.size(); ++i) {
       const PartAxis& axis = change_.region[i];
       if (axis.indices.valid()) {
-        const std::vector<Affine>& dims = c_.DimsOf(axis.indices);
+        const std::vector<Affine> dims = c_.DimsOf(axis.indices);
+        if (shared_) {
+          for (size_t k = 0; k < dims.size(); ++k)
+            RequireEqual(c_, extents_[*shared_ + k], dims[k]);
+          continue;
+        }
+        shared_ = extents_.size();
         extents_.insert(extents_.end(), dims.begin(), dims.end());
       } else if (axis.step != 0) {
         const Affine hi = axis.hi.value_or(dims_[i]);
@@ -48,7 +56,9 @@ class Filling {
   void Nest(size_t axis, size_t extent) {
     if (axis == change_.region.size()) return Element();
     const PartAxis& a = change_.region[axis];
-    if (a.indices.valid()) return Indices(axis, extent, c_.DimsOf(a.indices).size());
+    if (a.indices.valid()) {
+      return Indices(axis, extent, extent == *shared_ ? c_.DimsOf(a.indices).size() : 0);
+    }
     if (a.step == 0) {
       subs_.push_back(a.lo);
       Nest(axis + 1, extent);
@@ -62,14 +72,15 @@ class Filling {
     });
   }
 
-  // Loops over the axes of an array of indices, of which `left` are still to come.
+  // Loops over the axes of the first array of indices, of which `left` are still to come; the others
+  // share them.
   void Indices(size_t axis, size_t extent, size_t left) {
     if (left > 0) {
       return Loop(extent, [&](const Affine&) { Indices(axis, extent + 1, left - 1); });
     }
     const Value indices = change_.region[axis].indices;
-    const auto end = at_.end();
-    const auto begin = end - static_cast<std::ptrdiff_t>(c_.DimsOf(indices).size());
+    const auto begin = at_.begin() + static_cast<std::ptrdiff_t>(*shared_);
+    const auto end = begin + static_cast<std::ptrdiff_t>(c_.DimsOf(indices).size());
     subs_.push_back(c_.AffineFor(c_.b.Index(indices, Subs(begin, end))));
     Nest(axis + 1, extent);
     subs_.pop_back();
@@ -86,7 +97,8 @@ class Filling {
   void Element() {
     Value v = value_;
     if (c_.b.TypeOf(v).IsArray()) {
-      v = c_.b.Index(v, at_);
+      const size_t rank = c_.DimsOf(v).size();
+      v = c_.b.Index(v, Subs(at_.end() - static_cast<std::ptrdiff_t>(rank), at_.end()));
       if (change_.negates) v = UnaryScalar(c_, UnaryOp::kNeg, v);
     }
     c_.b.SetLoc(change_.loc);
@@ -97,9 +109,10 @@ class Filling {
   const Change& change_;
   Value value_;
   const std::vector<Affine> dims_;
-  std::vector<Affine> extents_;  // of the part
-  Subs subs_, at_;               // of the array, of the value
-  std::vector<Value> array_;     // carried through the loops
+  std::vector<Affine> extents_;   // of the part
+  std::optional<size_t> shared_;  // where those of the arrays of indices begin
+  Subs subs_, at_;                // of the array, of the value
+  std::vector<Value> array_;      // carried through the loops
 };
 
 }  // namespace

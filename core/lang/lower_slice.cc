@@ -88,33 +88,53 @@ Subs ThroughSlices(const std::vector<Slice>& slices, const Subs& subs) {
   return out;
 }
 
-// x with an axis replaced by those of an array of indices. x stands in memory, so that an index out of
+// x with axes replaced by those of arrays of indices, which are of one shape and stand where the first of
+// them does. x stands in memory, so that an index out of
 // range traps where it is read.
 ArrayRef MakeGather(Context& c, const ArrayRef& x, const std::vector<Slice>& slices, uint32_t loc) {
   auto out = std::make_shared<Array>();
   out->elem = x->elem;
+  size_t shared = 0;  // axes of the arrays of indices, from `first` on
+  size_t first = 0;
   for (const Slice& s : slices) {
-    if (s.gather) out->dims.insert(out->dims.end(), s.gather->dims.begin(), s.gather->dims.end());
+    if (s.gather && shared == 0) {
+      first = out->dims.size();
+      shared = s.gather->dims.size();
+      out->dims.insert(out->dims.end(), s.gather->dims.begin(), s.gather->dims.end());
+    }
     if (s.stride != 0) out->dims.push_back(s.extent);
   }
   Context* context = &c;
-  out->at = [context, x, slices, loc](const Subs& subs) -> MaybeValue {
+  out->at = [context, x, slices, loc, first, shared](const Subs& subs) -> MaybeValue {
+    const auto begin = subs.begin() + static_cast<std::ptrdiff_t>(first);
+    const Subs at(begin, begin + static_cast<std::ptrdiff_t>(shared));
     Subs of_x;
-    auto next = subs.begin();
+    size_t next = 0;
     for (const Slice& s : slices) {
-      if (!s.gather) {
-        of_x.push_back(s.stride == 0 ? s.lo : s.lo + *next++ * s.stride);
-        continue;
+      if (next == first) next += shared;
+      if (s.gather) {
+        PB_TRY(const Value index, ReadAt(*context, *s.gather, at));
+        of_x.push_back(context->AffineFor(index));
+      } else {
+        of_x.push_back(s.stride == 0 ? s.lo : s.lo + subs[next++] * s.stride);
       }
-      const auto end = next + static_cast<std::ptrdiff_t>(s.gather->dims.size());
-      PB_TRY(const Value index, ReadAt(*context, *s.gather, Subs(next, end)));
-      of_x.push_back(context->AffineFor(index));
-      next = end;
     }
     context->b.SetLoc(loc);
     return ReadAt(*context, *x, of_x);
   };
   return out;
+}
+
+bool RequireOneShape(Context& c, const std::vector<Slice>& slices) {
+  const Slice* first = nullptr;
+  for (const Slice& s : slices) {
+    if (!s.gather) continue;
+    if (!first) first = &s;
+    for (size_t axis = 0; axis < s.gather->dims.size(); ++axis) {
+      if (!RequireEqual(c, first->gather->dims[axis], s.gather->dims[axis])) return false;
+    }
+  }
+  return true;
 }
 
 ArrayRef MakeSlice(Context& c, const ArrayRef& x, const std::vector<Slice>& slices) {
@@ -237,6 +257,7 @@ std::optional<ArrayRef> LowerSlice(Context& c, const Expr& e) {
   }
   if (gathers) {
     c.SetLoc(e.ordinal);
+    if (!RequireOneShape(c, slices)) return std::nullopt;
     if (!IsExact(c, *x)) {
       if (c.InBody()) return std::nullopt;
       Leaf leaf{Value(), x};

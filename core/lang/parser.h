@@ -63,6 +63,7 @@ class Parser {
   void ParseLetNames(Stmt& s);
   StmtPtr ParseWhile();
   StmtPtr ParseFor();
+  void ParseEach(Stmt& s, const Token& name, StmtPtr& values, StmtPtr& element);
   StmtPtr ParseReturn();
   StmtPtr ParseAssignment(ExprPtr first);
   void ParseAugmented(Stmt& s, ExprPtr target);
@@ -116,11 +117,11 @@ class Parser {
   ExprPtr ParseComprehension();
   ExprPtr ParseLambda();
   void ParseLambdaParams(Lambda& lambda);
-  ExprPtr ParseApply(ExprPtr function, const Token& first);
+  ExprPtr ParseApply(ExprPtr function, const Token& first, Expr::Kind kind = Expr::Kind::kApply);
   ExprPtr ParseMissing();
   ExprPtr ParseExists();
   ExprPtr ParseScan();
-  Binder ParseBinder();
+  Binder ParseBinder(bool or_values = false);
   void ParseBinders(Expr& e);
   bool AtComprehension(size_t ahead = 0) const;
   bool AtScan() const;
@@ -205,6 +206,8 @@ class Parser {
   int depth_ = 0;
   int array_elements_ = 0;  // leaves of the array literal that is being parsed
   int array_depth_ = 0;
+  int each_ = 0;     // loops over values so far
+  StmtPtr implied_;  // what such a loop needs before it
   bool panic_ = false;
   bool stopped_ = false;
   const char* reason_ = "SYNTAX_ERROR";

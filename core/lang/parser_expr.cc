@@ -218,6 +218,7 @@ ExprPtr Parser::ParseStep() {
 
 ExprPtr Parser::ParseDot(ExprPtr base, const Token& first) {
   Take();
+  if (At(Tok::kLParen)) return ParseApply(std::move(base), first, Expr::Kind::kBroadcastCall);
   bool transpose = At(Tok::kName) && Text(Peek()) == "T";
   if (!At(Tok::kName) && !At(Tok::kInt)) {
     ErrorHere("expected a field, 'T' (transpose) or the number of a tuple's element after '.', " +

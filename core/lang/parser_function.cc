@@ -83,8 +83,8 @@ void Parser::ParseLambdaParams(Lambda& lambda) {
 }
 
 // f(x) where f is no name.
-ExprPtr Parser::ParseApply(ExprPtr function, const Token& first) {
-  ExprPtr e = MakeExpr(Expr::Kind::kApply, first);
+ExprPtr Parser::ParseApply(ExprPtr function, const Token& first, Expr::Kind kind) {
+  ExprPtr e = MakeExpr(kind, first);
   e->operands.push_back(std::move(function));
   Open(Tok::kLParen, "");
   while (!panic_ && !At(Tok::kRParen)) {

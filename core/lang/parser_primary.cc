@@ -273,14 +273,17 @@ ExprPtr Parser::ParseScan() {
   return Finish(std::move(e));
 }
 
-Binder Parser::ParseBinder() {
+// With `or_values`, `x in xs` is one too: then `hi` is null.
+Binder Parser::ParseBinder(bool or_values) {
   Binder b;
   const Token& first = Peek();
   b.name = TakeName("an index");
   if (Accept(Tok::kIn)) {
     b.lo = ParseLevel(kSumLevel);
-    Expect(Tok::kDotDot, " between the bounds of the range");
-    b.hi = ParseLevel(kSumLevel);
+    if (!or_values || At(Tok::kDotDot)) {
+      Expect(Tok::kDotDot, " between the bounds of the range");
+      b.hi = ParseLevel(kSumLevel);
+    }
   } else if (Accept(Tok::kLess)) {
     b.hi = ParseLevel(kSumLevel);
   } else {

@@ -70,7 +70,7 @@ void ScopeWalk::Walk(const Stmt& s) {
 
 void ScopeWalk::Walk(const Expr& e) {
   const bool named = e.kind == Expr::Kind::kName || e.kind == Expr::Kind::kCall ||
-                     e.kind == Expr::Kind::kBroadcastCall;
+                     (e.kind == Expr::Kind::kBroadcastCall && !e.name.empty());
   if (named) Use(e.name, e.span);
   if (e.kind == Expr::Kind::kComprehension) return Comprehension(e);
   if (e.lambda) Walk(*e.lambda);

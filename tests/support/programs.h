@@ -23,7 +23,8 @@ struct ProgramCase {
 const std::vector<ProgramCase>& FirstPrograms();
 // Part of these: argmax, and, or, exists, scans.
 const std::vector<ProgramCase>& ReductionPrograms();
-// Part of these: sorting, linear systems, equations, dF~'s functions of functions.
+// Part of these: sorting, linear systems, equations, dF~'s functions of functions;
+// loops over values, gathers by several arrays, broadcasts of function values.
 const std::vector<ProgramCase>& PreludePrograms();
 // The same for data that is more than arrays: lists, trees, boxes, functions.
 const std::vector<ProgramCase>& DataPrograms();

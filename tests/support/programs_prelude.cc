@@ -60,14 +60,6 @@ std::vector<ProgramCase> Linear() {
        "f",
        {Mat(3, 3, {0, 1, 2, 0, 2, 4, 0, 3, 7})},
        {{2, 0, 0, -1, 0, 0, 0, 0, 0}}},
-      {"a second derivative of a determinant of rank 1 of 3",
-       "fn f(a: [3, 3]f64) -> f64 { let h = hessian(det)(a)\n"
-       " return sum i < 3, j < 3, k < 3, l < 3 { h[i, j, k, l] * f64(i + 2 * j + 3 * k + 4 * l) * "
-       "h[i, j, k, l] } }",
-       "f",
-       {Mat(3, 3, {1, 2, 3, 2, 4, 6, -1, -2, -3})},
-       {{120, 192, 216, 208, 320, 336, -88, -128, -120}},  // as by det_without_division
-       true},                                              // differences cancel beside the matrix
   };
 }
 
@@ -104,6 +96,37 @@ std::vector<ProgramCase> Equations() {
   };
 }
 
+std::vector<ProgramCase> Forms() {
+  return {
+      {"loops over values: of a list, an array, rows; slices of lists",
+       "fn f(x: [n]f64, a: [n, n]f64) -> f64 { var xs: list f64 = list()\n"
+       " for v in x { xs = push(xs, v * v) }\n var s = 1.0\n for v in xs[1:] { s = s * v + v }\n"
+       " for row in a { for v in row { if v < 0.0 { continue }\n s += v * v } }\n"
+       " for v in xs[0:3:2] checkpoint(1) { s = sin(s) * v }\n return s }",
+       "f",
+       {Vec({0.5, -1.2, 0.7}), Mat(3, 3, {1, -2, 3, 4, -5, 6, 7, 8, 9})},
+       {}},
+      {"gathers and scatters by two arrays of indices; values of fewer axes",
+       "fn f(a: [n, n]f64, x: [n]f64, k: [m]i64, l: [m]i64) -> f64 { var b = a\n"
+       " b[k, l] += x[l] * 2.0\n b[k] += x * x\n b[:2] = sin.(x)\n let c = b[l, k] * a[k, l]\n"
+       " return sum i < m { c[i] * c[i] } + trace(b @ a) }",
+       "f",
+       {Mat(3, 3, {0.1, 1, 2, 4, 3, 0.5, 2, 0.5, 5}), Vec({1, 2, 3}), Ints({0, 2, 2}),
+        Ints({1, 1, 0})},
+       {}},
+      {"broadcasts of closures, of several results, of a gradient",
+       "struct L { act: fn(f64) -> f64 }\n"
+       "fn f(x: [n]f64, y: [n, n]f64, a: f64) -> f64 { let z = x * a\n"
+       " let (p, q) = (|t: f64, u: f64| if t > u { (t * u, a) } else { (z[1] * u, t) })"
+       ".(column(x), y)\n"
+       " let l = list(L(sin), L(|t| t * a))\n let g = grad(|t| t * t * a)\n"
+       " return sum(p * q * l[1].act.(x)) + sum(l[0].act.(y) * g.(x)) }",
+       "f",
+       {Vec({0.5, -1.2}), Mat(2, 2, {1, -2, -0.3, 0.7}), Tensor::F64(0.8)},
+       {}},
+  };
+}
+
 }  // namespace
 
 const std::vector<ProgramCase>& PreludePrograms() {
@@ -111,6 +134,7 @@ const std::vector<ProgramCase>& PreludePrograms() {
     std::vector<ProgramCase> list = Sorting();
     for (ProgramCase& c : Linear()) list.push_back(std::move(c));
     for (ProgramCase& c : Equations()) list.push_back(std::move(c));
+    for (ProgramCase& c : Forms()) list.push_back(std::move(c));
     return list;
   }();
   return all;

@@ -182,7 +182,6 @@ fn f(x: f64, n: i64) -> f64 {
 8:11 'pop' takes a list, got f64
 9:21 the number of copies must be an i64, got f64; write i64(x)
 10:11 a list takes one index, not 2
-10:27 a list takes one index, not a slice
 10:50 an index must be an i64, got f64; write i64(x)
 12:3 a list takes one index, not 2
 13:11 an element of 'xs' is f64, but the value is i64

@@ -183,7 +183,7 @@ TEST_CASE("parser: errors say what was expected and what was found") {
   CHECK(Has(FirstError(Body("let y = []")), "at least one element"));
   CHECK(Has(FirstError(Body("let y = (a,)")), "at least two elements"));
   CHECK(Has(FirstError(Body("let y = a == not b")), "in brackets"));
-  CHECK(Has(FirstError(Body("for i in n { }")), "expected '..' between the bounds"));
+  CHECK(Has(FirstError(Body("let a = sum i in n { 1 }")), "expected '..' between the bounds"));
   CHECK(Has(FirstError(Body("for i <= n { }")), "expected '< n' or 'in lo..hi'"));
   CHECK(Has(FirstError(Body("return a, b")), "return (a, b)"));
   CHECK(Has(FirstError(Body("let y = 1, 2")), "write a tuple"));

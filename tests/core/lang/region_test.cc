@@ -93,15 +93,7 @@ TEST_CASE("regions: traps and errors") {
 4:10 this part of 'y' is [*]f64, but the value is [*, *]f64
 5:5 an index must be an i64, got [*]f64
 6:13 an index must be an i64, got [*]f64
-6:18 a gather by several arrays of indices is not implemented yet
-8:11 adding a value of fewer axes at an array of indices is not implemented yet
 9:14 a bound of a slice must be an i64, got [*]i64
-)");
-  CHECK(Messages("fn f(a: [n, n]f64, k: [m]i64) -> f64 {\n  var c = a\n  c[k] += a[0]\n"
-                 "  return a[k, k][0]\n}\n") ==
-        R"(UNIMPLEMENTED
-3:11 adding a value of fewer axes at an array of indices is not implemented yet
-4:10 a gather by several arrays of indices is not implemented yet
 )");
 }
 
