@@ -5,6 +5,7 @@
 #include <string>
 
 #include "absl/container/inlined_vector.h"
+#include "core/base/relation.h"
 #include "jit/leaves.h"
 #include "jit/list_types.h"
 #include "jit/size_plan.h"
@@ -89,10 +90,12 @@ enum class Part { kAll, kFloats };
 // Flattens values into leaves, by their types.
 class Collector {
  public:
-  Collector(const TextView& view, InputLeaves& leaves) : view_(view), leaves_(leaves) {}
+  Collector(const TextView& view, InputLeaves& leaves, int64_t memory_bytes = 0)
+      : view_(view), leaves_(leaves), memory_bytes_(memory_bytes) {}
 
   Status Collect(const ApiType& type, const ApiValue& value, Part part, const Path& path,
                  std::vector<const Tensor*>& out) {
+    if (IsRelation(type)) return CollectRelation(type, value, part, path, out);
     if (type.is_tuple) return CollectTuple(type, value, part, path, out);
     if (part == Part::kFloats && !IsActive(type, view_.signature.structs)) {
       if (value.is_tuple && value.elements.empty()) return {};
@@ -121,6 +124,26 @@ class Collector {
     return {};
   }
 
+  Status CollectRelation(const ApiType& type, const ApiValue& value, Part part, const Path& path,
+                         std::vector<const Tensor*>& out) {
+    if (part == Part::kFloats) {
+      if (value.is_tuple && value.elements.empty()) return {};
+      return TypeMismatch(path, "an empty tuple in place of " + type.ToString(), value);
+    }
+    if (!value.is_tuple) return TypeMismatch(path, type.ToString(), value);
+    const std::string fault = FaultOfRelation(type.dims.size(), value);
+    if (!fault.empty()) return Invalid("INVALID_VALUE", path.Text() + ": " + fault);
+    leaves_.relation_bytes += RelationBytes(value);
+    if (leaves_.relation_bytes > memory_bytes_) {
+      return {Code::kResourceExhausted, "MEMORY_BUDGET",
+              path.Text() + ": the relation needs " + std::to_string(leaves_.relation_bytes) +
+                  " bytes, over the budget of " + std::to_string(memory_bytes_)};
+    }
+    leaves_.relations.push_back(RelationArrays(value));
+    for (const Tensor& array : leaves_.relations.back()) out.push_back(&array);
+    return {};
+  }
+
   Status CollectList(const ApiType& type, const ApiValue& value, Part part, const Path& path,
                      std::vector<const Tensor*>& out) {
     // Among the tensors a list is a scalar, which no size is made of.
@@ -140,6 +163,7 @@ class Collector {
 
   const TextView& view_;
   InputLeaves& leaves_;
+  const int64_t memory_bytes_;
 };
 
 Status CheckCount(const char* what, size_t expected, size_t got) {
@@ -149,14 +173,15 @@ Status CheckCount(const char* what, size_t expected, size_t got) {
       "expected " + std::to_string(expected) + " " + what + ", got " + std::to_string(got));
 }
 
-Status CollectParams(const TextView& view, const Inputs& inputs, InputLeaves* leaves) {
+Status CollectParams(const TextView& view, const Inputs& inputs, int64_t memory_bytes,
+                     InputLeaves* leaves) {
   const std::vector<lang::Parameter>& params = view.signature.params;
   if (inputs.args.size() < params.size()) {
     return Invalid("MISSING_ARGUMENT",
                    "argument '" + params[inputs.args.size()].name + "' is missing");
   }
   PB_RETURN_IF_ERROR(CheckCount("arguments", params.size(), inputs.args.size()));
-  Collector collector(view, *leaves);
+  Collector collector(view, *leaves, memory_bytes);
   for (size_t i = 0; i < params.size(); ++i) {
     PB_RETURN_IF_ERROR(collector.Collect(params[i].type, inputs.args[i], Part::kAll,
                                          {"argument", &params[i].name}, leaves->params));
@@ -174,6 +199,7 @@ Status CheckSeedExtent(const Path& path, const Tensor& seed, size_t axis, int64_
 // The sizes of a derivative are those of what it belongs to.
 Status CheckLike(const TextView& view, const Path& path, const ApiType& type,
                  const ApiValue& derivative, const ApiValue& of) {
+  if (IsRelation(type)) return {};
   for (size_t i = 0; i < type.elements.size() && type.is_tuple; ++i) {
     const Path inner{path.role, path.name, &path, i, &type};
     PB_RETURN_IF_ERROR(
@@ -244,11 +270,13 @@ Status CheckCotangent(const TextView& view, const ApiValue& seed, const ApiValue
 }
 
 Status CollectInputs(const TextView& view, const Derivation& derivation, const Inputs& inputs,
-                     InputLeaves* leaves) {
+                     int64_t memory_bytes, InputLeaves* leaves) {
   leaves->params.clear();
   leaves->seeds.clear();
+  leaves->relations.clear();
+  leaves->relation_bytes = 0;
   leaves->lists.clear();
-  PB_RETURN_IF_ERROR(CollectParams(view, inputs, leaves));
+  PB_RETURN_IF_ERROR(CollectParams(view, inputs, memory_bytes, leaves));
   if (derivation.transform == Transform::kJvp || derivation.transform == Transform::kHvp) {
     return CollectTangents(view, derivation, inputs, leaves);
   }

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <deque>
 #include <vector>
 
 #include "core/base/status.h"
@@ -16,13 +17,16 @@ namespace pullback::jit {
 struct InputLeaves {
   std::vector<const Tensor*> params;
   std::vector<const Tensor*> seeds;
+  std::deque<std::vector<Tensor>> relations;  // the arrays that relations were made into
+  int64_t relation_bytes = 0;                 // what they took
   std::vector<ListInput> lists;  // by slot; among params and seeds stands a tensor in their place
 };
 
-// Checks structure, dtypes, ranks, bytes, bools and sizes. Errors as Engine::Run. Keeps the capacity of
+// Checks structure, dtypes, ranks, bytes, bools and sizes. Errors as Engine::Run; relations may take
+// `memory_bytes`. Keeps the capacity of
 // `leaves`, so that a warm call allocates nothing.
 Status CollectInputs(const TextView& view, const Derivation& derivation, const Inputs& inputs,
-                     InputLeaves* leaves);
+                     int64_t memory_bytes, InputLeaves* leaves);
 
 // Sizes inside structs and lists of the result are known after the run only: whether the seed of a vjp,
 // as collected, has the shape of the `value` that came out. SIZE_MISMATCH.

@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "absl/container/inlined_vector.h"
+#include "core/base/relation.h"
 #include "jit/copy_budget.h"
 #include "jit/leaves.h"
 #include "jit/list_output.h"
@@ -72,7 +73,9 @@ void Copier::CopyBlocks(const ApiType& rows, size_t* row, const ApiType& type, s
 }
 
 void Copier::Walk(const ApiType& type, bool floats_only, ApiValue* value) {
-  if (type.is_tuple) {
+  if (IsRelation(type)) {  // never a result
+    value->is_tuple = true;
+  } else if (type.is_tuple) {
     value->is_tuple = true;
     value->elements.resize(type.elements.size());
     for (size_t i = 0; i < type.elements.size(); ++i) {

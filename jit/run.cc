@@ -59,12 +59,13 @@ void FillSlots(Workspace& w) {
   }
 }
 
-void PrepareContext(RunContext* c, const RunLimits& limits) {
+// `used`: what was taken for the inputs already.
+void PrepareContext(RunContext* c, const RunLimits& limits, int64_t used) {
   c->stop.store(0, std::memory_order_relaxed);
   c->max_depth = limits.max_depth;
   c->bytes_budget = limits.memory_bytes;
-  c->bytes_used = 0;
-  c->peak_bytes = 0;
+  c->bytes_used = used;
+  c->peak_bytes = used;
 }
 
 // Everything that belongs to one run ends with it, however it ends.
@@ -72,7 +73,7 @@ class RunScope {
  public:
   RunScope(Workspace& w, const RunLimits& limits)
       : w_(w), armed_(limits.deadline || limits.cancelled) {
-    PrepareContext(&w.context, limits);
+    PrepareContext(&w.context, limits, w.leaves.relation_bytes);
     if (armed_) w.watch.Arm(&w.context, limits.deadline, limits.cancelled.get());
   }
   RunScope(const RunScope&) = delete;
@@ -97,7 +98,8 @@ StatusOr<Outputs> RunOnce(const Kernel& kernel, const TextView& view, const Inpu
                           const RunLimits& limits) {
   PB_RETURN_IF_ERROR(CheckLive(limits));
   Workspace& w = ThisThreads();
-  PB_RETURN_IF_ERROR(CollectInputs(view, kernel.derivation(), inputs, &w.leaves));
+  PB_RETURN_IF_ERROR(
+      CollectInputs(view, kernel.derivation(), inputs, limits.memory_bytes, &w.leaves));
   FillSlots(w);
   w.results.resize(kernel.layout().results());
   const RunScope scope(w, limits);

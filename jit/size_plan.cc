@@ -12,7 +12,10 @@ using lang::Expr;
 using lang::TypeExpr;
 
 void Flatten(const TypeExpr& type, std::vector<const TypeExpr*>& leaves) {
-  if (!lang::IsComposite(type)) return leaves.push_back(&type);
+  if (!lang::IsComposite(type)) leaves.push_back(&type);
+  if (type.kind == TypeExpr::Kind::kRelation) {  // its sizes are the first array's
+    for (const TypeExpr& array : type.elements) leaves.push_back(&array);
+  }
   lang::ForEachPart(type, [&](const TypeExpr& part) { Flatten(part, leaves); });
 }
 

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "core/base/lists.h"
+#include "core/base/relation.h"
 
 namespace pullback::wire {
 namespace {
@@ -73,10 +74,42 @@ std::optional<Fault> DecodeTuple(const v1::Tuple& message, ApiValue* value) {
 }
 
 // 64-bit little-endian integers, as this machine's are.
+std::optional<Fault> DecodeIntegers(const std::string& path, const std::string& bytes,
+                                    std::vector<int64_t>* integers) {
+  if (bytes.size() % sizeof(int64_t) != 0) return Fault{path, "not whole 64-bit integers"};
+  integers->resize(bytes.size() / sizeof(int64_t));
+  if (!bytes.empty()) std::memcpy(integers->data(), bytes.data(), bytes.size());
+  return std::nullopt;
+}
+
 std::optional<Fault> DecodeExtents(const std::string& bytes, std::vector<int64_t>* extents) {
-  if (bytes.size() % sizeof(int64_t) != 0) return Fault{".extents", "not whole 64-bit integers"};
-  extents->resize(bytes.size() / sizeof(int64_t));
-  if (!bytes.empty()) std::memcpy(extents->data(), bytes.data(), bytes.size());
+  return DecodeIntegers(".extents", bytes, extents);
+}
+
+std::optional<Fault> DecodeRows(const std::vector<int64_t>& sizes, const v1::RelationRows& message,
+                                ApiValue* value) {
+  std::vector<int64_t> starts, columns;
+  if (auto fault = DecodeIntegers(".rows.starts", message.starts(), &starts)) return fault;
+  if (auto fault = DecodeIntegers(".rows.columns", message.columns(), &columns)) return fault;
+  StatusOr<ApiValue> relation = RelationFromCsr(sizes, starts, columns);
+  if (!relation.ok()) return Fault{".rows", relation.status().message()};
+  *value = *std::move(relation);
+  return std::nullopt;
+}
+
+// What it says of indices is checked where its type is known.
+std::optional<Fault> DecodeRelation(const v1::Relation& message, ApiValue* value) {
+  const std::vector<int64_t> sizes(message.sizes().begin(), message.sizes().end());
+  if (message.has_rows()) return DecodeRows(sizes, message.rows(), value);
+  if (!message.has_coordinates()) return Fault{"", "neither coordinates nor rows"};
+  const v1::RelationCoordinates& coordinates = message.coordinates();
+  std::vector<std::vector<int64_t>> indices(static_cast<size_t>(coordinates.indices_size()));
+  for (int i = 0; i < coordinates.indices_size(); ++i) {
+    const std::string path = ".coordinates.indices[" + std::to_string(i) + "]";
+    auto fault = DecodeIntegers(path, coordinates.indices(i), &indices[static_cast<size_t>(i)]);
+    if (fault) return fault;
+  }
+  *value = RelationFromCoo(sizes, indices);
   return std::nullopt;
 }
 
@@ -152,9 +185,14 @@ std::optional<Fault> DecodeValue(const v1::Value& message, ApiValue* value) {
       if (fault) fault->path.insert(0, ".list");
       return fault;
     }
+    case v1::Value::kRelation: {
+      auto fault = DecodeRelation(message.relation(), value);
+      if (fault) fault->path.insert(0, ".relation");
+      return fault;
+    }
     case v1::Value::KIND_NOT_SET: break;
   }
-  return Fault{"", "neither a tensor nor a tuple nor a list"};
+  return Fault{"", "neither a tensor nor a tuple nor a list nor a relation"};
 }
 
 void EncodeValue(const ApiValue& value, v1::Value* message) {
@@ -175,6 +213,10 @@ void EncodeType(const ApiType& type, v1::Type* message) {
   if (type.declared >= 0) return message->set_declared(static_cast<uint32_t>(type.declared));
   if (type.is_list) {
     return EncodeType(type.elements.at(0), message->mutable_list()->mutable_element());
+  }
+  if (IsRelation(type)) {
+    for (const std::string& dim : type.dims) message->mutable_relation()->add_dims(dim);
+    return;
   }
   if (type.is_tuple) {
     v1::TupleType* tuple = message->mutable_tuple();
@@ -199,6 +241,10 @@ ApiType DecodeType(const v1::Type& message,
       type.struct_name = structs[type.declared].tuple().struct_name();
     }
     return type;
+  }
+  if (message.has_relation()) {
+    const auto& dims = message.relation().dims();
+    return RelationApiType({dims.begin(), dims.end()});
   }
   if (message.has_list()) {
     type.is_list = true;

@@ -3,8 +3,10 @@
 #include <algorithm>
 #include <utility>
 
+#include "client/cli/relations.h"
 #include "client/cli/tensors.h"
 #include "core/base/lists.h"
+#include "core/base/relation.h"
 
 namespace pullback::cli {
 namespace {
@@ -62,7 +64,11 @@ class Reader {
 
   StatusOr<ApiValue> Read(const Json& json, const ApiType& type, const std::string& what) const {
     ApiValue value;
-    if (type.is_tuple) {
+    if (IsRelation(type)) {
+      if (!derivative_) return ToRelation(json, type, what);
+      value.is_tuple = true;
+      PB_RETURN_IF_ERROR(CheckNull(json, type, what));
+    } else if (type.is_tuple) {
       PB_ASSIGN_OR_RETURN(const std::vector<const Json*> parts, Parts(json, type, what));
       value.is_tuple = true;
       for (size_t i = 0; i < parts.size(); ++i) {
@@ -166,6 +172,7 @@ class Writer {
 
   // A derivative has an empty tuple where there are no floats.
   Json Write(const ApiValue& value, const ApiType& type) const {
+    if (IsRelation(type)) return {};  // has no derivative, and is no result
     if (type.is_tuple) {
       size_t next = 0;
       return Compose(type,

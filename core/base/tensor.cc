@@ -42,6 +42,9 @@ std::string Join(const std::vector<T>& items, Fn&& text) {
 std::string ApiType::ToString() const {
   if (!struct_name.empty()) return struct_name;
   if (is_list) return "list " + elements.at(0).ToString();
+  if (is_tuple && !dims.empty()) {  // core/base/relation.h
+    return "rel[" + Join(dims, [](const std::string& d) { return d; }) + "]";
+  }
   if (is_tuple) {
     return "(" + Join(elements, [](const ApiType& e) { return e.ToString(); }) + ")";
   }

@@ -34,7 +34,8 @@ struct Type {
     kStruct,
     kList,
     kBox,
-    kFunction
+    kFunction,
+    kRelation  // relation.h
   } kind = Kind::kError;
   enum class Closure : uint8_t {
     kNone,
@@ -48,8 +49,9 @@ struct Type {
     kUndecided,  // in the checker, one of several functions: `fn(…) -> …` is to be found
   };
   DType elem = DType::kF64;
-  int rank = 0;                       // kArray: >= 1
-  std::vector<Type> elements;         // kTuple; the one of kList, kBox; kFunction: what it captures
+  int rank = 0;  // kArray: >= 1
+  // kTuple; the one of kList, kBox; kFunction: what it captures; kRelation: the arrays that it is
+  std::vector<Type> elements;
   const Struct* structure = nullptr;  // kStruct: a struct is its declaration
   Closure closure = Closure::kNone;
   uint32_t code = 0;
@@ -85,6 +87,7 @@ struct TypeExpr {
     kFunction,  // fn(T, U) -> V: elements, the result last
     kOmitted,   // of a lambda's parameter: it comes from the call
     kGiven,     // given; its arrays may have any sizes
+    kRelation,  // relation.h
   } kind = Kind::kScalar;
   DType elem = DType::kF64;
   std::string name;                // kStruct; kArray: of the element type, where it is no scalar's
@@ -398,6 +401,7 @@ struct Struct {
 // What lies beside other parts in one value: tuples, structs, and what a function captures.
 inline bool IsComposite(const Type& t) {
   return t.kind == Type::Kind::kTuple || t.kind == Type::Kind::kStruct ||
+         t.kind == Type::Kind::kRelation ||
          (t.kind == Type::Kind::kFunction && t.closure != Type::Closure::kDynamic);
 }
 // The parts' types, in order; none of what is no composite.

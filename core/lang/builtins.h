@@ -22,7 +22,8 @@ namespace pullback::lang {
 // Structural built-ins: select(c, a, b) both sides evaluated, scalars; len(x) = dim(x, 0);
 // dim(x, k) k literal; zeros(n, …) f64 array; column(z): [n] -> [n, 1]; transpose(x) = x.T;
 // list(a, …), repeat(e, n), push(xs, e), pop(xs) = (list, element), last(xs); box(e), get(b), and
-// set(b, e), a statement; the derivative operators (check_derive.cc)
+// set(b, e), a statement; the derivative operators (check_derive.cc); related(r, i, …), which the
+// checker makes of r(i, …) for a relation r
 // clang-format off
 #define PB_OTHER_BUILTINS(X) \
   X(Select, "select", 3) X(Len, "len", 1) X(Dim, "dim", 2) X(Zeros, "zeros", -1) \
@@ -31,7 +32,8 @@ namespace pullback::lang {
   X(Last, "last", 1) X(Box, "box", 1) X(Get, "get", 1) X(Set, "set", 2)                     \
   X(Grad, "grad", 1) X(ValueAndGrad, "value_and_grad", 1) X(Vjp, "vjp", 2) X(Jvp, "jvp", 3) \
   X(Jacobian, "jacobian", 1) X(Hessian, "hessian", 1) X(Checkpoint, "checkpoint", 1)        \
-  X(StopGradient, "stop_gradient", 1) X(ScanLinear, "scan_linear", 2)
+  X(StopGradient, "stop_gradient", 1) X(ScanLinear, "scan_linear", 2)                       \
+  X(Related, "related", -1)
 // clang-format on
 
 enum class Builtin : int {

@@ -77,7 +77,8 @@ class Writer {
       out_ += t.kind == TypeExpr::Kind::kList ? "list " : "box ";
       return WriteType(t.elements[0]);
     }
-    if (t.kind == TypeExpr::Kind::kArray) WriteDims(t.dims);
+    if (t.kind == TypeExpr::Kind::kRelation) out_ += "rel ";
+    if (!t.dims.empty()) WriteDims(t.dims);
     out_ += DTypeName(t.elem);
   }
 

@@ -1,4 +1,5 @@
 #include "core/lang/check.h"
+#include "core/lang/relation.h"
 
 #include <algorithm>
 
@@ -31,6 +32,9 @@ std::string ToString(const Type& t) {
       for (int i = 0; i < t.rank; ++i) text += i == 0 ? "*" : ", *";
       return "[" + text + "]" + DTypeName(t.elem);
     case Type::Kind::kTuple: break;
+    case Type::Kind::kRelation:
+      for (size_t i = 0; i < ArityOf(t); ++i) text += i == 0 ? "*" : ", *";
+      return "rel[" + text + "]";
     case Type::Kind::kStruct: return t.structure->name;
     case Type::Kind::kList:
       if (t.elements[0].kind == Type::Kind::kUnit) return "an empty list";

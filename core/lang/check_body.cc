@@ -232,6 +232,10 @@ Type BodyChecker::ResolveAnnotation(TypeExpr& t, Shape& shape) {
     report_.Error(t.span, "unknown type '" + t.name + "'");
     return {};
   }
+  if (t.kind == TypeExpr::Kind::kRelation) {
+    report_.Unimplemented(t.span, "a relation as the type of a variable");
+    return {};
+  }
   if (t.kind == TypeExpr::Kind::kFunction || t.kind == TypeExpr::Kind::kStruct ||
       t.kind == TypeExpr::Kind::kList || t.kind == TypeExpr::Kind::kBox) {
     const NameTaken taken = [&](const std::string& name) { return scope_.Find(name) != kNone; };

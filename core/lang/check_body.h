@@ -141,6 +141,8 @@ class BodyChecker {
   bool ShareAxes(std::vector<Shape>& gathered, const Span& span);
   Size SliceSize(const Subscript& s, const Size& extent) const;
   Shape CheckTranspose(Expr& e);
+  // check_relation.cc
+  Shape CheckRelated(Expr& e, const std::vector<Shape>& shapes);
   Shape Transpose(Expr& e, Shape shape);
   Shape CheckBracket(Expr& e);
   Shape CheckArrayLiteral(Expr& e);

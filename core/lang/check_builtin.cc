@@ -45,6 +45,7 @@ Shape BodyChecker::CheckBuiltin(Expr& e, const std::vector<Shape>& shapes) {
     case Builtin::Vjp:
     case Builtin::Jvp: return CheckOperatorCall(e, shapes);
     case Builtin::ScanLinear: return CheckScanLinear(e, shapes);
+    case Builtin::Related: return CheckRelated(e, shapes);
     case Builtin::StopGradient: e.type = e.operands[0]->type; return shapes[0];
     default: break;
   }

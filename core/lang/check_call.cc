@@ -97,7 +97,10 @@ Shape BodyChecker::CheckCall(Expr& e) {
     }
     shapes.erase(shapes.begin());
   }
-  if (local != kNone && f_.locals[local].type.kind == Type::Kind::kFunction) {
+  const auto is = [&](Type::Kind kind) {
+    return local != kNone && f_.locals[local].type.kind == kind;
+  };
+  if (is(Type::Kind::kFunction) || is(Type::Kind::kRelation)) {
     auto value = std::make_unique<Expr>();
     value->kind = Expr::Kind::kName;
     value->name = e.name;
@@ -106,8 +109,9 @@ Shape BodyChecker::CheckCall(Expr& e) {
     value->type = f_.locals[local].type;
     e.operands.insert(e.operands.begin(), std::move(value));
     shapes.insert(shapes.begin(), facts_[local].shape);
-    if (good) return CallValue(e, f_.locals[local].type, shapes);
-    return {};
+    if (!good) return {};
+    if (is(Type::Kind::kRelation)) return CheckRelated(e, shapes);
+    return CallValue(e, f_.locals[local].type, shapes);
   }
   if (!Resolve(e) || !CheckArity(e) || !good) return {};
   if (e.builtin >= 0) return CheckBuiltin(e, shapes);

@@ -3,6 +3,7 @@
 #include <unordered_map>
 
 #include "core/lang/check.h"
+#include "core/lang/relation.h"
 #include "core/lang/walk.h"
 
 namespace pullback::lang {
@@ -31,6 +32,7 @@ class HeaderChecker {
   void AddSize(const Expr& name);
 
   Type Resolve(TypeExpr& t, Shape& shape);
+  Type ResolveRelation(TypeExpr& t, Shape& shape);
   Size ResolveDim(Expr& e);
   Size ResolveName(Expr& e);
   Size ResolveBinary(Expr& e);
@@ -111,6 +113,7 @@ Type HeaderChecker::Resolve(TypeExpr& t, Shape& shape) {
     shape = UnknownShape(type);
     return type;
   }
+  if (t.kind == TypeExpr::Kind::kRelation) return ResolveRelation(t, shape);
   Type type = Type::Tuple({});
   if (t.kind == TypeExpr::Kind::kArray) {
     type = Type::Array(t.elem, static_cast<int>(t.dims.size()));
@@ -119,6 +122,19 @@ Type HeaderChecker::Resolve(TypeExpr& t, Shape& shape) {
   for (TypeExpr& element : t.elements) {
     shape.elements.emplace_back();
     type.elements.push_back(Resolve(element, shape.elements.back()));
+  }
+  return type;
+}
+
+Type HeaderChecker::ResolveRelation(TypeExpr& t, Shape& shape) {
+  const Type type = RelationType(ArityOf(t));
+  shape = UnknownShape(type);
+  for (size_t i = 0; i < t.dims.size(); ++i) {
+    shape.elements[0].dims[i] = ResolveDim(*t.dims[i]);
+  }
+  if (&t == &f_.result) {
+    report_.Unimplemented(t.span, "a relation as the result of a function");
+    return {};
   }
   return type;
 }
@@ -178,6 +194,13 @@ Size HeaderChecker::ResolveBinary(Expr& e) {
 }
 
 void HeaderChecker::CollectDims(const TypeExpr& t, const Shape& shape, uint32_t& leaf) {
+  if (t.kind == TypeExpr::Kind::kRelation) {
+    for (size_t i = 0; i < ArityOf(t) && !shape.elements.empty(); ++i) {
+      dims_.push_back({shape.elements[0].dims[i], &t.dims[i], leaf, static_cast<uint32_t>(i)});
+    }
+    leaf += static_cast<uint32_t>(t.elements.size()) + 1;
+    return;
+  }
   for (size_t i = 0; i < t.dims.size() && i < shape.dims.size(); ++i) {  // none of a wrong type
     dims_.push_back({shape.dims[i], &t.dims[i], leaf, static_cast<uint32_t>(i)});
   }

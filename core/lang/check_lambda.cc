@@ -117,6 +117,7 @@ Shape BodyChecker::CheckApply(Expr& e) {
   if (!CheckOperands(e, shapes)) return {};
   if (!DecideCall(e)) return {};
   const Type function = e.operands[0]->type;
+  if (function.kind == Type::Kind::kRelation) return CheckRelated(e, shapes);
   if (function.kind != Type::Kind::kFunction) {
     return Fail(e, "only a function can be called, and this is " + Text(function, shapes[0]));
   }

@@ -1,4 +1,5 @@
 #include "core/lang/check_size.h"
+#include "core/lang/relation.h"
 
 #include <algorithm>
 #include <cstdlib>
@@ -234,6 +235,12 @@ std::string Describe(const Type& type, const Shape& shape, const std::vector<Loc
   if (type.kind == Type::Kind::kArray) {
     for (const Size& dim : shape.dims) text += (text.empty() ? "" : ", ") + ToString(dim, locals);
     return "[" + text + "]" + DTypeName(type.elem);
+  }
+  if (type.kind == Type::Kind::kRelation && !shape.elements.empty()) {
+    for (size_t i = 0; i < ArityOf(type); ++i) {
+      text += (i == 0 ? "" : ", ") + ToString(shape.elements[0].dims[i], locals);
+    }
+    return "rel[" + text + "]";
   }
   if (type.kind != Type::Kind::kTuple) return ToString(type);  // a struct's name says its fields
   for (size_t i = 0; i < type.elements.size(); ++i) {

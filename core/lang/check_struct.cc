@@ -48,6 +48,9 @@ Type ResolveInside(TypeExpr& t, const StructTable& structs, const NameTaken& tak
     case TypeExpr::Kind::kStruct:
     case TypeExpr::Kind::kList:
     case TypeExpr::Kind::kBox: return ResolveData(t, structs, taken, report);
+    case TypeExpr::Kind::kRelation:
+      report.Unimplemented(t.span, "a relation inside a struct, list, box or function type");
+      return {};
     case TypeExpr::Kind::kTuple: break;
   }
   Type type = Type::Tuple({});

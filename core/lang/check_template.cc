@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "core/lang/check.h"
+#include "core/lang/relation.h"
 #include "core/lang/walk.h"
 
 namespace pullback::lang {
@@ -53,6 +54,7 @@ Type TypeOf(const TypeExpr& t, const TypeBindings& bindings) {
       return list ? Type::List(std::move(element)) : Type::Box(std::move(element));
     }
     case TypeExpr::Kind::kGiven: return t.given;
+    case TypeExpr::Kind::kRelation: return RelationType(ArityOf(t));
     case TypeExpr::Kind::kTuple: break;
     default: return {};
   }

@@ -266,6 +266,10 @@ Layout Formatter::TypeOf(const TypeExpr& t) {
     if (!parts.empty()) parts.push_back(Concat(Parts(Text(","), Line(" "))));
     parts.push_back(Expression(*d, kSumBinding));
   }
+  if (t.kind == TypeExpr::Kind::kRelation) {
+    parts.resize(parts.size() - 2);  // its own 0
+    return Group(Parts(Text("rel["), Indent(std::move(parts)), Text("]")));
+  }
   if (t.kind == TypeExpr::Kind::kFunction) return FunctionType(t);
   for (const TypeExpr& e : t.elements) {
     if (!parts.empty()) parts.push_back(Concat(Parts(Text(","), Line(" "))));

@@ -8,6 +8,7 @@
 #include "core/lang/lower_derive.h"
 #include "core/lang/lower_expr.h"
 #include "core/lang/lower_list.h"
+#include "core/lang/lower_relation.h"
 #include "core/lang/lower_sizes.h"
 #include "core/lang/lower_stmt.h"
 
@@ -201,6 +202,10 @@ std::optional<Leaves> LowerStructural(Context& c, const Expr& e) {
   switch (static_cast<Builtin>(e.builtin)) {
     case Builtin::Select: return LowerSelect(c, e);
     case Builtin::Zeros: return LowerZeros(c, e);
+    case Builtin::Related: {
+      PB_TRY(const Value related, LowerRelated(c, e));
+      return Leaves{{related, nullptr}};
+    }
     case Builtin::StopGradient: return LowerStopGradient(c, e);
     case Builtin::ScanLinear: {
       PB_TRY(const ArrayRef x, LowerScanLinear(c, e));

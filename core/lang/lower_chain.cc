@@ -85,12 +85,12 @@ MaybeValue ChainByGuard(Context& c, const Expr& e, const std::vector<const Expr*
   return ZeroElsewhere(c, rest, guard);
 }
 
-void AddConjuncts(const Expr& e, std::vector<const Expr*>& predicates) {
-  if (e.kind != Expr::Kind::kBinary || e.binary != BinaryOp::kAnd) return predicates.push_back(&e);
-  for (const ExprPtr& part : e.operands) AddConjuncts(*part, predicates);
-}
-
 }  // namespace
+
+void CollectConjuncts(const Expr& e, std::vector<const Expr*>& predicates) {
+  if (e.kind != Expr::Kind::kBinary || e.binary != BinaryOp::kAnd) return predicates.push_back(&e);
+  for (const ExprPtr& part : e.operands) CollectConjuncts(*part, predicates);
+}
 
 bool IsChain(const Expr& e) {
   if (e.kind == Expr::Kind::kIverson) return true;
@@ -99,7 +99,7 @@ bool IsChain(const Expr& e) {
 }
 
 void CollectBrackets(const Expr& e, std::vector<const Expr*>& predicates) {
-  if (e.kind == Expr::Kind::kIverson) AddConjuncts(*e.operands[0], predicates);
+  if (e.kind == Expr::Kind::kIverson) CollectConjuncts(*e.operands[0], predicates);
   if (!IsProduct(e) && !IsNegation(e)) return;
   for (const ExprPtr& factor : e.operands) CollectBrackets(*factor, predicates);
 }

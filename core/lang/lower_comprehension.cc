@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "core/lang/lower_expr.h"
+#include "core/lang/lower_relation.h"
 #include "core/lang/lower_sizes.h"
 #include "core/lang/lower_stmt.h"
 #include "core/lang/lower_walk.h"
@@ -60,6 +61,10 @@ Ranges LowerRanges(Context& c, const Expr& e) {
 // An index over a range that depends on indices: over the largest such range, restricted.
 MaybeValue AddDependentIndex(Context& c, Statement& s, const Affine& extent,
                              const std::string& name) {
+  const bool closed =
+      std::none_of(extent.terms.begin(), extent.terms.end(),
+                   [&](const Affine::Term& t) { return c.FindBound(t.value) != nullptr; });
+  if (!closed) return std::nullopt;
   const Affine most = Least(c, extent * -1) * -1;
   Affine bound = most;
   if (!IsNonNegative(c, most)) {
@@ -143,6 +148,7 @@ MaybeValue LowerInto(Context& c, Statement& s, const Expr& e);
 
 MaybeValue BlockInto(Context& c, Statement& s, const Block& block) {
   const Statement before = s;
+  s.body = &block;
   Mark mark(c);
   if (c.module.no_bodies.count(&block) == 0) {
     if (LowerLets(c, block)) {
@@ -174,31 +180,42 @@ MaybeValue ComprehensionInto(Context& c, Statement& s, const Expr& e, const Rang
 
 // The conjuncts of a bracket go to `where` when all of them can; under a sum, the others guard the
 // result.
+MaybeValue GuardedInto(Context& c, Statement& s, const std::vector<const Expr*>& predicates,
+                       const std::function<MaybeValue()>& rest) {
+  Guard outer = c.guard;
+  for (const Expr* p : BindRelations(c, s, predicates)) {
+    if (const auto constraints = AffinePredicate(c, *p)) {
+      std::vector<Constraint>& where = c.frame().where;
+      where.insert(where.end(), constraints->begin(), constraints->end());
+    } else if (!PinIndex(c, s, *p) && !AddGuard(c, *p)) {
+      return std::nullopt;
+    }
+  }
+  if (!c.guard.any || (outer.any && c.guard.value == outer.value)) return rest();
+  s.guard = GuardValue(c);
+  GuardedRegion region(c, std::move(outer));
+  return rest();
+}
+
 MaybeValue ChainInto(Context& c, Statement& s, const Expr& e) {
   std::vector<const Expr*> predicates;
   CollectBrackets(e, predicates);
-  std::vector<const Expr*> others;
-  for (const Expr* p : predicates) {
-    const auto constraints = AffinePredicate(c, *p);
-    if (!constraints) {
-      others.push_back(p);
-      continue;
-    }
-    std::vector<Constraint>& where = c.frame().where;
-    where.insert(where.end(), constraints->begin(), constraints->end());
-  }
-  Guard outer = c.guard;
-  for (const Expr* p : others) {
-    if (!AddGuard(c, *p)) return std::nullopt;
-  }
-  if (others.empty()) {
+  return GuardedInto(c, s, predicates, [&]() -> MaybeValue {
     PB_TRY(const Value rest, LowerRest(c, e));
     return rest.valid() ? rest : c.b.One(ir::Type::Scalar(e.type.elem));
-  }
-  s.guard = GuardValue(c);
-  GuardedRegion region(c, std::move(outer));
-  PB_TRY(const Value rest, LowerRest(c, e));
-  return rest.valid() ? rest : c.b.One(ir::Type::Scalar(e.type.elem));
+  });
+}
+
+// Whether a condition holds somewhere is how often it does, where it tells indices whose tuples can be
+// counted.
+bool Counts(Context& c, Statement& s, const Expr& e, std::vector<const Expr*>& predicates) {
+  if (!s.logical || s.reduce != Monoid::kMax || e.type != Type::Scalar(DType::kBool)) return false;
+  CollectConjuncts(e, predicates);
+  s.reduce = Monoid::kSum;
+  if (BindsIndices(c, s, predicates)) return true;
+  s.reduce = Monoid::kMax;
+  predicates.clear();
+  return false;
 }
 
 // [p] * sum i { e } as the whole body: the sum is empty where p is false.
@@ -249,7 +266,14 @@ MaybeValue LowerInto(Context& c, Statement& s, const Expr& e) {
   const bool is_comprehension = e.kind == Expr::Kind::kComprehension;
   if (is_comprehension && Merges(c, s, e)) return ComprehensionInto(c, s, e, {});
   if (e.type.kind == Type::Kind::kArray) return ArrayInto(c, s, e);
-  if (!IsChain(e) || c.guard.any) return LowerScalar(c, e);
+  std::vector<const Expr*> predicates;
+  if (Counts(c, s, e, predicates)) {
+    return GuardedInto(c, s, predicates, [&] { return MaybeValue(c.b.I64(1)); });
+  }
+  if (!IsChain(e)) return LowerScalar(c, e);
+  CollectBrackets(e, predicates);
+  if (BindsIndices(c, s, predicates)) return ChainInto(c, s, e);
+  if (c.guard.any) return LowerScalar(c, e);
   const Expr* factor = OnlyFactor(e);
   const bool sum = factor && factor->kind == Expr::Kind::kComprehension &&
                    factor->comprehension == Comprehension::kSum && Merges(c, s, *factor);
@@ -356,7 +380,7 @@ MaybeValue LowerSum(Context& c, const Affine& extent,
   if (c.IsOuter(extent)) {
     k = AddIndex(c, s, extent, false, "");
   } else {
-    k = AddDependentIndex(c, s, extent, "");
+    PB_TRY(k, AddDependentIndex(c, s, extent, ""));
   }
   PB_TRY(const Value v, term(Affine::Of(*k)));
   return FinishStatement(c, s, {v})[0];

@@ -19,6 +19,7 @@ struct Statement {
   Value second;                      // of a scan (EachResult::second)
   bool logical = false;              // max or min of conditions, which are 0 and 1
   uint32_t loc = 0;
+  const Block* body = nullptr;  // the innermost that is part of it
 };
 
 // A new frame. Inside a guard, the nested statement runs only where the guard holds: by its `where`

@@ -78,6 +78,9 @@ void Flatten(const TypeExpr& t, std::vector<const TypeExpr*>& out) {
     return;
   }
   if (!IsComposite(t)) out.push_back(&t);
+  if (t.kind == TypeExpr::Kind::kRelation) {  // its sizes are the first array's
+    for (const TypeExpr& array : t.elements) out.push_back(&array);
+  }
   ForEachPart(t, [&](const TypeExpr& part) { Flatten(part, out); });
 }
 
@@ -177,6 +180,15 @@ bool Context::IsIndex(Value v) const {
   return false;
 }
 
+const ir::IndexVar* Context::FindBound(Value v) const {
+  for (const auto& f : frames) {
+    for (const ir::IndexVar& i : f->bound) {
+      if (i.var == v) return &i;
+    }
+  }
+  return nullptr;
+}
+
 AtBlock::AtBlock(Context& c) : c_(c) {
   c.Attribute();
   frames_ = std::move(c.frames);
@@ -202,7 +214,8 @@ Mark::Mark(Context& c)
       inlined_(c.inlined),
       work_(c.work) {
   for (const auto& f : c.frames) {
-    frames_.push_back({f->indices, f->where, f->body.size(), f->undo.size()});
+    frames_.push_back({f->indices, f->where, f->body.size(), f->undo.size(), f->reads.size(),
+                       f->bound.size(), f->adopted.size()});
   }
 }
 
@@ -215,6 +228,9 @@ void Mark::Rollback() {
     if (f.undo.size() > frames_[i].undo) f.body = f.undo[frames_[i].undo];
     f.undo.resize(frames_[i].undo);
     f.body.resize(frames_[i].body);
+    f.reads.resize(frames_[i].reads);
+    f.bound.resize(frames_[i].bound);
+    f.adopted.resize(frames_[i].adopted);
   }
   c_.function.blocks[c_.b.block()].insts.resize(insts_);
   c_.guard = guard_;

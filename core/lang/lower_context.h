@@ -16,6 +16,8 @@
 //   lower_slice.cc           windows of arrays; literals
 //   lower_elementwise.cc     elementwise trees and broadcasting
 //   lower_comprehension.cc   gen/sum/prod/max/min as tensor statements
+//   lower_relation.cc        brackets with relations: which tuples a statement runs over
+//   lower_member.cc          whether a tuple is related; joins
 //   lower_gen.cc             gen inside a body; sizes of what a body gives
 //   lower_arg.cc             argmax/argmin: indices from an offset
 //   lower_scan.cc            scans
@@ -91,6 +93,7 @@ struct ModuleContext {
   size_t spent = 0;             // instructions copied so far, beyond those that stand
   int outlined = 0;             // bodies that became functions
   size_t wasted = 0;            // work of attempts that were rolled back
+  uint32_t join = UINT32_MAX;   // the function that joins relations
   std::unordered_set<const Block*> no_bodies;      // blocks that could not be said in a body before
   std::vector<std::pair<Type, uint32_t>> records;  // by element type
   std::vector<std::pair<Type, uint32_t>> function_records;  // by dynamic type
@@ -128,6 +131,12 @@ struct Frame {
   std::vector<ir::IndexVar> indices;
   std::vector<Constraint> where;
   std::vector<ir::Inst> body;
+  // Indices that take their values from a relation or another array (lower_relation.cc): the reads,
+  // which stand in front of `body`; what each of these is below; and those that stand here for an
+  // index of a frame around.
+  std::vector<ir::Inst> reads;
+  std::vector<ir::IndexVar> bound;
+  std::vector<std::pair<Value, Value>> adopted;
   std::vector<std::vector<ir::Inst>> undo;  // `body` before instructions in it were replaced
 };
 
@@ -217,8 +226,9 @@ struct Context {
   Frame& frame() { return *frames.back(); }
   // The id of the frame that defines v; 0: a block does.
   uint32_t OwnerOf(Value v);
-  bool IsOuter(const Affine& a);  // made of values that blocks define
-  bool IsIndex(Value v) const;    // an index variable of an open frame
+  bool IsOuter(const Affine& a);                 // made of values that blocks define
+  bool IsIndex(Value v) const;                   // an index variable of an open frame
+  const ir::IndexVar* FindBound(Value v) const;  // one that is read instead
 
   // Names what an expression has made, where it has no name yet.
   void Name(const Leaves& leaves, const std::string& name, uint32_t first_new);
@@ -258,6 +268,9 @@ class Mark {
     std::vector<Constraint> where;
     size_t body;
     size_t undo;
+    size_t reads;
+    size_t bound;
+    size_t adopted;
   };
   Context& c_;
   size_t insts_;

@@ -39,6 +39,9 @@ struct Finished {
   std::vector<ir::IndexVar> indices;
   std::vector<Constraint> where;
   std::vector<Inst> body;
+  std::vector<Inst> reads;  // as of a frame
+  std::vector<ir::IndexVar> bound;
+  std::vector<std::pair<Value, Value>> adopted;
   std::vector<Value> out;  // index variables
   std::vector<Value> values;
   Value guard;
@@ -49,8 +52,10 @@ struct Finished {
 };
 
 Value ExtentOf(const Finished& f, Value index) {
-  for (const ir::IndexVar& i : f.indices) {
-    if (i.var == index) return i.extent;
+  for (const auto* list : {&f.indices, &f.bound}) {
+    for (const ir::IndexVar& i : *list) {
+      if (i.var == index) return i.extent;
+    }
   }
   PB_CHECK(false);
   return {};
@@ -138,10 +143,14 @@ class Lifting {
   }
   void NeedWhereOf(const Frame& frame);
   void NeedFrame(size_t frame);
+  void NeedBound();
+  void NeedInstead(const std::vector<ir::IndexVar>& indices);
+  bool IsAdopted(const Constraint& k) const;
   void KeepNonEmpty();
   bool MayTrap(const Inst& inst) const;
   void AddIndices();
   void CopyNeeded();
+  void CopyNeeded(const std::vector<Inst>& from, std::vector<Inst>& to);
   void Rename(Inst& inst);
   Affine Rename(const Affine& a) const;
   Value Rename(Value v) const {
@@ -158,12 +167,14 @@ class Lifting {
   Renaming renaming_;
   std::vector<ir::IndexVar> outer_;
   std::vector<Constraint> outer_where_;
+  std::vector<std::pair<Value, Value>> aliases_;
 };
 
 void Spill(Context& c, size_t frame, const ValueSet& needed);
 
 void Lifting::NeedWhereOf(const Frame& frame) {
   for (const Constraint& k : frame.where) {
+    if (IsAdopted(k)) continue;  // a guard says it there
     ir::ForEachOperand(k.e, [&](Value v) { needed_.insert(v.id); });
     outer_where_.push_back(k);
   }
@@ -179,6 +190,44 @@ void Lifting::NeedFrame(size_t frame) {
     }
     if (!spilled && frame != spilling_) Spill(c_, frame, needed_);
   }
+}
+
+bool Lifting::IsAdopted(const Constraint& k) const {
+  const auto mentions = [&](const std::vector<std::pair<Value, Value>>& adopted) {
+    return std::any_of(adopted.begin(), adopted.end(),
+                       [&](const auto& pair) { return k.e.Coeff(pair.first) != 0; });
+  };
+  return mentions(f_.adopted) ||
+         std::any_of(c_.frames.begin(), c_.frames.begin() + static_cast<std::ptrdiff_t>(frames_),
+                     [&](const auto& frame) { return mentions(frame->adopted); });
+}
+
+// What stands for an index of a frame is needed in its place: for one that is read there instead of
+// what it is read from, for others once the reads have asked for it.
+void Lifting::NeedBound() {
+  for (size_t f = 0; f < frames_; ++f) {
+    const Frame& frame = *c_.frames[f];
+    NeedInstead(frame.bound);
+    for (size_t i = frame.reads.size(); i-- > 0;) {
+      if (Defines(frame.reads[i], needed_)) NeedOperands(frame.reads[i]);
+    }
+    NeedInstead(frame.indices);
+  }
+}
+
+void Lifting::NeedInstead(const std::vector<ir::IndexVar>& indices) {
+  const auto replace = [&](const std::vector<std::pair<Value, Value>>& adopted, bool own) {
+    for (const auto& [index, here] : adopted) {
+      const bool among = std::any_of(indices.begin(), indices.end(),
+                                     [&](const ir::IndexVar& i) { return i.var == index; });
+      if (!among) continue;
+      const bool was = needed_.erase(index.id) != 0;
+      if (own || was) aliases_.emplace_back(index, here);
+      if (!own && was) needed_.insert(here.id);
+    }
+  };
+  for (size_t f = 0; f < frames_; ++f) replace(c_.frames[f]->adopted, false);
+  replace(f_.adopted, true);
 }
 
 bool Lifting::MayTrap(const Inst& inst) const {
@@ -228,20 +277,26 @@ void Lifting::AddIndices() {
   }
 }
 
-void Lifting::CopyNeeded() {
-  std::vector<Inst> body;
-  for (size_t f = 0; f < frames_; ++f) {
-    for (const Inst& inst : c_.frames[f]->body) {
-      if (!Defines(inst, needed_)) continue;
-      body.push_back(inst);
-      for (Value& v : body.back().results) {
-        const ir::ValueInfo info = c_.function.values[v.id];
-        const Value copy = c_.function.NewValue(info.type, info.name);
-        renaming_[v.id] = copy;
-        v = copy;
-      }
+void Lifting::CopyNeeded(const std::vector<Inst>& from, std::vector<Inst>& to) {
+  for (const Inst& inst : from) {
+    if (!Defines(inst, needed_)) continue;
+    to.push_back(inst);
+    for (Value& v : to.back().results) {
+      const ir::ValueInfo info = c_.function.values[v.id];
+      const Value copy = c_.function.NewValue(info.type, info.name);
+      renaming_[v.id] = copy;
+      v = copy;
     }
   }
+}
+
+void Lifting::CopyNeeded() {
+  std::vector<Inst> body;
+  // Reads are of what the frame itself runs over, or of what stands here for an index around.
+  for (Inst& inst : f_.reads) body.push_back(std::move(inst));
+  for (size_t f = frames_; f-- > 0;) CopyNeeded(c_.frames[f]->reads, body);
+  for (const auto& [index, here] : aliases_) renaming_[index.id] = Rename(here);
+  for (size_t f = 0; f < frames_; ++f) CopyNeeded(c_.frames[f]->body, body);
   c_.module.Charge(body.size());
   for (Inst& inst : f_.body) body.push_back(std::move(inst));
   for (Inst& inst : body) Rename(inst);
@@ -270,6 +325,7 @@ std::vector<Value> Lifting::Run() {
   }
   for (size_t f = 0; f < frames_; ++f) NeedWhereOf(*c_.frames[f]);
   for (size_t f = frames_; f-- > 0;) NeedFrame(f);
+  NeedBound();
   AddIndices();
   if (outer_.empty() && one_at_least_) outer_.push_back(c_.frames[0]->indices[0]);
   KeepNonEmpty();
@@ -282,6 +338,10 @@ std::vector<Value> Lifting::Run() {
     old.push_back(i.var);
     indices.push_back({copy, i.extent});
     out.push_back(copy);
+  }
+  for (const auto& [index, here] : f_.adopted) {
+    old.push_back(index);
+    out.push_back(here);
   }
   indices.insert(indices.end(), f_.indices.begin(), f_.indices.end());
   out.insert(out.end(), f_.out.begin(), f_.out.end());
@@ -416,6 +476,9 @@ Lifted LiftStatement(Context& c, const Statement& s, const std::vector<Value>& v
   f.indices = frame.indices;
   f.where = std::move(frame.where);
   f.body = std::move(frame.body);
+  f.reads = std::move(frame.reads);
+  f.bound = frame.bound;
+  f.adopted = frame.adopted;
   f.out = s.out;
   f.values = values;
   f.guard = s.guard;

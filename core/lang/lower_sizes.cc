@@ -114,7 +114,7 @@ const ir::IndexVar* FindIndex(const Context& c, Value v) {
       if (i.var == v) return &i;
     }
   }
-  return nullptr;
+  return c.FindBound(v);
 }
 
 // `a` at the corner of the frames' boxes where `e` is least.

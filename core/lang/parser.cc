@@ -179,6 +179,7 @@ TypeExpr Parser::ParseType() {
   } else if (At(Tok::kName)) {
     t.kind = TypeExpr::Kind::kStruct;
     t.name = Text(Take());
+    if (t.name == "rel" && At(Tok::kLBracket)) ParseRelationType(t);
   } else if (At(Tok::kLater)) {
     Unimplemented(first.span, Found());
   } else if (At(Tok::kFn)) {

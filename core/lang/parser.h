@@ -44,6 +44,7 @@ class Parser {
   TypeExpr ParseType();
   void ParseArrayType(TypeExpr& t);
   void ParseTupleType(TypeExpr& t);
+  void ParseRelationType(TypeExpr& t);
   void ParseRules(Function& f);
   void ParseFunctionType(TypeExpr& t);
   void ParseElementType(TypeExpr& t);

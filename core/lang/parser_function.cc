@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "core/lang/parser.h"
+#include "core/lang/relation.h"
 
 namespace pullback::lang {
 
@@ -39,6 +40,27 @@ void Parser::ParseFunctionType(TypeExpr& t) {
   } else {
     t.elements.emplace_back();
   }
+}
+
+// rel[n, m]
+void Parser::ParseRelationType(TypeExpr& t) {
+  const Token& open = Peek();
+  t.kind = TypeExpr::Kind::kRelation;
+  t.name.clear();
+  Open(Tok::kLBracket, "");
+  if (At(Tok::kRBracket)) ErrorHere("a relation names its sizes: rel[n, m]");
+  while (!panic_ && !At(Tok::kRBracket)) {
+    if (t.dims.size() >= kMaxArity) {
+      Limit("TYPE_TOO_LARGE", Peek().span,
+            "a relation is between at most " + std::to_string(kMaxArity) + " indices");
+    }
+    t.dims.push_back(ParseLevel(kSumLevel));
+    if (!Accept(Tok::kComma)) break;
+  }
+  Close(Tok::kLBracket);
+  t.span = SpanFrom(open);
+  if (t.dims.empty()) t.kind = TypeExpr::Kind::kScalar;  // reported
+  if (!t.dims.empty()) FinishRelation(t);
 }
 
 // |x, y: f64| result

@@ -2,8 +2,10 @@
 
 #include <set>
 
+#include "core/base/relation.h"
 #include "core/lang/entry.h"
 #include "core/lang/lang.h"
+#include "core/lang/relation.h"
 #include "core/lang/spelling.h"
 
 namespace pullback::lang {
@@ -42,6 +44,7 @@ bool CanLeave(const TypeExpr& t, std::set<const Struct*>& seen) {
 class TypeMaker {
  public:
   ApiType Make(const TypeExpr& type, bool in_list = false) {
+    if (type.kind == TypeExpr::Kind::kRelation) return MakeRelation(type);
     ApiType api;
     api.is_tuple = IsComposite(type);
     api.dtype = type.elem;
@@ -70,6 +73,12 @@ class TypeMaker {
   }
 
  private:
+  static ApiType MakeRelation(const TypeExpr& type) {
+    std::vector<std::string> sizes;
+    for (size_t i = 0; i < ArityOf(type); ++i) sizes.push_back(SizeText(*type.dims[i]));
+    return RelationApiType(std::move(sizes));
+  }
+
   int32_t Declare(const TypeExpr& type) {
     size_t i = 0;
     while (i < declared_.size() && declared_[i]->structure != type.structure) ++i;

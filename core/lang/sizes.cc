@@ -18,7 +18,14 @@ struct Leaf {
 };
 
 void Flatten(const std::string& name, const TypeExpr& type, std::vector<Leaf>& leaves) {
-  if (!IsComposite(type)) return leaves.push_back({name, &type});
+  if (!IsComposite(type)) {
+    leaves.push_back({name, &type});
+    // The arrays of a relation; the first has its sizes.
+    if (type.kind == TypeExpr::Kind::kRelation) {
+      for (const TypeExpr& array : type.elements) leaves.push_back({name, &array});
+    }
+    return;
+  }
   size_t i = 0;
   ForEachPart(type, [&](const TypeExpr& part) {
     const bool is_struct = type.kind == TypeExpr::Kind::kStruct;
@@ -108,6 +115,7 @@ Status ArgumentChecker::CheckTypes() const {
   }
   for (size_t i = 0; i < leaves_.size(); ++i) {
     const TypeExpr& want = *leaves_[i].type;
+    if (want.kind == TypeExpr::Kind::kGiven) continue;  // of a relation: made by RelationArrays
     const Tensor& got = *arguments_[i];
     if (want.elem != got.dtype || want.dims.size() != got.shape.size()) {
       return TypeMismatch("argument '" + leaves_[i].name + "': expected " +

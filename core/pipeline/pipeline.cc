@@ -92,7 +92,7 @@ Status DeriveOperators(PassRunner& passes, ir::Module& m, bool optimise) {
 
 }  // namespace
 
-const char* const kPassesVersion = "12";
+const char* const kPassesVersion = "13";
 
 const char* TransformName(Transform t) {
   switch (t) {

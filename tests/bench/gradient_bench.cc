@@ -4,7 +4,8 @@
 //
 // --table: the rows of Zygote's Table 2 (Innes 2018), beside gradients written by hand in C, all in
 // one run by turns; every gradient is first compared with the hand-written one.
-// --growth: gradient over primal, and bytes, for loops of n = 10^3 … 10^6 steps, recursion to 10^5; the
+// --growth: gradient over primal, and bytes, for loops of n = 10^3 … 10^6 steps, relations of n pairs,
+// recursion to 10^5; the
 // exponent is fitted to the gradient's time, and to its bytes: 1 is linear.
 // Both when neither is named.
 #include <pthread.h>
@@ -13,6 +14,7 @@
 #include <cstdlib>
 #include <string>
 
+#include "core/base/relation.h"
 #include "jit/llvm/llvm_backend.h"
 #include "tests/bench/by_hand.h"
 #include "tests/bench/kernel_runner.h"
@@ -133,6 +135,15 @@ fn asking(x: f64, n: i64) -> f64 {
   var xs = repeat(x, n)
   for i in 1..n { xs[i] = choose(xs, i) * xs[i - 1] + x }
   return xs[n - 1]
+}
+
+# Over the pairs of a relation.
+fn energy(edge: rel[m, m], x: [m]f64) -> f64 {
+  return sum i < m, j < m { [edge(i, j)] * (x[i] - x[j]) * (x[i] - x[j]) }
+}
+fn flow(edge: rel[m, m], x: [m]f64) -> f64 {
+  let y = gen i < m { sum j < m { [edge(i, j)] * (x[i] - x[j]) } }
+  return sum i < m { y[i] * y[i] }
 }
 
 fn total(x: [m]f64, n: i64) -> f64 { if n <= 0 { return 0.0 } return sin(x[n - 1]) + total(x, n - 1) }
@@ -335,6 +346,22 @@ struct GrowthCase {
 };
 constexpr int64_t kDeepest = 100000;  // the default limit of recursion
 
+// A relation of n random pairs among n / 10 indices, and a number for each index.
+std::vector<Data> Graph(int64_t n) {
+  const int64_t nodes = n / 10;
+  std::vector<std::vector<int64_t>> pairs(2);
+  const auto ends = Noise(static_cast<size_t>(2 * n), 0, static_cast<double>(nodes));
+  for (size_t k = 0; k < ends.size(); ++k) pairs[k % 2].push_back(static_cast<int64_t>(ends[k]));
+  std::vector<Data> args;
+  for (const Tensor& t : RelationArrays(RelationFromCoo({nodes, nodes}, pairs))) {
+    std::vector<double> words(t.data.size() / sizeof(double));  // the bits of integers
+    if (!words.empty()) std::memcpy(words.data(), t.data.data(), t.data.size());
+    args.push_back(Data::Array(t.shape, std::move(words)));
+  }
+  args.push_back(Data::Array({nodes}, Noise(static_cast<size_t>(nodes), -1, 1)));
+  return args;
+}
+
 std::vector<Growth> GrowthTable(jit::Engine& engine, const Options& options) {
   constexpr double kQuarterTurn = 1.5707963267948966;  // sin is 1: products neither grow nor vanish
   const auto turns = [&](int64_t n) {
@@ -375,6 +402,8 @@ std::vector<Growth> GrowthTable(jit::Engine& engine, const Options& options) {
       {"structs in a list", "rows", {"x"}, steps},
       {"recursion, list", "listed", {"x"}, steps, kDeepest},
       {"list, helper reads", "asking", {"x"}, steps},
+      {"relation, energy", "energy", {"x"}, Graph},
+      {"relation, flow", "flow", {"x"}, Graph},
       {"recursion, array",
        "total",
        {"x"},

@@ -79,7 +79,18 @@ class ListType:
     __repr__ = __str__
 
 
-Type = Union[TensorType, TupleType, StructType, ListType]
+@dataclasses.dataclass(frozen=True)
+class RelationType:
+    """Which indices are related; an argument, without derivative."""
+
+    dims: tuple[str, ...]
+    is_float = False
+
+    def __str__(self):
+        return f"rel[{', '.join(self.dims)}]"
+
+
+Type = Union[TensorType, TupleType, StructType, ListType, RelationType]
 
 
 @dataclasses.dataclass(frozen=True)
@@ -113,7 +124,7 @@ def dtype_of(code):
 
 
 def _holds_floats(type_, seen):
-    if isinstance(type_, TensorType):
+    if isinstance(type_, (TensorType, RelationType)):
         return type_.is_float
     if id(type_) in seen:
         return False
@@ -139,6 +150,8 @@ def read_type(message, structs):
     kind = message.WhichOneof("kind")
     if kind == "declared":
         return structs[message.declared]
+    if kind == "relation":
+        return RelationType(tuple(message.relation.dims))
     if kind == "list":
         return ListType(message.list, structs)
     if kind == "tuple":

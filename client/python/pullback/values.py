@@ -5,8 +5,9 @@ from __future__ import annotations
 import numpy as np
 
 from .errors import argument_error
+from .relations import write_relation
 from .structs import named_parts, struct_class
-from .types import ListType, StructType, TensorType, dtype_of
+from .types import ListType, RelationType, StructType, TensorType, dtype_of
 from .v1 import tensor_pb2
 
 _ACCEPTED = {"f": "fiu", "i": "iu", "b": "b"}  # kinds that become a kind without surprises
@@ -43,10 +44,12 @@ def _write_tensor(value, type_, what, message):
 
 def write_value(value, type_, what, message, derivative=False):
     """Fills a Value. In a derivative None (or an empty tuple) is what holds no floats."""
-    if isinstance(type_, (TensorType, ListType)):
+    if isinstance(type_, (TensorType, ListType, RelationType)):
         if derivative and not type_.is_float:
             _check_none(value, type_, what)
             message.tuple.SetInParent()
+        elif isinstance(type_, RelationType):
+            write_relation(value, type_, what, message.relation)
         elif isinstance(type_, ListType):
             _ListWriter(message.list, derivative).write(value, type_, what)
         else:
@@ -241,7 +244,7 @@ def _compose(type_, parts):
 
 
 def read_value(message, type_, derivative=False):
-    if isinstance(type_, (TensorType, ListType)):
+    if isinstance(type_, (TensorType, ListType, RelationType)):
         # In a derivative what holds no floats is an empty tuple.
         if derivative and not type_.is_float:
             return None

@@ -1,0 +1,96 @@
+// Relations: values and derivatives, against the same programs over dense masks.
+#include <catch2/catch.hpp>
+
+#include "tests/support/derivatives.h"
+#include "tests/support/relations.h"
+
+namespace pullback::testing {
+namespace {
+
+void CheckClose(const std::vector<Tensor>& got, const std::vector<Tensor>& want) {
+  REQUIRE(got.size() == want.size());
+  for (size_t k = 0; k < got.size(); ++k) {
+    CHECK(got[k].shape == want[k].shape);
+    const std::vector<double> a = Doubles(got[k]), b = Doubles(want[k]);
+    REQUIRE(a.size() == b.size());
+    for (size_t i = 0; i < a.size(); ++i) CHECK(a[i] == Approx(b[i]).epsilon(1e-12).margin(1e-14));
+  }
+}
+
+TEST_CASE("relations: values are those over dense masks") {
+  for (const RelationProgram& c : RelationPrograms()) {
+    SECTION(c.name) {
+      CheckClose(RunOk(LowerText(c.text, "f"), WithRelations(c.relations, c.rest)),
+                 RunOk(LowerText(Masked(c.text), "f"), WithMasks(c.relations, c.rest)));
+    }
+  }
+}
+
+TEST_CASE("relations: modes agree with each other and with differences") {
+  for (const RelationProgram& c : RelationPrograms()) {
+    SECTION(c.name) {
+      CheckDerivatives(LowerText(c.text, "f"), WithRelations(c.relations, c.rest));
+    }
+  }
+}
+
+// --- work
+
+eval::Cost CostOf(const ir::Module& module, const std::vector<Tensor>& args) {
+  StatusOr<eval::Result> result = eval::Run(module, args);
+  REQUIRE(result.ok());
+  REQUIRE_FALSE(result->trap);
+  return result->cost;
+}
+
+Tensor Ones(std::vector<int64_t> shape) {
+  int64_t count = 1;
+  for (int64_t n : shape) count *= n;
+  return Tensor::Of(DType::kF64, std::move(shape),
+                    std::vector<double>(static_cast<size_t>(count), 1.0));
+}
+
+// All of these do work for each tuple and each index, never for each pair of indices.
+TEST_CASE("relations: values and gradients in time and memory of their tuples") {
+  constexpr int64_t kSize = 400, kTuples = 800;
+  const char* const programs[] = {
+      "sum i < n, j < n { [r(i, j)] * (x[i] - x[j]) ** 2 }",
+      "sum i < n { x[i] * sum j < n { [r(i, j)] * (x[i] - x[j]) } }",
+      "sum i < n { x[i] * sum j < n { [r(j, i)] * (x[i] - x[j]) } }",
+      "sum i < n, j < n { [r(i, j) and i < j and x[j] > 0.5] * x[i] * x[j] }",
+      "sum i < n, j < n { [r(i, j)] * x[j] * tanh(sum k < 4 { a[i, k] * a[j, k] }) }",
+      "sum i < n { x[i] + sum j < n { [r(i, j)] * x[j] * (sum k < 4 { a[i, k] * a[j, k] }) } }",
+      "sum i < n, j < n { [r(i, j)] * norm(a[i] - a[j] + x[i]) }",
+      "sum i < n, j < n, k < n { [r(i, j) and r(j, k)] * x[i] * x[k] }",
+      "sum i < n, j < n, k < n { [r(i, j) and r(k, j)] * x[i] * x[k] }",
+      "sum i < n, j < n, k < n { [r(i, j) and r(j, k) and r(k, i)] * x[i] * x[k] }",
+      "sum i < n, j < n { [r(i, j)] * x[i] * exp(sum k < n { [r(j, k)] * x[k] * x[j] }) }",
+      "sum i < n, j < n { [r(i, j)] * x[i] * exp(sum k < n { [r(k, j)] * x[k] * x[i] }) }",
+      "sum i < n, j < n { [r(i, j)] * (exp(x[j]) / (sum k < n { [r(i, k)] * exp(x[k]) })) }",
+      "sum i < n { [exists j < n: r(i, j) and x[j] > 0.5] * x[i] }",
+      "sum i < n, j < n { [j == k[i]] * x[i] * x[j] }",
+      "sum i < n, j < n { [r(i, j) and not r(j, i)] * x[i] * x[j] }",
+  };
+  const TestRelation relation = RandomRelation({kSize, kSize}, kTuples, 1);
+  std::vector<int64_t> next;
+  for (int64_t i = 0; i < kSize; ++i) next.push_back((i * 7 + 1) % kSize);
+  const std::vector<Tensor> args = WithRelations(
+      {relation}, {Tensor::Of(DType::kI64, {kSize}, next), Ones({kSize, 4}), Ones({kSize})});
+  for (const char* body : programs) {
+    INFO(body);
+    const ir::Module ssa = LowerText(
+        std::string("fn f(r: rel[n, n], k: [n]i64, a: [n, 4]f64, x: [n]f64) -> f64 { return ") +
+            body + " }",
+        "f");
+    const eval::Cost primal = CostOf(ssa, args);
+    const eval::Cost gradient = CostOf(Derived(ssa, pipeline::Transform::kValueAndGrad), args);
+    CHECK(primal.steps <
+          700 * kTuples);  // a search is some 250 steps, and some run over 2 * kTuples
+    CHECK(primal.array_bytes < 100 * kTuples);
+    CHECK(gradient.steps < 1400 * kTuples);
+    CHECK(gradient.array_bytes < 400 * kTuples);
+  }
+}
+
+}  // namespace
+}  // namespace pullback::testing

@@ -1,0 +1,132 @@
+// Relations: text, types, canonical form, and what they lower to.
+#include <catch2/catch.hpp>
+
+#include "core/base/relation.h"
+#include "tests/core/lang/check_support.h"
+#include "tests/core/lang/lower_support.h"
+
+namespace pullback::lang {
+namespace {
+
+constexpr char kEnergy[] = R"(fn f(r: rel[n, n], x: [n]f64) -> f64 {
+  return sum i < n, j < n { [r(i, j)] * (x[i] - x[j]) ** 2 }
+}
+)";
+
+std::string CanonicalOf(const std::string& text) {
+  const Program p = Checked(text);
+  StatusOr<Canonical> c = Canonicalise(p, "f");
+  REQUIRE(c.ok());
+  return c->text;
+}
+
+std::string MessagesIn(const std::string& header, const std::string& body) {
+  return Messages("fn f(" + header + ") -> f64 { return " + body + " }");
+}
+
+}  // namespace
+
+TEST_CASE("relations: laid out, and one canonical form under other names") {
+  StatusOr<Program> p = Parse("fn f(r: rel[n,2*n ,],x:[n]f64)->f64{return sum(x)}");
+  REQUIRE(p.ok());
+  CHECK(Format(*p) == "fn f(r: rel[n, 2 * n], x: [n]f64) -> f64 { return sum(x) }\n");
+  CHECK(CanonicalOf("fn f(r: rel[n], x: [n]f64) -> f64 { return sum i < n { [r(i)] * x[i] } }") ==
+        CanonicalOf("fn f(s: rel[k], y: [k]f64) -> f64 { return sum j < k { [s(j)] * y[j] } }"));
+  CHECK(
+      CanonicalOf("fn f(r: rel[n], x: [n]f64) -> f64 { return sum i < n { [r(i)] * x[i] } }") !=
+      CanonicalOf("fn f(r: [n]i64, x: [n]f64) -> f64 { return sum i < n { [r[i] != 0] * x[i] } }"));
+  // `rel` is an ordinary name elsewhere.
+  CHECK(Messages("struct rel { x: f64 }\nfn f(rel: f64, s: rel) -> f64 { return rel + s.x }")
+            .empty());
+}
+
+TEST_CASE("relations: types") {
+  const std::string header = "r: rel[n, m], x: [n]f64";
+  CHECK(MessagesIn(header, "sum i < n { [r(i)] * x[i] }") ==
+        "1:60 'r' is a relation rel[n, m]: it takes 2 indices, got 1\n");
+  CHECK(MessagesIn(header, "sum i < n, j < m { [r(i, x[j])] * x[i] }")
+            .find("an index of a relation must be an i64, got f64") != std::string::npos);
+  CHECK(MessagesIn(header, "x[r]").find("rel[*, *]") != std::string::npos);
+  CHECK(MessagesIn(header, "x(0)").find("not a function") != std::string::npos);
+  CHECK(MessagesIn("r: rel[]", "1.0").find("a relation names its sizes") != std::string::npos);
+  CHECK(MessagesIn("r: rel[a, b, c, d, e]", "1.0").find("at most 4 indices") != std::string::npos);
+  CHECK(Messages("fn g(r: rel[n, n]) -> f64 { return 1.0 }\n"
+                 "fn f(r: rel[n], x: [n]f64) -> f64 { return g(r) }") ==
+        "2:46 argument 'r' of 'g' must be rel[n, n], got rel[n]\n");
+  CHECK(Messages("fn g(r: rel[n, n]) -> f64 { return 1.0 }\n"
+                 "fn f(r: rel[n, n + 1]) -> f64 { return g(r) }")
+            .find("expected n") != std::string::npos);
+}
+
+TEST_CASE("relations: where they cannot stand yet") {
+  for (const char* text : {"struct S { r: rel[n, n] }\nfn f(s: S) -> f64 { return 1.0 }",
+                           "fn f(r: list rel[_, _]) -> f64 { return 1.0 }",
+                           "fn f(r: rel[n, n]) -> rel[n, n] { return r }",
+                           "fn f(r: rel[n, n]) -> f64 { let s: rel[n, n] = r\n return 1.0 }"}) {
+    INFO(text);
+    CHECK(Messages(text).substr(0, 13) == "UNIMPLEMENTED");
+  }
+}
+
+TEST_CASE("relations: a signature has their sizes, which arguments must have") {
+  const Program p = Checked(kEnergy);
+  StatusOr<Signature> signature = GetSignature(p, "f");
+  REQUIRE(signature.ok());
+  CHECK(signature->params[0].type.ToString() == "rel[n, n]");
+  CHECK(IsRelation(signature->params[0].type));
+  const Tensor x = Vec({1, 2, 3});
+  for (int64_t columns : {3, 4}) {
+    const std::vector<Tensor> arrays = RelationArrays(RelationFromCoo({3, columns}, {{0}, {2}}));
+    std::vector<const Tensor*> leaves;
+    for (const Tensor& t : arrays) leaves.push_back(&t);
+    leaves.push_back(&x);
+    const Status status = CheckArguments(p, "f", leaves);
+    CHECK(status.ok() == (columns == 3));
+    if (columns == 4) {
+      CHECK(status.message() ==
+            "argument 'r' axis 1: expected n = 3 (from argument 'r' axis 0), got 4");
+    }
+  }
+}
+
+TEST_CASE("relations: a statement runs over the tuples") {
+  const std::string ir = Ir(kEnergy);
+  CHECK(Count(ir, "each(") == 1);
+  CHECK(Has(ir, "each(p < %"));
+  CHECK(Has(ir, "%i = index %r.1[%p]"));
+  CHECK(Has(ir, "%j = index %r.2[%p]"));
+  CHECK_FALSE(Has(ir, " if "));
+  // An index beyond the relation's sizes is in no tuple.
+  const std::string shifted =
+      "fn f(r: rel[n], x: [m]f64) -> f64 { return sum i < m { [r(i + 1)] * x[i] } }";
+  std::vector<Tensor> args = RelationArrays(RelationFromCoo({4}, {{0, 1, 3}}));
+  args.push_back(Vec({1, 10, 100, 1000, 10000}));
+  CHECK(Doubles(Values(shifted, args)[0])[0] == 101);
+  args.back() = Vec({1, 10});
+  CHECK(Doubles(Values(shifted, args)[0])[0] == 1);
+}
+
+TEST_CASE("relations: membership at and beyond every end") {
+  const std::string text =
+      "fn f(r: rel[n, m], i: i64, j: i64) -> i64 { return if r(i, j) { 1 } else { 0 } }";
+  std::vector<Tensor> args =
+      RelationArrays(RelationFromCoo({3, 4}, {{0, 0, 2, 2, 0}, {3, 0, 0, 3, 3}}));
+  args.push_back(I64(0));
+  args.push_back(I64(0));
+  const auto related = [&](int64_t i, int64_t j) {
+    args[args.size() - 2] = I64(i);
+    args.back() = I64(j);
+    return Doubles(Values(text, args)[0])[0] == 1;
+  };
+  for (int64_t i = -1; i <= 3; ++i) {
+    for (int64_t j = -1; j <= 4; ++j) {
+      INFO(i << ", " << j);
+      CHECK(related(i, j) == ((i == 0 || i == 2) && (j == 0 || j == 3)));
+    }
+  }
+  CHECK_FALSE(related(INT64_MAX, 0));
+  CHECK_FALSE(related(INT64_MIN, 0));
+  CHECK_FALSE(related(0, INT64_MAX));
+}
+
+}  // namespace pullback::lang

@@ -1,0 +1,39 @@
+// Programs with relations: compiled code against the interpreter bit for bit.
+#include <catch2/catch.hpp>
+
+#include "tests/jit/programs/compiled.h"
+#include "tests/support/derivatives.h"
+#include "tests/support/relations.h"
+
+namespace pullback::testing {
+namespace {
+
+using pipeline::Transform;
+
+TEST_CASE("relations: compiled values and tangents") {
+  for (const RelationProgram& p : RelationPrograms()) {
+    SECTION(p.name) {
+      const ir::Module ssa = LowerText(p.text, "f");
+      std::vector<Tensor> args = WithRelations(p.relations, p.rest);
+      CheckBitwise(Derived(ssa, Transform::kValue), args);
+      for (const Tensor& t : p.rest) {
+        if (t.dtype == DType::kF64) args.push_back(t);
+      }
+      CheckBitwise(Derived(ssa, Transform::kJvp), args);
+    }
+  }
+}
+
+TEST_CASE("relations: compiled gradients") {
+  for (const RelationProgram& p : RelationPrograms()) {
+    const ir::Module ssa = LowerText(p.text, "f");
+    const std::vector<ir::Type>& results = ssa.Get(ssa.entry).results;
+    if (results.size() != 1 || !results[0].IsScalar()) continue;
+    SECTION(p.name) {
+      CheckBitwise(Derived(ssa, Transform::kValueAndGrad), WithRelations(p.relations, p.rest));
+    }
+  }
+}
+
+}  // namespace
+}  // namespace pullback::testing

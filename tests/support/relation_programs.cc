@@ -1,0 +1,250 @@
+#include "tests/support/relations.h"
+
+namespace pullback::testing {
+namespace {
+
+Tensor Filled(std::vector<int64_t> shape) {
+  int64_t count = 1;
+  for (int64_t n : shape) count *= n;
+  std::vector<double> values;
+  for (int64_t i = 0; i < count; ++i)
+    values.push_back(0.3 + 0.17 * static_cast<double>(i * 7 % 11));
+  return Tensor::Of(DType::kF64, std::move(shape), values);
+}
+
+}  // namespace
+
+const std::vector<RelationProgram>& RelationPrograms() {
+  const TestRelation square = RandomRelation({6, 6}, 14, 1), wide = RandomRelation({6, 4}, 9, 2);
+  const TestRelation set = RandomRelation({6}, 3, 3), triple = RandomRelation({4, 5, 3}, 17, 4);
+  const TestRelation none = RandomRelation({6, 4}, 0, 5),
+                     quad = RandomRelation({3, 2, 4, 3}, 20, 6);
+  const Tensor x = Filled({6}), y = Filled({4}), w = Filled({6, 6}), v = Filled({6, 4});
+  static const std::vector<RelationProgram> programs = {
+      {"laplacian",
+       R"(fn f(r: rel[n, n], w: [n, n]f64, x: [n]f64) -> [n]f64 {
+         return gen i < n { sum j < n { [r(i, j)] * w[i, j] * (x[i] - x[j]) } } })",
+       {square},
+       {w, x}},
+      {"energy",
+       R"(fn f(r: rel[n, n], x: [n]f64) -> f64 {
+         return sum i < n, j < n { [r(i, j)] * (x[i] - x[j]) ** 2 } })",
+       {square},
+       {x}},
+      {"columns",
+       R"(fn f(r: rel[n, m], x: [n]f64) -> [m]f64 {
+         return gen j < m { sum i < n { [r(i, j)] * sin(x[i]) } } })",
+       {wide},
+       {x}},
+      {"transposed use",
+       R"(fn f(r: rel[n, m], x: [m]f64) -> [n]f64 {
+         return gen j < n { sum i < m { [r(j, i)] * x[i] * x[i] } } })",
+       {wide},
+       {y}},
+      {"dense result",
+       R"(fn f(r: rel[n, m], x: [n]f64, y: [m]f64) -> [n, m]f64 {
+         return gen i < n, j < m { [r(i, j)] * x[i] * y[j] } })",
+       {wide},
+       {x, y}},
+      {"empty",
+       R"(fn f(r: rel[n, m], x: [n]f64, y: [m]f64) -> ([n]f64, f64) {
+         return (gen i < n { sum j < m { [r(i, j)] * x[i] * y[j] } },
+                 sum i < n, j < m { [r(i, j)] * x[i] }) })",
+       {none},
+       {x, y}},
+      {"row beside other terms",
+       R"(fn f(r: rel[n, m], x: [n]f64, y: [m]f64) -> [n]f64 {
+         return gen i < n { x[i] * x[i] + sum j < m { [r(i, j)] * x[i] * y[j] } } })",
+       {wide},
+       {x, y}},
+      {"row beside a let",
+       R"(fn f(r: rel[n, m], x: [n]f64, y: [m]f64) -> [n]f64 {
+         return gen i < n { let e = exp(x[i]); e + e * sum j < m { [r(i, j)] * e * y[j] } } })",
+       {wide},
+       {x, y}},
+      {"in a row, an inner sum",
+       R"(fn f(r: rel[n, m], a: [n, m]f64, y: [m]f64) -> [n]f64 {
+         return gen i < n { y[0] + sum j < m { [r(i, j)] * y[j] * (sum k < m { a[i, k] * y[k] }) } } })",
+       {wide},
+       {v, y}},
+      {"sampled product",
+       R"(fn f(r: rel[n, n], a: [n, m]f64) -> f64 {
+         return sum i < n, j < n { [r(i, j)] * tanh(sum k < m { a[i, k] * a[j, k] }) } })",
+       {square},
+       {v}},
+      {"rows as values",
+       R"(fn f(r: rel[n, n], a: [n, m]f64) -> f64 {
+         return sum i < n, j < n { [r(i, j)] * norm(a[i] - a[j] + 0.1) } })",
+       {square},
+       {v}},
+      {"other conditions",
+       R"(fn f(r: rel[n, n], x: [n]f64) -> f64 {
+         return sum i < n, j < i + 1 { [r(i, j) and x[j] > 0.5 and 2 * i < j + 5] * x[i] * x[j] } })",
+       {square},
+       {x}},
+      {"guarded row",
+       R"(fn f(r: rel[n, n], x: [n]f64) -> [n]f64 {
+         return gen i < n { [i > 1] * sum j < n { [r(i, j)] * x[i - 2] * x[j] } } })",
+       {square},
+       {x}},
+      {"row guarded by data",
+       R"(fn f(r: rel[n, n], x: [n]f64) -> [n]f64 {
+         return gen i < n { [x[i] > 0.5] * sum j < n { [r(i, j)] * x[i] * x[j] } } })",
+       {square},
+       {x}},
+      {"diagonal",
+       R"(fn f(r: rel[n, n], x: [n]f64) -> f64 {
+         return sum i < n { [r(i, i)] * x[i] * x[i] } })",
+       {square},
+       {x}},
+      {"shifted",
+       R"(fn f(r: rel[n, n], x: [n]f64) -> [n]f64 {
+         return gen i < n { sum j < n - 2 { [r(n - 1 - i, j + 2)] * x[i] * x[j] } } })",
+       {square},
+       {x}},
+      {"part of it",
+       R"(fn f(r: rel[n, n], x: [n]f64) -> f64 {
+         return sum i in 1..n - 1, j in 2..n { [r(i, j)] * x[i] * x[j] } })",
+       {square},
+       {x}},
+      {"with a free index",
+       R"(fn f(r: rel[n, m], a: [n, m]f64, y: [m]f64) -> [n, m]f64 {
+         return gen i < n, k < m { sum j < m { [r(i, j)] * a[i, k] * y[j] } } })",
+       {wide},
+       {v, y}},
+      {"set",
+       R"(fn f(r: rel[n], x: [n]f64) -> ([n]f64, f64) {
+         return (gen i < n { [r(i)] * x[i] * x[i] }, sum i < n { [not r(i)] * x[i] * x[i] }) })",
+       {set},
+       {x}},
+      {"triples",
+       R"(fn f(r: rel[n, m, l], x: [n]f64, y: [m]f64, z: [l]f64) -> ([m]f64, f64) {
+         return (gen j < m { sum i < n, k < l { [r(i, j, k)] * x[i] * y[j] * z[k] } },
+                 sum i < n, j < m, k < l { [not r(i, j, k)] * x[i] * y[j] * z[k] }) })",
+       {triple},
+       {y, Filled({5}), Filled({3})}},
+      {"quadruples",
+       R"(fn f(r: rel[n, m, l, k], x: [n]f64, y: [m]f64, z: [l]f64, u: [k]f64) -> [l]f64 {
+         return gen c < l { sum a < n, b < m, d < k { [r(a, b, c, d)] * x[a] * y[b] * z[c] * u[d] } } })",
+       {quad},
+       {Filled({3}), Filled({2}), Filled({4}), Filled({3})}},
+      {"negation",
+       R"(fn f(r: rel[n, m], x: [n]f64, y: [m]f64) -> f64 {
+         return sum i < n, j < m { [not r(i, j)] * x[i] * y[j] } })",
+       {wide},
+       {x, y}},
+      {"either",
+       R"(fn f(r: rel[n, n], s: rel[n, n], x: [n]f64) -> f64 {
+         return sum i < n, j < n { [r(i, j) or s(j, i)] * x[i] * x[j] } })",
+       {square, RandomRelation({6, 6}, 8, 7)},
+       {x}},
+      {"both",
+       R"(fn f(r: rel[n, n], s: rel[n, n], x: [n]f64) -> f64 {
+         return sum i < n, j < n { [r(i, j) and s(j, i)] * x[i] * x[j] } })",
+       {square, RandomRelation({6, 6}, 20, 7)},
+       {x}},
+      {"join",
+       R"(fn f(r: rel[n, m], s: rel[m, n], x: [n]f64, y: [m]f64) -> [n, n]f64 {
+         return gen i < n, k < n { sum j < m { [r(i, j) and s(j, k)] * x[i] * y[j] * x[k] } } })",
+       {wide, RandomRelation({4, 6}, 10, 8)},
+       {x, y}},
+      {"join by the second index",
+       R"(fn f(r: rel[n, m], s: rel[n, m], x: [n]f64, y: [m]f64) -> f64 {
+         return sum i < n, j < m, k < n { [r(i, j)] * [s(k, j)] * x[i] * y[j] * x[k] } })",
+       {wide, RandomRelation({6, 4}, 10, 9)},
+       {x, y}},
+      {"three in a row",
+       R"(fn f(r: rel[n, n], x: [n]f64) -> f64 {
+         return sum i < n, j < n, k < n, l < n { [r(i, j) and r(j, k) and r(k, l)] * x[i] * x[l] } })",
+       {square},
+       {x}},
+      {"triangles",
+       R"(fn f(r: rel[n, n], x: [n]f64) -> f64 {
+         return sum i < n, j < n, k < n { [r(i, j) and r(j, k) and r(k, i)] * x[i] * x[j] * x[k] } })",
+       {square},
+       {x}},
+      {"nested sums",
+       R"(fn f(r: rel[n, m], s: rel[m, n], x: [n]f64, y: [m]f64) -> f64 {
+         return sum i < n, j < m { [r(i, j)] * x[i] * exp(sum k < n { [s(j, k)] * x[k] * y[j] }) } })",
+       {wide, RandomRelation({4, 6}, 10, 8)},
+       {x, y}},
+      {"softmax over neighbours",
+       R"(fn f(r: rel[n, n], x: [n]f64) -> [n]f64 {
+         return gen i < n { sum j < n {
+           [r(i, j)] * (exp(x[i] * x[j]) / (sum k < n { [r(i, k)] * exp(x[i] * x[k]) })) } } })",
+       {square},
+       {x}},
+      {"nested sums over pairs",
+       R"(fn f(r: rel[n, m], s: rel[m, n], x: [n]f64, y: [m]f64) -> f64 {
+         return sum i < n, j < m {
+           [r(i, j) and x[i] > 0.4] * exp(sum k < n { [s(j, k) and k != i] * x[k] * y[j] * x[i] }) } })",
+       {wide, RandomRelation({4, 6}, 10, 8)},
+       {x, y}},
+      {"three nested sums",
+       R"(fn f(r: rel[n, n], x: [n]f64) -> f64 {
+         return sum i < n, j < n { [r(i, j)] * tanh(sum k < n { [r(j, k)] * x[i] *
+             sin(sum l < n { [r(k, l)] * x[l] * x[j] * x[i] }) }) } })",
+       {square},
+       {x}},
+      {"nested by the second index",
+       R"(fn f(r: rel[n, m], x: [n]f64, y: [m]f64) -> f64 {
+         return sum i < n, j < m { [r(i, j)] * y[j] * (sum k < n { [r(k, j)] * x[k] * x[i] }) ** 2 } })",
+       {wide},
+       {x, y}},
+      {"exists",
+       R"(fn f(r: rel[n, m], x: [n]f64, y: [m]f64) -> f64 {
+         return sum i < n { [exists j < m: r(i, j) and y[j] > 0.5] * x[i] * x[i] } +
+           sum j < m { [not (exists i < n: r(i, j))] * y[j] } })",
+       {wide},
+       {x, y}},
+      {"a row in a loop",
+       R"(fn f(r: rel[n, n], x: [n]f64) -> f64 {
+         var s = 1.0
+         for i < n { s = 0.5 * s + sin(s) * sum j < n { [r(i, j)] * x[j] * x[i] } }
+         return s })",
+       {square},
+       {x}},
+      {"a column in a loop",
+       R"(fn f(r: rel[n, m], x: [n]f64) -> f64 {
+         var s = 1.0
+         for j < m { s = 0.5 * s + sin(s) * sum i < n { [r(i, j)] * x[i] } }
+         return s })",
+       {wide},
+       {x}},
+      {"as a condition",
+       R"(fn f(r: rel[n, n], x: [n]f64) -> f64 {
+         var s = 0.0
+         for i < n { for j < n { if r(i, j) and i != j { s += x[i] * x[j] } } }
+         return s })",
+       {square},
+       {x}},
+      {"body with control flow",
+       R"(fn g(x: f64) -> f64 { var s = x; while s < 4.3 { s = 2.0 * s } return s * x }
+       fn f(r: rel[n, n], x: [n]f64) -> f64 {
+         return sum i < n, j < n { [r(i, j)] * g(x[i]) * x[j] } })",
+       {square},
+       {x}},
+      {"passed on",
+       R"(fn row(r: rel[k, l], i: i64, x: [l]f64) -> f64 {
+         return sum j < l { [r(i, j)] * x[j] * x[j] } }
+       fn f(r: rel[n, m], y: [m]f64) -> [n]f64 { return gen i < n { row(r, i, y) } })",
+       {wide},
+       {y}},
+      {"captured",
+       R"(fn f(r: rel[n, n], x: [n]f64) -> [n]f64 {
+         let e = |u| sum i < n, j < n { [r(i, j)] * u[i] * u[j] * u[j] }
+         return grad(e)(x) })",
+       {square},
+       {x}},
+      {"pinned by data",
+       R"(fn f(r: rel[n], k: [n]i64, x: [n]f64) -> ([n]f64, [n]f64, f64) {
+         return (gen i < n { sum j < n { [j == k[i]] * x[j] * x[i] } },
+                 gen j < n { sum i < n { [k[i] + 1 == j] * x[i] * x[j] } },
+                 sum i < n, j < n { [x[i] > 0.5 and j == k[i] and r(i)] * x[i] * x[j] }) })",
+       {set},
+       {Tensor::Of<int64_t>(DType::kI64, {6}, {3, 0, 5, 5, -1, 7}), x}},
+  };
+  return programs;
+}
+
+}  // namespace pullback::testing
