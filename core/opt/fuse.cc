@@ -4,6 +4,8 @@
 #include <map>
 #include <optional>
 
+#include "core/analysis/outer_values.h"
+#include "core/analysis/predicate.h"
 #include "core/opt/simplify.h"
 
 namespace pullback::opt {
@@ -28,33 +30,41 @@ int FlopsOf(const Each& each, const ir::Function& f) {
   return flops;
 }
 
-// A result each of whose elements is at most one point of the statement: out is its indices in some order,
-// some more than once (a diagonal).
-bool IsPointwise(const Each& each, const EachResult& r) {
-  if (r.monoid != ir::Monoid::kGen || r.guard.valid()) return false;
-  std::vector<Value> seen;
-  for (const Affine& a : r.out) {
-    const Value v = a.AsValue();
-    const bool is_index = std::any_of(each.indices.begin(), each.indices.end(),
-                                      [v](const ir::IndexVar& i) { return i.var == v; });
-    if (!is_index) return false;
-    if (std::find(seen.begin(), seen.end(), v) == seen.end()) seen.push_back(v);
-  }
-  return seen.size() == each.indices.size() && !seen.empty();
+bool IsIndexOf(const Each& each, Value v) {
+  return std::any_of(each.indices.begin(), each.indices.end(),
+                     [v](const ir::IndexVar& i) { return i.var == v; });
 }
 
-// Whether `sub` lies in [0, extent) at every point of the statement: an index with that extent, or 0
-// where some index with that extent exists (the space is empty otherwise).
-bool IsInRange(const Each& consumer, const Affine& sub, Value extent) {
-  for (const ir::IndexVar& i : consumer.indices) {
-    if (i.extent == extent && (sub.AsValue() == i.var || sub == Affine::Const(0))) return true;
+// The index that a subscript is, up to what is added from outside; kNoValue: it is no such form.
+Value IndexOf(const Each& each, const Affine& a) {
+  Value index;
+  for (const Affine::Term& t : a.terms) {
+    if (!IsIndexOf(each, t.value)) continue;
+    if (index.valid() || t.coeff != 1) return ir::kNoValue;
+    index = t.value;
   }
-  return false;
+  return index;
+}
+
+// A result each of whose elements is at most one point of the statement: every subscript is an index, and
+// every index is one, some more than once (a diagonal).
+bool IsPointwise(const Each& each, const EachResult& r) {
+  if (r.monoid != ir::Monoid::kGen || r.guard.valid() || r.out.empty()) return false;
+  std::vector<Value> seen;
+  for (const Affine& a : r.out) {
+    const Value v = IndexOf(each, a);
+    if (!v.valid()) return false;
+    seen.push_back(v);
+  }
+  return std::all_of(each.indices.begin(), each.indices.end(), [&](const ir::IndexVar& i) {
+    return std::find(seen.begin(), seen.end(), i.var) != seen.end();
+  });
 }
 
 class Fuser {
  public:
-  Fuser(ir::Function& f, bool only_free) : f_(f), only_free_(only_free), uses_(f.values.size()) {
+  Fuser(ir::Function& f, bool only_free)
+      : f_(f), only_free_(only_free), uses_(f.values.size()), outer_(f) {
     for (const ir::Block& b : f.blocks) {
       for (const Inst& inst : b.insts) ir::ForEachOperand(inst, [&](Value v) { ++uses_[v.id]; });
       ir::ForEachTermOperand(b.term, [&](Value v) { ++uses_[v.id]; });
@@ -103,7 +113,7 @@ class Fuser {
     if (consumer.body.size() + each.body.size() > kMaxBody) return false;
     const EachResult& r = each.results[producer.result];
     for (size_t k = 0; k < r.shape.size(); ++k) {
-      if (!IsInRange(consumer, read.subs[k], r.shape[k])) return false;
+      if (!IsInRange(consumer, read, k, r.shape[k])) return false;
     }
     if (FlopsOf(each, f_) == 0) return true;
     if (only_free_ || each.results.size() != 1 || uses_[read.args[0].id] != 1) return false;
@@ -112,6 +122,26 @@ class Fuser {
       return std::any_of(read.subs.begin(), read.subs.end(),
                          [&](const Affine& a) { return a.AsValue() == i.var; });
     });
+  }
+
+  // Whether the subscript lies in [0, extent) wherever the read is evaluated. At once: an index with that
+  // extent, or 0 where some index with that extent exists (the space is empty otherwise).
+  bool IsInRange(const Each& consumer, const Inst& read, size_t axis, Value extent) const {
+    const Affine& sub = read.subs[axis];
+    for (const ir::IndexVar& i : consumer.indices) {
+      if (i.extent == extent && (sub.AsValue() == i.var || sub == Affine::Const(0))) return true;
+    }
+    std::vector<ir::Constraint> known = consumer.where;
+    for (const Inst& inst : consumer.body) {
+      const bool guards =
+          read.guard.valid() && inst.op == Op::Holds && inst.results[0] == read.guard;
+      if (guards) known.insert(known.end(), inst.constraints.begin(), inst.constraints.end());
+    }
+    analysis::Box box = outer_.BoxOf(consumer);
+    const Affine end = outer_.Describe(extent, box);
+    analysis::Work work;
+    return analysis::ProvesImplied(known, {sub, false}, box, work) &&
+           analysis::ProvesImplied(known, {end - sub - Affine::Const(1), false}, box, work);
   }
 
   // Puts the producer's body, at the read's subscripts, in place of the read; gives how many
@@ -146,19 +176,22 @@ class Fuser {
     return made.back().results[0];
   }
 
-  // Each index is the first subscript that it makes; what the others, and its own range, ask for.
+  // Each index follows from the first subscript that it makes; what the others, and its own range, ask for.
   std::vector<ir::Constraint> PlaceIndices(const Each& producer, const EachResult& r,
                                            const std::vector<Affine>& subs) {
     std::vector<ir::Constraint> asked;
     for (size_t k = 0; k < r.out.size(); ++k) {
-      const Value index = r.out[k].AsValue();
-      const auto [at, first] = subs_.try_emplace(index, subs[k]);
-      if (!first && subs[k] != at->second) asked.push_back({subs[k] - at->second, true});
+      const Value index = IndexOf(producer, r.out[k]);
+      const Affine at = subs[k] - (r.out[k] - Affine::Of(index));
+      const auto [placed, first] = subs_.try_emplace(index, at);
+      if (!first && at != placed->second) asked.push_back({at - placed->second, true});
       const Value extent = std::find_if(producer.indices.begin(), producer.indices.end(),
                                         [&](const ir::IndexVar& i) { return i.var == index; })
                                ->extent;
-      if (first && extent != r.shape[k])
-        asked.push_back({Affine::Of(extent) - subs[k] - Affine::Const(1), false});
+      const bool shifted = at != subs[k];
+      if (!first || (!shifted && extent == r.shape[k])) continue;
+      if (shifted) asked.push_back({at, false});
+      asked.push_back({Affine::Of(extent) - at - Affine::Const(1), false});
     }
     return asked;
   }
@@ -249,6 +282,7 @@ class Fuser {
   ir::Function& f_;
   const bool only_free_;
   std::vector<int> uses_;
+  const analysis::OuterValues outer_;
   std::map<Value, Producer> producers_;
   std::map<Value, Affine> subs_;
   std::map<Value, Value> copies_;

@@ -1,7 +1,11 @@
 #include "core/pipeline/pipeline.h"
 
+#include <algorithm>
+#include <utility>
+
 #include "core/ad/adjoint.h"
 #include "core/ad/operators.h"
+#include "core/ad/seeded_jacobian.h"
 #include "core/ad/tangent.h"
 #include "core/ir/jacobian.h"
 #include "core/opt/simplify.h"
@@ -90,6 +94,79 @@ Status DeriveOperators(PassRunner& passes, ir::Module& m, bool optimise) {
   return {};
 }
 
+// From the derived module on. `derived`: there may be calls to inline. `rounds` of normalising and fusing:
+// each eliminates what the one before has uncovered.
+Status Finish(PassRunner& passes, ir::Module m, bool derived, bool optimise, int rounds,
+              Staged& out) {
+  const auto simplify = [](ir::Module& x) { return opt::Simplify(x); };
+  const bool barriers = opt::HasBarriers(m);
+  const bool inline_again = derived || barriers;
+  if (optimise && barriers) {
+    PB_RETURN_IF_ERROR(passes.Run("simplify", m, simplify));
+    PB_RETURN_IF_ERROR(passes.Run("loop_tail_calls", m, opt::LoopTailCalls));
+  }
+  PB_RETURN_IF_ERROR(passes.Run("remove_markers", m, opt::RemoveMarkers));
+  if (optimise && inline_again) PB_RETURN_IF_ERROR(InlineAndSimplify(passes, m));
+  out.adjoint = m.Clone();
+  if (optimise) {
+    for (int round = 0; round < rounds; ++round) {
+      PB_RETURN_IF_ERROR(passes.Run("normalise", m, tensor::NormaliseTensors));
+      PB_RETURN_IF_ERROR(passes.Run("simplify", m, simplify));
+      PB_RETURN_IF_ERROR(
+          passes.Run("fuse", m, [](ir::Module& x) { return opt::FuseStatements(x, false); }));
+    }
+    PB_RETURN_IF_ERROR(passes.Run("normalise", m, tensor::NormaliseTensors));
+    PB_RETURN_IF_ERROR(passes.Run("simplify", m, simplify));
+  }
+  PB_RETURN_IF_ERROR(passes.Run("lower_strong_multiplies", m, opt::LowerStrongMultiplies));
+  if (optimise) PB_RETURN_IF_ERROR(passes.Run("simplify", m, simplify));
+  out.final = std::move(m);
+  return {};
+}
+
+// Whether none of the arrays with an axis of seeds is left: each block is one statement.
+bool IsCompact(const ir::Module& m, const std::vector<ir::Value>& seeded) {
+  const ir::Function& f = m.Get(m.entry);
+  for (const ir::Block& b : f.blocks) {
+    for (const ir::Inst& inst : b.insts) {
+      for (ir::Value v : inst.results) {
+        if (std::find(seeded.begin(), seeded.end(), v) != seeded.end()) return false;
+      }
+    }
+  }
+  return true;
+}
+
+constexpr int kSeededRounds = 4;
+
+// A Jacobian or a Hessian with all seeds at once, where the code is straight and every block comes out as
+// one statement; false, and `out` as it was, elsewhere.
+StatusOr<bool> DeriveSeeded(PassRunner& passes, ir::Module m, Transform transform,
+                            const std::vector<bool>& wrt, Staged& out) {
+  if (transform == Transform::kHessian) {
+    PB_RETURN_IF_ERROR(passes.Run("gradient", m, [&](ir::Module& x) {
+      return BuildDerivative(x, Transform::kValueAndGrad, wrt);
+    }));
+    PB_RETURN_IF_ERROR(InlineAndSimplify(passes, m));
+  }
+  const std::vector<ir::Type>& results = m.Get(m.entry).results;
+  ad::JacobianRows rows{std::vector<bool>(results.size(), transform == Transform::kJacobian), {}};
+  for (ir::Type t : results) rows.differentiated.push_back(t.IsFloat());
+  if (transform == Transform::kHessian) {
+    rows.given[0] = true;
+    rows.differentiated[0] = false;
+  }
+  PB_ASSIGN_OR_RETURN(const auto made, ad::SeedJacobian(m, m.entry, wrt, rows));
+  if (!made) return false;
+  m.entry = made->function;
+  Staged staged;
+  PB_RETURN_IF_ERROR(Finish(passes, std::move(m), true, true, kSeededRounds, staged));
+  if (!IsCompact(staged.final, made->seeded)) return false;
+  out.adjoint = std::move(staged.adjoint);
+  out.final = std::move(staged.final);
+  return true;
+}
+
 }  // namespace
 
 const char* const kPassesVersion = "13";
@@ -114,7 +191,6 @@ StatusOr<Staged> Derive(const ir::Module& ssa, Transform transform, const std::v
   PassRunner passes(timings, observer);
   Staged out;
   ir::Module m = ssa.Clone();
-  const auto simplify = [](ir::Module& x) { return opt::Simplify(x); };
   PB_RETURN_IF_ERROR(passes.Run("thread_boxes", m, opt::ThreadBoxes));
   PB_RETURN_IF_ERROR(passes.Run("inline_steps", m, opt::InlineSteps));
   if (options.optimise) {
@@ -131,32 +207,19 @@ StatusOr<Staged> Derive(const ir::Module& ssa, Transform transform, const std::v
         passes.Run("fuse_free", m, [](ir::Module& x) { return opt::FuseStatements(x, true); }));
   }
   out.ssa = m.Clone();
+  const bool matrix = transform == Transform::kJacobian || transform == Transform::kHessian;
+  if (matrix && options.optimise) {
+    PB_ASSIGN_OR_RETURN(const bool seeded, DeriveSeeded(passes, m.Clone(), transform, wrt, out));
+    if (seeded) return out;
+  }
   if (transform != Transform::kValue) {
     PB_RETURN_IF_ERROR(passes.Run(TransformName(transform), m, [&](ir::Module& x) {
       return BuildDerivative(x, transform, wrt);
     }));
     PB_RETURN_IF_ERROR(DeriveOperators(passes, m, options.optimise));
   }
-  const bool barriers = opt::HasBarriers(m);
-  const bool inline_again = transform != Transform::kValue || barriers;
-  if (options.optimise && barriers) {
-    PB_RETURN_IF_ERROR(passes.Run("simplify", m, simplify));
-    PB_RETURN_IF_ERROR(passes.Run("loop_tail_calls", m, opt::LoopTailCalls));
-  }
-  PB_RETURN_IF_ERROR(passes.Run("remove_markers", m, opt::RemoveMarkers));
-  if (options.optimise && inline_again) PB_RETURN_IF_ERROR(InlineAndSimplify(passes, m));
-  out.adjoint = m.Clone();
-  if (options.optimise) {
-    PB_RETURN_IF_ERROR(passes.Run("normalise", m, tensor::NormaliseTensors));
-    PB_RETURN_IF_ERROR(passes.Run("simplify", m, simplify));
-    PB_RETURN_IF_ERROR(
-        passes.Run("fuse", m, [](ir::Module& x) { return opt::FuseStatements(x, false); }));
-    PB_RETURN_IF_ERROR(passes.Run("normalise", m, tensor::NormaliseTensors));
-    PB_RETURN_IF_ERROR(passes.Run("simplify", m, simplify));
-  }
-  PB_RETURN_IF_ERROR(passes.Run("lower_strong_multiplies", m, opt::LowerStrongMultiplies));
-  if (options.optimise) PB_RETURN_IF_ERROR(passes.Run("simplify", m, simplify));
-  out.final = std::move(m);
+  PB_RETURN_IF_ERROR(
+      Finish(passes, std::move(m), transform != Transform::kValue, options.optimise, 1, out));
   return out;
 }
 

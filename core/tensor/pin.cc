@@ -2,8 +2,8 @@
 #include <optional>
 
 #include "core/analysis/eliminate.h"
+#include "core/analysis/outer_values.h"
 #include "core/tensor/normalise.h"
-#include "core/tensor/outer_values.h"
 #include "core/tensor/statement_edit.h"
 
 namespace pullback::tensor {
@@ -14,7 +14,7 @@ using ir::Value;
 
 class Pins {
  public:
-  Pins(ir::Each& each, ir::Function& f, const OuterValues& outer)
+  Pins(ir::Each& each, ir::Function& f, const analysis::OuterValues& outer)
       : each_(each), f_(f), outer_(outer), first_(FirstFree(each)) {}
 
   void Run() {
@@ -35,7 +35,7 @@ class Pins {
 
   ir::Each& each_;
   ir::Function& f_;
-  const OuterValues& outer_;
+  const analysis::OuterValues& outer_;
   const size_t first_;  // indices from here on may go
 };
 
@@ -114,7 +114,7 @@ void Pins::StepAlong(size_t i, size_t j, const analysis::Line& line) {
 }  // namespace
 
 void EliminatePinnedIndices(ir::Function& f) {
-  const OuterValues outer(f);
+  const analysis::OuterValues outer(f);
   for (ir::Block& b : f.blocks) {
     for (ir::Inst& inst : b.insts) {
       if (inst.each) Pins(*inst.each, f, outer).Run();

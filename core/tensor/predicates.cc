@@ -3,10 +3,10 @@
 #include <algorithm>
 
 #include "core/analysis/isl_solver.h"
+#include "core/analysis/outer_values.h"
 #include "core/analysis/predicate.h"
 #include "core/ir/monoid.h"
 #include "core/tensor/normalise.h"
-#include "core/tensor/outer_values.h"
 #include "core/tensor/statement_edit.h"
 
 namespace pullback::tensor {
@@ -243,7 +243,7 @@ void ReplaceResults(Inst& inst, const ir::Function& f, bool empty, std::vector<I
 }  // namespace
 
 void SimplifyPredicates(ir::Function& f) {
-  const OuterValues outer(f);
+  const analysis::OuterValues outer(f);
   for (ir::Block& b : f.blocks) {
     std::vector<Inst> out;
     for (Inst& inst : b.insts) {

@@ -1,10 +1,9 @@
-#include "core/tensor/outer_values.h"
+#include "core/analysis/outer_values.h"
 
 #include <algorithm>
 
-namespace pullback::tensor {
+namespace pullback::analysis {
 
-using analysis::Interval;
 using ir::Affine;
 using ir::Op;
 using ir::Value;
@@ -35,12 +34,12 @@ void OuterValues::Define(const ir::Inst& inst) {
 
 // Where no sum of its terms wraps, the value is the form.
 void OuterValues::DefineAffine(Value v, const Affine& e) {
-  analysis::Box ranges;
+  Box ranges;
   std::optional<Affine> form = Affine::Const(e.constant);
   for (const Affine::Term& t : e.terms) {
     for (const Affine::Term& inner : known_[t.value.id].form.terms)
       ranges.AddValue(inner.value, known_[inner.value.id].range);
-    form = form ? analysis::Combine(1, *form, t.coeff, known_[t.value.id].form) : form;
+    form = form ? Combine(1, *form, t.coeff, known_[t.value.id].form) : form;
   }
   if (!form) return;
   const std::optional<Interval> range = ranges.RangeOf(*form);
@@ -52,8 +51,16 @@ Affine OuterValues::FormOf(Value v) const {
   return v.id < known_.size() ? known_[v.id].form : Affine::Of(v);
 }
 
-analysis::Box OuterValues::BoxOf(const ir::Each& each) const {
-  analysis::Box box;
+Affine OuterValues::Describe(Value v, Box& box) const {
+  const Affine form = FormOf(v);
+  ir::ForEachOperand(form, [&](Value x) {
+    if (x.id < known_.size()) box.AddValue(x, known_[x.id].range);
+  });
+  return form;
+}
+
+Box OuterValues::BoxOf(const ir::Each& each) const {
+  Box box;
   const auto add = [&](Value v) {
     if (v.id < known_.size()) box.AddValue(v, known_[v.id].range);
   };
@@ -76,4 +83,4 @@ analysis::Box OuterValues::BoxOf(const ir::Each& each) const {
   return box;
 }
 
-}  // namespace pullback::tensor
+}  // namespace pullback::analysis

@@ -6,7 +6,7 @@
 #include "core/analysis/box.h"
 #include "core/ir/ir.h"
 
-namespace pullback::tensor {
+namespace pullback::analysis {
 
 class OuterValues {
  public:
@@ -15,12 +15,14 @@ class OuterValues {
   // The statement's index variables in their extents, and the ranges of everything that its constraints
   // speak of. A shape of one of its results is that of an array, since points are visited after arrays
   // are made.
-  analysis::Box BoxOf(const ir::Each& each) const;
+  Box BoxOf(const ir::Each& each) const;
+  // v in terms of values whose definition is not affine; `box` learns their ranges.
+  ir::Affine Describe(ir::Value v, Box& box) const;
 
  private:
   struct Known {
     ir::Affine form;  // of values whose definition is not affine
-    analysis::Interval range;
+    Interval range;
   };
   void Define(const ir::Inst& inst);
   void DefineAffine(ir::Value v, const ir::Affine& e);
@@ -30,4 +32,4 @@ class OuterValues {
   std::vector<Known> known_;  // by value
 };
 
-}  // namespace pullback::tensor
+}  // namespace pullback::analysis
