@@ -13,6 +13,12 @@ using ir::Inst;
 using ir::Op;
 using ir::Value;
 
+// A float as one of the other's type: partials of a call have the result's.
+Value InTypeOf(ir::Builder& b, Value v, Value like) {
+  const DType elem = b.TypeOf(like).elem;
+  return b.TypeOf(v).elem == elem ? v : b.Cast(v, elem);
+}
+
 // The results alone.
 std::vector<Value> CopyStatement(ir::Builder& b, const Surroundings& around, const ir::Each& each) {
   BodyCopy body(b, around, each);
@@ -151,10 +157,28 @@ class Pusher {
     std::vector<Value> dots(width_);
     const auto primal = [this](Value v) { return body_.Get(v); };
     const std::function<Value(Value)> get = primal;
-    for (size_t d = 0; d < width_; ++d)
+    for (size_t d = 0; d < width_; ++d) {
       dots[d] = body_.Under(inst.guard, [&] { return Dot(inst, d, get); });
+      if (IsUnguarded(inst, d, dots[d])) {
+        const Value zero = b_.Zero(b_.TypeOf(dots[d]));
+        dots[d] = b_.Make(Op::Select, {body_.Get(inst.guard), dots[d], zero});
+      }
+    }
     dots_[inst.results[0]] = dots;
+    guards_[inst.results[0]] = inst.guard;
     return {};
+  }
+
+  // Where a guard is false its instruction gives 0, and so does its tangent, unless that is an operand's
+  // itself (of x + 1) and the operand has no such guard.
+  bool IsUnguarded(const Inst& inst, size_t d, Value dot) {
+    if (inst.guard == ir::kNoValue || !dot.valid()) return false;
+    for (Value v : inst.args) {
+      const auto guard = guards_.find(v);
+      if (guard != guards_.end() && guard->second == inst.guard) continue;
+      if (Dots(v)[d] == dot) return true;
+    }
+    return false;
   }
 
   Value Dot(const Inst& inst, size_t d, const std::function<Value(Value)>& get) {
@@ -214,7 +238,7 @@ class Pusher {
         for (size_t d = 0; d < width_; ++d) {
           if (!arg[d].valid()) continue;
           dots[d] = body_.Under(inst.guard, [&] {
-            const Value term = b_.Make(Op::SMul, {arg[d], partial});
+            const Value term = b_.Make(Op::SMul, {InTypeOf(b_, arg[d], partial), partial});
             return dots[d].valid() ? b_.Make(Op::Add, {dots[d], term}) : term;
           });
         }
@@ -258,6 +282,7 @@ class Pusher {
   std::vector<TermPartial> partials_;
   std::vector<Value> primal_;
   std::map<Value, std::vector<Value>> dots_;
+  std::map<Value, Value> guards_;  // of instructions of the body with tangents
 };
 
 }  // namespace

@@ -190,8 +190,13 @@ class Transposer {
         const Value partial = made[next++];
         if (!bars_.count(result)) continue;
         const Value w = bars_.at(result).value;
-        const Value bar = body_.Under(inst.guard, [&] { return b_.Make(Op::SMul, {w, partial}); });
-        Accumulate(inst.args[k], bar, body_.GetOrNone(inst.guard));
+        const Value arg = inst.args[k];
+        const Value bar = body_.Under(inst.guard, [&] {
+          const Value product = b_.Make(Op::SMul, {w, partial});
+          const DType elem = around_.from.TypeOf(arg).elem;
+          return b_.TypeOf(product).elem == elem ? product : b_.Cast(product, elem);
+        });
+        Accumulate(arg, bar, body_.GetOrNone(inst.guard));
       }
     }
     return {};

@@ -53,7 +53,7 @@ std::string LanguageWriter::Binary(int depth) {
 
 std::string LanguageWriter::Choice(int depth) {
   Count("if expression");
-  std::string condition = "k % 2 == " + std::to_string(Pick(2));
+  std::string condition = Condition();
   if (kinks_ && Chance(50)) {
     Count("branch on floats");
     condition = Leaf() + " > " + Literal();
@@ -96,6 +96,7 @@ std::string LanguageWriter::Data() {
 
 std::string LanguageWriter::Leaf() {
   if (!index_.empty() && Chance(50)) return One(scope_.vectors) + "[" + index_ + "]";
+  if (!scope_.narrows.empty() && Chance(20)) return "f64(" + One(scope_.narrows) + ")";
   switch (Pick(8)) {
     case 0: return Literal();
     case 1: return One(scope_.vectors) + "[" + std::to_string(Pick(2)) + "]";
@@ -117,7 +118,16 @@ std::string LanguageWriter::Scalar(int depth) {
       Count("call");
       return One(helpers_) + "(" + Scalar(depth - 1) + ", " + Scalar(depth - 1) + ", k)";
     case 5:
-      if (recursions_.empty() || !index_.empty()) break;
+      if (!index_.empty()) break;
+      if (!early_.empty() && Chance(40)) {
+        Count("return from a loop");
+        return One(early_) + "(" + Scalar(depth - 1) + ", a, k)";
+      }
+      if (!mutual_.empty() && Chance(60)) {
+        Count("mutual recursion");
+        return One(mutual_) + "(" + Scalar(depth - 1) + ", a, " + std::to_string(Pick(4)) + ")";
+      }
+      if (recursions_.empty()) break;
       Count("recursion");
       return One(recursions_) + "(" + Scalar(depth - 1) + ", a, " + std::to_string(Pick(4)) + ")";
     case 6:
@@ -144,6 +154,10 @@ std::string LanguageWriter::Scalar(int depth) {
       static const std::vector<std::string> ruled = {"ruled_vjp", "ruled_jvp", "ruled_both"};
       const std::string& rule = One(ruled);
       if (!Chance(50)) break;
+      if (Chance(30)) {
+        Count("rule of two arguments");
+        return "ruled_two(" + Scalar(depth - 1) + ", " + Scalar(depth - 1) + ")";
+      }
       Count(rule);
       return rule + "(" + Scalar(depth - 1) + ")";
     }
@@ -245,7 +259,13 @@ std::string LanguageWriter::Vector(int depth) {
     case 0:
       Count("elementwise");
       return One(scope_.vectors) + " * " + One(scope_.scalars) + " - " + One(scope_.vectors);
-    case 1: Count("call for every element"); return "smooth.(" + One(scope_.vectors) + ")";
+    case 1:
+      if (Chance(40)) {
+        Count("rule of an array");
+        return "ruled_array(" + One(scope_.vectors) + ", " + One(scope_.scalars) + ")";
+      }
+      Count("call for every element");
+      return "smooth.(" + One(scope_.vectors) + ")";
     case 2:
       Count("function over an array");
       return "each(" + FunctionValue(depth - 1) + ", " + One(scope_.vectors) + ")";

@@ -3,7 +3,17 @@
 #include "tests/support/language_writer.h"
 
 namespace pullback::testing {
-LanguageWriter::LanguageWriter(uint32_t seed) : rng_(seed * 2654435761u + 29) {}
+namespace {
+
+Tensor ListOf(std::vector<std::vector<Tensor>> records) {
+  Tensor t;
+  t.list = std::make_shared<ListValue>(ListValue{std::move(records)});
+  return t;
+}
+
+}  // namespace
+
+LanguageWriter::LanguageWriter(uint32_t seed) : seed_(seed), rng_(seed * 2654435761u + 29) {}
 
 Tensor LanguageWriter::Array(int64_t count) {
   std::vector<double> v;
@@ -26,6 +36,15 @@ std::string LanguageWriter::Everything() {
   }
   for (const std::string& w : scope_.vectors) {
     if (Chance(60)) add("sum(" + w + ")");
+  }
+  for (const std::string& m : scope_.matrices) {
+    if (Chance(60)) add("tanh(sum(" + m + "))");
+  }
+  for (const std::string& q : scope_.narrows) {
+    if (Chance(60)) add("f64(" + q + ")");
+  }
+  for (const std::string& u : scope_.narrow_vectors) {
+    if (Chance(60)) add("f64(sum(" + u + "))");
   }
   for (const std::string& l : scope_.lists) add("total_list(" + l + ")");
   for (const std::string& p : scope_.points) {
@@ -84,38 +103,111 @@ void LanguageWriter::Recursion() {
   recursions_.push_back(name);
 }
 
-void LanguageWriter::Entry() {
-  scope_ = {};
-  entry_ = true;
+std::string LanguageWriter::Parameters() {
+  const auto point = [&] {
+    return std::vector<Tensor>{Tensor::F64(Number()), Array(3), Tensor::F64(Number()),
+                               Tensor::F64(Number()), Tensor::I64(2)};
+  };
+  std::string text = "x: f64, y: f64, k: i64, a: [n]f64, p: Point";
+  std::vector<Tensor>& args = program_.args;
+  args = {Tensor::F64(Number()), Tensor::F64(Number()), Tensor::I64(Pick(4)), Array(n_)};
+  const auto add = [&](const std::vector<Tensor>& more) {
+    args.insert(args.end(), more.begin(), more.end());
+  };
+  add(point());
   scope_.scalars = {"x", "y"};
   scope_.vectors = {"a"};
   scope_.points = {"p"};
-  Line("fn f(x: f64, y: f64, k: i64, a: [n]f64, p: Point) -> RESULT {");
+  if (program_.narrow) {
+    Count("f32");
+    text += ", q: f32, u: [m]f32";
+    std::vector<float> u;
+    for (int i = 0; i < n_; ++i) u.push_back(static_cast<float>(Number() - 0.5));
+    add({Tensor::F32(static_cast<float>(Number())), Tensor::Of<float>(DType::kF32, {n_}, u)});
+    scope_.narrows = {"q"};
+    scope_.narrow_vectors = {"u"};
+  }
+  if (Chance(20)) {
+    Count("argument: list");
+    text += ", l: list f64";
+    std::vector<std::vector<Tensor>> records;
+    for (int i = 1 + Pick(4); i > 0; --i) records.push_back({Tensor::F64(Number() - 0.5)});
+    add({ListOf(std::move(records))});
+    scope_.lists = {"l"};
+  }
+  if (Chance(15)) {
+    Count("argument: tree");
+    text += ", r: Tree";
+    const Tensor none = ListOf({});
+    add({Tensor::F64(Number()),
+         ListOf({{Tensor::F64(Number()), none},
+                 {Tensor::F64(Number()), ListOf({{Tensor::F64(Number()), none}})}})});
+    scope_.trees = {"r"};
+  }
+  if (Chance(15)) {
+    Count("argument: list of structs");
+    text += ", ps: list Point";
+    add({ListOf({point(), point(), point()})});
+    scope_.points.push_back("ps[k % len(ps)]");
+  }
+  return text;
+}
+
+std::string LanguageWriter::Result() {
+  std::string residual;
+  for (const std::string& r : residuals_) residual += (residual.empty() ? "" : " + ") + r;
+  const std::string value = Everything();
+  const auto both = [&](const std::string& more, const std::string& type) {
+    Line("return (" + value + ", " + more + ")");
+    return "(f64, " + type + ")";
+  };
+  if (!residual.empty()) {
+    program_.residual = true;
+    return both(residual, "f64");
+  }
+  if (!scope_.narrows.empty() && Chance(40)) {
+    Count("result: f32");
+    return both(One(scope_.narrow_vectors) + ", " + Narrow(1), "[m]f32, f32");
+  }
+  switch (Pick(10)) {
+    case 0: Count("result: tuple with an array"); return both(Vector(1), "[n]f64");
+    case 1:
+      Count("result: struct");
+      Line("return (" + Point(1) + " with a = " + value + ")");
+      return "Point";
+    case 2:
+      if (scope_.lists.empty()) break;
+      Count("result: list");
+      return both(One(scope_.lists), "list f64");
+    case 3:
+      if (scope_.trees.empty()) break;
+      Count("result: tree");
+      return both(One(scope_.trees), "Tree");
+    case 4:
+      Count("result: list of structs");
+      return both("list(" + One(scope_.points) + ", " + Point(0) + ")", "list Point");
+    case 5:
+      if (scope_.matrices.empty()) break;
+      Count("result: matrix");
+      return both(One(scope_.matrices), "[n, n]f64");
+    default: break;
+  }
+  program_.scalar = true;
+  Line("return " + value);
+  return "f64";
+}
+
+void LanguageWriter::Entry() {
+  scope_ = {};
+  entry_ = true;
+  Line("fn f(" + Parameters() + ") -> RESULT {");
   Inside([&] {
+    // So that few programs have all of them.
+    if (seed_ % 4 == 0) OperatorPair(seed_ / 4 % kPairs);
+    if (seed_ % 16 == 2) Stopped();
     for (int i = 2 + Pick(4); i > 0; --i) Statement(1);
-    std::string residual;
-    for (const std::string& r : residuals_) residual += (residual.empty() ? "" : " + ") + r;
-    const std::string value = Everything();
-    const int form = residual.empty() ? Pick(6) : 9;
-    program_.scalar = form < 3;
-    switch (form) {
-      case 3:
-        Count("result: tuple with an array");
-        Line("return (" + value + ", " + Vector(1) + ")");
-        program_.entry = "(f64, [n]f64)";
-        break;
-      case 4:
-        Count("result: struct");
-        Line("return (" + Point(1) + " with a = " + value + ")");
-        program_.entry = "Point";
-        break;
-      case 9:
-        Line("return (" + value + ", " + residual + ")");
-        program_.residual = true;
-        program_.entry = "(f64, f64)";
-        break;
-      default: Line("return " + value); program_.entry = "f64";
-    }
+    if (program_.narrow) NarrowStatement();
+    program_.entry = Result();
   });
   Line("}");
 }
@@ -125,18 +217,16 @@ LanguageProgram LanguageWriter::Write() {
   kinks_ = Chance(20);
   program_.stops = Chance(10);
   indent_ = 0;
+  program_.narrow = Chance(12);
   if (Chance(50)) Helper();
   if (Chance(30)) Recursion();
+  if (Chance(20)) MutualRecursion();
+  if (Chance(20)) EarlyReturn();
   Entry();
   std::string text = out_.str();
   text.replace(text.find("RESULT"), 6, program_.entry);
   program_.entry = "f";
   program_.text = WithDeclarations(text);
-  program_.args = {Tensor::F64(Number()), Tensor::F64(Number()),
-                   Tensor::I64(Pick(4)),  Array(n_),
-                   Tensor::F64(Number()), Array(3),
-                   Tensor::F64(Number()), Tensor::F64(Number()),
-                   Tensor::I64(2)};
   return std::move(program_);
 }
 

@@ -3,7 +3,7 @@
 namespace pullback::testing {
 
 void LanguageWriter::Statement(int depth) {
-  switch (Pick(depth > 2 ? 5 : 22)) {
+  switch (Pick(depth > 2 ? 5 : 36)) {
     case 0: return Let("sin(" + Scalar(2) + ")");
     case 1:
     case 2: return Assign();
@@ -25,6 +25,19 @@ void LanguageWriter::Statement(int depth) {
     case 18: return FunctionsAsData();
     case 19: return MayDerive() ? PullbackStatement() : Assign();
     case 20: return MayDerive() ? ArrayDerivatives() : StructStatement();
+    case 21:
+    case 22: return MatrixStatement();
+    case 23:
+    case 24: return SliceStatement();
+    case 25:
+    case 26: return GatherStatement();
+    case 27: return ReductionStatement();
+    case 28:
+    case 29: return SnapshotLoop(depth);
+    case 30: return FoldStatement();
+    case 31: return SharedByMany();
+    case 32: return ScanStatement();
+    case 33: return scope_.narrows.empty() ? FlagStatement() : NarrowStatement();
     default: return MayDerive() ? DataDerivatives() : ListStatement();
   }
 }
@@ -57,7 +70,7 @@ void LanguageWriter::If(int depth) {
   Count("if");
   const std::string name = Fresh("v");
   Line("var " + name + " = " + Scalar(1));
-  Line("if k > " + std::to_string(Pick(3)) + " {");
+  Line("if " + (Chance(50) ? "k > " + std::to_string(Pick(3)) : Condition()) + " {");
   Inside([&] {
     Statement(depth + 1);
     Line(name + " = " + name + " * " + Scalar(1));
@@ -108,6 +121,13 @@ void LanguageWriter::While(int depth) {
   });
   Line("}");
   scope_.scalars.push_back(name);
+}
+
+void LanguageWriter::FlagStatement() {
+  const std::string name = Fresh("c");
+  Line("let " + name + " = " + Condition());
+  scope_.flags.push_back(name);
+  Let("if " + name + " { " + Scalar(1) + " } else { " + Scalar(0) + " }");
 }
 
 void LanguageWriter::Tuple() {

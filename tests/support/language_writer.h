@@ -1,5 +1,4 @@
-// Writes one random program: language_program.cc what surrounds it, language_expressions.cc,
-// language_statements.cc and language_derivatives.cc its parts.
+// Writes one random program: language_program.cc what surrounds it, the other language_*.cc its parts.
 #pragma once
 
 #include <random>
@@ -14,14 +13,18 @@ namespace pullback::testing {
 // Names in scope by type. Those in *_vars may be assigned.
 struct LanguageScope {
   std::vector<std::string> scalars, scalar_vars;
-  std::vector<std::string> vectors, vector_vars;  // [n]f64
-  std::vector<std::string> lists, list_vars;      // list f64, never empty
-  std::vector<std::string> points, point_vars;    // struct Point
-  std::vector<std::string> trees;                 // struct Tree
-  std::vector<std::string> functions;             // fn(f64) -> f64 without effects
-  std::vector<std::string> sharing;               // the same, assigning captured variables
-  std::vector<std::string> boxes;                 // box f64
-  std::vector<std::string> pullbacks;             // fn(f64) -> f64 that vjp gave
+  std::vector<std::string> vectors, vector_vars;     // [n]f64
+  std::vector<std::string> matrices, matrix_vars;    // [n, n]f64
+  std::vector<std::string> indices;                  // [n]i64, in 0..n
+  std::vector<std::string> lists, list_vars;         // list f64, never empty
+  std::vector<std::string> points, point_vars;       // struct Point
+  std::vector<std::string> trees;                    // struct Tree
+  std::vector<std::string> functions;                // fn(f64) -> f64 without effects
+  std::vector<std::string> sharing;                  // the same, assigning captured variables
+  std::vector<std::string> boxes;                    // box f64
+  std::vector<std::string> pullbacks;                // fn(f64) -> f64 that vjp gave
+  std::vector<std::string> narrows, narrow_vectors;  // f32, [m]f32; both or none
+  std::vector<std::string> flags;                    // bool
 };
 
 class LanguageWriter {
@@ -55,6 +58,8 @@ class LanguageWriter {
   void Helper();
   void Recursion();
   void Entry();
+  std::string Parameters();  // of the entry; gives them arguments
+  std::string Result();      // of the entry
   std::string Everything();  // a sum over all that is in scope
   std::string WithDeclarations(const std::string& body) const;
 
@@ -92,6 +97,36 @@ class LanguageWriter {
   void DynamicStatement();
   void FunctionsAsData();
 
+  void FlagStatement();
+
+  // --- language_arrays.cc
+  void NewVector(const std::string& value, bool variable = false);
+  std::string Matrix();
+  void MatrixStatement();
+  void SliceStatement();
+  void GatherStatement();
+  void ReductionStatement();
+  void ScanStatement();
+
+  // --- language_loops.cc
+  void SnapshotLoop(int depth);
+  void EarlyReturn();
+  void MutualRecursion();
+  void FoldStatement();
+  void SharedByMany();
+  std::string Condition();
+
+  // --- language_narrow.cc
+  std::string Narrow(int depth);
+  void NarrowStatement();
+
+  // --- language_pairs.cc
+  static constexpr size_t kPairs = 36;
+  std::string Applied(const std::string& op, const std::string& f);
+  std::string Repeated(const std::string& f, int order, bool forward);
+  void OperatorPair(size_t which);
+  void Stopped();
+
   // --- language_derivatives.cc
   bool MayDerive() const { return level_ < 2 && derivatives_ < 3; }
   std::string Derivative(int depth);
@@ -102,10 +137,11 @@ class LanguageWriter {
   void ModesAgree();  // two ways to one derivative: their difference is 0
 
   LanguageProgram program_;
+  const uint32_t seed_;
   std::mt19937 rng_;
   std::ostringstream out_;
   LanguageScope scope_;
-  std::vector<std::string> helpers_, recursions_, residuals_;
+  std::vector<std::string> helpers_, recursions_, mutual_, early_, residuals_;
   std::string index_;  // in a comprehension
   bool kinks_ = false, pure_ = false, entry_ = false;
   int n_ = 2, next_ = 0, level_ = 0, derivatives_ = 0;

@@ -178,6 +178,20 @@ std::vector<ProgramCase> Scalars() {
 
 std::vector<ProgramCase> Arrays() {
   return {
+      {"a guarded sum whose tangent is a number from outside",
+       "fn f(y: f64, a: [n]f64) -> f64 {\n"
+       "  let m = gen i < n, j < n { a[i] + [i <= j] * (y + 1.5) }\n"
+       "  return sum(m) }",
+       "f",
+       {D(0.5), Vec({1, 2, 3})},
+       {{6}, {3, 3, 3}}},
+      {"a function from f32 to f64 for every element",
+       "fn g(x: f32) -> f64 { if x > 0.0 { return f64(x) * 2.0 } return f64(x * x) }\n"
+       "fn f(x: [n]f64) -> f64 { return sum i < n { g(f32(x[i])) } }",
+       "f",
+       {Vec({0.5, -0.5})},
+       {{2, -1}},
+       true},
       {"9 running sum",
        "fn f(x: f64) -> f64 { var out = zeros(5)\n out[0] = x\n"
        " for i in 1..5 { out[i] = out[i - 1] + x }\n return out[4] }",

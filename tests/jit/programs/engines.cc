@@ -117,7 +117,8 @@ std::vector<Tensor> RunNative(const loops::Module& module, const std::vector<Ten
 
 }  // namespace
 
-std::string EnginesDiffer(const ir::Module& final, const std::vector<Tensor>& args, bool compiled) {
+std::string EnginesDiffer(const ir::Module& final, const std::vector<Tensor>& args,
+                          const std::vector<int>& levels) {
   try {
     const eval::Result reference = Ok(eval::Run(final, args), "reference");
     if (reference.trap) throw Failure{"reference: trap"};
@@ -127,8 +128,7 @@ std::string EnginesDiffer(const ir::Module& final, const std::vector<Tensor>& ar
         Ok(loops::Interpret(loops, plain.args, {eval::EvalScalar, eval::EvalCast}), "loops");
     if (outcome.trap) throw Failure{"loops: trap"};
     MustBe(outcome.values, plain.expected, "loops");
-    for (const int level : {2, 0}) {
-      if (!compiled) break;
+    for (const int level : levels) {
       const std::string engine = "native code, O" + std::to_string(level);
       MustBe(RunNative(loops, plain.args, level, engine), plain.expected, engine);
     }

@@ -9,9 +9,10 @@
 
 namespace pullback::testing {
 
-// The reference interpreter, the interpreter of loops (which sees to references as well) and, with
-// `compiled`, native code at O2 and O0: the same bits. What differs otherwise; empty: nothing. Lists may be
+// The reference interpreter, the interpreter of loops (which sees to references as well) and native code at
+// each of `levels`: the same bits. What differs otherwise; empty: nothing. Lists may be
 // arguments and results.
-std::string EnginesDiffer(const ir::Module& final, const std::vector<Tensor>& args, bool compiled);
+std::string EnginesDiffer(const ir::Module& final, const std::vector<Tensor>& args,
+                          const std::vector<int>& levels);
 
 }  // namespace pullback::testing

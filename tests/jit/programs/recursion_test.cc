@@ -4,6 +4,8 @@
 #include <thread>
 
 #include "core/loops/lower.h"
+#include "jit/engine.h"
+#include "jit/llvm/llvm_backend.h"
 #include "tests/jit/llvm_support.h"
 #include "tests/jit/programs/compiled.h"
 #include "tests/support/derivatives.h"
@@ -83,6 +85,26 @@ TEST_CASE("recursion beyond the limit") {
     CHECK(kernel.Trapped(args, ir::TrapKind::kDepth));
     CHECK(kernel.context.trap_a == kDepth);
   }
+}
+
+// Where the host has more than sixteen vector registers, each must have an instruction that can name it.
+TEST_CASE("compiled recursion: four floats of a call, without optimisation") {
+  jit::Engine engine(jit::EngineOptions(), jit::MakeLlvmBackend().value());
+  jit::KernelRequest request;
+  request.program =
+      "fn g(x: f64, k: i64) -> (f64, f64, f64, f64) {\n"
+      "  if k <= 0 { return (x, sin(x), x * x, cos(x)) }\n"
+      "  let (a, b, c, d) = g(x * 0.5, k - 1)\n"
+      "  return (b + x, c * x, d - x, a) }\n"
+      "fn f(x: f64, k: i64) -> f64 {\n"
+      "  let (a, b, c, d) = g(x, k)\n"
+      "  return a * b + c * d }";
+  request.entry = "f";
+  request.options.opt_level = 0;
+  const StatusOr<std::string> text = engine.Explain(request, "asm");
+  REQUIRE(text.ok());
+  CHECK(text->find("\tfstpl") != std::string::npos);
+  CHECK(text->find("\tmovsd") == std::string::npos);
 }
 
 }  // namespace
