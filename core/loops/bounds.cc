@@ -1,6 +1,9 @@
 #include "core/loops/bounds.h"
 
 #include <algorithm>
+#include <set>
+
+#include "core/analysis/predicate.h"
 
 namespace pullback::loops {
 
@@ -45,9 +48,12 @@ void Bounds::Normalise(const Fact& fact, std::vector<Fact>& facts) const {
 void Bounds::AddFact(const Fact& fact) { Normalise(fact, facts_); }
 
 void Bounds::AddKnown(const std::vector<Known>& known, int level) {
-  for (const Known& k : known) {
-    AddFact({k.c.e, level, k.exact});
-    if (k.c.equality) AddFact({k.c.e * -1, level, k.exact});
+  for (const bool given : {false, true}) {
+    for (const Known& k : known) {
+      if (k.given.has_value() != given || (given && Prove(*k.given) == kNever)) continue;
+      AddFact({k.c.e, level, k.exact});
+      if (k.c.equality) AddFact({k.c.e * -1, level, k.exact});
+    }
   }
 }
 
@@ -66,11 +72,11 @@ bool Bounds::IsExtent(const Affine& form) const {
 }
 
 Bounds::Interval Bounds::RangeOfAtom(Value atom) const {
-  if (Sizes::IsExtent(atom)) return {0, kMaxExtent};
   if (const auto it = indices_.find(atom); it != indices_.end()) {
     return {0, std::max<__int128>(RangeOfForm(it->second).hi - 1, 0)};
   }
-  return {INT64_MIN, INT64_MAX};
+  const analysis::Interval range = sizes_.RangeOf(atom);
+  return {range.lo, range.hi};
 }
 
 Bounds::Interval Bounds::RangeOfForm(const Affine& form) const {
@@ -149,7 +155,57 @@ int Bounds::Prove(const Affine& e, const std::vector<Known>& more) const {
     if (fact.level >= level || !IsTame(fact.e)) continue;
     if (FollowsFromBox(form - fact.e)) level = fact.level;
   }
-  return level;
+  return std::min(level, ProveTogether(form, facts, level));
+}
+
+namespace {
+
+// Of a question: facts that share values with it, directly or through others.
+constexpr size_t kMaxRelevant = 24;
+constexpr int64_t kMaxWork = 200;
+
+}  // namespace
+
+// The least level below `below` whose facts, together, leave no point where form < 0.
+int Bounds::ProveTogether(const Affine& form, const std::vector<Fact>& facts, int below) const {
+  std::vector<const Fact*> relevant;
+  std::set<Value> values;
+  const auto meet = [&](const Affine& e) {
+    for (const Affine::Term& t : e.terms) values.insert(t.value);
+  };
+  const auto shares = [&](const Affine& e) {
+    return std::any_of(e.terms.begin(), e.terms.end(),
+                       [&](const Affine::Term& t) { return values.count(t.value) > 0; });
+  };
+  meet(form);
+  for (bool more = true; more && relevant.size() < kMaxRelevant;) {
+    more = false;
+    for (const Fact& fact : facts) {
+      if (fact.level >= below || relevant.size() == kMaxRelevant || !shares(fact.e)) continue;
+      if (std::find(relevant.begin(), relevant.end(), &fact) != relevant.end()) continue;
+      if (!IsTame(fact.e)) continue;
+      relevant.push_back(&fact);
+      meet(fact.e);
+      more = true;
+    }
+  }
+  if (relevant.size() < 2) return kNever;
+  analysis::Box box;
+  for (Value v : values) {
+    const Interval range = RangeOfAtom(v);
+    box.AddValue(v, {static_cast<int64_t>(range.lo), static_cast<int64_t>(range.hi)});
+  }
+  std::set<int> levels;
+  for (const Fact* fact : relevant) levels.insert(fact->level);
+  analysis::Work work{kMaxWork};
+  for (int level : levels) {
+    std::vector<ir::Constraint> constraints{{form * -1 - Affine::Const(1), false}};
+    for (const Fact* fact : relevant) {
+      if (fact->level <= level) constraints.push_back({fact->e, false});
+    }
+    if (analysis::ProvesEmpty(constraints, box, work)) return level;
+  }
+  return kNever;
 }
 
 }  // namespace pullback::loops

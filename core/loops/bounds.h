@@ -1,4 +1,5 @@
-// Proofs of inequalities inside a tensor statement, by interval arithmetic and at most one fact.
+// Proofs of inequalities inside a tensor statement, and between checks of blocks: by interval arithmetic, by
+// one fact, then by all facts that share values with the question (Fourier-Motzkin with a small budget).
 //
 // Integers wrap, and sizes come from outside, so a step of arithmetic counts only where it cannot
 // wrap: where the ranges of all terms are small. A fact that is word for word what is asked needs
@@ -58,6 +59,7 @@ class Bounds {
   Interval RangeOfForm(const ir::Affine& form) const;
   bool IsExtent(const ir::Affine& form) const;
   bool FollowsFromBox(const ir::Affine& form) const;
+  int ProveTogether(const ir::Affine& form, const std::vector<Fact>& facts, int below) const;
 
   const Sizes& sizes_;
   std::map<ir::Value, ir::Affine> indices_;  // to the extent's form

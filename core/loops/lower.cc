@@ -1,6 +1,7 @@
 #include "core/loops/lower.h"
 
 #include "core/ir/dominance.h"
+#include "core/loops/counting.h"
 #include "core/loops/liveness.h"
 #include "core/loops/lowering.h"
 #include "core/loops/prune.h"
@@ -15,7 +16,12 @@ using ir::Value;
 class FunctionLowerer {
  public:
   FunctionLowerer(const ir::Function& f, Function& out)
-      : f_(f), out_(out), l_(f, out), dominators_(f), live_(FindLiveness(f)) {}
+      : f_(f),
+        out_(out),
+        l_(f, out),
+        dominators_(f),
+        facts_(f, dominators_),
+        live_(FindLiveness(f)) {}
 
   Status Lower() {
     out_.name = f_.name;
@@ -33,6 +39,7 @@ class FunctionLowerer {
     const BlockLiveness& live = live_[b];
     l_.e.BeginBlock();
     l_.sizes.EnterBlock(b, [&](uint32_t x, uint32_t y) { return dominators_.Dominates(x, y); });
+    facts_.Enter(b, l_.sizes);
     out_.blocks[b].params = from.params;
     for (Value v : live.dead_params) l_.e.Effect(Node::Kind::kRelease, {v});
     for (size_t k = 0; k < from.insts.size(); ++k) {
@@ -94,6 +101,7 @@ class FunctionLowerer {
   Function& out_;
   Lowering l_;
   const ir::Dominators dominators_;
+  const BlockFacts facts_;
   const std::vector<BlockLiveness> live_;
 };
 

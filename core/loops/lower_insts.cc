@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <array>
 
+#include "core/loops/bounds.h"
 #include "core/loops/liveness.h"
 #include "core/loops/lowering.h"
 #include "core/loops/statement.h"
@@ -33,17 +34,26 @@ void LowerDim(Lowering& l, const Inst& inst, const Dies&) {
 }
 
 void LowerZeros(Lowering& l, const Inst& inst, const Dies&) {
-  for (Value size : inst.args) l.CheckNonNegative(l.Of(size), inst.loc);
+  const Bounds& bounds = l.Here();
+  for (Value size : inst.args) {
+    if (bounds.Prove(ir::Affine::Of(size)) == Bounds::kNever)
+      l.CheckNonNegative(l.Of(size), inst.loc);
+  }
   Alloc(l, inst.results[0], inst.args, /*zeroed=*/true, inst.loc);
 }
 
-// Checks the subscripts; the row-major offset of the element.
+// Checks the subscripts where they are not proven; the row-major offset of the element.
 Reg CheckedOffset(Lowering& l, const Inst& inst) {
   const std::vector<Reg> extents = l.Extents(inst.args[0]);
+  const Bounds& bounds = l.Here();
   std::vector<ir::Affine> subs;
   for (size_t axis = 0; axis < extents.size(); ++axis) {
     subs.push_back(l.Of(inst.subs[axis]));
-    l.CheckIndex(l.e.Linear(subs.back()), extents[axis], inst.loc);
+    const ir::Affine last =
+        l.sizes.Extent(inst.args[0], static_cast<int>(axis)) - ir::Affine::Const(1);
+    const bool proven = bounds.Prove(inst.subs[axis]) != Bounds::kNever &&
+                        bounds.Prove(last - inst.subs[axis]) != Bounds::kNever;
+    if (!proven) l.CheckIndex(l.e.Linear(subs.back()), extents[axis], inst.loc);
   }
   return l.e.Offset(subs, extents);
 }

@@ -32,6 +32,15 @@ ir::Affine Lowering::Of(const ir::Affine& a) const {
   return mapped;
 }
 
+const Bounds& Lowering::Here() {
+  if (!here_ || here_version_ != sizes.version()) {
+    here_.emplace(sizes);
+    here_->AddKnown(sizes.PassedChecks(), 0);
+    here_version_ = sizes.version();
+  }
+  return *here_;
+}
+
 Reg Lowering::Dim(Value array, int axis) {
   const std::vector<Value>& shape = sizes.Shape(array);
   if (!shape.empty()) return Of(shape[static_cast<size_t>(axis)]);

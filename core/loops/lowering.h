@@ -2,12 +2,14 @@
 // known about the extents of arrays, and the first error.
 #pragma once
 
+#include <optional>
 #include <set>
 #include <string>
 #include <vector>
 
 #include "core/base/status.h"
 #include "core/ir/ir.h"
+#include "core/loops/bounds.h"
 #include "core/loops/emitter.h"
 #include "core/loops/sizes.h"
 
@@ -28,6 +30,9 @@ class Lowering {
   // A register without a name takes the value's.
   void SetAlias(ir::Value v, Reg r);
 
+  // What is known at this place of the block.
+  const Bounds& Here();
+
   // --- arrays
   Reg Dim(ir::Value array, int axis);
   std::vector<Reg> Extents(ir::Value array);
@@ -47,6 +52,8 @@ class Lowering {
 
  private:
   std::vector<Reg> alias_;
+  std::optional<Bounds> here_;
+  uint64_t here_version_ = 0;
   Status status_;
 };
 

@@ -47,8 +47,41 @@ void Sizes::Define(const ir::Inst& inst) {
   if (inst.results.size() != 1 || inst.guard.valid()) return;
   const Value v = inst.results[0];
   if (f_.TypeOf(v) != ir::Type::I64()) return;
+  if (inst.op == Op::Div || inst.op == Op::Rem) DefineQuotient(inst);
   Affine form = Describe(inst);
   if (form.terms.size() <= kMaxTerms) forms_[v.id] = {true, std::move(form)};
+}
+
+// m / k and m % k for a constant k > 0, of m >= 0: k * q <= m < k * q + k.
+void Sizes::DefineQuotient(const ir::Inst& inst) {
+  const Affine m = Form(inst.args[0]), by = Form(inst.args[1]);
+  const analysis::Interval range = RangeOf(m);
+  if (!by.IsConst() || by.constant <= 0 || range.lo < 0 || range.hi > kMaxExtent) return;
+  const Value v = inst.results[0];
+  const Affine result = Affine::Of(v), k = by, one = Affine::Const(1);
+  if (inst.op == Op::Div) {
+    ranges_[v] = {0, range.hi / by.constant};
+    Learn({{m - result * by.constant, false}, true});
+    Learn({{result * by.constant + k - one - m, false}, true});
+  } else {
+    ranges_[v] = {0, std::min(range.hi, by.constant - 1)};
+    Learn({{m - result, false}, true});
+  }
+}
+
+analysis::Interval Sizes::RangeOf(Value atom) const {
+  if (IsExtent(atom)) return {0, kMaxExtent};
+  const auto it = ranges_.find(atom);
+  return it == ranges_.end() ? analysis::Interval{} : it->second;
+}
+
+analysis::Interval Sizes::RangeOf(const Affine& form) const {
+  analysis::Box box;
+  for (const Affine::Term& t : form.terms) box.AddValue(t.value, RangeOf(t.value));
+  const std::optional<analysis::Interval> range = box.RangeOf(form);
+  if (range) return *range;
+  const Value atom = form.AsValue();
+  return atom.valid() ? RangeOf(atom) : analysis::Interval{};
 }
 
 const ir::Inst* Sizes::Definition(Value v) const {
@@ -121,6 +154,17 @@ Affine Difference(Value a, Value b, int64_t less) {
   return Affine::Of(a) - Affine::Of(b) - Affine::Const(less);
 }
 
+Op Opposite(Op op) {
+  switch (op) {
+    case Op::Lt: return Op::Ge;
+    case Op::Le: return Op::Gt;
+    case Op::Gt: return Op::Le;
+    case Op::Ge: return Op::Lt;
+    case Op::Eq: return Op::Ne;
+    default: return Op::Eq;
+  }
+}
+
 void AddComparison(Op op, Value a, Value b, std::vector<Known>& facts) {
   switch (op) {
     case Op::Eq: facts.push_back({{Difference(a, b, 0), true}, false}); break;
@@ -154,6 +198,7 @@ std::vector<Known> Sizes::FactsOf(Value condition) const {
 
 void Sizes::EnterBlock(uint32_t block, const Dominates& dominates) {
   block_ = block;
+  ++version_;
   passed_.clear();
   equal_.clear();
   for (const CheckIn& check : checks_) {
@@ -162,16 +207,28 @@ void Sizes::EnterBlock(uint32_t block, const Dominates& dominates) {
 }
 
 void Sizes::Passed(Value condition) {
-  for (const Known& known : FactsOf(condition)) {
-    if (checks_.size() >= kMaxPassed) return;
-    checks_.push_back({block_, known});
-    Use(known);
-  }
+  for (Known& known : FactsOf(condition)) Learn(std::move(known));
+}
+
+void Sizes::Failed(Value condition) {
+  const ir::Inst* inst = condition.valid() ? Definition(condition) : nullptr;
+  if (!inst || ir::Info(inst->op).rule != ir::TypeRule::Cmp) return;
+  if (f_.TypeOf(inst->args[0]) != ir::Type::I64()) return;
+  std::vector<Known> facts;
+  AddComparison(Opposite(inst->op), inst->args[0], inst->args[1], facts);
+  for (Known& known : facts) Learn(std::move(known));
+}
+
+void Sizes::Learn(Known known) {
+  if (checks_.size() >= kMaxPassed) return;
+  Use(known);
+  checks_.push_back({block_, std::move(known)});
 }
 
 void Sizes::Use(const Known& known) {
+  ++version_;
   passed_.push_back(known);
-  if (known.c.equality) Equate(Form(known.c.e));
+  if (known.c.equality && !known.given) Equate(Form(known.c.e));
 }
 
 // One atom of the form becomes a form of the others; better a value of unknown size than an extent.

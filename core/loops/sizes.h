@@ -5,17 +5,20 @@
 
 #include <functional>
 #include <map>
+#include <optional>
 #include <vector>
 
+#include "core/analysis/box.h"
 #include "core/ir/ir.h"
 
 namespace pullback::loops {
 
 // A constraint that holds. `exact`: of the integers that its form stands for, not of the form
-// computed with wrapping.
+// computed with wrapping. `given`: it holds where this form of integers is >= 0.
 struct Known {
   ir::Constraint c;
   bool exact = false;
+  std::optional<ir::Affine> given = std::nullopt;
 };
 
 class Sizes {
@@ -44,6 +47,12 @@ class Sizes {
   // Whether an atom is the extent of an array.
   static bool IsExtent(ir::Value atom) { return atom.id >= kFirstExtent; }
 
+  // --- ranges of atoms, wherever they are defined
+  analysis::Interval RangeOf(ir::Value atom) const;
+  // Exact where the form is computed without wrapping; otherwise everything.
+  analysis::Interval RangeOf(const ir::Affine& form) const;
+  void SetRange(ir::Value atom, analysis::Interval range) { ranges_[atom] = range; }
+
   // --- conditions
   // What holds where `condition` is true.
   std::vector<Known> FactsOf(ir::Value condition) const;
@@ -53,9 +62,13 @@ class Sizes {
   // --- checks. The block that is worked on; facts of blocks that do not dominate it are put aside.
   using Dominates = std::function<bool(uint32_t from, uint32_t to)>;
   void EnterBlock(uint32_t block, const Dominates& dominates);
-  // From here on the check has been passed.
+  // From here on the check has been passed; the condition is false; something else is known.
   void Passed(ir::Value condition);
+  void Failed(ir::Value condition);
+  void Learn(Known known);
   const std::vector<Known>& PassedChecks() const { return passed_; }
+  // Another number whenever that has changed.
+  uint64_t version() const { return version_; }
 
  private:
   static constexpr uint32_t kFirstExtent = uint32_t{1} << 31;
@@ -78,15 +91,18 @@ class Sizes {
   void Use(const Known& known);
   void Equate(const ir::Affine& zero);
   const std::vector<ir::Value>& Implied(ir::Value condition) const;
+  void DefineQuotient(const ir::Inst& inst);
 
   const ir::Function& f_;
   std::vector<FormOf> forms_;
   std::vector<const ir::Inst*> definitions_;
   std::vector<ArrayInfo> arrays_;
+  std::map<ir::Value, analysis::Interval> ranges_;
   std::map<std::pair<ir::Value, int>, ir::Value> extents_;       // of arrays of unknown shape
   mutable std::map<ir::Value, std::vector<ir::Value>> implied_;  // once computed
   std::vector<CheckIn> checks_;                                  // all that were met
   uint32_t block_ = 0;
+  uint64_t version_ = 0;
   // In force in this block.
   std::vector<Known> passed_;
   std::map<ir::Value, ir::Affine> equal_;  // atoms that are other forms

@@ -32,7 +32,7 @@ namespace {
 class Statement {
  public:
   Statement(Lowering& l, const ir::Inst& inst)
-      : l_(l), e_(l.e), inst_(inst), each_(*inst.each), bounds_(l.sizes) {
+      : l_(l), e_(l.e), inst_(inst), each_(*inst.each), bounds_(l.Here()) {
     for (const ir::Inst& i : each_.body) {
       l_.sizes.Define(i);
       body_values_.insert(i.results.begin(), i.results.end());
@@ -91,7 +91,6 @@ bool Statement::WhereIsOutside() const {
 
 // Extents that are not those of arrays may be negative. Afterwards the shapes are those of arrays.
 void Statement::CheckSizes() {
-  bounds_.AddKnown(l_.sizes.PassedChecks(), 0);
   for (const ir::Inst& inst : each_.body) {
     if (inst.op != Op::Index) continue;
     for (int axis = 0; axis < l_.f.TypeOf(inst.args[0]).rank; ++axis) {
