@@ -60,6 +60,7 @@ class Exists {
   Exists(Value v, const Box& box, Work& work) : v_(v), box_(box), work_(work) {}
 
   std::optional<Predicate> Run(const Predicate& p) {
+    if (const Constraint* zero = UnitEquality(p)) return Substituted(p, *zero);
     if (!Sort(p)) return std::nullopt;
     const auto equality = std::find_if(with_.begin(), with_.end(), BestFirst());
     const bool solved = equality != with_.end() ? Solve(Constraint(*equality)) : PairBounds();
@@ -68,6 +69,27 @@ class Exists {
   }
 
  private:
+  // v = e, which is exact however e wraps.
+  const Constraint* UnitEquality(const Predicate& p) const {
+    if (!p.strides.empty() || !box_.ExtentOf(v_)) return nullptr;
+    for (const Constraint& c : p.constraints) {
+      if (c.equality && std::abs(c.e.Coeff(v_)) == 1) return &c;
+    }
+    return nullptr;
+  }
+
+  // 0 <= e and e < extent do not wrap either: the second is asked where the first holds.
+  Predicate Substituted(const Predicate& p, const Constraint& zero) const {
+    const Affine e = zero.e.Substitute(v_, Affine{}) * -zero.e.Coeff(v_);
+    Predicate out;
+    for (const Constraint& c : p.constraints) {
+      if (&c != &zero) out.constraints.push_back({c.e.Substitute(v_, e), c.equality});
+    }
+    out.constraints.push_back({e, false});
+    out.constraints.push_back({*box_.ExtentOf(v_) - Affine::Const(1) - e, false});
+    return out;
+  }
+
   // What has v in it, its range included, and what has not.
   bool Sort(const Predicate& p) {
     std::vector<Constraint> all = p.constraints;

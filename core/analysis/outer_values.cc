@@ -28,6 +28,11 @@ void OuterValues::Define(const ir::Inst& inst) {
     case Op::Add: return DefineAffine(v, of(0) + of(1));
     case Op::Sub: return DefineAffine(v, of(0) - of(1));
     case Op::Neg: return DefineAffine(v, of(0) * -1);
+    case Op::Max: {
+      const Interval a = known_[inst.args[0].id].range, b = known_[inst.args[1].id].range;
+      known_[v.id].range = {std::max(a.lo, b.lo), std::max(a.hi, b.hi)};
+      return;
+    }
     default: return;
   }
 }

@@ -5,6 +5,7 @@ namespace pullback::tensor {
 Status NormaliseTensors(ir::Module& module) {
   for (auto& f : module.functions) {
     SimplifyPredicates(*f);
+    SolveExists(*f);
     HoistGuards(*f);
     EliminatePinnedIndices(*f);
     GatherSums(*f);

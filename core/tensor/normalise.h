@@ -12,6 +12,8 @@ namespace pullback::tensor {
 //  - no constraint of `where` follows from the box or from another one, and none is an equality that a unit
 //    coefficient solves for an index: the index is gone, its range stays as constraints (elimination of
 //    Σ_j [j = a]). An equality of two indices, 2i = 3j, leaves one index that steps along it;
+//  - exists over indices of a box is solved for them where the algebra can; elsewhere it is a reduction at
+//    run time;
 //  - a statement whose predicate no point can satisfy is zeros;
 //  - a cheap sum into x[a(i)] is a statement of its own that gathers (rule 6.28's reading of the
 //    transpose), if every subscript has an index to solve for; other results stay together.
@@ -19,6 +21,7 @@ Status NormaliseTensors(ir::Module& module);
 
 // --- the passes, each over one function
 void SimplifyPredicates(ir::Function& f);
+void SolveExists(ir::Function& f);
 void HoistGuards(ir::Function& f);
 void EliminatePinnedIndices(ir::Function& f);
 void GatherSums(ir::Function& f);

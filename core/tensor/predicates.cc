@@ -71,8 +71,12 @@ class Simplifier {
       case Op::Lt:
       case Op::Le:
       case Op::Gt:
-      case Op::Ge: MakeStructural(inst); break;
+      case Op::Ge:
+        if (inst.op == Op::Gt) UnwrapNumber(inst);
+        if (inst.op != Op::Holds && inst.op != Op::And) MakeStructural(inst);
+        break;
       case Op::Not: Negate(inst); break;
+      case Op::And: Conjoin(inst); break;
       case Op::Or: DropImpliedArm(inst); break;
       default: break;
     }
@@ -87,15 +91,62 @@ class Simplifier {
       for (Value v : inst.results) forms_[v] = std::nullopt;
       return;
     }
-    std::optional<Affine>& form = forms_[inst.results[0]];
-    if (inst.op == Op::Const && f_.TypeOf(inst.results[0]) == ir::Type::I64())
-      form = Affine::Const(static_cast<int64_t>(inst.bits));
-    if (inst.op == Op::AffineOf) form = inst.subs[0];
+    forms_[inst.results[0]] =
+        f_.TypeOf(inst.results[0]) == ir::Type::I64() ? Describe(inst) : std::nullopt;
+  }
+
+  // Equal as machine integers, since both wrap alike.
+  std::optional<Affine> Describe(const Inst& inst) const {
+    if (inst.op == Op::Const) return Affine::Const(static_cast<int64_t>(inst.bits));
+    if (inst.op == Op::AffineOf) return inst.subs[0];
+    const bool linear =
+        inst.op == Op::Add || inst.op == Op::Sub || inst.op == Op::Neg || inst.op == Op::Mul;
+    if (!linear) return std::nullopt;
+    const std::optional<Affine> a = FormOf(inst.args[0]);
+    if (inst.op == Op::Neg) return a ? std::optional(*a * -1) : std::nullopt;
+    const std::optional<Affine> b = FormOf(inst.args[1]);
+    if (!a || !b) return std::nullopt;
+    if (inst.op == Op::Add) return *a + *b;
+    if (inst.op == Op::Sub) return *a - *b;
+    if (a->IsConst()) return *b * a->constant;
+    return b->IsConst() ? std::optional(*a * b->constant) : std::nullopt;
   }
 
   std::optional<Affine> FormOf(Value v) const {
     const auto it = forms_.find(v);
     return it == forms_.end() ? Affine::Of(v) : it->second;
+  }
+
+  bool IsNeverPositive(Value v) const {
+    const Inst* def = DefinitionOf(v);
+    if (!def || def->guard.valid()) return false;
+    if (def->op == Op::Const) return static_cast<int64_t>(def->bits) <= 0;
+    // Of constants, as SolveExists writes it.
+    if (def->op != Op::Select) return false;
+    return std::all_of(def->args.begin() + 1, def->args.end(), [&](Value arm) {
+      const Inst* constant = DefinitionOf(arm);
+      return constant && constant->op == Op::Const && static_cast<int64_t>(constant->bits) <= 0;
+    });
+  }
+
+  // v > 0 where v is a predicate as a number.
+  void UnwrapNumber(Inst& inst) {
+    const Inst *zero = DefinitionOf(inst.args[1]), *number = DefinitionOf(inst.args[0]);
+    if (!zero || zero->op != Op::Const || zero->bits != 0 || !number) return;
+    if (f_.TypeOf(inst.args[0]) != ir::Type::I64()) return;
+    if (number->guard.valid() && number->guard != inst.guard) return;
+    if (number->op == Op::Select) {
+      const Inst* one = DefinitionOf(number->args[1]);
+      if (!one || one->op != Op::Const || static_cast<int64_t>(one->bits) <= 0) return;
+      if (!IsNeverPositive(number->args[2])) return;
+    } else if (number->op != Op::Cast || f_.TypeOf(number->args[0]) != ir::Type::Bool()) {
+      return;
+    }
+    const Inst* predicate = DefinitionOf(number->args[0]);
+    if (predicate && predicate->op == Op::Holds && predicate->guard == number->guard)
+      return MakeHolds(inst, std::vector<Constraint>(predicate->constraints));
+    inst.op = Op::And;
+    inst.args = {number->args[0], number->args[0]};
   }
 
   void MakeHolds(Inst& inst, std::vector<Constraint> constraints) {
@@ -137,6 +188,14 @@ class Simplifier {
     // e != 0 where the box says e >= 0 is e >= 1.
     std::erase_if(*either, [&](Constraint c) { return Normalise(c, box_) == Truth::kFalse; });
     if (either->size() == 1) MakeHolds(inst, *either);
+  }
+
+  void Conjoin(Inst& inst) {
+    const Inst *a = HoldsOf(inst, 0), *b = HoldsOf(inst, 1);
+    if (!a || !b || a->guard != b->guard) return;
+    std::vector<Constraint> both = a->constraints;
+    both.insert(both.end(), b->constraints.begin(), b->constraints.end());
+    MakeHolds(inst, std::move(both));
   }
 
   bool Implies(const std::vector<Constraint>& all, const std::vector<Constraint>& others) const {

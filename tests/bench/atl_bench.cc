@@ -1,0 +1,118 @@
+// The examples of Bernstein et al. in compiled code: time and memory of value and gradient beside the value's,
+// over sizes that double, with the exponents of growth.
+//
+//   bench_atl [--max-n N] [--rounds R]
+#include <cmath>
+#include <cstdio>
+#include <cstdlib>
+#include <string>
+
+#include "jit/llvm/llvm_backend.h"
+#include "tests/bench/kernel_runner.h"
+#include "tests/support/atl_programs.h"
+
+namespace pullback::bench {
+namespace {
+
+struct Point {
+  double primal, gradient;
+  int64_t primal_bytes, bytes;
+};
+
+std::vector<Data> DataOf(const std::vector<Tensor>& tensors) {
+  std::vector<Data> out;
+  for (const Tensor& t : tensors) {
+    if (t.dtype == DType::kI64) {
+      out.push_back(Data::Integer(t.At<int64_t>(0)));
+      continue;
+    }
+    std::vector<double> values;
+    for (int64_t i = 0; i < t.ElementCount(); ++i) values.push_back(t.At<double>(i));
+    out.push_back(t.shape.empty() ? Data::Scalar(values[0]) : Data::Array(t.shape, values));
+  }
+  return out;
+}
+
+// By position, as the entry's parameters are named.
+std::vector<std::string> NamesOf(const testing::AtlProgram& p) {
+  std::vector<std::string> names;
+  const size_t start = p.text.find("fn f(") + 5;
+  std::string list = p.text.substr(start, p.text.find(") ->", start) - start);
+  size_t param = 0;
+  for (size_t at = 0; at < list.size(); ++param) {
+    const size_t colon = list.find(':', at);
+    if (p.wrt[param]) names.push_back(list.substr(at, colon - at));
+    int depth = 0;
+    for (at = colon; at < list.size() && (list[at] != ',' || depth > 0); ++at)
+      depth += list[at] == '[' ? 1 : list[at] == ']' ? -1 : 0;
+    at += 2;  // the comma and a space
+  }
+  return names;
+}
+
+Point Measure(jit::Engine& engine, const testing::AtlProgram& p, int64_t n, int rounds) {
+  const std::vector<Data> args = DataOf(p.arguments(n));
+  BenchKernel primal(engine, p.text, "f", jit::Transform::kValue, {}, args);
+  BenchKernel gradient(engine, p.text, "f", jit::Transform::kValueAndGrad, NamesOf(p), args);
+  Race race;
+  race.Add([&](int64_t times) { primal.Run(times); });
+  race.Add([&](int64_t times) { gradient.Run(times); });
+  race.Run(rounds, 0.002);
+  return {race.Time(0), race.Time(1), primal.PeakBytes(), gradient.PeakBytes()};
+}
+
+// The slope of log y over log n by least squares; n doubles from one point to the next.
+double Exponent(const std::vector<double>& y) {
+  double sx = 0, sy = 0, sxx = 0, sxy = 0;
+  for (size_t k = 0; k < y.size(); ++k) {
+    const auto a = static_cast<double>(k);
+    const double b = std::log2(y[k] + 1e-12);
+    sx += a, sy += b, sxx += a * a, sxy += a * b;
+  }
+  const auto m = static_cast<double>(y.size());
+  return (m * sxy - sx * sy) / (m * sxx - sx * sx);
+}
+
+void Run(int64_t max_n, int rounds) {
+  auto backend = jit::MakeLlvmBackend();
+  if (!backend.ok()) throw std::runtime_error(backend.status().message());
+  jit::Engine engine({}, *backend);
+  std::printf("%-36s %8s %10s %10s %7s %11s  %s\n", "", "n", "primal us", "grad us", "ratio",
+              "grad bytes", "exponents: time, bytes (primal)");
+  for (const testing::AtlProgram& p : testing::AtlPrograms()) {
+    // Of quadratic programs as many points as of linear ones.
+    const int64_t most = p.order == 1 ? max_n : std::llround(std::sqrt(16.0 * double(max_n)));
+    std::vector<Point> at;
+    for (int64_t n = most / 16; n <= most; n *= 2) at.push_back(Measure(engine, p, n, rounds));
+    const auto exponent = [&](auto what) {
+      std::vector<double> y;
+      for (const Point& x : at) y.push_back(static_cast<double>(what(x)));
+      return Exponent(y);
+    };
+    const Point& last = at.back();
+    std::printf("%-36s %8lld %10.2f %10.2f %7.2f %11lld  %5.2f (%5.2f) %5.2f (%5.2f)\n",
+                p.name.c_str(), static_cast<long long>(most), 1e6 * last.primal,
+                1e6 * last.gradient, last.gradient / last.primal,
+                static_cast<long long>(last.bytes),
+                exponent([](const Point& x) { return x.gradient; }),
+                exponent([](const Point& x) { return x.primal; }),
+                exponent([](const Point& x) { return x.bytes + 4096; }),
+                exponent([](const Point& x) { return x.primal_bytes + 4096; }));
+    std::fflush(stdout);
+  }
+}
+
+}  // namespace
+}  // namespace pullback::bench
+
+int main(int argc, char** argv) {
+  int64_t max_n = 65536;
+  int rounds = 9;
+  for (int k = 1; k + 1 < argc; k += 2) {
+    const std::string flag = argv[k];
+    if (flag == "--max-n") max_n = std::atoll(argv[k + 1]);
+    if (flag == "--rounds") rounds = std::atoi(argv[k + 1]);
+  }
+  pullback::bench::Run(max_n, rounds);
+  return 0;
+}
