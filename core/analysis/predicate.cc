@@ -157,6 +157,8 @@ Truth Simplify(std::vector<Constraint>& constraints, const Box& box, Work& work)
   if (!NormaliseAll(constraints, box) || !JoinPairs(constraints, box)) return Truth::kFalse;
   if (!NormaliseAll(constraints, box)) return Truth::kFalse;  // equalities that were joined
   if (constraints.empty()) return Truth::kTrue;
+  // The corners have decided about a single one.
+  if (constraints.size() == 1 && !constraints[0].equality) return Truth::kUnknown;
   return ProvesEmpty(constraints, box, work) ? Truth::kFalse : Truth::kUnknown;
 }
 

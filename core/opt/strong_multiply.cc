@@ -1,4 +1,7 @@
 #include <algorithm>
+#include <bit>
+#include <cmath>
+#include <set>
 
 #include "core/opt/simplify.h"
 
@@ -31,6 +34,13 @@ class Lowering {
 
   void Run() {
     for (ir::Block& b : f_.blocks) {
+      for (const Inst& inst : b.insts) {
+        NoteFinite(inst);
+        if (!inst.each) continue;
+        for (const Inst& body : inst.each->body) NoteFinite(body);
+      }
+    }
+    for (ir::Block& b : f_.blocks) {
       for (Inst& inst : b.insts) {
         if (inst.each) Lower(inst.each->body, IsContraction(*inst.each));
       }
@@ -39,12 +49,22 @@ class Lowering {
   }
 
  private:
+  // 0 times a finite factor is 0 by itself.
+  void NoteFinite(const Inst& inst) {
+    if (inst.op != Op::Const) return;
+    const ir::Type t = f_.TypeOf(inst.results[0]);
+    const bool is_double = t == ir::Type::F64() && std::isfinite(std::bit_cast<double>(inst.bits));
+    const bool is_float = t == ir::Type::Scalar(DType::kF32) &&
+                          std::isfinite(std::bit_cast<float>(static_cast<uint32_t>(inst.bits)));
+    if (is_double || is_float) finite_.insert(inst.results[0]);
+  }
+
   void Lower(std::vector<Inst>& list, bool plain) {
     std::vector<Inst> out;
     out.reserve(list.size());
     for (Inst& inst : list) {
       if (inst.op == Op::SMul) {
-        if (plain) {
+        if (plain || finite_.count(inst.args[1]) > 0) {
           inst.op = Op::Mul;
         } else {
           Guard(inst, out);
@@ -77,6 +97,7 @@ class Lowering {
   }
 
   ir::Function& f_;
+  std::set<Value> finite_;
 };
 
 }  // namespace

@@ -4,8 +4,8 @@
 
 #include "core/analysis/eliminate.h"
 #include "core/analysis/isl_solver.h"
+#include "core/analysis/outer_values.h"
 #include "core/tensor/normalise.h"
-#include "core/tensor/outer_values.h"
 #include "core/tensor/statement_edit.h"
 
 namespace pullback::tensor {
@@ -175,7 +175,7 @@ class ExistsSolver {
   static void RenameLast(std::vector<Inst>& out, Value result) { out.back().results = {result}; }
 
   ir::Function& f_;
-  const OuterValues outer_;
+  const analysis::OuterValues outer_;
 };
 
 }  // namespace
