@@ -15,9 +15,7 @@ TEST_CASE("tensor: SimplifyPredicates") {
   RunPassFiles("simplify_predicates", OverFunctions(SimplifyPredicates));
 }
 
-TEST_CASE("tensor: SolveExists") {
-  RunPassFiles("solve_exists", OverFunctions(SolveExists));
-}
+TEST_CASE("tensor: SolveExists") { RunPassFiles("solve_exists", OverFunctions(SolveExists)); }
 
 TEST_CASE("tensor: HoistGuards") { RunPassFiles("hoist_guards", OverFunctions(HoistGuards)); }
 
