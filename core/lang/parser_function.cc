@@ -107,7 +107,11 @@ void Parser::ParseLambdaParams(Lambda& lambda) {
 // f(x) where f is no name.
 ExprPtr Parser::ParseApply(ExprPtr function, const Token& first, Expr::Kind kind) {
   ExprPtr e = MakeExpr(kind, first);
-  e->operands.push_back(std::move(function));
+  if (kind == Expr::Kind::kBroadcastCall && function->kind == Expr::Kind::kName) {
+    e->name = function->name;  // (f).(x) is f.(x)
+  } else {
+    e->operands.push_back(std::move(function));
+  }
   Open(Tok::kLParen, "");
   while (!panic_ && !At(Tok::kRParen)) {
     e->operands.push_back(ParseExpr());

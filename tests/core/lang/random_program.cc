@@ -157,7 +157,13 @@ class Generator {
         return Block(depth, false);
       default:
         Put("for");
-        Binder(depth);
+        if (OneIn(4)) {
+          Put(Name());
+          Put("in");
+          Sum(depth);
+        } else {
+          Binder(depth);
+        }
         return Block(depth, false);
     }
   }
@@ -213,6 +219,14 @@ class Generator {
       return;
     }
     if (depth > 0 && OneIn(10)) Put(Pick({"not", "!", "not !"}));
+    if (depth > 0 && OneIn(12)) {
+      Put("exists");
+      Binder(0);
+      if (OneIn(3)) Put(","), Binder(0);
+      Put(":");
+      MayBreak();
+      return Expression(depth - 1);
+    }
     Sum(depth);
     for (int i = depth > 0 ? Below(3) / 2 : 0; i > 0; --i) {
       Put(Pick({"and", "or", "&&", "||"}));
@@ -237,6 +251,8 @@ class Generator {
     while (out_.back() == ' ' || out_.back() == '\t') out_.pop_back();
     if (out_.back() == '\n') return;
     if (OneIn(2)) return Put(".T");
+    const bool number = out_.back() != ')' && out_.back() != ']';  // 1.( is no call
+    if (!number && OneIn(4)) return Bracketed(".(", ")", 0, [&] { Expression(depth - 1); });
     Bracketed("[", "]", depth, [&] { Subscript(depth - 1); });
   }
 
@@ -276,7 +292,12 @@ class Generator {
       case 5: return Bracketed("[", Pick({"]", ",]"}), depth, item);
       case 6:
       case 7:
-        Put(Pick({"gen", "sum", "prod", "max", "min"}));
+        if (OneIn(5)) {
+          Put(Pick({"scan", "exscan"}));
+          Put(Pick({"sum", "max"}));
+        } else {
+          Put(Pick({"gen", "sum", "prod", "max", "min", "argmax", "argmin", "and", "or"}));
+        }
         Binder(0);
         if (OneIn(3)) Put(","), Binder(0);
         return Block(depth - 1, true);

@@ -60,8 +60,8 @@ std::string Shape(const std::vector<CondArm>& arms) {
 }
 
 const char* Word(Stmt::Kind kind) {
-  constexpr const char* kWords[] = {"let", "var",   "set",      "if",    "while",
-                                    "for", "break", "continue", "return"};
+  constexpr const char* kWords[] = {"let", "var",   "set",      "if",     "while",
+                                    "for", "break", "continue", "return", "call"};
   return kWords[static_cast<size_t>(kind)];
 }
 

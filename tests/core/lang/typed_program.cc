@@ -129,6 +129,35 @@ class Generator {
     return "(" + out + ")";
   }
 
+  // One index over `size`, then what `body` makes in its scope.
+  template <typename Body>
+  std::string Indexed(const std::string& word, const std::string& size, Body body) {
+    const size_t indices = indices_.size();
+    const std::string i = Fresh("i");
+    indices_.push_back({i, size});
+    const std::string out = "(" + word + " " + i + " < " + size + body() + ")";
+    indices_.resize(indices);
+    return out;
+  }
+
+  std::string Argument(int depth) {
+    const auto value = [&] { return " " + Block(depth, [&] { return Float(depth); }); };
+    if (OneIn(2)) return Indexed(Pick({"argmax", "argmin"}), Size(), value);
+    const std::string rest = ", " + Fresh("i") + " in 1.." + Pick({"3", "n + 1"});
+    return Indexed(Pick({"argmax", "argmin"}), Size(), [&] { return rest + value(); }) +
+           Pick({".0", ".1"});
+  }
+
+  std::string Quantified(int depth) {
+    if (OneIn(2)) return Indexed("exists", Size(), [&] { return ": " + Bool(depth); });
+    return Indexed(Pick({"and", "or"}), Size(), [&] { return " { " + Bool(depth) + " }"; });
+  }
+
+  std::string Scan(const std::string& size, int depth) {
+    return Indexed(Pick({"scan ", "exscan "}) + Pick({"sum", "sum", "prod", "max", "min"}), size,
+                   [&] { return " " + Block(depth, [&] { return Float(depth); }); });
+  }
+
   std::string Read(int depth) {
     const std::string size = Size();
     if (OneIn(3)) return "a[" + Subscript("n", depth) + ", " + Subscript("m", depth) + "]";
@@ -190,6 +219,7 @@ class Generator {
       return Pick({"0", "1", "2", "n", "m", "p", "len(y)"});
     }
     if (OneIn(4)) return "k[" + Subscript("n", depth - 1) + "]";
+    if (OneIn(4)) return Argument(depth - 2);
     return "(" + Int(depth - 1) + Pick({" + ", " - ", " * "}) + Int(depth - 1) + ")";
   }
 
@@ -198,6 +228,7 @@ class Generator {
       return "(" + Bool(depth - 1) + Pick({" and ", " or "}) + Bool(depth - 1) + ")";
     }
     if (depth > 0 && OneIn(6)) return "not (" + Bool(depth - 1) + ")";
+    if (depth > 1 && OneIn(5)) return Quantified(depth - 2);
     const std::string op = Pick({" < ", " <= ", " == ", " != ", " >= "});
     if (OneIn(2)) return Int(depth - 1) + op + Int(depth - 1);
     return Float(depth - 1) + op + Float(depth - 2);
@@ -226,10 +257,12 @@ class Generator {
 
   std::string Vector(const std::string& size, int depth) {
     if (depth <= 0) return VectorName(size);
-    switch (Below(11)) {
+    switch (Below(13)) {
       case 0:
       case 1:
       case 2: return Generated({size}, depth - 1);
+      case 10: return Scan(size, depth - 1);
+      case 11: return size == "n" ? "x[k]" : "a[" + Subscript("n", 0) + "]";
       case 3:
         return "(" + Vector(size, depth - 1) + Pick({" + ", " * "}) + Vector(size, depth - 1) + ")";
       case 4: return "(" + Float(depth - 1) + " - " + Vector(size, depth - 1) + ")";
