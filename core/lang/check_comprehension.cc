@@ -114,8 +114,8 @@ bool BodyChecker::CheckComprehensionBody(Expr& e, const Shape& shape) {
                     (scalar ? "; [p] is 1 where p holds and 0 elsewhere" : ""));
     return false;
   }
-  if (type.kind == Type::Kind::kScalar || e.comprehension == Comprehension::kSum) return true;
-  report_.Unimplemented(value.span, word + " of arrays, element by element,");
+  if (type.kind == Type::Kind::kScalar || !IsArg(e.comprehension)) return true;
+  Fail(value, word + " needs a number for each element, got " + Text(type, shape));
   return false;
 }
 
@@ -196,10 +196,6 @@ Shape BodyChecker::CheckScan(Expr& e) {
   const Expr& value = *terms.body.result;
   if (terms.type.elem == DType::kBool) {
     return Fail(e, word + " needs numbers, got " + ToString(value.type));
-  }
-  if (value.type.kind == Type::Kind::kArray) {
-    report_.Unimplemented(value.span, word + " of arrays, element by element,");
-    return {};
   }
   e.type = terms.type;
   return shape;

@@ -140,7 +140,7 @@ bool Merges(Context& c, const Statement& s, const Expr& e) {
   const Monoid m = MonoidOf(e);
   if (IsLogical(e.comprehension)) return s.logical && *s.reduce == m;
   if (IsArg(e.comprehension)) return !s.reduce && e.binders.size() == 1 && !e.binders[0].lo;
-  if (m == Monoid::kGen) return !s.reduce || *s.reduce == Monoid::kSum;
+  if (m == Monoid::kGen) return true;
   return !s.reduce || *s.reduce == m;
 }
 
@@ -246,7 +246,6 @@ bool BracketsToWhere(Context& c, const Expr& e) {
 }
 
 MaybeValue ArrayInto(Context& c, Statement& s, const Expr& e) {
-  if (s.reduce && *s.reduce != Monoid::kSum) return std::nullopt;
   PB_TRY(const ArrayRef a, LowerArray(c, e));
   SpillCostly(c);
   Subs subs;
@@ -254,7 +253,8 @@ MaybeValue ArrayInto(Context& c, Statement& s, const Expr& e) {
     if (!c.IsOuter(d)) return std::nullopt;
     subs.push_back(Affine::Of(AddIndex(c, s, d, true, "")));
   }
-  if (a->inner && c.IsOuter(*a->inner)) {
+  const bool sums = !s.reduce || *s.reduce == Monoid::kSum;
+  if (a->inner && c.IsOuter(*a->inner) && sums) {
     s.reduce = Monoid::kSum;
     return a->term(subs, Affine::Of(AddIndex(c, s, *a->inner, false, "")));
   }

@@ -17,6 +17,7 @@ struct Statement {
   std::optional<ir::Monoid> reduce;  // over the other indices
   Value guard;                       // of the result
   Value second;                      // of a scan (EachResult::second)
+  size_t outer = 0;                  // of a scan: the first so many of `out` are not scanned
   bool logical = false;              // max or min of conditions, which are 0 and 1
   uint32_t loc = 0;
   const Block* body = nullptr;  // the innermost that is part of it

@@ -488,7 +488,7 @@ Lifted LiftStatement(Context& c, const Statement& s, const std::vector<Value>& v
   Lifted lifted;
   Lifting lifting(c, f, c.frames.size() - 1);
   for (Value i : lifting.Run()) lifted.outer.push_back(Affine::Of(i));
-  if (ir::IsScan(f.monoid)) f.outer = static_cast<uint32_t>(lifted.outer.size());
+  if (ir::IsScan(f.monoid)) f.outer = static_cast<uint32_t>(lifted.outer.size() + s.outer);
   c.CloseFrame();
   lifted.results = Emit(c, std::move(f));
   return lifted;

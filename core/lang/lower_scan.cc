@@ -27,29 +27,35 @@ ArrayRef Computed(const ArrayRef& like, std::function<MaybeValue(const Subs&)> a
   return array;
 }
 
-// The states before the terms. `second`: what scan_linear adds, else null.
-std::optional<ArrayRef> StatesBefore(Context& c, Monoid m, const ArrayRef& terms,
+// The states before the terms. The first so many axes are scanned, anew for each point of the others.
+// `second`: what scan_linear adds, else null.
+std::optional<ArrayRef> StatesBefore(Context& c, Monoid m, size_t scanned, const ArrayRef& terms,
                                      const ArrayRef& second) {
   NestedFrame nested(c);
   Statement s;
   s.loc = c.b.loc();
   s.reduce = m;
-  Subs subs;
-  for (const Affine& d : terms->dims) {
-    if (!c.IsOuter(d)) return std::nullopt;
-    subs.push_back(Affine::Of(AddIndex(c, s, d, true, "")));
+  s.outer = terms->dims.size() - scanned;
+  Subs subs(terms->dims.size());
+  for (size_t k = 0; k < subs.size(); ++k) {
+    const size_t axis = (scanned + k) % subs.size();
+    if (!c.IsOuter(terms->dims[axis])) return std::nullopt;
+    subs[axis] = Affine::Of(AddIndex(c, s, terms->dims[axis], true, ""));
   }
   PB_TRY(const Value term, ReadAt(c, *terms, subs));
   if (second) {
     PB_TRY(s.second, ReadAt(c, *second, subs));
   }
+  const size_t others = s.outer;
   const Lifted lifted = LiftStatement(c, s, {term});
-  if (lifted.outer.empty()) return ArrayOf(c, {lifted.results[0], nullptr});
+  if (lifted.outer.empty() && others == 0) return ArrayOf(c, {lifted.results[0], nullptr});
   Context* context = &c;
-  return Computed(terms, [context, lifted](const Subs& subs) -> MaybeValue {
-    Subs at = lifted.outer;
-    at.insert(at.end(), subs.begin(), subs.end());
-    return context->b.Index(lifted.results[0], std::move(at));
+  return Computed(terms, [context, lifted, scanned](const Subs& at) -> MaybeValue {
+    Subs all = lifted.outer;
+    const auto split = at.begin() + static_cast<std::ptrdiff_t>(scanned);
+    all.insert(all.end(), split, at.end());
+    all.insert(all.end(), at.begin(), split);
+    return context->b.Index(lifted.results[0], std::move(all));
   });
 }
 
@@ -60,7 +66,7 @@ std::optional<ArrayRef> LowerScan(Context& c, const Expr& e) {
   if (c.dims_only) return terms;
   c.SetLoc(e.ordinal);
   const Monoid m = ScanOf(e.comprehension);
-  PB_TRY(const ArrayRef before, StatesBefore(c, m, terms, nullptr));
+  PB_TRY(const ArrayRef before, StatesBefore(c, m, e.operands[0]->binders.size(), terms, nullptr));
   if (e.exclusive) return before;
   Context* context = &c;
   return Computed(terms, [context, m, before, terms](const Subs& subs) -> MaybeValue {
@@ -76,7 +82,7 @@ std::optional<ArrayRef> LowerScanLinear(Context& c, const Expr& e) {
   c.SetLoc(e.ordinal);
   if (!RequireEqual(c, factors->dims[0], added->dims[0])) return std::nullopt;
   if (c.dims_only) return factors;
-  PB_TRY(const ArrayRef before, StatesBefore(c, Monoid::kScanLinear, factors, added));
+  PB_TRY(const ArrayRef before, StatesBefore(c, Monoid::kScanLinear, 1, factors, added));
   Context* context = &c;
   return Computed(factors, [context, before, factors, added](const Subs& subs) -> MaybeValue {
     PB_TRY(const Value state, ReadAt(*context, *before, subs));

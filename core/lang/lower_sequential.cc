@@ -80,12 +80,14 @@ class Sequence {
   bool IsGen() const { return e_.comprehension == Comprehension::kGen; }
   bool HasArrays() const { return e_.body.result->type.kind == Type::Kind::kArray; }
   Value Start();
-  Value ZerosOf(const std::vector<Affine>& inner);
+  bool IsSum() const { return e_.comprehension == Comprehension::kSum; }
+  Value Blank(const std::vector<Affine>& inner);
   void Nest(size_t depth);
   void Term();
   void ArgTerm(Value v);
   void Begin(Value v);
   void Copy(Value v, Subs subs, size_t axis);
+  void Join(Value v, const Subs& subs);
 
   Context& c_;
   const Expr& e_;
@@ -96,7 +98,18 @@ class Sequence {
   Subs at_;                     // the element of a gen
 };
 
-Value Sequence::ZerosOf(const std::vector<Affine>& inner) {
+// What an array starts as.
+Value Sequence::Blank(const std::vector<Affine>& inner) {
+  if (!IsGen() && !IsSum()) {
+    Array array;
+    array.elem = e_.type.elem;
+    array.dims = inner;
+    array.at = [this](const Subs&) -> MaybeValue {
+      return Identity(c_, e_.comprehension, ir::Type::Scalar(e_.type.elem));
+    };
+    c_.SetLoc(e_.ordinal);
+    return StoreArray(c_, array);
+  }
   std::vector<Affine> dims;
   for (size_t i = 0; IsGen() && i < ranges_.size(); ++i) {
     dims.push_back(ranges_[i]->hi - ranges_[i]->lo);
@@ -120,7 +133,7 @@ Value Sequence::Start() {
   inner_known_ = inner.has_value();
   const size_t rank = static_cast<size_t>(e_.body.result->type.rank);
   inner_ = inner.value_or(std::vector<Affine>(rank, Affine::Const(0)));
-  return ZerosOf(inner_);
+  return Blank(inner_);
 }
 
 // The first value gives the result its shape.
@@ -130,7 +143,7 @@ void Sequence::Begin(Value v) {
   const std::vector<Affine> inner = c_.DimsOf(v);
   c_.b.Branch(carried_[1], {later, {}}, {first, {}});
   c_.b.SetBlock(first);
-  std::vector<Exit> exits = {{first, {{{ZerosOf(inner), nullptr}}}}};
+  std::vector<Exit> exits = {{first, {{{Blank(inner), nullptr}}}}};
   exits.push_back({later, {{{carried_[0], nullptr}}}});
   carried_[0] = JoinValues(c_, exits)[0].value;
   carried_[1] = c_.b.Bool(true);
@@ -172,12 +185,32 @@ void Sequence::ArgTerm(Value v) {
   carried_.back() = c_.b.Bool(true);
 }
 
+// Joins an array to the result, element by element.
+void Sequence::Join(Value v, const Subs& subs) {
+  const std::vector<Affine> dims = c_.DimsOf(v);
+  if (subs.size() == dims.size()) {
+    const Value before = c_.b.Index(carried_[0], subs);
+    const Value joined = Combine(c_, e_.comprehension, before, c_.b.Index(v, subs));
+    carried_[0] = c_.b.Update(carried_[0], subs, joined);
+    return;
+  }
+  RequireEqual(c_, c_.DimsOf(carried_[0])[subs.size()], dims[subs.size()]);
+  CountedLoop(c_, {Affine::Const(0), dims[subs.size()]}, "", carried_, [&](Value i) {
+    Subs more = subs;
+    more.push_back(Affine::Of(i));
+    Join(v, more);
+  });
+}
+
 void Sequence::Term() {
   const Value v = LowerBlockValue(c_, e_.body)[0].value;
   c_.SetLoc(e_.ordinal);
   if (IsArg(e_.comprehension)) return ArgTerm(v);
   if (HasArrays() && !inner_known_) Begin(v);
-  if (!IsGen()) {
+  if (HasArrays() && !IsGen() && !IsSum()) {
+    Join(v, {});
+    c_.SetDims(carried_[0], c_.DimsOf(v));
+  } else if (!IsGen()) {
     carried_[0] = Combine(c_, e_.comprehension, carried_[0], v);
     if (HasArrays()) c_.SetDims(carried_[0], c_.DimsOf(v));
   } else if (!HasArrays()) {

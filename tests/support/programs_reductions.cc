@@ -92,6 +92,15 @@ std::vector<ProgramCase> Scans() {
        "f",
        {Mat(2, 3, {0.5, -1.2, 0.7, 1.9, 0.1, 2.2})},
        {}},
+      {"extrema, products and scans of rows, element by element",
+       "fn f(a: [n, m]f64) -> f64 { let p = prod i < n { a[i] * a[0] }\n"
+       " let q = min i < n { var r = a[i]\n for j < i { r[j] = r[j] * 0.5 }\n r }\n"
+       " let s = scan max i < n { a[i] * q }\n let t = gen k < 2 { exscan prod i < n { a[i] + "
+       "f64(k) "
+       "} }\n return sum i < n, j < m { s[i, j] * p[j] * t[1, i, j] } }",
+       "f",
+       {Mat(3, 2, {0.5, -1.2, 0.7, 1.9, 0.1, 2.2})},
+       {}},
       {"a scan whose terms need a loop, behind a bracket",
        "fn f(x: [n]f64, k: i64) -> f64 { let a = scan sum i < n { var p = 1.0\n"
        " for j < i { p = p * x[j] }\n p }\n"

@@ -217,15 +217,6 @@ TEST_CASE("Check errors: comprehensions") {
 )");
 }
 
-TEST_CASE("Check errors: reductions of arrays by elements other than sums are not there yet") {
-  CHECK(
-      Messages("fn f(x: [n]f64) -> f64 { return sum(max i < n { x }) + sum(prod i < n { x }) }") ==
-      R"(UNIMPLEMENTED
-1:49 'max' of arrays, element by element, is not implemented yet
-1:73 'prod' of arrays, element by element, is not implemented yet
-)");
-}
-
 TEST_CASE("Check errors: arrays are regular") {
   CHECK(Messages(R"(fn f(n: i64) -> f64 {
   let a = gen i < n, j < i { 1.0 }

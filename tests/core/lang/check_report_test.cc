@@ -56,7 +56,7 @@ TEST_CASE("Check: at most 20 messages") {
 }
 
 TEST_CASE("Check: what is wrong comes before limits, and those before what is not there yet") {
-  const std::string later = "fn f(x: [n, n]f64) -> [n, n]f64 { return scan sum i < n { x[i] } }\n";
+  const std::string later = "fn f(x: f64) -> f64 { return jacobian(|t: f64| list(t))(x) }\n";
   const std::string large = "fn g(x: [a, b]f64) -> f64 { let y = [x]; return 1.0 }\n";
   const std::string wrong = "fn h(x: f64) -> f64 { return y }\n";
   Limits limits;

@@ -114,6 +114,30 @@ TEST_CASE("reductions: scans, with their term and before it") {
         TrapPlace{ir::TrapKind::kSizeMismatch, 2, 1, "scan_linear(a, b)"});
 }
 
+TEST_CASE("reductions: prod, max, min and scans of arrays, element by element") {
+  CHECK(Same("fn f(a: [n, m]f64) -> [m]f64 { return max i < n { a[i] } }", {kA}) ==
+        Numbers{7, 5, 4});
+  CHECK(Same("fn f(a: [n, m]f64) -> [m]f64 { return prod i < n { 2.0 * a[i] } }", {kA}) ==
+        Numbers{28, 10, 32});
+  CHECK(Same("fn f(a: [n, m]f64) -> [m]f64 { return min i < n { var r = a[i]\n"
+             " for j < i { r[j] = r[j] * 0.1 }\n r } }",
+             {kA}) == Numbers{7 * 0.1, 0.5, 2});
+  CHECK(Same("fn f(a: [n, m]f64) -> [n]f64 { return max j < m { gen i < n { a[i, j] } } }", {kA}) ==
+        Numbers{5, 7});
+  CHECK(Same("fn f(a: [n, m]f64) -> [2, m]f64 { return gen k < 2 { max i < n { a[i] * f64(k) } } }",
+             {kA}) == Numbers{0, 0, 0, 7, 5, 4});
+  CHECK(Same("fn f(a: [n, m]f64) -> [m, m]f64 { return max i < n { a.T @ a * f64(i) } }", {kA}) ==
+        Numbers{50, 8.5, 30, 8.5, 25.25, 12, 30, 12, 20});
+  CHECK(Same("fn f(a: [n, m]f64) -> [n, m]f64 { return scan sum i < n { a[i] } }", {kA}) ==
+        Numbers{1, 5, 2, 8, 5.5, 6});
+  CHECK(Same("fn f(a: [n, m]f64) -> [2, n, m]f64 { return gen k < 2 { exscan prod i < n { a[i] + "
+             "f64(k) "
+             "} } }",
+             {kA}) == Numbers{1, 1, 1, 1, 5, 2, 1, 1, 1, 2, 6, 3});
+  CHECK(Same("fn f(a: [n, m]f64) -> [n, 1, m]f64 { return scan max i < n, k < 1 { a[i] } }",
+             {kA}) == Numbers{1, 5, 2, 7, 5, 4});
+}
+
 TEST_CASE("reductions: names that start them stay names") {
   CHECK(Same("fn f(scan: f64, or_: f64) -> f64 { let exscan = scan\n let argmax = exscan + or_\n"
              " return argmax }",
@@ -144,9 +168,8 @@ fn k(x: [n]f64) -> f64 { return 1.0 + [and i < n { x[i] }] })") ==
 8:62 the second argument of 'scan_linear' has size 4 on axis 0, but 3 is declared
 9:52 'and' needs a bool for each element, got f64
 )");
-  CHECK(Messages("fn f(a: [n, m]f64) -> [n, m]f64 { return scan sum i < n { a[i] } }") ==
-        "UNIMPLEMENTED\n1:59 a scan of 'sum' of arrays, element by element, is not implemented "
-        "yet\n");
+  CHECK(Messages("fn f(a: [n, m]f64) -> i64 { return argmax i < n { a[i] } }") ==
+        "1:51 'argmax' needs a number for each element, got [m]f64\n");
 }
 
 // "line:column message" of what the parser says.

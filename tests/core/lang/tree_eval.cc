@@ -710,7 +710,7 @@ Datum Tree::EvalComprehension(const Expr& e) {
     if (m == ir::Monoid::kGen) {
       out.bits.insert(out.bits.end(), v.bits.begin(), v.bits.end());
     } else {
-      if (first) out.bits.assign(v.bits.size(), 0);
+      if (first) out.bits.assign(v.bits.size(), ir::MonoidIdentity(m, e.type.elem));
       for (size_t i = 0; i < v.bits.size(); ++i) {
         const Op op = logical ? join : ir::MonoidOp(m);
         out.bits[i] = Apply(op, e.type.elem, {out.bits[i], v.bits[i]});
@@ -749,11 +749,15 @@ Datum Tree::EvalScan(const Expr& e) {
                                             ir::Monoid::kMax, ir::Monoid::kMin};
   const ir::Monoid m = kMonoids[static_cast<int>(e.comprehension)];
   Datum out = Eval(*e.operands[0]);
-  uint64_t state = ir::MonoidIdentity(m, e.type.elem);
-  for (uint64_t& v : out.bits) {
-    const uint64_t next = Apply(ir::MonoidOp(m), e.type.elem, {state, v});
-    v = e.exclusive ? state : next;
-    state = next;
+  size_t inner = 1;  // elements of what is joined
+  for (size_t axis = e.operands[0]->binders.size(); axis < out.shape.size(); ++axis) {
+    inner *= static_cast<size_t>(out.shape[axis]);
+  }
+  std::vector<uint64_t> state(inner, ir::MonoidIdentity(m, e.type.elem));
+  for (size_t i = 0; i < out.bits.size(); ++i) {
+    const uint64_t next = Apply(ir::MonoidOp(m), e.type.elem, {state[i % inner], out.bits[i]});
+    out.bits[i] = e.exclusive ? state[i % inner] : next;
+    state[i % inner] = next;
   }
   return out;
 }

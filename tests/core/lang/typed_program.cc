@@ -278,8 +278,9 @@ class Generator {
         const size_t indices = indices_.size();
         const std::string i = Fresh("i"), other = Size();
         indices_.push_back({i, other});
-        const std::string out = "(sum " + i + " < " + other + " " +
-                                Block(depth - 1, [&] { return Vector(size, depth - 1); }) + ")";
+        const std::string out = "(" + Pick({"sum ", "sum ", "prod ", "max "}) + i + " < " + other +
+                                " " + Block(depth - 1, [&] { return Vector(size, depth - 1); }) +
+                                ")";
         indices_.resize(indices);
         return out;
       }
@@ -288,8 +289,12 @@ class Generator {
 
   std::string Matrix(int depth) {
     if (depth <= 0) return "a";
-    switch (Below(6)) {
+    switch (Below(7)) {
       case 0: return Generated({"n", "m"}, depth - 1);
+      case 5:
+        return Indexed(Pick({"scan ", "exscan "}) + Pick({"sum", "max"}), "n", [&] {
+          return " " + Block(depth - 1, [&] { return Vector("m", depth - 1); });
+        });
       case 1: {
         const std::string i = Fresh("i");
         const size_t indices = indices_.size();
