@@ -77,6 +77,13 @@ foreach(folder ${TEST_FOLDERS})
   endif()
 endforeach()
 
+# 10,000 random programs over the whole language, one in ten compiled, beside the 400 that
+# test_jit_programs runs: the whole machine for some minutes. The label leaves them in or out.
+add_test(NAME random_programs
+         COMMAND test_jit_programs "generated programs over the whole language")
+set_tests_properties(random_programs PROPERTIES LABELS random_programs TIMEOUT 3600 RUN_SERIAL ON
+  ENVIRONMENT "PULLBACK_SEED=100000;PULLBACK_PROGRAMS=10000;PULLBACK_COMPILE_EACH=10")
+
 find_package(Python3 COMPONENTS Interpreter)
 if(Python3_FOUND)
   add_test(NAME layering COMMAND ${Python3_EXECUTABLE} ${PROJECT_SOURCE_DIR}/tests/layering.py)

@@ -10,9 +10,10 @@
 #   tidy     clang-tidy over the sources (a quarter of an hour on two cores)
 #   ctest    all tests
 #   python   the Python client's tests, from a fresh virtual environment
-#   asan     the core tests under ASan and UBSan, into build-asan/
+#   asan     the core tests and random programs, compiled ones too, under ASan and UBSan, into build-asan/
 #   fuzz     each fuzz target for PULLBACK_FUZZ_SECONDS (60) seconds, into build-fuzz/
-# PULLBACK_JOBS bounds how many jobs run at once (all cores).
+# PULLBACK_JOBS bounds how many jobs run at once (all cores). PULLBACK_ASAN_PROGRAMS: how many random
+# programs the sanitizers see (300).
 set -euo pipefail
 self=$(realpath "${BASH_SOURCE[0]}")
 cd "$(dirname "$self")/.."
@@ -81,9 +82,12 @@ section_asan() {
     echo "no core tests: nothing to do"
     return 0
   fi
-  cmake --build build-asan -j "$jobs" --target "${targets[@]}"
+  cmake --build build-asan -j "$jobs" --target "${targets[@]}" test_jit_programs
   UBSAN_OPTIONS=print_stacktrace=1 \
     ctest --test-dir build-asan --output-on-failure -j "$jobs" -R '^test_core'
+  UBSAN_OPTIONS=print_stacktrace=1 ASAN_OPTIONS=detect_leaks=1 PULLBACK_SEED=200000 \
+    PULLBACK_PROGRAMS="${PULLBACK_ASAN_PROGRAMS:-300}" PULLBACK_COMPILE_EACH=10 \
+    build-asan/bin/test_jit_programs "generated programs over the whole language" | tail -n 20
 }
 
 section_fuzz() {

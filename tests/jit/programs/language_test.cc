@@ -1,6 +1,6 @@
 // Random programs over the whole language, on all cores. PULLBACK_PROGRAMS sets how many; with
 // PULLBACK_SECONDS they go on for so long; PULLBACK_SEED is the first seed. One in
-// PULLBACK_COMPILE_EACH is compiled as well. PULLBACK_PRINT only prints the first program. docs/operations.md says how to run it for hours.
+// PULLBACK_COMPILE_EACH is compiled as well. PULLBACK_PRINT only prints the first program. docs/benchmarks.md says how to run it for hours.
 #include <unistd.h>
 
 #include <atomic>
@@ -87,13 +87,15 @@ LanguageOutcome CheckProgram(const LanguageProgram& p, uint32_t seed, bool compi
 // The failure, and what is left of the program when it is made small.
 std::string Report(const LanguageProgram& p, uint32_t seed, bool compiled,
                    const std::string& failure) {
+  const std::string where = "seed " + std::to_string(seed) + ": " + failure + "\n";
+  if (Setting("PULLBACK_SHRINK", 1) == 0) return where;
   const std::string same = FailureClass(failure);
   const std::string small = Shrink(p.text, [&](const std::string& text) {
     LanguageProgram other = p;
     other.text = text;
     return FailureClass(CheckProgram(other, seed, compiled).failure) == same;
   });
-  return "seed " + std::to_string(seed) + ": " + failure + "\n" + small;
+  return where + small;
 }
 
 // A process that is about to die says at which programs it was.
