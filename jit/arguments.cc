@@ -5,7 +5,6 @@
 #include <string>
 
 #include "absl/container/inlined_vector.h"
-#include "core/base/relation.h"
 #include "jit/leaves.h"
 #include "jit/list_types.h"
 #include "jit/size_plan.h"
@@ -90,8 +89,10 @@ enum class Part { kAll, kFloats };
 // Flattens values into leaves, by their types.
 class Collector {
  public:
-  Collector(const TextView& view, InputLeaves& leaves, int64_t memory_bytes = 0)
-      : view_(view), leaves_(leaves), memory_bytes_(memory_bytes) {}
+  // `reads` and `memory_bytes` as of CollectInputs, for parameters.
+  Collector(const TextView& view, InputLeaves& leaves, const std::vector<bool>& reads = {},
+            int64_t memory_bytes = 0)
+      : view_(view), leaves_(leaves), reads_(reads), memory_bytes_(memory_bytes) {}
 
   Status Collect(const ApiType& type, const ApiValue& value, Part part, const Path& path,
                  std::vector<const Tensor*>& out) {
@@ -133,14 +134,20 @@ class Collector {
     if (!value.is_tuple) return TypeMismatch(path, type.ToString(), value);
     const std::string fault = FaultOfRelation(type.dims.size(), value);
     if (!fault.empty()) return Invalid("INVALID_VALUE", path.Text() + ": " + fault);
-    leaves_.relation_bytes += RelationBytes(value);
+    std::vector<bool> needed;
+    if (!reads_.empty()) {
+      const auto first = reads_.begin() + static_cast<std::ptrdiff_t>(out.size());
+      needed.assign(first, first + static_cast<std::ptrdiff_t>(type.elements.size()));
+    }
+    leaves_.relation_bytes += RelationBytes(value, needed);
     if (leaves_.relation_bytes > memory_bytes_) {
       return {Code::kResourceExhausted, "MEMORY_BUDGET",
               path.Text() + ": the relation needs " + std::to_string(leaves_.relation_bytes) +
                   " bytes, over the budget of " + std::to_string(memory_bytes_)};
     }
-    leaves_.relations.push_back(RelationArrays(value));
-    for (const Tensor& array : leaves_.relations.back()) out.push_back(&array);
+    leaves_.relations.push_back(MakeRelationLeaves(value, needed));
+    const std::vector<const Tensor*>& arrays = leaves_.relations.back().all;
+    out.insert(out.end(), arrays.begin(), arrays.end());
     return {};
   }
 
@@ -163,6 +170,7 @@ class Collector {
 
   const TextView& view_;
   InputLeaves& leaves_;
+  const std::vector<bool> reads_;
   const int64_t memory_bytes_;
 };
 
@@ -173,15 +181,15 @@ Status CheckCount(const char* what, size_t expected, size_t got) {
       "expected " + std::to_string(expected) + " " + what + ", got " + std::to_string(got));
 }
 
-Status CollectParams(const TextView& view, const Inputs& inputs, int64_t memory_bytes,
-                     InputLeaves* leaves) {
+Status CollectParams(const TextView& view, const Inputs& inputs, const std::vector<bool>& reads,
+                     int64_t memory_bytes, InputLeaves* leaves) {
   const std::vector<lang::Parameter>& params = view.signature.params;
   if (inputs.args.size() < params.size()) {
     return Invalid("MISSING_ARGUMENT",
                    "argument '" + params[inputs.args.size()].name + "' is missing");
   }
   PB_RETURN_IF_ERROR(CheckCount("arguments", params.size(), inputs.args.size()));
-  Collector collector(view, *leaves, memory_bytes);
+  Collector collector(view, *leaves, reads, memory_bytes);
   for (size_t i = 0; i < params.size(); ++i) {
     PB_RETURN_IF_ERROR(collector.Collect(params[i].type, inputs.args[i], Part::kAll,
                                          {"argument", &params[i].name}, leaves->params));
@@ -270,13 +278,13 @@ Status CheckCotangent(const TextView& view, const ApiValue& seed, const ApiValue
 }
 
 Status CollectInputs(const TextView& view, const Derivation& derivation, const Inputs& inputs,
-                     int64_t memory_bytes, InputLeaves* leaves) {
+                     const std::vector<bool>& reads, int64_t memory_bytes, InputLeaves* leaves) {
   leaves->params.clear();
   leaves->seeds.clear();
   leaves->relations.clear();
   leaves->relation_bytes = 0;
   leaves->lists.clear();
-  PB_RETURN_IF_ERROR(CollectParams(view, inputs, memory_bytes, leaves));
+  PB_RETURN_IF_ERROR(CollectParams(view, inputs, reads, memory_bytes, leaves));
   if (derivation.transform == Transform::kJvp || derivation.transform == Transform::kHvp) {
     return CollectTangents(view, derivation, inputs, leaves);
   }

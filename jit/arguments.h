@@ -5,6 +5,7 @@
 #include <deque>
 #include <vector>
 
+#include "core/base/relation.h"
 #include "core/base/status.h"
 #include "core/base/tensor.h"
 #include "jit/engine.h"
@@ -17,16 +18,17 @@ namespace pullback::jit {
 struct InputLeaves {
   std::vector<const Tensor*> params;
   std::vector<const Tensor*> seeds;
-  std::deque<std::vector<Tensor>> relations;  // the arrays that relations were made into
-  int64_t relation_bytes = 0;                 // what they took
+  std::deque<RelationLeaves> relations;  // what relations were made into
+  int64_t relation_bytes = 0;            // what they took
   std::vector<ListInput> lists;  // by slot; among params and seeds stands a tensor in their place
 };
 
 // Checks structure, dtypes, ranks, bytes, bools and sizes. Errors as Engine::Run; relations may take
-// `memory_bytes`. Keeps the capacity of
+// `memory_bytes`, and have no arrays among the parameters that the code does not read (`reads`, by leaf;
+// empty: it reads all). Keeps the capacity of
 // `leaves`, so that a warm call allocates nothing.
 Status CollectInputs(const TextView& view, const Derivation& derivation, const Inputs& inputs,
-                     int64_t memory_bytes, InputLeaves* leaves);
+                     const std::vector<bool>& reads, int64_t memory_bytes, InputLeaves* leaves);
 
 // Sizes inside structs and lists of the result are known after the run only: whether the seed of a vjp,
 // as collected, has the shape of the `value` that came out. SIZE_MISMATCH.

@@ -199,7 +199,8 @@ StatusOr<std::string> DescribeCost(Reading reading, const pipeline::Staged& stag
   const Derivation derivation = reading.derivation;
   const std::shared_ptr<const TextView> view = MakeView(std::move(reading));
   InputLeaves leaves;
-  PB_RETURN_IF_ERROR(CollectInputs(*view, derivation, *inputs, RunLimits().memory_bytes, &leaves));
+  PB_RETURN_IF_ERROR(
+      CollectInputs(*view, derivation, *inputs, {}, RunLimits().memory_bytes, &leaves));
   return DescribeRun(*view, staged, leaves);
 }
 

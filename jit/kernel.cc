@@ -82,8 +82,11 @@ SlotLayout MakeSlots(const lang::Signature& signature, const Derivation& derivat
 }
 
 Layout MakeLayout(const SlotLayout& slots) {
-  return {TypesOf(slots.params), TypesOf(slots.seeds), TypesOf(slots.values),
-          TypesOf(slots.derivatives)};
+  return {TypesOf(slots.params),
+          TypesOf(slots.seeds),
+          TypesOf(slots.values),
+          TypesOf(slots.derivatives),
+          {}};
 }
 
 std::vector<bool> WrtLeaves(const lang::Signature& signature, const Derivation& derivation) {

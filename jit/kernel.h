@@ -20,6 +20,7 @@ struct Layout {
   std::vector<ir::Type> seeds;
   std::vector<ir::Type> values;
   std::vector<ir::Type> derivatives;
+  std::vector<bool> reads;  // by parameter: whether the code looks at it
 
   size_t arguments() const { return params.size() + seeds.size(); }
   size_t results() const { return values.size() + derivatives.size(); }

@@ -57,6 +57,19 @@ Status CheckSignature(const ir::Module& module, const SlotLayout& slots,
           "the derived entry '" + entry.name + "' does not have the types of its signature"};
 }
 
+std::vector<bool> ReadParams(const ir::Module& module) {
+  const ir::Function& entry = module.Get(module.entry);
+  std::vector<bool> used(entry.values.size());
+  const auto use = [&](ir::Value v) { used[v.id] = true; };
+  for (const ir::Block& block : entry.blocks) {
+    for (const ir::Inst& inst : block.insts) ir::ForEachOperand(inst, use);
+    ir::ForEachTermOperand(block.term, use);
+  }
+  std::vector<bool> reads;
+  for (ir::Value v : entry.params()) reads.push_back(used[v.id]);
+  return reads;
+}
+
 }  // namespace
 
 StatusOr<pipeline::Staged> Stage(const Reading& reading, const Derivation& derivation,
@@ -80,6 +93,7 @@ StatusOr<std::shared_ptr<const Kernel>> MakeKernel(const Reading& reading, const
   const SlotLayout slots = MakeSlots(reading.signature, reading.derivation);
   PB_RETURN_IF_ERROR(CheckSignature(staged.final, slots, reading.signature.structs));
   Layout layout = MakeLayout(slots);
+  layout.reads = ReadParams(staged.final);
   PB_ASSIGN_OR_RETURN(const loops::Module loops, loops::LowerToLoops(staged.final));
   PB_RETURN_IF_ERROR(progress.Lap("loops"));
   PB_ASSIGN_OR_RETURN(const ObjectCode object, backend.Compile(loops, {build.opt_level}));

@@ -98,8 +98,8 @@ StatusOr<Outputs> RunOnce(const Kernel& kernel, const TextView& view, const Inpu
                           const RunLimits& limits) {
   PB_RETURN_IF_ERROR(CheckLive(limits));
   Workspace& w = ThisThreads();
-  PB_RETURN_IF_ERROR(
-      CollectInputs(view, kernel.derivation(), inputs, limits.memory_bytes, &w.leaves));
+  PB_RETURN_IF_ERROR(CollectInputs(view, kernel.derivation(), inputs, kernel.layout().reads,
+                                   limits.memory_bytes, &w.leaves));
   FillSlots(w);
   w.results.resize(kernel.layout().results());
   const RunScope scope(w, limits);

@@ -15,11 +15,15 @@ Tensor ToTensor(const Ints& values) {
   return Tensor::Of<int64_t>(DType::kI64, {static_cast<int64_t>(values.size())}, values);
 }
 
-Ints ToInts(const Tensor& t) {
-  Ints values(t.data.size() / sizeof(int64_t));
-  if (!values.empty()) std::memcpy(values.data(), t.data.data(), t.data.size());
-  return values;
+Tensor NewVector(size_t count) {
+  return {
+      DType::kI64, {static_cast<int64_t>(count)}, std::vector<uint8_t>(count * sizeof(int64_t))};
 }
+
+// Buffers are as aligned as what operator new gives.
+int64_t* Words(Tensor& t) { return reinterpret_cast<int64_t*>(t.data.data()); }
+const int64_t* Words(const Tensor& t) { return reinterpret_cast<const int64_t*>(t.data.data()); }
+size_t Count(const Tensor& t) { return t.data.size() / sizeof(int64_t); }
 
 bool IsVector(const ApiValue& v) {
   const Tensor& t = v.tensor;
@@ -28,10 +32,12 @@ bool IsVector(const ApiValue& v) {
          static_cast<uint64_t>(t.shape[0]) == t.data.size() / sizeof(int64_t);
 }
 
-std::string TupleText(const std::vector<Ints>& coordinates, size_t at) {
+// The coordinates, axis by axis, wherever they lie.
+using Axes = std::vector<const int64_t*>;
+
+std::string TupleText(const Axes& axes, size_t at) {
   std::string text;
-  for (const Ints& axis : coordinates)
-    text += (text.empty() ? "" : ", ") + std::to_string(axis[at]);
+  for (const int64_t* axis : axes) text += (text.empty() ? "" : ", ") + std::to_string(axis[at]);
   return "(" + text + ")";
 }
 
@@ -41,66 +47,132 @@ std::string SizesText(const Ints& sizes) {
   return "rel[" + text + "]";
 }
 
-std::vector<Ints> CoordinatesOf(const ApiValue& value) {
-  std::vector<Ints> coordinates;
-  for (size_t i = 1; i < value.elements.size(); ++i) {
-    coordinates.push_back(ToInts(value.elements[i].tensor));
-  }
-  return coordinates;
+Ints SizesOf(const ApiValue& value) {
+  const Tensor& t = value.elements[0].tensor;
+  return {Words(t), Words(t) + Count(t)};
 }
 
-bool Before(const std::vector<Ints>& c, size_t a, size_t b) {
-  for (const Ints& axis : c) {
+Axes AxesOf(const ApiValue& value) {
+  Axes axes;
+  for (size_t i = 1; i < value.elements.size(); ++i) {
+    axes.push_back(Words(value.elements[i].tensor));
+  }
+  return axes;
+}
+
+bool Before(const Axes& axes, size_t a, size_t b) {
+  for (const int64_t* axis : axes) {
     if (axis[a] != axis[b]) return axis[a] < axis[b];
   }
   return false;
 }
 
-Ints StartsOf(const Ints& coordinate, int64_t size) {
-  Ints starts(static_cast<size_t>(size) + 1, 0);
-  for (int64_t i : coordinate) ++starts[static_cast<size_t>(i) + 1];
-  std::partial_sum(starts.begin(), starts.end(), starts.begin());
-  return starts;
-}
-
-// `order`, sorted by the coordinate; equal ones keep their order.
-Ints SortedBy(const Ints& coordinate, const Ints& order, Ints starts) {
-  Ints sorted(order.size());
-  for (int64_t p : order) {
-    const size_t key = static_cast<size_t>(coordinate[static_cast<size_t>(p)]);
-    sorted[static_cast<size_t>(starts[key]++)] = p;
+bool AreOrdered(const Axes& axes, size_t count) {
+  for (size_t p = 1; p < count; ++p) {
+    if (!Before(axes, p - 1, p)) return false;
   }
-  return sorted;
+  return true;
 }
 
-Ints Identity(size_t n) {
-  Ints order(n);
-  std::iota(order.begin(), order.end(), int64_t{0});
+// Where the tuples with each index begin; `starts` has size + 1 zeros.
+void CountStarts(const int64_t* axis, size_t count, int64_t size, int64_t* starts) {
+  for (size_t p = 0; p < count; ++p) ++starts[axis[p] + 1];
+  std::partial_sum(starts, starts + size + 1, starts);
+}
+
+// The tuples' numbers, sorted by an index; equal ones as they are in `order` (null: as they come).
+// `starts` is used up.
+void SortBy(const int64_t* axis, const int64_t* order, size_t count, int64_t* starts,
+            int64_t* sorted) {
+  for (size_t k = 0; k < count; ++k) {
+    const int64_t p = order == nullptr ? static_cast<int64_t>(k) : order[k];
+    sorted[starts[axis[p]]++] = p;
+  }
+}
+
+// The numbers of the tuples in lexicographic order, each tuple once.
+Ints Ordered(const Axes& axes, const Ints& sizes, size_t count) {
+  Ints order, next(count), starts;
+  for (size_t axis = axes.size(); axis-- > 0;) {
+    starts.assign(static_cast<size_t>(sizes[axis]) + 1, 0);
+    CountStarts(axes[axis], count, sizes[axis], starts.data());
+    SortBy(axes[axis], order.empty() ? nullptr : order.data(), count, starts.data(), next.data());
+    order.resize(count);
+    order.swap(next);
+  }
+  const auto same = [&](int64_t a, int64_t b) {
+    return std::all_of(axes.begin(), axes.end(),
+                       [&](const int64_t* axis) { return axis[a] == axis[b]; });
+  };
+  order.erase(std::unique(order.begin(), order.end(), same), order.end());
   return order;
 }
 
-// Puts the tuples into lexicographic order and drops those that come twice.
-void Normalise(const Ints& sizes, std::vector<Ints>& c) {
-  const size_t n = c[0].size();
-  size_t ordered = 1;
-  while (ordered < n && Before(c, ordered - 1, ordered)) ++ordered;
-  if (ordered >= n) return;
-  Ints order = Identity(n);
-  for (size_t axis = c.size(); axis-- > 0;) {
-    order = SortedBy(c[axis], order, StartsOf(c[axis], sizes[axis]));
+class LeafMaker {
+ public:
+  LeafMaker(const ApiValue& value, const std::vector<bool>& needed)
+      : value_(value),
+        needed_(needed),
+        sizes_(SizesOf(value)),
+        axes_(AxesOf(value)),
+        count_(Count(value.elements[1].tensor)) {}
+
+  RelationLeaves Make() && {
+    const RelationLayout layout{sizes_.size()};
+    leaves_.made.reserve(layout.Count() + 1);
+    leaves_.made.push_back(NewVector(0));
+    leaves_.all.assign(layout.Count(), &leaves_.made[0]);
+    Tensor domain{DType::kI64, sizes_, {}};
+    domain.shape.push_back(0);
+    Add(layout.Domain(), std::move(domain));
+    MakeCoordinates(layout);
+    for (size_t axis = 0; axis < sizes_.size(); ++axis) MakeOrder(layout, axis);
+    return std::move(leaves_);
   }
-  const auto same = [&](int64_t a, int64_t b) {
-    const size_t x = static_cast<size_t>(a), y = static_cast<size_t>(b);
-    return !Before(c, x, y) && !Before(c, y, x);
-  };
-  order.erase(std::unique(order.begin(), order.end(), same), order.end());
-  for (Ints& axis : c) {
-    Ints sorted;
-    sorted.reserve(order.size());
-    for (int64_t p : order) sorted.push_back(axis[static_cast<size_t>(p)]);
-    axis = std::move(sorted);
+
+ private:
+  bool Needs(size_t array) const { return needed_.empty() || needed_[array]; }
+
+  Tensor& Add(size_t array, Tensor t) {
+    leaves_.made.push_back(std::move(t));
+    leaves_.all[array] = &leaves_.made.back();
+    return leaves_.made.back();
   }
-}
+
+  void MakeCoordinates(const RelationLayout& layout) {
+    if (AreOrdered(axes_, count_)) {
+      for (size_t axis = 0; axis < axes_.size(); ++axis) {
+        leaves_.all[layout.Coordinate(axis)] = &value_.elements[axis + 1].tensor;
+      }
+      return;
+    }
+    const Ints order = Ordered(axes_, sizes_, count_);
+    count_ = order.size();
+    for (size_t axis = 0; axis < axes_.size(); ++axis) {
+      Tensor& sorted = Add(layout.Coordinate(axis), NewVector(count_));
+      for (size_t k = 0; k < count_; ++k) Words(sorted)[k] = axes_[axis][order[k]];
+      axes_[axis] = Words(sorted);
+    }
+  }
+
+  void MakeOrder(const RelationLayout& layout, size_t axis) {
+    const bool order = axis > 0 && Needs(layout.Order(axis));
+    if (!order && !Needs(layout.Start(axis))) return;
+    Tensor& starts = Add(layout.Start(axis), NewVector(static_cast<size_t>(sizes_[axis]) + 1));
+    CountStarts(axes_[axis], count_, sizes_[axis], Words(starts));
+    if (!order) return;
+    Tensor used = starts;
+    Tensor& sorted = Add(layout.Order(axis), NewVector(count_));
+    SortBy(axes_[axis], nullptr, count_, Words(used), Words(sorted));
+  }
+
+  const ApiValue& value_;
+  const std::vector<bool>& needed_;
+  const Ints sizes_;
+  Axes axes_;
+  size_t count_;
+  RelationLeaves leaves_;
+};
 
 }  // namespace
 
@@ -169,61 +241,59 @@ std::string FaultOfRelation(size_t arity, const ApiValue& value) {
     return "a relation between " + std::to_string(arity) + " indices is its sizes and " +
            std::to_string(arity) + " arrays of integers";
   }
-  const Ints sizes = ToInts(value.elements[0].tensor);
+  const Ints sizes = SizesOf(value);
   if (sizes.size() != arity) {
     return "expected " + std::to_string(arity) + " sizes, got " + std::to_string(sizes.size());
   }
   for (int64_t n : sizes) {
     if (n < 0 || n > kMaxExtent) return "a size is " + std::to_string(n);
   }
-  const std::vector<Ints> coordinates = CoordinatesOf(value);
-  const size_t count = coordinates[0].size();
+  const size_t count = Count(value.elements[1].tensor);
   if (count > static_cast<size_t>(kMaxTuples)) {
     return std::to_string(count) + " tuples are too many";
   }
-  for (const Ints& axis : coordinates) {
-    if (axis.size() == count) continue;
+  for (size_t axis = 2; axis < value.elements.size(); ++axis) {
+    const size_t other = Count(value.elements[axis].tensor);
+    if (other == count) continue;
     return "its indices differ in number: " + std::to_string(count) + " and " +
-           std::to_string(axis.size());
+           std::to_string(other);
   }
+  const Axes axes = AxesOf(value);
   for (size_t p = 0; p < count; ++p) {
     for (size_t axis = 0; axis < arity; ++axis) {
-      const int64_t i = coordinates[axis][p];
-      if (i >= 0 && i < sizes[axis]) continue;
-      return "tuple " + std::to_string(p) + ", " + TupleText(coordinates, p) + ", is outside of " +
+      if (axes[axis][p] >= 0 && axes[axis][p] < sizes[axis]) continue;
+      return "tuple " + std::to_string(p) + ", " + TupleText(axes, p) + ", is outside of " +
              SizesText(sizes);
     }
   }
   return "";
 }
 
-int64_t RelationBytes(const ApiValue& value) {
-  const size_t arity = value.elements.size() - 1;
-  const int64_t tuples = value.elements[1].tensor.shape[0];
-  int64_t words = tuples * static_cast<int64_t>(4 * arity + 3);
+int64_t RelationBytes(const ApiValue& value, const std::vector<bool>& needed) {
+  const Ints sizes = SizesOf(value);
+  const size_t count = Count(value.elements[1].tensor);
+  const auto tuples = static_cast<int64_t>(count);
+  const RelationLayout layout{sizes.size()};
+  const auto needs = [&](size_t array) { return needed.empty() || needed[array]; };
+  const bool ordered = AreOrdered(AxesOf(value), count);
   // No more than 4 sizes of at most kMaxExtent.
-  for (int64_t n : ToInts(value.elements[0].tensor)) words += 2 * (n + 1);
+  int64_t words = ordered ? 0 : tuples * static_cast<int64_t>(sizes.size() + 2);
+  if (!ordered) words += *std::max_element(sizes.begin(), sizes.end()) + 1;
+  for (size_t axis = 0; axis < sizes.size(); ++axis) {
+    const bool order = axis > 0 && needs(layout.Order(axis));
+    if (order) words += tuples + sizes[axis] + 1;
+    if (order || needs(layout.Start(axis))) words += sizes[axis] + 1;
+  }
   return words * static_cast<int64_t>(sizeof(int64_t));
 }
 
+RelationLeaves MakeRelationLeaves(const ApiValue& value, const std::vector<bool>& needed) {
+  return LeafMaker(value, needed).Make();
+}
+
 std::vector<Tensor> RelationArrays(const ApiValue& value) {
-  const Ints sizes = ToInts(value.elements[0].tensor);
-  std::vector<Ints> coordinates = CoordinatesOf(value);
-  Normalise(sizes, coordinates);
-  const RelationLayout layout{sizes.size()};
-  std::vector<Tensor> arrays(layout.Count());
-  Tensor& domain = arrays[layout.Domain()];
-  domain.dtype = DType::kI64;
-  domain.shape = sizes;
-  domain.shape.push_back(0);
-  for (size_t axis = 0; axis < sizes.size(); ++axis) {
-    const Ints starts = StartsOf(coordinates[axis], sizes[axis]);
-    arrays[layout.Coordinate(axis)] = ToTensor(coordinates[axis]);
-    arrays[layout.Start(axis)] = ToTensor(starts);
-    if (axis == 0) continue;
-    arrays[layout.Order(axis)] =
-        ToTensor(SortedBy(coordinates[axis], Identity(coordinates[axis].size()), starts));
-  }
+  std::vector<Tensor> arrays;
+  for (const Tensor* t : MakeRelationLeaves(value).all) arrays.push_back(*t);
   return arrays;
 }
 

@@ -39,9 +39,18 @@ StatusOr<ApiValue> RelationFromCsr(const std::vector<int64_t>& sizes,
 
 // What is wrong with the value, "" where nothing is; the first tuple with an index out of range is named.
 std::string FaultOfRelation(size_t arity, const ApiValue& value);
-// Bytes of the arrays that RelationArrays makes at most, and needs on the way. Of a value without fault.
-int64_t RelationBytes(const ApiValue& value);
-// In the order of RelationLayout. O(tuples + sizes) time.
+
+// The arrays in the order of RelationLayout. They point into the value where its tuples are in order
+// already, otherwise at `made`; what is not needed is an array without elements.
+struct RelationLeaves {
+  std::vector<Tensor> made;
+  std::vector<const Tensor*> all;
+};
+// Of a value without fault. `needed`: by array; empty: all of them. O(tuples + sizes) time.
+RelationLeaves MakeRelationLeaves(const ApiValue& value, const std::vector<bool>& needed = {});
+// Bytes that this takes at most.
+int64_t RelationBytes(const ApiValue& value, const std::vector<bool>& needed = {});
+// Copies of the arrays.
 std::vector<Tensor> RelationArrays(const ApiValue& value);
 
 }  // namespace pullback

@@ -32,7 +32,7 @@ def forms():
     yield mask
 
 
-@pytest.mark.parametrize("relation", forms())
+@pytest.mark.parametrize("relation", list(forms()))
 def test_forms(program, relation):
     value, gradients = program.value_and_grad("energy", r=relation, x=X)
     assert value == 13

@@ -41,6 +41,22 @@ TEST_CASE("relations: of one and three indices, and of none") {
   CHECK(Ints(none[RelationLayout{2}.Start(1)]) == V{0, 0, 0});
 }
 
+TEST_CASE("relations: what is there or is not needed is not made") {
+  const ApiValue ordered = RelationFromCoo({3, 4}, {{0, 0, 2}, {1, 3, 0}});
+  const RelationLayout layout{2};
+  std::vector<bool> needed(layout.Count());
+  needed[layout.Coordinate(0)] = true;
+  const RelationLeaves leaves = MakeRelationLeaves(ordered, needed);
+  CHECK(leaves.all[layout.Coordinate(0)] == &ordered.elements[1].tensor);
+  CHECK(leaves.all[layout.Domain()]->shape == V{3, 4, 0});
+  CHECK(leaves.all[layout.Start(0)]->shape == V{0});
+  CHECK(leaves.all[layout.Order(1)]->shape == V{0});
+  CHECK(RelationBytes(ordered, needed) == 0);
+  CHECK(RelationBytes(ordered) == 8 * (4 + 5 + 3 + 5));
+  needed[layout.Order(1)] = true;
+  CHECK(Ints(*MakeRelationLeaves(ordered, needed).all[layout.Order(1)]) == V{2, 0, 1});
+}
+
 TEST_CASE("relations: rows") {
   StatusOr<ApiValue> r = RelationFromCsr({3, 4}, {0, 2, 2, 3}, {3, 1, 0});
   REQUIRE(r.ok());
