@@ -63,6 +63,8 @@ std::optional<ArrayRef> LowerArrayLiteral(Context& c, const Expr& e);
 // --- lower_elementwise.cc
 // A tree of elementwise operations.
 std::optional<ArrayRef> LowerElementwise(Context& c, const Expr& e);
+// A product with Iverson brackets and arrays, without the brackets.
+std::optional<ArrayRef> LowerArrayRest(Context& c, const Expr& e);
 
 // An elementwise function of scalars and arrays, broadcast.
 using ScalarFn = std::function<MaybeValue(const std::vector<Value>& operands)>;

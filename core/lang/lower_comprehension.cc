@@ -245,8 +245,7 @@ bool BracketsToWhere(Context& c, const Expr& e) {
   return true;
 }
 
-MaybeValue ArrayInto(Context& c, Statement& s, const Expr& e) {
-  PB_TRY(const ArrayRef a, LowerArray(c, e));
+MaybeValue ElementsInto(Context& c, Statement& s, const ArrayRef& a) {
   SpillCostly(c);
   Subs subs;
   for (const Affine& d : a->dims) {
@@ -259,6 +258,21 @@ MaybeValue ArrayInto(Context& c, Statement& s, const Expr& e) {
     return a->term(subs, Affine::Of(AddIndex(c, s, *a->inner, false, "")));
   }
   return ReadAt(c, *a, subs);
+}
+
+MaybeValue ArrayInto(Context& c, Statement& s, const Expr& e) {
+  if (IsChain(e)) {
+    std::vector<const Expr*> predicates;
+    CollectBrackets(e, predicates);
+    if (BindsIndices(c, s, predicates)) {
+      return GuardedInto(c, s, predicates, [&]() -> MaybeValue {
+        PB_TRY(const ArrayRef rest, LowerArrayRest(c, e));
+        return ElementsInto(c, s, rest);
+      });
+    }
+  }
+  PB_TRY(const ArrayRef a, LowerArray(c, e));
+  return ElementsInto(c, s, a);
 }
 
 // Where a bracket may end up in `where`: under a sum, and in front of one.
@@ -362,7 +376,9 @@ Value AddIndex(Context& c, Statement& s, const Affine& extent, bool out, const s
   const Value i = c.function.NewValue(ir::Type::I64(), name);
   std::vector<ir::IndexVar>& indices = c.frame().indices;
   if (out) {
-    indices.insert(indices.begin() + static_cast<std::ptrdiff_t>(s.out.size()), {i, bound});
+    // A relation may have taken the place of indices before it.
+    const size_t at = std::min(s.out.size(), indices.size());
+    indices.insert(indices.begin() + static_cast<std::ptrdiff_t>(at), {i, bound});
     s.out.push_back(i);
   } else {
     indices.push_back({i, bound});

@@ -311,4 +311,9 @@ std::optional<Leaves> LowerBroadcastCall(Context& c, const Expr& e) {
   return out;
 }
 
+std::optional<ArrayRef> LowerArrayRest(Context& c, const Expr& e) {
+  PB_TRY(const Leaf rest, RestOfChain(c, e));
+  return ArrayOf(c, rest);
+}
+
 }  // namespace pullback::lang

@@ -197,6 +197,21 @@ const std::vector<RelationProgram>& RelationPrograms() {
            sum j < m { [not (exists i < n: r(i, j))] * y[j] } })",
        {wide},
        {x, y}},
+      {"rows of a matrix",
+       R"(fn f(r: rel[n, m], x: [n]f64, h: [m, 3]f64) -> [n, 3]f64 {
+         return gen i < n { sum j < m { [r(i, j)] * x[i] * h[j] } } })",
+       {wide},
+       {x, Filled({4, 3})}},
+      {"rows under more conditions",
+       R"(fn f(r: rel[n, m], x: [n]f64, h: [m, 3]f64) -> [n, 3]f64 {
+         return gen i < n { sum j < m { [r(i, j) and x[i] > 0.5] * (sin.(x[i] * h[j]) + h[j]) } } })",
+       {wide},
+       {x, Filled({4, 3})}},
+      {"rows, as they are",
+       R"(fn f(r: rel[n, m], x: [n]f64, h: [m, 3]f64) -> [n, m, 3]f64 {
+         return gen i < n, j < m { [r(i, j)] * x[i] * h[j] } })",
+       {wide},
+       {x, Filled({4, 3})}},
       {"a row in a loop",
        R"(fn f(r: rel[n, n], x: [n]f64) -> f64 {
          var s = 1.0

@@ -67,6 +67,8 @@ TEST_CASE("relations: values and gradients in time and memory of their tuples") 
       "sum i < n, j < n { [r(i, j)] * x[i] * exp(sum k < n { [r(j, k)] * x[k] * x[j] }) }",
       "sum i < n, j < n { [r(i, j)] * x[i] * exp(sum k < n { [r(k, j)] * x[k] * x[i] }) }",
       "sum i < n, j < n { [r(i, j)] * (exp(x[j]) / (sum k < n { [r(i, k)] * exp(x[k]) })) }",
+      "sum(sum i < n, j < n { [r(i, j)] * x[i] * a[j] })",
+      "sum(gen i < n { sum j < n { [r(i, j)] * tanh.(a[j]) } })",
       "sum i < n { [exists j < n: r(i, j) and x[j] > 0.5] * x[i] }",
       "sum i < n, j < n { [j == k[i]] * x[i] * x[j] }",
       "sum i < n, j < n { [r(i, j) and not r(j, i)] * x[i] * x[j] }",
