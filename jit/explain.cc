@@ -6,12 +6,13 @@
 #include "core/loops/lower.h"
 #include "jit/cost.h"
 #include "jit/make_kernel.h"
+#include "jit/sparsity.h"
 
 namespace pullback::jit {
 namespace {
 
-constexpr const char* kStages[] = {"ast",   "ssa",  "adjoint", "normal",
-                                   "loops", "llvm", "asm",     "cost"};
+constexpr const char* kStages[] = {"ast",  "ssa", "adjoint", "normal",  "loops",
+                                   "llvm", "asm", "cost",    "sparsity"};
 
 }  // namespace
 
@@ -35,6 +36,10 @@ StatusOr<std::string> ExplainStage(Reading reading, const Build& build, const la
   if (stage == "adjoint") return ir::Print(staged.adjoint);
   if (stage == "normal") return ir::Print(staged.final);
   if (stage == "cost") return DescribeCost(std::move(reading), staged, inputs);
+  if (stage == "sparsity") {
+    const Derivation& asked = reading.derivation;
+    return DescribeSparsity(staged, asked.transform, WrtLeaves(reading.signature, asked));
+  }
   PB_ASSIGN_OR_RETURN(const loops::Module loops, loops::LowerToLoops(staged.final));
   if (stage == "loops") return loops::Print(loops);
   return backend.Dump(loops, {build.opt_level}, stage);

@@ -10,6 +10,7 @@ namespace {
 
 constexpr const char* kStages[] = {"ast",   "ssa",  "adjoint", "normal",
                                    "loops", "llvm", "asm",     "cost"};
+constexpr size_t kMaxStages = std::size(kStages) + 1;  // and sparsity, which only matrices have
 
 double Seconds(Clock::duration d) { return std::chrono::duration<double>(d).count(); }
 
@@ -98,8 +99,8 @@ Status Handlers::Explain(const Request& request, const v1::ExplainRequest& in,
   PB_ASSIGN_OR_RETURN(const jit::KernelRequest kernel, ToKernelRequest(in.spec()));
   std::vector<std::string> stages(in.stages().begin(), in.stages().end());
   if (stages.empty()) stages.assign(std::begin(kStages), std::end(kStages));
-  if (stages.size() > std::size(kStages)) {
-    return FieldFault("stages", "there are only " + std::to_string(std::size(kStages)));
+  if (stages.size() > kMaxStages) {
+    return FieldFault("stages", "there are only " + std::to_string(kMaxStages));
   }
   for (const std::string& stage : stages) {
     PB_RETURN_IF_ERROR(CheckLive(request));

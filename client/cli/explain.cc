@@ -75,11 +75,11 @@ void AddExplain(CLI::App* app, Action* action) {
   auto options = std::make_shared<Options>();
   AddKernelOptions(command, &options->kernel);
   std::vector<std::string> names = kStages;
-  names.emplace_back("all");
+  names.insert(names.end(), {"sparsity", "all"});
   command
       ->add_option("--stage", options->stages,
                    "ast, ssa, adjoint, normal, loops, llvm, asm, cost (operation counts), several "
-                   "as a,b, or all; default all")
+                   "as a,b, or all; default all. Of matrices also sparsity (patterns)")
       ->delimiter(',')
       ->allow_extra_args(false)
       ->check(CLI::IsMember(names).description(""))

@@ -43,6 +43,12 @@ class FunctionPrinter {
   FunctionPrinter(const Function& f, const Module& m) : f_(f), m_(m), names_(f) {}
 
   std::string Print();
+  std::string Constraints(const std::vector<Constraint>& cs) const {
+    return Join(cs, " and ", [&](const Constraint& c) { return ConstraintText(c); });
+  }
+  std::string Subscripts(const std::vector<Affine>& subs) const {
+    return "[" + Commas(subs, [&](const Affine& a) { return AffineText(a); }) + "]";
+  }
 
  private:
   std::string Text(Value v) const { return names_.Text(v); }
@@ -57,12 +63,6 @@ class FunctionPrinter {
   }
   std::string AffineText(const Affine& a) const;
   std::string ConstraintText(const Constraint& c) const;
-  std::string Constraints(const std::vector<Constraint>& cs) const {
-    return Join(cs, " and ", [&](const Constraint& c) { return ConstraintText(c); });
-  }
-  std::string Subscripts(const std::vector<Affine>& subs) const {
-    return "[" + Commas(subs, [&](const Affine& a) { return AffineText(a); }) + "]";
-  }
   std::string EdgeText(const Edge& e) const;
   std::string TermText(const Terminator& t) const;
   std::string Operands(const Inst& inst) const;
@@ -260,6 +260,14 @@ std::string FunctionPrinter::Print() {
 
 std::string Print(const Function& function, const Module& module) {
   return FunctionPrinter(function, module).Print();
+}
+
+std::string PrintSubscripts(const Function& function, const std::vector<Affine>& subscripts) {
+  return FunctionPrinter(function, Module()).Subscripts(subscripts);
+}
+
+std::string PrintConstraints(const Function& function, const std::vector<Constraint>& constraints) {
+  return FunctionPrinter(function, Module()).Constraints(constraints);
 }
 
 std::string Print(const Record& record, const Module& module) {

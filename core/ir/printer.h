@@ -30,6 +30,7 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "core/ir/ir.h"
 
@@ -38,5 +39,9 @@ namespace pullback::ir {
 std::string Print(const Module& module);
 std::string Print(const Record& record, const Module& module);  // a line
 std::string Print(const Function& function, const Module& module);
+
+// Parts of a statement of `function` as its text has them: "[%i, %j + 1]", "%i < %n and %j == 0".
+std::string PrintSubscripts(const Function& function, const std::vector<Affine>& subscripts);
+std::string PrintConstraints(const Function& function, const std::vector<Constraint>& constraints);
 
 }  // namespace pullback::ir

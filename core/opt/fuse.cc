@@ -6,6 +6,7 @@
 
 #include "core/analysis/outer_values.h"
 #include "core/analysis/predicate.h"
+#include "core/opt/pointwise.h"
 #include "core/opt/simplify.h"
 
 namespace pullback::opt {
@@ -30,37 +31,6 @@ int FlopsOf(const Each& each, const ir::Function& f) {
   return flops;
 }
 
-bool IsIndexOf(const Each& each, Value v) {
-  return std::any_of(each.indices.begin(), each.indices.end(),
-                     [v](const ir::IndexVar& i) { return i.var == v; });
-}
-
-// The index that a subscript is, up to what is added from outside; kNoValue: it is no such form.
-Value IndexOf(const Each& each, const Affine& a) {
-  Value index;
-  for (const Affine::Term& t : a.terms) {
-    if (!IsIndexOf(each, t.value)) continue;
-    if (index.valid() || t.coeff != 1) return ir::kNoValue;
-    index = t.value;
-  }
-  return index;
-}
-
-// A result each of whose elements is at most one point of the statement: every subscript is an index, and
-// every index is one, some more than once (a diagonal).
-bool IsPointwise(const Each& each, const EachResult& r) {
-  if (r.monoid != ir::Monoid::kGen || r.guard.valid() || r.out.empty()) return false;
-  std::vector<Value> seen;
-  for (const Affine& a : r.out) {
-    const Value v = IndexOf(each, a);
-    if (!v.valid()) return false;
-    seen.push_back(v);
-  }
-  return std::all_of(each.indices.begin(), each.indices.end(), [&](const ir::IndexVar& i) {
-    return std::find(seen.begin(), seen.end(), i.var) != seen.end();
-  });
-}
-
 class Fuser {
  public:
   Fuser(ir::Function& f, bool only_free)
@@ -75,7 +45,9 @@ class Fuser {
     bool changed = false;
     for (ir::Block& b : f_.blocks) {
       producers_.clear();
+      zeros_.clear();
       for (Inst& inst : b.insts) {
+        if (inst.op == Op::Zeros) zeros_[inst.results[0]] = inst.args;
         if (!inst.each) continue;
         changed |= FuseInto(*inst.each);
         for (size_t k = 0; k < inst.results.size(); ++k) {
@@ -98,6 +70,12 @@ class Fuser {
     for (size_t at = 0; at < consumer.body.size(); ++at) {
       const Inst read = consumer.body[at];
       if (read.op != Op::Index) continue;
+      if (ReadsZero(consumer, read)) {
+        consumer.body[at] = ZeroLike(read);
+        --uses_[read.args[0].id];
+        changed = true;
+        continue;
+      }
       const auto it = producers_.find(read.args[0]);
       if (it == producers_.end() || !MayFuse(consumer, read, it->second)) continue;
       const size_t added = Replace(consumer, at, *it->second.inst->each, it->second.result);
@@ -106,6 +84,30 @@ class Fuser {
       changed = true;
     }
     return changed;
+  }
+
+  bool ReadsZero(const Each& consumer, const Inst& read) const {
+    const auto zeros = zeros_.find(read.args[0]);
+    if (zeros == zeros_.end()) return false;
+    for (size_t k = 0; k < read.subs.size(); ++k) {
+      const Value extent = zeros->second[k];
+      if (!IsSize(extent) || !IsInRange(consumer, read, k, extent)) return false;
+    }
+    return true;
+  }
+  // Not negative: the array's own trap, at its own place, is none.
+  bool IsSize(Value extent) const {
+    analysis::Box box;
+    const Affine form = outer_.Describe(extent, box);
+    const std::optional<analysis::Interval> range = box.RangeOf(form);
+    return range && range->lo >= 0;
+  }
+  static Inst ZeroLike(const Inst& read) {
+    Inst zero;
+    zero.op = Op::Const;
+    zero.guard = read.guard;
+    zero.results = read.results;
+    return zero;
   }
 
   bool MayFuse(const Each& consumer, const Inst& read, const Producer& producer) const {
@@ -284,6 +286,7 @@ class Fuser {
   std::vector<int> uses_;
   const analysis::OuterValues outer_;
   std::map<Value, Producer> producers_;
+  std::map<Value, std::vector<Value>> zeros_;  // extents
   std::map<Value, Affine> subs_;
   std::map<Value, Value> copies_;
 };

@@ -378,6 +378,43 @@ TEST_CASE("Explain shows every stage") {
   CHECK(s.reason() == "UNKNOWN_STAGE");
 }
 
+TEST_CASE("Sparsity of a Jacobian and a Hessian") {
+  const std::string conv =
+      Ok(TheEngine().Explain(Ask(kConv, "f", Transform::kJacobian), "sparsity"));
+  INFO(conv);
+  // A band by the signal; every element by the kernel.
+  CHECK_THAT(conv, Contains("\"parameter\": \"x\", \"dense\": false"));
+  CHECK_THAT(conv, Contains("%i <= %i.1 and %i.1 < %m + %i"));
+  CHECK_THAT(conv, Contains("\"parameter\": \"c\", \"dense\": true"));
+
+  const std::string map = Ok(TheEngine().Explain(
+      Ask("fn f(x: [n]f64, y: [n]f64) -> [n]f64 { return x * x }", "f", Transform::kJacobian),
+      "sparsity"));
+  INFO(map);
+  CHECK_THAT(map, Contains("\"elements\": \"[%i, %i]\""));
+  CHECK_THAT(map, Contains("\"parameter\": \"y\", \"dense\": false"));
+  CHECK_THAT(map, Contains("\"where\": []"));
+
+  // Neighbours: the diagonal and the two beside it.
+  const std::string chain = Ok(TheEngine().Explain(
+      Ask("fn f(x: [n]f64) -> f64 { return sum i < n - 1 { (x[i + 1] - x[i] * x[i]) ** 2.0 } }",
+          "f", Transform::kHessian),
+      "sparsity"));
+  INFO(chain);
+  CHECK_THAT(chain, Contains("%i == %i.1 + 1 and 1 <= %i"));
+  CHECK_THAT(chain, Contains("%i + 1 == %i.1 and %i + 2 <= "));
+
+  const std::string dense = Ok(TheEngine().Explain(
+      Ask("fn f(x: [n]f64, a: [m, n]f64, b: [m, m]f64) -> [m]f64 { return b @ tanh.(a @ x) }", "f",
+          Transform::kJacobian),
+      "sparsity"));
+  CHECK_THAT(dense, !Contains("false"));
+
+  const Status s = TheEngine().Explain(Ask(kConv, "f", Transform::kVjp), "sparsity").status();
+  CHECK(s.code() == Code::kInvalidArgument);
+  CHECK(s.reason() == "NO_SPARSITY");
+}
+
 TEST_CASE("Cost counts by running where inputs are given") {
   const Inputs inputs{{Vector({1, 2, 3, 4}), Vector({10, 1})}, {Vector({1, 0, 2})}};
   const std::string text =

@@ -1,0 +1,124 @@
+#include "jit/sparsity.h"
+
+#include <algorithm>
+
+#include "core/analysis/outer_values.h"
+#include "core/analysis/support.h"
+#include "core/ir/printer.h"
+
+namespace pullback::jit {
+namespace {
+
+using pipeline::Transform;
+
+struct Block {
+  size_t result;
+  std::string parameter;
+};
+
+// In the order of the results that hold them.
+std::vector<Block> Blocks(const ir::Function& program, Transform transform,
+                          const std::vector<bool>& wrt) {
+  std::vector<std::string> columns;
+  for (size_t k = 0; k < program.params().size(); ++k) {
+    const ir::Value v = program.params()[k];
+    if (wrt[k] && program.TypeOf(v).IsFloat()) columns.push_back(program.values[v.id].name);
+  }
+  size_t rows = columns.size();
+  if (transform == Transform::kJacobian) rows = program.results.size();
+  std::vector<Block> blocks;
+  for (size_t r = 0; r < rows; ++r) {
+    if (transform == Transform::kJacobian && !program.results[r].IsFloat()) continue;
+    for (const std::string& column : columns) blocks.push_back({r, column});
+  }
+  return blocks;
+}
+
+std::string Quoted(const std::string& text) { return '"' + text + '"'; }
+
+class Patterns {
+ public:
+  explicit Patterns(const ir::Function& f) : f_(f), outer_(f) {}
+
+  // `"dense": …`, and the pattern where it is not.
+  std::string Of(ir::Value v) const {
+    for (const ir::Block& b : f_.blocks) {
+      for (const ir::Inst& inst : b.insts) {
+        for (size_t k = 0; k < inst.results.size(); ++k) {
+          if (inst.results[k] == v) return OfDefinition(inst, k);
+        }
+      }
+    }
+    return Dense();
+  }
+
+ private:
+  static std::string Dense() { return "\"dense\": true"; }
+
+  std::string OfDefinition(const ir::Inst& inst, size_t k) const {
+    if (inst.op == ir::Op::Zeros) return Sparse("[]", "false", "[]");
+    if (!inst.each) return Dense();
+    const ir::Each& each = *inst.each;
+    const ir::EachResult& r = each.results[k];
+    const std::vector<analysis::Conjunction> support =
+        analysis::SupportOf(each, r, outer_.BoxOf(each));
+    const bool everywhere = support.size() == 1 && support[0].empty();
+    if (everywhere && IsPrefixForm(each, r) && ReachesAll(each, r)) return Dense();
+    std::vector<ir::Constraint> box;
+    for (const ir::IndexVar& i : each.indices)
+      box.push_back(
+          {ir::Affine::Of(i.extent) - ir::Affine::Of(i.var) - ir::Affine::Const(1), false});
+    std::string where;
+    for (const analysis::Conjunction& c : support)
+      where += (where.empty() ? "" : ", ") + Quoted(c.empty() ? "true" : PrintConstraints(f_, c));
+    return Sparse(PrintSubscripts(f_, r.out), PrintConstraints(f_, box), "[" + where + "]");
+  }
+
+  // Every element is a point of the box.
+  static bool ReachesAll(const ir::Each& each, const ir::EachResult& r) {
+    for (size_t k = 0; k < r.out.size(); ++k) {
+      if (each.indices[k].extent != r.shape[k]) return false;
+    }
+    return true;
+  }
+
+  static std::string Sparse(const std::string& elements, const std::string& points,
+                            const std::string& where) {
+    return "\"dense\": false, \"elements\": " + Quoted(elements) +
+           ", \"points\": " + Quoted(points) + ", \"where\": " + where;
+  }
+
+  const ir::Function& f_;
+  const analysis::OuterValues outer_;
+};
+
+}  // namespace
+
+StatusOr<std::string> DescribeSparsity(const pipeline::Staged& staged, Transform transform,
+                                       const std::vector<bool>& wrt) {
+  if (transform != Transform::kJacobian && transform != Transform::kHessian) {
+    return Status(Code::kInvalidArgument, "NO_SPARSITY",
+                  "sparsity is that of a jacobian or a hessian, not of " +
+                      std::string(pipeline::TransformName(transform)));
+  }
+  const ir::Function& program = staged.ssa.Get(staged.ssa.entry);
+  const ir::Function& final = staged.final.Get(staged.final.entry);
+  const std::vector<Block> blocks = Blocks(program, transform, wrt);
+  const Patterns patterns(final);
+  std::string out = "{\n  \"blocks\": [";
+  const std::vector<ir::Value>* results = nullptr;
+  for (const ir::Block& b : final.blocks) {
+    if (b.term.kind == ir::Terminator::Kind::kReturn && final.blocks.size() == 1)
+      results = &b.term.results;
+  }
+  const size_t first = final.results.size() - blocks.size();
+  for (size_t k = 0; k < blocks.size(); ++k) {
+    const std::string pattern = results ? patterns.Of((*results)[first + k]) : "\"dense\": true";
+    out += (k == 0 ? "\n" : ",\n");
+    out += "    {\"result\": " + std::to_string(blocks[k].result) +
+           ", \"parameter\": " + Quoted(blocks[k].parameter) + ", " + pattern + "}";
+  }
+  return out + "\n  ]\n}\n";
+}
+
+}  // namespace pullback::jit

@@ -1,0 +1,23 @@
+// The pattern of each block of a Jacobian or a Hessian, as JSON.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "core/base/status.h"
+#include "core/pipeline/pipeline.h"
+
+namespace pullback::jit {
+
+// A row for each block: its result and parameter (names of the program's), whether it is dense, and where
+// it is not, which elements may be other than 0:
+//
+//     {"result": 0, "parameter": "x", "dense": false,
+//      "elements": "[%i, %i]", "points": "%i < %n", "where": ["..."]}
+//
+// `elements` are visited for the `points` of a box; of these the ones that one of `where` holds for may be
+// other than 0. INVALID_ARGUMENT, reason NO_SPARSITY, for other transforms.
+StatusOr<std::string> DescribeSparsity(const pipeline::Staged& staged,
+                                       pipeline::Transform transform, const std::vector<bool>& wrt);
+
+}  // namespace pullback::jit
