@@ -78,6 +78,31 @@ bool Gather(ir::Each& each, ir::Function& f) {
   return true;
 }
 
+// Whether some array of several axes is walked across its rows as the last index runs.
+bool WalksAcrossRows(const ir::Each& each, bool with_results) {
+  const Value last = each.indices.empty() ? Value{} : each.indices.back().var;
+  const auto across = [&](const std::vector<Affine>& subs) {
+    return std::any_of(subs.begin(), subs.end() - (subs.empty() ? 0 : 1),
+                       [&](const Affine& a) { return last.valid() && a.Coeff(last) != 0; });
+  };
+  const bool out =
+      with_results && std::any_of(each.results.begin(), each.results.end(),
+                                  [&](const ir::EachResult& r) { return across(r.out); });
+  return out || std::any_of(each.body.begin(), each.body.end(), [&](const Inst& inst) {
+           return inst.op == Op::Index && across(inst.subs);
+         });
+}
+
+// Makes that index the last with which everything is walked along its rows. False: there is none.
+bool RunAlongRows(ir::Each& each) {
+  for (size_t k = 0; k < each.indices.size(); ++k) {
+    std::rotate(each.indices.begin(), each.indices.begin() + 1, each.indices.end());
+    if (!WalksAcrossRows(each, /*with_results=*/true) && !IsPrefixForm(each, each.results[0]))
+      return true;
+  }
+  return false;
+}
+
 class Gatherer {
  public:
   explicit Gatherer(ir::Function& f) : f_(f) {}
@@ -97,9 +122,12 @@ class Gatherer {
       const ir::EachResult& r = inst.each->results[k];
       if (r.monoid != ir::Monoid::kSum || IsPrefixForm(*inst.each, r)) continue;
       if (!IsAffineInIndices(*inst.each, r.out)) continue;
-      CopiedStatement copy = CopyWithResult(inst, k, f_);
-      if (!IsCheap(*copy.inst.each) || !Gather(*copy.inst.each, f_)) continue;
-      out.push_back(std::move(copy.inst));
+      CopiedStatement copy = CopyWithResult(inst, k, f_), gather = CopyWithResult(inst, k, f_);
+      if (!IsCheap(*copy.inst.each) || !Gather(*gather.inst.each, f_)) continue;
+      const bool across = WalksAcrossRows(*gather.inst.each, /*with_results=*/false);
+      if (across && !WalksAcrossRows(*copy.inst.each, /*with_results=*/true)) continue;
+      const bool reordered = across && RunAlongRows(*copy.inst.each);
+      out.push_back(std::move(reordered ? copy.inst : gather.inst));
       inst.results.erase(inst.results.begin() + static_cast<long>(k));
       inst.each->results.erase(inst.each->results.begin() + static_cast<long>(k));
     }
