@@ -16,7 +16,8 @@
 //   lower_slice.cc           windows of arrays; literals
 //   lower_elementwise.cc     elementwise trees and broadcasting
 //   lower_comprehension.cc   gen/sum/prod/max/min as tensor statements
-//   lower_relation.cc        brackets with relations: which tuples a statement runs over
+//   lower_relation.cc        brackets with relations and equations: which indices they tell
+//   lower_tuples.cc          statements over the tuples of relations
 //   lower_member.cc          whether a tuple is related; joins
 //   lower_gen.cc             gen inside a body; sizes of what a body gives
 //   lower_arg.cc             argmax/argmin: indices from an offset

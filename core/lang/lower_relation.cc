@@ -4,8 +4,7 @@
 
 #include "core/lang/builtins.h"
 #include "core/lang/lower_expr.h"
-#include "core/lang/lower_sizes.h"
-#include "core/lang/lower_walk.h"
+#include "core/lang/lower_tuples.h"
 #include "core/lang/walk.h"
 
 namespace pullback::lang {
@@ -15,30 +14,11 @@ bool IsRelated(const Expr& e) {
   return e.kind == Expr::Kind::kCall && e.builtin == static_cast<int>(Builtin::Related);
 }
 
-bool Contains(const std::vector<ir::IndexVar>& list, Value v) {
-  return std::any_of(list.begin(), list.end(), [&](const ir::IndexVar& i) { return i.var == v; });
-}
-
 bool MayBind(const Context& c, const Statement& s) {
   return !c.dims_only && s.reduce.value_or(ir::Monoid::kSum) == ir::Monoid::kSum;
 }
 
 // --- which index a form tells
-
-// form = sign * index + rest, where rest is made of values of blocks.
-struct Solution {
-  Value index;
-  int64_t sign;
-  Affine rest;
-  bool own;  // of the innermost frame
-};
-
-bool IsAdopted(const Context& c, Value index) {
-  return std::any_of(c.frames.begin(), c.frames.end(), [&](const auto& frame) {
-    return std::any_of(frame->adopted.begin(), frame->adopted.end(),
-                       [&](const auto& pair) { return pair.first == index; });
-  });
-}
 
 std::optional<Solution> Solve(Context& c, const Statement& s, const Affine& form) {
   std::optional<Solution> found;
@@ -54,20 +34,6 @@ std::optional<Solution> Solve(Context& c, const Statement& s, const Affine& form
 }
 
 // --- a relation
-
-// How the arguments of r(…) stand to the statement.
-struct Arguments {
-  std::vector<Affine> forms;
-  std::vector<std::optional<Solution>> free;  // by axis: the index that the relation tells
-  std::optional<size_t> fixed;                // an axis whose index is known outside
-  std::optional<size_t> joined;               // one whose index the statement has already
-  std::optional<size_t> around;               // or a statement around it has
-};
-
-bool Tells(const Arguments& a, Value index) {
-  return std::any_of(a.free.begin(), a.free.end(),
-                     [&](const auto& f) { return f && f->index == index; });
-}
 
 // The arguments that tell no index must be known once those are.
 bool AreKnown(Context& c, const Arguments& a) {
@@ -105,280 +71,6 @@ std::optional<Arguments> Classify(Context& c, const Statement& s, const Expr& e)
       a.around && s.reduce == ir::Monoid::kSum && !IsAdopted(c, a.forms[*a.around].AsValue());
   if (a.around && !may) return std::nullopt;
   return a;
-}
-
-class Binding {
- public:
-  Binding(Context& c, Statement& s, Tuples tuples, Arguments a)
-      : c_(c), s_(s), t_(std::move(tuples)), a_(std::move(a)) {}
-  bool Run();
-
- private:
-  Value ExtentOf(Value index) const;
-  bool InRange(size_t axis) const;
-  bool IsAlone(Value around) const;
-  std::vector<Constraint> TakeConstraints();
-  Affine Position();
-  Affine Slice(size_t axis);
-  Affine Join(size_t axis);
-  const Frame& FrameOf(Value bound) const;
-  std::optional<ir::IndexVar> OnlySource(Value v) const;
-  Value KeysOf(Value v, const ir::IndexVar& source);
-  Value ReplaceIndex(Value index, const Affine& extent);
-  Value Read(Value array, const Affine& at);
-  Affine Ordered(size_t axis, const Affine& place);
-  void Define(const Solution& s, Value coordinate, const Affine& tuple);
-
-  Context& c_;
-  Statement& s_;
-  Tuples t_;
-  Arguments a_;
-};
-
-Value Binding::ExtentOf(Value index) const {
-  for (const auto& frame : c_.frames) {
-    for (const auto* list : {&frame->indices, &frame->bound}) {
-      for (const ir::IndexVar& i : *list) {
-        if (i.var == index) return i.extent;
-      }
-    }
-  }
-  PB_CHECK(false);
-  return {};
-}
-
-// Every index of a tuple is one of the statement.
-bool Binding::InRange(size_t axis) const {
-  const Solution& s = *a_.free[axis];
-  return s.sign == 1 && s.rest == Affine::Const(0) &&
-         c_.AffineFor(ExtentOf(s.index)) == c_.DimsOf(t_.Domain())[axis];
-}
-
-// What restricts the indices that are bound; it cannot stay in `where`, which knows no values of bodies.
-std::vector<Constraint> Binding::TakeConstraints() {
-  std::vector<Constraint> taken;
-  const auto told = [&](const Constraint& k) {
-    return std::any_of(k.e.terms.begin(), k.e.terms.end(),
-                       [&](const Affine::Term& t) { return Tells(a_, t.value); });
-  };
-  for (const auto& frame : c_.frames) {
-    for (const Constraint& k : frame->where) {
-      if (told(k)) taken.push_back(k);
-    }
-  }
-  for (size_t axis = 0; axis < a_.free.size(); ++axis) {
-    if (!a_.free[axis] || InRange(axis)) continue;
-    const Affine index = Affine::Of(a_.free[axis]->index);
-    const Affine extent = c_.AffineFor(ExtentOf(a_.free[axis]->index));
-    taken.push_back({index, false});
-    taken.push_back({extent - index - Affine::Const(1), false});
-  }
-  return taken;
-}
-
-// The frame's own index gives its place to a new one.
-Value Binding::ReplaceIndex(Value index, const Affine& extent) {
-  Value bound;
-  {
-    AtBlock block(c_);
-    bound = c_.ToValue(extent);
-  }
-  const Value p = c_.function.NewValue(ir::Type::I64(), "p");
-  std::vector<ir::IndexVar>& indices = c_.frame().indices;
-  const auto at = std::find_if(indices.begin(), indices.end(),
-                               [&](const ir::IndexVar& i) { return i.var == index; });
-  if (at == indices.end()) {
-    indices.push_back({p, bound});
-  } else {
-    *at = {p, bound};
-  }
-  return p;
-}
-
-Value Binding::Read(Value array, const Affine& at) {
-  c_.b.RedirectTo(&c_.frame().reads);
-  const Value v = c_.b.Index(array, {at});
-  c_.b.RedirectTo(&c_.frame().body);
-  c_.small.insert(v.id);
-  c_.sizes.insert(v.id);
-  return v;
-}
-
-// The number of the tuple at a place of the order by an axis.
-Affine Binding::Ordered(size_t axis, const Affine& place) {
-  return axis == 0 ? place : Affine::Of(Read(t_.Order(axis), place));
-}
-
-Affine Binding::Slice(size_t axis) {
-  Affine first, count;
-  {
-    AtBlock block(c_);
-    const auto [begin, end] = TuplesWith(c_, t_.Start(axis), a_.forms[axis]);
-    const Value size = c_.b.Make(Op::Sub, {end, begin});
-    c_.sizes.insert(size.id);
-    first = Affine::Of(begin);
-    count = Affine::Of(size);
-  }
-  return Ordered(axis, first + Affine::Of(ReplaceIndex({}, count)));
-}
-
-const Frame& Binding::FrameOf(Value bound) const {
-  for (const auto& frame : c_.frames) {
-    if (Contains(frame->bound, bound)) return *frame;
-  }
-  PB_CHECK(false);
-  return c_.frame();
-}
-
-// The frame's index that the bound index is read by, if it is one.
-std::optional<ir::IndexVar> Binding::OnlySource(Value v) const {
-  std::unordered_set<uint32_t> needed = {v.id};
-  const Frame& frame = FrameOf(v);
-  for (size_t i = frame.reads.size(); i-- > 0;) {
-    if (needed.count(frame.reads[i].results[0].id) == 0) continue;
-    ir::ForEachOperand(frame.reads[i], [&](Value operand) { needed.insert(operand.id); });
-  }
-  std::optional<ir::IndexVar> source;
-  for (const ir::IndexVar& i : frame.indices) {
-    if (needed.count(i.var.id) == 0) continue;
-    if (source || IsAdopted(c_, i.var)) return std::nullopt;
-    source = i;
-  }
-  return source;
-}
-
-// The bound index for every point of its source, as an array.
-Value Binding::KeysOf(Value v, const ir::IndexVar& source) {
-  const std::vector<ir::Inst> reads = FrameOf(v).reads;
-  AtBlock block(c_);
-  const Value p = c_.b.BeginEach({source.extent})[0];
-  std::unordered_map<uint32_t, Value> renaming = {{source.var.id, p}};
-  for (const ir::Inst& read : reads) {
-    ir::Inst copy = read;
-    bool here = true;
-    ir::ForEachOperand(copy, [&](Value& operand) {
-      const auto it = renaming.find(operand.id);
-      here = here && (it != renaming.end() || c_.OwnerOf(operand) == 0);
-      if (it != renaming.end()) operand = it->second;
-    });
-    if (!here) continue;
-    ir::CanonicaliseAffines(copy);
-    copy.results = {c_.function.NewValue(ir::Type::I64())};
-    renaming[read.results[0].id] = copy.results[0];
-    c_.b.Append(std::move(copy));
-  }
-  ir::EachResult r;
-  r.out = {Affine::Of(p)};
-  r.shape = {source.extent};
-  r.value = renaming.at(v.id);
-  const Value keys = c_.b.EndEach({r})[0];
-  c_.SetDims(keys, {c_.AffineFor(source.extent)});
-  return keys;
-}
-
-// The statement runs over pairs of what it, or the one around it, ran over and a tuple that goes with
-// it. There, the old index is read from the pairs, or what it is here.
-Affine Binding::Join(size_t axis) {
-  const Value v = a_.forms[axis].AsValue();
-  const ir::IndexVar source = *OnlySource(v);
-  const Value keys = KeysOf(v, source);
-  Value left, right;
-  {
-    AtBlock block(c_);
-    std::tie(left, right) = JoinTuples(c_, keys, t_.Start(axis));
-  }
-  Frame& frame = c_.frame();
-  const bool own = Contains(frame.indices, source.var);
-  const Affine p = Affine::Of(ReplaceIndex(own ? source.var : Value(), c_.DimsOf(left)[0]));
-  const Value here = Read(left, p);
-  if (own) {
-    frame.reads.back().results = {source.var};
-    std::rotate(frame.reads.begin(), frame.reads.end() - 1, frame.reads.end());
-    c_.small.insert(source.var.id);
-    c_.sizes.insert(source.var.id);
-    frame.bound.push_back(source);
-  } else {
-    frame.adopted.emplace_back(source.var, here);
-    frame.bound.push_back({here, source.extent});
-  }
-  return Ordered(axis, Affine::Of(Read(right, p)));
-}
-
-// The number of the tuple; the frame gets the index that it is told by.
-Affine Binding::Position() {
-  if (a_.fixed) return Slice(*a_.fixed);
-  if (a_.joined) return Join(*a_.joined);
-  if (a_.around) return Join(*a_.around);
-  return Affine::Of(ReplaceIndex({}, c_.DimsOf(t_.Coordinate(0))[0]));
-}
-
-// Of what the statements around it have, the sum needs nothing but this index: then it is one for each
-// value of that, rather than one for each tuple there.
-bool Binding::IsAlone(Value around) const {
-  const auto is = [&](Value v) {
-    return v == around || c_.OwnerOf(v) == 0 || Contains(c_.frame().indices, v);
-  };
-  const auto all = [&](const Affine& form) {
-    return std::all_of(form.terms.begin(), form.terms.end(),
-                       [&](const Affine::Term& t) { return is(t.value); });
-  };
-  if (c_.guard.any || !c_.frame().body.empty() || !s_.body) return false;
-  if (!std::all_of(a_.forms.begin(), a_.forms.end(), all)) return false;
-  const std::vector<uint32_t> locals = FreeLocals(*s_.body);
-  return std::all_of(locals.begin(), locals.end(), [&](uint32_t local) {
-    const Leaves& leaves = c_.at->locals[local];
-    return std::all_of(leaves.begin(), leaves.end(), [&](const Leaf& leaf) {
-      return leaf.value.valid() && all(c_.AffineFor(leaf.value));
-    });
-  });
-}
-
-void Binding::Define(const Solution& s, Value coordinate, const Affine& tuple) {
-  Frame& frame = c_.frame();
-  const Value extent = ExtentOf(s.index);
-  Value v = Read(coordinate, tuple);
-  if (s.sign != 1 || s.rest != Affine::Const(0)) {
-    c_.b.RedirectTo(&frame.reads);
-    v = c_.b.AffineOf((Affine::Of(v) - s.rest) * s.sign);
-    c_.b.RedirectTo(&frame.body);
-  }
-  if (s.own) {
-    frame.reads.back().results = {s.index};
-    std::erase_if(frame.indices, [&](const ir::IndexVar& i) { return i.var == s.index; });
-    c_.small.insert(s.index.id);
-    if (s.rest == Affine::Const(0)) c_.sizes.insert(s.index.id);
-    v = s.index;
-  } else {
-    frame.adopted.emplace_back(s.index, v);
-  }
-  frame.bound.push_back({v, extent});
-}
-
-bool Binding::Run() {
-  if (a_.around && !OnlySource(a_.forms[*a_.around].AsValue())) return false;
-  if (a_.around && IsAlone(a_.forms[*a_.around].AsValue())) {
-    a_.free[*a_.around] = Solution{a_.forms[*a_.around].AsValue(), 1, Affine::Const(0), false};
-    a_.around.reset();
-  }
-  const std::vector<Constraint> constraints = TakeConstraints();
-  // What stands in the body already would have to be guarded, too.
-  if (!constraints.empty() && !c_.frame().body.empty()) return false;
-  const std::optional<size_t> join = a_.fixed ? std::nullopt : a_.joined ? a_.joined : a_.around;
-  if (join && !OnlySource(a_.forms[*join].AsValue())) return false;
-  const Affine tuple = Position();
-  std::erase_if(c_.frame().where, [&](const Constraint& k) {
-    return std::find(constraints.begin(), constraints.end(), k) != constraints.end();
-  });
-  for (size_t axis = 0; axis < a_.free.size(); ++axis) {
-    if (a_.free[axis]) Define(*a_.free[axis], t_.Coordinate(axis), tuple);
-  }
-  if (!constraints.empty()) AddGuard(c_, c_.b.Holds(constraints));
-  for (size_t axis = 0; axis < a_.free.size(); ++axis) {
-    if (a_.free[axis] || axis == (a_.fixed ? a_.fixed : join)) continue;
-    const Value there = Read(t_.Coordinate(axis), tuple);
-    AddGuard(c_, c_.b.Make(Op::Eq, {there, c_.ToValue(a_.forms[axis])}));
-  }
-  return true;
 }
 
 // --- equations
@@ -441,7 +133,7 @@ std::vector<const Expr*> BindRelations(Context& c, Statement& s,
     std::optional<Tuples> tuples = may ? TuplesOf(c, *p) : std::nullopt;
     std::optional<Arguments> a = tuples ? Classify(c, s, *p) : std::nullopt;
     c.SetLoc(p->ordinal);
-    if (!a || !Binding(c, s, *std::move(tuples), *std::move(a)).Run()) rest.push_back(p);
+    if (!a || !BindTuples(c, s, *std::move(tuples), *std::move(a))) rest.push_back(p);
   }
   return rest;
 }

@@ -212,6 +212,16 @@ const std::vector<RelationProgram>& RelationPrograms() {
          return gen i < n, j < m { [r(i, j)] * x[i] * h[j] } })",
        {wide},
        {x, Filled({4, 3})}},
+      {"hessian",
+       R"(fn f(r: rel[n, n], x: [n]f64) -> [n, n]f64 {
+         return hessian(|u| sum i < n, j < n { [r(i, j)] * exp(u[i] * u[j]) })(x) })",
+       {square},
+       {x}},
+      {"jacobian",
+       R"(fn f(r: rel[n, m], x: [n]f64) -> [m, n]f64 {
+         return jacobian(|u| gen j < m { sum i < n { [r(i, j)] * sin(u[i]) } })(x) })",
+       {wide},
+       {x}},
       {"a row in a loop",
        R"(fn f(r: rel[n, n], x: [n]f64) -> f64 {
          var s = 1.0

@@ -26,6 +26,22 @@ TEST_CASE("relations: values are those over dense masks") {
   }
 }
 
+// Any number of tuples, from none to more than there are.
+TEST_CASE("relations: random ones give the values of dense masks") {
+  for (uint32_t seed = 0; seed < 8; ++seed) {
+    for (const RelationProgram& c : RelationPrograms()) {
+      INFO(c.name << ", seed " << seed);
+      std::vector<TestRelation> relations;
+      for (const TestRelation& r : c.relations) {
+        const auto tuples = static_cast<int64_t>(seed * seed);
+        relations.push_back(RandomRelation(r.sizes, tuples, 100 * seed + 1));
+      }
+      CheckClose(RunOk(LowerText(c.text, "f"), WithRelations(relations, c.rest)),
+                 RunOk(LowerText(Masked(c.text), "f"), WithMasks(relations, c.rest)));
+    }
+  }
+}
+
 TEST_CASE("relations: modes agree with each other and with differences") {
   for (const RelationProgram& c : RelationPrograms()) {
     SECTION(c.name) {

@@ -46,6 +46,14 @@ TEST_CASE("relations: value and gradient") {
   CHECK(Doubles(out.derivatives[0]) == std::vector<double>{-4, -2, 6});
 }
 
+TEST_CASE("relations: Hessian") {
+  const Outputs out =
+      Ok(Evaluate({kEnergy, "f", Transform::kHessian, {}, {}}, {{Path(), Vector({1, 3, 6})}, {}}));
+  REQUIRE(out.derivatives.size() == 1);
+  CHECK(Doubles(out.derivatives[0].elements.at(0)) ==
+        std::vector<double>{2, -2, 0, -2, 4, -2, 0, -2, 2});
+}
+
 TEST_CASE("relations: an empty one, and one of a size that is not there") {
   const Outputs out = Ok(Evaluate({kEnergy, "f", Transform::kValueAndGrad, {}, {}},
                                   {{RelationFromCoo({2, 2}, {{}, {}}), Vector({1, 3})}, {}}));

@@ -1,0 +1,34 @@
+// How a statement comes to run over the tuples of a relation (lower_relation.h).
+#pragma once
+
+#include "core/lang/lower_relation.h"
+
+namespace pullback::lang {
+
+// form = sign * index + rest, where rest is made of values of blocks.
+struct Solution {
+  Value index;
+  int64_t sign;
+  Affine rest;
+  bool own;  // of the innermost frame
+};
+
+// How the arguments of r(…) stand to the statement.
+struct Arguments {
+  std::vector<Affine> forms;
+  std::vector<std::optional<Solution>> free;  // by axis: the index that the relation tells
+  std::optional<size_t> fixed;                // an axis whose index is known outside
+  std::optional<size_t> joined;               // one whose index the statement has already
+  std::optional<size_t> around;               // or a statement around it has
+};
+bool Tells(const Arguments& a, Value index);
+
+bool Contains(const std::vector<ir::IndexVar>& list, Value v);
+// A frame has something that stands for this index of a frame around it.
+bool IsAdopted(const Context& c, Value index);
+
+// Makes the innermost frame run over the tuples. False: it is left as it was, since what it holds
+// already does not allow it.
+bool BindTuples(Context& c, const Statement& s, Tuples tuples, Arguments a);
+
+}  // namespace pullback::lang
