@@ -1,33 +1,58 @@
 // argmax, argmin: from the offset of a point to its indices.
 #include "core/lang/lower_comprehension.h"
+#include "core/lang/lower_expr.h"
 #include "core/lang/lower_sizes.h"
+#include "core/lang/walk.h"
 
 namespace pullback::lang {
 namespace {
 
 // At least 1, for a divisor.
-Value Divisor(Context& c, const Affine& extent) {
-  const Value v = c.ToValue(extent);
-  if (extent.IsConst() && extent.constant > 0) return v;
-  return c.b.Make(Op::Max, {v, c.b.I64(1)});
+Value Divisor(Context& c, Value extent) {
+  const Affine known = c.AffineFor(extent);
+  if (known.IsConst() && known.constant > 0) return extent;
+  return c.b.Make(Op::Max, {extent, c.b.I64(1)});
 }
 
 }  // namespace
 
-Leaves IndicesAt(Context& c, Value offset, const std::vector<Affine>& extents,
-                 const std::vector<Affine>& lows) {
+bool MentionsBinders(const ExprPtr& e, const std::vector<Binder>& binders, size_t count) {
+  bool found = false;
+  ForEachExpr(e, [&](const Expr& part) {
+    for (size_t i = 0; i < count && part.kind == Expr::Kind::kName; ++i) {
+      found = found || part.local == binders[i].local;
+    }
+  });
+  return found;
+}
+
+bool HasKnownLows(const Expr& e) {
+  for (size_t i = 0; i < e.binders.size(); ++i) {
+    if (MentionsBinders(e.binders[i].lo, e.binders, i)) return false;
+  }
+  return true;
+}
+
+std::optional<Leaves> IndicesAt(Context& c, const Expr& e, Value offset,
+                                const std::vector<ir::IndexVar>& box) {
+  const size_t count = e.binders.size();
   const Value found = c.b.Make(Op::Ge, {offset, c.b.I64(0)});
-  Leaves indices(extents.size());
+  Leaves indices(count);
   Value rest = offset;
-  for (size_t i = extents.size(); i-- > 0;) {
+  for (size_t i = count; i-- > 0;) {
     Value at = rest;
     if (i > 0) {
-      const Value extent = Divisor(c, extents[i]);
+      const Value extent = Divisor(c, box[i].extent);
       at = c.b.Make(Op::Rem, {rest, extent});
       rest = c.b.Make(Op::Div, {rest, extent});
     }
-    if (extents.size() > 1 || lows[i] != Affine::Const(0)) {
-      at = c.b.Make(Op::Select, {found, c.b.Make(Op::Add, {at, c.ToValue(lows[i])}), c.b.I64(-1)});
+    Affine low = Affine::Const(0);
+    if (e.binders[i].lo) {
+      PB_TRY(low, LowerInt(c, *e.binders[i].lo));
+      PB_TRY(low, Hoist(c, low));
+    }
+    if (count > 1 || low != Affine::Const(0)) {
+      at = c.b.Make(Op::Select, {found, c.b.Make(Op::Add, {at, c.ToValue(low)}), c.b.I64(-1)});
     }
     indices[i] = {at, nullptr};
   }

@@ -30,16 +30,6 @@ Monoid MonoidOf(const Expr& e) {
   return Monoid::kGen;
 }
 
-bool MentionsBinders(const ExprPtr& e, const std::vector<Binder>& binders, size_t count) {
-  bool found = false;
-  ForEachExpr(e, [&](const Expr& part) {
-    for (size_t i = 0; i < count && part.kind == Expr::Kind::kName; ++i) {
-      found = found || part.local == binders[i].local;
-    }
-  });
-  return found;
-}
-
 // --- ranges
 
 // Block mode. An operand (`sum(x)`) comes before the ranges; every element of it is read once.
@@ -298,27 +288,6 @@ MaybeValue LowerInto(Context& c, Statement& s, const Expr& e) {
 
 // --- the whole comprehension
 
-// An index may start at a value that depends on those before it: then an offset does not tell where.
-bool HasKnownLows(const Expr& e) {
-  for (size_t i = 0; i < e.binders.size(); ++i) {
-    if (MentionsBinders(e.binders[i].lo, e.binders, i)) return false;
-  }
-  return true;
-}
-
-std::optional<Leaves> ArgOf(Context& c, const Expr& e, const Ranges& ranges, Value offset,
-                            const std::vector<ir::IndexVar>& box) {
-  std::vector<Affine> extents, lows;
-  for (size_t i = 0; i < e.binders.size(); ++i) {
-    extents.push_back(c.AffineFor(box[i].extent));
-    std::optional<Range> r = ranges.empty() ? std::nullopt : ranges[i];
-    if (!r && e.binders[i].lo) r = RangeInBody(c, e.binders[i]);
-    if (!r && e.binders[i].lo) return std::nullopt;
-    lows.push_back(r ? r->lo : Affine::Const(0));
-  }
-  return IndicesAt(c, offset, extents, lows);
-}
-
 std::optional<Leaves> AsStatement(Context& c, const Expr& e, const Ranges& ranges) {
   if (IsArg(e.comprehension) && !HasKnownLows(e)) return std::nullopt;
   Value v;
@@ -333,7 +302,7 @@ std::optional<Leaves> AsStatement(Context& c, const Expr& e, const Ranges& range
   }
   c.SetLoc(e.ordinal);
   if (IsLogical(e.comprehension)) return Leaves{{c.b.Make(Op::Gt, {v, c.b.I64(0)}), nullptr}};
-  if (IsArg(e.comprehension)) return ArgOf(c, e, ranges, v, box);
+  if (IsArg(e.comprehension)) return IndicesAt(c, e, v, box);
   return Leaves{{v, nullptr}};
 }
 

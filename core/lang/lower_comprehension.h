@@ -57,9 +57,14 @@ using Ranges = std::vector<std::optional<Range>>;
 std::optional<Range> RangeInBody(Context& c, const Binder& b);
 
 // --- lower_arg.cc
-// The indices that a row-major offset in a box means, each from its low bound; all -1 where the offset is.
-Leaves IndicesAt(Context& c, Value offset, const std::vector<Affine>& extents,
-                 const std::vector<Affine>& lows);
+// Whether e speaks of the first so many binders.
+bool MentionsBinders(const ExprPtr& e, const std::vector<Binder>& binders, size_t count);
+// argmax, argmin: an index may start at a value that depends on those before it; then an offset does not
+// tell where.
+bool HasKnownLows(const Expr& e);
+// The indices at a row-major offset in the box of the statement's indices; all -1 where the offset is.
+std::optional<Leaves> IndicesAt(Context& c, const Expr& e, Value offset,
+                                const std::vector<ir::IndexVar>& box);
 
 // --- lower_scan.cc
 std::optional<ArrayRef> LowerScan(Context& c, const Expr& e);

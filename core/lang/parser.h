@@ -1,4 +1,4 @@
-// The recursive-descent parser's state, shared by parser.cc (items, types), parser_stmt.cc,
+// The recursive-descent parser's state, shared by parser.cc (items, types), parser_stmt.cc, parser_for.cc,
 // parser_expr.cc and parser_primary.cc. Others call Parse() of lang.h.
 //
 // Errors: the first one in a statement sets `panic_`; while it is set nothing more is reported and

@@ -27,6 +27,14 @@ std::vector<ProgramCase> Sorting() {
        "f",
        {Vec({3, 1, 2, 0.5}), Tensor::F64(0.8)},
        {{0.6, 1.2, 2.1, 0}, {4.5}}},
+      {"interpolation, covariance, padding, shifts",
+       "fn f(x: [n]f64, a: [n, n]f64, v: f64) -> f64 {\n"
+       " let c = kron(covariance(a), [[1.0, v]])\n let p = pad(roll(x, 1), 1, n - 1)\n"
+       " return interp(v, sort(x), tile(x, 2)[1:n + 1]) * sum i < n, j < 2 * n { c[i, j] * p[j] } "
+       "}",
+       "f",
+       {Vec({0.5, -1.2, 1.7}), Mat(3, 3, {0.1, 1, 2, 4, 3, 0.5, 2, 0.5, 5}), Tensor::F64(0.3)},
+       {}},
       {"a weighted histogram",
        "fn f(k: [n]i64, w: [n]f64) -> f64 { let y = bincount_weighted(k, w * w, 4)\n"
        " return sum i < 4 { y[i] * y[i] } }",

@@ -53,6 +53,15 @@ TEST_CASE("reductions: argmax and argmin give the indices of the first extremum"
              {IntVec({-9, -8, 3, 1, 2})}) == Numbers{3, -1});
 }
 
+TEST_CASE("reductions: argmax over ranges that depend on the indices before") {
+  CHECK(Same("fn f(a: [n, m]f64, k: [n]i64) -> (i64, i64) {\n"
+             " return argmax i < n, j in k[0]..k[i] + 1 { a[i, j] } }",
+             {kA, IntVec({1, 2})}) == Numbers{0, 1});
+  CHECK(Same("fn f(a: [n, m]f64, k: [n]i64) -> [2]i64 {\n"
+             " return gen h < 2 { (argmax i < n, j in k[h]..k[i] + 1 { a[i, j] }).1 } }",
+             {kA, IntVec({1, 1})}) == Numbers{1, 1});
+}
+
 TEST_CASE("reductions: and, or, exists; of nothing true and false") {
   const char* const both =
       "fn f(x: [n]f64) -> (bool, bool) { return (and i < n { x[i] > 0.0 }, or i < n { x[i] > 0.0 "

@@ -248,6 +248,29 @@ fn change(a: [n]f64, i: i64) -> [n]f64 {
   return change(b, i + 1)
 }
 fn f(x: f64, n: i64) -> f64 { return change(gen i < n { x }, 1)[n - 1] })"},
+    {"a user's monoid: fold, scan, reduce", R"(
+fn then(f: (f64, f64), g: (f64, f64)) -> (f64, f64) { return (g.0 * f.0, g.0 * f.1 + g.1) }
+fn f(x: f64, n: i64) -> f64 {
+  let states = scan(|s: (f64, f64), i| then(s, (sin(x), x)), (1.0, 0.0), n)
+  let all = reduce(then, (1.0, 0.0), states)
+  return all.1 * fold(|s: f64, i| s * 0.5 + x, x, n)
+})"},
+    {"scans, a product, extrema", R"(
+fn f(x: f64, n: i64) -> f64 {
+  let a = gen i < n { sin(x * f64(i)) }
+  let b = scan max i < n { a[i] }
+  let c = exscan prod i < n { 1.0 + a[i] * 0.01 }
+  let d = scan_linear(a, c)
+  return sum(b * d) + (prod i < n { 1.0 + 0.01 * a[i] }) * max(a)
+})"},
+    {"a loop over a slice of a list", R"(
+fn f(x: f64, n: i64) -> f64 {
+  var xs: list f64 = list(x)
+  for i in 1..n { xs = push(xs, sin(xs[i - 1] + x)) }
+  var s = x
+  for y in xs[1:] { s = s * 0.5 + y }
+  return s
+})"},
     {"recursion by halves", R"(
 fn total(xs: list f64, a: [n]f64, lo: i64, hi: i64) -> f64 {
   if hi - lo == 1 { return sin(xs[lo]) * a[lo] }
