@@ -81,6 +81,7 @@ class RunScope {
   ~RunScope() {
     if (armed_) w_.watch.Disarm();
     ResetContext(&w_.context);
+    w_.leaves.relations.clear();
   }
 
  private:
@@ -98,8 +99,12 @@ StatusOr<Outputs> RunOnce(const Kernel& kernel, const TextView& view, const Inpu
                           const RunLimits& limits) {
   PB_RETURN_IF_ERROR(CheckLive(limits));
   Workspace& w = ThisThreads();
-  PB_RETURN_IF_ERROR(CollectInputs(view, kernel.derivation(), inputs, kernel.layout().reads,
-                                   limits.memory_bytes, &w.leaves));
+  const Status collected = CollectInputs(view, kernel.derivation(), inputs, kernel.layout().reads,
+                                         limits.memory_bytes, &w.leaves);
+  if (!collected.ok()) {
+    w.leaves.relations.clear();
+    return collected;
+  }
   FillSlots(w);
   w.results.resize(kernel.layout().results());
   const RunScope scope(w, limits);
