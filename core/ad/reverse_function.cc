@@ -167,13 +167,16 @@ std::vector<Value> ReverseFunction::Extents(Value array) {
 Value ReverseFunction::Length(Value list) { return SizeOf(list, Op::ListLen, 0); }
 
 // Whether an instruction of the block may take over v, or the element of a list that v is.
-bool ReverseFunction::IsChangedIn(uint32_t block, Value v) const {
+bool ReverseFunction::IsChangedIn(uint32_t block, Value v) {
   if (defs_[v.id] != nullptr && defs_[v.id]->op == Op::ListGet) return true;
-  for (const Inst& inst : work_.blocks[block].insts) {
-    if (inst.op == Op::Index || inst.op == Op::Dim || inst.each) continue;
-    if (std::find(inst.args.begin(), inst.args.end(), v) != inst.args.end()) return true;
+  const auto [it, fresh] = changed_in_.try_emplace(block);
+  if (fresh) {
+    for (const Inst& inst : work_.blocks[block].insts) {
+      if (inst.op == Op::Index || inst.op == Op::Dim || inst.each) continue;
+      it->second.insert(inst.args.begin(), inst.args.end());
+    }
   }
-  return false;
+  return it->second.count(v) != 0;
 }
 
 Value ReverseFunction::SizeOf(Value v, Op op, int axis) {

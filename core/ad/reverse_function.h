@@ -3,6 +3,7 @@
 
 #include <functional>
 #include <map>
+#include <set>
 #include <vector>
 
 #include "core/ad/cotangent_flow.h"
@@ -100,7 +101,7 @@ class ReverseFunction {
   ir::Value Extent(ir::Value array, int axis);
   std::vector<ir::Value> Extents(ir::Value array);
   ir::Value Length(ir::Value list);
-  bool IsChangedIn(uint32_t block, ir::Value v) const;
+  bool IsChangedIn(uint32_t block, ir::Value v);
   ir::Value SizeOf(ir::Value v, ir::Op op, int axis);
   ir::Value Fetch(ir::Value source, uint32_t defined_in, ir::Value work = ir::kNoValue);
   ir::Value ZeroOf(ir::Value v);
@@ -195,6 +196,8 @@ class ReverseFunction {
   std::vector<ir::Value> forward_;  // work value -> forward value
   std::vector<BlockState> blocks_;
   std::map<std::pair<ir::Value, int>, ir::Value> extents_;
+  std::map<uint32_t, std::set<ir::Value>>
+      changed_in_;  // by block: what its instructions may take over
   // Values of bodies, and the arrays of the forward half that keep them.
   std::map<const ir::Inst*, std::vector<std::pair<ir::Value, ir::Value>>> kept_elements_;
 
