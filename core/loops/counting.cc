@@ -33,6 +33,12 @@ BlockFacts::BlockFacts(const ir::Function& f, const ir::Dominators& dominators)
 
 void BlockFacts::Enter(uint32_t block, Sizes& sizes) const {
   EnterByBranch(block, sizes);
+  if (!predecessors_[block].empty()) {
+    for (Value v : f_.blocks[block].params) {
+      const Value origin = f_.TypeOf(v).IsArray() ? OriginOf(v) : ir::kNoValue;
+      if (origin.valid()) sizes.CopyShape(v, origin);
+    }
+  }
   if (const std::optional<Loop> loop = LoopAt(block)) EnterLoop(block, *loop, sizes);
 }
 
@@ -179,31 +185,34 @@ void BlockFacts::LearnDistance(const Counter& c, const Counter& from, Sizes& siz
   sizes.Learn({{Affine::Of(c.var) - is, true}, false});
 }
 
-// Arrays that are changed element by element keep their extents, on every path.
-bool BlockFacts::KeepsShape(Value next, Value param) const {
+// The array that a block parameter is on every path, but for elements that were changed: it has its
+// extents. kNoValue: there are several.
+Value BlockFacts::OriginOf(Value param) const {
   constexpr size_t kMaxVisited = 64;
-  std::vector<Value> seen{next};
+  std::vector<Value> seen{param};
+  Value origin;
   for (size_t at = 0; at < seen.size(); ++at) {
+    if (seen.size() > kMaxVisited) return ir::kNoValue;
     const auto go_to = [&](Value v) {
       if (std::find(seen.begin(), seen.end(), v) == seen.end()) seen.push_back(v);
     };
-    if (seen[at] == param) continue;
     const DefinedAt d = definitions_[seen[at].id];
-    if (seen.size() > kMaxVisited) return false;
-    if (d.inst) {
-      if (d.inst->op != Op::Update && d.inst->op != Op::AddAt && d.inst->op != Op::AddArrays)
-        return false;
+    const bool changes = d.inst && (d.inst->op == Op::Update || d.inst->op == Op::AddAt ||
+                                    d.inst->op == Op::AddArrays);
+    if (changes) {
       go_to(d.inst->args[0]);
-      continue;
-    }
-    if (predecessors_[d.block].empty()) return false;  // a parameter of the function
-    for (uint32_t from : predecessors_[d.block]) {
-      for (const ir::Edge& e : f_.blocks[from].term.edges) {
-        if (e.block == d.block) go_to(e.args[d.param]);
+    } else if (d.inst || predecessors_[d.block].empty()) {
+      if (origin.valid()) return ir::kNoValue;
+      origin = seen[at];
+    } else {
+      for (uint32_t from : predecessors_[d.block]) {
+        for (const ir::Edge& e : f_.blocks[from].term.edges) {
+          if (e.block == d.block) go_to(e.args[d.param]);
+        }
       }
     }
   }
-  return true;
+  return origin;
 }
 
 bool BlockFacts::IsOutside(Value v, uint32_t header) const {
@@ -216,14 +225,7 @@ void BlockFacts::EnterLoop(uint32_t header, const Loop& loop, Sizes& sizes) cons
   const std::vector<Value>& params = f_.blocks[header].params;
   std::vector<Counter> counters;
   for (size_t p = 0; p < params.size(); ++p) {
-    if (f_.TypeOf(params[p]).IsArray()) {
-      const bool keeps = std::all_of(loop.back.begin(), loop.back.end(), [&](const ir::Edge* e) {
-        return KeepsShape(e->args[p], params[p]);
-      });
-      if (keeps) sizes.CopyShape(params[p], loop.enter->args[p]);
-    } else if (const std::optional<Counter> c = CounterAt(header, loop, p)) {
-      counters.push_back(*c);
-    }
+    if (const std::optional<Counter> c = CounterAt(header, loop, p)) counters.push_back(*c);
   }
   const auto bounded = std::find_if(counters.begin(), counters.end(),
                                     [](const Counter& c) { return c.bound.valid(); });

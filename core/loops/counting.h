@@ -38,7 +38,7 @@ class BlockFacts {
   std::optional<Counter> CounterAt(uint32_t header, const Loop& loop, size_t param) const;
   ir::Value BoundAt(uint32_t header, uint32_t latch, ir::Value var, bool upper) const;
   ir::Value BoundIn(ir::Value condition, bool holds, ir::Value var, bool upper) const;
-  bool KeepsShape(ir::Value next, ir::Value param) const;
+  ir::Value OriginOf(ir::Value param) const;
   bool IsOutside(ir::Value v, uint32_t header) const;
   const ir::Inst* Definition(ir::Value v) const { return definitions_[v.id].inst; }
 

@@ -169,7 +169,7 @@ StatusOr<bool> DeriveSeeded(PassRunner& passes, ir::Module m, Transform transfor
 
 }  // namespace
 
-const char* const kPassesVersion = "21";
+const char* const kPassesVersion = "22";
 
 const char* TransformName(Transform t) {
   switch (t) {
