@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <utility>
 #include <vector>
 
@@ -156,7 +157,47 @@ class Splicer {
   std::vector<Value> map_;
 };
 
-void InlineInto(ir::Module& module, uint32_t id, const CallGraph& graph, size_t max_insts) {
+// Which calls are worth the code that they make. Sizes are in instructions.
+class Growth {
+ public:
+  explicit Growth(const ir::Module& module) : sites_(module.functions.size()) {
+    size_t size = 0;
+    std::vector<char> copies(
+        module.functions.size());  // a loop's steps stand in its schedule once more
+    for (uint32_t f = 0; f < module.functions.size(); ++f) {
+      const uint32_t schedule = ir::ScheduleOf(module, f);
+      if (schedule != ir::kNoFunction) copies[schedule] = 1;
+    }
+    for (uint32_t f = 0; f < module.functions.size(); ++f) {
+      size += CountInsts(module.Get(f));
+      if (copies[f]) continue;
+      for (const Block& b : module.Get(f).blocks) {
+        for (const Inst& inst : b.insts) sites_[inst.callee] += inst.op == ir::Op::Call;
+      }
+    }
+    left_ = std::max(kLeastGrowth, size);
+  }
+
+  // Whether a call of `callee`, of `size` instructions by now, is replaced by its text. Counts it.
+  bool Allows(uint32_t callee, size_t size) {
+    if (size <= kSmall || sites_[callee] <= 1) return true;
+    if (size * (sites_[callee] - 1) > kMostForOne || size > left_) return false;
+    left_ -= size;
+    return true;
+  }
+
+ private:
+  // A call, its arguments and what the adjoint keeps for it are of this order; what is larger is worth its
+  // text at a second place (docs/decisions.md has the measurements), but not at many.
+  static constexpr size_t kSmall = 40, kMostForOne = 100;
+  static constexpr size_t kLeastGrowth = 1000;  // of a module; a larger one may double
+
+  std::vector<size_t> sites_;  // by function: calls of it
+  size_t left_;
+};
+
+void InlineInto(ir::Module& module, uint32_t id, const CallGraph& graph, size_t max_insts,
+                Growth& growth) {
   ir::Function& f = module.Get(id);
   size_t size = CountInsts(f);
   for (uint32_t b = 0; b < f.blocks.size(); ++b) {
@@ -166,7 +207,7 @@ void InlineInto(ir::Module& module, uint32_t id, const CallGraph& graph, size_t 
       const ir::Function& callee = module.Get(inst.callee);
       if (inst.checkpoint || callee.HasRule()) continue;  // gone after the last derivation
       const size_t added = CountInsts(callee);
-      if (size + added > max_insts) continue;
+      if (size + added > max_insts || !growth.Allows(inst.callee, added)) continue;
       size += added;
       Splicer(f, callee).Splice(b, k);
       break;  // the rest of this block is a new block at the end
@@ -230,7 +271,8 @@ Status InlineSteps(ir::Module& module) {
 
 Status InlineCalls(ir::Module& module, size_t max_insts) {
   const CallGraph graph(module);
-  for (uint32_t f : graph.order()) InlineInto(module, f, graph, max_insts);
+  Growth growth(module);
+  for (uint32_t f : graph.order()) InlineInto(module, f, graph, max_insts, growth);
   DropUnreachedFunctions(module);
   return {};
 }

@@ -39,8 +39,9 @@ Status UnrollStatements(ir::Module& module);
 // entry does not reach are dropped.
 Status Simplify(ir::Module& module);
 
-// Calls (outside bodies) of functions that do not reach themselves are replaced by their text, as
-// long as the function they are in stays under `max_insts`.
+// Calls (outside bodies) of functions that do not reach themselves are replaced by their text: always where
+// that is small or has no other call, else as long as its copies are few and small (inline.cc has the bounds), and
+// the function they are in stays under `max_insts`.
 Status InlineCalls(ir::Module& module, size_t max_insts = 20000);
 
 // The step of a loop with snapshots becomes part of the loop and of its schedule (ir::ScheduleOf), however
