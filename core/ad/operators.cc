@@ -4,7 +4,7 @@
 #include <tuple>
 #include <vector>
 
-#include "core/ad/adjoint.h"
+#include "core/ad/forward_gradient.h"
 #include "core/ad/statement.h"
 #include "core/ad/tangent.h"
 
@@ -100,7 +100,7 @@ class Derivatives {
     const auto [it, fresh] = vjps_.try_emplace({inst.callee, inst.wrt});
     if (!fresh) return it->second;
     PB_ASSIGN_OR_RETURN(const uint32_t made,
-                        BuildGradient(m_, inst.callee, inst.wrt, Seed::kParams));
+                        BuildCheaperGradient(m_, inst.callee, inst.wrt, Seed::kParams));
     return it->second = made;
   }
 

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "core/ad/adjoint.h"
+#include "core/ad/forward_gradient.h"
 #include "core/ad/operators.h"
 #include "core/ad/seeded_jacobian.h"
 #include "core/ad/tangent.h"
@@ -19,7 +20,7 @@ Status BuildDerivative(ir::Module& m, Transform transform, const std::vector<boo
   PB_RETURN_IF_ERROR(ad::CheckDerivable(m, m.entry));
   StatusOr<uint32_t> made = m.entry;
   if (transform == Transform::kValueAndGrad) {
-    made = ad::BuildGradient(m, m.entry, wrt, ad::Seed::kOne);
+    made = ad::BuildCheaperGradient(m, m.entry, wrt, ad::Seed::kOne);
   } else if (transform == Transform::kVjp) {
     made = ad::BuildGradient(m, m.entry, wrt, ad::Seed::kParams);
   } else if (transform == Transform::kJvp) {

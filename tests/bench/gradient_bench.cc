@@ -3,10 +3,11 @@
 //   bench_gradient [--table] [--growth] [--max-n N] [--rounds R] [--json FILE]
 //
 // --table: the rows of Zygote's Table 2 (Innes 2018), beside gradients written by hand in C, all in
-// one run by turns; every gradient is first compared with the hand-written one.
+// one run by turns; every gradient is first compared with the hand-written one. Then gradients by one or
+// two scalars in both modes, and what a push and its pop take.
 // --growth: gradient over primal, and bytes, for loops of n = 10^3 … 10^6 steps, relations of n pairs,
-// recursion to 10^5; the
-// exponent is fitted to the gradient's time, and to its bytes: 1 is linear.
+// recursion to 10^5, by reverse mode (vjp); the exponent is fitted to the gradient's time, and to its bytes:
+// 1 is linear.
 // Both when neither is named.
 #include <pthread.h>
 
@@ -17,6 +18,7 @@
 #include "core/base/relation.h"
 #include "jit/llvm/llvm_backend.h"
 #include "tests/bench/by_hand.h"
+#include "tests/bench/few_scalars.h"
 #include "tests/bench/kernel_runner.h"
 
 namespace pullback::bench {
@@ -421,8 +423,9 @@ std::vector<Growth> GrowthTable(jit::Engine& engine, const Options& options) {
     const int64_t max_n = std::min(options.max_n, c.max_n);
     for (int64_t n = 1000; n <= max_n; n *= 10) {
       BenchKernel primal(engine, kPrograms, c.entry, jit::Transform::kValue, {}, c.args(n));
-      BenchKernel gradient(engine, kPrograms, c.entry, jit::Transform::kValueAndGrad, c.wrt,
-                           c.args(n));
+      std::vector<Data> seeded = c.args(n);
+      seeded.push_back(Data::Scalar(1));
+      BenchKernel gradient(engine, kPrograms, c.entry, jit::Transform::kVjp, c.wrt, seeded);
       Point p{n};
       p.primal_bytes = primal.PeakBytes();
       p.bytes = gradient.PeakBytes();
@@ -530,7 +533,11 @@ void* RunJob(void* at) {
     jit::Engine engine({}, *backend);
     std::vector<Row> rows;
     std::vector<Growth> growth;
-    if (job.options.table) rows = Table(engine, job.options.rounds);
+    if (job.options.table) {
+      rows = Table(engine, job.options.rounds);
+      FewScalars(engine, job.options.rounds);
+      StackOperations(engine, job.options.rounds);
+    }
     if (job.options.growth) growth = GrowthTable(engine, job.options);
     if (!job.options.json.empty()) WriteJson(job.options.json, rows, growth);
   } catch (const std::exception& e) {

@@ -182,8 +182,8 @@ Tensor Vec(const std::vector<double>& v) {
 Tensor Mat(int64_t rows, int64_t columns, const std::vector<double>& v) {
   return Tensor::Of<double>(DType::kF64, {rows, columns}, v);
 }
-std::string AdjointText(const std::string& program, std::vector<bool> wrt) {
-  const auto staged = pipeline::Derive(LowerText(program, "f"), Transform::kValueAndGrad, wrt, {});
+std::string AdjointText(const std::string& program, std::vector<bool> wrt, Transform transform) {
+  const auto staged = pipeline::Derive(LowerText(program, "f"), transform, wrt, {});
   REQUIRE(staged.ok());
   return ir::Print(staged->adjoint);
 }

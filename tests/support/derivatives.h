@@ -35,8 +35,9 @@ void CheckDerivatives(const ir::Module& ssa, const std::vector<Tensor>& args,
 
 Tensor Vec(const std::vector<double>& v);
 Tensor Mat(int64_t rows, int64_t columns, const std::vector<double>& v);
-// The IR of value_and_grad before normalisation, as `explain --stage adjoint` prints it.
-std::string AdjointText(const std::string& program, std::vector<bool> wrt);
+// The derived IR before normalisation, as `explain --stage adjoint` prints it.
+std::string AdjointText(const std::string& program, std::vector<bool> wrt,
+                        pipeline::Transform transform = pipeline::Transform::kValueAndGrad);
 int CountText(const std::string& text, const std::string& part);
 double Scalar(const Tensor& t);  // of a float tensor with one element
 std::vector<double> Doubles(const Tensor& t);

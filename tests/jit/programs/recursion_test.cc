@@ -41,10 +41,10 @@ TEST_CASE("recursion of the default depth: values") {
   CheckBitwise(Final(kMutual, Transform::kValue), {Tensor::F64(0.7), Tensor::I64(kDepth)});
 }
 
-TEST_CASE("recursion of the default depth: gradients") {
+TEST_CASE("recursion of the default depth: gradients") {  // vjp: by reverse mode
   SECTION("scalar") {
-    const ir::Module final = Final(kScalar, Transform::kValueAndGrad);
-    const std::vector<Tensor> args = {Tensor::F64(0.7), Tensor::I64(kDepth)};
+    const ir::Module final = Final(kScalar, Transform::kVjp);
+    const std::vector<Tensor> args = {Tensor::F64(0.7), Tensor::I64(kDepth), Tensor::F64(1)};
     CheckBitwise(final, args);
     CHECK(Scalar(RunCompiled(final, args)[1]) == Approx(2 * std::cos(0.7)));
   }
@@ -57,15 +57,16 @@ TEST_CASE("recursion of the default depth: gradients") {
     CHECK(Doubles(RunOk(final, args)[1]) == bar);
   }
   SECTION("mutual") {
-    const ir::Module final = Final(kMutual, Transform::kValueAndGrad);
-    const std::vector<Tensor> args = {Tensor::F64(0.7), Tensor::I64(kDepth)};
+    const ir::Module final = Final(kMutual, Transform::kVjp);
+    const std::vector<Tensor> args = {Tensor::F64(0.7), Tensor::I64(kDepth), Tensor::F64(1)};
     CheckBitwise(final, args);
     CHECK(Scalar(RunCompiled(final, args)[1]) == kDepth / 2);
   }
   SECTION("on a thread with a small stack") {
-    const ir::Module final = Final(kScalar, Transform::kValueAndGrad);
+    const ir::Module final = Final(kScalar, Transform::kVjp);
     std::vector<Tensor> got;
-    std::thread thread([&] { got = RunCompiled(final, {Tensor::F64(0.7), Tensor::I64(kDepth)}); });
+    std::thread thread(
+        [&] { got = RunCompiled(final, {Tensor::F64(0.7), Tensor::I64(kDepth), Tensor::F64(1)}); });
     thread.join();
     CHECK(Scalar(got[1]) == Approx(2 * std::cos(0.7)));
   }

@@ -13,15 +13,16 @@ namespace {
 
 using pipeline::Transform;
 
-// Bytes a turn on the tape of f(x, n), by the interpreter's count and by the kernel's memory.
+// Bytes a turn on the tape of f(x, n), by the interpreter's count and by the kernel's memory. A vjp is reverse
+// mode; a gradient by one scalar may be forward mode.
 struct PerTurn {
   double counted, held;
 };
-PerTurn TapeOf(const std::string& program) {
-  const ir::Module final =
-      Derived(LowerText(program, "f"), Transform::kValueAndGrad, {true, false});
+PerTurn TapeOf(const std::string& program, Transform transform) {
+  const ir::Module final = Derived(LowerText(program, "f"), transform, {true, false});
   constexpr int64_t kTurns = 100000;
-  const std::vector<Tensor> args = {Tensor::F64(0.9999), Tensor::I64(kTurns)};
+  std::vector<Tensor> args = {Tensor::F64(0.9999), Tensor::I64(kTurns)};
+  if (transform == Transform::kVjp) args.push_back(Tensor::F64(1));
   const auto interpreted = eval::Run(final, args);
   REQUIRE(interpreted.ok());
   const auto loops = loops::LowerToLoops(final);
@@ -40,19 +41,34 @@ const char* const kLinear =
     "  for i < n { r = r * 0.5 + 3.0 }\n  return r\n}\n";
 
 TEST_CASE("tape: pow keeps 8 bytes a turn") {
-  CHECK(CountText(AdjointText(kPow, {true, false}), "= push ") == 1);
-  const PerTurn tape = TapeOf(kPow);
-  CHECK(tape.counted == 8);
-  CHECK(tape.held < 8 * 2 * 1.5);  // blocks double: the old one and the new one at once
+  for (const Transform t : {Transform::kVjp, Transform::kValueAndGrad}) {
+    CHECK(CountText(AdjointText(kPow, {true, false}, t), "= push ") == 1);
+    const PerTurn tape = TapeOf(kPow, t);
+    CHECK(tape.counted == 8);
+    CHECK(tape.held < 8 * 2 * 1.5);  // blocks double: the old one and the new one at once
+  }
+}
+
+TEST_CASE("tape: the gradient by one scalar of a loop with a function keeps nothing") {
+  const char* const program =
+      "fn f(x: f64, n: i64) -> f64 {\n  var r = x\n  for i < n { r = sin(r) * x }\n  return r\n}\n";
+  CHECK(CountText(AdjointText(program, {true, false}), "tape") == 0);
+  CHECK(CountText(AdjointText(program, {true, false}), "entry @f.forward_grad") == 1);
+  CHECK(CountText(AdjointText(program, {true, false}, Transform::kVjp), "= push ") > 0);
+  const PerTurn tape = TapeOf(program, Transform::kValueAndGrad);
+  CHECK(tape.counted == 0);
+  CHECK(tape.held == 0);
 }
 
 TEST_CASE("tape: a loop whose pullback needs nothing keeps nothing") {
-  const std::string adjoint = AdjointText(kLinear, {true, false});
-  CHECK(CountText(adjoint, "tape") == 0);
-  CHECK(CountText(adjoint, "push") == 0);
-  const PerTurn tape = TapeOf(kLinear);
-  CHECK(tape.counted == 0);
-  CHECK(tape.held == 0);
+  for (const Transform t : {Transform::kVjp, Transform::kValueAndGrad}) {
+    const std::string adjoint = AdjointText(kLinear, {true, false}, t);
+    CHECK(CountText(adjoint, "tape") == 0);
+    CHECK(CountText(adjoint, "push") == 0);
+    const PerTurn tape = TapeOf(kLinear, t);
+    CHECK(tape.counted == 0);
+    CHECK(tape.held == 0);
+  }
 }
 
 std::string Llvm(const std::string& program, const char* stage) {
