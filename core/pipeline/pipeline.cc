@@ -170,7 +170,7 @@ StatusOr<bool> DeriveSeeded(PassRunner& passes, ir::Module m, Transform transfor
 
 }  // namespace
 
-const char* const kPassesVersion = "22";
+const char* const kPassesVersion = "23";
 
 const char* TransformName(Transform t) {
   switch (t) {
