@@ -28,7 +28,8 @@ std::string LanguageWriter::Matrix() {
   Count("gen of two axes");
   const std::string i = Fresh("i"), j = Fresh("i");
   index_ = i;
-  const std::string element = Scalar(1);
+  const std::string element =
+      Chance(50) ? "(" + One(scope_.scalars) + " + " + Literal() + ")" : Scalar(1);
   index_.clear();
   return "gen " + i + " < n, " + j + " < n { sin(" + v + "[" + i + "] * " + w + "[" + j + "]) + [" +
          i + " <= " + j + "] * " + element + " }";

@@ -34,7 +34,7 @@ const std::vector<std::string>& Kinked() {
 }  // namespace
 
 std::string LanguageWriter::ScalarFunction(const std::string& operand) {
-  const bool kinked = kinks_ && Chance(30);
+  const bool kinked = kinks_ && Chance(40);
   if (kinked) Count("kink");
   std::string text = One(kinked ? Kinked() : Smooth());
   text.replace(text.find('@'), 1, operand);
@@ -43,10 +43,16 @@ std::string LanguageWriter::ScalarFunction(const std::string& operand) {
 
 std::string LanguageWriter::Binary(int depth) {
   const std::string x = Scalar(depth - 1), y = Scalar(depth - 1);
-  switch (Pick(5)) {
+  if (kinks_ && Chance(15)) {
+    Count("kink");
+    return (Chance(50) ? "max(" : "min(") + x + ", abs(" + y + "))";
+  }
+  switch (Pick(8)) {
     case 0: return "(" + x + " + " + y + ")";
     case 1: return "(" + x + " - " + y + ")";
     case 2: return "atan2(" + x + ", 3.0 + sin(" + y + "))";
+    case 3: return "(1.5 + sin(" + x + ")) ** tanh(" + y + ")";
+    case 4: return "(" + x + " / (2.0 + cos(" + y + ")))";
     default: return "(" + x + " * " + y + ")";
   }
 }

@@ -214,7 +214,7 @@ void LanguageWriter::Entry() {
 
 LanguageProgram LanguageWriter::Write() {
   n_ = 2 + Pick(3);
-  kinks_ = Chance(20);
+  kinks_ = Chance(40);
   program_.stops = Chance(10);
   indent_ = 0;
   program_.narrow = Chance(12);
