@@ -448,7 +448,9 @@ std::vector<Growth> GrowthTable(jit::Engine& engine, const Options& options) {
     g.ratio_exponent = Exponent(g.points, [](const Point& p) { return p.ratio; });
     g.byte_exponent =
         Exponent(g.points, [](const Point& p) { return static_cast<double>(p.bytes) + 1; });
-    std::printf("  time %.3f bytes %.3f\n", g.time_exponent, g.byte_exponent);
+    const double primal = Exponent(g.points, [](const Point& p) { return p.primal; });
+    std::printf("  time %.3f (primal %.3f, ratio %.3f) bytes %.3f\n", g.time_exponent, primal,
+                g.ratio_exponent, g.byte_exponent);
     all.push_back(std::move(g));
   }
   return all;
