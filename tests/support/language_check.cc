@@ -57,9 +57,9 @@ Tensors With(Tensors args, const Tensors& more) {
 
 // f32 is compared less closely, and its differences need wider steps.
 struct Tolerances {
-  double value = 1e-9, product = 1e-8, residual = 1e-7, difference = 2e-5, step = 1e-6;
+  double value = 1e-9, product = 1e-8, residual = 1e-7, difference = 2e-5, step = 1e-6, kink = 50;
 };
-constexpr Tolerances kNarrow = {1e-3, 2e-3, 2e-3, 2e-2, 1e-2};
+constexpr Tolerances kNarrow = {1e-3, 2e-3, 2e-3, 2e-2, 1e-2, 1};
 
 class Checker {
  public:
@@ -234,7 +234,7 @@ class Checker {
         const double d = tangent[i];
         const double tolerance = tolerance_.difference * (1 + std::abs(d) + std::abs(y[2][i]));
         if (!(std::abs(narrow - wide) <= 0.5 * tolerance) ||
-            !(std::abs(above - below) <= 50 * tolerance)) {
+            !(std::abs(above - below) <= tolerance_.kink * tolerance)) {
           return Skip("near a kink");
         }
         Close(d, narrow, tolerance, "jvp against differences");
