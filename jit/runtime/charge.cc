@@ -72,7 +72,8 @@ void GiveCharged(RunContext* c, void* data, int64_t size) {
 }
 
 void* GrowCharged(RunContext* c, void* data, int64_t used, int64_t size, int64_t larger) {
-  if (size >= kMovable && !IsCached(larger)) {
+  const bool room_for_both = larger <= c->bytes_budget - c->bytes_used;
+  if (size >= kMovable && (!IsCached(larger) || !room_for_both)) {
     Charge(c, 0, larger - size);
     void* const moved = MoveBlock(data, size, larger);
     if (moved == nullptr) OutOfMemory(c, 0, larger - size);

@@ -2,6 +2,7 @@
 
 #include <sys/mman.h>
 
+#include <algorithm>
 #include <array>
 #include <bit>
 #include <cstdlib>
@@ -125,6 +126,14 @@ void* MoveBlock(void* data, int64_t size, int64_t larger) {
 }
 
 bool IsCached(int64_t size) { return size <= kLargest && cache.Has(size); }
+
+int64_t LargestCached(int64_t least, int64_t most) {
+  int64_t found = 0;
+  for (int64_t size = least; size <= std::min(most, kLargest); size = BlockSize(size + 1)) {
+    if (cache.Has(size)) found = size;
+  }
+  return found;
+}
 
 int64_t CachedBytes() { return cache.bytes; }
 void ReleaseCachedBlocks() { cache.Clear(); }

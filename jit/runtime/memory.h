@@ -28,6 +28,8 @@ inline constexpr int64_t kMovable = int64_t{4} << 20;
 void* MoveBlock(void* data, int64_t size, int64_t larger);
 // Whether TakeBlock(size) would be met from the cache.
 bool IsCached(int64_t size);
+// The largest size from `least` to `most` (of BlockSize) that would be; 0: none.
+int64_t LargestCached(int64_t least, int64_t most);
 
 // Bytes that this thread keeps for later; ReleaseCachedBlocks gives them back to the system.
 int64_t CachedBytes();

@@ -85,6 +85,7 @@ TEST_CASE("Tapes grow, keep their contents, and are given back", "[runtime]") {
 
 TEST_CASE("Large tapes grow by moving their pages, and are charged for what they gain",
           "[runtime]") {
+  ReleaseCachedBlocks();
   RunContext c;
   REQUIRE(RunBody(&c, [](RunContext* ctx) {
     Tape* t = pb_tape_new(ctx);
@@ -103,6 +104,38 @@ TEST_CASE("Large tapes grow by moving their pages, and are charged for what they
   }));
   ResetContext(&c);
   CHECK(c.bytes_used == 0);
+}
+
+TEST_CASE(
+    "A large tape takes the block that an earlier run left, where the budget has room for both",
+    "[runtime]") {
+  ReleaseCachedBlocks();
+  RunContext c;
+  int64_t size = 0;
+  // How often a tape of a million slots and a half grows once it is large.
+  const auto steps = [&] {
+    int n = 0;
+    REQUIRE(RunBody(&c, [&](RunContext* ctx) {
+      Tape* t = pb_tape_new(ctx);
+      while (t->capacity < 1500000) {
+        t->size = t->capacity;
+        n += t->capacity * 8 >= kMovable;
+        pb_tape_grow(ctx, t);
+      }
+      size = t->capacity * 8;
+      t->slots[t->capacity - 1] = 1;
+    }));
+    ResetContext(&c);
+    return n;
+  };
+  const int cold = steps();
+  const int64_t final_size = size;
+  CHECK(steps() < cold);
+  CHECK(size == final_size);
+  ReleaseCachedBlocks();
+  steps();
+  c.bytes_budget = final_size + 4096;
+  CHECK(steps() == cold);
 }
 
 TEST_CASE("A run that is stopped while its tape grows leaves nothing behind", "[runtime]") {
