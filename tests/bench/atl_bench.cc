@@ -10,6 +10,7 @@
 #include <string>
 
 #include "jit/llvm/llvm_backend.h"
+#include "tests/bench/exponent.h"
 #include "tests/bench/kernel_runner.h"
 #include "tests/support/atl_programs.h"
 
@@ -74,18 +75,6 @@ Point Measure(jit::Engine& engine, const testing::AtlProgram& p, int64_t n, int 
   return {Best(primal, rounds), Best(gradient, rounds), primal.PeakBytes(), gradient.PeakBytes()};
 }
 
-// The slope of log y over log n by least squares; n doubles from one point to the next.
-double Exponent(const std::vector<double>& y) {
-  double sx = 0, sy = 0, sxx = 0, sxy = 0;
-  for (size_t k = 0; k < y.size(); ++k) {
-    const auto a = static_cast<double>(k);
-    const double b = std::log2(y[k] + 1e-12);
-    sx += a, sy += b, sxx += a * a, sxy += a * b;
-  }
-  const auto m = static_cast<double>(y.size());
-  return (m * sxy - sx * sy) / (m * sxx - sx * sx);
-}
-
 void Run(int64_t max_n, int rounds) {
   auto backend = jit::MakeLlvmBackend();
   if (!backend.ok()) throw std::runtime_error(backend.status().message());
@@ -98,9 +87,12 @@ void Run(int64_t max_n, int rounds) {
     std::vector<Point> at;
     for (int64_t n = most / 16; n <= most; n *= 2) at.push_back(Measure(engine, p, n, rounds));
     const auto exponent = [&](auto what) {
-      std::vector<double> y;
-      for (const Point& x : at) y.push_back(static_cast<double>(what(x)));
-      return Exponent(y);
+      std::vector<double> sizes, y;  // n doubles from one point to the next
+      for (const Point& x : at) {
+        sizes.push_back(std::exp2(static_cast<double>(sizes.size())));
+        y.push_back(static_cast<double>(what(x)));
+      }
+      return Exponent(sizes, y);
     };
     const Point& last = at.back();
     std::printf("%-36s %8lld %10.2f %10.2f %7.2f %11lld  %5.2f (%5.2f) %5.2f (%5.2f)\n",

@@ -7,7 +7,6 @@
 // largest, with seconds and the exponent fitted over the sizes: 1 is linear. The best of three runs each.
 #include <algorithm>
 #include <chrono>
-#include <cmath>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -18,6 +17,7 @@
 #include "core/lang/lang.h"
 #include "core/loops/lower.h"
 #include "core/pipeline/pipeline.h"
+#include "tests/bench/exponent.h"
 
 namespace pullback::bench {
 namespace {
@@ -80,17 +80,6 @@ Seconds BestOfThree(const std::string& text, pipeline::Transform transform) {
   return best;
 }
 
-// Of y ~ n^e, least squares over the logarithms.
-double Exponent(const std::vector<int>& n, const std::vector<double>& y) {
-  double sx = 0, sy = 0, sxx = 0, sxy = 0;
-  const double count = static_cast<double>(n.size());
-  for (size_t k = 0; k < n.size(); ++k) {
-    const double lx = std::log(n[k]), ly = std::log(std::max(y[k], 1e-9));
-    sx += lx, sy += ly, sxx += lx * lx, sxy += lx * ly;
-  }
-  return (count * sxy - sx * sy) / (count * sxx - sx * sx);
-}
-
 void Print(const char* title, const std::vector<int>& sizes, std::vector<Seconds>& rows) {
   std::printf("%s\n%-24s", title, "statements");
   for (int n : sizes) std::printf("%10d", n);
@@ -101,11 +90,12 @@ void Print(const char* title, const std::vector<int>& sizes, std::vector<Seconds
   }
   std::sort(passes.rbegin(), passes.rend());
   for (const auto& [last, pass] : passes) {
+    const std::vector<double> n(sizes.begin(), sizes.end());
     std::vector<double> y;
     for (Seconds& row : rows) y.push_back(row[pass]);
     std::printf("%-24s", pass.c_str());
     for (double s : y) std::printf("%10.4f", s);
-    std::printf("  %.2f\n", Exponent(sizes, y));
+    std::printf("  %.2f\n", Exponent(n, y));
   }
   std::printf("\n");
 }

@@ -18,6 +18,7 @@
 #include "core/base/relation.h"
 #include "jit/llvm/llvm_backend.h"
 #include "tests/bench/by_hand.h"
+#include "tests/bench/exponent.h"
 #include "tests/bench/few_scalars.h"
 #include "tests/bench/kernel_runner.h"
 
@@ -329,15 +330,13 @@ struct Growth {
   double time_exponent = 0, ratio_exponent = 0, byte_exponent = 0;
 };
 
-// The slope of log y over log n by least squares.
-double Exponent(const std::vector<Point>& points, const std::function<double(const Point&)>& y) {
-  double sx = 0, sy = 0, sxx = 0, sxy = 0;
+double GrowthOf(const std::vector<Point>& points, const std::function<double(const Point&)>& what) {
+  std::vector<double> n, y;
   for (const Point& p : points) {
-    const double a = std::log(static_cast<double>(p.n)), b = std::log(y(p));
-    sx += a, sy += b, sxx += a * a, sxy += a * b;
+    n.push_back(static_cast<double>(p.n));
+    y.push_back(what(p));
   }
-  const auto m = static_cast<double>(points.size());
-  return (m * sxy - sx * sy) / (m * sxx - sx * sx);
+  return Exponent(n, y);
 }
 
 struct GrowthCase {
@@ -444,11 +443,11 @@ std::vector<Growth> GrowthTable(jit::Engine& engine, const Options& options) {
       if (n * 10 <= max_n) std::printf("\n");
       std::fflush(stdout);
     }
-    g.time_exponent = Exponent(g.points, [](const Point& p) { return p.gradient; });
-    g.ratio_exponent = Exponent(g.points, [](const Point& p) { return p.ratio; });
+    g.time_exponent = GrowthOf(g.points, [](const Point& p) { return p.gradient; });
+    g.ratio_exponent = GrowthOf(g.points, [](const Point& p) { return p.ratio; });
     g.byte_exponent =
-        Exponent(g.points, [](const Point& p) { return static_cast<double>(p.bytes) + 1; });
-    const double primal = Exponent(g.points, [](const Point& p) { return p.primal; });
+        GrowthOf(g.points, [](const Point& p) { return static_cast<double>(p.bytes) + 1; });
+    const double primal = GrowthOf(g.points, [](const Point& p) { return p.primal; });
     std::printf("  time %.3f (primal %.3f, ratio %.3f) bytes %.3f\n", g.time_exponent, primal,
                 g.ratio_exponent, g.byte_exponent);
     all.push_back(std::move(g));
