@@ -2,8 +2,8 @@
 //
 // Counts ATL's cost (4.22-4.34): one for every executed float op (also smul, select excluded;
 // comparisons, integer ops, casts and constants are free), n-1 additions for a sum of n present
-// terms, one for an addition of two present terms (add_at on an element counts one); index
-// arithmetic free; a call from a body counts `call_cost` when >= 0 (a black box), else what it runs.
+// terms, one for an addition of two present terms (in a body a term is absent where its guard is false;
+// add_at on an element counts one); index arithmetic free; a call from a body counts `call_cost` when >= 0 (a black box), else what it runs.
 #pragma once
 
 #include <cstdint>

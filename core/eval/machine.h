@@ -99,7 +99,8 @@ class Machine {
   void ContinueStatement(Frame& f);
   bool NextPoint(Frame& f, StatementRun& s);
   void ContinueBody(Frame& f, StatementRun& s);
-  void ExecBodyInst(Frame& f, const ir::Inst& inst);
+  void ExecBodyInst(Frame& f, const ir::Each& each, const ir::Inst& inst);
+  static bool Adds(const Frame& f, const ir::Each& each, const ir::Inst& inst);
   void AddTerms(Frame& f, StatementRun& s);
   void EndStatement(Frame& f, StatementRun& s);
 

@@ -1,4 +1,6 @@
 // Tensor statements. The order of everything here is the definition in ir.h.
+#include <algorithm>
+
 #include "core/eval/machine.h"
 #include "core/eval/scalar_ops.h"
 #include "core/ir/monoid.h"
@@ -64,20 +66,40 @@ bool Machine::NextPoint(Frame& f, StatementRun& s) {
 }
 
 void Machine::ContinueBody(Frame& f, StatementRun& s) {
-  const std::vector<Inst>& body = s.inst->each->body;
+  const ir::Each& each = *s.inst->each;
   const size_t frames = frames_.size();
-  while (s.body < body.size() && !stopped() && frames_.size() == frames) {
-    ExecBodyInst(f, body[s.body++]);
+  while (s.body < each.body.size() && !stopped() && frames_.size() == frames) {
+    ExecBodyInst(f, each, each.body[s.body++]);
   }
 }
 
-void Machine::ExecBodyInst(Frame& f, const Inst& inst) {
+// Whether a sum has two terms at this point (4.24): one that its guard leaves out is none. A difference is
+// a sum with what it takes away negated, which counts where that is present.
+bool Machine::Adds(const Frame& f, const ir::Each& each, const Inst& inst) {
+  const auto present = [&](Value v) {
+    for (const Inst& def : each.body) {
+      if (&def == &inst) break;
+      if (std::find(def.results.begin(), def.results.end(), v) != def.results.end())
+        return !def.guard.valid() || Bits(f, def.guard) != 0;
+    }
+    return true;
+  };
+  return present(inst.args[1]) && (inst.op == Op::Sub || present(inst.args[0]));
+}
+
+void Machine::ExecBodyInst(Frame& f, const ir::Each& each, const Inst& inst) {
   CountStep();
   if (inst.guard.valid() && Bits(f, inst.guard) == 0) {
     for (Value v : inst.results) f.slots[v.id] = Slot{};
     return;
   }
-  if (inst.op != Op::Call) return HandlerOf(inst.op)(*this, f, inst);
+  if (inst.op != Op::Call) {
+    const int64_t before = cost_.ops;
+    HandlerOf(inst.op)(*this, f, inst);
+    const bool sum = inst.op == Op::Add || inst.op == Op::Sub;
+    if (sum && cost_.ops != before && !Adds(f, each, inst)) cost_.ops = before;
+    return;
+  }
   const bool black_box = limits_.call_cost >= 0;
   const int64_t ops = cost_.ops + limits_.call_cost;
   PushFrame(inst.callee, Fetch(f, inst), inst.loc);

@@ -71,10 +71,15 @@ Affine SolveFor(const Affine& e, Value v) {
 }
 
 CopiedStatement CopyWithResult(const Inst& inst, size_t result, ir::Function& f) {
+  Inst one = inst;
+  one.each->results = {one.each->results[result]};
+  one.results = {inst.results[result]};
+  return CopyStatement(one, f);
+}
+
+CopiedStatement CopyStatement(const Inst& inst, ir::Function& f) {
   CopiedStatement copy{inst, {}};
   ir::Each& each = *copy.inst.each;
-  each.results = {each.results[result]};
-  copy.inst.results = {inst.results[result]};
   const auto fresh = [&](Value& v) {
     const ir::ValueInfo info = f.values[v.id];
     copy.fresh[v.id] = f.NewValue(info.type, info.name);
@@ -90,6 +95,22 @@ CopiedStatement CopyWithResult(const Inst& inst, size_t result, ir::Function& f)
   ir::CanonicaliseAffines(copy.inst);
   PruneBody(each);
   return copy;
+}
+
+void ReplaceValues(Inst& inst, const std::unordered_map<uint32_t, Value>& by) {
+  ir::ForEachOperand(inst, [&](Value& v) {
+    if (const auto it = by.find(v.id); it != by.end()) v = it->second;
+  });
+  ir::CanonicaliseAffines(inst);
+}
+
+void ReplaceValues(ir::Function& f, const std::unordered_map<uint32_t, Value>& by) {
+  for (ir::Block& b : f.blocks) {
+    for (Inst& inst : b.insts) ReplaceValues(inst, by);
+    ir::ForEachTermOperand(b.term, [&](Value& v) {
+      if (const auto it = by.find(v.id); it != by.end()) v = it->second;
+    });
+  }
 }
 
 void PruneBody(ir::Each& each) {

@@ -21,12 +21,19 @@ void AddRange(ir::Each& each, const ir::Affine& e, ir::Value extent);
 // e = 0 solved for v, which has coefficient 1 or -1 in it.
 ir::Affine SolveFor(const ir::Affine& e, ir::Value v);
 
-// A copy of the statement with fresh values for everything that it defines, holding the results marked.
+// A copy of the statement with fresh values for what its space and body define (not for its results), and
+// without what no result needs.
 struct CopiedStatement {
   ir::Inst inst;
   std::unordered_map<uint32_t, ir::Value> fresh;
 };
+CopiedStatement CopyStatement(const ir::Inst& inst, ir::Function& f);
+// One that holds only the result marked.
 CopiedStatement CopyWithResult(const ir::Inst& inst, size_t result, ir::Function& f);
+
+// Each use of a value that the map has becomes a use of what stands for it.
+void ReplaceValues(ir::Inst& inst, const std::unordered_map<uint32_t, ir::Value>& by);
+void ReplaceValues(ir::Function& f, const std::unordered_map<uint32_t, ir::Value>& by);
 
 // Drops body instructions that no result needs.
 void PruneBody(ir::Each& each);

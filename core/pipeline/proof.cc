@@ -1,0 +1,92 @@
+#include "core/pipeline/proof.h"
+
+#include <utility>
+
+#include "core/ad/adjoint.h"
+#include "core/ad/operators.h"
+#include "core/opt/simplify.h"
+#include "core/pipeline/pass.h"
+#include "core/tensor/normalise.h"
+#include "core/tensor/tensor_ssa.h"
+
+namespace pullback::pipeline {
+namespace {
+
+using tensor::NormalForm;
+
+struct Step {
+  const char* name;
+  void (*pass)(ir::Function&);
+  NormalForm form;
+};
+
+void PushOut(ir::Function& f) {
+  opt::FuseReads(f, /*only_free=*/true);
+  opt::EliminateDeadCode(f);
+  tensor::LiftLets(f);  // [i -> a]e may need fewer indices than x[a] did
+  tensor::PushOutGens(f);
+}
+
+void ToSsa(ir::Function& f) {
+  tensor::ToTensorSsa(f);
+  tensor::RemoveCopies(f);
+}
+
+void Canonicalise(ir::Function& f) {
+  tensor::NameCanonically(f);
+  tensor::EliminateCommonStatements(f);
+  tensor::NameCanonically(f);  // operands may be one now
+  opt::EliminateDeadCode(f);
+}
+
+constexpr Step kSteps[] = {
+    {"lift_lets", tensor::LiftLets, NormalForm::kLetsLifted},
+    {"eliminate_pairs", tensor::EliminatePairs, NormalForm::kPairsEliminated},
+    {"push_out_gens", PushOut, NormalForm::kGensPushedOut},
+    {"tensor_ssa", ToSsa, NormalForm::kTensorSsa},
+    {"canonical", Canonicalise, NormalForm::kCanonical},
+};
+
+// Calls between functions of statements are no black boxes.
+Status Flatten(PassRunner& passes, ir::Module& m) {
+  PB_RETURN_IF_ERROR(passes.Run("thread_boxes", m, opt::ThreadBoxes));
+  while (ad::HasOperators(m)) {
+    PB_RETURN_IF_ERROR(passes.Run("derive_operators", m, ad::DeriveInnermost));
+  }
+  PB_RETURN_IF_ERROR(passes.Run("simplify", m, [](ir::Module& x) { return opt::Simplify(x); }));
+  PB_RETURN_IF_ERROR(passes.Run("inline", m, [](ir::Module& x) { return opt::InlineCalls(x); }));
+  return passes.Run("simplify", m, [](ir::Module& x) { return opt::Simplify(x); });
+}
+
+}  // namespace
+
+StatusOr<ir::Module> NormaliseForProof(const ir::Module& ssa, const Observer& observer) {
+  ir::Module m = ssa.Clone();
+  PassRunner passes(nullptr, observer);
+  PB_RETURN_IF_ERROR(Flatten(passes, m));
+  for (const Step& step : kSteps) {
+    PB_RETURN_IF_ERROR(passes.Run(step.name, m, [&](ir::Module& x) {
+      for (auto& f : x.functions) step.pass(*f);
+      return tensor::VerifyNormalForm(x, step.form);
+    }));
+  }
+  return m;
+}
+
+StatusOr<ir::Module> AdjointForProof(const ir::Module& normal, const std::vector<bool>& wrt) {
+  ir::Module m = normal.Clone();
+  PB_RETURN_IF_ERROR(ad::CheckDerivable(m, m.entry));
+  PB_ASSIGN_OR_RETURN(m.entry, ad::BuildGradient(m, m.entry, wrt, ad::Seed::kOne));
+  PassRunner passes(nullptr, {});
+  while (ad::HasOperators(m)) {
+    PB_RETURN_IF_ERROR(passes.Run("derive_operators", m, ad::DeriveInnermost));
+  }
+  const auto simplify = [](ir::Module& x) { return opt::Simplify(x); };
+  PB_RETURN_IF_ERROR(passes.Run("inline", m, [](ir::Module& x) { return opt::InlineCalls(x); }));
+  PB_RETURN_IF_ERROR(passes.Run("simplify", m, simplify));
+  PB_RETURN_IF_ERROR(passes.Run("normalise", m, tensor::NormaliseTensors));
+  PB_RETURN_IF_ERROR(passes.Run("simplify", m, simplify));
+  return m;
+}
+
+}  // namespace pullback::pipeline

@@ -1,0 +1,43 @@
+// What the instructions of one statement's body are to the tensor algebra.
+#pragma once
+
+#include <unordered_map>
+#include <vector>
+
+#include "core/ir/ir.h"
+
+namespace pullback::tensor {
+
+class BodyGraph {
+ public:
+  BodyGraph(const ir::Each& each, const ir::Function& f);
+
+  // Whether body instruction k is an op: it costs something, or is made of what does.
+  bool IsOp(size_t k) const { return nodes_[k].op; }
+  // Readers of its results, in the body and among the statement's results.
+  int ReadersOf(size_t k) const { return nodes_[k].readers; }
+  // The indices that a statement of its own needs, by position: those that its operands speak of, and
+  // those that `where` ties to them.
+  std::vector<bool> NeedsOf(size_t k) const;
+  bool NeedsAll(size_t k) const;
+  // The instruction that defines v, or -1.
+  int DefinitionOf(ir::Value v) const;
+  // An op with several readers; not a black box each of whose results one result of the statement stores.
+  bool IsShared(size_t k) const;
+  // Whether the statement's results store the results of instruction k, each once, and nothing else.
+  bool IsStoredWhole(size_t k) const;
+
+ private:
+  struct Node {
+    bool op = false;
+    int readers = 0;
+    std::vector<bool> needs;
+  };
+  void Visit(size_t k, const ir::Inst& inst, const ir::Function& f);
+
+  const ir::Each& each_;
+  std::vector<Node> nodes_;
+  std::unordered_map<uint32_t, size_t> indices_, definitions_;
+};
+
+}  // namespace pullback::tensor

@@ -1,0 +1,118 @@
+// Tensor SSA of random programs and of ATL's examples: every pass keeps values and cost, and theorem 6.35.
+// PULLBACK_PROGRAMS sets how many programs.
+#include <catch2/catch.hpp>
+#include <cstdlib>
+#include <iostream>
+
+#include "core/ir/printer.h"
+#include "core/pipeline/proof.h"
+#include "tests/support/atl_programs.h"
+#include "tests/support/derivatives.h"
+#include "tests/support/generator.h"
+
+namespace pullback::pipeline {
+namespace {
+
+using testing::GeneratedProgram;
+
+uint32_t ProgramCount(uint32_t otherwise) {
+  const char* text = std::getenv("PULLBACK_PROGRAMS");
+  return text ? static_cast<uint32_t>(std::strtoul(text, nullptr, 10)) : otherwise;
+}
+
+struct Measured {
+  std::vector<Tensor> values;
+  int64_t ops = 0;
+};
+
+Measured Measure(const ir::Module& m, const std::vector<Tensor>& args) {
+  eval::Limits limits;
+  limits.call_cost = 1;  // a scalar function and its derivative are black boxes
+  auto r = eval::Run(m, args, limits);
+  INFO(ir::Print(m));
+  INFO(r.status().ToString());
+  REQUIRE(r.ok());
+  REQUIRE_FALSE(r->trap);
+  return {std::move(r->values), r->cost.ops};
+}
+
+int64_t Elements(const std::vector<Tensor>& tensors) {
+  int64_t count = 0;
+  for (const Tensor& t : tensors) count += t.ElementCount();
+  return count;
+}
+
+// Bit for bit, up to the sign of zero: no pass changes the order of anything that is added.
+void CheckEqual(const Tensor& x, const Tensor& y) {
+  REQUIRE(x.shape == y.shape);
+  REQUIRE(x.dtype == DType::kF64);
+  for (int64_t i = 0; i < x.ElementCount(); ++i) CHECK(x.At<double>(i) == y.At<double>(i));
+}
+
+// The passes from lift_lets on, each against the one before; how often one had something to do.
+ir::Module CheckPasses(const ir::Module& ssa, const std::vector<Tensor>& args,
+                       std::map<std::string, int>& changed) {
+  std::string text;
+  Measured before;
+  const auto check = [&](const std::string& pass, const ir::Module& m) {
+    INFO(pass << "\n" << text);
+    const Measured after = Measure(m, args);
+    const bool compare = pass != "thread_boxes" && pass != "simplify" && pass != "inline";
+    if (compare) {
+      REQUIRE(after.values.size() == before.values.size());
+      for (size_t k = 0; k < after.values.size(); ++k)
+        CheckEqual(after.values[k], before.values[k]);
+      CHECK(after.ops <= before.ops);
+    }
+    const std::string now = ir::Print(m);
+    if (compare && now != text) ++changed[pass];
+    if (after.ops != before.ops && compare) ++changed[pass + ": cheaper"];
+    text = now;
+    before = after;
+  };
+  auto normal = NormaliseForProof(ssa, check);
+  INFO(normal.status().ToString());
+  REQUIRE(normal.ok());
+  return std::move(normal).value();
+}
+
+double CheckTheorem(const ir::Module& normal, const std::vector<Tensor>& args,
+                    const std::vector<bool>& wrt) {
+  auto adjoint = AdjointForProof(normal, wrt);
+  INFO(adjoint.status().ToString());
+  REQUIRE(adjoint.ok());
+  const int64_t primal = Measure(normal, args).ops;
+  const int64_t bound = 4 * (primal + Elements(args) + 1);
+  const int64_t ops = Measure(*adjoint, args).ops;
+  INFO(ir::Print(normal) << "\n" << ir::Print(*adjoint));
+  CHECK(ops <= bound);
+  return 4.0 * static_cast<double>(ops) / static_cast<double>(bound);
+}
+
+TEST_CASE("Tensor SSA of random programs: values, cost, and the theorem") {
+  testing::Coverage coverage;
+  std::map<std::string, int> changed;
+  double worst = 0;
+  const uint32_t count = ProgramCount(300);
+  for (uint32_t seed = 0; seed < count; ++seed) {
+    const GeneratedProgram p = GenerateProgram(testing::Kind::kTensor, seed, &coverage);
+    INFO("seed " << seed << "\n" << p.text);
+    const ir::Module normal = CheckPasses(testing::LowerText(p.text, p.entry), p.args, changed);
+    worst = std::max(worst, CheckTheorem(normal, p.args, std::vector<bool>(p.args.size(), true)));
+  }
+  std::cout << count << " programs, worst ratio " << worst << " of 4\n"
+            << testing::ToString(changed);
+}
+
+TEST_CASE("Tensor SSA of the examples of ATL: values, cost, and the theorem") {
+  std::map<std::string, int> changed;
+  for (const testing::AtlProgram& p : testing::AtlPrograms()) {
+    INFO(p.name);
+    const ir::Module normal =
+        CheckPasses(testing::LowerText(p.text, "f"), p.arguments(12), changed);
+    std::cout << p.name << ": " << CheckTheorem(normal, p.arguments(12), p.wrt) << " of 4\n";
+  }
+}
+
+}  // namespace
+}  // namespace pullback::pipeline
