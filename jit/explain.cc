@@ -11,8 +11,8 @@
 namespace pullback::jit {
 namespace {
 
-constexpr const char* kStages[] = {"ast",  "ssa", "adjoint", "normal",  "loops",
-                                   "llvm", "asm", "cost",    "sparsity"};
+constexpr const char* kStages[] = {"ast",  "ssa", "adjoint", "normal", "loops",
+                                   "llvm", "asm", "cost",    "rules",  "sparsity"};
 
 }  // namespace
 
@@ -35,6 +35,7 @@ StatusOr<std::string> ExplainStage(Reading reading, const Build& build, const la
   if (stage == "ssa") return ir::Print(staged.ssa);
   if (stage == "adjoint") return ir::Print(staged.adjoint);
   if (stage == "normal") return ir::Print(staged.final);
+  if (stage == "rules") return staged.rules;
   if (stage == "cost") return DescribeCost(std::move(reading), staged, inputs);
   if (stage == "sparsity") {
     const Derivation& asked = reading.derivation;

@@ -9,12 +9,12 @@ constexpr int kMaxRounds = 6;
 
 }  // namespace
 
-Status Simplify(ir::Module& module) {
+Status Simplify(ir::Module& module, const RewriteOptions& options) {
   for (auto& f : module.functions) {
     for (int round = 0; round < kMaxRounds; ++round) {
       bool changed = SimplifyControlFlow(*f);
       changed |= PropagateConditions(*f);
-      changed |= FoldConstants(*f);
+      changed |= FoldConstants(*f, options);
       changed |= EliminateCommonSubexpressions(*f);
       changed |= EliminateDeadCode(*f);
       if (!changed) break;
@@ -24,13 +24,13 @@ Status Simplify(ir::Module& module) {
   return {};
 }
 
-Status FuseStatements(ir::Module& module, bool only_free) {
+Status FuseStatements(ir::Module& module, bool only_free, const RewriteOptions& options) {
   for (auto& f : module.functions) {
     for (int round = 0; round < kMaxRounds && FuseReads(*f, only_free); ++round) {
       EliminateDeadCode(*f);
     }
   }
-  return Simplify(module);
+  return Simplify(module, options);
 }
 
 void DropUnreachedFunctions(ir::Module& module) {

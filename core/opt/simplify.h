@@ -4,11 +4,13 @@
 
 #include "core/base/status.h"
 #include "core/ir/ir.h"
+#include "core/opt/rules.h"
 
 namespace pullback::opt {
 
-// Folds constants and exact identities; affine subscripts absorb sums and constants. True: changed.
-bool FoldConstants(ir::Function& f);
+// Folds constants, applies the rewrite rules that have patterns (core/opt/rules.h); affine subscripts absorb
+// sums and constants. True: changed.
+bool FoldConstants(ir::Function& f, const RewriteOptions& options = {});
 
 // Removes what no result, check or branch needs: instructions, body instructions, results of tensor
 // statements, block parameters. True: changed.
@@ -30,14 +32,15 @@ bool PropagateConditions(ir::Function& f);
 // the reader visits every element at most once. only_free: just the first kind (before
 // differentiation, so that what the reverse needs is kept rather than computed again).
 bool FuseReads(ir::Function& f, bool only_free);
-Status FuseStatements(ir::Module& module, bool only_free);  // every function, then Simplify
+Status FuseStatements(ir::Module& module, bool only_free,
+                      const RewriteOptions& options = {});  // every function, then Simplify
 
 // Sums over a few points, of small constant extents, become straight-line code (unroll.cc), then Simplify.
-Status UnrollStatements(ir::Module& module);
+Status UnrollStatements(ir::Module& module, const RewriteOptions& options = {});
 
 // All of the above but fusion until nothing changes (bounded), over every function; then functions that the
 // entry does not reach are dropped.
-Status Simplify(ir::Module& module);
+Status Simplify(ir::Module& module, const RewriteOptions& options = {});
 
 // Calls (outside bodies) of functions that do not reach themselves are replaced by their text: always where
 // that is small or has no other call, else as long as its copies are few and small (inline.cc has the bounds), and

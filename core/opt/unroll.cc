@@ -159,10 +159,10 @@ class Unroller {
 
 }  // namespace
 
-Status UnrollStatements(ir::Module& module) {
+Status UnrollStatements(ir::Module& module, const RewriteOptions& options) {
   bool changed = false;
   for (auto& f : module.functions) changed |= Unroller(*f).Run();
-  return changed ? Simplify(module) : Status();
+  return changed ? Simplify(module, options) : Status();
 }
 
 }  // namespace pullback::opt

@@ -4,23 +4,42 @@
 #include <string>
 #include <vector>
 
+#include "core/opt/simplify.h"
 #include "core/pipeline/pipeline.h"
 
 namespace pullback::pipeline {
 
 class PassRunner {
  public:
-  PassRunner(std::vector<PassTiming>* timings, const Observer& observer)
-      : timings_(timings), observer_(observer) {}
+  PassRunner(std::vector<PassTiming>* timings, const Observer& observer,
+             const Options& options = {})
+      : timings_(timings), observer_(observer) {
+    rules_.fast_math = options.fast_math;
+    rules_.counts = &counts_;
+  }
+  PassRunner(const PassRunner&) = delete;
+  PassRunner& operator=(const PassRunner&) = delete;
 
   // Runs pass(module), a callable that gives a Status. A module that does not verify afterwards is
   // INTERNAL and its message names the pass.
   Status Run(const std::string& name, ir::Module& module,
              const std::function<Status(ir::Module&)>& pass);
+  Status Simplify(ir::Module& module) {
+    return Run("simplify", module, [this](ir::Module& m) { return opt::Simplify(m, rules_); });
+  }
+  Status Fuse(const std::string& name, ir::Module& module, bool only_free) {
+    return Run(name, module,
+               [&](ir::Module& m) { return opt::FuseStatements(m, only_free, rules_); });
+  }
+
+  const opt::RewriteOptions& rules() const { return rules_; }
+  opt::RuleCounts& counts() { return counts_; }  // of all passes so far
 
  private:
   std::vector<PassTiming>* timings_;
   const Observer& observer_;
+  opt::RuleCounts counts_;
+  opt::RewriteOptions rules_;
 };
 
 }  // namespace pullback::pipeline

@@ -81,10 +81,9 @@ Status CheckTransform(const ir::Module& m, Transform transform, const std::vecto
 }
 
 Status InlineAndSimplify(PassRunner& passes, ir::Module& m) {
-  const auto simplify = [](ir::Module& x) { return opt::Simplify(x); };
-  PB_RETURN_IF_ERROR(passes.Run("simplify", m, simplify));
+  PB_RETURN_IF_ERROR(passes.Simplify(m));
   PB_RETURN_IF_ERROR(passes.Run("inline", m, [](ir::Module& x) { return opt::InlineCalls(x); }));
-  return passes.Run("simplify", m, simplify);
+  return passes.Simplify(m);
 }
 
 Status DeriveOperators(PassRunner& passes, ir::Module& m, bool optimise) {
@@ -99,11 +98,10 @@ Status DeriveOperators(PassRunner& passes, ir::Module& m, bool optimise) {
 // each eliminates what the one before has uncovered.
 Status Finish(PassRunner& passes, ir::Module m, bool derived, bool optimise, int rounds,
               Staged& out) {
-  const auto simplify = [](ir::Module& x) { return opt::Simplify(x); };
   const bool barriers = opt::HasBarriers(m);
   const bool inline_again = derived || barriers;
   if (optimise && barriers) {
-    PB_RETURN_IF_ERROR(passes.Run("simplify", m, simplify));
+    PB_RETURN_IF_ERROR(passes.Simplify(m));
     PB_RETURN_IF_ERROR(passes.Run("loop_tail_calls", m, opt::LoopTailCalls));
   }
   PB_RETURN_IF_ERROR(passes.Run("remove_markers", m, opt::RemoveMarkers));
@@ -112,15 +110,14 @@ Status Finish(PassRunner& passes, ir::Module m, bool derived, bool optimise, int
   if (optimise) {
     for (int round = 0; round < rounds; ++round) {
       PB_RETURN_IF_ERROR(passes.Run("normalise", m, tensor::NormaliseTensors));
-      PB_RETURN_IF_ERROR(passes.Run("simplify", m, simplify));
-      PB_RETURN_IF_ERROR(
-          passes.Run("fuse", m, [](ir::Module& x) { return opt::FuseStatements(x, false); }));
+      PB_RETURN_IF_ERROR(passes.Simplify(m));
+      PB_RETURN_IF_ERROR(passes.Fuse("fuse", m, false));
     }
     PB_RETURN_IF_ERROR(passes.Run("normalise", m, tensor::NormaliseTensors));
-    PB_RETURN_IF_ERROR(passes.Run("simplify", m, simplify));
+    PB_RETURN_IF_ERROR(passes.Simplify(m));
   }
   PB_RETURN_IF_ERROR(passes.Run("lower_strong_multiplies", m, opt::LowerStrongMultiplies));
-  if (optimise) PB_RETURN_IF_ERROR(passes.Run("simplify", m, simplify));
+  if (optimise) PB_RETURN_IF_ERROR(passes.Simplify(m));
   out.final = std::move(m);
   return {};
 }
@@ -170,7 +167,7 @@ StatusOr<bool> DeriveSeeded(PassRunner& passes, ir::Module m, Transform transfor
 
 }  // namespace
 
-const char* const kPassesVersion = "23";
+const char* const kPassesVersion = "24";
 
 const char* TransformName(Transform t) {
   switch (t) {
@@ -189,29 +186,34 @@ StatusOr<Staged> Derive(const ir::Module& ssa, Transform transform, const std::v
                         const Options& options, std::vector<PassTiming>* timings,
                         const Observer& observer) {
   PB_RETURN_IF_ERROR(CheckTransform(ssa, transform, wrt));
-  PassRunner passes(timings, observer);
+  PassRunner passes(timings, observer, options);
   Staged out;
   ir::Module m = ssa.Clone();
   PB_RETURN_IF_ERROR(passes.Run("thread_boxes", m, opt::ThreadBoxes));
   PB_RETURN_IF_ERROR(passes.Run("inline_steps", m, opt::InlineSteps));
   if (options.optimise) {
     PB_RETURN_IF_ERROR(InlineAndSimplify(passes, m));
-    PB_RETURN_IF_ERROR(passes.Run("move_elements", m, [](ir::Module& x) {
+    PB_RETURN_IF_ERROR(passes.Run("move_elements", m, [&](ir::Module& x) {
       for (auto& f : x.functions) opt::MoveElements(*f);
-      return opt::Simplify(x);
+      return opt::Simplify(x, passes.rules());
     }));
-    PB_RETURN_IF_ERROR(passes.Run("unroll", m, opt::UnrollStatements));
+    PB_RETURN_IF_ERROR(passes.Run(
+        "unroll", m, [&](ir::Module& x) { return opt::UnrollStatements(x, passes.rules()); }));
   }
   PB_RETURN_IF_ERROR(DeriveOperators(passes, m, options.optimise));
   if (options.optimise) {
-    PB_RETURN_IF_ERROR(
-        passes.Run("fuse_free", m, [](ir::Module& x) { return opt::FuseStatements(x, true); }));
+    PB_RETURN_IF_ERROR(passes.Fuse("fuse_free", m, true));
   }
   out.ssa = m.Clone();
   const bool matrix = transform == Transform::kJacobian || transform == Transform::kHessian;
   if (matrix && options.optimise) {
+    const opt::RuleCounts before = passes.counts();
     PB_ASSIGN_OR_RETURN(const bool seeded, DeriveSeeded(passes, m.Clone(), transform, wrt, out));
-    if (seeded) return out;
+    if (seeded) {
+      out.rules = ToString(passes.counts());
+      return out;
+    }
+    passes.counts() = before;
   }
   if (transform != Transform::kValue) {
     PB_RETURN_IF_ERROR(passes.Run(TransformName(transform), m, [&](ir::Module& x) {
@@ -221,6 +223,7 @@ StatusOr<Staged> Derive(const ir::Module& ssa, Transform transform, const std::v
   }
   PB_RETURN_IF_ERROR(
       Finish(passes, std::move(m), transform != Transform::kValue, options.optimise, 1, out));
+  out.rules = ToString(passes.counts());
   return out;
 }
 

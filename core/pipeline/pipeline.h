@@ -25,7 +25,7 @@ const char* TransformName(Transform t);  // "value_and_grad"
 
 struct Options {
   bool optimise = true;    // false: only what is needed to run
-  bool fast_math = false;  // reserved for rewrites that IEEE does not allow; part of the key
+  bool fast_math = false;  // rewrites that IEEE does not allow; part of the key
 };
 
 // Wall time of each pass, in order.
@@ -55,6 +55,7 @@ struct Staged {
   ir::Module ssa;      // as lowered and cleaned up
   ir::Module adjoint;  // derived and cleaned up (of value: the same as ssa)
   ir::Module final;    // normal form, strong multiplies lowered; what loops are made from
+  std::string rules;   // how often each rewrite rule was applied on the way, a line each
 };
 StatusOr<Staged> Derive(const ir::Module& ssa, Transform transform, const std::vector<bool>& wrt,
                         const Options& options, std::vector<PassTiming>* timings = nullptr,

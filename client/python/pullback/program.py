@@ -166,7 +166,7 @@ class Program:
         return Kernel(self.client, spec, self._hash, self.client.call("Compile", request, self._hash))
 
     def explain(self, entry, stage=None, transform="value", wrt=None):
-        """The text of one stage (ast ssa adjoint normal loops llvm asm cost sparsity), or {stage: text}."""
+        """The text of one stage (ast ssa adjoint normal loops llvm asm cost rules sparsity), or {stage: text}."""
         stages = [stage] if isinstance(stage, str) else list(stage or ())
         request = service_pb2.ExplainRequest(spec=self._spec(entry, transform, wrt), stages=stages)
         response = self.client.call("Explain", request, self._hash)

@@ -11,7 +11,9 @@ namespace {
 using testing::OverFunctions;
 using testing::RunPassFiles;
 
-TEST_CASE("opt: FoldConstants") { RunPassFiles("fold_constants", OverFunctions(FoldConstants)); }
+TEST_CASE("opt: FoldConstants") {
+  RunPassFiles("fold_constants", OverFunctions([](ir::Function& f) { FoldConstants(f); }));
+}
 
 TEST_CASE("opt: EliminateDeadCode") {
   RunPassFiles("eliminate_dead_code", OverFunctions(EliminateDeadCode));

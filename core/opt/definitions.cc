@@ -1,0 +1,47 @@
+#include "core/opt/definitions.h"
+
+#include <bit>
+
+namespace pullback::opt {
+
+using ir::Inst;
+using ir::Op;
+using ir::Value;
+
+void Definitions::Record(const Inst& inst) {
+  if (inst.results.size() != 1) return;
+  const Value result = inst.results[0];
+  if (result.id >= defs_.size()) defs_.resize(f_.values.size());
+  Def& d = defs_[result.id];
+  d.op = inst.op;
+  d.known = true;
+  d.bits = inst.bits;
+  d.args = inst.args;
+  d.guard = inst.guard;
+  if (inst.op == Op::AffineOf) d.affine = inst.subs[0];
+}
+
+void Definitions::RecordExtents(const Inst& inst) {
+  if (inst.each) {
+    for (size_t k = 0; k < inst.results.size(); ++k)
+      extents_[inst.results[k]] = inst.each->results[k].shape;
+  } else if (inst.op == Op::Zeros) {
+    extents_[inst.results[0]] = inst.args;
+  } else if (inst.op == Op::Update || inst.op == Op::AddAt || inst.op == Op::AddArrays) {
+    const auto it = extents_.find(inst.args[0]);
+    if (it != extents_.end()) extents_[inst.results[0]] = it->second;
+  }
+}
+
+double Definitions::AsDouble(Value v) const {
+  return f_.TypeOf(v).elem == DType::kF32
+             ? static_cast<double>(std::bit_cast<float>(static_cast<uint32_t>(Bits(v))))
+             : std::bit_cast<double>(Bits(v));
+}
+
+uint64_t FloatBits(DType type, double value) {
+  return type == DType::kF32 ? std::bit_cast<uint32_t>(static_cast<float>(value))
+                             : std::bit_cast<uint64_t>(value);
+}
+
+}  // namespace pullback::opt

@@ -1,0 +1,63 @@
+// What the instructions that a walk has seen say of the values they define.
+#pragma once
+
+#include <map>
+#include <optional>
+#include <vector>
+
+#include "core/ir/ir.h"
+
+namespace pullback::opt {
+
+class Definitions {
+ public:
+  // Taken by copy since lists of instructions move.
+  struct Def {
+    ir::Op op = ir::Op::Check;
+    bool known = false;
+    uint64_t bits = 0;
+    std::vector<ir::Value> args;
+    ir::Affine affine;
+    ir::Value guard;
+  };
+
+  explicit Definitions(const ir::Function& f) : f_(f), defs_(f.values.size()) {}
+
+  void Record(const ir::Inst& inst);
+  // The extents of arrays that an instruction makes are known without looking at them.
+  void RecordExtents(const ir::Inst& inst);
+  // Of the instruction that is visited: a guarded value is 0 where its guard is false, so what its
+  // definition says holds only under that guard.
+  void SetGuard(ir::Value guard) { guard_ = guard; }
+
+  const Def& Of(ir::Value v) const { return v.id < defs_.size() ? defs_[v.id] : unknown_; }
+  bool Holds(ir::Value v) const {
+    const Def& d = Of(v);
+    return d.known && (!d.guard.valid() || d.guard == guard_);
+  }
+  // Of an array; null where they are not known.
+  const std::vector<ir::Value>* ExtentsOf(ir::Value array) const {
+    const auto it = extents_.find(array);
+    return it == extents_.end() ? nullptr : &it->second;
+  }
+
+  bool IsConst(ir::Value v) const { return Of(v).op == ir::Op::Const && Holds(v); }
+  uint64_t Bits(ir::Value v) const { return Of(v).bits; }
+  std::optional<int64_t> Int(ir::Value v) const {
+    if (!IsConst(v)) return std::nullopt;
+    return static_cast<int64_t>(Bits(v));
+  }
+  double AsDouble(ir::Value v) const;  // of a float constant
+
+ private:
+  const ir::Function& f_;
+  const Def unknown_;
+  std::vector<Def> defs_;
+  std::map<ir::Value, std::vector<ir::Value>> extents_;
+  ir::Value guard_;
+};
+
+// The payload of a float constant of that type.
+uint64_t FloatBits(DType type, double value);
+
+}  // namespace pullback::opt
