@@ -8,6 +8,10 @@ namespace {
 
 // Floats: what holds for every IEEE value, bit for bit, but for the domains kRing and kFast.
 constexpr Rule kRules[] = {
+    // (a) out of loops of blocks: core/opt/motion.cc.
+    {Family::kLambda, "float_invariant"},
+    {Family::kLambda, "float_invariant_statement"},
+
     // (b)
     {Family::kRing, "add_zero", Domain::kNumber, "add(a, -0)", "a"},
     {Family::kRing, "add_plus_zero", Domain::kFast, "add(a, 0)", "a"},
@@ -52,6 +56,12 @@ constexpr Rule kRules[] = {
     {Family::kConditional, "ne_self", Domain::kDiscrete, "ne(a, a)", "false"},
     {Family::kConditional, "lt_self", Domain::kDiscrete, "lt(a, a)", "false"},
     {Family::kConditional, "gt_self", Domain::kDiscrete, "gt(a, a)", "false"},
+
+    // (e) of loops of blocks: core/opt/loop_rules.cc.
+    {Family::kLoop, "loop_never_entered"},
+    {Family::kLoop, "loop_peeled"},
+    {Family::kLoop, "loop_without_result"},
+    {Family::kLoop, "loop_single_hit"},
 };
 
 }  // namespace

@@ -27,6 +27,15 @@ bool SimplifyControlFlow(ir::Function& f);
 // integers found equal are one value. True: changed.
 bool PropagateConditions(ir::Function& f);
 
+// Loops of blocks (Figure 8e of dF~): those that are never entered or leave nothing behind go, those that do
+// something in one turn only become that turn. peel: those of few turns become straight-line code as well (after
+// differentiation: what is added to a cotangent in which order is the loop's until then). True: changed.
+bool NormaliseLoops(ir::Function& f, bool peel, const RewriteOptions& options = {});
+
+// Tensor statements that compute the same in every turn of a loop of blocks are run once in front of it, if it is
+// entered at all. Comes after differentiation, likewise. True: changed.
+bool FloatInvariants(ir::Function& f, const RewriteOptions& options = {});
+
 // Reads of an array that a `gen` in the same block makes become that gen's body, where the subscripts
 // are proven in range. Never more operations: the body has none, or the array has no other reader and
 // the reader visits every element at most once. only_free: just the first kind (before

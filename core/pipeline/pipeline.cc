@@ -94,6 +94,22 @@ Status DeriveOperators(PassRunner& passes, ir::Module& m, bool optimise) {
   return {};
 }
 
+// Loops of blocks: what can go or become one turn goes. derived: statements move out of them, and short ones
+// become straight-line code; before, the order in which cotangents are summed is that of the loop's turns.
+Status ImproveLoops(PassRunner& passes, ir::Module& m, bool derived) {
+  bool changed = false;
+  PB_RETURN_IF_ERROR(passes.Run("normalise_loops", m, [&](ir::Module& x) {
+    for (auto& f : x.functions) changed |= opt::NormaliseLoops(*f, derived, passes.rules());
+    return changed ? opt::Simplify(x, passes.rules()) : Status();
+  }));
+  if (!derived) return {};
+  changed = false;
+  return passes.Run("float_invariants", m, [&](ir::Module& x) {
+    for (auto& f : x.functions) changed |= opt::FloatInvariants(*f, passes.rules());
+    return changed ? opt::Simplify(x, passes.rules()) : Status();
+  });
+}
+
 // From the derived module on. `derived`: there may be calls to inline. `rounds` of normalising and fusing:
 // each eliminates what the one before has uncovered.
 Status Finish(PassRunner& passes, ir::Module m, bool derived, bool optimise, int rounds,
@@ -117,7 +133,10 @@ Status Finish(PassRunner& passes, ir::Module m, bool derived, bool optimise, int
     PB_RETURN_IF_ERROR(passes.Simplify(m));
   }
   PB_RETURN_IF_ERROR(passes.Run("lower_strong_multiplies", m, opt::LowerStrongMultiplies));
-  if (optimise) PB_RETURN_IF_ERROR(passes.Simplify(m));
+  if (optimise) {
+    PB_RETURN_IF_ERROR(passes.Simplify(m));
+    PB_RETURN_IF_ERROR(ImproveLoops(passes, m, true));
+  }
   out.final = std::move(m);
   return {};
 }
@@ -167,7 +186,7 @@ StatusOr<bool> DeriveSeeded(PassRunner& passes, ir::Module m, Transform transfor
 
 }  // namespace
 
-const char* const kPassesVersion = "24";
+const char* const kPassesVersion = "25";
 
 const char* TransformName(Transform t) {
   switch (t) {
@@ -197,6 +216,7 @@ StatusOr<Staged> Derive(const ir::Module& ssa, Transform transform, const std::v
       for (auto& f : x.functions) opt::MoveElements(*f);
       return opt::Simplify(x, passes.rules());
     }));
+    PB_RETURN_IF_ERROR(ImproveLoops(passes, m, false));
     PB_RETURN_IF_ERROR(passes.Run(
         "unroll", m, [&](ir::Module& x) { return opt::UnrollStatements(x, passes.rules()); }));
   }

@@ -32,6 +32,18 @@ TEST_CASE("opt: PropagateConditions") {
                OverFunctions([](ir::Function& f) { PropagateConditions(f); }));
 }
 
+TEST_CASE("opt: NormaliseLoops") {
+  RunPassFiles("normalise_loops", [](ir::Module& m) {
+    PB_RETURN_IF_ERROR(Simplify(m));
+    for (auto& f : m.functions) NormaliseLoops(*f, true);
+    return Simplify(m);
+  });
+}
+
+TEST_CASE("opt: FloatInvariants") {
+  RunPassFiles("float_invariants", OverFunctions([](ir::Function& f) { FloatInvariants(f); }));
+}
+
 TEST_CASE("opt: FuseReads") {
   RunPassFiles("fuse_reads", OverFunctions([](ir::Function& f) { FuseReads(f, false); }));
 }

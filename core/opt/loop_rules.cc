@@ -1,0 +1,263 @@
+// dF~'s loop normalisation (Figure 8e) for loops of blocks: a loop that is never entered, one of few turns, one
+// whose values nobody needs, and one that does something in a single turn. That a value which the body gives back
+// unchanged is its initial value is SimplifyControlFlow's.
+#include <algorithm>
+
+#include "core/opt/block_loops.h"
+#include "core/opt/loop_edit.h"
+#include "core/opt/simplify.h"
+
+namespace pullback::opt {
+namespace {
+
+using ir::Block;
+using ir::Edge;
+using ir::Inst;
+using ir::Op;
+using ir::Terminator;
+using ir::Value;
+
+constexpr int kMostTurns = 4;
+constexpr size_t kMostPeeled = 64;  // instructions of all copies
+
+bool Holds(Op op, int64_t a, int64_t b) {
+  switch (op) {
+    case Op::Lt: return a < b;
+    case Op::Le: return a <= b;
+    case Op::Gt: return a > b;
+    case Op::Ge: return a >= b;
+    default: return a != b;
+  }
+}
+
+// Only its results say that it was run; a trap of a value nobody needs may vanish.
+bool IsDroppable(const Inst& inst) { return (ir::Info(inst.op).flags & ir::kEffect) == 0; }
+
+class LoopRules {
+ public:
+  LoopRules(ir::Function& f, bool peel, const RewriteOptions& options)
+      : f_(f), peel_(peel), options_(options), dominators_(f), defs_(f) {}
+
+  // Applies one rule to one loop: the blocks are others then.
+  bool Run() {
+    for (BlockLoop& loop : FindLoops(f_, dominators_)) {
+      const std::optional<Counter> counter = FindCounter(f_, loop, defs_);
+      if (!counter) continue;
+      const std::optional<int> turns = TurnsOf(loop, *counter);
+      const char* rule = nullptr;
+      if (turns && *turns == 0) {
+        rule = "loop_never_entered";
+        SkipLoop(f_, loop);
+      } else if (IsUseless(loop, *counter)) {
+        rule = "loop_without_result";
+        BypassLoop(f_, loop);
+      } else if (peel_ && turns && IsSmall(loop, *turns)) {
+        rule = "loop_peeled";
+        for (int turn = 0; turn < *turns; ++turn) PeelLoop(f_, loop);
+        SkipLoop(f_, loop);
+      } else if (const auto hit = FindHit(loop, *counter)) {
+        rule = "loop_single_hit";
+        RunOnce(loop, *counter, *hit);
+      }
+      if (!rule) continue;
+      options_.Count(rule);
+      return true;
+    }
+    return false;
+  }
+
+ private:
+  std::optional<int64_t> ConstantOf(Value v) const {
+    const Inst* inst = defs_.Inst(v);
+    if (!inst || inst->op != Op::Const) return std::nullopt;
+    return static_cast<int64_t>(inst->bits);
+  }
+
+  // How often the body is run, where that is a small constant.
+  std::optional<int> TurnsOf(const BlockLoop& loop, const Counter& c) const {
+    const auto first = ConstantOf(loop.Arguments(f_)[c.param]), bound = ConstantOf(c.bound);
+    if (!first || !bound) return std::nullopt;
+    auto i = static_cast<uint64_t>(*first);
+    for (int turns = 0; turns <= kMostTurns; ++turns, i += static_cast<uint64_t>(c.step)) {
+      if (!Holds(c.op, static_cast<int64_t>(i), *bound)) return turns;
+    }
+    return std::nullopt;
+  }
+
+  bool IsSmall(const BlockLoop& loop, int turns) const {
+    size_t size = 0;
+    for (uint32_t b : loop.blocks) {
+      size += f_.blocks[b].insts.size();
+      // An inner loop stays one: what a copy of it would save is not worth it.
+      if (b != loop.header && dominators_.Dominates(b, loop.header)) return false;
+      for (const Edge& e : f_.blocks[b].term.edges) {
+        if (e.block != loop.header && dominators_.Dominates(e.block, b)) return false;
+      }
+    }
+    return size * static_cast<size_t>(turns) <= kMostPeeled;
+  }
+
+  // Nothing that it computes is read behind it, and it ends.
+  bool IsUseless(const BlockLoop& loop, const Counter& c) const {
+    const bool ends = (c.op == Op::Lt && c.step == 1) || (c.op == Op::Gt && c.step == -1);
+    if (!ends) return false;
+    for (uint32_t b : loop.blocks) {
+      const auto& insts = f_.blocks[b].insts;
+      if (!std::all_of(insts.begin(), insts.end(), IsDroppable)) return false;
+      for (const Edge& e : f_.blocks[b].term.edges) {  // an inner loop may not end
+        if (e.block != loop.header && dominators_.Dominates(e.block, b)) return false;
+      }
+    }
+    return !AnyUseOutside(loop, [](Value) { return true; });
+  }
+  // Whether a value from inside that `counts` is read outside or goes out with the exit.
+  template <typename Fn>
+  bool AnyUseOutside(const BlockLoop& loop, Fn&& counts) const {
+    bool any = false;
+    const auto look = [&](Value v) { any |= defs_.IsInside(v, loop) && counts(v); };
+    for (uint32_t b = 0; b < f_.blocks.size(); ++b) {
+      if (loop.inside[b]) continue;
+      for (const Inst& inst : f_.blocks[b].insts) ir::ForEachOperand(inst, look);
+      ir::ForEachTermOperand(f_.blocks[b].term, look);
+    }
+    for (Value v : loop.Exit(f_).args) look(v);
+    return any;
+  }
+
+  // The index of the turn that does something: for i { if i == hit { … } }.
+  std::optional<Value> FindHit(const BlockLoop& loop, const Counter& c) const {
+    if (c.op != Op::Lt || c.step != 1) return std::nullopt;
+    const uint32_t top = loop.Stay(f_).block;
+    const Terminator& term = f_.blocks[top].term;
+    if (term.kind != Terminator::Kind::kBranch || !f_.blocks[top].params.empty())
+      return std::nullopt;
+    const Inst* test = defs_.Inst(term.cond);
+    if (!test || (test->op != Op::Eq && test->op != Op::Ne)) return std::nullopt;
+    const Value i = f_.blocks[loop.header].params[c.param];
+    const size_t side = test->args[0] == i ? 0 : 1;
+    const Value hit = test->args[1 - side];
+    if (test->args[side] != i || !defs_.IsFixed(hit, loop)) return std::nullopt;
+    if (!AreDroppable(loop.header) || !AreDroppable(top)) return std::nullopt;
+    if (!ChangesNothing(loop, c, term.edges[test->op == Op::Eq ? 1 : 0])) return std::nullopt;
+    const std::vector<char> by_index = DependOn(loop, i);
+    if (AnyUseOutside(loop, [&](Value v) { return by_index[v.id] != 0; })) return std::nullopt;
+    return hit;
+  }
+  bool AreDroppable(uint32_t block) const {
+    const auto& insts = f_.blocks[block].insts;
+    return std::all_of(insts.begin(), insts.end(), IsDroppable);
+  }
+
+  // From this edge on control comes back to the header with everything as it was but the counter.
+  bool ChangesNothing(const BlockLoop& loop, const Counter& c, const Edge& from) const {
+    std::vector<std::pair<Value, Value>> bound;  // parameters on the way, what they are
+    const auto resolve = [&](Value v) {
+      for (size_t k = bound.size(); k-- > 0;) {
+        if (bound[k].first == v) v = bound[k].second;
+      }
+      return v;
+    };
+    const Edge* edge = &from;
+    for (size_t steps = 0; edge->block != loop.header; ++steps) {
+      const Block& b = f_.blocks[edge->block];
+      if (steps > loop.blocks.size() || b.term.kind != Terminator::Kind::kJump) return false;
+      if (!AreDroppable(edge->block)) return false;
+      for (size_t k = 0; k < b.params.size(); ++k) bound.emplace_back(b.params[k], edge->args[k]);
+      edge = &b.term.edges[0];
+    }
+    const std::vector<Value>& params = f_.blocks[loop.header].params;
+    for (size_t k = 0; k < params.size(); ++k) {
+      if (k != c.param && resolve(edge->args[k]) != params[k]) return false;
+    }
+    return true;
+  }
+
+  // By value: the header's values that are computed from v.
+  std::vector<char> DependOn(const BlockLoop& loop, Value v) const {
+    std::vector<char> depends(f_.values.size());
+    depends[v.id] = 1;
+    for (const Inst& inst : f_.blocks[loop.header].insts) {
+      bool any = false;
+      ir::ForEachOperand(inst, [&](Value x) { any |= depends[x.id] != 0; });
+      for (Value r : inst.results) depends[r.id] = any;
+    }
+    return depends;
+  }
+
+  // if first <= hit < bound { the body at hit }, then what follows the loop.
+  void RunOnce(BlockLoop& loop, const Counter& c, Value hit) {
+    const uint32_t before = AddPreheader(f_, loop);
+    hit = InFront(before, hit, loop);
+    const Value bound = InFront(before, c.bound, loop);
+    const std::vector<Value> args = loop.Arguments(f_);
+    const Value i = f_.blocks[loop.header].params[c.param];
+    const std::vector<char> by_index = DependOn(loop, i);
+
+    const auto turn = static_cast<uint32_t>(f_.blocks.size()), after = turn + 1;
+    f_.blocks.resize(turn + 2);
+    Copier at_hit(f_);
+    std::vector<Value> there = args;
+    there[c.param] = hit;
+    CopyHeader(f_, loop, there, turn, at_hit);
+    const Edge stay = loop.Stay(f_);
+    const std::vector<uint32_t> copy_of = CopyBody(f_, loop, after, c.param, at_hit);
+    f_.blocks[turn].term = {
+        Terminator::Kind::kJump, ir::kNoValue, {{copy_of[stay.block], at_hit.Copy(stay).args}}, {}};
+
+    Copier last(f_);
+    Edge unchanged{after, {}};
+    for (size_t k = 0; k < args.size(); ++k) {
+      if (k == c.param) continue;
+      f_.blocks[after].params.push_back(last.New(f_.blocks[loop.header].params[k]));
+      unchanged.args.push_back(args[k]);
+    }
+    std::vector<Inst> copies;
+    for (const Inst& inst : f_.blocks[loop.header].insts) {
+      if (inst.results.empty() || !by_index[inst.results[0].id]) copies.push_back(last.Copy(inst));
+    }
+    f_.blocks[after].insts = std::move(copies);
+    f_.blocks[after].term = {Terminator::Kind::kJump, ir::kNoValue, {last.Copy(loop.Exit(f_))}, {}};
+    RenameOutside(f_, loop, last);
+
+    const Value in_range = Emit(before, Op::And, Emit(before, Op::Le, args[c.param], hit),
+                                Emit(before, Op::Lt, hit, bound));
+    f_.blocks[before].term = {
+        Terminator::Kind::kBranch, in_range, {{turn, {}}, std::move(unchanged)}, {}};
+  }
+
+  // A constant from inside once more.
+  Value InFront(uint32_t block, Value v, const BlockLoop& loop) {
+    if (!defs_.IsInside(v, loop)) return v;
+    f_.blocks[block].insts.push_back(Copier(f_).Copy(*defs_.Inst(v)));
+    return f_.blocks[block].insts.back().results[0];
+  }
+  Value Emit(uint32_t block, Op op, Value a, Value b) {
+    Inst inst;
+    inst.op = op;
+    inst.args = {a, b};
+    inst.results = {f_.NewValue(ir::Type::Bool())};
+    f_.blocks[block].insts.push_back(std::move(inst));
+    return f_.blocks[block].insts.back().results[0];
+  }
+
+  ir::Function& f_;
+  const bool peel_;
+  const RewriteOptions& options_;
+  const ir::Dominators dominators_;
+  const DefinitionBlocks defs_;
+};
+
+}  // namespace
+
+bool NormaliseLoops(ir::Function& f, bool peel, const RewriteOptions& options) {
+  if (!options.Has(Family::kLoop)) return false;
+  const size_t most = std::min<uint64_t>(options.fuel, 2 + f.blocks.size());
+  size_t applied = 0;
+  while (applied < most && LoopRules(f, peel, options).Run()) {
+    ++applied;
+    SimplifyControlFlow(f);
+  }
+  return applied > 0;
+}
+
+}  // namespace pullback::opt

@@ -1,0 +1,210 @@
+// Loop-invariant code motion out of loops of blocks (dF~, section 5 and Figure 8a). What moves are tensor
+// statements, and the instructions that they need: moving a scalar is the back end's business. They are run where
+// the loop's test has held once, so that a loop of no turns evaluates nothing new, and only what every turn
+// evaluates moves, so that a trap was to come anyway.
+#include <algorithm>
+
+#include "core/opt/block_loops.h"
+#include "core/opt/simplify.h"
+
+namespace pullback::opt {
+namespace {
+
+using ir::Edge;
+using ir::Inst;
+using ir::Op;
+using ir::Terminator;
+using ir::Value;
+
+class Motion {
+ public:
+  Motion(ir::Function& f, const RewriteOptions& options)
+      : f_(f), options_(options), dominators_(f), defs_(f) {}
+
+  // Moves what one loop has; the blocks are others then.
+  bool Run() {
+    std::vector<BlockLoop> loops = FindLoops(f_, dominators_);
+    if (loops.empty()) return false;
+    FindReadOnly();
+    for (BlockLoop& loop : loops) {
+      if (!MayCopyHeader(loop)) continue;
+      FindInvariants(loop);
+      if (!KeepNeeded(loop)) continue;
+      Move(loop);
+      return true;
+    }
+    return false;
+  }
+
+ private:
+  // Arrays that are read element by element and put on tapes only: a second use of another would cost an
+  // update its unique owner.
+  void FindReadOnly() {
+    read_only_.assign(f_.values.size(), 1);
+    const auto keep = [&](const Inst& inst) {
+      const bool reads = inst.op == Op::Index || inst.op == Op::Dim || inst.op == Op::Push;
+      for (Value v : inst.args) read_only_[v.id] &= reads;
+    };
+    for (const ir::Block& b : f_.blocks) {
+      for (const Inst& inst : b.insts) {
+        keep(inst);
+        if (!inst.each) continue;
+        for (const Inst& body : inst.each->body) keep(body);
+      }
+      ir::ForEachTermOperand(b.term, [&](Value v) { read_only_[v.id] = 0; });
+    }
+  }
+
+  // The test is run once more, in front of the loop.
+  bool MayCopyHeader(const BlockLoop& loop) const {
+    const auto& insts = f_.blocks[loop.header].insts;
+    return std::all_of(insts.begin(), insts.end(), [&](const Inst& inst) {
+      return inst.results.size() == 1 && f_.TypeOf(inst.results[0]).IsScalar() && !inst.each &&
+             !(ir::Info(inst.op).flags & ir::kEffect);
+    });
+  }
+
+  // In the blocks that every turn runs, and in the header.
+  void FindInvariants(const BlockLoop& loop) {
+    invariant_.assign(f_.values.size(), 0);
+    chain_.clear();
+    for (uint32_t b : dominators_.order()) {
+      if (!loop.inside[b]) continue;
+      const bool always = std::all_of(loop.latches.begin(), loop.latches.end(),
+                                      [&](uint32_t l) { return dominators_.Dominates(b, l); });
+      if (!always) continue;
+      chain_.push_back(b);
+      for (const Inst& inst : f_.blocks[b].insts) {
+        if (!IsInvariant(inst, loop)) continue;
+        for (Value v : inst.results) invariant_[v.id] = 1;
+      }
+    }
+  }
+  bool IsInvariant(const Inst& inst, const BlockLoop& loop) const {
+    if (inst.results.empty() || (ir::Info(inst.op).flags & ir::kEffect)) return false;
+    for (Value v : inst.results) {
+      const ir::Type t = f_.TypeOf(v);
+      if (!t.IsScalar() && !(t.IsArray() && read_only_[v.id])) return false;
+    }
+    bool invariant = true;
+    ir::ForEachOperand(
+        inst, [&](Value v) { invariant &= !defs_.IsInside(v, loop) || invariant_[v.id] != 0; });
+    if (!inst.each) return invariant;
+    for (const Inst& body : inst.each->body) invariant &= !ir::HasCallee(body.op);
+    return invariant;
+  }
+
+  // Leaves marked the statements outside the header and what they need; whether there are any.
+  bool KeepNeeded(const BlockLoop& loop) {
+    std::vector<char> needed(f_.values.size());
+    bool any = false;
+    for (size_t k = chain_.size(); k-- > 0;) {
+      const auto& insts = f_.blocks[chain_[k]].insts;
+      for (auto inst = insts.rbegin(); inst != insts.rend(); ++inst) {
+        if (inst->results.empty() || !invariant_[inst->results[0].id]) continue;
+        bool keep = inst->each != nullptr && chain_[k] != loop.header;
+        any |= keep;
+        for (Value v : inst->results) keep |= needed[v.id] != 0;
+        if (keep) ir::ForEachOperand(*inst, [&](Value v) { needed[v.id] = 1; });
+        for (Value v : inst->results) invariant_[v.id] = keep;
+      }
+    }
+    return any;
+  }
+
+  //   before: the test at the first turn's values; to `first` or `behind`
+  //   first:  what moves; into the loop
+  //   behind: where the loop's own exit goes as well, with all that is read later
+  void Move(BlockLoop& loop) {
+    const uint32_t before = AddPreheader(f_, loop);
+    const auto first = static_cast<uint32_t>(f_.blocks.size()), behind = first + 1;
+    f_.blocks.resize(first + 2);
+    Terminator enter = std::move(f_.blocks[before].term);
+
+    Copier at_first(f_);
+    const std::vector<Value> params = f_.blocks[loop.header].params;
+    for (size_t k = 0; k < params.size(); ++k) at_first.Set(params[k], enter.edges[0].args[k]);
+    std::vector<Inst> test;
+    for (const Inst& inst : f_.blocks[loop.header].insts) test.push_back(at_first.Copy(inst));
+
+    const auto [live, kept] = LeaveThrough(loop, behind, at_first);
+    Edge skip{behind, kept}, into{first, {}};
+    const Value cond = at_first.Get(f_.blocks[loop.header].term.cond);
+    f_.blocks[before].insts = std::move(test);
+    f_.blocks[before].term = {
+        Terminator::Kind::kBranch,
+        cond,
+        loop.exit_edge == 0 ? std::vector<Edge>{skip, into} : std::vector<Edge>{into, skip},
+        {}};
+    TakeOut(loop, at_first, f_.blocks[first].insts);
+    f_.blocks[first].term = std::move(enter);
+    f_.blocks[loop.header].term.edges[loop.exit_edge] = {behind, live};
+  }
+
+  // `behind` gets a parameter for each of the header's values that is read outside, goes on as the loop's exit
+  // does; gives those values, and what they are where the loop is not entered.
+  std::pair<std::vector<Value>, std::vector<Value>> LeaveThrough(const BlockLoop& loop,
+                                                                 uint32_t behind,
+                                                                 const Copier& at_first) {
+    std::vector<char> read(f_.values.size());
+    const auto look = [&](Value v) { read[v.id] = 1; };
+    for (uint32_t b = 0; b < loop.inside.size(); ++b) {
+      if (loop.inside[b]) continue;
+      for (const Inst& inst : f_.blocks[b].insts) ir::ForEachOperand(inst, look);
+      ir::ForEachTermOperand(f_.blocks[b].term, look);
+    }
+    for (Value v : loop.Exit(f_).args) look(v);
+    std::vector<Value> live, kept;
+    Copier later(f_);
+    const auto pass_on = [&](Value v) {
+      if (!read[v.id]) return;
+      live.push_back(v);
+      kept.push_back(at_first.Get(v));
+      f_.blocks[behind].params.push_back(later.New(v));
+    };
+    for (Value v : f_.blocks[loop.header].params) pass_on(v);
+    for (const Inst& inst : f_.blocks[loop.header].insts) pass_on(inst.results[0]);
+    f_.blocks[behind].term = {
+        Terminator::Kind::kJump, ir::kNoValue, {later.Copy(loop.Exit(f_))}, {}};
+    RenameOutside(f_, loop, later);
+    return {live, kept};
+  }
+
+  // The header keeps its own, which were copied.
+  void TakeOut(const BlockLoop& loop, const Copier& names, std::vector<Inst>& out) {
+    for (uint32_t b : chain_) {
+      if (b == loop.header) continue;
+      std::vector<Inst> rest;
+      for (Inst& inst : f_.blocks[b].insts) {
+        if (inst.results.empty() || !invariant_[inst.results[0].id]) {
+          rest.push_back(std::move(inst));
+          continue;
+        }
+        names.Rename(inst);
+        options_.Count(inst.each ? "float_invariant_statement" : "float_invariant");
+        out.push_back(std::move(inst));
+      }
+      f_.blocks[b].insts = std::move(rest);
+    }
+  }
+
+  ir::Function& f_;
+  const RewriteOptions& options_;
+  const ir::Dominators dominators_;
+  const DefinitionBlocks defs_;
+  std::vector<char> read_only_;  // by value
+  std::vector<char> invariant_;  // by value
+  std::vector<uint32_t> chain_;  // blocks that every turn runs, in order
+};
+
+}  // namespace
+
+bool FloatInvariants(ir::Function& f, const RewriteOptions& options) {
+  if (!options.Has(Family::kLambda)) return false;
+  const size_t most = std::min<uint64_t>(options.fuel, 2 + f.blocks.size());
+  size_t moved = 0;
+  while (moved < most && Motion(f, options).Run()) ++moved;
+  return moved > 0;
+}
+
+}  // namespace pullback::opt
