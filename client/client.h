@@ -37,6 +37,8 @@ struct KernelSpec {
   std::vector<std::string> wrt;  // empty: every parameter that holds floats
   bool optimise = true;
   int opt_level = -1;  // -1: the server's
+  // JACOBIAN, HESSIAN: blocks as lists of elements; SparseFromTuple (core/base/sparse.h) reads them.
+  bool sparse = false;
 };
 
 struct Parameter {

@@ -97,6 +97,7 @@ void ToMessage(const KernelSpec& spec, v1::KernelSpec* message) {
   message->set_entry(spec.entry);
   message->set_transform(static_cast<v1::Transform>(spec.transform));
   for (const std::string& name : spec.wrt) message->add_wrt(name);
+  if (spec.sparse) message->set_sparse(true);
   if (!spec.optimise) message->mutable_options()->set_no_optimise(true);
   if (spec.opt_level >= 0) message->mutable_options()->set_opt_level(spec.opt_level);
 }

@@ -38,6 +38,7 @@ struct KernelRequest {
   Transform transform = Transform::kValue;
   std::vector<std::string> wrt;  // names of parameters; empty: every one that has a float leaf
   CompileOptions options;
+  bool sparse = false;  // of a jacobian or hessian: blocks as lists of elements (Outputs)
 };
 
 struct Timing {
@@ -88,7 +89,8 @@ struct Outputs {
   ApiValue value;
   // Gradients by wrt (value_and_grad, vjp), or one tangent of the result (jvp). hvp: by wrt, the
   // Hessian's product. jacobian: by wrt, the result's structure, and in place of each of its floats the
-  // parameter's, with the axes of both. hessian: by wrt a tuple, by wrt, of such blocks.
+  // parameter's, with the axes of both. hessian: by wrt a tuple, by wrt, of such blocks. A sparse block is a
+  // tuple (core/base/sparse.h).
   std::vector<ApiValue> derivatives;
   double execute_seconds = 0;
   int64_t peak_bytes = 0;
@@ -106,7 +108,7 @@ class Engine {
 
   // Finds or makes the kernel; one compile per key however many wait (single flight). Errors as
   // lang.h and pipeline.h, and INVALID_ARGUMENT: UNKNOWN_ARGUMENT, DUPLICATE_ARGUMENT (of wrt),
-  // NOT_DIFFERENTIABLE (a wrt without a float leaf), INVALID_OPTION. A failed compile is not cached.
+  // NOT_DIFFERENTIABLE (a wrt without a float leaf), INVALID_OPTION (sparse of another transform, too). A failed compile is not cached.
   // `deadline`/`cancelled` of limits are looked at between passes and while waiting. The order of wrt
   // is part of the key, so that a kernel's id says by position what goes in and what comes out.
   StatusOr<Handle> Compile(const KernelRequest& request, const RunLimits& limits = {});

@@ -29,7 +29,8 @@ StatusOr<std::string> ExplainStage(Reading reading, const Build& build, const la
   if (stage == "ast") return lang::DumpAst(reading.program, reading.entry);
   // The program before it is derived is the same whatever is asked of it, and can be shown where the
   // derivative cannot be built.
-  const Derivation derivation = stage == "ssa" ? Derivation() : reading.derivation;
+  Derivation derivation = stage == "ssa" ? Derivation() : reading.derivation;
+  if (stage == "sparsity") derivation.sparse = false;  // a pattern is that of a block as one array
   PB_ASSIGN_OR_RETURN(const pipeline::Staged staged,
                       Stage(reading, derivation, build.passes, limits, progress));
   if (stage == "ssa") return ir::Print(staged.ssa);

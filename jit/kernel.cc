@@ -29,12 +29,23 @@ void AppendWrt(const lang::Signature& signature, const Derivation& derivation, S
   for (uint32_t p : positions) AppendActive(signature.params[p].type, signature.structs, out);
 }
 
+// The seeds it took, its shape, a coordinate for each axis, and the elements.
+void AppendSparse(int rank, DType element, Slots& out) {
+  out.push_back({ir::Type::I64(), nullptr});
+  for (int k = 0; k < 1 + rank; ++k) out.push_back({ir::Type::Array(DType::kI64, 1), nullptr});
+  out.push_back({ir::Type::Array(element, 1), nullptr});
+}
+
 // A block for every pair: the axes of both, the column's element type.
-void AppendBlocks(const Slots& rows, const Slots& columns, Slots& out) {
+void AppendBlocks(const Slots& rows, const Slots& columns, bool sparse, Slots& out) {
   for (const Slot& row : rows) {
     for (const Slot& column : columns) {
       const int rank = row.type.rank + column.type.rank;
       const bool scalar = rank == 0;
+      if (sparse) {
+        AppendSparse(rank, column.type.elem, out);
+        continue;
+      }
       out.push_back({scalar ? column.type : ir::Type::Array(column.type.elem, rank), nullptr});
     }
   }
@@ -74,7 +85,7 @@ SlotLayout MakeSlots(const lang::Signature& signature, const Derivation& derivat
       if (derivation.transform == Transform::kJacobian) {
         AppendActive(signature.result, signature.structs, rows);
       }
-      AppendBlocks(rows, columns, layout.derivatives);
+      AppendBlocks(rows, columns, derivation.sparse, layout.derivatives);
       break;
     }
   }

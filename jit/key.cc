@@ -25,6 +25,7 @@ std::string KernelId(const std::string& canonical_text, const Derivation& deriva
   Append(bytes, static_cast<int64_t>(derivation.transform));
   Append(bytes, static_cast<int64_t>(derivation.wrt.size()));
   for (uint32_t position : derivation.wrt) Append(bytes, position);
+  Append(bytes, derivation.sparse);
   Append(bytes, build.passes.optimise);
   Append(bytes, build.passes.fast_math);
   Append(bytes, build.opt_level);
@@ -38,6 +39,7 @@ std::string AliasKey(const KernelRequest& request, int opt_level) {
   Append(key, static_cast<int64_t>(request.transform));
   Append(key, static_cast<int64_t>(request.wrt.size()));
   for (const std::string& name : request.wrt) Append(key, name);
+  Append(key, request.sparse);
   Append(key, request.options.optimise);
   Append(key, opt_level);
   return key;

@@ -13,6 +13,7 @@ namespace pullback::jit {
 struct Derivation {
   Transform transform = Transform::kValue;
   std::vector<uint32_t> wrt;  // positions of parameters, in the order asked for
+  bool sparse = false;
 };
 
 // How it is compiled.

@@ -79,7 +79,9 @@ StatusOr<pipeline::Staged> Stage(const Reading& reading, const Derivation& deriv
   StatusOr<ir::Module> ssa = lang::Lower(reading.program, reading.entry, limits);
   if (!ssa.ok()) return PlaceStatus(ssa.status(), places);
   PB_RETURN_IF_ERROR(progress.Lap("lower"));
-  StatusOr<pipeline::Staged> staged = Derive(*ssa, reading, derivation, options, progress.limits());
+  pipeline::Options passes = options;
+  passes.sparse = derivation.sparse;
+  StatusOr<pipeline::Staged> staged = Derive(*ssa, reading, derivation, passes, progress.limits());
   if (!staged.ok()) return PlaceStatus(staged.status(), places);
   PB_RETURN_IF_ERROR(progress.Lap("derive"));
   return staged;

@@ -69,6 +69,12 @@ StatusOr<Reading> ReadProgram(const KernelRequest& request, const lang::Limits& 
   PB_ASSIGN_OR_RETURN(r.signature, lang::GetSignature(r.program, request.entry));
   PB_ASSIGN_OR_RETURN(r.derivation.wrt, ResolveWrt(request, r.signature));
   r.derivation.transform = request.transform;
+  r.derivation.sparse = request.sparse;
+  if (request.sparse && request.transform != Transform::kJacobian &&
+      request.transform != Transform::kHessian) {
+    return Invalid("INVALID_OPTION", "sparse is for jacobian and hessian, not for " +
+                                         std::string(TransformName(request.transform)));
+  }
   PB_ASSIGN_OR_RETURN(r.canonical, lang::Canonicalise(r.program, request.entry));
   PB_RETURN_IF_ERROR(progress.Lap("key"));
   return r;

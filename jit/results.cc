@@ -31,10 +31,17 @@ class Copier {
   }
   void CopyBlocks(const ApiType& rows, size_t* row, const ApiType& type, size_t column,
                   ApiValue* value);
+  // Of sparse blocks: where each of them lies, by number.
+  void BeginSparse(size_t columns, std::vector<const uint64_t*> blocks) {
+    columns_ = columns;
+    sparse_ = std::move(blocks);
+  }
+  const uint64_t* next() const { return next_; }
   const Status& status() const { return budget_.status(); }
 
  private:
   void Walk(const ApiType& type, bool floats_only, ApiValue* value);
+  void CopySparse(const ApiType& type, size_t* block, ApiValue* value);
   void CopyScalar(DType dtype, uint64_t slot, Tensor* t);
   void CopyArray(const ApiType& type, Array* a, Tensor* t);
   void CopyBytes(const uint8_t* from, size_t size, std::vector<uint8_t>* to);
@@ -45,6 +52,7 @@ class Copier {
   const uint64_t* next_;
   const uint64_t* blocks_ = nullptr;
   size_t columns_ = 0;
+  std::vector<const uint64_t*> sparse_;
   CopyBudget budget_;
 };
 
@@ -66,9 +74,37 @@ void Copier::CopyBlocks(const ApiType& rows, size_t* row, const ApiType& type, s
   } else if (!IsActive(rows, view_.signature.structs)) {
     value->is_tuple = true;
   } else {
-    next_ = blocks_ + *row * columns_ + column;
+    size_t block = *row * columns_ + column;
     ++*row;
+    if (!sparse_.empty()) return CopySparse(type, &block, value);
+    next_ = blocks_ + block;
     CopyFloats(InFront(rows.dims, type), value);
+  }
+}
+
+// The blocks by the floats of a parameter's type, of which `block` is the first.
+void Copier::CopySparse(const ApiType& type, size_t* block, ApiValue* value) {
+  value->is_tuple = true;
+  if (type.is_tuple) {
+    value->elements.resize(type.elements.size());
+    for (size_t i = 0; i < type.elements.size(); ++i)
+      CopySparse(type.elements[i], block, &value->elements[i]);
+  } else if (IsActive(type, view_.signature.structs)) {
+    next_ = sparse_[(*block)++];
+    std::vector<ApiValue>& parts = value->elements;
+    parts.resize(4);
+    ApiType vector;
+    vector.dims = {"elements"};
+    const auto copy = [&](DType dtype, ApiValue* to) {
+      vector.dtype = dtype;
+      CopyArray(vector, reinterpret_cast<Array*>(*next_++), &to->tensor);  // NOLINT
+    };
+    CopyScalar(DType::kI64, *next_++, &parts[0].tensor);
+    copy(DType::kI64, &parts[1]);
+    parts[2].is_tuple = true;
+    parts[2].elements.resize(static_cast<size_t>(parts[1].tensor.ElementCount()));
+    for (ApiValue& coordinates : parts[2].elements) copy(DType::kI64, &coordinates);
+    copy(type.dtype, &parts[3]);
   }
 }
 
@@ -137,6 +173,32 @@ std::vector<size_t> FirstFloats(const TextView& view, const std::vector<uint32_t
   return first;
 }
 
+// The axes of every float of a type.
+void AppendRanks(const TextView& view, const ApiType& type, std::vector<size_t>* ranks) {
+  ForEachLeaf(type, [&](const ApiType& leaf) {
+    if (IsActive(leaf, view.signature.structs)) ranks->push_back(leaf.dims.size());
+  });
+}
+
+// Where sparse blocks lie: how many slots one has depends on its axes.
+std::vector<const uint64_t*> SparseBlocks(const TextView& view, const Derivation& derivation,
+                                          const uint64_t* slots) {
+  std::vector<size_t> rows, columns;
+  std::vector<uint32_t> order = derivation.wrt;
+  std::sort(order.begin(), order.end());
+  for (uint32_t p : order) AppendRanks(view, view.signature.params[p].type, &columns);
+  if (derivation.transform == Transform::kHessian) rows = columns;
+  if (derivation.transform == Transform::kJacobian) AppendRanks(view, view.signature.result, &rows);
+  std::vector<const uint64_t*> blocks;
+  for (size_t row : rows) {
+    for (size_t column : columns) {
+      blocks.push_back(slots);
+      slots += 3 + row + column;
+    }
+  }
+  return blocks;
+}
+
 // Jacobian: by parameter of wrt, the result's structure; Hessian: by parameter of wrt a tuple, by
 // parameter of wrt, of the first one's structure.
 void CopyMatrix(Copier& copier, const TextView& view, const Derivation& derivation,
@@ -146,6 +208,7 @@ void CopyMatrix(Copier& copier, const TextView& view, const Derivation& derivati
   size_t count = 0;
   const std::vector<size_t> first = FirstFloats(view, wrt, &count);
   copier.BeginBlocks(count);
+  if (derivation.sparse) copier.BeginSparse(count, SparseBlocks(view, derivation, copier.next()));
   derivatives->resize(wrt.size());
   for (size_t i = 0; i < wrt.size(); ++i) {
     ApiValue& derivative = (*derivatives)[i];

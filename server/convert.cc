@@ -129,6 +129,7 @@ StatusOr<jit::KernelRequest> ToKernelRequest(const v1::KernelSpec& spec) {
   request.entry = spec.entry();
   request.transform = static_cast<jit::Transform>(spec.transform());
   request.wrt.assign(spec.wrt().begin(), spec.wrt().end());
+  request.sparse = spec.sparse();
   request.options.optimise = !options.no_optimise();
   if (options.has_opt_level()) request.options.opt_level = options.opt_level();
   return request;

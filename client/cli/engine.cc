@@ -39,6 +39,7 @@ jit::KernelRequest ToRequest(const client::KernelSpec& spec) {
   request.entry = spec.entry;
   request.transform = static_cast<jit::Transform>(spec.transform);
   request.wrt = spec.wrt;
+  request.sparse = spec.sparse;
   request.options = {spec.optimise, spec.opt_level};
   return request;
 }

@@ -6,6 +6,7 @@
 #include "client/cli/options.h"
 #include "client/cli/report.h"
 #include "client/cli/values.h"
+#include "core/base/sparse.h"
 
 namespace pullback::cli {
 namespace {
@@ -21,6 +22,7 @@ struct Options {
 
 struct Answer {
   client::Signature signature;
+  bool sparse;
   client::Evaluation evaluation;
 };
 
@@ -40,7 +42,7 @@ StatusOr<Answer> Evaluate(const Options& options) {
   evaluation.timings.stages = kernel.timings.stages;
   evaluation.timings.queue_seconds += kernel.timings.queue_seconds;
   evaluation.timings.total_seconds += kernel.timings.total_seconds;
-  return Answer{kernel.signature, std::move(evaluation)};
+  return Answer{kernel.signature, spec.sparse, std::move(evaluation)};
 }
 
 Json TimingsJson(const client::Timings& timings) {
@@ -56,12 +58,24 @@ Json TimingsJson(const client::Timings& timings) {
   return json;
 }
 
+bool IsFloat(const ApiType& leaf) { return leaf.dtype == DType::kF64 || leaf.dtype == DType::kF32; }
+
+// Sparse blocks in place of every float of `columns`.
+ApiType SparseType(const ApiType& row, const ApiType& columns) {
+  if (!columns.is_tuple) return IsFloat(columns) ? SparseApiType(row, columns) : columns;
+  ApiType type = columns;
+  for (ApiType& element : type.elements) element = SparseType(row, element);
+  return type;
+}
+
 // `columns` in place of every float of `rows`: the structure of a matrix of derivatives.
-ApiType BlockType(const ApiType& rows, const ApiType& columns) {
-  const bool is_float = rows.dtype == DType::kF64 || rows.dtype == DType::kF32;
-  if (!rows.is_tuple) return is_float ? columns : rows;
+ApiType BlockType(const ApiType& rows, const ApiType& columns, bool sparse) {
+  if (!rows.is_tuple) {
+    if (!IsFloat(rows)) return rows;
+    return sparse ? SparseType(rows, columns) : columns;
+  }
   ApiType type = rows;
-  for (ApiType& element : type.elements) element = BlockType(element, columns);
+  for (ApiType& element : type.elements) element = BlockType(element, columns, sparse);
   return type;
 }
 
@@ -78,12 +92,12 @@ Json ByParameter(const client::NamedValue& d, const Answer& answer, const std::s
   const ApiStructs& structs = signature.structs;
   const ApiType& type = TypeOf(d.name, signature);
   if (transform == "jacobian") {
-    return FromValue(d.value, BlockType(signature.result, type), structs);
+    return FromValue(d.value, BlockType(signature.result, type, answer.sparse), structs);
   }
   if (transform != "hessian") return FromValue(d.value, type, structs);
   Json row = Json::Object();
   for (size_t i = 0; i < signature.wrt.size(); ++i) {
-    const ApiType block = BlockType(type, TypeOf(signature.wrt[i], signature));
+    const ApiType block = BlockType(type, TypeOf(signature.wrt[i], signature), answer.sparse);
     row.Add(signature.wrt[i], FromValue(d.value.elements.at(i), block, structs));
   }
   return row;

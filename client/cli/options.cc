@@ -41,6 +41,8 @@ void AddKernelOptions(CLI::App* command, KernelOptions* options) {
       ->delimiter(',')
       ->allow_extra_args(false)
       ->type_name("NAMES");
+  command->add_flag("--sparse", options->sparse,
+                    "jacobian, hessian: only the elements that may be other than 0");
   command->add_flag("--no-optimise", options->no_optimise, "Leave the optimising passes out");
   command->add_option("--opt-level", options->opt_level, "Of the code generator: 0 or 2")
       ->check(CLI::IsMember({0, 2}).description(""))
@@ -53,6 +55,7 @@ StatusOr<client::KernelSpec> ReadSpec(const KernelOptions& options) {
   spec.entry = options.entry;
   spec.transform = TransformOf(options.transform);
   spec.wrt = options.wrt;
+  spec.sparse = options.sparse;
   spec.optimise = !options.no_optimise;
   spec.opt_level = options.opt_level;
   return spec;

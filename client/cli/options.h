@@ -21,6 +21,7 @@ struct KernelOptions {
   std::string entry;
   std::string transform = "value";
   std::vector<std::string> wrt;
+  bool sparse = false;
   bool no_optimise = false;
   int opt_level = -1;
 };

@@ -7,10 +7,12 @@
 #include "core/ad/forward_gradient.h"
 #include "core/ad/operators.h"
 #include "core/ad/seeded_jacobian.h"
+#include "core/ad/sparse_jacobian.h"
 #include "core/ad/tangent.h"
 #include "core/ir/jacobian.h"
 #include "core/opt/simplify.h"
 #include "core/pipeline/pass.h"
+#include "core/pipeline/sparse_library.h"
 #include "core/tensor/normalise.h"
 
 namespace pullback::pipeline {
@@ -154,25 +156,46 @@ bool IsCompact(const ir::Module& m, const std::vector<ir::Value>& seeded) {
   return true;
 }
 
+// Which results of f make the rows; of a Hessian, f gives the value and its gradient.
+ad::JacobianRows RowsOf(const ir::Function& f, Transform transform) {
+  ad::JacobianRows rows{std::vector<bool>(f.results.size(), transform == Transform::kJacobian), {}};
+  for (ir::Type t : f.results) rows.differentiated.push_back(t.IsFloat());
+  if (transform == Transform::kHessian) {
+    rows.given[0] = true;
+    rows.differentiated[0] = false;
+  }
+  return rows;
+}
+
+Status BuildGradientOfHessian(PassRunner& passes, ir::Module& m, const std::vector<bool>& wrt) {
+  PB_RETURN_IF_ERROR(passes.Run("gradient", m, [&](ir::Module& x) {
+    return BuildDerivative(x, Transform::kValueAndGrad, wrt);
+  }));
+  return InlineAndSimplify(passes, m);
+}
+
+// A Jacobian or a Hessian with blocks as lists of elements.
+Status DeriveSparse(PassRunner& passes, ir::Module& m, Transform transform,
+                    const std::vector<bool>& wrt) {
+  PB_RETURN_IF_ERROR(ad::CheckDerivable(m, m.entry));
+  const bool hessian = transform == Transform::kHessian;
+  if (hessian) PB_RETURN_IF_ERROR(BuildGradientOfHessian(passes, m, wrt));
+  return passes.Run("sparse_jacobian", m, [&](ir::Module& x) {
+    const ad::SparseFunctions functions = AddSparseLibrary(x);
+    const ad::JacobianRows rows = RowsOf(x.Get(x.entry), transform);
+    x.entry = ad::AddSparseJacobian(x, x.entry, wrt, rows, hessian, functions);
+    return Status();
+  });
+}
+
 constexpr int kSeededRounds = 4;
 
 // A Jacobian or a Hessian with all seeds at once, where the code is straight and every block comes out as
 // one statement; false, and `out` as it was, elsewhere.
 StatusOr<bool> DeriveSeeded(PassRunner& passes, ir::Module m, Transform transform,
                             const std::vector<bool>& wrt, Staged& out) {
-  if (transform == Transform::kHessian) {
-    PB_RETURN_IF_ERROR(passes.Run("gradient", m, [&](ir::Module& x) {
-      return BuildDerivative(x, Transform::kValueAndGrad, wrt);
-    }));
-    PB_RETURN_IF_ERROR(InlineAndSimplify(passes, m));
-  }
-  const std::vector<ir::Type>& results = m.Get(m.entry).results;
-  ad::JacobianRows rows{std::vector<bool>(results.size(), transform == Transform::kJacobian), {}};
-  for (ir::Type t : results) rows.differentiated.push_back(t.IsFloat());
-  if (transform == Transform::kHessian) {
-    rows.given[0] = true;
-    rows.differentiated[0] = false;
-  }
+  if (transform == Transform::kHessian) PB_RETURN_IF_ERROR(BuildGradientOfHessian(passes, m, wrt));
+  const ad::JacobianRows rows = RowsOf(m.Get(m.entry), transform);
   PB_ASSIGN_OR_RETURN(const auto made, ad::SeedJacobian(m, m.entry, wrt, rows));
   if (!made) return false;
   m.entry = made->function;
@@ -226,7 +249,8 @@ StatusOr<Staged> Derive(const ir::Module& ssa, Transform transform, const std::v
   }
   out.ssa = m.Clone();
   const bool matrix = transform == Transform::kJacobian || transform == Transform::kHessian;
-  if (matrix && options.optimise) {
+  const bool sparse = matrix && options.sparse;
+  if (matrix && options.optimise && !sparse) {
     const opt::RuleCounts before = passes.counts();
     PB_ASSIGN_OR_RETURN(const bool seeded, DeriveSeeded(passes, m.Clone(), transform, wrt, out));
     if (seeded) {
@@ -235,10 +259,14 @@ StatusOr<Staged> Derive(const ir::Module& ssa, Transform transform, const std::v
     }
     passes.counts() = before;
   }
-  if (transform != Transform::kValue) {
+  if (sparse) {
+    PB_RETURN_IF_ERROR(DeriveSparse(passes, m, transform, wrt));
+  } else if (transform != Transform::kValue) {
     PB_RETURN_IF_ERROR(passes.Run(TransformName(transform), m, [&](ir::Module& x) {
       return BuildDerivative(x, transform, wrt);
     }));
+  }
+  if (transform != Transform::kValue) {
     PB_RETURN_IF_ERROR(DeriveOperators(passes, m, options.optimise));
   }
   PB_RETURN_IF_ERROR(

@@ -26,6 +26,7 @@ const char* TransformName(Transform t);  // "value_and_grad"
 struct Options {
   bool optimise = true;    // false: only what is needed to run
   bool fast_math = false;  // rewrites that IEEE does not allow; part of the key
+  bool sparse = false;     // of a jacobian or hessian: blocks as lists of elements
 };
 
 // Wall time of each pass, in order.
@@ -48,6 +49,8 @@ using Observer = std::function<void(const std::string& pass, const ir::Module& m
 //                   axes of the result, then of the parameter, of the parameter's element type
 //   hessian         p…  -> r, for every float wrt leaf, for every float wrt leaf: its block
 //                   (hvp and hessian: the result must be one float scalar)
+// Of a sparse jacobian or hessian each block is several results (core/ad/sparse_jacobian.h): how many seeds
+// it took, its shape [axes]i64, for each axis the coordinates [elements]i64, and the elements.
 // wrt[i]: whether flattened parameter i is differentiated; a non-float leaf there has no derivative
 // and is skipped. UNIMPLEMENTED (reason UNIMPLEMENTED, with the place as ordinal in the message's
 // trailing "!N") where a derivative is not defined yet.

@@ -136,6 +136,30 @@ TEST_CASE("jacobian, hessian and hvp: errors") {
   CHECK(exit_code("scale", {"-t", "jacobian", "--seed", "[1, 2]"}) == 2);   // takes none
 }
 
+TEST_CASE("sparse jacobians and hessians, here and by a server") {
+  const Scratch scratch;
+  const std::string file =
+      scratch.Put("f.pull",
+                  "fn step(x: [n]f64, s: f64) -> [n]f64 { return gen i < n { s * x[i] * [i > 0] * "
+                  "x[i - 1] } }\n"
+                  "fn loss(x: [n]f64, s: f64) -> f64 { return s * sum(x * x) }\n");
+  const Words args = {"-a", "x=[1, 2, 4]", "-a", "s=3", "--sparse"};
+  for (const Words& place : {Words{"--local"}, Words{"--server", ServerAddress()}}) {
+    const auto answer = [&](const Words& words) {
+      return Answer(Cli(Words{"eval", file, "--json"} + args + words + place));
+    };
+    CHECK(answer({"-e", "step", "-t", "jacobian"})["jacobian"] == json::parse(R"({
+        "x": {"seeds": 2, "shape": [3, 3], "coordinates": [[1, 1, 2, 2], [0, 1, 1, 2]],
+              "elements": [6, 3, 12, 6]},
+        "s": {"seeds": 1, "shape": [3], "coordinates": [[0, 1, 2]], "elements": [0, 2, 8]}})"));
+    CHECK(answer({"-e", "loss", "-t", "hessian"})["hessian"]["x"] == json::parse(R"({
+        "x": {"seeds": 1, "shape": [3, 3], "coordinates": [[0, 1, 2], [0, 1, 2]],
+              "elements": [6, 6, 6]},
+        "s": {"seeds": 1, "shape": [3], "coordinates": [[0, 1, 2]], "elements": [2, 4, 8]}})"));
+    CHECK(Cli(Words{"eval", file, "-e", "step", "-t", "value"} + args + place).exit_code == 2);
+  }
+}
+
 TEST_CASE("a miss, then hits: also for a copy with other names and layout") {
   const Scratch scratch;
   const std::string first =

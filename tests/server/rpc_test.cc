@@ -2,6 +2,7 @@
 #include <catch2/catch.hpp>
 
 #include "core/base/sha256.h"
+#include "core/base/sparse.h"
 #include "tests/server/process.h"
 #include "tests/server/programs.h"
 
@@ -125,6 +126,25 @@ TEST_CASE("Evaluate: vjp and jvp take seeds") {
   REQUIRE(jvp.ok());
   REQUIRE(jvp->derivatives.size() == 1);
   CHECK(Doubles(jvp->derivatives[0].value) == std::vector<double>{4, 2});
+}
+
+TEST_CASE("Evaluate: sparse Jacobians") {
+  auto client = SharedServer().Connect();
+  const std::string program =
+      "fn pairs(x: [n]f64) -> [n - 1]f64 { return gen i < n - 1 { x[i] * x[i + 1] } }";
+  client::KernelSpec spec = Spec(program, "pairs", Transform::kJacobian);
+  spec.sparse = true;
+  auto jacobian = client->Evaluate(spec, Args({Arg("x", Vector({1, 2, 3}))}));
+  REQUIRE(jacobian.ok());
+  const std::optional<SparseTensor> block = SparseFromTuple(jacobian->derivatives[0].value);
+  REQUIRE(block);
+  CHECK(block->seeds == 2);
+  CHECK(block->shape == std::vector<int64_t>{2, 3});
+  CHECK(block->coordinates == std::vector<std::vector<int64_t>>{{0, 0, 1, 1}, {0, 1, 1, 2}});
+  CHECK(Doubles({false, block->elements, {}}) == std::vector<double>{2, 1, 3, 2});
+
+  spec.transform = Transform::kVjp;
+  CHECK(client->Compile(spec).status().reason() == "INVALID_OPTION");
 }
 
 TEST_CASE("Evaluate: Jacobians, Hessians and their products") {

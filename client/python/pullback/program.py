@@ -104,10 +104,12 @@ class Kernel:
     def _read_by(self, type_, message, types):
         """The derivative by one parameter."""
         if self._spec.transform == program_pb2.TRANSFORM_JACOBIAN:
-            return read_value(message, block_type(self.signature.result, type_), derivative=True)
+            type_ = block_type(self.signature.result, type_, self._spec.sparse)
+            return read_value(message, type_, derivative=True)
         if self._spec.transform == program_pb2.TRANSFORM_HESSIAN:
             blocks = zip(self.signature.wrt, message.tuple.elements)
-            return {name: read_value(block, block_type(type_, types[name]), derivative=True)
+            sparse = self._spec.sparse
+            return {name: read_value(block, block_type(type_, types[name], sparse), derivative=True)
                     for name, block in blocks}
         return read_value(message, type_, derivative=True)
 
@@ -157,8 +159,19 @@ class Program:
         """(value, {name: {name: block}}); the function gives one float."""
         return self._pair(entry, "hessian", wrt, args, None)
 
-    def compile(self, entry, transform="value", wrt=None, *, optimise=True, opt_level=None) -> Kernel:
+    def sparse_jacobian(self, entry, /, wrt=None, **args):
+        """As jacobian, with a SparseTensor for each block."""
+        return self._pair(entry, "jacobian", wrt, args, None, sparse=True)
+
+    def sparse_hessian(self, entry, /, wrt=None, **args):
+        """As hessian, with a SparseTensor for each block."""
+        return self._pair(entry, "hessian", wrt, args, None, sparse=True)
+
+    def compile(self, entry, transform="value", wrt=None, *, optimise=True, opt_level=None,
+                sparse=False) -> Kernel:
+        """sparse: a jacobian's or hessian's blocks as SparseTensors."""
         spec = self._spec(entry, transform, wrt)
+        spec.sparse = sparse
         spec.options.no_optimise = not optimise
         if opt_level is not None:
             spec.options.opt_level = opt_level
@@ -181,18 +194,19 @@ class Program:
         return program_pb2.KernelSpec(program=program, entry=entry, wrt=_names(wrt),
                                       transform=TRANSFORMS[transform])
 
-    def _kernel(self, entry, transform, wrt):
-        key = (entry, transform, _names(wrt))
+    def _kernel(self, entry, transform, wrt, sparse=False):
+        key = (entry, transform, _names(wrt), sparse)
         with self._lock:
             kernel = self._kernels.get(key)
         if kernel is None:
-            kernel = self.compile(entry, transform, wrt)
+            kernel = self.compile(entry, transform, wrt, sparse=sparse)
             with self._lock:
                 self._kernels[key] = kernel
         return kernel
 
-    def _pair(self, entry, transform, wrt, args, seed):
-        result = self._kernel(entry, transform, wrt).evaluate(args, seed, **self._limits)
+    def _pair(self, entry, transform, wrt, args, seed, sparse=False):
+        kernel = self._kernel(entry, transform, wrt, sparse)
+        result = kernel.evaluate(args, seed, **self._limits)
         return result.value, result.derivatives
 
 

@@ -90,7 +90,18 @@ class RelationType:
         return f"rel[{', '.join(self.dims)}]"
 
 
-Type = Union[TensorType, TupleType, StructType, ListType, RelationType]
+@dataclasses.dataclass(frozen=True)
+class SparseType:
+    """A block of a sparse Jacobian or Hessian."""
+
+    element: TensorType  # the parameter's
+    is_float = True
+
+    def __str__(self):
+        return f"sparse {self.element.name}"
+
+
+Type = Union[TensorType, TupleType, StructType, ListType, RelationType, SparseType]
 
 
 @dataclasses.dataclass(frozen=True)
@@ -111,12 +122,20 @@ class Signature:
         return f"fn {self.entry}({parameters}) -> {self.result}"
 
 
-def block_type(rows, columns):
+def block_type(rows, columns, sparse=False):
     """Of a matrix of derivatives: `columns` in place of every float of `rows`; the axes of both."""
     if isinstance(rows, TensorType):
-        return columns if rows.is_float else rows
-    elements = tuple(block_type(element, columns) for element in rows.elements)
+        if not rows.is_float:
+            return rows
+        return _sparse_type(columns) if sparse else columns
+    elements = tuple(block_type(element, columns, sparse) for element in rows.elements)
     return dataclasses.replace(rows, elements=elements)
+
+
+def _sparse_type(columns):
+    if isinstance(columns, TensorType):
+        return SparseType(columns) if columns.is_float else columns
+    return dataclasses.replace(columns, elements=tuple(map(_sparse_type, columns.elements)))
 
 
 def dtype_of(code):

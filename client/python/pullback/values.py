@@ -6,8 +6,9 @@ import numpy as np
 
 from .errors import argument_error
 from .relations import write_relation
+from .sparse import SparseTensor
 from .structs import named_parts, struct_class
-from .types import ListType, RelationType, StructType, TensorType, dtype_of
+from .types import ListType, RelationType, SparseType, StructType, TensorType, dtype_of
 from .v1 import tensor_pb2
 
 _ACCEPTED = {"f": "fiu", "i": "iu", "b": "b"}  # kinds that become a kind without surprises
@@ -243,7 +244,16 @@ def _compose(type_, parts):
     return tuple(parts)
 
 
+def _read_sparse(message):
+    seeds, shape, coordinates, elements = message.tuple.elements
+    return SparseTensor(tuple(_read_tensor(shape.tensor).tolist()),
+                        tuple(_read_tensor(c.tensor) for c in coordinates.tuple.elements),
+                        _read_tensor(elements.tensor), _read_tensor(seeds.tensor))
+
+
 def read_value(message, type_, derivative=False):
+    if isinstance(type_, SparseType):
+        return _read_sparse(message)
     if isinstance(type_, (TensorType, ListType, RelationType)):
         # In a derivative what holds no floats is an empty tuple.
         if derivative and not type_.is_float:

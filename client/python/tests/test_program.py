@@ -5,7 +5,7 @@ import concurrent.futures
 import numpy as np
 import pytest
 from conftest import ROOT
-from pullback import Client, Program, PullbackError
+from pullback import Client, Program, PullbackError, SparseTensor
 
 POW = (ROOT / "docs/examples/pow.pull").read_text()
 SCALE = "fn scale(x: [n]f64, s: f64) -> [n]f64 { return gen i < n { s * x[i] } }"
@@ -66,6 +66,30 @@ def test_jacobian(client):
     assert jacobian["x"].tolist() == [[3.0, 0.0], [0.0, 3.0]]
     assert jacobian["s"].tolist() == [1.0, 2.0]
     assert list(program.jacobian("scale", wrt="s", x=[1.0, 2.0], s=3.0)[1]) == ["s"]
+
+
+def test_sparse_jacobian_and_hessian(client):
+    text = """
+fn pairs(x: [n]f64, s: f64) -> ([n - 1]f64, i64) { return (gen i < n - 1 { s * x[i] * x[i + 1] }, n) }
+fn chain(x: [n]f64, s: f64) -> f64 { return sum i < n - 1 { s * x[i] * x[i + 1] } }
+"""
+    program = Program(text, client=client)
+    x = np.array([1.0, 2.0, 3.0, 5.0])
+    _, jacobian = program.sparse_jacobian("pairs", x=x, s=2.0)
+    block, nothing = jacobian["x"]
+    assert nothing is None
+    assert isinstance(block, SparseTensor)
+    assert (block.seeds, block.shape) == (2, (3, 4))
+    assert [c.tolist() for c in block.coordinates] == [[0, 0, 1, 1, 2, 2], [0, 1, 1, 2, 2, 3]]
+    assert block.todense().tolist() == program.jacobian("pairs", x=x, s=2.0)[1]["x"][0].tolist()
+    _, hessian = program.sparse_hessian("chain", x=x, s=2.0)
+    dense = program.hessian("chain", x=x, s=2.0)[1]
+    for row in "xs":
+        for column in "xs":
+            np.testing.assert_allclose(hessian[row][column].todense(), dense[row][column])
+    with pytest.raises(PullbackError) as caught:
+        program.compile("chain", "vjp", sparse=True)
+    assert caught.value.reason == "INVALID_OPTION"
 
 
 def test_hessian_and_hvp(client):

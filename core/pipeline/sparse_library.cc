@@ -1,0 +1,132 @@
+#include "core/pipeline/sparse_library.h"
+
+#include <string>
+
+#include "core/base/status.h"
+#include "core/lang/lang.h"
+
+namespace pullback::pipeline {
+namespace {
+
+// Counting sorts, and greedy colouring: columns with many rows first, each with the least colour that no
+// column has that it shares a row with. Where all elements are there, no two columns can share one.
+constexpr const char* kText = R"pull(
+fn bucket(key: [z]i64, count: i64, n: i64) -> ([n + 1]i64, [z]i64) {
+  var starts = gen i < n + 1 { 0 }
+  for t in 0..count { starts[key[t] + 1] += 1 }
+  for i in 0..n { starts[i + 1] += starts[i] }
+  var next = starts
+  var order = gen t < z { 0 }
+  for t in 0..count {
+    order[next[key[t]]] = t
+    next[key[t]] += 1
+  }
+  return (starts, order)
+}
+fn unique(row: [z]i64, column: [z]i64, n: i64, m: i64) -> ([n + 1]i64, [z]i64) {
+  let (starts, order) = bucket(row, z, n)
+  var kept = gen i < n + 1 { 0 }
+  var columns = gen t < z { 0 }
+  var seen = gen j < m { 0 - 1 }
+  var end = 0
+  for i in 0..n {
+    for t in starts[i]..starts[i + 1] {
+      let j = column[order[t]]
+      if seen[j] < i {
+        seen[j] = i
+        columns[end] = j
+        end += 1
+      }
+    }
+    kept[i + 1] = end
+  }
+  return (kept, columns)
+}
+fn transposed(starts: [p]i64, columns: [z]i64, m: i64) -> ([m + 1]i64, [z]i64) {
+  var ends = gen j < m + 1 { 0 }
+  for t in 0..starts[p - 1] { ends[columns[t] + 1] += 1 }
+  for j in 0..m { ends[j + 1] += ends[j] }
+  var next = ends
+  var rows = gen t < z { 0 }
+  for i in 0..p - 1 {
+    for t in starts[i]..starts[i + 1] {
+      rows[next[columns[t]]] = i
+      next[columns[t]] += 1
+    }
+  }
+  return (ends, rows)
+}
+fn colours(starts: [p]i64, columns: [z]i64, ends: [q]i64, rows: [y]i64) -> ([q - 1]i64, i64) {
+  let n = p - 1
+  let m = q - 1
+  if starts[n] == n * m {
+    return (gen j < m { j }, if n == 0 { 0 } else { m })
+  }
+  let most = max j < m { ends[j + 1] - ends[j] }
+  let (classes, order) = bucket(gen j < m { most - (ends[j + 1] - ends[j]) }, m, most + 1)
+  var colour = gen j < m { 0 - 1 }
+  var near = gen k < m + 1 { 0 - 1 }
+  var count = 0
+  for o in 0..m {
+    let j = order[o]
+    if ends[j] < ends[j + 1] {
+      for s in ends[j]..ends[j + 1] {
+        let i = rows[s]
+        for t in starts[i]..starts[i + 1] {
+          let k = colour[columns[t]]
+          if k >= 0 { near[k] = j }
+        }
+      }
+      var k = 0
+      while near[k] == j { k += 1 }
+      colour[j] = k
+      count = max(count, k + 1)
+    }
+  }
+  return (colour, count)
+}
+fn numbers(starts: [p]i64, count: i64) -> [count]i64 {
+  var rows = gen t < count { 0 }
+  for i in 0..p - 1 {
+    for t in starts[i]..starts[i + 1] { rows[t] = i }
+  }
+  return rows
+}
+)pull";
+
+void RemovePlaces(ir::Function& f) {
+  for (ir::Block& b : f.blocks) {
+    for (ir::Inst& inst : b.insts) {
+      inst.loc = 0;
+      if (!inst.each) continue;
+      for (ir::Inst& body : inst.each->body) body.loc = 0;
+    }
+  }
+}
+
+// Appends what the function reaches; gives its index.
+uint32_t Append(ir::Module& module, const lang::Program& program, const char* name) {
+  StatusOr<ir::Module> lowered = lang::Lower(program, name);
+  PB_CHECK(lowered.ok());
+  const auto first = static_cast<uint32_t>(module.functions.size());
+  for (auto& f : lowered->functions) {
+    ir::ForEachCallee(*f, [&](uint32_t& callee) { callee += first; });
+    RemovePlaces(*f);
+    const uint32_t target = module.AddFunction("sparse." + f->name);
+    f->name = module.Get(target).name;
+    module.Get(target) = std::move(*f);
+  }
+  return first + lowered->entry;
+}
+
+}  // namespace
+
+ad::SparseFunctions AddSparseLibrary(ir::Module& module) {
+  StatusOr<lang::Program> program = lang::Parse(kText);
+  PB_CHECK(program.ok());
+  PB_CHECK(lang::Check(*program).ok());
+  const auto add = [&](const char* name) { return Append(module, *program, name); };
+  return {add("bucket"), add("unique"), add("transposed"), add("colours"), add("numbers")};
+}
+
+}  // namespace pullback::pipeline

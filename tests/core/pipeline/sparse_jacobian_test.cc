@@ -1,0 +1,314 @@
+// Sparse Jacobians and Hessians against dense ones, by the interpreter; by the parameter x.
+#include <catch2/catch.hpp>
+
+#include <algorithm>
+
+#include "core/base/relation.h"
+#include "core/pipeline/pipeline.h"
+#include "tests/support/derivatives.h"
+
+namespace pullback::pipeline {
+namespace {
+
+using testing::Doubles;
+using testing::Mat;
+using testing::Vec;
+
+struct SparseProgram {
+  const char* name;
+  const char* text;
+  std::vector<Tensor> args;
+  std::vector<int64_t> seeds;  // by block
+  Transform transform = Transform::kJacobian;
+  int64_t elements = -1;  // of the first block
+};
+
+struct CooBlock {
+  int64_t seeds;
+  std::vector<int64_t> shape;
+  std::vector<Tensor> coordinates;
+  std::vector<double> values;
+};
+
+ir::Module Derive(const SparseProgram& p, bool sparse, bool optimise) {
+  const ir::Module lowered = testing::LowerText(p.text, "f");
+  const ir::Function& f = lowered.Get(lowered.entry);
+  std::vector<bool> wrt;
+  for (ir::Value v : f.params()) wrt.push_back(f.values[v.id].name == "x");
+  Options options;
+  options.sparse = sparse;
+  options.optimise = optimise;
+  StatusOr<Staged> staged = Derive(lowered, p.transform, wrt, options);
+  INFO(staged.status().ToString());
+  REQUIRE(staged.ok());
+  return std::move(staged->final);
+}
+
+std::vector<CooBlock> Blocks(const std::vector<Tensor>& results, size_t first, size_t count) {
+  std::vector<CooBlock> blocks;
+  for (size_t at = first; at < results.size() && blocks.size() < count;) {
+    CooBlock b{results[at].At<int64_t>(0), {}, {}, {}};
+    const Tensor& shape = results[at + 1];
+    for (int64_t k = 0; k < shape.ElementCount(); ++k) b.shape.push_back(shape.At<int64_t>(k));
+    at += 2;
+    for (size_t k = 0; k < b.shape.size(); ++k) b.coordinates.push_back(results[at++]);
+    b.values = Doubles(results[at++]);
+    blocks.push_back(std::move(b));
+  }
+  return blocks;
+}
+
+// Row-major; coordinates are in range, in order, and none comes twice.
+std::vector<double> Dense(const CooBlock& b) {
+  int64_t count = 1, last = -1;
+  for (int64_t extent : b.shape) count *= extent;
+  std::vector<double> dense(static_cast<size_t>(count), 0.0);
+  for (size_t e = 0; e < b.values.size(); ++e) {
+    int64_t flat = 0;
+    for (size_t axis = 0; axis < b.shape.size(); ++axis) {
+      const auto at = b.coordinates[axis].At<int64_t>(static_cast<int64_t>(e));
+      REQUIRE(at >= 0);
+      REQUIRE(at < b.shape[axis]);
+      flat = flat * b.shape[axis] + at;
+    }
+    REQUIRE(flat > last);
+    last = flat;
+    dense[static_cast<size_t>(flat)] = b.values[e];
+  }
+  return dense;
+}
+
+void Check(const SparseProgram& p) {
+  INFO(p.name);
+  const std::vector<Tensor> dense = testing::RunOk(Derive(p, false, false), p.args);
+  const size_t count = p.seeds.size(), given = dense.size() - count;
+  for (const bool optimise : {false, true}) {
+    const auto sparse = Blocks(testing::RunOk(Derive(p, true, optimise), p.args), given, count);
+    REQUIRE(sparse.size() == count);
+    for (size_t k = 0; k < count; ++k) {
+      CHECK(sparse[k].seeds == p.seeds[k]);
+      CHECK(sparse[k].shape == dense[given + k].shape);
+      const std::vector<double> got = Dense(sparse[k]), want = Doubles(dense[given + k]);
+      REQUIRE(got.size() == want.size());
+      for (size_t i = 0; i < got.size(); ++i)
+        CHECK(got[i] == Approx(want[i]).epsilon(1e-12).margin(1e-14));
+    }
+    if (p.elements >= 0) CHECK(static_cast<int64_t>(sparse[0].values.size()) == p.elements);
+  }
+}
+
+Tensor Ints(const std::vector<int64_t>& v) {
+  return Tensor::Of(DType::kI64, {static_cast<int64_t>(v.size())}, v);
+}
+
+const Tensor kX = Vec({0.5, -1.25, 2.0, 0.75, 1.5, -0.5, 0.25});
+
+TEST_CASE("sparse Jacobians: stencils take as many seeds as they are wide") {
+  Check({"map",
+         "fn f(x: [n]f64) -> [n]f64 { return x * sin.(x) }",
+         {kX},
+         {1},
+         Transform::kJacobian,
+         7});
+  Check({"tridiagonal",
+         "fn f(x: [n]f64) -> [n]f64 {\n"
+         "  return gen i < n { 2.0 * x[i] * x[i] - [i > 0] * x[i - 1] - [i + 1 < n] * x[i + 1] } }",
+         {kX},
+         {3},
+         Transform::kJacobian,
+         19});
+  Check({"two in a row",
+         "fn f(x: [n]f64) -> [n]f64 {\n"
+         "  let y = gen i < n { x[i] * x[i] + [i > 0] * x[i - 1] }\n"
+         "  return gen i < n { sin(y[i]) * y[i] + [i > 0] * y[i - 1] } }",
+         {kX},
+         {3},
+         Transform::kJacobian,
+         18});
+  Check({"strided",
+         "fn f(x: [n]f64) -> [n / 2]f64 { return gen i < n / 2 { x[2 * i] * x[2 * i + 1] } }",
+         {kX},
+         {1},
+         Transform::kJacobian,
+         6});
+  Check({"reversed",
+         "fn f(x: [n]f64) -> [n]f64 { return gen i < n { x[n - 1 - i] * x[i] } }",
+         {kX},
+         {2},
+         Transform::kJacobian,
+         13});
+  Check({"convolution",
+         "fn f(x: [n]f64, c: [m]f64) -> [n - m + 1]f64 {\n"
+         "  return gen i < n - m + 1 { sum j < m { x[i + j] * x[i + j] * c[j] } } }",
+         {kX, Vec({1, 2, 3})},
+         {3},
+         Transform::kJacobian,
+         15});
+}
+
+TEST_CASE("sparse Jacobians: control flow within bodies, and top-level updates") {
+  Check({"a loop inside",
+         "fn step(x: f64) -> f64 {\n"
+         "  var r = x\n  var k = 0\n  while k < 3 { r = sin(r) * x; k = k + 1 }\n  return r }\n"
+         "fn f(x: [n]f64) -> [n]f64 {\n"
+         "  return gen i < n { step(x[i] + [i > 0] * x[i - 1] + [i + 1 < n] * x[i + 1]) } }",
+         {kX},
+         {3},
+         Transform::kJacobian,
+         19});
+  Check({"boundary",
+         "fn f(x: [n]f64) -> [n]f64 {\n"
+         "  var y = gen i < n { x[i] * x[i] }\n  y[0] = x[n - 1] * 3.0\n  return y }",
+         {kX},
+         {2},
+         Transform::kJacobian,
+         8});
+}
+
+TEST_CASE("sparse Jacobians: index arrays and predicates on data") {
+  const Tensor idx = Ints({3, 1, 3, 6, 0});
+  Check({"gather",
+         "fn f(x: [n]f64, k: [m]i64) -> [m]f64 { return gen i < m { sin(x[k[i]]) } }",
+         {kX, idx},
+         {1},
+         Transform::kJacobian,
+         5});
+  Check({"gather and neighbour",
+         "fn f(x: [n]f64, k: [m]i64) -> [m]f64 { return gen i < m { x[k[i]] * x[i] } }",
+         {kX, idx},
+         {2},
+         Transform::kJacobian,
+         9});
+  Check({"scatter",
+         "fn f(x: [n]f64, k: [n]i64, y: [m]f64) -> [m]f64 {\n"
+         "  return gen j < m { sum i < n { [k[i] == j] * x[i] * x[i] } } }",
+         {kX, Ints({0, 2, 2, 1, 0, 2, 1}), Vec({0, 0, 0})},
+         {1},
+         Transform::kJacobian,
+         7});
+  Check({"scatter, then gather",
+         "fn f(x: [n]f64, k: [n]i64, y: [m]f64) -> [n]f64 {\n"
+         "  let s = gen j < m { sum i < n { [k[i] == j] * x[i] * x[i] } }\n"
+         "  return gen i < n { s[k[i]] * 2.0 } }",
+         {kX, Ints({0, 2, 2, 1, 0, 2, 1}), Vec({0, 0, 0})},
+         {3},
+         Transform::kJacobian,
+         17});
+  Check({"mask",
+         "fn f(x: [n]f64, k: [n]i64) -> [n]f64 { return gen i < n { if k[i] > 0 { x[i] } else { "
+         "0.0 } } }",
+         {kX, Ints({0, 2, 2, 0, 0, 2, 1})},
+         {1}});
+}
+
+TEST_CASE("sparse Jacobians: several axes, scalars, nothing, everything") {
+  const Tensor m = Mat(2, 3, {1, 2, 3, 4, 5, 6});
+  Check({"transpose",
+         "fn f(x: [n, m]f64) -> [m, n]f64 { return transpose(x) * x[0, 0] }",
+         {m},
+         {2},
+         Transform::kJacobian,
+         11});
+  Check({"of a scalar",
+         "fn f(x: f64, y: [n]f64) -> [n]f64 { return x * x * y }",
+         {Tensor::F64(2), kX},
+         {1},
+         Transform::kJacobian,
+         7});
+  Check({"to a scalar",
+         "fn f(x: [n]f64) -> f64 { return sum i < n - 2 { x[i] * x[i] } }",
+         {kX},
+         {1},
+         Transform::kJacobian,
+         5});
+  Check({"scalars",
+         "fn f(x: f64) -> f64 { return x * x }",
+         {Tensor::F64(3)},
+         {1},
+         Transform::kJacobian,
+         1});
+  Check({"none",
+         "fn f(x: [n]f64, y: [m]f64) -> [m]f64 { return y * 2.0 }",
+         {kX, Vec({1, 2})},
+         {0},
+         Transform::kJacobian,
+         0});
+  Check({"itself", "fn f(x: [n]f64) -> [n]f64 { return x }", {kX}, {1}, Transform::kJacobian, 7});
+  Check({"dense",
+         "fn f(x: [n]f64, a: [m, n]f64) -> [m]f64 { return tanh.(a @ x) }",
+         {Vec({1, 2, 3}), m},
+         {2},
+         Transform::kJacobian,
+         6});
+  Check({"two results",
+         "fn f(x: [n]f64) -> ([n]f64, f64) { return (x * x, x[0] * x[1]) }",
+         {kX},
+         {1, 1},
+         Transform::kJacobian,
+         7});
+  Check({"no elements",
+         "fn f(x: [n]f64) -> [n]f64 { return x * x }",
+         {Vec({})},
+         {0},
+         Transform::kJacobian,
+         0});
+}
+
+// Cumulative sums and sequential code: no pattern is found, so all elements come.
+TEST_CASE("sparse Jacobians: what is not followed gives all elements") {
+  Check({"scan",
+         "fn f(x: [n]f64) -> [n]f64 { return scan sum i < n { x[i] * x[i] } }",
+         {kX},
+         {7},
+         Transform::kJacobian,
+         49});
+  Check({"sequential",
+         "fn f(x: [n]f64) -> [n]f64 {\n  var y = x\n"
+         "  for i in 1..n { y[i] = y[i - 1] * x[i] }\n  return y }",
+         {kX},
+         {7},
+         Transform::kJacobian,
+         49});
+}
+
+TEST_CASE("sparse Hessians") {
+  const Transform h = Transform::kHessian;
+  Check(
+      {"separable", "fn f(x: [n]f64) -> f64 { return sum i < n { sin(x[i]) } }", {kX}, {1}, h, 7});
+  Check({"chain",
+         "fn f(x: [n]f64) -> f64 {\n"
+         "  return sum i < n - 1 { 100.0 * (x[i + 1] - x[i] * x[i]) ** 2 + (1.0 - x[i]) ** 2 } }",
+         {kX},
+         {3},
+         h,
+         19});
+  Check({"quadratic",
+         "fn f(x: [n]f64, a: [n, n]f64) -> f64 { return x @ (a @ x) }",
+         {Vec({1, 2}), Mat(2, 2, {1, 2, 3, 4})},
+         {2},
+         h,
+         4});
+}
+
+TEST_CASE("sparse Jacobians: relations") {
+  const ApiValue edges = RelationFromCoo({7, 7}, {{0, 1, 2, 3, 4, 5, 6}, {1, 2, 3, 4, 5, 6, 0}});
+  std::vector<Tensor> args = RelationArrays(edges);
+  args.push_back(kX);
+  Check({"laplacian",
+         "fn f(r: rel[n, n], x: [n]f64) -> [n]f64 {\n"
+         "  return gen i < n { sum j < n { [r(i, j)] * (x[j] - x[i]) * x[i] } } }",
+         args,
+         {3},
+         Transform::kJacobian,
+         14});
+  Check({"energy",
+         "fn f(r: rel[n, n], x: [n]f64) -> f64 {\n"
+         "  return sum i < n, j < n { [r(i, j)] * (x[i] - x[j]) ** 2 } }",
+         args,
+         {4},
+         Transform::kHessian,
+         21});
+}
+
+}  // namespace
+}  // namespace pullback::pipeline
