@@ -24,6 +24,7 @@ void PushOut(ir::Function& f) {
   opt::FuseReads(f, /*only_free=*/true);
   opt::EliminateDeadCode(f);
   tensor::LiftLets(f);  // [i -> a]e may need fewer indices than x[a] did
+  tensor::EliminatePairs(f);
   tensor::PushOutGens(f);
 }
 
@@ -76,7 +77,7 @@ StatusOr<ir::Module> NormaliseForProof(const ir::Module& ssa, const Observer& ob
 StatusOr<ir::Module> AdjointForProof(const ir::Module& normal, const std::vector<bool>& wrt) {
   ir::Module m = normal.Clone();
   PB_RETURN_IF_ERROR(ad::CheckDerivable(m, m.entry));
-  PB_ASSIGN_OR_RETURN(m.entry, ad::BuildGradient(m, m.entry, wrt, ad::Seed::kOne));
+  PB_ASSIGN_OR_RETURN(m.entry, ad::BuildGradient(m, m.entry, wrt, ad::Seed::kParams));
   PassRunner passes(nullptr, {});
   while (ad::HasOperators(m)) {
     PB_RETURN_IF_ERROR(passes.Run("derive_operators", m, ad::DeriveInnermost));

@@ -13,8 +13,8 @@ namespace pullback::pipeline {
 // verified (INTERNAL, NOT_NORMAL otherwise) and `observer` sees it. Black boxes stay calls.
 StatusOr<ir::Module> NormaliseForProof(const ir::Module& ssa, const Observer& observer = {});
 
-// The value and Dᵀ of an entry with one float scalar result, seeded with 1, as core/ad transposes statement by
-// statement: predicates in lowest terms and pinned indices gone, nothing fused.
+// Dᵀ as core/ad makes it, statement by statement: (p…, cotangent of every float result) -> (r…, cotangent of every
+// float parameter in wrt). Predicates are in lowest terms and pinned indices gone; nothing is fused.
 StatusOr<ir::Module> AdjointForProof(const ir::Module& normal, const std::vector<bool>& wrt);
 
 }  // namespace pullback::pipeline

@@ -48,10 +48,15 @@ std::vector<ir::EachResult> Stores(const ir::Each& each, const std::vector<Value
 void DropIndices(ir::Each& each, const std::vector<bool>& marked) {
   std::vector<ir::IndexVar> kept;
   for (size_t i = 0; i < each.indices.size(); ++i) {
+    const Value extent = each.indices[i].extent;
+    const bool has_point = std::any_of(kept.begin(), kept.end(),
+                                       [&](const ir::IndexVar& k) { return k.extent == extent; });
+    const ir::Constraint point{Affine::Of(extent) - Affine::Const(1), false};
+    const bool known = std::find(each.where.begin(), each.where.end(), point) != each.where.end();
     if (marked[i]) {
       kept.push_back(each.indices[i]);
-    } else {
-      each.where.push_back({Affine::Of(each.indices[i].extent) - Affine::Const(1), false});
+    } else if (!has_point && !known) {
+      each.where.push_back(point);
     }
   }
   each.indices = std::move(kept);
