@@ -157,10 +157,20 @@ class Transposer {
     for (size_t k = 0; k < inst.args.size(); ++k) {
       if (!around_.activity.Active(inst.args[k])) continue;
       const Value bar = body_.Under(inst.guard, [&] {
-        return Times(b_, w, PartialOf({b_, inst, primal}, static_cast<int>(k)));
+        const Value product = Times(b_, w, PartialOf({b_, inst, primal}, static_cast<int>(k)));
+        return product == w ? OnlyHere(inst, inst.args[k], w) : product;
       });
       Accumulate(inst.args[k], bar, body_.GetOrNone(inst.guard));
     }
+  }
+
+  // The cotangent of a guarded instruction, as that of an operand from outside of its guard: 0 where the
+  // operand was not read. What is computed from it under the guard is so by itself.
+  Value OnlyHere(const Inst& inst, Value operand, Value w) {
+    const bool inside = body_.IsBody(operand) && body_.Def(operand).guard == inst.guard;
+    const Value guard = body_.GetOrNone(inst.guard);
+    if (!guard.valid() || inside || bars_.at(inst.results[0]).guard == guard) return w;
+    return b_.Make(Op::Select, {guard, w, w});
   }
 
   // Multidimensional duals inside the reverse pass (Revels et al. 2018): the callee's partials by its

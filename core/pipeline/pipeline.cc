@@ -209,7 +209,7 @@ StatusOr<bool> DeriveSeeded(PassRunner& passes, ir::Module m, Transform transfor
 
 }  // namespace
 
-const char* const kPassesVersion = "25";
+const char* const kPassesVersion = "26";
 
 const char* TransformName(Transform t) {
   switch (t) {

@@ -37,6 +37,47 @@ std::vector<Tensor> Signals(int64_t n) {
   return {Filled({n + kTaps - 1}), Filled({kTaps}), Filled({n})};
 }
 
+// As rigid as possible: every edge of a mesh keeps its length under the rotation of the vertex it starts from.
+const std::string kArap = R"(
+fn rotated(a: f64, b: f64, c: f64, x: f64, y: f64, z: f64) -> (f64, f64, f64) {
+  let u = cos(a) * x - sin(a) * y
+  let v = sin(a) * x + cos(a) * y
+  let w = cos(b) * z - sin(b) * u
+  let t = sin(b) * z + cos(b) * u
+  return (t, cos(c) * v - sin(c) * w, sin(c) * v + cos(c) * w)
+}
+fn f(p: [n, 3]f64, angles: [n, 3]f64, rest: [n, 3]f64, weight: [m]f64, from: [m]i64, to: [m]i64) -> f64 {
+  return sum e < m {
+    let i = from[e]
+    let j = to[e]
+    let (x, y, z) = rotated(angles[i, 0], angles[i, 1], angles[i, 2],
+                            rest[i, 0] - rest[j, 0], rest[i, 1] - rest[j, 1], rest[i, 2] - rest[j, 2])
+    let dx = p[i, 0] - p[j, 0] - x
+    let dy = p[i, 1] - p[j, 1] - y
+    let dz = p[i, 2] - p[j, 2] - z
+    weight[e] * (dx * dx + dy * dy + dz * dz)
+  }
+})";
+
+// A closed strip of n vertices: each has edges both ways to the two that follow it.
+std::vector<Tensor> Mesh(int64_t n) {
+  std::vector<int64_t> from, to;
+  for (int64_t i = 0; i < n; ++i) {
+    for (int64_t step : {1, 2}) {
+      const int64_t j = (i + step) % n;
+      from.insert(from.end(), {i, j});
+      to.insert(to.end(), {j, i});
+    }
+  }
+  const int64_t edges = static_cast<int64_t>(from.size());
+  return {Filled({n, 3}),
+          Filled({n, 3}),
+          Filled({n, 3}),
+          Filled({edges}),
+          Tensor::Of<int64_t>(DType::kI64, {edges}, from),
+          Tensor::Of<int64_t>(DType::kI64, {edges}, to)};
+}
+
 std::vector<AtlProgram> Make() {
   const std::string diag = kDiag;
   return {
@@ -104,6 +145,7 @@ fn f(v: [n, m]f64, w: [n, k]f64, h: [k, m]f64) -> f64 {
        [](int64_t n) {
          return std::vector{Filled({n, 8}), Filled({n, kRank}), Filled({kRank, 8})};
        }},
+      {"ARAP", kArap, {true, true, false, false, false, false}, Mesh},
       {"n-body",
        R"(
 fn f(p: [n, 3]f64, m: [n]f64) -> f64 {

@@ -12,6 +12,12 @@ Tensor Filled(std::vector<int64_t> shape) {
   return Tensor::Of(DType::kF64, std::move(shape), values);
 }
 
+Tensor Reversed(const Tensor& x) {
+  std::vector<double> values;
+  for (int64_t i = x.ElementCount(); i-- > 0;) values.push_back(x.At<double>(i));
+  return Tensor::Of(DType::kF64, x.shape, values);
+}
+
 }  // namespace
 
 const std::vector<RelationProgram>& RelationPrograms() {
@@ -19,7 +25,8 @@ const std::vector<RelationProgram>& RelationPrograms() {
   const TestRelation set = RandomRelation({6}, 3, 3), triple = RandomRelation({4, 5, 3}, 17, 4);
   const TestRelation none = RandomRelation({6, 4}, 0, 5),
                      quad = RandomRelation({3, 2, 4, 3}, 20, 6);
-  const Tensor x = Filled({6}), y = Filled({4}), w = Filled({6, 6}), v = Filled({6, 4});
+  const Tensor x = Filled({6}), q = Reversed(x), y = Filled({4}), w = Filled({6, 6}),
+               v = Filled({6, 4});
   static const std::vector<RelationProgram> programs = {
       {"laplacian",
        R"(fn f(r: rel[n, n], w: [n, n]f64, x: [n]f64) -> [n]f64 {
@@ -31,6 +38,14 @@ const std::vector<RelationProgram>& RelationPrograms() {
          return sum i < n, j < n { [r(i, j)] * (x[i] - x[j]) ** 2 } })",
        {square},
        {x}},
+      {"ARAP",
+       R"(fn stretch(a: f64, x: f64, y: f64, u: f64, v: f64) -> f64 {
+         return (x - (cos(a) * u - sin(a) * v)) ** 2 + (y - (sin(a) * u + cos(a) * v)) ** 2 }
+       fn f(r: rel[n, n], w: [n, n]f64, x: [n]f64, y: [n]f64, u: [n]f64, v: [n]f64, a: [n]f64) -> f64 {
+         return sum i < n, j < n {
+           [r(i, j)] * w[i, j] * stretch(a[i], x[i] - x[j], y[i] - y[j], u[i] - u[j], v[i] - v[j]) } })",
+       {square},
+       {w, x, q, q, x, q}},
       {"columns",
        R"(fn f(r: rel[n, m], x: [n]f64) -> [m]f64 {
          return gen j < m { sum i < n { [r(i, j)] * sin(x[i]) } } })",

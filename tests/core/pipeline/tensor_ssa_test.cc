@@ -78,9 +78,23 @@ ir::Module CheckPasses(const ir::Module& ssa, const std::vector<Tensor>& args,
   return std::move(normal).value();
 }
 
+// The transpose of every statement gives what the pipeline's vjp gives.
+void CheckSameDerivatives(const ir::Module& ssa, const ir::Module& adjoint,
+                          const std::vector<Tensor>& seeded, const std::vector<bool>& wrt) {
+  const std::vector<Tensor> ours = testing::RunOk(adjoint, seeded);
+  const std::vector<Tensor> theirs =
+      testing::RunOk(testing::Derived(ssa, Transform::kVjp, wrt), seeded);
+  REQUIRE(ours.size() == theirs.size());
+  for (size_t k = 0; k < ours.size(); ++k) {
+    REQUIRE(ours[k].shape == theirs[k].shape);
+    for (int64_t i = 0; i < ours[k].ElementCount(); ++i)
+      CHECK(ours[k].At<double>(i) == Approx(theirs[k].At<double>(i)).epsilon(1e-9).margin(1e-9));
+  }
+}
+
 // Theorem 6.35, of the value and all cotangents; how much of the 4 they take.
-double CheckTheorem(const ir::Module& normal, const std::vector<Tensor>& args,
-                    const std::vector<bool>& wrt) {
+double CheckTheorem(const ir::Module& ssa, const ir::Module& normal,
+                    const std::vector<Tensor>& args, const std::vector<bool>& wrt) {
   auto adjoint = AdjointForProof(normal, wrt);
   INFO(adjoint.status().ToString());
   REQUIRE(adjoint.ok());
@@ -91,6 +105,7 @@ double CheckTheorem(const ir::Module& normal, const std::vector<Tensor>& args,
   const int64_t ops = Measure(*adjoint, seeded).ops;
   INFO(ir::Print(normal) << "\n" << ir::Print(*adjoint));
   CHECK(ops <= bound);
+  CheckSameDerivatives(ssa, *adjoint, seeded, wrt);
   return 4.0 * static_cast<double>(ops) / static_cast<double>(bound);
 }
 
@@ -103,8 +118,10 @@ void CheckPrograms(const Generator& generate, uint32_t count) {
   for (uint32_t seed = first ? static_cast<uint32_t>(std::atoi(first)) : 0; seed < count; ++seed) {
     const GeneratedProgram p = generate(seed, &coverage);
     INFO("seed " << seed << "\n" << p.text);
-    const ir::Module normal = CheckPasses(testing::LowerText(p.text, p.entry), p.args, changed);
-    worst = std::max(worst, CheckTheorem(normal, p.args, std::vector<bool>(p.args.size(), true)));
+    const ir::Module ssa = testing::LowerText(p.text, p.entry);
+    const ir::Module normal = CheckPasses(ssa, p.args, changed);
+    const std::vector<bool> all(p.args.size(), true);
+    worst = std::max(worst, CheckTheorem(ssa, normal, p.args, all));
   }
   std::cout << count << " programs, worst ratio " << worst
             << " of 4; programs that a pass changed:\n"
@@ -129,9 +146,11 @@ TEST_CASE("Tensor SSA of the examples of ATL: values, cost, and the theorem") {
   testing::Coverage changed;
   for (const testing::AtlProgram& p : testing::AtlPrograms()) {
     INFO(p.name);
-    const ir::Module normal =
-        CheckPasses(testing::LowerText(p.text, "f"), p.arguments(12), changed);
-    std::cout << p.name << ": " << CheckTheorem(normal, p.arguments(12), p.wrt) << " of 4\n";
+    const ir::Module ssa = testing::LowerText(p.text, "f");
+    const std::vector<Tensor> args = p.arguments(12);
+    const ir::Module normal = CheckPasses(ssa, args, changed);
+    std::cout << p.name << ": " << CheckTheorem(ssa, normal, args, p.wrt) << " of 4\n";
+    testing::CheckDerivatives(ssa, p.arguments(5), 1e-4, p.wrt);
   }
 }
 
