@@ -48,6 +48,24 @@ constexpr Step kSteps[] = {
     {"canonical", Canonicalise, NormalForm::kCanonical},
 };
 
+// The algebra has scalars and arrays. A function without statements is none of its business.
+Status CheckTypes(const ir::Module& m) {
+  for (const auto& f : m.functions) {
+    bool statements = false;
+    for (const ir::Block& b : f->blocks) {
+      for (const ir::Inst& inst : b.insts) statements |= inst.each != nullptr;
+    }
+    std::vector<ir::Type> types = f->results;
+    for (ir::Value v : f->params()) types.push_back(f->TypeOf(v));
+    for (const ir::Type& t : types) {
+      if (!statements || t.IsScalar() || t.IsArray()) continue;
+      return {Code::kUnimplemented, "UNIMPLEMENTED",
+              "Tensor SSA of @" + f->name + ", which takes or gives " + ToString(t, m)};
+    }
+  }
+  return {};
+}
+
 // Calls between functions of statements are no black boxes.
 Status Flatten(PassRunner& passes, ir::Module& m) {
   PB_RETURN_IF_ERROR(passes.Run("thread_boxes", m, opt::ThreadBoxes));
@@ -65,6 +83,7 @@ StatusOr<ir::Module> NormaliseForProof(const ir::Module& ssa, const Observer& ob
   ir::Module m = ssa.Clone();
   PassRunner passes(nullptr, observer);
   PB_RETURN_IF_ERROR(Flatten(passes, m));
+  PB_RETURN_IF_ERROR(CheckTypes(m));
   for (const Step& step : kSteps) {
     PB_RETURN_IF_ERROR(passes.Run(step.name, m, [&](ir::Module& x) {
       for (auto& f : x.functions) step.pass(*f);

@@ -10,7 +10,8 @@
 namespace pullback::pipeline {
 
 // The passes of core/tensor/tensor_ssa.h in order, on a module as lowered. After each, what it promises is
-// verified (INTERNAL, NOT_NORMAL otherwise) and `observer` sees it. Black boxes stay calls.
+// verified (INTERNAL, NOT_NORMAL otherwise) and `observer` sees it. Black boxes stay calls. UNIMPLEMENTED where a
+// function with tensor statements takes or gives lists.
 StatusOr<ir::Module> NormaliseForProof(const ir::Module& ssa, const Observer& observer = {});
 
 // Dᵀ as core/ad makes it, statement by statement: (p…, cotangent of every float result) -> (r…, cotangent of every

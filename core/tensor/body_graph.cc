@@ -73,6 +73,9 @@ bool BodyGraph::IsShared(size_t k) const {
 
 std::vector<bool> BodyGraph::NeedsOf(size_t k) const {
   std::vector<bool> needs = nodes_[k].needs;
+  // A scalar is no place for what may be absent.
+  const bool none = std::find(needs.begin(), needs.end(), true) == needs.end();
+  if (none && !needs.empty() && each_.body[k].guard.valid()) needs[0] = true;
   for (bool grew = true; grew;) {
     grew = false;
     for (const ir::Constraint& c : each_.where) {

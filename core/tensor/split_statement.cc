@@ -86,18 +86,13 @@ void StoreInstruction(Inst& statement, size_t k, const std::vector<bool>& needs,
                       std::vector<Inst>& before) {
   ir::Each& each = *statement.each;
   const Value guard = each.body[k].guard;
-  std::vector<bool> marked = needs;
-  // A scalar is no place for what may be absent.
-  if (guard.valid() && std::none_of(marked.begin(), marked.end(), [](bool b) { return b; }) &&
-      !marked.empty())
-    marked[0] = true;
   std::vector<Value> values;
   for (Value v : each.body[k].results) {
     if (IsRead(each, v)) values.push_back(v);
   }
 
   Inst store = statement;
-  store.each->results = Stores(each, values, guard, marked);
+  store.each->results = Stores(each, values, guard, needs);
   store.results.clear();
   for (Value v : values) {
     const ir::ValueInfo info = f.values[v.id];
@@ -108,7 +103,7 @@ void StoreInstruction(Inst& statement, size_t k, const std::vector<bool>& needs,
   const std::vector<Value> arrays = store.results;
   const std::vector<Affine> subs = store.each->results[0].out;
   Inst made = CopyStatement(store, f).inst;
-  DropIndices(*made.each, marked);
+  DropIndices(*made.each, needs);
   MoveGuardToWhere(*made.each);
   PruneBody(*made.each);
   before.push_back(std::move(made));

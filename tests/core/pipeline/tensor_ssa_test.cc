@@ -142,6 +142,19 @@ TEST_CASE("Tensor SSA of random flat programs: values, cost, and the theorem") {
       ProgramCount(400));
 }
 
+// Blocks with jumps between them, other reductions, choices: what is around the algebra.
+TEST_CASE("Tensor SSA of random programs with control flow: values and cost") {
+  testing::Coverage coverage, changed;
+  for (const testing::Kind kind : {testing::Kind::kControlFlow, testing::Kind::kCorners}) {
+    for (uint32_t seed = 0; seed < ProgramCount(100); ++seed) {
+      const GeneratedProgram p = GenerateProgram(kind, seed, &coverage);
+      INFO("seed " << seed << "\n" << p.text);
+      CheckPasses(testing::LowerText(p.text, p.entry), p.args, changed);
+    }
+  }
+  std::cout << "with control flow:\n" << testing::ToString(changed);
+}
+
 TEST_CASE("Tensor SSA of the examples of ATL: values, cost, and the theorem") {
   testing::Coverage changed;
   for (const testing::AtlProgram& p : testing::AtlPrograms()) {
