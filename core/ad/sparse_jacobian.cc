@@ -134,18 +134,28 @@ class Writer {
 
   Computed Compute(size_t r, size_t p, const Side& result, const Side& param, const Elements& e) {
     const SparseRows &rows = e.by_row, &columns = e.by_column;
+    const auto colour_rows = [&] {
+      return b_.Call(functions_.colours,
+                     {columns.starts, columns.columns, rows.starts, rows.columns});
+    };
+    if (result.extents.empty() && !param.extents.empty()) {
+      const auto reverse = colour_rows();
+      return Seeded(false, r, p, result, param, e, reverse[0], reverse[1]);
+    }
     const auto forward =
         b_.Call(functions_.colours, {rows.starts, rows.columns, columns.starts, columns.columns});
     if (forward_only_ || param.extents.empty())
       return Seeded(true, r, p, result, param, e, forward[0], forward[1]);
-    const auto reverse =
-        b_.Call(functions_.colours, {columns.starts, columns.columns, rows.starts, rows.columns});
-    if (result.extents.empty())
-      return Seeded(false, r, p, result, param, e, reverse[0], reverse[1]);
-    const uint32_t tangents = b_.NewBlock(), cotangents = b_.NewBlock(), done = b_.NewBlock();
+    const uint32_t compare = b_.NewBlock(), tangents = b_.NewBlock(), cotangents = b_.NewBlock(),
+                   done = b_.NewBlock();
     const Computed out{
         b_.AddParam(done, ir::Type::I64()),
         b_.AddParam(done, ir::Type::Array(b_.TypeOf(param.value).elem, 1), "elements")};
+    // Rows need at least as many colours as the fullest column has elements.
+    const Value least = b_.Call(functions_.widest, {columns.starts})[0];
+    b_.Branch(b_.Make(Op::Le, {forward[1], least}), {tangents, {}}, {compare, {}});
+    b_.SetBlock(compare);
+    const auto reverse = colour_rows();
     b_.Branch(b_.Make(Op::Le, {forward[1], reverse[1]}), {tangents, {}}, {cotangents, {}});
     b_.SetBlock(tangents);
     const Computed f = Seeded(true, r, p, result, param, e, forward[0], forward[1]);

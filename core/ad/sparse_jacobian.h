@@ -18,7 +18,7 @@ namespace pullback::ad {
 //   the shape [axes]i64: those of the result, then those of the parameter,
 //   for each axis the coordinates of the elements [elements]i64, in lexicographic order,
 //   the elements, of the parameter's element type).
-// It holds `jvp`, and unless `forward_only` also `vjp`. Where f is not straight-line code, or the pattern is not
+// It holds `jvp`, and unless `forward_only`, or of a scalar result, `vjp`. Where f is not straight-line code, or the pattern is not
 // found, all elements are given, which takes one seed for each column or row.
 uint32_t AddSparseJacobian(ir::Module& module, uint32_t f, const std::vector<bool>& wrt,
                            const JacobianRows& rows, bool forward_only,

@@ -21,6 +21,7 @@ struct SparseFunctions {
   uint32_t
       colours;  // (starts, columns, ends, rows) -> (colour by column, -1 of an empty one; how many)
   uint32_t numbers;  // (starts, count) -> the row of each of the `count` elements
+  uint32_t widest;   // (starts) -> the most elements in a row
 };
 
 struct SparseRows {

@@ -10,6 +10,8 @@
 namespace pullback::ir {
 namespace {
 
+constexpr const char* kJacobianSuffix = ".jacobian";
+
 // A float scalar or array that takes part, as a parameter or as a result.
 struct Leaf {
   Value value;
@@ -309,7 +311,7 @@ class JacobianWriter {
 
 uint32_t Write(Module& module, uint32_t f, const std::vector<bool>& wrt,
                const std::vector<bool>& rows, Mode mode) {
-  const uint32_t target = module.AddFunction(module.Get(f).name + ".jacobian");
+  const uint32_t target = module.AddFunction(module.Get(f).name + kJacobianSuffix);
   JacobianWriter(module, f, wrt, rows, mode, target).Write();
   return target;
 }
@@ -338,6 +340,18 @@ uint32_t AddJacobian(Module& module, uint32_t f, const std::vector<bool>& wrt) {
   std::vector<bool> rows;
   for (Type t : from.results) rows.push_back(t.IsFloat());
   return Write(module, f, FloatParams(from, wrt), rows, Mode::kEither);
+}
+
+std::optional<JacobianLoop> FindJacobianLoop(const Module& module, uint32_t f) {
+  const Function& g = module.Get(f);
+  if (g.name.find(kJacobianSuffix) == std::string::npos || g.blocks.size() == 1)
+    return std::nullopt;
+  for (const Block& b : g.blocks) {
+    for (const Inst& inst : b.insts) {
+      if (inst.op == Op::Jvp || inst.op == Op::Vjp) return JacobianLoop{inst.callee, inst.wrt};
+    }
+  }
+  return std::nullopt;
 }
 
 uint32_t AddHessian(Module& module, uint32_t f, const std::vector<bool>& wrt) {

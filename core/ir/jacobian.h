@@ -7,6 +7,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "core/ir/ir.h"
@@ -22,6 +23,14 @@ inline constexpr int kMaxBlockRank = 8;  // axes of a block: as many as an array
 // One-hot seeds run through a loop: tangents where the parameters have at most as many elements as the
 // results, cotangents elsewhere. Which, is known here where one side is all scalars, else when it runs.
 uint32_t AddJacobian(Module& module, uint32_t f, const std::vector<bool>& wrt);
+
+// What a function of AddJacobian differentiates, where it runs through seeds. Told by its name, which no
+// function of a program can have, and by what it holds.
+struct JacobianLoop {
+  uint32_t function = 0;
+  std::vector<bool> wrt;  // of which only floats
+};
+std::optional<JacobianLoop> FindJacobianLoop(const Module& module, uint32_t f);
 
 // Of f with a single result, a float scalar: (params of f…) -> (result, a block for every pair of float
 // parameters in wrt, row-major). Forward over reverse.

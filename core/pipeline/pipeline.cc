@@ -12,8 +12,9 @@
 #include "core/ir/jacobian.h"
 #include "core/opt/simplify.h"
 #include "core/pipeline/pass.h"
+#include "core/pipeline/seeded_operators.h"
 #include "core/pipeline/sparse_library.h"
-#include "core/tensor/normalise.h"
+#include "core/pipeline/steps.h"
 
 namespace pullback::pipeline {
 namespace {
@@ -82,20 +83,6 @@ Status CheckTransform(const ir::Module& m, Transform transform, const std::vecto
   return hessian ? CheckBlocks(m, columns, columns) : Status();
 }
 
-Status InlineAndSimplify(PassRunner& passes, ir::Module& m) {
-  PB_RETURN_IF_ERROR(passes.Simplify(m));
-  PB_RETURN_IF_ERROR(passes.Run("inline", m, [](ir::Module& x) { return opt::InlineCalls(x); }));
-  return passes.Simplify(m);
-}
-
-Status DeriveOperators(PassRunner& passes, ir::Module& m, bool optimise) {
-  while (ad::HasOperators(m)) {  // one nesting level a round
-    PB_RETURN_IF_ERROR(passes.Run("derive_operators", m, ad::DeriveInnermost));
-    if (optimise) PB_RETURN_IF_ERROR(InlineAndSimplify(passes, m));
-  }
-  return {};
-}
-
 // Loops of blocks: what can go or become one turn goes. derived: statements move out of them, and short ones
 // become straight-line code; before, the order in which cotangents are summed is that of the loop's turns.
 Status ImproveLoops(PassRunner& passes, ir::Module& m, bool derived) {
@@ -125,15 +112,7 @@ Status Finish(PassRunner& passes, ir::Module m, bool derived, bool optimise, int
   PB_RETURN_IF_ERROR(passes.Run("remove_markers", m, opt::RemoveMarkers));
   if (optimise && inline_again) PB_RETURN_IF_ERROR(InlineAndSimplify(passes, m));
   out.adjoint = m.Clone();
-  if (optimise) {
-    for (int round = 0; round < rounds; ++round) {
-      PB_RETURN_IF_ERROR(passes.Run("normalise", m, tensor::NormaliseTensors));
-      PB_RETURN_IF_ERROR(passes.Simplify(m));
-      PB_RETURN_IF_ERROR(passes.Fuse("fuse", m, false));
-    }
-    PB_RETURN_IF_ERROR(passes.Run("normalise", m, tensor::NormaliseTensors));
-    PB_RETURN_IF_ERROR(passes.Simplify(m));
-  }
+  if (optimise) PB_RETURN_IF_ERROR(NormaliseAndFuse(passes, m, rounds));
   PB_RETURN_IF_ERROR(passes.Run("lower_strong_multiplies", m, opt::LowerStrongMultiplies));
   if (optimise) {
     PB_RETURN_IF_ERROR(passes.Simplify(m));
@@ -141,19 +120,6 @@ Status Finish(PassRunner& passes, ir::Module m, bool derived, bool optimise, int
   }
   out.final = std::move(m);
   return {};
-}
-
-// Whether none of the arrays with an axis of seeds is left: each block is one statement.
-bool IsCompact(const ir::Module& m, const std::vector<ir::Value>& seeded) {
-  const ir::Function& f = m.Get(m.entry);
-  for (const ir::Block& b : f.blocks) {
-    for (const ir::Inst& inst : b.insts) {
-      for (ir::Value v : inst.results) {
-        if (std::find(seeded.begin(), seeded.end(), v) != seeded.end()) return false;
-      }
-    }
-  }
-  return true;
 }
 
 // Which results of f make the rows; of a Hessian, f gives the value and its gradient.
@@ -188,8 +154,6 @@ Status DeriveSparse(PassRunner& passes, ir::Module& m, Transform transform,
   });
 }
 
-constexpr int kSeededRounds = 4;
-
 // A Jacobian or a Hessian with all seeds at once, where the code is straight and every block comes out as
 // one statement; false, and `out` as it was, elsewhere.
 StatusOr<bool> DeriveSeeded(PassRunner& passes, ir::Module m, Transform transform,
@@ -209,7 +173,7 @@ StatusOr<bool> DeriveSeeded(PassRunner& passes, ir::Module m, Transform transfor
 
 }  // namespace
 
-const char* const kPassesVersion = "26";
+const char* const kPassesVersion = "27";
 
 const char* TransformName(Transform t) {
   switch (t) {
@@ -234,6 +198,7 @@ StatusOr<Staged> Derive(const ir::Module& ssa, Transform transform, const std::v
   PB_RETURN_IF_ERROR(passes.Run("thread_boxes", m, opt::ThreadBoxes));
   PB_RETURN_IF_ERROR(passes.Run("inline_steps", m, opt::InlineSteps));
   if (options.optimise) {
+    PB_RETURN_IF_ERROR(SeedOperators(passes, m));
     PB_RETURN_IF_ERROR(InlineAndSimplify(passes, m));
     PB_RETURN_IF_ERROR(passes.Run("move_elements", m, [&](ir::Module& x) {
       for (auto& f : x.functions) opt::MoveElements(*f);

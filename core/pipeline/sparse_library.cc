@@ -9,7 +9,7 @@ namespace pullback::pipeline {
 namespace {
 
 // Counting sorts, and greedy colouring: columns with many rows first, each with the least colour that no
-// column has that it shares a row with. Where all elements are there, no two columns can share one.
+// column has that it shares a row with. Where one row has elements in all columns, no two can have the same.
 constexpr const char* kText = R"pull(
 fn bucket(key: [z]i64, count: i64, n: i64) -> ([n + 1]i64, [z]i64) {
   var starts = gen i < n + 1 { 0 }
@@ -59,8 +59,10 @@ fn transposed(starts: [p]i64, columns: [z]i64, m: i64) -> ([m + 1]i64, [z]i64) {
 fn colours(starts: [p]i64, columns: [z]i64, ends: [q]i64, rows: [y]i64) -> ([q - 1]i64, i64) {
   let n = p - 1
   let m = q - 1
-  if starts[n] == n * m {
-    return (gen j < m { j }, if n == 0 { 0 } else { m })
+  let used = sum j < m { if ends[j] < ends[j + 1] { 1 } else { 0 } }
+  if widest(starts) == used {
+    let next = exscan sum j < m { if ends[j] < ends[j + 1] { 1 } else { 0 } }
+    return (gen j < m { if ends[j] < ends[j + 1] { next[j] } else { 0 - 1 } }, used)
   }
   let most = max j < m { ends[j + 1] - ends[j] }
   let (classes, order) = bucket(gen j < m { most - (ends[j + 1] - ends[j]) }, m, most + 1)
@@ -84,6 +86,9 @@ fn colours(starts: [p]i64, columns: [z]i64, ends: [q]i64, rows: [y]i64) -> ([q -
     }
   }
   return (colour, count)
+}
+fn widest(starts: [p]i64) -> i64 {
+  return max(0, max i < p - 1 { starts[i + 1] - starts[i] })
 }
 fn numbers(starts: [p]i64, count: i64) -> [count]i64 {
   var rows = gen t < count { 0 }
@@ -126,7 +131,8 @@ ad::SparseFunctions AddSparseLibrary(ir::Module& module) {
   PB_CHECK(program.ok());
   PB_CHECK(lang::Check(*program).ok());
   const auto add = [&](const char* name) { return Append(module, *program, name); };
-  return {add("bucket"), add("unique"), add("transposed"), add("colours"), add("numbers")};
+  return {add("bucket"),  add("unique"),  add("transposed"),
+          add("colours"), add("numbers"), add("widest")};
 }
 
 }  // namespace pullback::pipeline

@@ -37,6 +37,7 @@ void CheckFile(const char* file, Transform transform) {
 
 TEST_CASE("pipeline: Jacobians by seeding") { CheckFile("jacobian.pull", Transform::kJacobian); }
 TEST_CASE("pipeline: Hessians by seeding") { CheckFile("hessian.pull", Transform::kHessian); }
+TEST_CASE("pipeline: operators by seeding") { CheckFile("operators.pull", Transform::kValue); }
 
 // An array between the blocks would have an axis of seeds: the loop over seeds holds one column at a time.
 TEST_CASE("pipeline: a dense chain keeps its loop over seeds") {

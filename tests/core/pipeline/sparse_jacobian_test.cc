@@ -282,6 +282,12 @@ TEST_CASE("sparse Hessians") {
          {3},
          h,
          19});
+  Check({"by a scalar too",
+         "fn f(x: [n]f64) -> f64 { return x[0] * sum i < n { sin(x[i]) } }",
+         {kX},
+         {7},
+         h,
+         19});
   Check({"quadratic",
          "fn f(x: [n]f64, a: [n, n]f64) -> f64 { return x @ (a @ x) }",
          {Vec({1, 2}), Mat(2, 2, {1, 2, 3, 4})},

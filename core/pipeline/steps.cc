@@ -1,0 +1,47 @@
+#include "core/pipeline/steps.h"
+
+#include <algorithm>
+
+#include "core/ad/operators.h"
+#include "core/opt/simplify.h"
+#include "core/tensor/normalise.h"
+
+namespace pullback::pipeline {
+
+Status InlineAndSimplify(PassRunner& passes, ir::Module& m) {
+  PB_RETURN_IF_ERROR(passes.Simplify(m));
+  PB_RETURN_IF_ERROR(passes.Run("inline", m, [](ir::Module& x) { return opt::InlineCalls(x); }));
+  return passes.Simplify(m);
+}
+
+Status DeriveOperators(PassRunner& passes, ir::Module& m, bool optimise) {
+  while (ad::HasOperators(m)) {  // one nesting level a round
+    PB_RETURN_IF_ERROR(passes.Run("derive_operators", m, ad::DeriveInnermost));
+    if (optimise) PB_RETURN_IF_ERROR(InlineAndSimplify(passes, m));
+  }
+  return {};
+}
+
+Status NormaliseAndFuse(PassRunner& passes, ir::Module& m, int rounds) {
+  for (int round = 0; round < rounds; ++round) {
+    PB_RETURN_IF_ERROR(passes.Run("normalise", m, tensor::NormaliseTensors));
+    PB_RETURN_IF_ERROR(passes.Simplify(m));
+    PB_RETURN_IF_ERROR(passes.Fuse("fuse", m, false));
+  }
+  PB_RETURN_IF_ERROR(passes.Run("normalise", m, tensor::NormaliseTensors));
+  return passes.Simplify(m);
+}
+
+bool IsCompact(const ir::Module& m, const std::vector<ir::Value>& seeded) {
+  const ir::Function& f = m.Get(m.entry);
+  for (const ir::Block& b : f.blocks) {
+    for (const ir::Inst& inst : b.insts) {
+      for (ir::Value v : inst.results) {
+        if (std::find(seeded.begin(), seeded.end(), v) != seeded.end()) return false;
+      }
+    }
+  }
+  return true;
+}
+
+}  // namespace pullback::pipeline

@@ -1,0 +1,25 @@
+// What several stages of the pipeline are made of.
+#pragma once
+
+#include <vector>
+
+#include "core/base/status.h"
+#include "core/ir/ir.h"
+#include "core/pipeline/pass.h"
+
+namespace pullback::pipeline {
+
+Status InlineAndSimplify(PassRunner& passes, ir::Module& m);
+
+// Until no derivative operator is left.
+Status DeriveOperators(PassRunner& passes, ir::Module& m, bool optimise);
+
+// Normalising and fusing; each of the `rounds` eliminates what the one before has uncovered.
+Status NormaliseAndFuse(PassRunner& passes, ir::Module& m, int rounds);
+
+inline constexpr int kSeededRounds = 4;  // of Jacobians with all seeds at once
+
+// Whether none of these arrays, which have an axis of seeds, is left in the entry: each block is one statement.
+bool IsCompact(const ir::Module& m, const std::vector<ir::Value>& seeded);
+
+}  // namespace pullback::pipeline

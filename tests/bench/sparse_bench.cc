@@ -1,0 +1,128 @@
+// Sparse Jacobians: what they cost beside their primal and beside one tangent, as they grow.
+//
+//   bench_sparse [rounds]
+#include <algorithm>
+#include <cstdio>
+#include <cstdlib>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include "core/base/relation.h"
+#include "core/base/sparse.h"
+#include "jit/engine.h"
+#include "jit/llvm/llvm_backend.h"
+
+namespace pullback::bench {
+namespace {
+
+constexpr char kPrograms[] = R"(
+fn step(x: f64) -> f64 {
+  var r = x
+  var k = 0
+  while k < 20 { r = sin(r) * x; k = k + 1 }
+  return r
+}
+fn tridiagonal(x: [n]f64) -> [n]f64 {
+  return gen i < n { step(x[i] + [i > 0] * x[i - 1] + [i + 1 < n] * x[i + 1]) }
+}
+fn stencil(x: [n]f64) -> [n]f64 {
+  return gen i < n { x[i] * x[i] - [i > 0] * x[i - 1] - [i + 1 < n] * x[i + 1] }
+}
+fn laplacian(edge: rel[n, n], x: [n]f64) -> [n]f64 {
+  return gen i < n { sum j < n { [edge(i, j)] * sin(x[j] - x[i]) } }
+}
+)";
+
+template <typename T>
+T Ok(StatusOr<T> made) {
+  if (!made.ok()) throw std::runtime_error(made.status().ToString());
+  return std::move(*made);
+}
+
+ApiValue Ramp(int64_t n) {
+  std::vector<double> values;
+  for (int64_t i = 0; i < n; ++i) values.push_back(0.001 * static_cast<double>(i % 1000));
+  ApiValue v;
+  v.tensor = Tensor::Of(DType::kF64, {n}, values);
+  return v;
+}
+
+// A ring with a chord from every node.
+ApiValue Graph(int64_t n) {
+  std::vector<int64_t> from, to;
+  for (int64_t i = 0; i < n; ++i) {
+    for (const int64_t j : {(i + 1) % n, (i + 17) % n}) {
+      from.push_back(i);
+      to.push_back(j);
+    }
+  }
+  return RelationFromCoo({n, n}, {from, to});
+}
+
+class Case {
+ public:
+  Case(jit::Engine& engine, const char* entry, jit::Transform transform, bool sparse,
+       jit::Inputs inputs)
+      : engine_(engine), inputs_(std::move(inputs)) {
+    jit::KernelRequest request;
+    request.program = kPrograms;
+    request.entry = entry;
+    request.transform = transform;
+    request.sparse = sparse;
+    handle_ = Ok(engine.Compile(request));
+    limits_.memory_bytes = int64_t{1} << 34;
+  }
+  void Run() {
+    last_ = Ok(engine_.Run(handle_, inputs_, limits_));
+    best_ = std::min(best_, last_.execute_seconds);
+  }
+  double seconds() const { return best_; }
+  const jit::Outputs& last() const { return last_; }
+
+ private:
+  jit::Engine& engine_;
+  const jit::Inputs inputs_;
+  jit::Handle handle_;
+  jit::RunLimits limits_;
+  jit::Outputs last_;
+  double best_ = 1e30;
+};
+
+void Row(jit::Engine& engine, const char* entry, int64_t n, int rounds) {
+  std::vector<ApiValue> args;
+  if (std::string(entry) == "laplacian") args.push_back(Graph(n));
+  args.push_back(Ramp(n));
+  Case primal(engine, entry, jit::Transform::kValue, false, {args, {}});
+  Case tangent(engine, entry, jit::Transform::kJvp, false, {args, {Ramp(n)}});
+  Case jacobian(engine, entry, jit::Transform::kJacobian, true, {args, {}});
+  for (int round = 0; round < rounds; ++round) {
+    for (Case* c : {&primal, &tangent, &jacobian}) c->Run();
+  }
+  const SparseTensor block = *SparseFromTuple(jacobian.last().derivatives[0]);
+  const double to_primal = jacobian.seconds() / primal.seconds();
+  std::printf("%-12s %8lld %9lld %6lld %10.3f %9.2f %10.2f %12.2f %8.0f\n", entry,
+              static_cast<long long>(n), static_cast<long long>(block.elements.ElementCount()),
+              static_cast<long long>(block.seeds), 1e3 * jacobian.seconds(), to_primal,
+              to_primal / static_cast<double>(block.seeds),
+              jacobian.seconds() / tangent.seconds() / static_cast<double>(block.seeds),
+              static_cast<double>(jacobian.last().peak_bytes) /
+                  static_cast<double>(block.elements.ElementCount()));
+}
+
+void Run(int rounds) {
+  jit::Engine engine(jit::EngineOptions(), Ok(jit::MakeLlvmBackend()));
+  std::printf("%-12s %8s %9s %6s %10s %9s %10s %12s %8s\n", "", "n", "elements", "seeds", "ms",
+              "primals", "per seed", "tangents/seed", "bytes");
+  for (const char* entry : {"tridiagonal", "stencil", "laplacian"}) {
+    for (const int64_t n : {1000, 10000, 100000, 1000000}) Row(engine, entry, n, rounds);
+  }
+}
+
+}  // namespace
+}  // namespace pullback::bench
+
+int main(int argc, char** argv) {
+  pullback::bench::Run(argc > 1 ? std::atoi(argv[1]) : 5);
+  return 0;
+}
