@@ -4,6 +4,7 @@
 
 #include "core/ir/printer.h"
 #include "core/loops/lower.h"
+#include "core/pipeline/proof.h"
 #include "jit/cost.h"
 #include "jit/make_kernel.h"
 #include "jit/sparsity.h"
@@ -11,8 +12,20 @@
 namespace pullback::jit {
 namespace {
 
-constexpr const char* kStages[] = {"ast",  "ssa", "adjoint", "normal", "loops",
-                                   "llvm", "asm", "cost",    "rules",  "sparsity"};
+constexpr const char* kStages[] = {"ast", "ssa",  "adjoint", "normal",   "loops",     "llvm",
+                                   "asm", "cost", "rules",   "sparsity", "tensor-ssa"};
+
+// The program where every statement has one op; of a vjp or value_and_grad, its adjoint as well.
+StatusOr<std::string> DescribeTensorSsa(const Reading& reading, const ir::Module& ssa) {
+  PB_ASSIGN_OR_RETURN(const ir::Module normal, pipeline::NormaliseForProof(ssa));
+  const pipeline::Transform transform = reading.derivation.transform;
+  if (transform != pipeline::Transform::kVjp && transform != pipeline::Transform::kValueAndGrad)
+    return ir::Print(normal);
+  PB_ASSIGN_OR_RETURN(
+      const ir::Module adjoint,
+      pipeline::AdjointForProof(normal, WrtLeaves(reading.signature, reading.derivation)));
+  return ir::Print(normal) + "\n# Its adjoint:\n" + ir::Print(adjoint);
+}
 
 }  // namespace
 
@@ -37,6 +50,7 @@ StatusOr<std::string> ExplainStage(Reading reading, const Build& build, const la
   if (stage == "adjoint") return ir::Print(staged.adjoint);
   if (stage == "normal") return ir::Print(staged.final);
   if (stage == "rules") return staged.rules;
+  if (stage == "tensor-ssa") return DescribeTensorSsa(reading, staged.ssa);
   if (stage == "cost") return DescribeCost(std::move(reading), staged, inputs);
   if (stage == "sparsity") {
     const Derivation& asked = reading.derivation;

@@ -10,7 +10,7 @@ namespace {
 
 constexpr const char* kStages[] = {"ast",   "ssa",  "adjoint", "normal",
                                    "loops", "llvm", "asm",     "cost"};
-constexpr size_t kMaxStages = std::size(kStages) + 2;  // and rules, and sparsity of matrices
+constexpr size_t kMaxStages = std::size(kStages) + 3;  // and rules, sparsity, tensor-ssa
 
 double Seconds(Clock::duration d) { return std::chrono::duration<double>(d).count(); }
 

@@ -75,13 +75,12 @@ void AddExplain(CLI::App* app, Action* action) {
   auto options = std::make_shared<Options>();
   AddKernelOptions(command, &options->kernel);
   std::vector<std::string> names = kStages;
-  names.insert(names.end(), {"rules", "sparsity", "all"});
+  names.insert(names.end(), {"rules", "sparsity", "tensor-ssa", "all"});
   command
       ->add_option("--stage", options->stages,
                    "ast, ssa, adjoint, normal, loops, llvm, asm, cost (operation counts), several "
                    "as a,b, or all; default all. By name only: rules (how often each rewrite rule "
-                   "was applied), of "
-                   "matrices sparsity (patterns)")
+                   "was applied), tensor-ssa (one op a statement), of matrices sparsity (patterns)")
       ->delimiter(',')
       ->allow_extra_args(false)
       ->check(CLI::IsMember(names).description(""))

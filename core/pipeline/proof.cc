@@ -23,8 +23,11 @@ struct Step {
 void PushOut(ir::Function& f) {
   opt::FuseReads(f, /*only_free=*/true);
   opt::EliminateDeadCode(f);
-  tensor::LiftLets(f);  // [i -> a]e may need fewer indices than x[a] did
-  tensor::EliminatePairs(f);
+  // [i -> a]e may need fewer indices than x[a] did, and one of a pair fewer than both.
+  for (int round = 0; round < 2; ++round) {
+    tensor::LiftLets(f);
+    tensor::EliminatePairs(f);
+  }
   tensor::PushOutGens(f);
 }
 
@@ -87,7 +90,10 @@ StatusOr<ir::Module> NormaliseForProof(const ir::Module& ssa, const Observer& ob
   for (const Step& step : kSteps) {
     PB_RETURN_IF_ERROR(passes.Run(step.name, m, [&](ir::Module& x) {
       for (auto& f : x.functions) step.pass(*f);
-      return tensor::VerifyNormalForm(x, step.form);
+      const Status normal = tensor::VerifyNormalForm(x, step.form);
+      if (normal.ok()) return normal;
+      return Status(normal.code(), normal.reason(),
+                    std::string(step.name) + ": " + normal.message());
     }));
   }
   return m;

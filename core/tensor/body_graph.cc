@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "core/analysis/eliminate.h"
+
 namespace pullback::tensor {
 
 using ir::Inst;
@@ -9,6 +11,25 @@ using ir::Op;
 using ir::Value;
 
 namespace {
+
+constexpr int64_t kMaxWork = 200;
+
+bool Any(const std::vector<bool>& bits) {
+  return std::find(bits.begin(), bits.end(), true) != bits.end();
+}
+bool All(const std::vector<bool>& bits) {
+  return std::find(bits.begin(), bits.end(), false) == bits.end();
+}
+
+// Without `1 <= n` where an index that stays is below n.
+std::vector<ir::Constraint> WithoutSizes(const ir::Each& each, const std::vector<bool>& needs,
+                                         std::vector<ir::Constraint> where) {
+  for (size_t i = 0; i < needs.size(); ++i) {
+    const ir::Affine above = ir::Affine::Of(each.indices[i].extent) - ir::Affine::Const(1);
+    if (needs[i]) std::erase(where, ir::Constraint{above, false});
+  }
+  return where;
+}
 
 // As core/eval counts.
 bool CostsNothing(const Inst& inst, const ir::Function& f) {
@@ -20,8 +41,9 @@ bool CostsNothing(const Inst& inst, const ir::Function& f) {
 
 }  // namespace
 
-BodyGraph::BodyGraph(const ir::Each& each, const ir::Function& f)
-    : each_(each), nodes_(each.body.size()) {
+BodyGraph::BodyGraph(const ir::Each& each, const ir::Function& f,
+                     const analysis::OuterValues& outer)
+    : each_(each), outer_(outer), nodes_(each.body.size()) {
   for (size_t i = 0; i < each.indices.size(); ++i) indices_[each.indices[i].var.id] = i;
   for (size_t k = 0; k < each.body.size(); ++k) Visit(k, each.body[k], f);
   const auto read = [&](Value v) {
@@ -71,32 +93,33 @@ bool BodyGraph::IsShared(size_t k) const {
   return nodes_[k].op && nodes_[k].readers > 1 && !IsStoredWhole(k);
 }
 
-std::vector<bool> BodyGraph::NeedsOf(size_t k) const {
-  std::vector<bool> needs = nodes_[k].needs;
+Space BodyGraph::SpaceOf(size_t k) const {
+  Space space{nodes_[k].needs, each_.where};
   // A scalar is no place for what may be absent.
-  const bool none = std::find(needs.begin(), needs.end(), true) == needs.end();
-  if (none && !needs.empty() && each_.body[k].guard.valid()) needs[0] = true;
-  for (bool grew = true; grew;) {
-    grew = false;
-    for (const ir::Constraint& c : each_.where) {
-      std::vector<size_t> named;
-      ir::ForEachOperand(c.e, [&](Value v) {
-        if (const auto i = indices_.find(v.id); i != indices_.end()) named.push_back(i->second);
-      });
-      // A constraint on dropped indices only would have to be solved for them.
-      const bool dropped =
-          std::any_of(named.begin(), named.end(), [&](size_t i) { return !needs[i]; });
-      if (!dropped) continue;
-      for (size_t i : named) needs[i] = true;
-      grew = true;
+  if (!space.needs.empty() && each_.body[k].guard.valid() && !Any(space.needs))
+    space.needs[0] = true;
+  if (All(space.needs)) return space;
+  analysis::Box box = outer_.BoxOf(each_);
+  analysis::Predicate p{each_.where, {}};
+  for (size_t i = 0; i < space.needs.size(); ++i) {
+    if (space.needs[i]) continue;
+    analysis::Work work{kMaxWork};
+    auto without = analysis::EliminateExists(each_.indices[i].var, p, box, work);
+    if (without && without->strides.empty()) {
+      p = std::move(*without);
+      box.RemoveIndex(each_.indices[i].var);
+    } else {
+      space.needs[i] = true;
     }
   }
-  return needs;
+  analysis::Work work{kMaxWork};
+  if (!All(space.needs) && Simplify(p, box, work) != analysis::Truth::kFalse)
+    space.where = WithoutSizes(each_, space.needs, std::move(p.constraints));
+  else
+    space.needs.assign(space.needs.size(), true);  // nothing to drop, or no point at all
+  return space;
 }
 
-bool BodyGraph::NeedsAll(size_t k) const {
-  const std::vector<bool> needs = NeedsOf(k);
-  return std::all_of(needs.begin(), needs.end(), [](bool b) { return b; });
-}
+bool BodyGraph::NeedsAll(size_t k) const { return All(SpaceOf(k).needs); }
 
 }  // namespace pullback::tensor

@@ -4,21 +4,29 @@
 #include <unordered_map>
 #include <vector>
 
+#include "core/analysis/outer_values.h"
 #include "core/ir/ir.h"
 
 namespace pullback::tensor {
 
+// Where an instruction is computed that does not need every index: over the indices marked, where there is a
+// point for some value of the others.
+struct Space {
+  std::vector<bool> needs;
+  std::vector<ir::Constraint> where;
+};
+
 class BodyGraph {
  public:
-  BodyGraph(const ir::Each& each, const ir::Function& f);
+  BodyGraph(const ir::Each& each, const ir::Function& f, const analysis::OuterValues& outer);
 
   // Whether body instruction k is an op: it costs something, or is made of what does.
   bool IsOp(size_t k) const { return nodes_[k].op; }
   // Readers of its results, in the body and among the statement's results.
   int ReadersOf(size_t k) const { return nodes_[k].readers; }
-  // The indices that a statement of its own needs, by position: those that its operands speak of, and
-  // those that `where` ties to them.
-  std::vector<bool> NeedsOf(size_t k) const;
+  // The space of a statement of its own. An index stays, though nothing that the instruction reads speaks of
+  // it, if `where` cannot be solved for it.
+  Space SpaceOf(size_t k) const;
   bool NeedsAll(size_t k) const;
   // The instruction that defines v, or -1.
   int DefinitionOf(ir::Value v) const;
@@ -36,6 +44,7 @@ class BodyGraph {
   void Visit(size_t k, const ir::Inst& inst, const ir::Function& f);
 
   const ir::Each& each_;
+  const analysis::OuterValues& outer_;
   std::vector<Node> nodes_;
   std::unordered_map<uint32_t, size_t> indices_, definitions_;
 };

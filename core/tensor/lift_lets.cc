@@ -2,7 +2,6 @@
 
 #include "core/tensor/body_graph.h"
 #include "core/tensor/split_statement.h"
-#include "core/tensor/statement_edit.h"
 #include "core/tensor/tensor_ssa.h"
 
 namespace pullback::tensor {
@@ -12,17 +11,17 @@ using ir::Inst;
 
 class Lifter {
  public:
-  explicit Lifter(ir::Function& f) : f_(f) {}
+  explicit Lifter(ir::Function& f) : f_(f), outer_(f) {}
 
   void Lift(Inst inst, std::vector<Inst>& out) {
     while (inst.each) {
-      PruneBody(*inst.each);
-      const BodyGraph graph(*inst.each, f_);
+      PushGuardsOut(*inst.each);  // what an op needs depends on what it is under
+      const BodyGraph graph(*inst.each, f_, outer_);
       const int k = NextLet(*inst.each, graph);
       if (k < 0) break;
       std::vector<Inst> lifted;
       const auto at = static_cast<size_t>(k);
-      StoreInstruction(inst, at, graph.NeedsOf(at), f_, lifted);
+      StoreInstruction(inst, at, graph.SpaceOf(at), f_, lifted);
       for (Inst& made : lifted) Lift(std::move(made), out);
     }
     out.push_back(std::move(inst));
@@ -42,14 +41,15 @@ class Lifter {
   }
 
   ir::Function& f_;
+  const analysis::OuterValues outer_;
 };
 
 }  // namespace
 
 void LiftLets(ir::Function& f) {
+  Lifter lifter(f);
   for (ir::Block& b : f.blocks) {
     std::vector<Inst> out;
-    Lifter lifter(f);
     for (Inst& inst : b.insts) lifter.Lift(std::move(inst), out);
     b.insts = std::move(out);
   }

@@ -97,8 +97,9 @@ std::string CheckNames(const Inst& inst, const ir::Function& f) {
   return {};
 }
 
-std::string CheckStatement(const Inst& inst, const ir::Function& f, NormalForm form) {
-  const BodyGraph graph(*inst.each, f);
+std::string CheckStatement(const Inst& inst, const ir::Function& f,
+                           const analysis::OuterValues& outer, NormalForm form) {
+  const BodyGraph graph(*inst.each, f, outer);
   std::string wrong = CheckLets(*inst.each, graph);
   if (wrong.empty() && form >= NormalForm::kPairsEliminated) wrong = CheckPairs(*inst.each, graph);
   if (wrong.empty() && form >= NormalForm::kGensPushedOut) wrong = CheckGuards(*inst.each);
@@ -127,6 +128,7 @@ Status Wrong(const ir::Function& f, Value at, const std::string& what) {
 Status VerifyNormalForm(const ir::Module& module, NormalForm form) {
   for (const auto& f : module.functions) {
     StatementTexts texts(*f);
+    const analysis::OuterValues outer(*f);
     for (const ir::Block& b : f->blocks) {
       std::set<std::string> keys;
       Extents extents;
@@ -135,7 +137,7 @@ Status VerifyNormalForm(const ir::Module& module, NormalForm form) {
         if (!inst.each) continue;
         if (form >= NormalForm::kTensorSsa && CopiedArray(inst, extents).valid())
           return Wrong(*f, inst.results[0], "a copy of an array");
-        const std::string wrong = CheckStatement(inst, *f, form);
+        const std::string wrong = CheckStatement(inst, *f, outer, form);
         if (!wrong.empty()) return Wrong(*f, inst.results[0], wrong);
         if (form >= NormalForm::kPairsEliminated && !CheckSignature(*f).empty())
           return Wrong(*f, ir::kNoValue, CheckSignature(*f));

@@ -7,8 +7,8 @@ namespace {
 
 using ir::Inst;
 
-bool IsBlackBox(const ir::Each& each, const ir::Function& f) {
-  const BodyGraph graph(each, f);
+bool IsBlackBox(const ir::Each& each, const ir::Function& f, const analysis::OuterValues& outer) {
+  const BodyGraph graph(each, f, outer);
   for (size_t k = 0; k < each.body.size(); ++k) {
     if (graph.IsOp(k) && graph.IsStoredWhole(k)) return true;
   }
@@ -18,10 +18,11 @@ bool IsBlackBox(const ir::Each& each, const ir::Function& f) {
 }  // namespace
 
 void EliminatePairs(ir::Function& f) {
+  const analysis::OuterValues outer(f);
   for (ir::Block& b : f.blocks) {
     std::vector<Inst> out;
     for (Inst& inst : b.insts) {
-      if (!inst.each || inst.each->results.size() < 2 || IsBlackBox(*inst.each, f)) {
+      if (!inst.each || inst.each->results.size() < 2 || IsBlackBox(*inst.each, f, outer)) {
         out.push_back(std::move(inst));
         continue;
       }

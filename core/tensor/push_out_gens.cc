@@ -57,15 +57,19 @@ void AdoptGuard(ir::Each& each) {
 
 }  // namespace
 
+void PushGuardsOut(ir::Each& each) {
+  if (each.results.empty()) return;
+  while (MergeOne(each)) {
+  }
+  AdoptGuard(each);
+  MoveGuardToWhere(each);
+  PruneBody(each);
+}
+
 void PushOutGens(ir::Function& f) {
   for (ir::Block& b : f.blocks) {
     for (Inst& inst : b.insts) {
-      if (!inst.each || inst.each->results.empty()) continue;
-      while (MergeOne(*inst.each)) {
-      }
-      AdoptGuard(*inst.each);
-      MoveGuardToWhere(*inst.each);
-      PruneBody(*inst.each);
+      if (inst.each) PushGuardsOut(*inst.each);
     }
   }
 }

@@ -44,24 +44,6 @@ std::vector<ir::EachResult> Stores(const ir::Each& each, const std::vector<Value
   return results;
 }
 
-// Without the indices that are not marked, which nothing speaks of: there was a point.
-void DropIndices(ir::Each& each, const std::vector<bool>& marked) {
-  std::vector<ir::IndexVar> kept;
-  for (size_t i = 0; i < each.indices.size(); ++i) {
-    const Value extent = each.indices[i].extent;
-    const bool has_point = std::any_of(kept.begin(), kept.end(),
-                                       [&](const ir::IndexVar& k) { return k.extent == extent; });
-    const ir::Constraint point{Affine::Of(extent) - Affine::Const(1), false};
-    const bool known = std::find(each.where.begin(), each.where.end(), point) != each.where.end();
-    if (marked[i]) {
-      kept.push_back(each.indices[i]);
-    } else if (!has_point && !known) {
-      each.where.push_back(point);
-    }
-  }
-  each.indices = std::move(kept);
-}
-
 void ReadInstead(ir::Each& each, size_t k, const std::vector<Value>& values,
                  const std::vector<Value>& arrays, const std::vector<Affine>& subs) {
   const Value guard = each.body[k].guard;
@@ -82,7 +64,7 @@ void ReadInstead(ir::Each& each, size_t k, const std::vector<Value>& values,
 
 }  // namespace
 
-void StoreInstruction(Inst& statement, size_t k, const std::vector<bool>& needs, ir::Function& f,
+void StoreInstruction(Inst& statement, size_t k, const Space& space, ir::Function& f,
                       std::vector<Inst>& before) {
   ir::Each& each = *statement.each;
   const Value guard = each.body[k].guard;
@@ -92,8 +74,13 @@ void StoreInstruction(Inst& statement, size_t k, const std::vector<bool>& needs,
   }
 
   Inst store = statement;
-  store.each->results = Stores(each, values, guard, needs);
+  store.each->results = Stores(each, values, guard, space.needs);
   store.results.clear();
+  store.each->where = space.where;
+  store.each->indices.clear();
+  for (size_t i = 0; i < space.needs.size(); ++i) {
+    if (space.needs[i]) store.each->indices.push_back(each.indices[i]);
+  }
   for (Value v : values) {
     const ir::ValueInfo info = f.values[v.id];
     const int rank = static_cast<int>(store.each->results[0].out.size());
@@ -103,7 +90,6 @@ void StoreInstruction(Inst& statement, size_t k, const std::vector<bool>& needs,
   const std::vector<Value> arrays = store.results;
   const std::vector<Affine> subs = store.each->results[0].out;
   Inst made = CopyStatement(store, f).inst;
-  DropIndices(*made.each, needs);
   MoveGuardToWhere(*made.each);
   PruneBody(*made.each);
   before.push_back(std::move(made));

@@ -22,7 +22,7 @@ namespace pullback::tensor {
 // Each holds what stands before it as well.
 enum class NormalForm : uint8_t {
   // Le: an op of a body has one reader there and needs every index of its statement; only then is the body
-  // an expression without let. (An index that `where` ties to a needed one counts as needed.)
+  // an expression without let. (An index that `where` cannot be solved for counts as needed.)
   kLetsLifted,
   // Oe: a statement has one result, or those of one black box; parameters and results of functions that hold
   // statements are scalars and arrays, so structs are arrays throughout.
@@ -41,8 +41,8 @@ enum class NormalForm : uint8_t {
 // INTERNAL, NOT_NORMAL: what breaks the form, and where.
 Status VerifyNormalForm(const ir::Module& module, NormalForm form);
 
-// 5.1-5.10. A temporary is computed where its readers need it (rule 5.9): its `where` is theirs and its
-// guard's, and an index that it does not need is gone, with its range `1 <= extent` instead.
+// 5.1-5.10. A temporary is computed where its readers need it (rule 5.9): where their predicate and its own
+// guard hold, solved for the indices that it does not need (exists j: p).
 void LiftLets(ir::Function& f);
 // 5.11-5.20. Lowering has made structs of arrays; what is left are statements with several results.
 void EliminatePairs(ir::Function& f);

@@ -20,21 +20,23 @@ int NextOp(const ir::Each& each, const BodyGraph& graph) {
 }  // namespace
 
 void ToTensorSsa(ir::Function& f) {
+  const analysis::OuterValues outer(f);
   for (ir::Block& b : f.blocks) {
     std::vector<Inst> out;
     for (Inst& inst : b.insts) {
       while (inst.each) {
-        const BodyGraph graph(*inst.each, f);
+        const BodyGraph graph(*inst.each, f, outer);
         const int k = NextOp(*inst.each, graph);
         if (k < 0) break;
         const auto at = static_cast<size_t>(k);
-        StoreInstruction(inst, at, graph.NeedsOf(at), f, out);
+        StoreInstruction(inst, at, graph.SpaceOf(at), f, out);
         PruneBody(*inst.each);
       }
       out.push_back(std::move(inst));
     }
     b.insts = std::move(out);
   }
+  LiftLets(f);  // an op needs no index that only its guard spoke of, now that this is its `where`
 }
 
 }  // namespace pullback::tensor

@@ -364,8 +364,9 @@ TEST_CASE("Memory is charged before it is taken") {
 TEST_CASE("Explain shows every stage") {
   const KernelRequest request = Ask(kConv, "f", Transform::kVjp);
   const std::pair<const char*, const char*> stages[] = {
-      {"ast", ""},      {"ssa", "each"},    {"adjoint", "each"}, {"normal", "each"},
-      {"loops", "for"}, {"llvm", "define"}, {"asm", "ret"},      {"cost", "\"primal\""},
+      {"ast", ""},        {"ssa", "each"},        {"adjoint", "each"},
+      {"normal", "each"}, {"loops", "for"},       {"llvm", "define"},
+      {"asm", "ret"},     {"cost", "\"primal\""}, {"tensor-ssa", "# Its adjoint"},
   };
   for (const auto& [stage, expected] : stages) {
     const std::string text = Ok(TheEngine().Explain(request, stage));
