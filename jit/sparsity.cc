@@ -112,8 +112,14 @@ StatusOr<std::string> DescribeSparsity(const pipeline::Staged& staged, Transform
       results = &b.term.results;
   }
   const size_t first = final.results.size() - blocks.size();
+  PB_ASSIGN_OR_RETURN(const std::vector<bool> found,
+                      pipeline::FoundPatterns(staged.ssa, transform, wrt));
+  PB_CHECK(found.size() == blocks.size());
+  const auto of_loop = [&](size_t k) {
+    return found[k] ? "\"dense\": null, \"pattern\": \"found when it runs\"" : "\"dense\": true";
+  };
   for (size_t k = 0; k < blocks.size(); ++k) {
-    const std::string pattern = results ? patterns.Of((*results)[first + k]) : "\"dense\": true";
+    const std::string pattern = results ? patterns.Of((*results)[first + k]) : of_loop(k);
     out += (k == 0 ? "\n" : ",\n");
     out += "    {\"result\": " + std::to_string(blocks[k].result) +
            ", \"parameter\": " + Quoted(blocks[k].parameter) + ", " + pattern + "}";

@@ -15,6 +15,8 @@ namespace pullback::jit {
 //     {"result": 0, "parameter": "x", "dense": false,
 //      "elements": "[%i, %i]", "points": "%i < %n", "where": ["..."]}
 //
+// Where a block is no single statement, `dense` is null if a sparse request finds its pattern when it runs
+// (docs/api.md), else true: all elements are given.
 // `elements` are visited for the `points` of a box; of these the ones that one of `where` holds for may be
 // other than 0. INVALID_ARGUMENT, reason NO_SPARSITY, for other transforms.
 StatusOr<std::string> DescribeSparsity(const pipeline::Staged& staged,

@@ -38,6 +38,18 @@ class Writer {
         functions_(functions),
         b_(module, module.Get(target)) {}
 
+  std::vector<bool> FoundPatterns(const std::vector<bool>& wrt) {
+    WritePrimal();
+    std::vector<bool> found;
+    for (size_t r = 0; r < primal_.size(); ++r) {
+      for (size_t p = 0; p < wrt.size() && rows_.differentiated[r]; ++p) {
+        if (wrt[p] && b_.TypeOf(args_[p]).IsFloat())
+          found.push_back(pattern_ && pattern_->IsFound(primal_[r], args_[p]));
+      }
+    }
+    return found;
+  }
+
   void Run(const std::vector<bool>& wrt) {
     WritePrimal();
     std::vector<Value> out;
@@ -308,6 +320,12 @@ uint32_t AddSparseJacobian(ir::Module& module, uint32_t f, const std::vector<boo
   const uint32_t target = module.AddFunction(module.Get(f).name + ".sparse_jacobian");
   Writer(module, f, rows, forward_only, functions, target).Run(wrt);
   return target;
+}
+
+std::vector<bool> FoundPatterns(ir::Module module, uint32_t f, const std::vector<bool>& wrt,
+                                const JacobianRows& rows) {
+  const uint32_t target = module.AddFunction("patterns");
+  return Writer(module, f, rows, false, {}, target).FoundPatterns(wrt);
 }
 
 }  // namespace pullback::ad

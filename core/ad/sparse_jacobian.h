@@ -24,4 +24,9 @@ uint32_t AddSparseJacobian(ir::Module& module, uint32_t f, const std::vector<boo
                            const JacobianRows& rows, bool forward_only,
                            const SparseFunctions& functions);
 
+// By block, in order: whether its pattern is found, where all elements are given otherwise. Takes a module of
+// its own, which is then to be thrown away.
+std::vector<bool> FoundPatterns(ir::Module module, uint32_t f, const std::vector<bool>& wrt,
+                                const JacobianRows& rows);
+
 }  // namespace pullback::ad

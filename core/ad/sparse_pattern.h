@@ -37,6 +37,8 @@ class SparsePattern {
   // Of `result` by `param`, elements numbered row by row. Nothing where something between them is not
   // followed: functions that are called outside of bodies, lists, scans.
   std::optional<SparseRows> Of(ir::Value result, ir::Value param);
+  // Whether Of would give rows.
+  bool IsFound(ir::Value result, ir::Value param) { return PlansOf(result, param).has_value(); }
 
  private:
   struct Access {

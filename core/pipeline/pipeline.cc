@@ -240,4 +240,15 @@ StatusOr<Staged> Derive(const ir::Module& ssa, Transform transform, const std::v
   return out;
 }
 
+StatusOr<std::vector<bool>> FoundPatterns(const ir::Module& ssa, Transform transform,
+                                          const std::vector<bool>& wrt) {
+  const Observer none;
+  PassRunner passes(nullptr, none);
+  ir::Module m = ssa.Clone();
+  if (transform == Transform::kHessian) PB_RETURN_IF_ERROR(BuildGradientOfHessian(passes, m, wrt));
+  const ad::JacobianRows rows = RowsOf(m.Get(m.entry), transform);
+  const uint32_t entry = m.entry;
+  return ad::FoundPatterns(std::move(m), entry, wrt, rows);
+}
+
 }  // namespace pullback::pipeline

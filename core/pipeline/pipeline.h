@@ -64,6 +64,11 @@ StatusOr<Staged> Derive(const ir::Module& ssa, Transform transform, const std::v
                         const Options& options, std::vector<PassTiming>* timings = nullptr,
                         const Observer& observer = {});
 
+// By block of a jacobian or hessian of Staged::ssa: whether a sparse one finds its pattern when it runs, where
+// it gives all elements otherwise.
+StatusOr<std::vector<bool>> FoundPatterns(const ir::Module& ssa, Transform transform,
+                                          const std::vector<bool>& wrt);
+
 // Version of the passes: part of the kernel key; raised whenever a pass changes what it makes.
 extern const char* const kPassesVersion;
 

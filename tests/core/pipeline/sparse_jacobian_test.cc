@@ -6,6 +6,10 @@
 #include "core/base/relation.h"
 #include "core/pipeline/pipeline.h"
 #include "tests/support/derivatives.h"
+#include "tests/support/generator.h"
+#include "tests/support/matrices.h"
+#include "tests/support/programs.h"
+#include "tests/support/relations.h"
 
 namespace pullback::pipeline {
 namespace {
@@ -314,6 +318,65 @@ TEST_CASE("sparse Jacobians: relations") {
          {4},
          Transform::kHessian,
          21});
+}
+
+// By every parameter; false where there is no such matrix (lists, too many axes).
+bool CheckWhole(const ir::Module& ssa, const std::vector<Tensor>& args, Transform transform) {
+  const std::vector<bool> wrt(ssa.Get(ssa.entry).params().size(), true);
+  Options options;
+  options.optimise = false;
+  const StatusOr<Staged> dense = Derive(ssa, transform, wrt, options);
+  if (!dense.ok()) return false;
+  const std::vector<Tensor> want = testing::RunOk(dense->final, args);
+  const size_t given = ssa.Get(ssa.entry).results.size();
+  options.sparse = options.optimise = true;
+  const StatusOr<Staged> sparse = Derive(ssa, transform, wrt, options);
+  REQUIRE(sparse.ok());
+  const auto blocks = Blocks(testing::RunOk(sparse->final, args), given, want.size() - given);
+  REQUIRE(blocks.size() == want.size() - given);
+  for (size_t k = 0; k < blocks.size(); ++k) {
+    INFO("block " << k);
+    REQUIRE(blocks[k].shape == want[given + k].shape);
+    const std::vector<double> got = Dense(blocks[k]), expected = Doubles(want[given + k]);
+    const bool f32 = want[given + k].dtype == DType::kF32;
+    for (size_t i = 0; i < got.size(); ++i)
+      CHECK(got[i] == Approx(expected[i]).epsilon(f32 ? 1e-4 : 1e-9).margin(f32 ? 1e-5 : 1e-12));
+  }
+  return true;
+}
+
+TEST_CASE("sparse Jacobians: generated programs") {
+  testing::Coverage coverage;
+  int checked = 0;
+  for (const testing::Kind kind : {testing::Kind::kTensor, testing::Kind::kControlFlow}) {
+    for (uint32_t seed = 9000; seed < 9030; ++seed) {
+      const testing::GeneratedProgram p = testing::GenerateProgram(kind, seed, &coverage);
+      INFO("seed " << seed << "\n" << p.text);
+      const ir::Module ssa = testing::LowerText(p.text, p.entry);
+      checked += CheckWhole(ssa, p.args, Transform::kJacobian);
+      if (testing::GivesFloatScalar(ssa) && seed % 4 == 0)
+        checked += CheckWhole(ssa, p.args, Transform::kHessian);
+    }
+  }
+  CHECK(checked >= 50);
+}
+
+TEST_CASE("sparse Jacobians: first programs, and over relations") {
+  int checked = 0;
+  for (const testing::RelationProgram& p : testing::RelationPrograms()) {
+    INFO(p.name);
+    const ir::Module ssa = testing::LowerText(p.text, "f");
+    checked += CheckWhole(ssa, testing::WithRelations(p.relations, p.rest), Transform::kJacobian);
+  }
+  CHECK(checked >= 10);
+  for (const testing::ProgramCase& c : testing::FirstPrograms()) {
+    int64_t elements = 0;
+    for (const Tensor& t : c.args) elements += t.ElementCount();
+    if (elements > 40) continue;
+    INFO(c.name);
+    checked += CheckWhole(testing::LowerText(c.text, c.entry), c.args, Transform::kJacobian);
+  }
+  CHECK(checked >= 40);
 }
 
 }  // namespace

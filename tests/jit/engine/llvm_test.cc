@@ -410,6 +410,13 @@ TEST_CASE("Sparsity of a Jacobian and a Hessian") {
           Transform::kJacobian),
       "sparsity"));
   CHECK_THAT(dense, !Contains("false"));
+  CHECK_THAT(dense, Contains("\"dense\": null, \"pattern\": \"found when it runs\""));
+  const std::string loop = Ok(TheEngine().Explain(
+      Ask("fn f(x: [n]f64) -> [n]f64 { var y = x\n for i in 1..n { y[i] = y[i - 1] * x[i] }\n"
+          "return y }",
+          "f", Transform::kJacobian),
+      "sparsity"));
+  CHECK_THAT(loop, Contains("\"dense\": true"));
 
   const Status s = TheEngine().Explain(Ask(kConv, "f", Transform::kVjp), "sparsity").status();
   CHECK(s.code() == Code::kInvalidArgument);
