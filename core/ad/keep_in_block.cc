@@ -138,6 +138,7 @@ struct ReverseFunction::Candidate {
   Value work;
   const Inst* def = nullptr;         // of what may be computed again
   const Counter* counter = nullptr;  // a loop's counter, from its trip count
+  Value undone;                      // what a loop carries, taken along
   std::vector<size_t> operands;
   Value copy;  // in the reverse half
   Value source;
@@ -163,7 +164,10 @@ size_t ReverseFunction::AddCandidate(Value v, KeepOrRecompute& cut,
   int64_t again = kNever;
   std::vector<Value> operands;
   const auto counter = counters_.find(v);
-  if (counter != counters_.end() && flow_.IsLoopBodyOf(current_, counter->second.header)) {
+  if (const Value undone = Undone(v); undone.valid()) {
+    c.undone = undone;
+    again = 1;
+  } else if (counter != counters_.end() && flow_.IsLoopBodyOf(current_, counter->second.header)) {
     c.counter = &counter->second;
     operands = {counter->second.start};
     again = 2;
@@ -222,7 +226,12 @@ std::vector<Inst> ReverseFunction::ChooseKept(uint32_t b) {
       continue;
     }
     Inst inst;
-    if (c.counter != nullptr) {  // start + step * turns made before this one
+    if (c.undone.valid()) {
+      const bool integer = work_.TypeOf(c.work) == ir::Type::I64();
+      inst.op = integer ? Op::AffineOf : Op::And;
+      if (integer) inst.subs = {ir::Affine::Of(c.undone)};
+      if (!integer) inst.args = {c.undone, c.undone};
+    } else if (c.counter != nullptr) {  // start + step * turns made before this one
       const bool at_header = current_ == c.counter->header;
       const Value turns = blocks_[c.counter->header].reverse_trips;
       inst.op = Op::AffineOf;

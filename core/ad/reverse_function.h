@@ -10,6 +10,7 @@
 #include "core/ad/keep.h"
 #include "core/ad/list_functions.h"
 #include "core/ad/prepare.h"
+#include "core/ad/reversible.h"
 #include "core/ad/statement.h"
 #include "core/ad/undo.h"
 #include "core/ir/builder.h"
@@ -76,6 +77,9 @@ class ReverseFunction {
     std::vector<ir::Inst> early_sizes;  // dim and list_len to put right behind what they read
     ir::Value trips, tag;               // forward parameters
     ir::Value reverse_trips;
+    // Of a header: what the reverse half takes along, where the header's reverse stands and in a turn of it.
+    ReversibleIntegers integers;
+    std::map<ir::Value, ir::Value> undone, before;
     ir::Value tape_in, tape_start;  // reverse: as parameter, after the pops
     uint32_t reverse_block = 0;
     std::vector<CallAdjoint> calls;  // of the active calls, in order
@@ -112,6 +116,14 @@ class ReverseFunction {
   size_t AddCandidate(ir::Value v, KeepOrRecompute& cut, std::vector<Candidate>& candidates,
                       std::map<ir::Value, size_t>& numbers, int depth);
   std::vector<ir::Inst> ChooseKept(uint32_t b);
+  // (reverse_integers.cc)
+  std::vector<char> FindWanted() const;
+  void FindIntegers();
+  Reversible Integers() const;
+  bool IsCounted(ir::Value v) const;
+  void UndoTurn(uint32_t header);
+  std::vector<ir::Value> IntegersFor(uint32_t header, uint32_t from);
+  ir::Value Undone(ir::Value v) const;
   ir::Value Version(ir::Value v);
   void UndoUpdate(const ir::Inst& inst);
   void BeginVersions(const ir::Inst& inst);

@@ -13,6 +13,7 @@ using ir::Op;
 using ir::Value;
 
 Status ReverseFunction::BuildReverse() {
+  FindIntegers();
   DeclareReverseBlocks();
   if (!combined_) {
     rb_->SetBlock(0);
@@ -32,6 +33,8 @@ void ReverseFunction::DeclareReverseBlocks() {
     state.tape_in = rb_->AddParam(state.reverse_block, ir::Type::Tape(), "tape");
     if (flow_.way[b] == WayBack::kTrips)
       state.reverse_trips = rb_->AddParam(state.reverse_block, ir::Type::I64(), "trips");
+    for (const auto& [v, undone] : state.undone)
+      rb_->function().blocks[state.reverse_block].params.push_back(undone);
     for (const auto& [web, v] : undo_.LiveOut(b))
       rb_->AddParam(state.reverse_block, work_.TypeOf(v), work_.values[v.id].name);
     for (Value v : live_out_[b])
@@ -219,6 +222,7 @@ void ReverseFunction::GoBack(uint32_t b) {
   for (size_t k = 0; k < preds.size(); ++k) {
     bars_ = bars;
     rb_->SetBlock(ways[k]);
+    if (k == 1 && flow_.way[b] == WayBack::kTrips) UndoTurn(b);
     JumpBack(b, preds[k]);
   }
 }
@@ -232,15 +236,24 @@ void ReverseFunction::JumpBack(uint32_t b, const Predecessor& p) {
   for (Value param : params) through[param] = TakeBar(param);
   for (size_t k = 0; k < params.size(); ++k) Accumulate(edge.args[k], through[params[k]]);
   std::vector<Value> args = {tape_};
-  if (flow_.way[p.block] == WayBack::kTrips) args.push_back(TripsFor(p.block, b));
+  if (flow_.way[p.block] == WayBack::kTrips) {
+    args.push_back(TripsFor(p.block, b));
+    for (Value v : IntegersFor(p.block, b)) args.push_back(v);
+  }
   std::map<uint32_t, Value> versions = versions_;
   for (size_t k = 0; k < params.size(); ++k) {  // an array that begins with this parameter
     if (undo_.Of(edge.args[k]) != undo_.Of(params[k])) versions.erase(undo_.Of(params[k]));
   }
   for (const auto& [web, v] : undo_.LiveOut(p.block)) {
     const auto version = versions.find(web);
-    args.push_back(version != versions.end() ? version->second
-                                             : Fetch(forward_[v.id], flow_.def_block[v.id]));
+    if (version != versions.end()) {
+      args.push_back(version->second);
+      continue;
+    }
+    // What is only passed may be defined in front of one edge: here it is the parameter.
+    const auto passed = std::find(edge.args.begin(), edge.args.end(), v);
+    const Value here = passed == edge.args.end() ? v : params[passed - edge.args.begin()];
+    args.push_back(Fetch(forward_[here.id], flow_.def_block[here.id]));
   }
   for (Value v : live_out_[p.block]) {
     Value bar = TakeBar(v);

@@ -122,6 +122,13 @@ const std::vector<Case>& Cases() {
        {Vec({0.3, 0.2, -0.7, 0.9, 0.1}), Tensor::F64(0.7)},
        {true, true},
        false},
+      {"updated in one arm and read no more",
+       "fn f(x: [n]f64, c: f64) -> f64 {\n  var a = x\n"
+       "  for i < n { a[i] += sum j < n { a[j] * a[j] } }\n  let s = a[0]\n  var v = c\n"
+       "  if s > 0.5 {\n    a[0] = c\n    v = s * c\n  }\n  return v }",
+       {Vec({0.3, 0.2, -0.7, 0.9}), Tensor::F64(0.7)},
+       {true, true},
+       false},
       {"in a recursion",
        "fn g(a0: [n]f64, k: i64) -> f64 {\n  if k <= 0 { return a0[0] }\n  var a = a0\n"
        "  for i in 1..n { a[i] = 0.3 * sum j < n { a[j] * a[j] } }\n"

@@ -49,6 +49,43 @@ TEST_CASE("tape: pow keeps 8 bytes a turn") {
   }
 }
 
+// Three integers that every turn changes; r itself is not needed.
+const char* const kIntegers =
+    "fn f(x: f64, n: i64) -> f64 {\n  var r = x\n  var c = n\n  var d = n + 1\n"
+    "  var up = n > 3\n  for i < n {\n    let s = if up { 0.5 } else { 0.25 }\n"
+    "    r = r * (s + 1e-20 * f64(c))\n"
+    "    c = c - d\n    d = 3 * d + 1\n    up = not up\n  }\n  return r\n}\n";
+// The same, but what the integer was cannot be told from what it becomes.
+const char* const kHalved =
+    "fn f(x: f64, n: i64) -> f64 {\n  var r = x\n  var c = n\n"
+    "  for i < n {\n    r = r * (0.5 + 1e-3 * f64(c))\n    c = c / 2 + i\n  }\n"
+    "  return r\n}\n";
+
+TEST_CASE("tape: integers that can be undone are not kept") {
+  const PerTurn tape = TapeOf(kIntegers, Transform::kVjp);
+  CHECK(CountText(AdjointText(kIntegers, {true, false}, Transform::kVjp), "= push ") == 0);
+  CHECK(tape.counted == 0);
+  CHECK(tape.held == 0);
+  CHECK(TapeOf(kHalved, Transform::kVjp).counted == 8);
+}
+
+// In a callee the last values are kept, and the number of turns: once a call, whatever n is.
+TEST_CASE("tape: integers of a loop in a recursion cost its call the same for every n") {
+  const std::string program =
+      "fn g(x: f64, n: i64, k: i64) -> f64 {\n  if k <= 0 { return x }\n  var r = x\n"
+      "  var c = n\n  for i < n {\n    r = r * (0.5 + 1e-3 * f64(c))\n"
+      "    c = k - c\n  }\n  return g(r, n, k - 1)\n}\n"
+      "fn f(x: f64, n: i64) -> f64 { return g(x, n, 3) }\n";
+  const auto kept = [&](int64_t n) {
+    const auto run = eval::Run(Derived(LowerText(program, "f"), Transform::kVjp, {true, false}),
+                               {Tensor::F64(0.9), Tensor::I64(n), Tensor::F64(1)});
+    REQUIRE(run.ok());
+    return run->cost.peak_tape;
+  };
+  CHECK(kept(10) > 0);
+  CHECK(kept(10) == kept(1000));
+}
+
 TEST_CASE("tape: the gradient by one scalar of a loop with a function keeps nothing") {
   const char* const program =
       "fn f(x: f64, n: i64) -> f64 {\n  var r = x\n  for i < n { r = sin(r) * x }\n  return r\n}\n";
