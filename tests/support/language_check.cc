@@ -78,7 +78,9 @@ class Checker {
         Modes(false);
         outcome_.checked.emplace_back("unoptimised");
       }
-      if (seed % 4 == 1 && program_.scalar && program_.levels < 2 && !HasLists()) SecondOrder();
+      if (seed % 4 == 1 && program_.scalar && program_.levels < 2 && !HasLists(args_))
+        SecondOrder(seed % 8 == 1);
+      if (seed % 4 == 2 && !dy_.empty()) Requests();
     } catch (const Failure& f) {
       outcome_.failure = f.text;
     }
@@ -92,9 +94,9 @@ class Checker {
     return std::move(value).value();
   }
 
-  // Products with a Hessian take arrays.
-  bool HasLists() const {
-    return std::any_of(args_.begin(), args_.end(), [](const Tensor& t) { return t.list; });
+  // Matrices of derivatives, and products with a Hessian, are of arrays.
+  static bool HasLists(const Tensors& all) {
+    return std::any_of(all.begin(), all.end(), [](const Tensor& t) { return t.list; });
   }
 
   void Lower() {
@@ -202,16 +204,22 @@ class Checker {
     outcome_.checked.emplace_back("vjp");
     if (program_.residual) {
       Close(y[1].At<double>(0), 0, tolerance_.residual * (1 + largest), "two modes" + where);
+      if (!Stops())
+        Close(dy[1].At<double>(0), 0, tolerance_.residual * (1 + largest), "tangent of 0" + where);
     }
-    if (optimise) Differences(plain, dx, dy);
+    if (!optimise) return;
+    dx_ = dx;
+    dy_ = dy;
+    Differences(plain, dx, dy);
   }
 
   void Skip(const std::string& why) { outcome_.skipped = why; }
+  bool Stops() const { return program_.constructs.contains("stop_gradient"); }
 
   // Central differences at two widths and the two one-sided ones: where they do not agree among
   // themselves there is a kink or too much curvature, and they say nothing.
   void Differences(const ir::Module& plain, const Tensors& dx, const Tensors& dy) {
-    if (program_.constructs.contains("stop_gradient")) return Skip("stop_gradient");
+    if (Stops()) return Skip("stop_gradient");
     const double h = tolerance_.step;
     std::vector<Tensors> at;
     for (const double step : {-2 * h, -h, 0.0, h, 2 * h}) {
@@ -244,7 +252,7 @@ class Checker {
   }
 
   // The Hessian is symmetric.
-  void SecondOrder() {
+  void SecondOrder(bool matrix) {
     const ir::Module hvp = Derived(Transform::kHvp, true);
     const Tensors u = Direction(args_, active_), v = Direction(args_, active_);
     const auto times = [&](const Tensors& direction) {
@@ -257,9 +265,44 @@ class Checker {
     double size = 0;
     const double left = Dot(hu, v, &size), right = Dot(hv, u, &size);
     // Behind a stop_gradient it need not be.
-    if (!program_.constructs.contains("stop_gradient"))
-      Close(left, right, tolerance_.product * (1 + size), "the Hessian is symmetric");
+    if (!Stops()) Close(left, right, tolerance_.product * (1 + size), "the Hessian is symmetric");
     outcome_.checked.emplace_back("hvp");
+    if (matrix) Matrix(Transform::kHessian, u, hu);
+  }
+
+  // A gradient, and a matrix of derivatives, times a direction is the tangent.
+  void Requests() {
+    if (program_.scalar) {
+      Tensors all = Run(Derived(Transform::kValueAndGrad, true), args_, "value_and_grad");
+      all.erase(all.begin());
+      double size = 0;
+      const double along = Dot(all, dx_, &size);
+      Close(along, FloatsOf(dy_[0])[0], tolerance_.product * (1 + size), "value_and_grad");
+    }
+    if (!HasLists(args_) && !HasLists(values_)) Matrix(Transform::kJacobian, dx_, dy_);
+  }
+
+  void Matrix(Transform transform, const Tensors& direction, const Tensors& product) {
+    const std::string what = pipeline::TransformName(transform);
+    const ir::Module matrix = Derived(transform, true);
+    const Tensors all = Run(matrix, args_, what.c_str());
+    Engines(matrix, args_, what);
+    size_t next = all.size() - direction.size() * product.size();
+    for (const Tensor& row : product) {
+      const std::vector<double> expected = FloatsOf(row);
+      std::vector<double> sums(expected.size()), sizes(expected.size());
+      for (const Tensor& column : direction) {
+        const std::vector<double> block = FloatsOf(all.at(next++)), by = FloatsOf(column);
+        if (block.size() != expected.size() * by.size()) throw Failure{what + ": size of a block"};
+        for (size_t k = 0; k < block.size(); ++k) {
+          sums[k / by.size()] += block[k] * by[k % by.size()];
+          sizes[k / by.size()] += std::abs(block[k] * by[k % by.size()]);
+        }
+      }
+      for (size_t k = 0; k < sums.size(); ++k)
+        Close(sums[k], expected[k], tolerance_.product * (1 + sizes[k]), what);
+    }
+    outcome_.checked.emplace_back("matrix");
   }
 
   const LanguageProgram& program_;
@@ -269,7 +312,7 @@ class Checker {
   const Tolerances tolerance_;
   ir::Module ssa_;
   std::vector<size_t> active_, derived_;  // parameters and results that carry derivatives
-  Tensors values_;
+  Tensors values_, dx_, dy_;
   LanguageOutcome outcome_;
 };
 

@@ -26,6 +26,33 @@ const std::vector<std::pair<std::string, std::string>>& Declarations() {
       {"back_array",
        "fn back_array(v: [n]f64, s: f64, y: [n]f64) -> ([n]f64, f64) "
        "{ return (gen i < n { cos(v[i]) * s * y[i] }, sum i < n { sin(v[i]) * y[i] }) }\n"},
+      {"interleaved",
+       "fn interleaved(v: [n]f64, w: [n]f64, i: i64) -> f64 {\n"
+       "  if i <= 0 { return sin(v[0] + 2.0 * w[1]) }\n"
+       "  return tanh(v[i % n] * interleaved(w, v, i - 1)) - 0.5 * w[2 * i % n] * v[0]\n}\n"},
+      {"ruled_back",
+       "fn ruled_back(l: list f64, s: f64) -> list f64 with vjp back_list "
+       "{ return map(|t: f64| sin(t) * s, l) }\n"},
+      {"back_list",
+       "fn back_list(l: list f64, s: f64, y: list f64) -> (list f64, f64) {\n"
+       "  var d: list f64 = list()\n  var e = 0.0\n"
+       "  for i < len(l) { d = push(d, cos(l[i]) * s * y[i])\n  e += sin(l[i]) * y[i] }\n"
+       "  return (d, e)\n}\n"},
+      {"ruled_forth",
+       "fn ruled_forth(l: list f64, s: f64) -> list f64 with jvp forth_list "
+       "{ return map(|t: f64| sin(t) * s, l) }\n"},
+      {"forth_list",
+       "fn forth_list(l: list f64, s: f64, v: list f64, w: f64) -> (list f64, list f64) {\n"
+       "  var y: list f64 = list()\n  var d: list f64 = list()\n"
+       "  for i < len(l) { y = push(y, sin(l[i]) * s)\n"
+       "    d = push(d, cos(l[i]) * v[i] * s + sin(l[i]) * w) }\n  return (y, d)\n}\n"},
+      {"ruled_length",
+       "fn ruled_length(l: list f64, s: f64) -> f64 with vjp back_length "
+       "{ return s * total_list(l) }\n"},
+      {"back_length",
+       "fn back_length(l: list f64, s: f64, y: f64) -> (list f64, f64) {\n"
+       "  let g = grad(total_list)(l)\n"
+       "  return (map(|t: f64| t * s * y, g), total_list(l) * y)\n}\n"},
       {"smooth", "fn smooth(x: f64) -> f64 { return sin(x) * x }\n"},
       {"two", "fn two(x: f64, y: f64) -> (f64, f64) { return (x * y, sin(x) - y) }\n"},
       {"energy",

@@ -21,6 +21,19 @@ const std::vector<std::string>& Smooth() {
       "erf(sin(@))",
       "0.5 * (@)",
       "square(tanh(@))",
+      "cbrt(1.5 + sin(@))",
+      "exp2(sin(@))",
+      "expm1(0.5 * sin(@))",
+      "log2(2.0 + cos(@))",
+      "log10(2.0 + sin(@))",
+      "tan(0.8 * sin(@))",
+      "asin(0.7 * sin(@))",
+      "acos(0.7 * cos(@))",
+      "sinh(sin(@))",
+      "cosh(sin(@))",
+      "asinh(@)",
+      "acosh(2.5 + sin(@))",
+      "atanh(0.7 * sin(@))",
   };
   return all;
 }
@@ -47,7 +60,11 @@ std::string LanguageWriter::Binary(int depth) {
     Count("kink");
     return (Chance(50) ? "max(" : "min(") + x + ", abs(" + y + "))";
   }
-  switch (Pick(8)) {
+  switch (Pick(10)) {
+    case 8: return "hypot(" + x + ", 1.0 + cos(" + y + "))";
+    case 9:
+      return "fmod(sin(" + x + ") + 2.5 + " + std::to_string(Pick(3)) + ".0, 1.6 + 0.2 * sin(" + y +
+             "))";
     case 0: return "(" + x + " + " + y + ")";
     case 1: return "(" + x + " - " + y + ")";
     case 2: return "atan2(" + x + ", 3.0 + sin(" + y + "))";

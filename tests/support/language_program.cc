@@ -218,11 +218,19 @@ LanguageProgram LanguageWriter::Write() {
   program_.stops = Chance(10);
   indent_ = 0;
   program_.narrow = Chance(12);
+  if (seed_ % 32 == 6 || seed_ % 32 == 9) {
+    StraightEntry();
+    return Finished();
+  }
   if (Chance(50)) Helper();
   if (Chance(30)) Recursion();
   if (Chance(20)) MutualRecursion();
   if (Chance(20)) EarlyReturn();
   Entry();
+  return Finished();
+}
+
+LanguageProgram LanguageWriter::Finished() {
   std::string text = out_.str();
   text.replace(text.find("RESULT"), 6, program_.entry);
   program_.entry = "f";

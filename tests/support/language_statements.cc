@@ -3,7 +3,7 @@
 namespace pullback::testing {
 
 void LanguageWriter::Statement(int depth) {
-  switch (Pick(depth > 2 ? 5 : 36)) {
+  switch (Pick(depth > 2 ? 5 : 41)) {
     case 0: return Let("sin(" + Scalar(2) + ")");
     case 1:
     case 2: return Assign();
@@ -38,6 +38,12 @@ void LanguageWriter::Statement(int depth) {
     case 31: return SharedByMany();
     case 32: return ScanStatement();
     case 33: return scope_.narrows.empty() ? FlagStatement() : NarrowStatement();
+    case 34: return UpdatedAndRead();
+    case 35: return CounterStatement();
+    case 36: return RowReduction();
+    case 37: return WholesInCalls();
+    case 38: return entry_ && indent_ == 1 ? CornerStatement() : CounterStatement();
+    case 39: return entry_ && indent_ == 1 ? BoxesAreVariables() : BoxStatement();
     default: return MayDerive() ? DataDerivatives() : ListStatement();
   }
 }

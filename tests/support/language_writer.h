@@ -4,6 +4,7 @@
 #include <random>
 #include <sstream>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "tests/support/language_program.h"
@@ -55,6 +56,7 @@ class LanguageWriter {
   }
 
   // --- language_program.cc
+  LanguageProgram Finished();
   void Helper();
   void Recursion();
   void Entry();
@@ -115,6 +117,23 @@ class LanguageWriter {
   void FoldStatement();
   void SharedByMany();
   std::string Condition();
+
+  // --- language_straight.cc
+  std::string StraightVector(const std::string& i);
+  void StraightEntry();
+
+  // --- language_corners.cc
+  void CornerStatement();
+
+  // --- language_boxes.cc
+  std::pair<std::string, std::string> BoxSteps(const std::string& start);
+  void BoxesAreVariables();
+
+  // --- language_mutation.cc
+  void UpdatedAndRead();
+  void CounterStatement();
+  void RowReduction();
+  void WholesInCalls();
 
   // --- language_narrow.cc
   std::string Narrow(int depth);

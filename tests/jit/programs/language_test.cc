@@ -1,7 +1,8 @@
 // Random programs over the whole language, on all cores. PULLBACK_PROGRAMS sets how many; with
 // PULLBACK_SECONDS they go on for so long; PULLBACK_SEED is the first seed. One in
-// PULLBACK_COMPILE_EACH is compiled as well, and so is one with a construct that was not yet. PULLBACK_PRINT
-// only prints the first program. docs/benchmarks.md says how to run it for hours.
+// PULLBACK_COMPILE_EACH (0: none) is compiled as well, and so is one with a construct that was not yet.
+// PULLBACK_PRINT only prints the first program. With PULLBACK_ONE_FAILURE the first failure ends the run.
+// docs/benchmarks.md says how to run it for hours.
 #include <unistd.h>
 
 #include <algorithm>
@@ -65,7 +66,8 @@ struct Settings {
   uint32_t first = Setting("PULLBACK_SEED", 0);
   uint32_t seconds = Setting("PULLBACK_SECONDS", 0);
   uint32_t count = seconds > 0 ? UINT32_MAX - first : Setting("PULLBACK_PROGRAMS", 400);
-  uint32_t compile_each = std::max(1u, Setting("PULLBACK_COMPILE_EACH", 40));
+  bool one = Setting("PULLBACK_ONE_FAILURE", 0) != 0;
+  uint32_t compile_each = Setting("PULLBACK_COMPILE_EACH", 40);
   Clock::time_point start = Clock::now();
   Clock::time_point until =
       start + (seconds > 0 ? std::chrono::seconds(seconds) : std::chrono::hours(24));
@@ -74,6 +76,7 @@ struct Settings {
 struct State {
   std::mutex mutex;
   std::atomic<uint32_t> next{0};
+  std::atomic<bool> failed{false};
   Table table;
   std::vector<std::string> failures;
   std::map<std::string, int> skipped;
@@ -117,14 +120,15 @@ void SayWhere(int signal) {
 }
 
 void Work(State& state, const Settings& settings) {
-  while (Clock::now() < settings.until) {
+  while (Clock::now() < settings.until && !(settings.one && state.failed)) {
     const uint32_t seed = state.next++;
     if (seed - settings.first >= settings.count) return;
     now_at = seed;
     const LanguageProgram p = GenerateLanguageProgram(seed);
     // Whatever the generator makes of every fourth seed, and the like.
-    bool compiled = (seed * 2654435761u >> 12) % settings.compile_each == 0;
-    {
+    bool compiled =
+        settings.compile_each > 0 && (seed * 2654435761u >> 12) % settings.compile_each == 0;
+    if (settings.compile_each > 0) {
       const std::lock_guard lock(state.mutex);
       compiled |= state.table.Lacks(p, "compiled");
     }
@@ -135,6 +139,7 @@ void Work(State& state, const Settings& settings) {
       report = Report(p, seed, compiled, outcome.failure);
       // As it comes: a run of hours may not reach its end.
       std::cerr << report << std::endl;
+      state.failed = true;
     }
     const std::chrono::duration<double> took = Clock::now() - begin;
     const std::lock_guard lock(state.mutex);
@@ -164,8 +169,8 @@ TEST_CASE("generated programs over the whole language") {
   for (std::thread& worker : workers) worker.join();
   const std::chrono::duration<double> all = Clock::now() - settings.start;
 
-  state.table.Print(
-      {"value", "engines", "jvp", "vjp", "differences", "hvp", "unoptimised", "compiled"});
+  state.table.Print({"value", "engines", "jvp", "vjp", "differences", "hvp", "matrix",
+                     "unoptimised", "compiled"});
   int skipped = 0;
   for (const auto& [why, times] : state.skipped) {
     std::cout << "without differences, " << why << ": " << times << "\n";

@@ -1,0 +1,48 @@
+// Programs of few statements without control flow: matrices of derivatives come out of all seeds at once.
+#include "tests/support/language_writer.h"
+
+namespace pullback::testing {
+
+std::string LanguageWriter::StraightVector(const std::string& i) {
+  static const std::vector<std::string> elements = {
+      "sin(a[@] * x) + b[@] * y",       "a[@] * a[@] * b[n - 1 - @]",
+      "tanh(a[@] - b[@]) * s",          "exp(0.3 * a[@]) / (2.0 + sin(s * b[@]))",
+      "(sum j < n { w[@, j] * a[j] })", "(sum j < n { w[j, @] * sin(a[j] * b[@]) })",
+      "select(@ > 0, a[@] * y, b[@])"};
+  std::string text;
+  for (char c : One(elements)) text += c == '@' ? i : std::string(1, c);
+  return text;
+}
+
+void LanguageWriter::StraightEntry() {
+  Count("straight program");
+  program_.narrow = false;
+  Tensor square = Array(n_ * n_);
+  square.shape = {n_, n_};
+  program_.args = {Tensor::F64(Number()), Tensor::F64(Number()), Array(n_), Array(n_), square};
+  static const std::vector<std::string> sums = {"sin(x * y) + x",
+                                                "sum j < n { a[j] * b[j] }",
+                                                "tanh(sum j < n { a[j] * a[j] * y })",
+                                                "sum j < n, l < n { w[j, l] * a[l] * b[j] }",
+                                                "sin(sum(a)) * x",
+                                                "prod j < n { 1.3 + a[j] }"};
+  const std::string i = Fresh("i");
+  Line("fn f(x: f64, y: f64, a: [n]f64, b: [n]f64, w: [n, n]f64) -> RESULT {");
+  Inside([&] {
+    Line("let s = " + One(sums));
+    Line("let u = " + std::string(Chance(25) ? "scan sum " : "gen ") + i + " < n { " +
+         StraightVector(i) + " }");
+    program_.scalar = seed_ % 4 == 1 || Chance(20);
+    program_.entry = program_.scalar ? "f64" : "[n]f64";
+    if (program_.scalar) {
+      return Line("return " + std::string(Chance(50) ? "s * " : "") + "sum " + i + " < n { u[" + i +
+                  "] * " + StraightVector(i) + " }");
+    }
+    Line("return " + std::string(Chance(50) ? "u"
+                                            : "gen " + i + " < n { u[" + i + "] * u[n - 1 - " + i +
+                                                  "] + " + StraightVector(i) + " }"));
+  });
+  Line("}");
+}
+
+}  // namespace pullback::testing
