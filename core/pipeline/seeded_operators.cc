@@ -10,6 +10,7 @@
 #include "core/ad/seeded_jacobian.h"
 #include "core/ir/jacobian.h"
 #include "core/opt/simplify.h"
+#include "core/pipeline/extent_params.h"
 #include "core/pipeline/steps.h"
 
 namespace pullback::pipeline {
@@ -58,6 +59,7 @@ class Seeder {
   StatusOr<std::optional<ir::Module>> Seeded(const ir::JacobianLoop& loop) {
     std::optional<ir::Module> m = m_.Clone();
     m->entry = loop.function;
+    ReadExtentParams(m_, loop.function, m->Get(loop.function));
     opt::DropUnreachedFunctions(*m);
     PB_RETURN_IF_ERROR(InlineAndSimplify(passes_, *m));
     if (!DeriveOperators(passes_, *m, true).ok() || !ad::CheckDerivable(*m, m->entry).ok())
