@@ -131,11 +131,11 @@ bool PointLoops::Narrows(const Constraint& c, const analysis::Box& box) {
   const int64_t coeff = c.e.Coeff(index);
   const bool unit = coeff == 1 || coeff == -1;
   const bool tame = box.IsTame(c.e);
-  if (coeff == 0 || !(tame || (unit && c.equality)) || (c.equality && !unit)) return false;
+  if (coeff == 0 || !(tame || (unit && c.equality))) return false;
   const Affine rest = c.e.Substitute(index, Affine{});
   levels_[level].limits.push_back({rest, coeff});
   if (c.equality) levels_[level].limits.push_back({rest * -1, -coeff});
-  return true;
+  return unit || !c.equality;  // between limits that are no multiples there may be a point too many
 }
 
 // --- the code

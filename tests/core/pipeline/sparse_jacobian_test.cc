@@ -135,6 +135,20 @@ TEST_CASE("sparse Jacobians: stencils take as many seeds as they are wide") {
          {1},
          Transform::kJacobian,
          6});
+  Check({"every third, by brackets",
+         "fn f(x: [n]f64) -> [n]f64 { return gen i < n { sum j < n { [3 * j == i + 1] * x[j] ** 2 "
+         "} } }",
+         {kX},
+         {1},
+         Transform::kJacobian,
+         2});
+  Check({"within multiples",
+         "fn f(x: [n]f64) -> [n]f64 {\n"
+         "  return gen i < n { sum j < n { [2 * j <= i and i < 2 * j + 3] * x[j] ** 2 } } }",
+         {kX},
+         {2},
+         Transform::kJacobian,
+         10});
   Check({"reversed",
          "fn f(x: [n]f64) -> [n]f64 { return gen i < n { x[n - 1 - i] * x[i] } }",
          {kX},
