@@ -26,9 +26,13 @@ Status Simplify(ir::Module& module, const RewriteOptions& options) {
 
 Status FuseStatements(ir::Module& module, bool only_free, const RewriteOptions& options) {
   for (auto& f : module.functions) {
-    for (int round = 0; round < kMaxRounds && FuseReads(*f, only_free); ++round) {
-      EliminateDeadCode(*f);
-    }
+    const auto fuse = [&] {
+      for (int round = 0; round < kMaxRounds && FuseReads(*f, only_free); ++round) {
+        EliminateDeadCode(*f);
+      }
+    };
+    fuse();
+    if (!only_free && MergeReaders(*f)) fuse();
   }
   return Simplify(module, options);
 }

@@ -44,6 +44,10 @@ bool FuseReads(ir::Function& f, bool only_free);
 Status FuseStatements(ir::Module& module, bool only_free,
                       const RewriteOptions& options = {});  // every function, then Simplify
 
+// Two statements over one space that are the only readers of an array which a gen in the same block makes become one
+// statement, so that FuseReads can do without the array. True: changed.
+bool MergeReaders(ir::Function& f);
+
 // Sums over a few points, of small constant extents, become straight-line code (unroll.cc), then Simplify.
 Status UnrollStatements(ir::Module& module, const RewriteOptions& options = {});
 

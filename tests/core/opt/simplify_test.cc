@@ -48,6 +48,10 @@ TEST_CASE("opt: FuseReads") {
   RunPassFiles("fuse_reads", OverFunctions([](ir::Function& f) { FuseReads(f, false); }));
 }
 
+TEST_CASE("opt: MergeReaders") {
+  RunPassFiles("merge_readers", OverFunctions([](ir::Function& f) { MergeReaders(f); }));
+}
+
 TEST_CASE("opt: InlineCalls") {
   RunPassFiles("inline_calls", [](ir::Module& m) { return InlineCalls(m); });
 }

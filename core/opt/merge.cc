@@ -1,0 +1,157 @@
+// Two statements over one space that alone read an array which a third one makes become one statement: the array
+// then has one reader, into which FuseReads puts what makes it, and nothing is stored or computed twice. (The value of a
+// loss and its gradient: dF~'s NNMF.)
+#include <algorithm>
+#include <map>
+#include <set>
+
+#include "core/opt/pointwise.h"
+#include "core/opt/simplify.h"
+
+namespace pullback::opt {
+namespace {
+
+using ir::Each;
+using ir::Inst;
+using ir::Op;
+using ir::Value;
+
+constexpr size_t kMaxBody = 100;
+
+class Merger {
+ public:
+  explicit Merger(ir::Function& f) : f_(f), uses_(f.values.size()) {
+    const auto count = [&](Value v) { ++uses_[v.id]; };
+    for (const ir::Block& b : f.blocks) {
+      for (const Inst& inst : b.insts) ir::ForEachOperand(inst, count);
+      ir::ForEachTermOperand(b.term, count);
+    }
+  }
+
+  bool Run() {
+    bool changed = false;
+    for (ir::Block& b : f_.blocks) changed |= RunOn(b.insts);
+    return changed;
+  }
+
+ private:
+  bool RunOn(std::vector<Inst>& insts) {
+    bool changed = false;
+    for (size_t made = 0; made < insts.size(); ++made) {
+      if (!IsProducer(insts[made])) continue;
+      const Value array = insts[made].results[0];
+      std::vector<size_t> readers;
+      for (size_t k = made + 1; k < insts.size() && readers.size() <= 2; ++k) {
+        if (Reads(insts[k], array) != 0) readers.push_back(k);
+      }
+      if (readers.size() != 2) continue;
+      changed |= Merge(insts, readers[0], readers[1], array);
+    }
+    return changed;
+  }
+
+  static bool IsProducer(const Inst& inst) {
+    return inst.each && inst.results.size() == 1 && inst.each->where.empty() &&
+           IsPointwise(*inst.each, inst.each->results[0]) && inst.each->body.size() <= kMaxBody;
+  }
+
+  static int Reads(const Inst& inst, Value array) {
+    int reads = 0;
+    ir::ForEachOperand(inst, [&](Value v) { reads += v == array; });
+    return reads;
+  }
+  // All its reads are of the element at the statement's own point.
+  static bool ReadsInPlace(const Each& each, Value array) {
+    return std::all_of(each.body.begin(), each.body.end(), [&](const Inst& inst) {
+      if (std::find(inst.args.begin(), inst.args.end(), array) == inst.args.end()) return true;
+      if (inst.op != Op::Index || inst.guard.valid() || inst.subs.size() != each.indices.size())
+        return false;
+      for (size_t k = 0; k < inst.subs.size(); ++k) {
+        if (inst.subs[k].AsValue() != each.indices[k].var) return false;
+      }
+      return true;
+    });
+  }
+  static bool SameSpace(const Each& a, const Each& b) {
+    return a.where.empty() && b.where.empty() &&
+           std::equal(a.indices.begin(), a.indices.end(), b.indices.begin(), b.indices.end(),
+                      [](const auto& x, const auto& y) { return x.extent == y.extent; });
+  }
+
+  bool Merge(std::vector<Inst>& insts, size_t first, size_t second, Value array) {
+    Inst &a = insts[first], &b = insts[second];
+    if (!a.each || !b.each || !SameSpace(*a.each, *b.each)) return false;
+    if (a.each->body.size() + b.each->body.size() > kMaxBody) return false;
+    if (!ReadsInPlace(*a.each, array) || !ReadsInPlace(*b.each, array)) return false;
+    if (Reads(a, array) + Reads(b, array) != uses_[array.id]) return false;  // another block's
+    if (HasScan(*a.each) || HasScan(*b.each)) return false;
+    // b moves to a, or a to b, with nothing in between that it needs or that needs it.
+    if (!DependsOnAny(b, insts, first, second)) {
+      Join(a, std::move(b));
+      insts.erase(insts.begin() + static_cast<long>(second));
+    } else if (!IsReadIn(a, insts, first + 1, second + 1)) {
+      Inst moved = std::move(a);
+      Join(moved, std::move(b));
+      insts[second] = std::move(moved);
+      insts.erase(insts.begin() + static_cast<long>(first));
+    } else {
+      return false;
+    }
+    return true;
+  }
+  static bool HasScan(const Each& each) {
+    return std::any_of(each.results.begin(), each.results.end(),
+                       [](const ir::EachResult& r) { return ir::IsScan(r.monoid); });
+  }
+  // Whether `inst` reads what insts[begin, end) define.
+  static bool DependsOnAny(const Inst& inst, const std::vector<Inst>& insts, size_t begin,
+                           size_t end) {
+    std::set<Value> made;
+    for (size_t k = begin; k < end; ++k)
+      made.insert(insts[k].results.begin(), insts[k].results.end());
+    bool any = false;
+    ir::ForEachOperand(inst, [&](Value v) { any |= made.contains(v); });
+    return any;
+  }
+  static bool IsReadIn(const Inst& inst, const std::vector<Inst>& insts, size_t begin, size_t end) {
+    return std::any_of(insts.begin() + static_cast<long>(begin),
+                       insts.begin() + static_cast<long>(end), [&](const Inst& other) {
+                         return std::any_of(inst.results.begin(), inst.results.end(),
+                                            [&](Value v) { return Reads(other, v) != 0; });
+                       });
+  }
+
+  // b's body and results behind a's, over a's indices.
+  static void Join(Inst& a, Inst b) {
+    std::map<Value, Value> index;
+    for (size_t k = 0; k < a.each->indices.size(); ++k)
+      index[b.each->indices[k].var] = a.each->indices[k].var;
+    b.each->indices.clear();
+    ir::ForEachOperand(b, [&](Value& v) {
+      if (const auto it = index.find(v); it != index.end()) v = it->second;
+    });
+    for (Inst& body : b.each->body) {
+      ir::CanonicaliseAffines(body);
+      a.each->body.push_back(std::move(body));
+    }
+    for (ir::EachResult& r : b.each->results) {
+      for (ir::Affine& out : r.out) ir::Canonicalise(out);
+      a.each->results.push_back(std::move(r));
+    }
+    a.results.insert(a.results.end(), b.results.begin(), b.results.end());
+  }
+
+  ir::Function& f_;
+  std::vector<int> uses_;
+};
+
+}  // namespace
+
+bool MergeReaders(ir::Function& f) {
+  if (!Merger(f).Run()) return false;
+  EliminateCommonSubexpressions(f);  // its two reads become one,
+  EliminateDeadCode(f);              // which FuseReads counts
+  return true;
+}
+
+}  // namespace pullback::opt
