@@ -4,7 +4,7 @@
 // evaluates moves, so that a trap was to come anyway.
 #include <algorithm>
 
-#include "core/opt/block_loops.h"
+#include "core/opt/invariants.h"
 #include "core/opt/simplify.h"
 
 namespace pullback::opt {
@@ -19,16 +19,15 @@ using ir::Value;
 class Motion {
  public:
   Motion(ir::Function& f, const RewriteOptions& options)
-      : f_(f), options_(options), dominators_(f), defs_(f) {}
+      : f_(f), options_(options), dominators_(f), invariants_(f, dominators_) {}
 
   // Moves what one loop has; the blocks are others then.
   bool Run() {
     std::vector<BlockLoop> loops = FindLoops(f_, dominators_);
     if (loops.empty()) return false;
-    FindReadOnly();
     for (BlockLoop& loop : loops) {
-      if (!MayCopyHeader(loop)) continue;
-      FindInvariants(loop);
+      if (!MayMoveOutOf(f_, loop)) continue;
+      invariant_ = invariants_.Find(loop, chain_);
       if (!KeepNeeded(loop)) continue;
       Move(loop);
       return true;
@@ -37,63 +36,6 @@ class Motion {
   }
 
  private:
-  // Arrays that are read element by element and put on tapes only: a second use of another would cost an
-  // update its unique owner.
-  void FindReadOnly() {
-    read_only_.assign(f_.values.size(), 1);
-    const auto keep = [&](const Inst& inst) {
-      const bool reads = inst.op == Op::Index || inst.op == Op::Dim || inst.op == Op::Push;
-      for (Value v : inst.args) read_only_[v.id] &= reads;
-    };
-    for (const ir::Block& b : f_.blocks) {
-      for (const Inst& inst : b.insts) {
-        keep(inst);
-        if (!inst.each) continue;
-        for (const Inst& body : inst.each->body) keep(body);
-      }
-      ir::ForEachTermOperand(b.term, [&](Value v) { read_only_[v.id] = 0; });
-    }
-  }
-
-  // The test is run once more, in front of the loop.
-  bool MayCopyHeader(const BlockLoop& loop) const {
-    const auto& insts = f_.blocks[loop.header].insts;
-    return std::all_of(insts.begin(), insts.end(), [&](const Inst& inst) {
-      return inst.results.size() == 1 && f_.TypeOf(inst.results[0]).IsScalar() && !inst.each &&
-             !(ir::Info(inst.op).flags & ir::kEffect);
-    });
-  }
-
-  // In the blocks that every turn runs, and in the header.
-  void FindInvariants(const BlockLoop& loop) {
-    invariant_.assign(f_.values.size(), 0);
-    chain_.clear();
-    for (uint32_t b : dominators_.order()) {
-      if (!loop.inside[b]) continue;
-      const bool always = std::all_of(loop.latches.begin(), loop.latches.end(),
-                                      [&](uint32_t l) { return dominators_.Dominates(b, l); });
-      if (!always) continue;
-      chain_.push_back(b);
-      for (const Inst& inst : f_.blocks[b].insts) {
-        if (!IsInvariant(inst, loop)) continue;
-        for (Value v : inst.results) invariant_[v.id] = 1;
-      }
-    }
-  }
-  bool IsInvariant(const Inst& inst, const BlockLoop& loop) const {
-    if (inst.results.empty() || (ir::Info(inst.op).flags & ir::kEffect)) return false;
-    for (Value v : inst.results) {
-      const ir::Type t = f_.TypeOf(v);
-      if (!t.IsScalar() && !(t.IsArray() && read_only_[v.id])) return false;
-    }
-    bool invariant = true;
-    ir::ForEachOperand(
-        inst, [&](Value v) { invariant &= !defs_.IsInside(v, loop) || invariant_[v.id] != 0; });
-    if (!inst.each) return invariant;
-    for (const Inst& body : inst.each->body) invariant &= !ir::HasCallee(body.op);
-    return invariant;
-  }
-
   // Leaves marked the statements outside the header and what they need; whether there are any.
   bool KeepNeeded(const BlockLoop& loop) {
     std::vector<char> needed(f_.values.size());
@@ -191,8 +133,7 @@ class Motion {
   ir::Function& f_;
   const RewriteOptions& options_;
   const ir::Dominators dominators_;
-  const DefinitionBlocks defs_;
-  std::vector<char> read_only_;  // by value
+  const LoopInvariants invariants_;
   std::vector<char> invariant_;  // by value
   std::vector<uint32_t> chain_;  // blocks that every turn runs, in order
 };
@@ -202,6 +143,7 @@ class Motion {
 bool FloatInvariants(ir::Function& f, const RewriteOptions& options) {
   if (!options.Has(Family::kLambda)) return false;
   const size_t most = std::min<uint64_t>(options.fuel, 2 + f.blocks.size());
+  if (options.Has(Family::kFission)) options.Count("fission_of_invariants", SplitInvariants(f));
   size_t moved = 0;
   while (moved < most && Motion(f, options).Run()) ++moved;
   return moved > 0;

@@ -62,6 +62,9 @@ constexpr Rule kRules[] = {
     {Family::kLoop, "loop_peeled"},
     {Family::kLoop, "loop_without_result"},
     {Family::kLoop, "loop_single_hit"},
+
+    // (g) where a part moves out of a loop: core/opt/fission.cc.
+    {Family::kFission, "fission_of_invariants"},
 };
 
 }  // namespace

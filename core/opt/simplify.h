@@ -36,6 +36,10 @@ bool NormaliseLoops(ir::Function& f, bool peel, const RewriteOptions& options = 
 // entered at all. Comes after differentiation, likewise. True: changed.
 bool FloatInvariants(ir::Function& f, const RewriteOptions& options = {});
 
+// Parts of statements' bodies that are dear and the same in every turn of a loop become statements of their own, which
+// FloatInvariants moves. How many.
+size_t SplitInvariants(ir::Function& f);
+
 // Reads of an array that a `gen` in the same block makes become that gen's body, where the subscripts
 // are proven in range. Never more operations: the body has none, or the array has no other reader and
 // the reader visits every element at most once. only_free: just the first kind (before

@@ -1,0 +1,148 @@
+// Fission of a statement in a loop of blocks, only where a part moves out (dF~'s 8g with invariant motion): what its
+// body computes alike in every turn, and dearly, becomes a statement of its own, whose results the rest reads. The
+// partials of a called function in a loop over seeds are the case: once a point instead of once a point and seed.
+#include <algorithm>
+#include <iterator>
+
+#include "core/opt/invariants.h"
+#include "core/opt/simplify.h"
+
+namespace pullback::opt {
+namespace {
+
+using ir::Each;
+using ir::Inst;
+using ir::Op;
+using ir::Value;
+
+constexpr size_t kMostValues = 64;  // that are stored for each point
+
+bool IsDear(const Inst& inst) {
+  return inst.op == Op::Call || (ir::Info(inst.op).flags & ir::kLibm) != 0;
+}
+
+class Fission {
+ public:
+  explicit Fission(ir::Function& f) : f_(f), dominators_(f), invariants_(f, dominators_) {}
+
+  // Splits one statement: positions are others then.
+  bool Run() {
+    for (const BlockLoop& loop : FindLoops(f_, dominators_)) {
+      if (!MayMoveOutOf(f_, loop)) continue;
+      std::vector<uint32_t> chain;
+      const std::vector<char> invariant = invariants_.Find(loop, chain);
+      for (uint32_t b : chain) {
+        if (b == loop.header) continue;
+        std::vector<Inst>& insts = f_.blocks[b].insts;
+        for (size_t k = 0; k < insts.size(); ++k) {
+          if (!insts[k].each || invariant[insts[k].results[0].id]) continue;
+          const std::vector<Value> stored = FindStored(*insts[k].each, loop, invariant);
+          if (stored.empty() || stored.size() > kMostValues) continue;
+          Inst part = Split(insts[k], stored);
+          insts.insert(insts.begin() + static_cast<long>(k), std::move(part));
+          return true;
+        }
+      }
+    }
+    return false;
+  }
+
+ private:
+  // What the rest of the body reads of what is dear and the same in every turn; nothing where the space is not
+  // that of the results, whose size is then what is stored for each value.
+  std::vector<Value> FindStored(const Each& each, const BlockLoop& loop,
+                                const std::vector<char>& invariant) const {
+    bool fixed = true;
+    const auto look = [&](Value v) { fixed &= invariants_.IsFixed(v, loop, invariant); };
+    for (const ir::IndexVar& i : each.indices) look(i.extent);
+    for (const ir::Constraint& c : each.where) ir::ForEachOperand(c.e, look);
+    if (!fixed || each.indices.empty()) return {};
+    for (const ir::EachResult& r : each.results) {
+      if (r.monoid != ir::Monoid::kGen || r.out.size() < each.indices.size()) return {};
+    }
+    std::vector<char> alike(f_.values.size(), 1), dear(f_.values.size()), read(f_.values.size());
+    for (const Inst& inst : each.body) {
+      bool same = inst.op != Op::Jvp && inst.op != Op::Vjp, costs = IsDear(inst);
+      ir::ForEachOperand(inst, [&](Value v) {
+        same &= alike[v.id] && invariants_.IsFixed(v, loop, invariant);
+        costs |= dear[v.id] != 0;
+      });
+      for (Value v : inst.results) {
+        alike[v.id] = same;
+        dear[v.id] = same && costs;
+      }
+      if (!same) ir::ForEachOperand(inst, [&](Value v) { read[v.id] = 1; });
+    }
+    for (const ir::EachResult& r : each.results) {
+      for (const ir::Affine& a : r.out) ir::ForEachOperand(a, [&](Value v) { read[v.id] = 1; });
+      for (Value v : {r.value, r.guard}) {
+        if (v.valid()) read[v.id] = 1;
+      }
+    }
+    std::vector<Value> stored;
+    for (const Inst& inst : each.body) {
+      std::copy_if(inst.results.begin(), inst.results.end(), std::back_inserter(stored),
+                   [&](Value v) { return dear[v.id] && read[v.id]; });
+    }
+    return stored;
+  }
+
+  // The new statement, which stores; `inst` reads. What either does not need is dead code.
+  Inst Split(Inst& inst, const std::vector<Value>& stored) {
+    const auto is_stored = [&](Value v) {
+      return std::find(stored.begin(), stored.end(), v) != stored.end();
+    };
+    Copier names(f_);
+    Inst part = names.Copy(inst);
+    part.results.clear();
+    part.each->results.clear();
+    Each& rest = *inst.each;
+    std::vector<Inst> reads;
+    for (Value v : stored) {
+      const int rank = static_cast<int>(rest.indices.size());
+      const Value array = f_.NewValue(ir::Type::Array(f_.TypeOf(v).elem, rank));
+      ir::EachResult r;
+      Inst read;
+      read.op = Op::Index;
+      read.args = {array};
+      read.results = {v};
+      read.loc = inst.loc;
+      for (size_t k = 0; k < rest.indices.size(); ++k) {
+        r.out.push_back(ir::Affine::Of(part.each->indices[k].var));
+        r.shape.push_back(rest.indices[k].extent);
+        read.subs.push_back(ir::Affine::Of(rest.indices[k].var));
+      }
+      r.value = names.Get(v);
+      part.results.push_back(array);
+      part.each->results.push_back(std::move(r));
+      reads.push_back(std::move(read));
+    }
+    // A value of the old body that nobody reads any more keeps its definition, under another name.
+    for (Inst& body : rest.body) {
+      for (Value& v : body.results) {
+        if (is_stored(v)) v = f_.NewValue(f_.TypeOf(v));
+      }
+    }
+    rest.body.insert(rest.body.begin(), std::make_move_iterator(reads.begin()),
+                     std::make_move_iterator(reads.end()));
+    return part;
+  }
+
+  ir::Function& f_;
+  const ir::Dominators dominators_;
+  const LoopInvariants invariants_;
+};
+
+}  // namespace
+
+size_t SplitInvariants(ir::Function& f) {
+  const size_t most = 2 + f.blocks.size();
+  size_t split = 0;
+  while (split < most && Fission(f).Run()) {
+    ++split;
+    EliminateDeadCode(f);
+  }
+  return split;
+}
+
+}  // namespace pullback::opt
