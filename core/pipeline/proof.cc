@@ -4,6 +4,7 @@
 
 #include "core/ad/adjoint.h"
 #include "core/ad/operators.h"
+#include "core/ad/tangent.h"
 #include "core/opt/simplify.h"
 #include "core/pipeline/pass.h"
 #include "core/tensor/normalise.h"
@@ -80,6 +81,20 @@ Status Flatten(PassRunner& passes, ir::Module& m) {
   return passes.Run("simplify", m, [](ir::Module& x) { return opt::Simplify(x); });
 }
 
+// What is derived, with predicates in lowest terms and without pinned indices; nothing is fused.
+StatusOr<ir::Module> CleanUp(ir::Module m) {
+  PassRunner passes(nullptr, {});
+  while (ad::HasOperators(m)) {
+    PB_RETURN_IF_ERROR(passes.Run("derive_operators", m, ad::DeriveInnermost));
+  }
+  const auto simplify = [](ir::Module& x) { return opt::Simplify(x); };
+  PB_RETURN_IF_ERROR(passes.Run("inline", m, [](ir::Module& x) { return opt::InlineCalls(x); }));
+  PB_RETURN_IF_ERROR(passes.Run("simplify", m, simplify));
+  PB_RETURN_IF_ERROR(passes.Run("normalise", m, tensor::NormaliseTensors));
+  PB_RETURN_IF_ERROR(passes.Run("simplify", m, simplify));
+  return m;
+}
+
 }  // namespace
 
 StatusOr<ir::Module> NormaliseForProof(const ir::Module& ssa, const Observer& observer) {
@@ -103,16 +118,14 @@ StatusOr<ir::Module> AdjointForProof(const ir::Module& normal, const std::vector
   ir::Module m = normal.Clone();
   PB_RETURN_IF_ERROR(ad::CheckDerivable(m, m.entry));
   PB_ASSIGN_OR_RETURN(m.entry, ad::BuildGradient(m, m.entry, wrt, ad::Seed::kParams));
-  PassRunner passes(nullptr, {});
-  while (ad::HasOperators(m)) {
-    PB_RETURN_IF_ERROR(passes.Run("derive_operators", m, ad::DeriveInnermost));
-  }
-  const auto simplify = [](ir::Module& x) { return opt::Simplify(x); };
-  PB_RETURN_IF_ERROR(passes.Run("inline", m, [](ir::Module& x) { return opt::InlineCalls(x); }));
-  PB_RETURN_IF_ERROR(passes.Run("simplify", m, simplify));
-  PB_RETURN_IF_ERROR(passes.Run("normalise", m, tensor::NormaliseTensors));
-  PB_RETURN_IF_ERROR(passes.Run("simplify", m, simplify));
-  return m;
+  return CleanUp(std::move(m));
+}
+
+StatusOr<ir::Module> TangentForProof(const ir::Module& normal, const std::vector<bool>& wrt) {
+  ir::Module m = normal.Clone();
+  PB_RETURN_IF_ERROR(ad::CheckDerivable(m, m.entry));
+  PB_ASSIGN_OR_RETURN(m.entry, ad::Tangents(m).FilledJvp(m.entry, wrt));
+  return CleanUp(std::move(m));
 }
 
 }  // namespace pullback::pipeline

@@ -18,4 +18,7 @@ StatusOr<ir::Module> NormaliseForProof(const ir::Module& ssa, const Observer& ob
 // float parameter in wrt). Predicates are in lowest terms and pinned indices gone; nothing is fused.
 StatusOr<ir::Module> AdjointForProof(const ir::Module& normal, const std::vector<bool>& wrt);
 
+// D (6.1-6.13), likewise: (p…, tangent of every float parameter in wrt) -> (r…, tangent of every float result).
+StatusOr<ir::Module> TangentForProof(const ir::Module& normal, const std::vector<bool>& wrt);
+
 }  // namespace pullback::pipeline
