@@ -145,6 +145,19 @@ fn f(v: [n, m]f64, w: [n, k]f64, h: [k, m]f64) -> f64 {
        [](int64_t n) {
          return std::vector{Filled({n, 8}), Filled({n, kRank}), Filled({kRank, 8})};
        }},
+      {"scatter and gather by j = idx[i]",
+       R"(
+fn f(x: [n]f64, idx: [n]i64) -> f64 {
+  let bins = gen k < n { sum i < n { [k == idx[i]] * x[i] * x[i] } }
+  let back = gen i < n { sum k < n { [k == idx[i]] * bins[k] } }
+  return sum i < n { back[i] * x[i] }
+})",
+       {true, false},
+       [](int64_t n) {
+         std::vector<int64_t> idx;
+         for (int64_t i = 0; i < n; ++i) idx.push_back(i * i % n);
+         return std::vector{Filled({n}), Tensor::Of<int64_t>(DType::kI64, {n}, idx)};
+       }},
       {"ARAP", kArap, {true, true, false, false, false, false}, Mesh},
       {"n-body",
        R"(

@@ -76,6 +76,7 @@ TEST_CASE("examples of ATL: cheap gradients, of the primal's order of growth") {
     for (double Measured::* what : {&Measured::ops, &Measured::iterations, &Measured::bytes}) {
       const double primal = v.Exponent(what), ours = g.Exponent(what);
       CHECK(ours <= std::max(primal, least) + kSlack);
+      CHECK(primal <= p.order + kSlack);
       std::printf("  %5.2f (%4.2f)", ours, primal);
     }
     std::printf("\n");
