@@ -3,6 +3,7 @@
 // loss and its gradient: dF~'s NNMF.)
 #include <algorithm>
 #include <map>
+#include <numeric>
 #include <set>
 
 #include "core/opt/pointwise.h"
@@ -17,6 +18,7 @@ using ir::Op;
 using ir::Value;
 
 constexpr size_t kMaxBody = 100;
+constexpr size_t kMostApart = 200;  // instructions that are looked at between the two
 
 class Merger {
  public:
@@ -36,18 +38,35 @@ class Merger {
 
  private:
   bool RunOn(std::vector<Inst>& insts) {
-    bool changed = false;
-    for (size_t made = 0; made < insts.size(); ++made) {
-      if (!IsProducer(insts[made])) continue;
-      const Value array = insts[made].results[0];
-      std::vector<size_t> readers;
-      for (size_t k = made + 1; k < insts.size() && readers.size() <= 2; ++k) {
-        if (Reads(insts[k], array) != 0) readers.push_back(k);
-      }
-      if (readers.size() != 2) continue;
-      changed |= Merge(insts, readers[0], readers[1], array);
+    std::map<Value, std::vector<size_t>> readers;  // by array that a producer makes
+    for (size_t k = 0; k < insts.size(); ++k) {
+      ir::ForEachOperand(insts[k], [&](Value v) {
+        const auto it = readers.find(v);
+        if (it != readers.end() && (it->second.empty() || it->second.back() != k))
+          it->second.push_back(k);
+      });
+      if (IsProducer(insts[k])) readers[insts[k].results[0]];
     }
-    return changed;
+    place_.resize(insts.size());
+    std::iota(place_.begin(), place_.end(), size_t{0});
+    bool changed = false;
+    for (const auto& [array, at] : readers) {
+      if (at.size() != 2) continue;
+      const size_t a = PlaceOf(at[0]), b = PlaceOf(at[1]);
+      changed |= a != b && Merge(insts, std::min(a, b), std::max(a, b), array);
+    }
+    if (!changed) return false;
+    size_t kept = 0;
+    for (size_t k = 0; k < insts.size(); ++k) {
+      if (place_[k] == k && kept++ != k) insts[kept - 1] = std::move(insts[k]);
+    }
+    insts.resize(kept);
+    return true;
+  }
+  // Where the text of the k-th instruction is by now.
+  size_t PlaceOf(size_t k) const {
+    while (place_[k] != k) k = place_[k];
+    return k;
   }
 
   static bool IsProducer(const Inst& inst) {
@@ -80,6 +99,7 @@ class Merger {
 
   bool Merge(std::vector<Inst>& insts, size_t first, size_t second, Value array) {
     Inst &a = insts[first], &b = insts[second];
+    if (second - first > kMostApart) return false;
     if (!a.each || !b.each || !SameSpace(*a.each, *b.each)) return false;
     if (a.each->body.size() + b.each->body.size() > kMaxBody) return false;
     if (!ReadsInPlace(*a.each, array) || !ReadsInPlace(*b.each, array)) return false;
@@ -88,12 +108,12 @@ class Merger {
     // b moves to a, or a to b, with nothing in between that it needs or that needs it.
     if (!DependsOnAny(b, insts, first, second)) {
       Join(a, std::move(b));
-      insts.erase(insts.begin() + static_cast<long>(second));
+      place_[second] = first;
     } else if (!IsReadIn(a, insts, first + 1, second + 1)) {
       Inst moved = std::move(a);
       Join(moved, std::move(b));
       insts[second] = std::move(moved);
-      insts.erase(insts.begin() + static_cast<long>(first));
+      place_[first] = second;
     } else {
       return false;
     }
@@ -143,6 +163,8 @@ class Merger {
 
   ir::Function& f_;
   std::vector<int> uses_;
+  std::vector<size_t>
+      place_;  // of each instruction, in the block that is looked at; another one's if it was joined
 };
 
 }  // namespace

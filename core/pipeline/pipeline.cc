@@ -173,7 +173,7 @@ StatusOr<bool> DeriveSeeded(PassRunner& passes, ir::Module m, Transform transfor
 
 }  // namespace
 
-const char* const kPassesVersion = "31";
+const char* const kPassesVersion = "32";
 
 const char* TransformName(Transform t) {
   switch (t) {
