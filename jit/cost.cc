@@ -204,4 +204,15 @@ StatusOr<std::string> DescribeCost(Reading reading, const pipeline::Staged& stag
   return DescribeRun(*view, staged, leaves);
 }
 
+StatusOr<std::vector<Tensor>> InterpretFinal(Reading reading, const pipeline::Staged& staged,
+                                             const Inputs& inputs) {
+  const Derivation derivation = reading.derivation;
+  const std::shared_ptr<const TextView> view = MakeView(std::move(reading));
+  InputLeaves leaves;
+  PB_RETURN_IF_ERROR(
+      CollectInputs(*view, derivation, inputs, {}, RunLimits().memory_bytes, &leaves));
+  PB_ASSIGN_OR_RETURN(eval::Result result, Counter(*view).Run(staged.final, Copy(leaves)));
+  return std::move(result.values);
+}
+
 }  // namespace pullback::jit

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "core/base/status.h"
 #include "core/pipeline/pipeline.h"
@@ -15,5 +16,9 @@ namespace pullback::jit {
 // Without: instructions as they stand in each stage. A trap of the run is a Status as Engine::Run gives.
 StatusOr<std::string> DescribeCost(Reading reading, const pipeline::Staged& staged,
                                    const Inputs* inputs);
+
+// What the final module gives for the inputs, by the interpreter, within its bounds on steps and memory.
+StatusOr<std::vector<Tensor>> InterpretFinal(Reading reading, const pipeline::Staged& staged,
+                                             const Inputs& inputs);
 
 }  // namespace pullback::jit

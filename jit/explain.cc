@@ -27,6 +27,24 @@ StatusOr<std::string> DescribeTensorSsa(const Reading& reading, const ir::Module
   return ir::Print(normal) + "\n# Its adjoint:\n" + ir::Print(adjoint);
 }
 
+// With inputs also how many seeds and elements there are.
+StatusOr<std::string> ExplainSparsity(Reading reading, const Build& build,
+                                      const lang::Limits& limits, const pipeline::Staged& staged,
+                                      const Inputs* inputs, Progress& progress) {
+  const Transform transform = reading.derivation.transform;
+  const std::vector<bool> wrt = WrtLeaves(reading.signature, reading.derivation);
+  PB_ASSIGN_OR_RETURN(std::string text, DescribeSparsity(staged, transform, wrt));
+  if (inputs == nullptr) return text;
+  Derivation sparse = reading.derivation;
+  sparse.sparse = true;
+  PB_ASSIGN_OR_RETURN(const pipeline::Staged made,
+                      Stage(reading, sparse, build.passes, limits, progress));
+  const size_t values = made.ssa.Get(made.ssa.entry).results.size();
+  PB_ASSIGN_OR_RETURN(const std::vector<Tensor> results,
+                      InterpretFinal(std::move(reading), made, *inputs));
+  return DescribeSparsity(staged, transform, wrt, CountBlocks(results, values));
+}
+
 }  // namespace
 
 Status CheckStage(const std::string& stage) {
@@ -53,8 +71,7 @@ StatusOr<std::string> ExplainStage(Reading reading, const Build& build, const la
   if (stage == "tensor-ssa") return DescribeTensorSsa(reading, staged.ssa);
   if (stage == "cost") return DescribeCost(std::move(reading), staged, inputs);
   if (stage == "sparsity") {
-    const Derivation& asked = reading.derivation;
-    return DescribeSparsity(staged, asked.transform, WrtLeaves(reading.signature, asked));
+    return ExplainSparsity(std::move(reading), build, limits, staged, inputs, progress);
   }
   PB_ASSIGN_OR_RETURN(const loops::Module loops, loops::LowerToLoops(staged.final));
   if (stage == "loops") return loops::Print(loops);

@@ -95,7 +95,8 @@ class Patterns {
 }  // namespace
 
 StatusOr<std::string> DescribeSparsity(const pipeline::Staged& staged, Transform transform,
-                                       const std::vector<bool>& wrt) {
+                                       const std::vector<bool>& wrt,
+                                       const std::vector<BlockCount>& counts) {
   if (transform != Transform::kJacobian && transform != Transform::kHessian) {
     return Status(Code::kInvalidArgument, "NO_SPARSITY",
                   "sparsity is that of a jacobian or a hessian, not of " +
@@ -122,9 +123,25 @@ StatusOr<std::string> DescribeSparsity(const pipeline::Staged& staged, Transform
     const std::string pattern = results ? patterns.Of((*results)[first + k]) : of_loop(k);
     out += (k == 0 ? "\n" : ",\n");
     out += "    {\"result\": " + std::to_string(blocks[k].result) +
-           ", \"parameter\": " + Quoted(blocks[k].parameter) + ", " + pattern + "}";
+           ", \"parameter\": " + Quoted(blocks[k].parameter) + ", " + pattern;
+    if (k < counts.size()) {
+      out += ", \"seeds\": " + std::to_string(counts[k].seeds) +
+             ", \"count\": " + std::to_string(counts[k].elements);
+    }
+    out += "}";
   }
   return out + "\n  ]\n}\n";
+}
+
+std::vector<BlockCount> CountBlocks(const std::vector<Tensor>& results, size_t first) {
+  std::vector<BlockCount> counts;
+  for (size_t at = first; at + 1 < results.size();) {
+    const int64_t seeds = results[at].At<int64_t>(0);
+    at +=
+        2 + static_cast<size_t>(results[at + 1].ElementCount());  // the shape has one for each axis
+    counts.push_back({seeds, results[at++].ElementCount()});
+  }
+  return counts;
 }
 
 }  // namespace pullback::jit

@@ -19,7 +19,15 @@ namespace pullback::jit {
 // (docs/api.md), else true: all elements are given.
 // `elements` are visited for the `points` of a box; of these the ones that one of `where` holds for may be
 // other than 0. INVALID_ARGUMENT, reason NO_SPARSITY, for other transforms.
+// With `counts`, one for each block, a row has them too: "seeds": 3, "count": 28.
+struct BlockCount {
+  int64_t seeds, elements;
+};
 StatusOr<std::string> DescribeSparsity(const pipeline::Staged& staged,
-                                       pipeline::Transform transform, const std::vector<bool>& wrt);
+                                       pipeline::Transform transform, const std::vector<bool>& wrt,
+                                       const std::vector<BlockCount>& counts = {});
+
+// Of what a sparse kernel gives, from number `first` of its results on.
+std::vector<BlockCount> CountBlocks(const std::vector<Tensor>& results, size_t first);
 
 }  // namespace pullback::jit

@@ -88,7 +88,9 @@ void AddExplain(CLI::App* app, Action* action) {
   AddArgumentOptions(command, &options->arguments);
   AddPlaceOptions(command, &options->place);
   AddJsonFlag(command, &options->json);
-  command->footer("With arguments and --local, cost counts the operations of that run.");
+  command->footer(
+      "With arguments and --local, cost counts the operations of that run, and sparsity\nthe seeds "
+      "and elements of a sparse matrix.");
   command->callback([options, action] { *action = [options] { return Run(*options); }; });
 }
 

@@ -170,6 +170,10 @@ TEST_CASE("sparse kernels and stages") {
   CHECK(Ok(TheEngine().Compile(request)).kernel_id != dense);
   const std::string pattern = Ok(TheEngine().Explain(request, "sparsity"));
   CHECK_THAT(pattern, Catch::Matchers::Contains("%i == %i.1 + 1 and 1 <= %i"));
+  CHECK_THAT(pattern, !Catch::Matchers::Contains("seeds"));
+  const Inputs inputs{{Ramp(10)}, {}};
+  CHECK_THAT(Ok(TheEngine().Explain(request, "sparsity", &inputs)),
+             Catch::Matchers::Contains("\"seeds\": 3, \"count\": 28}"));
 }
 
 }  // namespace
