@@ -4,6 +4,7 @@
 #include <tuple>
 
 #include "core/ad/fill.h"
+#include "core/ad/outline_loops.h"
 #include "core/ad/reverse_function.h"
 #include "core/ad/rules.h"
 #include "core/ad/tangent.h"
@@ -20,18 +21,17 @@ class Adjoints {
  public:
   explicit Adjoints(ir::Module& module) : module_(module), tangents_(module), lists_(module) {}
 
-  ReverseFunction Of(uint32_t f, const std::vector<bool>& params,
-                     const std::vector<bool>& results) {
-    return {module_,
-            module_.Get(f),
-            params,
-            results,
-            lists_,
-            [this](const ir::Inst& call, const std::vector<bool>& p, const std::vector<bool>& r,
-                   const std::vector<bool>& with_bar) { return OfCall(call, p, r, with_bar); },
-            [this](uint32_t callee, const std::vector<bool>& active) {
-              return tangents_.Partials(callee, active);
-            }};
+  StatusOr<std::unique_ptr<ReverseFunction>> Of(uint32_t f, const std::vector<bool>& params,
+                                                const std::vector<bool>& results) {
+    PB_ASSIGN_OR_RETURN(const uint32_t outlined, Outlined(f));
+    const AdjointOf adjoint_of =
+        [this](const ir::Inst& call, const std::vector<bool>& p, const std::vector<bool>& r,
+               const std::vector<bool>& with_bar) { return OfCall(call, p, r, with_bar); };
+    const PartialsOf partials_of = [this](uint32_t callee, const std::vector<bool>& active) {
+      return tangents_.Partials(callee, active);
+    };
+    return std::make_unique<ReverseFunction>(module_, module_.Get(outlined), params, results,
+                                             lists_, adjoint_of, partials_of);
   }
   ListFunctions& lists() { return lists_; }
 
@@ -57,12 +57,20 @@ class Adjoints {
     if (from.HasRule()) {
       PB_RETURN_IF_ERROR(WritePullbackByRule(b, f, params, results));
     } else {
-      PB_RETURN_IF_ERROR(Of(f, params, results).BuildCombined(target, params, true, false, sums));
+      PB_ASSIGN_OR_RETURN(const auto reverse, Of(f, params, results));
+      PB_RETURN_IF_ERROR(reverse->BuildCombined(target, params, true, false, sums));
     }
     return target;
   }
 
  private:
+  StatusOr<uint32_t> Outlined(uint32_t f) {
+    const auto [it, fresh] = outlined_.try_emplace(f);
+    if (!fresh) return it->second;
+    PB_ASSIGN_OR_RETURN(it->second, OutlineLoops(module_, f));
+    return it->second;
+  }
+
   StatusOr<CallAdjoint> OfCall(const ir::Inst& call, const std::vector<bool>& params,
                                const std::vector<bool>& results,
                                const std::vector<bool>& with_bar) {
@@ -134,7 +142,8 @@ class Adjoints {
     if (!fresh) return it->second;  // also inside a recursion: the halves are declared already
     const SplitFunctions split = Declare(f, params, results, sums);
     it->second = split;
-    PB_RETURN_IF_ERROR(Of(f, params, results).BuildSplit(split, sums));
+    PB_ASSIGN_OR_RETURN(const auto reverse, Of(f, params, results));
+    PB_RETURN_IF_ERROR(reverse->BuildSplit(split, sums));
     return split;
   }
 
@@ -170,6 +179,7 @@ class Adjoints {
   ir::Module& module_;
   Tangents tangents_;
   ListFunctions lists_;
+  std::map<uint32_t, uint32_t> outlined_;
   // Function, active parameters, active results, parameters whose cotangents so far are taken.
   using Key = std::tuple<uint32_t, std::vector<bool>, std::vector<bool>, std::vector<bool>>;
   std::map<Key, SplitFunctions> splits_;
@@ -220,8 +230,8 @@ StatusOr<uint32_t> BuildGradient(ir::Module& module, uint32_t f, const std::vect
     PB_RETURN_IF_ERROR(WriteGradientByRule(adjoints, b, f, wrt, active_results));
     return FillCotangents(module, adjoints.lists(), target, f, wrt);
   }
-  PB_RETURN_IF_ERROR(
-      adjoints.Of(f, wrt, active_results).BuildCombined(target, wrt, seed == Seed::kParams, true));
+  PB_ASSIGN_OR_RETURN(const auto reverse, adjoints.Of(f, wrt, active_results));
+  PB_RETURN_IF_ERROR(reverse->BuildCombined(target, wrt, seed == Seed::kParams, true));
   return FillCotangents(module, adjoints.lists(), target, f, wrt);
 }
 

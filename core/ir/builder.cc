@@ -351,11 +351,12 @@ void Builder::Jump(uint32_t block, std::vector<Value> args) {
   Terminate(Terminator::Kind::kJump).edges.push_back({block, std::move(args)});
 }
 
-void Builder::Branch(Value cond, Edge if_true, Edge if_false) {
+void Builder::Branch(Value cond, Edge if_true, Edge if_false, Value snapshots) {
   PB_CHECK(TypeOf(cond) == Type::Bool());
   PB_CHECK(if_true.block < function_.blocks.size() && if_false.block < function_.blocks.size());
   Terminator& term = Terminate(Terminator::Kind::kBranch);
   term.cond = cond;
+  term.snapshots = snapshots;
   term.edges.push_back(std::move(if_true));
   term.edges.push_back(std::move(if_false));
 }

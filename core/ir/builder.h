@@ -94,7 +94,7 @@ class Builder {
   std::pair<Value, Value> Pop(Value tape, Type t);  // tape, value
 
   void Jump(uint32_t block, std::vector<Value> args);
-  void Branch(Value cond, Edge if_true, Edge if_false);
+  void Branch(Value cond, Edge if_true, Edge if_false, Value snapshots = kNoValue);
   void Return(std::vector<Value> results);
 
   Inst& Append(Inst inst);  // results must be set

@@ -5,6 +5,7 @@
 
 #include "core/base/status.h"
 #include "core/ir/builder.h"
+#include "core/ir/splice.h"
 
 namespace pullback::ir {
 namespace {
@@ -120,6 +121,8 @@ class LoopWriter {
     b_.Jump(loop, With(std::move(next), {Make(Op::Add, params.back(), b_.I64(1))}));
     b_.SetBlock(done);
     b_.Return(state);
+    // The step's text, however large it is: a call would have shares of cotangents of its own.
+    SpliceCall(b_.function(), body, 0, b_.module().Get(step_), true);
   }
 
   // In the current block: a part of the steps from `at` on, of which its state is kept, and on to the next;

@@ -147,7 +147,7 @@ bool FunctionParser::ParseTerminator(Terminator& t) {
     t.kind = Terminator::Kind::kBranch;
     t.edges.resize(2);
     ok = ParseOperand(t.cond) && c_.Expect(",") && ParseEdge(t.edges[0]) && c_.Expect(",") &&
-         ParseEdge(t.edges[1]);
+         ParseEdge(t.edges[1]) && (!c_.Accept("checkpoint") || ParseOperand(t.snapshots));
   } else if (c_.Accept("ret")) {
     t.kind = Terminator::Kind::kReturn;
     ok = !StartsOperand() || ParseOperands(t.results);

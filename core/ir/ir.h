@@ -241,6 +241,9 @@ struct Terminator {
   Value cond;                  // kBranch
   std::vector<Edge> edges;     // kJump: 1, kBranch: 2 (true, false)
   std::vector<Value> results;  // kReturn
+  // kBranch, of the header of a loop that counts (br lt(%i, %n), body, exit) and is left by its header only:
+  // how many states of it reverse mode keeps. Until the last derivation; nothing else reads it.
+  Value snapshots = kNoValue;
 };
 
 struct Block {
@@ -337,6 +340,7 @@ void ForEachOperand(const Affine& a, Fn&& fn) {
 template <typename Term, typename Fn>
 void ForEachTermOperand(Term& term, Fn&& fn) {
   if (term.cond.valid()) fn(term.cond);
+  if (term.snapshots.valid()) fn(term.snapshots);
   for (auto& e : term.edges)
     for (auto& v : e.args) fn(v);
   for (auto& v : term.results) fn(v);

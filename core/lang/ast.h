@@ -182,7 +182,6 @@ enum class DeriveOp : uint8_t {
   kJvp,           // (x, v) -> tangent of the value
   kJacobian,      // (x…) -> derivatives: a result's axes, then an argument's
   kCheckpoint,    // (x…) -> value; reverse mode runs the function again
-  kLoop,          // (state, begin, end, snapshots) -> state, of a function (state, i) -> state
 };
 
 // Whether the path ends with an array of indices; after Check.
@@ -318,8 +317,7 @@ struct Stmt {
   ExprPtr value;
   std::vector<CondArm> arms;
   Binder binder;
-  // kFor: how many states reverse mode may keep (`checkpoint(e)`); null: all. The checker makes such a
-  // loop an assignment of what a kLoop gives.
+  // kFor: how many states reverse mode may keep (`checkpoint(e)`); null: all.
   ExprPtr snapshots;
   Block body;
   bool augmented = false;  // written `x += e`: for the formatter; value is already x + e, and

@@ -153,6 +153,10 @@ class Writer {
       case Stmt::Kind::kFor:
         out_ += "for ";
         WriteBinder(s.binder);
+        if (s.snapshots) {
+          out_ += " checkpoint ";
+          WriteExpr(*s.snapshots);
+        }
         return WriteBlock(s.body);
       case Stmt::Kind::kBreak: out_ += "break"; return;
       case Stmt::Kind::kContinue: out_ += "continue"; return;

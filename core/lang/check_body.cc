@@ -268,14 +268,23 @@ void BodyChecker::CheckConditional(Stmt& s) {
 }
 
 void BodyChecker::CheckFor(Stmt& s) {
-  if (s.snapshots && MakeCheckpointed(s)) return CheckAssign(s);
   CheckBounds(s.binder);
+  if (s.snapshots) CheckSnapshots(s);
   size_t mark = scope_.Mark();
   DeclareBinder(s.binder);
   ++loops_;
   CheckBlock(s.body);
   --loops_;
   scope_.Reset(mark);
+}
+
+void BodyChecker::CheckSnapshots(Stmt& s) {
+  Check(s.snapshots);
+  ExpectI64(s.snapshots, "the number of states to keep");
+  if (const Stmt* jump = JumpOut(s.body)) {
+    report_.Error(jump->span,
+                  "a loop with 'checkpoint' runs to its end: it has no break, continue or return");
+  }
 }
 
 void BodyChecker::CheckJump(const Stmt& s, const char* word) {

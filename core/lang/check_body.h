@@ -57,6 +57,7 @@ class BodyChecker {
   Type ResolveAnnotation(TypeExpr& t, Shape& shape);
   void CheckConditional(Stmt& s);
   void CheckFor(Stmt& s);
+  void CheckSnapshots(Stmt& s);  // of a loop with `checkpoint`
   void CheckJump(const Stmt& s, const char* word);
   void CheckReturn(Stmt& s);
   void CheckCondition(ExprPtr& e, const char* word);
@@ -114,8 +115,6 @@ class BodyChecker {
   Shape CheckOperatorCall(Expr& e, std::vector<Shape> shapes);
   Shape CheckClosure(Expr& e);
   Shape CheckDerive(Expr& e);
-  Shape CheckLoopCode(Expr& e, const Function& step);
-  bool MakeCheckpointed(Stmt& s);  // a loop with snapshots: an assignment
   Type JacobianType(Expr& e, const Type& result, const std::vector<Type>& args);
 
   // check_place.cc: fields, and places in values

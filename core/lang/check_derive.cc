@@ -121,7 +121,6 @@ Shape BodyChecker::CheckDerive(Expr& e) {
   const std::string what = program_.Describe(function);
   if (!callee.has_result) return Fail(e, what + " has no result to derive");
   const Type& result = callee.result_type;
-  if (e.derive == DeriveOp::kLoop) return CheckLoopCode(e, callee);
   if (e.derive == DeriveOp::kCheckpoint) {
     e.type = result;
     return UnknownShape(e.type);
@@ -176,81 +175,6 @@ Type BodyChecker::JacobianType(Expr& e, const Type& result, const std::vector<Ty
     CheckTypeLimits(parts.back(), e.span, report_, limits_);
   }
   return AloneOrTuple(std::move(parts));
-}
-
-// --- loops with snapshots
-
-// for i in a..b checkpoint(c) { x = …; y = … } is
-//   x, y = loop(|state, i| { var x, y = state; x = …; y = …; (x, y) })((x, y), a, b, c)
-// False: reported, or nothing is assigned and it is a loop like others.
-bool BodyChecker::MakeCheckpointed(Stmt& s) {
-  if (const Stmt* jump = JumpOut(s.body)) {
-    report_.Error(jump->span,
-                  "a loop with 'checkpoint' runs to its end: it has no break, continue or return");
-    return false;
-  }
-  const std::string state = "the state";  // no name of a program
-  std::vector<FreeName> names = AssignedNames(s.body);
-  std::erase_if(names, [&](const FreeName& n) { return scope_.Find(n.name) == kNone; });
-  if (names.empty()) return false;
-  const auto all = [&] {
-    if (names.size() == 1) return NameNode(names[0].name, s.span);
-    ExprPtr tuple = MakeNode(Expr::Kind::kTuple, s.span);
-    for (const FreeName& n : names) tuple->operands.push_back(NameNode(n.name, s.span));
-    return tuple;
-  };
-  const auto targets = [&](Stmt& to) {
-    for (const FreeName& n : names) {
-      Target t;
-      t.name = n.name;
-      t.span = s.span;
-      to.targets.push_back(std::move(t));
-    }
-  };
-  ExprPtr step = MakeNode(Expr::Kind::kLambda, s.span);
-  step->lambda = std::make_unique<Lambda>();
-  for (const std::string& name : {state, s.binder.name}) {
-    Param p;
-    p.name = name;
-    p.span = s.binder.span;
-    p.type.kind = TypeExpr::Kind::kOmitted;
-    p.type.span = p.span;
-    step->lambda->params.push_back(std::move(p));
-  }
-  auto take = std::make_unique<Stmt>();
-  take->kind = Stmt::Kind::kVar;
-  take->span = s.span;
-  targets(*take);
-  take->value = NameNode(state, s.span);
-  Block& body = step->lambda->body;
-  body = std::move(s.body);
-  body.stmts.insert(body.stmts.begin(), std::move(take));
-  body.result = all();
-  ExprPtr closure = ClosureNode(DeriveOp::kLoop, s.span);
-  closure->operands.push_back(std::move(step));
-  s.value = MakeNode(Expr::Kind::kApply, s.span);
-  s.value->operands.push_back(std::move(closure));
-  s.value->operands.push_back(all());
-  if (!s.binder.lo) {
-    s.binder.lo = MakeNode(Expr::Kind::kInt, s.binder.span);
-  }
-  s.value->operands.push_back(std::move(s.binder.lo));
-  s.value->operands.push_back(std::move(s.binder.hi));
-  s.value->operands.push_back(std::move(s.snapshots));
-  s.body = Block();
-  s.kind = Stmt::Kind::kAssign;
-  targets(s);
-  return true;
-}
-
-Shape BodyChecker::CheckLoopCode(Expr& e, const Function& step) {
-  const Type& state = e.operands[1]->type;
-  if (!(step.result_type == state)) {
-    return Fail(e, "a step of the loop makes " + program_.Describe(state) + " into " +
-                       program_.Describe(step.result_type));
-  }
-  e.type = state;
-  return UnknownShape(state);
 }
 
 }  // namespace pullback::lang

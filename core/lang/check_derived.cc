@@ -43,7 +43,6 @@ int ProgramChecker::DerivedArity(const Type& t) const {
     case DeriveOp::kVjp:
     case DeriveOp::kPullback: return 1;
     case DeriveOp::kJvp: return 2;
-    case DeriveOp::kLoop: return 4;
     default: return Arity(t.elements[0]);
   }
 }
@@ -75,7 +74,6 @@ uint32_t ProgramChecker::DerivedInstance(const Type& function, const std::vector
     return kNone;
   }
   std::vector<Type> inner_args = args;
-  if (op == DeriveOp::kLoop) inner_args.resize(2);  // the state, and where it begins
   if (packed) {
     const Type& x = op == DeriveOp::kPullback ? function.elements[1] : args[0];
     const bool tuple =
@@ -92,9 +90,7 @@ uint32_t ProgramChecker::DerivedInstance(const Type& function, const std::vector
   if (called == kNone) return kNone;
   const std::vector<Type>& declared = header(called).param_types;
   std::vector<Type> types(declared.end() - arity, declared.end());
-  if (op == DeriveOp::kLoop) {
-    types.resize(4, Type::Scalar(DType::kI64));
-  } else if (op == DeriveOp::kPullback) {
+  if (op == DeriveOp::kPullback) {
     types = {ResultOf(called)};
   } else if (packed) {
     const Type x = AloneOrTuple(types);

@@ -12,8 +12,7 @@ constexpr size_t kMaxWork = 20'000'000;
 constexpr size_t kMaxLevels = 200;
 
 bool Derives(const Expr& e) {
-  return e.kind == Expr::Kind::kDerive && e.derive != DeriveOp::kCheckpoint &&
-         e.derive != DeriveOp::kLoop;
+  return e.kind == Expr::Kind::kDerive && e.derive != DeriveOp::kCheckpoint;
 }
 
 // Who may call whom, by the text.

@@ -18,7 +18,6 @@ inline const char* NameOf(DeriveOp op) {
     case DeriveOp::kJvp: return "jvp";
     case DeriveOp::kJacobian: return "jacobian";
     case DeriveOp::kCheckpoint: return "checkpoint";
-    case DeriveOp::kLoop: return "the loop";
   }
   return "";
 }

@@ -124,6 +124,7 @@ class Dumper {
       Dump(t.path);
     }
     if (s.kind == Stmt::Kind::kFor) Dump(s.binder);
+    if (s.snapshots) Dump(*s.snapshots);
     if (s.value) Dump(*s.value);
     Dump(s.arms);
     Dump(s.body);

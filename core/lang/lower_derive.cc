@@ -2,7 +2,6 @@
 
 #include <algorithm>
 
-#include "core/ir/checkpointed_loop.h"
 #include "core/ir/jacobian.h"
 #include "core/lang/lower_array.h"
 #include "core/lang/lower_expr.h"
@@ -170,44 +169,6 @@ Leaves LowerJacobian(Context& c, const Arguments& a) {
   return leaves;
 }
 
-// The callee with its parameters as AddCheckpointedLoop wants them: state, captures, index.
-uint32_t StepOf(Context& c, const Arguments& a) {
-  const uint32_t step = c.module.module.AddFunction("step");
-  const ir::Function& from = c.module.module.Get(a.callee);
-  ir::Builder b(c.module.module, c.module.module.Get(step));
-  b.NewBlock();
-  b.SetBlock(0);
-  b.function().results = from.results;
-  const size_t states = a.each[0].size(), captures = a.all.size() - states - 1;
-  std::vector<Value> args(a.all.size());
-  const auto add = [&](size_t begin, size_t end) {
-    for (size_t i = begin; i < end; ++i) {
-      const Value param = from.params()[i];
-      args[i] = b.AddParam(0, from.TypeOf(param), from.values[param.id].name);
-    }
-  };
-  add(captures, captures + states);
-  add(0, captures);
-  add(captures + states, a.all.size());
-  b.Return(b.Call(a.callee, args));
-  return step;
-}
-
-Leaves LowerLoop(Context& c, const Arguments& a) {
-  const size_t states = a.each[0].size();
-  const auto captures_end = a.all.end() - static_cast<ptrdiff_t>(states) - 1;
-  std::vector<Value> args = a.each[0];
-  args.insert(args.end(), a.all.begin(), captures_end);
-  args.insert(args.end(), {a.each[1][0], a.following[0][0], a.following[1][0]});
-  const uint32_t loop = ir::AddCheckpointedLoop(c.module.module, StepOf(c, a));
-  Leaves leaves;
-  for (Value v : c.b.Call(loop, args)) {
-    Describe(c, v);
-    leaves.push_back({v, nullptr});
-  }
-  return leaves;
-}
-
 // --- rules
 
 // The IR function that calls a rule, as the IR wants it.
@@ -338,7 +299,6 @@ std::optional<Leaves> LowerDerive(Context& c, const Expr& e) {
   switch (e.derive) {
     case DeriveOp::kJvp: return LowerJvp(c, a);
     case DeriveOp::kJacobian: return LowerJacobian(c, a);
-    case DeriveOp::kLoop: return LowerLoop(c, a);
     case DeriveOp::kCheckpoint: {
       Leaves leaves;
       for (Value v : c.b.Call(a.callee, a.all, true)) {

@@ -175,6 +175,7 @@ bool LowerFor(Context& c, const Stmt& s) {
   const Affine hi_form = *LowerInt(c, *s.binder.hi);
   const Value first = c.ToValue(lo);
   const Value hi = c.ToValue(hi_form);
+  const Value snapshots = s.snapshots ? c.ToValue(*LowerInt(c, *s.snapshots)) : ir::kNoValue;
   const Variables variables = Bound(c, AssignedIn(s.body));
   const uint32_t header = c.b.NewBlock();
   const Value i = c.b.AddParam(header, ir::Type::I64(), s.binder.name);
@@ -186,7 +187,7 @@ bool LowerFor(Context& c, const Stmt& s) {
   Loop loop{variables, {}, {}};
   const uint32_t body = c.b.NewBlock();
   const uint32_t exit = c.b.NewBlock();
-  c.b.Branch(c.b.Make(Op::Lt, {i, hi}), {body, {}}, {exit, {}});
+  c.b.Branch(c.b.Make(Op::Lt, {i, hi}), {body, {}}, {exit, {}}, snapshots);
   loop.breaks.push_back({exit, Snapshot(c, variables)});
   c.b.SetBlock(body);
   if (LowerLoopBody(c, s.body, loop)) {

@@ -208,23 +208,6 @@ std::set<const void*> SharedVariables(const Block& body) {
   return std::move(sharing.shared);
 }
 
-namespace {
-
-class AssignedCollector : public Collector {
-  void OnUse(const std::string&, const Span&, const void*) override {}
-  void OnAssign(const Target& target, const void* declaration) override {
-    Collector::OnUse(target.name, target.span, declaration);
-  }
-};
-
-}  // namespace
-
-std::vector<FreeName> AssignedNames(const Block& body) {
-  AssignedCollector collector;
-  collector.Walk(body);
-  return std::move(collector.names);
-}
-
 std::vector<FreeName> FreeNames(const Lambda& lambda) {
   Collector collector;
   collector.Walk(lambda);

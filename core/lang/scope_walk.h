@@ -53,8 +53,6 @@ struct FreeName {
   Span span;
 };
 std::vector<FreeName> FreeNames(const Lambda& lambda);
-// The variables around the block that it assigns, in order.
-std::vector<FreeName> AssignedNames(const Block& body);
 
 // Targets that declare variables which a lambda captures and which change after it was made, or in
 // it: a copy of them would not do.

@@ -36,6 +36,7 @@ class Marker {
         if (IsOpenCheck(inst)) MarkOperands(inst);
       }
       if (b.term.cond.valid()) Mark(b.term.cond);
+      if (b.term.snapshots.valid()) Mark(b.term.snapshots);
       for (Value v : b.term.results) Mark(v);
     }
     for (Value v : f_.params()) Mark(v);

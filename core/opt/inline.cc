@@ -3,7 +3,7 @@
 #include <vector>
 
 #include "core/ir/checkpointed_loop.h"
-#include "core/opt/rename.h"
+#include "core/ir/splice.h"
 #include "core/opt/simplify.h"
 
 namespace pullback::opt {
@@ -13,7 +13,17 @@ using ir::Block;
 using ir::Inst;
 using ir::Value;
 
+bool HasSnapshots(const Block& b) { return b.term.snapshots.valid(); }
+
+// Without what only says how many states of a loop are kept: with snapshots a loop's function is inlined
+// where it is without.
 size_t CountInsts(const ir::Function& f) {
+  if (std::any_of(f.blocks.begin(), f.blocks.end(), HasSnapshots)) {
+    ir::Function plain = f;
+    for (Block& b : plain.blocks) b.term.snapshots = ir::kNoValue;
+    EliminateDeadCode(plain);
+    return CountInsts(plain);
+  }
   size_t n = 0;
   for (const Block& b : f.blocks) {
     n += b.insts.size() + 1;
@@ -93,70 +103,6 @@ class CallGraph {
   const ir::Module& m_;
 };
 
-// Replaces the call at (block, index) by the callee's blocks; what followed it becomes a new block
-// whose parameters are the call's results.
-class Splicer {
- public:
-  // direct: the callee's text reads the arguments themselves, not parameters of a block that gets them.
-  Splicer(ir::Function& into, const ir::Function& callee, bool direct = false)
-      : into_(into), callee_(callee), direct_(direct) {}
-
-  void Splice(uint32_t block, size_t index) {
-    Block& b = into_.blocks[block];
-    const Inst call = b.insts[index];
-    const auto base = static_cast<uint32_t>(into_.blocks.size());
-    Block rest;
-    rest.params = call.results;
-    rest.insts.assign(std::make_move_iterator(b.insts.begin() + static_cast<long>(index) + 1),
-                      std::make_move_iterator(b.insts.end()));
-    rest.term = std::move(b.term);
-    b.insts.resize(index);
-    const uint32_t rest_id = base;
-    const uint32_t first = base + 1;
-    b.term = ir::Terminator{ir::Terminator::Kind::kJump, ir::kNoValue, {{first, call.args}}, {}};
-    into_.blocks.push_back(std::move(rest));
-    CopyBlocks(first, rest_id, call.args);
-    if (direct_) into_.blocks[block].term.edges[0].args.clear();
-  }
-
- private:
-  void CopyBlocks(uint32_t first, uint32_t rest_id, const std::vector<Value>& args) {
-    map_.resize(callee_.values.size());
-    for (size_t v = 0; v < callee_.values.size(); ++v)
-      map_[v] = into_.NewValue(callee_.values[v].type, callee_.values[v].name);
-    for (size_t k = 0; k < args.size() && direct_; ++k) map_[callee_.params()[k].id] = args[k];
-    for (const Block& from : callee_.blocks) {
-      Block to = from;
-      if (direct_ && &from == &callee_.blocks[0]) to.params.clear();
-      for (Value& v : to.params) v = map_[v.id];
-      for (Inst& inst : to.insts) Map(inst);
-      ir::ForEachTermOperand(to.term, [&](Value& v) { v = map_[v.id]; });
-      for (ir::Edge& e : to.term.edges) e.block += first;
-      if (to.term.kind == ir::Terminator::Kind::kReturn) {
-        to.term = ir::Terminator{
-            ir::Terminator::Kind::kJump, ir::kNoValue, {{rest_id, std::move(to.term.results)}}, {}};
-      }
-      into_.blocks.push_back(std::move(to));
-    }
-  }
-  void Map(Inst& inst) {
-    ir::ForEachOperand(inst, [&](Value& v) { v = map_[v.id]; });
-    for (Value& v : inst.results) v = map_[v.id];
-    if (inst.each) {
-      for (ir::IndexVar& i : inst.each->indices) i.var = map_[i.var.id];
-      for (Inst& body : inst.each->body) {
-        for (Value& v : body.results) v = map_[v.id];
-      }
-    }
-    ir::CanonicaliseAffines(inst);
-  }
-
-  ir::Function& into_;
-  const ir::Function& callee_;
-  const bool direct_;
-  std::vector<Value> map_;
-};
-
 // Which calls are worth the code that they make. Sizes are in instructions.
 class Growth {
  public:
@@ -209,65 +155,13 @@ void InlineInto(ir::Module& module, uint32_t id, const CallGraph& graph, size_t 
       const size_t added = CountInsts(callee);
       if (size + added > max_insts || !growth.Allows(inst.callee, added)) continue;
       size += added;
-      Splicer(f, callee).Splice(b, k);
+      ir::SpliceCall(f, b, k, callee);
       break;  // the rest of this block is a new block at the end
     }
   }
 }
 
-// Whether the function does nothing but call another one.
-bool OnlyCalls(const ir::Function& f) {
-  return f.blocks.size() == 1 && f.blocks[0].insts.size() == 1 &&
-         f.blocks[0].insts[0].op == ir::Op::Call;
-}
-
-// Calls of what only calls a loop with snapshots become calls of the loop.
-void CallLoops(ir::Module& module, ir::Function& f) {
-  for (uint32_t b = static_cast<uint32_t>(f.blocks.size()); b-- > 0;) {
-    for (size_t k = f.blocks[b].insts.size(); k-- > 0;) {
-      const Inst& inst = f.blocks[b].insts[k];
-      if (inst.op != ir::Op::Call || inst.checkpoint) continue;
-      const ir::Function& callee = module.Get(inst.callee);
-      if (&callee == &f || callee.HasRule() || !OnlyCalls(callee)) continue;
-      if (ir::ScheduleOf(module, callee.blocks[0].insts[0].callee) == ir::kNoFunction) continue;
-      Splicer(f, callee, true).Splice(b, k);
-    }
-  }
-}
-
-// Replaces the calls that `f` has now, but checkpointed ones; those of what only calls by what is called.
-void InlineOnce(ir::Module& module, ir::Function& f) {
-  for (uint32_t b = static_cast<uint32_t>(f.blocks.size()); b-- > 0;) {
-    for (size_t k = f.blocks[b].insts.size(); k-- > 0;) {
-      Inst& inst = f.blocks[b].insts[k];
-      if (inst.op != ir::Op::Call || inst.checkpoint) continue;
-      const ir::Function* callee = &module.Get(inst.callee);
-      if (callee->HasRule()) continue;
-      if (OnlyCalls(*callee)) {
-        Splicer(f, *callee, true).Splice(b, k);
-        const auto spliced = static_cast<uint32_t>(f.blocks.size()) - 1;
-        const Inst& call = f.blocks[spliced].insts[0];
-        callee = &module.Get(call.callee);
-        if (!call.checkpoint && !callee->HasRule()) Splicer(f, *callee, true).Splice(spliced, 0);
-      } else {
-        Splicer(f, *callee, true).Splice(b, k);
-      }
-    }
-  }
-}
-
 }  // namespace
-
-Status InlineSteps(ir::Module& module) {
-  for (auto& f : module.functions) CallLoops(module, *f);
-  for (uint32_t f = 0; f < module.functions.size(); ++f) {
-    const uint32_t schedule = ir::ScheduleOf(module, f);
-    if (schedule == ir::kNoFunction) continue;
-    InlineOnce(module, module.Get(f));
-    InlineOnce(module, module.Get(schedule));
-  }
-  return {};
-}
 
 Status InlineCalls(ir::Module& module, size_t max_insts) {
   const CallGraph graph(module);

@@ -46,7 +46,10 @@ Status RemoveMarkers(ir::Module& module) {
   for (auto& f : module.functions) {
     f->vjp_rule = f->jvp_rule = ir::kNoFunction;
     Renaming renaming(*f);
-    for (ir::Block& b : f->blocks) RemoveStops(*f, b.insts, renaming);
+    for (ir::Block& b : f->blocks) {
+      RemoveStops(*f, b.insts, renaming);
+      b.term.snapshots = ir::kNoValue;
+    }
     renaming.Apply(*f);
     for (ir::Block& b : f->blocks) KeepGuarded(b.insts);
   }

@@ -64,11 +64,6 @@ Status Simplify(ir::Module& module, const RewriteOptions& options = {});
 // the function they are in stays under `max_insts`.
 Status InlineCalls(ir::Module& module, size_t max_insts = 20000);
 
-// The step of a loop with snapshots becomes part of the loop and of its schedule (ir::ScheduleOf), however
-// large it is: what the plain loop has in its body, these have in theirs, and so the same derivatives. Once, before
-// anything else is inlined.
-Status InlineSteps(ir::Module& module);
-
 // smul(w, p) -> select(w == 0, 0, w * p); a plain w * p in contractions (sums of products of reads, as
 // BLAS computes them: there 0 * inf is NaN). Comes after the last differentiation.
 Status LowerStrongMultiplies(ir::Module& module);
@@ -77,8 +72,8 @@ Status LowerStrongMultiplies(ir::Module& module);
 // snapshot goes back as many times as its loop is long. Comes after the last differentiation, before RemoveMarkers.
 Status LoopTailCalls(ir::Module& module);
 
-// Removes stop_gradient, the flag of checkpointed calls and the derivative rules of functions. Comes after
-// the last differentiation.
+// Removes stop_gradient, the flag of checkpointed calls, how many states of loops are kept and the derivative
+// rules of functions. Comes after the last differentiation.
 Status RemoveMarkers(ir::Module& module);
 
 // Whether a call is kept from inlining by a marker: checkpointed, or of a function with derivative rules.

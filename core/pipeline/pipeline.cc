@@ -196,7 +196,6 @@ StatusOr<Staged> Derive(const ir::Module& ssa, Transform transform, const std::v
   Staged out;
   ir::Module m = ssa.Clone();
   PB_RETURN_IF_ERROR(passes.Run("thread_boxes", m, opt::ThreadBoxes));
-  PB_RETURN_IF_ERROR(passes.Run("inline_steps", m, opt::InlineSteps));
   if (options.optimise) {
     PB_RETURN_IF_ERROR(SeedOperators(passes, m));
     PB_RETURN_IF_ERROR(InlineAndSimplify(passes, m));

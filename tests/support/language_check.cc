@@ -61,6 +61,24 @@ struct Tolerances {
 };
 constexpr Tolerances kNarrow = {1e-3, 2e-3, 2e-3, 2e-2, 1e-2, 1};
 
+// The text with loops that keep every state.
+std::string WithoutSnapshots(const std::string& text) {
+  const std::string mark = " checkpoint(";
+  std::string plain = text;
+  for (size_t at = 0; (at = plain.find(mark, at)) != std::string::npos;) {
+    size_t end = at + mark.size();
+    for (int open = 1; open > 0 && end < plain.size(); ++end)
+      open += plain[end] == '(' ? 1 : plain[end] == ')' ? -1 : 0;
+    // Not the operator, which is followed by arguments.
+    if (plain.compare(end, 2, " {") == 0) {
+      plain.erase(at, end - at);
+    } else {
+      at = end;
+    }
+  }
+  return plain;
+}
+
 class Checker {
  public:
   Checker(const LanguageProgram& program, uint32_t seed, const EngineCheck& engines)
@@ -99,13 +117,18 @@ class Checker {
     return std::any_of(all.begin(), all.end(), [](const Tensor& t) { return t.list; });
   }
 
-  void Lower() {
-    lang::Program parsed = Ok(lang::Parse(program_.text), "parse");
+  ir::Module Lowered(const std::string& text) const {
+    lang::Program parsed = Ok(lang::Parse(text), "parse");
     const Status checked = lang::Check(parsed);
     if (!checked.ok()) throw Failure{"check: " + checked.ToString()};
-    ssa_ = Ok(lang::Lower(parsed, program_.entry), "lower");
-    const Status valid = ir::Verify(ssa_);
+    ir::Module module = Ok(lang::Lower(parsed, program_.entry), "lower");
+    const Status valid = ir::Verify(module);
     if (!valid.ok()) throw Failure{"verify: " + valid.ToString()};
+    return module;
+  }
+
+  void Lower() {
+    ssa_ = Lowered(program_.text);
     const ir::Function& entry = ssa_.Get(ssa_.entry);
     for (size_t k = 0; k < args_.size(); ++k) {
       if (ir::CarriesTangent(ssa_, entry.TypeOf(entry.params()[k]))) active_.push_back(k);
@@ -129,11 +152,14 @@ class Checker {
   }
 
   ir::Module Derived(Transform transform, bool optimise) const {
+    return Derived(ssa_, transform, optimise);
+  }
+  ir::Module Derived(const ir::Module& ssa, Transform transform, bool optimise) const {
     pipeline::Options options;
     options.optimise = optimise;
     const std::vector<bool> wrt(args_.size(), true);
     return std::move(
-        Ok(pipeline::Derive(ssa_, transform, wrt, options), pipeline::TransformName(transform))
+        Ok(pipeline::Derive(ssa, transform, wrt, options), pipeline::TransformName(transform))
             .final);
   }
 
@@ -202,6 +228,7 @@ class Checker {
           "<ybar, J dx> = <J^T ybar, dx>" + where);
     outcome_.checked.emplace_back("jvp");
     outcome_.checked.emplace_back("vjp");
+    PlainLoops(optimise, With(args_, ybar), pulled);
     if (program_.residual) {
       Close(y[1].At<double>(0), 0, tolerance_.residual * (1 + largest), "two modes" + where);
       if (!Stops())
@@ -211,6 +238,22 @@ class Checker {
     dx_ = dx;
     dy_ = dy;
     Differences(plain, dx, dy);
+  }
+
+  // What is pulled back through loops with snapshots is what is pulled back through plain ones, bit for bit.
+  // Derivatives of derivatives are of other code, and differ by rounding.
+  void PlainLoops(bool optimise, const Tensors& args, const Tensors& pulled) {
+    if (!program_.constructs.contains("loop with snapshots") || program_.levels > 0) return;
+    const ir::Module plain = Lowered(WithoutSnapshots(program_.text));
+    const Tensors expected = Run(Derived(plain, Transform::kVjp, optimise), args, "plain loops");
+    if (expected.size() != pulled.size()) throw Failure{"plain loops: number of results"};
+    for (size_t k = 0; k < pulled.size(); ++k) {
+      if (!SameBits(pulled[k], expected[k]))
+        throw Failure{"plain loops give other bits" +
+                      std::string(optimise ? "" : " (unoptimised)") + ": result " +
+                      std::to_string(k)};
+    }
+    outcome_.checked.emplace_back("plain loops");
   }
 
   void Skip(const std::string& why) { outcome_.skipped = why; }

@@ -14,7 +14,7 @@ namespace pullback::testing {
 struct LanguageOutcome {
   std::string failure;               // empty: everything agrees
   std::vector<std::string> checked;  // "jvp", "vjp", "differences", "hvp", "unoptimised",
-                                     // "matrix", "engines"
+                                     // "matrix", "engines", "plain loops"
   std::string skipped;               // why there were no differences
 };
 

@@ -14,11 +14,8 @@ void LanguageWriter::SnapshotLoop(int depth) {
     Count("loop with snapshots, arrays");
     Line("var " + w + " = " + One(scope_.vectors));
   }
-  const bool pure = pure_;
-  pure_ = true;
   Line("for " + i + " < n + k checkpoint(" + One(kept) + ") {");
   Inside([&] {
-    scope_.sharing.clear();
     scope_.scalars.push_back(name);
     if (Chance(40)) Statement(depth + 1);
     if (array) {
@@ -30,7 +27,6 @@ void LanguageWriter::SnapshotLoop(int depth) {
     }
   });
   Line("}");
-  pure_ = pure;
   scope_.scalars.push_back(name);
   scope_.scalar_vars.push_back(name);
   if (array) scope_.vectors.push_back(w);

@@ -65,7 +65,7 @@ std::vector<Case> Cases() {
        " for i < n checkpoint(2) { r = sin(r) * x }\n return r }",
        {x, n},
        {true, false},
-       false},
+       true},
       {"a rule of reverse mode",
        "fn g(t: f64) -> f64 with vjp back { return sin(t) }\n"
        "fn back(t: f64, w: f64) -> f64 { return cos(t) * w }\n"

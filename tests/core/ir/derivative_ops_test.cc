@@ -47,6 +47,18 @@ TEST_CASE("derivative ops: stop_gradient and checkpoint") {
   CHECK(Verified("%r, %k = call checkpoint @g(%x, %n)  ret %r") == "ok");
 }
 
+TEST_CASE("derivative ops: loops of which few states are kept") {
+  const auto loop = [](const std::string& end) {
+    return Verified("jump b1(%x, 0)\nb1(%r: f64, %i: i64): " + end +
+                    "\nb2: jump b1(mul(%r, %x), add(%i, 1))\nb3: ret %r");
+  };
+  CHECK(loop("br lt(%i, %n), b2, b3 checkpoint %n") == "ok");
+  CHECK(loop("br lt(%i, %n), b2, b3 checkpoint 4") == "ok");
+  CHECK(loop("br lt(%i, %n), b2, b3 checkpoint %x").find("a number of states") !=
+        std::string::npos);
+  CHECK(Verified("ret %x checkpoint %n") != "ok");
+}
+
 TEST_CASE("derivative ops: rules have the derivative's signature") {
   CHECK(Verified("ret %x", "f64", " vjp @good jvp @fwd") == "ok");
   CHECK(Verified("ret %x", "f64", " vjp @fwd").find("the vjp rule does not") != std::string::npos);

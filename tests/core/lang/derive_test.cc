@@ -136,7 +136,8 @@ TEST_CASE("loops with snapshots") {
   REQUIRE(program.ok());
   CHECK(Format(*program) == text);
   CHECK(Number(text, {F64(2), I64(3)}) == (2 * 2 * 2 + 1) * 2 + 2);
-  CHECK(Has(Ir(text), "call checkpoint @"));
+  CHECK(Count(Ir(text), " checkpoint %") ==
+        1);  // the plain loop, and how many states of it are kept
   const auto body = [](const std::string& inside) {
     return Messages("fn f(x: f64) -> f64 { var s = x\n for i < 3 checkpoint(1) { " + inside +
                     " }\n return s }");
@@ -147,6 +148,9 @@ TEST_CASE("loops with snapshots") {
   CHECK(body("for j < 3 { if j == i { break } }\n s = s + 1.0").empty());
   CHECK(body("let t = s").empty());
   CHECK(Has(body("s = i > 0"), "'s' is f64"));
+  CHECK(Has(Messages("fn f(x: f64) -> f64 { var s = x\n for i < 3 checkpoint(x) { s = 1.0 }\n"
+                     " return s }"),
+            "the number of states to keep must be an i64, got f64"));
 }
 
 TEST_CASE("rules are formatted") {

@@ -170,7 +170,7 @@ TEST_CASE("generated programs over the whole language") {
   const std::chrono::duration<double> all = Clock::now() - settings.start;
 
   state.table.Print({"value", "engines", "jvp", "vjp", "differences", "hvp", "matrix",
-                     "unoptimised", "compiled"});
+                     "unoptimised", "compiled", "plain loops"});
   int skipped = 0;
   for (const auto& [why, times] : state.skipped) {
     std::cout << "without differences, " << why << ": " << times << "\n";
@@ -185,6 +185,7 @@ TEST_CASE("generated programs over the whole language") {
   for (const std::string& failure : state.failures) FAIL_CHECK(failure);
   CHECK(skipped * 4 <= state.programs);
   if (state.programs < 2000) return;
+  CHECK(state.table.At("loop with snapshots", "plain loops") > 0);
   for (const std::string& construct : LanguageConstructs()) {
     INFO(construct);
     const bool stops = construct.starts_with("stop_gradient");  // differences do not know of it

@@ -96,6 +96,88 @@ std::vector<Case> Cases() {
        " for t < n CHECKPOINT { xs = push(xs, sin(xs[t]) * w.a + w.b[0])\n xs[0] = xs[t] * w.a }\n"
        " return xs[n] * w.a + xs[0] }",
        {x, w, n}},
+      {"what the body computes stands in front of the loop, and behind it",
+       "fn f(x: f64, p: f64, q: f64, n: i64, c: i64) -> f64 { var s = sin(p * q) * x\n"
+       " for t < n CHECKPOINT { s = sin(s * exp(p)) + sin(p * q) * cos(q) }\n"
+       " return s * sin(p * q) + exp(p) * cos(q) }",
+       {x, p, Tensor::F64(-0.4), n}},
+      {"what the body computes of arrays stands in front of the loop",
+       "fn f(w: [k]f64, ys: [n]f64, p: f64, c: i64) -> f64 { var s = sum i < k { w[i] * w[i] }\n"
+       " let u = gen i < k { sin(w[i]) * p }\n"
+       " for t < n CHECKPOINT { let v = gen i < k { sin(w[i]) * p }\n"
+       " s = sin(s) * ys[t] + v[0] * u[1] + (sum i < k { w[i] * w[i] }) * ys[0] }\n"
+       " return s * u[0] }",
+       {w, ys, p}},
+      {"captured constants",
+       "fn f(x: f64, p: f64, q: f64, n: i64, c: i64) -> f64 { var s = x\n"
+       " let a = 2.0\n let half = 0.5\n let one = 1.0\n let zero = 0.0\n let e = 3\n"
+       " for t < n CHECKPOINT { s = sin(s ** a * half + one * p) ** e * q + zero + s * one\n"
+       " if one > half { s = s - half * p / a } else { s = q } }\n return s * a }",
+       {x, p, Tensor::F64(-0.4), n}},
+      {"captured constants are extents, and say which way to go",
+       "fn f(w: [k]f64, p: f64, c: i64) -> f64 { var v = w\n let m = 3\n let up = true\n"
+       " for t < 2 * m CHECKPOINT { let u = sum i < m { v[i] * w[k - 1 - i] * p }\n"
+       " if up { v = v * 0.7 + u } else { v = w }\n v[m - 1] = sin(v[m]) * u }\n"
+       " return sum(v) }",
+       {w, p}},
+      {"a helper is called with constants",
+       "fn g(s: f64, p: f64, e: i64, up: bool) -> f64 { var r = s\n"
+       " for i < e { if up { r = sin(r) * p } else { r = r * p * p } }\n return r * p ** e }\n"
+       "fn f(x: f64, p: f64, q: f64, n: i64, c: i64) -> f64 { var s = x\n"
+       " for t < n CHECKPOINT { s = g(s, p, 3, true) * 0.1 + g(q, s, 2, false) * 0.1 }\n"
+       " return s }",
+       {x, p, Tensor::F64(-0.4), n}},
+      {"what is known in front of the loop is known in its body",
+       "fn f(ys: [n]f64, x: f64, p: f64, c: i64) -> f64 { var s = x\n"
+       " if n > 3 { for t < n CHECKPOINT { if n > 3 { s = sin(s * p) * ys[t] + p } else { s = p } "
+       "}\n"
+       " } else { s = p }\n return s * p }",
+       {ys, x, p}},
+      {"a gradient by one scalar",
+       "fn f(x: f64, n: i64, c: i64) -> f64 { var s = x\n"
+       " for t < n CHECKPOINT { s = sin(s) * x + exp(-s * x) }\n return s * x }",
+       {x, n}},
+      {"a gradient by two scalars, the body computes what stands before it",
+       "fn f(x: f64, p: f64, n: i64, c: i64) -> f64 { var s = sin(x * p)\n let a = 2.0\n"
+       " for t < n CHECKPOINT { s = sin(s ** a) * p + sin(x * p) / a }\n return s }",
+       {x, p, n}},
+      {"a loop with snapshots in a recursion",
+       "fn g(x: f64, p: f64, d: i64, n: i64, c: i64) -> f64 { if d == 0 { return x * p }\n"
+       " var s = x\n let q = p * 0.9\n for t < n CHECKPOINT { s = sin(s * p) + q * p * 0.9 }\n"
+       " return g(s, q, d - 1, n, c) * s }\n"
+       "fn f(x: f64, p: f64, q: f64, n: i64, c: i64) -> f64 { return g(x, p, 3, n, c) * q }",
+       {x, p, Tensor::F64(-0.4), n}},
+      {"the step calls the function that the loop is in",
+       "fn g(x: f64, p: f64, d: i64, c: i64) -> f64 { if d == 0 { return sin(x) * p }\n var s = x\n"
+       " for t < 3 CHECKPOINT { s = s * p + g(s, x, d - 1, c) * 0.3 }\n return s }\n"
+       "fn f(x: f64, p: f64, q: f64, c: i64) -> f64 { return g(x, p, 3, c) * q }",
+       {x, p, Tensor::F64(-0.4)}},
+      {"ways into the loop, and ways back to its start",
+       "fn f(x: f64, p: f64, q: f64, n: i64, c: i64) -> f64 { var s = x\n var k = 0\n"
+       " if p > q { s = p } else { if x > q { k = 2 } else { s = q * p } }\n"
+       " for t in k..n CHECKPOINT { if s > 0.3 { s = s * sin(p) + q } else {\n"
+       " if t % 2 == 0 { s = s + x } else { k = k + 1 } } }\n return s * f64(k + 1) }",
+       {x, p, Tensor::F64(-0.4), n}},
+      {"loops inside the body that are left early, a bound that the body changes",
+       "fn f(w: [k]f64, x: f64, p: f64, n: i64, c: i64) -> f64 { var s = x\n var m = n\n"
+       " for t < m CHECKPOINT { var r = s\n"
+       " for i < k { if r > 1.0 { break }\n r = r + w[i] * w[i] * p }\n"
+       " while r > 0.5 { r = r * 0.5 - p * 0.1 }\n s = sin(r) + p\n m = 3 }\n return s * p }",
+       {w, x, p, n}},
+      {"values, one after the other",
+       "fn f(ys: [n]f64, x: f64, p: f64, c: i64) -> f64 { var s = x\n"
+       " for y in ys CHECKPOINT { s = sin(s * y) + p * y }\n return s * p }",
+       {ys, x, p}},
+      {"a variable that functions share",
+       "fn f(x: f64, p: f64, q: f64, n: i64, c: i64) -> f64 { var total = x\n var s = p\n"
+       " let add = |v: f64| { total = total * 0.9 + v\n total }\n"
+       " for t < n CHECKPOINT { s = sin(add(s * q)) + p }\n return s * total }",
+       {x, p, Tensor::F64(-0.4), n}},
+      {"in a function of an element",
+       "fn f(w: [k]f64, p: f64, n: i64, c: i64) -> f64 {\n"
+       " let u = gen i < k { var s = w[i]\n for t < n CHECKPOINT { s = sin(s) * p + w[i] }\n s }\n"
+       " return sum(u) * p }",
+       {w, p, n}},
       {"a gradient inside the step",
        "fn f(w: [k]f64, r: f64, n: i64, c: i64) -> f64 { var v = w\n"
        " for t < n CHECKPOINT { v = v - r * grad(|u| sum i < k { sin(u[i] * w[i]) * u[i] })(v) }\n"
@@ -104,34 +186,56 @@ std::vector<Case> Cases() {
   };
 }
 
-TEST_CASE("snapshots: gradients are the plain loop's, bit for bit") {
+ir::Module DerivedFrom(const std::string& text, Transform t, bool optimise) {
+  const ir::Module ssa = LowerText(text, "f");
+  std::vector<bool> wrt;
+  for (ir::Value v : ssa.Get(ssa.entry).params())
+    wrt.push_back(ir::CarriesTangent(ssa, ssa.Get(ssa.entry).TypeOf(v)));
+  return Derived(ssa, t, wrt, optimise);
+}
+
+// With any number of snapshots what comes out is what comes out of the plain loop; the last of `args` but
+// `seeds` is that number.
+void CheckLikePlain(const std::string& text, Transform t, bool optimise, std::vector<Tensor> args,
+                    const std::vector<Tensor>& seeds) {
+  const size_t at = args.size();
+  args.push_back(Tensor::I64(0));
+  args.insert(args.end(), seeds.begin(), seeds.end());
+  const std::vector<Tensor> plain = RunOk(DerivedFrom(With(text, ""), t, optimise), args);
+  const ir::Module snapshots = DerivedFrom(With(text, "checkpoint(c)"), t, optimise);
+  for (const int64_t s : {0, 1, 2, 3, 5, 10, 11, 1000}) {
+    INFO(s << " snapshots");
+    args[at] = Tensor::I64(s);
+    CheckSame(RunOk(snapshots, args), plain);
+    if (optimise && (s == 1 || s == 3)) CheckBitwise(snapshots, args);
+  }
+}
+
+TEST_CASE("snapshots: values and gradients are the plain loop's, bit for bit") {
   for (const Case& c : Cases()) {
     INFO(c.name);
+    const bool f32 = c.args.back().dtype == DType::kF32;
+    const Tensor seed = f32 ? Tensor::F32(0.75F) : Tensor::F64(0.75);
     for (const bool optimise : {true, false}) {
       INFO((optimise ? "optimised" : "as built"));
-      const auto derived = [&](const std::string& mark, Transform t) {
-        const ir::Module ssa = LowerText(With(c.text, mark), "f");
-        std::vector<bool> wrt;
-        for (ir::Value v : ssa.Get(ssa.entry).params())
-          wrt.push_back(ir::CarriesTangent(ssa, ssa.Get(ssa.entry).TypeOf(v)));
-        return Derived(ssa, t, wrt, optimise);
-      };
-      std::vector<Tensor> args = c.args;
-      args.push_back(Tensor::I64(0));
-      const std::vector<Tensor> value = RunOk(derived("checkpoint(c)", Transform::kValue), args);
-      // vjp: the plain loop's gradient by a scalar or two would be forward mode.
-      const bool f32 = value[0].dtype == DType::kF32;
-      args.push_back(f32 ? Tensor::F32(1) : Tensor::F64(1));
-      const std::vector<Tensor> plain = RunOk(derived("", Transform::kVjp), args);
-      CheckSame(value, {plain[0]});
-      const ir::Module snapshots = derived("checkpoint(c)", Transform::kVjp);
-      for (const int64_t s : {0, 1, 2, 3, 5, 10, 11, 1000}) {
-        INFO(s << " snapshots");
-        args[c.args.size()] = Tensor::I64(s);
-        CheckSame(RunOk(snapshots, args), plain);
-        if (optimise && (s == 1 || s == 3)) CheckBitwise(snapshots, args);
-      }
+      CheckLikePlain(c.text, Transform::kValue, optimise, c.args, {});
+      CheckLikePlain(c.text, Transform::kVjp, optimise, c.args, {seed});
+      // By a scalar or two both are forward mode.
+      CheckLikePlain(c.text, Transform::kValueAndGrad, optimise, c.args, {});
     }
+  }
+}
+
+TEST_CASE("snapshots: gradients that the program takes are the plain loop's, bit for bit") {
+  const std::string text =
+      "fn f(w: [k]f64, x: f64, n: i64, c: i64) -> [k]f64 { let a = 2.0\n"
+      " let g = grad(|u| { var s = sin(x * x) * u[0]\n"
+      " for t < n CHECKPOINT { s = sin(s) * u[1] ** a + sin(x * x) * u[2] }\n s })(w)\n"
+      " return g * x }";
+  const std::vector<Tensor> args = {Wave(4, 0.8), Tensor::F64(0.7), Tensor::I64(11)};
+  for (const bool optimise : {true, false}) {
+    CheckLikePlain(text, Transform::kValue, optimise, args, {});
+    CheckLikePlain(text, Transform::kJvp, optimise, args, {Wave(4, 0.3), Tensor::F64(0.1)});
   }
 }
 

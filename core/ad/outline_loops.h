@@ -1,0 +1,15 @@
+// Loops of which reverse mode keeps few states, as calls that the adjoint knows.
+#pragma once
+
+#include "core/base/status.h"
+#include "core/ir/ir.h"
+
+namespace pullback::ad {
+
+// `f` with every outermost loop that says how many of its states are kept (ir::Terminator::snapshots) as a
+// call of ir::AddCheckpointedLoop's; loops inside it follow when that loop's schedule is derived. `f` itself
+// where there is none. Until here such a loop is the plain loop, so that whatever clean-up makes of that it
+// has made of this one. INTERNAL where clean-up left no loop that counts.
+StatusOr<uint32_t> OutlineLoops(ir::Module& module, uint32_t f);
+
+}  // namespace pullback::ad
