@@ -89,7 +89,6 @@ REVERSE = {
          "version->second"),
         ("undo: an array that is made anew is the old one",
          "if (web != UndoWebs::kNone && !continues) begun_[web] = v;", ""),
-        ("undo: the one before is forgotten", "versions_.merge(earlier_);", ""),
         ("recomputed counter: one turn off", "ir::Affine::Const(at_header ? 0 : 1)", "ir::Affine::Const(0)"),
         ("recomputed counter: steps of one", "c.counter->step", "int64_t{1}"),
         ("recomputed counter: down is up", "c ? std::optional(-*c) : std::nullopt", "c"),
@@ -263,8 +262,6 @@ COMPOSED = {
         ("all seeds at once: sum of arrays", "b_.Make(Op::Add, {a, b})", "a"),
         ("all seeds at once: a scan over the seeds",
          "if (ir::IsScan(r.monoid)) r.outer += static_cast<uint32_t>(at.size());", ""),
-        ("all seeds at once: an extent of the seeds", "if (batched[n] && body.op == Op::Dim) body.bits += at.size();",
-         ""),
     ],
     "core/ad/seeded_jacobian.cc": [
         ("all seeds at once: ones everywhere",

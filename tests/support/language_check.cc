@@ -310,7 +310,34 @@ class Checker {
     // Behind a stop_gradient it need not be.
     if (!Stops()) Close(left, right, tolerance_.product * (1 + size), "the Hessian is symmetric");
     outcome_.checked.emplace_back("hvp");
+    if (!Stops()) GradientDifferences(u, hu);
     if (matrix) Matrix(Transform::kHessian, u, hu);
+  }
+
+  // Products with the Hessian against differences of the gradient, where two widths agree.
+  void GradientDifferences(const Tensors& direction, const Tensors& product) {
+    const ir::Module gradient = Derived(Transform::kValueAndGrad, true);
+    const auto difference = [&](double h) {
+      std::vector<std::vector<double>> out;
+      const Tensors above = Run(gradient, ArgsNear(direction, h), "gradient nearby");
+      const Tensors below = Run(gradient, ArgsNear(direction, -h), "gradient nearby");
+      for (size_t k = 1; k < above.size(); ++k) {
+        std::vector<double> d = FloatsOf(above[k]);
+        const std::vector<double> y = FloatsOf(below[k]);
+        for (size_t i = 0; i < d.size(); ++i) d[i] = (d[i] - y[i]) / (2 * h);
+        out.push_back(std::move(d));
+      }
+      return out;
+    };
+    const auto narrow = difference(tolerance_.step), wide = difference(2 * tolerance_.step);
+    for (size_t k = 0; k < product.size(); ++k) {
+      const std::vector<double> expected = FloatsOf(product[k]);
+      for (size_t i = 0; i < expected.size(); ++i) {
+        const double tolerance = 10 * tolerance_.difference * (1 + std::abs(expected[i]));
+        if (!(std::abs(narrow.at(k).at(i) - wide.at(k).at(i)) <= 0.2 * tolerance)) continue;
+        Close(expected[i], narrow[k][i], tolerance, "hvp against differences");
+      }
+    }
   }
 
   // A gradient, and a matrix of derivatives, times a direction is the tangent.

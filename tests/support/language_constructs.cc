@@ -154,6 +154,7 @@ const std::vector<std::string>& LanguageConstructs() {
       "recursion",
       "recursion twice",
       "recursion with updated array",
+      "repeat",
       "reshape",
       "result: f32",
       "result: list",

@@ -49,6 +49,8 @@ void LanguageWriter::CounterStatement() {
   for (char x : One(steps)) step += x == '#' ? c : x == '@' ? d : std::string(1, x);
   const bool pair = step.find(d) != std::string::npos || Chance(30);
   if (pair) Line("var " + d + " = k + 1");
+  const std::string up = Fresh("c");
+  Line("var " + up + " = k > 1");
   Line(Chance(50) ? "for " + i + " < n + k {"
                   : "var " + i + " = n + 1\n" + std::string(2 * indent_, ' ') + "while " + i +
                         " > 0 { " + i + " = " + i + " - 1");
@@ -57,6 +59,8 @@ void LanguageWriter::CounterStatement() {
     Line(v + " = sin(" + v + " * (0.2 + 0.1 * f64(" + c + ")) + 0.3 * f64(" + i + "))");
     if (Chance(40)) Line("if " + i + " % 2 == 1 { " + c + " = " + step + " }");
     Line(c + " = " + step);
+    Line(v + " = " + v + " * select(" + up + ", 0.9, 1.2)");
+    Line(up + " = not " + up);
     if (pair) Line(d + " = " + d + " - " + std::to_string(1 + Pick(2)));
     Line(v + " = " + v + " * (1.1 + 0.2 * sin(f64(" + (pair ? d : c) + "))) + " + Scalar(0));
   });

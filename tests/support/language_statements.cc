@@ -177,6 +177,9 @@ void LanguageWriter::ListStatement() {
     Count("list");
     if (Chance(40)) {
       Line("var " + name + " = list(" + Scalar(1) + ", " + Scalar(1) + ")");
+    } else if (Chance(40)) {
+      Count("repeat");
+      Line("var " + name + " = repeat(" + Scalar(1) + ", n + k)");
     } else {
       Count("push");
       Line("var " + name + ": list f64 = list()");

@@ -4,11 +4,13 @@
 namespace pullback::testing {
 
 std::string LanguageWriter::StraightVector(const std::string& i) {
-  static const std::vector<std::string> elements = {
-      "sin(a[@] * x) + b[@] * y",       "a[@] * a[@] * b[n - 1 - @]",
-      "tanh(a[@] - b[@]) * s",          "exp(0.3 * a[@]) / (2.0 + sin(s * b[@]))",
-      "(sum j < n { w[@, j] * a[j] })", "(sum j < n { w[j, @] * sin(a[j] * b[@]) })",
-      "select(@ > 0, a[@] * y, b[@])"};
+  static const std::vector<std::string> elements = {"sin(a[@] * x) + b[@] * y",
+                                                    "a[@] * a[@] * b[n - 1 - @]",
+                                                    "tanh(a[@] - b[@]) * s",
+                                                    "exp(0.3 * a[@]) / (2.0 + sin(s * b[@]))",
+                                                    "(sum j < n { a[j] * b[j] * a[@] })",
+                                                    "(sum j < n { sin(a[j] * b[@]) })",
+                                                    "select(@ > 0, a[@] * y, b[@])"};
   std::string text;
   for (char c : One(elements)) text += c == '@' ? i : std::string(1, c);
   return text;
@@ -17,17 +19,15 @@ std::string LanguageWriter::StraightVector(const std::string& i) {
 void LanguageWriter::StraightEntry() {
   Count("straight program");
   program_.narrow = false;
-  Tensor square = Array(n_ * n_);
-  square.shape = {n_, n_};
-  program_.args = {Tensor::F64(Number()), Tensor::F64(Number()), Array(n_), Array(n_), square};
+  program_.args = {Tensor::F64(Number()), Tensor::F64(Number()), Array(n_), Array(n_)};
   static const std::vector<std::string> sums = {"sin(x * y) + x",
                                                 "sum j < n { a[j] * b[j] }",
                                                 "tanh(sum j < n { a[j] * a[j] * y })",
-                                                "sum j < n, l < n { w[j, l] * a[l] * b[j] }",
+                                                "sum j < n, l < n { sin(a[l] * b[j]) }",
                                                 "sin(sum(a)) * x",
                                                 "prod j < n { 1.3 + a[j] }"};
   const std::string i = Fresh("i");
-  Line("fn f(x: f64, y: f64, a: [n]f64, b: [n]f64, w: [n, n]f64) -> RESULT {");
+  Line("fn f(x: f64, y: f64, a: [n]f64, b: [n]f64) -> RESULT {");
   Inside([&] {
     Line("let s = " + One(sums));
     Line("let u = " + std::string(Chance(25) ? "scan sum " : "gen ") + i + " < n { " +
