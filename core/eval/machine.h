@@ -97,6 +97,8 @@ class Machine {
   // --- machine_statement.cc
   void BeginStatement(Frame& f, const ir::Inst& inst);
   void ContinueStatement(Frame& f);
+  ArrayRef TakeInto(Frame& f, const ir::Inst& inst, ir::Value into,
+                    const std::vector<int64_t>& shape);
   bool NextPoint(Frame& f, StatementRun& s);
   void ContinueBody(Frame& f, StatementRun& s);
   void ExecBodyInst(Frame& f, const ir::Each& each, const ir::Inst& inst);

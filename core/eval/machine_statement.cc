@@ -9,7 +9,22 @@ namespace pullback::eval {
 
 using ir::Inst;
 using ir::Op;
+using ir::TrapKind;
 using ir::Value;
+
+// The array that is added to: itself where nobody else sees it.
+ArrayRef Machine::TakeInto(Frame& f, const Inst& inst, Value into,
+                           const std::vector<int64_t>& shape) {
+  ArrayRef array = std::get<ArrayRef>(f.slots[into.id]);
+  const LastUses::List& dies = f.last_uses.At(f.block, f.inst);
+  if (std::find(dies.begin(), dies.end(), into) != dies.end()) f.slots[into.id] = Slot{};
+  for (size_t axis = 0; axis < shape.size(); ++axis) {
+    const int64_t n = array->tensor.shape[axis];
+    if (n != shape[axis]) TrapAt(inst.loc, TrapKind::kSizeMismatch, n, shape[axis]);
+  }
+  if (!stopped()) MakeUnique(array, inst.loc);
+  return array;
+}
 
 void Machine::BeginStatement(Frame& f, const Inst& inst) {
   const ir::Each& each = *inst.each;
@@ -24,7 +39,9 @@ void Machine::BeginStatement(Frame& f, const Inst& inst) {
     for (Value v : r.shape) shape.push_back(Int(f, v));
     const DType type = f.function.TypeOf(r.value).elem;
     ArrayRef array;
-    if (!shape.empty()) {
+    if (r.into.valid()) {
+      array = TakeInto(f, inst, r.into, shape);
+    } else if (!shape.empty()) {
       const DType elem = f.function.ElementOf(r).elem;
       array = MakeArray(elem, shape, ir::ResultIdentity(r.monoid, type), inst.loc);
     }

@@ -37,9 +37,10 @@ Accumulator::Accumulator(const ir::EachResult& r, DType t, ArrayRef array, bool 
       array_(std::move(array)),
       scalar_(ir::ResultIdentity(r.monoid, t)),
       lanes_used_(prefix && !ir::Stores(r) && !ir::IsArg(r.monoid)),
+      adds_(r.into.valid()),
       rank_(r.out.size()),
       outer_(r.outer) {
-  const bool counts_terms = r.monoid == ir::Monoid::kSum && !lanes_used_;
+  const bool counts_terms = r.monoid == ir::Monoid::kSum && !lanes_used_ && !adds_;
   if (counts_terms) touched_.resize(array_ ? static_cast<size_t>(array_->Count()) : 1);
 }
 
@@ -78,7 +79,14 @@ void Accumulator::Add(int64_t element, const Points& points, uint64_t term, uint
   ++terms_;
 }
 
+void Accumulator::AddTo(int64_t element, uint64_t term, int64_t& ops) {
+  const uint64_t args[] = {Load(element), term};
+  Store(element, EvalScalar(Op::Add, type_, args));
+  ops += CostOf(1);
+}
+
 void Accumulator::AddInOrder(int64_t element, uint64_t term, int64_t& ops) {
+  if (adds_) return AddTo(element, term, ops);
   if (monoid_ == ir::Monoid::kGen) return Store(element, term);
   Store(element, Join(Load(element), term));
   if (touched_[static_cast<size_t>(element)]) ops += CostOf(1);
@@ -123,13 +131,23 @@ void Accumulator::AddCandidate(int64_t element, const Points& points, uint64_t t
   Store(element, static_cast<uint64_t>(points.Offset(rank_)));
 }
 
+bool Accumulator::IsZero(uint64_t bits) const {
+  const uint64_t args[] = {bits, 0};
+  return EvalScalar(Op::Eq, type_, args) != 0;
+}
+
 void Accumulator::Flush(int64_t& ops) {
   if (element_ < 0 || !lanes_used_) return;
   const auto& l = lanes_;
   const uint64_t even = Join(Join(l[0], l[4]), Join(l[2], l[6]));
   const uint64_t odd = Join(Join(l[1], l[5]), Join(l[3], l[7]));
-  Store(element_, Join(even, odd));
+  const uint64_t total = Join(even, odd);
   ops += CostOf(terms_ - 1);
+  if (!adds_) {
+    Store(element_, total);
+  } else if (!IsZero(total)) {
+    AddTo(element_, total, ops);
+  }
   element_ = -1;
   terms_ = 0;
 }

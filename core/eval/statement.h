@@ -36,7 +36,7 @@ class Points {
 class Accumulator {
  public:
   // `t` is the type of the terms. `array` is null for a scalar result; its elements must hold the
-  // identity. `prefix`: out[] is the first r index variables, so the rest is reduced in lanes.
+  // identity, or be those of r.into. `prefix`: out[] is the first r index variables, so the rest is reduced in lanes.
   Accumulator(const ir::EachResult& r, DType t, ArrayRef array, bool prefix);
 
   // A term for the element at row-major offset `element`; `points` says which lane it joins. Adds
@@ -47,6 +47,8 @@ class Accumulator {
 
  private:
   void Flush(int64_t& ops);
+  void AddTo(int64_t element, uint64_t term, int64_t& ops);
+  bool IsZero(uint64_t bits) const;
   void AddInOrder(int64_t element, uint64_t term, int64_t& ops);
   void AddToScan(int64_t element, const Points& points, uint64_t term, uint64_t second,
                  int64_t& ops);
@@ -62,6 +64,7 @@ class Accumulator {
   ArrayRef array_;
   uint64_t scalar_;
   bool lanes_used_;
+  bool adds_;  // to what the array held
   size_t rank_;
   size_t outer_;
   // The element whose terms are in the lanes; -1: none.

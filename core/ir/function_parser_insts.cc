@@ -221,7 +221,9 @@ bool FunctionParser::ParseEachResult(EachResult& r, std::vector<Inst>& outer) {
   }
   if (!ParseSubscripts(r.out)) return false;
   std::vector<Inst>* const body = std::exchange(out_, &outer);
-  const bool ok = !c_.Accept("of") || (c_.Expect("(") && ParseOperands(r.shape) && c_.Expect(")"));
+  const bool ok =
+      (!c_.Accept("of") || (c_.Expect("(") && ParseOperands(r.shape) && c_.Expect(")"))) &&
+      (!c_.Accept("into") || ParseOperand(r.into));
   out_ = body;
   if (!ok || !c_.Expect(":") || !ParseOperand(r.value)) return false;
   if (r.monoid == Monoid::kScanLinear && !(c_.Expect(",") && ParseOperand(r.second))) return false;

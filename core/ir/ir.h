@@ -37,6 +37,9 @@
 //   A point stores the state into out[] (injective, as of gen), then the state becomes `state op value`
 //   (scan_sum from 0, scan_prod from 1, scan_max, scan_min from their identity); of scan_linear, from
 //   0, `smul(state, value) + second`. Absent points store nothing and leave the state.
+// - A gen or a sum with `into` starts from that array, of its shape, rather than from 0, and is added to it:
+//   a term that gen would store, a sum of lanes unless it is 0, the terms of other sums one by one.
+//   Elements that no point reaches stay as they are. The body does not read that array.
 // - An out[] or a subscript out of range traps; a negative extent or shape traps.
 #pragma once
 
@@ -213,6 +216,7 @@ struct EachResult {
                 // (out is not evaluated, nothing is stored or added)
   Value second = kNoValue;  // scan_linear: what is added
   uint32_t outer = 0;       // scans: how many of the first indices they start anew for
+  Value into = kNoValue;    // gen, sum: the array that is added to (defined outside)
 };
 
 struct Each {
@@ -378,6 +382,7 @@ void VisitOperands(I& inst, Fn& fn) {
   for (auto& r : inst.each->results) {
     for (auto& a : r.out) ForEachOperand(a, fn);
     for (auto& v : r.shape) fn(v);
+    if (r.into.valid()) fn(r.into);
     fn(r.value);
     if (r.guard.valid()) fn(r.guard);
     if (r.second.valid()) fn(r.second);

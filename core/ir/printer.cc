@@ -148,6 +148,7 @@ std::string FunctionPrinter::ResultText(const EachResult& r) const {
   if (IsScan(r.monoid)) out += std::to_string(r.outer) + " ";
   out += Subscripts(r.out);
   if (!r.shape.empty()) out += " of (" + Texts(r.shape) + ")";
+  if (r.into.valid()) out += " into " + Text(r.into);
   out += ": " + Text(r.value);
   if (r.second.valid()) out += ", " + Text(r.second);
   return r.guard.valid() ? out + " if " + Text(r.guard) : out;

@@ -268,6 +268,7 @@ bool FunctionVerifier::CheckEach(const Inst& inst, Place at) {
     for (Value v : r.shape) {
       if (!CheckUse(v, at)) return false;
     }
+    if (r.into.valid() && !CheckUse(r.into, at)) return false;
   }
   at.statement = &e;
   at.body = 1;

@@ -264,11 +264,26 @@ class InstCheck {
     if (linear && (f_.TypeOf(r.second) != t || !t.IsFloat())) {
       return "the values of scan_linear are not of one float type";
     }
+    if (Message m = CheckInto(r); !m.empty()) return m;
     const bool any_form = Stores(r) || r.monoid == Monoid::kSum;
     if (!any_form && !IsPrefixForm(*i_.each, r)) {
       return std::string(MonoidName(r.monoid)) + " takes the first index variables in order";
     }
     return {};
+  }
+
+  Message CheckInto(const EachResult& r) const {
+    if (!r.into.valid()) return {};
+    if (r.monoid != Monoid::kGen && r.monoid != Monoid::kSum)
+      return "only gen and sum add to an array";
+    const DType elem = f_.TypeOf(r.value).elem;
+    if (r.out.empty() || elem == DType::kBool ||
+        f_.TypeOf(r.into) != Type::Array(elem, static_cast<int>(r.out.size()))) {
+      return "what is added to is not an array of the result's type";
+    }
+    int uses = 0;
+    ForEachOperand(i_, [&](const Value& v) { uses += v == r.into; });
+    return uses == 1 ? Message() : "a statement reads an array that it adds to";
   }
 
   Message CheckAffines() const {

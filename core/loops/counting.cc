@@ -185,6 +185,15 @@ void BlockFacts::LearnDistance(const Counter& c, const Counter& from, Sizes& siz
   sizes.Learn({{Affine::Of(c.var) - is, true}, false});
 }
 
+// The array that `inst` gives back as `result` with elements changed; kNoValue: it does not.
+Value BlockFacts::ChangedBy(const ir::Inst& inst, Value result) {
+  if (inst.op == Op::Update || inst.op == Op::AddAt || inst.op == Op::AddArrays)
+    return inst.args[0];
+  if (inst.op != Op::Each) return ir::kNoValue;
+  const auto at = std::find(inst.results.begin(), inst.results.end(), result);
+  return inst.each->results[static_cast<size_t>(at - inst.results.begin())].into;
+}
+
 // The array that a block parameter is on every path, but for elements that were changed: it has its
 // extents. kNoValue: there are several.
 Value BlockFacts::OriginOf(Value param) const {
@@ -197,10 +206,9 @@ Value BlockFacts::OriginOf(Value param) const {
       if (std::find(seen.begin(), seen.end(), v) == seen.end()) seen.push_back(v);
     };
     const DefinedAt d = definitions_[seen[at].id];
-    const bool changes = d.inst && (d.inst->op == Op::Update || d.inst->op == Op::AddAt ||
-                                    d.inst->op == Op::AddArrays);
-    if (changes) {
-      go_to(d.inst->args[0]);
+    const Value changed = d.inst ? ChangedBy(*d.inst, seen[at]) : ir::kNoValue;
+    if (changed.valid()) {
+      go_to(changed);
     } else if (d.inst || predecessors_[d.block].empty()) {
       if (origin.valid()) return ir::kNoValue;
       origin = seen[at];

@@ -45,6 +45,7 @@ class BlockFacts {
   void EnterByBranch(uint32_t block, Sizes& sizes) const;
   void EnterLoop(uint32_t header, const Loop& loop, Sizes& sizes) const;
   void LearnCounter(const Counter& c, bool fixed_bound, Sizes& sizes) const;
+  static ir::Value ChangedBy(const ir::Inst& inst, ir::Value result);
   static void LearnDistance(const Counter& c, const Counter& from, Sizes& sizes);
 
   struct DefinedAt {

@@ -62,25 +62,15 @@ void LowerIndex(Lowering& l, const Inst& inst, const Dies&) {
   l.e.Load(inst.args[0], CheckedOffset(l, inst), inst.results[0]);
 }
 
-// results[0] = args[0], alone: changes to it are seen by nobody else.
-void MakeUnique(Lowering& l, Value array, Value result) {
-  Node node;
-  node.kind = Node::Kind::kUnique;
-  node.args = {array};
-  node.results = {result};
-  l.e.Append(std::move(node));
-  l.sizes.CopyShape(result, array);
-}
-
 void LowerUpdate(Lowering& l, const Inst& inst, const Dies&) {
   const Reg offset = CheckedOffset(l, inst);
-  MakeUnique(l, inst.args[0], inst.results[0]);
+  l.MakeUnique(inst.args[0], inst.results[0]);
   l.e.Store(inst.results[0], offset, l.Of(inst.args[1]));
 }
 
 void LowerAddAt(Lowering& l, const Inst& inst, const Dies&) {
   const Reg offset = CheckedOffset(l, inst);
-  MakeUnique(l, inst.args[0], inst.results[0]);
+  l.MakeUnique(inst.args[0], inst.results[0]);
   const Reg old = l.e.Load(inst.results[0], offset);
   const Reg sum = l.e.Scalar(Op::Add, {old, l.Of(inst.args[1])}, l.e.TypeOf(old));
   l.e.Store(inst.results[0], offset, sum);
@@ -97,19 +87,13 @@ Value TakesSum(const Inst& inst, const Dies& dies) {
 void LowerAddArrays(Lowering& l, const Inst& inst, const Dies& dies) {
   const Value result = inst.results[0];
   const std::vector<Reg> extents = l.Extents(inst.args[0]);
-  const std::vector<Reg> others = l.Extents(inst.args[1]);
+  l.CheckSameSizes(extents, l.Extents(inst.args[1]), inst.loc);
   Reg count = l.e.I64(1);
-  for (size_t axis = 0; axis < extents.size(); ++axis) {
-    const Reg a = extents[axis], b = others[axis];
-    if (a != b) {
-      l.e.Check(l.e.Compare(Op::Eq, a, b), ir::TrapKind::kSizeMismatch, inst.loc, {a, b});
-    }
-    count = l.e.Mul(count, a);
-  }
+  for (Reg extent : extents) count = l.e.Mul(count, extent);
   std::vector<Reg> from = {inst.args[0], inst.args[1]};
   const Value taken = TakesSum(inst, dies);
   if (taken.valid()) {
-    MakeUnique(l, taken, result);
+    l.MakeUnique(taken, result);
     std::replace(from.begin(), from.end(), taken, result);
   } else {
     Node node;
@@ -236,6 +220,13 @@ std::vector<Value> ConsumedBy(const ir::Function& f, const Inst& inst, const Die
   switch (inst.op) {
     case Op::Update:
     case Op::AddAt: return {inst.args[0]};
+    case Op::Each: {
+      std::vector<Value> added_to;
+      for (const ir::EachResult& r : inst.each->results) {
+        if (r.into.valid()) added_to.push_back(r.into);
+      }
+      return added_to;
+    }
     case Op::AddArrays: {
       const Value taken = TakesSum(inst, dies);
       return taken.valid() ? std::vector<Value>{taken} : std::vector<Value>{};

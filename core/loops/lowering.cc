@@ -53,6 +53,15 @@ std::vector<Reg> Lowering::Extents(Value array) {
   return extents;
 }
 
+void Lowering::MakeUnique(Value array, Value result) {
+  Node node;
+  node.kind = Node::Kind::kUnique;
+  node.args = {array};
+  node.results = {result};
+  e.Append(std::move(node));
+  sizes.CopyShape(result, array);
+}
+
 void Lowering::CheckIndex(Reg sub, Reg extent, uint32_t loc) {
   const Reg above = e.Compare(Op::Ge, sub, e.I64(0));
   const Reg below = e.Compare(Op::Lt, sub, extent);
@@ -61,6 +70,14 @@ void Lowering::CheckIndex(Reg sub, Reg extent, uint32_t loc) {
 
 void Lowering::CheckNonNegative(Reg size, uint32_t loc) {
   e.Check(e.Compare(Op::Ge, size, e.I64(0)), ir::TrapKind::kNegativeSize, loc, {size});
+}
+
+void Lowering::CheckSameSizes(const std::vector<Reg>& a, const std::vector<Reg>& b, uint32_t loc) {
+  for (size_t axis = 0; axis < a.size(); ++axis) {
+    if (a[axis] == b[axis]) continue;
+    const Reg same = e.Compare(Op::Eq, a[axis], b[axis]);
+    e.Check(same, ir::TrapKind::kSizeMismatch, loc, {a[axis], b[axis]});
+  }
 }
 
 void Lowering::Scalar(const ir::Inst& inst, Reg into) {

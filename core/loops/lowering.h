@@ -36,6 +36,8 @@ class Lowering {
   // --- arrays
   Reg Dim(ir::Value array, int axis);
   std::vector<Reg> Extents(ir::Value array);
+  // result = array, alone: changes to it are seen by nobody else.
+  void MakeUnique(ir::Value array, ir::Value result);
 
   // --- instructions that blocks and bodies have in common; results go into `into`
   void Scalar(const ir::Inst& inst, Reg into);  // with the check of a divisor
@@ -46,6 +48,7 @@ class Lowering {
   // Traps unless 0 <= sub < extent.
   void CheckIndex(Reg sub, Reg extent, uint32_t loc);
   void CheckNonNegative(Reg size, uint32_t loc);
+  void CheckSameSizes(const std::vector<Reg>& a, const std::vector<Reg>& b, uint32_t loc);
 
   void Fail(const std::string& what);
   const Status& status() const { return status_; }

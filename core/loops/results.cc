@@ -102,6 +102,11 @@ Reg ResultWriter::Offset() {
 
 void ResultWriter::Begin() {
   const Type elem = c_.l.f.ElementOf(r_);
+  if (r_.into.valid()) {
+    array_ = value_;
+    c_.l.CheckSameSizes(c_.l.Extents(r_.into), Extents(), loc_);
+    return c_.l.MakeUnique(r_.into, value_);
+  }
   const uint64_t identity = ir::ResultIdentity(r_.monoid, elem.elem);
   const auto cell = [this](Type t) {
     Node node;
@@ -154,7 +159,7 @@ void ResultWriter::EndLanes() {
   node.results = {IsScalar() ? value_ : e_.function().NewReg(c_.l.f.TypeOf(r_.value))};
   const Reg total = e_.Append(std::move(node)).results[0];
   if (IsScalar()) return;
-  if (plan_.access.IsProven()) return e_.Store(array_, Offset(), total);
+  if (plan_.access.IsProven()) return StoreTotal(total);
   // Without a point the element may lie outside; then there is nothing to store.
   Reg inside = ir::kNoValue;
   const std::vector<Reg> extents = Extents();
@@ -164,8 +169,23 @@ void ResultWriter::EndLanes() {
     inside = e_.And(inside, e_.Compare(Op::Lt, at, extents[axis]));
   }
   e_.OpenIf(inside);
-  e_.Store(array_, Offset(), total);
+  StoreTotal(total);
   e_.CloseIf();
+}
+
+void ResultWriter::StoreTotal(Reg total) {
+  if (!r_.into.valid()) return e_.Store(array_, Offset(), total);
+  // Where there was no term nothing is added: -0.0 + 0.0 is 0.0.
+  const Type t = e_.TypeOf(total);
+  const Reg offset = Offset(), old = e_.Load(array_, offset);
+  const Reg none = e_.Scalar(Op::Eq, {total, e_.Zero(t)}, Type::Bool());
+  const Reg sum = e_.Scalar(Op::Add, {old, total}, t);
+  e_.Store(array_, offset, e_.Scalar(Op::Select, {none, old, sum}, t));
+}
+
+void ResultWriter::AddToElement(Reg value) {
+  const Reg offset = Offset(), old = e_.Load(array_, offset);
+  e_.Store(array_, offset, e_.Scalar(Op::Add, {old, value}, e_.TypeOf(value)));
 }
 
 // The only term of its element joined to the identity: 0.0 + -0.0 is 0.0.
@@ -180,12 +200,9 @@ void ResultWriter::AddTerm() {
   if (!IsScalar()) CheckHere(c_, plan_.access, r_.out, Extents(), loc_);
   const Reg value = c_.l.Of(r_.value);
   switch (plan_.mode) {
-    case ResultPlan::Mode::kStore: return e_.Store(array_, Offset(), SingleTerm());
-    case ResultPlan::Mode::kAccumulate: {
-      const Reg offset = Offset();
-      const Reg old = e_.Load(array_, offset);
-      return e_.Store(array_, offset, e_.Scalar(Op::Add, {old, value}, e_.TypeOf(value)));
-    }
+    case ResultPlan::Mode::kStore:
+      return r_.into.valid() ? AddToElement(value) : e_.Store(array_, Offset(), SingleTerm());
+    case ResultPlan::Mode::kAccumulate: return AddToElement(value);
     case ResultPlan::Mode::kScan: return Step();
     case ResultPlan::Mode::kArg: return Compete();
     case ResultPlan::Mode::kLanes: break;

@@ -35,7 +35,7 @@ class ResultWriter {
 
   const ResultPlan& plan() const { return plan_; }
 
-  // Before the nest: the array, with the identity in it where that is needed.
+  // Before the nest: the array, with the identity in it where that is needed, or what is added to.
   void Begin();
   void CheckOutBefore();
   // Around the loops inside plan().level, of kLanes only.
@@ -54,6 +54,8 @@ class ResultWriter {
   Reg Offset();
   void Fill(uint64_t identity);
   Reg SingleTerm();
+  void AddToElement(Reg value);
+  void StoreTotal(Reg total);
   Reg OffsetInRest();
   void Step();
   Reg Joined(Reg state, Reg value, ir::Type t);

@@ -128,6 +128,7 @@ class Marker {
       for (const ir::Affine& a : r.out) ir::ForEachOperand(a, [&](Value x) { Mark(x); });
       for (Value x : r.shape) Mark(x);
       Mark(r.value);
+      if (r.into.valid()) Mark(r.into);
       if (r.second.valid()) Mark(r.second);
       if (r.guard.valid()) Mark(r.guard);
     }

@@ -15,6 +15,7 @@
 #include "core/pipeline/seeded_operators.h"
 #include "core/pipeline/sparse_library.h"
 #include "core/pipeline/steps.h"
+#include "core/tensor/normalise.h"
 
 namespace pullback::pipeline {
 namespace {
@@ -117,6 +118,10 @@ Status Finish(PassRunner& passes, ir::Module m, bool derived, bool optimise, int
   if (optimise) {
     PB_RETURN_IF_ERROR(passes.Simplify(m));
     PB_RETURN_IF_ERROR(ImproveLoops(passes, m, true));
+    PB_RETURN_IF_ERROR(passes.Run("accumulate_in_place", m, [](ir::Module& x) {
+      for (auto& f : x.functions) tensor::AccumulateInPlace(*f);
+      return Status();
+    }));
   }
   out.final = std::move(m);
   return {};
@@ -173,7 +178,7 @@ StatusOr<bool> DeriveSeeded(PassRunner& passes, ir::Module m, Transform transfor
 
 }  // namespace
 
-const char* const kPassesVersion = "32";
+const char* const kPassesVersion = "33";
 
 const char* TransformName(Transform t) {
   switch (t) {

@@ -28,4 +28,8 @@ void GatherSums(ir::Function& f);
 // A sum whose subscripts tell its points apart stores: each element gets one term.
 void StoreSingleTerms(ir::Function& f);
 
+// A statement whose result is only added to an array adds to it in place (EachResult::into). Comes last: no other
+// pass knows `into`.
+void AccumulateInPlace(ir::Function& f);
+
 }  // namespace pullback::tensor

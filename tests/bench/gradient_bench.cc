@@ -95,6 +95,23 @@ fn window(x: [n]f64) -> f64 {
   return a[n - 1]
 }
 
+# Reads a row of an array at each step, a window of a size that the run knows, and a window of what it updates.
+fn by_rows(w: [d]f64, x: [n, d]f64) -> f64 {
+  var s = 0.0
+  for i < n { s = sin(s + sum j < d { w[j] * x[i, j] }) }
+  return s
+}
+fn sliding(x: [n]f64, m: i64) -> f64 {
+  var s = 0.0
+  for i < n - m { s = sin(s + sum j < m { x[i + j] }) }
+  return s
+}
+fn filling(x: [n]f64, m: i64) -> f64 {
+  var a = x
+  for i in m..n { a[i] = 0.125 * (sum j in 1..m { a[i - j] * a[i - j] }) + 0.5 }
+  return a[n - 1]
+}
+
 fn recursive(x: f64, n: i64) -> f64 { if n <= 0 { return 1.0 } return sin(x * recursive(x, n - 1)) }
 
 fn building(x: f64, n: i64) -> f64 {
@@ -392,6 +409,27 @@ std::vector<Growth> GrowthTable(jit::Engine& engine, const Options& options) {
        {"x"},
        [](int64_t n) {
          return std::vector{Data::Array({n}, Noise(static_cast<size_t>(n), 0.5, 1))};
+       }},
+      {"rows of a matrix",
+       "by_rows",
+       {"w", "x"},
+       [](int64_t n) {
+         return std::vector{Data::Array({8}, Noise(8, -1, 1)),
+                            Data::Array({n, 8}, Noise(static_cast<size_t>(8 * n), -1, 1))};
+       }},
+      {"windows",
+       "sliding",
+       {"x"},
+       [](int64_t n) {
+         return std::vector{Data::Array({n}, Noise(static_cast<size_t>(n), -1, 1)),
+                            Data::Integer(16)};
+       }},
+      {"updates, windows",
+       "filling",
+       {"x"},
+       [](int64_t n) {
+         return std::vector{Data::Array({n}, Noise(static_cast<size_t>(n), 0.2, 0.4)),
+                            Data::Integer(16)};
        }},
       {"recursion",
        "recursive",

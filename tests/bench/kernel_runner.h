@@ -2,6 +2,8 @@
 // measure generated code, not the engine around it.
 #pragma once
 
+#include <sys/mman.h>
+
 #include <algorithm>
 #include <chrono>
 #include <cmath>
@@ -54,11 +56,17 @@ class BenchKernel {
       throw std::runtime_error("trap of kind " + std::to_string(context_.trap_kind));
   }
 
+  // The most that was in use at a time, the stack by pages touched: a run is charged for its stack in
+  // steps of twice as much, the first of which is free.
   int64_t PeakBytes() {
+    stack_.low = nullptr;
+    Run(1);  // the stack is as large as it has to be from here on
+    stack_ = {context_.stack_limit, 0, 0};
     jit::ResetContext(&context_);
     context_.peak_bytes = 0;
     Run(1);
-    return context_.peak_bytes;
+    stack_.low = nullptr;
+    return context_.peak_bytes - stack_.charged + stack_.touched;
   }
 
   // What the last run gave: scalars as one number.
@@ -104,9 +112,36 @@ class BenchKernel {
     const jit::KernelEntry entry = k.handle_.kernel->entry();
     for (int64_t i = 0; i < k.times_; ++i) {
       if (c->arrays != nullptr) jit::ResetContext(c);
-      entry(c, args, results);
+      if (k.stack_.low != nullptr) {
+        k.RunAndSeeStack(entry, c, args, results);
+      } else {
+        entry(c, args, results);
+      }
     }
   }
+
+  void RunAndSeeStack(jit::KernelEntry entry, jit::RunContext* c, const uint64_t* args,
+                      uint64_t* results) {
+    constexpr uintptr_t kPage = 4096;
+    const uintptr_t here = reinterpret_cast<uintptr_t>(__builtin_frame_address(0)) / kPage - 1;
+    const uintptr_t low = reinterpret_cast<uintptr_t>(stack_.low) / kPage + 1;
+    void* pages = reinterpret_cast<void*>(low * kPage);
+    const char* limit = c->stack_limit;
+    if (::madvise(pages, (here - low) * kPage, MADV_DONTNEED) != 0)
+      throw std::runtime_error("pages of the stack cannot be dropped");
+    entry(c, args, results);
+    std::vector<unsigned char> resident(here - low);
+    if (::mincore(pages, resident.size() * kPage, resident.data()) != 0)
+      throw std::runtime_error("pages of the stack cannot be counted");
+    for (unsigned char p : resident) stack_.touched += p & 1 ? kPage : 0;
+    stack_.charged = limit - c->stack_limit;
+  }
+
+  // Of a run that is watched: down to where its stack goes.
+  struct WatchedStack {
+    const char* low = nullptr;
+    int64_t charged = 0, touched = 0;
+  };
 
   inline static thread_local BenchKernel* current_ = nullptr;
   std::vector<Data> args_;
@@ -115,6 +150,7 @@ class BenchKernel {
   jit::RunContext context_;
   jit::Handle handle_;
   int64_t times_ = 1;
+  WatchedStack stack_;
 };
 
 // Contenders are run by turns, so that what slows the machine slows all: seconds a call, medians.

@@ -266,6 +266,25 @@ TEST_CASE("verifier 6: results") {
         std::string::npos);
 }
 
+TEST_CASE("verifier 6: what a result is added to") {
+  CHECK(VerifiedBody("", "gen [%i] of (%n) into %a: %x") == "ok");
+  CHECK(VerifiedBody("", "sum [%i] of (%n) into %a: %x") == "ok");
+  CHECK(VerifiedBody("", "prod [%i] of (%n) into %a: %x").find("only gen and sum add") !=
+        std::string::npos);
+  CHECK(VerifiedBody("", "sum [] into %a: %x").find("not an array of the result's type") !=
+        std::string::npos);
+  CHECK(VerifiedBody("", "gen [%i] of (%n) into %a: %n").find("not an array of the result's") !=
+        std::string::npos);
+  CHECK(VerifiedBody("", "gen [%i] of (%n) into %x: %x").find("not an array of the result's") !=
+        std::string::npos);
+  CHECK(VerifiedBody("%v = index %a[%i]", "gen [%i] of (%n) into %a: %v")
+            .find("reads an array that it adds to") != std::string::npos);
+  CHECK(VerifiedBody("", "gen [%i] of (%n) into %a: %x, gen [%i] of (%n) into %a: %x")
+            .find("reads an array that it adds to") != std::string::npos);
+  CHECK(VerifiedBody("%v = neg %x", "gen [%i] of (%n) into %v: %x")
+            .find("%v is used where its definition does not reach") != std::string::npos);
+}
+
 // --- 7: tapes
 
 TEST_CASE("verifier 7: a tape is consumed once on every path") {

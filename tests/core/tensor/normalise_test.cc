@@ -23,6 +23,10 @@ TEST_CASE("tensor: EliminatePinnedIndices") {
   RunPassFiles("eliminate_pinned_indices", OverFunctions(EliminatePinnedIndices));
 }
 
+TEST_CASE("tensor: AccumulateInPlace") {
+  RunPassFiles("accumulate_in_place", OverFunctions(AccumulateInPlace));
+}
+
 TEST_CASE("tensor: GatherSums") { RunPassFiles("gather_sums", OverFunctions(GatherSums)); }
 
 }  // namespace

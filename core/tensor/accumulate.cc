@@ -1,0 +1,160 @@
+// add_arrays(a, s), s the result of a statement and read nowhere else: the statement adds to a, where its
+// points lie, and no array is made for s. So a loop whose step reads a row, or a window, of an array costs its
+// reverse the row at each step and not the array.
+#include <algorithm>
+#include <optional>
+#include <unordered_map>
+
+#include "core/tensor/normalise.h"
+#include "core/tensor/statement_edit.h"
+
+namespace pullback::tensor {
+namespace {
+
+using ir::Inst;
+using ir::Op;
+using ir::Value;
+
+bool Reads(const Inst& inst, Value v) {
+  bool reads = false;
+  ir::ForEachOperand(inst, [&](const Value& x) { reads |= x == v; });
+  return reads;
+}
+
+// One block. A statement may move down to where its result is added, whose instruction is gone.
+class BlockAccumulator {
+ public:
+  BlockAccumulator(ir::Function& f, ir::Block& block, const std::vector<int>& uses,
+                   const std::vector<bool>& is_param)
+      : f_(f), insts_(block.insts), uses_(uses), is_param_(is_param) {
+    for (size_t at = 0; at < insts_.size(); ++at) {
+      for (Value v : insts_[at].results) defined_[v.id] = at;
+      ir::ForEachOperand(insts_[at], [&](const Value& v) { readers_[v.id].push_back(at); });
+    }
+  }
+
+  void Run() {
+    for (size_t at = 0; at < insts_.size(); ++at) {
+      if (insts_[at].op == Op::AddArrays) Accumulate(at);
+    }
+    std::erase_if(insts_, [](const Inst& inst) {
+      return inst.results.empty() && (inst.op == Op::Each || inst.op == Op::AddArrays);
+    });
+  }
+
+ private:
+  struct Term {
+    size_t at = 0;      // of the statement
+    size_t result = 0;  // of its results
+  };
+
+  void Accumulate(size_t at) {
+    for (size_t operand : {1, 0}) {
+      const Value term = insts_[at].args[operand], into = insts_[at].args[1 - operand];
+      const auto found = Find(term);
+      if (found && !Reads(insts_[found->at], into) && Replace(*found, at, into)) return;
+    }
+  }
+
+  // The statement of this block that makes `v`, for one reader.
+  std::optional<Term> Find(Value v) const {
+    const auto at = defined_.find(v.id);
+    if (at == defined_.end() || uses_[v.id] != 1) return std::nullopt;
+    const Inst& inst = insts_[at->second];
+    if (inst.op != Op::Each) return std::nullopt;
+    const auto result = std::find(inst.results.begin(), inst.results.end(), v);
+    const Term term{at->second, static_cast<size_t>(result - inst.results.begin())};
+    const ir::EachResult& r = inst.each->results[term.result];
+    const bool adds = r.monoid == ir::Monoid::kGen || r.monoid == ir::Monoid::kSum;
+    if (!adds || r.into.valid() || f_.TypeOf(r.value).elem == DType::kBool) return std::nullopt;
+    return term;
+  }
+
+  // Whether `v` is a block's parameter with something added: an array that a loop carries, or a caller's.
+  bool IsCarried(Value v) const {
+    for (auto at = defined_.find(v.id); at != defined_.end(); at = defined_.find(v.id)) {
+      const Inst& inst = insts_[at->second];
+      if (inst.op == Op::AddArrays || inst.op == Op::AddAt || inst.op == Op::Update) {
+        v = inst.args[0];
+      } else if (inst.op == Op::Each) {
+        const auto result = std::find(inst.results.begin(), inst.results.end(), v);
+        v = inst.each->results[static_cast<size_t>(result - inst.results.begin())].into;
+        if (!v.valid()) return false;
+      } else {
+        return false;
+      }
+    }
+    return is_param_[v.id];
+  }
+
+  // The statement stays where it is, moves to `add` as a whole, or leaves this result to a copy there, which
+  // costs its body once more: only for an array that costs more than a step otherwise.
+  bool Replace(const Term& term, size_t add, Value into) {
+    Inst& inst = insts_[term.at];
+    const Value sum = insts_[add].results[0];
+    const auto defined = defined_.find(into.id);
+    const bool early = defined == defined_.end() || defined->second < term.at;
+    if (early && !IsReadBetween(into, term.at, add)) {
+      SetInto(inst, term.result, into, sum);
+      defined_[sum.id] = term.at;
+      insts_[add].results.clear();
+      return true;
+    }
+    const bool moves = std::none_of(inst.results.begin(), inst.results.end(), [&](Value v) {
+      return v == into || IsReadBetween(v, term.at, add);
+    });
+    if (!moves && !IsCarried(into)) return false;
+    Inst moved;
+    if (moves) {
+      moved = std::move(inst);
+      inst = Inst();
+      inst.op = Op::Each;  // swept
+      for (Value v : moved.results) defined_[v.id] = add;
+      SetInto(moved, term.result, into, sum);
+    } else {
+      moved = CopyWithResult(inst, term.result, f_).inst;
+      SetInto(moved, 0, into, sum);
+      inst.results.erase(inst.results.begin() + static_cast<long>(term.result));
+      inst.each->results.erase(inst.each->results.begin() + static_cast<long>(term.result));
+      PruneBody(*inst.each);
+    }
+    insts_[add] = std::move(moved);
+    defined_[sum.id] = add;
+    return true;
+  }
+
+  static void SetInto(Inst& inst, size_t result, Value into, Value sum) {
+    inst.each->results[result].into = into;
+    inst.results[result] = sum;
+  }
+
+  bool IsReadBetween(Value v, size_t after, size_t before) const {
+    const auto readers = readers_.find(v.id);
+    if (readers == readers_.end()) return false;
+    const auto next = std::upper_bound(readers->second.begin(), readers->second.end(), after);
+    return next != readers->second.end() && *next < before;
+  }
+
+  ir::Function& f_;
+  std::vector<Inst>& insts_;
+  const std::vector<int>& uses_;
+  const std::vector<bool>& is_param_;
+  std::unordered_map<uint32_t, size_t> defined_;
+  std::unordered_map<uint32_t, std::vector<size_t>> readers_;  // ascending
+};
+
+}  // namespace
+
+void AccumulateInPlace(ir::Function& f) {
+  std::vector<int> uses(f.values.size());
+  std::vector<bool> is_param(f.values.size());
+  const auto count = [&](const Value& v) { ++uses[v.id]; };
+  for (const ir::Block& b : f.blocks) {
+    for (Value v : b.params) is_param[v.id] = true;
+    for (const Inst& inst : b.insts) ir::ForEachOperand(inst, count);
+    ir::ForEachTermOperand(b.term, count);
+  }
+  for (ir::Block& b : f.blocks) BlockAccumulator(f, b, uses, is_param).Run();
+}
+
+}  // namespace pullback::tensor
