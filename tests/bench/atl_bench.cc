@@ -25,13 +25,13 @@ struct Point {
 std::vector<Data> DataOf(const std::vector<Tensor>& tensors) {
   std::vector<Data> out;
   for (const Tensor& t : tensors) {
-    if (t.dtype == DType::kI64) {
+    if (t.dtype == DType::kI64 && t.shape.empty()) {
       out.push_back(Data::Integer(t.At<int64_t>(0)));
       continue;
     }
-    std::vector<double> values;
-    for (int64_t i = 0; i < t.ElementCount(); ++i) values.push_back(t.At<double>(i));
-    out.push_back(t.shape.empty() ? Data::Scalar(values[0]) : Data::Array(t.shape, values));
+    std::vector<double> words;  // of integers their bits
+    for (int64_t i = 0; i < t.ElementCount(); ++i) words.push_back(t.At<double>(i));
+    out.push_back(t.shape.empty() ? Data::Scalar(words[0]) : Data::Array(t.shape, words));
   }
   return out;
 }
