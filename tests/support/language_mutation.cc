@@ -56,7 +56,7 @@ void LanguageWriter::CounterStatement() {
                         " > 0 { " + i + " = " + i + " - 1");
   Inside([&] {
     if (Chance(50)) Line(c + " = " + step);
-    Line(v + " = sin(" + v + " * (0.2 + 0.1 * f64(" + c + ")) + 0.3 * f64(" + i + "))");
+    Line(v + " = sin(" + v + " * (0.2 + 0.1 * sin(f64(" + c + "))) + 0.3 * f64(" + i + "))");
     if (Chance(40)) Line("if " + i + " % 2 == 1 { " + c + " = " + step + " }");
     Line(c + " = " + step);
     Line(v + " = " + v + " * select(" + up + ", 0.9, 1.2)");
