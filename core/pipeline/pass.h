@@ -17,6 +17,8 @@ class PassRunner {
     rules_.fast_math = options.fast_math;
     rules_.counts = &counts_;
   }
+  // The observer is not copied, so a temporary will not do.
+  PassRunner(std::vector<PassTiming>*, Observer&&, const Options& = {}) = delete;
   PassRunner(const PassRunner&) = delete;
   PassRunner& operator=(const PassRunner&) = delete;
 

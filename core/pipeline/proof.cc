@@ -83,7 +83,8 @@ Status Flatten(PassRunner& passes, ir::Module& m) {
 
 // What is derived, with predicates in lowest terms and without pinned indices; nothing is fused.
 StatusOr<ir::Module> CleanUp(ir::Module m) {
-  PassRunner passes(nullptr, {});
+  const Observer none;  // outlives the runner
+  PassRunner passes(nullptr, none);
   while (ad::HasOperators(m)) {
     PB_RETURN_IF_ERROR(passes.Run("derive_operators", m, ad::DeriveInnermost));
   }
