@@ -36,8 +36,10 @@ void CheckRoundTrip(const ir::Module& module) {
 
 void CheckPasses(ir::Module module) {
   const std::string before = ir::Print(module);
-  for (auto pass :
-       {opt::Simplify, tensor::NormaliseTensors, opt::Simplify, opt::LowerStrongMultiplies}) {
+  using Pass = Status (*)(ir::Module&);
+  const Pass simplify = [](ir::Module& subject) { return opt::Simplify(subject); };
+  for (const Pass pass :
+       {simplify, Pass{tensor::NormaliseTensors}, simplify, Pass{opt::LowerStrongMultiplies}}) {
     RequireNotInternal(pass(module), before);
     const Status valid = ir::Verify(module);
     Require(valid.ok(), valid.ToString(), before + ir::Print(module));
