@@ -120,13 +120,7 @@ void Compiler::GiveMachine(int opt_level, Machine machine) {
 
 StatusOr<std::string> Compiler::Run(const loops::Module& source, const BackendOptions& options,
                                     Stage stage, const std::string& entry_symbol) {
-  for (const auto& f : source.functions) {
-    for (const loops::Block& block : f->blocks) {
-      if (NestedTooDeep(block.nodes)) {
-        return Status(Code::kResourceExhausted, "NESTED_TOO_DEEP", "loops are nested too deep");
-      }
-    }
-  }
+  PB_RETURN_IF_ERROR(loops::CheckNesting(source));
   Machine machine = TakeMachine(options.opt_level);
   std::string complaints;
   llvm::LLVMContext context;

@@ -15,6 +15,7 @@
 
 #include "jit/llvm/emit_scalar.h"
 #include "jit/llvm/facts.h"
+#include "jit/records.h"
 
 namespace pullback::jit {
 
@@ -109,6 +110,7 @@ class FunctionEmitter {
   // emit_lists.cc
   void EmitList(const Node& node);
   void EmitFit(const Node& node);
+  RecordPlan Plan(llvm::ArrayRef<Reg> fields) const;
   llvm::Value* Record(size_t words);  // room for one record on the stack
   llvm::Value* StoreRecord(llvm::ArrayRef<Reg> fields);
   void LoadRecord(llvm::Value* record, llvm::ArrayRef<Reg> fields);

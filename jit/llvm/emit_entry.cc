@@ -148,23 +148,6 @@ void AddGuards(ModuleEmitter& m) {
   }
 }
 
-// The functions that the entry reaches; the rest is not written.
-std::vector<uint32_t> Reachable(const loops::Module& source) {
-  std::vector<bool> seen(source.functions.size());
-  std::vector<uint32_t> reached{source.entry};
-  seen[source.entry] = true;
-  for (size_t i = 0; i < reached.size(); ++i) {
-    for (const loops::Block& block : source.functions[reached[i]]->blocks) {
-      ForEachNode(block.nodes, [&](const loops::Node& n) {
-        if (n.kind != loops::Node::Kind::kCall || seen[n.callee]) return;
-        seen[n.callee] = true;
-        reached.push_back(n.callee);
-      });
-    }
-  }
-  return reached;
-}
-
 Value* FromArgument(ModuleEmitter& m, llvm::IRBuilder<>& b, ir::Type t, Value* slot) {
   if (!t.IsScalar()) return b.CreateIntToPtr(slot, m.ptr);
   switch (t.elem) {
@@ -226,7 +209,7 @@ int64_t FrameLimit(const loops::Module& source) {
 }
 
 void EmitModule(ModuleEmitter& m, const std::string& entry_symbol) {
-  for (const uint32_t f : Reachable(m.source)) FunctionEmitter(m, f).Emit();
+  for (const uint32_t f : loops::ReachedFunctions(m.source)) FunctionEmitter(m, f).Emit();
   EmitEntry(m, entry_symbol);  // before the guards: the call graph is walked from it
   AddGuards(m);
   m.Finish();

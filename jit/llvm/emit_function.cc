@@ -67,25 +67,8 @@ void FunctionEmitter::Emit() {
   b_.CreateBr(blocks_[0]);
 }
 
-// Reverse postorder by depth-first search with a stack of our own: functions may be long.
 void FunctionEmitter::OrderBlocks() {
-  std::vector<bool> seen(source_.blocks.size());
-  std::vector<std::pair<uint32_t, size_t>> stack{{0, 0}};
-  seen[0] = true;
-  while (!stack.empty()) {
-    auto& [block, next] = stack.back();
-    const auto& edges = source_.blocks[block].term.edges;
-    if (next == edges.size()) {
-      order_.push_back(block);
-      stack.pop_back();
-      continue;
-    }
-    const uint32_t target = edges[next++].block;
-    if (seen[target]) continue;
-    seen[target] = true;
-    stack.emplace_back(target, 0);
-  }
-  std::reverse(order_.begin(), order_.end());
+  order_ = loops::BlockOrder(source_);
   position_.resize(source_.blocks.size());
   for (uint32_t i = 0; i < order_.size(); ++i) position_[order_[i]] = i;
   for (const uint32_t block : order_) {

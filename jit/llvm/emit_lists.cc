@@ -7,34 +7,11 @@ namespace pullback::jit {
 using ir::Op;
 using llvm::Value;
 
-namespace {
-
-// Where each field of a record lies: arrays, then lists, then scalars.
-struct Layout {
-  int64_t word = 0;
-  llvm::SmallVector<size_t, 8> place;
-};
-
-template <typename TypeOf>
-Layout LayoutOf(llvm::ArrayRef<loops::Reg> fields, TypeOf&& type_of) {
-  const auto rank = [&](loops::Reg r) {
-    const ir::Type t = type_of(r);
-    return t.IsArray() ? 0 : t.IsList() ? 1 : 2;
-  };
-  size_t first[3] = {};  // of each kind
-  for (const loops::Reg r : fields) {
-    for (int k = rank(r) + 1; k < 3; ++k) ++first[k];
-  }
-  Layout layout;
-  PB_CHECK(fields.size() < size_t{1} << RecordLayout::kBits);
-  layout.word =
-      RecordLayout::Of(static_cast<int64_t>(first[1]), static_cast<int64_t>(first[2] - first[1]),
-                       static_cast<int64_t>(fields.size()));
-  for (const loops::Reg r : fields) layout.place.push_back(first[rank(r)]++);
-  return layout;
+RecordPlan FunctionEmitter::Plan(llvm::ArrayRef<Reg> fields) const {
+  std::vector<ir::Type> types;
+  for (const Reg r : fields) types.push_back(TypeOf(r));
+  return PlanRecord(types);
 }
-
-}  // namespace
 
 Value* FunctionEmitter::Record(size_t words) {
   llvm::AllocaInst*& record = records_[words];
@@ -43,7 +20,7 @@ Value* FunctionEmitter::Record(size_t words) {
 }
 
 Value* FunctionEmitter::StoreRecord(llvm::ArrayRef<Reg> fields) {
-  const Layout layout = LayoutOf(fields, [&](Reg r) { return TypeOf(r); });
+  const RecordPlan plan = Plan(fields);
   Value* record = Record(fields.size());
   for (size_t k = 0; k < fields.size(); ++k) {
     Value* v = Get(fields[k]);
@@ -55,15 +32,15 @@ Value* FunctionEmitter::StoreRecord(llvm::ArrayRef<Reg> fields) {
     } else {
       v = b_.CreateZExt(v, m_.i64);
     }
-    StoreField(v, record, 8 * layout.place[k], Memory::kStack);
+    StoreField(v, record, 8 * plan.place[k], Memory::kStack);
   }
   return record;
 }
 
 void FunctionEmitter::LoadRecord(Value* record, llvm::ArrayRef<Reg> fields) {
-  const Layout layout = LayoutOf(fields, [&](Reg r) { return TypeOf(r); });
+  const RecordPlan plan = Plan(fields);
   for (size_t k = 0; k < fields.size(); ++k) {
-    Value* v = LoadField(m_.i64, record, 8 * layout.place[k], Memory::kStack);
+    Value* v = LoadField(m_.i64, record, 8 * plan.place[k], Memory::kStack);
     const ir::Type t = TypeOf(fields[k]);
     if (!t.IsScalar()) {
       v = b_.CreateIntToPtr(v, m_.ptr);
@@ -95,8 +72,7 @@ void FunctionEmitter::EmitList(const Node& node) {
   const llvm::ArrayRef<Reg> results = node.results;
   Value* loc = b_.getInt32(node.loc);
   const auto layout = [&](llvm::ArrayRef<Reg> fields) {
-    return b_.getInt64(
-        static_cast<uint64_t>(LayoutOf(fields, [&](Reg r) { return TypeOf(r); }).word));
+    return b_.getInt64(static_cast<uint64_t>(Plan(fields).word));
   };
   const auto set = [&](Runtime f, llvm::ArrayRef<Value*> operands) {
     Set(results[0], b_.CreateCall(m_.Callee(f), operands));

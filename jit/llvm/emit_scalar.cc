@@ -6,6 +6,8 @@
 #include <bit>
 #include <limits>
 
+#include "core/loops/scalar_ops.h"
+
 namespace pullback::jit {
 namespace {
 
@@ -161,17 +163,6 @@ constexpr Row kRows[] = {
 #undef COMPARE
 #undef MATH
 
-// Ops that never reach a kScalar node with operands: lowered before loops, nodes of their own, or
-// constants.
-constexpr Op kElsewhere[] = {
-    Op::SMul,         Op::Const,   Op::AffineOf, Op::Holds,   Op::Dim,       Op::Zeros,
-    Op::Index,        Op::Update,  Op::AddAt,    Op::Each,    Op::AddArrays, Op::Call,
-    Op::Push,         Op::Pop,     Op::TapeNew,  Op::Check,   Op::Fit,       Op::ListNew,
-    Op::ListOf,       Op::ListLen, Op::ListGet,  Op::ListSet, Op::ListTake,  Op::ListPush,
-    Op::ListPop,      Op::BoxNew,  Op::BoxGet,   Op::BoxSet,  Op::Jvp,       Op::Vjp,
-    Op::StopGradient,
-};
-
 using Emit = Value* (*)(OpSite&);
 
 constexpr std::array<Emit, ir::kOpCount> kEmit = [] {
@@ -180,17 +171,7 @@ constexpr std::array<Emit, ir::kOpCount> kEmit = [] {
   return table;
 }();
 
-// Every op has a row or stands in kElsewhere, and none twice.
-constexpr bool EveryOpOnce() {
-  std::array<int, ir::kOpCount> count{};
-  for (const Row& row : kRows) ++count[static_cast<size_t>(row.op)];
-  for (const Op op : kElsewhere) ++count[static_cast<size_t>(op)];
-  for (const int n : count) {
-    if (n != 1) return false;
-  }
-  return true;
-}
-static_assert(EveryOpOnce(), "an op of ops.def has no row, or two");
+static_assert(loops::CoversEveryOp(kRows), "an op of ops.def has no row, or two");
 
 }  // namespace
 

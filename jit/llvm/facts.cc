@@ -18,13 +18,6 @@ int64_t Saturated(int64_t a, int64_t b) {
 
 }  // namespace
 
-bool NestedTooDeep(const std::vector<loops::Node>& nodes, int most) {
-  return std::any_of(nodes.begin(), nodes.end(), [&](const loops::Node& node) {
-    if (node.body.empty() && node.other.empty()) return false;
-    return most == 0 || NestedTooDeep(node.body, most - 1) || NestedTooDeep(node.other, most - 1);
-  });
-}
-
 Facts::Facts(const loops::Function& f)
     : uses_(f.regs.size()), few_(f.regs.size(), true), constants_(f.regs.size()) {
   for (const loops::Block& block : f.blocks) {

@@ -6,24 +6,12 @@
 #include <unordered_map>
 #include <vector>
 
-#include "core/loops/loops.h"
+#include "core/loops/walk.h"
 #include "jit/runtime/context.h"
 
 namespace pullback::jit {
 
-// Calls fn(node) on every node of `nodes`, those inside loops and branches too, in order.
-template <typename Fn>
-void ForEachNode(const std::vector<loops::Node>& nodes, Fn&& fn) {
-  for (const loops::Node& node : nodes) {
-    fn(node);
-    ForEachNode(node.body, fn);
-    ForEachNode(node.other, fn);
-  }
-}
-
-// Loops and branches within each other beyond this are refused.
-inline constexpr int kMostNested = 200;
-bool NestedTooDeep(const std::vector<loops::Node>& nodes, int most = kMostNested);
+using loops::ForEachNode;
 
 class Facts {
  public:

@@ -218,7 +218,7 @@ Module EndlessRecursion(size_t width) {
 }
 
 TEST_CASE("Endless recursion ends at the depth limit or at the memory budget", "[llvm]") {
-  for (const int level : {0, 2}) {
+  for (const int level : {kTierZero, 0, 2}) {
     for (const size_t width : {size_t{0}, size_t{100}}) {
       TestKernel kernel(EndlessRecursion(width), level);
       CHECK(kernel.Trapped({Tensor::I64(0)}, TrapKind::kDepth));
@@ -283,7 +283,7 @@ TEST_CASE("An endless loop of blocks stops", "[llvm]") {
   f.Jump(loop, {f.param(0)});
   f.SetBlock(loop);
   f.Jump(loop, {f.Op(Op::Mul, {x, f.F64(1.5)})});
-  for (const int level : {0, 2}) {
+  for (const int level : {kTierZero, 0, 2}) {
     TestKernel kernel(module, level);
     CHECK(SecondsToStop(kernel, {Tensor::F64(1)}) < kSoon);
   }
@@ -320,7 +320,7 @@ TEST_CASE("Huge loops stop: innermost, with lanes, nested, around empty ones, un
       },
   };
   for (size_t k = 0; k < bodies.size(); ++k) {
-    for (const int level : {0, 2}) {
+    for (const int level : {kTierZero, 0, 2}) {
       INFO("body " << k << " level " << level);
       Module module;
       FunctionBuilder f(module, {kI}, {kF});

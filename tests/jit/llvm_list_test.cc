@@ -54,7 +54,7 @@ b3:
 TEST_CASE("LLVM: lists agree with the interpreter") {
   const loops::Module loops = Loops(kProgram);
   const Tensor x = Tensor::Of<double>(DType::kF64, {2}, {1, 3});
-  for (const int level : {0, 2}) {
+  for (const int level : {kTierZero, 0, 2}) {
     TestKernel kernel(loops, level);
     for (const int64_t n : {1, 7, 100}) {
       const std::vector<Tensor> args = {x, Tensor::I64(n), Tensor::I64(n / 2)};

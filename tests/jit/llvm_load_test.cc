@@ -1,42 +1,14 @@
 // Objects: what is loaded, what is refused, what is given back.
 #include <atomic>
-#include <fstream>
-#include <functional>
 #include <random>
-#include <sstream>
 #include <thread>
 
-#include "tests/jit/llvm_support.h"
+#include "tests/jit/load_support.h"
 
 namespace pullback::jit {
 namespace {
 
-using ir::Op;
-using ir::Type;
-using loops::FunctionBuilder;
 using loops::Module;
-using loops::Reg;
-
-// x -> sin(x) * k
-Module SinModule(double k) {
-  Module module;
-  FunctionBuilder f(module, {Type::F64()}, {Type::F64()});
-  f.Return({f.Op(Op::Mul, {f.Op(Op::Sin, {f.param(0)}), f.F64(k)})});
-  return module;
-}
-
-// The sum of sin over an array: constants, vector calls, loops.
-Module SinSumModule() {
-  Module module;
-  FunctionBuilder f(module, {Type::Array(DType::kF64, 1)}, {Type::F64()});
-  const Reg lanes = f.LanesNew(DType::kF64);
-  f.For(f.I64(0), f.Dim(f.param(0), 0), [&](Reg i) {
-    f.LaneAdd(lanes, i, f.Op(Op::Mul, {f.Op(Op::Sin, {f.Load(f.param(0), i)}), f.F64(0.3)}));
-  });
-  f.Release(f.param(0));
-  f.Return({f.LanesTotal(lanes)});
-  return module;
-}
 
 ObjectCode ObjectOf(const Module& module, int level = 2) {
   return LlvmForTests().Compile(module, {level}).value();
@@ -150,28 +122,6 @@ TEST_CASE("Truncated and damaged objects do no harm", "[llvm]") {
   CHECK(LoadReason(good).empty());
 }
 
-struct Maps {
-  int write_and_execute = 0;
-  int64_t executable_anonymous = 0;  // bytes
-};
-
-Maps ReadMaps() {
-  Maps maps;
-  std::ifstream file("/proc/self/maps");
-  for (std::string line; std::getline(file, line);) {
-    std::istringstream in(line);
-    std::string range, access, offset, device, inode, name;
-    in >> range >> access >> offset >> device >> inode >> name;
-    if (access[1] == 'w' && access[2] == 'x') ++maps.write_and_execute;
-    if (access[2] == 'x' && name.empty()) {
-      const size_t dash = range.find('-');
-      maps.executable_anonymous += std::stoll(range.substr(dash + 1), nullptr, 16) -
-                                   std::stoll(range.substr(0, dash), nullptr, 16);
-    }
-  }
-  return maps;
-}
-
 TEST_CASE("No page is writable and executable", "[llvm]") {
   LlvmForTests();
   std::atomic<bool> done{false};
@@ -230,18 +180,6 @@ TEST_CASE("Threads compile, load and unload at the same time", "[llvm]") {
   CHECK(good == 20);
 }
 
-// One function whose values are all alive at its end.
-Module ManyValues(int count) {
-  Module module;
-  FunctionBuilder f(module, {Type::F64()}, {Type::F64()});
-  std::vector<Reg> values{f.param(0)};
-  for (int i = 0; i < count; ++i) values.push_back(f.Op(Op::Add, {values.back(), f.param(0)}));
-  Reg sum = values[0];
-  for (auto v = values.rbegin(); v != values.rend(); ++v) sum = f.Op(Op::Mul, {sum, *v});
-  f.Return({sum});
-  return module;
-}
-
 TEST_CASE("A frame that takes too much of the stack is refused", "[llvm]") {
   CHECK(LlvmForTests().Compile(ManyValues(10000), {0}).ok());
   CHECK(LlvmForTests().Compile(ManyValues(200000), {0}).status().reason() == "FRAME_TOO_LARGE");
@@ -249,19 +187,7 @@ TEST_CASE("A frame that takes too much of the stack is refused", "[llvm]") {
 
 TEST_CASE("Deep nests of loops compile in time, deeper ones are refused", "[llvm]") {
   for (const int depth : {30, 201}) {
-    Module module;
-    FunctionBuilder f(module, {Type::I64()}, {Type::F64()});
-    const Reg lanes = f.LanesNew(DType::kF64);
-    const Reg zero = f.I64(0), two = f.I64(2);
-    const std::function<void(int)> nest = [&](int left) {
-      f.For(zero, two, [&](Reg i) {
-        if (left > 1) return nest(left - 1);
-        f.LaneAdd(lanes, i, f.Scalar(Op::Cast, Type::F64(), {i}));
-      });
-    };
-    nest(depth);
-    f.Return({f.LanesTotal(lanes)});
-    const auto object = LlvmForTests().Compile(module, {2});
+    const auto object = LlvmForTests().Compile(DeepNest(depth), {2});
     CHECK((object.ok() ? "" : object.status().reason()) == (depth > 200 ? "NESTED_TOO_DEEP" : ""));
   }
 }

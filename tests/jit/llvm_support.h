@@ -1,4 +1,4 @@
-// Compiles, loads and runs loops through the LLVM back end.
+// Compiles, loads and runs loops through the back ends.
 #pragma once
 
 #include <bit>
@@ -12,6 +12,7 @@
 #include "core/base/tensor.h"
 #include "core/eval/scalar_ops.h"
 #include "core/loops/interpret.h"
+#include "jit/baseline/baseline_backend.h"
 #include "jit/llvm/llvm_backend.h"
 #include "tests/jit/loops_builder.h"
 
@@ -20,6 +21,18 @@ namespace pullback::jit {
 inline Backend& LlvmForTests() {
   static const std::shared_ptr<Backend> backend = MakeLlvmBackend().value();
   return *backend;
+}
+
+// The tiers by number: LLVM at its level of optimisation, and tier 0, whose every instruction is checked.
+inline constexpr int kTierZero = -1;
+inline Backend& BackendForTests(int level) {
+  if (level != kTierZero) return LlvmForTests();
+  static const std::shared_ptr<Backend> backend = MakeBaselineBackend({.validate = true}).value();
+  return *backend;
+}
+inline BackendOptions OptionsForTests(int level) { return {level == kTierZero ? 0 : level}; }
+inline std::string TierName(int level) {
+  return level == kTierZero ? "tier 0" : "LLVM, O" + std::to_string(level);
 }
 
 // Arguments and results as kernels take and give them.
@@ -53,10 +66,10 @@ inline Tensor FromSlot(ir::Type type, uint64_t slot) {
 // A kernel, and the context it runs in: limits may be set between runs.
 class TestKernel {
  public:
-  explicit TestKernel(const loops::Module& module, int opt_level = 2) {
-    const auto object = LlvmForTests().Compile(module, {opt_level});
+  explicit TestKernel(const loops::Module& module, int tier = 2) {
+    const auto object = BackendForTests(tier).Compile(module, OptionsForTests(tier));
     if (!object.ok()) FAIL(object.status().ToString());
-    auto code = LlvmForTests().Load(*object);
+    auto code = BackendForTests(tier).Load(*object);
     if (!code.ok()) FAIL(code.status().ToString());
     code_ = std::move(code).value();
     for (const ir::Type t : module.functions[module.entry]->results) results_.push_back(t);
@@ -102,11 +115,12 @@ inline Tensor Canonical(Tensor t) {
   return t;
 }
 
-// Runs the loops in their interpreter and compiled at both levels: the same bits or the same trap,
+// Runs the loops in their interpreter and compiled in every tier: the same bits or the same trap,
 // and nothing left but the results.
 inline void CheckSame(const loops::Module& module, const std::vector<std::vector<Tensor>>& inputs) {
   std::vector<std::unique_ptr<TestKernel>> kernels;
-  for (const int level : {0, 2}) kernels.push_back(std::make_unique<TestKernel>(module, level));
+  for (const int level : {kTierZero, 0, 2})
+    kernels.push_back(std::make_unique<TestKernel>(module, level));
   for (const std::vector<Tensor>& args : inputs) {
     const auto expected = loops::Interpret(module, args, {eval::EvalScalar, eval::EvalCast});
     if (!expected.ok()) FAIL(expected.status().ToString());

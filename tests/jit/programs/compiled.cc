@@ -24,8 +24,8 @@ std::vector<Tensor> RunCompiled(const ir::Module& final, const std::vector<Tenso
 void CheckBitwise(const ir::Module& final, const std::vector<Tensor>& args) {
   INFO(ir::Print(final));
   const std::vector<Tensor> expected = RunOk(final, args);
-  for (int level : {2, 0}) {
-    INFO("opt level " << level);
+  for (int level : {2, 0, jit::kTierZero}) {
+    INFO(jit::TierName(level));
     const std::vector<Tensor> got = RunCompiled(final, args, level);
     REQUIRE(got.size() == expected.size());
     for (size_t k = 0; k < got.size(); ++k) {

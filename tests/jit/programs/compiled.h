@@ -12,7 +12,7 @@ namespace pullback::testing {
 std::vector<Tensor> RunCompiled(const ir::Module& final, const std::vector<Tensor>& args,
                                 int opt_level = 2);
 
-// Compiled at O2 and O0, and interpreted: the same bits.
+// Compiled by LLVM at O2 and O0 and by tier 0, and interpreted: the same bits.
 void CheckBitwise(const ir::Module& final, const std::vector<Tensor>& args);
 
 }  // namespace pullback::testing

@@ -94,8 +94,9 @@ void MustBe(const std::vector<Tensor>& got, const std::vector<Tensor>& expected,
 // jit::TestKernel's checks belong to the thread of the test.
 std::vector<Tensor> RunNative(const loops::Module& module, const std::vector<Tensor>& args,
                               int level, const std::string& engine) {
-  const jit::ObjectCode object = Ok(jit::LlvmForTests().Compile(module, {level}), engine);
-  const auto code = Ok(jit::LlvmForTests().Load(object), engine);
+  const jit::ObjectCode object =
+      Ok(jit::BackendForTests(level).Compile(module, jit::OptionsForTests(level)), engine);
+  const auto code = Ok(jit::BackendForTests(level).Load(object), engine);
   const std::vector<ir::Type>& types = module.functions[module.entry]->results;
   std::vector<Tensor> keep = args;
   std::vector<jit::Array> arrays(args.size());
@@ -129,7 +130,7 @@ std::string EnginesDiffer(const ir::Module& final, const std::vector<Tensor>& ar
     if (outcome.trap) throw Failure{"loops: trap"};
     MustBe(outcome.values, plain.expected, "loops");
     for (const int level : levels) {
-      const std::string engine = "native code, O" + std::to_string(level);
+      const std::string engine = jit::TierName(level);
       MustBe(RunNative(loops, plain.args, level, engine), plain.expected, engine);
     }
   } catch (const Failure& f) {

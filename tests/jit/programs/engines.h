@@ -9,8 +9,8 @@
 
 namespace pullback::testing {
 
-// The reference interpreter, the interpreter of loops (which sees to references as well) and native code at
-// each of `levels`: the same bits. What differs otherwise; empty: nothing. Lists may be
+// The reference interpreter, the interpreter of loops (which sees to references as well) and native code in
+// each tier of `levels` (jit::kTierZero, 0 and 2 for LLVM): the same bits. What differs otherwise; empty: nothing. Lists may be
 // arguments and results.
 std::string EnginesDiffer(const ir::Module& final, const std::vector<Tensor>& args,
                           const std::vector<int>& levels);

@@ -18,6 +18,7 @@
 #include <set>
 #include <thread>
 
+#include "tests/jit/llvm_support.h"
 #include "tests/jit/programs/engines.h"
 #include "tests/support/language_check.h"
 #include "tests/support/language_program.h"
@@ -87,7 +88,7 @@ struct State {
 LanguageOutcome CheckProgram(const LanguageProgram& p, uint32_t seed, bool compiled) {
   uint32_t nth = seed;
   return CheckLanguageProgram(p, seed, [&](const ir::Module& final, const auto& args) {
-    std::vector<int> levels;
+    std::vector<int> levels{jit::kTierZero};  // of every program: it costs little
     if (compiled) levels.push_back(2);
     if (compiled && nth++ % 3 == 0) levels.push_back(0);
     return EnginesDiffer(final, args, levels);

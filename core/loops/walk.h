@@ -1,0 +1,34 @@
+// Ways through a function of the loop IR that every back end takes.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "core/base/status.h"
+#include "core/loops/loops.h"
+
+namespace pullback::loops {
+
+// Calls fn(node) on every node of `nodes`, those inside loops and branches too, in order.
+template <typename Fn>
+void ForEachNode(const std::vector<Node>& nodes, Fn&& fn) {
+  for (const Node& node : nodes) {
+    fn(node);
+    ForEachNode(node.body, fn);
+    ForEachNode(node.other, fn);
+  }
+}
+
+// Loops and branches within each other beyond this are refused.
+inline constexpr int kMostNested = 200;
+bool NestedTooDeep(const std::vector<Node>& nodes, int most = kMostNested);
+// RESOURCE_EXHAUSTED, NESTED_TOO_DEEP, when a function of the module is.
+Status CheckNesting(const Module& module);
+
+// The blocks that are reached, in reverse postorder.
+std::vector<uint32_t> BlockOrder(const Function& f);
+
+// The functions that the entry reaches, itself first.
+std::vector<uint32_t> ReachedFunctions(const Module& module);
+
+}  // namespace pullback::loops
