@@ -16,6 +16,10 @@ struct Batched {
   bool batched = false;
 };
 
+inline constexpr size_t kMaxArrayRank = 8;
+// Whether every array of f may have so many axes more.
+bool FitsAxes(const ir::Function& f, size_t axes);
+
 // Appends the code of `f` at the builder's place; `args` stand for its parameters. Gives its results and
 // adds to `made` every array with the new axes that it stores. Nothing where f is more than one block, or
 // does to something batched what has no form for all points at once: calls outside of bodies, updates

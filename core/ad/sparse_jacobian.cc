@@ -200,7 +200,7 @@ class Writer {
         Value element = part;
         if (!other.extents.empty()) {
           const Value place = b_.Index(places, {Affine::Of(at)});
-          element = b_.Index(part, Subscripts(Unflatten(place, other.extents)));
+          element = b_.Index(part, Subscripts(Unflatten(b_, place, other.extents)));
         }
         return b_.Update(elements, {Affine::Of(at)}, b_.Cast(element, to));
       });
@@ -254,18 +254,9 @@ class Writer {
     }
     for (size_t axis = 0; axis < side.extents.size(); ++axis) {
       out.push_back(Each({count}, [&](const std::vector<Value>& at) {
-        return Unflatten(b_.Index(numbers, {Affine::Of(at[0])}), side.extents)[axis];
+        return Unflatten(b_, b_.Index(numbers, {Affine::Of(at[0])}), side.extents)[axis];
       }));
     }
-  }
-
-  std::vector<Value> Unflatten(Value number, const std::vector<Value>& extents) {
-    std::vector<Value> at(extents.size());
-    for (size_t axis = extents.size(); axis-- > 0;) {
-      at[axis] = axis == 0 ? number : b_.Make(Op::Rem, {number, extents[axis]});
-      if (axis > 0) number = b_.Make(Op::Div, {number, extents[axis]});
-    }
-    return at;
   }
 
   // --- helpers

@@ -28,6 +28,15 @@ Value FlatIndex(ir::Builder& b, const std::vector<Affine>& at, const std::vector
   return flat;
 }
 
+std::vector<Value> Unflatten(ir::Builder& b, Value number, const std::vector<Value>& extents) {
+  std::vector<Value> at(extents.size());
+  for (size_t axis = extents.size(); axis-- > 0;) {
+    at[axis] = axis == 0 ? number : b.Make(Op::Rem, {number, extents[axis]});
+    if (axis > 0) number = b.Make(Op::Div, {number, extents[axis]});
+  }
+  return at;
+}
+
 namespace {
 
 bool IsPointwise(const Inst& inst) { return ir::Info(inst.op).rule != ir::TypeRule::Own; }

@@ -19,7 +19,7 @@ struct Leaf {
   Value begin, end;  // its elements' numbers among those of all leaves of its side
 };
 
-enum class Mode : uint8_t { kEither, kForward };
+enum class Mode : uint8_t { kEither, kForward, kReverse };
 
 Type BlockOf(Type result, Type param) {
   const int rank = result.rank + param.rank;
@@ -32,6 +32,12 @@ Type TypeOfParam(const Function& f, size_t k) { return f.TypeOf(f.params()[k]); 
 std::vector<bool> FloatParams(const Function& f, std::vector<bool> wrt) {
   for (size_t k = 0; k < wrt.size(); ++k) wrt[k] = wrt[k] && TypeOfParam(f, k).IsFloat();
   return wrt;
+}
+
+std::vector<bool> FloatResults(const Function& f) {
+  std::vector<bool> rows;
+  for (Type t : f.results) rows.push_back(t.IsFloat());
+  return rows;
 }
 
 std::vector<Value> AddParams(Builder& b, const Function& f) {
@@ -88,12 +94,17 @@ class JacobianWriter {
 
   void Choose() {
     const bool few_params = AllScalars(params_), few_results = AllScalars(results_);
-    if (few_params &&
-        (!few_results || mode_ == Mode::kForward || params_.size() <= results_.size()))
+    const bool forward = mode_ != Mode::kReverse, reverse = mode_ != Mode::kForward;
+    if (forward && few_params && (!few_results || !reverse || params_.size() <= results_.size()))
       return Unrolled(true);
-    if (few_results && mode_ == Mode::kEither) return Unrolled(false);
+    if (reverse && few_results) return Unrolled(false);
     const Value columns = Number(params_), rows = Number(results_);
-    if (mode_ == Mode::kForward) return Loop(true, columns);
+    if (!reverse) return Loop(true, columns);
+    if (!forward) return Loop(false, rows);
+    Compare(columns, rows);
+  }
+
+  void Compare(Value columns, Value rows) {
     const uint32_t forward = b_.NewBlock(), reverse = b_.NewBlock();
     b_.Branch(b_.Make(Op::Le, {columns, rows}), {forward, {}}, {reverse, {}});
     b_.SetBlock(forward);
@@ -337,9 +348,17 @@ uint32_t AddGradient(Module& module, uint32_t f, const std::vector<bool>& wrt) {
 
 uint32_t AddJacobian(Module& module, uint32_t f, const std::vector<bool>& wrt) {
   const Function& from = module.Get(f);
-  std::vector<bool> rows;
-  for (Type t : from.results) rows.push_back(t.IsFloat());
-  return Write(module, f, FloatParams(from, wrt), rows, Mode::kEither);
+  return Write(module, f, FloatParams(from, wrt), FloatResults(from), Mode::kEither);
+}
+
+uint32_t AddForwardJacobian(Module& module, uint32_t f, const std::vector<bool>& wrt) {
+  const Function& from = module.Get(f);
+  return Write(module, f, FloatParams(from, wrt), FloatResults(from), Mode::kForward);
+}
+
+uint32_t AddReverseJacobian(Module& module, uint32_t f, const std::vector<bool>& wrt) {
+  const Function& from = module.Get(f);
+  return Write(module, f, FloatParams(from, wrt), FloatResults(from), Mode::kReverse);
 }
 
 std::optional<JacobianLoop> FindJacobianLoop(const Module& module, uint32_t f) {

@@ -24,6 +24,10 @@ inline constexpr int kMaxBlockRank = 8;  // axes of a block: as many as an array
 // results, cotangents elsewhere. Which, is known here where one side is all scalars, else when it runs.
 uint32_t AddJacobian(Module& module, uint32_t f, const std::vector<bool>& wrt);
 
+// Likewise, by tangents only, or by cotangents only.
+uint32_t AddForwardJacobian(Module& module, uint32_t f, const std::vector<bool>& wrt);
+uint32_t AddReverseJacobian(Module& module, uint32_t f, const std::vector<bool>& wrt);
+
 // What a function of AddJacobian differentiates, where it runs through seeds. Told by its name, which no
 // function of a program can have, and by what it holds.
 struct JacobianLoop {

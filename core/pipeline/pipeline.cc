@@ -6,6 +6,7 @@
 #include "core/ad/adjoint.h"
 #include "core/ad/forward_gradient.h"
 #include "core/ad/operators.h"
+#include "core/ad/seeded_blocks.h"
 #include "core/ad/seeded_jacobian.h"
 #include "core/ad/sparse_jacobian.h"
 #include "core/ad/tangent.h"
@@ -176,9 +177,26 @@ StatusOr<bool> DeriveSeeded(PassRunner& passes, ir::Module m, Transform transfor
   return true;
 }
 
+// With many seeds at once, chunk by chunk; false, and `out` as it was, where one seed after the other is run.
+StatusOr<bool> DeriveInChunks(PassRunner& passes, ir::Module m, Transform transform,
+                              const std::vector<bool>& wrt, Staged& out) {
+  const bool hessian = transform == Transform::kHessian;
+  if (hessian) PB_RETURN_IF_ERROR(BuildGradientOfHessian(passes, m, wrt));
+  const ad::JacobianRows rows = RowsOf(m.Get(m.entry), transform);
+  PB_ASSIGN_OR_RETURN(const auto made, ad::SeedInChunks(m, m.entry, wrt, rows, hessian));
+  if (!made) return false;
+  PB_RETURN_IF_ERROR(passes.Run("seed_in_chunks", m, [&](ir::Module& x) {
+    x.entry = *made;
+    return Status();
+  }));
+  PB_RETURN_IF_ERROR(DeriveOperators(passes, m, true));
+  PB_RETURN_IF_ERROR(Finish(passes, std::move(m), true, true, 1, out));
+  return true;
+}
+
 }  // namespace
 
-const char* const kPassesVersion = "33";
+const char* const kPassesVersion = "34";
 
 const char* TransformName(Transform t) {
   switch (t) {
@@ -221,12 +239,14 @@ StatusOr<Staged> Derive(const ir::Module& ssa, Transform transform, const std::v
   const bool sparse = matrix && options.sparse;
   if (matrix && options.optimise && !sparse) {
     const opt::RuleCounts before = passes.counts();
-    PB_ASSIGN_OR_RETURN(const bool seeded, DeriveSeeded(passes, m.Clone(), transform, wrt, out));
-    if (seeded) {
-      out.rules = ToString(passes.counts());
-      return out;
+    for (const auto derive : {DeriveSeeded, DeriveInChunks}) {
+      PB_ASSIGN_OR_RETURN(const bool done, derive(passes, m.Clone(), transform, wrt, out));
+      if (done) {
+        out.rules = ToString(passes.counts());
+        return out;
+      }
+      passes.counts() = before;
     }
-    passes.counts() = before;
   }
   if (sparse) {
     PB_RETURN_IF_ERROR(DeriveSparse(passes, m, transform, wrt));

@@ -41,6 +41,24 @@ TEST_CASE("first programs: compiled Jacobians and Hessians give the interpreter'
   }
 }
 
+// Several chunks of seeds, of which the last is shorter: of the Jacobian, since there are many rows; of the
+// Hessian, since its tape is kept.
+TEST_CASE("compiled Jacobians and Hessians in chunks of seeds") {
+  std::vector<double> x;
+  for (int i = 0; i < 70; ++i) x.push_back(0.3 + 0.01 * (i % 13));
+  const std::string loop =
+      "  var s = 0.5\n  for i in 1..n {\n    s = sin(s * x[i]) + y[i - 1]\n"
+      "    if i % 3 == 0 { y[i] = s * x[i] + y[i - 1] } else { y[i] += s }\n  }\n";
+  CheckCompiled(LowerText("fn f(x: [n]f64) -> [5000]f64 {\n  var y = gen i < 5000 { 0.0 }\n" +
+                              loop + "  return y }",
+                          "f"),
+                {Vec(x)}, true);
+  const std::vector<double> few(x.begin(), x.begin() + 37);
+  CheckCompiled(
+      LowerText("fn f(x: [n]f64) -> f64 {\n  var y = x\n" + loop + "  return y[n - 1] * s }", "f"),
+      {Vec(few)}, true);
+}
+
 uint32_t ProgramCount(uint32_t otherwise) {
   const char* text = std::getenv("PULLBACK_PROGRAMS");
   return text ? static_cast<uint32_t>(std::strtoul(text, nullptr, 10)) : otherwise;

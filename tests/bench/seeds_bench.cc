@@ -1,0 +1,129 @@
+// Jacobians and Hessians of functions with loops: many seeds at once against one after the other.
+//
+//   bench_seeds [rounds]
+#include <algorithm>
+#include <cstdio>
+#include <cstdlib>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include "jit/engine.h"
+#include "jit/llvm/llvm_backend.h"
+
+namespace pullback::bench {
+namespace {
+
+using jit::Transform;
+
+constexpr char kPrograms[] = R"(
+fn sequence(x: [n]f64) -> [n]f64 {
+  var y = x
+  var s = 0.5
+  for i in 1..n {
+    s = sin(s * x[i]) + y[i - 1]
+    y[i] = s * x[i] + y[i - 1]
+  }
+  return y
+}
+fn steps(x: [n]f64) -> [n]f64 {
+  var u = x
+  for t in 0..20 {
+    u = gen i < n {
+      if i > 0 && i + 1 < n { u[i] + 0.1 * sin(u[i - 1] - 2.0 * u[i] + u[i + 1]) } else { u[i] }
+    }
+  }
+  return u
+}
+fn layers(x: [n]f64) -> [n]f64 {
+  let a = gen i < n, j < n { 1.0 / (1.0 + f64(i) + f64(j)) }
+  var u = x
+  for t in 0..4 { u = tanh.(a @ u) }
+  return u
+}
+fn last(x: [n]f64) -> f64 {
+  let y = sequence(x)
+  return y[n - 1] * y[n / 2]
+}
+fn energy(x: [n]f64) -> f64 {
+  let u = steps(x)
+  return sum i < n { u[i] * u[i] }
+}
+)";
+
+template <typename T>
+T Ok(StatusOr<T> made) {
+  if (!made.ok()) throw std::runtime_error(made.status().ToString());
+  return std::move(*made);
+}
+
+ApiValue Ramp(int64_t n) {
+  std::vector<double> values;
+  for (int64_t i = 0; i < n; ++i) values.push_back(0.3 + 0.01 * static_cast<double>(i % 37));
+  ApiValue v;
+  v.tensor = Tensor::Of(DType::kF64, {n}, values);
+  return v;
+}
+
+class Case {
+ public:
+  Case(jit::Engine& engine, const char* entry, Transform transform, jit::Inputs inputs)
+      : engine_(engine), inputs_(std::move(inputs)) {
+    jit::KernelRequest request;
+    request.program = kPrograms;
+    request.entry = entry;
+    request.transform = transform;
+    handle_ = Ok(engine.Compile(request));
+    limits_.memory_bytes = int64_t{1} << 34;
+  }
+  void Run() {
+    last_ = Ok(engine_.Run(handle_, inputs_, limits_));
+    best_ = std::min(best_, last_.execute_seconds);
+  }
+  double seconds() const { return best_; }
+  int64_t peak_bytes() const { return last_.peak_bytes; }
+
+ private:
+  jit::Engine& engine_;
+  const jit::Inputs inputs_;
+  jit::Handle handle_;
+  jit::RunLimits limits_;
+  jit::Outputs last_;
+  double best_ = 1e30;
+};
+
+// A seed on its own: a tangent, or a Hessian times a vector.
+void Row(jit::Engine& engine, const char* entry, bool hessian, int64_t n, int rounds) {
+  const std::vector<ApiValue> args = {Ramp(n)};
+  Case primal(engine, entry, Transform::kValue, {args, {}});
+  Case seed(engine, entry, hessian ? Transform::kHvp : Transform::kJvp, {args, {Ramp(n)}});
+  Case all(engine, entry, hessian ? Transform::kHessian : Transform::kJacobian, {args, {}});
+  for (int round = 0; round < rounds; ++round) {
+    for (Case* c : {&primal, &seed, &all}) c->Run();
+  }
+  std::printf("%-10s %-9s %5lld %10.3f %9.1f %9.2f %12.1f\n", entry,
+              hessian ? "hessian" : "jacobian", static_cast<long long>(n), 1e3 * all.seconds(),
+              all.seconds() / primal.seconds(),
+              static_cast<double>(n) * seed.seconds() / all.seconds(),
+              static_cast<double>(all.peak_bytes()) / static_cast<double>(8 * n * n));
+}
+
+void Run(int rounds) {
+  jit::Engine engine(jit::EngineOptions(), Ok(jit::MakeLlvmBackend()));
+  std::printf("%-10s %-9s %5s %10s %9s %9s %12s\n", "", "", "n", "ms", "primals", "faster",
+              "peak/result");
+  for (const char* entry : {"sequence", "steps", "layers"}) {
+    for (const int64_t n : {8, 64, 128, 256, 512}) Row(engine, entry, false, n, rounds);
+  }
+  for (const char* entry : {"last", "energy"}) {
+    for (const int64_t n : {8, 64, 128, 256, 512}) Row(engine, entry, true, n, rounds);
+  }
+}
+
+}  // namespace
+}  // namespace pullback::bench
+
+int main(int argc, char** argv) {
+  pullback::bench::Run(argc > 1 ? std::atoi(argv[1]) : 5);
+  return 0;
+}
