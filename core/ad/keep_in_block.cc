@@ -144,9 +144,10 @@ struct ReverseFunction::Candidate {
   Value source;
 };
 
+// Of an array that is undone there is only the version in use, which a block's start need not have.
 bool ReverseFunction::AtHand(Value v) const {
-  return const_def_[v.id] != nullptr ||
-         (combined_ && flow_.SurvivesTo(current_, flow_.def_block[v.id]));
+  return const_def_[v.id] != nullptr || (combined_ && undo_.Of(v) == UndoWebs::kNone &&
+                                         flow_.SurvivesTo(current_, flow_.def_block[v.id]));
 }
 
 // Operands first.

@@ -129,6 +129,15 @@ const std::vector<Case>& Cases() {
        {Vec({0.3, 0.2, -0.7, 0.9}), Tensor::F64(0.7)},
        {true, true},
        false},
+      {"read and updated in one arm in front of the loop, made by a call",
+       "fn g(a: [n]f64, k: i64) -> [n]f64 {\n  if k <= 0 { return a }\n  var b = g(a, k - 1)\n"
+       "  b[0] = sin(b[1]) * b[0]\n  return b }\n"
+       "fn f(x: [n]f64, c: f64, k: i64) -> f64 {\n  var a = g(x, k)\n"
+       "  if k < 3 { a[k] = c + a[k % 2] * c }\n"
+       "  for i < n { a[i] += sum j < n { a[j] * a[j] } }\n  return sum j < n { a[j] } }",
+       {Vec({0.3, 0.2, -0.7, 0.9}), Tensor::F64(0.7), Tensor::I64(2)},
+       {true, true, false},
+       true},
       {"in a recursion",
        "fn g(a0: [n]f64, k: i64) -> f64 {\n  if k <= 0 { return a0[0] }\n  var a = a0\n"
        "  for i in 1..n { a[i] = 0.3 * sum j < n { a[j] * a[j] } }\n"
