@@ -290,6 +290,12 @@ COMPOSED = {
          "With(std::move(next), {at, Make(Op::Sub, left, b_.I64(1))})"),
         ("snapshots: the rest from the beginning", "With(state, {at})", "With(state, {begin_})"),
     ],
+    "core/ad/outline_loops.cc": [
+        ("snapshots: a turn too few", "Emit(front, Op::Call, args(count))", "first[loop.counter]"),
+        ("snapshots: left where the first turn leaves", "call.args.insert(call.args.end(), {end, snapshots})",
+         "call.args.insert(call.args.end(), {first[loop.counter], snapshots})"),
+        ("snapshots: ways out do not end the count", "exits != 1 || ", ""),
+    ],
     "core/opt/boxes.cc": [
         ("box set: not set", "store = b_.ListSet(store, inst.args[0], {inst.args.begin() + 1, inst.args.end()});", ""),
         ("box get: another box", "get.args = {store, get.args[0]};", "get.args = {store, b_.I64(0)};"),

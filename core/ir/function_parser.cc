@@ -138,16 +138,20 @@ bool FunctionParser::ParseEdge(Edge& e) {
   return ParseOperands(e.args) && c_.Expect(")");
 }
 
+bool FunctionParser::ParseSnapshots(Terminator& t) {
+  return !c_.Accept("checkpoint") || ParseOperand(t.snapshots);
+}
+
 bool FunctionParser::ParseTerminator(Terminator& t) {
   bool ok = true;
   if (c_.Accept("jump")) {
     t.kind = Terminator::Kind::kJump;
-    ok = ParseEdge(t.edges.emplace_back());
+    ok = ParseEdge(t.edges.emplace_back()) && ParseSnapshots(t);
   } else if (c_.Accept("br")) {
     t.kind = Terminator::Kind::kBranch;
     t.edges.resize(2);
     ok = ParseOperand(t.cond) && c_.Expect(",") && ParseEdge(t.edges[0]) && c_.Expect(",") &&
-         ParseEdge(t.edges[1]) && (!c_.Accept("checkpoint") || ParseOperand(t.snapshots));
+         ParseEdge(t.edges[1]) && ParseSnapshots(t);
   } else if (c_.Accept("ret")) {
     t.kind = Terminator::Kind::kReturn;
     ok = !StartsOperand() || ParseOperands(t.results);

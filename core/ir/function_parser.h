@@ -89,6 +89,7 @@ class FunctionParser {
   bool ParseBlockBody(Block& block);
   bool StartsBlock() const;
   bool ParseTerminator(Terminator& t);
+  bool ParseSnapshots(Terminator& t);  // ` checkpoint %s`, of a loop's header
   bool ParseEdge(Edge& e);
   uint32_t LabelId(const Token& label);
   bool ResolveLabels();

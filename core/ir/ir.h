@@ -245,8 +245,8 @@ struct Terminator {
   Value cond;                  // kBranch
   std::vector<Edge> edges;     // kJump: 1, kBranch: 2 (true, false)
   std::vector<Value> results;  // kReturn
-  // kBranch, of the header of a loop that counts (br lt(%i, %n), body, exit) and is left by its header only:
-  // how many states of it reverse mode keeps. Until the last derivation; nothing else reads it.
+  // kJump or kBranch, of the header of a loop that is entered by it only: how many states of the loop reverse
+  // mode keeps. Until the last derivation; nothing else reads it.
   Value snapshots = kNoValue;
 };
 

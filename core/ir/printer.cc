@@ -130,13 +130,11 @@ std::string FunctionPrinter::EdgeText(const Edge& e) const {
 
 std::string FunctionPrinter::TermText(const Terminator& t) const {
   const std::string edges = Commas(t.edges, [&](const Edge& e) { return EdgeText(e); });
+  const std::string loop = t.snapshots.valid() ? " checkpoint " + Text(t.snapshots) : "";
   switch (t.kind) {
     case Terminator::Kind::kNone: return "";
-    case Terminator::Kind::kJump: return "  jump " + edges + "\n";
-    case Terminator::Kind::kBranch: {
-      const std::string loop = t.snapshots.valid() ? " checkpoint " + Text(t.snapshots) : "";
-      return "  br " + Text(t.cond) + ", " + edges + loop + "\n";
-    }
+    case Terminator::Kind::kJump: return "  jump " + edges + loop + "\n";
+    case Terminator::Kind::kBranch: return "  br " + Text(t.cond) + ", " + edges + loop + "\n";
     case Terminator::Kind::kReturn:
       return t.results.empty() ? "  ret\n" : "  ret " + Texts(t.results) + "\n";
   }

@@ -1,5 +1,6 @@
 #include "core/ir/splice.h"
 
+#include <algorithm>
 #include <iterator>
 #include <utility>
 #include <vector>
@@ -25,12 +26,25 @@ class Splicer {
     const uint32_t rest_id = base;
     const uint32_t first = base + 1;
     b.term = Terminator{Terminator::Kind::kJump, kNoValue, {{first, call.args}}, {}};
+    KeepHeader(b, rest);
     into_.blocks.push_back(std::move(rest));
     CopyBlocks(first, rest_id, call.args);
     if (direct_) into_.blocks[block].term.edges[0].args.clear();
   }
 
  private:
+  // What is the header of a loop stays it, and says how many states are kept: a constant, or known before.
+  static void KeepHeader(Block& b, Block& rest) {
+    std::swap(b.term.snapshots, rest.term.snapshots);
+    const auto defines = [&](const Inst& inst) {
+      return inst.results == std::vector<Value>{b.term.snapshots};
+    };
+    const auto constant = std::find_if(rest.insts.begin(), rest.insts.end(), defines);
+    if (constant == rest.insts.end()) return;
+    b.insts.push_back(std::move(*constant));
+    rest.insts.erase(constant);
+  }
+
   void CopyBlocks(uint32_t first, uint32_t rest_id, const std::vector<Value>& args) {
     map_.resize(callee_.values.size());
     for (size_t v = 0; v < callee_.values.size(); ++v)

@@ -202,8 +202,8 @@ bool FunctionVerifier::CheckTerminatorTypes(const Terminator& t, const Place& at
   if (branch && (!t.cond.valid() || f_.TypeOf(t.cond) != Type::Bool())) {
     return Fail(at, "branches on something that is not a bool");
   }
-  if (t.snapshots.valid() && (!branch || f_.TypeOf(t.snapshots) != Type::I64())) {
-    return Fail(at, "a loop keeps a number of states, an i64, which its branch says");
+  if (t.snapshots.valid() && (t.edges.empty() || f_.TypeOf(t.snapshots) != Type::I64())) {
+    return Fail(at, "a loop keeps a number of states, an i64, which its header says");
   }
   for (const Edge& e : t.edges) {
     if (!CheckEdge(e, at)) return false;

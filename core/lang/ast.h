@@ -317,7 +317,7 @@ struct Stmt {
   ExprPtr value;
   std::vector<CondArm> arms;
   Binder binder;
-  // kFor: how many states reverse mode may keep (`checkpoint(e)`); null: all.
+  // kFor, kWhile: how many states reverse mode may keep (`checkpoint(e)`); null: all.
   ExprPtr snapshots;
   Block body;
   bool augmented = false;  // written `x += e`: for the formatter; value is already x + e, and

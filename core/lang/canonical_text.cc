@@ -140,6 +140,14 @@ class Writer {
     }
   }
 
+  void WriteLoopBody(const Stmt& s) {
+    if (s.snapshots) {
+      out_ += " checkpoint ";
+      WriteExpr(*s.snapshots);
+    }
+    WriteBlock(s.body);
+  }
+
   void WriteStmt(const Stmt& s) {
     switch (s.kind) {
       case Stmt::Kind::kLet: return WriteBinding("let ", s);
@@ -149,15 +157,11 @@ class Writer {
       case Stmt::Kind::kWhile:
         out_ += "while ";
         WriteExpr(*s.value);
-        return WriteBlock(s.body);
+        return WriteLoopBody(s);
       case Stmt::Kind::kFor:
         out_ += "for ";
         WriteBinder(s.binder);
-        if (s.snapshots) {
-          out_ += " checkpoint ";
-          WriteExpr(*s.snapshots);
-        }
-        return WriteBlock(s.body);
+        return WriteLoopBody(s);
       case Stmt::Kind::kBreak: out_ += "break"; return;
       case Stmt::Kind::kContinue: out_ += "continue"; return;
       case Stmt::Kind::kReturn:

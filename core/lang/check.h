@@ -225,8 +225,6 @@ Type ResolveData(TypeExpr& t, const StructTable& structs, const NameTaken& taken
 
 // Whether control can reach the end of the block.
 bool FallsThrough(const Block& block);
-// The first statement that leaves the block, a loop's body, but by its end; null: none.
-const Stmt* JumpOut(const Block& block);
 
 // Leaves of a type: 1 for what is neither a tuple nor a struct.
 int LeafCount(const Type& type);

@@ -36,28 +36,7 @@ bool FallsThrough(const Stmt& s) {
   }
 }
 
-const Stmt* JumpOut(const Stmt& s, bool in_loop);
-
-const Stmt* JumpOut(const Block& block, bool in_loop) {
-  for (const StmtPtr& s : block.stmts) {
-    if (const Stmt* jump = JumpOut(*s, in_loop)) return jump;
-  }
-  return nullptr;
-}
-
-const Stmt* JumpOut(const Stmt& s, bool in_loop) {
-  const bool jump = s.kind == Stmt::Kind::kBreak || s.kind == Stmt::Kind::kContinue;
-  if (s.kind == Stmt::Kind::kReturn || (jump && !in_loop)) return &s;
-  const bool loop = s.kind == Stmt::Kind::kFor || s.kind == Stmt::Kind::kWhile;
-  for (const CondArm& arm : s.arms) {
-    if (const Stmt* found = JumpOut(arm.body, in_loop)) return found;
-  }
-  return JumpOut(s.body, in_loop || loop);
-}
-
 }  // namespace
-
-const Stmt* JumpOut(const Block& block) { return JumpOut(block, false); }
 
 bool FallsThrough(const Block& block) {
   return std::all_of(block.stmts.begin(), block.stmts.end(),

@@ -205,7 +205,8 @@ Layout Formatter::Statement(const Stmt& s) {
     case Stmt::Kind::kAssign: return Assignment(s);
     case Stmt::Kind::kIf: return Arms(s.arms);
     case Stmt::Kind::kWhile:
-      return Concat(Parts(Text("while "), Condition(*s.value), Group(Parts(Body(s.body)))));
+      return Concat(
+          Parts(Text("while "), Condition(*s.value), Snapshots(s), Group(Parts(Body(s.body)))));
     case Stmt::Kind::kFor: return For(s);
     case Stmt::Kind::kBreak: return Text("break");
     case Stmt::Kind::kContinue: return Text("continue");
@@ -220,11 +221,13 @@ Layout Formatter::For(const Stmt& s) {
   Layout head = IsEachLoop(s) ? Concat(Parts(Text(s.body.stmts[0]->targets[0].name + " in "),
                                              Expression(*each_->value, kSumBinding)))
                               : BinderOf(s.binder);
-  if (s.snapshots) {
-    head =
-        Concat(Parts(std::move(head), Text(" checkpoint("), Expression(*s.snapshots), Text(")")));
-  }
-  return Concat(Parts(Text("for "), std::move(head), Text(" "), Group(Parts(Body(s.body)))));
+  return Concat(
+      Parts(Text("for "), std::move(head), Text(" "), Snapshots(s), Group(Parts(Body(s.body)))));
+}
+
+Layout Formatter::Snapshots(const Stmt& s) {
+  if (!s.snapshots) return Text("");
+  return Concat(Parts(Text("checkpoint("), Expression(*s.snapshots), Text(") ")));
 }
 
 Layout Formatter::Assignment(const Stmt& s) {

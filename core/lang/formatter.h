@@ -68,6 +68,7 @@ class Formatter {
 
   Layout Statement(const Stmt& s);
   Layout For(const Stmt& s);
+  Layout Snapshots(const Stmt& s);  // `checkpoint(c) ` of a loop
   Layout Assignment(const Stmt& s);
   Layout Values(const Stmt& s);
   Layout TargetList(const Stmt& s);

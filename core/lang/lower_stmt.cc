@@ -153,7 +153,18 @@ bool LowerLoopBody(Context& c, const Block& body, Loop& loop) {
 
 bool LeaveLoop(Context& c, Loop& loop) { return JoinExits(c, loop.breaks, loop.variables); }
 
+Value LowerSnapshots(Context& c, const Stmt& s) {
+  return s.snapshots ? c.ToValue(*LowerInt(c, *s.snapshots)) : ir::kNoValue;
+}
+
+// A header that goes on says how many of the loop's states are kept.
+void MarkHeader(Context& c, uint32_t header, Value snapshots) {
+  ir::Terminator& term = c.b.function().blocks[header].term;
+  if (!term.edges.empty()) term.snapshots = snapshots;
+}
+
 bool LowerWhile(Context& c, const Stmt& s) {
+  const Value snapshots = LowerSnapshots(c, s);
   const Variables variables = Bound(c, AssignedIn(s.body));
   const uint32_t header = EnterHeader(c, s.body, variables, {}, c.b.NewBlock());
   Loop loop{variables, {}, {}};
@@ -167,6 +178,7 @@ bool LowerWhile(Context& c, const Stmt& s) {
     c.b.SetBlock(body);
   }
   if (LowerLoopBody(c, s.body, loop)) c.b.Jump(header, FlatValues(c, variables));
+  MarkHeader(c, header, snapshots);
   return LeaveLoop(c, loop);
 }
 
@@ -175,7 +187,7 @@ bool LowerFor(Context& c, const Stmt& s) {
   const Affine hi_form = *LowerInt(c, *s.binder.hi);
   const Value first = c.ToValue(lo);
   const Value hi = c.ToValue(hi_form);
-  const Value snapshots = s.snapshots ? c.ToValue(*LowerInt(c, *s.snapshots)) : ir::kNoValue;
+  const Value snapshots = LowerSnapshots(c, s);
   const Variables variables = Bound(c, AssignedIn(s.body));
   const uint32_t header = c.b.NewBlock();
   const Value i = c.b.AddParam(header, ir::Type::I64(), s.binder.name);
@@ -187,7 +199,7 @@ bool LowerFor(Context& c, const Stmt& s) {
   Loop loop{variables, {}, {}};
   const uint32_t body = c.b.NewBlock();
   const uint32_t exit = c.b.NewBlock();
-  c.b.Branch(c.b.Make(Op::Lt, {i, hi}), {body, {}}, {exit, {}}, snapshots);
+  c.b.Branch(c.b.Make(Op::Lt, {i, hi}), {body, {}}, {exit, {}});
   loop.breaks.push_back({exit, Snapshot(c, variables)});
   c.b.SetBlock(body);
   if (LowerLoopBody(c, s.body, loop)) {
@@ -195,6 +207,7 @@ bool LowerFor(Context& c, const Stmt& s) {
     for (Value v : FlatValues(c, variables)) args.push_back(v);
     c.b.Jump(header, std::move(args));
   }
+  MarkHeader(c, header, snapshots);
   return LeaveLoop(c, loop);
 }
 

@@ -64,6 +64,7 @@ class Parser {
   void ParseLetNames(Stmt& s);
   StmtPtr ParseWhile();
   StmtPtr ParseFor();
+  void ParseSnapshots(Stmt& s);
   void ParseEach(Stmt& s, const Token& name, StmtPtr& values, StmtPtr& element);
   StmtPtr ParseReturn();
   StmtPtr ParseAssignment(ExprPtr first);

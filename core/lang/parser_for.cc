@@ -1,4 +1,4 @@
-// for loops: over a range, over values.
+// Loops: for over a range, over values; while.
 #include "core/lang/each.h"
 #include "core/lang/parser.h"
 
@@ -11,16 +11,28 @@ StmtPtr Parser::ParseFor() {
   if (At(Tok::kComma)) ErrorHere("'for' has one index; put another 'for' inside");
   StmtPtr values, element;
   if (s->binder.lo && !s->binder.hi) ParseEach(*s, name, values, element);
-  if (At(Tok::kName) && Text(Peek()) == "checkpoint") {
-    Take();
-    Open(Tok::kLParen, " before the number of states to keep");
-    s->snapshots = ParseExpr();
-    Close(Tok::kLParen);
-  }
+  ParseSnapshots(*s);
   s->body = ParseBlock(BlockKind::kStatements);
   if (element) s->body.stmts.insert(s->body.stmts.begin(), std::move(element));
   implied_ = std::move(values);
   return s;
+}
+
+StmtPtr Parser::ParseWhile() {
+  StmtPtr s = MakeStmt(Stmt::Kind::kWhile, Take());
+  s->value = ParseExpr();
+  ParseSnapshots(*s);
+  s->body = ParseBlock(BlockKind::kStatements);
+  return s;
+}
+
+// checkpoint(e), in front of a loop's body
+void Parser::ParseSnapshots(Stmt& s) {
+  if (!At(Tok::kName) || Text(Peek()) != "checkpoint") return;
+  Take();
+  Open(Tok::kLParen, " before the number of states to keep");
+  s.snapshots = ParseExpr();
+  Close(Tok::kLParen);
 }
 
 // for x in xs: see each.h. The binder's lower bound is xs.

@@ -189,13 +189,6 @@ void Parser::ParseLetNames(Stmt& s) {
   if (bracketed && s.targets.size() == 1) ErrorHere("a tuple has at least two names");
 }
 
-StmtPtr Parser::ParseWhile() {
-  StmtPtr s = MakeStmt(Stmt::Kind::kWhile, Take());
-  s->value = ParseExpr();
-  s->body = ParseBlock(BlockKind::kStatements);
-  return s;
-}
-
 StmtPtr Parser::ParseReturn() {
   StmtPtr s = MakeStmt(Stmt::Kind::kReturn, Take());
   if (AtLineStart() || At(Tok::kSemicolon) || At(Tok::kRBrace)) return s;

@@ -42,7 +42,7 @@ class ControlFlow {
       const bool same = t.edges[0].block == t.edges[1].block && t.edges[0].args == t.edges[1].args;
       if (constant[t.cond.id] < 0 && !same) continue;
       Edge taken = std::move(t.edges[constant[t.cond.id] == 0 ? 1 : 0]);
-      t = Terminator{Terminator::Kind::kJump, ir::kNoValue, {std::move(taken)}, {}};
+      t = Terminator{Terminator::Kind::kJump, ir::kNoValue, {std::move(taken)}, {}, t.snapshots};
       changed = true;
     }
     return changed;
@@ -95,6 +95,7 @@ class ControlFlow {
         Block& into = f_.blocks[b];
         into.insts.insert(into.insts.end(), std::make_move_iterator(from.insts.begin()),
                           std::make_move_iterator(from.insts.end()));
+        from.term.snapshots = into.term.snapshots;  // of what has one way in, nothing is a loop's
         into.term = std::move(from.term);
         from = Block{};
         preds[c] = 0;

@@ -144,7 +144,12 @@ std::string LanguageWriter::Scalar(int depth) {
       if (!index_.empty()) break;
       if (!early_.empty() && Chance(40)) {
         Count("return from a loop");
-        return One(early_) + "(" + Scalar(depth - 1) + ", a, k)";
+        const std::string callee = One(early_);
+        if (early_kept_.contains(callee)) {
+          Count("loop with snapshots");
+          Count("loop with snapshots, return");
+        }
+        return callee + "(" + Scalar(depth - 1) + ", a, k)";
       }
       if (!mutual_.empty() && Chance(60)) {
         Count("mutual recursion");

@@ -3,10 +3,18 @@
 
 namespace pullback::testing {
 
+namespace {
+
+const std::vector<std::string>& Kept() {
+  static const std::vector<std::string> kept = {"1", "2", "3", "k", "0"};
+  return kept;
+}
+
+}  // namespace
+
 // Reverse mode keeps few states and runs steps again.
 void LanguageWriter::SnapshotLoop(int depth) {
   Count("loop with snapshots");
-  static const std::vector<std::string> kept = {"1", "2", "3", "k", "0"};
   const std::string name = Fresh("v"), w = Fresh("w"), i = Fresh("i");
   Line("var " + name + " = " + Scalar(1));
   const bool array = Chance(50);
@@ -14,9 +22,14 @@ void LanguageWriter::SnapshotLoop(int depth) {
     Count("loop with snapshots, arrays");
     Line("var " + w + " = " + One(scope_.vectors));
   }
-  Line("for " + i + " < n + k checkpoint(" + One(kept) + ") {");
+  const std::string count = SnapshotHead(name, i);
   Inside([&] {
     scope_.scalars.push_back(name);
+    if (!count.empty()) {
+      Line("let " + i + " = " + count);
+      Line(count + " += 1");
+    }
+    if (Chance(30)) SnapshotExit(name, i);
     if (Chance(40)) Statement(depth + 1);
     if (array) {
       Line(w + "[" + i + " % n] = sin(" + name + " + " + w + "[" + i + " % 2]) * " + Scalar(1));
@@ -25,11 +38,37 @@ void LanguageWriter::SnapshotLoop(int depth) {
       Line(name + " = tanh(" + name + " * " + One(scope_.vectors) + "[" + i + " % n] + " +
            Scalar(1) + ")");
     }
+    if (Chance(20)) SnapshotExit(name, i);
   });
   Line("}");
   scope_.scalars.push_back(name);
   scope_.scalar_vars.push_back(name);
   if (array) scope_.vectors.push_back(w);
+}
+
+// The head of a loop of at most n + k turns over i. Gives the variable that counts them where the head does not.
+std::string LanguageWriter::SnapshotHead(const std::string& state, const std::string& i) {
+  const std::string mark = " checkpoint(" + One(Kept()) + ") {";
+  if (Chance(40)) {
+    Line("for " + i + " < n + k" + mark);
+    return "";
+  }
+  Count("loop with snapshots, while");
+  const std::string count = Fresh("t");
+  Line("var " + count + " = 0");
+  switch (Pick(3)) {
+    case 0: Line("while " + count + " < n + k" + mark); break;
+    case 1: Line("while " + count + " < n + k and " + state + " > -0.7" + mark); break;
+    default: Line("while true" + mark); Line("  if " + count + " >= n + k { break }");
+  }
+  return count;
+}
+
+void LanguageWriter::SnapshotExit(const std::string& state, const std::string& i) {
+  Count("loop with snapshots, left early");
+  const std::string condition =
+      Chance(50) ? i + " % 4 == " + std::to_string(Pick(4)) : state + " > 0.6";
+  Line("if " + condition + (Chance(60) ? " { break }" : " { continue }"));
 }
 
 // fn e(x, a, k): gives back from within its loop, or behind it.
@@ -38,17 +77,18 @@ void LanguageWriter::EarlyReturn() {
   scope_ = {};
   scope_.scalars = {"x", "s"};
   scope_.vectors = {"a"};
-  const bool loop = Chance(50);
+  const bool loop = Chance(50), kept = Chance(40);
+  const auto mark = [&] { return kept ? " checkpoint(" + One(Kept()) + ") {" : " {"; };
   Line("fn " + name + "(x: f64, a: [n]f64, k: i64) -> f64 {");
   Inside([&] {
     Line("let p = Point(a: 0.4, v: [0.3, x, 0.7], part: Part(x, (0.2, k)))");
     scope_.points = {"p"};
     Line("var s = sin(x)");
     if (Chance(30)) Line("if k == 0 { return s * a[0] }");
-    Line(loop ? "while true {" : "for " + i + " < n {");
+    Line((loop ? "while true" : "for " + i + " < n") + mark());
     if (loop) {
       Line("  s = tanh(s * a[0] + " + Scalar(1) + ")");
-      Line("  for " + j + " < n { if " + j + " == k { return s * " + Scalar(1) + " }");
+      Line("  for " + j + " < n" + mark() + " if " + j + " == k { return s * " + Scalar(1) + " }");
       Line("    s += a[" + j + "] * 0.3 }");
       Line("  if s > -2.0 { break }");
     } else {
@@ -60,6 +100,7 @@ void LanguageWriter::EarlyReturn() {
   });
   Line("}");
   early_.push_back(name);
+  if (kept) early_kept_.insert(name);
 }
 
 // Two functions that call each other.

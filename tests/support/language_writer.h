@@ -2,6 +2,7 @@
 #pragma once
 
 #include <random>
+#include <set>
 #include <sstream>
 #include <string>
 #include <utility>
@@ -112,6 +113,8 @@ class LanguageWriter {
 
   // --- language_loops.cc
   void SnapshotLoop(int depth);
+  std::string SnapshotHead(const std::string& state, const std::string& i);
+  void SnapshotExit(const std::string& state, const std::string& i);
   void EarlyReturn();
   void MutualRecursion();
   void FoldStatement();
@@ -161,7 +164,8 @@ class LanguageWriter {
   std::ostringstream out_;
   LanguageScope scope_;
   std::vector<std::string> helpers_, recursions_, mutual_, early_, residuals_;
-  std::string index_;  // in a comprehension
+  std::set<std::string> early_kept_;  // those whose loops keep few states
+  std::string index_;                 // in a comprehension
   bool kinks_ = false, pure_ = false, entry_ = false;
   int n_ = 2, next_ = 0, level_ = 0, derivatives_ = 0;
   size_t indent_ = 1;

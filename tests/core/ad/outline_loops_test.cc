@@ -2,6 +2,7 @@
 #include "core/ad/outline_loops.h"
 
 #include <catch2/catch.hpp>
+#include <set>
 
 #include "core/ir/printer.h"
 #include "core/ir/verifier.h"
@@ -114,19 +115,111 @@ TEST_CASE("outlined loops: what is no loop, or keeps nothing, stays as it is") {
         0);
 }
 
-TEST_CASE("outlined loops: a loop that does not count is an error") {
-  for (const char* cond : {"gt(%r, 0.5)", "lt(%n, %i)", "lt(%i, mul(%i, %n))"}) {
-    ir::Module m = ParseIr(
-        "entry @g\nfn @g(%x: f64, %n: i64) -> f64 { b0: jump b1(%x, 0)\n"
-        "b1(%r: f64, %i: i64): br " +
-        std::string(cond) +
-        ", b2, b3 checkpoint 2\n"
-        "b2: jump b1(mul(%r, %x), add(%i, 1))\nb3: ret %r }\n");
-    INFO(cond);
-    const StatusOr<uint32_t> made = ad::OutlineLoops(m, m.entry);
-    REQUIRE(!made.ok());
-    CHECK(made.status().code() == Code::kInternal);
+// Leads back in two ways, leaves in three; what a turn computes before it leaves is read behind it.
+const std::string kExits =
+    "entry @g\n"
+    "fn @g(%x: f64, %w: [*]f64, %n: i64, %s: i64) -> f64 { b0: jump b1(%x, 5)\n"
+    "b1(%r: f64, %k: i64): %h = sin %r  jump b2 checkpoint %s\n"
+    "b2: %u = index %w[%k - 5]  %v = mul %h, %u  br lt(%k, %n), b3, b7\n"
+    "b3: %t = add %v, %x  br gt(%t, 1.2), b6, b4\n"
+    "b4: br gt(%t, 0.6), b1(%t, add(%k, 1)), b5\n"
+    "b5: %q = mul %t, 1.5  br lt(%q, -0.9), b8(%q), b1(%q, add(%k, 1))\n"
+    "b6: %a = mul %t, %h  ret %a\n"
+    "b7: %b = mul %v, %r  jump b8(%b)\n"
+    "b8(%c: f64): %e = cast %k : f64  %f = mul %c, %e  ret %f }\n";
+const Tensor kWeights = Vec({0.3, -1.2, 0.9, 0.1, -0.4, 2.5, 0.2, 1.1});
+
+TEST_CASE("outlined loops: turns are counted by running them, the last one stays") {
+  const ir::Module m = Outlined(kExits);
+  const std::string copy = ir::Print(*m.functions[1], m);
+  CHECK(Count(copy, "call @g.outlined.turns(") == 1);
+  CHECK(Count(copy, "call @g.outlined.step.loop(") == 1);
+  CHECK(Count(copy, "br ") ==
+        2);  // b4 has no choice left: a turn that goes back is not the last one
+  for (const auto& f : m.functions) {
+    const std::string text = ir::Print(*f, m);
+    INFO(text);
+    if (f->name == "g.outlined.turns") {
+      CHECK(Count(text, "br ") == 4);
+      CHECK(Count(text, "mul %t, %h") == 0);
+      CHECK(f->results == std::vector{ir::Type::I64()});
+    } else if (f->name == "g.outlined.step") {
+      CHECK(Count(text, "br ") == 1);  // by which way it goes back
+      CHECK(Count(text, "%n") == 0);   // what only decides where the loop ends is not handed in
+      CHECK(Count(text, "lt ") == 0);
+    }
   }
+}
+
+TEST_CASE("outlined loops: whichever way the loop is left, the plain loop's bits") {
+  std::string no_counter = Replaced(kExits, ", add(%k, 1))", ", add(%k, %one))");
+  no_counter = Replaced(no_counter,
+                        "i64, %s: i64) -> f64 { b0:", "i64, %s: i64) -> f64 { b0: %one = sign %n ");
+  std::set<double> seen;
+  for (const std::string& text : {kExits, no_counter}) {
+    for (const bool optimise : {true, false}) {
+      for (const double x : {0.7, 0.45, -0.4, 1.0}) {
+        for (const int64_t n : {4, 5, 9, 12}) {
+          for (const int64_t s : {0, 1, 2, 9}) {
+            const std::vector<Tensor> args = {Tensor::F64(x), kWeights, Tensor::I64(n),
+                                              Tensor::I64(s), Tensor::F64(0.75)};
+            INFO(x << ", to " << n << ", " << s << " snapshots" << (optimise ? "" : ", as built"));
+            const auto run = [&](const std::string& mark) {
+              return RunOk(Derived(ParseIr(Replaced(text, " checkpoint %s", mark)), Transform::kVjp,
+                                   {true, true, false, false}, optimise),
+                           args);
+            };
+            const std::vector<Tensor> plain = run(""), kept = run(" checkpoint %s");
+            REQUIRE(kept.size() == 3);
+            for (size_t k = 0; k < kept.size(); ++k) CHECK(kept[k].data == plain[k].data);
+            seen.insert(kept[0].At<double>(0));
+          }
+        }
+      }
+    }
+    CheckDerivatives(ParseIr(text), {Tensor::F64(0.7), kWeights, Tensor::I64(9), Tensor::I64(2)});
+  }
+  CHECK(seen.size() > 8);
+}
+
+TEST_CASE("outlined loops: what does not count by ones to a known end is counted by running") {
+  const auto text = [](const std::string& cond, const std::string& mark) {
+    return "entry @g\nfn @g(%x: f64, %n: i64) -> f64 { b0: jump b1(%x, 0)\n"
+           "b1(%r: f64, %i: i64): br " +
+           cond + ", b2, b3" + mark + "\nb2: jump b1(mul(%r, %x), add(%i, 1))\nb3: ret %r }\n";
+  };
+  for (const char* cond :
+       {"gt(%r, 0.05)", "lt(mul(%i, %i), %n)", "lt(%i, sub(%n, %i))", "le(%i, %n)"}) {
+    INFO(cond);
+    const ir::Module m = Outlined(text(cond, " checkpoint 2"));
+    CHECK(Count(ir::Print(*m.functions[1], m), "call @g.outlined.turns(") == 1);
+    const std::vector<Tensor> args = {Tensor::F64(0.8), Tensor::I64(9), Tensor::F64(1)};
+    const auto run = [&](const std::string& mark) {
+      return RunOk(Derived(ParseIr(text(cond, mark)), Transform::kVjp, {true, false}), args);
+    };
+    CHECK(run("")[1].data == run(" checkpoint 2")[1].data);
+  }
+}
+
+TEST_CASE("outlined loops: a loop without an end, or with two ways in") {
+  // Nothing comes back from it: it stays as it is.
+  const ir::Module endless = Outlined(
+      "entry @g\nfn @g(%x: f64) -> f64 { b0: br gt(%x, 0.0), b1(%x), b2\n"
+      "b1(%r: f64): jump b1(sin(%r)) checkpoint 2\nb2: ret %x }\n");
+  CHECK(Count(ir::Print(*endless.functions[1], endless), "call ") == 0);
+  ir::Module m = ParseIr(
+      "entry @g\nfn @g(%x: f64, %n: i64) -> f64 { b0: br gt(%x, 0.0), b1(%x, 0), b2(%x, 0)\n"
+      "b1(%r: f64, %i: i64): br lt(%i, %n), b2(%r, %i), b3 checkpoint 2\n"
+      "b2(%q: f64, %k: i64): %s = sin %q  jump b1(%s, add(%k, 1))\nb3: ret %r }\n");
+  const StatusOr<uint32_t> two_ways = ad::OutlineLoops(m, m.entry);
+  REQUIRE(two_ways.ok());
+  CHECK(Count(ir::Print(m.Get(*two_ways), m), "call ") == 0);
+  // How many are kept is known in front of the loop.
+  m = ParseIr(
+      "entry @g\nfn @g(%x: f64, %n: i64) -> f64 { b0: jump b1(%x, 0)\n"
+      "b1(%r: f64, %i: i64): br lt(%i, %n), b2, b3 checkpoint %i\n"
+      "b2: jump b1(mul(%r, %x), add(%i, 1))\nb3: ret %r }\n");
+  CHECK(ad::OutlineLoops(m, m.entry).status().code() == Code::kInternal);
 }
 
 }  // namespace

@@ -56,6 +56,9 @@ TEST_CASE("derivative ops: loops of which few states are kept") {
   CHECK(loop("br lt(%i, %n), b2, b3 checkpoint 4") == "ok");
   CHECK(loop("br lt(%i, %n), b2, b3 checkpoint %x").find("a number of states") !=
         std::string::npos);
+  CHECK(Verified("jump b1(%x)\nb1(%r: f64): jump b2 checkpoint %n\n"
+                 "b2: br gt(%r, 0.1), b1(mul(%r, %x)), b3\nb3: ret %r") == "ok");
+  CHECK(Verified("jump b1(%x)\nb1(%r: f64): jump b1(%x) checkpoint %x") != "ok");
   CHECK(Verified("ret %x checkpoint %n") != "ok");
 }
 

@@ -138,17 +138,47 @@ TEST_CASE("loops with snapshots") {
   CHECK(Number(text, {F64(2), I64(3)}) == (2 * 2 * 2 + 1) * 2 + 2);
   CHECK(Count(Ir(text), " checkpoint %") ==
         1);  // the plain loop, and how many states of it are kept
-  const auto body = [](const std::string& inside) {
-    return Messages("fn f(x: f64) -> f64 { var s = x\n for i < 3 checkpoint(1) { " + inside +
-                    " }\n return s }");
-  };
-  CHECK(body("s = 1.0\n if s > 0.0 { break }") ==
-        "3:15 a loop with 'checkpoint' runs to its end: it has no break, continue or return\n");
-  CHECK(Has(body("if s > 0.0 { return s }\n s = 1.0"), "has no break, continue or return"));
-  CHECK(body("for j < 3 { if j == i { break } }\n s = s + 1.0").empty());
-  CHECK(body("let t = s").empty());
-  CHECK(Has(body("s = i > 0"), "'s' is f64"));
+  CHECK(Has(Messages("fn f(x: f64) -> f64 { var s = x\n for i < 3 checkpoint(1) { s = i > 0 }\n"
+                     " return s }"),
+            "'s' is f64"));
   CHECK(Has(Messages("fn f(x: f64) -> f64 { var s = x\n for i < 3 checkpoint(x) { s = 1.0 }\n"
+                     " return s }"),
+            "the number of states to keep must be an i64, got f64"));
+}
+
+TEST_CASE("loops with snapshots: while, and ways out") {
+  const std::string text =
+      "fn f(x: f64, n: i64) -> f64 {\n"
+      "  var s = x\n"
+      "  while s < 100.0 checkpoint(n / 2) {\n"
+      "    s = s * x\n"
+      "    if s == 16.0 { continue }\n"
+      "    for i < n checkpoint(1) {\n"
+      "      if s > 60.0 { return s }\n"
+      "      if i == 1 { break }\n"
+      "    }\n"
+      "  }\n"
+      "  return s\n"
+      "}\n";
+  const StatusOr<Program> program = Parse(text);
+  REQUIRE(program.ok());
+  CHECK(Format(*program) == text);
+  CHECK(Number(text, {F64(2), I64(3)}) == 64);
+  CHECK(Count(Ir(text), " checkpoint ") == 2);
+  // Without a condition the header jumps; what never goes on has no header.
+  CHECK(Count(Ir("fn f(x: f64) -> f64 { var s = x\n while true checkpoint(3) { s = s * 2.0\n"
+                 " if s > 9.0 { break } }\n return s }"),
+              " checkpoint 3") == 1);
+  CHECK(Number("fn f(x: f64) -> f64 { while true checkpoint(3) { return x } }", {F64(2)}) == 2);
+  const auto canonical = [](const std::string& mark) {
+    return Canonicalise(Checked("fn f(x: f64) -> f64 { var s = x\n while s > 1.0 " + mark +
+                                " { s = s / 2.0 }\n return s }"),
+                        "f")
+        ->text;
+  };
+  CHECK(canonical("checkpoint(1)") != canonical(""));
+  CHECK(canonical("checkpoint(1)") != canonical("checkpoint(2)"));
+  CHECK(Has(Messages("fn f(x: f64) -> f64 { var s = x\n while s > 1.0 checkpoint(x) { s = 1.0 }\n"
                      " return s }"),
             "the number of states to keep must be an i64, got f64"));
 }

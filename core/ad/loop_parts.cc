@@ -1,0 +1,220 @@
+#include "core/ad/loop_parts.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace pullback::ad {
+namespace {
+
+using ir::Block;
+using ir::Edge;
+using ir::Function;
+using ir::Inst;
+using ir::Op;
+using ir::Terminator;
+using ir::Type;
+using ir::Value;
+
+// Numbers the values anew: those that something defines, in order.
+void Renumber(Function& f) {
+  std::vector<Value> to(f.values.size());
+  std::vector<ir::ValueInfo> values;
+  for (Block& b : f.blocks) {
+    ForEachDefinition(b, [&](Value& v) {
+      to[v.id] = Value{static_cast<uint32_t>(values.size())};
+      values.push_back(f.values[v.id]);
+      v = to[v.id];
+    });
+  }
+  for (Block& b : f.blocks) {
+    ForEachUse(b, [&](Value& v) { v = to[v.id]; });
+    for (Inst& inst : b.insts) ir::CanonicaliseAffines(inst);
+  }
+  f.values = std::move(values);
+}
+
+// Edges that `leaves` is true of become returns of what `returned` says; of a branch, in blocks of their own.
+template <typename Leaves, typename Returned>
+void ReturnBy(std::vector<Block>& blocks, Leaves&& leaves, Returned&& returned) {
+  const size_t n = blocks.size();
+  for (size_t b = 0; b < n; ++b) {
+    for (size_t k = 0; k < blocks[b].term.edges.size(); ++k) {
+      const Edge e = blocks[b].term.edges[k];
+      if (!leaves(e)) continue;
+      Terminator leave{Terminator::Kind::kReturn, ir::kNoValue, {}, returned(e)};
+      if (blocks[b].term.edges.size() == 1) {
+        blocks[b].term = std::move(leave);
+        break;
+      }
+      blocks[b].term.edges[k] = {static_cast<uint32_t>(blocks.size()), {}};
+      Block out;
+      out.term = std::move(leave);
+      blocks.push_back(std::move(out));
+    }
+  }
+}
+
+bool IsInteger(Type t) { return t == Type::I64() || t == Type::Bool(); }
+
+// A call may trap, and need not end; anything else that nobody reads may vanish.
+bool IsRemovable(const Inst& inst) { return (ir::Info(inst.op).flags & ir::kEffect) == 0; }
+
+constexpr uint32_t kHeader = 0, kOutside = UINT32_MAX;  // where edges of a part lead
+
+bool LeadsOut(const Edge& e) { return e.block == kOutside; }
+bool LeadsBack(const Edge& e) { return e.block == kHeader; }
+
+}  // namespace
+
+std::vector<Value> WithoutCounter(std::vector<Value> values, const Loop& loop) {
+  values.erase(values.begin() + static_cast<long>(loop.counter));
+  return values;
+}
+
+LoopParts::LoopParts(ir::Module& module, uint32_t f)
+    : module_(module), f_(module.Get(f)), defs_(f_.values.size()), block_of_(f_.values.size()) {
+  for (uint32_t b = 0; b < f_.blocks.size(); ++b) {
+    ForEachDefinition(f_.blocks[b], [&](Value v) { block_of_[v.id] = b; });
+    for (const Inst& inst : f_.blocks[b].insts) {
+      for (Value v : inst.results) defs_[v.id] = &inst;
+    }
+  }
+}
+
+// The loop's blocks, the header first.
+LoopParts::Blocks LoopParts::Copy(const Loop& loop) const {
+  std::vector<uint32_t> number(f_.blocks.size(), kOutside);
+  Blocks blocks = {f_.blocks[loop.header]};
+  number[loop.header] = kHeader;
+  for (uint32_t b = 0; b < f_.blocks.size(); ++b) {
+    if (!loop.contains[b] || b == loop.header) continue;
+    number[b] = static_cast<uint32_t>(blocks.size());
+    blocks.push_back(f_.blocks[b]);
+  }
+  for (Block& b : blocks) {
+    for (Edge& e : b.term.edges) e.block = number[e.block];
+  }
+  blocks[kHeader].term.snapshots = ir::kNoValue;
+  return blocks;
+}
+
+LoopPart LoopParts::Step(const Loop& loop) {
+  Blocks blocks = Copy(loop);
+  for (Block& b : blocks) KeepEdges(b.term, [](const Edge& e) { return !LeadsOut(e); });
+  ReturnBy(blocks, LeadsBack, [&](const Edge& e) { return WithoutCounter(e.args, loop); });
+  RemoveDead(blocks);
+  FindCaptures(loop, blocks);
+  const std::vector<Value>& header = f_.blocks[loop.header].params;
+  std::vector<Type> results;
+  for (Value v : WithoutCounter(header, loop)) results.push_back(f_.TypeOf(v));
+  blocks[kHeader].params = Params(loop, header);
+  std::vector<Inst>& first = blocks[kHeader].insts;
+  first.insert(first.begin(), again_.begin(), again_.end());
+  const LoopPart part = Declare(".step", std::move(results), std::move(blocks));
+  Renumber(module_.Get(part.function));
+  return part;
+}
+
+LoopPart LoopParts::Count(const Loop& loop) {
+  Blocks blocks = Copy(loop);
+  const Value counter = f_.blocks[loop.header].params[loop.counter];
+  ReturnBy(blocks, LeadsOut, [&](const Edge&) { return std::vector<Value>{counter}; });
+  RemoveDead(blocks);
+  for (Block& b : blocks) {  // an entry in front of the header
+    b.term.snapshots = ir::kNoValue;
+    for (Edge& e : b.term.edges) ++e.block;
+  }
+  FindCaptures(loop, blocks);
+  blocks.insert(blocks.begin(), Block());
+  const LoopPart part = Declare(".turns", {Type::I64()}, std::move(blocks));
+  Function& count = module_.Get(part.function);
+  std::vector<Value> first;
+  for (Value v : f_.blocks[loop.header].params)
+    first.push_back(count.NewValue(f_.TypeOf(v), f_.values[v.id].name));
+  Block& entry = count.blocks[0];
+  entry.params = Params(loop, first);
+  entry.insts = again_;
+  entry.term = {Terminator::Kind::kJump, ir::kNoValue, {{1, std::move(first)}}, {}};
+  Renumber(count);
+  return part;
+}
+
+void LoopParts::RemoveDead(Blocks& blocks) const {
+  for (bool changed = true; changed;) {
+    std::vector<char> read(f_.values.size());
+    for (Block& b : blocks) ForEachUse(b, [&](Value v) { read[v.id] = 1; });
+    changed = false;
+    for (Block& b : blocks) {
+      changed |=
+          std::erase_if(b.insts, [&](const Inst& inst) {
+            return IsRemovable(inst) && std::none_of(inst.results.begin(), inst.results.end(),
+                                                     [&](Value v) { return read[v.id]; });
+          }) > 0;
+    }
+  }
+}
+
+// What the part reads of what stands in front of the loop: instructions that are made again, in order, and values
+// that are handed in.
+void LoopParts::FindCaptures(const Loop& loop, const Blocks& blocks) {
+  captured_.clear();
+  again_.clear();
+  read_.assign(f_.values.size(), 0);
+  seen_.assign(f_.values.size(), 0);
+  for (const Block& b : blocks) ForEachUse(b, [&](Value v) { read_[v.id] = 1; });
+  for (const Block& b : blocks) ForEachUse(b, [&](Value v) { Capture(loop, v); });
+}
+
+void LoopParts::Capture(const Loop& loop, Value first) {
+  struct Open {
+    Value value;
+    bool operands_done;
+  };
+  std::vector<Open> open = {{first, false}};
+  while (!open.empty()) {
+    const Open at = open.back();
+    open.pop_back();
+    if (at.operands_done) {
+      again_.push_back(*defs_[at.value.id]);
+      continue;
+    }
+    if (IsInside(loop, at.value) || seen_[at.value.id]) continue;
+    seen_[at.value.id] = 1;
+    if (!IsMadeAgain(at.value)) {
+      captured_.push_back(at.value);
+      continue;
+    }
+    open.push_back({at.value, true});
+    ir::ForEachOperand(*defs_[at.value.id], [&](Value v) { open.push_back({v, false}); });
+  }
+}
+
+// Constants, sizes of what the part is handed in, and what depends on integers alone.
+bool LoopParts::IsMadeAgain(Value v) const {
+  const Inst* def = defs_[v.id];
+  if (!def || def->each) return false;
+  if (def->op == Op::Const) return true;
+  if (def->op == Op::Dim) return read_[def->args[0].id] != 0;
+  bool integers = IsInteger(f_.TypeOf(v)) && def->results.size() == 1;
+  ir::ForEachOperand(*def, [&](Value x) { integers &= IsInteger(f_.TypeOf(x)); });
+  return integers && (ir::Info(def->op).flags & ir::kPure) != 0 && !ir::MayTrap(*def, f_);
+}
+
+// The part's, where the header has `header`.
+std::vector<Value> LoopParts::Params(const Loop& loop, const std::vector<Value>& header) const {
+  std::vector<Value> params = WithoutCounter(header, loop);
+  params.insert(params.end(), captured_.begin(), captured_.end());
+  params.push_back(header[loop.counter]);
+  return params;
+}
+
+LoopPart LoopParts::Declare(const char* name, std::vector<Type> results, Blocks blocks) {
+  const uint32_t id = module_.AddFunction(f_.name + name);
+  Function& part = module_.Get(id);
+  part.results = std::move(results);
+  part.values = f_.values;
+  part.blocks = std::move(blocks);
+  return {id, captured_};
+}
+
+}  // namespace pullback::ad

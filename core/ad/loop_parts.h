@@ -1,0 +1,94 @@
+// Parts of a loop as functions of their own: what reverse mode runs again of a loop of which few states are kept.
+#pragma once
+
+#include <vector>
+
+#include "core/ir/ir.h"
+
+namespace pullback::ad {
+
+// A loop of a function: what leads back to its header without leaving it, entered by the header alone.
+struct Loop {
+  uint32_t header = 0;
+  std::vector<char> contains;  // by block
+  size_t counter = 0;          // the header's parameter that grows by one with every turn
+};
+
+// Calls fn(value) for every value that the block defines, in order.
+template <typename Block, typename Fn>
+void ForEachDefinition(Block& block, Fn&& fn) {
+  for (auto& v : block.params) fn(v);
+  for (auto& inst : block.insts) {
+    for (auto& v : inst.results) fn(v);
+    if (!inst.each) continue;
+    for (ir::IndexVar& i : inst.each->indices) fn(i.var);
+    for (ir::Inst& body : inst.each->body) {
+      for (ir::Value& v : body.results) fn(v);
+    }
+  }
+}
+
+// Calls fn(value) for every value that the block reads.
+template <typename Block, typename Fn>
+void ForEachUse(Block& block, Fn&& fn) {
+  for (auto& inst : block.insts) ir::ForEachOperand(inst, fn);
+  ir::ForEachTermOperand(block.term, fn);
+}
+
+// Keeps the edges that `keep` is true of; a branch of which one is left jumps.
+template <typename Keep>
+void KeepEdges(ir::Terminator& term, Keep&& keep) {
+  const size_t before = term.edges.size();
+  std::erase_if(term.edges, [&](const ir::Edge& e) { return !keep(e); });
+  if (term.kind != ir::Terminator::Kind::kBranch || term.edges.size() == before) return;
+  term.kind = ir::Terminator::Kind::kJump;
+  term.cond = ir::kNoValue;
+}
+
+struct LoopPart {
+  uint32_t function = 0;
+  std::vector<ir::Value> captured;  // what is handed in, of what stands in front of the loop
+};
+
+// Makes functions of a loop's blocks. Of what they read of what stands in front of the loop, constants, sizes and
+// integers are made again, so that what the loop knows of them the function knows as well.
+class LoopParts {
+ public:
+  LoopParts(ir::Module& module, uint32_t f);
+
+  // (state…, captured…, counter) -> state…: a turn that leads back to the header. What decides that it does is
+  // no part of it.
+  LoopPart Step(const Loop& loop);
+  // (state…, captured…, counter) -> counter where control leaves the loop: all turns, and nothing kept.
+  LoopPart Count(const Loop& loop);
+
+  // The instruction that defines v; null where none does, or one in the body of a statement.
+  const ir::Inst* Definition(ir::Value v) const { return defs_[v.id]; }
+  bool IsInside(const Loop& loop, ir::Value v) const { return loop.contains[block_of_[v.id]] != 0; }
+
+ private:
+  using Blocks = std::vector<ir::Block>;
+
+  Blocks Copy(const Loop& loop) const;
+  void RemoveDead(Blocks& blocks) const;
+  void FindCaptures(const Loop& loop, const Blocks& blocks);
+  void Capture(const Loop& loop, ir::Value first);
+  bool IsMadeAgain(ir::Value v) const;
+  std::vector<ir::Value> Params(const Loop& loop, const std::vector<ir::Value>& header) const;
+  LoopPart Declare(const char* name, std::vector<ir::Type> results, Blocks blocks);
+
+  ir::Module& module_;
+  const ir::Function& f_;
+  std::vector<const ir::Inst*> defs_;  // by value
+  std::vector<uint32_t> block_of_;     // by value
+  // Of the part that is being made:
+  std::vector<ir::Value> captured_;
+  std::vector<ir::Inst> again_;
+  std::vector<char> read_,
+      seen_;  // by value: whether the part itself reads it; whether it is dealt with
+};
+
+// Without the one that stands for the counter.
+std::vector<ir::Value> WithoutCounter(std::vector<ir::Value> values, const Loop& loop);
+
+}  // namespace pullback::ad
