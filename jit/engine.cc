@@ -9,6 +9,7 @@
 #include "jit/kernel.h"
 #include "jit/make_kernel.h"
 #include "jit/progress.h"
+#include "jit/promoter.h"
 #include "jit/reading.h"
 #include "jit/run.h"
 
@@ -17,6 +18,13 @@ namespace {
 
 constexpr const char* kEngineVersion =
     "engine-1";  // of the key and of what a kernel takes and gives
+
+std::string BuildId(const Backend& llvm, const Backend* baseline) {
+  std::string id = std::string(kEngineVersion) + " passes-" + pipeline::kPassesVersion;
+  id += " " + llvm.version() + " " + llvm.target();
+  if (baseline != nullptr) id += " " + baseline->version() + " " + baseline->target();
+  return id;
+}
 
 struct Resident {
   KernelPtr kernel;
@@ -31,11 +39,11 @@ struct Alias {
 }  // namespace
 
 struct Engine::Impl {
-  Impl(EngineOptions o, std::shared_ptr<Backend> b)
+  Impl(EngineOptions o, std::shared_ptr<Backend> with_llvm, std::shared_ptr<Backend> with_baseline)
       : options(o),
-        backend(std::move(b)),
-        build_id(std::string(kEngineVersion) + " passes-" + pipeline::kPassesVersion + " " +
-                 backend->version() + " " + backend->target()),
+        llvm(std::move(with_llvm)),
+        baseline(std::move(with_baseline)),
+        build_id(BuildId(*llvm, baseline.get())),
         kernels(options.cache_bytes),
         aliases(options.alias_bytes) {}
 
@@ -45,21 +53,31 @@ struct Engine::Impl {
                           Progress& progress);
   StatusOr<Handle> Compile(const KernelRequest& request, const Build& build,
                            const std::string& alias, const RunLimits& limits);
+  StatusOr<Outputs> Run(const Handle& handle, const Inputs& inputs, const RunLimits& limits);
+  Status Promote(const std::string& kernel_id, const KernelPtr& kernel, const RunLimits& limits);
+  void PromoteInBackground(const Handle& handle);
 
   const EngineOptions options;
-  const std::shared_ptr<Backend> backend;
+  const std::shared_ptr<Backend> llvm;
+  const std::shared_ptr<Backend> baseline;  // may be none
   const std::string build_id;
   ByteLru<Resident> kernels;
   ByteLru<Alias> aliases;
   SingleFlight flights;
   std::atomic<int64_t> alias_hits{0};
+  std::atomic<int64_t> promotions{0}, failed_promotions{0};
+  Promoter promoter;  // last: its tasks use the others
 };
 
 StatusOr<Build> Engine::Impl::BuildOf(const CompileOptions& asked) const {
   Build build;
   build.passes.optimise = asked.optimise;
   build.opt_level = asked.opt_level == -1 ? options.opt_level : asked.opt_level;
+  build.tier = asked.tier;
   build.id = build_id;
+  if (build.tier == Tier::kBaseline && baseline == nullptr) {
+    return Status(Code::kFailedPrecondition, "NO_TIER", "there is no tier 0 here");
+  }
   if (build.opt_level == 0 || build.opt_level == 2) return build;
   return Status(
       Code::kInvalidArgument, "INVALID_OPTION",
@@ -88,7 +106,8 @@ StatusOr<Resident> Engine::Impl::Make(const std::string& kernel_id, Reading& rea
     return Resident{std::move(resident->kernel), nullptr};
   }
   Resident made;
-  PB_ASSIGN_OR_RETURN(made.kernel, MakeKernel(reading, build, options.limits, *backend, progress));
+  PB_ASSIGN_OR_RETURN(
+      made.kernel, MakeKernel(reading, build, options.limits, {*llvm, baseline.get()}, progress));
   made.view = MakeView(std::move(reading));
   kernels.Insert(kernel_id, made, made.kernel->bytes() + ViewBytes(*made.view));
   return made;
@@ -118,8 +137,55 @@ StatusOr<Handle> Engine::Impl::Compile(const KernelRequest& request, const Build
   return handle;
 }
 
-Engine::Engine(EngineOptions options, std::shared_ptr<Backend> backend)
-    : impl_(std::make_unique<Impl>(options, std::move(backend))) {}
+// LLVM's code in place of tier 0's, where LLVM can; the cache hears of its size. Only an interruption of
+// the caller is an error.
+Status Engine::Impl::Promote(const std::string& kernel_id, const KernelPtr& kernel,
+                             const RunLimits& limits) {
+  PB_ASSIGN_OR_RETURN(const TieredCode::Improvement made, kernel->code().Improve(*llvm, limits));
+  if (!made.mine) return {};
+  if (!made.status.ok()) {
+    ++failed_promotions;
+    if (options.on_failed_promotion) options.on_failed_promotion(made.status);
+    return {};
+  }
+  ++promotions;
+  std::optional<Resident> resident = kernels.Peek(kernel_id);
+  if (resident && resident->kernel == kernel) {
+    const size_t bytes = kernel->bytes() + ViewBytes(*resident->view);
+    kernels.Insert(kernel_id, *std::move(resident), bytes);
+  }
+  return {};
+}
+
+void Engine::Impl::PromoteInBackground(const Handle& handle) {
+  promoter.Add([this, id = handle.kernel_id, kernel = std::weak_ptr(handle.kernel)] {
+    const KernelPtr alive = kernel.lock();
+    if (alive) PB_CHECK(Promote(id, alive, {}).ok());  // nothing interrupts it
+  });
+}
+
+// A run in tier 0 has only as long as LLVM would take to compile; then it begins again in LLVM's code.
+StatusOr<Outputs> Engine::Impl::Run(const Handle& handle, const Inputs& inputs,
+                                    const RunLimits& limits) {
+  TieredCode& code = handle.kernel->code();
+  if (const auto patience = code.patience()) {
+    const auto until = std::chrono::steady_clock::now() + *patience;
+    RunLimits first = limits;
+    const bool earlier = !limits.deadline || until < *limits.deadline;
+    if (earlier) first.deadline = until;
+    StatusOr<Outputs> outputs = RunOnce(*handle.kernel, *handle.view, inputs, first);
+    if (outputs.ok() && code.Count(outputs->execute_seconds)) PromoteInBackground(handle);
+    if (outputs.ok() || !earlier || outputs.status().code() != Code::kDeadlineExceeded) {
+      return outputs;
+    }
+    PB_RETURN_IF_ERROR(Promote(handle.kernel_id, handle.kernel, limits));
+  }
+  return RunOnce(*handle.kernel, *handle.view, inputs, limits);
+}
+
+Engine::Engine(EngineOptions options, std::shared_ptr<Backend> llvm,
+               std::shared_ptr<Backend> baseline)
+    : impl_(std::make_unique<Impl>(options, std::move(llvm), std::move(baseline))) {}
 Engine::~Engine() = default;
 
 StatusOr<Handle> Engine::Compile(const KernelRequest& request, const RunLimits& limits) {
@@ -149,7 +215,7 @@ StatusOr<Handle> Engine::Find(const std::string& kernel_id) {
 
 StatusOr<Outputs> Engine::Run(const Handle& handle, const Inputs& inputs, const RunLimits& limits) {
   PB_CHECK(handle.kernel && handle.view);
-  return RunOnce(*handle.kernel, *handle.view, inputs, limits);
+  return impl_->Run(handle, inputs, limits);
 }
 
 StatusOr<std::string> Engine::Explain(const KernelRequest& request, const std::string& stage,
@@ -159,17 +225,20 @@ StatusOr<std::string> Engine::Explain(const KernelRequest& request, const std::s
   const RunLimits unlimited;
   Progress progress(unlimited);
   PB_ASSIGN_OR_RETURN(Reading reading, ReadProgram(request, impl_->options.limits, progress));
-  return ExplainStage(std::move(reading), build, impl_->options.limits, *impl_->backend, stage,
-                      inputs, progress);
+  Backend& backend = build.tier == Tier::kBaseline ? *impl_->baseline : *impl_->llvm;
+  return ExplainStage(std::move(reading), build, impl_->options.limits, backend, stage, inputs,
+                      progress);
 }
 
 EngineStats Engine::stats() const {
   const CacheStats kernels = impl_->kernels.stats();
-  return {kernels.entries, kernels.bytes,     kernels.hits,
-          kernels.misses,  impl_->alias_hits, kernels.evictions};
+  return {kernels.entries,   kernels.bytes,     kernels.hits,      kernels.misses,
+          impl_->alias_hits, kernels.evictions, impl_->promotions, impl_->failed_promotions};
 }
 
-const Backend& Engine::backend() const { return *impl_->backend; }
+void Engine::DrainBackground() { impl_->promoter.Drain(); }
+
+const Backend& Engine::backend() const { return *impl_->llvm; }
 
 std::string Engine::build_id() const { return impl_->build_id; }
 

@@ -5,6 +5,7 @@
 #include <atomic>
 #include <chrono>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -25,11 +26,21 @@ struct EngineOptions {
   size_t alias_bytes = size_t{64} << 20;   // texts seen, LRU
   lang::Limits limits;
   int opt_level = 2;
+  // Called, on any thread, when LLVM refuses what tier 0 has compiled: that kernel stays in tier 0.
+  std::function<void(const Status&)> on_failed_promotion;
+};
+
+// Who makes the code. All tiers give the same bits.
+enum class Tier : uint8_t {
+  kAuto,      // tier 0 at first, LLVM in the background where it is worth it
+  kBaseline,  // tier 0, for good
+  kLlvm,      // LLVM from the start
 };
 
 struct CompileOptions {
   bool optimise = true;
-  int opt_level = -1;  // 0 or 2; -1: the engine's
+  int opt_level = -1;  // of LLVM: 0 or 2; -1: the engine's
+  Tier tier = Tier::kAuto;
 };
 
 struct KernelRequest {
@@ -94,21 +105,27 @@ struct Outputs {
   std::vector<ApiValue> derivatives;
   double execute_seconds = 0;
   int64_t peak_bytes = 0;
+  Tier tier = Tier::kAuto;  // that answered: never kAuto
 };
 
-// Look-ups of kernels: hits (alias_hits of them by the raw text) and misses.
+// Look-ups of kernels: hits (alias_hits of them by the raw text) and misses. Kernels whose code LLVM's has
+// replaced, and those where it could not.
 struct EngineStats {
   int64_t kernels = 0, cache_bytes = 0, hits = 0, misses = 0, alias_hits = 0, evictions = 0;
+  int64_t promotions = 0, failed_promotions = 0;
 };
 
 class Engine {
  public:
-  Engine(EngineOptions options, std::shared_ptr<Backend> backend);
+  // Without tier 0, kAuto is LLVM.
+  Engine(EngineOptions options, std::shared_ptr<Backend> llvm,
+         std::shared_ptr<Backend> baseline = nullptr);
   ~Engine();
 
   // Finds or makes the kernel; one compile per key however many wait (single flight). Errors as
   // lang.h and pipeline.h, and INVALID_ARGUMENT: UNKNOWN_ARGUMENT, DUPLICATE_ARGUMENT (of wrt),
-  // NOT_DIFFERENTIABLE (a wrt without a float leaf), INVALID_OPTION (sparse of another transform, too). A failed compile is not cached.
+  // NOT_DIFFERENTIABLE (a wrt without a float leaf), INVALID_OPTION (sparse of another transform, too).
+  // FAILED_PRECONDITION, NO_TIER, for tier 0 where there is none. A failed compile is not cached.
   // `deadline`/`cancelled` of limits are looked at between passes and while waiting. The order of wrt
   // is part of the key, so that a kernel's id says by position what goes in and what comes out.
   StatusOr<Handle> Compile(const KernelRequest& request, const RunLimits& limits = {});
@@ -122,7 +139,8 @@ class Engine {
   // OUT_OF_RANGE INDEX_OUT_OF_RANGE; FAILED_PRECONDITION DIVISION_BY_ZERO, NEGATIVE_SIZE,
   // SIZE_MISMATCH (each with a diagnostic at its place); RESOURCE_EXHAUSTED MEMORY_BUDGET,
   // RECURSION_LIMIT; DEADLINE_EXCEEDED; CANCELLED. Results with NaN hold the canonical NaN. The inputs
-  // are read where they lie; what is copied out of the run is charged to its memory budget.
+  // are read where they lie; what is copied out of the run is charged to its memory budget. A long run
+  // may begin in one tier and, begun again, end in another.
   StatusOr<Outputs> Run(const Handle& handle, const Inputs& inputs, const RunLimits& limits = {});
 
   // One stage as text: ast ssa adjoint normal loops llvm asm cost. cost: op counts of primal and
@@ -130,6 +148,9 @@ class Engine {
   // NOT_FOUND, UNKNOWN_STAGE.
   StatusOr<std::string> Explain(const KernelRequest& request, const std::string& stage,
                                 const Inputs* inputs = nullptr);
+
+  // Returns once nothing is compiled in the background.
+  void DrainBackground();
 
   EngineStats stats() const;
   const Backend& backend() const;

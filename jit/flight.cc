@@ -9,10 +9,6 @@ namespace {
 
 constexpr std::chrono::milliseconds kPoll{1};  // for a cancellation, while waiting
 
-bool IsOfTheMaker(const Status& status) {
-  return status.code() == Code::kCancelled || status.code() == Code::kDeadlineExceeded;
-}
-
 }  // namespace
 
 // Lands the flight even when making throws: those who wait would wait for ever.
@@ -81,7 +77,7 @@ StatusOr<KernelPtr> SingleFlight::Get(const std::string& id, const std::string& 
     }
     PB_RETURN_IF_ERROR(Wait(*flight, limits));
     if (flight->kernel) return flight->kernel;  // landed: no longer changes
-    if (flight->question == question && !IsOfTheMaker(flight->failure)) return flight->failure;
+    if (flight->question == question && !IsInterruption(flight->failure)) return flight->failure;
   }
 }
 

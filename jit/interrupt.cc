@@ -8,6 +8,10 @@ Status DeadlineExceeded() {
 
 Status Cancelled() { return {Code::kCancelled, "CANCELLED", "the request was cancelled"}; }
 
+bool IsInterruption(const Status& status) {
+  return status.code() == Code::kCancelled || status.code() == Code::kDeadlineExceeded;
+}
+
 Status CheckLive(const RunLimits& limits) {
   if (limits.cancelled && limits.cancelled->load(std::memory_order_relaxed)) return Cancelled();
   const bool late = limits.deadline && std::chrono::steady_clock::now() >= *limits.deadline;

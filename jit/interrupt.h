@@ -9,6 +9,9 @@ namespace pullback::jit {
 Status DeadlineExceeded();
 Status Cancelled();
 
+// Whether it is one of these: about the caller, not about what was asked.
+bool IsInterruption(const Status& status);
+
 // CANCELLED or DEADLINE_EXCEEDED, or OK.
 Status CheckLive(const RunLimits& limits);
 

@@ -10,6 +10,7 @@
 #include "core/lang/lang.h"
 #include "jit/backend.h"
 #include "jit/key.h"
+#include "jit/tiers.h"
 
 namespace pullback::jit {
 
@@ -43,22 +44,18 @@ std::vector<bool> WrtLeaves(const lang::Signature& signature, const Derivation& 
 // Runs stay valid after an eviction: whoever holds the kernel keeps its code.
 class Kernel {
  public:
-  Kernel(Derivation derivation, Layout layout, std::unique_ptr<LoadedCode> code)
-      : derivation_(std::move(derivation)),
-        layout_(std::move(layout)),
-        code_(std::move(code)),
-        entry_(code_->entry()) {}
+  Kernel(Derivation derivation, Layout layout, std::unique_ptr<TieredCode> code)
+      : derivation_(std::move(derivation)), layout_(std::move(layout)), code_(std::move(code)) {}
 
   const Derivation& derivation() const { return derivation_; }
   const Layout& layout() const { return layout_; }
-  KernelEntry entry() const { return entry_; }
+  TieredCode& code() const { return *code_; }
   size_t bytes() const;
 
  private:
   const Derivation derivation_;
   const Layout layout_;
-  const std::unique_ptr<LoadedCode> code_;
-  const KernelEntry entry_;
+  const std::unique_ptr<TieredCode> code_;
 };
 
 }  // namespace pullback::jit

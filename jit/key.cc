@@ -29,6 +29,7 @@ std::string KernelId(const std::string& canonical_text, const Derivation& deriva
   Append(bytes, build.passes.optimise);
   Append(bytes, build.passes.fast_math);
   Append(bytes, build.opt_level);
+  Append(bytes, static_cast<int64_t>(build.tier));
   Append(bytes, build.id);
   return Sha256Hex(bytes);
 }
@@ -41,6 +42,7 @@ std::string AliasKey(const KernelRequest& request, int opt_level) {
   for (const std::string& name : request.wrt) Append(key, name);
   Append(key, request.sparse);
   Append(key, request.options.optimise);
+  Append(key, static_cast<int64_t>(request.options.tier));
   Append(key, opt_level);
   return key;
 }

@@ -20,6 +20,7 @@ struct Derivation {
 struct Build {
   pipeline::Options passes;
   int opt_level = 2;
+  Tier tier = Tier::kLlvm;
   std::string id;  // versions and target: Engine::build_id()
 };
 

@@ -1,6 +1,7 @@
 #include "jit/make_kernel.h"
 
 #include <algorithm>
+#include <optional>
 #include <utility>
 
 #include "core/loops/lower.h"
@@ -87,21 +88,49 @@ StatusOr<pipeline::Staged> Stage(const Reading& reading, const Derivation& deriv
   return staged;
 }
 
+namespace {
+
+StatusOr<std::unique_ptr<LoadedCode>> Generate(const loops::Module& loops, int opt_level,
+                                               Backend& backend, Progress& progress) {
+  PB_ASSIGN_OR_RETURN(const ObjectCode object, backend.Compile(loops, {opt_level}));
+  PB_RETURN_IF_ERROR(progress.Lap("codegen"));
+  PB_ASSIGN_OR_RETURN(std::unique_ptr<LoadedCode> code, backend.Load(object));
+  PB_RETURN_IF_ERROR(progress.Lap("link"));
+  return code;
+}
+
+// Where nobody has asked for tier 0, LLVM compiles what would need too much of the stack there.
+StatusOr<std::unique_ptr<TieredCode>> MakeCode(loops::Module loops, const Build& build,
+                                               const Backends& backends, Progress& progress) {
+  if (build.tier != Tier::kLlvm && backends.baseline != nullptr) {
+    auto code = Generate(loops, build.opt_level, *backends.baseline, progress);
+    if (code.ok()) {
+      std::optional<TieredCode::Later> later;
+      if (build.tier == Tier::kAuto) later = {std::move(loops), build.opt_level};
+      return std::make_unique<TieredCode>(Tier::kBaseline, *std::move(code), std::move(later));
+    }
+    if (build.tier == Tier::kBaseline || code.status().reason() != "FRAME_TOO_LARGE") {
+      return code.status();
+    }
+  }
+  PB_ASSIGN_OR_RETURN(auto code, Generate(loops, build.opt_level, backends.llvm, progress));
+  return std::make_unique<TieredCode>(Tier::kLlvm, std::move(code), std::nullopt);
+}
+
+}  // namespace
+
 StatusOr<std::shared_ptr<const Kernel>> MakeKernel(const Reading& reading, const Build& build,
-                                                   const lang::Limits& limits, Backend& backend,
-                                                   Progress& progress) {
+                                                   const lang::Limits& limits,
+                                                   const Backends& backends, Progress& progress) {
   PB_ASSIGN_OR_RETURN(const pipeline::Staged staged,
                       Stage(reading, reading.derivation, build.passes, limits, progress));
   const SlotLayout slots = MakeSlots(reading.signature, reading.derivation);
   PB_RETURN_IF_ERROR(CheckSignature(staged.final, slots, reading.signature.structs));
   Layout layout = MakeLayout(slots);
   layout.reads = ReadParams(staged.final);
-  PB_ASSIGN_OR_RETURN(const loops::Module loops, loops::LowerToLoops(staged.final));
+  PB_ASSIGN_OR_RETURN(loops::Module loops, loops::LowerToLoops(staged.final));
   PB_RETURN_IF_ERROR(progress.Lap("loops"));
-  PB_ASSIGN_OR_RETURN(const ObjectCode object, backend.Compile(loops, {build.opt_level}));
-  PB_RETURN_IF_ERROR(progress.Lap("codegen"));
-  PB_ASSIGN_OR_RETURN(std::unique_ptr<LoadedCode> code, backend.Load(object));
-  PB_RETURN_IF_ERROR(progress.Lap("link"));
+  PB_ASSIGN_OR_RETURN(auto code, MakeCode(std::move(loops), build, backends, progress));
   return std::shared_ptr<const Kernel>(
       std::make_shared<const Kernel>(reading.derivation, std::move(layout), std::move(code)));
 }

@@ -18,10 +18,16 @@ StatusOr<pipeline::Staged> Stage(const Reading& reading, const Derivation& deriv
                                  const pipeline::Options& options, const lang::Limits& limits,
                                  Progress& progress);
 
-// Then loops, codegen, link. INTERNAL, SIGNATURE_MISMATCH, when the passes made an entry that does not
+// Who makes code; without `baseline` there is no tier 0.
+struct Backends {
+  Backend& llvm;
+  Backend* baseline = nullptr;
+};
+
+// Then loops, codegen, link: in the build's tier; kAuto is tier 0, for LLVM to take over. INTERNAL, SIGNATURE_MISMATCH, when the passes made an entry that does not
 // take and give what the signature says.
 StatusOr<std::shared_ptr<const Kernel>> MakeKernel(const Reading& reading, const Build& build,
-                                                   const lang::Limits& limits, Backend& backend,
-                                                   Progress& progress);
+                                                   const lang::Limits& limits,
+                                                   const Backends& backends, Progress& progress);
 
 }  // namespace pullback::jit

@@ -108,9 +108,10 @@ StatusOr<Outputs> RunOnce(const Kernel& kernel, const TextView& view, const Inpu
   FillSlots(w);
   w.results.resize(kernel.layout().results());
   const RunScope scope(w, limits);
+  const std::shared_ptr<const TieredCode::Code> code = kernel.code().current();
   const Clock::time_point start = Clock::now();
   if (!MakeInputLists(&w.context, w.leaves.lists, w.arguments) ||
-      !RunKernel(kernel.entry(), &w.context, w.arguments.data(), w.results.data())) {
+      !RunKernel(code->loaded->entry(), &w.context, w.arguments.data(), w.results.data())) {
     return TrapStatus(TrapOf(w.context), {view.places, view.text});
   }
   Outputs outputs;
@@ -121,6 +122,7 @@ StatusOr<Outputs> RunOnce(const Kernel& kernel, const TextView& view, const Inpu
   }
   outputs.execute_seconds = std::chrono::duration<double>(Clock::now() - start).count();
   outputs.peak_bytes = w.context.peak_bytes;
+  outputs.tier = code->tier;
   return outputs;
 }
 

@@ -109,7 +109,7 @@ class BenchKernel {
   // One jump buffer and one float environment for all of them, as in a batch.
   static void Repeat(jit::RunContext* c, const uint64_t* args, uint64_t* results) {
     BenchKernel& k = *current_;
-    const jit::KernelEntry entry = k.handle_.kernel->entry();
+    const jit::KernelEntry entry = k.handle_.kernel->code().current()->loaded->entry();
     for (int64_t i = 0; i < k.times_; ++i) {
       if (c->arrays != nullptr) jit::ResetContext(c);
       if (k.stack_.low != nullptr) {
