@@ -29,6 +29,9 @@ enum class Transform : uint8_t {
   kHessian = 7
 };
 
+// Who makes the machine code; all give the same bits. kAuto: tier 0 first, LLVM where it is worth it.
+enum class Tier { kAuto = 0, kBaseline = 1, kLlvm = 2 };
+
 // What to compile. Equal specs share one kernel.
 struct KernelSpec {
   std::string program;  // text
@@ -37,6 +40,7 @@ struct KernelSpec {
   std::vector<std::string> wrt;  // empty: every parameter that holds floats
   bool optimise = true;
   int opt_level = -1;  // -1: the server's
+  Tier tier = Tier::kAuto;
   // JACOBIAN, HESSIAN: blocks as lists of elements; SparseFromTuple (core/base/sparse.h) reads them.
   bool sparse = false;
 };
@@ -98,6 +102,7 @@ struct Evaluation {
   bool cache_hit = false;
   Timings timings;
   int64_t peak_bytes = 0;
+  Tier tier = Tier::kAuto;  // that answered; kAuto: the server does not say
 };
 
 struct StageText {
@@ -114,6 +119,7 @@ struct ServerInfo {
   double default_deadline_seconds = 0, max_deadline_seconds = 0;
   int64_t running = 0, queued = 0;
   int64_t kernels = 0, cache_bytes = 0, cache_hits = 0, cache_misses = 0, cache_evictions = 0;
+  int64_t tier_switches = 0, failed_tier_switches = 0;
   double uptime_seconds = 0;
 };
 

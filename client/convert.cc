@@ -100,6 +100,8 @@ void ToMessage(const KernelSpec& spec, v1::KernelSpec* message) {
   if (spec.sparse) message->set_sparse(true);
   if (!spec.optimise) message->mutable_options()->set_no_optimise(true);
   if (spec.opt_level >= 0) message->mutable_options()->set_opt_level(spec.opt_level);
+  if (spec.tier != Tier::kAuto)
+    message->mutable_options()->set_tier(static_cast<v1::Tier>(spec.tier));
 }
 
 Status ToMessage(const Inputs& inputs, const Signature* rename, v1::EvaluateRequest* message) {
@@ -145,6 +147,7 @@ StatusOr<Evaluation> FromMessage(const v1::EvaluateResponse& message, const Sign
   evaluation.cache_hit = message.cache_hit();
   evaluation.timings = FromMessage(message.timings());
   evaluation.peak_bytes = message.peak_bytes();
+  evaluation.tier = static_cast<Tier>(message.tier());
   return evaluation;
 }
 
@@ -173,6 +176,8 @@ ServerInfo FromMessage(const v1::GetServerInfoResponse& message) {
   info.cache_hits = message.load().cache_hits();
   info.cache_misses = message.load().cache_misses();
   info.cache_evictions = message.load().cache_evictions();
+  info.tier_switches = message.load().tier_switches();
+  info.failed_tier_switches = message.load().failed_tier_switches();
   info.uptime_seconds = message.uptime_seconds();
   return info;
 }

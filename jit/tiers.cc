@@ -13,8 +13,8 @@ using std::chrono::nanoseconds;
 constexpr std::chrono::milliseconds kPoll{1};  // for a cancellation, while waiting
 
 // What LLVM takes at O2, about: a start, and so much for each byte that tier 0 wrote (docs/benchmarks.md).
-constexpr nanoseconds kLlvmStart = std::chrono::milliseconds(4);
-constexpr nanoseconds kLlvmPerByte = std::chrono::microseconds(4);
+constexpr nanoseconds kLlvmStart = std::chrono::milliseconds(1);
+constexpr nanoseconds kLlvmPerByte = std::chrono::microseconds(7);
 
 size_t BytesOf(const loops::Module& module) {
   size_t bytes = 0;

@@ -124,6 +124,9 @@ StatusOr<jit::KernelRequest> ToKernelRequest(const v1::KernelSpec& spec) {
   if (options.has_opt_level() && options.opt_level() != 0 && options.opt_level() != 2) {
     return FieldFault("spec.options.opt_level", "0 or 2");
   }
+  if (!v1::Tier_IsValid(options.tier())) {
+    return FieldFault("spec.options.tier", "no such tier: " + std::to_string(options.tier()));
+  }
   jit::KernelRequest request;
   request.program = spec.program().text();
   request.entry = spec.entry();
@@ -132,6 +135,7 @@ StatusOr<jit::KernelRequest> ToKernelRequest(const v1::KernelSpec& spec) {
   request.sparse = spec.sparse();
   request.options.optimise = !options.no_optimise();
   if (options.has_opt_level()) request.options.opt_level = options.opt_level();
+  request.options.tier = static_cast<jit::Tier>(options.tier());
   return request;
 }
 
@@ -177,6 +181,7 @@ void ToMessage(const jit::Outputs& outputs, const jit::TextView& view,
   }
   message->mutable_timings()->set_execute_seconds(outputs.execute_seconds);
   message->set_peak_bytes(outputs.peak_bytes);
+  message->set_tier(static_cast<v1::Tier>(outputs.tier));
 }
 
 }  // namespace pullback::server

@@ -98,7 +98,10 @@ Status Handlers::Explain(const Request& request, const v1::ExplainRequest& in,
                          v1::ExplainResponse* out) {
   PB_ASSIGN_OR_RETURN(const jit::KernelRequest kernel, ToKernelRequest(in.spec()));
   std::vector<std::string> stages(in.stages().begin(), in.stages().end());
-  if (stages.empty()) stages.assign(std::begin(kStages), std::end(kStages));
+  if (stages.empty()) {
+    stages.assign(std::begin(kStages), std::end(kStages));
+    if (kernel.options.tier == jit::Tier::kBaseline) std::erase(stages, "llvm");  // it has none
+  }
   if (stages.size() > kMaxStages) {
     return FieldFault("stages", "there are only " + std::to_string(kMaxStages));
   }
@@ -137,6 +140,8 @@ void Handlers::Info(v1::GetServerInfoResponse* out) const {
   load->set_cache_hits(stats.hits);
   load->set_cache_misses(stats.misses);
   load->set_cache_evictions(stats.evictions);
+  load->set_tier_switches(stats.promotions);
+  load->set_failed_tier_switches(stats.failed_promotions);
   out->set_uptime_seconds(Seconds(Clock::now() - started_));
 }
 

@@ -10,6 +10,7 @@
 #include <cstdio>
 #include <thread>
 
+#include "jit/baseline/baseline_backend.h"
 #include "jit/llvm/llvm_backend.h"
 #include "server/library_logs.h"
 #include "server/log.h"
@@ -145,10 +146,12 @@ int Fail(const pullback::Status& status) {
 
 int Serve(const ServerOptions& options) {
   CatchSignals();
-  auto backend = pullback::jit::MakeLlvmBackend();
-  if (!backend.ok()) return Fail(backend.status());
-  const std::string target = (*backend)->target();
-  auto server = pullback::server::Server::Start(options, *backend);
+  auto llvm = pullback::jit::MakeLlvmBackend();
+  if (!llvm.ok()) return Fail(llvm.status());
+  auto baseline = pullback::jit::MakeBaselineBackend();
+  if (!baseline.ok()) return Fail(baseline.status());
+  const std::string target = (*llvm)->target();
+  auto server = pullback::server::Server::Start(options, *llvm, *baseline);
   if (!server.ok()) return Fail(server.status());
   log::Write(log::Level::kInfo, "listening",
              {{"address", (*server)->address()}, {"version", options.version}, {"target", target}});

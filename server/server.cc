@@ -55,14 +55,19 @@ ServerOptions Resolve(ServerOptions options) {
   const int cores = std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
   if (options.threads <= 0) options.threads = cores;
   if (options.compile_threads <= 0) options.compile_threads = std::max(1, options.threads / 2);
+  options.engine.on_failed_promotion = [](const Status& status) {
+    log::Write(log::Level::kWarn, "LLVM refused a kernel: it stays in tier 0",
+               {{"reason", status.reason()}, {"detail", status.message()}});
+  };
   return options;
 }
 
 // Members end in reverse order: gRPC first, then the pools (by then empty), then the engine.
 struct Server::Impl {
-  Impl(const ServerOptions& given, std::shared_ptr<jit::Backend> backend)
+  Impl(const ServerOptions& given, std::shared_ptr<jit::Backend> llvm,
+       std::shared_ptr<jit::Backend> baseline)
       : options(given),
-        engine(std::make_shared<jit::Engine>(options.engine, std::move(backend))),
+        engine(std::make_shared<jit::Engine>(options.engine, std::move(llvm), std::move(baseline))),
         handlers(engine, options),
         lanes(options),
         service(&lanes, &handlers, options),
@@ -84,8 +89,9 @@ Server::Server(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
 Server::~Server() { impl_->grpc->Shutdown(std::chrono::system_clock::now()); }
 
 StatusOr<std::unique_ptr<Server>> Server::Start(const ServerOptions& options,
-                                                std::shared_ptr<jit::Backend> backend) {
-  auto impl = std::make_unique<Impl>(Resolve(options), std::move(backend));
+                                                std::shared_ptr<jit::Backend> llvm,
+                                                std::shared_ptr<jit::Backend> baseline) {
+  auto impl = std::make_unique<Impl>(Resolve(options), std::move(llvm), std::move(baseline));
   WarmUp(impl->engine.get());
   grpc::EnableDefaultHealthCheckService(true);
   grpc::ServerBuilder builder;

@@ -18,7 +18,8 @@ class Server {
   // Compiles a small program first, so that a server that listens can serve. FAILED_PRECONDITION,
   // CANNOT_LISTEN when the address is not to be had.
   static StatusOr<std::unique_ptr<Server>> Start(const ServerOptions& options,
-                                                 std::shared_ptr<jit::Backend> backend);
+                                                 std::shared_ptr<jit::Backend> llvm,
+                                                 std::shared_ptr<jit::Backend> baseline);
   ~Server();
 
   // "127.0.0.1:8001", with the port that was picked.

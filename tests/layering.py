@@ -35,7 +35,7 @@ ALLOWED = {
     "proto": ([], ["grpc", "protobuf"]),
     "server": (["jit", "proto"], ["grpc", "protobuf", "spdlog"]),
     "client": (["proto"], ["grpc", "protobuf"]),
-    "client/cli": (["client", "core/lang", "jit", "jit/llvm"], ["cli11", "json"]),
+    "client/cli": (["client", "core/lang", "jit", "jit/llvm", "jit/baseline"], ["cli11", "json"]),
     "tests": (["core/*", "jit/*", "jit", "server", "client", "proto", "tests/*"],
               ["catch2", "rapidcheck", "benchmark", "openssl", "sleef"]),
     "tests/server": (["core/*", "jit/*", "jit", "server", "client", "proto", "tests/*"],

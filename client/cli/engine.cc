@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "jit/baseline/baseline_backend.h"
 #include "jit/llvm/llvm_backend.h"
 
 namespace pullback::cli {
@@ -9,6 +10,7 @@ namespace {
 
 static_assert(static_cast<int>(jit::Transform::kHessian) ==
               static_cast<int>(client::Transform::kHessian));
+static_assert(static_cast<int>(jit::Tier::kLlvm) == static_cast<int>(client::Tier::kLlvm));
 
 // Values by name in the order of `names`; nameless ones in their own.
 std::vector<ApiValue> InOrder(const std::vector<client::NamedValue>& values,
@@ -29,8 +31,9 @@ std::vector<ApiValue> InOrder(const std::vector<client::NamedValue>& values,
 }  // namespace
 
 StatusOr<std::unique_ptr<jit::Engine>> MakeEngine() {
-  PB_ASSIGN_OR_RETURN(auto backend, jit::MakeLlvmBackend());
-  return std::make_unique<jit::Engine>(jit::EngineOptions(), std::move(backend));
+  PB_ASSIGN_OR_RETURN(auto llvm, jit::MakeLlvmBackend());
+  PB_ASSIGN_OR_RETURN(auto baseline, jit::MakeBaselineBackend());
+  return std::make_unique<jit::Engine>(jit::EngineOptions(), std::move(llvm), std::move(baseline));
 }
 
 jit::KernelRequest ToRequest(const client::KernelSpec& spec) {
@@ -40,7 +43,7 @@ jit::KernelRequest ToRequest(const client::KernelSpec& spec) {
   request.transform = static_cast<jit::Transform>(spec.transform);
   request.wrt = spec.wrt;
   request.sparse = spec.sparse;
-  request.options = {spec.optimise, spec.opt_level};
+  request.options = {spec.optimise, spec.opt_level, static_cast<jit::Tier>(spec.tier)};
   return request;
 }
 

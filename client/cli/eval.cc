@@ -123,6 +123,9 @@ void PrintJson(const Answer& answer, const std::string& transform) {
   json.Add("cache", Json::String(evaluation.cache_hit ? "hit" : "miss"));
   json.Add("timings", TimingsJson(evaluation.timings));
   json.Add("peak_bytes", Json::Integer(evaluation.peak_bytes));
+  if (evaluation.tier != client::Tier::kAuto) {
+    json.Add("tier", Json::String(evaluation.tier == client::Tier::kLlvm ? "llvm" : "baseline"));
+  }
   std::printf("%s\n", Dump(json).c_str());
 }
 

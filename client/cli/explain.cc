@@ -55,7 +55,9 @@ void PrintText(const Json& texts) {
 
 int Run(const Options& options) {
   const bool all = options.stages.empty() || options.stages == std::vector<std::string>{"all"};
-  const auto texts = Explain(options, all ? kStages : options.stages);
+  std::vector<std::string> stages = all ? kStages : options.stages;
+  if (all && options.kernel.tier == "baseline") std::erase(stages, "llvm");  // it has none
+  const auto texts = Explain(options, stages);
   if (!texts.ok()) return Fail(texts.status(), options.kernel.file, options.json);
   if (!options.json) {
     PrintText(*texts);

@@ -36,6 +36,8 @@ void AddLoad(const client::ServerInfo& info, Json* json) {
   json->Add("cache_hits", Json::Integer(info.cache_hits));
   json->Add("cache_misses", Json::Integer(info.cache_misses));
   json->Add("cache_evictions", Json::Integer(info.cache_evictions));
+  json->Add("tier_switches", Json::Integer(info.tier_switches));
+  json->Add("failed_tier_switches", Json::Integer(info.failed_tier_switches));
 }
 
 // The engine of this process has neither a server's limits nor its load.

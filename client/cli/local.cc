@@ -65,6 +65,7 @@ class Local final : public Session {
     evaluation.kernel_id = kernel.kernel_id;
     evaluation.timings.execute_seconds = outputs.execute_seconds;
     evaluation.peak_bytes = outputs.peak_bytes;
+    evaluation.tier = static_cast<client::Tier>(outputs.tier);
     return evaluation;
   }
 

@@ -12,9 +12,15 @@ namespace {
 const std::vector<std::string> kTransforms = {"value", "value_and_grad", "vjp",    "jvp",
                                               "hvp",   "jacobian",       "hessian"};
 
+// In the order of client::Tier.
+const std::vector<std::string> kTiers = {"auto", "baseline", "llvm"};
+
+int IndexOf(const std::vector<std::string>& names, const std::string& name) {
+  return static_cast<int>(std::find(names.begin(), names.end(), name) - names.begin());
+}
+
 client::Transform TransformOf(const std::string& name) {
-  const auto found = std::find(kTransforms.begin(), kTransforms.end(), name);
-  return static_cast<client::Transform>(found - kTransforms.begin() + 1);
+  return static_cast<client::Transform>(IndexOf(kTransforms, name) + 1);
 }
 
 std::string DefaultServer() {
@@ -47,6 +53,13 @@ void AddKernelOptions(CLI::App* command, KernelOptions* options) {
   command->add_option("--opt-level", options->opt_level, "Of the code generator: 0 or 2")
       ->check(CLI::IsMember({0, 2}).description(""))
       ->type_name("N");
+  command
+      ->add_option(
+          "--tier", options->tier,
+          "Who makes the code: baseline (tier 0), llvm, or auto (tier 0 first, LLVM where it "
+          "is worth it); default: auto")
+      ->check(CLI::IsMember(kTiers).description(""))
+      ->type_name("TIER");
 }
 
 StatusOr<client::KernelSpec> ReadSpec(const KernelOptions& options) {
@@ -58,6 +71,7 @@ StatusOr<client::KernelSpec> ReadSpec(const KernelOptions& options) {
   spec.sparse = options.sparse;
   spec.optimise = !options.no_optimise;
   spec.opt_level = options.opt_level;
+  spec.tier = static_cast<client::Tier>(IndexOf(kTiers, options.tier));
   return spec;
 }
 

@@ -24,6 +24,7 @@ struct KernelOptions {
   bool sparse = false;
   bool no_optimise = false;
   int opt_level = -1;
+  std::string tier = "auto";
 };
 void AddKernelOptions(CLI::App* command, KernelOptions* options);
 // Reads the file.

@@ -11,6 +11,7 @@ ModuleWriter::ModuleWriter(const loops::Module& from, asmjit::CodeHolder& code)
 // mov's constant is the last eight bytes of the instruction; it is filled in when the code is loaded.
 void ModuleWriter::CallRuntime(const std::string& symbol) {
   constexpr uint64_t kUnknown = 0x7070707070707070;
+  a.setInlineComment(symbol.c_str());
   a.mov(x86::rax, kUnknown);
   addresses.push_back({static_cast<uint32_t>(a.offset() - 8), symbol});
   a.call(x86::rax);

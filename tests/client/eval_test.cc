@@ -57,6 +57,10 @@ TEST_CASE("the server's address from the environment") {
   CHECK(local.exit_code == 0);
 }
 
+bool Has(const std::string& text, const std::string& part) {
+  return text.find(part) != std::string::npos;
+}
+
 TEST_CASE("here and a server give the same answer for every transform") {
   const Scratch scratch;
   const std::string file = scratch.Put("scale.pull", kScale);
@@ -75,6 +79,25 @@ TEST_CASE("here and a server give the same answer for every transform") {
   }
 }
 
+TEST_CASE("a tier can be asked for, here and of a server") {
+  const Scratch scratch;
+  const std::string file = scratch.Put("scale.pull", kScale);
+  const Words call = {"eval", file, "-e", "scale", "-a", "x=[1, 2]", "-a", "s=3", "--json"};
+  for (const Words& place : {Words{"--local"}, Words{"--server", ServerAddress()}}) {
+    for (const char* tier : {"baseline", "llvm"}) {
+      const CliResult result = Cli(call + place + Words{"--tier", tier});
+      CHECK(result.json()["tier"] == tier);
+      CHECK(result.json()["value"] == json{3, 6});
+    }
+  }
+  const CliResult wrong = Cli(call + Words{"--local", "--tier", "best"});
+  CHECK(wrong.exit_code == 2);
+  CHECK(Has(wrong.err, "--tier"));
+  const CliResult stages = Cli({"explain", file, "-e", "scale", "--local", "--tier", "baseline"});
+  CHECK(Has(stages.out, "==== asm ====\n"));
+  CHECK_FALSE(Has(stages.out, "==== llvm ====\n"));
+}
+
 TEST_CASE("vjp gives gradients, jvp a tangent") {
   const Words call = {"eval",     "-",  "-e",  "scale",   "-a",
                       "x=[1, 2]", "-a", "s=3", "--local", "--json"};
@@ -84,10 +107,6 @@ TEST_CASE("vjp gives gradients, jvp a tangent") {
       Cli(call + Words{"-t", "jvp", "--seed", R"({"s": 1, "x": [1, 0]})"}, kScale).json();
   CHECK(jvp["tangent"] == json{4, 2});
   CHECK_FALSE(jvp.contains("gradients"));
-}
-
-bool Has(const std::string& text, const std::string& part) {
-  return text.find(part) != std::string::npos;
 }
 
 TEST_CASE("jacobian, hessian and hvp, here and by a server") {

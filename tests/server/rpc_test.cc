@@ -1,5 +1,6 @@
 // Every RPC through the C++ client: what is sent, what comes back.
 #include <catch2/catch.hpp>
+#include <set>
 
 #include "core/base/sha256.h"
 #include "core/base/sparse.h"
@@ -69,6 +70,56 @@ TEST_CASE("Evaluate: value and gradient in one answer") {
   CHECK(again->cache_hit);
   CHECK(Scalar(again->value) == 25);
   CHECK(Scalar(again->derivatives[0].value) == 10);
+}
+
+TEST_CASE("Evaluate: the tier that is asked for answers, with the bits of the other") {
+  auto client = SharedServer().Connect();
+  client::KernelSpec spec = PowGradient();
+  std::vector<client::Evaluation> answers;
+  for (const client::Tier tier : {client::Tier::kBaseline, client::Tier::kLlvm}) {
+    spec.tier = tier;
+    auto result = client->Evaluate(spec, PowInputs(1.7, 9));
+    REQUIRE(result.ok());
+    CHECK(result->tier == tier);
+    answers.push_back(*std::move(result));
+  }
+  CHECK(answers[0].kernel_id != answers[1].kernel_id);
+  CHECK(Scalar(answers[0].value) == Scalar(answers[1].value));
+  CHECK(Scalar(answers[0].derivatives[0].value) == Scalar(answers[1].derivatives[0].value));
+  const char* straight = "fn first(x: f64) -> f64 { return x * x * 4.75 }";
+  auto cold = client->Evaluate(Spec(straight, "first", Transform::kValue),
+                               Args({Arg("x", Tensor::F64(2))}));
+  REQUIRE(cold.ok());
+  CHECK(cold->tier == client::Tier::kBaseline);
+  spec.tier = static_cast<client::Tier>(3);
+  auto none = client->Evaluate(spec, PowInputs(1.7, 9));
+  CHECK(none.status().code() == Code::kInvalidArgument);
+}
+
+TEST_CASE("a kernel that runs much is taken over by LLVM") {
+  auto client = SharedServer().Connect();
+  const char* program = R"(fn busy(n: i64) -> f64 {
+  var s = 0.5
+  for i < n { s = sin(s) + 1.0 }
+  return s
+})";
+  const auto spec = Spec(program, "busy", Transform::kValue);
+  const auto before = client->Info();
+  REQUIRE(before.ok());
+  std::set<client::Tier> seen;
+  std::set<double> values;
+  for (int i = 0; i < 2000 && !seen.contains(client::Tier::kLlvm); ++i) {
+    auto result = client->Evaluate(spec, Args({Arg("n", Tensor::I64(20000))}));
+    REQUIRE(result.ok());
+    seen.insert(result->tier);
+    values.insert(Scalar(result->value));
+  }
+  CHECK(seen == std::set{client::Tier::kBaseline, client::Tier::kLlvm});
+  CHECK(values.size() == 1);
+  const auto after = client->Info();
+  REQUIRE(after.ok());
+  CHECK(after->tier_switches > before->tier_switches);
+  CHECK(after->failed_tier_switches == 0);
 }
 
 TEST_CASE("Evaluate: arguments in any order by name, or by position") {

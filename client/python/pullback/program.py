@@ -21,6 +21,7 @@ TRANSFORMS = {
     "jacobian": program_pb2.TRANSFORM_JACOBIAN,
     "hessian": program_pb2.TRANSFORM_HESSIAN,
 }
+TIERS = ("auto", "baseline", "llvm")  # in the order of Tier
 TANGENTS = (program_pb2.TRANSFORM_JVP, program_pb2.TRANSFORM_HVP)  # transforms seeded by tangents
 
 
@@ -33,6 +34,7 @@ class Evaluation:
     cache_hit: bool
     timings: dict[str, float]
     peak_bytes: int
+    tier: str  # that answered: baseline or llvm
 
 
 class Kernel:
@@ -99,7 +101,7 @@ class Kernel:
                            for name, d in zip(signature.wrt, found)}
         value = read_value(response.value, signature.result)
         return Evaluation(value, derivatives, response.cache_hit,
-                          _timings(response.timings), response.peak_bytes)
+                          _timings(response.timings), response.peak_bytes, TIERS[response.tier])
 
     def _read_by(self, type_, message, types):
         """The derivative by one parameter."""
@@ -168,13 +170,16 @@ class Program:
         return self._pair(entry, "hessian", wrt, args, None, sparse=True)
 
     def compile(self, entry, transform="value", wrt=None, *, optimise=True, opt_level=None,
-                sparse=False) -> Kernel:
-        """sparse: a jacobian's or hessian's blocks as SparseTensors."""
+                sparse=False, tier="auto") -> Kernel:
+        """sparse: a jacobian's or hessian's blocks as SparseTensors. tier: auto, baseline or llvm."""
         spec = self._spec(entry, transform, wrt)
         spec.sparse = sparse
         spec.options.no_optimise = not optimise
         if opt_level is not None:
             spec.options.opt_level = opt_level
+        if tier not in TIERS:
+            raise argument_error("INVALID_OPTION", f"no tier {tier!r}; there are {', '.join(TIERS)}")
+        spec.options.tier = TIERS.index(tier)
         request = service_pb2.CompileRequest(spec=spec)
         return Kernel(self.client, spec, self._hash, self.client.call("Compile", request, self._hash))
 

@@ -134,6 +134,20 @@ def test_parameters_may_have_any_name(client):
     assert kernel.evaluate({"wrt": 3.0}).derivatives == {"wrt": 6.0}
 
 
+@pytest.mark.parametrize("tier", ["baseline", "llvm"])
+def test_a_tier_can_be_asked_for(client, tier):
+    kernel = Program(LOSS, client=client).compile("loss", "value_and_grad", wrt=["w"], tier=tier)
+    result = kernel.evaluate({"w": [0.0], "x": [[1.0]], "y": [2.0]})
+    assert result.tier == tier
+    assert result.derivatives["w"].tolist() == [-4.0]
+
+
+def test_a_tier_that_is_not_there(client):
+    with pytest.raises(PullbackError) as caught:
+        Program(LOSS, client=client).compile("loss", tier="best")
+    assert caught.value.reason == "INVALID_OPTION"
+
+
 def test_compile_tells_what_the_kernel_is(client):
     kernel = Program(LOSS, client=client).compile("loss", "value_and_grad", wrt=["w"])
     assert len(kernel.kernel_id) == 64
