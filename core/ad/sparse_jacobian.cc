@@ -1,6 +1,9 @@
 #include "core/ad/sparse_jacobian.h"
 
+#include <map>
 #include <utility>
+
+#include "core/ad/set_pattern.h"
 
 #include "core/ir/builder.h"
 
@@ -44,7 +47,7 @@ class Writer {
     for (size_t r = 0; r < primal_.size(); ++r) {
       for (size_t p = 0; p < wrt.size() && rows_.differentiated[r]; ++p) {
         if (wrt[p] && b_.TypeOf(args_[p]).IsFloat())
-          found.push_back(pattern_ && pattern_->IsFound(primal_[r], args_[p]));
+          found.push_back((pattern_ && pattern_->IsFound(primal_[r], args_[p])) || SetsFunction(p));
       }
     }
     return found;
@@ -96,7 +99,7 @@ class Writer {
 
   void AppendBlock(size_t r, size_t p, std::vector<Value>& out) {
     const Side result = SideOf(primal_[r]), param = SideOf(args_[p]);
-    const Elements elements = Find(result, param);
+    const Elements elements = Find(r, p, result, param);
     const auto [seeds, values] = Compute(r, p, result, param, elements);
     out.push_back(seeds);
     out.push_back(Shape(result, param));
@@ -107,9 +110,10 @@ class Writer {
 
   // --- which elements
 
-  Elements Find(const Side& result, const Side& param) {
+  Elements Find(size_t r, size_t p, const Side& result, const Side& param) {
     std::optional<SparseRows> found;
     if (pattern_) found = pattern_->Of(result.value, param.value);
+    if (!found) found = BySets(r, p, result, param);
     if (!found) found = All(result, param);
     Elements e;
     e.by_column = Transposed(*found, param.count);
@@ -120,6 +124,40 @@ class Writer {
       return b_.Index(e.by_row.columns, {Affine::Of(at[0])});
     });
     return e;
+  }
+
+  const std::optional<uint32_t>& SetsFunction(size_t p) {
+    const auto [it, fresh] = sets_functions_.try_emplace(p);
+    if (fresh) it->second = AddSetsFunction(module_, f_, p, functions_);
+    return it->second;
+  }
+
+  Value SetWidth(Value columns) {
+    const Value some = b_.Make(Op::Max, {columns, b_.I64(1)});
+    const Value fits = b_.Make(Op::Div, {b_.I64(kNumbersOfSets), some});
+    const Value room =
+        b_.Make(Op::Max, {b_.Make(Op::Min, {fits, b_.I64(kMostInSet)}), b_.I64(kLeastInSet)});
+    return b_.Make(Op::Add, {b_.Make(Op::Min, {some, room}), b_.I64(1)});
+  }
+
+  std::optional<SparseRows> BySets(size_t r, size_t p, const Side& result, const Side& param) {
+    const std::optional<uint32_t> function = SetsFunction(p);
+    if (!function) return std::nullopt;
+    const auto [it, fresh] = sets_.try_emplace(p);
+    if (fresh) {
+      const Value width = SetWidth(param.count);
+      std::vector<Value> args = {width};
+      args.insert(args.end(), args_.begin(), args_.end());
+      args.push_back(b_.Call(functions_.own, {param.count, width})[0]);
+      it->second = b_.Call(*function, std::move(args));
+    }
+    size_t at = primal_.size();
+    for (size_t k = 0; k < r; ++k) at += ir::CarriesTangent(module_, from_.results[k]);
+    const Value sets = it->second[at];
+    const Value starts = b_.Call(functions_.set_starts, {sets, param.count})[0];
+    const Value count = b_.Index(starts, {Affine::Of(result.count)});
+    return SparseRows{starts,
+                      b_.Call(functions_.set_columns, {sets, starts, param.count, count})[0]};
   }
 
   SparseRows Transposed(const SparseRows& rows, Value columns) {
@@ -300,6 +338,8 @@ class Writer {
   const SparseFunctions functions_;
   ir::Builder b_;
   std::optional<SparsePattern> pattern_;
+  std::map<size_t, std::optional<uint32_t>> sets_functions_;  // by parameter
+  std::map<size_t, std::vector<Value>> sets_;                 // what they give
   std::vector<Value> args_, primal_;
 };
 
@@ -314,9 +354,9 @@ uint32_t AddSparseJacobian(ir::Module& module, uint32_t f, const std::vector<boo
 }
 
 std::vector<bool> FoundPatterns(ir::Module module, uint32_t f, const std::vector<bool>& wrt,
-                                const JacobianRows& rows) {
+                                const JacobianRows& rows, const SparseFunctions& functions) {
   const uint32_t target = module.AddFunction("patterns");
-  return Writer(module, f, rows, false, {}, target).FoundPatterns(wrt);
+  return Writer(module, f, rows, false, functions, target).FoundPatterns(wrt);
 }
 
 }  // namespace pullback::ad

@@ -18,8 +18,9 @@ namespace pullback::ad {
 //   the shape [axes]i64: those of the result, then those of the parameter,
 //   for each axis the coordinates of the elements [elements]i64, in lexicographic order,
 //   the elements, of the parameter's element type).
-// It holds `jvp`, and unless `forward_only`, or of a scalar result, `vjp`. Where f is not straight-line code, or the pattern is not
-// found, all elements are given, which takes one seed for each column or row.
+// It holds `jvp`, and unless `forward_only`, or of a scalar result, `vjp`. Where the pattern is found neither by statements
+// (sparse_pattern.h) nor, for code with control flow, by sets (set_pattern.h), all elements are given, which takes
+// one seed for each column or row.
 uint32_t AddSparseJacobian(ir::Module& module, uint32_t f, const std::vector<bool>& wrt,
                            const JacobianRows& rows, bool forward_only,
                            const SparseFunctions& functions);
@@ -27,6 +28,6 @@ uint32_t AddSparseJacobian(ir::Module& module, uint32_t f, const std::vector<boo
 // By block, in order: whether its pattern is found, where all elements are given otherwise. Takes a module of
 // its own, which is then to be thrown away.
 std::vector<bool> FoundPatterns(ir::Module module, uint32_t f, const std::vector<bool>& wrt,
-                                const JacobianRows& rows);
+                                const JacobianRows& rows, const SparseFunctions& functions);
 
 }  // namespace pullback::ad

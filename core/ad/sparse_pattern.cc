@@ -41,7 +41,45 @@ namespace {
 
 bool IsPointwise(const Inst& inst) { return ir::Info(inst.op).rule != ir::TypeRule::Own; }
 
+// What the value of result k, and a guarded one only where its guard is true, is computed from.
+void AddReads(const ir::Function& f, const Inst& inst, size_t k, Value guard, PatternStep& step) {
+  const ir::Each& each = *inst.each;
+  std::map<Value, const Inst*> defs;
+  for (const Inst& body : each.body) {
+    for (Value v : body.results) defs[v] = &body;
+  }
+  std::set<Value> seen;
+  std::vector<Value> work = {each.results[k].value};
+  if (each.results[k].second.valid()) work.push_back(each.results[k].second);
+  while (!work.empty()) {
+    const Value v = work.back();
+    work.pop_back();
+    if (!f.TypeOf(v).IsFloat() || !seen.insert(v).second) continue;
+    const auto def = defs.find(v);
+    std::vector<Value> guards;
+    if (guard.valid()) guards.push_back(guard);
+    if (def == defs.end()) {
+      step.reads.push_back({v, {}, std::move(guards)});
+      continue;
+    }
+    const Inst& body = *def->second;
+    if (body.op == Op::StopGradient) continue;
+    if (body.op != Op::Index) {
+      work.insert(work.end(), body.args.begin(), body.args.end());
+      continue;
+    }
+    if (body.guard.valid()) guards.push_back(body.guard);
+    step.reads.push_back({body.args[0], body.subs, std::move(guards)});
+  }
+}
+
 }  // namespace
+
+PatternStep StatementStep(const ir::Function& f, const Inst& inst, size_t k) {
+  PatternStep step{*inst.each, inst.each->results[k].out, {}};
+  AddReads(f, inst, k, inst.each->results[k].guard, step);
+  return step;
+}
 
 std::vector<Value> SparsePattern::Extents(Value v) {
   auto [it, fresh] = extents_.try_emplace(v);
@@ -72,44 +110,6 @@ std::vector<bool> SparsePattern::Between(Value result, Value param) const {
   return depends;
 }
 
-// What the value of result k, and a guarded one only where its guard is true, is computed from.
-void SparsePattern::AddReads(const Inst& inst, size_t k, Value guard, Step& step) const {
-  const ir::Each& each = *inst.each;
-  std::map<Value, const Inst*> defs;
-  for (const Inst& body : each.body) {
-    for (Value v : body.results) defs[v] = &body;
-  }
-  std::set<Value> seen;
-  std::vector<Value> work = {each.results[k].value};
-  if (each.results[k].second.valid()) work.push_back(each.results[k].second);
-  while (!work.empty()) {
-    const Value v = work.back();
-    work.pop_back();
-    if (!b_.TypeOf(v).IsFloat() || !seen.insert(v).second) continue;
-    const auto def = defs.find(v);
-    std::vector<Value> guards;
-    if (guard.valid()) guards.push_back(guard);
-    if (def == defs.end()) {
-      step.reads.push_back({v, {}, std::move(guards)});
-      continue;
-    }
-    const Inst& body = *def->second;
-    if (body.op == Op::StopGradient) continue;
-    if (body.op != Op::Index) {
-      work.insert(work.end(), body.args.begin(), body.args.end());
-      continue;
-    }
-    if (body.guard.valid()) guards.push_back(body.guard);
-    step.reads.push_back({body.args[0], body.subs, std::move(guards)});
-  }
-}
-
-SparsePattern::Step SparsePattern::StatementStep(const Inst& inst, size_t k) const {
-  Step step{*inst.each, inst.each->results[k].out, {}};
-  AddReads(inst, k, inst.each->results[k].guard, step);
-  return step;
-}
-
 // Every element of `to` from that of `from` at the same place.
 SparsePattern::Step SparsePattern::CopyStep(Value from, Value to) {
   Step step;
@@ -126,7 +126,7 @@ std::optional<std::vector<SparsePattern::Step>> SparsePattern::StepsOf(const Ins
   const auto read = [](Value v) { return Access{v, {}, {}}; };
   if (inst.each) {
     if (ir::IsScan(inst.each->results[k].monoid)) return std::nullopt;
-    return std::vector<Step>{StatementStep(inst, k)};
+    return std::vector<Step>{StatementStep(b_.function(), inst, k)};
   }
   const Value result = inst.results[k];
   Step step;

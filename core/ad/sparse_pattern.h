@@ -22,11 +22,35 @@ struct SparseFunctions {
       colours;  // (starts, columns, ends, rows) -> (colour by column, -1 of an empty one; how many)
   uint32_t numbers;  // (starts, count) -> the row of each of the `count` elements
   uint32_t widest;   // (starts) -> the most elements in a row
+  // Sets of columns, [rows, width]: how many (-1: every column), then they in order. The rest of a row is of no
+  // account.
+  uint32_t own;          // (n, width) -> n rows, each with its own number
+  uint32_t join;         // (sets, i, others, j) -> sets with row j of others added to row i
+  uint32_t join_rows;    // (sets, others) -> with each row added to that of its number
+  uint32_t put;          // (sets, i, others, j) -> with row j of others in place of row i
+  uint32_t row;          // (sets, i) -> that row alone
+  uint32_t set_starts;   // (sets, m) -> starts of the matrix with m columns
+  uint32_t set_columns;  // (sets, starts, m, count) -> its columns
 };
 
 struct SparseRows {
   ir::Value starts, columns;
 };
+
+// What elements of a value are computed from.
+struct PatternAccess {
+  ir::Value source;
+  std::vector<ir::Affine> at;
+  std::vector<ir::Value> guards;
+};
+// One element of a value for every point, from accesses of other values.
+struct PatternStep {
+  ir::Each points;
+  std::vector<ir::Affine> to;
+  std::vector<PatternAccess> reads;
+};
+// Of result k of a statement of f. A guarded value counts only where its guard is true.
+PatternStep StatementStep(const ir::Function& f, const ir::Inst& inst, size_t k);
 
 class SparsePattern {
  public:
@@ -41,18 +65,8 @@ class SparsePattern {
   bool IsFound(ir::Value result, ir::Value param) { return PlansOf(result, param).has_value(); }
 
  private:
-  struct Access {
-    ir::Value source;
-    std::vector<ir::Affine> at;
-    std::vector<ir::Value> guards;
-  };
-  // One element of a value for every point, from accesses of other values.
-  struct Step {
-    ir::Each points;
-    std::vector<ir::Affine> to;
-    std::vector<Access> reads;
-  };
-
+  using Access = PatternAccess;
+  using Step = PatternStep;
   struct Plan {
     ir::Value value;
     std::vector<Step> steps;
@@ -61,8 +75,6 @@ class SparsePattern {
 
   std::vector<bool> Between(ir::Value result, ir::Value param) const;
   std::optional<std::vector<Step>> StepsOf(const ir::Inst& inst, size_t k);
-  Step StatementStep(const ir::Inst& inst, size_t k) const;
-  void AddReads(const ir::Inst& inst, size_t k, ir::Value guard, Step& step) const;
   Step CopyStep(ir::Value from, ir::Value to);
   std::vector<ir::Value> Extents(ir::Value v);
   bool IsFollowed(const Step& step);

@@ -196,7 +196,7 @@ StatusOr<bool> DeriveInChunks(PassRunner& passes, ir::Module m, Transform transf
 
 }  // namespace
 
-const char* const kPassesVersion = "35";
+const char* const kPassesVersion = "36";
 
 const char* TransformName(Transform t) {
   switch (t) {
@@ -272,7 +272,8 @@ StatusOr<std::vector<bool>> FoundPatterns(const ir::Module& ssa, Transform trans
   if (transform == Transform::kHessian) PB_RETURN_IF_ERROR(BuildGradientOfHessian(passes, m, wrt));
   const ad::JacobianRows rows = RowsOf(m.Get(m.entry), transform);
   const uint32_t entry = m.entry;
-  return ad::FoundPatterns(std::move(m), entry, wrt, rows);
+  const ad::SparseFunctions functions = AddSparseLibrary(m);
+  return ad::FoundPatterns(std::move(m), entry, wrt, rows, functions);
 }
 
 }  // namespace pullback::pipeline

@@ -97,6 +97,65 @@ fn numbers(starts: [p]i64, count: i64) -> [count]i64 {
   }
   return rows
 }
+fn own(n: i64, width: i64) -> [n, width]i64 {
+  return gen i < n, k < width { if k == 0 { 1 } else { [k == 1] * i } }
+}
+fn join(into: [n, w]i64, i: i64, others: [m, w]i64, j: i64) -> [n, w]i64 {
+  var sets = into
+  let most = others[j, 0]
+  if most < 0 { sets[i, 0] = 0 - 1 }
+  var p = 1
+  for t in 1..most + 1 {
+    let column = others[j, t]
+    let count = sets[i, 0]
+    if count >= 0 {
+      while p <= count && sets[i, p] < column { p += 1 }
+      if p > count || sets[i, p] != column {
+        if count + 1 == w { sets[i, 0] = 0 - 1 } else {
+          var q = count
+          while q >= p {
+            sets[i, q + 1] = sets[i, q]
+            q -= 1
+          }
+          sets[i, p] = column
+          sets[i, 0] = count + 1
+        }
+      }
+    }
+  }
+  return sets
+}
+fn join_rows(into: [n, w]i64, others: [n, w]i64) -> [n, w]i64 {
+  var sets = into
+  for i in 0..n { sets = join(sets, i, others, i) }
+  return sets
+}
+fn put(into: [n, w]i64, i: i64, others: [m, w]i64, j: i64) -> [n, w]i64 {
+  var sets = into
+  for t in 0..others[j, 0] + 1 { sets[i, t] = others[j, t] }
+  if others[j, 0] < 0 { sets[i, 0] = 0 - 1 }
+  return sets
+}
+fn row(sets: [n, w]i64, i: i64) -> [1, w]i64 {
+  return gen j < 1, k < w { sets[i, k] }
+}
+fn set_starts(sets: [n, w]i64, m: i64) -> [n + 1]i64 {
+  var starts = gen i < n + 1 { 0 }
+  for i in 0..n {
+    starts[i + 1] = starts[i] + (if sets[i, 0] < 0 { m } else { sets[i, 0] })
+  }
+  return starts
+}
+fn set_columns(sets: [n, w]i64, starts: [p]i64, m: i64, count: i64) -> [count]i64 {
+  var columns = gen t < count { 0 }
+  for i in 0..n {
+    let first = starts[i]
+    for t in first..starts[i + 1] {
+      columns[t] = if sets[i, 0] < 0 { t - first } else { sets[i, 1 + t - first] }
+    }
+  }
+  return columns
+}
 )pull";
 
 void RemovePlaces(ir::Function& f) {
@@ -131,8 +190,9 @@ ad::SparseFunctions AddSparseLibrary(ir::Module& module) {
   PB_CHECK(program.ok());
   PB_CHECK(lang::Check(*program).ok());
   const auto add = [&](const char* name) { return Append(module, *program, name); };
-  return {add("bucket"),  add("unique"),  add("transposed"),
-          add("colours"), add("numbers"), add("widest")};
+  return {add("bucket"), add("unique"),     add("transposed"), add("colours"),   add("numbers"),
+          add("widest"), add("own"),        add("join"),       add("join_rows"), add("put"),
+          add("row"),    add("set_starts"), add("set_columns")};
 }
 
 }  // namespace pullback::pipeline

@@ -29,6 +29,16 @@ fn tridiagonal(x: [n]f64) -> [n]f64 {
 fn stencil(x: [n]f64) -> [n]f64 {
   return gen i < n { x[i] * x[i] - [i > 0] * x[i - 1] - [i + 1 < n] * x[i + 1] }
 }
+fn sequential(x: [n]f64) -> [n]f64 {
+  var y = x
+  for i in 1..n - 1 { y[i] = x[i] * x[i] - x[i - 1] - x[i + 1] }
+  return y
+}
+fn steps(x: [n]f64) -> [n]f64 {
+  var u = x
+  for t in 0..5 { u = gen i < n { u[i] * u[i] - [i > 0] * u[i - 1] - [i + 1 < n] * u[i + 1] } }
+  return u
+}
 fn laplacian(edge: rel[n, n], x: [n]f64) -> [n]f64 {
   return gen i < n { sum j < n { [edge(i, j)] * sin(x[j] - x[i]) } }
 }
@@ -114,7 +124,7 @@ void Run(int rounds) {
   jit::Engine engine(jit::EngineOptions(), Ok(jit::MakeLlvmBackend()));
   std::printf("%-12s %8s %9s %6s %10s %9s %10s %12s %8s\n", "", "n", "elements", "seeds", "ms",
               "primals", "per seed", "tangents/seed", "bytes");
-  for (const char* entry : {"tridiagonal", "stencil", "laplacian"}) {
+  for (const char* entry : {"tridiagonal", "stencil", "sequential", "steps", "laplacian"}) {
     for (const int64_t n : {1000, 10000, 100000, 1000000}) Row(engine, entry, n, rounds);
   }
 }

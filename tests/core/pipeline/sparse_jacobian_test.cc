@@ -272,7 +272,7 @@ TEST_CASE("sparse Jacobians: several axes, scalars, nothing, everything") {
          0});
 }
 
-// Cumulative sums and sequential code: no pattern is found, so all elements come.
+// Cumulative sums: no pattern is found, so all elements come.
 TEST_CASE("sparse Jacobians: what is not followed gives all elements") {
   Check({"scan",
          "fn f(x: [n]f64) -> [n]f64 { return scan sum i < n { x[i] * x[i] } }",
@@ -280,13 +280,75 @@ TEST_CASE("sparse Jacobians: what is not followed gives all elements") {
          {7},
          Transform::kJacobian,
          49});
-  Check({"sequential",
+  Check({"scan in a loop",
+         "fn f(x: [n]f64, m: i64) -> [n]f64 {\n  var u = x\n"
+         "  for t in 0..m { u = scan sum i < n { u[i] * x[i] } }\n  return u }",
+         {kX, Tensor::I64(2)},
+         {7},
+         Transform::kJacobian,
+         49});
+}
+
+// The pattern is that of the run: which turns there are, which branches they take.
+TEST_CASE("sparse Jacobians: control flow") {
+  Check({"a loop of element updates",
+         "fn f(x: [n]f64) -> [n]f64 {\n  var y = x\n"
+         "  for i in 1..n - 1 { y[i] = x[i - 1] - 2.0 * x[i] * x[i] + x[i + 1] }\n  return y }",
+         {kX},
+         {3},
+         Transform::kJacobian,
+         17});
+  Check({"a recurrence",
          "fn f(x: [n]f64) -> [n]f64 {\n  var y = x\n"
          "  for i in 1..n { y[i] = y[i - 1] * x[i] }\n  return y }",
          {kX},
          {7},
          Transform::kJacobian,
-         49});
+         28});
+  const std::string steps =
+      "fn f(x: [n]f64, m: i64) -> [n]f64 {\n  var u = x\n"
+      "  for t in 0..m {\n    u = gen i < n { u[i] * u[i] + [i > 0] * u[i - 1] }\n  }\n"
+      "  return u }";
+  Check({"time steps", steps.c_str(), {kX, Tensor::I64(2)}, {3}, Transform::kJacobian, 18});
+  Check({"no time steps", steps.c_str(), {kX, Tensor::I64(0)}, {1}, Transform::kJacobian, 7});
+  Check({"branches, accumulation, a scalar on the way",
+         "fn f(x: [n]f64, k: [n]i64) -> ([n]f64, f64) {\n  var y = gen i < n { 0.0 }\n"
+         "  var s = 1.0\n"
+         "  for i in 0..n {\n    if k[i] > 1 { y[k[i]] += x[i] * x[i] } else { s = s * x[i] }\n"
+         "    if i == 4 { break }\n  }\n  return (y, s) }",
+         {kX, Ints({2, 0, 2, 5, 1, 3, 3})},
+         {1, 1},
+         Transform::kJacobian,
+         3});
+  Check({"recursion",
+         "fn g(x: [n]f64, y: [n]f64, k: i64) -> [n]f64 {\n  if k == 0 { return y }\n"
+         "  return g(x, gen i < n { if i + 1 < n { y[i] * x[i + 1] } else { y[i] } }, k - 1) }\n"
+         "fn f(x: [n]f64, k: i64) -> [n]f64 { return g(x, x, k) }",
+         {kX, Tensor::I64(2)},
+         {2},
+         Transform::kJacobian,
+         13});
+  Check({"matrices",
+         "fn f(x: [n, m]f64, c: f64) -> [n]f64 {\n  var s = gen i < n { c }\n"
+         "  for j in 0..m { s = gen i < n { s[i] * x[i, j] } }\n  return s }",
+         {Mat(2, 3, {1, 2, 3, 4, 5, 6}), Tensor::F64(0.5)},
+         {1},
+         Transform::kJacobian,
+         6});
+}
+
+// More than there is room for in a set (64): the row counts as full, the others do not.
+TEST_CASE("sparse Jacobians: wide rows of sequential code") {
+  std::vector<double> x;
+  for (int i = 0; i < 80; ++i) x.push_back(0.9 + 0.01 * (i % 7));
+  Check({"running product beside the elements",
+         "fn f(x: [n]f64) -> [n]f64 {\n  var y = gen i < n { 0.0 }\n  var s = 1.0\n"
+         "  for i in 0..n {\n    s = s * x[i]\n"
+         "    if i == 70 { y[i] = s } else { y[i] = x[i] * x[i] }\n  }\n  return y }",
+         {Vec(x)},
+         {2},
+         Transform::kJacobian,
+         159});
 }
 
 TEST_CASE("sparse Hessians") {
@@ -312,6 +374,26 @@ TEST_CASE("sparse Hessians") {
          {2},
          h,
          4});
+}
+
+TEST_CASE("sparse Hessians: control flow") {
+  const Transform h = Transform::kHessian;
+  Check({"a chain by a loop",
+         "fn f(x: [n]f64) -> f64 {\n  var s = 0.0\n"
+         "  for i in 1..n { s += 100.0 * (x[i] - x[i - 1] ** 2) ** 2 + (1.0 - x[i - 1]) ** 2 }\n"
+         "  return s }",
+         {kX},
+         {3},
+         h,
+         19});
+  Check({"a step of time, then a separable loss",
+         "fn f(x: [n]f64, m: i64) -> f64 {\n  var u = x\n"
+         "  for t in 0..m { u = gen i < n { u[i] * u[i] + [i > 0] * u[i - 1] } }\n"
+         "  return sum i < n { sin(u[i]) } }",
+         {kX, Tensor::I64(1)},
+         {3},
+         h,
+         19});
 }
 
 TEST_CASE("sparse Jacobians: relations") {

@@ -416,7 +416,13 @@ TEST_CASE("Sparsity of a Jacobian and a Hessian") {
           "return y }",
           "f", Transform::kJacobian),
       "sparsity"));
-  CHECK_THAT(loop, Contains("\"dense\": true"));
+  CHECK_THAT(loop, Contains("\"dense\": null, \"pattern\": \"found when it runs\""));
+  const std::string scan =
+      Ok(TheEngine().Explain(Ask("fn f(x: [n]f64, m: i64) -> [n]f64 { var y = x\n"
+                                 "for t in 0..m { y = scan sum i < n { y[i] * y[i] } }\nreturn y }",
+                                 "f", Transform::kJacobian, {"x"}),
+                             "sparsity"));
+  CHECK_THAT(scan, Contains("\"dense\": true"));
 
   const Status s = TheEngine().Explain(Ask(kConv, "f", Transform::kVjp), "sparsity").status();
   CHECK(s.code() == Code::kInvalidArgument);

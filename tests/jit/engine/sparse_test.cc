@@ -106,6 +106,33 @@ ApiValue Ramp(int64_t n) {
   return Vector(values);
 }
 
+// Sequential code: loops of element updates and of time steps, where a set of columns goes with each value.
+TEST_CASE("sparse blocks of sequential code: loops, branches, recursion") {
+  const ApiValue x = Vector({0.5, -1.25, 2, 0.75, 1.5});
+  const std::string loop =
+      "fn f(x: [n]f64) -> [n]f64 {\n  var y = x\n  for i in 1..n - 1 {\n"
+      "    if x[i] > 0.0 { y[i] = x[i] * x[i] - x[i - 1] } else { y[i] = y[i - 1] * x[i + 1] }\n"
+      "  }\n  return y }";
+  CheckAgainstDense(loop, {x});
+  CheckAgainstDense(
+      "fn g(u: [n]f64, k: i64) -> [n]f64 {\n  if k == 0 { return u }\n"
+      "  return g(gen i < n { u[i] * u[i] + [i > 0] * u[i - 1] }, k - 1) }\n"
+      "fn f(x: [n]f64, k: i64) -> [n]f64 { return g(x, k) }",
+      {x, Integer(2)});
+  CheckAgainstDense(
+      "fn f(x: [n]f64) -> f64 {\n  var s = 0.0\n"
+      "  for i in 1..n { s += (x[i] - x[i - 1] * x[i - 1]) * x[i] }\n  return s }",
+      {x}, Transform::kHessian);
+  const int64_t n = 100000;
+  const Outputs out =
+      Ok(Evaluate("fn f(x: [n]f64) -> [n]f64 {\n  var y = x\n"
+                  "  for i in 1..n - 1 { y[i] = x[i] * x[i] - x[i - 1] - x[i + 1] }\n  return y }",
+                  Transform::kJacobian, {}, true, {Ramp(n)}));
+  const SparseTensor block = Block(out.derivatives[0]);
+  CHECK(block.seeds == 3);
+  CHECK(block.elements.ElementCount() == 3 * n - 4);
+}
+
 TEST_CASE("a million rows take as many seeds as the band is wide") {
   const int64_t n = 1000000;
   const Outputs out = Ok(Evaluate(kTridiagonal, Transform::kJacobian, {}, true, {Ramp(n)}));

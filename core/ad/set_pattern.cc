@@ -1,0 +1,344 @@
+#include "core/ad/set_pattern.h"
+
+#include <algorithm>
+#include <functional>
+#include <map>
+#include <utility>
+
+#include "core/ad/partials.h"
+#include "core/ad/point_loops.h"
+#include "core/analysis/activity.h"
+#include "core/analysis/outer_values.h"
+#include "core/base/status.h"
+#include "core/ir/builder.h"
+#include "core/ir/dominance.h"
+
+namespace pullback::ad {
+namespace {
+
+using ir::Inst;
+using ir::Op;
+using ir::Value;
+
+const ir::Type kSets = ir::Type::Array(DType::kI64, 2);
+
+bool IsConstant(Op op) { return RuleOf(op) == Rule::kConstant; }
+
+// A call gives the sets of every result that carries a tangent; of its tape where it is given one's.
+bool TapeIsActive(const ir::Function& f, const std::vector<bool>& active) {
+  for (size_t k = 0; k < active.size(); ++k) {
+    if (active[k] && f.TypeOf(f.params()[k]).IsTape()) return true;
+  }
+  return false;
+}
+bool HasSets(const ir::Module& m, ir::Type t, bool tape) {
+  return t.IsTape() ? tape : ir::CarriesTangent(m, t);
+}
+ir::Type SetsOf(ir::Type t) { return t.IsTape() ? t : kSets; }
+
+std::vector<bool> ResultsWithSets(const ir::Module& m, const ir::Function& f, bool tape) {
+  std::vector<bool> with;
+  for (ir::Type t : f.results) with.push_back(HasSets(m, t, tape));
+  return with;
+}
+
+// Copies a function into `target`, sets beside values. An active value's may be kNoValue (empty); block
+// parameters always have theirs.
+class Writer {
+ public:
+  using CalleeOf = std::function<std::optional<uint32_t>(uint32_t, const std::vector<bool>&)>;
+
+  Writer(ir::Module& module, const ir::Function& from, uint32_t target,
+         const std::vector<bool>& active, const SparseFunctions& functions, CalleeOf callee_of)
+      : from_(from),
+        b_(module, module.Get(target)),
+        functions_(functions),
+        is_constant_(IsConstant),
+        tape_(TapeIsActive(from, active)),
+        activity_(module, from, active, ResultsWithSets(module, from, tape_), is_constant_),
+        callee_of_(std::move(callee_of)),
+        to_(from.values.size()),
+        sets_(from.values.size()) {}
+
+  bool Run(const std::vector<bool>& active) {
+    for (uint32_t v = 0; v < from_.values.size(); ++v) {
+      if (from_.values[v].type.HasRecord() && Active(Value{v})) return false;
+    }
+    Declare(active);
+    const ir::Dominators dominators(from_);
+    for (uint32_t block : dominators.order()) {
+      b_.SetBlock(start_[block]);
+      for (const Inst& inst : from_.blocks[block].insts) {
+        b_.SetLoc(inst.loc);
+        if (!Visit(inst)) return false;
+      }
+      Terminate(block);
+    }
+    return true;
+  }
+
+ private:
+  bool Active(Value v) const { return activity_.Active(v); }
+  Value& Sets(Value v) { return sets_[v.id]; }
+  Value To(Value v) const { return to_[v.id]; }
+
+  void Declare(const std::vector<bool>& active) {
+    for (uint32_t block = 0; block < from_.blocks.size(); ++block) {
+      start_.push_back(b_.NewBlock());
+      if (block == 0) width_ = b_.AddParam(0, ir::Type::I64(), "width");
+      const std::vector<Value>& params = from_.blocks[block].params;
+      for (Value v : params)
+        to_[v.id] = b_.AddParam(start_[block], from_.TypeOf(v), from_.values[v.id].name);
+      for (size_t k = 0; k < params.size(); ++k) {
+        const ir::Type t = from_.TypeOf(params[k]);
+        const bool has =
+            block == 0 ? active[k] && ir::CarriesTangent(b_.module(), t) : Active(params[k]);
+        if (has) Sets(params[k]) = b_.AddParam(start_[block], SetsOf(t), "sets");
+      }
+    }
+    b_.function().results = from_.results;
+    for (ir::Type t : from_.results) {
+      if (HasSets(b_.module(), t, tape_)) b_.function().results.push_back(SetsOf(t));
+    }
+  }
+
+  std::vector<Value> Dims(Value v) {
+    std::vector<Value> dims;
+    for (int axis = 0; axis < from_.TypeOf(v).rank; ++axis) dims.push_back(b_.Dim(To(v), axis));
+    return dims;
+  }
+  Value Empty(Value rows) { return b_.Zeros(DType::kI64, {rows, width_}); }
+  Value SetsOrEmpty(Value v) {
+    if (Sets(v).valid()) return Sets(v);
+    PB_CHECK(!from_.TypeOf(v).IsTape());
+    return Empty(ElementCount(b_, Dims(v)));
+  }
+  Value Call(uint32_t function, std::vector<Value> args) {
+    return b_.Call(function, std::move(args))[0];
+  }
+  Value Join(Value into, Value row, Value from, Value from_row) {
+    return Call(functions_.join, {into, row, from, from_row});
+  }
+
+  // The copy of an instruction; its results are new.
+  const Inst& Copy(const Inst& inst) {
+    Inst copy = inst;
+    const auto fresh = [this](Value& v) {
+      to_[v.id] = b_.function().NewValue(from_.TypeOf(v), from_.values[v.id].name);
+      v = to_[v.id];
+    };
+    if (copy.each) {
+      for (ir::IndexVar& i : copy.each->indices) fresh(i.var);
+      for (Inst& body : copy.each->body) {
+        for (Value& v : body.results) fresh(v);
+      }
+    }
+    ir::ForEachOperand(copy, [this](Value& v) { v = To(v); });
+    for (Value& v : copy.results) fresh(v);
+    ir::CanonicaliseAffines(copy);
+    return b_.Append(std::move(copy));
+  }
+
+  bool Visit(const Inst& inst) {
+    const bool active =
+        std::any_of(inst.results.begin(), inst.results.end(), [&](Value v) { return Active(v); });
+    if (active && inst.op == Op::Call) return VisitCall(inst);
+    const Inst copy = Copy(inst);
+    if (!active) return true;
+    if (inst.each) return VisitEach(inst, copy);
+    const Value result = inst.results[0];
+    switch (inst.op) {
+      case Op::TapeNew: Sets(result) = b_.TapeNew(); return true;
+      case Op::Push: VisitPush(inst); return true;
+      case Op::Pop: VisitPop(inst); return true;
+      case Op::Index: {
+        const Value array = inst.args[0];
+        if (Sets(array).valid()) {
+          const Value at = FlatIndex(b_, copy.subs, Dims(array));
+          Sets(result) = Call(functions_.row, {Sets(array), at});
+        }
+        return true;
+      }
+      case Op::Update:
+      case Op::AddAt: {
+        if (!Sets(inst.args[0]).valid() && !Sets(inst.args[1]).valid()) return true;
+        const Value at = FlatIndex(b_, copy.subs, Dims(inst.args[0]));
+        const Value array = SetsOrEmpty(inst.args[0]), v = SetsOrEmpty(inst.args[1]);
+        Sets(result) = Call(inst.op == Op::Update ? functions_.put : functions_.join,
+                            {array, at, v, b_.I64(0)});
+        return true;
+      }
+      case Op::AddArrays: VisitArgs(inst, functions_.join_rows); return true;
+      case Op::Fit:
+        if (Sets(inst.args[0]).valid())
+          Sets(result) = b_.Fit(Sets(inst.args[0]), {ElementCount(b_, Dims(result)), width_});
+        return true;
+      default: break;
+    }
+    const bool scalars = std::all_of(inst.args.begin(), inst.args.end(),
+                                     [&](Value v) { return from_.TypeOf(v).IsScalar(); });
+    if (!scalars || inst.results.size() != 1) return false;
+    VisitArgs(inst, functions_.join_rows);
+    return true;
+  }
+
+  // Row by row, from all operands.
+  void VisitArgs(const Inst& inst, uint32_t join) {
+    Value all;
+    for (Value v : inst.args) {
+      if (!Sets(v).valid()) continue;
+      all = all.valid() ? Call(join, {all, Sets(v)}) : Sets(v);
+    }
+    Sets(inst.results[0]) = all;
+  }
+
+  void VisitPush(const Inst& inst) {
+    const Value tape = Sets(inst.args[0]), v = inst.args[1];
+    const bool carries = ir::CarriesTangent(b_.module(), from_.TypeOf(v));
+    Sets(inst.results[0]) = carries ? b_.Push(tape, SetsOrEmpty(v)) : tape;
+  }
+
+  void VisitPop(const Inst& inst) {
+    const Value tape = Sets(inst.args[0]), v = inst.results[1];
+    Sets(inst.results[0]) = tape;
+    if (ir::CarriesTangent(b_.module(), from_.TypeOf(v)))
+      std::tie(Sets(inst.results[0]), Sets(v)) = b_.Pop(tape, kSets);
+  }
+
+  bool VisitCall(const Inst& inst) {
+    std::vector<bool> active;
+    std::vector<Value> args = {width_};
+    for (Value v : inst.args) {
+      active.push_back(Active(v));
+      args.push_back(To(v));
+    }
+    for (Value v : inst.args) {
+      if (Active(v)) args.push_back(SetsOrEmpty(v));
+    }
+    const auto callee = callee_of_(inst.callee, active);
+    if (!callee) return false;
+    const std::vector<Value> made = b_.Call(*callee, std::move(args));
+    size_t next = inst.results.size();
+    for (size_t k = 0; k < inst.results.size(); ++k) {
+      const Value v = inst.results[k];
+      to_[v.id] = made[k];
+      if (HasSets(b_.module(), from_.TypeOf(v), Active(v))) Sets(v) = made[next++];
+    }
+    return true;
+  }
+
+  // The sets of what each point reads, joined to that of the element that it makes.
+  bool VisitEach(const Inst& inst, const Inst& copy) {
+    std::map<Value, Value> sources;  // to their sets
+    ir::ForEachOperand(inst, [&](Value v) {
+      if (Sets(v).valid()) sources[To(v)] = Sets(v);
+    });
+    for (size_t k = 0; k < inst.results.size(); ++k) {
+      if (!Active(inst.results[k])) continue;
+      if (ir::IsScan(inst.each->results[k].monoid)) return false;
+      const std::vector<Value> to_dims = Dims(inst.results[k]);
+      Value sets = Empty(ElementCount(b_, to_dims));
+      const PatternStep step = StatementStep(b_.function(), copy, k);
+      for (const PatternAccess& read : step.reads) {
+        const auto source = sources.find(read.source);
+        if (source == sources.end()) continue;
+        if (!JoinRead(step, read, source->second, to_dims, sets)) return false;
+      }
+      Sets(inst.results[k]) = sets;
+    }
+    return true;
+  }
+
+  bool JoinRead(const PatternStep& step, const PatternAccess& read, Value source,
+                const std::vector<Value>& to_dims, Value& sets) {
+    std::vector<Value> from_dims;
+    for (int axis = 0; axis < b_.TypeOf(read.source).rank; ++axis)
+      from_dims.push_back(b_.Dim(read.source, axis));
+    analysis::Box box = analysis::OuterValues(b_.function()).BoxOf(step.points);
+    for (Value extent : from_dims) box.AddValue(extent, {0, kMaxExtent});
+    for (Value extent : to_dims) box.AddValue(extent, {0, kMaxExtent});
+    PointLoops loops(b_, step.points, box, {read.at, from_dims, step.to, to_dims, read.guards});
+    if (!loops.ok()) return false;
+    sets = loops.Emit({sets}, [&](const PointLoops::State& s) {
+      const Value row = FlatIndex(b_, loops.To(), to_dims);
+      const Value from_row = FlatIndex(b_, loops.From(), from_dims);
+      return PointLoops::State{Join(s[0], row, source, from_row)};
+    })[0];
+    return true;
+  }
+
+  void Terminate(uint32_t block) {
+    const ir::Terminator& term = from_.blocks[block].term;
+    std::vector<ir::Edge> edges;
+    for (const ir::Edge& e : term.edges) {
+      ir::Edge& edge = edges.emplace_back(ir::Edge{start_[e.block], {}});
+      const std::vector<Value>& params = from_.blocks[e.block].params;
+      for (Value v : e.args) edge.args.push_back(To(v));
+      for (size_t k = 0; k < params.size(); ++k) {
+        if (Active(params[k])) edge.args.push_back(SetsOrEmpty(e.args[k]));
+      }
+    }
+    if (term.kind == ir::Terminator::Kind::kJump) {
+      b_.Jump(edges[0].block, std::move(edges[0].args));
+    } else if (term.kind == ir::Terminator::Kind::kBranch) {
+      b_.Branch(To(term.cond), std::move(edges[0]), std::move(edges[1]));
+    } else {
+      std::vector<Value> out;
+      for (Value v : term.results) out.push_back(To(v));
+      for (Value v : term.results) {
+        if (HasSets(b_.module(), from_.TypeOf(v), tape_)) out.push_back(SetsOrEmpty(v));
+      }
+      b_.Return(std::move(out));
+    }
+  }
+
+  const ir::Function& from_;
+  ir::Builder b_;
+  const SparseFunctions functions_;
+  const std::function<bool(Op)> is_constant_;
+  const bool tape_;  // whether the function's tape has sets
+  const analysis::Activity activity_;
+  const CalleeOf callee_of_;
+  Value width_;
+  std::vector<Value> to_, sets_;
+  std::vector<uint32_t> start_;  // by block of `from_`
+};
+
+// Makes functions with sets of one module, each once.
+class SetsFunctions {
+ public:
+  SetsFunctions(ir::Module& module, const SparseFunctions& functions)
+      : module_(module), functions_(functions) {}
+
+  std::optional<uint32_t> Of(uint32_t f, const std::vector<bool>& active) {
+    const auto [it, fresh] = made_.try_emplace({f, active});
+    if (!fresh) return it->second;
+    const ir::Function& from = module_.Get(f);
+    if (from.HasRule()) return std::nullopt;
+    const uint32_t target = module_.AddFunction(from.name + ".sets");
+    it->second = target;
+    // Where calls are recursive, they need the signature before the code.
+    Writer writer(module_, from, target, active, functions_,
+                  [this](uint32_t g, const std::vector<bool>& a) { return Of(g, a); });
+    if (!writer.Run(active)) return std::nullopt;
+    return target;
+  }
+
+ private:
+  ir::Module& module_;
+  const SparseFunctions functions_;
+  std::map<std::pair<uint32_t, std::vector<bool>>, uint32_t> made_;
+};
+
+}  // namespace
+
+std::optional<uint32_t> AddSetsFunction(ir::Module& module, uint32_t f, size_t p,
+                                        const SparseFunctions& functions) {
+  std::vector<bool> active(module.Get(f).params().size());
+  active[p] = true;
+  ir::Module trial = module.Clone();  // what fails midway leaves functions without ends
+  if (!SetsFunctions(trial, functions).Of(f, active)) return std::nullopt;
+  return SetsFunctions(module, functions).Of(f, active);
+}
+
+}  // namespace pullback::ad
