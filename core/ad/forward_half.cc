@@ -28,13 +28,14 @@ Status ReverseFunction::ForwardBlock(uint32_t b) {
     std::vector<Value> params;
     for (Value v : work_.blocks[b].params) params.push_back(forward_[v.id]);
     fb_->function().blocks[b].params = std::move(params);
-    tape = fb_->AddParam(b, ir::Type::Tape(), "tape");
+    tape = state.tape = fb_->AddParam(b, ir::Type::Tape(), "tape");
     for (Value extra : {state.trips, state.tag}) {
       if (extra.valid()) fb_->function().blocks[b].params.push_back(extra);
     }
     if (state.tag.valid()) tape = fb_->Push(tape, state.tag);
-  } else if (combined_) {
-    tape = fb_->TapeNew();
+  } else {
+    if (combined_) tape = fb_->TapeNew();
+    state.tape = tape;
   }
   // At once: what is read after it was changed is not changed in place.
   const auto measure = [&](const std::vector<Value>& defined) {

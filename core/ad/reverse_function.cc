@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "core/ad/partials.h"
+#include "core/ad/tape_proof.h"
 
 namespace pullback::ad {
 
@@ -69,7 +70,8 @@ Status ReverseFunction::BuildCombined(uint32_t target, const std::vector<bool>& 
   if (seed_params) seeds_.assign(params.begin() + static_cast<long>(n), params.end());
   TakeSums(sums);
   if (flow_.exit != kNoExit) PB_RETURN_IF_ERROR(BuildReverse());
-  return BuildForward();
+  PB_RETURN_IF_ERROR(BuildForward());
+  return ProveTape();
 }
 
 Status ReverseFunction::BuildSplit(const SplitFunctions& targets, const std::vector<bool>& sums) {
@@ -91,7 +93,26 @@ Status ReverseFunction::BuildSplit(const SplitFunctions& targets, const std::vec
     rb_->SetBlock(spin);
     rb_->Jump(spin, {});
   }
-  return BuildForward();
+  PB_RETURN_IF_ERROR(BuildForward());
+  return ProveTape();
+}
+
+Status ReverseFunction::ProveTape() const {
+  if (flow_.exit == kNoExit) return {};
+  TapeHalves halves;
+  halves.forward = &fb_->function();
+  halves.reverse = &rb_->function();
+  halves.blocks.resize(work_.blocks.size());
+  for (uint32_t b : flow_.dominators.order()) {
+    const BlockState& state = blocks_[b];
+    halves.blocks[b] = {state.tape, state.tag,
+                        flow_.skipped[b] ? ir::kNoBlock : state.reverse_block};
+    for (const CallAdjoint& call : state.calls) {
+      if (call.is_resolved && call.OnTape())
+        halves.calls.emplace(call.halves.forward, call.halves.reverse);
+    }
+  }
+  return CheckTape(halves);
 }
 
 // The last of the seeds are the cotangents so far of the parameters in `sums`.

@@ -75,7 +75,7 @@ class ReverseFunction {
     std::vector<ir::Inst> constant_insts;
     std::vector<ir::Inst> extents;      // dim instructions to append to the forward block
     std::vector<ir::Inst> early_sizes;  // dim and list_len to put right behind what they read
-    ir::Value trips, tag;               // forward parameters
+    ir::Value trips, tag, tape;         // forward parameters
     ir::Value reverse_trips;
     // Of a header: what the reverse half takes along, where the header's reverse stands and in a turn of it.
     ReversibleIntegers integers;
@@ -180,6 +180,7 @@ class ReverseFunction {
   Status ForwardBlock(uint32_t b);
   ir::Inst MapForward(const ir::Inst& inst);
   void ForwardTerminator(uint32_t b, ir::Value tape);
+  Status ProveTape() const;
   bool IsActiveCall(const ir::Inst& inst) const;
   std::vector<bool> ActiveOf(const std::vector<ir::Value>& values) const;
 
