@@ -120,6 +120,8 @@ struct ServerInfo {
   int64_t running = 0, queued = 0;
   int64_t kernels = 0, cache_bytes = 0, cache_hits = 0, cache_misses = 0, cache_evictions = 0;
   int64_t tier_switches = 0, failed_tier_switches = 0;
+  int64_t disk_entries = 0, disk_bytes = 0, disk_hits = 0, disk_misses = 0, disk_damaged = 0,
+          disk_evictions = 0, disk_failed_writes = 0;
   double uptime_seconds = 0;
 };
 

@@ -178,6 +178,13 @@ ServerInfo FromMessage(const v1::GetServerInfoResponse& message) {
   info.cache_evictions = message.load().cache_evictions();
   info.tier_switches = message.load().tier_switches();
   info.failed_tier_switches = message.load().failed_tier_switches();
+  info.disk_entries = message.load().disk_entries();
+  info.disk_bytes = message.load().disk_bytes();
+  info.disk_hits = message.load().disk_hits();
+  info.disk_misses = message.load().disk_misses();
+  info.disk_damaged = message.load().disk_damaged();
+  info.disk_evictions = message.load().disk_evictions();
+  info.disk_failed_writes = message.load().disk_failed_writes();
   info.uptime_seconds = message.uptime_seconds();
   return info;
 }

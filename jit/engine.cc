@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "jit/cache.h"
+#include "jit/disk_cache.h"
 #include "jit/explain.h"
 #include "jit/flight.h"
 #include "jit/interrupt.h"
@@ -51,6 +52,9 @@ struct Engine::Impl {
   std::optional<Handle> FindAlias(const std::string& alias);
   StatusOr<Resident> Make(const std::string& kernel_id, Reading& reading, const Build& build,
                           Progress& progress);
+  StatusOr<KernelPtr> Restore(const std::string& kernel_id, const Reading& reading,
+                              Progress& progress);
+  void Store(const std::string& kernel_id, StoredKernel stored);
   StatusOr<Handle> Compile(const KernelRequest& request, const Build& build,
                            const std::string& alias, const RunLimits& limits);
   StatusOr<Outputs> Run(const Handle& handle, const Inputs& inputs, const RunLimits& limits);
@@ -98,6 +102,27 @@ std::optional<Handle> Engine::Impl::FindAlias(const std::string& alias) {
                 {}};
 }
 
+// From the disk; nothing when it is not there, or no good.
+StatusOr<KernelPtr> Engine::Impl::Restore(const std::string& kernel_id, const Reading& reading,
+                                          Progress& progress) {
+  if (options.disk == nullptr) return KernelPtr();
+  const std::optional<std::string> bytes = options.disk->Get(kernel_id);
+  if (!bytes) return KernelPtr();
+  PB_RETURN_IF_ERROR(progress.Lap("disk"));
+  if (const auto stored = ReadStoredKernel(*bytes)) {
+    auto kernel = RestoreKernel(reading, *stored, {*llvm, baseline.get()}, progress);
+    if (kernel.ok() || IsInterruption(kernel.status())) return kernel;
+  }
+  options.disk->Remove(kernel_id);
+  return KernelPtr();
+}
+
+// In the background: a disk takes its time.
+void Engine::Impl::Store(const std::string& kernel_id, StoredKernel stored) {
+  if (options.disk == nullptr) return;
+  promoter.Add([this, kernel_id, bytes = Write(stored)] { options.disk->Put(kernel_id, bytes); });
+}
+
 // Makes the kernel and consumes the reading, unless it is there: the last flight may have landed
 // between the look-up and this one. It is in the cache before this flight lands, for the same reason.
 StatusOr<Resident> Engine::Impl::Make(const std::string& kernel_id, Reading& reading,
@@ -106,8 +131,13 @@ StatusOr<Resident> Engine::Impl::Make(const std::string& kernel_id, Reading& rea
     return Resident{std::move(resident->kernel), nullptr};
   }
   Resident made;
-  PB_ASSIGN_OR_RETURN(
-      made.kernel, MakeKernel(reading, build, options.limits, {*llvm, baseline.get()}, progress));
+  PB_ASSIGN_OR_RETURN(made.kernel, Restore(kernel_id, reading, progress));
+  if (made.kernel == nullptr) {
+    PB_ASSIGN_OR_RETURN(MadeKernel fresh, MakeKernel(reading, build, options.limits,
+                                                     {*llvm, baseline.get()}, progress));
+    made.kernel = std::move(fresh.kernel);
+    if (fresh.stored) Store(kernel_id, *std::move(fresh.stored));
+  }
   made.view = MakeView(std::move(reading));
   kernels.Insert(kernel_id, made, made.kernel->bytes() + ViewBytes(*made.view));
   return made;
@@ -141,7 +171,7 @@ StatusOr<Handle> Engine::Impl::Compile(const KernelRequest& request, const Build
 // the caller is an error.
 Status Engine::Impl::Promote(const std::string& kernel_id, const KernelPtr& kernel,
                              const RunLimits& limits) {
-  PB_ASSIGN_OR_RETURN(const TieredCode::Improvement made, kernel->code().Improve(*llvm, limits));
+  PB_ASSIGN_OR_RETURN(TieredCode::Improvement made, kernel->code().Improve(*llvm, limits));
   if (!made.mine) return {};
   if (!made.status.ok()) {
     ++failed_promotions;
@@ -149,6 +179,7 @@ Status Engine::Impl::Promote(const std::string& kernel_id, const KernelPtr& kern
     return {};
   }
   ++promotions;
+  Store(kernel_id, {Tier::kLlvm, kernel->layout().reads, std::move(made.object)});
   std::optional<Resident> resident = kernels.Peek(kernel_id);
   if (resident && resident->kernel == kernel) {
     const size_t bytes = kernel->bytes() + ViewBytes(*resident->view);

@@ -21,11 +21,15 @@ namespace pullback::jit {
 
 using pipeline::Transform;
 
+class DiskCache;  // jit/disk_cache.h
+
 struct EngineOptions {
   size_t cache_bytes = size_t{256} << 20;  // live code, LRU
   size_t alias_bytes = size_t{64} << 20;   // texts seen, LRU
   lang::Limits limits;
   int opt_level = 2;
+  // Code that outlives the engine, under the kernels' ids: what LLVM has made, or a forced tier 0.
+  std::shared_ptr<DiskCache> disk;
   // Called, on any thread, when LLVM refuses what tier 0 has compiled: that kernel stays in tier 0.
   std::function<void(const Status&)> on_failed_promotion;
 };

@@ -90,38 +90,58 @@ StatusOr<pipeline::Staged> Stage(const Reading& reading, const Derivation& deriv
 
 namespace {
 
-StatusOr<std::unique_ptr<LoadedCode>> Generate(const loops::Module& loops, int opt_level,
-                                               Backend& backend, Progress& progress) {
-  PB_ASSIGN_OR_RETURN(const ObjectCode object, backend.Compile(loops, {opt_level}));
+struct Generated {
+  std::unique_ptr<LoadedCode> code;
+  ObjectCode object;
+};
+
+StatusOr<Generated> Generate(const loops::Module& loops, int opt_level, Backend& backend,
+                             Progress& progress) {
+  Generated made;
+  PB_ASSIGN_OR_RETURN(made.object, backend.Compile(loops, {opt_level}));
   PB_RETURN_IF_ERROR(progress.Lap("codegen"));
-  PB_ASSIGN_OR_RETURN(std::unique_ptr<LoadedCode> code, backend.Load(object));
+  PB_ASSIGN_OR_RETURN(made.code, backend.Load(made.object));
   PB_RETURN_IF_ERROR(progress.Lap("link"));
-  return code;
+  return made;
+}
+
+struct MadeCode {
+  std::unique_ptr<TieredCode> code;
+  std::optional<StoredKernel> stored;
+};
+
+MadeCode ForGood(Tier tier, Generated made, const Layout& layout) {
+  return {std::make_unique<TieredCode>(tier, std::move(made.code), std::nullopt),
+          StoredKernel{tier, layout.reads, std::move(made.object)}};
 }
 
 // Where nobody has asked for tier 0, LLVM compiles what would need too much of the stack there.
-StatusOr<std::unique_ptr<TieredCode>> MakeCode(loops::Module loops, const Build& build,
-                                               const Backends& backends, Progress& progress) {
+StatusOr<MadeCode> MakeCode(loops::Module loops, const Layout& layout, const Build& build,
+                            const Backends& backends, Progress& progress) {
   if (build.tier != Tier::kLlvm && backends.baseline != nullptr) {
-    auto code = Generate(loops, build.opt_level, *backends.baseline, progress);
-    if (code.ok()) {
-      std::optional<TieredCode::Later> later;
-      if (build.tier == Tier::kAuto) later = {std::move(loops), build.opt_level};
-      return std::make_unique<TieredCode>(Tier::kBaseline, *std::move(code), std::move(later));
+    StatusOr<Generated> made = Generate(loops, build.opt_level, *backends.baseline, progress);
+    if (made.ok() && build.tier == Tier::kBaseline) {
+      return ForGood(Tier::kBaseline, *std::move(made), layout);
     }
-    if (build.tier == Tier::kBaseline || code.status().reason() != "FRAME_TOO_LARGE") {
-      return code.status();
+    if (made.ok()) {
+      TieredCode::Later later{std::move(loops), build.opt_level};
+      return MadeCode{
+          std::make_unique<TieredCode>(Tier::kBaseline, std::move(made->code), std::move(later)),
+          std::nullopt};
+    }
+    if (build.tier == Tier::kBaseline || made.status().reason() != "FRAME_TOO_LARGE") {
+      return made.status();
     }
   }
-  PB_ASSIGN_OR_RETURN(auto code, Generate(loops, build.opt_level, backends.llvm, progress));
-  return std::make_unique<TieredCode>(Tier::kLlvm, std::move(code), std::nullopt);
+  PB_ASSIGN_OR_RETURN(Generated made, Generate(loops, build.opt_level, backends.llvm, progress));
+  return ForGood(Tier::kLlvm, std::move(made), layout);
 }
 
 }  // namespace
 
-StatusOr<std::shared_ptr<const Kernel>> MakeKernel(const Reading& reading, const Build& build,
-                                                   const lang::Limits& limits,
-                                                   const Backends& backends, Progress& progress) {
+StatusOr<MadeKernel> MakeKernel(const Reading& reading, const Build& build,
+                                const lang::Limits& limits, const Backends& backends,
+                                Progress& progress) {
   PB_ASSIGN_OR_RETURN(const pipeline::Staged staged,
                       Stage(reading, reading.derivation, build.passes, limits, progress));
   const SlotLayout slots = MakeSlots(reading.signature, reading.derivation);
@@ -130,7 +150,25 @@ StatusOr<std::shared_ptr<const Kernel>> MakeKernel(const Reading& reading, const
   layout.reads = ReadParams(staged.final);
   PB_ASSIGN_OR_RETURN(loops::Module loops, loops::LowerToLoops(staged.final));
   PB_RETURN_IF_ERROR(progress.Lap("loops"));
-  PB_ASSIGN_OR_RETURN(auto code, MakeCode(std::move(loops), build, backends, progress));
+  PB_ASSIGN_OR_RETURN(MadeCode made, MakeCode(std::move(loops), layout, build, backends, progress));
+  return MadeKernel{
+      std::make_shared<const Kernel>(reading.derivation, std::move(layout), std::move(made.code)),
+      std::move(made.stored)};
+}
+
+StatusOr<std::shared_ptr<const Kernel>> RestoreKernel(const Reading& reading,
+                                                      const StoredKernel& stored,
+                                                      const Backends& backends,
+                                                      Progress& progress) {
+  Layout layout = MakeLayout(MakeSlots(reading.signature, reading.derivation));
+  Backend* backend = stored.tier == Tier::kLlvm ? &backends.llvm : backends.baseline;
+  if (stored.reads.size() != layout.arguments() || backend == nullptr) {
+    return Status(Code::kInternal, "OBJECT_REJECTED", "what was kept is of another program");
+  }
+  layout.reads = stored.reads;
+  PB_ASSIGN_OR_RETURN(std::unique_ptr<LoadedCode> loaded, backend->Load(stored.object));
+  PB_RETURN_IF_ERROR(progress.Lap("link"));
+  auto code = std::make_unique<TieredCode>(stored.tier, std::move(loaded), std::nullopt);
   return std::shared_ptr<const Kernel>(
       std::make_shared<const Kernel>(reading.derivation, std::move(layout), std::move(code)));
 }

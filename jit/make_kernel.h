@@ -2,6 +2,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 
 #include "core/base/status.h"
 #include "core/pipeline/pipeline.h"
@@ -9,6 +10,7 @@
 #include "jit/kernel.h"
 #include "jit/progress.h"
 #include "jit/reading.h"
+#include "jit/stored_kernel.h"
 
 namespace pullback::jit {
 
@@ -26,8 +28,17 @@ struct Backends {
 
 // Then loops, codegen, link: in the build's tier; kAuto is tier 0, for LLVM to take over. INTERNAL, SIGNATURE_MISMATCH, when the passes made an entry that does not
 // take and give what the signature says.
-StatusOr<std::shared_ptr<const Kernel>> MakeKernel(const Reading& reading, const Build& build,
-                                                   const lang::Limits& limits,
-                                                   const Backends& backends, Progress& progress);
+struct MadeKernel {
+  std::shared_ptr<const Kernel> kernel;
+  std::optional<StoredKernel> stored;  // to be kept: unless LLVM is to take over
+};
+StatusOr<MadeKernel> MakeKernel(const Reading& reading, const Build& build,
+                                const lang::Limits& limits, const Backends& backends,
+                                Progress& progress);
+
+// From what was kept of it: stage link. INTERNAL, OBJECT_REJECTED, for what is not of this program.
+StatusOr<std::shared_ptr<const Kernel>> RestoreKernel(const Reading& reading,
+                                                      const StoredKernel& stored,
+                                                      const Backends& backends, Progress& progress);
 
 }  // namespace pullback::jit

@@ -61,10 +61,11 @@ bool TieredCode::Count(double seconds) {
 }
 
 // A compiler that runs out of memory must not leave others waiting: what it throws is an error, too.
-StatusOr<std::shared_ptr<const TieredCode::Code>> TieredCode::CompileLater(Backend& llvm) const {
+StatusOr<std::shared_ptr<const TieredCode::Code>> TieredCode::CompileLater(
+    Backend& llvm, ObjectCode* object) const {
   try {
-    PB_ASSIGN_OR_RETURN(const ObjectCode object, llvm.Compile(later_->loops, {later_->opt_level}));
-    PB_ASSIGN_OR_RETURN(std::unique_ptr<LoadedCode> loaded, llvm.Load(object));
+    PB_ASSIGN_OR_RETURN(*object, llvm.Compile(later_->loops, {later_->opt_level}));
+    PB_ASSIGN_OR_RETURN(std::unique_ptr<LoadedCode> loaded, llvm.Load(*object));
     return std::make_shared<const Code>(Code{std::move(loaded), Tier::kLlvm});
   } catch (const std::exception& thrown) {
     return Status(pullback::Code::kInternal, "COMPILER_THREW", thrown.what());
@@ -81,14 +82,17 @@ StatusOr<TieredCode::Improvement> TieredCode::Improve(Backend& llvm, const RunLi
     if (state_ == State::kSettled) return Improvement{};
     state_ = State::kImproving;
   }
-  StatusOr<std::shared_ptr<const Code>> made = CompileLater(llvm);
+  Improvement improvement;
+  improvement.mine = true;
+  StatusOr<std::shared_ptr<const Code>> made = CompileLater(llvm, &improvement.object);
   const std::lock_guard lock(mutex_);
   if (made.ok()) current_.store(*made, std::memory_order_release);
   later_.reset();
   later_bytes_ = 0;
   state_ = State::kSettled;
   settled_.notify_all();
-  return Improvement{true, made.status()};
+  improvement.status = made.status();
+  return improvement;
 }
 
 size_t TieredCode::bytes() const {

@@ -47,6 +47,7 @@ class TieredCode {
   struct Improvement {
     bool mine = false;  // by this call
     Status status;      // LLVM's, when it is
+    ObjectCode object;  // that the code is of, when it is and that is well
   };
   StatusOr<Improvement> Improve(Backend& llvm, const RunLimits& limits);
 
@@ -54,7 +55,7 @@ class TieredCode {
 
  private:
   enum class State : uint8_t { kFirst, kImproving, kSettled };
-  StatusOr<std::shared_ptr<const Code>> CompileLater(Backend& llvm) const;
+  StatusOr<std::shared_ptr<const Code>> CompileLater(Backend& llvm, ObjectCode* object) const;
 
   std::atomic<std::shared_ptr<const Code>> current_;
   std::atomic<State> state_;

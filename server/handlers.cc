@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "jit/disk_cache.h"
 #include "server/convert.h"
 #include "server/errors.h"
 
@@ -142,6 +143,16 @@ void Handlers::Info(v1::GetServerInfoResponse* out) const {
   load->set_cache_evictions(stats.evictions);
   load->set_tier_switches(stats.promotions);
   load->set_failed_tier_switches(stats.failed_promotions);
+  if (options_.engine.disk != nullptr) {
+    const jit::DiskCacheStats disk = options_.engine.disk->stats();
+    load->set_disk_entries(disk.entries);
+    load->set_disk_bytes(disk.bytes);
+    load->set_disk_hits(disk.hits);
+    load->set_disk_misses(disk.misses);
+    load->set_disk_damaged(disk.damaged);
+    load->set_disk_evictions(disk.evictions);
+    load->set_disk_failed_writes(disk.failed_writes);
+  }
   out->set_uptime_seconds(Seconds(Clock::now() - started_));
 }
 

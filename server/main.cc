@@ -11,6 +11,7 @@
 #include <thread>
 
 #include "jit/baseline/baseline_backend.h"
+#include "jit/disk_cache.h"
 #include "jit/llvm/llvm_backend.h"
 #include "server/library_logs.h"
 #include "server/log.h"
@@ -111,6 +112,13 @@ void AddProgramLimits(CLI::App* app, pullback::jit::EngineOptions* o) {
   AddBytes(app, "--cache-bytes", &o->cache_bytes, 1e15, "Compiled code that is kept");
 }
 
+void AddDiskCache(CLI::App* app, ServerOptions* o) {
+  Add(app, "--cache-dir", &o->cache_dir,
+      "Folder for compiled code that outlives the server; none where it is empty")
+      ->type_name("DIR");
+  AddBytes(app, "--disk-cache-bytes", &o->disk_cache_bytes, 1e15, "Compiled code in that folder");
+}
+
 // SIGTERM and SIGINT arrive through a pipe. (Blocking them for sigwait would not do: libraries have made
 // threads before main, which do not block them.)
 int signal_pipe[2];
@@ -144,8 +152,13 @@ int Fail(const pullback::Status& status) {
   return 1;
 }
 
-int Serve(const ServerOptions& options) {
+int Serve(ServerOptions options) {
   CatchSignals();
+  if (!options.cache_dir.empty()) {
+    auto disk = pullback::jit::DiskCache::Open(options.cache_dir, options.disk_cache_bytes);
+    if (!disk.ok()) return Fail(disk.status());
+    options.engine.disk = *std::move(disk);
+  }
   auto llvm = pullback::jit::MakeLlvmBackend();
   if (!llvm.ok()) return Fail(llvm.status());
   auto baseline = pullback::jit::MakeBaselineBackend();
@@ -178,6 +191,7 @@ int main(int argc, char** argv) {
   AddServing(&app, &flags);
   AddRequestLimits(&app, &flags.server);
   AddProgramLimits(&app, &flags.server.engine);
+  AddDiskCache(&app, &flags.server);
   CLI11_PARSE(app, argc, argv);
   log::Configure(flags.log_level, flags.log_format);
   pullback::server::RouteLibraryLogs();

@@ -31,6 +31,8 @@ struct ServerOptions {
 
   // The compiler, its limits and its cache.
   jit::EngineOptions engine;
+  std::string cache_dir;  // of compiled code that outlives the server; empty: none
+  int64_t disk_cache_bytes = int64_t{1} << 30;
 
   double drain_timeout = 30;
   std::string version;

@@ -38,6 +38,13 @@ void AddLoad(const client::ServerInfo& info, Json* json) {
   json->Add("cache_evictions", Json::Integer(info.cache_evictions));
   json->Add("tier_switches", Json::Integer(info.tier_switches));
   json->Add("failed_tier_switches", Json::Integer(info.failed_tier_switches));
+  json->Add("disk_entries", Json::Integer(info.disk_entries));
+  json->Add("disk_bytes", Json::Integer(info.disk_bytes));
+  json->Add("disk_hits", Json::Integer(info.disk_hits));
+  json->Add("disk_misses", Json::Integer(info.disk_misses));
+  json->Add("disk_damaged", Json::Integer(info.disk_damaged));
+  json->Add("disk_evictions", Json::Integer(info.disk_evictions));
+  json->Add("disk_failed_writes", Json::Integer(info.disk_failed_writes));
 }
 
 // The engine of this process has neither a server's limits nor its load.
