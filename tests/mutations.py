@@ -257,11 +257,11 @@ COMPOSED = {
     "core/ad/fill.cc": [
         ("derivative by a list: short", "lists.Fill(b, v, values[likes[k]])", "v"),
     ],
-    "core/ad/batch.cc": [
-        ("all seeds at once: a scalar, the other sign", *negated("b_.", "b_.Index(Get(v), Subscripts(k))")),
+    "core/ad/batch_insts.cc": [
+        ("all seeds at once: a scalar, the other sign", *negated("b_.", "b_.Index(Get(v), SubscriptsOf(k))")),
         ("all seeds at once: sum of arrays", "b_.Make(Op::Add, {a, b})", "a"),
         ("all seeds at once: a scan over the seeds",
-         "if (ir::IsScan(r.monoid)) r.outer += static_cast<uint32_t>(at.size());", ""),
+         "if (ir::IsScan(r.monoid)) r.outer += static_cast<uint32_t>(Count());", ""),
     ],
     "core/ad/seeded_jacobian.cc": [
         ("all seeds at once: ones everywhere",
@@ -291,10 +291,11 @@ COMPOSED = {
         ("snapshots: the rest from the beginning", "With(state, {at})", "With(state, {begin_})"),
     ],
     "core/ad/outline_loops.cc": [
-        ("snapshots: a turn too few", "Emit(front, Op::Call, args(count))", "first[loop.counter]"),
-        ("snapshots: left where the first turn leaves", "call.args.insert(call.args.end(), {end, snapshots})",
-         "call.args.insert(call.args.end(), {first[loop.counter], snapshots})"),
-        ("snapshots: ways out do not end the count", "exits != 1 || ", ""),
+        ("snapshots: no turn but the last",
+         "call.args.insert(call.args.end(), {end, snapshots});",
+         "call.args.insert(call.args.end(), {first[loop.counter], snapshots});"),
+        ("snapshots: a way out is no end", "exits != 1", "exits < 1"),
+        ("snapshots: any integer counts", "IsOneMore(parts, e.args[k], params[k])", "true"),
     ],
     "core/opt/boxes.cc": [
         ("box set: not set", "store = b_.ListSet(store, inst.args[0], {inst.args.begin() + 1, inst.args.end()});", ""),
