@@ -122,6 +122,28 @@ class Collector {
       const Path inner{path.role, path.name, &path, i, &type};
       PB_RETURN_IF_ERROR(Collect(type.elements[i], value.elements[i], part, inner, out));
     }
+    return type.array_dims.empty() ? Status() : CheckShared(type, value, path);
+  }
+
+  // The arrays of an array of structs are equally long. Those within a part are compared there.
+  static Status CheckShared(const ApiType& type, const ApiValue& value, const Path& path) {
+    const Tensor* first = nullptr;
+    const size_t axes = type.array_dims.size();
+    for (size_t i = 0; i < type.elements.size(); ++i) {
+      const ApiValue* part = &value.elements[i];
+      const Path inner{path.role, path.name, &path, i, &type};
+      while (part->is_tuple && !part->elements.empty()) part = &part->elements[0];
+      if (part->is_tuple || part->list) continue;  // has no derivative
+      if (!first) first = &part->tensor;
+      for (size_t axis = 0; axis < axes; ++axis) {
+        const int64_t want = first->shape[axis], got = part->tensor.shape[axis];
+        if (got == want) continue;
+        return Invalid("SIZE_MISMATCH", inner.Text() + " axis " + std::to_string(axis) +
+                                            ": expected " + std::to_string(want) +
+                                            " as the other arrays of " + type.ToString() +
+                                            " have, got " + std::to_string(got));
+      }
+    }
     return {};
   }
 

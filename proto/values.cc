@@ -223,6 +223,7 @@ void EncodeType(const ApiType& type, v1::Type* message) {
     for (const ApiType& element : type.elements) EncodeType(element, tuple->add_elements());
     tuple->set_struct_name(type.struct_name);
     for (const std::string& name : type.field_names) tuple->add_field_names(name);
+    for (const std::string& dim : type.array_dims) tuple->add_array_dims(dim);
     return;
   }
   v1::TensorType* tensor = message->mutable_tensor();
@@ -255,6 +256,8 @@ ApiType DecodeType(const v1::Type& message,
   for (const v1::Type& element : message.tuple().elements()) {
     type.elements.push_back(DecodeType(element, structs));
   }
+  const auto& array_dims = message.tuple().array_dims();
+  type.array_dims.assign(array_dims.begin(), array_dims.end());
   // Whoever reads a struct relies on a name for each field.
   const v1::TupleType& tuple = message.tuple();
   if (!tuple.struct_name().empty() && tuple.field_names_size() == tuple.elements_size()) {

@@ -1,6 +1,7 @@
 #include "client/cli/values.h"
 
 #include <algorithm>
+#include <deque>
 #include <utility>
 
 #include "client/cli/relations.h"
@@ -54,6 +55,62 @@ StatusOr<std::vector<const Json*>> Parts(const Json& json, const ApiType& type,
   return parts;
 }
 
+// The keys of an array of tuples or structs are its arrays: a tuple's are numbers.
+std::vector<std::string> ArrayNames(const ApiType& type) {
+  if (IsStruct(type)) return type.field_names;
+  std::vector<std::string> names;
+  for (size_t i = 0; i < type.elements.size(); ++i) names.push_back(std::to_string(i));
+  return names;
+}
+
+// What is an element's part i for each element of lists nested `depth` deep, as such lists.
+StatusOr<Json> ElementParts(const Json& json, const ApiType& element, size_t i, size_t depth,
+                            const std::string& what) {
+  if (depth == 0) {
+    PB_ASSIGN_OR_RETURN(const std::vector<const Json*> parts, Parts(json, element, what));
+    return *parts[i];
+  }
+  if (!json.is(Kind::kArray)) {
+    return Mismatch(what, "expected a list of " + element.ToString() + ", got " + KindName(json));
+  }
+  Json column = Json::Array();
+  for (size_t k = 0; k < json.items.size(); ++k) {
+    PB_ASSIGN_OR_RETURN(Json item, ElementParts(json.items[k], element, i, depth - 1,
+                                                what + "[" + std::to_string(k) + "]"));
+    column.Add(std::move(item));
+  }
+  return column;
+}
+
+// The JSON of each array of an array of tuples or structs: from an object of them, or from the list of the
+// elements.
+StatusOr<std::vector<Json>> Arrays(const Json& json, const ApiType& type, bool derivative,
+                                   const ApiStructs& structs, const std::string& what) {
+  ApiType named = type;
+  named.field_names = ArrayNames(type);
+  std::vector<Json> arrays;
+  if (json.is(Kind::kObject)) {
+    PB_ASSIGN_OR_RETURN(const std::vector<const Json*> parts, Fields(json, named, what));
+    for (const Json* part : parts) arrays.push_back(*part);
+    return arrays;
+  }
+  if (!json.is(Kind::kArray)) {
+    return Mismatch(what, "expected " + type.ToString() +
+                              " as a list of elements or as an object "
+                              "of arrays, got " +
+                              KindName(json));
+  }
+  const size_t depth = type.array_dims.size();
+  ApiType element = type;
+  element.array_dims.clear();
+  for (size_t i = 0; i < type.elements.size(); ++i) {
+    const bool none = derivative && !HoldsFloats(type.elements[i], structs);
+    PB_ASSIGN_OR_RETURN(Json column, ElementParts(json, element, i, depth, what));
+    arrays.push_back(none ? Json() : std::move(column));
+  }
+  return arrays;
+}
+
 std::string PartName(const ApiType& type, size_t i) {
   return "." + (IsStruct(type) ? type.field_names[i] : std::to_string(i));
 }
@@ -68,6 +125,15 @@ class Reader {
       if (!derivative_) return ToRelation(json, type, what);
       value.is_tuple = true;
       PB_RETURN_IF_ERROR(CheckNull(json, type, what));
+    } else if (!type.array_dims.empty()) {
+      PB_ASSIGN_OR_RETURN(const std::vector<Json> arrays,
+                          Arrays(json, type, derivative_, structs_, what));
+      value.is_tuple = true;
+      for (size_t i = 0; i < arrays.size(); ++i) {
+        PB_ASSIGN_OR_RETURN(ApiValue array,
+                            Read(arrays[i], type.elements[i], what + PartName(type, i)));
+        value.elements.push_back(std::move(array));
+      }
     } else if (type.is_tuple) {
       PB_ASSIGN_OR_RETURN(const std::vector<const Json*> parts, Parts(json, type, what));
       value.is_tuple = true;
@@ -111,16 +177,26 @@ class Reader {
                               KindName(json));
   }
 
+  // `made` owns what stands in no text.
   Status FindLeaves(const Json& json, const ApiType& type, const std::string& what,
-                    std::vector<Leaf>& out) const {
+                    std::vector<Leaf>& out, std::deque<Json>& made) const {
     const ApiType& t = Resolve(type, structs_);
     if (!t.is_tuple) {
       out.push_back({&json, what});
       return {};
     }
+    if (!t.array_dims.empty()) {
+      PB_ASSIGN_OR_RETURN(std::vector<Json> arrays, Arrays(json, t, derivative_, structs_, what));
+      for (size_t i = 0; i < arrays.size(); ++i) {
+        made.push_back(std::move(arrays[i]));
+        PB_RETURN_IF_ERROR(
+            FindLeaves(made.back(), t.elements[i], what + PartName(t, i), out, made));
+      }
+      return {};
+    }
     PB_ASSIGN_OR_RETURN(const std::vector<const Json*> parts, Parts(json, t, what));
     for (size_t i = 0; i < parts.size(); ++i) {
-      PB_RETURN_IF_ERROR(FindLeaves(*parts[i], t.elements[i], what + PartName(t, i), out));
+      PB_RETURN_IF_ERROR(FindLeaves(*parts[i], t.elements[i], what + PartName(t, i), out, made));
     }
     return {};
   }
@@ -132,8 +208,9 @@ class Reader {
     std::vector<std::pair<Leaf, uint32_t>> inner;
     for (size_t i = 0; i < json.items.size(); ++i) {
       std::vector<Leaf> leaves;
+      std::deque<Json> made;
       const std::string item = what + "[" + std::to_string(i) + "]";
-      PB_RETURN_IF_ERROR(FindLeaves(json.items[i], *type.element, item, leaves));
+      PB_RETURN_IF_ERROR(FindLeaves(json.items[i], *type.element, item, leaves, made));
       for (size_t k = 0; k < leaves.size(); ++k) {
         ListColumn& column = list.records[record][k];
         PB_RETURN_IF_ERROR(AppendLeaf(leaves[k], plan, type.leaves[k], column));
@@ -186,8 +263,9 @@ class Writer {
   // The JSON of a tuple or struct; part(type) is called for each element in order.
   template <typename Part>
   static Json Compose(const ApiType& type, Part&& part) {
-    Json json = IsStruct(type) ? Json::Object() : Json::Array();
-    json.keys = type.field_names;
+    const bool array = !type.array_dims.empty();
+    Json json = IsStruct(type) || array ? Json::Object() : Json::Array();
+    json.keys = array ? ArrayNames(type) : type.field_names;
     for (const ApiType& element : type.elements) json.Add(part(element));
     return json;
   }

@@ -175,12 +175,30 @@ class Planner {
                     if (type.is_list) leaf.record = RecordOf(type);
                     leaves.push_back(std::move(leaf));
                   });
+      size_t first = 0;
+      FindShared(*plan_.records[r].element, first, leaves);
       plan_.records[r].leaves = std::move(leaves);
     }
     return std::move(plan_);
   }
 
  private:
+  // `next` is the first leaf of the type; then the one behind it.
+  void FindShared(const ApiType& type, size_t& next, std::vector<ListPlan::Leaf>& leaves) const {
+    const ApiType& t = Resolve(type, structs_);
+    const size_t first = next;
+    if (!t.is_tuple) {
+      ++next;
+      return;
+    }
+    for (const ApiType& part : t.elements) FindShared(part, next, leaves);
+    for (size_t k = first + 1; k < next && !t.array_dims.empty(); ++k) {
+      if (leaves[k].shared > 0) continue;
+      leaves[k].like = first;
+      leaves[k].shared = t.array_dims.size();
+    }
+  }
+
   uint32_t RecordOf(const ApiType& list) {
     const ApiType* const element = &Resolve(list.elements[0], structs_);
     const auto [at, fresh] = known_.emplace(element, static_cast<uint32_t>(plan_.records.size()));
@@ -251,6 +269,27 @@ std::string LeafMismatch(const ListPlan::Leaf& leaf, const ListColumn& column, b
       if (column.extents[i] == leaf.extents[axis]) continue;
       return Named(leaf) + ": expected " + std::to_string(leaf.extents[axis]) + " on axis " +
              std::to_string(axis) + ", got " + std::to_string(column.extents[i]);
+    }
+  }
+  return "";
+}
+
+// The arrays of an array of structs are equally long.
+std::string SharedMismatch(const ListPlan::Record& plan, const ListRecord& record) {
+  for (size_t k = 0; k < record.size(); ++k) {
+    const ListPlan::Leaf& leaf = plan.leaves[k];
+    const ListColumn &own = record[k], &first = record[leaf.like];
+    if (leaf.shared == 0 || own.kind != Kind::kTensor || first.kind != Kind::kTensor) continue;
+    const auto own_rank = static_cast<size_t>(own.rank), rank = static_cast<size_t>(first.rank);
+    for (size_t i = 0; i * own_rank < own.extents.size(); ++i) {
+      for (size_t axis = 0; axis < leaf.shared; ++axis) {
+        const int64_t got = own.extents[i * own_rank + axis];
+        const int64_t want = first.extents[i * rank + axis];
+        if (got == want) continue;
+        return Named(leaf) + ": expected " + std::to_string(want) + " on axis " +
+               std::to_string(axis) + " as " + Named(plan.leaves[leaf.like]) + " has, got " +
+               std::to_string(got);
+      }
     }
   }
   return "";
@@ -371,6 +410,7 @@ std::string Mismatch(const ListPlan& plan, const ListData& data, bool floats) {
         return Named(leaf) + ": lists of another record";
       }
     }
+    if (std::string fault = SharedMismatch(wanted, record); !fault.empty()) return fault;
   }
   return "";
 }

@@ -75,6 +75,9 @@ struct ListPlan {
     uint32_t record = 0;  // of a list: of its elements
     std::vector<int64_t> extents;  // of an array: as the type says; -1: any
     bool floats = false;           // carries derivatives
+    // Of an array of structs: the first `shared` extents are those of the leaf `like`.
+    size_t like = 0;
+    size_t shared = 0;
   };
   struct Record {
     const ApiType* element;  // resolved

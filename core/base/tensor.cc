@@ -39,7 +39,25 @@ std::string Join(const std::vector<T>& items, Fn&& text) {
 
 }  // namespace
 
+// Of an array of structs or tuples: the element.
+std::string ApiType::ElementText() const {
+  if (!struct_name.empty()) return struct_name;
+  return "(" +
+         Join(elements,
+              [&](const ApiType& part) {
+                ApiType own = part;
+                std::vector<std::string>& dims = part.is_tuple ? own.array_dims : own.dims;
+                const auto outer = static_cast<std::ptrdiff_t>(array_dims.size());
+                dims.erase(dims.begin(), dims.begin() + outer);
+                return own.array_dims.empty() && part.is_tuple ? own.ElementText() : own.ToString();
+              }) +
+         ")";
+}
+
 std::string ApiType::ToString() const {
+  if (!array_dims.empty()) {
+    return "[" + Join(array_dims, [](const std::string& d) { return d; }) + "]" + ElementText();
+  }
   if (!struct_name.empty()) return struct_name;
   if (is_list) return "list " + elements.at(0).ToString();
   if (is_tuple && !dims.empty()) {  // core/base/relation.h

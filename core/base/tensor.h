@@ -66,7 +66,11 @@ struct ApiType {
   std::string struct_name = {};
   std::vector<std::string> field_names = {};  // of a struct: one per element
   bool is_list = false;
-  int32_t declared = -1;         // of a struct inside a list: its place in the signature's structs
+  // Of an array of tuples or structs: its sizes. It is the tuple of the arrays of their parts, whose
+  // first axes have these sizes.
+  std::vector<std::string> array_dims = {};
+  int32_t declared = -1;  // of a struct inside a list: its place in the signature's structs
+  std::string ElementText() const;
   std::string ToString() const;  // "[n, 3]f64", "(f64, [n]f64)", "Camera", "list f64"
 };
 // The structs that a signature's lists name.

@@ -35,7 +35,8 @@ struct Type {
     kList,
     kBox,
     kFunction,
-    kRelation  // relation.h
+    kRelation,    // relation.h
+    kStructArray  // an array whose elements are tuples or structs: struct_array.h
   } kind = Kind::kError;
   enum class Closure : uint8_t {
     kNone,
@@ -49,8 +50,9 @@ struct Type {
     kUndecided,  // in the checker, one of several functions: `fn(…) -> …` is to be found
   };
   DType elem = DType::kF64;
-  int rank = 0;  // kArray: >= 1
-  // kTuple; the one of kList, kBox; kFunction: what it captures; kRelation: the arrays that it is
+  int rank = 0;  // kArray, kStructArray: >= 1
+  // kTuple; the one of kList, kBox; kFunction: what it captures; kRelation: the arrays that it is;
+  // kStructArray: what an element is, then the arrays of its parts
   std::vector<Type> elements;
   const Struct* structure = nullptr;  // kStruct: a struct is its declaration
   Closure closure = Closure::kNone;
@@ -81,20 +83,22 @@ struct TypeExpr {
     kScalar,
     kArray,
     kTuple,
-    kStruct,    // name: a struct, or a type parameter before its template is instantiated
-    kList,      // elements[0]
-    kBox,       // elements[0]
-    kFunction,  // fn(T, U) -> V: elements, the result last
-    kOmitted,   // of a lambda's parameter: it comes from the call
-    kGiven,     // given; its arrays may have any sizes
-    kRelation,  // relation.h
+    kStruct,       // name: a struct, or a type parameter before its template is instantiated
+    kList,         // elements[0]
+    kBox,          // elements[0]
+    kFunction,     // fn(T, U) -> V: elements, the result last
+    kOmitted,      // of a lambda's parameter: it comes from the call
+    kGiven,        // given; its arrays may have any sizes
+    kRelation,     // relation.h
+    kStructArray,  // elements[0], a tuple; the checker makes it of a kArray with a struct's name, too
   } kind = Kind::kScalar;
   DType elem = DType::kF64;
   std::string name;                // kStruct; kArray: of the element type, where it is no scalar's
   std::vector<ExprPtr> dims;       // kArray: size expressions over size variables and literals.
                                    // Inside a struct, list or box: whole numbers, and names whose
                                    // `local` stays UINT32_MAX: any size
-  std::vector<TypeExpr> elements;  // kTuple, kFunction, kList, kBox
+  std::vector<TypeExpr> elements;  // kTuple, kFunction, kList, kBox, kStructArray
+  std::vector<TypeExpr> parts;  // kStructArray: the arrays of the element's parts, from the checker
   const Struct* structure = nullptr;  // kStruct: set by the checker
   Type given;                         // kGiven
   Span span;
@@ -396,18 +400,21 @@ struct Struct {
   Span body;  // from { to }
 };
 
-// What lies beside other parts in one value: tuples, structs, and what a function captures.
+// What lies beside other parts in one value: tuples, structs, arrays of them (the parts are arrays),
+// and what a function captures.
 inline bool IsComposite(const Type& t) {
   return t.kind == Type::Kind::kTuple || t.kind == Type::Kind::kStruct ||
-         t.kind == Type::Kind::kRelation ||
+         t.kind == Type::Kind::kRelation || t.kind == Type::Kind::kStructArray ||
          (t.kind == Type::Kind::kFunction && t.closure != Type::Closure::kDynamic);
 }
 // The parts' types, in order; none of what is no composite.
 inline size_t PartCount(const Type& t) {
   if (t.kind == Type::Kind::kStruct) return t.structure->fields.size();
+  if (t.kind == Type::Kind::kStructArray) return t.elements.size() - 1;
   return IsComposite(t) ? t.elements.size() : 0;
 }
 inline const Type& PartOf(const Type& t, size_t i) {
+  if (t.kind == Type::Kind::kStructArray) return t.elements[i + 1];
   return t.kind == Type::Kind::kStruct ? t.structure->fields[i].resolved : t.elements[i];
 }
 template <typename F>
@@ -416,7 +423,8 @@ void ForEachPart(const Type& t, F&& f) {
 }
 // The same of a type as written (after Check).
 inline bool IsComposite(const TypeExpr& t) {
-  return t.kind == TypeExpr::Kind::kTuple || t.kind == TypeExpr::Kind::kStruct;
+  return t.kind == TypeExpr::Kind::kTuple || t.kind == TypeExpr::Kind::kStruct ||
+         t.kind == TypeExpr::Kind::kStructArray;
 }
 template <typename F>
 void ForEachPart(const TypeExpr& t, F&& f) {
@@ -424,7 +432,18 @@ void ForEachPart(const TypeExpr& t, F&& f) {
     for (const Field& field : t.structure->fields) f(field.type);
   } else if (t.kind == TypeExpr::Kind::kTuple) {
     for (const TypeExpr& e : t.elements) f(e);
+  } else if (t.kind == TypeExpr::Kind::kStructArray) {
+    for (const TypeExpr& e : t.parts) f(e);
   }
+}
+// The struct whose fields the parts are; null: they have no names.
+inline const Struct* StructOf(const Type& t) {
+  return t.kind == Type::Kind::kStructArray ? t.elements[0].structure : t.structure;
+}
+inline const Struct* StructOf(const TypeExpr& t) {
+  if (t.kind != TypeExpr::Kind::kStructArray) return t.structure;
+  return t.elements[0].kind == TypeExpr::Kind::kGiven ? StructOf(t.elements[0].given)
+                                                      : t.elements[0].structure;
 }
 // Whether the type is not known yet: of the elements of an empty list (kUnit), of a function that is
 // one of several (kUndecided).

@@ -69,6 +69,17 @@ class Writer {
       return;
     }
     if (t.kind == TypeExpr::Kind::kGiven) return WriteGiven(t.given);
+    if (t.kind == TypeExpr::Kind::kStructArray) {  // the parts have all sizes
+      out_ += '[' + std::to_string(t.dims.size()) + ']';
+      WriteType(t.elements[0]);
+      out_ += '{';
+      for (const TypeExpr& part : t.parts) {
+        WriteType(part);
+        out_ += ", ";
+      }
+      out_ += '}';
+      return;
+    }
     if (t.kind == TypeExpr::Kind::kStruct) {
       out_ += StructName(t.structure);
       return;
@@ -88,6 +99,9 @@ class Writer {
       case Type::Kind::kStruct: out_ += StructName(t.structure); return;
       case Type::Kind::kList: out_ += "list "; return WriteGiven(t.elements[0]);
       case Type::Kind::kBox: out_ += "box "; return WriteGiven(t.elements[0]);
+      case Type::Kind::kStructArray:
+        out_ += '[' + std::to_string(t.rank) + ']';
+        return WriteGiven(t.elements[0]);
       case Type::Kind::kTuple:
       case Type::Kind::kFunction: break;
       default: out_ += "any " + ToString(t); return;

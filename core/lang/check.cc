@@ -31,6 +31,9 @@ std::string ToString(const Type& t) {
     case Type::Kind::kArray:
       for (int i = 0; i < t.rank; ++i) text += i == 0 ? "*" : ", *";
       return "[" + text + "]" + DTypeName(t.elem);
+    case Type::Kind::kStructArray:
+      for (int i = 0; i < t.rank; ++i) text += i == 0 ? "*" : ", *";
+      return "[" + text + "]" + ToString(t.elements[0]);
     case Type::Kind::kTuple: break;
     case Type::Kind::kRelation:
       for (size_t i = 0; i < ArityOf(t); ++i) text += i == 0 ? "*" : ", *";
@@ -85,6 +88,11 @@ bool CheckTypeLimits(const Type& type, const Span& span, Reporter& report, const
     return CheckTypeLimits(type.elements[0], span, report, limits);
   }
   if (!IsComposite(type)) return type.rank <= limits.max_rank;
+  if (type.kind == Type::Kind::kStructArray) {
+    for (size_t i = 0; i < PartCount(type); ++i) {
+      if (!CheckTypeLimits(PartOf(type, i), span, report, limits)) return false;
+    }
+  }
   int leaves = LeafCount(type);
   if (leaves <= limits.max_tuple) return true;
   report.Limit(span, "TYPE_TOO_LARGE",

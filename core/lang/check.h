@@ -200,6 +200,8 @@ void BindTypes(const TypeExpr& pattern, const Type& type, const std::vector<std:
 void SubstituteTypes(TypeExpr& t, const TypeBindings& bindings);
 void SubstituteTypes(Block& block, const TypeBindings& bindings);
 TypeExpr GivenType(const Type& type, const Span& span);
+// A copy as written, before it is checked.
+TypeExpr CloneType(const TypeExpr& t);
 
 // Parameters' and result's types, size variables and how they are found. Fills the function's
 // `locals`, `size_locals`, `size_bindings`, `result_type`.
@@ -221,7 +223,8 @@ const std::vector<std::string_view>& PreludeNames();
 // The type of a struct's name, of `fn(T) -> U` as a value's, and of `list T` and `box T`, whose elements' sizes are their own:
 // names that stand for any size, which `taken` may not know.
 using NameTaken = std::function<bool(const std::string&)>;
-Type ResolveData(TypeExpr& t, const StructTable& structs, const NameTaken& taken, Reporter& report);
+Type ResolveData(TypeExpr& t, const StructTable& structs, const NameTaken& taken, Reporter& report,
+                 const Limits& limits);
 
 // Whether control can reach the end of the block.
 bool FallsThrough(const Block& block);

@@ -3,6 +3,7 @@
 
 #include "core/lang/check_body.h"
 #include "core/lang/each.h"
+#include "core/lang/struct_array.h"
 
 namespace pullback::lang {
 
@@ -56,8 +57,41 @@ Shape BodyChecker::CheckIndex(Expr& e) {
   e.type = Type();
   if (type.kind == Type::Kind::kList) return CheckListIndex(e, good);
   if (!good) return {};
+  if (IsStructArray(type)) {
+    e.type = ArrayOver(type.elements[0], static_cast<int>(shape.dims.size()));
+    if (!CheckTypeLimits(e.type, e.span, report_, limits_)) e.type = Type();
+    return ChosenOf(base, static_cast<size_t>(type.rank), shape.dims);
+  }
   e.type = ArrayType(e, type.elem, shape.dims.size());
   return shape;
+}
+
+// ps[i].x is ps.x[i]: only the arrays that are asked for are read.
+Shape BodyChecker::FieldOfElement(Expr& e, const Shape& shape) {
+  ExprPtr element = std::move(e.operands[0]);
+  const Type& array = element->operands[0]->type;
+  auto part = std::make_unique<Expr>();
+  part->kind = Expr::Kind::kField;
+  part->span = e.span;
+  part->name = std::move(e.name);
+  part->int_value = e.int_value;
+  part->height = e.height;
+  const size_t field = static_cast<size_t>(e.int_value);
+  part->type = PartOf(array, field);
+  e.kind = Expr::Kind::kIndex;
+  e.name.clear();
+  e.int_value = 0;
+  e.type = PartOf(element->type, field);
+  e.subscripts = std::move(element->subscripts);
+  const size_t rank = static_cast<size_t>(part->type.rank);
+  while (e.subscripts.size() < rank) {
+    e.subscripts.emplace_back();
+    e.subscripts.back().is_slice = true;
+    e.subscripts.back().span = e.span;
+  }
+  part->operands.push_back(std::move(element->operands[0]));
+  e.operands[0] = std::move(part);
+  return shape.elements[field];
 }
 
 // Gives `shape` the sizes of what the subscripts choose of a value of that type. False: reported.
@@ -183,17 +217,41 @@ Shape BodyChecker::CheckArrayLiteral(Expr& e) {
   return ArrayOf(e, elements);
 }
 
+Shape BodyChecker::ArrayOfStructs(Expr& e, const std::vector<Shape>& elements,
+                                  const std::vector<ExprPtr*>& parts) {
+  UnifyTuples(parts);
+  const Type first = e.operands[0]->type;
+  e.type = Type();
+  const std::string why = WhyNoElement(first, program_.structs(f_), limits_);
+  if (!why.empty()) return Fail(*e.operands[0], why);
+  Shape shape = elements[0];
+  for (size_t i = 0; i < elements.size(); ++i) {
+    Expr& element = *e.operands[i];
+    if (!Convert(element, first)) {
+      return Fail(element, "the elements of this array differ: the first is " +
+                               Text(first, elements[0]) + ", this one " +
+                               Text(element.type, elements[i]));
+    }
+    MustEqual(elements[i], elements[0], element.span, "this element");
+    shape = Join(shape, elements[i]);
+  }
+  e.type = ArrayOver(first, 1);
+  if (!CheckTypeLimits(e.type, e.span, report_, limits_)) e.type = Type();
+  return ArrayOver(shape, {Size::Const(static_cast<int64_t>(e.operands.size()))});
+}
+
 Shape BodyChecker::ArrayOf(Expr& e, const std::vector<Shape>& elements) {
   std::vector<ExprPtr*> parts;
   for (ExprPtr& operand : e.operands) parts.push_back(&operand);
+  if (IsComposite(e.operands[0]->type)) return ArrayOfStructs(e, elements, parts);
   bool unified = Unify(parts);
   const Type first = e.operands[0]->type;
   e.type = Type();
   if (first.kind == Type::Kind::kError) return {};
   if (first.kind != Type::Kind::kScalar && first.kind != Type::Kind::kArray) {
-    bool tuple = first.kind == Type::Kind::kTuple;
-    return Fail(*e.operands[0], "the elements of an array are scalars or arrays, not " +
-                                    (tuple ? "tuples" : ToString(first)));
+    return Fail(
+        *e.operands[0],
+        "the elements of an array are numbers, arrays, tuples and structs, not " + ToString(first));
   }
   for (size_t i = 0; i < elements.size(); ++i) {
     Expr& element = *e.operands[i];

@@ -2,6 +2,7 @@
 #include "core/lang/check_body.h"
 #include "core/lang/builtins.h"
 #include "core/lang/scope_walk.h"
+#include "core/lang/struct_array.h"
 
 #include <set>
 #include <utility>
@@ -229,10 +230,7 @@ Type BodyChecker::ResolveAnnotation(TypeExpr& t, Shape& shape) {
     shape = UnknownShape(t.given);
     return t.given;
   }
-  if (t.kind == TypeExpr::Kind::kArray && !t.name.empty()) {
-    report_.Error(t.span, "unknown type '" + t.name + "'");
-    return {};
-  }
+  if (IsStructArray(t)) return ResolveArrayOfStructs(t, shape);
   if (t.kind == TypeExpr::Kind::kRelation) {
     report_.Unimplemented(t.span, "a relation as the type of a variable");
     return {};
@@ -240,7 +238,7 @@ Type BodyChecker::ResolveAnnotation(TypeExpr& t, Shape& shape) {
   if (t.kind == TypeExpr::Kind::kFunction || t.kind == TypeExpr::Kind::kStruct ||
       t.kind == TypeExpr::Kind::kList || t.kind == TypeExpr::Kind::kBox) {
     const NameTaken taken = [&](const std::string& name) { return scope_.Find(name) != kNone; };
-    const Type type = ResolveData(t, program_.structs(f_), taken, report_);
+    const Type type = ResolveData(t, program_.structs(f_), taken, report_, limits_);
     shape = UnknownShape(type);
     return type;
   }
@@ -248,6 +246,10 @@ Type BodyChecker::ResolveAnnotation(TypeExpr& t, Shape& shape) {
   if (t.kind == TypeExpr::Kind::kArray) {
     type = Type::Array(t.elem, static_cast<int>(t.dims.size()));
     for (ExprPtr& dim : t.dims) {
+      if (IsUnwritten(*dim)) {
+        shape.dims.emplace_back();
+        continue;
+      }
       Check(dim);
       ExpectI64(dim, "a size");
       shape.dims.push_back(ValueOf(*dim));
@@ -257,6 +259,27 @@ Type BodyChecker::ResolveAnnotation(TypeExpr& t, Shape& shape) {
     shape.elements.emplace_back();
     type.elements.push_back(ResolveAnnotation(element, shape.elements.back()));
   }
+  CheckTypeLimits(type, t.span, report_, limits_);
+  return type;
+}
+
+Type BodyChecker::ResolveArrayOfStructs(TypeExpr& t, Shape& shape) {
+  std::vector<Shape> shapes;  // of the element, then of each part
+  const auto resolve = [&](TypeExpr& part) {
+    shapes.emplace_back();
+    Shape& own = shapes.back();
+    Type type = ResolveAnnotation(part, own);
+    return type;
+  };
+  const Type type = ResolveStructArray(t, program_.structs(f_), report_, limits_, resolve);
+  if (type.kind == Type::Kind::kError) return {};
+  shape.elements.assign(shapes.begin() + 1, shapes.end());
+  const size_t rank = t.dims.size();
+  const Shape* first = &shape.elements[0];
+  while (first->dims.size() < rank) first = &first->elements[0];
+  shape.dims.assign(first->dims.begin(), first->dims.begin() + static_cast<std::ptrdiff_t>(rank));
+  // The parts say the sizes, each for itself.
+  for (ExprPtr& dim : t.dims) dim->type = Type::Scalar(DType::kI64);
   CheckTypeLimits(type, t.span, report_, limits_);
   return type;
 }

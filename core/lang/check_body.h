@@ -55,6 +55,7 @@ class BodyChecker {
   void CheckDefinition(Stmt& s);
   void DefineTargets(Stmt& s, const Type& type, const Shape& shape);
   Type ResolveAnnotation(TypeExpr& t, Shape& shape);
+  Type ResolveArrayOfStructs(TypeExpr& t, Shape& shape);
   void CheckConditional(Stmt& s);
   void CheckFor(Stmt& s);
   void CheckSnapshots(Stmt& s);  // of a loop with `checkpoint`
@@ -127,6 +128,7 @@ class BodyChecker {
   Type CheckPath(std::vector<Access>& path, Type base, const std::string& name, Shape& shape);
   bool FindField(const Type& type, std::string& name, int64_t& index, const Span& span);
   bool ConvertPart(Expr& value, const std::vector<Access>& path, const Type& want);
+  Type CheckStructElement(Access& a, const Type& array, bool last);
   Type CheckElement(Access& a, const Type& array, const std::string& name, bool last);
 
   // check_array.cc
@@ -134,6 +136,7 @@ class BodyChecker {
   Shape Broadcast(Expr& e, const std::vector<Shape>& shapes);
   Size BroadcastSize(const Size& a, const Size& b) const;
   Shape CheckIndex(Expr& e);
+  Shape FieldOfElement(Expr& e, const Shape& shape);
   bool CheckSubscripts(std::vector<Subscript>& subscripts, const Type& type, const Shape& base,
                        const Span& span, Shape& shape);
   bool CheckSubscript(Subscript& s, Shape* gathered);
@@ -146,12 +149,15 @@ class BodyChecker {
   Shape CheckBracket(Expr& e);
   Shape CheckArrayLiteral(Expr& e);
   Shape ArrayOf(Expr& e, const std::vector<Shape>& elements);
+  Shape ArrayOfStructs(Expr& e, const std::vector<Shape>& elements,
+                       const std::vector<ExprPtr*>& parts);
 
   // check_comprehension.cc
   Shape CheckComprehension(Expr& e);
   void CheckBinders(Expr& e);
   void CheckIndependent(const Binder& b, uint32_t first);
   bool CheckComprehensionBody(Expr& e, const Shape& shape);
+  bool CheckParts(Expr& e, const Shape& shape);
   bool CheckRegular(Expr& e, const Shape& body, uint32_t first_binder);
   bool IsReduction(const Expr& e) const;
   Shape CheckReduction(Expr& e);
@@ -210,6 +216,7 @@ class BodyChecker {
   static void Adapt(Expr& e, DType elem);
   bool Convert(Expr& e, const Type& want);  // whether e has that type now, or has none
   bool ConvertTuple(Expr& e, const Type& want);
+  bool ConvertStructArray(Expr& e, const Type& want);
   bool Unify(const std::vector<ExprPtr*>& parts);  // to one element type; whether it could
   void UnifyTuples(const std::vector<ExprPtr*>& parts);
   void WrapInCast(ExprPtr& e, DType elem);

@@ -105,7 +105,7 @@ bool BodyChecker::CheckBuiltinElement(Expr& e, const std::vector<ExprPtr*>& part
 Shape BodyChecker::CheckLen(Expr& e, const Shape& shape) {
   const Type& type = e.operands[0]->type;
   const bool list = type.kind == Type::Kind::kList && e.builtin == static_cast<int>(Builtin::Len);
-  if (type.kind != Type::Kind::kArray && !list) {
+  if (type.kind != Type::Kind::kArray && type.kind != Type::Kind::kStructArray && !list) {
     const char* what =
         e.builtin == static_cast<int>(Builtin::Len) ? "an array or a list" : "an array";
     const std::string who =
@@ -142,7 +142,7 @@ Shape BodyChecker::CheckZeros(Expr& e) {
 
 Shape BodyChecker::CheckColumn(Expr& e, const Shape& shape) {
   const Type& type = e.operands[0]->type;
-  if (type.rank != 1) {
+  if (type.kind != Type::Kind::kArray || type.rank != 1) {
     return Fail(e, "'column' takes an array of rank 1, got " + Text(type, shape));
   }
   e.type = ArrayType(e, type.elem, 2);

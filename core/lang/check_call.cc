@@ -237,6 +237,7 @@ void BodyChecker::CheckArgumentSizes(const Expr& e, size_t i, const Shape& have,
                   "argument '" + callee.params[ParamOf(e, i)].name + "' of '" + NameOf(e, callee) +
                       "' has size " + Text(have.dims[axis]) + " on axis " + std::to_string(axis) +
                       ", expected " + (name == size ? size : name + " = " + size));
+    return;  // of an array of structs, each part says the same
   }
   // A function that became one of several had the sizes of what it captures.
   for (size_t k = 0; k < have.elements.size() && k < declared.elements.size(); ++k) {

@@ -5,6 +5,7 @@
 #include "core/lang/builtins.h"
 #include "core/lang/check_body.h"
 #include "core/lang/spelling.h"
+#include "core/lang/struct_array.h"
 #include "core/lang/walk.h"
 
 namespace pullback::lang {
@@ -87,6 +88,15 @@ Shape BodyChecker::CheckComprehension(Expr& e) {
     e.type = count == 1 ? index : Type::Tuple(std::vector<Type>(count, index));
     return Shape{{}, std::vector<Shape>(count == 1 ? 0 : count)};
   }
+  if (IsComposite(e.body.result->type)) {
+    shape = ArrayOver(std::move(body), shape.dims);
+    ForgetLocals(shape, first_binder);
+    const int rank =
+        e.comprehension == Comprehension::kGen ? static_cast<int>(e.binders.size()) : 0;
+    e.type = ArrayOver(e.body.result->type, rank);
+    if (!CheckTypeLimits(e.type, e.span, report_, limits_)) e.type = Type();
+    return shape;
+  }
   shape.dims.insert(shape.dims.end(), body.dims.begin(), body.dims.end());
   ForgetLocals(shape, first_binder);
   e.type = ArrayType(e, e.body.result->type.elem, shape.dims.size());
@@ -103,6 +113,7 @@ bool BodyChecker::CheckComprehensionBody(Expr& e, const Shape& shape) {
     Fail(value, word + " needs a bool for each element, got " + Text(type, shape));
     return false;
   }
+  if (IsComposite(type) && !IsArg(e.comprehension)) return CheckParts(e, shape);
   if (type.kind != Type::Kind::kScalar && type.kind != Type::Kind::kArray) {
     Fail(value, word + " needs a scalar or an array for each element, got " + Text(type, shape));
     return false;
@@ -119,6 +130,30 @@ bool BodyChecker::CheckComprehensionBody(Expr& e, const Shape& shape) {
   return false;
 }
 
+namespace {
+
+bool HoldsBool(const Type& t) {
+  bool holds =
+      t.elem == DType::kBool && (t.kind == Type::Kind::kScalar || t.kind == Type::Kind::kArray);
+  ForEachPart(t, [&](const Type& part) { holds = holds || HoldsBool(part); });
+  return holds;
+}
+
+}  // namespace
+
+// A tuple or struct for each element: an array of them, or each part summed for itself.
+bool BodyChecker::CheckParts(Expr& e, const Shape& shape) {
+  Expr& value = *e.body.result;
+  const std::string why = WhyNoElement(value.type, program_.structs(f_), limits_);
+  if (!why.empty()) {
+    Fail(value, why);
+    return false;
+  }
+  if (e.comprehension == Comprehension::kGen || !HoldsBool(value.type)) return true;
+  Fail(value, Word(e.comprehension) + " needs numbers, got " + Text(value.type, shape));
+  return false;
+}
+
 // Whether the body's sizes are the same for all binders, as far as one can tell here.
 bool BodyChecker::CheckRegular(Expr& e, const Shape& body, uint32_t first_binder) {
   for (const Size& dim : body.dims) {
@@ -127,7 +162,8 @@ bool BodyChecker::CheckRegular(Expr& e, const Shape& body, uint32_t first_binder
                              Word(e.comprehension));
     return false;
   }
-  return true;
+  return std::all_of(body.elements.begin(), body.elements.end(),
+                     [&](const Shape& part) { return CheckRegular(e, part, first_binder); });
 }
 
 // sum(x), and prod, max, min with one array, reduce over all its axes.
@@ -194,6 +230,10 @@ Shape BodyChecker::CheckScan(Expr& e) {
   if (terms.type.kind == Type::Kind::kError) return {};
   const std::string word = "a scan of " + Word(e.comprehension);
   const Expr& value = *terms.body.result;
+  if (IsComposite(terms.type)) {
+    return Fail(e, word + " needs numbers, got " + ToString(value.type) +
+                       ": scan each part for itself, or use the prelude's scan");
+  }
   if (terms.type.elem == DType::kBool) {
     return Fail(e, word + " needs numbers, got " + ToString(value.type));
   }

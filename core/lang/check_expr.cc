@@ -275,11 +275,14 @@ void BodyChecker::ExpectI64(ExprPtr& e, const std::string& what) {
 // `have` against `want`, axis by axis: reports sizes that can never be equal.
 void BodyChecker::MustEqual(const Shape& have, const Shape& want, const Span& span,
                             const std::string& what) {
+  bool differs = false;
   for (size_t i = 0; i < have.dims.size() && i < want.dims.size(); ++i) {
     if (!ProvablyUnequal(have.dims[i], want.dims[i], f_.locals)) continue;
     report_.Error(span, what + " has size " + Text(have.dims[i]) + " on axis " + std::to_string(i) +
                             ", but " + Text(want.dims[i]) + " is declared");
+    differs = true;
   }
+  if (differs) return;  // of an array of structs, each part does
   for (size_t i = 0; i < have.elements.size() && i < want.elements.size(); ++i) {
     MustEqual(have.elements[i], want.elements[i], span, what);
   }

@@ -4,6 +4,7 @@
 
 #include "core/lang/check.h"
 #include "core/lang/relation.h"
+#include "core/lang/struct_array.h"
 #include "core/lang/walk.h"
 
 namespace pullback::lang {
@@ -32,6 +33,7 @@ class HeaderChecker {
   void AddSize(const Expr& name);
 
   Type Resolve(TypeExpr& t, Shape& shape);
+  Type ResolveArrayOfStructs(TypeExpr& t, Shape& shape);
   Type ResolveRelation(TypeExpr& t, Shape& shape);
   Size ResolveDim(Expr& e);
   Size ResolveName(Expr& e);
@@ -102,14 +104,11 @@ Type HeaderChecker::Resolve(TypeExpr& t, Shape& shape) {
     shape = UnknownShape(t.given);
     return t.given;
   }
-  if (t.kind == TypeExpr::Kind::kArray && !t.name.empty()) {
-    Wrong(t.span, "unknown type '" + t.name + "'");
-    return {};
-  }
+  if (IsStructArray(t)) return ResolveArrayOfStructs(t, shape);
   if (t.kind == TypeExpr::Kind::kStruct || t.kind == TypeExpr::Kind::kList ||
       t.kind == TypeExpr::Kind::kBox) {
     const NameTaken taken = [&](const std::string& name) { return FindLocal(name) != kNone; };
-    const Type type = ResolveData(t, structs_, taken, report_);
+    const Type type = ResolveData(t, structs_, taken, report_, limits_);
     shape = UnknownShape(type);
     return type;
   }
@@ -123,6 +122,21 @@ Type HeaderChecker::Resolve(TypeExpr& t, Shape& shape) {
     shape.elements.emplace_back();
     type.elements.push_back(Resolve(element, shape.elements.back()));
   }
+  return type;
+}
+
+Type HeaderChecker::ResolveArrayOfStructs(TypeExpr& t, Shape& shape) {
+  std::vector<Shape> shapes;  // of the element, then of each part
+  const Type type = ResolveStructArray(t, structs_, report_, limits_, [&](TypeExpr& part) {
+    shapes.emplace_back();
+    return Resolve(part, shapes.back());
+  });
+  for (ExprPtr& dim : t.dims) shape.dims.push_back(ResolveDim(*dim));
+  if (type.kind == Type::Kind::kError) {
+    sound_ = false;
+    return {};
+  }
+  shape.elements.assign(shapes.begin() + 1, shapes.end());
   return type;
 }
 
@@ -165,6 +179,7 @@ void HeaderChecker::Misplaced(const Expr& e) {
 }
 
 Size HeaderChecker::ResolveName(Expr& e) {
+  if (IsUnwritten(e)) return {};
   e.local = FindLocal(e.name);
   if (e.local == kNone) {
     std::vector<std::string_view> names;
@@ -199,6 +214,12 @@ void HeaderChecker::CollectDims(const TypeExpr& t, const Shape& shape, uint32_t&
       dims_.push_back({shape.elements[0].dims[i], &t.dims[i], leaf, static_cast<uint32_t>(i)});
     }
     leaf += static_cast<uint32_t>(t.elements.size()) + 1;
+    return;
+  }
+  if (t.kind == TypeExpr::Kind::kStructArray) {  // the parts say all of its sizes
+    for (size_t i = 0; i < t.parts.size() && i < shape.elements.size(); ++i) {
+      CollectDims(t.parts[i], shape.elements[i], leaf);
+    }
     return;
   }
   for (size_t i = 0; i < t.dims.size() && i < shape.dims.size(); ++i) {  // none of a wrong type

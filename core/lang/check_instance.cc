@@ -23,7 +23,9 @@ const Limits& Boundless() {
 
 const std::string kNoText;
 
-TypeExpr CloneType(const TypeExpr& t) { return Parser(kNoText, Boundless()).Clone(t); }
+bool IsArray(const TypeExpr& t) {
+  return t.kind == TypeExpr::Kind::kArray || t.kind == TypeExpr::Kind::kStructArray;
+}
 
 Param Given(std::string name, const Type& type, const Span& span) {
   Param p;
@@ -66,6 +68,8 @@ std::unique_ptr<Function> Returning(const std::string& name, std::vector<Param> 
 }
 
 }  // namespace
+
+TypeExpr CloneType(const TypeExpr& t) { return Parser(kNoText, Boundless()).Clone(t); }
 
 std::string KeyOf(const Type& t) {
   std::string key;
@@ -339,7 +343,7 @@ uint32_t ProgramChecker::TemplateInstance(uint32_t index, const std::vector<Type
   for (size_t i = 0; i < args.size(); ++i) {
     TypeExpr& type = f->params[i].type;
     if (SpeaksOfFunctions(type) || TypeOf(type, bindings).kind == Type::Kind::kError) {
-      if (type.kind != TypeExpr::Kind::kArray) type = GivenType(args[i], type.span);
+      if (!IsArray(type)) type = GivenType(args[i], type.span);
     }
     SubstituteTypes(type, bindings);
   }

@@ -50,6 +50,10 @@ bool BodyChecker::AddCaptures(const Lambda& lambda, LambdaCode& code,
       p.type = TypeExpr();
       p.type.kind = TypeExpr::Kind::kArray;
       p.type.elem = l.type.elem;
+      if (l.type.kind == Type::Kind::kStructArray) {
+        p.type.kind = TypeExpr::Kind::kStructArray;
+        p.type.elements.push_back(GivenType(l.type.elements[0], l.span));
+      }
       p.type.span = l.span;
       for (const Size& dim : facts_[local].shape.dims) {
         auto name = std::make_unique<Expr>();

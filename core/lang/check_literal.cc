@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "core/lang/check_body.h"
+#include "core/lang/struct_array.h"
 
 namespace pullback::lang {
 namespace {
@@ -81,6 +82,7 @@ bool BodyChecker::Convert(Expr& e, const Type& want) {
   }
   if (e.type.kind != want.kind || e.type.rank != want.rank) return false;
   if (want.kind == Type::Kind::kTuple) return ConvertTuple(e, want);
+  if (IsStructArray(want)) return ConvertStructArray(e, want);
   if (want.kind == Type::Kind::kList || want.kind == Type::Kind::kBox) return ConvertList(e, want);
   if (want.kind == Type::Kind::kFunction) return ConvertFunction(e, want);
   if ((want.kind != Type::Kind::kScalar && want.kind != Type::Kind::kArray) ||
@@ -102,6 +104,24 @@ bool BodyChecker::ConvertTuple(Expr& e, const Type& want) {
   }
   if (e.kind != Expr::Kind::kIf) return false;
   for (CondArm& arm : e.arms) converted &= Convert(*arm.body.result, want);
+  if (converted) e.type = want;
+  return converted;
+}
+
+// Arrays that are written out, of elements that are.
+bool BodyChecker::ConvertStructArray(Expr& e, const Type& want) {
+  bool converted = true;
+  if (e.kind == Expr::Kind::kArray) {
+    const Type element = ArrayOver(want.elements[0], want.rank - 1);
+    for (ExprPtr& operand : e.operands) converted &= Convert(*operand, element);
+  } else if (e.kind == Expr::Kind::kComprehension && e.comprehension == Comprehension::kGen) {
+    const int axes = static_cast<int>(e.binders.size());
+    converted = Convert(*e.body.result, ArrayOver(want.elements[0], want.rank - axes));
+  } else if (e.kind == Expr::Kind::kIf) {
+    for (CondArm& arm : e.arms) converted &= Convert(*arm.body.result, want);
+  } else {
+    return false;
+  }
   if (converted) e.type = want;
   return converted;
 }

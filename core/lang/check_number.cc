@@ -20,6 +20,7 @@ class TreeVisitor {
   void Visit(TypeExpr& t) {
     for (ExprPtr& dim : t.dims) Visit(*dim);
     for (TypeExpr& element : t.elements) Visit(element);
+    for (TypeExpr& part : t.parts) Visit(part);
   }
   void Visit(Block& b) {
     for (StmtPtr& s : b.stmts) Visit(*s);

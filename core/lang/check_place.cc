@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "core/lang/check_body.h"
+#include "core/lang/struct_array.h"
 
 namespace pullback::lang {
 
@@ -15,6 +16,7 @@ bool Scatters(const std::vector<Access>& path) {
 
 // Whether the type has such a field. A struct's is found by its name, which gives `index`.
 bool BodyChecker::FindField(const Type& type, std::string& name, int64_t& index, const Span& span) {
+  if (IsStructArray(type)) return FindField(type.elements[0], name, index, span);
   if (type.kind == Type::Kind::kStruct && !name.empty()) {
     const std::vector<Field>& fields = type.structure->fields;
     auto it =
@@ -42,6 +44,10 @@ Shape BodyChecker::CheckField(Expr& e) {
   const Type& type = e.operands[0]->type;
   e.type = Type();
   if (!FindField(type, e.name, e.int_value, e.span)) return {};
+  const Expr& of = *e.operands[0];
+  if (of.kind == Expr::Kind::kIndex && IsStructArray(of.operands[0]->type)) {
+    return FieldOfElement(e, shapes[0]);
+  }
   size_t field = static_cast<size_t>(e.int_value);
   e.type = PartOf(type, field);
   return shapes[0].elements[field];
@@ -153,6 +159,7 @@ Type BodyChecker::CheckPath(std::vector<Access>& path, Type base, const std::str
 
 // x[i, j] as a place; x[a:b], x[k] as a part of an array.
 Type BodyChecker::CheckElement(Access& a, const Type& array, const std::string& name, bool last) {
+  if (IsStructArray(array)) return CheckStructElement(a, array, last);
   if (array.kind == Type::Kind::kError || (array.kind == Type::Kind::kArray && last)) {
     Shape shape;
     const size_t rank = static_cast<size_t>(array.rank), got = a.subscripts.size();
@@ -183,6 +190,20 @@ Type BodyChecker::CheckElement(Access& a, const Type& array, const std::string& 
   return {};
 }
 
+// ps[i] as a place, which may have fields behind it; ps[a:b] as a part of the array.
+Type BodyChecker::CheckStructElement(Access& a, const Type& array, bool last) {
+  Shape shape;
+  if (!CheckSubscripts(a.subscripts, array, UnknownShape(array), a.span, shape)) return {};
+  a.region = !shape.dims.empty();
+  if (a.region && !last) {
+    report_.Error(a.span,
+                  "only one element has fields to assign: write ps[i].x = …, or ps.x[a:b] = … for "
+                  "a part of the array of all x");
+    return {};
+  }
+  return ArrayOver(array.elements[0], static_cast<int>(shape.dims.size()));
+}
+
 // A value for a part of an array: of its rank, of fewer axes (those are its last), or one number for all
 // of it.
 bool BodyChecker::ConvertPart(Expr& value, const std::vector<Access>& path, const Type& want) {
@@ -192,6 +213,9 @@ bool BodyChecker::ConvertPart(Expr& value, const std::vector<Access>& path, cons
   }
   if (region && value.type.kind == Type::Kind::kArray && value.type.rank < want.rank) {
     return Convert(value, Type::Array(want.elem, value.type.rank));
+  }
+  if (region && IsStructArray(want) && !IsStructArray(value.type)) {
+    return Convert(value, want.elements[0]);
   }
   return Convert(value, want);
 }

@@ -1,5 +1,6 @@
 #include "core/lang/check_size.h"
 #include "core/lang/relation.h"
+#include "core/lang/struct_array.h"
 
 #include <algorithm>
 #include <cstdlib>
@@ -203,6 +204,10 @@ Shape FieldShape(const TypeExpr& t) {
 
 Shape UnknownShape(const Type& type) {
   Shape shape;
+  if (type.kind == Type::Kind::kStructArray) {
+    const std::vector<Size> any(static_cast<size_t>(type.rank));
+    return ArrayOver(UnknownShape(type.elements[0]), any);
+  }
   shape.dims.resize(static_cast<size_t>(type.rank));
   if (type.kind == Type::Kind::kStruct) {
     for (const Field& f : type.structure->fields) shape.elements.push_back(FieldShape(f.type));
@@ -241,6 +246,10 @@ std::string Describe(const Type& type, const Shape& shape, const std::vector<Loc
       text += (i == 0 ? "" : ", ") + ToString(shape.elements[0].dims[i], locals);
     }
     return "rel[" + text + "]";
+  }
+  if (type.kind == Type::Kind::kStructArray) {
+    for (const Size& dim : shape.dims) text += (text.empty() ? "" : ", ") + ToString(dim, locals);
+    return "[" + text + "]" + ToString(type.elements[0]);
   }
   if (type.kind != Type::Kind::kTuple) return ToString(type);  // a struct's name says its fields
   for (size_t i = 0; i < type.elements.size(); ++i) {

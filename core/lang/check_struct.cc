@@ -1,7 +1,7 @@
 // Structs: their declarations, and types that name them.
 #include <algorithm>
 
-#include "core/lang/check.h"
+#include "core/lang/struct_array.h"
 
 namespace pullback::lang {
 namespace {
@@ -30,32 +30,43 @@ void CheckElementSizes(TypeExpr& t, const NameTaken& taken, Reporter& report) {
   }
 }
 
+void KnownSizes(TypeExpr& t) {
+  for (ExprPtr& dim : t.dims) dim->type = Type::Scalar(DType::kI64);
+}
+
 // The types inside structs, lists and boxes; `sizes` checks an array's.
 Type ResolveInside(TypeExpr& t, const StructTable& structs, const NameTaken& taken,
-                   Reporter& report, const std::function<void(TypeExpr&)>& sizes) {
+                   Reporter& report, const Limits& limits,
+                   const std::function<void(TypeExpr&)>& sizes) {
   switch (t.kind) {
     case TypeExpr::Kind::kScalar: return Type::Scalar(t.elem);
     case TypeExpr::Kind::kGiven: return t.given;
     case TypeExpr::Kind::kOmitted: return {};
     case TypeExpr::Kind::kArray:
-      if (!t.name.empty()) {
-        report.Error(t.span, "unknown type '" + t.name + "'");
-        return {};
-      }
+      if (IsStructArray(t)) break;
       sizes(t);
       return Type::Array(t.elem, static_cast<int>(t.dims.size()));
+    case TypeExpr::Kind::kStructArray: break;
     case TypeExpr::Kind::kFunction:
     case TypeExpr::Kind::kStruct:
     case TypeExpr::Kind::kList:
-    case TypeExpr::Kind::kBox: return ResolveData(t, structs, taken, report);
+    case TypeExpr::Kind::kBox: return ResolveData(t, structs, taken, report, limits);
     case TypeExpr::Kind::kRelation:
       report.Unimplemented(t.span, "a relation inside a struct, list, box or function type");
       return {};
     case TypeExpr::Kind::kTuple: break;
   }
+  if (IsStructArray(t)) {
+    sizes(t);
+    return ResolveStructArray(t, structs, report, limits, [&](TypeExpr& part) {
+      // What a struct says of its sizes is said already, and so are the array's.
+      const bool element = &part == &t.elements[0];
+      return ResolveInside(part, structs, taken, report, limits, element ? sizes : KnownSizes);
+    });
+  }
   Type type = Type::Tuple({});
   for (TypeExpr& element : t.elements) {
-    type.elements.push_back(ResolveInside(element, structs, taken, report, sizes));
+    type.elements.push_back(ResolveInside(element, structs, taken, report, limits, sizes));
   }
   return type;
 }
@@ -100,6 +111,7 @@ class RecursionChecker {
       for (const TypeExpr& element : t.elements) Add(element, s, level, all);
       return;
     }
+    if (t.kind == TypeExpr::Kind::kStructArray) return Add(t.elements[0], s, level, all);
     Extent part{1, 1};
     if (t.kind == TypeExpr::Kind::kBox) {
       Add(t.elements[0], s, level, part);
@@ -129,8 +141,8 @@ class RecursionChecker {
 
 }  // namespace
 
-Type ResolveData(TypeExpr& t, const StructTable& structs, const NameTaken& taken,
-                 Reporter& report) {
+Type ResolveData(TypeExpr& t, const StructTable& structs, const NameTaken& taken, Reporter& report,
+                 const Limits& limits) {
   if (t.kind == TypeExpr::Kind::kStruct) {
     t.structure = structs.Find(t.name);
     if (t.structure) return Type::Of(t.structure);
@@ -140,14 +152,14 @@ Type ResolveData(TypeExpr& t, const StructTable& structs, const NameTaken& taken
   if (t.kind == TypeExpr::Kind::kFunction) {
     std::vector<Type> types;
     for (TypeExpr& e : t.elements) {
-      types.push_back(ResolveInside(e, structs, taken, report, [&](TypeExpr& array) {
+      types.push_back(ResolveInside(e, structs, taken, report, limits, [&](TypeExpr& array) {
         CheckElementSizes(array, taken, report);
       }));
       if (types.back().kind == Type::Kind::kError) return {};
     }
     return Type::Dynamic(std::move(types));
   }
-  Type element = ResolveInside(t.elements[0], structs, taken, report,
+  Type element = ResolveInside(t.elements[0], structs, taken, report, limits,
                                [&](TypeExpr& array) { CheckElementSizes(array, taken, report); });
   if (element.kind == Type::Kind::kError) return {};
   return t.kind == TypeExpr::Kind::kList ? Type::List(element) : Type::Box(element);
@@ -166,7 +178,7 @@ void StructTable::Declare(std::vector<std::unique_ptr<Struct>>& structs, Reporte
       if (!names.emplace(f.name, true).second) {
         report.Error(f.span, "'" + s->name + "' has two fields named '" + f.name + "'");
       }
-      f.resolved = ResolveInside(f.type, *this, nothing, report,
+      f.resolved = ResolveInside(f.type, *this, nothing, report, limits,
                                  [&](TypeExpr& t) { CheckFieldSizes(t, report); });
     }
   }

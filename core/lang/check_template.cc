@@ -4,6 +4,7 @@
 
 #include "core/lang/check.h"
 #include "core/lang/relation.h"
+#include "core/lang/struct_array.h"
 #include "core/lang/walk.h"
 
 namespace pullback::lang {
@@ -38,9 +39,11 @@ Type TypeOf(const TypeExpr& t, const TypeBindings& bindings) {
     case TypeExpr::Kind::kScalar: return Type::Scalar(t.elem);
     case TypeExpr::Kind::kArray: {
       if (t.name.empty()) return Type::Array(t.elem, static_cast<int>(t.dims.size()));
-      if (bound == bindings.end() || bound->second.kind != Type::Kind::kScalar) return {};
-      return Type::Array(bound->second.elem, static_cast<int>(t.dims.size()));
+      if (bound == bindings.end() || bound->second.rank > 0) return {};
+      return ArrayOver(bound->second, static_cast<int>(t.dims.size()));
     }
+    case TypeExpr::Kind::kStructArray:
+      return ArrayOver(TypeOf(t.elements[0], bindings), static_cast<int>(t.dims.size()));
     case TypeExpr::Kind::kStruct:
       if (bound != bindings.end()) return bound->second;
       return t.structure ? Type::Of(t.structure) : Type();
@@ -78,6 +81,13 @@ void BindTypes(const TypeExpr& pattern, const Type& type, const std::vector<std:
     case TypeExpr::Kind::kArray:
       if (named && type.kind == Type::Kind::kArray) {
         bindings.emplace(pattern.name, Type::Scalar(type.elem));
+      } else if (named && IsStructArray(type)) {
+        bindings.emplace(pattern.name, type.elements[0]);
+      }
+      return;
+    case TypeExpr::Kind::kStructArray:
+      if (IsStructArray(type)) {
+        BindTypes(pattern.elements[0], type.elements[0], params, bindings);
       }
       return;
     case TypeExpr::Kind::kTuple:
@@ -109,6 +119,10 @@ void SubstituteTypes(TypeExpr& t, const TypeBindings& bindings) {
   } else if (t.kind == TypeExpr::Kind::kArray && bound->second.kind == Type::Kind::kScalar) {
     t.elem = bound->second.elem;
     t.name.clear();
+  } else if (t.kind == TypeExpr::Kind::kArray && IsComposite(bound->second)) {
+    t.kind = TypeExpr::Kind::kStructArray;
+    t.name.clear();
+    t.elements.push_back(GivenType(bound->second, t.span));
   }
 }
 

@@ -271,6 +271,10 @@ Layout Formatter::TypeOf(const TypeExpr& t) {
     return Group(Parts(Text("rel["), Indent(std::move(parts)), Text("]")));
   }
   if (t.kind == TypeExpr::Kind::kFunction) return FunctionType(t);
+  if (t.kind == TypeExpr::Kind::kStructArray) {
+    return Concat(
+        Parts(Group(Parts(Text("["), Indent(std::move(parts)), Text("]"))), TypeOf(t.elements[0])));
+  }
   for (const TypeExpr& e : t.elements) {
     if (!parts.empty()) parts.push_back(Concat(Parts(Text(","), Line(" "))));
     parts.push_back(TypeOf(e));

@@ -181,6 +181,11 @@ std::optional<Affine> LowerExtent(Context& c, const Expr& e) {
   const Builtin builtin = static_cast<Builtin>(e.builtin);
   if (builtin != Builtin::Len && builtin != Builtin::Dim) return std::nullopt;
   if (e.operands[0]->type.kind == Type::Kind::kList) return LowerListLength(c, *e.operands[0]);
+  if (e.operands[0]->type.kind == Type::Kind::kStructArray) {
+    PB_TRY(const Leaves leaves, Lower(c, *e.operands[0]));
+    const size_t axis = builtin == Builtin::Len ? 0 : static_cast<size_t>(e.operands[1]->int_value);
+    return ExtentsOf(c, leaves[0])[axis];
+  }
   PB_TRY(const ArrayRef x, LowerArray(c, *e.operands[0]));
   return x->dims[builtin == Builtin::Len ? 0 : static_cast<size_t>(e.operands[1]->int_value)];
 }

@@ -53,12 +53,17 @@ bool RequireSlice(Context& c, const Affine& lo, const Affine& hi, const Affine& 
 // ceil(length / step), length >= 0.
 std::optional<Affine> StridedExtent(Context& c, const Affine& length, int64_t step);
 std::optional<ArrayRef> LowerSlice(Context& c, const Expr& e);
+// ps[…] of an array of structs: the subscripts are evaluated once, for all its arrays.
+std::optional<Leaves> LowerStructElement(Context& c, const Expr& e);
 ArrayRef Transposed(const ArrayRef& x);
 ArrayRef AsColumn(const ArrayRef& x);
 // Whether a read outside of the window traps by itself.
 bool IsExact(Context& c, const Array& a);
+
+// --- lower_literal.cc
 ArrayRef ZerosArray(Context& c, DType elem, std::vector<Affine> dims);
 std::optional<ArrayRef> LowerArrayLiteral(Context& c, const Expr& e);
+std::optional<Leaves> LowerStructLiteral(Context& c, const Expr& e);
 
 // --- lower_elementwise.cc
 // A tree of elementwise operations.

@@ -10,25 +10,10 @@
 #include "core/lang/walk.h"
 
 namespace pullback::lang {
-namespace {
 
 using ir::Monoid;
 
-Monoid MonoidOf(const Expr& e) {
-  switch (e.comprehension) {
-    case Comprehension::kGen: return Monoid::kGen;
-    case Comprehension::kSum: return Monoid::kSum;
-    case Comprehension::kProd: return Monoid::kProd;
-    case Comprehension::kOr:
-    case Comprehension::kExists:
-    case Comprehension::kMax: return Monoid::kMax;
-    case Comprehension::kAnd:
-    case Comprehension::kMin: return Monoid::kMin;
-    case Comprehension::kArgMax: return Monoid::kArgMax;
-    case Comprehension::kArgMin: return Monoid::kArgMin;
-  }
-  return Monoid::kGen;
-}
+namespace {
 
 // --- ranges
 
@@ -76,22 +61,6 @@ Affine ReducedExtent(Context& c, const Affine& extent) {
   const Value v = c.b.Make(Op::Max, {c.ToValue(extent), c.b.I64(0)});
   c.sizes.insert(v.id);
   return Affine::Of(v);
-}
-
-bool AddBinder(Context& c, Statement& s, const Binder& b, const std::optional<Range>& known,
-               bool out) {
-  const std::optional<Range> r = known ? known : RangeInBody(c, b);
-  if (!r) return false;
-  const Affine extent = r->hi - r->lo;
-  MaybeValue i;
-  if (c.IsOuter(extent)) {
-    i = AddIndex(c, s, out ? extent : ReducedExtent(c, extent), out, b.name);
-  } else if (!out) {
-    i = AddDependentIndex(c, s, extent, b.name);
-  }
-  if (!i) return false;
-  c.at->locals[b.local] = {{c.ToValue(Affine::Of(*i) + r->lo), nullptr}};
-  return true;
 }
 
 // --- the statement's body
@@ -289,6 +258,7 @@ MaybeValue LowerInto(Context& c, Statement& s, const Expr& e) {
 // --- the whole comprehension
 
 std::optional<Leaves> AsStatement(Context& c, const Expr& e, const Ranges& ranges) {
+  if (IsComposite(e.body.result->type)) return AsStatements(c, e, ranges);
   if (IsArg(e.comprehension) && !HasKnownLows(e)) return std::nullopt;
   Value v;
   std::vector<ir::IndexVar> box;
@@ -320,6 +290,38 @@ Leaves LowerWhole(Context& c, const Expr& e) {
 }
 
 }  // namespace
+
+Monoid MonoidOf(const Expr& e) {
+  switch (e.comprehension) {
+    case Comprehension::kGen: return Monoid::kGen;
+    case Comprehension::kSum: return Monoid::kSum;
+    case Comprehension::kProd: return Monoid::kProd;
+    case Comprehension::kOr:
+    case Comprehension::kExists:
+    case Comprehension::kMax: return Monoid::kMax;
+    case Comprehension::kAnd:
+    case Comprehension::kMin: return Monoid::kMin;
+    case Comprehension::kArgMax: return Monoid::kArgMax;
+    case Comprehension::kArgMin: return Monoid::kArgMin;
+  }
+  return Monoid::kGen;
+}
+
+bool AddBinder(Context& c, Statement& s, const Binder& b, const std::optional<Range>& known,
+               bool out) {
+  const std::optional<Range> r = known ? known : RangeInBody(c, b);
+  if (!r) return false;
+  const Affine extent = r->hi - r->lo;
+  MaybeValue i;
+  if (c.IsOuter(extent)) {
+    i = AddIndex(c, s, out ? extent : ReducedExtent(c, extent), out, b.name);
+  } else if (!out) {
+    i = AddDependentIndex(c, s, extent, b.name);
+  }
+  if (!i) return false;
+  c.at->locals[b.local] = {{c.ToValue(Affine::Of(*i) + r->lo), nullptr}};
+  return true;
+}
 
 NestedFrame::NestedFrame(Context& c) : c_(c), guard_(c.guard) {
   c.OpenFrame();

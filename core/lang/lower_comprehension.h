@@ -8,6 +8,9 @@ namespace pullback::lang {
 
 // A comprehension of scalar type, or a tuple of indices.
 std::optional<Leaves> LowerReduction(Context& c, const Expr& e);
+// A comprehension whose body gives a tuple or struct: arrays of its parts, or the parts reduced, each for
+// itself.
+std::optional<Leaves> LowerStructs(Context& c, const Expr& e);
 // A comprehension of array type.
 std::optional<ArrayRef> LowerArrayComprehension(Context& c, const Expr& e);
 
@@ -55,6 +58,14 @@ using Ranges = std::vector<std::optional<Range>>;
 
 // A range inside a body: forms over index variables and values of blocks.
 std::optional<Range> RangeInBody(Context& c, const Binder& b);
+// An index of the statement for the binder. False: a range that a body cannot have.
+bool AddBinder(Context& c, Statement& s, const Binder& b, const std::optional<Range>& known,
+               bool out);
+ir::Monoid MonoidOf(const Expr& e);
+
+// --- lower_structs.cc
+// A comprehension of tuples or structs as statements; `ranges` as far as they are known.
+std::optional<Leaves> AsStatements(Context& c, const Expr& e, const Ranges& ranges);
 
 // --- lower_arg.cc
 // Whether e speaks of the first so many binders.
@@ -73,10 +84,15 @@ std::optional<ArrayRef> LowerScanLinear(Context& c, const Expr& e);
 // --- lower_gen.cc
 // A gen in a body.
 std::optional<ArrayRef> GenInBody(Context& c, const Expr& e);
+// The same of tuples and structs.
+std::optional<Leaves> GenStructsInBody(Context& c, const Expr& e);
 // The extents of the array that the body gives for every element, when they do not depend on which
 // (none: it is a scalar) and are known without running it.
 std::optional<std::vector<Affine>> BodyDims(Context& c, const Expr& e,
                                             const std::vector<Affine>& lows);
+// The same for every leaf of the body's value.
+using LeafDims = std::vector<std::optional<std::vector<Affine>>>;
+std::optional<LeafDims> BodyLeafDims(Context& c, const Expr& e, const std::vector<Affine>& lows);
 // Under `dims_only`: an array of a sum of arrays; a value of which nothing is known.
 std::optional<ArrayRef> SumDims(Context& c, const Expr& e);
 Leaf Unknown(Context& c, const ir::Type& type);

@@ -20,9 +20,9 @@ std::string RecordName(const Type& element) {
 void FieldNames(const Type& t, const std::string& name, std::vector<std::string>& out) {
   if (!IsComposite(t)) out.push_back(name);
   for (size_t i = 0; i < PartCount(t); ++i) {
-    const bool is_struct = t.kind == Type::Kind::kStruct;
-    const std::string part = is_struct ? t.structure->fields[i].name : std::to_string(i);
-    FieldNames(PartOf(t, i), (name.empty() ? (is_struct ? "" : "e") : name + "_") + part, out);
+    const Struct* const s = StructOf(t);
+    const std::string part = s ? s->fields[i].name : std::to_string(i);
+    FieldNames(PartOf(t, i), (name.empty() ? (s ? "" : "e") : name + "_") + part, out);
   }
 }
 

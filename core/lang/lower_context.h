@@ -13,9 +13,11 @@
 //   lower_chain.cc           products with Iverson brackets
 //   lower_guard.cc           what a body evaluates only at some points
 //   lower_array.cc           arrays that are computed where they are read; products
-//   lower_slice.cc           windows of arrays; literals
+//   lower_slice.cc           windows of arrays; elements of arrays of structs
+//   lower_literal.cc         array literals
 //   lower_elementwise.cc     elementwise trees and broadcasting
 //   lower_comprehension.cc   gen/sum/prod/max/min as tensor statements
+//   lower_structs.cc         the same of tuples and structs
 //   lower_relation.cc        brackets with relations and equations: which indices they tell
 //   lower_tuples.cc          statements over the tuples of relations
 //   lower_member.cc          whether a tuple is related; joins

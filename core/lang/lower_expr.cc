@@ -168,6 +168,13 @@ std::optional<Leaves> Lower(Context& c, const Expr& e) {
     }
     case Expr::Kind::kIndex:
       if (IsListElement(e)) return LowerListElement(c, e);
+      if (IsComposite(e.type)) return LowerStructElement(c, e);
+      break;
+    case Expr::Kind::kArray:
+      if (IsComposite(e.type)) return LowerStructLiteral(c, e);
+      break;
+    case Expr::Kind::kComprehension:
+      if (IsComposite(e.type) && !IsArg(e.comprehension)) return LowerStructs(c, e);
       break;
     default: break;
   }

@@ -1,5 +1,6 @@
 // gen inside a body: an array that is computed where it is read; and the sizes of what a body
 // gives, without running it.
+#include <algorithm>
 #include <utility>
 
 #include "core/lang/lower_comprehension.h"
@@ -39,13 +40,73 @@ bool BindSubscripts(Context& c, const Expr& e, const std::vector<Affine>& lows, 
   return c.dims_only ? DeclareLets(c, e.body) : LowerLets(c, e.body);
 }
 
-MaybeValue ReadGen(Context& c, const Expr& e, const std::vector<Affine>& lows, const Subs& subs) {
+// The leaf of a value, without the others where they stand beside it in the text.
+std::optional<Leaf> LowerLeaf(Context& c, const Expr& e, size_t leaf) {
+  size_t first = 0;
+  for (const ExprPtr& part : e.operands) {
+    if (e.kind != Expr::Kind::kTuple && e.kind != Expr::Kind::kConstruct) break;
+    const size_t count = FlatCount(part->type);
+    const bool here = leaf < first + count;
+    // An array in a struct has sizes to check.
+    const bool checked = e.kind == Expr::Kind::kConstruct && part->type.kind != Type::Kind::kScalar;
+    if (here && !checked) return LowerLeaf(c, *part, leaf - first);
+    if (here) break;
+    first += count;
+  }
+  PB_TRY(const Leaves leaves, Lower(c, e));
+  return leaves[leaf];
+}
+
+MaybeValue ReadGen(Context& c, const Expr& e, const std::vector<Affine>& lows, const Subs& subs,
+                   size_t leaf) {
   if (!BindSubscripts(c, e, lows, subs)) return std::nullopt;
   const Expr& result = *e.body.result;
   if (result.type.kind == Type::Kind::kScalar) return LowerScalar(c, result);
-  PB_TRY(const ArrayRef inner, LowerArray(c, result));
-  const auto rest = subs.begin() + static_cast<std::ptrdiff_t>(e.binders.size());
-  return ReadAt(c, *inner, Subs(rest, subs.end()));
+  const auto begin = subs.begin() + static_cast<std::ptrdiff_t>(e.binders.size());
+  const Subs rest(begin, subs.end());
+  if (!IsComposite(result.type)) {
+    PB_TRY(const ArrayRef inner, LowerArray(c, result));
+    return ReadAt(c, *inner, rest);
+  }
+  PB_TRY(const Leaf inner, LowerLeaf(c, result, leaf));
+  if (rest.empty()) return inner.value;
+  return ReadAt(c, *ArrayOf(c, inner), rest);
+}
+
+// The ranges' starts and extents, which are checked.
+struct Box {
+  std::vector<Affine> lows, extents;
+};
+std::optional<Box> BoxOf(Context& c, const Expr& e) {
+  Box box;
+  for (const Binder& b : e.binders) {
+    PB_TRY(const Range r, RangeInBody(c, b));
+    c.SetLoc(e.ordinal);
+    const Affine extent = r.hi - r.lo;
+    if (!Require(c, {extent, false}, ir::TrapKind::kNegativeSize, extent, extent)) {
+      return std::nullopt;
+    }
+    box.lows.push_back(r.lo);
+    box.extents.push_back(extent);
+  }
+  return box;
+}
+
+ArrayRef GenLeaf(Context& c, const Expr& e, const Box& box, const std::vector<Affine>& inner,
+                 DType elem, size_t leaf) {
+  auto out = std::make_shared<Array>();
+  out->elem = elem;
+  out->dims = box.extents;
+  out->dims.insert(out->dims.end(), inner.begin(), inner.end());
+  Context* context = &c;
+  Activation* const at = c.at;
+  out->at = [context, at, &e, lows = box.lows, leaf](const Subs& subs) {
+    Activation* const reader = std::exchange(context->at, at);
+    MaybeValue v = ReadGen(*context, e, lows, subs, leaf);
+    context->at = reader;
+    return v;
+  };
+  return out;
 }
 
 }  // namespace
@@ -63,29 +124,20 @@ Leaf Unknown(Context& c, const ir::Type& type) {
 }
 
 std::optional<ArrayRef> GenInBody(Context& c, const Expr& e) {
-  auto out = std::make_shared<Array>();
-  out->elem = e.type.elem;
-  std::vector<Affine> lows;
-  for (const Binder& b : e.binders) {
-    PB_TRY(const Range r, RangeInBody(c, b));
-    c.SetLoc(e.ordinal);
-    const Affine extent = r.hi - r.lo;
-    if (!Require(c, {extent, false}, ir::TrapKind::kNegativeSize, extent, extent)) {
-      return std::nullopt;
-    }
-    lows.push_back(r.lo);
-    out->dims.push_back(extent);
+  PB_TRY(const Box box, BoxOf(c, e));
+  PB_TRY(const std::vector<Affine> inner, BodyDims(c, e, box.lows));
+  return GenLeaf(c, e, box, inner, e.type.elem, 0);
+}
+
+std::optional<Leaves> GenStructsInBody(Context& c, const Expr& e) {
+  PB_TRY(const Box box, BoxOf(c, e));
+  PB_TRY(const LeafDims dims, BodyLeafDims(c, e, box.lows));
+  const std::vector<ir::Type> types = c.module.Flatten(e.type);
+  Leaves out;
+  for (size_t i = 0; i < types.size(); ++i) {
+    if (!dims[i]) return std::nullopt;
+    out.push_back({Value(), GenLeaf(c, e, box, *dims[i], types[i].elem, i)});
   }
-  PB_TRY(const std::vector<Affine> inner, BodyDims(c, e, lows));
-  out->dims.insert(out->dims.end(), inner.begin(), inner.end());
-  Context* context = &c;
-  Activation* const at = c.at;
-  out->at = [context, at, &e, lows](const Subs& subs) {
-    Activation* const reader = std::exchange(context->at, at);
-    MaybeValue v = ReadGen(*context, e, lows, subs);
-    context->at = reader;
-    return v;
-  };
   return out;
 }
 
@@ -99,6 +151,15 @@ std::optional<ArrayRef> SumDims(Context& c, const Expr& e) {
 std::optional<std::vector<Affine>> BodyDims(Context& c, const Expr& e,
                                             const std::vector<Affine>& lows) {
   if (e.body.result->type.kind == Type::Kind::kScalar) return std::vector<Affine>();
+  PB_TRY(const LeafDims dims, BodyLeafDims(c, e, lows));
+  return dims[0];
+}
+
+std::optional<LeafDims> BodyLeafDims(Context& c, const Expr& e, const std::vector<Affine>& lows) {
+  const std::vector<ir::Type> types = c.module.Flatten(e.body.result->type);
+  const bool arrays =
+      std::any_of(types.begin(), types.end(), [](const ir::Type& t) { return t.IsArray(); });
+  if (!arrays) return LeafDims(types.size(), std::vector<Affine>());
   const uint32_t first_new = c.ValueCount();
   const bool outer = std::exchange(c.dims_only, true);
   Mark mark(c);
@@ -111,16 +172,23 @@ std::optional<std::vector<Affine>> BodyDims(Context& c, const Expr& e,
     subs.push_back(Affine::Of(index));
   }
   BindSubscripts(c, e, lows, subs);
-  const std::optional<ArrayRef> value = LowerArray(c, *e.body.result);
+  const std::optional<Leaves> value = Lower(c, *e.body.result);
   mark.Rollback();
   c.dims_only = outer;
   if (!value) return std::nullopt;
-  for (const Affine& d : (*value)->dims) {
-    for (const Affine::Term& t : d.terms) {
-      if (t.value.id >= first_new) return std::nullopt;
+  LeafDims dims;
+  for (size_t i = 0; i < types.size(); ++i) {
+    dims.push_back(types[i].IsArray() ? ExtentsOf(c, (*value)[i]) : std::vector<Affine>());
+    for (const Affine& d : std::vector<Affine>(*dims.back())) {
+      const bool known = std::all_of(d.terms.begin(), d.terms.end(),
+                                     [&](const Affine::Term& t) { return t.value.id < first_new; });
+      if (!known) {
+        dims.back().reset();
+        break;
+      }
     }
   }
-  return (*value)->dims;
+  return dims;
 }
 
 }  // namespace pullback::lang

@@ -30,9 +30,10 @@ class Changing {
     if (step == path_.size()) return Replace(leaves, first, declared);
     if (!path_[step].IsField()) {
       if (type.kind == Type::Kind::kList) return ListElement(type, step, leaves[first]);
-      ArrayElement(step, leaves[first]);
+      ArrayPlace(type, step, leaves, first, {});
       return true;
     }
+    column_ = column_ || type.kind == Type::Kind::kStructArray;
     const size_t index = static_cast<size_t>(path_[step].index);
     for (size_t i = 0; i < index; ++i) first += FlatCount(PartOf(type, i));
     const bool is_struct = type.kind == Type::Kind::kStruct;
@@ -44,19 +45,55 @@ class Changing {
   bool Replace(Leaves& leaves, size_t first, const TypeExpr* declared) {
     c_.b.SetLoc(change_.loc);
     if (declared && !CheckField(c_, *declared, change_.value)) return false;
+    for (size_t i = 0; column_ && i < change_.value.size(); ++i) {
+      if (!KeepsShape(leaves[first + i], change_.value[i])) return false;
+    }
     for (size_t i = 0; i < change_.value.size(); ++i) leaves[first + i] = change_.value[i];
     return true;
   }
 
-  void ArrayElement(size_t step, Leaf& leaf) {
+  // The arrays of an array of structs stay equally long.
+  bool KeepsShape(const Leaf& old, const Leaf& leaf) {
+    const std::vector<Affine> dims = ExtentsOf(c_, old);
+    for (size_t axis = 0; axis < dims.size(); ++axis) {
+      if (!RequireEqual(c_, ExtentsOf(c_, leaf)[axis], dims[axis])) return false;
+    }
+    return true;
+  }
+
+  // A place in the arrays that a value of that type is, from `first` on: behind the subscripts `at`.
+  void ArrayPlace(const Type& type, size_t step, Leaves& leaves, size_t first, Subs at) {
+    if (step == path_.size()) return Put(FlatCount(type), leaves, first, at);
+    if (path_[step].IsField()) {
+      const size_t index = static_cast<size_t>(path_[step].index);
+      for (size_t i = 0; i < index; ++i) first += FlatCount(PartOf(type, i));
+      return ArrayPlace(PartOf(type, index), step + 1, leaves, first, std::move(at));
+    }
+    const Subs& more = change_.subs[step];  // none of a region, which is the last step
+    at.insert(at.end(), more.begin(), more.end());
+    ArrayPlace(type, step + 1, leaves, first, std::move(at));
+  }
+
+  void Put(size_t count, Leaves& leaves, size_t first, const Subs& at) {
+    for (size_t i = 0; i < count; ++i) PutLeaf(leaves[first + i], change_.value[i], at);
+  }
+
+  void PutLeaf(Leaf& leaf, const Leaf& value, const Subs& at) {
     c_.b.SetLoc(change_.loc);
-    if (!change_.region.empty()) return ChangeRegion(c_, leaf, change_);
     const Value old = leaf.value;
-    Value v = change_.value[0].value;
+    const size_t rank = c_.DimsOf(old).size();
+    if (!change_.region.empty() || at.size() < rank) {
+      Change part = change_;
+      part.value = {value};
+      part.region.clear();
+      for (const Affine& index : at) part.region.push_back({index, {}, 0, {}});
+      part.region.insert(part.region.end(), change_.region.begin(), change_.region.end());
+      while (part.region.size() < rank) part.region.push_back({Affine::Const(0), {}, 1, {}});
+      return ChangeRegion(c_, leaf, part);
+    }
+    Value v = value.value;
     if (change_.negates) v = UnaryScalar(c_, UnaryOp::kNeg, v);
-    Subs subs = change_.subs[step];
-    leaf.value =
-        change_.adds ? c_.b.AddAt(old, std::move(subs), v) : c_.b.Update(old, std::move(subs), v);
+    leaf.value = change_.adds ? c_.b.AddAt(old, at, v) : c_.b.Update(old, at, v);
     c_.SetDims(leaf.value, c_.DimsOf(old));
   }
 
@@ -79,6 +116,7 @@ class Changing {
   Context& c_;
   const std::vector<Access>& path_;
   const Change& change_;
+  bool column_ = false;  // all of one part of an array of structs
 };
 
 }  // namespace
@@ -148,12 +186,15 @@ bool ChangePlace(Context& c, const Type& base, const std::vector<Access>& path, 
 
 bool EndsInArray(const Type& base, const std::vector<Access>& path) {
   Type type = base;
+  bool in_element = false;  // of an array of structs
   for (const Access& a : path) {
     if (!a.IsField() && type.kind == Type::Kind::kArray) return true;
+    const bool index = !a.IsField() && type.kind == Type::Kind::kStructArray;
+    in_element = in_element || (index && !a.region);
     Type part = a.IsField() ? PartOf(type, static_cast<size_t>(a.index)) : type.elements[0];
     type = std::move(part);
   }
-  return false;
+  return in_element && type.kind == Type::Kind::kScalar;
 }
 
 }  // namespace pullback::lang

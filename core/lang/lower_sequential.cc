@@ -1,4 +1,5 @@
 // Comprehensions whose body is no straight-line scalar code: a loop nest with a running result.
+#include <algorithm>
 #include <limits>
 
 #include "core/lang/lower_comprehension.h"
@@ -69,7 +70,7 @@ Value Combine(Context& c, Comprehension m, Value a, Value b) {
   }
 }
 
-// The loop nest of one comprehension.
+// The loop nest of one comprehension. Each leaf of what the body gives has a result of its own.
 class Sequence {
  public:
   Sequence(Context& c, const Expr& e, const Ranges& ranges) : c_(c), e_(e), ranges_(ranges) {}
@@ -77,35 +78,46 @@ class Sequence {
   Leaves Run();
 
  private:
+  struct Result {
+    size_t at = 0;              // in `carried_`
+    ir::Type type;              // of the body's leaf
+    std::vector<Affine> inner;  // its extents
+    // Where they are not known before the first value: whether the result has its final shape, in
+    // `carried_`.
+    std::optional<size_t> has_shape;
+    std::vector<Affine> dims;  // of the result, where it is an array
+  };
+
   bool IsGen() const { return e_.comprehension == Comprehension::kGen; }
-  bool HasArrays() const { return e_.body.result->type.kind == Type::Kind::kArray; }
-  Value Start();
   bool IsSum() const { return e_.comprehension == Comprehension::kSum; }
-  Value Blank(const std::vector<Affine>& inner);
+  bool IsArrayResult(const Result& r) const { return IsGen() || r.type.IsArray(); }
+  void Start();
+  Value Blank(const Result& r, const std::vector<Affine>& inner);
   void Nest(size_t depth);
   void Term();
+  void Term(const Result& r, Value v);
   void ArgTerm(Value v);
-  void Begin(Value v);
-  void Copy(Value v, Subs subs, size_t axis);
-  void Join(Value v, const Subs& subs);
+  void Begin(const Result& r, Value v);
+  void Copy(const Result& r, Value v, Subs subs, size_t axis);
+  void Join(const Result& r, Value v, const Subs& subs);
 
   Context& c_;
   const Expr& e_;
   const Ranges& ranges_;
-  std::vector<Affine> inner_;  // extents of the body's value
-  bool inner_known_ = true;
-  std::vector<Value> carried_;  // the result; then whether it has its final shape, where not known
-  Subs at_;                     // the element of a gen
+  std::vector<Result> results_;
+  // The results; of argmax and argmin the indices and whether there is one; then `has_shape` of each.
+  std::vector<Value> carried_;
+  Subs at_;  // the element of a gen
 };
 
 // What an array starts as.
-Value Sequence::Blank(const std::vector<Affine>& inner) {
+Value Sequence::Blank(const Result& r, const std::vector<Affine>& inner) {
   if (!IsGen() && !IsSum()) {
     Array array;
-    array.elem = e_.type.elem;
+    array.elem = r.type.elem;
     array.dims = inner;
-    array.at = [this](const Subs&) -> MaybeValue {
-      return Identity(c_, e_.comprehension, ir::Type::Scalar(e_.type.elem));
+    array.at = [this, elem = r.type.elem](const Subs&) -> MaybeValue {
+      return Identity(c_, e_.comprehension, ir::Type::Scalar(elem));
     };
     c_.SetLoc(e_.ordinal);
     return StoreArray(c_, array);
@@ -118,50 +130,73 @@ Value Sequence::Blank(const std::vector<Affine>& inner) {
   std::vector<Value> extents;
   for (const Affine& d : dims) extents.push_back(c_.ToValue(d));
   c_.SetLoc(e_.ordinal);
-  const Value v = c_.b.Zeros(e_.type.elem, std::move(extents));
+  const Value v = c_.b.Zeros(r.type.elem, std::move(extents));
   c_.SetDims(v, std::move(dims));
   return v;
 }
 
-Value Sequence::Start() {
-  if (e_.type.kind != Type::Kind::kArray) {
-    return Identity(c_, e_.comprehension, ir::Type::Scalar(e_.body.result->type.elem));
-  }
+void Sequence::Start() {
   std::vector<Affine> lows;
   for (const auto& r : ranges_) lows.push_back(r ? r->lo : Affine::Const(0));
-  const auto inner = BodyDims(c_, e_, lows);
-  inner_known_ = inner.has_value();
-  const size_t rank = static_cast<size_t>(e_.body.result->type.rank);
-  inner_ = inner.value_or(std::vector<Affine>(rank, Affine::Const(0)));
-  return Blank(inner_);
+  const std::vector<ir::Type> types = c_.module.Flatten(e_.body.result->type);
+  std::optional<LeafDims> inner;
+  if (std::any_of(types.begin(), types.end(), [](const ir::Type& t) { return t.IsArray(); })) {
+    inner = BodyLeafDims(c_, e_, lows);
+  }
+  std::vector<size_t> shapeless;
+  for (size_t i = 0; i < types.size(); ++i) {
+    Result r;
+    r.at = i;
+    r.type = types[i];
+    if (!IsArrayResult(r)) {
+      carried_.push_back(Identity(c_, e_.comprehension, r.type));
+      results_.push_back(std::move(r));
+      continue;
+    }
+    const bool known = !r.type.IsArray() || (inner && (*inner)[i]);
+    if (!known) shapeless.push_back(i);
+    r.inner.assign(r.type.IsArray() ? static_cast<size_t>(r.type.rank) : 0, Affine::Const(0));
+    if (known && r.type.IsArray()) r.inner = *(*inner)[i];
+    carried_.push_back(Blank(r, r.inner));
+    r.dims = c_.DimsOf(carried_.back());
+    results_.push_back(std::move(r));
+  }
+  if (IsArg(e_.comprehension)) {
+    carried_.insert(carried_.end(), e_.binders.size(), c_.b.I64(-1));
+    carried_.push_back(c_.b.Bool(false));
+  }
+  for (size_t i : shapeless) {
+    results_[i].has_shape = carried_.size();
+    carried_.push_back(c_.b.Bool(false));
+  }
 }
 
 // The first value gives the result its shape.
-void Sequence::Begin(Value v) {
+void Sequence::Begin(const Result& r, Value v) {
   const uint32_t first = c_.b.NewBlock();
   const uint32_t later = c_.b.NewBlock();
   const std::vector<Affine> inner = c_.DimsOf(v);
-  c_.b.Branch(carried_[1], {later, {}}, {first, {}});
+  c_.b.Branch(carried_[*r.has_shape], {later, {}}, {first, {}});
   c_.b.SetBlock(first);
-  std::vector<Exit> exits = {{first, {{{Blank(inner), nullptr}}}}};
-  exits.push_back({later, {{{carried_[0], nullptr}}}});
-  carried_[0] = JoinValues(c_, exits)[0].value;
-  carried_[1] = c_.b.Bool(true);
+  std::vector<Exit> exits = {{first, {{{Blank(r, inner), nullptr}}}}};
+  exits.push_back({later, {{{carried_[r.at], nullptr}}}});
+  carried_[r.at] = JoinValues(c_, exits)[0].value;
+  carried_[*r.has_shape] = c_.b.Bool(true);
 }
 
 // Copies an array into the result, element by element.
-void Sequence::Copy(Value v, Subs subs, size_t axis) {
+void Sequence::Copy(const Result& r, Value v, Subs subs, size_t axis) {
   const std::vector<Affine> dims = c_.DimsOf(v);
   if (axis == dims.size()) {
     const auto begin = subs.end() - static_cast<std::ptrdiff_t>(dims.size());
     const Value element = c_.b.Index(v, Subs(begin, subs.end()));
-    carried_[0] = c_.b.Update(carried_[0], subs, element);
+    carried_[r.at] = c_.b.Update(carried_[r.at], subs, element);
     return;
   }
   CountedLoop(c_, {Affine::Const(0), dims[axis]}, "", carried_, [&](Value i) {
     Subs more = subs;
     more.push_back(Affine::Of(i));
-    Copy(v, more, axis + 1);
+    Copy(r, v, more, axis + 1);
   });
 }
 
@@ -186,41 +221,46 @@ void Sequence::ArgTerm(Value v) {
 }
 
 // Joins an array to the result, element by element.
-void Sequence::Join(Value v, const Subs& subs) {
+void Sequence::Join(const Result& r, Value v, const Subs& subs) {
   const std::vector<Affine> dims = c_.DimsOf(v);
   if (subs.size() == dims.size()) {
-    const Value before = c_.b.Index(carried_[0], subs);
+    const Value before = c_.b.Index(carried_[r.at], subs);
     const Value joined = Combine(c_, e_.comprehension, before, c_.b.Index(v, subs));
-    carried_[0] = c_.b.Update(carried_[0], subs, joined);
+    carried_[r.at] = c_.b.Update(carried_[r.at], subs, joined);
     return;
   }
-  RequireEqual(c_, c_.DimsOf(carried_[0])[subs.size()], dims[subs.size()]);
+  RequireEqual(c_, c_.DimsOf(carried_[r.at])[subs.size()], dims[subs.size()]);
   CountedLoop(c_, {Affine::Const(0), dims[subs.size()]}, "", carried_, [&](Value i) {
     Subs more = subs;
     more.push_back(Affine::Of(i));
-    Join(v, more);
+    Join(r, v, more);
   });
 }
 
 void Sequence::Term() {
-  const Value v = LowerBlockValue(c_, e_.body)[0].value;
+  const Leaves leaves = LowerBlockValue(c_, e_.body);
   c_.SetLoc(e_.ordinal);
-  if (IsArg(e_.comprehension)) return ArgTerm(v);
-  if (HasArrays() && !inner_known_) Begin(v);
-  if (HasArrays() && !IsGen() && !IsSum()) {
-    Join(v, {});
-    c_.SetDims(carried_[0], c_.DimsOf(v));
+  if (IsArg(e_.comprehension)) return ArgTerm(leaves[0].value);
+  for (const Result& r : results_) Term(r, leaves[r.at].value);
+}
+
+void Sequence::Term(const Result& r, Value v) {
+  const bool array = r.type.IsArray();
+  if (r.has_shape) Begin(r, v);
+  if (array && !IsGen() && !IsSum()) {
+    Join(r, v, {});
+    c_.SetDims(carried_[r.at], c_.DimsOf(v));
   } else if (!IsGen()) {
-    carried_[0] = Combine(c_, e_.comprehension, carried_[0], v);
-    if (HasArrays()) c_.SetDims(carried_[0], c_.DimsOf(v));
-  } else if (!HasArrays()) {
-    carried_[0] = c_.b.Update(carried_[0], at_, v);
+    carried_[r.at] = Combine(c_, e_.comprehension, carried_[r.at], v);
+    if (array) c_.SetDims(carried_[r.at], c_.DimsOf(v));
+  } else if (!array) {
+    carried_[r.at] = c_.b.Update(carried_[r.at], at_, v);
   } else {
-    const std::vector<Affine> dims = c_.DimsOf(carried_[0]);
+    const std::vector<Affine> dims = c_.DimsOf(carried_[r.at]);
     for (size_t i = 0; i < c_.DimsOf(v).size(); ++i) {
-      RequireEqual(c_, inner_known_ ? inner_[i] : dims[at_.size() + i], c_.DimsOf(v)[i]);
+      RequireEqual(c_, r.has_shape ? dims[at_.size() + i] : r.inner[i], c_.DimsOf(v)[i]);
     }
-    Copy(v, at_, 0);
+    Copy(r, v, at_, 0);
   }
 }
 
@@ -243,19 +283,18 @@ void Sequence::Nest(size_t depth) {
 }
 
 Leaves Sequence::Run() {
-  carried_ = {Start()};
-  if (IsArg(e_.comprehension)) {
-    carried_.insert(carried_.end(), e_.binders.size(), c_.b.I64(-1));
-    carried_.push_back(c_.b.Bool(false));
-  }
-  if (!inner_known_) carried_.push_back(c_.b.Bool(false));
-  const std::vector<Affine> dims = HasArrays() || IsGen() ? c_.DimsOf(carried_[0]) : Subs();
+  Start();
   Nest(0);
-  if (!dims.empty() && inner_known_) c_.SetDims(carried_[0], dims);
-  if (!IsArg(e_.comprehension)) return {{carried_[0], nullptr}};
-  Leaves indices;
-  for (size_t i = 0; i < e_.binders.size(); ++i) indices.push_back({carried_[i + 1], nullptr});
-  return indices;
+  Leaves out;
+  if (IsArg(e_.comprehension)) {
+    for (size_t i = 0; i < e_.binders.size(); ++i) out.push_back({carried_[i + 1], nullptr});
+    return out;
+  }
+  for (const Result& r : results_) {
+    if (!r.dims.empty() && !r.has_shape) c_.SetDims(carried_[r.at], r.dims);
+    out.push_back({carried_[r.at], nullptr});
+  }
+  return out;
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
-// Windows of arrays: slices, transposes, columns; zeros and array literals.
+// Windows of arrays: slices, transposes, columns; elements of arrays of structs.
 #include <algorithm>
 
 #include "core/lang/lower_array.h"
@@ -157,91 +157,31 @@ ArrayRef MakeSlice(Context& c, const ArrayRef& x, const std::vector<Slice>& slic
   return out;
 }
 
-// --- literals
-
-// The scalars of a literal of literals, in row-major order; false: an element is no literal.
-bool FlattenLiteral(const Expr& e, size_t depth, std::vector<int64_t>& dims,
-                    std::vector<const Expr*>& scalars) {
-  const int64_t count = static_cast<int64_t>(e.operands.size());
-  if (dims.size() == depth) dims.push_back(count);
-  if (e.kind != Expr::Kind::kArray || dims[depth] != count) return false;
-  for (const ExprPtr& operand : e.operands) {
-    if (operand->type.kind == Type::Kind::kScalar) {
-      scalars.push_back(operand.get());
-    } else if (!FlattenLiteral(*operand, depth + 1, dims, scalars)) {
-      return false;
-    }
-  }
-  return true;
+bool AreExact(Context& c, const Leaves& leaves) {
+  return std::all_of(leaves.begin(), leaves.end(),
+                     [&](const Leaf& leaf) { return IsExact(c, *ArrayOf(c, leaf)); });
 }
 
-// zeros, then an update for every element.
-ArrayRef StoredLiteral(Context& c, const Expr& e, const std::vector<int64_t>& dims,
-                       const std::vector<const Expr*>& scalars) {
-  std::vector<Value> extents, values;
-  std::vector<Affine> forms;
-  for (const Expr* s : scalars) values.push_back(*LowerScalar(c, *s));
-  for (int64_t d : dims) {
-    extents.push_back(c.I64(d));
-    forms.push_back(Affine::Const(d));
-  }
-  c.SetLoc(e.ordinal);
-  Value v = c.b.Zeros(e.type.elem, std::move(extents));
-  for (size_t i = 0; i < values.size(); ++i) {
-    Subs subs(dims.size());
-    int64_t rest = static_cast<int64_t>(i);
-    for (size_t axis = dims.size(); axis-- > 0; rest /= dims[axis]) {
-      subs[axis] = Affine::Const(rest % dims[axis]);
+// The subscripts of an array of structs. An index is not checked where every read of an element does.
+std::optional<std::vector<Slice>> StructSubscripts(Context& c, const Expr& e,
+                                                   const Leaves& arrays) {
+  const std::vector<Affine> dims = ExtentsOf(c, arrays[0]);
+  const bool reads = c.InBody() || std::all_of(arrays.begin(), arrays.end(), [&](const Leaf& leaf) {
+                       return ExtentsOf(c, leaf).size() == e.subscripts.size();
+                     });
+  const bool checked = reads && AreExact(c, arrays);
+  std::vector<Slice> slices;
+  for (size_t i = 0; i < e.subscripts.size(); ++i) {
+    const Subscript& s = e.subscripts[i];
+    if (checked && !s.is_slice && s.index->type.kind == Type::Kind::kScalar) {
+      PB_TRY(const Affine index, LowerInt(c, *s.index));
+      slices.push_back({index, 0, {}, nullptr});
+    } else {
+      PB_TRY(Slice slice, LowerSubscript(c, e, s, dims[i]));
+      slices.push_back(std::move(slice));
     }
-    v = c.b.Update(v, std::move(subs), values[i]);
   }
-  c.SetDims(v, std::move(forms));
-  return ArrayOf(c, {v, nullptr});
-}
-
-// Element `sub` of a list of leaves, each read at `rest`.
-MaybeValue ChooseElement(Context& c, const std::vector<Leaf>& elements, const Affine& sub,
-                         const Subs& rest) {
-  const auto read = [&](const Leaf& leaf) -> MaybeValue {
-    return rest.empty() ? leaf.value : ReadAt(c, *ArrayOf(c, leaf), rest);
-  };
-  if (sub.IsConst()) return read(elements[static_cast<size_t>(sub.constant)]);
-  PB_TRY(Value v, read(elements.back()));
-  for (size_t i = elements.size() - 1; i-- > 0;) {
-    PB_TRY(const Value element, read(elements[i]));
-    const Value here = c.b.Make(Op::Eq, {c.ToValue(sub), c.b.I64(static_cast<int64_t>(i))});
-    v = c.b.Make(Op::Select, {here, element, v});
-  }
-  return v;
-}
-
-// Elements that are computed where they are read.
-std::optional<ArrayRef> ChosenLiteral(Context& c, const Expr& e) {
-  constexpr size_t kMax = 64;  // every read looks at all of them
-  std::vector<Leaf> elements;
-  if (e.operands.size() > kMax && c.InBody()) return std::nullopt;
-  for (const ExprPtr& operand : e.operands) {
-    PB_TRY(const Leaves leaves, Lower(c, *operand));
-    elements.push_back(leaves[0]);
-  }
-  auto out = std::make_shared<Array>();
-  out->elem = e.type.elem;
-  out->dims = {Affine::Const(static_cast<int64_t>(elements.size()))};
-  if (e.type.rank > 1) {
-    c.SetLoc(e.ordinal);
-    const std::vector<Affine> first = ExtentsOf(c, elements[0]);
-    for (const Leaf& element : elements) {
-      for (size_t axis = 0; axis < first.size(); ++axis) {
-        if (!RequireEqual(c, first[axis], ExtentsOf(c, element)[axis])) return std::nullopt;
-      }
-    }
-    out->dims.insert(out->dims.end(), first.begin(), first.end());
-  }
-  Context* context = &c;
-  out->at = [context, elements](const Subs& subs) {
-    return ChooseElement(*context, elements, subs[0], Subs(subs.begin() + 1, subs.end()));
-  };
-  return out;
+  return slices;
 }
 
 }  // namespace
@@ -267,6 +207,35 @@ std::optional<ArrayRef> LowerSlice(Context& c, const Expr& e) {
     return MakeGather(c, x, slices, c.b.loc());
   }
   return MakeSlice(c, x, slices);
+}
+
+std::optional<Leaves> LowerStructElement(Context& c, const Expr& e) {
+  PB_TRY(Leaves arrays, Lower(c, *e.operands[0]));
+  PB_TRY(const std::vector<Slice> slices, StructSubscripts(c, e, arrays));
+  const bool gathers =
+      std::any_of(slices.begin(), slices.end(), [](const Slice& s) { return s.gather != nullptr; });
+  c.SetLoc(e.ordinal);
+  if (gathers) {
+    if (!RequireOneShape(c, slices)) return std::nullopt;
+    if (!AreExact(c, arrays) && c.InBody()) return std::nullopt;
+  }
+  Leaves out;
+  for (Leaf& leaf : arrays) {
+    if (gathers && !IsExact(c, *ArrayOf(c, leaf))) Store(c, leaf);
+    const ArrayRef x = ArrayOf(c, leaf);
+    std::vector<Slice> own = slices;
+    while (own.size() < x->dims.size()) {
+      own.push_back({Affine::Const(0), 1, x->dims[own.size()], nullptr});
+    }
+    const ArrayRef chosen = gathers ? MakeGather(c, x, own, c.b.loc()) : MakeSlice(c, x, own);
+    if (!chosen->dims.empty()) {
+      out.push_back(LeafOf(c, chosen));
+      continue;
+    }
+    PB_TRY(const Value v, ReadAt(c, *chosen, {}));
+    out.push_back({v, nullptr});
+  }
+  return out;
 }
 
 ArrayRef Transposed(const ArrayRef& x) {
@@ -304,22 +273,6 @@ bool IsExact(Context& c, const Array& a) {
     ++mapped;
   }
   return mapped == a.dims.size();
-}
-
-ArrayRef ZerosArray(Context& c, DType elem, std::vector<Affine> dims) {
-  auto out = std::make_shared<Array>();
-  out->elem = elem;
-  out->dims = std::move(dims);
-  Context* context = &c;
-  out->at = [context, elem](const Subs&) { return context->b.Zero(ir::Type::Scalar(elem)); };
-  return out;
-}
-
-std::optional<ArrayRef> LowerArrayLiteral(Context& c, const Expr& e) {
-  std::vector<int64_t> dims;
-  std::vector<const Expr*> scalars;
-  if (!c.InBody() && FlattenLiteral(e, 0, dims, scalars)) return StoredLiteral(c, e, dims, scalars);
-  return ChosenLiteral(c, e);
 }
 
 }  // namespace pullback::lang

@@ -66,7 +66,8 @@ bool OnlyElementsAssigned(const Block& block, uint32_t local) {
   ForEachStmt(block, [&](const Stmt& s) {
     if (s.kind != Stmt::Kind::kAssign) return;
     for (const Target& t : s.targets) {
-      const bool element = !t.path.empty() && !t.path.back().IsField();
+      const bool element =
+          std::any_of(t.path.begin(), t.path.end(), [](const Access& a) { return !a.IsField(); });
       only = only && (t.local != local || element);
     }
   });

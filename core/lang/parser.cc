@@ -209,11 +209,30 @@ void Parser::ParseArrayType(TypeExpr& t) {
     t.name = Text(Take());
     return;
   }
+  if (At(Tok::kLParen)) return ParseStructArray(t);
   if (!AtScalarType()) {
-    ErrorHere("expected an element type f64, f32, i64 or bool, found " + Found());
+    ErrorHere("expected an element type: f64, f32, i64, bool, a struct or a tuple, found " +
+              Found());
     return;
   }
   t.elem = TakeScalarType();
+}
+
+// [n](T, U); of one type in brackets, an array of that.
+void Parser::ParseStructArray(TypeExpr& t) {
+  Nest nest(*this);
+  if (!nest.ok()) return;
+  TypeExpr element = ParseType();
+  if (element.kind == TypeExpr::Kind::kScalar) {
+    t.elem = element.elem;
+  } else if (element.kind == TypeExpr::Kind::kStruct) {
+    t.name = element.name;
+  } else if (element.kind != TypeExpr::Kind::kTuple) {
+    Error(element.span, "the element of an array is a scalar, a struct or a tuple");
+  } else {
+    t.kind = TypeExpr::Kind::kStructArray;
+    t.elements.push_back(std::move(element));
+  }
 }
 
 // list T, box T.

@@ -43,6 +43,7 @@ class Parser {
   void ParseTypeParams(Function& f);
   TypeExpr ParseType();
   void ParseArrayType(TypeExpr& t);
+  void ParseStructArray(TypeExpr& t);
   void ParseTupleType(TypeExpr& t);
   void ParseRelationType(TypeExpr& t);
   void ParseRules(Function& f);

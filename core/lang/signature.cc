@@ -53,6 +53,14 @@ class TypeMaker {
       api.is_list = true;
       api.elements.push_back(Make(type.elements[0], true));
     }
+    if (type.kind == TypeExpr::Kind::kStructArray) {
+      api.array_dims = std::move(api.dims);
+      api.dims.clear();
+      if (const Struct* const s = StructOf(type)) {
+        api.struct_name = s->name;
+        for (const Field& f : s->fields) api.field_names.push_back(f.name);
+      }
+    }
     if (type.kind == TypeExpr::Kind::kStruct) {
       api.struct_name = type.structure->name;
       if (in_list) {

@@ -28,8 +28,8 @@ void Flatten(const std::string& name, const TypeExpr& type, std::vector<Leaf>& l
   }
   size_t i = 0;
   ForEachPart(type, [&](const TypeExpr& part) {
-    const bool is_struct = type.kind == TypeExpr::Kind::kStruct;
-    const std::string field = is_struct ? type.structure->fields[i].name : std::to_string(i);
+    const Struct* const s = StructOf(type);
+    const std::string field = s ? s->fields[i].name : std::to_string(i);
     Flatten(name + "." + field, part, leaves);
     ++i;
   });

@@ -44,6 +44,7 @@ template <typename F>
 void ForEachExpr(const TypeExpr& t, F&& f) {
   for (const ExprPtr& d : t.dims) ForEachExpr(d, f);
   for (const TypeExpr& e : t.elements) ForEachExpr(e, f);
+  for (const TypeExpr& e : t.parts) ForEachExpr(e, f);
 }
 
 // Calls f on `e`, if there is one, and on every expression below it.

@@ -196,7 +196,7 @@ StatusOr<bool> DeriveInChunks(PassRunner& passes, ir::Module m, Transform transf
 
 }  // namespace
 
-const char* const kPassesVersion = "36";
+const char* const kPassesVersion = "37";
 
 const char* TransformName(Transform t) {
   switch (t) {

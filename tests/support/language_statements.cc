@@ -3,7 +3,7 @@
 namespace pullback::testing {
 
 void LanguageWriter::Statement(int depth) {
-  switch (Pick(depth > 2 ? 5 : 41)) {
+  switch (Pick(depth > 2 ? 5 : 43)) {
     case 0: return Let("sin(" + Scalar(2) + ")");
     case 1:
     case 2: return Assign();
@@ -44,6 +44,8 @@ void LanguageWriter::Statement(int depth) {
     case 37: return WholesInCalls();
     case 38: return entry_ && indent_ == 1 ? CornerStatement() : CounterStatement();
     case 39: return entry_ && indent_ == 1 ? BoxesAreVariables() : BoxStatement();
+    case 40:
+    case 41: return StructArrayStatement();
     default: return MayDerive() ? DataDerivatives() : ListStatement();
   }
 }

@@ -102,6 +102,10 @@ class LanguageWriter {
 
   void FlagStatement();
 
+  // --- language_structs.cc
+  void StructArrayStatement();
+  void StructArrayUpdate(const std::string& name);
+
   // --- language_arrays.cc
   void NewVector(const std::string& value, bool variable = false);
   std::string Matrix();

@@ -26,6 +26,8 @@ const std::vector<ProgramCase>& ReductionPrograms();
 // Part of these: sorting, linear systems, equations, dF~'s functions of functions;
 // loops over values, gathers by several arrays, broadcasts of function values.
 const std::vector<ProgramCase>& PreludePrograms();
+// Arrays of tuples and structs; some in lists and boxes.
+const std::vector<ProgramCase>& StructArrayPrograms();
 // The same for data that is more than arrays: lists, trees, boxes, functions.
 const std::vector<ProgramCase>& DataPrograms();
 

@@ -295,6 +295,7 @@ const std::vector<ProgramCase>& DataPrograms() {
     std::vector<ProgramCase> all;
     for (const auto& part : {Lists(), Boxes(), Functions(), Parts()})
       all.insert(all.end(), part.begin(), part.end());
+    all.insert(all.end(), StructArrayPrograms().begin(), StructArrayPrograms().end());
     return all;
   }();
   return programs;

@@ -58,6 +58,17 @@ class StructType(TupleType):
         return self.name
 
 
+@dataclasses.dataclass(frozen=True)
+class StructArrayType(StructType):
+    """An array of tuples or structs: the tuple of the arrays of their parts. Without names, a tuple's."""
+
+    dims: tuple[str, ...]
+    element: str
+
+    def __str__(self):
+        return f"[{', '.join(self.dims)}]{self.element}"
+
+
 class ListType:
     """A list. Its element may be a struct that holds such lists itself."""
 
@@ -165,6 +176,15 @@ class _Structs:
         return self._types[index]
 
 
+def _element_text(elements, axes):
+    """Of an array of tuples, whose arrays have `axes` axes more than the tuple's elements."""
+    def text(part):
+        own = dataclasses.replace(part, dims=part.dims[axes:])
+        return own.element if isinstance(part, StructArrayType) and not own.dims else str(own)
+
+    return f"({', '.join(map(text, elements))})"
+
+
 def read_type(message, structs):
     kind = message.WhichOneof("kind")
     if kind == "declared":
@@ -175,8 +195,12 @@ def read_type(message, structs):
         return ListType(message.list, structs)
     if kind == "tuple":
         elements = tuple(read_type(element, structs) for element in message.tuple.elements)
+        fields = tuple(message.tuple.field_names)
+        if message.tuple.array_dims:
+            dims = tuple(message.tuple.array_dims)
+            element = message.tuple.struct_name or _element_text(elements, len(dims))
+            return StructArrayType(elements, message.tuple.struct_name, fields, dims, element)
         if message.tuple.struct_name:
-            fields = tuple(message.tuple.field_names)
             return StructType(elements, message.tuple.struct_name, fields)
         return TupleType(elements)
     return TensorType(message.tensor.dtype, tuple(message.tensor.dims))

@@ -8,7 +8,15 @@ from .errors import argument_error
 from .relations import write_relation
 from .sparse import SparseTensor
 from .structs import named_parts, struct_class
-from .types import ListType, RelationType, SparseType, StructType, TensorType, dtype_of
+from .types import (
+    ListType,
+    RelationType,
+    SparseType,
+    StructArrayType,
+    StructType,
+    TensorType,
+    dtype_of,
+)
 from .v1 import tensor_pb2
 
 _ACCEPTED = {"f": "fiu", "i": "iu", "b": "b"}  # kinds that become a kind without surprises
@@ -62,14 +70,22 @@ def write_value(value, type_, what, message, derivative=False):
         write_value(part, part_type, f"{what}.{name}", element, derivative)
 
 
+def _is_none(value):
+    if isinstance(value, list):  # of the elements of an array of structs
+        return all(map(_is_none, value))
+    return value is None or (isinstance(value, tuple) and not value)
+
+
 def _check_none(value, type_, what):
-    if value is not None and not (isinstance(value, tuple) and not value):
+    if not _is_none(value):
         raise argument_error("TYPE_MISMATCH", f"{what}: {type_} has no derivative: None")
 
 
 def _parts(value, type_, what):
     """(name, part, type) of each element of a tuple or struct."""
-    is_struct = isinstance(type_, StructType)
+    is_struct = isinstance(type_, StructType) and bool(type_.fields)
+    if isinstance(type_, StructArrayType) and isinstance(value, list):
+        return _columns(value, type_, what)
     parts = named_parts(value) if is_struct else None
     if parts is not None:
         for name in parts:
@@ -88,6 +104,30 @@ def _parts(value, type_, what):
                              f"{what}: expected {kind} {type_}, got {value!r:.60}")
     names = type_.fields if is_struct else range(len(value))
     return zip(names, value, type_.elements)
+
+
+def _columns(value, type_, what):
+    """The same of an array of tuples or structs that is given as the list of its elements."""
+    count = len(type_.elements)
+    names = type_.fields or tuple(map(str, range(count)))
+
+    def column(items, axes, name):
+        if axes == 0:
+            parts = named_parts(items) if type_.fields else None
+            if parts is None and isinstance(items, (tuple, list)) and len(items) == count:
+                parts = dict(zip(names, items))
+            if parts is None or set(parts) != set(names):
+                expected = f"{type_.element} ({', '.join(names)})"
+                raise argument_error("TYPE_MISMATCH",
+                                     f"{what}: expected elements {expected}, got {items!r:.60}")
+            return parts[name]
+        if not isinstance(items, list):
+            raise argument_error("TYPE_MISMATCH",
+                                 f"{what}: expected a list of {type_.element}, got {items!r:.60}")
+        return [column(item, axes - 1, name) for item in items]
+
+    return [(name, column(value, len(type_.dims), name), part_type)
+            for name, part_type in zip(names, type_.elements)]
 
 
 class _Scalars(TensorType):
@@ -239,7 +279,7 @@ def _read_tensor(message):
 
 
 def _compose(type_, parts):
-    if isinstance(type_, StructType):
+    if isinstance(type_, StructType) and type_.fields:
         return struct_class(type_.name, type_.fields)(*parts)
     return tuple(parts)
 

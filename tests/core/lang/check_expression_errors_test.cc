@@ -192,7 +192,6 @@ TEST_CASE("Check errors: array literals") {
 })") ==
         R"(2:17 the elements of this array differ: the first is f64, this one bool
 3:15 the elements of this array differ: the first is i64, this one [1]i64
-4:12 the elements of an array are scalars or arrays, not tuples
 5:15 the elements of this array differ: the first is f64, this one f32
 6:20 the elements of this array differ in size: the first has 2, this one 3
 )");
@@ -212,7 +211,6 @@ TEST_CASE("Check errors: comprehensions") {
 3:23 a bound of 'i' must be an i64, got bool; write i64(true)
 4:23 'sum' needs numbers, got bool; [p] is 1 where p holds and 0 elsewhere
 5:23 'max' needs numbers, got [n]bool
-6:23 'gen' needs a scalar or an array for each element, got (f64, f64)
 7:11 a bound of 'i' must be an i64, got [*]f64
 )");
 }
