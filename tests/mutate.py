@@ -84,7 +84,7 @@ def break_rules(to):
     partials = "core/ad/partials.cc"
     body = re.search(r"\nPartial PartialOf\(const Site& site, int k\) \{.*?\n\}\n",
                      (ROOT / partials).read_text(), re.S)
-    places[partials] = [(body.span(), PARTIALS)]
+    places.setdefault(partials, []).append((body.span(), PARTIALS))
     for file, changes in places.items():
         text = (ROOT / file).read_text()
         for (begin, end), by in sorted(changes, reverse=True):

@@ -2,7 +2,6 @@
 
 By file: (name, text, instead). The text stands once in the file, whatever its spaces. An expression becomes
 (broken ? instead : text); a statement, which ends in a semicolon, if (broken) { instead } else { text }.
-A fourth entry names a test that is asked in place of the random programs, and why.
 """
 
 
@@ -126,9 +125,19 @@ REVERSE = {
         ("statement: a seed of zero for a rule", "bars_.count(v) ? bars_.at(v).value : b_.Zero(t)", "b_.Zero(t)"),
         ("statement: share of a term is all",
          "ShareOfTerm(b_, body_, around_, each_, r, extras_[k].partial, w)", "w"),
-        ("statement: an outer scalar without its guard", 
+        # Without its guard the sum is the same: what is computed under a guard is 0 where that does not hold.
+        ("statement: an outer scalar, the other sign",
          "results_.push_back({ir::Monoid::kSum, {}, {}, bar.value, bar.guard});",
-         "results_.push_back({ir::Monoid::kSum, {}, {}, bar.value, ir::kNoValue});"),
+         "results_.push_back({ir::Monoid::kSum, {}, {}, b_.Make(Op::Neg, {bar.value}), bar.guard});"),
+        ("statement: of two uses the second only", "b_.SetGuard(same ? guard : ir::kNoValue);",
+         "b_.SetGuard(guard);"),
+        ("statement: a guarded use counts everywhere", "b_.Make(Op::Select, {guard, w, w})", "w"),
+        ("statement: of reads of one element one counts",
+         "r.monoid = ir::Monoid::kSum; r.out = body_.Get(inst.subs);",
+         "r.monoid = ir::Monoid::kGen; r.out = body_.Get(inst.subs);"),
+        ("statement: cotangent of a rule's first argument",
+         "Accumulate(v, made[next++], body_.GetOrNone(inst.guard));",
+         "Accumulate(v, made[0], body_.GetOrNone(inst.guard));"),
         ("scan: state not multiplied", "b_.Make(Op::SMul, {w, AtOut(b_, body_, r, states)})", "w"),
         ("scan: the other sign", *negated("b_.", "AtPoint(b_, body_, each_, extras_[k].state_bars)")),
         ("scan of extrema: what does not replace",
@@ -149,13 +158,22 @@ REVERSE = {
         ("extremum: every term", "b.Make(Op::Select, {hit, v, b.Zero(b.TypeOf(v))})", "v"),
         ("scan backwards: not multiplied", "std::pair(body.Get(r.value), here)",
          "std::pair(b.One(b.TypeOf(here)), here)"),
+        ("scan backwards: forwards", "reversed ? outer : BodyCopy::kForwards", "BodyCopy::kForwards"),
+        ("scan backwards: over all rows", "scan.outer = static_cast<uint32_t>(outer);", "scan.outer = 0;"),
         ("scan of extrema: goes on where a term replaces", "b.Make(Op::Select, {gone, b.Zero(t), b.One(t)})",
          "b.One(t)"),
         ("scan of extrema: least for greatest", "r.monoid == Monoid::kScanMax ? Op::Gt : Op::Lt",
          "r.monoid == Monoid::kScanMax ? Op::Lt : Op::Gt"),
     ],
+    "core/ad/cotangent_flow.cc": [
+        ("cotangents on the way back: arguments forgotten", "out[b].insert(e.args[k]);", ""),
+        ("cotangents on the way back: of the block behind forgotten",
+         "out[b].insert(in[e.block].begin(), in[e.block].end());", ""),
+    ],
     "core/ad/list_functions.cc": [
         ("list function get: another element", "b.Return(b.ListGet(list, i));", "b.Return(b.ListGet(list, b.I64(0)));"),
+        ("list function get: nothing of a short list",
+         "ReturnIf(b, IsShort(b, list), [&] { return ZeroFields(b, t); });", ""),
         ("list function take: another element", "b.Return(Joined(b.ListTake(list, i)));",
          "b.Return(Joined(b.ListTake(list, b.I64(0))));"),
         ("list function pop: zeros", "b.Return(Joined(b.ListPop(list)));",
@@ -168,7 +186,9 @@ REVERSE = {
          "ReturnIf(b, IsShort(b, y), [&] { return std::vector<Value>{y}; });"),
         ("list function add_arrays: one side", "b.AddArrays(x, y)", "y"),
         ("list function sum: the last", "AddField(b, sum[k], more[k])", "more[k]"),
-        ("list function shaped: short", "b.Zeros(t.elem, extents)", "array"),
+        # Not zeros where the shape differs would change nothing: what goes back there is the cotangent of a
+        # short zero, which nobody reads.
+        ("list function shaped: zeros", "b.Return({array});", "b.Return({b.Zeros(t.elem, extents)});"),
         ("list function fill: arrays short", "if (type.IsArray()) field = b.Fit(field, Dims(b, shape[k]));", ""),
         ("list function fill: lists short", "if (type.IsList()) field = Fill(b, field, shape[k]);", ""),
     ],
@@ -237,10 +257,31 @@ FORWARD = {
     ],
 }
 
+# Derivatives that are a matter of convention, and strong zeros; the partials themselves are in mutate.py.
+CONVENTIONS = {
+    "core/ad/partials.cc": [
+        ("convention: sqrt at 0", "ZeroAtZero(a.y(), 0.5 / a.y())", "0.5 / a.y()"),
+        ("convention: cbrt at 0", "ZeroAtZero(a.y(), 1.0 / (3.0 * (a.y() * a.y())))",
+         "1.0 / (3.0 * (a.y() * a.y()))"),
+        ("convention: hypot at 0", "ZeroAtZero(a.y(), a.x(k) / a.y())", "a.x(k) / a.y()"),
+        ("convention: atan2 at 0", "ZeroAtZero(square, (k == 0 ? x : -y) / square)",
+         "(k == 0 ? x : -y) / square"),
+        ("convention: min of equals", "Chosen(a, Op::Le, k)", "Chosen(a, Op::Lt, k)"),
+        ("convention: max of equals", "Chosen(a, Op::Ge, k)", "Chosen(a, Op::Gt, k)"),
+        ("convention: a power of 0 by its exponent",
+         "Where(positive, Strong(a.y(), Apply(Op::Log, base)), Const(base, 0))",
+         "a.y() * Apply(Op::Log, base)"),
+        ("convention: to the power of 0", "Strong(a.x(1), Apply(Op::Pow, a.x(0), a.x(1) - 1.0))",
+         "a.x(1) * Apply(Op::Pow, a.x(0), a.x(1) - 1.0)"),
+        ("partial: 0 times infinity", "b.Make(Op::SMul, {w, p.value})", "b.Make(Op::Mul, {w, p.value})"),
+    ],
+}
+
 # What is put together from both modes.
 COMPOSED = {
     "core/ad/adjoint.cc": [
         ("rule: a seed of zero", "results[k] ? given[next++] : b.ZerosLike(values[k])", "b.ZerosLike(values[k])"),
+        ("gradient of a rule: a seed of zero", "args.push_back(b.One(t));", "args.push_back(b.Zero(t));"),
         ("rule: cotangent of another argument", "wanted.push_back(bars[next])", "wanted.push_back(bars[0])"),
     ],
     "core/ad/rules.cc": [
@@ -258,10 +299,19 @@ COMPOSED = {
         ("derivative by a list: short", "lists.Fill(b, v, values[likes[k]])", "v"),
     ],
     "core/ad/batch_insts.cc": [
-        ("all seeds at once: a scalar, the other sign", *negated("b_.", "b_.Index(Get(v), SubscriptsOf(k))")),
+        # The other sign would not do: a block is then no statement any more, and a loop over seeds is right.
+        ("all seeds at once: a scalar is 0", "b_.Index(Get(v), SubscriptsOf(k))", "b_.Zero(from_.TypeOf(v))"),
         ("all seeds at once: sum of arrays", "b_.Make(Op::Add, {a, b})", "a"),
         ("all seeds at once: a scan over the seeds",
          "if (ir::IsScan(r.monoid)) r.outer += static_cast<uint32_t>(Count());", ""),
+        ("all seeds at once: a scalar in a statement, the other seed", "read.subs = at;",
+         "read.subs = std::vector<Affine>(at.size(), Affine::Const(0));"),
+    ],
+    "core/ad/seeded_blocks.cc": [
+        ("seeds in chunks: each parameter's from the first",
+         "Affine::Of(k) + Affine::Of(first) - Affine::Of(p.begin)", "Affine::Of(k) + Affine::Of(first)"),
+        ("seeds in chunks: each parameter's block is the first", "Affine::Of(element) + Affine::Of(param.begin)",
+         "Affine::Of(element)"),
     ],
     "core/ad/seeded_jacobian.cc": [
         ("all seeds at once: ones everywhere",
@@ -281,6 +331,8 @@ COMPOSED = {
          "args.push_back(b.Zero(from.results[0]));"),
     ],
     "core/ir/checkpointed_loop.cc": [
+        ("loop with snapshots: a step too many", "Make(Op::Lt, params.back(), end_)",
+         "Make(Op::Le, params.back(), end_)"),
         ("loop with snapshots: from 0", "b_.Jump(loop, With(state_, {begin_}));", "b_.Jump(loop, With(state_, {b_.I64(0)}));"),
         ("snapshots: every part from the beginning",
          "b_.Call(to.plain, With(With(state, captured_), {at, middle, left}), true)",
@@ -291,11 +343,17 @@ COMPOSED = {
         ("snapshots: the rest from the beginning", "With(state, {at})", "With(state, {begin_})"),
     ],
     "core/ad/outline_loops.cc": [
-        ("snapshots: no turn but the last",
-         "call.args.insert(call.args.end(), {end, snapshots});",
-         "call.args.insert(call.args.end(), {first[loop.counter], snapshots});"),
-        ("snapshots: a way out is no end", "exits != 1", "exits < 1"),
+        ("snapshots: a turn too few", "Emit(front, Op::Call, args(count))", "first[loop.counter]"),
+        ("snapshots: left where the first turn leaves", "call.args.insert(call.args.end(), {end, snapshots})",
+         "call.args.insert(call.args.end(), {first[loop.counter], snapshots})"),
+        ("snapshots: ways out do not end the count", "exits != 1", "false"),
         ("snapshots: any integer counts", "IsOneMore(parts, e.args[k], params[k])", "true"),
+    ],
+    "core/opt/box_plan.cc": [
+        ("boxes: a caller's are not those of what it calls",
+         "records.insert(threaded[inst.callee].begin(), threaded[inst.callee].end());", ""),
+        ("boxes: those in a list or struct",
+         "for (Type field : m.FieldsOf(t)) AddBoxesIn(m, field, seen, boxes);", ""),
     ],
     "core/opt/boxes.cc": [
         ("box set: not set", "store = b_.ListSet(store, inst.args[0], {inst.args.begin() + 1, inst.args.end()});", ""),
@@ -313,5 +371,5 @@ COMPOSED = {
     ],
 }
 
-FILES = {**REVERSE, **FORWARD, **COMPOSED}
+FILES = {**REVERSE, **FORWARD, **CONVENTIONS, **COMPOSED}
 RULES = [(name, file, *row) for file, rows in FILES.items() for name, *row in rows]

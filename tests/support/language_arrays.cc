@@ -145,7 +145,21 @@ void LanguageWriter::ReductionStatement() {
   const std::string &v = One(scope_.vectors), i = Fresh("i");
   const std::string element =
       "sin(" + v + "[" + i + "] * " + Literal() + " + 0.3 * f64(" + i + "))";
-  switch (Pick(6)) {
+  switch (Pick(8)) {
+    case 6: {
+      Count("if over an index");
+      const std::string &w = One(scope_.vectors), &x = One(scope_.scalars);
+      return Let("tanh(sum " + i + " < n { (if (" + i + " + k) % 2 == 0 { " + x + " * " + v + "[" +
+                 i + "] } else { sin(" + w + "[" + i + "] + " + x + ") }) + " + x + " * " + w +
+                 "[" + i + "] })");
+    }
+    case 7: {  // t is an operand where one holds, where the other does, and where both do
+      Count("brackets that guard reads");
+      const std::string &w = One(scope_.vectors), &x = One(scope_.scalars), t = Fresh("t");
+      return NewVector("gen " + i + " < n { let " + t + " = sin(" + v + "[" + i + "] * " + x +
+                       "); [" + i + " > 0] * (" + t + " + " + v + "[" + i + " - 1]) + [" + i +
+                       " + k < n] * (" + t + " - " + w + "[" + i + " + k]) }");
+    }
     case 0: Count("prod"); return Let("prod " + i + " < n { 1.2 + " + element + " }");
     case 1: Count("prod of an array"); return Let("tanh(prod(" + v + "))");
     case 2: Count("max"); return Let("max " + i + " < n { " + element + " }");
@@ -167,7 +181,17 @@ void LanguageWriter::ScanStatement() {
     Count(op);
     NewVector(op + " " + i + " < n { " + element + " }");
   };
-  switch (Pick(9)) {
+  switch (Pick(10)) {
+    case 9: {
+      Count("scan of each row");
+      static const std::vector<std::string> some = {"scan sum", "scan prod", "scan max", "scan min",
+                                                    "exscan sum"};
+      const std::string m = Fresh("m");
+      Line("let " + m + " = gen " + j + " < n { " + One(some) + " " + i + " < n { " + w + "[" + j +
+           "] * 0.3 + " + element + " } }");
+      scope_.matrices.push_back(m);
+      return;
+    }
     case 0: return scan("scan sum");
     case 1: return scan("scan prod");
     case 2: return scan("scan max");

@@ -40,6 +40,12 @@ std::pair<std::string, std::string> LanguageWriter::BoxSteps(const std::string& 
         break;
       }
       case 1:
+        if (Chance(50)) {  // a function that only hands the box on
+          boxes += "cell_twice(" + set + ", get(" + from + ")); ";
+          for (const char* scale : {"", "0.5 * "})
+            variables += x + " = tanh(" + x + " * 0.5 + " + scale + y + "); ";
+          break;
+        }
         boxes += "cell_add(" + set + ", get(" + from + ")); ";
         variables += x + " = tanh(" + x + " * 0.5 + " + y + "); ";
         break;

@@ -20,6 +20,11 @@ const std::vector<std::pair<std::string, std::string>>& Declarations() {
       {"forth_two",
        "fn forth_two(x: f64, y: f64, v: f64, w: f64) -> (f64, f64) "
        "{ return (x * sin(y), v * sin(y) + x * cos(y) * w) }\n"},
+      {"ruled_duo",
+       "fn ruled_duo(x: f64, y: f64) -> f64 with vjp back_duo { return x * cos(y) }\n"},
+      {"back_duo",
+       "fn back_duo(x: f64, y: f64, s: f64) -> (f64, f64) "
+       "{ return (cos(y) * s, 0.0 - x * sin(y) * s) }\n"},
       {"ruled_array",
        "fn ruled_array(v: [n]f64, s: f64) -> [n]f64 with vjp back_array "
        "{ return gen i < n { sin(v[i]) * s } }\n"},
@@ -93,6 +98,15 @@ const std::vector<std::pair<std::string, std::string>>& Declarations() {
       {"ruled_jvp", "fn ruled_jvp(x: f64) -> f64 with jvp forth_rule { return sin(x) * x }\n"},
       {"ruled_both",
        "fn ruled_both(x: f64) -> f64 with vjp back_rule, jvp forth_rule { return sin(x) * x }\n"},
+      {"back_entry",
+       "fn back_entry(x: f64, y: f64, s: f64) -> (f64, f64) "
+       "{ return ((sin(x * y) + x * y * cos(x * y)) * s, x * x * cos(x * y) * s) }\n"},
+      {"forth_entry",
+       "fn forth_entry(x: f64, y: f64, v: f64, w: f64) -> (f64, f64) "
+       "{ return (x * sin(x * y), (sin(x * y) + x * y * cos(x * y)) * v + x * x * cos(x * y) * w) "
+       "}\n"},
+      {"cell_twice",
+       "fn cell_twice(b: box f64, x: f64) { cell_add(b, x)\n  cell_add(b, 0.5 * x) }\n"},
       {"back_rule", "fn back_rule(x: f64, y: f64) -> f64 { return (cos(x) * x + sin(x)) * y }\n"},
       {"forth_rule",
        "fn forth_rule(x: f64, v: f64) -> (f64, f64) "

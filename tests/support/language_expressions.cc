@@ -184,7 +184,8 @@ std::string LanguageWriter::Scalar(int depth) {
       if (!Chance(50)) break;
       if (Chance(30)) {
         Count("rule of two arguments");
-        return "ruled_two(" + Scalar(depth - 1) + ", " + Scalar(depth - 1) + ")";
+        return (Chance(50) ? "ruled_two(" : "ruled_duo(") + Scalar(depth - 1) + ", " +
+               Scalar(depth - 1) + ")";
       }
       Count(rule);
       return rule + "(" + Scalar(depth - 1) + ")";
@@ -293,7 +294,14 @@ std::string LanguageWriter::Vector(int depth) {
         return "ruled_array(" + One(scope_.vectors) + ", " + One(scope_.scalars) + ")";
       }
       Count("call for every element");
-      return "smooth.(" + One(scope_.vectors) + ")";
+      switch (Pick(3)) {
+        case 0: Count("rule for every element"); return "ruled_jvp.(" + One(scope_.vectors) + ")";
+        case 1:
+          Count("rule for every element");
+          return (Chance(50) ? "ruled_two.(" : "ruled_duo.(") + One(scope_.vectors) + ", " +
+                 One(scope_.vectors) + ")";
+        default: return "smooth.(" + One(scope_.vectors) + ")";
+      }
     case 2:
       Count("function over an array");
       return "each(" + FunctionValue(depth - 1) + ", " + One(scope_.vectors) + ")";

@@ -56,7 +56,10 @@ void LanguageWriter::CounterStatement() {
                         " > 0 { " + i + " = " + i + " - 1");
   Inside([&] {
     if (Chance(50)) Line(c + " = " + step);
-    Line(v + " = sin(" + v + " * (0.2 + 0.1 * sin(f64(" + c + "))) + 0.3 * f64(" + i + "))");
+    // A remainder is computed again from the counter, a sine is kept.
+    const std::string factor =
+        Chance(50) ? "f64(" + c + " % 4)" : "(0.2 + 0.1 * sin(f64(" + c + ")))";
+    Line(v + " = sin(" + v + " * " + factor + " + 0.3 * f64(" + i + "))");
     if (Chance(40)) Line("if " + i + " % 2 == 1 { " + c + " = " + step + " }");
     Line(c + " = " + step);
     Line(v + " = " + v + " * select(" + up + ", 0.9, 1.2)");
@@ -101,13 +104,25 @@ void LanguageWriter::WholesInCalls() {
   }
   if (scope_.lists.empty()) ListStatement();
   const std::string& from = One(scope_.lists);
-  if (Chance(50)) {
-    Count("rule of lists");
-    const std::string l = Fresh("l");
-    Line("let " + l + " = " + (Chance(50) ? "ruled_back(" : "ruled_forth(") + from + ", " +
-         Scalar(1) + ")");
-    scope_.lists.push_back(l);
-    return;
+  const std::string l = Fresh("l");
+  const std::string ruled = Chance(50) ? "ruled_back(" : "ruled_forth(";
+  switch (Pick(5)) {
+    case 0:
+      Count("rule of lists");
+      Line("let " + l + " = " + ruled + from + ", " + Scalar(1) + ")");
+      scope_.lists.push_back(l);
+      return;
+    case 1:  // no tangent comes in with the list
+      Count("rule of lists, a constant list");
+      Line("let " + l + " = " + ruled + "list(" + Literal() + ", 0.4), " + Scalar(1) + ")");
+      scope_.lists.push_back(l);
+      return;
+    case 2:
+    case 3:  // no cotangent comes back on one way
+      Count("rule of lists, not always read");
+      Line("let " + l + " = " + ruled + from + ", " + Scalar(1) + ")");
+      return Let("if " + Condition() + " { total_list(" + l + ") } else { " + Scalar(0) + " }");
+    default: break;
   }
   Count("rule of a list");
   Let("tanh(ruled_length(" + from + ", " + Scalar(1) + "))");

@@ -144,6 +144,21 @@ std::string LanguageWriter::Parameters() {
                  {Tensor::F64(Number()), ListOf({{Tensor::F64(Number()), none}})}})});
     scope_.trees = {"r"};
   }
+  if (Chance(8)) {  // one of the inner lists is not looked at
+    Count("argument: list of lists");
+    text += ", ls: list list f64";
+    const auto inner = [&] { return ListOf({{Tensor::F64(Number())}, {Tensor::F64(Number())}}); };
+    add({ListOf({{inner()}, {inner()}})});
+    scope_.scalars.push_back("ls[0][k % 2]");
+  }
+  if (Chance(8)) {
+    Count("argument: matrix");
+    text += ", z: [n, n]f64";
+    Tensor z = Array(n_ * n_);
+    z.shape = {n_, n_};
+    add({std::move(z)});
+    scope_.matrices = {"z"};
+  }
   if (Chance(15)) {
     Count("argument: list of structs");
     text += ", ps: list Point";
@@ -205,6 +220,8 @@ void LanguageWriter::Entry() {
     // So that few programs have all of them.
     if (seed_ % 4 == 0) OperatorPair(seed_ / 4 % kPairs);
     if (seed_ % 16 == 2) Stopped();
+    if (seed_ % 16 == 7) RulesAgree();
+    if (seed_ % 16 == 13) CornerStatement();
     for (int i = 2 + Pick(4); i > 0; --i) Statement(1);
     if (program_.narrow) NarrowStatement();
     program_.entry = Result();
@@ -220,6 +237,10 @@ LanguageProgram LanguageWriter::Write() {
   program_.narrow = Chance(12);
   if (seed_ % 32 == 6 || seed_ % 32 == 9) {
     StraightEntry();
+    return Finished();
+  }
+  if (seed_ % 32 == 22 || seed_ % 32 == 25) {
+    SmallEntry();
     return Finished();
   }
   if (Chance(50)) Helper();

@@ -3,7 +3,7 @@
 namespace pullback::testing {
 
 void LanguageWriter::Statement(int depth) {
-  switch (Pick(depth > 2 ? 5 : 43)) {
+  switch (Pick(depth > 2 ? 5 : 44)) {
     case 0: return Let("sin(" + Scalar(2) + ")");
     case 1:
     case 2: return Assign();
@@ -41,7 +41,8 @@ void LanguageWriter::Statement(int depth) {
     case 34: return UpdatedAndRead();
     case 35: return CounterStatement();
     case 36: return RowReduction();
-    case 37: return WholesInCalls();
+    case 37:
+    case 42: return WholesInCalls();
     case 38: return entry_ && indent_ == 1 ? CornerStatement() : CounterStatement();
     case 39: return entry_ && indent_ == 1 ? BoxesAreVariables() : BoxStatement();
     case 40:

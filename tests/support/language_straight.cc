@@ -16,6 +16,24 @@ std::string LanguageWriter::StraightVector(const std::string& i) {
   return text;
 }
 
+// Each block of its matrix of derivatives is one statement, whatever the partials are.
+void LanguageWriter::Polynomial(const std::string& i) {
+  static const std::vector<std::string> sums = {"sum(a) * sum(b)",
+                                                "x * sum(a)",
+                                                "(sum j < n { a[j] * b[j] })",
+                                                "(sum j < n { a[n - 1 - j] * b[j] })",
+                                                "y * (sum j < n { a[j] * a[j] })",
+                                                "(sum j < n, l < n { a[j] * b[l] })"};
+  program_.scalar = seed_ % 4 == 1;
+  program_.entry = program_.scalar ? "f64" : "[n]f64";
+  if (program_.scalar) return Line("return " + One(sums) + " + " + One(sums));
+  static const std::vector<std::string> elements = {"a[@] * s", "b[@] + s", "a[@] * b[@] - s"};
+  std::string element;
+  for (char c : One(elements)) element += c == '@' ? i : std::string(1, c);
+  Line("let s = " + One(sums));
+  Line("return gen " + i + " < n { " + element + " }");
+}
+
 void LanguageWriter::StraightEntry() {
   Count("straight program");
   program_.narrow = false;
@@ -29,6 +47,7 @@ void LanguageWriter::StraightEntry() {
   const std::string i = Fresh("i");
   Line("fn f(x: f64, y: f64, a: [n]f64, b: [n]f64) -> RESULT {");
   Inside([&] {
+    if (Chance(50)) return Polynomial(i);
     Line("let s = " + One(sums));
     Line("let u = " + std::string(Chance(25) ? "scan sum " : "gen ") + i + " < n { " +
          StraightVector(i) + " }");

@@ -127,7 +127,14 @@ class LanguageWriter {
 
   // --- language_straight.cc
   std::string StraightVector(const std::string& i);
+  void Polynomial(const std::string& i);
   void StraightEntry();
+
+  // --- language_small.cc
+  void SmallEntry();
+  void RuledEntry(const Tensor& x, const Tensor& y);
+  void MatrixEntry(const Tensor& x);
+  void RulesAgree();
 
   // --- language_corners.cc
   void CornerStatement();
