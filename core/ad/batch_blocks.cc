@@ -177,9 +177,10 @@ class Writer {
     if (term.kind == ir::Terminator::Kind::kJump) {
       b_.Jump(edges[0].block, std::move(edges[0].args));
     } else {
-      b_.Branch(Get(term.cond), std::move(edges[0]), std::move(edges[1]),
-                term.snapshots.valid() ? Get(term.snapshots) : ir::kNoValue);
+      b_.Branch(Get(term.cond), std::move(edges[0]), std::move(edges[1]));
     }
+    if (term.snapshots.valid())
+      b_.function().blocks[b_.block()].term.snapshots = Get(term.snapshots);
     return true;
   }
 

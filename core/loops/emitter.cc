@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "core/base/status.h"
+#include "core/ir/comparisons.h"
 
 namespace pullback::loops {
 
@@ -218,24 +219,9 @@ Reg Emitter::Rem(Reg a, int64_t positive) {
   return Arithmetic(Op::Rem, a, I64(positive));
 }
 
-namespace {
-
-bool Compares(Op op, int64_t a, int64_t b) {
-  switch (op) {
-    case Op::Eq: return a == b;
-    case Op::Ne: return a != b;
-    case Op::Lt: return a < b;
-    case Op::Le: return a <= b;
-    case Op::Gt: return a > b;
-    default: return a >= b;
-  }
-}
-
-}  // namespace
-
 Reg Emitter::Compare(Op op, Reg a, Reg b) {
   const auto x = AsI64(a), y = AsI64(b);
-  if (x && y) return Const(Type::Bool(), Compares(op, *x, *y) ? 1 : 0);
+  if (x && y) return Const(Type::Bool(), *ir::Compare(op, *x, *y) ? 1 : 0);
   return Shared(op, Type::Bool(), 0, {a, b});
 }
 

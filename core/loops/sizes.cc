@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "core/ir/comparisons.h"
+
 namespace pullback::loops {
 
 using ir::Affine;
@@ -154,17 +156,6 @@ Affine Difference(Value a, Value b, int64_t less) {
   return Affine::Of(a) - Affine::Of(b) - Affine::Const(less);
 }
 
-Op Opposite(Op op) {
-  switch (op) {
-    case Op::Lt: return Op::Ge;
-    case Op::Le: return Op::Gt;
-    case Op::Gt: return Op::Le;
-    case Op::Ge: return Op::Lt;
-    case Op::Eq: return Op::Ne;
-    default: return Op::Eq;
-  }
-}
-
 void AddComparison(Op op, Value a, Value b, std::vector<Known>& facts) {
   switch (op) {
     case Op::Eq: facts.push_back({{Difference(a, b, 0), true}, false}); break;
@@ -215,7 +206,7 @@ void Sizes::Failed(Value condition) {
   if (!inst || ir::Info(inst->op).rule != ir::TypeRule::Cmp) return;
   if (f_.TypeOf(inst->args[0]) != ir::Type::I64()) return;
   std::vector<Known> facts;
-  AddComparison(Opposite(inst->op), inst->args[0], inst->args[1], facts);
+  AddComparison(*ir::Negated(inst->op), inst->args[0], inst->args[1], facts);
   for (Known& known : facts) Learn(std::move(known));
 }
 

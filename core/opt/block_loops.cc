@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <map>
 
+#include "core/ir/comparisons.h"
+
 namespace pullback::opt {
 namespace {
 
@@ -56,27 +58,6 @@ bool ExitsByHeader(const ir::Function& f, BlockLoop& loop) {
     }
   }
   return true;
-}
-
-std::optional<Op> Mirrored(Op op) {
-  switch (op) {
-    case Op::Lt: return Op::Gt;
-    case Op::Le: return Op::Ge;
-    case Op::Gt: return Op::Lt;
-    case Op::Ge: return Op::Le;
-    case Op::Ne: return Op::Ne;
-    default: return std::nullopt;
-  }
-}
-std::optional<Op> Negated(Op op) {
-  switch (op) {
-    case Op::Lt: return Op::Ge;
-    case Op::Le: return Op::Gt;
-    case Op::Gt: return Op::Le;
-    case Op::Ge: return Op::Lt;
-    case Op::Eq: return Op::Ne;
-    default: return std::nullopt;
-  }
 }
 
 // next is var + what is given.
@@ -144,9 +125,9 @@ std::optional<Counter> FindCounter(const ir::Function& f, const BlockLoop& loop,
     const Value bound = test->args[1 - side];
     if (param == header.params.end() || !defs.IsFixed(bound, loop)) continue;
     std::optional<Op> op = test->op;
-    if (loop.exit_edge == 0) op = Negated(*op);
-    if (op && side == 1) op = Mirrored(*op);
-    if (!op || !Mirrored(*op)) return std::nullopt;
+    if (loop.exit_edge == 0) op = ir::Negated(*op);
+    if (op && side == 1) op = ir::Mirrored(*op);
+    if (!op || *op == Op::Eq || !ir::Mirrored(*op)) return std::nullopt;
     Counter c{static_cast<size_t>(param - header.params.begin()), *op, bound, 0};
     for (uint32_t latch : loop.latches) {
       for (const ir::Edge& e : f.blocks[latch].term.edges) {

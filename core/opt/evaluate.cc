@@ -1,5 +1,7 @@
 #include "core/opt/evaluate.h"
 
+#include "core/ir/comparisons.h"
+
 namespace pullback::opt {
 namespace {
 
@@ -7,19 +9,6 @@ using ir::Inst;
 using ir::Op;
 using ir::Type;
 using Bits = std::optional<uint64_t>;
-
-template <typename T>
-Bits Compare(Op op, T a, T b) {
-  switch (op) {
-    case Op::Eq: return a == b;
-    case Op::Ne: return a != b;
-    case Op::Lt: return a < b;
-    case Op::Le: return a <= b;
-    case Op::Gt: return a > b;
-    case Op::Ge: return a >= b;
-    default: return std::nullopt;
-  }
-}
 
 Bits OfInts(Op op, uint64_t a, uint64_t b) {
   switch (op) {
@@ -67,8 +56,8 @@ Bits Evaluate(const ir::Function& f, const Inst& inst, const Definitions& defs) 
   }
   const ir::Value b = inst.args[1];
   if (to == Type::Bool() && inst.op != Op::And && inst.op != Op::Or) {
-    return from.IsFloat() ? Compare(inst.op, defs.AsDouble(a), defs.AsDouble(b))
-                          : Compare(inst.op, *defs.Int(a), *defs.Int(b));
+    return from.IsFloat() ? ir::Compare(inst.op, defs.AsDouble(a), defs.AsDouble(b))
+                          : ir::Compare(inst.op, *defs.Int(a), *defs.Int(b));
   }
   if (to == Type::I64()) return OfInts(inst.op, defs.Bits(a), defs.Bits(b));
   if (to.IsFloat()) return OfFloats(inst.op, to.elem, defs.AsDouble(a), defs.AsDouble(b));

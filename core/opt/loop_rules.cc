@@ -3,6 +3,7 @@
 // unchanged is its initial value is SimplifyControlFlow's.
 #include <algorithm>
 
+#include "core/ir/comparisons.h"
 #include "core/opt/block_loops.h"
 #include "core/opt/loop_edit.h"
 #include "core/opt/simplify.h"
@@ -19,16 +20,6 @@ using ir::Value;
 
 constexpr int kMostTurns = 4;
 constexpr size_t kMostPeeled = 64;  // instructions of all copies
-
-bool Holds(Op op, int64_t a, int64_t b) {
-  switch (op) {
-    case Op::Lt: return a < b;
-    case Op::Le: return a <= b;
-    case Op::Gt: return a > b;
-    case Op::Ge: return a >= b;
-    default: return a != b;
-  }
-}
 
 // Only its results say that it was run; a trap of a value nobody needs may vanish.
 bool IsDroppable(const Inst& inst) { return (ir::Info(inst.op).flags & ir::kEffect) == 0; }
@@ -79,7 +70,7 @@ class LoopRules {
     if (!first || !bound) return std::nullopt;
     auto i = static_cast<uint64_t>(*first);
     for (int turns = 0; turns <= kMostTurns; ++turns, i += static_cast<uint64_t>(c.step)) {
-      if (!Holds(c.op, static_cast<int64_t>(i), *bound)) return turns;
+      if (!*ir::Compare(c.op, static_cast<int64_t>(i), *bound)) return turns;
     }
     return std::nullopt;
   }

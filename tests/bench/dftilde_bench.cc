@@ -17,21 +17,10 @@
 #include "tests/bench/dftilde_by_hand.h"
 #include "tests/bench/dftilde_programs.h"
 #include "tests/bench/kernel_runner.h"
+#include "tests/bench/noise.h"
 
 namespace pullback::bench {
 namespace {
-
-std::vector<double> Noise(int64_t n, double lo, double hi) {
-  std::vector<double> v(static_cast<size_t>(n));
-  uint64_t state = 88172645463325252u;
-  for (double& x : v) {
-    state ^= state << 13;
-    state ^= state >> 7;
-    state ^= state << 17;
-    x = lo + (hi - lo) * static_cast<double>(state >> 11) * 0x1p-53;
-  }
-  return v;
-}
 
 struct Case {
   std::string figure, name, entry;

@@ -21,6 +21,7 @@
 #include "tests/bench/exponent.h"
 #include "tests/bench/few_scalars.h"
 #include "tests/bench/kernel_runner.h"
+#include "tests/bench/noise.h"
 
 namespace pullback::bench {
 namespace {
@@ -175,18 +176,6 @@ struct Options {
   int rounds = 15;
   std::string json;
 };
-
-std::vector<double> Noise(size_t n, double lo, double hi) {
-  std::vector<double> v(n);
-  uint64_t state = 88172645463325252u;
-  for (double& x : v) {
-    state ^= state << 13;
-    state ^= state >> 7;
-    state ^= state << 17;
-    x = lo + (hi - lo) * static_cast<double>(state >> 11) * 0x1p-53;
-  }
-  return v;
-}
 
 // --- Table 2
 

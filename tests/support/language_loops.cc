@@ -27,7 +27,7 @@ void LanguageWriter::SnapshotLoop(int depth) {
     scope_.scalars.push_back(name);
     if (!count.empty()) {
       Line("let " + i + " = " + count);
-      Line(count + " += 1");
+      Line(count + (Chance(30) ? " += 2" : " += 1"));
     }
     if (Chance(30)) SnapshotExit(name, i);
     if (Chance(40)) Statement(depth + 1);
