@@ -134,6 +134,7 @@ Type HeaderChecker::ResolveArrayOfStructs(TypeExpr& t, Shape& shape) {
   for (ExprPtr& dim : t.dims) shape.dims.push_back(ResolveDim(*dim));
   if (type.kind == Type::Kind::kError) {
     sound_ = false;
+    shape = {};  // nothing is bound by the sizes of a wrong type
     return {};
   }
   shape.elements.assign(shapes.begin() + 1, shapes.end());

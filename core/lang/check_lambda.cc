@@ -3,6 +3,7 @@
 #include "core/lang/builtins.h"
 #include "core/lang/check_body.h"
 #include "core/lang/scope_walk.h"
+#include "core/lang/struct_array.h"
 
 namespace pullback::lang {
 
@@ -201,6 +202,14 @@ Shape BodyChecker::CallTemplate(Expr& e, const std::vector<Shape>& shapes) {
     if (!DecideArgument(*e.operands[i], pattern, e.callee)) return {};
     const Type& type = e.operands[i]->type;
     args.push_back(type);
+    const bool array = type.kind == Type::Kind::kArray || type.kind == Type::Kind::kStructArray;
+    if (IsStructArray(pattern) && !array) {  // of a parameter's type, which nothing says then
+      const size_t axes = pattern.dims.size();
+      return Fail(*e.operands[i], "argument '" + source.params[i].name + "' of '" + e.name +
+                                      "' must be an array of " + std::to_string(axes) +
+                                      (axes == 1 ? " axis" : " axes") + ", got " +
+                                      Text(type, shapes[i]));
+    }
     if (pattern.kind != TypeExpr::Kind::kFunction) continue;
     const int takes = static_cast<int>(pattern.elements.size()) - 1;
     const bool function = type.kind == Type::Kind::kFunction;

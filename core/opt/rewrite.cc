@@ -181,8 +181,36 @@ Rewriter::Outcome Rewriter::Replace(Inst& inst, const Term& by, std::vector<Inst
   return Outcome::kChanged;
 }
 
+// A guard is a value of its own body (core/ir/verifier.h), so that a value from outside cannot stand for one.
+bool Rewriter::IsGuardFromOutside(Value guard, Value v) {
+  if (f_.TypeOf(guard) != Type::Bool()) return false;
+  if (home_.empty()) FindGuards();
+  const auto home = [&](Value x) { return x.id < home_.size() ? home_[x.id] : 0; };
+  return guard.id < is_guard_.size() && is_guard_[guard.id] && home(v) != home(guard);
+}
+
+void Rewriter::FindGuards() {
+  is_guard_.assign(f_.values.size(), false);
+  home_.assign(f_.values.size(), 0);
+  uint32_t statements = 0;
+  for (const ir::Block& b : f_.blocks) {
+    for (const Inst& statement : b.insts) {
+      if (!statement.each) continue;
+      ++statements;
+      for (const Inst& inst : statement.each->body) {
+        for (const Value r : inst.results) home_[r.id] = statements;
+        if (inst.guard.valid()) is_guard_[inst.guard.id] = true;
+      }
+      for (const ir::EachResult& r : statement.each->results) {
+        if (r.guard.valid()) is_guard_[r.guard.id] = true;
+      }
+    }
+  }
+}
+
 // Where inst is guarded, v must be 0 outside the guard as well.
 Rewriter::Outcome Rewriter::ReplaceByValue(const Inst& inst, Value v) {
+  if (IsGuardFromOutside(inst.results[0], v)) return Outcome::kNone;
   if (inst.guard.valid() && !(defs_.Of(v).known && defs_.Of(v).guard == inst.guard))
     return Outcome::kNone;
   renaming_.Set(inst.results[0], v);

@@ -43,6 +43,8 @@ class Rewriter {
   int UsesOf(ir::Value v);
   Outcome Replace(ir::Inst& inst, const Term& by, std::vector<ir::Inst>& made);
   Outcome ReplaceByValue(const ir::Inst& inst, ir::Value v);
+  bool IsGuardFromOutside(ir::Value guard, ir::Value v);
+  void FindGuards();
   ir::Value Make(const Term& term, const ir::Inst& root, std::vector<ir::Inst>& made);
   std::vector<ir::Value> MakeOperands(const Term& term, const ir::Inst& root,
                                       std::vector<ir::Inst>& made);
@@ -53,6 +55,9 @@ class Rewriter {
   const RewriteOptions& options_;
   uint64_t fuel_;
   std::vector<int> uses_;  // counted when first asked for
+  // Found when first asked for: the guards, and the statement whose body defines a value; 0: none.
+  std::vector<bool> is_guard_;
+  std::vector<uint32_t> home_;
   // Of the rule that is tried.
   bool once_ = false;
   std::array<ir::Value, kTermVariables> bound_;

@@ -92,6 +92,14 @@ TEST_CASE("instances without end are refused") {
   CHECK(Has(m, "TOO_MANY_INSTANCES"));
 }
 
+TEST_CASE("what is no array where a template wants one of its type") {
+  CHECK(Messages("fn f(x: f64, n: i64) -> f64 { let m = reshape(x, n, n)\n return m[0, 0] }") ==
+        "1:47 argument 'x' of 'reshape' must be an array of 1 axis, got f64\n");
+  CHECK(Messages("fn g<T>(a: [n]T, b: [n, m]T) -> T { return a[0] }\n"
+                 "fn f(a: [n]f64) -> f64 { return g(a, (1.0, 2.0)) }") ==
+        "2:38 argument 'b' of 'g' must be an array of 2 axes, got (f64, f64)\n");
+}
+
 TEST_CASE("what may not be a function, and calls that do not fit") {
   CHECK(Messages(std::string(kApply) + "fn f(x: f64) -> f64 { return apply(x, x) }") ==
         "2:36 argument 'f' of 'apply' must be a function of 1 argument, got f64\n");
