@@ -4,12 +4,12 @@
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
-#include <stdexcept>
 #include <string>
 #include <vector>
 
 #include "jit/engine.h"
 #include "jit/llvm/llvm_backend.h"
+#include "tests/bench/timed_case.h"
 
 namespace pullback::bench {
 namespace {
@@ -51,12 +51,6 @@ fn energy(x: [n]f64) -> f64 {
 }
 )";
 
-template <typename T>
-T Ok(StatusOr<T> made) {
-  if (!made.ok()) throw std::runtime_error(made.status().ToString());
-  return std::move(*made);
-}
-
 ApiValue Ramp(int64_t n) {
   std::vector<double> values;
   for (int64_t i = 0; i < n; ++i) values.push_back(0.3 + 0.01 * static_cast<double>(i % 37));
@@ -65,31 +59,10 @@ ApiValue Ramp(int64_t n) {
   return v;
 }
 
-class Case {
- public:
+struct Case : TimedCase {
   Case(jit::Engine& engine, const char* entry, Transform transform, jit::Inputs inputs)
-      : engine_(engine), inputs_(std::move(inputs)) {
-    jit::KernelRequest request;
-    request.program = kPrograms;
-    request.entry = entry;
-    request.transform = transform;
-    handle_ = Ok(engine.Compile(request));
-    limits_.memory_bytes = int64_t{1} << 34;
-  }
-  void Run() {
-    last_ = Ok(engine_.Run(handle_, inputs_, limits_));
-    best_ = std::min(best_, last_.execute_seconds);
-  }
-  double seconds() const { return best_; }
-  int64_t peak_bytes() const { return last_.peak_bytes; }
-
- private:
-  jit::Engine& engine_;
-  const jit::Inputs inputs_;
-  jit::Handle handle_;
-  jit::RunLimits limits_;
-  jit::Outputs last_;
-  double best_ = 1e30;
+      : TimedCase(engine, {kPrograms, entry, transform, {}, {}}, std::move(inputs)) {}
+  int64_t peak_bytes() const { return last().peak_bytes; }
 };
 
 // A seed on its own: a tangent, or a Hessian times a vector.

@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
-#include <stdexcept>
 #include <string>
 #include <vector>
 
@@ -12,6 +11,7 @@
 #include "core/base/sparse.h"
 #include "jit/engine.h"
 #include "jit/llvm/llvm_backend.h"
+#include "tests/bench/timed_case.h"
 
 namespace pullback::bench {
 namespace {
@@ -44,12 +44,6 @@ fn laplacian(edge: rel[n, n], x: [n]f64) -> [n]f64 {
 }
 )";
 
-template <typename T>
-T Ok(StatusOr<T> made) {
-  if (!made.ok()) throw std::runtime_error(made.status().ToString());
-  return std::move(*made);
-}
-
 ApiValue Ramp(int64_t n) {
   std::vector<double> values;
   for (int64_t i = 0; i < n; ++i) values.push_back(0.001 * static_cast<double>(i % 1000));
@@ -70,33 +64,10 @@ ApiValue Graph(int64_t n) {
   return RelationFromCoo({n, n}, {from, to});
 }
 
-class Case {
- public:
+struct Case : TimedCase {
   Case(jit::Engine& engine, const char* entry, jit::Transform transform, bool sparse,
        jit::Inputs inputs)
-      : engine_(engine), inputs_(std::move(inputs)) {
-    jit::KernelRequest request;
-    request.program = kPrograms;
-    request.entry = entry;
-    request.transform = transform;
-    request.sparse = sparse;
-    handle_ = Ok(engine.Compile(request));
-    limits_.memory_bytes = int64_t{1} << 34;
-  }
-  void Run() {
-    last_ = Ok(engine_.Run(handle_, inputs_, limits_));
-    best_ = std::min(best_, last_.execute_seconds);
-  }
-  double seconds() const { return best_; }
-  const jit::Outputs& last() const { return last_; }
-
- private:
-  jit::Engine& engine_;
-  const jit::Inputs inputs_;
-  jit::Handle handle_;
-  jit::RunLimits limits_;
-  jit::Outputs last_;
-  double best_ = 1e30;
+      : TimedCase(engine, {kPrograms, entry, transform, {}, {}, sparse}, std::move(inputs)) {}
 };
 
 void Row(jit::Engine& engine, const char* entry, int64_t n, int rounds) {

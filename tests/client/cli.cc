@@ -5,6 +5,7 @@
 #include <spawn.h>
 #include <sys/wait.h>
 #include <unistd.h>
+#include <catch2/catch.hpp>
 
 #include <chrono>
 #include <cstdlib>
@@ -123,5 +124,33 @@ const std::string& ServerAddress() {
 }
 
 std::string SourceFile(const std::string& path) { return testing::SourcePath(path); }
+
+nlohmann::json Lasting(nlohmann::json answer) {
+  for (const char* key : {"timings", "cache", "peak_bytes", "tier"}) answer.erase(key);
+  return answer;
+}
+
+CliResult Eval(const std::string& program, const std::string& entry, const std::string& argument,
+               const std::vector<std::string>& more) {
+  std::vector<std::string> words = {"eval", "-", "-e", entry, "-a", argument, "--json"};
+  words.insert(words.end(), more.begin(), more.end());
+  if (more.empty() || more[0] != "--server") words.emplace_back("--local");
+  return Cli(words, program);
+}
+
+nlohmann::json EvalHereAndThere(const std::string& program, const std::string& entry,
+                                const std::string& argument, const std::vector<std::string>& more) {
+  std::vector<std::string> by_server = {"--server", ServerAddress()};
+  by_server.insert(by_server.end(), more.begin(), more.end());
+  nlohmann::json answers[2];
+  for (int there = 0; there < 2; ++there) {
+    const CliResult result = Eval(program, entry, argument, there == 0 ? more : by_server);
+    INFO(result.err);
+    REQUIRE(result.exit_code == 0);
+    answers[there] = Lasting(result.json());
+  }
+  CHECK(answers[0] == answers[1]);
+  return answers[0];
+}
 
 }  // namespace pullback::test

@@ -20,6 +20,18 @@ struct CliResult {
 CliResult Cli(const std::vector<std::string>& arguments, const std::string& standard_input = "",
               const std::vector<std::string>& environment = {});
 
+// An answer of eval --json without what may differ from run to run: times, whether the kernel was there, how
+// much it held, and which tier answered.
+nlohmann::json Lasting(nlohmann::json answer);
+
+// eval --json of a program given as text; in this process where `more` does not begin with --server.
+CliResult Eval(const std::string& program, const std::string& entry, const std::string& argument,
+               const std::vector<std::string>& more = {});
+// Its lasting answer, the same here and by a server; fails the test where it is not.
+nlohmann::json EvalHereAndThere(const std::string& program, const std::string& entry,
+                                const std::string& argument,
+                                const std::vector<std::string>& more = {});
+
 // A folder of its own, gone at the end.
 class Scratch {
  public:

@@ -21,13 +21,10 @@ Words Pow(const Words& more) {
   return Words{"eval", SourceFile("docs/examples/pow.pull"), "-e", "pow"} + more;
 }
 
-// Without what differs from run to run.
 json Answer(const CliResult& result) {
   INFO(result.err);
   REQUIRE(result.exit_code == 0);
-  json answer = result.json();
-  for (const char* key : {"timings", "cache", "peak_bytes"}) answer.erase(key);
-  return answer;
+  return Lasting(result.json());
 }
 
 TEST_CASE("x^3 at 2: value 8, gradient 12") {

@@ -23,26 +23,11 @@ constexpr char kProgram[] =
     "fn weigh(s: Scene) -> f64 { return s.w * sum(s.ps.y) }\n";
 
 CliResult Run(const std::string& entry, const std::string& argument, const Words& more = {}) {
-  Words words = {"eval", "-", "-e", entry, "-a", argument, "--json"};
-  words.insert(words.end(), more.begin(), more.end());
-  if (more.empty() || more[0] != "--server") words.emplace_back("--local");
-  return Cli(words, kProgram);
+  return Eval(kProgram, entry, argument, more);
 }
 
-// The same here and there.
 json Answer(const std::string& entry, const std::string& argument, const Words& more = {}) {
-  json answers[2];
-  for (json& answer : answers) {
-    Words words = more;
-    if (&answer == &answers[1]) words.insert(words.begin(), {"--server", ServerAddress()});
-    const CliResult result = Run(entry, argument, words);
-    INFO(result.err);
-    REQUIRE(result.exit_code == 0);
-    answer = result.json();
-    for (const char* key : {"timings", "cache", "peak_bytes"}) answer.erase(key);
-  }
-  CHECK(answers[0] == answers[1]);
-  return answers[0];
+  return EvalHereAndThere(kProgram, entry, argument, more);
 }
 
 void CheckError(const std::string& entry, const std::string& argument, const std::string& part) {

@@ -6,6 +6,8 @@
 #include <string>
 #include <vector>
 
+#include "core/loops/lower.h"
+#include "tests/jit/llvm_support.h"
 #include "tests/jit/programs/compiled.h"
 #include "tests/support/derivatives.h"
 
@@ -76,6 +78,37 @@ inline void CheckLikePlain(const Case& c) {
     CheckLikePlain(c.text, Transform::kVjp, optimise, c.args, {seed});
     // By a scalar or two both are forward mode.
     CheckLikePlain(c.text, Transform::kValueAndGrad, optimise, c.args, {});
+  }
+}
+
+struct Ran {
+  std::vector<Tensor> values;
+  int64_t bytes;
+};
+
+// What a gradient by w and p of f(w, p, steps, c) holds falls with c; its bits are the plain loop's. The state
+// is an array of 8 n bytes.
+inline void CheckMemory(const std::string& text) {
+  const ir::Module m =
+      Derived(LowerText(text, "f"), pipeline::Transform::kValueAndGrad, {true, true, false, false});
+  const auto loops = loops::LowerToLoops(m);
+  REQUIRE(loops.ok());
+  jit::TestKernel kernel(*loops, 2);
+  const int64_t n = 1000, steps = 200;
+  const auto run = [&](int64_t snapshots) {
+    kernel.context.peak_bytes = 0;
+    Ran r{kernel.Run({Wave(n, 1), Tensor::F64(0.9), Tensor::I64(steps), Tensor::I64(snapshots)}),
+          0};
+    r.bytes = kernel.context.peak_bytes;
+    return r;
+  };
+  const Ran plain = run(0);
+  CHECK(plain.bytes > steps * 8 * n);
+  for (const int64_t s : {1, 2, 3, 5, 10, 50}) {
+    const Ran r = run(s);
+    INFO(s << " snapshots: " << r.bytes << " bytes, plain " << plain.bytes);
+    CheckSame(r.values, plain.values);
+    CHECK(r.bytes < (s + 12) * 8 * n + 100000);
   }
 }
 
