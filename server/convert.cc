@@ -116,6 +116,10 @@ StatusOr<jit::KernelRequest> ToKernelRequest(const v1::KernelSpec& spec) {
   if (spec.program().form_case() == v1::Program::FORM_NOT_SET) {
     return FieldFault("spec.program", "there is no program");
   }
+  if (spec.program().has_tables()) {
+    return Status(Code::kUnimplemented, "UNIMPLEMENTED",
+                  "programs as messages are not implemented yet");
+  }
   if (spec.entry().empty()) return FieldFault("spec.entry", "there is no entry function's name");
   if (spec.transform() < v1::TRANSFORM_VALUE || spec.transform() > v1::TRANSFORM_HESSIAN) {
     return FieldFault("spec.transform", "no such transform: " + std::to_string(spec.transform()));
