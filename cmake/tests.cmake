@@ -3,7 +3,7 @@
 # library of which a test takes what it uses; tests/bench and tests/fuzz are treated at the end.
 
 set(EVERY_BACK_END pb_jit_llvm pb_jit_baseline pb_jit_cuda pb_jit)
-set(EVERYTHING pb_server pb_client ${EVERY_BACK_END} pb_core_pipeline pb_core_eval)
+set(EVERYTHING pb_server pb_client_load pb_client ${EVERY_BACK_END} pb_core_pipeline pb_core_eval)
 
 # What the tests of a folder link. Early layers link little, so that they build while others do not.
 function(pb_test_deps folder out)

@@ -14,6 +14,7 @@ void AddCheck(CLI::App* app, Action* action);
 void AddFmt(CLI::App* app, Action* action);
 void AddExplain(CLI::App* app, Action* action);
 void AddBench(CLI::App* app, Action* action);
+void AddLoad(CLI::App* app, Action* action);
 void AddInfo(CLI::App* app, Action* action);
 
 }  // namespace pullback::cli

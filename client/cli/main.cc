@@ -10,7 +10,8 @@ constexpr char kFooter[] = R"(Examples:
   pullback eval docs/examples/pow.pull -e pow -t value_and_grad -a x=2.0 -a n=3
   pullback eval p.pull -e f --args inputs.json --json --local
   pullback check p.pull
-Exit codes: 0; 2 usage; 3 the program, or arguments that do not fit it; 4 the run (a trap, a budget, a
+  pullback load docs/examples/pow.pull -e pow -a x=2.0 -a n=3 --rate 1000 --duration 10
+Exit codes: 0; 1 unformatted, too many errors; 2 usage; 3 the program, or arguments that do not fit it; 4 the run (a trap, a budget, a
 deadline); 5 the server or the way to it. More: docs/cli.md.)";
 
 }  // namespace
@@ -26,6 +27,7 @@ int main(int argc, char** argv) {
   pullback::cli::AddFmt(&app, &action);
   pullback::cli::AddExplain(&app, &action);
   pullback::cli::AddBench(&app, &action);
+  pullback::cli::AddLoad(&app, &action);
   pullback::cli::AddInfo(&app, &action);
   try {
     app.parse(argc, argv);

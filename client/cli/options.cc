@@ -91,12 +91,16 @@ void AddArgumentOptions(CLI::App* command, ArgumentTexts* texts) {
       ->type_name("JSON");
 }
 
+CLI::Option* AddServerOption(CLI::App* command, std::string* server) {
+  *server = DefaultServer();
+  return command
+      ->add_option("--server", *server,
+                   "A running pullbackd; default PULLBACK_SERVER, or 127.0.0.1:8001")
+      ->type_name("HOST:PORT");
+}
+
 void AddPlaceOptions(CLI::App* command, PlaceOptions* options) {
-  options->server = DefaultServer();
-  auto* const server =
-      command->add_option("--server", options->server,
-                          "A running pullbackd; default PULLBACK_SERVER, or 127.0.0.1:8001");
-  server->type_name("HOST:PORT");
+  auto* const server = AddServerOption(command, &options->server);
   command->add_flag("--local", options->local, "Without a server: the engine in this process")
       ->excludes(server);
   command->add_option("--deadline", options->deadline, "Give up after so many seconds")

@@ -39,6 +39,8 @@ struct PlaceOptions {
   std::optional<double> deadline;
 };
 void AddPlaceOptions(CLI::App* command, PlaceOptions* options);
+// Only --server.
+CLI::Option* AddServerOption(CLI::App* command, std::string* server);
 StatusOr<std::unique_ptr<Session>> Open(const PlaceOptions& options);
 
 void AddJsonFlag(CLI::App* command, bool* json);

@@ -11,6 +11,7 @@ namespace pullback::cli {
 enum ExitCode : int {
   kExitOk = 0,
   kExitUnformatted = 1,  // of fmt --check
+  kExitErrors = 1,       // of load: more errors than --max-errors
   kExitUsage = 2,        // flags, files, JSON that is none
   kExitProgram = 3,      // the program, or arguments that do not fit it
   kExitRun = 4,          // a trap, a budget, a deadline

@@ -1,7 +1,6 @@
-// The bare gRPC echo that service_bench measures pullbackd against: callback API, answers every Evaluate
-// in the reaction with the same bytes, which it neither parses nor makes.
+// The echo of echo_service.h as a process, for bench_service and pullback load --echo.
 //
-//   bench_echo_server <reply in hex>     prints its port, serves until it is killed
+//   bench_echo_server [reply in hex]     prints its port, serves until it is killed
 #include <grpcpp/security/server_credentials.h>
 #include <grpcpp/server.h>
 #include <grpcpp/server_builder.h>
@@ -9,29 +8,9 @@
 #include <cstdio>
 #include <string>
 
-#include "pullback/v1/service.grpc.pb.h"
+#include "tests/bench/echo_service.h"
 
 namespace {
-
-using pullback::v1::GradientService;
-
-class Echo final
-    : public GradientService::WithRawCallbackMethod_Evaluate<GradientService::Service> {
- public:
-  explicit Echo(const std::string& reply) : slice_(reply), reply_(&slice_, 1) {}
-
-  grpc::ServerUnaryReactor* Evaluate(grpc::CallbackServerContext* context, const grpc::ByteBuffer*,
-                                     grpc::ByteBuffer* response) override {
-    *response = reply_;
-    grpc::ServerUnaryReactor* const reactor = context->DefaultReactor();
-    reactor->Finish(grpc::Status::OK);
-    return reactor;
-  }
-
- private:
-  const grpc::Slice slice_;
-  const grpc::ByteBuffer reply_;
-};
 
 std::string FromHex(const std::string& hex) {
   std::string bytes;
@@ -44,8 +23,8 @@ std::string FromHex(const std::string& hex) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  if (argc != 2) return std::fprintf(stderr, "usage: bench_echo_server <reply in hex>\n"), 2;
-  Echo echo(FromHex(argv[1]));
+  if (argc > 2) return std::fprintf(stderr, "usage: bench_echo_server [reply in hex]\n"), 2;
+  pullback::bench::Echo echo(argc == 2 ? FromHex(argv[1]) : "");
   grpc::ServerBuilder builder;
   int port = 0;
   builder.AddListeningPort("127.0.0.1:0", grpc::InsecureServerCredentials(), &port);

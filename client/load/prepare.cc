@@ -1,0 +1,71 @@
+#include "client/load/prepare.h"
+
+#include <grpcpp/completion_queue.h>
+#include <grpcpp/create_channel.h>
+#include <grpcpp/generic/generic_stub.h>
+#include <grpcpp/security/credentials.h>
+
+#include <chrono>
+#include <vector>
+
+#include "client/convert.h"
+#include "client/errors.h"
+
+namespace pullback::load {
+namespace {
+
+constexpr std::chrono::seconds kWait{30};
+
+StatusOr<std::string> Call(const std::string& target, const std::string& method,
+                           const std::string& request) {
+  grpc::GenericStub stub(grpc::CreateChannel(target, grpc::InsecureChannelCredentials()));
+  grpc::CompletionQueue queue;
+  grpc::ClientContext context;
+  context.set_wait_for_ready(true);
+  context.set_deadline(std::chrono::system_clock::now() + kWait);
+  const grpc::Slice slice(request);
+  grpc::ByteBuffer response;
+  grpc::Status status;
+  const auto call = stub.PrepareUnaryCall(&context, "/pullback.v1.GradientService/" + method,
+                                          grpc::ByteBuffer(&slice, 1), &queue);
+  call->StartCall();
+  call->Finish(&response, &status, nullptr);
+  void* tag;
+  bool ok;
+  queue.Next(&tag, &ok);
+  queue.Shutdown();
+  while (queue.Next(&tag, &ok)) {
+  }
+  if (!status.ok()) return client::FromGrpc(status);
+  std::vector<grpc::Slice> slices;
+  static_cast<void>(response.Dump(&slices));
+  std::string bytes;
+  for (const grpc::Slice& s : slices) bytes.append(s.begin(), s.end());
+  return bytes;
+}
+
+}  // namespace
+
+StatusOr<std::string> WarmRequest(const client::Compiled& kernel, const client::Inputs& inputs) {
+  v1::EvaluateRequest request;
+  request.set_kernel_id(kernel.kernel_id);
+  PB_RETURN_IF_ERROR(client::ToMessage(inputs, &kernel.signature, &request));
+  return request.SerializeAsString();
+}
+
+StatusOr<std::string> ColdRequest(const client::KernelSpec& spec, const client::Inputs& inputs) {
+  v1::EvaluateRequest request;
+  client::ToMessage(spec, request.mutable_spec());
+  PB_RETURN_IF_ERROR(client::ToMessage(inputs, nullptr, &request));
+  return request.SerializeAsString();
+}
+
+StatusOr<std::string> Ask(const std::string& target, const std::string& request) {
+  return Call(target, "Evaluate", request);
+}
+
+Status TeachEcho(const std::string& target, const std::string& reply) {
+  return Call(target, "Compile", reply).status();
+}
+
+}  // namespace pullback::load
