@@ -18,7 +18,9 @@ double Seconds(Clock::duration d) { return std::chrono::duration<double>(d).coun
 // Fills in when the request waited and how long it took, at the end of a handler.
 class Stopwatch {
  public:
-  explicit Stopwatch(const Request& request) : arrived_(request.arrived), begin_(Clock::now()) {}
+  explicit Stopwatch(Request& request) : arrived_(request.arrived), begin_(Clock::now()) {
+    request.stages.queue = Seconds(begin_ - arrived_);
+  }
   void Write(v1::Timings* timings) const {
     timings->set_queue_seconds(Seconds(begin_ - arrived_));
     timings->set_total_seconds(Seconds(Clock::now() - begin_));
@@ -47,8 +49,7 @@ jit::RunLimits Handlers::LimitsOf(const Request& request) const {
   return limits;
 }
 
-Status Handlers::Compile(const Request& request, const v1::CompileRequest& in,
-                         v1::CompileResponse* out) {
+Status Handlers::Compile(Request& request, const v1::CompileRequest& in, v1::CompileResponse* out) {
   const Stopwatch stopwatch(request);
   PB_ASSIGN_OR_RETURN(const jit::KernelRequest kernel, ToKernelRequest(in.spec()));
   PB_ASSIGN_OR_RETURN(const jit::Handle handle, engine_->Compile(kernel, LimitsOf(request)));
@@ -56,11 +57,12 @@ Status Handlers::Compile(const Request& request, const v1::CompileRequest& in,
   out->set_cache_hit(handle.cache_hit);
   ToMessage(*handle.view, out->mutable_signature());
   ToMessage(handle.timings, out->mutable_timings());
+  if (!handle.cache_hit) request.stages.compile = handle.timings;
   stopwatch.Write(out->mutable_timings());
   return {};
 }
 
-StatusOr<jit::Handle> Handlers::FindOrCompile(const Request& request, const v1::EvaluateRequest& in,
+StatusOr<jit::Handle> Handlers::FindOrCompile(Request& request, const v1::EvaluateRequest& in,
                                               v1::EvaluateResponse* out) {
   if (in.kernel_case() == v1::EvaluateRequest::kKernelId) {
     out->set_cache_hit(true);
@@ -74,10 +76,11 @@ StatusOr<jit::Handle> Handlers::FindOrCompile(const Request& request, const v1::
   out->set_kernel_id(handle.kernel_id);
   out->set_cache_hit(handle.cache_hit);
   ToMessage(handle.timings, out->mutable_timings());
+  if (!handle.cache_hit) request.stages.compile = handle.timings;
   return handle;
 }
 
-Status Handlers::Evaluate(const Request& request, const v1::EvaluateRequest& in,
+Status Handlers::Evaluate(Request& request, const v1::EvaluateRequest& in,
                           v1::EvaluateResponse* out) {
   const Stopwatch stopwatch(request);
   jit::RunLimits limits = LimitsOf(request);
@@ -88,15 +91,20 @@ Status Handlers::Evaluate(const Request& request, const v1::EvaluateRequest& in,
       limits.max_depth,
       Bounded<int32_t>("options.max_depth", in.options().max_depth(), limits.max_depth));
   PB_ASSIGN_OR_RETURN(const jit::Handle handle, FindOrCompile(request, in, out));
+  auto begin = Clock::now();
   PB_ASSIGN_OR_RETURN(const jit::Inputs inputs, ToInputs(in, *handle.view));
+  request.stages.convert += SecondsSince(begin);
   PB_ASSIGN_OR_RETURN(const jit::Outputs outputs, engine_->Run(handle, inputs, limits));
+  request.stages.execute = outputs.execute_seconds;
+  begin = Clock::now();
   ToMessage(outputs, *handle.view, out);
+  request.stages.convert += SecondsSince(begin);
   stopwatch.Write(out->mutable_timings());
   return {};
 }
 
-Status Handlers::Explain(const Request& request, const v1::ExplainRequest& in,
-                         v1::ExplainResponse* out) {
+Status Handlers::Explain(Request& request, const v1::ExplainRequest& in, v1::ExplainResponse* out) {
+  request.stages.queue = SecondsSince(request.arrived);
   PB_ASSIGN_OR_RETURN(const jit::KernelRequest kernel, ToKernelRequest(in.spec()));
   std::vector<std::string> stages(in.stages().begin(), in.stages().end());
   if (stages.empty()) {
@@ -114,6 +122,13 @@ Status Handlers::Explain(const Request& request, const v1::ExplainRequest& in,
     message->set_text(std::move(text));
   }
   return {};
+}
+
+LoadSample Handlers::Load() const {
+  LoadSample load;
+  load.engine = engine_->stats();
+  if (options_.engine.disk != nullptr) load.disk = options_.engine.disk->stats();
+  return load;
 }
 
 void Handlers::Info(v1::GetServerInfoResponse* out) const {

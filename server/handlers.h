@@ -6,6 +6,7 @@
 #include "core/base/status.h"
 #include "jit/engine.h"
 #include "pullback/v1/service.pb.h"
+#include "server/metrics.h"
 #include "server/options.h"
 #include "server/request.h"
 
@@ -16,15 +17,17 @@ class Handlers {
   Handlers(std::shared_ptr<jit::Engine> engine, const ServerOptions& options)
       : engine_(std::move(engine)), options_(options), started_(Clock::now()) {}
 
-  Status Compile(const Request& request, const v1::CompileRequest& in, v1::CompileResponse* out);
-  Status Evaluate(const Request& request, const v1::EvaluateRequest& in, v1::EvaluateResponse* out);
-  Status Explain(const Request& request, const v1::ExplainRequest& in, v1::ExplainResponse* out);
+  Status Compile(Request& request, const v1::CompileRequest& in, v1::CompileResponse* out);
+  Status Evaluate(Request& request, const v1::EvaluateRequest& in, v1::EvaluateResponse* out);
+  Status Explain(Request& request, const v1::ExplainRequest& in, v1::ExplainResponse* out);
   // All but running and queued, which the pools know.
   void Info(v1::GetServerInfoResponse* out) const;
+  // Likewise.
+  LoadSample Load() const;
 
  private:
   jit::RunLimits LimitsOf(const Request& request) const;
-  StatusOr<jit::Handle> FindOrCompile(const Request& request, const v1::EvaluateRequest& in,
+  StatusOr<jit::Handle> FindOrCompile(Request& request, const v1::EvaluateRequest& in,
                                       v1::EvaluateResponse* out);
 
   const std::shared_ptr<jit::Engine> engine_;

@@ -1,4 +1,4 @@
-// Where work runs, and how much of it there is. Requests that name a resident kernel never wait behind
+// Where work runs, how much of it there is, and what is counted of it. Requests that name a resident kernel never wait behind
 // compiling: they have threads of their own.
 #pragma once
 
@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <mutex>
 
+#include "server/metrics.h"
 #include "server/options.h"
 #include "server/pool.h"
 
@@ -35,6 +36,7 @@ struct Lanes {
         compile("pb-compile", options.compile_threads, options.queue, options.queue_bytes) {}
 
   Gate gate;
+  Metrics metrics;
   Pool run;      // parses, finds kernels, runs them
   Pool compile;  // compiles, and then runs
 };

@@ -4,6 +4,7 @@
 #include <spdlog/spdlog.h>
 
 #include <atomic>
+#include <cstdio>
 #include <memory>
 
 namespace pullback::server::log {
@@ -13,6 +14,7 @@ constexpr const char* kTextPattern = "%Y-%m-%dT%H:%M:%S.%e%z %l %v";
 constexpr const char* kJsonPattern = R"({"time":"%Y-%m-%dT%H:%M:%S.%e%z","level":"%l",%v})";
 
 std::atomic<bool> json{false};
+std::atomic<bool> every_request{false};
 
 spdlog::logger& Logger() {
   static const std::shared_ptr<spdlog::logger> logger = [] {
@@ -69,11 +71,20 @@ bool NeedsQuotes(std::string_view text) {
 
 }  // namespace
 
-void Configure(const std::string& level, const std::string& format) {
+Field::Field(std::string_view field_key, double number_value) : key(field_key), number(true) {
+  char text[32];
+  std::snprintf(text, sizeof text, "%.9g", number_value);
+  value = text;
+}
+
+void Configure(const std::string& level, const std::string& format, bool requests) {
   json = format == "json";
+  every_request = requests;
   Logger().set_pattern(json ? kJsonPattern : kTextPattern);
   Logger().set_level(spdlog::level::from_str(level));
 }
+
+Level RequestLevel() { return every_request ? Level::kInfo : Level::kDebug; }
 
 bool Enabled(Level level) { return Logger().should_log(ToSpdlog(level)); }
 
@@ -86,7 +97,7 @@ void Write(Level level, std::string_view message, Fields fields) {
 std::string FormatText(std::string_view message, Fields fields) {
   std::string line;
   AppendEscaped(message, &line);
-  for (const auto& [key, value] : fields) {
+  for (const auto& [key, value, number] : fields) {
     line.append(" ").append(key).append("=");
     NeedsQuotes(value) ? AppendQuoted(value, &line) : AppendEscaped(value, &line);
   }
@@ -96,11 +107,11 @@ std::string FormatText(std::string_view message, Fields fields) {
 std::string FormatJson(std::string_view message, Fields fields) {
   std::string line = "\"message\":";
   AppendQuoted(message, &line);
-  for (const auto& [key, value] : fields) {
+  for (const auto& [key, value, number] : fields) {
     line.append(",");
     AppendQuoted(key, &line);
     line.append(":");
-    AppendQuoted(value, &line);
+    number ? void(line.append(value)) : AppendQuoted(value, &line);
   }
   return line;
 }

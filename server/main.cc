@@ -26,6 +26,7 @@ struct Flags {
   ServerOptions server;
   std::string log_level = "info";
   std::string log_format = "text";
+  bool log_requests = false;
 };
 
 // "--grpc-port" -> "PULLBACK_GRPC_PORT"
@@ -74,6 +75,12 @@ void AddServing(CLI::App* app, Flags* flags) {
   Add(app, "--grpc-port", &o.grpc_port, "Port of gRPC; 0 picks a free one and logs it")
       ->check(InRange(0, 65535))
       ->type_name("PORT");
+  Add(app, "--http-host", &o.http_host, "Address of the HTTP port");
+  Add(app, "--http-port", &o.http_port,
+      "Port of /metrics, /healthz and /readyz; 0 picks a free one; without it there is none")
+      ->check(InRange(0, 65535))
+      ->type_name("PORT")
+      ->default_str("none");
   AddCount(app, "--threads", &o.threads, 0, 1024, "Threads that run kernels; 0: one per core");
   AddCount(app, "--compile-threads", &o.compile_threads, 0, 1024,
            "Threads that compile; 0: half of --threads");
@@ -86,6 +93,9 @@ void AddServing(CLI::App* app, Flags* flags) {
       ->check(CLI::IsMember({"debug", "info", "warn", "error", "off"}));
   Add(app, "--log-format", &flags->log_format, "How it is logged")
       ->check(CLI::IsMember({"text", "json"}));
+  app->add_flag("--log-requests", flags->log_requests,
+                "A line for every answered request at level info, not only at debug")
+      ->envname(EnvironmentTwin("--log-requests"));
 }
 
 void AddRequestLimits(CLI::App* app, ServerOptions* o) {
@@ -167,7 +177,10 @@ int Serve(ServerOptions options) {
   auto server = pullback::server::Server::Start(options, *llvm, *baseline);
   if (!server.ok()) return Fail(server.status());
   log::Write(log::Level::kInfo, "listening",
-             {{"address", (*server)->address()}, {"version", options.version}, {"target", target}});
+             {{"address", (*server)->address()},
+              {"http_address", (*server)->http_address()},
+              {"version", options.version},
+              {"target", target}});
   WaitForSignal();
   log::Write(log::Level::kInfo, "draining");
   std::thread([] {
@@ -193,7 +206,7 @@ int main(int argc, char** argv) {
   AddProgramLimits(&app, &flags.server.engine);
   AddDiskCache(&app, &flags.server);
   CLI11_PARSE(app, argc, argv);
-  log::Configure(flags.log_level, flags.log_format);
+  log::Configure(flags.log_level, flags.log_format, flags.log_requests);
   pullback::server::RouteLibraryLogs();
   // Debian's Abseil looks for lock cycles at every lock that gRPC takes.
   absl::SetMutexDeadlockDetectionMode(absl::OnDeadlockCycle::kIgnore);

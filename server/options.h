@@ -13,6 +13,9 @@ namespace pullback::server {
 struct ServerOptions {
   std::string host = "127.0.0.1";
   int grpc_port = 8001;  // 0: a free one
+  // Metrics and health over HTTP; nothing listens there unless a port is given.
+  std::string http_host = "127.0.0.1";
+  int http_port = -1;  // 0: a free one; -1: none
 
   // Compute.
   int threads = 0;  // that run kernels; 0: one per core

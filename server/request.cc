@@ -83,17 +83,26 @@ Status BlameDeadline(Status status, const Request& request) {
 }
 
 void LogAnswer(Request& request, const Status& status) {
-  const auto level = status.code() == Code::kInternal ? log::Level::kError : log::Level::kDebug;
+  const auto level = status.code() == Code::kInternal ? log::Level::kError : log::RequestLevel();
   if (!log::Enabled(level)) return;
-  const std::chrono::duration<double> took = Clock::now() - request.arrived;
-  log::Write(level, "answered",
-             {{"method", request.method},
-              {"request_id", RequestId(request)},
-              {"program_hash", request.program_hash},
-              {"code", CodeName(status.code())},
-              {"reason", status.reason()},
-              {"detail", status.message()},
-              {"seconds", std::to_string(took.count())}});
+  std::vector<log::Field> fields = {{"method", request.method},
+                                    {"request_id", RequestId(request)},
+                                    {"program_hash", request.program_hash},
+                                    {"code", CodeName(status.code())},
+                                    {"reason", status.reason()},
+                                    {"detail", status.message()},
+                                    {"seconds", SecondsSince(request.arrived)}};
+  const StageTimes& stages = request.stages;
+  if (stages.queue >= 0) fields.push_back({"queue_seconds", stages.queue});
+  // Their keys must outlive the line.
+  std::vector<std::string> keys;
+  keys.reserve(stages.compile.size());
+  for (const jit::Timing& stage : stages.compile) {
+    fields.push_back({keys.emplace_back("compile_" + stage.stage + "_seconds"), stage.seconds});
+  }
+  if (stages.execute >= 0) fields.push_back({"execute_seconds", stages.execute});
+  if (stages.convert > 0) fields.push_back({"convert_seconds", stages.convert});
+  log::Write(level, "answered", fields);
 }
 
 }  // namespace pullback::server

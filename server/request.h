@@ -8,6 +8,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "core/base/status.h"
 #include "server/options.h"
@@ -16,6 +17,14 @@ namespace pullback::server {
 
 using Clock = std::chrono::steady_clock;
 
+// Where a request's time went, in seconds; below 0: it had no such part.
+struct StageTimes {
+  double queue = -1;                 // from its arrival to its start on a compute thread
+  double execute = -1;               // in compiled code
+  double convert = 0;                // between bytes, messages and values
+  std::vector<jit::Timing> compile;  // empty where the kernel was there
+};
+
 struct Request {
   const char* method = "";
   std::string id;            // x-request-id; empty until somebody needs one, see RequestId
@@ -23,7 +32,12 @@ struct Request {
   Clock::time_point arrived;
   std::optional<Clock::time_point> deadline;
   std::shared_ptr<std::atomic<bool>> cancelled;
+  StageTimes stages;  // filled in by who does the work
 };
+
+inline double SecondsSince(Clock::time_point begin) {
+  return std::chrono::duration<double>(Clock::now() - begin).count();
+}
 
 // Reads metadata and the client's deadline. Metadata that is too long or not printable ASCII is taken
 // as absent.
@@ -43,7 +57,8 @@ Status CheckLive(const Request& request);
 // the deadline is DEADLINE_EXCEEDED.
 Status BlameDeadline(Status status, const Request& request);
 
-// One line of the log for an answered request: at level error when the fault is ours, else at debug.
+// One line of the log for an answered request: at level error when the fault is ours, else at info where
+// every request is to be logged, else at debug.
 void LogAnswer(Request& request, const Status& status);
 
 }  // namespace pullback::server

@@ -7,10 +7,12 @@
 #include <grpcpp/server_builder.h>
 
 #include <algorithm>
+#include <atomic>
 #include <thread>
 #include <vector>
 
 #include "server/handlers.h"
+#include "server/http.h"
 #include "server/lanes.h"
 #include "server/log.h"
 #include "server/reflection.h"
@@ -62,7 +64,7 @@ ServerOptions Resolve(ServerOptions options) {
   return options;
 }
 
-// Members end in reverse order: gRPC first, then the pools (by then empty), then the engine.
+// Members end in reverse order: HTTP, which reads all others, then gRPC, then the pools (by then empty), then the engine.
 struct Server::Impl {
   Impl(const ServerOptions& given, std::shared_ptr<jit::Backend> llvm,
        std::shared_ptr<jit::Backend> baseline)
@@ -82,7 +84,34 @@ struct Server::Impl {
   const std::vector<std::unique_ptr<grpc::Service>> reflection;
   std::unique_ptr<grpc::Server> grpc;
   std::string address;
+  std::string http_address;
+  std::atomic<bool> ready{false};
+  std::unique_ptr<HttpServer> http;  // null: no port was asked for
+
+  LoadSample Load() const;
+  Status StartHttp();
 };
+
+LoadSample Server::Impl::Load() const {
+  LoadSample load = handlers.Load();
+  load.run = {lanes.run.running(), lanes.run.queued()};
+  load.compile = {lanes.compile.running(), lanes.compile.queued()};
+  return load;
+}
+
+Status Server::Impl::StartHttp() {
+  if (options.http_port < 0) return {};
+  HttpServer::Pages pages;
+  pages["/metrics"] = [this] { return HttpPage{200, lanes.metrics.Render()}; };
+  pages["/healthz"] = [] { return HttpPage{200, "ok\n"}; };
+  pages["/readyz"] = [this] {
+    return ready ? HttpPage{200, "ready\n"} : HttpPage{503, "not ready\n"};
+  };
+  lanes.metrics.SetSource(options.version, [this] { return Load(); });
+  PB_ASSIGN_OR_RETURN(http, HttpServer::Start(options.http_host, options.http_port, pages));
+  http_address = HostAndPort(options.http_host, http->port());
+  return {};
+}
 
 Server::Server(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
 
@@ -92,6 +121,7 @@ StatusOr<std::unique_ptr<Server>> Server::Start(const ServerOptions& options,
                                                 std::shared_ptr<jit::Backend> llvm,
                                                 std::shared_ptr<jit::Backend> baseline) {
   auto impl = std::make_unique<Impl>(Resolve(options), std::move(llvm), std::move(baseline));
+  PB_RETURN_IF_ERROR(impl->StartHttp());
   WarmUp(impl->engine.get());
   grpc::EnableDefaultHealthCheckService(true);
   grpc::ServerBuilder builder;
@@ -108,12 +138,15 @@ StatusOr<std::unique_ptr<Server>> Server::Start(const ServerOptions& options,
   impl->grpc->GetHealthCheckService()->SetServingStatus(v1::GradientService::service_full_name(),
                                                         true);
   impl->address = HostAndPort(options.host, port);
+  impl->ready = true;
   return std::unique_ptr<Server>(new Server(std::move(impl)));
 }
 
 const std::string& Server::address() const { return impl_->address; }
+const std::string& Server::http_address() const { return impl_->http_address; }
 
 bool Server::Drain() {
+  impl_->ready = false;
   impl_->grpc->GetHealthCheckService()->Shutdown();
   const bool all = impl_->service.Drain();
   impl_->grpc->Shutdown(std::chrono::system_clock::now() + kLastCalls);

@@ -15,7 +15,7 @@ ServerOptions Resolve(ServerOptions options);
 
 class Server {
  public:
-  // Compiles a small program first, so that a server that listens can serve. FAILED_PRECONDITION,
+  // Opens the HTTP port, not ready; compiles a small program first, so that a server that listens can serve. FAILED_PRECONDITION,
   // CANNOT_LISTEN when the address is not to be had.
   static StatusOr<std::unique_ptr<Server>> Start(const ServerOptions& options,
                                                  std::shared_ptr<jit::Backend> llvm,
@@ -24,8 +24,10 @@ class Server {
 
   // "127.0.0.1:8001", with the port that was picked.
   const std::string& address() const;
+  // Of the HTTP port; empty where there is none.
+  const std::string& http_address() const;
 
-  // Health turns NOT_SERVING, new calls are refused with UNAVAILABLE, running ones are answered; those
+  // Health turns NOT_SERVING and /readyz 503, new calls are refused with UNAVAILABLE, running ones are answered; those
   // that take longer than drain_timeout are cancelled. True when none had to be.
   bool Drain();
 

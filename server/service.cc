@@ -57,9 +57,11 @@ grpc::ServerUnaryReactor* Service::Explain(grpc::CallbackServerContext* context,
 grpc::ServerUnaryReactor* Service::GetServerInfo(grpc::CallbackServerContext* context,
                                                  const v1::GetServerInfoRequest*,
                                                  v1::GetServerInfoResponse* out) {
+  const Request request = MakeRequest("GetServerInfo", *context);
   handlers_->Info(out);
   out->mutable_load()->set_running(lanes_->run.running() + lanes_->compile.running());
   out->mutable_load()->set_queued(lanes_->run.queued() + lanes_->compile.queued());
+  lanes_->metrics.Count(request, {});
   grpc::ServerUnaryReactor* const reactor = context->DefaultReactor();
   reactor->Finish(grpc::Status::OK);
   return reactor;

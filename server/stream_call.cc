@@ -51,7 +51,9 @@ class StreamCall::Item final : public Job {
   void Run() override {
     if (!parsed_) {
       parsed_ = true;
+      const auto begin = Clock::now();
       if (!ParseMessage(bytes_, in_)) return Answer(Malformed());
+      request_.stages.convert += SecondsSince(begin);
       BoundDeadline(&request_, in_->timeout_seconds(), *stream_->options_);
       if (in_->request().has_spec()) return SubmitTo(&stream_->lanes_->compile);
     }
@@ -66,6 +68,7 @@ class StreamCall::Item final : public Job {
 
  private:
   void Answer(const Status& status) {
+    stream_->lanes_->metrics.Count(request_, status);
     LogAnswer(request_, status);
     if (!status.ok()) *out_->mutable_status() = ToRpcStatus(status, request_, pool_->RetryDelay());
     stream_->Answer(WriteMessage(*out_));

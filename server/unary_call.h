@@ -25,7 +25,7 @@ inline bool WantsCompiler(const v1::EvaluateRequest& in) { return in.has_spec();
 template <typename In, typename Out>
 class UnaryCall final : public grpc::ServerUnaryReactor, public Job {
  public:
-  using Handler = Status (Handlers::*)(const Request&, const In&, Out*);
+  using Handler = Status (Handlers::*)(Request&, const In&, Out*);
 
   // in, out: gRPC's, alive until OnDone.
   UnaryCall(Lanes* lanes, Handlers* handlers, Handler handler, Request request,
@@ -47,7 +47,9 @@ class UnaryCall final : public grpc::ServerUnaryReactor, public Job {
     Status status = CheckLive(request_);
     if (status.ok() && !parsed_) {
       parsed_ = true;
+      const auto begin = Clock::now();
       status = ParseMessage(*in_bytes_, in_) ? Status() : Malformed();
+      request_.stages.convert += SecondsSince(begin);
       if (status.ok() && WantsCompiler(*in_)) return SubmitTo(&lanes_->compile);
     }
     if (status.ok())
@@ -74,8 +76,13 @@ class UnaryCall final : public grpc::ServerUnaryReactor, public Job {
   }
 
   void Answer(const Status& status) {
+    if (status.ok()) {
+      const auto begin = Clock::now();
+      *out_bytes_ = WriteMessage(*out_);
+      request_.stages.convert += SecondsSince(begin);
+    }
+    lanes_->metrics.Count(request_, status);
     LogAnswer(request_, status);
-    if (status.ok()) *out_bytes_ = WriteMessage(*out_);
     Finish(
         ToGrpcStatus(status, request_, pool_ ? pool_->RetryDelay() : std::chrono::milliseconds(0)));
   }

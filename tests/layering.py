@@ -33,7 +33,8 @@ ALLOWED = {
     "jit/llvm": (["jit", "jit/runtime", "core/loops"], ["llvm"]),
     "jit/cuda": (["jit", "jit/runtime", "core/loops"], ["cuda"]),
     "proto": ([], ["grpc", "protobuf"]),
-    "server": (["jit", "proto"], ["grpc", "protobuf", "spdlog"]),
+    "server": (["jit", "proto"],
+               ["grpc", "httplib", "openssl", "prometheus", "protobuf", "spdlog"]),
     "client": (["proto"], ["grpc", "protobuf"]),
     "client/cli": (["client", "core/lang", "jit", "jit/llvm", "jit/baseline"], ["cli11", "json"]),
     "tests": (["core/*", "jit/*", "jit", "server", "client", "proto", "tests/*"],
@@ -52,6 +53,7 @@ for twin in ("client", "e2e", "bench", "fuzz"):
     folders, libraries = ALLOWED["tests/server"]
     ALLOWED[f"tests/{twin}"] = (folders, libraries + ["benchmark"] * (twin == "bench") +
                                 ["json"] * (twin == "client"))
+ALLOWED["tests/server"][1].append("json")
 
 # Library -> what its headers' paths begin with.
 LIBRARIES = {
@@ -61,11 +63,13 @@ LIBRARIES = {
     "cli11": ("CLI/",),
     "cuda": ("cuda.h", "cuda_", "cuda/", "nvrtc", "nvml", "cublas"),
     "grpc": ("grpc/", "grpcpp/", "grpc++/"),
+    "httplib": ("httplib.h",),
     "isl": ("isl/",),
     "json": ("nlohmann/",),
     "llvm": ("llvm/", "llvm-c/", "clang/", "lld/"),
     "openblas": ("cblas", "openblas", "lapacke", "lapack.h"),
     "openssl": ("openssl/",),
+    "prometheus": ("prometheus/",),
     "protobuf": ("google/protobuf/",),
     "rapidcheck": ("rapidcheck",),
     "sleef": ("sleef",),

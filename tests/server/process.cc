@@ -97,15 +97,25 @@ ServerProcess::~ServerProcess() {
   close(output_);
 }
 
+// Of the line that says where it listens, as text or as JSON.
+std::string ServerProcess::ReadField(const std::string& key) const {
+  const size_t line = log_.find("listening");
+  for (const std::string& begin : {" " + key + "=", "\"" + key + "\":\""}) {
+    const size_t at = log_.find(begin, line);
+    if (at == std::string::npos) continue;
+    const size_t value = at + begin.size();
+    return log_.substr(value, log_.find_first_of(" \"\n", value) - value);
+  }
+  return {};
+}
+
 bool ServerProcess::ReadUntilListening() {
   const auto end = steady_clock::now() + kStartTimeout;
   while (steady_clock::now() < end) {
     const bool more = ReadSome(output_, milliseconds(100), &log_);
-    const size_t line = log_.find(" listening address=");
-    const size_t begin = line == std::string::npos ? line : line + 19;
-    const size_t blank = log_.find_first_of(" \n", begin);
-    if (line != std::string::npos && blank != std::string::npos) {
-      address_ = log_.substr(begin, blank - begin);
+    const size_t line = log_.find("listening");
+    if (line != std::string::npos && log_.find('\n', line) != std::string::npos) {
+      address_ = ReadField("address");
       return true;
     }
     if (!more) return false;
@@ -114,6 +124,8 @@ bool ServerProcess::ReadUntilListening() {
 }
 
 int ServerProcess::port() const { return std::stoi(address_.substr(address_.rfind(':') + 1)); }
+
+std::string ServerProcess::http_address() const { return ReadField("http_address"); }
 
 std::string ServerProcess::log() {
   size_t before;

@@ -35,6 +35,8 @@ class ServerProcess {
 
   const std::string& address() const { return address_; }
   int port() const;
+  // Of --http-port.
+  std::string http_address() const;
   // What it has logged up to now.
   std::string log();
   void Signal(int number);
@@ -47,6 +49,7 @@ class ServerProcess {
 
  private:
   bool ReadUntilListening();
+  std::string ReadField(const std::string& key) const;
 
   pid_t pid_ = -1;
   int output_ = -1;
