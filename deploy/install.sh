@@ -5,7 +5,10 @@ here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 
 mapfile -t packages < <(sed -e 's/#.*//' -e 's/[[:space:]]//g' -e '/^$/d' "$here/packages.txt")
 missing=()
-for package in "${packages[@]}"; do
+for entry in "${packages[@]}"; do
+  # Where such a command is, whoever put it there, the package is not needed.
+  [[ $entry == *'|'* ]] && command -v "${entry%%|*}" >/dev/null && continue
+  package=${entry##*|}
   state=$(dpkg-query -W -f='${db:Status-Status}\n' "$package" 2>/dev/null | head -n1 || true)
   [[ $state == installed ]] || missing+=("$package")
 done

@@ -10,6 +10,8 @@
 #   tidy     clang-tidy over the sources (a quarter of an hour on two cores)
 #   ctest    all tests
 #   python   the Python client's tests, from a fresh virtual environment
+#   node     the example in Node, against a server of its own
+#   go       the example in Go, its stubs generated anew, likewise
 #   asan     the core tests and random programs, compiled ones too, under ASan and UBSan, into build-asan/
 #   fuzz     each fuzz target for PULLBACK_FUZZ_SECONDS (60) seconds, into build-fuzz/
 # PULLBACK_JOBS bounds how many jobs run at once (all cores). PULLBACK_ASAN_PROGRAMS: how many random
@@ -20,8 +22,8 @@ cd "$(dirname "$self")/.."
 
 jobs=${PULLBACK_JOBS:-$(nproc)}
 fuzz_seconds=${PULLBACK_FUZZ_SECONDS:-60}
-sections=(install format build tidy ctest python asan fuzz)
-defaults=(install format build ctest python asan fuzz)
+sections=(install format build tidy ctest python node go asan fuzz)
+defaults=(install format build ctest python node go asan fuzz)
 failed=()
 chosen=()
 scratch=$(mktemp -d)
@@ -71,6 +73,32 @@ section_python() {
   "$scratch/venv/bin/pip" install -q ./client/python pytest
   PULLBACK_SOURCE_DIR=$PWD PULLBACK_BIN_DIR=$PWD/build/bin \
     "$scratch/venv/bin/python" -m pytest -q client/python/tests
+}
+
+# with_server COMMAND...: runs it with PULLBACK_SERVER naming a pullbackd that ends with it.
+with_server() {
+  local log=$scratch/server.log pid status=0 address=
+  build/bin/pullbackd --grpc-port 0 >"$log" 2>&1 &
+  pid=$!
+  for _ in $(seq 300); do
+    address=$(sed -n 's/.* listening address=\([^ ]*\).*/\1/p' "$log")
+    [[ -n $address ]] && break
+    sleep 0.1
+  done
+  PULLBACK_SERVER=$address "$@" || status=$?
+  kill "$pid" && wait "$pid" || true
+  ((status == 0)) || cat "$log"
+  return "$status"
+}
+
+section_node() {
+  (cd client/node && npm ci --no-audit --no-fund --ignore-scripts)
+  with_server env -C client/node npm test
+}
+
+section_go() {
+  (cd client/go && ./generate.sh && go vet .)
+  with_server env -C client/go go test -count=1 .
 }
 
 section_asan() {
