@@ -124,7 +124,8 @@ if(CMAKE_CXX_COMPILER_ID MATCHES "Clang" AND (PULLBACK_FUZZ OR NOT PULLBACK_SANI
     get_filename_component(stem ${source} NAME_WE)
     add_executable(${stem} ${source} ${FUZZ_HELPERS})
     # None needs a back end or gRPC's server: they build in minutes under the sanitizer.
-    target_link_libraries(${stem} PRIVATE pb_warnings pb_wire pb_core_pipeline pb_core_eval)
+    target_link_libraries(${stem} PRIVATE pb_warnings pb_program pb_wire pb_core_pipeline
+                          pb_core_eval)
     target_include_directories(${stem} PRIVATE ${PROJECT_SOURCE_DIR})
     target_compile_options(${stem} PRIVATE -fsanitize=${checks})
     target_link_options(${stem} PRIVATE -fsanitize=${checks})

@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "proto/program/tables.h"
 #include "proto/values.h"
 #include "server/errors.h"
 
@@ -112,13 +113,10 @@ StatusOr<std::vector<ApiValue>> ToSeeds(const NamedValues& items, const jit::Tex
 
 }  // namespace
 
-StatusOr<jit::KernelRequest> ToKernelRequest(const v1::KernelSpec& spec) {
+StatusOr<jit::KernelRequest> ToKernelRequest(const v1::KernelSpec& spec,
+                                             const lang::Limits& limits) {
   if (spec.program().form_case() == v1::Program::FORM_NOT_SET) {
     return FieldFault("spec.program", "there is no program");
-  }
-  if (spec.program().has_tables()) {
-    return Status(Code::kUnimplemented, "UNIMPLEMENTED",
-                  "programs as messages are not implemented yet");
   }
   if (spec.entry().empty()) return FieldFault("spec.entry", "there is no entry function's name");
   if (spec.transform() < v1::TRANSFORM_VALUE || spec.transform() > v1::TRANSFORM_HESSIAN) {
@@ -132,7 +130,7 @@ StatusOr<jit::KernelRequest> ToKernelRequest(const v1::KernelSpec& spec) {
     return FieldFault("spec.options.tier", "no such tier: " + std::to_string(options.tier()));
   }
   jit::KernelRequest request;
-  request.program = spec.program().text();
+  PB_ASSIGN_OR_RETURN(request.program, program::TextOf(spec.program(), limits));
   request.entry = spec.entry();
   request.transform = static_cast<jit::Transform>(spec.transform());
   request.wrt.assign(spec.wrt().begin(), spec.wrt().end());

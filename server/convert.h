@@ -8,7 +8,9 @@
 namespace pullback::server {
 
 // INVALID_ARGUMENT, INVALID_REQUEST with the path of the field that is missing or wrong.
-StatusOr<jit::KernelRequest> ToKernelRequest(const v1::KernelSpec& spec);
+// Tables become their canonical text; theirs are other reasons (proto/program/tables.h).
+StatusOr<jit::KernelRequest> ToKernelRequest(const v1::KernelSpec& spec,
+                                             const lang::Limits& limits);
 
 // Arguments and seeds in the order of the kernel's parameters. INVALID_ARGUMENT: UNKNOWN_ARGUMENT,
 // MISSING_ARGUMENT, DUPLICATE_ARGUMENT, INVALID_VALUE.

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "jit/disk_cache.h"
+#include "proto/program/tables.h"
 #include "server/convert.h"
 #include "server/errors.h"
 
@@ -38,6 +39,11 @@ StatusOr<T> Bounded(const char* field, T asked, T most) {
   return asked == 0 ? most : std::min(asked, most);
 }
 
+// An error in the spec's program; where that came as tables, it says what its places are of.
+Status Placed(const Status& status, const v1::KernelSpec& spec) {
+  return spec.program().has_tables() ? program::InCanonicalText(status) : status;
+}
+
 }  // namespace
 
 jit::RunLimits Handlers::LimitsOf(const Request& request) const {
@@ -49,10 +55,19 @@ jit::RunLimits Handlers::LimitsOf(const Request& request) const {
   return limits;
 }
 
+// Tables are turned into text first.
+StatusOr<jit::Handle> Handlers::CompileSpec(Request& request, const v1::KernelSpec& spec) {
+  const auto begin = Clock::now();
+  PB_ASSIGN_OR_RETURN(const jit::KernelRequest kernel,
+                      ToKernelRequest(spec, options_.engine.limits));
+  request.stages.convert += SecondsSince(begin);
+  StatusOr<jit::Handle> handle = engine_->Compile(kernel, LimitsOf(request));
+  return handle.ok() ? handle : Placed(handle.status(), spec);
+}
+
 Status Handlers::Compile(Request& request, const v1::CompileRequest& in, v1::CompileResponse* out) {
   const Stopwatch stopwatch(request);
-  PB_ASSIGN_OR_RETURN(const jit::KernelRequest kernel, ToKernelRequest(in.spec()));
-  PB_ASSIGN_OR_RETURN(const jit::Handle handle, engine_->Compile(kernel, LimitsOf(request)));
+  PB_ASSIGN_OR_RETURN(const jit::Handle handle, CompileSpec(request, in.spec()));
   out->set_kernel_id(handle.kernel_id);
   out->set_cache_hit(handle.cache_hit);
   ToMessage(*handle.view, out->mutable_signature());
@@ -71,8 +86,7 @@ StatusOr<jit::Handle> Handlers::FindOrCompile(Request& request, const v1::Evalua
   if (in.kernel_case() == v1::EvaluateRequest::KERNEL_NOT_SET) {
     return FieldFault("kernel_id", "neither a kernel_id nor a spec");
   }
-  PB_ASSIGN_OR_RETURN(const jit::KernelRequest kernel, ToKernelRequest(in.spec()));
-  PB_ASSIGN_OR_RETURN(jit::Handle handle, engine_->Compile(kernel, LimitsOf(request)));
+  PB_ASSIGN_OR_RETURN(jit::Handle handle, CompileSpec(request, in.spec()));
   out->set_kernel_id(handle.kernel_id);
   out->set_cache_hit(handle.cache_hit);
   ToMessage(handle.timings, out->mutable_timings());
@@ -94,18 +108,30 @@ Status Handlers::Evaluate(Request& request, const v1::EvaluateRequest& in,
   auto begin = Clock::now();
   PB_ASSIGN_OR_RETURN(const jit::Inputs inputs, ToInputs(in, *handle.view));
   request.stages.convert += SecondsSince(begin);
-  PB_ASSIGN_OR_RETURN(const jit::Outputs outputs, engine_->Run(handle, inputs, limits));
-  request.stages.execute = outputs.execute_seconds;
+  const StatusOr<jit::Outputs> outputs = engine_->Run(handle, inputs, limits);
+  if (!outputs.ok()) return Placed(outputs.status(), in.spec());
+  request.stages.execute = outputs->execute_seconds;
   begin = Clock::now();
-  ToMessage(outputs, *handle.view, out);
+  ToMessage(*outputs, *handle.view, out);
   request.stages.convert += SecondsSince(begin);
   stopwatch.Write(out->mutable_timings());
   return {};
 }
 
+Status Handlers::Format(Request& request, const v1::FormatRequest& in, v1::FormatResponse* out) {
+  request.stages.queue = SecondsSince(request.arrived);
+  PB_ASSIGN_OR_RETURN(program::Forms forms, program::Format(in.program(), options_.engine.limits));
+  out->set_text(std::move(forms.text));
+  *out->mutable_tables() = std::move(forms.tables);
+  out->set_canonical_text(std::move(forms.canonical_text));
+  out->set_hash(std::move(forms.hash));
+  return {};
+}
+
 Status Handlers::Explain(Request& request, const v1::ExplainRequest& in, v1::ExplainResponse* out) {
   request.stages.queue = SecondsSince(request.arrived);
-  PB_ASSIGN_OR_RETURN(const jit::KernelRequest kernel, ToKernelRequest(in.spec()));
+  PB_ASSIGN_OR_RETURN(const jit::KernelRequest kernel,
+                      ToKernelRequest(in.spec(), options_.engine.limits));
   std::vector<std::string> stages(in.stages().begin(), in.stages().end());
   if (stages.empty()) {
     stages.assign(std::begin(kStages), std::end(kStages));
@@ -116,10 +142,11 @@ Status Handlers::Explain(Request& request, const v1::ExplainRequest& in, v1::Exp
   }
   for (const std::string& stage : stages) {
     PB_RETURN_IF_ERROR(CheckLive(request));
-    PB_ASSIGN_OR_RETURN(std::string text, engine_->Explain(kernel, stage));
+    StatusOr<std::string> text = engine_->Explain(kernel, stage);
+    if (!text.ok()) return Placed(text.status(), in.spec());
     v1::StageText* message = out->add_stages();
     message->set_stage(stage);
-    message->set_text(std::move(text));
+    message->set_text(*std::move(text));
   }
   return {};
 }

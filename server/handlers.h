@@ -19,6 +19,7 @@ class Handlers {
 
   Status Compile(Request& request, const v1::CompileRequest& in, v1::CompileResponse* out);
   Status Evaluate(Request& request, const v1::EvaluateRequest& in, v1::EvaluateResponse* out);
+  Status Format(Request& request, const v1::FormatRequest& in, v1::FormatResponse* out);
   Status Explain(Request& request, const v1::ExplainRequest& in, v1::ExplainResponse* out);
   // All but running and queued, which the pools know.
   void Info(v1::GetServerInfoResponse* out) const;
@@ -27,6 +28,7 @@ class Handlers {
 
  private:
   jit::RunLimits LimitsOf(const Request& request) const;
+  StatusOr<jit::Handle> CompileSpec(Request& request, const v1::KernelSpec& spec);
   StatusOr<jit::Handle> FindOrCompile(Request& request, const v1::EvaluateRequest& in,
                                       v1::EvaluateResponse* out);
 

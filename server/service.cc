@@ -54,6 +54,15 @@ grpc::ServerUnaryReactor* Service::Explain(grpc::CallbackServerContext* context,
   return call;
 }
 
+grpc::ServerUnaryReactor* Service::Format(grpc::CallbackServerContext* context,
+                                          const grpc::ByteBuffer* in, grpc::ByteBuffer* out) {
+  auto* call = new UnaryCall<v1::FormatRequest, v1::FormatResponse>(
+      lanes_, handlers_, &Handlers::Format, MakeUnaryRequest("Format", *context, options_), in,
+      out);
+  call->Start(&lanes_->compile);
+  return call;
+}
+
 grpc::ServerUnaryReactor* Service::GetServerInfo(grpc::CallbackServerContext* context,
                                                  const v1::GetServerInfoRequest*,
                                                  v1::GetServerInfoResponse* out) {

@@ -12,7 +12,8 @@ namespace raw {
 using WithInfo =
     v1::GradientService::WithCallbackMethod_GetServerInfo<v1::GradientService::Service>;
 using WithExplain = v1::GradientService::WithRawCallbackMethod_Explain<WithInfo>;
-using WithStream = v1::GradientService::WithRawCallbackMethod_EvaluateStream<WithExplain>;
+using WithFormat = v1::GradientService::WithRawCallbackMethod_Format<WithExplain>;
+using WithStream = v1::GradientService::WithRawCallbackMethod_EvaluateStream<WithFormat>;
 using WithEvaluate = v1::GradientService::WithRawCallbackMethod_Evaluate<WithStream>;
 using WithCompile = v1::GradientService::WithRawCallbackMethod_Compile<WithEvaluate>;
 }  // namespace raw
@@ -34,6 +35,8 @@ class Service final : public raw::WithCompile {
       grpc::CallbackServerContext* context) override;
   grpc::ServerUnaryReactor* Explain(grpc::CallbackServerContext* context,
                                     const grpc::ByteBuffer* in, grpc::ByteBuffer* out) override;
+  grpc::ServerUnaryReactor* Format(grpc::CallbackServerContext* context, const grpc::ByteBuffer* in,
+                                   grpc::ByteBuffer* out) override;
   grpc::ServerUnaryReactor* GetServerInfo(grpc::CallbackServerContext* context,
                                           const v1::GetServerInfoRequest* in,
                                           v1::GetServerInfoResponse* out) override;

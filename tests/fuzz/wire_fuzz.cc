@@ -1,5 +1,5 @@
 // Any bytes as a value from the wire: what decodes has as many bytes as its shape asks for, lists can be
-// walked to their ends, and it goes back and forth unchanged.
+// walked to their ends, and it goes back and forth unchanged. Any bytes as a program's tables: tables.h.
 #include <algorithm>
 
 #include <google/protobuf/stubs/logging.h>
@@ -7,6 +7,7 @@
 #include "core/base/lists.h"
 #include "proto/values.h"
 #include "tests/fuzz/fuzz.h"
+#include "tests/fuzz/tables.h"
 
 namespace pullback::fuzz {
 namespace {
@@ -97,6 +98,14 @@ void CheckType(const v1::Type& message) {
           "a type goes back and forth unchanged");
 }
 
+void CheckProgram(const v1::ProgramTables& tables) {
+  lang::Limits limits;
+  limits.max_source_bytes = 1 << 16;
+  limits.max_ir_insts = 20000;
+  const std::string fault = CheckTables(tables, limits);
+  Require(fault.empty(), fault, tables.DebugString());
+}
+
 }  // namespace
 }  // namespace pullback::fuzz
 
@@ -112,5 +121,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   if (value.ParseFromArray(data, n)) pullback::fuzz::CheckValue(value);
   pullback::v1::Type type;
   if (type.ParseFromArray(data, n)) pullback::fuzz::CheckType(type);
+  pullback::v1::ProgramTables tables;
+  if (tables.ParseFromArray(data, n)) pullback::fuzz::CheckProgram(tables);
   return 0;
 }
