@@ -2,8 +2,8 @@
 #include <cstdio>
 
 #include "client/cli/commands.h"
-#include "client/cli/files.h"
 #include "client/cli/options.h"
+#include "client/cli/programs.h"
 #include "client/cli/report.h"
 #include "core/lang/lang.h"
 
@@ -16,7 +16,7 @@ struct Options {
 };
 
 Status Check(const std::string& file, size_t* functions) {
-  PB_ASSIGN_OR_RETURN(const std::string text, ReadText(file));
+  PB_ASSIGN_OR_RETURN(const std::string text, ReadProgram(file));
   PB_ASSIGN_OR_RETURN(lang::Program program, lang::Parse(text));
   *functions = program.functions.size();  // before those of the prelude come
   return lang::Check(program);

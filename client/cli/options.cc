@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cstdlib>
 
-#include "client/cli/files.h"
+#include "client/cli/programs.h"
 
 namespace pullback::cli {
 namespace {
@@ -64,7 +64,7 @@ void AddKernelOptions(CLI::App* command, KernelOptions* options) {
 
 StatusOr<client::KernelSpec> ReadSpec(const KernelOptions& options) {
   client::KernelSpec spec;
-  PB_ASSIGN_OR_RETURN(spec.program, ReadText(options.file));
+  PB_ASSIGN_OR_RETURN(spec.program, ReadProgram(options.file));
   spec.entry = options.entry;
   spec.transform = TransformOf(options.transform);
   spec.wrt = options.wrt;

@@ -4,6 +4,8 @@
 #include <string_view>
 #include <utility>
 
+#include "client/cli/programs.h"
+
 namespace pullback::cli {
 namespace {
 
@@ -72,7 +74,8 @@ ExitCode ExitCodeOf(const Status& status) {
   return ByCode(status.code());
 }
 
-int Fail(const Status& status, const std::string& file, bool json) {
+int Fail(const Status& error, const std::string& file, bool json) {
+  const Status status = Explained(error, file);
   for (const Diagnostic& d : status.diagnostics()) {
     const char* between = d.span.line > 0 ? ":" : ": ";
     std::fprintf(stderr, "%s%s%s\n", file.c_str(), between, FormatDiagnostic(d).c_str());

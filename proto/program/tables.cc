@@ -54,7 +54,7 @@ Status InCanonicalText(const Status& status) {
   std::vector<Diagnostic> diagnostics = status.diagnostics();
   bool placed = false;
   for (Diagnostic& d : diagnostics) {
-    if (d.span.line == 0) continue;
+    if (d.span.line == 0 || d.message.ends_with(kInCanonicalText)) continue;
     d.message += kInCanonicalText;
     placed = true;
   }

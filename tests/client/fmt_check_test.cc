@@ -48,6 +48,48 @@ TEST_CASE("fmt does not touch what it cannot read") {
   CHECK(ReadFile(file) == "fn f( {");
 }
 
+TEST_CASE("fmt turns text into messages and back") {
+  const Scratch scratch;
+  const std::string text = "fn f(x: f64) -> f64 { return x ** 2 - 1.5 }\n";
+  const std::string file = scratch.Put("f.pull", text);
+  const CliResult message = Cli({"fmt", "--to", "message", file});
+  const CliResult in_json = Cli({"fmt", "--to", "json", file});
+  CHECK(message.exit_code == 0);
+  CHECK(in_json.json()["tables"]["functions"][0]["name"] == "f");
+  const std::string bytes = scratch.Put("f.pb", message.out);
+  const std::string words = scratch.Put("f.json", in_json.out);
+  for (const std::string& other : {bytes, words}) {
+    CHECK(Cli({"fmt", "--to", "text", other}).out == text);
+    CHECK(Cli({"fmt", "--check", other}).exit_code == 0);
+    CHECK(Cli({"fmt", other}).out == ReadFile(other));
+    CHECK(Cli({"check", other}).exit_code == 0);
+    CHECK(Cli({"eval", other, "-e", "f", "-a", "x=3.0", "--local"}).out == "value = 7.5\n");
+  }
+  CHECK(Cli({"fmt", "--to", "message", words}).out == message.out);
+  CHECK(Cli({"fmt", "--from", "json", "--to", "text", "-"}, in_json.out).out == text);
+  CHECK(Cli({"fmt", "-w", "--to", "json", file}).exit_code == 2);
+}
+
+TEST_CASE("fmt says which field of a message is wrong") {
+  const char* wrong = R"({"tables": {"functions": [{"name": "f", "body": {"statements": [3]}}]}})";
+  const CliResult result = Cli({"fmt", "--from", "json", "-"}, wrong);
+  CHECK(result.exit_code == 3);
+  CHECK(result.err.find("program.tables.functions[0].body.statements[0]: 3 is out of range, there "
+                        "are 0 statements") != std::string::npos);
+  const Scratch scratch;
+  const std::string file = scratch.Put("g.json", R"({"tables": {
+    "types": [{"scalar": "DTYPE_F64"}], "expressions": [{"name": "y"}],
+    "statements": [{"returns": {"value": 0}}],
+    "functions": [{"name": "g", "result": 0, "body": {"statements": [0]}}]}})");
+  const CliResult type = Cli({"check", file});
+  CHECK(type.exit_code == 3);
+  CHECK(type.err.find(file + ":1:24: error: ") == 0);
+  CHECK(type.err.find(" (line and column of the program's canonical text)\n"
+                      "fn g() -> f64 { return y }\n") != std::string::npos);
+  CHECK(Cli({"fmt", "--from", "json", "-"}, "{").exit_code == 3);
+  CHECK(Cli({"fmt", "--from", "message", "-"}, "no").exit_code == 3);
+}
+
 TEST_CASE("check reports every mistake with its line") {
   const std::string program =
       "fn f(x: f64) -> f64 { return x + nope }\nfn g(x: f64) -> f64 { return x + true }\n"

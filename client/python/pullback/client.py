@@ -11,7 +11,7 @@ import time
 import grpc
 
 from . import errors
-from .v1 import service_pb2, service_pb2_grpc
+from .v1 import program_pb2, program_tables_pb2, service_pb2, service_pb2_grpc
 
 _BACKOFF = 0.1  # seconds before the second try; doubled each time
 _LOCAL = ("127.", "localhost", "[::1]", "unix:")
@@ -65,6 +65,10 @@ class Client:
         """Version, limits and load of the server, as nested dicts."""
         return _as_dict(self.call("GetServerInfo", service_pb2.GetServerInfoRequest()))
 
+    def format(self, program):
+        """A program, text or message, in both forms: .text, .tables, .canonical_text, .hash."""
+        return self.call("Format", service_pb2.FormatRequest(program=program_message(program)))
+
     def call(self, method, request, program_hash=None):
         """One RPC by protobuf messages; raises PullbackError."""
         metadata = [("x-pullback-program-hash", program_hash)] if program_hash else None
@@ -86,6 +90,17 @@ class Client:
 def _as_dict(message):
     return {field.name: _as_dict(getattr(message, field.name)) if field.message_type
             else getattr(message, field.name) for field in message.DESCRIPTOR.fields}
+
+
+def program_message(program):
+    """The Program message of a text, a ProgramTables or a Program."""
+    if isinstance(program, str):
+        return program_pb2.Program(text=program)
+    if isinstance(program, program_tables_pb2.ProgramTables):
+        return program_pb2.Program(tables=program)
+    if isinstance(program, program_pb2.Program):
+        return program
+    raise TypeError(f"a program is a str, a ProgramTables or a Program, not {type(program).__name__}")
 
 
 def hash_of(text):

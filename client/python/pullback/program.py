@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
 import threading
 from typing import Any
 
-from .client import Client, hash_of, shared_client
+from .client import Client, hash_of, program_message, shared_client
 from .errors import PullbackError, argument_error
 from .types import block_type, read_signature
 from .v1 import program_pb2, service_pb2
@@ -117,22 +118,36 @@ class Kernel:
 
 
 class Program:
-    """A program's text, and its functions to call on a server.
+    """A program, and its functions to call on a server.
 
         program = Program(text, client=Client("127.0.0.1:8001"))
         value, gradients = program.value_and_grad("loss", wrt=["w"], w=w, x=x)
 
+    The program is text, or a ProgramTables message (pullback.v1.program_tables_pb2), which is sent as such.
     Kernels are compiled once and kept by their ids. memory_bytes, max_depth: bounds of each run; 0: the
     server's.
     """
 
-    def __init__(self, text: str, client: Client | None = None, *, memory_bytes=0, max_depth=0):
-        self.text = text
+    def __init__(self, program, client: Client | None = None, *, memory_bytes=0, max_depth=0):
         self.client = client or shared_client()
+        self._message = program_message(program)
         self._limits = {"memory_bytes": memory_bytes, "max_depth": max_depth}
-        self._hash = hash_of(text)
         self._kernels: dict[Any, Kernel] = {}
         self._lock = threading.Lock()
+
+    @functools.cached_property
+    def formatted(self):
+        """The program in both forms: .text, .tables, .canonical_text, .hash."""
+        return self.client.format(self._message)
+
+    @property
+    def text(self):
+        """As it was given; of a message its canonical text, which errors speak of."""
+        return self._message.text or self.formatted.canonical_text
+
+    @functools.cached_property
+    def _hash(self):
+        return hash_of(self._message.text) if self._message.text else self.formatted.hash
 
     def value(self, entry, /, **args):
         return self._kernel(entry, "value", None).evaluate(args, **self._limits).value
@@ -195,8 +210,7 @@ class Program:
         if transform not in TRANSFORMS:
             raise argument_error("INVALID_VALUE",
                                  f"no transform {transform!r}; there are {', '.join(TRANSFORMS)}")
-        program = program_pb2.Program(text=self.text)
-        return program_pb2.KernelSpec(program=program, entry=entry, wrt=_names(wrt),
+        return program_pb2.KernelSpec(program=self._message, entry=entry, wrt=_names(wrt),
                                       transform=TRANSFORMS[transform])
 
     def _kernel(self, entry, transform, wrt, sparse=False):
