@@ -1,4 +1,5 @@
-// A first gradient: x^n and its derivative by x, at 2 and 3.
+// A first gradient: x^n and its derivative by x, at 2 and 3, of a program as text; then x * x * x at 2, of
+// one as messages.
 //
 //	go run . [HOST:PORT]     default PULLBACK_SERVER, or 127.0.0.1:8001
 package main
@@ -21,11 +22,20 @@ func connect(address string) (*grpc.ClientConn, error) {
 	return grpc.Dial(address, grpc.WithTransportCredentials(insecure.NewCredentials()))
 }
 
-// firstGradient compiles once; the id then stands for the program.
-func firstGradient(ctx context.Context, client pb.GradientServiceClient, text string, out io.Writer) error {
+func textProgram(text string) *pb.Program {
+	return &pb.Program{Form: &pb.Program_Text{Text: text}}
+}
+
+func tablesProgram(tables *pb.ProgramTables) *pb.Program {
+	return &pb.Program{Form: &pb.Program_Tables{Tables: tables}}
+}
+
+// printGradient compiles once; the id then stands for the program.
+func printGradient(ctx context.Context, client pb.GradientServiceClient, program *pb.Program, entry string,
+	arguments []*pb.NamedValue, out io.Writer) error {
 	compiled, err := client.Compile(ctx, &pb.CompileRequest{Spec: &pb.KernelSpec{
-		Program:   &pb.Program{Form: &pb.Program_Text{Text: text}},
-		Entry:     "pow",
+		Program:   program,
+		Entry:     entry,
 		Transform: pb.Transform_TRANSFORM_VALUE_AND_GRAD,
 		Wrt:       []string{"x"},
 	}})
@@ -34,20 +44,30 @@ func firstGradient(ctx context.Context, client pb.GradientServiceClient, text st
 	}
 	answer, err := client.Evaluate(ctx, &pb.EvaluateRequest{
 		Kernel:    &pb.EvaluateRequest_KernelId{KernelId: compiled.KernelId},
-		Arguments: []*pb.NamedValue{f64("x", 2), i64("n", 3)},
+		Arguments: arguments,
 	})
 	if err != nil {
 		return err
 	}
-	return printAnswer(answer, out)
+	return printAnswer(entry, answer, out)
 }
 
-func printAnswer(answer *pb.EvaluateResponse, out io.Writer) error {
+// firstGradients sends one program as text and one as messages.
+func firstGradients(ctx context.Context, client pb.GradientServiceClient, text string, out io.Writer) error {
+	pow := []*pb.NamedValue{f64("x", 2), i64("n", 3)}
+	if err := printGradient(ctx, client, textProgram(text), "pow", pow, out); err != nil {
+		return err
+	}
+	cube := []*pb.NamedValue{f64("x", 2)}
+	return printGradient(ctx, client, tablesProgram(cubeTables()), "cube", cube, out)
+}
+
+func printAnswer(name string, answer *pb.EvaluateResponse, out io.Writer) error {
 	value, err := number(answer.Value)
 	if err != nil {
 		return err
 	}
-	fmt.Fprintf(out, "value = %v\n", value)
+	fmt.Fprintf(out, "%s = %v\n", name, value)
 	for _, derivative := range answer.Derivatives {
 		gradient, err := number(derivative.Value)
 		if err != nil {
@@ -70,7 +90,7 @@ func run(address string) error {
 	defer connection.Close()
 	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
 	defer cancel()
-	return firstGradient(ctx, pb.NewGradientServiceClient(connection), string(text), os.Stdout)
+	return firstGradients(ctx, pb.NewGradientServiceClient(connection), string(text), os.Stdout)
 }
 
 func main() {

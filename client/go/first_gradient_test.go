@@ -35,23 +35,23 @@ func testClient(t *testing.T) (context.Context, pb.GradientServiceClient) {
 
 func cubeSpec(text string) *pb.KernelSpec {
 	return &pb.KernelSpec{
-		Program:   &pb.Program{Form: &pb.Program_Text{Text: text}},
+		Program:   textProgram(text),
 		Entry:     "cube",
 		Transform: pb.Transform_TRANSFORM_VALUE_AND_GRAD,
 	}
 }
 
-func TestFirstGradient(t *testing.T) {
+func TestFirstGradients(t *testing.T) {
 	ctx, client := testClient(t)
 	text, err := os.ReadFile("../../docs/examples/pow.pull")
 	if err != nil {
 		t.Fatal(err)
 	}
 	var out bytes.Buffer
-	if err := firstGradient(ctx, client, string(text), &out); err != nil {
+	if err := firstGradients(ctx, client, string(text), &out); err != nil {
 		t.Fatal(err)
 	}
-	if want := "value = 8\ngradient by x = 12\n"; out.String() != want {
+	if want := "pow = 8\ngradient by x = 12\ncube = 8\ngradient by x = 12\n"; out.String() != want {
 		t.Errorf("printed %q, want %q", out.String(), want)
 	}
 }
@@ -66,11 +66,35 @@ func TestProgramAndArgumentsInOneCall(t *testing.T) {
 		t.Fatal(err)
 	}
 	var out bytes.Buffer
-	if err := printAnswer(answer, &out); err != nil {
+	if err := printAnswer("cube", answer, &out); err != nil {
 		t.Fatal(err)
 	}
-	if want := "value = 27\ngradient by x = 27\n"; out.String() != want {
+	if want := "cube = 27\ngradient by x = 27\n"; out.String() != want {
 		t.Errorf("printed %q, want %q", out.String(), want)
+	}
+}
+
+func TestTextAndMessagesAreOneKernel(t *testing.T) {
+	ctx, client := testClient(t)
+	var ids, hashes []string
+	for _, program := range []*pb.Program{textProgram(cube), tablesProgram(cubeTables())} {
+		spec := cubeSpec("")
+		spec.Program = program
+		compiled, err := client.Compile(ctx, &pb.CompileRequest{Spec: spec})
+		if err != nil {
+			t.Fatal(err)
+		}
+		formatted, err := client.Format(ctx, &pb.FormatRequest{Program: program})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if formatted.Text != cube+"\n" {
+			t.Errorf("the text is %q", formatted.Text)
+		}
+		ids, hashes = append(ids, compiled.KernelId), append(hashes, formatted.Hash)
+	}
+	if ids[0] != ids[1] || hashes[0] != hashes[1] {
+		t.Errorf("two kernels %v or hashes %v", ids, hashes)
 	}
 }
 

@@ -29,6 +29,7 @@ export function connect(address) {
   return {
     compile: call("Compile"),
     evaluate: call("Evaluate"),
+    format: call("Format"),
     info: call("GetServerInfo"),
     close: () => stub.close(),
   };

@@ -5,6 +5,7 @@ import test, { after } from "node:test";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 
+import { cubeTables } from "../cube.mjs";
 import { connect, f64, i64, number } from "../pullback.mjs";
 
 const address = process.env.PULLBACK_SERVER;
@@ -19,10 +20,10 @@ const spec = (text) => ({
   transform: "TRANSFORM_VALUE_AND_GRAD",
 });
 
-test("the example prints value and gradient", async () => {
+test("the example prints values and gradients", async () => {
   const script = fileURLToPath(new URL("../first_gradient.mjs", import.meta.url));
   const { stdout } = await promisify(execFile)(process.execPath, [script, address]);
-  assert.equal(stdout, "value = 8\ngradient by x = 12\n");
+  assert.equal(stdout, "pow = 8\ngradient by x = 12\ncube = 8\ngradient by x = 12\n");
 });
 
 test("a program and its arguments in one call", async () => {
@@ -30,6 +31,17 @@ test("a program and its arguments in one call", async () => {
   assert.equal(number(answer.value), 27);
   assert.deepEqual(answer.derivatives.map((d) => [d.name, number(d.value)]), [["x", 27]]);
   assert.match(answer.kernel_id, /^[0-9a-f]{64}$/);
+});
+
+test("text and messages are one kernel, with one hash", async () => {
+  const programs = [{ text: cube }, { tables: cubeTables() }];
+  const [text, tables] = await Promise.all(
+    programs.map((program) => client.compile({ spec: { ...spec(cube), program } })),
+  );
+  assert.equal(tables.kernel_id, text.kernel_id);
+  const [a, b] = await Promise.all(programs.map((program) => client.format({ program })));
+  assert.equal(b.text, `${cube}\n`);
+  assert.equal(b.hash, a.hash);
 });
 
 test("a mistake in the program is told with its place", async () => {
