@@ -32,6 +32,10 @@ enum class Transform : uint8_t {
 // Who makes the machine code; all give the same bits. kAuto: tier 0 first, LLVM where it is worth it.
 enum class Tier { kAuto = 0, kBaseline = 1, kLlvm = 2 };
 
+// Where the partials of a scalar function that is applied to every element of arrays are evaluated: by cost, in
+// the forward pass, in the reverse pass. All give the same bits.
+enum class Mixed { kAuto = 0, kCached = 1, kRecomputed = 2 };
+
 // What to compile. Equal specs share one kernel.
 struct KernelSpec {
   std::string program;  // text
@@ -41,6 +45,7 @@ struct KernelSpec {
   bool optimise = true;
   int opt_level = -1;  // -1: the server's
   Tier tier = Tier::kAuto;
+  Mixed mixed = Mixed::kAuto;
   // JACOBIAN, HESSIAN: blocks as lists of elements; SparseFromTuple (core/base/sparse.h) reads them.
   bool sparse = false;
 };

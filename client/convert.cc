@@ -102,6 +102,8 @@ void ToMessage(const KernelSpec& spec, v1::KernelSpec* message) {
   if (spec.opt_level >= 0) message->mutable_options()->set_opt_level(spec.opt_level);
   if (spec.tier != Tier::kAuto)
     message->mutable_options()->set_tier(static_cast<v1::Tier>(spec.tier));
+  if (spec.mixed != Mixed::kAuto)
+    message->mutable_options()->set_mixed(static_cast<v1::Mixed>(spec.mixed));
 }
 
 Status ToMessage(const Inputs& inputs, const Signature* rename, v1::EvaluateRequest* message) {

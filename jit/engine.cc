@@ -78,6 +78,7 @@ StatusOr<Build> Engine::Impl::BuildOf(const CompileOptions& asked) const {
   build.passes.optimise = asked.optimise;
   build.opt_level = asked.opt_level == -1 ? options.opt_level : asked.opt_level;
   build.tier = asked.tier;
+  build.passes.mixed = asked.mixed;
   build.id = build_id;
   if (build.tier == Tier::kBaseline && baseline == nullptr) {
     return Status(Code::kFailedPrecondition, "NO_TIER", "there is no tier 0 here");

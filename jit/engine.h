@@ -45,6 +45,7 @@ struct CompileOptions {
   bool optimise = true;
   int opt_level = -1;  // of LLVM: 0 or 2; -1: the engine's
   Tier tier = Tier::kAuto;
+  ad::Mixed mixed = ad::Mixed::kAuto;
 };
 
 struct KernelRequest {

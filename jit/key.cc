@@ -28,6 +28,7 @@ std::string KernelId(const std::string& canonical_text, const Derivation& deriva
   Append(bytes, derivation.sparse);
   Append(bytes, build.passes.optimise);
   Append(bytes, build.passes.fast_math);
+  Append(bytes, static_cast<int64_t>(build.passes.mixed));
   Append(bytes, build.opt_level);
   Append(bytes, static_cast<int64_t>(build.tier));
   Append(bytes, build.id);
@@ -43,6 +44,7 @@ std::string AliasKey(const KernelRequest& request, int opt_level) {
   Append(key, request.sparse);
   Append(key, request.options.optimise);
   Append(key, static_cast<int64_t>(request.options.tier));
+  Append(key, static_cast<int64_t>(request.options.mixed));
   Append(key, opt_level);
   return key;
 }

@@ -129,6 +129,9 @@ StatusOr<jit::KernelRequest> ToKernelRequest(const v1::KernelSpec& spec,
   if (!v1::Tier_IsValid(options.tier())) {
     return FieldFault("spec.options.tier", "no such tier: " + std::to_string(options.tier()));
   }
+  if (!v1::Mixed_IsValid(options.mixed())) {
+    return FieldFault("spec.options.mixed", "no such mode: " + std::to_string(options.mixed()));
+  }
   jit::KernelRequest request;
   PB_ASSIGN_OR_RETURN(request.program, program::TextOf(spec.program(), limits));
   request.entry = spec.entry();
@@ -138,6 +141,7 @@ StatusOr<jit::KernelRequest> ToKernelRequest(const v1::KernelSpec& spec,
   request.options.optimise = !options.no_optimise();
   if (options.has_opt_level()) request.options.opt_level = options.opt_level();
   request.options.tier = static_cast<jit::Tier>(options.tier());
+  request.options.mixed = static_cast<ad::Mixed>(options.mixed());
   return request;
 }
 

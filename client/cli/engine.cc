@@ -43,7 +43,8 @@ jit::KernelRequest ToRequest(const client::KernelSpec& spec) {
   request.transform = static_cast<jit::Transform>(spec.transform);
   request.wrt = spec.wrt;
   request.sparse = spec.sparse;
-  request.options = {spec.optimise, spec.opt_level, static_cast<jit::Tier>(spec.tier)};
+  request.options = {spec.optimise, spec.opt_level, static_cast<jit::Tier>(spec.tier),
+                     static_cast<ad::Mixed>(spec.mixed)};
   return request;
 }
 

@@ -15,6 +15,9 @@ const std::vector<std::string> kTransforms = {"value", "value_and_grad", "vjp", 
 // In the order of client::Tier.
 const std::vector<std::string> kTiers = {"auto", "baseline", "llvm"};
 
+// In the order of client::Mixed.
+const std::vector<std::string> kMixed = {"auto", "cached", "recomputed"};
+
 int IndexOf(const std::vector<std::string>& names, const std::string& name) {
   return static_cast<int>(std::find(names.begin(), names.end(), name) - names.begin());
 }
@@ -60,6 +63,13 @@ void AddKernelOptions(CLI::App* command, KernelOptions* options) {
           "is worth it); default: auto")
       ->check(CLI::IsMember(kTiers).description(""))
       ->type_name("TIER");
+  command
+      ->add_option(
+          "--mixed", options->mixed,
+          "Where the partials of functions of elements are evaluated: cached (forward pass), "
+          "recomputed (reverse pass), or auto, by cost; default: auto")
+      ->check(CLI::IsMember(kMixed).description(""))
+      ->type_name("MODE");
 }
 
 StatusOr<client::KernelSpec> ReadSpec(const KernelOptions& options) {
@@ -72,6 +82,7 @@ StatusOr<client::KernelSpec> ReadSpec(const KernelOptions& options) {
   spec.optimise = !options.no_optimise;
   spec.opt_level = options.opt_level;
   spec.tier = static_cast<client::Tier>(IndexOf(kTiers, options.tier));
+  spec.mixed = static_cast<client::Mixed>(IndexOf(kMixed, options.mixed));
   return spec;
 }
 

@@ -25,6 +25,7 @@ struct KernelOptions {
   bool no_optimise = false;
   int opt_level = -1;
   std::string tier = "auto";
+  std::string mixed = "auto";
 };
 void AddKernelOptions(CLI::App* command, KernelOptions* options);
 // Reads the file.

@@ -19,7 +19,8 @@ using ir::Value;
 // Makes the halves of called functions, each once for its activity.
 class Adjoints {
  public:
-  explicit Adjoints(ir::Module& module) : module_(module), tangents_(module), lists_(module) {}
+  Adjoints(ir::Module& module, Mixed mixed)
+      : module_(module), mixed_(mixed), tangents_(module), lists_(module) {}
 
   StatusOr<std::unique_ptr<ReverseFunction>> Of(uint32_t f, const std::vector<bool>& params,
                                                 const std::vector<bool>& results) {
@@ -31,7 +32,7 @@ class Adjoints {
       return tangents_.Partials(callee, active);
     };
     return std::make_unique<ReverseFunction>(module_, module_.Get(outlined), params, results,
-                                             lists_, adjoint_of, partials_of);
+                                             lists_, adjoint_of, partials_of, mixed_);
   }
   ListFunctions& lists() { return lists_; }
 
@@ -177,6 +178,7 @@ class Adjoints {
   bool Carries(Type t) const { return ir::CarriesTangent(module_, t); }
 
   ir::Module& module_;
+  Mixed mixed_;
   Tangents tangents_;
   ListFunctions lists_;
   std::map<uint32_t, uint32_t> outlined_;
@@ -208,7 +210,7 @@ Status WriteGradientByRule(Adjoints& adjoints, ir::Builder& b, uint32_t f,
 }  // namespace
 
 StatusOr<uint32_t> BuildGradient(ir::Module& module, uint32_t f, const std::vector<bool>& wrt,
-                                 Seed seed) {
+                                 Seed seed, Mixed mixed) {
   const uint32_t target = module.AddFunction(module.Get(f).name + ".grad");
   const ir::Function& from = module.Get(f);
   const auto carries = [&](Type t) { return ir::CarriesTangent(module, t); };
@@ -225,7 +227,7 @@ StatusOr<uint32_t> BuildGradient(ir::Module& module, uint32_t f, const std::vect
     active_results.push_back(carries(t));
     if (carries(t) && seed == Seed::kParams) b.AddParam(0, t, "bar");
   }
-  Adjoints adjoints(module);
+  Adjoints adjoints(module, mixed);
   if (from.HasRule()) {
     PB_RETURN_IF_ERROR(WriteGradientByRule(adjoints, b, f, wrt, active_results));
     return FillCotangents(module, adjoints.lists(), target, f, wrt);
@@ -237,7 +239,7 @@ StatusOr<uint32_t> BuildGradient(ir::Module& module, uint32_t f, const std::vect
 
 StatusOr<uint32_t> BuildPullback(ir::Module& module, uint32_t f, const std::vector<bool>& wrt,
                                  const std::vector<bool>& results) {
-  return Adjoints(module).Pullback(f, wrt, results, {});
+  return Adjoints(module, Mixed::kAuto).Pullback(f, wrt, results, {});
 }
 
 }  // namespace pullback::ad

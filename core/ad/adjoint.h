@@ -9,6 +9,7 @@
 
 #include <vector>
 
+#include "core/ad/mixed.h"
 #include "core/base/status.h"
 #include "core/ir/ir.h"
 
@@ -22,7 +23,7 @@ enum class Seed : uint8_t {
 // A new function of `module`: (params of f…, seeds…) -> (results of f…, cotangent of every parameter
 // with wrt true whose type carries one…). UNIMPLEMENTED where a derivative is missing.
 StatusOr<uint32_t> BuildGradient(ir::Module& module, uint32_t f, const std::vector<bool>& wrt,
-                                 Seed seed);
+                                 Seed seed, Mixed mixed = Mixed::kAuto);
 
 // A new function: (params of f…, cotangent of every result in `results` that carries one…) -> the
 // cotangent of every parameter in `wrt` that carries one. It runs f again for what the reverse needs.

@@ -42,7 +42,7 @@ Value BodyCopy::Get(Value v) {
   const auto stored = stored_.find(v.id);
   const Value copy = stored != stored_.end() ? Stored(*stored->second.result, stored->second.array)
                      : def == def_.end()     ? around_.primal(v)
-                                             : Kept(*def->second);
+                                             : Kept(*def->second, v);
   if (!copy.valid()) return Copy(*def->second, v);
   copy_[v.id] = copy;
   return copy;
@@ -79,15 +79,19 @@ Value BodyCopy::Stored(const ir::EachResult& r, Value array) {
   return Under(r.guard, [&] { return b_.Index(around_.primal(array), Get(r.out)); });
 }
 
-Value BodyCopy::Kept(const ir::Inst& inst) {
-  const Value array = around_.kept ? around_.kept(inst) : ir::kNoValue;
-  if (!array.valid()) return {};
+Value BodyCopy::Kept(const ir::Inst& inst, Value wanted) {
+  const Value array = around_.kept ? around_.kept(inst, wanted) : ir::kNoValue;
+  return array.valid() ? AtPoint(array, inst.guard) : Value{};
+}
+
+Value BodyCopy::AtPoint(Value array, Value guard) {
   std::vector<ir::Affine> point;
   for (const ir::IndexVar& i : each_.indices) point.push_back(ir::Affine::Of(i.var));
-  return Under(ir::kNoValue, [&] { return b_.Index(array, Get(point)); });
+  return Under(guard, [&] { return b_.Index(array, Get(point)); });
 }
 
 Value BodyCopy::Copy(const ir::Inst& inst, Value wanted) {
+  if (inst.op == ir::Op::Call && copy_call_ && copy_call_(inst)) return copy_.at(wanted.id);
   ir::Inst copy = inst;
   for (Value& v : copy.args) v = Get(v);
   copy.guard = GetOrNone(inst.guard);

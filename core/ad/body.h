@@ -2,6 +2,7 @@
 // statement that a builder is building.
 #pragma once
 
+#include <functional>
 #include <unordered_map>
 
 #include "core/ad/statement.h"
@@ -28,6 +29,10 @@ class BodyCopy {
   void ReadBack(const ir::Inst& inst);
   // Copies an instruction's results from elsewhere (a call that also gives partials).
   void Set(ir::Value v, ir::Value copy) { copy_[v.id] = copy; }
+  // `copy` is asked before a call is copied: true, and it has Set the call's results.
+  void CopyCallsBy(std::function<bool(const ir::Inst& call)> copy) { copy_call_ = std::move(copy); }
+  // The element of an array over the whole space at the statement's point.
+  ir::Value AtPoint(ir::Value array, ir::Value guard);
   // Runs `make` with the copy of `guard` on every instruction it appends.
   template <typename Fn>
   auto Under(ir::Value guard, Fn&& make) {
@@ -42,7 +47,7 @@ class BodyCopy {
  private:
   ir::Value Copy(const ir::Inst& inst, ir::Value wanted);
   ir::Value Stored(const ir::EachResult& r, ir::Value array);
-  ir::Value Kept(const ir::Inst& inst);
+  ir::Value Kept(const ir::Inst& inst, ir::Value wanted);
 
   struct StoredResult {
     const ir::EachResult* result;
@@ -56,6 +61,7 @@ class BodyCopy {
   std::unordered_map<uint32_t, ir::Value> copy_;
   std::unordered_map<uint32_t, ir::Affine> reversed_;  // old index, in terms of the new one
   std::unordered_map<uint32_t, StoredResult> stored_;
+  std::function<bool(const ir::Inst&)> copy_call_;
 };
 
 }  // namespace pullback::ad

@@ -143,8 +143,8 @@ bool PrefersForward(const ir::Module& module, uint32_t f, const std::vector<bool
 }
 
 StatusOr<uint32_t> BuildCheaperGradient(ir::Module& module, uint32_t f,
-                                        const std::vector<bool>& wrt, Seed seed) {
-  if (!PrefersForward(module, f, wrt)) return BuildGradient(module, f, wrt, seed);
+                                        const std::vector<bool>& wrt, Seed seed, Mixed mixed) {
+  if (!PrefersForward(module, f, wrt)) return BuildGradient(module, f, wrt, seed, mixed);
   const std::vector<Value> params = module.Get(f).params();
   std::vector<Type> types;
   std::vector<bool> active;

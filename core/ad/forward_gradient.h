@@ -23,6 +23,7 @@ bool PrefersForward(const ir::Module& module, uint32_t f, const std::vector<bool
 
 // As BuildGradient, in the mode that PrefersForward says. What forward mode makes is named .forward_grad.
 StatusOr<uint32_t> BuildCheaperGradient(ir::Module& module, uint32_t f,
-                                        const std::vector<bool>& wrt, Seed seed);
+                                        const std::vector<bool>& wrt, Seed seed,
+                                        Mixed mixed = Mixed::kAuto);
 
 }  // namespace pullback::ad

@@ -89,18 +89,7 @@ Inst ReverseFunction::MapForward(const Inst& inst) {
       for (Value& v : body.results) map(v);
     }
   }
-  if (const auto kept = kept_elements_.find(&inst); kept != kept_elements_.end()) {
-    for (const auto& [value, array] : kept->second) {
-      ir::EachResult all;
-      for (const ir::IndexVar& i : copy.each->indices) {
-        all.out.push_back(ir::Affine::Of(i.var));
-        all.shape.push_back(i.extent);
-      }
-      all.value = forward_[value.id];
-      copy.each->results.push_back(std::move(all));
-      copy.results.push_back(array);
-    }
-  }
+  AddKept(inst, copy);
   ir::CanonicaliseAffines(copy);
   return copy;
 }

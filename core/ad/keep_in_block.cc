@@ -31,21 +31,6 @@ std::optional<int64_t> StepOf(const Inst& inst, Value v, const std::vector<const
   return rest.IsConst() ? std::optional(rest.constant) : std::nullopt;
 }
 
-// Some array is read at every point of the space by subscripts that are the index variables, one each: it
-// has at least as many elements as the space has points.
-bool ReadsElementPerPoint(const ir::Each& each) {
-  const auto covers = [&](const Inst& inst) {
-    if (inst.op != Op::Index || inst.guard.valid() || inst.subs.size() != each.indices.size())
-      return false;
-    return std::all_of(each.indices.begin(), each.indices.end(), [&](const ir::IndexVar& i) {
-      return std::any_of(inst.subs.begin(), inst.subs.end(), [&](const ir::Affine& a) {
-        return a.terms.size() == 1 && a.terms[0].value == i.var;
-      });
-    });
-  };
-  return std::any_of(each.body.begin(), each.body.end(), covers);
-}
-
 }  // namespace
 
 // The version of its array that is in use at this point. Where none was carried along, it dies in this
@@ -88,24 +73,6 @@ void ReverseFunction::ForgetVersions() {
   versions_.merge(earlier_);
   begun_.clear();
   earlier_.clear();
-}
-
-// A function of the math table is kept element by element, eight bytes each, where that takes no more
-// memory than an array that the statement reads, and happens once.
-Value ReverseFunction::KeepElements(const Inst& statement, const Inst& body) {
-  const uint32_t block = flow_.def_block[statement.results[0].id];
-  if (!(ir::Info(body.op).flags & ir::kLibm) || body.guard.valid() || !combined_ ||
-      flow_.InCycle(block) || !ReadsElementPerPoint(*statement.each))
-    return {};
-  const Value v = body.results[0];
-  auto& kept = kept_elements_[&statement];
-  auto it = std::find_if(kept.begin(), kept.end(), [&](const auto& k) { return k.first == v; });
-  if (it == kept.end()) {
-    const int rank = static_cast<int>(statement.each->indices.size());
-    it = kept.insert(kept.end(),
-                     {v, NewForward(ir::Type::Array(work_.TypeOf(v).elem, rank), "kept")});
-  }
-  return Fetch(it->second, block);
 }
 
 // Parameters of headers with a trip count that every turn adds a constant to.

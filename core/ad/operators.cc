@@ -92,7 +92,7 @@ Status CheckFunction(const ir::Module& m, const ir::Function& f) {
 // Makes each derived function once.
 class Derivatives {
  public:
-  explicit Derivatives(ir::Module& m) : m_(m), tangents_(m) {}
+  Derivatives(ir::Module& m, Mixed mixed) : m_(m), mixed_(mixed), tangents_(m) {}
 
   StatusOr<uint32_t> Of(const Inst& inst) {
     PB_RETURN_IF_ERROR(CheckDerivable(m_, inst.callee));
@@ -100,12 +100,13 @@ class Derivatives {
     const auto [it, fresh] = vjps_.try_emplace({inst.callee, inst.wrt});
     if (!fresh) return it->second;
     PB_ASSIGN_OR_RETURN(const uint32_t made,
-                        BuildCheaperGradient(m_, inst.callee, inst.wrt, Seed::kParams));
+                        BuildCheaperGradient(m_, inst.callee, inst.wrt, Seed::kParams, mixed_));
     return it->second = made;
   }
 
  private:
   ir::Module& m_;
+  Mixed mixed_;
   Tangents tangents_;
   std::map<std::pair<uint32_t, std::vector<bool>>, uint32_t> vjps_;
 };
@@ -134,7 +135,7 @@ Status CheckDerivable(const ir::Module& module, uint32_t f) {
   return {};
 }
 
-Status DeriveInnermost(ir::Module& module) {
+Status DeriveInnermost(ir::Module& module, Mixed mixed) {
   // Decided before any is replaced: what a derived function calls is derived code only.
   std::vector<Inst*> ready;
   uint32_t waiting = 0;
@@ -155,7 +156,7 @@ Status DeriveInnermost(ir::Module& module) {
         "program runs !" +
             std::to_string(waiting)};
   }
-  Derivatives derivatives(module);
+  Derivatives derivatives(module, mixed);
   for (Inst* inst : ready) PB_RETURN_IF_ERROR(Replace(*inst, derivatives));
   return {};
 }

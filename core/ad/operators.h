@@ -2,6 +2,7 @@
 // first, so that what an outer level derives is plain code.
 #pragma once
 
+#include "core/ad/mixed.h"
 #include "core/base/status.h"
 #include "core/ir/ir.h"
 
@@ -13,7 +14,7 @@ bool HasOperators(const ir::Module& module);
 // (function, op, wrt) is made once. Run again while operators are left. INVALID_ARGUMENT
 // (UNBOUNDED_DERIVATIVE, the place as ordinal in the message's trailing "!N") where each operator left
 // reaches itself: a level that only recursion at run time would bound.
-Status DeriveInnermost(ir::Module& module);
+Status DeriveInnermost(ir::Module& module, Mixed mixed = Mixed::kAuto);
 
 // UNIMPLEMENTED where deriving `f` derives what has no derivative yet: boxes with floats.
 Status CheckDerivable(const ir::Module& module, uint32_t f);

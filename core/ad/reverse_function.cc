@@ -24,7 +24,7 @@ ir::Function Prepared(const ir::Function& f) {
 ReverseFunction::ReverseFunction(ir::Module& module, const ir::Function& f,
                                  const std::vector<bool>& active_params,
                                  const std::vector<bool>& active_results, ListFunctions& lists,
-                                 AdjointOf adjoint_of, PartialsOf partials_of)
+                                 AdjointOf adjoint_of, PartialsOf partials_of, Mixed mixed)
     : module_(module),
       work_(Prepared(f)),
       flow_(work_),
@@ -36,6 +36,7 @@ ReverseFunction::ReverseFunction(ir::Module& module, const ir::Function& f,
       lists_(lists),
       adjoint_of_(std::move(adjoint_of)),
       partials_of_(std::move(partials_of)),
+      mixed_(mixed),
       const_def_(work_.values.size()),
       blocks_(work_.blocks.size()) {
   for (const ir::Block& b : work_.blocks) {

@@ -9,6 +9,7 @@
 #include "core/ad/cotangent_flow.h"
 #include "core/ad/keep.h"
 #include "core/ad/list_functions.h"
+#include "core/ad/mixed.h"
 #include "core/ad/prepare.h"
 #include "core/ad/reversible.h"
 #include "core/ad/statement.h"
@@ -51,7 +52,7 @@ class ReverseFunction {
  public:
   ReverseFunction(ir::Module& module, const ir::Function& f, const std::vector<bool>& active_params,
                   const std::vector<bool>& active_results, ListFunctions& lists,
-                  AdjointOf adjoint_of, PartialsOf partials_of);
+                  AdjointOf adjoint_of, PartialsOf partials_of, Mixed mixed);
 
   // One function: forward, then reverse. `target` exists with f's parameters (then one per active
   // float result when seed_params) as its entry block's parameters, and no code. Returns f's results
@@ -128,7 +129,12 @@ class ReverseFunction {
   void UndoUpdate(const ir::Inst& inst);
   void BeginVersions(const ir::Inst& inst);
   void ForgetVersions();
-  ir::Value KeepElements(const ir::Inst& statement, const ir::Inst& body);
+  // --- what statements keep element by element (keep_elements.cc)
+  ir::Value KeepElements(const ir::Inst& statement, const ir::Inst& body, ir::Value result);
+  StatusOr<ir::Value> KeepPartial(const ir::Inst& statement, const ir::Inst& call, size_t number);
+  ir::Value Keep(const ir::Inst& statement, const ir::Inst& body, ir::Value element);
+  bool IsCached(const ir::Inst& statement, const ir::Inst& call) const;
+  void AddKept(const ir::Inst& statement, ir::Inst& copy) const;
 
   // --- cotangents
   bool Active(ir::Value v) const { return activity_.Active(v); }
@@ -195,6 +201,7 @@ class ReverseFunction {
   ListFunctions& lists_;
   AdjointOf adjoint_of_;
   PartialsOf partials_of_;
+  Mixed mixed_;
   std::vector<const ir::Inst*> const_def_;  // by value of work_
   std::vector<const ir::Inst*> defs_;       // by value of work_
   std::map<ir::Value, Counter> counters_;
@@ -211,8 +218,18 @@ class ReverseFunction {
   std::map<std::pair<ir::Value, int>, ir::Value> extents_;
   std::map<uint32_t, std::set<ir::Value>>
       changed_in_;  // by block: what its instructions may take over
-  // Values of bodies, and the arrays of the forward half that keep them.
-  std::map<const ir::Inst*, std::vector<std::pair<ir::Value, ir::Value>>> kept_elements_;
+  // By statement: values of the forward half's body, the guards that they are under, and the arrays of the
+  // forward half that keep them.
+  struct KeptElement {
+    ir::Value element, guard, array;
+  };
+  std::map<const ir::Inst*, std::vector<KeptElement>> kept_elements_;
+  // By call in a body: the function that also gives partials, which the forward half calls for it, and these.
+  struct CachedCall {
+    uint32_t partials;
+    std::vector<ir::Value> values;
+  };
+  std::map<const ir::Inst*, CachedCall> cached_calls_;
 
   std::map<const ir::Inst*, ir::Value> overwritten_;  // by update: the forward half's old element
 

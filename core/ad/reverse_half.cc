@@ -182,12 +182,14 @@ Status ReverseFunction::ReverseEach(const Inst& inst) {
     any |= bars.back().valid();
   }
   if (!any) return {};
-  const Surroundings around{work_,
-                            activity_,
-                            [this](Value v) { return Primal(v); },
-                            [this](Value v, int axis) { return Extent(v, axis); },
-                            partials_of_,
-                            [&](const Inst& body) { return KeepElements(inst, body); }};
+  const Surroundings around{
+      work_,
+      activity_,
+      [this](Value v) { return Primal(v); },
+      [this](Value v, int axis) { return Extent(v, axis); },
+      partials_of_,
+      [&](const Inst& body, Value v) { return KeepElements(inst, body, v); },
+      [&](const Inst& call, size_t number) { return KeepPartial(inst, call, number); }};
   auto contributions = TransposeStatement(*rb_, around, inst, bars);
   if (!contributions.ok()) return contributions.status();
   for (const auto& [v, list] : *contributions) {

@@ -25,9 +25,11 @@ struct Surroundings {
   // The function giving a scalar function's results and its partials by the marked parameters:
   // (params) -> results, then for every result that is a float, one partial per marked parameter.
   std::function<StatusOr<uint32_t>(uint32_t callee, const std::vector<bool>& active)> partials_of;
-  // An array over the whole space that holds what a body instruction of the statement gave, where it is
-  // better kept than computed again; kNoValue otherwise. Null: nothing is.
-  std::function<ir::Value(const ir::Inst& body)> kept = nullptr;
+  // An array over the whole space that holds what a body instruction of the statement gave as `result`, where
+  // it is better kept than computed again; kNoValue otherwise. Null: nothing is.
+  std::function<ir::Value(const ir::Inst& body, ir::Value result)> kept = nullptr;
+  // The same of the partial with this number among those that partials_of gives for a call in the body.
+  std::function<StatusOr<ir::Value>(const ir::Inst& call, size_t partial)> kept_partial = nullptr;
 };
 
 // Cotangents of the outer values that an active `each` reads, given those of its results (kNoValue:

@@ -1,3 +1,5 @@
+#include <algorithm>
+
 #include "core/ad/body.h"
 #include "core/ad/partials.h"
 #include "core/ad/reductions.h"
@@ -27,12 +29,14 @@ class Transposer {
         extras_(std::move(extras)),
         body_(b, around, *inst.each) {
     body_.ReadBack(inst);
+    body_.CopyCallsBy([this](const Inst& call) { return CopyWithPartials(call); });
   }
 
   StatusOr<std::map<Value, std::vector<Value>>> Run(const std::vector<Value>& result_bars) {
     Seed(result_bars);
     for (auto inst = each_.body.rbegin(); inst != each_.body.rend(); ++inst)
       PB_RETURN_IF_ERROR(Visit(*inst));
+    PB_RETURN_IF_ERROR(status_);
     CollectOuterScalars();
     const std::vector<Value> made = b_.EndEach(std::move(results_));
     std::map<Value, std::vector<Value>> bars;
@@ -174,11 +178,9 @@ class Transposer {
   }
 
   // Multidimensional duals inside the reverse pass (Revels et al. 2018): the callee's partials by its
-  // active arguments come out of one call.
+  // active arguments come out of one call, here or in the forward pass.
   Status VisitCall(const Inst& inst) {
-    std::vector<bool> active;
     bool any = false;
-    for (Value v : inst.args) active.push_back(around_.activity.Active(v));
     for (Value v : inst.results) any |= bars_.count(v) != 0;
     if (!any) return {};
     const uint32_t rule = b_.module().Get(inst.callee).vjp_rule;
@@ -186,30 +188,67 @@ class Transposer {
       VisitRule(inst, rule);
       return {};
     }
-    PB_ASSIGN_OR_RETURN(const uint32_t partials, around_.partials_of(inst.callee, active));
-    const std::vector<Value> made = body_.Under(inst.guard, [&] {
-      std::vector<Value> args;
-      for (Value v : inst.args) args.push_back(body_.Get(v));
-      return b_.Call(partials, std::move(args));
-    });
-    size_t next = inst.results.size();
+    size_t number = 0;  // of the partial
     for (Value result : inst.results) {
       if (!around_.from.TypeOf(result).IsFloat()) continue;
-      for (size_t k = 0; k < inst.args.size(); ++k) {
-        if (!active[k]) continue;
-        const Value partial = made[next++];
-        if (!bars_.count(result)) continue;
-        const Value w = bars_.at(result).value;
-        const Value arg = inst.args[k];
-        const Value bar = body_.Under(inst.guard, [&] {
-          const Value product = b_.Make(Op::SMul, {w, partial});
-          const DType elem = around_.from.TypeOf(arg).elem;
-          return b_.TypeOf(product).elem == elem ? product : b_.Cast(product, elem);
-        });
-        Accumulate(arg, bar, body_.GetOrNone(inst.guard));
+      for (Value arg : inst.args) {
+        if (!around_.activity.Active(arg)) continue;
+        const size_t partial = number++;
+        if (bars_.count(result)) PB_RETURN_IF_ERROR(PassOn(inst, result, arg, partial));
       }
     }
     return {};
+  }
+
+  // What the cotangent of a call's result adds to that of an argument.
+  Status PassOn(const Inst& call, Value result, Value arg, size_t number) {
+    PB_ASSIGN_OR_RETURN(const Value partial, Partial(call, number));
+    const Value w = bars_.at(result).value;
+    const Value bar = body_.Under(call.guard, [&] {
+      const Value product = b_.Make(Op::SMul, {w, partial});
+      const DType elem = around_.from.TypeOf(arg).elem;
+      return b_.TypeOf(product).elem == elem ? product : b_.Cast(product, elem);
+    });
+    Accumulate(arg, bar, body_.GetOrNone(call.guard));
+    return {};
+  }
+
+  StatusOr<Value> Partial(const Inst& call, size_t number) {
+    if (around_.kept_partial) {
+      PB_ASSIGN_OR_RETURN(const Value array, around_.kept_partial(call, number));
+      if (array.valid()) return body_.AtPoint(array, call.guard);
+    }
+    PB_ASSIGN_OR_RETURN(const std::vector<Value> made, CallPartials(call));
+    return made[call.results.size() + number];
+  }
+
+  // The call's results and partials, once.
+  StatusOr<std::vector<Value>> CallPartials(const Inst& call) {
+    if (const auto it = partials_.find(&call); it != partials_.end()) return it->second;
+    std::vector<bool> active;
+    for (Value v : call.args) active.push_back(around_.activity.Active(v));
+    PB_ASSIGN_OR_RETURN(const uint32_t callee, around_.partials_of(call.callee, active));
+    return partials_[&call] = body_.Under(call.guard, [&] {
+      std::vector<Value> args;
+      for (Value v : call.args) args.push_back(body_.Get(v));
+      return b_.Call(callee, std::move(args));
+    });
+  }
+
+  // A call whose value the reverse pass needs beside its partials is not run twice.
+  bool CopyWithPartials(const Inst& call) {
+    const auto active = [this](Value v) { return around_.activity.Active(v); };
+    if (b_.module().Get(call.callee).vjp_rule != ir::kNoFunction ||
+        std::none_of(call.args.begin(), call.args.end(), active) ||
+        std::none_of(call.results.begin(), call.results.end(), active))
+      return false;
+    StatusOr<std::vector<Value>> made = CallPartials(call);
+    if (!made.ok()) {
+      status_ = made.status();
+      return false;
+    }
+    for (size_t k = 0; k < call.results.size(); ++k) body_.Set(call.results[k], (*made)[k]);
+    return true;
   }
 
   // A rule takes the cotangents themselves: it need not be linear in them.
@@ -247,6 +286,8 @@ class Transposer {
   std::vector<Extra> extras_;
   BodyCopy body_;
   std::map<Value, Bar> bars_;
+  std::map<const Inst*, std::vector<Value>> partials_;  // by call
+  Status status_;                                       // of copies of calls
   std::vector<ir::EachResult> results_;
   std::vector<Value> targets_;
 };

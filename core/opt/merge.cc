@@ -35,6 +35,11 @@ class Merger {
     for (ir::Block& b : f_.blocks) changed |= RunOn(b.insts);
     return changed;
   }
+  bool RunOnProducers() {
+    bool changed = false;
+    for (ir::Block& b : f_.blocks) changed |= MergeProducers(b.insts);
+    return changed;
+  }
 
  private:
   bool RunOn(std::vector<Inst>& insts) {
@@ -55,13 +60,105 @@ class Merger {
       const size_t a = PlaceOf(at[0]), b = PlaceOf(at[1]);
       changed |= a != b && Merge(insts, std::min(a, b), std::max(a, b), array);
     }
-    if (!changed) return false;
+    if (changed) DropMerged(insts);
+    return changed;
+  }
+  // Statements with the earlier ones, calling a function, whose elements they read.
+  bool MergeProducers(std::vector<Inst>& insts) {
+    std::map<Value, size_t>
+        makers;  // the statement that stores an array in the order of its points
+    place_.resize(insts.size());
+    std::iota(place_.begin(), place_.end(), size_t{0});
+    bool changed = false;
+    for (size_t k = 0; k < insts.size(); ++k) {
+      if (!insts[k].each) continue;
+      std::set<size_t> producers;
+      ir::ForEachOperand(insts[k], [&](Value v) {
+        if (const auto it = makers.find(v); it != makers.end()) producers.insert(it->second);
+      });
+      for (size_t p : producers) {
+        const size_t at = PlaceOf(k), from = PlaceOf(p);
+        changed |= from < at && MergeWithProducer(insts, from, at);
+      }
+      const Inst& here = insts[PlaceOf(k)];
+      const bool calls = std::any_of(here.each->body.begin(), here.each->body.end(),
+                                     [](const Inst& inst) { return inst.op == Op::Call; });
+      for (size_t r = 0; calls && r < here.results.size(); ++r) {
+        if (IsStoredInPlace(*here.each, here.each->results[r])) makers[here.results[r]] = k;
+      }
+    }
+    if (changed) DropMerged(insts);
+    return changed;
+  }
+
+  static bool IsStoredInPlace(const Each& each, const ir::EachResult& r) {
+    if (r.monoid != ir::Monoid::kGen || r.into.valid() || r.out.size() != each.indices.size())
+      return false;
+    for (size_t k = 0; k < r.out.size(); ++k) {
+      if (r.out[k].AsValue() != each.indices[k].var) return false;
+      if (r.shape[k] != each.indices[k].extent) return false;
+    }
+    return !r.guard.valid() ||
+           std::any_of(each.body.begin(), each.body.end(), [&](const Inst& inst) {
+             return inst.guard == r.guard && std::find(inst.results.begin(), inst.results.end(),
+                                                       r.value) != inst.results.end();
+           });
+  }
+
+  // insts[second] reads results of insts[first].
+  bool MergeWithProducer(std::vector<Inst>& insts, size_t first, size_t second) {
+    Inst &a = insts[first], &b = insts[second];
+    if (second - first > kMostApart || !SameSpace(*a.each, *b.each)) return false;
+    if (a.each->body.size() + b.each->body.size() > kMaxBody) return false;
+    if (HasScan(*a.each) || HasScan(*b.each)) return false;
+    std::map<Value, Value> elements;  // by array
+    for (size_t r = 0; r < a.results.size(); ++r) {
+      if (Reads(b, a.results[r]) == 0) continue;
+      if (!IsStoredInPlace(*a.each, a.each->results[r]) || !ReadsInPlace(*b.each, a.results[r]))
+        return false;
+      elements[a.results[r]] = a.each->results[r].value;
+    }
+    for (const ir::EachResult& r : b.each->results) {
+      if (r.into.valid() && elements.contains(r.into)) return false;
+    }
+    if (!DependsOnAny(b, insts, first + 1, second)) {
+      Join(a, std::move(b));
+      place_[second] = first;
+    } else if (!IsReadIn(a, insts, first + 1, second)) {
+      Inst moved = std::move(a);
+      Join(moved, std::move(b));
+      insts[second] = std::move(moved);
+      place_[first] = second;
+    } else {
+      return false;
+    }
+    ReadElements(insts[PlaceOf(first)], elements);
+    return true;
+  }
+
+  // Reads of arrays at the statement's own point become the values that it stores there.
+  static void ReadElements(Inst& statement, const std::map<Value, Value>& elements) {
+    std::map<Value, Value> values;
+    std::erase_if(statement.each->body, [&](const Inst& inst) {
+      if (inst.op != Op::Index || !elements.contains(inst.args[0])) return false;
+      values[inst.results[0]] = elements.at(inst.args[0]);
+      return true;
+    });
+    ir::ForEachOperand(statement, [&](Value& v) {
+      if (const auto it = values.find(v); it != values.end()) v = it->second;
+    });
+    for (Inst& inst : statement.each->body) ir::CanonicaliseAffines(inst);
+    for (ir::EachResult& r : statement.each->results) {
+      for (ir::Affine& out : r.out) ir::Canonicalise(out);
+    }
+  }
+
+  void DropMerged(std::vector<Inst>& insts) {
     size_t kept = 0;
     for (size_t k = 0; k < insts.size(); ++k) {
       if (place_[k] == k && kept++ != k) insts[kept - 1] = std::move(insts[k]);
     }
     insts.resize(kept);
-    return true;
   }
   // Where the text of the k-th instruction is by now.
   size_t PlaceOf(size_t k) const {
@@ -168,6 +265,13 @@ class Merger {
 };
 
 }  // namespace
+
+bool MergeIntoProducers(ir::Function& f) {
+  if (!Merger(f).RunOnProducers()) return false;
+  EliminateCommonSubexpressions(f);
+  EliminateDeadCode(f);
+  return true;
+}
 
 bool MergeReaders(ir::Function& f) {
   if (!Merger(f).Run()) return false;

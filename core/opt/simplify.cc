@@ -32,7 +32,9 @@ Status FuseStatements(ir::Module& module, bool only_free, const RewriteOptions& 
       }
     };
     fuse();
-    if (!only_free && MergeReaders(*f)) fuse();
+    if (only_free) continue;
+    if (MergeIntoProducers(*f)) fuse();
+    if (MergeReaders(*f)) fuse();
   }
   return Simplify(module, options);
 }

@@ -55,6 +55,11 @@ bool MergeReaders(ir::Function& f);
 // Sums over a few points, of small constant extents, become straight-line code (unroll.cc), then Simplify.
 Status UnrollStatements(ir::Module& module, const RewriteOptions& options = {});
 
+// Statements over one space of which the later only reads, at its own point, what the earlier stores become one
+// where the earlier calls a function (the partials that mixed mode caches, and their use): what is read is the value
+// itself. True: changed.
+bool MergeIntoProducers(ir::Function& f);
+
 // All of the above but fusion until nothing changes (bounded), over every function; then functions that the
 // entry does not reach are dropped.
 Status Simplify(ir::Module& module, const RewriteOptions& options = {});
@@ -63,6 +68,10 @@ Status Simplify(ir::Module& module, const RewriteOptions& options = {});
 // that is small or has no other call, else as long as its copies are few and small (inline.cc has the bounds), and
 // the function they are in stays under `max_insts`.
 Status InlineCalls(ir::Module& module, size_t max_insts = 20000);
+
+// Calls in bodies of functions that branch but do not loop are replaced by their text, guarded. Comes after the
+// last differentiation, which sees calls (mixed mode). True: changed.
+bool InlineBodies(ir::Module& module);
 
 // smul(w, p) -> select(w == 0, 0, w * p); a plain w * p in contractions (sums of products of reads, as
 // BLAS computes them: there 0 * inf is NaN). Comes after the last differentiation.

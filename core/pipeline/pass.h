@@ -13,7 +13,7 @@ class PassRunner {
  public:
   PassRunner(std::vector<PassTiming>* timings, const Observer& observer,
              const Options& options = {})
-      : timings_(timings), observer_(observer) {
+      : timings_(timings), observer_(observer), mixed_(options.mixed) {
     rules_.fast_math = options.fast_math;
     rules_.counts = &counts_;
   }
@@ -36,10 +36,12 @@ class PassRunner {
 
   const opt::RewriteOptions& rules() const { return rules_; }
   opt::RuleCounts& counts() { return counts_; }  // of all passes so far
+  ad::Mixed mixed() const { return mixed_; }
 
  private:
   std::vector<PassTiming>* timings_;
   const Observer& observer_;
+  ad::Mixed mixed_;
   opt::RuleCounts counts_;
   opt::RewriteOptions rules_;
 };

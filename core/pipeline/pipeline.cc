@@ -21,13 +21,14 @@
 namespace pullback::pipeline {
 namespace {
 
-Status BuildDerivative(ir::Module& m, Transform transform, const std::vector<bool>& wrt) {
+Status BuildDerivative(ir::Module& m, Transform transform, const std::vector<bool>& wrt,
+                       ad::Mixed mixed) {
   PB_RETURN_IF_ERROR(ad::CheckDerivable(m, m.entry));
   StatusOr<uint32_t> made = m.entry;
   if (transform == Transform::kValueAndGrad) {
-    made = ad::BuildCheaperGradient(m, m.entry, wrt, ad::Seed::kOne);
+    made = ad::BuildCheaperGradient(m, m.entry, wrt, ad::Seed::kOne, mixed);
   } else if (transform == Transform::kVjp) {
-    made = ad::BuildGradient(m, m.entry, wrt, ad::Seed::kParams);
+    made = ad::BuildGradient(m, m.entry, wrt, ad::Seed::kParams, mixed);
   } else if (transform == Transform::kJvp) {
     made = ad::Tangents(m).FilledJvp(m.entry, wrt);
   } else if (transform == Transform::kHvp) {
@@ -117,6 +118,10 @@ Status Finish(PassRunner& passes, ir::Module m, bool derived, bool optimise, int
   if (optimise) PB_RETURN_IF_ERROR(NormaliseAndFuse(passes, m, rounds));
   PB_RETURN_IF_ERROR(passes.Run("lower_strong_multiplies", m, opt::LowerStrongMultiplies));
   if (optimise) {
+    PB_RETURN_IF_ERROR(passes.Run("inline_bodies", m, [](ir::Module& x) {
+      opt::InlineBodies(x);
+      return Status();
+    }));
     PB_RETURN_IF_ERROR(passes.Simplify(m));
     PB_RETURN_IF_ERROR(ImproveLoops(passes, m, true));
     PB_RETURN_IF_ERROR(passes.Run("accumulate_in_place", m, [](ir::Module& x) {
@@ -141,7 +146,7 @@ ad::JacobianRows RowsOf(const ir::Function& f, Transform transform) {
 
 Status BuildGradientOfHessian(PassRunner& passes, ir::Module& m, const std::vector<bool>& wrt) {
   PB_RETURN_IF_ERROR(passes.Run("gradient", m, [&](ir::Module& x) {
-    return BuildDerivative(x, Transform::kValueAndGrad, wrt);
+    return BuildDerivative(x, Transform::kValueAndGrad, wrt, passes.mixed());
   }));
   return InlineAndSimplify(passes, m);
 }
@@ -196,7 +201,7 @@ StatusOr<bool> DeriveInChunks(PassRunner& passes, ir::Module m, Transform transf
 
 }  // namespace
 
-const char* const kPassesVersion = "37";
+const char* const kPassesVersion = "38";
 
 const char* TransformName(Transform t) {
   switch (t) {
@@ -252,7 +257,7 @@ StatusOr<Staged> Derive(const ir::Module& ssa, Transform transform, const std::v
     PB_RETURN_IF_ERROR(DeriveSparse(passes, m, transform, wrt));
   } else if (transform != Transform::kValue) {
     PB_RETURN_IF_ERROR(passes.Run(TransformName(transform), m, [&](ir::Module& x) {
-      return BuildDerivative(x, transform, wrt);
+      return BuildDerivative(x, transform, wrt, passes.mixed());
     }));
   }
   if (transform != Transform::kValue) {

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "core/ad/mixed.h"
 #include "core/base/status.h"
 #include "core/ir/ir.h"
 #include "core/loops/loops.h"
@@ -27,6 +28,8 @@ struct Options {
   bool optimise = true;    // false: only what is needed to run
   bool fast_math = false;  // rewrites that IEEE does not allow; part of the key
   bool sparse = false;     // of a jacobian or hessian: blocks as lists of elements
+  ad::Mixed mixed =
+      ad::Mixed::kAuto;  // where duals of called scalar functions are evaluated; part of the key
 };
 
 // Wall time of each pass, in order.

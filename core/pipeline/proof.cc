@@ -74,7 +74,8 @@ Status CheckTypes(const ir::Module& m) {
 Status Flatten(PassRunner& passes, ir::Module& m) {
   PB_RETURN_IF_ERROR(passes.Run("thread_boxes", m, opt::ThreadBoxes));
   while (ad::HasOperators(m)) {
-    PB_RETURN_IF_ERROR(passes.Run("derive_operators", m, ad::DeriveInnermost));
+    PB_RETURN_IF_ERROR(
+        passes.Run("derive_operators", m, [](ir::Module& x) { return ad::DeriveInnermost(x); }));
   }
   PB_RETURN_IF_ERROR(passes.Run("simplify", m, [](ir::Module& x) { return opt::Simplify(x); }));
   PB_RETURN_IF_ERROR(passes.Run("inline", m, [](ir::Module& x) { return opt::InlineCalls(x); }));
@@ -86,7 +87,8 @@ StatusOr<ir::Module> CleanUp(ir::Module m) {
   const Observer none;  // outlives the runner
   PassRunner passes(nullptr, none);
   while (ad::HasOperators(m)) {
-    PB_RETURN_IF_ERROR(passes.Run("derive_operators", m, ad::DeriveInnermost));
+    PB_RETURN_IF_ERROR(
+        passes.Run("derive_operators", m, [](ir::Module& x) { return ad::DeriveInnermost(x); }));
   }
   const auto simplify = [](ir::Module& x) { return opt::Simplify(x); };
   PB_RETURN_IF_ERROR(passes.Run("inline", m, [](ir::Module& x) { return opt::InlineCalls(x); }));
@@ -118,7 +120,8 @@ StatusOr<ir::Module> NormaliseForProof(const ir::Module& ssa, const Observer& ob
 StatusOr<ir::Module> AdjointForProof(const ir::Module& normal, const std::vector<bool>& wrt) {
   ir::Module m = normal.Clone();
   PB_RETURN_IF_ERROR(ad::CheckDerivable(m, m.entry));
-  PB_ASSIGN_OR_RETURN(m.entry, ad::BuildGradient(m, m.entry, wrt, ad::Seed::kParams));
+  PB_ASSIGN_OR_RETURN(
+      m.entry, ad::BuildGradient(m, m.entry, wrt, ad::Seed::kParams, ad::Mixed::kRecomputed));
   return CleanUp(std::move(m));
 }
 

@@ -16,7 +16,9 @@ Status InlineAndSimplify(PassRunner& passes, ir::Module& m) {
 
 Status DeriveOperators(PassRunner& passes, ir::Module& m, bool optimise) {
   while (ad::HasOperators(m)) {  // one nesting level a round
-    PB_RETURN_IF_ERROR(passes.Run("derive_operators", m, ad::DeriveInnermost));
+    PB_RETURN_IF_ERROR(passes.Run("derive_operators", m, [&](ir::Module& x) {
+      return ad::DeriveInnermost(x, passes.mixed());
+    }));
     if (optimise) PB_RETURN_IF_ERROR(InlineAndSimplify(passes, m));
   }
   return {};

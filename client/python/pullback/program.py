@@ -23,6 +23,7 @@ TRANSFORMS = {
     "hessian": program_pb2.TRANSFORM_HESSIAN,
 }
 TIERS = ("auto", "baseline", "llvm")  # in the order of Tier
+MIXED = ("auto", "cached", "recomputed")  # in the order of Mixed
 TANGENTS = (program_pb2.TRANSFORM_JVP, program_pb2.TRANSFORM_HVP)  # transforms seeded by tangents
 
 
@@ -185,8 +186,12 @@ class Program:
         return self._pair(entry, "hessian", wrt, args, None, sparse=True)
 
     def compile(self, entry, transform="value", wrt=None, *, optimise=True, opt_level=None,
-                sparse=False, tier="auto") -> Kernel:
-        """sparse: a jacobian's or hessian's blocks as SparseTensors. tier: auto, baseline or llvm."""
+                sparse=False, tier="auto", mixed="auto") -> Kernel:
+        """sparse: a jacobian's or hessian's blocks as SparseTensors. tier: auto, baseline or llvm.
+
+        mixed: where partials of functions of elements are evaluated: auto (by cost), cached (in the forward
+        pass) or recomputed (in the reverse pass).
+        """
         spec = self._spec(entry, transform, wrt)
         spec.sparse = sparse
         spec.options.no_optimise = not optimise
@@ -195,6 +200,9 @@ class Program:
         if tier not in TIERS:
             raise argument_error("INVALID_OPTION", f"no tier {tier!r}; there are {', '.join(TIERS)}")
         spec.options.tier = TIERS.index(tier)
+        if mixed not in MIXED:
+            raise argument_error("INVALID_OPTION", f"no mode {mixed!r}; there are {', '.join(MIXED)}")
+        spec.options.mixed = MIXED.index(mixed)
         request = service_pb2.CompileRequest(spec=spec)
         return Kernel(self.client, spec, self._hash, self.client.call("Compile", request, self._hash))
 

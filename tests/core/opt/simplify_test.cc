@@ -52,6 +52,18 @@ TEST_CASE("opt: MergeReaders") {
   RunPassFiles("merge_readers", OverFunctions([](ir::Function& f) { MergeReaders(f); }));
 }
 
+TEST_CASE("opt: MergeIntoProducers") {
+  RunPassFiles("merge_into_producers",
+               OverFunctions([](ir::Function& f) { MergeIntoProducers(f); }));
+}
+
+TEST_CASE("opt: InlineBodies") {
+  RunPassFiles("inline_bodies", [](ir::Module& m) {
+    InlineBodies(m);
+    return Simplify(m);
+  });
+}
+
 TEST_CASE("opt: InlineCalls") {
   RunPassFiles("inline_calls", [](ir::Module& m) { return InlineCalls(m); });
 }

@@ -43,6 +43,10 @@ TEST_CASE("Everything that changes the code is part of the key") {
   request = Ask(kText);
   request.options.opt_level = 0;
   CHECK(id != keys.Of(request));
+  request = Ask(kText);
+  request.options.mixed = ad::Mixed::kCached;
+  CHECK(id != keys.Of(request));
+  request = Ask(kText);
   request.options.opt_level = 2;  // the engine's own
   CHECK(id == keys.Of(request));
 }
