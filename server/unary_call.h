@@ -21,6 +21,8 @@ bool WantsCompiler(const In&) {
 }
 inline bool WantsCompiler(const v1::EvaluateRequest& in) { return in.has_spec(); }
 
+constexpr size_t kFirstBlock = 2048;
+
 // Owns itself: deleted by OnDone, after Finish.
 template <typename In, typename Out>
 class UnaryCall final : public grpc::ServerUnaryReactor, public Job {
@@ -36,6 +38,7 @@ class UnaryCall final : public grpc::ServerUnaryReactor, public Job {
         request_(std::move(request)),
         in_bytes_(in),
         out_bytes_(out),
+        arena_(first_block_, sizeof first_block_),
         in_(google::protobuf::Arena::CreateMessage<In>(&arena_)),
         out_(google::protobuf::Arena::CreateMessage<Out>(&arena_)),
         entered_(lanes->gate.Enter()) {}
@@ -93,6 +96,8 @@ class UnaryCall final : public grpc::ServerUnaryReactor, public Job {
   Request request_;
   const grpc::ByteBuffer* const in_bytes_;
   grpc::ByteBuffer* const out_bytes_;
+  // Small messages fit into it, and need no other memory.
+  alignas(8) char first_block_[kFirstBlock];
   google::protobuf::Arena arena_;
   In* const in_;
   Out* const out_;
