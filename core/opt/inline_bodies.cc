@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "core/ir/dominance.h"
+#include "core/opt/merge_arms.h"
 #include "core/opt/rename.h"
 #include "core/opt/simplify.h"
 
@@ -19,8 +20,8 @@ using ir::Terminator;
 using ir::Value;
 
 constexpr size_t kMaxBlocks = 24;
-constexpr size_t kMaxInsts = 300;  // of a callee
-constexpr size_t kMaxBody = 1000;  // of a statement by then
+constexpr size_t kMaxInsts = 800;  // of a callee
+constexpr size_t kMaxBody = 1500;  // of a statement by then
 
 bool AllScalars(const ir::Function& f, const std::vector<Value>& values) {
   return std::all_of(values.begin(), values.end(), [&](Value v) { return f.TypeOf(v).IsScalar(); });
@@ -54,11 +55,12 @@ bool CanBeInlined(const ir::Function& f) {
 class BodyText {
  public:
   BodyText(ir::Function& into, const ir::Function& callee, const Inst& call,
-           std::vector<Inst>& made)
+           std::vector<Inst>& made, ArmText& text)
       : f_(into),
         callee_(callee),
         call_(call),
         made_(made),
+        text_(text),
         dominators_(callee),
         guards_(callee.blocks.size()),
         edges_(callee.blocks.size()) {}
@@ -165,6 +167,7 @@ class BodyText {
     inst.args = std::move(args);
     inst.guard = guard;
     inst.results = {f_.NewValue(type)};
+    text_.values.insert(inst.results[0]);
     made_.push_back(std::move(inst));
     return made_.back().results[0];
   }
@@ -179,6 +182,8 @@ class BodyText {
       const Value fresh = f_.NewValue(info.type, info.name);
       copies_[v] = fresh;
       v = fresh;
+      text_.values.insert(v);
+      if (copy.guard != call_.guard) text_.arms.insert(v);
     }
     made_.push_back(std::move(copy));
   }
@@ -187,13 +192,15 @@ class BodyText {
   const ir::Function& callee_;
   const Inst& call_;
   std::vector<Inst>& made_;
+  ArmText& text_;
   const ir::Dominators dominators_;
   std::vector<Value> guards_;  // by block: where it is reached; kNoValue: everywhere
   std::vector<std::vector<Incoming>> edges_;
   std::map<Value, Value> copies_;
 };
 
-bool InlineInto(const ir::Module& m, ir::Function& f, std::vector<Inst>& body, Renaming& renaming) {
+bool InlineInto(const ir::Module& m, ir::Function& f, std::vector<Inst>& body, Renaming& renaming,
+                ArmText& text) {
   std::vector<Inst> made;
   bool changed = false;
   for (size_t k = 0; k < body.size(); ++k) {
@@ -206,11 +213,24 @@ bool InlineInto(const ir::Module& m, ir::Function& f, std::vector<Inst>& body, R
       continue;
     }
     const Inst call = std::move(inst);
-    const std::vector<Value> results = BodyText(f, *callee, call, made).Write();
+    const std::vector<Value> results = BodyText(f, *callee, call, made, text).Write();
     for (size_t r = 0; r < results.size(); ++r) renaming.Set(call.results[r], results[r]);
     changed = true;
   }
   body = std::move(made);
+  return changed;
+}
+
+template <typename Fn>
+bool OverBodies(ir::Function& f, Fn&& change) {
+  Renaming renaming(f);
+  bool changed = false;
+  for (ir::Block& b : f.blocks) {
+    for (Inst& inst : b.insts) {
+      if (inst.each) changed |= change(*inst.each, renaming);
+    }
+  }
+  if (changed) renaming.Apply(f);
   return changed;
 }
 
@@ -219,15 +239,15 @@ bool InlineInto(const ir::Module& m, ir::Function& f, std::vector<Inst>& body, R
 bool InlineBodies(ir::Module& module) {
   bool any = false;
   for (auto& f : module.functions) {
-    Renaming renaming(*f);
-    bool changed = false;
-    for (ir::Block& b : f->blocks) {
-      for (Inst& inst : b.insts) {
-        if (inst.each) changed |= InlineInto(module, *f, inst.each->body, renaming);
-      }
-    }
-    if (changed) renaming.Apply(*f);
-    any |= changed;
+    ArmText text;
+    any |= OverBodies(*f, [&](ir::Each& each, Renaming& renaming) {
+      return InlineInto(module, *f, each.body, renaming, text);
+    });
+    if (text.arms.empty()) continue;
+    EliminateCommonSubexpressions(*f);  // so that equal conditions are one
+    OverBodies(*f, [&](ir::Each& each, Renaming& renaming) {
+      return MergeArms(*f, each, text, renaming);
+    });
   }
   return any;
 }

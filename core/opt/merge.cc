@@ -63,7 +63,7 @@ class Merger {
     if (changed) DropMerged(insts);
     return changed;
   }
-  // Statements with the earlier ones, calling a function, whose elements they read.
+  // Statements with the earlier ones, calling functions (those of the math table too), whose elements they read.
   bool MergeProducers(std::vector<Inst>& insts) {
     std::map<Value, size_t>
         makers;  // the statement that stores an array in the order of its points
@@ -81,8 +81,10 @@ class Merger {
         changed |= from < at && MergeWithProducer(insts, from, at);
       }
       const Inst& here = insts[PlaceOf(k)];
-      const bool calls = std::any_of(here.each->body.begin(), here.each->body.end(),
-                                     [](const Inst& inst) { return inst.op == Op::Call; });
+      const bool calls =
+          std::any_of(here.each->body.begin(), here.each->body.end(), [](const Inst& inst) {
+            return inst.op == Op::Call || (ir::Info(inst.op).flags & ir::kLibm) != 0;
+          });
       for (size_t r = 0; calls && r < here.results.size(); ++r) {
         if (IsStoredInPlace(*here.each, here.each->results[r])) makers[here.results[r]] = k;
       }

@@ -2,19 +2,22 @@
 // mode with select, and both against C by hand. Every contender gives the value and the four cotangents, for a
 // cotangent of the value that is given; n x n of f32, z and zb of n zeros and ones, along the last axis (neighbours
 // take different arms) or as a column (a row takes one arm).
-//   bench_hmlstm [rounds]
+//   bench_hmlstm [rounds] [cell | arity]
+// arity: functions of 1 to 10 arrays with three arms, chosen for each element (divergent) or each row (uniform).
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <memory>
 #include <string>
 #include <vector>
 
 #include "core/base/math.h"
 #include "jit/llvm/llvm_backend.h"
 #include "jit/runtime/support.h"
-#include "tests/bench/kernel_runner.h"
+#include "tests/bench/float_kernel.h"
 #include "tests/bench/noise.h"
+#include "tests/support/arity_text.h"
 
 namespace pullback::bench {
 namespace {
@@ -26,10 +29,6 @@ fn cell(c: f32, f: f32, i: f32, g: f32, z: f32, zb: f32) -> f32 {
   if zb == 1.0 { return squash(f) * c + squash(i) * tanh(g) }
   return c
 }
-fn chosen(c: f32, f: f32, i: f32, g: f32, z: f32, zb: f32) -> f32 {
-  let fresh = squash(i) * tanh(g)
-  return select(z == 1.0, fresh, select(zb == 1.0, squash(f) * c + fresh, c))
-}
 fn last(c: [n, n]f32, f: [n, n]f32, i: [n, n]f32, g: [n, n]f32, z: [n]f32, zb: [n]f32) -> [n, n]f32 {
   return cell.(c, f, i, g, z, zb)
 }
@@ -37,14 +36,20 @@ fn column_(c: [n, n]f32, f: [n, n]f32, i: [n, n]f32, g: [n, n]f32, z: [n]f32, zb
   return cell.(c, f, i, g, column(z), column(zb))
 }
 fn select_last(c: [n, n]f32, f: [n, n]f32, i: [n, n]f32, g: [n, n]f32, z: [n]f32, zb: [n]f32) -> [n, n]f32 {
-  return chosen.(c, f, i, g, z, zb)
+  return gen r < n, k < n {
+    let si = 1.0 / (1.0 + exp(-i[r, k]))
+    let fresh = si * tanh(g[r, k])
+    select(z[k] == 1.0, fresh, select(zb[k] == 1.0, c[r, k] / (1.0 + exp(-f[r, k])) + fresh, c[r, k]))
+  }
 }
 fn select_column_(c: [n, n]f32, f: [n, n]f32, i: [n, n]f32, g: [n, n]f32, z: [n]f32, zb: [n]f32) -> [n, n]f32 {
-  return chosen.(c, f, i, g, column(z), column(zb))
+  return gen r < n, k < n {
+    let si = 1.0 / (1.0 + exp(-i[r, k]))
+    let fresh = si * tanh(g[r, k])
+    select(z[r] == 1.0, fresh, select(zb[r] == 1.0, c[r, k] / (1.0 + exp(-f[r, k])) + fresh, c[r, k]))
+  }
 }
 )";
-
-using Floats = std::vector<float>;
 
 // What a contender by hand reads and writes.
 struct Cell {
@@ -133,61 +138,6 @@ void RunVectors(const Cell& d) {
   }
 }
 
-// A vjp that is called with nothing in between, over arrays of f32.
-class FloatKernel {
- public:
-  FloatKernel(jit::Engine& engine, const std::string& entry, ad::Mixed mixed,
-              const std::vector<std::pair<std::vector<int64_t>, const Floats*>>& args) {
-    jit::KernelRequest request{kProgram, entry, jit::Transform::kVjp, {"c", "f", "i", "g"}, {}};
-    request.options.tier = jit::Tier::kLlvm;
-    request.options.mixed = mixed;
-    auto handle = engine.Compile(request);
-    if (!handle.ok()) throw std::runtime_error(handle.status().message());
-    handle_ = *handle;
-    headers_.resize(args.size());
-    for (size_t k = 0; k < args.size(); ++k) {
-      jit::Array& a = headers_[k];
-      a = {};
-      a.refs = jit::kPinned;
-      a.data = const_cast<float*>(args[k].second->data());
-      std::copy(args[k].first.begin(), args[k].first.end(), a.dims);
-      a.bytes = static_cast<int64_t>(4 * args[k].second->size());
-      slots_.push_back(reinterpret_cast<uint64_t>(&a));
-    }
-    results_.resize(handle_.kernel->layout().results());
-    context_.max_depth = 1 << 20;
-    context_.bytes_budget = int64_t{1} << 34;
-  }
-
-  void Run(int64_t times) {
-    times_ = times;
-    current_ = this;
-    if (!jit::RunKernel(&Repeat, &context_, slots_.data(), results_.data()))
-      throw std::runtime_error("a trap");
-  }
-  // The value and the cotangents by c, f, i, g.
-  const float* Result(size_t k) const {
-    return static_cast<const float*>(reinterpret_cast<const jit::Array*>(results_[k])->data);
-  }
-
- private:
-  static void Repeat(jit::RunContext* c, const uint64_t* args, uint64_t* results) {
-    FloatKernel& k = *current_;
-    const jit::KernelEntry entry = k.handle_.kernel->code().current()->loaded->entry();
-    for (int64_t t = 0; t < k.times_; ++t) {
-      if (c->arrays != nullptr) jit::ResetContext(c);
-      entry(c, args, results);
-    }
-  }
-
-  inline static thread_local FloatKernel* current_ = nullptr;
-  std::vector<jit::Array> headers_;
-  std::vector<uint64_t> slots_, results_;
-  jit::RunContext context_;
-  jit::Handle handle_;
-  int64_t times_ = 1;
-};
-
 Floats FloatNoise(int64_t n, double lo, double hi, bool round = false) {
   Floats out;
   for (double v : Noise(n, lo, hi)) out.push_back(static_cast<float>(round ? v >= 0.5 : v));
@@ -230,9 +180,12 @@ void Case(jit::Engine& engine, int64_t n, bool column, int rounds) {
       {square, &c}, {square, &f}, {square, &i},  {square, &g},
       {line, &z},   {line, &zb},  {square, &bar}};
   const std::string layout = column ? "column_" : "last";
-  FloatKernel cached(engine, layout, ad::Mixed::kCached, args);
-  FloatKernel recomputed(engine, layout, ad::Mixed::kRecomputed, args);
-  FloatKernel selected(engine, "select_" + layout, ad::Mixed::kAuto, args);
+  const auto vjp = [](const std::string& entry) {
+    return jit::KernelRequest{kProgram, entry, jit::Transform::kVjp, {"c", "f", "i", "g"}, {}};
+  };
+  FloatKernel cached(engine, vjp(layout), ad::Mixed::kCached, args);
+  FloatKernel recomputed(engine, vjp(layout), ad::Mixed::kRecomputed, args);
+  FloatKernel selected(engine, vjp("select_" + layout), ad::Mixed::kAuto, args);
   const auto times = [](auto run) {
     return [run](int64_t n_times) {
       for (int64_t k = 0; k < n_times; ++k) run();
@@ -266,20 +219,63 @@ void Case(jit::Engine& engine, int64_t n, bool column, int rounds) {
   std::fflush(stdout);
 }
 
+// Value and all cotangents of a function of so many arrays, 1024 x 1024.
+void Arity(jit::Engine& engine, int arity, int rounds) {
+  constexpr int64_t kSize = 1024;
+  const std::vector<int64_t> square = {kSize, kSize};
+  std::vector<Floats> arrays;
+  for (int k = 0; k <= arity; ++k) arrays.push_back(FloatNoise(kSize * kSize + k, -1, 1));
+  const Floats rows = FloatNoise(kSize, 0, 1), elements = FloatNoise(kSize * kSize, 0, 1);
+  Race race;
+  std::vector<std::unique_ptr<FloatKernel>> kernels;
+  for (bool uniform : {true, false}) {
+    jit::KernelRequest request{
+        testing::ArityText(arity, uniform, "f32"), "f", jit::Transform::kVjp, {}, {}};
+    std::vector<std::pair<std::vector<int64_t>, const Floats*>> args;
+    for (int k = 0; k < arity; ++k) {
+      request.wrt.push_back("a" + std::to_string(k));
+      args.emplace_back(square, &arrays[static_cast<size_t>(k)]);
+    }
+    if (uniform) {
+      args.emplace_back(std::vector<int64_t>{kSize}, &rows);
+    } else {
+      args.emplace_back(square, &elements);
+    }
+    args.emplace_back(square, &arrays.back());
+    for (ad::Mixed mixed : {ad::Mixed::kCached, ad::Mixed::kRecomputed})
+      kernels.push_back(std::make_unique<FloatKernel>(engine, request, mixed, args));
+  }
+  for (auto& kernel : kernels) race.Add([&kernel](int64_t t) { kernel->Run(t); });
+  race.Run(rounds, 0.03);
+  std::printf("| %d | %.2f | %.2f | %.2f | %.2f | %.2f |\n", arity, 1e3 * race.Time(0),
+              1e3 * race.Time(1), 1e3 * race.Time(2), 1e3 * race.Time(3), race.Ratio(2, 0));
+  std::fflush(stdout);
+}
+
 int Main(int argc, char** argv) {
   const int rounds = argc > 1 ? std::atoi(argv[1]) : 9;
   auto llvm = jit::MakeLlvmBackend();
   if (!llvm.ok()) throw std::runtime_error(llvm.status().message());
   jit::Engine engine(jit::EngineOptions(), std::move(*llvm));
-  std::printf(
-      "ms, medians of %d rounds; C by hand with the same math functions, %d elements at a time\n\n"
-      "| n | z | a: mixed, cached | a: mixed, recomputed | b: reverse with select | c: C, select | "
-      "d: C, mixed | C, branches | b / a | b / c | a / d | a / branches |\n"
-      "|---|---|---|---|---|---|---|---|---|---|---|---|\n",
-      rounds, IsWide() ? 16 : 8);
-  for (int64_t n : {512, 1024, 2048}) {
-    for (bool column : {false, true}) Case(engine, n, column, rounds);
+  const std::string what = argc > 2 ? argv[2] : "";
+  if (what != "arity") {
+    std::printf(
+        "ms, medians of %d rounds; C by hand with the same math functions, %d elements at a "
+        "time\n\n"
+        "| n | z | a: mixed, cached | a: mixed, recomputed | b: reverse with select | c: C, select "
+        "| "
+        "d: C, mixed | C, branches | b / a | b / c | a / d | a / branches |\n"
+        "|---|---|---|---|---|---|---|---|---|---|---|---|\n",
+        rounds, IsWide() ? 16 : 8);
+    for (int64_t n : {512, 1024, 2048}) {
+      for (bool column : {false, true}) Case(engine, n, column, rounds);
+    }
   }
+  if (what == "cell") return 0;
+  std::printf(
+      "\n| arity | uniform: cached | recomputed | divergent: cached | recomputed | "
+      "divergent / uniform |\n|---|---|---|---|---|---|\n");
+  for (int arity = 1; arity <= 10; ++arity) Arity(engine, arity, rounds);
   return 0;
 }
 

@@ -4,6 +4,7 @@
 #include <catch2/catch.hpp>
 
 #include "core/ir/printer.h"
+#include "tests/support/arity_text.h"
 #include "tests/support/derivatives.h"
 #include "tests/support/mixed_programs.h"
 #include "tests/support/values.h"
@@ -66,6 +67,29 @@ TEST_CASE("mixed mode: random functions, captured and expanded arguments") {
     const MixedProgram p = RandomMixedProgram(seed);
     CheckSameInEveryMode(p);
     CheckDerivatives(LowerText(p.text, "f"), p.args, 1e-4);
+  }
+}
+
+TEST_CASE("mixed mode: arity 1 to 10, uniform and divergent control flow") {
+  for (int arity = 1; arity <= 10; ++arity) {
+    for (bool uniform : {true, false}) {
+      constexpr int64_t kRows = 4, kColumns = 5;
+      MixedProgram p{std::to_string(arity), ArityText(arity, uniform, "f64"), {}};
+      std::mt19937 rng(static_cast<uint32_t>(arity));
+      const Tensor like = Mat(kRows, kColumns, std::vector<double>(kRows * kColumns));
+      for (int k = 0; k < arity; ++k) p.args.push_back(RandomLike(like, rng));
+      // Every arm, in each row or in all of one.
+      std::vector<double> s;
+      for (int k = 0; k < (uniform ? kRows : kRows * kColumns); ++k) s.push_back(k % 3 * 0.4);
+      p.args.push_back(uniform ? Vec(s) : Mat(kRows, kColumns, s));
+      p.wrt.assign(static_cast<size_t>(arity), true);
+      p.wrt.push_back(false);
+      CheckSameInEveryMode(p);
+      CheckDerivatives(LowerText(p.text, "f"), p.args, 1e-5, p.wrt);
+      const ir::Module final = Stages(LowerText(p.text, "f"), Mixed::kCached, true, p.wrt).final;
+      CHECK(CountText(ir::Print(final), " = each(") == 1);
+      CHECK(CountText(ir::Print(final), "call @") == 0);
+    }
   }
 }
 
