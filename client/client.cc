@@ -1,7 +1,6 @@
 #include "client/client.h"
 
 #include <grpcpp/create_channel.h>
-#include <grpcpp/security/credentials.h>
 
 #include <utility>
 
@@ -67,8 +66,9 @@ std::string KeyOf(const KernelSpec& spec) {
   return Sha256Hex(message.SerializeAsString());
 }
 
-void Prepare(const CallOptions& call, const std::string& program_hash,
-             grpc::ClientContext* context) {
+void Client::Impl::Prepare(const CallOptions& call, const std::string& program_hash,
+                           grpc::ClientContext* context) const {
+  if (!authorization.empty()) context->AddMetadata("authorization", authorization);
   if (call.timeout) context->set_deadline(std::chrono::system_clock::now() + *call.timeout);
   if (!call.request_id.empty()) context->AddMetadata("x-request-id", call.request_id);
   if (!program_hash.empty()) context->AddMetadata("x-pullback-program-hash", program_hash);
@@ -82,8 +82,10 @@ StatusOr<std::unique_ptr<Client>> Client::Connect(const std::string& target,
   grpc::ChannelArguments arguments;
   arguments.SetMaxReceiveMessageSize(static_cast<int>(options.max_message_bytes));
   if (options.own_connection) arguments.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);
+  PB_ASSIGN_OR_RETURN(Secrets secrets, ReadSecrets(options.security));
   auto impl = std::make_unique<Impl>();
-  impl->channel = grpc::CreateCustomChannel(target, grpc::InsecureChannelCredentials(), arguments);
+  impl->authorization = std::move(secrets.authorization);
+  impl->channel = grpc::CreateCustomChannel(target, secrets.credentials, arguments);
   impl->stub = v1::GradientService::NewStub(impl->channel);
   const bool wait = options.wait.count() > 0;
   if (wait && !impl->channel->WaitForConnected(std::chrono::system_clock::now() + options.wait)) {
@@ -98,7 +100,7 @@ StatusOr<Compiled> Client::Compile(const KernelSpec& spec, const CallOptions& ca
   ToMessage(spec, request.mutable_spec());
   const std::string program_hash = Sha256Hex(spec.program);
   grpc::ClientContext context;
-  Prepare(call, program_hash, &context);
+  impl_->Prepare(call, program_hash, &context);
   const ScopedCancel cancel(call.cancel, &context);
   const grpc::Status status = impl_->stub->Compile(&context, request, &response);
   if (!status.ok()) return FromGrpc(status);
@@ -183,7 +185,7 @@ StatusOr<std::vector<StageText>> Client::Explain(const KernelSpec& spec,
   ToMessage(spec, request.mutable_spec());
   for (const std::string& stage : stages) request.add_stages(stage);
   grpc::ClientContext context;
-  Prepare(call, Sha256Hex(spec.program), &context);
+  impl_->Prepare(call, Sha256Hex(spec.program), &context);
   const ScopedCancel cancel(call.cancel, &context);
   const grpc::Status status = impl_->stub->Explain(&context, request, &response);
   if (!status.ok()) return FromGrpc(status);
@@ -197,7 +199,7 @@ StatusOr<std::vector<StageText>> Client::Explain(const KernelSpec& spec,
 StatusOr<ServerInfo> Client::Info(const CallOptions& call) {
   v1::GetServerInfoResponse response;
   grpc::ClientContext context;
-  Prepare(call, "", &context);
+  impl_->Prepare(call, "", &context);
   const ScopedCancel cancel(call.cancel, &context);
   const grpc::Status status =
       impl_->stub->GetServerInfo(&context, v1::GetServerInfoRequest(), &response);

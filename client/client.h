@@ -152,7 +152,19 @@ struct CallOptions {
   std::string program_hash;
 };
 
+// How a server is spoken to. Files are PEM, and read when connecting.
+struct Security {
+  bool tls = false;                 // implied by each of these files
+  std::string ca_file;              // whom to trust; empty: the system's authorities
+  std::string cert_file, key_file;  // for a server that wants its clients' certificates
+  // Sent with every call. Without TLS whoever is in between can read it.
+  std::string token;
+  std::string
+      token_file;  // its first line that is neither empty nor a # comment, where token is empty
+};
+
 struct ConnectOptions {
+  Security security;
   // How long Connect waits for the server; 0: it returns at once, and the first call connects.
   std::chrono::milliseconds wait{5000};
   int64_t max_message_bytes = int64_t{1} << 30;  // of an answer
@@ -163,7 +175,8 @@ class EvaluateStream;
 
 class Client {
  public:
-  // target: "host:port" or any gRPC name. Not encrypted. UNAVAILABLE when nobody answers in time.
+  // target: "host:port" or any gRPC name. UNAVAILABLE when nobody answers in time (a failed
+  // TLS handshake, too); INVALID_ARGUMENT, SECURITY_FILE, for files that cannot be read.
   static StatusOr<std::unique_ptr<Client>> Connect(const std::string& target,
                                                    const ConnectOptions& options = {});
   ~Client();

@@ -3,6 +3,7 @@
 #include <charconv>
 #include <string_view>
 
+#include "core/base/unauthenticated.h"
 #include "google/rpc/error_details.pb.h"
 
 namespace pullback::client {
@@ -22,7 +23,8 @@ Code ToCode(int number) {
     case 11:
     case 12:
     case 13:
-    case 14: return static_cast<Code>(number);
+    case 14:
+    case static_cast<int>(kUnauthenticated): return static_cast<Code>(number);
     default: return Code::kInternal;
   }
 }

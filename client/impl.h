@@ -3,6 +3,7 @@
 
 #include <grpcpp/channel.h>
 #include <grpcpp/client_context.h>
+#include <grpcpp/security/credentials.h>
 
 #include <map>
 #include <memory>
@@ -30,21 +31,28 @@ class KnownKernels {
 // Equal for equal specs: a hash of the serialised message.
 std::string KeyOf(const KernelSpec& spec);
 
+// Of ConnectOptions, once its files are read.
+struct Secrets {
+  std::shared_ptr<grpc::ChannelCredentials> credentials;
+  std::string authorization;  // header; empty: none
+};
+StatusOr<Secrets> ReadSecrets(const Security& security);
+
 struct Client::Impl {
+  std::string authorization;
   std::shared_ptr<grpc::Channel> channel;
   std::unique_ptr<v1::GradientService::Stub> stub;
   KnownKernels kernels;
 
+  // Deadline, token, request id and the balancer's header (left out where the hash is empty).
+  void Prepare(const CallOptions& call, const std::string& program_hash,
+               grpc::ClientContext* context) const;
   // By the text, whose names and places answers and errors then have.
   StatusOr<Evaluation> EvaluateText(const KernelSpec& spec, const Inputs& inputs,
                                     const CallOptions& call);
   Status Evaluate(const v1::EvaluateRequest& request, const std::string& program_hash,
                   const CallOptions& call, v1::EvaluateResponse* response);
 };
-
-// Deadline, request id and the balancer's header (left out where the hash is empty).
-void Prepare(const CallOptions& call, const std::string& program_hash,
-             grpc::ClientContext* context);
 
 struct EvaluateStream::Impl {
   grpc::ClientContext context;

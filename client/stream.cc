@@ -9,7 +9,7 @@ namespace pullback::client {
 
 std::unique_ptr<EvaluateStream> Client::OpenStream(const CallOptions& call) {
   auto impl = std::make_unique<EvaluateStream::Impl>();
-  Prepare(call, call.program_hash, &impl->context);
+  impl_->Prepare(call, call.program_hash, &impl->context);
   impl->stream = impl_->stub->EvaluateStream(&impl->context);
   return std::unique_ptr<EvaluateStream>(new EvaluateStream(std::move(impl)));
 }

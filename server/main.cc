@@ -98,6 +98,17 @@ void AddServing(CLI::App* app, Flags* flags) {
       ->envname(EnvironmentTwin("--log-requests"));
 }
 
+void AddSecurity(CLI::App* app, ServerOptions* o) {
+  const auto file = [&](const char* flag, std::string* value, const char* help) {
+    Add(app, flag, value, help)->type_name("FILE")->default_str("none");
+  };
+  file("--tls-cert", &o->tls_cert, "Certificate and its chain (PEM): gRPC speaks TLS");
+  file("--tls-key", &o->tls_key, "Key of the certificate (PEM)");
+  file("--tls-client-ca", &o->tls_client_ca,
+       "Clients need a certificate by one of these authorities (PEM)");
+  file("--token-file", &o->token_file, "Clients need one of these bearer tokens, one a line");
+}
+
 void AddRequestLimits(CLI::App* app, ServerOptions* o) {
   AddBytes(app, "--max-message-bytes", &o->max_message_bytes, 2147483647.0, "A request's size");
   AddBytes(app, "--memory-budget", &o->memory_budget, 1e15, "Bytes that one run may hold at once");
@@ -202,6 +213,7 @@ int main(int argc, char** argv) {
   flags.server.version = PULLBACK_VERSION;
   app.set_version_flag("--version", "pullbackd " PULLBACK_VERSION);
   AddServing(&app, &flags);
+  AddSecurity(&app, &flags.server);
   AddRequestLimits(&app, &flags.server);
   AddProgramLimits(&app, &flags.server.engine);
   AddDiskCache(&app, &flags.server);

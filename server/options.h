@@ -17,6 +17,10 @@ struct ServerOptions {
   std::string http_host = "127.0.0.1";
   int http_port = -1;  // 0: a free one; -1: none
 
+  // TLS where a certificate is given; clients need one where their authority is.
+  std::string tls_cert, tls_key, tls_client_ca;  // PEM files
+  std::string token_file;                        // of bearer tokens; empty: nobody needs one
+
   // Compute.
   int threads = 0;  // that run kernels; 0: one per core
   int compile_threads =

@@ -17,6 +17,8 @@
 #include "server/log.h"
 #include "server/reflection.h"
 #include "server/service.h"
+#include "server/tls.h"
+#include "server/tokens.h"
 
 namespace pullback::server {
 namespace {
@@ -66,13 +68,14 @@ ServerOptions Resolve(ServerOptions options) {
 
 // Members end in reverse order: HTTP, which reads all others, then gRPC, then the pools (by then empty), then the engine.
 struct Server::Impl {
-  Impl(const ServerOptions& given, std::shared_ptr<jit::Backend> llvm,
-       std::shared_ptr<jit::Backend> baseline)
+  Impl(const ServerOptions& given, std::unique_ptr<Tokens> known,
+       std::shared_ptr<jit::Backend> llvm, std::shared_ptr<jit::Backend> baseline)
       : options(given),
         engine(std::make_shared<jit::Engine>(options.engine, std::move(llvm), std::move(baseline))),
         handlers(engine, options),
         lanes(options),
-        service(&lanes, &handlers, options),
+        tokens(std::move(known)),
+        service(&lanes, &handlers, options, tokens.get()),
         reflection(
             MakeReflectionServices({v1::GradientService::service_full_name(), kHealthService})) {}
 
@@ -80,6 +83,7 @@ struct Server::Impl {
   const std::shared_ptr<jit::Engine> engine;
   Handlers handlers;
   Lanes lanes;
+  const std::unique_ptr<Tokens> tokens;
   Service service;
   const std::vector<std::unique_ptr<grpc::Service>> reflection;
   std::unique_ptr<grpc::Server> grpc;
@@ -120,7 +124,13 @@ Server::~Server() { impl_->grpc->Shutdown(std::chrono::system_clock::now()); }
 StatusOr<std::unique_ptr<Server>> Server::Start(const ServerOptions& options,
                                                 std::shared_ptr<jit::Backend> llvm,
                                                 std::shared_ptr<jit::Backend> baseline) {
-  auto impl = std::make_unique<Impl>(Resolve(options), std::move(llvm), std::move(baseline));
+  PB_ASSIGN_OR_RETURN(const auto credentials, MakeCredentials(options));
+  std::unique_ptr<Tokens> tokens;
+  if (!options.token_file.empty()) {
+    PB_ASSIGN_OR_RETURN(tokens, Tokens::Open(options.token_file));
+  }
+  auto impl = std::make_unique<Impl>(Resolve(options), std::move(tokens), std::move(llvm),
+                                     std::move(baseline));
   PB_RETURN_IF_ERROR(impl->StartHttp());
   WarmUp(impl->engine.get());
   grpc::EnableDefaultHealthCheckService(true);
@@ -128,7 +138,7 @@ StatusOr<std::unique_ptr<Server>> Server::Start(const ServerOptions& options,
   Configure(options, &builder);
   int port = 0;
   const std::string wanted = HostAndPort(options.host, options.grpc_port);
-  builder.AddListeningPort(wanted, grpc::InsecureServerCredentials(), &port);
+  builder.AddListeningPort(wanted, credentials, &port);
   builder.RegisterService(&impl->service);
   for (const auto& service : impl->reflection) builder.RegisterService(service.get());
   impl->grpc = builder.BuildAndStart();

@@ -5,6 +5,7 @@
 #include "server/handlers.h"
 #include "server/lanes.h"
 #include "server/stream_call.h"
+#include "server/tokens.h"
 
 namespace pullback::server {
 
@@ -20,8 +21,9 @@ using WithCompile = v1::GradientService::WithRawCallbackMethod_Compile<WithEvalu
 
 class Service final : public raw::WithCompile {
  public:
-  Service(Lanes* lanes, Handlers* handlers, const ServerOptions& options)
-      : lanes_(lanes), handlers_(handlers), options_(options) {}
+  // tokens: who may ask; null: everybody.
+  Service(Lanes* lanes, Handlers* handlers, const ServerOptions& options, Tokens* tokens)
+      : lanes_(lanes), handlers_(handlers), options_(options), tokens_(tokens) {}
 
   // Refuses new calls and waits until the running ones are answered, at most drain_timeout. True when
   // all were.
@@ -42,9 +44,12 @@ class Service final : public raw::WithCompile {
                                           v1::GetServerInfoResponse* out) override;
 
  private:
+  Status Admit(const grpc::CallbackServerContext& context) const;
+
   Lanes* const lanes_;
   Handlers* const handlers_;
   const ServerOptions options_;
+  Tokens* const tokens_;
   StreamSet streams_;
 };
 

@@ -86,10 +86,11 @@ class StreamCall::Item final : public Job {
 };
 
 StreamCall* StreamCall::Open(Lanes* lanes, Handlers* handlers, const ServerOptions* options,
-                             StreamSet* set, Request request) {
+                             StreamSet* set, Request request, Status admitted) {
   std::shared_ptr<StreamCall> stream(
-      new StreamCall(lanes, handlers, options, set, std::move(request)));
+      new StreamCall(lanes, handlers, options, set, std::move(request), std::move(admitted)));
   set->Add(stream);
+  if (!stream->admitted_.ok()) lanes->metrics.Count(stream->request_, stream->admitted_);
   // After Add: either DrainAll sees the stream, or the gate was closed before.
   if (!stream->entered_ || lanes->gate.closed()) stream->Drain();
   stream->Proceed();
@@ -97,13 +98,15 @@ StreamCall* StreamCall::Open(Lanes* lanes, Handlers* handlers, const ServerOptio
 }
 
 StreamCall::StreamCall(Lanes* lanes, Handlers* handlers, const ServerOptions* options,
-                       StreamSet* set, Request request)
+                       StreamSet* set, Request request, Status admitted)
     : lanes_(lanes),
       handlers_(handlers),
       options_(options),
       set_(set),
       request_(std::move(request)),
-      entered_(lanes->gate.Enter()) {}
+      admitted_(std::move(admitted)),
+      entered_(lanes->gate.Enter()),
+      ended_(!admitted_.ok()) {}
 
 void StreamCall::Drain() {
   {
@@ -210,6 +213,7 @@ void StreamCall::Proceed() {
 
 Status StreamCall::FinalStatus() const {
   if (draining_) return Draining();
+  if (!admitted_.ok()) return admitted_;
   return CheckLive(request_);
 }
 

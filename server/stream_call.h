@@ -31,9 +31,9 @@ class StreamSet {
 class StreamCall final : public grpc::ServerBidiReactor<grpc::ByteBuffer, grpc::ByteBuffer>,
                          public std::enable_shared_from_this<StreamCall> {
  public:
-  // Kept alive by `set` until OnDone.
+  // Kept alive by `set` until OnDone. admitted: whether its sender may ask at all; it is not asked again.
   static StreamCall* Open(Lanes* lanes, Handlers* handlers, const ServerOptions* options,
-                          StreamSet* set, Request request);
+                          StreamSet* set, Request request, Status admitted);
 
   // Reads no more; ends with UNAVAILABLE once what runs is answered.
   void Drain();
@@ -46,7 +46,7 @@ class StreamCall final : public grpc::ServerBidiReactor<grpc::ByteBuffer, grpc::
  private:
   class Item;
   StreamCall(Lanes* lanes, Handlers* handlers, const ServerOptions* options, StreamSet* set,
-             Request request);
+             Request request, Status admitted);
   void Answer(grpc::ByteBuffer answer);
   void EndReading(bool drop_answers);
   void Proceed();
@@ -57,6 +57,7 @@ class StreamCall final : public grpc::ServerBidiReactor<grpc::ByteBuffer, grpc::
   const ServerOptions* const options_;
   StreamSet* const set_;
   Request request_;
+  const Status admitted_;
   const bool entered_;
   grpc::ByteBuffer incoming_;
 

@@ -43,8 +43,11 @@ class UnaryCall final : public grpc::ServerUnaryReactor, public Job {
         out_(google::protobuf::Arena::CreateMessage<Out>(&arena_)),
         entered_(lanes->gate.Enter()) {}
 
-  // The last thing its maker does with it.
-  void Start(Pool* pool) { entered_ ? SubmitTo(pool) : Answer(Draining()); }
+  // The last thing its maker does with it. admitted: whether its sender may ask at all.
+  void Start(Pool* pool, const Status& admitted) {
+    if (!entered_) return Answer(Draining());
+    admitted.ok() ? SubmitTo(pool) : Answer(admitted);
+  }
 
   void Run() override {
     Status status = CheckLive(request_);

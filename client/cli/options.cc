@@ -110,8 +110,27 @@ CLI::Option* AddServerOption(CLI::App* command, std::string* server) {
       ->type_name("HOST:PORT");
 }
 
+void AddSecurityOptions(CLI::App* command, client::Security* security) {
+  command->add_flag("--tls", security->tls, "Speak TLS; implied by --tls-ca and --tls-cert")
+      ->envname("PULLBACK_TLS");
+  const auto add = [&](const char* flag, const char* variable, std::string* value, const char* type,
+                       const char* help) {
+    command->add_option(flag, *value, help)->envname(variable)->type_name(type);
+  };
+  add("--tls-ca", "PULLBACK_TLS_CA", &security->ca_file, "FILE",
+      "Authorities to trust (PEM); default: the system's");
+  add("--tls-cert", "PULLBACK_TLS_CERT", &security->cert_file, "FILE",
+      "Certificate to show the server (PEM)");
+  add("--tls-key", "PULLBACK_TLS_KEY", &security->key_file, "FILE", "Its key (PEM)");
+  add("--token", "PULLBACK_TOKEN", &security->token, "TOKEN",
+      "Bearer token; other users of the machine see it here, so rather:");
+  add("--token-file", "PULLBACK_TOKEN_FILE", &security->token_file, "FILE",
+      "File with the bearer token");
+}
+
 void AddPlaceOptions(CLI::App* command, PlaceOptions* options) {
   auto* const server = AddServerOption(command, &options->server);
+  AddSecurityOptions(command, &options->security);
   command->add_flag("--local", options->local, "Without a server: the engine in this process")
       ->excludes(server);
   command->add_option("--deadline", options->deadline, "Give up after so many seconds")
@@ -121,7 +140,7 @@ void AddPlaceOptions(CLI::App* command, PlaceOptions* options) {
 
 StatusOr<std::unique_ptr<Session>> Open(const PlaceOptions& options) {
   if (options.local) return OpenLocal(options.deadline);
-  return OpenRemote(options.server, options.deadline);
+  return OpenRemote(options.server, options.security, options.deadline);
 }
 
 void AddJsonFlag(CLI::App* command, bool* json) {

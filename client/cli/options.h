@@ -38,7 +38,9 @@ struct PlaceOptions {
   std::string server;  // the flag, PULLBACK_SERVER, or the default
   bool local = false;
   std::optional<double> deadline;
+  client::Security security;
 };
+void AddSecurityOptions(CLI::App* command, client::Security* security);
 void AddPlaceOptions(CLI::App* command, PlaceOptions* options);
 // Only --server.
 CLI::Option* AddServerOption(CLI::App* command, std::string* server);

@@ -70,6 +70,7 @@ class Remote final : public Session {
 }  // namespace
 
 StatusOr<std::unique_ptr<Session>> OpenRemote(const std::string& target,
+                                              const client::Security& security,
                                               std::optional<double> deadline) {
   std::optional<steady_clock::time_point> end;
   if (deadline) {
@@ -77,12 +78,14 @@ StatusOr<std::unique_ptr<Session>> OpenRemote(const std::string& target,
   }
   client::ConnectOptions options;
   options.wait = kConnectWait;
+  options.security = security;
   auto client = client::Client::Connect(target, options);
-  if (!client.ok()) {
+  if (!client.ok() && client.status().code() == Code::kUnavailable) {
     const std::string hint = "; start one with pullbackd, or use --local";
     return Status(client.status().code(), client.status().reason(),
                   client.status().message() + hint);
   }
+  if (!client.ok()) return client.status();
   return std::unique_ptr<Session>(std::make_unique<Remote>(std::move(client).value(), end));
 }
 

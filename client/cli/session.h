@@ -29,6 +29,7 @@ class Session {
 // deadline: seconds from now for all that the session does.
 StatusOr<std::unique_ptr<Session>> OpenLocal(std::optional<double> deadline);
 StatusOr<std::unique_ptr<Session>> OpenRemote(const std::string& target,
+                                              const client::Security& security,
                                               std::optional<double> deadline);
 
 }  // namespace pullback::cli

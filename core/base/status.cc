@@ -3,9 +3,12 @@
 #include <cstdio>
 #include <cstdlib>
 
+#include "core/base/unauthenticated.h"
+
 namespace pullback {
 
 const char* CodeName(Code code) {
+  if (code == kUnauthenticated) return "UNAUTHENTICATED";
   switch (code) {
     case Code::kOk: return "OK";
     case Code::kCancelled: return "CANCELLED";

@@ -35,18 +35,64 @@ def _channel_options(target):
     return options
 
 
+def _read(path):
+    if not path:
+        return None
+    with open(path, "rb") as file:
+        return file.read()
+
+
+def _credentials(tls, ca, cert, key):
+    """None: no TLS."""
+    ca, cert, key = (value if value is not None else os.environ.get(name)
+                     for value, name in ((ca, "PULLBACK_TLS_CA"), (cert, "PULLBACK_TLS_CERT"),
+                                         (key, "PULLBACK_TLS_KEY")))
+    if tls is None:
+        tls = os.environ.get("PULLBACK_TLS", "").lower() in ("1", "true", "on", "yes")
+    if bool(cert) != bool(key):
+        raise errors.argument_error("SECURITY_FILE", "a client's certificate and its key go together")
+    if not (tls or ca or cert):
+        return None
+    return grpc.ssl_channel_credentials(_read(ca), _read(key), _read(cert))
+
+
+def _token(token, token_file):
+    token = token or os.environ.get("PULLBACK_TOKEN")
+    token_file = token_file or os.environ.get("PULLBACK_TOKEN_FILE")
+    if token or not token_file:
+        return token
+    with open(token_file, encoding="ascii") as file:
+        for line in map(str.strip, file):
+            if line and not line.startswith("#"):
+                return line
+    raise errors.argument_error("SECURITY_FILE", f"no token in {token_file}")
+
+
 class Client:
     """A server at "host:port". Safe to share between threads; closes as a context manager.
 
     timeout: seconds for one call, its retries included; None: the server's default.
     retries: how often a call is tried again that found the server unavailable.
+    tls: speak TLS; implied by tls_ca (authorities to trust; default: gRPC's) and by tls_cert with tls_key
+    (for a server that wants its clients' certificates). PEM files.
+    token, or the first in token_file: sent with every call; without TLS whoever is in between can read it.
+    What is not given is read of PULLBACK_TLS, PULLBACK_TLS_CA, PULLBACK_TLS_CERT, PULLBACK_TLS_KEY,
+    PULLBACK_TOKEN, PULLBACK_TOKEN_FILE.
     """
 
-    def __init__(self, target=None, *, timeout=None, retries=5):
+    def __init__(self, target=None, *, timeout=None, retries=5, tls=None, tls_ca=None, tls_cert=None,
+                 tls_key=None, token=None, token_file=None):
         self.target = target or default_server()
         self.timeout = timeout
         self.retries = retries
-        self._channel = grpc.insecure_channel(self.target, options=_channel_options(self.target))
+        token = _token(token, token_file)
+        self._metadata = [("authorization", f"Bearer {token}")] if token else []
+        credentials = _credentials(tls, tls_ca, tls_cert, tls_key)
+        options = _channel_options(self.target)
+        if credentials is None:
+            self._channel = grpc.insecure_channel(self.target, options=options)
+        else:
+            self._channel = grpc.secure_channel(self.target, credentials, options=options)
         self._stub = service_pb2_grpc.GradientServiceStub(self._channel)
 
     def close(self):
@@ -71,7 +117,9 @@ class Client:
 
     def call(self, method, request, program_hash=None):
         """One RPC by protobuf messages; raises PullbackError."""
-        metadata = [("x-pullback-program-hash", program_hash)] if program_hash else None
+        metadata = list(self._metadata)
+        if program_hash:
+            metadata.append(("x-pullback-program-hash", program_hash))
         deadline = None if self.timeout is None else time.monotonic() + self.timeout
         for attempt in range(self.retries + 1):
             left = None if deadline is None else max(deadline - time.monotonic(), 0.0)
