@@ -2,7 +2,6 @@
 
 #include <utility>
 
-#include "proto/program/tables.h"
 #include "proto/values.h"
 #include "server/errors.h"
 
@@ -113,8 +112,7 @@ StatusOr<std::vector<ApiValue>> ToSeeds(const NamedValues& items, const jit::Tex
 
 }  // namespace
 
-StatusOr<jit::KernelRequest> ToKernelRequest(const v1::KernelSpec& spec,
-                                             const lang::Limits& limits) {
+StatusOr<jit::KernelRequest> ToKernelRequest(const v1::KernelSpec& spec, ProgramTexts* texts) {
   if (spec.program().form_case() == v1::Program::FORM_NOT_SET) {
     return FieldFault("spec.program", "there is no program");
   }
@@ -133,7 +131,7 @@ StatusOr<jit::KernelRequest> ToKernelRequest(const v1::KernelSpec& spec,
     return FieldFault("spec.options.mixed", "no such mode: " + std::to_string(options.mixed()));
   }
   jit::KernelRequest request;
-  PB_ASSIGN_OR_RETURN(request.program, program::TextOf(spec.program(), limits));
+  PB_ASSIGN_OR_RETURN(request.program, texts->TextOf(spec.program()));
   request.entry = spec.entry();
   request.transform = static_cast<jit::Transform>(spec.transform());
   request.wrt.assign(spec.wrt().begin(), spec.wrt().end());

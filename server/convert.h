@@ -4,13 +4,13 @@
 #include "core/base/status.h"
 #include "jit/engine.h"
 #include "pullback/v1/service.pb.h"
+#include "server/program_texts.h"
 
 namespace pullback::server {
 
 // INVALID_ARGUMENT, INVALID_REQUEST with the path of the field that is missing or wrong.
 // Tables become their canonical text; theirs are other reasons (proto/program/tables.h).
-StatusOr<jit::KernelRequest> ToKernelRequest(const v1::KernelSpec& spec,
-                                             const lang::Limits& limits);
+StatusOr<jit::KernelRequest> ToKernelRequest(const v1::KernelSpec& spec, ProgramTexts* texts);
 
 // Arguments and seeds in the order of the kernel's parameters. INVALID_ARGUMENT: UNKNOWN_ARGUMENT,
 // MISSING_ARGUMENT, DUPLICATE_ARGUMENT, INVALID_VALUE.

@@ -58,8 +58,7 @@ jit::RunLimits Handlers::LimitsOf(const Request& request) const {
 // Tables are turned into text first.
 StatusOr<jit::Handle> Handlers::CompileSpec(Request& request, const v1::KernelSpec& spec) {
   const auto begin = Clock::now();
-  PB_ASSIGN_OR_RETURN(const jit::KernelRequest kernel,
-                      ToKernelRequest(spec, options_.engine.limits));
+  PB_ASSIGN_OR_RETURN(const jit::KernelRequest kernel, ToKernelRequest(spec, &texts_));
   request.stages.convert += SecondsSince(begin);
   StatusOr<jit::Handle> handle = engine_->Compile(kernel, LimitsOf(request));
   return handle.ok() ? handle : Placed(handle.status(), spec);
@@ -130,8 +129,7 @@ Status Handlers::Format(Request& request, const v1::FormatRequest& in, v1::Forma
 
 Status Handlers::Explain(Request& request, const v1::ExplainRequest& in, v1::ExplainResponse* out) {
   request.stages.queue = SecondsSince(request.arrived);
-  PB_ASSIGN_OR_RETURN(const jit::KernelRequest kernel,
-                      ToKernelRequest(in.spec(), options_.engine.limits));
+  PB_ASSIGN_OR_RETURN(const jit::KernelRequest kernel, ToKernelRequest(in.spec(), &texts_));
   std::vector<std::string> stages(in.stages().begin(), in.stages().end());
   if (stages.empty()) {
     stages.assign(std::begin(kStages), std::end(kStages));

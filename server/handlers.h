@@ -8,6 +8,7 @@
 #include "pullback/v1/service.pb.h"
 #include "server/metrics.h"
 #include "server/options.h"
+#include "server/program_texts.h"
 #include "server/request.h"
 
 namespace pullback::server {
@@ -35,6 +36,7 @@ class Handlers {
   const std::shared_ptr<jit::Engine> engine_;
   const ServerOptions options_;
   const Clock::time_point started_;
+  ProgramTexts texts_{options_.engine.limits};
 };
 
 }  // namespace pullback::server
