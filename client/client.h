@@ -35,6 +35,9 @@ enum class Tier { kAuto = 0, kBaseline = 1, kLlvm = 2 };
 // Where the partials of a scalar function that is applied to every element of arrays are evaluated: by cost, in
 // the forward pass, in the reverse pass. All give the same bits.
 enum class Mixed { kAuto = 0, kCached = 1, kRecomputed = 2 };
+// Where the code runs. kCuda: a CUDA device, or FAILED_PRECONDITION, NO_DEVICE. kAuto: a device where there is
+// one and something of the program can run on it, else the CPU.
+enum class Target { kCpu = 1, kCuda = 2, kAuto = 3 };
 
 // What to compile. Equal specs share one kernel.
 struct KernelSpec {
@@ -46,6 +49,7 @@ struct KernelSpec {
   int opt_level = -1;  // -1: the server's
   Tier tier = Tier::kAuto;
   Mixed mixed = Mixed::kAuto;
+  Target target = Target::kCpu;
   // JACOBIAN, HESSIAN: blocks as lists of elements; SparseFromTuple (core/base/sparse.h) reads them.
   bool sparse = false;
 };
@@ -107,7 +111,8 @@ struct Evaluation {
   bool cache_hit = false;
   Timings timings;
   int64_t peak_bytes = 0;
-  Tier tier = Tier::kAuto;  // that answered; kAuto: the server does not say
+  Tier tier = Tier::kAuto;       // that answered; kAuto: the server does not say
+  Target target = Target::kCpu;  // that answered
 };
 
 struct StageText {

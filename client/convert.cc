@@ -104,6 +104,8 @@ void ToMessage(const KernelSpec& spec, v1::KernelSpec* message) {
     message->mutable_options()->set_tier(static_cast<v1::Tier>(spec.tier));
   if (spec.mixed != Mixed::kAuto)
     message->mutable_options()->set_mixed(static_cast<v1::Mixed>(spec.mixed));
+  if (spec.target != Target::kCpu)
+    message->mutable_options()->set_target(static_cast<v1::ExecutionTarget>(spec.target));
 }
 
 Status ToMessage(const Inputs& inputs, const Signature* rename, v1::EvaluateRequest* message) {
@@ -150,6 +152,7 @@ StatusOr<Evaluation> FromMessage(const v1::EvaluateResponse& message, const Sign
   evaluation.timings = FromMessage(message.timings());
   evaluation.peak_bytes = message.peak_bytes();
   evaluation.tier = static_cast<Tier>(message.tier());
+  if (message.target() == v1::EXECUTION_TARGET_CUDA) evaluation.target = Target::kCuda;
   return evaluation;
 }
 

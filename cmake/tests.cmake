@@ -84,6 +84,11 @@ add_test(NAME random_programs
 set_tests_properties(random_programs PROPERTIES LABELS random_programs TIMEOUT 3600 RUN_SERIAL ON
   ENVIRONMENT "PULLBACK_SEED=100000;PULLBACK_PROGRAMS=10000;PULLBACK_COMPILE_EACH=10")
 
+# What needs a GPU; it says so and passes where there is none.
+add_test(NAME gpu COMMAND test_jit_programs "[gpu]")
+set_tests_properties(gpu PROPERTIES LABELS gpu TIMEOUT 600 ENVIRONMENT
+  "PULLBACK_SOURCE_DIR=${PROJECT_SOURCE_DIR}")
+
 find_package(Python3 COMPONENTS Interpreter)
 if(Python3_FOUND)
   add_test(NAME layering COMMAND ${Python3_EXECUTABLE} ${PROJECT_SOURCE_DIR}/tests/layering.py)

@@ -9,6 +9,7 @@
 #   build    the release preset, into build/
 #   tidy     clang-tidy over the sources (a quarter of an hour on two cores)
 #   ctest    all tests
+#   ptxas    every kernel for a GPU through NVIDIA's assembler, where it can be had (no GPU is needed)
 #   python   the Python client's tests, from a fresh virtual environment
 #   node     the example in Node, against a server of its own
 #   go       the example in Go, its stubs generated anew, likewise
@@ -23,8 +24,8 @@ cd "$(dirname "$self")/.."
 
 jobs=${PULLBACK_JOBS:-$(nproc)}
 fuzz_seconds=${PULLBACK_FUZZ_SECONDS:-60}
-sections=(install format build tidy ctest python node go ghz asan fuzz)
-defaults=(install format build ctest python node go ghz asan fuzz)
+sections=(install format build tidy ctest ptxas python node go ghz asan fuzz)
+defaults=(install format build ctest ptxas python node go ghz asan fuzz)
 failed=()
 chosen=()
 scratch=$(mktemp -d)
@@ -63,6 +64,16 @@ section_ctest() {
   ctest --test-dir build --output-on-failure -j "$jobs" 2>&1 |
     tee "$scratch/ctest.log" || status=$?
   return "$status"
+}
+
+section_ptxas() {
+  python3 -m venv "$scratch/nvcc"
+  if ! "$scratch/nvcc/bin/pip" install -q --no-deps 'nvidia-cuda-nvcc-cu12==12.9.86'; then
+    echo "SKIPPED: ptxas cannot be had here"
+    return 0
+  fi
+  PULLBACK_SOURCE_DIR=$PWD PULLBACK_PTXAS=$(find "$scratch/nvcc" -name ptxas -type f | head -n 1) \
+    build/bin/test_jit_programs "On a device: ptxas*"
 }
 
 section_python() {

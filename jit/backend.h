@@ -8,6 +8,7 @@
 #include "core/base/status.h"
 #include "core/loops/loops.h"
 #include "jit/runtime/context.h"
+#include "jit/runtime/device.h"
 
 namespace pullback::jit {
 
@@ -26,6 +27,8 @@ class LoadedCode {
   virtual ~LoadedCode() = default;
   virtual KernelEntry entry() const = 0;
   virtual size_t bytes() const = 0;  // code and data held
+  // Of code that launches kernels: what one run of it needs (RunContext::device).
+  virtual StatusOr<std::unique_ptr<DeviceRun>> StartRun() { return std::unique_ptr<DeviceRun>(); }
 };
 
 class Backend {
@@ -40,9 +43,17 @@ class Backend {
   // Checks undefined symbols, sections and relocations against the allow-list before linking:
   // INTERNAL, reason OBJECT_REJECTED.
   virtual StatusOr<std::unique_ptr<LoadedCode>> Load(const ObjectCode& object) = 0;
-  // Text of a stage for Explain: "llvm" (after optimisation) or "asm".
+  // Text of a stage for Explain: "llvm" (after optimisation) or "asm"; of a device "ptx", or "ptx:sm_80".
   virtual StatusOr<std::string> Dump(const loops::Module& module, const BackendOptions& options,
                                      const std::string& stage) = 0;
+};
+
+// A back end for a device: host code that launches kernels. It is there, and Dump works, where no device is.
+class DeviceBackend : public Backend {
+ public:
+  // OK where a device can be used; else FAILED_PRECONDITION, NO_DEVICE, saying what is missing. Compile
+  // and Load give the same; UNIMPLEMENTED, NOT_ON_DEVICE, for programs of which nothing can go there.
+  virtual Status available() = 0;
 };
 
 }  // namespace pullback::jit

@@ -49,6 +49,8 @@ struct Engine::Impl {
         aliases(options.alias_bytes) {}
 
   StatusOr<Build> BuildOf(const CompileOptions& asked) const;
+  Status ResolveTarget(const CompileOptions& asked, Build* build) const;
+  Backends All() const { return {*llvm, baseline.get(), options.device.get()}; }
   std::optional<Handle> FindAlias(const std::string& alias);
   StatusOr<Resident> Make(const std::string& kernel_id, Reading& reading, const Build& build,
                           Progress& progress);
@@ -73,6 +75,27 @@ struct Engine::Impl {
   Promoter promoter;  // last: its tasks use the others
 };
 
+// Where kAuto finds no device it is the CPU, and the kernel the CPU's.
+Status Engine::Impl::ResolveTarget(const CompileOptions& asked, Build* build) const {
+  build->target = asked.target;
+  if (asked.target == Target::kCpu) return {};
+  if (asked.target == Target::kCuda && asked.tier != Tier::kAuto) {
+    return {Code::kInvalidArgument, "INVALID_OPTION", "tiers are the CPU's; a device has none"};
+  }
+  const Status there =
+      options.device == nullptr || asked.tier != Tier::kAuto
+          ? Status(Code::kFailedPrecondition, "NO_DEVICE", "there is no CUDA device here")
+          : options.device->available();
+  if (there.ok()) {
+    build->id += " " + options.device->version() + " " + options.device->target();
+  } else if (asked.target == Target::kAuto) {
+    build->target = Target::kCpu;
+  } else {
+    return there;
+  }
+  return {};
+}
+
 StatusOr<Build> Engine::Impl::BuildOf(const CompileOptions& asked) const {
   Build build;
   build.passes.optimise = asked.optimise;
@@ -83,6 +106,7 @@ StatusOr<Build> Engine::Impl::BuildOf(const CompileOptions& asked) const {
   if (build.tier == Tier::kBaseline && baseline == nullptr) {
     return Status(Code::kFailedPrecondition, "NO_TIER", "there is no tier 0 here");
   }
+  PB_RETURN_IF_ERROR(ResolveTarget(asked, &build));
   if (build.opt_level == 0 || build.opt_level == 2) return build;
   return Status(
       Code::kInvalidArgument, "INVALID_OPTION",
@@ -111,7 +135,7 @@ StatusOr<KernelPtr> Engine::Impl::Restore(const std::string& kernel_id, const Re
   if (!bytes) return KernelPtr();
   PB_RETURN_IF_ERROR(progress.Lap("disk"));
   if (const auto stored = ReadStoredKernel(*bytes)) {
-    auto kernel = RestoreKernel(reading, *stored, {*llvm, baseline.get()}, progress);
+    auto kernel = RestoreKernel(reading, *stored, All(), progress);
     if (kernel.ok() || IsInterruption(kernel.status())) return kernel;
   }
   options.disk->Remove(kernel_id);
@@ -132,10 +156,12 @@ StatusOr<Resident> Engine::Impl::Make(const std::string& kernel_id, Reading& rea
     return Resident{std::move(resident->kernel), nullptr};
   }
   Resident made;
-  PB_ASSIGN_OR_RETURN(made.kernel, Restore(kernel_id, reading, progress));
+  if (build.target == Target::kCpu) {
+    PB_ASSIGN_OR_RETURN(made.kernel, Restore(kernel_id, reading, progress));
+  }
   if (made.kernel == nullptr) {
-    PB_ASSIGN_OR_RETURN(MadeKernel fresh, MakeKernel(reading, build, options.limits,
-                                                     {*llvm, baseline.get()}, progress));
+    PB_ASSIGN_OR_RETURN(MadeKernel fresh,
+                        MakeKernel(reading, build, options.limits, All(), progress));
     made.kernel = std::move(fresh.kernel);
     if (fresh.stored) Store(kernel_id, *std::move(fresh.stored));
   }
@@ -253,12 +279,19 @@ StatusOr<Outputs> Engine::Run(const Handle& handle, const Inputs& inputs, const 
 StatusOr<std::string> Engine::Explain(const KernelRequest& request, const std::string& stage,
                                       const Inputs* inputs) {
   PB_RETURN_IF_ERROR(CheckStage(stage));
-  PB_ASSIGN_OR_RETURN(const Build build, impl_->BuildOf(request.options));
+  // The code of a device can be shown where there is none.
+  KernelRequest shown = request;
+  if (stage.starts_with("ptx")) shown.options.target = Target::kCpu;
+  PB_ASSIGN_OR_RETURN(const Build build, impl_->BuildOf(shown.options));
   const RunLimits unlimited;
   Progress progress(unlimited);
   PB_ASSIGN_OR_RETURN(Reading reading, ReadProgram(request, impl_->options.limits, progress));
-  Backend& backend = build.tier == Tier::kBaseline ? *impl_->baseline : *impl_->llvm;
-  return ExplainStage(std::move(reading), build, impl_->options.limits, backend, stage, inputs,
+  Backend* backend = build.tier == Tier::kBaseline ? impl_->baseline.get() : impl_->llvm.get();
+  if (stage.starts_with("ptx")) backend = impl_->options.device.get();
+  if (backend == nullptr) {
+    return Status(Code::kFailedPrecondition, "NO_DEVICE", "there is no back end for devices here");
+  }
+  return ExplainStage(std::move(reading), build, impl_->options.limits, *backend, stage, inputs,
                       progress);
 }
 

@@ -30,6 +30,7 @@ struct EngineOptions {
   int opt_level = 2;
   // Code that outlives the engine, under the kernels' ids: what LLVM has made, or a forced tier 0.
   std::shared_ptr<DiskCache> disk;
+  std::shared_ptr<DeviceBackend> device;  // may be none, and need not have a device
   // Called, on any thread, when LLVM refuses what tier 0 has compiled: that kernel stays in tier 0.
   std::function<void(const Status&)> on_failed_promotion;
 };
@@ -41,10 +42,20 @@ enum class Tier : uint8_t {
   kLlvm,      // LLVM from the start
 };
 
+// Where the code runs. Devices compute with math functions of their own: the bits of sin, exp and the like
+// may differ from the CPU's in their last places. Everything else is the same, bit for bit.
+enum class Target : uint8_t {
+  kCpu = 1,
+  kCuda = 2,  // a CUDA device, or an error: never anything else
+  kAuto =
+      3,  // a CUDA device where there is one and something of the program can run on it, else the CPU
+};
+
 struct CompileOptions {
   bool optimise = true;
-  int opt_level = -1;  // of LLVM: 0 or 2; -1: the engine's
-  Tier tier = Tier::kAuto;
+  int opt_level = -1;       // of LLVM: 0 or 2; -1: the engine's
+  Tier tier = Tier::kAuto;  // on the CPU
+  Target target = Target::kCpu;
   ad::Mixed mixed = ad::Mixed::kAuto;
 };
 
@@ -110,7 +121,9 @@ struct Outputs {
   std::vector<ApiValue> derivatives;
   double execute_seconds = 0;
   int64_t peak_bytes = 0;
-  Tier tier = Tier::kAuto;  // that answered: never kAuto
+  Tier tier = Tier::kAuto;       // that answered: never kAuto
+  Target target = Target::kCpu;  // that answered: kCpu or kCuda
+  int64_t launches = 0;          // of kernels on the device
 };
 
 // Look-ups of kernels: hits (alias_hits of them by the raw text) and misses. Kernels whose code LLVM's has
@@ -130,7 +143,8 @@ class Engine {
   // Finds or makes the kernel; one compile per key however many wait (single flight). Errors as
   // lang.h and pipeline.h, and INVALID_ARGUMENT: UNKNOWN_ARGUMENT, DUPLICATE_ARGUMENT (of wrt),
   // NOT_DIFFERENTIABLE (a wrt without a float leaf), INVALID_OPTION (sparse of another transform, too).
-  // FAILED_PRECONDITION, NO_TIER, for tier 0 where there is none. A failed compile is not cached.
+  // FAILED_PRECONDITION: NO_TIER for tier 0 where there is none, NO_DEVICE for a device; UNIMPLEMENTED,
+  // NOT_ON_DEVICE, for a program of which nothing can run on the device that it asks for. A failed compile is not cached.
   // `deadline`/`cancelled` of limits are looked at between passes and while waiting. The order of wrt
   // is part of the key, so that a kernel's id says by position what goes in and what comes out.
   StatusOr<Handle> Compile(const KernelRequest& request, const RunLimits& limits = {});
@@ -148,7 +162,8 @@ class Engine {
   // may begin in one tier and, begun again, end in another.
   StatusOr<Outputs> Run(const Handle& handle, const Inputs& inputs, const RunLimits& limits = {});
 
-  // One stage as text: ast ssa adjoint normal loops llvm asm cost. cost: op counts of primal and
+  // One stage as text: ast ssa adjoint normal loops llvm asm ptx cost. ptx needs no device; ptx:sm_80 names
+  // the architecture. cost: op counts of primal and
   // derivative by the interpreter where `inputs` are given, else static counts.
   // NOT_FOUND, UNKNOWN_STAGE.
   StatusOr<std::string> Explain(const KernelRequest& request, const std::string& stage,

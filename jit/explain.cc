@@ -48,9 +48,11 @@ StatusOr<std::string> ExplainSparsity(Reading reading, const Build& build,
 }  // namespace
 
 Status CheckStage(const std::string& stage) {
+  if (stage == "ptx" || stage.starts_with("ptx:")) return {};
   if (std::find(std::begin(kStages), std::end(kStages), stage) != std::end(kStages)) return {};
   std::string names;
   for (const char* name : kStages) names += (names.empty() ? "" : ", ") + std::string(name);
+  names += ", ptx";
   return {Code::kNotFound, "UNKNOWN_STAGE", "no stage '" + stage + "'; there are: " + names};
 }
 

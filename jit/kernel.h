@@ -44,18 +44,24 @@ std::vector<bool> WrtLeaves(const lang::Signature& signature, const Derivation& 
 // Runs stay valid after an eviction: whoever holds the kernel keeps its code.
 class Kernel {
  public:
-  Kernel(Derivation derivation, Layout layout, std::unique_ptr<TieredCode> code)
-      : derivation_(std::move(derivation)), layout_(std::move(layout)), code_(std::move(code)) {}
+  Kernel(Derivation derivation, Layout layout, std::unique_ptr<TieredCode> code,
+         Target target = Target::kCpu)
+      : derivation_(std::move(derivation)),
+        layout_(std::move(layout)),
+        code_(std::move(code)),
+        target_(target) {}
 
   const Derivation& derivation() const { return derivation_; }
   const Layout& layout() const { return layout_; }
   TieredCode& code() const { return *code_; }
+  Target target() const { return target_; }  // kCpu or kCuda
   size_t bytes() const;
 
  private:
   const Derivation derivation_;
   const Layout layout_;
   const std::unique_ptr<TieredCode> code_;
+  const Target target_;
 };
 
 }  // namespace pullback::jit

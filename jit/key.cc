@@ -31,6 +31,7 @@ std::string KernelId(const std::string& canonical_text, const Derivation& deriva
   Append(bytes, static_cast<int64_t>(build.passes.mixed));
   Append(bytes, build.opt_level);
   Append(bytes, static_cast<int64_t>(build.tier));
+  Append(bytes, static_cast<int64_t>(build.target));
   Append(bytes, build.id);
   return Sha256Hex(bytes);
 }
@@ -45,6 +46,7 @@ std::string AliasKey(const KernelRequest& request, int opt_level) {
   Append(key, request.options.optimise);
   Append(key, static_cast<int64_t>(request.options.tier));
   Append(key, static_cast<int64_t>(request.options.mixed));
+  Append(key, static_cast<int64_t>(request.options.target));
   Append(key, opt_level);
   return key;
 }

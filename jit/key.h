@@ -21,6 +21,7 @@ struct Build {
   pipeline::Options passes;
   int opt_level = 2;
   Tier tier = Tier::kLlvm;
+  Target target = Target::kCpu;
   std::string id;  // versions and target: Engine::build_id()
 };
 

@@ -108,11 +108,25 @@ StatusOr<Generated> Generate(const loops::Module& loops, int opt_level, Backend&
 struct MadeCode {
   std::unique_ptr<TieredCode> code;
   std::optional<StoredKernel> stored;
+  Target target = Target::kCpu;
 };
+
+// What has nothing for a device stays on the CPU, unless that was ruled out. Nothing is kept on disk.
+StatusOr<MadeCode> MakeDeviceCode(const loops::Module& loops, const Build& build,
+                                  DeviceBackend& device, Progress& progress) {
+  StatusOr<Generated> made = Generate(loops, build.opt_level, device, progress);
+  if (made.ok()) {
+    return MadeCode{std::make_unique<TieredCode>(Tier::kLlvm, std::move(made->code), std::nullopt),
+                    std::nullopt, Target::kCuda};
+  }
+  const bool lacks = made.status().code() == Code::kUnimplemented;
+  if (build.target == Target::kAuto && lacks) return MadeCode{};
+  return made.status();
+}
 
 MadeCode ForGood(Tier tier, Generated made, const Layout& layout) {
   return {std::make_unique<TieredCode>(tier, std::move(made.code), std::nullopt),
-          StoredKernel{tier, layout.reads, std::move(made.object)}};
+          StoredKernel{tier, layout.reads, std::move(made.object)}, Target::kCpu};
 }
 
 // Where nobody has asked for tier 0, LLVM compiles what would need too much of the stack there.
@@ -127,7 +141,7 @@ StatusOr<MadeCode> MakeCode(loops::Module loops, const Layout& layout, const Bui
       TieredCode::Later later{std::move(loops), build.opt_level};
       return MadeCode{
           std::make_unique<TieredCode>(Tier::kBaseline, std::move(made->code), std::move(later)),
-          std::nullopt};
+          std::nullopt, Target::kCpu};
     }
     if (build.tier == Tier::kBaseline || made.status().reason() != "FRAME_TOO_LARGE") {
       return made.status();
@@ -150,10 +164,16 @@ StatusOr<MadeKernel> MakeKernel(const Reading& reading, const Build& build,
   layout.reads = ReadParams(staged.final);
   PB_ASSIGN_OR_RETURN(loops::Module loops, loops::LowerToLoops(staged.final));
   PB_RETURN_IF_ERROR(progress.Lap("loops"));
-  PB_ASSIGN_OR_RETURN(MadeCode made, MakeCode(std::move(loops), layout, build, backends, progress));
-  return MadeKernel{
-      std::make_shared<const Kernel>(reading.derivation, std::move(layout), std::move(made.code)),
-      std::move(made.stored)};
+  MadeCode made;
+  if (build.target != Target::kCpu) {
+    PB_ASSIGN_OR_RETURN(made, MakeDeviceCode(loops, build, *backends.device, progress));
+  }
+  if (made.code == nullptr) {
+    PB_ASSIGN_OR_RETURN(made, MakeCode(std::move(loops), layout, build, backends, progress));
+  }
+  return MadeKernel{std::make_shared<const Kernel>(reading.derivation, std::move(layout),
+                                                   std::move(made.code), made.target),
+                    std::move(made.stored)};
 }
 
 StatusOr<std::shared_ptr<const Kernel>> RestoreKernel(const Reading& reading,

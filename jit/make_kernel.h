@@ -24,6 +24,7 @@ StatusOr<pipeline::Staged> Stage(const Reading& reading, const Derivation& deriv
 struct Backends {
   Backend& llvm;
   Backend* baseline = nullptr;
+  DeviceBackend* device = nullptr;
 };
 
 // Then loops, codegen, link: in the build's tier; kAuto is tier 0, for LLVM to take over. INTERNAL, SIGNATURE_MISMATCH, when the passes made an entry that does not

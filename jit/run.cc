@@ -37,6 +37,7 @@ uint64_t PinArray(const Tensor& t, Array* header) {
   std::copy(t.shape.begin(), t.shape.end(), header->dims);
   header->bytes = static_cast<int64_t>(t.data.size());
   header->prev = header->next = nullptr;
+  header->device = nullptr;
   return reinterpret_cast<uint64_t>(header);
 }
 
@@ -80,6 +81,7 @@ class RunScope {
   RunScope& operator=(const RunScope&) = delete;
   ~RunScope() {
     if (armed_) w_.watch.Disarm();
+    w_.context.device = nullptr;  // its buffers go by themselves; arrays are freed without it
     ResetContext(&w_.context);
     w_.leaves.relations.clear();
   }
@@ -110,10 +112,14 @@ StatusOr<Outputs> RunOnce(const Kernel& kernel, const TextView& view, const Inpu
   const RunScope scope(w, limits);
   const std::shared_ptr<const TieredCode::Code> code = kernel.code().current();
   const Clock::time_point start = Clock::now();
+  PB_ASSIGN_OR_RETURN(const std::unique_ptr<DeviceRun> device, code->loaded->StartRun());
+  w.context.device = device.get();
   if (!MakeInputLists(&w.context, w.leaves.lists, w.arguments) ||
       !RunKernel(code->loaded->entry(), &w.context, w.arguments.data(), w.results.data())) {
+    if (device != nullptr && !device->status().ok()) return device->status();
     return TrapStatus(TrapOf(w.context), {view.places, view.text});
   }
+  if (device != nullptr && !BringHome(&w.context)) return device->status();
   Outputs outputs;
   PB_RETURN_IF_ERROR(
       CopyResults(&w.context, view, kernel.derivation(), w.results.data(), &outputs));
@@ -123,6 +129,8 @@ StatusOr<Outputs> RunOnce(const Kernel& kernel, const TextView& view, const Inpu
   outputs.execute_seconds = std::chrono::duration<double>(Clock::now() - start).count();
   outputs.peak_bytes = w.context.peak_bytes;
   outputs.tier = code->tier;
+  outputs.target = kernel.target();
+  if (device != nullptr) outputs.launches = device->launches();
   return outputs;
 }
 

@@ -130,6 +130,9 @@ StatusOr<jit::KernelRequest> ToKernelRequest(const v1::KernelSpec& spec, Program
   if (!v1::Mixed_IsValid(options.mixed())) {
     return FieldFault("spec.options.mixed", "no such mode: " + std::to_string(options.mixed()));
   }
+  if (!v1::ExecutionTarget_IsValid(options.target())) {
+    return FieldFault("spec.options.target", "no such target: " + std::to_string(options.target()));
+  }
   jit::KernelRequest request;
   PB_ASSIGN_OR_RETURN(request.program, texts->TextOf(spec.program()));
   request.entry = spec.entry();
@@ -140,6 +143,9 @@ StatusOr<jit::KernelRequest> ToKernelRequest(const v1::KernelSpec& spec, Program
   if (options.has_opt_level()) request.options.opt_level = options.opt_level();
   request.options.tier = static_cast<jit::Tier>(options.tier());
   request.options.mixed = static_cast<ad::Mixed>(options.mixed());
+  if (options.target() != v1::EXECUTION_TARGET_UNSPECIFIED) {
+    request.options.target = static_cast<jit::Target>(options.target());
+  }
   return request;
 }
 
@@ -186,6 +192,7 @@ void ToMessage(const jit::Outputs& outputs, const jit::TextView& view,
   message->mutable_timings()->set_execute_seconds(outputs.execute_seconds);
   message->set_peak_bytes(outputs.peak_bytes);
   message->set_tier(static_cast<v1::Tier>(outputs.tier));
+  message->set_target(static_cast<v1::ExecutionTarget>(outputs.target));
 }
 
 }  // namespace pullback::server

@@ -11,7 +11,9 @@
 #include <thread>
 
 #include "jit/baseline/baseline_backend.h"
+#include "jit/cuda/cuda_backend.h"
 #include "jit/disk_cache.h"
+#include "jit/llvm/device_compiler.h"
 #include "jit/llvm/llvm_backend.h"
 #include "server/library_logs.h"
 #include "server/log.h"
@@ -184,6 +186,9 @@ int Serve(ServerOptions options) {
   if (!llvm.ok()) return Fail(llvm.status());
   auto baseline = pullback::jit::MakeBaselineBackend();
   if (!baseline.ok()) return Fail(baseline.status());
+  auto device_compiler = pullback::jit::MakeDeviceCompiler();
+  if (!device_compiler.ok()) return Fail(device_compiler.status());
+  options.engine.device = pullback::jit::MakeCudaBackend(*std::move(device_compiler));
   const std::string target = (*llvm)->target();
   auto server = pullback::server::Server::Start(options, *llvm, *baseline);
   if (!server.ok()) return Fail(server.status());

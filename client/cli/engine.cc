@@ -3,6 +3,8 @@
 #include <utility>
 
 #include "jit/baseline/baseline_backend.h"
+#include "jit/cuda/cuda_backend.h"
+#include "jit/llvm/device_compiler.h"
 #include "jit/llvm/llvm_backend.h"
 
 namespace pullback::cli {
@@ -10,6 +12,7 @@ namespace {
 
 static_assert(static_cast<int>(jit::Transform::kHessian) ==
               static_cast<int>(client::Transform::kHessian));
+static_assert(static_cast<int>(jit::Target::kAuto) == static_cast<int>(client::Target::kAuto));
 static_assert(static_cast<int>(jit::Tier::kLlvm) == static_cast<int>(client::Tier::kLlvm));
 
 // Values by name in the order of `names`; nameless ones in their own.
@@ -33,7 +36,10 @@ std::vector<ApiValue> InOrder(const std::vector<client::NamedValue>& values,
 StatusOr<std::unique_ptr<jit::Engine>> MakeEngine() {
   PB_ASSIGN_OR_RETURN(auto llvm, jit::MakeLlvmBackend());
   PB_ASSIGN_OR_RETURN(auto baseline, jit::MakeBaselineBackend());
-  return std::make_unique<jit::Engine>(jit::EngineOptions(), std::move(llvm), std::move(baseline));
+  PB_ASSIGN_OR_RETURN(auto device_compiler, jit::MakeDeviceCompiler());
+  jit::EngineOptions options;
+  options.device = jit::MakeCudaBackend(std::move(device_compiler));
+  return std::make_unique<jit::Engine>(options, std::move(llvm), std::move(baseline));
 }
 
 jit::KernelRequest ToRequest(const client::KernelSpec& spec) {
@@ -44,7 +50,7 @@ jit::KernelRequest ToRequest(const client::KernelSpec& spec) {
   request.wrt = spec.wrt;
   request.sparse = spec.sparse;
   request.options = {spec.optimise, spec.opt_level, static_cast<jit::Tier>(spec.tier),
-                     static_cast<ad::Mixed>(spec.mixed)};
+                     static_cast<jit::Target>(spec.target), static_cast<ad::Mixed>(spec.mixed)};
   return request;
 }
 

@@ -123,6 +123,7 @@ void PrintJson(const Answer& answer, const std::string& transform) {
   json.Add("cache", Json::String(evaluation.cache_hit ? "hit" : "miss"));
   json.Add("timings", TimingsJson(evaluation.timings));
   json.Add("peak_bytes", Json::Integer(evaluation.peak_bytes));
+  json.Add("target", Json::String(evaluation.target == client::Target::kCuda ? "cuda" : "cpu"));
   if (evaluation.tier != client::Tier::kAuto) {
     json.Add("tier", Json::String(evaluation.tier == client::Tier::kLlvm ? "llvm" : "baseline"));
   }

@@ -1,4 +1,5 @@
 // pullback explain: the stages a program goes through, as text.
+#include <algorithm>
 #include <cstdio>
 #include <utility>
 
@@ -17,6 +18,7 @@ struct Options {
   ArgumentTexts arguments;
   PlaceOptions place;
   std::vector<std::string> stages;
+  std::string arch;
   bool json = false;
 };
 
@@ -57,6 +59,8 @@ int Run(const Options& options) {
   const bool all = options.stages.empty() || options.stages == std::vector<std::string>{"all"};
   std::vector<std::string> stages = all ? kStages : options.stages;
   if (all && options.kernel.tier == "baseline") std::erase(stages, "llvm");  // it has none
+  if (!options.arch.empty())
+    std::replace(stages.begin(), stages.end(), std::string("ptx"), "ptx:" + options.arch);
   const auto texts = Explain(options, stages);
   if (!texts.ok()) return Fail(texts.status(), options.kernel.file, options.json);
   if (!options.json) {
@@ -77,16 +81,22 @@ void AddExplain(CLI::App* app, Action* action) {
   auto options = std::make_shared<Options>();
   AddKernelOptions(command, &options->kernel);
   std::vector<std::string> names = kStages;
-  names.insert(names.end(), {"rules", "sparsity", "tensor-ssa", "all"});
+  names.insert(names.end(), {"ptx", "rules", "sparsity", "tensor-ssa", "all"});
   command
       ->add_option("--stage", options->stages,
                    "ast, ssa, adjoint, normal, loops, llvm, asm, cost (operation counts), several "
-                   "as a,b, or all; default all. By name only: rules (how often each rewrite rule "
+                   "as a,b, or all; default all. By name only: ptx (kernels for a GPU, needs "
+                   "none), rules (how often each rewrite rule "
                    "was applied), tensor-ssa (one op a statement), of matrices sparsity (patterns)")
       ->delimiter(',')
       ->allow_extra_args(false)
       ->check(CLI::IsMember(names).description(""))
       ->type_name("NAMES");
+  command
+      ->add_option(
+          "--arch", options->arch,
+          "Of ptx: the GPU's architecture, sm_75 to sm_90a; default: the device's, or sm_90")
+      ->type_name("ARCH");
   AddArgumentOptions(command, &options->arguments);
   AddPlaceOptions(command, &options->place);
   AddJsonFlag(command, &options->json);

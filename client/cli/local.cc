@@ -66,6 +66,7 @@ class Local final : public Session {
     evaluation.timings.execute_seconds = outputs.execute_seconds;
     evaluation.peak_bytes = outputs.peak_bytes;
     evaluation.tier = static_cast<client::Tier>(outputs.tier);
+    evaluation.target = static_cast<client::Target>(outputs.target);
     return evaluation;
   }
 

@@ -17,6 +17,8 @@ const std::vector<std::string> kTiers = {"auto", "baseline", "llvm"};
 
 // In the order of client::Mixed.
 const std::vector<std::string> kMixed = {"auto", "cached", "recomputed"};
+// In the order of client::Target, from 1.
+const std::vector<std::string> kTargets = {"cpu", "cuda", "auto"};
 
 int IndexOf(const std::vector<std::string>& names, const std::string& name) {
   return static_cast<int>(std::find(names.begin(), names.end(), name) - names.begin());
@@ -70,6 +72,13 @@ void AddKernelOptions(CLI::App* command, KernelOptions* options) {
           "recomputed (reverse pass), or auto, by cost; default: auto")
       ->check(CLI::IsMember(kMixed).description(""))
       ->type_name("MODE");
+  command
+      ->add_option(
+          "--target", options->target,
+          "Where it runs: cpu, cuda (a device, or an error), or auto (a device where there "
+          "is one and something of the program can run on it); default: cpu")
+      ->check(CLI::IsMember(kTargets).description(""))
+      ->type_name("TARGET");
 }
 
 StatusOr<client::KernelSpec> ReadSpec(const KernelOptions& options) {
@@ -83,6 +92,7 @@ StatusOr<client::KernelSpec> ReadSpec(const KernelOptions& options) {
   spec.opt_level = options.opt_level;
   spec.tier = static_cast<client::Tier>(IndexOf(kTiers, options.tier));
   spec.mixed = static_cast<client::Mixed>(IndexOf(kMixed, options.mixed));
+  spec.target = static_cast<client::Target>(IndexOf(kTargets, options.target) + 1);
   return spec;
 }
 

@@ -26,6 +26,7 @@ struct KernelOptions {
   int opt_level = -1;
   std::string tier = "auto";
   std::string mixed = "auto";
+  std::string target = "cpu";
 };
 void AddKernelOptions(CLI::App* command, KernelOptions* options);
 // Reads the file.

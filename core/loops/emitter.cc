@@ -62,8 +62,12 @@ Reg Emitter::Load(Reg array, Reg offset, Reg into) {
   return Append(std::move(node)).results[0];
 }
 
-void Emitter::Store(Reg array, Reg offset, Reg value) {
-  Effect(Node::Kind::kStore, {array, offset, value});
+void Emitter::Store(Reg array, Reg offset, Reg value, std::vector<Reg> apart) {
+  Node node;
+  node.kind = Node::Kind::kStore;
+  node.args = {array, offset, value};
+  node.apart = std::move(apart);
+  Append(std::move(node));
 }
 
 void Emitter::Effect(Node::Kind kind, std::vector<Reg> args) {

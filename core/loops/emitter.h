@@ -33,7 +33,7 @@ class Emitter {
   Node& Append(Node node);  // its results are known from here to the end of the scope
   Reg Scalar(ir::Op op, std::vector<Reg> args, ir::Type result, Reg into = ir::kNoValue);
   Reg Load(Reg array, Reg offset, Reg into = ir::kNoValue);
-  void Store(Reg array, Reg offset, Reg value);
+  void Store(Reg array, Reg offset, Reg value, std::vector<Reg> apart = {});
   void Effect(Node::Kind kind, std::vector<Reg> args);  // retain, release
   void Check(Reg condition, ir::TrapKind kind, uint32_t loc, std::vector<Reg> details = {});
   // An index that runs over [lo, hi) in a new scope, until CloseFor.

@@ -45,7 +45,7 @@ struct Node {
     kScalar,  // results[0] = op(args)            (Const: bits; Cast: to the result's type)
     kDim,     // results[0] = extent of axis bits of array args[0]
     kLoad,    // results[0] = args[0][offset args[1]]
-    kStore,   // args[0][offset args[1]] = args[2]
+    kStore,   // args[0][offset args[1]] = args[2]; see `apart`
     kAlloc,   // results[0] = new array with extents args (each checked >= 0 already); zeroed when
               //   bits == 1, else every element is stored before it is read or leaves the statement
     kRetain,  // one more reference to args[0]
@@ -74,6 +74,9 @@ struct Node {
   std::vector<Reg> args;
   std::vector<Node> body, other;
   std::vector<Reg> body_yields, other_yields;
+  // kStore: indices of enclosing loops that the element tells: iterations that differ in them store to
+  // different elements.
+  std::vector<Reg> apart;
 };
 
 struct Block {

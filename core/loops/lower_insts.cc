@@ -107,7 +107,7 @@ void LowerAddArrays(Lowering& l, const Inst& inst, const Dies& dies) {
   const Reg i = l.e.OpenFor(l.e.I64(0), count, l.e.function().NewReg(ir::Type::I64(), "o"));
   const Reg x = l.e.Load(from[0], i);
   const Reg y = l.e.Load(from[1], i);
-  l.e.Store(result, i, l.e.Scalar(Op::Add, {x, y}, l.e.TypeOf(x)));
+  l.e.Store(result, i, l.e.Scalar(Op::Add, {x, y}, l.e.TypeOf(x)), {i});
   l.e.CloseFor();
 }
 

@@ -100,6 +100,17 @@ Reg ResultWriter::Offset() {
   return e_.Offset(subs, Extents());
 }
 
+// gen is injective over its points; a sum's element tells the loops that out[] names.
+std::vector<Reg> ResultWriter::LoopsApart() const {
+  std::set<Value> told = PlainLoops(c_, r_);
+  for (const SpaceIndex& i : c_.space.indices) {
+    if (ir::Stores(r_) && !i.pinned) told.insert(i.var);
+  }
+  return {told.begin(), told.end()};
+}
+
+void ResultWriter::Store(Reg offset, Reg value) { e_.Store(array_, offset, value, LoopsApart()); }
+
 void ResultWriter::Begin() {
   const Type elem = c_.l.f.ElementOf(r_);
   if (r_.into.valid()) {
@@ -133,7 +144,7 @@ void ResultWriter::Fill(uint64_t identity) {
   Reg count = e_.I64(1);
   for (Reg extent : IsScalar() ? std::vector<Reg>{} : Extents()) count = e_.Mul(count, extent);
   const Reg i = e_.OpenFor(e_.I64(0), count, e_.function().NewReg(Type::I64(), "o"));
-  e_.Store(array_, i, e_.Const(c_.l.f.ElementOf(r_), identity));
+  e_.Store(array_, i, e_.Const(c_.l.f.ElementOf(r_), identity), {i});
   e_.CloseFor();
 }
 
@@ -174,18 +185,18 @@ void ResultWriter::EndLanes() {
 }
 
 void ResultWriter::StoreTotal(Reg total) {
-  if (!r_.into.valid()) return e_.Store(array_, Offset(), total);
+  if (!r_.into.valid()) return Store(Offset(), total);
   // Where there was no term nothing is added: -0.0 + 0.0 is 0.0.
   const Type t = e_.TypeOf(total);
   const Reg offset = Offset(), old = e_.Load(array_, offset);
   const Reg none = e_.Scalar(Op::Eq, {total, e_.Zero(t)}, Type::Bool());
   const Reg sum = e_.Scalar(Op::Add, {old, total}, t);
-  e_.Store(array_, offset, e_.Scalar(Op::Select, {none, old, sum}, t));
+  Store(offset, e_.Scalar(Op::Select, {none, old, sum}, t));
 }
 
 void ResultWriter::AddToElement(Reg value) {
   const Reg offset = Offset(), old = e_.Load(array_, offset);
-  e_.Store(array_, offset, e_.Scalar(Op::Add, {old, value}, e_.TypeOf(value)));
+  Store(offset, e_.Scalar(Op::Add, {old, value}, e_.TypeOf(value)));
 }
 
 // The only term of its element joined to the identity: 0.0 + -0.0 is 0.0.
@@ -201,7 +212,7 @@ void ResultWriter::AddTerm() {
   const Reg value = c_.l.Of(r_.value);
   switch (plan_.mode) {
     case ResultPlan::Mode::kStore:
-      return r_.into.valid() ? AddToElement(value) : e_.Store(array_, Offset(), SingleTerm());
+      return r_.into.valid() ? AddToElement(value) : Store(Offset(), SingleTerm());
     case ResultPlan::Mode::kAccumulate: return AddToElement(value);
     case ResultPlan::Mode::kScan: return Step();
     case ResultPlan::Mode::kArg: return Compete();
@@ -234,7 +245,7 @@ void ResultWriter::BeginScan() {
 
 void ResultWriter::Step() {
   const Reg value = c_.l.Of(r_.value), old = e_.Load(state_, e_.I64(0));
-  e_.Store(array_, Offset(), old);
+  Store(Offset(), old);
   e_.Store(state_, e_.I64(0), Joined(old, value, e_.TypeOf(value)));
 }
 
@@ -255,7 +266,7 @@ void ResultWriter::Compete() {
   const Reg better = test(r_.monoid == Monoid::kArgMax ? Op::Gt : Op::Lt, value, best);
   const Reg nan = test(Op::And, test(Op::Ne, value, value), test(Op::Eq, best, best));
   e_.OpenIf(test(Op::Or, first, test(Op::Or, better, nan)));
-  e_.Store(array_, offset, OffsetInRest());
+  Store(offset, OffsetInRest());
   e_.Store(state_, e_.I64(0), value);
   e_.CloseIf();
 }

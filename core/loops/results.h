@@ -51,6 +51,8 @@ class ResultWriter {
  private:
   bool IsScalar() const { return r_.out.empty(); }
   std::vector<Reg> Extents() const;
+  std::vector<Reg> LoopsApart() const;
+  void Store(Reg offset, Reg value);  // into array_
   Reg Offset();
   void Fill(uint64_t identity);
   Reg SingleTerm();

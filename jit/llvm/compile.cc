@@ -120,6 +120,11 @@ void Compiler::GiveMachine(int opt_level, Machine machine) {
 
 StatusOr<std::string> Compiler::Run(const loops::Module& source, const BackendOptions& options,
                                     Stage stage, const std::string& entry_symbol) {
+  return Run(source, options, stage, [&](ModuleEmitter& m) { EmitModule(m, entry_symbol); });
+}
+
+StatusOr<std::string> Compiler::Run(const loops::Module& source, const BackendOptions& options,
+                                    Stage stage, const std::function<void(ModuleEmitter&)>& fill) {
   PB_RETURN_IF_ERROR(loops::CheckNesting(source));
   Machine machine = TakeMachine(options.opt_level);
   std::string complaints;
@@ -129,7 +134,7 @@ StatusOr<std::string> Compiler::Run(const loops::Module& source, const BackendOp
   module.setTargetTriple(host_.triple);
   module.setDataLayout(machine->createDataLayout());
   ModuleEmitter emitter(module, source, host_.vector_bytes);
-  EmitModule(emitter, entry_symbol);
+  fill(emitter);
   LimitFrames(module, FrameLimit(source));
   llvm::raw_string_ostream out(complaints);
   if (llvm::verifyModule(module, &out)) {

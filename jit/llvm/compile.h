@@ -3,6 +3,7 @@
 
 #include <llvm/Target/TargetMachine.h>
 
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -24,6 +25,8 @@ struct HostTarget {
 // INTERNAL, reason NO_BACKEND.
 StatusOr<HostTarget> DetectHost();
 
+class ModuleEmitter;
+
 enum class Stage : uint8_t { kObject, kIr, kAssembly };
 
 class Compiler {
@@ -34,6 +37,9 @@ class Compiler {
   // not valid; RESOURCE_EXHAUSTED, reason FRAME_TOO_LARGE or NESTED_TOO_DEEP.
   StatusOr<std::string> Run(const loops::Module& source, const BackendOptions& options, Stage stage,
                             const std::string& entry_symbol);
+  // The same with another way to fill the module.
+  StatusOr<std::string> Run(const loops::Module& source, const BackendOptions& options, Stage stage,
+                            const std::function<void(ModuleEmitter&)>& fill);
 
  private:
   using Machine = std::unique_ptr<llvm::TargetMachine>;

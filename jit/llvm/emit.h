@@ -19,10 +19,25 @@
 
 namespace pullback::jit {
 
+class FunctionEmitter;
+
+// Looks at every node before it is written; see offload.h.
+class NodeHook {
+ public:
+  virtual ~NodeHook() = default;
+  // True when it has written the node.
+  virtual bool Emit(FunctionEmitter& e, const loops::Node& node) = 0;
+};
+
 class FunctionEmitter {
  public:
   FunctionEmitter(ModuleEmitter& m, uint32_t index);
+  // Nodes of `source` in a function of its own, from BeginBody to EndBody, which closes its last block.
+  FunctionEmitter(ModuleEmitter& m, const loops::Function& source, llvm::Function* f,
+                  llvm::Value* ctx, NodeHook* hook);
   void Emit();
+  void BeginBody();
+  void EndBody();
 
   // --- for the parts of the emitter
   using Reg = loops::Reg;
@@ -38,6 +53,16 @@ class FunctionEmitter {
   llvm::BasicBlock* NewBlock(const char* name);
   void EmitNodes(const std::vector<Node>& nodes);
   void EmitNode(const Node& node);
+  void EmitPlainNode(const Node& node);  // past the hook
+  llvm::AllocaInst* Alloca(llvm::Type* type, const char* name);
+  llvm::Value* ctx() const { return ctx_; }
+  const loops::Module& source_module() const { return m_.source; }
+  // An array whose elements lie at `data`, and an extent of it.
+  void SetData(Reg array, llvm::Value* data) { regs_[array.id].data = data; }
+  void SetDim(Reg array, uint64_t axis, llvm::Value* v) { regs_[array.id].dims[axis] = v; }
+  // One lane's value as a register holds it.
+  llvm::Value* LoadLane(Reg lanes, uint64_t lane);
+  void StoreLane(Reg lanes, uint64_t lane, llvm::Value* v);
 
   // emit_memory.cc
   llvm::Value* Data(Reg array) const { return regs_[array.id].data; }
@@ -94,7 +119,6 @@ class FunctionEmitter {
   void SetParts(Reg r, llvm::ArrayRef<llvm::Value*> parts);
   void SetIncoming(Reg r, llvm::Value* v);  // a parameter or the result of a call
   llvm::Value* Outgoing(Reg r);             // an argument or result: tapes are written back
-  llvm::AllocaInst* Alloca(llvm::Type* type, const char* name);
 
   // emit_memory.cc
   void SetArray(Reg r, llvm::Value* handle);
@@ -139,6 +163,7 @@ class FunctionEmitter {
   llvm::Function* f_;
   llvm::IRBuilder<> b_;
   Facts facts_;
+  NodeHook* hook_ = nullptr;
   llvm::Value* ctx_;
   llvm::BasicBlock* entry_;  // allocas only
   llvm::BasicBlock* stopped_ = nullptr;
@@ -155,6 +180,10 @@ class FunctionEmitter {
   llvm::DenseMap<uint32_t, llvm::MDNode*> other_scopes_;  // by array: scopes of all the others
   llvm::MDNode* all_scopes_ = nullptr;
 };
+
+// A value as the 64 bits of a slot, and back.
+llvm::Value* ToSlot(llvm::IRBuilder<>& b, const ModuleEmitter& m, ir::Type t, llvm::Value* v);
+llvm::Value* FromSlot(llvm::IRBuilder<>& b, const ModuleEmitter& m, ir::Type t, llvm::Value* slot);
 
 // Whether the loop can be written several iterations at a time (see wide.h); writes it.
 bool CanBeWide(const FunctionEmitter& e, const loops::Node& loop);

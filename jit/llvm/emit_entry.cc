@@ -148,17 +148,6 @@ void AddGuards(ModuleEmitter& m) {
   }
 }
 
-Value* FromArgument(ModuleEmitter& m, llvm::IRBuilder<>& b, ir::Type t, Value* slot) {
-  if (!t.IsScalar()) return b.CreateIntToPtr(slot, m.ptr);
-  switch (t.elem) {
-    case DType::kF64: return b.CreateBitCast(slot, m.TypeOf(t.elem));
-    case DType::kF32: return b.CreateBitCast(b.CreateTrunc(slot, m.i32), m.TypeOf(t.elem));
-    case DType::kI64: return slot;
-    case DType::kBool: break;
-  }
-  return b.CreateIsNotNull(slot);
-}
-
 // The slot of a result, with the one NaN that leaves a kernel.
 Value* ToResult(ModuleEmitter& m, llvm::IRBuilder<>& b, Value* ctx, ir::Type t, Value* v) {
   if (t.IsArray()) {
@@ -190,7 +179,7 @@ void EmitEntry(ModuleEmitter& m, const std::string& symbol) {
   llvm::SmallVector<Value*, 8> args{ctx};
   const auto& params = source.blocks[0].params;
   for (size_t i = 0; i < params.size(); ++i) {
-    args.push_back(FromArgument(m, b, source.TypeOf(params[i]), b.CreateLoad(m.i64, slot(1, i))));
+    args.push_back(FromSlot(b, m, source.TypeOf(params[i]), b.CreateLoad(m.i64, slot(1, i))));
   }
   Value* result = b.CreateCall(m.functions[m.source.entry], args);
   for (unsigned i = 0; i < source.results.size(); ++i) {

@@ -46,9 +46,33 @@ FunctionEmitter::FunctionEmitter(ModuleEmitter& m, uint32_t index)
       f_(Declared(m, index)),
       b_(m.context),
       facts_(source_),
+      hook_(m.HookFor(index)),
       ctx_(f_->getArg(0)),
       entry_(llvm::BasicBlock::Create(m.context, "entry", f_)),
       regs_(source_.regs.size()) {}
+
+FunctionEmitter::FunctionEmitter(ModuleEmitter& m, const loops::Function& source, llvm::Function* f,
+                                 llvm::Value* ctx, NodeHook* hook)
+    : m_(m),
+      source_(source),
+      f_(f),
+      b_(m.context),
+      facts_(source_),
+      hook_(hook),
+      ctx_(ctx),
+      entry_(llvm::BasicBlock::Create(m.context, "entry", f_)),
+      regs_(source_.regs.size()) {}
+
+void FunctionEmitter::BeginBody() {
+  blocks_ = {NewBlock("body")};
+  b_.SetInsertPoint(blocks_[0]);
+}
+
+void FunctionEmitter::EndBody() {
+  b_.CreateRetVoid();
+  b_.SetInsertPoint(entry_);
+  b_.CreateBr(blocks_[0]);
+}
 
 void FunctionEmitter::Emit() {
   OrderBlocks();
@@ -205,6 +229,10 @@ void FunctionEmitter::EmitNodes(const std::vector<Node>& nodes) {
 }
 
 void FunctionEmitter::EmitNode(const Node& node) {
+  if (hook_ == nullptr || !hook_->Emit(*this, node)) EmitPlainNode(node);
+}
+
+void FunctionEmitter::EmitPlainNode(const Node& node) {
   switch (node.kind) {
     case Kind::kScalar: return EmitScalar(node);
     case Kind::kDim: return Set(node.results[0], Dim(node.args[0], node.bits));

@@ -25,7 +25,14 @@ void FunctionEmitter::Branch(Value* unlikely_condition, llvm::BasicBlock* yes,
   b_.CreateCondBr(unlikely_condition, yes, no, m_.unlikely);
 }
 
+// On a device it only says that there was one (core/loops/offload.h).
 void FunctionEmitter::Trap(ir::TrapKind kind, uint32_t loc, Value* a, Value* b) {
+  if (m_.on_device) {
+    b_.CreateStore(b_.getInt32(1), ctx_);
+    llvm::Type* type = f_->getReturnType();
+    type->isVoidTy() ? b_.CreateRetVoid() : b_.CreateRet(llvm::Constant::getNullValue(type));
+    return;
+  }
   b_.CreateCall(m_.Callee(Runtime::kTrap),
                 {ctx_, b_.getInt32(static_cast<uint32_t>(kind)), b_.getInt32(loc), a, b});
   b_.CreateUnreachable();
@@ -42,6 +49,7 @@ llvm::BasicBlock* FunctionEmitter::StoppedBlock() {
 }
 
 void FunctionEmitter::Poll() {
+  if (m_.on_device) return;
   auto* stop =
       b_.CreateAlignedLoad(m_.i32, Field(ctx_, offsetof(RunContext, stop)), llvm::Align(4));
   stop->setAtomic(llvm::AtomicOrdering::Monotonic);
@@ -107,7 +115,7 @@ void FunctionEmitter::MarkVectorised(llvm::BranchInst* back) const {
 
 // A loop whose body polls at every turn needs none of its own.
 int64_t FunctionEmitter::PollEvery(const Node& loop) const {
-  if (!facts_.Polled(loop) || facts_.AlwaysPolls(loop.body)) return 0;
+  if (m_.on_device || !facts_.Polled(loop) || facts_.AlwaysPolls(loop.body)) return 0;
   bool inner = false;
   ForEachNode(loop.body, [&](const Node& n) { inner |= n.kind == Kind::kFor && facts_.Polled(n); });
   if (inner) return 1;
@@ -134,7 +142,7 @@ void FunctionEmitter::EmitFor(const Node& node) {
   llvm::BasicBlock* done = NewBlock("done");
   b_.CreateCondBr(b_.CreateICmpSLT(lo, hi), some, done);
   b_.SetInsertPoint(some);
-  if (CanBeWide(*this, node)) {
+  if (!m_.on_device && CanBeWide(*this, node)) {
     EmitWide(*this, node);
   } else {
     CountedLoop(lo, hi, 1, PollEvery(node), [&](Value* index) {
@@ -201,6 +209,20 @@ Value* FunctionEmitter::LoadLanes(Reg lanes) {
 
 void FunctionEmitter::StoreLanes(Reg lanes, Value* vector) {
   b_.CreateStore(vector, regs_[lanes.id].lanes[0]);
+}
+
+Value* FunctionEmitter::LoadLane(Reg lanes, uint64_t lane) {
+  if (!facts_.FewLanes(lanes)) return b_.CreateExtractElement(LoadLanes(lanes), lane);
+  llvm::AllocaInst* slot = regs_[lanes.id].lanes[lane];
+  return b_.CreateLoad(slot->getAllocatedType(), slot);
+}
+
+void FunctionEmitter::StoreLane(Reg lanes, uint64_t lane, Value* v) {
+  if (facts_.FewLanes(lanes)) {
+    b_.CreateStore(v, regs_[lanes.id].lanes[lane]);
+  } else {
+    StoreLanes(lanes, b_.CreateInsertElement(LoadLanes(lanes), v, lane));
+  }
 }
 
 void FunctionEmitter::EmitLaneAdd(const Node& node) {

@@ -202,9 +202,6 @@ void FunctionEmitter::EmitTapeNew(const Node& node) {
   SetTape(node.results[0], b_.CreateCall(m_.Callee(Runtime::kTapeNew), {ctx_}));
 }
 
-namespace {
-
-// A value as the 64 bits of a slot, and back.
 Value* ToSlot(llvm::IRBuilder<>& b, const ModuleEmitter& m, ir::Type t, Value* v) {
   if (!t.IsScalar()) return b.CreatePtrToInt(v, m.i64);
   if (t.elem == DType::kF32) v = b.CreateBitCast(v, m.i32);
@@ -222,8 +219,6 @@ Value* FromSlot(llvm::IRBuilder<>& b, const ModuleEmitter& m, ir::Type t, Value*
   }
   return b.CreateIsNotNull(slot);
 }
-
-}  // namespace
 
 void FunctionEmitter::EmitPush(const Node& node) {
   const Reg from = node.args[0];

@@ -5,7 +5,9 @@
 #include <llvm/IR/IRBuilder.h>
 #include <llvm/IR/Module.h>
 
+#include <memory>
 #include <string_view>
+#include <vector>
 
 #include "core/loops/loops.h"
 #include "jit/runtime/support.h"
@@ -38,10 +40,16 @@ enum class Runtime : uint8_t {
   kListPop,
   kListFree,
   kFit,
+  kLaunch,
+  kDeviceRead,
+  kDeviceWrite,
+  kDeviceFresh,
 };
-inline constexpr size_t kRuntimeFunctions = 19;
+inline constexpr size_t kRuntimeFunctions = 23;
 
 inline constexpr int kLanes = 8;
+
+class NodeHook;  // emit.h
 
 class ModuleEmitter {
  public:
@@ -67,12 +75,18 @@ class ModuleEmitter {
     access->setMetadata(llvm::LLVMContext::MD_tbaa, tbaa_[static_cast<size_t>(kind)]);
     return access;
   }
+  // By function of the source; nullptr: none.
+  NodeHook* HookFor(uint32_t index) const {
+    return index < hooks.size() ? hooks[index].get() : nullptr;
+  }
   // Keeps declarations that only attributes mention.
   void Finish();
 
   llvm::Module& module;
   llvm::LLVMContext& context;
   const loops::Module& source;
+  bool on_device = false;  // written for kernels: nothing polls, and traps are only noted
+  std::vector<std::shared_ptr<NodeHook>> hooks;
   std::vector<llvm::Function*> functions;  // by index in source
   llvm::MDNode* unlikely;                  // branch weights: the first successor is cold
   llvm::IntegerType* i1;

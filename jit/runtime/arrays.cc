@@ -3,6 +3,7 @@
 #include <cstring>
 
 #include "core/base/tensor.h"
+#include "jit/runtime/device.h"
 #include "jit/runtime/memory.h"
 #include "jit/runtime/support.h"
 
@@ -34,6 +35,7 @@ NewArray MakeArray(RunContext* c, uint32_t loc, int64_t bytes) {
   a->refs = 1;
   a->data = static_cast<char*>(block.data) + kHeader;
   a->bytes = bytes;
+  a->device = nullptr;
   Link(c->arrays, a);
   return {a, block.zeroed};
 }
@@ -127,6 +129,7 @@ Array* pb_alloc(RunContext* c, uint32_t loc, int64_t elem_size, int64_t rank, co
 }
 
 void pb_free(RunContext* c, Array* a) {
+  if (a->device != nullptr) c->device->Free(a);
   Unlink(c->arrays, a);
   GiveCharged(c, a, BlockOf(a));
 }
@@ -134,6 +137,10 @@ void pb_free(RunContext* c, Array* a) {
 Array* pb_copy(RunContext* c, uint32_t loc, Array* a, int64_t) {
   Array* copy = MakeArray(c, loc, a->bytes).array;
   std::copy_n(a->dims, kMaxRank, copy->dims);
+  if (a->device != nullptr) {
+    if (!c->device->Copy(a, copy)) DeviceFailed(c);
+    return copy;
+  }
   InSlices(c, copy->bytes, [&](int64_t at, int64_t n) {
     std::memcpy(static_cast<char*>(copy->data) + at, static_cast<const char*>(a->data) + at,
                 static_cast<size_t>(n));
@@ -142,6 +149,7 @@ Array* pb_copy(RunContext* c, uint32_t loc, Array* a, int64_t) {
 }
 
 Array* pb_canonicalise(RunContext* c, Array* a, int64_t elem_size) {
+  if (a->device != nullptr) pb_device_write(c, a);
   return elem_size == 8 ? Canonicalise<uint64_t>(c, a) : Canonicalise<uint32_t>(c, a);
 }
 

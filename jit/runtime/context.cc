@@ -13,7 +13,7 @@ namespace pullback::jit {
 
 // Generated code addresses these fields by offset.
 static_assert(offsetof(Array, refs) == 0 && offsetof(Array, data) == 8);
-static_assert(offsetof(Array, dims) == 16 && sizeof(Array) == 16 + 8 * kMaxRank + 24);
+static_assert(offsetof(Array, dims) == 16 && sizeof(Array) == 16 + 8 * kMaxRank + 32);
 static_assert(offsetof(Tape, slots) == 0 && offsetof(Tape, size) == 8);
 static_assert(offsetof(Tape, capacity) == 16);
 static_assert(offsetof(List, refs) == 0 && offsetof(List, size) == 8);

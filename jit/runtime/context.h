@@ -19,6 +19,7 @@ struct Array {
   int64_t bytes;  // of data
   Array* prev;    // list of all arrays of the run, so that its end frees them whole
   Array* next;
+  void* device;  // its copy on a device (DeviceRun); nullptr: none, the data here are all
 };
 inline constexpr int64_t kPinned = int64_t{1} << 40;
 
@@ -55,6 +56,8 @@ struct RecordLayout {
   int64_t arrays, lists, width;
 };
 
+class DeviceRun;  // jit/runtime/device.h
+
 struct RunContext {
   std::atomic<int32_t> stop{0};  // set by deadline timer or cancellation: 1 deadline, 2 cancelled
   int32_t depth = 0;             // calls now active
@@ -73,8 +76,9 @@ struct RunContext {
   List* lists = nullptr;
   void* growing = nullptr;  // a block that is being filled with what another has grown out of
   int64_t growing_size = 0;
-  Array empty_array{};  // pinned: the array with all extents 0, of any rank and type
-  List empty_list{};    // pinned: the empty list of any record
+  Array empty_array{};          // pinned: the array with all extents 0, of any rank and type
+  List empty_list{};            // pinned: the empty list of any record
+  DeviceRun* device = nullptr;  // of code that launches kernels
   std::jmp_buf exit;
 };
 

@@ -24,6 +24,7 @@ TRANSFORMS = {
 }
 TIERS = ("auto", "baseline", "llvm")  # in the order of Tier
 MIXED = ("auto", "cached", "recomputed")  # in the order of Mixed
+TARGETS = ("", "cpu", "cuda", "auto")  # in the order of Target
 TANGENTS = (program_pb2.TRANSFORM_JVP, program_pb2.TRANSFORM_HVP)  # transforms seeded by tangents
 
 
@@ -37,6 +38,7 @@ class Evaluation:
     timings: dict[str, float]
     peak_bytes: int
     tier: str  # that answered: baseline or llvm
+    target: str = "cpu"  # that answered: cpu or cuda
 
 
 class Kernel:
@@ -103,7 +105,8 @@ class Kernel:
                            for name, d in zip(signature.wrt, found)}
         value = read_value(response.value, signature.result)
         return Evaluation(value, derivatives, response.cache_hit,
-                          _timings(response.timings), response.peak_bytes, TIERS[response.tier])
+                          _timings(response.timings), response.peak_bytes, TIERS[response.tier],
+                          TARGETS[response.target] or "cpu")
 
     def _read_by(self, type_, message, types):
         """The derivative by one parameter."""
@@ -186,11 +189,12 @@ class Program:
         return self._pair(entry, "hessian", wrt, args, None, sparse=True)
 
     def compile(self, entry, transform="value", wrt=None, *, optimise=True, opt_level=None,
-                sparse=False, tier="auto", mixed="auto") -> Kernel:
+                sparse=False, tier="auto", mixed="auto", target="cpu") -> Kernel:
         """sparse: a jacobian's or hessian's blocks as SparseTensors. tier: auto, baseline or llvm.
 
         mixed: where partials of functions of elements are evaluated: auto (by cost), cached (in the forward
-        pass) or recomputed (in the reverse pass).
+        pass) or recomputed (in the reverse pass). target: cpu, cuda or auto (a device where there is one and
+        something can run on it).
         """
         spec = self._spec(entry, transform, wrt)
         spec.sparse = sparse
@@ -203,6 +207,11 @@ class Program:
         if mixed not in MIXED:
             raise argument_error("INVALID_OPTION", f"no mode {mixed!r}; there are {', '.join(MIXED)}")
         spec.options.mixed = MIXED.index(mixed)
+        if target not in TARGETS[1:]:
+            raise argument_error("INVALID_OPTION",
+                                 f"no target {target!r}; there are {', '.join(TARGETS[1:])}")
+        if target != "cpu":
+            spec.options.target = TARGETS.index(target)
         request = service_pb2.CompileRequest(spec=spec)
         return Kernel(self.client, spec, self._hash, self.client.call("Compile", request, self._hash))
 

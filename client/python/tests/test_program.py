@@ -142,6 +142,17 @@ def test_a_tier_can_be_asked_for(client, tier):
     assert result.derivatives["w"].tolist() == [-4.0]
 
 
+def test_a_device_can_be_asked_for(client):
+    program = Program("fn f(x: [n]f64) -> f64 { return sum i < n { x[i] * x[i] } }", client=client)
+    result = program.compile("f", target="auto").evaluate({"x": [1.0, 2.0]})
+    assert result.value == 5.0 and result.target in ("cpu", "cuda")
+    if result.target == "cuda":
+        return
+    with pytest.raises(PullbackError) as caught:
+        program.compile("f", target="cuda")
+    assert caught.value.reason == "NO_DEVICE"
+
+
 def test_a_tier_that_is_not_there(client):
     with pytest.raises(PullbackError) as caught:
         Program(LOSS, client=client).compile("loss", tier="best")

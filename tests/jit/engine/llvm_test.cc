@@ -374,7 +374,7 @@ TEST_CASE("Explain shows every stage") {
     CHECK_THAT(text, Contains(expected));
     CHECK(!text.empty());
   }
-  const Status s = TheEngine().Explain(request, "ptx").status();
+  const Status s = TheEngine().Explain(request, "wasm").status();
   CHECK(s.code() == Code::kNotFound);
   CHECK(s.reason() == "UNKNOWN_STAGE");
 }

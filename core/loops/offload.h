@@ -1,0 +1,70 @@
+// Which loops of a function can run on a device, and how: the plan that host code and kernels share.
+//
+// A nest of loops goes as a whole or not at all. It becomes a kernel for each way in which its results
+// can be made by many threads; each kernel runs the nest and keeps some of its results only:
+// - kGrid: one thread for each iteration of those loops that the elements stored tell apart
+//   (Node::apart); the other loops run inside the thread, in their order.
+// - kLanes: lanes that are totalled after the nest. Thread k of eight keeps lane k: the order of a sum is
+//   that of loops.h, bit for bit.
+// - kOwners: a scatter. Every thread runs all iterations and keeps the elements whose offset is its own
+//   modulo the number of threads, so that terms join their element in the order of the loops.
+// What runs in one thread alone (scans, argmax) stays on the host, and so does what allocates, recurs,
+// uses tapes or lists, or has loops whose trips nobody knows beforehand.
+//
+// A check that fails in a kernel only says so: the host then runs the nest itself, which ends in the trap
+// that is first in the order of the iterations. So no check may depend on what the nest itself stores.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "core/loops/loops.h"
+
+namespace pullback::loops {
+
+inline constexpr uint32_t kOwnerThreads = 1024;
+inline constexpr uint32_t kLaneThreads = 8;
+
+struct OffloadKernel {
+  enum class Form : uint8_t { kGrid, kLanes, kOwners };
+  Form form = Form::kGrid;
+  // kGrid: the loops whose iterations are threads, outermost first; bounds are known outside the nest.
+  std::vector<const Node*> parallel;
+  // Arrays stored into, or lanes added to, by this kernel.
+  std::vector<Reg> keeps;
+};
+
+struct OffloadNest {
+  const Node* root = nullptr;
+  // What the nest reads and does not define: scalars that are not constants, arrays (and the extents that it
+  // asks of them), lanes.
+  std::vector<Reg> scalars, arrays, lanes;
+  struct Extent {
+    Reg array;
+    uint64_t axis;
+  };
+  std::vector<Extent> extents;
+  std::vector<Reg> constants;
+  std::vector<Reg> stored;  // of arrays
+  bool checks = false;      // may fail
+  std::vector<OffloadKernel> kernels;
+
+  bool Stores(Reg array) const;
+};
+
+struct OffloadPlan {
+  std::map<const Node*, OffloadNest> nests;   // by root
+  std::map<uint32_t, const Node*> constants;  // of the function: registers that a Const defines
+  // Why an outermost loop stays on the host, one line each.
+  std::vector<std::string> refusals;
+};
+
+// `module` must not change while the plan lives.
+OffloadPlan PlanOffload(const Module& module, const Function& f);
+
+// Whether a kernel may call it: scalars in and out, blocks without cycles, calls of such functions only.
+bool IsDeviceFunction(const Module& module, uint32_t function);
+
+}  // namespace pullback::loops

@@ -1,0 +1,171 @@
+#include "jit/cuda/run.h"
+
+#include <algorithm>
+#include <cstring>
+
+namespace pullback::jit::cuda {
+namespace {
+
+constexpr int64_t kMostBlocks = int64_t{1} << 20;  // threads take turns beyond
+constexpr size_t kLaneBytes = 8 * 8;
+
+}  // namespace
+
+CudaRun::~CudaRun() {
+  if (driver_.cuCtxSetCurrent(loaded_.life->context()) != kSuccess) return;
+  for (const auto& [array, buffer] : buffers_) {
+    if (buffer.address != 0) Check(driver_.cuMemFree(buffer.address), "freeing memory");
+  }
+  if (failed_ != 0) Check(driver_.cuMemFree(failed_), "freeing memory");
+}
+
+// After any failure but a lack of memory the context is not to be trusted.
+bool CudaRun::Check(Result result, const char* doing) {
+  if (result == kSuccess) return true;
+  if (status_.ok()) status_ = kernels_->device().Explain(result, doing);
+  if (result != kOutOfMemory) kernels_->device().Abandon(loaded_.life);
+  return false;
+}
+
+// Arrays that were not made in this run's code are good on the host.
+CudaRun::Buffer& CudaRun::Of(Array* a) {
+  const auto [at, fresh] = buffers_.try_emplace(a);
+  if (fresh) at->second.on_host = true;
+  a->device = &at->second;
+  return at->second;
+}
+
+bool CudaRun::Allocate(DeviceAddress* address, int64_t bytes) {
+  return Check(driver_.cuMemAlloc(address, static_cast<size_t>(std::max<int64_t>(bytes, 8))),
+               "allocating memory");
+}
+
+bool CudaRun::ToDevice(Array* a, bool written, DeviceAddress* address) {
+  Buffer& b = Of(a);
+  const auto bytes = static_cast<size_t>(a->bytes);
+  if (b.address == 0 && !Allocate(&b.address, a->bytes)) return false;
+  if (!b.on_device && bytes > 0) {
+    if (b.on_host &&
+        !Check(driver_.cuMemcpyHtoD(b.address, a->data, bytes), "copying to the device")) {
+      return false;
+    }
+    if (!b.on_host && b.zeroed &&
+        !Check(driver_.cuMemsetD8(b.address, 0, bytes), "clearing memory")) {
+      return false;
+    }
+  }
+  b.on_device = true;
+  if (written) b.on_host = false;
+  *address = b.address;
+  return true;
+}
+
+bool CudaRun::Read(Array* a) {
+  Buffer& b = Of(a);
+  const auto bytes = static_cast<size_t>(a->bytes);
+  if (b.on_host) return true;
+  if (b.on_device && bytes > 0 &&
+      !Check(driver_.cuMemcpyDtoH(a->data, b.address, bytes), "copying back")) {
+    return false;
+  }
+  if (!b.on_device && b.zeroed) std::memset(a->data, 0, bytes);
+  b.on_host = true;
+  return true;
+}
+
+bool CudaRun::Write(Array* a) {
+  if (!Read(a)) return false;
+  Of(a).on_device = false;
+  return true;
+}
+
+bool CudaRun::Fresh(Array* a, bool zeroed) {
+  Buffer& b = Of(a);
+  b.on_host = b.on_device = false;
+  b.zeroed = zeroed;
+  return true;
+}
+
+bool CudaRun::Copy(const Array* from, Array* to) {
+  auto* source = const_cast<Array*>(from);
+  if (!Of(source).on_device) {
+    if (!Read(source)) return false;
+    std::memcpy(to->data, from->data, static_cast<size_t>(from->bytes));
+    return true;
+  }
+  Fresh(to, false);
+  Buffer& b = Of(to);
+  if (!Allocate(&b.address, to->bytes)) return false;
+  b.on_device = true;
+  return to->bytes == 0 ||
+         Check(driver_.cuMemcpyDtoD(b.address, Of(source).address, static_cast<size_t>(to->bytes)),
+               "copying on the device");
+}
+
+void CudaRun::Free(Array* a) {
+  const auto at = buffers_.find(a);
+  if (at == buffers_.end()) return;
+  if (at->second.address != 0) Check(driver_.cuMemFree(at->second.address), "freeing memory");
+  buffers_.erase(at);
+  a->device = nullptr;
+}
+
+bool CudaRun::PrepareWord() {
+  return failed_ != 0 ||
+         (Allocate(&failed_, 8) && Check(driver_.cuMemsetD8(failed_, 0, 8), "clearing memory"));
+}
+
+bool CudaRun::TakeFailed(bool* failed) {
+  int32_t word = 0;
+  if (!Check(driver_.cuMemcpyDtoH(&word, failed_, sizeof word), "a kernel")) return false;
+  *failed = word != 0;
+  return word == 0 || Check(driver_.cuMemsetD8(failed_, 0, sizeof word), "clearing memory");
+}
+
+bool CudaRun::Collect(const DeviceKernel& about, const uint64_t* slots, Params& params) {
+  using Param = DeviceKernel::Param;
+  params.values.push_back(failed_);
+  for (size_t i = 0; i < about.params.size(); ++i) {
+    const Param kind = about.params[i];
+    DeviceAddress value = slots[i];
+    if (kind == Param::kRead || kind == Param::kWrite) {
+      auto* array = reinterpret_cast<Array*>(slots[i]);
+      if (!ToDevice(array, kind == Param::kWrite, &value)) return false;
+    } else if (kind == Param::kLanes) {
+      auto* host = reinterpret_cast<void*>(slots[i]);
+      if (!Allocate(&value, kLaneBytes)) return false;
+      params.lanes.emplace_back(host, value);
+      if (!Check(driver_.cuMemcpyHtoD(value, host, kLaneBytes), "copying to the device"))
+        return false;
+    }
+    params.values.push_back(value);
+  }
+  return true;
+}
+
+bool CudaRun::Start(uint32_t kernel, int64_t threads, Params& params) {
+  const unsigned block = kernels_->kernels()[kernel].block;
+  const int64_t blocks = std::min((threads + block - 1) / block, kMostBlocks);
+  std::vector<void*> addresses;
+  for (uint64_t& value : params.values) addresses.push_back(&value);
+  ++launches_;
+  return Check(driver_.cuLaunchKernel(loaded_.functions[kernel], static_cast<unsigned>(blocks), 1,
+                                      1, block, 1, 1, 0, nullptr, addresses.data(), nullptr),
+               "launching a kernel");
+}
+
+int32_t CudaRun::Launch(uint32_t kernel, int64_t threads, const uint64_t* slots) {
+  if (threads <= 0) return 0;
+  const DeviceKernel& about = kernels_->kernels()[kernel];
+  Params params;
+  bool failed = false;
+  bool good = PrepareWord() && Collect(about, slots, params) && Start(kernel, threads, params) &&
+              (!about.checks || TakeFailed(&failed));
+  for (const auto& [host, address] : params.lanes) {
+    if (good && !failed) good = Check(driver_.cuMemcpyDtoH(host, address, kLaneBytes), "a kernel");
+    good = Check(driver_.cuMemFree(address), "freeing memory") && good;
+  }
+  return !good ? -1 : failed ? 1 : 0;
+}
+
+}  // namespace pullback::jit::cuda

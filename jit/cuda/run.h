@@ -1,0 +1,61 @@
+// One run's arrays on the device, and its launches.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "jit/cuda/code.h"
+#include "jit/runtime/device.h"
+
+namespace pullback::jit::cuda {
+
+class CudaRun : public DeviceRun {
+ public:
+  CudaRun(std::shared_ptr<Kernels> kernels, Kernels::Loaded loaded)
+      : kernels_(std::move(kernels)),
+        loaded_(std::move(loaded)),
+        driver_(kernels_->device().driver()) {}
+  ~CudaRun() override;
+
+  int32_t Launch(uint32_t kernel, int64_t threads, const uint64_t* slots) override;
+  bool Read(Array* a) override;
+  bool Write(Array* a) override;
+  bool Fresh(Array* a, bool zeroed) override;
+  bool Copy(const Array* from, Array* to) override;
+  void Free(Array* a) override;
+  Status status() const override { return status_; }
+  int64_t launches() const override { return launches_; }
+
+ private:
+  // Neither here nor there: no element is anywhere yet.
+  struct Buffer {
+    DeviceAddress address = 0;
+    bool on_host = false, on_device = false;
+    bool zeroed = false;
+  };
+  // A kernel's parameters, and what of the host's they stand for.
+  struct Params {
+    std::vector<uint64_t> values;
+    std::vector<std::pair<void*, DeviceAddress>> lanes;
+  };
+  bool Check(Result result, const char* doing);
+  Buffer& Of(Array* a);
+  bool Allocate(DeviceAddress* address, int64_t bytes);
+  bool ToDevice(Array* a, bool written, DeviceAddress* address);
+  bool Collect(const DeviceKernel& about, const uint64_t* slots, Params& params);
+  bool Start(uint32_t kernel, int64_t threads, Params& params);
+  bool PrepareWord();
+  bool TakeFailed(bool* failed);
+
+  const std::shared_ptr<Kernels> kernels_;
+  const Kernels::Loaded loaded_;
+  const Driver& driver_;
+  std::map<Array*, Buffer> buffers_;
+  DeviceAddress failed_ = 0;  // a word that kernels set where a check fails
+  int64_t launches_ = 0;
+  Status status_;
+};
+
+}  // namespace pullback::jit::cuda

@@ -1,0 +1,49 @@
+// What a device back end needs of a compiler, and what the compiler gives it. The compiler is jit/llvm's, the
+// device's driver jit/cuda's: neither sees the other.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "core/base/status.h"
+#include "jit/backend.h"
+
+namespace pullback::jit {
+
+struct DeviceKernel {
+  // In the order of parameters and of pb_launch's slots. Every parameter is 8 bytes: the bits of a scalar, or
+  // the address on the device of an array's elements or of lanes.
+  enum class Param : uint8_t { kScalar, kRead, kWrite, kLanes };
+  std::string name;
+  std::string about;     // for people: what becomes of which loops
+  uint32_t block = 256;  // threads
+  bool checks = false;   // sets the word that its first parameter points at where a check fails
+  std::vector<Param> params;  // after that word
+};
+
+// Where the image of the kernels is to run: "sm_75" … "sm_90a", or this host, for tests: an object whose
+// entry, of type KernelEntry, runs one thread: args are the kernel's number, blockIdx, threadIdx, blockDim,
+// gridDim, then the address of the array of its parameters' addresses.
+inline constexpr const char* kHostArch = "host";
+
+struct DeviceCode {
+  ObjectCode host;    // launches the kernels by their numbers
+  std::string image;  // PTX, or an object
+  std::vector<DeviceKernel> kernels;
+  std::vector<std::string> refusals;  // loops that stay on the host, and why
+};
+
+class DeviceCompiler {
+ public:
+  virtual ~DeviceCompiler() = default;
+  virtual std::string version()
+      const = 0;  // of emitted code and of the device's math: part of the key
+  virtual std::string target() const = 0;  // the host's
+  // INVALID_ARGUMENT, UNKNOWN_ARCH; UNIMPLEMENTED, NOT_ON_DEVICE, naming an op that the device's math lacks.
+  virtual StatusOr<DeviceCode> Compile(const loops::Module& module, const BackendOptions& options,
+                                       const std::string& arch) = 0;
+  virtual StatusOr<std::unique_ptr<LoadedCode>> LoadHost(const ObjectCode& object) = 0;
+};
+
+}  // namespace pullback::jit

@@ -1,0 +1,187 @@
+// Requests that ask for a target, through the engine: with no driver, and on a driver without a device.
+#include <catch2/catch.hpp>
+
+#include "jit/llvm/llvm_backend.h"
+#include "tests/jit/engine/fake_backend.h"
+#include "tests/jit/programs/fake_driver.h"
+
+namespace pullback::jit {
+namespace {
+
+using testing::FakeCudaBackend;
+using testing::TheFakeDriver;
+
+constexpr const char* kDot =
+    "fn f(x: [n]f64) -> f64 { let y = gen i < n { 2.0 * x[i] }  return sum i < n { y[i] * x[i] } }";
+
+std::shared_ptr<Backend> Llvm() {
+  static const std::shared_ptr<Backend> backend = MakeLlvmBackend().value();
+  return backend;
+}
+
+struct OnDevice {
+  explicit OnDevice(std::shared_ptr<DeviceBackend> device = FakeCudaBackend())
+      : engine(With(std::move(device)), Llvm()) {}
+  static EngineOptions With(std::shared_ptr<DeviceBackend> device) {
+    TheFakeDriver().Reset();
+    EngineOptions options;
+    options.device = std::move(device);
+    return options;
+  }
+  StatusOr<Outputs> Run(const std::string& program, Target target, const Inputs& inputs,
+                        Transform transform = Transform::kValue) {
+    KernelRequest request = Ask(program, "f", transform);
+    request.options.target = target;
+    PB_ASSIGN_OR_RETURN(const Handle handle, engine.Compile(request));
+    return engine.Run(handle, inputs);
+  }
+  Engine engine;
+};
+
+std::vector<double> Numbers(int64_t n) {
+  std::vector<double> v;
+  for (int64_t i = 0; i < n; ++i) v.push_back(1.0 / static_cast<double>(i + 1));
+  return v;
+}
+
+// No machine has this library.
+std::shared_ptr<DeviceBackend> NoDriver() {
+  const auto missing = cuda::LoadDriver("libpullback_has_no_such_driver.so");
+  REQUIRE(missing.status().reason() == "NO_DEVICE");
+  TheFakeDriver().Reset();
+  TheFakeDriver().devices = 0;
+  auto backend = FakeCudaBackend();
+  CHECK(backend->available().reason() == "NO_DEVICE");  // looked for once: it stays so
+  return backend;
+}
+
+TEST_CASE("Target: without a device cuda is NO_DEVICE and auto is the CPU") {
+  OnDevice t(NoDriver());
+  const Inputs inputs{{Vector(Numbers(100))}, {}};
+  const auto forced = t.Run(kDot, Target::kCuda, inputs);
+  CHECK(forced.status().code() == Code::kFailedPrecondition);
+  CHECK(forced.status().reason() == "NO_DEVICE");
+  const Outputs chosen = Ok(t.Run(kDot, Target::kAuto, inputs));
+  CHECK(chosen.target == Target::kCpu);
+  CHECK(chosen.launches == 0);
+  // The same kernel as the CPU's.
+  CHECK(Ok(t.Run(kDot, Target::kCpu, inputs)).target == Target::kCpu);
+  CHECK(t.engine.stats().kernels == 1);
+  Engine none(EngineOptions(), Llvm());
+  KernelRequest request = Ask(kDot);
+  request.options.target = Target::kCuda;
+  CHECK(none.Compile(request).status().reason() == "NO_DEVICE");
+}
+
+TEST_CASE("Target: a device answers with the CPU's bits, and says that it did") {
+  OnDevice t;
+  const Inputs inputs{{Vector(Numbers(1003))}, {}};
+  const Outputs here = Ok(t.Run(kDot, Target::kCpu, inputs, Transform::kValueAndGrad));
+  for (const Target target : {Target::kCuda, Target::kAuto}) {
+    const Outputs there = Ok(t.Run(kDot, target, inputs, Transform::kValueAndGrad));
+    CHECK(there.target == Target::kCuda);
+    CHECK(there.launches > 0);
+    CHECK(there.value.tensor.data == here.value.tensor.data);
+    CHECK(there.derivatives[0].tensor.data == here.derivatives[0].tensor.data);
+  }
+  CHECK(here.target == Target::kCpu);
+  CHECK(t.engine.stats().kernels == 3);
+  CHECK(TheFakeDriver().live_allocations == 0);
+}
+
+TEST_CASE(
+    "Target: what a device cannot run is UNIMPLEMENTED where it was forced, and the CPU's else") {
+  const std::string program = "fn f(x: f64) -> f64 { return x * x }";
+  OnDevice t;
+  const auto forced = t.Run(program, Target::kCuda, {{Scalar(3)}, {}});
+  CHECK(forced.status().code() == Code::kUnimplemented);
+  CHECK(forced.status().reason() == "NOT_ON_DEVICE");
+  CHECK(Ok(t.Run(program, Target::kAuto, {{Scalar(3)}, {}})).target == Target::kCpu);
+  KernelRequest both = Ask(program);
+  both.options.target = Target::kCuda;
+  both.options.tier = Tier::kLlvm;
+  CHECK(t.engine.Compile(both).status().reason() == "INVALID_OPTION");
+}
+
+TEST_CASE("Target: arrays stay on the device between statements") {
+  const std::string program =
+      "fn f(x: [n]f64, k: i64) -> [n]f64 { var y = x\nvar t = 0\n"
+      "while t < k { t = t + 1\ny = gen i < n { 0.5 * y[i] + x[i] } }\nreturn y }";
+  OnDevice t;
+  const auto copies = [&](int64_t steps) {
+    TheFakeDriver().to_device = TheFakeDriver().to_host = 0;
+    Ok(t.Run(program, Target::kCuda, {{Vector(Numbers(50)), Integer(steps)}, {}}));
+    return std::pair(TheFakeDriver().to_device, TheFakeDriver().to_host);
+  };
+  copies(1);
+  CHECK(copies(20) == std::pair<int64_t, int64_t>(1, 1));  // x there, the result back
+}
+
+TEST_CASE("Target: a trap on the device is the CPU's, at its place") {
+  const std::string program =
+      "fn f(x: [n]f64, j: [m]i64) -> f64 {\n  let y = gen i < m { x[j[i]] }\n  return sum(y) }";
+  OnDevice t;
+  const Inputs inputs{
+      {Vector(Numbers(10)), Leaf(Tensor::Of<int64_t>(DType::kI64, {4}, {1, 2, 77, -5}))}, {}};
+  const Status here = t.Run(program, Target::kCpu, inputs).status();
+  const Status there = t.Run(program, Target::kCuda, inputs).status();
+  CHECK(here.reason() == "INDEX_OUT_OF_RANGE");
+  CHECK(there.ToString() == here.ToString());
+  CHECK(TheFakeDriver().live_allocations == 0);
+}
+
+TEST_CASE("Target: after a fault that request fails, and the next has a new context") {
+  OnDevice t;
+  const Inputs inputs{{Vector(Numbers(100))}, {}};
+  const Outputs good = Ok(t.Run(kDot, Target::kCuda, inputs));
+  TheFakeDriver().calls = 0;
+  Ok(t.Run(kDot, Target::kCuda, inputs));
+  const int64_t calls = TheFakeDriver().calls;
+  REQUIRE(calls > 5);
+  for (int64_t k = 0; k < calls; ++k) {
+    INFO("call " << k);
+    TheFakeDriver().calls = 0;
+    TheFakeDriver().fail_at = k;
+    const auto bad = t.Run(kDot, Target::kCuda, inputs);
+    if (!bad.ok()) {
+      CHECK(bad.status().code() == Code::kInternal);
+      CHECK(bad.status().reason() == "DEVICE_FAULT");
+    }
+    TheFakeDriver().fail_at = -1;
+    const auto after = t.Run(kDot, Target::kCuda, inputs);
+    REQUIRE(after.ok());
+    CHECK(after->value.tensor.data == good.value.tensor.data);
+  }
+  CHECK(TheFakeDriver().live_allocations == 0);
+  CHECK(TheFakeDriver().contexts == 1);
+}
+
+TEST_CASE("Target: a device without memory left") {
+  OnDevice t;
+  const Inputs inputs{{Vector(Numbers(100))}, {}};
+  Ok(t.Run(kDot, Target::kCuda, inputs));
+  TheFakeDriver().calls = 0;
+  TheFakeDriver().fail_at = 0;
+  TheFakeDriver().fail_with = cuda::kOutOfMemory;
+  const Status status = t.Run(kDot, Target::kCuda, inputs).status();
+  CHECK(status.code() == Code::kResourceExhausted);
+  CHECK(status.reason() == "DEVICE_MEMORY");
+  CHECK(t.Run(kDot, Target::kCuda, inputs).ok());
+  CHECK(TheFakeDriver().contexts == 1);  // the same one
+}
+
+TEST_CASE("Target: explain shows kernels where there is no device") {
+  OnDevice t(NoDriver());
+  const std::string text = Ok(t.engine.Explain(Ask(kDot), "ptx:sm_80"));
+  CHECK(text.find(".target sm_80") != std::string::npos);
+  CHECK(text.find("// k0: @f, loop over %i: a thread for each") != std::string::npos);
+  CHECK(text.find("; blocks of 8") != std::string::npos);
+  CHECK(Ok(t.engine.Explain(Ask(kDot), "ptx")).find(".target sm_90") != std::string::npos);
+  CHECK(t.engine.Explain(Ask(kDot), "ptx:sm_12").status().reason() == "UNKNOWN_ARCH");
+  const std::string scan = "fn f(x: [n]f64) -> [n]f64 { return scan(|a, b| a + b, 0.0, x) }";
+  const auto refused = t.engine.Explain(Ask(scan), "ptx");
+  if (refused.ok()) CHECK(refused->find("on the host, because of") != std::string::npos);
+}
+
+}  // namespace
+}  // namespace pullback::jit
