@@ -76,7 +76,7 @@ void InstBatcher::Copy(const Inst& inst) {
   b_.Append(std::move(copy));
 }
 
-void InstBatcher::Define(Inst& copy, const std::vector<Value>& results, bool batched) {
+void InstBatcher::Define(Inst& copy, ir::ValueSpan results, bool batched) {
   copy.results.clear();
   for (Value v : results) {
     const Value fresh = b_.function().NewValue(TypeOf(v, batched), from_.values[v.id].name);

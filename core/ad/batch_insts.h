@@ -48,7 +48,7 @@ class InstBatcher {
 
  private:
   size_t Count() const { return extents_.size(); }
-  void Define(ir::Inst& copy, const std::vector<ir::Value>& results, bool batched);
+  void Define(ir::Inst& copy, ir::ValueSpan results, bool batched);
   void FreshBody(ir::Each& each);
   bool VisitPoint(const ir::Inst& inst, const std::vector<ir::Affine>& subs);
   void VisitAddArrays(const ir::Inst& inst);

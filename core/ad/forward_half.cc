@@ -38,7 +38,7 @@ Status ReverseFunction::ForwardBlock(uint32_t b) {
     state.tape = tape;
   }
   // At once: what is read after it was changed is not changed in place.
-  const auto measure = [&](const std::vector<Value>& defined) {
+  const auto measure = [&](ir::ValueSpan defined) {
     for (const Inst& size : state.early_sizes) {
       for (Value v : defined) {
         if (forward_[v.id] == size.args[0]) fb_->Append(size);

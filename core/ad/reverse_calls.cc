@@ -28,7 +28,7 @@ void ReverseFunction::CountCalls() {
 
 // By argument: whether there is a cotangent to hand in. Of a value that is handed in twice the last one has
 // it: what a loop captures comes behind its state, and its reverse adds to it first.
-std::vector<bool> ReverseFunction::HaveBars(const std::vector<Value>& args) const {
+std::vector<bool> ReverseFunction::HaveBars(ir::ValueSpan args) const {
   std::vector<bool> have;
   for (size_t k = 0; k < args.size(); ++k) {
     const bool again =

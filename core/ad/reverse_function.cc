@@ -255,7 +255,7 @@ void ReverseFunction::Accumulate(Value v, Value bar) {
       MayBeShort(v) ? lists_.AddField(*rb_, it->second, bar) : lists_.Add(*rb_, it->second, bar);
 }
 
-std::vector<bool> ReverseFunction::ActiveOf(const std::vector<Value>& values) const {
+std::vector<bool> ReverseFunction::ActiveOf(ir::ValueSpan values) const {
   std::vector<bool> active;
   for (Value v : values) active.push_back(Active(v));
   return active;

@@ -171,7 +171,7 @@ class ReverseFunction {
   std::vector<ir::Value> CallReverse(const ir::Inst& inst, const CallAdjoint& how,
                                      const std::vector<ir::Value>& bars,
                                      const std::vector<bool>& have);
-  std::vector<bool> HaveBars(const std::vector<ir::Value>& args) const;
+  std::vector<bool> HaveBars(ir::ValueSpan args) const;
   ir::Value NoSum(const CallAdjoint& how, size_t k, ir::Value v);
   void GoBack(uint32_t b);
   void JumpBack(uint32_t b, const Predecessor& p);
@@ -188,7 +188,7 @@ class ReverseFunction {
   void ForwardTerminator(uint32_t b, ir::Value tape);
   Status ProveTape() const;
   bool IsActiveCall(const ir::Inst& inst) const;
-  std::vector<bool> ActiveOf(const std::vector<ir::Value>& values) const;
+  std::vector<bool> ActiveOf(ir::ValueSpan values) const;
 
   ir::Module& module_;
   ir::Function work_;  // f, prepared

@@ -45,7 +45,7 @@ class Elimination {
   void AddBox() {
     std::set<Value> seen;
     for (size_t k = 0; k < rows_.size(); ++k) {
-      const std::vector<Affine::Term> terms = rows_[k].e.terms;
+      const Affine::Terms terms = rows_[k].e.terms;
       for (const Affine::Term& t : terms) {
         if (!seen.insert(t.value).second) continue;
         for (const Constraint& bound : box_.ConstraintsOf(t.value)) {

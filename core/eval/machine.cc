@@ -32,7 +32,7 @@ void Machine::Clear(Frame& f, const LastUses::List& values) {
   for (Value v : values) f.slots[v.id] = Slot{};
 }
 
-std::vector<Slot> Machine::Copy(const Frame& f, const std::vector<Value>& values) {
+std::vector<Slot> Machine::Copy(const Frame& f, ir::ValueSpan values) {
   std::vector<Slot> out;
   out.reserve(values.size());
   for (Value v : values) out.push_back(f.slots[v.id]);

@@ -79,7 +79,7 @@ class Machine {
   static bool Holds(const Frame& f, const std::vector<ir::Constraint>& cs);
   // Copies the operands of a block's instruction out and clears the slots of those that die here.
   static std::vector<Slot> Fetch(Frame& f, const ir::Inst& inst);
-  static std::vector<Slot> Copy(const Frame& f, const std::vector<ir::Value>& values);
+  static std::vector<Slot> Copy(const Frame& f, ir::ValueSpan values);
 
   // --- machine_ops.cc: arrays
   // Row-major offset of an element, or -1 after a trap.

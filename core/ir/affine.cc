@@ -57,7 +57,7 @@ Affine Affine::Substitute(Value v, const Affine& e) const {
 void Canonicalise(Affine& a) {
   std::sort(a.terms.begin(), a.terms.end(),
             [](const Affine::Term& x, const Affine::Term& y) { return x.value < y.value; });
-  std::vector<Affine::Term> merged;
+  Affine::Terms merged;
   for (const Affine::Term& t : a.terms) {
     if (!merged.empty() && merged.back().value == t.value) {
       merged.back().coeff = WrapAdd(merged.back().coeff, t.coeff);
@@ -65,7 +65,9 @@ void Canonicalise(Affine& a) {
       merged.push_back(t);
     }
   }
-  std::erase_if(merged, [](const Affine::Term& t) { return t.coeff == 0; });
+  merged.erase(std::remove_if(merged.begin(), merged.end(),
+                              [](const Affine::Term& t) { return t.coeff == 0; }),
+               merged.end());
   a.terms = std::move(merged);
 }
 

@@ -90,7 +90,7 @@ Value Builder::One(Type scalar) {
   return Const(scalar, scalar.IsFloat() ? FloatBits(scalar.elem, 1.0) : 1);
 }
 
-Value Builder::Make(Op op, std::vector<Value> args, std::string name) {
+Value Builder::Make(Op op, Values args, std::string name) {
   const TypeRule rule = Info(op).rule;
   PB_CHECK(rule != TypeRule::Own && rule != TypeRule::Cast);
   PB_CHECK(Info(op).arity == static_cast<int>(args.size()));
@@ -146,7 +146,7 @@ Value Builder::Dim(Value array, int axis) {
   return AppendOne(std::move(inst), Type::I64());
 }
 
-Value Builder::Zeros(DType t, std::vector<Value> extents) {
+Value Builder::Zeros(DType t, Values extents) {
   PB_CHECK(!extents.empty());
   for (Value e : extents) PB_CHECK(IsI64(TypeOf(e)));
   const Type result = Type::Array(t, static_cast<int>(extents.size()));
@@ -209,8 +209,7 @@ Value Builder::Add(Value a, Value b) {
 
 // --- tensor statements
 
-std::vector<Value> Builder::BeginEach(const std::vector<Value>& extents,
-                                      const std::vector<std::string>& names) {
+std::vector<Value> Builder::BeginEach(ValueSpan extents, const std::vector<std::string>& names) {
   PB_CHECK(!each_);
   PB_CHECK(names.empty() || names.size() == extents.size());
   each_ = std::make_unique<Each>();
@@ -251,7 +250,7 @@ std::vector<Value> Builder::EndEach(std::vector<EachResult> results,
   inst.each = std::move(each_);
   redirect_ = outer_redirect_;
   outer_redirect_ = nullptr;
-  return Append(std::move(inst)).results;
+  return ToVector(Append(std::move(inst)).results);
 }
 
 // --- the rest
@@ -261,7 +260,7 @@ std::vector<Value> Builder::AppendCall(Inst inst) {
   for (Type t : ResultTypes(inst, function_, module_)) {
     inst.results.push_back(function_.NewValue(t));
   }
-  return Append(std::move(inst)).results;
+  return ToVector(Append(std::move(inst)).results);
 }
 
 std::vector<Value> Builder::Call(uint32_t callee, std::vector<Value> args, bool checkpoint) {
@@ -351,12 +350,11 @@ void Builder::Jump(uint32_t block, std::vector<Value> args) {
   Terminate(Terminator::Kind::kJump).edges.push_back({block, std::move(args)});
 }
 
-void Builder::Branch(Value cond, Edge if_true, Edge if_false, Value snapshots) {
+void Builder::Branch(Value cond, Edge if_true, Edge if_false) {
   PB_CHECK(TypeOf(cond) == Type::Bool());
   PB_CHECK(if_true.block < function_.blocks.size() && if_false.block < function_.blocks.size());
   Terminator& term = Terminate(Terminator::Kind::kBranch);
   term.cond = cond;
-  term.snapshots = snapshots;
   term.edges.push_back(std::move(if_true));
   term.edges.push_back(std::move(if_false));
 }

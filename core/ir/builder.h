@@ -40,24 +40,24 @@ class Builder {
   Value Bool(bool v);
   Value Zero(Type scalar);
   Value One(Type scalar);
-  Value Make(Op op, std::vector<Value> args, std::string name = {});  // any scalar op by its rule
+  Value Make(Op op, Values args, std::string name = {});  // any scalar op by its rule
   Value Cast(Value v, DType to);
   Value AffineOf(const Affine& a);  // a plain value or constant stays itself
   Value Holds(std::vector<Constraint> cs);
 
   // --- arrays
   Value Dim(Value array, int axis);
-  Value Zeros(DType t, std::vector<Value> extents);
+  Value Zeros(DType t, Values extents);
   Value ZerosLike(Value v);  // scalar zero, zeros with the dims of the array v, or the empty list
   Value Index(Value array, std::vector<Affine> subs, std::string name = {});
   Value Update(Value array, std::vector<Affine> subs, Value v);
   Value AddAt(Value array, std::vector<Affine> subs, Value v);
   Value AddArrays(Value a, Value b);
-  Value Fit(Value array, const std::vector<Value>& extents);
+  Value Fit(Value array, ValueSpan extents);
   Value Add(Value a, Value b);  // scalars: add; arrays: add_arrays
 
   // --- tensor statements: BeginEach .. body .. EndEach. Nesting is not allowed.
-  std::vector<Value> BeginEach(const std::vector<Value>& extents,
+  std::vector<Value> BeginEach(ValueSpan extents,
                                const std::vector<std::string>& names = {});  // index variables
   void Where(Constraint c);
   bool InEach() const { return each_ != nullptr; }
@@ -66,20 +66,20 @@ class Builder {
 
   // --- lists and boxes (builder_lists.cc). Fields are those of the record, in order.
   Value ListNew(uint32_t record, std::string name = {});
-  Value ListOf(uint32_t record, Value n, const std::vector<Value>& fields);
+  Value ListOf(uint32_t record, Value n, ValueSpan fields);
   Value ListLen(Value list);
   std::vector<Value> ListGet(Value list, Value index);
-  Value ListSet(Value list, Value index, const std::vector<Value>& fields);
+  Value ListSet(Value list, Value index, ValueSpan fields);
   struct Taken {
     Value list;
     std::vector<Value> fields;
   };
   Taken ListTake(Value list, Value index);
-  Value ListPush(Value list, const std::vector<Value>& fields);
+  Value ListPush(Value list, ValueSpan fields);
   Taken ListPop(Value list);
-  Value BoxNew(uint32_t record, const std::vector<Value>& fields, std::string name = {});
+  Value BoxNew(uint32_t record, ValueSpan fields, std::string name = {});
   std::vector<Value> BoxGet(Value box);
-  void BoxSet(Value box, const std::vector<Value>& fields);
+  void BoxSet(Value box, ValueSpan fields);
 
   // --- the rest
   std::vector<Value> Call(uint32_t callee, std::vector<Value> args, bool checkpoint = false);
@@ -94,7 +94,7 @@ class Builder {
   std::pair<Value, Value> Pop(Value tape, Type t);  // tape, value
 
   void Jump(uint32_t block, std::vector<Value> args);
-  void Branch(Value cond, Edge if_true, Edge if_false, Value snapshots = kNoValue);
+  void Branch(Value cond, Edge if_true, Edge if_false);
   void Return(std::vector<Value> results);
 
   Inst& Append(Inst inst);  // results must be set
@@ -107,8 +107,8 @@ class Builder {
   std::vector<Value> AppendCall(Inst inst);
   void CheckAffine(const Affine& a) const;
   Inst Access(Op op, Value array, std::vector<Affine> subs) const;
-  void CheckFields(uint32_t record, const std::vector<Value>& fields) const;
-  std::vector<Value> AppendWithFields(Op op, std::vector<Value> args);
+  void CheckFields(uint32_t record, ValueSpan fields) const;
+  std::vector<Value> AppendWithFields(Op op, Values args);
   Terminator& Terminate(Terminator::Kind kind);
 
   Module& module_;

@@ -5,12 +5,12 @@
 namespace pullback::ir {
 namespace {
 
-std::vector<Value> Joined(std::vector<Value> first, const std::vector<Value>& rest) {
+Values Joined(Values first, ValueSpan rest) {
   first.insert(first.end(), rest.begin(), rest.end());
   return first;
 }
 
-Inst Plain(Op op, std::vector<Value> args) {
+Inst Plain(Op op, Values args) {
   Inst inst;
   inst.op = op;
   inst.args = std::move(args);
@@ -19,7 +19,7 @@ Inst Plain(Op op, std::vector<Value> args) {
 
 }  // namespace
 
-void Builder::CheckFields(uint32_t record, const std::vector<Value>& fields) const {
+void Builder::CheckFields(uint32_t record, ValueSpan fields) const {
   PB_CHECK(record < module_.records.size());
   const std::vector<Type>& wanted = module_.records[record].fields;
   PB_CHECK(fields.size() == wanted.size());
@@ -28,7 +28,7 @@ void Builder::CheckFields(uint32_t record, const std::vector<Value>& fields) con
 
 // Appends an op of a list or box whose results are its fields, behind the list itself where the op
 // gives that too.
-std::vector<Value> Builder::AppendWithFields(Op op, std::vector<Value> args) {
+std::vector<Value> Builder::AppendWithFields(Op op, Values args) {
   Inst inst = Plain(op, std::move(args));
   const Type t = TypeOf(inst.args[0]);
   PB_CHECK(t.HasRecord());
@@ -37,7 +37,7 @@ std::vector<Value> Builder::AppendWithFields(Op op, std::vector<Value> args) {
   for (size_t i = 0; i < record.fields.size(); ++i) {
     inst.results.push_back(function_.NewValue(record.fields[i], record.field_names[i]));
   }
-  return Append(std::move(inst)).results;
+  return ToVector(Append(std::move(inst)).results);
 }
 
 Value Builder::ListNew(uint32_t record, std::string name) {
@@ -45,7 +45,7 @@ Value Builder::ListNew(uint32_t record, std::string name) {
   return AppendOne(Plain(Op::ListNew, {}), Type::List(record), std::move(name));
 }
 
-Value Builder::ListOf(uint32_t record, Value n, const std::vector<Value>& fields) {
+Value Builder::ListOf(uint32_t record, Value n, ValueSpan fields) {
   PB_CHECK(TypeOf(n) == Type::I64());
   CheckFields(record, fields);
   return AppendOne(Plain(Op::ListOf, Joined({n}, fields)), Type::List(record));
@@ -61,7 +61,7 @@ std::vector<Value> Builder::ListGet(Value list, Value index) {
   return AppendWithFields(Op::ListGet, {list, index});
 }
 
-Value Builder::ListSet(Value list, Value index, const std::vector<Value>& fields) {
+Value Builder::ListSet(Value list, Value index, ValueSpan fields) {
   PB_CHECK(TypeOf(list).IsList() && TypeOf(index) == Type::I64());
   CheckFields(TypeOf(list).record, fields);
   return AppendOne(Plain(Op::ListSet, Joined({list, index}, fields)), TypeOf(list));
@@ -73,7 +73,7 @@ Builder::Taken Builder::ListTake(Value list, Value index) {
   return {all[0], {all.begin() + 1, all.end()}};
 }
 
-Value Builder::ListPush(Value list, const std::vector<Value>& fields) {
+Value Builder::ListPush(Value list, ValueSpan fields) {
   PB_CHECK(TypeOf(list).IsList());
   CheckFields(TypeOf(list).record, fields);
   return AppendOne(Plain(Op::ListPush, Joined({list}, fields)), TypeOf(list));
@@ -85,9 +85,9 @@ Builder::Taken Builder::ListPop(Value list) {
   return {all[0], {all.begin() + 1, all.end()}};
 }
 
-Value Builder::BoxNew(uint32_t record, const std::vector<Value>& fields, std::string name) {
+Value Builder::BoxNew(uint32_t record, ValueSpan fields, std::string name) {
   CheckFields(record, fields);
-  return AppendOne(Plain(Op::BoxNew, fields), Type::Box(record), std::move(name));
+  return AppendOne(Plain(Op::BoxNew, Joined({}, fields)), Type::Box(record), std::move(name));
 }
 
 std::vector<Value> Builder::BoxGet(Value box) {
@@ -95,13 +95,13 @@ std::vector<Value> Builder::BoxGet(Value box) {
   return AppendWithFields(Op::BoxGet, {box});
 }
 
-void Builder::BoxSet(Value box, const std::vector<Value>& fields) {
+void Builder::BoxSet(Value box, ValueSpan fields) {
   PB_CHECK(TypeOf(box).IsBox());
   CheckFields(TypeOf(box).record, fields);
   Append(Plain(Op::BoxSet, Joined({box}, fields)));
 }
 
-Value Builder::Fit(Value array, const std::vector<Value>& extents) {
+Value Builder::Fit(Value array, ValueSpan extents) {
   PB_CHECK(TypeOf(array).IsArray() && TypeOf(array).rank == extents.size());
   for (Value e : extents) PB_CHECK(TypeOf(e) == Type::I64());
   return AppendOne(Plain(Op::Fit, Joined({array}, extents)), TypeOf(array));

@@ -100,7 +100,13 @@ class FunctionParser {
   bool Define(const Token& name, Type t, Value& v);
   bool StartsOperand() const;
   bool ParseOperand(Value& v);
-  bool ParseOperands(std::vector<Value>& vs);  // one or more, with commas
+  template <typename List>
+  bool ParseOperands(List& vs) {  // one or more, with commas
+    do {
+      if (!ParseOperand(vs.emplace_back())) return false;
+    } while (c_.Accept(","));
+    return true;
+  }
   bool ParseLiteral(Literal& c);
   bool ParseNested(Value& v);
   bool ParseAffine(Affine& a);

@@ -107,13 +107,6 @@ bool FunctionParser::ParseOperand(Value& v) {
   return true;
 }
 
-bool FunctionParser::ParseOperands(std::vector<Value>& vs) {
-  do {
-    if (!ParseOperand(vs.emplace_back())) return false;
-  } while (c_.Accept(","));
-  return true;
-}
-
 bool FunctionParser::ParseIndex(uint64_t& n) {
   const auto literal =
       c_.Is(Token::Kind::kNumber) ? ir::ParseLiteral(c_.Peek().text) : std::nullopt;

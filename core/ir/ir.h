@@ -50,6 +50,8 @@
 #include <string_view>
 #include <vector>
 
+#include "absl/container/inlined_vector.h"
+#include "absl/types/span.h"
 #include "core/base/tensor.h"
 
 namespace pullback::ir {
@@ -113,6 +115,15 @@ struct Value {
   auto operator<=>(const Value&) const = default;
 };
 inline constexpr Value kNoValue{};
+// The operands or results of one instruction: rarely more than four, which take no allocation and no more
+// room than a vector's header.
+class Values : public absl::InlinedVector<Value, 4> {
+ public:
+  using InlinedVector::InlinedVector;
+  Values(const std::vector<Value>& values) : InlinedVector(values.begin(), values.end()) {}
+};
+using ValueSpan = absl::Span<const Value>;
+inline std::vector<Value> ToVector(ValueSpan values) { return {values.begin(), values.end()}; }
 
 // constant + sum of coeff * value over i64 values; terms sorted by value, no zero coefficients.
 // Arithmetic wraps.
@@ -123,7 +134,8 @@ struct Affine {
     bool operator==(const Term&) const = default;
   };
   int64_t constant = 0;
-  std::vector<Term> terms;
+  using Terms = absl::InlinedVector<Term, 1>;
+  Terms terms;
 
   static Affine Const(int64_t c) { return {c, {}}; }
   static Affine Of(Value v) { return {0, {{v, 1}}}; }
@@ -183,8 +195,8 @@ struct Each;
 
 struct Inst {
   Op op = Op::Const;
-  std::vector<Value> args;
-  std::vector<Value> results;
+  Values args;
+  Values results;
   uint64_t bits = 0;    // Const: the value's bits (f32 in the low half); Dim: axis; Check: TrapKind
   uint32_t callee = 0;  // Call, Jvp, Vjp: index into Module::functions
   bool checkpoint = false;  // Call: reverse mode keeps the arguments only and runs the callee again
@@ -209,9 +221,9 @@ struct IndexVar {
 
 struct EachResult {
   Monoid monoid = Monoid::kGen;
-  std::vector<Affine> out;   // subscripts of the result; empty: the result is a scalar
-  std::vector<Value> shape;  // i64 extents, as many as out
-  Value value;               // defined in the body (or outside)
+  std::vector<Affine> out;  // subscripts of the result; empty: the result is a scalar
+  Values shape;             // i64 extents, as many as out
+  Value value;              // defined in the body (or outside)
   Value guard;  // bool of the body or kNoValue: where false, the point gives no term here
                 // (out is not evaluated, nothing is stored or added)
   Value second = kNoValue;  // scan_linear: what is added

@@ -52,7 +52,7 @@ class FunctionPrinter {
 
  private:
   std::string Text(Value v) const { return names_.Text(v); }
-  std::string Texts(const std::vector<Value>& vs) const {
+  std::string Texts(ValueSpan vs) const {
     return Commas(vs, [&](Value v) { return Text(v); });
   }
   std::string TypeText(Value v) const {
@@ -82,7 +82,7 @@ class FunctionPrinter {
 
 // What is added first, so that the text does not begin with a minus where it need not.
 std::string FunctionPrinter::AffineText(const Affine& a) const {
-  std::vector<Affine::Term> terms = a.terms;
+  Affine::Terms terms = a.terms;
   std::sort(terms.begin(), terms.end(), [&](const Affine::Term& x, const Affine::Term& y) {
     const bool minus_x = x.coeff < 0;
     const bool minus_y = y.coeff < 0;

@@ -18,14 +18,14 @@ class Splicer {
     const Inst call = b.insts[index];
     const auto base = static_cast<uint32_t>(into_.blocks.size());
     Block rest;
-    rest.params = call.results;
+    rest.params = ToVector(call.results);
     rest.insts.assign(std::make_move_iterator(b.insts.begin() + static_cast<long>(index) + 1),
                       std::make_move_iterator(b.insts.end()));
     rest.term = std::move(b.term);
     b.insts.resize(index);
     const uint32_t rest_id = base;
     const uint32_t first = base + 1;
-    b.term = Terminator{Terminator::Kind::kJump, kNoValue, {{first, call.args}}, {}};
+    b.term = Terminator{Terminator::Kind::kJump, kNoValue, {{first, ToVector(call.args)}}, {}};
     KeepHeader(b, rest);
     into_.blocks.push_back(std::move(rest));
     CopyBlocks(first, rest_id, call.args);
@@ -36,16 +36,14 @@ class Splicer {
   // What is the header of a loop stays it, and says how many states are kept: a constant, or known before.
   static void KeepHeader(Block& b, Block& rest) {
     std::swap(b.term.snapshots, rest.term.snapshots);
-    const auto defines = [&](const Inst& inst) {
-      return inst.results == std::vector<Value>{b.term.snapshots};
-    };
+    const auto defines = [&](const Inst& inst) { return inst.results == Values{b.term.snapshots}; };
     const auto constant = std::find_if(rest.insts.begin(), rest.insts.end(), defines);
     if (constant == rest.insts.end()) return;
     b.insts.push_back(std::move(*constant));
     rest.insts.erase(constant);
   }
 
-  void CopyBlocks(uint32_t first, uint32_t rest_id, const std::vector<Value>& args) {
+  void CopyBlocks(uint32_t first, uint32_t rest_id, ValueSpan args) {
     map_.resize(callee_.values.size());
     for (size_t v = 0; v < callee_.values.size(); ++v)
       map_[v] = into_.NewValue(callee_.values[v].type, callee_.values[v].name);

@@ -39,7 +39,7 @@ class FunctionVerifier {
   bool CheckDefinitions();
   bool Define(Value v, const Place& at);
   bool DefineInst(const Inst& inst, Place at);
-  bool CheckTyped(const std::vector<Value>& vs, const Place& at);
+  bool CheckTyped(ValueSpan vs, const Place& at);
 
   // --- invariants 3 and 4: the shape of the graph, before anything walks it
   bool CheckTerminators();
@@ -107,7 +107,7 @@ bool FunctionVerifier::Define(Value v, const Place& at) {
   return true;
 }
 
-bool FunctionVerifier::CheckTyped(const std::vector<Value>& vs, const Place& at) {
+bool FunctionVerifier::CheckTyped(ValueSpan vs, const Place& at) {
   for (Value v : vs) {
     const Type t = f_.TypeOf(v);
     const bool typed = t.IsScalar() || t.IsTape() || (t.IsArray() && t.rank > 0) ||

@@ -38,14 +38,14 @@ class InstCheck {
   }
 
  private:
-  template <typename T>
-  static int Count(const std::vector<T>& items) {
+  template <typename Items>
+  static int Count(const Items& items) {
     return static_cast<int>(items.size());
   }
   Type Arg(size_t i) const { return f_.TypeOf(i_.args[i]); }
   Type Result() const { return f_.TypeOf(i_.results.back()); }
 
-  bool AllI64(const std::vector<Value>& vs, size_t from = 0) const {
+  bool AllI64(ValueSpan vs, size_t from = 0) const {
     return std::all_of(vs.begin() + static_cast<ptrdiff_t>(std::min(from, vs.size())), vs.end(),
                        [&](Value v) { return f_.TypeOf(v) == Type::I64(); });
   }

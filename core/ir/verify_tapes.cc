@@ -68,7 +68,7 @@ class TapeFlow {
     }
   }
 
-  void Define(const std::vector<Value>& vs, State& s) const {
+  void Define(ValueSpan vs, State& s) const {
     for (Value v : vs) {
       if (number_[v.id] != kLocal) s.shared[number_[v.id]] = false;
     }

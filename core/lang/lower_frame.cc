@@ -65,7 +65,7 @@ Value ExtentOf(const Finished& f, Value index) {
 const Inst* OnlyRead(const Finished& f) {
   const Inst* read = nullptr;
   for (const Inst& inst : f.body) {
-    if (inst.results == f.values)
+    if (absl::MakeConstSpan(inst.results) == f.values)
       read = &inst;
     else if (!(ir::Info(inst.op).flags & ir::kPure))
       return nullptr;
@@ -117,7 +117,7 @@ std::vector<Value> Emit(Context& c, Finished f) {
   inst.each->indices = std::move(f.indices);
   inst.each->where = std::move(f.where);
   inst.each->body = std::move(f.body);
-  const std::vector<Value> results = inst.results;
+  const std::vector<Value> results = ir::ToVector(inst.results);
   c.b.Append(std::move(inst));
   return results;
 }

@@ -222,7 +222,7 @@ void Body::EmitIndex(const Item& item, Reg into) {
 void Body::EmitInst(const Item& item, bool guarded) {
   const Inst& inst = *item.inst;
   Lowering& l = c_.l;
-  std::vector<Reg> into = inst.results;
+  ir::Values into = inst.results;
   if (guarded) {
     for (Reg& r : into) r = l.e.function().NewReg(l.e.TypeOf(r), l.e.function().regs[r.id].name);
   }

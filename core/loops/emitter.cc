@@ -266,7 +266,7 @@ void Emitter::AddConstant(Reg& sum, int64_t& constant) {
 // it can be; the constant joins the first of them.
 Reg Emitter::Linear(const Affine& a, Reg base) {
   int64_t constant = a.constant;
-  std::vector<Affine::Term> all = a.terms, terms;
+  Affine::Terms all = a.terms, terms;
   if (base.valid()) all.push_back({base, 1});
   for (const Affine::Term& t : all) {
     if (const auto k = AsI64(t.value)) {

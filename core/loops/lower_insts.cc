@@ -115,7 +115,7 @@ void LowerPlain(Lowering& l, const Inst& inst, Node::Kind kind) {
   Node node;
   node.kind = kind;
   node.args = l.Of(inst.args);
-  node.results = inst.results;
+  node.results = ir::ToVector(inst.results);
   l.e.Append(std::move(node));
 }
 
@@ -165,7 +165,7 @@ void LowerList(Lowering& l, const Inst& inst, const Dies&) {
   node.kind = Node::Kind::kList;
   node.op = inst.op;
   node.args = l.Of(inst.args);
-  node.results = inst.results;
+  node.results = ir::ToVector(inst.results);
   node.loc = inst.loc;
   l.e.Append(std::move(node));
 }

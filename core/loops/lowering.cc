@@ -19,7 +19,7 @@ void Lowering::SetAlias(Value v, Reg r) {
   if (name.empty()) name = f.values[v.id].name;
 }
 
-std::vector<Reg> Lowering::Of(const std::vector<Value>& values) const {
+std::vector<Reg> Lowering::Of(ir::ValueSpan values) const {
   std::vector<Reg> regs;
   for (Value v : values) regs.push_back(Of(v));
   return regs;
@@ -90,11 +90,11 @@ void Lowering::Scalar(const ir::Inst& inst, Reg into) {
   e.Scalar(inst.op, Of(inst.args), e.TypeOf(into), into);
 }
 
-void Lowering::Call(const ir::Inst& inst, const std::vector<Reg>& into) {
+void Lowering::Call(const ir::Inst& inst, ir::ValueSpan into) {
   Node node;
   node.kind = Node::Kind::kCall;
   node.args = Of(inst.args);
-  node.results = into;
+  node.results = ir::ToVector(into);
   node.callee = inst.callee;
   node.loc = inst.loc;
   e.Append(std::move(node));

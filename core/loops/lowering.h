@@ -25,7 +25,7 @@ class Lowering {
 
   // --- values. A value's register has the value's number, unless it was found elsewhere.
   Reg Of(ir::Value v) const { return v.id < alias_.size() ? alias_[v.id] : v; }
-  std::vector<Reg> Of(const std::vector<ir::Value>& values) const;
+  std::vector<Reg> Of(ir::ValueSpan values) const;
   ir::Affine Of(const ir::Affine& a) const;
   // A register without a name takes the value's.
   void SetAlias(ir::Value v, Reg r);
@@ -41,7 +41,7 @@ class Lowering {
 
   // --- instructions that blocks and bodies have in common; results go into `into`
   void Scalar(const ir::Inst& inst, Reg into);  // with the check of a divisor
-  void Call(const ir::Inst& inst, const std::vector<Reg>& into);
+  void Call(const ir::Inst& inst, ir::ValueSpan into);
   Reg Holds(const std::vector<ir::Constraint>& constraints);
 
   // --- checks

@@ -92,7 +92,7 @@ const ir::Inst* Sizes::Definition(Value v) const {
 
 Affine Sizes::Reduce(Affine form) const {
   if (equal_.empty()) return form;
-  for (const Affine::Term& t : std::vector<Affine::Term>(form.terms)) {
+  for (const Affine::Term& t : Affine::Terms(form.terms)) {
     const auto it = equal_.find(t.value);
     if (it != equal_.end()) form = form.Substitute(t.value, it->second);
   }

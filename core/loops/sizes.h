@@ -35,8 +35,8 @@ class Sizes {
   ir::Affine Form(ir::Value v) const { return Form(ir::Affine::Of(v)); }
 
   // --- arrays
-  void SetShape(ir::Value array, const std::vector<ir::Value>& shape) {
-    arrays_[array.id] = {array, shape};
+  void SetShape(ir::Value array, ir::ValueSpan shape) {
+    arrays_[array.id] = {array, ir::ToVector(shape)};
   }
   void CopyShape(ir::Value array, ir::Value from) { arrays_[array.id] = {Root(from), Shape(from)}; }
   // The values that the array was made with; empty: not known.

@@ -16,7 +16,7 @@ using ir::Op;
 using ir::Value;
 using Mode = ResultPlan::Mode;
 
-void Alloc(Lowering& l, Value result, const std::vector<Value>& shape, bool zeroed, uint32_t loc) {
+void Alloc(Lowering& l, Value result, ir::ValueSpan shape, bool zeroed, uint32_t loc) {
   Node node;
   node.kind = Node::Kind::kAlloc;
   node.bits = zeroed ? 1 : 0;

@@ -11,7 +11,6 @@ namespace pullback::loops {
 void LowerStatement(Lowering& l, const ir::Inst& inst);
 
 // result = a new array of this shape, whose extents were checked.
-void Alloc(Lowering& l, ir::Value result, const std::vector<ir::Value>& shape, bool zeroed,
-           uint32_t loc);
+void Alloc(Lowering& l, ir::Value result, ir::ValueSpan shape, bool zeroed, uint32_t loc);
 
 }  // namespace pullback::loops

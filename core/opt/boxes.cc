@@ -90,11 +90,13 @@ class Threader {
     if (term.kind == ir::Terminator::Kind::kReturn) AppendStores(threaded_, term.results);
   }
 
-  void AppendStores(const Records& records, std::vector<Value>& values) const {
+  template <typename List>
+  void AppendStores(const Records& records, List& values) const {
     for (uint32_t record : records) values.push_back(stores_.at(record));
   }
   // New values of the stores, as results.
-  void RenewStores(const Records& records, std::vector<Value>& results) {
+  template <typename List>
+  void RenewStores(const Records& records, List& results) {
     for (uint32_t record : records) {
       stores_[record] = f_.NewValue(Type::List(record), "store");
       results.push_back(stores_[record]);
@@ -123,7 +125,7 @@ class Threader {
       b_.Append(std::move(len));
       store = b_.ListPush(store, inst.args);
     } else if (inst.op == Op::BoxSet) {
-      store = b_.ListSet(store, inst.args[0], {inst.args.begin() + 1, inst.args.end()});
+      store = b_.ListSet(store, inst.args[0], ir::ValueSpan(inst.args).subspan(1));
     } else {
       Inst get = std::move(inst);
       const bool take = IsSetNext(before, k, get);

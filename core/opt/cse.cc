@@ -34,7 +34,7 @@ std::string KeyOf(const Inst& inst, const ir::Function& f) {
   Put(key, static_cast<uint64_t>(t.elem));
   Put(key, inst.guard.id);
   Put(key, inst.bits);
-  std::vector<Value> args = inst.args;
+  ir::Values args = inst.args;
   if ((ir::Info(inst.op).flags & ir::kCommutes) && args[1] < args[0]) std::swap(args[0], args[1]);
   for (Value v : args) Put(key, v.id);
   for (const ir::Affine& a : inst.subs) Put(key, a);

@@ -16,7 +16,7 @@ class Definitions {
     ir::Op op = ir::Op::Check;
     bool known = false;
     uint64_t bits = 0;
-    std::vector<ir::Value> args;
+    ir::Values args;
     ir::Affine affine;
     ir::Value guard;
   };
@@ -36,7 +36,7 @@ class Definitions {
     return d.known && (!d.guard.valid() || d.guard == guard_);
   }
   // Of an array; null where they are not known.
-  const std::vector<ir::Value>* ExtentsOf(ir::Value array) const {
+  const ir::Values* ExtentsOf(ir::Value array) const {
     const auto it = extents_.find(array);
     return it == extents_.end() ? nullptr : &it->second;
   }
@@ -53,7 +53,7 @@ class Definitions {
   const ir::Function& f_;
   const Def unknown_;
   std::vector<Def> defs_;
-  std::map<ir::Value, std::vector<ir::Value>> extents_;
+  std::map<ir::Value, ir::Values> extents_;
   ir::Value guard_;
 };
 

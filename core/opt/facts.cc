@@ -55,7 +55,7 @@ class Propagation {
   // By copy: the visit renames operands in place.
   struct Def {
     Op op = Op::Check;
-    std::vector<Value> args;
+    ir::Values args;
     std::vector<ir::Constraint> constraints;
   };
 

@@ -83,8 +83,8 @@ class Folder {
         renaming_.Set(inst.results[k], read->args[0]);
     }
   }
-  bool HasExtents(Value array, const std::vector<Value>& shape, const ir::Each& each) const {
-    const std::vector<Value>* known = defs_.ExtentsOf(array);
+  bool HasExtents(Value array, ir::ValueSpan shape, const ir::Each& each) const {
+    const ir::Values* known = defs_.ExtentsOf(array);
     for (size_t axis = 0; axis < shape.size(); ++axis) {
       const Definitions::Def& d = defs_.Of(shape[axis]);
       const bool is_dim = d.known && d.op == Op::Dim && d.args[0] == array && d.bits == axis;

@@ -6,7 +6,10 @@
 
 #include "core/analysis/outer_values.h"
 #include "core/analysis/predicate.h"
+#include "core/opt/element.h"
+#include "core/opt/loop_nest.h"
 #include "core/opt/pointwise.h"
+#include "core/opt/rename.h"
 #include "core/opt/simplify.h"
 
 namespace pullback::opt {
@@ -34,7 +37,13 @@ int FlopsOf(const Each& each, const ir::Function& f) {
 class Fuser {
  public:
   Fuser(ir::Function& f, bool only_free)
-      : f_(f), only_free_(only_free), uses_(f.values.size()), outer_(f) {
+      : f_(f),
+        only_free_(only_free),
+        uses_(f.values.size()),
+        outer_(f),
+        dominators_(f),
+        loops_(f, dominators_),
+        read_(f) {
     for (const ir::Block& b : f.blocks) {
       for (const Inst& inst : b.insts) ir::ForEachOperand(inst, [&](Value v) { ++uses_[v.id]; });
       ir::ForEachTermOperand(b.term, [&](Value v) { ++uses_[v.id]; });
@@ -43,27 +52,90 @@ class Fuser {
 
   bool Run() {
     bool changed = false;
-    for (ir::Block& b : f_.blocks) {
-      producers_.clear();
-      zeros_.clear();
-      for (Inst& inst : b.insts) {
+    for (uint32_t b : dominators_.order()) {
+      block_ = b;
+      std::vector<Inst>& insts = f_.blocks[b].insts;
+      for (Inst& inst : insts) {
         if (inst.op == Op::Zeros) zeros_[inst.results[0]] = inst.args;
         if (!inst.each) continue;
         changed |= FuseInto(*inst.each);
         for (size_t k = 0; k < inst.results.size(); ++k) {
           if (IsPointwise(*inst.each, inst.each->results[k]))
-            producers_[inst.results[k]] = {&inst, k};
+            producers_[inst.results[k]] = {inst.each.get(), k, b};
         }
       }
+      changed |= FuseReadsOf(insts);
     }
+    if (read_.any()) read_.Apply(f_);
     return changed;
   }
 
  private:
   struct Producer {
-    const Inst* inst;
+    const Each* each;
     size_t result;
+    uint32_t block;
   };
+
+  // The reads of a block's own.
+  bool FuseReadsOf(std::vector<Inst>& insts) {
+    std::vector<Inst> made;
+    bool changed = false;
+    for (Inst& inst : insts) {
+      const bool fused = inst.op == Op::Index && FuseRead(inst, made);
+      if (!fused) made.push_back(std::move(inst));
+      changed |= fused;
+    }
+    insts = std::move(made);
+    return changed;
+  }
+
+  // Nothing is evaluated that was not before; the subscripts are checked as the read checked them.
+  bool FuseRead(const Inst& read, std::vector<Inst>& made) {
+    const auto it = producers_.find(read.args[0]);
+    if (it == producers_.end()) return false;
+    const Producer& producer = it->second;
+    const EachResult& r = producer.each->results[producer.result];
+    if (!MayRepeat(*producer.each, read) || !loops_.RunsNoMoreOften(block_, producer.block) ||
+        !std::all_of(r.shape.begin(), r.shape.end(), [&](Value n) { return IsSize(n); }))
+      return false;
+    auto element = Element(f_, *producer.each, producer.result).ForBlock(read);
+    if (!element) return false;
+    for (size_t k = 0; k < r.shape.size(); ++k) CheckRange(read, k, r.shape[k], made);
+    for (Inst& inst : element->insts) made.push_back(std::move(inst));
+    read_.Set(read.results[0], element->value);
+    uses_.resize(f_.values.size());
+    --uses_[read.args[0].id];
+    return true;
+  }
+
+  void CheckRange(const Inst& read, size_t axis, Value extent, std::vector<Inst>& made) {
+    const auto append = [&](Op op, ir::Type type, ir::Values args) {
+      Inst& inst = made.emplace_back();
+      inst.op = op;
+      inst.args = std::move(args);
+      inst.results = {f_.NewValue(type)};
+      return inst.results[0];
+    };
+    const Affine& sub = read.subs[axis];
+    Value index = sub.AsValue();
+    if (!index.valid()) {
+      index = append(sub.IsConst() ? Op::Const : Op::AffineOf, ir::Type::I64(), {});
+      if (sub.IsConst())
+        made.back().bits = static_cast<uint64_t>(sub.constant);
+      else
+        made.back().subs = {sub};
+    }
+    const Value zero = append(Op::Const, ir::Type::I64(), {});
+    for (const Value holds : {append(Op::Ge, ir::Type::Bool(), {index, zero}),
+                              append(Op::Lt, ir::Type::Bool(), {index, extent})}) {
+      Inst& check = made.emplace_back();
+      check.op = Op::Check;
+      check.bits = static_cast<uint64_t>(ir::TrapKind::kIndex);
+      check.args = {holds, index, extent};
+      check.loc = read.loc;
+    }
+  }
 
   bool FuseInto(Each& consumer) {
     bool changed = false;
@@ -78,7 +150,7 @@ class Fuser {
       }
       const auto it = producers_.find(read.args[0]);
       if (it == producers_.end() || !MayFuse(consumer, read, it->second)) continue;
-      const size_t added = Replace(consumer, at, *it->second.inst->each, it->second.result);
+      const size_t added = Replace(consumer, at, *it->second.each, it->second.result);
       at += added;
       --uses_[read.args[0].id];
       changed = true;
@@ -111,19 +183,26 @@ class Fuser {
   }
 
   bool MayFuse(const Each& consumer, const Inst& read, const Producer& producer) const {
-    const Each& each = *producer.inst->each;
+    const Each& each = *producer.each;
+    if (!loops_.RunsNoMoreOften(block_, producer.block)) return false;
     if (consumer.body.size() + each.body.size() > kMaxBody) return false;
     const EachResult& r = each.results[producer.result];
     for (size_t k = 0; k < r.shape.size(); ++k) {
       if (!IsInRange(consumer, read, k, r.shape[k])) return false;
     }
+    if (!MayRepeat(each, read)) return false;
     if (FlopsOf(each, f_) == 0) return true;
-    if (only_free_ || each.results.size() != 1 || uses_[read.args[0].id] != 1) return false;
     // Never evaluated at more points than before: the read names every index of the consumer.
     return std::all_of(consumer.indices.begin(), consumer.indices.end(), [&](const auto& i) {
       return std::any_of(read.subs.begin(), read.subs.end(),
                          [&](const Affine& a) { return a.AsValue() == i.var; });
     });
+  }
+
+  // Whether it costs nothing to evaluate at a read what is evaluated for its array.
+  bool MayRepeat(const Each& each, const Inst& read) const {
+    if (FlopsOf(each, f_) == 0) return true;
+    return !only_free_ && each.results.size() == 1 && uses_[read.args[0].id] == 1;
   }
 
   // Whether the subscript lies in [0, extent) wherever the read is evaluated. At once: an index with that
@@ -146,120 +225,16 @@ class Fuser {
            analysis::ProvesImplied(known, {end - sub - Affine::Const(1), false}, box, work);
   }
 
-  // Puts the producer's body, at the read's subscripts, in place of the read; gives how many
-  // instructions more there are.
+  // Puts the element in place of the read; gives how many instructions more there are.
   size_t Replace(Each& consumer, size_t at, const Each& producer, size_t result) {
     const Inst read = std::move(consumer.body[at]);
-    std::vector<Inst> made;
-    subs_.clear();
-    copies_.clear();
-    const EachResult& r = producer.results[result];
-    std::vector<ir::Constraint> inside = PlaceIndices(producer, r, read.subs);
-    for (const ir::Constraint& c : producer.where) inside.push_back({Map(c.e), c.equality});
-    const Value guard = GuardOf(std::move(inside), read.guard, made);
-    for (const Inst& inst : producer.body) Copy(inst, guard, made);
-    const Value value = ResultOf(r.value, guard, made);
-    const size_t added = made.size() - 1;
-    consumer.body.erase(consumer.body.begin() + static_cast<long>(at));
-    consumer.body.insert(consumer.body.begin() + static_cast<long>(at),
-                         std::make_move_iterator(made.begin()),
-                         std::make_move_iterator(made.end()));
-    Rename(consumer, read.results[0], value);
-    return added;
-  }
-
-  Value Append(std::vector<Inst>& made, Op op, ir::Type type, Value guard) {
-    Inst inst;
-    inst.op = op;
-    inst.guard = guard;
-    inst.results = {f_.NewValue(type)};
+    Element::Made element = Element(f_, producer, result).ForBody(read);
     uses_.resize(f_.values.size());
-    made.push_back(std::move(inst));
-    return made.back().results[0];
-  }
-
-  // Each index follows from the first subscript that it makes; what the others, and its own range, ask for.
-  std::vector<ir::Constraint> PlaceIndices(const Each& producer, const EachResult& r,
-                                           const std::vector<Affine>& subs) {
-    std::vector<ir::Constraint> asked;
-    for (size_t k = 0; k < r.out.size(); ++k) {
-      const Value index = IndexOf(producer, r.out[k]);
-      const Affine at = subs[k] - (r.out[k] - Affine::Of(index));
-      const auto [placed, first] = subs_.try_emplace(index, at);
-      if (!first && at != placed->second) asked.push_back({at - placed->second, true});
-      const Value extent = std::find_if(producer.indices.begin(), producer.indices.end(),
-                                        [&](const ir::IndexVar& i) { return i.var == index; })
-                               ->extent;
-      const bool shifted = at != subs[k];
-      if (!first || (!shifted && extent == r.shape[k])) continue;
-      if (shifted) asked.push_back({at, false});
-      asked.push_back({Affine::Of(extent) - at - Affine::Const(1), false});
-    }
-    return asked;
-  }
-
-  // Where the element is what the producer's body says; 0 elsewhere.
-  Value GuardOf(std::vector<ir::Constraint> inside, Value read_guard, std::vector<Inst>& made) {
-    if (inside.empty()) return read_guard;
-    const Value guard = Append(made, Op::Holds, ir::Type::Bool(), read_guard);
-    made.back().constraints = std::move(inside);
-    return guard;
-  }
-
-  Affine Map(const Affine& a) const {
-    Affine out = Affine::Const(a.constant);
-    for (const Affine::Term& t : a.terms) {
-      if (const auto sub = subs_.find(t.value); sub != subs_.end()) {
-        out = out + sub->second * t.coeff;
-      } else {
-        out = out + Affine::Of(Copied(t.value)) * t.coeff;
-      }
-    }
-    return out;
-  }
-  Value Copied(Value v) const {
-    const auto it = copies_.find(v);
-    return it == copies_.end() ? v : it->second;
-  }
-  // As an operand: an index becomes the value of its subscript.
-  Value Operand(Value v, Value guard, std::vector<Inst>& made) {
-    const auto sub = subs_.find(v);
-    if (sub == subs_.end()) return Copied(v);
-    if (const Value plain = sub->second.AsValue(); plain.valid()) return plain;
-    const Value value = Append(made, Op::AffineOf, ir::Type::I64(), guard);
-    made.back().subs = {sub->second};
-    return value;
-  }
-
-  void Copy(const Inst& inst, Value guard, std::vector<Inst>& made) {
-    Inst copy = inst;
-    for (Value& v : copy.args) v = Operand(v, guard, made);
-    for (Affine& a : copy.subs) a = Map(a);
-    for (ir::Constraint& c : copy.constraints) c.e = Map(c.e);
-    // A guard of the producer's own was copied under `guard`, and is false where that is.
-    copy.guard = inst.guard.valid() ? Copied(inst.guard) : guard;
-    for (Value& v : copy.results) {
-      const ir::ValueInfo info = f_.values[v.id];
-      const Value fresh = f_.NewValue(info.type, info.name);
-      copies_[v] = fresh;
-      v = fresh;
-    }
-    uses_.resize(f_.values.size());
-    made.push_back(std::move(copy));
-  }
-
-  // A value from outside, or an index, is not 0 outside the guard by itself.
-  Value ResultOf(Value v, Value guard, std::vector<Inst>& made) {
-    const Value value = Operand(v, guard, made);
-    const bool in_body = copies_.count(v) != 0;
-    if (in_body || !guard.valid()) {
-      if (made.empty()) Append(made, Op::Const, ir::Type::I64(), ir::kNoValue);
-      return value;
-    }
-    // Under the guard itself, so that what reads it sees an element that is absent.
-    const Value there = Append(made, Op::Select, f_.TypeOf(value), guard);
-    made.back().args = {guard, value, value};
-    return there;
+    const auto hole = consumer.body.erase(consumer.body.begin() + static_cast<long>(at));
+    consumer.body.insert(hole, std::make_move_iterator(element.insts.begin()),
+                         std::make_move_iterator(element.insts.end()));
+    Rename(consumer, read.results[0], element.value);
+    return element.insts.size() - 1;
   }
 
   static void Rename(Each& each, Value from, Value to) {
@@ -285,10 +260,12 @@ class Fuser {
   const bool only_free_;
   std::vector<int> uses_;
   const analysis::OuterValues outer_;
+  const ir::Dominators dominators_;
+  const LoopNest loops_;
+  uint32_t block_ = 0;  // that is being visited
   std::map<Value, Producer> producers_;
-  std::map<Value, std::vector<Value>> zeros_;  // extents
-  std::map<Value, Affine> subs_;
-  std::map<Value, Value> copies_;
+  std::map<Value, ir::Values> zeros_;  // extents
+  Renaming read_;                      // what reads in blocks gave
 };
 
 }  // namespace

@@ -23,7 +23,7 @@ constexpr size_t kMaxBlocks = 24;
 constexpr size_t kMaxInsts = 800;  // of a callee
 constexpr size_t kMaxBody = 1500;  // of a statement by then
 
-bool AllScalars(const ir::Function& f, const std::vector<Value>& values) {
+bool AllScalars(const ir::Function& f, ir::ValueSpan values) {
   return std::all_of(values.begin(), values.end(), [&](Value v) { return f.TypeOf(v).IsScalar(); });
 }
 

@@ -15,7 +15,7 @@ namespace {
 
 // Its results have their new names already: blocks read what later ones in the list define.
 Inst CopyNamed(const Inst& inst, Copier& names) {
-  std::vector<Value> results;
+  ir::Values results;
   for (Value v : inst.results) results.push_back(names.Get(v));
   Inst copy = names.Copy(inst);
   for (size_t k = 0; k < results.size(); ++k) names.Set(inst.results[k], results[k]);

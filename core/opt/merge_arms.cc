@@ -37,7 +37,7 @@ class Arms {
   }
 
  private:
-  using Key = std::tuple<Op, DType, uint64_t, std::vector<Value>>;
+  using Key = std::tuple<Op, DType, uint64_t, ir::Values>;
 
   void Merge(size_t k) {
     const Inst inst = body_[k];

@@ -95,8 +95,7 @@ bool Rewriter::Matches(const Rule& rule, const Term& pattern, const Inst& inst) 
   return MatchOperands(pattern, inst.args, {});
 }
 
-bool Rewriter::MatchOperands(const Term& term, const std::vector<Value>& args,
-                             const Pending& rest) {
+bool Rewriter::MatchOperands(const Term& term, ir::ValueSpan args, const Pending& rest) {
   Pending all = rest;
   const size_t begin = all.count;
   for (size_t k = 0; k < args.size(); ++k) all.pairs[all.count++] = {&term.operands[k], args[k]};

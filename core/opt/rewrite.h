@@ -38,7 +38,7 @@ class Rewriter {
   bool IsInDomain(Domain domain, const ir::Inst& inst) const;
   bool Matches(const Rule& rule, const Term& pattern, const ir::Inst& inst);
   bool MatchAll(Pending pending);
-  bool MatchOperands(const Term& term, const std::vector<ir::Value>& args, const Pending& rest);
+  bool MatchOperands(const Term& term, ir::ValueSpan args, const Pending& rest);
   bool IsNumber(ir::Value v, double number) const;
   int UsesOf(ir::Value v);
   Outcome Replace(ir::Inst& inst, const Term& by, std::vector<ir::Inst>& made);
@@ -61,7 +61,7 @@ class Rewriter {
   // Of the rule that is tried.
   bool once_ = false;
   std::array<ir::Value, kTermVariables> bound_;
-  const std::vector<ir::Value>* extents_ = nullptr;
+  const ir::Values* extents_ = nullptr;
 };
 
 // The instruction becomes a constant.

@@ -85,8 +85,7 @@ class Lowering {
     inst.args = {is_zero, zero, product};
   }
 
-  Value Append(std::vector<Inst>& out, const Inst& like, Op op, ir::Type type,
-               std::vector<Value> args) {
+  Value Append(std::vector<Inst>& out, const Inst& like, Op op, ir::Type type, ir::Values args) {
     Inst made;
     made.op = op;
     made.args = std::move(args);

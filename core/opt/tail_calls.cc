@@ -43,7 +43,7 @@ bool EndsInCallOf(const Function& f, uint32_t id, const Block& b) {
   if (b.insts.empty()) return false;
   const Inst& last = b.insts.back();
   return last.op == ir::Op::Call && last.checkpoint && last.callee == id && !last.results.empty() &&
-         ReturnedBy(f, b.term) == last.results;
+         absl::MakeConstSpan(ReturnedBy(f, b.term)) == last.results;
 }
 
 // The entry's text moves to a block that the calls can jump to.
@@ -77,7 +77,7 @@ Status LoopTailCalls(ir::Module& module) {
     AddStart(f);
     for (uint32_t b : ends) {
       Block& end = f.blocks[b == 0 ? start : b];
-      std::vector<Value> args = std::move(end.insts.back().args);
+      std::vector<Value> args = ir::ToVector(end.insts.back().args);
       end.insts.pop_back();
       end.term = {Terminator::Kind::kJump, ir::kNoValue, {{start, std::move(args)}}, {}};
     }

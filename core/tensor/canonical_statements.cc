@@ -116,7 +116,7 @@ void EliminateCommonStatements(ir::Function& f) {
   StatementTexts texts(f);
   std::unordered_map<uint32_t, Value> same;
   for (ir::Block& b : f.blocks) {
-    std::unordered_map<std::string, std::vector<Value>> first;
+    std::unordered_map<std::string, ir::Values> first;
     std::erase_if(b.insts, [&](Inst& inst) {
       ReplaceValues(inst, same);
       if (!inst.each) return false;

@@ -34,7 +34,7 @@ Value Extents::Root(Value v) const {
   return it == same_.end() || it->second == v ? v : Root(it->second);
 }
 
-void Extents::SetAll(Value array, const std::vector<Value>& shape) {
+void Extents::SetAll(Value array, ir::ValueSpan shape) {
   for (size_t k = 0; k < shape.size(); ++k) of_[{array.id, k}] = shape[k];
 }
 

@@ -19,7 +19,7 @@ class Extents {
 
  private:
   ir::Value Root(ir::Value v) const;
-  void SetAll(ir::Value array, const std::vector<ir::Value>& shape);
+  void SetAll(ir::Value array, ir::ValueSpan shape);
 
   std::map<std::pair<uint32_t, uint64_t>, ir::Value> of_;
   std::map<uint32_t, std::pair<ir::Value, ir::Value>> compared_;

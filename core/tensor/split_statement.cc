@@ -44,8 +44,8 @@ std::vector<ir::EachResult> Stores(const ir::Each& each, const std::vector<Value
   return results;
 }
 
-void ReadInstead(ir::Each& each, size_t k, const std::vector<Value>& values,
-                 const std::vector<Value>& arrays, const std::vector<Affine>& subs) {
+void ReadInstead(ir::Each& each, size_t k, const std::vector<Value>& values, ir::ValueSpan arrays,
+                 const std::vector<Affine>& subs) {
   const Value guard = each.body[k].guard;
   std::vector<Inst> reads;
   for (size_t r = 0; r < values.size(); ++r) {
@@ -87,7 +87,7 @@ void StoreInstruction(Inst& statement, size_t k, const Space& space, ir::Functio
     store.results.push_back(
         f.NewValue(rank == 0 ? info.type : ir::Type::Array(info.type.elem, rank), info.name));
   }
-  const std::vector<Value> arrays = store.results;
+  const ir::Values arrays = store.results;
   const std::vector<Affine> subs = store.each->results[0].out;
   Inst made = CopyStatement(store, f).inst;
   MoveGuardToWhere(*made.each);

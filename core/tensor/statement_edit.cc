@@ -22,7 +22,7 @@ void Substitute(Affine& a, Value v, const Affine& e) { a = a.Substitute(v, e); }
 
 // Instructions that take the index itself as an operand need it as a value.
 void MaterialiseOperandUses(ir::Each& each, ir::Function& f, Value v, const Affine& e) {
-  const auto uses = [v](const std::vector<Value>& args) {
+  const auto uses = [v](ir::ValueSpan args) {
     return std::find(args.begin(), args.end(), v) != args.end();
   };
   bool used = std::any_of(each.body.begin(), each.body.end(),
@@ -66,7 +66,9 @@ void AddRange(ir::Each& each, const Affine& e, Value extent) {
 
 Affine SolveFor(const Affine& e, Value v) {
   Affine rest = e;
-  std::erase_if(rest.terms, [v](const Affine::Term& t) { return t.value == v; });
+  rest.terms.erase(std::remove_if(rest.terms.begin(), rest.terms.end(),
+                                  [v](const Affine::Term& t) { return t.value == v; }),
+                   rest.terms.end());
   return e.Coeff(v) == 1 ? rest * -1 : rest;
 }
 

@@ -16,7 +16,7 @@ Affine C(int64_t c) { return Affine::Const(c); }
 
 TEST_CASE("affine: sums are sorted, merged and drop what cancels") {
   const Affine a = J() * 2 + I() + C(1);
-  CHECK(a.terms == std::vector<Affine::Term>{{kI, 1}, {kJ, 2}});
+  CHECK(a.terms == Affine::Terms{{kI, 1}, {kJ, 2}});
   CHECK(a.constant == 1);
   CHECK(a - a == C(0));
   CHECK((a - J() * 2).terms.size() == 1);

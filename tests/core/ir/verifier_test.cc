@@ -213,7 +213,7 @@ TEST_CASE("verifier 4: returns and calls match the function") {
 
 TEST_CASE("verifier 5: affine forms are sorted, merged and without zeros") {
   Module m = Parse("fn @f(%i: i64, %j: i64) -> () { b0: %y = affine %i + %j ret }");
-  std::vector<Affine::Term>& terms = m.Get(0).blocks[0].insts[0].subs[0].terms;
+  Affine::Terms& terms = m.Get(0).blocks[0].insts[0].subs[0].terms;
   std::swap(terms[0], terms[1]);
   CHECK(MessageOf(m).find("not sorted and merged") != std::string::npos);
   terms[0] = terms[1];
