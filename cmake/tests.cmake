@@ -97,6 +97,10 @@ if(Python3_FOUND)
   add_test(NAME features COMMAND ${Python3_EXECUTABLE} ${PROJECT_SOURCE_DIR}/tests/features.py)
   add_test(NAME features_self_test
            COMMAND ${Python3_EXECUTABLE} ${PROJECT_SOURCE_DIR}/tests/features.py --self-test)
+  add_test(NAME deploy_files
+           COMMAND ${Python3_EXECUTABLE} ${PROJECT_SOURCE_DIR}/tests/deploy_files.py)
+  add_test(NAME deploy_files_self_test
+           COMMAND ${Python3_EXECUTABLE} ${PROJECT_SOURCE_DIR}/tests/deploy_files.py --self-test)
 endif()
 
 if(PULLBACK_BENCH)

@@ -3,7 +3,7 @@
 #
 #   deploy/test.sh [--help] [section...]
 #
-# Sections, in this order; all of them but tidy when none is named:
+# Sections, in this order; all of them but tidy and container when none is named:
 #   install  packages (deploy/install.sh)
 #   format   clang-format --dry-run over the C++ sources
 #   build    the release preset, into build/
@@ -16,6 +16,7 @@
 #   ghz      the scenarios of deploy/load by ghz and reflection, shortly; skipped where Go cannot build ghz
 #   asan     the core tests and random programs, compiled ones too, under ASan and UBSan, into build-asan/
 #   fuzz     each fuzz target for PULLBACK_FUZZ_SECONDS (60) seconds, into build-fuzz/
+#   container  the image of deploy/container, built and run without a container engine (as root; minutes of downloads)
 # PULLBACK_JOBS bounds how many jobs run at once (all cores). PULLBACK_ASAN_PROGRAMS: how many random
 # programs the sanitizers see (300).
 set -euo pipefail
@@ -24,7 +25,7 @@ cd "$(dirname "$self")/.."
 
 jobs=${PULLBACK_JOBS:-$(nproc)}
 fuzz_seconds=${PULLBACK_FUZZ_SECONDS:-60}
-sections=(install format build tidy ctest ptxas python node go ghz asan fuzz)
+sections=(install format build tidy ctest ptxas python node go ghz asan fuzz container)
 defaults=(install format build ctest ptxas python node go ghz asan fuzz)
 failed=()
 chosen=()
@@ -138,6 +139,11 @@ section_asan() {
   UBSAN_OPTIONS=print_stacktrace=1 ASAN_OPTIONS=detect_leaks=1 PULLBACK_SEED=200000 \
     PULLBACK_PROGRAMS="${PULLBACK_ASAN_PROGRAMS:-300}" PULLBACK_COMPILE_EACH=10 \
     build-asan/bin/test_jit_programs "generated programs over the whole language" | tail -n 20
+}
+
+section_container() {
+  DEBIAN_FRONTEND=noninteractive apt-get install -qqy --no-install-recommends buildah curl mmdebstrap procps
+  deploy/container/test.sh --prebuilt
 }
 
 section_fuzz() {

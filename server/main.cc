@@ -125,7 +125,7 @@ void AddProgramLimits(CLI::App* app, pullback::jit::EngineOptions* o) {
   AddBytes(app, "--max-source-bytes", &limits.max_source_bytes, 1e9, "A program's text");
   AddCount(app, "--max-nesting", &limits.max_nesting, 1, 1000,
            "Brackets, blocks and types in each other");
-  AddCount(app, "--max-chain", &limits.max_chain, 1, 10000, "Operators in a row without brackets");
+  AddCount(app, "--max-chain", &limits.max_chain, 1, 4000, "Operators in a row without brackets");
   AddCount(app, "--max-rank", &limits.max_rank, 0, 8, "Axes of an array");
   AddCount(app, "--max-tuple", &limits.max_tuple, 1, 1e4, "Elements of a tuple, with those inside");
   AddCount(app, "--max-params", &limits.max_params, 1, 1e4, "Parameters of a function");
