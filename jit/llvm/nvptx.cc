@@ -84,25 +84,15 @@ Status LinkMath(llvm::Module& module) {
 }
 
 void OptimiseForDevice(llvm::Module& module, llvm::TargetMachine& machine) {
-  llvm::LoopAnalysisManager loops;
-  llvm::FunctionAnalysisManager functions;
-  llvm::CGSCCAnalysisManager sccs;
-  llvm::ModuleAnalysisManager modules;
   llvm::PipelineTuningOptions tuning;
   tuning.LoopVectorization = tuning.SLPVectorization = false;
-  llvm::PassBuilder builder(&machine, tuning);
-  functions.registerPass(
-      [&] { return llvm::TargetLibraryAnalysis(NoLibrary(machine.getTargetTriple())); });
-  builder.registerModuleAnalyses(modules);
-  builder.registerCGSCCAnalyses(sccs);
-  builder.registerFunctionAnalyses(functions);
-  builder.registerLoopAnalyses(loops);
-  builder.crossRegisterProxies(loops, functions, sccs, modules);
   llvm::internalizeModule(module, [](const llvm::GlobalValue& value) {
     const auto* f = llvm::dyn_cast<llvm::Function>(&value);
     return f != nullptr && f->getCallingConv() == llvm::CallingConv::PTX_Kernel;
   });
-  builder.buildPerModuleDefaultPipeline(llvm::OptimizationLevel::O2).run(module, modules);
+  RunPasses(module, machine, tuning, [](llvm::PassBuilder& builder) {
+    return builder.buildPerModuleDefaultPipeline(llvm::OptimizationLevel::O2);
+  });
 }
 
 }  // namespace

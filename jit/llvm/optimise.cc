@@ -122,12 +122,14 @@ llvm::TargetLibraryInfoImpl NoLibrary(const llvm::Triple& triple) {
   return library;
 }
 
-void Optimise(llvm::Module& module, llvm::TargetMachine& machine, int opt_level) {
+void RunPasses(llvm::Module& module, llvm::TargetMachine& machine,
+               const llvm::PipelineTuningOptions& tuning,
+               llvm::function_ref<llvm::ModulePassManager(llvm::PassBuilder&)> passes) {
   llvm::LoopAnalysisManager loops;
   llvm::FunctionAnalysisManager functions;
   llvm::CGSCCAnalysisManager sccs;
   llvm::ModuleAnalysisManager modules;
-  llvm::PassBuilder builder(&machine);
+  llvm::PassBuilder builder(&machine, tuning);
   functions.registerPass(
       [&] { return llvm::TargetLibraryAnalysis(NoLibrary(machine.getTargetTriple())); });
   builder.registerModuleAnalyses(modules);
@@ -135,7 +137,11 @@ void Optimise(llvm::Module& module, llvm::TargetMachine& machine, int opt_level)
   builder.registerFunctionAnalyses(functions);
   builder.registerLoopAnalyses(loops);
   builder.crossRegisterProxies(loops, functions, sccs, modules);
-  Passes(opt_level).run(module, modules);
+  passes(builder).run(module, modules);
+}
+
+void Optimise(llvm::Module& module, llvm::TargetMachine& machine, int opt_level) {
+  RunPasses(module, machine, {}, [&](llvm::PassBuilder&) { return Passes(opt_level); });
 }
 
 }  // namespace pullback::jit

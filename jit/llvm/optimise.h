@@ -1,14 +1,21 @@
 // The passes that LLVM runs over what we wrote.
 #pragma once
 
+#include <llvm/ADT/STLFunctionalExtras.h>
 #include <llvm/Analysis/TargetLibraryInfo.h>
 #include <llvm/IR/Module.h>
+#include <llvm/Passes/PassBuilder.h>
 #include <llvm/Target/TargetMachine.h>
 
 namespace pullback::jit {
 
 // opt_level 0: as little as gives reasonable code; else the list in optimise.cc.
 void Optimise(llvm::Module& module, llvm::TargetMachine& machine, int opt_level);
+
+// Runs what `passes` makes by a builder for the machine, with all analyses at hand and no library functions.
+void RunPasses(llvm::Module& module, llvm::TargetMachine& machine,
+               const llvm::PipelineTuningOptions& tuning,
+               llvm::function_ref<llvm::ModulePassManager(llvm::PassBuilder&)> passes);
 
 // No libc behind us: nothing may turn loops into memset, or calls into other calls.
 llvm::TargetLibraryInfoImpl NoLibrary(const llvm::Triple& triple);
