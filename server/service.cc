@@ -50,7 +50,8 @@ grpc::ServerUnaryReactor* Service::Evaluate(grpc::CallbackServerContext* context
 grpc::ServerBidiReactor<grpc::ByteBuffer, grpc::ByteBuffer>* Service::EvaluateStream(
     grpc::CallbackServerContext* context) {
   return StreamCall::Open(lanes_, handlers_, &options_, &streams_,
-                          MakeRequest("EvaluateStream", *context), Admit(*context));
+                          MakeRequest("EvaluateStream", *context),
+                          [this, context] { return Admit(*context); });
 }
 
 grpc::ServerUnaryReactor* Service::Explain(grpc::CallbackServerContext* context,

@@ -86,9 +86,9 @@ class StreamCall::Item final : public Job {
 };
 
 StreamCall* StreamCall::Open(Lanes* lanes, Handlers* handlers, const ServerOptions* options,
-                             StreamSet* set, Request request, Status admitted) {
+                             StreamSet* set, Request request, std::function<Status()> admit) {
   std::shared_ptr<StreamCall> stream(
-      new StreamCall(lanes, handlers, options, set, std::move(request), std::move(admitted)));
+      new StreamCall(lanes, handlers, options, set, std::move(request), std::move(admit)));
   set->Add(stream);
   if (!stream->admitted_.ok()) lanes->metrics.Count(stream->request_, stream->admitted_);
   // After Add: either DrainAll sees the stream, or the gate was closed before.
@@ -98,14 +98,15 @@ StreamCall* StreamCall::Open(Lanes* lanes, Handlers* handlers, const ServerOptio
 }
 
 StreamCall::StreamCall(Lanes* lanes, Handlers* handlers, const ServerOptions* options,
-                       StreamSet* set, Request request, Status admitted)
+                       StreamSet* set, Request request, std::function<Status()> admit)
     : lanes_(lanes),
       handlers_(handlers),
       options_(options),
       set_(set),
       request_(std::move(request)),
-      admitted_(std::move(admitted)),
+      admit_(std::move(admit)),
       entered_(lanes->gate.Enter()),
+      admitted_(admit_()),
       ended_(!admitted_.ok()) {}
 
 void StreamCall::Drain() {
@@ -119,11 +120,7 @@ void StreamCall::Drain() {
 
 void StreamCall::OnReadDone(bool ok) {
   if (!ok) return EndReading(/*drop_answers=*/false);
-  {
-    std::lock_guard lock(mutex_);
-    if (finished_) return;  // drained meanwhile
-    ++in_flight_;
-  }
+  if (!AdmitItem()) return Proceed();
   auto* item = new Item(this, std::exchange(incoming_, grpc::ByteBuffer()));
   item->SubmitTo(&lanes_->run);
   {
@@ -131,6 +128,22 @@ void StreamCall::OnReadDone(bool ok) {
     reading_ = false;
   }
   Proceed();
+}
+
+// Whether the item that was read is to be answered. Tokens may have been read again since the last one.
+bool StreamCall::AdmitItem() {
+  Status admitted = admit_();
+  std::lock_guard lock(mutex_);
+  if (finished_) return false;  // drained meanwhile
+  if (admitted.ok()) {
+    ++in_flight_;
+    return true;
+  }
+  lanes_->metrics.Count(request_, admitted);
+  admitted_ = std::move(admitted);
+  ended_ = true;
+  reading_ = false;
+  return false;
 }
 
 void StreamCall::OnWriteDone(bool ok) {

@@ -5,6 +5,7 @@
 #include <grpcpp/support/server_callback.h>
 
 #include <deque>
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <set>
@@ -31,9 +32,10 @@ class StreamSet {
 class StreamCall final : public grpc::ServerBidiReactor<grpc::ByteBuffer, grpc::ByteBuffer>,
                          public std::enable_shared_from_this<StreamCall> {
  public:
-  // Kept alive by `set` until OnDone. admitted: whether its sender may ask at all; it is not asked again.
+  // Kept alive by `set` until OnDone. admit: whether its sender may ask, tried when it opens and for each
+  // item; after a no, what runs is answered and the stream ends with that status.
   static StreamCall* Open(Lanes* lanes, Handlers* handlers, const ServerOptions* options,
-                          StreamSet* set, Request request, Status admitted);
+                          StreamSet* set, Request request, std::function<Status()> admit);
 
   // Reads no more; ends with UNAVAILABLE once what runs is answered.
   void Drain();
@@ -46,7 +48,8 @@ class StreamCall final : public grpc::ServerBidiReactor<grpc::ByteBuffer, grpc::
  private:
   class Item;
   StreamCall(Lanes* lanes, Handlers* handlers, const ServerOptions* options, StreamSet* set,
-             Request request, Status admitted);
+             Request request, std::function<Status()> admit);
+  bool AdmitItem();
   void Answer(grpc::ByteBuffer answer);
   void EndReading(bool drop_answers);
   void Proceed();
@@ -57,11 +60,12 @@ class StreamCall final : public grpc::ServerBidiReactor<grpc::ByteBuffer, grpc::
   const ServerOptions* const options_;
   StreamSet* const set_;
   Request request_;
-  const Status admitted_;
+  const std::function<Status()> admit_;
   const bool entered_;
   grpc::ByteBuffer incoming_;
 
   std::mutex mutex_;                       // guards what follows
+  Status admitted_;                        // what admit_ said last
   std::deque<grpc::ByteBuffer> outgoing_;  // the front is being written while writing_
   int in_flight_ = 0;                      // items submitted and not answered
   int starting_ = 0;  // threads between deciding on an operation and starting it

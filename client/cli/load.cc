@@ -111,12 +111,15 @@ StatusOr<Prepared> Prepare(const Options& options) {
     return Usage(marked ? "the program has a number DISTINCT: --distinct replaces it"
                         : "--distinct: the program has no number DISTINCT to replace");
   }
-  PB_ASSIGN_OR_RETURN(const auto client, client::Client::Connect(options.load.target));
+  client::ConnectOptions connect;
+  connect.security = options.load.security;
+  PB_ASSIGN_OR_RETURN(const auto client, client::Client::Connect(options.load.target, connect));
   PB_ASSIGN_OR_RETURN(Prepared prepared, options.distinct
                                              ? PrepareDistinct(client.get(), spec, json)
                                              : PrepareWarm(client.get(), spec, json));
   // A run that traps is told now, with its place, and not as so many errors.
-  PB_ASSIGN_OR_RETURN(prepared.reply, load::Ask(options.load.target, prepared.example));
+  PB_ASSIGN_OR_RETURN(prepared.reply,
+                      load::Ask(options.load.target, options.load.security, prepared.example));
   return prepared;
 }
 
@@ -127,6 +130,7 @@ Status RunPaired(const Options& options, const Prepared& prepared, LoadReport* r
   PB_RETURN_IF_ERROR(load::TeachEcho(options.echo, prepared.reply));
   load::Options echo_options = options.load;
   echo_options.target = options.echo;
+  echo_options.security = {};
   PB_ASSIGN_OR_RETURN(const auto server, load::Generator::Connect(options.load, prepared.requests));
   PB_ASSIGN_OR_RETURN(const auto echo, load::Generator::Connect(echo_options, prepared.requests));
   LoadProgress progress(2 * (options.duration + options.warmup));
@@ -272,6 +276,7 @@ void AddLoad(CLI::App* app, Action* action) {
   AddKernelOptions(command, &options->kernel);
   AddArgumentOptions(command, &options->arguments);
   AddServerOption(command, &options->load.target);
+  AddSecurityOptions(command, &options->load.security);
   AddLoopOptions(command, options.get());
   AddTimeOptions(command, options.get());
   command->add_flag("--stream", options->stream, "EvaluateStream, one stream a connection");
@@ -280,8 +285,11 @@ void AddLoad(CLI::App* app, Action* action) {
                     "becomes another number each time");
   auto* const echo = command->add_option(
       "--echo", options->echo,
-      "A bench_echo_server, asked by turns with the server; ratios are of the same round");
-  echo->type_name("HOST:PORT");
+      "A bench_echo_server, asked by turns with the server and never encrypted; ratios are of the "
+      "same round");
+  echo->type_name("HOST:PORT")->check([](const std::string& address) {
+    return address.empty() ? std::string("is empty") : std::string();
+  });
   command->add_option("--rounds", options->rounds, "With --echo, turns of each; default 10")
       ->check(CLI::Range(1, 10000).description(""))
       ->needs(echo)

@@ -1,11 +1,11 @@
 #include "client/load/load.h"
 
 #include <grpcpp/create_channel.h>
-#include <grpcpp/security/credentials.h>
 
 #include <algorithm>
 #include <thread>
 
+#include "client/impl.h"
 #include "client/load/connection.h"
 #include "client/load/wire.h"
 
@@ -80,17 +80,17 @@ Generator::~Generator() = default;
 StatusOr<std::unique_ptr<Generator>> Generator::Connect(const Options& options, Requests requests) {
   auto impl = std::make_unique<Impl>(options, std::move(requests));
   const int count = Connections(options);
+  PB_ASSIGN_OR_RETURN(const client::Secrets secrets, client::ReadSecrets(options.security));
   for (int i = 0; i < count; ++i) {
     grpc::ChannelArguments arguments;
     arguments.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);  // a connection of its own
     arguments.SetMaxReceiveMessageSize(-1);
-    auto channel =
-        grpc::CreateCustomChannel(options.target, grpc::InsecureChannelCredentials(), arguments);
+    auto channel = grpc::CreateCustomChannel(options.target, secrets.credentials, arguments);
     if (!channel->WaitForConnected(std::chrono::system_clock::now() + kConnectWait)) {
       return Status(Code::kUnavailable, "UNAVAILABLE", "no server answers at " + options.target);
     }
     WireOptions wire;
-    wire.program_hash = options.program_hash;
+    wire.headers = {options.program_hash, secrets.authorization};
     wire.timeout = Seconds(options.timeout_seconds);
     wire.slots = Share(options.rate > 0 ? options.max_in_flight : options.concurrency, i, count);
     const auto make = options.rpc == Rpc::kEvaluate ? MakeUnaryWire : MakeStreamWire;

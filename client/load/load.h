@@ -14,6 +14,7 @@
 #include <string>
 #include <vector>
 
+#include "client/client.h"
 #include "client/load/arrivals.h"
 #include "client/load/histogram.h"
 #include "core/base/status.h"
@@ -23,7 +24,8 @@ namespace pullback::load {
 enum class Rpc : uint8_t { kEvaluate, kEvaluateStream };
 
 struct Options {
-  std::string target;  // HOST:PORT, not encrypted
+  std::string target;  // HOST:PORT
+  client::Security security;
   Rpc rpc = Rpc::kEvaluate;
   std::string program_hash;  // x-pullback-program-hash; empty: none
   int connections = 1;       // each with a thread of its own; open loop: with two
@@ -75,7 +77,7 @@ struct Progress {
 // Connections to one server, kept from run to run.
 class Generator {
  public:
-  // UNAVAILABLE when nobody answers within five seconds.
+  // UNAVAILABLE when nobody answers within five seconds; INVALID_ARGUMENT as of client::Client::Connect.
   static StatusOr<std::unique_ptr<Generator>> Connect(const Options& options, Requests requests);
   ~Generator();
 

@@ -1,27 +1,29 @@
 #include "client/load/prepare.h"
 
-#include <grpcpp/completion_queue.h>
 #include <grpcpp/create_channel.h>
 #include <grpcpp/generic/generic_stub.h>
-#include <grpcpp/security/credentials.h>
 
 #include <chrono>
 #include <vector>
 
 #include "client/convert.h"
 #include "client/errors.h"
+#include "client/impl.h"
+#include "client/load/wire.h"
 
 namespace pullback::load {
 namespace {
 
 constexpr std::chrono::seconds kWait{30};
 
-StatusOr<std::string> Call(const std::string& target, const std::string& method,
-                           const std::string& request) {
-  grpc::GenericStub stub(grpc::CreateChannel(target, grpc::InsecureChannelCredentials()));
+StatusOr<std::string> Call(const std::string& target, const client::Security& security,
+                           const std::string& method, const std::string& request) {
+  PB_ASSIGN_OR_RETURN(const client::Secrets secrets, client::ReadSecrets(security));
+  grpc::GenericStub stub(grpc::CreateChannel(target, secrets.credentials));
   grpc::CompletionQueue queue;
   grpc::ClientContext context;
   context.set_wait_for_ready(true);
+  Headers{{}, secrets.authorization}.AddTo(&context);
   context.set_deadline(std::chrono::system_clock::now() + kWait);
   const grpc::Slice slice(request);
   grpc::ByteBuffer response;
@@ -33,9 +35,7 @@ StatusOr<std::string> Call(const std::string& target, const std::string& method,
   void* tag;
   bool ok;
   queue.Next(&tag, &ok);
-  queue.Shutdown();
-  while (queue.Next(&tag, &ok)) {
-  }
+  Drain(&queue);
   if (!status.ok()) return client::FromGrpc(status);
   std::vector<grpc::Slice> slices;
   static_cast<void>(response.Dump(&slices));
@@ -60,12 +60,13 @@ StatusOr<std::string> ColdRequest(const client::KernelSpec& spec, const client::
   return request.SerializeAsString();
 }
 
-StatusOr<std::string> Ask(const std::string& target, const std::string& request) {
-  return Call(target, "Evaluate", request);
+StatusOr<std::string> Ask(const std::string& target, const client::Security& security,
+                          const std::string& request) {
+  return Call(target, security, "Evaluate", request);
 }
 
 Status TeachEcho(const std::string& target, const std::string& reply) {
-  return Call(target, "Compile", reply).status();
+  return Call(target, {}, "Compile", reply).status();
 }
 
 }  // namespace pullback::load

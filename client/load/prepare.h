@@ -13,7 +13,8 @@ StatusOr<std::string> WarmRequest(const client::Compiled& kernel, const client::
 StatusOr<std::string> ColdRequest(const client::KernelSpec& spec, const client::Inputs& inputs);
 
 // The serialised EvaluateResponse to a serialised EvaluateRequest.
-StatusOr<std::string> Ask(const std::string& target, const std::string& request);
+StatusOr<std::string> Ask(const std::string& target, const client::Security& security,
+                          const std::string& request);
 
 // Tells tests/bench/echo_server.cc what to answer: it takes the request of a Compile for its reply.
 Status TeachEcho(const std::string& target, const std::string& reply);

@@ -1,4 +1,3 @@
-#include <grpcpp/completion_queue.h>
 #include <grpcpp/generic/generic_stub.h>
 #include <grpcpp/support/proto_buffer_reader.h>
 
@@ -46,11 +45,7 @@ class StreamWire final : public Wire {
 
   ~StreamWire() override {
     Cancel();
-    queue_.Shutdown();
-    void* tag;
-    bool ok;
-    while (queue_.Next(&tag, &ok)) {
-    }
+    Drain(&queue_);
   }
 
   void Start(int slot, const grpc::ByteBuffer& request) override {
@@ -125,9 +120,7 @@ class StreamWire final : public Wire {
 
   void Open() {
     context_.emplace();
-    if (!options_.program_hash.empty()) {
-      context_->AddMetadata("x-pullback-program-hash", options_.program_hash);
-    }
+    options_.headers.AddTo(&*context_);
     open_ = writing_ = ending_ = false;
     stream_ = stub_.PrepareCall(&*context_, kMethod, &queue_);
     stream_->StartCall(&opened_);

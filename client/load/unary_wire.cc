@@ -1,4 +1,3 @@
-#include <grpcpp/completion_queue.h>
 #include <grpcpp/generic/generic_stub.h>
 
 #include <mutex>
@@ -19,11 +18,7 @@ class UnaryWire final : public Wire {
 
   ~UnaryWire() override {
     Cancel();
-    queue_.Shutdown();
-    void* tag;
-    bool ok;
-    while (queue_.Next(&tag, &ok)) {
-    }
+    Drain(&queue_);
   }
 
   void Start(int slot, const grpc::ByteBuffer& request) override {
@@ -35,9 +30,7 @@ class UnaryWire final : public Wire {
     call.context->set_deadline(
         std::chrono::system_clock::now() +
         std::chrono::duration_cast<std::chrono::system_clock::duration>(options_.timeout));
-    if (!options_.program_hash.empty()) {
-      call.context->AddMetadata("x-pullback-program-hash", options_.program_hash);
-    }
+    options_.headers.AddTo(&*call.context);
     call.response.Clear();
     call.reader = stub_.PrepareUnaryCall(&*call.context, kMethod, request, &queue_);
     call.reader->StartCall();

@@ -3,6 +3,8 @@
 #pragma once
 
 #include <grpcpp/channel.h>
+#include <grpcpp/client_context.h>
+#include <grpcpp/completion_queue.h>
 
 #include <chrono>
 #include <cstdint>
@@ -15,8 +17,16 @@
 
 namespace pullback::load {
 
+// Headers of every call; none for what is empty.
+struct Headers {
+  std::string program_hash;   // x-pullback-program-hash
+  std::string authorization;  // "Bearer TOKEN"
+
+  void AddTo(grpc::ClientContext* context) const;
+};
+
 struct WireOptions {
-  std::string program_hash;
+  Headers headers;
   std::chrono::nanoseconds timeout;  // of one request
   int slots = 1;
 };
@@ -37,6 +47,9 @@ class Wire {
   // Ends what is in flight with CANCELLED.
   virtual void Cancel() = 0;
 };
+
+// Waits until nothing of a queue is left. What is in flight must have been cancelled or have ended.
+void Drain(grpc::CompletionQueue* queue);
 
 std::unique_ptr<Wire> MakeUnaryWire(std::shared_ptr<grpc::Channel> channel,
                                     const WireOptions& options);

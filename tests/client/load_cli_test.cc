@@ -194,6 +194,7 @@ TEST_CASE("load: usage") {
                          {"--timeout", "0"},
                          {"--connections", "0"},
                          {"--rounds", "3"},
+                         {"--echo", ""},
                          {"--distinct"},
                          {"--json"}};
   for (const Words& more : wrong) {

@@ -203,6 +203,26 @@ TEST_CASE("tokens: UNAUTHENTICATED without one, for every call; the file is read
         std::string::npos);
 }
 
+TEST_CASE("tokens: a stream that is open ends when its token does") {
+  const Folder folder;
+  folder.Write("tokens", "first\n");
+  ServerProcess server({"--token-file", folder / "tokens"});
+  client::Security security;
+  security.token = "first";
+  auto client = Connect(server.address(), security);
+  REQUIRE(client.ok());
+  auto stream = (*client)->OpenStream();
+  stream->Send(1, PowGradient(), PowInputs(2, 3));
+  REQUIRE(stream->Receive());
+  folder.Write("tokens", "second\n");
+  REQUIRE(Becomes(true, [&] { return TryToken(server, "second").ok(); }));
+  stream->Send(2, PowGradient(), PowInputs(2, 3));
+  CHECK_FALSE(stream->Receive());
+  const Status status = stream->Finish();
+  CHECK(status.code() == kUnauthenticated);
+  CHECK(status.reason() == "TOKEN_UNKNOWN");
+}
+
 TEST_CASE("tokens: with TLS, from a file of the client's") {
   const Folder folder;
   folder.MakeCertificates("a");
@@ -236,11 +256,11 @@ TEST_CASE("TLS and tokens on the command line, by flags and by environment") {
   folder.Write("tokens", "first\n");
   ServerProcess server({"--token-file", folder / "tokens", "--tls-cert", folder / "a.crt",
                         "--tls-key", folder / "a.key", "--tls-client-ca", folder / "a-ca.crt"});
-  const auto run = [&](const std::string& environment, const std::string& flags) {
-    const std::string command = environment + " " + testing::BinaryPath("pullback") +
-                                " info --server " + server.address() + " " + flags +
-                                " >/dev/null 2>&1";
-    return std::system(command.c_str());
+  const auto run = [&](const std::string& environment, const std::string& flags,
+                       const std::string& command = "info") {
+    const std::string line = environment + " " + testing::BinaryPath("pullback") + " " + command +
+                             " --server " + server.address() + " " + flags + " >/dev/null 2>&1";
+    return std::system(line.c_str());
   };
   const std::string a = folder / "a";
   const std::string tls =
@@ -253,6 +273,14 @@ TEST_CASE("TLS and tokens on the command line, by flags and by environment") {
                 "-client.crt PULLBACK_TLS_KEY=" + a + "-client.key PULLBACK_TOKEN=first",
             "") == 0);
   CHECK(run("PULLBACK_TOKEN_FILE=" + (folder / "tokens"), tls) == 0);
+
+  const std::string load = "load " + testing::SourcePath("docs/examples/pow.pull") +
+                           " -e pow -a x=2.0 -a n=3 --duration 0.2 --warmup 0 --concurrency 2";
+  for (const std::string way : {"", " --stream"}) {
+    CHECK(run("", tls + " --token first", load + way) == 0);
+    CHECK(run("", tls + " --token second", load + way) != 0);
+    CHECK(run("", "--token first", load + way) != 0);
+  }
 }
 
 }  // namespace
