@@ -11,6 +11,22 @@
 
 namespace pullback::jit {
 
+// Terms joined in the order of the loops (core/loops/offload.h) are four kernels, one after the other, all with
+// the parameters of the first and then those of OrderedParam:
+//   count   a thread for each segment: counts its terms by bucket, and stores nothing else
+//   place   a thread for each bucket: counts become the segments' places in it, and totals
+//   make    a thread for each segment: files the terms under their places
+//   join    threads that own elements: each walks a bucket's terms
+struct OrderedKernels {
+  uint32_t buckets = 0;
+  uint32_t joiners = 0;  // threads of the last
+};
+inline constexpr uint32_t kOrderedSteps = 4;
+// Of the points of the loops that are cut into segments those in [begin, end); counts[segment][bucket];
+// starts[bucket], its end the next bucket's: of `place` the totals; elements and terms of the filed.
+enum class OrderedParam : uint8_t { kBegin, kEnd, kSegments, kCounts, kStarts, kElements, kTerms };
+inline constexpr size_t kOrderedParams = 7;
+
 struct DeviceKernel {
   // In the order of parameters and of pb_launch's slots. Every parameter is 8 bytes: the bits of a scalar, or
   // the address on the device of an array's elements or of lanes.
@@ -20,6 +36,7 @@ struct DeviceKernel {
   uint32_t block = 256;  // threads
   bool checks = false;   // sets the word that its first parameter points at where a check fails
   std::vector<Param> params;  // after that word
+  OrderedKernels ordered;     // of the first of the four
 };
 
 // Where the image of the kernels is to run: "sm_75" … "sm_90a", or this host, for tests: an object whose

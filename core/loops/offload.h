@@ -4,10 +4,10 @@
 // can be made by many threads; each kernel runs the nest and keeps some of its results only:
 // - kGrid: one thread for each iteration of those loops that the elements stored tell apart
 //   (Node::apart); the other loops run inside the thread, in their order.
-// - kLanes: lanes that are totalled after the nest. Thread k of eight keeps lane k: the order of a sum is
-//   that of loops.h, bit for bit.
-// - kOwners: a scatter. Every thread runs all iterations and keeps the elements whose offset is its own
-//   modulo the number of threads, so that terms join their element in the order of the loops.
+// - kOrdered: lanes that are totalled after the nest, and scatters. The terms are made in parallel, by threads
+//   that each run a segment of the outermost loops, and filed into buckets in the order of the loops: a
+//   bucket for each lane, and kScatterBuckets for an array. Then a thread for each lane, and threads that own
+//   elements, join them in that order: the order of a sum is that of loops.h, bit for bit.
 // What runs in one thread alone (scans, argmax) stays on the host, and so does what allocates, recurs,
 // uses tapes or lists, or has loops whose trips nobody knows beforehand.
 //
@@ -24,16 +24,31 @@
 
 namespace pullback::loops {
 
-inline constexpr uint32_t kOwnerThreads = 1024;
-inline constexpr uint32_t kLaneThreads = 8;
+inline constexpr uint32_t kLanes = 8;
+inline constexpr uint32_t kScatterBuckets = 64;  // by the element's offset, modulo
+inline constexpr uint32_t kBucketOwners = 16;    // threads that share a bucket's elements
+
+// What terms are joined to in the order of the loops: lanes, or an array. `op`: element op term; Const: the
+// last term is the element.
+struct OrderedTarget {
+  Reg into;
+  bool lanes = false;
+  ir::Op op = ir::Op::Const;
+
+  uint32_t buckets() const { return lanes ? kLanes : kScatterBuckets; }
+  uint32_t threads() const { return lanes ? kLanes : kScatterBuckets * kBucketOwners; }
+};
 
 struct OffloadKernel {
-  enum class Form : uint8_t { kGrid, kLanes, kOwners };
+  enum class Form : uint8_t { kGrid, kOrdered };
   Form form = Form::kGrid;
-  // kGrid: the loops whose iterations are threads, outermost first; bounds are known outside the nest.
+  // kGrid: the loops whose iterations are threads; kOrdered: those whose iterations are cut into segments.
+  // Outermost first; bounds are known outside the nest.
   std::vector<const Node*> parallel;
-  // Arrays stored into, or lanes added to, by this kernel.
-  std::vector<Reg> keeps;
+  std::vector<Reg> keeps;              // arrays that the threads store into themselves
+  std::vector<OrderedTarget> ordered;  // kOrdered
+
+  uint32_t buckets() const;  // of all targets
 };
 
 struct OffloadNest {
@@ -47,11 +62,10 @@ struct OffloadNest {
   };
   std::vector<Extent> extents;
   std::vector<Reg> constants;
-  std::vector<Reg> stored;  // of arrays
-  bool checks = false;      // may fail
+  std::vector<Reg> stored;           // arrays
+  std::map<const Node*, Reg> terms;  // by store into an array of kOrdered: what joins the element
+  bool checks = false;               // may fail
   std::vector<OffloadKernel> kernels;
-
-  bool Stores(Reg array) const;
 };
 
 struct OffloadPlan {

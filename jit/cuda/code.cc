@@ -15,6 +15,8 @@ std::string Write(const DeviceCode& code) {
     AppendField(out, kernel.name);
     AppendNumber(out, kernel.block);
     AppendNumber(out, kernel.checks ? 1 : 0);
+    AppendNumber(out, kernel.ordered.buckets);
+    AppendNumber(out, kernel.ordered.joiners);
     std::string params;
     for (const DeviceKernel::Param p : kernel.params) params += static_cast<char>(p);
     AppendField(out, params);
@@ -35,6 +37,8 @@ StatusOr<DeviceCode> Read(const std::string& bytes) {
     kernel.name = reader.Field();
     kernel.block = reader.Number();
     kernel.checks = reader.Number() != 0;
+    kernel.ordered.buckets = reader.Number();
+    kernel.ordered.joiners = reader.Number();
     for (const char p : reader.Field()) {
       known = known && p >= 0 && p <= static_cast<char>(DeviceKernel::Param::kLanes);
       kernel.params.push_back(static_cast<DeviceKernel::Param>(p));

@@ -15,11 +15,22 @@ std::string Write(const DeviceCode& code);
 // INTERNAL, OBJECT_REJECTED.
 StatusOr<DeviceCode> Read(const std::string& bytes);
 
+// Of terms that are joined in order. Terms take 16 bytes each; an iteration of the outer loops that has more
+// gets the room all the same.
+struct Limits {
+  int64_t terms = int64_t{1} << 22;  // filed at once
+  int64_t segments = 1 << 15;        // threads that make them
+};
+
 // The kernels' module, loaded once in each context.
 class Kernels {
  public:
-  Kernels(std::shared_ptr<Device> device, std::string image, std::vector<DeviceKernel> kernels)
-      : device_(std::move(device)), image_(std::move(image)), kernels_(std::move(kernels)) {}
+  Kernels(std::shared_ptr<Device> device, std::string image, std::vector<DeviceKernel> kernels,
+          const Limits& limits)
+      : device_(std::move(device)),
+        image_(std::move(image)),
+        kernels_(std::move(kernels)),
+        limits_(limits) {}
   ~Kernels();
   Kernels(const Kernels&) = delete;
   Kernels& operator=(const Kernels&) = delete;
@@ -32,6 +43,7 @@ class Kernels {
   StatusOr<Loaded> Load();
   Device& device() const { return *device_; }
   const std::vector<DeviceKernel>& kernels() const { return kernels_; }
+  const Limits& limits() const { return limits_; }
   size_t bytes() const { return image_.size(); }
 
  private:
@@ -40,6 +52,7 @@ class Kernels {
   const std::shared_ptr<Device> device_;
   const std::string image_;
   const std::vector<DeviceKernel> kernels_;
+  const Limits limits_;
   std::mutex mutex_;
   Loaded loaded_;
   Module module_ = nullptr;

@@ -9,7 +9,7 @@ namespace pullback::jit {
 namespace {
 
 constexpr const char* kDefaultArch = "sm_90";  // of Dump, where there is no device
-constexpr const char* kVersion = "cuda-1";     // raise it when what is kept of code changes
+constexpr const char* kVersion = "cuda-2";     // raise it when what is kept of code changes
 
 class CudaBackend : public DeviceBackend {
  public:
@@ -39,8 +39,8 @@ class CudaBackend : public DeviceBackend {
     PB_ASSIGN_OR_RETURN(const std::shared_ptr<cuda::Device> device, Device());
     PB_ASSIGN_OR_RETURN(DeviceCode code, cuda::Read(object.bytes));
     PB_ASSIGN_OR_RETURN(std::unique_ptr<LoadedCode> host, compiler_->LoadHost(code.host));
-    auto kernels =
-        std::make_shared<cuda::Kernels>(device, std::move(code.image), std::move(code.kernels));
+    auto kernels = std::make_shared<cuda::Kernels>(device, std::move(code.image),
+                                                   std::move(code.kernels), options_.limits);
     PB_RETURN_IF_ERROR(kernels->Load().status());
     return std::unique_ptr<LoadedCode>(
         std::make_unique<cuda::CudaCode>(std::move(host), std::move(kernels)));

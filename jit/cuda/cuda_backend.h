@@ -6,6 +6,7 @@
 #include <optional>
 #include <string>
 
+#include "jit/cuda/code.h"
 #include "jit/cuda/driver.h"
 #include "jit/device_code.h"
 
@@ -14,6 +15,7 @@ namespace pullback::jit {
 struct CudaOptions {
   std::optional<cuda::Driver> driver;  // in place of the machine's: for tests
   std::string arch;                    // in place of the device's
+  cuda::Limits limits;
 };
 
 std::shared_ptr<DeviceBackend> MakeCudaBackend(std::shared_ptr<DeviceCompiler> compiler,

@@ -17,6 +17,9 @@ CudaRun::~CudaRun() {
     if (buffer.address != 0) Check(driver_.cuMemFree(buffer.address), "freeing memory");
   }
   if (failed_ != 0) Check(driver_.cuMemFree(failed_), "freeing memory");
+  for (const Scratch& scratch : scratch_) {
+    if (scratch.address != 0) Check(driver_.cuMemFree(scratch.address), "freeing memory");
+  }
 }
 
 // After any failure but a lack of memory the context is not to be trusted.
@@ -154,18 +157,23 @@ bool CudaRun::Start(uint32_t kernel, int64_t threads, Params& params) {
                "launching a kernel");
 }
 
-int32_t CudaRun::Launch(uint32_t kernel, int64_t threads, const uint64_t* slots) {
-  if (threads <= 0) return 0;
-  const DeviceKernel& about = kernels_->kernels()[kernel];
-  Params params;
-  bool failed = false;
-  bool good = PrepareWord() && Collect(about, slots, params) && Start(kernel, threads, params) &&
-              (!about.checks || TakeFailed(&failed));
+int32_t CudaRun::Finish(bool good, bool failed, Params& params) {
   for (const auto& [host, address] : params.lanes) {
     if (good && !failed) good = Check(driver_.cuMemcpyDtoH(host, address, kLaneBytes), "a kernel");
     good = Check(driver_.cuMemFree(address), "freeing memory") && good;
   }
   return !good ? -1 : failed ? 1 : 0;
+}
+
+int32_t CudaRun::Launch(uint32_t kernel, int64_t threads, const uint64_t* slots) {
+  if (threads <= 0) return 0;
+  const DeviceKernel& about = kernels_->kernels()[kernel];
+  if (about.ordered.buckets > 0) return LaunchOrdered(kernel, threads, slots);
+  Params params;
+  bool failed = false;
+  const bool good = PrepareWord() && Collect(about, slots, params) &&
+                    Start(kernel, threads, params) && (!about.checks || TakeFailed(&failed));
+  return Finish(good, failed, params);
 }
 
 }  // namespace pullback::jit::cuda

@@ -1,6 +1,7 @@
 // One run's arrays on the device, and its launches.
 #pragma once
 
+#include <array>
 #include <map>
 #include <memory>
 #include <utility>
@@ -46,6 +47,16 @@ class CudaRun : public DeviceRun {
   bool ToDevice(Array* a, bool written, DeviceAddress* address);
   bool Collect(const DeviceKernel& about, const uint64_t* slots, Params& params);
   bool Start(uint32_t kernel, int64_t threads, Params& params);
+  int32_t Finish(bool good, bool failed, Params& params);
+  // Terms that are joined in order: chunks of the points, so that the terms of one fit into the scratch.
+  struct Chunk {
+    int64_t begin, end, segments;
+  };
+  int32_t LaunchOrdered(uint32_t kernel, int64_t points, const uint64_t* slots);
+  bool RunChunk(uint32_t kernel, Chunk& chunk, Params& params, bool* failed);
+  bool PlaceTerms(const OrderedKernels& about, int64_t* terms);
+  bool Grow(int64_t bytes, OrderedParam scratch);
+  void SetOrdered(Params& params, OrderedParam p, uint64_t value);
   bool PrepareWord();
   bool TakeFailed(bool* failed);
 
@@ -54,6 +65,11 @@ class CudaRun : public DeviceRun {
   const Driver& driver_;
   std::map<Array*, Buffer> buffers_;
   DeviceAddress failed_ = 0;  // a word that kernels set where a check fails
+  struct Scratch {
+    DeviceAddress address = 0;
+    int64_t bytes = 0;
+  };
+  std::array<Scratch, kOrderedParams> scratch_;  // by the parameters that are addresses
   int64_t launches_ = 0;
   Status status_;
 };

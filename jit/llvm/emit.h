@@ -49,6 +49,7 @@ class FunctionEmitter {
   DType Elem(Reg r) const { return TypeOf(r).elem; }
   llvm::IRBuilder<>& b() { return b_; }
   ModuleEmitter& m() { return m_; }
+  const loops::Function& source() const { return source_; }
   const Facts& facts() const { return facts_; }
   llvm::BasicBlock* NewBlock(const char* name);
   void EmitNodes(const std::vector<Node>& nodes);
@@ -67,6 +68,8 @@ class FunctionEmitter {
   // emit_memory.cc
   llvm::Value* Data(Reg array) const { return regs_[array.id].data; }
   llvm::Value* Element(Reg array, llvm::Value* offset);  // address
+  llvm::Value* LoadElement(Reg array, llvm::Value* offset);
+  void StoreElement(Reg array, llvm::Value* offset, llvm::Value* v);
   llvm::Value* Dim(Reg array, uint64_t axis) const { return regs_[array.id].dims[axis]; }
   // Marks an access to an array's data: its kind of memory, and what it cannot overlap.
   template <typename I>
@@ -126,8 +129,6 @@ class FunctionEmitter {
   void EmitRetain(const Node& node);
   void EmitRelease(const Node& node);
   void EmitUnique(const Node& node);
-  void EmitLoad(const Node& node);
-  void EmitStore(const Node& node);
   void EmitTapeNew(const Node& node);
   void EmitPush(const Node& node);
   void EmitPop(const Node& node);

@@ -236,8 +236,8 @@ void FunctionEmitter::EmitPlainNode(const Node& node) {
   switch (node.kind) {
     case Kind::kScalar: return EmitScalar(node);
     case Kind::kDim: return Set(node.results[0], Dim(node.args[0], node.bits));
-    case Kind::kLoad: return EmitLoad(node);
-    case Kind::kStore: return EmitStore(node);
+    case Kind::kLoad: return Set(node.results[0], LoadElement(node.args[0], Get(node.args[1])));
+    case Kind::kStore: return StoreElement(node.args[0], Get(node.args[1]), Get(node.args[2]));
     case Kind::kAlloc: return EmitAlloc(node);
     case Kind::kRetain: return EmitRetain(node);
     case Kind::kRelease: return EmitRelease(node);

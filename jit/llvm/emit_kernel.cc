@@ -1,93 +1,103 @@
 // Kernels. A kernel's body is one function for every target; it is told its place in the grid:
 //   k0.body(blockIdx, threadIdx, blockDim, gridDim, failed, parameters…)
-// For NVPTX a kernel around it reads the special registers. For the host one entry calls the bodies.
-#include <llvm/IR/IntrinsicsNVPTX.h>
-
+// What calls the bodies is in kernel_entry.cc.
 #include <algorithm>
 
-#include "jit/llvm/offload.h"
+#include "jit/llvm/kernel.h"
 
 namespace pullback::jit {
 
 using Kind = loops::Node::Kind;
-using Form = loops::OffloadKernel::Form;
+using Step = Offload::Step;
 using llvm::Value;
+
+bool KernelHook::Emit(FunctionEmitter& e, const loops::Node& node) {
+  switch (node.kind) {
+    case Kind::kStore: return EmitStore(e, node);
+    case Kind::kLaneAdd: return EmitLaneAdd(e, node);
+    case Kind::kFor: break;
+    default: return false;
+  }
+  const auto index = indices.find(&node);
+  if (index == indices.end()) return false;
+  e.Set(node.results[0], index->second);
+  e.EmitNodes(node.body);
+  return true;
+}
+
+bool KernelHook::EmitStore(FunctionEmitter& e, const loops::Node& node) {
+  const auto& keeps = kernel_.keeps;
+  if (std::find(keeps.begin(), keeps.end(), node.args[0]) != keeps.end()) return !stores;
+  const auto term = nest_.terms.find(&node);
+  if (term != nest_.terms.end() && on_term) {
+    on_term(node.args[0], e.Get(node.args[1]), term->second);
+  }
+  return true;
+}
+
+// Of lanes outside the nest; those inside are the thread's own.
+bool KernelHook::EmitLaneAdd(FunctionEmitter& e, const loops::Node& node) {
+  const auto& lanes = nest_.lanes;
+  if (std::find(lanes.begin(), lanes.end(), node.args[0]) == lanes.end()) return false;
+  if (on_term) {
+    llvm::IRBuilder<>& b = e.b();
+    on_term(node.args[0], b.CreateAnd(e.Get(node.args[1]), b.getInt64(kLanes - 1)), node.args[2]);
+  }
+  return true;
+}
+
+void Where(FunctionEmitter& e, Value* condition, llvm::function_ref<void()> body) {
+  llvm::BasicBlock* yes = e.NewBlock("where");
+  llvm::BasicBlock* join = e.NewBlock("join");
+  e.b().CreateCondBr(condition, yes, join);
+  e.b().SetInsertPoint(yes);
+  body();
+  e.b().CreateBr(join);
+  e.b().SetInsertPoint(join);
+}
+
+std::vector<Value*> TripsOfParallel(KernelSite& site) {
+  std::vector<Value*> trips;
+  for (const loops::Node* loop : site.kernel.parallel) trips.push_back(TripsOf(site.e, *loop));
+  return trips;
+}
+
+void EmitPoint(KernelSite& site, Value* point, llvm::ArrayRef<Value*> trips) {
+  llvm::IRBuilder<>& b = site.e.b();
+  Value* rest = point;
+  for (size_t k = trips.size(); k-- > 0;) {
+    const loops::Node* loop = site.kernel.parallel[k];
+    Value* at = k == 0 ? rest : b.CreateURem(rest, trips[k]);
+    if (k > 0) rest = b.CreateUDiv(rest, trips[k]);
+    site.hook.indices[loop] = b.CreateAdd(site.e.Get(loop->args[0]), at);
+  }
+  site.e.EmitNode(*site.nest.root);
+}
 
 namespace {
 
-constexpr unsigned kPlace = 4;  // arguments that say where in the grid
-
-class KernelHook : public NodeHook {
- public:
-  KernelHook(const loops::OffloadKernel& kernel, const loops::OffloadNest& nest)
-      : kernel_(kernel), nest_(nest) {}
-
-  bool Emit(FunctionEmitter& e, const loops::Node& node) override {
-    switch (node.kind) {
-      case Kind::kFor: return EmitFor(e, node);
-      case Kind::kStore: return EmitStore(e, node);
-      case Kind::kLaneAdd: return EmitLaneAdd(e, node);
-      default: return false;
-    }
-  }
-
-  Value* thread = nullptr;                             // in the grid
-  llvm::DenseMap<uint32_t, llvm::AllocaInst*> lanes;   // of kLanes: this thread's
-  llvm::DenseMap<const loops::Node*, Value*> indices;  // of loops that are threads
-
- private:
-  bool Keeps(loops::Reg r) const {
-    return std::find(kernel_.keeps.begin(), kernel_.keeps.end(), r) != kernel_.keeps.end();
-  }
-
-  bool EmitFor(FunctionEmitter& e, const loops::Node& node) {
-    const auto index = indices.find(&node);
-    if (index == indices.end()) return false;
-    e.Set(node.results[0], index->second);
-    e.EmitNodes(node.body);
-    return true;
-  }
-
-  bool EmitStore(FunctionEmitter& e, const loops::Node& node) {
-    if (!Keeps(node.args[0])) return true;
-    if (kernel_.form != Form::kOwners) return false;
-    llvm::IRBuilder<>& b = e.b();
-    Value* owner = b.CreateAnd(e.Get(node.args[1]), b.getInt64(loops::kOwnerThreads - 1));
-    Where(e, b.CreateICmpEQ(owner, thread), [&] { e.EmitPlainNode(node); });
-    return true;
-  }
-
-  // Of lanes outside the nest; those inside are the thread's own.
-  bool EmitLaneAdd(FunctionEmitter& e, const loops::Node& node) {
-    const loops::Reg r = node.args[0];
-    if (std::find(nest_.lanes.begin(), nest_.lanes.end(), r) == nest_.lanes.end()) return false;
-    if (kernel_.form != Form::kLanes) return true;
-    llvm::IRBuilder<>& b = e.b();
-    Value* lane = b.CreateAnd(e.Get(node.args[1]), b.getInt64(kLanes - 1));
-    llvm::AllocaInst* slot = lanes[r.id];
-    Where(e, b.CreateICmpEQ(lane, thread), [&] {
-      Value* old = b.CreateLoad(slot->getAllocatedType(), slot);
-      const DType t = e.Elem(r);
-      b.CreateStore(
-          EmitCombine({e.m(), b, {old, e.Get(node.args[2])}, t, t, ir::Op::Add}, node.monoid),
-          slot);
-    });
-    return true;
-  }
-
-  static void Where(FunctionEmitter& e, Value* condition, llvm::function_ref<void()> body) {
-    llvm::BasicBlock* yes = e.NewBlock("mine");
-    llvm::BasicBlock* join = e.NewBlock("join");
-    e.b().CreateCondBr(condition, yes, join);
-    e.b().SetInsertPoint(yes);
-    body();
-    e.b().CreateBr(join);
-    e.b().SetInsertPoint(join);
-  }
-
-  const loops::OffloadKernel& kernel_;
-  const loops::OffloadNest& nest_;
-};
+// Threads take turns when there are more iterations than threads.
+void EmitGrid(KernelSite& site) {
+  FunctionEmitter& e = site.e;
+  llvm::IRBuilder<>& b = e.b();
+  const std::vector<Value*> trips = TripsOfParallel(site);
+  Value* total = b.getInt64(1);
+  for (Value* trip : trips) total = b.CreateMul(total, trip);
+  llvm::BasicBlock* before = b.GetInsertBlock();
+  llvm::BasicBlock* head = e.NewBlock("turn");
+  llvm::BasicBlock* body = e.NewBlock("point");
+  llvm::BasicBlock* done = e.NewBlock("done");
+  b.CreateBr(head);
+  b.SetInsertPoint(head);
+  llvm::PHINode* point = b.CreatePHI(b.getInt64Ty(), 2);
+  point->addIncoming(site.thread, before);
+  b.CreateCondBr(b.CreateICmpULT(point, total), body, done);
+  b.SetInsertPoint(body);
+  EmitPoint(site, point, trips);
+  point->addIncoming(b.CreateAdd(point, site.threads), b.GetInsertBlock());
+  b.CreateBr(head);
+  b.SetInsertPoint(done);
+}
 
 class KernelEmitter {
  public:
@@ -97,6 +107,7 @@ class KernelEmitter {
         plan_(offload.plans[kernel.function]),
         nest_(*kernel.nest),
         kernel_(*kernel.kernel),
+        step_(kernel.step),
         about_(about),
         source_(*m.source.functions[kernel.function]),
         f_(Declare()),
@@ -106,14 +117,10 @@ class KernelEmitter {
 
   llvm::Function* Emit() {
     e_.BeginBody();
-    SetParameters();
-    Value* thread = b_.CreateAdd(b_.CreateMul(f_->getArg(0), f_->getArg(2)), f_->getArg(1));
-    hook_.thread = thread;
-    switch (kernel_.form) {
-      case Form::kGrid: EmitGrid(thread); break;
-      case Form::kLanes: EmitLanes(thread); break;
-      case Form::kOwners: e_.EmitNode(*nest_.root); break;
-    }
+    KernelSite site{e_,          hook_, nest_, kernel_, b_.CreateAdd(Place(0, 2), f_->getArg(1)),
+                    Place(2, 3), {},    {}};
+    SetParameters(site);
+    step_ == Step::kOnly ? EmitGrid(site) : EmitOrderedStep(site, step_);
     e_.EndBody();
     return f_;
   }
@@ -126,6 +133,9 @@ class KernelEmitter {
       params.push_back(p == DeviceKernel::Param::kScalar ? static_cast<llvm::Type*>(m_.i64)
                                                          : m_.ptr);
     }
+    if (step_ != Step::kOnly) {
+      for (size_t p = 0; p < kOrderedParams; ++p) params.push_back(TypeOf(OrderedParam(p)));
+    }
     auto* f = llvm::Function::Create(
         llvm::FunctionType::get(llvm::Type::getVoidTy(m_.context), params, false),
         llvm::Function::InternalLinkage, about_.name + ".body", m_.module);
@@ -134,9 +144,14 @@ class KernelEmitter {
     return f;
   }
 
+  llvm::Type* TypeOf(OrderedParam p) const {
+    return p < OrderedParam::kCounts ? static_cast<llvm::Type*>(m_.i64) : m_.ptr;
+  }
+
+  Value* Place(unsigned a, unsigned b) { return b_.CreateMul(f_->getArg(a), f_->getArg(b)); }
   Value* Next() { return f_->getArg(next_++); }
 
-  void SetParameters() {
+  void SetParameters(KernelSite& site) {
     for (const loops::Reg r : nest_.constants) e_.EmitPlainNode(*plan_.constants.at(r.id));
     for (const loops::Reg r : nest_.scalars) e_.Set(r, FromSlot(b_, m_, e_.TypeOf(r), Next()));
     for (const auto& extent : nest_.extents) e_.SetDim(extent.array, extent.axis, Next());
@@ -146,64 +161,18 @@ class KernelEmitter {
           llvm::Attribute::NoAlias);  // what is stored into is reached in one way (loops.h)
       e_.SetData(r, data);
     }
-  }
-
-  // Threads take turns when there are more iterations than threads.
-  void EmitGrid(Value* thread) {
-    Value* total = b_.getInt64(1);
-    std::vector<Value*> trips;
-    for (const loops::Node* loop : kernel_.parallel) {
-      Value* lo = e_.Get(loop->args[0]);
-      Value* hi = e_.Get(loop->args[1]);
-      trips.push_back(
-          b_.CreateSelect(b_.CreateICmpSLT(lo, hi), b_.CreateSub(hi, lo), b_.getInt64(0)));
-      total = b_.CreateMul(total, trips.back());
+    for (const loops::OrderedTarget& target : kernel_.ordered) {
+      site.lanes.push_back(target.lanes ? Next() : nullptr);
     }
-    Value* stride = b_.CreateMul(f_->getArg(2), f_->getArg(3));
-    llvm::BasicBlock* before = b_.GetInsertBlock();
-    llvm::BasicBlock* head = e_.NewBlock("turn");
-    llvm::BasicBlock* body = e_.NewBlock("point");
-    llvm::BasicBlock* done = e_.NewBlock("done");
-    b_.CreateBr(head);
-    b_.SetInsertPoint(head);
-    llvm::PHINode* point = b_.CreatePHI(m_.i64, 2);
-    point->addIncoming(thread, before);
-    b_.CreateCondBr(b_.CreateICmpULT(point, total), body, done);
-    b_.SetInsertPoint(body);
-    Value* rest = point;
-    for (size_t k = trips.size(); k-- > 0;) {
-      const loops::Node* loop = kernel_.parallel[k];
-      Value* at = k == 0 ? rest : b_.CreateURem(rest, trips[k]);
-      if (k > 0) rest = b_.CreateUDiv(rest, trips[k]);
-      hook_.indices[loop] = b_.CreateAdd(e_.Get(loop->args[0]), at);
-    }
-    e_.EmitNode(*nest_.root);
-    point->addIncoming(b_.CreateAdd(point, stride), b_.GetInsertBlock());
-    b_.CreateBr(head);
-    b_.SetInsertPoint(done);
-  }
-
-  void EmitLanes(Value* thread) {
-    std::vector<Value*> slots;
-    for (const loops::Reg r : kernel_.keeps) {
-      slots.push_back(b_.CreateGEP(m_.i64, Next(), thread));
-      llvm::AllocaInst* mine = e_.Alloca(m_.TypeOf(e_.Elem(r)), "lane");
-      b_.CreateStore(FromSlot(b_, m_, e_.TypeOf(r), b_.CreateLoad(m_.i64, slots.back())), mine);
-      hook_.lanes[r.id] = mine;
-    }
-    e_.EmitNode(*nest_.root);
-    for (size_t i = 0; i < slots.size(); ++i) {
-      const loops::Reg r = kernel_.keeps[i];
-      llvm::AllocaInst* mine = hook_.lanes[r.id];
-      b_.CreateStore(ToSlot(b_, m_, e_.TypeOf(r), b_.CreateLoad(mine->getAllocatedType(), mine)),
-                     slots[i]);
-    }
+    if (step_ == Step::kOnly) return;
+    for (Value*& v : site.ordered) v = Next();
   }
 
   ModuleEmitter& m_;
   const loops::OffloadPlan& plan_;
   const loops::OffloadNest& nest_;
   const loops::OffloadKernel& kernel_;
+  const Step step_;
   const DeviceKernel& about_;
   const loops::Function& source_;
   llvm::Function* f_;
@@ -212,67 +181,6 @@ class KernelEmitter {
   llvm::IRBuilder<>& b_;
   unsigned next_ = kPlace + 1;
 };
-
-Value* SpecialRegister(llvm::IRBuilder<>& b, llvm::Intrinsic::ID id) {
-  return b.CreateZExt(b.CreateIntrinsic(id, {}, {}), b.getInt64Ty());
-}
-
-void EmitNvptxKernel(ModuleEmitter& m, llvm::Function* body, const DeviceKernel& about) {
-  namespace I = llvm::Intrinsic;
-  const auto params = body->getFunctionType()->params().drop_front(kPlace);
-  auto* f = llvm::Function::Create(
-      llvm::FunctionType::get(llvm::Type::getVoidTy(m.context), params, false),
-      llvm::Function::ExternalLinkage, about.name, m.module);
-  f->setCallingConv(llvm::CallingConv::PTX_Kernel);
-  llvm::Metadata* mark[] = {llvm::ValueAsMetadata::get(f), llvm::MDString::get(m.context, "kernel"),
-                            llvm::ConstantAsMetadata::get(llvm::ConstantInt::get(m.i32, 1))};
-  llvm::Metadata* most[] = {
-      llvm::ValueAsMetadata::get(f), llvm::MDString::get(m.context, "maxntidx"),
-      llvm::ConstantAsMetadata::get(llvm::ConstantInt::get(m.i32, about.block))};
-  auto* marks = m.module.getOrInsertNamedMetadata("nvvm.annotations");
-  marks->addOperand(llvm::MDNode::get(m.context, mark));
-  marks->addOperand(llvm::MDNode::get(m.context, most));
-  llvm::IRBuilder<> b(llvm::BasicBlock::Create(m.context, "entry", f));
-  llvm::SmallVector<Value*, 16> args = {SpecialRegister(b, I::nvvm_read_ptx_sreg_ctaid_x),
-                                        SpecialRegister(b, I::nvvm_read_ptx_sreg_tid_x),
-                                        SpecialRegister(b, I::nvvm_read_ptx_sreg_ntid_x),
-                                        SpecialRegister(b, I::nvvm_read_ptx_sreg_nctaid_x)};
-  for (llvm::Argument& arg : f->args()) args.push_back(&arg);
-  b.CreateCall(body, args);
-  b.CreateRetVoid();
-}
-
-void EmitHostEntry(ModuleEmitter& m, llvm::ArrayRef<llvm::Function*> bodies,
-                   const std::string& symbol) {
-  auto* f = llvm::Function::Create(
-      llvm::FunctionType::get(llvm::Type::getVoidTy(m.context), {m.ptr, m.ptr, m.ptr}, false),
-      llvm::Function::ExternalLinkage, symbol, m.module);
-  f->addFnAttr(llvm::Attribute::NoUnwind);
-  llvm::IRBuilder<> b(llvm::BasicBlock::Create(m.context, "entry", f));
-  const auto slot = [&](uint64_t i) {
-    return b.CreateLoad(m.i64, b.CreateConstGEP1_64(m.i64, f->getArg(1), i));
-  };
-  const auto param = [&](uint64_t i) {
-    Value* params = b.CreateIntToPtr(slot(kPlace + 1), m.ptr);
-    return b.CreateLoad(m.i64, b.CreateLoad(m.ptr, b.CreateConstGEP1_64(m.ptr, params, i)));
-  };
-  auto* none = llvm::BasicBlock::Create(m.context, "none", f);
-  llvm::SwitchInst* which = b.CreateSwitch(slot(0), none, static_cast<unsigned>(bodies.size()));
-  for (size_t k = 0; k < bodies.size(); ++k) {
-    auto* block = llvm::BasicBlock::Create(m.context, "kernel", f);
-    which->addCase(b.getInt64(k), block);
-    b.SetInsertPoint(block);
-    llvm::SmallVector<Value*, 16> args;
-    for (const llvm::Argument& arg : bodies[k]->args()) {
-      Value* v = args.size() < kPlace ? slot(args.size() + 1) : param(args.size() - kPlace);
-      args.push_back(arg.getType()->isPointerTy() ? b.CreateIntToPtr(v, m.ptr) : v);
-    }
-    b.CreateCall(bodies[k], args);
-    b.CreateRetVoid();
-  }
-  b.SetInsertPoint(none);
-  b.CreateRetVoid();
-}
 
 // The functions that kernels call, and what those call.
 void EmitCallees(ModuleEmitter& m, const loops::Node& root, std::vector<bool>& written) {

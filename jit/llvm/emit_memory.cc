@@ -120,19 +120,16 @@ Value* FunctionEmitter::ToMemory(DType t, Value* v) {
   return t == DType::kBool ? b_.CreateZExt(v, v->getType()->getWithNewType(m_.i8)) : v;
 }
 
-void FunctionEmitter::EmitLoad(const Node& node) {
-  const Reg array = node.args[0];
+Value* FunctionEmitter::LoadElement(Reg array, Value* offset) {
   const DType t = Elem(array);
-  auto* load = b_.CreateAlignedLoad(m_.DataType(t), Element(array, Get(node.args[1])),
-                                    llvm::Align(DTypeSize(t)));
-  Set(node.results[0], FromMemory(t, TagData(load, array)));
+  auto* load =
+      b_.CreateAlignedLoad(m_.DataType(t), Element(array, offset), llvm::Align(DTypeSize(t)));
+  return FromMemory(t, TagData(load, array));
 }
 
-void FunctionEmitter::EmitStore(const Node& node) {
-  const Reg array = node.args[0];
+void FunctionEmitter::StoreElement(Reg array, Value* offset, Value* v) {
   const DType t = Elem(array);
-  TagData(b_.CreateAlignedStore(ToMemory(t, Get(node.args[2])), Element(array, Get(node.args[1])),
-                                llvm::Align(DTypeSize(t))),
+  TagData(b_.CreateAlignedStore(ToMemory(t, v), Element(array, offset), llvm::Align(DTypeSize(t))),
           array);
 }
 

@@ -1,5 +1,4 @@
-// What the host does in place of a nest: it launches its kernels; where one says that a check failed, it runs
-// the nest itself, which ends in the right trap. Elsewhere it fetches what it reads.
+// The plan of a module: which kernels there are, what they are called with.
 #include "jit/llvm/offload.h"
 
 #include <algorithm>
@@ -8,16 +7,22 @@
 
 namespace pullback::jit {
 
-using Kind = loops::Node::Kind;
 using Form = loops::OffloadKernel::Form;
-using llvm::Value;
+using Step = Offload::Step;
 
 Offload::Offload(const loops::Module& module) : plans(module.functions.size()) {
   for (const uint32_t f : loops::ReachedFunctions(module)) {
     plans[f] = loops::PlanOffload(module, *module.functions[f]);
     for (const auto& [root, nest] : plans[f].nests) {
-      for (const loops::OffloadKernel& kernel : nest.kernels)
-        kernels.push_back({f, &nest, &kernel});
+      for (const loops::OffloadKernel& kernel : nest.kernels) {
+        if (kernel.form != Form::kOrdered) {
+          kernels.push_back({f, &nest, &kernel, Step::kOnly});
+          continue;
+        }
+        for (const Step step : {Step::kCount, Step::kPlace, Step::kMake, Step::kJoin}) {
+          kernels.push_back({f, &nest, &kernel, step});
+        }
+      }
     }
   }
 }
@@ -30,208 +35,57 @@ uint32_t Offload::NumberOf(const loops::OffloadKernel* kernel) const {
 
 namespace {
 
-std::string About(const loops::Function& f, const loops::OffloadNest& nest,
-                  const loops::OffloadKernel& kernel) {
+using Param = DeviceKernel::Param;
+
+std::string About(const loops::Function& f, const Offload::Kernel& k) {
   const auto name = [&](const loops::Node& loop) { return "%" + f.regs[loop.results[0].id].name; };
-  std::string text = "@" + f.name + ", loop over " + name(*nest.root) + ": ";
-  if (kernel.form == Form::kLanes) return text + "a thread for each of eight lanes";
-  if (kernel.form == Form::kOwners) {
-    return text + std::to_string(loops::kOwnerThreads) + " threads that own elements";
+  std::string text = "@" + f.name + ", loop over " + name(*k.nest->root) + ": ";
+  switch (k.step) {
+    case Step::kOnly: text += "a thread for each iteration of"; break;
+    case Step::kCount: text += "counts terms by"; break;
+    case Step::kPlace: return text + "gives the terms places";
+    case Step::kMake: text += "makes the terms by"; break;
+    case Step::kJoin: return text + "joins the terms in order";
   }
-  text += "a thread for each iteration of";
-  for (const loops::Node* loop : kernel.parallel) text += " " + name(*loop);
+  if (k.step != Step::kOnly) text += " segments of";
+  for (const loops::Node* loop : k.kernel->parallel) text += " " + name(*loop);
   return text;
+}
+
+bool Writes(const loops::OffloadKernel& kernel, loops::Reg array) {
+  const auto joins = [&](const loops::OrderedTarget& target) { return target.into == array; };
+  return std::find(kernel.keeps.begin(), kernel.keeps.end(), array) != kernel.keeps.end() ||
+         std::any_of(kernel.ordered.begin(), kernel.ordered.end(), joins);
+}
+
+std::vector<Param> ParamsOf(const Offload::Kernel& k) {
+  std::vector<Param> params(k.nest->scalars.size() + k.nest->extents.size(), Param::kScalar);
+  for (const loops::Reg array : k.nest->arrays) {
+    params.push_back(Writes(*k.kernel, array) ? Param::kWrite : Param::kRead);
+  }
+  for (const loops::OrderedTarget& target : k.kernel->ordered) {
+    if (target.lanes) params.push_back(Param::kLanes);
+  }
+  return params;
 }
 
 }  // namespace
 
 std::vector<DeviceKernel> Offload::Describe(const loops::Module& module) const {
-  using Param = DeviceKernel::Param;
   std::vector<DeviceKernel> all;
   for (const Kernel& k : kernels) {
     DeviceKernel d;
     d.name = "k" + std::to_string(all.size());
-    d.about = About(*module.functions[k.function], *k.nest, *k.kernel);
-    d.block = k.kernel->form == Form::kLanes ? loops::kLaneThreads : 256;
+    d.about = About(*module.functions[k.function], k);
     d.checks = k.nest->checks;
-    d.params.assign(k.nest->scalars.size() + k.nest->extents.size(), Param::kScalar);
-    for (const loops::Reg array : k.nest->arrays) {
-      const auto& keeps = k.kernel->keeps;
-      const bool written = std::find(keeps.begin(), keeps.end(), array) != keeps.end();
-      d.params.push_back(written ? Param::kWrite : Param::kRead);
-    }
-    if (k.kernel->form == Form::kLanes) {
-      d.params.insert(d.params.end(), k.kernel->keeps.size(), Param::kLanes);
+    d.params = ParamsOf(k);
+    d.ordered.buckets = k.kernel->buckets();
+    for (const loops::OrderedTarget& target : k.kernel->ordered) {
+      d.ordered.joiners += target.threads();
     }
     all.push_back(std::move(d));
   }
   return all;
-}
-
-namespace {
-
-class LaunchHook : public NodeHook {
- public:
-  LaunchHook(std::shared_ptr<const Offload> offload, uint32_t function)
-      : offload_(std::move(offload)), plan_(offload_->plans[function]) {}
-
-  bool Emit(FunctionEmitter& e, const loops::Node& node) override {
-    if (quiet_) return false;
-    switch (node.kind) {
-      case Kind::kFor: return EmitFor(e, node);
-      case Kind::kLoad: Fetch(e, node.args[0], false); return false;
-      case Kind::kStore: Fetch(e, node.args[0], true); return false;
-      case Kind::kAlloc: EmitAlloc(e, node); return true;
-      default: return false;
-    }
-  }
-
- private:
-  bool EmitFor(FunctionEmitter& e, const loops::Node& node) {
-    if (const auto nest = plan_.nests.find(&node); nest != plan_.nests.end()) {
-      EmitLaunches(e, nest->second);
-      return true;
-    }
-    if (!StaysHere(e, node)) return false;
-    EmitHere(e, node);
-    return true;
-  }
-
-  static void Fetch(FunctionEmitter& e, loops::Reg array, bool write) {
-    const auto callee = e.m().Callee(write ? Runtime::kDeviceWrite : Runtime::kDeviceRead);
-    e.b().CreateCall(callee, {e.ctx(), e.Get(array)});
-  }
-
-  // Elements are cleared where they are first used.
-  static void EmitAlloc(FunctionEmitter& e, const loops::Node& node) {
-    loops::Node plain = node;
-    plain.bits = 0;
-    e.EmitPlainNode(plain);
-    e.b().CreateCall(e.m().Callee(Runtime::kDeviceFresh),
-                     {e.ctx(), e.Get(node.results[0]), e.b().getInt32(node.bits == 1 ? 1 : 0)});
-  }
-
-  // Whether nothing inside the loop can move an array to the device, so that all may be fetched before it.
-  static bool StaysHere(const FunctionEmitter& e, const loops::Node& loop) {
-    bool stays = true;
-    loops::ForEachNode(loop.body, [&](const loops::Node& n) {
-      const bool moves =
-          n.kind == Kind::kUnique || n.kind == Kind::kList || n.kind == Kind::kPop ||
-          (n.kind == Kind::kCall && !loops::IsDeviceFunction(e.source_module(), n.callee));
-      stays = stays && !moves;
-    });
-    return stays;
-  }
-
-  void EmitHere(FunctionEmitter& e, const loops::Node& loop) {
-    std::vector<loops::Reg> read, written, made;
-    loops::ForEachNode(loop.body, [&](const loops::Node& n) {
-      if (n.kind == Kind::kAlloc) made.push_back(n.results[0]);
-      if (n.kind == Kind::kLoad) read.push_back(n.args[0]);
-      if (n.kind == Kind::kStore) written.push_back(n.args[0]);
-    });
-    const auto fetch = [&](std::vector<loops::Reg>& list, bool write) {
-      std::sort(list.begin(), list.end());
-      list.erase(std::unique(list.begin(), list.end()), list.end());
-      for (const loops::Reg array : list) {
-        if (std::find(made.begin(), made.end(), array) == made.end()) Fetch(e, array, write);
-      }
-    };
-    fetch(written, true);
-    fetch(read, false);
-    quiet_ = true;
-    e.EmitPlainNode(loop);
-    quiet_ = false;
-  }
-
-  void EmitLaunches(FunctionEmitter& e, const loops::OffloadNest& nest) {
-    llvm::IRBuilder<>& b = e.b();
-    llvm::BasicBlock* failed = e.NewBlock("failed");
-    llvm::BasicBlock* done = e.NewBlock("launched");
-    for (const loops::OffloadKernel& kernel : nest.kernels) {
-      Value* result = Launch(e, nest, kernel);
-      llvm::BasicBlock* next = e.NewBlock("next");
-      e.Branch(b.CreateIsNotNull(result), failed, next);
-      b.SetInsertPoint(next);
-    }
-    b.CreateBr(done);
-    b.SetInsertPoint(failed);
-    EmitHere(e, *nest.root);
-    b.CreateBr(done);
-    b.SetInsertPoint(done);
-  }
-
-  static Value* Threads(FunctionEmitter& e, const loops::OffloadKernel& kernel) {
-    llvm::IRBuilder<>& b = e.b();
-    if (kernel.form == Form::kLanes) return b.getInt64(loops::kLaneThreads);
-    if (kernel.form == Form::kOwners) return b.getInt64(loops::kOwnerThreads);
-    Value* threads = b.getInt64(1);
-    for (const loops::Node* loop : kernel.parallel) {
-      threads = b.CreateMul(threads, TripsOf(e, *loop));
-    }
-    return threads;
-  }
-
- public:
-  static Value* TripsOf(FunctionEmitter& e, const loops::Node& loop) {
-    llvm::IRBuilder<>& b = e.b();
-    Value* lo = e.Get(loop.args[0]);
-    Value* hi = e.Get(loop.args[1]);
-    return b.CreateSelect(b.CreateICmpSLT(lo, hi), b.CreateSub(hi, lo), b.getInt64(0));
-  }
-
- private:
-  Value* Launch(FunctionEmitter& e, const loops::OffloadNest& nest,
-                const loops::OffloadKernel& kernel) {
-    llvm::IRBuilder<>& b = e.b();
-    llvm::SmallVector<Value*, 16> values;
-    for (const loops::Reg r : nest.scalars)
-      values.push_back(ToSlot(b, e.m(), e.TypeOf(r), e.Get(r)));
-    for (const auto& extent : nest.extents) values.push_back(e.Dim(extent.array, extent.axis));
-    for (const loops::Reg r : nest.arrays) values.push_back(b.CreatePtrToInt(e.Get(r), e.m().i64));
-    llvm::SmallVector<llvm::AllocaInst*, 2> lanes;
-    if (kernel.form == Form::kLanes) {
-      for (const loops::Reg r : kernel.keeps) {
-        lanes.push_back(e.Alloca(llvm::ArrayType::get(e.m().i64, kLanes), "lanes"));
-        ForLanes(e, lanes.back(), [&](uint64_t k, Value* slot) {
-          b.CreateStore(ToSlot(b, e.m(), e.TypeOf(r), e.LoadLane(r, k)), slot);
-        });
-        values.push_back(b.CreatePtrToInt(lanes.back(), e.m().i64));
-      }
-    }
-    auto* slots =
-        e.Alloca(llvm::ArrayType::get(e.m().i64, std::max<size_t>(values.size(), 1)), "slots");
-    for (size_t i = 0; i < values.size(); ++i) {
-      b.CreateStore(values[i], b.CreateConstGEP1_64(e.m().i64, slots, i));
-    }
-    Value* result =
-        b.CreateCall(e.m().Callee(Runtime::kLaunch),
-                     {e.ctx(), b.getInt32(offload_->NumberOf(&kernel)), Threads(e, kernel), slots});
-    for (size_t i = 0; i < lanes.size(); ++i) {
-      const loops::Reg r = kernel.keeps[i];
-      ForLanes(e, lanes[i], [&](uint64_t k, Value* slot) {
-        e.StoreLane(r, k, FromSlot(b, e.m(), e.TypeOf(r), b.CreateLoad(e.m().i64, slot)));
-      });
-    }
-    return result;
-  }
-
-  static void ForLanes(FunctionEmitter& e, llvm::AllocaInst* lanes,
-                       llvm::function_ref<void(uint64_t, Value*)> fn) {
-    for (uint64_t k = 0; k < kLanes; ++k) fn(k, e.b().CreateConstGEP1_64(e.m().i64, lanes, k));
-  }
-
-  const std::shared_ptr<const Offload> offload_;
-  const loops::OffloadPlan& plan_;
-  bool quiet_ = false;  // in a loop whose arrays were fetched before it
-};
-
-}  // namespace
-
-void AddLaunches(ModuleEmitter& m, std::shared_ptr<const Offload> offload) {
-  for (uint32_t f = 0; f < offload->plans.size(); ++f) {
-    m.hooks.push_back(std::make_shared<LaunchHook>(offload, f));
-  }
 }
 
 }  // namespace pullback::jit

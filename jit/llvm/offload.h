@@ -14,16 +14,22 @@ namespace pullback::jit {
 // The plans of all functions that run on the host, and the numbers of their kernels.
 struct Offload {
   explicit Offload(const loops::Module& module);
-  std::vector<loops::OffloadPlan> plans;  // by function
+  std::vector<loops::OffloadPlan> plans;                              // by function
+  enum class Step : uint8_t { kOnly, kCount, kPlace, kMake, kJoin };  // device_code.h
   struct Kernel {
     uint32_t function;
     const loops::OffloadNest* nest;
     const loops::OffloadKernel* kernel;
+    Step step;
   };
   std::vector<Kernel> kernels;
+  // Of the first step.
   uint32_t NumberOf(const loops::OffloadKernel* kernel) const;
   std::vector<DeviceKernel> Describe(const loops::Module& module) const;
 };
+
+// Iterations of a loop whose bounds are known.
+llvm::Value* TripsOf(FunctionEmitter& e, const loops::Node& loop);
 
 // Gives `m` hooks that write launches.
 void AddLaunches(ModuleEmitter& m, std::shared_ptr<const Offload> offload);

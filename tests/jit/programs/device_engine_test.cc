@@ -174,8 +174,8 @@ TEST_CASE("Target: explain shows kernels where there is no device") {
   OnDevice t(NoDriver());
   const std::string text = Ok(t.engine.Explain(Ask(kDot), "ptx:sm_80"));
   CHECK(text.find(".target sm_80") != std::string::npos);
-  CHECK(text.find("// k0: @f, loop over %i: a thread for each") != std::string::npos);
-  CHECK(text.find("; blocks of 8") != std::string::npos);
+  CHECK(text.find("// k0: @f, loop over %i: counts terms by segments of %i") != std::string::npos);
+  CHECK(text.find("makes the terms by segments of %i") != std::string::npos);
   CHECK(Ok(t.engine.Explain(Ask(kDot), "ptx")).find(".target sm_90") != std::string::npos);
   CHECK(t.engine.Explain(Ask(kDot), "ptx:sm_12").status().reason() == "UNKNOWN_ARCH");
   const std::string scan = "fn f(x: [n]f64) -> [n]f64 { return scan(|a, b| a + b, 0.0, x) }";

@@ -78,11 +78,13 @@ void CheckOnDevice(const ir::Module& final, const std::vector<Tensor>& args, Tal
     return;
   }
   ++tally.on_device;
+  // Little room for terms makes several chunks, and several points of a segment.
+  const auto little = FakeCudaBackend({/*terms=*/24, /*segments=*/5});
   for (const bool backwards : {false, true}) {
-    INFO("backwards: " << backwards);
+    INFO("backwards, with little room: " << backwards);
     TheFakeDriver().Reset();
     TheFakeDriver().backwards = backwards;
-    DeviceRunner runner(*object, *backend);
+    DeviceRunner runner(*object, backwards ? *little : *backend);
     const std::vector<Tensor> got = runner.Run(final.Get(final.entry), args);
     tally.launches += runner.launches;
     REQUIRE(got.size() == expected.size());
@@ -147,6 +149,18 @@ const std::vector<ProgramCase>& Shapes() {
        "y = gen i < n { 0.5 * y[i] + cos(x[i]) } }\nreturn sum(y) }",
        "f",
        {numbers({65}), Tensor::I64(5)},
+       {}},
+      {"scatter",
+       "fn f(x: [n]f64, j: [m]i64, w: [m]f64) -> f64 { let g = sum i < m { x[j[i]] * w[i] }\n"
+       "return g * g + sum i < n { log(1.0 + x[i] * x[i]) } }",
+       "f",
+       {numbers({12}), index, numbers({7})},
+       {}},
+      {"rows of several lengths",
+       "fn f(x: [n, n]f64, k: i64) -> f64 {\n"
+       "return sum i < n, j < n { [j <= i && i + j > k] * exp(x[i, j]) } }",
+       "f",
+       {numbers({37, 37}), Tensor::I64(9)},
        {}},
       {"largest",
        "fn f(x: [n, m]f64) -> f64 { return sum(gen i < n { max j < m { x[i, j] } }) }",

@@ -176,13 +176,13 @@ const std::shared_ptr<jit::DeviceCompiler>& DeviceCompilerForTests() {
   return compiler;
 }
 
-std::shared_ptr<jit::DeviceBackend> FakeCudaBackend() {
+std::shared_ptr<jit::DeviceBackend> FakeCudaBackend(const jit::cuda::Limits& limits) {
   const Driver driver{
       Init,           GetCount,   Get,        GetName,      GetAttribute, CreateContext,
       DestroyContext, SetCurrent, LoadModule, UnloadModule, GetFunction,  Allocate,
       Free,           CopyIn,     CopyOut,    CopyThere,    Set,          Launch,
       ErrorString};
-  return jit::MakeCudaBackend(DeviceCompilerForTests(), {driver, jit::kHostArch});
+  return jit::MakeCudaBackend(DeviceCompilerForTests(), {driver, jit::kHostArch, limits});
 }
 
 }  // namespace pullback::testing

@@ -26,7 +26,7 @@ struct FakeDriver {
 // There is one: the table has no room for more.
 FakeDriver& TheFakeDriver();
 // A back end on it, whose kernels are compiled for this host.
-std::shared_ptr<jit::DeviceBackend> FakeCudaBackend();
+std::shared_ptr<jit::DeviceBackend> FakeCudaBackend(const jit::cuda::Limits& limits = {});
 const std::shared_ptr<jit::DeviceCompiler>& DeviceCompilerForTests();
 
 }  // namespace pullback::testing

@@ -1,0 +1,84 @@
+#include "core/loops/offload_fit.h"
+
+#include <algorithm>
+
+#include "core/loops/walk.h"
+
+namespace pullback::loops {
+
+using Kind = Node::Kind;
+
+namespace {
+
+bool IsScalarOnly(const Function& f) {
+  const auto scalar = [](ir::Type t) { return t.IsScalar(); };
+  return std::all_of(f.results.begin(), f.results.end(), scalar) &&
+         std::all_of(f.regs.begin(), f.regs.end(),
+                     [&](const RegInfo& r) { return r.type.IsScalar(); });
+}
+
+bool HasCycle(const Function& f) {
+  const std::vector<uint32_t> order = BlockOrder(f);
+  std::vector<size_t> position(f.blocks.size());
+  for (size_t i = 0; i < order.size(); ++i) position[order[i]] = i;
+  for (const uint32_t block : order) {
+    for (const ir::Edge& edge : f.blocks[block].term.edges) {
+      if (position[edge.block] <= position[block]) return true;
+    }
+  }
+  return false;
+}
+
+}  // namespace
+
+bool IsFitFunction(const Module& module, uint32_t function, int depth) {
+  constexpr int kDeepest = 16;  // deeper calls, and recursion, are the host's
+  const Function& f = *module.functions[function];
+  if (depth > kDeepest || !IsScalarOnly(f) || HasCycle(f)) return false;
+  bool fit = true;
+  for (const Block& block : f.blocks) {
+    ForEachNode(block.nodes,
+                [&](const Node& n) { fit = fit && UnfitNode(module, n, depth + 1).empty(); });
+  }
+  return fit;
+}
+
+std::string UnfitNode(const Module& module, const Node& n, int depth) {
+  switch (n.kind) {
+    case Kind::kScalar:
+    case Kind::kDim:
+    case Kind::kLoad:
+    case Kind::kStore:
+    case Kind::kFor:
+    case Kind::kIf:
+    case Kind::kLanesNew:
+    case Kind::kLaneAdd:
+    case Kind::kLanesTotal:
+    case Kind::kCheck: return {};
+    case Kind::kCall:
+      if (IsFitFunction(module, n.callee, depth)) return {};
+      return "a call of @" + module.functions[n.callee]->name +
+             ", which has loops over blocks, arrays, lists or calls of its own kind";
+    case Kind::kAlloc: return "an array made at every turn";
+    case Kind::kRetain:
+    case Kind::kRelease:
+    case Kind::kUnique: return "references to arrays";
+    case Kind::kTapeNew:
+    case Kind::kPush:
+    case Kind::kPop: return "a tape";
+    case Kind::kList: return "a list";
+  }
+  return "an unknown node";
+}
+
+bool MayTrap(const Module& module, const Node& n) {
+  if (n.kind == Kind::kCheck) return true;
+  if (n.kind != Kind::kCall) return false;
+  bool may = false;
+  for (const Block& block : module.functions[n.callee]->blocks) {
+    ForEachNode(block.nodes, [&](const Node& inner) { may = may || MayTrap(module, inner); });
+  }
+  return may;
+}
+
+}  // namespace pullback::loops

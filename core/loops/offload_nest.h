@@ -1,0 +1,15 @@
+// Plans one nest of loops for a device (offload.h).
+#pragma once
+
+#include <string>
+
+#include "core/loops/offload.h"
+
+namespace pullback::loops {
+
+// Fills `nest` for the loop `root`, all nodes of which are fit; `plan` knows the constants. Empty: done; else
+// why the nest stays on the host.
+std::string PlanNest(const Module& module, const Function& f, const OffloadPlan& plan,
+                     const Node& root, OffloadNest* nest);
+
+}  // namespace pullback::loops

@@ -1,0 +1,62 @@
+// Parts of a kernel's body that its forms share; see emit_kernel.cc. For the files that write kernels only.
+#pragma once
+
+#include <array>
+#include <functional>
+#include <vector>
+
+#include "jit/llvm/offload.h"
+
+namespace pullback::jit {
+
+// What a kernel does otherwise than a loop on the host.
+class KernelHook : public NodeHook {
+ public:
+  KernelHook(const loops::OffloadKernel& kernel, const loops::OffloadNest& nest)
+      : kernel_(kernel), nest_(nest) {}
+  bool Emit(FunctionEmitter& e, const loops::Node& node) override;
+
+  llvm::DenseMap<const loops::Node*, llvm::Value*> indices;  // of loops that are threads
+  bool stores = true;  // whether the arrays that it keeps are stored into
+  // A term for an ordered target, and the element or lane that it is for; none: terms are dropped.
+  std::function<void(loops::Reg into, llvm::Value* element, loops::Reg term)> on_term;
+
+ private:
+  bool EmitStore(FunctionEmitter& e, const loops::Node& node);
+  bool EmitLaneAdd(FunctionEmitter& e, const loops::Node& node);
+
+  const loops::OffloadKernel& kernel_;
+  const loops::OffloadNest& nest_;
+};
+
+// A body while it is written.
+struct KernelSite {
+  FunctionEmitter& e;
+  KernelHook& hook;
+  const loops::OffloadNest& nest;
+  const loops::OffloadKernel& kernel;
+  llvm::Value* thread;              // in the grid
+  llvm::Value* threads;             // of the grid
+  std::vector<llvm::Value*> lanes;  // addresses; by ordered target, nullptr for arrays
+  std::array<llvm::Value*, kOrderedParams> ordered;
+
+  llvm::Value* Of(OrderedParam p) const { return ordered[static_cast<size_t>(p)]; }
+};
+
+// The iterations of the parallel loops, by loop and in all.
+std::vector<llvm::Value*> TripsOfParallel(KernelSite& site);
+// Runs the nest for one of them, numbered in row-major order.
+void EmitPoint(KernelSite& site, llvm::Value* point, llvm::ArrayRef<llvm::Value*> trips);
+// Writes `body` where the condition holds.
+void Where(FunctionEmitter& e, llvm::Value* condition, llvm::function_ref<void()> body);
+
+inline constexpr unsigned kPlace = 4;  // arguments of a body that say where in the grid
+void EmitNvptxKernel(ModuleEmitter& m, llvm::Function* body, const DeviceKernel& about);
+// By the number of the kernel (device_code.h).
+void EmitHostEntry(ModuleEmitter& m, llvm::ArrayRef<llvm::Function*> bodies,
+                   const std::string& symbol);
+
+// The four kernels of terms that are joined in order (device_code.h).
+void EmitOrderedStep(KernelSite& site, Offload::Step step);
+
+}  // namespace pullback::jit
