@@ -7,10 +7,13 @@
 
 #include "core/ad/partials.h"
 #include "core/ad/point_loops.h"
+#include "core/ad/set_lists.h"
+#include "core/ad/set_rules.h"
 #include "core/analysis/activity.h"
 #include "core/analysis/outer_values.h"
 #include "core/base/status.h"
 #include "core/ir/builder.h"
+#include "core/ir/checkpointed_loop.h"
 #include "core/ir/dominance.h"
 
 namespace pullback::ad {
@@ -19,8 +22,6 @@ namespace {
 using ir::Inst;
 using ir::Op;
 using ir::Value;
-
-const ir::Type kSets = ir::Type::Array(DType::kI64, 2);
 
 bool IsConstant(Op op) { return RuleOf(op) == Rule::kConstant; }
 
@@ -34,7 +35,6 @@ bool TapeIsActive(const ir::Function& f, const std::vector<bool>& active) {
 bool HasSets(const ir::Module& m, ir::Type t, bool tape) {
   return t.IsTape() ? tape : ir::CarriesTangent(m, t);
 }
-ir::Type SetsOf(ir::Type t) { return t.IsTape() ? t : kSets; }
 
 std::vector<bool> ResultsWithSets(const ir::Module& m, const ir::Function& f, bool tape) {
   std::vector<bool> with;
@@ -49,10 +49,12 @@ class Writer {
   using CalleeOf = std::function<std::optional<uint32_t>(uint32_t, const std::vector<bool>&)>;
 
   Writer(ir::Module& module, const ir::Function& from, uint32_t target,
-         const std::vector<bool>& active, const SparseFunctions& functions, CalleeOf callee_of)
+         const std::vector<bool>& active, const SparseFunctions& functions, SetLists& lists,
+         CalleeOf callee_of)
       : from_(from),
         b_(module, module.Get(target)),
         functions_(functions),
+        lists_(lists),
         is_constant_(IsConstant),
         tape_(TapeIsActive(from, active)),
         activity_(module, from, active, ResultsWithSets(module, from, tape_), is_constant_),
@@ -62,7 +64,7 @@ class Writer {
 
   bool Run(const std::vector<bool>& active) {
     for (uint32_t v = 0; v < from_.values.size(); ++v) {
-      if (from_.values[v].type.HasRecord() && Active(Value{v})) return false;
+      if (from_.values[v].type.IsBox() && Active(Value{v})) return false;
     }
     Declare(active);
     const ir::Dominators dominators(from_);
@@ -93,12 +95,12 @@ class Writer {
         const ir::Type t = from_.TypeOf(params[k]);
         const bool has =
             block == 0 ? active[k] && ir::CarriesTangent(b_.module(), t) : Active(params[k]);
-        if (has) Sets(params[k]) = b_.AddParam(start_[block], SetsOf(t), "sets");
+        if (has) Sets(params[k]) = b_.AddParam(start_[block], lists_.TypeOf(t), "sets");
       }
     }
     b_.function().results = from_.results;
     for (ir::Type t : from_.results) {
-      if (HasSets(b_.module(), t, tape_)) b_.function().results.push_back(SetsOf(t));
+      if (HasSets(b_.module(), t, tape_)) b_.function().results.push_back(lists_.TypeOf(t));
     }
   }
 
@@ -110,7 +112,9 @@ class Writer {
   Value Empty(Value rows) { return b_.Zeros(DType::kI64, {rows, width_}); }
   Value SetsOrEmpty(Value v) {
     if (Sets(v).valid()) return Sets(v);
-    PB_CHECK(!from_.TypeOf(v).IsTape());
+    const ir::Type t = from_.TypeOf(v);
+    PB_CHECK(!t.IsTape());
+    if (t.IsList()) return b_.ListNew(lists_.TypeOf(t).record);
     return Empty(ElementCount(b_, Dims(v)));
   }
   Value Call(uint32_t function, std::vector<Value> args) {
@@ -147,6 +151,10 @@ class Writer {
     if (!active) return true;
     if (inst.each) return VisitEach(inst, copy);
     const Value result = inst.results[0];
+    if (SetLists::Follows(inst.op)) {
+      VisitList(inst);
+      return true;
+    }
     switch (inst.op) {
       case Op::TapeNew: Sets(result) = b_.TapeNew(); return true;
       case Op::Push: VisitPush(inst); return true;
@@ -182,6 +190,12 @@ class Writer {
     return true;
   }
 
+  void VisitList(const Inst& inst) {
+    const std::vector<Value> made = lists_.Push(
+        b_, inst, width_, [this](Value v) { return To(v); }, [this](Value v) { return Sets(v); });
+    for (size_t k = 0; k < made.size(); ++k) Sets(inst.results[k]) = made[k];
+  }
+
   // Row by row, from all operands.
   void VisitArgs(const Inst& inst, uint32_t join) {
     Value all;
@@ -202,7 +216,7 @@ class Writer {
     const Value tape = Sets(inst.args[0]), v = inst.results[1];
     Sets(inst.results[0]) = tape;
     if (ir::CarriesTangent(b_.module(), from_.TypeOf(v)))
-      std::tie(Sets(inst.results[0]), Sets(v)) = b_.Pop(tape, kSets);
+      std::tie(Sets(inst.results[0]), Sets(v)) = b_.Pop(tape, lists_.TypeOf(from_.TypeOf(v)));
   }
 
   bool VisitCall(const Inst& inst) {
@@ -235,25 +249,47 @@ class Writer {
     });
     for (size_t k = 0; k < inst.results.size(); ++k) {
       if (!Active(inst.results[k])) continue;
-      if (ir::IsScan(inst.each->results[k].monoid)) return false;
-      const std::vector<Value> to_dims = Dims(inst.results[k]);
-      Value sets = Empty(ElementCount(b_, to_dims));
-      const PatternStep step = StatementStep(b_.function(), copy, k);
-      for (const PatternAccess& read : step.reads) {
-        const auto source = sources.find(read.source);
-        if (source == sources.end()) continue;
-        if (!JoinRead(step, read, source->second, to_dims, sets)) return false;
-      }
-      Sets(inst.results[k]) = sets;
+      const bool scan = ir::IsScan(inst.each->results[k].monoid);
+      const std::optional<Value> sets =
+          scan ? Scanned(copy, k, sources)
+               : Joined(StatementStep(b_.function(), copy, k), sources, Dims(inst.results[k]));
+      if (!sets) return false;
+      Sets(inst.results[k]) = *sets;
     }
     return true;
   }
 
+  // Of the elements of an array of those extents, which a step makes.
+  std::optional<Value> Joined(const PatternStep& step, const std::map<Value, Value>& sources,
+                              const std::vector<Value>& to_dims) {
+    Value sets = Empty(ElementCount(b_, to_dims));
+    for (const PatternAccess& read : step.reads) {
+      const auto source = sources.find(read.source);
+      if (source == sources.end()) continue;
+      std::vector<Value> from_dims;
+      for (int axis = 0; axis < b_.TypeOf(read.source).rank; ++axis)
+        from_dims.push_back(b_.Dim(read.source, axis));
+      if (!JoinRead(step, read, source->second, from_dims, to_dims, sets)) return std::nullopt;
+    }
+    return sets;
+  }
+
+  std::optional<Value> Scanned(const Inst& copy, size_t k, const std::map<Value, Value>& sources) {
+    std::vector<Value> points, to_dims = Dims(copy.each->results[k]);
+    for (const ir::IndexVar& i : copy.each->indices) points.push_back(i.extent);
+    const auto terms = Joined(ScanTerms(b_.function(), copy, k), sources, points);
+    if (!terms) return std::nullopt;
+    const Value states = Call(functions_.scanned_sets, {*terms, ScanGroup(b_, copy, k)});
+    const PatternStep stored = ScanStored(copy, k, ir::kNoValue);
+    Value sets = Empty(ElementCount(b_, to_dims));
+    if (!JoinRead(stored, stored.reads[0], states, points, to_dims, sets)) return std::nullopt;
+    return sets;
+  }
+  static std::vector<Value> Dims(const ir::EachResult& r) { return ir::ToVector(r.shape); }
+
   bool JoinRead(const PatternStep& step, const PatternAccess& read, Value source,
-                const std::vector<Value>& to_dims, Value& sets) {
-    std::vector<Value> from_dims;
-    for (int axis = 0; axis < b_.TypeOf(read.source).rank; ++axis)
-      from_dims.push_back(b_.Dim(read.source, axis));
+                const std::vector<Value>& from_dims, const std::vector<Value>& to_dims,
+                Value& sets) {
     analysis::Box box = analysis::OuterValues(b_.function()).BoxOf(step.points);
     for (Value extent : from_dims) box.AddValue(extent, {0, kMaxExtent});
     for (Value extent : to_dims) box.AddValue(extent, {0, kMaxExtent});
@@ -295,6 +331,7 @@ class Writer {
   const ir::Function& from_;
   ir::Builder b_;
   const SparseFunctions functions_;
+  SetLists& lists_;
   const std::function<bool(Op)> is_constant_;
   const bool tape_;  // whether the function's tape has sets
   const analysis::Activity activity_;
@@ -308,29 +345,45 @@ class Writer {
 class SetsFunctions {
  public:
   SetsFunctions(ir::Module& module, const SparseFunctions& functions)
-      : module_(module), functions_(functions) {}
+      : module_(module), functions_(functions), lists_(module) {}
 
   std::optional<uint32_t> Of(uint32_t f, const std::vector<bool>& active) {
     const auto [it, fresh] = made_.try_emplace({f, active});
     if (!fresh) return it->second;
     const ir::Function& from = module_.Get(f);
-    if (from.HasRule()) return std::nullopt;
     const uint32_t target = module_.AddFunction(from.name + ".sets");
-    it->second = target;
-    // Where calls are recursive, they need the signature before the code.
-    Writer writer(module_, from, target, active, functions_,
-                  [this](uint32_t g, const std::vector<bool>& a) { return Of(g, a); });
+    it->second = target;  // where calls are recursive, they need it before its code
+    const auto callee_of = [this](uint32_t g, const std::vector<bool>& a) { return Of(g, a); };
+    if (from.HasRule() && ir::ScheduleOf(module_, f) == ir::kNoFunction) {
+      SetsByRule rule(module_, f, target, active, functions_, lists_);
+      if (!rule.Write(FollowsRule(rule), callee_of)) return std::nullopt;
+      return target;
+    }
+    Writer writer(module_, from, target, active, functions_, lists_, callee_of);
     if (!writer.Run(active)) return std::nullopt;
     return target;
   }
 
  private:
+  // What fails midway leaves functions without ends: tried on a copy.
+  bool FollowsRule(const SetsByRule& rule) {
+    if (!OnlyCarries(module_, rule.function(), rule.active())) return false;
+    ir::Module trial = module_.Clone();
+    return SetsFunctions(trial, functions_).Of(rule.function(), rule.active()).has_value();
+  }
+
   ir::Module& module_;
   const SparseFunctions functions_;
+  SetLists lists_;
   std::map<std::pair<uint32_t, std::vector<bool>>, uint32_t> made_;
 };
 
 }  // namespace
+
+Value SetWidth(ir::Builder& b, const SparseFunctions& functions, Value columns) {
+  return b.Call(functions.set_width,
+                {columns, b.I64(kNumbersOfSets), b.I64(kLeastInSet), b.I64(kMostInSet)})[0];
+}
 
 std::optional<uint32_t> AddSetsFunction(ir::Module& module, uint32_t f, size_t p,
                                         const SparseFunctions& functions) {

@@ -12,13 +12,16 @@
 
 namespace pullback::ad {
 
-// A set has room for so many columns, and with more counts as all of them: 64, but fewer where an array of sets of
-// the parameter would have more than 2^24 numbers (128 MiB).
-inline constexpr int64_t kMostInSet = 64, kLeastInSet = 16, kNumbersOfSets = int64_t{1} << 24;
+// A set is a list of intervals of columns and has room for so many: 32, but fewer where an array of sets of the
+// parameter would have more than 2^24 numbers (128 MiB). With more, intervals that are close become one.
+inline constexpr int64_t kMostInSet = 32, kLeastInSet = 8, kNumbersOfSets = int64_t{1} << 24;
+// How wide a row is where there are so many columns.
+ir::Value SetWidth(ir::Builder& b, const SparseFunctions& functions, ir::Value columns);
 
 // A new function: (width, params of f…, sets of parameter p) -> (results of f…, sets of every result that carries a
-// tangent…). Sets are [elements, width]. Nothing where something on the way is not followed: lists, scans,
-// functions with derivatives of their own, subscripts that call functions.
+// tangent…). Sets are [elements, width]; beside a list a list (set_lists.h). A function with derivatives of its own
+// has the pattern of these (set_rules.h). Nothing where something on the way is not followed: subscripts that call
+// functions.
 std::optional<uint32_t> AddSetsFunction(ir::Module& module, uint32_t f, size_t p,
                                         const SparseFunctions& functions);
 

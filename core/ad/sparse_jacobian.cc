@@ -132,32 +132,23 @@ class Writer {
     return it->second;
   }
 
-  Value SetWidth(Value columns) {
-    const Value some = b_.Make(Op::Max, {columns, b_.I64(1)});
-    const Value fits = b_.Make(Op::Div, {b_.I64(kNumbersOfSets), some});
-    const Value room =
-        b_.Make(Op::Max, {b_.Make(Op::Min, {fits, b_.I64(kMostInSet)}), b_.I64(kLeastInSet)});
-    return b_.Make(Op::Add, {b_.Make(Op::Min, {some, room}), b_.I64(1)});
-  }
-
   std::optional<SparseRows> BySets(size_t r, size_t p, const Side& result, const Side& param) {
     const std::optional<uint32_t> function = SetsFunction(p);
     if (!function) return std::nullopt;
     const auto [it, fresh] = sets_.try_emplace(p);
     if (fresh) {
-      const Value width = SetWidth(param.count);
+      const Value width = SetWidth(b_, functions_, param.count);
       std::vector<Value> args = {width};
       args.insert(args.end(), args_.begin(), args_.end());
-      args.push_back(b_.Call(functions_.own, {param.count, width})[0]);
+      args.push_back(b_.Call(functions_.own, {param.count, b_.I64(0), width})[0]);
       it->second = b_.Call(*function, std::move(args));
     }
     size_t at = primal_.size();
     for (size_t k = 0; k < r; ++k) at += ir::CarriesTangent(module_, from_.results[k]);
     const Value sets = it->second[at];
-    const Value starts = b_.Call(functions_.set_starts, {sets, param.count})[0];
+    const Value starts = b_.Call(functions_.set_starts, {sets})[0];
     const Value count = b_.Index(starts, {Affine::Of(result.count)});
-    return SparseRows{starts,
-                      b_.Call(functions_.set_columns, {sets, starts, param.count, count})[0]};
+    return SparseRows{starts, b_.Call(functions_.set_columns, {sets, starts, count})[0]};
   }
 
   SparseRows Transposed(const SparseRows& rows, Value columns) {

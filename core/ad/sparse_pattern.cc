@@ -81,6 +81,36 @@ PatternStep StatementStep(const ir::Function& f, const Inst& inst, size_t k) {
   return step;
 }
 
+namespace {
+
+std::vector<Affine> PointOf(const ir::Each& each) {
+  std::vector<Affine> at;
+  for (const ir::IndexVar& i : each.indices) at.push_back(Affine::Of(i.var));
+  return at;
+}
+
+}  // namespace
+
+PatternStep ScanTerms(const ir::Function& f, const Inst& inst, size_t k) {
+  PatternStep step = StatementStep(f, inst, k);
+  step.to = PointOf(*inst.each);
+  return step;
+}
+
+PatternStep ScanStored(const Inst& inst, size_t k, Value points) {
+  const ir::EachResult& r = inst.each->results[k];
+  PatternAccess state{points, PointOf(*inst.each), {}};
+  if (r.guard.valid()) state.guards.push_back(r.guard);
+  return {*inst.each, r.out, {std::move(state)}};
+}
+
+Value ScanGroup(ir::Builder& b, const Inst& inst, size_t k) {
+  std::vector<Value> scanned;
+  for (size_t i = inst.each->results[k].outer; i < inst.each->indices.size(); ++i)
+    scanned.push_back(inst.each->indices[i].extent);
+  return ElementCount(b, scanned);
+}
+
 std::vector<Value> SparsePattern::Extents(Value v) {
   auto [it, fresh] = extents_.try_emplace(v);
   for (int axis = 0; fresh && axis < b_.TypeOf(v).rank; ++axis)
@@ -124,10 +154,7 @@ SparsePattern::Step SparsePattern::CopyStep(Value from, Value to) {
 
 std::optional<std::vector<SparsePattern::Step>> SparsePattern::StepsOf(const Inst& inst, size_t k) {
   const auto read = [](Value v) { return Access{v, {}, {}}; };
-  if (inst.each) {
-    if (ir::IsScan(inst.each->results[k].monoid)) return std::nullopt;
-    return std::vector<Step>{StatementStep(b_.function(), inst, k)};
-  }
+  if (inst.each) return std::vector<Step>{StatementStep(b_.function(), inst, k)};
   const Value result = inst.results[k];
   Step step;
   switch (inst.op) {
@@ -145,6 +172,31 @@ std::optional<std::vector<SparsePattern::Step>> SparsePattern::StepsOf(const Ins
   if (!IsPointwise(inst) || !b_.TypeOf(result).IsScalar()) return std::nullopt;
   for (Value v : inst.args) step.reads.push_back(read(v));
   return std::vector<Step>{step};
+}
+
+// A value that is never computed, with the axes of the points.
+Value SparsePattern::Points(const ir::Each& each) {
+  const int rank = static_cast<int>(each.indices.size());
+  const Value points = b_.function().NewValue(ir::Type::Array(DType::kF64, rank));
+  for (const ir::IndexVar& i : each.indices) extents_[points].push_back(i.extent);
+  return points;
+}
+
+std::vector<SparsePattern::Plan> SparsePattern::ScanPlans(const Inst& inst, size_t k) {
+  const Value terms = Points(*inst.each), states = Points(*inst.each);
+  return {{terms, {ScanTerms(b_.function(), inst, k)}},
+          {states, {}, terms, ScanGroup(b_, inst, k)},
+          {inst.results[k], {ScanStored(inst, k, states)}}};
+}
+
+SparseRows SparsePattern::Scanned(const Plan& plan, Value param) {
+  const SparseRows& terms = rows_.at(plan.terms);
+  const Value columns = ElementCount(b_, Extents(param));
+  std::vector<Value> args = {terms.starts, terms.columns, plan.group, columns};
+  const Value starts = b_.Call(functions_.scanned_starts, args)[0];
+  args.push_back(starts);
+  args.push_back(b_.Index(starts, {Affine::Of(ElementCount(b_, Extents(plan.value)))}));
+  return {starts, b_.Call(functions_.scanned_columns, std::move(args))[0]};
 }
 
 using State = PointLoops::State;
@@ -230,6 +282,10 @@ class SparsePattern::Collector {
 };
 
 void SparsePattern::Collect(const Plan& plan, Value param) {
+  if (plan.terms.valid()) {
+    rows_[plan.value] = Scanned(plan, param);
+    return;
+  }
   for (const Step& step : plan.steps) {
     for (const Access& read : step.reads) Extents(read.source);
   }
@@ -254,12 +310,18 @@ std::optional<std::vector<SparsePattern::Plan>> SparsePattern::PlansOf(Value res
     for (size_t k = 0; k < inst.results.size(); ++k) {
       const Value v = inst.results[k];
       if (!between[v.id]) continue;
+      if (inst.each && ir::IsScan(inst.each->results[k].monoid)) {
+        for (Plan& plan : ScanPlans(inst, k)) plans.push_back(std::move(plan));
+        continue;
+      }
       auto steps = b_.TypeOf(v).IsFloat() ? StepsOf(inst, k) : std::nullopt;
       if (!steps) return std::nullopt;
-      if (!std::all_of(steps->begin(), steps->end(), [&](const Step& s) { return IsFollowed(s); }))
-        return std::nullopt;
       plans.push_back({v, std::move(*steps)});
     }
+  }
+  for (const Plan& plan : plans) {
+    const auto followed = [&](const Step& s) { return IsFollowed(s); };
+    if (!std::all_of(plan.steps.begin(), plan.steps.end(), followed)) return std::nullopt;
   }
   return plans;
 }

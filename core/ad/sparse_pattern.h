@@ -22,15 +22,26 @@ struct SparseFunctions {
       colours;  // (starts, columns, ends, rows) -> (colour by column, -1 of an empty one; how many)
   uint32_t numbers;  // (starts, count) -> the row of each of the `count` elements
   uint32_t widest;   // (starts) -> the most elements in a row
-  // Sets of columns, [rows, width]: how many (-1: every column), then they in order. The rest of a row is of no
-  // account.
-  uint32_t own;          // (n, width) -> n rows, each with its own number
-  uint32_t join;         // (sets, i, others, j) -> sets with row j of others added to row i
-  uint32_t join_rows;    // (sets, others) -> with each row added to that of its number
-  uint32_t put;          // (sets, i, others, j) -> with row j of others in place of row i
-  uint32_t row;          // (sets, i) -> that row alone
-  uint32_t set_starts;   // (sets, m) -> starts of the matrix with m columns
-  uint32_t set_columns;  // (sets, starts, m, count) -> its columns
+  // Scans: rows are points in their order, and each `group` of them starts anew.
+  uint32_t
+      scanned_starts;  // (starts, columns, group, m) -> starts of what all points in front have
+  uint32_t scanned_columns;  // (starts, columns, group, m, those starts, count) -> its columns
+  // Sets of columns, [rows, width]: how many intervals, then their first columns and ends, in order, none that
+  // touches another. What is behind them is of no account. Where there is no room for one more, the two that
+  // are closest become one, so that a set may hold more than was put into it.
+  uint32_t set_width;  // (columns, numbers, least, most) -> width, for so many intervals, of
+                       // which `columns` rows have about that many numbers
+  uint32_t own;   // (n, first, width) -> n rows, each with its own number, counted from `first`
+  uint32_t join;  // (sets, i, others, j) -> sets with row j of others added to row i
+  uint32_t join_rows;     // (sets, others) -> with each row added to that of its number
+  uint32_t put;           // (sets, i, others, j) -> with row j of others in place of row i
+  uint32_t row;           // (sets, i) -> that row alone
+  uint32_t scanned_sets;  // (terms, group) -> for each point of a scan those of all points in front
+  uint32_t through;  // (sets, first, steps, others) -> with row j of others added to each row i for
+                     // which `first` + i is in row j of steps
+  uint32_t everywhere;   // (sets, others) -> with all rows of others added to every row
+  uint32_t set_starts;   // (sets) -> starts of the matrix
+  uint32_t set_columns;  // (sets, starts, count) -> its columns
 };
 
 struct SparseRows {
@@ -51,6 +62,12 @@ struct PatternStep {
 };
 // Of result k of a statement of f. A guarded value counts only where its guard is true.
 PatternStep StatementStep(const ir::Function& f, const ir::Inst& inst, size_t k);
+// A scan is three steps: its points, in order, from what they read; their states, each from all points in front;
+// what it stores, from the states. The first and the last, where `points` stands for an array of the points.
+PatternStep ScanTerms(const ir::Function& f, const ir::Inst& inst, size_t k);
+PatternStep ScanStored(const ir::Inst& inst, size_t k, ir::Value points);
+// How many points, in order, start anew together.
+ir::Value ScanGroup(ir::Builder& b, const ir::Inst& inst, size_t k);
 
 class SparsePattern {
  public:
@@ -59,7 +76,7 @@ class SparsePattern {
       : b_(b), code_(std::move(code)), functions_(functions) {}
 
   // Of `result` by `param`, elements numbered row by row. Nothing where something between them is not
-  // followed: functions that are called outside of bodies, lists, scans.
+  // followed: functions that are called outside of bodies, and lists.
   std::optional<SparseRows> Of(ir::Value result, ir::Value param);
   // Whether Of would give rows.
   bool IsFound(ir::Value result, ir::Value param) { return PlansOf(result, param).has_value(); }
@@ -70,16 +87,21 @@ class SparsePattern {
   struct Plan {
     ir::Value value;
     std::vector<Step> steps;
+    // Of the states of a scan instead: what its points add, and how many points start anew together.
+    ir::Value terms = ir::kNoValue, group = ir::kNoValue;
   };
   class Collector;
 
   std::vector<bool> Between(ir::Value result, ir::Value param) const;
   std::optional<std::vector<Step>> StepsOf(const ir::Inst& inst, size_t k);
+  ir::Value Points(const ir::Each& each);
+  std::vector<Plan> ScanPlans(const ir::Inst& inst, size_t k);
   Step CopyStep(ir::Value from, ir::Value to);
   std::vector<ir::Value> Extents(ir::Value v);
   bool IsFollowed(const Step& step);
   std::optional<std::vector<Plan>> PlansOf(ir::Value result, ir::Value param);
   void Collect(const Plan& plan, ir::Value param);
+  SparseRows Scanned(const Plan& plan, ir::Value param);
 
   ir::Builder& b_;
   const std::vector<ir::Inst> code_;

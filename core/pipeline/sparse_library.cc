@@ -97,29 +97,96 @@ fn numbers(starts: [p]i64, count: i64) -> [count]i64 {
   }
   return rows
 }
-fn own(n: i64, width: i64) -> [n, width]i64 {
-  return gen i < n, k < width { if k == 0 { 1 } else { [k == 1] * i } }
+fn scanned_starts(starts: [p]i64, columns: [z]i64, group: i64, m: i64) -> [p]i64 {
+  var ends = gen i < p { 0 }
+  var seen = gen j < m { 0 - 1 }
+  var count = 0
+  for i in 0..p - 1 {
+    if i % group == 0 { count = 0 }
+    ends[i + 1] = ends[i] + count
+    for t in starts[i]..starts[i + 1] {
+      if seen[columns[t]] < i / group {
+        seen[columns[t]] = i / group
+        count += 1
+      }
+    }
+  }
+  return ends
+}
+fn scanned_columns(starts: [p]i64, columns: [z]i64, group: i64, m: i64, ends: [p]i64, total: i64)
+    -> [total]i64 {
+  var made = gen t < total { 0 }
+  var seen = gen j < m { 0 - 1 }
+  var found = gen j < m { 0 }
+  var count = 0
+  for i in 0..p - 1 {
+    if i % group == 0 { count = 0 }
+    for k in 0..count { made[ends[i] + k] = found[k] }
+    for t in starts[i]..starts[i + 1] {
+      let j = columns[t]
+      if seen[j] < i / group {
+        seen[j] = i / group
+        found[count] = j
+        count += 1
+      }
+    }
+  }
+  return made
+}
+fn set_width(columns: i64, numbers: i64, least: i64, most: i64) -> i64 {
+  let some = max(columns, 1)
+  let room = max(min(numbers / (2 * some), most), least)
+  return 2 * (min((some + 1) / 2, room) + 1) + 1
+}
+fn own(n: i64, first: i64, width: i64) -> [n, width]i64 {
+  return gen i < n, k < width {
+    if k == 0 { 1 } else { if k == 1 { first + i } else { [k == 2] * (first + i + 1) } } }
+}
+fn narrowed(into: [n, w]i64, i: i64) -> [n, w]i64 {
+  var sets = into
+  let count = sets[i, 0]
+  var best = 1
+  for k in 2..count {
+    if sets[i, 2 * k + 1] - sets[i, 2 * k] < sets[i, 2 * best + 1] - sets[i, 2 * best] { best = k }
+  }
+  for q in 2 * best..2 * count - 1 { sets[i, q] = sets[i, q + 2] }
+  sets[i, 0] = count - 1
+  return sets
 }
 fn join(into: [n, w]i64, i: i64, others: [m, w]i64, j: i64) -> [n, w]i64 {
   var sets = into
-  let most = others[j, 0]
-  if most < 0 { sets[i, 0] = 0 - 1 }
   var p = 1
-  for t in 1..most + 1 {
-    let column = others[j, t]
-    let count = sets[i, 0]
-    if count >= 0 {
-      while p <= count && sets[i, p] < column { p += 1 }
-      if p > count || sets[i, p] != column {
-        if count + 1 == w { sets[i, 0] = 0 - 1 } else {
-          var q = count
-          while q >= p {
-            sets[i, q + 1] = sets[i, q]
-            q -= 1
-          }
-          sets[i, p] = column
-          sets[i, 0] = count + 1
-        }
+  for t in 0..others[j, 0] {
+    let first = others[j, 2 * t + 1]
+    let end = others[j, 2 * t + 2]
+    let last = 2 * sets[i, 0]
+    while p < last && sets[i, p + 1] < first { p += 2 }
+    if p > last || end < sets[i, p] {
+      var q = last
+      while q >= p {
+        sets[i, q + 2] = sets[i, q]
+        q -= 1
+      }
+      sets[i, p] = first
+      sets[i, p + 1] = end
+      sets[i, 0] = last / 2 + 1
+      if last + 3 == w {
+        sets = narrowed(sets, i)
+        p = 1
+      }
+    } else {
+      var until = max(end, sets[i, p + 1])
+      var q = p + 2
+      while q < last && sets[i, q] <= until {
+        until = max(until, sets[i, q + 1])
+        q += 2
+      }
+      sets[i, p] = min(first, sets[i, p])
+      sets[i, p + 1] = until
+      let fewer = q - p - 2
+      if fewer > 0 {
+        for r in q..last + 1 { sets[i, r - fewer] = sets[i, r] }
+        sets[i, 0] = (last - fewer) / 2
       }
     }
   }
@@ -132,26 +199,58 @@ fn join_rows(into: [n, w]i64, others: [n, w]i64) -> [n, w]i64 {
 }
 fn put(into: [n, w]i64, i: i64, others: [m, w]i64, j: i64) -> [n, w]i64 {
   var sets = into
-  for t in 0..others[j, 0] + 1 { sets[i, t] = others[j, t] }
-  if others[j, 0] < 0 { sets[i, 0] = 0 - 1 }
+  for t in 0..2 * others[j, 0] + 1 { sets[i, t] = others[j, t] }
   return sets
 }
 fn row(sets: [n, w]i64, i: i64) -> [1, w]i64 {
   return gen j < 1, k < w { sets[i, k] }
 }
-fn set_starts(sets: [n, w]i64, m: i64) -> [n + 1]i64 {
+fn scanned_sets(terms: [n, w]i64, group: i64) -> [n, w]i64 {
+  var sets = gen i < n, k < w { 0 }
+  var state = gen j < 1, k < w { 0 }
+  for i in 0..n {
+    if i % group == 0 { state[0, 0] = 0 }
+    sets = put(sets, i, state, 0)
+    state = join(state, 0, terms, i)
+  }
+  return sets
+}
+fn through(into: [n, w]i64, first: i64, steps: [m, v]i64, others: [m, w]i64) -> [n, w]i64 {
+  var sets = into
+  for j in 0..m {
+    for t in 0..steps[j, 0] {
+      for i in max(steps[j, 2 * t + 1] - first, 0)..min(steps[j, 2 * t + 2] - first, n) {
+        sets = join(sets, i, others, j)
+      }
+    }
+  }
+  return sets
+}
+fn everywhere(into: [n, w]i64, others: [m, w]i64) -> [n, w]i64 {
+  var all = gen j < 1, k < w { 0 }
+  for j in 0..m { all = join(all, 0, others, j) }
+  var sets = into
+  for i in 0..n { sets = join(sets, i, all, 0) }
+  return sets
+}
+fn set_starts(sets: [n, w]i64) -> [n + 1]i64 {
   var starts = gen i < n + 1 { 0 }
   for i in 0..n {
-    starts[i + 1] = starts[i] + (if sets[i, 0] < 0 { m } else { sets[i, 0] })
+    var count = 0
+    for k in 0..sets[i, 0] { count += sets[i, 2 * k + 2] - sets[i, 2 * k + 1] }
+    starts[i + 1] = starts[i] + count
   }
   return starts
 }
-fn set_columns(sets: [n, w]i64, starts: [p]i64, m: i64, count: i64) -> [count]i64 {
+fn set_columns(sets: [n, w]i64, starts: [p]i64, count: i64) -> [count]i64 {
   var columns = gen t < count { 0 }
   for i in 0..n {
-    let first = starts[i]
-    for t in first..starts[i + 1] {
-      columns[t] = if sets[i, 0] < 0 { t - first } else { sets[i, 1 + t - first] }
+    var t = starts[i]
+    for k in 0..sets[i, 0] {
+      for j in sets[i, 2 * k + 1]..sets[i, 2 * k + 2] {
+        columns[t] = j
+        t += 1
+      }
     }
   }
   return columns
@@ -190,9 +289,25 @@ ad::SparseFunctions AddSparseLibrary(ir::Module& module) {
   PB_CHECK(program.ok());
   PB_CHECK(lang::Check(*program).ok());
   const auto add = [&](const char* name) { return Append(module, *program, name); };
-  return {add("bucket"), add("unique"),     add("transposed"), add("colours"),   add("numbers"),
-          add("widest"), add("own"),        add("join"),       add("join_rows"), add("put"),
-          add("row"),    add("set_starts"), add("set_columns")};
+  return {.bucket = add("bucket"),
+          .unique = add("unique"),
+          .transposed = add("transposed"),
+          .colours = add("colours"),
+          .numbers = add("numbers"),
+          .widest = add("widest"),
+          .scanned_starts = add("scanned_starts"),
+          .scanned_columns = add("scanned_columns"),
+          .set_width = add("set_width"),
+          .own = add("own"),
+          .join = add("join"),
+          .join_rows = add("join_rows"),
+          .put = add("put"),
+          .row = add("row"),
+          .scanned_sets = add("scanned_sets"),
+          .through = add("through"),
+          .everywhere = add("everywhere"),
+          .set_starts = add("set_starts"),
+          .set_columns = add("set_columns")};
 }
 
 }  // namespace pullback::pipeline

@@ -39,6 +39,24 @@ fn steps(x: [n]f64) -> [n]f64 {
   for t in 0..5 { u = gen i < n { u[i] * u[i] - [i > 0] * u[i - 1] - [i + 1 < n] * u[i + 1] } }
   return u
 }
+fn listed(x: [n]f64) -> [n]f64 {
+  var xs: list f64 = list()
+  for i in 0..n { xs = push(xs, x[i] * x[i]) }
+  return gen i < n { xs[i] - [i > 0] * xs[max(i - 1, 0)] - [i + 1 < n] * xs[min(i + 1, n - 1)] }
+}
+fn kept(x: [n]f64) -> [n]f64 with vjp back {
+  return gen i < n { x[i] * x[i] - [i > 0] * x[i - 1] - [i + 1 < n] * x[i + 1] }
+}
+fn back(x: [n]f64, b: [n]f64) -> [n]f64 {
+  return gen i < n { 2.0 * x[i] * b[i] - [i > 0] * b[i - 1] - [i + 1 < n] * b[i + 1] }
+}
+fn ruled(x: [n]f64) -> [n]f64 { return kept(kept(x)) }
+fn sums(x: [n]f64) -> [n]f64 { return scan sum i < n { x[i] * x[i] } }
+fn sums_twice(x: [n]f64) -> [n]f64 {
+  var u = x
+  for t in 0..2 { u = scan sum i < n { u[i] * x[i] } }
+  return u
+}
 fn laplacian(edge: rel[n, n], x: [n]f64) -> [n]f64 {
   return gen i < n { sum j < n { [edge(i, j)] * sin(x[j] - x[i]) } }
 }
@@ -97,6 +115,12 @@ void Run(int rounds) {
               "primals", "per seed", "tangents/seed", "bytes");
   for (const char* entry : {"tridiagonal", "stencil", "sequential", "steps", "laplacian"}) {
     for (const int64_t n : {1000, 10000, 100000, 1000000}) Row(engine, entry, n, rounds);
+  }
+  for (const char* entry : {"listed", "ruled"}) {
+    for (const int64_t n : {500, 1000, 10000, 100000}) Row(engine, entry, n, rounds);
+  }
+  for (const char* entry : {"sums", "sums_twice"}) {
+    for (const int64_t n : {500, 1000}) Row(engine, entry, n, rounds);
   }
 }
 

@@ -22,7 +22,7 @@ struct SparseProgram {
   const char* name;
   const char* text;
   std::vector<Tensor> args;
-  std::vector<int64_t> seeds;  // by block
+  std::vector<int64_t> seeds;  // by block; -1: any number
   Transform transform = Transform::kJacobian;
   int64_t elements = -1;  // of the first block
 };
@@ -90,7 +90,7 @@ void Check(const SparseProgram& p) {
     const auto sparse = Blocks(testing::RunOk(Derive(p, true, optimise), p.args), given, count);
     REQUIRE(sparse.size() == count);
     for (size_t k = 0; k < count; ++k) {
-      CHECK(sparse[k].seeds == p.seeds[k]);
+      if (p.seeds[k] >= 0) CHECK(sparse[k].seeds == p.seeds[k]);
       CHECK(sparse[k].shape == dense[given + k].shape);
       const std::vector<double> got = Dense(sparse[k]), want = Doubles(dense[given + k]);
       REQUIRE(got.size() == want.size());
@@ -272,21 +272,194 @@ TEST_CASE("sparse Jacobians: several axes, scalars, nothing, everything") {
          0});
 }
 
-// Cumulative sums: no pattern is found, so all elements come.
-TEST_CASE("sparse Jacobians: what is not followed gives all elements") {
-  Check({"scan",
+// A state is made of all terms in front of it: lower triangles.
+TEST_CASE("sparse Jacobians: scans") {
+  Check({"cumulative sum",
          "fn f(x: [n]f64) -> [n]f64 { return scan sum i < n { x[i] * x[i] } }",
          {kX},
          {7},
          Transform::kJacobian,
-         49});
-  Check({"scan in a loop",
+         28});
+  Check({"states in front of the terms",
+         "fn f(x: [n]f64) -> [n]f64 { return exscan prod i < n { x[i] } }",
+         {kX},
+         {6},
+         Transform::kJacobian,
+         21});
+  Check({"of neighbours, the greatest",
+         "fn f(x: [n]f64) -> [n - 1]f64 { return scan max i < n - 1 { x[i] * x[i + 1] } }",
+         {kX},
+         {6},
+         Transform::kJacobian,
+         27});
+  Check({"rows by themselves",
+         "fn f(x: [n, m]f64) -> [m, n]f64 {\n"
+         "  return gen j < m, i < n { (scan sum k < m { x[i, k] ** 2 })[j] } }",
+         {Mat(2, 3, {1, 2, 3, 4, 5, 6})},
+         {3},
+         Transform::kJacobian,
+         12});
+  Check({"along the first axis",
+         "fn f(x: [n, m]f64) -> [n, m]f64 { return scan sum i < n { gen j < m { x[i, j] ** 2 } } }",
+         {Mat(3, 2, {1, 2, 3, 4, 5, 6})},
+         {3},
+         Transform::kJacobian,
+         12});
+  Check({"a difference of sums",
+         "fn f(x: [n]f64) -> [n]f64 {\n  let s = scan sum i < n { x[i] }\n"
+         "  return gen i < n { s[i] * x[0] } }",
+         {kX},
+         {7},
+         Transform::kJacobian,
+         28});
+  Check({"a linear recurrence",
+         "fn f(x: [n]f64, a: [n]f64) -> [n]f64 { return scan_linear(a, gen i < n { sin(x[i]) }) }",
+         {kX, kX},
+         {7},
+         Transform::kJacobian,
+         28});
+  Check({"of what is there",
+         "fn f(x: [n]f64, k: [n]i64) -> [n]f64 {\n"
+         "  return scan sum i < n { if k[i] > 0 { x[i] ** 2 } else { 0.0 } } }",
+         {kX, Ints({0, 1, 0, 0, 1, 1, 0})},
+         {3}});
+  Check({"in a loop",
          "fn f(x: [n]f64, m: i64) -> [n]f64 {\n  var u = x\n"
          "  for t in 0..m { u = scan sum i < n { u[i] * x[i] } }\n  return u }",
          {kX, Tensor::I64(2)},
          {7},
          Transform::kJacobian,
-         49});
+         28});
+  Check({"Hessian of a sum of products",
+         "fn f(x: [n]f64) -> f64 {\n  let s = scan sum i < n { x[i] }\n"
+         "  return sum i < n { [i < 2] * s[i] ** 3 } }",
+         {kX},
+         {2},
+         Transform::kHessian,
+         4});
+}
+
+TEST_CASE("sparse Jacobians: a user's monoid") {
+  Check({"the prelude's scan",
+         "fn f(x: [n]f64) -> [n]f64 {\n"
+         "  let states = scan(|s, i| (s.0 * x[i], s.1 + s.0), (1.0, 0.0), n)\n"
+         "  return gen i < n { states[i].1 } }",
+         {kX},
+         {6},
+         Transform::kJacobian,
+         21});
+  std::vector<double> x;
+  for (int i = 0; i < 90; ++i) x.push_back(0.9 + 0.01 * (i % 7));
+  Check({"longer than a set has intervals",
+         "fn f(x: [n]f64) -> [n]f64 {\n"
+         "  let states = scan(|s, i| s * x[i], 1.0, n)\n"
+         "  return gen i < n { states[i] } }",
+         {Vec(x)},
+         {90},
+         Transform::kJacobian,
+         4095});
+}
+
+TEST_CASE("sparse Jacobians: lists") {
+  Check({"a list of scalars",
+         "fn f(x: [n]f64) -> [n]f64 {\n  var xs: list f64 = list()\n"
+         "  for i in 0..n { xs = push(xs, x[i] * x[i]) }\n"
+         "  return gen i < n { xs[n - 1 - i] } }",
+         {kX},
+         {1},
+         Transform::kJacobian,
+         7});
+  Check({"elements that change",
+         "fn f(x: [n]f64) -> [n]f64 {\n  var xs = repeat(1.0, n)\n"
+         "  for i in 1..n { xs[i] = x[i] * x[i - 1] }\n"
+         "  xs[0] = 2.0\n  var last = 0.0\n  xs, last = pop(xs)\n  xs = push(xs, last * x[0])\n"
+         "  return gen i < n { xs[i] } }",
+         {kX},
+         {2},
+         Transform::kJacobian,
+         13});
+  Check({"arrays in lists",
+         "struct P { at: [_]f64, id: i64, w: f64 }\n"
+         "fn f(x: [n]f64) -> [n]f64 {\n  var ps: list P = list()\n"
+         "  for i in 0..n { ps = push(ps, P(gen j < 2 { x[i] * [j == 0] }, i, 1.0)) }\n"
+         "  for i in 1..n { ps[i].at[1] = x[i - 1] * ps[i].w }\n"
+         "  ps[2].w = x[0]\n"
+         "  return gen i < n { ps[i].at[0] * ps[i].at[1] * ps[i].w } }",
+         {kX},
+         {-1},
+         Transform::kJacobian,
+         14});
+  Check({"trees",
+         "struct Node { value: f64, kids: list Node }\n"
+         "fn total(t: Node) -> f64 {\n  var s = t.value * t.value\n"
+         "  for k in t.kids { s += total(k) }\n  return s }\n"
+         "fn f(x: [n]f64) -> [n]f64 {\n  var t = Node(x[0], list())\n"
+         "  for i in 1..n - 2 { t.kids = push(t.kids, Node(x[i], list())) }\n"
+         "  t.kids[1].kids = push(t.kids[1].kids, Node(x[n - 1], list()))\n"
+         "  return gen i < n { if i == 0 { total(t) } else { x[i] } } }",
+         {kX},
+         {-1},
+         Transform::kJacobian,
+         12});
+  Check({"Hessian through a list",
+         "fn f(x: [n]f64) -> f64 {\n  var xs: list f64 = list()\n"
+         "  for i in 0..n { xs = push(xs, x[i] * x[i]) }\n  var s = 0.0\n"
+         "  for i in 1..n { s += xs[i] * xs[i - 1] }\n  return s }",
+         {kX},
+         {3},
+         Transform::kHessian,
+         19});
+}
+
+// The pattern is that of the rules.
+TEST_CASE("sparse Jacobians: functions with derivatives of their own") {
+  const std::string body =
+      "fn g(x: [n]f64) -> [n]f64 %% {\n  var y = x\n"
+      "  for i in 1..n { y[i] = x[i] * x[i - 1] }\n  return y }\n";
+  const std::string rules =
+      "fn back(x: [n]f64, b: [n]f64) -> [n]f64 {\n  var d = b\n"
+      "  for i in 1..n {\n    d[i] = b[i] * x[i - 1]\n  }\n"
+      "  for i in 1..n { d[i - 1] += b[i] * x[i] }\n  return d }\n"
+      "fn forth(x: [n]f64, v: [n]f64) -> ([n]f64, [n]f64) {\n  var d = v\n  var y = x\n"
+      "  for i in 1..n { y[i] = x[i] * x[i - 1]\n"
+      "    d[i] = v[i] * x[i - 1] + x[i] * v[i - 1] }\n"
+      "  return (y, d) }\n"
+      "fn f(x: [n]f64) -> [n]f64 { return g(gen i < n { sin(x[i]) }) }";
+  for (const std::string with : {"with vjp back", "with jvp forth", "with vjp back, jvp forth"}) {
+    std::string text = body + rules;
+    text.replace(text.find("%%"), 2, with);
+    Check({with.c_str(), text.c_str(), {kX}, {2}, Transform::kJacobian, 13});
+  }
+  // What the function does is of no account.
+  Check({"straight through",
+         "fn steps(x: [n]f64) -> [n]f64 with vjp back { return gen i < n { x[n - 1] } }\n"
+         "fn back(x: [n]f64, b: [n]f64) -> [n]f64 { return b }\n"
+         "fn f(x: [n]f64) -> [n]f64 { return steps(gen i < n { x[i] * x[i] }) }",
+         {kX},
+         {1},
+         Transform::kJacobian,
+         7});
+  Check({"two results, two arguments",
+         "fn g(x: [n]f64, c: f64, y: [n]f64) -> ([n]f64, f64) with vjp back {\n"
+         "  return (x * c, y[0]) }\n"
+         "fn back(x: [n]f64, c: f64, y: [n]f64, b: ([n]f64, f64))\n"
+         "    -> ([n]f64, f64, [n]f64) {\n"
+         "  return (b.0 * c, b.0 @ x, gen i < n { [i == 0] * b.1 }) }\n"
+         "fn f(x: [n]f64) -> ([n]f64, f64) {\n  return g(x, x[1], gen i < n { x[n - 1 - i] }) }",
+         {kX},
+         {2, 1},
+         Transform::kJacobian,
+         13});
+  // The rule asks whether a seed is 0: all elements of what that call gives, and no others.
+  Check({"a rule that decides by its seed",
+         "fn g(x: f64) -> f64 with vjp back { return x * x }\n"
+         "fn back(x: f64, b: f64) -> f64 { if b == 0.0 { return 0.0 }  return 2.0 * x * b }\n"
+         "fn f(x: [n]f64) -> [n]f64 {\n  var y = x\n"
+         "  for i in 0..n { y[i] = g(x[i]) }\n  return y }",
+         {kX},
+         {1},
+         Transform::kJacobian,
+         7});
 }
 
 // The pattern is that of the run: which turns there are, which branches they take.
@@ -337,7 +510,7 @@ TEST_CASE("sparse Jacobians: control flow") {
          6});
 }
 
-// More than there is room for in a set (64): the row counts as full, the others do not.
+// Columns that lie side by side are one interval.
 TEST_CASE("sparse Jacobians: wide rows of sequential code") {
   std::vector<double> x;
   for (int i = 0; i < 80; ++i) x.push_back(0.9 + 0.01 * (i % 7));
@@ -348,7 +521,15 @@ TEST_CASE("sparse Jacobians: wide rows of sequential code") {
          {Vec(x)},
          {2},
          Transform::kJacobian,
-         159});
+         150});
+  // Every other column is more than there is room for: the closest become one.
+  for (int i = 0; i < 80; ++i) x.push_back(1.0);
+  Check({"scattered columns",
+         "fn f(x: [n]f64) -> [2]f64 {\n  var y = gen i < 2 { 0.0 }\n"
+         "  for i in 0..n { if i % 2 == 0 { y[0] += x[i] } else { y[1] += x[i] ** 2 } }\n"
+         "  return y }",
+         {Vec(x)},
+         {-1}});
 }
 
 TEST_CASE("sparse Hessians") {

@@ -59,6 +59,40 @@ TEST_CASE("compiled Jacobians and Hessians in chunks of seeds") {
       {Vec(few)}, true);
 }
 
+// Whose patterns are of scans, lists, and rules: what finds them is code, too.
+TEST_CASE("compiled sparse Jacobians and Hessians give the interpreter's bits") {
+  const Tensor x = Vec({0.5, -1.25, 2.0, 0.75, 1.5, -0.5, 0.25});
+  const char* const programs[] = {
+      "fn f(x: [n]f64) -> [n]f64 { return scan sum i < n { x[i] * x[i] } }",
+      "fn f(x: [n]f64) -> [n]f64 {\n  var u = x\n"
+      "  for t in 0..2 { u = scan max i < n { u[i] * x[i] } }\n  return u }",
+      "fn f(x: [n]f64) -> [n]f64 {\n"
+      "  let states = scan(|s, i| (s.0 * x[i], s.1 + s.0), (1.0, 0.0), n)\n"
+      "  return gen i < n { states[i].1 } }",
+      "struct P { at: [_]f64, id: i64, w: f64 }\n"
+      "fn f(x: [n]f64) -> [n]f64 {\n  var ps: list P = list()\n"
+      "  for i in 0..n { ps = push(ps, P(gen j < 2 { x[i] * [j == 0] }, i, 1.0)) }\n"
+      "  for i in 1..n { ps[i].at[1] = x[i - 1] * ps[i].w }\n"
+      "  return gen i < n { ps[i].at[0] * ps[i].at[1] * ps[i].w } }",
+      "fn g(x: [n]f64) -> [n]f64 with vjp back { return gen i < n { x[n - 1] } }\n"
+      "fn back(x: [n]f64, b: [n]f64) -> [n]f64 { return gen i < n { b[i] * x[i] } }\n"
+      "fn f(x: [n]f64) -> [n]f64 { return g(gen i < n { x[i] * x[i] }) }",
+      "fn f(x: [n]f64) -> f64 {\n  var xs: list f64 = list()\n"
+      "  for i in 0..n { xs = push(xs, x[i] * x[i]) }\n  var s = 0.0\n"
+      "  for i in 1..n { s += xs[i] * xs[i - 1] }\n  return s }"};
+  for (const char* text : programs) {
+    INFO(text);
+    const ir::Module ssa = LowerText(text, "f");
+    pipeline::Options options;
+    options.sparse = true;
+    const Transform transform = GivesFloatScalar(ssa) ? Transform::kHessian : Transform::kJacobian;
+    auto staged = pipeline::Derive(ssa, transform, {true}, options);
+    INFO(staged.status().ToString());
+    REQUIRE(staged.ok());
+    CheckBitwise(staged->final, {x});
+  }
+}
+
 uint32_t ProgramCount(uint32_t otherwise) {
   const char* text = std::getenv("PULLBACK_PROGRAMS");
   return text ? static_cast<uint32_t>(std::strtoul(text, nullptr, 10)) : otherwise;
