@@ -34,9 +34,15 @@ bool HasKnownLows(const Expr& e) {
 }
 
 std::optional<Leaves> IndicesAt(Context& c, const Expr& e, Value offset,
-                                const std::vector<ir::IndexVar>& box) {
+                                const std::vector<ir::IndexVar>& box, const Ranges& ranges) {
   const size_t count = e.binders.size();
   const Value found = c.b.Make(Op::Ge, {offset, c.b.I64(0)});
+  if (count == 1 && !ranges.empty() && ranges[0] && ranges[0]->among) {
+    const Value place = c.b.Make(Op::Max, {offset, c.b.I64(0)});
+    const Value point = c.b.Index(ranges[0]->among->points, {Affine::Of(place)});
+    const Value at = c.ToValue(Affine::Of(point) + ranges[0]->lo);
+    return Leaves{{c.b.Make(Op::Select, {found, at, c.b.I64(-1)}), nullptr}};
+  }
   Leaves indices(count);
   Value rest = offset;
   for (size_t i = count; i-- > 0;) {

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "core/lang/lower_expr.h"
+#include "core/lang/lower_neighbours.h"
 #include "core/lang/lower_relation.h"
 #include "core/lang/lower_sizes.h"
 #include "core/lang/lower_stmt.h"
@@ -14,54 +15,6 @@ namespace pullback::lang {
 using ir::Monoid;
 
 namespace {
-
-// --- ranges
-
-// Block mode. An operand (`sum(x)`) comes before the ranges; every element of it is read once.
-Ranges LowerRanges(Context& c, const Expr& e) {
-  if (!e.operands.empty()) c.at->locals[e.local] = *Lower(c, *e.operands[0]);
-  Ranges ranges;
-  for (size_t i = 0; i < e.binders.size(); ++i) {
-    const Binder& b = e.binders[i];
-    ranges.emplace_back();
-    if (MentionsBinders(b.lo, e.binders, i) || MentionsBinders(b.hi, e.binders, i)) continue;
-    Range r;
-    r.lo = b.lo ? *LowerInt(c, *b.lo) : Affine::Const(0);
-    r.hi = *LowerInt(c, *b.hi);
-    ranges.back() = r;
-  }
-  return ranges;
-}
-
-// An index over a range that depends on indices: over the largest such range, restricted.
-MaybeValue AddDependentIndex(Context& c, Statement& s, const Affine& extent,
-                             const std::string& name) {
-  const bool closed =
-      std::none_of(extent.terms.begin(), extent.terms.end(),
-                   [&](const Affine::Term& t) { return c.FindBound(t.value) != nullptr; });
-  if (!closed) return std::nullopt;
-  const Affine most = Least(c, extent * -1) * -1;
-  Affine bound = most;
-  if (!IsNonNegative(c, most)) {
-    AtBlock block(c);
-    bound = Affine::Of(c.b.Make(Op::Max, {c.ToValue(most), c.b.I64(0)}));
-    c.sizes.insert(bound.AsValue().id);
-  }
-  const Value i = AddIndex(c, s, bound, false, name);
-  c.frame().where.push_back({extent - Affine::Of(i) - Affine::Const(1), false});
-  return i;
-}
-
-// The extent of a reduction that may never be reached: a negative one must not trap then.
-Affine ReducedExtent(Context& c, const Affine& extent) {
-  const bool outermost = c.frames.size() == 1 && c.frame().indices.empty();
-  if (outermost || IsNonNegative(c, extent)) return extent;
-  Require(c, {extent, false}, ir::TrapKind::kNegativeSize, extent, extent);
-  AtBlock block(c);
-  const Value v = c.b.Make(Op::Max, {c.ToValue(extent), c.b.I64(0)});
-  c.sizes.insert(v.id);
-  return Affine::Of(v);
-}
 
 // --- the statement's body
 
@@ -126,10 +79,7 @@ MaybeValue ComprehensionInto(Context& c, Statement& s, const Expr& e, const Rang
   if (!e.operands.empty() && ranges.empty()) {
     PB_TRY(c.at->locals[e.local], Lower(c, *e.operands[0]));
   }
-  for (size_t i = 0; i < e.binders.size(); ++i) {
-    const std::optional<Range> known = ranges.empty() ? std::nullopt : ranges[i];
-    if (!AddBinder(c, s, e.binders[i], known, m == Monoid::kGen)) return std::nullopt;
-  }
+  if (!AddBinders(c, s, e, ranges)) return std::nullopt;
   if (m != Monoid::kGen) s.reduce = m;
   s.logical = IsLogical(e.comprehension);
   PB_TRY(const Value v, BlockInto(c, s, e.body));
@@ -272,7 +222,7 @@ std::optional<Leaves> AsStatement(Context& c, const Expr& e, const Ranges& range
   }
   c.SetLoc(e.ordinal);
   if (IsLogical(e.comprehension)) return Leaves{{c.b.Make(Op::Gt, {v, c.b.I64(0)}), nullptr}};
-  if (IsArg(e.comprehension)) return IndicesAt(c, e, v, box);
+  if (IsArg(e.comprehension)) return IndicesAt(c, e, v, box, ranges);
   return Leaves{{v, nullptr}};
 }
 
@@ -284,6 +234,9 @@ Leaves LowerWhole(Context& c, const Expr& e) {
   c.work = 0;
   const std::optional<Leaves> leaves = AsStatement(c, e, ranges);
   c.attempting = false;
+  for (const std::optional<Range>& r : ranges) {
+    if (r && r->among) Untell(c, *r->among);
+  }
   if (leaves) return *leaves;
   mark.Rollback();
   return LowerSequential(c, e, ranges);
@@ -305,22 +258,6 @@ Monoid MonoidOf(const Expr& e) {
     case Comprehension::kArgMin: return Monoid::kArgMin;
   }
   return Monoid::kGen;
-}
-
-bool AddBinder(Context& c, Statement& s, const Binder& b, const std::optional<Range>& known,
-               bool out) {
-  const std::optional<Range> r = known ? known : RangeInBody(c, b);
-  if (!r) return false;
-  const Affine extent = r->hi - r->lo;
-  MaybeValue i;
-  if (c.IsOuter(extent)) {
-    i = AddIndex(c, s, out ? extent : ReducedExtent(c, extent), out, b.name);
-  } else if (!out) {
-    i = AddDependentIndex(c, s, extent, b.name);
-  }
-  if (!i) return false;
-  c.at->locals[b.local] = {{c.ToValue(Affine::Of(*i) + r->lo), nullptr}};
-  return true;
 }
 
 NestedFrame::NestedFrame(Context& c) : c_(c), guard_(c.guard) {
@@ -389,17 +326,6 @@ Value StoreArray(Context& c, const Array& a) {
   }
   PB_CHECK(v.has_value());  // what is put off in block mode can be said in a body
   return FinishStatement(c, s, {*v})[0];
-}
-
-std::optional<Range> RangeInBody(Context& c, const Binder& b) {
-  Range r{Affine::Const(0), {}};
-  if (b.lo) {
-    PB_TRY(r.lo, LowerInt(c, *b.lo));
-    PB_TRY(r.lo, Hoist(c, r.lo));
-  }
-  PB_TRY(r.hi, LowerInt(c, *b.hi));
-  PB_TRY(r.hi, Hoist(c, r.hi));
-  return r;
 }
 
 std::optional<Leaves> LowerReduction(Context& c, const Expr& e) {

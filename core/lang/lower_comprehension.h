@@ -50,17 +50,32 @@ Value StoreArray(Context& c, const Array& a);
 
 // The ranges of the binders as forms over values of blocks, evaluated once (block mode); nullopt
 // for those that depend on the binders before them.
+//
+// `among`: the points of the range at which the body has to be evaluated (lower_neighbours.h).
+struct Neighbours {
+  Value points;  // an array, ascending, counted from the range's low end; has an element too many
+  Value count;
+  Value other;                       // the place of the one that is not related; -1: all are
+  std::vector<const Expr*> related;  // calls r(…) that hold at every place but `other`
+};
 struct Range {
   Affine lo;
   Affine hi;
+  std::optional<Neighbours> among = std::nullopt;
 };
 using Ranges = std::vector<std::optional<Range>>;
 
+// --- lower_binders.cc
+// Block mode. An operand (`sum(x)`) comes before the ranges; every element of it is read once.
+Ranges LowerRanges(Context& c, const Expr& e);
 // A range inside a body: forms over index variables and values of blocks.
 std::optional<Range> RangeInBody(Context& c, const Binder& b);
-// An index of the statement for the binder. False: a range that a body cannot have.
-bool AddBinder(Context& c, Statement& s, const Binder& b, const std::optional<Range>& known,
-               bool out);
+// An index of the statement for each binder. False: a range that a body cannot have.
+bool AddBinders(Context& c, Statement& s, const Expr& e, const Ranges& ranges);
+// An index over a range that depends on indices: over the largest such range, restricted.
+MaybeValue AddDependentIndex(Context& c, Statement& s, const Affine& extent,
+                             const std::string& name);
+// --- lower_comprehension.cc
 ir::Monoid MonoidOf(const Expr& e);
 
 // --- lower_structs.cc
@@ -75,7 +90,7 @@ bool MentionsBinders(const ExprPtr& e, const std::vector<Binder>& binders, size_
 bool HasKnownLows(const Expr& e);
 // The indices at a row-major offset in the box of the statement's indices; all -1 where the offset is.
 std::optional<Leaves> IndicesAt(Context& c, const Expr& e, Value offset,
-                                const std::vector<ir::IndexVar>& box);
+                                const std::vector<ir::IndexVar>& box, const Ranges& ranges);
 
 // --- lower_scan.cc
 std::optional<ArrayRef> LowerScan(Context& c, const Expr& e);

@@ -17,10 +17,13 @@
 //   lower_literal.cc         array literals
 //   lower_elementwise.cc     elementwise trees and broadcasting
 //   lower_comprehension.cc   gen/sum/prod/max/min as tensor statements
+//   lower_binders.cc         their binders: ranges and indices
 //   lower_structs.cc         the same of tuples and structs
 //   lower_relation.cc        brackets with relations and equations: which indices they tell
 //   lower_tuples.cc          statements over the tuples of relations
 //   lower_member.cc          whether a tuple is related; joins
+//   lower_tellers.cc         which reductions other than sums go by neighbours
+//   lower_neighbours.cc      and the neighbours
 //   lower_gen.cc             gen inside a body; sizes of what a body gives
 //   lower_arg.cc             argmax/argmin: indices from an offset
 //   lower_scan.cc            scans
@@ -97,6 +100,7 @@ struct ModuleContext {
   int outlined = 0;             // bodies that became functions
   size_t wasted = 0;            // work of attempts that were rolled back
   uint32_t join = UINT32_MAX;   // the function that joins relations
+  std::map<std::vector<size_t>, uint32_t> neighbours;  // those of lower_neighbours.cc
   std::unordered_set<const Block*> no_bodies;      // blocks that could not be said in a body before
   std::vector<std::pair<Type, uint32_t>> records;  // by element type
   std::vector<std::pair<Type, uint32_t>> function_records;  // by dynamic type

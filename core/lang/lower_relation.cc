@@ -10,10 +10,6 @@
 namespace pullback::lang {
 namespace {
 
-bool IsRelated(const Expr& e) {
-  return e.kind == Expr::Kind::kCall && e.builtin == static_cast<int>(Builtin::Related);
-}
-
 bool MayBind(const Context& c, const Statement& s) {
   return !c.dims_only && s.reduce.value_or(ir::Monoid::kSum) == ir::Monoid::kSum;
 }
@@ -77,17 +73,13 @@ std::optional<Arguments> Classify(Context& c, const Statement& s, const Expr& e)
 
 bool Mentions(const Context& c, const Expr& e, Value v) {
   bool found = false;
-  const auto visit = [&](const Expr& part) {
+  ForEachExpr(e, [&](const Expr& part) {
     if (part.kind != Expr::Kind::kName || part.local == UINT32_MAX) return;
     for (const Leaf& leaf : c.at->locals[part.local]) {
       found = found || leaf.array || !leaf.value.valid() ||
               (c.b.TypeOf(leaf.value) == ir::Type::I64() && c.AffineFor(leaf.value).Coeff(v) != 0);
     }
-  };
-  visit(e);
-  for (const ExprPtr& operand : e.operands) ForEachExpr(operand, visit);
-  ForEachExpr(e.subscripts, visit);
-  ForEachExpr(e.body, visit);
+  });
   return found;
 }
 
@@ -116,6 +108,10 @@ std::optional<std::pair<size_t, Solution>> PinnedSide(Context& c, const Statemen
 }
 
 }  // namespace
+
+bool IsRelated(const Expr& e) {
+  return e.kind == Expr::Kind::kCall && e.builtin == static_cast<int>(Builtin::Related);
+}
 
 bool BindsIndices(Context& c, const Statement& s, const std::vector<const Expr*>& predicates) {
   if (!MayBind(c, s)) return false;

@@ -24,6 +24,9 @@ struct Tuples {
   Value Order(size_t axis) const { return leaves[layout.Order(axis)].value; }
 };
 
+// r(i, j)
+bool IsRelated(const Expr& e);
+
 // --- lower_relation.cc (body mode)
 // Whether the predicates, which the body of the innermost frame's statement stands under, tell indices
 // of it.

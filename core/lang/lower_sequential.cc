@@ -4,6 +4,7 @@
 
 #include "core/lang/lower_comprehension.h"
 #include "core/lang/lower_expr.h"
+#include "core/lang/lower_neighbours.h"
 #include "core/lang/lower_sizes.h"
 #include "core/lang/lower_stmt.h"
 
@@ -274,11 +275,22 @@ void Sequence::Nest(size_t depth) {
     r.lo = b.lo ? *LowerInt(c_, *b.lo) : Affine::Const(0);
     r.hi = *LowerInt(c_, *b.hi);
   }
-  CountedLoop(c_, r, b.name, carried_, [&](Value i) {
-    c_.at->locals[b.local] = {{i, nullptr}};
-    at_.push_back(Affine::Of(i) - r.lo);
+  if (!r.among) r.among = NeighboursOf(c_, e_, depth, r);
+  const auto turn = [&](const Affine& i) {
+    c_.at->locals[b.local] = {{c_.ToValue(i), nullptr}};
+    at_.push_back(i - r.lo);
     Nest(depth + 1);
     at_.pop_back();
+  };
+  if (!r.among) return CountedLoop(c_, r, b.name, carried_, [&](Value i) { turn(Affine::Of(i)); });
+  const Range places{Affine::Const(0), Affine::Of(r.among->count)};
+  CountedLoop(c_, places, "p", carried_, [&](Value p) {
+    const Value point = c_.b.Index(r.among->points, {Affine::Of(p)});
+    c_.small.insert(point.id);
+    c_.sizes.insert(point.id);
+    Tell(c_, *r.among, p);
+    turn(Affine::Of(point) + r.lo);
+    Untell(c_, *r.among);
   });
 }
 

@@ -4,6 +4,7 @@
 
 #include "core/lang/lower_comprehension.h"
 #include "core/lang/lower_expr.h"
+#include "core/lang/lower_neighbours.h"
 #include "core/lang/lower_stmt.h"
 
 namespace pullback::lang {
@@ -41,10 +42,7 @@ bool AlikeAsStatement(Context& c, const Expr& e, const Ranges& ranges, std::vect
   s.loc = c.at->base + e.ordinal - c.at->function->first_ordinal;
   s.body = &e.body;
   const Monoid m = MonoidOf(e);
-  for (size_t i = 0; i < e.binders.size(); ++i) {
-    const std::optional<Range> known = ranges.empty() ? std::nullopt : ranges[i];
-    if (!AddBinder(c, s, e.binders[i], known, m == Monoid::kGen)) return false;
-  }
+  if (!AddBinders(c, s, e, ranges)) return false;
   if (m != Monoid::kGen) s.reduce = m;
   if (!LowerLets(c, e.body)) return false;
   const std::optional<Leaves> leaves = Lower(c, *e.body.result);

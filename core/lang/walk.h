@@ -1,6 +1,8 @@
 // Pre-order walks over the tree, in the order of the text.
 #pragma once
 
+#include <type_traits>
+
 #include "core/lang/ast.h"
 
 namespace pullback::lang {
@@ -10,6 +12,10 @@ void ForEachExpr(const Block& b, F&& f);
 
 template <typename F>
 void ForEachExpr(const ExprPtr& e, F&& f);
+
+template <typename E, typename F>
+  requires std::is_same_v<const E, const Expr>
+void ForEachExpr(E& e, F&& f);
 
 template <typename F>
 void ForEachExpr(const std::vector<Subscript>& subscripts, F&& f) {
@@ -50,14 +56,19 @@ void ForEachExpr(const TypeExpr& t, F&& f) {
 // Calls f on `e`, if there is one, and on every expression below it.
 template <typename F>
 void ForEachExpr(const ExprPtr& e, F&& f) {
-  if (!e) return;
-  f(*e);
-  for (const ExprPtr& o : e->operands) ForEachExpr(o, f);
-  ForEachExpr(e->subscripts, f);
-  ForEachExpr(e->path, f);
-  for (const Binder& b : e->binders) ForEachExpr(b, f);
-  ForEachExpr(e->body, f);
-  ForEachExpr(e->arms, f);
+  if (e) ForEachExpr(*e, f);
+}
+
+template <typename E, typename F>
+  requires std::is_same_v<const E, const Expr>
+void ForEachExpr(E& e, F&& f) {
+  f(e);
+  for (const ExprPtr& o : e.operands) ForEachExpr(o, f);
+  ForEachExpr(e.subscripts, f);
+  ForEachExpr(e.path, f);
+  for (const Binder& b : e.binders) ForEachExpr(b, f);
+  ForEachExpr(e.body, f);
+  ForEachExpr(e.arms, f);
 }
 
 template <typename F>

@@ -276,6 +276,116 @@ const std::vector<RelationProgram>& RelationPrograms() {
          return grad(e)(x) })",
        {square},
        {x}},
+      {"largest of a row",
+       R"(fn f(r: rel[n, m], x: [n]f64, y: [m]f64) -> [n]f64 {
+         return gen i < n { max j < m { [r(i, j)] * x[i] * (y[j] - 0.9) } } })",
+       {wide},
+       {x, y}},
+      {"smallest of a column",
+       R"(fn f(r: rel[n, m], x: [n]f64, y: [m]f64) -> [m]f64 {
+         return gen j < m { min i < n { [r(i, j) and i > 0] * (x[i] - 0.9) * y[j] } } })",
+       {wide},
+       {x, y}},
+      {"product of a row, with a value elsewhere",
+       R"(fn f(r: rel[n, m], x: [n]f64, y: [m]f64) -> ([n]f64, [m]f64, [n]f64) {
+         return (gen i < n { prod j < m { if r(i, j) { y[j] * x[i] } else { 1.0 } } },
+                 gen j < m { prod i < n { if not r(i, j) { 1.0 } else { x[i] - 0.3 } } },
+                 gen i < n { prod j < m { [r(i, j)] * y[j] } }) })",
+       {RandomRelation({6, 4}, 16, 2)},
+       {x, y}},
+      {"largest, with a value elsewhere",
+       R"(fn f(r: rel[n, m], x: [n]f64, y: [m]f64) -> [n]f64 {
+         return gen i < n { max j < m { let d = y[j] - x[i]; if r(i, j) { d * d } else { x[i] - 1.0 } } } })",
+       {wide},
+       {x, y}},
+      {"largest in sums",
+       R"(fn f(r: rel[n, m], x: [n]f64, y: [m]f64) -> f64 {
+         return sum i < n { x[i] * max j < m { [r(i, j)] * x[i] * (y[j] - 0.9) } } +
+           sum i < n, j < m { [r(i, j)] * exp(min k < n { [r(k, j)] * x[k] * x[i] }) } })",
+       {wide},
+       {x, y}},
+      {"extrema over all pairs",
+       R"(fn f(r: rel[n, m], x: [n]f64, y: [m]f64) -> (f64, f64, f64) {
+         return (max i < n, j < m { [r(i, j)] * x[i] * (y[j] - 0.9) },
+                 min j < m, i < n { [r(i, j)] * (x[i] * y[j] - 1.0) },
+                 prod i < n { prod j < m { if r(i, j) { x[i] * y[j] } else { 1.0 } } }) })",
+       {wide},
+       {x, y}},
+      {"ties with what is not related",
+       R"(fn f(r: rel[n, m], x: [n]f64, y: [m]f64) -> ([n]f64, [m]f64) {
+         return (gen i < n { max j < m { [r(i, j)] * x[i] * min(y[j] - 0.9, 0.0) } },
+                 gen j < m { min i < n { [r(i, j)] * max(x[i] - 0.9, 0.0) } }) })",
+       {RandomRelation({6, 4}, 16, 2)},
+       {x, y}},
+      {"where the extremum is",
+       R"(fn f(r: rel[n, m], x: [n]f64, y: [m]f64) -> ([n]i64, [m]i64, (i64, i64), f64) {
+         return (gen i < n { argmax j < m { [r(i, j)] * (y[j] - 0.9) } },
+                 gen j < m { argmin i in 1..n { [r(i, j)] * (x[i] - 0.9) } },
+                 argmax i < n, j < m { [r(i, j)] * x[i] * y[j] },
+                 sum i < n { x[argmin j < m { if r(i, j) { y[j] } else { 0.5 } }] }) })",
+       {wide},
+       {x, y}},
+      {"whether all neighbours",
+       R"(fn f(r: rel[n, m], x: [n]f64, y: [m]f64) -> (f64, f64) {
+         return (sum i < n { [and j < m { not r(i, j) or y[j] > 0.5 }] * x[i] },
+                 sum j < m { [and i < n { not (r(i, j) and x[i] < 0.5) }] * y[j] }) })",
+       {wide},
+       {x, y}},
+      {"shifted and turned",
+       R"(fn f(r: rel[n, m], x: [n]f64, y: [m]f64) -> ([n]f64, [m]f64) {
+         return (gen i < n { max j in 1..m { [r(n - 1 - i, j - 1)] * x[i] * (y[j] - 0.9) } },
+                 gen j < m { max i < n - 1 { [r(n - 2 - i, j)] * (x[i] - 0.9) } }) })",
+       {wide},
+       {x, y}},
+      {"largest by one of three",
+       R"(fn f(r: rel[n, m, l], x: [n]f64, y: [m]f64, z: [l]f64) -> ([n, l]f64, [m]f64) {
+         return (gen i < n, k < l { max j < m { [r(i, j, k)] * x[i] * (y[j] - 0.9) * z[k] } },
+                 gen j < m { max i < n, k < l { [r(i, j, k)] * x[i] * x[i] * y[j] * z[k] } }) })",
+       {triple},
+       {y, Filled({5}), Filled({3})}},
+      {"largest of a set",
+       R"(fn f(r: rel[n], x: [n]f64) -> (f64, i64, f64) {
+         return (max i < n { [r(i)] * (x[i] - 0.9) }, argmax i < n { [r(i)] * x[i] },
+                 prod i < n { if r(i) { x[i] } else { 1.0 } }) })",
+       {set},
+       {x}},
+      {"rows, the largest of each feature",
+       R"(fn f(r: rel[n, m], x: [n]f64, h: [m, 3]f64) -> [n, 3]f64 {
+         return gen i < n { max j < m { [r(i, j)] * x[i] * (h[j] - 0.9) } } })",
+       {wide},
+       {x, Filled({4, 3})}},
+      {"parts of tuples, each reduced",
+       R"(fn f(r: rel[n, m], x: [n]f64, y: [m]f64) -> ([n]f64, [n]f64) {
+         let t = gen i < n { max j < m { ([r(i, j)] * (y[j] - 0.9), [r(i, j)] * x[i] * y[j]) } }
+         return (gen i < n { t[i].0 }, gen i < n { t[i].1 }) })",
+       {wide},
+       {x, y}},
+      {"a row in a loop, its product",
+       R"(fn f(r: rel[n, m], x: [n]f64, y: [m]f64) -> f64 {
+         var s = 1.0
+         for i < n { s = 0.5 * s + sin(s) * prod j < m { if r(i, j) { y[j] * x[i] } else { 1.0 } } }
+         return s })",
+       {wide},
+       {x, y}},
+      {"a sum inside the largest",
+       R"(fn f(r: rel[n, m], s: rel[m, n], x: [n]f64, y: [m]f64) -> [n]f64 {
+         return gen i < n { max j < m { [r(i, j)] * (sum k < n { [s(j, k)] * x[k] * y[j] }) } } })",
+       {wide, RandomRelation({4, 6}, 10, 8)},
+       {x, y}},
+      {"nearly the whole",
+       R"(fn f(r: rel[n, m], x: [n]f64, y: [m]f64) -> ([n]f64, [n]f64, [n]i64) {
+         return (gen i < n { max j < m { [r(i, j)] * (y[j] - 5.0) * x[i] } },
+                 gen i < n { prod j < m { [r(i, j)] * y[j] * x[i] } },
+                 gen i < n { argmax j < m { [r(i, j)] * (y[j] - 5.0) } }) })",
+       {RandomRelation({6, 4}, 60, 2)},
+       {x, y}},
+      {"passed on, the largest",
+       R"(fn row(r: rel[k, l], i: i64, x: [l]f64) -> f64 {
+         return max j < l { [r(i, j)] * x[j] * x[j] } }
+       fn f(r: rel[n, m], y: [m]f64) -> ([n]f64, [m]f64) {
+         return (gen i < n { row(r, i, y) }, (|t: f64| t * row(r, 1, y)).(y)) })",
+       {wide},
+       {y}},
       {"pinned by data",
        R"(fn f(r: rel[n], k: [n]i64, x: [n]f64) -> ([n]f64, [n]f64, f64) {
          return (gen i < n { sum j < n { [j == k[i]] * x[j] * x[i] } },

@@ -42,6 +42,23 @@ TEST_CASE("relations: random ones give the values of dense masks") {
   }
 }
 
+// So are ties: which point has the derivative of an extremum.
+TEST_CASE("relations: tangents are those over dense masks") {
+  const auto tangent = [](const std::string& text, std::vector<Tensor> args,
+                          const std::vector<Tensor>& rest) {
+    for (const Tensor& t : rest) {
+      if (t.dtype == DType::kF64) args.push_back(t);
+    }
+    return RunOk(Derived(LowerText(text, "f"), pipeline::Transform::kJvp), args);
+  };
+  for (const RelationProgram& c : RelationPrograms()) {
+    SECTION(c.name) {
+      CheckClose(tangent(c.text, WithRelations(c.relations, c.rest), c.rest),
+                 tangent(Masked(c.text), WithMasks(c.relations, c.rest), c.rest));
+    }
+  }
+}
+
 TEST_CASE("relations: modes agree with each other and with differences") {
   for (const RelationProgram& c : RelationPrograms()) {
     SECTION(c.name) {
@@ -88,6 +105,16 @@ TEST_CASE("relations: values and gradients in time and memory of their tuples") 
       "sum i < n { [exists j < n: r(i, j) and x[j] > 0.5] * x[i] }",
       "sum i < n, j < n { [j == k[i]] * x[i] * x[j] }",
       "sum i < n, j < n { [r(i, j) and not r(j, i)] * x[i] * x[j] }",
+      "sum(gen i < n { max j < n { [r(i, j)] * x[i] * x[j] } })",
+      "sum(gen j < n { min i < n { [r(i, j)] * (x[i] - 2.0 * x[j]) } })",
+      "sum i < n { x[i] * prod j < n { if r(i, j) { x[j] + x[i] } else { 1.0 } } }",
+      "sum j < n { x[j] * prod i < n { [r(i, j)] * x[j] } }",
+      "max i < n, j < n { [r(i, j)] * x[i] * x[j] }",
+      "sum i < n, j < n { [r(i, j)] * x[i] * max k < n { [r(j, k)] * x[k] * x[j] } }",
+      "sum(gen i < n { max j < n { [r(i, j)] * tanh.(a[j]) } })",
+      "sum i < n { x[argmax j < n { [r(i, j)] * x[j] }] }",
+      "sum i < n { x[i] * f64(argmin j < n { if r(j, i) { x[j] } else { 2.0 } }) }",
+      "sum i < n { [and j < n { not r(i, j) or x[j] > 0.5 }] * x[i] }",
   };
   const TestRelation relation = RandomRelation({kSize, kSize}, kTuples, 1);
   std::vector<int64_t> next;

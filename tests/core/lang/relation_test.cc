@@ -1,6 +1,8 @@
 // Relations: text, types, canonical form, and what they lower to.
 #include <catch2/catch.hpp>
 
+#include <limits>
+
 #include "core/base/relation.h"
 #include "tests/core/lang/check_support.h"
 #include "tests/core/lang/lower_support.h"
@@ -127,6 +129,57 @@ TEST_CASE("relations: membership at and beyond every end") {
   CHECK_FALSE(related(INT64_MAX, 0));
   CHECK_FALSE(related(INT64_MIN, 0));
   CHECK_FALSE(related(0, INT64_MAX));
+}
+
+TEST_CASE("relations: reductions other than sums run over neighbours") {
+  const auto over_neighbours = [](const std::string& body) {
+    return Has(Ir("fn f(r: rel[n, m], x: [n]f64, y: [m]f64) -> [n]f64 { return gen i < n { " +
+                  body + " } }"),
+               "call @neighbours(");
+  };
+  CHECK(over_neighbours("max j < m { [r(i, j)] * y[j] }"));
+  CHECK(over_neighbours("x[i] + exp(min j in 1..m { [r(i, j) and y[j] > x[i]] * y[j] + x[i] })"));
+  CHECK(over_neighbours("max j < m { let d = x[i] - y[j]; if r(i, j) { d } else { x[i] } }"));
+  CHECK(over_neighbours("prod j < m { if r(i, j) { y[j] } else { 1.0 } }"));
+  CHECK(over_neighbours("prod j < m { -([r(i, j)] * y[j]) }"));
+  CHECK(over_neighbours("f64(argmax j < m { [r(i, j)] * y[j] })"));
+  CHECK(over_neighbours("[and j < m { y[j] > x[i] or not r(i, j) }] * x[i]"));
+  // What is not related varies.
+  CHECK_FALSE(over_neighbours("max j < m { [r(i, j)] * y[j] + y[j] }"));
+  CHECK_FALSE(over_neighbours("max j < m { [not r(i, j)] * y[j] }"));
+  CHECK_FALSE(over_neighbours("max j < m { if r(i, j) { x[i] } else { y[j] } }"));
+  CHECK_FALSE(over_neighbours("prod j < m { if r(i, j) { y[j] } else { 2.0 } }"));
+  CHECK_FALSE(over_neighbours("prod j < m { [r(i, j)] * y[j] + 0.5 }"));
+  CHECK_FALSE(over_neighbours("[and j < m { r(i, j) or y[j] > x[i] }] * x[i]"));
+  CHECK_FALSE(over_neighbours("max j < m { [r(2 * j, j)] * y[j] }"));
+  // Nothing depends on the point.
+  CHECK(Has(Ir("fn f(r: rel[n], x: [n]f64) -> f64 { return max i < n { [r(i)] * x[i] } }"),
+            "} max []: "));
+}
+
+TEST_CASE("relations: reductions of no point and of no neighbour") {
+  const std::string text =
+      "fn f(r: rel[n, m], y: [m]f64) -> ([n]f64, [n]f64, [n]i64, [n]i64) { return ("
+      "gen i < n { max j < m { [r(i, j)] * y[j] } }, gen i < n { prod j < m { [r(i, j)] * y[j] } "
+      "}, "
+      "gen i < n { argmin j < m { [r(i, j)] * y[j] } }, "
+      "gen i < n { if and j < m { not r(i, j) or y[j] > 0.0 } { 1 } else { 0 } }) }";
+  const auto values = [&](ApiValue r, Tensor y) {
+    std::vector<Tensor> args = RelationArrays(std::move(r));
+    args.push_back(std::move(y));
+    std::vector<std::vector<double>> all;
+    for (const Tensor& t : Values(text, args)) all.push_back(Doubles(t));
+    return all;
+  };
+  constexpr double kInf = std::numeric_limits<double>::infinity();
+  using All = std::vector<std::vector<double>>;
+  const Tensor none = Tensor::Of(DType::kF64, {0}, std::vector<double>{});
+  CHECK(values(RelationFromCoo({2, 0}, {{}, {}}), none) ==
+        All{{-kInf, -kInf}, {1, 1}, {-1, -1}, {1, 1}});
+  CHECK(values(RelationFromCoo({2, 2}, {{0, 0}, {0, 1}}), Vec({-1, -2})) ==
+        All{{-1, 0}, {2, 0}, {1, 0}, {0, 1}});
+  CHECK(values(RelationFromCoo({2, 2}, {{0, 1}, {1, 0}}), Vec({3, 2})) ==
+        All{{2, 3}, {0, 0}, {0, 1}, {1, 1}});
 }
 
 }  // namespace pullback::lang

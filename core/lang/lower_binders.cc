@@ -1,0 +1,131 @@
+// Binders: their ranges, and the indices of statements that they become.
+#include <algorithm>
+
+#include "core/lang/lower_comprehension.h"
+#include "core/lang/lower_expr.h"
+#include "core/lang/lower_neighbours.h"
+#include "core/lang/lower_sizes.h"
+
+namespace pullback::lang {
+namespace {
+
+// The extent of a reduction that may never be reached: a negative one must not trap then.
+Affine ReducedExtent(Context& c, const Affine& extent) {
+  const bool outermost = c.frames.size() == 1 && c.frame().indices.empty();
+  if (outermost || IsNonNegative(c, extent)) return extent;
+  Require(c, {extent, false}, ir::TrapKind::kNegativeSize, extent, extent);
+  AtBlock block(c);
+  const Value v = c.b.Make(Op::Max, {c.ToValue(extent), c.b.I64(0)});
+  c.sizes.insert(v.id);
+  return Affine::Of(v);
+}
+
+// The statement ends as one over the whole range would where that is negative.
+void AddNeighbours(Context& c, const Expr& e, Range& r) {
+  const Affine extent = r.hi - r.lo;
+  c.SetLoc(e.ordinal);
+  if (!IsNonNegative(c, extent)) {
+    Require(c, {extent, false}, ir::TrapKind::kNegativeSize, extent, extent);
+  }
+  r.among = NeighboursOf(c, e, 0, r);
+}
+
+// The binder's value at a place among the points.
+Value IndexOverNeighbours(Context& c, Statement& s, const Range& r, const std::string& name) {
+  const Neighbours& n = *r.among;
+  const Value place = AddIndex(c, s, Affine::Of(n.count), false, "p");
+  Value extent;
+  {
+    AtBlock block(c);
+    extent = c.ToValue(r.hi - r.lo);
+  }
+  Frame& frame = c.frame();
+  c.b.RedirectTo(&frame.reads);
+  const Value point = c.b.Index(n.points, {Affine::Of(place)});
+  c.b.RedirectTo(&frame.body);
+  c.function.values[point.id].name = name;
+  c.small.insert(point.id);
+  c.sizes.insert(point.id);
+  frame.bound.push_back({point, extent});
+  Tell(c, n, place);
+  return c.ToValue(Affine::Of(point) + r.lo);
+}
+
+bool AddBinder(Context& c, Statement& s, const Binder& b, const std::optional<Range>& known,
+               bool out) {
+  const std::optional<Range> r = known ? known : RangeInBody(c, b);
+  if (!r) return false;
+  if (r->among) {
+    c.at->locals[b.local] = {{IndexOverNeighbours(c, s, *r, b.name), nullptr}};
+    return true;
+  }
+  const Affine extent = r->hi - r->lo;
+  MaybeValue i;
+  if (c.IsOuter(extent)) {
+    i = AddIndex(c, s, out ? extent : ReducedExtent(c, extent), out, b.name);
+  } else if (!out) {
+    i = AddDependentIndex(c, s, extent, b.name);
+  }
+  if (!i) return false;
+  c.at->locals[b.local] = {{c.ToValue(Affine::Of(*i) + r->lo), nullptr}};
+  return true;
+}
+
+}  // namespace
+
+Ranges LowerRanges(Context& c, const Expr& e) {
+  if (!e.operands.empty()) c.at->locals[e.local] = *Lower(c, *e.operands[0]);
+  Ranges ranges;
+  for (size_t i = 0; i < e.binders.size(); ++i) {
+    const Binder& b = e.binders[i];
+    ranges.emplace_back();
+    if (MentionsBinders(b.lo, e.binders, i) || MentionsBinders(b.hi, e.binders, i)) continue;
+    Range r;
+    r.lo = b.lo ? *LowerInt(c, *b.lo) : Affine::Const(0);
+    r.hi = *LowerInt(c, *b.hi);
+    ranges.back() = r;
+  }
+  if (ranges.size() == 1 && ReducesNeighbours(c, e)) AddNeighbours(c, e, *ranges[0]);
+  return ranges;
+}
+
+MaybeValue AddDependentIndex(Context& c, Statement& s, const Affine& extent,
+                             const std::string& name) {
+  const bool closed =
+      std::none_of(extent.terms.begin(), extent.terms.end(),
+                   [&](const Affine::Term& t) { return c.FindBound(t.value) != nullptr; });
+  if (!closed) return std::nullopt;
+  const Affine most = Least(c, extent * -1) * -1;
+  Affine bound = most;
+  if (!IsNonNegative(c, most)) {
+    AtBlock block(c);
+    bound = Affine::Of(c.b.Make(Op::Max, {c.ToValue(most), c.b.I64(0)}));
+    c.sizes.insert(bound.AsValue().id);
+  }
+  const Value i = AddIndex(c, s, bound, false, name);
+  c.frame().where.push_back({extent - Affine::Of(i) - Affine::Const(1), false});
+  return i;
+}
+
+bool AddBinders(Context& c, Statement& s, const Expr& e, const Ranges& ranges) {
+  const bool among = !ranges.empty() && ranges[0] && ranges[0]->among;
+  if (!c.dims_only && !among && ReducesNeighbours(c, e)) return false;
+  for (size_t i = 0; i < e.binders.size(); ++i) {
+    const std::optional<Range> known = ranges.empty() ? std::nullopt : ranges[i];
+    if (!AddBinder(c, s, e.binders[i], known, e.comprehension == Comprehension::kGen)) return false;
+  }
+  return true;
+}
+
+std::optional<Range> RangeInBody(Context& c, const Binder& b) {
+  Range r{Affine::Const(0), {}};
+  if (b.lo) {
+    PB_TRY(r.lo, LowerInt(c, *b.lo));
+    PB_TRY(r.lo, Hoist(c, r.lo));
+  }
+  PB_TRY(r.hi, LowerInt(c, *b.hi));
+  PB_TRY(r.hi, Hoist(c, r.hi));
+  return r;
+}
+
+}  // namespace pullback::lang
