@@ -32,16 +32,20 @@ struct DeviceKernel {
   // the address on the device of an array's elements or of lanes.
   enum class Param : uint8_t { kScalar, kRead, kWrite, kLanes };
   std::string name;
-  std::string about;     // for people: what becomes of which loops
-  uint32_t block = 256;  // threads
-  bool checks = false;   // sets the word that its first parameter points at where a check fails
+  std::string about;          // for people: what becomes of which loops
+  uint32_t block = 256;       // threads
+  uint32_t shared_bytes = 0;  // of a block; where it is not 0, its threads meet at barriers
+  bool checks = false;  // sets the word that its first parameter points at where a check fails
   std::vector<Param> params;  // after that word
   OrderedKernels ordered;     // of the first of the four
 };
 
 // Where the image of the kernels is to run: "sm_75" … "sm_90a", or this host, for tests: an object whose
 // entry, of type KernelEntry, runs one thread: args are the kernel's number, blockIdx, threadIdx, blockDim,
-// gridDim, then the address of the array of its parameters' addresses.
+// gridDim, the address of the block's shared memory, a HostBarrier, then the address of the array of its
+// parameters' addresses.
+using HostBarrier =
+    int32_t (*)(int32_t value);  // comes back when all threads of the block have come, with any's
 inline constexpr const char* kHostArch = "host";
 
 struct DeviceCode {

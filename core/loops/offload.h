@@ -4,6 +4,9 @@
 // can be made by many threads; each kernel runs the nest and keeps some of its results only:
 // - kGrid: one thread for each iteration of those loops that the elements stored tell apart
 //   (Node::apart); the other loops run inside the thread, in their order.
+// - kTiles: the same, where the threads of a block read the same rows and columns (contractions): a tile of
+//   kTile * kTile of the two innermost parallel loops is a block, which brings kTile steps of what it reads
+//   into shared memory at a time. Each thread sums in the order of kGrid.
 // - kOrdered: lanes that are totalled after the nest, and scatters. The terms are made in parallel, by threads
 //   that each run a segment of the outermost loops, and filed into buckets in the order of the loops: a
 //   bucket for each lane, and kScatterBuckets for an array. Then a thread for each lane, and threads that own
@@ -27,6 +30,7 @@ namespace pullback::loops {
 inline constexpr uint32_t kLanes = 8;
 inline constexpr uint32_t kScatterBuckets = 64;  // by the element's offset, modulo
 inline constexpr uint32_t kBucketOwners = 16;    // threads that share a bucket's elements
+inline constexpr uint32_t kTile = 16;
 
 // What terms are joined to in the order of the loops: lanes, or an array. `op`: element op term; Const: the
 // last term is the element.
@@ -39,14 +43,26 @@ struct OrderedTarget {
   uint32_t threads() const { return lanes ? kLanes : kScatterBuckets * kBucketOwners; }
 };
 
+// A load that the threads of a block make together.
+struct StagedLoad {
+  const Node* load = nullptr;
+  bool rows = false;  // depends on the second but innermost parallel loop, not on the innermost
+  std::vector<const Node*> offset;  // nodes inside the step that make its offset, in order
+};
+struct TilePlan {
+  const Node* step = nullptr;  // the loop that is not parallel
+  std::vector<StagedLoad> staged;
+};
+
 struct OffloadKernel {
-  enum class Form : uint8_t { kGrid, kOrdered };
+  enum class Form : uint8_t { kGrid, kTiles, kOrdered };
   Form form = Form::kGrid;
-  // kGrid: the loops whose iterations are threads; kOrdered: those whose iterations are cut into segments.
+  // kGrid, kTiles: the loops whose iterations are threads; kOrdered: those whose iterations are cut into segments.
   // Outermost first; bounds are known outside the nest.
   std::vector<const Node*> parallel;
   std::vector<Reg> keeps;              // arrays that the threads store into themselves
   std::vector<OrderedTarget> ordered;  // kOrdered
+  TilePlan tile;                       // kTiles
 
   uint32_t buckets() const;  // of all targets
 };

@@ -4,6 +4,7 @@
 #include <map>
 
 #include "core/loops/offload_fit.h"
+#include "core/loops/offload_tiles.h"
 #include "core/loops/walk.h"
 
 namespace pullback::loops {
@@ -40,6 +41,7 @@ class NestPlanner {
     }
     for (const Reg lanes : nest_.lanes) PlanLanes(lanes);
     Share();
+    for (OffloadKernel& kernel : nest_.kernels) PlanTiles(f_, nest_, &kernel);
     if (nest_.kernels.empty()) return "no result";
     return {};
   }
@@ -164,7 +166,7 @@ class NestPlanner {
         return {};
       }
     }
-    nest_.kernels.push_back({Form::kGrid, std::move(parallel), {array}, {}});
+    nest_.kernels.push_back({Form::kGrid, std::move(parallel), {array}, {}, {}});
     return {};
   }
 

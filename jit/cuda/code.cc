@@ -14,6 +14,7 @@ std::string Write(const DeviceCode& code) {
   for (const DeviceKernel& kernel : code.kernels) {
     AppendField(out, kernel.name);
     AppendNumber(out, kernel.block);
+    AppendNumber(out, kernel.shared_bytes);
     AppendNumber(out, kernel.checks ? 1 : 0);
     AppendNumber(out, kernel.ordered.buckets);
     AppendNumber(out, kernel.ordered.joiners);
@@ -36,6 +37,7 @@ StatusOr<DeviceCode> Read(const std::string& bytes) {
     DeviceKernel kernel;
     kernel.name = reader.Field();
     kernel.block = reader.Number();
+    kernel.shared_bytes = reader.Number();
     kernel.checks = reader.Number() != 0;
     kernel.ordered.buckets = reader.Number();
     kernel.ordered.joiners = reader.Number();

@@ -9,7 +9,7 @@ namespace pullback::jit {
 namespace {
 
 constexpr const char* kDefaultArch = "sm_90";  // of Dump, where there is no device
-constexpr const char* kVersion = "cuda-2";     // raise it when what is kept of code changes
+constexpr const char* kVersion = "cuda-3";     // raise it when what is kept of code changes
 
 class CudaBackend : public DeviceBackend {
  public:

@@ -147,14 +147,16 @@ bool CudaRun::Collect(const DeviceKernel& about, const uint64_t* slots, Params& 
 }
 
 bool CudaRun::Start(uint32_t kernel, int64_t threads, Params& params) {
-  const unsigned block = kernels_->kernels()[kernel].block;
+  const DeviceKernel& about = kernels_->kernels()[kernel];
+  const unsigned block = about.block;
   const int64_t blocks = std::min((threads + block - 1) / block, kMostBlocks);
   std::vector<void*> addresses;
   for (uint64_t& value : params.values) addresses.push_back(&value);
   ++launches_;
-  return Check(driver_.cuLaunchKernel(loaded_.functions[kernel], static_cast<unsigned>(blocks), 1,
-                                      1, block, 1, 1, 0, nullptr, addresses.data(), nullptr),
-               "launching a kernel");
+  return Check(
+      driver_.cuLaunchKernel(loaded_.functions[kernel], static_cast<unsigned>(blocks), 1, 1, block,
+                             1, 1, about.shared_bytes, nullptr, addresses.data(), nullptr),
+      "launching a kernel");
 }
 
 int32_t CudaRun::Finish(bool good, bool failed, Params& params) {

@@ -1,5 +1,5 @@
 // Kernels. A kernel's body is one function for every target; it is told its place in the grid:
-//   k0.body(blockIdx, threadIdx, blockDim, gridDim, failed, parameters…)
+//   k0.body(blockIdx, threadIdx, blockDim, gridDim, shared memory, barrier, failed, parameters…)
 // What calls the bodies is in kernel_entry.cc.
 #include <algorithm>
 
@@ -15,6 +15,7 @@ bool KernelHook::Emit(FunctionEmitter& e, const loops::Node& node) {
   switch (node.kind) {
     case Kind::kStore: return EmitStore(e, node);
     case Kind::kLaneAdd: return EmitLaneAdd(e, node);
+    case Kind::kLoad: return EmitLoad(e, node);
     case Kind::kFor: break;
     default: return false;
   }
@@ -25,9 +26,19 @@ bool KernelHook::Emit(FunctionEmitter& e, const loops::Node& node) {
   return true;
 }
 
+bool KernelHook::EmitLoad(FunctionEmitter& e, const loops::Node& node) {
+  Value* v = on_load ? on_load(node) : nullptr;
+  if (v != nullptr) e.Set(node.results[0], v);
+  return v != nullptr;
+}
+
 bool KernelHook::EmitStore(FunctionEmitter& e, const loops::Node& node) {
   const auto& keeps = kernel_.keeps;
-  if (std::find(keeps.begin(), keeps.end(), node.args[0]) != keeps.end()) return !stores;
+  if (std::find(keeps.begin(), keeps.end(), node.args[0]) != keeps.end()) {
+    if (valid == nullptr) return !stores;
+    Where(e, valid, [&] { e.EmitPlainNode(node); });
+    return true;
+  }
   const auto term = nest_.terms.find(&node);
   if (term != nest_.terms.end() && on_term) {
     on_term(node.args[0], e.Get(node.args[1]), term->second);
@@ -117,18 +128,28 @@ class KernelEmitter {
 
   llvm::Function* Emit() {
     e_.BeginBody();
-    KernelSite site{e_,          hook_, nest_, kernel_, b_.CreateAdd(Place(0, 2), f_->getArg(1)),
-                    Place(2, 3), {},    {}};
+    llvm::SmallVector<Value*, kPlace> place;
+    for (unsigned k = 0; k < kPlace; ++k) place.push_back(f_->getArg(k));
+    Value* first = b_.CreateMul(place[kBlockIdx], place[kBlockDim]);
+    KernelSite site{e_,
+                    hook_,
+                    nest_,
+                    kernel_,
+                    b_.CreateAdd(first, place[kThreadIdx]),
+                    b_.CreateMul(place[kBlockDim], place[kGridDim]),
+                    place,
+                    {},
+                    {}};
     SetParameters(site);
-    step_ == Step::kOnly ? EmitGrid(site) : EmitOrderedStep(site, step_);
+    EmitForm(site);
     e_.EndBody();
     return f_;
   }
 
  private:
   llvm::Function* Declare() {
-    llvm::SmallVector<llvm::Type*, 16> params(kPlace, m_.i64);
-    params.push_back(m_.ptr);
+    llvm::SmallVector<llvm::Type*, 16> params(kShared, m_.i64);
+    params.append({m_.ptr, m_.ptr, m_.ptr});  // shared memory, barrier, failed
     for (const DeviceKernel::Param p : about_.params) {
       params.push_back(p == DeviceKernel::Param::kScalar ? static_cast<llvm::Type*>(m_.i64)
                                                          : m_.ptr);
@@ -148,7 +169,14 @@ class KernelEmitter {
     return p < OrderedParam::kCounts ? static_cast<llvm::Type*>(m_.i64) : m_.ptr;
   }
 
-  Value* Place(unsigned a, unsigned b) { return b_.CreateMul(f_->getArg(a), f_->getArg(b)); }
+  void EmitForm(KernelSite& site) {
+    switch (kernel_.form) {
+      case loops::OffloadKernel::Form::kGrid: return EmitGrid(site);
+      case loops::OffloadKernel::Form::kTiles: return EmitTiles(site);
+      case loops::OffloadKernel::Form::kOrdered: return EmitOrderedStep(site, step_);
+    }
+  }
+
   Value* Next() { return f_->getArg(next_++); }
 
   void SetParameters(KernelSite& site) {
@@ -202,6 +230,7 @@ void EmitCallees(ModuleEmitter& m, const loops::Node& root, std::vector<bool>& w
 
 void EmitKernels(ModuleEmitter& m, const Offload& offload, bool host, const std::string& entry) {
   m.on_device = true;
+  m.for_host = host;
   const std::vector<DeviceKernel> about = offload.Describe(m.source);
   std::vector<llvm::Function*> bodies;
   std::vector<bool> written(m.source.functions.size());

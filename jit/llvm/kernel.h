@@ -9,6 +9,10 @@
 
 namespace pullback::jit {
 
+// The first arguments of a body: where in the grid it is.
+enum Place : unsigned { kBlockIdx, kThreadIdx, kBlockDim, kGridDim, kShared, kBarrier };
+inline constexpr unsigned kPlace = 6;
+
 // What a kernel does otherwise than a loop on the host.
 class KernelHook : public NodeHook {
  public:
@@ -17,11 +21,15 @@ class KernelHook : public NodeHook {
   bool Emit(FunctionEmitter& e, const loops::Node& node) override;
 
   llvm::DenseMap<const loops::Node*, llvm::Value*> indices;  // of loops that are threads
-  bool stores = true;  // whether the arrays that it keeps are stored into
+  bool stores = true;            // whether the arrays that it keeps are stored into
+  llvm::Value* valid = nullptr;  // where they are; nullptr: always
+  // The value of a load that is not made here; nullptr: it is.
+  std::function<llvm::Value*(const loops::Node& load)> on_load;
   // A term for an ordered target, and the element or lane that it is for; none: terms are dropped.
   std::function<void(loops::Reg into, llvm::Value* element, loops::Reg term)> on_term;
 
  private:
+  bool EmitLoad(FunctionEmitter& e, const loops::Node& node);
   bool EmitStore(FunctionEmitter& e, const loops::Node& node);
   bool EmitLaneAdd(FunctionEmitter& e, const loops::Node& node);
 
@@ -35,9 +43,10 @@ struct KernelSite {
   KernelHook& hook;
   const loops::OffloadNest& nest;
   const loops::OffloadKernel& kernel;
-  llvm::Value* thread;              // in the grid
-  llvm::Value* threads;             // of the grid
-  std::vector<llvm::Value*> lanes;  // addresses; by ordered target, nullptr for arrays
+  llvm::Value* thread;                 // in the grid
+  llvm::Value* threads;                // of the grid
+  llvm::ArrayRef<llvm::Value*> place;  // by Place
+  std::vector<llvm::Value*> lanes;     // addresses; by ordered target, nullptr for arrays
   std::array<llvm::Value*, kOrderedParams> ordered;
 
   llvm::Value* Of(OrderedParam p) const { return ordered[static_cast<size_t>(p)]; }
@@ -50,11 +59,15 @@ void EmitPoint(KernelSite& site, llvm::Value* point, llvm::ArrayRef<llvm::Value*
 // Writes `body` where the condition holds.
 void Where(FunctionEmitter& e, llvm::Value* condition, llvm::function_ref<void()> body);
 
-inline constexpr unsigned kPlace = 4;  // arguments of a body that say where in the grid
 void EmitNvptxKernel(ModuleEmitter& m, llvm::Function* body, const DeviceKernel& about);
 // By the number of the kernel (device_code.h).
 void EmitHostEntry(ModuleEmitter& m, llvm::ArrayRef<llvm::Function*> bodies,
                    const std::string& symbol);
+
+// One thread of a block that makes a tile together.
+void EmitTiles(KernelSite& site);
+// Room that a block of it needs.
+uint32_t SharedBytes(const loops::OffloadKernel& kernel);
 
 // The four kernels of terms that are joined in order (device_code.h).
 void EmitOrderedStep(KernelSite& site, Offload::Step step);

@@ -14,6 +14,21 @@ Value* SpecialRegister(llvm::IRBuilder<>& b, llvm::Intrinsic::ID id) {
   return b.CreateZExt(b.CreateIntrinsic(id, {}, {}), b.getInt64Ty());
 }
 
+Value* NoAddress(const ModuleEmitter& m) { return llvm::ConstantPointerNull::get(m.ptr); }
+
+// As large as the launch says.
+Value* SharedMemory(ModuleEmitter& m, llvm::IRBuilder<>& b) {
+  constexpr unsigned kSharedSpace = 3;
+  llvm::GlobalVariable* memory = m.module.getGlobalVariable("shared");
+  if (memory == nullptr) {
+    memory = new llvm::GlobalVariable(m.module, llvm::ArrayType::get(m.i8, 0), false,
+                                      llvm::GlobalValue::ExternalLinkage, nullptr, "shared",
+                                      nullptr, llvm::GlobalValue::NotThreadLocal, kSharedSpace);
+    memory->setAlignment(llvm::Align(16));
+  }
+  return b.CreateAddrSpaceCast(memory, m.ptr);
+}
+
 }  // namespace
 
 void EmitNvptxKernel(ModuleEmitter& m, llvm::Function* body, const DeviceKernel& about) {
@@ -35,7 +50,9 @@ void EmitNvptxKernel(ModuleEmitter& m, llvm::Function* body, const DeviceKernel&
   llvm::SmallVector<Value*, 16> args = {SpecialRegister(b, I::nvvm_read_ptx_sreg_ctaid_x),
                                         SpecialRegister(b, I::nvvm_read_ptx_sreg_tid_x),
                                         SpecialRegister(b, I::nvvm_read_ptx_sreg_ntid_x),
-                                        SpecialRegister(b, I::nvvm_read_ptx_sreg_nctaid_x)};
+                                        SpecialRegister(b, I::nvvm_read_ptx_sreg_nctaid_x),
+                                        about.shared_bytes > 0 ? SharedMemory(m, b) : NoAddress(m),
+                                        NoAddress(m)};
   for (llvm::Argument& arg : f->args()) args.push_back(&arg);
   b.CreateCall(body, args);
   b.CreateRetVoid();

@@ -107,8 +107,11 @@ class LaunchHook : public NodeHook {
   static Value* Threads(FunctionEmitter& e, const loops::OffloadKernel& kernel) {
     llvm::IRBuilder<>& b = e.b();
     Value* threads = b.getInt64(1);
-    for (const loops::Node* loop : kernel.parallel) {
-      threads = b.CreateMul(threads, TripsOf(e, *loop));
+    const size_t count = kernel.parallel.size();
+    const bool tiles = kernel.form == loops::OffloadKernel::Form::kTiles;
+    for (size_t k = 0; k < count; ++k) {
+      Value* trips = TripsOf(e, *kernel.parallel[k]);
+      threads = b.CreateMul(threads, tiles && k + 2 >= count ? RoundedToTiles(b, trips) : trips);
     }
     return threads;
   }
@@ -165,6 +168,11 @@ Value* TripsOf(FunctionEmitter& e, const loops::Node& loop) {
   Value* lo = e.Get(loop.args[0]);
   Value* hi = e.Get(loop.args[1]);
   return b.CreateSelect(b.CreateICmpSLT(lo, hi), b.CreateSub(hi, lo), b.getInt64(0));
+}
+
+Value* RoundedToTiles(llvm::IRBuilder<>& b, Value* trips) {
+  constexpr uint64_t kLast = loops::kTile - 1;
+  return b.CreateAnd(b.CreateAdd(trips, b.getInt64(kLast)), b.getInt64(~kLast));
 }
 
 void AddLaunches(ModuleEmitter& m, std::shared_ptr<const Offload> offload) {

@@ -86,6 +86,7 @@ class ModuleEmitter {
   llvm::LLVMContext& context;
   const loops::Module& source;
   bool on_device = false;  // written for kernels: nothing polls, and traps are only noted
+  bool for_host = false;   // … which the host runs, thread by thread
   std::vector<std::shared_ptr<NodeHook>> hooks;
   std::vector<llvm::Function*> functions;  // by index in source
   llvm::MDNode* unlikely;                  // branch weights: the first successor is cold

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "core/loops/walk.h"
+#include "jit/llvm/kernel.h"
 
 namespace pullback::jit {
 
@@ -49,6 +50,9 @@ std::string About(const loops::Function& f, const Offload::Kernel& k) {
   }
   if (k.step != Step::kOnly) text += " segments of";
   for (const loops::Node* loop : k.kernel->parallel) text += " " + name(*loop);
+  if (k.kernel->form == Form::kTiles) {
+    text += ", in tiles, over steps of " + name(*k.kernel->tile.step);
+  }
   return text;
 }
 
@@ -79,6 +83,7 @@ std::vector<DeviceKernel> Offload::Describe(const loops::Module& module) const {
     d.about = About(*module.functions[k.function], k);
     d.checks = k.nest->checks;
     d.params = ParamsOf(k);
+    d.shared_bytes = SharedBytes(*k.kernel);
     d.ordered.buckets = k.kernel->buckets();
     for (const loops::OrderedTarget& target : k.kernel->ordered) {
       d.ordered.joiners += target.threads();

@@ -30,6 +30,8 @@ struct Offload {
 
 // Iterations of a loop whose bounds are known.
 llvm::Value* TripsOf(FunctionEmitter& e, const loops::Node& loop);
+// Up to a multiple of loops::kTile.
+llvm::Value* RoundedToTiles(llvm::IRBuilder<>& b, llvm::Value* trips);
 
 // Gives `m` hooks that write launches.
 void AddLaunches(ModuleEmitter& m, std::shared_ptr<const Offload> offload);

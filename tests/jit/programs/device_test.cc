@@ -29,10 +29,10 @@ uint32_t ProgramCount(uint32_t otherwise) {
 
 // How much of what was tried ran on the device.
 struct Tally {
-  int64_t modules = 0, on_device = 0, launches = 0;
+  int64_t modules = 0, on_device = 0, launches = 0, tiled = 0;
   ~Tally() {
     std::cout << modules << " modules, " << on_device << " of them with kernels, " << launches
-              << " launches\n";
+              << " launches, " << tiled << " in tiles\n";
   }
 };
 
@@ -87,6 +87,7 @@ void CheckOnDevice(const ir::Module& final, const std::vector<Tensor>& args, Tal
     DeviceRunner runner(*object, backwards ? *little : *backend);
     const std::vector<Tensor> got = runner.Run(final.Get(final.entry), args);
     tally.launches += runner.launches;
+    tally.tiled += TheFakeDriver().tiled;
     REQUIRE(got.size() == expected.size());
     for (size_t k = 0; k < got.size(); ++k) {
       INFO("result " << k);
@@ -126,6 +127,35 @@ const std::vector<ProgramCase>& Shapes() {
        "fn f(a: [n, p]f64, b: [p, m]f64) -> f64 { return sum(a @ b) }",
        "f",
        {numbers({9, 21}), numbers({21, 5})},
+       {}},
+      {"product of more than a tile",
+       "fn f(a: [n, p]f64, b: [m, p]f64) -> f64 {\n"
+       "let c = gen i < n, j < m { sum k < p { a[i, k] * exp(b[j, k]) } }\n"
+       "return sum i < n, j < m { c[i, j] * c[i, j] } }",
+       "f",
+       {numbers({35, 50}), numbers({18, 50})},
+       {}},
+      {"products of a batch",
+       "fn f(a: [c, n, p]f64, b: [c, p, m]f64) -> f64 {\n"
+       "let z = gen t < c, i < n, j < m { sum k < p { a[t, i, k] * b[t, k, j] } }\n"
+       "return sum t < c, i < n, j < m { z[t, i, j] * z[t, i, j] } }",
+       "f",
+       {numbers({3, 17, 33}), numbers({3, 33, 5})},
+       {}},
+      {"product over few steps",
+       "fn f(a: [n, 3]f64, b: [m, 3]f64) -> f64 {\n"
+       "let c = gen i < n, j < m { sum k < 3 { a[i, k] * b[j, k] } }\n"
+       "return sum i < n, j < m { c[i, j] * c[i, j] } }",
+       "f",
+       {numbers({20, 3}), numbers({17, 3})},
+       {}},
+      {"distances",
+       "fn f(a: [n, p]f64, b: [m, p]f64, w: [p]f64) -> f64 {\n"
+       "let c = gen i < n, j < m { max k < p { w[k] * (a[i, k] - b[j, k]) * (a[i, k] - b[j, k]) } "
+       "}\n"
+       "return sum i < n, j < m { c[i, j] * c[i, j] } }",
+       "f",
+       {numbers({20, 19}), numbers({17, 19}), numbers({19})},
        {}},
       {"gather",
        "fn f(x: [n]f64, j: [m]i64) -> f64 { return sum i < m { x[j[i]] * x[j[i]] } }",
@@ -195,6 +225,7 @@ TEST_CASE("On a device: programs give the interpreter's bits") {
       if (!HasLists(final)) CheckOnDevice(final, c.args, tally);
     }
   }
+  CHECK(tally.tiled > 20);
   CHECK(tally.on_device > 2 * static_cast<int64_t>(Shapes().size()) - 3);
 }
 

@@ -1,5 +1,6 @@
 // A driver of CUDA without a device: memory is the host's, and a launch runs the kernels, compiled for the
-// host, thread by thread in the order that is asked for. Calls can be made to fail.
+// host, thread by thread in the order that is asked for; between any two barriers, where blocks share memory.
+// Calls can be made to fail.
 #pragma once
 
 #include <cstdint>
@@ -18,6 +19,7 @@ struct FakeDriver {
   int devices = 1;
 
   // --- to look at
+  int64_t tiled = 0;  // launches of blocks that share memory
   int64_t calls = 0, launches = 0, to_device = 0, to_host = 0, contexts = 0, live_allocations = 0;
 
   void Reset() { *this = FakeDriver(); }
