@@ -21,17 +21,18 @@ class Writer {
       std::function<std::optional<BatchedFunctions::Made>(uint32_t, const std::vector<bool>&)>;
 
   Writer(ir::Module& module, const ir::Function& from, uint32_t target, std::vector<bool> batched,
-         std::vector<bool> results, CalleeOf callee_of)
+         std::vector<bool> results, BatchedLists& lists, CalleeOf callee_of)
       : from_(from),
         b_(module, module.Get(target)),
         batched_(std::move(batched)),
         results_(std::move(results)),
+        lists_(lists),
         callee_of_(std::move(callee_of)) {}
 
   bool Run() {
     b_.NewBlock();
     count_ = b_.AddParam(0, ir::Type::I64(), "seeds");
-    insts_.emplace(b_, from_, Axes::kBack, std::vector<Value>{count_});
+    insts_.emplace(b_, from_, Axes::kBack, std::vector<Value>{count_}, &lists_);
     start_.resize(from_.blocks.size());
     for (uint32_t block = 0; block < from_.blocks.size(); ++block) {
       start_[block] = block == 0 ? 0 : b_.NewBlock();
@@ -41,9 +42,8 @@ class Writer {
       }
     }
     for (size_t r = 0; r < results_.size(); ++r) {
-      ir::Type t = from_.results[r];
-      if (results_[r] && !t.IsTape()) t = ir::Type::Array(t.elem, t.rank + 1);
-      b_.function().results.push_back(t);
+      const ir::Type t = from_.results[r];
+      b_.function().results.push_back(results_[r] ? lists_.TypeOf(t) : t);
     }
     const ir::Dominators dominators(from_);
     for (uint32_t block : dominators.order()) {
@@ -67,7 +67,7 @@ class Writer {
       case Op::TapeNew:
         insts_->Bind(inst.results[0], {b_.TapeNew(), Is(inst.results[0])});
         return true;
-      case Op::Push: return VisitPush(inst);
+      case Op::Push: VisitPush(inst); return true;
       case Op::Pop: VisitPop(inst); return true;
       case Op::Update:
       case Op::AddAt:
@@ -81,12 +81,10 @@ class Writer {
     return insts_->Visit(inst);
   }
 
-  bool VisitPush(const Inst& inst) {
+  void VisitPush(const Inst& inst) {
     const bool batched = Is(inst.args[0]);
-    if (batched && from_.TypeOf(inst.args[1]).HasRecord()) return false;
     const Value v = Passed(inst.args[1], batched);
     insts_->Bind(inst.results[0], {b_.Push(Get(inst.args[0]), v), batched});
-    return true;
   }
 
   void VisitPop(const Inst& inst) {
@@ -187,17 +185,20 @@ class Writer {
   const ir::Function& from_;
   ir::Builder b_;
   const std::vector<bool> batched_, results_;
+  BatchedLists& lists_;
   const CalleeOf callee_of_;
   Value count_;
   std::optional<InstBatcher> insts_;
   std::vector<uint32_t> start_;  // by block of `from_`
 };
 
-// Lists have no axis, and arrays no more axes than there may be.
-bool HasForm(const ir::Function& f, const std::vector<bool>& batched) {
+// Arrays have no more axes than there may be.
+bool HasForm(const ir::Function& f, const std::vector<bool>& batched, const BatchedLists& lists) {
   for (size_t v = 0; v < f.values.size(); ++v) {
     const ir::Type t = f.values[v].type;
-    if (batched[v] && (t.HasRecord() || (t.IsArray() && t.rank + 1u > kMaxArrayRank))) return false;
+    if (!batched[v]) continue;
+    if (t.HasRecord() && !lists.Fits(t)) return false;
+    if (t.IsArray() && t.rank + 1u > kMaxArrayRank) return false;
   }
   return true;
 }
@@ -216,13 +217,15 @@ std::optional<uint32_t> BatchedFunctions::Function(uint32_t f, const std::vector
   const auto [it, fresh] = made_.try_emplace({f, params});
   if (!fresh) return it->second;
   std::vector<bool> batched = values_.In(f, params);
-  if (!HasForm(module_.Get(f), batched)) return std::nullopt;
-  for (size_t v = 0; v < batched.size(); ++v)
-    has_tapes_ |= batched[v] && module_.Get(f).values[v].type.IsTape();
+  if (!HasForm(module_.Get(f), batched, lists_)) return std::nullopt;
+  for (size_t v = 0; v < batched.size(); ++v) {
+    const ir::Type t = module_.Get(f).values[v].type;
+    has_tapes_ |= batched[v] && (t.IsTape() || t.IsList());
+  }
   const uint32_t target = module_.AddFunction(module_.Get(f).name + ".batched");
   it->second = target;
   Writer writer(module_, module_.Get(f), target, std::move(batched), values_.Of(f, params).results,
-                [this](uint32_t g, const std::vector<bool>& args) { return Of(g, args); });
+                lists_, [this](uint32_t g, const std::vector<bool>& args) { return Of(g, args); });
   if (!writer.Run()) return std::nullopt;
   return target;
 }

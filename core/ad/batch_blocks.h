@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "core/ad/batch_lists.h"
 #include "core/ad/batched_values.h"
 #include "core/ir/ir.h"
 
@@ -17,7 +18,8 @@ namespace pullback::ad {
 // Makes batched functions of one module, each once.
 class BatchedFunctions {
  public:
-  explicit BatchedFunctions(ir::Module& module) : module_(module), values_(module) {}
+  explicit BatchedFunctions(ir::Module& module)
+      : module_(module), values_(module), lists_(module) {}
 
   struct Made {
     uint32_t function = 0;
@@ -25,10 +27,10 @@ class BatchedFunctions {
   };
   // (how many, params of f…, those that are marked with an axis of that length behind their own) -> (results
   // of f…). On a batched tape are values with the axis. Nothing where f, or what it calls, does something to
-  // what is batched that has no form for all seeds at once: lists, branches and subscripts that depend on it;
+  // what is batched that has no form for all seeds at once: branches and subscripts that depend on it;
   // `module` is then to be thrown away. Rules of f are not those of what is made.
   std::optional<Made> Of(uint32_t f, const std::vector<bool>& params);
-  // Whether anything that was made keeps batched values on a tape: once a turn of a loop, or a call.
+  // Whether anything that was made keeps batched values on a tape or in a list: once a turn of a loop, or a call.
   bool HasTapes() const { return has_tapes_; }
 
  private:
@@ -37,6 +39,7 @@ class BatchedFunctions {
 
   ir::Module& module_;
   BatchedValues values_;
+  BatchedLists lists_;
   std::map<Key, uint32_t> made_;
   bool has_tapes_ = false;
 };

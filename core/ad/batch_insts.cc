@@ -5,6 +5,8 @@
 #include <string>
 #include <utility>
 
+#include "core/ad/batch_lists.h"
+
 namespace pullback::ad {
 
 using ir::Affine;
@@ -32,6 +34,7 @@ Affine InstBatcher::Get(Affine a) const {
 ir::Type InstBatcher::TypeOf(Value v, bool batched) const {
   const ir::Type t = from_.TypeOf(v);
   if (!batched || t.IsTape()) return t;
+  if (t.IsList()) return lists_->TypeOf(t);
   return ir::Type::Array(t.elem, t.rank + static_cast<int>(Count()));
 }
 
@@ -50,6 +53,7 @@ bool InstBatcher::Visit(const Inst& inst) {
     return true;
   }
   if (inst.each) return VisitEach(inst);
+  if (lists_ && IsOnLists(inst.op)) return VisitListOp(b_, *this, *lists_, inst, extents_[0]);
   const auto scalar = [&](Value v) { return from_.TypeOf(v).IsScalar(); };
   switch (inst.op) {
     case Op::Dim: {
@@ -140,6 +144,7 @@ Value InstBatcher::Here(Value v, const std::vector<Value>& k) {
 Value InstBatcher::Spread(Value v) {
   const Value value = Get(v);
   if (from_.TypeOf(v).IsTape() || IsBatched(v)) return value;
+  if (from_.TypeOf(v).IsList()) return lists_->Spread(b_, value, extents_[0]);
   std::vector<Value> own;
   for (int axis = 0; axis < from_.TypeOf(v).rank; ++axis) own.push_back(b_.Dim(value, axis));
   std::vector<Value> dims = own;

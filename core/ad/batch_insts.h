@@ -14,11 +14,15 @@ namespace pullback::ad {
 // alike for them is computed once a row, and control flow that goes from element to element runs along rows.
 enum class Axes { kFront, kBack };
 
+class BatchedLists;
+
 // Copies instructions of `from` to the builder's place, with the axes on what reads something that has them.
 class InstBatcher {
  public:
-  InstBatcher(ir::Builder& b, const ir::Function& from, Axes axes, std::vector<ir::Value> extents)
-      : b_(b), from_(from), axes_(axes), extents_(std::move(extents)) {}
+  // lists: of one axis at the back; without it lists have no form.
+  InstBatcher(ir::Builder& b, const ir::Function& from, Axes axes, std::vector<ir::Value> extents,
+              BatchedLists* lists = nullptr)
+      : b_(b), from_(from), axes_(axes), extents_(std::move(extents)), lists_(lists) {}
 
   void Bind(ir::Value v, Batched to) { to_[v] = to; }
   bool IsBatched(ir::Value v) const;
@@ -26,6 +30,7 @@ class InstBatcher {
   ir::Value Get(ir::Value v) const { return to_.at(v).value; }
   ir::Affine Get(ir::Affine a) const;
   ir::Type TypeOf(ir::Value v, bool batched) const;
+  ir::Type OwnType(ir::Value v) const { return from_.TypeOf(v); }
 
   // False where it has no form for all points at once.
   bool Visit(const ir::Inst& inst);
@@ -63,6 +68,7 @@ class InstBatcher {
   const ir::Function& from_;
   const Axes axes_;
   const std::vector<ir::Value> extents_;
+  BatchedLists* const lists_;
   std::map<ir::Value, Batched> to_;
   std::vector<ir::Value> made_;
 };

@@ -1,5 +1,7 @@
 #include "core/ad/batched_values.h"
 
+#include "core/ad/batch_lists.h"
+
 namespace pullback::ad {
 namespace {
 
@@ -13,8 +15,9 @@ class Spreader {
   using SignatureOf =
       std::function<const BatchedValues::Signature&(uint32_t, const std::vector<bool>&)>;
 
-  Spreader(const ir::Function& f, const std::vector<bool>& params, SignatureOf signature_of)
-      : f_(f), signature_of_(std::move(signature_of)), batched_(f.values.size()) {
+  Spreader(const ir::Module& module, const ir::Function& f, const std::vector<bool>& params,
+           SignatureOf signature_of)
+      : module_(module), f_(f), signature_of_(std::move(signature_of)), batched_(f.values.size()) {
     for (size_t k = 0; k < params.size(); ++k) batched_[f.params()[k].id] = params[k];
   }
 
@@ -47,7 +50,8 @@ class Spreader {
   void Visit(const Inst& inst) {
     if (inst.each) return VisitEach(inst);
     switch (inst.op) {
-      case Op::Dim: return;
+      case Op::Dim:
+      case Op::ListLen: return;
       case Op::Call: return VisitCall(inst);
       case Op::Push:
         Set(inst.results[0], batched_[inst.args[0].id] || batched_[inst.args[1].id]);
@@ -57,8 +61,9 @@ class Spreader {
         return Set(inst.args[0], batched_[inst.results[0].id]);
       default: break;
     }
-    const bool any = Any(inst);
-    for (Value v : inst.results) Set(v, any);
+    const bool any = Any(inst), lists = IsOnLists(inst.op);
+    for (Value v : inst.results)  // other fields of a list are those of all seeds
+      Set(v, any && (!lists || ir::CarriesTangent(module_, f_.TypeOf(v))));
   }
 
   void VisitEach(const Inst& inst) {
@@ -106,6 +111,7 @@ class Spreader {
     for_each([&](Value v) { Set(v, any); });
   }
 
+  const ir::Module& module_;
   const ir::Function& f_;
   const SignatureOf signature_of_;
   std::vector<bool> batched_;
@@ -125,7 +131,7 @@ const BatchedValues::Signature& BatchedValues::Known(uint32_t f, const std::vect
 }
 
 std::vector<bool> BatchedValues::Spread(const Key& key) {
-  return Spreader(module_.Get(key.first), key.second,
+  return Spreader(module_, module_.Get(key.first), key.second,
                   [this](uint32_t g, const std::vector<bool>& args) -> const Signature& {
                     return Known(g, args);
                   })

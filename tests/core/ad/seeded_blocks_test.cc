@@ -161,11 +161,63 @@ TEST_CASE("seeds in chunks: Hessians") {
   }
 }
 
-TEST_CASE("seeds in chunks: lists of floats have no form for many seeds") {
-  const char* text =
-      "fn f(x: [n]f64) -> [n]f64 {\n  var l = list(x[0])\n"
-      "  for i in 1..n { l = push(l, x[i] * l[i - 1]) }\n  return gen i < n { x[i] * l[i] } }";
-  CHECK(!CheckSeeds(testing::LowerText(text, "f"), {kX}, Of::kJacobian, 0));
+// A list of tangents has the axis in its elements.
+TEST_CASE("seeds in chunks: lists and trees of floats") {
+  const struct {
+    const char* text;
+    Of of;
+  } cases[] = {
+      {"fn f(x: [n]f64) -> [n]f64 {\n  var l = list(x[0])\n"
+       "  for i in 1..n { l = push(l, x[i] * l[i - 1]) }\n  return gen i < n { x[i] * l[i] } }",
+       Of::kJacobian},
+      {"fn f(x: [n]f64) -> [n]f64 {\n  var xs = repeat(1.0, n)\n"
+       "  for i in 1..n { xs[i] = x[i] * x[i - 1] }\n"
+       "  xs[0] = 2.0\n  var last = 0.0\n  xs, last = pop(xs)\n  xs = push(xs, last * x[0])\n"
+       "  return gen i < n { sin(xs[i]) } }",
+       Of::kJacobian},
+      {"struct P { at: [_]f64, id: i64, w: f64 }\n"
+       "fn f(x: [n]f64) -> [n]f64 {\n  var ps: list P = list()\n"
+       "  for i in 0..n { ps = push(ps, P(gen j < i % 3 + 1 { x[i] * x[0] }, i, 1.0)) }\n"
+       "  for i in 1..n { ps[i].at[0] = x[i - 1] * ps[i].w }\n"
+       "  ps[2].w = x[0]\n  ps = push(ps, ps[1])\n"
+       "  return gen i < n { f64(ps[i].id) * ps[i].at[i % 3] * ps[i].w * ps[n].at[1] } }",
+       Of::kJacobian},
+      {"struct Node { value: f64, kids: list Node }\n"
+       "fn total(t: Node, x: [n]f64) -> [n]f64 {\n  var s = gen i < n { t.value * x[i] }\n"
+       "  for k in t.kids { s = total(k, s) }\n  return s }\n"
+       "fn f(x: [n]f64) -> [n]f64 {\n  var t = Node(x[0], list())\n"
+       "  for i in 1..n - 2 { t.kids = push(t.kids, Node(x[i], list())) }\n"
+       "  t.kids[1].kids = push(t.kids[1].kids, Node(x[n - 1], list()))\n"
+       "  return total(t, x) }",
+       Of::kJacobian},
+      {"fn f(x: [n]f64, m: i64) -> [n]f64 {\n"
+       "  let states = scan(|s, i| (s.0 * x[i], s.1 + s.0), (1.0, 0.0), n)\n"
+       "  return gen i < n { states[i].1 } }",
+       Of::kJacobian},
+      {"fn f(x: [n]f64) -> f64 {\n  var xs: list f64 = list()\n"
+       "  for i in 0..n { xs = push(xs, x[i] * x[i]) }\n  var s = 0.0\n"
+       "  for i in 1..n { s += xs[i] * xs[i - 1] }\n  return s }",
+       Of::kHessian},
+      {"struct Node { value: f64, kids: list Node }\n"
+       "fn total(t: Node) -> f64 {\n  var s = t.value * t.value\n"
+       "  for k in t.kids { s += sin(total(k)) * t.value }\n  return s }\n"
+       "fn f(x: [n]f64) -> f64 {\n  var t = Node(x[0], list())\n"
+       "  for i in 1..n { t.kids = push(t.kids, Node(x[i], list(Node(x[i - 1], list())))) }\n"
+       "  return total(t) }",
+       Of::kHessian},
+      {"struct P { at: [_]f64, w: f64 }\n"
+       "fn f(x: [n]f64) -> f64 {\n  var ps: list P = list()\n"
+       "  for i in 0..n { ps = push(ps, P(gen j < 2 { x[i] * x[0] }, 1.0)) }\n"
+       "  for i in 1..n { ps[i].at[1] = x[i - 1] * ps[i].w }\n  var s = 0.0\n"
+       "  for i in 0..n { s += ps[i].at[0] * ps[i].at[1] ** 2 }\n  return s }",
+       Of::kHessian}};
+  for (const auto& c : cases) {
+    INFO(c.text);
+    const ir::Module ssa = testing::LowerText(c.text, "f");
+    std::vector<Tensor> args = {kX};
+    if (ssa.Get(ssa.entry).params().size() > 1) args.push_back(Tensor::I64(3));
+    CHECK(CheckSeeds(ssa, args, c.of, c.of == Of::kHessian ? 1e-12 : 0));
+  }
 }
 
 TEST_CASE("seeds in chunks: not where one side is all scalars") {
