@@ -1,11 +1,12 @@
 #include "core/ad/seeded_blocks.h"
 
 #include <algorithm>
-#include <functional>
 #include <utility>
 
+#include "core/ad/adjoint.h"
 #include "core/ad/batch_blocks.h"
 #include "core/ad/batch_insts.h"
+#include "core/ad/seeded_chunks.h"
 #include "core/ad/sparse_pattern.h"
 #include "core/ad/tangent.h"
 #include "core/ir/builder.h"
@@ -17,30 +18,37 @@ namespace {
 using ir::Affine;
 using ir::Op;
 using ir::Value;
+using Leaf = SeededLeaf;
 
-// A parameter or a result that takes part.
-struct Leaf {
-  Value value;
-  std::vector<Value> dims;
-  Value begin, count;  // its elements, among those of all of its side
+// Both ways: tangents of parameters are seeded and those of results stored, or cotangents of results and those
+// of parameters.
+enum class Way : uint8_t { kTangents, kCotangents };
+
+// The function that is run for a chunk of seeds, with the axis behind theirs.
+struct Pushed {
+  BatchedFunctions::Made batched;
+  bool stores = false;  // values for every seed, on tapes or in lists
 };
 
 class Writer {
  public:
   Writer(ir::Module& module, uint32_t f, const std::vector<bool>& wrt, const JacobianRows& rows,
-         const ChunkSizes& sizes, const BatchedFunctions::Made& batched, bool tapes,
-         uint32_t target)
+         const ChunkSizes& sizes, Way way, Pushed pushed, uint32_t target)
       : from_(module.Get(f)),
         f_(f),
         wrt_(wrt),
         rows_(rows),
         sizes_(sizes),
-        batched_(batched),
-        tapes_(tapes),
-        b_(module, module.Get(target)) {}
+        way_(way),
+        pushed_(std::move(pushed)),
+        b_(module, module.Get(target)),
+        chunks_(b_) {}
 
-  // `loop`: the function for fewer cotangents than chunks of tangents.
-  void Run(std::optional<uint32_t> loop) {
+  // `otherwise`: the functions for many more parameters than results, for many and for few of these.
+  struct Otherwise {
+    std::optional<uint32_t> many, few;
+  };
+  void Run(const Otherwise& otherwise, bool of_gradient) {
     b_.NewBlock();
     for (Value v : from_.params())
       args_.push_back(b_.AddParam(0, from_.TypeOf(v), from_.values[v.id].name));
@@ -48,23 +56,19 @@ class Writer {
       if (wrt_[p]) params_.push_back({args_[p], {}, {}, {}});
     }
     Declare();
-    columns_ = Number(params_);
+    columns_ = chunks_.Number(params_);
     primal_ = b_.Call(f_, args_);
     for (size_t r = 0; r < primal_.size(); ++r) {
       if (rows_.differentiated[r]) results_.push_back({primal_[r], {}, {}, {}});
     }
-    if (!loop) {  // of a gradient, which is as large as the parameters
+    if (of_gradient) {  // which is as large as the parameters
       for (size_t r = 0; r < results_.size(); ++r) results_[r].dims = params_[r].dims;
-      return Chunks(columns_);
+      all_rows_ = columns_;
+      return Chunks();
     }
-    const Value rows = Number(results_);
-    const uint32_t chunks = b_.NewBlock(), one = b_.NewBlock();
-    const Value most = b_.Make(Op::Mul, {rows, b_.I64(sizes_.columns_per_row)});
-    b_.Branch(b_.Make(Op::Le, {columns_, most}), {chunks, {}}, {one, {}});
-    b_.SetBlock(one);
-    b_.Return(b_.Call(*loop, args_));
-    b_.SetBlock(chunks);
-    Chunks(rows);
+    all_rows_ = chunks_.Number(results_);
+    if (otherwise.few) RunOtherwise(otherwise);
+    Chunks();
   }
 
  private:
@@ -83,42 +87,52 @@ class Writer {
     }
   }
 
-  // Extents and numbers of elements; gives how many there are.
-  Value Number(std::vector<Leaf>& leaves) {
-    Value next = b_.I64(0);
-    for (Leaf& leaf : leaves) {
-      for (int axis = 0; axis < b_.TypeOf(leaf.value).rank; ++axis)
-        leaf.dims.push_back(b_.Dim(leaf.value, axis));
-      leaf.begin = next;
-      leaf.count = ElementCount(b_, leaf.dims);
-      next = b_.Make(Op::Add, {next, leaf.count});
+  void RunOtherwise(const Otherwise& otherwise) {
+    const uint32_t here = b_.NewBlock(), there = b_.NewBlock(), few = b_.NewBlock();
+    const Value most = b_.Make(Op::Mul, {all_rows_, b_.I64(sizes_.columns_per_row)});
+    b_.Branch(b_.Make(Op::Le, {columns_, most}), {here, {}}, {there, {}});
+    b_.SetBlock(there);
+    if (otherwise.many) {
+      const uint32_t many = b_.NewBlock();
+      const Value is_few = b_.Make(Op::Lt, {all_rows_, b_.I64(sizes_.least_rows)});
+      b_.Branch(is_few, {few, {}}, {many, {}});
+      b_.SetBlock(many);
+      b_.Return(b_.Call(*otherwise.many, args_));
+    } else {
+      b_.Jump(few, {});
     }
-    return next;
+    b_.SetBlock(few);
+    b_.Return(b_.Call(*otherwise.few, args_));
+    b_.SetBlock(here);
   }
 
-  Value Chunk(Value rows) {
-    if (tapes_) return b_.I64(sizes_.with_tape);
-    const Value per_seed = b_.Make(Op::Add, {columns_, rows});
+  bool Forward() const { return way_ == Way::kTangents; }
+
+  Value Chunk() {
+    if (pushed_.stores) return b_.I64(sizes_.with_tape);
+    const Value per_seed = b_.Make(Op::Add, {columns_, all_rows_});
     const Value fits =
         b_.Make(Op::Div, {b_.I64(sizes_.elements), b_.Make(Op::Max, {per_seed, b_.I64(1)})});
     return b_.Make(Op::Max, {fits, b_.I64(sizes_.least)});
   }
 
-  void Chunks(Value rows) {
-    const Value chunk = Chunk(rows);
-    std::vector<Value> all;  // by result, the columns of all parameters side by side
-    for (const Leaf& r : results_) {
-      std::vector<Value> dims = r.dims;
-      dims.push_back(columns_);
-      all.push_back(b_.Zeros(b_.TypeOf(r.value).elem, std::move(dims)));
+  // For each leaf that is stored, the columns of all parameters (rows of all results) side by side: behind its
+  // axes those of the parameters, in front of them those of the results.
+  void Chunks() {
+    const Value chunk = Chunk(), seeds = Forward() ? columns_ : all_rows_;
+    const std::vector<Leaf>& stored = Forward() ? results_ : params_;
+    std::vector<Value> all;
+    for (const Leaf& leaf : stored) {
+      std::vector<Value> dims = leaf.dims;
+      dims.insert(Forward() ? dims.end() : dims.begin(), seeds);
+      all.push_back(b_.Zeros(b_.TypeOf(leaf.value).elem, std::move(dims)));
     }
     const std::vector<Value> filled =
-        Loop(b_.I64(0), columns_, chunk, all, [&](Value first, std::vector<Value> into) {
-          const Value left = b_.Make(Op::Sub, {columns_, first});
-          const Value count = b_.Make(Op::Min, {chunk, left});
-          const std::vector<Batched> dots = Push(first, count);
-          for (size_t r = 0; r < into.size(); ++r)
-            into[r] = Store(into[r], dots[r], results_[r].dims, first, count);
+        chunks_.Loop(b_.I64(0), seeds, chunk, all, [&](Value first, std::vector<Value> into) {
+          const Value count = b_.Make(Op::Min, {chunk, b_.Make(Op::Sub, {seeds, first})});
+          const std::vector<Batched> made = Forward() ? Push(first, count) : Pull(first, count);
+          for (size_t k = 0; k < into.size(); ++k)
+            into[k] = Store(into[k], made[k], stored[k].dims, first, count);
           return into;
         });
     std::vector<Value> out;
@@ -126,88 +140,75 @@ class Writer {
       if (rows_.given[r]) out.push_back(primal_[r]);
     }
     for (size_t r = 0; r < results_.size(); ++r) {
-      for (const Leaf& p : params_) out.push_back(Block(filled[r], results_[r], p));
+      for (size_t p = 0; p < params_.size(); ++p)
+        out.push_back(Block(filled[Forward() ? r : p], results_[r], params_[p]));
     }
     b_.Return(std::move(out));
   }
 
-  // The tangents of the results that are differentiated, for seeds from number `first` on.
-  std::vector<Batched> Push(Value first, Value count) {
+  std::vector<Value> Run(Value count, std::vector<Value> seeds) {
     std::vector<Value> args = {count};
     args.insert(args.end(), args_.begin(), args_.end());
-    for (const Leaf& p : params_) args.push_back(Seeds(p, first, count));
-    const std::vector<Value> made = b_.Call(batched_.function, std::move(args));
+    args.insert(args.end(), seeds.begin(), seeds.end());
+    return b_.Call(pushed_.batched.function, std::move(args));
+  }
+
+  // The tangents of the results that are differentiated, for seeds from number `first` on.
+  std::vector<Batched> Push(Value first, Value count) {
+    std::vector<Value> seeds;
+    for (const Leaf& p : params_) seeds.push_back(chunks_.Seeds(p, first, count));
+    const std::vector<Value> made = Run(count, std::move(seeds));
     std::vector<Batched> dots;
     size_t next = from_.results.size();
     for (size_t r = 0; r < from_.results.size(); ++r) {
-      if (rows_.differentiated[r]) dots.push_back({made[next], batched_.results[next]});
+      if (rows_.differentiated[r]) dots.push_back({made[next], pushed_.batched.results[next]});
       next += ir::CarriesTangent(b_.module(), from_.results[r]);
     }
     return dots;
   }
 
-  // [k = i]: seed k is 1 at the element of that number, counted from `first`.
-  Value Seeds(const Leaf& p, Value first, Value count) {
-    const Value k = b_.BeginEach({count}, {"k"})[0];
-    const Affine element = Affine::Of(k) + Affine::Of(first) - Affine::Of(p.begin);
-    std::vector<Affine> at;
-    if (p.dims.size() == 1) {
-      at = {element};
-    } else if (!p.dims.empty()) {
-      at = SubscriptsOf(Unflatten(b_, b_.AffineOf(element), p.dims));
-    }
-    if (p.dims.empty()) {
-      b_.Where({element, true});
-    } else {
-      b_.Where({element, false});
-      b_.Where({Affine::Of(p.count) - element - Affine::Const(1), false});
-    }
-    ir::EachResult r;
-    r.out = std::move(at);
-    r.out.push_back(Affine::Of(k));
-    r.shape = p.dims;
-    r.shape.push_back(count);
-    r.value = b_.One(b_.TypeOf(p.value).Element());
-    return b_.EndEach({std::move(r)})[0];
+  // The cotangents of the parameters, likewise.
+  std::vector<Batched> Pull(Value first, Value count) {
+    std::vector<Value> seeds;
+    for (const Leaf& r : results_) seeds.push_back(chunks_.Seeds(r, first, count));
+    const std::vector<Value> made = Run(count, std::move(seeds));
+    std::vector<Batched> bars;
+    for (size_t k = from_.results.size(); k < made.size(); ++k)
+      bars.push_back({made[k], pushed_.batched.results[k]});
+    return bars;
   }
 
-  // Into columns `first`, … of all.
-  Value Store(Value all, const Batched& dot, const std::vector<Value>& dims, Value first,
+  // Among columns (rows) `first`, … of all.
+  Value Store(Value all, const Batched& made, const std::vector<Value>& dims, Value first,
               Value count) {
     std::vector<Value> extents = dims;
     extents.push_back(count);
-    return StoreAxes(all, extents, {}, [&](Value into, const std::vector<Value>& at) {
+    return chunks_.ForEach(all, extents, [&](Value into, const std::vector<Value>& at) {
       std::vector<Affine> from = SubscriptsOf(at), to = from;
-      to.back() = to.back() + Affine::Of(first);
-      if (!dot.batched) from.pop_back();
-      const Value v = from.empty() ? dot.value : b_.Index(dot.value, from);
+      to.pop_back();
+      to.insert(Forward() ? to.end() : to.begin(), from.back() + Affine::Of(first));
+      if (!made.batched) from.pop_back();
+      const Value v = from.empty() ? made.value : b_.Index(made.value, from);
       return b_.Update(into, to, v);
     });
   }
 
-  // Loops over the axes from number at.size() on.
-  Value StoreAxes(Value array, const std::vector<Value>& dims, const std::vector<Value>& at,
-                  const std::function<Value(Value, const std::vector<Value>&)>& store) {
-    if (at.size() == dims.size()) return store(array, at);
-    return Loop(b_.I64(0), dims[at.size()], b_.I64(1), {array},
-                [&](Value i, const std::vector<Value>& into) {
-                  std::vector<Value> inner = at;
-                  inner.push_back(i);
-                  return std::vector<Value>{StoreAxes(into[0], dims, inner, store)};
-                })[0];
-  }
-
   Value Block(Value all, const Leaf& result, const Leaf& param) {
     const DType to = b_.TypeOf(param.value).elem;
-    if (params_.size() == 1 && param.dims.size() == 1 && b_.TypeOf(all).elem == to) return all;
+    const Leaf& seeded = Forward() ? param : result;
+    const bool only = (Forward() ? params_ : results_).size() == 1;
+    if (only && seeded.dims.size() == 1 && b_.TypeOf(all).elem == to) return all;
     std::vector<Value> dims = result.dims;
     dims.insert(dims.end(), param.dims.begin(), param.dims.end());
-    if (dims.empty()) return b_.Cast(b_.Index(all, {Affine::Of(param.begin)}), to);
+    if (dims.empty()) return b_.Cast(b_.Index(all, {Affine::Of(seeded.begin)}), to);
     const std::vector<Value> at = b_.BeginEach(dims);
-    const auto own = at.begin() + static_cast<long>(result.dims.size());
-    const Value element = FlatIndex(b_, SubscriptsOf({own, at.end()}), param.dims);
-    std::vector<Affine> from = SubscriptsOf({at.begin(), own});
-    from.push_back(Affine::Of(element) + Affine::Of(param.begin));
+    const auto middle = at.begin() + static_cast<long>(result.dims.size());
+    const std::vector<Value> by_result(at.begin(), middle), by_param(middle, at.end());
+    const Value element =
+        FlatIndex(b_, SubscriptsOf(Forward() ? by_param : by_result), seeded.dims);
+    std::vector<Affine> from = SubscriptsOf(Forward() ? by_result : by_param);
+    from.insert(Forward() ? from.end() : from.begin(),
+                Affine::Of(element) + Affine::Of(seeded.begin));
     ir::EachResult r;
     r.out = SubscriptsOf(at);
     r.shape = dims;
@@ -215,36 +216,18 @@ class Writer {
     return b_.EndEach({std::move(r)})[0];
   }
 
-  std::vector<Value> Loop(
-      Value begin, Value end, Value step, const std::vector<Value>& state,
-      const std::function<std::vector<Value>(Value, const std::vector<Value>&)>& turn) {
-    const uint32_t header = b_.NewBlock(), body = b_.NewBlock(), done = b_.NewBlock();
-    const Value i = b_.AddParam(header, ir::Type::I64());
-    std::vector<Value> into, entering = {begin};
-    for (Value v : state) into.push_back(b_.AddParam(header, b_.TypeOf(v)));
-    entering.insert(entering.end(), state.begin(), state.end());
-    b_.Jump(header, std::move(entering));
-    b_.SetBlock(header);
-    b_.Branch(b_.Make(Op::Lt, {i, end}), {body, {}}, {done, {}});
-    b_.SetBlock(body);
-    std::vector<Value> next = turn(i, into);
-    next.insert(next.begin(), b_.Make(Op::Add, {i, step}));
-    b_.Jump(header, std::move(next));
-    b_.SetBlock(done);
-    return into;
-  }
-
   const ir::Function& from_;
   const uint32_t f_;
   const std::vector<bool> wrt_;
   const JacobianRows rows_;
   const ChunkSizes sizes_;
-  const BatchedFunctions::Made batched_;
-  const bool tapes_;
+  const Way way_;
+  const Pushed pushed_;
   ir::Builder b_;
+  SeedChunks chunks_;
   std::vector<Value> args_, primal_;
   std::vector<Leaf> params_, results_;
-  Value columns_;
+  Value columns_, all_rows_;  // how many
 };
 
 bool AnyArray(const std::vector<ir::Type>& types) {
@@ -270,6 +253,35 @@ bool MayHaveChunks(const std::vector<ir::Type>& params, const std::vector<ir::Ty
   return AnyArray(params) && AnyArray(results);
 }
 
+// `derived` run for many seeds, of which the function it is derived from has `params`.
+std::optional<Pushed> PushMany(ir::Module& module, uint32_t derived, size_t params) {
+  std::vector<bool> batched(params);
+  batched.resize(module.Get(derived).params().size(), true);
+  BatchedFunctions functions(module);
+  const auto made = functions.Of(derived, batched);
+  if (!made) return std::nullopt;
+  return Pushed{*made, functions.HasTapes()};
+}
+
+// Chunks of cotangents; nothing, and the module as it was, where the code has no form for many.
+StatusOr<std::optional<uint32_t>> PullInChunks(ir::Module& module, uint32_t f,
+                                               const std::vector<bool>& columns,
+                                               const JacobianRows& rows, const ChunkSizes& sizes) {
+  using Made = std::optional<uint32_t>;
+  const ir::Function& from = module.Get(f);
+  for (size_t r = 0; r < from.results.size(); ++r) {
+    if (!rows.differentiated[r] && ir::CarriesTangent(module, from.results[r])) return Made();
+  }
+  ir::Module trial = module.Clone();
+  PB_ASSIGN_OR_RETURN(const uint32_t vjp, BuildGradient(trial, f, columns, Seed::kParams));
+  const auto pulled = PushMany(trial, vjp, from.params().size());
+  if (!pulled) return Made();
+  const uint32_t target = trial.AddFunction(trial.Get(f).name + ".pulled");
+  Writer(trial, f, columns, rows, sizes, Way::kCotangents, *pulled, target).Run({}, false);
+  module = std::move(trial);
+  return Made(target);
+}
+
 }  // namespace
 
 StatusOr<std::optional<uint32_t>> SeedInChunks(ir::Module& module, uint32_t f,
@@ -289,16 +301,17 @@ StatusOr<std::optional<uint32_t>> SeedInChunks(ir::Module& module, uint32_t f,
     if (rows.differentiated[r]) results.push_back(from.results[r]);
   }
   if (!MayHaveChunks(params, results) || CallsOncePerPoint(from)) return Made();
+  Writer::Otherwise otherwise;
+  if (!of_gradient) {
+    PB_ASSIGN_OR_RETURN(otherwise.many, PullInChunks(module, f, columns, rows, sizes));
+    otherwise.few = ir::AddReverseJacobian(module, f, columns);
+  }
   PB_ASSIGN_OR_RETURN(const uint32_t jvp, Tangents(module).Jvp(f, columns, 1));
-  std::vector<bool> batched(from.params().size());
-  batched.resize(module.Get(jvp).params().size(), true);
-  BatchedFunctions functions(module);
-  const auto made = functions.Of(jvp, batched);
-  if (!made) return Made();
-  std::optional<uint32_t> loop;
-  if (!of_gradient) loop = ir::AddReverseJacobian(module, f, columns);
+  const auto pushed = PushMany(module, jvp, columns.size());
+  if (!pushed) return Made();
   const uint32_t target = module.AddFunction(module.Get(f).name + ".seeded");
-  Writer(module, f, columns, rows, sizes, *made, functions.HasTapes(), target).Run(loop);
+  Writer(module, f, columns, rows, sizes, Way::kTangents, *pushed, target)
+      .Run(otherwise, of_gradient);
   return Made(target);
 }
 

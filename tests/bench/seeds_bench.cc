@@ -41,6 +41,28 @@ fn layers(x: [n]f64) -> [n]f64 {
   for t in 0..4 { u = tanh.(a @ u) }
   return u
 }
+fn listed(x: [n]f64) -> [n]f64 {
+  var l = list(x[0])
+  for i in 1..n { l = push(l, x[i] * sin(l[i - 1])) }
+  return gen i < n { x[i] * l[i] }
+}
+struct Node { value: f64, kids: list Node }
+fn total(t: Node) -> f64 {
+  var s = t.value
+  for k in t.kids { s = sin(s + total(k)) }
+  return s
+}
+fn grow(x: [n]f64, i: i64) -> Node {
+  var t = Node(x[i], list())
+  if 2 * i + 1 < n { t.kids = push(t.kids, grow(x, 2 * i + 1)) }
+  if 2 * i + 2 < n { t.kids = push(t.kids, grow(x, 2 * i + 2)) }
+  return t
+}
+fn tree(x: [n]f64) -> f64 { return total(grow(x, 0)) }
+fn ends(x: [n]f64) -> [n / 16]f64 {
+  let y = steps(x)
+  return gen i < n / 16 { y[n - 1 - i] * y[n / 2] }
+}
 fn last(x: [n]f64) -> f64 {
   let y = sequence(x)
   return y[n - 1] * y[n / 2]
@@ -85,10 +107,10 @@ void Run(int rounds) {
   jit::Engine engine(jit::EngineOptions(), Ok(jit::MakeLlvmBackend()));
   std::printf("%-10s %-9s %5s %10s %9s %9s %12s\n", "", "", "n", "ms", "primals", "faster",
               "peak/result");
-  for (const char* entry : {"sequence", "steps", "layers"}) {
+  for (const char* entry : {"sequence", "steps", "layers", "listed", "ends"}) {
     for (const int64_t n : {8, 64, 128, 256, 512}) Row(engine, entry, false, n, rounds);
   }
-  for (const char* entry : {"last", "energy"}) {
+  for (const char* entry : {"last", "energy", "tree"}) {
     for (const int64_t n : {8, 64, 128, 256, 512}) Row(engine, entry, true, n, rounds);
   }
 }

@@ -1,7 +1,9 @@
 // Many seeds at once through control flow against one seed after the other.
 #include "core/ad/seeded_blocks.h"
 
+#include <algorithm>
 #include <catch2/catch.hpp>
+#include <string>
 
 #include "core/ad/adjoint.h"
 #include "core/ad/operators.h"
@@ -15,7 +17,7 @@ namespace {
 
 using testing::Vec;
 
-enum class Of : uint8_t { kJacobian, kHessian };
+enum class Of : uint8_t { kJacobian, kCotangents, kHessian };
 
 void Derive(ir::Module& m) {
   while (HasOperators(m)) REQUIRE(DeriveInnermost(m).ok());
@@ -25,6 +27,13 @@ void Derive(ir::Module& m) {
 
 // Chunks of three seeds, whatever the sizes: the last one is shorter.
 constexpr ChunkSizes kSmall = {1, 3, 3, int64_t{1} << 20};
+// Likewise, of cotangents.
+constexpr ChunkSizes kSmallRows = {1, 3, 3, 0, 0};
+
+bool HasChunksOfRows(const ir::Module& m) {
+  return std::any_of(m.functions.begin(), m.functions.end(),
+                     [](const auto& f) { return f->name.find(".pulled") != std::string::npos; });
+}
 
 // What both ways give; false where the code has no form for many seeds.
 bool CheckSeeds(const ir::Module& ssa, const std::vector<Tensor>& args, Of of, double epsilon) {
@@ -49,11 +58,15 @@ bool CheckSeeds(const ir::Module& ssa, const std::vector<Tensor>& args, Of of, d
   }
   const size_t parameters = rows.differentiated.size() - 1;
   ir::Module one = m.Clone();
-  one.entry = ir::AddForwardJacobian(one, one.entry, wrt);
-  const auto made = SeedInChunks(m, m.entry, wrt, rows, of == Of::kHessian, kSmall);
+  const bool cotangents = of == Of::kCotangents;
+  one.entry = cotangents ? ir::AddReverseJacobian(one, one.entry, wrt)
+                         : ir::AddForwardJacobian(one, one.entry, wrt);
+  const auto made =
+      SeedInChunks(m, m.entry, wrt, rows, of == Of::kHessian, cotangents ? kSmallRows : kSmall);
   REQUIRE(made.ok());
   if (!*made) return false;
   m.entry = **made;
+  if (cotangents) CHECK(HasChunksOfRows(m));
   Derive(one);
   Derive(m);
   const std::vector<Tensor> got = testing::RunOk(m, args);
@@ -127,7 +140,9 @@ TEST_CASE("seeds in chunks: the same bits through control flow") {
   };
   for (const auto& c : cases) {
     INFO(c.name);
-    CHECK(CheckSeeds(testing::LowerText(c.text, "f"), c.args, Of::kJacobian, 0));
+    const ir::Module ssa = testing::LowerText(c.text, "f");
+    CHECK(CheckSeeds(ssa, c.args, Of::kJacobian, 0));
+    CHECK(CheckSeeds(ssa, c.args, Of::kCotangents, 1e-12));
   }
 }
 
@@ -138,9 +153,11 @@ TEST_CASE("seeds in chunks: scans, maxima, products and contractions in a loop")
       "    u = scan max i < n { u[i] } + a @ u\n"
       "    p = p * (prod i < n { u[i] }) + (max i < n { u[i] })\n  }\n"
       "  return (u, p, min i < n { x[i] * p }) }";
-  CHECK(CheckSeeds(testing::LowerText(text, "f"),
-                   {Vec({0.4, 1.3}), testing::Mat(2, 2, {1, 2, -3, 1}), Tensor::I64(3)},
-                   Of::kJacobian, 1e-12));
+  for (const Of of : {Of::kJacobian, Of::kCotangents}) {
+    CHECK(CheckSeeds(testing::LowerText(text, "f"),
+                     {Vec({0.4, 1.3}), testing::Mat(2, 2, {1, 2, -3, 1}), Tensor::I64(3)}, of,
+                     1e-12));
+  }
 }
 
 // The tape of the gradient has a tangent, each element of which has an element for each seed.
@@ -217,6 +234,7 @@ TEST_CASE("seeds in chunks: lists and trees of floats") {
     std::vector<Tensor> args = {kX};
     if (ssa.Get(ssa.entry).params().size() > 1) args.push_back(Tensor::I64(3));
     CHECK(CheckSeeds(ssa, args, c.of, c.of == Of::kHessian ? 1e-12 : 0));
+    if (c.of == Of::kJacobian) CHECK(CheckSeeds(ssa, args, Of::kCotangents, 1e-12));
   }
 }
 

@@ -59,6 +59,34 @@ TEST_CASE("compiled Jacobians and Hessians in chunks of seeds") {
       {Vec(few)}, true);
 }
 
+// Lists with an axis of seeds; more than 16 rows, and many more columns: chunks of cotangents.
+TEST_CASE("compiled Jacobians in chunks: lists, trees, cotangents") {
+  std::vector<double> x;
+  for (int i = 0; i < 120; ++i) x.push_back(0.3 + 0.01 * (i % 13));
+  CheckCompiled(LowerText("fn f(x: [n]f64) -> [n]f64 {\n  var l = list(x[0])\n"
+                          "  for i in 1..n { l = push(l, x[i] * sin(l[i - 1])) }\n"
+                          "  return gen i < n { x[i] * l[i] } }",
+                          "f"),
+                {Vec(x)}, true);
+  CheckCompiled(
+      LowerText("struct Node { value: f64, kids: list Node }\n"
+                "fn total(t: Node) -> f64 {\n  var s = t.value\n"
+                "  for k in t.kids { s = sin(s + total(k)) }\n  return s }\n"
+                "fn grow(x: [n]f64, i: i64) -> Node {\n  var t = Node(x[i], list())\n"
+                "  if 2 * i + 1 < n { t.kids = push(t.kids, grow(x, 2 * i + 1)) }\n"
+                "  if 2 * i + 2 < n { t.kids = push(t.kids, grow(x, 2 * i + 2)) }\n  return t }\n"
+                "fn f(x: [n]f64) -> f64 { return total(grow(x, 0)) }",
+                "f"),
+      {Vec({x.begin(), x.begin() + 21})}, true);
+  CheckCompiled(LowerText("fn f(x: [n]f64, m: i64) -> [20]f64 {\n  var u = x\n"
+                          "  for t in 0..m { u = gen i < n { if i > 0 { sin(u[i - 1]) * u[i] } "
+                          "else { u[i] } } }\n"
+                          "  for i in 1..n { u[i] += u[i - 1] * x[0] }\n"
+                          "  return gen i < 20 { u[5 * i] } }",
+                          "f"),
+                {Vec(x), Tensor::I64(3)}, true);
+}
+
 // Whose patterns are of scans, lists, and rules: what finds them is code, too.
 TEST_CASE("compiled sparse Jacobians and Hessians give the interpreter's bits") {
   const Tensor x = Vec({0.5, -1.25, 2.0, 0.75, 1.5, -0.5, 0.25});
