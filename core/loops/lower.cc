@@ -2,6 +2,7 @@
 
 #include "core/ir/dominance.h"
 #include "core/loops/counting.h"
+#include "core/loops/destinations.h"
 #include "core/loops/liveness.h"
 #include "core/loops/lowering.h"
 #include "core/loops/prune.h"
@@ -15,10 +16,10 @@ using ir::Value;
 
 class FunctionLowerer {
  public:
-  FunctionLowerer(const ir::Function& f, Function& out)
+  FunctionLowerer(const ir::Function& f, const Destinations& destinations, Function& out)
       : f_(f),
         out_(out),
-        l_(f, out),
+        l_(f, out, destinations),
         dominators_(f),
         facts_(f, dominators_),
         live_(FindLiveness(f)) {}
@@ -112,7 +113,10 @@ StatusOr<Module> LowerToLoops(const ir::Module& module) {
   loops.entry = module.entry;
   for (const auto& f : module.functions) {
     loops.functions.push_back(std::make_unique<Function>());
-    PB_RETURN_IF_ERROR(FunctionLowerer(*f, *loops.functions.back()).Lower());
+    Function& out = *loops.functions.back();
+    const std::optional<WithDestinations> passed = PassDestinations(*f);
+    PB_RETURN_IF_ERROR(passed ? FunctionLowerer(passed->function, passed->destinations, out).Lower()
+                              : FunctionLowerer(*f, {}, out).Lower());
   }
   return loops;
 }

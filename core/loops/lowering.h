@@ -10,6 +10,7 @@
 #include "core/base/status.h"
 #include "core/ir/ir.h"
 #include "core/loops/bounds.h"
+#include "core/loops/destinations.h"
 #include "core/loops/emitter.h"
 #include "core/loops/sizes.h"
 
@@ -17,11 +18,12 @@ namespace pullback::loops {
 
 class Lowering {
  public:
-  Lowering(const ir::Function& f, Function& out);
+  Lowering(const ir::Function& f, Function& out, const Destinations& destinations = {});
 
   const ir::Function& f;
   Emitter e;
   Sizes sizes;
+  const Destinations destinations;
 
   // --- values. A value's register has the value's number, unless it was found elsewhere.
   Reg Of(ir::Value v) const { return v.id < alias_.size() ? alias_[v.id] : v; }
@@ -38,6 +40,12 @@ class Lowering {
   std::vector<Reg> Extents(ir::Value array);
   // result = array, alone: changes to it are seen by nobody else.
   void MakeUnique(ir::Value array, ir::Value result);
+  // What the statement that is being lowered reads the array from: another one where it stores into it.
+  ir::Value ReadFrom(ir::Value array) const { return array == stored_ ? stored_as_ : array; }
+  void SetReadFrom(ir::Value array, ir::Value instead) {
+    stored_ = array;
+    stored_as_ = instead;
+  }
 
   // --- instructions that blocks and bodies have in common; results go into `into`
   void Scalar(const ir::Inst& inst, Reg into);  // with the check of a divisor
@@ -58,6 +66,7 @@ class Lowering {
   std::optional<Bounds> here_;
   uint64_t here_version_ = 0;
   Status status_;
+  ir::Value stored_, stored_as_;
 };
 
 // One instruction of a block (lower_insts.cc); reference counts are the caller's.

@@ -31,13 +31,18 @@ class ResultWriter {
   // `value`: the statement's result.
   ResultWriter(const AccessContext& c, const ir::EachResult& r, ir::Value value,
                const ResultPlan& plan, uint32_t loc)
-      : c_(c), e_(c.l.e), r_(r), value_(value), plan_(plan), loc_(loc) {}
+      : c_(c), e_(c.l.e), r_(r), value_(value), plan_(plan), loc_(loc) {
+    const auto destination = c.l.destinations.find(value);
+    if (destination != c.l.destinations.end()) destination_ = &destination->second;
+  }
 
   const ResultPlan& plan() const { return plan_; }
 
   // Before the nest: the array, with the identity in it where that is needed, or what is added to.
   void Begin();
   void CheckOutBefore();
+  // After the checks of what the body reads, where there may be no point.
+  void CheckDestination();
   // Around the loops inside plan().level, of kLanes only.
   void BeginLanes();
   void EndLanes();
@@ -50,6 +55,7 @@ class ResultWriter {
 
  private:
   bool IsScalar() const { return r_.out.empty(); }
+  bool Adds() const { return r_.into.valid() && !destination_; }
   std::vector<Reg> Extents() const;
   std::vector<Reg> LoopsApart() const;
   void Store(Reg offset, Reg value);  // into array_
@@ -69,6 +75,7 @@ class ResultWriter {
   const ir::Value value_;
   const ResultPlan plan_;
   const uint32_t loc_;
+  const Destination* destination_ = nullptr;  // r_.into takes the elements, at these places
   Reg array_ = ir::kNoValue;
   Reg lanes_ = ir::kNoValue;
   Reg state_ = ir::kNoValue;  // kScan, kArg: an array of one, the state or the best term

@@ -1,0 +1,40 @@
+// Rows that statements write where they go: compiled code against the interpreter bit for bit.
+#include <catch2/catch.hpp>
+
+#include "tests/jit/programs/compiled.h"
+#include "tests/support/derivatives.h"
+
+namespace pullback::testing {
+namespace {
+
+Tensor Wave(int64_t n) {
+  std::vector<double> values;
+  for (int64_t i = 0; i < n; ++i) values.push_back(0.1 * static_cast<double>(i * 7 % 23) - 0.9);
+  return Tensor::Of(DType::kF64, {n}, values);
+}
+
+TEST_CASE("destinations: compiled programs that assign rows") {
+  const char* const bodies[] = {
+      "y[i] = exp.(x) * f64(i)",
+      "y[i] = gen k < n { x[k] + [i > 0] * y[i - 1, k] }",
+      "if i > 0 { y[i] = gen k < n { 0.5 * y[i - 1, k] + 0.25 * y[i - 1, n - 1 - k] + x[k] } }",
+      "if i > 0 { y[i] = gen k < n { sum j < n { y[i - 1, j] * x[k] * 0.1 } } }",
+      "y[i] = gen k < n { x[k] * y[i, k] + 1.0 }",
+      "y[i] = gen k < n { y[i, n - 1 - k] + x[k] }",
+      "y[:, 1] = gen k < 4 { x[0] * f64(k + i) }",
+  };
+  for (const char* body : bodies) {
+    INFO(body);
+    const ir::Module ssa =
+        LowerText(std::string("fn f(x: [n]f64) -> f64 { var y = zeros(4, n)\n for i < 4 { ") +
+                      body + " }\n return sum i < 4, k < n { f64(i + 1) * y[i, k] ** 2 } }",
+                  "f");
+    for (int64_t n : {2, 37}) {
+      CheckBitwise(Derived(ssa, pipeline::Transform::kValue), {Wave(n)});
+      CheckBitwise(Derived(ssa, pipeline::Transform::kValueAndGrad), {Wave(n)});
+    }
+  }
+}
+
+}  // namespace
+}  // namespace pullback::testing
