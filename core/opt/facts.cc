@@ -47,7 +47,11 @@ class Propagation {
         open.pop_back();
       }
     }
-    InsertConstants();
+    if (changed_) {
+      InsertConstants();
+    } else {
+      f_.values.resize(to_.size() - made_);  // nothing took a constant's place
+    }
     return changed_;
   }
 
@@ -114,6 +118,7 @@ class Propagation {
     if (!made.valid()) {
       made = f_.NewValue(ir::Type::Bool());
       to_.resize(f_.values.size());
+      ++made_;
     }
     return made;
   }
@@ -166,6 +171,7 @@ class Propagation {
   std::vector<Value> to_;     // in what is visited
   std::vector<Value> trail_;  // what `to_` was set for, in order
   Value constants_[2];
+  size_t made_ = 0;  // of constants_
   bool changed_ = false;
 };
 

@@ -201,7 +201,7 @@ StatusOr<bool> DeriveInChunks(PassRunner& passes, ir::Module m, Transform transf
 
 }  // namespace
 
-const char* const kPassesVersion = "43";
+const char* const kPassesVersion = "44";
 
 const char* TransformName(Transform t) {
   switch (t) {

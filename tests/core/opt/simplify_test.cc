@@ -3,6 +3,7 @@
 
 #include <catch2/catch.hpp>
 
+#include "tests/support/derivatives.h"
 #include "tests/support/pass_files.h"
 
 namespace pullback::opt {
@@ -17,6 +18,35 @@ TEST_CASE("opt: FoldConstants") {
 
 TEST_CASE("opt: EliminateDeadCode") {
   RunPassFiles("eliminate_dead_code", OverFunctions(EliminateDeadCode));
+}
+
+// A pass that says it changed something, again and again, costs every program further rounds.
+TEST_CASE("opt: nothing is left for any pass in what is simplified, nor do values pile up") {
+  ir::Module m = testing::ParseIr(R"(entry @f
+fn @f(%x: [*]f64, %y: [*]f64, %c: bool) -> f64 {
+b0:
+  %n = dim %x, 0
+  %m = dim %y, 0
+  %same = eq %n, %m
+  check %same, size_mismatch, %n, %m
+  br %c, b1, b2
+b1:
+  %v = index %x[%n - 1]
+  %u = select %c, %v, 0.0
+  check %same, index, %n, %m
+  ret add(%u, 3.0)
+b2:
+  ret 2.0
+})");
+  REQUIRE(Simplify(m).ok());
+  ir::Function& f = m.Get(m.entry);
+  const size_t values = f.values.size();
+  CHECK_FALSE(SimplifyControlFlow(f));
+  CHECK_FALSE(PropagateConditions(f));
+  CHECK_FALSE(FoldConstants(f));
+  CHECK_FALSE(EliminateCommonSubexpressions(f));
+  CHECK_FALSE(EliminateDeadCode(f));
+  CHECK(f.values.size() == values);
 }
 
 TEST_CASE("opt: EliminateCommonSubexpressions") {
