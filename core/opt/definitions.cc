@@ -11,8 +11,13 @@ using ir::Value;
 void Definitions::Record(const Inst& inst) {
   if (inst.results.size() != 1) return;
   const Value result = inst.results[0];
-  if (result.id >= defs_.size()) defs_.resize(f_.values.size());
-  Def& d = defs_[result.id];
+  if (result.id >= place_.size()) place_.resize(f_.values.size(), kNowhere);
+  uint32_t& place = place_[result.id];
+  if (place == kNowhere) {
+    place = static_cast<uint32_t>(defs_.size());
+    defs_.emplace_back();
+  }
+  Def& d = defs_[place];
   d.op = inst.op;
   d.known = true;
   d.bits = inst.bits;
@@ -24,12 +29,14 @@ void Definitions::Record(const Inst& inst) {
 void Definitions::RecordExtents(const Inst& inst) {
   if (inst.each) {
     for (size_t k = 0; k < inst.results.size(); ++k)
-      extents_[inst.results[k]] = inst.each->results[k].shape;
+      extents_[inst.results[k].id] = inst.each->results[k].shape;
   } else if (inst.op == Op::Zeros) {
-    extents_[inst.results[0]] = inst.args;
+    extents_[inst.results[0].id] = inst.args;
   } else if (inst.op == Op::Update || inst.op == Op::AddAt || inst.op == Op::AddArrays) {
-    const auto it = extents_.find(inst.args[0]);
-    if (it != extents_.end()) extents_[inst.results[0]] = it->second;
+    const auto it = extents_.find(inst.args[0].id);
+    if (it == extents_.end()) return;
+    ir::Values extents = it->second;
+    extents_[inst.results[0].id] = std::move(extents);
   }
 }
 

@@ -1,7 +1,8 @@
 // What the instructions that a walk has seen say of the values they define.
 #pragma once
 
-#include <map>
+#include <absl/container/flat_hash_map.h>
+
 #include <optional>
 #include <vector>
 
@@ -21,7 +22,7 @@ class Definitions {
     ir::Value guard;
   };
 
-  explicit Definitions(const ir::Function& f) : f_(f), defs_(f.values.size()) {}
+  explicit Definitions(const ir::Function& f) : f_(f), place_(f.values.size(), kNowhere) {}
 
   void Record(const ir::Inst& inst);
   // The extents of arrays that an instruction makes are known without looking at them.
@@ -30,14 +31,18 @@ class Definitions {
   // definition says holds only under that guard.
   void SetGuard(ir::Value guard) { guard_ = guard; }
 
-  const Def& Of(ir::Value v) const { return v.id < defs_.size() ? defs_[v.id] : unknown_; }
+  // Until the next Record.
+  const Def& Of(ir::Value v) const {
+    const uint32_t place = v.id < place_.size() ? place_[v.id] : kNowhere;
+    return place == kNowhere ? unknown_ : defs_[place];
+  }
   bool Holds(ir::Value v) const {
     const Def& d = Of(v);
     return d.known && (!d.guard.valid() || d.guard == guard_);
   }
   // Of an array; null where they are not known.
   const ir::Values* ExtentsOf(ir::Value array) const {
-    const auto it = extents_.find(array);
+    const auto it = extents_.find(array.id);
     return it == extents_.end() ? nullptr : &it->second;
   }
 
@@ -50,10 +55,13 @@ class Definitions {
   double AsDouble(ir::Value v) const;  // of a float constant
 
  private:
+  static constexpr uint32_t kNowhere = UINT32_MAX;
+
   const ir::Function& f_;
   const Def unknown_;
+  std::vector<uint32_t> place_;  // in defs_, by value: most values of a large function are no longer there
   std::vector<Def> defs_;
-  std::map<ir::Value, ir::Values> extents_;
+  absl::flat_hash_map<uint32_t, ir::Values> extents_;  // by value
   ir::Value guard_;
 };
 

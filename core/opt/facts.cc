@@ -21,7 +21,7 @@ class Propagation {
     for (const ir::Block& b : f.blocks) {
       for (const Inst& inst : b.insts) {
         if (inst.results.size() == 1 && f.TypeOf(inst.results[0]).IsScalar())
-          defs_[inst.results[0].id] = {inst.op, inst.args, inst.constraints};
+          defs_[inst.results[0].id] = &inst;
       }
     }
   }
@@ -56,13 +56,6 @@ class Propagation {
   }
 
  private:
-  // By copy: the visit renames operands in place.
-  struct Def {
-    Op op = Op::Check;
-    ir::Values args;
-    std::vector<ir::Constraint> constraints;
-  };
-
   void Visit(uint32_t block) {
     LearnFromEdge(block);
     ir::Block& b = f_.blocks[block];
@@ -81,17 +74,18 @@ class Propagation {
 
   void Learn(Value condition, bool holds) {
     if (condition.id >= defs_.size()) return;  // a constant that this pass made
-    const Def def = defs_[condition.id];
-    if (def.op == Op::Const) return;
+    const Inst* const def = defs_[condition.id];
+    if (def != nullptr && def->op == Op::Const) return;
     Map(condition, Constant(holds));
-    if (def.op == Op::Not) return Learn(def.args[0], !holds);
-    if (def.op == (holds ? Op::And : Op::Or)) {
-      Learn(def.args[0], holds);
-      Learn(def.args[1], holds);
-    } else if (def.op == (holds ? Op::Eq : Op::Ne) && IsInt(def.args[0])) {
-      Equate(Get(def.args[0]), Get(def.args[1]));
-    } else if (def.op == Op::Holds && holds) {
-      for (const ir::Constraint& c : def.constraints) EquateSides(c);
+    if (def == nullptr) return;
+    if (def->op == Op::Not) return Learn(def->args[0], !holds);
+    if (def->op == (holds ? Op::And : Op::Or)) {
+      Learn(def->args[0], holds);
+      Learn(def->args[1], holds);
+    } else if (def->op == (holds ? Op::Eq : Op::Ne) && IsInt(def->args[0])) {
+      Equate(Get(def->args[0]), Get(def->args[1]));
+    } else if (def->op == Op::Holds && holds) {
+      for (const ir::Constraint& c : def->constraints) EquateSides(c);
     }
   }
 
@@ -105,12 +99,13 @@ class Propagation {
   // Both dominate what is visited; a constant, or else the older one, stands for both.
   void Equate(Value a, Value b) {
     if (a == b) return;
-    const bool b_is_const = b.id < defs_.size() && defs_[b.id].op == Op::Const;
-    const bool a_is_const = a.id < defs_.size() && defs_[a.id].op == Op::Const;
-    if (b_is_const || (!a_is_const && b < a)) std::swap(a, b);
+    if (IsConst(b) || (!IsConst(a) && b < a)) std::swap(a, b);
     Map(b, a);
   }
 
+  bool IsConst(Value v) const {
+    return v.id < defs_.size() && defs_[v.id] != nullptr && defs_[v.id]->op == Op::Const;
+  }
   bool IsInt(Value v) const { return f_.TypeOf(v) == ir::Type::I64(); }
 
   Value Constant(bool value) {
@@ -167,7 +162,7 @@ class Propagation {
   ir::Function& f_;
   const ir::Dominators dominators_;
   const std::vector<std::vector<uint32_t>> preds_;
-  std::vector<Def> defs_;
+  std::vector<const Inst*> defs_;  // of scalars, by value
   std::vector<Value> to_;     // in what is visited
   std::vector<Value> trail_;  // what `to_` was set for, in order
   Value constants_[2];
