@@ -4,6 +4,7 @@
 // sets stay small although a long block may push very often.
 #include "core/ir/verify_tapes.h"
 
+#include <algorithm>
 #include <vector>
 
 #include "absl/container/flat_hash_set.h"
@@ -126,8 +127,21 @@ class TapeFlow {
   std::vector<Set> in_;  // what may be consumed at the start of each block
 };
 
+// Most functions have none; bodies of statements never do.
+bool HasTapes(const Function& f) {
+  const auto is_tape = [&](Value v) { return f.TypeOf(v).IsTape(); };
+  return std::any_of(f.blocks.begin(), f.blocks.end(), [&](const Block& b) {
+    return std::any_of(b.params.begin(), b.params.end(), is_tape) ||
+           std::any_of(b.insts.begin(), b.insts.end(), [&](const Inst& inst) {
+             return std::any_of(inst.results.begin(), inst.results.end(), is_tape);
+           });
+  });
+}
+
 }  // namespace
 
-Value FindReusedTape(const Function& f, uint32_t* block) { return TapeFlow(f).FindReuse(block); }
+Value FindReusedTape(const Function& f, uint32_t* block) {
+  return HasTapes(f) ? TapeFlow(f).FindReuse(block) : kNoValue;
+}
 
 }  // namespace pullback::ir::internal

@@ -59,7 +59,8 @@ class Definitions {
 
   const ir::Function& f_;
   const Def unknown_;
-  std::vector<uint32_t> place_;  // in defs_, by value: most values of a large function are no longer there
+  std::vector<uint32_t>
+      place_;  // in defs_, by value: most values of a large function are no longer there
   std::vector<Def> defs_;
   absl::flat_hash_map<uint32_t, ir::Values> extents_;  // by value
   ir::Value guard_;

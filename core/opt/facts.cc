@@ -163,8 +163,8 @@ class Propagation {
   const ir::Dominators dominators_;
   const std::vector<std::vector<uint32_t>> preds_;
   std::vector<const Inst*> defs_;  // of scalars, by value
-  std::vector<Value> to_;     // in what is visited
-  std::vector<Value> trail_;  // what `to_` was set for, in order
+  std::vector<Value> to_;          // in what is visited
+  std::vector<Value> trail_;       // what `to_` was set for, in order
   Value constants_[2];
   size_t made_ = 0;  // of constants_
   bool changed_ = false;

@@ -1,9 +1,11 @@
 // add_arrays(a, s), s the result of a statement and read nowhere else: the statement adds to a, where its
 // points lie, and no array is made for s. So a loop whose step reads a row, or a window, of an array costs its
 // reverse the row at each step and not the array.
+#include <absl/container/flat_hash_map.h>
+#include <absl/container/inlined_vector.h>
+
 #include <algorithm>
 #include <optional>
-#include <unordered_map>
 
 #include "core/tensor/normalise.h"
 #include "core/tensor/statement_edit.h"
@@ -29,7 +31,9 @@ class BlockAccumulator {
       : f_(f), insts_(block.insts), uses_(uses), is_param_(is_param) {
     for (size_t at = 0; at < insts_.size(); ++at) {
       for (Value v : insts_[at].results) defined_[v.id] = at;
-      ir::ForEachOperand(insts_[at], [&](const Value& v) { readers_[v.id].push_back(at); });
+      ir::ForEachOperand(insts_[at], [&](const Value& v) {
+        if (f_.TypeOf(v).IsArray() || defined_.contains(v.id)) readers_[v.id].push_back(at);
+      });
     }
   }
 
@@ -139,13 +143,18 @@ class BlockAccumulator {
   std::vector<Inst>& insts_;
   const std::vector<int>& uses_;
   const std::vector<bool>& is_param_;
-  std::unordered_map<uint32_t, size_t> defined_;
-  std::unordered_map<uint32_t, std::vector<size_t>> readers_;  // ascending
+  absl::flat_hash_map<uint32_t, size_t> defined_;
+  absl::flat_hash_map<uint32_t, absl::InlinedVector<size_t, 2>> readers_;  // of what is asked for; ascending
 };
 
 }  // namespace
 
 void AccumulateInPlace(ir::Function& f) {
+  const auto adds_arrays = [](const ir::Block& b) {
+    return std::any_of(b.insts.begin(), b.insts.end(),
+                       [](const Inst& inst) { return inst.op == Op::AddArrays; });
+  };
+  if (std::none_of(f.blocks.begin(), f.blocks.end(), adds_arrays)) return;
   std::vector<int> uses(f.values.size());
   std::vector<bool> is_param(f.values.size());
   const auto count = [&](const Value& v) { ++uses[v.id]; };
@@ -154,7 +163,9 @@ void AccumulateInPlace(ir::Function& f) {
     for (const Inst& inst : b.insts) ir::ForEachOperand(inst, count);
     ir::ForEachTermOperand(b.term, count);
   }
-  for (ir::Block& b : f.blocks) BlockAccumulator(f, b, uses, is_param).Run();
+  for (ir::Block& b : f.blocks) {
+    if (adds_arrays(b)) BlockAccumulator(f, b, uses, is_param).Run();
+  }
 }
 
 }  // namespace pullback::tensor
