@@ -3,7 +3,7 @@
 #
 #   deploy/test.sh [--help] [section...]
 #
-# Sections, in this order; all of them but tidy and container when none is named:
+# Sections, in this order; all of them but tidy, gpu and container when none is named:
 #   install  packages (deploy/install.sh)
 #   format   clang-format --dry-run over the C++ sources
 #   build    the release preset, into build/
@@ -16,6 +16,7 @@
 #   ghz      the scenarios of deploy/load by ghz and reflection, shortly; skipped where Go cannot build ghz
 #   asan     the core tests and random programs, compiled ones too, under ASan and UBSan, into build-asan/
 #   fuzz     each fuzz target for PULLBACK_FUZZ_SECONDS (60) seconds, into build-fuzz/
+#   gpu      the bundle of tests for a GPU is packed, and started in an empty root (as root)
 #   container  the image of deploy/container, built and run without a container engine (as root; minutes of downloads)
 # PULLBACK_JOBS bounds how many jobs run at once (all cores). PULLBACK_ASAN_PROGRAMS: how many random
 # programs the sanitizers see (300).
@@ -25,7 +26,7 @@ cd "$(dirname "$self")/.."
 
 jobs=${PULLBACK_JOBS:-$(nproc)}
 fuzz_seconds=${PULLBACK_FUZZ_SECONDS:-60}
-sections=(install format build tidy ctest ptxas python node go ghz asan fuzz container)
+sections=(install format build tidy ctest ptxas python node go ghz asan fuzz gpu container)
 defaults=(install format build ctest ptxas python node go ghz asan fuzz)
 failed=()
 chosen=()
@@ -76,6 +77,8 @@ section_ptxas() {
   PULLBACK_SOURCE_DIR=$PWD PULLBACK_PTXAS=$(find "$scratch/nvcc" -name ptxas -type f | head -n 1) \
     build/bin/test_jit_programs "On a device: ptxas*"
 }
+
+section_gpu() { deploy/gpu_bundle.sh --check; }
 
 section_python() {
   if [[ ! -d client/python/tests ]]; then

@@ -3,7 +3,7 @@
 
 #include "jit/llvm/llvm_backend.h"
 #include "tests/jit/engine/fake_backend.h"
-#include "tests/jit/programs/fake_driver.h"
+#include "tests/support/fake_driver.h"
 
 namespace pullback::jit {
 namespace {

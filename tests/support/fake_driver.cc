@@ -1,4 +1,4 @@
-#include "tests/jit/programs/fake_driver.h"
+#include "tests/support/fake_driver.h"
 
 #include <elf.h>
 #include <ucontext.h>
