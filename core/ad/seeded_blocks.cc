@@ -263,11 +263,20 @@ std::optional<Pushed> PushMany(ir::Module& module, uint32_t derived, size_t para
   return Pushed{*made, functions.HasTapes()};
 }
 
-// Chunks of cotangents; nothing, and the module as it was, where the code has no form for many.
+bool HasTapes(const ir::Module& module) {
+  return std::any_of(module.functions.begin(), module.functions.end(), [](const auto& f) {
+    return std::any_of(f->values.begin(), f->values.end(),
+                       [](const ir::ValueInfo& v) { return v.type.IsTape(); });
+  });
+}
+
+// Chunks of cotangents; nothing, and the module as it was, where the code has no form for many. Nor of code that is
+// a derivative: reverse mode over reverse mode is seldom wanted, and long.
 StatusOr<std::optional<uint32_t>> PullInChunks(ir::Module& module, uint32_t f,
                                                const std::vector<bool>& columns,
                                                const JacobianRows& rows, const ChunkSizes& sizes) {
   using Made = std::optional<uint32_t>;
+  if (HasTapes(module)) return Made();
   const ir::Function& from = module.Get(f);
   for (size_t r = 0; r < from.results.size(); ++r) {
     if (!rows.differentiated[r] && ir::CarriesTangent(module, from.results[r])) return Made();

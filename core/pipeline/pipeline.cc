@@ -86,22 +86,6 @@ Status CheckTransform(const ir::Module& m, Transform transform, const std::vecto
   return hessian ? CheckBlocks(m, columns, columns) : Status();
 }
 
-// Loops of blocks: what can go or become one turn goes. derived: statements move out of them, and short ones
-// become straight-line code; before, the order in which cotangents are summed is that of the loop's turns.
-Status ImproveLoops(PassRunner& passes, ir::Module& m, bool derived) {
-  bool changed = false;
-  PB_RETURN_IF_ERROR(passes.Run("normalise_loops", m, [&](ir::Module& x) {
-    for (auto& f : x.functions) changed |= opt::NormaliseLoops(*f, derived, passes.rules());
-    return changed ? opt::Simplify(x, passes.rules()) : Status();
-  }));
-  if (!derived) return {};
-  changed = false;
-  return passes.Run("float_invariants", m, [&](ir::Module& x) {
-    for (auto& f : x.functions) changed |= opt::FloatInvariants(*f, passes.rules());
-    return changed ? opt::Simplify(x, passes.rules()) : Status();
-  });
-}
-
 // From the derived module on. `derived`: there may be calls to inline. `rounds` of normalising and fusing:
 // each eliminates what the one before has uncovered.
 Status Finish(PassRunner& passes, ir::Module m, bool derived, bool optimise, int rounds,
@@ -201,7 +185,7 @@ StatusOr<bool> DeriveInChunks(PassRunner& passes, ir::Module m, Transform transf
 
 }  // namespace
 
-const char* const kPassesVersion = "44";
+const char* const kPassesVersion = "45";
 
 const char* TransformName(Transform t) {
   switch (t) {
@@ -225,15 +209,9 @@ StatusOr<Staged> Derive(const ir::Module& ssa, Transform transform, const std::v
   ir::Module m = ssa.Clone();
   PB_RETURN_IF_ERROR(passes.Run("thread_boxes", m, opt::ThreadBoxes));
   if (options.optimise) {
-    PB_RETURN_IF_ERROR(SeedOperators(passes, m));
+    PB_RETURN_IF_ERROR(SeedOperators(passes, m, transform != Transform::kValue));
     PB_RETURN_IF_ERROR(InlineAndSimplify(passes, m));
-    PB_RETURN_IF_ERROR(passes.Run("move_elements", m, [&](ir::Module& x) {
-      for (auto& f : x.functions) opt::MoveElements(*f);
-      return opt::Simplify(x, passes.rules());
-    }));
-    PB_RETURN_IF_ERROR(ImproveLoops(passes, m, false));
-    PB_RETURN_IF_ERROR(passes.Run(
-        "unroll", m, [&](ir::Module& x) { return opt::UnrollStatements(x, passes.rules()); }));
+    PB_RETURN_IF_ERROR(PrepareLoops(passes, m));
   }
   PB_RETURN_IF_ERROR(DeriveOperators(passes, m, options.optimise));
   if (options.optimise) {

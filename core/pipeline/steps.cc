@@ -24,6 +24,30 @@ Status DeriveOperators(PassRunner& passes, ir::Module& m, bool optimise) {
   return {};
 }
 
+Status ImproveLoops(PassRunner& passes, ir::Module& m, bool derived) {
+  bool changed = false;
+  PB_RETURN_IF_ERROR(passes.Run("normalise_loops", m, [&](ir::Module& x) {
+    for (auto& f : x.functions) changed |= opt::NormaliseLoops(*f, derived, passes.rules());
+    return changed ? opt::Simplify(x, passes.rules()) : Status();
+  }));
+  if (!derived) return {};
+  changed = false;
+  return passes.Run("float_invariants", m, [&](ir::Module& x) {
+    for (auto& f : x.functions) changed |= opt::FloatInvariants(*f, passes.rules());
+    return changed ? opt::Simplify(x, passes.rules()) : Status();
+  });
+}
+
+Status PrepareLoops(PassRunner& passes, ir::Module& m) {
+  PB_RETURN_IF_ERROR(passes.Run("move_elements", m, [&](ir::Module& x) {
+    for (auto& f : x.functions) opt::MoveElements(*f);
+    return opt::Simplify(x, passes.rules());
+  }));
+  PB_RETURN_IF_ERROR(ImproveLoops(passes, m, false));
+  return passes.Run("unroll", m,
+                    [&](ir::Module& x) { return opt::UnrollStatements(x, passes.rules()); });
+}
+
 Status NormaliseAndFuse(PassRunner& passes, ir::Module& m, int rounds) {
   for (int round = 0; round < rounds; ++round) {
     PB_RETURN_IF_ERROR(passes.Run("normalise", m, tensor::NormaliseTensors));

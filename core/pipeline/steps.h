@@ -14,6 +14,12 @@ Status InlineAndSimplify(PassRunner& passes, ir::Module& m);
 // Until no derivative operator is left.
 Status DeriveOperators(PassRunner& passes, ir::Module& m, bool optimise);
 
+// Loops of blocks: what can go or become one turn goes. derived: statements move out of them, and short ones
+// become straight-line code; before, the order in which cotangents are summed is that of the loop's turns.
+Status ImproveLoops(PassRunner& passes, ir::Module& m, bool derived);
+// What is done before derivatives are taken.
+Status PrepareLoops(PassRunner& passes, ir::Module& m);
+
 // Normalising and fusing; each of the `rounds` eliminates what the one before has uncovered.
 Status NormaliseAndFuse(PassRunner& passes, ir::Module& m, int rounds);
 

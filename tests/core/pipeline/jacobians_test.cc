@@ -47,5 +47,80 @@ TEST_CASE("pipeline: a dense chain keeps its loop over seeds") {
   CHECK(m.Get(m.entry).blocks.size() > 1);
 }
 
+// Operators on code with control flow.
+struct Operator {
+  const char* text;
+  bool chunks;  // of seeds, rather than a loop over them
+};
+
+bool HasChunks(const ir::Module& m) {
+  return std::any_of(m.functions.begin(), m.functions.end(), [](const auto& f) {
+    return std::any_of(f->values.begin(), f->values.end(),
+                       [](const ir::ValueInfo& v) { return v.name == "seeds"; });
+  });
+}
+
+Staged DeriveOperators(const std::string& text, Transform transform, bool optimise) {
+  const ir::Module ssa = testing::LowerText(text, "f");
+  Options options;
+  options.optimise = optimise;
+  std::vector<bool> wrt(ssa.Get(ssa.entry).params().size(), true);
+  auto staged = Derive(ssa, transform, wrt, options);
+  INFO(staged.status().ToString());
+  REQUIRE(staged.ok());
+  return std::move(*staged);
+}
+
+TEST_CASE("pipeline: operators in chunks of seeds") {
+  const std::string sequence =
+      "fn g(x: [n]f64) -> [n]f64 {\n  var y = x\n  var s = 0.5\n"
+      "  for i in 1..n {\n    s = sin(s * x[i]) + y[i - 1]\n    y[i] = s * x[i] + y[i - 1]\n  }\n"
+      "  return y }\n"
+      "fn h(x: [n]f64) -> f64 { return g(x)[n - 1] * g(x)[1] }\n";
+  const Operator operators[] = {
+      {"fn f(x: [n]f64) -> [n, n]f64 { return jacobian(g)(x) }", true},
+      {"fn f(x: [n]f64) -> [n, n]f64 { return hessian(h)(x) }", true},
+      {"fn f(x: [n]f64) -> f64 {\n  let j = jacobian(|t| g(t * x[0]))(x)\n"
+       "  return sum i < n { j[i, i] } }",
+       true},
+      // Newton's method: the operator is in a loop itself.
+      {"fn f(x: [n]f64) -> [n]f64 {\n  var y = x\n"
+       "  for t in 0..2 {\n    let j = jacobian(g)(y)\n    let r = g(y)\n"
+       "    y = gen i < n { y[i] - 0.1 * r[i] / j[i, i] }\n  }\n  return y }",
+       true},
+      {"fn f(x: [n]f64) -> ([n, n]f64, [n]f64) {\n"
+       "  let l = jacobian(|t| { var xs: list f64 = list()\n"
+       "    for i < n { xs = push(xs, t[i] * x[0]) }\n"
+       "    gen i < n { xs[i] * xs[0] } })(x)\n  return (l, x) }",
+       true},
+      // A chain of dense maps, where an array between the blocks would have an axis of seeds.
+      {"fn f(x: [n]f64) -> f64 {\n  let a = gen i < n, j < n { f64(i - j) * 0.1 }\n"
+       "  return sum(jacobian(|t| a @ tanh.(a @ t))(x)) }",
+       true},
+      // What is differentiated again keeps one seed at a time.
+      {"fn f(x: [n]f64) -> [n]f64 {\n"
+       "  return grad(|t| { let j = jacobian(g)(t); sum i < n { j[i, i] } })(x) }",
+       false}};
+  const std::vector<Tensor> args = {testing::Vec({0.4, 1.3, 0.7, 0.9, 1.1, 0.2, 0.8})};
+  for (const Operator& o : operators) {
+    INFO(o.text);
+    const std::string text = sequence + o.text;
+    const Staged fast = DeriveOperators(text, Transform::kValue, true);
+    CHECK(HasChunks(fast.adjoint) == o.chunks);
+    const auto got = testing::RunOk(fast.final, args);
+    const auto want = testing::RunOk(DeriveOperators(text, Transform::kValue, false).final, args);
+    REQUIRE(got.size() == want.size());
+    for (size_t k = 0; k < got.size(); ++k) {
+      CHECK(got[k].shape == want[k].shape);
+      const auto a = testing::Doubles(got[k]), b = testing::Doubles(want[k]);
+      for (size_t i = 0; i < a.size(); ++i)
+        CHECK(a[i] == Approx(b[i]).epsilon(1e-11).margin(1e-12));
+    }
+  }
+  const std::string trace =
+      "fn f(x: [n]f64) -> f64 {\n  let j = jacobian(g)(x)\n  return sum i < n { j[i, i] } }";
+  CHECK(!HasChunks(DeriveOperators(sequence + trace, Transform::kValueAndGrad, true).adjoint));
+}
+
 }  // namespace
 }  // namespace pullback::pipeline

@@ -87,6 +87,22 @@ TEST_CASE("compiled Jacobians in chunks: lists, trees, cotangents") {
                 {Vec(x), Tensor::I64(3)}, true);
 }
 
+TEST_CASE("compiled operators in chunks of seeds give the interpreter's bits") {
+  const std::string sequence =
+      "fn g(x: [n]f64) -> [n]f64 {\n  var y = x\n  var s = 0.5\n"
+      "  for i in 1..n {\n    s = sin(s * x[i]) + y[i - 1]\n    y[i] = s * x[i] + y[i - 1]\n  }\n"
+      "  return y }\n"
+      "fn h(x: [n]f64) -> f64 { return g(x)[n - 1] * g(x)[1] }\n";
+  for (const std::string f :
+       {"fn f(x: [n]f64) -> [n]f64 {\n  var y = x\n"
+        "  for t in 0..2 {\n    let j = jacobian(g)(y)\n    let r = g(y)\n"
+        "    y = gen i < n { y[i] - 0.1 * r[i] / j[i, i] }\n  }\n  return y }",
+        "fn f(x: [n]f64) -> [n, n]f64 { return hessian(h)(x) }"}) {
+    CheckBitwise(Derived(LowerText(sequence + f, "f"), Transform::kValue, {}, true),
+                 {Vec({0.4, 1.3, 0.7, 0.9, 1.1, 0.2, 0.8})});
+  }
+}
+
 // Whose patterns are of scans, lists, and rules: what finds them is code, too.
 TEST_CASE("compiled sparse Jacobians and Hessians give the interpreter's bits") {
   const Tensor x = Vec({0.5, -1.25, 2.0, 0.75, 1.5, -0.5, 0.25});
