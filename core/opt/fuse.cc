@@ -8,6 +8,7 @@
 #include "core/analysis/predicate.h"
 #include "core/opt/element.h"
 #include "core/opt/loop_nest.h"
+#include "core/opt/parts.h"
 #include "core/opt/pointwise.h"
 #include "core/opt/rename.h"
 #include "core/opt/simplify.h"
@@ -23,16 +24,6 @@ using ir::Op;
 using ir::Value;
 
 constexpr size_t kMaxBody = 200;
-
-int FlopsOf(const Each& each, const ir::Function& f) {
-  int flops = 0;
-  for (const Inst& inst : each.body) {
-    const bool counts = inst.op == Op::Call || (ir::Info(inst.op).rule != ir::TypeRule::Own &&
-                                                f.TypeOf(inst.results[0]).IsFloat());
-    flops += counts;
-  }
-  return flops;
-}
 
 class Fuser {
  public:
@@ -61,7 +52,7 @@ class Fuser {
         changed |= FuseInto(*inst.each);
         for (size_t k = 0; k < inst.results.size(); ++k) {
           if (IsPointwise(*inst.each, inst.each->results[k]))
-            producers_[inst.results[k]] = {inst.each.get(), k, b};
+            producers_[inst.results[k]] = {inst.each.get(), k, b, inst.results};
         }
       }
       changed |= FuseReadsOf(insts);
@@ -75,6 +66,7 @@ class Fuser {
     const Each* each;
     size_t result;
     uint32_t block;
+    ir::Values results;  // of the statement
   };
 
   // The reads of a block's own.
@@ -96,7 +88,7 @@ class Fuser {
     if (it == producers_.end()) return false;
     const Producer& producer = it->second;
     const EachResult& r = producer.each->results[producer.result];
-    if (!MayRepeat(*producer.each, read) || !loops_.RunsNoMoreOften(block_, producer.block) ||
+    if (!MayRepeat(producer, read, nullptr) || !loops_.RunsNoMoreOften(block_, producer.block) ||
         !std::all_of(r.shape.begin(), r.shape.end(), [&](Value n) { return IsSize(n); }))
       return false;
     auto element = Element(f_, *producer.each, producer.result).ForBlock(read);
@@ -185,24 +177,66 @@ class Fuser {
   bool MayFuse(const Each& consumer, const Inst& read, const Producer& producer) const {
     const Each& each = *producer.each;
     if (!loops_.RunsNoMoreOften(block_, producer.block)) return false;
-    if (consumer.body.size() + each.body.size() > kMaxBody) return false;
+    if (consumer.body.size() + each.body.size() * each.results.size() > kMaxBody) return false;
     const EachResult& r = each.results[producer.result];
     for (size_t k = 0; k < r.shape.size(); ++k) {
       if (!IsInRange(consumer, read, k, r.shape[k])) return false;
     }
-    if (!MayRepeat(each, read)) return false;
-    if (FlopsOf(each, f_) == 0) return true;
-    // Never evaluated at more points than before: the read names every index of the consumer.
+    if (!MayRepeat(producer, read, &consumer)) return false;
+    return IsFree(producer) || NamesEveryIndex(consumer, read);
+  }
+
+  bool IsFree(const Producer& p) const { return Parts(f_, *p.each).WorkOf(p.result) == 0; }
+
+  // Then an element is evaluated at no more points than it was.
+  static bool NamesEveryIndex(const Each& consumer, const Inst& read) {
     return std::all_of(consumer.indices.begin(), consumer.indices.end(), [&](const auto& i) {
-      return std::any_of(read.subs.begin(), read.subs.end(),
-                         [&](const Affine& a) { return a.AsValue() == i.var; });
+      return std::any_of(read.subs.begin(), read.subs.end(), [&](const Affine& a) {
+        const int64_t coeff = a.Coeff(i.var);
+        return (coeff == 1 || coeff == -1) && IsOutside(consumer, a.Substitute(i.var, Affine{}));
+      });
     });
   }
 
-  // Whether it costs nothing to evaluate at a read what is evaluated for its array.
-  bool MayRepeat(const Each& each, const Inst& read) const {
-    if (FlopsOf(each, f_) == 0) return true;
-    return !only_free_ && each.results.size() == 1 && uses_[read.args[0].id] == 1;
+  // The same at all points of the statement.
+  static bool IsOutside(const Each& each, const Affine& a) {
+    const auto inside = [&](Value v) {
+      return std::any_of(each.indices.begin(), each.indices.end(),
+                         [v](const ir::IndexVar& i) { return i.var == v; }) ||
+             std::any_of(each.body.begin(), each.body.end(), [v](const Inst& inst) {
+               return std::find(inst.results.begin(), inst.results.end(), v) != inst.results.end();
+             });
+    };
+    return std::none_of(a.terms.begin(), a.terms.end(),
+                        [&](const Affine::Term& t) { return inside(t.value); });
+  }
+
+  // Whether it costs nothing to evaluate at a read what is evaluated for its array: nobody else reads that, nor
+  // a part of it that shares work; the consumer may read several parts of one element.
+  bool MayRepeat(const Producer& p, const Inst& read, const Each* consumer) const {
+    const Parts parts(f_, *p.each);
+    if (parts.WorkOf(p.result) == 0) return true;
+    if (only_free_) return false;
+    const EachResult& r = p.each->results[p.result];
+    for (const size_t part : parts.Sharing(p.result)) {
+      const EachResult& other = p.each->results[part];
+      const Value array = p.results[part];
+      int reads = part == p.result ? 1 : 0;
+      if (consumer && part != p.result) reads = ReadsLike(*consumer, read, array);
+      const bool alike =
+          IsPointwise(*p.each, other) && other.out == r.out && other.shape == r.shape;
+      if (!alike || uses_[array.id] != reads) return false;
+    }
+    return true;
+  }
+
+  // How often the statement reads the element of another array.
+  static int ReadsLike(const Each& each, const Inst& read, Value array) {
+    return static_cast<int>(
+        std::count_if(each.body.begin(), each.body.end(), [&](const Inst& inst) {
+          return inst.op == Op::Index && inst.args[0] == array && inst.subs == read.subs &&
+                 inst.guard == read.guard;
+        }));
   }
 
   // Whether the subscript lies in [0, extent) wherever the read is evaluated. At once: an index with that
