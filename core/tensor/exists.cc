@@ -1,5 +1,6 @@
 // exists k: p, which arrives as max over k of p as a number, is solved for k: what is left is a predicate of
-// the other indices, evaluated once a point (Bernstein et al., section 4.3).
+// the other indices, evaluated once a point (Bernstein et al., section 4.3). So is "all k: p", a min, which is that no
+// k exists where p is false. p is a conjunction of constraints, or not one.
 #include <algorithm>
 
 #include "core/analysis/eliminate.h"
@@ -24,17 +25,47 @@ using ir::Value;
 
 constexpr int64_t kMaxWork = 200;
 
-// The predicate of a statement that does nothing but ask; nullptr for others.
-const Inst* PredicateOf(const ir::Each& each, const ir::Function& f) {
-  if (each.results.size() != 1 || !each.where.empty()) return nullptr;
+// What a statement asks that does nothing else: whether some (all) of its points are in one of the pieces, or in
+// none.
+struct Question {
+  std::vector<Predicate> pieces;
+  bool all = false;      // min: else max
+  bool outside = false;  // the answer is whether no point is in the pieces
+};
+
+// Where the conjunction is false.
+std::optional<std::vector<Predicate>> Negated(const std::vector<Constraint>& constraints,
+                                              const Box& box) {
+  std::vector<Predicate> pieces;
+  for (const Constraint& c : constraints) {
+    const auto negated = analysis::Negate(c, box);
+    if (!negated) return std::nullopt;
+    for (const Constraint& piece : *negated) pieces.push_back({{piece}, {}});
+  }
+  return pieces;
+}
+
+std::optional<Question> QuestionOf(const ir::Each& each, const ir::Function& f, const Box& box) {
+  if (each.results.size() != 1 || !each.where.empty()) return std::nullopt;
   const ir::EachResult& r = each.results[0];
-  if (r.monoid != ir::Monoid::kMax || r.guard.valid() || r.out.size() == each.indices.size())
-    return nullptr;
+  const bool all = r.monoid == ir::Monoid::kMin;
+  if ((r.monoid != ir::Monoid::kMax && !all) || r.guard.valid()) return std::nullopt;
+  if (r.out.size() == each.indices.size()) return std::nullopt;
   const Inst* number = FindDef(each, r.value);
-  if (!number || number->op != Op::Cast || f.TypeOf(r.value) != Type::I64()) return nullptr;
+  if (!number || number->op != Op::Cast || f.TypeOf(r.value) != Type::I64()) return std::nullopt;
   const Inst* predicate = FindDef(each, number->args[0]);
+  bool negated = false;
+  while (predicate && predicate->op == Op::Not && !predicate->guard.valid()) {
+    predicate = FindDef(each, predicate->args[0]);
+    negated = !negated;
+  }
   const bool structural = predicate && predicate->op == Op::Holds && !predicate->guard.valid();
-  return structural && !number->guard.valid() ? predicate : nullptr;
+  if (!structural || number->guard.valid()) return std::nullopt;
+  // All are where p holds: none is where it does not.
+  if (negated == all) return Question{{{predicate->constraints, {}}}, all, all};
+  auto pieces = Negated(predicate->constraints, box);
+  if (!pieces) return std::nullopt;
+  return Question{*std::move(pieces), all, all};
 }
 
 // The disjunction that exists vars: p is; nullopt: not solved.
@@ -88,6 +119,14 @@ class Writer {
       all = Make(Op::And, Type::Bool(), {all, IsMultiple(s)});
     return all;
   }
+  void CheckSize(Value size, uint32_t loc) {
+    Inst inst;
+    inst.op = Op::Check;
+    inst.bits = static_cast<uint64_t>(ir::TrapKind::kNegativeSize);
+    inst.args = {Make(Op::Ge, Type::Bool(), {size, I64(0)}), size};
+    inst.loc = loc;
+    into_.push_back(std::move(inst));
+  }
   // A disjunction of nothing is false.
   Value Any(const std::vector<Predicate>& pieces) {
     if (pieces.empty()) return Holds({{Affine::Const(-1), false}});
@@ -124,31 +163,47 @@ class ExistsSolver {
   // A number has become instructions of the block where this is true.
   bool Rewrite(Inst& inst, std::vector<Inst>& out) {
     ir::Each& each = *inst.each;
-    const Inst* predicate = PredicateOf(each, f_);
-    if (!predicate) return false;
+    const ir::Monoid monoid = each.results[0].monoid;
+    if (monoid != ir::Monoid::kMax && monoid != ir::Monoid::kMin) return false;
     const Box box = outer_.BoxOf(each);
+    std::optional<Question> question = QuestionOf(each, f_, box);
+    if (!question) return false;
     const size_t kept = each.results[0].out.size();
     std::vector<Value> vars;
     std::vector<Constraint> not_empty;
     for (size_t k = kept; k < each.indices.size(); ++k) {
-      const Affine& extent = *box.ExtentOf(each.indices[k].var);
-      // The trap of a negative size would be lost.
-      if (box.IsNonNegative(extent) != Truth::kTrue) return false;
       vars.push_back(each.indices[k].var);
-      not_empty.push_back({extent - Affine::Const(1), false});
+      not_empty.push_back({*box.ExtentOf(vars.back()) - Affine::Const(1), false});
     }
-    auto pieces = Solve(vars, {predicate->constraints, {}}, box);
-    if (!pieces || !SimplifyPieces(*pieces, box)) return false;
+    std::vector<Predicate> pieces;
+    for (Predicate& p : question->pieces) {
+      auto solved = Solve(vars, std::move(p), box);
+      if (!solved) return false;
+      std::move(solved->begin(), solved->end(), std::back_inserter(pieces));
+    }
+    if (!SimplifyPieces(pieces, box)) return false;
+    question->pieces = std::move(pieces);
+    CheckSizes(each, box, inst.loc, Writer(f_, out));
     if (kept == 0) {
-      Write(Writer(f_, out), *pieces, std::move(not_empty), box);
+      Write(Writer(f_, out), *question, std::move(not_empty), box);
       RenameLast(out, inst.results[0]);
       return true;
     }
     each.indices.resize(kept);
     each.body.clear();
     each.results[0].monoid = ir::Monoid::kGen;
-    each.results[0].value = Write(Writer(f_, each.body), *pieces, std::move(not_empty), box);
+    each.results[0].value = Write(Writer(f_, each.body), *question, std::move(not_empty), box);
     return false;
+  }
+
+  // The traps of negative sizes that the statement loses.
+  static void CheckSizes(const ir::Each& each, const Box& box, uint32_t loc, Writer w) {
+    const auto may_be_negative = [&](const ir::IndexVar& i) {
+      return box.IsNonNegative(*box.ExtentOf(i.var)) != Truth::kTrue;
+    };
+    for (size_t k = each.results[0].out.size(); k < each.indices.size(); ++k) {
+      if (may_be_negative(each.indices[k])) w.CheckSize(each.indices[k].extent, loc);
+    }
   }
 
   // Strides are remainders of what is computed: it must not wrap.
@@ -161,15 +216,17 @@ class ExistsSolver {
     });
   }
 
-  // 1 where it holds, else 0, or what max is of nothing.
-  static Value Write(Writer w, const std::vector<Predicate>& pieces,
-                     std::vector<Constraint> not_empty, const Box& box) {
-    const Value any = w.Any(pieces), one = w.I64(1);
-    Value none = w.I64(0);
+  // 1 where it holds, else 0, or what max and min are of nothing.
+  static Value Write(Writer w, const Question& q, std::vector<Constraint> not_empty,
+                     const Box& box) {
+    const Value any = w.Any(q.pieces), in = w.I64(q.outside ? 0 : 1);
+    Value none = w.I64(q.outside ? 1 : 0);
     Work work{kMaxWork};
-    if (Simplify(not_empty, box, work) != Truth::kTrue)
-      none = w.Make(Op::Select, Type::I64(), {w.Holds(not_empty), none, w.I64(INT64_MIN)});
-    return w.Make(Op::Select, Type::I64(), {any, one, none});
+    if (Simplify(not_empty, box, work) != Truth::kTrue) {
+      const Value empty = w.I64(q.all ? INT64_MAX : INT64_MIN);
+      none = w.Make(Op::Select, Type::I64(), {w.Holds(not_empty), none, empty});
+    }
+    return w.Make(Op::Select, Type::I64(), {any, in, none});
   }
 
   static void RenameLast(std::vector<Inst>& out, Value result) { out.back().results = {result}; }

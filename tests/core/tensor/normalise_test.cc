@@ -3,6 +3,7 @@
 
 #include <catch2/catch.hpp>
 
+#include "tests/support/derivatives.h"
 #include "tests/support/pass_files.h"
 
 namespace pullback::tensor {
@@ -16,6 +17,49 @@ TEST_CASE("tensor: SimplifyPredicates") {
 }
 
 TEST_CASE("tensor: SolveExists") { RunPassFiles("solve_exists", OverFunctions(SolveExists)); }
+
+TEST_CASE("tensor: a quantifier that is solved keeps the traps of its sizes") {
+  ir::Module module = testing::ParseIr(R"(
+fn @f(%n: i64, %m: i64, %h: i64) -> ([*]i64, i64) {
+b0:
+  %y = each(i < %n, k < %m) {
+    %p = holds (%k == %h)
+    %c = cast %p : i64
+  } max [%i] of (%n): %c !5
+  %s = each(k < %m) {
+    %p = holds (%k == %h)
+    %q = not %p
+    %c = cast %q : i64
+  } min []: %c !6
+  ret %y, %s
+}
+)");
+  const auto run = [&](int64_t n, int64_t m) {
+    const auto result = eval::Run(module, {Tensor::I64(n), Tensor::I64(m), Tensor::I64(1)});
+    REQUIRE(result.ok());
+    return *result;
+  };
+  const int64_t sizes[][2] = {{2, -3}, {-2, 3}, {-2, -3}, {2, 3}, {2, 1}, {2, 0}, {0, -1}};
+  std::vector<eval::Result> before;
+  for (const auto& [n, m] : sizes) before.push_back(run(n, m));
+  SolveExists(module.Get(module.entry));
+  for (const ir::Inst& inst : module.Get(module.entry).blocks[0].insts) {
+    CHECK((!inst.each || inst.each->indices.size() == 1));
+  }
+  for (size_t k = 0; k < before.size(); ++k) {
+    const eval::Result after = run(sizes[k][0], sizes[k][1]);
+    REQUIRE(after.trap.has_value() == before[k].trap.has_value());
+    if (after.trap) {
+      CHECK(after.trap->kind == before[k].trap->kind);
+      CHECK(after.trap->loc == before[k].trap->loc);
+      // Of two negative sizes either may be named.
+      CHECK((after.trap->a == sizes[k][0] || after.trap->a == sizes[k][1]));
+      if (sizes[k][0] >= 0 || sizes[k][1] >= 0) CHECK(after.trap->a == before[k].trap->a);
+    } else {
+      for (size_t r = 0; r < 2; ++r) CHECK(after.values[r].data == before[k].values[r].data);
+    }
+  }
+}
 
 TEST_CASE("tensor: HoistGuards") { RunPassFiles("hoist_guards", OverFunctions(HoistGuards)); }
 
