@@ -27,6 +27,10 @@ inline constexpr uint32_t kOrderedSteps = 4;
 enum class OrderedParam : uint8_t { kBegin, kEnd, kSegments, kCounts, kStarts, kElements, kTerms };
 inline constexpr size_t kOrderedParams = 7;
 
+// So many bytes behind that word is another: where it is set threads leave early, and nothing that kernels have written
+// may be used.
+inline constexpr size_t kStopOffset = 4;
+
 struct DeviceKernel {
   // In the order of parameters and of pb_launch's slots. Every parameter is 8 bytes: the bits of a scalar, or
   // the address on the device of an array's elements or of lanes.
@@ -35,7 +39,8 @@ struct DeviceKernel {
   std::string about;          // for people: what becomes of which loops
   uint32_t block = 256;       // threads
   uint32_t shared_bytes = 0;  // of a block; where it is not 0, its threads meet at barriers
-  bool checks = false;  // sets the word that its first parameter points at where a check fails
+  // May set the first word that its first parameter points at: a check has failed.
+  bool checks = false;
   std::vector<Param> params;  // after that word
   OrderedKernels ordered;     // of the first of the four
 };

@@ -95,6 +95,12 @@ Trap TrapOf(const RunContext& c) {
   return {static_cast<ir::TrapKind>(c.trap_kind), c.trap_loc, c.trap_a, c.trap_b};
 }
 
+// Why results did not come back.
+Status Ended(const DeviceRun& device, const RunContext& c, const Places& places) {
+  if (!device.status().ok()) return device.status();
+  return TrapStatus({ir::TrapKind::kStopped, 0, c.stop.load(std::memory_order_relaxed), 0}, places);
+}
+
 }  // namespace
 
 StatusOr<Outputs> RunOnce(const Kernel& kernel, const TextView& view, const Inputs& inputs,
@@ -114,12 +120,14 @@ StatusOr<Outputs> RunOnce(const Kernel& kernel, const TextView& view, const Inpu
   const Clock::time_point start = Clock::now();
   PB_ASSIGN_OR_RETURN(const std::unique_ptr<DeviceRun> device, code->loaded->StartRun());
   w.context.device = device.get();
+  if (device != nullptr) device->ObeyStop(&w.context.stop);
   if (!MakeInputLists(&w.context, w.leaves.lists, w.arguments) ||
       !RunKernel(code->loaded->entry(), &w.context, w.arguments.data(), w.results.data())) {
     if (device != nullptr && !device->status().ok()) return device->status();
     return TrapStatus(TrapOf(w.context), {view.places, view.text});
   }
-  if (device != nullptr && !BringHome(&w.context)) return device->status();
+  if (device != nullptr && !BringHome(&w.context))
+    return Ended(*device, w.context, {view.places, view.text});
   Outputs outputs;
   PB_RETURN_IF_ERROR(
       CopyResults(&w.context, view, kernel.derivation(), w.results.data(), &outputs));

@@ -40,6 +40,10 @@ StatusOr<Driver> LoadDriver(const char* library) {
   find(driver.cuMemcpyHtoD, "cuMemcpyHtoD_v2");
   find(driver.cuMemcpyDtoH, "cuMemcpyDtoH_v2");
   find(driver.cuMemcpyDtoD, "cuMemcpyDtoD_v2");
+  find(driver.cuMemcpyHtoDAsync, "cuMemcpyHtoDAsync_v2");
+  find(driver.cuStreamCreate, "cuStreamCreate");
+  find(driver.cuStreamDestroy, "cuStreamDestroy_v2");
+  find(driver.cuStreamQuery, "cuStreamQuery");
   find(driver.cuMemsetD8, "cuMemsetD8_v2");
   find(driver.cuLaunchKernel, "cuLaunchKernel");
   find(driver.cuGetErrorString, "cuGetErrorString");

@@ -12,8 +12,10 @@ namespace pullback::jit::cuda {
 using Result = int;  // CUresult
 inline constexpr Result kSuccess = 0;
 inline constexpr Result kOutOfMemory = 2;
-using DeviceNumber = int;        // CUdevice
-using DeviceAddress = uint64_t;  // CUdeviceptr
+inline constexpr Result kNotReady = 600;
+inline constexpr unsigned kNonBlocking = 1;  // of a stream: beside the default one
+using DeviceNumber = int;                    // CUdevice
+using DeviceAddress = uint64_t;              // CUdeviceptr
 using Context = struct ContextTag*;
 using Module = struct ModuleTag*;
 using Function = struct FunctionTag*;
@@ -39,6 +41,10 @@ struct Driver {
   Result (*cuMemcpyHtoD)(DeviceAddress to, const void* from, size_t bytes);
   Result (*cuMemcpyDtoH)(void* to, DeviceAddress from, size_t bytes);
   Result (*cuMemcpyDtoD)(DeviceAddress to, DeviceAddress from, size_t bytes);
+  Result (*cuMemcpyHtoDAsync)(DeviceAddress to, const void* from, size_t bytes, Stream stream);
+  Result (*cuStreamCreate)(Stream* stream, unsigned flags);
+  Result (*cuStreamDestroy)(Stream stream);
+  Result (*cuStreamQuery)(Stream stream);
   Result (*cuMemsetD8)(DeviceAddress to, unsigned char value, size_t bytes);
   Result (*cuLaunchKernel)(Function function, unsigned grid_x, unsigned grid_y, unsigned grid_z,
                            unsigned block_x, unsigned block_y, unsigned block_z,

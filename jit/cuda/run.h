@@ -58,13 +58,20 @@ class CudaRun : public DeviceRun {
   bool Grow(int64_t bytes, OrderedParam scratch);
   void SetOrdered(Params& params, OrderedParam p, uint64_t value);
   bool PrepareWord();
+  // Waits for the kernels that were launched; false where one failed or the run was stopped, which it tells
+  // them. Before whatever else would wait for them.
+  bool Settle();
+  bool TellStop();
   bool TakeFailed(bool* failed);
 
   const std::shared_ptr<Kernels> kernels_;
   const Kernels::Loaded loaded_;
   const Driver& driver_;
   std::map<Array*, Buffer> buffers_;
-  DeviceAddress failed_ = 0;  // a word that kernels set where a check fails
+  DeviceAddress failed_ = 0;  // a word that kernels set where a check fails, and one that ends them
+  bool running_ = false;      // there may be kernels that have not ended
+  bool stopped_ = false;      // they were told to end: what they wrote is nothing
+  Stream beside_ = nullptr;   // on which they are told
   struct Scratch {
     DeviceAddress address = 0;
     int64_t bytes = 0;

@@ -17,6 +17,7 @@ constexpr size_t Index(P p) { return static_cast<size_t>(p); }
 bool CudaRun::Grow(int64_t bytes, P p) {
   Scratch& scratch = scratch_[Index(p)];
   if (scratch.bytes >= bytes) return true;
+  if (!Settle()) return false;
   if (scratch.address != 0 && !Check(driver_.cuMemFree(scratch.address), "freeing memory")) {
     return false;
   }
@@ -35,6 +36,7 @@ bool CudaRun::PlaceTerms(const OrderedKernels& about, int64_t* terms) {
   std::vector<int64_t> starts(about.buckets + 1);
   const DeviceAddress address = scratch_[Index(P::kStarts)].address;
   const size_t bytes = about.buckets * sizeof(int64_t);
+  if (!Settle()) return false;
   if (!Check(driver_.cuMemcpyDtoH(starts.data() + 1, address, bytes), "a kernel")) return false;
   std::partial_sum(starts.begin(), starts.end(), starts.begin());
   *terms = starts.back();
@@ -69,7 +71,7 @@ bool CudaRun::RunChunk(uint32_t kernel, Chunk& chunk, Params& params, bool* fail
     if (!Grow(terms * 8, p)) return false;
     SetOrdered(params, p, scratch_[Index(p)].address);
   }
-  return Start(kernel + 2, chunk.segments, params) &&
+  return Start(kernel + 2, chunk.segments, params) && Settle() &&
          Start(kernel + 3, about.ordered.joiners, params) && (!about.checks || TakeFailed(failed));
 }
 

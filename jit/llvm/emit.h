@@ -81,8 +81,11 @@ class FunctionEmitter {
   llvm::Value* ToMemory(DType t, llvm::Value* v);
 
   // emit_loops.cc
-  // Ends the run when RunContext::stop is set. Leaves the builder in a new block.
-  void Poll();
+  // Ends the run when RunContext::stop is set, on a device the thread when its word is (device_code.h). Leaves
+  // the builder in a new block.
+  void Poll() { StopIf(b_.CreateIsNotNull(LoadStop())); }
+  llvm::Value* LoadStop();
+  void StopIf(llvm::Value* condition);
   llvm::BasicBlock* StoppedBlock();
   void Branch(llvm::Value* unlikely_condition, llvm::BasicBlock* yes, llvm::BasicBlock* no);
   void Trap(ir::TrapKind kind, uint32_t loc, llvm::Value* a, llvm::Value* b);  // ends the block
@@ -157,6 +160,7 @@ class FunctionEmitter {
   void EmitLaneAdd(const Node& node);
   void EmitLanesTotal(const Node& node);
   void WriteOut(const Node& node, int64_t trips);
+  void LeaveKernel(llvm::IRBuilder<>& b) const;
   void MarkVectorised(llvm::BranchInst* back) const;
 
   ModuleEmitter& m_;

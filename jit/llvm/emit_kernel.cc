@@ -105,7 +105,12 @@ void EmitGrid(KernelSite& site) {
   b.CreateCondBr(b.CreateICmpULT(point, total), body, done);
   b.SetInsertPoint(body);
   EmitPoint(site, point, trips);
-  point->addIncoming(b.CreateAdd(point, site.threads), b.GetInsertBlock());
+  Value* next = b.CreateAdd(point, site.threads);
+  llvm::BasicBlock* again = e.NewBlock("again");
+  b.CreateCondBr(b.CreateICmpULT(next, total), again, done);
+  b.SetInsertPoint(again);
+  e.Poll();
+  point->addIncoming(next, b.GetInsertBlock());
   b.CreateBr(head);
   b.SetInsertPoint(done);
 }

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "jit/device_code.h"
 #include "jit/llvm/emit.h"
 
 namespace pullback::jit {
@@ -15,6 +16,7 @@ namespace {
 // Iterations of an innermost loop between two polls, at most; fewer where the body is heavy.
 constexpr int64_t kMostBetweenPolls = 16384;
 constexpr int64_t kWorkBetweenPolls = 8 * kMostBetweenPolls;
+constexpr int64_t kTurnsBetweenPollsOnDevice = 64;
 
 }  // namespace
 
@@ -25,13 +27,17 @@ void FunctionEmitter::Branch(Value* unlikely_condition, llvm::BasicBlock* yes,
   b_.CreateCondBr(unlikely_condition, yes, no, m_.unlikely);
 }
 
+// What a function gives then does not matter.
+void FunctionEmitter::LeaveKernel(llvm::IRBuilder<>& b) const {
+  llvm::Type* type = f_->getReturnType();
+  type->isVoidTy() ? b.CreateRetVoid() : b.CreateRet(llvm::Constant::getNullValue(type));
+}
+
 // On a device it only says that there was one (core/loops/offload.h).
 void FunctionEmitter::Trap(ir::TrapKind kind, uint32_t loc, Value* a, Value* b) {
   if (m_.on_device) {
     b_.CreateStore(b_.getInt32(1), ctx_);
-    llvm::Type* type = f_->getReturnType();
-    type->isVoidTy() ? b_.CreateRetVoid() : b_.CreateRet(llvm::Constant::getNullValue(type));
-    return;
+    return LeaveKernel(b_);
   }
   b_.CreateCall(m_.Callee(Runtime::kTrap),
                 {ctx_, b_.getInt32(static_cast<uint32_t>(kind)), b_.getInt32(loc), a, b});
@@ -42,20 +48,30 @@ llvm::BasicBlock* FunctionEmitter::StoppedBlock() {
   if (stopped_ == nullptr) {
     stopped_ = NewBlock("stopped");
     llvm::IRBuilder<> at(stopped_);
+    if (m_.on_device) {
+      LeaveKernel(at);
+      return stopped_;
+    }
     at.CreateCall(m_.Callee(Runtime::kStopped), {ctx_});
     at.CreateUnreachable();
   }
   return stopped_;
 }
 
-void FunctionEmitter::Poll() {
-  if (m_.on_device) return;
+Value* FunctionEmitter::LoadStop() {
+  if (m_.on_device) {
+    return b_.CreateAlignedLoad(m_.i32, Field(ctx_, kStopOffset), llvm::Align(4),
+                                /*isVolatile=*/true);
+  }
   auto* stop =
       b_.CreateAlignedLoad(m_.i32, Field(ctx_, offsetof(RunContext, stop)), llvm::Align(4));
   stop->setAtomic(llvm::AtomicOrdering::Monotonic);
-  m_.Tag(stop, Memory::kContext);
+  return m_.Tag(stop, Memory::kContext);
+}
+
+void FunctionEmitter::StopIf(Value* condition) {
   llvm::BasicBlock* go_on = NewBlock("polled");
-  Branch(b_.CreateIsNotNull(stop), StoppedBlock(), go_on);
+  Branch(condition, StoppedBlock(), go_on);
   b_.SetInsertPoint(go_on);
 }
 
@@ -115,10 +131,10 @@ void FunctionEmitter::MarkVectorised(llvm::BranchInst* back) const {
 
 // A loop whose body polls at every turn needs none of its own.
 int64_t FunctionEmitter::PollEvery(const Node& loop) const {
-  if (m_.on_device || !facts_.Polled(loop) || facts_.AlwaysPolls(loop.body)) return 0;
+  if (!facts_.Polled(loop) || (!m_.on_device && facts_.AlwaysPolls(loop.body))) return 0;
   bool inner = false;
   ForEachNode(loop.body, [&](const Node& n) { inner |= n.kind == Kind::kFor && facts_.Polled(n); });
-  if (inner) return 1;
+  if (inner) return m_.on_device ? kTurnsBetweenPollsOnDevice : 1;
   const int64_t every = kWorkBetweenPolls / facts_.BodyWeight(loop);
   return std::clamp(every / 64 * 64, int64_t{64}, kMostBetweenPolls);
 }
@@ -131,10 +147,11 @@ void FunctionEmitter::WriteOut(const Node& node, int64_t trips) {
   }
 }
 
-// A polled loop polls once even when it is empty, so that whatever encloses it does.
+// A polled loop polls once even when it is empty, so that whatever encloses it does; on a device, where a poll
+// is slow, that polls by itself.
 void FunctionEmitter::EmitFor(const Node& node) {
   if (facts_.WrittenOut(node)) return WriteOut(node, *facts_.Trips(node));
-  if (facts_.Polled(node)) Poll();
+  if (facts_.Polled(node) && !m_.on_device) Poll();
   EnterNest(node);
   Value* lo = Get(node.args[0]);
   Value* hi = Get(node.args[1]);

@@ -11,6 +11,8 @@ using Step = Offload::Step;
 
 namespace {
 
+constexpr int64_t kPollEveryPoints = 64, kPollEveryTerms = 4096;
+
 uint32_t FirstBucket(const loops::OffloadKernel& kernel, loops::Reg into) {
   uint32_t first = 0;
   for (const OrderedTarget& target : kernel.ordered) {
@@ -49,7 +51,8 @@ class OrderedEmitter {
     Value* from = b_.CreateAdd(begin, b_.CreateMul(site_.thread, length));
     Value* to = b_.CreateBinaryIntrinsic(llvm::Intrinsic::umin, b_.CreateAdd(from, length), end);
     Where(e_, b_.CreateICmpULT(from, to), [&] {
-      e_.CountedLoop(from, to, 1, 0, [&](Value* point) { EmitPoint(site_, point, trips); });
+      e_.CountedLoop(from, to, 1, kPollEveryPoints,
+                     [&](Value* point) { EmitPoint(site_, point, trips); });
     });
   }
 
@@ -105,7 +108,7 @@ class OrderedEmitter {
     Value* from = b_.CreateLoad(m_.i64, At(P::kStarts, bucket));
     Value* to = b_.CreateLoad(m_.i64, At(P::kStarts, b_.CreateAdd(bucket, Number(1))));
     Where(e_, b_.CreateICmpULT(from, to), [&] {
-      e_.CountedLoop(from, to, 1, 0, [&](Value* at) {
+      e_.CountedLoop(from, to, 1, kPollEveryTerms, [&](Value* at) {
         Value* slot = b_.CreateLoad(m_.i64, At(P::kTerms, at));
         body(b_.CreateLoad(m_.i64, At(P::kElements, at)),
              FromSlot(b_, m_, ir::Type::Scalar(e_.Elem(target.into)), slot));

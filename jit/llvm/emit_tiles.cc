@@ -18,6 +18,7 @@ using loops::kTile;
 namespace {
 
 constexpr uint64_t kTileElements = uint64_t{kTile} * kTile;
+constexpr uint64_t kStepsBetweenPolls = 4096;
 constexpr size_t kMostWrittenOut = 24;  // nodes of a step
 
 class TileEmitter {
@@ -50,7 +51,12 @@ class TileEmitter {
     b_.SetInsertPoint(body);
     SetPlace(tile);
     EmitPath(*site_.nest.root);
-    tile->addIncoming(b_.CreateAdd(tile, site_.place[kGridDim]), b_.GetInsertBlock());
+    Value* next = b_.CreateAdd(tile, site_.place[kGridDim]);
+    llvm::BasicBlock* again = e_.NewBlock("again");
+    b_.CreateCondBr(b_.CreateICmpULT(next, total), again, done);
+    b_.SetInsertPoint(again);
+    PollAt(Number(kTile));
+    tile->addIncoming(next, b_.GetInsertBlock());
     b_.CreateBr(head);
     b_.SetInsertPoint(done);
   }
@@ -93,6 +99,7 @@ class TileEmitter {
     Value* some = b_.CreateICmpNE(whole, Number(0));
     Where(e_, some, [&] {
       e_.CountedLoop(lo, b_.CreateAdd(lo, whole), kTile, 0, [&](Value* first) {
+        PollAt(b_.CreateSub(first, lo));
         Stage(step, first, Number(kTile));
         EmitSteps(step, first, Number(kTile), /*whole=*/true);
       });
@@ -156,13 +163,30 @@ class TileEmitter {
     return nullptr;
   }
 
+  // All threads of a block leave together: one looks, at a barrier the others hear of it.
+  void PollAt(Value* steps_done) {
+    Value* phase = b_.CreateAnd(steps_done, Number(kStepsBetweenPolls - 1));
+    Value* due = b_.CreateICmpEQ(phase, Number(kTile));
+    Where(e_, due, [&] {
+      llvm::AllocaInst* seen = e_.Alloca(m_.i32, "seen");
+      b_.CreateStore(b_.getInt32(0), seen);
+      Where(e_, b_.CreateICmpEQ(site_.place[kThreadIdx], Number(0)),
+            [&] { b_.CreateStore(e_.LoadStop(), seen); });
+      e_.StopIf(b_.CreateIsNotNull(BarrierWithAny(b_.CreateLoad(m_.i32, seen))));
+    });
+  }
+
   void Barrier() {
     if (m_.for_host) {
-      auto* type = llvm::FunctionType::get(m_.i32, {m_.i32}, false);
-      b_.CreateCall(type, site_.place[kBarrier], {b_.getInt32(0)});
+      BarrierWithAny(b_.getInt32(0));
     } else {
       b_.CreateIntrinsic(llvm::Intrinsic::nvvm_barrier0, {}, {});
     }
+  }
+  Value* BarrierWithAny(Value* value) {
+    if (!m_.for_host) return b_.CreateIntrinsic(llvm::Intrinsic::nvvm_barrier0_or, {}, {value});
+    auto* type = llvm::FunctionType::get(m_.i32, {m_.i32}, false);
+    return b_.CreateCall(type, site_.place[kBarrier], {value});
   }
 
   KernelSite& site_;

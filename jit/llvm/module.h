@@ -85,7 +85,7 @@ class ModuleEmitter {
   llvm::Module& module;
   llvm::LLVMContext& context;
   const loops::Module& source;
-  bool on_device = false;  // written for kernels: nothing polls, and traps are only noted
+  bool on_device = false;  // written for kernels: traps are only noted
   bool for_host = false;   // … which the host runs, thread by thread
   std::vector<std::shared_ptr<NodeHook>> hooks;
   std::vector<llvm::Function*> functions;  // by index in source

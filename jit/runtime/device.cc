@@ -5,7 +5,10 @@
 namespace pullback::jit {
 
 // The trap is only the way out: the run's owner asks the device what happened.
-void DeviceFailed(RunContext* c) { pb_trap(c, kTrapStopped, 0, 0, 0); }
+void DeviceFailed(RunContext* c) {
+  if (c->stop.load(std::memory_order_relaxed) != 0) pb_stopped(c);
+  pb_trap(c, kTrapStopped, 0, 0, 0);
+}
 
 int32_t pb_launch(RunContext* c, int32_t kernel, int64_t threads, const uint64_t* slots) {
   if (c->stop.load(std::memory_order_relaxed) != 0) pb_stopped(c);

@@ -12,11 +12,13 @@
 
 namespace pullback::jit {
 
-// One run. Methods that give a bool give false when the device has failed: the run must end, and its owner
-// knows why.
+// One run. Methods that give a bool give false when the device has failed, or the run was stopped: it must
+// end, and its owner knows why.
 class DeviceRun {
  public:
   virtual ~DeviceRun() = default;
+  // Kernels end early once it is not 0; what waits for them then gives false, with status() still good.
+  void ObeyStop(const std::atomic<int32_t>* stop) { stop_ = stop; }
   // Runs a kernel with at least so many threads. `slots`: one for each of its parameters: bits of scalars,
   // arrays, addresses of lanes (eight slots). 0: done; 1: a check failed; -1: the device has failed.
   virtual int32_t Launch(uint32_t kernel, int64_t threads, const uint64_t* slots) = 0;
@@ -28,6 +30,12 @@ class DeviceRun {
   virtual void Free(Array* a) = 0;
   virtual Status status() const = 0;  // what failed, if anything did
   virtual int64_t launches() const = 0;
+
+ protected:
+  bool MustStop() const { return stop_ != nullptr && stop_->load(std::memory_order_relaxed) != 0; }
+
+ private:
+  const std::atomic<int32_t>* stop_ = nullptr;
 };
 
 extern "C" {

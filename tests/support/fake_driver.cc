@@ -4,12 +4,14 @@
 #include <ucontext.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cstdlib>
 #include <cstring>
 #include <deque>
 #include <functional>
 #include <set>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "jit/llvm/device_compiler.h"
@@ -48,6 +50,13 @@ Result Call() {
     return d.fail_with;
   }
   return current != nullptr && current->broken ? d.fail_with : kSuccess;
+}
+
+// A launch that has not ended; what has to come after it waits.
+std::thread running;
+std::atomic<bool> busy{false};
+void Wait() {
+  if (running.joinable()) running.join();
 }
 
 Result Init(unsigned) { return Call(); }
@@ -125,6 +134,7 @@ Result Allocate(DeviceAddress* address, size_t bytes) {
   return kSuccess;
 }
 Result Free(DeviceAddress address) {
+  Wait();
   void* data = reinterpret_cast<void*>(address);
   if (current->memory.erase(data) == 0) return 1;
   std::free(data);
@@ -132,20 +142,40 @@ Result Free(DeviceAddress address) {
   return Call();
 }
 Result CopyIn(DeviceAddress to, const void* from, size_t bytes) {
+  Wait();
   ++TheFakeDriver().to_device;
   std::memcpy(reinterpret_cast<void*>(to), from, bytes);
   return Call();
 }
 Result CopyOut(void* to, DeviceAddress from, size_t bytes) {
+  Wait();
   ++TheFakeDriver().to_host;
   std::memcpy(to, reinterpret_cast<void*>(from), bytes);
   return Call();
 }
+// On a stream beside the launches.
+Result CopyBeside(DeviceAddress to, const void* from, size_t bytes, Stream) {
+  std::memcpy(reinterpret_cast<void*>(to), from, bytes);
+  return Call();
+}
+Result CreateStream(Stream* stream, unsigned) {
+  static char a_stream;
+  *stream = reinterpret_cast<Stream>(&a_stream);
+  return Call();
+}
+Result DestroyStream(Stream) { return Call(); }
+Result QueryStream(Stream) {
+  if (busy) return kNotReady;
+  Wait();
+  return Call();
+}
 Result CopyThere(DeviceAddress to, DeviceAddress from, size_t bytes) {
+  Wait();
   std::memcpy(reinterpret_cast<void*>(to), reinterpret_cast<void*>(from), bytes);
   return Call();
 }
 Result Set(DeviceAddress to, unsigned char value, size_t bytes) {
+  Wait();
   std::memset(reinterpret_cast<void*>(to), value, bytes);
   return Call();
 }
@@ -250,7 +280,21 @@ Result Launch(Function f, unsigned grid, unsigned, unsigned, unsigned block, uns
   if (const Result r = Call(); r != kSuccess) return r;
   ++d.launches;
   d.tiled += shared_bytes > 0 ? 1 : 0;
-  RunBlocks(f, grid, block, shared_bytes, params);
+  Wait();
+  if (!d.asynchronous) {
+    RunBlocks(f, grid, block, shared_bytes, params);
+    return kSuccess;
+  }
+  busy = true;
+  // A copy of the values, as a driver makes one.
+  std::vector<uint64_t> values;
+  for (void** p = params; *p != nullptr; ++p) values.push_back(*static_cast<uint64_t*>(*p));
+  running = std::thread([=]() mutable {
+    std::vector<void*> addresses;
+    for (uint64_t& v : values) addresses.push_back(&v);
+    RunBlocks(f, grid, block, shared_bytes, addresses.data());
+    busy = false;
+  });
   return kSuccess;
 }
 Result ErrorString(Result, const char** text) {
@@ -259,6 +303,11 @@ Result ErrorString(Result, const char** text) {
 }
 
 }  // namespace
+
+void FakeDriver::Reset() {
+  Wait();
+  *this = FakeDriver();
+}
 
 FakeDriver& TheFakeDriver() {
   static FakeDriver driver;
@@ -271,11 +320,11 @@ const std::shared_ptr<jit::DeviceCompiler>& DeviceCompilerForTests() {
 }
 
 std::shared_ptr<jit::DeviceBackend> FakeCudaBackend(const jit::cuda::Limits& limits) {
-  const Driver driver{
-      Init,           GetCount,   Get,        GetName,      GetAttribute, CreateContext,
-      DestroyContext, SetCurrent, LoadModule, UnloadModule, GetFunction,  Allocate,
-      Free,           CopyIn,     CopyOut,    CopyThere,    Set,          Launch,
-      ErrorString};
+  const Driver driver{Init,          GetCount,       Get,          GetName,       GetAttribute,
+                      CreateContext, DestroyContext, SetCurrent,   LoadModule,    UnloadModule,
+                      GetFunction,   Allocate,       Free,         CopyIn,        CopyOut,
+                      CopyThere,     CopyBeside,     CreateStream, DestroyStream, QueryStream,
+                      Set,           Launch,         ErrorString};
   return jit::MakeCudaBackend(DeviceCompilerForTests(), {driver, jit::kHostArch, limits});
 }
 

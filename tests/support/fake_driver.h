@@ -17,12 +17,13 @@ struct FakeDriver {
       -1;  // the call of this number (from 0) and, until its context ends, all after it fail …
   int fail_with = 700;  // … with this
   int devices = 1;
+  bool asynchronous = false;  // launches come back at once
 
   // --- to look at
   int64_t tiled = 0;  // launches of blocks that share memory
   int64_t calls = 0, launches = 0, to_device = 0, to_host = 0, contexts = 0, live_allocations = 0;
 
-  void Reset() { *this = FakeDriver(); }
+  void Reset();  // waits for what runs
 };
 
 // There is one: the table has no room for more.

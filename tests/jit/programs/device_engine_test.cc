@@ -29,11 +29,11 @@ struct OnDevice {
     return options;
   }
   StatusOr<Outputs> Run(const std::string& program, Target target, const Inputs& inputs,
-                        Transform transform = Transform::kValue) {
+                        Transform transform = Transform::kValue, const RunLimits& limits = {}) {
     KernelRequest request = Ask(program, "f", transform);
     request.options.target = target;
     PB_ASSIGN_OR_RETURN(const Handle handle, engine.Compile(request));
-    return engine.Run(handle, inputs);
+    return engine.Run(handle, inputs, limits);
   }
   Engine engine;
 };
@@ -154,6 +154,36 @@ TEST_CASE("Target: after a fault that request fails, and the next has a new cont
   }
   CHECK(TheFakeDriver().live_allocations == 0);
   CHECK(TheFakeDriver().contexts == 1);
+}
+
+// Each kernel would run for hours.
+TEST_CASE("Target: a deadline ends a kernel that runs, and the next request is answered") {
+  const Tensor wide = Tensor::Of<double>(DType::kF64, {40, 30000}, Numbers(40 * 30000));
+  const std::pair<const char*, Inputs> programs[] = {
+      {"fn f(x: [n]f64, k: i64) -> [n]f64 { return gen i < n { sum j < k { sin(x[i] + "
+       "f64(j)) } } }",
+       {{Vector(Numbers(50)), Integer(int64_t{1} << 42)}, {}}},
+      {"fn f(x: [n]f64, k: i64) -> f64 { return sum i < n, j < k { sin(x[i] + f64(j)) } }",
+       {{Vector(Numbers(3)), Integer(int64_t{1} << 42)}, {}}},
+      {"fn f(a: [n, p]f64) -> [n, n]f64 { return gen i < n, j < n { sum k < p { "
+       "sin(a[i, k]) * sin(a[j, k] + sin(a[i, k])) } } }",
+       {{Leaf(wide)}, {}}},
+  };
+  OnDevice t;
+  const Inputs small{{Vector(Numbers(100))}, {}};
+  const Outputs good = Ok(t.Run(kDot, Target::kCuda, small));
+  for (const auto& [program, inputs] : programs) {
+    INFO(program);
+    TheFakeDriver().asynchronous = true;
+    RunLimits limits;
+    limits.deadline = std::chrono::steady_clock::now() + std::chrono::milliseconds(700);
+    CHECK(t.Run(program, Target::kCuda, inputs, Transform::kValue, limits).status().code() ==
+          Code::kDeadlineExceeded);
+    const Outputs after = Ok(t.Run(kDot, Target::kCuda, small));
+    CHECK(after.value.tensor.data == good.value.tensor.data);
+    CHECK(TheFakeDriver().live_allocations == 0);
+    CHECK(TheFakeDriver().contexts == 1);
+  }
 }
 
 TEST_CASE("Target: a device without memory left") {
