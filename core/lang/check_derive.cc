@@ -155,26 +155,50 @@ Shape BodyChecker::CheckDerive(Expr& e) {
   return UnknownShape(e.type);
 }
 
-// One array (or scalar) for each of the result's and each of the arguments'.
-Type BodyChecker::JacobianType(Expr& e, const Type& result, const std::vector<Type>& args) {
+namespace {
+
+// Lists, boxes, and functions known when the program runs have no blocks.
+bool HasBlocks(const Type& t) {
+  if (t.IsDynamic() || t.kind == Type::Kind::kList || t.kind == Type::Kind::kBox) return false;
+  bool all = true;
+  ForEachPart(t, [&](const Type& part) { all = all && HasBlocks(part); });
+  return all;
+}
+
+// `leaf` of each scalar and array of floats, in the structure of t: tuples in the place of structs, arrays of
+// structs and tuples, of the parts that hold floats.
+Type ByLeaf(const Type& t, const std::function<Type(const Type&)>& leaf) {
+  if (!IsComposite(t)) return leaf(t);
   std::vector<Type> parts;
-  if (result.kind == Type::Kind::kTuple) {
-    for (const Type& part : result.elements) parts.push_back(JacobianType(e, part, args));
-    return Type::Tuple(std::move(parts));
-  }
-  for (const Type& arg : args) {
-    const bool data = result.kind == Type::Kind::kScalar || result.kind == Type::Kind::kArray;
-    const bool by = arg.kind == Type::Kind::kScalar || arg.kind == Type::Kind::kArray;
-    if (!data || !by || !CarriesFloat(result)) {
-      report_.Unimplemented(
-          e.span, "jacobian of " + program_.Describe(result) + " by " + program_.Describe(arg));
-      return {};
-    }
-    const int rank = result.rank + arg.rank;
-    parts.push_back(rank == 0 ? Type::Scalar(arg.elem) : Type::Array(arg.elem, rank));
-    CheckTypeLimits(parts.back(), e.span, report_, limits_);
-  }
+  ForEachPart(t, [&](const Type& part) {
+    if (CarriesFloat(part)) parts.push_back(ByLeaf(part, leaf));
+  });
   return AloneOrTuple(std::move(parts));
+}
+
+}  // namespace
+
+// In the place of each float of the result the structure of the arguments, with an array (or scalar) in the place
+// of each of theirs.
+Type BodyChecker::JacobianType(Expr& e, const Type& result, const std::vector<Type>& args) {
+  for (const Type& arg : args) {
+    if (HasBlocks(result) && HasBlocks(arg)) continue;
+    report_.Unimplemented(
+        e.span, "jacobian of " + program_.Describe(result) + " by " + program_.Describe(arg));
+    return {};
+  }
+  return ByLeaf(result, [&](const Type& row) {
+    std::vector<Type> blocks;
+    for (const Type& arg : args) {
+      blocks.push_back(ByLeaf(arg, [&](const Type& column) {
+        const int rank = row.rank + column.rank;
+        const Type block = rank == 0 ? Type::Scalar(column.elem) : Type::Array(column.elem, rank);
+        CheckTypeLimits(block, e.span, report_, limits_);
+        return block;
+      }));
+    }
+    return AloneOrTuple(std::move(blocks));
+  });
 }
 
 }  // namespace pullback::lang

@@ -45,8 +45,28 @@ TEST_CASE("Jacobians have the axes of the result, then the argument's") {
   CHECK(Messages(g + "fn f(x: [n]f64, s: f64) -> (([n, n]f64, [n]f64), ([n]f64, f64)) {\n"
                      " return jacobian(g)(x, s) }")
             .empty());
-  CHECK(Has(Messages("fn f(x: f64) -> f64 { return jacobian(|t: (f64, f64)| t.0)((x, x)) }"),
-            "jacobian of f64 by (f64, f64) is not implemented yet"));
+}
+
+// Tuples in the place of structs and arrays of structs, of what holds floats.
+TEST_CASE("Jacobians of and by structs and arrays of structs") {
+  const std::string s = "struct S { a: [2]f64, id: i64, b: f32 }\nstruct T { x: f64 }\n";
+  CHECK(Messages("fn f(x: f64) -> (f64, f64) { return jacobian(|t: (f64, f64)| t.0)((x, x)) }")
+            .empty());
+  CHECK(Messages(s + "fn g(p: S) -> (T, i64) { return (T(p.a[0]), 1) }\n"
+                     "fn f(p: S) -> ([2]f64, f32) { return jacobian(g)(p) }")
+            .empty());
+  CHECK(Messages(s + "fn g(ps: [n]S, y: f64) -> [n]S { return ps }\n"
+                     "fn f(ps: [n]S) -> ((([n, 2, n, 2]f64, [n, 2, n]f32), [n, 2]f64),\n"
+                     "                  (([n, n, 2]f64, [n, n]f32), [n]f64)) {\n"
+                     "  return jacobian(g)(ps, 1.0) }")
+            .empty());
+  CHECK(Messages(s + "fn g(ps: [n](f64, T)) -> f64 { return ps[0].0 * ps[0].1.x }\n"
+                     "fn f(ps: [n](f64, T))\n"
+                     "    -> (([n, n]f64, [n, n]f64), ([n, n]f64, [n, n]f64)) {\n"
+                     "  return hessian(g)(ps) }")
+            .empty());
+  CHECK(Has(Messages("fn f(x: list f64) -> f64 { return jacobian(|t: list f64| t[0])(x) }"),
+            "jacobian of f64 by list f64 is not implemented yet"));
 }
 
 TEST_CASE("rules stand in the function's header, behind functions of the IR's form") {

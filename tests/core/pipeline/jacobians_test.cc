@@ -122,5 +122,45 @@ TEST_CASE("pipeline: operators in chunks of seeds") {
   CHECK(!HasChunks(DeriveOperators(sequence + trace, Transform::kValueAndGrad, true).adjoint));
 }
 
+// Against the same function of plain arrays, by statements and by a loop.
+TEST_CASE("pipeline: operators on arrays of structs") {
+  const std::string common = "struct Ball { at: [2]f64, id: i64, v: f64 }\n";
+  const std::string steps[] = {
+      "fn step(bs: [n]Ball) -> [n]Ball {\n"
+      "  return gen i < n { Ball(gen k < 2 { bs[i].at[k] * bs[i].v }, bs[i].id, sin(bs[i].v)) } }\n"
+      "fn plain(at: [n, 2]f64, v: [n]f64) -> ([n, 2]f64, [n]f64) {\n"
+      "  return (gen i < n, k < 2 { at[i, k] * v[i] }, gen i < n { sin(v[i]) }) }\n",
+      "fn step(bs: [n]Ball) -> [n]Ball {\n  var r = bs\n  for i in 1..n {\n"
+      "    r[i].v = r[i - 1].v * bs[i].v\n"
+      "    r[i].at = gen k < 2 { bs[i].at[k] * sin(r[i].v) }\n  }\n  return r }\n"
+      "fn plain(at: [n, 2]f64, v: [n]f64) -> ([n, 2]f64, [n]f64) {\n  var r = at\n  var w = v\n"
+      "  for i in 1..n {\n    w[i] = w[i - 1] * v[i]\n"
+      "    for k in 0..2 { r[i, k] = at[i, k] * sin(w[i]) }\n  }\n  return (r, w) }\n"};
+  const std::string start =
+      "fn at(x: [n]f64) -> [n, 2]f64 { return gen i < n, k < 2 { x[i] + f64(k) } }\n"
+      "fn f(x: [n]f64) -> (([n, 2, n, 2]f64, [n, 2, n]f64), ([n, n, 2]f64, [n, n]f64)) {\n";
+  const std::string structs =
+      "  return jacobian(step)(gen i < n { Ball(gen k < 2 { x[i] + f64(k) }, i, x[i]) }) }";
+  const std::vector<Tensor> args = {testing::Vec({0.4, 1.3, 0.7})};
+  for (const std::string& step : steps) {
+    const std::string text = common + step + start;
+    for (const bool optimise : {false, true}) {
+      const auto got =
+          testing::RunOk(DeriveOperators(text + structs, Transform::kValue, optimise).final, args);
+      const auto want = testing::RunOk(
+          DeriveOperators(text + "  return jacobian(plain)(at(x), x) }", Transform::kValue, false)
+              .final,
+          args);
+      REQUIRE(got.size() == 4);
+      REQUIRE(want.size() == 4);
+      for (size_t k = 0; k < got.size(); ++k) {
+        CHECK(got[k].shape == want[k].shape);
+        const auto a = testing::Doubles(got[k]), b = testing::Doubles(want[k]);
+        for (size_t i = 0; i < a.size(); ++i) CHECK(a[i] == Approx(b[i]).margin(1e-14));
+      }
+    }
+  }
+}
+
 }  // namespace
 }  // namespace pullback::pipeline

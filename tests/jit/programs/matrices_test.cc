@@ -97,7 +97,13 @@ TEST_CASE("compiled operators in chunks of seeds give the interpreter's bits") {
        {"fn f(x: [n]f64) -> [n]f64 {\n  var y = x\n"
         "  for t in 0..2 {\n    let j = jacobian(g)(y)\n    let r = g(y)\n"
         "    y = gen i < n { y[i] - 0.1 * r[i] / j[i, i] }\n  }\n  return y }",
-        "fn f(x: [n]f64) -> [n, n]f64 { return hessian(h)(x) }"}) {
+        "fn f(x: [n]f64) -> [n, n]f64 { return hessian(h)(x) }",
+        "struct Ball { at: [2]f64, id: i64, v: f64 }\n"
+        "fn step(bs: [n]Ball) -> [n]Ball {\n  var r = bs\n  for i in 1..n {\n"
+        "    r[i].v = r[i - 1].v * bs[i].v\n"
+        "    r[i].at = gen k < 2 { bs[i].at[k] * sin(r[i].v) }\n  }\n  return r }\n"
+        "fn f(x: [n]f64) -> (([n, 2, n, 2]f64, [n, 2, n]f64), ([n, n, 2]f64, [n, n]f64)) {\n"
+        "  return jacobian(step)(gen i < n { Ball(gen k < 2 { x[i] + f64(k) }, i, x[i]) }) }"}) {
     CheckBitwise(Derived(LowerText(sequence + f, "f"), Transform::kValue, {}, true),
                  {Vec({0.4, 1.3, 0.7, 0.9, 1.1, 0.2, 0.8})});
   }
