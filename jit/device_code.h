@@ -58,6 +58,7 @@ struct DeviceCode {
   std::string image;  // PTX, or an object
   std::vector<DeviceKernel> kernels;
   std::vector<std::string> refusals;  // loops that stay on the host, and why
+  uint32_t refused_at = 0;            // the first place of one, an ordinal; 0: none is known
 };
 
 class DeviceCompiler {

@@ -166,7 +166,11 @@ StatusOr<MadeKernel> MakeKernel(const Reading& reading, const Build& build,
   PB_RETURN_IF_ERROR(progress.Lap("loops"));
   MadeCode made;
   if (build.target != Target::kCpu) {
-    PB_ASSIGN_OR_RETURN(made, MakeDeviceCode(loops, build, *backends.device, progress));
+    StatusOr<MadeCode> there = MakeDeviceCode(loops, build, *backends.device, progress);
+    if (!there.ok()) {
+      return PlaceStatus(there.status(), {reading.canonical.places, reading.text});
+    }
+    made = *std::move(there);
   }
   if (made.code == nullptr) {
     PB_ASSIGN_OR_RETURN(made, MakeCode(std::move(loops), layout, build, backends, progress));

@@ -99,6 +99,7 @@ void Emitter::CloseFor() {
   const std::vector<Reg> pending = scopes_.back().pending;
   Node node;
   node.kind = Node::Kind::kFor;
+  node.loc = loc_;
   node.body = Close();
   node.args = {pending[0], pending[1]};
   node.results = {pending[2]};

@@ -36,6 +36,8 @@ class Emitter {
   void Store(Reg array, Reg offset, Reg value, std::vector<Reg> apart = {});
   void Effect(Node::Kind kind, std::vector<Reg> args);  // retain, release
   void Check(Reg condition, ir::TrapKind kind, uint32_t loc, std::vector<Reg> details = {});
+  // Where in the program the loops that follow come from (ir::Inst::loc).
+  void At(uint32_t loc) { loc_ = loc; }
   // An index that runs over [lo, hi) in a new scope, until CloseFor.
   Reg OpenFor(Reg lo, Reg hi, Reg index);
   void CloseFor();
@@ -91,6 +93,7 @@ class Emitter {
   Reg AddTerm(Reg sum, const ir::Affine::Term& term);
   void AddConstant(Reg& sum, int64_t& constant);
 
+  uint32_t loc_ = 0;  // of loops
   Function& f_;
   std::vector<Scope> scopes_;
   std::map<Key, Reg> entry_;  // what scope 0 of the entry block knows: it dominates every block

@@ -210,6 +210,7 @@ constexpr bool HasRow(Op op) {
 
 void LowerInst(Lowering& l, const Inst& inst, const Dies& dies) {
   l.sizes.Define(inst);
+  l.e.At(inst.loc);
   for (const Row& row : kRows) {
     if (row.op == inst.op) return row.lower(l, inst, dies);
   }

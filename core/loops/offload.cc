@@ -32,8 +32,9 @@ void PlanNodes(const Module& module, const Function& f, const std::vector<Node>&
           continue;
         }
       }
-      plan.refusals.push_back("@" + f.name + ", loop over %" + f.regs[n.results[0].id].name +
-                              ": on the host, because of " + why);
+      plan.refusals.push_back({"@" + f.name + ", loop over %" + f.regs[n.results[0].id].name +
+                                   ": on the host, because of " + why,
+                               n.loc});
     }
     PlanNodes(module, f, n.body, plan);
     PlanNodes(module, f, n.other, plan);

@@ -87,8 +87,12 @@ struct OffloadNest {
 struct OffloadPlan {
   std::map<const Node*, OffloadNest> nests;   // by root
   std::map<uint32_t, const Node*> constants;  // of the function: registers that a Const defines
-  // Why an outermost loop stays on the host, one line each.
-  std::vector<std::string> refusals;
+  // Why an outermost loop stays on the host, and its place (ir::Inst::loc).
+  struct Refusal {
+    std::string why;
+    uint32_t loc = 0;
+  };
+  std::vector<Refusal> refusals;
 };
 
 // `module` must not change while the plan lives.

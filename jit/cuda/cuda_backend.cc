@@ -72,6 +72,7 @@ class CudaBackend : public DeviceBackend {
   static Status NothingThere(const DeviceCode& code) {
     std::string text = "nothing of this program runs on a device";
     for (const std::string& why : code.refusals) text += "; " + why;
+    text += " !" + std::to_string(code.refused_at);  // as of UnimplementedAt
     return {Code::kUnimplemented, "NOT_ON_DEVICE", text};
   }
 

@@ -28,7 +28,10 @@ class LlvmDeviceCompiler : public DeviceCompiler {
     const auto offload = std::make_shared<const Offload>(module);
     DeviceCode code;
     for (const loops::OffloadPlan& plan : offload->plans) {
-      code.refusals.insert(code.refusals.end(), plan.refusals.begin(), plan.refusals.end());
+      for (const auto& refusal : plan.refusals) {
+        code.refusals.push_back(refusal.why);
+        if (code.refused_at == 0) code.refused_at = refusal.loc;
+      }
     }
     code.kernels = offload->Describe(module);
     if (offload->kernels.empty()) return code;

@@ -103,6 +103,20 @@ TEST_CASE(
   CHECK(t.engine.Compile(both).status().reason() == "INVALID_OPTION");
 }
 
+TEST_CASE("Target: what stays on the CPU is named with its line and a caret") {
+  const std::string program =
+      "fn f(x: [n]f64) -> [n]f64 {\n  let two = 2.0\n"
+      "  return exscan sum i < n { two * x[i] }\n}\n";
+  OnDevice t;
+  const Status status = t.Run(program, Target::kCuda, {{Vector(Numbers(10))}, {}}).status();
+  REQUIRE(status.reason() == "NOT_ON_DEVICE");
+  CHECK(status.message().find('!') == std::string::npos);
+  REQUIRE(status.diagnostics().size() == 1);
+  CHECK(status.diagnostics()[0].span.line == 3);
+  CHECK(status.diagnostics()[0].excerpt.find("exscan sum") != std::string::npos);
+  CHECK(status.diagnostics()[0].excerpt.find('^') != std::string::npos);
+}
+
 TEST_CASE("Target: arrays stay on the device between statements") {
   const std::string program =
       "fn f(x: [n]f64, k: i64) -> [n]f64 { var y = x\nvar t = 0\n"
@@ -208,9 +222,10 @@ TEST_CASE("Target: explain shows kernels where there is no device") {
   CHECK(text.find("makes the terms by segments of %i") != std::string::npos);
   CHECK(Ok(t.engine.Explain(Ask(kDot), "ptx")).find(".target sm_90") != std::string::npos);
   CHECK(t.engine.Explain(Ask(kDot), "ptx:sm_12").status().reason() == "UNKNOWN_ARCH");
-  const std::string scan = "fn f(x: [n]f64) -> [n]f64 { return scan(|a, b| a + b, 0.0, x) }";
-  const auto refused = t.engine.Explain(Ask(scan), "ptx");
-  if (refused.ok()) CHECK(refused->find("on the host, because of") != std::string::npos);
+  const std::string scan = "fn f(x: [n]f64) -> [n]f64 { return exscan sum i < n { x[i] } }";
+  const std::string refused = Ok(t.engine.Explain(Ask(scan), "ptx"));
+  CHECK(refused.find("on the host, because of ") != std::string::npos);
+  CHECK(refused.find("nothing of this program runs on a device") != std::string::npos);
 }
 
 }  // namespace
