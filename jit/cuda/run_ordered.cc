@@ -9,6 +9,8 @@ namespace {
 
 using P = OrderedParam;
 
+constexpr int64_t kMostCounts = int64_t{1} << 22;  // 32 MiB
+
 constexpr size_t Index(P p) { return static_cast<size_t>(p); }
 
 }  // namespace
@@ -82,9 +84,11 @@ int32_t CudaRun::LaunchOrdered(uint32_t kernel, int64_t points, const uint64_t* 
   bool good = PrepareWord() && Collect(kernels_->kernels()[kernel], slots, params);
   params.values.resize(params.values.size() + kOrderedParams);
   int64_t length = std::min(points, limits.terms);
+  const int64_t buckets = kernels_->kernels()[kernel].ordered.buckets;
+  const int64_t segments = std::clamp<int64_t>(kMostCounts / buckets, 1, limits.segments);
   for (int64_t begin = 0; good && !failed && begin < points;) {
     Chunk chunk{begin, std::min(points, begin + length), 0};
-    chunk.segments = std::min(chunk.end - chunk.begin, limits.segments);
+    chunk.segments = std::min(chunk.end - chunk.begin, segments);
     good = RunChunk(kernel, chunk, params, &failed);
     if (chunk.end == begin) length = std::max<int64_t>(length / 2, 1);
     begin = chunk.end;
