@@ -1,25 +1,11 @@
 #include "jit/list_output.h"
 
-#include <cstring>
+#include "jit/canonical_nan.h"
 
 namespace pullback::jit {
 namespace {
 
 using Kind = ListColumn::Kind;
-
-template <typename Float, typename Bits>
-void CanonicaliseAs(uint8_t* data, size_t bytes, Bits nan) {
-  for (size_t at = 0; at < bytes; at += sizeof(Float)) {
-    Float value;
-    std::memcpy(&value, data + at, sizeof(value));
-    if (value != value) std::memcpy(data + at, &nan, sizeof(nan));
-  }
-}
-
-void Canonicalise(DType dtype, uint8_t* data, size_t bytes) {
-  if (dtype == DType::kF64) CanonicaliseAs<double>(data, bytes, uint64_t{0x7ff8000000000000});
-  if (dtype == DType::kF32) CanonicaliseAs<float>(data, bytes, uint32_t{0x7fc00000});
-}
 
 class Copier {
  public:
@@ -79,7 +65,7 @@ class Copier {
         column.data.insert(column.data.end(), bytes, bytes + DTypeSize(column.dtype));
       }
     }
-    Canonicalise(column.dtype, column.data.data() + begin, column.data.size() - begin);
+    CanonicaliseNans(column.dtype, column.data.data() + begin, column.data.size() - begin);
   }
 
   void CopyArray(ListColumn& column, const Array* a) {

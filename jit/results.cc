@@ -5,6 +5,7 @@
 
 #include "absl/container/inlined_vector.h"
 #include "core/base/relation.h"
+#include "jit/canonical_nan.h"
 #include "jit/copy_budget.h"
 #include "jit/leaves.h"
 #include "jit/list_output.h"
@@ -13,7 +14,8 @@
 namespace pullback::jit {
 namespace {
 
-constexpr size_t kSlice = size_t{1} << 20;  // copied between two looks at `stop`
+// Copied between two looks at `stop`, and still in the cache when its NaNs are looked at.
+constexpr size_t kSlice = size_t{256} << 10;
 
 class Copier {
  public:
@@ -44,7 +46,7 @@ class Copier {
   void CopySparse(const ApiType& type, size_t* block, ApiValue* value);
   void CopyScalar(DType dtype, uint64_t slot, Tensor* t);
   void CopyArray(const ApiType& type, Array* a, Tensor* t);
-  void CopyBytes(const uint8_t* from, size_t size, std::vector<uint8_t>* to);
+  void CopyElements(const uint8_t* from, size_t size, Tensor* to);
   void Release(Array* a);
 
   RunContext* const context_;
@@ -142,14 +144,16 @@ void Copier::CopyArray(const ApiType& type, Array* a, Tensor* t) {
   if (!budget_.Charge(a->bytes)) return;
   t->dtype = type.dtype;
   t->shape.assign(a->dims, a->dims + type.dims.size());
-  CopyBytes(static_cast<const uint8_t*>(a->data), static_cast<size_t>(a->bytes), &t->data);
+  CopyElements(static_cast<const uint8_t*>(a->data), static_cast<size_t>(a->bytes), t);
   Release(a);
 }
 
-void Copier::CopyBytes(const uint8_t* from, size_t size, std::vector<uint8_t>* to) {
-  to->reserve(size);
+void Copier::CopyElements(const uint8_t* from, size_t size, Tensor* to) {
+  to->data.reserve(size);
   for (size_t at = 0; at < size && budget_.Live(); at += kSlice) {
-    to->insert(to->end(), from + at, from + std::min(size, at + kSlice));
+    const size_t n = std::min(kSlice, size - at);
+    to->data.insert(to->data.end(), from + at, from + at + n);
+    CanonicaliseNans(to->dtype, to->data.data() + at, n);
   }
 }
 

@@ -11,7 +11,7 @@
 namespace pullback::jit {
 namespace {
 
-constexpr const char* kWriterVersion = "tier0-1";  // part of the key: raise it when code changes
+constexpr const char* kWriterVersion = "tier0-2";  // part of the key: raise it when code changes
 
 // Keeps the first complaint.
 class Complaints : public asmjit::ErrorHandler {

@@ -84,27 +84,18 @@ void ModuleWriter::WriteEntry() {
   a.bind(entry);
   a.push(x86::rbp);
   a.mov(x86::rbp, x86::rsp);
-  a.push(x86::rbx);
   a.push(x86::r12);
-  a.mov(x86::rbx, x86::rdi);
+  a.sub(x86::rsp, 8);  // a call finds the stack aligned to 16 bytes
   a.mov(x86::r12, x86::rdx);
   a.call(functions[source.entry]);
   for (size_t i = 0; i < f.results.size(); ++i) {
     const ir::Type type = f.results[i];
     const x86::Mem word = x86::qword_ptr(x86::r12, static_cast<int32_t>(8 * i));
-    if (!type.IsFloat()) continue;  // a list's NaNs are looked at when it is copied out
-    if (type.IsScalar()) {
-      WriteFloatResult(a, word, type.elem);
-      continue;
-    }
-    a.mov(x86::rdi, x86::rbx);
-    a.mov(x86::rsi, word);
-    a.mov(x86::edx, static_cast<uint32_t>(DTypeSize(type.elem)));
-    CallRuntime("pb_canonicalise");
-    a.mov(word, x86::rax);
+    // NaNs in arrays and lists are looked at when they are copied out.
+    if (type.IsScalar() && type.IsFloat()) WriteFloatResult(a, word, type.elem);
   }
+  a.add(x86::rsp, 8);
   a.pop(x86::r12);
-  a.pop(x86::rbx);
   a.pop(x86::rbp);
   a.ret();
 }

@@ -148,16 +148,10 @@ void AddGuards(ModuleEmitter& m) {
   }
 }
 
-// The slot of a result, with the one NaN that leaves a kernel.
-Value* ToResult(ModuleEmitter& m, llvm::IRBuilder<>& b, Value* ctx, ir::Type t, Value* v) {
-  if (t.IsArray()) {
-    if (t.IsFloat()) {
-      v = b.CreateCall(m.Callee(Runtime::kCanonicalise), {ctx, v, b.getInt64(DTypeSize(t.elem))});
-    }
-    return b.CreatePtrToInt(v, m.i64);
-  }
-  if (t.IsList())
-    return b.CreatePtrToInt(v, m.i64);  // its NaNs are looked at when it is copied out
+// The slot of a result. A scalar is the one NaN that leaves a run; those in arrays and lists are looked at when
+// they are copied out.
+Value* ToResult(ModuleEmitter& m, llvm::IRBuilder<>& b, ir::Type t, Value* v) {
+  if (t.IsArray() || t.IsList()) return b.CreatePtrToInt(v, m.i64);
   if (t.IsFloat()) {
     v = b.CreateSelect(b.CreateFCmpUNO(v, v), llvm::ConstantFP::getNaN(v->getType()), v);
     v = b.CreateBitCast(v, t.elem == DType::kF64 ? m.i64 : m.i32);
@@ -184,7 +178,7 @@ void EmitEntry(ModuleEmitter& m, const std::string& symbol) {
   Value* result = b.CreateCall(m.functions[m.source.entry], args);
   for (unsigned i = 0; i < source.results.size(); ++i) {
     Value* v = source.results.size() == 1 ? result : b.CreateExtractValue(result, i);
-    b.CreateStore(ToResult(m, b, ctx, source.results[i], v), slot(2, i));
+    b.CreateStore(ToResult(m, b, source.results[i], v), slot(2, i));
   }
   b.CreateRetVoid();
 }

@@ -22,18 +22,17 @@ struct RuntimeRow {
   bool fresh;             // returns memory that nothing else points to, and touches no other data
 };
 constexpr RuntimeRow kRuntimeRows[kRuntimeFunctions] = {
-    {"pb_trap", "vpiiww", true, false},        {"pb_stopped", "vp", true, false},
-    {"pb_stack_grow", "vppw", false, false},   {"pb_alloc", "ppiwwpi", false, true},
-    {"pb_free", "vpp", false, false},          {"pb_copy", "ppipw", false, false},
-    {"pb_tape_new", "pp", false, true},        {"pb_tape_grow", "vpp", false, false},
-    {"pb_tape_free", "vpp", false, false},     {"pb_canonicalise", "pppw", false, false},
-    {"pb_list_new", "pp", false, false},       {"pb_list_of", "ppiwwp", false, false},
-    {"pb_list_get", "vppwp", false, false},    {"pb_list_set", "ppipwp", false, false},
-    {"pb_list_take", "ppipwp", false, false},  {"pb_list_push", "ppipwp", false, false},
-    {"pb_list_pop", "ppipp", false, false},    {"pb_list_free", "vpp", false, false},
-    {"pb_fit", "ppipwwp", false, false},       {"pb_launch", "ipiwp", false, false},
-    {"pb_device_read", "vpp", false, false},   {"pb_device_write", "vpp", false, false},
-    {"pb_device_fresh", "vppi", false, false},
+    {"pb_trap", "vpiiww", true, false},       {"pb_stopped", "vp", true, false},
+    {"pb_stack_grow", "vppw", false, false},  {"pb_alloc", "ppiwwpi", false, true},
+    {"pb_free", "vpp", false, false},         {"pb_copy", "ppipw", false, false},
+    {"pb_tape_new", "pp", false, true},       {"pb_tape_grow", "vpp", false, false},
+    {"pb_tape_free", "vpp", false, false},    {"pb_list_new", "pp", false, false},
+    {"pb_list_of", "ppiwwp", false, false},   {"pb_list_get", "vppwp", false, false},
+    {"pb_list_set", "ppipwp", false, false},  {"pb_list_take", "ppipwp", false, false},
+    {"pb_list_push", "ppipwp", false, false}, {"pb_list_pop", "ppipp", false, false},
+    {"pb_list_free", "vpp", false, false},    {"pb_fit", "ppipwwp", false, false},
+    {"pb_launch", "ipiwp", false, false},     {"pb_device_read", "vpp", false, false},
+    {"pb_device_write", "vpp", false, false}, {"pb_device_fresh", "vppi", false, false},
 };
 
 llvm::Type* Spelled(const ModuleEmitter& m, char c) {

@@ -30,7 +30,6 @@ enum class Runtime : uint8_t {
   kTapeNew,
   kTapeGrow,
   kTapeFree,
-  kCanonicalise,
   kListNew,
   kListOf,
   kListGet,
@@ -45,7 +44,7 @@ enum class Runtime : uint8_t {
   kDeviceWrite,
   kDeviceFresh,
 };
-inline constexpr size_t kRuntimeFunctions = 23;
+inline constexpr size_t kRuntimeFunctions = 22;
 
 inline constexpr int kLanes = 8;
 

@@ -40,78 +40,6 @@ NewArray MakeArray(RunContext* c, uint32_t loc, int64_t bytes) {
   return {a, block.zeroed};
 }
 
-template <typename Bits>
-struct Nan;
-template <>
-struct Nan<uint64_t> {
-  using Float = double;
-  static constexpr uint64_t kInfinity = 0x7ff0000000000000, kCanonical = 0x7ff8000000000000;
-};
-template <>
-struct Nan<uint32_t> {
-  using Float = float;
-  static constexpr uint32_t kInfinity = 0x7f800000, kCanonical = 0x7fc00000;
-};
-
-template <typename Bits>
-bool IsOddNan(Bits bits) {
-  constexpr Bits kAbs = static_cast<Bits>(~Bits{0} >> 1);
-  return (bits & kAbs) > Nan<Bits>::kInfinity && bits != Nan<Bits>::kCanonical;
-}
-
-template <typename Bits>
-bool HasOddNan(const Bits* data, int64_t n) {
-  return std::any_of(data, data + n, IsOddNan<Bits>);
-}
-
-// Whether any is a NaN: the common answer, no, has to be quick.
-template <typename T>
-[[gnu::always_inline]] inline bool HasNanIn(const T* data, int64_t n) {
-  bool found = false;
-  for (int64_t i = 0; i < n; ++i) found |= data[i] != data[i];
-  return found;
-}
-#if defined(__x86_64__)
-template <typename T>
-[[gnu::target("avx2")]] bool HasNanAvx2(const T* data, int64_t n) {
-  return HasNanIn(data, n);
-}
-template <typename T>
-bool HasNan(const T* data, int64_t n) {
-  static const bool avx2 = __builtin_cpu_supports("avx2") != 0;
-  return avx2 ? HasNanAvx2(data, n) : HasNanIn(data, n);
-}
-#else
-template <typename T>
-bool HasNan(const T* data, int64_t n) {
-  return HasNanIn(data, n);
-}
-#endif
-
-template <typename Bits>
-Array* Canonicalise(RunContext* c, Array* a) {
-  bool found = false;
-  InSlices(c, a->bytes, [&](int64_t at, int64_t n) {
-    found = found || HasNan(static_cast<const typename Nan<Bits>::Float*>(a->data) +
-                                at / int64_t{sizeof(Bits)},
-                            n / int64_t{sizeof(Bits)});
-  });
-  if (!found || !HasOddNan(static_cast<const Bits*>(a->data), a->bytes / int64_t{sizeof(Bits)})) {
-    return a;
-  }
-  if (a->refs != 1) {
-    --a->refs;
-    a = pb_copy(c, 0, a, sizeof(Bits));
-  }
-  auto* data = static_cast<Bits*>(a->data);
-  InSlices(c, a->bytes, [&](int64_t at, int64_t n) {
-    for (int64_t i = at / int64_t{sizeof(Bits)}; i < (at + n) / int64_t{sizeof(Bits)}; ++i) {
-      data[i] = IsOddNan(data[i]) ? Nan<Bits>::kCanonical : data[i];
-    }
-  });
-  return a;
-}
-
 }  // namespace
 
 int64_t BlockOf(const Array* a) { return BlockSize(kHeader + a->bytes); }
@@ -146,11 +74,6 @@ Array* pb_copy(RunContext* c, uint32_t loc, Array* a, int64_t) {
                 static_cast<size_t>(n));
   });
   return copy;
-}
-
-Array* pb_canonicalise(RunContext* c, Array* a, int64_t elem_size) {
-  if (a->device != nullptr) pb_device_write(c, a);
-  return elem_size == 8 ? Canonicalise<uint64_t>(c, a) : Canonicalise<uint32_t>(c, a);
 }
 
 }  // namespace pullback::jit

@@ -18,10 +18,6 @@ inline constexpr int32_t kTrapStopped = 7;
 extern "C" {
 // Gives a tape's memory back before the end of the run.
 void pb_tape_free(RunContext* c, Tape* t);
-// An array of floats (elem_size 8: f64, 4: f32) whose NaNs are all the canonical one: `a` itself
-// when they are already or when it is the only reference, else a copy. Consumes a reference,
-// returns one.
-Array* pb_canonicalise(RunContext* c, Array* a, int64_t elem_size);
 }
 
 // Adds to the bytes in use, or traps with kMemory.

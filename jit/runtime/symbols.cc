@@ -15,14 +15,14 @@ RuntimeSymbol Row(const char* name, Fn* f) {
 std::vector<RuntimeSymbol> MakeSymbols() {
   std::vector<RuntimeSymbol> symbols = {
 #define PB_SYMBOL(f) Row(#f, f)
-      PB_SYMBOL(pb_trap),         PB_SYMBOL(pb_stopped),      PB_SYMBOL(pb_stack_grow),
-      PB_SYMBOL(pb_alloc),        PB_SYMBOL(pb_free),         PB_SYMBOL(pb_copy),
-      PB_SYMBOL(pb_tape_new),     PB_SYMBOL(pb_tape_grow),    PB_SYMBOL(pb_tape_free),
-      PB_SYMBOL(pb_canonicalise), PB_SYMBOL(pb_list_new),     PB_SYMBOL(pb_list_of),
-      PB_SYMBOL(pb_list_get),     PB_SYMBOL(pb_list_set),     PB_SYMBOL(pb_list_take),
-      PB_SYMBOL(pb_list_push),    PB_SYMBOL(pb_list_pop),     PB_SYMBOL(pb_list_free),
-      PB_SYMBOL(pb_fit),          PB_SYMBOL(pb_launch),       PB_SYMBOL(pb_device_read),
-      PB_SYMBOL(pb_device_write), PB_SYMBOL(pb_device_fresh),
+      PB_SYMBOL(pb_trap),         PB_SYMBOL(pb_stopped),     PB_SYMBOL(pb_stack_grow),
+      PB_SYMBOL(pb_alloc),        PB_SYMBOL(pb_free),        PB_SYMBOL(pb_copy),
+      PB_SYMBOL(pb_tape_new),     PB_SYMBOL(pb_tape_grow),   PB_SYMBOL(pb_tape_free),
+      PB_SYMBOL(pb_list_new),     PB_SYMBOL(pb_list_of),     PB_SYMBOL(pb_list_get),
+      PB_SYMBOL(pb_list_set),     PB_SYMBOL(pb_list_take),   PB_SYMBOL(pb_list_push),
+      PB_SYMBOL(pb_list_pop),     PB_SYMBOL(pb_list_free),   PB_SYMBOL(pb_fit),
+      PB_SYMBOL(pb_launch),       PB_SYMBOL(pb_device_read), PB_SYMBOL(pb_device_write),
+      PB_SYMBOL(pb_device_fresh),
 #undef PB_SYMBOL
   };
   symbols.push_back({"pb_sincos_f64", SinCosF64Address()});

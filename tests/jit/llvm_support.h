@@ -13,6 +13,7 @@
 #include "core/eval/scalar_ops.h"
 #include "core/loops/interpret.h"
 #include "jit/baseline/baseline_backend.h"
+#include "jit/canonical_nan.h"
 #include "jit/llvm/llvm_backend.h"
 #include "tests/jit/loops_builder.h"
 
@@ -56,6 +57,7 @@ inline Tensor FromSlot(ir::Type type, uint64_t slot) {
     t.shape.assign(array->dims, array->dims + type.rank);
     const auto* data = static_cast<const uint8_t*>(array->data);
     t.data.assign(data, data + array->bytes);
+    CanonicaliseNans(t.dtype, t.data.data(), t.data.size());  // as whoever copies results does
   } else {
     const auto* bytes = reinterpret_cast<const uint8_t*>(&slot);
     t.data.assign(bytes, bytes + DTypeSize(type.elem));

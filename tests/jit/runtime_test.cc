@@ -134,33 +134,6 @@ TEST_CASE("The stack limit is inside the stack of the thread that runs", "[runti
   CHECK(other);
 }
 
-TEST_CASE("NaNs become the canonical one, inputs stay as they are", "[runtime]") {
-  RunContext c;
-  REQUIRE(RunBody(&c, [](RunContext* ctx) {
-    const uint64_t odd = 0xfff8000000000123;
-    Array* a = Alloc(ctx, {100});
-    auto* bits = static_cast<uint64_t*>(a->data);
-    bits[3] = 0x7ff8000000000000;
-    bits[4] = 0xfff0000000000000;  // -inf
-    CHECK(pb_canonicalise(ctx, a, 8) == a);
-    bits[50] = odd;
-    a->refs = 2;
-    Array* b = pb_canonicalise(ctx, a, 8);
-    CHECK(b != a);
-    CHECK(a->refs == 1);
-    CHECK(bits[50] == odd);
-    CHECK(static_cast<uint64_t*>(b->data)[50] == 0x7ff8000000000000);
-    CHECK(static_cast<uint64_t*>(b->data)[4] == 0xfff0000000000000);
-    CHECK(pb_canonicalise(ctx, a, 8) == a);
-    CHECK(bits[50] == 0x7ff8000000000000);
-    Array* f = Alloc(ctx, {9}, 4);
-    static_cast<uint32_t*>(f->data)[8] = 0xffc00001;
-    CHECK(pb_canonicalise(ctx, f, 4) == f);
-    CHECK(static_cast<uint32_t*>(f->data)[8] == 0x7fc00000);
-  }));
-  ResetContext(&c);
-}
-
 TEST_CASE("The allow-list is the runtime and the math tables, each once", "[runtime]") {
   std::set<std::string> names;
   for (const auto* s = SymbolsBegin(); s != SymbolsEnd(); ++s) {
