@@ -109,9 +109,30 @@ Leaf LeafOf(Context& c, const ArrayRef& array) {
   return {Value(), array};
 }
 
+namespace {
+
+// Its extents depend on indices, and the subscripts run through it by others.
+bool IsRaggedLoop(Context& c, const Array& a, const Subs& subs) {
+  const auto is_ragged = [&](const Affine& d) { return !c.IsOuter(d); };
+  if (std::none_of(a.dims.begin(), a.dims.end(), is_ragged)) return false;
+  return std::any_of(subs.begin(), subs.end(), [&](const Affine& sub) {
+    return std::any_of(sub.terms.begin(), sub.terms.end(), [&](const Affine::Term& t) {
+      return c.IsIndex(t.value) && std::all_of(a.dims.begin(), a.dims.end(), [&](const Affine& d) {
+               return d.Coeff(t.value) == 0;
+             });
+    });
+  });
+}
+
+}  // namespace
+
 MaybeValue ReadAt(Context& c, const Array& a, const Subs& subs) {
   PB_CHECK(subs.size() == a.dims.size());
   if (!c.Work(1)) return std::nullopt;
+  const bool computed = a.inner || (a.at && !a.cheap);
+  if (c.InBody() && !c.dims_only && computed && IsRaggedLoop(c, a, subs) && ++a.reading_loops > 1) {
+    return std::nullopt;
+  }
   if (a.inner) {
     return LowerSum(c, *a.inner, [&](const Affine& k) { return a.term(subs, k); });
   }

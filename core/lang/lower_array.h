@@ -24,6 +24,10 @@ struct Array {
   // or the sum of `term` over 0 <= k < *inner.
   std::optional<Affine> inner;
   std::function<MaybeValue(const Subs& subs, const Affine& k)> term;
+  // Elements are read again for next to nothing.
+  bool cheap = false;
+  // Of an array whose extents depend on indices: how many loops read it (ReadAt).
+  mutable int reading_loops = 0;
 };
 
 // Any expression of array type.
@@ -31,7 +35,9 @@ std::optional<ArrayRef> LowerArray(Context& c, const Expr& e);
 ArrayRef ArrayOf(Context& c, const Leaf& leaf);
 Leaf LeafOf(Context& c,
             const ArrayRef& array);  // a window that is the whole array becomes that array
-// The element at `subs`, which are known to be inside.
+// The element at `subs`, which are known to be inside. An array whose extents depend on indices is read in one
+// loop only, if its elements are not cheap: a loop that stores it for each of those indices takes no more room
+// than one of them, and computes nothing twice.
 MaybeValue ReadAt(Context& c, const Array& a, const Subs& subs);
 // Block mode: a leaf that stands in memory (the builder's loc names the place).
 void Store(Context& c, Leaf& leaf);

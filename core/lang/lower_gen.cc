@@ -8,6 +8,7 @@
 #include "core/lang/lower_sizes.h"
 #include "core/lang/lower_stmt.h"
 #include "core/lang/lower_walk.h"
+#include "core/lang/walk.h"
 
 namespace pullback::lang {
 namespace {
@@ -92,10 +93,35 @@ std::optional<Box> BoxOf(Context& c, const Expr& e) {
   return box;
 }
 
+// Reads, additions and the like.
+bool IsCheap(const Block& body) {
+  bool cheap = true;
+  ForEachExpr(body, [&](const Expr& e) {
+    switch (e.kind) {
+      case Expr::Kind::kInt:
+      case Expr::Kind::kFloat:
+      case Expr::Kind::kBool:
+      case Expr::Kind::kName:
+      case Expr::Kind::kUnary:
+      case Expr::Kind::kCast:
+      case Expr::Kind::kIndex:
+      case Expr::Kind::kField:
+      case Expr::Kind::kTuple:
+      case Expr::Kind::kIverson: return;
+      case Expr::Kind::kBinary:
+        cheap = cheap && e.binary != BinaryOp::kPow && e.binary != BinaryOp::kMatMul;
+        return;
+      default: cheap = false;
+    }
+  });
+  return cheap;
+}
+
 ArrayRef GenLeaf(Context& c, const Expr& e, const Box& box, const std::vector<Affine>& inner,
                  DType elem, size_t leaf) {
   auto out = std::make_shared<Array>();
   out->elem = elem;
+  out->cheap = IsCheap(e.body);
   out->dims = box.extents;
   out->dims.insert(out->dims.end(), inner.begin(), inner.end());
   Context* context = &c;

@@ -163,6 +163,17 @@ Value ConditionValue(Context& c, const Constraint& condition) {
   return c.b.Make(condition.equality ? Op::Eq : Op::Ge, {v, c.b.I64(0)});
 }
 
+// e >= 0 wherever the innermost body runs, since a constraint of the frames is no more than e: an index over
+// a range that depends on others has one (AddDependentIndex).
+bool FollowsFromWhere(const Context& c, const Affine& e) {
+  if (!IsSmall(c, e)) return false;
+  return std::any_of(c.frames.begin(), c.frames.end(), [&](const auto& frame) {
+    return std::any_of(frame->where.begin(), frame->where.end(), [&](const Constraint& k) {
+      return !k.equality && IsSmall(c, k.e) && IsNonNegative(c, Least(c, e - k.e));
+    });
+  });
+}
+
 bool IsClosed(Context& c, const Affine& a) {
   return std::all_of(a.terms.begin(), a.terms.end(), [&](const Affine::Term& t) {
     return c.OwnerOf(t.value) == 0 || c.IsIndex(t.value);
@@ -251,7 +262,7 @@ bool Require(Context& c, const Constraint& condition, ir::TrapKind kind, const A
   if (condition.equality) {
     if (condition.e == Affine::Const(0)) return true;
     if (c.InBody() && !c.IsOuter(condition.e)) return false;
-  } else if (IsNonNegative(c, least)) {
+  } else if (IsNonNegative(c, least) || FollowsFromWhere(c, condition.e)) {
     return true;
   }
   if (!c.InBody()) {

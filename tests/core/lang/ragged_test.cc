@@ -1,0 +1,61 @@
+// Arrays inside a body whose sizes depend on its indices: in a box, with a predicate, or a loop.
+#include <catch2/catch.hpp>
+
+#include "tests/core/lang/lower_support.h"
+
+namespace pullback::lang {
+namespace {
+
+std::string Row(const std::string& row, const std::string& value) {
+  return "fn f(x: [n]f64, k: [n]i64) -> [n]f64 { return gen i < n { let row = " + row + "; " +
+         value + " } }";
+}
+
+TEST_CASE("ragged: affine extents are a box and a predicate") {
+  const std::string programs[] = {
+      Row("gen j < i + 1 { x[j] * x[i] }", "sum(row)"),
+      Row("gen j in i..n { x[j] - x[i] }", "sum(row) + row[0]"),
+      Row("gen j < i + 1 { x[j] + 1.0 }", "sum j < i + 1 { row[i - j] * row[j] }"),
+      Row("gen j < i + 1 { exp(x[j]) }", "max(row)"),
+      Row("x[i:n]", "norm(row)"),
+  };
+  for (const std::string& text : programs) {
+    INFO(text);
+    const std::string ir = Ir(text);
+    CHECK_FALSE(Has(ir, "jump"));
+    CHECK(Has(ir, " where ("));
+    CHECK(Has(ir, "< %n"));
+  }
+}
+
+TEST_CASE(
+    "ragged: extents that are data, and what is dear and read by two loops, are made in a loop") {
+  const std::string programs[] = {
+      Row("gen j < k[i] { x[j] * x[i] }", "sum(row)"),
+      Row("gen j < i + 1 { exp(x[j]) }", "sum(row) + max(row)"),
+      Row("exp.(x[0:i + 1])", "sum(row) * sum(row)"),
+      // Out of range for the last i.
+      Row("gen j < i + 1 { x[j] }", "sum j < i + 1 { row[j + 1] }"),
+  };
+  for (const std::string& text : programs) {
+    INFO(text);
+    CHECK(Has(Ir(text), "jump"));
+  }
+}
+
+TEST_CASE("ragged: values") {
+  const Tensor x = Vec({1, 2, 4}), k = Tensor::Of<int64_t>(DType::kI64, {3}, {2, 0, 3});
+  const auto values = [&](const std::string& row, const std::string& value) {
+    return Doubles(Values(Row(row, value), {x, k})[0]);
+  };
+  using All = std::vector<double>;
+  CHECK(values("gen j < i + 1 { x[j] * x[i] }", "sum(row) + row[i]") == All{2, 10, 44});
+  CHECK(values("gen j in i..n { x[j] - x[i] }", "sum(row)") == All{4, 2, 0});
+  CHECK(values("gen j < i + 1 { x[j] }", "sum j < i + 1 { row[i - j] * row[j] }") == All{1, 4, 12});
+  CHECK(values("gen j < i { x[j] }", "prod(row)") == All{1, 1, 2});
+  CHECK(values("gen j < k[i] { x[j] }", "sum(row)") == All{3, 0, 7});
+  CHECK(values("x[i:n]", "sum(row)") == All{7, 6, 4});
+}
+
+}  // namespace
+}  // namespace pullback::lang
