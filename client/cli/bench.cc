@@ -100,6 +100,7 @@ StatusOr<Duel> Bench(const Options& options) {
   Duel duel;
   PB_ASSIGN_OR_RETURN(duel.derivative, Enter(engine.get(), spec, json));
   spec.transform = client::Transform::kValue;
+  spec.sparse = false;
   spec.wrt.clear();
   json.seed.reset();
   PB_ASSIGN_OR_RETURN(duel.primal, Enter(engine.get(), spec, json));

@@ -246,6 +246,10 @@ TEST_CASE("bench compares a function with its derivative") {
   CHECK(result["ratio"] > 0);
   CHECK(result["primal"]["execute_seconds"] > 0);
   CHECK(result["derivative"]["call_seconds"] > 0);
+  const json sparse = Cli({"bench", SourceFile("docs/examples/diag.pull"), "-e", "diag", "-t",
+                           "jacobian", "--sparse", "-a", "x=[1,2,3]", "--runs", "5", "--json"})
+                          .json();
+  CHECK(sparse["runs"] == 5);
 }
 
 TEST_CASE("info tells the version and the load") {

@@ -11,6 +11,7 @@
 #include "core/ir/verifier.h"
 #include "tests/support/derivatives.h"
 #include "tests/support/generator.h"
+#include "tests/support/random_list_program.h"
 
 namespace pullback::ad {
 namespace {
@@ -268,6 +269,21 @@ TEST_CASE("seeds in chunks: generated programs") {
   }
   INFO(hessians << " Hessians");
   CHECK(hessians >= 30);
+}
+
+TEST_CASE("seeds in chunks: generated programs over lists") {
+  const std::vector<Tensor> args = {Tensor::F64(0.4), Vec({0.3, -0.6})};
+  int checked = 0;
+  for (uint32_t seed = 400; seed < 440; ++seed) {
+    const std::string text = testing::RandomListProgram(seed);
+    INFO("seed " << seed << "\n" << text);
+    const ir::Module ssa = testing::ParseIr(text);
+    checked += CheckSeeds(ssa, args, Of::kJacobian, 1e-9);
+    checked += CheckSeeds(ssa, args, Of::kCotangents, 1e-9);
+    if (ssa.Get(ssa.entry).results.size() == 1)
+      checked += CheckSeeds(ssa, args, Of::kHessian, 1e-9);
+  }
+  CHECK(checked >= 40);
 }
 
 }  // namespace

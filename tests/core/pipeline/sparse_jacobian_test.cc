@@ -9,6 +9,7 @@
 #include "tests/support/generator.h"
 #include "tests/support/matrices.h"
 #include "tests/support/programs.h"
+#include "tests/support/random_list_program.h"
 #include "tests/support/relations.h"
 
 namespace pullback::pipeline {
@@ -532,6 +533,30 @@ TEST_CASE("sparse Jacobians: wide rows of sequential code") {
          {-1}});
 }
 
+// Columns in no order, more of them in some rows than there is room for.
+TEST_CASE("sparse Jacobians: rows of scattered columns") {
+  uint32_t state = 12345;
+  const auto next = [&](int64_t n) {
+    state = state * 1664525u + 1013904223u;
+    return static_cast<int64_t>(state >> 8) % n;
+  };
+  for (const int64_t rows : {4, 16, 40}) {
+    std::vector<int64_t> to, from;
+    std::vector<double> x;
+    for (int k = 0; k < 150; ++k) x.push_back(0.5 + 0.01 * k);
+    for (int k = 0; k < 400; ++k) {
+      to.push_back(next(rows));
+      from.push_back(next(150));
+    }
+    Check({"scattered",
+           "fn f(x: [n]f64, to: [m]i64, from: [m]i64, z: [r]f64) -> [r]f64 {\n  var y = z\n"
+           "  for k in 0..m {\n    y[to[k]] += x[from[k]] ** 2\n"
+           "    if k % 50 == 0 { y[to[k]] = x[from[k]] * y[to[(k + 7) % m]] }\n  }\n  return y }",
+           {Vec(x), Ints(to), Ints(from), Vec(std::vector<double>(static_cast<size_t>(rows), 1.0))},
+           {-1}});
+  }
+}
+
 TEST_CASE("sparse Hessians") {
   const Transform h = Transform::kHessian;
   Check(
@@ -636,6 +661,19 @@ TEST_CASE("sparse Jacobians: generated programs") {
     }
   }
   CHECK(checked >= 50);
+}
+
+TEST_CASE("sparse Jacobians: generated programs over lists") {
+  const std::vector<Tensor> args = {Tensor::F64(0.4), Vec({0.3, -0.6})};
+  int checked = 0;
+  for (uint32_t seed = 300; seed < 340; ++seed) {
+    const std::string text = testing::RandomListProgram(seed);
+    INFO("seed " << seed << "\n" << text);
+    const ir::Module ssa = testing::ParseIr(text);
+    checked += CheckWhole(ssa, args, Transform::kJacobian);
+    if (testing::GivesFloatScalar(ssa)) checked += CheckWhole(ssa, args, Transform::kHessian);
+  }
+  CHECK(checked >= 40);
 }
 
 TEST_CASE("sparse Jacobians: first programs, and over relations") {
