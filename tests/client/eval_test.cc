@@ -95,6 +95,36 @@ TEST_CASE("a tier can be asked for, here and of a server") {
   CHECK_FALSE(Has(stages.out, "==== llvm ====\n"));
 }
 
+TEST_CASE("mixed mode can be forced, here and of a server: other code, the same answer") {
+  const Scratch scratch;
+  const std::string file = scratch.Put("cell.pull", R"(
+fn cell(c: f64, z: f64) -> f64 {
+  if z > 0.5 { return sin(c) * z }
+  return c
+}
+fn f(c: [n]f64, z: [n]f64) -> f64 { return sum(cell.(c, z)) }
+)");
+  const Words kernel = {file, "-e", "f", "-t", "value_and_grad"};
+  const auto texts = [&](const char* mode) {
+    return Cli(Words{"explain"} + kernel + Words{"--local", "--stage", "adjoint", "--mixed", mode})
+        .out;
+  };
+  CHECK(texts("cached") != texts("recomputed"));
+  const Words call = Words{"eval"} + kernel + Words{"-a", "c=[1, 2]", "-a", "z=[1, 0]", "--json"};
+  const json expected = Answer(Cli(call + Words{"--local"}));
+  CHECK(expected["gradients"]["z"][1] == 0);
+  for (const Words& place : {Words{"--local"}, Words{"--server", ServerAddress()}}) {
+    for (const char* mode : {"cached", "recomputed", "auto"}) {
+      const json answer = Answer(Cli(call + place + Words{"--mixed", mode}));
+      CHECK(answer["value"] == expected["value"]);
+      CHECK(answer["gradients"] == expected["gradients"]);
+    }
+  }
+  const CliResult wrong = Cli(call + Words{"--local", "--mixed", "both"});
+  CHECK(wrong.exit_code == 2);
+  CHECK(Has(wrong.err, "--mixed"));
+}
+
 TEST_CASE("vjp gives gradients, jvp a tangent") {
   const Words call = {"eval",     "-",  "-e",  "scale",   "-a",
                       "x=[1, 2]", "-a", "s=3", "--local", "--json"};
