@@ -144,7 +144,8 @@ class BlockAccumulator {
   const std::vector<int>& uses_;
   const std::vector<bool>& is_param_;
   absl::flat_hash_map<uint32_t, size_t> defined_;
-  absl::flat_hash_map<uint32_t, absl::InlinedVector<size_t, 2>> readers_;  // of what is asked for; ascending
+  absl::flat_hash_map<uint32_t, absl::InlinedVector<size_t, 2>>
+      readers_;  // of what is asked for; ascending
 };
 
 }  // namespace
