@@ -54,6 +54,15 @@ class Writer {
     return dims;
   }
 
+  // A rule called in a body gives value and tangent at once, and both get the seeds' axes: no primal is there then.
+  bool TakePrimal(const std::vector<Batched>& results) {
+    for (size_t r = 0; r < from_.results.size(); ++r) {
+      if (results[r].batched) return false;
+      primal_.push_back(results[r].value);
+    }
+    return true;
+  }
+
   // The blocks by one parameter. The primal comes with every column; CSE leaves one of them.
   std::optional<std::vector<Value>> Column(const ir::Function& jvp, size_t p) {
     const std::vector<Value> dims = Dims(args_[p].value);
@@ -61,9 +70,7 @@ class Writer {
     args.push_back(Seed(args_[p].value, dims));
     const auto results = AppendBatched(b_, jvp, args, dims, seeded_);
     if (!results) return std::nullopt;
-    if (primal_.empty()) {
-      for (size_t r = 0; r < from_.results.size(); ++r) primal_.push_back((*results)[r].value);
-    }
+    if (primal_.empty() && !TakePrimal(*results)) return std::nullopt;
     std::vector<Value> blocks;
     size_t next = from_.results.size();
     for (size_t r = 0; r < from_.results.size(); ++r) {

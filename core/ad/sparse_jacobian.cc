@@ -70,14 +70,14 @@ class Writer {
   }
 
  private:
-  // Straight-line code is there as itself, since the pattern speaks of what is in it.
+  // Straight-line code is there as itself, since the pattern speaks of what is in it, unless its derivative is
+  // another's.
   void WritePrimal() {
     ir::Function& g = b_.function();
     const std::string name = g.name;
-    if (from_.blocks.size() == 1) {
+    if (from_.blocks.size() == 1 && !from_.HasRule()) {
       g = from_;
       g.name = name;
-      g.vjp_rule = g.jvp_rule = ir::kNoFunction;
       args_ = g.params();
       primal_ = g.blocks[0].term.results;
       g.blocks[0].term = {};

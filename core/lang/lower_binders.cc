@@ -9,22 +9,30 @@
 namespace pullback::lang {
 namespace {
 
-// The extent of a reduction that may never be reached: a negative one must not trap then.
-Affine ReducedExtent(Context& c, const Affine& extent) {
-  const bool outermost = c.frames.size() == 1 && c.frame().indices.empty();
-  if (outermost || IsNonNegative(c, extent)) return extent;
-  Require(c, {extent, false}, ir::TrapKind::kNegativeSize, extent, extent);
+Affine NotNegative(Context& c, const Affine& extent) {
   AtBlock block(c);
   const Value v = c.b.Make(Op::Max, {c.ToValue(extent), c.b.I64(0)});
   c.sizes.insert(v.id);
   return Affine::Of(v);
 }
 
+// The extent of a reduction. A negative one has no elements where it depends on an index around, and must not
+// trap where it may never be reached.
+Affine ReducedExtent(Context& c, const Affine& extent) {
+  if (c.SpeaksOfNest(extent)) return IsNonNegative(c, extent) ? extent : NotNegative(c, extent);
+  const bool outermost = c.frames.size() == 1 && c.frame().indices.empty();
+  if (outermost || IsNonNegative(c, extent)) return extent;
+  Require(c, {extent, false}, ir::TrapKind::kNegativeSize, extent, extent);
+  return NotNegative(c, extent);
+}
+
 // The statement ends as one over the whole range would where that is negative.
 void AddNeighbours(Context& c, const Expr& e, Range& r) {
   const Affine extent = r.hi - r.lo;
   c.SetLoc(e.ordinal);
-  if (!IsNonNegative(c, extent)) {
+  if (c.SpeaksOfNest(extent)) {
+    r.hi = r.lo + ReducedExtent(c, extent);
+  } else if (!IsNonNegative(c, extent)) {
     Require(c, {extent, false}, ir::TrapKind::kNegativeSize, extent, extent);
   }
   r.among = NeighboursOf(c, e, 0, r);
@@ -96,12 +104,7 @@ MaybeValue AddDependentIndex(Context& c, Statement& s, const Affine& extent,
                    [&](const Affine::Term& t) { return c.FindBound(t.value) != nullptr; });
   if (!closed) return std::nullopt;
   const Affine most = Least(c, extent * -1) * -1;
-  Affine bound = most;
-  if (!IsNonNegative(c, most)) {
-    AtBlock block(c);
-    bound = Affine::Of(c.b.Make(Op::Max, {c.ToValue(most), c.b.I64(0)}));
-    c.sizes.insert(bound.AsValue().id);
-  }
+  const Affine bound = IsNonNegative(c, most) ? most : NotNegative(c, most);
   const Value i = AddIndex(c, s, bound, false, name);
   c.frame().where.push_back({extent - Affine::Of(i) - Affine::Const(1), false});
   return i;

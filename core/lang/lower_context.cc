@@ -171,6 +171,11 @@ bool Context::IsOuter(const Affine& a) {
                      [&](const Affine::Term& t) { return OwnerOf(t.value) == 0; });
 }
 
+bool Context::SpeaksOfNest(const Affine& a) const {
+  return nest && std::any_of(a.terms.begin(), a.terms.end(),
+                             [&](const Affine::Term& t) { return t.value.id >= *nest; });
+}
+
 bool Context::IsIndex(Value v) const {
   for (const auto& f : frames) {
     for (const ir::IndexVar& i : f->indices) {

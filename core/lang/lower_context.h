@@ -209,6 +209,8 @@ struct Context {
   std::unordered_map<uint32_t, std::pair<Affine, Affine>> counters;  // of loops: first, last
   std::unordered_set<uint32_t> small;                                // i64 values far from overflow
   std::unordered_set<uint32_t> sizes;  // i64 values that are never negative
+  // The first value made in the outermost comprehension that is lowered as a loop nest, while in it.
+  std::optional<uint32_t> nest;
 
   bool InBody() const { return !frames.empty(); }
   bool Work(size_t amount);  // false: give the attempt up
@@ -234,6 +236,7 @@ struct Context {
   // The id of the frame that defines v; 0: a block does.
   uint32_t OwnerOf(Value v);
   bool IsOuter(const Affine& a);                 // made of values that blocks define
+  bool SpeaksOfNest(const Affine& a) const;      // of values made within `nest`
   bool IsIndex(Value v) const;                   // an index variable of an open frame
   const ir::IndexVar* FindBound(Value v) const;  // one that is read instead
 

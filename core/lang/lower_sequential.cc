@@ -296,7 +296,10 @@ void Sequence::Nest(size_t depth) {
 
 Leaves Sequence::Run() {
   Start();
+  const bool outermost = !c_.nest;
+  if (outermost) c_.nest = c_.ValueCount();
   Nest(0);
+  if (outermost) c_.nest.reset();
   Leaves out;
   if (IsArg(e_.comprehension)) {
     for (size_t i = 0; i < e_.binders.size(); ++i) out.push_back({carried_[i + 1], nullptr});

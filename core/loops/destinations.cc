@@ -226,7 +226,12 @@ class Passing {
   std::vector<bool> dropped_;
 };
 
-// The statement of the block, and its result, that makes the row; behind it nothing knows row or array.
+bool Makes(const Inst& inst, Value v) {
+  return std::find(inst.results.begin(), inst.results.end(), v) != inst.results.end();
+}
+
+// The statement of the block, and its result, that makes the row. Behind it nothing knows row or array, the array
+// is there already, and nothing traps, since the row's place is looked at where the statement is.
 std::optional<std::pair<size_t, size_t>> Passing::FindStatement(const Copy& copy) const {
   const std::vector<Inst>& insts = f().blocks[copy.before].insts;
   for (size_t k = insts.size(); k-- > 0;) {
@@ -236,7 +241,10 @@ std::optional<std::pair<size_t, size_t>> Passing::FindStatement(const Copy& copy
       if (inst.op != Op::Each) return std::nullopt;
       return std::pair{k, static_cast<size_t>(at - inst.results.begin())};
     }
-    if (UsesValue(inst, copy.from) || UsesValue(inst, copy.to)) return std::nullopt;
+    if (UsesValue(inst, copy.from) || UsesValue(inst, copy.to) || Makes(inst, copy.to) ||
+        ir::MayTrap(inst, f())) {
+      return std::nullopt;
+    }
   }
   return std::nullopt;
 }
@@ -246,8 +254,7 @@ bool MakesNone(const std::vector<Inst>& insts, size_t first, const std::vector<A
   for (size_t k = first; k < insts.size(); ++k) {
     for (const Affine& sub : subs) {
       for (const Affine::Term& t : sub.terms) {
-        const ir::Values& made = insts[k].results;
-        if (std::find(made.begin(), made.end(), t.value) != made.end()) return false;
+        if (Makes(insts[k], t.value)) return false;
       }
     }
   }

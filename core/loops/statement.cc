@@ -133,7 +133,9 @@ void Statement::EmitChecksBefore() {
     if (i.pinned) continue;
     some = e_.And(some, e_.Compare(Op::Gt, l_.Of(i.extent), e_.I64(0)));
   }
-  const bool tests = some.valid() && !e_.AsI64(some);
+  const std::optional<int64_t> known = some.valid() ? e_.AsI64(some) : 1;
+  if (known == 0) return;  // no point, whatever the other extents are
+  const bool tests = !known;
   if (tests) e_.OpenIf(some);
   body_.EmitChecksBefore();
   for (ResultWriter& r : results_) r.CheckOutBefore();

@@ -57,5 +57,21 @@ TEST_CASE("ragged: values") {
   CHECK(values("x[i:n]", "sum(row)") == All{7, 6, 4});
 }
 
+// In a loop nest as in a statement: a range that depends on an index around ends where it begins.
+TEST_CASE("ragged: ranges that end below their start, in loop nests") {
+  const std::string loop = "var t = 0.0; while t < 1.0 { t = t + 1.0 }; t * ";
+  const auto text = [](const std::string& body) {
+    return "fn f(x: [n]f64) -> [n]f64 { return gen i < n { " + body + " } }";
+  };
+  const Tensor x = Vec({1, 2, 4, 8});
+  for (const std::string body :
+       {"sum j < i - 2 { x[j] }", "sum j in 3..i { x[j] }", "prod j < i - 2 { x[j] }",
+        "max(0.0, max j < i - 2 { x[j] })", "sum p < i { sum j < p - 1 { x[j] } }"}) {
+    INFO(body);
+    CHECK(Doubles(Values(text(loop + body), {x})[0]) == Doubles(Values(text(body), {x})[0]));
+  }
+  CHECK(TrapOf(text(loop + "sum j < n - 7 { x[j] }"), {x}).kind == ir::TrapKind::kNegativeSize);
+}
+
 }  // namespace
 }  // namespace pullback::lang

@@ -172,6 +172,18 @@ TEST_CASE("relations: reductions of no point and of no neighbour") {
     return all;
   };
   constexpr double kInf = std::numeric_limits<double>::infinity();
+  // Ranges that depend on the row: no point for the first rows.
+  {
+    std::vector<Tensor> args = RelationArrays(RelationFromCoo({4, 4}, {{0, 1, 3}, {1, 2, 0}}));
+    args.push_back(Vec({5, 2, 3, 4}));
+    const auto rows = Values(
+        "fn f(r: rel[n, m], y: [m]f64) -> ([n]f64, [n]f64) { return ("
+        "gen i < n { max j < i - 2 { [r(i, j)] * y[j] } }, "
+        "gen i < n { prod j in 3..i + 1 { if r(i, j - 3) { y[j] } else { 1.0 } } }) }",
+        args);
+    CHECK(Doubles(rows[0]) == std::vector<double>{-kInf, -kInf, -kInf, 5});
+    CHECK(Doubles(rows[1]) == std::vector<double>{1, 1, 1, 4});
+  }
   using All = std::vector<std::vector<double>>;
   const Tensor none = Tensor::Of(DType::kF64, {0}, std::vector<double>{});
   CHECK(values(RelationFromCoo({2, 0}, {{}, {}}), none) ==

@@ -134,6 +134,17 @@ b0:
   CHECK_FALSE(RunBoth(text, {Ramp({2}), Tensor::I64(9), Tensor::I64(0)}).trap);
   CHECK(RunBoth(text, {Ramp({2}), Tensor::I64(9), Tensor::I64(1)}).trap);
   CHECK(RunBoth(text, {Ramp({2}), Tensor::I64(0), Tensor::I64(-1)}).trap);
+  const std::string constant = R"(
+entry @f
+fn @f(%x: [*]f64, %n: i64, %k: i64) -> f64 {
+b0:
+  %y = each(i < %n, j < 0) {
+    %v = index %x[%j + %k] !1
+  } sum []: %v !2
+  ret %y
+}
+)";
+  CHECK_FALSE(RunBoth(constant, {Ramp({2}), Tensor::I64(3), Tensor::I64(7)}).trap);
 }
 
 TEST_CASE("a total outside of its result is stored only where a term says so") {

@@ -141,6 +141,21 @@ b3:
   RunBoth(text, {Ramp({4}), Ramp({3, 2}), Tensor::I64(1)});
 }
 
+TEST_CASE("destinations: what stands between a row and its place traps first") {
+  for (const std::string between :
+       {"q[7]", "i / q[0]", "sum(gen k < q[0] - 1 { k })", "len(zeros(q[0] - 1))"}) {
+    INFO(between);
+    const ir::Module ssa = testing::LowerText(
+        "fn f(x: [n]f64, i: i64, q: [m]i64) -> ([4, n]f64, i64) {\n"
+        "  var y = zeros(4, n)\n  let a = exp.(x)\n  let b = " +
+            between + "\n  y[i] = a\n  return (y, b) }",
+        "f");
+    for (const int64_t i : {3, 9})
+      RunBoth(testing::Derived(ssa, pipeline::Transform::kValue),
+              {Ramp({3}), Tensor::I64(i), Tensor::Of<int64_t>(DType::kI64, {1}, {0})});
+  }
+}
+
 TEST_CASE("destinations: programs that assign rows") {
   const char* const bodies[] = {
       "y[i] = exp.(x) * f64(i)",

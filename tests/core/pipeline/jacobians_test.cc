@@ -71,6 +71,27 @@ Staged DeriveOperators(const std::string& text, Transform transform, bool optimi
   return std::move(*staged);
 }
 
+TEST_CASE("pipeline: Jacobians of bodies that call functions with rules") {
+  const std::string rule =
+      "fn r(x: f64) -> f64 with jvp forth { return round(x) }\n"
+      "fn forth(x: f64, v: f64) -> (f64, f64) { return (round(x), v * x) }\n";
+  for (const char* f : {"fn f(x: [n]f64) -> [n]f64 { return gen i < n { r(x[i]) } }",
+                        "fn f(x: [n]f64) -> f64 { return sum i < n { r(x[i]) } }",
+                        "fn f(x: [n]f64) -> [n]f64 { return r.(x) }"}) {
+    INFO(f);
+    const std::vector<Tensor> args = {testing::Vec({0.4, 1.3, 2.7})};
+    const auto got =
+        testing::RunOk(DeriveOperators(rule + f, Transform::kJacobian, true).final, args);
+    const auto want =
+        testing::RunOk(DeriveOperators(rule + f, Transform::kJacobian, false).final, args);
+    REQUIRE(got.size() == want.size());
+    for (size_t k = 0; k < got.size(); ++k) {
+      CHECK(got[k].shape == want[k].shape);
+      CHECK(testing::Doubles(got[k]) == testing::Doubles(want[k]));
+    }
+  }
+}
+
 TEST_CASE("pipeline: operators in chunks of seeds") {
   const std::string sequence =
       "fn g(x: [n]f64) -> [n]f64 {\n  var y = x\n  var s = 0.5\n"

@@ -451,6 +451,22 @@ TEST_CASE("sparse Jacobians: functions with derivatives of their own") {
          {2, 1},
          Transform::kJacobian,
          13});
+  // The entry has one itself.
+  Check({"an entry, straight through",
+         "fn f(x: [n]f64) -> [n]f64 with jvp forth { return gen i < n { 0.0 } }\n"
+         "fn forth(x: [n]f64, v: [n]f64) -> ([n]f64, [n]f64) { return (gen i < n { 0.0 }, v) }",
+         {kX},
+         {1},
+         Transform::kJacobian,
+         7});
+  Check({"an entry, wider than what it computes",
+         "fn f(x: [n]f64) -> [n]f64 with vjp back { return gen i < n { round(x[i]) } }\n"
+         "fn back(x: [n]f64, b: [n]f64) -> [n]f64 {\n"
+         "  return gen i < n { 2.0 * b[i] + (if i > 0 { b[i - 1] } else { 0.0 }) } }",
+         {kX},
+         {2},
+         Transform::kJacobian,
+         13});
   // The rule asks whether a seed is 0: all elements of what that call gives, and no others.
   Check({"a rule that decides by its seed",
          "fn g(x: f64) -> f64 with vjp back { return x * x }\n"

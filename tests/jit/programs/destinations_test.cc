@@ -36,5 +36,25 @@ TEST_CASE("destinations: compiled programs that assign rows") {
   }
 }
 
+// The array that a row goes into is made after the row, or is another row's.
+TEST_CASE("destinations: compiled programs whose rows are there before their array") {
+  const char* const bodies[] = {
+      "let a = exp.(x); var y = zeros(4, n); y[0] = a; return y",
+      "var y = zeros(4, n); let a = exp.(x); let b = sin.(x); y[0] = b; y[1] = a; return y",
+      "let a = exp.(x); var y = gen i < 4, k < n { x[k] * f64(i) }; y[2] = a; return y",
+      "var y = gen i < 4, k < n { x[k] * f64(i) }; let a = y[1]; y[1] = y[2]; y[2] = a; return y",
+      "var y = zeros(4, n); for i < 4 { let a = exp.(x * f64(i)); var z = zeros(2, n); z[1] = a; "
+      "y[i] = z[1] + z[0] }; return y",
+      "let a = gen k < n { x[k] + 1.0 }; var y = gen k < n { sin(x[k]) }; "
+      "for k < n { y[k] = a[k] }; return gen i < 4 { y }",
+  };
+  for (const char* body : bodies) {
+    INFO(body);
+    const ir::Module ssa =
+        LowerText(std::string("fn f(x: [n]f64) -> [4, n]f64 { ") + body + " }", "f");
+    for (int64_t n : {2, 37}) CheckBitwise(Derived(ssa, pipeline::Transform::kValue), {Wave(n)});
+  }
+}
+
 }  // namespace
 }  // namespace pullback::testing
