@@ -38,7 +38,8 @@ struct Operands {
 struct ComputationHash {
   size_t operator()(const Inst* inst) const {
     size_t hash = absl::HashOf(static_cast<int>(inst->op), inst->bits, inst->guard.id);
-    for (Value v : Operands(*inst).get()) hash = absl::HashOf(hash, v.id);
+    const Operands operands(*inst);
+    for (Value v : operands.get()) hash = absl::HashOf(hash, v.id);
     for (const ir::Affine& a : inst->subs) hash = Mix(hash, a);
     for (const ir::Constraint& c : inst->constraints)
       hash = Mix(absl::HashOf(hash, c.equality), c.e);
