@@ -85,34 +85,39 @@ void EmitPoint(KernelSite& site, Value* point, llvm::ArrayRef<Value*> trips) {
   site.e.EmitNode(*site.nest.root);
 }
 
-namespace {
-
-// Threads take turns when there are more iterations than threads.
-void EmitGrid(KernelSite& site) {
-  FunctionEmitter& e = site.e;
+void TakeTurns(FunctionEmitter& e, Value* first, Value* all, Value* total,
+               llvm::function_ref<void(Value* k)> body, llvm::function_ref<void()> poll) {
   llvm::IRBuilder<>& b = e.b();
-  const std::vector<Value*> trips = TripsOfParallel(site);
-  Value* total = b.getInt64(1);
-  for (Value* trip : trips) total = b.CreateMul(total, trip);
   llvm::BasicBlock* before = b.GetInsertBlock();
   llvm::BasicBlock* head = e.NewBlock("turn");
-  llvm::BasicBlock* body = e.NewBlock("point");
+  llvm::BasicBlock* inside = e.NewBlock("inside");
   llvm::BasicBlock* done = e.NewBlock("done");
   b.CreateBr(head);
   b.SetInsertPoint(head);
-  llvm::PHINode* point = b.CreatePHI(b.getInt64Ty(), 2);
-  point->addIncoming(site.thread, before);
-  b.CreateCondBr(b.CreateICmpULT(point, total), body, done);
-  b.SetInsertPoint(body);
-  EmitPoint(site, point, trips);
-  Value* next = b.CreateAdd(point, site.threads);
+  llvm::PHINode* k = b.CreatePHI(b.getInt64Ty(), 2);
+  k->addIncoming(first, before);
+  b.CreateCondBr(b.CreateICmpULT(k, total), inside, done);
+  b.SetInsertPoint(inside);
+  body(k);
+  Value* next = b.CreateAdd(k, all);
   llvm::BasicBlock* again = e.NewBlock("again");
   b.CreateCondBr(b.CreateICmpULT(next, total), again, done);
   b.SetInsertPoint(again);
-  e.Poll();
-  point->addIncoming(next, b.GetInsertBlock());
+  poll();
+  k->addIncoming(next, b.GetInsertBlock());
   b.CreateBr(head);
   b.SetInsertPoint(done);
+}
+
+namespace {
+
+void EmitGrid(KernelSite& site) {
+  const std::vector<Value*> trips = TripsOfParallel(site);
+  Value* total = site.e.b().getInt64(1);
+  for (Value* trip : trips) total = site.e.b().CreateMul(total, trip);
+  TakeTurns(
+      site.e, site.thread, site.threads, total,
+      [&](Value* point) { EmitPoint(site, point, trips); }, [&] { site.e.Poll(); });
 }
 
 class KernelEmitter {

@@ -26,7 +26,6 @@ class TileEmitter {
   explicit TileEmitter(KernelSite& site)
       : site_(site), tile_(site.kernel.tile), e_(site.e), m_(e_.m()), b_(e_.b()) {}
 
-  // Blocks take turns when there are more tiles than blocks.
   void Emit() {
     Value* thread = site_.place[kThreadIdx];
     row_ = b_.CreateUDiv(thread, Number(kTile));
@@ -39,26 +38,13 @@ class TileEmitter {
     }
     Value* total = Number(1);
     for (Value* tiles : tiles_) total = b_.CreateMul(total, tiles);
-    llvm::BasicBlock* before = b_.GetInsertBlock();
-    llvm::BasicBlock* head = e_.NewBlock("turn");
-    llvm::BasicBlock* body = e_.NewBlock("tile");
-    llvm::BasicBlock* done = e_.NewBlock("done");
-    b_.CreateBr(head);
-    b_.SetInsertPoint(head);
-    llvm::PHINode* tile = b_.CreatePHI(m_.i64, 2);
-    tile->addIncoming(site_.place[kBlockIdx], before);
-    b_.CreateCondBr(b_.CreateICmpULT(tile, total), body, done);
-    b_.SetInsertPoint(body);
-    SetPlace(tile);
-    EmitPath(*site_.nest.root);
-    Value* next = b_.CreateAdd(tile, site_.place[kGridDim]);
-    llvm::BasicBlock* again = e_.NewBlock("again");
-    b_.CreateCondBr(b_.CreateICmpULT(next, total), again, done);
-    b_.SetInsertPoint(again);
-    PollAt(Number(kTile));
-    tile->addIncoming(next, b_.GetInsertBlock());
-    b_.CreateBr(head);
-    b_.SetInsertPoint(done);
+    TakeTurns(
+        e_, site_.place[kBlockIdx], site_.place[kGridDim], total,
+        [&](Value* tile) {
+          SetPlace(tile);
+          EmitPath(*site_.nest.root);
+        },
+        [&] { PollAt(Number(kTile)); });
   }
 
  private:

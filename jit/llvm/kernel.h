@@ -54,6 +54,10 @@ struct KernelSite {
 
 // The iterations of the parallel loops, by loop and in all.
 std::vector<llvm::Value*> TripsOfParallel(KernelSite& site);
+// Whoever is number `first` of `all` takes turns when there is more to do than they are: body(k) for
+// k = first, first + all, … below total, and `poll` between two of them.
+void TakeTurns(FunctionEmitter& e, llvm::Value* first, llvm::Value* all, llvm::Value* total,
+               llvm::function_ref<void(llvm::Value* k)> body, llvm::function_ref<void()> poll);
 // Runs the nest for one of them, numbered in row-major order.
 void EmitPoint(KernelSite& site, llvm::Value* point, llvm::ArrayRef<llvm::Value*> trips);
 // Writes `body` where the condition holds.
