@@ -3,7 +3,6 @@
 #include <charconv>
 #include <string_view>
 
-#include "core/base/unauthenticated.h"
 #include "google/rpc/error_details.pb.h"
 
 namespace pullback::client {
@@ -24,7 +23,7 @@ Code ToCode(int number) {
     case 12:
     case 13:
     case 14:
-    case static_cast<int>(kUnauthenticated): return static_cast<Code>(number);
+    case 16: return static_cast<Code>(number);
     default: return Code::kInternal;
   }
 }

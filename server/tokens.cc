@@ -7,7 +7,6 @@
 #include <fstream>
 #include <utility>
 
-#include "core/base/unauthenticated.h"
 #include "server/log.h"
 
 namespace pullback::server {
@@ -61,7 +60,7 @@ StatusOr<std::unique_ptr<Tokens>> Tokens::Open(const std::string& path) {
 Status Tokens::Check(std::string_view authorization) {
   if (steady_clock::now() >= next_look_.load(std::memory_order_relaxed)) ReadIfChanged();
   if (authorization.empty() || !IsBearer(authorization)) {
-    return Status(kUnauthenticated, "TOKEN_MISSING",
+    return Status(Code::kUnauthenticated, "TOKEN_MISSING",
                   "this server wants a token: the header \"authorization: Bearer TOKEN\"");
   }
   const std::string_view token = Trim(authorization.substr(kScheme.size()));
@@ -76,7 +75,7 @@ Status Tokens::Check(std::string_view authorization) {
     found |= static_cast<int>(CRYPTO_memcmp(known.data(), hash.data(), hash.size()) == 0);
   }
   if (found != 0) return {};
-  return Status(kUnauthenticated, "TOKEN_UNKNOWN", "this server does not know the token");
+  return Status(Code::kUnauthenticated, "TOKEN_UNKNOWN", "this server does not know the token");
 }
 
 void Tokens::ReadIfChanged() {

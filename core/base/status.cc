@@ -3,12 +3,9 @@
 #include <cstdio>
 #include <cstdlib>
 
-#include "core/base/unauthenticated.h"
-
 namespace pullback {
 
 const char* CodeName(Code code) {
-  if (code == kUnauthenticated) return "UNAUTHENTICATED";
   switch (code) {
     case Code::kOk: return "OK";
     case Code::kCancelled: return "CANCELLED";
@@ -21,6 +18,7 @@ const char* CodeName(Code code) {
     case Code::kUnimplemented: return "UNIMPLEMENTED";
     case Code::kInternal: return "INTERNAL";
     case Code::kUnavailable: return "UNAVAILABLE";
+    case Code::kUnauthenticated: return "UNAUTHENTICATED";
   }
   return "UNKNOWN";
 }

@@ -49,6 +49,7 @@ enum class Code : uint8_t {
   kUnimplemented = 12,
   kInternal = 13,
   kUnavailable = 14,
+  kUnauthenticated = 16,
 };
 const char* CodeName(Code code);  // "INVALID_ARGUMENT"
 

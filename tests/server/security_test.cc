@@ -9,7 +9,6 @@
 #include <functional>
 #include <thread>
 
-#include "core/base/unauthenticated.h"
 #include "tests/server/http_get.h"
 #include "tests/server/process.h"
 #include "tests/server/programs.h"
@@ -169,7 +168,7 @@ TEST_CASE("tokens: UNAUTHENTICATED without one, for every call; the file is read
   for (const char* wrong : {"third", "firs", "firstt", "# the team", "FIRST"}) {
     INFO(wrong);
     const Status status = TryToken(server, wrong);
-    CHECK(status.code() == kUnauthenticated);
+    CHECK(status.code() == Code::kUnauthenticated);
     CHECK(status.reason() == "TOKEN_UNKNOWN");
   }
 
@@ -219,7 +218,7 @@ TEST_CASE("tokens: a stream that is open ends when its token does") {
   stream->Send(2, PowGradient(), PowInputs(2, 3));
   CHECK_FALSE(stream->Receive());
   const Status status = stream->Finish();
-  CHECK(status.code() == kUnauthenticated);
+  CHECK(status.code() == Code::kUnauthenticated);
   CHECK(status.reason() == "TOKEN_UNKNOWN");
 }
 
