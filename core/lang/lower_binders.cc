@@ -19,7 +19,7 @@ Affine NotNegative(Context& c, const Affine& extent) {
 // The extent of a reduction. A negative one has no elements where it depends on an index around, and must not
 // trap where it may never be reached.
 Affine ReducedExtent(Context& c, const Affine& extent) {
-  if (c.SpeaksOfNest(extent)) return IsNonNegative(c, extent) ? extent : NotNegative(c, extent);
+  if (c.MayBeNegative(extent)) return IsNonNegative(c, extent) ? extent : NotNegative(c, extent);
   const bool outermost = c.frames.size() == 1 && c.frame().indices.empty();
   if (outermost || IsNonNegative(c, extent)) return extent;
   Require(c, {extent, false}, ir::TrapKind::kNegativeSize, extent, extent);
@@ -30,7 +30,7 @@ Affine ReducedExtent(Context& c, const Affine& extent) {
 void AddNeighbours(Context& c, const Expr& e, Range& r) {
   const Affine extent = r.hi - r.lo;
   c.SetLoc(e.ordinal);
-  if (c.SpeaksOfNest(extent)) {
+  if (c.MayBeNegative(extent)) {
     r.hi = r.lo + ReducedExtent(c, extent);
   } else if (!IsNonNegative(c, extent)) {
     Require(c, {extent, false}, ir::TrapKind::kNegativeSize, extent, extent);

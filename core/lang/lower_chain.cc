@@ -1,6 +1,7 @@
 // Products with Iverson brackets: where a bracket is false, nothing else of the product is
 // evaluated. In blocks that is a branch, in bodies a guard.
 #include <algorithm>
+#include <utility>
 
 #include "core/lang/lower_expr.h"
 #include "core/lang/lower_sizes.h"
@@ -63,7 +64,9 @@ Value ChainByBranch(Context& c, const Expr& e, const std::vector<const Expr*>& p
   const uint32_t no = c.b.NewBlock();
   BranchOnAll(c, predicates, no);
   std::vector<Exit> exits;
+  const bool outer = std::exchange(c.bracketed, true);
   const Value rest = *RestOrOne(c, e);
+  c.bracketed = outer;
   exits.push_back({c.b.block(), {{{rest, nullptr}}}});
   c.b.SetBlock(no);
   exits.push_back({no, {{{c.b.Zero(c.b.TypeOf(rest)), nullptr}}}});

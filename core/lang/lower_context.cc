@@ -171,8 +171,9 @@ bool Context::IsOuter(const Affine& a) {
                      [&](const Affine::Term& t) { return OwnerOf(t.value) == 0; });
 }
 
-bool Context::SpeaksOfNest(const Affine& a) const {
-  return nest && std::any_of(a.terms.begin(), a.terms.end(),
+bool Context::MayBeNegative(const Affine& size) const {
+  if (bracketed) return true;
+  return nest && std::any_of(size.terms.begin(), size.terms.end(),
                              [&](const Affine::Term& t) { return t.value.id >= *nest; });
 }
 

@@ -211,6 +211,7 @@ struct Context {
   std::unordered_set<uint32_t> sizes;  // i64 values that are never negative
   // The first value made in the outermost comprehension that is lowered as a loop nest, while in it.
   std::optional<uint32_t> nest;
+  bool bracketed = false;  // block mode: within a product whose brackets hold
 
   bool InBody() const { return !frames.empty(); }
   bool Work(size_t amount);  // false: give the attempt up
@@ -235,8 +236,10 @@ struct Context {
   Frame& frame() { return *frames.back(); }
   // The id of the frame that defines v; 0: a block does.
   uint32_t OwnerOf(Value v);
-  bool IsOuter(const Affine& a);                 // made of values that blocks define
-  bool SpeaksOfNest(const Affine& a) const;      // of values made within `nest`
+  bool IsOuter(const Affine& a);  // made of values that blocks define
+  // Whether a range that ends before it begins has no elements: under a bracket, or where its size is made of
+  // values made within `nest`. Elsewhere it traps.
+  bool MayBeNegative(const Affine& size) const;
   bool IsIndex(Value v) const;                   // an index variable of an open frame
   const ir::IndexVar* FindBound(Value v) const;  // one that is read instead
 

@@ -92,6 +92,7 @@ class Sequence {
   bool IsGen() const { return e_.comprehension == Comprehension::kGen; }
   bool IsSum() const { return e_.comprehension == Comprehension::kSum; }
   bool IsArrayResult(const Result& r) const { return IsGen() || r.type.IsArray(); }
+  void CheckRanges();
   void Start();
   Value Blank(const Result& r, const std::vector<Affine>& inner);
   void Nest(size_t depth);
@@ -136,7 +137,20 @@ Value Sequence::Blank(const Result& r, const std::vector<Affine>& inner) {
   return v;
 }
 
+// As a statement does: a range that ends before it begins traps, unless it may (MayBeNegative). (The array of a
+// gen does so for its own.)
+void Sequence::CheckRanges() {
+  c_.SetLoc(e_.ordinal);
+  for (const auto& r : ranges_) {
+    if (IsGen() || !r || r->among) continue;
+    const Affine extent = r->hi - r->lo;
+    if (c_.MayBeNegative(extent)) continue;
+    Require(c_, {extent, false}, ir::TrapKind::kNegativeSize, extent, extent);
+  }
+}
+
 void Sequence::Start() {
+  CheckRanges();
   std::vector<Affine> lows;
   for (const auto& r : ranges_) lows.push_back(r ? r->lo : Affine::Const(0));
   const std::vector<ir::Type> types = c_.module.Flatten(e_.body.result->type);

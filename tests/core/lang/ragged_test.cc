@@ -73,5 +73,36 @@ TEST_CASE("ragged: ranges that end below their start, in loop nests") {
   CHECK(TrapOf(text(loop + "sum j < n - 7 { x[j] }"), {x}).kind == ir::TrapKind::kNegativeSize);
 }
 
+// So does one that depends on no index, where its reduction is a loop nest itself.
+TEST_CASE("ragged: ranges of loop nests that end before they begin trap") {
+  const std::string h =
+      "fn h(b: bool, y: [m]f64) -> bool { if b { return y[0] > 0.0 } return false }\n"
+      "fn f(y: [m]f64, n: i64) -> [n]f64 { return gen i < n { ";
+  const Tensor y = Vec({1, 2, 4, 8});
+  for (const std::string reduction : {"sum j < m - 6 { [h(y[j] > 1.0, y)] * y[j] }",
+                                      "max j in 7..m { [h(y[j] > 1.0, y)] * y[j] }",
+                                      "prod j < 2, k < m - 6 { [h(y[j] > 1.0, y)] * y[k] }",
+                                      "f64(argmin j < m - 6 { [h(y[j] > 1.0, y)] * y[j] })",
+                                      "[or j < m - 6 { h(y[j] > 1.0, y) }] * y[0]",
+                                      "sum(sum j < m - 6 { [h(y[j] > 1.0, y)] * y })"}) {
+    INFO(reduction);
+    const std::string row = h + reduction + " } }";
+    CHECK(TrapOf(row, {y, I64(2)}).kind == ir::TrapKind::kNegativeSize);
+    // No row is made.
+    CHECK(Values(row, {y, I64(0)})[0].ElementCount() == 0);
+    const std::string alone = h + "0.0 } + (" + reduction + ") }";
+    CHECK(TrapOf(alone, {y, I64(0)}).kind == ir::TrapKind::kNegativeSize);
+  }
+  // Under a bracket it has no elements, as in a statement.
+  for (const std::string bracketed :
+       {"[i > 0] * (1.0 + sum j < m - 6 { [h(y[j] > 1.0, y)] * y[j] })",
+        "[h(y[i] > 1.0, y)] * (1.0 + sum j < m - 6 { y[j] })"}) {
+    INFO(bracketed);
+    CHECK(Doubles(Values(h + bracketed + " } }", {y, I64(2)})[0]) == std::vector<double>{0, 1});
+  }
+  const std::string triangle = h + "sum j < i - 2 { [h(y[j] > 1.0, y)] * y[j + 1] } } }";
+  CHECK(Doubles(Values(triangle, {y, I64(5)})[0]) == std::vector<double>{0, 0, 0, 0, 4});
+}
+
 }  // namespace
 }  // namespace pullback::lang
