@@ -28,6 +28,7 @@ ExitCode ByCode(Code code) {
     case Code::kCancelled: return kExitRun;
     case Code::kResourceExhausted:  // a full queue, a message too large
     case Code::kInternal:
+    case Code::kUnauthenticated:
     case Code::kUnavailable: return kExitServer;
   }
   return kExitServer;
