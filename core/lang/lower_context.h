@@ -21,6 +21,7 @@
 //   lower_structs.cc         the same of tuples and structs
 //   lower_relation.cc        brackets with relations and equations: which indices they tell
 //   lower_tuples.cc          statements over the tuples of relations
+//   lower_keys.cc            arguments of relations that are data
 //   lower_member.cc          whether a tuple is related; joins
 //   lower_tellers.cc         which reductions other than sums go by neighbours
 //   lower_neighbours.cc      and the neighbours

@@ -9,8 +9,8 @@ namespace {
 // A relation has fewer than 2^31 tuples (core/base/relation.cc).
 constexpr int kSteps = 31;
 
-Value Clamped(Context& c, const Affine& i, const Affine& high) {
-  const Value low = c.b.Make(Op::Max, {c.ToValue(i), c.I64(0)});
+Value Clamped(Context& c, const Affine& i, int64_t least, const Affine& high) {
+  const Value low = c.b.Make(Op::Max, {c.ToValue(i), c.I64(least)});
   return c.b.Make(Op::Min, {low, c.ToValue(high)});
 }
 
@@ -120,8 +120,9 @@ std::optional<Tuples> TuplesOf(Context& c, const Expr& related) {
 std::pair<Value, Value> TuplesWith(Context& c, Value starts, const Affine& key) {
   const Affine last = c.DimsOf(starts)[0] - Affine::Const(1);
   // Beyond the relation's size there are none: both are the same place.
-  const Value from = Clamped(c, key, last);
-  const Value to = Clamped(c, key + Affine::Const(1), last);
+  const Value near = Clamped(c, key, -1, last);
+  const Value from = Clamped(c, Affine::Of(near), 0, last);
+  const Value to = Clamped(c, Affine::Of(near) + Affine::Const(1), 0, last);
   return {c.b.Index(starts, {Affine::Of(from)}), c.b.Index(starts, {Affine::Of(to)})};
 }
 

@@ -48,19 +48,6 @@ bool IsOuterExtent(const Expr& e, const std::set<uint32_t>& outer) {
          outer.count(e.operands[0]->local) != 0;
 }
 
-bool IsInside(const Context& c, const Expr& e) {
-  const Leaf& x = c.at->locals[e.operands[0]->local][0];
-  if (!x.value.valid()) return false;
-  const std::vector<Affine>& dims = c.dims.at(x.value.id);
-  for (size_t i = 0; i < dims.size(); ++i) {
-    const std::optional<Affine> sub = AffineAsIs(c, *e.subscripts[i].index);
-    if (!sub) return false;
-    const Affine last = dims[i] - *sub - Affine::Const(1);
-    if (!IsNonNegative(c, Least(c, *sub)) || !IsNonNegative(c, Least(c, last))) return false;
-  }
-  return true;
-}
-
 // Parts of an expression that are evaluated whenever it is.
 void ForEachCertain(const Expr& e, const std::function<void(const Expr&)>& fn) {
   fn(e);

@@ -31,13 +31,36 @@ std::optional<Solution> Solve(Context& c, const Statement& s, const Affine& form
 
 // --- a relation
 
-// The arguments that tell no index must be known once those are.
-bool AreKnown(Context& c, const Arguments& a) {
+// An argument that tells no index must be known once those are.
+bool IsKnown(Context& c, const Arguments& a, const Affine& form) {
+  return std::all_of(form.terms.begin(), form.terms.end(), [&](const Affine::Term& t) {
+    return c.OwnerOf(t.value) == 0 || Tells(a, t.value) || c.FindBound(t.value) != nullptr;
+  });
+}
+
+// An index that stands in a statement already, among the others that may tell the tuples.
+void AddBound(Context& c, Arguments& a, size_t axis, bool keyed) {
+  if (Contains(c.frame().bound, a.forms[axis].AsValue())) {
+    if (!a.joined) a.joined = axis;
+  } else if (!a.around) {
+    a.around = axis;
+    a.keyed = keyed;
+  }
+}
+
+// The arguments that are not known become keys, which are. False: one of them cannot.
+bool BindKeys(Context& c, const Expr& e, const std::vector<bool>& affine, Arguments& a) {
   for (size_t axis = 0; axis < a.forms.size(); ++axis) {
-    for (const Affine::Term& t : a.forms[axis].terms) {
-      const bool known = a.free[axis] || c.OwnerOf(t.value) == 0 || Tells(a, t.value) ||
-                         c.FindBound(t.value) != nullptr;
-      if (!known) return false;
+    if (a.free[axis] || (affine[axis] && IsKnown(c, a, a.forms[axis]))) continue;
+    const std::optional<Key> key = BindKey(c, *e.operands[axis + 1]);
+    if (!key || (key->source.valid() && (Tells(a, key->source) || IsAdopted(c, key->source)))) {
+      return false;
+    }
+    a.forms[axis] = key->form;
+    if (key->source.valid()) {
+      AddBound(c, a, axis, /*keyed=*/true);
+    } else if (!a.fixed) {
+      a.fixed = axis;
     }
   }
   return true;
@@ -46,22 +69,20 @@ bool AreKnown(Context& c, const Arguments& a) {
 // nullopt: it tells no index, or not so that following it is worth while.
 std::optional<Arguments> Classify(Context& c, const Statement& s, const Expr& e) {
   Arguments a;
-  for (size_t i = 1; i < e.operands.size(); ++i) {
-    PB_TRY(const Affine form, AffineAsIs(c, *e.operands[i]));
-    std::optional<Solution> solution = Solve(c, s, form);
+  std::vector<bool> affine;
+  for (size_t axis = 0; axis + 1 < e.operands.size(); ++axis) {
+    const std::optional<Affine> form = AffineAsIs(c, *e.operands[axis + 1]);
+    affine.push_back(form.has_value());
+    a.forms.push_back(form.value_or(Affine()));
+    std::optional<Solution> solution = form ? Solve(c, s, *form) : std::nullopt;
     if (solution && Tells(a, solution->index)) solution.reset();
-    const size_t axis = i - 1;
-    if (!solution && !a.fixed && c.IsOuter(form)) a.fixed = axis;
-    const Value v = form.AsValue();
-    const bool bound = v.valid() && c.FindBound(v) != nullptr;
-    const bool own = bound && Contains(c.frame().bound, v);
-    if (own && !a.joined) a.joined = axis;
-    if (bound && !own && !a.around) a.around = axis;
-    a.forms.push_back(form);
+    if (form && !solution && !a.fixed && c.IsOuter(*form)) a.fixed = axis;
+    const Value v = a.forms[axis].AsValue();
+    if (v.valid() && c.FindBound(v) != nullptr) AddBound(c, a, axis, /*keyed=*/false);
     a.free.push_back(std::move(solution));
   }
   const bool any = std::any_of(a.free.begin(), a.free.end(), [](const auto& f) { return !!f; });
-  if (!any || !AreKnown(c, a)) return std::nullopt;
+  if (!any || !BindKeys(c, e, affine, a)) return std::nullopt;
   if (a.fixed || a.joined) a.around.reset();
   const bool may =
       a.around && s.reduce == ir::Monoid::kSum && !IsAdopted(c, a.forms[*a.around].AsValue());
@@ -116,7 +137,12 @@ bool IsRelated(const Expr& e) {
 bool BindsIndices(Context& c, const Statement& s, const std::vector<const Expr*>& predicates) {
   if (!MayBind(c, s)) return false;
   return std::any_of(predicates.begin(), predicates.end(), [&](const Expr* p) {
-    if (IsRelated(*p)) return TuplesOf(c, *p) && Classify(c, s, *p);
+    if (IsRelated(*p)) {
+      Mark mark(c);
+      const bool binds = TuplesOf(c, *p) && Classify(c, s, *p);
+      mark.Rollback();
+      return binds;
+    }
     return PinnedSide(c, s, *p).has_value();
   });
 }

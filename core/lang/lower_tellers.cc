@@ -48,6 +48,9 @@ bool AreAlike(const Expr& a, const Expr& b) {
   for (size_t i = 0; i < a.operands.size(); ++i) {
     if (!AreAlike(*a.operands[i], *b.operands[i])) return false;
   }
+  for (size_t i = 0; i < a.subscripts.size(); ++i) {
+    if (!AreAlike(*a.subscripts[i].index, *b.subscripts[i].index)) return false;
+  }
   return true;
 }
 
@@ -66,14 +69,17 @@ bool HoldsBox(const Type& t) {
 
 class Reading {
  public:
-  Reading(Context& c, const Expr& e, size_t binder)
-      : c_(c), e_(e), binder_(binder), local_(e.binders[binder].local) {}
+  Reading(Context& c, const Expr& e, size_t binder, bool ahead)
+      : c_(c), e_(e), binder_(binder), local_(e.binders[binder].local) {
+    for (size_t i = 0; ahead && i < binder; ++i) before_.insert(e.binders[i].local);
+  }
   std::optional<Teller> Run();
 
  private:
   bool IsPlain();
   void Collect(const Expr& e);
   void Try(const Expr& call);
+  bool MayBeKey(const Expr& argument);
   bool Varies(const Expr& e) const { return Mentions(e, varying_); }
   bool Suffices();
   bool IsSame(const Expr& e) const;
@@ -88,6 +94,7 @@ class Reading {
   const Expr& e_;
   size_t binder_;
   uint32_t local_;
+  Locals before_;   // binders that have no value yet
   Locals inner_;    // not known in front of the body
   Locals varying_;  // what differs between points that are not related
   std::vector<Teller> tellers_;
@@ -120,6 +127,11 @@ void Reading::Collect(const Expr& e) {
   }
 }
 
+// Ahead of the loops over the binders before this one, these have no value yet.
+bool Reading::MayBeKey(const Expr& argument) {
+  return Mentions(argument, before_) ? LooksLikeKey(c_, argument) : IsKey(c_, argument);
+}
+
 void Reading::Try(const Expr& call) {
   for (Teller& t : tellers_) {
     if (AreAlike(*t.related[0], call)) return t.related.push_back(&call);
@@ -132,7 +144,10 @@ void Reading::Try(const Expr& call) {
   Teller teller{0, 0, {&call}};
   for (size_t i = 1; i < call.operands.size(); ++i) {
     const Expr& argument = *call.operands[i];
-    if (!IsSimple(argument)) return;
+    if (!IsSimple(argument)) {
+      if (Mentions(argument, inner_) || !MayBeKey(argument)) return;
+      continue;
+    }
     const int64_t coefficient = Coefficient(argument, local_);
     Locals others = inner_;
     others.erase(local_);
@@ -255,7 +270,7 @@ std::optional<Teller> Reading::Run() {
 }  // namespace
 
 std::optional<Teller> FindTeller(Context& c, const Expr& e, size_t binder) {
-  return Reading(c, e, binder).Run();
+  return Reading(c, e, binder, /*ahead=*/false).Run();
 }
 
 bool ReducesNeighbours(Context& c, const Expr& e) {
@@ -267,7 +282,7 @@ bool ReducesNeighbours(Context& c, const Expr& e) {
     default: break;
   }
   for (size_t i = 0; i < e.binders.size(); ++i) {
-    if (FindTeller(c, e, i)) return true;
+    if (Reading(c, e, i, /*ahead=*/true).Run()) return true;
   }
   return false;
 }

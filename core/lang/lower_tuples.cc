@@ -258,7 +258,7 @@ void Binding::Define(const Solution& s, Value coordinate, const Affine& tuple) {
 
 bool Binding::Run() {
   if (a_.around && !OnlySource(a_.forms[*a_.around].AsValue())) return false;
-  if (a_.around && IsAlone(a_.forms[*a_.around].AsValue())) {
+  if (a_.around && !a_.keyed && IsAlone(a_.forms[*a_.around].AsValue())) {
     a_.free[*a_.around] = Solution{a_.forms[*a_.around].AsValue(), 1, Affine::Const(0), false};
     a_.around.reset();
   }

@@ -20,8 +20,19 @@ struct Arguments {
   std::optional<size_t> fixed;                // an axis whose index is known outside
   std::optional<size_t> joined;               // one whose index the statement has already
   std::optional<size_t> around;               // or a statement around it has
+  bool keyed = false;                         // that one is a key
 };
 bool Tells(const Arguments& a, Value index);
+
+// --- lower_keys.cc
+// An argument that is a key (IsKey): an index that the frame of its source reads from now on, or a value of the
+// block where it has none. nullopt: it is none, or is made from several indices.
+struct Key {
+  Affine form;
+  Value source;
+};
+std::optional<Key> BindKey(Context& c, const Expr& e);
+// --- lower_tuples.cc
 
 bool Contains(const std::vector<ir::IndexVar>& list, Value v);
 // A frame has something that stands for this index of a frame around it.

@@ -12,6 +12,10 @@ Tensor Filled(std::vector<int64_t> shape) {
   return Tensor::Of(DType::kF64, std::move(shape), values);
 }
 
+Tensor Ints(const std::vector<int64_t>& values) {
+  return Tensor::Of(DType::kI64, {static_cast<int64_t>(values.size())}, values);
+}
+
 Tensor Reversed(const Tensor& x) {
   std::vector<double> values;
   for (int64_t i = x.ElementCount(); i-- > 0;) values.push_back(x.At<double>(i));
@@ -386,6 +390,63 @@ const std::vector<RelationProgram>& RelationPrograms() {
          return (gen i < n { row(r, i, y) }, (|t: f64| t * row(r, 1, y)).(y)) })",
        {wide},
        {y}},
+      {"gathered: rows",
+       R"(fn f(r: rel[n, m], k: [l]i64, x: [l]f64, y: [m]f64) -> ([l]f64, [l]f64, f64) {
+         return (gen i < l { sum j < m { [r(k[i], j)] * x[i] * y[j] } },
+                 gen i < l { x[i] * sin(x[i] + sum j < m { [r(k[i], j) and y[j] > 0.5] * y[j] }) },
+                 sum i < l, j < m { [r(k[i], j)] * x[i] * y[j] * y[j] }) })",
+       {wide},
+       {Ints({3, 0, 5, 5, 3}), Filled({5}), y}},
+      {"gathered: columns",
+       R"(fn f(r: rel[n, m], k: [l]i64, x: [n]f64, y: [l]f64) -> ([l]f64, [n]f64, [n, l]f64) {
+         return (gen j < l { sum i < n { [r(i, k[j])] * x[i] * y[j] } },
+                 gen i < n { sum j < l { [r(i, k[j])] * x[i] * y[j] } },
+                 gen i < n, j < l { [r(i, k[j])] * x[i] * y[j] }) })",
+       {wide},
+       {Ints({3, 0, 1, 1, 3}), x, Filled({5})}},
+      {"gathered, in a row of rows",
+       R"(fn f(r: rel[n, n], k: [n]i64, x: [n]f64, h: [n, 3]f64) -> ([n, 3]f64, f64) {
+         return (gen i < n { sum j < n { [r(k[i], j)] * x[i] * h[j] } },
+                 sum i < n { x[i] * exp(sum j < n { let b = k[n - 1 - i]; [r(j, b)] * x[j] * (
+                   sum l < n { [r(k[j], l)] * x[l] * x[i] }) }) }) })",
+       {square},
+       {Ints({3, 0, 5, 5, 1, 2}), x, Filled({6, 3})}},
+      {"gathered, with what is told",
+       R"(fn f(r: rel[n, n], s: rel[n, n], k: [n]i64, x: [n]f64) -> (f64, f64, f64, [n]f64) {
+         return (sum i < n, j < n, l < n { [r(k[i], j) and s(j, l)] * x[i] * x[j] * x[l] },
+                 sum i < n, j < n { [r(i, j) and s(k[i], j)] * x[i] * x[j] },
+                 sum i < n, j < n { [r(k[j], j) and s(k[i], k[j])] * x[i] * x[j] },
+                 gen i < n { [x[i] > 0.5] * sum j < n { [r(k[i], j) and s(j, k[i])] * x[i] * x[j] } }) })",
+       {square, RandomRelation({6, 6}, 15, 7)},
+       {Ints({3, 0, 5, 5, 1, 2}), x}},
+      {"computed from an index",
+       R"(fn f(r: rel[n, m], x: [n]f64, y: [m]f64) -> ([3]f64, [3]f64, [2]f64) {
+         return (gen i < 3 { sum j < m { [r(2 * i, j)] * x[i] * y[j] } },
+                 gen i < 3 { max j < m { [r(2 * i + 1, j)] * x[i] * (y[j] - 0.9) } },
+                 gen j < 2 { sum i < n { [r(i, 3 * j)] * x[i] * y[j] } }) })",
+       {wide},
+       {x, y}},
+      {"gathered in a loop",
+       R"(fn f(r: rel[n, m], k: [l]i64, x: [l]f64, y: [m]f64) -> f64 {
+         var s = 1.0
+         for i < l { s = 0.5 * s + sin(s) * sum j < m { [r(k[i], j)] * y[j] * x[i] } }
+         for i < l - 1 { s = 0.5 * s + sin(s) * max j < m { [r(k[i + 1], j)] * (y[j] - 0.9) * x[i] } }
+         return s })",
+       {wide},
+       {Ints({3, 0, 5, 5, 3}), Filled({5}), y}},
+      {"gathered: reductions by neighbours",
+       R"(fn f(r: rel[n, m], k: [l]i64, x: [l]f64, y: [m]f64) -> ([l]f64, [l]f64, [l]i64, [l]f64) {
+         return (gen i < l { max j < m { [r(k[i], j)] * x[i] * (y[j] - 0.9) } },
+                 gen i < l { prod j < m { if r(k[i], j) { y[j] * x[i] } else { 1.0 } } },
+                 gen i < l { argmin j < m { [r(k[i], j)] * (y[j] - 0.9) } },
+                 gen i < l { [and j < m { not r(k[i], j) or y[j] > 0.5 }] * x[i] }) })",
+       {wide},
+       {Ints({3, 0, 5, 5, 3}), Filled({5}), y}},
+      {"gathered, two that differ in their subscript",
+       R"(fn f(r: rel[n, m], k: [l]i64, x: [l]f64, y: [m]f64) -> f64 {
+         return sum i < l - 1 { x[i] * max j < m { [r(k[i], j) and r(k[i + 1], j)] * (y[j] - 0.9) } } })",
+       {RandomRelation({6, 4}, 20, 2)},
+       {Ints({3, 0, 5, 5, 3}), Filled({5}), y}},
       {"pinned by data",
        R"(fn f(r: rel[n], k: [n]i64, x: [n]f64) -> ([n]f64, [n]f64, f64) {
          return (gen i < n { sum j < n { [j == k[i]] * x[j] * x[i] } },

@@ -115,6 +115,28 @@ TEST_CASE("relations: values and gradients in time and memory of their tuples") 
       "sum i < n { x[argmax j < n { [r(i, j)] * x[j] }] }",
       "sum i < n { x[i] * f64(argmin j < n { if r(j, i) { x[j] } else { 2.0 } }) }",
       "sum i < n { [and j < n { not r(i, j) or x[j] > 0.5 }] * x[i] }",
+      // Arguments that are data, or computed from an index.
+      "sum i < n { x[i] * sum j < n { [r(k[i], j)] * x[j] } }",
+      "sum i < n { x[i] + sum j < n { [r(j, k[i])] * x[j] * x[i] } }",
+      "sum i < n, j < n { [r(k[i], j)] * x[i] * x[j] }",
+      "sum i < n { x[i] * sum j < n { [r(i, k[j])] * x[j] } }",
+      "sum i < n, j < n { [r(k[j], i)] * x[i] * x[j] }",
+      "sum(gen i < n - 1 { sum j < n { [r(i + 1, j)] * x[i] * x[j] } })",
+      "sum i < n { x[i] * sum j < n { [r(n - 1 - i, j)] * x[j] * x[i] } }",
+      "sum i < n { x[i] + sum j < n { [r(2 * i, j)] * x[j] * x[i] } }",
+      "sum i < n - 1 { x[i] * sum j < n { [r(k[i + 1] - 1, j)] * x[j] } }",
+      "sum i < n { let a = k[i]; x[i] * sum j < n { [r(a, j)] * x[j] * x[i] } }",
+      "sum i < n { x[i] * sum j < n { let b = k[i] + 1; [r(b, j) and x[j] > 0.5] * x[j] } }",
+      "sum(gen i < n { sum j < n { [r(k[i], j)] * x[i] * a[j] } })",
+      "sum i < n { x[i] * exp(sum j < n { [r(k[i], j)] * x[j] * (sum l < 4 { a[i, l] * a[j, l] }) "
+      "}) }",
+      "sum i < n, j < n, l < n { [r(k[i], j) and r(j, l)] * x[i] * x[l] }",
+      "sum i < n { [exists j < n: r(k[i], j) and x[j] > 0.5] * x[i] }",
+      "sum(gen i < n { max j < n { [r(k[i], j)] * x[i] * x[j] } })",
+      "sum(gen i < n { min j < n { [r(j, k[i])] * (x[i] - 2.0 * x[j]) } })",
+      "sum i < n { x[i] * prod j < n { if r(k[i], j + 1) { x[j] + x[i] } else { 1.0 } } }",
+      "sum i < n { x[argmax j < n { [r(2 * i, j)] * x[j] }] }",
+      "sum i < n { [and j < n { not r(k[i] - 1, j) or x[j] > 0.5 }] * x[i] }",
   };
   const TestRelation relation = RandomRelation({kSize, kSize}, kTuples, 1);
   std::vector<int64_t> next;

@@ -194,4 +194,54 @@ TEST_CASE("relations: reductions of no point and of no neighbour") {
         All{{2, 3}, {0, 0}, {0, 1}, {1, 1}});
 }
 
+TEST_CASE("relations: keys beyond every end are in no tuple") {
+  const std::string text =
+      "fn f(r: rel[n, m], k: [l]i64, y: [m]f64) -> ([l]f64, [l]f64, f64) { return ("
+      "gen i < l { sum j < m { [r(k[i], j)] * y[j] } }, "
+      "gen i < l { max j < m { [r(k[i], j)] * y[j] } }, "
+      "sum i < l, j < m { [r(k[i] + 1, j)] * y[j] }) }";
+  std::vector<Tensor> args = RelationArrays(RelationFromCoo({3, 4}, {{0, 0, 2, 2}, {3, 0, 1, 3}}));
+  args.push_back(Tensor::Of<int64_t>(DType::kI64, {8}, {INT64_MIN, -2, -1, 0, 2, 3, 4, INT64_MAX}));
+  args.push_back(Vec({1, 2, 4, 8}));
+  const std::vector<Tensor> values = Values(text, args);
+  CHECK(Doubles(values[0]) == std::vector<double>{0, 0, 0, 9, 10, 0, 0, 0});
+  CHECK(Doubles(values[1]) == std::vector<double>{0, 0, 0, 8, 8, 0, 0, 0});
+  CHECK(Doubles(values[2])[0] == 9);  // -1 + 1
+  // One that no index tells.
+  for (const int64_t key : {INT64_MIN, int64_t{-1}, int64_t{2}, int64_t{3}, INT64_MAX}) {
+    std::vector<Tensor> one(args.begin(), args.end() - 2);
+    one.push_back(I64(key));
+    one.push_back(args.back());
+    const std::string row =
+        "fn f(r: rel[n, m], k: i64, y: [m]f64) -> f64 { return sum j < m { [r(k, j)] * y[j] } }";
+    CHECK(Doubles(Values(row, one)[0])[0] == (key == 2 ? 10 : 0));
+  }
+}
+
+// What may be out of range is read where it is said, and traps there.
+TEST_CASE("relations: keys that may trap") {
+  const auto text = [](const std::string& row) {
+    return "fn f(r: rel[n, m], k: [l]i64, y: [m]f64, c: i64) -> [c]f64 { return gen i < c { " +
+           row + " } }";
+  };
+  std::vector<Tensor> args = RelationArrays(RelationFromCoo({3, 2}, {{0, 1, 2}, {1, 0, 1}}));
+  args.push_back(Tensor::Of<int64_t>(DType::kI64, {2}, {2, 1}));
+  args.push_back(Vec({5, 7}));
+  args.push_back(I64(3));
+  for (const std::string reduce : {"sum", "max"}) {
+    const std::string body = reduce + " j < m { [r(k[i], j)] * y[j] }";
+    CHECK(TrapOf(text(body), args).kind == ir::TrapKind::kIndex);
+    // No j, so nothing is read.
+    std::vector<Tensor> none = RelationArrays(RelationFromCoo({3, 0}, {{}, {}}));
+    none.push_back(args[args.size() - 3]);
+    none.push_back(Tensor::Of(DType::kF64, {0}, std::vector<double>{}));
+    none.push_back(args.back());
+    CHECK(Values(text(body), none)[0].ElementCount() == 3);
+    const std::string guarded = reduce + " j < m { [i < l] * [r(k[i], j)] * y[j] }";
+    CHECK(Doubles(Values(text(guarded), args)[0]) == std::vector<double>{7, 5, 0});
+    const std::string chained = reduce + " j < m { [i < l and k[i] < 2 and r(k[k[i]], j)] * y[j] }";
+    CHECK(Doubles(Values(text(chained), args)[0]) == std::vector<double>{0, 5, 0});
+  }
+}
+
 }  // namespace pullback::lang
