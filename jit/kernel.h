@@ -10,6 +10,7 @@
 #include "core/lang/lang.h"
 #include "jit/backend.h"
 #include "jit/key.h"
+#include "jit/run_history.h"
 #include "jit/tiers.h"
 
 namespace pullback::jit {
@@ -55,6 +56,7 @@ class Kernel {
   const Layout& layout() const { return layout_; }
   TieredCode& code() const { return *code_; }
   Target target() const { return target_; }  // kCpu or kCuda
+  RunHistory& history() const { return history_; }
   size_t bytes() const;
 
  private:
@@ -62,6 +64,7 @@ class Kernel {
   const Layout layout_;
   const std::unique_ptr<TieredCode> code_;
   const Target target_;
+  mutable RunHistory history_;
 };
 
 }  // namespace pullback::jit

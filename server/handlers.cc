@@ -1,8 +1,10 @@
 #include "server/handlers.h"
 
 #include <algorithm>
+#include <cmath>
 
 #include "jit/disk_cache.h"
+#include "jit/run_history.h"
 #include "proto/program/tables.h"
 #include "server/convert.h"
 #include "server/errors.h"
@@ -39,6 +41,15 @@ StatusOr<T> Bounded(const char* field, T asked, T most) {
   return asked == 0 ? most : std::min(asked, most);
 }
 
+// Of requests by kernel_id: no others are tried on gRPC's threads. What ends with an error, or runs on a device, counts
+// as long.
+void CountRun(const Request& request, const v1::EvaluateRequest& in,
+              const StatusOr<jit::Outputs>& outputs) {
+  if (in.kernel_case() != v1::EvaluateRequest::kKernelId) return;
+  const bool known = outputs.ok() && outputs->target == jit::Target::kCpu;
+  jit::HistoryOf(*request.kernel).Count(request.bytes, known ? outputs->execute_seconds : HUGE_VAL);
+}
+
 // An error in the spec's program; where that came as tables, it says what its places are of.
 Status Placed(const Status& status, const v1::KernelSpec& spec) {
   return spec.program().has_tables() ? program::InCanonicalText(status) : status;
@@ -52,6 +63,17 @@ jit::RunLimits Handlers::LimitsOf(const Request& request) const {
   limits.cancelled = request.cancelled;
   limits.memory_bytes = options_.memory_budget;
   limits.max_depth = options_.max_depth;
+  return limits;
+}
+
+StatusOr<jit::RunLimits> Handlers::LimitsOf(const Request& request,
+                                            const v1::RunOptions& options) const {
+  jit::RunLimits limits = LimitsOf(request);
+  PB_ASSIGN_OR_RETURN(
+      limits.memory_bytes,
+      Bounded<int64_t>("options.memory_bytes", options.memory_bytes(), limits.memory_bytes));
+  PB_ASSIGN_OR_RETURN(limits.max_depth,
+                      Bounded<int32_t>("options.max_depth", options.max_depth(), limits.max_depth));
   return limits;
 }
 
@@ -76,45 +98,90 @@ Status Handlers::Compile(Request& request, const v1::CompileRequest& in, v1::Com
   return {};
 }
 
-StatusOr<jit::Handle> Handlers::FindOrCompile(Request& request, const v1::EvaluateRequest& in,
-                                              v1::EvaluateResponse* out) {
-  if (in.kernel_case() == v1::EvaluateRequest::kKernelId) {
-    out->set_cache_hit(true);
-    return engine_->Find(in.kernel_id());
-  }
+Status Handlers::Find(Request& request, const v1::EvaluateRequest& in, v1::EvaluateResponse* out) {
+  out->set_cache_hit(true);
+  if (request.kernel) return {};
+  PB_ASSIGN_OR_RETURN(request.kernel, engine_->Find(in.kernel_id()));
+  return {};
+}
+
+Status Handlers::FindOrCompile(Request& request, const v1::EvaluateRequest& in,
+                               v1::EvaluateResponse* out) {
+  if (in.kernel_case() == v1::EvaluateRequest::kKernelId) return Find(request, in, out);
   if (in.kernel_case() == v1::EvaluateRequest::KERNEL_NOT_SET) {
     return FieldFault("kernel_id", "neither a kernel_id nor a spec");
   }
-  PB_ASSIGN_OR_RETURN(jit::Handle handle, CompileSpec(request, in.spec()));
+  PB_ASSIGN_OR_RETURN(request.kernel, CompileSpec(request, in.spec()));
+  const jit::Handle& handle = *request.kernel;
   out->set_kernel_id(handle.kernel_id);
   out->set_cache_hit(handle.cache_hit);
   ToMessage(handle.timings, out->mutable_timings());
   if (!handle.cache_hit) request.stages.compile = handle.timings;
-  return handle;
+  return {};
 }
 
-Status Handlers::Evaluate(Request& request, const v1::EvaluateRequest& in,
-                          v1::EvaluateResponse* out) {
-  const Stopwatch stopwatch(request);
-  jit::RunLimits limits = LimitsOf(request);
-  PB_ASSIGN_OR_RETURN(
-      limits.memory_bytes,
-      Bounded<int64_t>("options.memory_bytes", in.options().memory_bytes(), limits.memory_bytes));
-  PB_ASSIGN_OR_RETURN(
-      limits.max_depth,
-      Bounded<int32_t>("options.max_depth", in.options().max_depth(), limits.max_depth));
-  PB_ASSIGN_OR_RETURN(const jit::Handle handle, FindOrCompile(request, in, out));
+Status Handlers::RunKernel(Request& request, const v1::EvaluateRequest& in,
+                           const jit::RunLimits& limits, v1::EvaluateResponse* out) {
+  const jit::Handle& handle = *request.kernel;
   auto begin = Clock::now();
   PB_ASSIGN_OR_RETURN(const jit::Inputs inputs, ToInputs(in, *handle.view));
   request.stages.convert += SecondsSince(begin);
   const StatusOr<jit::Outputs> outputs = engine_->Run(handle, inputs, limits);
+  CountRun(request, in, outputs);
   if (!outputs.ok()) return Placed(outputs.status(), in.spec());
   request.stages.execute = outputs->execute_seconds;
   begin = Clock::now();
   ToMessage(*outputs, *handle.view, out);
   request.stages.convert += SecondsSince(begin);
+  return {};
+}
+
+Status Handlers::Evaluate(Request& request, const v1::EvaluateRequest& in,
+                          v1::EvaluateResponse* out) {
+  const Stopwatch stopwatch(request);
+  PB_ASSIGN_OR_RETURN(const jit::RunLimits limits, LimitsOf(request, in.options()));
+  PB_RETURN_IF_ERROR(FindOrCompile(request, in, out));
+  short_runs_.CountInPool();
+  PB_RETURN_IF_ERROR(RunKernel(request, in, limits, out));
   stopwatch.Write(out->mutable_timings());
   return {};
+}
+
+std::optional<Status> Handlers::EvaluateShort(Request& request, const v1::EvaluateRequest& in,
+                                              v1::EvaluateResponse* out) {
+  if (in.kernel_case() != v1::EvaluateRequest::kKernelId) return {};
+  if (short_runs_.Paused(Clock::now())) return {};
+  const Stopwatch stopwatch(request);
+  StatusOr<jit::RunLimits> limits = LimitsOf(request, in.options());
+  if (!limits.ok()) return limits.status();
+  Status status = Find(request, in, out);
+  if (!status.ok()) return status;
+  jit::RunHistory& history = jit::HistoryOf(*request.kernel);
+  if (!history.ExpectsShort(request.bytes)) return {};
+  const auto until = Clock::now() + ShortRuns::kAllowance;
+  limits->deadline = std::min(limits->deadline.value_or(until), until);
+  status = RunKernel(request, in, *limits, out);
+  if (const auto now = Clock::now(); now >= until) {
+    history.CountMistake();
+    short_runs_.CountOverrun(now);
+    const bool stopped = status.code() == Code::kDeadlineExceeded;
+    if (stopped && !IsLate(request)) return {};
+  }
+  short_runs_.CountHere();
+  if (status.ok()) stopwatch.Write(out->mutable_timings());
+  return status;
+}
+
+std::optional<Status> Handlers::TryEvaluate(Request& request, const v1::EvaluateRequest& in,
+                                            v1::EvaluateResponse* out) {
+  std::optional<Status> status;
+  const Status guarded = Guard([&] {
+    status = EvaluateShort(request, in, out);
+    return Status();
+  });
+  if (!guarded.ok()) return guarded;
+  if (status) status = BlameDeadline(*std::move(status), request);
+  return status;
 }
 
 Status Handlers::Format(Request& request, const v1::FormatRequest& in, v1::FormatResponse* out) {
@@ -153,6 +220,7 @@ LoadSample Handlers::Load() const {
   LoadSample load;
   load.engine = engine_->stats();
   if (options_.engine.disk != nullptr) load.disk = options_.engine.disk->stats();
+  load.runs = short_runs_.counts();
   return load;
 }
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 
 #include "core/base/status.h"
 #include "jit/engine.h"
@@ -10,6 +11,7 @@
 #include "server/options.h"
 #include "server/program_texts.h"
 #include "server/request.h"
+#include "server/short_runs.h"
 
 namespace pullback::server {
 
@@ -20,6 +22,10 @@ class Handlers {
 
   Status Compile(Request& request, const v1::CompileRequest& in, v1::CompileResponse* out);
   Status Evaluate(Request& request, const v1::EvaluateRequest& in, v1::EvaluateResponse* out);
+  // The same on a thread of gRPC's, where that need not be held for longer than a short run takes (about a
+  // millisecond, when a run is not what it was expected to be). Nothing: it is to be run in a pool, from the start.
+  std::optional<Status> TryEvaluate(Request& request, const v1::EvaluateRequest& in,
+                                    v1::EvaluateResponse* out);
   Status Format(Request& request, const v1::FormatRequest& in, v1::FormatResponse* out);
   Status Explain(Request& request, const v1::ExplainRequest& in, v1::ExplainResponse* out);
   // All but running and queued, which the pools know.
@@ -30,13 +36,20 @@ class Handlers {
  private:
   jit::RunLimits LimitsOf(const Request& request) const;
   StatusOr<jit::Handle> CompileSpec(Request& request, const v1::KernelSpec& spec);
-  StatusOr<jit::Handle> FindOrCompile(Request& request, const v1::EvaluateRequest& in,
+  StatusOr<jit::RunLimits> LimitsOf(const Request& request, const v1::RunOptions& options) const;
+  // Leaves the kernel in the request.
+  Status Find(Request& request, const v1::EvaluateRequest& in, v1::EvaluateResponse* out);
+  Status FindOrCompile(Request& request, const v1::EvaluateRequest& in, v1::EvaluateResponse* out);
+  std::optional<Status> EvaluateShort(Request& request, const v1::EvaluateRequest& in,
                                       v1::EvaluateResponse* out);
+  Status RunKernel(Request& request, const v1::EvaluateRequest& in, const jit::RunLimits& limits,
+                   v1::EvaluateResponse* out);
 
   const std::shared_ptr<jit::Engine> engine_;
   const ServerOptions options_;
   const Clock::time_point started_;
   ProgramTexts texts_{options_.engine.limits};
+  ShortRuns short_runs_;
 };
 
 }  // namespace pullback::server

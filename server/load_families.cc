@@ -90,6 +90,16 @@ void AddPools(const LoadSample& load, const Families& add) {
       .Add(load.compile.queued, {{"pool", "compile"}});
 }
 
+void AddRuns(const RunCounts& runs, const Families& add) {
+  add.Counter("pullback_runs_total",
+              "Evaluations by the thread that ran them: gRPC's, or a pool's.")
+      .Add(runs.grpc, {{"thread", "grpc"}})
+      .Add(runs.pool, {{"thread", "pool"}});
+  add.Counter("pullback_overruns_total",
+              "Runs on gRPC's threads that took longer than short ones may.")
+      .Add(runs.overruns);
+}
+
 double Seconds(const timeval& time) {
   return static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_usec) * 1e-6;
 }
@@ -136,6 +146,7 @@ void AppendLoadFamilies(const LoadSample& load, const std::string& version,
   families->reserve(families->size() + 32);
   AddCaches(load, add);
   AddPools(load, add);
+  AddRuns(load.runs, add);
   AddProcess(version, add);
 }
 

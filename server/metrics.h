@@ -11,6 +11,7 @@
 #include "jit/disk_cache.h"
 #include "jit/engine.h"
 #include "server/request.h"
+#include "server/short_runs.h"
 
 namespace pullback::server {
 
@@ -24,6 +25,7 @@ struct LoadSample {
   jit::EngineStats engine;
   std::optional<jit::DiskCacheStats> disk;  // none without a disk cache
   PoolLoad run, compile;
+  RunCounts runs;
 };
 
 class Metrics {

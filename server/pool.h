@@ -34,6 +34,22 @@ class Pool {
   // False when the queue is full: the job will not run. `bytes`: what it holds while it waits.
   [[nodiscard]] bool Submit(Job* job, size_t bytes);
 
+  // Whether nothing waits.
+  bool idle() const { return waiting_.load(std::memory_order_acquire) == 0; }
+  // Work of another thread that counts as the pool's while this lives.
+  class Guest {
+   public:
+    explicit Guest(Pool* pool) : pool_(pool) {
+      pool_->running_.fetch_add(1, std::memory_order_relaxed);
+    }
+    Guest(const Guest&) = delete;
+    Guest& operator=(const Guest&) = delete;
+    ~Guest() { pool_->running_.fetch_sub(1, std::memory_order_relaxed); }
+
+   private:
+    Pool* const pool_;
+  };
+
   int threads() const { return static_cast<int>(threads_.size()); }
   int64_t running() const { return running_.load(std::memory_order_relaxed); }
   int64_t queued() const;
@@ -59,7 +75,7 @@ class Pool {
   int asleep_ = 0;           // guarded by mutex_
   bool lingering_ = false;   // guarded by mutex_: a thread without work has not gone to sleep yet
   bool stopping_ = false;    // guarded by mutex_
-  std::atomic<size_t> waiting_{0};  // size of queue_, for the lingering thread
+  std::atomic<size_t> waiting_{0};  // size of queue_, for those who do not lock
   std::atomic<int64_t> running_{0};
   std::atomic<double> job_seconds_{0};  // moving average
   std::vector<pthread_t> threads_;

@@ -66,8 +66,12 @@ const std::string& RequestId(Request& request) {
   return request.id;
 }
 
+bool IsLate(const Request& request) {
+  return request.deadline && Clock::now() >= *request.deadline;
+}
+
 Status CheckLive(const Request& request) {
-  if (request.deadline && Clock::now() >= *request.deadline) {
+  if (IsLate(request)) {
     return Status(Code::kDeadlineExceeded, "DEADLINE_EXCEEDED", "the deadline passed in the queue");
   }
   if (request.cancelled->load(std::memory_order_relaxed)) {
@@ -77,8 +81,7 @@ Status CheckLive(const Request& request) {
 }
 
 Status BlameDeadline(Status status, const Request& request) {
-  const bool late = request.deadline && Clock::now() >= *request.deadline;
-  if (status.code() != Code::kCancelled || !late) return status;
+  if (status.code() != Code::kCancelled || !IsLate(request)) return status;
   return Status(Code::kDeadlineExceeded, "DEADLINE_EXCEEDED", "the deadline passed");
 }
 

@@ -32,7 +32,10 @@ struct Request {
   Clock::time_point arrived;
   std::optional<Clock::time_point> deadline;
   std::shared_ptr<std::atomic<bool>> cancelled;
+  size_t bytes = 0;   // of its message
   StageTimes stages;  // filled in by who does the work
+  // Its kernel, once that was found by its id: what is left to another thread need not look for it again.
+  std::optional<jit::Handle> kernel;
 };
 
 inline double SecondsSince(Clock::time_point begin) {
@@ -52,6 +55,8 @@ const std::string& RequestId(Request& request);
 
 // CANCELLED or DEADLINE_EXCEEDED when nobody waits for the answer any more.
 Status CheckLive(const Request& request);
+// Whether its deadline has passed.
+bool IsLate(const Request& request);
 
 // The transport cancels a call whose deadline passes, so a run may be stopped by either: a stop after
 // the deadline is DEADLINE_EXCEEDED.

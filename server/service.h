@@ -1,4 +1,4 @@
-// The gRPC service: every reaction wraps its call and hands it to a pool.
+// The gRPC service: every reaction wraps its call and starts it.
 #pragma once
 
 #include "pullback/v1/service.grpc.pb.h"

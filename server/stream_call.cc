@@ -2,6 +2,7 @@
 
 #include <google/protobuf/arena.h>
 
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -39,25 +40,26 @@ class StreamCall::Item final : public Job {
         in_(google::protobuf::Arena::CreateMessage<v1::EvaluateStreamRequest>(&arena_)),
         out_(google::protobuf::Arena::CreateMessage<v1::EvaluateStreamResponse>(&arena_)) {
     request_.arrived = Clock::now();
+    request_.bytes = bytes.Length();
+    // One that is malformed or refused is still answered by its id, which a reaction can afford to look for.
+    out_->set_id(PeekUint64(bytes_, v1::EvaluateStreamRequest::kIdFieldNumber));
   }
 
-  void SubmitTo(Pool* pool) {
-    pool_ = pool;
-    // A refused item is still answered by its id, which a reaction can afford to look for.
-    if (!parsed_) out_->set_id(PeekUint64(bytes_, v1::EvaluateStreamRequest::kIdFieldNumber));
-    if (!pool->Submit(this, bytes_.Length())) Answer(QueueFull());
+  // On a thread of gRPC's. The last thing its maker does with it.
+  void Start() {
+    Lanes* const lanes = stream_->lanes_;
+    pool_ = &lanes->run;
+    if (const std::optional<Status> status = TryHere()) return Answer(*status);
+    SubmitTo(parsed_ && in_->request().has_spec() ? &lanes->compile : &lanes->run);
   }
 
   void Run() override {
+    Status status;
     if (!parsed_) {
-      parsed_ = true;
-      const auto begin = Clock::now();
-      if (!ParseMessage(bytes_, in_)) return Answer(Malformed());
-      request_.stages.convert += SecondsSince(begin);
-      BoundDeadline(&request_, in_->timeout_seconds(), *stream_->options_);
-      if (in_->request().has_spec()) return SubmitTo(&stream_->lanes_->compile);
+      status = Parse();
+      if (status.ok() && in_->request().has_spec()) return SubmitTo(&stream_->lanes_->compile);
     }
-    Status status = CheckLive(request_);
+    if (status.ok()) status = CheckLive(request_);
     if (status.ok()) {
       status = Guard([this] {
         return stream_->handlers_->Evaluate(request_, in_->request(), out_->mutable_response());
@@ -67,6 +69,29 @@ class StreamCall::Item final : public Job {
   }
 
  private:
+  Status Parse() {
+    parsed_ = true;
+    const auto begin = Clock::now();
+    if (!ParseMessage(bytes_, in_)) return Malformed();
+    request_.stages.convert += SecondsSince(begin);
+    BoundDeadline(&request_, in_->timeout_seconds(), *stream_->options_);
+    return {};
+  }
+
+  // Its status, where it is done on this thread.
+  std::optional<Status> TryHere() {
+    if (!ShortRuns::WorthTrying(*pool_, request_.bytes)) return {};
+    const Pool::Guest guest(pool_);
+    const Status parsed = Parse();
+    if (!parsed.ok()) return parsed;
+    return stream_->handlers_->TryEvaluate(request_, in_->request(), out_->mutable_response());
+  }
+
+  void SubmitTo(Pool* pool) {
+    pool_ = pool;
+    if (!pool->Submit(this, request_.bytes)) Answer(QueueFull());
+  }
+
   void Answer(const Status& status) {
     stream_->lanes_->metrics.Count(request_, status);
     LogAnswer(request_, status);
@@ -122,7 +147,7 @@ void StreamCall::OnReadDone(bool ok) {
   if (!ok) return EndReading(/*drop_answers=*/false);
   if (!AdmitItem()) return Proceed();
   auto* item = new Item(this, std::exchange(incoming_, grpc::ByteBuffer()));
-  item->SubmitTo(&lanes_->run);
+  item->Start();
   {
     std::lock_guard lock(mutex_);
     reading_ = false;

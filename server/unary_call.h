@@ -1,10 +1,13 @@
-// One unary call: a reactor towards gRPC and a job towards the pools. The reaction only hands it to a
-// pool; parsing, work and writing the answer happen on a compute thread.
+// One unary call: a reactor towards gRPC and a job towards the pools. The reaction answers a small evaluation that is
+// expected to be short (short_runs.h) and hands everything else to a pool; parsing, work and writing the answer then
+// happen on a compute thread.
 #pragma once
 
 #include <google/protobuf/arena.h>
 #include <grpcpp/support/server_callback.h>
 
+#include <optional>
+#include <type_traits>
 #include <utility>
 
 #include "server/errors.h"
@@ -41,21 +44,22 @@ class UnaryCall final : public grpc::ServerUnaryReactor, public Job {
         arena_(first_block_, sizeof first_block_),
         in_(google::protobuf::Arena::CreateMessage<In>(&arena_)),
         out_(google::protobuf::Arena::CreateMessage<Out>(&arena_)),
-        entered_(lanes->gate.Enter()) {}
+        entered_(lanes->gate.Enter()) {
+    request_.bytes = in->Length();
+  }
 
   // The last thing its maker does with it. admitted: whether its sender may ask at all.
   void Start(Pool* pool, const Status& admitted) {
     if (!entered_) return Answer(Draining());
-    admitted.ok() ? SubmitTo(pool) : Answer(admitted);
+    if (!admitted.ok()) return Answer(admitted);
+    if (const std::optional<Status> status = TryHere(pool)) return Answer(*status);
+    SubmitTo(parsed_ && WantsCompiler(*in_) ? &lanes_->compile : pool);
   }
 
   void Run() override {
     Status status = CheckLive(request_);
     if (status.ok() && !parsed_) {
-      parsed_ = true;
-      const auto begin = Clock::now();
-      status = ParseMessage(*in_bytes_, in_) ? Status() : Malformed();
-      request_.stages.convert += SecondsSince(begin);
+      status = Parse();
       if (status.ok() && WantsCompiler(*in_)) return SubmitTo(&lanes_->compile);
     }
     if (status.ok())
@@ -75,10 +79,30 @@ class UnaryCall final : public grpc::ServerUnaryReactor, public Job {
   bool InternalInlineable() override { return true; }
 
  private:
+  Status Parse() {
+    parsed_ = true;
+    const auto begin = Clock::now();
+    const bool read = ParseMessage(*in_bytes_, in_);
+    request_.stages.convert += SecondsSince(begin);
+    return read ? Status() : Malformed();
+  }
+
+  // Its status, where it is done on this thread of gRPC's.
+  std::optional<Status> TryHere(Pool* pool) {
+    if constexpr (std::is_same_v<In, v1::EvaluateRequest>) {
+      if (!ShortRuns::WorthTrying(*pool, request_.bytes)) return {};
+      const Pool::Guest guest(pool);
+      const Status parsed = Parse();
+      if (!parsed.ok()) return parsed;
+      return handlers_->TryEvaluate(request_, *in_, out_);
+    }
+    return {};
+  }
+
   void SubmitTo(Pool* pool) {
     pool_ = pool;
     // Once submitted it may be gone.
-    if (!pool->Submit(this, in_bytes_->Length())) Answer(QueueFull());
+    if (!pool->Submit(this, request_.bytes)) Answer(QueueFull());
   }
 
   void Answer(const Status& status) {

@@ -34,17 +34,31 @@ TEST_CASE("metrics: the exposition keeps the rules, with every family of the doc
   const Folder folder;
   ServerProcess server({"--http-port", "0", "--cache-dir", folder.path});
   const Exposition read = Scrape(server);
-  for (const char* family :
-       {"rpc_requests_total", "rpc_duration_seconds", "queue_duration_seconds",
-        "compile_duration_seconds", "execute_duration_seconds", "convert_duration_seconds",
-        "cache_requests_total", "cache_bytes", "cache_evictions_total", "cache_failed_writes_total",
-        "kernels", "tier_switches_total", "budget_kills_total", "requests_running",
-        "requests_queued", "build_info", "process_resident_memory_bytes",
-        "process_cpu_seconds_total", "process_open_fds"}) {
+  for (const char* family : {"rpc_requests_total",
+                             "rpc_duration_seconds",
+                             "queue_duration_seconds",
+                             "compile_duration_seconds",
+                             "execute_duration_seconds",
+                             "convert_duration_seconds",
+                             "cache_requests_total",
+                             "cache_bytes",
+                             "cache_evictions_total",
+                             "cache_failed_writes_total",
+                             "kernels",
+                             "tier_switches_total",
+                             "budget_kills_total",
+                             "requests_running",
+                             "requests_queued",
+                             "runs_total",
+                             "overruns_total",
+                             "build_info",
+                             "process_resident_memory_bytes",
+                             "process_cpu_seconds_total",
+                             "process_open_fds"}) {
     INFO(family);
     CHECK(read.types.count(std::string("pullback_") + family) == 1);
   }
-  CHECK(read.types.size() == 19);
+  CHECK(read.types.size() == 21);
   CHECK(read.values.at("pullback_process_resident_memory_bytes") > 1e6);
   CHECK(read.values.count(R"(pullback_cache_requests_total{tier="disk",result="hit"})") == 1);
 }

@@ -1,0 +1,50 @@
+// Which runs may be done on the thread of gRPC's that received them. To hand a run to a pool and its answer back costs
+// more than most runs take; but what holds gRPC's threads keeps it from reading. So only what is expected to be short
+// is run there, for a short while, and after a mistake nothing is for a longer one.
+#pragma once
+
+#include <atomic>
+#include <chrono>
+#include <cstdint>
+
+#include "server/pool.h"
+#include "server/request.h"
+
+namespace pullback::server {
+
+struct RunCounts {
+  int64_t grpc = 0;  // on the threads that received them
+  int64_t pool = 0;
+  int64_t overruns = 0;  // of those that were tried there and took too long
+};
+
+class ShortRuns {
+ public:
+  // Of a run; the engine looks at deadlines every millisecond.
+  static constexpr std::chrono::microseconds kAllowance{200};
+  // With it mistakes take at most about a tenth of a thread, however many kernels make them.
+  static constexpr std::chrono::milliseconds kPause{10};
+  static constexpr size_t kMostBytes = size_t{16} << 10;  // of a message: it is parsed there, too
+
+  // Whether the message is worth a look: it is small, and nobody waits whom it would overtake.
+  static bool WorthTrying(const Pool& pool, size_t bytes) {
+    return bytes <= kMostBytes && pool.idle();
+  }
+
+  bool Paused(Clock::time_point now) const {
+    return now.time_since_epoch().count() < resume_.load(std::memory_order_relaxed);
+  }
+  void CountOverrun(Clock::time_point now) {
+    overruns_.fetch_add(1, std::memory_order_relaxed);
+    resume_.store((now + kPause).time_since_epoch().count(), std::memory_order_relaxed);
+  }
+  void CountHere() { grpc_.fetch_add(1, std::memory_order_relaxed); }
+  void CountInPool() { pool_.fetch_add(1, std::memory_order_relaxed); }
+  RunCounts counts() const { return {grpc_, pool_, overruns_}; }
+
+ private:
+  std::atomic<Clock::rep> resume_{0};
+  std::atomic<int64_t> grpc_{0}, pool_{0}, overruns_{0};
+};
+
+}  // namespace pullback::server
