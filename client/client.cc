@@ -98,7 +98,7 @@ StatusOr<Compiled> Client::Compile(const KernelSpec& spec, const CallOptions& ca
   v1::CompileRequest request;
   v1::CompileResponse response;
   ToMessage(spec, request.mutable_spec());
-  const std::string program_hash = Sha256Hex(spec.program);
+  PB_ASSIGN_OR_RETURN(const std::string program_hash, impl_->HashOf(spec, call));
   grpc::ClientContext context;
   impl_->Prepare(call, program_hash, &context);
   const ScopedCancel cancel(call.cancel, &context);
@@ -158,13 +158,27 @@ StatusOr<Evaluation> Client::Evaluate(const Compiled& kernel, const Inputs& inpu
   return FromMessage(response, &kernel.signature);
 }
 
+StatusOr<std::string> Client::Impl::HashOf(const KernelSpec& spec, const CallOptions& call) const {
+  if (spec.tables == nullptr) return Sha256Hex(spec.program);
+  v1::FormatRequest request;
+  v1::FormatResponse response;
+  *request.mutable_program()->mutable_tables() = *spec.tables;
+  grpc::ClientContext context;
+  Prepare(call, "", &context);
+  const ScopedCancel cancel(call.cancel, &context);
+  const grpc::Status status = stub->Format(&context, request, &response);
+  if (!status.ok()) return FromGrpc(status);
+  return response.hash();
+}
+
 StatusOr<Evaluation> Client::Impl::EvaluateText(const KernelSpec& spec, const Inputs& inputs,
                                                 const CallOptions& call) {
   v1::EvaluateRequest request;
   v1::EvaluateResponse response;
   ToMessage(spec, request.mutable_spec());
   PB_RETURN_IF_ERROR(ToMessage(inputs, nullptr, &request));
-  PB_RETURN_IF_ERROR(Evaluate(request, Sha256Hex(spec.program), call, &response));
+  PB_ASSIGN_OR_RETURN(const std::string program_hash, HashOf(spec, call));
+  PB_RETURN_IF_ERROR(Evaluate(request, program_hash, call, &response));
   return FromMessage(response, nullptr);
 }
 
@@ -184,8 +198,9 @@ StatusOr<std::vector<StageText>> Client::Explain(const KernelSpec& spec,
   v1::ExplainResponse response;
   ToMessage(spec, request.mutable_spec());
   for (const std::string& stage : stages) request.add_stages(stage);
+  PB_ASSIGN_OR_RETURN(const std::string program_hash, impl_->HashOf(spec, call));
   grpc::ClientContext context;
-  impl_->Prepare(call, Sha256Hex(spec.program), &context);
+  impl_->Prepare(call, program_hash, &context);
   const ScopedCancel cancel(call.cancel, &context);
   const grpc::Status status = impl_->stub->Explain(&context, request, &response);
   if (!status.ok()) return FromGrpc(status);

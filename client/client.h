@@ -1,4 +1,5 @@
-// The C++ client of a Pullback server: plain structs in, plain structs out, no protobuf in sight.
+// The C++ client of a Pullback server: plain structs in, plain structs out, no protobuf in sight (unless a program is
+// to be sent as messages).
 //
 // A Client is thread-safe and cheap to share; every call blocks its thread until the answer, an error or
 // the timeout. Errors are Status as the server means them: code, reason (ErrorInfo) and diagnostics with
@@ -16,6 +17,10 @@
 
 #include "core/base/status.h"
 #include "core/base/tensor.h"
+
+namespace pullback::v1 {
+class ProgramTables;  // pullback/v1/program_tables.pb.h
+}
 
 namespace pullback::client {
 
@@ -42,6 +47,9 @@ enum class Target { kCpu = 1, kCuda = 2, kAuto = 3 };
 // What to compile. Equal specs share one kernel.
 struct KernelSpec {
   std::string program;  // text
+  // The program as messages instead, where this is set; it must not change meanwhile. Places in errors are then those
+  // of its canonical text, and say so.
+  std::shared_ptr<const v1::ProgramTables> tables;
   std::string entry;
   Transform transform = Transform::kValue;
   std::vector<std::string> wrt;  // empty: every parameter that holds floats
@@ -81,8 +89,8 @@ struct Timings {
 
 struct Compiled {
   std::string kernel_id;
-  std::string
-      program_hash;  // hex SHA-256 of the text, which calls by kernel_id carry for balancers
+  // Which calls by kernel_id carry for balancers: hex SHA-256 of the text; of messages, of their canonical text.
+  std::string program_hash;
   Signature signature;
   std::vector<Diagnostic> diagnostics;
   bool cache_hit = false;

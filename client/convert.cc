@@ -93,7 +93,11 @@ Names ParameterNames(const Signature& signature) {
 }  // namespace
 
 void ToMessage(const KernelSpec& spec, v1::KernelSpec* message) {
-  message->mutable_program()->set_text(spec.program);
+  if (spec.tables != nullptr) {
+    *message->mutable_program()->mutable_tables() = *spec.tables;
+  } else {
+    message->mutable_program()->set_text(spec.program);
+  }
   message->set_entry(spec.entry);
   message->set_transform(static_cast<v1::Transform>(spec.transform));
   for (const std::string& name : spec.wrt) message->add_wrt(name);

@@ -47,6 +47,8 @@ struct Client::Impl {
   // Deadline, token, request id and the balancer's header (left out where the hash is empty).
   void Prepare(const CallOptions& call, const std::string& program_hash,
                grpc::ClientContext* context) const;
+  // Of the program, for balancers; the server is asked for that of messages.
+  StatusOr<std::string> HashOf(const KernelSpec& spec, const CallOptions& call) const;
   // By the text, whose names and places answers and errors then have.
   StatusOr<Evaluation> EvaluateText(const KernelSpec& spec, const Inputs& inputs,
                                     const CallOptions& call);

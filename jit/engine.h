@@ -65,7 +65,8 @@ struct KernelRequest {
   Transform transform = Transform::kValue;
   std::vector<std::string> wrt;  // names of parameters; empty: every one that has a float leaf
   CompileOptions options;
-  bool sparse = false;  // of a jacobian or hessian: blocks as lists of elements (Outputs)
+  bool sparse = false;   // of a jacobian or hessian: blocks as lists of elements (Outputs)
+  bool written = false;  // the text was written from messages: who sent those has not seen it
 };
 
 struct Timing {
@@ -84,6 +85,7 @@ struct TextView {
   std::string text;                       // for excerpts
   std::shared_ptr<const SizePlan> sizes;  // solves and checks the entry's sizes without the program
   std::shared_ptr<const ListTypes> lists;  // of the signature
+  bool written = false;                    // KernelRequest::written
 };
 
 class Kernel;  // live code under its key

@@ -61,6 +61,7 @@ StatusOr<Reading> ReadProgram(const KernelRequest& request, const lang::Limits& 
                               Progress& progress) {
   Reading r;
   r.text = request.program;
+  r.written = request.written;
   r.entry = request.entry;
   PB_ASSIGN_OR_RETURN(r.program, lang::Parse(request.program, limits));
   PB_RETURN_IF_ERROR(progress.Lap("parse"));
@@ -90,6 +91,7 @@ std::shared_ptr<const TextView> MakeView(Reading reading) {
   view->lists = std::make_shared<const ListTypes>(view->signature);
   view->places = std::move(reading.canonical.places);
   view->text = std::move(reading.text);
+  view->written = reading.written;
   return view;
 }
 

@@ -13,6 +13,7 @@ namespace pullback::jit {
 
 struct Reading {
   std::string text;
+  bool written = false;
   std::string entry;
   lang::Program program;  // checked
   lang::Canonical canonical;

@@ -135,6 +135,7 @@ StatusOr<jit::KernelRequest> ToKernelRequest(const v1::KernelSpec& spec, Program
   }
   jit::KernelRequest request;
   PB_ASSIGN_OR_RETURN(request.program, texts->TextOf(spec.program()));
+  request.written = spec.program().has_tables();
   request.entry = spec.entry();
   request.transform = static_cast<jit::Transform>(spec.transform());
   request.wrt.assign(spec.wrt().begin(), spec.wrt().end());

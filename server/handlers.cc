@@ -55,6 +55,12 @@ Status Placed(const Status& status, const v1::KernelSpec& spec) {
   return spec.program().has_tables() ? program::InCanonicalText(status) : status;
 }
 
+// Likewise of a run; one by kernel_id speaks of the first text that made the kernel.
+Status Placed(const Status& status, const v1::EvaluateRequest& in, const jit::TextView& view) {
+  if (in.kernel_case() != v1::EvaluateRequest::kKernelId) return Placed(status, in.spec());
+  return view.written ? program::InCanonicalText(status) : status;
+}
+
 }  // namespace
 
 jit::RunLimits Handlers::LimitsOf(const Request& request) const {
@@ -128,7 +134,7 @@ Status Handlers::RunKernel(Request& request, const v1::EvaluateRequest& in,
   request.stages.convert += SecondsSince(begin);
   const StatusOr<jit::Outputs> outputs = engine_->Run(handle, inputs, limits);
   CountRun(request, in, outputs);
-  if (!outputs.ok()) return Placed(outputs.status(), in.spec());
+  if (!outputs.ok()) return Placed(outputs.status(), in, *handle.view);
   request.stages.execute = outputs->execute_seconds;
   begin = Clock::now();
   ToMessage(*outputs, *handle.view, out);
