@@ -181,7 +181,7 @@ std::optional<Status> Handlers::EvaluateShort(Request& request, const v1::Evalua
 std::optional<Status> Handlers::TryEvaluate(Request& request, const v1::EvaluateRequest& in,
                                             v1::EvaluateResponse* out) {
   std::optional<Status> status;
-  const Status guarded = Guard([&] {
+  Status guarded = Guard([&] {
     status = EvaluateShort(request, in, out);
     return Status();
   });

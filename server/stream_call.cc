@@ -82,7 +82,7 @@ class StreamCall::Item final : public Job {
   std::optional<Status> TryHere() {
     if (!ShortRuns::WorthTrying(*pool_, request_.bytes)) return {};
     const Pool::Guest guest(pool_);
-    const Status parsed = Parse();
+    Status parsed = Parse();
     if (!parsed.ok()) return parsed;
     return stream_->handlers_->TryEvaluate(request_, in_->request(), out_->mutable_response());
   }

@@ -92,7 +92,7 @@ class UnaryCall final : public grpc::ServerUnaryReactor, public Job {
     if constexpr (std::is_same_v<In, v1::EvaluateRequest>) {
       if (!ShortRuns::WorthTrying(*pool, request_.bytes)) return {};
       const Pool::Guest guest(pool);
-      const Status parsed = Parse();
+      Status parsed = Parse();
       if (!parsed.ok()) return parsed;
       return handlers_->TryEvaluate(request_, *in_, out_);
     }
