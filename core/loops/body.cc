@@ -100,12 +100,12 @@ int Body::LevelOf(Item& item) {
                              c_.l.sizes.FactsOf(inst.guard), !inst.guard.valid());
     return item.access.IsProven() ? std::max(level, item.access.level) : c_.space.depth;
   }
-  if (!ir::MayTrap(inst, c_.l.f)) return level;
+  return !ir::MayTrap(inst, c_.l.f) || DividesSafely(inst) ? level : c_.space.depth;
+}
+
+bool Body::DividesSafely(const Inst& inst) const {
   const bool divides = inst.op == Op::Div || inst.op == Op::Rem;
-  if (divides) {
-    if (IsNonzeroConst(c_.l.sizes.Definition(inst.args[1]))) return level;
-  }
-  return c_.space.depth;
+  return divides && IsNonzeroConst(c_.l.sizes.Definition(inst.args[1]));
 }
 
 // --- checks before the loops
@@ -117,6 +117,16 @@ bool Body::HasChecksBefore() const {
     }
   }
   return false;
+}
+
+bool Body::TrapsInNest() const {
+  return std::any_of(items_.back().begin(), items_.back().end(), [&](const Item& item) {
+    if (!item.inst) return false;
+    const auto& axes = item.access.axes;
+    if (item.inst->op == Op::Index)
+      return std::count(axes.begin(), axes.end(), AxisCheck::kHere) > 0;
+    return ir::MayTrap(*item.inst, c_.l.f) && !DividesSafely(*item.inst);
+  });
 }
 
 void Body::EmitChecksBefore() {

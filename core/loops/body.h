@@ -20,6 +20,8 @@ class Body {
   void Plan();
   // Whether some read is checked before the loops, and those checks.
   bool HasChecksBefore() const;
+  // Whether something may trap in the loops.
+  bool TrapsInNest() const;
   void EmitChecksBefore();
   // Everything that is evaluated where `level` loops are open. `emit_result` is called for each
   // result, where its value and guard are known and the guard is true.
@@ -41,6 +43,7 @@ class Body {
   void AddItem(Item item, int level);
   int LevelOf(ir::Value v) const;
   int LevelOf(Item& item);
+  bool DividesSafely(const ir::Inst& inst) const;
   std::vector<ir::Affine> ExtentForms(ir::Value array) const;
   // Moves out of `items` those that are wanted and use nothing that an item left behind defines.
   static Items Take(Items& items, const std::function<bool(const Item&)>& wanted);

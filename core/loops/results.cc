@@ -96,8 +96,8 @@ std::vector<Reg> ResultWriter::Extents() const { return c_.l.Of(r_.shape); }
 Reg ResultWriter::Offset() {
   if (IsScalar()) return e_.I64(0);
   std::vector<Affine> subs;
-  for (const Affine& a : destination_ ? destination_->subs : r_.out) subs.push_back(c_.l.Of(a));
-  return e_.Offset(subs, destination_ ? c_.l.Extents(value_) : Extents());
+  for (const Affine& a : r_.out) subs.push_back(c_.l.Of(a));
+  return e_.Offset(subs, Extents());
 }
 
 // gen is injective over its points; a sum's element tells the loops that out[] names.
@@ -117,7 +117,7 @@ void ResultWriter::Begin() {
     array_ = value_;
     const std::vector<Reg> extents = c_.l.Extents(r_.into);
     if (Adds()) c_.l.CheckSameSizes(extents, Extents(), loc_);
-    if (destination_) c_.l.SetReadFrom(r_.into, value_);
+    if (placement_) c_.l.SetReadFrom(r_.into, value_);
     return c_.l.MakeUnique(r_.into, value_);
   }
   const uint64_t identity = ir::ResultIdentity(r_.monoid, elem.elem);
@@ -154,33 +154,12 @@ void ResultWriter::CheckOutBefore() {
   if (!IsScalar()) CheckBefore(c_, plan_.access, r_.out, Extents(), loc_);
 }
 
-// As the elements come: each axis at the first element, then those that it runs through.
-void ResultWriter::CheckDestination() {
-  if (!destination_) return;
-  const std::vector<Reg> extents = c_.l.Extents(value_);
-  const Reg count = c_.l.Of(destination_->extent);
-  for (size_t axis = 0; axis < extents.size(); ++axis) {
-    const Affine& sub = destination_->subs[axis];
-    const Affine extent = c_.l.sizes.Extent(value_, static_cast<int>(axis));
-    // In the loop over the elements, at least.
-    const auto proven = [&](const Affine& e) {
-      const int level = c_.bounds.Prove(e);
-      return level != Bounds::kNever &&
-             (plan_.mode != ResultPlan::Mode::kLanes || level <= plan_.level);
-    };
-    if (sub == Affine::Of(destination_->index)) {
-      if (proven(extent - Affine::Of(destination_->extent))) continue;
-      const Reg inside = e_.Compare(Op::Le, count, extents[axis]);
-      e_.Check(inside, ir::TrapKind::kIndex, destination_->loc, {extents[axis], extents[axis]});
-      continue;
-    }
-    if (proven(sub) && proven(extent - Affine::Const(1) - sub)) continue;
-    const Reg at = e_.Linear(c_.l.Of(sub)), none = e_.Compare(Op::Le, count, e_.I64(0));
-    const Reg inside =
-        e_.And(e_.Compare(Op::Ge, at, e_.I64(0)), e_.Compare(Op::Lt, at, extents[axis]));
-    e_.Check(e_.Scalar(Op::Or, {inside, none}, Type::Bool()), ir::TrapKind::kIndex,
-             destination_->loc, {at, extents[axis]});
-  }
+void ResultWriter::BeginDestination(bool late) {
+  if (!placement_) return;
+  placement_->Begin(late, plan_);
+  if (plan_.complete) return;
+  const Type elem = c_.l.f.ElementOf(r_);
+  placement_->Fill(e_.Const(elem, ir::ResultIdentity(r_.monoid, elem.elem)));
 }
 
 void ResultWriter::BeginLanes() {
@@ -216,6 +195,7 @@ void ResultWriter::EndLanes() {
 }
 
 void ResultWriter::StoreTotal(Reg total) {
+  if (placement_) return placement_->Put(total, LoopsApart());
   if (!Adds()) return Store(Offset(), total);
   // Where there was no term nothing is added: -0.0 + 0.0 is 0.0.
   const Type t = e_.TypeOf(total);
@@ -243,6 +223,7 @@ void ResultWriter::AddTerm() {
   const Reg value = c_.l.Of(r_.value);
   switch (plan_.mode) {
     case ResultPlan::Mode::kStore:
+      if (placement_) return placement_->Put(SingleTerm(), LoopsApart());
       return Adds() ? AddToElement(value) : Store(Offset(), SingleTerm());
     case ResultPlan::Mode::kAccumulate: return AddToElement(value);
     case ResultPlan::Mode::kScan: return Step();
@@ -303,7 +284,10 @@ void ResultWriter::Compete() {
 }
 
 void ResultWriter::End() {
-  if (destination_) c_.l.SetReadFrom(ir::kNoValue, ir::kNoValue);
+  if (placement_) {
+    c_.l.SetReadFrom(ir::kNoValue, ir::kNoValue);
+    placement_->End();
+  }
   if (state_.valid()) e_.Effect(Node::Kind::kRelease, {state_});
   if (!IsScalar() || plan_.mode == ResultPlan::Mode::kLanes) return;
   e_.Load(array_, e_.I64(0), value_);

@@ -1,9 +1,11 @@
 // The results of a tensor statement: where each one's terms go, and what its array holds before.
 #pragma once
 
+#include <optional>
 #include <vector>
 
 #include "core/loops/accesses.h"
+#include "core/loops/placement.h"
 
 namespace pullback::loops {
 
@@ -33,7 +35,7 @@ class ResultWriter {
                const ResultPlan& plan, uint32_t loc)
       : c_(c), e_(c.l.e), r_(r), value_(value), plan_(plan), loc_(loc) {
     const auto destination = c.l.destinations.find(value);
-    if (destination != c.l.destinations.end()) destination_ = &destination->second;
+    if (destination != c.l.destinations.end()) placement_.emplace(c, destination->second, value);
   }
 
   const ResultPlan& plan() const { return plan_; }
@@ -41,8 +43,8 @@ class ResultWriter {
   // Before the nest: the array, with the identity in it where that is needed, or what is added to.
   void Begin();
   void CheckOutBefore();
-  // After the checks of what the body reads, where there may be no point.
-  void CheckDestination();
+  // After the checks of what the body reads, where there may be no point. `late`: the nest itself may trap.
+  void BeginDestination(bool late);
   // Around the loops inside plan().level, of kLanes only.
   void BeginLanes();
   void EndLanes();
@@ -55,7 +57,7 @@ class ResultWriter {
 
  private:
   bool IsScalar() const { return r_.out.empty(); }
-  bool Adds() const { return r_.into.valid() && !destination_; }
+  bool Adds() const { return r_.into.valid() && !placement_; }
   std::vector<Reg> Extents() const;
   std::vector<Reg> LoopsApart() const;
   void Store(Reg offset, Reg value);  // into array_
@@ -75,7 +77,7 @@ class ResultWriter {
   const ir::Value value_;
   const ResultPlan plan_;
   const uint32_t loc_;
-  const Destination* destination_ = nullptr;  // r_.into takes the elements, at these places
+  std::optional<Placement> placement_;  // where r_.into takes the elements
   Reg array_ = ir::kNoValue;
   Reg lanes_ = ir::kNoValue;
   Reg state_ = ir::kNoValue;  // kScan, kArg: an array of one, the state or the best term

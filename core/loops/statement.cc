@@ -48,7 +48,7 @@ class Statement {
     PlanResults();
     for (ResultWriter& r : results_) r.Begin();
     EmitChecksBefore();
-    for (ResultWriter& r : results_) r.CheckDestination();
+    for (ResultWriter& r : results_) r.BeginDestination(/*late=*/body_.TrapsInNest());
     for (ResultWriter& r : results_) BeginLanes(r, /*scalar=*/true, 0);
     EmitLevel(0);
     for (ResultWriter& r : results_) EndLanes(r, /*scalar=*/true, 0);

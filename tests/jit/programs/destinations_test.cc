@@ -22,14 +22,56 @@ TEST_CASE("destinations: compiled programs that assign rows") {
       "y[i] = gen k < n { x[k] * y[i, k] + 1.0 }",
       "y[i] = gen k < n { y[i, n - 1 - k] + x[k] }",
       "y[:, 1] = gen k < 4 { x[0] * f64(k + i) }",
+      "y[i] += exp.(x) * f64(i)",
+      "y[i] -= gen k < n { x[k] + [i > 0] * y[i - 1, k] }",
+      "y[i] = gen k < n { [k < i] * x[k] }",
+      "y[i] = gen k < n { [x[k] > 0.0] * x[k] * f64(i) }",
+      "y[i] = gen k < n { g(x[k], i) }",
+      "let q = [3, 1, 0, 2]; y[q[i]] = gen k < n { x[k] * f64(q[i]) }",
+      "let q = [1, 0, 1, 0]; y[i] = gen k < n { x[q[k % 4]] * f64(i) }",
+      "y[0:2] = gen a < 2, k < n { x[k] * 0.5 + y[a + 2, k] }",
+      "y[1:4] += gen a < 3, k < n { x[k] * f64(a) }",
+      "y[3 - i, 0:n - 1] -= gen k < n - 1 { sum j < k { x[j] * x[k] } }",
   };
   for (const char* body : bodies) {
     INFO(body);
-    const ir::Module ssa =
-        LowerText(std::string("fn f(x: [n]f64) -> f64 { var y = zeros(4, n)\n for i < 4 { ") +
-                      body + " }\n return sum i < 4, k < n { f64(i + 1) * y[i, k] ** 2 } }",
-                  "f");
+    const ir::Module ssa = LowerText(
+        std::string("fn g(x: f64, i: i64) -> f64 { if x > 0.0 { return x * f64(i) } return 1.0 }\n"
+                    "fn f(x: [n]f64) -> f64 { var y = zeros(4, n)\n for i < 4 { ") +
+            body + " }\n return sum i < 4, k < n { f64(i + 1) * y[i, k] ** 2 } }",
+        "f");
     for (int64_t n : {2, 37}) {
+      CheckBitwise(Derived(ssa, pipeline::Transform::kValue), {Wave(n)});
+      CheckBitwise(Derived(ssa, pipeline::Transform::kValueAndGrad), {Wave(n)});
+    }
+  }
+}
+
+// Rows of several axes, of matrices that others see, and integers.
+TEST_CASE("destinations: compiled programs that assign matrices") {
+  const char* const bodies[] = {
+      "y[i] = gen a < n, b < n { x[a] * x[b] + f64(i) }",
+      "y[i] = gen a < n, b < n { x[a] * y[i, a, b] + 1.0 }",
+      "y[i] = gen a < n, b < n { x[a] + y[i, b, a] }",
+      "if i > 0 { y[i] = 0.1 * (y[i - 1] @ y[i - 1]) }",
+      "y[i] += gen a < n, b < n { [a <= b] * x[a] }",
+      "y[i] = gen a < n, b < n { [a < b] * x[b - a] }",
+      "y[:, i % n] = gen a < 3, b < n { x[b] * f64(a) }",
+      "y[:, :, 0] -= gen a < 3, b < n { g(x[b], a) }",
+      "let z = y; y[i] = gen a < n, b < n { x[a] - z[i, a, b] }; s += sum(z)",
+      "y[i, 1:n, 0:n - 1] = gen a < n - 1, b < n - 1 { x[a] * x[b + 1] }",
+      "k[i] = gen a < n, b < n { a * b + i }; y[i] = gen a < n, b < n { x[k[i, a, b] % n] }",
+  };
+  for (const char* body : bodies) {
+    INFO(body);
+    const ir::Module ssa = LowerText(
+        std::string(
+            "fn g(x: f64, i: i64) -> f64 { if x > 0.0 { return x * f64(i) } return 1.0 }\n"
+            "fn f(x: [n]f64) -> f64 {\n  var y = gen i < 3, a < n, b < n { 0.1 * f64(a + i * b) }\n"
+            "  var k = gen i < 3, a < n, b < n { 0 }\n  var s = 0.0\n  for i < 3 { ") +
+            body + " }\n return s + sum i < 3, a < n, b < n { f64(i + b) * y[i, a, b] ** 2 } }",
+        "f");
+    for (int64_t n : {2, 11}) {
       CheckBitwise(Derived(ssa, pipeline::Transform::kValue), {Wave(n)});
       CheckBitwise(Derived(ssa, pipeline::Transform::kValueAndGrad), {Wave(n)});
     }
