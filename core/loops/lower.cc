@@ -7,6 +7,7 @@
 #include "core/loops/lowering.h"
 #include "core/loops/prune.h"
 #include "core/loops/refcounts.h"
+#include "core/loops/verify.h"
 
 namespace pullback::loops {
 namespace {
@@ -118,6 +119,7 @@ StatusOr<Module> LowerToLoops(const ir::Module& module) {
     PB_RETURN_IF_ERROR(passed ? FunctionLowerer(passed->function, passed->destinations, out).Lower()
                               : FunctionLowerer(*f, {}, out).Lower());
   }
+  PB_RETURN_IF_ERROR(Verify(loops));
   return loops;
 }
 

@@ -3,7 +3,8 @@
 // narrows bounds, the rest are tests. Bounds checks of accesses that are affine over the whole box are
 // made once before the loops; others per element; those proven are dropped. Reference counts are
 // placed by liveness (last use consumes), so that update and add_at are in place where unique.
-// INTERNAL (LOOPS_INVALID) when the IR is outside what the verifier allows.
+// INTERNAL (LOOPS_INVALID) when the IR is outside what the verifier allows, or the loops are outside what
+// theirs does (core/loops/verify.h).
 #pragma once
 
 #include "core/base/status.h"
