@@ -128,8 +128,7 @@ TEST_CASE("relations: values and gradients in time and memory of their tuples") 
       "sum i < n { let a = k[i]; x[i] * sum j < n { [r(a, j)] * x[j] * x[i] } }",
       "sum i < n { x[i] * sum j < n { let b = k[i] + 1; [r(b, j) and x[j] > 0.5] * x[j] } }",
       "sum(gen i < n { sum j < n { [r(k[i], j)] * x[i] * a[j] } })",
-      "sum i < n { x[i] * exp(sum j < n { [r(k[i], j)] * x[j] * (sum l < 4 { a[i, l] * a[j, l] }) "
-      "}) }",
+      "sum i < n { exp(sum j < n { [r(k[i], j)] * x[j] * (sum l < 4 { a[i, l] * a[j, l] }) }) }",
       "sum i < n, j < n, l < n { [r(k[i], j) and r(j, l)] * x[i] * x[l] }",
       "sum i < n { [exists j < n: r(k[i], j) and x[j] > 0.5] * x[i] }",
       "sum(gen i < n { max j < n { [r(k[i], j)] * x[i] * x[j] } })",
