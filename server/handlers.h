@@ -1,4 +1,4 @@
-// What each RPC does, on a compute thread, from message to message. No gRPC here.
+// What each RPC does, from message to message, on a compute thread (TryEvaluate: on gRPC's). No gRPC here.
 #pragma once
 
 #include <memory>

@@ -1,5 +1,5 @@
 // Messages in and out of gRPC's byte buffers. The service is registered raw, so that messages are parsed
-// and written on compute threads, and so that a malformed one gets an error of ours.
+// and written by who does the work, and so that a malformed one gets an error of ours.
 #pragma once
 
 #include <google/protobuf/message_lite.h>

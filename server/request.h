@@ -19,7 +19,7 @@ using Clock = std::chrono::steady_clock;
 
 // Where a request's time went, in seconds; below 0: it had no such part.
 struct StageTimes {
-  double queue = -1;                 // from its arrival to its start on a compute thread
+  double queue = -1;                 // from its arrival to its start on the thread that answers
   double execute = -1;               // in compiled code
   double convert = 0;                // between bytes, messages and values
   std::vector<jit::Timing> compile;  // empty where the kernel was there
@@ -59,7 +59,7 @@ Status CheckLive(const Request& request);
 bool IsLate(const Request& request);
 
 // The transport cancels a call whose deadline passes, so a run may be stopped by either: a stop after
-// the deadline is DEADLINE_EXCEEDED.
+// the deadline, or so shortly before it that the client's clock must have been the faster, is DEADLINE_EXCEEDED.
 Status BlameDeadline(Status status, const Request& request);
 
 // One line of the log for an answered request: at level error when the fault is ours, else at info where

@@ -175,6 +175,26 @@ TEST_CASE("deadlines: asked for, default, and longest") {
   CHECK(bound(0, std::numeric_limits<double>::quiet_NaN()) == Approx(60));
 }
 
+TEST_CASE(
+    "deadlines: a client that gives up at its own, just before ours, is late and has not "
+    "cancelled") {
+  using std::chrono::milliseconds;
+  using std::chrono::minutes;
+  const Status cancelled(Code::kCancelled, "CANCELLED", "");
+  const auto blamed = [&](Clock::duration total, Clock::duration left) {
+    Request request;
+    request.deadline = Clock::now() + left;
+    request.arrived = *request.deadline - total;
+    return BlameDeadline(cancelled, request).reason();
+  };
+  CHECK(blamed(minutes(60), minutes(-1)) == "DEADLINE_EXCEEDED");
+  CHECK(blamed(milliseconds(200), milliseconds(2)) == "DEADLINE_EXCEEDED");
+  CHECK(blamed(minutes(200), minutes(1)) == "DEADLINE_EXCEEDED");
+  CHECK(blamed(minutes(200), minutes(100)) == "CANCELLED");
+  CHECK(BlameDeadline(cancelled, Request()).reason() == "CANCELLED");
+  CHECK(BlameDeadline(Malformed(), Request()).reason() == "MALFORMED_REQUEST");
+}
+
 v1::Value TwoNumbers() {
   v1::Value message;
   message.mutable_list()->set_length(2);
