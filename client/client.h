@@ -44,6 +44,10 @@ enum class Mixed { kAuto = 0, kCached = 1, kRecomputed = 2 };
 // one and something of the program can run on it, else the CPU.
 enum class Target { kCpu = 1, kCuda = 2, kAuto = 3 };
 
+// Who computes dense contractions: loops, in one order of sums everywhere, or a BLAS library in its own
+// (FAILED_PRECONDITION, NO_BLAS, where the CPU has none).
+enum class Contractions { kExact = 1, kBlas = 2 };
+
 // What to compile. Equal specs share one kernel.
 struct KernelSpec {
   std::string program;  // text
@@ -58,6 +62,7 @@ struct KernelSpec {
   Tier tier = Tier::kAuto;
   Mixed mixed = Mixed::kAuto;
   Target target = Target::kCpu;
+  Contractions contractions = Contractions::kExact;
   // JACOBIAN, HESSIAN: blocks as lists of elements; SparseFromTuple (core/base/sparse.h) reads them.
   bool sparse = false;
 };
@@ -121,6 +126,8 @@ struct Evaluation {
   int64_t peak_bytes = 0;
   Tier tier = Tier::kAuto;       // that answered; kAuto: the server does not say
   Target target = Target::kCpu;  // that answered
+  int64_t contractions = 0;      // that a library computed
+  std::string contracted_by;     // which one, with its version; empty: none
 };
 
 struct StageText {

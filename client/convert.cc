@@ -108,6 +108,8 @@ void ToMessage(const KernelSpec& spec, v1::KernelSpec* message) {
     message->mutable_options()->set_tier(static_cast<v1::Tier>(spec.tier));
   if (spec.mixed != Mixed::kAuto)
     message->mutable_options()->set_mixed(static_cast<v1::Mixed>(spec.mixed));
+  if (spec.contractions != Contractions::kExact)
+    message->mutable_options()->set_contractions(static_cast<v1::Contractions>(spec.contractions));
   if (spec.target != Target::kCpu)
     message->mutable_options()->set_target(static_cast<v1::ExecutionTarget>(spec.target));
 }
@@ -157,6 +159,8 @@ StatusOr<Evaluation> FromMessage(const v1::EvaluateResponse& message, const Sign
   evaluation.peak_bytes = message.peak_bytes();
   evaluation.tier = static_cast<Tier>(message.tier());
   if (message.target() == v1::EXECUTION_TARGET_CUDA) evaluation.target = Target::kCuda;
+  evaluation.contractions = message.contractions();
+  evaluation.contracted_by = message.contracted_by();
   return evaluation;
 }
 

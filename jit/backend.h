@@ -51,6 +51,8 @@ class Backend {
 // A back end for a device: host code that launches kernels. It is there, and Dump works, where no device is.
 class DeviceBackend : public Backend {
  public:
+  // The library that takes contractions there, with its version; "no cuBLAS".
+  virtual std::string blas() = 0;
   // OK where a device can be used; else FAILED_PRECONDITION, NO_DEVICE, saying what is missing. Compile
   // and Load give the same; UNIMPLEMENTED, NOT_ON_DEVICE, for programs of which nothing can go there.
   virtual Status available() = 0;

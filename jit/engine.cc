@@ -50,12 +50,13 @@ struct Engine::Impl {
 
   StatusOr<Build> BuildOf(const CompileOptions& asked) const;
   Status ResolveTarget(const CompileOptions& asked, Build* build) const;
+  Status ResolveContractions(const CompileOptions& asked, Build* build) const;
   Backends All() const { return {*llvm, baseline.get(), options.device.get()}; }
   std::optional<Handle> FindAlias(const std::string& alias);
   StatusOr<Resident> Make(const std::string& kernel_id, Reading& reading, const Build& build,
                           Progress& progress);
   StatusOr<KernelPtr> Restore(const std::string& kernel_id, const Reading& reading,
-                              Progress& progress);
+                              const Build& build, Progress& progress);
   void Store(const std::string& kernel_id, StoredKernel stored);
   StatusOr<Handle> Compile(const KernelRequest& request, const Build& build,
                            const std::string& alias, const RunLimits& limits);
@@ -96,6 +97,19 @@ Status Engine::Impl::ResolveTarget(const CompileOptions& asked, Build* build) co
   return {};
 }
 
+// What a library computes depends on its version and on the core that it has chosen code for. What was to run
+// anywhere may run on the CPU.
+Status Engine::Impl::ResolveContractions(const CompileOptions& asked, Build* build) const {
+  build->contractions = asked.contractions;
+  if (asked.contractions == Contractions::kExact) return {};
+  if (asked.target != Target::kCuda) {
+    PB_ASSIGN_OR_RETURN(build->blas, LoadBlas(options.blas));
+    build->id += " " + build->blas->name;
+  }
+  if (build->target != Target::kCpu) build->id += " " + options.device->blas();
+  return {};
+}
+
 StatusOr<Build> Engine::Impl::BuildOf(const CompileOptions& asked) const {
   Build build;
   build.passes.optimise = asked.optimise;
@@ -107,6 +121,7 @@ StatusOr<Build> Engine::Impl::BuildOf(const CompileOptions& asked) const {
     return Status(Code::kFailedPrecondition, "NO_TIER", "there is no tier 0 here");
   }
   PB_RETURN_IF_ERROR(ResolveTarget(asked, &build));
+  PB_RETURN_IF_ERROR(ResolveContractions(asked, &build));
   if (build.opt_level == 0 || build.opt_level == 2) return build;
   return Status(
       Code::kInvalidArgument, "INVALID_OPTION",
@@ -129,13 +144,13 @@ std::optional<Handle> Engine::Impl::FindAlias(const std::string& alias) {
 
 // From the disk; nothing when it is not there, or no good.
 StatusOr<KernelPtr> Engine::Impl::Restore(const std::string& kernel_id, const Reading& reading,
-                                          Progress& progress) {
+                                          const Build& build, Progress& progress) {
   if (options.disk == nullptr) return KernelPtr();
   const std::optional<std::string> bytes = options.disk->Get(kernel_id);
   if (!bytes) return KernelPtr();
   PB_RETURN_IF_ERROR(progress.Lap("disk"));
   if (const auto stored = ReadStoredKernel(*bytes)) {
-    auto kernel = RestoreKernel(reading, *stored, All(), progress);
+    auto kernel = RestoreKernel(reading, *stored, build, All(), progress);
     if (kernel.ok() || IsInterruption(kernel.status())) return kernel;
   }
   options.disk->Remove(kernel_id);
@@ -157,7 +172,7 @@ StatusOr<Resident> Engine::Impl::Make(const std::string& kernel_id, Reading& rea
   }
   Resident made;
   if (build.target == Target::kCpu) {
-    PB_ASSIGN_OR_RETURN(made.kernel, Restore(kernel_id, reading, progress));
+    PB_ASSIGN_OR_RETURN(made.kernel, Restore(kernel_id, reading, build, progress));
   }
   if (made.kernel == nullptr) {
     PB_ASSIGN_OR_RETURN(MadeKernel fresh,

@@ -16,6 +16,7 @@
 #include "core/lang/lang.h"
 #include "core/pipeline/pipeline.h"
 #include "jit/backend.h"
+#include "jit/runtime/blas.h"
 
 namespace pullback::jit {
 
@@ -31,6 +32,7 @@ struct EngineOptions {
   // Code that outlives the engine, under the kernels' ids: what LLVM has made, or a forced tier 0.
   std::shared_ptr<DiskCache> disk;
   std::shared_ptr<DeviceBackend> device;  // may be none, and need not have a device
+  std::string blas = kBlasLibrary;         // loaded when it is first asked for
   // Called, on any thread, when LLVM refuses what tier 0 has compiled: that kernel stays in tier 0.
   std::function<void(const Status&)> on_failed_promotion;
 };
@@ -51,12 +53,19 @@ enum class Target : uint8_t {
       3,  // a CUDA device where there is one and something of the program can run on it, else the CPU
 };
 
+// Who computes dense contractions (core/loops/contract.h): sums of products of two elements.
+enum class Contractions : uint8_t {
+  kExact,  // loops, in the order of sums that every tier and target keeps
+  kBlas,   // a library where it is worth it, in its own order: OpenBLAS, on a device cuBLAS where there is one
+};
+
 struct CompileOptions {
   bool optimise = true;
   int opt_level = -1;       // of LLVM: 0 or 2; -1: the engine's
   Tier tier = Tier::kAuto;  // on the CPU
   Target target = Target::kCpu;
   ad::Mixed mixed = ad::Mixed::kAuto;
+  Contractions contractions = Contractions::kExact;
 };
 
 struct KernelRequest {
@@ -126,6 +135,8 @@ struct Outputs {
   Tier tier = Tier::kAuto;       // that answered: never kAuto
   Target target = Target::kCpu;  // that answered: kCpu or kCuda
   int64_t launches = 0;          // of kernels on the device
+  int64_t contractions = 0;      // that a library has computed
+  std::string contracted_by;     // which one: "OpenBLAS 0.3.21 Haswell"; empty: none
 };
 
 // Look-ups of kernels: hits (alias_hits of them by the raw text) and misses. Kernels whose code LLVM's has
@@ -145,7 +156,8 @@ class Engine {
   // Finds or makes the kernel; one compile per key however many wait (single flight). Errors as
   // lang.h and pipeline.h, and INVALID_ARGUMENT: UNKNOWN_ARGUMENT, DUPLICATE_ARGUMENT (of wrt),
   // NOT_DIFFERENTIABLE (a wrt without a float leaf), INVALID_OPTION (sparse of another transform, too).
-  // FAILED_PRECONDITION: NO_TIER for tier 0 where there is none, NO_DEVICE for a device; UNIMPLEMENTED,
+  // FAILED_PRECONDITION: NO_TIER for tier 0 where there is none, NO_DEVICE for a device, NO_BLAS for
+  // Contractions::kBlas on the CPU; UNIMPLEMENTED,
   // NOT_ON_DEVICE, for a program of which nothing can run on the device that it asks for. A failed compile is not cached.
   // `deadline`/`cancelled` of limits are looked at between passes and while waiting. The order of wrt
   // is part of the key, so that a kernel's id says by position what goes in and what comes out.

@@ -46,17 +46,19 @@ std::vector<bool> WrtLeaves(const lang::Signature& signature, const Derivation& 
 class Kernel {
  public:
   Kernel(Derivation derivation, Layout layout, std::unique_ptr<TieredCode> code,
-         Target target = Target::kCpu)
+         Target target = Target::kCpu, const Blas* blas = nullptr)
       : derivation_(std::move(derivation)),
         layout_(std::move(layout)),
         code_(std::move(code)),
-        target_(target) {}
+        target_(target),
+        blas_(blas) {}
 
   const Derivation& derivation() const { return derivation_; }
   const Layout& layout() const { return layout_; }
   TieredCode& code() const { return *code_; }
   Target target() const { return target_; }  // kCpu or kCuda
   RunHistory& history() const { return history_; }
+  const Blas* blas() const { return blas_; }  // that takes its contractions on the CPU; nullptr: none
   size_t bytes() const;
 
  private:
@@ -65,6 +67,7 @@ class Kernel {
   const std::unique_ptr<TieredCode> code_;
   const Target target_;
   mutable RunHistory history_;
+  const Blas* const blas_;
 };
 
 }  // namespace pullback::jit

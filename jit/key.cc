@@ -32,6 +32,7 @@ std::string KernelId(const std::string& canonical_text, const Derivation& deriva
   Append(bytes, build.opt_level);
   Append(bytes, static_cast<int64_t>(build.tier));
   Append(bytes, static_cast<int64_t>(build.target));
+  Append(bytes, static_cast<int64_t>(build.contractions));
   Append(bytes, build.id);
   return Sha256Hex(bytes);
 }
@@ -47,6 +48,7 @@ std::string AliasKey(const KernelRequest& request, int opt_level) {
   Append(key, static_cast<int64_t>(request.options.tier));
   Append(key, static_cast<int64_t>(request.options.mixed));
   Append(key, static_cast<int64_t>(request.options.target));
+  Append(key, static_cast<int64_t>(request.options.contractions));
   Append(key, opt_level);
   return key;
 }

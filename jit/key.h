@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "core/loops/lower.h"
 #include "jit/engine.h"
 
 namespace pullback::jit {
@@ -22,8 +23,13 @@ struct Build {
   int opt_level = 2;
   Tier tier = Tier::kLlvm;
   Target target = Target::kCpu;
-  std::string id;  // versions and target: Engine::build_id()
+  Contractions contractions = Contractions::kExact;
+  const Blas* blas = nullptr;  // for contractions on the CPU; told apart by the id
+  std::string id;              // versions and target: Engine::build_id()
 };
+inline loops::LowerOptions LowerOptionsOf(const Build& build) {
+  return {build.contractions == Contractions::kBlas};
+}
 
 // Hex SHA-256 of everything that determines the code. Lengths stand before what varies in length, so
 // that no two different questions give the same bytes.

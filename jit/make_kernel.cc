@@ -162,7 +162,8 @@ StatusOr<MadeKernel> MakeKernel(const Reading& reading, const Build& build,
   PB_RETURN_IF_ERROR(CheckSignature(staged.final, slots, reading.signature.structs));
   Layout layout = MakeLayout(slots);
   layout.reads = ReadParams(staged.final);
-  PB_ASSIGN_OR_RETURN(loops::Module loops, loops::LowerToLoops(staged.final));
+  PB_ASSIGN_OR_RETURN(loops::Module loops,
+                      loops::LowerToLoops(staged.final, LowerOptionsOf(build)));
   PB_RETURN_IF_ERROR(progress.Lap("loops"));
   MadeCode made;
   if (build.target != Target::kCpu) {
@@ -176,13 +177,13 @@ StatusOr<MadeKernel> MakeKernel(const Reading& reading, const Build& build,
     PB_ASSIGN_OR_RETURN(made, MakeCode(std::move(loops), layout, build, backends, progress));
   }
   return MadeKernel{std::make_shared<const Kernel>(reading.derivation, std::move(layout),
-                                                   std::move(made.code), made.target),
+                                                   std::move(made.code), made.target, build.blas),
                     std::move(made.stored)};
 }
 
 StatusOr<std::shared_ptr<const Kernel>> RestoreKernel(const Reading& reading,
                                                       const StoredKernel& stored,
-                                                      const Backends& backends,
+                                                      const Build& build, const Backends& backends,
                                                       Progress& progress) {
   Layout layout = MakeLayout(MakeSlots(reading.signature, reading.derivation));
   Backend* backend = stored.tier == Tier::kLlvm ? &backends.llvm : backends.baseline;
@@ -194,7 +195,8 @@ StatusOr<std::shared_ptr<const Kernel>> RestoreKernel(const Reading& reading,
   PB_RETURN_IF_ERROR(progress.Lap("link"));
   auto code = std::make_unique<TieredCode>(stored.tier, std::move(loaded), std::nullopt);
   return std::shared_ptr<const Kernel>(
-      std::make_shared<const Kernel>(reading.derivation, std::move(layout), std::move(code)));
+      std::make_shared<const Kernel>(reading.derivation, std::move(layout), std::move(code),
+                                     Target::kCpu, build.blas));
 }
 
 }  // namespace pullback::jit

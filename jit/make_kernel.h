@@ -40,6 +40,7 @@ StatusOr<MadeKernel> MakeKernel(const Reading& reading, const Build& build,
 // From what was kept of it: stage link. INTERNAL, OBJECT_REJECTED, for what is not of this program.
 StatusOr<std::shared_ptr<const Kernel>> RestoreKernel(const Reading& reading,
                                                       const StoredKernel& stored,
-                                                      const Backends& backends, Progress& progress);
+                                                      const Build& build, const Backends& backends,
+                                                      Progress& progress);
 
 }  // namespace pullback::jit

@@ -61,20 +61,22 @@ void FillSlots(Workspace& w) {
 }
 
 // `used`: what was taken for the inputs already.
-void PrepareContext(RunContext* c, const RunLimits& limits, int64_t used) {
+void PrepareContext(RunContext* c, const Blas* blas, const RunLimits& limits, int64_t used) {
   c->stop.store(0, std::memory_order_relaxed);
   c->max_depth = limits.max_depth;
   c->bytes_budget = limits.memory_bytes;
   c->bytes_used = used;
   c->peak_bytes = used;
+  c->blas = blas;
+  c->contractions = 0;
 }
 
 // Everything that belongs to one run ends with it, however it ends.
 class RunScope {
  public:
-  RunScope(Workspace& w, const RunLimits& limits)
+  RunScope(Workspace& w, const Blas* blas, const RunLimits& limits)
       : w_(w), armed_(limits.deadline || limits.cancelled) {
-    PrepareContext(&w.context, limits, w.leaves.relation_bytes);
+    PrepareContext(&w.context, blas, limits, w.leaves.relation_bytes);
     if (armed_) w.watch.Arm(&w.context, limits.deadline, limits.cancelled.get());
   }
   RunScope(const RunScope&) = delete;
@@ -115,7 +117,7 @@ StatusOr<Outputs> RunOnce(const Kernel& kernel, const TextView& view, const Inpu
   }
   FillSlots(w);
   w.results.resize(kernel.layout().results());
-  const RunScope scope(w, limits);
+  const RunScope scope(w, kernel.blas(), limits);
   const std::shared_ptr<const TieredCode::Code> code = kernel.code().current();
   const Clock::time_point start = Clock::now();
   PB_ASSIGN_OR_RETURN(const std::unique_ptr<DeviceRun> device, code->loaded->StartRun());
@@ -139,6 +141,10 @@ StatusOr<Outputs> RunOnce(const Kernel& kernel, const TextView& view, const Inpu
   outputs.tier = code->tier;
   outputs.target = kernel.target();
   if (device != nullptr) outputs.launches = device->launches();
+  outputs.contractions = w.context.contractions;
+  if (outputs.contractions > 0) {
+    outputs.contracted_by = device != nullptr ? device->blas() : kernel.blas()->name;
+  }
   return outputs;
 }
 

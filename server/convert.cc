@@ -130,6 +130,10 @@ StatusOr<jit::KernelRequest> ToKernelRequest(const v1::KernelSpec& spec, Program
   if (!v1::Mixed_IsValid(options.mixed())) {
     return FieldFault("spec.options.mixed", "no such mode: " + std::to_string(options.mixed()));
   }
+  if (!v1::Contractions_IsValid(options.contractions())) {
+    return FieldFault("spec.options.contractions",
+                      "no such choice: " + std::to_string(options.contractions()));
+  }
   if (!v1::ExecutionTarget_IsValid(options.target())) {
     return FieldFault("spec.options.target", "no such target: " + std::to_string(options.target()));
   }
@@ -144,6 +148,9 @@ StatusOr<jit::KernelRequest> ToKernelRequest(const v1::KernelSpec& spec, Program
   if (options.has_opt_level()) request.options.opt_level = options.opt_level();
   request.options.tier = static_cast<jit::Tier>(options.tier());
   request.options.mixed = static_cast<ad::Mixed>(options.mixed());
+  if (options.contractions() == v1::CONTRACTIONS_BLAS) {
+    request.options.contractions = jit::Contractions::kBlas;
+  }
   if (options.target() != v1::EXECUTION_TARGET_UNSPECIFIED) {
     request.options.target = static_cast<jit::Target>(options.target());
   }
@@ -194,6 +201,8 @@ void ToMessage(const jit::Outputs& outputs, const jit::TextView& view,
   message->set_peak_bytes(outputs.peak_bytes);
   message->set_tier(static_cast<v1::Tier>(outputs.tier));
   message->set_target(static_cast<v1::ExecutionTarget>(outputs.target));
+  message->set_contractions(outputs.contractions);
+  message->set_contracted_by(outputs.contracted_by);
 }
 
 }  // namespace pullback::server

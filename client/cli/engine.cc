@@ -50,7 +50,9 @@ jit::KernelRequest ToRequest(const client::KernelSpec& spec) {
   request.wrt = spec.wrt;
   request.sparse = spec.sparse;
   request.options = {spec.optimise, spec.opt_level, static_cast<jit::Tier>(spec.tier),
-                     static_cast<jit::Target>(spec.target), static_cast<ad::Mixed>(spec.mixed)};
+                     static_cast<jit::Target>(spec.target), static_cast<ad::Mixed>(spec.mixed),
+                     spec.contractions == client::Contractions::kBlas ? jit::Contractions::kBlas
+                                                                      : jit::Contractions::kExact};
   return request;
 }
 

@@ -124,6 +124,10 @@ void PrintJson(const Answer& answer, const std::string& transform) {
   json.Add("timings", TimingsJson(evaluation.timings));
   json.Add("peak_bytes", Json::Integer(evaluation.peak_bytes));
   json.Add("target", Json::String(evaluation.target == client::Target::kCuda ? "cuda" : "cpu"));
+  if (evaluation.contractions > 0) {
+    json.Add("contractions", Json::Integer(evaluation.contractions));
+    json.Add("contracted_by", Json::String(evaluation.contracted_by));
+  }
   if (evaluation.tier != client::Tier::kAuto) {
     json.Add("tier", Json::String(evaluation.tier == client::Tier::kLlvm ? "llvm" : "baseline"));
   }

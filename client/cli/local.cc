@@ -67,6 +67,8 @@ class Local final : public Session {
     evaluation.peak_bytes = outputs.peak_bytes;
     evaluation.tier = static_cast<client::Tier>(outputs.tier);
     evaluation.target = static_cast<client::Target>(outputs.target);
+    evaluation.contractions = outputs.contractions;
+    evaluation.contracted_by = std::move(outputs.contracted_by);
     return evaluation;
   }
 

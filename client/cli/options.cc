@@ -20,6 +20,9 @@ const std::vector<std::string> kMixed = {"auto", "cached", "recomputed"};
 // In the order of client::Target, from 1.
 const std::vector<std::string> kTargets = {"cpu", "cuda", "auto"};
 
+// In the order of client::Contractions, from 1.
+const std::vector<std::string> kContractions = {"exact", "blas"};
+
 int IndexOf(const std::vector<std::string>& names, const std::string& name) {
   return static_cast<int>(std::find(names.begin(), names.end(), name) - names.begin());
 }
@@ -79,6 +82,14 @@ void AddKernelOptions(CLI::App* command, KernelOptions* options) {
           "is one and something of the program can run on it); default: cpu")
       ->check(CLI::IsMember(kTargets).description(""))
       ->type_name("TARGET");
+  command
+      ->add_option(
+          "--contractions", options->contractions,
+          "Who computes matrix products and the like: exact (loops, with the same order of sums "
+          "everywhere) or blas (OpenBLAS, on a device cuBLAS, in orders of their own); default: "
+          "exact")
+      ->check(CLI::IsMember(kContractions).description(""))
+      ->type_name("WHO");
 }
 
 StatusOr<client::KernelSpec> ReadSpec(const KernelOptions& options) {
@@ -93,6 +104,8 @@ StatusOr<client::KernelSpec> ReadSpec(const KernelOptions& options) {
   spec.tier = static_cast<client::Tier>(IndexOf(kTiers, options.tier));
   spec.mixed = static_cast<client::Mixed>(IndexOf(kMixed, options.mixed));
   spec.target = static_cast<client::Target>(IndexOf(kTargets, options.target) + 1);
+  spec.contractions =
+      static_cast<client::Contractions>(IndexOf(kContractions, options.contractions) + 1);
   return spec;
 }
 

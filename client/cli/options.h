@@ -27,6 +27,7 @@ struct KernelOptions {
   std::string tier = "auto";
   std::string mixed = "auto";
   std::string target = "cpu";
+  std::string contractions = "exact";
 };
 void AddKernelOptions(CLI::App* command, KernelOptions* options);
 // Reads the file.

@@ -107,6 +107,11 @@ void Emitter::CloseFor() {
   scopes_.back().nodes.push_back(std::move(node));
 }
 
+void Emitter::CloseInto(Node node) {
+  node.body = Close();
+  Append(std::move(node));
+}
+
 void Emitter::OpenIf(Reg condition) {
   Open();
   scopes_.back().pending = {condition};

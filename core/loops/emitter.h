@@ -41,6 +41,8 @@ class Emitter {
   // An index that runs over [lo, hi) in a new scope, until CloseFor.
   Reg OpenFor(Reg lo, Reg hi, Reg index);
   void CloseFor();
+  // Closes the innermost scope, of an Open, as the body of `node`, which defines nothing.
+  void CloseInto(Node node);
   void OpenIf(Reg condition);
   void CloseIf() { CloseIf({}, {}); }
   // results[i] takes yields[i] where the condition held, 0 elsewhere.

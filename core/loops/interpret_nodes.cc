@@ -48,6 +48,7 @@ bool Interpreter::Exec(Frame& frame, const Node& n) {
     case Kind::kTapeNew: r.object = NewObject(Type::Tape()); return Define(frame, n.results[0], r);
     case Kind::kPush: return Push(frame, n);
     case Kind::kPop: return Pop(frame, n);
+    case Kind::kContract: return Contract(frame, n);
     case Kind::kList: return List(frame, n);
   }
   return false;
@@ -172,6 +173,17 @@ bool Interpreter::If(Frame& frame, const Node& n) {
   for (size_t i = 0; i < n.results.size(); ++i) {
     if (!Define(frame, n.results[i], yields[i])) return false;
   }
+  return true;
+}
+
+// There is no library here.
+bool Interpreter::Contract(Frame& frame, const Node& n) {
+  Register operand;
+  for (Reg r : n.args) {
+    if (!Read(frame, r, operand)) return false;
+  }
+  if (!Nodes(frame, n.body)) return false;
+  Forget(frame.regs, n.body);
   return true;
 }
 

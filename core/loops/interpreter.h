@@ -90,6 +90,7 @@ class Interpreter {
   bool Unique(Frame& frame, const Node& n);
   bool For(Frame& frame, const Node& n);
   bool If(Frame& frame, const Node& n);
+  bool Contract(Frame& frame, const Node& n);
   bool LaneAdd(Frame& frame, const Node& n);
   bool LanesTotal(Frame& frame, const Node& n);
   bool Check(Frame& frame, const Node& n);

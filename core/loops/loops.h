@@ -20,6 +20,8 @@
 //   Long loops must stay stoppable: a back end polls RunContext::stop at least once per 16384
 //   iterations of an innermost loop and on every back edge and call of the block graph.
 // - If runs `body` or `other`; its results take body_yields or other_yields.
+// - Contract is a sum of products over a box that a library may compute (contract.h); unless it does, `body`,
+//   which stores the same elements, runs. Whether it does depends on sizes, never on the tier.
 #pragma once
 
 #include <cstdint>
@@ -61,6 +63,8 @@ struct Node {
     kTapeNew,  // results[0]
     kPush,     // results[0] = push args[0] (tape), args[1]
     kPop,      // results[0] (tape), results[1] (value) = pop args[0]
+    kContract,  // args: result, two operands (arrays), the offset in each, then for every index its extent
+                // and its steps in the three; bits == 1: added to what is there
     kList,  // the op of a list, or fit, by ops.def; indices and counts are checked already. Consumes
             //   the list (but len and get borrow it) and the fields; every result is owned
   };
@@ -78,6 +82,11 @@ struct Node {
   // different elements.
   std::vector<Reg> apart;
 };
+
+// Of kContract's args: behind the arrays and the offsets, four for each index.
+inline constexpr size_t kContractArrays = 3;
+inline constexpr size_t kContractIndexArgs = 4;
+inline constexpr size_t kMostContractIndices = 8;
 
 struct Block {
   std::vector<Reg> params;

@@ -17,10 +17,11 @@ using ir::Value;
 
 class FunctionLowerer {
  public:
-  FunctionLowerer(const ir::Function& f, const Destinations& destinations, Function& out)
+  FunctionLowerer(const ir::Function& f, const Destinations& destinations,
+                  const LowerOptions& options, Function& out)
       : f_(f),
         out_(out),
-        l_(f, out, destinations),
+        l_(f, out, destinations, options.contractions),
         dominators_(f),
         facts_(f, dominators_),
         live_(FindLiveness(f)) {}
@@ -109,15 +110,16 @@ class FunctionLowerer {
 
 }  // namespace
 
-StatusOr<Module> LowerToLoops(const ir::Module& module) {
+StatusOr<Module> LowerToLoops(const ir::Module& module, const LowerOptions& options) {
   Module loops;
   loops.entry = module.entry;
   for (const auto& f : module.functions) {
     loops.functions.push_back(std::make_unique<Function>());
     Function& out = *loops.functions.back();
     const std::optional<WithDestinations> passed = PassDestinations(*f);
-    PB_RETURN_IF_ERROR(passed ? FunctionLowerer(passed->function, passed->destinations, out).Lower()
-                              : FunctionLowerer(*f, {}, out).Lower());
+    PB_RETURN_IF_ERROR(
+        passed ? FunctionLowerer(passed->function, passed->destinations, options, out).Lower()
+               : FunctionLowerer(*f, {}, options, out).Lower());
   }
   PB_RETURN_IF_ERROR(Verify(loops));
   return loops;

@@ -13,6 +13,9 @@
 
 namespace pullback::loops {
 
-StatusOr<Module> LowerToLoops(const ir::Module& module);
+struct LowerOptions {
+  bool contractions = false;  // dense contractions become kContract nodes
+};
+StatusOr<Module> LowerToLoops(const ir::Module& module, const LowerOptions& options = {});
 
 }  // namespace pullback::loops

@@ -18,12 +18,14 @@ namespace pullback::loops {
 
 class Lowering {
  public:
-  Lowering(const ir::Function& f, Function& out, const Destinations& destinations = {});
+  Lowering(const ir::Function& f, Function& out, const Destinations& destinations = {},
+           bool contractions = false);
 
   const ir::Function& f;
   Emitter e;
   Sizes sizes;
   const Destinations destinations;
+  const bool contractions;  // become kContract nodes
 
   // --- values. A value's register has the value's number, unless it was found elsewhere.
   Reg Of(ir::Value v) const { return v.id < alias_.size() ? alias_[v.id] : v; }

@@ -66,6 +66,7 @@ std::string UnfitNode(const Module& module, const Node& n, int depth) {
     case Kind::kTapeNew:
     case Kind::kPush:
     case Kind::kPop: return "a tape";
+    case Kind::kContract: return "a contraction that a library may take";
     case Kind::kList: return "a list";
   }
   return "an unknown node";

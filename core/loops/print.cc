@@ -7,6 +7,7 @@
 #include "core/ir/literal.h"
 #include "core/ir/names.h"
 #include "core/loops/loops.h"
+#include "core/loops/survey.h"
 
 namespace pullback::loops {
 namespace {
@@ -32,59 +33,6 @@ const Infix* FindInfix(Op op) {
                                 [&](const Infix& i) { return i.op == op; });
   return it == std::end(kInfix) ? nullptr : it;
 }
-
-// Where each register is defined and used, and which are written where they are used.
-class Survey {
- public:
-  explicit Survey(const Function& f) : f_(f), places_(f.regs.size()) {
-    for (const Block& b : f.blocks) {
-      const int list = Visit(b.nodes);
-      ir::ForEachTermOperand(b.term, [&](Reg r) { Use(r, list); });
-    }
-  }
-
-  const Node* Definition(Reg r) const { return places_[r.id].node; }
-  bool IsConst(Reg r) const {
-    const Node* n = Definition(r);
-    return n && n->kind == Kind::kScalar && n->op == Op::Const;
-  }
-  bool IsInline(Reg r) const {
-    const Place& p = places_[r.id];
-    if (IsConst(r)) return true;
-    if (!p.node || p.node->kind != Kind::kScalar || f_.TypeOf(r).IsFloat()) return false;
-    return p.uses == 1 && p.used_in == p.defined_in;
-  }
-
- private:
-  struct Place {
-    const Node* node = nullptr;
-    int defined_in = -1;  // a list of nodes
-    int used_in = -1;     // the last that was seen
-    int uses = 0;
-  };
-
-  void Use(Reg r, int list) {
-    ++places_[r.id].uses;
-    places_[r.id].used_in = list;
-  }
-
-  int Visit(const std::vector<Node>& nodes) {
-    const int list = lists_++;
-    for (const Node& n : nodes) {
-      for (Reg r : n.args) Use(r, list);
-      for (Reg r : n.results) places_[r.id].node = &n, places_[r.id].defined_in = list;
-      const int body = Visit(n.body);
-      for (Reg r : n.body_yields) Use(r, body);
-      const int other = Visit(n.other);
-      for (Reg r : n.other_yields) Use(r, other);
-    }
-    return list;
-  }
-
-  const Function& f_;
-  std::vector<Place> places_;
-  int lists_ = 0;
-};
 
 class FunctionPrinter {
  public:
@@ -114,6 +62,8 @@ class FunctionPrinter {
   void PrintNodes(const std::vector<Node>& nodes, const std::string& indent);
   void PrintFor(const Node& n, const std::string& indent);
   void PrintIf(const Node& n, const std::string& indent);
+  std::string ContractElement(const Node& n, size_t array);
+  void PrintContract(const Node& n, const std::string& indent);
   void PrintArm(const std::vector<Node>& nodes, const std::vector<Reg>& yields,
                 const std::string& indent);
   std::string Results(const Node& n);
@@ -223,6 +173,7 @@ std::string FunctionPrinter::Line(const Node& n) {
       for (size_t i = 0; i < n.args.size(); ++i) out += (i > 0 ? ", " : " ") + arg(i);
       return out;
     }
+    case Kind::kContract:
     case Kind::kFor:
     case Kind::kIf: break;
   }
@@ -236,6 +187,8 @@ void FunctionPrinter::PrintNodes(const std::vector<Node>& nodes, const std::stri
       PrintFor(n, indent);
     } else if (n.kind == Kind::kIf) {
       PrintIf(n, indent);
+    } else if (n.kind == Kind::kContract) {
+      PrintContract(n, indent);
     } else {
       const std::string line = Line(n);
       out_ += indent + Results(n) + line + "\n";
@@ -258,6 +211,30 @@ void FunctionPrinter::PrintIf(const Node& n, const std::string& indent) {
     out_ += indent + "} else {\n";
     PrintArm(n.other, n.other_yields, indent + "  ");
   }
+  out_ += indent + "}\n";
+}
+
+// The element of an array by the node's indices, which have no names: %a[%n*i0 + i2].
+std::string FunctionPrinter::ContractElement(const Node& n, size_t array) {
+  std::string offset;
+  const auto add = [&](const std::string& term) { offset += (offset.empty() ? "" : " + ") + term; };
+  const std::string start = Expr(n.args[kContractArrays + array], 4);
+  if (start != "0") add(start);
+  for (size_t at = 2 * kContractArrays, i = 0; at < n.args.size(); at += kContractIndexArgs, ++i) {
+    const std::string step = Expr(n.args[at + 1 + array], 5);
+    if (step != "0") add((step == "1" ? "" : step + "*") + "i" + std::to_string(i));
+  }
+  return Expr(n.args[array]) + "[" + (offset.empty() ? "0" : offset) + "]";
+}
+
+void FunctionPrinter::PrintContract(const Node& n, const std::string& indent) {
+  std::string line = "contract " + ContractElement(n, 0) + (n.bits == 1 ? " += " : " = ");
+  line += ContractElement(n, 1) + " * " + ContractElement(n, 2);
+  for (size_t at = 2 * kContractArrays, i = 0; at < n.args.size(); at += kContractIndexArgs, ++i) {
+    line += ", i" + std::to_string(i) + " < " + Expr(n.args[at], 4);
+  }
+  out_ += indent + line + " {\n";
+  PrintNodes(n.body, indent + "  ");
   out_ += indent + "}\n";
 }
 

@@ -6,6 +6,7 @@
 #include "core/loops/accesses.h"
 #include "core/loops/body.h"
 #include "core/loops/bounds.h"
+#include "core/loops/contract.h"
 #include "core/loops/results.h"
 #include "core/loops/space.h"
 
@@ -49,9 +50,11 @@ class Statement {
     for (ResultWriter& r : results_) r.Begin();
     EmitChecksBefore();
     for (ResultWriter& r : results_) r.BeginDestination(/*late=*/body_.TrapsInNest());
-    for (ResultWriter& r : results_) BeginLanes(r, /*scalar=*/true, 0);
-    EmitLevel(0);
-    for (ResultWriter& r : results_) EndLanes(r, /*scalar=*/true, 0);
+    const std::optional<Node> contraction =
+        l_.contractions ? PlanContraction(context_, inst_, results_[0].plan()) : std::nullopt;
+    if (contraction) e_.Open();
+    EmitNest();
+    if (contraction) e_.CloseInto(*contraction);
     for (ResultWriter& r : results_) r.End();
   }
 
@@ -60,6 +63,7 @@ class Statement {
   void CheckSizes();
   void PlanResults();
   void EmitChecksBefore();
+  void EmitNest();
   void DefinePinned(int level);
   Reg TestsAt(int level);
   void EmitLevel(int level);
@@ -140,6 +144,12 @@ void Statement::EmitChecksBefore() {
   body_.EmitChecksBefore();
   for (ResultWriter& r : results_) r.CheckOutBefore();
   if (tests) e_.CloseIf();
+}
+
+void Statement::EmitNest() {
+  for (ResultWriter& r : results_) BeginLanes(r, /*scalar=*/true, 0);
+  EmitLevel(0);
+  for (ResultWriter& r : results_) EndLanes(r, /*scalar=*/true, 0);
 }
 
 void Statement::DefinePinned(int level) {

@@ -31,6 +31,7 @@ class Shape {
   bool If() const;
   bool Check() const;
   bool Call() const;
+  bool Contract() const;
 
   const Module& m_;
   const Function& f_;
@@ -87,6 +88,18 @@ bool Shape::Call() const {
   return true;
 }
 
+// Three arrays of floats of one type, their offsets, and four integers for each index.
+bool Shape::Contract() const {
+  constexpr size_t kFirst = 2 * kContractArrays;
+  if (n_.args.size() < kFirst || !n_.results.empty()) return false;
+  const size_t words = n_.args.size() - kFirst;
+  for (size_t i = 0; i < kContractArrays; ++i) {
+    if (!Arg(i).IsArray() || !Arg(i).IsFloat() || Arg(i).elem != Arg(0).elem) return false;
+  }
+  return words % kContractIndexArgs == 0 && words / kContractIndexArgs <= kMostContractIndices &&
+         AllArgs(kContractArrays, Type::I64());
+}
+
 bool Shape::IsRight() const {
   const Type i64 = Type::I64();
   switch (n_.kind) {
@@ -114,6 +127,7 @@ bool Shape::IsRight() const {
     case Kind::kTapeNew: return Has(0, 1) && Result().IsTape();
     case Kind::kPush: return Has(2, 1) && Arg(0).IsTape() && Result().IsTape();
     case Kind::kPop: return Has(1, 2) && Arg(0).IsTape() && Result().IsTape();
+    case Kind::kContract: return Contract();
     case Kind::kList: return !n_.results.empty();
   }
   return false;

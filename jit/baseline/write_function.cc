@@ -196,6 +196,7 @@ void FunctionWriter::WriteNode(const Node& node) {
     case Kind::kTapeNew: return SetByCall(node, "pb_tape_new");
     case Kind::kPush: return WritePush(node);
     case Kind::kPop: return WritePop(node);
+    case Kind::kContract: return WriteContract(node);
     case Kind::kList: return WriteList(node);
   }
 }

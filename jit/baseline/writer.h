@@ -92,6 +92,9 @@ class FunctionWriter {
   void Poll();
   void WriteTraps();
 
+  // write_contract.cc
+  void WriteContract(const Node& node);
+
   // write_memory.cc
   void WriteDim(const Node& node);
   void WriteLoad(const Node& node);

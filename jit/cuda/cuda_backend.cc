@@ -17,6 +17,7 @@ class CudaBackend : public DeviceBackend {
       : compiler_(std::move(compiler)), options_(options) {}
 
   std::string name() const override { return "cuda"; }
+  std::string blas() override { return "no cuBLAS"; }
   // Asks for the device.
   std::string target() const override {
     const auto& device = Device();

@@ -21,6 +21,9 @@ class CudaRun : public DeviceRun {
   ~CudaRun() override;
 
   int32_t Launch(uint32_t kernel, int64_t threads, const uint64_t* slots) override;
+  // Our own kernels take them.
+  int32_t Contract(const Contraction&, const MatrixProduct&) override { return 0; }
+  std::string blas() const override { return "no cuBLAS"; }
   bool Read(Array* a) override;
   bool Write(Array* a) override;
   bool Fresh(Array* a, bool zeroed) override;

@@ -135,6 +135,8 @@ class FunctionEmitter {
   void EmitTapeNew(const Node& node);
   void EmitPush(const Node& node);
   void EmitPop(const Node& node);
+  // emit_contract.cc
+  void EmitContract(const Node& node);
   // emit_lists.cc
   void EmitList(const Node& node);
   void EmitFit(const Node& node);

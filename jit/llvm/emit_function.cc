@@ -252,6 +252,7 @@ void FunctionEmitter::EmitPlainNode(const Node& node) {
     case Kind::kTapeNew: return EmitTapeNew(node);
     case Kind::kPush: return EmitPush(node);
     case Kind::kPop: return EmitPop(node);
+    case Kind::kContract: return EmitContract(node);
     case Kind::kList: return EmitList(node);
   }
 }

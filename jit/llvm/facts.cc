@@ -72,6 +72,7 @@ int64_t Facts::Weigh(const std::vector<loops::Node>& nodes) {
         weights_[&node] = Weigh(node.body);
         weight += Polled(node) ? kCallWeight : Saturated(*Trips(node), BodyWeight(node));
         break;
+      case Kind::kContract: weight += kCallWeight + Weigh(node.body); break;
       case Kind::kIf: weight += std::max(Weigh(node.body), Weigh(node.other)); break;
       default: weight += 1;
     }

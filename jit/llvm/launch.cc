@@ -59,6 +59,7 @@ class LaunchHook : public NodeHook {
     loops::ForEachNode(loop.body, [&](const loops::Node& n) {
       const bool moves =
           n.kind == Kind::kUnique || n.kind == Kind::kList || n.kind == Kind::kPop ||
+          n.kind == Kind::kContract ||
           (n.kind == Kind::kCall && !loops::IsDeviceFunction(e.source_module(), n.callee));
       stays = stays && !moves;
     });

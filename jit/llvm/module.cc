@@ -33,6 +33,7 @@ constexpr RuntimeRow kRuntimeRows[kRuntimeFunctions] = {
     {"pb_list_free", "vpp", false, false},    {"pb_fit", "ppipwwp", false, false},
     {"pb_launch", "ipiwp", false, false},     {"pb_device_read", "vpp", false, false},
     {"pb_device_write", "vpp", false, false}, {"pb_device_fresh", "vppi", false, false},
+    {"pb_contract", "ipppppi", false, false},
 };
 
 llvm::Type* Spelled(const ModuleEmitter& m, char c) {

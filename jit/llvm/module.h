@@ -43,8 +43,9 @@ enum class Runtime : uint8_t {
   kDeviceRead,
   kDeviceWrite,
   kDeviceFresh,
+  kContract,
 };
-inline constexpr size_t kRuntimeFunctions = 22;
+inline constexpr size_t kRuntimeFunctions = 23;
 
 inline constexpr int kLanes = 8;
 

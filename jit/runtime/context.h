@@ -57,6 +57,7 @@ struct RecordLayout {
 };
 
 class DeviceRun;  // jit/runtime/device.h
+struct Blas;      // jit/runtime/blas.h
 
 struct RunContext {
   std::atomic<int32_t> stop{0};  // set by deadline timer or cancellation: 1 deadline, 2 cancelled
@@ -79,6 +80,8 @@ struct RunContext {
   Array empty_array{};          // pinned: the array with all extents 0, of any rank and type
   List empty_list{};            // pinned: the empty list of any record
   DeviceRun* device = nullptr;  // of code that launches kernels
+  const Blas* blas = nullptr;   // takes contractions of code that lets it; none: they are loops
+  int64_t contractions = 0;     // that a library has taken
   std::jmp_buf exit;
 };
 

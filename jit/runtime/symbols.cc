@@ -1,6 +1,7 @@
 #include <vector>
 
 #include "core/base/math.h"
+#include "jit/runtime/contract.h"
 #include "jit/runtime/device.h"
 #include "jit/runtime/support.h"
 
@@ -22,7 +23,7 @@ std::vector<RuntimeSymbol> MakeSymbols() {
       PB_SYMBOL(pb_list_set),     PB_SYMBOL(pb_list_take),   PB_SYMBOL(pb_list_push),
       PB_SYMBOL(pb_list_pop),     PB_SYMBOL(pb_list_free),   PB_SYMBOL(pb_fit),
       PB_SYMBOL(pb_launch),       PB_SYMBOL(pb_device_read), PB_SYMBOL(pb_device_write),
-      PB_SYMBOL(pb_device_fresh),
+      PB_SYMBOL(pb_device_fresh), PB_SYMBOL(pb_contract),
 #undef PB_SYMBOL
   };
   symbols.push_back({"pb_sincos_f64", SinCosF64Address()});

@@ -24,6 +24,7 @@ TRANSFORMS = {
 }
 TIERS = ("auto", "baseline", "llvm")  # in the order of Tier
 MIXED = ("auto", "cached", "recomputed")  # in the order of Mixed
+CONTRACTIONS = ("", "exact", "blas")  # in the order of Contractions
 TARGETS = ("", "cpu", "cuda", "auto")  # in the order of Target
 TANGENTS = (program_pb2.TRANSFORM_JVP, program_pb2.TRANSFORM_HVP)  # transforms seeded by tangents
 
@@ -39,6 +40,8 @@ class Evaluation:
     peak_bytes: int
     tier: str  # that answered: baseline or llvm
     target: str = "cpu"  # that answered: cpu or cuda
+    contractions: int = 0  # that a library computed
+    contracted_by: str = ""  # which one, with its version
 
 
 class Kernel:
@@ -106,7 +109,8 @@ class Kernel:
         value = read_value(response.value, signature.result)
         return Evaluation(value, derivatives, response.cache_hit,
                           _timings(response.timings), response.peak_bytes, TIERS[response.tier],
-                          TARGETS[response.target] or "cpu")
+                          TARGETS[response.target] or "cpu", response.contractions,
+                          response.contracted_by)
 
     def _read_by(self, type_, message, types):
         """The derivative by one parameter."""
@@ -189,12 +193,13 @@ class Program:
         return self._pair(entry, "hessian", wrt, args, None, sparse=True)
 
     def compile(self, entry, transform="value", wrt=None, *, optimise=True, opt_level=None,
-                sparse=False, tier="auto", mixed="auto", target="cpu") -> Kernel:
+                sparse=False, tier="auto", mixed="auto", target="cpu", contractions="exact") -> Kernel:
         """sparse: a jacobian's or hessian's blocks as SparseTensors. tier: auto, baseline or llvm.
 
         mixed: where partials of functions of elements are evaluated: auto (by cost), cached (in the forward
         pass) or recomputed (in the reverse pass). target: cpu, cuda or auto (a device where there is one and
-        something can run on it).
+        something can run on it). contractions: exact (loops) or blas (matrix products and the like by OpenBLAS,
+        on a device by cuBLAS).
         """
         spec = self._spec(entry, transform, wrt)
         spec.sparse = sparse
@@ -212,6 +217,11 @@ class Program:
                                  f"no target {target!r}; there are {', '.join(TARGETS[1:])}")
         if target != "cpu":
             spec.options.target = TARGETS.index(target)
+        if contractions not in CONTRACTIONS[1:]:
+            raise argument_error("INVALID_OPTION", f"no contractions {contractions!r}; "
+                                 f"there are {', '.join(CONTRACTIONS[1:])}")
+        if contractions != "exact":
+            spec.options.contractions = CONTRACTIONS.index(contractions)
         request = service_pb2.CompileRequest(spec=spec)
         return Kernel(self.client, spec, self._hash, self.client.call("Compile", request, self._hash))
 

@@ -1,0 +1,70 @@
+#include "jit/runtime/blas.h"
+
+#include <dlfcn.h>
+
+#include <cstdlib>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <sstream>
+#include <type_traits>
+
+namespace pullback::jit {
+namespace {
+
+Status NoBlas(const std::string& why) {
+  return {Code::kFailedPrecondition, "NO_BLAS", "there is no OpenBLAS here: " + why};
+}
+
+// "OpenBLAS 0.3.21 NO_LAPACKE DYNAMIC_ARCH … MAX_THREADS=64" and the core type that it has found.
+std::string NameOf(const char* config, const char* core) {
+  std::istringstream words(config);
+  std::string library, version;
+  words >> library >> version;
+  return library + " " + version + " " + core;
+}
+
+StatusOr<std::unique_ptr<const Blas>> Open(const std::string& library) {
+  // It starts a thread for each core while it is loaded, unless it finds this. Requests are the server's threads.
+  setenv("OPENBLAS_NUM_THREADS", "1", /*overwrite=*/1);
+  void* handle = dlopen(library.c_str(), RTLD_NOW | RTLD_LOCAL);
+  if (handle == nullptr) return NoBlas(dlerror());
+  auto blas = std::make_unique<Blas>();
+  std::string missing;
+  const auto find = [&](auto& function, const char* symbol) {
+    void* address = dlsym(handle, symbol);
+    if (address == nullptr) missing += std::string(missing.empty() ? "" : ", ") + symbol;
+    function = reinterpret_cast<std::remove_reference_t<decltype(function)>>(address);
+  };
+  const char* (*config)() = nullptr;
+  const char* (*core)() = nullptr;
+  void (*set_threads)(int) = nullptr;
+  find(config, "openblas_get_config");
+  find(core, "openblas_get_corename");
+  find(set_threads, "openblas_set_num_threads");
+  find(blas->cblas_dgemm, "cblas_dgemm");
+  find(blas->cblas_sgemm, "cblas_sgemm");
+  find(blas->cblas_dgemv, "cblas_dgemv");
+  find(blas->cblas_sgemv, "cblas_sgemv");
+  if (!missing.empty()) {
+    dlclose(handle);
+    return NoBlas(library + " lacks " + missing);
+  }
+  set_threads(1);
+  blas->name = NameOf(config(), core());
+  return std::unique_ptr<const Blas>(std::move(blas));
+}
+
+}  // namespace
+
+StatusOr<const Blas*> LoadBlas(const std::string& library) {
+  static std::mutex mutex;
+  static auto* const loaded = new std::map<std::string, StatusOr<std::unique_ptr<const Blas>>>;
+  const std::lock_guard lock(mutex);
+  auto at = loaded->find(library);
+  if (at == loaded->end()) at = loaded->emplace(library, Open(library)).first;
+  if (!at->second.ok()) return at->second.status();
+  return at->second->get();
+}
+
+}  // namespace pullback::jit
