@@ -28,7 +28,7 @@ ALLOWED = {
     "core/loops": (["core/ir", "core/analysis"], []),
     "core/pipeline": (["core/*"], []),
     "jit": (["core/*", "jit/runtime"], []),
-    "jit/runtime": ([], ["openblas", "sleef", "tbb"]),
+    "jit/runtime": ([], ["sleef", "tbb"]),
     "jit/baseline": (["jit", "jit/runtime", "core/loops"], ["asmjit"]),
     "jit/llvm": (["jit", "jit/runtime", "core/loops"], ["llvm"]),
     "jit/cuda": (["jit", "jit/runtime", "core/loops"], ["cuda"]),

@@ -36,7 +36,7 @@ class ContractionPlanner {
     if (c_.each.results.size() != 1) return false;
     const ir::EachResult& r = c_.each.results[0];
     return r.monoid == ir::Monoid::kSum && !r.guard.valid() && !r.out.empty() &&
-           l_.f.TypeOf(r.value).IsFloat() && plan_.access.IsProven() &&
+           l_.f.TypeOf(r.value).IsFloat() && !IsCheckedInside(plan_.access) &&
            l_.destinations.count(inst_.results[0]) == 0 && IsOutside(r.out);
   }
 
@@ -49,9 +49,8 @@ class ContractionPlanner {
 
   bool IsOutside(const std::vector<Affine>& subs) const {
     return std::all_of(subs.begin(), subs.end(), [&](const Affine& sub) {
-      return std::all_of(sub.terms.begin(), sub.terms.end(), [&](const Affine::Term& t) {
-        return c_.body_values.count(t.value) == 0;
-      });
+      return std::all_of(sub.terms.begin(), sub.terms.end(),
+                         [&](const Affine::Term& t) { return c_.body_values.count(t.value) == 0; });
     });
   }
 
@@ -71,19 +70,22 @@ class ContractionPlanner {
     const Inst& read = *l_.sizes.Definition(factor);
     if (read.op != Op::Index || read.guard.valid()) return false;
     Operand operand{read.args[0], {read.subs.begin(), read.subs.end()}, l_.Extents(read.args[0])};
-    if (!IsOutside(operand.subs) || IsCheckedInside(operand)) return false;
+    if (!IsOutside(operand.subs) || IsCheckedInside(AccessOf(operand))) return false;
     operands_.push_back(std::move(operand));
     return true;
   }
 
-  bool IsCheckedInside(const Operand& operand) const {
+  // At each point, rather than before the loops.
+  static bool IsCheckedInside(const Access& access) {
+    return std::find(access.axes.begin(), access.axes.end(), AxisCheck::kHere) != access.axes.end();
+  }
+
+  Access AccessOf(const Operand& operand) const {
     std::vector<Affine> extents;
     for (size_t axis = 0; axis < operand.subs.size(); ++axis) {
       extents.push_back(l_.sizes.Extent(operand.array, static_cast<int>(axis)));
     }
-    const Access access = PlanAccess(c_, operand.subs, extents, {}, true);
-    return std::find(access.axes.begin(), access.axes.end(), AxisCheck::kHere) !=
-           access.axes.end();
+    return PlanAccess(c_, operand.subs, extents, {}, true);
   }
 
   Operand OfResult() const {

@@ -7,6 +7,7 @@
 #include "core/loops/lowering.h"
 #include "core/loops/prune.h"
 #include "core/loops/refcounts.h"
+#include "core/loops/split_contractions.h"
 #include "core/loops/verify.h"
 
 namespace pullback::loops {
@@ -116,10 +117,13 @@ StatusOr<Module> LowerToLoops(const ir::Module& module, const LowerOptions& opti
   for (const auto& f : module.functions) {
     loops.functions.push_back(std::make_unique<Function>());
     Function& out = *loops.functions.back();
-    const std::optional<WithDestinations> passed = PassDestinations(*f);
+    const std::optional<ir::Function> split =
+        options.contractions ? SplitContractions(*f) : std::nullopt;
+    const ir::Function& from = split ? *split : *f;
+    const std::optional<WithDestinations> passed = PassDestinations(from);
     PB_RETURN_IF_ERROR(
         passed ? FunctionLowerer(passed->function, passed->destinations, options, out).Lower()
-               : FunctionLowerer(*f, {}, options, out).Lower());
+               : FunctionLowerer(from, {}, options, out).Lower());
   }
   PB_RETURN_IF_ERROR(Verify(loops));
   return loops;

@@ -17,7 +17,7 @@ class CudaBackend : public DeviceBackend {
       : compiler_(std::move(compiler)), options_(options) {}
 
   std::string name() const override { return "cuda"; }
-  std::string blas() override { return "no cuBLAS"; }
+  std::string blas() override { return Device().ok() ? (*Device())->blas() : "no cuBLAS"; }
   // Asks for the device.
   std::string target() const override {
     const auto& device = Device();
@@ -83,9 +83,9 @@ class CudaBackend : public DeviceBackend {
     return *device_;
   }
   StatusOr<std::shared_ptr<cuda::Device>> Open() const {
-    if (options_.driver) return cuda::Device::Open(*options_.driver);
+    if (options_.driver) return cuda::Device::Open(*options_.driver, options_.load_cublas);
     PB_ASSIGN_OR_RETURN(const cuda::Driver driver, cuda::LoadDriver());
-    return cuda::Device::Open(driver);
+    return cuda::Device::Open(driver, options_.load_cublas);
   }
 
   const std::shared_ptr<DeviceCompiler> compiler_;

@@ -16,6 +16,7 @@ struct CudaOptions {
   std::optional<cuda::Driver> driver;  // in place of the machine's: for tests
   std::string arch;                    // in place of the device's
   cuda::Limits limits;
+  cuda::CublasLoader load_cublas = [] { return cuda::LoadCublas(); };
 };
 
 std::shared_ptr<DeviceBackend> MakeCudaBackend(std::shared_ptr<DeviceCompiler> compiler,

@@ -20,7 +20,8 @@ constexpr int kArchs[] = {75, 80, 86, 87, 89, 90};
 
 }  // namespace
 
-StatusOr<std::shared_ptr<Device>> Device::Open(const Driver& driver) {
+StatusOr<std::shared_ptr<Device>> Device::Open(const Driver& driver,
+                                               const CublasLoader& load_cublas) {
   int count = 0;
   if (const Result r = driver.cuInit(0); r != kSuccess) return NoDevice(TextOf(driver, r));
   if (const Result r = driver.cuDeviceGetCount(&count); r != kSuccess || count == 0) {
@@ -39,7 +40,19 @@ StatusOr<std::shared_ptr<Device>> Device::Open(const Driver& driver) {
   if (above == std::begin(kArchs)) {
     return NoDevice(std::string(name) + " is older than compute capability 7.5");
   }
-  return std::make_shared<Device>(driver, number, name, "sm_" + std::to_string(above[-1]));
+  return std::make_shared<Device>(driver, load_cublas, number, name,
+                                  "sm_" + std::to_string(above[-1]));
+}
+
+const Cublas* Device::cublas() {
+  std::call_once(once_, [&] {
+    if (const StatusOr<Cublas> loaded = load_cublas_(); loaded.ok()) cublas_ = *loaded;
+  });
+  return cublas_ ? &*cublas_ : nullptr;
+}
+
+std::string Device::blas() {
+  return cublas() != nullptr ? NameOf(*cublas_) + ", " + name_ : "no cuBLAS";
 }
 
 Status Device::Explain(Result result, const std::string& doing) const {
@@ -47,6 +60,32 @@ Status Device::Explain(Result result, const std::string& doing) const {
   const std::string text = doing + " on " + name_ + ": " + TextOf(driver_, result);
   if (result == kOutOfMemory) return {Code::kResourceExhausted, "DEVICE_MEMORY", text};
   return {Code::kInternal, "DEVICE_FAULT", text};
+}
+
+Status Device::ExplainBlas(BlasResult result) const {
+  if (result == kBlasSuccess) return {};
+  const std::string text = "cuBLAS on " + name_ + ": status " + std::to_string(result);
+  if (result == kBlasAllocationFailed) return {Code::kResourceExhausted, "DEVICE_MEMORY", text};
+  return {Code::kInternal, "DEVICE_FAULT", text};
+}
+
+// The handle ends in its context.
+Device::Life::~Life() {
+  if (blas_ != nullptr && driver_.cuCtxSetCurrent(context_) == kSuccess) destroy_(blas_);
+  driver_.cuCtxDestroy(context_);
+}
+
+BlasResult Device::Life::Blas(const Cublas& cublas, BlasHandle* handle) {
+  const std::lock_guard lock(mutex_);
+  if (blas_ == nullptr) {
+    if (const BlasResult r = cublas.cublasCreate(&blas_); r != kBlasSuccess) {
+      blas_ = nullptr;
+      return r;
+    }
+    destroy_ = cublas.cublasDestroy;
+  }
+  *handle = blas_;
+  return kBlasSuccess;
 }
 
 StatusOr<std::shared_ptr<Device::Life>> Device::Current() {

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "jit/cuda/code.h"
+#include "jit/runtime/contract.h"
 #include "jit/runtime/device.h"
 
 namespace pullback::jit::cuda {
@@ -21,9 +22,8 @@ class CudaRun : public DeviceRun {
   ~CudaRun() override;
 
   int32_t Launch(uint32_t kernel, int64_t threads, const uint64_t* slots) override;
-  // Our own kernels take them.
-  int32_t Contract(const Contraction&, const MatrixProduct&) override { return 0; }
-  std::string blas() const override { return "no cuBLAS"; }
+  int32_t Contract(const Contraction& contraction) override;
+  std::string blas() const override { return kernels_->device().blas(); }
   bool Read(Array* a) override;
   bool Write(Array* a) override;
   bool Fresh(Array* a, bool zeroed) override;
@@ -60,6 +60,19 @@ class CudaRun : public DeviceRun {
   bool PlaceTerms(const OrderedKernels& about, int64_t* terms);
   bool Grow(int64_t bytes, OrderedParam scratch);
   void SetOrdered(Params& params, OrderedParam p, uint64_t value);
+  // run_contract.cc: a part of a product, or of `count` of them.
+  struct BlasPiece {
+    int64_t row, column, k;        // where it begins
+    int64_t rows, columns, inner;  // its extents
+    int64_t count;
+    bool adds;
+  };
+  template <typename T>
+  bool Multiply(const MatrixProduct& p, const ContractIndex& batch, const BlasPiece& piece,
+                const std::array<DeviceAddress, 3>& at);
+  bool MultiplyPieces(const Contraction& c, const MatrixProduct& p, const ContractIndex& batch,
+                      const ProductAt& from, const std::array<DeviceAddress, 3>& arrays);
+  bool CheckBlas(BlasResult result);
   bool PrepareWord();
   // Waits for the kernels that were launched; false where one failed or the run was stopped, which it tells
   // them. Before whatever else would wait for them.
@@ -80,6 +93,7 @@ class CudaRun : public DeviceRun {
     int64_t bytes = 0;
   };
   std::array<Scratch, kOrderedParams> scratch_;  // by the parameters that are addresses
+  BlasHandle blas_ = nullptr;                    // the life's
   int64_t launches_ = 0;
   Status status_;
 };

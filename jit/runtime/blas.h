@@ -1,17 +1,25 @@
 // OpenBLAS, looked for when a program first wants it: nothing of it is needed to build Pullback or to start it.
 #pragma once
 
+#include <cstdint>
 #include <string>
 
 #include "core/base/status.h"
 
 namespace pullback::jit {
 
+// Products of fewer multiplications than that are left to loops, which then are faster (docs/benchmarks.md).
+struct LeastWork {
+  int64_t matrix, vector;
+};
+
 // A table of the library's functions; what is in it runs on the calling thread alone. Matrices are row-major,
 // with lines of `line` elements. A matrix that is transposed lies as its transpose. beta 0: the result is not
 // read.
 struct Blas {
-  std::string name;  // with version and core type, which its sums depend on: "OpenBLAS 0.3.21 Haswell"
+  std::string
+      name;  // with version and core type, which its sums depend on: "OpenBLAS 0.3.21 Haswell"
+  LeastWork least{16 * 16 * 16, 64 * 64};
 
   void (*cblas_dgemm)(int order, int transpose_a, int transpose_b, int rows, int columns, int inner,
                       double alpha, const double* a, int line_a, const double* b, int line_b,
@@ -51,7 +59,7 @@ struct Blas {
   }
 
  private:
-  static constexpr int kRowMajor = 101;  // CBLAS_ORDER
+  static constexpr int kRowMajor = 101;                                 // CBLAS_ORDER
   static constexpr int Transpose(bool yes) { return yes ? 112 : 111; }  // CBLAS_TRANSPOSE
 };
 

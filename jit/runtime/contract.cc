@@ -55,7 +55,8 @@ std::vector<ContractIndex> Simplified(const Contraction& c) {
 // Chooses an index for each axis of the product.
 class ProductPlanner {
  public:
-  explicit ProductPlanner(std::vector<ContractIndex> indices) : indices_(std::move(indices)) {}
+  ProductPlanner(std::vector<ContractIndex> indices, const LeastWork& least)
+      : indices_(std::move(indices)), least_(least) {}
 
   std::optional<MatrixProduct> Plan() {
     for (const bool exchanged : {false, true}) {
@@ -113,7 +114,7 @@ class ProductPlanner {
     product.to = *to;
     product.a = *a;
     product.b = *b;
-    if (product.work() < (vector ? kLeastVectorWork : kLeastMatrixWork)) return;
+    if (product.work() < (vector ? least_.vector : least_.matrix)) return;
     if (best_ && best_->work() >= product.work()) return;
     for (size_t i = 0; i < indices_.size(); ++i) {
       if (i != rows && i != inner && i != columns) {
@@ -124,17 +125,18 @@ class ProductPlanner {
   }
 
   const std::vector<ContractIndex> indices_;
+  const LeastWork least_;
   size_t a_ = 1, b_ = 2;
   std::optional<MatrixProduct> best_;
 };
 
 }  // namespace
 
-std::optional<MatrixProduct> PlanMatrixProduct(const Contraction& c) {
+std::optional<MatrixProduct> PlanMatrixProduct(const Contraction& c, const LeastWork& least) {
   for (size_t i = 0; i < c.count; ++i) {
     if (c.indices[i].extent <= 0) return std::nullopt;
   }
-  return ProductPlanner(Simplified(c)).Plan();
+  return ProductPlanner(Simplified(c), least).Plan();
 }
 
 bool NextProduct(const MatrixProduct& product, OuterPoint* point) {
@@ -218,11 +220,22 @@ class Multiplier {
   const MatrixProduct& p_;
 };
 
-int32_t ContractOnDevice(RunContext* c, const Contraction& contraction,
-                         const MatrixProduct& product) {
-  const int32_t result = c->device->Contract(contraction, product);
+bool ContractHere(RunContext* c, const Contraction& contraction) {
+  if (c->blas == nullptr) return false;
+  const std::optional<MatrixProduct> product = PlanMatrixProduct(contraction, c->blas->least);
+  if (!product) return false;
+  if (contraction.f64) {
+    Multiplier<double>(c, contraction, *product).Run();
+  } else {
+    Multiplier<float>(c, contraction, *product).Run();
+  }
+  return true;
+}
+
+bool ContractOnDevice(RunContext* c, const Contraction& contraction) {
+  const int32_t result = c->device->Contract(contraction);
   if (result < 0) DeviceFailed(c);
-  return result;
+  return result != 0;
 }
 
 }  // namespace
@@ -230,19 +243,10 @@ int32_t ContractOnDevice(RunContext* c, const Contraction& contraction,
 int32_t pb_contract(RunContext* c, Array* to, Array* a, Array* b, const int64_t* words,
                     int32_t form) {
   const Contraction contraction = ReadContraction(to, a, b, words, form);
-  const std::optional<MatrixProduct> product = PlanMatrixProduct(contraction);
-  if (!product) return 0;
-  if (c->device != nullptr) {
-    if (ContractOnDevice(c, contraction, *product) == 0) return 0;
-  } else if (c->blas == nullptr) {
-    return 0;
-  } else if (contraction.f64) {
-    Multiplier<double>(c, contraction, *product).Run();
-  } else {
-    Multiplier<float>(c, contraction, *product).Run();
-  }
-  ++c->contractions;
-  return 1;
+  const bool taken =
+      c->device != nullptr ? ContractOnDevice(c, contraction) : ContractHere(c, contraction);
+  if (taken) ++c->contractions;
+  return taken ? 1 : 0;
 }
 
 }  // namespace pullback::jit

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <optional>
 
+#include "jit/runtime/blas.h"
 #include "jit/runtime/context.h"
 
 namespace pullback::jit {
@@ -52,13 +53,10 @@ struct MatrixProduct {
   int64_t work() const { return rows * columns * inner; }
 };
 
-// Products of fewer multiplications stay loops (docs/benchmarks.md).
-inline constexpr int64_t kLeastMatrixWork = 16 * 16 * 16;
-inline constexpr int64_t kLeastVectorWork = 64 * 64;
-
-// The largest product that can be had. nullopt: it is too small, or the steps are such that no library takes it.
-// It depends on the extents alone.
-std::optional<MatrixProduct> PlanMatrixProduct(const Contraction& contraction);
+// The largest product that can be had. nullopt: it has fewer multiplications than is worth a call, or the steps
+// are such that no library takes it. It depends on the extents alone.
+std::optional<MatrixProduct> PlanMatrixProduct(const Contraction& contraction,
+                                               const LeastWork& least);
 
 // Where one of the products begins: offsets as Contraction's; whether it is added to what the result holds.
 struct ProductAt {

@@ -14,7 +14,6 @@
 namespace pullback::jit {
 
 struct Contraction;  // jit/runtime/contract.h
-struct MatrixProduct;
 
 // One run. Methods that give a bool give false when the device has failed, or the run was stopped: it must
 // end, and its owner knows why.
@@ -26,11 +25,11 @@ class DeviceRun {
   // Runs a kernel with at least so many threads. `slots`: one for each of its parameters: bits of scalars,
   // arrays, addresses of lanes (eight slots). 0: done; 1: a check failed; -1: the device has failed.
   virtual int32_t Launch(uint32_t kernel, int64_t threads, const uint64_t* slots) = 0;
-  // A contraction by a library on the device. 1: done; 0: it has none; -1: the device has failed.
-  virtual int32_t Contract(const Contraction& contraction, const MatrixProduct& product) = 0;
+  // A contraction by a library on the device. 1: done; 0: it is left to the loops; -1: the device has failed.
+  virtual int32_t Contract(const Contraction& contraction) = 0;
   virtual std::string blas() const = 0;  // that library's name
-  virtual bool Read(Array* a) = 0;   // the host's elements are good now
-  virtual bool Write(Array* a) = 0;  // and are the only ones
+  virtual bool Read(Array* a) = 0;       // the host's elements are good now
+  virtual bool Write(Array* a) = 0;      // and are the only ones
   // A new array: no element is anywhere yet; `zeroed`: all are 0.
   virtual bool Fresh(Array* a, bool zeroed) = 0;
   virtual bool Copy(const Array* from, Array* to) = 0;

@@ -36,11 +36,13 @@ struct Data {
 class BenchKernel {
  public:
   BenchKernel(jit::Engine& engine, const std::string& program, const std::string& entry,
-              jit::Transform transform, std::vector<std::string> wrt, std::vector<Data> args)
+              jit::Transform transform, std::vector<std::string> wrt, std::vector<Data> args,
+              const jit::CompileOptions& options = {})
       : args_(std::move(args)) {
-    auto handle = engine.Compile({program, entry, transform, std::move(wrt), {}});
+    auto handle = engine.Compile({program, entry, transform, std::move(wrt), options});
     if (!handle.ok()) throw std::runtime_error(handle.status().message());
     handle_ = *handle;
+    context_.blas = handle_.kernel->blas();
     headers_.resize(args_.size());
     for (size_t k = 0; k < args_.size(); ++k) slots_.push_back(SlotOf(args_[k], &headers_[k]));
     results_.resize(handle_.kernel->layout().results());

@@ -95,6 +95,35 @@ TEST_CASE("a tier can be asked for, here and of a server") {
   CHECK_FALSE(Has(stages.out, "==== llvm ====\n"));
 }
 
+TEST_CASE("contractions by a library, here and of a server: the answer says which and how many") {
+  const Scratch scratch;
+  const std::string file = scratch.Put("product.pull", R"(
+fn f(n: i64) -> f64 {
+  let a = gen i < n, j < n { f64(i - j) }
+  let b = a @ a
+  return b[1, 2]
+}
+)");
+  const Words call = {"eval", file, "-e", "f", "-a", "n=30", "--json"};
+  const json exact = Answer(Cli(call + Words{"--local"}));
+  CHECK_FALSE(exact.contains("contracted_by"));
+  for (const Words& place : {Words{"--local"}, Words{"--server", ServerAddress()}}) {
+    const json answer = Answer(Cli(call + place + Words{"--contractions", "blas"}));
+    CHECK(answer["value"] == exact["value"]);  // of integers
+    CHECK(answer["kernel_id"] != exact["kernel_id"]);
+    CHECK(answer["contractions"] == 1);
+    CHECK(answer["contracted_by"].get<std::string>().find("OpenBLAS ") == 0);
+    CHECK_FALSE(
+        Answer(Cli(call + place + Words{"--contractions", "exact"})).contains("contractions"));
+  }
+  const CliResult loops =
+      Cli({"explain", file, "-e", "f", "--local", "--stage", "loops", "--contractions", "blas"});
+  CHECK(Has(loops.out, "contract %"));
+  const CliResult wrong = Cli(call + Words{"--local", "--contractions", "fast"});
+  CHECK(wrong.exit_code == 2);
+  CHECK(Has(wrong.err, "--contractions"));
+}
+
 TEST_CASE("mixed mode can be forced, here and of a server: other code, the same answer") {
   const Scratch scratch;
   const std::string file = scratch.Put("cell.pull", R"(

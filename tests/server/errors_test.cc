@@ -126,6 +126,14 @@ TEST_CASE("a construct that is not there yet") {
   CHECK(error.error_infos == 1);
 }
 
+TEST_CASE("a choice of contractions that there is not") {
+  v1::EvaluateRequest request = MakeRequest(PowGradient(), PowInputs(2, 3));
+  request.mutable_spec()->mutable_options()->set_contractions(static_cast<v1::Contractions>(7));
+  const RpcError error = EvaluateError(request);
+  CheckError(error, StatusCode::INVALID_ARGUMENT, "INVALID_REQUEST");
+  CheckField(error, "spec.options.contractions");
+}
+
 TEST_CASE("a request without program, entry or transform") {
   RpcError error = EvaluateError(v1::EvaluateRequest());
   CheckError(error, StatusCode::INVALID_ARGUMENT, "INVALID_REQUEST");

@@ -1,20 +1,18 @@
 #include "tests/support/fake_driver.h"
 
 #include <elf.h>
-#include <ucontext.h>
 
-#include <algorithm>
 #include <atomic>
 #include <cstdlib>
 #include <cstring>
-#include <deque>
-#include <functional>
 #include <set>
 #include <string>
 #include <thread>
 #include <vector>
 
 #include "jit/llvm/device_compiler.h"
+#include "tests/support/fake_blocks.h"
+#include "tests/support/fake_cublas.h"
 
 namespace pullback::jit::cuda {
 
@@ -41,16 +39,7 @@ using namespace jit::cuda;  // NOLINT
 
 ContextTag* current = nullptr;
 
-// Every call but the end of a context comes through here.
-Result Call() {
-  FakeDriver& d = TheFakeDriver();
-  const int64_t number = d.calls++;
-  if (number == d.fail_at) {
-    if (current != nullptr && d.fail_with != kOutOfMemory) current->broken = true;
-    return d.fail_with;
-  }
-  return current != nullptr && current->broken ? d.fail_with : kSuccess;
-}
+Result Call() { return TheFakeDriver().Call(); }
 
 // A launch that has not ended; what has to come after it waits.
 std::thread running;
@@ -180,98 +169,9 @@ Result Set(DeviceAddress to, unsigned char value, size_t bytes) {
   return Call();
 }
 
-// The threads of a block take turns at its barriers, each on a stack of its own.
-class FibreBlock {
- public:
-  static constexpr size_t kStack = 256 << 10;
-
-  static int32_t Barrier(int32_t value) {
-    FibreBlock& block = *running;
-    block.any_ |= value;
-    const size_t k = block.current_;
-    swapcontext(&block.fibres_[k].context, &block.scheduler_);
-    return block.result_;
-  }
-
-  // thread(k) for each thread of the block; `backwards`: the last first, between any two barriers.
-  void Run(size_t threads, bool backwards, const std::function<void(size_t)>& thread) {
-    running = this;
-    thread_ = &thread;
-    while (fibres_.size() < threads) fibres_.emplace_back();
-    for (size_t k = 0; k < threads; ++k) Begin(k);
-    for (size_t left = threads; left > 0;) {
-      any_ = 0;
-      size_t ended = 0;
-      for (size_t i = 0; i < threads; ++i) {
-        current_ = backwards ? threads - 1 - i : i;
-        swapcontext(&scheduler_, &fibres_[current_].context);
-        ended += fibres_[current_].ended ? 1 : 0;
-      }
-      // All of them come to a barrier, or none.
-      if (ended != 0 && ended != threads) std::abort();
-      left -= ended;
-      result_ = any_;
-    }
-  }
-
- private:
-  struct Fibre {
-    ucontext_t context{};
-    std::unique_ptr<char[]> stack = std::make_unique<char[]>(kStack);
-    bool ended = false;
-  };
-
-  void Begin(size_t k) {
-    Fibre& fibre = fibres_[k];
-    fibre.ended = false;
-    getcontext(&fibre.context);
-    fibre.context.uc_stack.ss_sp = fibre.stack.get();
-    fibre.context.uc_stack.ss_size = kStack;
-    fibre.context.uc_link = &scheduler_;
-    makecontext(&fibre.context, &FibreBlock::Enter, 0);
-  }
-  static void Enter() {
-    FibreBlock& block = *running;
-    const size_t k = block.current_;
-    (*block.thread_)(k);
-    block.fibres_[k].ended = true;
-  }
-
-  static FibreBlock* running;
-  std::deque<Fibre> fibres_;
-  ucontext_t scheduler_{};
-  const std::function<void(size_t)>* thread_ = nullptr;
-  size_t current_ = 0;
-  int32_t any_ = 0, result_ = 0;
-};
-FibreBlock* FibreBlock::running = nullptr;
-
-// The shared memory of a block holds nothing when it begins.
-void RunBlocks(FunctionTag* f, unsigned grid, unsigned block, unsigned shared_bytes,
-               void** params) {
-  static FibreBlock fibres;
+void Run(FunctionTag* f, unsigned grid, unsigned block, unsigned shared_bytes, void** params) {
   const bool backwards = TheFakeDriver().backwards;
-  std::vector<uint64_t> shared(shared_bytes / sizeof(uint64_t) + 1);
-  for (uint64_t i = 0; i < grid; ++i) {
-    const uint64_t b = backwards ? grid - 1 - i : i;
-    std::fill(shared.begin(), shared.end(), 0xCBCBCBCBCBCBCBCB);
-    const auto run = [&](uint64_t t) {
-      const uint64_t args[] = {f->kernel,
-                               b,
-                               t,
-                               block,
-                               grid,
-                               reinterpret_cast<uint64_t>(shared.data()),
-                               reinterpret_cast<uint64_t>(&FibreBlock::Barrier),
-                               reinterpret_cast<uint64_t>(params)};
-      f->module->code->entry()(nullptr, args, nullptr);
-    };
-    if (shared_bytes > 0) {
-      fibres.Run(block, backwards, run);
-      continue;
-    }
-    for (uint64_t t = 0; t < block; ++t) run(backwards ? block - 1 - t : t);
-  }
+  RunBlocks({f->module->code->entry(), f->kernel}, {grid, block, shared_bytes}, backwards, params);
 }
 
 Result Launch(Function f, unsigned grid, unsigned, unsigned, unsigned block, unsigned, unsigned,
@@ -282,7 +182,7 @@ Result Launch(Function f, unsigned grid, unsigned, unsigned, unsigned block, uns
   d.tiled += shared_bytes > 0 ? 1 : 0;
   Wait();
   if (!d.asynchronous) {
-    RunBlocks(f, grid, block, shared_bytes, params);
+    Run(f, grid, block, shared_bytes, params);
     return kSuccess;
   }
   busy = true;
@@ -292,7 +192,7 @@ Result Launch(Function f, unsigned grid, unsigned, unsigned, unsigned block, uns
   running = std::thread([=]() mutable {
     std::vector<void*> addresses;
     for (uint64_t& v : values) addresses.push_back(&v);
-    RunBlocks(f, grid, block, shared_bytes, addresses.data());
+    Run(f, grid, block, shared_bytes, addresses.data());
     busy = false;
   });
   return kSuccess;
@@ -303,6 +203,17 @@ Result ErrorString(Result, const char** text) {
 }
 
 }  // namespace
+
+Result FakeDriver::Call() {
+  const int64_t number = calls++;
+  if (number == fail_at) {
+    if (current != nullptr && fail_with != kOutOfMemory) current->broken = true;
+    return fail_with;
+  }
+  return current != nullptr && current->broken ? fail_with : kSuccess;
+}
+
+void FakeDriver::Settle() { Wait(); }
 
 void FakeDriver::Reset() {
   Wait();
@@ -325,7 +236,8 @@ std::shared_ptr<jit::DeviceBackend> FakeCudaBackend(const jit::cuda::Limits& lim
                       GetFunction,   Allocate,       Free,         CopyIn,        CopyOut,
                       CopyThere,     CopyBeside,     CreateStream, DestroyStream, QueryStream,
                       Set,           Launch,         ErrorString};
-  return jit::MakeCudaBackend(DeviceCompilerForTests(), {driver, jit::kHostArch, limits});
+  return jit::MakeCudaBackend(DeviceCompilerForTests(),
+                              {driver, jit::kHostArch, limits, LoadFakeCublas});
 }
 
 }  // namespace pullback::testing

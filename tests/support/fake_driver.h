@@ -18,12 +18,17 @@ struct FakeDriver {
   int fail_with = 700;  // … with this
   int devices = 1;
   bool asynchronous = false;  // launches come back at once
+  bool cublas = false;        // the library is there, for backends that look for it then
 
   // --- to look at
-  int64_t tiled = 0;  // launches of blocks that share memory
+  int64_t multiplied = 0;  // calls of cuBLAS that computed products
+  int64_t tiled = 0;       // launches of blocks that share memory
   int64_t calls = 0, launches = 0, to_device = 0, to_host = 0, contexts = 0, live_allocations = 0;
 
   void Reset();  // waits for what runs
+  // --- of the fakes: every call but the end of a context comes through here, and what it gives
+  jit::cuda::Result Call();
+  void Settle();  // waits for what runs
 };
 
 // There is one: the table has no room for more.

@@ -142,6 +142,19 @@ def test_a_tier_can_be_asked_for(client, tier):
     assert result.derivatives["w"].tolist() == [-4.0]
 
 
+def test_contractions_by_a_library(client):
+    program = Program("fn f(a: [n, k]f64, b: [k, m]f64) -> [n, m]f64 { return a @ b }", client=client)
+    a, b = np.ones((20, 30)), np.ones((30, 25))
+    result = program.compile("f", contractions="blas").evaluate({"a": a, "b": b})
+    assert np.array_equal(result.value, a @ b)
+    assert result.contractions == 1 and result.contracted_by.startswith("OpenBLAS ")
+    exact = program.compile("f").evaluate({"a": a, "b": b})
+    assert exact.contractions == 0 and exact.contracted_by == ""
+    with pytest.raises(PullbackError) as caught:
+        program.compile("f", contractions="fast")
+    assert caught.value.reason == "INVALID_OPTION"
+
+
 def test_a_device_can_be_asked_for(client):
     program = Program("fn f(x: [n]f64) -> f64 { return sum i < n { x[i] * x[i] } }", client=client)
     result = program.compile("f", target="auto").evaluate({"x": [1.0, 2.0]})

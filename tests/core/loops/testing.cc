@@ -72,6 +72,8 @@ bool SameBits(const std::vector<Tensor>& a, const std::vector<Tensor>& b) {
 
 }  // namespace
 
+const ScalarOps& OpsForTests() { return kOps; }
+
 ir::Module ParseIr(const std::string& text) {
   StatusOr<ir::Module> module = ir::ParseModule(text);
   INFO(module.status().ToString());
@@ -82,15 +84,16 @@ ir::Module ParseIr(const std::string& text) {
   return std::move(*module);
 }
 
-std::string PrintLoops(const std::string& text) {
-  StatusOr<Module> loops = LowerToLoops(ParseIr(text));
+std::string PrintLoops(const std::string& text, const LowerOptions& options) {
+  StatusOr<Module> loops = LowerToLoops(ParseIr(text), options);
   INFO(loops.status().ToString());
   REQUIRE(loops.ok());
   return Print(*loops);
 }
 
-Outcome RunBoth(const ir::Module& module, const std::vector<Tensor>& args, Traps traps) {
-  StatusOr<Module> loops = LowerToLoops(module);
+Outcome RunBoth(const ir::Module& module, const std::vector<Tensor>& args, Traps traps,
+                const LowerOptions& options) {
+  StatusOr<Module> loops = LowerToLoops(module, options);
   INFO(loops.status().ToString());
   REQUIRE(loops.ok());
   const StatusOr<eval::Result> expected = eval::Run(module, args);

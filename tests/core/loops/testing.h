@@ -7,18 +7,20 @@
 #include "core/base/tensor.h"
 #include "core/ir/ir.h"
 #include "core/loops/interpret.h"
+#include "core/loops/lower.h"
 
 namespace pullback::loops {
 
 // Parses and verifies.
 ir::Module ParseIr(const std::string& text);
-std::string PrintLoops(const std::string& text);
+std::string PrintLoops(const std::string& text, const LowerOptions& options = {});
 
 // Runs both; requires equal bits (NaNs are alike) or equal traps, and no broken promise. kAny: a
 // program with several causes may trap by another one than the reference.
 enum class Traps : uint8_t { kSame, kAny };
+const ScalarOps& OpsForTests();
 Outcome RunBoth(const ir::Module& module, const std::vector<Tensor>& args,
-                Traps traps = Traps::kSame);
+                Traps traps = Traps::kSame, const LowerOptions& options = {});
 Outcome RunBoth(const std::string& text, const std::vector<Tensor>& args);
 
 Tensor Vector(const std::vector<double>& values);

@@ -47,6 +47,9 @@ TEST_CASE("Everything that changes the code is part of the key") {
   request.options.mixed = ad::Mixed::kCached;
   CHECK(id != keys.Of(request));
   request = Ask(kText);
+  request.options.contractions = Contractions::kBlas;
+  CHECK(id != keys.Of(request));
+  request = Ask(kText);
   request.options.opt_level = 2;  // the engine's own
   CHECK(id == keys.Of(request));
 }

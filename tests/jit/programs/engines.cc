@@ -4,6 +4,7 @@
 #include "core/eval/scalar_ops.h"
 #include "core/ir/builder.h"
 #include "core/loops/lower.h"
+#include "jit/runtime/blas.h"
 #include "tests/jit/llvm_support.h"
 #include "tests/support/values.h"
 
@@ -93,7 +94,7 @@ void MustBe(const std::vector<Tensor>& got, const std::vector<Tensor>& expected,
 
 // jit::TestKernel's checks belong to the thread of the test.
 std::vector<Tensor> RunNative(const loops::Module& module, const std::vector<Tensor>& args,
-                              int level, const std::string& engine) {
+                              int level, const std::string& engine, const jit::Blas* blas) {
   const jit::ObjectCode object =
       Ok(jit::BackendForTests(level).Compile(module, jit::OptionsForTests(level)), engine);
   const auto code = Ok(jit::BackendForTests(level).Load(object), engine);
@@ -103,6 +104,7 @@ std::vector<Tensor> RunNative(const loops::Module& module, const std::vector<Ten
   std::vector<uint64_t> slots(args.size() + 1), out(types.size() + 1);
   for (size_t i = 0; i < args.size(); ++i) slots[i] = jit::SlotOf(keep[i], &arrays[i]);
   jit::RunContext context;
+  context.blas = blas;
   std::vector<Tensor> results;
   if (RunKernel(code->entry(), &context, slots.data(), out.data())) {
     for (size_t i = 0; i < types.size(); ++i) results.push_back(jit::FromSlot(types[i], out[i]));
@@ -114,6 +116,25 @@ std::vector<Tensor> RunNative(const loops::Module& module, const std::vector<Ten
     if (!SameBits(keep[i], args[i])) throw Failure{engine + ": an argument was written to"};
   }
   return results;
+}
+
+// Where a library takes every contraction, however small, all tiers have its bits.
+void CheckContractions(const Plain& plain, const std::vector<int>& levels) {
+  static const jit::Blas blas = [] {
+    jit::Blas eager = *Ok(jit::LoadBlas(), "library");
+    eager.least = {1, 1};
+    return eager;
+  }();
+  const loops::Module loops = Ok(loops::LowerToLoops(plain.module, {true}), "loops");
+  std::vector<Tensor> first;
+  for (size_t k = 0; k < levels.size(); ++k) {
+    const std::string engine = std::string(jit::TierName(levels[k])) + " with a library";
+    std::vector<Tensor> got = RunNative(loops, plain.args, levels[k], engine, &blas);
+    if (k == 0)
+      first = std::move(got);
+    else
+      MustBe(got, first, engine);
+  }
 }
 
 }  // namespace
@@ -131,8 +152,9 @@ std::string EnginesDiffer(const ir::Module& final, const std::vector<Tensor>& ar
     MustBe(outcome.values, plain.expected, "loops");
     for (const int level : levels) {
       const std::string engine = jit::TierName(level);
-      MustBe(RunNative(loops, plain.args, level, engine), plain.expected, engine);
+      MustBe(RunNative(loops, plain.args, level, engine, nullptr), plain.expected, engine);
     }
+    CheckContractions(plain, levels);
   } catch (const Failure& f) {
     return f.text;
   }

@@ -1,0 +1,53 @@
+#include "jit/cuda/cublas.h"
+
+#include <dlfcn.h>
+
+#include <type_traits>
+
+namespace pullback::jit::cuda {
+namespace {
+
+Status NoBlas(const std::string& why) {
+  return {Code::kFailedPrecondition, "NO_BLAS", "there is no cuBLAS here: " + why};
+}
+
+}  // namespace
+
+std::string NameOf(const Cublas& cublas) {
+  std::string name = "cuBLAS ";
+  for (const int property : {kMajor, kMinor, kPatch}) {
+    int number = 0;
+    if (cublas.cublasGetProperty(property, &number) != kBlasSuccess) return "cuBLAS";
+    name += (property == kMajor ? "" : ".") + std::to_string(number);
+  }
+  return name;
+}
+
+StatusOr<Cublas> LoadCublas(const std::vector<std::string>& libraries) {
+  void* handle = nullptr;
+  std::string library, why;
+  for (const std::string& name : libraries) {
+    handle = dlopen(name.c_str(), RTLD_NOW | RTLD_LOCAL);
+    library = name;
+    if (handle != nullptr) break;
+    why = dlerror();
+  }
+  if (handle == nullptr) return NoBlas(why);
+  Cublas cublas{};
+  std::string missing;
+  const auto find = [&](auto& member, const char* symbol) {
+    void* address = dlsym(handle, symbol);
+    if (address == nullptr) missing += std::string(missing.empty() ? "" : ", ") + symbol;
+    member = reinterpret_cast<std::remove_reference_t<decltype(member)>>(address);
+  };
+  find(cublas.cublasGetProperty, "cublasGetProperty");
+  find(cublas.cublasCreate, "cublasCreate_v2");
+  find(cublas.cublasDestroy, "cublasDestroy_v2");
+  find(cublas.cublasDgemmStridedBatched, "cublasDgemmStridedBatched");
+  find(cublas.cublasSgemmStridedBatched, "cublasSgemmStridedBatched");
+  if (missing.empty()) return cublas;
+  dlclose(handle);
+  return NoBlas(library + " lacks " + missing);
+}
+
+}  // namespace pullback::jit::cuda
