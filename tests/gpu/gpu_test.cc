@@ -78,7 +78,7 @@ TEST_CASE("On a GPU: large sums, scatters and products have the CPU's bits") {
        "fn f(x: [n]f64, j: [m]i64) -> f64 { return sum i < m { x[j[i]] * x[j[i]] } }",
        {numbers({5003}), Tensor::Of<int64_t>(DType::kI64, {700001}, at)}},
       {"product",
-       "fn f(a: [n, p]f64, b: [p, m]f64) -> f64 { let c = a @ b  return sum i < n, j < m { c[i, j] "
+       "fn f(a: [n, p]f64, b: [p, m]f64) -> f64 { let c = a @ b; return sum i < n, j < m { c[i, j] "
        "* c[i, j] } }",
        {numbers({515, 301}), numbers({301, 477})}},
   };
@@ -102,6 +102,44 @@ TEST_CASE("On a GPU: large sums, scatters and products have the CPU's bits") {
     CHECK(answers[1].target == jit::Target::kCuda);
     CHECK(answers[1].value.tensor.data == answers[0].value.tensor.data);
     CHECK(answers[1].derivatives[0].tensor.data == answers[0].derivatives[0].tensor.data);
+  }
+}
+
+TEST_CASE("On a GPU: products by cuBLAS, where it is there") {
+  const auto backend = TheGpu();
+  if (backend == nullptr) return;
+  if (backend->blas() == "no cuBLAS") return Skip("there is no cuBLAS here");
+  std::vector<double> numbers;
+  for (int64_t i = 0; i < 515 * 301; ++i)
+    numbers.push_back(1.0 / static_cast<double>(i % 1013 + 1));
+  const jit::Inputs inputs{{jit::Leaf(Tensor::Of<double>(DType::kF64, {515, 301}, numbers)),
+                            jit::Leaf(Tensor::Of<double>(DType::kF64, {301, 515}, numbers))},
+                           {}};
+  jit::EngineOptions options;
+  options.device = backend;
+  jit::Engine engine(options, jit::MakeLlvmBackend().value());
+  const auto answer = [&](const char* text, jit::Contractions contractions) {
+    jit::KernelRequest request = jit::Ask(text, "f", jit::Transform::kValueAndGrad);
+    request.options.target = jit::Target::kCuda;
+    request.options.contractions = contractions;
+    return engine.Run(engine.Compile(request).value(), inputs).value();
+  };
+  for (const char* text :
+       {"fn f(a: [n, p]f64, b: [p, m]f64) -> f64 { let c = a @ b; return sum(c * c) }",
+        "fn f(a: [p, n]f64, b: [m, p]f64) -> f64 {\n"
+        "  let c = transpose(a) @ transpose(b)\n  return sum(c * c)\n}"}) {
+    INFO(text);
+    const jit::Outputs exact = answer(text, jit::Contractions::kExact);
+    const jit::Outputs got = answer(text, jit::Contractions::kBlas);
+    CHECK(got.contractions == 3);
+    CHECK(got.contracted_by == backend->blas());
+    for (size_t k = 0; k < 2; ++k) {
+      const Tensor &g = got.derivatives[k].tensor, &e = exact.derivatives[k].tensor;
+      REQUIRE(g.shape == e.shape);
+      for (int64_t i = 0; i < e.ElementCount(); ++i) {
+        CHECK(g.At<double>(i) == Approx(e.At<double>(i)).epsilon(1e-9));
+      }
+    }
   }
 }
 
