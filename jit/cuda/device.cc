@@ -69,7 +69,8 @@ Status Device::ExplainBlas(BlasResult result) const {
   return {Code::kInternal, "DEVICE_FAULT", text};
 }
 
-// The handle ends in its context.
+// The handle ends in its context. One whose context cannot be taken up any more is left behind: the library would look
+// at whatever context is current.
 Device::Life::~Life() {
   if (blas_ != nullptr && driver_.cuCtxSetCurrent(context_) == kSuccess) destroy_(blas_);
   driver_.cuCtxDestroy(context_);
