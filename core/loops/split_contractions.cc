@@ -21,12 +21,16 @@ using Product = std::pair<const Inst*, const Inst*>;  // two reads
 
 class Splitter {
  public:
-  explicit Splitter(const ir::Function& f) : f_(f), definitions_(f.values.size()) {
+  explicit Splitter(const ir::Function& f)
+      : f_(f), definitions_(f.values.size()), in_body_(f.values.size()) {
     for (const ir::Block& block : f.blocks) {
       for (const Inst& inst : block.insts) {
         Note(inst);
         if (!inst.each) continue;
-        for (const Inst& inner : inst.each->body) Note(inner);
+        for (const Inst& inner : inst.each->body) {
+          Note(inner);
+          for (Value v : inner.results) in_body_[v.id] = true;
+        }
       }
     }
   }
@@ -66,6 +70,15 @@ class Splitter {
     return inst != nullptr && inst->bits == 0;
   }
 
+  // Whether no subscript is data: the reads are all that a statement of its own has.
+  template <typename Subs>
+  bool IsOutside(const Subs& subs) const {
+    return std::all_of(subs.begin(), subs.end(), [&](const Affine& sub) {
+      return std::none_of(sub.terms.begin(), sub.terms.end(),
+                          [&](const Affine::Term& t) { return in_body_[t.value.id]; });
+    });
+  }
+
   // Of each result; empty: it is one product already, or something else.
   std::vector<std::vector<Product>> ProductsOf(const Inst& inst) const {
     std::vector<std::vector<Product>> all;
@@ -73,7 +86,7 @@ class Splitter {
     size_t count = 0;
     for (const EachResult& r : inst.each->results) {
       const bool plain = r.monoid == ir::Monoid::kSum && !r.guard.valid() && !r.out.empty() &&
-                         f_.TypeOf(r.value).IsFloat();
+                         f_.TypeOf(r.value).IsFloat() && IsOutside(r.out);
       if (!plain || !AddProducts(r.value, all.emplace_back())) return {};
       count += all.back().size();
     }
@@ -90,7 +103,7 @@ class Splitter {
     if (product == nullptr) return false;
     const Inst* a = DefinitionOf(product->args[0], Op::Index);
     const Inst* b = DefinitionOf(product->args[1], Op::Index);
-    if (a == nullptr || b == nullptr) return false;
+    if (a == nullptr || b == nullptr || !IsOutside(a->subs) || !IsOutside(b->subs)) return false;
     products.emplace_back(a, b);
     return true;
   }
@@ -157,6 +170,7 @@ class Splitter {
 
   const ir::Function& f_;
   std::vector<const Inst*> definitions_;
+  std::vector<bool> in_body_;
 };
 
 }  // namespace
