@@ -117,7 +117,7 @@ Value InstBatcher::EndPoints(const std::vector<Value>& k, Value value) {
 }
 
 // A scalar instruction of the block, or a read of an element: a statement over the new axes.
-bool InstBatcher::VisitPoint(const Inst& inst, const std::vector<Affine>& subs) {
+bool InstBatcher::VisitPoint(const Inst& inst, ir::AffineSpan subs) {
   bool at_batched = false;
   for (const Affine& a : subs) ir::ForEachOperand(a, [&](Value v) { at_batched |= IsBatched(v); });
   if (at_batched) return false;
@@ -292,7 +292,7 @@ void InstBatcher::AddAxes(ir::Each& each, const std::vector<Value>& k,
                           const std::vector<bool>& batched) {
   for (size_t n = 0; n < each.body.size(); ++n) {
     Inst& body = each.body[n];
-    if (batched[n] && body.op == Op::Index) body.subs = WithPoint(std::move(body.subs), k);
+    if (batched[n] && body.op == Op::Index) body.subs = WithPoint(body.subs.ToVector(), k);
     if (batched[n] && body.op == Op::Dim && axes_ == Axes::kFront) body.bits += Count();
   }
   const auto place = static_cast<long>(PlaceOfAxes(each, each.results[0]));
@@ -306,7 +306,7 @@ void InstBatcher::AddAxes(ir::Each& each, const std::vector<Value>& k,
   }
 }
 
-Value InstBatcher::ReadAt(Value v, const std::vector<Affine>& at, std::vector<Inst>& reads) {
+Value InstBatcher::ReadAt(Value v, ir::AffineSpan at, std::vector<Inst>& reads) {
   Inst read;
   read.op = Op::Index;
   read.args = {Get(v)};

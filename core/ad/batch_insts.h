@@ -55,14 +55,14 @@ class InstBatcher {
   size_t Count() const { return extents_.size(); }
   void Define(ir::Inst& copy, ir::ValueSpan results, bool batched);
   void FreshBody(ir::Each& each);
-  bool VisitPoint(const ir::Inst& inst, const std::vector<ir::Affine>& subs);
+  bool VisitPoint(const ir::Inst& inst, ir::AffineSpan subs);
   void VisitAddArrays(const ir::Inst& inst);
   bool VisitEach(const ir::Inst& inst);
   std::map<ir::Value, bool> BatchedBody(const ir::Each& each) const;
   void CopyBatched(const ir::Inst& inst);
   size_t PlaceOfAxes(const ir::Each& each, const ir::EachResult& r) const;
   void AddAxes(ir::Each& each, const std::vector<ir::Value>& k, const std::vector<bool>& batched);
-  ir::Value ReadAt(ir::Value v, const std::vector<ir::Affine>& at, std::vector<ir::Inst>& reads);
+  ir::Value ReadAt(ir::Value v, ir::AffineSpan at, std::vector<ir::Inst>& reads);
 
   ir::Builder& b_;
   const ir::Function& from_;

@@ -57,7 +57,7 @@ ir::Affine BodyCopy::Get(const ir::Affine& a) {
   return out;
 }
 
-std::vector<ir::Affine> BodyCopy::Get(const std::vector<ir::Affine>& subs) {
+std::vector<ir::Affine> BodyCopy::Get(ir::AffineSpan subs) {
   std::vector<ir::Affine> out;
   out.reserve(subs.size());
   for (const ir::Affine& a : subs) out.push_back(Get(a));

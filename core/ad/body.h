@@ -20,7 +20,7 @@ class BodyCopy {
   // The value of `v` (of the body, an index variable, or from outside) in the new statement.
   ir::Value Get(ir::Value v);
   ir::Affine Get(const ir::Affine& a);
-  std::vector<ir::Affine> Get(const std::vector<ir::Affine>& subs);
+  std::vector<ir::Affine> Get(ir::AffineSpan subs);
   ir::Value GetOrNone(ir::Value v) { return v.valid() ? Get(v) : v; }
   bool IsBody(ir::Value v) const { return def_.count(v.id) != 0; }
   const ir::Inst& Def(ir::Value v) const { return *def_.at(v.id); }

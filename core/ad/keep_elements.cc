@@ -12,7 +12,7 @@ using ir::Value;
 namespace {
 
 // Whether the subscripts are the index variables, one each.
-bool Covers(const ir::Each& each, const std::vector<ir::Affine>& subs) {
+bool Covers(const ir::Each& each, ir::AffineSpan subs) {
   if (subs.size() != each.indices.size()) return false;
   return std::all_of(each.indices.begin(), each.indices.end(), [&](const ir::IndexVar& i) {
     return std::any_of(subs.begin(), subs.end(), [&](const ir::Affine& a) {

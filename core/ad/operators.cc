@@ -96,11 +96,12 @@ class Derivatives {
 
   StatusOr<uint32_t> Of(const Inst& inst) {
     PB_RETURN_IF_ERROR(CheckDerivable(m_, inst.callee));
-    if (inst.op == Op::Jvp) return tangents_.FilledJvp(inst.callee, inst.wrt);
-    const auto [it, fresh] = vjps_.try_emplace({inst.callee, inst.wrt});
+    if (inst.op == Op::Jvp) return tangents_.FilledJvp(inst.callee, inst.wrt.ToVector());
+    const auto [it, fresh] = vjps_.try_emplace({inst.callee, inst.wrt.ToVector()});
     if (!fresh) return it->second;
-    PB_ASSIGN_OR_RETURN(const uint32_t made,
-                        BuildCheaperGradient(m_, inst.callee, inst.wrt, Seed::kParams, mixed_));
+    PB_ASSIGN_OR_RETURN(
+        const uint32_t made,
+        BuildCheaperGradient(m_, inst.callee, inst.wrt.ToVector(), Seed::kParams, mixed_));
     return it->second = made;
   }
 

@@ -13,8 +13,7 @@ using ir::Value;
 
 namespace {
 
-void AddRanges(const std::vector<Affine>& at, const std::vector<Value>& extents,
-               std::vector<Constraint>& all) {
+void AddRanges(ir::AffineSpan at, const std::vector<Value>& extents, std::vector<Constraint>& all) {
   for (size_t axis = 0; axis < extents.size(); ++axis) {
     all.push_back({at[axis], false});
     all.push_back({Affine::Of(extents[axis]) - at[axis] - Affine::Const(1), false});
@@ -151,7 +150,7 @@ Affine PointLoops::Mapped(Affine e) const {
   return e;
 }
 
-std::vector<Affine> PointLoops::Mapped(const std::vector<Affine>& all) const {
+std::vector<Affine> PointLoops::Mapped(ir::AffineSpan all) const {
   std::vector<Affine> mapped;
   for (const Affine& e : all) mapped.push_back(Mapped(e));
   return mapped;
@@ -162,8 +161,7 @@ PointLoops::State PointLoops::Emit(const State& state, const std::function<State
   return At(0, state, visit);
 }
 
-Value PointLoops::Holds(const std::vector<Constraint>& constraints,
-                        const std::vector<Value>& guards) {
+Value PointLoops::Holds(ir::ConstraintSpan constraints, const std::vector<Value>& guards) {
   std::vector<Constraint> mapped;
   for (const Constraint& c : constraints) mapped.push_back({Mapped(c.e), c.equality});
   Value all = mapped.empty() ? ir::kNoValue : b_.Holds(std::move(mapped));

@@ -69,11 +69,10 @@ class PointLoops {
   void Evaluate(const ir::Inst& inst);
   ir::Value Read(const ir::Inst& inst, ir::Value guard);
   ir::Value Bound(const Limit& limit);
-  ir::Value Holds(const std::vector<ir::Constraint>& constraints,
-                  const std::vector<ir::Value>& guards);
+  ir::Value Holds(ir::ConstraintSpan constraints, const std::vector<ir::Value>& guards);
   ir::Value Get(ir::Value v) const;
   ir::Affine Mapped(ir::Affine e) const;
-  std::vector<ir::Affine> Mapped(const std::vector<ir::Affine>& all) const;
+  std::vector<ir::Affine> Mapped(ir::AffineSpan all) const;
 
   ir::Builder& b_;
   const ir::Each& each_;

@@ -171,7 +171,7 @@ ir::Affine ReverseFunction::Primal(const ir::Affine& a) {
   return out;
 }
 
-std::vector<ir::Affine> ReverseFunction::Primal(const std::vector<ir::Affine>& subs) {
+std::vector<ir::Affine> ReverseFunction::Primal(ir::AffineSpan subs) {
   std::vector<ir::Affine> out;
   for (const ir::Affine& a : subs) out.push_back(Primal(a));
   return out;

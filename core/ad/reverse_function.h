@@ -102,7 +102,7 @@ class ReverseFunction {
   // --- values of the primal where the reverse of the current block is built
   ir::Value Primal(ir::Value v);
   ir::Affine Primal(const ir::Affine& a);
-  std::vector<ir::Affine> Primal(const std::vector<ir::Affine>& subs);
+  std::vector<ir::Affine> Primal(ir::AffineSpan subs);
   ir::Value Extent(ir::Value array, int axis);
   std::vector<ir::Value> Extents(ir::Value array);
   ir::Value Length(ir::Value list);

@@ -20,7 +20,7 @@ Value ElementCount(ir::Builder& b, const std::vector<Value>& extents) {
   return count;
 }
 
-Value FlatIndex(ir::Builder& b, const std::vector<Affine>& at, const std::vector<Value>& extents) {
+Value FlatIndex(ir::Builder& b, ir::AffineSpan at, const std::vector<Value>& extents) {
   if (at.empty()) return b.I64(0);
   Value flat = b.AffineOf(at[0]);
   for (size_t axis = 1; axis < at.size(); ++axis)
@@ -69,7 +69,7 @@ void AddReads(const ir::Function& f, const Inst& inst, size_t k, Value guard, Pa
       continue;
     }
     if (body.guard.valid()) guards.push_back(body.guard);
-    step.reads.push_back({body.args[0], body.subs, std::move(guards)});
+    step.reads.push_back({body.args[0], body.subs.ToVector(), std::move(guards)});
   }
 }
 
@@ -158,13 +158,15 @@ std::optional<std::vector<SparsePattern::Step>> SparsePattern::StepsOf(const Ins
   const Value result = inst.results[k];
   Step step;
   switch (inst.op) {
-    case Op::Index: step.reads = {{inst.args[0], inst.subs, {}}}; return std::vector<Step>{step};
+    case Op::Index:
+      step.reads = {{inst.args[0], inst.subs.ToVector(), {}}};
+      return std::vector<Step>{step};
     case Op::Fit: return std::vector<Step>{CopyStep(inst.args[0], result)};
     case Op::AddArrays:
       return std::vector<Step>{CopyStep(inst.args[0], result), CopyStep(inst.args[1], result)};
     case Op::Update:
     case Op::AddAt:
-      step.to = inst.subs;
+      step.to = inst.subs.ToVector();
       step.reads = {read(inst.args[1])};
       return std::vector<Step>{CopyStep(inst.args[0], result), step};
     default: break;

@@ -113,8 +113,7 @@ class SparsePattern {
 // Product of the extents.
 ir::Value ElementCount(ir::Builder& b, const std::vector<ir::Value>& extents);
 // The number of an element, row by row.
-ir::Value FlatIndex(ir::Builder& b, const std::vector<ir::Affine>& at,
-                    const std::vector<ir::Value>& extents);
+ir::Value FlatIndex(ir::Builder& b, ir::AffineSpan at, const std::vector<ir::Value>& extents);
 // And back: the subscripts of the element of a number.
 std::vector<ir::Value> Unflatten(ir::Builder& b, ir::Value number,
                                  const std::vector<ir::Value>& extents);

@@ -226,8 +226,8 @@ class Dual {
     return sum;
   }
 
-  std::vector<ir::Affine> Map(const std::vector<ir::Affine>& subs) const {
-    std::vector<ir::Affine> out = subs;
+  std::vector<ir::Affine> Map(ir::AffineSpan subs) const {
+    std::vector<ir::Affine> out = ir::ToVector(subs);
     for (ir::Affine& a : out) {
       for (ir::Affine::Term& t : a.terms) t.value = P(t.value);
       ir::Canonicalise(a);

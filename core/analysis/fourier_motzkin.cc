@@ -21,7 +21,7 @@ class Elimination {
   Elimination(const Box& box, Work& work) : box_(box), work_(work) {}
 
   // True: no point, and that is proven.
-  bool Run(const std::vector<Constraint>& constraints) {
+  bool Run(ir::ConstraintSpan constraints) {
     for (const Constraint& c : constraints) {
       if (c.e.IsConst() || box_.IsTame(c.e)) Add(c);
     }
@@ -142,7 +142,7 @@ bool Elimination::EliminateOne() {
 
 }  // namespace
 
-bool ProvesEmpty(const std::vector<Constraint>& constraints, const Box& box, Work& work) {
+bool ProvesEmpty(ir::ConstraintSpan constraints, const Box& box, Work& work) {
   return Elimination(box, work).Run(constraints);
 }
 

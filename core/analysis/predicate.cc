@@ -176,12 +176,12 @@ Truth Simplify(Predicate& p, const Box& box, Work& work) {
   return p.strides.empty() ? constraints : Truth::kUnknown;
 }
 
-bool ProvesImplied(const std::vector<Constraint>& constraints, const Constraint& c, const Box& box,
+bool ProvesImplied(ir::ConstraintSpan constraints, const Constraint& c, const Box& box,
                    Work& work) {
   const auto negated = Negate(c, box);
   if (!negated) return std::find(constraints.begin(), constraints.end(), c) != constraints.end();
   return std::all_of(negated->begin(), negated->end(), [&](const Constraint& n) {
-    std::vector<Constraint> all = constraints;
+    std::vector<Constraint> all = ir::ToVector(constraints);
     all.push_back(n);
     return ProvesEmpty(all, box, work);
   });

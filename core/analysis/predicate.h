@@ -50,10 +50,10 @@ Truth Simplify(Predicate& p, const Box& box, Work& work);
 
 // Whether no integer point of the box satisfies all constraints, by Fourier-Motzkin elimination with
 // integer tightening.
-bool ProvesEmpty(const std::vector<ir::Constraint>& constraints, const Box& box, Work& work);
+bool ProvesEmpty(ir::ConstraintSpan constraints, const Box& box, Work& work);
 // Whether c holds wherever the constraints do.
-bool ProvesImplied(const std::vector<ir::Constraint>& constraints, const ir::Constraint& c,
-                   const Box& box, Work& work);
+bool ProvesImplied(ir::ConstraintSpan constraints, const ir::Constraint& c, const Box& box,
+                   Work& work);
 
 // not c, as a disjunction of one or two. nullopt: not tame.
 std::optional<std::vector<ir::Constraint>> Negate(const ir::Constraint& c, const Box& box);

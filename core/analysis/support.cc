@@ -68,7 +68,7 @@ class Supports {
     const Inst& inst = *def->second;
     Pieces pieces = everywhere_;
     if (inst.op == Op::Holds && SpeaksOfPoints(inst.constraints)) {
-      pieces = Intersection(pieces, Simplified({inst.constraints}));
+      pieces = Intersection(pieces, Simplified({inst.constraints.ToVector()}));
     } else if (inst.op == Op::And) {
       pieces = Intersection(Where(inst.args[0]), Where(inst.args[1]));
     } else if (inst.op == Op::Or) {
@@ -78,7 +78,7 @@ class Supports {
   }
 
   // Not of what the body computes.
-  bool SpeaksOfPoints(const Conjunction& constraints) const {
+  bool SpeaksOfPoints(ir::ConstraintSpan constraints) const {
     bool points = true;
     for (const ir::Constraint& c : constraints)
       ir::ForEachOperand(c.e, [&](Value v) { points &= defs_.count(v) == 0; });

@@ -133,7 +133,7 @@ int64_t Machine::Eval(const Frame& f, const ir::Affine& a) {
   return static_cast<int64_t>(sum);
 }
 
-bool Machine::Holds(const Frame& f, const std::vector<ir::Constraint>& cs) {
+bool Machine::Holds(const Frame& f, ir::ConstraintSpan cs) {
   return std::all_of(cs.begin(), cs.end(), [&](const ir::Constraint& c) {
     const int64_t e = Eval(f, c.e);
     return c.equality ? e == 0 : e >= 0;

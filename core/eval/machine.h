@@ -76,15 +76,15 @@ class Machine {
     return *std::get<ArrayRef>(f.slots[v.id]);
   }
   static int64_t Eval(const Frame& f, const ir::Affine& a);
-  static bool Holds(const Frame& f, const std::vector<ir::Constraint>& cs);
+  static bool Holds(const Frame& f, ir::ConstraintSpan cs);
   // Copies the operands of a block's instruction out and clears the slots of those that die here.
   static std::vector<Slot> Fetch(Frame& f, const ir::Inst& inst);
   static std::vector<Slot> Copy(const Frame& f, ir::ValueSpan values);
 
   // --- machine_ops.cc: arrays
   // Row-major offset of an element, or -1 after a trap.
-  int64_t OffsetOf(const Frame& f, const std::vector<int64_t>& shape,
-                   const std::vector<ir::Affine>& subs, uint32_t loc);
+  int64_t OffsetOf(const Frame& f, const std::vector<int64_t>& shape, ir::AffineSpan subs,
+                   uint32_t loc);
   bool Charge(int64_t bytes, uint32_t loc);
   // An array whose elements all have these bits; null after a trap.
   ArrayRef MakeArray(DType t, std::vector<int64_t> shape, uint64_t fill, uint32_t loc);

@@ -64,8 +64,8 @@ bool Machine::MakeUnique(ArrayRef& a, uint32_t loc) {
   return true;
 }
 
-int64_t Machine::OffsetOf(const Frame& f, const std::vector<int64_t>& shape,
-                          const std::vector<ir::Affine>& subs, uint32_t loc) {
+int64_t Machine::OffsetOf(const Frame& f, const std::vector<int64_t>& shape, ir::AffineSpan subs,
+                          uint32_t loc) {
   int64_t offset = 0;
   for (size_t axis = 0; axis < shape.size(); ++axis) {
     const int64_t index = Eval(f, subs[axis]);

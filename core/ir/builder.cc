@@ -272,21 +272,23 @@ std::vector<Value> Builder::Call(uint32_t callee, std::vector<Value> args, bool 
   return AppendCall(std::move(inst));
 }
 
-std::vector<Value> Builder::Jvp(uint32_t callee, std::vector<bool> wrt, std::vector<Value> args) {
+std::vector<Value> Builder::Jvp(uint32_t callee, const std::vector<bool>& wrt,
+                                std::vector<Value> args) {
   Inst inst;
   inst.op = Op::Jvp;
   inst.callee = callee;
   inst.args = std::move(args);
-  inst.wrt = std::move(wrt);
+  inst.wrt = ThinVector<bool>(wrt.begin(), wrt.end());
   return AppendCall(std::move(inst));
 }
 
-std::vector<Value> Builder::Vjp(uint32_t callee, std::vector<bool> wrt, std::vector<Value> args) {
+std::vector<Value> Builder::Vjp(uint32_t callee, const std::vector<bool>& wrt,
+                                std::vector<Value> args) {
   Inst inst;
   inst.op = Op::Vjp;
   inst.callee = callee;
   inst.args = std::move(args);
-  inst.wrt = std::move(wrt);
+  inst.wrt = ThinVector<bool>(wrt.begin(), wrt.end());
   return AppendCall(std::move(inst));
 }
 

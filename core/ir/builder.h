@@ -85,8 +85,8 @@ class Builder {
   std::vector<Value> Call(uint32_t callee, std::vector<Value> args, bool checkpoint = false);
   // args: params…, then tangents of the parameters in wrt (jvp) or seeds of the results that carry a
   // tangent (vjp). wrt has one entry per parameter of the callee.
-  std::vector<Value> Jvp(uint32_t callee, std::vector<bool> wrt, std::vector<Value> args);
-  std::vector<Value> Vjp(uint32_t callee, std::vector<bool> wrt, std::vector<Value> args);
+  std::vector<Value> Jvp(uint32_t callee, const std::vector<bool>& wrt, std::vector<Value> args);
+  std::vector<Value> Vjp(uint32_t callee, const std::vector<bool>& wrt, std::vector<Value> args);
   Value StopGradient(Value v);
   void Check(Value cond, TrapKind kind, Value a = kNoValue, Value b = kNoValue);
   Value TapeNew();

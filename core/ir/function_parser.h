@@ -112,6 +112,7 @@ class FunctionParser {
   bool ParseAffine(Affine& a);
   bool ParseAffineTerm(bool negative, Affine& a);
   bool ParseConstraint(Constraint& c);
+  bool ParseHolds(Inst& inst);
   bool ParseConstraints(std::vector<Constraint>& cs);  // `(c and c)`
   bool ParseSubscripts(std::vector<Affine>& subs);     // `[a, a]`
   bool ParseIndex(uint64_t& n);                        // a plain unsigned number
@@ -125,7 +126,7 @@ class FunctionParser {
   bool ParseAccess(Inst& inst);
   bool ParseCall(Inst& inst);
   bool ParseDerivative(Inst& inst);
-  bool ParseWrt(std::vector<bool>& wrt);
+  bool ParseWrt(ThinVector<bool>& wrt);
   bool ParseCallee(uint32_t& callee);
   bool ParseArguments(Inst& inst);
   bool ParseCheck(Inst& inst);

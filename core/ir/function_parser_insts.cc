@@ -82,7 +82,7 @@ bool FunctionParser::ParseOperation(Inst& inst, std::vector<Type>& types) {
   switch (inst.op) {
     case Op::Const: return ParseConst(inst, types);
     case Op::AffineOf: return ParseAffine(inst.subs.emplace_back());
-    case Op::Holds: return ParseConstraints(inst.constraints);
+    case Op::Holds: return ParseHolds(inst);
     case Op::Dim: return ParseDim(inst);
     case Op::Cast:
     case Op::Zeros:
@@ -133,8 +133,17 @@ bool FunctionParser::ParseDim(Inst& inst) {
   return ParseOperand(inst.args.emplace_back()) && c_.Expect(",") && ParseIndex(inst.bits);
 }
 
+bool FunctionParser::ParseHolds(Inst& inst) {
+  std::vector<Constraint> constraints;
+  if (!ParseConstraints(constraints)) return false;
+  inst.constraints = std::move(constraints);
+  return true;
+}
+
 bool FunctionParser::ParseAccess(Inst& inst) {
-  if (!ParseOperand(inst.args.emplace_back()) || !ParseSubscripts(inst.subs)) return false;
+  std::vector<Affine> subs;
+  if (!ParseOperand(inst.args.emplace_back()) || !ParseSubscripts(subs)) return false;
+  inst.subs = std::move(subs);
   if (inst.op == Op::Index) return true;
   return c_.Expect(",") && ParseOperand(inst.args.emplace_back());
 }
@@ -163,7 +172,7 @@ bool FunctionParser::ParseDerivative(Inst& inst) {
   return ParseCallee(inst.callee) && ParseWrt(inst.wrt) && ParseArguments(inst);
 }
 
-bool FunctionParser::ParseWrt(std::vector<bool>& wrt) {
+bool FunctionParser::ParseWrt(ThinVector<bool>& wrt) {
   constexpr uint64_t kMaxParams = 1 << 16;
   if (!c_.Expect("wrt") || !c_.Expect("(")) return false;
   if (c_.Accept(")")) return true;

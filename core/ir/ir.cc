@@ -100,11 +100,11 @@ std::optional<TrapKind> FindTrapKind(std::string_view name) {
 
 Inst::Inst(const Inst& o)
     : op(o.op),
+      checkpoint(o.checkpoint),
+      callee(o.callee),
       args(o.args),
       results(o.results),
       bits(o.bits),
-      callee(o.callee),
-      checkpoint(o.checkpoint),
       wrt(o.wrt),
       subs(o.subs),
       constraints(o.constraints),

@@ -53,6 +53,7 @@
 #include "absl/container/inlined_vector.h"
 #include "absl/types/span.h"
 #include "core/base/tensor.h"
+#include "core/base/thin_vector.h"
 
 namespace pullback::ir {
 
@@ -123,7 +124,11 @@ class Values : public absl::InlinedVector<Value, 4> {
   Values(const std::vector<Value>& values) : InlinedVector(values.begin(), values.end()) {}
 };
 using ValueSpan = absl::Span<const Value>;
-inline std::vector<Value> ToVector(ValueSpan values) { return {values.begin(), values.end()}; }
+template <typename T>
+std::vector<T> ToVector(absl::Span<const T> values) {
+  return {values.begin(), values.end()};
+}
+inline std::vector<Value> ToVector(const Values& values) { return {values.begin(), values.end()}; }
 
 // constant + sum of coeff * value over i64 values; terms sorted by value, no zero coefficients.
 // Arithmetic wraps.
@@ -151,12 +156,15 @@ struct Affine {
   bool operator==(const Affine&) const = default;
 };
 
+using AffineSpan = absl::Span<const Affine>;
+
 // e == 0 (equality) or e >= 0.
 struct Constraint {
   Affine e;
   bool equality = false;
   bool operator==(const Constraint&) const = default;
 };
+using ConstraintSpan = absl::Span<const Constraint>;
 
 enum class Monoid : uint8_t {
   kGen,
@@ -193,19 +201,20 @@ std::optional<TrapKind> FindTrapKind(std::string_view name);
 
 struct Each;
 
+// Members that most instructions leave empty take a pointer each: passes walk over millions of these.
 struct Inst {
   Op op = Op::Const;
+  bool checkpoint = false;  // Call: reverse mode keeps the arguments only and runs the callee again
+  uint32_t callee = 0;      // Call, Jvp, Vjp: index into Module::functions
   Values args;
   Values results;
-  uint64_t bits = 0;    // Const: the value's bits (f32 in the low half); Dim: axis; Check: TrapKind
-  uint32_t callee = 0;  // Call, Jvp, Vjp: index into Module::functions
-  bool checkpoint = false;  // Call: reverse mode keeps the arguments only and runs the callee again
-  std::vector<bool> wrt;    // Jvp, Vjp: by parameter of the callee; only those that carry tangents
-  std::vector<Affine> subs;             // Index, Update, AddAt: subscripts; AffineOf: [0]
-  std::vector<Constraint> constraints;  // Holds
-  std::unique_ptr<Each> each;           // Each
-  Value guard;                          // in bodies only
-  uint32_t loc = 0;                     // ordinal of the source place that a trap names; 0: none
+  uint64_t bits = 0;  // Const: the value's bits (f32 in the low half); Dim: axis; Check: TrapKind
+  ThinVector<bool> wrt;     // Jvp, Vjp: by parameter of the callee; only those that carry tangents
+  ThinVector<Affine> subs;  // Index, Update, AddAt: subscripts; AffineOf: [0]
+  ThinVector<Constraint> constraints;  // Holds
+  std::unique_ptr<Each> each;          // Each
+  Value guard;                         // in bodies only
+  uint32_t loc = 0;                    // ordinal of the source place that a trap names; 0: none
 
   Inst() = default;
   Inst(const Inst& o);

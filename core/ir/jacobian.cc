@@ -367,7 +367,8 @@ std::optional<JacobianLoop> FindJacobianLoop(const Module& module, uint32_t f) {
     return std::nullopt;
   for (const Block& b : g.blocks) {
     for (const Inst& inst : b.insts) {
-      if (inst.op == Op::Jvp || inst.op == Op::Vjp) return JacobianLoop{inst.callee, inst.wrt};
+      if (inst.op == Op::Jvp || inst.op == Op::Vjp)
+        return JacobianLoop{inst.callee, inst.wrt.ToVector()};
     }
   }
   return std::nullopt;

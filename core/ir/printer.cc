@@ -43,10 +43,10 @@ class FunctionPrinter {
   FunctionPrinter(const Function& f, const Module& m) : f_(f), m_(m), names_(f) {}
 
   std::string Print();
-  std::string Constraints(const std::vector<Constraint>& cs) const {
+  std::string Constraints(ConstraintSpan cs) const {
     return Join(cs, " and ", [&](const Constraint& c) { return ConstraintText(c); });
   }
-  std::string Subscripts(const std::vector<Affine>& subs) const {
+  std::string Subscripts(AffineSpan subs) const {
     return "[" + Commas(subs, [&](const Affine& a) { return AffineText(a); }) + "]";
   }
 
@@ -168,7 +168,7 @@ std::string FunctionPrinter::EachText(const Inst& inst, const std::string& inden
 }
 
 // `wrt(0, 2)`
-std::string WrtText(const std::vector<bool>& wrt) {
+std::string WrtText(const ThinVector<bool>& wrt) {
   std::vector<size_t> which;
   for (size_t k = 0; k < wrt.size(); ++k) {
     if (wrt[k]) which.push_back(k);
@@ -264,11 +264,11 @@ std::string Print(const Function& function, const Module& module) {
   return FunctionPrinter(function, module).Print();
 }
 
-std::string PrintSubscripts(const Function& function, const std::vector<Affine>& subscripts) {
+std::string PrintSubscripts(const Function& function, AffineSpan subscripts) {
   return FunctionPrinter(function, Module()).Subscripts(subscripts);
 }
 
-std::string PrintConstraints(const Function& function, const std::vector<Constraint>& constraints) {
+std::string PrintConstraints(const Function& function, ConstraintSpan constraints) {
   return FunctionPrinter(function, Module()).Constraints(constraints);
 }
 

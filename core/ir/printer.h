@@ -41,7 +41,7 @@ std::string Print(const Record& record, const Module& module);  // a line
 std::string Print(const Function& function, const Module& module);
 
 // Parts of a statement of `function` as its text has them: "[%i, %j + 1]", "%i < %n and %j == 0".
-std::string PrintSubscripts(const Function& function, const std::vector<Affine>& subscripts);
-std::string PrintConstraints(const Function& function, const std::vector<Constraint>& constraints);
+std::string PrintSubscripts(const Function& function, AffineSpan subscripts);
+std::string PrintConstraints(const Function& function, ConstraintSpan constraints);
 
 }  // namespace pullback::ir

@@ -103,11 +103,10 @@ std::optional<ArrayRef> GenInBody(Context& c, const Expr& e);
 std::optional<Leaves> GenStructsInBody(Context& c, const Expr& e);
 // The extents of the array that the body gives for every element, when they do not depend on which
 // (none: it is a scalar) and are known without running it.
-std::optional<std::vector<Affine>> BodyDims(Context& c, const Expr& e,
-                                            const std::vector<Affine>& lows);
+std::optional<std::vector<Affine>> BodyDims(Context& c, const Expr& e, ir::AffineSpan lows);
 // The same for every leaf of the body's value.
 using LeafDims = std::vector<std::optional<std::vector<Affine>>>;
-std::optional<LeafDims> BodyLeafDims(Context& c, const Expr& e, const std::vector<Affine>& lows);
+std::optional<LeafDims> BodyLeafDims(Context& c, const Expr& e, ir::AffineSpan lows);
 // Under `dims_only`: an array of a sum of arrays; a value of which nothing is known.
 std::optional<ArrayRef> SumDims(Context& c, const Expr& e);
 Leaf Unknown(Context& c, const ir::Type& type);

@@ -34,7 +34,7 @@ bool DeclareLets(Context& c, const Block& block) {
   return true;
 }
 
-bool BindSubscripts(Context& c, const Expr& e, const std::vector<Affine>& lows, const Subs& subs) {
+bool BindSubscripts(Context& c, const Expr& e, ir::AffineSpan lows, const Subs& subs) {
   for (size_t i = 0; i < e.binders.size(); ++i) {
     c.at->locals[e.binders[i].local] = {{c.ToValue(lows[i] + subs[i]), nullptr}};
   }
@@ -58,8 +58,7 @@ std::optional<Leaf> LowerLeaf(Context& c, const Expr& e, size_t leaf) {
   return leaves[leaf];
 }
 
-MaybeValue ReadGen(Context& c, const Expr& e, const std::vector<Affine>& lows, const Subs& subs,
-                   size_t leaf) {
+MaybeValue ReadGen(Context& c, const Expr& e, ir::AffineSpan lows, const Subs& subs, size_t leaf) {
   if (!BindSubscripts(c, e, lows, subs)) return std::nullopt;
   const Expr& result = *e.body.result;
   if (result.type.kind == Type::Kind::kScalar) return LowerScalar(c, result);
@@ -117,8 +116,8 @@ bool IsCheap(const Block& body) {
   return cheap;
 }
 
-ArrayRef GenLeaf(Context& c, const Expr& e, const Box& box, const std::vector<Affine>& inner,
-                 DType elem, size_t leaf) {
+ArrayRef GenLeaf(Context& c, const Expr& e, const Box& box, ir::AffineSpan inner, DType elem,
+                 size_t leaf) {
   auto out = std::make_shared<Array>();
   out->elem = elem;
   out->cheap = IsCheap(e.body);
@@ -174,14 +173,13 @@ std::optional<ArrayRef> SumDims(Context& c, const Expr& e) {
   return array;
 }
 
-std::optional<std::vector<Affine>> BodyDims(Context& c, const Expr& e,
-                                            const std::vector<Affine>& lows) {
+std::optional<std::vector<Affine>> BodyDims(Context& c, const Expr& e, ir::AffineSpan lows) {
   if (e.body.result->type.kind == Type::Kind::kScalar) return std::vector<Affine>();
   PB_TRY(const LeafDims dims, BodyLeafDims(c, e, lows));
   return dims[0];
 }
 
-std::optional<LeafDims> BodyLeafDims(Context& c, const Expr& e, const std::vector<Affine>& lows) {
+std::optional<LeafDims> BodyLeafDims(Context& c, const Expr& e, ir::AffineSpan lows) {
   const std::vector<ir::Type> types = c.module.Flatten(e.body.result->type);
   const bool arrays =
       std::any_of(types.begin(), types.end(), [](const ir::Type& t) { return t.IsArray(); });

@@ -94,7 +94,7 @@ class Sequence {
   bool IsArrayResult(const Result& r) const { return IsGen() || r.type.IsArray(); }
   void CheckRanges();
   void Start();
-  Value Blank(const Result& r, const std::vector<Affine>& inner);
+  Value Blank(const Result& r, ir::AffineSpan inner);
   void Nest(size_t depth);
   void Term();
   void Term(const Result& r, Value v);
@@ -113,11 +113,11 @@ class Sequence {
 };
 
 // What an array starts as.
-Value Sequence::Blank(const Result& r, const std::vector<Affine>& inner) {
+Value Sequence::Blank(const Result& r, ir::AffineSpan inner) {
   if (!IsGen() && !IsSum()) {
     Array array;
     array.elem = r.type.elem;
-    array.dims = inner;
+    array.dims = ir::ToVector(inner);
     array.at = [this, elem = r.type.elem](const Subs&) -> MaybeValue {
       return Identity(c_, e_.comprehension, ir::Type::Scalar(elem));
     };

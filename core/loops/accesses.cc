@@ -24,9 +24,8 @@ bool HasEnds(const AccessContext& c, const Affine& sub) {
 
 }  // namespace
 
-Access PlanAccess(const AccessContext& c, const std::vector<Affine>& subs,
-                  const std::vector<Affine>& extents, const std::vector<Known>& facts,
-                  bool always) {
+Access PlanAccess(const AccessContext& c, ir::AffineSpan subs, ir::AffineSpan extents,
+                  const std::vector<Known>& facts, bool always) {
   Access access;
   for (size_t axis = 0; axis < subs.size(); ++axis) {
     const Affine& sub = subs[axis];
@@ -120,7 +119,7 @@ class BeforeCheck {
 
 }  // namespace
 
-void CheckBefore(const AccessContext& c, const Access& access, const std::vector<Affine>& subs,
+void CheckBefore(const AccessContext& c, const Access& access, ir::AffineSpan subs,
                  const std::vector<Reg>& extents, uint32_t loc) {
   for (size_t axis = 0; axis < subs.size(); ++axis) {
     if (access.axes[axis] != AxisCheck::kBefore) continue;
@@ -128,7 +127,7 @@ void CheckBefore(const AccessContext& c, const Access& access, const std::vector
   }
 }
 
-void CheckHere(const AccessContext& c, const Access& access, const std::vector<Affine>& subs,
+void CheckHere(const AccessContext& c, const Access& access, ir::AffineSpan subs,
                const std::vector<Reg>& extents, uint32_t loc) {
   for (size_t axis = 0; axis < subs.size(); ++axis) {
     if (access.axes[axis] != AxisCheck::kHere) continue;

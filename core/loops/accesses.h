@@ -33,15 +33,14 @@ struct AccessContext {
 
 // 0 <= subs < extents (affine forms of each axis), with `facts` known. `always`: the access is made
 // at every point that holds.
-Access PlanAccess(const AccessContext& c, const std::vector<ir::Affine>& subs,
-                  const std::vector<ir::Affine>& extents, const std::vector<Known>& facts,
-                  bool always);
+Access PlanAccess(const AccessContext& c, ir::AffineSpan subs, ir::AffineSpan extents,
+                  const std::vector<Known>& facts, bool always);
 
 // Emits the checks of axes that are kBefore, in a place where the box is known to hold a point.
-void CheckBefore(const AccessContext& c, const Access& access, const std::vector<ir::Affine>& subs,
+void CheckBefore(const AccessContext& c, const Access& access, ir::AffineSpan subs,
                  const std::vector<Reg>& extents, uint32_t loc);
 // Emits those that are kHere.
-void CheckHere(const AccessContext& c, const Access& access, const std::vector<ir::Affine>& subs,
+void CheckHere(const AccessContext& c, const Access& access, ir::AffineSpan subs,
                const std::vector<Reg>& extents, uint32_t loc);
 
 }  // namespace pullback::loops

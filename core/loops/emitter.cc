@@ -319,7 +319,7 @@ Reg Emitter::Dim(Reg array, int axis, Reg root) {
   return Remember(key, std::move(node), Type::I64(), 0);
 }
 
-Reg Emitter::Offset(const std::vector<Affine>& subs, const std::vector<Reg>& extents) {
+Reg Emitter::Offset(ir::AffineSpan subs, const std::vector<Reg>& extents) {
   Reg offset = Linear(subs[0]);
   for (size_t axis = 1; axis < subs.size(); ++axis) {
     offset = Linear(subs[axis], Mul(offset, extents[axis]));

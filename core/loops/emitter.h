@@ -74,7 +74,7 @@ class Emitter {
   // of its kind (an array before its updates), so that they share.
   Reg Dim(Reg array, int axis, Reg root);
   // Row-major offset of an element in an array with these extents.
-  Reg Offset(const std::vector<ir::Affine>& subs, const std::vector<Reg>& extents);
+  Reg Offset(ir::AffineSpan subs, const std::vector<Reg>& extents);
 
  private:
   using Key = std::tuple<ir::Op, DType, uint64_t, std::vector<Reg>>;

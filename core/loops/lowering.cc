@@ -105,7 +105,7 @@ void Lowering::Call(const ir::Inst& inst, ir::ValueSpan into) {
   e.Append(std::move(node));
 }
 
-Reg Lowering::Holds(const std::vector<ir::Constraint>& constraints) {
+Reg Lowering::Holds(ir::ConstraintSpan constraints) {
   Reg all = ir::kNoValue;
   for (const ir::Constraint& c : constraints) all = e.And(all, e.Holds({Of(c.e), c.equality}));
   return all.valid() ? all : e.Const(ir::Type::Bool(), 1);

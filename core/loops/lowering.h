@@ -52,7 +52,7 @@ class Lowering {
   // --- instructions that blocks and bodies have in common; results go into `into`
   void Scalar(const ir::Inst& inst, Reg into);  // with the check of a divisor
   void Call(const ir::Inst& inst, ir::ValueSpan into);
-  Reg Holds(const std::vector<ir::Constraint>& constraints);
+  Reg Holds(ir::ConstraintSpan constraints);
 
   // --- checks
   // Traps unless 0 <= sub < extent.

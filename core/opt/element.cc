@@ -42,7 +42,7 @@ Value Element::Append(Op op, ir::Type type, Value guard) {
 }
 
 // Each index follows from the first subscript that it makes; what the others, and its own range, ask for.
-std::vector<ir::Constraint> Element::PlaceIndices(const std::vector<Affine>& subs) {
+std::vector<ir::Constraint> Element::PlaceIndices(ir::AffineSpan subs) {
   std::vector<ir::Constraint> asked;
   for (size_t k = 0; k < result_.out.size(); ++k) {
     const Value index = IndexOf(producer_, result_.out[k]);

@@ -28,7 +28,7 @@ class Element {
 
  private:
   ir::Value Append(ir::Op op, ir::Type type, ir::Value guard);
-  std::vector<ir::Constraint> PlaceIndices(const std::vector<ir::Affine>& subs);
+  std::vector<ir::Constraint> PlaceIndices(ir::AffineSpan subs);
   ir::Value GuardOf(std::vector<ir::Constraint> inside, ir::Value read_guard);
   ir::Affine Map(const ir::Affine& a) const;
   ir::Value Copied(ir::Value v) const;

@@ -98,7 +98,8 @@ Status Finish(PassRunner& passes, ir::Module m, bool derived, bool optimise, int
   }
   PB_RETURN_IF_ERROR(passes.Run("remove_markers", m, opt::RemoveMarkers));
   if (optimise && inline_again) PB_RETURN_IF_ERROR(InlineAndSimplify(passes, m));
-  out.adjoint = m.Clone();
+  out.adjoint = std::move(m);
+  m = out.adjoint.Clone();  // the passes to come walk over what lies together
   if (optimise) PB_RETURN_IF_ERROR(NormaliseAndFuse(passes, m, rounds));
   PB_RETURN_IF_ERROR(passes.Run("lower_strong_multiplies", m, opt::LowerStrongMultiplies));
   if (optimise) {
@@ -217,7 +218,8 @@ StatusOr<Staged> Derive(const ir::Module& ssa, Transform transform, const std::v
   if (options.optimise) {
     PB_RETURN_IF_ERROR(passes.Fuse("fuse_free", m, true));
   }
-  out.ssa = m.Clone();
+  out.ssa = std::move(m);
+  m = out.ssa.Clone();
   const bool matrix = transform == Transform::kJacobian || transform == Transform::kHessian;
   const bool sparse = matrix && options.sparse;
   if (matrix && options.optimise && !sparse) {

@@ -29,11 +29,12 @@ void OrderIndices(ir::Each& each) {
   each.indices = std::move(ordered);
 }
 
-void SortByText(std::vector<ir::Constraint>& list, const StatementTexts& texts) {
+template <typename List>
+void SortByText(List& list, const StatementTexts& texts) {
   std::sort(list.begin(), list.end(), [&](const ir::Constraint& a, const ir::Constraint& b) {
     return texts.Text(a) < texts.Text(b);
   });
-  list.erase(std::unique(list.begin(), list.end()), list.end());
+  list.resize(static_cast<size_t>(std::unique(list.begin(), list.end()) - list.begin()));
 }
 
 // The body in the order in which its result is put together; equal expressions once.

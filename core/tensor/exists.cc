@@ -34,8 +34,7 @@ struct Question {
 };
 
 // Where the conjunction is false.
-std::optional<std::vector<Predicate>> Negated(const std::vector<Constraint>& constraints,
-                                              const Box& box) {
+std::optional<std::vector<Predicate>> Negated(ir::ConstraintSpan constraints, const Box& box) {
   std::vector<Predicate> pieces;
   for (const Constraint& c : constraints) {
     const auto negated = analysis::Negate(c, box);
@@ -62,7 +61,7 @@ std::optional<Question> QuestionOf(const ir::Each& each, const ir::Function& f, 
   const bool structural = predicate && predicate->op == Op::Holds && !predicate->guard.valid();
   if (!structural || number->guard.valid()) return std::nullopt;
   // All are where p holds: none is where it does not.
-  if (negated == all) return Question{{{predicate->constraints, {}}}, all, all};
+  if (negated == all) return Question{{{predicate->constraints.ToVector(), {}}}, all, all};
   auto pieces = Negated(predicate->constraints, box);
   if (!pieces) return std::nullopt;
   return Question{*std::move(pieces), all, all};

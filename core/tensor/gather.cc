@@ -35,7 +35,7 @@ bool IsCheap(const ir::Each& each) {
 }
 
 // Subscripts of reads by body values (gathers) are not affine in the indices.
-bool IsAffineInIndices(const ir::Each& each, const std::vector<Affine>& subs) {
+bool IsAffineInIndices(const ir::Each& each, ir::AffineSpan subs) {
   std::set<Value> body;
   for (const Inst& inst : each.body) body.insert(inst.results.begin(), inst.results.end());
   for (const Affine& a : subs) {
@@ -81,7 +81,7 @@ bool Gather(ir::Each& each, ir::Function& f) {
 // Whether some array of several axes is walked across its rows as the last index runs.
 bool WalksAcrossRows(const ir::Each& each, bool with_results) {
   const Value last = each.indices.empty() ? Value{} : each.indices.back().var;
-  const auto across = [&](const std::vector<Affine>& subs) {
+  const auto across = [&](ir::AffineSpan subs) {
     return std::any_of(subs.begin(), subs.end() - (subs.empty() ? 0 : 1),
                        [&](const Affine& a) { return last.valid() && a.Coeff(last) != 0; });
   };

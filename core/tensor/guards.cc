@@ -19,7 +19,7 @@ void MergeConjunctions(ir::Each& each) {
     const Inst* b = FindDef(each, inst.args[1]);
     if (!a || !b || a->op != ir::Op::Holds || b->op != ir::Op::Holds) continue;
     if (a->guard != inst.guard || b->guard != inst.guard) continue;
-    std::vector<ir::Constraint> both = a->constraints;
+    std::vector<ir::Constraint> both = a->constraints.ToVector();
     both.insert(both.end(), b->constraints.begin(), b->constraints.end());
     inst.op = ir::Op::Holds;
     inst.args.clear();
@@ -94,7 +94,7 @@ void AdoptValueGuards(ir::Each& each, const ir::Function& f) {
 }
 
 // Whether they speak of indices and outer values only: `where` does not see the body.
-bool AreOutsideBody(const ir::Each& each, const std::vector<ir::Constraint>& constraints) {
+bool AreOutsideBody(const ir::Each& each, ir::ConstraintSpan constraints) {
   bool outside = true;
   for (const ir::Constraint& c : constraints)
     ir::ForEachOperand(c.e, [&](Value v) { outside &= FindDef(each, v) == nullptr; });

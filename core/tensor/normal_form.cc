@@ -36,7 +36,7 @@ std::string CheckPairs(const ir::Each& each, const BodyGraph& graph) {
 
 bool IsHolds(const Inst* def) { return def && def->op == ir::Op::Holds; }
 
-bool SpeaksOfBody(const ir::Each& each, const std::vector<ir::Constraint>& constraints) {
+bool SpeaksOfBody(const ir::Each& each, ir::ConstraintSpan constraints) {
   bool body = false;
   for (const ir::Constraint& c : constraints)
     ir::ForEachOperand(c.e, [&](Value v) { body |= FindDef(each, v) != nullptr; });
@@ -78,7 +78,7 @@ std::string CheckNames(const Inst& inst, const ir::Function& f) {
   std::set<std::string> seen;
   StatementTexts texts(f);
   texts.Enter(each);
-  const auto sorted = [&](const std::vector<ir::Constraint>& list) {
+  const auto sorted = [&](ir::ConstraintSpan list) {
     return std::is_sorted(list.begin(), list.end(), [&](const auto& a, const auto& b) {
       return texts.Text(a) < texts.Text(b);
     });

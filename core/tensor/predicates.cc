@@ -144,12 +144,12 @@ class Simplifier {
     }
     const Inst* predicate = DefinitionOf(number->args[0]);
     if (predicate && predicate->op == Op::Holds && predicate->guard == number->guard)
-      return MakeHolds(inst, std::vector<Constraint>(predicate->constraints));
+      return MakeHolds(inst, predicate->constraints);
     inst.op = Op::And;
     inst.args = {number->args[0], number->args[0]};
   }
 
-  void MakeHolds(Inst& inst, std::vector<Constraint> constraints) {
+  void MakeHolds(Inst& inst, ThinVector<Constraint> constraints) {
     inst.op = Op::Holds;
     inst.args.clear();
     inst.constraints = std::move(constraints);
@@ -193,12 +193,12 @@ class Simplifier {
   void Conjoin(Inst& inst) {
     const Inst *a = HoldsOf(inst, 0), *b = HoldsOf(inst, 1);
     if (!a || !b || a->guard != b->guard) return;
-    std::vector<Constraint> both = a->constraints;
+    std::vector<Constraint> both = a->constraints.ToVector();
     both.insert(both.end(), b->constraints.begin(), b->constraints.end());
     MakeHolds(inst, std::move(both));
   }
 
-  bool Implies(const std::vector<Constraint>& all, const std::vector<Constraint>& others) const {
+  bool Implies(ir::ConstraintSpan all, ir::ConstraintSpan others) const {
     std::vector<Constraint> premises = each_.where;
     premises.insert(premises.end(), all.begin(), all.end());
     Work work{kMaxWork};
@@ -212,9 +212,9 @@ class Simplifier {
     const Inst *a = HoldsOf(inst, 0), *b = HoldsOf(inst, 1);
     if (!a || !b) return;
     if (Implies(a->constraints, b->constraints)) {
-      MakeHolds(inst, std::vector<Constraint>(b->constraints));
+      MakeHolds(inst, b->constraints);
     } else if (Implies(b->constraints, a->constraints)) {
-      MakeHolds(inst, std::vector<Constraint>(a->constraints));
+      MakeHolds(inst, a->constraints);
     }
   }
 
@@ -226,10 +226,12 @@ class Simplifier {
     const bool never = analysis::Simplify(with_where, box_, work) == Truth::kFalse;
     if (never) inst.constraints = {kFalse};
     if (!never) {
-      Truth t = analysis::Simplify(inst.constraints, box_, work);
-      std::erase_if(inst.constraints, [&](const Constraint& c) {
+      std::vector<Constraint> left = inst.constraints.ToVector();
+      const Truth t = analysis::Simplify(left, box_, work);
+      std::erase_if(left, [&](const Constraint& c) {
         return analysis::ProvesImplied(each_.where, c, box_, work);
       });
+      inst.constraints = std::move(left);
       if (t != Truth::kTrue && !inst.constraints.empty()) return;
       inst.constraints.clear();
     }

@@ -14,7 +14,7 @@ using ir::Value;
 
 bool IsPlainHolds(const Inst* def) { return def && def->op == Op::Holds && !def->guard.valid(); }
 
-void AddAll(std::vector<ir::Constraint>& to, const std::vector<ir::Constraint>& from) {
+void AddAll(std::vector<ir::Constraint>& to, ir::ConstraintSpan from) {
   for (const ir::Constraint& c : from) {
     if (std::find(to.begin(), to.end(), c) == to.end()) to.push_back(c);
   }
@@ -26,7 +26,7 @@ bool MergeOne(ir::Each& each) {
     if (inst.op == Op::Holds && inst.guard.valid()) {
       const Inst* outer = FindDef(each, inst.guard);
       if (!IsPlainHolds(outer)) continue;
-      std::vector<ir::Constraint> both = outer->constraints;
+      std::vector<ir::Constraint> both = outer->constraints.ToVector();
       AddAll(both, inst.constraints);
       inst.constraints = std::move(both);
       inst.guard = ir::kNoValue;
@@ -36,7 +36,7 @@ bool MergeOne(ir::Each& each) {
     const Inst* a = FindDef(each, inst.args[0]);
     const Inst* b = FindDef(each, inst.args[1]);
     if (!IsPlainHolds(a) || !IsPlainHolds(b)) continue;
-    std::vector<ir::Constraint> both = a->constraints;
+    std::vector<ir::Constraint> both = a->constraints.ToVector();
     AddAll(both, b->constraints);
     inst.op = Op::Holds;
     inst.args.clear();

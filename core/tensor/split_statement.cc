@@ -45,7 +45,7 @@ std::vector<ir::EachResult> Stores(const ir::Each& each, const std::vector<Value
 }
 
 void ReadInstead(ir::Each& each, size_t k, const std::vector<Value>& values, ir::ValueSpan arrays,
-                 const std::vector<Affine>& subs) {
+                 ir::AffineSpan subs) {
   const Value guard = each.body[k].guard;
   std::vector<Inst> reads;
   for (size_t r = 0; r < values.size(); ++r) {

@@ -56,7 +56,8 @@ auto Timed(Seconds& seconds, const char* name, Fn&& fn) {
 
 Seconds Run(const std::string& text, pipeline::Transform transform) {
   Seconds seconds;
-  const lang::Limits limits;
+  lang::Limits limits;
+  limits.max_source_bytes = text.size();
   lang::Program program = Timed(seconds, "parse", [&] { return lang::Parse(text, limits); });
   const double begin = Now();
   if (const Status s = lang::Check(program, limits); !s.ok()) Fail(s);
