@@ -220,7 +220,7 @@ struct Inst {
   Inst(const Inst& o);
   Inst& operator=(const Inst& o);
   Inst(Inst&&) = default;
-  Inst& operator=(Inst&&) = default;
+  Inst& operator=(Inst&&) noexcept = default;
 };
 
 struct IndexVar {

@@ -26,7 +26,7 @@ bool Makes(const Inst& inst, Value v) {
 }
 
 // None of the instructions from `first` on makes what the subscripts are made of.
-bool MakesNone(const Block& block, size_t first, const std::vector<Affine>& subs) {
+bool MakesNone(const Block& block, size_t first, ir::AffineSpan subs) {
   for (size_t k = first; k < block.insts.size(); ++k) {
     for (const Affine& sub : subs) {
       for (const Affine::Term& t : sub.terms) {
