@@ -6,13 +6,23 @@
 
 namespace pullback::pipeline {
 
+namespace {
+
+template <typename Fn>
+Status Timed(const std::string& name, std::vector<PassTiming>* timings, Fn&& fn) {
+  const auto start = std::chrono::steady_clock::now();
+  Status status = fn();
+  const std::chrono::duration<double> took = std::chrono::steady_clock::now() - start;
+  if (timings) timings->push_back({name, took.count()});
+  return status;
+}
+
+}  // namespace
+
 Status PassRunner::Run(const std::string& name, ir::Module& module,
                        const std::function<Status(ir::Module&)>& pass) {
-  const auto start = std::chrono::steady_clock::now();
-  PB_RETURN_IF_ERROR(pass(module));
-  const std::chrono::duration<double> took = std::chrono::steady_clock::now() - start;
-  if (timings_) timings_->push_back({name, took.count()});
-  if (Status s = ir::Verify(module); !s.ok())
+  PB_RETURN_IF_ERROR(Timed(name, timings_, [&] { return pass(module); }));
+  if (Status s = Timed("verify", timings_, [&] { return ir::Verify(module); }); !s.ok())
     return {Code::kInternal, "IR_INVALID", "after pass '" + name + "': " + s.message()};
   if (observer_) observer_(name, module);
   return {};

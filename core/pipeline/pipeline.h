@@ -32,7 +32,7 @@ struct Options {
       ad::Mixed::kAuto;  // where duals of called scalar functions are evaluated; part of the key
 };
 
-// Wall time of each pass, in order.
+// Wall time of each pass, in order; each is followed by what verifying its module took ("verify").
 struct PassTiming {
   std::string pass;
   double seconds;
