@@ -153,8 +153,7 @@ class Splitter {
     multiply.op = Op::Mul;
     for (const Inst* read : {product.first, product.second}) {
       Inst& copy = each.body.emplace_back(*read);
-      const std::vector<Affine> subs = renamed(read->subs);
-      copy.subs.assign(subs.begin(), subs.end());
+      copy.subs = renamed(read->subs);
       copy.results = {made.NewValue(f_.TypeOf(read->results[0]))};
       multiply.args.push_back(copy.results[0]);
     }
