@@ -32,7 +32,7 @@ struct EngineOptions {
   // Code that outlives the engine, under the kernels' ids: what LLVM has made, or a forced tier 0.
   std::shared_ptr<DiskCache> disk;
   std::shared_ptr<DeviceBackend> device;  // may be none, and need not have a device
-  std::string blas = kBlasLibrary;         // loaded when it is first asked for
+  std::string blas = kBlasLibrary;        // loaded when it is first asked for
   // Called, on any thread, when LLVM refuses what tier 0 has compiled: that kernel stays in tier 0.
   std::function<void(const Status&)> on_failed_promotion;
 };
@@ -56,7 +56,7 @@ enum class Target : uint8_t {
 // Who computes dense contractions (core/loops/contract.h): sums of products of two elements.
 enum class Contractions : uint8_t {
   kExact,  // loops, in the order of sums that every tier and target keeps
-  kBlas,   // a library where it is worth it, in its own order: OpenBLAS, on a device cuBLAS where there is one
+  kBlas,  // a library where it is worth it, in its own order: OpenBLAS, on a device cuBLAS where there is one
 };
 
 struct CompileOptions {

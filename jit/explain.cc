@@ -75,7 +75,8 @@ StatusOr<std::string> ExplainStage(Reading reading, const Build& build, const la
   if (stage == "sparsity") {
     return ExplainSparsity(std::move(reading), build, limits, staged, inputs, progress);
   }
-  PB_ASSIGN_OR_RETURN(const loops::Module loops, loops::LowerToLoops(staged.final, LowerOptionsOf(build)));
+  PB_ASSIGN_OR_RETURN(const loops::Module loops,
+                      loops::LowerToLoops(staged.final, LowerOptionsOf(build)));
   if (stage == "loops") return loops::Print(loops);
   return backend.Dump(loops, {build.opt_level}, stage);
 }

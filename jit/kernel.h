@@ -58,7 +58,9 @@ class Kernel {
   TieredCode& code() const { return *code_; }
   Target target() const { return target_; }  // kCpu or kCuda
   RunHistory& history() const { return history_; }
-  const Blas* blas() const { return blas_; }  // that takes its contractions on the CPU; nullptr: none
+  const Blas* blas() const {
+    return blas_;
+  }  // that takes its contractions on the CPU; nullptr: none
   size_t bytes() const;
 
  private:

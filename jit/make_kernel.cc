@@ -194,9 +194,8 @@ StatusOr<std::shared_ptr<const Kernel>> RestoreKernel(const Reading& reading,
   PB_ASSIGN_OR_RETURN(std::unique_ptr<LoadedCode> loaded, backend->Load(stored.object));
   PB_RETURN_IF_ERROR(progress.Lap("link"));
   auto code = std::make_unique<TieredCode>(stored.tier, std::move(loaded), std::nullopt);
-  return std::shared_ptr<const Kernel>(
-      std::make_shared<const Kernel>(reading.derivation, std::move(layout), std::move(code),
-                                     Target::kCpu, build.blas));
+  return std::shared_ptr<const Kernel>(std::make_shared<const Kernel>(
+      reading.derivation, std::move(layout), std::move(code), Target::kCpu, build.blas));
 }
 
 }  // namespace pullback::jit

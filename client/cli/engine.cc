@@ -49,8 +49,11 @@ jit::KernelRequest ToRequest(const client::KernelSpec& spec) {
   request.transform = static_cast<jit::Transform>(spec.transform);
   request.wrt = spec.wrt;
   request.sparse = spec.sparse;
-  request.options = {spec.optimise, spec.opt_level, static_cast<jit::Tier>(spec.tier),
-                     static_cast<jit::Target>(spec.target), static_cast<ad::Mixed>(spec.mixed),
+  request.options = {spec.optimise,
+                     spec.opt_level,
+                     static_cast<jit::Tier>(spec.tier),
+                     static_cast<jit::Target>(spec.target),
+                     static_cast<ad::Mixed>(spec.mixed),
                      spec.contractions == client::Contractions::kBlas ? jit::Contractions::kBlas
                                                                       : jit::Contractions::kExact};
   return request;

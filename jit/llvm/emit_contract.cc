@@ -13,11 +13,10 @@ void FunctionEmitter::EmitContract(const Node& node) {
   for (size_t k = 0; k < words.size(); ++k) {
     StoreField(Get(words[k]), told, 8 * k, Memory::kStack);
   }
-  const size_t indices =
-      (words.size() - loops::kContractArrays) / loops::kContractIndexArgs;
+  const size_t indices = (words.size() - loops::kContractArrays) / loops::kContractIndexArgs;
   const int32_t form = ContractForm(indices, Elem(args[0]) == DType::kF64, node.bits == 1);
-  llvm::Value* taken = b_.CreateCall(
-      m_.Callee(Runtime::kContract), {ctx_, Get(args[0]), Get(args[1]), Get(args[2]), told,
+  llvm::Value* taken = b_.CreateCall(m_.Callee(Runtime::kContract),
+                                     {ctx_, Get(args[0]), Get(args[1]), Get(args[2]), told,
                                       b_.getInt32(static_cast<uint32_t>(form))});
   llvm::BasicBlock* left = NewBlock("left");
   llvm::BasicBlock* done = NewBlock("contracted");
