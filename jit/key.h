@@ -28,7 +28,7 @@ struct Build {
   std::string id;              // versions and target: Engine::build_id()
 };
 inline loops::LowerOptions LowerOptionsOf(const Build& build) {
-  return {build.contractions == Contractions::kBlas};
+  return {build.contractions == Contractions::kBlas, build.target == Target::kCpu};
 }
 
 // Hex SHA-256 of everything that determines the code. Lengths stand before what varies in length, so

@@ -22,7 +22,7 @@ class FunctionLowerer {
                   const LowerOptions& options, Function& out)
       : f_(f),
         out_(out),
-        l_(f, out, destinations, options.contractions),
+        l_(f, out, destinations, options),
         dominators_(f),
         facts_(f, dominators_),
         live_(FindLiveness(f)) {}

@@ -15,6 +15,7 @@ namespace pullback::loops {
 
 struct LowerOptions {
   bool contractions = false;  // dense contractions become kContract nodes
+  bool columns = false;       // sums down columns go by strips (core/loops/columns.h)
 };
 StatusOr<Module> LowerToLoops(const ir::Module& module, const LowerOptions& options = {});
 

@@ -6,8 +6,13 @@ using ir::Op;
 using ir::Value;
 
 Lowering::Lowering(const ir::Function& function, Function& out, const Destinations& where,
-                   bool with_contractions)
-    : f(function), e(out), sizes(function), destinations(where), contractions(with_contractions) {
+                   const LowerOptions& options)
+    : f(function),
+      e(out),
+      sizes(function),
+      destinations(where),
+      contractions(options.contractions),
+      columns(options.columns) {
   for (uint32_t id = 0; id < f.values.size(); ++id) {
     out.regs.push_back({f.values[id].type, false, f.values[id].name});
     alias_.push_back(Reg{id});

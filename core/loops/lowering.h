@@ -12,6 +12,7 @@
 #include "core/loops/bounds.h"
 #include "core/loops/destinations.h"
 #include "core/loops/emitter.h"
+#include "core/loops/lower.h"
 #include "core/loops/sizes.h"
 
 namespace pullback::loops {
@@ -19,13 +20,14 @@ namespace pullback::loops {
 class Lowering {
  public:
   Lowering(const ir::Function& f, Function& out, const Destinations& destinations = {},
-           bool contractions = false);
+           const LowerOptions& options = {});
 
   const ir::Function& f;
   Emitter e;
   Sizes sizes;
   const Destinations destinations;
   const bool contractions;  // become kContract nodes
+  const bool columns;       // sums down columns go by strips
 
   // --- values. A value's register has the value's number, unless it was found elsewhere.
   Reg Of(ir::Value v) const { return v.id < alias_.size() ? alias_[v.id] : v; }

@@ -102,7 +102,8 @@ Reg ResultWriter::Offset() {
 
 // gen is injective over its points; a sum's element tells the loops that out[] names.
 std::vector<Reg> ResultWriter::LoopsApart() const {
-  std::set<Value> told = PlainLoops(c_, r_);
+  std::set<Value> told;
+  for (Value v : PlainLoops(c_, r_)) told.insert(c_.l.Of(v));
   for (const SpaceIndex& i : c_.space.indices) {
     if (ir::Stores(r_) && !i.pinned) told.insert(i.var);
   }

@@ -55,6 +55,10 @@ class ResultWriter {
   // After the nest.
   void End();
 
+  // Of kLanes: where the term of this point joins, and what becomes of the sum.
+  Reg OffsetInRest();
+  void StoreTotal(Reg total);
+
  private:
   bool IsScalar() const { return r_.out.empty(); }
   bool Adds() const { return r_.into.valid() && !placement_; }
@@ -65,8 +69,6 @@ class ResultWriter {
   void Fill(uint64_t identity);
   Reg SingleTerm();
   void AddToElement(Reg value);
-  void StoreTotal(Reg total);
-  Reg OffsetInRest();
   void Step();
   Reg Joined(Reg state, Reg value, ir::Type t);
   void Compete();

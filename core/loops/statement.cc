@@ -6,6 +6,7 @@
 #include "core/loops/accesses.h"
 #include "core/loops/body.h"
 #include "core/loops/bounds.h"
+#include "core/loops/columns.h"
 #include "core/loops/contract.h"
 #include "core/loops/results.h"
 #include "core/loops/space.h"
@@ -45,8 +46,13 @@ class Statement {
     if (!WhereIsOutside()) return l_.Fail("a constraint on a value of the body");
     CheckSizes();
     space_ = PlanSpace(each_, bounds_);
-    body_.Plan();
     PlanResults();
+    if (l_.columns && SumsColumns(context_, inst_.results[0], results_[0].plan())) {
+      const size_t rank = each_.results[0].out.size();
+      strips_.emplace(context_, rank);
+      PutColumnInside(space_, rank);
+    }
+    body_.Plan();
     for (ResultWriter& r : results_) r.Begin();
     EmitChecksBefore();
     for (ResultWriter& r : results_) r.BeginDestination(/*late=*/body_.TrapsInNest());
@@ -64,6 +70,7 @@ class Statement {
   void PlanResults();
   void EmitChecksBefore();
   void EmitNest();
+  void AddTerm(ResultWriter& r);
   void DefinePinned(int level);
   Reg TestsAt(int level);
   void EmitLevel(int level);
@@ -83,6 +90,7 @@ class Statement {
   const AccessContext context_{l_, each_, space_, bounds_, body_values_};
   Body body_{context_};
   std::vector<ResultWriter> results_;
+  std::optional<Strips> strips_;
 };
 
 bool Statement::WhereIsOutside() const {
@@ -147,9 +155,16 @@ void Statement::EmitChecksBefore() {
 }
 
 void Statement::EmitNest() {
+  if (strips_) strips_->Begin(inst_.loc);
   for (ResultWriter& r : results_) BeginLanes(r, /*scalar=*/true, 0);
   EmitLevel(0);
   for (ResultWriter& r : results_) EndLanes(r, /*scalar=*/true, 0);
+  if (strips_) strips_->End();
+}
+
+void Statement::AddTerm(ResultWriter& r) {
+  if (!strips_) return r.AddTerm();
+  strips_->Add(r.OffsetInRest(), l_.Of(each_.results[0].value));
 }
 
 void Statement::DefinePinned(int level) {
@@ -179,9 +194,13 @@ void Statement::EmitLevel(int level) {
   const bool tested = tests.valid() && e_.AsI64(tests).value_or(0) == 0;
   if (tested) e_.OpenIf(tests);
   for (ResultWriter& r : results_) BeginLanes(r, /*scalar=*/false, level);
-  body_.EmitLevel(level, [&](size_t r) { results_[r].AddTerm(); });
+  body_.EmitLevel(level, [&](size_t r) { AddTerm(results_[r]); });
+  if (strips_ && level == strips_->level()) strips_->Open();
   for (const SpaceIndex& i : space_.indices) {
     if (!i.pinned && i.level == level + 1) EmitLoop(i);
+  }
+  if (strips_ && level == strips_->level()) {
+    strips_->Close([&](Reg total) { results_[0].StoreTotal(total); });
   }
   for (ResultWriter& r : results_) EndLanes(r, /*scalar=*/false, level);
   if (tested) e_.CloseIf();
@@ -201,6 +220,10 @@ void Statement::EmitLoop(const SpaceIndex& i) {
                             : e_.Min(hi, e_.Div(e_.Max(e_.I64(0), end), limit.divisor));
   }
   for (const WrappingLimit& limit : i.wrapping) Restrict(limit, lo, hi);
+  if (strips_ && &i == &strips_->column()) {
+    lo = strips_->lo();
+    hi = strips_->hi();
+  }
   e_.OpenFor(lo, hi, i.var);
   EmitLevel(i.level);
   e_.CloseFor();
@@ -224,6 +247,7 @@ void Statement::Restrict(const WrappingLimit& limit, Reg& lo, Reg& hi) {
 
 // Where lanes, or the state of a scan, begin. Lanes of a scalar stand around the whole nest, so that its total is known after it.
 bool Statement::HasLanesAt(const ResultWriter& r, bool scalar, int level) const {
+  if (strips_) return false;
   const size_t k = static_cast<size_t>(&r - results_.data());
   if (r.plan().mode == Mode::kScan) return !scalar && r.plan().level == level;
   return r.plan().mode == Mode::kLanes && r.plan().level == level &&

@@ -1,0 +1,110 @@
+// Which sums go by strips, and that their bits are those of sums element by element.
+#include <catch2/catch.hpp>
+#include <cmath>
+#include <limits>
+
+#include "tests/core/loops/testing.h"
+
+namespace pullback::loops {
+namespace {
+
+constexpr LowerOptions kColumns{false, true};
+
+// The operands' extents are those of the box, so that no subscript is checked inside.
+std::string Product(const std::string& a, const std::string& b,
+                    const std::string& rest = "sum [%i, %j] of (%n, %m): %w",
+                    const std::string& type = "f64", const std::string& more = "") {
+  return "fn @f(%a: [*,*]" + type + ", %b: [*,*]" + type + more + ") -> [*,*]" + type +
+         " {\nb0:\n  %n = dim %a, 0\n  %p = dim %a, 1\n  %m = dim %b, 1\n"
+         "  %y = each(i < %n, j < %m, k < %p) {\n    %u = index %a[" +
+         a + "]\n    %v = index %b[" + b + "]\n    %w = mul %u, %v\n  } " + rest +
+         "\n  ret %y\n}\n";
+}
+
+bool GoesByStrips(const std::string& text) {
+  return PrintLoops(text, kColumns).find("strip") != std::string::npos;
+}
+
+Tensor Narrow(const Tensor& t) {
+  std::vector<float> values;
+  for (int64_t k = 0; k < t.ElementCount(); ++k) {
+    values.push_back(static_cast<float>(t.At<double>(k)));
+  }
+  return Tensor::Of(DType::kF32, t.shape, values);
+}
+
+TEST_CASE("columns: sums that read down columns go by strips") {
+  const std::string product = Product("%i, %k", "%k, %j");
+  CHECK(GoesByStrips(product));
+  CHECK(PrintLoops(product).find("strip") == std::string::npos);
+  // The loop over the columns is the innermost, and what does not depend on it is read around it.
+  const std::string loops = PrintLoops(product, kColumns);
+  const size_t k = loops.find("for %k"), j = loops.find("for %j");
+  REQUIRE(k != std::string::npos);
+  REQUIRE(j != std::string::npos);
+  CHECK(k < j);
+  const size_t read = loops.find("= %a[");
+  CHECK(k < read);
+  CHECK(read < j);
+}
+
+TEST_CASE("columns: other sums stay as they are") {
+  CHECK_FALSE(GoesByStrips(Product("%i, %k", "%j, %k")));  // along rows
+  CHECK_FALSE(GoesByStrips(Product("%j, %k", "%k, %j")));  // both ways
+  CHECK_FALSE(GoesByStrips(Product("%i, %k", "%k, %j", "max [%i, %j] of (%n, %m): %w")));
+  CHECK_FALSE(GoesByStrips(Product("%i, %k", "%k, %j", "sum [%k, %j] of (%p, %m): %w")));
+  CHECK_FALSE(GoesByStrips(Product("%i, %k", "%k, 2*%j")));
+  const auto with = [](const std::string& from, const std::string& to) {
+    std::string text = Product("%i, %k", "%k, %j");
+    return text.replace(text.find(from), from.size(), to);
+  };
+  CHECK_FALSE(GoesByStrips(with(") {", ") where (%k <= %i) {")));
+  CHECK_FALSE(GoesByStrips(with("mul %u, %v\n  } sum [%i, %j] of (%n, %m): %w",
+                                "mul %u, %v\n    %g = lt %u, 0.0\n"
+                                "  } sum [%i, %j] of (%n, %m): %w if %g")));
+}
+
+TEST_CASE("columns: the bits are those of sums element by element") {
+  const ir::Module product = ParseIr(Product("%i, %k", "%k, %j"));
+  for (int64_t n : {0, 1, 3}) {
+    for (int64_t p : {0, 1, 7, 8, 9, 21}) {
+      for (int64_t m : {0, 1, 2, 127, 128, 129, 300}) {
+        CAPTURE(n, p, m);
+        RunBoth(product, {Ramp({n, p}), Ramp({p, m})}, Traps::kSame, kColumns);
+      }
+    }
+  }
+  const double nan = std::nan(""), inf = std::numeric_limits<double>::infinity();
+  RunBoth(product,
+          {Matrix(2, 3, {-0.0, inf, nan, -0.0, -0.0, -0.0}),
+           Matrix(3, 2, {0.0, -1.0, 1.0, 0.0, 2.0, -0.0})},
+          Traps::kSame, kColumns);
+  const ir::Module narrow =
+      ParseIr(Product("%i, %k", "%k, %j", "sum [%i, %j] of (%n, %m): %w", "f32"));
+  RunBoth(narrow, {Narrow(Ramp({3, 19})), Narrow(Ramp({19, 140}))}, Traps::kSame, kColumns);
+}
+
+TEST_CASE("columns: sums of vectors, over several indices, of more than products, into arrays") {
+  const auto check = [](const std::string& text, const std::vector<Tensor>& args) {
+    CAPTURE(text);
+    CHECK(GoesByStrips(text));
+    RunBoth(ParseIr(text), args, Traps::kSame, kColumns);
+  };
+  check(
+      "fn @f(%a: [*,*]f64, %x: [*]f64) -> [*]f64 {\nb0:\n  %n = dim %a, 0\n  %m = dim %a, 1\n"
+      "  %y = each(j < %m, k < %n) {\n    %u = index %a[%k, %j]\n    %v = index %x[%k]\n"
+      "    %w = mul %u, %v\n  } sum [%j] of (%m): %w\n  ret %y\n}\n",
+      {Ramp({11, 131}), Ramp({11})});
+  check(
+      "fn @f(%a: [*,*,*]f64) -> [*]f64 {\nb0:\n  %n = dim %a, 0\n  %q = dim %a, 1\n"
+      "  %m = dim %a, 2\n  %y = each(j < %m, k < %n, l < %q) {\n"
+      "    %u = index %a[%k, %l, %j]\n    %v = mul %u, %u\n    %w = sub %v, %u\n"
+      "  } sum [%j] of (%m): %w\n  ret %y\n}\n",
+      {Ramp({5, 7, 130})});
+  check(
+      Product("%i, %k", "%k, %j", "sum [%i, %j] of (%n, %m) into %c: %w", "f64", ", %c: [*,*]f64"),
+      {Ramp({2, 9}), Ramp({9, 130}), Ramp({2, 130})});
+}
+
+}  // namespace
+}  // namespace pullback::loops
