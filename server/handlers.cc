@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "core/base/relation.h"
 #include "jit/disk_cache.h"
 #include "jit/run_history.h"
 #include "proto/program/tables.h"
@@ -42,12 +43,23 @@ StatusOr<T> Bounded(const char* field, T asked, T most) {
 }
 
 // Of requests by kernel_id: no others are tried on gRPC's threads. What ends with an error, or runs on a device, counts
-// as long.
+// as long. `begin`: before anything was made of the inputs.
 void CountRun(const Request& request, const v1::EvaluateRequest& in,
-              const StatusOr<jit::Outputs>& outputs) {
+              const StatusOr<jit::Outputs>& outputs, Clock::time_point begin) {
   if (in.kernel_case() != v1::EvaluateRequest::kKernelId) return;
   const bool known = outputs.ok() && outputs->target == jit::Target::kCpu;
-  jit::HistoryOf(*request.kernel).Count(request.bytes, known ? outputs->execute_seconds : HUGE_VAL);
+  jit::HistoryOf(*request.kernel).Count(request.bytes, known ? SecondsSince(begin) : HUGE_VAL);
+}
+
+// The message of a relation does not bound what is made of it: a number says how many rows it has, and each gets a
+// word before a run can be stopped.
+bool HoldsRelation(const ApiType& type) {
+  return IsRelation(type) || std::any_of(type.elements.begin(), type.elements.end(), HoldsRelation);
+}
+bool TakesRelations(const jit::TextView& view) {
+  const auto& params = view.signature.params;
+  return std::any_of(params.begin(), params.end(),
+                     [](const auto& param) { return HoldsRelation(param.type); });
 }
 
 // An error in the spec's program; where that came as tables, it says what its places are of.
@@ -133,7 +145,7 @@ Status Handlers::RunKernel(Request& request, const v1::EvaluateRequest& in,
   PB_ASSIGN_OR_RETURN(const jit::Inputs inputs, ToInputs(in, *handle.view));
   request.stages.convert += SecondsSince(begin);
   const StatusOr<jit::Outputs> outputs = engine_->Run(handle, inputs, limits);
-  CountRun(request, in, outputs);
+  CountRun(request, in, outputs, begin);
   if (!outputs.ok()) return Placed(outputs.status(), in, *handle.view);
   request.stages.execute = outputs->execute_seconds;
   begin = Clock::now();
@@ -163,13 +175,13 @@ std::optional<Status> Handlers::EvaluateShort(Request& request, const v1::Evalua
   Status status = Find(request, in, out);
   if (!status.ok()) return status;
   jit::RunHistory& history = jit::HistoryOf(*request.kernel);
-  if (!history.ExpectsShort(request.bytes)) return {};
-  const auto until = Clock::now() + ShortRuns::kAllowance;
+  if (!history.ExpectsShort(request.bytes) || TakesRelations(*request.kernel->view)) return {};
+  const auto begin = Clock::now(), until = begin + ShortRuns::kAllowance;
   limits->deadline = std::min(limits->deadline.value_or(until), until);
   status = RunKernel(request, in, *limits, out);
   if (const auto now = Clock::now(); now >= until) {
     history.CountMistake();
-    short_runs_.CountOverrun(now);
+    short_runs_.CountOverrun(begin, now);
     const bool stopped = status.code() == Code::kDeadlineExceeded;
     if (stopped && !IsLate(request)) return {};
   }

@@ -42,6 +42,9 @@ class ElementChecker {
     return "";
   }
 
+  // Whether there was a type that nobody declared; it is reported where it stands.
+  bool unknown() const { return unknown_; }
+
   std::string Visit(const Type& t) {
     if (++visited_ > kMost) return TooLarge();
     switch (t.kind) {
@@ -92,7 +95,8 @@ class ElementChecker {
 
   std::string VisitNamed(const TypeExpr& t) {
     const Struct* s = t.structure ? t.structure : structs_.Find(t.name);
-    return s ? VisitFields(*s) : "";  // an unknown type is reported where it stands
+    unknown_ |= s == nullptr;
+    return s ? VisitFields(*s) : "";
   }
 
   std::string VisitFields(const Struct& s) {
@@ -118,6 +122,7 @@ class ElementChecker {
   const Field* field_ = nullptr;     // of the innermost
   int visited_ = 0;
   int leaves_ = 0;
+  bool unknown_ = false;
 };
 
 // --- the arrays of the parts, as written
@@ -236,9 +241,14 @@ Type ResolveStructArray(TypeExpr& t, const StructTable& structs, Reporter& repor
     named.span = t.span;
   }
   const bool is_named = t.kind == TypeExpr::Kind::kArray;
-  const std::string why = ElementChecker(structs, limits).Visit(is_named ? named : t.elements[0]);
+  ElementChecker checker(structs, limits);
+  const std::string why = checker.Visit(is_named ? named : t.elements[0]);
   if (!why.empty()) {
     report.Error(t.span, why);
+    return {};
+  }
+  if (checker.unknown()) {
+    if (!is_named) resolve(t.elements[0]);
     return {};
   }
   if (is_named) {

@@ -1,7 +1,9 @@
 #include "jit/runtime/blas.h"
 
 #include <dlfcn.h>
+#include <sys/mman.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <map>
 #include <memory>
@@ -55,7 +57,40 @@ StatusOr<std::unique_ptr<const Blas>> Open(const std::string& library) {
   return std::unique_ptr<const Blas>(std::move(blas));
 }
 
+// Of all threads.
+struct BufferCount {
+  std::mutex mutex;
+  int in_use = 0, made = 0;
+};
+BufferCount& Buffers() {
+  static auto* const buffers = new BufferCount;
+  return *buffers;
+}
+
+bool HasRoom(size_t bytes) {
+  void* const room =
+      mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (room == MAP_FAILED) return false;
+  munmap(room, bytes);
+  return true;
+}
+
 }  // namespace
+
+BlasBuffer::BlasBuffer() {
+  BufferCount& b = Buffers();
+  const std::lock_guard lock(b.mutex);
+  ok_ = b.in_use < b.made || HasRoom(kBytes);
+  if (!ok_) return;
+  b.made = std::max(b.made, ++b.in_use);
+}
+
+BlasBuffer::~BlasBuffer() {
+  if (!ok_) return;
+  BufferCount& b = Buffers();
+  const std::lock_guard lock(b.mutex);
+  --b.in_use;
+}
 
 StatusOr<const Blas*> LoadBlas(const std::string& library) {
   static std::mutex mutex;

@@ -63,6 +63,24 @@ struct Blas {
   static constexpr int Transpose(bool yes) { return yes ? 112 : 111; }  // CBLAS_TRANSPOSE
 };
 
+// OpenBLAS works in a buffer that it maps, and keeps, for each of its calls that run at once; where it gets none it
+// asks again for ever. So a call stands inside one of these, which looks for room when more calls run than ever did.
+// Who else maps memory at that moment can still take it.
+class BlasBuffer {
+ public:
+  static constexpr int64_t kBytes = (int64_t{128} << 20) + (int64_t{1} << 20);
+
+  BlasBuffer();
+  ~BlasBuffer();
+  BlasBuffer(const BlasBuffer&) = delete;
+  BlasBuffer& operator=(const BlasBuffer&) = delete;
+  // Otherwise there is no room, and no call may be made.
+  bool ok() const { return ok_; }
+
+ private:
+  bool ok_;
+};
+
 inline constexpr const char* kBlasLibrary = "libopenblas.so.0";
 // The same table for every call with this name; it stays good for as long as the process lives. Thread-safe.
 // FAILED_PRECONDITION, NO_BLAS, where there is none, or it lacks a function.

@@ -186,6 +186,22 @@ class Multiplier {
     return m.transposed ? row + column * m.line : row * m.line + column;
   }
 
+  // False: the library has no room to work in.
+  bool Call(int rows, int columns, int inner, const T* a, const T* b, T beta, T* to) const {
+    const BlasBuffer buffer;
+    if (!buffer.ok()) return false;
+    const int line_a = static_cast<int>(p_.a.line), line_b = static_cast<int>(p_.b.line),
+              line_to = static_cast<int>(p_.to.line);
+    if (p_.is_vector()) {
+      c_->blas->MultiplyVector(p_.a.transposed, rows, inner, a, line_a, b, line_b, beta, to,
+                               line_to);
+    } else {
+      c_->blas->Multiply(p_.a.transposed, p_.b.transposed, rows, columns, inner, a, line_a, b,
+                         line_b, beta, to, line_to);
+    }
+    return true;
+  }
+
   void RunOne(const ProductAt& at) {
     const T* a = Data(p_.exchanged ? 2 : 1, at);
     const T* b = Data(p_.exchanged ? 1 : 2, at);
@@ -199,16 +215,10 @@ class Multiplier {
           const int columns = static_cast<int>(std::min(piece, p_.columns - c));
           const int inner = static_cast<int>(std::min(piece, p_.inner - k));
           const T beta = at.adds || k > 0 ? 1 : 0;
-          if (p_.is_vector()) {
-            c_->blas->MultiplyVector(p_.a.transposed, rows, inner, a + Step(p_.a, r, k),
-                                     static_cast<int>(p_.a.line), b + k * p_.b.line,
-                                     static_cast<int>(p_.b.line), beta, to + r * p_.to.line,
-                                     static_cast<int>(p_.to.line));
-          } else {
-            c_->blas->Multiply(p_.a.transposed, p_.b.transposed, rows, columns, inner,
-                               a + Step(p_.a, r, k), static_cast<int>(p_.a.line),
-                               b + Step(p_.b, k, c), static_cast<int>(p_.b.line), beta,
-                               to + Step(p_.to, r, c), static_cast<int>(p_.to.line));
+          if (!Call(rows, columns, inner, a + Step(p_.a, r, k),
+                    b + (p_.is_vector() ? k * p_.b.line : Step(p_.b, k, c)), beta,
+                    to + (p_.is_vector() ? r * p_.to.line : Step(p_.to, r, c)))) {
+            OutOfMemory(c_, 0, BlasBuffer::kBytes);
           }
         }
       }

@@ -1,8 +1,15 @@
 // Contractions given to OpenBLAS: what of them it takes, and what comes out.
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <array>
 #include <catch2/catch.hpp>
 #include <chrono>
 #include <cmath>
+#include <cstdio>
 #include <cstring>
+#include <optional>
 #include <random>
 #include <thread>
 #include <vector>
@@ -276,6 +283,52 @@ TEST_CASE("Contractions: a library that is not there, or not what it should be, 
   CHECK(LoadBlas("libm.so.6").status().message().find("cblas_dgemm") != std::string::npos);
   CHECK(LoadBlas().value() == LoadBlas().value());
   CHECK(TheBlas().name.find("OpenBLAS ") == 0);
+}
+
+// In a process of its own, which may map `bytes` more than it has.
+template <typename Fn>
+int WithRoomFor(size_t bytes, Fn&& fn) {
+  const pid_t child = fork();
+  if (child == 0) {
+    size_t pages = 0;
+    FILE* const statm = std::fopen("/proc/self/statm", "r");
+    if (statm == nullptr || std::fscanf(statm, "%zu", &pages) != 1) _exit(100);
+    const rlim_t most = pages * static_cast<size_t>(sysconf(_SC_PAGESIZE)) + bytes;
+    const rlimit limit{most, most};
+    if (setrlimit(RLIMIT_AS, &limit) != 0) _exit(101);
+    _exit(fn());
+  }
+  int status = 0;
+  REQUIRE(waitpid(child, &status, 0) == child);
+  REQUIRE(WIFEXITED(status));
+  return WEXITSTATUS(status);
+}
+
+TEST_CASE("Contractions: no call is made where the library would wait for memory for ever") {
+  TheBlas();
+  // As many at once as there is room for, each looked at when it is the first of its number. This process may have
+  // made some before.
+  constexpr int kMost = 40;
+  const auto taken = [](std::array<std::optional<BlasBuffer>, kMost>& buffers) {
+    int good = 0;
+    for (std::optional<BlasBuffer>& buffer : buffers) good += buffer.emplace().ok() ? 1 : 0;
+    return good;
+  };
+  CHECK(WithRoomFor(size_t{256} << 20, [&] {
+          std::array<std::optional<BlasBuffer>, kMost> buffers;
+          return taken(buffers);
+        }) == kMost);
+  const int trap = WithRoomFor(size_t{64} << 20, [&] {
+    std::array<std::optional<BlasBuffer>, kMost> buffers;
+    if (taken(buffers) == kMost) return 0;
+    RunContext context;
+    context.bytes_budget = int64_t{1} << 30;
+    context.blas = &TheBlas();
+    Case<double> product(Matrices(64, 64, 64), false, 1);
+    product.Run(&context);
+    return static_cast<int>(context.trap_kind);
+  });
+  CHECK(trap == kTrapMemory);
 }
 
 }  // namespace

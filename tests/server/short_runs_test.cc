@@ -98,6 +98,31 @@ TEST_CASE("a kernel that is short twenty times and then long gets gRPC's threads
   CHECK(f.overruns() <= 1);
 }
 
+TEST_CASE("kernels that take relations run in the pool: a number says how much is made of one") {
+  Fixture f(
+      Spec("fn f(e: rel[n, m], x: f64) -> f64 {\n"
+           "  return x * sum i < n, j < m { [e(i, j)] * 1.0 }\n}",
+           "f"));
+  const auto of = [](int64_t rows) {
+    ApiValue relation;
+    relation.is_tuple = true;
+    for (const std::vector<int64_t>& part : {std::vector<int64_t>{rows, 3}, {0}, {2}}) {
+      relation.elements.emplace_back();
+      relation.elements.back().tensor =
+          Tensor::Of<int64_t>(DType::kI64, {static_cast<int64_t>(part.size())}, part);
+    }
+    return Args({Arg("e", std::move(relation)), Arg("x", Tensor::F64(2))});
+  };
+  for (int i = 0; i < 300; ++i) {
+    const auto result = f.client->Evaluate(f.kernel, of(3));
+    REQUIRE(result.ok());
+    CHECK(Scalar(result->value) == 2);
+  }
+  CHECK(f.client->Evaluate(f.kernel, of(1000000)).ok());
+  CHECK(f.here() == 0);
+  CHECK(f.pool() == 301);
+}
+
 TEST_CASE("traps, budgets and depths end runs on gRPC's threads as they do in the pool") {
   SECTION("trap") {
     Fixture f(Spec(kAt, "at"));
@@ -224,11 +249,15 @@ TEST_CASE("after an overrun nothing is tried on gRPC's threads for a while") {
   server::ShortRuns runs;
   const server::Clock::time_point now{std::chrono::hours(1)};
   CHECK_FALSE(runs.Paused(now));
-  runs.CountOverrun(now);
+  runs.CountOverrun(now - std::chrono::microseconds(300), now);
   CHECK(runs.Paused(now));
-  CHECK(runs.Paused(now + server::ShortRuns::kPause / 2));
-  CHECK_FALSE(runs.Paused(now + server::ShortRuns::kPause));
-  CHECK(runs.counts().overruns == 1);
+  CHECK(runs.Paused(now + server::ShortRuns::kLeastPause / 2));
+  CHECK_FALSE(runs.Paused(now + server::ShortRuns::kLeastPause));
+  // For ten times as long as it took.
+  runs.CountOverrun(now - std::chrono::seconds(1), now);
+  CHECK(runs.Paused(now + std::chrono::seconds(9)));
+  CHECK_FALSE(runs.Paused(now + std::chrono::seconds(10)));
+  CHECK(runs.counts().overruns == 2);
 }
 
 TEST_CASE("only small messages are looked at on gRPC's threads") {

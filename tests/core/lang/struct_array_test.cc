@@ -321,6 +321,14 @@ fn f9(b: [2](f64, f64)) -> f64 { return b[1].0 }
 26:44 argument 'b' of 'f5' must be [n]B, got [n](f64, f64)
 26:52 argument 'b' of 'f9' has size 1 on axis 0, expected 2
 )");
+  // Types that nobody declared, at any depth.
+  CHECK(Messages("fn f(x: [n](f64, P)) -> f64 { return 1.0 }\n") == "1:18 unknown type 'P'\n");
+  CHECK(Messages("fn f(x: [n](P, (f64, [3]P))) -> f64 { return 1.0 }\n") ==
+        "1:13 unknown type 'P'\n1:22 unknown type 'P'\n");
+  CHECK(Messages("struct A { a: [3](f64, P) }\nfn f(x: [n]A) -> f64 { return 1.0 }\n") ==
+        "1:24 unknown type 'P'\n");
+  CHECK(Messages("struct A { p: P }\nfn f(x: [n]A, y: [n](A, f64)) -> f64 { return x[0].p }\n") ==
+        "1:15 unknown type 'P'\n");
   CHECK(Messages("struct A { xs: [3]A, y: f64 }\nfn f(x: f64) -> f64 { return x }\n") ==
         "1:16 'A' cannot hold an array of itself: a struct recurs through a list only\n");
   CHECK(Messages("struct A { x: B }\nstruct B { xs: [3]A }\nfn f(x: f64) -> f64 { return x }\n") ==
