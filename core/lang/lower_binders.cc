@@ -5,6 +5,7 @@
 #include "core/lang/lower_expr.h"
 #include "core/lang/lower_neighbours.h"
 #include "core/lang/lower_sizes.h"
+#include "core/lang/lower_tuples.h"
 
 namespace pullback::lang {
 namespace {
@@ -100,8 +101,9 @@ Ranges LowerRanges(Context& c, const Expr& e) {
 MaybeValue AddDependentIndex(Context& c, Statement& s, const Affine& extent,
                              const std::string& name) {
   const bool closed =
-      std::none_of(extent.terms.begin(), extent.terms.end(),
-                   [&](const Affine::Term& t) { return c.FindBound(t.value) != nullptr; });
+      std::none_of(extent.terms.begin(), extent.terms.end(), [&](const Affine::Term& t) {
+        return c.FindBound(t.value) != nullptr || IsAdopted(c, t.value);
+      });
   if (!closed) return std::nullopt;
   const Affine most = Least(c, extent * -1) * -1;
   const Affine bound = IsNonNegative(c, most) ? most : NotNegative(c, most);

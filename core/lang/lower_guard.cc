@@ -3,6 +3,7 @@
 
 #include "core/lang/lower_expr.h"
 #include "core/lang/lower_sizes.h"
+#include "core/lang/lower_tuples.h"
 
 namespace pullback::lang {
 namespace {
@@ -20,10 +21,11 @@ std::optional<Affine> Near(Context& c, const Affine& a) {
   return Affine::Of(c.b.Make(Op::Min, {low, c.b.I64(kFar)}));
 }
 
-// Forms over values of blocks and index variables can stand in `where`.
+// Forms over values of blocks and index variables can stand in `where`; not those over an index for which a
+// body has what it read from a relation.
 bool IsClosed(Context& c, const Affine& a) {
   return std::all_of(a.terms.begin(), a.terms.end(), [&](const Affine::Term& t) {
-    return c.OwnerOf(t.value) == 0 || c.IsIndex(t.value);
+    return c.OwnerOf(t.value) == 0 || (c.IsIndex(t.value) && !IsAdopted(c, t.value));
   });
 }
 

@@ -19,7 +19,7 @@ class Binding {
   Value ExtentOf(Value index) const;
   bool InRange(size_t axis) const;
   bool IsAlone(Value around) const;
-  std::vector<Constraint> TakeConstraints();
+  std::vector<Constraint> TakeConstraints(const std::optional<ir::IndexVar>& source);
   Affine Position();
   Affine Slice(size_t axis);
   Affine Join(size_t axis);
@@ -56,12 +56,14 @@ bool Binding::InRange(size_t axis) const {
          c_.AffineFor(ExtentOf(s.index)) == c_.DimsOf(t_.Domain())[axis];
 }
 
-// What restricts the indices that are bound; it cannot stay in `where`, which knows no values of bodies.
-std::vector<Constraint> Binding::TakeConstraints() {
+// What restricts the indices that are bound, and the source of a join; it cannot stay in `where`, which knows no
+// values of bodies.
+std::vector<Constraint> Binding::TakeConstraints(const std::optional<ir::IndexVar>& source) {
   std::vector<Constraint> taken;
   const auto told = [&](const Constraint& k) {
-    return std::any_of(k.e.terms.begin(), k.e.terms.end(),
-                       [&](const Affine::Term& t) { return Tells(a_, t.value); });
+    return std::any_of(k.e.terms.begin(), k.e.terms.end(), [&](const Affine::Term& t) {
+      return Tells(a_, t.value) || (source && source->var == t.value);
+    });
   };
   for (const auto& frame : c_.frames) {
     for (const Constraint& k : frame->where) {
@@ -262,11 +264,12 @@ bool Binding::Run() {
     a_.free[*a_.around] = Solution{a_.forms[*a_.around].AsValue(), 1, Affine::Const(0), false};
     a_.around.reset();
   }
-  const std::vector<Constraint> constraints = TakeConstraints();
+  const std::optional<size_t> join = a_.fixed ? std::nullopt : a_.joined ? a_.joined : a_.around;
+  const auto source = join ? OnlySource(a_.forms[*join].AsValue()) : std::nullopt;
+  if (join && !source) return false;
+  const std::vector<Constraint> constraints = TakeConstraints(source);
   // What stands in the body already would have to be guarded, too.
   if (!constraints.empty() && !c_.frame().body.empty()) return false;
-  const std::optional<size_t> join = a_.fixed ? std::nullopt : a_.joined ? a_.joined : a_.around;
-  if (join && !OnlySource(a_.forms[*join].AsValue())) return false;
   const Affine tuple = Position();
   std::erase_if(c_.frame().where, [&](const Constraint& k) {
     return std::find(constraints.begin(), constraints.end(), k) != constraints.end();

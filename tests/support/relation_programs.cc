@@ -454,6 +454,49 @@ const std::vector<RelationProgram>& RelationPrograms() {
                  sum i < n, j < n { [x[i] > 0.5 and j == k[i] and r(i)] * x[i] * x[j] }) })",
        {set},
        {Tensor::Of<int64_t>(DType::kI64, {6}, {3, 0, 5, 5, -1, 7}), x}},
+      // Conditions on an index around the sum, which the relation binds there.
+      {"a bound index around: conditions",
+       R"(fn f(r: rel[n, n], x: [n]f64, c: i64) -> (f64, f64, f64, f64, [n]f64) {
+         return (sum i < n { x[i] * sum j < n { [i < 2 and r(i, j)] * x[j] } },
+                 sum i < n { x[i] * sum j < n { [r(i, j)] * [i >= c] * x[j] } },
+                 sum i < n { x[i] * sum j < n { [r(j, i) and i == c] * x[j] * x[i] } },
+                 sum i < n { x[i] * sum j < n { [r(i, j) and i > 0 and j < i and x[j] > 0.5] * x[j] * x[i - 1] } },
+                 gen i < n { sin(sum j < n { [r(i, j) and i > 0] * x[i] * x[j] }) }) })",
+       {square},
+       {x, Tensor::Of<int64_t>(DType::kI64, {}, {3})}},
+      {"a bound index around: whether there is one",
+       R"(fn f(r: rel[n, n], x: [n]f64, c: i64) -> (f64, f64, [n]f64) {
+         return (sum i < n { [exists j < n: r(i, j) and i < 2] * x[i] },
+                 sum i < n { [exists j < n: i >= c and r(j, i) and x[j] > 0.5] * x[i] },
+                 gen i < n { if exists j < n: r(i, j) and i != c { x[i] } else { x[i] * x[i] } }) })",
+       {square},
+       {x, Tensor::Of<int64_t>(DType::kI64, {}, {3})}},
+      {"a bound index around: keys",
+       R"(fn f(r: rel[m, n], k: [n]i64, x: [n]f64, c: i64) -> (f64, f64, f64, f64, [n]f64) {
+         return (sum i < n { x[i] * sum j < n { [i < 2 and r(i + 1, j)] * x[j] } },
+                 sum i < n { x[i] * sum j < n { [i >= c and r(2 * i, j)] * x[j] } },
+                 sum i < n { x[i] * sum j < n { [r(k[i] + 1, j) and i < c] * x[j] } },
+                 sum i < n { [i > 0] * x[i] * (1.0 + sum j < n { [r(2 * i, j)] * x[j] * x[i] }) },
+                 gen i < n { exp(sum j < n { [r(k[i] + 1, j) and i < 2 and i != c] * x[j] }) }) })",
+       {RandomRelation({12, 6}, 30, 7)},
+       {Ints({3, 0, 5, 9, 3, -1}), x, Tensor::Of<int64_t>(DType::kI64, {}, {3})}},
+      {"a bound index around: conditions in front of the sum",
+       R"(fn f(r: rel[m, n], k: [n]i64, x: [n]f64) -> (f64, f64, f64, [n]f64) {
+         return (sum i < n { [i < 3] * sum j < n { [r(2 * i, j)] * x[j] * x[i] } },
+                 sum i < n { [i < 3] * sum j < n { [r(k[i] + 1, j)] * x[j] * x[i] } },
+                 sum i < n, l < i { x[l] * sum j < n { [r(2 * i, j)] * x[j] * x[i - 1 - l] } },
+                 gen i < n { [i > 1] * exp(x[i] + sum j < n { [r(k[i] + 1, j)] * x[j] * x[i] }) }) })",
+       {RandomRelation({12, 6}, 30, 7)},
+       {Ints({3, 0, 5, 9, 3, -1}), x}},
+      {"a bound index around: ranges, and other indices",
+       R"(fn f(r: rel[n, n], x: [n]f64) -> (f64, f64, f64, f64, [n]f64) {
+         return (sum i < n { x[i] * sum j < n { [r(i, j)] * sum l < i { x[l] } } },
+                 sum i < n { x[i] * sum j < n { [r(i, j)] * x[j] * (1.0 + sum l in i..n { x[l] * x[j] }) } },
+                 sum i < n, l < 2 { x[i] * sum j < n { [r(i, j) and l < i] * x[j] * x[l] } },
+                 sum i < n { x[i] * sum j < n { [r(i, j) and i > 1] * x[j] * exp(sum l < n { [l < i and r(j, l)] * x[l] }) } },
+                 gen i < n { x[i] * sum j < n, l < n { [r(i, j) and l <= i and i + l > 1] * x[j] * x[l] } }) })",
+       {square},
+       {x}},
   };
   return programs;
 }

@@ -115,6 +115,12 @@ TEST_CASE("relations: values and gradients in time and memory of their tuples") 
       "sum i < n { x[argmax j < n { [r(i, j)] * x[j] }] }",
       "sum i < n { x[i] * f64(argmin j < n { if r(j, i) { x[j] } else { 2.0 } }) }",
       "sum i < n { [and j < n { not r(i, j) or x[j] > 0.5 }] * x[i] }",
+      // Conditions on an index that the relation binds.
+      "sum i < n { x[i] * sum j < n { [i < 300 and r(i, j)] * x[j] } }",
+      "sum i < n { [exists j < n: r(i, j) and i < 300] * x[i] }",
+      "sum i < n { x[i] * sum j < n { [r(2 * i, j) and i > 3] * x[j] * x[i - 1] } }",
+      "sum i < n { [i > 3] * sum j < n { [r(k[i], j)] * x[j] * x[i - 1] } }",
+      "sum i < n, l < 2 { x[i] * sum j < n { [r(i, j) and l < i] * x[j] * x[l] } }",
       // Arguments that are data, or computed from an index.
       "sum i < n { x[i] * sum j < n { [r(k[i], j)] * x[j] } }",
       "sum i < n { x[i] + sum j < n { [r(j, k[i])] * x[j] * x[i] } }",
