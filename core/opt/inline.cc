@@ -32,6 +32,12 @@ size_t CountInsts(const ir::Function& f) {
   return n;
 }
 
+// One that never does stays a function: what follows its call would be unreachable.
+bool Returns(const ir::Function& f) {
+  return std::any_of(f.blocks.begin(), f.blocks.end(),
+                     [](const Block& b) { return b.term.kind == ir::Terminator::Kind::kReturn; });
+}
+
 // Callees before callers, with an explicit stack; functions on a cycle are marked recursive.
 class CallGraph {
  public:
@@ -152,6 +158,7 @@ void InlineInto(ir::Module& module, uint32_t id, const CallGraph& graph, size_t 
       if (inst.op != ir::Op::Call || inst.callee == id || graph.IsRecursive(inst.callee)) continue;
       const ir::Function& callee = module.Get(inst.callee);
       if (inst.checkpoint || callee.HasRule()) continue;  // gone after the last derivation
+      if (!Returns(callee)) continue;
       const size_t added = CountInsts(callee);
       if (size + added > max_insts || !growth.Allows(inst.callee, added)) continue;
       size += added;

@@ -1,6 +1,7 @@
 // How far inlining lets a module grow.
 #include <catch2/catch.hpp>
 
+#include "core/ir/verifier.h"
 #include "core/opt/simplify.h"
 #include "tests/support/derivatives.h"
 
@@ -48,6 +49,16 @@ TEST_CASE("inlining: small functions everywhere, large ones where there is one c
   CHECK(Inlined(Chain("small", 15, "", 0) + Chain("f", 5, "small", 20), "f").functions.size() == 1);
   CHECK(Inlined(Chain("large", 900, "", 0) + Chain("f", 5, "large", 1), "f").functions.size() == 1);
   CHECK(Inlined(Chain("large", 900, "", 0) + Chain("f", 5, "large", 2), "f").functions.size() == 2);
+}
+
+// Nothing is left without a way to it: the text of the callee would cut off what follows the call.
+TEST_CASE("inlining: a function that never returns stays one") {
+  ir::Module m = ParseIr(R"(entry @f
+fn @never(%x: f64) -> f64 { b0: jump b1 b1: jump b1 }
+fn @f(%x: f64) -> f64 { b0: %y = call @never(%x) ret mul(%y, %x) })");
+  REQUIRE(opt::InlineCalls(m).ok());
+  CHECK(ir::Verify(m).ok());
+  CHECK(m.functions.size() == 2);
 }
 
 }  // namespace
