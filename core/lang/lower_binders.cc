@@ -19,10 +19,11 @@ Affine NotNegative(Context& c, const Affine& extent) {
 
 // The extent of a reduction. A negative one has no elements where it depends on an index around, and must not
 // trap where it may never be reached.
-Affine ReducedExtent(Context& c, const Affine& extent) {
+Affine ReducedExtent(Context& c, const Expr& e, const Affine& extent) {
   if (c.MayBeNegative(extent)) return IsNonNegative(c, extent) ? extent : NotNegative(c, extent);
   const bool outermost = c.frames.size() == 1 && c.frame().indices.empty();
   if (outermost || IsNonNegative(c, extent)) return extent;
+  c.SetLoc(e.ordinal);
   Require(c, {extent, false}, ir::TrapKind::kNegativeSize, extent, extent);
   return NotNegative(c, extent);
 }
@@ -32,7 +33,7 @@ void AddNeighbours(Context& c, const Expr& e, Range& r) {
   const Affine extent = r.hi - r.lo;
   c.SetLoc(e.ordinal);
   if (c.MayBeNegative(extent)) {
-    r.hi = r.lo + ReducedExtent(c, extent);
+    r.hi = r.lo + ReducedExtent(c, e, extent);
   } else if (!IsNonNegative(c, extent)) {
     Require(c, {extent, false}, ir::TrapKind::kNegativeSize, extent, extent);
   }
@@ -60,8 +61,9 @@ Value IndexOverNeighbours(Context& c, Statement& s, const Range& r, const std::s
   return c.ToValue(Affine::Of(point) + r.lo);
 }
 
-bool AddBinder(Context& c, Statement& s, const Binder& b, const std::optional<Range>& known,
-               bool out) {
+bool AddBinder(Context& c, Statement& s, const Expr& e, const Binder& b,
+               const std::optional<Range>& known) {
+  const bool out = e.comprehension == Comprehension::kGen;
   const std::optional<Range> r = known ? known : RangeInBody(c, b);
   if (!r) return false;
   if (r->among) {
@@ -71,7 +73,7 @@ bool AddBinder(Context& c, Statement& s, const Binder& b, const std::optional<Ra
   const Affine extent = r->hi - r->lo;
   MaybeValue i;
   if (c.IsOuter(extent)) {
-    i = AddIndex(c, s, out ? extent : ReducedExtent(c, extent), out, b.name);
+    i = AddIndex(c, s, out ? extent : ReducedExtent(c, e, extent), out, b.name);
   } else if (!out) {
     i = AddDependentIndex(c, s, extent, b.name);
   }
@@ -117,7 +119,7 @@ bool AddBinders(Context& c, Statement& s, const Expr& e, const Ranges& ranges) {
   if (!c.dims_only && !among && ReducesNeighbours(c, e)) return false;
   for (size_t i = 0; i < e.binders.size(); ++i) {
     const std::optional<Range> known = ranges.empty() ? std::nullopt : ranges[i];
-    if (!AddBinder(c, s, e.binders[i], known, e.comprehension == Comprehension::kGen)) return false;
+    if (!AddBinder(c, s, e, e.binders[i], known)) return false;
   }
   return true;
 }

@@ -186,6 +186,7 @@ bool PinIndex(Context& c, Statement& s, const Expr& equation) {
   const auto at = std::find_if(frame.indices.begin(), frame.indices.end(),
                                [&](const ir::IndexVar& i) { return i.var == solution.index; });
   const ir::IndexVar old = *at;
+  RequireRange(c, s, old);
   frame.indices.erase(at);
   frame.bound.push_back(old);
   std::erase_if(frame.where, [&](const Constraint& k) { return k.e.Coeff(solution.index) != 0; });

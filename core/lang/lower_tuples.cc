@@ -56,8 +56,8 @@ bool Binding::InRange(size_t axis) const {
          c_.AffineFor(ExtentOf(s.index)) == c_.DimsOf(t_.Domain())[axis];
 }
 
-// What restricts the indices that are bound, and the source of a join; it cannot stay in `where`, which knows no
-// values of bodies.
+// What restricts the indices that are bound, and the source of a join; it cannot stay in `where`,
+// which knows no values of bodies.
 std::vector<Constraint> Binding::TakeConstraints(const std::optional<ir::IndexVar>& source) {
   std::vector<Constraint> taken;
   const auto told = [&](const Constraint& k) {
@@ -185,6 +185,8 @@ Value Binding::KeysOf(Value v, const ir::IndexVar& source) {
 Affine Binding::Join(size_t axis) {
   const Value v = a_.forms[axis].AsValue();
   const ir::IndexVar source = *OnlySource(v);
+  const bool own = Contains(c_.frame().indices, source.var);
+  if (own) RequireRange(c_, s_, source);
   const Value keys = KeysOf(v, source);
   Value left, right;
   {
@@ -192,7 +194,6 @@ Affine Binding::Join(size_t axis) {
     std::tie(left, right) = JoinTuples(c_, keys, t_.Start(axis));
   }
   Frame& frame = c_.frame();
-  const bool own = Contains(frame.indices, source.var);
   const Affine p = Affine::Of(ReplaceIndex(own ? source.var : Value(), c_.DimsOf(left)[0]));
   const Value here = Read(left, p);
   if (own) {
@@ -247,6 +248,7 @@ void Binding::Define(const Solution& s, Value coordinate, const Affine& tuple) {
     c_.b.RedirectTo(&frame.body);
   }
   if (s.own) {
+    RequireRange(c_, s_, {s.index, extent});
     frame.reads.back().results = {s.index};
     std::erase_if(frame.indices, [&](const ir::IndexVar& i) { return i.var == s.index; });
     c_.small.insert(s.index.id);
@@ -302,6 +304,17 @@ bool IsAdopted(const Context& c, Value index) {
     return std::any_of(frame->adopted.begin(), frame->adopted.end(),
                        [&](const auto& pair) { return pair.first == index; });
   });
+}
+
+void RequireRange(Context& c, const Statement& s, const ir::IndexVar& index) {
+  const Affine extent = c.AffineFor(index.extent);
+  const uint32_t loc = c.b.loc();
+  c.b.SetLoc(s.loc);
+  {
+    AtBlock block(c);
+    Require(c, {extent, false}, ir::TrapKind::kNegativeSize, extent, Affine::Const(0));
+  }
+  c.b.SetLoc(loc);
 }
 
 bool BindTuples(Context& c, const Statement& s, Tuples tuples, Arguments a) {

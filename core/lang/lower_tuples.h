@@ -38,6 +38,9 @@ bool Contains(const std::vector<ir::IndexVar>& list, Value v);
 // A frame has something that stands for this index of a frame around it.
 bool IsAdopted(const Context& c, Value index);
 
+// For an index that the statement will not run over: its range may still not end before it begins.
+void RequireRange(Context& c, const Statement& s, const ir::IndexVar& index);
+
 // Makes the innermost frame run over the tuples. False: it is left as it was, since what it holds
 // already does not allow it.
 bool BindTuples(Context& c, const Statement& s, Tuples tuples, Arguments a);

@@ -218,6 +218,37 @@ TEST_CASE("relations: keys beyond every end are in no tuple") {
   }
 }
 
+// Also where the statement runs over the tuples instead.
+TEST_CASE("relations: ranges that end before they begin trap") {
+  const auto text = [](const std::string& value) {
+    return "fn f(r: rel[n, n], k: [l]i64, x: [n]f64, c: i64) -> f64 { return " + value + " }";
+  };
+  std::vector<Tensor> args = RelationArrays(RelationFromCoo({3, 3}, {{0, 1, 2}, {1, 2, 0}}));
+  args.push_back(Tensor::Of<int64_t>(DType::kI64, {2}, {2, 1}));
+  args.push_back(Vec({1, 2, 3}));
+  for (const std::string sum :
+       {"sum j < c { [r(j, 1)] * x[0] }", "sum j < c, i < n { [r(j, i)] * x[i] }",
+        "sum j in 0..c { [r(1, j)] * x[0] }", "sum j < c { [r(j + 1, 1)] * x[0] }",
+        "sum j < c { [j == k[0]] * x[0] }", "sum j < c, i < n { [r(2 * j, i)] * x[i] }",
+        "sum i < n, j < c { [r(i, j)] * x[i] }", "sum i < c, j < c { [r(i, j)] * x[0] }"}) {
+    INFO(sum);
+    args.push_back(I64(-4));
+    const TrapPlace trap = TrapOf(text(sum), args);
+    CHECK(trap.kind == ir::TrapKind::kNegativeSize);
+    CHECK(trap.source == sum);
+    args.back() = I64(0);
+    CHECK(Doubles(Values(text(sum), args)[0])[0] == 0);
+    args.pop_back();
+  }
+  // Within another statement the place is that of the sum; under a bracket there is nothing.
+  args.push_back(I64(-4));
+  const std::string inner = "sum j < c { [r(i, j)] * x[0] }";
+  const TrapPlace trap = TrapOf(text("sum i < n { x[i] * " + inner + " }"), args);
+  CHECK(trap.kind == ir::TrapKind::kNegativeSize);
+  CHECK(trap.source == inner);
+  CHECK(Doubles(Values(text("sum i < n { [i > 7] * x[i] * " + inner + " }"), args)[0])[0] == 0);
+}
+
 // What may be out of range is read where it is said, and traps there.
 TEST_CASE("relations: keys that may trap") {
   const auto text = [](const std::string& row) {
