@@ -124,6 +124,26 @@ bool IsRaggedLoop(Context& c, const Array& a, const Subs& subs) {
   });
 }
 
+// Whoever asks for a size sees no negative one: the array is made first, and may be made by nobody if nothing
+// else is read of it. What a body makes it has checked.
+std::optional<Affine> SizeOf(Context& c, const Expr& e, std::vector<Affine> dims, Value base) {
+  const size_t axis = static_cast<Builtin>(e.builtin) == Builtin::Len
+                          ? 0
+                          : static_cast<size_t>(e.operands[1]->int_value);
+  const Affine size = dims[axis];
+  std::optional<AtBlock> block;
+  if (c.InBody()) {
+    if (!base.valid() || c.OwnerOf(base) != 0) return size;
+    dims = c.DimsOf(base);
+    block.emplace(c);
+  }
+  c.SetLoc(e.operands[0]->ordinal);
+  for (const Affine& d : dims) {
+    if (!Require(c, {d, false}, ir::TrapKind::kNegativeSize, d, d)) return std::nullopt;
+  }
+  return size;
+}
+
 }  // namespace
 
 MaybeValue ReadAt(Context& c, const Array& a, const Subs& subs) {
@@ -204,11 +224,10 @@ std::optional<Affine> LowerExtent(Context& c, const Expr& e) {
   if (e.operands[0]->type.kind == Type::Kind::kList) return LowerListLength(c, *e.operands[0]);
   if (e.operands[0]->type.kind == Type::Kind::kStructArray) {
     PB_TRY(const Leaves leaves, Lower(c, *e.operands[0]));
-    const size_t axis = builtin == Builtin::Len ? 0 : static_cast<size_t>(e.operands[1]->int_value);
-    return ExtentsOf(c, leaves[0])[axis];
+    return SizeOf(c, e, ExtentsOf(c, leaves[0]), leaves[0].value);
   }
   PB_TRY(const ArrayRef x, LowerArray(c, *e.operands[0]));
-  return x->dims[builtin == Builtin::Len ? 0 : static_cast<size_t>(e.operands[1]->int_value)];
+  return SizeOf(c, e, x->dims, x->base);
 }
 
 }  // namespace pullback::lang

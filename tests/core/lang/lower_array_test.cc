@@ -184,5 +184,29 @@ fn f(x: [n]f64) -> f64 { return g(x, n) })";
                {Vec({1, 2, 3})}) == 3);
 }
 
+// Passes drop an array of which nothing but its size is read, and its trap with it.
+TEST_CASE("sizes: one that may be negative is checked where it is asked for", "[lower]") {
+  const auto checks = [](const std::string& size) {
+    return Has(Ir("fn f(c: i64, x: [n]f64) -> i64 { return " + size + " }"), "negative_size");
+  };
+  for (const char* array : {"zeros(c)", "zeros(c, 2).T", "gen j < c { 1.0 }", "fill(c, 1.0)",
+                            "scan sum j < c { 1.0 }", "gen i < c, j < 2 { 1.0 }"}) {
+    INFO(array);
+    CHECK(checks("len(" + std::string(array) + ")"));
+    CHECK(checks("[c < 9] * len(" + std::string(array) + ")"));
+  }
+  CHECK(checks("dim(gen i < 2, j < c { 1.0 }, 1)"));
+  CHECK(checks("dim(gen i < c, j < 2 { 1.0 }, 1)"));
+  for (const char* array : {"x", "zeros(3)", "gen i < n { 1.0 }", "scan sum i < n + 1 { 1.0 }"}) {
+    INFO(array);
+    CHECK_FALSE(checks("len(" + std::string(array) + ")"));
+    CHECK_FALSE(checks("sum i < n { len(" + std::string(array) + ") }"));
+  }
+  const std::string let =
+      "fn f(c: i64) -> i64 { let a = gen j < c { 1.0 }; return sum i < 3 { len(a) } }";
+  CHECK(Has(Ir(let), "negative_size"));
+  CHECK(Number(let, {I64(4)}) == 12);
+}
+
 }  // namespace
 }  // namespace pullback::lang
