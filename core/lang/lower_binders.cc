@@ -10,13 +10,6 @@
 namespace pullback::lang {
 namespace {
 
-Affine NotNegative(Context& c, const Affine& extent) {
-  AtBlock block(c);
-  const Value v = c.b.Make(Op::Max, {c.ToValue(extent), c.b.I64(0)});
-  c.sizes.insert(v.id);
-  return Affine::Of(v);
-}
-
 // The extent of a reduction. A negative one has no elements where it depends on an index around, and must not
 // trap where it may never be reached.
 Affine ReducedExtent(Context& c, const Expr& e, const Affine& extent) {
@@ -83,6 +76,13 @@ bool AddBinder(Context& c, Statement& s, const Expr& e, const Binder& b,
 }
 
 }  // namespace
+
+Affine NotNegative(Context& c, const Affine& extent) {
+  AtBlock block(c);
+  const Value v = c.b.Make(Op::Max, {c.ToValue(extent), c.b.I64(0)});
+  c.sizes.insert(v.id);
+  return Affine::Of(v);
+}
 
 Ranges LowerRanges(Context& c, const Expr& e) {
   if (!e.operands.empty()) c.at->locals[e.local] = *Lower(c, *e.operands[0]);

@@ -296,13 +296,15 @@ Value AddIndex(Context& c, Statement& s, const Affine& extent, bool out, const s
 
 MaybeValue LowerSum(Context& c, const Affine& extent,
                     const std::function<MaybeValue(const Affine& k)>& term) {
+  const bool in_body = c.InBody();  // which may never run
   NestedFrame nested(c);
   Statement s;
   s.loc = c.b.loc();
   s.reduce = Monoid::kSum;
   MaybeValue k;
   if (c.IsOuter(extent)) {
-    k = AddIndex(c, s, extent, false, "");
+    const bool may_be_less = in_body && !IsNonNegative(c, extent);
+    k = AddIndex(c, s, may_be_less ? NotNegative(c, extent) : extent, false, "");
   } else {
     PB_TRY(k, AddDependentIndex(c, s, extent, ""));
   }

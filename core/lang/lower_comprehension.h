@@ -66,6 +66,8 @@ struct Range {
 using Ranges = std::vector<std::optional<Range>>;
 
 // --- lower_binders.cc
+// max(extent, 0), made in the block: of a statement that is lifted out of one that may never run.
+Affine NotNegative(Context& c, const Affine& extent);
 // Block mode. An operand (`sum(x)`) comes before the ranges; every element of it is read once.
 Ranges LowerRanges(Context& c, const Expr& e);
 // A range inside a body: forms over index variables and values of blocks.

@@ -31,6 +31,8 @@ ArrayRef Computed(const ArrayRef& like, std::function<MaybeValue(const Subs&)> a
 // `second`: what scan_linear adds, else null.
 std::optional<ArrayRef> StatesBefore(Context& c, Monoid m, size_t scanned, const ArrayRef& terms,
                                      const ArrayRef& second) {
+  const bool in_body = c.InBody();  // which may never run
+  bool as_said = true;
   NestedFrame nested(c);
   Statement s;
   s.loc = c.b.loc();
@@ -40,7 +42,10 @@ std::optional<ArrayRef> StatesBefore(Context& c, Monoid m, size_t scanned, const
   for (size_t k = 0; k < subs.size(); ++k) {
     const size_t axis = (scanned + k) % subs.size();
     if (!c.IsOuter(terms->dims[axis])) return std::nullopt;
-    subs[axis] = Affine::Of(AddIndex(c, s, terms->dims[axis], true, ""));
+    const Affine& said = terms->dims[axis];
+    const Affine extent = in_body && !IsNonNegative(c, said) ? NotNegative(c, said) : said;
+    as_said = as_said && extent == said;
+    subs[axis] = Affine::Of(AddIndex(c, s, extent, true, ""));
   }
   PB_TRY(const Value term, ReadAt(c, *terms, subs));
   if (second) {
@@ -48,7 +53,8 @@ std::optional<ArrayRef> StatesBefore(Context& c, Monoid m, size_t scanned, const
   }
   const size_t others = s.outer;
   const Lifted lifted = LiftStatement(c, s, {term});
-  if (lifted.outer.empty() && others == 0) return ArrayOf(c, {lifted.results[0], nullptr});
+  if (lifted.outer.empty() && others == 0 && as_said)
+    return ArrayOf(c, {lifted.results[0], nullptr});
   Context* context = &c;
   return Computed(terms, [context, lifted, scanned](const Subs& at) -> MaybeValue {
     Subs all = lifted.outer;

@@ -268,5 +268,21 @@ TEST_CASE("comprehensions: reductions of one array", "[lower]") {
                {Mat(2, 2, {1, 2, 3, 4})}) == 6);
 }
 
+TEST_CASE("comprehensions: what is lifted out of one without points has no size to trap by",
+          "[lower]") {
+  const std::string terms = "gen j in 4..c { y[0] }";
+  for (const std::string& row :
+       {std::string("sum(scan sum j in 4..c { y[0] })"),
+        std::string("max(scan prod j in 4..c { y[0] * f64(i + 1) })"),
+        "sum(scan_linear(" + terms + ", " + terms + "))", "(" + terms + ") @ (" + terms + ")"}) {
+    const std::string text =
+        "fn f(y: [m]f64, c: i64, z: i64) -> f64 { return sum i < z { " + row + " } }";
+    INFO(text);
+    CHECK(Number(text, {Vec({1}), I64(1), I64(0)}) == 0);
+    CHECK(TrapOf(text, {Vec({1}), I64(1), I64(2)}).kind == ir::TrapKind::kNegativeSize);
+    CHECK(Number(text, {Vec({1}), I64(6), I64(2)}) > 0);
+  }
+}
+
 }  // namespace
 }  // namespace pullback::lang
