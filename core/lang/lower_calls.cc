@@ -57,6 +57,13 @@ Leaves EmitCall(Context& c, uint32_t callee, Leaves args, uint32_t loc) {
     values.push_back(arg.value);
   }
   c.b.SetLoc(loc);
+  // A callee's sizes are not negative, even where it reads nothing else of an array that nobody makes then.
+  for (Value v : values) {
+    if (!c.b.TypeOf(v).IsArray()) continue;
+    for (const Affine& d : std::vector<Affine>(c.DimsOf(v))) {
+      PB_CHECK(Require(c, {d, false}, ir::TrapKind::kNegativeSize, d, d));
+    }
+  }
   const std::vector<Value> results = c.b.Call(c.module.Declare(callee), std::move(values));
   DescribeResults(c, results, extents);
   Leaves out;

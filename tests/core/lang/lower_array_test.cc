@@ -206,6 +206,10 @@ TEST_CASE("sizes: one that may be negative is checked where it is asked for", "[
       "fn f(c: i64) -> i64 { let a = gen j < c { 1.0 }; return sum i < 3 { len(a) } }";
   CHECK(Has(Ir(let), "negative_size"));
   CHECK(Number(let, {I64(4)}) == 12);
+  const std::string call =
+      "fn g(a: [n]f64) -> i64 { return n } fn f(c: i64) -> i64 { return g(gen j < c { 1.0 }) }";
+  CHECK(Has(Ir(call), "negative_size"));
+  CHECK(Number(call, {I64(4)}) == 4);
 }
 
 }  // namespace
