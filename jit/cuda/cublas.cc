@@ -2,7 +2,7 @@
 
 #include <dlfcn.h>
 
-#include <type_traits>
+#include "jit/runtime/dynamic_library.h"
 
 namespace pullback::jit::cuda {
 namespace {
@@ -34,20 +34,15 @@ StatusOr<Cublas> LoadCublas(const std::vector<std::string>& libraries) {
   }
   if (handle == nullptr) return NoBlas(why);
   Cublas cublas{};
-  std::string missing;
-  const auto find = [&](auto& member, const char* symbol) {
-    void* address = dlsym(handle, symbol);
-    if (address == nullptr) missing += std::string(missing.empty() ? "" : ", ") + symbol;
-    member = reinterpret_cast<std::remove_reference_t<decltype(member)>>(address);
-  };
-  find(cublas.cublasGetProperty, "cublasGetProperty");
-  find(cublas.cublasCreate, "cublasCreate_v2");
-  find(cublas.cublasDestroy, "cublasDestroy_v2");
-  find(cublas.cublasDgemmStridedBatched, "cublasDgemmStridedBatched");
-  find(cublas.cublasSgemmStridedBatched, "cublasSgemmStridedBatched");
-  if (missing.empty()) return cublas;
+  DynamicSymbols symbols(handle);
+  symbols.Find(cublas.cublasGetProperty, "cublasGetProperty");
+  symbols.Find(cublas.cublasCreate, "cublasCreate_v2");
+  symbols.Find(cublas.cublasDestroy, "cublasDestroy_v2");
+  symbols.Find(cublas.cublasDgemmStridedBatched, "cublasDgemmStridedBatched");
+  symbols.Find(cublas.cublasSgemmStridedBatched, "cublasSgemmStridedBatched");
+  if (symbols.missing().empty()) return cublas;
   dlclose(handle);
-  return NoBlas(library + " lacks " + missing);
+  return NoBlas(library + " lacks " + symbols.missing());
 }
 
 }  // namespace pullback::jit::cuda

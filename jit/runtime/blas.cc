@@ -9,7 +9,8 @@
 #include <memory>
 #include <mutex>
 #include <sstream>
-#include <type_traits>
+
+#include "jit/runtime/dynamic_library.h"
 
 namespace pullback::jit {
 namespace {
@@ -32,25 +33,20 @@ StatusOr<std::unique_ptr<const Blas>> Open(const std::string& library) {
   void* handle = dlopen(library.c_str(), RTLD_NOW | RTLD_LOCAL);
   if (handle == nullptr) return NoBlas(dlerror());
   auto blas = std::make_unique<Blas>();
-  std::string missing;
-  const auto find = [&](auto& function, const char* symbol) {
-    void* address = dlsym(handle, symbol);
-    if (address == nullptr) missing += std::string(missing.empty() ? "" : ", ") + symbol;
-    function = reinterpret_cast<std::remove_reference_t<decltype(function)>>(address);
-  };
+  DynamicSymbols symbols(handle);
   const char* (*config)() = nullptr;
   const char* (*core)() = nullptr;
   void (*set_threads)(int) = nullptr;
-  find(config, "openblas_get_config");
-  find(core, "openblas_get_corename");
-  find(set_threads, "openblas_set_num_threads");
-  find(blas->cblas_dgemm, "cblas_dgemm");
-  find(blas->cblas_sgemm, "cblas_sgemm");
-  find(blas->cblas_dgemv, "cblas_dgemv");
-  find(blas->cblas_sgemv, "cblas_sgemv");
-  if (!missing.empty()) {
+  symbols.Find(config, "openblas_get_config");
+  symbols.Find(core, "openblas_get_corename");
+  symbols.Find(set_threads, "openblas_set_num_threads");
+  symbols.Find(blas->cblas_dgemm, "cblas_dgemm");
+  symbols.Find(blas->cblas_sgemm, "cblas_sgemm");
+  symbols.Find(blas->cblas_dgemv, "cblas_dgemv");
+  symbols.Find(blas->cblas_sgemv, "cblas_sgemv");
+  if (!symbols.missing().empty()) {
     dlclose(handle);
-    return NoBlas(library + " lacks " + missing);
+    return NoBlas(library + " lacks " + symbols.missing());
   }
   set_threads(1);
   blas->name = NameOf(config(), core());

@@ -2,11 +2,11 @@
 #include <catch2/catch.hpp>
 #include <chrono>
 #include <cmath>
-#include <random>
 
 #include "jit/baseline/baseline_backend.h"
 #include "jit/llvm/llvm_backend.h"
 #include "tests/jit/engine/fake_backend.h"
+#include "tests/jit/engine/random_array.h"
 
 namespace pullback::jit {
 namespace {
@@ -14,17 +14,6 @@ namespace {
 Engine& TheEngine() {
   static Engine engine(EngineOptions(), MakeLlvmBackend().value(), MakeBaselineBackend().value());
   return engine;
-}
-
-template <typename T = double>
-ApiValue Random(std::vector<int64_t> shape, uint32_t seed) {
-  std::mt19937 random(seed);
-  std::uniform_real_distribution<T> number(-1, 1);
-  int64_t count = 1;
-  for (const int64_t n : shape) count *= n;
-  std::vector<T> values(static_cast<size_t>(count));
-  for (T& v : values) v = number(random);
-  return Leaf(Tensor::Of<T>(sizeof(T) == 8 ? DType::kF64 : DType::kF32, std::move(shape), values));
 }
 
 void AddLeaves(const ApiValue& value, std::vector<Tensor>& leaves) {

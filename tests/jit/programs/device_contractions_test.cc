@@ -2,11 +2,11 @@
 #include <catch2/catch.hpp>
 #include <chrono>
 #include <cstring>
-#include <random>
 #include <thread>
 
 #include "jit/llvm/llvm_backend.h"
 #include "tests/jit/engine/fake_backend.h"
+#include "tests/jit/engine/random_array.h"
 #include "tests/support/fake_cublas.h"
 #include "tests/support/fake_driver.h"
 
@@ -40,17 +40,6 @@ struct OnDevice {
   std::unique_ptr<Engine> engine;
   std::string last_id;
 };
-
-template <typename T = double>
-ApiValue Random(std::vector<int64_t> shape, uint32_t seed) {
-  std::mt19937 random(seed);
-  std::uniform_real_distribution<T> number(-1, 1);
-  int64_t count = 1;
-  for (const int64_t n : shape) count *= n;
-  std::vector<T> values(static_cast<size_t>(count));
-  for (T& v : values) v = number(random);
-  return Leaf(Tensor::Of<T>(sizeof(T) == 8 ? DType::kF64 : DType::kF32, std::move(shape), values));
-}
 
 template <typename T = double>
 void CheckNear(const Tensor& got, const Tensor& want) {
