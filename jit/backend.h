@@ -27,8 +27,10 @@ class LoadedCode {
   virtual ~LoadedCode() = default;
   virtual KernelEntry entry() const = 0;
   virtual size_t bytes() const = 0;  // code and data held
-  // Of code that launches kernels: what one run of it needs (RunContext::device).
-  virtual StatusOr<std::unique_ptr<DeviceRun>> StartRun() { return std::unique_ptr<DeviceRun>(); }
+  // Of code that launches kernels: what this run of it needs (RunContext::device).
+  virtual StatusOr<std::unique_ptr<DeviceRun>> StartRun(RunContext*) {
+    return std::unique_ptr<DeviceRun>();
+  }
 };
 
 class Backend {

@@ -120,9 +120,8 @@ StatusOr<Outputs> RunOnce(const Kernel& kernel, const TextView& view, const Inpu
   const RunScope scope(w, kernel.blas(), limits);
   const std::shared_ptr<const TieredCode::Code> code = kernel.code().current();
   const Clock::time_point start = Clock::now();
-  PB_ASSIGN_OR_RETURN(const std::unique_ptr<DeviceRun> device, code->loaded->StartRun());
+  PB_ASSIGN_OR_RETURN(const std::unique_ptr<DeviceRun> device, code->loaded->StartRun(&w.context));
   w.context.device = device.get();
-  if (device != nullptr) device->ObeyStop(&w.context.stop);
   if (!MakeInputLists(&w.context, w.leaves.lists, w.arguments) ||
       !RunKernel(code->loaded->entry(), &w.context, w.arguments.data(), w.results.data())) {
     if (device != nullptr && !device->status().ok()) return device->status();

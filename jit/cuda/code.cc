@@ -86,9 +86,9 @@ StatusOr<Kernels::Loaded> Kernels::Load() {
   return loaded_;
 }
 
-StatusOr<std::unique_ptr<DeviceRun>> CudaCode::StartRun() {
+StatusOr<std::unique_ptr<DeviceRun>> CudaCode::StartRun(RunContext* c) {
   PB_ASSIGN_OR_RETURN(Kernels::Loaded loaded, kernels_->Load());
-  return std::unique_ptr<DeviceRun>(std::make_unique<CudaRun>(kernels_, std::move(loaded)));
+  return std::unique_ptr<DeviceRun>(std::make_unique<CudaRun>(c, kernels_, std::move(loaded)));
 }
 
 }  // namespace pullback::jit::cuda

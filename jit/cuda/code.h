@@ -64,7 +64,7 @@ class CudaCode : public LoadedCode {
       : host_(std::move(host)), kernels_(std::move(kernels)) {}
   KernelEntry entry() const override { return host_->entry(); }
   size_t bytes() const override { return host_->bytes() + kernels_->bytes(); }
-  StatusOr<std::unique_ptr<DeviceRun>> StartRun() override;
+  StatusOr<std::unique_ptr<DeviceRun>> StartRun(RunContext* c) override;
 
  private:
   const std::unique_ptr<LoadedCode> host_;

@@ -4,6 +4,7 @@
 #include <chrono>
 #include <cstring>
 #include <thread>
+#include <utility>
 
 namespace pullback::jit::cuda {
 namespace {
@@ -17,13 +18,9 @@ CudaRun::~CudaRun() {
   if (driver_.cuCtxSetCurrent(loaded_.life->context()) != kSuccess) return;
   Settle();
   if (beside_ != nullptr) Check(driver_.cuStreamDestroy(beside_), "ending a stream");
-  for (const auto& [array, buffer] : buffers_) {
-    if (buffer.address != 0) Check(driver_.cuMemFree(buffer.address), "freeing memory");
-  }
-  if (failed_ != 0) Check(driver_.cuMemFree(failed_), "freeing memory");
-  for (const Scratch& scratch : scratch_) {
-    if (scratch.address != 0) Check(driver_.cuMemFree(scratch.address), "freeing memory");
-  }
+  for (auto& [array, buffer] : buffers_) Give(&buffer.memory);
+  Give(&failed_);
+  for (Memory& scratch : scratch_) Give(&scratch);
 }
 
 // After any failure but a lack of memory the context is not to be trusted.
@@ -42,29 +39,43 @@ CudaRun::Buffer& CudaRun::Of(Array* a) {
   return at->second;
 }
 
-bool CudaRun::Allocate(DeviceAddress* address, int64_t bytes) {
-  return Check(driver_.cuMemAlloc(address, static_cast<size_t>(std::max<int64_t>(bytes, 8))),
-               "allocating memory");
+bool CudaRun::Take(int64_t bytes, Memory* memory) {
+  bytes = std::max<int64_t>(bytes, 8);
+  if (!Charge(bytes)) return false;
+  DeviceAddress address = 0;
+  if (!Check(driver_.cuMemAlloc(&address, static_cast<size_t>(bytes)), "allocating memory")) {
+    Discharge(bytes);
+    return false;
+  }
+  *memory = {address, bytes};
+  return true;
+}
+
+bool CudaRun::Give(Memory* memory) {
+  if (memory->address == 0) return true;
+  const Memory given = std::exchange(*memory, {});
+  Discharge(given.bytes);
+  return Check(driver_.cuMemFree(given.address), "freeing memory");
 }
 
 bool CudaRun::ToDevice(Array* a, bool written, DeviceAddress* address) {
   Buffer& b = Of(a);
   const auto bytes = static_cast<size_t>(a->bytes);
-  if (b.address == 0 && !Allocate(&b.address, a->bytes)) return false;
+  if (b.memory.address == 0 && !Take(a->bytes, &b.memory)) return false;
   if (!b.on_device && bytes > 0) {
     if (!Settle()) return false;
     if (b.on_host &&
-        !Check(driver_.cuMemcpyHtoD(b.address, a->data, bytes), "copying to the device")) {
+        !Check(driver_.cuMemcpyHtoD(b.memory.address, a->data, bytes), "copying to the device")) {
       return false;
     }
     if (!b.on_host && b.zeroed &&
-        !Check(driver_.cuMemsetD8(b.address, 0, bytes), "clearing memory")) {
+        !Check(driver_.cuMemsetD8(b.memory.address, 0, bytes), "clearing memory")) {
       return false;
     }
   }
   b.on_device = true;
   if (written) b.on_host = false;
-  *address = b.address;
+  *address = b.memory.address;
   return true;
 }
 
@@ -74,7 +85,7 @@ bool CudaRun::Read(Array* a) {
   if (b.on_host) return true;
   if (!Settle()) return false;
   if (b.on_device && bytes > 0 &&
-      !Check(driver_.cuMemcpyDtoH(a->data, b.address, bytes), "copying back")) {
+      !Check(driver_.cuMemcpyDtoH(a->data, b.memory.address, bytes), "copying back")) {
     return false;
   }
   if (!b.on_device && b.zeroed) std::memset(a->data, 0, bytes);
@@ -104,19 +115,19 @@ bool CudaRun::Copy(const Array* from, Array* to) {
   }
   Fresh(to, false);
   Buffer& b = Of(to);
-  if (!Allocate(&b.address, to->bytes)) return false;
+  if (!Take(to->bytes, &b.memory)) return false;
   b.on_device = true;
-  return to->bytes == 0 ||
-         Check(driver_.cuMemcpyDtoD(b.address, Of(source).address, static_cast<size_t>(to->bytes)),
-               "copying on the device");
+  return to->bytes == 0 || Check(driver_.cuMemcpyDtoD(b.memory.address, Of(source).memory.address,
+                                                      static_cast<size_t>(to->bytes)),
+                                 "copying on the device");
 }
 
 void CudaRun::Free(Array* a) {
   const auto at = buffers_.find(a);
   if (at == buffers_.end()) return;
-  if (at->second.address != 0) {
+  if (at->second.memory.address != 0) {
     Settle();
-    Check(driver_.cuMemFree(at->second.address), "freeing memory");
+    Give(&at->second.memory);
   }
   buffers_.erase(at);
   a->device = nullptr;
@@ -143,26 +154,27 @@ bool CudaRun::Settle() {
 bool CudaRun::TellStop() {
   static constexpr int32_t kStop = 1;
   return Check(driver_.cuStreamCreate(&beside_, kNonBlocking), "making a stream") &&
-         Check(driver_.cuMemcpyHtoDAsync(failed_ + kStopOffset, &kStop, sizeof kStop, beside_),
+         Check(driver_.cuMemcpyHtoDAsync(failed_.address + kStopOffset, &kStop, sizeof kStop,
+                                         beside_),
                "copying to the device");
 }
 
 bool CudaRun::PrepareWord() {
-  return failed_ != 0 ||
-         (Allocate(&failed_, 8) && Check(driver_.cuMemsetD8(failed_, 0, 8), "clearing memory"));
+  return failed_.address != 0 ||
+         (Take(8, &failed_) && Check(driver_.cuMemsetD8(failed_.address, 0, 8), "clearing memory"));
 }
 
 bool CudaRun::TakeFailed(bool* failed) {
   int32_t word = 0;
   if (!Settle()) return false;
-  if (!Check(driver_.cuMemcpyDtoH(&word, failed_, sizeof word), "a kernel")) return false;
+  if (!Check(driver_.cuMemcpyDtoH(&word, failed_.address, sizeof word), "a kernel")) return false;
   *failed = word != 0;
-  return word == 0 || Check(driver_.cuMemsetD8(failed_, 0, sizeof word), "clearing memory");
+  return word == 0 || Check(driver_.cuMemsetD8(failed_.address, 0, sizeof word), "clearing memory");
 }
 
 bool CudaRun::Collect(const DeviceKernel& about, const uint64_t* slots, Params& params) {
   using Param = DeviceKernel::Param;
-  params.values.push_back(failed_);
+  params.values.push_back(failed_.address);
   for (size_t i = 0; i < about.params.size(); ++i) {
     const Param kind = about.params[i];
     DeviceAddress value = slots[i];
@@ -171,8 +183,10 @@ bool CudaRun::Collect(const DeviceKernel& about, const uint64_t* slots, Params& 
       if (!ToDevice(array, kind == Param::kWrite, &value)) return false;
     } else if (kind == Param::kLanes) {
       auto* host = reinterpret_cast<void*>(slots[i]);
-      if (!Allocate(&value, kLaneBytes)) return false;
-      params.lanes.emplace_back(host, value);
+      Memory lanes;
+      if (!Take(kLaneBytes, &lanes)) return false;
+      value = lanes.address;
+      params.lanes.emplace_back(host, lanes);
       if (!Check(driver_.cuMemcpyHtoD(value, host, kLaneBytes), "copying to the device"))
         return false;
     }
@@ -198,9 +212,11 @@ bool CudaRun::Start(uint32_t kernel, int64_t threads, Params& params) {
 
 int32_t CudaRun::Finish(bool good, bool failed, Params& params) {
   if (!params.lanes.empty() && !failed) good = Settle() && good;
-  for (const auto& [host, address] : params.lanes) {
-    if (good && !failed) good = Check(driver_.cuMemcpyDtoH(host, address, kLaneBytes), "a kernel");
-    good = Check(driver_.cuMemFree(address), "freeing memory") && good;
+  for (auto& [host, lanes] : params.lanes) {
+    if (good && !failed) {
+      good = Check(driver_.cuMemcpyDtoH(host, lanes.address, kLaneBytes), "a kernel");
+    }
+    good = Give(&lanes) && good;
   }
   return !good ? -1 : failed ? 1 : 0;
 }

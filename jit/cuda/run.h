@@ -15,8 +15,9 @@ namespace pullback::jit::cuda {
 
 class CudaRun : public DeviceRun {
  public:
-  CudaRun(std::shared_ptr<Kernels> kernels, Kernels::Loaded loaded)
-      : kernels_(std::move(kernels)),
+  CudaRun(RunContext* c, std::shared_ptr<Kernels> kernels, Kernels::Loaded loaded)
+      : DeviceRun(c),
+        kernels_(std::move(kernels)),
         loaded_(std::move(loaded)),
         driver_(kernels_->device().driver()) {}
   ~CudaRun() override;
@@ -33,20 +34,26 @@ class CudaRun : public DeviceRun {
   int64_t launches() const override { return launches_; }
 
  private:
+  // A block on the device that the run is charged for; none at address 0.
+  struct Memory {
+    DeviceAddress address = 0;
+    int64_t bytes = 0;
+  };
   // Neither here nor there: no element is anywhere yet.
   struct Buffer {
-    DeviceAddress address = 0;
+    Memory memory;
     bool on_host = false, on_device = false;
     bool zeroed = false;
   };
   // A kernel's parameters, and what of the host's they stand for.
   struct Params {
     std::vector<uint64_t> values;
-    std::vector<std::pair<void*, DeviceAddress>> lanes;
+    std::vector<std::pair<void*, Memory>> lanes;
   };
   bool Check(Result result, const char* doing);
   Buffer& Of(Array* a);
-  bool Allocate(DeviceAddress* address, int64_t bytes);
+  bool Take(int64_t bytes, Memory* memory);
+  bool Give(Memory* memory);
   bool ToDevice(Array* a, bool written, DeviceAddress* address);
   bool Collect(const DeviceKernel& about, const uint64_t* slots, Params& params);
   bool Start(uint32_t kernel, int64_t threads, Params& params);
@@ -59,6 +66,9 @@ class CudaRun : public DeviceRun {
   bool RunChunk(uint32_t kernel, Chunk& chunk, Params& params, bool* failed);
   bool PlaceTerms(const OrderedKernels& about, int64_t* terms);
   bool Grow(int64_t bytes, OrderedParam scratch);
+  bool HasRoomFor(int64_t terms) const;
+  int64_t MostSegments(int64_t buckets) const;
+  const Memory& Scratch(OrderedParam p) const { return scratch_[static_cast<size_t>(p)]; }
   void SetOrdered(Params& params, OrderedParam p, uint64_t value);
   // run_contract.cc: a part of a product, or of `count` of them.
   struct BlasPiece {
@@ -84,16 +94,12 @@ class CudaRun : public DeviceRun {
   const Kernels::Loaded loaded_;
   const Driver& driver_;
   std::map<Array*, Buffer> buffers_;
-  DeviceAddress failed_ = 0;  // a word that kernels set where a check fails, and one that ends them
-  bool running_ = false;      // there may be kernels that have not ended
-  bool stopped_ = false;      // they were told to end: what they wrote is nothing
-  Stream beside_ = nullptr;   // on which they are told
-  struct Scratch {
-    DeviceAddress address = 0;
-    int64_t bytes = 0;
-  };
-  std::array<Scratch, kOrderedParams> scratch_;  // by the parameters that are addresses
-  BlasHandle blas_ = nullptr;                    // the life's
+  Memory failed_;            // a word that kernels set where a check fails, and one that ends them
+  bool running_ = false;     // there may be kernels that have not ended
+  bool stopped_ = false;     // they were told to end: what they wrote is nothing
+  Stream beside_ = nullptr;  // on which they are told
+  std::array<Memory, kOrderedParams> scratch_;  // by the parameters that are addresses
+  BlasHandle blas_ = nullptr;                   // the life's
   int64_t launches_ = 0;
   Status status_;
 };

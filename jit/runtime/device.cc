@@ -4,9 +4,20 @@
 
 namespace pullback::jit {
 
+// Not by a trap, which would skip what the device's methods have on the stack.
+bool DeviceRun::Charge(int64_t bytes) {
+  if (bytes > Room()) {
+    lacking_ = bytes;
+    return false;
+  }
+  pullback::jit::Charge(&context_, 0, bytes);
+  return true;
+}
+
 // The trap is only the way out: the run's owner asks the device what happened.
 void DeviceFailed(RunContext* c) {
   if (c->stop.load(std::memory_order_relaxed) != 0) pb_stopped(c);
+  if (c->device->lacking() > 0) OutOfMemory(c, 0, c->device->lacking());
   pb_trap(c, kTrapStopped, 0, 0, 0);
 }
 

@@ -17,11 +17,14 @@ struct Contraction;  // jit/runtime/contract.h
 
 // One run. Methods that give a bool give false when the device has failed, or the run was stopped: it must
 // end, and its owner knows why.
+//
+// All memory there is charged to the run's budget, beside the host's: an array that has been on the device is
+// charged twice. Where there is no room a method gives false, and the run ends for want of memory.
 class DeviceRun {
  public:
+  // Kernels end early once the run is to stop; what waits for them then gives false, with status() still good.
+  explicit DeviceRun(RunContext* c) : context_(*c) {}
   virtual ~DeviceRun() = default;
-  // Kernels end early once it is not 0; what waits for them then gives false, with status() still good.
-  void ObeyStop(const std::atomic<int32_t>* stop) { stop_ = stop; }
   // Runs a kernel with at least so many threads. `slots`: one for each of its parameters: bits of scalars,
   // arrays, addresses of lanes (eight slots). 0: done; 1: a check failed; -1: the device has failed.
   virtual int32_t Launch(uint32_t kernel, int64_t threads, const uint64_t* slots) = 0;
@@ -36,12 +39,17 @@ class DeviceRun {
   virtual void Free(Array* a) = 0;
   virtual Status status() const = 0;  // what failed, if anything did
   virtual int64_t launches() const = 0;
+  int64_t lacking() const { return lacking_; }  // bytes that the budget had no room for; 0: none
 
  protected:
-  bool MustStop() const { return stop_ != nullptr && stop_->load(std::memory_order_relaxed) != 0; }
+  bool MustStop() const { return context_.stop.load(std::memory_order_relaxed) != 0; }
+  bool Charge(int64_t bytes);  // false: there is no room
+  void Discharge(int64_t bytes) { context_.bytes_used -= bytes; }
+  int64_t Room() const { return context_.bytes_budget - context_.bytes_used; }
 
  private:
-  const std::atomic<int32_t>* stop_ = nullptr;
+  RunContext& context_;
+  int64_t lacking_ = 0;
 };
 
 extern "C" {

@@ -2,10 +2,11 @@
 
 #include <elf.h>
 
+#include <algorithm>
 #include <atomic>
 #include <cstdlib>
 #include <cstring>
-#include <set>
+#include <map>
 #include <string>
 #include <thread>
 #include <vector>
@@ -19,7 +20,7 @@ namespace pullback::jit::cuda {
 // What the handles of the driver stand for.
 struct ContextTag {
   bool broken = false;
-  std::set<void*> memory;  // goes with it
+  std::map<void*, size_t> memory;  // goes with it
 };
 struct FunctionTag {
   ModuleTag* module;
@@ -72,12 +73,16 @@ Result CreateContext(Context* context, unsigned, DeviceNumber) {
   ++TheFakeDriver().contexts;
   return kSuccess;
 }
+void Forget(Context context, void* data) {
+  FakeDriver& d = TheFakeDriver();
+  d.bytes -= static_cast<int64_t>(context->memory.at(data));
+  context->memory.erase(data);
+  std::free(data);
+  --d.live_allocations;
+}
 Result DestroyContext(Context context) {
   if (current == context) current = nullptr;
-  for (void* data : context->memory) {
-    std::free(data);
-    --TheFakeDriver().live_allocations;
-  }
+  while (!context->memory.empty()) Forget(context, context->memory.begin()->first);
   delete context;
   --TheFakeDriver().contexts;
   return kSuccess;
@@ -118,16 +123,18 @@ Result Allocate(DeviceAddress* address, size_t bytes) {
   void* data = std::malloc(bytes);
   std::memset(data, 0xCB, bytes);
   *address = reinterpret_cast<DeviceAddress>(data);
-  current->memory.insert(data);
-  ++TheFakeDriver().live_allocations;
+  current->memory.emplace(data, bytes);
+  FakeDriver& d = TheFakeDriver();
+  ++d.live_allocations;
+  d.bytes += static_cast<int64_t>(bytes);
+  d.most_bytes = std::max(d.most_bytes, d.bytes);
   return kSuccess;
 }
 Result Free(DeviceAddress address) {
   Wait();
   void* data = reinterpret_cast<void*>(address);
-  if (current->memory.erase(data) == 0) return 1;
-  std::free(data);
-  --TheFakeDriver().live_allocations;
+  if (current->memory.count(data) == 0) return 1;
+  Forget(current, data);
   return Call();
 }
 Result CopyIn(DeviceAddress to, const void* from, size_t bytes) {

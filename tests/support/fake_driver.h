@@ -24,6 +24,7 @@ struct FakeDriver {
   int64_t multiplied = 0;  // calls of cuBLAS that computed products
   int64_t tiled = 0;       // launches of blocks that share memory
   int64_t calls = 0, launches = 0, to_device = 0, to_host = 0, contexts = 0, live_allocations = 0;
+  int64_t bytes = 0, most_bytes = 0;  // of live allocations; the most there were at a time
 
   void Reset();  // waits for what runs
   // --- of the fakes: every call but the end of a context comes through here, and what it gives

@@ -1,9 +1,7 @@
 // Requests that ask for a target, through the engine: with no driver, and on a driver without a device.
 #include <catch2/catch.hpp>
 
-#include "jit/llvm/llvm_backend.h"
-#include "tests/jit/engine/fake_backend.h"
-#include "tests/support/fake_driver.h"
+#include "tests/jit/programs/device_engine.h"
 
 namespace pullback::jit {
 namespace {
@@ -13,36 +11,6 @@ using testing::TheFakeDriver;
 
 constexpr const char* kDot =
     "fn f(x: [n]f64) -> f64 { let y = gen i < n { 2.0 * x[i] }  return sum i < n { y[i] * x[i] } }";
-
-std::shared_ptr<Backend> Llvm() {
-  static const std::shared_ptr<Backend> backend = MakeLlvmBackend().value();
-  return backend;
-}
-
-struct OnDevice {
-  explicit OnDevice(std::shared_ptr<DeviceBackend> device = FakeCudaBackend())
-      : engine(With(std::move(device)), Llvm()) {}
-  static EngineOptions With(std::shared_ptr<DeviceBackend> device) {
-    TheFakeDriver().Reset();
-    EngineOptions options;
-    options.device = std::move(device);
-    return options;
-  }
-  StatusOr<Outputs> Run(const std::string& program, Target target, const Inputs& inputs,
-                        Transform transform = Transform::kValue, const RunLimits& limits = {}) {
-    KernelRequest request = Ask(program, "f", transform);
-    request.options.target = target;
-    PB_ASSIGN_OR_RETURN(const Handle handle, engine.Compile(request));
-    return engine.Run(handle, inputs, limits);
-  }
-  Engine engine;
-};
-
-std::vector<double> Numbers(int64_t n) {
-  std::vector<double> v;
-  for (int64_t i = 0; i < n; ++i) v.push_back(1.0 / static_cast<double>(i + 1));
-  return v;
-}
 
 // No machine has this library.
 std::shared_ptr<DeviceBackend> NoDriver() {

@@ -20,7 +20,7 @@ struct DeviceRunner {
     std::vector<uint64_t> slots(args.size() + 1), out(entry.results.size() + 1);
     for (size_t i = 0; i < args.size(); ++i) slots[i] = jit::SlotOf(keep[i], &arrays[i]);
     jit::RunContext context;
-    const auto device = code->StartRun().value();
+    std::unique_ptr<jit::DeviceRun> device = code->StartRun(&context).value();
     context.device = device.get();
     if (RunKernel(code->entry(), &context, slots.data(), out.data()) && BringHome(&context)) {
       for (size_t i = 0; i < entry.results.size(); ++i) {
@@ -29,9 +29,11 @@ struct DeviceRunner {
     }
     INFO("trap " << context.trap_kind << " at !" << context.trap_loc);
     CHECK(context.trap_kind == 0);
+    launches = device->launches();
+    context.device = nullptr;
+    device.reset();
     jit::ResetContext(&context);
     for (size_t i = 0; i < args.size(); ++i) CHECK(keep[i].data == args[i].data);
-    launches = device->launches();
     return results;
   }
 
