@@ -105,6 +105,24 @@ StatusOr<Generated> Generate(const loops::Module& loops, int opt_level, Backend&
   return made;
 }
 
+// What has no place of the user's own, and could have one, is said of the entry.
+Status PlaceRefusal(const Status& status, const Reading& reading) {
+  Status placed = PlaceStatus(status, {reading.canonical.places, reading.text});
+  if (status.reason() != "NOT_ON_DEVICE") return placed;
+  std::vector<Diagnostic> diagnostics = placed.diagnostics();
+  const auto has_line = [](const Diagnostic& d) { return d.span.line > 0; };
+  if (std::any_of(diagnostics.begin(), diagnostics.end(), has_line)) return placed;
+  const auto& functions = reading.program.functions;
+  const auto entry = std::find_if(functions.begin(), functions.end(),
+                                  [&](const auto& f) { return f->name == reading.entry; });
+  PB_CHECK(entry != functions.end());
+  const Span span = (*entry)->span;
+  if (span.line == 0) return placed;  // the entry is a function of the prelude
+  diagnostics.push_back(
+      {Severity::kError, span, placed.message(), MakeExcerpt(reading.text, span)});
+  return {placed.code(), placed.reason(), placed.message(), std::move(diagnostics)};
+}
+
 struct MadeCode {
   std::unique_ptr<TieredCode> code;
   std::optional<StoredKernel> stored;
@@ -168,9 +186,7 @@ StatusOr<MadeKernel> MakeKernel(const Reading& reading, const Build& build,
   MadeCode made;
   if (build.target != Target::kCpu) {
     StatusOr<MadeCode> there = MakeDeviceCode(loops, build, *backends.device, progress);
-    if (!there.ok()) {
-      return PlaceStatus(there.status(), {reading.canonical.places, reading.text});
-    }
+    if (!there.ok()) return PlaceRefusal(there.status(), reading);
     made = *std::move(there);
   }
   if (made.code == nullptr) {

@@ -85,6 +85,28 @@ TEST_CASE("Target: what stays on the CPU is named with its line and a caret") {
   CHECK(status.diagnostics()[0].excerpt.find('^') != std::string::npos);
 }
 
+TEST_CASE("Target: a program without anything for a device is refused with a place and a reason") {
+  const char* straight = "fn g(x: f64) -> f64 { return x * x }\n"
+                         "fn f(x: f64) -> f64 {\n  return g(x)\n}\n";
+  const char* looping = "fn g(x: f64) -> f64 { return x }\n"
+                        "fn f(x: f64) -> f64 {\n  var r = x\n"
+                        "  while r < 100.0 { r = r * g(x) }\n  return r\n}\n";
+  OnDevice t;
+  for (const char* program : {straight, looping}) {
+    INFO(program);
+    const Status status = t.Run(program, Target::kCuda, {{Scalar(3)}, {}}).status();
+    REQUIRE(status.reason() == "NOT_ON_DEVICE");
+    CHECK(status.message().find("it has no statement over a range") != std::string::npos);
+    CHECK(status.message().find('!') == std::string::npos);
+    REQUIRE(status.diagnostics().size() == 1);
+    const Diagnostic& d = status.diagnostics()[0];
+    CHECK(d.span.line == 2);
+    CHECK(d.span.column == 4);
+    CHECK(d.excerpt.find("fn f(") != std::string::npos);
+    CHECK(d.excerpt.find('^') != std::string::npos);
+  }
+}
+
 TEST_CASE("Target: arrays stay on the device between statements") {
   const std::string program =
       "fn f(x: [n]f64, k: i64) -> [n]f64 { var y = x\nvar t = 0\n"
