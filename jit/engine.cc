@@ -18,7 +18,7 @@ namespace pullback::jit {
 namespace {
 
 constexpr const char* kEngineVersion =
-    "engine-1";  // of the key and of what a kernel takes and gives
+    "engine-2";  // of the key and of what a kernel takes and gives
 
 std::string BuildId(const Backend& llvm, const Backend* baseline) {
   std::string id = std::string(kEngineVersion) + " passes-" + pipeline::kPassesVersion;
@@ -152,6 +152,9 @@ StatusOr<KernelPtr> Engine::Impl::Restore(const std::string& kernel_id, const Re
   if (const auto stored = ReadStoredKernel(*bytes)) {
     auto kernel = RestoreKernel(reading, *stored, build, All(), progress);
     if (kernel.ok() || IsInterruption(kernel.status())) return kernel;
+    // A device that fails says nothing of the entry.
+    const bool rejected = kernel.status().reason() == "OBJECT_REJECTED";
+    if (stored->target == Target::kCuda && !rejected) return kernel;
   }
   options.disk->Remove(kernel_id);
   return KernelPtr();
@@ -171,9 +174,7 @@ StatusOr<Resident> Engine::Impl::Make(const std::string& kernel_id, Reading& rea
     return Resident{std::move(resident->kernel), nullptr};
   }
   Resident made;
-  if (build.target == Target::kCpu) {
-    PB_ASSIGN_OR_RETURN(made.kernel, Restore(kernel_id, reading, build, progress));
-  }
+  PB_ASSIGN_OR_RETURN(made.kernel, Restore(kernel_id, reading, build, progress));
   if (made.kernel == nullptr) {
     PB_ASSIGN_OR_RETURN(MadeKernel fresh,
                         MakeKernel(reading, build, options.limits, All(), progress));
@@ -221,7 +222,7 @@ Status Engine::Impl::Promote(const std::string& kernel_id, const KernelPtr& kern
     return {};
   }
   ++promotions;
-  Store(kernel_id, {Tier::kLlvm, kernel->layout().reads, std::move(made.object)});
+  Store(kernel_id, {Target::kCpu, Tier::kLlvm, kernel->layout().reads, std::move(made.object)});
   std::optional<Resident> resident = kernels.Peek(kernel_id);
   if (resident && resident->kernel == kernel) {
     const size_t bytes = kernel->bytes() + ViewBytes(*resident->view);

@@ -29,7 +29,8 @@ struct EngineOptions {
   size_t alias_bytes = size_t{64} << 20;   // texts seen, LRU
   lang::Limits limits;
   int opt_level = 2;
-  // Code that outlives the engine, under the kernels' ids: what LLVM has made, or a forced tier 0.
+  // Code that outlives the engine, under the kernels' ids: what LLVM has made, or a forced tier 0,
+  // and the kernels of devices.
   std::shared_ptr<DiskCache> disk;
   std::shared_ptr<DeviceBackend> device;  // may be none, and need not have a device
   std::string blas = kBlasLibrary;        // loaded when it is first asked for

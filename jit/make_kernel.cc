@@ -129,22 +129,19 @@ struct MadeCode {
   Target target = Target::kCpu;
 };
 
-// What has nothing for a device stays on the CPU, unless that was ruled out. Nothing is kept on disk.
-StatusOr<MadeCode> MakeDeviceCode(const loops::Module& loops, const Build& build,
-                                  DeviceBackend& device, Progress& progress) {
+MadeCode ForGood(Target target, Tier tier, Generated made, const Layout& layout) {
+  return {std::make_unique<TieredCode>(tier, std::move(made.code), std::nullopt),
+          StoredKernel{target, tier, layout.reads, std::move(made.object)}, target};
+}
+
+// What has nothing for a device stays on the CPU, unless that was ruled out.
+StatusOr<MadeCode> MakeDeviceCode(const loops::Module& loops, const Layout& layout,
+                                  const Build& build, DeviceBackend& device, Progress& progress) {
   StatusOr<Generated> made = Generate(loops, build.opt_level, device, progress);
-  if (made.ok()) {
-    return MadeCode{std::make_unique<TieredCode>(Tier::kLlvm, std::move(made->code), std::nullopt),
-                    std::nullopt, Target::kCuda};
-  }
+  if (made.ok()) return ForGood(Target::kCuda, Tier::kLlvm, *std::move(made), layout);
   const bool lacks = made.status().code() == Code::kUnimplemented;
   if (build.target == Target::kAuto && lacks) return MadeCode{};
   return made.status();
-}
-
-MadeCode ForGood(Tier tier, Generated made, const Layout& layout) {
-  return {std::make_unique<TieredCode>(tier, std::move(made.code), std::nullopt),
-          StoredKernel{tier, layout.reads, std::move(made.object)}, Target::kCpu};
 }
 
 // Where nobody has asked for tier 0, LLVM compiles what would need too much of the stack there.
@@ -153,7 +150,7 @@ StatusOr<MadeCode> MakeCode(loops::Module loops, const Layout& layout, const Bui
   if (build.tier != Tier::kLlvm && backends.baseline != nullptr) {
     StatusOr<Generated> made = Generate(loops, build.opt_level, *backends.baseline, progress);
     if (made.ok() && build.tier == Tier::kBaseline) {
-      return ForGood(Tier::kBaseline, *std::move(made), layout);
+      return ForGood(Target::kCpu, Tier::kBaseline, *std::move(made), layout);
     }
     if (made.ok()) {
       TieredCode::Later later{std::move(loops), build.opt_level};
@@ -166,7 +163,7 @@ StatusOr<MadeCode> MakeCode(loops::Module loops, const Layout& layout, const Bui
     }
   }
   PB_ASSIGN_OR_RETURN(Generated made, Generate(loops, build.opt_level, backends.llvm, progress));
-  return ForGood(Tier::kLlvm, std::move(made), layout);
+  return ForGood(Target::kCpu, Tier::kLlvm, std::move(made), layout);
 }
 
 }  // namespace
@@ -185,7 +182,7 @@ StatusOr<MadeKernel> MakeKernel(const Reading& reading, const Build& build,
   PB_RETURN_IF_ERROR(progress.Lap("loops"));
   MadeCode made;
   if (build.target != Target::kCpu) {
-    StatusOr<MadeCode> there = MakeDeviceCode(loops, build, *backends.device, progress);
+    StatusOr<MadeCode> there = MakeDeviceCode(loops, layout, build, *backends.device, progress);
     if (!there.ok()) return PlaceRefusal(there.status(), reading);
     made = *std::move(there);
   }
@@ -203,6 +200,9 @@ StatusOr<std::shared_ptr<const Kernel>> RestoreKernel(const Reading& reading,
                                                       Progress& progress) {
   Layout layout = MakeLayout(MakeSlots(reading.signature, reading.derivation));
   Backend* backend = stored.tier == Tier::kLlvm ? &backends.llvm : backends.baseline;
+  if (stored.target == Target::kCuda) {
+    backend = build.target == Target::kCpu ? nullptr : backends.device;
+  }
   if (stored.reads.size() != layout.arguments() || backend == nullptr) {
     return Status(Code::kInternal, "OBJECT_REJECTED", "what was kept is of another program");
   }
@@ -211,7 +211,7 @@ StatusOr<std::shared_ptr<const Kernel>> RestoreKernel(const Reading& reading,
   PB_RETURN_IF_ERROR(progress.Lap("link"));
   auto code = std::make_unique<TieredCode>(stored.tier, std::move(loaded), std::nullopt);
   return std::shared_ptr<const Kernel>(std::make_shared<const Kernel>(
-      reading.derivation, std::move(layout), std::move(code), Target::kCpu, build.blas));
+      reading.derivation, std::move(layout), std::move(code), stored.target, build.blas));
 }
 
 }  // namespace pullback::jit

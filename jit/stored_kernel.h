@@ -12,8 +12,9 @@
 namespace pullback::jit {
 
 struct StoredKernel {
-  Tier tier = Tier::kLlvm;  // that made it
-  std::vector<bool> reads;  // Layout::reads
+  Target target = Target::kCpu;  // kCpu or kCuda: whose object it is
+  Tier tier = Tier::kLlvm;       // that made it
+  std::vector<bool> reads;       // Layout::reads
   ObjectCode object;
 };
 

@@ -56,9 +56,10 @@ StatusOr<DeviceCode> Read(const std::string& bytes) {
 
 // The context may have failed already; then its end takes the module with it.
 void Kernels::Unload() {
-  if (module_ == nullptr) return;
   const Driver& driver = device_->driver();
-  if (driver.cuCtxSetCurrent(loaded_.life->context()) == kSuccess) driver.cuModuleUnload(module_);
+  if (module_ != nullptr && driver.cuCtxSetCurrent(loaded_.life->context()) == kSuccess) {
+    driver.cuModuleUnload(module_);
+  }
   module_ = nullptr;
   loaded_ = {};
 }
@@ -70,12 +71,22 @@ StatusOr<Kernels::Loaded> Kernels::Load() {
   PB_ASSIGN_OR_RETURN(std::shared_ptr<Device::Life> life, device_->Current());
   if (module_ != nullptr && loaded_.life == life) return loaded_;
   Unload();
+  loaded_.life = life;
+  const Status status = LoadModule();
+  if (status.ok()) return loaded_;
+  Unload();
+  if (status.reason() != "DEVICE_MEMORY") device_->Abandon(life);
+  return status;
+}
+
+Status Kernels::LoadModule() {
   const Driver& driver = device_->driver();
   PB_RETURN_IF_ERROR(
-      device_->Explain(driver.cuCtxSetCurrent(life->context()), "taking the context up"));
+      device_->Explain(driver.cuCtxSetCurrent(loaded_.life->context()), "taking the context up"));
+  Module module = nullptr;
   PB_RETURN_IF_ERROR(
-      device_->Explain(driver.cuModuleLoadData(&module_, image_.data()), "loading kernels"));
-  loaded_.life = std::move(life);
+      device_->Explain(driver.cuModuleLoadData(&module, image_.data()), "loading kernels"));
+  module_ = module;
   for (const DeviceKernel& kernel : kernels_) {
     Function f = nullptr;
     PB_RETURN_IF_ERROR(
@@ -83,7 +94,7 @@ StatusOr<Kernels::Loaded> Kernels::Load() {
                          "finding kernel " + kernel.name));
     loaded_.functions.push_back(f);
   }
-  return loaded_;
+  return {};
 }
 
 StatusOr<std::unique_ptr<DeviceRun>> CudaCode::StartRun(RunContext* c) {

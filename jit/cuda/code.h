@@ -48,6 +48,7 @@ class Kernels {
 
  private:
   void Unload();
+  Status LoadModule();
 
   const std::shared_ptr<Device> device_;
   const std::string image_;

@@ -96,9 +96,11 @@ StatusOr<std::shared_ptr<Device::Life>> Device::Current() {
     PB_RETURN_IF_ERROR(Explain(driver_.cuCtxCreate(&context, 0, number_), "making a context"));
     current_ = std::make_shared<Life>(driver_, context);
   }
-  PB_RETURN_IF_ERROR(
-      Explain(driver_.cuCtxSetCurrent(current_->context()), "taking the context up"));
-  return current_;
+  const Status taken =
+      Explain(driver_.cuCtxSetCurrent(current_->context()), "taking the context up");
+  if (taken.ok()) return current_;
+  current_ = nullptr;
+  return taken;
 }
 
 void Device::Abandon(const std::shared_ptr<Life>& life) {

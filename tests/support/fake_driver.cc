@@ -18,10 +18,6 @@
 namespace pullback::jit::cuda {
 
 // What the handles of the driver stand for.
-struct ContextTag {
-  bool broken = false;
-  std::map<void*, size_t> memory;  // goes with it
-};
 struct FunctionTag {
   ModuleTag* module;
   uint64_t kernel;
@@ -29,6 +25,12 @@ struct FunctionTag {
 struct ModuleTag {
   std::unique_ptr<LoadedCode> code;
   std::vector<std::unique_ptr<FunctionTag>> functions;
+};
+struct ContextTag {
+  bool broken = false;
+  // What goes with it.
+  std::map<void*, size_t> memory;
+  std::map<ModuleTag*, std::unique_ptr<ModuleTag>> modules;
 };
 
 }  // namespace pullback::jit::cuda
@@ -104,11 +106,13 @@ Result LoadModule(Module* module, const void* image) {
   auto code = DeviceCompilerForTests()->LoadHost(
       {std::string(static_cast<const char*>(image), SizeOf(image)), "pb_kernel"});
   if (!code.ok()) return 218;
-  *module = new ModuleTag{std::move(*code), {}};
+  auto loaded = std::make_unique<ModuleTag>(ModuleTag{std::move(*code), {}});
+  *module = loaded.get();
+  current->modules[*module] = std::move(loaded);
   return kSuccess;
 }
 Result UnloadModule(Module module) {
-  delete module;
+  current->modules.erase(module);
   return Call();
 }
 Result GetFunction(Function* function, Module module, const char* name) {

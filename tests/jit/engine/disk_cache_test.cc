@@ -9,9 +9,7 @@
 #include <catch2/catch.hpp>
 #include <cstdlib>
 #include <filesystem>
-#include <fstream>
 #include <random>
-#include <sstream>
 #include <thread>
 
 #include "core/base/hmac.h"
@@ -20,49 +18,11 @@
 #include "jit/kernel.h"
 #include "jit/llvm/llvm_backend.h"
 #include "jit/stored_kernel.h"
+#include "tests/jit/engine/cache_folder.h"
 #include "tests/jit/engine/fake_backend.h"
 
 namespace pullback::jit {
 namespace {
-
-namespace fs = std::filesystem;
-
-class Folder {
- public:
-  Folder() {
-    char name[] = "/tmp/pullback-cache-XXXXXX";
-    path_ = mkdtemp(name);
-  }
-  ~Folder() { fs::remove_all(path_); }
-  const std::string& path() const { return path_; }
-  std::vector<fs::path> Files() const {
-    std::vector<fs::path> files;
-    for (const auto& entry : fs::recursive_directory_iterator(path_)) {
-      if (entry.is_regular_file() && entry.path().filename() != "mac.key") {
-        files.push_back(entry.path());
-      }
-    }
-    return files;
-  }
-
- private:
-  std::string path_;
-};
-
-std::shared_ptr<DiskCache> OpenAt(const Folder& folder, int64_t bytes = 1 << 20) {
-  return Ok(DiskCache::Open(folder.path(), bytes));
-}
-
-std::string ReadFile(const fs::path& path) {
-  std::ifstream file(path, std::ios::binary);
-  std::ostringstream bytes;
-  bytes << file.rdbuf();
-  return bytes.str();
-}
-
-void WriteFile(const fs::path& path, const std::string& bytes) {
-  std::ofstream(path, std::ios::binary) << bytes;
-}
 
 TEST_CASE("disk cache: what was put comes back, from another process too") {
   const Folder folder;

@@ -86,11 +86,13 @@ TEST_CASE("Target: what stays on the CPU is named with its line and a caret") {
 }
 
 TEST_CASE("Target: a program without anything for a device is refused with a place and a reason") {
-  const char* straight = "fn g(x: f64) -> f64 { return x * x }\n"
-                         "fn f(x: f64) -> f64 {\n  return g(x)\n}\n";
-  const char* looping = "fn g(x: f64) -> f64 { return x }\n"
-                        "fn f(x: f64) -> f64 {\n  var r = x\n"
-                        "  while r < 100.0 { r = r * g(x) }\n  return r\n}\n";
+  const char* straight =
+      "fn g(x: f64) -> f64 { return x * x }\n"
+      "fn f(x: f64) -> f64 {\n  return g(x)\n}\n";
+  const char* looping =
+      "fn g(x: f64) -> f64 { return x }\n"
+      "fn f(x: f64) -> f64 {\n  var r = x\n"
+      "  while r < 100.0 { r = r * g(x) }\n  return r\n}\n";
   OnDevice t;
   for (const char* program : {straight, looping}) {
     INFO(program);
