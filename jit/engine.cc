@@ -298,7 +298,8 @@ StatusOr<std::string> Engine::Explain(const KernelRequest& request, const std::s
   // The code of a device can be shown where there is none.
   KernelRequest shown = request;
   if (stage.starts_with("ptx")) shown.options.target = Target::kCpu;
-  PB_ASSIGN_OR_RETURN(const Build build, impl_->BuildOf(shown.options));
+  PB_ASSIGN_OR_RETURN(Build build, impl_->BuildOf(shown.options));
+  if (stage.starts_with("ptx")) build.target = Target::kCuda;  // its loops are those of a device
   const RunLimits unlimited;
   Progress progress(unlimited);
   PB_ASSIGN_OR_RETURN(Reading reading, ReadProgram(request, impl_->options.limits, progress));

@@ -28,7 +28,8 @@ struct Build {
   std::string id;              // versions and target: Engine::build_id()
 };
 inline loops::LowerOptions LowerOptionsOf(const Build& build) {
-  return {build.contractions == Contractions::kBlas, build.target == Target::kCpu};
+  const bool cpu = build.target == Target::kCpu;
+  return {build.contractions == Contractions::kBlas, /*columns=*/cpu, /*segments=*/!cpu};
 }
 
 // Hex SHA-256 of everything that determines the code. Lengths stand before what varies in length, so

@@ -16,6 +16,7 @@ namespace pullback::loops {
 struct LowerOptions {
   bool contractions = false;  // dense contractions become kContract nodes
   bool columns = false;       // sums down columns go by strips (core/loops/columns.h)
+  bool segments = false;  // the argmax of a whole array goes by segments (core/loops/segments.h)
 };
 StatusOr<Module> LowerToLoops(const ir::Module& module, const LowerOptions& options = {});
 

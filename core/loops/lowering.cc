@@ -12,7 +12,8 @@ Lowering::Lowering(const ir::Function& function, Function& out, const Destinatio
       sizes(function),
       destinations(where),
       contractions(options.contractions),
-      columns(options.columns) {
+      columns(options.columns),
+      segments(options.segments) {
   for (uint32_t id = 0; id < f.values.size(); ++id) {
     out.regs.push_back({f.values[id].type, false, f.values[id].name});
     alias_.push_back(Reg{id});

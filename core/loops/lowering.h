@@ -28,6 +28,7 @@ class Lowering {
   const Destinations destinations;
   const bool contractions;  // become kContract nodes
   const bool columns;       // sums down columns go by strips
+  const bool segments;      // whole argmax goes by segments
 
   // --- values. A value's register has the value's number, unless it was found elsewhere.
   Reg Of(ir::Value v) const { return v.id < alias_.size() ? alias_[v.id] : v; }

@@ -11,8 +11,9 @@
 //   that each run a segment of the outermost loops, and filed into buckets in the order of the loops: a
 //   bucket for each lane, and kScatterBuckets for an array. Then a thread for each lane, and threads that own
 //   elements, join them in that order: the order of a sum is that of loops.h, bit for bit.
-// What runs in one thread alone (scans, argmax) stays on the host, and so does what allocates, recurs,
-// uses tapes or lists, or has loops whose trips nobody knows beforehand.
+// What a loop inside a thread keeps from turn to turn (the state of a scan, the best of an argmax) is the
+// thread's own. What runs in one thread alone (a scan of everything) stays on the host, and so does what
+// allocates, recurs, uses tapes or lists.
 //
 // A check that fails in a kernel only says so: the host then runs the nest itself, which ends in the trap
 // that is first in the order of the iterations. So no check may depend on what the nest itself stores.
@@ -79,6 +80,7 @@ struct OffloadNest {
   std::vector<Extent> extents;
   std::vector<Reg> constants;
   std::vector<Reg> stored;           // arrays
+  std::vector<Reg> cells;            // and those of which each thread has its own (offload_cells.h)
   std::map<const Node*, Reg> terms;  // by store into an array of kOrdered: what joins the element
   bool checks = false;               // may fail
   std::vector<OffloadKernel> kernels;
@@ -98,7 +100,7 @@ struct OffloadPlan {
 // `module` must not change while the plan lives.
 OffloadPlan PlanOffload(const Module& module, const Function& f);
 
-// Whether a kernel may call it: scalars in and out, blocks without cycles, calls of such functions only.
+// Whether a kernel may call it: scalars alone, calls of such functions only.
 bool IsDeviceFunction(const Module& module, uint32_t function);
 
 }  // namespace pullback::loops

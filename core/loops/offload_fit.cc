@@ -17,24 +17,12 @@ bool IsScalarOnly(const Function& f) {
                      [&](const RegInfo& r) { return r.type.IsScalar(); });
 }
 
-bool HasCycle(const Function& f) {
-  const std::vector<uint32_t> order = BlockOrder(f);
-  std::vector<size_t> position(f.blocks.size());
-  for (size_t i = 0; i < order.size(); ++i) position[order[i]] = i;
-  for (const uint32_t block : order) {
-    for (const ir::Edge& edge : f.blocks[block].term.edges) {
-      if (position[edge.block] <= position[block]) return true;
-    }
-  }
-  return false;
-}
-
 }  // namespace
 
 bool IsFitFunction(const Module& module, uint32_t function, int depth) {
   constexpr int kDeepest = 16;  // deeper calls, and recursion, are the host's
   const Function& f = *module.functions[function];
-  if (depth > kDeepest || !IsScalarOnly(f) || HasCycle(f)) return false;
+  if (depth > kDeepest || !IsScalarOnly(f)) return false;
   bool fit = true;
   for (const Block& block : f.blocks) {
     ForEachNode(block.nodes,
@@ -58,7 +46,7 @@ std::string UnfitNode(const Module& module, const Node& n, int depth) {
     case Kind::kCall:
       if (IsFitFunction(module, n.callee, depth)) return {};
       return "a call of @" + module.functions[n.callee]->name +
-             ", which has loops over blocks, arrays, lists or calls of its own kind";
+             ", which has arrays, lists or calls that go deep";
     case Kind::kAlloc: return "an array made at every turn";
     case Kind::kRetain:
     case Kind::kRelease:

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <map>
 
+#include "core/loops/offload_cells.h"
 #include "core/loops/offload_fit.h"
 #include "core/loops/offload_tiles.h"
 #include "core/loops/walk.h"
@@ -31,7 +32,10 @@ class NestPlanner {
   // Empty where it can go; else why it cannot.
   std::string Plan() {
     Collect(root_);
-    for (const Node* store : stores_) AddOnce(nest_.stored, store->args[0]);
+    nest_.cells = FindCells(f_, plan_, root_);
+    for (const Node* store : stores_) {
+      if (!IsCell(store->args[0])) AddOnce(nest_.stored, store->args[0]);
+    }
     if (nest_.stored.size() > 60) return "more than 60 arrays at once";
     Outside();
     if (std::string why = Taint(); !why.empty()) return why;
@@ -56,8 +60,10 @@ class NestPlanner {
     for (const Node& inner : n.other) Collect(inner);
   }
 
+  bool IsCell(Reg array) const { return Has(nest_.cells, array); }
+
   void Use(const Node& n, Reg r) {
-    if (defined_.count(r.id) > 0) return;
+    if (defined_.count(r.id) > 0 || IsCell(r)) return;
     if (f_.regs[r.id].lanes) return AddOnce(nest_.lanes, r);
     if (f_.TypeOf(r).IsScalar()) {
       return AddOnce(plan_.constants.count(r.id) > 0 ? nest_.constants : nest_.scalars, r);
@@ -105,12 +111,13 @@ class NestPlanner {
           from_[n->results[0].id] = uint64_t{1} << array;
           continue;
         }
-        case Kind::kStore:
+        case Kind::kStore: {
           if (of(n->args[1]) != 0) return "a subscript that depends on a result";
-          if ((of(n->args[2]) & ~(uint64_t{1} << IndexOf(n->args[0]))) != 0) {
+          const uint64_t own = IsCell(n->args[0]) ? 0 : uint64_t{1} << IndexOf(n->args[0]);
+          if ((of(n->args[2]) & ~own) != 0)
             return "a result that depends on another one's elements";
-          }
           continue;
+        }
         case Kind::kScalar: break;
         case Kind::kIf:
           for (const auto* yields : {&n->body_yields, &n->other_yields}) {

@@ -17,7 +17,8 @@ class TilePlanner {
       : nest_(nest), kernel_(kernel), on_(f.regs.size()), inside_(f.regs.size()) {}
 
   bool Plan() {
-    if (nest_.checks || kernel_.parallel.size() < 2 || !Walk(*nest_.root)) return false;
+    if (nest_.checks || !nest_.cells.empty() || kernel_.parallel.size() < 2 || !Walk(*nest_.root))
+      return false;
     if (step_ == nullptr || loops_ != kernel_.parallel.size() + 1) return false;
     const auto kind = [](bool rows) {
       return [rows](const StagedLoad& s) { return s.rows == rows; };

@@ -53,8 +53,8 @@ bool CoversShape(const AccessContext& c, const ir::EachResult& r) {
 
 bool IsComplete(const AccessContext& c, const ir::EachResult& r, const ResultPlan& plan) {
   using Mode = ResultPlan::Mode;
-  if (plan.mode == Mode::kAccumulate || plan.mode == Mode::kArg || !CoversShape(c, r)) return false;
-  if (plan.mode != Mode::kLanes) return c.space.tests.empty() && !r.guard.valid();
+  if (plan.mode == Mode::kAccumulate || !CoversShape(c, r)) return false;
+  if (!plan.StoresAtEnd()) return c.space.tests.empty() && !r.guard.valid();
   return std::none_of(c.space.tests.begin(), c.space.tests.end(),
                       [&](const SpaceTest& t) { return t.level <= plan.level; });
 }
@@ -64,25 +64,25 @@ bool IsComplete(const AccessContext& c, const ir::EachResult& r, const ResultPla
 ResultPlan PlanResult(const AccessContext& c, const ir::EachResult& r,
                       const std::vector<Known>& facts) {
   ResultPlan plan;
-  const bool reduces = !ir::Stores(r) && !ir::IsArg(r.monoid);
+  const bool reduces = !ir::Stores(r);
   const bool prefix = reduces && ir::IsPrefixForm(c.each, r);
   const bool hit_once = PlainLoops(c, r).size() == static_cast<size_t>(c.space.depth);
   if (prefix) plan.level = PrefixLevel(c, r.out.size());
-  if (prefix && (r.out.empty() || c.space.depth > plan.level)) {
+  if (ir::IsArg(r.monoid)) {
+    plan.mode = ResultPlan::Mode::kArg;
+  } else if (prefix && (r.out.empty() || c.space.depth > plan.level)) {
     plan.mode = ResultPlan::Mode::kLanes;
   } else if (reduces && !prefix && !hit_once) {
     plan.mode = ResultPlan::Mode::kAccumulate;
   } else if (ir::IsScan(r.monoid)) {
     plan.mode = ResultPlan::Mode::kScan;
     plan.level = PrefixLevel(c, r.outer);
-  } else if (ir::IsArg(r.monoid)) {
-    plan.mode = ResultPlan::Mode::kArg;
   }
-  const bool lanes = plan.mode == ResultPlan::Mode::kLanes;
+  const bool at_end = plan.StoresAtEnd();
   // A total is stored where the guard was never true, too.
-  plan.access = PlanAccess(c, r.out, ShapeOf(r), lanes ? std::vector<Known>{} : facts,
-                           !r.guard.valid() && !lanes);
-  if (lanes && plan.access.level > plan.level) {
+  plan.access = PlanAccess(c, r.out, ShapeOf(r), at_end ? std::vector<Known>{} : facts,
+                           !r.guard.valid() && !at_end);
+  if (at_end && plan.access.level > plan.level) {
     for (AxisCheck& check : plan.access.axes) check = AxisCheck::kHere;
   }
   plan.complete = plan.access.IsProven() && IsComplete(c, r, plan);
@@ -107,6 +107,7 @@ std::vector<Reg> ResultWriter::LoopsApart() const {
   for (const SpaceIndex& i : c_.space.indices) {
     if (ir::Stores(r_) && !i.pinned) told.insert(i.var);
   }
+  if (segment_.valid() && told.count(segmented_) > 0) told.insert(segment_);
   return {told.begin(), told.end()};
 }
 
@@ -122,25 +123,18 @@ void ResultWriter::Begin() {
     return c_.l.MakeUnique(r_.into, value_);
   }
   const uint64_t identity = ir::ResultIdentity(r_.monoid, elem.elem);
-  const auto cell = [this](Type t) {
-    Node node;
-    node.kind = Node::Kind::kAlloc;
-    node.bits = 1;
-    node.loc = loc_;
-    node.args = {e_.I64(1)};
-    node.results = {e_.function().NewReg(Type::Array(t.elem, 1))};
-    return e_.Append(std::move(node)).results[0];
-  };
   if (!IsScalar()) {
     array_ = value_;
     Alloc(c_.l, value_, r_.shape, !plan_.complete && identity == 0, loc_);
-  } else if (plan_.mode != ResultPlan::Mode::kLanes) {
-    array_ = cell(elem);  // a scalar that is stored, not reduced, passes through memory
+  } else if (!plan_.StoresAtEnd()) {
+    array_ = NewCells(e_, elem.elem, 1,
+                      loc_);  // a scalar that is stored, not reduced, passes through memory
   }
   if (!plan_.complete && identity != 0 && array_.valid()) Fill(identity);
-  const bool stateful =
-      plan_.mode == ResultPlan::Mode::kScan || plan_.mode == ResultPlan::Mode::kArg;
-  if (stateful) state_ = cell(c_.l.f.TypeOf(r_.value));
+  if (plan_.mode == ResultPlan::Mode::kScan) {
+    state_ = NewCells(e_, c_.l.f.TypeOf(r_.value).elem, 1, loc_);
+  }
+  if (best_) best_->Alloc();
 }
 
 void ResultWriter::Fill(uint64_t identity) {
@@ -173,14 +167,29 @@ void ResultWriter::BeginLanes() {
   e_.Append(std::move(node));
 }
 
-void ResultWriter::EndLanes() {
+void ResultWriter::BeginInner() {
+  if (plan_.mode == ResultPlan::Mode::kLanes) return BeginLanes();
+  if (best_) return best_->Begin();
+  const Type t = c_.l.f.TypeOf(r_.value);
+  e_.Store(state_, e_.I64(0), e_.Const(t, ir::MonoidIdentity(r_.monoid, t.elem)));
+}
+
+void ResultWriter::EndInner() {
+  if (!plan_.StoresAtEnd()) return;
+  const Reg total = best_ ? best_->Offset(IsScalar() ? value_ : ir::kNoValue) : LanesTotal();
+  if (!IsScalar()) StoreAtEnd(total);
+}
+
+Reg ResultWriter::LanesTotal() {
   Node node;
   node.kind = Node::Kind::kLanesTotal;
   node.monoid = r_.monoid;
   node.args = {lanes_};
   node.results = {IsScalar() ? value_ : e_.function().NewReg(c_.l.f.TypeOf(r_.value))};
-  const Reg total = e_.Append(std::move(node)).results[0];
-  if (IsScalar()) return;
+  return e_.Append(std::move(node)).results[0];
+}
+
+void ResultWriter::StoreAtEnd(Reg total) {
   if (plan_.access.IsProven()) return StoreTotal(total);
   // Without a point the element may lie outside; then there is nothing to store.
   Reg inside = ir::kNoValue;
@@ -228,7 +237,7 @@ void ResultWriter::AddTerm() {
       return Adds() ? AddToElement(value) : Store(Offset(), SingleTerm());
     case ResultPlan::Mode::kAccumulate: return AddToElement(value);
     case ResultPlan::Mode::kScan: return Step();
-    case ResultPlan::Mode::kArg: return Compete();
+    case ResultPlan::Mode::kArg: return best_->Compete(value, [this] { return OffsetInRest(); });
     case ResultPlan::Mode::kLanes: break;
   }
   Node node;
@@ -249,12 +258,7 @@ Reg ResultWriter::OffsetInRest() {
   return at.empty() ? e_.I64(0) : e_.Offset(at, extents);
 }
 
-// --- scans, argmax, argmin
-
-void ResultWriter::BeginScan() {
-  const Type t = c_.l.f.TypeOf(r_.value);
-  e_.Store(state_, e_.I64(0), e_.Const(t, ir::MonoidIdentity(r_.monoid, t.elem)));
-}
+// --- scans
 
 void ResultWriter::Step() {
   const Reg value = c_.l.Of(r_.value), old = e_.Load(state_, e_.I64(0));
@@ -271,26 +275,14 @@ Reg ResultWriter::Joined(Reg state, Reg value, Type t) {
   return e_.Scalar(Op::Add, {kept, c_.l.Of(r_.second)}, t);
 }
 
-// The first of all, a greater one, or the first NaN.
-void ResultWriter::Compete() {
-  const Reg value = c_.l.Of(r_.value), offset = Offset(), best = e_.Load(state_, e_.I64(0));
-  const auto test = [&](Op op, Reg a, Reg b) { return e_.Scalar(op, {a, b}, Type::Bool()); };
-  const Reg first = test(Op::Lt, e_.Load(array_, offset), e_.I64(0));
-  const Reg better = test(r_.monoid == Monoid::kArgMax ? Op::Gt : Op::Lt, value, best);
-  const Reg nan = test(Op::And, test(Op::Ne, value, value), test(Op::Eq, best, best));
-  e_.OpenIf(test(Op::Or, first, test(Op::Or, better, nan)));
-  Store(offset, OffsetInRest());
-  e_.Store(state_, e_.I64(0), value);
-  e_.CloseIf();
-}
-
 void ResultWriter::End() {
   if (placement_) {
     c_.l.SetReadFrom(ir::kNoValue, ir::kNoValue);
     placement_->End();
   }
   if (state_.valid()) e_.Effect(Node::Kind::kRelease, {state_});
-  if (!IsScalar() || plan_.mode == ResultPlan::Mode::kLanes) return;
+  if (best_) best_->Release();
+  if (!IsScalar() || plan_.StoresAtEnd()) return;
   e_.Load(array_, e_.I64(0), value_);
   e_.Effect(Node::Kind::kRelease, {array_});
 }

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "core/loops/accesses.h"
+#include "core/loops/best.h"
 #include "core/loops/placement.h"
 
 namespace pullback::loops {
@@ -15,12 +16,16 @@ struct ResultPlan {
     kStore,       // every element is stored at most once
     kAccumulate,  // terms are added to the element where they occur
     kScan,        // the state is stored, then joined with the term
-    kArg,         // the offset of the best term so far is stored
+    kArg,         // the offset of the best term so far, over the loops inside `level`
   };
   Mode mode = Mode::kStore;
-  int level = 0;  // kLanes: the loops open where the element is known; kScan: the state begins
+  int level =
+      0;  // kLanes, kArg: the loops open where the element is known; kScan: the state begins
   bool complete = false;  // every element is stored: the array needs no initial value
   Access access;          // of out[]
+
+  // Whether an element is stored once the loops inside `level` have run.
+  bool StoresAtEnd() const { return mode == Mode::kLanes || mode == Mode::kArg; }
 };
 
 // `facts`: known where the result's guard is true.
@@ -36,6 +41,9 @@ class ResultWriter {
       : c_(c), e_(c.l.e), r_(r), value_(value), plan_(plan), loc_(loc) {
     const auto destination = c.l.destinations.find(value);
     if (destination != c.l.destinations.end()) placement_.emplace(c, destination->second, value);
+    if (plan.mode == ResultPlan::Mode::kArg) {
+      best_.emplace(e_, c.l.f.TypeOf(r.value), r.monoid == ir::Monoid::kArgMax, loc);
+    }
   }
 
   const ResultPlan& plan() const { return plan_; }
@@ -45,11 +53,9 @@ class ResultWriter {
   void CheckOutBefore();
   // After the checks of what the body reads, where there may be no point. `late`: the nest itself may trap.
   void BeginDestination(bool late);
-  // Around the loops inside plan().level, of kLanes only.
-  void BeginLanes();
-  void EndLanes();
-  // Of kScan only, where the state begins.
-  void BeginScan();
+  // Around the loops inside plan().level, of kLanes, kArg and kScan.
+  void BeginInner();
+  void EndInner();
   // At a point.
   void AddTerm();
   // After the nest.
@@ -58,6 +64,15 @@ class ResultWriter {
   // Of kLanes: where the term of this point joins, and what becomes of the sum.
   Reg OffsetInRest();
   void StoreTotal(Reg total);
+
+  // Of the offset of the best of all terms, by segments of the outermost loop (segments.h).
+  bool IsWholeArg() const { return best_ && IsScalar(); }
+  Best& best() { return *best_; }
+  // The segments tell apart what that loop does.
+  void SetSegment(Reg segment, ir::Value loop) {
+    segment_ = segment;
+    segmented_ = loop;
+  }
 
  private:
   bool IsScalar() const { return r_.out.empty(); }
@@ -71,7 +86,9 @@ class ResultWriter {
   void AddToElement(Reg value);
   void Step();
   Reg Joined(Reg state, Reg value, ir::Type t);
-  void Compete();
+  void BeginLanes();
+  Reg LanesTotal();
+  void StoreAtEnd(Reg total);
 
   const AccessContext& c_;
   Emitter& e_;
@@ -82,7 +99,9 @@ class ResultWriter {
   std::optional<Placement> placement_;  // where r_.into takes the elements
   Reg array_ = ir::kNoValue;
   Reg lanes_ = ir::kNoValue;
-  Reg state_ = ir::kNoValue;  // kScan, kArg: an array of one, the state or the best term
+  Reg state_ = ir::kNoValue;  // kScan: an array of one
+  std::optional<Best> best_;  // kArg
+  Reg segment_ = ir::kNoValue, segmented_ = ir::kNoValue;
 };
 
 }  // namespace pullback::loops

@@ -9,6 +9,7 @@
 #include "core/loops/columns.h"
 #include "core/loops/contract.h"
 #include "core/loops/results.h"
+#include "core/loops/segments.h"
 #include "core/loops/space.h"
 
 namespace pullback::loops {
@@ -54,6 +55,10 @@ class Statement {
     }
     body_.Plan();
     for (ResultWriter& r : results_) r.Begin();
+    if (l_.segments && space_.depth > 0 && Segments::Wanted(results_)) {
+      segments_.emplace(e_, results_);
+      segments_->Begin();
+    }
     EmitChecksBefore();
     for (ResultWriter& r : results_) r.BeginDestination(/*late=*/body_.TrapsInNest());
     const std::optional<Node> contraction =
@@ -76,9 +81,9 @@ class Statement {
   void EmitLevel(int level);
   void EmitLoop(const SpaceIndex& i);
   void Restrict(const WrappingLimit& limit, Reg& lo, Reg& hi);
-  void BeginLanes(ResultWriter& r, bool scalar, int level);
-  void EndLanes(ResultWriter& r, bool scalar, int level);
-  bool HasLanesAt(const ResultWriter& r, bool scalar, int level) const;
+  void BeginInner(bool scalars, int level);
+  void EndInner(bool scalars, int level);
+  bool IsInnerAt(const ResultWriter& r, bool scalars, int level) const;
 
   Lowering& l_;
   Emitter& e_;
@@ -91,6 +96,7 @@ class Statement {
   Body body_{context_};
   std::vector<ResultWriter> results_;
   std::optional<Strips> strips_;
+  std::optional<Segments> segments_;
 };
 
 bool Statement::WhereIsOutside() const {
@@ -156,9 +162,9 @@ void Statement::EmitChecksBefore() {
 
 void Statement::EmitNest() {
   if (strips_) strips_->Begin(inst_.loc);
-  for (ResultWriter& r : results_) BeginLanes(r, /*scalar=*/true, 0);
+  BeginInner(/*scalars=*/true, 0);
   EmitLevel(0);
-  for (ResultWriter& r : results_) EndLanes(r, /*scalar=*/true, 0);
+  EndInner(/*scalars=*/true, 0);
   if (strips_) strips_->End();
 }
 
@@ -193,7 +199,7 @@ void Statement::EmitLevel(int level) {
   const Reg tests = TestsAt(level);
   const bool tested = tests.valid() && e_.AsI64(tests).value_or(0) == 0;
   if (tested) e_.OpenIf(tests);
-  for (ResultWriter& r : results_) BeginLanes(r, /*scalar=*/false, level);
+  BeginInner(/*scalars=*/false, level);
   body_.EmitLevel(level, [&](size_t r) { AddTerm(results_[r]); });
   if (strips_ && level == strips_->level()) strips_->Open();
   for (const SpaceIndex& i : space_.indices) {
@@ -202,7 +208,7 @@ void Statement::EmitLevel(int level) {
   if (strips_ && level == strips_->level()) {
     strips_->Close([&](Reg total) { results_[0].StoreTotal(total); });
   }
-  for (ResultWriter& r : results_) EndLanes(r, /*scalar=*/false, level);
+  EndInner(/*scalars=*/false, level);
   if (tested) e_.CloseIf();
 }
 
@@ -224,9 +230,12 @@ void Statement::EmitLoop(const SpaceIndex& i) {
     lo = strips_->lo();
     hi = strips_->hi();
   }
+  const bool cut = segments_ && i.level == 1;
+  if (cut) segments_->Open(i.var, &lo, &hi);
   e_.OpenFor(lo, hi, i.var);
   EmitLevel(i.level);
   e_.CloseFor();
+  if (cut) segments_->Close();
 }
 
 // With i in [0, hi) and any r: i + r >= 0 holds from -r on up to where the sum wraps, r - i >= 0 up to
@@ -245,21 +254,24 @@ void Statement::Restrict(const WrappingLimit& limit, Reg& lo, Reg& hi) {
   hi = e_.Select(negative, hi, e_.Add(e_.Min(last, r), one));
 }
 
-// Where lanes, or the state of a scan, begin. Lanes of a scalar stand around the whole nest, so that its total is known after it.
-bool Statement::HasLanesAt(const ResultWriter& r, bool scalar, int level) const {
-  if (strips_) return false;
+// Where the loops inside a result's level run. A scalar's stand around the whole nest, so that it is known after it.
+bool Statement::IsInnerAt(const ResultWriter& r, bool scalars, int level) const {
+  if (strips_ || r.plan().level != level) return false;
+  if (r.plan().mode == Mode::kScan) return !scalars;
   const size_t k = static_cast<size_t>(&r - results_.data());
-  if (r.plan().mode == Mode::kScan) return !scalar && r.plan().level == level;
-  return r.plan().mode == Mode::kLanes && r.plan().level == level &&
-         each_.results[k].out.empty() == scalar;
+  return r.plan().StoresAtEnd() && each_.results[k].out.empty() == scalars;
 }
 
-void Statement::BeginLanes(ResultWriter& r, bool scalar, int level) {
-  if (HasLanesAt(r, scalar, level)) r.plan().mode == Mode::kScan ? r.BeginScan() : r.BeginLanes();
+void Statement::BeginInner(bool scalars, int level) {
+  for (ResultWriter& r : results_) {
+    if (IsInnerAt(r, scalars, level)) r.BeginInner();
+  }
 }
 
-void Statement::EndLanes(ResultWriter& r, bool scalar, int level) {
-  if (r.plan().mode == Mode::kLanes && HasLanesAt(r, scalar, level)) r.EndLanes();
+void Statement::EndInner(bool scalars, int level) {
+  for (ResultWriter& r : results_) {
+    if (IsInnerAt(r, scalars, level)) r.EndInner();
+  }
 }
 
 }  // namespace

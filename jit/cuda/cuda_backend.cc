@@ -73,7 +73,9 @@ class CudaBackend : public DeviceBackend {
   static Status NothingThere(const DeviceCode& code) {
     std::string text = "nothing of this program runs on a device";
     for (const std::string& why : code.refusals) text += "; " + why;
-    if (code.refusals.empty()) text += "; it has no statement over a range, such as gen or sum";
+    if (code.refusals.empty())
+      text +=
+          "; it has no gen, sum or the like, or what they compute needs control flow over arrays";
     text += " !" + std::to_string(code.refused_at);  // as of UnimplementedAt
     return {Code::kUnimplemented, "NOT_ON_DEVICE", text};
   }

@@ -10,7 +10,7 @@ namespace pullback::jit {
 namespace {
 
 constexpr const char* kEntrySymbol = "pb_kernel";
-constexpr const char* kVersion = "device-4";  // raise it when emitted code changes
+constexpr const char* kVersion = "device-5";  // raise it when emitted code changes
 
 class LlvmDeviceCompiler : public DeviceCompiler {
  public:

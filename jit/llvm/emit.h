@@ -84,6 +84,7 @@ class FunctionEmitter {
   // Ends the run when RunContext::stop is set, on a device the thread when its word is (device_code.h). Leaves
   // the builder in a new block.
   void Poll() { StopIf(b_.CreateIsNotNull(LoadStop())); }
+  void PollTurn();  // where blocks go round
   llvm::Value* LoadStop();
   void StopIf(llvm::Value* condition);
   llvm::BasicBlock* StoppedBlock();
@@ -175,6 +176,7 @@ class FunctionEmitter {
   llvm::BasicBlock* entry_;  // allocas only
   llvm::BasicBlock* stopped_ = nullptr;
   llvm::AllocaInst* extents_ = nullptr;                // of pb_alloc's dims
+  llvm::AllocaInst* turns_ = nullptr;                  // of blocks that go round on a device
   llvm::DenseMap<size_t, llvm::AllocaInst*> records_;  // by words
   std::vector<RegState> regs_;
   std::vector<llvm::BasicBlock*> blocks_;          // nullptr: unreachable

@@ -139,7 +139,7 @@ void FunctionEmitter::EmitBlock(uint32_t block) {
 
 // An edge that goes back in the order closes a cycle of the block graph; every cycle has one.
 void FunctionEmitter::EmitEdge(uint32_t from, const ir::Edge& edge) {
-  if (position_[edge.block] <= position_[from]) Poll();
+  if (position_[edge.block] <= position_[from]) PollTurn();
   size_t phi = 0;
   for (const Reg arg : edge.args) {
     for (Value* part : PartsOf(arg))

@@ -33,6 +33,8 @@ bool KernelHook::EmitLoad(FunctionEmitter& e, const loops::Node& node) {
 }
 
 bool KernelHook::EmitStore(FunctionEmitter& e, const loops::Node& node) {
+  const auto& cells = nest_.cells;
+  if (std::find(cells.begin(), cells.end(), node.args[0]) != cells.end()) return false;
   const auto& keeps = kernel_.keeps;
   if (std::find(keeps.begin(), keeps.end(), node.args[0]) != keeps.end()) {
     if (valid == nullptr) return !stores;
@@ -199,6 +201,7 @@ class KernelEmitter {
           llvm::Attribute::NoAlias);  // what is stored into is reached in one way (loops.h)
       e_.SetData(r, data);
     }
+    for (const loops::Reg r : nest_.cells) e_.SetData(r, e_.Alloca(m_.i64, "cell"));
     for (const loops::OrderedTarget& target : kernel_.ordered) {
       site.lanes.push_back(target.lanes ? Next() : nullptr);
     }

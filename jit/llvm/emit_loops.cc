@@ -75,6 +75,27 @@ void FunctionEmitter::StopIf(Value* condition) {
   b_.SetInsertPoint(go_on);
 }
 
+// On a device polls are rare, since they are slow, and look at both words at once: where a callee has trapped, the
+// loops of its callers go on with what it left, and might never end.
+void FunctionEmitter::PollTurn() {
+  if (!m_.on_device) return Poll();
+  if (turns_ == nullptr) {
+    turns_ = Alloca(m_.i32, "turns");
+    llvm::IRBuilder<>(entry_).CreateStore(b_.getInt32(0), turns_);
+  }
+  Value* turn = b_.CreateAdd(b_.CreateLoad(m_.i32, turns_), b_.getInt32(1));
+  b_.CreateStore(turn, turns_);
+  llvm::BasicBlock* poll = NewBlock("poll");
+  llvm::BasicBlock* go_on = NewBlock("turn");
+  Value* rest = b_.CreateURem(turn, b_.getInt32(kTurnsBetweenPollsOnDevice));
+  Branch(b_.CreateIsNull(rest), poll, go_on);
+  b_.SetInsertPoint(poll);
+  Value* words = b_.CreateAlignedLoad(m_.i64, ctx_, llvm::Align(8), /*isVolatile=*/true);
+  StopIf(b_.CreateIsNotNull(words));
+  b_.CreateBr(go_on);
+  b_.SetInsertPoint(go_on);
+}
+
 // --------------------------------------------------------------------------------------- loops --
 
 // Two nested loops where it polls: slices outside, and inside a clean loop that LLVM understands.

@@ -37,7 +37,7 @@ TEST_CASE("On a GPU: programs give the interpreter's results") {
     INFO(c.name);
     const ir::Module final = Derived(LowerText(c.text, c.entry), Transform::kValueAndGrad);
     if (HasLists(final)) continue;
-    const auto object = backend->Compile(loops::LowerToLoops(final).value(), {2});
+    const auto object = backend->Compile(loops::LowerToLoops(final, kForDevices).value(), {2});
     if (!object.ok()) continue;
     DeviceRunner runner(*object, *backend);
     const std::vector<Tensor> expected = RunOk(final, c.args);

@@ -98,13 +98,47 @@ const std::vector<ProgramCase>& DeviceShapes() {
        "f",
        {numbers({19, 6})},
        {}},
+      {"greatest of rows",
+       "fn f(x: [n, m]f64) -> f64 { let k = gen i < n { argmax j < m { x[i, j] } }\n"
+       "let l = gen i < n { argmin j in 1..m { x[i, j] * x[i, 0] } }\n"
+       "return sum i < n { x[i, k[i]] * x[i, l[i]] } }",
+       "f",
+       {numbers({19, 37})},
+       {}},
+      {"greatest of all",
+       "fn f(x: [n, m]f64) -> f64 { let (i, j) = argmin i < n, j < m { [i != 3] * x[i, j] }\n"
+       "return x[i, j] * x[i, j] * sum(x) }",
+       "f",
+       {numbers({23, 7})},
+       {}},
+      {"running sums of rows",
+       "fn f(x: [n, m]f64) -> f64 { let s = gen i < n { scan sum j < m { x[i, j] * x[i, j] } }\n"
+       "return sum i < n, j < m { s[i, j] * x[i, j] } }",
+       "f",
+       {numbers({9, 21})},
+       {}},
+      {"running extrema and products of rows",
+       "fn f(x: [n, m]f64) -> f64 { let s = gen i < n { scan max j < m { x[i, j] } }\n"
+       "let p = gen i < n { exscan prod j < m { x[i, j] } }\n"
+       "return sum i < n, j < m { s[i, j] * p[i, j] } }",
+       "f",
+       {numbers({11, 6})},
+       {}},
+      {"a loop in a function",
+       "fn root(a: f64) -> f64 { var x = a\nvar k = 0\n"
+       "while abs(x * x - a) > 0.000001 { k = k + 1\n"
+       "if k > 50 { break }\nx = 0.5 * (x + a / x) }\nreturn x }\n"
+       "fn f(x: [n]f64) -> f64 { return sum i < n { root(x[i]) * x[i] } }",
+       "f",
+       {numbers({43})},
+       {}},
   };
   return cases;
 }
 
 std::vector<ProgramCase> DevicePrograms() {
   std::vector<ProgramCase> all = DeviceShapes();
-  for (const auto* list : {&FirstPrograms(), &DataPrograms()}) {
+  for (const auto* list : {&FirstPrograms(), &DataPrograms(), &ReductionPrograms()}) {
     all.insert(all.end(), list->begin(), list->end());
   }
   return all;

@@ -4,9 +4,13 @@
 #include <vector>
 
 #include "core/ir/ir.h"
+#include "core/loops/lower.h"
 #include "tests/support/programs.h"
 
 namespace pullback::testing {
+
+// How the engine lowers what is for a device.
+inline constexpr loops::LowerOptions kForDevices{false, false, true};
 
 // Shapes of code that the plan for a device tells apart.
 const std::vector<ProgramCase>& DeviceShapes();

@@ -16,7 +16,7 @@ ir::Module ParseIr(const std::string& text);
 std::string PrintLoops(const std::string& text, const LowerOptions& options = {});
 
 // Runs both; requires equal bits (NaNs are alike) or equal traps, and no broken promise; without options, with
-// sums by strips too. kAny: a
+// sums by strips and the argmax of everything by segments, too. kAny: a
 // program with several causes may trap by another one than the reference.
 enum class Traps : uint8_t { kSame, kAny };
 const ScalarOps& OpsForTests();

@@ -98,7 +98,7 @@ TEST_CASE("Target: a program without anything for a device is refused with a pla
     INFO(program);
     const Status status = t.Run(program, Target::kCuda, {{Scalar(3)}, {}}).status();
     REQUIRE(status.reason() == "NOT_ON_DEVICE");
-    CHECK(status.message().find("it has no statement over a range") != std::string::npos);
+    CHECK(status.message().find("it has no gen, sum or the like") != std::string::npos);
     CHECK(status.message().find('!') == std::string::npos);
     REQUIRE(status.diagnostics().size() == 1);
     const Diagnostic& d = status.diagnostics()[0];
@@ -190,6 +190,37 @@ TEST_CASE("Target: a deadline ends a kernel that runs, and the next request is a
     CHECK(TheFakeDriver().live_allocations == 0);
     CHECK(TheFakeDriver().contexts == 1);
   }
+}
+
+// By the deadline, and where what it waits for has trapped.
+TEST_CASE("Target: a loop in a function ends") {
+  const std::string endless =
+      "fn g(x: f64) -> f64 { var y = x\nwhile y > 0.0 { y = y * 1.0 }\nreturn y }\n"
+      "fn f(x: [n]f64) -> [n]f64 { return gen i < n { g(x[i]) } }";
+  const std::string trapping =
+      "fn h(k: i64) -> f64 { var y = 0.0\nvar t = 0\n"
+      "while t < 3 { t = t + 1\ny = y + f64(6 / k) }\nreturn y }\n"
+      "fn g(k: i64) -> f64 { var y = 0.0\nvar t = 0\n"
+      "while y < 1.0 { y = h(k)\nt = t + 1 }\nreturn y + f64(t) }\n"
+      "fn f(k: [n]i64) -> [n]f64 { return gen i < n { g(k[i]) } }";
+  OnDevice t;
+  RunLimits limits;
+  limits.deadline = std::chrono::steady_clock::now() + std::chrono::milliseconds(200);
+  TheFakeDriver().asynchronous = true;
+  const Inputs numbers{{Vector(Numbers(10))}, {}};
+  CHECK(t.Run(endless, Target::kCuda, numbers, Transform::kValue, limits).status().code() ==
+        Code::kDeadlineExceeded);
+  TheFakeDriver().Settle();
+  TheFakeDriver().asynchronous = false;
+  const auto divisors = [](const std::vector<int64_t>& v) {
+    return Inputs{{Leaf(Tensor::Of<int64_t>(DType::kI64, {3}, v))}, {}};
+  };
+  CHECK(Doubles(Ok(t.Run(trapping, Target::kCuda, divisors({1, 2, 3}))).value) ==
+        std::vector<double>{19, 10, 7});
+  const Status here = t.Run(trapping, Target::kCpu, divisors({1, 0, 3})).status();
+  CHECK(here.reason() == "DIVISION_BY_ZERO");
+  CHECK(t.Run(trapping, Target::kCuda, divisors({1, 0, 3})).status().ToString() == here.ToString());
+  CHECK(TheFakeDriver().live_allocations == 0);
 }
 
 TEST_CASE("Target: a device without memory left") {

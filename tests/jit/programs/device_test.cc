@@ -4,10 +4,12 @@
 #include <unistd.h>
 
 #include <catch2/catch.hpp>
+#include <cmath>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <iostream>
+#include <limits>
 
 #include "core/ir/printer.h"
 #include "core/loops/lower.h"
@@ -40,7 +42,7 @@ struct Tally {
 void CheckOnDevice(const ir::Module& final, const std::vector<Tensor>& args, Tally& tally) {
   INFO(ir::Print(final));
   const std::vector<Tensor> expected = RunOk(final, args);
-  const loops::Module loops = loops::LowerToLoops(final).value();
+  const loops::Module loops = loops::LowerToLoops(final, kForDevices).value();
   INFO(loops::Print(loops));
   const auto backend = FakeCudaBackend();
   const auto object = backend->Compile(loops, {2});
@@ -84,6 +86,58 @@ TEST_CASE("On a device: programs give the interpreter's bits") {
   CHECK(tally.on_device > 2 * static_cast<int64_t>(DeviceShapes().size()) - 3);
 }
 
+// What stays on the host of each shape; nothing of most.
+TEST_CASE("On a device: scans and argmax of rows, and loops in functions, run in kernels") {
+  for (const ProgramCase& c : DeviceShapes()) {
+    INFO(c.name);
+    const ir::Module final = Derived(LowerText(c.text, c.entry), Transform::kValue);
+    const loops::Module loops = loops::LowerToLoops(final, kForDevices).value();
+    INFO(loops::Print(loops));
+    const auto code = DeviceCompilerForTests()->Compile(loops, {2}, jit::kHostArch).value();
+    std::string refusals;
+    for (const std::string& why : code.refusals) refusals += why + "\n";
+    INFO(refusals);
+    // The best of the segments are compared on the host.
+    CHECK(code.refusals.size() == (std::string(c.name) == "greatest of all" ? 1 : 0));
+  }
+}
+
+// Ties, NaNs, infinities, rows of nothing; more terms than segments.
+TEST_CASE("On a device: argmax and argmin choose the same element") {
+  const double nan = std::nan(""), inf = std::numeric_limits<double>::infinity();
+  const auto rows = [](std::vector<int64_t> shape, const std::vector<double>& v) {
+    return Tensor::Of<double>(DType::kF64, std::move(shape), v);
+  };
+  std::vector<double> many(20011);
+  for (size_t i = 0; i < many.size(); ++i) many[i] = static_cast<double>(i * 7919 % 1009);
+  std::vector<double> with_nan = many;
+  with_nan[12345] = with_nan[17000] = nan;
+  const std::string of_rows =
+      "fn f(x: [n, m]f64) -> ([n]i64, [n]i64) {\n"
+      "return (gen i < n { argmax j < m { x[i, j] } }, gen i < n { argmin j < m { x[i, j] } }) }";
+  const std::string of_all =
+      "fn f(x: [n]f64) -> (i64, i64, f64) {\n"
+      "return (argmax i < n { x[i] }, argmin i < n { x[i] }, max i < n { x[i] }) }";
+  const std::pair<std::string, Tensor> cases[] = {
+      {of_rows, rows({4, 3}, {1, 2, 2, nan, 1, nan, -inf, -inf, 0, 3, nan, 5})},
+      {of_rows, rows({3, 0}, {})},
+      {of_rows, rows({0, 3}, {})},
+      {of_all, rows({0}, {})},
+      {of_all, rows({3}, {-inf, nan, nan})},
+      {of_all, rows({4}, {-inf, -inf, -0.0, 0.0})},
+      {of_all, rows({20011}, many)},
+      {of_all, rows({20011}, with_nan)},
+      {"fn f(x: [n]f64) -> (i64, i64) { return argmax i < n, j < n { [i <= j] * (x[j] - x[i]) } }",
+       rows({150}, std::vector<double>(many.begin(), many.begin() + 150))},
+  };
+  Tally tally;
+  for (const auto& [text, x] : cases) {
+    INFO(text);
+    CheckOnDevice(Derived(LowerText(text, "f"), Transform::kValue), {x}, tally);
+  }
+  CHECK(tally.on_device == 9);
+}
+
 TEST_CASE("On a device: generated programs give the interpreter's bits") {
   for (const Kind kind : {Kind::kTensor, Kind::kControlFlow, Kind::kCorners}) {
     Tally tally;
@@ -116,7 +170,7 @@ TEST_CASE("On a device: ptxas takes every kernel, for the oldest and the newest 
   for (const ProgramCase& c : DevicePrograms()) {
     INFO(c.name);
     const ir::Module final = Derived(LowerText(c.text, c.entry), Transform::kValueAndGrad);
-    const loops::Module loops = loops::LowerToLoops(final).value();
+    const loops::Module loops = loops::LowerToLoops(final, kForDevices).value();
     for (const char* arch : {"sm_75", "sm_90a"}) {
       const auto code = DeviceCompilerForTests()->Compile(loops, {2}, arch);
       REQUIRE(code.ok());
