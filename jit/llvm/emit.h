@@ -1,6 +1,6 @@
 // Loops to LLVM IR. One FunctionEmitter writes one function; its parts are in emit_function.cc
-// (blocks, calls), emit_memory.cc (arrays, tapes), emit_loops.cc (loops, branches, lanes, polls)
-// and wide_loop.cc and wide_body.cc (loops that go several iterations at a time).
+// (blocks, calls), emit_memory.cc (arrays, tapes), emit_loops.cc (loops, branches, lanes),
+// emit_polls.cc (polls, traps) and wide_loop.cc and wide_body.cc (loops that go several iterations at a time).
 //
 // - Registers become SSA values. The header fields of an array that are read through a register are
 //   loaded once, where the register is defined: they never change while it holds its reference.
@@ -20,6 +20,8 @@
 namespace pullback::jit {
 
 class FunctionEmitter;
+
+inline constexpr int64_t kTurnsBetweenPollsOnDevice = 64;  // of loops around loops, and of blocks
 
 // Looks at every node before it is written; see offload.h.
 class NodeHook {
@@ -80,7 +82,7 @@ class FunctionEmitter {
   llvm::Value* FromMemory(DType t, llvm::Value* v);  // i8 to i1; vectors too
   llvm::Value* ToMemory(DType t, llvm::Value* v);
 
-  // emit_loops.cc
+  // emit_polls.cc
   // Ends the run when RunContext::stop is set, on a device the thread when its word is (device_code.h). Leaves
   // the builder in a new block.
   void Poll() { StopIf(b_.CreateIsNotNull(LoadStop())); }
@@ -90,6 +92,7 @@ class FunctionEmitter {
   llvm::BasicBlock* StoppedBlock();
   void Branch(llvm::Value* unlikely_condition, llvm::BasicBlock* yes, llvm::BasicBlock* no);
   void Trap(ir::TrapKind kind, uint32_t loc, llvm::Value* a, llvm::Value* b);  // ends the block
+  // emit_loops.cc
   // Calls body(i) with the builder inside a loop over i in [lo, hi), `step` apart; hi - lo is a
   // multiple of step, and not 0. Polls every `poll_every` turns when > 0.
   void CountedLoop(llvm::Value* lo, llvm::Value* hi, int64_t step, int64_t poll_every,
