@@ -1,10 +1,10 @@
 // How long the passes take as programs grow: each doubling of the statements should double the time.
 //
-//   bench_compile [--max-statements N]     (10,000)
+//   bench_compile [--family NAME|all] [--max-statements N]     (contractions, 10,000)
 //
-// Two programs of N tensor statements, each reading arrays made before: contractions with elementwise
-// statements between them, and their value and gradient. A line for each pass that takes 5 % or more of the
-// largest, with seconds and the exponent fitted over the sizes: 1 is linear. The best of three runs each.
+// Programs of N statements of a family (tests/support/program_families.cc), their value and their gradient by the first
+// parameter. A line for each pass that takes 5 % or more of the largest (of all families only the line of all
+// passes), with seconds and the exponent fitted over the sizes: 1 is linear. The best of three runs each.
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
@@ -18,23 +18,14 @@
 #include "core/loops/lower.h"
 #include "core/pipeline/pipeline.h"
 #include "tests/bench/exponent.h"
+#include "tests/support/program_families.h"
 
 namespace pullback::bench {
 namespace {
 
 using Seconds = std::map<std::string, double>;  // by pass
-
-std::string Program(int statements) {
-  std::string text = "fn f(x: [n]f64, w: [n, n]f64) -> f64 {\n  let a0 = x\n";
-  for (int k = 1; k <= statements; ++k) {
-    const std::string last = "a" + std::to_string(k - 1),
-                      older = "a" + std::to_string(std::max(0, k - 3));
-    text += "  let a" + std::to_string(k) + " = gen i < n { ";
-    text += k % 2 == 0 ? "sum j < n { w[i, j] * " + last + "[j] } + " + older + "[i] }\n"
-                       : "sin(" + last + "[i]) * " + older + "[i] }\n";
-  }
-  return text + "  return sum i < n { a" + std::to_string(statements) + "[i] }\n}\n";
-}
+constexpr pipeline::Transform kTransforms[] = {pipeline::Transform::kValue,
+                                               pipeline::Transform::kValueAndGrad};
 
 double Now() {
   return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
@@ -64,7 +55,8 @@ Seconds Run(const std::string& text, pipeline::Transform transform) {
   seconds["check"] = Now() - begin;
   const ir::Module ssa = Timed(seconds, "lower", [&] { return lang::Lower(program, "f", limits); });
   std::vector<pipeline::PassTiming> timings;
-  auto staged = pipeline::Derive(ssa, transform, {true, true}, {}, &timings);
+  const std::vector<bool> wrt(ssa.Get(ssa.entry).params().size(), true);
+  auto staged = pipeline::Derive(ssa, transform, wrt, {}, &timings);
   if (!staged.ok()) Fail(staged.status());
   for (const pipeline::PassTiming& t : timings) seconds[t.pass] += t.seconds;
   Timed(seconds, "loops", [&] { return loops::LowerToLoops(staged->final); });
@@ -81,42 +73,90 @@ Seconds BestOfThree(const std::string& text, pipeline::Transform transform) {
   return best;
 }
 
-void Print(const char* title, const std::vector<int>& sizes, std::vector<Seconds>& rows) {
-  std::printf("%s\n%-24s", title, "statements");
+void PrintLine(const std::string& title, const std::vector<int>& sizes, std::vector<Seconds>& rows,
+               const std::string& pass) {
+  const std::vector<double> n(sizes.begin(), sizes.end());
+  std::vector<double> y;
+  for (Seconds& row : rows) y.push_back(row[pass]);
+  std::printf("%-24s", title.c_str());
+  for (double s : y) std::printf("%10.4f", s);
+  std::printf("  %.2f\n", Exponent(n, y));
+  std::fflush(stdout);
+}
+
+void PrintSizes(const std::vector<int>& sizes) {
+  std::printf("%-24s", "statements");
   for (int n : sizes) std::printf("%10d", n);
   std::printf("  exponent\n");
+}
+
+void PrintPasses(const std::vector<int>& sizes, std::vector<Seconds>& rows) {
   std::vector<std::pair<double, std::string>> passes;
   for (const auto& [pass, s] : rows.back()) {
     if (s >= 0.05 * rows.back()["all"]) passes.emplace_back(s, pass);
   }
   std::sort(passes.rbegin(), passes.rend());
-  for (const auto& [last, pass] : passes) {
-    const std::vector<double> n(sizes.begin(), sizes.end());
-    std::vector<double> y;
-    for (Seconds& row : rows) y.push_back(row[pass]);
-    std::printf("%-24s", pass.c_str());
-    for (double s : y) std::printf("%10.4f", s);
-    std::printf("  %.2f\n", Exponent(n, y));
-  }
+  for (const auto& [last, pass] : passes) PrintLine(pass, sizes, rows, pass);
   std::printf("\n");
 }
 
+std::vector<Seconds> Measure(const testing::ProgramFamily& family, pipeline::Transform transform,
+                             const std::vector<int>& sizes) {
+  std::vector<Seconds> rows;
+  for (int n : sizes) rows.push_back(BestOfThree(family.text(n), transform));
+  return rows;
+}
+
+void MeasureAll(const std::vector<int>& sizes) {
+  PrintSizes(sizes);
+  for (const testing::ProgramFamily& family : testing::ProgramFamilies()) {
+    for (const auto transform : kTransforms) {
+      std::vector<Seconds> rows = Measure(family, transform, sizes);
+      const bool value = transform == pipeline::Transform::kValue;
+      PrintLine(std::string(family.name) + (value ? "" : ", gradient"), sizes, rows, "all");
+    }
+  }
+}
+
+void MeasurePasses(const testing::ProgramFamily& family, const std::vector<int>& sizes) {
+  std::printf("%s\n\n", family.statements);
+  for (const auto transform : kTransforms) {
+    std::printf("%s\n", pipeline::TransformName(transform));
+    PrintSizes(sizes);
+    std::vector<Seconds> rows = Measure(family, transform, sizes);
+    PrintPasses(sizes, rows);
+  }
+}
+
 int Main(int argc, char** argv) {
+  std::string name = "contractions";
   int most = 10000;
-  if (argc == 3 && std::strcmp(argv[1], "--max-statements") == 0) {
-    most = std::atoi(argv[2]);
-  } else if (argc != 1) {
-    std::fprintf(stderr, "usage: bench_compile [--max-statements N]\n");
-    return 2;
+  bool understood = argc % 2 == 1;
+  for (int k = 1; k + 1 < argc; k += 2) {
+    if (std::strcmp(argv[k], "--max-statements") == 0) {
+      most = std::atoi(argv[k + 1]);
+    } else if (std::strcmp(argv[k], "--family") == 0) {
+      name = argv[k + 1];
+    } else {
+      understood = false;
+    }
   }
   std::vector<int> sizes;
   for (int n = most; n >= 300 && sizes.size() < 6; n /= 2) sizes.insert(sizes.begin(), n);
-  for (const auto transform : {pipeline::Transform::kValue, pipeline::Transform::kValueAndGrad}) {
-    std::vector<Seconds> rows;
-    for (int n : sizes) rows.push_back(BestOfThree(Program(n), transform));
-    Print(pipeline::TransformName(transform), sizes, rows);
+  if (understood && name == "all") {
+    MeasureAll(sizes);
+    return 0;
   }
-  return 0;
+  for (const testing::ProgramFamily& family : testing::ProgramFamilies()) {
+    if (!understood || family.name != name) continue;
+    MeasurePasses(family, sizes);
+    return 0;
+  }
+  std::fprintf(stderr, "usage: bench_compile [--family NAME|all] [--max-statements N]\nfamilies:");
+  for (const testing::ProgramFamily& family : testing::ProgramFamilies())
+    std::fprintf(stderr, " %s", family.name);
+  std::fprintf(stderr, "\n");
+  return 2;
 }
 
 }  // namespace
