@@ -78,6 +78,7 @@ class FunctionPrinter {
   const Survey survey_;
   std::map<uint32_t, std::string> names_;
   std::set<std::string> taken_;
+  std::map<std::string, int> repeats_;  // by hint: the last suffix
   int numbers_ = 0;
   std::string out_;
 };
@@ -88,8 +89,9 @@ const std::string& FunctionPrinter::NameOf(Reg r) {
   if (!added) return it->second;
   const std::string& hint = f_.regs[r.id].name;
   std::string name = hint.empty() ? std::to_string(numbers_++) : hint;
-  for (int i = 2; !taken_.insert(name).second; ++i) {
-    name = hint.empty() ? std::to_string(numbers_++) : hint + "." + std::to_string(i);
+  while (!taken_.insert(name).second) {
+    int& last = repeats_.try_emplace(hint, 1).first->second;
+    name = hint.empty() ? std::to_string(numbers_++) : hint + "." + std::to_string(++last);
   }
   return it->second = "%" + name;
 }
