@@ -13,25 +13,28 @@ using ir::Op;
 using ir::Terminator;
 using ir::Value;
 
-// The blocks from which the latches are reached without passing the header.
-void Collect(const std::vector<std::vector<uint32_t>>& preds, BlockLoop& loop) {
-  loop.inside[loop.header] = 1;
+// The blocks from which the latches are reached without passing the header. `reached`: by block, the header from
+// which it was last come to.
+void Collect(const std::vector<std::vector<uint32_t>>& preds, BlockLoop& loop,
+             std::vector<uint32_t>& reached) {
+  reached[loop.header] = loop.header;
   loop.blocks = {loop.header};
   std::vector<uint32_t> work = loop.latches;
   while (!work.empty()) {
     const uint32_t b = work.back();
     work.pop_back();
-    if (loop.inside[b]) continue;
-    loop.inside[b] = 1;
+    if (reached[b] == loop.header) continue;
+    reached[b] = loop.header;
     loop.blocks.push_back(b);
     work.insert(work.end(), preds[b].begin(), preds[b].end());
   }
+  std::sort(loop.blocks.begin(), loop.blocks.end());
 }
 
 bool FindEntry(const ir::Function& f, const std::vector<uint32_t>& preds, BlockLoop& loop) {
   size_t entries = 0;
   for (uint32_t p : preds) {
-    if (loop.inside[p]) continue;
+    if (loop.Holds(p)) continue;
     ++entries;
     loop.entry = p;
   }
@@ -46,15 +49,14 @@ bool ExitsByHeader(const ir::Function& f, BlockLoop& loop) {
     const Terminator& term = f.blocks[b].term;
     if (b == loop.header) {
       if (term.kind != Terminator::Kind::kBranch) return false;
-      const bool first = loop.inside[term.edges[0].block],
-                 second = loop.inside[term.edges[1].block];
+      const bool first = loop.Holds(term.edges[0].block), second = loop.Holds(term.edges[1].block);
       if (first == second) return false;
       loop.exit_edge = first ? 1 : 0;
       continue;
     }
     if (term.edges.empty()) return false;
     for (const ir::Edge& e : term.edges) {
-      if (!loop.inside[e.block]) return false;
+      if (!loop.Holds(e.block)) return false;
     }
   }
   return true;
@@ -89,12 +91,12 @@ std::vector<BlockLoop> FindLoops(const ir::Function& f, const ir::Dominators& do
   std::vector<BlockLoop> loops;
   if (latches.empty()) return loops;
   const auto preds = ir::Predecessors(f);
+  std::vector<uint32_t> reached(f.blocks.size(), ir::kNoBlock);
   for (auto& [header, from] : latches) {
     BlockLoop loop;
     loop.header = header;
     loop.latches = std::move(from);
-    loop.inside.resize(f.blocks.size());
-    Collect(preds, loop);
+    Collect(preds, loop, reached);
     if (FindEntry(f, preds[header], loop) && ExitsByHeader(f, loop))
       loops.push_back(std::move(loop));
   }
@@ -145,7 +147,6 @@ std::optional<Counter> FindCounter(const ir::Function& f, const BlockLoop& loop,
 Value Copier::New(Value like) {
   const ir::ValueInfo info = f_.values[like.id];
   const Value fresh = f_.NewValue(info.type, info.name);
-  if (map_.size() < f_.values.size()) map_.resize(f_.values.size());
   Set(like, fresh);
   return fresh;
 }
@@ -186,11 +187,54 @@ uint32_t AddPreheader(ir::Function& f, BlockLoop& loop) {
   return made;
 }
 
-void RenameOutside(ir::Function& f, const BlockLoop& loop, const Copier& names) {
-  for (uint32_t b = 0; b < loop.inside.size(); ++b) {
-    if (loop.inside[b]) continue;
-    for (Inst& inst : f.blocks[b].insts) names.Rename(inst);
-    ir::ForEachTermOperand(f.blocks[b].term, [&](Value& v) { v = names.Get(v); });
+UsingBlocks::UsingBlocks(const ir::Function& f) : first_(f.values.size() + 2) {
+  const auto for_each_use = [&](auto&& fn) {
+    for (uint32_t b = 0; b < f.blocks.size(); ++b) {
+      const auto use = [&](Value v) { fn(v, b); };
+      for (const Inst& inst : f.blocks[b].insts) ir::ForEachOperand(inst, use);
+      ir::ForEachTermOperand(f.blocks[b].term, use);
+    }
+  };
+  // Counted two places further on, so that the second walk leaves each value's first at its own.
+  for_each_use([&](Value v, uint32_t) { ++first_[v.id + 2]; });
+  for (size_t k = 2; k < first_.size(); ++k) first_[k] += first_[k - 1];
+  blocks_.resize(first_.back());
+  for_each_use([&](Value v, uint32_t b) { blocks_[first_[v.id + 1]++] = b; });
+}
+
+bool LoopRound::IsUntouched(const BlockLoop& loop) const {
+  return !touched_[loop.entry] && std::none_of(loop.blocks.begin(), loop.blocks.end(),
+                                               [&](uint32_t b) { return touched_[b] != 0; });
+}
+
+void LoopRound::Touch(const BlockLoop& loop) {
+  touched_[loop.entry] = 1;
+  for (uint32_t b : loop.blocks) touched_[b] = 1;
+}
+
+void LoopRound::RenameOutside(const BlockLoop& loop, const Copier& names) {
+  const auto number = static_cast<uint32_t>(renamed_.size());
+  for (const auto& [from, to] : names.names()) names_[from] = {to, number};
+  renamed_.push_back(loop);
+}
+
+void LoopRound::End() {
+  if (names_.empty()) return;
+  for (uint32_t b = 0; b < f_.blocks.size(); ++b) {
+    bool changed = false;
+    const auto rename = [&](Value& v) {
+      for (auto it = names_.find(v.id); it != names_.end() && !renamed_[it->second.loop].Holds(b);
+           it = names_.find(v.id)) {
+        v = it->second.to;
+        changed = true;
+      }
+    };
+    for (Inst& inst : f_.blocks[b].insts) {
+      changed = false;
+      ir::ForEachOperand(inst, rename);
+      if (changed) ir::CanonicaliseAffines(inst);
+    }
+    ir::ForEachTermOperand(f_.blocks[b].term, rename);
   }
 }
 

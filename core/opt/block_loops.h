@@ -2,23 +2,30 @@
 // only by the test at their top.
 #pragma once
 
+#include <algorithm>
 #include <optional>
 #include <vector>
 
+#include "absl/container/flat_hash_map.h"
+#include "absl/container/flat_hash_set.h"
 #include "core/ir/dominance.h"
 #include "core/ir/ir.h"
 
 namespace pullback::opt {
 
+using ValueIds = absl::flat_hash_set<uint32_t>;
+
 struct BlockLoop {
   uint32_t header = 0;
-  std::vector<uint32_t> blocks;   // in no order; the header too
-  std::vector<char> inside;       // by block
+  std::vector<uint32_t> blocks;   // ascending; the header too
   std::vector<uint32_t> latches;  // blocks that jump back
   uint32_t entry = 0;             // the only block outside that jumps to the header,
   size_t entry_edge = 0;          // and by which edge
   size_t exit_edge = 0;           // of the header's branch
 
+  bool Holds(uint32_t block) const {
+    return std::binary_search(blocks.begin(), blocks.end(), block);
+  }
   const std::vector<ir::Value>& Arguments(const ir::Function& f) const {
     return f.blocks[entry].term.edges[entry_edge].args;
   }
@@ -39,7 +46,7 @@ class DefinitionBlocks {
   explicit DefinitionBlocks(const ir::Function& f);
   // What a statement defines for its own body counts as defined outside of every loop.
   bool IsInside(ir::Value v, const BlockLoop& loop) const {
-    return block_[v.id] != ir::kNoBlock && loop.inside[block_[v.id]];
+    return block_[v.id] != ir::kNoBlock && loop.Holds(block_[v.id]);
   }
   // The same in every turn: from outside, or a constant.
   bool IsFixed(ir::Value v, const BlockLoop& loop) const {
@@ -63,27 +70,66 @@ struct Counter {
 std::optional<Counter> FindCounter(const ir::Function& f, const BlockLoop& loop,
                                    const DefinitionBlocks& defs);
 
+// Which blocks use a value; those of a statement's body count for the statement's block.
+class UsingBlocks {
+ public:
+  explicit UsingBlocks(const ir::Function& f);
+  bool AnyOutside(ir::Value v, const BlockLoop& loop) const {
+    return std::any_of(blocks_.begin() + first_[v.id], blocks_.begin() + first_[v.id + 1],
+                       [&](uint32_t b) { return !loop.Holds(b); });
+  }
+
+ private:
+  std::vector<uint32_t> blocks_;  // of all values
+  std::vector<uint32_t> first_;   // by value: where its blocks begin; one more at the end
+};
+
 // Copies instructions with operands replaced and results new.
 class Copier {
  public:
-  explicit Copier(ir::Function& f) : f_(f), map_(f.values.size()) {}
-  void Set(ir::Value from, ir::Value to) { map_[from.id] = to; }
+  explicit Copier(ir::Function& f) : f_(f) {}
+  void Set(ir::Value from, ir::Value to) { names_[from.id] = to; }
   ir::Value Get(ir::Value v) const {
-    return v.id < map_.size() && map_[v.id].valid() ? map_[v.id] : v;
+    const auto it = names_.find(v.id);
+    return it == names_.end() ? v : it->second;
   }
   ir::Inst Copy(const ir::Inst& inst);
   ir::Edge Copy(const ir::Edge& edge) const;
   void Rename(ir::Inst& inst) const;
   ir::Value New(ir::Value like);  // stands for `like` from now on
+  const absl::flat_hash_map<uint32_t, ir::Value>& names() const { return names_; }
 
  private:
   ir::Function& f_;
-  std::vector<ir::Value> map_;
+  absl::flat_hash_map<uint32_t, ir::Value> names_;
+};
+
+// A round of changes to loops. All of them rest on what was found of the function before the round, so only loops
+// that none of them has touched are changed; and what stands for a loop's values behind it is put in place in one
+// walk at the end. A pass that looked at the whole function after each change would take the square of the time.
+class LoopRound {
+ public:
+  explicit LoopRound(ir::Function& f) : f_(f), touched_(f.blocks.size()) {}
+
+  bool IsUntouched(const BlockLoop& loop) const;  // as it was when the round began
+  void Touch(const BlockLoop& loop);              // before it is changed
+  // Outside of the loop `names` stand for its values.
+  void RenameOutside(const BlockLoop& loop, const Copier& names);
+  void End();
+
+ private:
+  struct Name {
+    ir::Value to;
+    uint32_t loop;
+  };
+
+  ir::Function& f_;
+  std::vector<char> touched_;                  // by block
+  absl::flat_hash_map<uint32_t, Name> names_;  // by value
+  std::vector<BlockLoop> renamed_;
 };
 
 // A new block on the edge into the loop, which jumps to the header; the loop is entered from there.
 uint32_t AddPreheader(ir::Function& f, BlockLoop& loop);
-// Outside of the loop, of the blocks that there were when it was found.
-void RenameOutside(ir::Function& f, const BlockLoop& loop, const Copier& names);
 
 }  // namespace pullback::opt

@@ -23,35 +23,44 @@ bool IsDear(const Inst& inst) {
 
 class Fission {
  public:
-  explicit Fission(ir::Function& f) : f_(f), dominators_(f), invariants_(f, dominators_) {}
+  explicit Fission(ir::Function& f)
+      : f_(f), dominators_(f), invariants_(f, dominators_), round_(f) {}
 
-  // Splits one statement: positions are others then.
-  bool Run() {
+  // Splits a statement in each of at most so many loops; how many.
+  size_t Run(size_t most) {
+    size_t split = 0;
     for (const BlockLoop& loop : FindLoops(f_, dominators_)) {
-      if (!MayMoveOutOf(f_, loop)) continue;
-      std::vector<uint32_t> chain;
-      const std::vector<char> invariant = invariants_.Find(loop, chain);
-      for (uint32_t b : chain) {
-        if (b == loop.header) continue;
-        std::vector<Inst>& insts = f_.blocks[b].insts;
-        for (size_t k = 0; k < insts.size(); ++k) {
-          if (!insts[k].each || invariant[insts[k].results[0].id]) continue;
-          const std::vector<Value> stored = FindStored(*insts[k].each, loop, invariant);
-          if (stored.empty() || stored.size() > kMostValues) continue;
-          Inst part = Split(insts[k], stored);
-          insts.insert(insts.begin() + static_cast<long>(k), std::move(part));
-          return true;
-        }
+      if (split == most) break;
+      if (round_.IsUntouched(loop) && MayMoveOutOf(f_, loop) && SplitOne(loop)) ++split;
+    }
+    return split;
+  }
+
+ private:
+  // Positions are others then.
+  bool SplitOne(const BlockLoop& loop) {
+    std::vector<uint32_t> chain;
+    const ValueIds invariant = invariants_.Find(loop, chain);
+    for (uint32_t b : chain) {
+      if (b == loop.header) continue;
+      std::vector<Inst>& insts = f_.blocks[b].insts;
+      for (size_t k = 0; k < insts.size(); ++k) {
+        if (!insts[k].each || invariant.contains(insts[k].results[0].id)) continue;
+        const std::vector<Value> stored = FindStored(*insts[k].each, loop, invariant);
+        if (stored.empty() || stored.size() > kMostValues) continue;
+        Inst part = Split(insts[k], stored);
+        insts.insert(insts.begin() + static_cast<long>(k), std::move(part));
+        round_.Touch(loop);
+        return true;
       }
     }
     return false;
   }
 
- private:
   // What the rest of the body reads of what is dear and the same in every turn; nothing where the space is not
   // that of the results, whose size is then what is stored for each value.
   std::vector<Value> FindStored(const Each& each, const BlockLoop& loop,
-                                const std::vector<char>& invariant) const {
+                                const ValueIds& invariant) const {
     bool fixed = true;
     const auto look = [&](Value v) { fixed &= invariants_.IsFixed(v, loop, invariant); };
     for (const ir::IndexVar& i : each.indices) look(i.extent);
@@ -60,29 +69,29 @@ class Fission {
     for (const ir::EachResult& r : each.results) {
       if (r.monoid != ir::Monoid::kGen || r.out.size() < each.indices.size()) return {};
     }
-    std::vector<char> alike(f_.values.size(), 1), dear(f_.values.size()), read(f_.values.size());
+    ValueIds varied, dear, read;
     for (const Inst& inst : each.body) {
       bool same = inst.op != Op::Jvp && inst.op != Op::Vjp, costs = IsDear(inst);
       ir::ForEachOperand(inst, [&](Value v) {
-        same &= alike[v.id] && invariants_.IsFixed(v, loop, invariant);
-        costs |= dear[v.id] != 0;
+        same &= !varied.contains(v.id) && invariants_.IsFixed(v, loop, invariant);
+        costs |= dear.contains(v.id);
       });
       for (Value v : inst.results) {
-        alike[v.id] = same;
-        dear[v.id] = same && costs;
+        if (!same) varied.insert(v.id);
+        if (same && costs) dear.insert(v.id);
       }
-      if (!same) ir::ForEachOperand(inst, [&](Value v) { read[v.id] = 1; });
+      if (!same) ir::ForEachOperand(inst, [&](Value v) { read.insert(v.id); });
     }
     for (const ir::EachResult& r : each.results) {
-      for (const ir::Affine& a : r.out) ir::ForEachOperand(a, [&](Value v) { read[v.id] = 1; });
+      for (const ir::Affine& a : r.out) ir::ForEachOperand(a, [&](Value v) { read.insert(v.id); });
       for (Value v : {r.value, r.guard}) {
-        if (v.valid()) read[v.id] = 1;
+        if (v.valid()) read.insert(v.id);
       }
     }
     std::vector<Value> stored;
     for (const Inst& inst : each.body) {
       std::copy_if(inst.results.begin(), inst.results.end(), std::back_inserter(stored),
-                   [&](Value v) { return dear[v.id] && read[v.id]; });
+                   [&](Value v) { return dear.contains(v.id) && read.contains(v.id); });
     }
     return stored;
   }
@@ -131,6 +140,7 @@ class Fission {
   ir::Function& f_;
   const ir::Dominators dominators_;
   const LoopInvariants invariants_;
+  LoopRound round_;
 };
 
 }  // namespace
@@ -138,8 +148,10 @@ class Fission {
 size_t SplitInvariants(ir::Function& f) {
   const size_t most = 2 + f.blocks.size();
   size_t split = 0;
-  while (split < most && Fission(f).Run()) {
-    ++split;
+  while (split < most) {
+    const size_t more = Fission(f).Run(most - split);
+    if (more == 0) break;
+    split += more;
     EliminateDeadCode(f);
   }
   return split;

@@ -1,6 +1,7 @@
 #include "core/opt/invariants.h"
 
 #include <algorithm>
+#include <iterator>
 
 namespace pullback::opt {
 
@@ -9,7 +10,12 @@ using ir::Op;
 using ir::Value;
 
 LoopInvariants::LoopInvariants(const ir::Function& f, const ir::Dominators& dominators)
-    : f_(f), dominators_(dominators), defs_(f), read_only_(f.values.size(), 1) {
+    : f_(f),
+      dominators_(dominators),
+      defs_(f),
+      place_(f.blocks.size()),
+      read_only_(f.values.size(), 1) {
+  for (size_t k = 0; k < dominators.order().size(); ++k) place_[dominators.order()[k]] = k;
   const auto look = [&](const Inst& inst) {
     const bool reads = inst.op == Op::Index || inst.op == Op::Dim || inst.op == Op::Push;
     for (Value v : inst.args) read_only_[v.id] &= reads;
@@ -24,25 +30,26 @@ LoopInvariants::LoopInvariants(const ir::Function& f, const ir::Dominators& domi
   }
 }
 
-std::vector<char> LoopInvariants::Find(const BlockLoop& loop, std::vector<uint32_t>& chain) const {
-  std::vector<char> invariant(f_.values.size());
+ValueIds LoopInvariants::Find(const BlockLoop& loop, std::vector<uint32_t>& chain) const {
   chain.clear();
-  for (uint32_t b : dominators_.order()) {
-    if (!loop.inside[b]) continue;
-    const bool always = std::all_of(loop.latches.begin(), loop.latches.end(),
-                                    [&](uint32_t l) { return dominators_.Dominates(b, l); });
-    if (!always) continue;
-    chain.push_back(b);
+  std::copy_if(loop.blocks.begin(), loop.blocks.end(), std::back_inserter(chain), [&](uint32_t b) {
+    return std::all_of(loop.latches.begin(), loop.latches.end(),
+                       [&](uint32_t l) { return dominators_.Dominates(b, l); });
+  });
+  std::sort(chain.begin(), chain.end(),
+            [&](uint32_t a, uint32_t b) { return place_[a] < place_[b]; });
+  ValueIds invariant;
+  for (uint32_t b : chain) {
     for (const Inst& inst : f_.blocks[b].insts) {
       if (!IsInvariant(inst, loop, invariant)) continue;
-      for (Value v : inst.results) invariant[v.id] = 1;
+      for (Value v : inst.results) invariant.insert(v.id);
     }
   }
   return invariant;
 }
 
 bool LoopInvariants::IsInvariant(const Inst& inst, const BlockLoop& loop,
-                                 const std::vector<char>& invariant) const {
+                                 const ValueIds& invariant) const {
   if (inst.results.empty() || (ir::Info(inst.op).flags & ir::kEffect)) return false;
   for (Value v : inst.results) {
     const ir::Type t = f_.TypeOf(v);

@@ -11,22 +11,22 @@ class LoopInvariants {
  public:
   LoopInvariants(const ir::Function& f, const ir::Dominators& dominators);
 
-  // By value: computed inside, the same in every turn. `chain`: the blocks that every turn runs, in order, the
+  // What is computed inside, the same in every turn. `chain`: the blocks that every turn runs, in order, the
   // header first; others are not looked at.
-  std::vector<char> Find(const BlockLoop& loop, std::vector<uint32_t>& chain) const;
+  ValueIds Find(const BlockLoop& loop, std::vector<uint32_t>& chain) const;
 
   // The same in every turn as far as `invariant` says; what a statement defines for its own body counts as such.
-  bool IsFixed(ir::Value v, const BlockLoop& loop, const std::vector<char>& invariant) const {
-    return !defs_.IsInside(v, loop) || invariant[v.id] != 0;
+  bool IsFixed(ir::Value v, const BlockLoop& loop, const ValueIds& invariant) const {
+    return !defs_.IsInside(v, loop) || invariant.contains(v.id);
   }
 
  private:
-  bool IsInvariant(const ir::Inst& inst, const BlockLoop& loop,
-                   const std::vector<char>& invariant) const;
+  bool IsInvariant(const ir::Inst& inst, const BlockLoop& loop, const ValueIds& invariant) const;
 
   const ir::Function& f_;
   const ir::Dominators& dominators_;
   const DefinitionBlocks defs_;
+  std::vector<size_t> place_;  // by block, in reverse postorder
   // Arrays that are read element by element and put on tapes only: a second use of another would cost an
   // update its unique owner.
   std::vector<char> read_only_;

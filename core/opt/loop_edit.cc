@@ -33,9 +33,9 @@ void CopyHeader(ir::Function& f, const BlockLoop& loop, const std::vector<Value>
   std::move(copies.begin(), copies.end(), std::back_inserter(f.blocks[into].insts));
 }
 
-std::vector<uint32_t> CopyBody(ir::Function& f, const BlockLoop& loop, uint32_t next,
-                               std::optional<size_t> dropped, Copier& names) {
-  std::vector<uint32_t> copy_of(loop.inside.size(), ir::kNoBlock);
+uint32_t CopyBody(ir::Function& f, const BlockLoop& loop, uint32_t next,
+                  std::optional<size_t> dropped, Copier& names) {
+  absl::flat_hash_map<uint32_t, uint32_t> copy_of;
   auto fresh = static_cast<uint32_t>(f.blocks.size());
   for (uint32_t b : loop.blocks) {
     if (b == loop.header) continue;
@@ -60,14 +60,16 @@ std::vector<uint32_t> CopyBody(ir::Function& f, const BlockLoop& loop, uint32_t 
     }
     f.blocks[copy_of[b]] = std::move(copy);
   }
-  return copy_of;
+  const uint32_t first = loop.Stay(f).block;
+  return first == loop.header ? next : copy_of[first];
 }
-void SkipLoop(ir::Function& f, BlockLoop& loop) {
+
+void SkipLoop(ir::Function& f, BlockLoop& loop, LoopRound& round) {
   const uint32_t before = AddPreheader(f, loop);
   Copier names(f);
   CopyHeader(f, loop, loop.Arguments(f), before, names);
   f.blocks[before].term = {Terminator::Kind::kJump, ir::kNoValue, {names.Copy(loop.Exit(f))}, {}};
-  RenameOutside(f, loop, names);
+  round.RenameOutside(loop, names);
 }
 
 void PeelLoop(ir::Function& f, BlockLoop& loop) {
@@ -83,10 +85,9 @@ void PeelLoop(ir::Function& f, BlockLoop& loop) {
   }
   f.blocks[after].params = into_loop.args;
   f.blocks[after].term = {Terminator::Kind::kJump, ir::kNoValue, {std::move(into_loop)}, {}};
-  const Edge stay = loop.Stay(f);
-  const std::vector<uint32_t> copy_of = CopyBody(f, loop, after, std::nullopt, names);
-  Edge first = names.Copy(stay);
-  first.block = copy_of[stay.block];
+  const uint32_t body = CopyBody(f, loop, after, std::nullopt, names);
+  Edge first = names.Copy(loop.Stay(f));
+  first.block = body;
   f.blocks[before].term = {Terminator::Kind::kJump, ir::kNoValue, {std::move(first)}, {}};
   loop.entry = after;
   loop.entry_edge = 0;

@@ -27,37 +27,52 @@ bool IsDroppable(const Inst& inst) { return (ir::Info(inst.op).flags & ir::kEffe
 class LoopRules {
  public:
   LoopRules(ir::Function& f, bool peel, const RewriteOptions& options)
-      : f_(f), peel_(peel), options_(options), dominators_(f), defs_(f) {}
+      : f_(f), peel_(peel), options_(options), dominators_(f), defs_(f), uses_(f), round_(f) {}
 
-  // Applies one rule to one loop: the blocks are others then.
-  bool Run() {
+  // Applies a rule to at most so many loops, each by itself; to how many.
+  size_t Run(size_t most) {
+    size_t applied = 0;
     for (BlockLoop& loop : FindLoops(f_, dominators_)) {
-      const std::optional<Counter> counter = FindCounter(f_, loop, defs_);
-      if (!counter) continue;
-      const std::optional<int> turns = TurnsOf(loop, *counter);
-      const char* rule = nullptr;
-      if (turns && *turns == 0) {
-        rule = "loop_never_entered";
-        SkipLoop(f_, loop);
-      } else if (IsUseless(loop, *counter)) {
-        rule = "loop_without_result";
-        BypassLoop(f_, loop);
-      } else if (peel_ && turns && IsSmall(loop, *turns)) {
-        rule = "loop_peeled";
-        for (int turn = 0; turn < *turns; ++turn) PeelLoop(f_, loop);
-        SkipLoop(f_, loop);
-      } else if (const auto hit = FindHit(loop, *counter)) {
-        rule = "loop_single_hit";
-        RunOnce(loop, *counter, *hit);
-      }
+      if (applied == most) break;
+      if (!round_.IsUntouched(loop)) continue;
+      const char* rule = Apply(loop);
       if (!rule) continue;
       options_.Count(rule);
-      return true;
+      ++applied;
     }
-    return false;
+    round_.End();
+    return applied;
   }
 
  private:
+  const char* Apply(BlockLoop& loop) {
+    const std::optional<Counter> counter = FindCounter(f_, loop, defs_);
+    if (!counter) return nullptr;
+    const std::optional<int> turns = TurnsOf(loop, *counter);
+    if (turns && *turns == 0) {
+      round_.Touch(loop);
+      SkipLoop(f_, loop, round_);
+      return "loop_never_entered";
+    }
+    if (IsUseless(loop, *counter)) {
+      round_.Touch(loop);
+      BypassLoop(f_, loop);
+      return "loop_without_result";
+    }
+    if (peel_ && turns && IsSmall(loop, *turns)) {
+      round_.Touch(loop);
+      for (int turn = 0; turn < *turns; ++turn) PeelLoop(f_, loop);
+      SkipLoop(f_, loop, round_);
+      return "loop_peeled";
+    }
+    if (const auto hit = FindHit(loop, *counter)) {
+      round_.Touch(loop);
+      RunOnce(loop, *counter, *hit);
+      return "loop_single_hit";
+    }
+    return nullptr;
+  }
+
   std::optional<int64_t> ConstantOf(Value v) const {
     const Inst* inst = defs_.Inst(v);
     if (!inst || inst->op != Op::Const) return std::nullopt;
@@ -104,15 +119,17 @@ class LoopRules {
   // Whether a value from inside that `counts` is read outside or goes out with the exit.
   template <typename Fn>
   bool AnyUseOutside(const BlockLoop& loop, Fn&& counts) const {
-    bool any = false;
-    const auto look = [&](Value v) { any |= defs_.IsInside(v, loop) && counts(v); };
-    for (uint32_t b = 0; b < f_.blocks.size(); ++b) {
-      if (loop.inside[b]) continue;
-      for (const Inst& inst : f_.blocks[b].insts) ir::ForEachOperand(inst, look);
-      ir::ForEachTermOperand(f_.blocks[b].term, look);
+    for (Value v : loop.Exit(f_).args) {
+      if (defs_.IsInside(v, loop) && counts(v)) return true;
     }
-    for (Value v : loop.Exit(f_).args) look(v);
-    return any;
+    const auto is_used = [&](Value v) { return counts(v) && uses_.AnyOutside(v, loop); };
+    return std::any_of(loop.blocks.begin(), loop.blocks.end(), [&](uint32_t b) {
+      const Block& block = f_.blocks[b];
+      return std::any_of(block.params.begin(), block.params.end(), is_used) ||
+             std::any_of(block.insts.begin(), block.insts.end(), [&](const Inst& inst) {
+               return std::any_of(inst.results.begin(), inst.results.end(), is_used);
+             });
+    });
   }
 
   // The index of the turn that does something: for i { if i == hit { … } }.
@@ -130,8 +147,8 @@ class LoopRules {
     if (test->args[side] != i || !defs_.IsFixed(hit, loop)) return std::nullopt;
     if (!AreDroppable(loop.header) || !AreDroppable(top)) return std::nullopt;
     if (!ChangesNothing(loop, c, term.edges[test->op == Op::Eq ? 1 : 0])) return std::nullopt;
-    const std::vector<char> by_index = DependOn(loop, i);
-    if (AnyUseOutside(loop, [&](Value v) { return by_index[v.id] != 0; })) return std::nullopt;
+    const ValueIds by_index = DependOn(loop, i);
+    if (AnyUseOutside(loop, [&](Value v) { return by_index.contains(v.id); })) return std::nullopt;
     return hit;
   }
   bool AreDroppable(uint32_t block) const {
@@ -163,14 +180,15 @@ class LoopRules {
     return true;
   }
 
-  // By value: the header's values that are computed from v.
-  std::vector<char> DependOn(const BlockLoop& loop, Value v) const {
-    std::vector<char> depends(f_.values.size());
-    depends[v.id] = 1;
+  // The header's values that are computed from v, and v.
+  ValueIds DependOn(const BlockLoop& loop, Value v) const {
+    ValueIds depends = {v.id};
     for (const Inst& inst : f_.blocks[loop.header].insts) {
       bool any = false;
-      ir::ForEachOperand(inst, [&](Value x) { any |= depends[x.id] != 0; });
-      for (Value r : inst.results) depends[r.id] = any;
+      ir::ForEachOperand(inst, [&](Value x) { any |= depends.contains(x.id); });
+      for (Value r : inst.results) {
+        if (any) depends.insert(r.id);
+      }
     }
     return depends;
   }
@@ -182,7 +200,7 @@ class LoopRules {
     const Value bound = InFront(before, c.bound, loop);
     const std::vector<Value> args = loop.Arguments(f_);
     const Value i = f_.blocks[loop.header].params[c.param];
-    const std::vector<char> by_index = DependOn(loop, i);
+    const ValueIds by_index = DependOn(loop, i);
 
     const auto turn = static_cast<uint32_t>(f_.blocks.size()), after = turn + 1;
     f_.blocks.resize(turn + 2);
@@ -191,9 +209,9 @@ class LoopRules {
     there[c.param] = hit;
     CopyHeader(f_, loop, there, turn, at_hit);
     const Edge stay = loop.Stay(f_);
-    const std::vector<uint32_t> copy_of = CopyBody(f_, loop, after, c.param, at_hit);
+    const uint32_t body = CopyBody(f_, loop, after, c.param, at_hit);
     f_.blocks[turn].term = {
-        Terminator::Kind::kJump, ir::kNoValue, {{copy_of[stay.block], at_hit.Copy(stay).args}}, {}};
+        Terminator::Kind::kJump, ir::kNoValue, {{body, at_hit.Copy(stay).args}}, {}};
 
     Copier last(f_);
     Edge unchanged{after, {}};
@@ -204,11 +222,12 @@ class LoopRules {
     }
     std::vector<Inst> copies;
     for (const Inst& inst : f_.blocks[loop.header].insts) {
-      if (inst.results.empty() || !by_index[inst.results[0].id]) copies.push_back(last.Copy(inst));
+      if (inst.results.empty() || !by_index.contains(inst.results[0].id))
+        copies.push_back(last.Copy(inst));
     }
     f_.blocks[after].insts = std::move(copies);
     f_.blocks[after].term = {Terminator::Kind::kJump, ir::kNoValue, {last.Copy(loop.Exit(f_))}, {}};
-    RenameOutside(f_, loop, last);
+    round_.RenameOutside(loop, last);
 
     const Value in_range = Emit(before, Op::And, Emit(before, Op::Le, args[c.param], hit),
                                 Emit(before, Op::Lt, hit, bound));
@@ -236,6 +255,8 @@ class LoopRules {
   const RewriteOptions& options_;
   const ir::Dominators dominators_;
   const DefinitionBlocks defs_;
+  const UsingBlocks uses_;
+  LoopRound round_;
 };
 
 }  // namespace
@@ -244,8 +265,10 @@ bool NormaliseLoops(ir::Function& f, bool peel, const RewriteOptions& options) {
   if (!options.Has(Family::kLoop)) return false;
   const size_t most = std::min<uint64_t>(options.fuel, 2 + f.blocks.size());
   size_t applied = 0;
-  while (applied < most && LoopRules(f, peel, options).Run()) {
-    ++applied;
+  while (applied < most) {
+    const size_t more = LoopRules(f, peel, options).Run(most - applied);
+    if (more == 0) break;
+    applied += more;
     SimplifyControlFlow(f);
   }
   return applied > 0;

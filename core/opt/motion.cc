@@ -19,36 +19,50 @@ using ir::Value;
 class Motion {
  public:
   Motion(ir::Function& f, const RewriteOptions& options)
-      : f_(f), options_(options), dominators_(f), invariants_(f, dominators_) {}
+      : f_(f),
+        options_(options),
+        dominators_(f),
+        invariants_(f, dominators_),
+        uses_(f),
+        round_(f) {}
 
-  // Moves what one loop has; the blocks are others then.
-  bool Run() {
-    std::vector<BlockLoop> loops = FindLoops(f_, dominators_);
-    if (loops.empty()) return false;
-    for (BlockLoop& loop : loops) {
-      if (!MayMoveOutOf(f_, loop)) continue;
+  // Moves what at most so many loops have; how many had something.
+  size_t Run(size_t most) {
+    size_t moved = 0;
+    for (BlockLoop& loop : FindLoops(f_, dominators_)) {
+      if (moved == most) break;
+      if (!round_.IsUntouched(loop) || !MayMoveOutOf(f_, loop)) continue;
       invariant_ = invariants_.Find(loop, chain_);
       if (!KeepNeeded(loop)) continue;
+      round_.Touch(loop);
       Move(loop);
-      return true;
+      ++moved;
     }
-    return false;
+    round_.End();
+    return moved;
   }
 
  private:
+  bool IsInvariant(const Inst& inst) const {
+    return !inst.results.empty() && invariant_.contains(inst.results[0].id);
+  }
+
   // Leaves marked the statements outside the header and what they need; whether there are any.
   bool KeepNeeded(const BlockLoop& loop) {
-    std::vector<char> needed(f_.values.size());
+    ValueIds needed;
     bool any = false;
     for (size_t k = chain_.size(); k-- > 0;) {
       const auto& insts = f_.blocks[chain_[k]].insts;
       for (auto inst = insts.rbegin(); inst != insts.rend(); ++inst) {
-        if (inst->results.empty() || !invariant_[inst->results[0].id]) continue;
+        if (!IsInvariant(*inst)) continue;
         bool keep = inst->each != nullptr && chain_[k] != loop.header;
         any |= keep;
-        for (Value v : inst->results) keep |= needed[v.id] != 0;
-        if (keep) ir::ForEachOperand(*inst, [&](Value v) { needed[v.id] = 1; });
-        for (Value v : inst->results) invariant_[v.id] = keep;
+        for (Value v : inst->results) keep |= needed.contains(v.id);
+        if (keep) {
+          ir::ForEachOperand(*inst, [&](Value v) { needed.insert(v.id); });
+        } else {
+          for (Value v : inst->results) invariant_.erase(v.id);
+        }
       }
     }
     return any;
@@ -88,18 +102,15 @@ class Motion {
   std::pair<std::vector<Value>, std::vector<Value>> LeaveThrough(const BlockLoop& loop,
                                                                  uint32_t behind,
                                                                  const Copier& at_first) {
-    std::vector<char> read(f_.values.size());
-    const auto look = [&](Value v) { read[v.id] = 1; };
-    for (uint32_t b = 0; b < loop.inside.size(); ++b) {
-      if (loop.inside[b]) continue;
-      for (const Inst& inst : f_.blocks[b].insts) ir::ForEachOperand(inst, look);
-      ir::ForEachTermOperand(f_.blocks[b].term, look);
-    }
-    for (Value v : loop.Exit(f_).args) look(v);
+    const std::vector<Value>& leaving = loop.Exit(f_).args;
+    const auto is_read = [&](Value v) {
+      return uses_.AnyOutside(v, loop) ||
+             std::find(leaving.begin(), leaving.end(), v) != leaving.end();
+    };
     std::vector<Value> live, kept;
     Copier later(f_);
     const auto pass_on = [&](Value v) {
-      if (!read[v.id]) return;
+      if (!is_read(v)) return;
       live.push_back(v);
       kept.push_back(at_first.Get(v));
       f_.blocks[behind].params.push_back(later.New(v));
@@ -108,7 +119,7 @@ class Motion {
     for (const Inst& inst : f_.blocks[loop.header].insts) pass_on(inst.results[0]);
     f_.blocks[behind].term = {
         Terminator::Kind::kJump, ir::kNoValue, {later.Copy(loop.Exit(f_))}, {}};
-    RenameOutside(f_, loop, later);
+    round_.RenameOutside(loop, later);
     return {live, kept};
   }
 
@@ -118,7 +129,7 @@ class Motion {
       if (b == loop.header) continue;
       std::vector<Inst> rest;
       for (Inst& inst : f_.blocks[b].insts) {
-        if (inst.results.empty() || !invariant_[inst.results[0].id]) {
+        if (!IsInvariant(inst)) {
           rest.push_back(std::move(inst));
           continue;
         }
@@ -134,7 +145,9 @@ class Motion {
   const RewriteOptions& options_;
   const ir::Dominators dominators_;
   const LoopInvariants invariants_;
-  std::vector<char> invariant_;  // by value
+  const UsingBlocks uses_;
+  LoopRound round_;
+  ValueIds invariant_;           // of the loop that is looked at
   std::vector<uint32_t> chain_;  // blocks that every turn runs, in order
 };
 
@@ -145,7 +158,11 @@ bool FloatInvariants(ir::Function& f, const RewriteOptions& options) {
   const size_t most = std::min<uint64_t>(options.fuel, 2 + f.blocks.size());
   if (options.Has(Family::kFission)) options.Count("fission_of_invariants", SplitInvariants(f));
   size_t moved = 0;
-  while (moved < most && Motion(f, options).Run()) ++moved;
+  while (moved < most) {
+    const size_t more = Motion(f, options).Run(most - moved);
+    if (more == 0) break;
+    moved += more;
+  }
   return moved > 0;
 }
 
