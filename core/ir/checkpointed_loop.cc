@@ -122,7 +122,7 @@ class LoopWriter {
     b_.SetBlock(done);
     b_.Return(state);
     // The step's text, however large it is: a call would have shares of cotangents of its own.
-    SpliceCall(b_.function(), body, 0, b_.module().Get(step_), true);
+    SpliceDirectly(b_.function(), body, 0, b_.module().Get(step_));
   }
 
   // In the current block: a part of the steps from `at` on, of which its state is kept, and on to the next;

@@ -38,75 +38,75 @@ bool Returns(const ir::Function& f) {
                      [](const Block& b) { return b.term.kind == ir::Terminator::Kind::kReturn; });
 }
 
-// Callees before callers, with an explicit stack; functions on a cycle are marked recursive.
+// Callees before callers; functions on a cycle are marked recursive (Tarjan's strongly connected components, with an
+// explicit stack).
 class CallGraph {
  public:
-  explicit CallGraph(const ir::Module& m) : recursive_(m.functions.size()), m_(m) {
-    std::vector<char> state(m.functions.size());
-    struct Frame {
-      uint32_t f;
-      std::vector<uint32_t> callees;
-      size_t next = 0;
-    };
-    std::vector<Frame> stack;
-    const auto enter = [&](uint32_t f) {
-      state[f] = 1;
-      Frame frame{f, {}, 0};
-      ir::ForEachCallee(m.Get(f), [&](uint32_t c) { frame.callees.push_back(c); });
-      stack.push_back(std::move(frame));
-    };
-    enter(m.entry);
-    while (!stack.empty()) {
-      Frame& top = stack.back();
-      if (top.next == top.callees.size()) {
-        state[top.f] = 2;
-        order_.push_back(top.f);
-        stack.pop_back();
+  explicit CallGraph(const ir::Module& m)
+      : m_(m),
+        number_(m.functions.size()),
+        lowest_(m.functions.size()),
+        open_(m.functions.size()),
+        recursive_(m.functions.size()) {
+    Enter(m.entry);
+    while (!stack_.empty()) {
+      Frame& top = stack_.back();
+      if (top.next < top.callees.size()) {
+        const uint32_t from = top.f, to = top.callees[top.next++];
+        if (to == from) recursive_[from] = 1;
+        if (number_[to] == 0) {
+          Enter(to);
+        } else if (open_[to]) {
+          lowest_[from] = std::min(lowest_[from], number_[to]);
+        }
         continue;
       }
-      const uint32_t c = top.callees[top.next++];
-      if (state[c] == 0) {
-        enter(c);
-      } else if (state[c] == 1) {
-        // Everything on the stack from c on is on a cycle.
-        for (size_t k = stack.size(); k-- > 0;) {
-          recursive_[stack[k].f] = true;
-          if (stack[k].f == c) break;
-        }
-      }
+      const uint32_t done = top.f;
+      stack_.pop_back();
+      order_.push_back(done);
+      if (!stack_.empty())
+        lowest_[stack_.back().f] = std::min(lowest_[stack_.back().f], lowest_[done]);
+      if (lowest_[done] == number_[done]) CloseComponent(done);
     }
-    SpreadRecursion();
   }
-  bool IsRecursive(uint32_t f) const { return recursive_[f]; }
+  bool IsRecursive(uint32_t f) const { return recursive_[f] != 0; }
   const std::vector<uint32_t>& order() const { return order_; }
 
  private:
-  // A function that calls into a cycle that leads back to it was finished before the cycle was seen:
-  // reachability decides. Cheap since it is asked of few functions.
-  void SpreadRecursion() {
-    for (uint32_t f : order_) {
-      if (!recursive_[f] && Reaches(f, f)) recursive_[f] = true;
+  struct Frame {
+    uint32_t f;
+    std::vector<uint32_t> callees;
+    size_t next = 0;
+  };
+
+  void Enter(uint32_t f) {
+    number_[f] = lowest_[f] = ++entered_;
+    open_[f] = 1;
+    component_.push_back(f);
+    Frame frame{f, {}, 0};
+    ir::ForEachCallee(m_.Get(f), [&](uint32_t c) { frame.callees.push_back(c); });
+    stack_.push_back(std::move(frame));
+  }
+
+  void CloseComponent(uint32_t first) {
+    const bool cycle = component_.back() != first;
+    for (uint32_t f = kNone; f != first;) {
+      f = component_.back();
+      component_.pop_back();
+      open_[f] = 0;
+      if (cycle) recursive_[f] = 1;
     }
   }
-  bool Reaches(uint32_t from, uint32_t to) const {
-    std::vector<char> seen(m_.functions.size());
-    std::vector<uint32_t> work = {from};
-    while (!work.empty()) {
-      const uint32_t f = work.back();
-      work.pop_back();
-      bool found = false;
-      ir::ForEachCallee(m_.Get(f), [&](uint32_t c) {
-        found |= c == to;
-        if (!seen[c]) work.push_back(c);
-        seen[c] = true;
-      });
-      if (found) return true;
-    }
-    return false;
-  }
-  std::vector<char> recursive_;
-  std::vector<uint32_t> order_;
+
+  static constexpr uint32_t kNone = UINT32_MAX;
   const ir::Module& m_;
+  uint32_t entered_ = 0;
+  std::vector<uint32_t> number_, lowest_;  // by function; 0: not entered
+  std::vector<char> open_;                 // on component_
+  std::vector<char> recursive_;
+  std::vector<Frame> stack_;
+  std::vector<uint32_t> component_;
+  std::vector<uint32_t> order_;
 };
 
 // Which calls are worth the code that they make. Sizes are in instructions.
@@ -130,6 +130,8 @@ class Growth {
     left_ = std::max(kLeastGrowth, size);
   }
 
+  bool HasOneCall(uint32_t callee) const { return sites_[callee] == 1; }
+
   // Whether a call of `callee`, of `size` instructions by now, is replaced by its text. Counts it.
   bool Allows(uint32_t callee, size_t size) {
     if (size <= kSmall || sites_[callee] <= 1) return true;
@@ -148,32 +150,77 @@ class Growth {
   size_t left_;
 };
 
-void InlineInto(ir::Module& module, uint32_t id, const CallGraph& graph, size_t max_insts,
-                Growth& growth) {
-  ir::Function& f = module.Get(id);
-  size_t size = CountInsts(f);
-  for (uint32_t b = 0; b < f.blocks.size(); ++b) {
-    for (size_t k = 0; k < f.blocks[b].insts.size(); ++k) {
-      const Inst& inst = f.blocks[b].insts[k];
-      if (inst.op != ir::Op::Call || inst.callee == id || graph.IsRecursive(inst.callee)) continue;
-      const ir::Function& callee = module.Get(inst.callee);
-      if (inst.checkpoint || callee.HasRule()) continue;  // gone after the last derivation
-      if (!Returns(callee)) continue;
-      const size_t added = CountInsts(callee);
-      if (size + added > max_insts || !growth.Allows(inst.callee, added)) continue;
-      size += added;
-      ir::SpliceCall(f, b, k, callee);
-      break;  // the rest of this block is a new block at the end
+// Into callees before their callers, so that what is copied often has been inlined into once. What has one call is
+// taken as it is, and its calls are looked at where it went: a chain of such functions would else be copied from
+// link to link.
+class Inliner {
+ public:
+  Inliner(ir::Module& module, size_t max_insts)
+      : module_(module),
+        max_insts_(max_insts),
+        graph_(module),
+        growth_(module),
+        sizes_(module.functions.size()),
+        taken_(module.functions.size()) {}
+
+  void Run() {
+    const auto& order = graph_.order();
+    for (uint32_t f : order) {
+      if (!WillBeTaken(f)) InlineInto(f);
+    }
+    // Those for which their callers had no room.
+    for (auto f = order.rbegin(); f != order.rend(); ++f) {
+      if (WillBeTaken(*f) && !taken_[*f]) InlineInto(*f);
     }
   }
-}
+
+ private:
+  bool WillBeTaken(uint32_t f) const {
+    return f != module_.entry && growth_.HasOneCall(f) && MayBeInlined(f);
+  }
+  bool MayBeInlined(uint32_t f) const {
+    const ir::Function& callee = module_.Get(f);
+    // Rules are gone after the last derivation.
+    return !graph_.IsRecursive(f) && !callee.HasRule() && Returns(callee);
+  }
+
+  void InlineInto(uint32_t id) {
+    ir::Function& f = module_.Get(id);
+    size_t size = CountInsts(f);
+    for (uint32_t b = 0; b < f.blocks.size(); ++b) {
+      std::vector<ir::SplicedCall> calls;
+      for (size_t k = 0; k < f.blocks[b].insts.size(); ++k) {
+        const Inst& inst = f.blocks[b].insts[k];
+        if (inst.op != ir::Op::Call || inst.checkpoint || !MayBeInlined(inst.callee)) continue;
+        const size_t added = SizeOf(inst.callee);
+        if (size + added > max_insts_ || !growth_.Allows(inst.callee, added)) continue;
+        size += added;
+        taken_[inst.callee] = 1;
+        calls.push_back({k, &module_.Get(inst.callee)});
+      }
+      if (!calls.empty())
+        ir::SpliceCalls(f, b, calls);  // the text and the rests are blocks at the end
+    }
+    sizes_[id] = 0;
+  }
+
+  size_t SizeOf(uint32_t f) {
+    if (sizes_[f] == 0) sizes_[f] = CountInsts(module_.Get(f));
+    return sizes_[f];
+  }
+
+  ir::Module& module_;
+  const size_t max_insts_;
+  const CallGraph graph_;
+  Growth growth_;
+  std::vector<size_t> sizes_;  // by function; 0: not counted, or others by now
+  std::vector<char> taken_;
+};
 
 }  // namespace
 
 Status InlineCalls(ir::Module& module, size_t max_insts) {
-  const CallGraph graph(module);
-  Growth growth(module);
-  for (uint32_t f : graph.order()) InlineInto(module, f, graph, max_insts, growth);
+  Inliner(module, max_insts).Run();
   DropUnreachedFunctions(module);
   return {};
 }
