@@ -1,6 +1,7 @@
 #include "core/ir/dominance.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace pullback::ir {
 
@@ -41,45 +42,91 @@ std::vector<uint32_t> ReversePostorder(const Function& f) {
   return order;
 }
 
+namespace {
+
+// Blocks have numbers in the order in which a search from the entry comes to them.
+class LengauerTarjan {
+ public:
+  explicit LengauerTarjan(const Function& f) : number_(f.blocks.size(), kNoBlock) { Search(f); }
+
+  // By block; of an unreachable one kNoBlock.
+  std::vector<uint32_t> Find(const Function& f) {
+    const auto preds = Predecessors(f);
+    const auto n = static_cast<uint32_t>(block_.size());
+    semi_.resize(n);
+    for (uint32_t w = 0; w < n; ++w) semi_[w] = w;
+    best_ = semi_;
+    ancestor_.assign(n, kNoBlock);
+    std::vector<uint32_t> idom(n);
+    std::vector<std::vector<uint32_t>> waiting(n);  // by semidominator
+    for (uint32_t w = n; w-- > 1;) {
+      for (uint32_t p : preds[block_[w]]) {
+        if (number_[p] != kNoBlock) semi_[w] = std::min(semi_[w], semi_[Best(number_[p])]);
+      }
+      waiting[semi_[w]].push_back(w);
+      const uint32_t parent = parent_[w];
+      ancestor_[w] = parent;
+      for (uint32_t v : waiting[parent]) {
+        const uint32_t u = Best(v);
+        idom[v] = semi_[u] < semi_[v] ? u : parent;
+      }
+      waiting[parent].clear();
+    }
+    std::vector<uint32_t> of_block(f.blocks.size(), kNoBlock);
+    for (uint32_t w = 0; w < n; ++w) {
+      if (w > 0 && idom[w] != semi_[w]) idom[w] = idom[idom[w]];
+      of_block[block_[w]] = block_[idom[w]];
+    }
+    return of_block;
+  }
+
+ private:
+  void Search(const Function& f) {
+    std::vector<std::pair<uint32_t, uint32_t>> work = {{0, 0}};  // a block, from which number
+    while (!work.empty()) {
+      const auto [b, from] = work.back();
+      work.pop_back();
+      if (number_[b] != kNoBlock) continue;
+      const auto w = number_[b] = static_cast<uint32_t>(block_.size());
+      block_.push_back(b);
+      parent_.push_back(from);
+      for (const Edge& e : f.blocks[b].term.edges) work.emplace_back(e.block, w);
+    }
+  }
+
+  // Of v and its ancestors below the root of its tree, that with the least semidominator; paths become short.
+  uint32_t Best(uint32_t v) {
+    if (ancestor_[v] == kNoBlock) return v;
+    path_.clear();
+    for (; ancestor_[ancestor_[v]] != kNoBlock; v = ancestor_[v]) path_.push_back(v);
+    const uint32_t last = v;
+    for (; !path_.empty(); path_.pop_back()) {
+      v = path_.back();
+      const uint32_t above = ancestor_[v];
+      if (semi_[best_[above]] < semi_[best_[v]]) best_[v] = best_[above];
+      ancestor_[v] = ancestor_[last];
+    }
+    return best_[v];
+  }
+
+  std::vector<uint32_t> number_;                                   // by block
+  std::vector<uint32_t> block_, parent_, semi_, best_, ancestor_;  // by number
+  std::vector<uint32_t> path_;
+};
+
+}  // namespace
+
 Dominators::Dominators(const Function& f)
     : order_(ReversePostorder(f)),
-      idom_(f.blocks.size(), kNoBlock),
       children_(f.blocks.size()),
       first_(f.blocks.size()),
       last_(f.blocks.size()) {
   if (f.blocks.empty()) return;
-  FindImmediate(f);
+  idom_ = LengauerTarjan(f).Find(f);
   for (uint32_t b : order_) {
     if (b != 0) children_[idom_[b]].push_back(b);
   }
   NumberTree();
-}
-
-void Dominators::FindImmediate(const Function& f) {
-  const auto preds = Predecessors(f);
-  std::vector<uint32_t> place(f.blocks.size());
-  for (uint32_t i = 0; i < order_.size(); ++i) place[order_[i]] = i;
-  const auto meet = [&](uint32_t a, uint32_t b) {
-    while (a != b) {
-      while (place[a] > place[b]) a = idom_[a];
-      while (place[b] > place[a]) b = idom_[b];
-    }
-    return a;
-  };
-  idom_[0] = 0;
-  for (bool changed = true; changed;) {
-    changed = false;
-    for (uint32_t b : order_) {
-      if (b == 0) continue;
-      uint32_t best = kNoBlock;
-      for (uint32_t p : preds[b]) {
-        if (idom_[p] == kNoBlock) continue;  // unreachable, or not reached in this round yet
-        best = best == kNoBlock ? p : meet(best, p);
-      }
-      changed |= idom_[b] != best;
-      idom_[b] = best;
-    }
-  }
 }
 
 void Dominators::NumberTree() {

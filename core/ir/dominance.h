@@ -1,5 +1,5 @@
-// Predecessors and dominators of a function's blocks (Cooper, Harvey, Kennedy: A Simple, Fast
-// Dominance Algorithm).
+// Predecessors and dominators of a function's blocks (Lengauer and Tarjan: A Fast Algorithm for Finding Dominators
+// in a Flowgraph, 1979, the simple form: n log n whatever the graph).
 #pragma once
 
 #include <cstdint>
@@ -33,7 +33,6 @@ class Dominators {
   const std::vector<uint32_t>& Children(uint32_t block) const { return children_[block]; }
 
  private:
-  void FindImmediate(const Function& f);
   void NumberTree();
 
   std::vector<uint32_t> order_;

@@ -74,13 +74,20 @@ class ControlFlow {
     return changed;
   }
 
-  // b jumps to c and c has no other predecessor: c's text continues b.
+  // b jumps to c and c has no other predecessor: c's text continues b. From the first block of such a chain on, so
+  // that each text moves once.
   bool MergePairs() {
     std::vector<int> preds = CountPredecessors();
+    std::vector<char> continues(f_.blocks.size());
+    for (const Block& b : f_.blocks) {
+      if (b.term.kind != Terminator::Kind::kJump) continue;
+      const uint32_t c = b.term.edges[0].block;
+      continues[c] = c != 0 && preds[c] == 1;
+    }
     Renaming renaming(f_);
     bool changed = false;
     for (uint32_t b = 0; b < f_.blocks.size(); ++b) {
-      if (b != 0 && preds[b] == 0) continue;
+      if (b != 0 && (preds[b] == 0 || continues[b])) continue;
       while (f_.blocks[b].term.kind == Terminator::Kind::kJump) {
         Edge edge = f_.blocks[b].term.edges[0];
         const uint32_t c = edge.block;
@@ -135,21 +142,41 @@ class ControlFlow {
     return true;
   }
 
-  // A parameter that gets one value on every edge (itself aside) is that value.
+  // A parameter that gets one value on every edge (itself aside) is that value. The blocks to which a removed
+  // parameter was passed are looked at again.
   bool RemoveTrivialParams() {
-    bool any = false;
-    for (bool again = true; again;) {
-      again = false;
-      Renaming renaming(f_);
-      for (uint32_t b = 1; b < f_.blocks.size(); ++b) again |= RemoveTrivialParams(b, renaming);
-      renaming.Apply(f_);
-      any |= again;
+    Renaming renaming(f_);
+    std::vector<std::vector<uint32_t>> passed_to(f_.values.size());
+    for (const Block& b : f_.blocks) {
+      for (const Edge& e : b.term.edges) {
+        for (Value v : e.args) passed_to[v.id].push_back(e.block);
+      }
     }
-    return any;
+    std::vector<char> waits(f_.blocks.size(), 1);
+    std::vector<uint32_t> work;
+    for (auto b = static_cast<uint32_t>(f_.blocks.size()); b-- > 1;) work.push_back(b);
+    while (!work.empty()) {
+      const uint32_t b = work.back();
+      work.pop_back();
+      waits[b] = 0;
+      for (const auto& [param, only] : RemoveTrivialParams(b, renaming)) {
+        std::vector<uint32_t> users = std::move(passed_to[param.id]);
+        for (uint32_t user : users) {
+          if (!waits[user]) work.push_back(user);
+          waits[user] = 1;
+        }
+        auto& of_only = passed_to[only.id];
+        if (of_only.size() < users.size()) std::swap(of_only, users);
+        of_only.insert(of_only.end(), users.begin(), users.end());
+      }
+    }
+    renaming.Apply(f_);
+    return renaming.any();
   }
 
-  bool RemoveTrivialParams(uint32_t b, Renaming& renaming) {
-    bool changed = false;
+  // Those that were, with what they are.
+  std::vector<std::pair<Value, Value>> RemoveTrivialParams(uint32_t b, Renaming& renaming) {
+    std::vector<std::pair<Value, Value>> removed;
     for (size_t k = f_.blocks[b].params.size(); k-- > 0;) {
       const Value param = f_.blocks[b].params[k];
       Value only;
@@ -165,9 +192,9 @@ class ControlFlow {
       if (f_.values[only.id].name.empty()) f_.values[only.id].name = f_.values[param.id].name;
       f_.blocks[b].params.erase(f_.blocks[b].params.begin() + static_cast<long>(k));
       ForEachEdgeTo(b, [&](Edge& e) { e.args.erase(e.args.begin() + static_cast<long>(k)); });
-      changed = true;
+      removed.emplace_back(param, only);
     }
-    return changed;
+    return removed;
   }
 
   template <typename Fn>
