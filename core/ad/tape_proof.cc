@@ -77,7 +77,7 @@ class TapeProof {
     Value tape;
     size_t left;                // of the block's steps, those that are not undone
     Value tag;                  // as popped
-    std::optional<int64_t> is;  // what the tag is
+    std::optional<int64_t> is;  // what the tag is; else
     std::set<int64_t> is_not;   // what it is not
   };
 
@@ -179,24 +179,29 @@ class TapeProof {
     return {};
   }
 
-  Status Leave(uint32_t b, const WaysIn& ways, const Place& at, std::vector<Place>& open,
+  Status Leave(uint32_t b, const WaysIn& ways, Place& at, std::vector<Place>& open,
                std::set<uint32_t>& reached) {
     const Terminator& term = reverse_.blocks[at.block].term;
     if (term.kind == Terminator::Kind::kReturn) {
       const bool gives = halves_.forward == halves_.reverse || term.results.back() == at.tape;
       return b == 0 && at.left == 0 && gives ? Status() : Wrong(b, "its reverse returns");
     }
+    const std::optional<int64_t> asked = AsksTagFor(at, term);
     for (size_t k = 0; k < term.edges.size(); ++k) {
       const Edge& e = term.edges[k];
-      const Place next = Along(at, term, k);
+      const bool last = k + 1 == term.edges.size();
+      Place next = asked && k == 0 ? Place{at.block, at.tape, at.left, at.tag, asked, {}}
+                   : last          ? std::move(at)
+                                   : at;
+      if (asked && k == 1) next.is_not.insert(*asked);
       const auto to = reversed_by_.find(e.block);
       if (to == reversed_by_.end()) {
-        open.push_back(next);
-        open.back().block = e.block;
+        next.block = e.block;
+        open.push_back(std::move(next));
         continue;
       }
-      if (at.left != 0) return Wrong(b, "its reverse pops less than it pushed");
-      if (e.args[0] != at.tape) return Wrong(b, "its reverse hands on another tape");
+      if (next.left != 0) return Wrong(b, "its reverse pops less than it pushed");
+      if (e.args[0] != next.tape) return Wrong(b, "its reverse hands on another tape");
       if (!CameFrom(ways, to->second, next))
         return Wrong(b, "its reverse goes to b" + std::to_string(to->second));
       reached.insert(to->second);
@@ -204,30 +209,28 @@ class TapeProof {
     return {};
   }
 
-  // What an edge says of the tag: eq(%tag, 3) holds, or does not.
-  Place Along(const Place& at, const Terminator& term, size_t edge) const {
-    Place next = at;
-    if (term.kind != Terminator::Kind::kBranch || !at.tag.valid()) return next;
+  // The constant k of a branch by eq(%tag, k), whose first edge says that the tag is k and the second that it is not.
+  std::optional<int64_t> AsksTagFor(const Place& at, const Terminator& term) const {
+    if (term.kind != Terminator::Kind::kBranch || !at.tag.valid()) return std::nullopt;
     for (const Inst& inst : reverse_.blocks[at.block].insts) {
       if (inst.op != Op::Eq || inst.results[0] != term.cond || inst.args[0] != at.tag) continue;
       const auto k = constants_.find(inst.args[1]);
-      if (k == constants_.end()) continue;
-      if (edge == 0) {
-        next.is = k->second;
-      } else {
-        next.is_not.insert(k->second);
-      }
+      if (k != constants_.end()) return k->second;
     }
-    return next;
+    return std::nullopt;
   }
 
   // Whether control that is at `at` has come to the block from p.
   static bool CameFrom(const WaysIn& ways, uint32_t p, const Place& at) {
     if (!ways.before.contains(p)) return false;
     if (!ways.has_tag) return true;
+    if (at.is) {
+      const auto way = ways.by_tag.find(*at.is);
+      return way != ways.by_tag.end() && way->second == p;
+    }
     bool any = false, only = true;
     for (const auto& [tag, q] : ways.by_tag) {
-      if (at.is ? *at.is != tag : at.is_not.contains(tag)) continue;
+      if (at.is_not.contains(tag)) continue;
       any = true;
       only &= q == p;
     }

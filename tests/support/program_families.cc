@@ -89,6 +89,15 @@ std::string Branches(int n) {
       n, [](int k) { return "  if a < " + std::to_string(k) + ".0 { a = sin(a) * y }\n"; });
 }
 
+std::string Ladders(int n) {
+  std::string text = "fn f(x: f64, y: f64) -> f64 {\n  var a = x\n ";
+  text += Statements(n, [](int k) {
+    const std::string bound = std::to_string(k) + ".0";
+    return (k == 1 ? " if x < " : " else if x < ") + bound + " { a = sin(x) * y * " + bound + " }";
+  });
+  return text + "\n  return a\n}\n";
+}
+
 std::string Loops(int n) {
   return OfUpdates(n, [](int k) {
     return "  for i in 0..3 { a = sin(a) * y + " + std::to_string(k) + ".0 }\n";
@@ -132,6 +141,7 @@ const std::vector<ProgramFamily>& ProgramFamilies() {
       {"calls", "calls of one function", Calls},
       {"functions", "functions, each calling the one before", Functions},
       {"branches", "ifs that change a variable", Branches},
+      {"ladders", "one if with an else if for each statement", Ladders},
       {"loops", "loops that change a variable", Loops},
   };
   return families;

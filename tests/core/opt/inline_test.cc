@@ -51,6 +51,38 @@ TEST_CASE("inlining: small functions everywhere, large ones where there is one c
   CHECK(Inlined(Chain("large", 900, "", 0) + Chain("f", 5, "large", 2), "f").functions.size() == 2);
 }
 
+// Each of 12 functions has one call; their callers take them until they are full, the rest begins anew.
+TEST_CASE("inlining: a chain of functions of one call each, with and without room") {
+  std::string text = Chain("f0", 10, "", 0);
+  for (int level = 1; level < 12; ++level) {
+    text += Chain("f" + std::to_string(level), 10, "f" + std::to_string(level - 1), 1);
+  }
+  CHECK(Inlined(text, "f11").functions.size() == 1);
+  ir::Module m = ParseIr("entry @f11\n" + text);
+  const double expected = Scalar(RunOk(m, {Tensor::F64(0.75)})[0]);
+  REQUIRE(opt::InlineCalls(m, 70).ok());
+  REQUIRE(ir::Verify(m).ok());
+  CHECK(Scalar(RunOk(m, {Tensor::F64(0.75)})[0]) == expected);
+  CHECK(m.functions.size() == 4);
+}
+
+TEST_CASE("inlining: functions on a cycle stay, what they call does not") {
+  ir::Module m = ParseIr(R"(entry @f
+fn @leaf(%x: f64) -> f64 { b0: ret mul(%x, 0.5) }
+fn @even(%x: f64, %n: i64) -> f64 { b0:
+  %done = le %n, 0
+  br %done, b1, b2
+b1: ret %x
+b2: %half = call @leaf(%x) %r = call @odd(%half, sub(%n, 1)) ret %r }
+fn @odd(%x: f64, %n: i64) -> f64 { b0: %r = call @even(%x, sub(%n, 1)) ret %r }
+fn @f(%x: f64) -> f64 { b0: %y = call @odd(%x, 5) %z = call @leaf(%y) ret %z })");
+  const double expected = Scalar(RunOk(m, {Tensor::F64(0.75)})[0]);
+  REQUIRE(opt::InlineCalls(m).ok());
+  REQUIRE(ir::Verify(m).ok());
+  CHECK(Scalar(RunOk(m, {Tensor::F64(0.75)})[0]) == expected);
+  CHECK(m.functions.size() == 3);
+}
+
 // Nothing is left without a way to it: the text of the callee would cut off what follows the call.
 TEST_CASE("inlining: a function that never returns stays one") {
   ir::Module m = ParseIr(R"(entry @f
