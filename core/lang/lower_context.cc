@@ -136,7 +136,7 @@ void Context::ReadDims(Value array) {
   SetDims(array, std::move(extents));
 }
 
-const std::vector<Affine>& Context::DimsOf(Value array) {
+const std::vector<Affine>& Context::DimsOf(Value array) const {
   auto it = dims.find(array.id);
   PB_CHECK(it != dims.end());
   return it->second;

@@ -22,9 +22,14 @@
 //   lower_relation.cc        brackets with relations and equations: which indices they tell
 //   lower_tuples.cc          statements over the tuples of relations
 //   lower_keys.cc            arguments of relations that are data
+//   lower_key_chain.cc       and the code that makes them
+//   lower_joins.cc           what a bound index is read by, and its values as an array
 //   lower_member.cc          whether a tuple is related; joins
+//   lower_source.cc          what expressions say, without values
 //   lower_tellers.cc         which reductions other than sums go by neighbours
 //   lower_neighbours.cc      and the neighbours
+//   lower_points.cc          sets of points
+//   lower_gather.cc          of an index that is read from data
 //   lower_gen.cc             gen inside a body; sizes of what a body gives
 //   lower_arg.cc             argmax/argmin: indices from an offset
 //   lower_scan.cc            scans
@@ -101,7 +106,8 @@ struct ModuleContext {
   int outlined = 0;             // bodies that became functions
   size_t wasted = 0;            // work of attempts that were rolled back
   uint32_t join = UINT32_MAX;   // the function that joins relations
-  std::map<std::vector<size_t>, uint32_t> neighbours;  // those of lower_neighbours.cc
+  std::map<std::vector<size_t>, uint32_t>
+      neighbours;                                  // those of lower_neighbours.cc, lower_gather.cc
   std::unordered_set<const Block*> no_bodies;      // blocks that could not be said in a body before
   std::vector<std::pair<Type, uint32_t>> records;  // by element type
   std::vector<std::pair<Type, uint32_t>> function_records;  // by dynamic type
@@ -145,6 +151,8 @@ struct Frame {
   std::vector<ir::Inst> reads;
   std::vector<ir::IndexVar> bound;
   std::vector<std::pair<Value, Value>> adopted;
+  std::unordered_set<uint32_t>
+      keys;  // those of `bound` that are keys, beside which it runs over what it did
   std::vector<std::vector<ir::Inst>> undo;  // `body` before instructions in it were replaced
 };
 
@@ -163,6 +171,16 @@ struct Region {
   size_t frame;
   size_t begin;
   Value guard;
+};
+
+// r(i, k[j]), or another call with a key of a binder j: which points j are related to an i takes the inverse of the
+// keys. It is made in front of the loops over i (lower_gather.cc).
+struct Gathered {
+  std::optional<size_t>
+      fixed;     // the axis of r that the places are ordered by; none: r has one axis
+  Value starts;  // where the places with an index of that axis begin
+  Value tuples,
+      points;  // by place: which tuple of r, and which point; of equal tuples points ascend
 };
 
 // Edges that leave a construct: the block they come from and the variables' values there.
@@ -203,6 +221,7 @@ struct Context {
   std::vector<std::unique_ptr<Activation>> inlined_activations;  // kept for arrays made in them
   // Element reads that stand outside an outlined body and come in as parameters.
   std::unordered_map<const Expr*, Value> replaced;
+  std::unordered_map<const Expr*, Gathered> gathered;  // by call
 
   // --- side tables, by value
   std::unordered_map<uint32_t, Affine> affine;             // i64 values: what they are made of
@@ -226,7 +245,7 @@ struct Context {
   Value Integer(Op op, Value a, Value b);
 
   // --- arrays
-  const std::vector<Affine>& DimsOf(Value array);
+  const std::vector<Affine>& DimsOf(Value array) const;
   void SetDims(Value array, std::vector<Affine> extents) { dims[array.id] = std::move(extents); }
   // Reads the dims of an array of which nothing is known.
   void ReadDims(Value array);

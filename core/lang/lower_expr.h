@@ -15,14 +15,6 @@ MaybeValue LowerScalar(Context& c, const Expr& e);
 std::optional<Affine> LowerInt(Context& c, const Expr& e);
 // The same without writing any code: nullopt unless it is affine as it stands.
 std::optional<Affine> AffineAsIs(const Context& c, const Expr& e);
-// --- lower_keys.cc
-// An element x[…] of an array that has a name is surely in range.
-bool IsInside(const Context& c, const Expr& e);
-// Numbers, names and such elements in sums and products: cheap, and cannot trap wherever it is evaluated.
-bool IsKey(Context& c, const Expr& e);
-// The same, but for where the elements are: names may have no value yet.
-bool LooksLikeKey(Context& c, const Expr& e);
-
 // One scalar operation of the source, on operands that are there.
 Value Arithmetic(Context& c, BinaryOp op, Value a, Value b);
 Value UnaryScalar(Context& c, UnaryOp op, Value v);

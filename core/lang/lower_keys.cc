@@ -1,7 +1,10 @@
-// Arguments of relations that are read from data or computed from an index: r(k[i], j), r(2 * i, j). Such a
-// key becomes an index that the statement reads, as if another relation had told it.
+// Arguments of relations that are read from data or computed from indices: r(k[i], j), r(2 * i, j), r(i + l, j).
+// Such a key becomes an index that the statement reads, as if another relation had told it.
+#include "core/lang/lower_keys.h"
+
 #include <algorithm>
 
+#include "core/lang/builtins.h"
 #include "core/lang/lower_expr.h"
 #include "core/lang/lower_sizes.h"
 #include "core/lang/lower_tuples.h"
@@ -11,96 +14,127 @@ namespace pullback::lang {
 namespace {
 
 using ir::Inst;
-using ValueSet = std::unordered_set<uint32_t>;
-
-bool Defines(const Inst& inst, const ValueSet& values) {
-  return std::any_of(inst.results.begin(), inst.results.end(),
-                     [&](Value v) { return values.count(v.id) != 0; });
-}
 
 bool IsInside(const Context& c, const Affine& sub, const Affine& extent) {
   return IsNonNegative(c, Least(c, sub)) &&
          IsNonNegative(c, Least(c, extent - sub - Affine::Const(1)));
 }
 
-// What a key may be made by: it cannot trap, wherever it is evaluated.
-bool IsSafe(Context& c, const Inst& inst) {
-  switch (inst.op) {
-    case Op::Const:
-    case Op::AffineOf:
-    case Op::Add:
-    case Op::Sub:
-    case Op::Mul:
-    case Op::Neg: return true;
-    case Op::Index: break;
-    default: return false;
-  }
-  const std::vector<Affine>& dims = c.DimsOf(inst.args[0]);
-  for (size_t axis = 0; axis < dims.size(); ++axis) {
-    if (!IsInside(c, inst.subs[axis], dims[axis])) return false;
-  }
-  return true;
+bool IsQuotient(const Expr& e) {
+  return e.kind == Expr::Kind::kBinary &&
+         (e.binary == BinaryOp::kDiv || e.binary == BinaryOp::kRem);
 }
 
-// The instructions of bodies that make a value, in order, and what they need besides. False: one of them may
-// trap.
-bool CollectChain(Context& c, Value v, std::vector<Inst>& chain, ValueSet& needed) {
-  needed = {v.id};
-  for (size_t f = c.frames.size(); f-- > 0;) {
-    const std::vector<Inst>& body = c.frames[f]->body;
-    for (size_t i = body.size(); i-- > 0;) {
-      if (!Defines(body[i], needed)) continue;
-      if (!IsSafe(c, body[i])) return false;
-      ir::ForEachOperand(body[i], [&](Value operand) { needed.insert(operand.id); });
-      chain.push_back(body[i]);
-      chain.back().guard = Value();
+bool IsKeyOp(BinaryOp op) {
+  return op == BinaryOp::kAdd || op == BinaryOp::kSub || op == BinaryOp::kMul ||
+         op == BinaryOp::kDiv || op == BinaryOp::kRem;
+}
+
+bool IsMinOrMax(const Expr& e) {
+  return e.builtin == static_cast<int>(Builtin::Min) || e.builtin == static_cast<int>(Builtin::Max);
+}
+
+// A predicate that may be evaluated once more: comparisons of such values.
+bool IsPlainCondition(Context& c, const Expr& e) {
+  if (IsLiteral(e)) return true;
+  const bool logic = (e.kind == Expr::Kind::kUnary && e.unary == UnaryOp::kNot) ||
+                     (e.kind == Expr::Kind::kBinary && e.binary >= BinaryOp::kEq);
+  if (!logic) return LooksLikeKey(c, e);
+  return std::all_of(e.operands.begin(), e.operands.end(),
+                     [&](const ExprPtr& part) { return IsPlainCondition(c, *part); });
+}
+
+// What holds at every point of the frames' boxes that is reached: of the indices that are not restricted, that
+// there are any. nullopt: a frame runs over tuples.
+std::optional<std::vector<Constraint>> Reached(const Context& c) {
+  std::vector<Constraint> reached;
+  for (const auto& frame : c.frames) {
+    const bool box = std::all_of(frame->bound.begin(), frame->bound.end(),
+                                 [&](const auto& i) { return frame->keys.count(i.var.id) != 0; });
+    if (!box) return std::nullopt;
+    reached.insert(reached.end(), frame->where.begin(), frame->where.end());
+    for (const ir::IndexVar& i : frame->indices) {
+      const Affine some = c.AffineFor(i.extent) - Affine::Const(1);
+      if (!IsNonNegative(c, some)) reached.push_back({some, false});
     }
   }
-  std::reverse(chain.begin(), chain.end());
-  return true;
+  return reached;
 }
 
-// Fresh names for what the chain defines; the value's.
-Value RenameChain(Context& c, std::vector<Inst>& chain, Value v) {
-  std::unordered_map<uint32_t, Value> renaming;
-  for (Inst& inst : chain) {
-    ir::ForEachOperand(inst, [&](Value& operand) {
-      const auto it = renaming.find(operand.id);
-      if (it != renaming.end()) operand = it->second;
-    });
-    ir::CanonicaliseAffines(inst);
-    for (Value& result : inst.results) {
-      const Value fresh = c.function.NewValue(c.b.TypeOf(result));
-      renaming[result.id] = fresh;
-      result = fresh;
-    }
+// The key where it may trap: only where the program evaluates it, as far as the indices that it is made from
+// tell that.
+std::optional<KeyChain> TrappingChain(Context& c, const Expr& e,
+                                      const std::vector<const Expr*>& before) {
+  const auto reached = Reached(c);
+  const bool plain = std::all_of(before.begin(), before.end(),
+                                 [&](const Expr* p) { return IsPlainCondition(c, *p); });
+  if (!reached || !plain) return std::nullopt;
+  Guard outer = c.guard;
+  bool good = true;
+  for (const Expr* p : before) good = good && AddGuard(c, *p);
+  MaybeValue v;
+  if (good && c.guard.any) {
+    GuardValue(c);
+    GuardedRegion region(c, outer);
+    v = LowerScalar(c, e);
+  } else if (good) {
+    v = LowerScalar(c, e);
   }
-  return renaming.at(v.id);
+  c.guard = outer;
+  if (!v) return std::nullopt;
+  ApplyGuards(c);
+  PB_TRY(KeyChain chain, ChainOf(c, *v, /*guarded=*/true));
+  TrapOnlyWhere(c, chain, *reached);
+  return chain;
 }
 
-// The one index that the key is made from, and the frame that runs over it. False: another index that is read,
-// or a second one.
-bool FindSource(Context& c, const ValueSet& needed, const std::vector<Inst>& chain,
-                std::pair<Frame*, ir::IndexVar>& source) {
-  ValueSet inside;
-  for (const Inst& inst : chain) {
+std::optional<KeyChain> LowerKeyChain(Context& c, const Expr& e,
+                                      const std::vector<const Expr*>& before) {
+  if (!LooksLikeKey(c, e)) return std::nullopt;
+  std::vector<Inst>& body = c.frame().body;
+  const size_t size = body.size();
+  PB_TRY(const Value v, LowerScalar(c, e));
+  std::optional<KeyChain> chain = ChainOf(c, v, /*guarded=*/false);
+  if (chain && MayTrap(c, *chain)) {
+    body.resize(size);
+    chain = TrappingChain(c, e, before);
+  } else if (chain && IsBeyond(c, *chain)) {
+    KeepInside(c, *chain);
+  }
+  body.resize(size);
+  return chain && !chain->insts.empty() ? chain : std::nullopt;
+}
+
+// The innermost frame that has an index, or what stands for one, from which the chain is made; and one of those.
+// None: it is made of values of blocks. False: of something else, too.
+bool FindFrame(Context& c, const KeyChain& chain, Frame*& frame, ir::IndexVar& source) {
+  std::unordered_set<uint32_t> inside, outside;
+  for (const Inst& inst : chain.insts) {
     for (Value v : inst.results) inside.insert(v.id);
+    ir::ForEachOperand(inst, [&](Value v) {
+      if (inside.count(v.id) == 0 && c.OwnerOf(v) != 0) outside.insert(v.id);
+    });
   }
-  source.first = nullptr;
-  for (uint32_t id : needed) {
-    if (inside.count(id) != 0 || c.OwnerOf(Value{id}) == 0) continue;
-    bool found = false;
-    for (const auto& frame : c.frames) {
-      for (const ir::IndexVar& i : frame->indices) {
-        if (i.var.id != id) continue;
-        if (source.first) return false;
-        source = {frame.get(), i};
-        found = true;
+  frame = nullptr;
+  for (const auto& f : c.frames) {
+    for (const auto* list : {&f->indices, &f->bound}) {
+      for (const ir::IndexVar& i : *list) {
+        if (outside.erase(i.var.id) == 0) continue;
+        frame = f.get();
+        source = i;
       }
     }
-    if (!found) return false;
   }
-  return true;
+  return outside.empty();
+}
+
+Key BlockKey(Context& c, KeyChain chain) {
+  const bool guarded = std::any_of(chain.insts.begin(), chain.insts.end(),
+                                   [](const Inst& i) { return i.guard.valid(); });
+  if (guarded) return Key{Affine::Of(AtOnePoint(c, chain.insts, {chain.value})[0]), {}};
+  AtBlock block(c);
+  for (Inst& inst : chain.insts) c.b.Append(std::move(inst));
+  return Key{Affine::Of(chain.value), {}};
 }
 
 }  // namespace
@@ -124,14 +158,14 @@ bool LooksLikeKey(Context& c, const Expr& e) {
     case Expr::Kind::kName: return true;
     case Expr::Kind::kUnary: return e.unary == UnaryOp::kNeg && all(e.operands[0]);
     case Expr::Kind::kBinary:
-      return (e.binary == BinaryOp::kAdd || e.binary == BinaryOp::kSub ||
-              e.binary == BinaryOp::kMul) &&
-             std::all_of(e.operands.begin(), e.operands.end(), all);
+      return IsKeyOp(e.binary) && std::all_of(e.operands.begin(), e.operands.end(), all);
+    case Expr::Kind::kCall:
+      return IsMinOrMax(e) && std::all_of(e.operands.begin(), e.operands.end(), all);
     case Expr::Kind::kIndex: {
       const Expr& array = *e.operands[0];
       if (array.kind != Expr::Kind::kName || array.type.kind != Type::Kind::kArray) return false;
-      const Leaf& leaf = c.at->locals[array.local][0];
-      return leaf.value.valid() && c.OwnerOf(leaf.value) == 0 &&
+      const Leaves& leaves = c.at->locals[array.local];
+      return !leaves.empty() && leaves[0].value.valid() && c.OwnerOf(leaves[0].value) == 0 &&
              std::all_of(e.subscripts.begin(), e.subscripts.end(),
                          [&](const Subscript& s) { return s.index && all(s.index); });
     }
@@ -143,32 +177,27 @@ bool IsKey(Context& c, const Expr& e) {
   if (!LooksLikeKey(c, e)) return false;
   bool inside = true;
   ForEachExpr(e, [&](const Expr& part) {
-    inside = inside && (part.kind != Expr::Kind::kIndex || IsInside(c, part));
+    const bool traps = (part.kind == Expr::Kind::kIndex && !IsInside(c, part)) ||
+                       (IsQuotient(part) && (part.operands[1]->kind != Expr::Kind::kInt ||
+                                             part.operands[1]->int_value == 0));
+    inside = inside && !traps;
   });
   return inside;
 }
 
-std::optional<Key> BindKey(Context& c, const Expr& e) {
-  if (!IsKey(c, e)) return std::nullopt;
-  std::vector<Inst>& body = c.frame().body;
-  const size_t before = body.size();
-  PB_TRY(const Value v, LowerScalar(c, e));
-  std::vector<Inst> chain;
-  ValueSet needed;
-  std::pair<Frame*, ir::IndexVar> source;
-  const bool good = CollectChain(c, v, chain, needed) && FindSource(c, needed, chain, source);
-  body.resize(before);
-  if (!good || chain.empty()) return std::nullopt;
-  const Value key = RenameChain(c, chain, v);
-  if (!source.first) {
-    AtBlock block(c);
-    for (Inst& inst : chain) c.b.Append(std::move(inst));
-    return Key{Affine::Of(key), Value()};
-  }
-  std::vector<Inst>& reads = source.first->reads;
-  std::move(chain.begin(), chain.end(), std::back_inserter(reads));
-  source.first->bound.push_back({key, source.second.extent});
-  return Key{Affine::Of(key), source.second.var};
+std::optional<Key> BindKey(Context& c, const Expr& e, const std::vector<const Expr*>& before) {
+  PB_TRY(KeyChain chain, LowerKeyChain(c, e, before));
+  Frame* frame = nullptr;
+  ir::IndexVar source;
+  if (!FindFrame(c, chain, frame, source)) return std::nullopt;
+  Rename(c, chain);
+  if (!frame) return BlockKey(c, std::move(chain));
+  std::move(chain.insts.begin(), chain.insts.end(), std::back_inserter(frame->reads));
+  frame->bound.push_back({chain.value, source.extent});
+  frame->keys.insert(chain.value.id);
+  Key key{Affine::Of(chain.value), {}};
+  for (const ir::IndexVar& i : SourcesOf(c, chain.value)) key.sources.push_back(i.var);
+  return key.sources.empty() ? std::nullopt : std::optional<Key>(std::move(key));
 }
 
 }  // namespace pullback::lang

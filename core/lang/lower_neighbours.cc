@@ -1,8 +1,10 @@
 #include "core/lang/lower_neighbours.h"
 
 #include "core/lang/lower_expr.h"
+#include "core/lang/lower_keys.h"
 #include "core/lang/lower_relation.h"
 #include "core/lang/lower_sizes.h"
+#include "core/lang/lower_stmt.h"
 
 namespace pullback::lang {
 namespace {
@@ -10,11 +12,15 @@ namespace {
 // A function of the module, which gives `points`, `count` and `other` of Neighbours. Of `places` places of
 // the tuples from `first` on, those whose other indices are the keys, and whose point is in range:
 //   (first, places, shift, extent, coordinate[, order], (coordinate, key) of each other axis)
-// where the point of a tuple is sign * coordinate + shift.
+// where the point of a tuple is sign * coordinate + shift. Of one that is gathered the coordinates are by place.
 class NeighboursFunction {
  public:
-  NeighboursFunction(ModuleContext& m, uint32_t id, bool ordered, int64_t sign, size_t others)
-      : c_(m, id), ordered_(ordered), sign_(sign), others_(others) {}
+  struct Form {
+    bool ordered, gathered;
+    int64_t sign;
+    size_t others;
+  };
+  NeighboursFunction(ModuleContext& m, uint32_t id, Form form) : c_(m, id), form_(form) {}
   void Write();
 
  private:
@@ -28,9 +34,7 @@ class NeighboursFunction {
   void If(Value condition, std::vector<Value>& state, const std::function<void()>& body);
 
   Context c_;
-  bool ordered_;
-  int64_t sign_;
-  size_t others_;
+  Form form_;
   Value first_, places_, shift_, extent_, coordinate_, order_;
   std::vector<std::pair<Value, Value>> keys_;
   Value count_, other_;
@@ -49,8 +53,8 @@ void NeighboursFunction::AddParams() {
   shift_ = Param("shift");
   extent_ = Param("extent");
   coordinate_ = ArrayParam("coordinate");
-  if (ordered_) order_ = ArrayParam("order");
-  for (size_t i = 0; i < others_; ++i) {
+  if (form_.ordered) order_ = ArrayParam("order");
+  for (size_t i = 0; i < form_.others; ++i) {
     const Value coordinate = ArrayParam("other");
     keys_.emplace_back(coordinate, Param("key"));
   }
@@ -59,13 +63,14 @@ void NeighboursFunction::AddParams() {
 // Whether the k-th place has a point, and which. Points ascend with k: places of equal other indices are in
 // the order of the index.
 std::pair<Value, Value> NeighboursFunction::PointAt(Value k) {
-  Affine tuple = Affine::Of(first_) + Affine::Of(k);
-  if (sign_ < 0) {
-    tuple = Affine::Of(first_) + Affine::Of(places_) - Affine::Const(1) - Affine::Of(k);
+  Affine place = Affine::Of(first_) + Affine::Of(k);
+  if (form_.sign < 0) {
+    place = Affine::Of(first_) + Affine::Of(places_) - Affine::Const(1) - Affine::Of(k);
   }
-  if (ordered_) tuple = Affine::Of(c_.b.Index(order_, {tuple}));
-  const Value there = c_.b.Index(coordinate_, {tuple});
-  const Value point = c_.b.AffineOf(Affine::Of(there) * sign_ + Affine::Of(shift_));
+  Affine tuple = place;
+  if (form_.ordered) tuple = Affine::Of(c_.b.Index(order_, {place}));
+  const Value there = c_.b.Index(coordinate_, {form_.gathered ? place : tuple});
+  const Value point = c_.b.AffineOf(Affine::Of(there) * form_.sign + Affine::Of(shift_));
   Value fits = c_.b.Make(
       Op::And, {c_.b.Make(Op::Ge, {point, c_.b.I64(0)}), c_.b.Make(Op::Lt, {point, extent_})});
   for (const auto& [coordinate, key] : keys_) {
@@ -130,31 +135,46 @@ void NeighboursFunction::Write() {
   c_.b.Return({points_, count_, other_});
 }
 
-uint32_t FunctionFor(ModuleContext& m, bool ordered, int64_t sign, size_t others) {
-  const auto [at, added] = m.neighbours.try_emplace({ordered, sign > 0, others}, 0);
+uint32_t FunctionFor(ModuleContext& m, NeighboursFunction::Form form) {
+  const std::vector<size_t> key = {form.ordered, form.gathered, form.sign > 0, form.others};
+  const auto [at, added] = m.neighbours.try_emplace(key, 0);
   if (added) {
     at->second = m.module.AddFunction("neighbours");
-    NeighboursFunction(m, at->second, ordered, sign, others).Write();
+    NeighboursFunction(m, at->second, form).Write();
   }
   return at->second;
 }
 
-}  // namespace
+// --- one teller: the function that gives its points, called with these
 
-std::optional<Neighbours> NeighboursOf(Context& c, const Expr& e, size_t binder,
-                                       const Range& range) {
-  PB_TRY(const Teller teller, FindTeller(c, e, binder));
+struct Row {
+  uint32_t function;
+  std::vector<Value> args;
+};
+
+// The arguments of the call as forms over values of the block. Where one would trap, the row is not `good`.
+std::vector<Affine> FormsOf(Context& c, const Expr& call, const Teller& teller, Value& good) {
+  std::vector<Affine> forms;
+  for (size_t i = 1; i < call.operands.size(); ++i) {
+    if (i - 1 == teller.axis && teller.sign == 0) {
+      forms.emplace_back();
+      continue;
+    }
+    const CheckedKey key = LowerCheckedKey(c, *call.operands[i]);
+    forms.push_back(key.form);
+    if (!key.good.valid()) continue;
+    good = good.valid() ? c.b.Make(Op::And, {good, key.good}) : key.good;
+  }
+  return forms;
+}
+
+Row RowOf(Context& c, const Teller& teller, Value point, const Range& range, Value& good) {
   const Expr& call = *teller.related[0];
   const Tuples t = *TuplesOf(c, call);
   c.SetLoc(call.ordinal);
-  // The binder counts from the range's low end.
-  const Value point = c.function.NewValue(ir::Type::I64());
-  c.at->locals[e.binders[binder].local] = {{point, nullptr}};
-  std::vector<Affine> forms;
-  for (size_t i = 1; i < call.operands.size(); ++i)
-    forms.push_back(*LowerInt(c, *call.operands[i]));
-  const Affine rest = forms[teller.axis].Substitute(point, Affine::Const(0));
-  const Affine shift = rest * -teller.sign - range.lo;
+  const std::vector<Affine> forms = FormsOf(c, call, teller, good);
+  const auto found = c.gathered.find(&call);
+  const Gathered* gathered = teller.sign == 0 ? &found->second : nullptr;
   std::optional<size_t> fixed;
   std::vector<Value> keys;
   for (size_t axis = 0; axis < forms.size(); ++axis) {
@@ -166,23 +186,88 @@ std::optional<Neighbours> NeighboursOf(Context& c, const Expr& e, size_t binder,
       fixed = axis;
     }
   }
-  std::vector<Value> args = {c.b.I64(0), c.ToValue(c.DimsOf(t.Coordinate(0))[0])};
+  const Value places = gathered ? gathered->points : t.Coordinate(0);
+  std::vector<Value> args = {c.b.I64(0), c.ToValue(c.DimsOf(places)[0])};
   if (fixed) {
-    const auto [begin, end] = TuplesWith(c, t.Start(*fixed), forms[*fixed]);
+    const Value starts = gathered ? gathered->starts : t.Start(*fixed);
+    const auto [begin, end] = TuplesWith(c, starts, forms[*fixed]);
     args = {begin, c.b.Make(Op::Sub, {end, begin})};
   }
-  const bool ordered = fixed && *fixed > 0;
+  const int64_t sign = gathered ? 1 : teller.sign;
+  Affine shift = Affine::Const(0);  // the binder counts from the range's low end
+  if (!gathered) shift = forms[teller.axis].Substitute(point, Affine::Const(0)) * -sign - range.lo;
   args.push_back(c.ToValue(shift));
   args.push_back(c.ToValue(range.hi - range.lo));
-  args.push_back(t.Coordinate(teller.axis));
-  if (ordered) args.push_back(t.Order(*fixed));
+  args.push_back(gathered ? gathered->points : t.Coordinate(teller.axis));
+  const bool ordered = gathered ? !keys.empty() : fixed && *fixed > 0;
+  if (ordered) args.push_back(gathered ? gathered->tuples : t.Order(*fixed));
   args.insert(args.end(), keys.begin(), keys.end());
-  const uint32_t function = FunctionFor(c.module, ordered, teller.sign, keys.size() / 2);
-  const std::vector<Value> made = c.b.Call(function, args);
+  return {FunctionFor(c.module, {ordered, gathered != nullptr, sign, keys.size() / 2}), args};
+}
+
+// The points of all rows: what NeighboursFunction gives.
+std::vector<Value> CallRows(Context& c, const std::vector<Row>& rows,
+                            const std::vector<Value>& single, Value extent) {
+  std::vector<Value> made;
+  for (const Row& row : rows) {
+    std::vector<Value> more = c.b.Call(row.function, row.args);
+    made = made.empty() ? std::move(more) : MergePoints(c, made, more, extent);
+  }
+  for (Value point : single) made = MergePoints(c, made, OnePoint(c, point, extent), extent);
+  return made;
+}
+
+// The same, or all points where the rows are not good.
+std::vector<Value> CallGoodRows(Context& c, const std::vector<Row>& rows,
+                                const std::vector<Value>& single, Value extent, Value good) {
+  if (!good.valid()) return CallRows(c, rows, single, extent);
+  const uint32_t yes = c.b.NewBlock();
+  const uint32_t no = c.b.NewBlock();
+  c.b.Branch(good, {yes, {}}, {no, {}});
+  std::vector<Exit> exits;
+  const auto leave = [&](const std::vector<Value>& made) {
+    c.ReadDims(made[0]);
+    Leaves leaves;
+    for (Value v : made) leaves.push_back({v, nullptr});
+    exits.push_back({c.b.block(), {leaves}});
+  };
+  c.b.SetBlock(yes);
+  leave(CallRows(c, rows, single, extent));
+  c.b.SetBlock(no);
+  leave(AllPoints(c, extent));
+  std::vector<Value> made;
+  for (const Leaf& leaf : JoinValues(c, exits)) made.push_back(leaf.value);
+  return made;
+}
+
+}  // namespace
+
+std::optional<Neighbours> NeighboursOf(Context& c, const Expr& e, size_t binder,
+                                       const Range& range) {
+  const std::vector<Teller> tellers = FindTellers(c, e, binder);
+  if (tellers.empty()) return std::nullopt;
+  const Value point = c.function.NewValue(ir::Type::I64());
+  c.at->locals[e.binders[binder].local] = {{point, nullptr}};
+  Value good;
+  std::vector<Row> rows;
+  std::vector<Value> single;
+  for (const Teller& t : tellers) {
+    if (IsRelated(*t.related[0])) {
+      rows.push_back(RowOf(c, t, point, range, good));
+    } else {
+      const Affine at = *LowerInt(c, *t.related[0]->operands[1 - t.axis]);
+      single.push_back(c.ToValue(at - range.lo));
+    }
+  }
+  const Value extent = c.ToValue(range.hi - range.lo);
+  const std::vector<Value> made = CallGoodRows(c, rows, single, extent, good);
   c.ReadDims(made[0]);
   c.sizes.insert(made[1].id);
   c.small.insert(made[1].id);
-  return Neighbours{made[0], made[1], made[2], teller.related};
+  // With one relation, the place says whether the point is related.
+  const bool told = tellers.size() == 1 && !good.valid() && IsRelated(*tellers[0].related[0]);
+  return Neighbours{made[0], made[1], made[2],
+                    told ? tellers[0].related : std::vector<const Expr*>()};
 }
 
 void Tell(Context& c, const Neighbours& n, Value place) {

@@ -8,6 +8,7 @@
 #include "core/lang/builtins.h"
 #include "core/lang/lower_comprehension.h"
 #include "core/lang/lower_expr.h"
+#include "core/lang/lower_keys.h"
 #include "core/lang/lower_sizes.h"
 #include "core/lang/lower_stmt.h"
 #include "core/lang/lower_walk.h"

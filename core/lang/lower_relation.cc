@@ -16,12 +16,21 @@ bool MayBind(const Context& c, const Statement& s) {
 
 // --- which index a form tells
 
+// What the frame reads is made from it: it would have to be known in front of that.
+bool IsRead(Context& c, Value index) {
+  bool read = false;
+  const auto visit = [&](Value operand) { read = read || operand == index; };
+  for (const ir::Inst& inst : c.frame().reads) ir::ForEachOperand(inst, visit);
+  return read;
+}
+
 std::optional<Solution> Solve(Context& c, const Statement& s, const Affine& form) {
   std::optional<Solution> found;
   for (const Affine::Term& t : form.terms) {
     if (c.OwnerOf(t.value) == 0) continue;
     const bool unit = t.coeff == 1 || t.coeff == -1;
     if (found || !unit || !c.IsIndex(t.value) || IsAdopted(c, t.value)) return std::nullopt;
+    if (IsRead(c, t.value)) return std::nullopt;
     const bool own = Contains(c.frame().indices, t.value);
     if (!own && s.reduce != ir::Monoid::kSum) return std::nullopt;
     found = Solution{t.value, t.coeff, form.Substitute(t.value, Affine::Const(0)), own};
@@ -49,15 +58,17 @@ void AddBound(Context& c, Arguments& a, size_t axis, bool keyed) {
 }
 
 // The arguments that are not known become keys, which are. False: one of them cannot.
-bool BindKeys(Context& c, const Expr& e, const std::vector<bool>& affine, Arguments& a) {
+bool BindKeys(Context& c, const Expr& e, const std::vector<bool>& affine,
+              const std::vector<const Expr*>& before, Arguments& a) {
   for (size_t axis = 0; axis < a.forms.size(); ++axis) {
     if (a.free[axis] || (affine[axis] && IsKnown(c, a, a.forms[axis]))) continue;
-    const std::optional<Key> key = BindKey(c, *e.operands[axis + 1]);
-    if (!key || (key->source.valid() && (Tells(a, key->source) || IsAdopted(c, key->source)))) {
-      return false;
-    }
+    const std::optional<Key> key = BindKey(c, *e.operands[axis + 1], before);
+    if (!key) return false;
+    const bool told = std::any_of(key->sources.begin(), key->sources.end(),
+                                  [&](Value source) { return Tells(a, source); });
+    if (told) return false;
     a.forms[axis] = key->form;
-    if (key->source.valid()) {
+    if (!key->sources.empty()) {
       AddBound(c, a, axis, /*keyed=*/true);
     } else if (!a.fixed) {
       a.fixed = axis;
@@ -66,8 +77,9 @@ bool BindKeys(Context& c, const Expr& e, const std::vector<bool>& affine, Argume
   return true;
 }
 
-// nullopt: it tells no index, or not so that following it is worth while.
-std::optional<Arguments> Classify(Context& c, const Statement& s, const Expr& e) {
+// nullopt: it tells no index, or not so that following it is worth while. `before`: the predicates in front of it.
+std::optional<Arguments> Classify(Context& c, const Statement& s, const Expr& e,
+                                  const std::vector<const Expr*>& before) {
   Arguments a;
   std::vector<bool> affine;
   for (size_t axis = 0; axis + 1 < e.operands.size(); ++axis) {
@@ -82,7 +94,7 @@ std::optional<Arguments> Classify(Context& c, const Statement& s, const Expr& e)
     a.free.push_back(std::move(solution));
   }
   const bool any = std::any_of(a.free.begin(), a.free.end(), [](const auto& f) { return !!f; });
-  if (!any || !BindKeys(c, e, affine, a)) return std::nullopt;
+  if (!any || !BindKeys(c, e, affine, before, a)) return std::nullopt;
   if (a.fixed || a.joined) a.around.reset();
   const bool may =
       a.around && s.reduce == ir::Monoid::kSum && !IsAdopted(c, a.forms[*a.around].AsValue());
@@ -136,15 +148,20 @@ bool IsRelated(const Expr& e) {
 
 bool BindsIndices(Context& c, const Statement& s, const std::vector<const Expr*>& predicates) {
   if (!MayBind(c, s)) return false;
-  return std::any_of(predicates.begin(), predicates.end(), [&](const Expr* p) {
+  std::vector<const Expr*> before;
+  for (const Expr* p : predicates) {
+    bool binds = false;
     if (IsRelated(*p)) {
       Mark mark(c);
-      const bool binds = TuplesOf(c, *p) && Classify(c, s, *p);
+      binds = TuplesOf(c, *p) && Classify(c, s, *p, before);
       mark.Rollback();
-      return binds;
+    } else {
+      binds = PinnedSide(c, s, *p).has_value();
     }
-    return PinnedSide(c, s, *p).has_value();
-  });
+    if (binds) return true;
+    before.push_back(p);
+  }
+  return false;
 }
 
 std::vector<const Expr*> BindRelations(Context& c, Statement& s,
@@ -152,10 +169,13 @@ std::vector<const Expr*> BindRelations(Context& c, Statement& s,
   std::vector<const Expr*> rest;
   for (const Expr* p : predicates) {
     const bool may = MayBind(c, s) && IsRelated(*p);
+    Mark mark(c);
     std::optional<Tuples> tuples = may ? TuplesOf(c, *p) : std::nullopt;
-    std::optional<Arguments> a = tuples ? Classify(c, s, *p) : std::nullopt;
+    std::optional<Arguments> a = tuples ? Classify(c, s, *p, rest) : std::nullopt;
     c.SetLoc(p->ordinal);
-    if (!a || !BindTuples(c, s, *std::move(tuples), *std::move(a))) rest.push_back(p);
+    if (a && BindTuples(c, s, *std::move(tuples), *std::move(a))) continue;
+    mark.Rollback();
+    rest.push_back(p);
   }
   return rest;
 }

@@ -311,6 +311,8 @@ void Sequence::Nest(size_t depth) {
 Leaves Sequence::Run() {
   Start();
   const bool outermost = !c_.nest;
+  std::optional<GatherAhead> ahead;
+  if (outermost) ahead.emplace(c_, e_);
   if (outermost) c_.nest = c_.ValueCount();
   Nest(0);
   if (outermost) c_.nest.reset();

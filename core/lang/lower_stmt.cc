@@ -3,6 +3,7 @@
 #include "core/lang/lower_comprehension.h"
 #include "core/lang/lower_expr.h"
 #include "core/lang/lower_list.h"
+#include "core/lang/lower_neighbours.h"
 #include "core/lang/lower_place.h"
 #include "core/lang/lower_sizes.h"
 #include "core/lang/lower_walk.h"
@@ -165,7 +166,9 @@ void MarkHeader(Context& c, uint32_t header, Value snapshots) {
 
 bool LowerWhile(Context& c, const Stmt& s) {
   const Value snapshots = LowerSnapshots(c, s);
-  const Variables variables = Bound(c, AssignedIn(s.body));
+  const Variables assigned = AssignedIn(s.body);
+  const GatherAhead ahead(c, s.body, assigned);
+  const Variables variables = Bound(c, assigned);
   const uint32_t header = EnterHeader(c, s.body, variables, {}, c.b.NewBlock());
   Loop loop{variables, {}, {}};
   const bool forever = s.value->kind == Expr::Kind::kBool && s.value->int_value != 0;
@@ -188,7 +191,11 @@ bool LowerFor(Context& c, const Stmt& s) {
   const Value first = c.ToValue(lo);
   const Value hi = c.ToValue(hi_form);
   const Value snapshots = LowerSnapshots(c, s);
-  const Variables variables = Bound(c, AssignedIn(s.body));
+  const Variables assigned = AssignedIn(s.body);
+  Variables changing = assigned;
+  changing.push_back(s.binder.local);
+  const GatherAhead ahead(c, s.body, changing);
+  const Variables variables = Bound(c, assigned);
   const uint32_t header = c.b.NewBlock();
   const Value i = c.b.AddParam(header, ir::Type::I64(), s.binder.name);
   EnterHeader(c, s.body, variables, {first}, header);

@@ -3,8 +3,10 @@
 #include <set>
 
 #include "core/lang/lower_expr.h"
+#include "core/lang/lower_keys.h"
 #include "core/lang/lower_neighbours.h"
 #include "core/lang/lower_relation.h"
+#include "core/lang/lower_source.h"
 #include "core/lang/walk.h"
 
 namespace pullback::lang {
@@ -12,76 +14,30 @@ namespace {
 
 using Locals = std::set<uint32_t>;
 
-bool Mentions(const Expr& e, const Locals& locals) {
-  bool found = false;
-  ForEachExpr(e, [&](const Expr& part) {
-    found = found || (part.kind == Expr::Kind::kName && locals.count(part.local) != 0);
-  });
-  return found;
-}
-
-// Names and numbers, added and subtracted: cheap wherever it is evaluated, and cannot trap.
-bool IsSimple(const Expr& e) {
-  const bool linear =
-      (e.kind == Expr::Kind::kUnary && e.unary == UnaryOp::kNeg) ||
-      (e.kind == Expr::Kind::kBinary && (e.binary == BinaryOp::kAdd || e.binary == BinaryOp::kSub));
-  if (!linear) return e.kind == Expr::Kind::kInt || e.kind == Expr::Kind::kName;
-  return std::all_of(e.operands.begin(), e.operands.end(),
-                     [](const ExprPtr& part) { return IsSimple(*part); });
-}
-
-// A simple form is this often the local, beside what has nothing to do with it.
-int64_t Coefficient(const Expr& e, uint32_t local) {
-  if (e.kind == Expr::Kind::kName) return e.local == local ? 1 : 0;
-  if (e.kind == Expr::Kind::kInt) return 0;
-  const int64_t first = Coefficient(*e.operands[0], local);
-  if (e.kind == Expr::Kind::kUnary) return -first;
-  const int64_t second = Coefficient(*e.operands[1], local);
-  return e.binary == BinaryOp::kAdd ? first + second : first - second;
-}
-
-bool AreAlike(const Expr& a, const Expr& b) {
-  if (a.kind != b.kind || a.operands.size() != b.operands.size()) return false;
-  if (a.local != b.local || a.int_value != b.int_value || a.builtin != b.builtin) return false;
-  if (a.kind == Expr::Kind::kUnary && a.unary != b.unary) return false;
-  if (a.kind == Expr::Kind::kBinary && a.binary != b.binary) return false;
-  for (size_t i = 0; i < a.operands.size(); ++i) {
-    if (!AreAlike(*a.operands[i], *b.operands[i])) return false;
-  }
-  for (size_t i = 0; i < a.subscripts.size(); ++i) {
-    if (!AreAlike(*a.subscripts[i].index, *b.subscripts[i].index)) return false;
-  }
-  return true;
-}
-
-bool IsNot(const Expr& e) { return e.kind == Expr::Kind::kUnary && e.unary == UnaryOp::kNot; }
-
-bool IsNumber(const Expr& e, int64_t v) {
-  if (e.kind == Expr::Kind::kCast) return IsNumber(*e.operands[0], v);
-  if (e.kind == Expr::Kind::kInt) return e.int_value == v;
-  return e.kind == Expr::Kind::kFloat && e.float_value == static_cast<double>(v);
-}
-
-bool HoldsBox(const Type& t) {
-  return t.kind == Type::Kind::kBox || std::any_of(t.elements.begin(), t.elements.end(),
-                                                   [](const Type& e) { return HoldsBox(e); });
-}
-
 class Reading {
  public:
-  Reading(Context& c, const Expr& e, size_t binder, bool ahead)
-      : c_(c), e_(e), binder_(binder), local_(e.binders[binder].local) {
-    for (size_t i = 0; ahead && i < binder; ++i) before_.insert(e.binders[i].local);
-  }
-  std::optional<Teller> Run();
+  // `before`: locals that have no value yet. `ahead`: what is gathered will be made in front of the loops.
+  Reading(Context& c, const Expr& e, size_t binder, Locals before, bool ahead)
+      : c_(c),
+        e_(e),
+        binder_(binder),
+        ahead_(ahead),
+        local_(e.binders[binder].local),
+        before_(std::move(before)) {}
+  std::vector<Teller> Run();
 
  private:
   bool IsPlain();
   void Collect(const Expr& e);
   void Try(const Expr& call);
+  void TryEquation(const Expr& e);
+  void Add(Teller teller);
   bool MayBeKey(const Expr& argument);
+  bool MayGather(const Expr& call, const Expr& argument);
+  bool IsKnown(const Expr& e) const;
   bool Varies(const Expr& e) const { return Mentions(e, varying_); }
   bool Suffices();
+  bool Suffice(const std::vector<const Teller*>& told);
   bool IsSame(const Expr& e) const;
   bool IsNumberThere(const Expr& e, bool one) const;
   const Expr* ChosenThere(const Expr& e) const;
@@ -93,12 +49,13 @@ class Reading {
   Context& c_;
   const Expr& e_;
   size_t binder_;
+  bool ahead_;
   uint32_t local_;
-  Locals before_;   // binders that have no value yet
+  Locals before_;
   Locals inner_;    // not known in front of the body
   Locals varying_;  // what differs between points that are not related
   std::vector<Teller> tellers_;
-  const Teller* told_ = nullptr;
+  std::vector<const Teller*> told_;
 };
 
 // Nothing but lets and a value, which changes nothing.
@@ -118,6 +75,7 @@ bool Reading::IsPlain() {
 // Brackets, conditions and what they stand in.
 void Reading::Collect(const Expr& e) {
   if (IsRelated(e)) return Try(e);
+  if (e.kind == Expr::Kind::kBinary && e.binary == BinaryOp::kEq) TryEquation(e);
   const bool stops = e.kind == Expr::Kind::kComprehension || e.kind == Expr::Kind::kScan ||
                      e.kind == Expr::Kind::kLambda;
   if (stops) return;
@@ -127,50 +85,83 @@ void Reading::Collect(const Expr& e) {
   }
 }
 
-// Ahead of the loops over the binders before this one, these have no value yet.
+// Names of values that blocks define, in front of all loops.
+bool Reading::IsKnown(const Expr& e) const {
+  bool known = true;
+  ForEachExpr(e, [&](const Expr& part) {
+    if (part.kind != Expr::Kind::kName || part.local == local_) return;
+    if (part.local == UINT32_MAX) return;
+    if (before_.count(part.local) != 0 || inner_.count(part.local) != 0) return void(known = false);
+    for (const Leaf& leaf : c_.at->locals[part.local]) {
+      known = known && leaf.value.valid() && c_.OwnerOf(leaf.value) == 0;
+    }
+  });
+  return known;
+}
+
+// An argument that is known in front of the body.
 bool Reading::MayBeKey(const Expr& argument) {
-  return Mentions(argument, before_) ? LooksLikeKey(c_, argument) : IsKey(c_, argument);
+  return !Mentions(argument, inner_) && LooksLikeKey(c_, argument);
+}
+
+// An argument that is made from the binder alone.
+bool Reading::MayGather(const Expr& call, const Expr& argument) {
+  if (c_.gathered.count(&call) != 0) return true;
+  const Binder& b = e_.binders[binder_];
+  const bool range =
+      (!b.lo || (IsSimple(*b.lo) && IsKnown(*b.lo))) && IsSimple(*b.hi) && IsKnown(*b.hi);
+  return ahead_ && range && IsKnown(argument) && LooksLikeKey(c_, argument);
+}
+
+void Reading::Add(Teller teller) {
+  for (Teller& t : tellers_) {
+    if (AreAlike(*t.related[0], *teller.related[0])) return t.related.push_back(teller.related[0]);
+  }
+  tellers_.push_back(std::move(teller));
 }
 
 void Reading::Try(const Expr& call) {
-  for (Teller& t : tellers_) {
-    if (AreAlike(*t.related[0], call)) return t.related.push_back(&call);
-  }
   const Expr& relation = *call.operands[0];
-  if (relation.kind != Expr::Kind::kName || inner_.count(relation.local) != 0) return;
-  for (const Leaf& leaf : c_.at->locals[relation.local]) {
-    if (!leaf.value.valid() || c_.OwnerOf(leaf.value) != 0) return;
-  }
+  if (relation.kind != Expr::Kind::kName || !IsKnown(relation)) return;
   Teller teller{0, 0, {&call}};
+  bool told = false;
   for (size_t i = 1; i < call.operands.size(); ++i) {
     const Expr& argument = *call.operands[i];
-    if (!IsSimple(argument)) {
-      if (Mentions(argument, inner_) || !MayBeKey(argument)) return;
+    if (!Mentions(argument, {local_})) {
+      if (!MayBeKey(argument)) return;
       continue;
     }
-    const int64_t coefficient = Coefficient(argument, local_);
+    if (std::exchange(told, true)) return;
+    const int64_t coefficient = IsSimple(argument) ? Coefficient(argument, local_) : 0;
     Locals others = inner_;
     others.erase(local_);
     if (Mentions(argument, others)) return;
-    if (coefficient == 0) {
-      if (Mentions(argument, {local_})) return;
-      continue;
-    }
-    if (teller.sign != 0 || (coefficient != 1 && coefficient != -1)) return;
     teller.axis = i - 1;
-    teller.sign = coefficient;
+    teller.sign = coefficient == 1 || coefficient == -1 ? coefficient : 0;
+    if (teller.sign == 0 && !MayGather(call, argument)) return;
   }
-  if (teller.sign != 0) tellers_.push_back(std::move(teller));
+  if (told) Add(std::move(teller));
+}
+
+// binder = what is known
+void Reading::TryEquation(const Expr& e) {
+  for (size_t side : {size_t{0}, size_t{1}}) {
+    const Expr& that = *e.operands[1 - side];
+    if (e.operands[side]->kind != Expr::Kind::kName || e.operands[side]->local != local_) continue;
+    if (IsSimple(that) && !Mentions(that, inner_)) return Add({side, 1, {&e}});
+  }
 }
 
 bool Reading::IsTold(const Expr& e) const {
-  return std::find(told_->related.begin(), told_->related.end(), &e) != told_->related.end();
+  return std::any_of(told_.begin(), told_.end(), [&](const Teller* t) {
+    return std::find(t->related.begin(), t->related.end(), &e) != t->related.end();
+  });
 }
 
 // At every point that is not related.
 bool Reading::IsFalse(const Expr& e) const {
   if (IsNot(e)) return IsTrue(*e.operands[0]);
-  if (e.kind != Expr::Kind::kBinary) return IsTold(e);
+  if (e.kind != Expr::Kind::kBinary || IsTold(e)) return IsTold(e);
   if (e.binary == BinaryOp::kAnd) return IsFalse(*e.operands[0]) || IsFalse(*e.operands[1]);
   return e.binary == BinaryOp::kOr && IsFalse(*e.operands[0]) && IsFalse(*e.operands[1]);
 }
@@ -252,37 +243,65 @@ bool Reading::Suffices() {
   }
 }
 
-std::optional<Teller> Reading::Run() {
+bool Reading::Suffice(const std::vector<const Teller*>& told) {
+  told_ = told;
+  return Suffices();
+}
+
+std::vector<Teller> Reading::Run() {
+  constexpr size_t kMost = 4;
   varying_ = {local_};
-  if (!e_.body.result || !IsPlain()) return std::nullopt;
+  if (!e_.body.result || !IsPlain()) return {};
   for (size_t i = binder_; i < e_.binders.size(); ++i) inner_.insert(e_.binders[i].local);
   for (const StmtPtr& s : e_.body.stmts) {
     for (const Target& t : s->targets) inner_.insert(t.local);
   }
   Collect(*e_.body.result);
+  std::vector<const Teller*> all;
   for (const Teller& t : tellers_) {
-    told_ = &t;
-    if (Suffices()) return t;
+    const bool relation = IsRelated(*t.related[0]);
+    if (relation && Suffice({&t})) return {t};
+    all.push_back(&t);
   }
-  return std::nullopt;
+  const auto relates = [](const std::vector<const Teller*>& some) {
+    return std::any_of(some.begin(), some.end(),
+                       [](const Teller* t) { return IsRelated(*t->related[0]); });
+  };
+  if (all.size() > kMost || !relates(all) || !Suffice(all)) return {};
+  // Without those that are not needed.
+  for (size_t i = all.size(); i-- > 0;) {
+    std::vector<const Teller*> fewer = all;
+    fewer.erase(fewer.begin() + static_cast<std::ptrdiff_t>(i));
+    if (relates(fewer) && Suffice(fewer)) all = std::move(fewer);
+  }
+  std::vector<Teller> tellers;
+  for (const Teller* t : all) tellers.push_back(*t);
+  return tellers;
+}
+
+Locals BindersBefore(const Expr& e, size_t binder) {
+  Locals before;
+  for (size_t i = 0; i < binder; ++i) before.insert(e.binders[i].local);
+  return before;
 }
 
 }  // namespace
 
-std::optional<Teller> FindTeller(Context& c, const Expr& e, size_t binder) {
-  return Reading(c, e, binder, /*ahead=*/false).Run();
+std::vector<Teller> FindTellers(Context& c, const Expr& e, size_t binder) {
+  return Reading(c, e, binder, {}, /*ahead=*/false).Run();
+}
+
+std::vector<Teller> FindTellersAhead(Context& c, const Expr& e, size_t binder,
+                                     const std::set<uint32_t>& before) {
+  Locals all = BindersBefore(e, binder);
+  all.insert(before.begin(), before.end());
+  return Reading(c, e, binder, std::move(all), /*ahead=*/true).Run();
 }
 
 bool ReducesNeighbours(Context& c, const Expr& e) {
-  switch (e.comprehension) {
-    case Comprehension::kGen:
-    case Comprehension::kSum:
-    case Comprehension::kOr:
-    case Comprehension::kExists: return false;
-    default: break;
-  }
+  if (AddsUp(e)) return false;
   for (size_t i = 0; i < e.binders.size(); ++i) {
-    if (Reading(c, e, i, /*ahead=*/true).Run()) return true;
+    if (!Reading(c, e, i, BindersBefore(e, i), c.InBody() && !c.nest).Run().empty()) return true;
   }
   return false;
 }

@@ -19,13 +19,14 @@ class Binding {
   Value ExtentOf(Value index) const;
   bool InRange(size_t axis) const;
   bool IsAlone(Value around) const;
-  std::vector<Constraint> TakeConstraints(const std::optional<ir::IndexVar>& source);
+  std::optional<size_t> JoinAxis() const;
+  bool MayJoin() const;
+  bool IsOwn(const ir::IndexVar& source) const;
+  std::vector<Constraint> TakeConstraints();
   Affine Position();
   Affine Slice(size_t axis);
   Affine Join(size_t axis);
-  const Frame& FrameOf(Value bound) const;
-  std::optional<ir::IndexVar> OnlySource(Value v) const;
-  Value KeysOf(Value v, const ir::IndexVar& source);
+  void DefineSources(Value place, const std::vector<bool>& own);
   Value ReplaceIndex(Value index, const Affine& extent);
   Value Read(Value array, const Affine& at);
   Affine Ordered(size_t axis, const Affine& place);
@@ -35,6 +36,7 @@ class Binding {
   const Statement& s_;
   Tuples t_;
   Arguments a_;
+  std::vector<ir::IndexVar> sources_;  // of a join
 };
 
 Value Binding::ExtentOf(Value index) const {
@@ -56,13 +58,13 @@ bool Binding::InRange(size_t axis) const {
          c_.AffineFor(ExtentOf(s.index)) == c_.DimsOf(t_.Domain())[axis];
 }
 
-// What restricts the indices that are bound, and the source of a join; it cannot stay in `where`,
-// which knows no values of bodies.
-std::vector<Constraint> Binding::TakeConstraints(const std::optional<ir::IndexVar>& source) {
+// What restricts the indices that are bound, and the sources of a join; it cannot stay in `where`, which knows
+// no values of bodies.
+std::vector<Constraint> Binding::TakeConstraints() {
   std::vector<Constraint> taken;
   const auto told = [&](const Constraint& k) {
     return std::any_of(k.e.terms.begin(), k.e.terms.end(), [&](const Affine::Term& t) {
-      return Tells(a_, t.value) || (source && source->var == t.value);
+      return Tells(a_, t.value) || Contains(sources_, t.value);
     });
   };
   for (const auto& frame : c_.frames) {
@@ -126,85 +128,68 @@ Affine Binding::Slice(size_t axis) {
   return Ordered(axis, first + Affine::Of(ReplaceIndex({}, count)));
 }
 
-const Frame& Binding::FrameOf(Value bound) const {
-  for (const auto& frame : c_.frames) {
-    if (Contains(frame->bound, bound)) return *frame;
-  }
-  PB_CHECK(false);
-  return c_.frame();
+bool Binding::IsOwn(const ir::IndexVar& source) const {
+  return Contains(c_.frame().indices, source.var);
 }
 
-// The frame's index that the bound index is read by, if it is one.
-std::optional<ir::IndexVar> Binding::OnlySource(Value v) const {
-  std::unordered_set<uint32_t> needed = {v.id};
-  const Frame& frame = FrameOf(v);
-  for (size_t i = frame.reads.size(); i-- > 0;) {
-    if (needed.count(frame.reads[i].results[0].id) == 0) continue;
-    ir::ForEachOperand(frame.reads[i], [&](Value operand) { needed.insert(operand.id); });
-  }
-  std::optional<ir::IndexVar> source;
-  for (const ir::IndexVar& i : frame.indices) {
-    if (needed.count(i.var.id) == 0) continue;
-    if (source || IsAdopted(c_, i.var)) return std::nullopt;
-    source = i;
-  }
-  return source;
+std::optional<size_t> Binding::JoinAxis() const {
+  if (a_.fixed) return std::nullopt;
+  return a_.joined ? a_.joined : a_.around;
 }
 
-// The bound index for every point of its source, as an array.
-Value Binding::KeysOf(Value v, const ir::IndexVar& source) {
-  const std::vector<ir::Inst> reads = FrameOf(v).reads;
-  AtBlock block(c_);
-  const Value p = c_.b.BeginEach({source.extent})[0];
-  std::unordered_map<uint32_t, Value> renaming = {{source.var.id, p}};
-  for (const ir::Inst& read : reads) {
-    ir::Inst copy = read;
-    bool here = true;
-    ir::ForEachOperand(copy, [&](Value& operand) {
-      const auto it = renaming.find(operand.id);
-      here = here && (it != renaming.end() || c_.OwnerOf(operand) == 0);
-      if (it != renaming.end()) operand = it->second;
-    });
-    if (!here) continue;
-    ir::CanonicaliseAffines(copy);
-    copy.results = {c_.function.NewValue(ir::Type::I64())};
-    renaming[read.results[0].id] = copy.results[0];
-    c_.b.Append(std::move(copy));
-  }
-  ir::EachResult r;
-  r.out = {Affine::Of(p)};
-  r.shape = {source.extent};
-  r.value = renaming.at(v.id);
-  const Value keys = c_.b.EndEach({r})[0];
-  c_.SetDims(keys, {c_.AffineFor(source.extent)});
-  return keys;
+// An index around the statement becomes one of its result's, by which only a sum may be scattered.
+bool Binding::MayJoin() const {
+  const bool own = std::all_of(sources_.begin(), sources_.end(),
+                               [&](const ir::IndexVar& i) { return IsOwn(i); });
+  return !sources_.empty() && (own || s_.reduce == ir::Monoid::kSum);
 }
 
-// The statement runs over pairs of what it, or the one around it, ran over and a tuple that goes with
-// it. There, the old index is read from the pairs, or what it is here.
+// The sources are what they are at the point of this number: in front of all that is read by them.
+void Binding::DefineSources(Value place, const std::vector<bool>& own) {
+  Frame& frame = c_.frame();
+  c_.b.RedirectTo(&frame.reads);
+  const std::vector<Value> point = PointOf(c_, place, sources_);
+  for (size_t k = 0; k < sources_.size(); ++k) {
+    ir::IndexVar source = sources_[k];
+    if (own[k]) {
+      const bool last = frame.reads.back().results[0] == point[k];
+      if (!last) c_.b.Make(Op::Add, {point[k], c_.b.I64(0)});
+      frame.reads.back().results = {source.var};
+    } else {
+      frame.adopted.emplace_back(source.var, point[k]);
+      source.var = point[k];
+    }
+    c_.small.insert(source.var.id);
+    c_.sizes.insert(source.var.id);
+    frame.bound.push_back(source);
+  }
+  c_.b.RedirectTo(&frame.body);
+}
+
+// The statement runs over pairs of a point of what it, or those around it, ran over and a tuple that goes with
+// it. There, the old indices are read from the pairs, or what they are here.
 Affine Binding::Join(size_t axis) {
-  const Value v = a_.forms[axis].AsValue();
-  const ir::IndexVar source = *OnlySource(v);
-  const bool own = Contains(c_.frame().indices, source.var);
-  if (own) RequireRange(c_, s_, source);
-  const Value keys = KeysOf(v, source);
+  Frame& frame = c_.frame();
+  std::vector<bool> own;
+  Value first;
+  for (const ir::IndexVar& source : sources_) {
+    own.push_back(IsOwn(source));
+    if (!own.back()) continue;
+    RequireRange(c_, s_, source);
+    if (!first.valid()) first = source.var;
+  }
+  const Value keys = KeysOf(c_, a_.forms[axis].AsValue(), sources_);
   Value left, right;
   {
     AtBlock block(c_);
     std::tie(left, right) = JoinTuples(c_, keys, t_.Start(axis));
   }
-  Frame& frame = c_.frame();
-  const Affine p = Affine::Of(ReplaceIndex(own ? source.var : Value(), c_.DimsOf(left)[0]));
-  const Value here = Read(left, p);
-  if (own) {
-    frame.reads.back().results = {source.var};
-    std::rotate(frame.reads.begin(), frame.reads.end() - 1, frame.reads.end());
-    c_.small.insert(source.var.id);
-    c_.sizes.insert(source.var.id);
-    frame.bound.push_back(source);
-  } else {
-    frame.adopted.emplace_back(source.var, here);
-    frame.bound.push_back({here, source.extent});
+  const Affine p = Affine::Of(ReplaceIndex(first, c_.DimsOf(left)[0]));
+  std::erase_if(frame.indices, [&](const ir::IndexVar& i) { return Contains(sources_, i.var); });
+  const auto before = static_cast<std::ptrdiff_t>(frame.reads.size());
+  DefineSources(Read(left, p), own);
+  if (first.valid()) {
+    std::rotate(frame.reads.begin(), frame.reads.begin() + before, frame.reads.end());
   }
   return Ordered(axis, Affine::Of(Read(right, p)));
 }
@@ -212,8 +197,7 @@ Affine Binding::Join(size_t axis) {
 // The number of the tuple; the frame gets the index that it is told by.
 Affine Binding::Position() {
   if (a_.fixed) return Slice(*a_.fixed);
-  if (a_.joined) return Join(*a_.joined);
-  if (a_.around) return Join(*a_.around);
+  if (const auto axis = JoinAxis()) return Join(*axis);
   return Affine::Of(ReplaceIndex({}, c_.DimsOf(t_.Coordinate(0))[0]));
 }
 
@@ -261,15 +245,15 @@ void Binding::Define(const Solution& s, Value coordinate, const Affine& tuple) {
 }
 
 bool Binding::Run() {
-  if (a_.around && !OnlySource(a_.forms[*a_.around].AsValue())) return false;
+  if (a_.around && SourcesOf(c_, a_.forms[*a_.around].AsValue()).empty()) return false;
   if (a_.around && !a_.keyed && IsAlone(a_.forms[*a_.around].AsValue())) {
     a_.free[*a_.around] = Solution{a_.forms[*a_.around].AsValue(), 1, Affine::Const(0), false};
     a_.around.reset();
   }
-  const std::optional<size_t> join = a_.fixed ? std::nullopt : a_.joined ? a_.joined : a_.around;
-  const auto source = join ? OnlySource(a_.forms[*join].AsValue()) : std::nullopt;
-  if (join && !source) return false;
-  const std::vector<Constraint> constraints = TakeConstraints(source);
+  const std::optional<size_t> join = JoinAxis();
+  if (join) sources_ = SourcesOf(c_, a_.forms[*join].AsValue());
+  if (join && !MayJoin()) return false;
+  const std::vector<Constraint> constraints = TakeConstraints();
   // What stands in the body already would have to be guarded, too.
   if (!constraints.empty() && !c_.frame().body.empty()) return false;
   const Affine tuple = Position();
@@ -293,28 +277,6 @@ bool Binding::Run() {
 bool Tells(const Arguments& a, Value index) {
   return std::any_of(a.free.begin(), a.free.end(),
                      [&](const auto& f) { return f && f->index == index; });
-}
-
-bool Contains(const std::vector<ir::IndexVar>& list, Value v) {
-  return std::any_of(list.begin(), list.end(), [&](const ir::IndexVar& i) { return i.var == v; });
-}
-
-bool IsAdopted(const Context& c, Value index) {
-  return std::any_of(c.frames.begin(), c.frames.end(), [&](const auto& frame) {
-    return std::any_of(frame->adopted.begin(), frame->adopted.end(),
-                       [&](const auto& pair) { return pair.first == index; });
-  });
-}
-
-void RequireRange(Context& c, const Statement& s, const ir::IndexVar& index) {
-  const Affine extent = c.AffineFor(index.extent);
-  const uint32_t loc = c.b.loc();
-  c.b.SetLoc(s.loc);
-  {
-    AtBlock block(c);
-    Require(c, {extent, false}, ir::TrapKind::kNegativeSize, extent, Affine::Const(0));
-  }
-  c.b.SetLoc(loc);
 }
 
 bool BindTuples(Context& c, const Statement& s, Tuples tuples, Arguments a) {

@@ -498,7 +498,13 @@ const std::vector<RelationProgram>& RelationPrograms() {
        {square},
        {x}},
   };
-  return programs;
+  static const std::vector<RelationProgram> all = [] {
+    std::vector<RelationProgram> joined = programs;
+    for (RelationProgram& p : KeyPrograms()) joined.push_back(std::move(p));
+    for (RelationProgram& p : EitherPrograms()) joined.push_back(std::move(p));
+    return joined;
+  }();
+  return all;
 }
 
 }  // namespace pullback::testing

@@ -39,5 +39,8 @@ struct RelationProgram {
   std::vector<Tensor> rest;
 };
 const std::vector<RelationProgram>& RelationPrograms();
+// Those of relation_key_programs.cc, which are among them.
+std::vector<RelationProgram> KeyPrograms();
+std::vector<RelationProgram> EitherPrograms();
 
 }  // namespace pullback::testing

@@ -83,6 +83,21 @@ Tensor Ones(std::vector<int64_t> shape) {
                     std::vector<double>(static_cast<size_t>(count), 1.0));
 }
 
+ir::Module WithKeys(const std::string& body) {
+  return LowerText(
+      "fn f(r: rel[n, n], k: [n]i64, a: [n, 4]f64, x: [n]f64) -> f64 { return " + body + " }", "f");
+}
+
+// Tuples are of indices below `used`.
+std::vector<Tensor> KeyArguments(int64_t size, int64_t used, int64_t tuples) {
+  TestRelation relation = RandomRelation({used, used}, tuples, 1);
+  relation.sizes = {size, size};
+  std::vector<int64_t> next;
+  for (int64_t i = 0; i < size; ++i) next.push_back((i * 7 + 1) % size);
+  return WithRelations({relation},
+                       {Tensor::Of(DType::kI64, {size}, next), Ones({size, 4}), Ones({size})});
+}
+
 // All of these do work for each tuple and each index, never for each pair of indices.
 TEST_CASE("relations: values and gradients in time and memory of their tuples") {
   constexpr int64_t kSize = 400, kTuples = 800;
@@ -143,17 +158,10 @@ TEST_CASE("relations: values and gradients in time and memory of their tuples") 
       "sum i < n { x[argmax j < n { [r(2 * i, j)] * x[j] }] }",
       "sum i < n { [and j < n { not r(k[i] - 1, j) or x[j] > 0.5 }] * x[i] }",
   };
-  const TestRelation relation = RandomRelation({kSize, kSize}, kTuples, 1);
-  std::vector<int64_t> next;
-  for (int64_t i = 0; i < kSize; ++i) next.push_back((i * 7 + 1) % kSize);
-  const std::vector<Tensor> args = WithRelations(
-      {relation}, {Tensor::Of(DType::kI64, {kSize}, next), Ones({kSize, 4}), Ones({kSize})});
+  const std::vector<Tensor> args = KeyArguments(kSize, kSize, kTuples);
   for (const char* body : programs) {
     INFO(body);
-    const ir::Module ssa = LowerText(
-        std::string("fn f(r: rel[n, n], k: [n]i64, a: [n, 4]f64, x: [n]f64) -> f64 { return ") +
-            body + " }",
-        "f");
+    const ir::Module ssa = WithKeys(body);
     const eval::Cost primal = CostOf(ssa, args);
     const eval::Cost gradient = CostOf(Derived(ssa, pipeline::Transform::kValueAndGrad), args);
     CHECK(primal.steps <
@@ -161,6 +169,51 @@ TEST_CASE("relations: values and gradients in time and memory of their tuples") 
     CHECK(primal.array_bytes < 100 * kTuples);
     CHECK(gradient.steps < 1400 * kTuples);
     CHECK(gradient.array_bytes < 400 * kTuples);
+  }
+}
+
+// With as many tuples in a box that is twice as long and wide, no more than twice the work: that of the indices.
+TEST_CASE("relations: work grows with the tuples and the indices, not with the pairs") {
+  const char* const programs[] = {
+      // Keys of keys, of several indices, of other operations, of what is told.
+      "sum i < n { x[i] * sum j < n { [r(k[k[i]], j)] * x[j] } }",
+      "sum(gen i < n { sum j < n { [r(k[k[i]], j) and x[j] > 0.5] * x[i] * a[j] } })",
+      "sum i < n, j < n { [i > 3 and r(k[k[i]], j)] * x[i] * x[j] }",
+      "sum(gen i < n { max j < n { [r(k[k[i]], j)] * x[i] * x[j] } })",
+      "sum i < n { x[i] * prod j < n { if r(k[n - 1 - k[i]], j) { x[j] + x[i] } else { 1.0 } } }",
+      "sum(gen i < n, l < 3 { sum j < n { [r(i + l, j)] * x[i] * x[j] } })",
+      "sum i < n { x[i] * exp(sum l < 3, j < n { [r(i + l, j)] * x[l] * x[j] }) }",
+      "sum i < n { x[i] * sum j < n { [r(i / 2, j)] * x[j] } }",
+      "sum i < n { let b = max(i - 1, 0); x[i] * sum j < n { [r(b, j)] * x[j] } }",
+      "sum i < n, j < n, l < n { [r(i, j) and r(k[j], l)] * x[i] * x[l] }",
+      "sum i < n, j < n { [r(i, j)] * x[i] * exp(sum l < n { [r(k[j], l)] * x[l] * x[j] }) }",
+      // A gathered binder.
+      "sum(gen i < n { max j < n { [r(i, k[j])] * x[i] * x[j] } })",
+      "sum(gen i < n { min j < n { [r(k[j], i)] * (x[i] - 2.0 * x[j]) } })",
+      "sum i < n { x[i] * prod j < n { if r(i, k[j]) { x[j] + x[i] } else { 1.0 } } }",
+      "sum i < n { x[argmax j < n { [r(i, k[j])] * x[j] }] }",
+      "sum i < n { [and j < n { not r(k[i], k[j]) or x[j] > 0.5 }] * x[i] }",
+      "max i < n, j < n { [r(i, k[j])] * x[i] * x[j] }",
+      // Inner ranges over an index that the relation binds.
+      "sum i < n, j < n { [r(i, j)] * x[i] * sum l in i..i + 3 { x[min(l, j)] } }",
+      "sum i < n { x[i] * sum j < n { [r(i, j)] * exp(sum l in j..j + 2 { x[min(l, i)] }) } }",
+      "sum i < n, j < n { [r(i, j)] * x[i] * sum(gen l < k[i] % 3 { x[l] * x[j] }) }",
+      // One of several conditions.
+      "sum(gen i < n { max j < n { [r(i, j) or r(j, i)] * x[i] * x[j] } })",
+      "sum i < n { x[i] * prod j < n { if r(i, j) or i == j { x[j] + x[i] } else { 1.0 } } }",
+      "sum i < n { x[argmax j < n { [r(i, j) or r(j, i)] * x[j] }] }",
+  };
+  const std::vector<Tensor> small = KeyArguments(200, 200, 400),
+                            large = KeyArguments(400, 200, 400);
+  for (const char* body : programs) {
+    INFO(body);
+    const ir::Module value = WithKeys(body);
+    const ir::Module gradient = Derived(value, pipeline::Transform::kValueAndGrad);
+    for (const ir::Module* m : {&value, &gradient}) {
+      const eval::Cost before = CostOf(*m, small), after = CostOf(*m, large);
+      CHECK(after.steps < 2.2 * before.steps);
+      CHECK(after.array_bytes <= 2.2 * before.array_bytes);
+    }
   }
 }
 

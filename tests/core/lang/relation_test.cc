@@ -275,4 +275,97 @@ TEST_CASE("relations: keys that may trap") {
   }
 }
 
+// A key traps where the program evaluates it, and nowhere else: as in loops over all pairs.
+TEST_CASE("relations: keys trap as in loops") {
+  const std::string header = "fn f(r: rel[n, m], k: [l]i64, y: [m]f64, c: i64) -> f64 {\n";
+  struct Form {
+    std::string reduction, start, step;
+  };
+  const auto outcome = [](const std::string& text, const std::vector<Tensor>& args) {
+    const eval::Result r = RunText(text, args, "f");
+    return r.trap ? std::string("trap ") + std::to_string(static_cast<int>(r.trap->kind))
+                  : std::to_string(Doubles(r.values[0])[0]);
+  };
+  const auto arguments = [](int64_t columns, int64_t c) {
+    std::vector<Tensor> args =
+        RelationArrays(columns == 0 ? RelationFromCoo({3, 0}, {{}, {}})
+                                    : RelationFromCoo({3, 2}, {{0, 1, 2, 1, 0}, {1, 0, 1, 0, 1}}));
+    args.push_back(Tensor::Of<int64_t>(DType::kI64, {4}, {2, 9, 1, 0}));
+    args.push_back(columns == 0 ? Tensor::Of(DType::kF64, {0}, std::vector<double>{})
+                                : Vec({5, 7}));
+    args.push_back(I64(c));
+    return args;
+  };
+  for (const std::string condition : {"r(k[k[i]], j)",
+                                      "i != 1 and r(k[k[i]], j)",
+                                      "i < c and r(k[k[i]], j)",
+                                      "r(k[k[i]], j) and i < c",
+                                      "j < c and r(k[k[i]], j)",
+                                      "k[i] < l and r(k[k[i]], j)",
+                                      "r(k[i], j) and r(k[k[i]], j)",
+                                      "r(i / c, j)",
+                                      "c > 0 and r(i % c, j)",
+                                      "r(k[i + c], j)",
+                                      "r(k[c], j)",
+                                      "i < 2 and r(k[c], j)",
+                                      "r(k[k[c]], j) and j < 1",
+                                      "r(c / c, j)",
+                                      "r(i, j) or r(k[k[i]], j)",
+                                      "r(k[k[i]], j) or i == j",
+                                      "i == 0 and r(k[k[i]], j) or r(k[i], j)",
+                                      "r(i, k[j])",
+                                      "r(i, k[j + c])",
+                                      "r(k[k[j]], i)",
+                                      "j < 1 and r(i, k[k[j]])"}) {
+    const std::string sum = "  return sum i < l, j < m { [" + condition + "] * y[j] }\n}";
+    const std::string rows =
+        "  return sum i < l { 2.0 * sum j < m { [" + condition + "] * y[j] } }\n}";
+    const std::string most = "  return sum i < l { max j < m { [" + condition + "] * y[j] } }\n}";
+    const std::string loops = "  var s = 0.0\n  for i < l {\n    for j < m { if " + condition +
+                              " { s += y[j] } }\n  }\n  return s\n}";
+    const std::string extrema =
+        "  var s = 0.0\n  for i < l {\n    var t = 0.0\n    for j < m { if " + condition +
+        " { t = max(t, y[j]) } }\n    s += t\n  }\n  return s\n}";
+    for (int64_t columns : {2, 0}) {
+      for (int64_t c : {0, 1, 2, 4, -1}) {
+        INFO(condition << ", c = " << c << ", columns " << columns);
+        const std::vector<Tensor> args = arguments(columns, c);
+        const std::string want = outcome(header + loops, args);
+        CHECK(outcome(header + sum, args) == want);
+        std::string twice = want;
+        if (want[0] != 't') twice = std::to_string(2 * std::stod(want));
+        CHECK(outcome(header + rows, args) == twice);
+        if (columns != 0) CHECK(outcome(header + most, args) == outcome(header + extrema, args));
+      }
+    }
+  }
+}
+
+// What these lower to tests no pair.
+TEST_CASE("relations: keys, gathered binders and several conditions run over tuples") {
+  const auto ir = [](const std::string& body) {
+    return Ir(
+        "fn f(r: rel[n, n], s: rel[n, n], k: [n]i64, x: [n]f64) -> [n]f64 { return gen i < n { " +
+        body + " } }");
+  };
+  const auto joins = [&](const std::string& body) { return Has(ir(body), "call @join("); };
+  CHECK(joins("sum j < n { [r(k[k[i]], j)] * x[j] }"));
+  CHECK(joins("sum l < 3, j < n { [r(i + l, j)] * x[j] }"));
+  CHECK(joins("sum j < n { [r(max(i - 1, 0), j)] * x[j] }"));
+  // What tells the key speaks of j.
+  CHECK_FALSE(joins("sum j < n { [x[j] > 0.5 and r(k[k[i]], j)] * x[j] }"));
+  CHECK_FALSE(joins("sum j < n { [r(i64(x[i]), j)] * x[j] }"));
+  const auto gathers = [&](const std::string& body) { return Has(ir(body), "call @gather("); };
+  CHECK(gathers("max j < n { [r(i, k[j])] * x[j] }"));
+  CHECK(gathers("x[i] + (prod j < n { if s(k[j], i) { x[j] } else { 1.0 } })"));
+  // It may trap; it is not made from the binder alone.
+  CHECK_FALSE(gathers("max j < n { [r(i, k[k[j]])] * x[j] }"));
+  CHECK_FALSE(gathers("max j < n { [r(i, k[min(i, j)])] * x[j] }"));
+  CHECK_FALSE(gathers("max j < i { [r(i, k[j])] * x[j] }"));
+  const auto merges = [&](const std::string& body) { return Has(ir(body), "call @merge("); };
+  CHECK(merges("max j < n { [r(i, j) or s(j, i)] * x[j] }"));
+  CHECK(merges("prod j < n { if r(i, j) or i == j { x[j] } else { 1.0 } }"));
+  CHECK_FALSE(merges("max j < n { [r(i, j) or x[j] > 0.5] * x[j] }"));
+}
+
 }  // namespace pullback::lang

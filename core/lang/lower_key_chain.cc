@@ -1,0 +1,177 @@
+// The instructions that make a key, and what is done about those that may trap.
+#include <algorithm>
+
+#include "core/lang/lower_expr.h"
+#include "core/lang/lower_keys.h"
+#include "core/lang/lower_sizes.h"
+
+namespace pullback::lang {
+namespace {
+
+using ir::Inst;
+using ValueSet = std::unordered_set<uint32_t>;
+
+bool Defines(const Inst& inst, const ValueSet& values) {
+  return std::any_of(inst.results.begin(), inst.results.end(),
+                     [&](Value v) { return values.count(v.id) != 0; });
+}
+
+bool IsDivision(const Context& c, const Inst& inst) {
+  return (inst.op == Op::Div || inst.op == Op::Rem) &&
+         c.b.TypeOf(inst.results[0]) == ir::Type::I64();
+}
+
+enum class Hazard : uint8_t {
+  kNone,    // it cannot trap, wherever it is evaluated
+  kBeyond,  // it cannot where the indices that are read are in their ranges
+  kTraps,   // it may
+};
+
+Hazard HazardOf(const Context& c, const Inst& inst) {
+  if (IsDivision(c, inst)) {
+    const Affine divisor = c.AffineFor(inst.args[1]);
+    return divisor.IsConst() && divisor.constant != 0 ? Hazard::kNone : Hazard::kTraps;
+  }
+  if (inst.op != Op::Index) return Hazard::kNone;
+  const std::vector<Affine>& dims = c.DimsOf(inst.args[0]);
+  Hazard hazard = Hazard::kNone;
+  for (size_t axis = 0; axis < dims.size(); ++axis) {
+    const Affine& sub = inst.subs[axis];
+    const Affine behind = dims[axis] - sub - Affine::Const(1);
+    if (!IsNonNegative(c, Least(c, sub)) || !IsNonNegative(c, Least(c, behind))) {
+      return Hazard::kTraps;
+    }
+    const bool read = std::any_of(sub.terms.begin(), sub.terms.end(), [&](const Affine::Term& t) {
+      return c.FindBound(t.value) != nullptr;
+    });
+    if (read) hazard = Hazard::kBeyond;
+  }
+  return hazard;
+}
+
+// Cheap enough to be evaluated once more.
+bool IsCheap(const Context& c, const Inst& inst) {
+  const uint8_t flags = ir::Info(inst.op).flags;
+  if (inst.op == Op::Index || IsDivision(c, inst)) return true;
+  return (flags & ir::kPure) != 0 && (flags & ir::kLibm) == 0;
+}
+
+// Where the instruction does not trap.
+Value InsideOf(Context& c, const Inst& inst) {
+  if (IsDivision(c, inst)) return c.b.Make(Op::Ne, {inst.args[1], c.b.I64(0)});
+  const std::vector<Affine>& dims = c.DimsOf(inst.args[0]);
+  std::vector<Constraint> inside;
+  for (size_t axis = 0; axis < dims.size(); ++axis) {
+    inside.push_back({inst.subs[axis], false});
+    inside.push_back({dims[axis] - inst.subs[axis] - Affine::Const(1), false});
+  }
+  return c.b.Holds(std::move(inside));
+}
+
+// Gives what may trap the guard that `guard_of` makes in front of it; where one is false the key is -1. Gives
+// whether all hold.
+Value GuardChain(Context& c, KeyChain& chain, const std::function<Value(const Inst&)>& guard_of) {
+  std::vector<Inst> insts = std::exchange(chain.insts, {});
+  c.b.RedirectTo(&chain.insts);
+  Value all;
+  for (Inst& inst : insts) {
+    if (HazardOf(c, inst) != Hazard::kNone) {
+      inst.guard = guard_of(inst);
+      all = all.valid() ? c.b.Make(Op::And, {all, inst.guard}) : inst.guard;
+    }
+    chain.insts.push_back(std::move(inst));
+  }
+  if (!all.valid()) all = c.b.Bool(true);
+  chain.value = c.b.Make(Op::Select, {all, chain.value, c.b.I64(-1)});
+  c.b.RedirectTo(&c.frame().body);
+  return all;
+}
+
+}  // namespace
+
+std::optional<KeyChain> ChainOf(Context& c, Value v, bool guarded) {
+  KeyChain chain{{}, v};
+  ValueSet needed = {v.id};
+  for (size_t f = c.frames.size(); f-- > 0;) {
+    const std::vector<Inst>& body = c.frames[f]->body;
+    for (size_t i = body.size(); i-- > 0;) {
+      if (!Defines(body[i], needed)) continue;
+      if (!IsCheap(c, body[i])) return std::nullopt;
+      chain.insts.push_back(body[i]);
+      Inst& inst = chain.insts.back();
+      if (!guarded || HazardOf(c, inst) == Hazard::kNone) inst.guard = Value();
+      ir::ForEachOperand(inst, [&](Value operand) { needed.insert(operand.id); });
+    }
+  }
+  std::reverse(chain.insts.begin(), chain.insts.end());
+  return chain;
+}
+
+bool MayTrap(const Context& c, const KeyChain& chain) {
+  return std::any_of(chain.insts.begin(), chain.insts.end(),
+                     [&](const Inst& i) { return HazardOf(c, i) == Hazard::kTraps; });
+}
+
+bool IsBeyond(const Context& c, const KeyChain& chain) {
+  return std::any_of(chain.insts.begin(), chain.insts.end(),
+                     [&](const Inst& i) { return HazardOf(c, i) == Hazard::kBeyond; });
+}
+
+Value KeepInside(Context& c, KeyChain& chain) {
+  return GuardChain(c, chain, [&](const Inst& inst) { return InsideOf(c, inst); });
+}
+
+void TrapOnlyWhere(Context& c, KeyChain& chain, const std::vector<Constraint>& reached) {
+  GuardChain(c, chain, [&](const Inst& inst) {
+    const Value here = c.b.Holds(reached);
+    return inst.guard.valid() ? c.b.Make(Op::And, {inst.guard, here}) : here;
+  });
+}
+
+void Rename(Context& c, KeyChain& chain) {
+  std::unordered_map<uint32_t, Value> renaming;
+  for (Inst& inst : chain.insts) {
+    ir::ForEachOperand(inst, [&](Value& operand) {
+      const auto it = renaming.find(operand.id);
+      if (it != renaming.end()) operand = it->second;
+    });
+    ir::CanonicaliseAffines(inst);
+    for (Value& result : inst.results) {
+      const Value fresh = c.function.NewValue(c.b.TypeOf(result));
+      renaming[result.id] = fresh;
+      result = fresh;
+    }
+  }
+  chain.value = renaming.at(chain.value.id);
+}
+
+std::vector<Value> AtOnePoint(Context& c, const std::vector<Inst>& insts,
+                              const std::vector<Value>& values) {
+  AtBlock block(c);
+  c.b.BeginEach({c.b.I64(1)});
+  for (const Inst& inst : insts) {
+    Inst copy = inst;
+    c.b.Append(std::move(copy));
+  }
+  std::vector<ir::EachResult> results;
+  for (Value v : values) {
+    results.emplace_back();
+    results.back().monoid = ir::Monoid::kSum;
+    results.back().value = v;
+  }
+  return c.b.EndEach(std::move(results));
+}
+
+CheckedKey LowerCheckedKey(Context& c, const Expr& e) {
+  if (IsKey(c, e)) return {*LowerInt(c, e), Value()};
+  c.OpenFrame();
+  KeyChain chain = *ChainOf(c, *LowerScalar(c, e), /*guarded=*/false);
+  const Value good = KeepInside(c, chain);
+  c.b.RedirectTo(&chain.insts);
+  const Value number = c.b.Cast(good, DType::kI64);
+  c.CloseFrame();
+  const std::vector<Value> made = AtOnePoint(c, chain.insts, {chain.value, number});
+  return {Affine::Of(made[0]), c.b.Make(Op::Ne, {made[1], c.b.I64(0)})};
+}
+
+}  // namespace pullback::lang
