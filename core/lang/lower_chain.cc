@@ -90,9 +90,13 @@ MaybeValue ChainByGuard(Context& c, const Expr& e, const std::vector<const Expr*
 
 }  // namespace
 
-void CollectConjuncts(const Expr& e, std::vector<const Expr*>& predicates) {
+void CollectConjuncts(const Context& c, const Expr& e, std::vector<const Expr*>& predicates) {
+  if (const auto it = c.chosen.find(&e); it != c.chosen.end()) {
+    for (const Expr* p : it->second) CollectConjuncts(c, *p, predicates);
+    return;
+  }
   if (e.kind != Expr::Kind::kBinary || e.binary != BinaryOp::kAnd) return predicates.push_back(&e);
-  for (const ExprPtr& part : e.operands) CollectConjuncts(*part, predicates);
+  for (const ExprPtr& part : e.operands) CollectConjuncts(c, *part, predicates);
 }
 
 bool IsChain(const Expr& e) {
@@ -101,10 +105,10 @@ bool IsChain(const Expr& e) {
   return IsNegation(e) && IsChain(*e.operands[0]);
 }
 
-void CollectBrackets(const Expr& e, std::vector<const Expr*>& predicates) {
-  if (e.kind == Expr::Kind::kIverson) CollectConjuncts(*e.operands[0], predicates);
+void CollectBrackets(const Context& c, const Expr& e, std::vector<const Expr*>& predicates) {
+  if (e.kind == Expr::Kind::kIverson) CollectConjuncts(c, *e.operands[0], predicates);
   if (!IsProduct(e) && !IsNegation(e)) return;
-  for (const ExprPtr& factor : e.operands) CollectBrackets(*factor, predicates);
+  for (const ExprPtr& factor : e.operands) CollectBrackets(c, *factor, predicates);
 }
 
 MaybeValue LowerRest(Context& c, const Expr& e) {
@@ -139,7 +143,7 @@ MaybeValue LowerConjunction(Context& c, const std::vector<const Expr*>& predicat
 
 MaybeValue LowerChain(Context& c, const Expr& e) {
   std::vector<const Expr*> predicates;
-  CollectBrackets(e, predicates);
+  CollectBrackets(c, e, predicates);
   if (c.InBody()) return ChainByGuard(c, e, predicates);
   if (ArePure(predicates) && IsTrivialRest(e)) return ChainBySelect(c, e, predicates);
   return ChainByBranch(c, e, predicates);

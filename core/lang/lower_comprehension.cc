@@ -108,7 +108,7 @@ MaybeValue GuardedInto(Context& c, Statement& s, const std::vector<const Expr*>&
 
 MaybeValue ChainInto(Context& c, Statement& s, const Expr& e) {
   std::vector<const Expr*> predicates;
-  CollectBrackets(e, predicates);
+  CollectBrackets(c, e, predicates);
   return GuardedInto(c, s, predicates, [&]() -> MaybeValue {
     PB_TRY(const Value rest, LowerRest(c, e));
     return rest.valid() ? rest : c.b.One(ir::Type::Scalar(e.type.elem));
@@ -119,7 +119,7 @@ MaybeValue ChainInto(Context& c, Statement& s, const Expr& e) {
 // counted.
 bool Counts(Context& c, Statement& s, const Expr& e, std::vector<const Expr*>& predicates) {
   if (!s.logical || s.reduce != Monoid::kMax || e.type != Type::Scalar(DType::kBool)) return false;
-  CollectConjuncts(e, predicates);
+  CollectConjuncts(c, e, predicates);
   s.reduce = Monoid::kSum;
   if (BindsIndices(c, s, predicates)) return true;
   s.reduce = Monoid::kMax;
@@ -142,7 +142,7 @@ const Expr* OnlyFactor(const Expr& e) {
 // Adds the brackets of e to `where`; false: one of them is not affine.
 bool BracketsToWhere(Context& c, const Expr& e) {
   std::vector<const Expr*> predicates;
-  CollectBrackets(e, predicates);
+  CollectBrackets(c, e, predicates);
   std::vector<Constraint> all;
   for (const Expr* p : predicates) {
     const auto constraints = AffinePredicate(c, *p);
@@ -172,7 +172,7 @@ MaybeValue ElementsInto(Context& c, Statement& s, const ArrayRef& a) {
 MaybeValue ArrayInto(Context& c, Statement& s, const Expr& e) {
   if (IsChain(e)) {
     std::vector<const Expr*> predicates;
-    CollectBrackets(e, predicates);
+    CollectBrackets(c, e, predicates);
     if (BindsIndices(c, s, predicates)) {
       return GuardedInto(c, s, predicates, [&]() -> MaybeValue {
         PB_TRY(const ArrayRef rest, LowerArrayRest(c, e));
@@ -194,12 +194,13 @@ MaybeValue LowerInto(Context& c, Statement& s, const Expr& e) {
     return GuardedInto(c, s, predicates, [&] { return MaybeValue(c.b.I64(1)); });
   }
   if (!IsChain(e)) return LowerScalar(c, e);
-  CollectBrackets(e, predicates);
+  CollectBrackets(c, e, predicates);
   if (BindsIndices(c, s, predicates)) return ChainInto(c, s, e);
   if (c.guard.any) return LowerScalar(c, e);
   const Expr* factor = OnlyFactor(e);
   const bool sum = factor && factor->kind == Expr::Kind::kComprehension &&
-                   factor->comprehension == Comprehension::kSum && Merges(c, s, *factor);
+                   factor->comprehension == Comprehension::kSum && Merges(c, s, *factor) &&
+                   !FindEither(c, *factor);
   if (sum && BracketsToWhere(c, e)) return ComprehensionInto(c, s, *factor, {});
   if (s.reduce == Monoid::kSum) return ChainInto(c, s, e);
   return LowerScalar(c, e);
@@ -232,7 +233,7 @@ Leaves LowerWhole(Context& c, const Expr& e) {
   Mark mark(c);
   c.attempting = true;
   c.work = 0;
-  const std::optional<Leaves> leaves = AsStatement(c, e, ranges);
+  const std::optional<Leaves> leaves = InCases(c, e, [&] { return AsStatement(c, e, ranges); });
   c.attempting = false;
   for (const std::optional<Range>& r : ranges) {
     if (r && r->among) Untell(c, *r->among);
@@ -332,7 +333,9 @@ Value StoreArray(Context& c, const Array& a) {
 
 std::optional<Leaves> LowerReduction(Context& c, const Expr& e) {
   if (!c.InBody()) return LowerWhole(c, e);
-  if (!c.dims_only) return AsStatement(c, e, {});
+  if (!c.dims_only) {
+    return InCases(c, e, [&] { return AsStatement(c, e, {}); });
+  }
   Leaves unknown;
   for (const ir::Type& type : c.module.Flatten(e.type)) unknown.push_back(Unknown(c, type));
   return unknown;

@@ -30,6 +30,7 @@
 //   lower_neighbours.cc      and the neighbours
 //   lower_points.cc          sets of points
 //   lower_gather.cc          of an index that is read from data
+//   lower_either.cc          sums over what one of several relations relates
 //   lower_gen.cc             gen inside a body; sizes of what a body gives
 //   lower_arg.cc             argmax/argmin: indices from an offset
 //   lower_scan.cc            scans
@@ -108,6 +109,7 @@ struct ModuleContext {
   uint32_t join = UINT32_MAX;   // the function that joins relations
   std::map<std::vector<size_t>, uint32_t>
       neighbours;                                  // those of lower_neighbours.cc, lower_gather.cc
+  std::vector<ExprPtr> made;                       // by lower_either.cc
   std::unordered_set<const Block*> no_bodies;      // blocks that could not be said in a body before
   std::vector<std::pair<Type, uint32_t>> records;  // by element type
   std::vector<std::pair<Type, uint32_t>> function_records;  // by dynamic type
@@ -222,6 +224,8 @@ struct Context {
   // Element reads that stand outside an outlined body and come in as parameters.
   std::unordered_map<const Expr*, Value> replaced;
   std::unordered_map<const Expr*, Gathered> gathered;  // by call
+  // Of an `or` of which one case is being lowered: what holds there (lower_either.cc).
+  std::unordered_map<const Expr*, std::vector<const Expr*>> chosen;
 
   // --- side tables, by value
   std::unordered_map<uint32_t, Affine> affine;             // i64 values: what they are made of

@@ -189,7 +189,7 @@ std::optional<Leaf> RestOfChain(Context& c, const Expr& e) {
 // Elements are read only where the predicates hold (which are scalars, the same for all of them).
 std::optional<ArrayRef> LowerArrayChain(Context& c, const Expr& e) {
   std::vector<const Expr*> predicates;
-  CollectBrackets(e, predicates);
+  CollectBrackets(c, e, predicates);
   PB_TRY(const Value all, LowerConjunction(c, predicates));
   PB_TRY(const Leaf rest, RestOfChain(c, e));
   const ArrayRef x = ArrayOf(c, rest);

@@ -46,9 +46,9 @@ bool IsPureScalar(const Expr& e);
 bool IsChain(const Expr& e);
 MaybeValue LowerChain(Context& c, const Expr& e);
 // The predicates of the factors that are brackets, split at `and`, in order.
-void CollectBrackets(const Expr& e, std::vector<const Expr*>& predicates);
-// The operands of `and`s, in order.
-void CollectConjuncts(const Expr& e, std::vector<const Expr*>& predicates);
+void CollectBrackets(const Context& c, const Expr& e, std::vector<const Expr*>& predicates);
+// The operands of `and`s, in order; of an `or`, where one case is chosen, what holds there.
+void CollectConjuncts(const Context& c, const Expr& e, std::vector<const Expr*>& predicates);
 // Whether all of them hold; each is evaluated only where those before it do.
 MaybeValue LowerConjunction(Context& c, const std::vector<const Expr*>& predicates);
 // The product without its brackets; nothing is left: kNoValue.

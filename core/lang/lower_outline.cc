@@ -170,6 +170,11 @@ MaybeValue Outlining::Run() {
 
 }  // namespace
 
-MaybeValue LowerOutlined(Context& c, const Block& block) { return Outlining(c, block).Run(); }
+MaybeValue LowerOutlined(Context& c, const Block& block) {
+  // The function would look at all cases of an `or` (lower_either.cc).
+  bool chosen = false;
+  ForEachExpr(block, [&](const Expr& e) { chosen = chosen || c.chosen.count(&e) != 0; });
+  return chosen ? std::nullopt : Outlining(c, block).Run();
+}
 
 }  // namespace pullback::lang

@@ -38,6 +38,13 @@ std::vector<const Expr*> BindRelations(Context& c, Statement& s,
 // An equation of an index with what it does not determine: the index becomes that value.
 bool PinIndex(Context& c, Statement& s, const Expr& equation);
 
+// --- lower_either.cc
+// The `or` in the body of a sum (or gen, or exists) that is lowered case by case; nullptr: there is none.
+const Expr* FindEither(Context& c, const Expr& e);
+// What `lower` gives for all cases of the comprehension together.
+std::optional<Leaves> InCases(Context& c, const Expr& e,
+                              const std::function<std::optional<Leaves>()>& lower);
+
 // --- lower_member.cc
 // r(i, j) as a bool: a search.
 MaybeValue LowerRelated(Context& c, const Expr& e);

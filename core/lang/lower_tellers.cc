@@ -176,7 +176,7 @@ bool Reading::IsTrue(const Expr& e) const {
 bool Reading::IsZeroChain(const Expr& e) const {
   if (!IsChain(e)) return false;
   std::vector<const Expr*> predicates;
-  CollectBrackets(e, predicates);
+  CollectBrackets(c_, e, predicates);
   return std::any_of(predicates.begin(), predicates.end(),
                      [&](const Expr* p) { return IsFalse(*p); });
 }

@@ -199,6 +199,10 @@ TEST_CASE("relations: work grows with the tuples and the indices, not with the p
       "sum i < n { x[i] * sum j < n { [r(i, j)] * exp(sum l in j..j + 2 { x[min(l, i)] }) } }",
       "sum i < n, j < n { [r(i, j)] * x[i] * sum(gen l < k[i] % 3 { x[l] * x[j] }) }",
       // One of several conditions.
+      "sum i < n, j < n { [r(i, j) or r(j, i)] * (x[i] - x[j]) ** 2 }",
+      "sum i < n { x[i] * exp(sum j < n { [r(i, j) or i == j or r(k[j], i)] * x[j] * x[i] }) }",
+      "sum(gen i < n { sum j < n { [r(i, j) or r(j, i)] * a[j] * x[i] } })",
+      "sum i < n { [exists j < n: (r(i, j) or r(j, i)) and x[j] > 0.5] * x[i] }",
       "sum(gen i < n { max j < n { [r(i, j) or r(j, i)] * x[i] * x[j] } })",
       "sum i < n { x[i] * prod j < n { if r(i, j) or i == j { x[j] + x[i] } else { 1.0 } } }",
       "sum i < n { x[argmax j < n { [r(i, j) or r(j, i)] * x[j] }] }",

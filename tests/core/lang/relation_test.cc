@@ -366,6 +366,10 @@ TEST_CASE("relations: keys, gathered binders and several conditions run over tup
   CHECK(merges("max j < n { [r(i, j) or s(j, i)] * x[j] }"));
   CHECK(merges("prod j < n { if r(i, j) or i == j { x[j] } else { 1.0 } }"));
   CHECK_FALSE(merges("max j < n { [r(i, j) or x[j] > 0.5] * x[j] }"));
+  const auto statements = [&](const std::string& body) { return Count(ir(body), "each("); };
+  CHECK(statements("sum j < n { [r(i, j) or s(i, j)] * x[j] }") == 2);
+  CHECK(statements("sum j < n { [r(i, j) or s(i, j) or x[j] > 0.5] * x[j] }") == 1);
+  CHECK(statements("sum j < n { [r(i, j) or i == j] * x[j] }") == 2);
 }
 
 }  // namespace pullback::lang

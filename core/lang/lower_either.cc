@@ -1,0 +1,182 @@
+// Sums over the points at which one of several conditions holds, of which some relate indices:
+//
+//   sum i < n, j < n { [r(i, j) or s(i, j)] * e }
+//
+// is two sums, each over tuples: [r(i, j)] * e, and [not r(i, j) and s(i, j)] * e. While one of them is lowered, the
+// `or` stands for its case (Context::chosen). Whether there is a point at all is asked alike.
+#include <set>
+
+#include "core/lang/lower_expr.h"
+#include "core/lang/lower_relation.h"
+#include "core/lang/lower_source.h"
+#include "core/lang/walk.h"
+
+namespace pullback::lang {
+namespace {
+
+using Locals = std::set<uint32_t>;
+
+constexpr size_t kMostCases = 4, kMostChosen = 2;
+
+// A copy of a condition after the checker; null: of more than operators, elements and calls.
+ExprPtr Copy(const Expr& e) {
+  const bool more = e.kind == Expr::Kind::kComprehension || e.kind == Expr::Kind::kScan ||
+                    e.kind == Expr::Kind::kIf || e.kind == Expr::Kind::kWith || e.lambda;
+  if (more || !e.arms.empty()) return nullptr;
+  auto copy = std::make_unique<Expr>();
+  copy->kind = e.kind;
+  copy->span = e.span;
+  copy->type = e.type;
+  copy->ordinal = e.ordinal;
+  copy->name = e.name;
+  copy->int_value = e.int_value;
+  copy->float_value = e.float_value;
+  copy->elem = e.elem;
+  copy->chained = e.chained;
+  copy->binary = e.binary;
+  copy->unary = e.unary;
+  copy->derive = e.derive;
+  copy->local = e.local;
+  copy->callee = e.callee;
+  copy->builtin = e.builtin;
+  copy->applies = e.applies;
+  copy->captures = e.captures;
+  for (const ExprPtr& part : e.operands) {
+    copy->operands.push_back(Copy(*part));
+    if (!copy->operands.back()) return nullptr;
+  }
+  for (const Subscript& s : e.subscripts) {
+    ExprPtr index = s.index ? Copy(*s.index) : nullptr;
+    if (!index) return nullptr;
+    copy->subscripts.emplace_back();
+    copy->subscripts.back().index = std::move(index);
+    copy->subscripts.back().span = s.span;
+  }
+  return copy;
+}
+
+ExprPtr Negation(const Expr& e) {
+  auto negation = std::make_unique<Expr>();
+  negation->kind = Expr::Kind::kUnary;
+  negation->unary = UnaryOp::kNot;
+  negation->span = e.span;
+  negation->type = e.type;
+  negation->ordinal = e.ordinal;
+  negation->operands.push_back(Copy(e));
+  return negation->operands[0] ? std::move(negation) : nullptr;
+}
+
+void CollectCases(const Expr& e, std::vector<const Expr*>& cases) {
+  if (e.kind != Expr::Kind::kBinary || e.binary != BinaryOp::kOr) return cases.push_back(&e);
+  for (const ExprPtr& part : e.operands) CollectCases(*part, cases);
+}
+
+// A comparison that may be solved for an index.
+bool IsComparison(const Expr& e) {
+  return e.kind == Expr::Kind::kBinary && e.binary >= BinaryOp::kEq && e.binary <= BinaryOp::kGe &&
+         e.binary != BinaryOp::kNe && e.operands[0]->type == Type::Scalar(DType::kI64);
+}
+
+// Each of the cases restricts an index, and one of them does by a relation.
+bool MaySplit(Context& c, const Expr& e, const Locals& indices) {
+  std::vector<const Expr*> cases;
+  CollectCases(e, cases);
+  if (cases.size() < 2 || cases.size() > kMostCases) return false;
+  bool related = false;
+  for (const Expr* one : cases) {
+    std::vector<const Expr*> conjuncts;
+    CollectConjuncts(c, *one, conjuncts);
+    bool restricts = false;
+    for (const Expr* p : conjuncts) {
+      if (!Mentions(*p, indices)) continue;
+      related = related || IsRelated(*p);
+      restricts = restricts || IsRelated(*p) || IsComparison(*p);
+    }
+    if (!restricts || !Copy(*one)) return false;
+  }
+  bool replaced = false;
+  ForEachExpr(e, [&](const Expr& part) { replaced = replaced || c.replaced.count(&part) != 0; });
+  return related && !replaced;
+}
+
+bool IsLinear(const Expr& e) {
+  return e.comprehension == Comprehension::kSum || e.comprehension == Comprehension::kGen;
+}
+
+bool AsksWhether(const Expr& e) {
+  return e.comprehension == Comprehension::kExists || e.comprehension == Comprehension::kOr;
+}
+
+// The comprehensions whose bodies are each the next one: gives the last one's body.
+const Expr* InnermostBody(const Expr& e, Locals& indices) {
+  const Expr* at = &e;
+  while (at->kind == Expr::Kind::kComprehension) {
+    const bool alike = IsLinear(e) ? IsLinear(*at) : AsksWhether(e) && AsksWhether(*at);
+    if (!alike || !at->operands.empty() || !at->body.result) return nullptr;
+    for (const Binder& b : at->binders) indices.insert(b.local);
+    for (const StmtPtr& s : at->body.stmts) {
+      if (s->kind != Stmt::Kind::kLet) return nullptr;
+      for (const Target& t : s->targets) indices.insert(t.local);
+    }
+    at = at->body.result.get();
+  }
+  return at;
+}
+
+Leaves Joined(Context& c, const Expr& e, const Leaves& a, const Leaves& b) {
+  Leaves out;
+  for (size_t i = 0; i < a.size(); ++i) {
+    const Op op = AsksWhether(e) ? Op::Or : Op::Add;
+    const bool array = c.b.TypeOf(a[i].value).IsArray();
+    out.push_back(
+        {array ? c.b.AddArrays(a[i].value, b[i].value) : c.b.Make(op, {a[i].value, b[i].value}),
+         nullptr});
+    if (array) c.SetDims(out.back().value, c.DimsOf(a[i].value));
+  }
+  return out;
+}
+
+}  // namespace
+
+const Expr* FindEither(Context& c, const Expr& e) {
+  if (c.dims_only || c.chosen.size() >= kMostChosen) return nullptr;
+  Locals indices;
+  const Expr* body = InnermostBody(e, indices);
+  if (!body || body == &e) return nullptr;
+  std::vector<const Expr*> predicates;
+  if (AsksWhether(e)) {
+    CollectConjuncts(c, *body, predicates);
+  } else if (IsChain(*body)) {
+    CollectBrackets(c, *body, predicates);
+  }
+  for (const Expr* p : predicates) {
+    if (MaySplit(c, *p, indices)) return p;
+  }
+  return nullptr;
+}
+
+std::optional<Leaves> InCases(Context& c, const Expr& e,
+                              const std::function<std::optional<Leaves>()>& lower) {
+  const Expr* const either = FindEither(c, e);
+  if (!either) return lower();
+  std::vector<const Expr*> cases, before;
+  CollectCases(*either, cases);
+  std::optional<Leaves> all;
+  for (const Expr* one : cases) {
+    c.chosen[either] = before;
+    c.chosen[either].push_back(one);
+    const std::optional<Leaves> part = InCases(c, e, lower);
+    if (!part) {
+      all.reset();
+      break;
+    }
+    c.SetLoc(e.ordinal);
+    all = all ? Joined(c, e, *all, *part) : part;
+    c.module.made.push_back(Negation(*one));
+    before.push_back(c.module.made.back().get());
+  }
+  c.chosen.erase(either);
+  return all;
+}
+
+}  // namespace pullback::lang
