@@ -74,12 +74,20 @@ std::optional<Leaves> LowerStructLiteral(Context& c, const Expr& e);
 // --- lower_elementwise.cc
 // A tree of elementwise operations.
 std::optional<ArrayRef> LowerElementwise(Context& c, const Expr& e);
-// A product with Iverson brackets and arrays, without the brackets.
-std::optional<ArrayRef> LowerArrayRest(Context& c, const Expr& e);
+// A scalar is computed here and now; an array lazily, unless it must stand in memory.
+std::optional<Leaf> LowerOperand(Context& c, const Expr& e);
 
 // An elementwise function of scalars and arrays, broadcast.
 using ScalarFn = std::function<MaybeValue(const std::vector<Value>& operands)>;
+// What e does to the elements of its operands.
+ScalarFn ScalarFunction(Context& c, const Expr& e);
 std::optional<ArrayRef> MapElements(Context& c, DType elem, const std::vector<Leaf>& operands,
                                     ScalarFn fn);
+
+// --- lower_array_chain.cc
+// A product with Iverson brackets and arrays.
+std::optional<ArrayRef> LowerArrayChain(Context& c, const Expr& e);
+// The same without the brackets.
+std::optional<ArrayRef> LowerArrayRest(Context& c, const Expr& e);
 
 }  // namespace pullback::lang

@@ -66,7 +66,7 @@ bool AddBinder(Context& c, Statement& s, const Expr& e, const Binder& b,
   const Affine extent = r->hi - r->lo;
   MaybeValue i;
   if (c.IsOuter(extent)) {
-    i = AddIndex(c, s, out ? extent : ReducedExtent(c, e, extent), out, b.name);
+    i = AddIndex(c, s, out ? StoredExtent(c, extent) : ReducedExtent(c, e, extent), out, b.name);
   } else if (!out) {
     i = AddDependentIndex(c, s, extent, b.name);
   }
@@ -82,6 +82,10 @@ Affine NotNegative(Context& c, const Affine& extent) {
   const Value v = c.b.Make(Op::Max, {c.ToValue(extent), c.b.I64(0)});
   c.sizes.insert(v.id);
   return Affine::Of(v);
+}
+
+Affine StoredExtent(Context& c, const Affine& extent) {
+  return c.MayBeNegative(extent) && !IsNonNegative(c, extent) ? NotNegative(c, extent) : extent;
 }
 
 Ranges LowerRanges(Context& c, const Expr& e) {

@@ -44,15 +44,6 @@ MaybeValue AndOf(Context& c, const std::vector<const Expr*>& predicates) {
   return all;
 }
 
-// Where control is when they hold; and `no`, a new block, when not.
-void BranchOnAll(Context& c, const std::vector<const Expr*>& predicates, uint32_t no) {
-  for (const Expr* p : predicates) {
-    const uint32_t yes = c.b.NewBlock();
-    LowerBranch(c, *p, yes, no);
-    c.b.SetBlock(yes);
-  }
-}
-
 Value ChainBySelect(Context& c, const Expr& e, const std::vector<const Expr*>& predicates) {
   const Value all = *AndOf(c, predicates);
   const Value rest = *LowerRest(c, e);
@@ -139,6 +130,14 @@ MaybeValue LowerConjunction(Context& c, const std::vector<const Expr*>& predicat
   c.b.SetBlock(no);
   exits.push_back({no, {{{c.b.Bool(false), nullptr}}}});
   return JoinValues(c, exits)[0].value;
+}
+
+void BranchOnAll(Context& c, const std::vector<const Expr*>& predicates, uint32_t no) {
+  for (const Expr* p : predicates) {
+    const uint32_t yes = c.b.NewBlock();
+    LowerBranch(c, *p, yes, no);
+    c.b.SetBlock(yes);
+  }
 }
 
 MaybeValue LowerChain(Context& c, const Expr& e) {

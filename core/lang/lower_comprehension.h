@@ -68,6 +68,8 @@ using Ranges = std::vector<std::optional<Range>>;
 // --- lower_binders.cc
 // max(extent, 0), made in the block: of a statement that is lifted out of one that may never run.
 Affine NotNegative(Context& c, const Affine& extent);
+// Block mode: the extent of a gen; one that is negative and may be (MayBeNegative) is none.
+Affine StoredExtent(Context& c, const Affine& extent);
 // Block mode. An operand (`sum(x)`) comes before the ranges; every element of it is read once.
 Ranges LowerRanges(Context& c, const Expr& e);
 // A range inside a body: forms over index variables and values of blocks.
@@ -131,6 +133,7 @@ Lifted LiftStatement(Context& c, const Statement& s, const std::vector<Value>& v
 void SpillCostly(Context& c);
 // A form over values of bodies as one over values of blocks (and index variables), when that cannot
 // trap.
+bool CannotTrap(const Context& c, const ir::Inst& inst);
 std::optional<Affine> Hoist(Context& c, const Affine& a);
 
 // --- lower_sequential.cc

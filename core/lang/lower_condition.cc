@@ -126,6 +126,13 @@ std::optional<Leaves> ArmValue(Context& c, const Block& block) {
   return Lower(c, *block.result);
 }
 
+bool HaveOneShape(Context& c, const Leaf& x, const Leaf& y) {
+  const auto is_array = [&](const Leaf& leaf) {
+    return leaf.array || (leaf.value.valid() && c.b.TypeOf(leaf.value).IsArray());
+  };
+  return is_array(x) && is_array(y) && ExtentsOf(c, x) == ExtentsOf(c, y);
+}
+
 std::optional<Leaves> IfByGuard(Context& c, const Expr& e, size_t arm) {
   const CondArm& a = e.arms[arm];
   if (!a.cond) return ArmValue(c, a.body);
@@ -135,6 +142,10 @@ std::optional<Leaves> IfByGuard(Context& c, const Expr& e, size_t arm) {
   PB_TRY(const Leaves no, GuardedArm(c, unless, [&] { return IfByGuard(c, e, arm + 1); }));
   Leaves out;
   for (size_t i = 0; i < yes.size(); ++i) {
+    if (c.dims_only && HaveOneShape(c, yes[i], no[i])) {
+      out.push_back(yes[i]);
+      continue;
+    }
     if (!yes[i].value.valid() || !no[i].value.valid()) return std::nullopt;
     if (!c.b.TypeOf(yes[i].value).IsScalar()) return std::nullopt;
     out.push_back({c.b.Make(Op::Select, {when, yes[i].value, no[i].value}), nullptr});

@@ -11,6 +11,7 @@
 //   lower_dynamic.cc         functions as data
 //   lower_condition.cc       and/or, if-expressions
 //   lower_chain.cc           products with Iverson brackets
+//   lower_array_chain.cc     the same of arrays
 //   lower_guard.cc           what a body evaluates only at some points
 //   lower_array.cc           arrays that are computed where they are read; products
 //   lower_slice.cc           windows of arrays; elements of arrays of structs
@@ -159,7 +160,7 @@ struct Frame {
 };
 
 // Where the code being written is evaluated at all (body mode). `constraints` says the same as
-// `value` when `affine`; `value` is made when first needed.
+// `value` when `affine`, elsewhere less; `value` is made when first needed.
 struct Guard {
   bool any = false;
   bool affine = false;

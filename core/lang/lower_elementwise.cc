@@ -117,17 +117,6 @@ std::optional<std::vector<Value>> ReadOperands(Context& c, const Plan& plan, con
   return values;
 }
 
-// A scalar is computed here and now; an array lazily, unless it must stand in memory.
-std::optional<Leaf> LowerOperand(Context& c, const Expr& e) {
-  PB_TRY(const Leaves leaves, Lower(c, e));
-  Leaf leaf = leaves[0];
-  if (leaf.array && leaf.array->inner && !c.InBody()) {
-    c.SetLoc(e.ordinal);
-    Store(c, leaf);
-  }
-  return leaf;
-}
-
 std::optional<std::vector<Leaf>> LowerOperands(Context& c, const Expr& e) {
   std::vector<Leaf> leaves;
   for (const ExprPtr& operand : e.operands) {
@@ -136,84 +125,6 @@ std::optional<std::vector<Leaf>> LowerOperands(Context& c, const Expr& e) {
   }
   c.SetLoc(e.ordinal);
   return leaves;
-}
-
-ScalarFn ScalarFunction(Context& c, const Expr& e) {
-  Context* context = &c;
-  const uint32_t loc = c.b.loc();
-  const auto at = [context, loc](auto make) {
-    return [context, loc, make](const std::vector<Value>& x) -> MaybeValue {
-      context->b.SetLoc(loc);
-      return make(*context, x);
-    };
-  };
-  using Operands = const std::vector<Value>&;
-  switch (e.kind) {
-    case Expr::Kind::kUnary:
-      return at([op = e.unary](Context& k, Operands x) { return UnaryScalar(k, op, x[0]); });
-    case Expr::Kind::kBinary:
-      return at([op = e.binary](Context& k, Operands x) { return Arithmetic(k, op, x[0], x[1]); });
-    case Expr::Kind::kCast:
-      return at([to = e.elem](Context& k, Operands x) {
-        return k.b.TypeOf(x[0]).elem == to ? x[0] : k.b.Cast(x[0], to);
-      });
-    default: break;
-  }
-  const Op op =
-      static_cast<Builtin>(e.builtin) == Builtin::Select ? Op::Select : ScalarOp(e.builtin);
-  return at([op](Context& k, Operands x) { return k.b.Make(op, x); });
-}
-
-// --- products with brackets
-
-// The array factors and scalar factors, without brackets; kNoValue and null: nothing.
-std::optional<Leaf> RestOfChain(Context& c, const Expr& e) {
-  if (e.kind == Expr::Kind::kIverson) return Leaf();
-  if (!IsChain(e)) return LowerOperand(c, e);
-  if (e.type.kind == Type::Kind::kScalar) {
-    PB_TRY(const Value v, LowerRest(c, e));
-    return Leaf{v, nullptr};
-  }
-  std::vector<Leaf> factors;
-  for (const ExprPtr& operand : e.operands) {
-    PB_TRY(const Leaf leaf, RestOfChain(c, *operand));
-    if (leaf.value.valid() || leaf.array) factors.push_back(leaf);
-  }
-  const bool is_product = e.kind == Expr::Kind::kBinary;
-  if (is_product && factors.size() == 1) return factors[0];
-  c.SetLoc(e.ordinal);
-  PB_TRY(const ArrayRef product, MapElements(c, e.type.elem, factors, ScalarFunction(c, e)));
-  return LeafOf(c, product);
-}
-
-// Elements are read only where the predicates hold (which are scalars, the same for all of them).
-std::optional<ArrayRef> LowerArrayChain(Context& c, const Expr& e) {
-  std::vector<const Expr*> predicates;
-  CollectBrackets(c, e, predicates);
-  PB_TRY(const Value all, LowerConjunction(c, predicates));
-  PB_TRY(const Leaf rest, RestOfChain(c, e));
-  const ArrayRef x = ArrayOf(c, rest);
-  auto out = std::make_shared<Array>();
-  out->elem = x->elem;
-  out->dims = x->dims;
-  Context* context = &c;
-  out->at = [context, x, all](const Subs& subs) -> MaybeValue {
-    Context& k = *context;
-    if (!k.InBody()) {
-      PB_TRY(const Value element, ReadAt(k, *x, subs));
-      return k.b.Make(Op::Select, {all, element, k.b.Zero(k.b.TypeOf(element))});
-    }
-    Guard outer = k.guard;
-    AddGuard(k, all);
-    const Value guard = GuardValue(k);
-    Value element;
-    {
-      GuardedRegion region(k, std::move(outer));
-      PB_TRY(element, ReadAt(k, *x, subs));
-    }
-    return ZeroElsewhere(k, element, guard);
-  };
-  return out;
 }
 
 // --- f.(x, y)
@@ -264,6 +175,42 @@ void StoreExpanded(Context& c, Plan& plan) {
 
 }  // namespace
 
+std::optional<Leaf> LowerOperand(Context& c, const Expr& e) {
+  PB_TRY(const Leaves leaves, Lower(c, e));
+  Leaf leaf = leaves[0];
+  if (leaf.array && leaf.array->inner && !c.InBody()) {
+    c.SetLoc(e.ordinal);
+    Store(c, leaf);
+  }
+  return leaf;
+}
+
+ScalarFn ScalarFunction(Context& c, const Expr& e) {
+  Context* context = &c;
+  const uint32_t loc = c.b.loc();
+  const auto at = [context, loc](auto make) {
+    return [context, loc, make](const std::vector<Value>& x) -> MaybeValue {
+      context->b.SetLoc(loc);
+      return make(*context, x);
+    };
+  };
+  using Operands = const std::vector<Value>&;
+  switch (e.kind) {
+    case Expr::Kind::kUnary:
+      return at([op = e.unary](Context& k, Operands x) { return UnaryScalar(k, op, x[0]); });
+    case Expr::Kind::kBinary:
+      return at([op = e.binary](Context& k, Operands x) { return Arithmetic(k, op, x[0], x[1]); });
+    case Expr::Kind::kCast:
+      return at([to = e.elem](Context& k, Operands x) {
+        return k.b.TypeOf(x[0]).elem == to ? x[0] : k.b.Cast(x[0], to);
+      });
+    default: break;
+  }
+  const Op op =
+      static_cast<Builtin>(e.builtin) == Builtin::Select ? Op::Select : ScalarOp(e.builtin);
+  return at([op](Context& k, Operands x) { return k.b.Make(op, x); });
+}
+
 std::optional<ArrayRef> MapElements(Context& c, DType elem, const std::vector<Leaf>& operands,
                                     ScalarFn fn) {
   PB_TRY(Plan plan, MakePlan(c, operands));
@@ -309,11 +256,6 @@ std::optional<Leaves> LowerBroadcastCall(Context& c, const Expr& e) {
     out.push_back(LeafOf(c, array));
   }
   return out;
-}
-
-std::optional<ArrayRef> LowerArrayRest(Context& c, const Expr& e) {
-  PB_TRY(const Leaf rest, RestOfChain(c, e));
-  return ArrayOf(c, rest);
 }
 
 }  // namespace pullback::lang

@@ -51,6 +51,8 @@ void CollectBrackets(const Context& c, const Expr& e, std::vector<const Expr*>& 
 void CollectConjuncts(const Context& c, const Expr& e, std::vector<const Expr*>& predicates);
 // Whether all of them hold; each is evaluated only where those before it do.
 MaybeValue LowerConjunction(Context& c, const std::vector<const Expr*>& predicates);
+// Block mode: where control is when all hold; and `no`, a new block, when not.
+void BranchOnAll(Context& c, const std::vector<const Expr*>& predicates, uint32_t no);
 // The product without its brackets; nothing is left: kNoValue.
 MaybeValue LowerRest(Context& c, const Expr& e);
 

@@ -418,15 +418,6 @@ const Inst* FindDefinition(Context& c, Value v) {
   return nullptr;
 }
 
-bool CannotTrap(const Context& c, const Inst& inst) {
-  if (inst.guard.valid()) return false;
-  if (ir::Info(inst.op).flags & ir::kPure) return true;
-  if (inst.op != Op::Div && inst.op != Op::Rem) return false;
-  if (c.b.TypeOf(inst.results[0]) != ir::Type::I64()) return true;
-  const Affine divisor = c.AffineFor(inst.args[1]);
-  return divisor.IsConst() && divisor.constant != 0;
-}
-
 MaybeValue HoistValue(Context& c, Value v) {
   if (c.OwnerOf(v) == 0) return v;
   const Inst* inst = c.IsIndex(v) ? nullptr : FindDefinition(c, v);
@@ -467,6 +458,15 @@ std::vector<Value> AbandonStatement(Context& c, const Statement& s,
 }
 
 }  // namespace
+
+bool CannotTrap(const Context& c, const Inst& inst) {
+  if (inst.guard.valid()) return false;
+  if (ir::Info(inst.op).flags & ir::kPure) return true;
+  if (inst.op != Op::Div && inst.op != Op::Rem) return false;
+  if (c.b.TypeOf(inst.results[0]) != ir::Type::I64()) return true;
+  const Affine divisor = c.AffineFor(inst.args[1]);
+  return divisor.IsConst() && divisor.constant != 0;
+}
 
 Lifted LiftStatement(Context& c, const Statement& s, const std::vector<Value>& values) {
   if (c.module.IsTooLarge()) return {AbandonStatement(c, s, values), {}};

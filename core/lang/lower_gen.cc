@@ -73,7 +73,16 @@ MaybeValue ReadGen(Context& c, const Expr& e, ir::AffineSpan lows, const Subs& s
   return ReadAt(c, *ArrayOf(c, inner), rest);
 }
 
-// The ranges' starts and extents, which are checked.
+// What ends the run or has no elements where it is negative (MayBeNegative).
+std::optional<Affine> GenExtent(Context& c, const Affine& extent) {
+  if (IsNeverNegative(c, extent)) return extent;
+  if (!c.IsOuter(extent)) return c.dims_only ? std::optional(extent) : std::nullopt;
+  if (c.guard.any || c.MayBeNegative(extent)) return NotNegative(c, extent);
+  if (Require(c, {extent, false}, ir::TrapKind::kNegativeSize, extent, extent)) return extent;
+  return std::nullopt;
+}
+
+// The ranges' starts and extents.
 struct Box {
   std::vector<Affine> lows, extents;
 };
@@ -82,10 +91,7 @@ std::optional<Box> BoxOf(Context& c, const Expr& e) {
   for (const Binder& b : e.binders) {
     PB_TRY(const Range r, RangeInBody(c, b));
     c.SetLoc(e.ordinal);
-    const Affine extent = r.hi - r.lo;
-    if (!Require(c, {extent, false}, ir::TrapKind::kNegativeSize, extent, extent)) {
-      return std::nullopt;
-    }
+    PB_TRY(const Affine extent, GenExtent(c, r.hi - r.lo));
     box.lows.push_back(r.lo);
     box.extents.push_back(extent);
   }

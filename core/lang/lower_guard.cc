@@ -104,6 +104,7 @@ void AddGuard(Context& c, Value predicate) {
   Guard g;
   g.any = true;
   g.value = predicate;
+  g.constraints = c.guard.constraints;
   if (c.guard.any) {
     g.value = c.b.Make(Op::And, {GuardValue(c), predicate});
   } else if (c.OwnerOf(predicate) != c.frame().id) {

@@ -126,7 +126,7 @@ Value Sequence::Blank(const Result& r, ir::AffineSpan inner) {
   }
   std::vector<Affine> dims;
   for (size_t i = 0; IsGen() && i < ranges_.size(); ++i) {
-    dims.push_back(ranges_[i]->hi - ranges_[i]->lo);
+    dims.push_back(StoredExtent(c_, ranges_[i]->hi - ranges_[i]->lo));
   }
   dims.insert(dims.end(), inner.begin(), inner.end());
   std::vector<Value> extents;

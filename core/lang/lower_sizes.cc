@@ -163,15 +163,18 @@ Value ConditionValue(Context& c, const Constraint& condition) {
   return c.b.Make(condition.equality ? Op::Eq : Op::Ge, {v, c.b.I64(0)});
 }
 
-// e >= 0 wherever the innermost body runs, since a constraint of the frames is no more than e: an index over
-// a range that depends on others has one (AddDependentIndex).
+// e >= 0 wherever the code being written runs, since a constraint of the frames or of the guard is no more than e:
+// an index over a range that depends on others has one (AddDependentIndex).
 bool FollowsFromWhere(const Context& c, const Affine& e) {
   if (!IsSmall(c, e)) return false;
-  return std::any_of(c.frames.begin(), c.frames.end(), [&](const auto& frame) {
-    return std::any_of(frame->where.begin(), frame->where.end(), [&](const Constraint& k) {
+  const auto among = [&](const std::vector<Constraint>& constraints) {
+    return std::any_of(constraints.begin(), constraints.end(), [&](const Constraint& k) {
       return !k.equality && IsSmall(c, k.e) && IsNonNegative(c, Least(c, e - k.e));
     });
-  });
+  };
+  return among(c.guard.constraints) ||
+         std::any_of(c.frames.begin(), c.frames.end(),
+                     [&](const auto& frame) { return among(frame->where); });
 }
 
 bool IsClosed(Context& c, const Affine& a) {
@@ -255,14 +258,17 @@ Affine Least(const Context& c, const Affine& a) {
   return out;
 }
 
+bool IsNeverNegative(const Context& c, const Affine& a) {
+  return IsNonNegative(c, Least(c, a)) || FollowsFromWhere(c, a);
+}
+
 bool Require(Context& c, const Constraint& condition, ir::TrapKind kind, const Affine& a,
              const Affine& b) {
   if (c.dims_only) return true;
-  const Affine least = Least(c, condition.e);
   if (condition.equality) {
     if (condition.e == Affine::Const(0)) return true;
     if (c.InBody() && !c.IsOuter(condition.e)) return false;
-  } else if (IsNonNegative(c, least) || FollowsFromWhere(c, condition.e)) {
+  } else if (IsNeverNegative(c, condition.e)) {
     return true;
   }
   if (!c.InBody()) {

@@ -21,6 +21,8 @@ bool IsSmall(const Context& c, const Affine& a);        // sums of few small val
 // A lower bound of `a` (an upper one: of -a) over the boxes of the open frames and the loops
 // around.
 Affine Least(const Context& c, const Affine& a);
+// Provably, wherever the code being written runs.
+bool IsNeverNegative(const Context& c, const Affine& a);
 
 // --- checks. In a body they are made before the statement, at the corner where they fail first;
 // false when that is not possible without trapping where the program would not.

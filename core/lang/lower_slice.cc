@@ -15,6 +15,7 @@ struct Slice {
   int64_t stride = 0;
   Affine extent;
   ArrayRef gather;
+  bool unchecked = false;  // the index is looked at where an element is read
 };
 
 }  // namespace
@@ -41,8 +42,9 @@ std::optional<Affine> StridedExtent(Context& c, const Affine& length, int64_t st
 
 namespace {
 
+// `exact`: a read of an element with an index out of range traps by itself.
 std::optional<Slice> LowerSubscript(Context& c, const Expr& e, const Subscript& s,
-                                    const Affine& dim) {
+                                    const Affine& dim, bool exact) {
   if (!s.is_slice && s.index->type.kind == Type::Kind::kArray) {
     Slice gather;
     PB_TRY(gather.gather, LowerArray(c, *s.index));
@@ -51,8 +53,9 @@ std::optional<Slice> LowerSubscript(Context& c, const Expr& e, const Subscript& 
   if (!s.is_slice) {
     PB_TRY(const Affine index, LowerInt(c, *s.index));
     c.SetLoc(e.ordinal);
-    if (!RequireInside(c, index, dim)) return std::nullopt;
-    return Slice{index, 0, {}, nullptr};
+    const bool inside = RequireInside(c, index, dim);
+    if (!inside && !(exact && c.guard.any)) return std::nullopt;
+    return Slice{index, 0, {}, nullptr, !inside};
   }
   Affine lo = Affine::Const(0), hi = dim;
   if (s.lo) {
@@ -89,11 +92,12 @@ Subs ThroughSlices(const std::vector<Slice>& slices, const Subs& subs) {
 }
 
 // x with axes replaced by those of arrays of indices, which are of one shape and stand where the first of
-// them does. x stands in memory, so that an index out of
-// range traps where it is read.
+// them does. x stands in memory, so that an index out of range traps where it is read, and so does one that
+// nobody has looked at.
 ArrayRef MakeGather(Context& c, const ArrayRef& x, const std::vector<Slice>& slices, uint32_t loc) {
   auto out = std::make_shared<Array>();
   out->elem = x->elem;
+  out->cheap = std::none_of(slices.begin(), slices.end(), [](const Slice& s) { return s.gather; });
   size_t shared = 0;  // axes of the arrays of indices, from `first` on
   size_t first = 0;
   for (const Slice& s : slices) {
@@ -177,7 +181,7 @@ std::optional<std::vector<Slice>> StructSubscripts(Context& c, const Expr& e,
       PB_TRY(const Affine index, LowerInt(c, *s.index));
       slices.push_back({index, 0, {}, nullptr});
     } else {
-      PB_TRY(Slice slice, LowerSubscript(c, e, s, dims[i]));
+      PB_TRY(Slice slice, LowerSubscript(c, e, s, dims[i], false));
       slices.push_back(std::move(slice));
     }
   }
@@ -189,11 +193,12 @@ std::optional<std::vector<Slice>> StructSubscripts(Context& c, const Expr& e,
 std::optional<ArrayRef> LowerSlice(Context& c, const Expr& e) {
   PB_TRY(ArrayRef x, LowerArray(c, *e.operands[0]));
   std::vector<Slice> slices;
-  bool gathers = false;
+  bool gathers = false, unchecked = false;
   for (size_t i = 0; i < e.subscripts.size(); ++i) {
-    PB_TRY(const Slice s, LowerSubscript(c, e, e.subscripts[i], x->dims[i]));
+    PB_TRY(const Slice s, LowerSubscript(c, e, e.subscripts[i], x->dims[i], IsExact(c, *x)));
     slices.push_back(s);
     gathers = gathers || s.gather;
+    unchecked = unchecked || s.unchecked;
   }
   if (gathers) {
     c.SetLoc(e.ordinal);
@@ -206,7 +211,7 @@ std::optional<ArrayRef> LowerSlice(Context& c, const Expr& e) {
     }
     return MakeGather(c, x, slices, c.b.loc());
   }
-  return MakeSlice(c, x, slices);
+  return unchecked ? MakeGather(c, x, slices, c.b.loc()) : MakeSlice(c, x, slices);
 }
 
 std::optional<Leaves> LowerStructElement(Context& c, const Expr& e) {

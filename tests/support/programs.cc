@@ -579,6 +579,7 @@ const std::vector<ProgramCase>& FirstPrograms() {
     for (ProgramCase& c : Operators()) list.push_back(std::move(c));
     list.insert(list.end(), ReductionPrograms().begin(), ReductionPrograms().end());
     list.insert(list.end(), PreludePrograms().begin(), PreludePrograms().end());
+    list.insert(list.end(), BracketPrograms().begin(), BracketPrograms().end());
     return list;
   }();
   return all;

@@ -28,6 +28,8 @@ const std::vector<ProgramCase>& ReductionPrograms();
 const std::vector<ProgramCase>& PreludePrograms();
 // Arrays of tuples and structs; some in lists and boxes.
 const std::vector<ProgramCase>& StructArrayPrograms();
+// Part of these: products of arrays with brackets that guard them.
+const std::vector<ProgramCase>& BracketPrograms();
 // The same for data that is more than arrays: lists, trees, boxes, functions.
 const std::vector<ProgramCase>& DataPrograms();
 

@@ -193,7 +193,14 @@ TEST_CASE("sizes: one that may be negative is checked where it is asked for", "[
                             "scan sum j < c { 1.0 }", "gen i < c, j < 2 { 1.0 }"}) {
     INFO(array);
     CHECK(checks("len(" + std::string(array) + ")"));
-    CHECK(checks("[c < 9] * len(" + std::string(array) + ")"));
+    // Under a bracket a range has no elements.
+    const std::string bracketed = "[c < 9] * len(" + std::string(array) + ")";
+    const bool range = bracketed.find(" < c ") != std::string::npos ||
+                       bracketed.find("i < c,") != std::string::npos;
+    CHECK(checks(bracketed) != range);
+    const std::string text = "fn f(c: i64) -> i64 { return " + bracketed + " }";
+    CHECK(Number(text, {I64(4)}) == (bracketed.find(".T") != std::string::npos ? 2 : 4));
+    if (range) CHECK(Number(text, {I64(-3)}) == 0);
   }
   CHECK(checks("dim(gen i < 2, j < c { 1.0 }, 1)"));
   CHECK(checks("dim(gen i < c, j < 2 { 1.0 }, 1)"));

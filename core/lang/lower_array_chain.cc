@@ -1,0 +1,236 @@
+// Products of arrays with Iverson brackets: where a bracket is false no element of the other factors is evaluated.
+// The product has its sizes all the same; where only a value tells them (of an element of a list, of a slice whose
+// ends are data), that is evaluated.
+#include <algorithm>
+#include <unordered_set>
+#include <utility>
+
+#include "core/lang/lower_array.h"
+#include "core/lang/lower_comprehension.h"
+#include "core/lang/lower_expr.h"
+#include "core/lang/lower_list.h"
+#include "core/lang/lower_sizes.h"
+#include "core/lang/lower_stmt.h"
+#include "core/lang/walk.h"
+
+namespace pullback::lang {
+namespace {
+
+using Predicates = std::vector<const Expr*>;
+
+// The array factors and scalar factors, without brackets; kNoValue and null: nothing.
+std::optional<Leaf> RestOfChain(Context& c, const Expr& e) {
+  if (e.kind == Expr::Kind::kIverson) return Leaf();
+  if (!IsChain(e)) return LowerOperand(c, e);
+  if (e.type.kind == Type::Kind::kScalar) {
+    PB_TRY(const Value v, LowerRest(c, e));
+    return Leaf{v, nullptr};
+  }
+  std::vector<Leaf> factors;
+  for (const ExprPtr& operand : e.operands) {
+    PB_TRY(const Leaf leaf, RestOfChain(c, *operand));
+    if (leaf.value.valid() || leaf.array) factors.push_back(leaf);
+  }
+  const bool is_product = e.kind == Expr::Kind::kBinary;
+  if (is_product && factors.size() == 1) return factors[0];
+  c.SetLoc(e.ordinal);
+  PB_TRY(const ArrayRef product, MapElements(c, e.type.elem, factors, ScalarFunction(c, e)));
+  return LeafOf(c, product);
+}
+
+// --- elements
+
+Value ElementByBranch(Context& c, const Array& x, const Subs& subs, Value all) {
+  const uint32_t yes = c.b.NewBlock(), no = c.b.NewBlock();
+  c.b.Branch(all, {yes, {}}, {no, {}});
+  c.b.SetBlock(yes);
+  const Value element = *ReadAt(c, x, subs);
+  std::vector<Exit> exits = {{c.b.block(), {{{element, nullptr}}}}};
+  c.b.SetBlock(no);
+  exits.push_back({no, {{{c.b.Zero(c.b.TypeOf(element)), nullptr}}}});
+  return JoinValues(c, exits)[0].value;
+}
+
+MaybeValue ElementByGuard(Context& c, const Array& x, const Subs& subs, Value all) {
+  Guard outer = c.guard;
+  AddGuard(c, all);
+  const Value guard = GuardValue(c);
+  Value element;
+  {
+    GuardedRegion region(c, std::move(outer));
+    PB_TRY(element, ReadAt(c, x, subs));
+  }
+  return ZeroElsewhere(c, element, guard);
+}
+
+// x where `all` holds, which is the same for all elements, and zeros elsewhere.
+ArrayRef WhereAll(Context& c, const ArrayRef& x, Value all) {
+  auto out = std::make_shared<Array>();
+  out->elem = x->elem;
+  out->dims = x->dims;
+  Context* context = &c;
+  out->at = [context, x, all](const Subs& subs) -> MaybeValue {
+    return context->InBody() ? ElementByGuard(*context, *x, subs, all)
+                             : ElementByBranch(*context, *x, subs, all);
+  };
+  return out;
+}
+
+// --- bodies
+
+std::optional<ArrayRef> ChainInBody(Context& c, const Expr& e, const Predicates& predicates) {
+  PB_TRY(const Value all, LowerConjunction(c, predicates));
+  Guard outer = c.guard;
+  AddGuard(c, all);
+  GuardValue(c);
+  for (const Expr* p : predicates) {
+    if (const auto known = AffinePredicate(c, *p)) {
+      c.guard.constraints.insert(c.guard.constraints.end(), known->begin(), known->end());
+    }
+  }
+  Leaf rest;
+  {
+    GuardedRegion region(c, std::move(outer));
+    PB_TRY(rest, RestOfChain(c, e));
+  }
+  return WhereAll(c, ArrayOf(c, rest), all);
+}
+
+// --- blocks
+
+// Whether lowering the rest writes no control flow, calls nobody and computes nothing that is dear.
+bool IsPlain(const Expr& e) {
+  if (e.kind == Expr::Kind::kIverson) return true;
+  if (IsChain(e)) {
+    return std::all_of(e.operands.begin(), e.operands.end(),
+                       [](const ExprPtr& factor) { return IsPlain(*factor); });
+  }
+  bool plain = true;
+  ForEachExpr(e, [&](const Expr& part) {
+    switch (part.kind) {
+      case Expr::Kind::kInt:
+      case Expr::Kind::kFloat:
+      case Expr::Kind::kBool:
+      case Expr::Kind::kName:
+      case Expr::Kind::kUnary:
+      case Expr::Kind::kCast:
+      case Expr::Kind::kField:
+      case Expr::Kind::kIverson:
+      case Expr::Kind::kTranspose: return;
+      case Expr::Kind::kIndex: plain = plain && !IsListElement(part); return;
+      case Expr::Kind::kBinary:
+        plain = plain && (part.type.kind == Type::Kind::kArray || IsPureScalar(part));
+        return;
+      default: plain = false;
+    }
+  });
+  return plain;
+}
+
+std::vector<ir::Inst>& InstsOf(Context& c) { return c.function.blocks[c.b.block()].insts; }
+
+// The rest of the chain, where all that stands in the block for it cannot trap.
+std::optional<Leaf> RestInVain(Context& c, const Expr& e) {
+  if (!IsPlain(e)) return std::nullopt;
+  const auto first = static_cast<std::ptrdiff_t>(InstsOf(c).size());
+  Mark mark(c);
+  const Leaf rest = *RestOfChain(c, e);
+  const std::vector<ir::Inst>& insts = InstsOf(c);
+  const bool may = std::all_of(insts.begin() + first, insts.end(),
+                               [&](const ir::Inst& inst) { return CannotTrap(c, inst); });
+  if (may) return rest;
+  mark.Rollback();
+  return std::nullopt;
+}
+
+// Puts back what the sizes need of instructions that were taken back; false: one of them may trap.
+bool PutBack(Context& c, std::vector<ir::Inst> made, const std::vector<Affine>& sizes,
+             uint32_t first_new) {
+  std::unordered_set<uint32_t> needed;
+  const auto need = [&](Value v) {
+    if (v.id >= first_new) needed.insert(v.id);
+  };
+  for (const Affine& d : sizes) ir::ForEachOperand(d, need);
+  std::vector<ir::Inst> kept;
+  for (size_t i = made.size(); i-- > 0;) {
+    const bool defines = std::any_of(made[i].results.begin(), made[i].results.end(),
+                                     [&](Value v) { return needed.erase(v.id) != 0; });
+    if (!defines) continue;
+    if (!CannotTrap(c, made[i])) return false;
+    ir::ForEachOperand(std::as_const(made[i]), need);
+    kept.push_back(std::move(made[i]));
+  }
+  if (!needed.empty()) return false;
+  for (size_t i = kept.size(); i-- > 0;) c.b.Append(std::move(kept[i]));
+  return true;
+}
+
+// The sizes of the rest, none of them negative, without evaluating it; nullopt: only its value tells them.
+std::optional<std::vector<Affine>> SizesBeforehand(Context& c, const Expr& e) {
+  const uint32_t first_new = c.ValueCount();
+  const auto first = static_cast<std::ptrdiff_t>(InstsOf(c).size());
+  const bool dims_only = std::exchange(c.dims_only, true);
+  const bool bracketed = std::exchange(c.bracketed, true);
+  Mark mark(c);
+  c.OpenFrame();
+  std::vector<Affine> sizes;
+  const std::optional<Leaf> rest = RestOfChain(c, e);
+  if (rest) sizes = ExtentsOf(c, *rest);
+  std::vector<ir::Inst>& insts = InstsOf(c);
+  std::vector<ir::Inst> made(std::make_move_iterator(insts.begin() + first),
+                             std::make_move_iterator(insts.end()));
+  mark.Rollback();
+  c.dims_only = dims_only;
+  c.bracketed = bracketed;
+  if (!rest || !PutBack(c, std::move(made), sizes, first_new)) return std::nullopt;
+  for (Affine& d : sizes) {
+    // Of what was put back nobody has checked what is known of it.
+    const bool known = std::all_of(d.terms.begin(), d.terms.end(),
+                                   [&](const Affine::Term& t) { return t.value.id < first_new; });
+    if (!known || !IsNonNegative(c, d)) d = NotNegative(c, d);
+  }
+  return sizes;
+}
+
+ArrayRef ChainByBranch(Context& c, const Expr& e, const Predicates& predicates,
+                       const std::vector<Affine>& sizes) {
+  const uint32_t no = c.b.NewBlock();
+  BranchOnAll(c, predicates, no);
+  const bool outer = std::exchange(c.bracketed, true);
+  Leaf rest = *RestOfChain(c, e);
+  c.SetLoc(e.ordinal);
+  Store(c, rest);
+  c.bracketed = outer;
+  std::vector<Exit> exits = {{c.b.block(), {{rest}}}};
+  c.b.SetBlock(no);
+  std::vector<Value> extents;
+  for (const Affine& d : sizes) extents.push_back(c.ToValue(d));
+  const Value zeros = c.b.Zeros(e.type.elem, std::move(extents));
+  c.SetDims(zeros, sizes);
+  exits.push_back({no, {{{zeros, nullptr}}}});
+  const Leaf joined = JoinValues(c, exits)[0];
+  c.SetDims(joined.value, sizes);
+  return ArrayOf(c, joined);
+}
+
+}  // namespace
+
+std::optional<ArrayRef> LowerArrayChain(Context& c, const Expr& e) {
+  Predicates predicates;
+  CollectBrackets(c, e, predicates);
+  if (c.InBody()) return ChainInBody(c, e, predicates);
+  std::optional<Leaf> rest = RestInVain(c, e);
+  if (!rest) {
+    if (const auto sizes = SizesBeforehand(c, e)) return ChainByBranch(c, e, predicates, *sizes);
+  }
+  const Value all = *LowerConjunction(c, predicates);
+  if (!rest) rest = RestOfChain(c, e);
+  return WhereAll(c, ArrayOf(c, *rest), all);
+}
+
+std::optional<ArrayRef> LowerArrayRest(Context& c, const Expr& e) {
+  PB_TRY(const Leaf rest, RestOfChain(c, e));
+  return ArrayOf(c, rest);
+}
+
+}  // namespace pullback::lang

@@ -1,0 +1,133 @@
+// Products of arrays with Iverson brackets: nothing of them is evaluated where a bracket is false.
+#include <catch2/catch.hpp>
+
+#include "tests/core/lang/lower_support.h"
+
+namespace pullback::lang {
+namespace {
+
+using ir::TrapKind;
+using All = std::vector<double>;
+
+const Tensor kA = Mat(2, 2, {1, 2, 3, 4});
+const Tensor kX = Vec({1, 2, 4});
+
+std::string Of(const std::string& params, const std::string& size, const std::string& value) {
+  return "fn f(" + params + ") -> " + size + "f64 { return " + value + " }";
+}
+
+TEST_CASE("array chains: a row out of range is not read where the bracket is false") {
+  const std::string text = Of("a: [n, m]f64, k: i64", "[m]", "[0 <= k < n] * a[k] * 2.0");
+  CHECK(Elements(text, {kA, I64(1)}) == All{6, 8});
+  CHECK(Elements(text, {kA, I64(7)}) == All{0, 0});
+  CHECK(Elements(text, {kA, I64(-1)}) == All{0, 0});
+  const std::string wrong = Of("a: [n, m]f64, k: i64", "[m]", "[k < n] * a[k]");
+  CHECK(TrapOf(wrong, {kA, I64(-1)}) == TrapPlace{TrapKind::kIndex, -1, 2, "a[k]"});
+  CHECK(Elements(wrong, {kA, I64(2)}) == All{0, 0});
+}
+
+TEST_CASE("array chains: in bodies rows are guarded") {
+  const std::string gen = Of("a: [n, m]f64", "[n, m]", "gen i < n { -([i > 0] * a[i - 1]) }");
+  CHECK(Elements(gen, {kA}) == All{0, 0, -1, -2});
+  const std::string sum = Of("a: [n, m]f64", "[m]", "sum i < n { [i + 1 < n] * a[i + 1] * a[i] }");
+  CHECK(Elements(sum, {kA}) == All{3, 8});
+  for (const std::string& text : {gen, sum}) {
+    INFO(Ir(text));
+    CHECK_FALSE(Has(Ir(text), "jump"));  // one statement
+    CHECK_FALSE(Has(Ir(text), "check"));
+  }
+  // The bracket lets a row pass that is out of range.
+  const std::string wrong = Of("a: [n, m]f64", "[n, m]", "gen i < n { [i > 0] * a[i + 1] }");
+  CHECK(TrapOf(wrong, {kA}) == TrapPlace{TrapKind::kIndex, 2, 2, "a[i + 1]"});
+  // Predicates and rows that are data.
+  const std::string data =
+      Of("a: [n, m]f64, k: [l]i64", "[l, m]", "gen i < l { [0 <= k[i] < n] * a[k[i]] }");
+  CHECK(Elements(data, {kA, IntVec({1, 5, -3})}) == All{3, 4, 0, 0, 0, 0});
+  const std::string in_loop =
+      "fn f(a: [n, m]f64) -> [n, m]f64 { return gen i < n { var k = i; while k > 3 { k = k - 1 }\n"
+      "[k > 0] * a[k - 1] } }";
+  CHECK(Elements(in_loop, {kA}) == All{0, 0, 1, 2});
+}
+
+TEST_CASE("array chains: slices, gathers, quotients, sizes that differ") {
+  const auto of = [](const std::string& value) {
+    return Of("x: [n]f64, y: [m]f64, k: [m]i64, c: bool", "", "sum([c] * " + value + ")");
+  };
+  const Tensor y = Vec({3, 5});
+  const auto run = [&](const std::string& value, bool c, const std::vector<int64_t>& k) {
+    return Number(of(value), {kX, y, IntVec(k), Tensor::Bool(c)});
+  };
+  CHECK(run("x[m:n]", true, {0, 0}) == 4);
+  CHECK(run("x[k[0]:k[1]]", true, {0, 2}) == 3);
+  CHECK(run("x[2:n + 3]", false, {0, 0}) == 0);
+  CHECK(run("x[3:1]", false, {0, 0}) == 0);
+  CHECK(run("x[3:1:2]", false, {0, 0}) == 0);
+  CHECK(run("x[k]", true, {2, 0}) == 5);
+  CHECK(run("x[k]", false, {9, -9}) == 0);
+  CHECK(run("(x + y)", false, {0, 0}) == 0);
+  CHECK(run("zeros(m - 5)", false, {0, 0}) == 0);
+  CHECK(run("(if n > m { x } else { y[7] * x })", true, {0, 0}) == 7);
+  CHECK(TrapOf(of("(x + y)"), {kX, y, IntVec({0, 0}), Tensor::Bool(true)}).kind ==
+        TrapKind::kSizeMismatch);
+  // What only a value tells is evaluated.
+  CHECK(TrapOf(of("x[k[0]:k[7]]"), {kX, y, IntVec({0, 0}), Tensor::Bool(false)}) ==
+        TrapPlace{TrapKind::kIndex, 7, 2, "k[7]"});
+}
+
+TEST_CASE("array chains: one element of a product is no more than that") {
+  const std::string text = Of("k: [n]i64, c: bool", "", "f64(([c] * (k / k))[1])");
+  CHECK(Number(text, {IntVec({0, 0}), Tensor::Bool(false)}) == 0);
+  CHECK(Number(text, {IntVec({0, 7}), Tensor::Bool(true)}) == 1);
+  const std::string all = "fn f(k: [n]i64, c: bool) -> i64 { return sum([c] * (k / k)) }";
+  CHECK(Number(all, {IntVec({0, 7}), Tensor::Bool(false)}) == 0);
+  CHECK(TrapOf(all, {IntVec({0, 7}), Tensor::Bool(true)}).kind == TrapKind::kDivideByZero);
+}
+
+TEST_CASE("array chains: what is a name and cannot trap stays one expression") {
+  const std::string text = Of("x: [n]f64, y: [n]f64, c: bool", "[n]", "y + [c] * x * y");
+  CHECK_FALSE(Has(Ir(text), "br "));
+  CHECK(Count(Ir(text), "each(") == 1);
+}
+
+// --- ranges that end before they begin
+
+TEST_CASE("ranges: a gen under a bracket has no elements where its range ends before it begins") {
+  const auto of = [](const std::string& value) {
+    return Of("x: [n]f64, m: i64, c: bool", "", value);
+  };
+  for (const std::string& value :
+       {std::string("sum([c] * gen j < m { x[j] })"), std::string("[c] * sum(gen j < m { x[j] })"),
+        std::string("[c] * f64(len(gen j < m { x[j] }))"),
+        std::string("sum i < n { [i < 2] * sum(gen j < m { x[j] }) }"),
+        std::string("sum(sum i < n { [c] * gen j < m { x[j] } })"),
+        std::string("sum i < n { [i < 2] * f64(len(gen j < m { x[j] "
+                    "})) }")}) {
+    INFO(value);
+    const bool all = value.find("[c]") != std::string::npos;
+    for (const bool c : {false, true}) {
+      if (!all && !c) continue;
+      CHECK(Number(of(value), {kX, I64(-2), Tensor::Bool(c)}) == 0);
+    }
+    CHECK(Number(of(value), {kX, I64(1), Tensor::Bool(true)}) > 0);
+  }
+  CHECK(TrapOf(of("sum(gen j < m { x[j] })"), {kX, I64(-2), Tensor::Bool(true)}).kind ==
+        TrapKind::kNegativeSize);
+}
+
+TEST_CASE("ranges: a gen whose range depends on an index around has no elements either") {
+  const std::string loop = "var t = 0.0; while t < 1.0 { t = t + 1.0 }; t * ";
+  for (const std::string body : {"sum(gen j < i - 1 { x[j] })", "sum(gen j in 2..i { x[j] })",
+                                 "f64(len(gen j < i - 1 { x[j] }))"}) {
+    INFO(body);
+    const auto text = [](const std::string& value) {
+      return "fn f(x: [n]f64) -> [n]f64 { return gen i < n { " + value + " } }";
+    };
+    const All expected = Elements(text(body), {Vec({1, 2, 4, 8})});
+    CHECK(expected[0] == 0);
+    CHECK(expected[3] > 0);
+    CHECK(Elements(text(loop + body), {Vec({1, 2, 4, 8})}) == expected);
+  }
+}
+
+}  // namespace
+}  // namespace pullback::lang
