@@ -44,6 +44,7 @@ class Pusher {
       : b_(b),
         around_(around),
         each_(*inst.each),
+        loc_(inst.loc),
         body_(b, around, *inst.each),
         width_(static_cast<size_t>(width)),
         outer_(tangent),
@@ -51,7 +52,11 @@ class Pusher {
         primal_(std::move(primal)) {}
 
   StatusOr<TangentStatement> Run() {
-    for (const Inst& inst : each_.body) PB_RETURN_IF_ERROR(Visit(inst));
+    for (const Inst& inst : each_.body) {
+      b_.SetLoc(inst.loc != 0 ? inst.loc : loc_);  // the tangent's reads trap where the primal's do
+      PB_RETURN_IF_ERROR(Visit(inst));
+    }
+    b_.SetLoc(loc_);
     std::vector<ir::EachResult> results;
     if (primal_.empty()) {
       for (const ir::EachResult& r : each_.results) results.push_back(Copy(r));
@@ -276,6 +281,7 @@ class Pusher {
   ir::Builder& b_;
   const Surroundings& around_;
   const ir::Each& each_;
+  const uint32_t loc_;
   BodyCopy body_;
   size_t width_;
   const std::function<Value(Value, int)>& outer_;

@@ -34,8 +34,11 @@ class Transposer {
 
   StatusOr<std::map<Value, std::vector<Value>>> Run(const std::vector<Value>& result_bars) {
     Seed(result_bars);
-    for (auto inst = each_.body.rbegin(); inst != each_.body.rend(); ++inst)
+    for (auto inst = each_.body.rbegin(); inst != each_.body.rend(); ++inst) {
+      b_.SetLoc(inst->loc != 0 ? inst->loc : inst_.loc);
       PB_RETURN_IF_ERROR(Visit(*inst));
+    }
+    b_.SetLoc(inst_.loc);
     PB_RETURN_IF_ERROR(status_);
     CollectOuterScalars();
     const std::vector<Value> made = b_.EndEach(std::move(results_));
