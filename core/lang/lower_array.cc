@@ -138,6 +138,7 @@ std::optional<Affine> SizeOf(Context& c, const Expr& e, std::vector<Affine> dims
     block.emplace(c);
   }
   c.SetLoc(e.operands[0]->ordinal);
+  if (base.valid()) c.b.SetLoc(c.PlaceOf(base));
   for (const Affine& d : dims) {
     if (!Require(c, {d, false}, ir::TrapKind::kNegativeSize, d, d)) return std::nullopt;
   }

@@ -60,9 +60,11 @@ Leaves EmitCall(Context& c, uint32_t callee, Leaves args, uint32_t loc) {
   // A callee's sizes are not negative, even where it reads nothing else of an array that nobody makes then.
   for (Value v : values) {
     if (!c.b.TypeOf(v).IsArray()) continue;
+    c.b.SetLoc(c.PlaceOf(v));
     for (const Affine& d : std::vector<Affine>(c.DimsOf(v))) {
       PB_CHECK(Require(c, {d, false}, ir::TrapKind::kNegativeSize, d, d));
     }
+    c.b.SetLoc(loc);
   }
   const std::vector<Value> results = c.b.Call(c.module.Declare(callee), std::move(values));
   DescribeResults(c, results, extents);
@@ -157,7 +159,7 @@ std::optional<Leaves> LowerZeros(Context& c, const Expr& e) {
   for (const Affine& d : dims) extents.push_back(c.ToValue(d));
   c.SetLoc(e.ordinal);
   const Value v = c.b.Zeros(e.type.elem, std::move(extents));
-  c.SetDims(v, std::move(dims));
+  c.SetMade(v, std::move(dims), c.b.loc());
   return Leaves{{v, nullptr}};
 }
 

@@ -231,6 +231,7 @@ struct Context {
   // --- side tables, by value
   std::unordered_map<uint32_t, Affine> affine;             // i64 values: what they are made of
   std::unordered_map<uint32_t, std::vector<Affine>> dims;  // arrays: extents
+  std::unordered_map<uint32_t, uint32_t> made_at;          // arrays: where a negative extent traps
   std::unordered_map<uint32_t, std::pair<Affine, Affine>> counters;  // of loops: first, last
   std::unordered_set<uint32_t> small;                                // i64 values far from overflow
   std::unordered_set<uint32_t> sizes;  // i64 values that are never negative
@@ -252,6 +253,15 @@ struct Context {
   // --- arrays
   const std::vector<Affine>& DimsOf(Value array) const;
   void SetDims(Value array, std::vector<Affine> extents) { dims[array.id] = std::move(extents); }
+  // Of an array that is made at `loc`; what checks its extents instead, names that place.
+  void SetMade(Value array, std::vector<Affine> extents, uint32_t loc) {
+    SetDims(array, std::move(extents));
+    made_at[array.id] = loc;
+  }
+  uint32_t PlaceOf(Value array) const {
+    auto it = made_at.find(array.id);
+    return it == made_at.end() ? b.loc() : it->second;
+  }
   // Reads the dims of an array of which nothing is known.
   void ReadDims(Value array);
 

@@ -112,7 +112,7 @@ std::vector<Value> Emit(Context& c, Finished f) {
     const int rank = static_cast<int>(dims.size());
     const ir::Type t = rank == 0 ? ir::Type::Scalar(elem) : ir::Type::Array(elem, rank);
     inst.results.push_back(c.function.NewValue(t));
-    if (rank > 0) c.SetDims(inst.results.back(), dims);
+    if (rank > 0) c.SetMade(inst.results.back(), dims, inst.loc);
   }
   inst.each->indices = std::move(f.indices);
   inst.each->where = std::move(f.where);

@@ -321,8 +321,9 @@ Leaves Sequence::Run() {
     for (size_t i = 0; i < e_.binders.size(); ++i) out.push_back({carried_[i + 1], nullptr});
     return out;
   }
+  c_.SetLoc(e_.ordinal);
   for (const Result& r : results_) {
-    if (!r.dims.empty() && !r.has_shape) c_.SetDims(carried_[r.at], r.dims);
+    if (!r.dims.empty() && !r.has_shape) c_.SetMade(carried_[r.at], r.dims, c_.b.loc());
     out.push_back({carried_[r.at], nullptr});
   }
   return out;

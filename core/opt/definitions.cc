@@ -1,5 +1,6 @@
 #include "core/opt/definitions.h"
 
+#include <algorithm>
 #include <bit>
 
 namespace pullback::opt {
@@ -29,13 +30,13 @@ void Definitions::Record(const Inst& inst) {
 void Definitions::RecordExtents(const Inst& inst) {
   if (inst.each) {
     for (size_t k = 0; k < inst.results.size(); ++k)
-      extents_[inst.results[k].id] = inst.each->results[k].shape;
+      extents_[inst.results[k].id] = {inst.each->results[k].shape, inst.loc};
   } else if (inst.op == Op::Zeros) {
-    extents_[inst.results[0].id] = inst.args;
+    extents_[inst.results[0].id] = {inst.args, inst.loc};
   } else if (inst.op == Op::Update || inst.op == Op::AddAt || inst.op == Op::AddArrays) {
     const auto it = extents_.find(inst.args[0].id);
     if (it == extents_.end()) return;
-    ir::Values extents = it->second;
+    Extents extents = it->second;
     extents_[inst.results[0].id] = std::move(extents);
   }
 }
@@ -44,6 +45,29 @@ double Definitions::AsDouble(Value v) const {
   return f_.TypeOf(v).elem == DType::kF32
              ? static_cast<double>(std::bit_cast<float>(static_cast<uint32_t>(Bits(v))))
              : std::bit_cast<double>(Bits(v));
+}
+
+bool Definitions::IsSize(Value v) const {
+  constexpr int64_t kCoeff = 1 << 16, kConstant = int64_t{1} << 50;  // sums of sizes do not wrap
+  const Def& d = Of(v);
+  if (!d.known || d.guard.valid()) return false;
+  const auto is_size = [this](Value x) { return IsSize(x); };
+  switch (d.op) {
+    case Op::Dim:
+    case Op::ListLen: return true;
+    case Op::Const: return static_cast<int64_t>(d.bits) >= 0;
+    case Op::Max: return std::any_of(d.args.begin(), d.args.end(), is_size);
+    case Op::Min: return std::all_of(d.args.begin(), d.args.end(), is_size);
+    case Op::AffineOf:
+      return d.affine.constant >= 0 && d.affine.constant <= kConstant &&
+             std::all_of(d.affine.terms.begin(), d.affine.terms.end(),
+                         [&](const ir::Affine::Term& t) {
+                           const Op op = Of(t.value).op;
+                           const bool is_dim = op == Op::Dim || op == Op::ListLen;
+                           return t.coeff > 0 && t.coeff <= kCoeff && is_dim && IsSize(t.value);
+                         });
+    default: return false;
+  }
 }
 
 uint64_t FloatBits(DType type, double value) {

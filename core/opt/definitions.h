@@ -40,8 +40,12 @@ class Definitions {
     const Def& d = Of(v);
     return d.known && (!d.guard.valid() || d.guard == guard_);
   }
+  struct Extents {
+    ir::Values values;
+    uint32_t loc = 0;  // of what makes the array, and traps where one is negative
+  };
   // Of an array; null where they are not known.
-  const ir::Values* ExtentsOf(ir::Value array) const {
+  const Extents* ExtentsOf(ir::Value array) const {
     const auto it = extents_.find(array.id);
     return it == extents_.end() ? nullptr : &it->second;
   }
@@ -53,6 +57,7 @@ class Definitions {
     return static_cast<int64_t>(Bits(v));
   }
   double AsDouble(ir::Value v) const;  // of a float constant
+  bool IsSize(ir::Value v) const;      // surely not negative: made of sizes
 
  private:
   static constexpr uint32_t kNowhere = UINT32_MAX;
@@ -62,7 +67,7 @@ class Definitions {
   std::vector<uint32_t>
       place_;  // in defs_, by value: most values of a large function are no longer there
   std::vector<Def> defs_;
-  absl::flat_hash_map<uint32_t, ir::Values> extents_;  // by value
+  absl::flat_hash_map<uint32_t, Extents> extents_;  // by value
   ir::Value guard_;
 };
 

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <iterator>
 #include <optional>
+#include <set>
 
 #include "core/opt/evaluate.h"
 #include "core/opt/rewrite.h"
@@ -47,7 +48,9 @@ class Folder {
     renaming_.Apply(inst);
     if (inst.each) {
       ExpandAffines(*inst.each);
+      in_body_ = true;
       VisitAll(inst.each->body);
+      in_body_ = false;
       for (ir::EachResult& r : inst.each->results) DropTrueGuard(r.guard);
       FoldCopies(inst);
     }
@@ -84,11 +87,11 @@ class Folder {
     }
   }
   bool HasExtents(Value array, ir::ValueSpan shape, const ir::Each& each) const {
-    const ir::Values* known = defs_.ExtentsOf(array);
+    const Definitions::Extents* known = defs_.ExtentsOf(array);
     for (size_t axis = 0; axis < shape.size(); ++axis) {
       const Definitions::Def& d = defs_.Of(shape[axis]);
       const bool is_dim = d.known && d.op == Op::Dim && d.args[0] == array && d.bits == axis;
-      const bool is_extent = known && (*known)[axis] == shape[axis];
+      const bool is_extent = known && known->values[axis] == shape[axis];
       if ((!is_dim && !is_extent) || each.indices[axis].extent != shape[axis]) return false;
     }
     return true;
@@ -140,11 +143,43 @@ class Folder {
       return Replace(inst, inst.args[0]);
     for (;;) {
       if (const auto bits = Evaluate(f_, inst, defs_)) return Set(inst, *bits);
+      const bool checks = inst.op == Op::Dim && MayBeNegative(inst);
+      if (checks && (in_body_ || checked_.count(inst.results[0]) != 0)) return;
       const Rewriter::Outcome outcome = rewriter_.Apply(inst, made);
       if (outcome == Rewriter::Outcome::kNone) return;
       changed_ = true;
+      if (checks) CheckExtent(inst, made);
       if (outcome == Rewriter::Outcome::kRenamed || !made.empty()) return;
     }
+  }
+
+  // --- dim(build)
+
+  // Whoever asks for a size sees no negative one, even where nobody makes the array any more.
+  bool MayBeNegative(const Inst& dim) const {
+    const Definitions::Extents* extents = defs_.ExtentsOf(dim.args[0]);
+    return extents && !defs_.IsSize(extents->values[dim.bits]);
+  }
+
+  // The trap of the array, at its place.
+  void CheckExtent(const Inst& dim, std::vector<Inst>& made) {
+    checked_.insert(dim.results[0]);
+    const Definitions::Extents& extents = *defs_.ExtentsOf(dim.args[0]);
+    const Value n = extents.values[dim.bits];
+    Inst& zero = made.emplace_back();
+    zero.op = Op::Const;
+    zero.results = {f_.NewValue(ir::Type::I64())};
+    Inst good;
+    good.op = Op::Ge;
+    good.args = {n, zero.results[0]};
+    good.results = {f_.NewValue(ir::Type::Bool())};
+    Inst check;
+    check.op = Op::Check;
+    check.bits = static_cast<uint64_t>(ir::TrapKind::kNegativeSize);
+    check.args = {good.results[0], n, n};
+    check.loc = extents.loc;
+    made.push_back(std::move(good));
+    made.push_back(std::move(check));
   }
 
   void Set(Inst& inst, uint64_t bits) {
@@ -181,6 +216,8 @@ class Folder {
   Renaming renaming_;
   Definitions defs_;
   Rewriter rewriter_;
+  std::set<Value> checked_;  // extents that were replaced, with a check in front
+  bool in_body_ = false;
   bool changed_ = false;
 };
 

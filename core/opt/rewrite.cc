@@ -165,7 +165,7 @@ Rewriter::Outcome Rewriter::Replace(Inst& inst, const Term& by, std::vector<Inst
   switch (by.kind) {
     case Term::Kind::kVariable:
       return ReplaceByValue(inst, bound_[static_cast<size_t>(by.variable)]);
-    case Term::Kind::kExtent: return ReplaceByValue(inst, (*extents_)[inst.bits]);
+    case Term::Kind::kExtent: return ReplaceByValue(inst, extents_->values[inst.bits]);
     case Term::Kind::kBool: SetConst(inst, by.truth); break;
     case Term::Kind::kNumber:
       SetConst(inst, t.IsFloat() ? FloatBits(t.elem, by.number)

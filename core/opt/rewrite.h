@@ -61,7 +61,7 @@ class Rewriter {
   // Of the rule that is tried.
   bool once_ = false;
   std::array<ir::Value, kTermVariables> bound_;
-  const ir::Values* extents_ = nullptr;
+  const Definitions::Extents* extents_ = nullptr;
 };
 
 // The instruction becomes a constant.
