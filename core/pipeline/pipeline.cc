@@ -47,20 +47,33 @@ bool IsFloatScalar(const std::vector<ir::Type>& results) {
   return results.size() == 1 && results[0].IsScalar() && results[0].IsFloat();
 }
 
-// The blocks of a matrix of derivatives are arrays: of floats, with so many axes.
-Status CheckBlocks(const ir::Module& m, const std::vector<ir::Type>& rows,
+constexpr uint32_t kEntry = 1;  // ordinal of the entry's name
+
+// Blocks and seeds of these transforms are floats and arrays of them.
+Status CheckNoLists(const ir::Module& m, Transform transform, const std::vector<ir::Type>& types,
+                    const char* side) {
+  for (ir::Type t : types) {
+    if (!t.HasRecord()) continue;
+    return UnimplementedAt(std::string(TransformName(transform)) + side + ToString(t, m) +
+                               ": derivatives with lists come from value_and_grad, vjp and jvp",
+                           kEntry);
+  }
+  return {};
+}
+
+// The blocks of a matrix of derivatives are arrays: with so many axes.
+Status CheckBlocks(Transform transform, const std::vector<ir::Type>& rows,
                    const std::vector<ir::Type>& columns) {
   for (ir::Type r : rows) {
     for (ir::Type c : columns) {
-      if (r.HasRecord() || c.HasRecord()) {
-        return {Code::kUnimplemented, "UNIMPLEMENTED",
-                "a matrix of derivatives with " + ToString(r.HasRecord() ? r : c, m)};
-      }
-      if (r.rank + c.rank > ir::kMaxBlockRank) {
-        return {Code::kUnimplemented, "UNIMPLEMENTED",
-                "a matrix of derivatives with " + std::to_string(r.rank + c.rank) +
-                    " axes: arrays have at most " + std::to_string(ir::kMaxBlockRank)};
-      }
+      if (r.rank + c.rank <= ir::kMaxBlockRank) continue;
+      const char* rows_of = transform == Transform::kJacobian ? "the result" : "a parameter";
+      return UnimplementedAt(std::string(TransformName(transform)) + ": a block of " +
+                                 std::to_string(r.rank + c.rank) + " axes, " +
+                                 std::to_string(r.rank) + " of " + rows_of + " and " +
+                                 std::to_string(c.rank) + " of a parameter; an array has at most " +
+                                 std::to_string(ir::kMaxBlockRank),
+                             kEntry);
     }
   }
   return {};
@@ -81,9 +94,13 @@ Status CheckTransform(const ir::Module& m, Transform transform, const std::vecto
                 " needs an entry that returns one f64 or f32; use " +
                 (hessian ? "jacobian" : "vjp or jvp") + " for others"};
   }
-  if (transform == Transform::kJacobian)
-    return CheckBlocks(m, ir::TangentTypes(m, f.results), columns);
-  return hessian ? CheckBlocks(m, columns, columns) : Status();
+  if (!hessian && transform != Transform::kJacobian) return {};
+  PB_RETURN_IF_ERROR(CheckNoLists(m, transform, columns, " by "));
+  if (transform == Transform::kHvp) return {};  // no matrix is made
+  std::vector<ir::Type> rows = columns;
+  if (transform == Transform::kJacobian) rows = ir::TangentTypes(m, f.results);
+  PB_RETURN_IF_ERROR(CheckNoLists(m, transform, rows, " of "));
+  return CheckBlocks(transform, rows, columns);
 }
 
 // From the derived module on. `derived`: there may be calls to inline. `rounds` of normalising and fusing:

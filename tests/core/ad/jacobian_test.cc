@@ -171,11 +171,28 @@ TEST_CASE("jacobian: what is refused") {
     CHECK(StatusOf(text, Transform::kJacobian).ok());
   }
   const std::string five = "fn @f(%a: [*,*,*,*,*]f64) -> [*,*,*,*,*]f64 { b0: ret %a }";
-  CHECK(StatusOf(five, Transform::kJacobian).code() == Code::kUnimplemented);
+  const Status many = StatusOf(five, Transform::kJacobian);
+  CHECK(many.code() == Code::kUnimplemented);
+  CHECK(many.message() ==
+        "jacobian: a block of 10 axes, 5 of the result and 5 of a parameter; an array has at most "
+        "8 !1");
+  // A product with the Hessian makes no matrix.
+  const std::string sum =
+      "fn @f(%a: [*,*,*,*,*]f64) -> f64 { b0: %v = index %a[0, 0, 0, 0, 0]  ret mul(%v, %v) }";
+  CHECK(StatusOf(sum, Transform::kHessian).message().find("hessian") == 0);
+  CHECK(StatusOf(sum, Transform::kHvp).ok());
   const std::string lists =
       "record R { x: f64 }\n"
       "fn @f(%x: f64) -> list<R> { b0: %l = list_new : list<R>  %m = list_push %l, %x  ret %m }";
-  CHECK(StatusOf(lists, Transform::kJacobian).code() == Code::kUnimplemented);
+  CHECK(StatusOf(lists, Transform::kJacobian).message().find("jacobian of list<R>: ") == 0);
+  const std::string by =
+      "record R { x: f64 }\n"
+      "fn @f(%l: list<R>) -> f64 { b0: %x = list_get %l, 0  ret mul(%x, %x) }";
+  for (Transform t : {Transform::kJacobian, Transform::kHessian, Transform::kHvp}) {
+    const Status s = StatusOf(by, t);
+    CHECK(s.code() == Code::kUnimplemented);
+    CHECK(s.message().find(std::string(pipeline::TransformName(t)) + " by list<R>: ") == 0);
+  }
 }
 
 }  // namespace

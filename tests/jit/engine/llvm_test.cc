@@ -206,9 +206,12 @@ TEST_CASE("Matrices of derivatives: what is refused") {
   }
   CHECK(status("fn f(x: f64, k: i64) -> f64 { return x }", Transform::kJacobian, {"k"}).reason() ==
         "NOT_DIFFERENTIABLE");
-  CHECK(
-      status("fn f(x: [a, b, c, d, e]f64) -> [a, b, c, d, e]f64 { return x }", Transform::kJacobian)
-          .code() == Code::kUnimplemented);
+  const Status many = status("fn f(x: [a, b, c, d, e]f64) -> [a, b, c, d, e]f64 { return x }",
+                             Transform::kJacobian);
+  CHECK(many.code() == Code::kUnimplemented);
+  REQUIRE(many.diagnostics().size() == 1);
+  CHECK(many.diagnostics()[0].span.line == 1);
+  CHECK(many.diagnostics()[0].span.column == 4);  // the entry's name
   const Handle hvp = Ok(TheEngine().Compile(Ask(kQuadratic, "f", Transform::kHvp)));
   const std::vector<ApiValue> args = {Vector({5, 7}), Integer(1), Scalar(2)};
   CHECK(TheEngine().Run(hvp, {args, {Vector({1, 2})}}).status().reason() == "MISSING_ARGUMENT");
