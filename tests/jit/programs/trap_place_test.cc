@@ -120,11 +120,6 @@ std::vector<Case> SingleTraps() {
        " return sum(y) }",
        {kX, three},
        "y[k - i]"},
-      // An invariant that may trap does not pass a trap of the first turn.
-      {"fn f(x: [n]f64, p: i64) -> f64 { var s = x[0]\n for i < 4 {\n"
-       " s = s * x[i + 3] + sum j < p { x[j] * x[j] } }\n return s }",
-       {kX, five},
-       "x[i + 3]"},
       {"fn f(x: [n]f64, p: i64) -> f64 { var s = x[0]\n for i < 3 {\n"
        " s = s * x[i] + sum j < p { x[j] * x[j] } }\n return s }",
        {kX, five},
