@@ -313,6 +313,7 @@ std::optional<Leaves> LowerDerive(Context& c, const Expr& e) {
 
 std::optional<Leaves> LowerStopGradient(Context& c, const Expr& e) {
   PB_TRY(Leaves leaves, Lower(c, *e.operands[0]));
+  if (c.dims_only) return leaves;
   for (Leaf& leaf : leaves) {
     if (c.InBody() && leaf.array) return std::nullopt;
     c.SetLoc(e.ordinal);

@@ -16,7 +16,8 @@ namespace {
 
 using Locals = std::set<uint32_t>;
 
-constexpr size_t kMostCases = 4, kMostChosen = 2;
+// Of all ors around that are in cases together: what is in the innermost is compiled so many times.
+constexpr size_t kMostCases = 4;
 
 // A copy of a condition after the checker; null: of more than operators, elements and calls.
 ExprPtr Copy(const Expr& e) {
@@ -71,6 +72,19 @@ void CollectCases(const Expr& e, std::vector<const Expr*>& cases) {
   for (const ExprPtr& part : e.operands) CollectCases(*part, cases);
 }
 
+size_t CountCases(const Expr& either) {
+  std::vector<const Expr*> cases;
+  CollectCases(either, cases);
+  return cases.size();
+}
+
+// How often what is lowered now is compiled already.
+size_t CasesAround(const Context& c) {
+  size_t times = 1;
+  for (const auto& [either, conjuncts] : c.chosen) times *= CountCases(*either);
+  return times;
+}
+
 // A comparison that may be solved for an index.
 bool IsComparison(const Expr& e) {
   return e.kind == Expr::Kind::kBinary && e.binary >= BinaryOp::kEq && e.binary <= BinaryOp::kGe &&
@@ -81,7 +95,7 @@ bool IsComparison(const Expr& e) {
 bool MaySplit(Context& c, const Expr& e, const Locals& indices) {
   std::vector<const Expr*> cases;
   CollectCases(e, cases);
-  if (cases.size() < 2 || cases.size() > kMostCases) return false;
+  if (cases.size() < 2 || cases.size() * CasesAround(c) > kMostCases) return false;
   bool related = false;
   for (const Expr* one : cases) {
     std::vector<const Expr*> conjuncts;
@@ -139,7 +153,7 @@ Leaves Joined(Context& c, const Expr& e, const Leaves& a, const Leaves& b) {
 }  // namespace
 
 const Expr* FindEither(Context& c, const Expr& e) {
-  if (c.dims_only || c.chosen.size() >= kMostChosen) return nullptr;
+  if (c.dims_only) return nullptr;
   Locals indices;
   const Expr* body = InnermostBody(e, indices);
   if (!body || body == &e) return nullptr;

@@ -26,6 +26,15 @@ TEST_CASE("array chains: a row out of range is not read where the bracket is fal
   CHECK(Elements(wrong, {kA, I64(2)}) == All{0, 0});
 }
 
+TEST_CASE("array chains: what is kept from derivatives is guarded as well") {
+  const std::string row = Of("a: [n, m]f64, k: i64", "[m]", "[k < n] * stop_gradient(a[k])");
+  CHECK(Elements(row, {kA, I64(7)}) == All{0, 0});
+  CHECK(Elements(row, {kA, I64(1)}) == All{3, 4});
+  const std::string ends =
+      "fn f(a: [m]f64, d: i64) -> [m]f64 { return a + [d > 0] * stop_gradient(f(0.5 * a, d - 1)) }";
+  CHECK(Elements(ends, {kX, I64(2)}) == All{1.75, 3.5, 7});
+}
+
 TEST_CASE("array chains: in bodies rows are guarded") {
   const std::string gen = Of("a: [n, m]f64", "[n, m]", "gen i < n { -([i > 0] * a[i - 1]) }");
   CHECK(Elements(gen, {kA}) == All{0, 0, -1, -2});

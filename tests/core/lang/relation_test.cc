@@ -372,4 +372,24 @@ TEST_CASE("relations: keys, gathered binders and several conditions run over tup
   CHECK(statements("sum j < n { [r(i, j) or i == j] * x[j] }") == 2);
 }
 
+// Sums in sums, each over an or of four cases: the outermost is four sums, the others are not.
+TEST_CASE("relations: ors in ors are not multiplied") {
+  const auto size = [](int depth) {
+    std::string sum = "1.0";
+    for (int k = depth; k-- > 0;) {
+      const std::string j = "j" + std::to_string(k),
+                        last = k == 0 ? "i" : "j" + std::to_string(k - 1);
+      const std::string there = "(" + last + ", " + j + ")", back = "(" + j + ", " + last + ")";
+      sum = "(sum " + j + " < n { [r" + there + " or r" + back + " or s" + there + " or s" + back +
+            "] * x[" + j + "] * " + sum + " })";
+    }
+    const std::string text =
+        "fn f(r: rel[n, n], s: rel[n, n], x: [n]f64) -> [n]f64 { return gen i < n { " + sum +
+        " } }";
+    INFO(text);
+    return Ir(text).size();
+  };
+  CHECK(size(3) < 15 * size(1));  // 26 times, where each or is in cases of its own
+}
+
 }  // namespace pullback::lang
