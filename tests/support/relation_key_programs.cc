@@ -2,29 +2,12 @@
 #include "tests/support/relations.h"
 
 namespace pullback::testing {
-namespace {
-
-Tensor Filled(std::vector<int64_t> shape) {
-  int64_t count = 1;
-  for (int64_t n : shape) count *= n;
-  std::vector<double> values;
-  for (int64_t i = 0; i < count; ++i)
-    values.push_back(0.3 + 0.17 * static_cast<double>(i * 7 % 11));
-  return Tensor::Of(DType::kF64, std::move(shape), values);
-}
-
-Tensor Ints(const std::vector<int64_t>& values) {
-  return Tensor::Of(DType::kI64, {static_cast<int64_t>(values.size())}, values);
-}
-
-}  // namespace
-
 std::vector<RelationProgram> KeyPrograms() {
   const TestRelation square = RandomRelation({6, 6}, 14, 1), wide = RandomRelation({6, 4}, 9, 2);
   const TestRelation tall = RandomRelation({12, 4}, 20, 3),
                      triple = RandomRelation({4, 5, 3}, 17, 4), set = RandomRelation({6}, 3, 5);
-  const Tensor x = Filled({6}), y = Filled({4}), five = Filled({5});
-  const Tensor k = Ints({3, 0, 5, 5, 3}), p = Ints({4, 4, 0, 2, 1});
+  const Tensor x = PositiveFloats({6}), y = PositiveFloats({4}), five = PositiveFloats({5});
+  const Tensor k = IntVector({3, 0, 5, 5, 3}), p = IntVector({4, 4, 0, 2, 1});
   return {
       {"keys of keys",
        R"(fn f(r: rel[n, m], k: [l]i64, p: [l]i64, x: [l]f64, y: [m]f64) -> ([l]f64, [l]f64, f64, [l]f64) {
@@ -70,8 +53,8 @@ std::vector<RelationProgram> KeyPrograms() {
                  sum i < a, j < m, l < b { [r(k[i, l] + 1, j) and z[l] > 0.5] * x[i] * y[j] * z[l] },
                  gen l < b { sin(z[l]) * sum i < a { x[i] + sum j < m { [r(k[i, l], j)] * y[j] * z[l] } } }) })",
        {tall},
-       {Tensor::Of<int64_t>(DType::kI64, {2, 3}, {3, 0, 10, 7, 3, 1}), Filled({2}), y,
-        Filled({3})}},
+       {Tensor::Of<int64_t>(DType::kI64, {2, 3}, {3, 0, 10, 7, 3, 1}), PositiveFloats({2}), y,
+        PositiveFloats({3})}},
       {"keys of three indices",
        R"(fn f(r: rel[q, m], x: [n]f64, y: [m]f64) -> ([3]f64, [2, 3, 2]f64) {
          return (gen i < 3 { x[i] * sum a < 2, b < 3, j < m { [r(a + 2 * b + i, j)] * x[a] * x[b] * y[j] } },
@@ -103,7 +86,7 @@ std::vector<RelationProgram> KeyPrograms() {
                  gen i < n { argmin j in 1..l { [r(i, k[j])] * (y[j] - 0.9) } },
                  gen i < n { [and j < l { not r(i, k[j]) or y[j] > 0.5 }] * x[i] }) })",
        {RandomRelation({6, 4}, 12, 2)},
-       {Ints({3, 0, 1, 1, 3}), x, five}},
+       {IntVector({3, 0, 1, 1, 3}), x, five}},
       {"a gathered binder: columns, computed, several",
        R"(fn f(r: rel[n, m], s: rel[q, m], k: [l]i64, x: [n]f64, y: [m]f64, z: [l]f64) -> ([m]f64, [m]f64, [m]f64, f64) {
          return (gen j < m { max i < l { [r(k[i], j)] * y[j] * (z[i] - 0.9) } },
@@ -130,14 +113,14 @@ std::vector<RelationProgram> KeyPrograms() {
          }
          return s })",
        {RandomRelation({6, 4}, 12, 2)},
-       {Ints({3, 0, 1, 1, 3}), x, five}},
+       {IntVector({3, 0, 1, 1, 3}), x, five}},
   };
 }
 
 std::vector<RelationProgram> EitherPrograms() {
   const TestRelation square = RandomRelation({6, 6}, 14, 1), other = RandomRelation({6, 6}, 10, 7),
                      third = RandomRelation({6, 6}, 8, 9);
-  const Tensor x = Filled({6}), h = Filled({6, 3});
+  const Tensor x = PositiveFloats({6}), h = PositiveFloats({6, 3});
   return {
       {"either: sums",
        R"(fn f(r: rel[n, n], s: rel[n, n], x: [n]f64) -> (f64, [n]f64, [n]f64, [n, n]f64) {
@@ -173,7 +156,7 @@ std::vector<RelationProgram> EitherPrograms() {
                  gen i < n { [i > 1] * sum j < n { [r(i, j) or s(k[i], j)] * x[i - 2] * x[j] } },
                  sum i < n { x[i] * max l < 2 { x[l] * sum j < n { [r(i, j) or s(j, i)] * x[j] } } }) })",
        {square, other},
-       {Ints({3, 0, 5, 5, 1, 2}), x, h}},
+       {IntVector({3, 0, 5, 5, 1, 2}), x, h}},
       {"either: reductions by neighbours",
        R"(fn f(r: rel[n, n], s: rel[n, n], k: [n]i64, x: [n]f64) -> ([n]f64, [n]f64, [n]i64, [n]f64, [n]f64, [n]f64) {
          return (gen i < n { max j < n { [r(i, j) or s(j, i)] * x[i] * (x[j] - 0.9) } },
@@ -183,7 +166,7 @@ std::vector<RelationProgram> EitherPrograms() {
                  gen i < n { min j in 1..n { [r(i, j)] * x[j] - [s(i, j - 1)] * x[i] } },
                  gen i < n { max j < n { [r(i, j) or j == n - 1 - i or s(k[j], i)] * x[i] * (x[j] - 0.9) } }) })",
        {square, other},
-       {Ints({3, 0, 5, 5, 1, 2}), x}},
+       {IntVector({3, 0, 5, 5, 1, 2}), x}},
       {"either: ties",
        R"(fn f(r: rel[n, n], s: rel[n, n], x: [n]f64) -> ([n]f64, [n]i64, [n]i64) {
          return (gen i < n { max j < n { [r(i, j) or s(i, j)] * x[i] * min(x[j] - 0.9, 0.0) } },

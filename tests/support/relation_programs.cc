@@ -1,9 +1,7 @@
 #include "tests/support/relations.h"
 
 namespace pullback::testing {
-namespace {
-
-Tensor Filled(std::vector<int64_t> shape) {
+Tensor PositiveFloats(std::vector<int64_t> shape) {
   int64_t count = 1;
   for (int64_t n : shape) count *= n;
   std::vector<double> values;
@@ -12,9 +10,11 @@ Tensor Filled(std::vector<int64_t> shape) {
   return Tensor::Of(DType::kF64, std::move(shape), values);
 }
 
-Tensor Ints(const std::vector<int64_t>& values) {
+Tensor IntVector(const std::vector<int64_t>& values) {
   return Tensor::Of(DType::kI64, {static_cast<int64_t>(values.size())}, values);
 }
+
+namespace {
 
 Tensor Reversed(const Tensor& x) {
   std::vector<double> values;
@@ -29,8 +29,8 @@ const std::vector<RelationProgram>& RelationPrograms() {
   const TestRelation set = RandomRelation({6}, 3, 3), triple = RandomRelation({4, 5, 3}, 17, 4);
   const TestRelation none = RandomRelation({6, 4}, 0, 5),
                      quad = RandomRelation({3, 2, 4, 3}, 20, 6);
-  const Tensor x = Filled({6}), q = Reversed(x), y = Filled({4}), w = Filled({6, 6}),
-               v = Filled({6, 4});
+  const Tensor x = PositiveFloats({6}), q = Reversed(x), y = PositiveFloats({4}),
+               w = PositiveFloats({6, 6}), v = PositiveFloats({6, 4});
   static const std::vector<RelationProgram> programs = {
       {"laplacian",
        R"(fn f(r: rel[n, n], w: [n, n]f64, x: [n]f64) -> [n]f64 {
@@ -141,12 +141,12 @@ const std::vector<RelationProgram>& RelationPrograms() {
          return (gen j < m { sum i < n, k < l { [r(i, j, k)] * x[i] * y[j] * z[k] } },
                  sum i < n, j < m, k < l { [not r(i, j, k)] * x[i] * y[j] * z[k] }) })",
        {triple},
-       {y, Filled({5}), Filled({3})}},
+       {y, PositiveFloats({5}), PositiveFloats({3})}},
       {"quadruples",
        R"(fn f(r: rel[n, m, l, k], x: [n]f64, y: [m]f64, z: [l]f64, u: [k]f64) -> [l]f64 {
          return gen c < l { sum a < n, b < m, d < k { [r(a, b, c, d)] * x[a] * y[b] * z[c] * u[d] } } })",
        {quad},
-       {Filled({3}), Filled({2}), Filled({4}), Filled({3})}},
+       {PositiveFloats({3}), PositiveFloats({2}), PositiveFloats({4}), PositiveFloats({3})}},
       {"negation",
        R"(fn f(r: rel[n, m], x: [n]f64, y: [m]f64) -> f64 {
          return sum i < n, j < m { [not r(i, j)] * x[i] * y[j] } })",
@@ -220,17 +220,17 @@ const std::vector<RelationProgram>& RelationPrograms() {
        R"(fn f(r: rel[n, m], x: [n]f64, h: [m, 3]f64) -> [n, 3]f64 {
          return gen i < n { sum j < m { [r(i, j)] * x[i] * h[j] } } })",
        {wide},
-       {x, Filled({4, 3})}},
+       {x, PositiveFloats({4, 3})}},
       {"rows under more conditions",
        R"(fn f(r: rel[n, m], x: [n]f64, h: [m, 3]f64) -> [n, 3]f64 {
          return gen i < n { sum j < m { [r(i, j) and x[i] > 0.5] * (sin.(x[i] * h[j]) + h[j]) } } })",
        {wide},
-       {x, Filled({4, 3})}},
+       {x, PositiveFloats({4, 3})}},
       {"rows, as they are",
        R"(fn f(r: rel[n, m], x: [n]f64, h: [m, 3]f64) -> [n, m, 3]f64 {
          return gen i < n, j < m { [r(i, j)] * x[i] * h[j] } })",
        {wide},
-       {x, Filled({4, 3})}},
+       {x, PositiveFloats({4, 3})}},
       {"hessian",
        R"(fn f(r: rel[n, n], x: [n]f64) -> [n, n]f64 {
          return hessian(|u| sum i < n, j < n { [r(i, j)] * exp(u[i] * u[j]) })(x) })",
@@ -346,7 +346,7 @@ const std::vector<RelationProgram>& RelationPrograms() {
          return (gen i < n, k < l { max j < m { [r(i, j, k)] * x[i] * (y[j] - 0.9) * z[k] } },
                  gen j < m { max i < n, k < l { [r(i, j, k)] * x[i] * x[i] * y[j] * z[k] } }) })",
        {triple},
-       {y, Filled({5}), Filled({3})}},
+       {y, PositiveFloats({5}), PositiveFloats({3})}},
       {"largest of a set",
        R"(fn f(r: rel[n], x: [n]f64) -> (f64, i64, f64) {
          return (max i < n { [r(i)] * (x[i] - 0.9) }, argmax i < n { [r(i)] * x[i] },
@@ -357,7 +357,7 @@ const std::vector<RelationProgram>& RelationPrograms() {
        R"(fn f(r: rel[n, m], x: [n]f64, h: [m, 3]f64) -> [n, 3]f64 {
          return gen i < n { max j < m { [r(i, j)] * x[i] * (h[j] - 0.9) } } })",
        {wide},
-       {x, Filled({4, 3})}},
+       {x, PositiveFloats({4, 3})}},
       {"parts of tuples, each reduced",
        R"(fn f(r: rel[n, m], x: [n]f64, y: [m]f64) -> ([n]f64, [n]f64) {
          let t = gen i < n { max j < m { ([r(i, j)] * (y[j] - 0.9), [r(i, j)] * x[i] * y[j]) } }
@@ -396,21 +396,21 @@ const std::vector<RelationProgram>& RelationPrograms() {
                  gen i < l { x[i] * sin(x[i] + sum j < m { [r(k[i], j) and y[j] > 0.5] * y[j] }) },
                  sum i < l, j < m { [r(k[i], j)] * x[i] * y[j] * y[j] }) })",
        {wide},
-       {Ints({3, 0, 5, 5, 3}), Filled({5}), y}},
+       {IntVector({3, 0, 5, 5, 3}), PositiveFloats({5}), y}},
       {"gathered: columns",
        R"(fn f(r: rel[n, m], k: [l]i64, x: [n]f64, y: [l]f64) -> ([l]f64, [n]f64, [n, l]f64) {
          return (gen j < l { sum i < n { [r(i, k[j])] * x[i] * y[j] } },
                  gen i < n { sum j < l { [r(i, k[j])] * x[i] * y[j] } },
                  gen i < n, j < l { [r(i, k[j])] * x[i] * y[j] }) })",
        {wide},
-       {Ints({3, 0, 1, 1, 3}), x, Filled({5})}},
+       {IntVector({3, 0, 1, 1, 3}), x, PositiveFloats({5})}},
       {"gathered, in a row of rows",
        R"(fn f(r: rel[n, n], k: [n]i64, x: [n]f64, h: [n, 3]f64) -> ([n, 3]f64, f64) {
          return (gen i < n { sum j < n { [r(k[i], j)] * x[i] * h[j] } },
                  sum i < n { x[i] * exp(sum j < n { let b = k[n - 1 - i]; [r(j, b)] * x[j] * (
                    sum l < n { [r(k[j], l)] * x[l] * x[i] }) }) }) })",
        {square},
-       {Ints({3, 0, 5, 5, 1, 2}), x, Filled({6, 3})}},
+       {IntVector({3, 0, 5, 5, 1, 2}), x, PositiveFloats({6, 3})}},
       {"gathered, with what is told",
        R"(fn f(r: rel[n, n], s: rel[n, n], k: [n]i64, x: [n]f64) -> (f64, f64, f64, [n]f64) {
          return (sum i < n, j < n, l < n { [r(k[i], j) and s(j, l)] * x[i] * x[j] * x[l] },
@@ -418,7 +418,7 @@ const std::vector<RelationProgram>& RelationPrograms() {
                  sum i < n, j < n { [r(k[j], j) and s(k[i], k[j])] * x[i] * x[j] },
                  gen i < n { [x[i] > 0.5] * sum j < n { [r(k[i], j) and s(j, k[i])] * x[i] * x[j] } }) })",
        {square, RandomRelation({6, 6}, 15, 7)},
-       {Ints({3, 0, 5, 5, 1, 2}), x}},
+       {IntVector({3, 0, 5, 5, 1, 2}), x}},
       {"computed from an index",
        R"(fn f(r: rel[n, m], x: [n]f64, y: [m]f64) -> ([3]f64, [3]f64, [2]f64) {
          return (gen i < 3 { sum j < m { [r(2 * i, j)] * x[i] * y[j] } },
@@ -433,7 +433,7 @@ const std::vector<RelationProgram>& RelationPrograms() {
          for i < l - 1 { s = 0.5 * s + sin(s) * max j < m { [r(k[i + 1], j)] * (y[j] - 0.9) * x[i] } }
          return s })",
        {wide},
-       {Ints({3, 0, 5, 5, 3}), Filled({5}), y}},
+       {IntVector({3, 0, 5, 5, 3}), PositiveFloats({5}), y}},
       {"gathered: reductions by neighbours",
        R"(fn f(r: rel[n, m], k: [l]i64, x: [l]f64, y: [m]f64) -> ([l]f64, [l]f64, [l]i64, [l]f64) {
          return (gen i < l { max j < m { [r(k[i], j)] * x[i] * (y[j] - 0.9) } },
@@ -441,12 +441,12 @@ const std::vector<RelationProgram>& RelationPrograms() {
                  gen i < l { argmin j < m { [r(k[i], j)] * (y[j] - 0.9) } },
                  gen i < l { [and j < m { not r(k[i], j) or y[j] > 0.5 }] * x[i] }) })",
        {wide},
-       {Ints({3, 0, 5, 5, 3}), Filled({5}), y}},
+       {IntVector({3, 0, 5, 5, 3}), PositiveFloats({5}), y}},
       {"gathered, two that differ in their subscript",
        R"(fn f(r: rel[n, m], k: [l]i64, x: [l]f64, y: [m]f64) -> f64 {
          return sum i < l - 1 { x[i] * max j < m { [r(k[i], j) and r(k[i + 1], j)] * (y[j] - 0.9) } } })",
        {RandomRelation({6, 4}, 20, 2)},
-       {Ints({3, 0, 5, 5, 3}), Filled({5}), y}},
+       {IntVector({3, 0, 5, 5, 3}), PositiveFloats({5}), y}},
       {"pinned by data",
        R"(fn f(r: rel[n], k: [n]i64, x: [n]f64) -> ([n]f64, [n]f64, f64) {
          return (gen i < n { sum j < n { [j == k[i]] * x[j] * x[i] } },
@@ -479,7 +479,7 @@ const std::vector<RelationProgram>& RelationPrograms() {
                  sum i < n { [i > 0] * x[i] * (1.0 + sum j < n { [r(2 * i, j)] * x[j] * x[i] }) },
                  gen i < n { exp(sum j < n { [r(k[i] + 1, j) and i < 2 and i != c] * x[j] }) }) })",
        {RandomRelation({12, 6}, 30, 7)},
-       {Ints({3, 0, 5, 9, 3, -1}), x, Tensor::Of<int64_t>(DType::kI64, {}, {3})}},
+       {IntVector({3, 0, 5, 9, 3, -1}), x, Tensor::Of<int64_t>(DType::kI64, {}, {3})}},
       {"a bound index around: conditions in front of the sum",
        R"(fn f(r: rel[m, n], k: [n]i64, x: [n]f64) -> (f64, f64, f64, [n]f64) {
          return (sum i < n { [i < 3] * sum j < n { [r(2 * i, j)] * x[j] * x[i] } },
@@ -487,7 +487,7 @@ const std::vector<RelationProgram>& RelationPrograms() {
                  sum i < n, l < i { x[l] * sum j < n { [r(2 * i, j)] * x[j] * x[i - 1 - l] } },
                  gen i < n { [i > 1] * exp(x[i] + sum j < n { [r(k[i] + 1, j)] * x[j] * x[i] }) }) })",
        {RandomRelation({12, 6}, 30, 7)},
-       {Ints({3, 0, 5, 9, 3, -1}), x}},
+       {IntVector({3, 0, 5, 9, 3, -1}), x}},
       {"a bound index around: ranges, and other indices",
        R"(fn f(r: rel[n, n], x: [n]f64) -> (f64, f64, f64, f64, [n]f64) {
          return (sum i < n { x[i] * sum j < n { [r(i, j)] * sum l < i { x[l] } } },

@@ -43,4 +43,8 @@ const std::vector<RelationProgram>& RelationPrograms();
 std::vector<RelationProgram> KeyPrograms();
 std::vector<RelationProgram> EitherPrograms();
 
+// Arguments of these programs: floats between 0.3 and 2, and integers.
+Tensor PositiveFloats(std::vector<int64_t> shape);
+Tensor IntVector(const std::vector<int64_t>& values);
+
 }  // namespace pullback::testing
