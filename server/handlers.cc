@@ -1,12 +1,12 @@
 #include "server/handlers.h"
 
 #include <algorithm>
-#include <cmath>
 
 #include "core/base/relation.h"
 #include "jit/disk_cache.h"
 #include "jit/run_history.h"
 #include "proto/program/tables.h"
+#include "server/busy_time.h"
 #include "server/convert.h"
 #include "server/errors.h"
 
@@ -42,13 +42,9 @@ StatusOr<T> Bounded(const char* field, T asked, T most) {
   return asked == 0 ? most : std::min(asked, most);
 }
 
-// Of requests by kernel_id: no others are tried on gRPC's threads. What ends with an error, or runs on a device, counts
-// as long. `begin`: before anything was made of the inputs.
-void CountRun(const Request& request, const v1::EvaluateRequest& in,
-              const StatusOr<jit::Outputs>& outputs, Clock::time_point begin) {
-  if (in.kernel_case() != v1::EvaluateRequest::kKernelId) return;
-  const bool known = outputs.ok() && outputs->target == jit::Target::kCpu;
-  jit::HistoryOf(*request.kernel).Count(request.bytes, known ? SecondsSince(begin) : HUGE_VAL);
+// Whether its time is that of a thread. What ends with an error, or runs on a device, counts as long.
+bool IsTimed(const Status& status, const v1::EvaluateResponse& out) {
+  return status.ok() && out.target() == v1::EXECUTION_TARGET_CPU;
 }
 
 // The message of a relation does not bound what is made of it: a number says how many rows it has, and each gets a
@@ -145,7 +141,6 @@ Status Handlers::RunKernel(Request& request, const v1::EvaluateRequest& in,
   PB_ASSIGN_OR_RETURN(const jit::Inputs inputs, ToInputs(in, *handle.view));
   request.stages.convert += SecondsSince(begin);
   const StatusOr<jit::Outputs> outputs = engine_->Run(handle, inputs, limits);
-  CountRun(request, in, outputs, begin);
   if (!outputs.ok()) return Placed(outputs.status(), in, *handle.view);
   request.stages.execute = outputs->execute_seconds;
   begin = Clock::now();
@@ -154,13 +149,24 @@ Status Handlers::RunKernel(Request& request, const v1::EvaluateRequest& in,
   return {};
 }
 
+void Handlers::CountInPool(const Request& request, const v1::EvaluateRequest& in, bool was_short) {
+  short_runs_.CountInPool();
+  if (in.kernel_case() != v1::EvaluateRequest::kKernelId) return;  // never tried elsewhere
+  jit::RunHistory& history = jit::HistoryOf(*request.kernel);
+  if (!request.overran || was_short) return history.Count(request.bytes, was_short);
+  history.CountMistake();
+  short_runs_.CountMistake(Clock::now());
+}
+
 Status Handlers::Evaluate(Request& request, const v1::EvaluateRequest& in,
                           v1::EvaluateResponse* out) {
   const Stopwatch stopwatch(request);
   PB_ASSIGN_OR_RETURN(const jit::RunLimits limits, LimitsOf(request, in.options()));
   PB_RETURN_IF_ERROR(FindOrCompile(request, in, out));
-  short_runs_.CountInPool();
-  PB_RETURN_IF_ERROR(RunKernel(request, in, limits, out));
+  const BusyTime time;
+  const Status status = RunKernel(request, in, limits, out);
+  CountInPool(request, in, IsTimed(status, *out) && time.busy() <= jit::RunHistory::kShort);
+  PB_RETURN_IF_ERROR(status);
   stopwatch.Write(out->mutable_timings());
   return {};
 }
@@ -179,11 +185,15 @@ std::optional<Status> Handlers::EvaluateShort(Request& request, const v1::Evalua
   const auto begin = Clock::now(), until = begin + ShortRuns::kAllowance;
   limits->deadline = std::min(limits->deadline.value_or(until), until);
   status = RunKernel(request, in, *limits, out);
-  if (const auto now = Clock::now(); now >= until) {
-    history.CountMistake();
-    short_runs_.CountOverrun(begin, now);
-    const bool stopped = status.code() == Code::kDeadlineExceeded;
-    if (stopped && !IsLate(request)) return {};
+  if (Clock::now() - begin <= jit::RunHistory::kShort) {
+    history.Count(request.bytes, IsTimed(status, *out));
+  } else {
+    history.CountUnproven();  // perhaps the thread was not given all that time
+    request.overran = status.code() == Code::kDeadlineExceeded && !IsLate(request);
+    if (request.overran) {
+      short_runs_.CountOverrun();
+      return {};
+    }
   }
   short_runs_.CountHere();
   if (status.ok()) stopwatch.Write(out->mutable_timings());

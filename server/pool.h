@@ -3,6 +3,7 @@
 
 #include <pthread.h>
 
+#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <condition_variable>
@@ -34,24 +35,30 @@ class Pool {
   // False when the queue is full: the job will not run. `bytes`: what it holds while it waits.
   [[nodiscard]] bool Submit(Job* job, size_t bytes);
 
-  // Whether nothing waits.
-  bool idle() const { return waiting_.load(std::memory_order_acquire) == 0; }
+  // Whether a thread is free for everything that waits.
+  bool has_room() const {
+    return static_cast<int64_t>(waiting_.load(std::memory_order_acquire)) <=
+           std::max<int64_t>(0, threads() - running_.load(std::memory_order_relaxed));
+  }
   // Work of another thread that counts as the pool's while this lives.
   class Guest {
    public:
     explicit Guest(Pool* pool) : pool_(pool) {
-      pool_->running_.fetch_add(1, std::memory_order_relaxed);
+      pool_->guests_.fetch_add(1, std::memory_order_relaxed);
     }
     Guest(const Guest&) = delete;
     Guest& operator=(const Guest&) = delete;
-    ~Guest() { pool_->running_.fetch_sub(1, std::memory_order_relaxed); }
+    ~Guest() { pool_->guests_.fetch_sub(1, std::memory_order_relaxed); }
 
    private:
     Pool* const pool_;
   };
 
   int threads() const { return static_cast<int>(threads_.size()); }
-  int64_t running() const { return running_.load(std::memory_order_relaxed); }
+  // With the guests.
+  int64_t running() const {
+    return running_.load(std::memory_order_relaxed) + guests_.load(std::memory_order_relaxed);
+  }
   int64_t queued() const;
   // How long a full queue takes to make room, by the recent jobs: between 10 ms and 1 s.
   std::chrono::milliseconds RetryDelay() const;
@@ -75,8 +82,9 @@ class Pool {
   int asleep_ = 0;           // guarded by mutex_
   bool lingering_ = false;   // guarded by mutex_: a thread without work has not gone to sleep yet
   bool stopping_ = false;    // guarded by mutex_
-  std::atomic<size_t> waiting_{0};  // size of queue_, for those who do not lock
-  std::atomic<int64_t> running_{0};
+  std::atomic<size_t> waiting_{0};   // size of queue_, for those who do not lock
+  std::atomic<int64_t> running_{0};  // jobs that its threads run
+  std::atomic<int64_t> guests_{0};
   std::atomic<double> job_seconds_{0};  // moving average
   std::vector<pthread_t> threads_;
 };

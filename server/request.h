@@ -32,8 +32,9 @@ struct Request {
   Clock::time_point arrived;
   std::optional<Clock::time_point> deadline;
   std::shared_ptr<std::atomic<bool>> cancelled;
-  size_t bytes = 0;   // of its message
-  StageTimes stages;  // filled in by who does the work
+  size_t bytes = 0;      // of its message
+  StageTimes stages;     // filled in by who does the work
+  bool overran = false;  // a run of it was stopped, since it took longer than short ones may
   // Its kernel, once that was found by its id: what is left to another thread need not look for it again.
   std::optional<jit::Handle> kernel;
 };

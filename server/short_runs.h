@@ -23,24 +23,21 @@ class ShortRuns {
  public:
   // Of a run; the engine looks at deadlines every millisecond.
   static constexpr std::chrono::microseconds kAllowance{200};
-  // With it mistakes take at most about a tenth of a thread, however many kernels make them: so many times as long as
-  // the last one took.
-  static constexpr int kPause = 10;
-  static constexpr std::chrono::milliseconds kLeastPause{10};
+  // After a mistake: with it those take at most about a third of a thread, however many kernels make them.
+  static constexpr std::chrono::milliseconds kPause{2};
   static constexpr size_t kMostBytes = size_t{16} << 10;  // of a message: it is parsed there, too
 
-  // Whether the message is worth a look: it is small, and nobody waits whom it would overtake.
+  // Whether the message is worth a look: it is small, and nobody waits for a thread whom it would overtake.
   static bool WorthTrying(const Pool& pool, size_t bytes) {
-    return bytes <= kMostBytes && pool.idle();
+    return bytes <= kMostBytes && pool.has_room();
   }
 
   bool Paused(Clock::time_point now) const {
     return now.time_since_epoch().count() < resume_.load(std::memory_order_relaxed);
   }
-  void CountOverrun(Clock::time_point begin, Clock::time_point now) {
-    overruns_.fetch_add(1, std::memory_order_relaxed);
-    const Clock::duration pause = std::max<Clock::duration>(kLeastPause, kPause * (now - begin));
-    resume_.store((now + pause).time_since_epoch().count(), std::memory_order_relaxed);
+  void CountOverrun() { overruns_.fetch_add(1, std::memory_order_relaxed); }
+  void CountMistake(Clock::time_point now) {
+    resume_.store((now + kPause).time_since_epoch().count(), std::memory_order_relaxed);
   }
   void CountHere() { grpc_.fetch_add(1, std::memory_order_relaxed); }
   void CountInPool() { pool_.fetch_add(1, std::memory_order_relaxed); }

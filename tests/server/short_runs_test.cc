@@ -6,6 +6,7 @@
 #include <csignal>
 #include <thread>
 
+#include "server/busy_time.h"
 #include "tests/server/exposition.h"
 #include "tests/server/http_get.h"
 #include "tests/server/process.h"
@@ -245,19 +246,28 @@ TEST_CASE("items of a stream: short ones without the pool, a long one among them
         f.Count(R"(rpc_requests_total{code="OK",method="Evaluate"})") + kItems);
 }
 
-TEST_CASE("after an overrun nothing is tried on gRPC's threads for a while") {
+TEST_CASE("after a mistake nothing is tried on gRPC's threads for a while") {
   server::ShortRuns runs;
   const server::Clock::time_point now{std::chrono::hours(1)};
   CHECK_FALSE(runs.Paused(now));
-  runs.CountOverrun(now - std::chrono::microseconds(300), now);
+  runs.CountOverrun();
+  CHECK_FALSE(runs.Paused(now));
+  runs.CountMistake(now);
   CHECK(runs.Paused(now));
-  CHECK(runs.Paused(now + server::ShortRuns::kLeastPause / 2));
-  CHECK_FALSE(runs.Paused(now + server::ShortRuns::kLeastPause));
-  // For ten times as long as it took.
-  runs.CountOverrun(now - std::chrono::seconds(1), now);
-  CHECK(runs.Paused(now + std::chrono::seconds(9)));
-  CHECK_FALSE(runs.Paused(now + std::chrono::seconds(10)));
-  CHECK(runs.counts().overruns == 2);
+  CHECK(runs.Paused(now + server::ShortRuns::kPause / 2));
+  CHECK_FALSE(runs.Paused(now + server::ShortRuns::kPause));
+  CHECK(runs.counts().overruns == 1);
+}
+
+TEST_CASE("time that a thread spends waiting is not its own") {
+  const server::BusyTime time;
+  constexpr milliseconds kSlept{50};
+  std::this_thread::sleep_for(kSlept);
+  CHECK(time.busy() < kSlept);
+  const auto begin = server::Clock::now();
+  while (time.busy() < milliseconds(2)) {
+  }
+  CHECK(server::Clock::now() - begin < std::chrono::hours(1));
 }
 
 TEST_CASE("only small messages are looked at on gRPC's threads") {
