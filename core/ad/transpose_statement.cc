@@ -131,6 +131,7 @@ class Transposer {
       r.shape.push_back(around_.extent(array, axis));
     r.value = bars_.at(inst.results[0]).value;
     r.guard = body_.GetOrNone(inst.guard);
+    r.loc = inst.loc;
     results_.push_back(std::move(r));
     targets_.push_back(array);
   }

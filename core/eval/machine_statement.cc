@@ -128,7 +128,7 @@ void Machine::AddTerms(Frame& f, StatementRun& s) {
   for (size_t r = 0; r < each.results.size(); ++r) {
     const ir::EachResult& result = each.results[r];
     if (result.guard.valid() && Bits(f, result.guard) == 0) continue;
-    const int64_t element = OffsetOf(f, s.shapes[r], result.out, s.inst->loc);
+    const int64_t element = OffsetOf(f, s.shapes[r], result.out, ir::LocOfOut(*s.inst, result));
     if (element < 0) return;
     const uint64_t second = result.second.valid() ? Bits(f, result.second) : 0;
     s.results[r].Add(element, s.points, Bits(f, result.value), second, cost_.ops);

@@ -137,32 +137,34 @@ Value Function::NewValue(Type t, std::string name) {
   return Value{static_cast<uint32_t>(values.size() - 1)};
 }
 
-namespace {
-
-template <typename Taken>
-std::string UniqueName(const std::string& name, Taken&& taken) {
-  std::string unique = name;
-  for (int i = 1; taken(unique); ++i) unique = name + "." + std::to_string(i);
+std::string FunctionNames::New(const std::vector<std::unique_ptr<Function>>& functions,
+                               const std::string& name) {
+  if (functions.size() < known_) *this = FunctionNames();  // some are gone
+  for (; known_ < functions.size(); ++known_) next_suffix_.try_emplace(functions[known_]->name, 1);
+  const auto [at, fresh] = next_suffix_.try_emplace(name, 1);
+  if (fresh) return name;
+  int& next = at->second;  // stays where it is when others come
+  std::string unique;
+  do {
+    unique = name + "." + std::to_string(next++);
+  } while (!next_suffix_.try_emplace(unique, 1).second);
   return unique;
 }
 
-}  // namespace
-
 uint32_t Module::AddFunction(const std::string& name) {
-  std::string unique = UniqueName(name, [&](const std::string& n) {
-    return std::any_of(functions.begin(), functions.end(),
-                       [&](const auto& f) { return f->name == n; });
-  });
+  std::string unique = names_.New(functions, name);
   functions.push_back(std::make_unique<Function>());
   functions.back()->name = std::move(unique);
   return static_cast<uint32_t>(functions.size() - 1);
 }
 
 uint32_t Module::AddRecord(Record record) {
-  record.name = UniqueName(record.name, [&](const std::string& n) {
+  const auto taken = [&](const std::string& n) {
     return std::any_of(records.begin(), records.end(),
                        [&](const Record& r) { return r.name == n; });
-  });
+  };
+  const std::string name = record.name;
+  for (int i = 1; taken(record.name); ++i) record.name = name + "." + std::to_string(i);
   records.push_back(std::move(record));
   return static_cast<uint32_t>(records.size() - 1);
 }

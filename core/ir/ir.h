@@ -48,6 +48,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <unordered_map>
 #include <vector>
 
 #include "absl/container/inlined_vector.h"
@@ -238,6 +239,7 @@ struct EachResult {
   Value second = kNoValue;  // scan_linear: what is added
   uint32_t outer = 0;       // scans: how many of the first indices they start anew for
   Value into = kNoValue;    // gen, sum: the array that is added to (defined outside)
+  uint32_t loc = 0;         // of out[], should it be out of range; 0: the statement's
 };
 
 struct Each {
@@ -249,6 +251,10 @@ struct Each {
   std::vector<EachResult> results;
 };
 
+// The place that a trap names where out[] of `r`, a result of `inst`, is out of range.
+inline uint32_t LocOfOut(const Inst& inst, const EachResult& r) {
+  return r.loc != 0 ? r.loc : inst.loc;
+}
 // Whether out[] of `r` is exactly the first index variables in order: the form that is reduced in
 // lanes.
 bool IsPrefixForm(const Each& each, const EachResult& r);
@@ -317,6 +323,17 @@ struct Record {
   bool operator==(const Record&) const = default;
 };
 
+// The names that functions have had, with the next suffix to try for each. Who renames a function gives it one of these.
+class FunctionNames {
+ public:
+  // One that no function has: `name`, or with a suffix.
+  std::string New(const std::vector<std::unique_ptr<Function>>& functions, const std::string& name);
+
+ private:
+  std::unordered_map<std::string, int> next_suffix_;
+  size_t known_ = 0;  // functions whose names are among them
+};
+
 struct Module {
   std::vector<Record> records;
   std::vector<std::unique_ptr<Function>> functions;
@@ -329,6 +346,9 @@ struct Module {
   // What an element of a list or the inside of a box is made of.
   const std::vector<Type>& FieldsOf(Type t) const { return records[t.record].fields; }
   Module Clone() const;
+
+ private:
+  FunctionNames names_;
 };
 
 std::string ToString(Type t, const Module& m);  // "list<Node>", "box<Cell>"

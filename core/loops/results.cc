@@ -146,7 +146,7 @@ void ResultWriter::Fill(uint64_t identity) {
 }
 
 void ResultWriter::CheckOutBefore() {
-  if (!IsScalar()) CheckBefore(c_, plan_.access, r_.out, Extents(), loc_);
+  if (!IsScalar()) CheckBefore(c_, plan_.access, r_.out, Extents(), out_loc_);
 }
 
 void ResultWriter::BeginDestination(bool late) {
@@ -229,7 +229,7 @@ Reg ResultWriter::SingleTerm() {
 }
 
 void ResultWriter::AddTerm() {
-  if (!IsScalar()) CheckHere(c_, plan_.access, r_.out, Extents(), loc_);
+  if (!IsScalar()) CheckHere(c_, plan_.access, r_.out, Extents(), out_loc_);
   const Reg value = c_.l.Of(r_.value);
   switch (plan_.mode) {
     case ResultPlan::Mode::kStore:

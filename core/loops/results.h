@@ -35,14 +35,20 @@ ResultPlan PlanResult(const AccessContext& c, const ir::EachResult& r,
 // Writes one result.
 class ResultWriter {
  public:
-  // `value`: the statement's result.
-  ResultWriter(const AccessContext& c, const ir::EachResult& r, ir::Value value,
-               const ResultPlan& plan, uint32_t loc)
-      : c_(c), e_(c.l.e), r_(r), value_(value), plan_(plan), loc_(loc) {
+  // `r`: of `inst`, which calls it `value`.
+  ResultWriter(const AccessContext& c, const ir::Inst& inst, const ir::EachResult& r,
+               ir::Value value, const ResultPlan& plan)
+      : c_(c),
+        e_(c.l.e),
+        r_(r),
+        value_(value),
+        plan_(plan),
+        loc_(inst.loc),
+        out_loc_(ir::LocOfOut(inst, r)) {
     const auto destination = c.l.destinations.find(value);
     if (destination != c.l.destinations.end()) placement_.emplace(c, destination->second, value);
     if (plan.mode == ResultPlan::Mode::kArg) {
-      best_.emplace(e_, c.l.f.TypeOf(r.value), r.monoid == ir::Monoid::kArgMax, loc);
+      best_.emplace(e_, c.l.f.TypeOf(r.value), r.monoid == ir::Monoid::kArgMax, loc_);
     }
   }
 
@@ -96,6 +102,7 @@ class ResultWriter {
   const ir::Value value_;
   const ResultPlan plan_;
   const uint32_t loc_;
+  const uint32_t out_loc_;
   std::optional<Placement> placement_;  // where r_.into takes the elements
   Reg array_ = ir::kNoValue;
   Reg lanes_ = ir::kNoValue;

@@ -133,7 +133,7 @@ void Statement::PlanResults() {
   for (size_t k = 0; k < each_.results.size(); ++k) {
     const ir::EachResult& r = each_.results[k];
     const ResultPlan plan = PlanResult(context_, r, l_.sizes.FactsOf(r.guard));
-    results_.emplace_back(context_, r, inst_.results[k], plan, inst_.loc);
+    results_.emplace_back(context_, inst_, r, inst_.results[k], plan);
   }
 }
 

@@ -152,6 +152,7 @@ class Merger {
     for (Inst& inst : statement.each->body) ir::CanonicaliseAffines(inst);
     for (ir::EachResult& r : statement.each->results) {
       for (ir::Affine& out : r.out) ir::Canonicalise(out);
+      r.loc = ir::LocOfOut(b, r);
     }
   }
 

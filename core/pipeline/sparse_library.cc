@@ -263,6 +263,7 @@ void RemovePlaces(ir::Function& f) {
       inst.loc = 0;
       if (!inst.each) continue;
       for (ir::Inst& body : inst.each->body) body.loc = 0;
+      for (ir::EachResult& r : inst.each->results) r.loc = 0;
     }
   }
 }

@@ -153,6 +153,35 @@ TEST_CASE("traps: one that a run meets ends it at one place, whatever the tier a
   }
 }
 
+TEST_CASE("traps: where only a cotangent is added they name what the program reads") {
+  const Tensor k = Tensor::Of<int64_t>(DType::kI64, {3}, {0, 7, 1});
+  const Case cases[] = {
+      {"fn g(x: [n]f64, p: i64) -> f64 { return sum i < p { 2.0 * x[i] } }\n"
+       "fn f(x: [n]f64, p: i64) -> f64 { return sum(grad(g)(x, p)) }",
+       {kX, Tensor::I64(4)},
+       "x[i]"},
+      {"fn g(x: [n]f64, k: [m]i64) -> f64 { return sum i < m { x[k[i]] } }\n"
+       "fn f(x: [n]f64, k: [m]i64) -> f64 { return sum(grad(g)(x, k)) }",
+       {kX, k},
+       "x[k[i]]"},
+      {"fn g(x: [n]f64, y: [m]f64) -> f64 { return sum i < n { x[i] - 3.0 * y[i + 1] } }\n"
+       "fn f(x: [n]f64, y: [m]f64) -> f64 { return sum(grad(|v| g(x, v))(y)) }",
+       {kX, kX},
+       "y[i + 1]"},
+      {"fn g(a: [n, m]f64, p: i64) -> f64 { let y = gen i < p { a[i, 1] }\n return 2.0 * sum(y) }\n"
+       "fn f(a: [n, m]f64, p: i64) -> f64 { return sum(grad(g)(a, p)) }",
+       {kA, Tensor::I64(3)},
+       "a[i, 1]"},
+  };
+  for (const Case& c : cases) {
+    for (const Place& p : PlacesOf(c.text, c.args, Transform::kValue)) {
+      INFO(c.text << "\n" << Text(p));
+      REQUIRE(p.kind == static_cast<int>(ir::TrapKind::kIndex));
+      CHECK(lang::SourceOf(c.text, "f", p.loc) == c.source);
+    }
+  }
+}
+
 // docs/language.md, Errors: where a run would meet several, it ends at one of them.
 TEST_CASE("traps: of several that a run would meet it ends at one") {
   struct Several {
