@@ -136,6 +136,7 @@ class FunctionParser {
   bool ParseEachHead(Each& each);
   bool ParseEachResult(EachResult& r, std::vector<Inst>& outer);
   bool ParseSuffix(Inst& inst);
+  bool ParseLoc(uint32_t& loc);
   bool DefineResults(const std::vector<Token>& names, const std::vector<Type>& types, Inst& inst);
 
   Cursor& c_;

@@ -71,10 +71,14 @@ bool FunctionParser::DefineResults(const std::vector<Token>& names, const std::v
 
 bool FunctionParser::ParseSuffix(Inst& inst) {
   if (c_.Accept("if") && !ParseOperand(inst.guard)) return false;
+  return ParseLoc(inst.loc);
+}
+
+bool FunctionParser::ParseLoc(uint32_t& loc) {
   if (!c_.Accept("!")) return true;
-  uint64_t loc = 0;
-  if (!ParseIndex(loc)) return false;
-  inst.loc = static_cast<uint32_t>(loc);
+  uint64_t parsed = 0;
+  if (!ParseIndex(parsed)) return false;
+  loc = static_cast<uint32_t>(parsed);
   return true;
 }
 
@@ -228,7 +232,7 @@ bool FunctionParser::ParseEachResult(EachResult& r, std::vector<Inst>& outer) {
     if (outer > UINT32_MAX) return c_.Fail("this many indices do not exist");
     r.outer = static_cast<uint32_t>(outer);
   }
-  if (!ParseSubscripts(r.out)) return false;
+  if (!ParseSubscripts(r.out) || !ParseLoc(r.loc)) return false;
   std::vector<Inst>* const body = std::exchange(out_, &outer);
   const bool ok =
       (!c_.Accept("of") || (c_.Expect("(") && ParseOperands(r.shape) && c_.Expect(")"))) &&

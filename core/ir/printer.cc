@@ -71,7 +71,7 @@ class FunctionPrinter {
   }
   std::string Rules() const;
   std::string EachText(const Inst& inst, const std::string& indent) const;
-  std::string ResultText(const EachResult& r) const;
+  std::string ResultText(const Inst& inst, const EachResult& r) const;
   void PrintInsts(const std::vector<Inst>& insts, const std::string& indent,
                   std::string& out) const;
 
@@ -79,6 +79,8 @@ class FunctionPrinter {
   const Module& m_;
   const Names names_;
 };
+
+std::string LocText(uint32_t loc) { return loc == 0 ? "" : " !" + std::to_string(loc); }
 
 // What is added first, so that the text does not begin with a minus where it need not.
 std::string FunctionPrinter::AffineText(const Affine& a) const {
@@ -141,10 +143,10 @@ std::string FunctionPrinter::TermText(const Terminator& t) const {
   return "";
 }
 
-std::string FunctionPrinter::ResultText(const EachResult& r) const {
+std::string FunctionPrinter::ResultText(const Inst& inst, const EachResult& r) const {
   std::string out = std::string(MonoidName(r.monoid)) + " ";
   if (IsScan(r.monoid)) out += std::to_string(r.outer) + " ";
-  out += Subscripts(r.out);
+  out += Subscripts(r.out) + LocText(r.loc == inst.loc ? 0 : r.loc);
   if (!r.shape.empty()) out += " of (" + Texts(r.shape) + ")";
   if (r.into.valid()) out += " into " + Text(r.into);
   out += ": " + Text(r.value);
@@ -164,7 +166,7 @@ std::string FunctionPrinter::EachText(const Inst& inst, const std::string& inden
   PrintInsts(e.body, indent + "  ", out);
   out += indent + "}";
   if (!e.results.empty()) out += " ";
-  return out + Commas(e.results, [&](const EachResult& r) { return ResultText(r); });
+  return out + Commas(e.results, [&](const EachResult& r) { return ResultText(inst, r); });
 }
 
 // `wrt(0, 2)`
@@ -236,7 +238,7 @@ void FunctionPrinter::PrintInsts(const std::vector<Inst>& insts, const std::stri
       out += Info(inst.op).mnemonic + (operands.empty() ? "" : " " + operands);
     }
     if (inst.guard.valid()) out += " if " + Text(inst.guard);
-    if (inst.loc != 0) out += " !" + std::to_string(inst.loc);
+    out += LocText(inst.loc);
     out += "\n";
   }
 }

@@ -152,7 +152,6 @@ class Merger {
     for (Inst& inst : statement.each->body) ir::CanonicaliseAffines(inst);
     for (ir::EachResult& r : statement.each->results) {
       for (ir::Affine& out : r.out) ir::Canonicalise(out);
-      r.loc = ir::LocOfOut(b, r);
     }
   }
 
@@ -256,6 +255,7 @@ class Merger {
     }
     for (ir::EachResult& r : b.each->results) {
       for (ir::Affine& out : r.out) ir::Canonicalise(out);
+      r.loc = ir::LocOfOut(b, r);
       a.each->results.push_back(std::move(r));
     }
     a.results.insert(a.results.end(), b.results.begin(), b.results.end());
