@@ -11,22 +11,32 @@ bool RunHistory::ExpectsShort(size_t bytes) const {
          bytes < short_below_.load(std::memory_order_relaxed);
 }
 
-void RunHistory::Count(size_t bytes, bool was_short) {
-  const uint64_t below = short_below_.load(std::memory_order_relaxed);
-  if (was_short) {
-    if (bytes >= below) short_below_.store(bytes + 1, std::memory_order_relaxed);
-    const int64_t credit = credit_.load(std::memory_order_relaxed);
-    if (credit < kMostCredit) credit_.store(credit + 1, std::memory_order_relaxed);
-  } else {
-    if (bytes < below) short_below_.store(bytes, std::memory_order_relaxed);
-    Charge(kCostOfLong, 0);
+void RunHistory::CountShort(size_t bytes) {
+  if (bytes >= short_below_.load(std::memory_order_relaxed)) {
+    short_below_.store(bytes + 1, std::memory_order_relaxed);
   }
+  const int64_t credit = credit_.load(std::memory_order_relaxed);
+  if (credit < kMostCredit) credit_.store(credit + 1, std::memory_order_relaxed);
+}
+
+void RunHistory::CountLong(size_t bytes) {
+  if (bytes < short_below_.load(std::memory_order_relaxed)) {
+    short_below_.store(bytes, std::memory_order_relaxed);
+  }
+  Charge(kCostOfLong, 0);
+}
+
+void RunHistory::CountUnproven(std::chrono::nanoseconds time) {
+  constexpr std::chrono::nanoseconds kUnit = kShort;
+  Charge(kCostOfUnproven * ((time + kUnit - std::chrono::nanoseconds(1)) / kUnit), -kMostCredit);
 }
 
 void RunHistory::CountMistake() {
   short_below_.store(0, std::memory_order_relaxed);
   Charge(kCostOfMistake, -kMostCredit);
 }
+
+void RunHistory::TakeMistakeBack() { credit_.fetch_add(kCostOfMistake, std::memory_order_relaxed); }
 
 void RunHistory::Charge(int64_t cost, int64_t least) {
   const int64_t credit = credit_.load(std::memory_order_relaxed);

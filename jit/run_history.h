@@ -1,7 +1,7 @@
-// Whether a kernel's next run will be short, judged by those before it. Short runs earn it credit, which others use up: of
-// the runs that are expected to be short, about one in kCostOfMistake turns out a mistake, whatever a kernel does; and
-// what interrupts make long now and then, for no fault of its own, does not end its trust. Thread-safe; counts that race
-// are lost, which costs a run in the wrong place.
+// Whether a kernel's next run will be short, judged by those before it. Short runs earn it credit; what a thread spent in
+// others that were expected to be short is paid with it, so that holding a thread costs about as much time in short runs
+// before; and what interrupts make long now and then, for no fault of its own, does not end its trust. Thread-safe;
+// counts that race are lost, which costs a run in the wrong place.
 #pragma once
 
 #include <atomic>
@@ -18,19 +18,22 @@ class RunHistory {
   static constexpr std::chrono::microseconds kShort{50};
   // In short runs.
   static constexpr int64_t kTrusted = 8;
-  static constexpr int64_t kCostOfUnproven = 8;
+  static constexpr int64_t kCostOfUnproven = 8;  // for each kShort of its time
   static constexpr int64_t kCostOfLong = 64;
   static constexpr int64_t kCostOfMistake = 1024;
   static constexpr int64_t kMostCredit = 16 * kCostOfMistake;  // and debt
 
   // Whether it has earned trust, and no run for a request of as many bytes has been long since the last that was short.
   bool ExpectsShort(size_t bytes) const;
-  // A run for a request of so many bytes; was_short: of kShort at most.
-  void Count(size_t bytes, bool was_short);
-  // One that was expected to be short, and seemed long to a clock that counts other threads' time too.
-  void CountUnproven() { Charge(kCostOfUnproven, 0); }
-  // One that was expected to be short, and was not.
+  // Runs for requests of so many bytes, of kShort at most or not.
+  void CountShort(size_t bytes);
+  void CountLong(size_t bytes);
+  // One that was expected to be short, and was not by a clock that counts other threads' time too.
+  void CountUnproven(std::chrono::nanoseconds time);
+  // One that was expected to be short, and had to be stopped.
   void CountMistake();
+  // It was none: the run is short when it is not put off.
+  void TakeMistakeBack();
 
  private:
   // Down to `least` credit.

@@ -42,9 +42,15 @@ StatusOr<T> Bounded(const char* field, T asked, T most) {
   return asked == 0 ? most : std::min(asked, most);
 }
 
-// Whether its time is that of a thread. What ends with an error, or runs on a device, counts as long.
-bool IsTimed(const Status& status, const v1::EvaluateResponse& out) {
-  return status.ok() && out.target() == v1::EXECUTION_TARGET_CPU;
+// A run that took a thread a short time only. Errors say nothing of the next run; on a device nothing is short.
+void CountQuick(jit::RunHistory* history, const Request& request, const Status& status,
+                const v1::EvaluateResponse& out) {
+  if (!status.ok()) return;
+  if (out.target() == v1::EXECUTION_TARGET_CPU) {
+    history->CountShort(request.bytes);
+  } else {
+    history->CountLong(request.bytes);
+  }
 }
 
 // The message of a relation does not bound what is made of it: a number says how many rows it has, and each gets a
@@ -149,13 +155,25 @@ Status Handlers::RunKernel(Request& request, const v1::EvaluateRequest& in,
   return {};
 }
 
-void Handlers::CountInPool(const Request& request, const v1::EvaluateRequest& in, bool was_short) {
+Status Handlers::RunInPool(Request& request, const v1::EvaluateRequest& in,
+                           const jit::RunLimits& limits, v1::EvaluateResponse* out) {
   short_runs_.CountInPool();
-  if (in.kernel_case() != v1::EvaluateRequest::kKernelId) return;  // never tried elsewhere
+  // Others are never tried elsewhere.
+  if (in.kernel_case() != v1::EvaluateRequest::kKernelId) {
+    return RunKernel(request, in, limits, out);
+  }
+  const BusyTime time;
+  const Status status = RunKernel(request, in, limits, out);
   jit::RunHistory& history = jit::HistoryOf(*request.kernel);
-  if (!request.overran || was_short) return history.Count(request.bytes, was_short);
-  history.CountMistake();
-  short_runs_.CountMistake(Clock::now());
+  if (time.busy() <= jit::RunHistory::kShort) {
+    if (request.overran) history.TakeMistakeBack();
+    CountQuick(&history, request, status, *out);
+  } else if (request.overran) {
+    short_runs_.Pause(Clock::now());
+  } else {
+    history.CountLong(request.bytes);
+  }
+  return status;
 }
 
 Status Handlers::Evaluate(Request& request, const v1::EvaluateRequest& in,
@@ -163,10 +181,7 @@ Status Handlers::Evaluate(Request& request, const v1::EvaluateRequest& in,
   const Stopwatch stopwatch(request);
   PB_ASSIGN_OR_RETURN(const jit::RunLimits limits, LimitsOf(request, in.options()));
   PB_RETURN_IF_ERROR(FindOrCompile(request, in, out));
-  const BusyTime time;
-  const Status status = RunKernel(request, in, limits, out);
-  CountInPool(request, in, IsTimed(status, *out) && time.busy() <= jit::RunHistory::kShort);
-  PB_RETURN_IF_ERROR(status);
+  PB_RETURN_IF_ERROR(RunInPool(request, in, limits, out));
   stopwatch.Write(out->mutable_timings());
   return {};
 }
@@ -185,15 +200,16 @@ std::optional<Status> Handlers::EvaluateShort(Request& request, const v1::Evalua
   const auto begin = Clock::now(), until = begin + ShortRuns::kAllowance;
   limits->deadline = std::min(limits->deadline.value_or(until), until);
   status = RunKernel(request, in, *limits, out);
-  if (Clock::now() - begin <= jit::RunHistory::kShort) {
-    history.Count(request.bytes, IsTimed(status, *out));
+  const Clock::duration took = Clock::now() - begin;
+  if (took <= jit::RunHistory::kShort) {
+    CountQuick(&history, request, status, *out);
+  } else if (status.code() == Code::kDeadlineExceeded && !IsLate(request)) {
+    history.CountMistake();  // perhaps the thread was not given all that time: the pool will know
+    short_runs_.CountOverrun();
+    request.overran = true;
+    return {};
   } else {
-    history.CountUnproven();  // perhaps the thread was not given all that time
-    request.overran = status.code() == Code::kDeadlineExceeded && !IsLate(request);
-    if (request.overran) {
-      short_runs_.CountOverrun();
-      return {};
-    }
+    history.CountUnproven(took);
   }
   short_runs_.CountHere();
   if (status.ok()) stopwatch.Write(out->mutable_timings());

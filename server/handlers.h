@@ -40,10 +40,11 @@ class Handlers {
   // Leaves the kernel in the request.
   Status Find(Request& request, const v1::EvaluateRequest& in, v1::EvaluateResponse* out);
   Status FindOrCompile(Request& request, const v1::EvaluateRequest& in, v1::EvaluateResponse* out);
-  // A run of the pool.
-  void CountInPool(const Request& request, const v1::EvaluateRequest& in, bool was_short);
   std::optional<Status> EvaluateShort(Request& request, const v1::EvaluateRequest& in,
                                       v1::EvaluateResponse* out);
+  // On a thread of the pool.
+  Status RunInPool(Request& request, const v1::EvaluateRequest& in, const jit::RunLimits& limits,
+                   v1::EvaluateResponse* out);
   Status RunKernel(Request& request, const v1::EvaluateRequest& in, const jit::RunLimits& limits,
                    v1::EvaluateResponse* out);
 

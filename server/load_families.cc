@@ -96,7 +96,7 @@ void AddRuns(const RunCounts& runs, const Families& add) {
       .Add(runs.grpc, {{"thread", "grpc"}})
       .Add(runs.pool, {{"thread", "pool"}});
   add.Counter("pullback_overruns_total",
-              "Runs on gRPC's threads that took longer than short ones may.")
+              "Runs that were stopped on gRPC's threads and begun again in a pool.")
       .Add(runs.overruns);
 }
 

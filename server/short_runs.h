@@ -16,18 +16,18 @@ namespace pullback::server {
 struct RunCounts {
   int64_t grpc = 0;  // on the threads that received them
   int64_t pool = 0;
-  int64_t overruns = 0;  // of those that were tried there and took too long
+  int64_t overruns = 0;  // were stopped there, and begun again in the pool
 };
 
 class ShortRuns {
  public:
-  // Of a run; the engine looks at deadlines every millisecond.
+  // Of a run; deadlines are looked at every millisecond, and not inside of a product of matrices, which takes up to 6.
   static constexpr std::chrono::microseconds kAllowance{200};
-  // After a mistake: with it those take at most about a third of a thread, however many kernels make them.
+  // After the pool has seen a mistake. Until it has, its threads are taken, and so nothing is tried either.
   static constexpr std::chrono::milliseconds kPause{2};
   static constexpr size_t kMostBytes = size_t{16} << 10;  // of a message: it is parsed there, too
 
-  // Whether the message is worth a look: it is small, and nobody waits for a thread whom it would overtake.
+  // Whether the message is worth a look: it is small, and a thread is free for whoever waits.
   static bool WorthTrying(const Pool& pool, size_t bytes) {
     return bytes <= kMostBytes && pool.has_room();
   }
@@ -36,7 +36,7 @@ class ShortRuns {
     return now.time_since_epoch().count() < resume_.load(std::memory_order_relaxed);
   }
   void CountOverrun() { overruns_.fetch_add(1, std::memory_order_relaxed); }
-  void CountMistake(Clock::time_point now) {
+  void Pause(Clock::time_point now) {
     resume_.store((now + kPause).time_since_epoch().count(), std::memory_order_relaxed);
   }
   void CountHere() { grpc_.fetch_add(1, std::memory_order_relaxed); }

@@ -29,6 +29,7 @@ int main(int argc, char** argv) {
   int port = 0;
   builder.AddListeningPort("127.0.0.1:0", grpc::InsecureServerCredentials(), &port);
   builder.RegisterService(&echo);
+  builder.AddChannelArgument(GRPC_ARG_ENABLE_PER_MESSAGE_COMPRESSION, 0);  // as pullbackd
   const auto server = builder.BuildAndStart();
   std::printf("listening address=127.0.0.1:%d\n", port);
   std::fflush(stdout);

@@ -261,6 +261,20 @@ TEST_CASE("a full queue refuses with QUEUE_FULL and a time to come back") {
   CHECK(Serves(client.get()));
 }
 
+TEST_CASE("compressed messages are refused: their size is known only when they are unpacked") {
+  ServerProcess server;
+  v1::CompileRequest request;
+  client::ToMessage(PowGradient(), request.mutable_spec());
+  for (const auto algorithm : {GRPC_COMPRESS_GZIP, GRPC_COMPRESS_DEFLATE}) {
+    v1::CompileResponse response;
+    grpc::ClientContext context;
+    context.set_compression_algorithm(algorithm);
+    const grpc::Status status = server.Stub()->Compile(&context, request, &response);
+    CHECK(status.error_code() == grpc::StatusCode::UNIMPLEMENTED);
+  }
+  CHECK(Serves(server.Connect().get()));
+}
+
 TEST_CASE("compiling does not keep resident kernels waiting") {
   ServerProcess server({"--threads", "1", "--compile-threads", "1"});
   auto client = server.Connect();

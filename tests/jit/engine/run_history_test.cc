@@ -5,42 +5,49 @@
 namespace pullback::jit {
 namespace {
 
-constexpr bool kShort = true;
-constexpr bool kLong = false;
+using std::chrono::microseconds;
 
-void Count(RunHistory& history, int64_t runs, bool was_short) {
-  for (int64_t i = 0; i < runs; ++i) history.Count(10, was_short);
+void CountShort(RunHistory& history, int64_t runs) {
+  for (int64_t i = 0; i < runs; ++i) history.CountShort(10);
 }
 
 // Short runs until it is trusted, at most so many.
 int64_t RunsUntilTrust(RunHistory& history, int64_t most = 1 << 20) {
   int64_t runs = 0;
-  for (; !history.ExpectsShort(10) && runs < most; ++runs) history.Count(10, kShort);
+  for (; !history.ExpectsShort(10) && runs < most; ++runs) history.CountShort(10);
   return runs;
 }
 
-// As a server does: what is not expected to be short is only counted. Every period-th run is long; the number of those
-// that were expected to be short, of so many runs.
-int64_t Mistakes(int64_t period, int64_t runs) {
+// Every period-th run of a kernel takes `time`, the others are short. Of the time of those that were expected to be
+// short how much was held for each short run: as a server counts, that stops what takes more than 200 us.
+double HeldPerShortRun(int64_t period, microseconds time) {
+  constexpr int64_t kRuns = 1000000;
   RunHistory history;
-  int64_t mistakes = 0;
-  for (int64_t i = 1; i <= runs; ++i) {
-    const bool was_short = i % period != 0;
-    const bool mistaken = !was_short && history.ExpectsShort(10);
-    history.Count(10, was_short);
-    if (mistaken) history.CountMistake();
-    mistakes += mistaken ? 1 : 0;
+  microseconds held{0};
+  for (int64_t i = 1; i <= kRuns; ++i) {
+    const bool expected = history.ExpectsShort(10);
+    if (i % period != 0) {
+      history.CountShort(10);
+    } else if (!expected) {
+      history.CountLong(10);
+    } else if (time > microseconds(200)) {
+      held += microseconds(1200);
+      history.CountMistake();
+    } else {
+      held += time;
+      history.CountUnproven(time);
+    }
   }
-  return mistakes;
+  return static_cast<double>(held.count()) / kRuns;
 }
 
 TEST_CASE("run history: trust comes after short runs, and goes with a long one") {
   RunHistory history;
   CHECK_FALSE(history.ExpectsShort(0));
   CHECK(RunsUntilTrust(history) == RunHistory::kTrusted);
-  history.Count(10, kShort);
+  history.CountShort(10);
   CHECK(history.ExpectsShort(10));
-  history.Count(10, kLong);
+  history.CountLong(10);
   CHECK_FALSE(history.ExpectsShort(10));
   CHECK(RunsUntilTrust(history) == RunHistory::kTrusted);
 }
@@ -49,7 +56,7 @@ TEST_CASE("run history: it says nothing of requests larger than those that were 
   RunHistory history;
   RunsUntilTrust(history);
   CHECK_FALSE(history.ExpectsShort(11));
-  history.Count(11, kShort);
+  history.CountShort(11);
   CHECK(history.ExpectsShort(11));
   CHECK(history.ExpectsShort(3));
 }
@@ -57,23 +64,24 @@ TEST_CASE("run history: it says nothing of requests larger than those that were 
 TEST_CASE(
     "run history: with credit a long run stops requests of its size until one is short again") {
   RunHistory history;
-  Count(history, 1000, kShort);
-  history.Count(8, kLong);
+  CountShort(history, 1000);
+  history.CountLong(8);
   CHECK(history.ExpectsShort(7));
   CHECK_FALSE(history.ExpectsShort(8));
   CHECK_FALSE(history.ExpectsShort(10));
-  history.Count(10, kShort);
+  history.CountShort(10);
   CHECK(history.ExpectsShort(10));
 }
 
-TEST_CASE("run history: runs that only seemed long cost less, until trust has to be earned again") {
+TEST_CASE("run history: what was expected to be short and took longer is paid by its time") {
   RunHistory history;
-  Count(history, RunHistory::kTrusted + RunHistory::kCostOfUnproven, kShort);
-  history.CountUnproven();
+  CountShort(history, RunHistory::kTrusted + 4 * RunHistory::kCostOfUnproven);
+  history.CountUnproven(microseconds(51));  // two units
   CHECK(history.ExpectsShort(10));
-  history.CountUnproven();
-  CHECK_FALSE(history.ExpectsShort(10));
-  CHECK(RunsUntilTrust(history) == RunHistory::kTrusted);
+  history.CountUnproven(microseconds(100));
+  CHECK(history.ExpectsShort(10));
+  history.CountUnproven(microseconds(6000));
+  CHECK(RunsUntilTrust(history) == 120 * RunHistory::kCostOfUnproven);
 }
 
 TEST_CASE("run history: one long run in a hundred does not end trust, one in twenty does") {
@@ -82,7 +90,7 @@ TEST_CASE("run history: one long run in a hundred does not end trust, one in twe
     int count = 0;
     for (int i = 1; i <= 100 * period; ++i) {
       count += history.ExpectsShort(10) ? 1 : 0;
-      history.Count(10, i % period == 0 ? kLong : kShort);
+      i % period == 0 ? history.CountLong(10) : history.CountShort(10);
     }
     return count / 100;
   };
@@ -90,11 +98,14 @@ TEST_CASE("run history: one long run in a hundred does not end trust, one in twe
   CHECK(trusted(20) <= 20 - RunHistory::kTrusted);
 }
 
-TEST_CASE("run history: mistakes are about one in a thousand runs, however a kernel behaves") {
-  constexpr int64_t kRuns = 1000000;
-  for (const int64_t period : {9, 20, 65, 100, 300, 1000, 3000}) {
-    INFO("every " << period << "th run is long");
-    CHECK(Mistakes(period, kRuns) <= kRuns / RunHistory::kCostOfMistake);
+TEST_CASE(
+    "run history: a kernel holds threads for a few microseconds per short run, however it "
+    "behaves") {
+  for (const int64_t period : {2, 9, 20, 65, 100, 300, 1000, 3000}) {
+    for (const int64_t time : {51, 100, 190, 100000}) {
+      INFO("every " << period << "th run takes " << time << " us");
+      CHECK(HeldPerShortRun(period, microseconds(time)) <= 6.5);
+    }
   }
 }
 
@@ -107,14 +118,22 @@ TEST_CASE("run history: a mistake is paid for by credit, else by runs without tr
   history.CountMistake();
   CHECK(RunsUntilTrust(history) == 2 * RunHistory::kCostOfMistake);
   // After many short ones only its size has to be shown again.
-  Count(history, RunHistory::kCostOfMistake, kShort);
+  CountShort(history, RunHistory::kCostOfMistake);
   history.CountMistake();
+  CHECK(RunsUntilTrust(history) == 1);
+}
+
+TEST_CASE("run history: what was no mistake costs nothing") {
+  RunHistory history;
+  RunsUntilTrust(history);
+  history.CountMistake();
+  history.TakeMistakeBack();
   CHECK(RunsUntilTrust(history) == 1);
 }
 
 TEST_CASE("run history: credit and debt have a bound") {
   RunHistory history;
-  Count(history, 10 * RunHistory::kMostCredit, kShort);
+  CountShort(history, 10 * RunHistory::kMostCredit);
   for (int i = 0; i < 16; ++i) {
     CHECK(RunsUntilTrust(history) <= 1);
     history.CountMistake();
