@@ -19,8 +19,8 @@ bool IsHex(char c) { return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f'); }
 bool IsPrintable(char c) { return c > 0x20 && c < 0x7f; }
 
 // The metadata's first value, where `valid` holds for all of its characters.
-std::string ReadMetadata(const grpc::CallbackServerContext& context, const char* key,
-                         bool (*valid)(char)) {
+std::string FirstOf(const grpc::CallbackServerContext& context, const char* key,
+                    bool (*valid)(char)) {
   const auto found = context.client_metadata().find(key);
   if (found == context.client_metadata().end()) return {};
   const grpc::string_ref value = found->second;
@@ -40,12 +40,18 @@ std::optional<Clock::time_point> ReadDeadline(const grpc::CallbackServerContext&
 Request MakeRequest(const char* method, const grpc::CallbackServerContext& context) {
   Request request;
   request.method = method;
-  request.id = ReadMetadata(context, "x-request-id", IsPrintable);
-  request.program_hash = ReadMetadata(context, "x-pullback-program-hash", IsHex);
+  request.metadata = &context;
   request.arrived = Clock::now();
   request.deadline = ReadDeadline(context);
   request.cancelled = std::make_shared<std::atomic<bool>>(false);
   return request;
+}
+
+void ReadMetadata(Request* request) {
+  if (request->metadata == nullptr) return;
+  request->id = FirstOf(*request->metadata, "x-request-id", IsPrintable);
+  request->program_hash = FirstOf(*request->metadata, "x-pullback-program-hash", IsHex);
+  request->metadata = nullptr;
 }
 
 void BoundDeadline(Request* request, double asked_seconds, const ServerOptions& options) {
@@ -62,6 +68,7 @@ void BoundDeadline(Request* request, double asked_seconds, const ServerOptions& 
 }
 
 const std::string& RequestId(Request& request) {
+  ReadMetadata(&request);
   if (!request.id.empty()) return request.id;
   static constexpr char kHex[] = "0123456789abcdef";
   thread_local std::mt19937_64 random{std::random_device{}()};
@@ -94,6 +101,7 @@ Status BlameDeadline(Status status, const Request& request) {
 void LogAnswer(Request& request, const Status& status) {
   const auto level = status.code() == Code::kInternal ? log::Level::kError : log::RequestLevel();
   if (!log::Enabled(level)) return;
+  ReadMetadata(&request);
   std::vector<log::Field> fields = {{"method", request.method},
                                     {"request_id", RequestId(request)},
                                     {"program_hash", request.program_hash},

@@ -27,6 +27,9 @@ struct StageTimes {
 
 struct Request {
   const char* method = "";
+  // Where the two that follow are to be read, when somebody needs them: for most requests nobody does, and gRPC makes a
+  // map of all metadata for it. Null: they have been.
+  const grpc::CallbackServerContext* metadata = nullptr;
   std::string id;            // x-request-id; empty until somebody needs one, see RequestId
   std::string program_hash;  // x-pullback-program-hash, or empty
   Clock::time_point arrived;
@@ -43,9 +46,11 @@ inline double SecondsSince(Clock::time_point begin) {
   return std::chrono::duration<double>(Clock::now() - begin).count();
 }
 
-// Reads metadata and the client's deadline. Metadata that is too long or not printable ASCII is taken
-// as absent.
+// Reads the client's deadline; the context must live until metadata is read or the request is answered.
 Request MakeRequest(const char* method, const grpc::CallbackServerContext& context);
+// Reads the metadata that has not been. What is too long or not printable ASCII is taken as absent. Not thread-safe:
+// before copies are made for other threads.
+void ReadMetadata(Request* request);
 
 // Brings the deadline forward to what the request itself asks for (0: nothing), or else, without any
 // deadline, to default_deadline, and in any case to max_deadline, all counted from its arrival.

@@ -1,5 +1,7 @@
 #include "server/service.h"
 
+#include <utility>
+
 #include "server/errors.h"
 #include "server/request.h"
 #include "server/unary_call.h"
@@ -49,8 +51,9 @@ grpc::ServerUnaryReactor* Service::Evaluate(grpc::CallbackServerContext* context
 
 grpc::ServerBidiReactor<grpc::ByteBuffer, grpc::ByteBuffer>* Service::EvaluateStream(
     grpc::CallbackServerContext* context) {
-  return StreamCall::Open(lanes_, handlers_, &options_, &streams_,
-                          MakeRequest("EvaluateStream", *context),
+  Request request = MakeRequest("EvaluateStream", *context);
+  ReadMetadata(&request);
+  return StreamCall::Open(lanes_, handlers_, &options_, &streams_, std::move(request),
                           [this, context] { return Admit(*context); });
 }
 
