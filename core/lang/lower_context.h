@@ -28,6 +28,7 @@
 //   lower_member.cc          whether a tuple is related; joins
 //   lower_source.cc          what expressions say, without values
 //   lower_tellers.cc         which reductions other than sums go by neighbours
+//   lower_unrelated.cc       what their bodies are elsewhere
 //   lower_neighbours.cc      and the neighbours
 //   lower_points.cc          sets of points
 //   lower_gather.cc          of an index that is read from data

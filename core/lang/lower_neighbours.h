@@ -37,6 +37,12 @@ std::vector<Teller> FindTellersAhead(Context& c, const Expr& e, size_t binder,
 // Whether there are some for a binder of a reduction other than a sum.
 bool ReducesNeighbours(Context& c, const Expr& e);
 
+// --- lower_unrelated.cc
+// Where all of `told` are false, the body has one value at all points of the binder that `local` names (of a sum 0, of
+// a product 0 or 1).
+bool OneStandsForAll(Context& c, const Expr& e, uint32_t local,
+                     const std::vector<const Teller*>& told);
+
 // --- lower_gather.cc
 // Block mode: makes what is Gathered within a loop nest, while it lives.
 class GatherAhead {

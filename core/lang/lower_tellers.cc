@@ -35,16 +35,9 @@ class Reading {
   bool MayBeKey(const Expr& argument);
   bool MayGather(const Expr& call, const Expr& argument);
   bool IsKnown(const Expr& e) const;
-  bool Varies(const Expr& e) const { return Mentions(e, varying_); }
-  bool Suffices();
-  bool Suffice(const std::vector<const Teller*>& told);
-  bool IsSame(const Expr& e) const;
-  bool IsNumberThere(const Expr& e, bool one) const;
-  const Expr* ChosenThere(const Expr& e) const;
-  bool IsTold(const Expr& e) const;
-  bool IsFalse(const Expr& e) const;
-  bool IsTrue(const Expr& e) const;
-  bool IsZeroChain(const Expr& e) const;
+  bool Suffice(const std::vector<const Teller*>& told) const {
+    return OneStandsForAll(c_, e_, local_, told);
+  }
 
   Context& c_;
   const Expr& e_;
@@ -52,10 +45,8 @@ class Reading {
   bool ahead_;
   uint32_t local_;
   Locals before_;
-  Locals inner_;    // not known in front of the body
-  Locals varying_;  // what differs between points that are not related
+  Locals inner_;  // not known in front of the body
   std::vector<Teller> tellers_;
-  std::vector<const Teller*> told_;
 };
 
 // Nothing but lets and a value, which changes nothing.
@@ -67,7 +58,7 @@ bool Reading::IsPlain() {
   ForEachExpr(body, [&](const Expr& part) { plain = plain && !HoldsBox(part.type); });
   for (size_t i = binder_ + 1; plain && i < e_.binders.size(); ++i) {
     const Binder& later = e_.binders[i];
-    plain = (!later.lo || !Varies(*later.lo)) && !Varies(*later.hi);
+    plain = (!later.lo || !Mentions(*later.lo, {local_})) && !Mentions(*later.hi, {local_});
   }
   return plain;
 }
@@ -152,105 +143,8 @@ void Reading::TryEquation(const Expr& e) {
   }
 }
 
-bool Reading::IsTold(const Expr& e) const {
-  return std::any_of(told_.begin(), told_.end(), [&](const Teller* t) {
-    return std::find(t->related.begin(), t->related.end(), &e) != t->related.end();
-  });
-}
-
-// At every point that is not related.
-bool Reading::IsFalse(const Expr& e) const {
-  if (IsNot(e)) return IsTrue(*e.operands[0]);
-  if (e.kind != Expr::Kind::kBinary || IsTold(e)) return IsTold(e);
-  if (e.binary == BinaryOp::kAnd) return IsFalse(*e.operands[0]) || IsFalse(*e.operands[1]);
-  return e.binary == BinaryOp::kOr && IsFalse(*e.operands[0]) && IsFalse(*e.operands[1]);
-}
-
-bool Reading::IsTrue(const Expr& e) const {
-  if (IsNot(e)) return IsFalse(*e.operands[0]);
-  if (e.kind != Expr::Kind::kBinary) return false;
-  if (e.binary == BinaryOp::kOr) return IsTrue(*e.operands[0]) || IsTrue(*e.operands[1]);
-  return e.binary == BinaryOp::kAnd && IsTrue(*e.operands[0]) && IsTrue(*e.operands[1]);
-}
-
-bool Reading::IsZeroChain(const Expr& e) const {
-  if (!IsChain(e)) return false;
-  std::vector<const Expr*> predicates;
-  CollectBrackets(c_, e, predicates);
-  return std::any_of(predicates.begin(), predicates.end(),
-                     [&](const Expr* p) { return IsFalse(*p); });
-}
-
-// The arm of an `if` that is taken at every point that is not related, where that is one expression.
-const Expr* Reading::ChosenThere(const Expr& e) const {
-  for (const CondArm& arm : e.arms) {
-    if (arm.cond && IsFalse(*arm.cond)) continue;
-    const bool taken = !arm.cond || IsTrue(*arm.cond);
-    return taken && arm.body.stmts.empty() ? arm.body.result.get() : nullptr;
-  }
-  return nullptr;
-}
-
-// It has one value at all points that are not related.
-bool Reading::IsSame(const Expr& e) const {
-  if (!Varies(e) || IsFalse(e) || IsTrue(e) || IsZeroChain(e)) return true;
-  switch (e.kind) {
-    case Expr::Kind::kIf: {
-      const Expr* chosen = ChosenThere(e);
-      return chosen && IsSame(*chosen);
-    }
-    case Expr::Kind::kUnary:
-    case Expr::Kind::kBinary:
-    case Expr::Kind::kCast:
-    case Expr::Kind::kIverson:
-    case Expr::Kind::kTuple:
-    case Expr::Kind::kConstruct:
-    case Expr::Kind::kField: break;
-    case Expr::Kind::kCall:
-      if (IsRelated(e)) return false;
-      break;
-    default: return false;
-  }
-  return std::all_of(e.operands.begin(), e.operands.end(),
-                     [&](const ExprPtr& part) { return IsSame(*part); });
-}
-
-// It is 0 (or, if that may be, 1) there.
-bool Reading::IsNumberThere(const Expr& e, bool one) const {
-  if (IsZeroChain(e) || IsNumber(e, 0) || (one && IsNumber(e, 1))) return true;
-  if (e.kind == Expr::Kind::kIf) {
-    const Expr* chosen = ChosenThere(e);
-    return chosen && IsNumberThere(*chosen, one);
-  }
-  const bool parts = e.kind == Expr::Kind::kTuple || e.kind == Expr::Kind::kConstruct;
-  return parts && std::all_of(e.operands.begin(), e.operands.end(),
-                              [&](const ExprPtr& part) { return IsNumberThere(*part, one); });
-}
-
-// One of the points that are not related stands for all.
-bool Reading::Suffices() {
-  varying_ = {local_};
-  for (const StmtPtr& s : e_.body.stmts) {
-    if (IsSame(*s->value)) continue;
-    for (const Target& t : s->targets) varying_.insert(t.local);
-  }
-  const Expr& result = *e_.body.result;
-  switch (e_.comprehension) {
-    case Comprehension::kGen:  // the others stay 0
-    case Comprehension::kSum: return IsNumberThere(result, false);
-    case Comprehension::kProd: return IsNumberThere(result, true);
-    default: return IsSame(result);
-  }
-}
-
-bool Reading::Suffice(const std::vector<const Teller*>& told) {
-  told_ = told;
-  return Suffices();
-}
-
 std::vector<Teller> Reading::Run() {
   constexpr size_t kMost = 4;
-  varying_ = {local_};
   if (!e_.body.result || !IsPlain()) return {};
   for (size_t i = binder_; i < e_.binders.size(); ++i) inner_.insert(e_.binders[i].local);
   for (const StmtPtr& s : e_.body.stmts) {

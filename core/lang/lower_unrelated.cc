@@ -1,0 +1,130 @@
+// What a comprehension's body is at the points of a binder that no teller relates.
+#include <algorithm>
+
+#include "core/lang/lower_expr.h"
+#include "core/lang/lower_neighbours.h"
+#include "core/lang/lower_relation.h"
+#include "core/lang/lower_source.h"
+
+namespace pullback::lang {
+namespace {
+
+class Unrelated {
+ public:
+  Unrelated(Context& c, const Expr& e, uint32_t local, const std::vector<const Teller*>& told)
+      : c_(c), e_(e), told_(told), varying_({local}) {}
+  bool Suffices();
+
+ private:
+  bool Varies(const Expr& e) const { return Mentions(e, varying_); }
+  bool IsSame(const Expr& e) const;
+  bool IsNumberThere(const Expr& e, bool one) const;
+  const Expr* ChosenThere(const Expr& e) const;
+  bool IsTold(const Expr& e) const;
+  bool IsFalse(const Expr& e) const;
+  bool IsTrue(const Expr& e) const;
+  bool IsZeroChain(const Expr& e) const;
+
+  Context& c_;
+  const Expr& e_;
+  const std::vector<const Teller*>& told_;
+  std::set<uint32_t> varying_;  // what differs between the points
+};
+
+bool Unrelated::IsTold(const Expr& e) const {
+  return std::any_of(told_.begin(), told_.end(), [&](const Teller* t) {
+    return std::find(t->related.begin(), t->related.end(), &e) != t->related.end();
+  });
+}
+
+// At every point that is not related.
+bool Unrelated::IsFalse(const Expr& e) const {
+  if (IsNot(e)) return IsTrue(*e.operands[0]);
+  if (e.kind != Expr::Kind::kBinary || IsTold(e)) return IsTold(e);
+  if (e.binary == BinaryOp::kAnd) return IsFalse(*e.operands[0]) || IsFalse(*e.operands[1]);
+  return e.binary == BinaryOp::kOr && IsFalse(*e.operands[0]) && IsFalse(*e.operands[1]);
+}
+
+bool Unrelated::IsTrue(const Expr& e) const {
+  if (IsNot(e)) return IsFalse(*e.operands[0]);
+  if (e.kind != Expr::Kind::kBinary) return false;
+  if (e.binary == BinaryOp::kOr) return IsTrue(*e.operands[0]) || IsTrue(*e.operands[1]);
+  return e.binary == BinaryOp::kAnd && IsTrue(*e.operands[0]) && IsTrue(*e.operands[1]);
+}
+
+bool Unrelated::IsZeroChain(const Expr& e) const {
+  if (!IsChain(e)) return false;
+  std::vector<const Expr*> predicates;
+  CollectBrackets(c_, e, predicates);
+  return std::any_of(predicates.begin(), predicates.end(),
+                     [&](const Expr* p) { return IsFalse(*p); });
+}
+
+// The arm of an `if` that is taken at every point that is not related, where that is one expression.
+const Expr* Unrelated::ChosenThere(const Expr& e) const {
+  for (const CondArm& arm : e.arms) {
+    if (arm.cond && IsFalse(*arm.cond)) continue;
+    const bool taken = !arm.cond || IsTrue(*arm.cond);
+    return taken && arm.body.stmts.empty() ? arm.body.result.get() : nullptr;
+  }
+  return nullptr;
+}
+
+// It has one value at all points that are not related.
+bool Unrelated::IsSame(const Expr& e) const {
+  if (!Varies(e) || IsFalse(e) || IsTrue(e) || IsZeroChain(e)) return true;
+  switch (e.kind) {
+    case Expr::Kind::kIf: {
+      const Expr* chosen = ChosenThere(e);
+      return chosen && IsSame(*chosen);
+    }
+    case Expr::Kind::kUnary:
+    case Expr::Kind::kBinary:
+    case Expr::Kind::kCast:
+    case Expr::Kind::kIverson:
+    case Expr::Kind::kTuple:
+    case Expr::Kind::kConstruct:
+    case Expr::Kind::kField: break;
+    case Expr::Kind::kCall:
+      if (IsRelated(e)) return false;
+      break;
+    default: return false;
+  }
+  return std::all_of(e.operands.begin(), e.operands.end(),
+                     [&](const ExprPtr& part) { return IsSame(*part); });
+}
+
+// It is 0 (or, if that may be, 1) there.
+bool Unrelated::IsNumberThere(const Expr& e, bool one) const {
+  if (IsZeroChain(e) || IsNumber(e, 0) || (one && IsNumber(e, 1))) return true;
+  if (e.kind == Expr::Kind::kIf) {
+    const Expr* chosen = ChosenThere(e);
+    return chosen && IsNumberThere(*chosen, one);
+  }
+  const bool parts = e.kind == Expr::Kind::kTuple || e.kind == Expr::Kind::kConstruct;
+  return parts && std::all_of(e.operands.begin(), e.operands.end(),
+                              [&](const ExprPtr& part) { return IsNumberThere(*part, one); });
+}
+
+bool Unrelated::Suffices() {
+  for (const StmtPtr& s : e_.body.stmts) {
+    if (IsSame(*s->value)) continue;
+    for (const Target& t : s->targets) varying_.insert(t.local);
+  }
+  const Expr& result = *e_.body.result;
+  switch (e_.comprehension) {
+    case Comprehension::kGen:  // the others stay 0
+    case Comprehension::kSum: return IsNumberThere(result, false);
+    case Comprehension::kProd: return IsNumberThere(result, true);
+    default: return IsSame(result);
+  }
+}
+
+}  // namespace
+
+bool OneStandsForAll(Context& c, const Expr& e, uint32_t local,
+                     const std::vector<const Teller*>& told) {
+  return Unrelated(c, e, local, told).Suffices();
+}
+
+}  // namespace pullback::lang
