@@ -61,6 +61,7 @@ uint32_t ModuleContext::Declare(uint32_t f, size_t at_level) {
   if (!added) return it->second;
   const Function& source = *program.functions[f];
   const uint32_t id = it->second = module.AddFunction(source.name);
+  sources[id] = f;
   ir::Function& function = module.Get(id);
   function.results = Flatten(source.result_type);
   ir::Builder b(module, function);

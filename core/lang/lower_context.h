@@ -23,6 +23,7 @@
 //   lower_relation.cc        brackets with relations and equations: which indices they tell
 //   lower_tuples.cc          statements over the tuples of relations
 //   lower_keys.cc            arguments of relations that are data
+//   lower_key_forms.cc       which expressions those may be
 //   lower_key_chain.cc       and the code that makes them
 //   lower_joins.cc           what a bound index is read by, and its values as an array
 //   lower_member.cc          whether a tuple is related; joins
@@ -108,7 +109,9 @@ struct ModuleContext {
   size_t spent = 0;             // instructions copied so far, beyond those that stand
   int outlined = 0;             // bodies that became functions
   size_t wasted = 0;            // work of attempts that were rolled back
-  uint32_t join = UINT32_MAX;   // the function that joins relations
+  std::unordered_map<uint32_t, uint32_t> sources;  // the source functions, by the IR's
+  std::unordered_map<uint32_t, bool> returns;  // by source function: SurelyReturns of lower_keys.h
+  uint32_t join = UINT32_MAX;                  // the function that joins relations
   std::map<std::vector<size_t>, uint32_t>
       neighbours;                                  // those of lower_neighbours.cc, lower_gather.cc
   std::vector<ExprPtr> made;                       // by lower_either.cc

@@ -27,10 +27,14 @@ enum class Hazard : uint8_t {
   kTraps,   // it may
 };
 
-Hazard HazardOf(const Context& c, const Inst& inst) {
+Hazard HazardOf(Context& c, const Inst& inst) {
   if (IsDivision(c, inst)) {
     const Affine divisor = c.AffineFor(inst.args[1]);
     return divisor.IsConst() && divisor.constant != 0 ? Hazard::kNone : Hazard::kTraps;
+  }
+  if (inst.op == Op::Call) {
+    return SurelyReturns(c.module, c.module.sources.at(inst.callee)) ? Hazard::kNone
+                                                                     : Hazard::kTraps;
   }
   if (inst.op != Op::Index) return Hazard::kNone;
   const std::vector<Affine>& dims = c.DimsOf(inst.args[0]);
@@ -49,11 +53,11 @@ Hazard HazardOf(const Context& c, const Inst& inst) {
   return hazard;
 }
 
-// Cheap enough to be evaluated once more.
-bool IsCheap(const Context& c, const Inst& inst) {
-  const uint8_t flags = ir::Info(inst.op).flags;
+// It may be evaluated once more. (A key is, once for each point of its sources.)
+bool MayRepeat(const Context& c, const Inst& inst) {
   if (inst.op == Op::Index || IsDivision(c, inst)) return true;
-  return (flags & ir::kPure) != 0 && (flags & ir::kLibm) == 0;
+  if (inst.op == Op::Call) return c.module.sources.count(inst.callee) != 0;
+  return (ir::Info(inst.op).flags & ir::kPure) != 0;
 }
 
 // Where the instruction does not trap.
@@ -68,23 +72,25 @@ Value InsideOf(Context& c, const Inst& inst) {
   return c.b.Holds(std::move(inside));
 }
 
-// Gives what may trap the guard that `guard_of` makes in front of it; where one is false the key is -1. Gives
-// whether all hold.
-Value GuardChain(Context& c, KeyChain& chain, const std::function<Value(const Inst&)>& guard_of) {
+// Gives what may trap the guard that `guard_of` makes in front of it.
+void GuardHazards(Context& c, KeyChain& chain, const std::function<Value(const Inst&)>& guard_of) {
   std::vector<Inst> insts = std::exchange(chain.insts, {});
   c.b.RedirectTo(&chain.insts);
-  Value all;
   for (Inst& inst : insts) {
-    if (HazardOf(c, inst) != Hazard::kNone) {
-      inst.guard = guard_of(inst);
-      all = all.valid() ? c.b.Make(Op::And, {all, inst.guard}) : inst.guard;
-    }
+    if (HazardOf(c, inst) != Hazard::kNone) inst.guard = guard_of(inst);
     chain.insts.push_back(std::move(inst));
   }
-  if (!all.valid()) all = c.b.Bool(true);
-  chain.value = c.b.Make(Op::Select, {all, chain.value, c.b.I64(-1)});
   c.b.RedirectTo(&c.frame().body);
-  return all;
+}
+
+// a, and b; `a` may be none.
+Value Both(Context& c, Value a, Value b) { return a.valid() ? c.b.Make(Op::And, {a, b}) : b; }
+
+// Makes the key -1 where `good` is false.
+void KeepWhere(Context& c, KeyChain& chain, Value good) {
+  c.b.RedirectTo(&chain.insts);
+  chain.value = c.b.Make(Op::Select, {good, chain.value, c.b.I64(-1)});
+  c.b.RedirectTo(&c.frame().body);
 }
 
 }  // namespace
@@ -96,10 +102,11 @@ std::optional<KeyChain> ChainOf(Context& c, Value v, bool guarded) {
     const std::vector<Inst>& body = c.frames[f]->body;
     for (size_t i = body.size(); i-- > 0;) {
       if (!Defines(body[i], needed)) continue;
-      if (!IsCheap(c, body[i])) return std::nullopt;
+      if (!MayRepeat(c, body[i])) return std::nullopt;
       chain.insts.push_back(body[i]);
       Inst& inst = chain.insts.back();
-      if (!guarded || HazardOf(c, inst) == Hazard::kNone) inst.guard = Value();
+      const bool keeps = guarded && (chain.insts.size() == 1 || HazardOf(c, inst) != Hazard::kNone);
+      if (!keeps) inst.guard = Value();
       ir::ForEachOperand(inst, [&](Value operand) { needed.insert(operand.id); });
     }
   }
@@ -107,25 +114,46 @@ std::optional<KeyChain> ChainOf(Context& c, Value v, bool guarded) {
   return chain;
 }
 
-bool MayTrap(const Context& c, const KeyChain& chain) {
+bool MayTrap(Context& c, const KeyChain& chain) {
   return std::any_of(chain.insts.begin(), chain.insts.end(),
                      [&](const Inst& i) { return HazardOf(c, i) == Hazard::kTraps; });
 }
 
-bool IsBeyond(const Context& c, const KeyChain& chain) {
+bool IsBeyond(Context& c, const KeyChain& chain) {
   return std::any_of(chain.insts.begin(), chain.insts.end(),
                      [&](const Inst& i) { return HazardOf(c, i) == Hazard::kBeyond; });
 }
 
 Value KeepInside(Context& c, KeyChain& chain) {
-  return GuardChain(c, chain, [&](const Inst& inst) { return InsideOf(c, inst); });
+  Value all;
+  GuardHazards(c, chain, [&](const Inst& inst) {
+    const Value inside = InsideOf(c, inst);
+    Value good = inside;
+    if (inst.guard.valid()) {
+      good = c.b.Make(Op::Or, {c.b.Make(Op::Not, {inst.guard}), inside});
+    }
+    all = Both(c, all, good);
+    return Both(c, inst.guard, inside);
+  });
+  if (!all.valid()) {
+    c.b.RedirectTo(&chain.insts);
+    all = c.b.Bool(true);
+    c.b.RedirectTo(&c.frame().body);
+  }
+  KeepWhere(c, chain, all);
+  return all;
 }
 
 void TrapOnlyWhere(Context& c, KeyChain& chain, const std::vector<Constraint>& reached) {
-  GuardChain(c, chain, [&](const Inst& inst) {
-    const Value here = c.b.Holds(reached);
-    return inst.guard.valid() ? c.b.Make(Op::And, {inst.guard, here}) : here;
-  });
+  const Value there = std::exchange(chain.insts.back().guard, Value());
+  std::vector<Inst> insts = std::exchange(chain.insts, {});
+  c.b.RedirectTo(&chain.insts);
+  const Value here = c.b.Holds(reached);
+  std::move(insts.begin(), insts.end(), std::back_inserter(chain.insts));
+  GuardHazards(c, chain, [&](const Inst& inst) { return Both(c, inst.guard, here); });
+  c.b.RedirectTo(&chain.insts);
+  const Value evaluated = Both(c, there, here);
+  KeepWhere(c, chain, evaluated);
 }
 
 void Rename(Context& c, KeyChain& chain) {
@@ -165,7 +193,7 @@ std::vector<Value> AtOnePoint(Context& c, const std::vector<Inst>& insts,
 CheckedKey LowerCheckedKey(Context& c, const Expr& e) {
   if (IsKey(c, e)) return {*LowerInt(c, e), Value()};
   c.OpenFrame();
-  KeyChain chain = *ChainOf(c, *LowerScalar(c, e), /*guarded=*/false);
+  KeyChain chain = *ChainOf(c, *LowerScalar(c, e), /*guarded=*/true);
   const Value good = KeepInside(c, chain);
   c.b.RedirectTo(&chain.insts);
   const Value number = c.b.Cast(good, DType::kI64);

@@ -4,45 +4,14 @@
 
 #include <algorithm>
 
-#include "core/lang/builtins.h"
 #include "core/lang/lower_expr.h"
 #include "core/lang/lower_sizes.h"
 #include "core/lang/lower_tuples.h"
-#include "core/lang/walk.h"
 
 namespace pullback::lang {
 namespace {
 
 using ir::Inst;
-
-bool IsInside(const Context& c, const Affine& sub, const Affine& extent) {
-  return IsNonNegative(c, Least(c, sub)) &&
-         IsNonNegative(c, Least(c, extent - sub - Affine::Const(1)));
-}
-
-bool IsQuotient(const Expr& e) {
-  return e.kind == Expr::Kind::kBinary &&
-         (e.binary == BinaryOp::kDiv || e.binary == BinaryOp::kRem);
-}
-
-bool IsKeyOp(BinaryOp op) {
-  return op == BinaryOp::kAdd || op == BinaryOp::kSub || op == BinaryOp::kMul ||
-         op == BinaryOp::kDiv || op == BinaryOp::kRem;
-}
-
-bool IsMinOrMax(const Expr& e) {
-  return e.builtin == static_cast<int>(Builtin::Min) || e.builtin == static_cast<int>(Builtin::Max);
-}
-
-// A predicate that may be evaluated once more: comparisons of such values.
-bool IsPlainCondition(Context& c, const Expr& e) {
-  if (IsLiteral(e)) return true;
-  const bool logic = (e.kind == Expr::Kind::kUnary && e.unary == UnaryOp::kNot) ||
-                     (e.kind == Expr::Kind::kBinary && e.binary >= BinaryOp::kEq);
-  if (!logic) return LooksLikeKey(c, e);
-  return std::all_of(e.operands.begin(), e.operands.end(),
-                     [&](const ExprPtr& part) { return IsPlainCondition(c, *part); });
-}
 
 // What holds at every point of the frames' boxes that is reached: of the indices that are not restricted, that
 // there are any. nullopt: a frame runs over tuples.
@@ -61,13 +30,19 @@ std::optional<std::vector<Constraint>> Reached(const Context& c) {
   return reached;
 }
 
+// The key, made by an instruction that has the guard under which the program evaluates it.
+MaybeValue LowerMarked(Context& c, const Expr& e) {
+  PB_TRY(const Value v, LowerScalar(c, e));
+  return c.b.Make(Op::Add, {v, c.b.I64(0)});
+}
+
 // The key where it may trap: only where the program evaluates it, as far as the indices that it is made from
 // tell that.
 std::optional<KeyChain> TrappingChain(Context& c, const Expr& e,
                                       const std::vector<const Expr*>& before) {
   const auto reached = Reached(c);
-  const bool plain = std::all_of(before.begin(), before.end(),
-                                 [&](const Expr* p) { return IsPlainCondition(c, *p); });
+  const bool plain =
+      std::all_of(before.begin(), before.end(), [&](const Expr* p) { return LooksLikeKey(c, *p); });
   if (!reached || !plain) return std::nullopt;
   Guard outer = c.guard;
   bool good = true;
@@ -76,9 +51,9 @@ std::optional<KeyChain> TrappingChain(Context& c, const Expr& e,
   if (good && c.guard.any) {
     GuardValue(c);
     GuardedRegion region(c, outer);
-    v = LowerScalar(c, e);
+    v = LowerMarked(c, e);
   } else if (good) {
-    v = LowerScalar(c, e);
+    v = LowerMarked(c, e);
   }
   c.guard = outer;
   if (!v) return std::nullopt;
@@ -138,52 +113,6 @@ Key BlockKey(Context& c, KeyChain chain) {
 }
 
 }  // namespace
-
-bool IsInside(const Context& c, const Expr& e) {
-  const Leaf& x = c.at->locals[e.operands[0]->local][0];
-  if (!x.value.valid()) return false;
-  const std::vector<Affine>& dims = c.dims.at(x.value.id);
-  for (size_t i = 0; i < dims.size(); ++i) {
-    const std::optional<Affine> sub = AffineAsIs(c, *e.subscripts[i].index);
-    if (!sub || !IsInside(c, *sub, dims[i])) return false;
-  }
-  return true;
-}
-
-bool LooksLikeKey(Context& c, const Expr& e) {
-  if (e.type.kind != Type::Kind::kScalar || c.replaced.count(&e) != 0) return false;
-  const auto all = [&](const ExprPtr& part) { return LooksLikeKey(c, *part); };
-  switch (e.kind) {
-    case Expr::Kind::kInt:
-    case Expr::Kind::kName: return true;
-    case Expr::Kind::kUnary: return e.unary == UnaryOp::kNeg && all(e.operands[0]);
-    case Expr::Kind::kBinary:
-      return IsKeyOp(e.binary) && std::all_of(e.operands.begin(), e.operands.end(), all);
-    case Expr::Kind::kCall:
-      return IsMinOrMax(e) && std::all_of(e.operands.begin(), e.operands.end(), all);
-    case Expr::Kind::kIndex: {
-      const Expr& array = *e.operands[0];
-      if (array.kind != Expr::Kind::kName || array.type.kind != Type::Kind::kArray) return false;
-      const Leaves& leaves = c.at->locals[array.local];
-      return !leaves.empty() && leaves[0].value.valid() && c.OwnerOf(leaves[0].value) == 0 &&
-             std::all_of(e.subscripts.begin(), e.subscripts.end(),
-                         [&](const Subscript& s) { return s.index && all(s.index); });
-    }
-    default: return false;
-  }
-}
-
-bool IsKey(Context& c, const Expr& e) {
-  if (!LooksLikeKey(c, e)) return false;
-  bool inside = true;
-  ForEachExpr(e, [&](const Expr& part) {
-    const bool traps = (part.kind == Expr::Kind::kIndex && !IsInside(c, part)) ||
-                       (IsQuotient(part) && (part.operands[1]->kind != Expr::Kind::kInt ||
-                                             part.operands[1]->int_value == 0));
-    inside = inside && !traps;
-  });
-  return inside;
-}
 
 std::optional<Key> BindKey(Context& c, const Expr& e, const std::vector<const Expr*>& before) {
   PB_TRY(KeyChain chain, LowerKeyChain(c, e, before));

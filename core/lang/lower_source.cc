@@ -34,7 +34,9 @@ int64_t Coefficient(const Expr& e, uint32_t local) {
 
 bool AreAlike(const Expr& a, const Expr& b) {
   if (a.kind != b.kind || a.operands.size() != b.operands.size()) return false;
-  if (a.local != b.local || a.int_value != b.int_value || a.builtin != b.builtin) return false;
+  if (!a.arms.empty() || a.local != b.local || a.type != b.type) return false;
+  if (a.int_value != b.int_value || a.float_value != b.float_value) return false;
+  if (a.builtin != b.builtin || a.callee != b.callee) return false;
   if (a.kind == Expr::Kind::kUnary && a.unary != b.unary) return false;
   if (a.kind == Expr::Kind::kBinary && a.binary != b.binary) return false;
   for (size_t i = 0; i < a.operands.size(); ++i) {

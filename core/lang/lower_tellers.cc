@@ -92,7 +92,7 @@ bool Reading::IsKnown(const Expr& e) const {
 
 // An argument that is known in front of the body.
 bool Reading::MayBeKey(const Expr& argument) {
-  return !Mentions(argument, inner_) && LooksLikeKey(c_, argument);
+  return !Mentions(argument, inner_) && IsCheckable(c_, argument);
 }
 
 // An argument that is made from the binder alone.
@@ -101,7 +101,7 @@ bool Reading::MayGather(const Expr& call, const Expr& argument) {
   const Binder& b = e_.binders[binder_];
   const bool range =
       (!b.lo || (IsSimple(*b.lo) && IsKnown(*b.lo))) && IsSimple(*b.hi) && IsKnown(*b.hi);
-  return ahead_ && range && IsKnown(argument) && LooksLikeKey(c_, argument);
+  return ahead_ && range && IsKnown(argument) && IsCheckable(c_, argument);
 }
 
 void Reading::Add(Teller teller) {

@@ -77,6 +77,37 @@ std::vector<RelationProgram> KeyPrograms() {
                  sum i < n, a in 1..l, j < m { [r(i, a - 1) and s(k[a], j)] * x[i] * y[j] * z[a] }) })",
        {RandomRelation({6, 5}, 11, 6), wide},
        {k, x, y, five}},
+      {"keys: casts and branches",
+       R"(fn f(r: rel[n, m], k: [l]i64, x: [l]f64, y: [m]f64) -> ([l]f64, [l]f64, f64, [l]f64, [l]f64, [m]f64) {
+         return (gen i < l { sum j < m { [r(i64(1.9 * x[i]), j)] * x[i] * y[j] } },
+                 gen i < l { x[i] * sin(x[i] + sum j < m { [r(if i > 0 { k[i - 1] } else { 4 }, j) and y[j] > 0.5] * y[j] }) },
+                 sum i < l, j < m { [i > 0 and r(i64(floor(x[i] + y[0])), j)] * x[i] * y[j] * y[j] },
+                 gen i < l { max j < m { [r(if x[i] > 0.7 and k[i] < 5 { k[i] } else { i }, j)] * x[i] * (y[j] - 0.9) } },
+                 gen i < l { [x[i] > 0.5] * sum j < m { [(i < 2 or k[i] > 3) and r(i64(x[i] > 1.0), j)] * x[i] * y[j] } },
+                 gen j < m { max i < l { [r(if i < 2 { 3 * i } else { k[i] }, j)] * y[j] * (x[i] - 0.9) } }) })",
+       {wide},
+       {k, five, y}},
+      {"keys: calls",
+       R"(fn next(i: i64) -> i64 { if i == 5 { return 0 } return i + 1 }
+       fn bin(x: f64) -> i64 { let a = i64(1.9 * x); return min(max(a, 0), 5) }
+       fn root(i: i64) -> i64 { var s = 0; while s * s < i { s += 1 } return s }
+       fn f(r: rel[n, m], k: [l]i64, x: [l]f64, y: [m]f64) -> ([l]f64, [l]f64, f64, [l]f64, [m]f64, f64) {
+         var s = 1.0
+         for i < l { s = 0.5 * s + sin(s) * sum j < m { [r(root(i), j)] * y[j] * x[i] } }
+         return (gen i < l { sum j < m { [r(next(k[i]), j)] * x[i] * y[j] } },
+                 gen i < l { let b = root(k[i]); x[i] * sin(x[i] + sum j < m { [r(b, j) and y[j] > 0.5] * y[j] }) },
+                 sum i < l, j < m { [root(i) < 2 and r(bin(x[i]), j)] * x[i] * y[j] * y[j] },
+                 gen i < l { prod j < m { if r(next(i), j) { y[j] * x[i] } else { 1.0 } } },
+                 gen j < m { max i < l { [r(bin(x[i]), j)] * y[j] * (x[i] - 0.9) } }, s) })",
+       {wide},
+       {k, five, y}},
+      {"keys: two functions of one index",
+       R"(fn one(i: i64) -> i64 { return i + 1 }
+       fn two(i: i64) -> i64 { return 5 - i }
+       fn f(r: rel[n, m], x: [l]f64, y: [m]f64) -> [l]f64 {
+         return gen i < l { max j < m { [r(one(i), j) and r(two(i), j)] * x[i] * (y[j] - 0.9) } } })",
+       {RandomRelation({6, 4}, 20, 2)},
+       {five, y}},
       {"a gathered binder",
        R"(fn f(r: rel[n, m], k: [l]i64, x: [n]f64, y: [l]f64) -> ([n]f64, [n]f64, [n]f64, [n]i64, [n]i64, [n]f64) {
          return (gen i < n { max j < l { [r(i, k[j])] * x[i] * (y[j] - 0.9) } },

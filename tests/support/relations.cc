@@ -38,7 +38,10 @@ TestRelation RandomRelation(const std::vector<int64_t>& sizes, int64_t tuples, u
 std::string Masked(const std::string& program) {
   const std::string types =
       std::regex_replace(program, std::regex(R"((\b[rst]): rel(\[[^\]]*\]))"), "$1: $2i64");
-  return std::regex_replace(types, std::regex(R"(\b([rst])\(([^)]*)\))"), "($1[$2] != 0)");
+  // Arguments may have brackets in brackets.
+  const std::string arguments = R"(((?:[^()]|\((?:[^()]|\([^()]*\))*\))*))";
+  return std::regex_replace(types, std::regex(R"(\b([rst])\()" + arguments + R"(\))"),
+                            "($1[$2] != 0)");
 }
 
 std::vector<Tensor> WithRelations(const std::vector<TestRelation>& relations,

@@ -85,7 +85,11 @@ Tensor Ones(std::vector<int64_t> shape) {
 
 ir::Module WithKeys(const std::string& body) {
   return LowerText(
-      "fn f(r: rel[n, n], k: [n]i64, a: [n, 4]f64, x: [n]f64) -> f64 { return " + body + " }", "f");
+      "fn half(i: i64) -> i64 { if i < 0 { return 0 } return i / 2 }\n"
+      "fn low(i: i64) -> i64 { var s = i; while s > 200 { s = s - 200 } return s }\n"
+      "fn f(r: rel[n, n], k: [n]i64, a: [n, 4]f64, x: [n]f64) -> f64 { return " +
+          body + " }",
+      "f");
 }
 
 // Tuples are of indices below `used`.
@@ -187,6 +191,14 @@ TEST_CASE("relations: work grows with the tuples and the indices, not with the p
       "sum i < n { let b = max(i - 1, 0); x[i] * sum j < n { [r(b, j)] * x[j] } }",
       "sum i < n, j < n, l < n { [r(i, j) and r(k[j], l)] * x[i] * x[l] }",
       "sum i < n, j < n { [r(i, j)] * x[i] * exp(sum l < n { [r(k[j], l)] * x[l] * x[j] }) }",
+      // Keys by casts, branches and calls.
+      "sum i < n { x[i] * sum j < n { [r(i64(floor(3.0 * x[i])) + i, j)] * x[j] } }",
+      "sum(gen i < n { sum j < n { [r(if i > 0 { k[i - 1] } else { 0 }, j)] * x[i] * a[j] } })",
+      "sum i < n, j < n { [x[i] > 0.5 and r(half(i), j)] * x[i] * x[j] }",
+      "sum i < n { x[i] * sum j < n { [r(low(i), j)] * x[j] } }",
+      "sum(gen i < n { max j < n { [r(half(k[i]), j)] * x[i] * x[j] } })",
+      "sum(gen i < n { max j < n { [r(if i > 0 { k[i - 1] } else { 0 }, j)] * x[i] * x[j] } })",
+      "sum(gen i < n { max j < n { [r(i, half(j))] * x[i] * x[j] } })",
       // A gathered binder.
       "sum(gen i < n { max j < n { [r(i, k[j])] * x[i] * x[j] } })",
       "sum(gen i < n { min j < n { [r(k[j], i)] * (x[i] - 2.0 * x[j]) } })",

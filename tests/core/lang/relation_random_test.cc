@@ -17,13 +17,39 @@ std::string Pick(Random& random, const std::vector<std::string>& from) {
 }
 
 const std::vector<std::string>& Pairs() {
-  static const std::vector<std::string> atoms = {
-      "r(i, j)",         "r(i, j)",         "r(j, i)",    "s(i, j)",       "s(k[i], j)",
-      "r(k[k[i]], j)",   "r(i, k[j])",      "s(k[j], i)", "r(i + c, j)",   "r(i / c, j)",
-      "s(2 * i - 1, j)", "r(i % 3, j + 1)", "r(p[i], j)", "s(p[k[i]], j)", "i == j",
-      "j < c",           "i < 3",           "j == k[i]",  "x[j] > 0.5",    "x[i] > x[j]",
-      "not r(j, i)",     "k[i] < 4",        "r(k[c], j)", "s(i, c)",       "not s(i, j)",
-      "r(c, c)"};
+  static const std::vector<std::string> atoms = {"r(i, j)",
+                                                 "r(i, j)",
+                                                 "r(j, i)",
+                                                 "s(i, j)",
+                                                 "s(k[i], j)",
+                                                 "r(k[k[i]], j)",
+                                                 "r(i, k[j])",
+                                                 "s(k[j], i)",
+                                                 "r(i + c, j)",
+                                                 "r(i / c, j)",
+                                                 "s(2 * i - 1, j)",
+                                                 "r(i % 3, j + 1)",
+                                                 "r(p[i], j)",
+                                                 "s(p[k[i]], j)",
+                                                 "i == j",
+                                                 "j < c",
+                                                 "i < 3",
+                                                 "j == k[i]",
+                                                 "x[j] > 0.5",
+                                                 "x[i] > x[j]",
+                                                 "not r(j, i)",
+                                                 "k[i] < 4",
+                                                 "r(k[c], j)",
+                                                 "s(i, c)",
+                                                 "not s(i, j)",
+                                                 "r(c, c)",
+                                                 "r(i64(2.5 * x[i]), j)",
+                                                 "s(half(i), j)",
+                                                 "r(i, half(j + c))",
+                                                 "s(over(i, c), j)",
+                                                 "r(if i < c { k[i] } else { p[i] }, j)",
+                                                 "over(k[i], c) < 2",
+                                                 "(i < c or k[k[i]] > 1)"};
   return atoms;
 }
 
@@ -46,7 +72,10 @@ const std::vector<std::string>& Triples() {
                                                  "x[l] > 0.5",
                                                  "s(k[j] - l, i)",
                                                  "r(i, i)",
-                                                 "s(max(i, l), j)"};
+                                                 "s(max(i, l), j)",
+                                                 "r(half(i + l), j)",
+                                                 "s(over(l, c), j)",
+                                                 "r(if l < i { k[l] } else { i }, j)"};
   return atoms;
 }
 
@@ -58,6 +87,8 @@ std::string Condition(Random& random, const std::vector<std::string>& atoms, int
 
 std::string Outcome(const std::string& body, const std::vector<Tensor>& args) {
   const std::string header =
+      "fn half(i: i64) -> i64 { return i / 2 }\n"
+      "fn over(i: i64, c: i64) -> i64 { if i == 3 { return 1 } return i / c }\n"
       "fn f(r: rel[n, n], s: rel[n, n], k: [n]i64, p: [m]i64, x: [n]f64, c: i64) -> f64 {\n";
   const eval::Result r = RunText(header + body + "\n}", args, "f");
   if (r.trap) return "trap";
