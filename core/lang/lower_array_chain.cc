@@ -2,15 +2,14 @@
 // The product has its sizes all the same; where only a value tells them (of an element of a list, of a slice whose
 // ends are data), that is evaluated.
 #include <algorithm>
-#include <unordered_set>
 #include <utility>
 
 #include "core/lang/lower_array.h"
 #include "core/lang/lower_comprehension.h"
 #include "core/lang/lower_expr.h"
 #include "core/lang/lower_list.h"
-#include "core/lang/lower_sizes.h"
 #include "core/lang/lower_stmt.h"
+#include "core/lang/lower_trial.h"
 #include "core/lang/walk.h"
 
 namespace pullback::lang {
@@ -143,52 +142,16 @@ std::optional<Leaf> RestInVain(Context& c, const Expr& e) {
   return std::nullopt;
 }
 
-// Puts back what the sizes need of instructions that were taken back; false: one of them may trap.
-bool PutBack(Context& c, std::vector<ir::Inst> made, const std::vector<Affine>& sizes,
-             uint32_t first_new) {
-  std::unordered_set<uint32_t> needed;
-  const auto need = [&](Value v) {
-    if (v.id >= first_new) needed.insert(v.id);
-  };
-  for (const Affine& d : sizes) ir::ForEachOperand(d, need);
-  std::vector<ir::Inst> kept;
-  for (size_t i = made.size(); i-- > 0;) {
-    const bool defines = std::any_of(made[i].results.begin(), made[i].results.end(),
-                                     [&](Value v) { return needed.erase(v.id) != 0; });
-    if (!defines) continue;
-    if (!CannotTrap(c, made[i])) return false;
-    ir::ForEachOperand(std::as_const(made[i]), need);
-    kept.push_back(std::move(made[i]));
-  }
-  if (!needed.empty()) return false;
-  for (size_t i = kept.size(); i-- > 0;) c.b.Append(std::move(kept[i]));
-  return true;
-}
-
 // The sizes of the rest, none of them negative, without evaluating it; nullopt: only its value tells them.
 std::optional<std::vector<Affine>> SizesBeforehand(Context& c, const Expr& e) {
-  const uint32_t first_new = c.ValueCount();
-  const auto first = static_cast<std::ptrdiff_t>(InstsOf(c).size());
-  const bool dims_only = std::exchange(c.dims_only, true);
+  SizeTrial trial(c);
   const bool bracketed = std::exchange(c.bracketed, true);
-  Mark mark(c);
-  c.OpenFrame();
-  std::vector<Affine> sizes;
   const std::optional<Leaf> rest = RestOfChain(c, e);
+  std::vector<Affine> sizes;
   if (rest) sizes = ExtentsOf(c, *rest);
-  std::vector<ir::Inst>& insts = InstsOf(c);
-  std::vector<ir::Inst> made(std::make_move_iterator(insts.begin() + first),
-                             std::make_move_iterator(insts.end()));
-  mark.Rollback();
-  c.dims_only = dims_only;
   c.bracketed = bracketed;
-  if (!rest || !PutBack(c, std::move(made), sizes, first_new)) return std::nullopt;
-  for (Affine& d : sizes) {
-    // Of what was put back nobody has checked what is known of it.
-    const bool known = std::all_of(d.terms.begin(), d.terms.end(),
-                                   [&](const Affine::Term& t) { return t.value.id < first_new; });
-    if (!known || !IsNonNegative(c, d)) d = NotNegative(c, d);
-  }
+  trial.End();
+  if (!rest || !trial.PutBack(sizes)) return std::nullopt;
   return sizes;
 }
 

@@ -78,9 +78,11 @@ bool AddBinder(Context& c, Statement& s, const Expr& e, const Binder& b,
 }  // namespace
 
 Affine NotNegative(Context& c, const Affine& extent) {
+  if (const Value v = extent.AsValue(); v.valid() && c.clamped.count(v.id) != 0) return extent;
   AtBlock block(c);
   const Value v = c.b.Make(Op::Max, {c.ToValue(extent), c.b.I64(0)});
   c.sizes.insert(v.id);
+  c.clamped.insert(v.id);
   return Affine::Of(v);
 }
 

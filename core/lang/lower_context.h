@@ -41,6 +41,7 @@
 //   lower_outline.cc         a body with control flow becomes a function
 //   lower_sequential.cc      or a loop nest
 //   lower_sizes.cc           sizes as affine forms; checks of those not known to be equal
+//   lower_trial.cc           what is written for sizes alone
 //   lower_tidy.cc            what was written and not needed goes away
 //
 // Two modes. In block mode expressions append to the current block and always succeed. In body mode
@@ -238,7 +239,8 @@ struct Context {
   std::unordered_map<uint32_t, uint32_t> made_at;          // arrays: where a negative extent traps
   std::unordered_map<uint32_t, std::pair<Affine, Affine>> counters;  // of loops: first, last
   std::unordered_set<uint32_t> small;                                // i64 values far from overflow
-  std::unordered_set<uint32_t> sizes;  // i64 values that are never negative
+  std::unordered_set<uint32_t> sizes;    // i64 values that are never negative
+  std::unordered_set<uint32_t> clamped;  // those that are max(…, 0) (NotNegative)
   // The first value made in the outermost comprehension that is lowered as a loop nest, while in it.
   std::optional<uint32_t> nest;
   bool bracketed = false;  // block mode: within a product whose brackets hold

@@ -7,6 +7,7 @@
 #include "core/lang/lower_expr.h"
 #include "core/lang/lower_sizes.h"
 #include "core/lang/lower_stmt.h"
+#include "core/lang/lower_trial.h"
 #include "core/lang/lower_walk.h"
 #include "core/lang/walk.h"
 
@@ -190,11 +191,8 @@ std::optional<LeafDims> BodyLeafDims(Context& c, const Expr& e, ir::AffineSpan l
   const bool arrays =
       std::any_of(types.begin(), types.end(), [](const ir::Type& t) { return t.IsArray(); });
   if (!arrays) return LeafDims(types.size(), std::vector<Affine>());
-  const uint32_t first_new = c.ValueCount();
-  const bool outer = std::exchange(c.dims_only, true);
-  Mark mark(c);
-  // The binders stand at an index of their own; the code is thrown away.
-  c.OpenFrame();
+  SizeTrial trial(c);
+  // The binders stand at an index of their own.
   Subs subs;
   for (size_t i = 0; i < e.binders.size(); ++i) {
     const Value index = c.function.NewValue(ir::Type::I64());
@@ -203,20 +201,15 @@ std::optional<LeafDims> BodyLeafDims(Context& c, const Expr& e, ir::AffineSpan l
   }
   BindSubscripts(c, e, lows, subs);
   const std::optional<Leaves> value = Lower(c, *e.body.result);
-  mark.Rollback();
-  c.dims_only = outer;
+  trial.End();
   if (!value) return std::nullopt;
   LeafDims dims;
   for (size_t i = 0; i < types.size(); ++i) {
-    dims.push_back(types[i].IsArray() ? ExtentsOf(c, (*value)[i]) : std::vector<Affine>());
-    for (const Affine& d : std::vector<Affine>(*dims.back())) {
-      const bool known = std::all_of(d.terms.begin(), d.terms.end(),
-                                     [&](const Affine::Term& t) { return t.value.id < first_new; });
-      if (!known) {
-        dims.back().reset();
-        break;
-      }
-    }
+    dims.emplace_back();
+    std::vector<Affine> sizes;
+    if (types[i].IsArray()) sizes = ExtentsOf(c, (*value)[i]);
+    // Under a bracket a range inside may end early, so that its size is a value that was made here.
+    if (trial.KnowsBefore(sizes) || (c.bracketed && trial.PutBack(sizes))) dims.back() = sizes;
   }
   return dims;
 }

@@ -123,6 +123,25 @@ TEST_CASE("ranges: a gen under a bracket has no elements where its range ends be
         TrapKind::kNegativeSize);
 }
 
+TEST_CASE("ranges: so has one in a gen, a sum or a loop nest") {
+  const std::string loop = "var y = 1.0; while y < 2.0 { y = y + 1.0 }; ";
+  for (const std::string& value :
+       {std::string("gen i < 2 { gen j < k { 1.0 } }"),
+        std::string("gen i < 2 { (gen j < k { 1.0 }) * 2.0 }"),
+        "gen i < 2 { " + loop + "gen j < k { y } }", std::string("gen i < 2 { zeros(k) }"),
+        std::string("gen i < 0 { gen j < k { 1.0 } }"),
+        "sum h < 2 { gen i < 2 { " + loop + "gen j < k { y } } }"}) {
+    INFO(value);
+    const std::string text = "fn f(k: i64) -> i64 { let e = [k > 0] * (" + value +
+                             ")\n return 10 * dim(e, 0) + dim(e, 1) }";
+    const double rows = value.find("i < 0") == std::string::npos ? 2 : 0;
+    CHECK(Number(text, {I64(-3)}) == 10 * rows);
+    CHECK(Number(text, {I64(3)}) == 10 * rows + 3);
+  }
+  const std::string free = "fn f(k: i64) -> f64 { return sum(gen i < 2 { gen j < k { 1.0 } }) }";
+  CHECK(TrapOf(free, {I64(-3)}).kind == TrapKind::kNegativeSize);
+}
+
 TEST_CASE("ranges: a gen whose range depends on an index around has no elements either") {
   const std::string loop = "var t = 0.0; while t < 1.0 { t = t + 1.0 }; t * ";
   for (const std::string body : {"sum(gen j < i - 1 { x[j] })", "sum(gen j in 2..i { x[j] })",
