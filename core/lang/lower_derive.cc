@@ -71,11 +71,12 @@ std::vector<Value> Stored(Context& c, const Expr& e) {
 
 struct Arguments {
   uint32_t callee;
-  std::vector<Value> all;                     // the callee's, with what it captures
-  std::vector<bool> wrt;                      // what carries a tangent, but captures
-  std::vector<bool> by;                       // arguments that hold floats
-  std::vector<std::vector<Value>> each;       // by argument
-  std::vector<std::vector<Value>> following;  // by operand after the arguments
+  std::vector<Value> all;                      // the callee's, with what it captures
+  std::vector<bool> wrt;                       // what carries a tangent, but captures
+  std::vector<bool> by;                        // arguments that hold floats
+  std::vector<std::vector<bool>> in_gradient;  // their leaves
+  std::vector<std::vector<Value>> each;        // by argument
+  std::vector<std::vector<Value>> following;   // by operand after the arguments
 };
 
 Arguments LowerArguments(Context& c, const Expr& e) {
@@ -96,9 +97,11 @@ Arguments LowerArguments(Context& c, const Expr& e) {
     a.each.push_back(values);
     const bool by = CarriesFloat(e.operands[i]->type);
     a.by.push_back(by);
-    for (Value v : values) {
-      a.all.push_back(v);
-      a.wrt.push_back(by && Carries(c, c.b.TypeOf(v)));
+    a.in_gradient.push_back(LeavesInGradient(e.operands[i]->type));
+    for (size_t k = 0; k < values.size(); ++k) {
+      a.all.push_back(values[k]);
+      const bool in = by && a.in_gradient.back()[k];
+      a.wrt.push_back(in && Carries(c, c.b.TypeOf(values[k])));
     }
   }
   return a;
@@ -109,7 +112,12 @@ void AppendGradient(Context& c, const Arguments& a, const std::vector<Value>& co
                     size_t first, Leaves& out) {
   Expander expander(c, cotangents, first);
   for (size_t i = 0; i < a.each.size(); ++i) {
-    if (a.by[i]) expander.Append(a.each[i], out);
+    if (!a.by[i]) continue;
+    std::vector<Value> like;
+    for (size_t k = 0; k < a.each[i].size(); ++k) {
+      if (a.in_gradient[i][k]) like.push_back(a.each[i][k]);
+    }
+    expander.Append(like, out);
   }
 }
 
@@ -143,9 +151,10 @@ Leaves LowerJvp(Context& c, const Arguments& a) {
   for (size_t i = 0; i < a.each.size(); ++i) {
     if (!a.by[i]) continue;
     for (size_t k = 0; k < a.each[i].size(); ++k) {
-      MustHaveSizesOf(c, a.following[i][k], a.each[i][k]);
+      const Value v = a.following[i][k];
+      MustHaveSizesOf(c, v, a.each[i][k]);
+      if (a.in_gradient[i][k] && Carries(c, c.b.TypeOf(v))) operands.push_back(v);
     }
-    for (Value v : Carrying(c, a.following[i])) operands.push_back(v);
   }
   const size_t results = ResultCount(c, a.callee);
   const std::vector<Value> out = c.b.Jvp(a.callee, a.wrt, std::move(operands));
@@ -291,6 +300,19 @@ class RuleAdapter {
 };
 
 }  // namespace
+
+std::vector<bool> LeavesInGradient(const Type& t) {
+  if (t.kind != Type::Kind::kFunction || t.IsDynamic()) {
+    return std::vector<bool>(FlatCount(t), true);
+  }
+  std::vector<bool> all;
+  for (const Type& captured : t.elements) {
+    const std::vector<bool> more = LeavesInGradient(captured);
+    const bool holds = CarriesFloat(captured);
+    for (bool in : more) all.push_back(holds && in);
+  }
+  return all;
+}
 
 std::optional<Leaves> LowerDerive(Context& c, const Expr& e) {
   if (c.InBody()) return std::nullopt;

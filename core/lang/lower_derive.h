@@ -5,6 +5,9 @@
 
 namespace pullback::lang {
 
+// By leaf of an argument whether its gradient has one for it: the gradient of a function is that of what it captures
+// and holds floats (GradientType).
+std::vector<bool> LeavesInGradient(const Type& t);
 // A kDerive. Bails in a body.
 std::optional<Leaves> LowerDerive(Context& c, const Expr& e);
 // stop_gradient(x): every leaf. Bails in a body where one is an array.

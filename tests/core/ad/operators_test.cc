@@ -43,6 +43,16 @@ TEST_CASE("operators: the second derivative, in every pair of modes") {
   }
 }
 
+TEST_CASE("operators: the gradient by a function has what that captures and holds floats") {
+  const std::string text =
+      "fn f(x: f64, k: i64) -> f64 { let g = |t| t * x * f64(k)\n"
+      " let (dg, dt) = grad(|q, t| q(t) * t)(g, x)\n return dg + dt }";
+  for (const bool optimise : {true, false}) {
+    const ir::Module value = Derived(LowerText(text, "f"), Transform::kValue, {}, optimise);
+    CHECK(Scalar(RunOk(value, {Tensor::F64(2), Tensor::I64(3)})[0]) == 36);
+  }
+}
+
 // Second and third derivatives of loops and recursion: each level against differences of the one below.
 void CheckLevels(const std::string& f) {
   for (const std::string inner : {"jvp", "vjp"}) {
