@@ -73,25 +73,6 @@ Leaves EmitCall(Context& c, uint32_t callee, Leaves args, uint32_t loc) {
   return out;
 }
 
-// The results of a call as far as their sizes are known.
-Leaves ResultsOfSizes(Context& c, const Function& f, const Leaves& args) {
-  const std::vector<Extents> extents = ResultExtents(c, f, args);
-  const std::vector<ir::Type> types = c.module.Flatten(f.result_type);
-  Leaves out;
-  for (size_t i = 0; i < types.size(); ++i) {
-    Leaf leaf = Unknown(c, types[i]);
-    if (leaf.array) {
-      auto array = std::make_shared<Array>(*leaf.array);
-      for (size_t axis = 0; axis < array->dims.size(); ++axis) {
-        if (extents[i][axis]) array->dims[axis] = *extents[i][axis];
-      }
-      leaf.array = array;
-    }
-    out.push_back(leaf);
-  }
-  return out;
-}
-
 // Lets, then one return.
 bool IsStraightLine(const Function& f) {
   const std::vector<StmtPtr>& stmts = f.body.stmts;
@@ -104,7 +85,6 @@ bool IsStraightLine(const Function& f) {
 
 std::optional<Leaves> InlineBody(Context& c) {
   const Function& f = *c.at->function;
-  if (!BindSizes(c)) return std::nullopt;
   const Stmt& last = *f.body.stmts.back();
   if (!LowerLets(c, f.body, f.body.stmts.size() - 1)) return std::nullopt;
   PB_TRY(Leaves results, Lower(c, *last.value));
@@ -114,32 +94,6 @@ std::optional<Leaves> InlineBody(Context& c) {
   for (size_t i = 0; i < results.size(); ++i) {
     if (!CheckDeclared(c, *types[i], results[i])) return std::nullopt;
   }
-  return results;
-}
-
-std::optional<Leaves> Inline(Context& c, uint32_t callee, const Leaves& args) {
-  const Function& f = *c.module.program.functions[callee];
-  if (!f.vjp_rule.name.empty() || !f.jvp_rule.name.empty()) return std::nullopt;
-  if (c.inlined >= kMaxInlineDepth || !IsStraightLine(f)) return std::nullopt;
-  if (!c.Work(f.node_count)) return std::nullopt;
-  // Arrays computed where they are read keep pointing at the activation they were made in.
-  c.inlined_activations.push_back(std::make_unique<Activation>());
-  Activation* const caller = c.at;
-  Activation& run = *c.inlined_activations.back();
-  run.function = &f;
-  run.base = c.module.bases[callee];
-  run.locals.resize(f.locals.size());
-  size_t next = 0;
-  for (const Param& p : f.params) {
-    for (size_t n = FlatCount(f.locals[p.local].type); n > 0; --n) {
-      run.locals[p.local].push_back(args[next++]);
-    }
-  }
-  c.at = &run;
-  ++c.inlined;
-  std::optional<Leaves> results = InlineBody(c);
-  --c.inlined;
-  c.at = caller;
   return results;
 }
 
@@ -190,11 +144,43 @@ bool IsScalarFunction(const Function& f) {
                      [&](const Param& p) { return IsScalar(f.locals[p.local].type); });
 }
 
+std::optional<Leaves> InActivation(Context& c, uint32_t callee, const Leaves& args,
+                                   const std::function<std::optional<Leaves>()>& lower) {
+  const Function& f = *c.module.program.functions[callee];
+  // Arrays computed where they are read keep pointing at the activation they were made in.
+  c.inlined_activations.push_back(std::make_unique<Activation>());
+  Activation* const caller = c.at;
+  Activation& run = *c.inlined_activations.back();
+  run.function = &f;
+  run.base = c.module.bases[callee];
+  run.locals.resize(f.locals.size());
+  size_t next = 0;
+  for (const Param& p : f.params) {
+    for (size_t n = FlatCount(f.locals[p.local].type); n > 0; --n) {
+      run.locals[p.local].push_back(args[next++]);
+    }
+  }
+  c.at = &run;
+  ++c.inlined;
+  std::optional<Leaves> results = BindSizes(c) ? lower() : std::nullopt;
+  --c.inlined;
+  c.at = caller;
+  return results;
+}
+
+std::optional<Leaves> InlineCall(Context& c, uint32_t callee, const Leaves& args) {
+  const Function& f = *c.module.program.functions[callee];
+  if (!f.vjp_rule.name.empty() || !f.jvp_rule.name.empty()) return std::nullopt;
+  if (c.inlined >= kMaxInlineDepth || !IsStraightLine(f)) return std::nullopt;
+  if (!c.Work(f.node_count)) return std::nullopt;
+  return InActivation(c, callee, args, [&] { return InlineBody(c); });
+}
+
 std::optional<Leaves> CallFunction(Context& c, uint32_t callee, Leaves args, uint32_t loc) {
   const Function& f = *c.module.program.functions[callee];
+  if (c.dims_only) return SizesOfCall(c, callee, args);
   if (!c.InBody() || IsScalarFunction(f)) return EmitCall(c, callee, std::move(args), loc);
-  if (c.dims_only) return ResultsOfSizes(c, f, args);
-  return Inline(c, callee, args);
+  return InlineCall(c, callee, args);
 }
 
 std::optional<Leaves> LowerCall(Context& c, const Expr& e) {

@@ -87,9 +87,9 @@ void Flatten(const TypeExpr& t, std::vector<const TypeExpr*>& out) {
 // --- attempts
 
 bool Context::Work(size_t amount) {
-  constexpr size_t kMuch = 20000, kLittle = 200, kWasted = 1000000;
+  constexpr size_t kMuch = 20000, kLittle = 200;
   work += amount;
-  return !attempting || work <= (module.wasted > kWasted ? kLittle : kMuch);
+  return !attempting || work <= (HasWastedMuch() ? kLittle : kMuch);
 }
 
 // --- i64 values

@@ -4,6 +4,7 @@
 //   lower_stmt.cc            statements; control flow to blocks with arguments
 //   lower_expr.cc            scalar expressions
 //   lower_calls.cc           calls and built-in functions
+//   lower_call_sizes.cc      the sizes of what they give, without them
 //   lower_derive.cc          derivative operators and rules; derive_levels.cc: what they lower again
 //   lower_place.cc           structs; places in values
 //   lower_region.cc          parts of arrays that are assigned
@@ -247,6 +248,8 @@ struct Context {
 
   bool InBody() const { return !frames.empty(); }
   bool Work(size_t amount);  // false: give the attempt up
+  // Attempts that gave nothing have taken so much that others are to take little.
+  bool HasWastedMuch() const { return module.wasted > 1000000; }
   void SetLoc(uint32_t ordinal) { b.SetLoc(at->base + ordinal - at->function->first_ordinal); }
 
   // --- i64 values and affine forms

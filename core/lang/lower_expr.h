@@ -27,8 +27,19 @@ std::optional<Leaves> LowerCall(Context& c, const Expr& e);
 std::optional<Leaves> LowerStructural(Context& c, const Expr& e);  // select, len, dim, zeros, ...
 // Calls a function with these arguments; in a body, inlines it when they are arrays.
 std::optional<Leaves> CallFunction(Context& c, uint32_t callee, Leaves args, uint32_t loc);
+// Body mode: what `lower` gives in a run of the function's text with these arguments.
+std::optional<Leaves> InActivation(Context& c, uint32_t callee, const Leaves& args,
+                                   const std::function<std::optional<Leaves>()>& lower);
+// Body mode: the function's lets and what it returns, with these arguments.
+std::optional<Leaves> InlineCall(Context& c, uint32_t callee, const Leaves& args);
 // All of the function's parameters and results are scalars, so that a body may call it.
 bool IsScalarFunction(const Function& f);
+
+// --- lower_call_sizes.cc, under dims_only
+// What a call gives, as far as its sizes are known.
+Leaves SizesOfCall(Context& c, uint32_t callee, const Leaves& args);
+// The same of a derivative, or of a call that is computed again.
+std::optional<Leaves> SizesOfDerive(Context& c, const Expr& e);
 
 // --- lower_condition.cc
 MaybeValue LowerLogic(Context& c, const Expr& e);  // and, or

@@ -127,6 +127,25 @@ std::vector<Case> SingleTraps() {
       {"fn f(a: [n, m]f64, k: i64) -> f64 { return sum([k > 0] * a[k] * a[k]) }",
        {kA, five},
        "a[k]"},
+      {"fn f(x: f64, k: i64) -> f64 { return sum(gen i < 2 { gen j < k { x * x } }) }",
+       {Tensor::F64(2), minus},
+       ""},
+      {"fn row(t: [n]f64, k: i64) -> [n]f64 { return t * t[k] }\n"
+       "fn f(x: [n]f64, k: i64) -> f64 { return sum([k > 0] * checkpoint(row)(x, k)) }",
+       {kX, five},
+       "t[k]"},
+      {"fn f(x: [n]f64, k: i64) -> f64 {\n"
+       " return sum([k > 0] * grad(|t| t[k] * t[k])(x)) }",
+       {kX, five},
+       ""},
+      {"fn f(x: [n]f64, k: i64) -> f64 {\n"
+       " return sum([k > 0] * fold(|s, i| s * s[k], x, 2)) }",
+       {kX, five},
+       "s[k]"},
+      {"fn f(x: [n]f64, k: i64) -> f64 {\n"
+       " return sum([k > 0] * checkpoint(|t| t * t)(x) * (gen i < k { x[0] })) }",
+       {kX, five},
+       ""},
       {"fn f(a: [n, m]f64) -> f64 { return sum(gen i < n { [i > 0] * a[i + 1] }) }",
        {kA},
        "a[i + 1]"},
