@@ -53,6 +53,25 @@ TEST_CASE("operators: the gradient by a function has what that captures and hold
   }
 }
 
+TEST_CASE("operators: jvp and vjp by a function with an integer go along what holds floats") {
+  const std::string captures = "fn f(x: f64, k: i64) -> f64 { let h = |t: f64| t * x * f64(k)\n";
+  const struct {
+    std::string text;
+    double value;
+  } cases[] = {
+      {captures + "return jvp(|g: fn(f64) -> f64| g(2.0) * x, h, h) }", 24},
+      {captures + "let (v, back) = vjp(|q: fn(f64) -> f64| q(2.0) * q(3.0), h)\n"
+                  "return v + back(1.0) }",
+       432},
+  };
+  for (const auto& c : cases) {
+    for (const bool optimise : {true, false}) {
+      const ir::Module value = Derived(LowerText(c.text, "f"), Transform::kValue, {}, optimise);
+      CHECK(Scalar(RunOk(value, {Tensor::F64(2), Tensor::I64(3)})[0]) == c.value);
+    }
+  }
+}
+
 // Second and third derivatives of loops and recursion: each level against differences of the one below.
 void CheckLevels(const std::string& f) {
   for (const std::string inner : {"jvp", "vjp"}) {
