@@ -146,10 +146,12 @@ std::optional<Leaf> RestInVain(Context& c, const Expr& e) {
 std::optional<std::vector<Affine>> SizesBeforehand(Context& c, const Expr& e) {
   SizeTrial trial(c);
   const bool bracketed = std::exchange(c.bracketed, true);
+  const bool beforehand = std::exchange(c.beforehand, true);
   const std::optional<Leaf> rest = RestOfChain(c, e);
   std::vector<Affine> sizes;
   if (rest) sizes = ExtentsOf(c, *rest);
   c.bracketed = bracketed;
+  c.beforehand = beforehand;
   trial.End();
   if (!rest || !trial.PutBack(sizes)) return std::nullopt;
   return sizes;

@@ -143,11 +143,12 @@ Leaves Blocks(Context& c, const Expr& e, const Operands& o) {
 
 }  // namespace
 
-// A header that was not written says nothing of sizes; what such a function returns does.
+// A header that was not written says nothing of sizes; what such a function returns does. But only a bracket's product
+// is not evaluated for them: elsewhere the sizes of a value are looked for where it is evaluated, and traps stay there.
 Leaves SizesOfCall(Context& c, uint32_t callee, const Leaves& args) {
   const Function& f = *c.module.program.functions[callee];
   const bool given = f.has_result && f.result.kind == TypeExpr::Kind::kGiven;
-  if (given && c.inlined < kMostInlined && !c.HasWastedMuch()) {
+  if (c.beforehand && given && c.inlined < kMostInlined && !c.HasWastedMuch()) {
     Mark mark(c);
     if (const std::optional<Leaves> results = SizesByBody(c, callee, args)) return *results;
     mark.Rollback();

@@ -162,7 +162,9 @@ std::optional<Leaves> InActivation(Context& c, uint32_t callee, const Leaves& ar
   }
   c.at = &run;
   ++c.inlined;
+  const bool bracketed = std::exchange(c.bracketed, false);  // the function's text is not within
   std::optional<Leaves> results = BindSizes(c) ? lower() : std::nullopt;
+  c.bracketed = bracketed;
   --c.inlined;
   c.at = caller;
   return results;

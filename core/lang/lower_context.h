@@ -244,7 +244,8 @@ struct Context {
   std::unordered_set<uint32_t> clamped;  // those that are max(…, 0) (NotNegative)
   // The first value made in the outermost comprehension that is lowered as a loop nest, while in it.
   std::optional<uint32_t> nest;
-  bool bracketed = false;  // block mode: within a product whose brackets hold
+  bool beforehand = false;  // the sizes are those of a bracket's product that may not be evaluated
+  bool bracketed = false;   // block mode: within a product whose brackets hold
 
   bool InBody() const { return !frames.empty(); }
   bool Work(size_t amount);  // false: give the attempt up

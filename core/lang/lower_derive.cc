@@ -315,7 +315,7 @@ std::vector<bool> LeavesInGradient(const Type& t) {
 }
 
 std::optional<Leaves> LowerDerive(Context& c, const Expr& e) {
-  if (c.dims_only) return SizesOfDerive(c, e);
+  if (c.beforehand) return SizesOfDerive(c, e);
   if (c.InBody()) return std::nullopt;
   const Arguments a = LowerArguments(c, e);
   c.SetLoc(e.ordinal);

@@ -172,6 +172,37 @@ TEST_CASE("traps: one that a run meets ends it at one place, whatever the tier a
   }
 }
 
+// Sizes of what a bracket guards are looked for beforehand; of nothing else.
+TEST_CASE("traps: sizes trap where they are made, and in loops that run only") {
+  const std::string cut =
+      "fn cut(t: [n]f64, k: i64) -> [k]f64 { return gen i < k { t[i % len(t)] * t[0] } }\n";
+  const Tensor minus = Tensor::I64(-3), one = Tensor::I64(1), none = Tensor::I64(0);
+  const Case cases[] = {
+      {cut + "fn f(x: [n]f64, k: i64) -> f64 { return sum(sum a < 2 { checkpoint(cut)(x, k) }) }",
+       {kX, minus},
+       "gen i < k { t[i % len(t)] * t[0] }"},
+      {cut + "fn f(x: [n]f64, k: i64, m: i64) -> f64 { return sum([m > 0] * (sum a < 2 { cut(x, k) "
+             "})) }",
+       {kX, minus, one},
+       "gen i < k { t[i % len(t)] * t[0] }"},
+      {"fn f(x: [n]f64, k: i64, m: i64) -> f64 { return sum([m > 0] * (sum a < 2 {\n"
+       " (|t: [_]f64| gen i < k { t[i] })(x) })) }",
+       {kX, minus, one},
+       "gen i < k { t[i] }"},
+      {cut + "fn f(x: [n]f64, k: i64, m: i64) -> f64 { return sum(sum a < m { checkpoint(cut)(x, "
+             "k) }) }",
+       {kX, minus, none},
+       ""},
+  };
+  for (const Case& c : cases) {
+    for (const Place& p : PlacesOf(c.text, c.args, Transform::kValue)) {
+      INFO(c.text << "\n" << Text(p));
+      CHECK((p.kind == 0) == c.source.empty());
+      if (!c.source.empty()) CHECK(lang::SourceOf(c.text, "f", p.loc) == c.source);
+    }
+  }
+}
+
 TEST_CASE("traps: where only a cotangent is added they name what the program reads") {
   const Tensor k = Tensor::Of<int64_t>(DType::kI64, {3}, {0, 7, 1});
   const Case cases[] = {
