@@ -39,12 +39,10 @@ void LowerFunction(ModuleContext& m, uint32_t function) {
   }
 }
 
-size_t CountInsts(const ir::Module& m) {
+size_t CountInsts(const ir::Function& f) {
   size_t count = 0;
-  for (const auto& f : m.functions) {
-    for (const ir::Block& b : f->blocks) {
-      for (const ir::Inst& i : b.insts) count += 1 + (i.each ? i.each->body.size() : 0);
-    }
+  for (const ir::Block& b : f.blocks) {
+    for (const ir::Inst& i : b.insts) count += 1 + (i.each ? i.each->body.size() : 0);
   }
   return count;
 }
@@ -85,14 +83,17 @@ StatusOr<ir::Module> Lower(const Program& program, const std::string& entry, con
   PB_ASSIGN_OR_RETURN(const uint32_t function, FindEntry(program, entry));
   ModuleContext m(program, limits, function);
   m.module.entry = m.Declare(function);
+  size_t insts = 0;
   for (size_t next = 0; next < m.queue.size(); ++next) {
     const ModuleContext::Declared declared = m.queue[next];
     m.level = declared.level;
+    size_t made = m.module.functions.size();
     LowerFunction(m, declared.function);
     LowerRules(m, declared.function);
-    if (m.IsTooLarge() || CountInsts(m.module) > limits.max_ir_insts) {
-      return TooLarge();
-    }
+    insts += CountInsts(m.module.Get(m.ir_ids.at({declared.level, declared.function})));
+    // What it needed beside itself; what it only declared is empty yet.
+    for (; made < m.module.functions.size(); ++made) insts += CountInsts(m.module.Get(made));
+    if (m.IsTooLarge() || insts > limits.max_ir_insts) return TooLarge();
   }
   Tidy(m.module);
   return std::move(m.module);
