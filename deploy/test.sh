@@ -94,6 +94,7 @@ section_python() {
 # with_server COMMAND...: runs it with PULLBACK_SERVER naming a pullbackd that ends with it.
 with_server() {
   local log=$scratch/server.log pid status=0 address=
+  : >"$log"  # that of the server before is not to be read
   build/bin/pullbackd --grpc-port 0 >"$log" 2>&1 &
   pid=$!
   for _ in $(seq 300); do
