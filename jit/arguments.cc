@@ -1,10 +1,8 @@
 #include "jit/arguments.h"
 
 #include <algorithm>
-#include <numeric>
 #include <string>
 
-#include "absl/container/inlined_vector.h"
 #include "jit/leaves.h"
 #include "jit/list_types.h"
 #include "jit/size_plan.h"
@@ -37,7 +35,7 @@ Status Invalid(const char* reason, std::string message) {
   return {Code::kInvalidArgument, reason, std::move(message)};
 }
 
-std::string Describe(const Tensor& t) {
+std::string Describe(const TensorView& t) {
   ApiType type;
   type.dtype = t.dtype;
   for (int64_t extent : t.shape) type.dims.push_back(std::to_string(extent));
@@ -50,13 +48,14 @@ std::string Describe(const ApiValue& value) {
   return Describe(value.tensor);
 }
 
-Status TypeMismatch(const Path& path, const std::string& expected, const ApiValue& got) {
+template <typename Value>
+Status TypeMismatch(const Path& path, const std::string& expected, const Value& got) {
   return Invalid("TYPE_MISMATCH",
                  path.Text() + ": expected " + expected + ", got " + Describe(got));
 }
 
 // Bytes of a tensor of that shape; nullopt where an extent is negative or they are too many to count.
-std::optional<size_t> ByteSize(const Tensor& t) {
+std::optional<size_t> ByteSize(const TensorView& t) {
   const bool empty = std::count(t.shape.begin(), t.shape.end(), 0) != 0;
   int64_t bytes = static_cast<int64_t>(DTypeSize(t.dtype));
   for (int64_t extent : t.shape) {
@@ -66,13 +65,13 @@ std::optional<size_t> ByteSize(const Tensor& t) {
   return empty ? 0 : static_cast<size_t>(bytes);
 }
 
-bool AreBools(const std::vector<uint8_t>& bytes) {
+bool AreBools(std::span<const uint8_t> bytes) {
   uint8_t all = 0;
   for (uint8_t b : bytes) all |= b;
   return all <= 1;
 }
 
-Status CheckBytes(const Path& path, const Tensor& t) {
+Status CheckBytes(const Path& path, const TensorView& t) {
   if (ByteSize(t) != t.data.size()) {
     return Invalid("INVALID_VALUE", path.Text() + ": " + std::to_string(t.data.size()) +
                                         " bytes are no tensor " + Describe(t));
@@ -83,6 +82,10 @@ Status CheckBytes(const Path& path, const Tensor& t) {
   return {};
 }
 
+bool HasType(const ApiType& type, const TensorView& t) {
+  return t.dtype == type.dtype && t.shape.size() == type.dims.size();
+}
+
 // What of a type takes part: all of it, or its floats (of seeds), the rest being empty tuples.
 enum class Part { kAll, kFloats };
 
@@ -90,12 +93,12 @@ enum class Part { kAll, kFloats };
 class Collector {
  public:
   // `reads` and `memory_bytes` as of CollectInputs, for parameters.
-  Collector(const TextView& view, InputLeaves& leaves, const std::vector<bool>& reads = {},
+  Collector(const TextView& view, InputLeaves& leaves, const std::vector<bool>* reads = nullptr,
             int64_t memory_bytes = 0)
       : view_(view), leaves_(leaves), reads_(reads), memory_bytes_(memory_bytes) {}
 
   Status Collect(const ApiType& type, const ApiValue& value, Part part, const Path& path,
-                 std::vector<const Tensor*>& out) {
+                 std::vector<TensorView>& out) {
     if (IsRelation(type)) return CollectRelation(type, value, part, path, out);
     if (type.is_tuple) return CollectTuple(type, value, part, path, out);
     if (part == Part::kFloats && !IsActive(type, view_.signature.structs)) {
@@ -103,18 +106,23 @@ class Collector {
       return TypeMismatch(path, "an empty tuple in place of " + type.ToString(), value);
     }
     if (type.is_list) return CollectList(type, value, part, path, out);
-    const Tensor& t = value.tensor;
-    if (value.is_tuple || value.list || t.dtype != type.dtype ||
-        t.shape.size() != type.dims.size()) {
+    if (value.is_tuple || value.list || !HasType(type, value.tensor)) {
       return TypeMismatch(path, type.ToString(), value);
     }
-    out.push_back(&t);
+    out.push_back(value.tensor);
+    return CheckBytes(path, value.tensor);
+  }
+  // Of a type that is a tensor's, and takes part.
+  Status Collect(const ApiType& type, const TensorView& t, Part, const Path& path,
+                 std::vector<TensorView>& out) {
+    if (!HasType(type, t)) return TypeMismatch(path, type.ToString(), t);
+    out.push_back(t);
     return CheckBytes(path, t);
   }
 
  private:
   Status CollectTuple(const ApiType& type, const ApiValue& value, Part part, const Path& path,
-                      std::vector<const Tensor*>& out) {
+                      std::vector<TensorView>& out) {
     if (!value.is_tuple || value.elements.size() != type.elements.size()) {
       return TypeMismatch(path, type.ToString(), value);
     }
@@ -148,7 +156,7 @@ class Collector {
   }
 
   Status CollectRelation(const ApiType& type, const ApiValue& value, Part part, const Path& path,
-                         std::vector<const Tensor*>& out) {
+                         std::vector<TensorView>& out) {
     if (part == Part::kFloats) {
       if (value.is_tuple && value.elements.empty()) return {};
       return TypeMismatch(path, "an empty tuple in place of " + type.ToString(), value);
@@ -157,8 +165,8 @@ class Collector {
     const std::string fault = FaultOfRelation(type.dims.size(), value);
     if (!fault.empty()) return Invalid("INVALID_VALUE", path.Text() + ": " + fault);
     std::vector<bool> needed;
-    if (!reads_.empty()) {
-      const auto first = reads_.begin() + static_cast<std::ptrdiff_t>(out.size());
+    if (!reads_->empty()) {
+      const auto first = reads_->begin() + static_cast<std::ptrdiff_t>(out.size());
       needed.assign(first, first + static_cast<std::ptrdiff_t>(type.elements.size()));
     }
     leaves_.relation_bytes += RelationBytes(value, needed);
@@ -168,13 +176,12 @@ class Collector {
                   " bytes, over the budget of " + std::to_string(memory_bytes_)};
     }
     leaves_.relations.push_back(MakeRelationLeaves(value, needed));
-    const std::vector<const Tensor*>& arrays = leaves_.relations.back().all;
-    out.insert(out.end(), arrays.begin(), arrays.end());
+    for (const Tensor* array : leaves_.relations.back().all) out.push_back(*array);
     return {};
   }
 
   Status CollectList(const ApiType& type, const ApiValue& value, Part part, const Path& path,
-                     std::vector<const Tensor*>& out) {
+                     std::vector<TensorView>& out) {
     // Among the tensors a list is a scalar, which no size is made of.
     static const Tensor kInPlace = Tensor::F64(0);
     if (!value.list) return TypeMismatch(path, type.ToString(), value);
@@ -186,13 +193,13 @@ class Collector {
     if (!fault.empty()) return Invalid("TYPE_MISMATCH", path.Text() + ": " + fault);
     leaves_.lists.push_back(
         {leaves_.params.size() + leaves_.seeds.size(), value.list.get(), &list});
-    out.push_back(&kInPlace);
+    out.push_back(kInPlace);
     return {};
   }
 
   const TextView& view_;
   InputLeaves& leaves_;
-  const std::vector<bool> reads_;
+  const std::vector<bool>* const reads_;  // null: not needed
   const int64_t memory_bytes_;
 };
 
@@ -203,15 +210,15 @@ Status CheckCount(const char* what, size_t expected, size_t got) {
       "expected " + std::to_string(expected) + " " + what + ", got " + std::to_string(got));
 }
 
-Status CollectParams(const TextView& view, const Inputs& inputs, const std::vector<bool>& reads,
-                     int64_t memory_bytes, InputLeaves* leaves) {
+template <typename In>
+Status CollectParams(Collector& collector, const TextView& view, const In& inputs,
+                     InputLeaves* leaves) {
   const std::vector<lang::Parameter>& params = view.signature.params;
   if (inputs.args.size() < params.size()) {
     return Invalid("MISSING_ARGUMENT",
                    "argument '" + params[inputs.args.size()].name + "' is missing");
   }
   PB_RETURN_IF_ERROR(CheckCount("arguments", params.size(), inputs.args.size()));
-  Collector collector(view, *leaves, reads, memory_bytes);
   for (size_t i = 0; i < params.size(); ++i) {
     PB_RETURN_IF_ERROR(collector.Collect(params[i].type, inputs.args[i], Part::kAll,
                                          {"argument", &params[i].name}, leaves->params));
@@ -219,7 +226,7 @@ Status CollectParams(const TextView& view, const Inputs& inputs, const std::vect
   return view.sizes->Check(leaves->params);
 }
 
-Status CheckSeedExtent(const Path& path, const Tensor& seed, size_t axis, int64_t expected) {
+Status CheckSeedExtent(const Path& path, const TensorView& seed, size_t axis, int64_t expected) {
   if (seed.shape[axis] == expected) return {};
   return Invalid("SIZE_MISMATCH", path.Text() + " axis " + std::to_string(axis) + ": expected " +
                                       std::to_string(expected) + ", got " +
@@ -246,16 +253,21 @@ Status CheckLike(const TextView& view, const Path& path, const ApiType& type,
   return {};
 }
 
+Status CheckLike(const TextView&, const Path& path, const ApiType&, const TensorView& derivative,
+                 const TensorView& of) {
+  for (size_t axis = 0; axis < of.shape.size(); ++axis) {
+    PB_RETURN_IF_ERROR(CheckSeedExtent(path, derivative, axis, of.shape[axis]));
+  }
+  return {};
+}
+
 // One tangent for each parameter of wrt, shaped like it. Kernels take them in the parameters' order.
-Status CollectTangents(const TextView& view, const Derivation& derivation, const Inputs& inputs,
-                       InputLeaves* leaves) {
+template <typename In>
+Status CollectTangents(Collector& collector, const TextView& view, const Derivation& derivation,
+                       const In& inputs, InputLeaves* leaves) {
   const std::vector<uint32_t>& wrt = derivation.wrt;
   PB_RETURN_IF_ERROR(CheckCount("seeds", wrt.size(), inputs.seeds.size()));
-  absl::InlinedVector<size_t, 16> order(wrt.size());
-  std::iota(order.begin(), order.end(), size_t{0});
-  std::sort(order.begin(), order.end(), [&](size_t a, size_t b) { return wrt[a] < wrt[b]; });
-  Collector collector(view, *leaves);
-  for (size_t i : order) {
+  for (size_t i : InSlotOrder(wrt)) {
     const lang::Parameter& p = view.signature.params[wrt[i]];
     const Path path{"seed", &p.name};
     PB_RETURN_IF_ERROR(
@@ -265,7 +277,8 @@ Status CollectTangents(const TextView& view, const Derivation& derivation, const
   return {};
 }
 
-// The sizes of the result follow from the arguments; one that divides by zero traps in the run.
+// The sizes of the result follow from the arguments; one that divides by zero is told by the run, if that does not
+// trap (CheckCotangent).
 Status CheckCotangentSizes(const TextView& view, const Path& path, const InputLeaves& leaves) {
   const std::vector<SizePlan::Extents> extents = view.sizes->ResultExtents(leaves.params);
   size_t seed = 0, leaf = 0;
@@ -273,7 +286,7 @@ Status CheckCotangentSizes(const TextView& view, const Path& path, const InputLe
   ForEachLeaf(view.signature.result, [&](const ApiType& type) {
     const SizePlan::Extents& expected = extents[leaf++];
     if (!IsActive(type, view.signature.structs)) return;
-    const Tensor& t = *leaves.seeds[seed++];
+    const TensorView& t = leaves.seeds[seed++];
     for (size_t axis = 0; axis < expected.size() && fault.ok(); ++axis) {
       if (expected[axis]) fault = CheckSeedExtent(path, t, axis, *expected[axis]);
     }
@@ -282,15 +295,38 @@ Status CheckCotangentSizes(const TextView& view, const Path& path, const InputLe
 }
 
 // One cotangent, shaped like the result.
-Status CollectCotangent(const TextView& view, const Inputs& inputs, InputLeaves* leaves) {
+template <typename In>
+Status CollectCotangent(Collector& collector, const TextView& view, const In& inputs,
+                        InputLeaves* leaves) {
   PB_RETURN_IF_ERROR(CheckCount("seed (shaped like the result)", 1, inputs.seeds.size()));
   const ApiType& result = view.signature.result;
   const Path path{"seed"};
-  PB_RETURN_IF_ERROR(Collector(view, *leaves)
-                         .Collect(result, inputs.seeds[0], Part::kFloats, path, leaves->seeds));
+  PB_RETURN_IF_ERROR(
+      collector.Collect(result, inputs.seeds[0], Part::kFloats, path, leaves->seeds));
   const bool scalars = std::all_of(leaves->seeds.begin(), leaves->seeds.end(),
-                                   [](const Tensor* t) { return t->shape.empty(); });
+                                   [](const TensorView& t) { return t.shape.empty(); });
   return scalars ? Status() : CheckCotangentSizes(view, path, *leaves);
+}
+
+template <typename In>
+Status CollectAll(Collector& collector, const TextView& view, const Derivation& derivation,
+                  const In& inputs, InputLeaves* leaves) {
+  PB_RETURN_IF_ERROR(CollectParams(collector, view, inputs, leaves));
+  if (derivation.transform == Transform::kJvp || derivation.transform == Transform::kHvp) {
+    return CollectTangents(collector, view, derivation, inputs, leaves);
+  }
+  if (derivation.transform == Transform::kVjp) {
+    return CollectCotangent(collector, view, inputs, leaves);
+  }
+  return CheckCount("seeds", 0, inputs.seeds.size());
+}
+
+void Clear(InputLeaves* leaves) {
+  leaves->params.clear();
+  leaves->seeds.clear();
+  if (!leaves->relations.empty()) leaves->relations.clear();
+  leaves->relation_bytes = 0;
+  leaves->lists.clear();
 }
 
 }  // namespace
@@ -299,19 +335,25 @@ Status CheckCotangent(const TextView& view, const ApiValue& seed, const ApiValue
   return CheckLike(view, {"seed"}, view.signature.result, seed, value);
 }
 
+Status CheckCotangent(const TextView& view, const TensorView& seed,
+                      std::span<const int64_t> shape) {
+  TensorView value;
+  value.shape = shape;
+  return CheckLike(view, {"seed"}, view.signature.result, seed, value);
+}
+
 Status CollectInputs(const TextView& view, const Derivation& derivation, const Inputs& inputs,
                      const std::vector<bool>& reads, int64_t memory_bytes, InputLeaves* leaves) {
-  leaves->params.clear();
-  leaves->seeds.clear();
-  leaves->relations.clear();
-  leaves->relation_bytes = 0;
-  leaves->lists.clear();
-  PB_RETURN_IF_ERROR(CollectParams(view, inputs, reads, memory_bytes, leaves));
-  if (derivation.transform == Transform::kJvp || derivation.transform == Transform::kHvp) {
-    return CollectTangents(view, derivation, inputs, leaves);
-  }
-  if (derivation.transform == Transform::kVjp) return CollectCotangent(view, inputs, leaves);
-  return CheckCount("seeds", 0, inputs.seeds.size());
+  Clear(leaves);
+  Collector collector(view, *leaves, &reads, memory_bytes);
+  return CollectAll(collector, view, derivation, inputs, leaves);
+}
+
+Status CollectInputs(const TextView& view, const Derivation& derivation, const TensorInputs& inputs,
+                     InputLeaves* leaves) {
+  Clear(leaves);
+  Collector collector(view, *leaves);
+  return CollectAll(collector, view, derivation, inputs, leaves);
 }
 
 }  // namespace pullback::jit

@@ -165,7 +165,7 @@ class Rows {
 std::vector<Tensor> Copy(const InputLeaves& leaves) {
   std::vector<Tensor> copies;
   for (const auto* tensors : {&leaves.params, &leaves.seeds}) {
-    for (const Tensor* t : *tensors) copies.push_back(*t);
+    for (const TensorView& t : *tensors) copies.push_back(t.Copy());
   }
   for (const ListInput& l : leaves.lists) copies[l.slot] = Rows(*l.data, l.type->plan).Make();
   return copies;

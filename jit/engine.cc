@@ -27,9 +27,10 @@ std::string BuildId(const Backend& llvm, const Backend* baseline) {
   return id;
 }
 
-struct Resident {
+// By a flight.
+struct Made {
   KernelPtr kernel;
-  std::shared_ptr<const TextView> view;  // of the first text
+  std::shared_ptr<const TextView> view;  // of the text that it was made of; null: it was there
 };
 
 struct Alias {
@@ -53,14 +54,15 @@ struct Engine::Impl {
   Status ResolveContractions(const CompileOptions& asked, Build* build) const;
   Backends All() const { return {*llvm, baseline.get(), options.device.get()}; }
   std::optional<Handle> FindAlias(const std::string& alias);
-  StatusOr<Resident> Make(const std::string& kernel_id, Reading& reading, const Build& build,
-                          Progress& progress);
+  StatusOr<Made> Make(const std::string& kernel_id, Reading& reading, const Build& build,
+                      Progress& progress);
   StatusOr<KernelPtr> Restore(const std::string& kernel_id, const Reading& reading,
                               const Build& build, Progress& progress);
   void Store(const std::string& kernel_id, StoredKernel stored);
   StatusOr<Handle> Compile(const KernelRequest& request, const Build& build,
                            const std::string& alias, const RunLimits& limits);
-  StatusOr<Outputs> Run(const Handle& handle, const Inputs& inputs, const RunLimits& limits);
+  template <typename Result, typename Once>
+  StatusOr<Result> Run(const Handle& handle, const RunLimits& limits, const Once& once);
   Status Promote(const std::string& kernel_id, const KernelPtr& kernel, const RunLimits& limits);
   void PromoteInBackground(const Handle& handle);
 
@@ -68,7 +70,7 @@ struct Engine::Impl {
   const std::shared_ptr<Backend> llvm;
   const std::shared_ptr<Backend> baseline;  // may be none
   const std::string build_id;
-  ByteLru<Resident> kernels;
+  ByteLru<HandlePtr> kernels;  // with the views of the first texts
   ByteLru<Alias> aliases;
   SingleFlight flights;
   std::atomic<int64_t> alias_hits{0};
@@ -132,11 +134,11 @@ StatusOr<Build> Engine::Impl::BuildOf(const CompileOptions& asked) const {
 std::optional<Handle> Engine::Impl::FindAlias(const std::string& alias) {
   std::optional<Alias> known = aliases.Find(alias);
   if (!known) return std::nullopt;
-  std::optional<Resident> resident = kernels.Find(known->kernel_id);
+  const std::optional<HandlePtr> resident = kernels.Find(known->kernel_id);
   if (!resident) return std::nullopt;
   alias_hits.fetch_add(1, std::memory_order_relaxed);
   return Handle{std::move(known->kernel_id),
-                std::move(resident->kernel),
+                (*resident)->kernel,
                 std::move(known->view),
                 /*cache_hit=*/true,
                 {}};
@@ -168,12 +170,12 @@ void Engine::Impl::Store(const std::string& kernel_id, StoredKernel stored) {
 
 // Makes the kernel and consumes the reading, unless it is there: the last flight may have landed
 // between the look-up and this one. It is in the cache before this flight lands, for the same reason.
-StatusOr<Resident> Engine::Impl::Make(const std::string& kernel_id, Reading& reading,
-                                      const Build& build, Progress& progress) {
-  if (std::optional<Resident> resident = kernels.Peek(kernel_id)) {
-    return Resident{std::move(resident->kernel), nullptr};
+StatusOr<Made> Engine::Impl::Make(const std::string& kernel_id, Reading& reading,
+                                  const Build& build, Progress& progress) {
+  if (const std::optional<HandlePtr> resident = kernels.Peek(kernel_id)) {
+    return Made{(*resident)->kernel, nullptr};
   }
-  Resident made;
+  Made made;
   PB_ASSIGN_OR_RETURN(made.kernel, Restore(kernel_id, reading, build, progress));
   if (made.kernel == nullptr) {
     PB_ASSIGN_OR_RETURN(MadeKernel fresh,
@@ -182,7 +184,9 @@ StatusOr<Resident> Engine::Impl::Make(const std::string& kernel_id, Reading& rea
     if (fresh.stored) Store(kernel_id, *std::move(fresh.stored));
   }
   made.view = MakeView(std::move(reading));
-  kernels.Insert(kernel_id, made, made.kernel->bytes() + ViewBytes(*made.view));
+  const Handle handle{kernel_id, made.kernel, made.view, /*cache_hit=*/true, {}};
+  kernels.Insert(kernel_id, std::make_shared<const Handle>(handle),
+                 made.kernel->bytes() + ViewBytes(*made.view));
   return made;
 }
 
@@ -192,12 +196,12 @@ StatusOr<Handle> Engine::Impl::Compile(const KernelRequest& request, const Build
   PB_ASSIGN_OR_RETURN(Reading reading, ReadProgram(request, options.limits, progress));
   Handle handle;
   handle.kernel_id = KernelId(reading.canonical.text, reading.derivation, build);
-  if (std::optional<Resident> resident = kernels.Find(handle.kernel_id)) {
-    handle.kernel = std::move(resident->kernel);
+  if (const std::optional<HandlePtr> resident = kernels.Find(handle.kernel_id)) {
+    handle.kernel = (*resident)->kernel;
     handle.cache_hit = true;
   } else {
     const auto make = [&]() -> StatusOr<KernelPtr> {
-      PB_ASSIGN_OR_RETURN(Resident made, Make(handle.kernel_id, reading, build, progress));
+      PB_ASSIGN_OR_RETURN(Made made, Make(handle.kernel_id, reading, build, progress));
       handle.view = std::move(made.view);
       return std::move(made.kernel);
     };
@@ -223,9 +227,9 @@ Status Engine::Impl::Promote(const std::string& kernel_id, const KernelPtr& kern
   }
   ++promotions;
   Store(kernel_id, {Target::kCpu, Tier::kLlvm, kernel->layout().reads, std::move(made.object)});
-  std::optional<Resident> resident = kernels.Peek(kernel_id);
-  if (resident && resident->kernel == kernel) {
-    const size_t bytes = kernel->bytes() + ViewBytes(*resident->view);
+  std::optional<HandlePtr> resident = kernels.Peek(kernel_id);
+  if (resident && (*resident)->kernel == kernel) {
+    const size_t bytes = kernel->bytes() + ViewBytes(*(*resident)->view);
     kernels.Insert(kernel_id, *std::move(resident), bytes);
   }
   return {};
@@ -239,22 +243,24 @@ void Engine::Impl::PromoteInBackground(const Handle& handle) {
 }
 
 // A run in tier 0 has only as long as LLVM would take to compile; then it begins again in LLVM's code.
-StatusOr<Outputs> Engine::Impl::Run(const Handle& handle, const Inputs& inputs,
-                                    const RunLimits& limits) {
+// once: (limits) to a Result, which is a RunReport.
+template <typename Result, typename Once>
+StatusOr<Result> Engine::Impl::Run(const Handle& handle, const RunLimits& limits,
+                                   const Once& once) {
   TieredCode& code = handle.kernel->code();
   if (const auto patience = code.patience()) {
     const auto until = std::chrono::steady_clock::now() + *patience;
     RunLimits first = limits;
     const bool earlier = !limits.deadline || until < *limits.deadline;
     if (earlier) first.deadline = until;
-    StatusOr<Outputs> outputs = RunOnce(*handle.kernel, *handle.view, inputs, first);
+    StatusOr<Result> outputs = once(first);
     if (outputs.ok() && code.Count(outputs->execute_seconds)) PromoteInBackground(handle);
     if (outputs.ok() || !earlier || outputs.status().code() != Code::kDeadlineExceeded) {
       return outputs;
     }
     PB_RETURN_IF_ERROR(Promote(handle.kernel_id, handle.kernel, limits));
   }
-  return RunOnce(*handle.kernel, *handle.view, inputs, limits);
+  return once(limits);
 }
 
 Engine::Engine(EngineOptions options, std::shared_ptr<Backend> llvm,
@@ -274,22 +280,30 @@ StatusOr<Handle> Engine::Compile(const KernelRequest& request, const RunLimits& 
   return impl_->Compile(request, build, alias, limits);
 }
 
-StatusOr<Handle> Engine::Find(const std::string& kernel_id) {
-  std::optional<Resident> resident = impl_->kernels.Find(kernel_id);
-  if (!resident) {
-    return Status(Code::kFailedPrecondition, "KERNEL_NOT_RESIDENT",
-                  "the kernel is not here (any more); send the program");
-  }
-  return Handle{kernel_id,
-                std::move(resident->kernel),
-                std::move(resident->view),
-                /*cache_hit=*/true,
-                {}};
+StatusOr<HandlePtr> Engine::Find(const std::string& kernel_id) {
+  std::optional<HandlePtr> resident = impl_->kernels.Find(kernel_id);
+  if (resident) return *std::move(resident);
+  return Status(Code::kFailedPrecondition, "KERNEL_NOT_RESIDENT",
+                "the kernel is not here (any more); send the program");
 }
 
 StatusOr<Outputs> Engine::Run(const Handle& handle, const Inputs& inputs, const RunLimits& limits) {
   PB_CHECK(handle.kernel && handle.view);
-  return impl_->Run(handle, inputs, limits);
+  return impl_->Run<Outputs>(handle, limits, [&](const RunLimits& within) {
+    return RunOnce(*handle.kernel, *handle.view, inputs, within);
+  });
+}
+
+bool Engine::RunsOnTensors(const Handle& handle) {
+  return jit::RunsOnTensors(*handle.kernel, *handle.view);
+}
+
+StatusOr<RunReport> Engine::Run(const Handle& handle, const TensorInputs& inputs,
+                                const RunLimits& limits, TensorSink* sink) {
+  PB_CHECK(handle.kernel && handle.view);
+  return impl_->Run<RunReport>(handle, limits, [&](const RunLimits& within) {
+    return RunOnce(*handle.kernel, *handle.view, inputs, within, sink);
+  });
 }
 
 StatusOr<std::string> Engine::Explain(const KernelRequest& request, const std::string& stage,

@@ -8,11 +8,12 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
 #include "core/base/status.h"
-#include "core/base/tensor.h"
+#include "core/base/tensor_view.h"
 #include "core/lang/lang.h"
 #include "core/pipeline/pipeline.h"
 #include "jit/backend.h"
@@ -96,6 +97,8 @@ struct TextView {
   std::shared_ptr<const SizePlan> sizes;  // solves and checks the entry's sizes without the program
   std::shared_ptr<const ListTypes> lists;  // of the signature
   bool written = false;                    // KernelRequest::written
+  bool relations = false;                  // whether a parameter is or holds a relation
+  bool tensors = false;                    // whether every parameter, and the result, is a tensor
 };
 
 class Kernel;  // live code under its key
@@ -108,6 +111,7 @@ struct Handle {
   bool cache_hit = false;
   std::vector<Timing> timings;  // of this call: empty stages when hit
 };
+using HandlePtr = std::shared_ptr<const Handle>;
 
 struct RunLimits {
   std::optional<std::chrono::steady_clock::time_point> deadline;
@@ -123,14 +127,22 @@ struct Inputs {
                                 // jvp, hvp: one per wrt parameter; else empty
 };
 
-// A derivative of a tuple keeps the tuple's shape; its non-float leaves are empty tuples.
-struct Outputs {
-  ApiValue value;
-  // Gradients by wrt (value_and_grad, vjp), or one tangent of the result (jvp). hvp: by wrt, the
-  // Hessian's product. jacobian: by wrt, the result's structure, and in place of each of its floats the
-  // parameter's, with the axes of both. hessian: by wrt a tuple, by wrt, of such blocks. A sparse block is a
-  // tuple (core/base/sparse.h).
-  std::vector<ApiValue> derivatives;
+// The same where all of them are tensors; they are read where they lie.
+struct TensorInputs {
+  std::span<const TensorView> args;
+  std::span<const TensorView> seeds;
+};
+
+// Where results go that are tensors: number 0 is the value, the derivatives follow.
+class TensorSink {
+ public:
+  virtual ~TensorSink() = default;
+  // An empty string, to which the elements are appended. A run that is begun again asks again for the same.
+  virtual std::string* Begin(size_t number, DType dtype, std::span<const int64_t> shape) = 0;
+};
+
+// Of a run that came to its end.
+struct RunReport {
   double execute_seconds = 0;
   int64_t peak_bytes = 0;
   Tier tier = Tier::kAuto;       // that answered: never kAuto
@@ -138,6 +150,16 @@ struct Outputs {
   int64_t launches = 0;          // of kernels on the device
   int64_t contractions = 0;      // that a library has computed
   std::string contracted_by;     // which one: "OpenBLAS 0.3.21 Haswell"; empty: none
+};
+
+// A derivative of a tuple keeps the tuple's shape; its non-float leaves are empty tuples.
+struct Outputs : RunReport {
+  ApiValue value;
+  // Gradients by wrt (value_and_grad, vjp), or one tangent of the result (jvp). hvp: by wrt, the
+  // Hessian's product. jacobian: by wrt, the result's structure, and in place of each of its floats the
+  // parameter's, with the axes of both. hessian: by wrt a tuple, by wrt, of such blocks. A sparse block is a
+  // tuple (core/base/sparse.h).
+  std::vector<ApiValue> derivatives;
 };
 
 // Look-ups of kernels: hits (alias_hits of them by the raw text) and misses. Kernels whose code LLVM's has
@@ -166,7 +188,7 @@ class Engine {
 
   // FAILED_PRECONDITION, reason KERNEL_NOT_RESIDENT, when it has been evicted or never was. The view
   // is the first text's that made the kernel (its names are the answer's names).
-  StatusOr<Handle> Find(const std::string& kernel_id);
+  StatusOr<HandlePtr> Find(const std::string& kernel_id);
 
   // INVALID_ARGUMENT: TYPE_MISMATCH, SIZE_MISMATCH, MISSING_ARGUMENT, UNKNOWN_ARGUMENT, INVALID_VALUE
   // (bytes that do not fit the shape, a bool that is neither 0 nor 1). Traps:
@@ -176,6 +198,10 @@ class Engine {
   // are read where they lie; what is copied out of the run is charged to its memory budget. A long run
   // may begin in one tier and, begun again, end in another.
   StatusOr<Outputs> Run(const Handle& handle, const Inputs& inputs, const RunLimits& limits = {});
+  // The same without a value between: for kernels whose arguments and results are tensors, all of them.
+  static bool RunsOnTensors(const Handle& handle);
+  StatusOr<RunReport> Run(const Handle& handle, const TensorInputs& inputs, const RunLimits& limits,
+                          TensorSink* sink);
 
   // One stage as text: ast ssa adjoint normal loops llvm asm ptx cost. ptx needs no device; ptx:sm_80 names
   // the architecture. cost: op counts of primal and

@@ -1,5 +1,8 @@
 #include "jit/key.h"
 
+#include <algorithm>
+#include <numeric>
+
 #include "core/base/sha256.h"
 
 namespace pullback::jit {
@@ -17,6 +20,13 @@ void Append(std::string& bytes, int64_t number) {
 }
 
 }  // namespace
+
+SlotOrder InSlotOrder(const std::vector<uint32_t>& wrt) {
+  SlotOrder order(wrt.size());
+  std::iota(order.begin(), order.end(), size_t{0});
+  std::sort(order.begin(), order.end(), [&](size_t a, size_t b) { return wrt[a] < wrt[b]; });
+  return order;
+}
 
 std::string KernelId(const std::string& canonical_text, const Derivation& derivation,
                      const Build& build) {

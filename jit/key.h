@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "absl/container/inlined_vector.h"
 #include "core/loops/lower.h"
 #include "jit/engine.h"
 
@@ -16,6 +17,11 @@ struct Derivation {
   std::vector<uint32_t> wrt;  // positions of parameters, in the order asked for
   bool sparse = false;
 };
+
+// Kernels take and give what belongs to wrt in the order of the parameters, requests and answers in that of wrt:
+// the indices into wrt, in the order of the slots.
+using SlotOrder = absl::InlinedVector<size_t, 16>;
+SlotOrder InSlotOrder(const std::vector<uint32_t>& wrt);
 
 // How it is compiled.
 struct Build {

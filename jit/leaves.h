@@ -1,9 +1,11 @@
 // Leaves of the API's types: tuples are flattened in order; a list is one leaf.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 
 #include "core/base/lists.h"
+#include "core/base/relation.h"
 #include "core/base/tensor.h"
 #include "core/ir/ir.h"
 
@@ -28,6 +30,12 @@ inline ir::Type ToIrType(const ApiType& leaf) {
   if (leaf.is_list) return ir::Type::List(0);
   const int rank = static_cast<int>(leaf.dims.size());
   return rank == 0 ? ir::Type::Scalar(leaf.dtype) : ir::Type::Array(leaf.dtype, rank);
+}
+
+inline bool IsTensor(const ApiType& type) { return !type.is_tuple && !type.is_list; }
+
+inline bool HoldsRelation(const ApiType& type) {
+  return IsRelation(type) || std::any_of(type.elements.begin(), type.elements.end(), HoldsRelation);
 }
 
 // Whether a leaf has a derivative.

@@ -89,6 +89,12 @@ std::shared_ptr<const TextView> MakeView(Reading reading) {
   view->sizes = std::make_shared<const SizePlan>(std::move(reading.program), reading.entry);
   view->signature = std::move(reading.signature);
   view->lists = std::make_shared<const ListTypes>(view->signature);
+  const std::vector<lang::Parameter>& params = view->signature.params;
+  view->relations = std::any_of(params.begin(), params.end(),
+                                [](const auto& p) { return HoldsRelation(p.type); });
+  view->tensors =
+      std::all_of(params.begin(), params.end(), [](const auto& p) { return IsTensor(p.type); }) &&
+      IsTensor(view->signature.result);
   view->places = std::move(reading.canonical.places);
   view->text = std::move(reading.text);
   view->written = reading.written;

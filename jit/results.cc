@@ -1,21 +1,15 @@
 #include "jit/results.h"
 
 #include <algorithm>
-#include <cstring>
 
-#include "absl/container/inlined_vector.h"
 #include "core/base/relation.h"
-#include "jit/canonical_nan.h"
-#include "jit/copy_budget.h"
+#include "jit/copy_elements.h"
 #include "jit/leaves.h"
 #include "jit/list_output.h"
 #include "jit/list_types.h"
 
 namespace pullback::jit {
 namespace {
-
-// Copied between two looks at `stop`, and still in the cache when its NaNs are looked at.
-constexpr size_t kSlice = size_t{256} << 10;
 
 class Copier {
  public:
@@ -44,10 +38,8 @@ class Copier {
  private:
   void Walk(const ApiType& type, bool floats_only, ApiValue* value);
   void CopySparse(const ApiType& type, size_t* block, ApiValue* value);
-  void CopyScalar(DType dtype, uint64_t slot, Tensor* t);
+  static void CopyNumber(DType dtype, uint64_t slot, Tensor* t);
   void CopyArray(const ApiType& type, Array* a, Tensor* t);
-  void CopyElements(const uint8_t* from, size_t size, Tensor* to);
-  void Release(Array* a);
 
   RunContext* const context_;
   const TextView& view_;
@@ -101,7 +93,7 @@ void Copier::CopySparse(const ApiType& type, size_t* block, ApiValue* value) {
       vector.dtype = dtype;
       CopyArray(vector, reinterpret_cast<Array*>(*next_++), &to->tensor);  // NOLINT
     };
-    CopyScalar(DType::kI64, *next_++, &parts[0].tensor);
+    CopyNumber(DType::kI64, *next_++, &parts[0].tensor);
     copy(DType::kI64, &parts[1]);
     parts[2].is_tuple = true;
     parts[2].elements.resize(static_cast<size_t>(parts[1].tensor.ElementCount()));
@@ -126,40 +118,24 @@ void Copier::Walk(const ApiType& type, bool floats_only, ApiValue* value) {
     const auto* list = reinterpret_cast<List*>(*next_++);  // NOLINT(performance-no-int-to-ptr)
     value->list = CopyList(list, view_.lists->Of(type), floats_only, budget_);
   } else if (type.dims.empty()) {
-    CopyScalar(type.dtype, *next_++, &value->tensor);
+    CopyNumber(type.dtype, *next_++, &value->tensor);
   } else {
     CopyArray(type, reinterpret_cast<Array*>(*next_++),  // NOLINT(performance-no-int-to-ptr)
               &value->tensor);
   }
 }
 
-// Slots are little-endian words: what is narrower lies in the low bytes.
-void Copier::CopyScalar(DType dtype, uint64_t slot, Tensor* t) {
+void Copier::CopyNumber(DType dtype, uint64_t slot, Tensor* t) {
   t->dtype = dtype;
-  const auto* bytes = reinterpret_cast<const uint8_t*>(&slot);
-  t->data.assign(bytes, bytes + DTypeSize(dtype));
+  CopyScalar(dtype, slot, &t->data);
 }
 
 void Copier::CopyArray(const ApiType& type, Array* a, Tensor* t) {
   if (!budget_.Charge(a->bytes)) return;
   t->dtype = type.dtype;
   t->shape.assign(a->dims, a->dims + type.dims.size());
-  CopyElements(static_cast<const uint8_t*>(a->data), static_cast<size_t>(a->bytes), t);
-  Release(a);
-}
-
-void Copier::CopyElements(const uint8_t* from, size_t size, Tensor* to) {
-  to->data.reserve(size);
-  for (size_t at = 0; at < size && budget_.Live(); at += kSlice) {
-    const size_t n = std::min(kSlice, size - at);
-    to->data.insert(to->data.end(), from + at, from + at + n);
-    CanonicaliseNans(to->dtype, to->data.data() + at, n);
-  }
-}
-
-// Inputs that are results are pinned, and never the run's to free.
-void Copier::Release(Array* a) {
-  if (--a->refs == 0) pb_free(context_, a);
+  CopyElements(budget_, type.dtype, *a, &t->data);
+  ReleaseResult(context_, a);
 }
 
 // For every parameter of wrt: the first of its floats among those of wrt, in the parameters' order.
@@ -243,14 +219,9 @@ Status CopyResults(RunContext* context, const TextView& view, const Derivation& 
              derivation.transform == Transform::kHessian) {
     CopyMatrix(copier, view, derivation, &outputs->derivatives);
   } else if (derivation.transform != Transform::kValue) {
-    // Slots lie in the order of the parameters, the answer in that of wrt.
-    const std::vector<uint32_t>& wrt = derivation.wrt;
-    absl::InlinedVector<uint32_t, 16> order(wrt.begin(), wrt.end());
-    std::sort(order.begin(), order.end());
-    outputs->derivatives.resize(wrt.size());
-    for (uint32_t p : order) {
-      const auto i = static_cast<size_t>(std::find(wrt.begin(), wrt.end(), p) - wrt.begin());
-      copier.CopyFloats(view.signature.params[p].type, &outputs->derivatives[i]);
+    outputs->derivatives.resize(derivation.wrt.size());
+    for (size_t i : InSlotOrder(derivation.wrt)) {
+      copier.CopyFloats(view.signature.params[derivation.wrt[i]].type, &outputs->derivatives[i]);
     }
   }
   return copier.status();

@@ -6,7 +6,9 @@
 
 #include "jit/arguments.h"
 #include "jit/interrupt.h"
+#include "jit/leaves.h"
 #include "jit/results.h"
+#include "jit/tensor_results.h"
 #include "jit/trap.h"
 #include "jit/watchdog.h"
 
@@ -31,7 +33,7 @@ Workspace& ThisThreads() {
 }
 
 // Arrays of a request are read where they lie: pinned, they are never unique, so never written to.
-uint64_t PinArray(const Tensor& t, Array* header) {
+uint64_t PinArray(const TensorView& t, Array* header) {
   header->refs = kPinned;
   header->data = const_cast<uint8_t*>(t.data.data());
   std::copy(t.shape.begin(), t.shape.end(), header->dims);
@@ -41,7 +43,7 @@ uint64_t PinArray(const Tensor& t, Array* header) {
   return reinterpret_cast<uint64_t>(header);
 }
 
-uint64_t ScalarSlot(const Tensor& t) {
+uint64_t ScalarSlot(const TensorView& t) {
   uint64_t slot = 0;
   std::memcpy(&slot, t.data.data(), t.data.size());
   return slot;
@@ -53,8 +55,8 @@ void FillSlots(Workspace& w) {
   w.arguments.resize(count);
   size_t slot = 0;
   for (const auto* leaves : {&w.leaves.params, &w.leaves.seeds}) {
-    for (const Tensor* t : *leaves) {
-      w.arguments[slot] = t->shape.empty() ? ScalarSlot(*t) : PinArray(*t, &w.headers[slot]);
+    for (const TensorView& t : *leaves) {
+      w.arguments[slot] = t.shape.empty() ? ScalarSlot(t) : PinArray(t, &w.headers[slot]);
       ++slot;
     }
   }
@@ -85,7 +87,7 @@ class RunScope {
     if (armed_) w_.watch.Disarm();
     w_.context.device = nullptr;  // its buffers go by themselves; arrays are freed without it
     ResetContext(&w_.context);
-    w_.leaves.relations.clear();
+    if (!w_.leaves.relations.empty()) w_.leaves.relations.clear();
   }
 
  private:
@@ -103,18 +105,10 @@ Status Ended(const DeviceRun& device, const RunContext& c, const Places& places)
   return TrapStatus({ir::TrapKind::kStopped, 0, c.stop.load(std::memory_order_relaxed), 0}, places);
 }
 
-}  // namespace
-
-StatusOr<Outputs> RunOnce(const Kernel& kernel, const TextView& view, const Inputs& inputs,
-                          const RunLimits& limits) {
-  PB_RETURN_IF_ERROR(CheckLive(limits));
-  Workspace& w = ThisThreads();
-  const Status collected = CollectInputs(view, kernel.derivation(), inputs, kernel.layout().reads,
-                                         limits.memory_bytes, &w.leaves);
-  if (!collected.ok()) {
-    w.leaves.relations.clear();
-    return collected;
-  }
+// Runs on the leaves that are collected; `copy_results` (RunContext*, slots) takes the results out.
+template <typename CopyResultsOut>
+Status RunLeaves(Workspace& w, const Kernel& kernel, const TextView& view, const RunLimits& limits,
+                 const CopyResultsOut& copy_results, RunReport* report) {
   FillSlots(w);
   w.results.resize(kernel.layout().results());
   const RunScope scope(w, kernel.blas(), limits);
@@ -129,22 +123,65 @@ StatusOr<Outputs> RunOnce(const Kernel& kernel, const TextView& view, const Inpu
   }
   if (device != nullptr && !BringHome(&w.context))
     return Ended(*device, w.context, {view.places, view.text});
+  PB_RETURN_IF_ERROR(copy_results(&w.context, w.results.data()));
+  report->execute_seconds = std::chrono::duration<double>(Clock::now() - start).count();
+  report->peak_bytes = w.context.peak_bytes;
+  report->tier = code->tier;
+  report->target = kernel.target();
+  if (device != nullptr) report->launches = device->launches();
+  report->contractions = w.context.contractions;
+  if (report->contractions > 0) {
+    report->contracted_by = device != nullptr ? device->blas() : kernel.blas()->name;
+  }
+  return {};
+}
+
+}  // namespace
+
+StatusOr<Outputs> RunOnce(const Kernel& kernel, const TextView& view, const Inputs& inputs,
+                          const RunLimits& limits) {
+  PB_RETURN_IF_ERROR(CheckLive(limits));
+  Workspace& w = ThisThreads();
+  const Status collected = CollectInputs(view, kernel.derivation(), inputs, kernel.layout().reads,
+                                         limits.memory_bytes, &w.leaves);
+  if (!collected.ok()) {
+    w.leaves.relations.clear();
+    return collected;
+  }
   Outputs outputs;
-  PB_RETURN_IF_ERROR(
-      CopyResults(&w.context, view, kernel.derivation(), w.results.data(), &outputs));
+  const auto copy = [&](RunContext* context, const uint64_t* slots) {
+    return CopyResults(context, view, kernel.derivation(), slots, &outputs);
+  };
+  PB_RETURN_IF_ERROR(RunLeaves(w, kernel, view, limits, copy, &outputs));
   if (kernel.derivation().transform == Transform::kVjp) {
     PB_RETURN_IF_ERROR(CheckCotangent(view, inputs.seeds[0], outputs.value));
   }
-  outputs.execute_seconds = std::chrono::duration<double>(Clock::now() - start).count();
-  outputs.peak_bytes = w.context.peak_bytes;
-  outputs.tier = code->tier;
-  outputs.target = kernel.target();
-  if (device != nullptr) outputs.launches = device->launches();
-  outputs.contractions = w.context.contractions;
-  if (outputs.contractions > 0) {
-    outputs.contracted_by = device != nullptr ? device->blas() : kernel.blas()->name;
-  }
   return outputs;
+}
+
+bool RunsOnTensors(const Kernel& kernel, const TextView& view) {
+  const Derivation& derivation = kernel.derivation();
+  if (!view.tensors) return false;
+  switch (derivation.transform) {
+    case Transform::kValue: return true;
+    case Transform::kJacobian:
+    case Transform::kHessian: return false;
+    default: return IsFloat(view.signature.result.dtype);
+  }
+}
+
+StatusOr<RunReport> RunOnce(const Kernel& kernel, const TextView& view, const TensorInputs& inputs,
+                            const RunLimits& limits, TensorSink* sink) {
+  PB_CHECK(RunsOnTensors(kernel, view));
+  PB_RETURN_IF_ERROR(CheckLive(limits));
+  Workspace& w = ThisThreads();
+  PB_RETURN_IF_ERROR(CollectInputs(view, kernel.derivation(), inputs, &w.leaves));
+  RunReport report;
+  const auto copy = [&](RunContext* context, const uint64_t* slots) {
+    return CopyTensors(context, view, kernel.derivation(), slots, inputs, sink);
+  };
+  PB_RETURN_IF_ERROR(RunLeaves(w, kernel, view, limits, copy, &report));
+  return report;
 }
 
 }  // namespace pullback::jit

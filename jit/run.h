@@ -11,5 +11,8 @@ namespace pullback::jit {
 // what the kernel asks for and the answer.
 StatusOr<Outputs> RunOnce(const Kernel& kernel, const TextView& view, const Inputs& inputs,
                           const RunLimits& limits);
+bool RunsOnTensors(const Kernel& kernel, const TextView& view);
+StatusOr<RunReport> RunOnce(const Kernel& kernel, const TextView& view, const TensorInputs& inputs,
+                            const RunLimits& limits, TensorSink* sink);
 
 }  // namespace pullback::jit

@@ -47,6 +47,12 @@ std::optional<int64_t> Evaluate(const Expr& e, const Values& values) {
   }
 }
 
+// What messages about sizes need: of arrays the shape.
+Tensor WithoutElements(const TensorView& t) {
+  if (t.shape.empty()) return t.Copy();
+  return {t.dtype, {t.shape.begin(), t.shape.end()}, {}};
+}
+
 size_t TreeBytes(const Expr& e) {
   size_t bytes = sizeof(Expr);
   for (const lang::ExprPtr& operand : e.operands) bytes += TreeBytes(*operand);
@@ -90,15 +96,15 @@ SizePlan::SizePlan(lang::Program program, std::string entry)
            TreeBytes(results_);
 }
 
-bool SizePlan::Solve(const std::vector<const Tensor*>& arguments, Values& values) const {
+bool SizePlan::Solve(std::span<const TensorView> arguments, Values& values) const {
   values.assign(function_->locals.size(), 0);
-  for (const Integer& i : integers_) values[i.local] = arguments[i.leaf]->At<int64_t>(0);
+  for (const Integer& i : integers_) values[i.local] = arguments[i.leaf].At<int64_t>(0);
   for (const lang::SizeBinding& b : function_->size_bindings) {
     // The unknown is still 0, so this is the rest of the linear form. An extent is not negative, so the
     // difference is not INT64_MIN, which could not be divided by -1.
     const std::optional<int64_t> rest = Evaluate(*b.dim, values);
     int64_t difference;
-    const int64_t extent = arguments[b.leaf]->shape[b.axis];
+    const int64_t extent = arguments[b.leaf].shape[b.axis];
     if (!rest || __builtin_sub_overflow(extent, *rest, &difference)) return false;
     if (difference % b.coeff != 0 || difference / b.coeff < 0) return false;
     values[b.local] = difference / b.coeff;
@@ -106,26 +112,29 @@ bool SizePlan::Solve(const std::vector<const Tensor*>& arguments, Values& values
   return true;
 }
 
-bool SizePlan::Agrees(const std::vector<const Tensor*>& arguments) const {
+bool SizePlan::Agrees(std::span<const TensorView> arguments) const {
   Values values;
   if (!Solve(arguments, values)) return false;
   for (size_t leaf = 0; leaf < params_.size(); ++leaf) {
     for (size_t axis = 0; axis < params_[leaf]->dims.size(); ++axis) {
       if (lang::IsAnySize(*params_[leaf]->dims[axis])) continue;
-      if (Evaluate(*params_[leaf]->dims[axis], values) != arguments[leaf]->shape[axis])
-        return false;
+      if (Evaluate(*params_[leaf]->dims[axis], values) != arguments[leaf].shape[axis]) return false;
     }
   }
   return true;
 }
 
-Status SizePlan::Check(const std::vector<const Tensor*>& arguments) const {
+Status SizePlan::Check(std::span<const TensorView> arguments) const {
   if (!has_arrays_ || Agrees(arguments)) return {};
-  return lang::CheckArguments(program_, entry_, arguments);
+  std::vector<Tensor> tensors;
+  std::vector<const Tensor*> pointers;
+  for (const TensorView& argument : arguments) tensors.push_back(WithoutElements(argument));
+  for (const Tensor& tensor : tensors) pointers.push_back(&tensor);
+  return lang::CheckArguments(program_, entry_, pointers);
 }
 
 std::vector<SizePlan::Extents> SizePlan::ResultExtents(
-    const std::vector<const Tensor*>& arguments) const {
+    std::span<const TensorView> arguments) const {
   Values values;
   const bool solved = Solve(arguments, values);
   std::vector<Extents> extents(results_.size());

@@ -3,12 +3,13 @@
 
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
 #include "absl/container/inlined_vector.h"
 #include "core/base/status.h"
-#include "core/base/tensor.h"
+#include "core/base/tensor_view.h"
 #include "core/lang/ast.h"
 
 namespace pullback::jit {
@@ -20,12 +21,12 @@ class SizePlan {
 
   // The tensors have the dtypes and ranks of the entry's parameters, flattened. INVALID_ARGUMENT,
   // SIZE_MISMATCH, as lang::CheckArguments, which writes the message: what is here only decides.
-  Status Check(const std::vector<const Tensor*>& arguments) const;
+  Status Check(std::span<const TensorView> arguments) const;
 
   // Extents of each leaf of the result as declared; nullopt where a size divides by zero. For
   // arguments that Check accepted.
   using Extents = std::vector<std::optional<int64_t>>;
-  std::vector<Extents> ResultExtents(const std::vector<const Tensor*>& arguments) const;
+  std::vector<Extents> ResultExtents(std::span<const TensorView> arguments) const;
 
   size_t bytes() const { return bytes_; }
 
@@ -37,8 +38,8 @@ class SizePlan {
   };
 
   // False when an equation has no solution in sizes.
-  bool Solve(const std::vector<const Tensor*>& arguments, Values& values) const;
-  bool Agrees(const std::vector<const Tensor*>& arguments) const;
+  bool Solve(std::span<const TensorView> arguments, Values& values) const;
+  bool Agrees(std::span<const TensorView> arguments) const;
 
   lang::Program program_;
   std::string entry_;

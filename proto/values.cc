@@ -20,7 +20,7 @@ static_assert(static_cast<int>(DType::kI64) == v1::DTYPE_I64);
 static_assert(static_cast<int>(DType::kBool) == v1::DTYPE_BOOL);
 
 // Bytes of a tensor; none where a product of extents overflows, even beside an extent of 0.
-std::optional<uint64_t> ByteCount(const Tensor& tensor) {
+std::optional<uint64_t> ByteCount(const TensorView& tensor) {
   constexpr uint64_t kMost = std::numeric_limits<int64_t>::max();
   uint64_t bytes = DTypeSize(tensor.dtype);
   bool empty = false;
@@ -36,12 +36,12 @@ std::optional<uint64_t> ByteCount(const Tensor& tensor) {
   return empty ? 0 : bytes;
 }
 
-std::optional<Fault> DecodeTensor(const v1::Tensor& message, Tensor* tensor) {
+std::optional<Fault> View(const v1::Tensor& message, TensorView* tensor) {
   if (message.dtype() < v1::DTYPE_F64 || message.dtype() > v1::DTYPE_BOOL) {
     return Fault{".dtype", "no such dtype: " + std::to_string(message.dtype())};
   }
   tensor->dtype = static_cast<DType>(message.dtype());
-  tensor->shape.assign(message.shape().begin(), message.shape().end());
+  tensor->shape = {message.shape().data(), static_cast<size_t>(message.shape_size())};
   for (int64_t extent : tensor->shape) {
     if (extent < 0) return Fault{".shape", "negative extent " + std::to_string(extent)};
   }
@@ -57,7 +57,7 @@ std::optional<Fault> DecodeTensor(const v1::Tensor& message, Tensor* tensor) {
   if (is_bool && std::any_of(data.begin(), data.end(), [](char c) { return (c & ~1) != 0; })) {
     return Fault{".data", "a bool is a byte of 0 or 1"};
   }
-  tensor->data.assign(data.begin(), data.end());
+  tensor->data = {reinterpret_cast<const uint8_t*>(data.data()), data.size()};
   return std::nullopt;
 }
 
@@ -176,9 +176,10 @@ std::optional<Fault> DecodeValue(const v1::Value& message, ApiValue* value) {
   switch (message.kind_case()) {
     case v1::Value::kTuple: return DecodeTuple(message.tuple(), value);
     case v1::Value::kTensor: {
-      auto fault = DecodeTensor(message.tensor(), &value->tensor);
-      if (fault) fault->path.insert(0, ".tensor");
-      return fault;
+      TensorView view;
+      if (auto fault = ViewTensor(message, &view)) return fault;
+      value->tensor = view.Copy();
+      return std::nullopt;
     }
     case v1::Value::kList: {
       auto fault = DecodeList(message.list(), value);
@@ -195,6 +196,12 @@ std::optional<Fault> DecodeValue(const v1::Value& message, ApiValue* value) {
   return Fault{"", "neither a tensor nor a tuple nor a list nor a relation"};
 }
 
+std::optional<Fault> ViewTensor(const v1::Value& message, TensorView* tensor) {
+  auto fault = View(message.tensor(), tensor);
+  if (fault) fault->path.insert(0, ".tensor");
+  return fault;
+}
+
 void EncodeValue(const ApiValue& value, v1::Value* message) {
   if (value.list) return EncodeList(*value.list, message->mutable_list());
   if (value.is_tuple) {
@@ -203,10 +210,16 @@ void EncodeValue(const ApiValue& value, v1::Value* message) {
     for (const ApiValue& element : value.elements) EncodeValue(element, elements->Add());
     return;
   }
-  v1::Tensor* tensor = message->mutable_tensor();
-  tensor->set_dtype(static_cast<v1::DType>(value.tensor.dtype));
-  tensor->mutable_shape()->Assign(value.tensor.shape.begin(), value.tensor.shape.end());
-  tensor->set_data(value.tensor.data.data(), value.tensor.data.size());
+  const Tensor& t = value.tensor;
+  std::string* const data = BeginTensor(t.dtype, t.shape, message->mutable_tensor());
+  data->assign(reinterpret_cast<const char*>(t.data.data()), t.data.size());
+}
+
+std::string* BeginTensor(DType dtype, std::span<const int64_t> shape, v1::Tensor* message) {
+  message->set_dtype(static_cast<v1::DType>(dtype));
+  if (!shape.empty()) message->mutable_shape()->Assign(shape.begin(), shape.end());
+  message->mutable_data()->clear();
+  return message->mutable_data();
 }
 
 void EncodeType(const ApiType& type, v1::Type* message) {

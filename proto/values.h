@@ -2,9 +2,10 @@
 #pragma once
 
 #include <optional>
+#include <span>
 #include <string>
 
-#include "core/base/tensor.h"
+#include "core/base/tensor_view.h"
 #include "pullback/v1/tensor.pb.h"
 
 namespace pullback::wire {
@@ -20,7 +21,12 @@ struct Fault {
 // about as much memory as the message. Walks at most as deep as protobuf parsed.
 std::optional<Fault> DecodeValue(const v1::Value& message, ApiValue* value);
 
+// The same of one that is a tensor, which is not copied.
+std::optional<Fault> ViewTensor(const v1::Value& message, TensorView* tensor);
+
 void EncodeValue(const ApiValue& value, v1::Value* message);
+// All but the elements: an empty string, for them.
+std::string* BeginTensor(DType dtype, std::span<const int64_t> shape, v1::Tensor* message);
 
 void EncodeType(const ApiType& type, v1::Type* message);
 // `structs`: Signature.structs. A type that names none of them is an empty tuple's.

@@ -12,14 +12,23 @@ namespace pullback::server {
 // Tables become their canonical text; theirs are other reasons (proto/program/tables.h).
 StatusOr<jit::KernelRequest> ToKernelRequest(const v1::KernelSpec& spec, ProgramTexts* texts);
 
-// Arguments and seeds in the order of the kernel's parameters. INVALID_ARGUMENT: UNKNOWN_ARGUMENT,
-// MISSING_ARGUMENT, DUPLICATE_ARGUMENT, INVALID_VALUE.
-StatusOr<jit::Inputs> ToInputs(const v1::EvaluateRequest& request, const jit::TextView& view);
-
 void ToMessage(const jit::TextView& view, v1::Signature* message);
 void ToMessage(const std::vector<jit::Timing>& timings, v1::Timings* message);
 // Value and derivatives, named by the view's wrt where there is one derivative for each.
 void ToMessage(const jit::Outputs& outputs, const jit::TextView& view,
                v1::EvaluateResponse* message);
+// All but the values, whose derivatives are there already, without names.
+void ReportToMessage(const jit::RunReport& report, const jit::TextView& view,
+                     v1::EvaluateResponse* message);
+
+// Results that are tensors go where the answer is.
+class ResponseSink final : public jit::TensorSink {
+ public:
+  explicit ResponseSink(v1::EvaluateResponse* message) : message_(message) {}
+  std::string* Begin(size_t number, DType dtype, std::span<const int64_t> shape) override;
+
+ private:
+  v1::EvaluateResponse* const message_;
+};
 
 }  // namespace pullback::server

@@ -2,10 +2,10 @@
 
 #include <algorithm>
 
-#include "core/base/relation.h"
 #include "jit/disk_cache.h"
 #include "jit/run_history.h"
 #include "proto/program/tables.h"
+#include "server/arguments.h"
 #include "server/busy_time.h"
 #include "server/convert.h"
 #include "server/errors.h"
@@ -25,9 +25,10 @@ class Stopwatch {
   explicit Stopwatch(Request& request) : arrived_(request.arrived), begin_(Clock::now()) {
     request.stages.queue = Seconds(begin_ - arrived_);
   }
-  void Write(v1::Timings* timings) const {
+  Clock::time_point begin() const { return begin_; }
+  void Write(v1::Timings* timings, Clock::time_point end = Clock::now()) const {
     timings->set_queue_seconds(Seconds(begin_ - arrived_));
-    timings->set_total_seconds(Seconds(Clock::now() - begin_));
+    timings->set_total_seconds(Seconds(end - begin_));
   }
 
  private:
@@ -51,17 +52,6 @@ void CountQuick(jit::RunHistory* history, const Request& request, const Status& 
   } else {
     history->CountLong(request.bytes);
   }
-}
-
-// The message of a relation does not bound what is made of it: a number says how many rows it has, and each gets a
-// word before a run can be stopped.
-bool HoldsRelation(const ApiType& type) {
-  return IsRelation(type) || std::any_of(type.elements.begin(), type.elements.end(), HoldsRelation);
-}
-bool TakesRelations(const jit::TextView& view) {
-  const auto& params = view.signature.params;
-  return std::any_of(params.begin(), params.end(),
-                     [](const auto& param) { return HoldsRelation(param.type); });
 }
 
 // An error in the spec's program; where that came as tables, it says what its places are of.
@@ -131,7 +121,8 @@ Status Handlers::FindOrCompile(Request& request, const v1::EvaluateRequest& in,
   if (in.kernel_case() == v1::EvaluateRequest::KERNEL_NOT_SET) {
     return FieldFault("kernel_id", "neither a kernel_id nor a spec");
   }
-  PB_ASSIGN_OR_RETURN(request.kernel, CompileSpec(request, in.spec()));
+  PB_ASSIGN_OR_RETURN(jit::Handle compiled, CompileSpec(request, in.spec()));
+  request.kernel = std::make_shared<const jit::Handle>(std::move(compiled));
   const jit::Handle& handle = *request.kernel;
   out->set_kernel_id(handle.kernel_id);
   out->set_cache_hit(handle.cache_hit);
@@ -143,6 +134,9 @@ Status Handlers::FindOrCompile(Request& request, const v1::EvaluateRequest& in,
 Status Handlers::RunKernel(Request& request, const v1::EvaluateRequest& in,
                            const jit::RunLimits& limits, v1::EvaluateResponse* out) {
   const jit::Handle& handle = *request.kernel;
+  if (jit::Engine::RunsOnTensors(handle) && BringsTensors(in)) {
+    return RunOnTensors(request, in, limits, out);
+  }
   auto begin = Clock::now();
   PB_ASSIGN_OR_RETURN(const jit::Inputs inputs, ToInputs(in, *handle.view));
   request.stages.convert += SecondsSince(begin);
@@ -152,6 +146,20 @@ Status Handlers::RunKernel(Request& request, const v1::EvaluateRequest& in,
   begin = Clock::now();
   ToMessage(*outputs, *handle.view, out);
   request.stages.convert += SecondsSince(begin);
+  return {};
+}
+
+// Reading and writing tensors is little beside parsing them, and is not timed.
+Status Handlers::RunOnTensors(Request& request, const v1::EvaluateRequest& in,
+                              const jit::RunLimits& limits, v1::EvaluateResponse* out) {
+  const jit::Handle& handle = *request.kernel;
+  RequestTensors tensors;
+  PB_RETURN_IF_ERROR(tensors.Read(in, *handle.view));
+  ResponseSink sink(out);
+  const StatusOr<jit::RunReport> report = engine_->Run(handle, tensors.inputs(), limits, &sink);
+  if (!report.ok()) return Placed(report.status(), in, *handle.view);
+  request.stages.execute = report->execute_seconds;
+  ReportToMessage(*report, *handle.view, out);
   return {};
 }
 
@@ -189,18 +197,21 @@ Status Handlers::Evaluate(Request& request, const v1::EvaluateRequest& in,
 std::optional<Status> Handlers::EvaluateShort(Request& request, const v1::EvaluateRequest& in,
                                               v1::EvaluateResponse* out) {
   if (in.kernel_case() != v1::EvaluateRequest::kKernelId) return {};
-  if (short_runs_.Paused(Clock::now())) return {};
   const Stopwatch stopwatch(request);
+  if (short_runs_.Paused(stopwatch.begin())) return {};
   StatusOr<jit::RunLimits> limits = LimitsOf(request, in.options());
   if (!limits.ok()) return limits.status();
   Status status = Find(request, in, out);
   if (!status.ok()) return status;
   jit::RunHistory& history = jit::HistoryOf(*request.kernel);
-  if (!history.ExpectsShort(request.bytes) || TakesRelations(*request.kernel->view)) return {};
-  const auto begin = Clock::now(), until = begin + ShortRuns::kAllowance;
+  // The message of a relation does not bound what is made of it: a number says how many rows it has, and each gets
+  // a word before a run can be stopped.
+  if (!history.ExpectsShort(request.bytes) || request.kernel->view->relations) return {};
+  const auto until = stopwatch.begin() + ShortRuns::kAllowance;
   limits->deadline = std::min(limits->deadline.value_or(until), until);
   status = RunKernel(request, in, *limits, out);
-  const Clock::duration took = Clock::now() - begin;
+  const auto end = Clock::now();
+  const Clock::duration took = end - stopwatch.begin();
   if (took <= jit::RunHistory::kShort) {
     CountQuick(&history, request, status, *out);
   } else if (status.code() == Code::kDeadlineExceeded && !IsLate(request)) {
@@ -212,7 +223,7 @@ std::optional<Status> Handlers::EvaluateShort(Request& request, const v1::Evalua
     history.CountUnproven(took);
   }
   short_runs_.CountHere();
-  if (status.ok()) stopwatch.Write(out->mutable_timings());
+  if (status.ok()) stopwatch.Write(out->mutable_timings(), end);
   return status;
 }
 

@@ -47,6 +47,9 @@ class Handlers {
                    v1::EvaluateResponse* out);
   Status RunKernel(Request& request, const v1::EvaluateRequest& in, const jit::RunLimits& limits,
                    v1::EvaluateResponse* out);
+  // The same where nothing but tensors goes in and comes out.
+  Status RunOnTensors(Request& request, const v1::EvaluateRequest& in, const jit::RunLimits& limits,
+                      v1::EvaluateResponse* out);
 
   const std::shared_ptr<jit::Engine> engine_;
   const ServerOptions options_;

@@ -28,11 +28,12 @@ std::string FirstOf(const grpc::CallbackServerContext& context, const char* key,
   return {value.data(), value.size()};
 }
 
-std::optional<Clock::time_point> ReadDeadline(const grpc::CallbackServerContext& context) {
+std::optional<Clock::time_point> ReadDeadline(const grpc::CallbackServerContext& context,
+                                              Clock::time_point now) {
   const auto left = context.deadline() - std::chrono::system_clock::now();
   // gRPC's "none" is the far end of time.
   if (left > std::chrono::hours(24 * 365)) return std::nullopt;
-  return Clock::now() + std::chrono::duration_cast<Clock::duration>(left);
+  return now + std::chrono::duration_cast<Clock::duration>(left);
 }
 
 }  // namespace
@@ -42,7 +43,7 @@ Request MakeRequest(const char* method, const grpc::CallbackServerContext& conte
   request.method = method;
   request.metadata = &context;
   request.arrived = Clock::now();
-  request.deadline = ReadDeadline(context);
+  request.deadline = ReadDeadline(context, request.arrived);
   request.cancelled = std::make_shared<std::atomic<bool>>(false);
   return request;
 }

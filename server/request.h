@@ -39,7 +39,7 @@ struct Request {
   StageTimes stages;     // filled in by who does the work
   bool overran = false;  // a run of it was stopped, since it took longer than short ones may
   // Its kernel, once that was found by its id: what is left to another thread need not look for it again.
-  std::optional<jit::Handle> kernel;
+  jit::HandlePtr kernel;
 };
 
 inline double SecondsSince(Clock::time_point begin) {

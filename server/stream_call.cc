@@ -41,8 +41,6 @@ class StreamCall::Item final : public Job {
         out_(google::protobuf::Arena::CreateMessage<v1::EvaluateStreamResponse>(&arena_)) {
     request_.arrived = Clock::now();
     request_.bytes = bytes.Length();
-    // One that is malformed or refused is still answered by its id, which a reaction can afford to look for.
-    out_->set_id(PeekUint64(bytes_, v1::EvaluateStreamRequest::kIdFieldNumber));
   }
 
   // On a thread of gRPC's. The last thing its maker does with it.
@@ -72,10 +70,19 @@ class StreamCall::Item final : public Job {
   Status Parse() {
     parsed_ = true;
     const auto begin = Clock::now();
-    if (!ParseMessage(bytes_, in_)) return Malformed();
+    Status status = Guard([this] {
+      understood_ = ParseMessage(bytes_, in_);
+      return understood_ ? Status() : Malformed();
+    });
+    if (!status.ok()) return status;
     request_.stages.convert += SecondsSince(begin);
     BoundDeadline(&request_, in_->timeout_seconds(), *stream_->options_);
     return {};
+  }
+
+  // One that is malformed or refused is still answered by its id.
+  uint64_t Id() const {
+    return understood_ ? in_->id() : PeekUint64(bytes_, v1::EvaluateStreamRequest::kIdFieldNumber);
   }
 
   // Its status, where it is done on this thread.
@@ -92,12 +99,27 @@ class StreamCall::Item final : public Job {
     if (!pool->Submit(this, request_.bytes)) Answer(QueueFull());
   }
 
-  void Answer(const Status& status) {
+  void Answer(Status status) {
+    grpc::ByteBuffer bytes;
+    if (status.ok()) {
+      status = Guard([&] {
+        out_->set_id(Id());
+        bytes = WriteMessage(*out_);
+        return Status();
+      });
+    }
     stream_->lanes_->metrics.Count(request_, status);
     LogAnswer(request_, status);
-    if (!status.ok()) *out_->mutable_status() = ToRpcStatus(status, request_, pool_->RetryDelay());
-    stream_->Answer(WriteMessage(*out_));
+    if (!status.ok()) bytes = Refusal(status);
+    stream_->Answer(std::move(bytes));
     delete this;
+  }
+
+  grpc::ByteBuffer Refusal(const Status& status) {
+    v1::EvaluateStreamResponse out;
+    out.set_id(Id());
+    *out.mutable_status() = ToRpcStatus(status, request_, pool_->RetryDelay());
+    return WriteMessage(out);
   }
 
   StreamCall* const stream_;
@@ -107,6 +129,7 @@ class StreamCall::Item final : public Job {
   v1::EvaluateStreamRequest* const in_;
   v1::EvaluateStreamResponse* const out_;
   bool parsed_ = false;
+  bool understood_ = false;
   Pool* pool_ = nullptr;
 };
 

@@ -82,9 +82,10 @@ class UnaryCall final : public grpc::ServerUnaryReactor, public Job {
   Status Parse() {
     parsed_ = true;
     const auto begin = Clock::now();
-    const bool read = ParseMessage(*in_bytes_, in_);
+    Status status =
+        Guard([this] { return ParseMessage(*in_bytes_, in_) ? Status() : Malformed(); });
     request_.stages.convert += SecondsSince(begin);
-    return read ? Status() : Malformed();
+    return status;
   }
 
   // Its status, where it is done on this thread of gRPC's.
@@ -105,10 +106,13 @@ class UnaryCall final : public grpc::ServerUnaryReactor, public Job {
     if (!pool->Submit(this, request_.bytes)) Answer(QueueFull());
   }
 
-  void Answer(const Status& status) {
+  void Answer(Status status) {
     if (status.ok()) {
       const auto begin = Clock::now();
-      *out_bytes_ = WriteMessage(*out_);
+      status = Guard([this] {
+        *out_bytes_ = WriteMessage(*out_);
+        return Status();
+      });
       request_.stages.convert += SecondsSince(begin);
     }
     lanes_->metrics.Count(request_, status);

@@ -193,11 +193,13 @@ TEST_CASE("a server that goes away ends the run with errors, not in a hang") {
   options.target = fake.address;
   options.rpc = rpc;
   options.timeout_seconds = 1;
+  const auto generator = load::Generator::Connect(options, {});
+  REQUIRE(generator.ok());
   std::thread end([&] {
     std::this_thread::sleep_for(milliseconds(100));
     fake.server->Shutdown(std::chrono::system_clock::now());
   });
-  const load::Outcome outcome = Run(options, 0.3);
+  const load::Outcome outcome = (*generator)->Run(0, 0.3, nullptr);
   end.join();
   CHECK(outcome.failed() > 0);
 }

@@ -72,11 +72,13 @@ TEST_CASE("Find gives the kernel with the first text's names, or says that it is
   Fixture t;
   const Handle made = Ok(t.engine.Compile(Ask(kText)));
   Ok(t.engine.Compile(Ask(kRenamed)));
-  const Handle found = Ok(t.engine.Find(made.kernel_id));
-  CHECK(found.kernel == made.kernel);
-  CHECK(found.view->signature.params[0].name == "x");
+  const HandlePtr found = Ok(t.engine.Find(made.kernel_id));
+  CHECK(found->kernel_id == made.kernel_id);
+  CHECK(found->cache_hit);
+  CHECK(found->kernel == made.kernel);
+  CHECK(found->view->signature.params[0].name == "x");
   for (const std::string& id : {std::string(64, '0'), std::string(), std::string("x\0y", 3)}) {
-    const StatusOr<Handle> gone = t.engine.Find(id);
+    const StatusOr<HandlePtr> gone = t.engine.Find(id);
     REQUIRE(!gone.ok());
     CHECK(gone.status().code() == Code::kFailedPrecondition);
     CHECK(gone.status().reason() == "KERNEL_NOT_RESIDENT");
