@@ -47,27 +47,58 @@ void KeepOrRecompute::Connect(uint32_t from, uint32_t to, int64_t capacity) {
   edges_.push_back({from, 0});
 }
 
-// Sends as much as fits along one shortest path (Edmonds and Karp).
-bool KeepOrRecompute::Augment() {
-  std::vector<uint32_t> by(out_.size(), kNoEdge);
+// How many edges with room left each vertex is from the source, as far as the sink; kNoEdge: further.
+bool KeepOrRecompute::FindLevels() {
+  level_.assign(out_.size(), kNoEdge);
+  level_[kSource] = 0;
   std::vector<uint32_t> work = {kSource};
-  for (size_t k = 0; k < work.size() && by[kSink] == kNoEdge; ++k) {
+  for (size_t k = 0; k < work.size() && level_[kSink] == kNoEdge; ++k) {
     for (uint32_t e : out_[work[k]]) {
       const uint32_t to = edges_[e].to;
-      if (edges_[e].capacity == 0 || by[to] != kNoEdge || to == kSource) continue;
-      by[to] = e;
+      if (edges_[e].capacity == 0 || level_[to] != kNoEdge) continue;
+      level_[to] = level_[work[k]] + 1;
       work.push_back(to);
     }
   }
-  if (by[kSink] == kNoEdge) return false;
-  int64_t most = kNever;
-  for (uint32_t at = kSink; at != kSource; at = edges_[by[at] ^ 1].to)
-    most = std::min(most, edges_[by[at]].capacity);
-  for (uint32_t at = kSink; at != kSource; at = edges_[by[at] ^ 1].to) {
-    edges_[by[at]].capacity -= most;
-    edges_[by[at] ^ 1].capacity += most;
+  return level_[kSink] != kNoEdge;
+}
+
+// Sends as much as fits along shortest paths, all of them in one walk: an edge that led nowhere is not tried again
+// (Dinic).
+void KeepOrRecompute::AugmentAll() {
+  std::vector<uint32_t> next(out_.size(), 0);  // in out_, by vertex
+  std::vector<uint32_t> path;
+  for (;;) {
+    const uint32_t at = path.empty() ? kSource : edges_[path.back()].to;
+    if (at == kSink) {
+      Send(path);
+    } else if (next[at] < out_[at].size()) {
+      const uint32_t e = out_[at][next[at]];
+      if (edges_[e].capacity > 0 && level_[edges_[e].to] == level_[at] + 1) {
+        path.push_back(e);
+      } else {
+        ++next[at];
+      }
+    } else if (path.empty()) {
+      return;
+    } else {
+      ++next[edges_[path.back() ^ 1].to];
+      path.pop_back();
+    }
   }
-  return true;
+}
+
+// Along a path to the sink, and back to before the first edge that has no room left.
+void KeepOrRecompute::Send(std::vector<uint32_t>& path) {
+  int64_t most = kNever;
+  for (uint32_t e : path) most = std::min(most, edges_[e].capacity);
+  size_t keep = path.size();
+  for (size_t k = path.size(); k-- > 0;) {
+    edges_[path[k]].capacity -= most;
+    edges_[path[k] ^ 1].capacity += most;
+    if (edges_[path[k]].capacity == 0) keep = k;
+  }
+  path.resize(keep);
 }
 
 std::vector<char> KeepOrRecompute::Reached() const {
@@ -87,8 +118,7 @@ std::vector<char> KeepOrRecompute::Reached() const {
 }
 
 std::vector<KeepOrRecompute::Choice> KeepOrRecompute::Solve() {
-  while (Augment()) {
-  }
+  while (FindLevels()) AugmentAll();
   const std::vector<char> reached = Reached();
   std::vector<Choice> choices(out_.size() / 2 - 1);
   for (size_t k = 0; k < choices.size(); ++k) {

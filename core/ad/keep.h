@@ -43,10 +43,13 @@ class KeepOrRecompute {
     int64_t capacity;  // what is left of it
   };
   void Connect(uint32_t from, uint32_t to, int64_t capacity);
-  bool Augment();
+  bool FindLevels();
+  void AugmentAll();
+  void Send(std::vector<uint32_t>& path);
   std::vector<char> Reached() const;
 
-  std::vector<Edge> edges_;  // an edge and its reverse side by side
+  std::vector<Edge> edges_;      // an edge and its reverse side by side
+  std::vector<uint32_t> level_;  // by vertex
   std::vector<std::vector<uint32_t>> out_ = std::vector<std::vector<uint32_t>>(2);
 };
 

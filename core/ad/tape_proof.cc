@@ -286,7 +286,7 @@ class TapeProof {
   const Function& forward_;
   const Function& reverse_;
   const std::map<Value, int64_t> tags_, constants_;  // of the halves
-  const std::vector<std::vector<uint32_t>> preds_;   // of the forward half
+  const FlatLists preds_;                            // of the forward half
   std::map<uint32_t, uint32_t> reversed_by_;         // reverse block -> block
 };
 

@@ -1,7 +1,8 @@
 // Status and StatusOr with a machine-readable reason and source positions.
 //
 // A user's mistake is a Status (it reaches the client); a broken invariant of ours is PB_CHECK,
-// which stops the process.
+// which stops the process. What points into a Status or StatusOr is lifetimebound: the compiler refuses
+// a range-for over a temporary's diagnostics.
 #pragma once
 
 #include <cstdint>
@@ -66,9 +67,11 @@ class [[nodiscard]] Status {
 
   bool ok() const { return code_ == Code::kOk; }
   Code code() const { return code_; }
-  const std::string& reason() const { return reason_; }
-  const std::string& message() const { return message_; }
-  const std::vector<Diagnostic>& diagnostics() const { return diagnostics_; }
+  const std::string& reason() const [[clang::lifetimebound]] { return reason_; }
+  const std::string& message() const [[clang::lifetimebound]] { return message_; }
+  const std::vector<Diagnostic>& diagnostics() const [[clang::lifetimebound]] {
+    return diagnostics_;
+  }
   // Code, message and every diagnostic with its excerpt, for people.
   std::string ToString() const;
 
@@ -94,24 +97,24 @@ class [[nodiscard]] StatusOr {
   StatusOr(T value) : value_(std::move(value)) {}                                    // NOLINT
 
   bool ok() const { return value_.has_value(); }
-  const Status& status() const { return status_; }
-  T& value() & {
+  const Status& status() const [[clang::lifetimebound]] { return status_; }
+  T& value() & [[clang::lifetimebound]] {
     PB_CHECK(ok());
     return *value_;
   }
-  const T& value() const& {
+  const T& value() const& [[clang::lifetimebound]] {
     PB_CHECK(ok());
     return *value_;
   }
-  T&& value() && {
+  T&& value() && [[clang::lifetimebound]] {
     PB_CHECK(ok());
     return std::move(*value_);
   }
-  T& operator*() & { return value(); }
-  const T& operator*() const& { return value(); }
-  T&& operator*() && { return std::move(*this).value(); }
-  T* operator->() { return &value(); }
-  const T* operator->() const { return &value(); }
+  T& operator*() & [[clang::lifetimebound]] { return value(); }
+  const T& operator*() const& [[clang::lifetimebound]] { return value(); }
+  T&& operator*() && [[clang::lifetimebound]] { return std::move(*this).value(); }
+  T* operator->() [[clang::lifetimebound]] { return &value(); }
+  const T* operator->() const [[clang::lifetimebound]] { return &value(); }
 
  private:
   Status status_;

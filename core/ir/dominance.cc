@@ -5,34 +5,40 @@
 
 namespace pullback::ir {
 
-std::vector<std::vector<uint32_t>> Predecessors(const Function& f) {
-  std::vector<std::vector<uint32_t>> out(f.blocks.size());
-  for (uint32_t b = 0; b < f.blocks.size(); ++b) {
-    for (const Edge& e : f.blocks[b].term.edges) out[e.block].push_back(b);
-  }
-  return out;
+FlatLists Predecessors(const FlatLists& successors) {
+  return FlatLists(successors.size(), [&](auto&& add) {
+    for (uint32_t b = 0; b < successors.size(); ++b) {
+      for (uint32_t to : successors[b]) add(to, b);
+    }
+  });
 }
+FlatLists EdgesTo(const FlatLists& successors) {
+  return FlatLists(successors.size(), [&](auto&& add) {
+    for (uint32_t b = 0; b < successors.size(); ++b) {
+      for (uint32_t e = 0; e < successors[b].size(); ++e) add(successors[b][e], 2 * b + e);
+    }
+  });
+}
+FlatLists Predecessors(const Function& f) { return Predecessors(Successors(f.blocks)); }
 
-std::vector<uint32_t> ReversePostorder(const Function& f) {
+std::vector<uint32_t> ReversePostorder(const FlatLists& successors) {
   struct Visit {
-    uint32_t block;
-    size_t next_edge;
+    uint32_t block, edges_left;
   };
   std::vector<uint32_t> order;
-  std::vector<bool> seen(f.blocks.size());
+  std::vector<char> seen(successors.size());
   std::vector<Visit> stack;  // explicit: programs may have very many blocks
   const auto enter = [&](uint32_t b) {
     if (seen[b]) return;
-    seen[b] = true;
-    stack.push_back({b, 0});
+    seen[b] = 1;
+    stack.push_back({b, static_cast<uint32_t>(successors[b].size())});
   };
-  if (!f.blocks.empty()) enter(0);
+  if (successors.size() > 0) enter(0);
   while (!stack.empty()) {
     Visit& v = stack.back();
-    const auto& edges = f.blocks[v.block].term.edges;
-    if (v.next_edge < edges.size()) {
+    if (v.edges_left > 0) {
       // From the last edge to the first, so that the order follows the first edge first.
-      enter(edges[edges.size() - ++v.next_edge].block);
+      enter(successors[v.block][--v.edges_left]);
     } else {
       order.push_back(v.block);
       stack.pop_back();
@@ -41,38 +47,42 @@ std::vector<uint32_t> ReversePostorder(const Function& f) {
   std::reverse(order.begin(), order.end());
   return order;
 }
+std::vector<uint32_t> ReversePostorder(const Function& f) {
+  return ReversePostorder(Successors(f.blocks));
+}
 
 namespace {
 
 // Blocks have numbers in the order in which a search from the entry comes to them.
 class LengauerTarjan {
  public:
-  explicit LengauerTarjan(const Function& f) : number_(f.blocks.size(), kNoBlock) { Search(f); }
+  explicit LengauerTarjan(const FlatLists& successors) : number_(successors.size(), kNoBlock) {
+    Search(successors);
+  }
 
   // By block; of an unreachable one kNoBlock.
-  std::vector<uint32_t> Find(const Function& f) {
-    const auto preds = Predecessors(f);
+  std::vector<uint32_t> Find(const FlatLists& preds) {
     const auto n = static_cast<uint32_t>(block_.size());
     semi_.resize(n);
     for (uint32_t w = 0; w < n; ++w) semi_[w] = w;
     best_ = semi_;
     ancestor_.assign(n, kNoBlock);
     std::vector<uint32_t> idom(n);
-    std::vector<std::vector<uint32_t>> waiting(n);  // by semidominator
+    std::vector<uint32_t> waiting(n, kNoBlock), next(n);  // lists by semidominator
     for (uint32_t w = n; w-- > 1;) {
       for (uint32_t p : preds[block_[w]]) {
         if (number_[p] != kNoBlock) semi_[w] = std::min(semi_[w], semi_[Best(number_[p])]);
       }
-      waiting[semi_[w]].push_back(w);
+      next[w] = std::exchange(waiting[semi_[w]], w);
       const uint32_t parent = parent_[w];
       ancestor_[w] = parent;
-      for (uint32_t v : waiting[parent]) {
+      for (uint32_t v = waiting[parent]; v != kNoBlock; v = next[v]) {
         const uint32_t u = Best(v);
         idom[v] = semi_[u] < semi_[v] ? u : parent;
       }
-      waiting[parent].clear();
+      waiting[parent] = kNoBlock;
     }
-    std::vector<uint32_t> of_block(f.blocks.size(), kNoBlock);
+    std::vector<uint32_t> of_block(number_.size(), kNoBlock);
     for (uint32_t w = 0; w < n; ++w) {
       if (w > 0 && idom[w] != semi_[w]) idom[w] = idom[idom[w]];
       of_block[block_[w]] = block_[idom[w]];
@@ -81,7 +91,7 @@ class LengauerTarjan {
   }
 
  private:
-  void Search(const Function& f) {
+  void Search(const FlatLists& successors) {
     std::vector<std::pair<uint32_t, uint32_t>> work = {{0, 0}};  // a block, from which number
     while (!work.empty()) {
       const auto [b, from] = work.back();
@@ -90,7 +100,7 @@ class LengauerTarjan {
       const auto w = number_[b] = static_cast<uint32_t>(block_.size());
       block_.push_back(b);
       parent_.push_back(from);
-      for (const Edge& e : f.blocks[b].term.edges) work.emplace_back(e.block, w);
+      for (uint32_t to : successors[b]) work.emplace_back(to, w);
     }
   }
 
@@ -116,16 +126,15 @@ class LengauerTarjan {
 
 }  // namespace
 
-Dominators::Dominators(const Function& f)
-    : order_(ReversePostorder(f)),
-      children_(f.blocks.size()),
-      first_(f.blocks.size()),
-      last_(f.blocks.size()) {
-  if (f.blocks.empty()) return;
-  idom_ = LengauerTarjan(f).Find(f);
-  for (uint32_t b : order_) {
-    if (b != 0) children_[idom_[b]].push_back(b);
-  }
+Dominators::Dominators(const FlatLists& successors)
+    : order_(ReversePostorder(successors)), first_(successors.size()), last_(successors.size()) {
+  if (successors.size() == 0) return;
+  idom_ = LengauerTarjan(successors).Find(Predecessors(successors));
+  children_ = FlatLists(successors.size(), [&](auto&& add) {
+    for (uint32_t b : order_) {
+      if (b != 0) add(idom_[b], b);
+    }
+  });
   NumberTree();
 }
 

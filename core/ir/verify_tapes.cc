@@ -8,20 +8,68 @@
 #include <utility>
 #include <vector>
 
+#include "absl/container/inlined_vector.h"
+#include "absl/types/span.h"
 #include "core/ir/dominance.h"
 
 namespace pullback::ir::internal {
 namespace {
 
+// What blocks do with tapes, in order, so that the data flow need not walk over their instructions.
+class TapeEvents {
+ public:
+  enum class Kind : uint8_t { kDefine, kUse, kEdge, kPass };
+  struct Event {
+    Kind kind;
+    uint32_t id;  // the tape's; of an edge the block it leads to: what it passes follows
+  };
+
+  explicit TapeEvents(const Function& f) : is_tape_(f.values.size()) {
+    for (size_t id = 0; id < f.values.size(); ++id) is_tape_[id] = f.values[id].type.IsTape();
+    for (const Block& block : f.blocks) {
+      begin_.push_back(events_.size());
+      Add(block);
+    }
+    begin_.push_back(events_.size());
+  }
+
+  absl::Span<const Event> operator[](uint32_t block) const {
+    return {events_.data() + begin_[block], begin_[block + 1] - begin_[block]};
+  }
+
+ private:
+  void Add(const Block& block) {
+    const auto define = [&](const Value& v) { Add(Kind::kDefine, v); };
+    const auto use = [&](const Value& v) { Add(Kind::kUse, v); };
+    for (Value v : block.params) define(v);
+    for (const Inst& inst : block.insts) {
+      ForEachOperand(inst, use);
+      for (Value v : inst.results) define(v);
+    }
+    for (const Edge& e : block.term.edges) {
+      events_.push_back({Kind::kEdge, e.block});
+      for (Value v : e.args) Add(Kind::kPass, v);
+    }
+    for (Value v : block.term.results) use(v);
+  }
+  void Add(Kind kind, Value v) {
+    if (is_tape_[v.id]) events_.push_back({kind, v.id});
+  }
+
+  std::vector<char> is_tape_;  // by value
+  std::vector<Event> events_;
+  std::vector<size_t> begin_;  // in events_, by block; then the end
+};
+
 class TapeFlow {
  public:
   explicit TapeFlow(const Function& f)
-      : f_(f),
+      : events_(f),
         order_(ReversePostorder(f)),
         live_(f.blocks.size()),
         in_(f.blocks.size()),
         consumed_(f.values.size()) {
-    FindLive();
+    FindLive(Predecessors(f));
     for (uint32_t b : order_) in_[b].resize(live_[b].size());
   }
 
@@ -38,47 +86,39 @@ class TapeFlow {
   }
 
  private:
-  template <typename Inst, typename Fn>
-  void ForEachTape(const Inst& inst, Fn&& fn) const {
-    ForEachOperand(inst, [&](const Value& v) {
-      if (f_.TypeOf(v).IsTape()) fn(v);
-    });
-  }
+  using Kind = TapeEvents::Kind;
+  using Event = TapeEvents::Event;
 
   // Tapes, each with the blocks that use it; by tape.
-  std::vector<std::pair<Value, uint32_t>> ListUses() const {
-    std::vector<std::pair<Value, uint32_t>> uses;
+  std::vector<std::pair<uint32_t, uint32_t>> ListUses() const {
+    std::vector<std::pair<uint32_t, uint32_t>> uses;
     for (uint32_t b : order_) {
-      const auto add = [&](const Value& v) {
-        if (f_.TypeOf(v).IsTape()) uses.emplace_back(v, b);
-      };
-      for (const Inst& i : f_.blocks[b].insts) ForEachTape(i, add);
-      ForEachTermOperand(f_.blocks[b].term, add);
+      for (const Event& e : events_[b]) {
+        if (e.kind == Kind::kUse || e.kind == Kind::kPass) uses.emplace_back(e.id, b);
+      }
     }
     std::sort(uses.begin(), uses.end());
     return uses;
   }
 
   // From each use back to the definition.
-  void FindLive() {
-    std::vector<uint32_t> home(f_.values.size(), kNoBlock);
+  void FindLive(const FlatLists& preds) {
+    std::vector<uint32_t> home(consumed_.size(), kNoBlock);
     for (uint32_t b : order_) {
-      for (Value v : f_.blocks[b].params) home[v.id] = b;
-      for (const Inst& i : f_.blocks[b].insts) {
-        for (Value v : i.results) home[v.id] = b;
+      for (const Event& e : events_[b]) {
+        if (e.kind == Kind::kDefine) home[e.id] = b;
       }
     }
-    const auto preds = Predecessors(f_);
-    std::vector<Value> last(f_.blocks.size());  // the tape that reached the block last
+    std::vector<uint32_t> last(preds.size(), kNoValue.id);  // the tape that reached the block last
     std::vector<uint32_t> work;
-    for (const auto& [v, user] : ListUses()) {
+    for (const auto& [tape, user] : ListUses()) {
       work.push_back(user);
       while (!work.empty()) {
         const uint32_t b = work.back();
         work.pop_back();
-        if (b == home[v.id] || last[b] == v) continue;
-        last[b] = v;
-        live_[b].push_back(v);
+        if (b == home[tape] || last[b] == tape) continue;
+        last[b] = tape;
+        live_[b].push_back(tape);
         any_shared_ = true;
         work.insert(work.end(), preds[b].begin(), preds[b].end());
       }
@@ -88,69 +128,70 @@ class TapeFlow {
   // Runs block b from what may be consumed at its start and returns the first tape that is used
   // twice. With `changed`, passes the outcome on to the successors.
   Value Walk(uint32_t b, bool* changed) {
-    const Block& block = f_.blocks[b];
     ++walk_;
     for (size_t k = 0; k < live_[b].size(); ++k) {
-      if (in_[b][k]) consumed_[live_[b][k].id] = walk_;
+      if (in_[b][k]) consumed_[live_[b][k]] = walk_;
     }
     Value reused;
-    const auto use = [&](Value v) {
-      if (std::exchange(consumed_[v.id], walk_) == walk_ && !reused.valid()) reused = v;
-    };
-    const auto define = [&](ValueSpan vs) {
-      for (Value v : vs) consumed_[v.id] = 0;
-    };
-    define(block.params);
-    for (const Inst& i : block.insts) {
-      ForEachTape(i, use);
-      define(i.results);
-    }
-    for (const Edge& e : block.term.edges) {  // only one of them is taken
-      std::vector<Value> passed;
-      for (Value v : e.args) {
-        if (!f_.TypeOf(v).IsTape()) continue;
-        if (consumed_[v.id] != walk_) passed.push_back(v);
-        use(v);
+    const absl::Span<const Event> events = events_[b];
+    for (size_t k = 0; k < events.size(); ++k) {
+      const Event& e = events[k];
+      switch (e.kind) {
+        case Kind::kDefine: consumed_[e.id] = 0; break;
+        case Kind::kPass:
+        case Kind::kUse: Use(e.id, &reused); break;
+        case Kind::kEdge: k += Take(e.id, events.subspan(k + 1), &reused, changed); break;
       }
-      if (changed) *changed |= Join(e.block);
-      for (Value v : passed) consumed_[v.id] = 0;
-    }
-    for (Value v : block.term.results) {
-      if (f_.TypeOf(v).IsTape()) use(v);
     }
     return reused;
+  }
+
+  void Use(uint32_t tape, Value* reused) {
+    const bool again = std::exchange(consumed_[tape], walk_) == walk_;
+    if (again && !reused->valid()) *reused = Value{tape};
+  }
+
+  // One edge of a block, to `into`, with the events behind it: how many of them it passes. What it consumes the
+  // other edge does not, since only one of them is taken.
+  size_t Take(uint32_t into, absl::Span<const Event> events, Value* reused, bool* changed) {
+    passed_.clear();
+    size_t count = 0;
+    for (; count < events.size() && events[count].kind == Kind::kPass; ++count) {
+      const uint32_t tape = events[count].id;
+      if (consumed_[tape] != walk_) passed_.push_back(tape);
+      Use(tape, reused);
+    }
+    if (changed) *changed |= Join(into);
+    for (uint32_t tape : passed_) consumed_[tape] = 0;
+    return count;
   }
 
   bool Join(uint32_t into) {
     bool changed = false;
     for (size_t k = 0; k < live_[into].size(); ++k) {
-      if (in_[into][k] || consumed_[live_[into][k].id] != walk_) continue;
+      if (in_[into][k] || consumed_[live_[into][k]] != walk_) continue;
       in_[into][k] = 1;
       changed = true;
     }
     return changed;
   }
 
-  const Function& f_;
+  const TapeEvents events_;
   const std::vector<uint32_t> order_;
   bool any_shared_ = false;
   // By block, at its start: the tapes from other blocks that may still be used, and which of them may be consumed.
-  std::vector<std::vector<Value>> live_;
-  std::vector<std::vector<char>> in_;
+  std::vector<absl::InlinedVector<uint32_t, 4>> live_;
+  std::vector<absl::InlinedVector<char, 16>> in_;
   std::vector<uint64_t>
       consumed_;  // by value: the walk of a block in which it may be consumed by now
   uint64_t walk_ = 0;
+  std::vector<uint32_t> passed_;  // of one edge
 };
 
 // Most functions have none; bodies of statements never do.
 bool HasTapes(const Function& f) {
-  const auto is_tape = [&](Value v) { return f.TypeOf(v).IsTape(); };
-  return std::any_of(f.blocks.begin(), f.blocks.end(), [&](const Block& b) {
-    return std::any_of(b.params.begin(), b.params.end(), is_tape) ||
-           std::any_of(b.insts.begin(), b.insts.end(), [&](const Inst& inst) {
-             return std::any_of(inst.results.begin(), inst.results.end(), is_tape);
-           });
-  });
+  return std::any_of(f.values.begin(), f.values.end(),
+                     [](const ValueInfo& v) { return v.type.IsTape(); });
 }
 
 }  // namespace

@@ -56,7 +56,7 @@ class BlockFacts {
 
   const ir::Function& f_;
   const ir::Dominators& dominators_;
-  std::vector<std::vector<uint32_t>> predecessors_;
+  FlatLists predecessors_;
   std::vector<DefinedAt> definitions_;
 };
 

@@ -14,17 +14,6 @@ using ir::Terminator;
 using ir::Type;
 using Kind = Node::Kind;
 
-// The blocks and edges alone.
-ir::Function GraphOf(const Function& f) {
-  ir::Function graph;
-  graph.blocks.resize(f.blocks.size());
-  for (size_t b = 0; b < f.blocks.size(); ++b) {
-    for (const ir::Edge& edge : f.blocks[b].term.edges)
-      graph.blocks[b].term.edges.push_back({edge.block, {}});
-  }
-  return graph;
-}
-
 class FunctionVerifier {
  public:
   FunctionVerifier(const Module& m, const Function& f)
@@ -37,7 +26,7 @@ class FunctionVerifier {
 
   Status Run() {
     if (f_.blocks.empty() || !TargetsAreThere()) return Wrong("a block that is not there");
-    const ir::Dominators dominators(GraphOf(f_));
+    const ir::Dominators dominators(ir::Successors(f_.blocks));
     dominators_ = &dominators;
     for (uint32_t b : dominators.order()) {
       block_ = b;

@@ -15,8 +15,7 @@ using ir::Value;
 
 // The blocks from which the latches are reached without passing the header. `reached`: by block, the header from
 // which it was last come to.
-void Collect(const std::vector<std::vector<uint32_t>>& preds, BlockLoop& loop,
-             std::vector<uint32_t>& reached) {
+void Collect(const FlatLists& preds, BlockLoop& loop, std::vector<uint32_t>& reached) {
   reached[loop.header] = loop.header;
   loop.blocks = {loop.header};
   std::vector<uint32_t> work = loop.latches;
@@ -31,7 +30,7 @@ void Collect(const std::vector<std::vector<uint32_t>>& preds, BlockLoop& loop,
   std::sort(loop.blocks.begin(), loop.blocks.end());
 }
 
-bool FindEntry(const ir::Function& f, const std::vector<uint32_t>& preds, BlockLoop& loop) {
+bool FindEntry(const ir::Function& f, absl::Span<const uint32_t> preds, BlockLoop& loop) {
   size_t entries = 0;
   for (uint32_t p : preds) {
     if (loop.Holds(p)) continue;

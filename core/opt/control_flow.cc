@@ -1,6 +1,9 @@
+#include <algorithm>
 #include <utility>
 #include <vector>
 
+#include "core/base/flat_lists.h"
+#include "core/ir/dominance.h"
 #include "core/opt/rename.h"
 #include "core/opt/simplify.h"
 
@@ -19,6 +22,7 @@ class ControlFlow {
   bool Run() {
     bool changed = FoldBranches();
     changed |= ThreadEmptyBlocks();
+    changed |= RemoveUnreachable();  // a loop that was cut off would be merged into itself
     changed |= MergePairs();
     changed |= RemoveUnreachable();
     changed |= RemoveTrivialParams();
@@ -28,7 +32,7 @@ class ControlFlow {
  private:
   // A branch on a constant, or with two equal edges, is a jump.
   bool FoldBranches() {
-    std::vector<int> constant(f_.values.size(), -1);
+    std::vector<signed char> constant(f_.values.size(), -1);
     for (const Block& b : f_.blocks) {
       for (const ir::Inst& inst : b.insts) {
         if (inst.op == ir::Op::Const && f_.TypeOf(inst.results[0]) == ir::Type::Bool())
@@ -89,9 +93,9 @@ class ControlFlow {
     for (uint32_t b = 0; b < f_.blocks.size(); ++b) {
       if (b != 0 && (preds[b] == 0 || continues[b])) continue;
       while (f_.blocks[b].term.kind == Terminator::Kind::kJump) {
-        Edge edge = f_.blocks[b].term.edges[0];
-        const uint32_t c = edge.block;
+        const uint32_t c = f_.blocks[b].term.edges[0].block;
         if (c == b || c == 0 || preds[c] != 1) break;
+        const Edge edge = std::move(f_.blocks[b].term.edges[0]);
         for (size_t k = 0; k < edge.args.size(); ++k) {
           f_.values[edge.args[k].id].name = f_.values[edge.args[k].id].name.empty()
                                                 ? f_.values[f_.blocks[c].params[k].id].name
@@ -102,7 +106,8 @@ class ControlFlow {
         Block& into = f_.blocks[b];
         into.insts.insert(into.insts.end(), std::make_move_iterator(from.insts.begin()),
                           std::make_move_iterator(from.insts.end()));
-        from.term.snapshots = into.term.snapshots;  // of what has one way in, nothing is a loop's
+        // Of what has one way in nothing is a loop's; and where nothing goes on there is none.
+        from.term.snapshots = from.term.edges.empty() ? ir::kNoValue : into.term.snapshots;
         into.term = std::move(from.term);
         from = Block{};
         preds[c] = 0;
@@ -145,33 +150,51 @@ class ControlFlow {
   // A parameter that gets one value on every edge (itself aside) is that value. The blocks to which a removed
   // parameter was passed are looked at again.
   bool RemoveTrivialParams() {
+    edges_to_ = ir::EdgesTo(ir::Successors(f_.blocks));
     Renaming renaming(f_);
-    std::vector<std::vector<uint32_t>> passed_to(f_.values.size());
-    for (const Block& b : f_.blocks) {
-      for (const Edge& e : b.term.edges) {
-        for (Value v : e.args) passed_to[v.id].push_back(e.block);
-      }
-    }
+    if (!HasTrivialParams(renaming)) return false;
+    PassedTo passed_to(f_);
     std::vector<char> waits(f_.blocks.size(), 1);
-    std::vector<uint32_t> work;
-    for (auto b = static_cast<uint32_t>(f_.blocks.size()); b-- > 1;) work.push_back(b);
+    // With the flow: what is passed on and on is looked at when it is known.
+    std::vector<uint32_t> work = ir::ReversePostorder(f_);
+    std::reverse(work.begin(), work.end());
+    work.pop_back();  // the entry
     while (!work.empty()) {
       const uint32_t b = work.back();
       work.pop_back();
       waits[b] = 0;
       for (const auto& [param, only] : RemoveTrivialParams(b, renaming)) {
-        std::vector<uint32_t> users = std::move(passed_to[param.id]);
-        for (uint32_t user : users) {
+        passed_to.ForEach(param, [&](uint32_t user) {
           if (!waits[user]) work.push_back(user);
           waits[user] = 1;
-        }
-        auto& of_only = passed_to[only.id];
-        if (of_only.size() < users.size()) std::swap(of_only, users);
-        of_only.insert(of_only.end(), users.begin(), users.end());
+        });
+        passed_to.Join(only, param);
       }
     }
     renaming.Apply(f_);
-    return renaming.any();
+    return true;
+  }
+
+  bool HasTrivialParams(const Renaming& renaming) const {
+    for (uint32_t b = 1; b < f_.blocks.size(); ++b) {
+      for (size_t k = 0; k < f_.blocks[b].params.size(); ++k) {
+        if (OnlyArgument(b, k, renaming).valid()) return true;
+      }
+    }
+    return false;
+  }
+
+  // What parameter k of block b always is; kNoValue: it differs.
+  Value OnlyArgument(uint32_t b, size_t k, const Renaming& renaming) const {
+    const Value param = f_.blocks[b].params[k];
+    Value only;
+    for (uint32_t edge : edges_to_[b]) {
+      const Value arg = renaming.Get(ir::EdgeOf(f_, edge).args[k]);
+      if (arg == param) continue;
+      if (only.valid() && only != arg) return ir::kNoValue;
+      only = arg;
+    }
+    return only;
   }
 
   // Those that were, with what they are.
@@ -179,41 +202,80 @@ class ControlFlow {
     std::vector<std::pair<Value, Value>> removed;
     for (size_t k = f_.blocks[b].params.size(); k-- > 0;) {
       const Value param = f_.blocks[b].params[k];
-      Value only;
-      bool trivial = true;
-      ForEachEdgeTo(b, [&](Edge& e) {
-        const Value arg = renaming.Get(e.args[k]);
-        if (arg == param) return;
-        trivial &= !only.valid() || only == arg;
-        only = arg;
-      });
-      if (!trivial || !only.valid()) continue;
+      const Value only = OnlyArgument(b, k, renaming);
+      if (!only.valid()) continue;
       renaming.Set(param, only);
       if (f_.values[only.id].name.empty()) f_.values[only.id].name = f_.values[param.id].name;
       f_.blocks[b].params.erase(f_.blocks[b].params.begin() + static_cast<long>(k));
-      ForEachEdgeTo(b, [&](Edge& e) { e.args.erase(e.args.begin() + static_cast<long>(k)); });
+      for (uint32_t edge : edges_to_[b]) {
+        std::vector<Value>& args = ir::EdgeOf(f_, edge).args;
+        args.erase(args.begin() + static_cast<long>(k));
+      }
       removed.emplace_back(param, only);
     }
     return removed;
   }
 
-  template <typename Fn>
-  void ForEachEdgeTo(uint32_t target, Fn&& fn) {
-    if (incoming_.size() != f_.blocks.size() || stale_) Reindex();
-    for (auto [b, e] : incoming_[target]) fn(f_.blocks[b].term.edges[e]);
-  }
-  void Reindex() {
-    incoming_.assign(f_.blocks.size(), {});
-    for (uint32_t b = 0; b < f_.blocks.size(); ++b) {
-      for (uint32_t e = 0; e < f_.blocks[b].term.edges.size(); ++e)
-        incoming_[f_.blocks[b].term.edges[e].block].emplace_back(b, e);
+  // The blocks to which values are passed.
+  class PassedTo {
+   public:
+    explicit PassedTo(const ir::Function& f) : list_of_(f.values.size(), kNone) {
+      for (const Block& b : f.blocks) {
+        for (const Edge& e : b.term.edges) {
+          for (Value v : e.args) Add(v, e.block);
+        }
+      }
     }
-    stale_ = false;
-  }
+
+    template <typename Fn>
+    void ForEach(Value v, Fn&& fn) const {
+      if (list_of_[v.id] == kNone) return;
+      const List& list = lists_[list_of_[v.id]];
+      uint32_t at = list.first;
+      for (uint32_t k = 0; k < list.size; ++k, at = nodes_[at].next) fn(nodes_[at].block);
+    }
+
+    // What v was passed to, `to`, which some edge passes, is passed to now. The longer list goes first.
+    void Join(Value to, Value v) {
+      if (list_of_[v.id] == kNone) return;
+      List& into = lists_[list_of_[to.id]];
+      List first = into, second = lists_[list_of_[v.id]];
+      if (first.size < second.size) std::swap(first, second);
+      nodes_[first.last].next = second.first;
+      into = {first.first, second.last, first.size + second.size};
+    }
+
+   private:
+    static constexpr uint32_t kNone = UINT32_MAX;
+    struct List {
+      uint32_t first, last, size;
+    };
+    struct Node {
+      uint32_t block, next;
+    };
+
+    void Add(Value v, uint32_t block) {
+      const auto node = static_cast<uint32_t>(nodes_.size());
+      nodes_.push_back({block, kNone});
+      uint32_t& at = list_of_[v.id];
+      if (at == kNone) {
+        at = static_cast<uint32_t>(lists_.size());
+        lists_.push_back({node, node, 1});
+        return;
+      }
+      List& list = lists_[at];
+      nodes_[list.last].next = node;
+      list.last = node;
+      ++list.size;
+    }
+
+    std::vector<uint32_t> list_of_;  // in lists_, by value
+    std::vector<List> lists_;
+    std::vector<Node> nodes_;
+  };
 
   ir::Function& f_;
-  std::vector<std::vector<std::pair<uint32_t, uint32_t>>> incoming_;
-  bool stale_ = true;
+  FlatLists edges_to_;  // by block
 };
 
 }  // namespace

@@ -1,5 +1,6 @@
 // Value numbering over the dominator tree: an instruction that computes what one which dominates it has
 // computed gives that one's value.
+#include <absl/container/flat_hash_map.h>
 #include <absl/container/flat_hash_set.h>
 #include <absl/hash/hash.h>
 
@@ -61,46 +62,60 @@ struct ComputationEq {
   }
   const ir::Function* f;
 };
-using Table = absl::flat_hash_set<const Inst*, ComputationHash, ComputationEq>;
 
-// Ancestors looked at: keeps long chains of arms linear.
-constexpr int kMaxDepth = 32;
+// Ancestors looked at.
+constexpr uint32_t kMaxDepth = 32;
 
 class Numbering {
  public:
-  explicit Numbering(ir::Function& f) : f_(f), renaming_(f), body_(MakeTable()) {}
+  explicit Numbering(ir::Function& f)
+      : f_(f),
+        renaming_(f),
+        dominators_(f),
+        depth_(f.blocks.size()),
+        latest_(0, ComputationHash{}, ComputationEq{&f}),
+        body_(0, ComputationHash{}, ComputationEq{&f}) {}
 
   bool Run() {
-    const ir::Dominators dominators(f_);
-    const size_t n = f_.blocks.size();
-    tables_.assign(n, MakeTable());
-    parents_.assign(n, -1);
-    for (uint32_t b : dominators.order()) {
-      if (b != 0) parents_[b] = static_cast<int>(dominators.Idom(b));
+    size_t insts = 0;
+    for (const ir::Block& b : f_.blocks) insts += b.insts.size();
+    latest_.reserve(insts);  // to grow is to hash again
+    std::vector<uint32_t> open = {0};
+    while (!open.empty()) {
+      const uint32_t b = open.back();
+      open.pop_back();
+      if (b != 0) depth_[b] = depth_[dominators_.Idom(b)] + 1;
       for (Inst& inst : f_.blocks[b].insts) Visit(inst, b);
       renaming_.Apply(f_.blocks[b].term);
+      const auto children = dominators_.Children(b);
+      open.insert(open.end(), children.begin(), children.end());
     }
     renaming_.Apply(f_);
     return renaming_.any();
   }
 
  private:
-  Table MakeTable() const { return Table(0, ComputationHash{}, ComputationEq{&f_}); }
+  // Of equal computations on the way to the block that is visited, one that was found before in `below`.
+  struct Found {
+    Value value;
+    uint32_t block, below;
+  };
+  static constexpr uint32_t kNone = UINT32_MAX;
 
   void Visit(Inst& inst, uint32_t b) {
     renaming_.Apply(inst);
     if (inst.each) VisitBody(*inst.each);
     if (!IsShareable(inst, f_)) return;
-    int steps = 0;
-    for (int at = static_cast<int>(b); at >= 0 && steps < kMaxDepth;
-         at = parents_[static_cast<size_t>(at)], ++steps) {
-      const Table& table = tables_[static_cast<size_t>(at)];
-      if (const auto it = table.find(&inst); it != table.end()) {
-        renaming_.Set(inst.results[0], (*it)->results[0]);
-        return;
-      }
+    uint32_t& latest = latest_.try_emplace(&inst, kNone).first->second;
+    // The walk is in preorder: a subtree that it has left it does not enter again.
+    while (latest != kNone && !dominators_.Dominates(found_[latest].block, b))
+      latest = found_[latest].below;
+    if (latest != kNone && depth_[b] - depth_[found_[latest].block] < kMaxDepth) {
+      renaming_.Set(inst.results[0], found_[latest].value);
+      return;
     }
-    tables_[b].insert(&inst);
+    found_.push_back({inst.results[0], b, latest});
+    latest = static_cast<uint32_t>(found_.size() - 1);
   }
 
   void VisitBody(ir::Each& each) {
@@ -116,9 +131,12 @@ class Numbering {
 
   ir::Function& f_;
   Renaming renaming_;
-  Table body_;  // of the statement that is visited
-  std::vector<Table> tables_;
-  std::vector<int> parents_;
+  const ir::Dominators dominators_;
+  std::vector<uint32_t> depth_;  // in the dominator tree, by block
+  std::vector<Found> found_;
+  absl::flat_hash_map<const Inst*, uint32_t, ComputationHash, ComputationEq> latest_;  // in found_
+  absl::flat_hash_set<const Inst*, ComputationHash, ComputationEq>
+      body_;  // of the statement that is visited
 };
 
 }  // namespace

@@ -1,8 +1,9 @@
 // Mark and sweep from checks, branches and returns; block parameters live only by a use.
-#include <map>
 #include <utility>
 #include <vector>
 
+#include "core/base/flat_lists.h"
+#include "core/ir/dominance.h"
 #include "core/opt/simplify.h"
 
 namespace pullback::opt {
@@ -13,38 +14,32 @@ using ir::Value;
 
 class Marker {
  public:
-  explicit Marker(ir::Function& f) : f_(f), live_(f.values.size()), def_(f.values.size()) {
+  explicit Marker(ir::Function& f)
+      : f_(f),
+        live_(f.values.size()),
+        def_(f.values.size()),
+        edges_to_(ir::EdgesTo(ir::Successors(f.blocks))),
+        is_tape_(f.values.size()) {
+    for (size_t id = 0; id < f.values.size(); ++id) is_tape_[id] = f.values[id].type.IsTape();
+    std::vector<std::pair<uint32_t, uint32_t>> after;
     for (uint32_t b = 0; b < f.blocks.size(); ++b) {
       for (uint32_t k = 0; k < f.blocks[b].params.size(); ++k)
-        def_[f.blocks[b].params[k].id] = {Def::kParam, b, k};
+        def_[f.blocks[b].params[k].id] = {b, Def::kParam | k};
       for (uint32_t k = 0; k < f.blocks[b].insts.size(); ++k) {
-        for (Value v : f.blocks[b].insts[k].results) def_[v.id] = {Def::kInst, b, k};
+        for (Value v : f.blocks[b].insts[k].results) def_[v.id] = {b, k};
       }
-      FindTapes(f.blocks[b]);
-      const ir::Terminator& t = f.blocks[b].term;
-      for (uint32_t e = 0; e < t.edges.size(); ++e) {
-        if (preds_.size() <= t.edges[e].block) preds_.resize(f.blocks.size());
-        preds_[t.edges[e].block].emplace_back(b, e);
-      }
+      FindTapes(f.blocks[b], after);
     }
-    preds_.resize(f.blocks.size());
+    taken_ = !after.empty();
+    if (!taken_) return;
+    after_ = FlatLists(f.values.size(), [&](auto&& add) {
+      for (const auto& [tape, next] : after) add(tape, next);
+    });
   }
 
   void Run() {
-    for (ir::Block& b : f_.blocks) {
-      for (Inst& inst : b.insts) {
-        if (IsOpenCheck(inst)) MarkOperands(inst);
-      }
-      if (b.term.cond.valid()) Mark(b.term.cond);
-      if (b.term.snapshots.valid()) Mark(b.term.snapshots);
-      for (Value v : b.term.results) Mark(v);
-    }
     for (Value v : f_.params()) Mark(v);
-    while (!work_.empty()) {
-      const Value v = work_.back();
-      work_.pop_back();
-      Visit(v);
-    }
+    for (; block_ > 0; --block_) MarkBlock(block_ - 1);
   }
 
   bool Sweep() {
@@ -67,30 +62,65 @@ class Marker {
 
  private:
   struct Def {
-    enum Kind : uint8_t { kNone, kParam, kInst } kind = kNone;
-    uint32_t block = 0, index = 0;
+    static constexpr uint32_t kParam = uint32_t{1} << 31;
+    uint32_t block = ir::kNoBlock;  // none: a value of a body
+    uint32_t place = 0;             // in the block: kParam and which, or the instruction
+
+    bool IsInst() const { return block != ir::kNoBlock && (place & kParam) == 0; }
+    bool IsParam() const { return block != ir::kNoBlock && (place & kParam) != 0; }
   };
 
   // What takes a live tape is live, and so is a tape that a live instruction gives: a tape whose last
-  // pops were gone would have no derivative.
-  void FindTapes(const ir::Block& b) {
+  // pops were gone would have no derivative. Pairs of a tape and what takes it.
+  void FindTapes(const ir::Block& b, std::vector<std::pair<uint32_t, uint32_t>>& after) const {
     for (const Inst& inst : b.insts) {
       for (Value v : inst.args) {
-        if (f_.TypeOf(v).IsTape() && !inst.results.empty()) after_[v].push_back(inst.results[0]);
+        if (is_tape_[v.id] && !inst.results.empty()) after.emplace_back(v.id, inst.results[0].id);
       }
     }
     for (const ir::Edge& e : b.term.edges) {
       for (size_t k = 0; k < e.args.size(); ++k) {
-        if (f_.TypeOf(e.args[k]).IsTape())
-          after_[e.args[k]].push_back(f_.blocks[e.block].params[k]);
+        if (is_tape_[e.args[k].id])
+          after.emplace_back(e.args[k].id, f_.blocks[e.block].params[k].id);
       }
     }
   }
 
+  // From its end to its start. What is found live and stands further up will be come to; the rest is visited then.
+  void MarkBlock(uint32_t number) {
+    ir::Block& b = f_.blocks[number];
+    insts_ahead_ = static_cast<uint32_t>(b.insts.size());
+    params_ahead_ = true;
+    if (b.term.cond.valid()) Mark(b.term.cond);
+    if (b.term.snapshots.valid()) Mark(b.term.snapshots);
+    for (Value v : b.term.results) Mark(v);
+    while (insts_ahead_ > 0) {
+      const Inst& inst = b.insts[--insts_ahead_];
+      if (IsOpenCheck(inst)) MarkOperands(inst);
+      for (Value v : inst.results) {
+        if (live_[v.id]) Visit(v);
+      }
+    }
+    params_ahead_ = false;
+    for (Value v : b.params) {
+      if (live_[v.id]) Visit(v);
+    }
+    while (!work_.empty()) {
+      const Value v = work_.back();
+      work_.pop_back();
+      Visit(v);
+    }
+  }
+
+  bool IsAhead(Def d) const {
+    if (d.block + 1 != block_) return d.block + 1 < block_;
+    return d.IsParam() ? params_ahead_ : d.place < insts_ahead_;
+  }
   void Mark(Value v) {
     if (live_[v.id]) return;
-    live_[v.id] = true;
-    work_.push_back(v);
+    live_[v.id] = 1;
+    const Def d = def_[v.id];
+    if (d.block != ir::kNoBlock && !IsAhead(d)) work_.push_back(v);
   }
   void MarkOperands(const Inst& inst) {
     ir::ForEachOperand(inst, [&](Value v) { Mark(v); });
@@ -98,28 +128,28 @@ class Marker {
 
   void Visit(Value v) {
     const Def d = def_[v.id];
-    if (f_.TypeOf(v).IsTape()) {
-      for (Value next : after_[v]) Mark(next);
+    if (taken_ && is_tape_[v.id]) {
+      for (uint32_t next : after_[v.id]) Mark(Value{next});
     }
-    if (d.kind == Def::kParam) {
-      for (auto [pred, edge] : preds_[d.block])
-        Mark(f_.blocks[pred].term.edges[edge].args[d.index]);
-    } else if (d.kind == Def::kInst) {
-      Inst& inst = f_.blocks[d.block].insts[d.index];
+    if (d.IsParam()) {
+      for (uint32_t edge : edges_to_[d.block])
+        Mark(ir::EdgeOf(f_, edge).args[d.place & ~Def::kParam]);
+    } else if (d.IsInst()) {
+      const Inst& inst = f_.blocks[d.block].insts[d.place];
       if (inst.each) {
         VisitEach(inst, v);
       } else {
         MarkOperands(inst);
         for (Value r : inst.results) {
-          if (f_.TypeOf(r).IsTape()) Mark(r);
+          if (is_tape_[r.id]) Mark(r);
         }
       }
     }
   }
 
   // Only what the live result needs of the statement.
-  void VisitEach(Inst& inst, Value v) {
-    ir::Each& each = *inst.each;
+  void VisitEach(const Inst& inst, Value v) {
+    const ir::Each& each = *inst.each;
     for (const ir::IndexVar& i : each.indices) Mark(i.extent);
     for (const ir::Constraint& c : each.where) ir::ForEachOperand(c.e, [&](Value x) { Mark(x); });
     for (size_t k = 0; k < inst.results.size(); ++k) {
@@ -143,8 +173,8 @@ class Marker {
   bool IsOpenCheck(const Inst& inst) const {
     if (inst.op != ir::Op::Check) return false;
     const Def d = def_[inst.args[0].id];
-    if (d.kind != Def::kInst) return true;
-    const Inst& cond = f_.blocks[d.block].insts[d.index];
+    if (!d.IsInst()) return true;
+    const Inst& cond = f_.blocks[d.block].insts[d.place];
     return cond.op != ir::Op::Const || cond.bits == 0;
   }
 
@@ -173,8 +203,8 @@ class Marker {
     for (size_t k = params.size(); k-- > 0;) {
       if (live_[params[k].id]) continue;
       params.erase(params.begin() + static_cast<long>(k));
-      for (auto [pred, edge] : preds_[b]) {
-        std::vector<Value>& args = f_.blocks[pred].term.edges[edge].args;
+      for (uint32_t edge : edges_to_[b]) {
+        std::vector<Value>& args = ir::EdgeOf(f_, edge).args;
         args.erase(args.begin() + static_cast<long>(k));
       }
       changed = true;
@@ -185,9 +215,15 @@ class Marker {
   ir::Function& f_;
   std::vector<char> live_;
   std::vector<Def> def_;
-  std::vector<std::vector<std::pair<uint32_t, uint32_t>>> preds_;
+  FlatLists edges_to_;         // by block
+  std::vector<char> is_tape_;  // by value
+  FlatLists after_;            // by tape; empty where none is taken
+  bool taken_ = false;         // whether anything takes a tape
   std::vector<Value> work_;
-  std::map<Value, std::vector<Value>> after_;  // by tape
+  // Where MarkBlock stands: in the block before this one, below these.
+  uint32_t block_ = static_cast<uint32_t>(f_.blocks.size());
+  uint32_t insts_ahead_ = 0;
+  bool params_ahead_ = true;
 };
 
 }  // namespace

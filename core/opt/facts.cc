@@ -39,7 +39,7 @@ class Propagation {
     enter(0);
     while (!open.empty()) {
       Open& top = open.back();
-      const std::vector<uint32_t>& children = dominators_.Children(top.block);
+      const absl::Span<const uint32_t> children = dominators_.Children(top.block);
       if (top.next_child < children.size()) {
         enter(children[top.next_child++]);
       } else {
@@ -72,16 +72,29 @@ class Propagation {
     if (term.kind == ir::Terminator::Kind::kBranch) Learn(term.cond, term.edges[0].block == block);
   }
 
+  using Learned = std::pair<Value, bool>;  // a condition, and whether it holds
+
   void Learn(Value condition, bool holds) {
-    if (condition.id >= defs_.size()) return;  // a constant that this pass made
+    std::vector<Learned> work = {{condition, holds}};
+    while (!work.empty()) {
+      const auto [next, next_holds] = work.back();
+      work.pop_back();
+      LearnOne(next, next_holds, &work);
+    }
+  }
+
+  // What follows from it goes to `work`; conditions share parts, and each is learned once.
+  void LearnOne(Value condition, bool holds, std::vector<Learned>* work) {
+    if (condition.id >= defs_.size() || IsMade(Get(condition))) return;
     const Inst* const def = defs_[condition.id];
     if (def != nullptr && def->op == Op::Const) return;
     Map(condition, Constant(holds));
     if (def == nullptr) return;
-    if (def->op == Op::Not) return Learn(def->args[0], !holds);
-    if (def->op == (holds ? Op::And : Op::Or)) {
-      Learn(def->args[0], holds);
-      Learn(def->args[1], holds);
+    if (def->op == Op::Not) {
+      work->emplace_back(def->args[0], !holds);
+    } else if (def->op == (holds ? Op::And : Op::Or)) {
+      work->emplace_back(def->args[1], holds);
+      work->emplace_back(def->args[0], holds);
     } else if (def->op == (holds ? Op::Eq : Op::Ne) && IsInt(def->args[0])) {
       Equate(Get(def->args[0]), Get(def->args[1]));
     } else if (def->op == Op::Holds && holds) {
@@ -108,6 +121,8 @@ class Propagation {
   }
   bool IsInt(Value v) const { return f_.TypeOf(v) == ir::Type::I64(); }
 
+  // A constant of this pass's.
+  bool IsMade(Value v) const { return v == constants_[false] || v == constants_[true]; }
   Value Constant(bool value) {
     Value& made = constants_[value];
     if (!made.valid()) {
@@ -161,7 +176,7 @@ class Propagation {
 
   ir::Function& f_;
   const ir::Dominators dominators_;
-  const std::vector<std::vector<uint32_t>> preds_;
+  const FlatLists preds_;
   std::vector<const Inst*> defs_;  // of scalars, by value
   std::vector<Value> to_;          // in what is visited
   std::vector<Value> trail_;       // what `to_` was set for, in order

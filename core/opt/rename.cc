@@ -2,6 +2,16 @@
 
 namespace pullback::opt {
 
+ir::Value Renaming::Follow(ir::Value v) const {
+  const auto next = [&](ir::Value x) { return x.id < to_.size() ? to_[x.id] : ir::kNoValue; };
+  for (ir::Value to = next(v); to.valid(); to = next(v)) {
+    const ir::Value beyond = next(to);
+    if (beyond.valid()) to_[v.id] = beyond;
+    v = to;
+  }
+  return v;
+}
+
 void Renaming::Apply(ir::Inst& inst) const {
   if (!any_) return;
   bool changed = false;

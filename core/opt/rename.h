@@ -7,7 +7,7 @@
 
 namespace pullback::opt {
 
-// A map from values to what stands for them; chains are followed.
+// A map from values to what stands for them; chains are followed. What has been replaced once stays so.
 class Renaming {
  public:
   explicit Renaming(const ir::Function& f) : to_(f.values.size()) {}
@@ -17,8 +17,8 @@ class Renaming {
     any_ = true;
   }
   ir::Value Get(ir::Value v) const {
-    while (v.id < to_.size() && to_[v.id].valid()) v = to_[v.id];
-    return v;
+    if (v.id >= to_.size() || !to_[v.id].valid()) return v;
+    return Follow(v);
   }
   bool any() const { return any_; }
   void Apply(ir::Inst& inst) const;
@@ -26,7 +26,9 @@ class Renaming {
   void Apply(ir::Function& f) const;
 
  private:
-  std::vector<ir::Value> to_;
+  ir::Value Follow(ir::Value v) const;
+
+  mutable std::vector<ir::Value> to_;  // chains become shorter as they are followed
   bool any_ = false;
 };
 

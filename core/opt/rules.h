@@ -3,6 +3,8 @@
 // it does under the rule's name. docs/dftilde.md has the table with where each of them lives.
 #pragma once
 
+#include <absl/container/flat_hash_set.h>
+
 #include <cstdint>
 #include <span>
 #include <string>
@@ -58,11 +60,16 @@ struct RuleCounts {
 // A line for each rule that was applied: family, name, how often, what it says.
 std::string ToString(const RuleCounts& counts);
 
+// Fingerprints of functions that Simplify, with these options, has found nothing to do in.
+using SettledFunctions = absl::flat_hash_set<uint64_t>;
+
 struct RewriteOptions {
   bool fast_math = false;
   uint32_t families = ~0U;    // bit k: the k-th of Family
   uint64_t fuel = 1'000'000;  // rewrites in one function at most
   RuleCounts* counts = nullptr;
+  SettledFunctions* settled =
+      nullptr;  // if there is one, Simplify leaves them alone, and adds to them
 
   bool Has(Family f) const { return (families >> static_cast<int>(f) & 1) != 0; }
   void Count(std::string_view rule, uint64_t times = 1) const {

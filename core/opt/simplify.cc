@@ -2,23 +2,40 @@
 
 #include <functional>
 
+#include "core/ir/fingerprint.h"
+
 namespace pullback::opt {
 namespace {
 
 constexpr int kMaxRounds = 6;
+constexpr size_t kPasses = 5;
+
+bool RunPass(size_t which, ir::Function& f, const RewriteOptions& options) {
+  switch (which) {
+    case 0: return SimplifyControlFlow(f);
+    case 1: return PropagateConditions(f);
+    case 2: return FoldConstants(f, options);
+    case 3: return EliminateCommonSubexpressions(f);
+    default: return EliminateDeadCode(f);
+  }
+}
+
+// True: no pass would change anything any more, since each has had the function as it is now.
+bool Simplify(ir::Function& f, const RewriteOptions& options) {
+  size_t silent = 0;
+  for (size_t k = 0; k < kMaxRounds * kPasses; ++k) {
+    silent = RunPass(k % kPasses, f, options) ? 0 : silent + 1;
+    if (silent == kPasses) return true;
+  }
+  return false;
+}
 
 }  // namespace
 
 Status Simplify(ir::Module& module, const RewriteOptions& options) {
   for (auto& f : module.functions) {
-    for (int round = 0; round < kMaxRounds; ++round) {
-      bool changed = SimplifyControlFlow(*f);
-      changed |= PropagateConditions(*f);
-      changed |= FoldConstants(*f, options);
-      changed |= EliminateCommonSubexpressions(*f);
-      changed |= EliminateDeadCode(*f);
-      if (!changed) break;
-    }
+    if (options.settled && options.settled->contains(ir::Fingerprint(*f))) continue;
+    if (Simplify(*f, options) && options.settled) options.settled->insert(ir::Fingerprint(*f));
   }
   DropUnreachedFunctions(module);
   return {};
@@ -40,6 +57,7 @@ Status FuseStatements(ir::Module& module, bool only_free, const RewriteOptions& 
 }
 
 void DropUnreachedFunctions(ir::Module& module) {
+  if (module.functions.size() == 1) return;
   constexpr uint32_t kUnseen = UINT32_MAX;
   std::vector<uint32_t> number(module.functions.size(), kUnseen);
   std::vector<uint32_t> order = {module.entry};

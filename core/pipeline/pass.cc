@@ -2,6 +2,7 @@
 
 #include <chrono>
 
+#include "core/ir/fingerprint.h"
 #include "core/ir/verifier.h"
 
 namespace pullback::pipeline {
@@ -22,9 +23,17 @@ Status Timed(const std::string& name, std::vector<PassTiming>* timings, Fn&& fn)
 Status PassRunner::Run(const std::string& name, ir::Module& module,
                        const std::function<Status(ir::Module&)>& pass) {
   PB_RETURN_IF_ERROR(Timed(name, timings_, [&] { return pass(module); }));
-  if (Status s = Timed("verify", timings_, [&] { return ir::Verify(module); }); !s.ok())
+  if (Status s = Timed("verify", timings_, [&] { return Verify(module); }); !s.ok())
     return {Code::kInternal, "IR_INVALID", "after pass '" + name + "': " + s.message()};
   if (observer_) observer_(name, module);
+  return {};
+}
+
+Status PassRunner::Verify(const ir::Module& module) {
+  const uint64_t fingerprint = ir::Fingerprint(module);
+  if (verified_ == fingerprint) return {};
+  PB_RETURN_IF_ERROR(ir::Verify(module));
+  verified_ = fingerprint;
   return {};
 }
 

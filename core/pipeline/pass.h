@@ -1,6 +1,7 @@
 // The one wrapper around every pass: times it, verifies what it made, shows it.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -16,6 +17,7 @@ class PassRunner {
       : timings_(timings), observer_(observer), mixed_(options.mixed) {
     rules_.fast_math = options.fast_math;
     rules_.counts = &counts_;
+    rules_.settled = &settled_;
   }
   // The observer is not copied, so a temporary will not do.
   PassRunner(std::vector<PassTiming>*, Observer&&, const Options& = {}) = delete;
@@ -23,7 +25,7 @@ class PassRunner {
   PassRunner& operator=(const PassRunner&) = delete;
 
   // Runs pass(module), a callable that gives a Status. A module that does not verify afterwards is
-  // INTERNAL and its message names the pass.
+  // INTERNAL and its message names the pass. What the pass has not changed is not verified again.
   Status Run(const std::string& name, ir::Module& module,
              const std::function<Status(ir::Module&)>& pass);
   Status Simplify(ir::Module& module) {
@@ -39,11 +41,15 @@ class PassRunner {
   ad::Mixed mixed() const { return mixed_; }
 
  private:
+  Status Verify(const ir::Module& module);
+
   std::vector<PassTiming>* timings_;
   const Observer& observer_;
   ad::Mixed mixed_;
   opt::RuleCounts counts_;
+  opt::SettledFunctions settled_;
   opt::RewriteOptions rules_;
+  std::optional<uint64_t> verified_;  // fingerprint of the module that was verified last
 };
 
 }  // namespace pullback::pipeline

@@ -3,6 +3,7 @@
 
 #include <catch2/catch.hpp>
 
+#include "core/ir/fingerprint.h"
 #include "tests/support/derivatives.h"
 #include "tests/support/pass_files.h"
 
@@ -47,6 +48,28 @@ b2:
   CHECK_FALSE(EliminateCommonSubexpressions(f));
   CHECK_FALSE(EliminateDeadCode(f));
   CHECK(f.values.size() == values);
+}
+
+TEST_CASE("opt: Simplify remembers what it has nothing to do in, and leaves that alone") {
+  const std::string text = R"(entry @f
+fn @f(%x: f64) -> f64 {
+b0:
+  %unused = sin %x
+  ret %x
+})";
+  SettledFunctions settled;
+  RewriteOptions options;
+  options.settled = &settled;
+  ir::Module m = testing::ParseIr(text);
+  REQUIRE(Simplify(m, options).ok());
+  CHECK(m.Get(m.entry).blocks[0].insts.empty());
+  CHECK(settled.size() == 1);
+  CHECK(settled.contains(ir::Fingerprint(m.Get(m.entry))));
+
+  ir::Module same = testing::ParseIr(text);
+  settled = {ir::Fingerprint(same.Get(same.entry))};
+  REQUIRE(Simplify(same, options).ok());
+  CHECK(same.Get(same.entry).blocks[0].insts.size() == 1);
 }
 
 TEST_CASE("opt: EliminateCommonSubexpressions") {
