@@ -53,10 +53,11 @@ Shape BodyChecker::CheckIndex(Expr& e) {
     e.type = Type();  // reported where the loop is
     return {};
   }
+  const bool known = type.kind != Type::Kind::kError;
   const bool good = CheckSubscripts(e.subscripts, type, base, e.span, shape);
   e.type = Type();
   if (type.kind == Type::Kind::kList) return CheckListIndex(e, good);
-  if (!good) return {};
+  if (!good || !known) return {};
   if (IsStructArray(type)) {
     e.type = ArrayOver(type.elements[0], static_cast<int>(shape.dims.size()));
     if (!CheckTypeLimits(e.type, e.span, report_, limits_)) e.type = Type();

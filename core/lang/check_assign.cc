@@ -54,7 +54,9 @@ void BodyChecker::CheckDistinct(const Stmt& s) {
 Type BodyChecker::CheckTarget(Target& t) {
   t.local = scope_.Find(t.name);
   if (t.local == kNone) {
-    report_.Error(t.span, "unknown variable '" + t.name + "'" + DidYouMean(t.name, scope_.Names()));
+    const std::string near = DidYouMean(t.name, scope_.Names());
+    report_.Error(t.span, "unknown variable '" + t.name + "'" +
+                              (near.empty() ? "; define it first: var " + t.name + " = …" : near));
     Shape none;
     return CheckPath(t.path, Type(), t.name, none);
   }

@@ -126,6 +126,7 @@ class BodyChecker {
   // Resolves the steps from a value of type `base`. Gives the type and the sizes of the place;
   // kError where a step was reported. `name`: what messages call the value.
   Type CheckPath(std::vector<Access>& path, Type base, const std::string& name, Shape& shape);
+  std::string AdviceOnField(const std::string& name) const;
   bool FindField(const Type& type, std::string& name, int64_t& index, const Span& span);
   bool ConvertPart(Expr& value, const std::vector<Access>& path, const Type& want);
   Type CheckStructElement(Access& a, const Type& array, bool last);

@@ -132,10 +132,13 @@ Shape BodyChecker::CheckDim(Expr& e, const Shape& shape) {
 Shape BodyChecker::CheckZeros(Expr& e) {
   if (e.operands.empty()) return Fail(e, "'zeros' takes at least one size");
   Shape shape;
+  bool good = true;
   for (ExprPtr& operand : e.operands) {
     ExpectI64(operand, "a size of 'zeros'");
+    good &= operand->type == Type::Scalar(DType::kI64);
     shape.dims.push_back(ValueOf(*operand));
   }
+  if (!good) return {};
   e.type = ArrayType(e, DType::kF64, shape.dims.size());
   return shape;
 }

@@ -133,13 +133,30 @@ Shape BodyChecker::CheckedCall(Expr& e, const std::vector<Shape>& shapes) {
   return callee.has_result ? shape : Shape();
 }
 
+namespace {
+
+// grad(f) and its like.
+bool TakesFunctionAlone(int builtin) {
+  switch (static_cast<Builtin>(builtin)) {
+    case Builtin::Grad:
+    case Builtin::ValueAndGrad:
+    case Builtin::Jacobian:
+    case Builtin::Hessian:
+    case Builtin::Checkpoint: return true;
+    default: return false;
+  }
+}
+
+}  // namespace
+
 bool BodyChecker::CheckArity(Expr& e) {
   int wanted = e.builtin >= 0 ? BuiltinArity(e.builtin)
                               : static_cast<int>(program_.function(e.callee).params.size());
   if (wanted < 0 || e.operands.size() == static_cast<size_t>(wanted)) return true;
   Fail(e, "'" + e.name + "' takes " + std::to_string(wanted) +
               (wanted == 1 ? " argument" : " arguments") + ", got " +
-              std::to_string(e.operands.size()));
+              std::to_string(e.operands.size()) +
+              (TakesFunctionAlone(e.builtin) ? ": write " + e.name + "(f)(x)" : ""));
   return false;
 }
 
@@ -156,6 +173,8 @@ bool BodyChecker::CheckArgument(Expr& e, size_t i, const Shape& shape) {
     advice = CastAdviceTo(argument, want.elem);
   } else if (want.kind == Type::Kind::kScalar && argument.type.kind == Type::Kind::kArray) {
     advice = "; to call it for every element, write " + e.name + ".(…)";
+  } else if (want.kind == Type::Kind::kFunction && argument.type.kind == want.kind) {
+    advice = "; these are two functions, and each has a type of its own";
   }
   e.type = Type();
   report_.Error(argument.span, "argument '" + callee.params[p].name + "' of '" + NameOf(e, callee) +

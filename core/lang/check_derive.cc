@@ -53,7 +53,8 @@ Type GradientType(const std::vector<Type>& types) {
 Shape BodyChecker::CheckOperator(Expr& e, const std::vector<Shape>& shapes) {
   const Type& function = e.operands[0]->type;
   if (function.kind != Type::Kind::kFunction) {
-    return Fail(e, "'" + e.name + "' takes a function, got " + Text(function, shapes[0]));
+    return Fail(e, "'" + e.name + "' takes a function, got " + Text(function, shapes[0]) +
+                       ": write " + e.name + "(f)(x)");
   }
   Shape shape{{}, {shapes[0]}};
   switch (static_cast<Builtin>(e.builtin)) {
@@ -125,7 +126,8 @@ Shape BodyChecker::CheckDerive(Expr& e) {
     e.type = result;
     return UnknownShape(e.type);
   }
-  const std::string op = "'" + std::string(NameOf(e.derive)) + "'";
+  const bool pullback = e.derive == DeriveOp::kPullback;  // what `vjp` gives
+  const std::string op = "'" + std::string(NameOf(pullback ? DeriveOp::kVjp : e.derive)) + "'";
   if (std::none_of(args.begin(), args.end(), CarriesFloat)) {
     return Fail(e, op + " has nothing to differentiate by: no argument of " + what +
                        " holds an f64 or f32");

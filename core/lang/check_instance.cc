@@ -23,6 +23,11 @@ const Limits& Boundless() {
 
 const std::string kNoText;
 
+bool HasUndecided(const Type& t) {
+  return t.closure == Type::Closure::kUndecided ||
+         std::any_of(t.elements.begin(), t.elements.end(), HasUndecided);
+}
+
 bool IsArray(const TypeExpr& t) {
   return t.kind == TypeExpr::Kind::kArray || t.kind == TypeExpr::Kind::kStructArray;
 }
@@ -145,9 +150,13 @@ bool ProgramChecker::Enter(const Span& at) {
 }
 
 bool ProgramChecker::AllKnown(const std::vector<Type>& types, const Span& at) {
-  if (std::none_of(types.begin(), types.end(), HasUnknown)) return true;
-  report_.Error(at,
-                "the type of the empty list's elements is not known here; give the list a name: "
+  const auto unknown = std::find_if(types.begin(), types.end(), HasUnknown);
+  if (unknown == types.end()) return true;
+  report_.Error(
+      at, HasUndecided(*unknown)
+              ? "which function is called is not known here before the program runs; give what "
+                "holds the functions a name: let fs = list(…)"
+              : "the type of the empty list's elements is not known here; give the list a name: "
                 "let xs: list f64 = list()");
   return false;
 }

@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "core/lang/check_body.h"
+#include "core/lang/habits.h"
 #include "core/lang/struct_array.h"
 
 namespace pullback::lang {
@@ -12,6 +13,16 @@ bool Scatters(const std::vector<Access>& path) {
                      [](const Subscript& s) {
                        return s.index && s.index->type.kind == Type::Kind::kArray;
                      });
+}
+
+// x.sum() is sum(x).
+std::string BodyChecker::AdviceOnField(const std::string& name) const {
+  std::string habit = HabitOfField(name);
+  if (!habit.empty()) return habit;
+  const std::vector<std::string_view> functions = program_.FunctionNames();
+  const bool known = name == "sum" || name == "prod" ||
+                     std::find(functions.begin(), functions.end(), name) != functions.end();
+  return known ? "; here it is " + name + "(x)" : "";
 }
 
 // Whether the type has such a field. A struct's is found by its name, which gives `index`.
@@ -34,7 +45,8 @@ bool BodyChecker::FindField(const Type& type, std::string& name, int64_t& index,
     return true;
   }
   std::string field = name.empty() ? std::to_string(index) : name;
-  report_.Error(span, "there is no field ." + field + " in " + ToString(type));
+  report_.Error(span,
+                "there is no field ." + field + " in " + ToString(type) + AdviceOnField(name));
   return false;
 }
 

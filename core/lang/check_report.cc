@@ -4,6 +4,8 @@
 #include <numeric>
 #include <tuple>
 
+#include "core/lang/habits.h"
+
 namespace pullback::lang {
 namespace {
 
@@ -79,6 +81,7 @@ Status Reporter::ToStatus() const {
 
 std::string DidYouMean(std::string_view name, const std::vector<std::string_view>& candidates) {
   if (name.size() > kMaxSuggested) return {};
+  if (std::string habit = HabitOfWord(name); !habit.empty()) return habit;
   size_t best = std::min<size_t>(3, name.size() / 3 + 1);  // nearer than this
   std::string_view nearest;
   for (std::string_view candidate : candidates) {

@@ -52,7 +52,7 @@ class Reporter {
   ReportContext context_;
 };
 
-// "; did you mean 'norm'?" for the candidate nearest to `name`, or nothing where none is near.
+// "; did you mean 'norm'?" for the candidate nearest to `name`; what another language's word is here; or nothing.
 std::string DidYouMean(std::string_view name, const std::vector<std::string_view>& candidates);
 
 }  // namespace pullback::lang

@@ -7,8 +7,6 @@
 namespace pullback::lang {
 namespace {
 
-constexpr int kAnyBinding = -2, kWithBinding = -1;
-
 int BindingOf(const Expr& e) {
   switch (e.kind) {
     case Expr::Kind::kInt: return e.int_value < 0 ? kUnaryBinding : kPrimaryBinding;
@@ -20,7 +18,7 @@ int BindingOf(const Expr& e) {
     case Expr::Kind::kLambda:  // it takes all that follows
       return kAnyBinding;
     case Expr::Kind::kWith: return kWithBinding;
-    default: return kPrimaryBinding + 1;
+    default: return kPostfixBinding;
   }
 }
 
@@ -61,16 +59,13 @@ Layout Formatter::Bare(const Expr& e) {
     case Expr::Kind::kConstruct:
     case Expr::Kind::kCall: return Call(e.name + "(", e.operands, e.labels);
     case Expr::Kind::kBroadcastCall:
-      return e.name.empty() ? Apply(e, ".(") : Call(e.name + ".(", e.operands);
+      return e.name.empty() ? Postfixes(e) : Call(e.name + ".(", e.operands);
     case Expr::Kind::kCast: return Call(std::string(DTypeName(e.elem)) + "(", e.operands);
     case Expr::Kind::kTuple: return Call("(", e.operands);
     case Expr::Kind::kIndex:
-      return Concat(Parts(Expression(*e.operands[0], kPostfixBinding), Subscripts(e.subscripts)));
     case Expr::Kind::kTranspose:
-      return Concat(Parts(Expression(*e.operands[0], kPostfixBinding), Text(".T")));
     case Expr::Kind::kField:
-      return Concat(Parts(Expression(*e.operands[0], kPostfixBinding),
-                          Text("." + (e.name.empty() ? std::to_string(e.int_value) : e.name))));
+    case Expr::Kind::kApply: return Postfixes(e);
     case Expr::Kind::kWith: return With(e);
     case Expr::Kind::kIverson:
     case Expr::Kind::kBracket:
@@ -82,7 +77,6 @@ Layout Formatter::Bare(const Expr& e) {
     case Expr::Kind::kComprehension: return ComprehensionOf(e, e.comprehension);
     case Expr::Kind::kIf: return Arms(e.arms);
     case Expr::Kind::kLambda: return LambdaOf(*e.lambda);
-    case Expr::Kind::kApply: return Apply(e, "(");
     case Expr::Kind::kDynamic: return Bare(*e.operands[0]);
     case Expr::Kind::kTag:  // only in functions that the checker makes
     case Expr::Kind::kVariant:
@@ -109,9 +103,18 @@ Layout Formatter::Unary(const Expr& e) {
                       Expression(*e.operands[0], neg ? kUnaryBinding : kNotBinding)));
 }
 
+// a ** b ** c …, to the right.
 Layout Formatter::Power(const Expr& e) {
-  return Concat(Parts(Expression(*e.operands[0], kPrimaryBinding), Text(" ** "),
-                      Expression(*e.operands[1], kUnaryBinding)));
+  std::vector<Layout> parts;
+  const Expr* right = &e;
+  do {
+    parts.push_back(Expression(*right->operands[0], kPrimaryBinding));
+    parts.push_back(Text(" ** "));
+    right = right->operands[1].get();
+  } while (right->kind == Expr::Kind::kBinary && !right->parenthesised &&
+           right->binary == BinaryOp::kPow);
+  parts.push_back(Expression(*right, kUnaryBinding));
+  return Concat(std::move(parts));
 }
 
 // a + b - c …: all operators of one level; lines are filled.
@@ -208,81 +211,6 @@ Layout Formatter::BinderOf(const Binder& b) {
   if (!b.lo) return Concat(Parts(Text(b.name + " < "), Expression(*b.hi, kSumBinding)));
   return Concat(Parts(Text(b.name + " in "), Expression(*b.lo, kSumBinding), Text(".."),
                       Expression(*b.hi, kSumBinding)));
-}
-
-Layout Formatter::Subscripts(const std::vector<Subscript>& subscripts) {
-  std::vector<Layout> parts;
-  for (const Subscript& s : subscripts) {
-    if (!parts.empty()) parts.push_back(Concat(Parts(Text(","), Line(" "))));
-    parts.push_back(SubscriptOf(s));
-  }
-  return Group(Parts(Text("["), Indent(std::move(parts)), Text("]")));
-}
-
-Layout Formatter::SubscriptOf(const Subscript& s) {
-  if (!s.is_slice) return Expression(*s.index);
-  std::vector<Layout> parts;
-  if (s.lo) parts.push_back(Expression(*s.lo));
-  parts.push_back(Text(":"));
-  if (s.hi) parts.push_back(Expression(*s.hi));
-  if (s.step) {
-    parts.push_back(Text(":"));
-    parts.push_back(Expression(*s.step));
-  }
-  return Concat(std::move(parts));
-}
-
-// s with a.b[i] = e with c = e: from the left.
-Layout Formatter::With(const Expr& e) {
-  std::vector<Layout> parts = Parts(Expression(*e.operands[0], kWithBinding), Text(" with "));
-  parts.push_back(Text(e.path[0].field));
-  parts.push_back(Path(e.path, 1));
-  parts.push_back(Text(" = "));
-  parts.push_back(Expression(*e.operands[1], kWithBinding + 1));
-  return Concat(std::move(parts));
-}
-
-Layout Formatter::Path(const std::vector<Access>& path, size_t from) {
-  std::vector<Layout> parts;
-  for (size_t i = from; i < path.size(); ++i) {
-    const Access& a = path[i];
-    if (!a.IsField()) {
-      parts.push_back(Subscripts(a.subscripts));
-    } else {
-      parts.push_back(Text("." + (a.field.empty() ? std::to_string(a.index) : a.field)));
-    }
-  }
-  return Concat(std::move(parts));
-}
-
-Layout Formatter::TypeOf(const TypeExpr& t) {
-  if (t.kind == TypeExpr::Kind::kStruct) return Text(t.name);
-  if (t.kind == TypeExpr::Kind::kList || t.kind == TypeExpr::Kind::kBox) {
-    const char* word = t.kind == TypeExpr::Kind::kList ? "list " : "box ";
-    return Concat(Parts(Text(word), TypeOf(t.elements[0])));
-  }
-  std::vector<Layout> parts;
-  for (const ExprPtr& d : t.dims) {
-    if (!parts.empty()) parts.push_back(Concat(Parts(Text(","), Line(" "))));
-    parts.push_back(Expression(*d, kSumBinding));
-  }
-  if (t.kind == TypeExpr::Kind::kRelation) {
-    parts.resize(parts.size() - 2);  // its own 0
-    return Group(Parts(Text("rel["), Indent(std::move(parts)), Text("]")));
-  }
-  if (t.kind == TypeExpr::Kind::kFunction) return FunctionType(t);
-  if (t.kind == TypeExpr::Kind::kStructArray) {
-    return Concat(
-        Parts(Group(Parts(Text("["), Indent(std::move(parts)), Text("]"))), TypeOf(t.elements[0])));
-  }
-  for (const TypeExpr& e : t.elements) {
-    if (!parts.empty()) parts.push_back(Concat(Parts(Text(","), Line(" "))));
-    parts.push_back(TypeOf(e));
-  }
-  if (t.kind == TypeExpr::Kind::kScalar) return Text(DTypeName(t.elem));
-  bool tuple = t.kind == TypeExpr::Kind::kTuple;
-  return Group(Parts(Text(tuple ? "(" : "["), Indent(std::move(parts)),
-                     Text(tuple ? ")" : "]" + (t.name.empty() ? DTypeName(t.elem) : t.name))));
 }
 
 }  // namespace pullback::lang

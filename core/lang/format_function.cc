@@ -1,7 +1,37 @@
-// Lambdas, calls of what an expression gives, function types.
+// Types, lambdas, calls of what an expression gives.
 #include "core/lang/formatter.h"
 
 namespace pullback::lang {
+
+Layout Formatter::TypeOf(const TypeExpr& t) {
+  if (t.kind == TypeExpr::Kind::kStruct) return Text(t.name);
+  if (t.kind == TypeExpr::Kind::kList || t.kind == TypeExpr::Kind::kBox) {
+    const char* word = t.kind == TypeExpr::Kind::kList ? "list " : "box ";
+    return Concat(Parts(Text(word), TypeOf(t.elements[0])));
+  }
+  std::vector<Layout> parts;
+  for (const ExprPtr& d : t.dims) {
+    if (!parts.empty()) parts.push_back(Concat(Parts(Text(","), Line(" "))));
+    parts.push_back(Expression(*d, kSumBinding));
+  }
+  if (t.kind == TypeExpr::Kind::kRelation) {
+    parts.resize(parts.size() - 2);  // its own 0
+    return Group(Parts(Text("rel["), Indent(std::move(parts)), Text("]")));
+  }
+  if (t.kind == TypeExpr::Kind::kFunction) return FunctionType(t);
+  if (t.kind == TypeExpr::Kind::kStructArray) {
+    return Concat(
+        Parts(Group(Parts(Text("["), Indent(std::move(parts)), Text("]"))), TypeOf(t.elements[0])));
+  }
+  for (const TypeExpr& e : t.elements) {
+    if (!parts.empty()) parts.push_back(Concat(Parts(Text(","), Line(" "))));
+    parts.push_back(TypeOf(e));
+  }
+  if (t.kind == TypeExpr::Kind::kScalar) return Text(DTypeName(t.elem));
+  bool tuple = t.kind == TypeExpr::Kind::kTuple;
+  return Group(Parts(Text(tuple ? "(" : "["), Indent(std::move(parts)),
+                     Text(tuple ? ")" : "]" + (t.name.empty() ? DTypeName(t.elem) : t.name))));
+}
 
 Layout Formatter::FunctionType(const TypeExpr& t) {
   std::vector<Layout> params;
@@ -28,14 +58,15 @@ Layout Formatter::LambdaOf(const Lambda& lambda) {
   return Concat(Parts(std::move(head), std::move(body)));
 }
 
-Layout Formatter::Apply(const Expr& e, const char* open) {
+// (a, b), behind what is called.
+Layout Formatter::Arguments(const Expr& call) {
   std::vector<Layout> arguments;
-  for (size_t i = 1; i < e.operands.size(); ++i) {
+  for (size_t i = 1; i < call.operands.size(); ++i) {
     if (i > 1) arguments.push_back(Concat(Parts(Text(","), Line(" "))));
-    arguments.push_back(Expression(*e.operands[i]));
+    arguments.push_back(Expression(*call.operands[i]));
   }
-  return Group(Parts(Expression(*e.operands[0], kPostfixBinding), Text(open),
-                     Indent(std::move(arguments)), Text(")")));
+  const char* const open = call.kind == Expr::Kind::kBroadcastCall ? ".(" : "(";
+  return Group(Parts(Text(open), Indent(std::move(arguments)), Text(")")));
 }
 
 }  // namespace pullback::lang

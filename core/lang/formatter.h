@@ -1,5 +1,6 @@
 // Turns the tree into layouts. format.cc places functions, statements and comments,
-// format_expr.cc expressions and types. Others call Format() of lang.h.
+// format_expr.cc expressions and types. Others call Format() of lang.h. What makes a tree deep without brackets
+// (chains of operators, of postfixes, of `with`) is walked in loops, so that calls nest as brackets do.
 #pragma once
 
 #include <optional>
@@ -9,6 +10,7 @@
 
 #include "core/lang/ast.h"
 #include "core/lang/layout.h"
+#include "core/lang/spelling.h"
 
 namespace pullback::lang {
 
@@ -76,8 +78,7 @@ class Formatter {
   Layout Arms(const std::vector<CondArm>& arms);
 
   // --- format_expr.cc. `binding`: an expression that binds less gets brackets.
-  static constexpr int kPostfixBinding = 9;
-  Layout Expression(const Expr& e, int binding = -2);
+  Layout Expression(const Expr& e, int binding = kAnyBinding);
   Layout Bare(const Expr& e);  // without brackets around it
   Layout Number(const Expr& e) const;
   Layout Chain(const Expr& e);
@@ -89,17 +90,20 @@ class Formatter {
   Layout ArrayLiteral(const Expr& e);
   Layout ComprehensionOf(const Expr& e, Comprehension kind);
   Layout BinderOf(const Binder& b);
-  Layout Subscripts(const std::vector<Subscript>& subscripts);
-  Layout SubscriptOf(const Subscript& s);
   Layout List(const std::vector<ExprPtr>& list, bool fill,
               const std::vector<std::string>& labels = {});
+  // --- format_postfix.cc
+  Layout Postfixes(const Expr& e);
+  Layout Postfix(const Expr& e);
+  Layout Subscripts(const std::vector<Subscript>& subscripts);
+  Layout SubscriptOf(const Subscript& s);
   Layout With(const Expr& e);
   Layout Path(const std::vector<Access>& path, size_t from);
-  Layout TypeOf(const TypeExpr& t);
   // --- format_function.cc
+  Layout TypeOf(const TypeExpr& t);
   Layout FunctionType(const TypeExpr& t);
   Layout LambdaOf(const Lambda& lambda);
-  Layout Apply(const Expr& e, const char* open);
+  Layout Arguments(const Expr& call);
 
   const Program& p_;
   Comments comments_;

@@ -4,6 +4,7 @@
 #include <cctype>
 #include <cstdio>
 
+#include "core/lang/habits.h"
 #include "core/lang/number.h"
 
 namespace pullback::lang {
@@ -54,7 +55,7 @@ std::string DescribeBad(std::string_view rest, size_t length) {
   if (length == 0) return std::string("invalid UTF-8: byte ") + hex;
   std::string shown(rest.substr(0, length));
   if (length == 1 && !std::isprint(static_cast<uint8_t>(rest[0]))) shown = hex;
-  return "unexpected character '" + shown + "'";
+  return "unexpected character '" + shown + "'" + HabitOfCharacter(rest[0]);
 }
 
 class Lexer {

@@ -144,6 +144,8 @@ std::optional<Leaf> RestInVain(Context& c, const Expr& e) {
 
 // The sizes of the rest, none of them negative, without evaluating it; nullopt: only its value tells them.
 std::optional<std::vector<Affine>> SizesBeforehand(Context& c, const Expr& e) {
+  const bool attempting = std::exchange(c.attempting, true);  // what functions hold is bounded
+  const size_t work = std::exchange(c.work, 0);
   SizeTrial trial(c);
   const bool bracketed = std::exchange(c.bracketed, true);
   const bool beforehand = std::exchange(c.beforehand, true);
@@ -153,6 +155,8 @@ std::optional<std::vector<Affine>> SizesBeforehand(Context& c, const Expr& e) {
   c.bracketed = bracketed;
   c.beforehand = beforehand;
   trial.End();
+  c.attempting = attempting;
+  c.work = work;
   if (!rest || !trial.PutBack(sizes)) return std::nullopt;
   return sizes;
 }

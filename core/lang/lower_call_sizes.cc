@@ -10,8 +10,8 @@
 namespace pullback::lang {
 namespace {
 
-// Functions in functions whose bodies are looked at: operators of operators, of functions that call functions.
-constexpr int kMostInlined = 4;
+// Functions in functions whose bodies are looked at; Context::Work bounds how much there is in all.
+constexpr int kMostInlined = 16;
 
 // A value of which nothing but its sizes is known.
 Leaf OfSizes(Context& c, const ir::Type& type, const std::vector<Affine>& dims) {
@@ -28,8 +28,7 @@ std::vector<Affine> SizesOf(Context& c, const ir::Type& type, const Leaf& leaf) 
 }
 
 // As far as the header says.
-Leaves SizesByHeader(Context& c, const Function& f, const Leaves& args) {
-  const std::vector<Extents> extents = ResultExtents(c, f, args);
+Leaves SizesByHeader(Context& c, const Function& f, const std::vector<Extents>& extents) {
   const std::vector<ir::Type> types = c.module.Flatten(f.result_type);
   Leaves out;
   for (size_t i = 0; i < types.size(); ++i) {
@@ -40,6 +39,12 @@ Leaves SizesByHeader(Context& c, const Function& f, const Leaves& args) {
     out.push_back(unknown.array ? OfSizes(c, types[i], dims) : unknown);
   }
   return out;
+}
+
+bool AllKnown(const std::vector<Extents>& extents) {
+  return std::all_of(extents.begin(), extents.end(), [](const Extents& axes) {
+    return std::all_of(axes.begin(), axes.end(), [](const auto& size) { return size.has_value(); });
+  });
 }
 
 // --- folds
@@ -143,17 +148,17 @@ Leaves Blocks(Context& c, const Expr& e, const Operands& o) {
 
 }  // namespace
 
-// A header that was not written says nothing of sizes; what such a function returns does. But only a bracket's product
-// is not evaluated for them: elsewhere the sizes of a value are looked for where it is evaluated, and traps stay there.
+// A header that was not written says nothing of sizes, and one of structs not all; what such a function returns does.
+// But only a bracket's product is not evaluated for them: elsewhere the sizes of a value are looked for where it is evaluated, and traps stay there.
 Leaves SizesOfCall(Context& c, uint32_t callee, const Leaves& args) {
   const Function& f = *c.module.program.functions[callee];
-  const bool given = f.has_result && f.result.kind == TypeExpr::Kind::kGiven;
-  if (c.beforehand && given && c.inlined < kMostInlined && !c.HasWastedMuch()) {
+  const std::vector<Extents> extents = ResultExtents(c, f, args);
+  if (c.beforehand && !AllKnown(extents) && c.inlined < kMostInlined && !c.HasWastedMuch()) {
     Mark mark(c);
     if (const std::optional<Leaves> results = SizesByBody(c, callee, args)) return *results;
     mark.Rollback();
   }
-  return SizesByHeader(c, f, args);
+  return SizesByHeader(c, f, extents);
 }
 
 std::optional<Leaves> SizesOfDerive(Context& c, const Expr& e) {

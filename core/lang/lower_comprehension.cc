@@ -92,11 +92,13 @@ MaybeValue ComprehensionInto(Context& c, Statement& s, const Expr& e, const Rang
 MaybeValue GuardedInto(Context& c, Statement& s, const std::vector<const Expr*>& predicates,
                        const std::function<MaybeValue()>& rest) {
   Guard outer = c.guard;
-  for (const Expr* p : BindRelations(c, s, predicates)) {
-    if (const auto constraints = AffinePredicate(c, *p)) {
+  bool opened = false;
+  for (const Condition& p : BindRelations(c, s, predicates)) {
+    opened = opened || p.opened;
+    if (const auto constraints = AffinePredicate(c, *p.e)) {
       std::vector<Constraint>& where = c.frame().where;
       where.insert(where.end(), constraints->begin(), constraints->end());
-    } else if (!PinIndex(c, s, *p) && !AddGuard(c, *p)) {
+    } else if ((opened || !PinIndex(c, s, *p.e)) && !AddGuard(c, p)) {
       return std::nullopt;
     }
   }

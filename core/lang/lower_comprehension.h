@@ -114,6 +114,9 @@ std::optional<LeafDims> BodyLeafDims(Context& c, const Expr& e, ir::AffineSpan l
 // Under `dims_only`: an array of a sum of arrays; a value of which nothing is known.
 std::optional<ArrayRef> SumDims(Context& c, const Expr& e);
 Leaf Unknown(Context& c, const ir::Type& type);
+// What stands in a body for a value that only blocks make: of a bracket's product whose sizes are looked for, values
+// of which nothing is known; else nothing.
+std::optional<Leaves> UnknownBeforehand(Context& c, const Type& type);
 
 // --- lower_frame.cc
 // Ends the innermost frame and appends its statement to the current block. Inside other frames what

@@ -5,6 +5,7 @@
 #include "core/lang/lower_array.h"
 #include "core/lang/lower_expr.h"
 #include "core/lang/lower_stmt.h"
+#include "core/lang/walk.h"
 
 namespace pullback::lang {
 namespace {
@@ -126,11 +127,42 @@ std::optional<Leaves> ArmValue(Context& c, const Block& block) {
   return Lower(c, *block.result);
 }
 
+bool IsArrayLeaf(Context& c, const Leaf& leaf) {
+  return leaf.array || (leaf.value.valid() && c.b.TypeOf(leaf.value).IsArray());
+}
+
 bool HaveOneShape(Context& c, const Leaf& x, const Leaf& y) {
-  const auto is_array = [&](const Leaf& leaf) {
-    return leaf.array || (leaf.value.valid() && c.b.TypeOf(leaf.value).IsArray());
-  };
-  return is_array(x) && is_array(y) && ExtentsOf(c, x) == ExtentsOf(c, y);
+  return IsArrayLeaf(c, x) && IsArrayLeaf(c, y) && ExtentsOf(c, x) == ExtentsOf(c, y);
+}
+
+// Whether a block can evaluate it without a trap: names of its values and what is made of them.
+bool IsKnownToBlocks(Context& c, const Expr& e) {
+  bool known = IsPureScalar(e);
+  ForEachExpr(e, [&](const Expr& part) {
+    if (!known || part.kind != Expr::Kind::kName) return;
+    for (const Leaf& leaf : c.at->locals[part.local]) {
+      known = known && leaf.value.valid() && c.IsOuter(Affine::Of(leaf.value));
+    }
+  });
+  return known;
+}
+
+// Of sizes that are looked for beforehand: those of the arm that the condition chooses.
+std::optional<Leaf> ChosenSizes(Context& c, const Expr& condition, const Leaf& yes,
+                                const Leaf& no) {
+  if (!c.beforehand || !c.dims_only || !IsKnownToBlocks(c, condition)) return std::nullopt;
+  const std::vector<Affine> a = ExtentsOf(c, yes), b = ExtentsOf(c, no);
+  std::vector<Affine> dims;
+  for (size_t axis = 0; axis < a.size(); ++axis) {
+    if (!c.IsOuter(a[axis]) || !c.IsOuter(b[axis])) return std::nullopt;
+    AtBlock block(c);
+    const Value when = *LowerScalar(c, condition);
+    dims.push_back(
+        Affine::Of(c.b.Make(Op::Select, {when, c.ToValue(a[axis]), c.ToValue(b[axis])})));
+  }
+  auto array = std::make_shared<Array>(*ArrayOf(c, yes));
+  array->dims = dims;
+  return Leaf{Value(), array};
 }
 
 std::optional<Leaves> IfByGuard(Context& c, const Expr& e, size_t arm) {
@@ -144,6 +176,11 @@ std::optional<Leaves> IfByGuard(Context& c, const Expr& e, size_t arm) {
   for (size_t i = 0; i < yes.size(); ++i) {
     if (c.dims_only && HaveOneShape(c, yes[i], no[i])) {
       out.push_back(yes[i]);
+      continue;
+    }
+    if (IsArrayLeaf(c, yes[i]) && IsArrayLeaf(c, no[i])) {
+      PB_TRY(const Leaf chosen, ChosenSizes(c, *a.cond, yes[i], no[i]));
+      out.push_back(chosen);
       continue;
     }
     if (!yes[i].value.valid() || !no[i].value.valid()) return std::nullopt;

@@ -35,6 +35,7 @@
 //   lower_points.cc          sets of points
 //   lower_gather.cc          of an index that is read from data
 //   lower_either.cc          sums over what one of several relations relates
+//   lower_filter.cc          or at which one of several conditions holds
 //   lower_gen.cc             gen inside a body; sizes of what a body gives
 //   lower_arg.cc             argmax/argmin: indices from an offset
 //   lower_scan.cc            scans
@@ -114,6 +115,7 @@ struct ModuleContext {
   std::unordered_map<uint32_t, uint32_t> sources;  // the source functions, by the IR's
   std::unordered_map<uint32_t, bool> returns;  // by source function: SurelyReturns of lower_keys.h
   uint32_t join = UINT32_MAX;                  // the function that joins relations
+  uint32_t open_join = UINT32_MAX;             // and the one for keys that may be open
   std::map<std::vector<size_t>, uint32_t>
       neighbours;                                  // those of lower_neighbours.cc, lower_gather.cc
   std::vector<ExprPtr> made;                       // by lower_either.cc
@@ -190,6 +192,9 @@ struct Gathered {
   Value starts;  // where the places with an index of that axis begin
   Value tuples,
       points;  // by place: which tuple of r, and which point; of equal tuples points ascend
+  // The points at which the key would trap, as of lower_points.cc, which go with every i; empty: there are none. Of a
+  // condition on j alone these are all there is: the points at which it holds or would trap.
+  std::vector<Value> open;
 };
 
 // Edges that leave a construct: the block they come from and the variables' values there.
@@ -230,7 +235,7 @@ struct Context {
   std::vector<std::unique_ptr<Activation>> inlined_activations;  // kept for arrays made in them
   // Element reads that stand outside an outlined body and come in as parameters.
   std::unordered_map<const Expr*, Value> replaced;
-  std::unordered_map<const Expr*, Gathered> gathered;  // by call
+  std::unordered_map<const Expr*, Gathered> gathered;  // by call, or condition
   // Of an `or` of which one case is being lowered: what holds there (lower_either.cc).
   std::unordered_map<const Expr*, std::vector<const Expr*>> chosen;
 

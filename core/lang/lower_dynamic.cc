@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "core/lang/lower_array.h"
+#include "core/lang/lower_comprehension.h"
 #include "core/lang/lower_expr.h"
 #include "core/lang/lower_list.h"
 
@@ -71,7 +72,7 @@ uint32_t ModuleContext::RecordOfFunction(const Type& dynamic) {
 }
 
 std::optional<Leaves> LowerDynamic(Context& c, const Expr& e) {
-  if (c.InBody()) return std::nullopt;
+  if (c.InBody()) return UnknownBeforehand(c, e.type);
   const bool makes = e.kind == Expr::Kind::kDynamic;
   const uint32_t record = c.module.RecordOfFunction(makes ? e.type : e.operands[0]->type);
   const std::vector<Value> operand = ValuesOf(c, LowerStored(c, *e.operands[0]));

@@ -4,9 +4,11 @@
 //
 // is two sums, each over tuples: [r(i, j)] * e, and [not r(i, j) and s(i, j)] * e. While one of them is lowered, the
 // `or` stands for its case (Context::chosen). Whether there is a point at all is asked alike.
+#include <algorithm>
 #include <set>
 
 #include "core/lang/lower_expr.h"
+#include "core/lang/lower_keys.h"
 #include "core/lang/lower_relation.h"
 #include "core/lang/lower_source.h"
 #include "core/lang/walk.h"
@@ -18,12 +20,42 @@ using Locals = std::set<uint32_t>;
 
 // Of all ors around that are in cases together: what is in the innermost is compiled so many times.
 constexpr size_t kMostCases = 4;
+// Of an or that no other is around, where what is compiled so often is small. (And a case looks at all before it.)
+constexpr size_t kMostSmallCases = 8;
+constexpr size_t kSmall = 800;  // expressions, of all cases together
 
-// A copy of a condition after the checker; null: of more than operators, elements and calls.
+ExprPtr Copy(const Expr& e);
+
+// Of lets and a value.
+std::optional<Block> Copy(const Block& block) {
+  Block copy;
+  for (const StmtPtr& s : block.stmts) {
+    if (s->kind != Stmt::Kind::kLet || s->annotation) return std::nullopt;
+    auto let = std::make_unique<Stmt>();
+    let->kind = s->kind;
+    let->span = s->span;
+    let->ordinal = s->ordinal;
+    for (const Target& t : s->targets) {
+      let->targets.emplace_back();
+      let->targets.back().name = t.name;
+      let->targets.back().span = t.span;
+      let->targets.back().local = t.local;
+      let->targets.back().ordinal = t.ordinal;
+    }
+    let->value = Copy(*s->value);
+    if (!let->value) return std::nullopt;
+    copy.stmts.push_back(std::move(let));
+  }
+  copy.result = Copy(*block.result);
+  if (!copy.result) return std::nullopt;
+  return copy;
+}
+
+// A copy of a condition after the checker; null: of more than operators, elements, branches and calls.
 ExprPtr Copy(const Expr& e) {
   const bool more = e.kind == Expr::Kind::kComprehension || e.kind == Expr::Kind::kScan ||
-                    e.kind == Expr::Kind::kIf || e.kind == Expr::Kind::kWith || e.lambda;
-  if (more || !e.arms.empty()) return nullptr;
+                    e.kind == Expr::Kind::kWith || e.lambda;
+  if (more) return nullptr;
   auto copy = std::make_unique<Expr>();
   copy->kind = e.kind;
   copy->span = e.span;
@@ -52,6 +84,13 @@ ExprPtr Copy(const Expr& e) {
     copy->subscripts.emplace_back();
     copy->subscripts.back().index = std::move(index);
     copy->subscripts.back().span = s.span;
+  }
+  for (const CondArm& arm : e.arms) {
+    copy->arms.emplace_back();
+    if (arm.cond && !(copy->arms.back().cond = Copy(*arm.cond))) return nullptr;
+    std::optional<Block> body = Copy(arm.body);
+    if (!body) return nullptr;
+    copy->arms.back().body = *std::move(body);
   }
   return copy;
 }
@@ -85,23 +124,40 @@ size_t CasesAround(const Context& c) {
   return times;
 }
 
+// Of a comprehension with so many cases.
+bool AreFew(const Context& c, const Expr& e, size_t cases) {
+  const size_t around = CasesAround(c);
+  if (cases * around <= kMostCases) return true;
+  size_t size = 0;
+  ForEachExpr(e, [&](const Expr&) { ++size; });
+  return around == 1 && cases <= kMostSmallCases && cases * size <= kSmall;
+}
+
 // A comparison that may be solved for an index.
 bool IsComparison(const Expr& e) {
   return e.kind == Expr::Kind::kBinary && e.binary >= BinaryOp::kEq && e.binary <= BinaryOp::kGe &&
          e.binary != BinaryOp::kNe && e.operands[0]->type == Type::Scalar(DType::kI64);
 }
 
+// It speaks of one index at most, so that the points where it holds can be listed (lower_filter.cc).
+bool IsFilter(Context& c, const Expr& p, const Locals& indices) {
+  const auto many = std::count_if(indices.begin(), indices.end(),
+                                  [&](uint32_t local) { return Mentions(p, {local}); });
+  return many <= 1 && IsCheckable(c, p);
+}
+
 // Each of the cases restricts an index, and one of them does by a relation.
-bool MaySplit(Context& c, const Expr& e, const Locals& indices) {
+bool MaySplit(Context& c, const Expr& comprehension, const Expr& e, const Locals& indices) {
   std::vector<const Expr*> cases;
   CollectCases(e, cases);
-  if (cases.size() < 2 || cases.size() * CasesAround(c) > kMostCases) return false;
+  if (cases.size() < 2 || !AreFew(c, comprehension, cases.size())) return false;
   bool related = false;
   for (const Expr* one : cases) {
     std::vector<const Expr*> conjuncts;
     CollectConjuncts(c, *one, conjuncts);
     bool restricts = false;
     for (const Expr* p : conjuncts) {
+      restricts = restricts || IsFilter(c, *p, indices);
       if (!Mentions(*p, indices)) continue;
       related = related || IsRelated(*p);
       restricts = restricts || IsRelated(*p) || IsComparison(*p);
@@ -164,9 +220,18 @@ const Expr* FindEither(Context& c, const Expr& e) {
     CollectBrackets(c, *body, predicates);
   }
   for (const Expr* p : predicates) {
-    if (MaySplit(c, *p, indices)) return p;
+    if (MaySplit(c, e, *p, indices)) return p;
   }
   return nullptr;
+}
+
+bool IsOfCase(const Context& c, const Expr& condition) {
+  for (const auto& [either, predicates] : c.chosen) {
+    std::vector<const Expr*> conjuncts;
+    for (const Expr* p : predicates) CollectConjuncts(c, *p, conjuncts);
+    if (std::find(conjuncts.begin(), conjuncts.end(), &condition) != conjuncts.end()) return true;
+  }
+  return false;
 }
 
 std::optional<Leaves> InCases(Context& c, const Expr& e,

@@ -71,6 +71,8 @@ MaybeValue LowerRest(Context& c, const Expr& e);
 // Adds a predicate to the guard in force.
 bool AddGuard(Context& c, const Expr& predicate);
 void AddGuard(Context& c, Value predicate);
+// The same of what `lower` gives where the guard in force holds.
+bool AddGuardOf(Context& c, const std::function<MaybeValue()>& lower);
 // A predicate as a bool: one `holds` where it is affine.
 MaybeValue PredicateValue(Context& c, const Expr& predicate);
 // The guard as a bool of the innermost frame.

@@ -98,8 +98,13 @@ uint32_t FunctionFor(ModuleContext& m) {
   return at->second;
 }
 
-// The argument for every point of the binder's range. nullopt: it may trap.
-MaybeValue KeysOfBinder(Context& c, const Binder& b, const Expr& argument) {
+// The argument for every point of the binder's range, kOpenKey where it would trap; of a condition, where it holds, too.
+struct BinderKeys {
+  Value keys;
+  bool open;  // some may be kOpenKey
+};
+// nullopt: one cannot ask whether it traps.
+std::optional<BinderKeys> KeysOfBinder(Context& c, const Binder& b, const Expr& argument) {
   const Affine lo = b.lo ? *LowerInt(c, *b.lo) : Affine::Const(0);
   const Affine extent = *LowerInt(c, *b.hi) - lo;
   const Affine size = IsNonNegative(c, extent) ? extent : NotNegative(c, extent);
@@ -109,9 +114,13 @@ MaybeValue KeysOfBinder(Context& c, const Binder& b, const Expr& argument) {
   const Value i = AddIndex(c, s, size, true, b.name);
   c.at->locals[b.local] = {{c.ToValue(Affine::Of(i) + lo), nullptr}};
   const MaybeValue v = LowerScalar(c, argument);
-  const auto chain = v ? ChainOf(c, *v, /*guarded=*/false) : std::nullopt;
-  if (!chain || MayTrap(c, *chain)) return std::nullopt;
-  return FinishStatement(c, s, {*v})[0];
+  std::optional<KeyChain> chain = v ? ChainOf(c, *v, /*guarded=*/true) : std::nullopt;
+  if (!chain) return std::nullopt;
+  const bool condition = argument.type == Type::Scalar(DType::kBool);
+  const bool open = condition || MayTrap(c, *chain);
+  if (open && !(condition ? OpenWhere(c, *chain) : KeepOpen(c, *chain))) return std::nullopt;
+  if (open) c.frame().body = std::move(chain->insts);
+  return BinderKeys{FinishStatement(c, s, {chain->value})[0], open};
 }
 
 // Places in the order by an axis as numbers of tuples.
@@ -133,19 +142,29 @@ Value TuplesAt(Context& c, const Tuples& t, size_t axis, Value places) {
 std::optional<Gathered> Gather(Context& c, const Binder& b, const Expr& call, size_t axis) {
   PB_TRY(const Tuples t, TuplesOf(c, call));
   c.SetLoc(call.ordinal);
-  PB_TRY(const Value keys, KeysOfBinder(c, b, *call.operands[axis + 1]));
-  const auto [points, places] = JoinTuples(c, keys, t.Start(axis));
+  PB_TRY(const BinderKeys made, KeysOfBinder(c, b, *call.operands[axis + 1]));
+  const auto [points, places] = JoinTuples(c, made.keys, t.Start(axis));
   const Value tuples = TuplesAt(c, t, axis, places);
-  Gathered g{std::nullopt, Value(), tuples, points};
+  Gathered g{std::nullopt, Value(), tuples, points, {}};
+  if (made.open) g.open = OpenPoints(c, made.keys);
   if (t.layout.arity == 1) return g;
   g.fixed = axis == 0 ? 1 : 0;
   const Value size = c.ToValue(c.DimsOf(t.Domain())[*g.fixed]);
-  const std::vector<Value> made =
+  const std::vector<Value> sorted =
       c.b.Call(FunctionFor(c.module), {points, tuples, t.Coordinate(*g.fixed), size});
-  for (Value v : made) c.ReadDims(v);
-  g.starts = made[0];
-  g.tuples = made[1];
-  g.points = made[2];
+  for (Value v : sorted) c.ReadDims(v);
+  g.starts = sorted[0];
+  g.tuples = sorted[1];
+  g.points = sorted[2];
+  return g;
+}
+
+// Of a condition on the binder alone.
+std::optional<Gathered> GatherWhere(Context& c, const Binder& b, const Expr& condition) {
+  c.SetLoc(condition.ordinal);
+  PB_TRY(const BinderKeys made, KeysOfBinder(c, b, condition));
+  Gathered g;
+  g.open = OpenPoints(c, made.keys);
   return g;
 }
 
@@ -168,12 +187,12 @@ Locals BoundIn(const Block& block) {
 
 }  // namespace
 
-GatherAhead::GatherAhead(Context& c, const Expr& nest) : c_(c) {
+GatherAhead::GatherAhead(Context& c, const Expr& nest, size_t known, bool own) : c_(c) {
   if (!HasRelations(nest.body)) return;
   Locals before = BoundIn(nest.body);
-  for (const Binder& b : nest.binders) before.insert(b.local);
-  if (!nest.operands.empty()) before.insert(nest.local);
-  Scan(nest, before);
+  for (size_t i = known; i < nest.binders.size(); ++i) before.insert(nest.binders[i].local);
+  if (!nest.operands.empty() && known == 0) before.insert(nest.local);
+  Scan(nest, before, own ? known : known + 1);
   ForEachExpr(nest.body, [&](const Expr& e) { Scan(e, before); });
 }
 
@@ -189,13 +208,15 @@ GatherAhead::~GatherAhead() {
   for (const Expr* call : made_) c_.gathered.erase(call);
 }
 
-void GatherAhead::Scan(const Expr& e, const std::set<uint32_t>& before) {
+void GatherAhead::Scan(const Expr& e, const std::set<uint32_t>& before, size_t first) {
   if (e.kind != Expr::Kind::kComprehension || AddsUp(e)) return;
-  for (size_t i = 0; i < e.binders.size(); ++i) {
+  for (size_t i = first; i < e.binders.size(); ++i) {
     for (const Teller& t : FindTellersAhead(c_, e, i, before)) {
       if (t.sign != 0 || c_.gathered.count(t.related[0]) != 0) continue;
       Mark mark(c_);
-      const auto gathered = Gather(c_, e.binders[i], *t.related[0], t.axis);
+      const auto gathered = IsRelated(*t.related[0])
+                                ? Gather(c_, e.binders[i], *t.related[0], t.axis)
+                                : GatherWhere(c_, e.binders[i], *t.related[0]);
       if (!gathered) {
         mark.Rollback();
         continue;

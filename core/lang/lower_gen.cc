@@ -155,6 +155,13 @@ Leaf Unknown(Context& c, const ir::Type& type) {
   return {Value(), array};
 }
 
+std::optional<Leaves> UnknownBeforehand(Context& c, const Type& type) {
+  if (!c.beforehand || !c.dims_only) return std::nullopt;
+  Leaves out;
+  for (const ir::Type& t : c.module.Flatten(type)) out.push_back(Unknown(c, t));
+  return out;
+}
+
 std::optional<ArrayRef> GenInBody(Context& c, const Expr& e) {
   PB_TRY(const Box box, BoxOf(c, e));
   PB_TRY(const std::vector<Affine> inner, BodyDims(c, e, box.lows));

@@ -88,13 +88,17 @@ bool AddGuard(Context& c, const Expr& predicate) {
       return true;
     }
   }
+  return AddGuardOf(c, [&] { return LowerScalar(c, predicate); });
+}
+
+bool AddGuardOf(Context& c, const std::function<MaybeValue()>& lower) {
   MaybeValue v;
-  if (g.any) {
+  if (c.guard.any) {
     GuardValue(c);
     GuardedRegion region(c, c.guard);
-    v = LowerScalar(c, predicate);
+    v = lower();
   } else {
-    v = LowerScalar(c, predicate);
+    v = lower();
   }
   if (v) AddGuard(c, *v);
   return v.has_value();

@@ -22,7 +22,31 @@ ValueSet NeededBy(const Context& c, Value bound) {
   return needed;
 }
 
-// How many points the box of the sources has. Products that do not fit are more than any array has.
+// The sources are what they are at the point of this number, in front of all that is read by them. (Appended to the
+// frame's reads, where code goes.)
+void DefineSources(Context& c, Value place, const std::vector<ir::IndexVar>& sources,
+                   const std::vector<bool>& own) {
+  Frame& frame = c.frame();
+  const std::vector<Value> point = PointOf(c, place, sources);
+  for (size_t k = 0; k < sources.size(); ++k) {
+    ir::IndexVar source = sources[k];
+    if (own[k]) {
+      const bool last = frame.reads.back().results[0] == point[k];
+      if (!last) c.b.Make(Op::Add, {point[k], c.b.I64(0)});
+      frame.reads.back().results = {source.var};
+    } else {
+      frame.adopted.emplace_back(source.var, point[k]);
+      source.var = point[k];
+    }
+    c.small.insert(source.var.id);
+    c.sizes.insert(source.var.id);
+    frame.bound.push_back(source);
+  }
+}
+
+}  // namespace
+
+// Products that do not fit are more than any array has.
 Value PointCount(Context& c, const std::vector<ir::IndexVar>& sources) {
   if (sources.size() == 1) return sources[0].extent;
   constexpr int64_t kMany = int64_t{1} << 60;
@@ -41,8 +65,6 @@ Value PointCount(Context& c, const std::vector<ir::IndexVar>& sources) {
   c.sizes.insert(count.id);
   return count;
 }
-
-}  // namespace
 
 bool Contains(const std::vector<ir::IndexVar>& list, Value v) {
   return std::any_of(list.begin(), list.end(), [&](const ir::IndexVar& i) { return i.var == v; });
@@ -123,6 +145,81 @@ Value KeysOf(Context& c, Value bound, const std::vector<ir::IndexVar>& sources) 
   const Value keys = c.b.EndEach({r})[0];
   c.SetDims(keys, {c.AffineFor(count)});
   return keys;
+}
+
+Value ReplaceIndex(Context& c, Value index, const Affine& extent) {
+  Value bound;
+  {
+    AtBlock block(c);
+    bound = c.ToValue(extent);
+  }
+  const Value p = c.function.NewValue(ir::Type::I64(), "p");
+  std::vector<ir::IndexVar>& indices = c.frame().indices;
+  const auto at = std::find_if(indices.begin(), indices.end(),
+                               [&](const ir::IndexVar& i) { return i.var == index; });
+  if (at == indices.end()) {
+    indices.push_back({p, bound});
+  } else {
+    *at = {p, bound};
+  }
+  return p;
+}
+
+std::vector<Constraint> ConstraintsOn(const Context& c, const std::function<bool(Value)>& is_one) {
+  std::vector<Constraint> found;
+  for (const auto& frame : c.frames) {
+    for (const Constraint& k : frame->where) {
+      const bool speaks = std::any_of(k.e.terms.begin(), k.e.terms.end(),
+                                      [&](const Affine::Term& t) { return is_one(t.value); });
+      if (speaks) found.push_back(k);
+    }
+  }
+  return found;
+}
+
+void DropConstraints(Context& c, const std::vector<Constraint>& constraints) {
+  std::erase_if(c.frame().where, [&](const Constraint& k) {
+    return std::find(constraints.begin(), constraints.end(), k) != constraints.end();
+  });
+}
+
+bool MayJoin(const Context& c, const Statement& s, const std::vector<ir::IndexVar>& sources) {
+  const bool own = std::all_of(sources.begin(), sources.end(), [&](const ir::IndexVar& i) {
+    return Contains(c.frames.back()->indices, i.var);
+  });
+  return !sources.empty() && (own || s.reduce == ir::Monoid::kSum);
+}
+
+Joined JoinSources(Context& c, const Statement& s, Value key,
+                   const std::vector<ir::IndexVar>& sources, Value starts, Value all) {
+  Frame& frame = c.frame();
+  std::vector<bool> own;
+  Value first;
+  for (const ir::IndexVar& source : sources) {
+    own.push_back(Contains(frame.indices, source.var));
+    if (!own.back()) continue;
+    RequireRange(c, s, source);
+    if (!first.valid()) first = source.var;
+  }
+  const Value keys = KeysOf(c, key, sources);
+  Value left, right;
+  {
+    AtBlock block(c);
+    std::tie(left, right) = JoinTuples(c, keys, starts, all);
+  }
+  const Value p = ReplaceIndex(c, first, c.DimsOf(left)[0]);
+  std::erase_if(frame.indices, [&](const ir::IndexVar& i) { return Contains(sources, i.var); });
+  const auto before = static_cast<std::ptrdiff_t>(frame.reads.size());
+  c.b.RedirectTo(&frame.reads);
+  const Value point = c.b.Index(left, {Affine::Of(p)});
+  c.small.insert(point.id);
+  c.sizes.insert(point.id);
+  DefineSources(c, point, sources, own);
+  c.b.RedirectTo(&frame.body);
+  if (first.valid()) {
+    std::rotate(frame.reads.begin(), frame.reads.begin() + before, frame.reads.end());
+  }
+  return {p, right};
 }
 
 }  // namespace pullback::lang

@@ -86,10 +86,10 @@ void GuardHazards(Context& c, KeyChain& chain, const std::function<Value(const I
 // a, and b; `a` may be none.
 Value Both(Context& c, Value a, Value b) { return a.valid() ? c.b.Make(Op::And, {a, b}) : b; }
 
-// Makes the key -1 where `good` is false.
-void KeepWhere(Context& c, KeyChain& chain, Value good) {
+// Makes the key another one where `good` is false.
+void KeepWhere(Context& c, KeyChain& chain, Value good, int64_t other = -1) {
   c.b.RedirectTo(&chain.insts);
-  chain.value = c.b.Make(Op::Select, {good, chain.value, c.b.I64(-1)});
+  chain.value = c.b.Make(Op::Select, {good, chain.value, c.b.I64(other)});
   c.b.RedirectTo(&c.frame().body);
 }
 
@@ -124,7 +124,10 @@ bool IsBeyond(Context& c, const KeyChain& chain) {
                      [&](const Inst& i) { return HazardOf(c, i) == Hazard::kBeyond; });
 }
 
-Value KeepInside(Context& c, KeyChain& chain) {
+namespace {
+
+// Guards what may trap, so that nothing does. Gives where nothing would; kNoValue: everywhere.
+Value GuardAll(Context& c, KeyChain& chain) {
   Value all;
   GuardHazards(c, chain, [&](const Inst& inst) {
     const Value inside = InsideOf(c, inst);
@@ -135,6 +138,20 @@ Value KeepInside(Context& c, KeyChain& chain) {
     all = Both(c, all, good);
     return Both(c, inst.guard, inside);
   });
+  return all;
+}
+
+// What may trap tells whether it does.
+bool IsAsked(Context& c, const KeyChain& chain) {
+  return std::none_of(chain.insts.begin(), chain.insts.end(), [&](const Inst& i) {
+    return i.op == Op::Call && HazardOf(c, i) != Hazard::kNone;
+  });
+}
+
+}  // namespace
+
+Value KeepInside(Context& c, KeyChain& chain) {
+  Value all = GuardAll(c, chain);
   if (!all.valid()) {
     c.b.RedirectTo(&chain.insts);
     all = c.b.Bool(true);
@@ -142,6 +159,26 @@ Value KeepInside(Context& c, KeyChain& chain) {
   }
   KeepWhere(c, chain, all);
   return all;
+}
+
+bool KeepOpen(Context& c, KeyChain& chain) {
+  if (!IsAsked(c, chain)) return false;
+  const Value there = std::exchange(chain.insts.back().guard, Value());
+  const Value all = GuardAll(c, chain);
+  if (there.valid()) KeepWhere(c, chain, there);
+  if (all.valid()) KeepWhere(c, chain, all, kOpenKey);
+  return true;
+}
+
+bool OpenWhere(Context& c, KeyChain& chain) {
+  if (!IsAsked(c, chain)) return false;
+  const Value all = GuardAll(c, chain);
+  c.b.RedirectTo(&chain.insts);
+  Value holds = chain.value;
+  if (all.valid()) holds = c.b.Make(Op::Or, {holds, c.b.Make(Op::Not, {all})});
+  chain.value = c.b.Make(Op::Select, {holds, c.b.I64(kOpenKey), c.b.I64(0)});
+  c.b.RedirectTo(&c.frame().body);
+  return true;
 }
 
 void TrapOnlyWhere(Context& c, KeyChain& chain, const std::vector<Constraint>& reached) {

@@ -5,6 +5,7 @@
 #include "core/lang/lower_expr.h"
 #include "core/lang/lower_keys.h"
 #include "core/lang/lower_sizes.h"
+#include "core/lang/lower_source.h"
 #include "core/lang/walk.h"
 
 namespace pullback::lang {
@@ -37,6 +38,14 @@ bool IsElement(Context& c, const Expr& e) {
   return !leaves.empty() && leaves[0].value.valid() && c.OwnerOf(leaves[0].value) == 0 &&
          std::all_of(e.subscripts.begin(), e.subscripts.end(),
                      [&](const Subscript& s) { return s.index && LooksLikeKey(c, *s.index); });
+}
+
+// Lets, and a value.
+bool LooksLikeKey(Context& c, const Block& block) {
+  const bool lets = std::all_of(block.stmts.begin(), block.stmts.end(), [&](const StmtPtr& s) {
+    return s->kind == Stmt::Kind::kLet && !s->annotation && LooksLikeKey(c, *s->value);
+  });
+  return lets && LooksLikeKey(c, *block.result);
 }
 
 // --- functions
@@ -113,8 +122,7 @@ bool LooksLikeKey(Context& c, const Expr& e) {
     case Expr::Kind::kIndex: return IsElement(c, e);
     case Expr::Kind::kIf:
       return std::all_of(e.arms.begin(), e.arms.end(), [&](const CondArm& arm) {
-        return (!arm.cond || LooksLikeKey(c, *arm.cond)) && arm.body.stmts.empty() &&
-               LooksLikeKey(c, *arm.body.result);
+        return (!arm.cond || LooksLikeKey(c, *arm.cond)) && LooksLikeKey(c, arm.body);
       });
     default: return false;
   }
@@ -134,9 +142,11 @@ bool IsCheckable(Context& c, const Expr& e) {
 bool IsKey(Context& c, const Expr& e) {
   if (!IsCheckable(c, e)) return false;
   bool inside = true;
+  const std::set<uint32_t> lets = LetsIn(e);  // which have no values yet
   ForEachExpr(e, [&](const Expr& part) {
+    const bool element = part.kind == Expr::Kind::kIndex;
     const bool traps =
-        (part.kind == Expr::Kind::kIndex && !IsInside(c, part)) || MayDivideByZero(part);
+        (element && (Mentions(part, lets) || !IsInside(c, part))) || MayDivideByZero(part);
     inside = inside && !traps;
   });
   return inside;

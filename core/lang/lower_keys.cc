@@ -36,14 +36,9 @@ MaybeValue LowerMarked(Context& c, const Expr& e) {
   return c.b.Make(Op::Add, {v, c.b.I64(0)});
 }
 
-// The key where it may trap: only where the program evaluates it, as far as the indices that it is made from
-// tell that.
-std::optional<KeyChain> TrappingChain(Context& c, const Expr& e,
-                                      const std::vector<const Expr*>& before) {
-  const auto reached = Reached(c);
-  const bool plain =
-      std::all_of(before.begin(), before.end(), [&](const Expr* p) { return LooksLikeKey(c, *p); });
-  if (!reached || !plain) return std::nullopt;
+// The key and what it is made from, under the predicates and the guard in force.
+std::optional<KeyChain> ChainUnder(Context& c, const Expr& e,
+                                   const std::vector<const Expr*>& before) {
   Guard outer = c.guard;
   bool good = true;
   for (const Expr* p : before) good = good && AddGuard(c, *p);
@@ -58,7 +53,18 @@ std::optional<KeyChain> TrappingChain(Context& c, const Expr& e,
   c.guard = outer;
   if (!v) return std::nullopt;
   ApplyGuards(c);
-  PB_TRY(KeyChain chain, ChainOf(c, *v, /*guarded=*/true));
+  return ChainOf(c, *v, /*guarded=*/true);
+}
+
+// The key where it may trap: only where the program evaluates it, as far as the indices that it is made from
+// tell that.
+std::optional<KeyChain> TrappingChain(Context& c, const Expr& e,
+                                      const std::vector<const Expr*>& before) {
+  const auto reached = Reached(c);
+  const bool plain =
+      std::all_of(before.begin(), before.end(), [&](const Expr* p) { return LooksLikeKey(c, *p); });
+  if (!reached || !plain) return std::nullopt;
+  PB_TRY(KeyChain chain, ChainUnder(c, e, before));
   TrapOnlyWhere(c, chain, *reached);
   return chain;
 }
@@ -112,10 +118,38 @@ Key BlockKey(Context& c, KeyChain chain) {
   return Key{Affine::Of(chain.value), {}};
 }
 
+// It speaks of an index that the relation tells.
+bool IsTold(Context& c, const Expr& e, const Arguments& a) {
+  std::vector<Inst>& body = c.frame().body;
+  const size_t size = body.size();
+  const MaybeValue v = LowerScalar(c, e);
+  const auto chain = v ? ChainOf(c, *v, /*guarded=*/true) : std::nullopt;
+  bool told = !chain || Tells(a, *v);
+  if (chain) {
+    for (const Inst& inst : chain->insts) {
+      ir::ForEachOperand(inst, [&](Value operand) { told = told || Tells(a, operand); });
+    }
+  }
+  body.resize(size);
+  return told;
+}
+
+// The key of BindOpenKey. nullopt: it cannot trap, or one cannot ask whether it does.
+std::optional<KeyChain> OpenChain(Context& c, const Expr& e, const std::vector<const Expr*>& before,
+                                  const Arguments& a) {
+  if (!IsCheckable(c, e)) return std::nullopt;
+  std::vector<const Expr*> known;
+  for (const Expr* p : before) {
+    if (IsCheckable(c, *p) && !IsTold(c, *p, a)) known.push_back(p);
+  }
+  PB_TRY(KeyChain chain, ChainUnder(c, e, known));
+  if (!MayTrap(c, chain) || !KeepOpen(c, chain)) return std::nullopt;
+  return chain;
+}
+
 }  // namespace
 
-std::optional<Key> BindKey(Context& c, const Expr& e, const std::vector<const Expr*>& before) {
-  PB_TRY(KeyChain chain, LowerKeyChain(c, e, before));
+std::optional<Key> BindKeyChain(Context& c, KeyChain chain) {
   Frame* frame = nullptr;
   ir::IndexVar source;
   if (!FindFrame(c, chain, frame, source)) return std::nullopt;
@@ -127,6 +161,23 @@ std::optional<Key> BindKey(Context& c, const Expr& e, const std::vector<const Ex
   Key key{Affine::Of(chain.value), {}};
   for (const ir::IndexVar& i : SourcesOf(c, chain.value)) key.sources.push_back(i.var);
   return key.sources.empty() ? std::nullopt : std::optional<Key>(std::move(key));
+}
+
+std::optional<Key> BindKey(Context& c, const Expr& e, const std::vector<const Expr*>& before) {
+  PB_TRY(KeyChain chain, LowerKeyChain(c, e, before));
+  return BindKeyChain(c, std::move(chain));
+}
+
+std::optional<Key> BindOpenKey(Context& c, const Expr& e, const std::vector<const Expr*>& before,
+                               const Arguments& a) {
+  std::vector<Inst>& body = c.frame().body;
+  const size_t size = body.size();
+  std::optional<KeyChain> chain = OpenChain(c, e, before, a);
+  body.resize(size);
+  if (!chain) return std::nullopt;
+  PB_TRY(Key key, BindKeyChain(c, *std::move(chain)));
+  key.open = true;
+  return key;
 }
 
 }  // namespace pullback::lang

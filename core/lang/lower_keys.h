@@ -2,6 +2,7 @@
 // the instructions that make one.
 #pragma once
 
+#include <cstdint>
 #include <unordered_set>
 #include <vector>
 
@@ -40,6 +41,14 @@ bool IsBeyond(Context& c, const KeyChain& chain);
 // Makes the key -1, which is in no tuple, where one of them would trap. Gives where none would: those under a guard
 // would not where it is false.
 Value KeepInside(Context& c, KeyChain& chain);
+// An argument that would trap at a point, as a key: whatever the relation could tell goes with the point. (Data may
+// have this value, too; it is in no tuple.)
+inline constexpr int64_t kOpenKey = INT64_MIN;
+// Makes the key kOpenKey where one of them would trap, elsewhere -1 where the last one's guard does not hold. False:
+// whether one would cannot be asked.
+bool KeepOpen(Context& c, KeyChain& chain);
+// The same of a condition: kOpenKey where it holds, or would trap, elsewhere 0.
+bool OpenWhere(Context& c, KeyChain& chain);
 // Makes the key -1 where `reached` or the last one's guard does not hold; nothing traps there.
 void TrapOnlyWhere(Context& c, KeyChain& chain, const std::vector<Constraint>& reached);
 // Fresh names for what they define.

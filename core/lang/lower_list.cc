@@ -2,6 +2,7 @@
 
 #include "core/lang/builtins.h"
 #include "core/lang/lower_array.h"
+#include "core/lang/lower_comprehension.h"
 #include "core/lang/lower_expr.h"
 
 namespace pullback::lang {
@@ -70,7 +71,7 @@ Value Nothing(Context& c, Value v) {
 }
 
 std::optional<Leaves> LowerListElement(Context& c, const Expr& e) {
-  if (c.InBody()) return std::nullopt;
+  if (c.InBody()) return UnknownBeforehand(c, e.type);
   const Value list = Operand(c, e, 0)[0];
   const Value index = c.ToValue(*LowerInt(c, *e.subscripts[0].index));
   c.SetLoc(e.ordinal);
@@ -88,7 +89,7 @@ std::optional<Affine> LowerListLength(Context& c, const Expr& list) {
 }
 
 std::optional<Leaves> LowerListCall(Context& c, const Expr& e) {
-  if (c.InBody()) return std::nullopt;
+  if (c.InBody()) return UnknownBeforehand(c, e.type);
   switch (static_cast<Builtin>(e.builtin)) {
     case Builtin::List: return LowerListLiteral(c, e);
     case Builtin::Repeat: {

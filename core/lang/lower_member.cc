@@ -1,5 +1,6 @@
 // Whether a tuple is related, and what a relation is followed with.
 #include "core/lang/lower_expr.h"
+#include "core/lang/lower_keys.h"
 #include "core/lang/lower_relation.h"
 #include "core/lang/lower_sizes.h"
 
@@ -65,24 +66,38 @@ Value SearchInBlock(Context& c, const Tuples& t, const std::vector<Value>& key) 
   return c.b.Make(Op::Ne, {FinishStatement(c, s, {found})[0], c.b.I64(0)});
 }
 
-// A function of the module: (keys, starts) -> (left, right).
-uint32_t MakeJoin(ModuleContext& m) {
-  const uint32_t id = m.module.AddFunction("join");
+// Where the tuples with a key begin and end; or, where the key is open, 0 and how many go with it.
+struct Places {
+  Value begin, end;
+  Value open;  // kNoValue: none is
+};
+Places PlacesWith(Context& c, Value key, Value starts, Value all) {
+  const auto [begin, end] = TuplesWith(c, starts, Affine::Of(key));
+  if (!all.valid()) return {begin, end, Value()};
+  const Value open = c.b.Make(Op::Eq, {key, c.b.I64(kOpenKey)});
+  return {c.b.Make(Op::Select, {open, c.b.I64(0), begin}), c.b.Make(Op::Select, {open, all, end}),
+          open};
+}
+
+// A function of the module: (keys, starts[, all]) -> (left, right).
+uint32_t MakeJoin(ModuleContext& m, bool opens) {
+  const uint32_t id = m.module.AddFunction(opens ? "join_open" : "join");
   const ir::Type array = ir::Type::Array(DType::kI64, 1);
   Context c(m, id);
   c.function.results = {array, array};
   c.b.SetBlock(c.b.NewBlock());
   const Value keys = c.b.AddParam(0, array, "keys");
   const Value starts = c.b.AddParam(0, array, "starts");
+  const Value all_places = opens ? c.b.AddParam(0, ir::Type::I64(), "all") : Value();
   c.ReadDims(keys);
   c.ReadDims(starts);
   const Range all{Affine::Const(0), c.DimsOf(keys)[0]};
   const auto with = [&](Value p) {
-    return TuplesWith(c, starts, Affine::Of(c.b.Index(keys, {Affine::Of(p)})));
+    return PlacesWith(c, c.b.Index(keys, {Affine::Of(p)}), starts, all_places);
   };
   std::vector<Value> total = {c.I64(0)};
   CountedLoop(c, all, "p", total, [&](Value p) {
-    const auto [begin, end] = with(p);
+    const auto [begin, end, open] = with(p);
     const Value count = c.b.Make(Op::Sub, {end, begin});
     total = {c.b.Make(Op::Add, {total[0], count})};
   });
@@ -92,11 +107,13 @@ uint32_t MakeJoin(ModuleContext& m) {
   c.ReadDims(right);
   std::vector<Value> state = {left, right, c.I64(0)};
   CountedLoop(c, all, "p", state, [&](Value p) {
-    const auto [begin, end] = with(p);
-    CountedLoop(c, {Affine::Of(begin), Affine::Of(end)}, "q", state, [&](Value q) {
+    const auto [begin, end, open] = with(p);
+    CountedLoop(c, {Affine::Of(begin), Affine::Of(end)}, "q", state, [&, open = open](Value q) {
       const Subs at = {Affine::Of(state[2])};
       const Value next = c.b.Make(Op::Add, {state[2], c.b.I64(1)});
-      state = {c.b.Update(state[0], at, p), c.b.Update(state[1], at, q), next};
+      Value place = q;
+      if (opens) place = c.b.Make(Op::Select, {open, c.b.Make(Op::Sub, {c.b.I64(-1), q}), q});
+      state = {c.b.Update(state[0], at, p), c.b.Update(state[1], at, place), next};
     });
   });
   c.b.Return({state[0], state[1]});
@@ -126,9 +143,12 @@ std::pair<Value, Value> TuplesWith(Context& c, Value starts, const Affine& key) 
   return {c.b.Index(starts, {Affine::Of(from)}), c.b.Index(starts, {Affine::Of(to)})};
 }
 
-std::pair<Value, Value> JoinTuples(Context& c, Value keys, Value starts) {
-  if (c.module.join == UINT32_MAX) c.module.join = MakeJoin(c.module);
-  const std::vector<Value> pairs = c.b.Call(c.module.join, {keys, starts});
+std::pair<Value, Value> JoinTuples(Context& c, Value keys, Value starts, Value all) {
+  uint32_t& join = all.valid() ? c.module.open_join : c.module.join;
+  if (join == UINT32_MAX) join = MakeJoin(c.module, all.valid());
+  std::vector<Value> args = {keys, starts};
+  if (all.valid()) args.push_back(all);
+  const std::vector<Value> pairs = c.b.Call(join, args);
   c.ReadDims(pairs[0]);
   c.SetDims(pairs[1], c.DimsOf(pairs[0]));
   return {pairs[0], pairs[1]};

@@ -150,6 +150,7 @@ uint32_t FunctionFor(ModuleContext& m, NeighboursFunction::Form form) {
 struct Row {
   uint32_t function;
   std::vector<Value> args;
+  std::vector<Value> open;  // points beside these, as of Gathered
 };
 
 // The arguments of the call as forms over values of the block. Where one would trap, the row is not `good`.
@@ -202,28 +203,40 @@ Row RowOf(Context& c, const Teller& teller, Value point, const Range& range, Val
   const bool ordered = gathered ? !keys.empty() : fixed && *fixed > 0;
   if (ordered) args.push_back(gathered ? gathered->tuples : t.Order(*fixed));
   args.insert(args.end(), keys.begin(), keys.end());
-  return {FunctionFor(c.module, {ordered, gathered != nullptr, sign, keys.size() / 2}), args};
+  return {FunctionFor(c.module, {ordered, gathered != nullptr, sign, keys.size() / 2}), args,
+          gathered ? gathered->open : std::vector<Value>()};
 }
 
+// What all tellers tell.
+struct Rows {
+  std::vector<Row> rows;
+  std::vector<Value> single;              // one point each
+  std::vector<std::vector<Value>> where;  // those of conditions
+  Value good;                             // no argument would have trapped (kNoValue: none can)
+  bool IsOne() const { return rows.size() == 1 && single.empty() && where.empty(); }
+};
+
 // The points of all rows: what NeighboursFunction gives.
-std::vector<Value> CallRows(Context& c, const std::vector<Row>& rows,
-                            const std::vector<Value>& single, Value extent) {
+std::vector<Value> CallRows(Context& c, const Rows& all, Value extent) {
   std::vector<Value> made;
-  for (const Row& row : rows) {
-    std::vector<Value> more = c.b.Call(row.function, row.args);
+  const auto add = [&](std::vector<Value> more) {
     made = made.empty() ? std::move(more) : MergePoints(c, made, more, extent);
+  };
+  for (const Row& row : all.rows) {
+    add(c.b.Call(row.function, row.args));
+    if (!row.open.empty()) add(row.open);
   }
-  for (Value point : single) made = MergePoints(c, made, OnePoint(c, point, extent), extent);
+  for (Value point : all.single) add(OnePoint(c, point, extent));
+  for (const std::vector<Value>& points : all.where) add(points);
   return made;
 }
 
 // The same, or all points where the rows are not good.
-std::vector<Value> CallGoodRows(Context& c, const std::vector<Row>& rows,
-                                const std::vector<Value>& single, Value extent, Value good) {
-  if (!good.valid()) return CallRows(c, rows, single, extent);
+std::vector<Value> CallGoodRows(Context& c, const Rows& all, Value extent) {
+  if (!all.good.valid()) return CallRows(c, all, extent);
   const uint32_t yes = c.b.NewBlock();
   const uint32_t no = c.b.NewBlock();
-  c.b.Branch(good, {yes, {}}, {no, {}});
+  c.b.Branch(all.good, {yes, {}}, {no, {}});
   std::vector<Exit> exits;
   const auto leave = [&](const std::vector<Value>& made) {
     c.ReadDims(made[0]);
@@ -232,7 +245,7 @@ std::vector<Value> CallGoodRows(Context& c, const std::vector<Row>& rows,
     exits.push_back({c.b.block(), {leaves}});
   };
   c.b.SetBlock(yes);
-  leave(CallRows(c, rows, single, extent));
+  leave(CallRows(c, all, extent));
   c.b.SetBlock(no);
   leave(AllPoints(c, extent));
   std::vector<Value> made;
@@ -248,24 +261,24 @@ std::optional<Neighbours> NeighboursOf(Context& c, const Expr& e, size_t binder,
   if (tellers.empty()) return std::nullopt;
   const Value point = c.function.NewValue(ir::Type::I64());
   c.at->locals[e.binders[binder].local] = {{point, nullptr}};
-  Value good;
-  std::vector<Row> rows;
-  std::vector<Value> single;
+  Rows all;
   for (const Teller& t : tellers) {
     if (IsRelated(*t.related[0])) {
-      rows.push_back(RowOf(c, t, point, range, good));
+      all.rows.push_back(RowOf(c, t, point, range, all.good));
+    } else if (t.sign == 0) {
+      all.where.push_back(c.gathered.at(t.related[0]).open);
     } else {
       const Affine at = *LowerInt(c, *t.related[0]->operands[1 - t.axis]);
-      single.push_back(c.ToValue(at - range.lo));
+      all.single.push_back(c.ToValue(at - range.lo));
     }
   }
   const Value extent = c.ToValue(range.hi - range.lo);
-  const std::vector<Value> made = CallGoodRows(c, rows, single, extent, good);
+  const std::vector<Value> made = CallGoodRows(c, all, extent);
   c.ReadDims(made[0]);
   c.sizes.insert(made[1].id);
   c.small.insert(made[1].id);
   // With one relation, the place says whether the point is related.
-  const bool told = tellers.size() == 1 && !good.valid() && IsRelated(*tellers[0].related[0]);
+  const bool told = all.IsOne() && !all.good.valid() && all.rows[0].open.empty();
   return Neighbours{made[0], made[1], made[2],
                     told ? tellers[0].related : std::vector<const Expr*>()};
 }

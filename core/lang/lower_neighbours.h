@@ -21,11 +21,12 @@ namespace pullback::lang {
 
 // --- lower_tellers.cc: what the source says; nothing is written
 // A call r(…) in a comprehension's body that tells a binder: one argument is ± the binder, or a key of it, and the
-// others are known in front of the body. Beside such calls an equation may tell one point: binder = a known value.
+// others are known in front of the body. Beside such calls an equation may tell one point, binder = a known value, and
+// a condition on the binder alone those where it holds.
 // `related` are all expressions that say the same.
 struct Teller {
   size_t axis = 0;   // of the argument; of an equation the side
-  int64_t sign = 1;  // of the binder in the argument; 0: it is gathered
+  int64_t sign = 1;  // of the binder in the argument; 0: it is gathered, and so is a condition
   std::vector<const Expr*> related;
 };
 // Those that tell the points of a comprehension's binder: where all are false, the body has one value (of a
@@ -47,7 +48,9 @@ bool OneStandsForAll(Context& c, const Expr& e, uint32_t local,
 // Block mode: makes what is Gathered within a loop nest, while it lives.
 class GatherAhead {
  public:
-  GatherAhead(Context& c, const Expr& nest);
+  // In front of the nest's loop over the binder behind the first so many, which have their values. `own`: also for that
+  // binder's own points; elsewhere for those of what is inside its loop.
+  GatherAhead(Context& c, const Expr& nest, size_t known, bool own);
   // `changing`: locals that differ between turns.
   GatherAhead(Context& c, const Block& loop, const std::vector<uint32_t>& changing);
   ~GatherAhead();
@@ -55,7 +58,7 @@ class GatherAhead {
   GatherAhead& operator=(const GatherAhead&) = delete;
 
  private:
-  void Scan(const Expr& e, const std::set<uint32_t>& before);
+  void Scan(const Expr& e, const std::set<uint32_t>& before, size_t first = 0);
   Context& c_;
   std::vector<const Expr*> made_;
 };
@@ -74,6 +77,8 @@ std::vector<Value> MergePoints(Context& c, const std::vector<Value>& a, const st
 // One point, if it is in range; all that are.
 std::vector<Value> OnePoint(Context& c, Value point, Value extent);
 std::vector<Value> AllPoints(Context& c, Value extent);
+// Those at which the key is open (lower_keys.h).
+std::vector<Value> OpenPoints(Context& c, Value keys);
 
 // --- lower_neighbours.cc
 // From here on the calls that tell the points are what the place among the points says; until Untell.

@@ -1,5 +1,6 @@
 // Sets of points that reductions run over (lower_neighbours.h).
 #include "core/lang/lower_expr.h"
+#include "core/lang/lower_keys.h"
 #include "core/lang/lower_neighbours.h"
 
 namespace pullback::lang {
@@ -73,6 +74,40 @@ void MergeFunction::Write() {
   c_.b.Return({state[0], state[1], c_.b.I64(-1)});
 }
 
+// A function of the module: keys -> (the points at which they are open, count, -1).
+void WriteOpenPoints(ModuleContext& m, uint32_t id) {
+  const ir::Type array = ir::Type::Array(DType::kI64, 1);
+  Context c(m, id);
+  c.function.results = {array, ir::Type::I64(), ir::Type::I64()};
+  c.b.SetBlock(c.b.NewBlock());
+  const Value keys = c.b.AddParam(0, array, "keys");
+  c.ReadDims(keys);
+  const Range all{Affine::Const(0), c.DimsOf(keys)[0]};
+  const auto is_open = [&](Value p) {
+    const Value key = c.b.Index(keys, {Affine::Of(p)});
+    return c.b.Cast(c.b.Make(Op::Eq, {key, c.b.I64(kOpenKey)}), DType::kI64);
+  };
+  std::vector<Value> count = {c.I64(0)};
+  CountedLoop(c, all, "p", count,
+              [&](Value p) { count = {c.b.Make(Op::Add, {count[0], is_open(p)})}; });
+  const Value room = c.b.Make(Op::Add, {count[0], c.b.I64(1)});
+  std::vector<Value> state = {c.b.Zeros(DType::kI64, {room}), c.I64(0)};
+  CountedLoop(c, all, "p", state, [&](Value p) {
+    state = {c.b.Update(state[0], {Affine::Of(state[1])}, p),
+             c.b.Make(Op::Add, {state[1], is_open(p)})};
+  });
+  c.b.Return({state[0], count[0], c.b.I64(-1)});
+}
+
+uint32_t OpenPointsFor(ModuleContext& m) {
+  const auto [at, added] = m.neighbours.try_emplace(std::vector<size_t>{1}, 0);
+  if (added) {
+    at->second = m.module.AddFunction("open_points");
+    WriteOpenPoints(m, at->second);
+  }
+  return at->second;
+}
+
 uint32_t FunctionFor(ModuleContext& m) {
   const auto [at, added] = m.neighbours.try_emplace(std::vector<size_t>{0}, 0);
   if (added) {
@@ -97,6 +132,10 @@ Value Filled(Context& c, Value size, const std::function<Value(Value)>& element)
 std::vector<Value> MergePoints(Context& c, const std::vector<Value>& a, const std::vector<Value>& b,
                                Value extent) {
   return c.b.Call(FunctionFor(c.module), {a[0], a[1], b[0], b[1], extent});
+}
+
+std::vector<Value> OpenPoints(Context& c, Value keys) {
+  return c.b.Call(OpenPointsFor(c.module), {keys});
 }
 
 std::vector<Value> OnePoint(Context& c, Value point, Value extent) {

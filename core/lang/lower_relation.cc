@@ -4,6 +4,8 @@
 
 #include "core/lang/builtins.h"
 #include "core/lang/lower_expr.h"
+#include "core/lang/lower_keys.h"
+#include "core/lang/lower_sizes.h"
 #include "core/lang/lower_tuples.h"
 #include "core/lang/walk.h"
 
@@ -57,17 +59,45 @@ void AddBound(Context& c, Arguments& a, size_t axis, bool keyed) {
   }
 }
 
+bool IsTold(const Arguments& a, const Key& key) {
+  return std::any_of(key.sources.begin(), key.sources.end(),
+                     [&](Value source) { return Tells(a, source); });
+}
+
+// nullopt: the argument cannot be a key that is made from something else than what `a` tells.
+std::optional<Key> KeyFor(Context& c, const Expr& e, const std::vector<const Expr*>& before,
+                          const Arguments& a) {
+  Mark mark(c);
+  std::optional<Key> key = BindKey(c, e, before);
+  if (key && !IsTold(a, *key)) return key;
+  mark.Rollback();
+  key = a.open ? std::nullopt : BindOpenKey(c, e, before, a);
+  return key && !IsTold(a, *key) ? key : std::nullopt;
+}
+
+// The tuples are told by this axis, and no other: elsewhere all go with an open key.
+void TellByKey(Context& c, Arguments& a, size_t axis, const Key& key) {
+  a.open = true;
+  a.fixed.reset();
+  a.joined.reset();
+  a.around.reset();
+  if (key.sources.empty()) {
+    a.fixed = axis;
+  } else {
+    AddBound(c, a, axis, /*keyed=*/true);
+  }
+}
+
 // The arguments that are not known become keys, which are. False: one of them cannot.
 bool BindKeys(Context& c, const Expr& e, const std::vector<bool>& affine,
               const std::vector<const Expr*>& before, Arguments& a) {
   for (size_t axis = 0; axis < a.forms.size(); ++axis) {
     if (a.free[axis] || (affine[axis] && IsKnown(c, a, a.forms[axis]))) continue;
-    const std::optional<Key> key = BindKey(c, *e.operands[axis + 1], before);
+    const std::optional<Key> key = KeyFor(c, *e.operands[axis + 1], before, a);
     if (!key) return false;
-    const bool told = std::any_of(key->sources.begin(), key->sources.end(),
-                                  [&](Value source) { return Tells(a, source); });
-    if (told) return false;
     a.forms[axis] = key->form;
+    if (key->open) TellByKey(c, a, axis, *key);
+    if (a.open) continue;
     if (!key->sources.empty()) {
       AddBound(c, a, axis, /*keyed=*/true);
     } else if (!a.fixed) {
@@ -146,6 +176,21 @@ bool IsRelated(const Expr& e) {
   return e.kind == Expr::Kind::kCall && e.builtin == static_cast<int>(Builtin::Related);
 }
 
+namespace {
+
+// A condition that is neither solved nor followed in another way.
+bool Filters(Context& c, const Statement& s, const Expr& p) {
+  const bool may = MayBind(c, s) && !IsRelated(p) && IsOfCase(c, p) && !AffinePredicate(c, p) &&
+                   !PinnedSide(c, s, p);
+  if (!may) return false;
+  Mark mark(c);
+  if (FilterIndex(c, s, p)) return true;
+  mark.Rollback();
+  return false;
+}
+
+}  // namespace
+
 bool BindsIndices(Context& c, const Statement& s, const std::vector<const Expr*>& predicates) {
   if (!MayBind(c, s)) return false;
   std::vector<const Expr*> before;
@@ -156,7 +201,9 @@ bool BindsIndices(Context& c, const Statement& s, const std::vector<const Expr*>
       binds = TuplesOf(c, *p) && Classify(c, s, *p, before);
       mark.Rollback();
     } else {
-      binds = PinnedSide(c, s, *p).has_value();
+      Mark mark(c);
+      binds = PinnedSide(c, s, *p).has_value() || Filters(c, s, *p);
+      mark.Rollback();
     }
     if (binds) return true;
     before.push_back(p);
@@ -164,20 +211,43 @@ bool BindsIndices(Context& c, const Statement& s, const std::vector<const Expr*>
   return false;
 }
 
-std::vector<const Expr*> BindRelations(Context& c, Statement& s,
-                                       const std::vector<const Expr*>& predicates) {
-  std::vector<const Expr*> rest;
+std::vector<Condition> BindRelations(Context& c, Statement& s,
+                                     const std::vector<const Expr*>& predicates) {
+  std::vector<Condition> left;
+  std::vector<const Expr*> before;
+  bool opened = false, bound = false;
   for (const Expr* p : predicates) {
-    const bool may = MayBind(c, s) && IsRelated(*p);
+    // What is behind an open relation restricts nothing: it is evaluated where that has not trapped.
+    const bool may = !opened && MayBind(c, s) && IsRelated(*p);
     Mark mark(c);
     std::optional<Tuples> tuples = may ? TuplesOf(c, *p) : std::nullopt;
-    std::optional<Arguments> a = tuples ? Classify(c, s, *p, rest) : std::nullopt;
+    std::optional<Arguments> a = tuples ? Classify(c, s, *p, before) : std::nullopt;
     c.SetLoc(p->ordinal);
-    if (a && BindTuples(c, s, *std::move(tuples), *std::move(a))) continue;
-    mark.Rollback();
-    rest.push_back(p);
+    Condition condition{p, std::nullopt};
+    const bool binds = a && BindTuples(c, s, *std::move(tuples), *std::move(a), condition.opened);
+    if (!binds) mark.Rollback();
+    bound = bound || binds;
+    if (binds && !condition.opened) continue;
+    opened = opened || binds;
+    before.push_back(p);
+    left.push_back(std::move(condition));
   }
-  return rest;
+  for (size_t i = 0; !bound && i < left.size(); ++i) Filters(c, s, *left[i].e);
+  return left;
+}
+
+bool AddGuard(Context& c, const Condition& condition) {
+  if (!condition.opened) return AddGuard(c, *condition.e);
+  return AddGuardOf(c, [&]() -> MaybeValue {
+    Value holds = condition.opened->told;
+    for (size_t axis = 0; axis + 1 < condition.e->operands.size(); ++axis) {
+      const Value there = condition.opened->coordinates[axis];
+      if (!there.valid()) continue;
+      PB_TRY(const Value v, LowerScalar(c, *condition.e->operands[axis + 1]));
+      holds = c.b.Make(Op::And, {holds, c.b.Make(Op::Eq, {there, v})});
+    }
+    return holds;
+  });
 }
 
 bool PinIndex(Context& c, Statement& s, const Expr& equation) {
@@ -213,6 +283,12 @@ bool PinIndex(Context& c, Statement& s, const Expr& equation) {
   constraints.push_back({Affine::Of(old.var), false});
   constraints.push_back({c.AffineFor(old.extent) - Affine::Of(old.var) - Affine::Const(1), false});
   if (frame.indices.empty()) AddIndex(c, s, Affine::Const(1), false, "");
+  // What traps must not be evaluated for a range without points.
+  const KeyChain before{frame.body, Value()};
+  const Affine some = c.AffineFor(old.extent) - Affine::Const(1);
+  if (!IsNonNegative(c, some) && (MayTrap(c, before) || IsBeyond(c, before))) {
+    frame.where.push_back({some, false});
+  }
   AddGuard(c, c.b.Holds(constraints));
   return true;
 }

@@ -293,6 +293,8 @@ void Sequence::Nest(size_t depth) {
   const auto turn = [&](const Affine& i) {
     c_.at->locals[b.local] = {{c_.ToValue(i), nullptr}};
     at_.push_back(i - r.lo);
+    std::optional<GatherAhead> ahead;
+    if (depth + 1 < e_.binders.size()) ahead.emplace(c_, e_, depth + 1, /*own=*/false);
     Nest(depth + 1);
     at_.pop_back();
   };
@@ -311,8 +313,7 @@ void Sequence::Nest(size_t depth) {
 Leaves Sequence::Run() {
   Start();
   const bool outermost = !c_.nest;
-  std::optional<GatherAhead> ahead;
-  if (outermost) ahead.emplace(c_, e_);
+  const GatherAhead ahead(c_, e_, 0, /*own=*/outermost);
   if (outermost) c_.nest = c_.ValueCount();
   Nest(0);
   if (outermost) c_.nest.reset();

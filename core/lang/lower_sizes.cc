@@ -67,23 +67,30 @@ bool CheckParam(Context& c, const TypeExpr& type, const Leaf& leaf) {
   return true;
 }
 
+// Of sizes that are looked for beforehand, a value of the block: it cannot trap.
+std::optional<Affine> ProductForm(Context& c, const Affine& a, const Affine& b) {
+  if (!c.beforehand || !c.dims_only || !c.IsOuter(a) || !c.IsOuter(b)) return std::nullopt;
+  AtBlock block(c);
+  return Affine::Of(c.Integer(Op::Mul, c.ToValue(a), c.ToValue(b)));
+}
+
 // A size of a header as a form over the locals that are known.
-std::optional<Affine> SizeForm(const Expr& e, const Extents& locals) {
+std::optional<Affine> SizeForm(Context& c, const Expr& e, const Extents& locals) {
   if (e.kind == Expr::Kind::kInt) return Affine::Const(e.int_value);
   if (IsAnySize(e)) return std::nullopt;
   if (e.kind == Expr::Kind::kName) return locals[e.local];
   if (e.operands.empty()) return std::nullopt;
-  PB_TRY(const Affine a, SizeForm(*e.operands[0], locals));
+  PB_TRY(const Affine a, SizeForm(c, *e.operands[0], locals));
   if (e.kind == Expr::Kind::kUnary) return a * -1;
   if (e.kind != Expr::Kind::kBinary) return std::nullopt;
-  PB_TRY(const Affine b, SizeForm(*e.operands[1], locals));
+  PB_TRY(const Affine b, SizeForm(c, *e.operands[1], locals));
   switch (e.binary) {
     case BinaryOp::kAdd: return a + b;
     case BinaryOp::kSub: return a - b;
     case BinaryOp::kMul:
       if (b.IsConst()) return a * b.constant;
       if (a.IsConst()) return b * a.constant;
-      return std::nullopt;
+      return ProductForm(c, a, b);
     default: return std::nullopt;
   }
 }
@@ -99,7 +106,7 @@ Extents CalleeSizes(Context& c, const Function& callee, const Leaves& args) {
   }
   for (const SizeBinding& s : callee.size_bindings) {
     locals[s.local] = Affine::Const(0);
-    const std::optional<Affine> rest = SizeForm(*s.dim, locals);
+    const std::optional<Affine> rest = SizeForm(c, *s.dim, locals);
     locals[s.local].reset();
     if (rest) locals[s.local] = Divide(ExtentsOf(c, args[s.leaf])[s.axis] - *rest, s.coeff);
   }
@@ -220,7 +227,7 @@ std::vector<Extents> ResultExtents(Context& c, const Function& callee, const Lea
   std::vector<Extents> out;
   for (const TypeExpr* t : types) {
     out.emplace_back();
-    for (const ExprPtr& dim : t->dims) out.back().push_back(SizeForm(*dim, locals));
+    for (const ExprPtr& dim : t->dims) out.back().push_back(SizeForm(c, *dim, locals));
   }
   // Of a given type nothing is known.
   const std::vector<ir::Type> leaves = c.module.Flatten(callee.result_type);

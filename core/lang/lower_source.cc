@@ -14,6 +14,18 @@ bool Mentions(const Expr& e, const std::set<uint32_t>& locals) {
   return found;
 }
 
+std::set<uint32_t> LetsIn(const Expr& e) {
+  std::set<uint32_t> lets;
+  ForEachExpr(e, [&](const Expr& part) {
+    for (const CondArm& arm : part.arms) {
+      for (const StmtPtr& s : arm.body.stmts) {
+        for (const Target& t : s->targets) lets.insert(t.local);
+      }
+    }
+  });
+  return lets;
+}
+
 bool IsSimple(const Expr& e) {
   const bool linear =
       (e.kind == Expr::Kind::kUnary && e.unary == UnaryOp::kNeg) ||

@@ -10,6 +10,8 @@ namespace pullback::lang {
 
 // A name in it is one of the locals'.
 bool Mentions(const Expr& e, const std::set<uint32_t>& locals);
+// Locals that its branches bind.
+std::set<uint32_t> LetsIn(const Expr& e);
 // Names and numbers, added and subtracted: cheap wherever it is evaluated, and cannot trap.
 bool IsSimple(const Expr& e);
 // A simple form is this often the local, beside what has nothing to do with it.

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "core/lang/lower_expr.h"
+#include "core/lang/lower_keys.h"
 #include "core/lang/lower_sizes.h"
 #include "core/lang/lower_walk.h"
 
@@ -11,8 +12,8 @@ namespace {
 
 class Binding {
  public:
-  Binding(Context& c, const Statement& s, Tuples tuples, Arguments a)
-      : c_(c), s_(s), t_(std::move(tuples)), a_(std::move(a)) {}
+  Binding(Context& c, const Statement& s, Tuples tuples, Arguments a, std::optional<Opened>& opened)
+      : c_(c), s_(s), t_(std::move(tuples)), a_(std::move(a)), opened_(opened) {}
   bool Run();
 
  private:
@@ -20,23 +21,28 @@ class Binding {
   bool InRange(size_t axis) const;
   bool IsAlone(Value around) const;
   std::optional<size_t> JoinAxis() const;
-  bool MayJoin() const;
-  bool IsOwn(const ir::IndexVar& source) const;
   std::vector<Constraint> TakeConstraints();
   Affine Position();
   Affine Slice(size_t axis);
   Affine Join(size_t axis);
-  void DefineSources(Value place, const std::vector<bool>& own);
-  Value ReplaceIndex(Value index, const Affine& extent);
   Value Read(Value array, const Affine& at);
+  void FindBox();
+  Affine OpenPlace(const Joined& joined);
+  void Open(Value told, Value number);
+  void Restrict(std::optional<size_t> by, const Affine& tuple);
   Affine Ordered(size_t axis, const Affine& place);
-  void Define(const Solution& s, Value coordinate, const Affine& tuple);
+  void Define(size_t axis, const Affine& tuple);
 
   Context& c_;
   const Statement& s_;
   Tuples t_;
   Arguments a_;
+  std::optional<Opened>& opened_;
   std::vector<ir::IndexVar> sources_;  // of a join
+  // Where the key is open: the box of what the relation tells; whether it is not; and the point of the box.
+  std::vector<ir::IndexVar> box_;
+  Value told_;
+  std::vector<Value> point_;
 };
 
 Value Binding::ExtentOf(Value index) const {
@@ -58,20 +64,10 @@ bool Binding::InRange(size_t axis) const {
          c_.AffineFor(ExtentOf(s.index)) == c_.DimsOf(t_.Domain())[axis];
 }
 
-// What restricts the indices that are bound, and the sources of a join; it cannot stay in `where`, which knows
-// no values of bodies.
+// What restricts the indices that are bound, and the sources of a join.
 std::vector<Constraint> Binding::TakeConstraints() {
-  std::vector<Constraint> taken;
-  const auto told = [&](const Constraint& k) {
-    return std::any_of(k.e.terms.begin(), k.e.terms.end(), [&](const Affine::Term& t) {
-      return Tells(a_, t.value) || Contains(sources_, t.value);
-    });
-  };
-  for (const auto& frame : c_.frames) {
-    for (const Constraint& k : frame->where) {
-      if (told(k)) taken.push_back(k);
-    }
-  }
+  std::vector<Constraint> taken =
+      ConstraintsOn(c_, [&](Value v) { return Tells(a_, v) || Contains(sources_, v); });
   for (size_t axis = 0; axis < a_.free.size(); ++axis) {
     if (!a_.free[axis] || InRange(axis)) continue;
     const Affine index = Affine::Of(a_.free[axis]->index);
@@ -82,28 +78,10 @@ std::vector<Constraint> Binding::TakeConstraints() {
   return taken;
 }
 
-// The frame's own index gives its place to a new one.
-Value Binding::ReplaceIndex(Value index, const Affine& extent) {
-  Value bound;
-  {
-    AtBlock block(c_);
-    bound = c_.ToValue(extent);
-  }
-  const Value p = c_.function.NewValue(ir::Type::I64(), "p");
-  std::vector<ir::IndexVar>& indices = c_.frame().indices;
-  const auto at = std::find_if(indices.begin(), indices.end(),
-                               [&](const ir::IndexVar& i) { return i.var == index; });
-  if (at == indices.end()) {
-    indices.push_back({p, bound});
-  } else {
-    *at = {p, bound};
-  }
-  return p;
-}
-
 Value Binding::Read(Value array, const Affine& at) {
   c_.b.RedirectTo(&c_.frame().reads);
   const Value v = c_.b.Index(array, {at});
+  c_.frame().reads.back().guard = told_;
   c_.b.RedirectTo(&c_.frame().body);
   c_.small.insert(v.id);
   c_.sizes.insert(v.id);
@@ -115,21 +93,42 @@ Affine Binding::Ordered(size_t axis, const Affine& place) {
   return axis == 0 ? place : Affine::Of(Read(t_.Order(axis), place));
 }
 
+void Binding::FindBox() {
+  for (const auto& free : a_.free) {
+    if (free) box_.push_back({free->index, ExtentOf(free->index)});
+  }
+}
+
+// What follows is read where `told`; elsewhere the point of the box has this number.
+void Binding::Open(Value told, Value number) {
+  c_.b.RedirectTo(&c_.frame().reads);
+  point_ = PointOf(c_, number, box_);
+  c_.b.RedirectTo(&c_.frame().body);
+  told_ = told;
+}
+
 Affine Binding::Slice(size_t axis) {
   Affine first, count;
+  Value told;
   {
     AtBlock block(c_);
     const auto [begin, end] = TuplesWith(c_, t_.Start(axis), a_.forms[axis]);
-    const Value size = c_.b.Make(Op::Sub, {end, begin});
+    Value size = c_.b.Make(Op::Sub, {end, begin});
+    if (a_.open) {
+      told = c_.b.Make(Op::Ne, {c_.ToValue(a_.forms[axis]), c_.b.I64(kOpenKey)});
+      size = c_.b.Make(Op::Select, {told, size, PointCount(c_, box_)});
+    }
     c_.sizes.insert(size.id);
     first = Affine::Of(begin);
     count = Affine::Of(size);
   }
-  return Ordered(axis, first + Affine::Of(ReplaceIndex({}, count)));
-}
-
-bool Binding::IsOwn(const ir::IndexVar& source) const {
-  return Contains(c_.frame().indices, source.var);
+  const Value p = ReplaceIndex(c_, {}, count);
+  if (a_.open) {
+    c_.b.RedirectTo(&c_.frame().reads);
+    told = c_.b.Make(Op::And, {told, told});  // a guard is a value of its body
+    Open(told, p);
+  }
+  return Ordered(axis, first + Affine::Of(p));
 }
 
 std::optional<size_t> Binding::JoinAxis() const {
@@ -137,68 +136,34 @@ std::optional<size_t> Binding::JoinAxis() const {
   return a_.joined ? a_.joined : a_.around;
 }
 
-// An index around the statement becomes one of its result's, by which only a sum may be scattered.
-bool Binding::MayJoin() const {
-  const bool own = std::all_of(sources_.begin(), sources_.end(),
-                               [&](const ir::IndexVar& i) { return IsOwn(i); });
-  return !sources_.empty() && (own || s_.reduce == ir::Monoid::kSum);
-}
-
-// The sources are what they are at the point of this number: in front of all that is read by them.
-void Binding::DefineSources(Value place, const std::vector<bool>& own) {
-  Frame& frame = c_.frame();
-  c_.b.RedirectTo(&frame.reads);
-  const std::vector<Value> point = PointOf(c_, place, sources_);
-  for (size_t k = 0; k < sources_.size(); ++k) {
-    ir::IndexVar source = sources_[k];
-    if (own[k]) {
-      const bool last = frame.reads.back().results[0] == point[k];
-      if (!last) c_.b.Make(Op::Add, {point[k], c_.b.I64(0)});
-      frame.reads.back().results = {source.var};
-    } else {
-      frame.adopted.emplace_back(source.var, point[k]);
-      source.var = point[k];
-    }
-    c_.small.insert(source.var.id);
-    c_.sizes.insert(source.var.id);
-    frame.bound.push_back(source);
-  }
-  c_.b.RedirectTo(&frame.body);
+// Of a join in which keys may be open.
+Affine Binding::OpenPlace(const Joined& joined) {
+  c_.b.RedirectTo(&c_.frame().reads);
+  const Value place = c_.b.Index(joined.right, {Affine::Of(joined.place)});
+  const Value told = c_.b.Make(Op::Ge, {place, c_.b.I64(0)});
+  Open(told, c_.b.Make(Op::Sub, {c_.b.I64(-1), place}));
+  return Affine::Of(place);
 }
 
 // The statement runs over pairs of a point of what it, or those around it, ran over and a tuple that goes with
-// it. There, the old indices are read from the pairs, or what they are here.
+// it.
 Affine Binding::Join(size_t axis) {
-  Frame& frame = c_.frame();
-  std::vector<bool> own;
-  Value first;
-  for (const ir::IndexVar& source : sources_) {
-    own.push_back(IsOwn(source));
-    if (!own.back()) continue;
-    RequireRange(c_, s_, source);
-    if (!first.valid()) first = source.var;
-  }
-  const Value keys = KeysOf(c_, a_.forms[axis].AsValue(), sources_);
-  Value left, right;
-  {
+  Value all;
+  if (a_.open) {
     AtBlock block(c_);
-    std::tie(left, right) = JoinTuples(c_, keys, t_.Start(axis));
+    all = PointCount(c_, box_);
   }
-  const Affine p = Affine::Of(ReplaceIndex(first, c_.DimsOf(left)[0]));
-  std::erase_if(frame.indices, [&](const ir::IndexVar& i) { return Contains(sources_, i.var); });
-  const auto before = static_cast<std::ptrdiff_t>(frame.reads.size());
-  DefineSources(Read(left, p), own);
-  if (first.valid()) {
-    std::rotate(frame.reads.begin(), frame.reads.begin() + before, frame.reads.end());
-  }
-  return Ordered(axis, Affine::Of(Read(right, p)));
+  const Joined joined =
+      JoinSources(c_, s_, a_.forms[axis].AsValue(), sources_, t_.Start(axis), all);
+  if (a_.open) return Ordered(axis, OpenPlace(joined));
+  return Ordered(axis, Affine::Of(Read(joined.right, Affine::Of(joined.place))));
 }
 
 // The number of the tuple; the frame gets the index that it is told by.
 Affine Binding::Position() {
   if (a_.fixed) return Slice(*a_.fixed);
   if (const auto axis = JoinAxis()) return Join(*axis);
-  return Affine::Of(ReplaceIndex({}, c_.DimsOf(t_.Coordinate(0))[0]));
+  return Affine::Of(ReplaceIndex(c_, {}, c_.DimsOf(t_.Coordinate(0))[0]));
 }
 
 // Of what the statements around it have, the sum needs nothing but this index: then it is one for each
@@ -222,14 +187,23 @@ bool Binding::IsAlone(Value around) const {
   });
 }
 
-void Binding::Define(const Solution& s, Value coordinate, const Affine& tuple) {
+void Binding::Define(size_t axis, const Affine& tuple) {
   Frame& frame = c_.frame();
+  const Solution& s = *a_.free[axis];
   const Value extent = ExtentOf(s.index);
-  Value v = Read(coordinate, tuple);
+  Value v = Read(t_.Coordinate(axis), tuple);
   if (s.sign != 1 || s.rest != Affine::Const(0)) {
     c_.b.RedirectTo(&frame.reads);
     v = c_.b.AffineOf((Affine::Of(v) - s.rest) * s.sign);
     c_.b.RedirectTo(&frame.body);
+  }
+  if (told_.valid()) {
+    const auto at = std::find_if(box_.begin(), box_.end(),
+                                 [&](const ir::IndexVar& i) { return i.var == s.index; });
+    c_.b.RedirectTo(&frame.reads);
+    v = c_.b.Make(Op::Select, {told_, v, point_[static_cast<size_t>(at - box_.begin())]});
+    c_.b.RedirectTo(&frame.body);
+    c_.small.insert(v.id);
   }
   if (s.own) {
     RequireRange(c_, s_, {s.index, extent});
@@ -244,6 +218,20 @@ void Binding::Define(const Solution& s, Value coordinate, const Affine& tuple) {
   frame.bound.push_back({v, extent});
 }
 
+// The tuple's other indices are the arguments.
+void Binding::Restrict(std::optional<size_t> by, const Affine& tuple) {
+  if (a_.open) opened_ = Opened{told_, std::vector<Value>(a_.free.size())};
+  for (size_t axis = 0; axis < a_.free.size(); ++axis) {
+    if (a_.free[axis] || (!a_.open && axis == by)) continue;
+    const Value there = Read(t_.Coordinate(axis), tuple);
+    if (a_.open) {
+      opened_->coordinates[axis] = there;
+    } else {
+      AddGuard(c_, c_.b.Make(Op::Eq, {there, c_.ToValue(a_.forms[axis])}));
+    }
+  }
+}
+
 bool Binding::Run() {
   if (a_.around && SourcesOf(c_, a_.forms[*a_.around].AsValue()).empty()) return false;
   if (a_.around && !a_.keyed && IsAlone(a_.forms[*a_.around].AsValue())) {
@@ -252,23 +240,18 @@ bool Binding::Run() {
   }
   const std::optional<size_t> join = JoinAxis();
   if (join) sources_ = SourcesOf(c_, a_.forms[*join].AsValue());
-  if (join && !MayJoin()) return false;
+  if (join && !MayJoin(c_, s_, sources_)) return false;
   const std::vector<Constraint> constraints = TakeConstraints();
   // What stands in the body already would have to be guarded, too.
   if (!constraints.empty() && !c_.frame().body.empty()) return false;
+  if (a_.open) FindBox();
   const Affine tuple = Position();
-  std::erase_if(c_.frame().where, [&](const Constraint& k) {
-    return std::find(constraints.begin(), constraints.end(), k) != constraints.end();
-  });
+  DropConstraints(c_, constraints);
   for (size_t axis = 0; axis < a_.free.size(); ++axis) {
-    if (a_.free[axis]) Define(*a_.free[axis], t_.Coordinate(axis), tuple);
+    if (a_.free[axis]) Define(axis, tuple);
   }
   if (!constraints.empty()) AddGuard(c_, c_.b.Holds(constraints));
-  for (size_t axis = 0; axis < a_.free.size(); ++axis) {
-    if (a_.free[axis] || axis == (a_.fixed ? a_.fixed : join)) continue;
-    const Value there = Read(t_.Coordinate(axis), tuple);
-    AddGuard(c_, c_.b.Make(Op::Eq, {there, c_.ToValue(a_.forms[axis])}));
-  }
+  Restrict(a_.fixed ? a_.fixed : join, tuple);
   return true;
 }
 
@@ -279,8 +262,9 @@ bool Tells(const Arguments& a, Value index) {
                      [&](const auto& f) { return f && f->index == index; });
 }
 
-bool BindTuples(Context& c, const Statement& s, Tuples tuples, Arguments a) {
-  return Binding(c, s, std::move(tuples), std::move(a)).Run();
+bool BindTuples(Context& c, const Statement& s, Tuples tuples, Arguments a,
+                std::optional<Opened>& opened) {
+  return Binding(c, s, std::move(tuples), std::move(a), opened).Run();
 }
 
 }  // namespace pullback::lang

@@ -1,5 +1,7 @@
 // What a comprehension's body is at the points of a binder that no teller relates.
 #include <algorithm>
+#include <functional>
+#include <unordered_map>
 
 #include "core/lang/lower_expr.h"
 #include "core/lang/lower_neighbours.h"
@@ -17,9 +19,10 @@ class Unrelated {
 
  private:
   bool Varies(const Expr& e) const { return Mentions(e, varying_); }
-  bool IsSame(const Expr& e) const;
-  bool IsNumberThere(const Expr& e, bool one) const;
-  const Expr* ChosenThere(const Expr& e) const;
+  bool IsSame(const Expr& e);
+  bool IsNumberThere(const Expr& e, bool one);
+  bool IsChosen(const Expr& e, const std::function<bool(const Expr&)>& is_good);
+  bool AddLets(const Block& block);
   bool IsTold(const Expr& e) const;
   bool IsFalse(const Expr& e) const;
   bool IsTrue(const Expr& e) const;
@@ -28,7 +31,8 @@ class Unrelated {
   Context& c_;
   const Expr& e_;
   const std::vector<const Teller*>& told_;
-  std::set<uint32_t> varying_;  // what differs between the points
+  std::set<uint32_t> varying_;                      // what differs between the points
+  std::unordered_map<uint32_t, const Expr*> lets_;  // what names stand for
 };
 
 bool Unrelated::IsTold(const Expr& e) const {
@@ -39,8 +43,9 @@ bool Unrelated::IsTold(const Expr& e) const {
 
 // At every point that is not related.
 bool Unrelated::IsFalse(const Expr& e) const {
+  if (IsTold(e)) return true;
   if (IsNot(e)) return IsTrue(*e.operands[0]);
-  if (e.kind != Expr::Kind::kBinary || IsTold(e)) return IsTold(e);
+  if (e.kind != Expr::Kind::kBinary) return false;
   if (e.binary == BinaryOp::kAnd) return IsFalse(*e.operands[0]) || IsFalse(*e.operands[1]);
   return e.binary == BinaryOp::kOr && IsFalse(*e.operands[0]) && IsFalse(*e.operands[1]);
 }
@@ -60,24 +65,34 @@ bool Unrelated::IsZeroChain(const Expr& e) const {
                      [&](const Expr* p) { return IsFalse(*p); });
 }
 
-// The arm of an `if` that is taken at every point that is not related, where that is one expression.
-const Expr* Unrelated::ChosenThere(const Expr& e) const {
+// Those whose values differ vary. False: the block does more than bind names.
+bool Unrelated::AddLets(const Block& block) {
+  for (const StmtPtr& s : block.stmts) {
+    if (s->kind != Stmt::Kind::kLet || s->annotation) return false;
+    if (s->targets.size() == 1) lets_[s->targets[0].local] = s->value.get();
+    if (IsSame(*s->value)) continue;
+    for (const Target& t : s->targets) varying_.insert(t.local);
+  }
+  return block.result != nullptr;
+}
+
+// One arm of an `if` is taken at all points that are not related, and whichever it is, its value is as asked.
+bool Unrelated::IsChosen(const Expr& e, const std::function<bool(const Expr&)>& is_good) {
   for (const CondArm& arm : e.arms) {
     if (arm.cond && IsFalse(*arm.cond)) continue;
     const bool taken = !arm.cond || IsTrue(*arm.cond);
-    return taken && arm.body.stmts.empty() ? arm.body.result.get() : nullptr;
+    if (!taken && !IsSame(*arm.cond)) return false;
+    if (!AddLets(arm.body) || !is_good(*arm.body.result)) return false;
+    if (taken) return true;
   }
-  return nullptr;
+  return false;
 }
 
 // It has one value at all points that are not related.
-bool Unrelated::IsSame(const Expr& e) const {
+bool Unrelated::IsSame(const Expr& e) {
   if (!Varies(e) || IsFalse(e) || IsTrue(e) || IsZeroChain(e)) return true;
   switch (e.kind) {
-    case Expr::Kind::kIf: {
-      const Expr* chosen = ChosenThere(e);
-      return chosen && IsSame(*chosen);
-    }
+    case Expr::Kind::kIf: return IsChosen(e, [&](const Expr& v) { return IsSame(v); });
     case Expr::Kind::kUnary:
     case Expr::Kind::kBinary:
     case Expr::Kind::kCast:
@@ -95,11 +110,14 @@ bool Unrelated::IsSame(const Expr& e) const {
 }
 
 // It is 0 (or, if that may be, 1) there.
-bool Unrelated::IsNumberThere(const Expr& e, bool one) const {
+bool Unrelated::IsNumberThere(const Expr& e, bool one) {
   if (IsZeroChain(e) || IsNumber(e, 0) || (one && IsNumber(e, 1))) return true;
   if (e.kind == Expr::Kind::kIf) {
-    const Expr* chosen = ChosenThere(e);
-    return chosen && IsNumberThere(*chosen, one);
+    return IsChosen(e, [&](const Expr& v) { return IsNumberThere(v, one); });
+  }
+  if (e.kind == Expr::Kind::kName) {
+    const auto let = lets_.find(e.local);
+    return let != lets_.end() && IsNumberThere(*let->second, one);
   }
   const bool parts = e.kind == Expr::Kind::kTuple || e.kind == Expr::Kind::kConstruct;
   return parts && std::all_of(e.operands.begin(), e.operands.end(),
@@ -107,10 +125,7 @@ bool Unrelated::IsNumberThere(const Expr& e, bool one) const {
 }
 
 bool Unrelated::Suffices() {
-  for (const StmtPtr& s : e_.body.stmts) {
-    if (IsSame(*s->value)) continue;
-    for (const Target& t : s->targets) varying_.insert(t.local);
-  }
+  if (!AddLets(e_.body)) return false;
   const Expr& result = *e_.body.result;
   switch (e_.comprehension) {
     case Comprehension::kGen:  // the others stay 0

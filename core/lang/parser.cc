@@ -97,7 +97,7 @@ std::unique_ptr<Function> Parser::ParseFunction() {
   if (At(Tok::kLater)) Unimplemented(Peek().span, Found());
   if (!Accept(Tok::kFn)) {
     ErrorHere("expected 'fn' or 'struct': a program is a list of functions and structs, found " +
-              Found());
+              Found() + AdviceForItem());
     Take();  // SkipToItem must get on
     return f;
   }
@@ -152,10 +152,6 @@ void Parser::ParseParams(Function& f) {
   Close(Tok::kLParen);
 }
 
-bool Parser::AtScalarType() const {
-  return At(Tok::kF64) || At(Tok::kF32) || At(Tok::kI64) || At(Tok::kBool);
-}
-
 DType Parser::TakeScalarType() {
   switch (Take().kind) {
     case Tok::kF32: return DType::kF32;
@@ -194,7 +190,8 @@ TypeExpr Parser::ParseType() {
 void Parser::ParseArrayType(TypeExpr& t) {
   t.kind = TypeExpr::Kind::kArray;
   Open(Tok::kLBracket, "");
-  if (At(Tok::kRBracket)) ErrorHere("an array type names its sizes: [n]f64");
+  const bool element = AtScalarType() && Peek(1).kind != Tok::kLParen;
+  if (At(Tok::kRBracket) || element) ErrorHere("an array type names its sizes: [n]f64");
   while (!panic_ && !At(Tok::kRBracket)) {
     if (t.dims.size() >= static_cast<size_t>(limits_.max_rank)) {
       Limit("TYPE_TOO_LARGE", Peek().span,

@@ -49,7 +49,10 @@ class Parser {
   void ParseRules(Function& f);
   void ParseFunctionType(TypeExpr& t);
   void ParseElementType(TypeExpr& t);
-  bool AtScalarType() const;
+  bool AtScalarType() const { return !panic_ && IsScalarType(Peek().kind); }
+  static bool IsScalarType(Tok kind) {
+    return kind == Tok::kF64 || kind == Tok::kF32 || kind == Tok::kI64 || kind == Tok::kBool;
+  }
   DType TakeScalarType();
   void SkipToItem();
   static bool IsItemStart(Tok kind) { return kind == Tok::kFn || kind == Tok::kStruct; }
@@ -160,6 +163,12 @@ class Parser {
   bool AtLineStart() const { return LinesCount() && Peek().newline_before; }
   std::string_view Text(const Token& t) const;
   std::string Found() const;
+  // --- (parser_advice.cc)
+  bool Touches() const;
+  std::string AdviceHere() const;
+  std::string AdviceForItem() const;   // in place of a function or a struct
+  std::string AdviceForBlock() const;  // in place of a block
+  std::string AdviceBehind() const;    // behind a statement
   Span SpanFrom(const Token& first) const;
 
   // Reports once until the next resynchronisation; false if it was suppressed.

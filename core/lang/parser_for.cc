@@ -7,6 +7,7 @@ namespace pullback::lang {
 StmtPtr Parser::ParseFor() {
   StmtPtr s = MakeStmt(Stmt::Kind::kFor, Take());
   const Token& name = Peek();
+  if (At(Tok::kLParen)) ErrorHere("a loop is for i < n { … } or for i in a..b { … }");
   s->binder = ParseBinder(true);
   if (At(Tok::kComma)) ErrorHere("'for' has one index; put another 'for' inside");
   StmtPtr values, element;

@@ -56,7 +56,8 @@ ExprPtr Parser::ParsePrimary() {
     case Tok::kOrOr: return ParseLambda();
     default: break;
   }
-  std::string hint = SeemsToContinue(Peek()) ? std::string("; ") + kLineHint : "";
+  std::string hint = AdviceHere();
+  if (hint.empty() && SeemsToContinue(Peek())) hint = std::string("; ") + kLineHint;
   ErrorHere("expected an expression, found " + Found() + hint);
   return ParseMissing();
 }

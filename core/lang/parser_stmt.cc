@@ -273,7 +273,8 @@ Target Parser::ToTarget(ExprPtr e) {
 void Parser::EndStatement() {
   if (panic_ || Accept(Tok::kSemicolon) || At(Tok::kRBrace) || AtLineStart()) return;
   if (Last().kind == Tok::kRBrace || At(Tok::kEnd)) return;
-  ErrorHere("expected the end of the statement (a new line or ';'), found " + Found());
+  ErrorHere("expected the end of the statement (a new line or ';'), found " + Found() +
+            AdviceBehind());
 }
 
 void Parser::UnusedValue(const Expr& e, const Token& first, BlockKind kind) {

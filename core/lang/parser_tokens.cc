@@ -42,7 +42,7 @@ bool Parser::Accept(Tok kind) {
 bool Parser::Expect(Tok kind, std::string_view context) {
   if (Accept(kind)) return true;
   ErrorHere("expected " + std::string(TokenName(kind)) + std::string(context) + ", found " +
-            Found());
+            Found() + (kind == Tok::kLBrace ? AdviceForBlock() : AdviceHere()));
   return false;
 }
 
@@ -144,7 +144,9 @@ void Parser::Open(Tok kind, std::string_view context) {
 void Parser::Close(Tok kind) {
   Tok closer = Closer(kind);
   if (!Accept(closer) &&
-      Error(Peek().span, "expected " + std::string(TokenName(closer)) + ", found " + Found()) &&
+      Error(Peek().span,
+            "expected " + std::string(TokenName(closer)) + ", found " + Found() +
+                (At(Tok::kSemicolon) ? "; parts are separated by ','" : AdviceHere())) &&
       !stopped_) {
     Note(brackets_.back().span, std::string(TokenName(kind)) + " was opened here");
   }

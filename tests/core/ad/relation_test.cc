@@ -2,7 +2,9 @@
 #include <catch2/catch.hpp>
 
 #include "tests/support/derivatives.h"
+#include "tests/support/random_relations.h"
 #include "tests/support/relations.h"
+#include "tests/support/settings.h"
 
 namespace pullback::testing {
 namespace {
@@ -63,6 +65,35 @@ TEST_CASE("relations: modes agree with each other and with differences") {
   for (const RelationProgram& c : RelationPrograms()) {
     SECTION(c.name) {
       CheckDerivatives(LowerText(c.text, "f"), WithRelations(c.relations, c.rest));
+    }
+  }
+}
+
+// nullopt: a trap.
+std::optional<std::vector<Tensor>> Gradient(const std::string& text,
+                                            const std::vector<Tensor>& args) {
+  StatusOr<eval::Result> result =
+      eval::Run(Derived(LowerText(text, "f"), pipeline::Transform::kValueAndGrad), args);
+  REQUIRE(result.ok());
+  return result->trap ? std::nullopt : std::optional(std::move(result->values));
+}
+
+// PULLBACK_SEED is the seed, PULLBACK_PROGRAMS how many conditions.
+TEST_CASE("relations: random conditions have the gradients of loops") {
+  std::mt19937 random(Setting("PULLBACK_SEED", 11));
+  const uint32_t rounds = Setting("PULLBACK_PROGRAMS", 12);
+  for (uint32_t round = 0; round < rounds; ++round) {
+    for (const auto& programs : {RandomPairPrograms(random), RandomTriplePrograms(random)}) {
+      const std::vector<Tensor> args = RandomRelationArguments(random);
+      for (const RandomRelationProgram& p : programs) {
+        if (!p.smooth) continue;
+        INFO(p.statement);
+        const auto want = Gradient(p.loop, args);
+        if (!want) continue;
+        const auto got = Gradient(p.statement, args);
+        REQUIRE(got);
+        CheckClose(*got, *want);
+      }
     }
   }
 }
@@ -191,6 +222,12 @@ TEST_CASE("relations: work grows with the tuples and the indices, not with the p
       "sum i < n { let b = max(i - 1, 0); x[i] * sum j < n { [r(b, j)] * x[j] } }",
       "sum i < n, j < n, l < n { [r(i, j) and r(k[j], l)] * x[i] * x[l] }",
       "sum i < n, j < n { [r(i, j)] * x[i] * exp(sum l < n { [r(k[j], l)] * x[l] * x[j] }) }",
+      // Keys that may trap behind what is told, or in statements over tuples.
+      "sum i < n { x[i] * sum j < n { [x[j] > 0.5 and r(k[k[i]], j)] * x[j] } }",
+      "sum(gen i < n { sum j < n { [x[j] > 0.5 and i > 0 and r(k[i - 1], j)] * x[i] * a[j] } })",
+      "sum i < n, j < n { [x[j] > 0.5 and r(k[k[i]], j)] * x[i] * x[j] }",
+      "sum i < n, j < n, l < n { [r(i, j) and r(k[k[j]], l)] * x[i] * x[l] }",
+      "sum i < n, j < n { [r(i, j)] * x[i] * exp(sum l < n { [r(k[k[j]], l)] * x[l] * x[j] }) }",
       // Keys by casts, branches and calls.
       "sum i < n { x[i] * sum j < n { [r(i64(floor(3.0 * x[i])) + i, j)] * x[j] } }",
       "sum(gen i < n { sum j < n { [r(if i > 0 { k[i - 1] } else { 0 }, j)] * x[i] * a[j] } })",
@@ -206,6 +243,19 @@ TEST_CASE("relations: work grows with the tuples and the indices, not with the p
       "sum i < n { x[argmax j < n { [r(i, k[j])] * x[j] }] }",
       "sum i < n { [and j < n { not r(k[i], k[j]) or x[j] > 0.5 }] * x[i] }",
       "max i < n, j < n { [r(i, k[j])] * x[i] * x[j] }",
+      // A gathered binder whose key may trap, or depends on an index around.
+      "sum(gen i < n { max j < n { [r(i, k[k[j]])] * x[i] * x[j] } })",
+      "sum i < n { x[i] * prod j < n { if r(i, k[k[j]]) { x[j] + x[i] } else { 1.0 } } }",
+      "sum i < n { x[argmax j < n { [j > 0 and r(i, k[j - 1])] * x[j] }] }",
+      "sum(gen l < 3, i < n { max j < n { [r(i, (k[j] + l) % n)] * x[i] * x[j] } })",
+      "sum l < 3 { x[l] * sum(gen i < n { max j < n { [r(i, (k[j] + l) % n)] * x[i] * x[j] } }) }",
+      // Arms with lets.
+      "sum(gen i < n { sum j < n { [r(if i > 0 { let b = k[i - 1]; b } else { 0 }, j)] * x[i] * "
+      "x[j] } })",
+      "sum i < n { x[i] * prod j < n { if r(i, j) { let d = x[j]; d + x[i] } else { let b = 1.0; b "
+      "} } }",
+      "sum(gen i < n { max j < n { if x[i] > 0.5 { let b = 0.0; if r(i, j) { x[j] } else { b } } "
+      "else { 2.0 } } })",
       // Inner ranges over an index that the relation binds.
       "sum i < n, j < n { [r(i, j)] * x[i] * sum l in i..i + 3 { x[min(l, j)] } }",
       "sum i < n { x[i] * sum j < n { [r(i, j)] * exp(sum l in j..j + 2 { x[min(l, i)] }) } }",
@@ -215,6 +265,13 @@ TEST_CASE("relations: work grows with the tuples and the indices, not with the p
       "sum i < n { x[i] * exp(sum j < n { [r(i, j) or i == j or r(k[j], i)] * x[j] * x[i] }) }",
       "sum(gen i < n { sum j < n { [r(i, j) or r(j, i)] * a[j] * x[i] } })",
       "sum i < n { [exists j < n: (r(i, j) or r(j, i)) and x[j] > 0.5] * x[i] }",
+      "sum i < n, j < n { [r(i, j) or r(j, i) or i == j or r(k[i], j) or r(i, k[j])] * x[i] * x[j] "
+      "}",
+      "sum i < n, j < n { [r(i, j) or r(if i > 0 { k[i - 1] } else { 0 }, j)] * x[i] * x[j] }",
+      "sum i < n, j < n { [r(i, j) or k[j] == 1] * x[i] * x[j] }",
+      "sum i < n { x[i] * exp(sum j < n { [r(i, j) or x[i] > 1.5] * x[j] * x[i] }) }",
+      "sum i < n, j < n { [r(i, j) or x[0] > 1.5] * x[i] * x[j] }",
+      "sum(gen i < n { max j < n { [r(i, j) or x[j] > 1.5] * x[i] * x[j] } })",
       "sum(gen i < n { max j < n { [r(i, j) or r(j, i)] * x[i] * x[j] } })",
       "sum i < n { x[i] * prod j < n { if r(i, j) or i == j { x[j] + x[i] } else { 1.0 } } }",
       "sum i < n { x[argmax j < n { [r(i, j) or r(j, i)] * x[j] }] }",

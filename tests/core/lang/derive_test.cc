@@ -93,7 +93,7 @@ TEST_CASE("operators are names that a program may take") {
 }
 
 TEST_CASE("what cannot be differentiated") {
-  CHECK(MessageOf("grad(x)(x)") == "2:42 'grad' takes a function, got f64\n");
+  CHECK(MessageOf("grad(x)(x)") == "2:42 'grad' takes a function, got f64: write grad(f)(x)\n");
   CHECK(MessageOf("jvp(x, x, x)") == "2:42 'jvp' takes a function first, got f64\n");
   CHECK(MessageOf("sum(grad(|t| t * v)(x))") ==
         "2:46 'grad' takes a function that gives one f64 or f32; the lambda at 2:51 gives [*]f64: "
@@ -107,10 +107,14 @@ TEST_CASE("what cannot be differentiated") {
   CHECK(MessageOf("jvp(|a, b| a * b, x, x)") ==
         "2:42 the lambda at 2:46 takes 2 arguments: jvp needs them as a tuple, got f64\n");
   CHECK(MessageOf("grad(cube)(x, x)") == "2:42 grad of 'cube' takes 1 argument, got 2\n");
-  CHECK(MessageOf("grad(cube, x)") == "2:42 'grad' takes 1 argument, got 2\n");
+  CHECK(MessageOf("grad(cube, x)") == "2:42 'grad' takes 1 argument, got 2: write grad(f)(x)\n");
   CHECK(MessageOf("jvp(cube, x, v)") ==
         "2:55 argument 'v' of 'jvp' must be f64, got [n]f64; to call it for every element, write "
         "jvp.(…)\n");
+  CHECK(
+      MessageOf("jvp(|q: fn(f64) -> f64| q(x), |t: f64| t * x, |t: f64| t + x)") ==
+      "2:88 argument 'v' of 'jvp' must be a function, got a function; these are two functions, and "
+      "each has a type of its own\n");
 }
 
 TEST_CASE("rules that do not fit") {

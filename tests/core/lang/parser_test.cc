@@ -2,15 +2,12 @@
 
 #include "core/lang/lang.h"
 #include "tests/core/lang/shape.h"
+#include "tests/support/repeat.h"
 
 namespace pullback::lang {
 namespace {
 
-std::string Repeat(const std::string& s, int n) {
-  std::string out;
-  for (int i = 0; i < n; ++i) out += s;
-  return out;
-}
+using testing::Repeat;
 
 std::string Body(const std::string& statements) { return "fn f() {\n" + statements + "\n}"; }
 

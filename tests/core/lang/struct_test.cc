@@ -91,7 +91,7 @@ fn f(x: f64) -> f64 { return x }
 6:15 'F' cannot hold itself: a struct recurs through a list only (list F)
 )");
   CHECK(Messages("struct C { a: f64 }\nfn C(x: double) -> f64 { return x }\n") ==
-        "2:4 there is already a struct named 'C'\n2:9 unknown type 'double'\n");
+        "2:4 there is already a struct named 'C'\n2:9 unknown type 'double'; here it is 'f64'\n");
   CHECK(Messages(R"(struct A { a: f64, bee: [2]f64 }
 fn f(s: A, x: f64) -> f64 {
   let p = A(1.0)

@@ -117,5 +117,68 @@ TEST_CASE("brackets: folds whose steps keep the sizes are guarded") {
   CheckAll({{grows, 1, 0, 0}, {grows, 2, 8, 4}});
 }
 
+TEST_CASE("brackets: functions in functions, and folds over lists, are guarded") {
+  const std::string six =
+      "fn f(x: f64, k: i64) -> f64 {\n"
+      " let g1 = |t| t * t[k]\n let g2 = |t| g1(t)\n let g3 = |t| g2(t)\n let g4 = |t| g3(t)\n"
+      " let g5 = |t| g4(t)\n let g6 = |t| g5(t)\n"
+      " return sum([0 <= k < 2] * g6(gen i < 2 { x })) }";
+  CheckAll({{six, 7, 0, 0}, {six, -1, 0, 0}, {six, 1, 8, 8}});
+  CheckGuarded("sum([0 <= k < 2] * reduce(|s, e| s * s[k] * e, a, list(x, x)))", 256, 896);
+  CheckGuarded("sum([0 <= k < 2] * reduce(|s, e| s * e[k], a, repeat(a, 3)))", 32, 64);
+}
+
+TEST_CASE("brackets: functions of which only the run knows which they are are guarded") {
+  const std::string chosen =
+      "fn f(x: f64, k: i64) -> f64 { let a = gen i < 2 { x }\n"
+      " let g = if k > 0 { |t: [2]f64| t * t[k] } else { |t: [2]f64| t + t[k] }\n"
+      " return sum([0 <= k < 2] * g(a)) }";
+  const std::string listed =
+      "fn f(x: f64, k: i64) -> f64 { let a = gen i < 2 { x }\n"
+      " let gs = list(|t: [2]f64| t * t[k], |t: [2]f64| t + t[k])\n"
+      " return sum([0 <= k < 2] * gs[k](a)) }";
+  CheckAll({{chosen, 7, 0, 0}, {chosen, -1, 0, 0}, {chosen, 1, 8, 8}});
+  CheckAll({{listed, 7, 0, 0}, {listed, -1, 0, 0}, {listed, 1, 8, 4}});
+}
+
+// The size of an arm is that of the other, or the one that a condition without traps chooses.
+TEST_CASE("brackets: conditionals whose arms differ in size are guarded") {
+  CheckGuarded("sum([0 <= k < 2] * (if k == 0 { gen i < 2 { a[k] } } else { gen i < 3 { a[k] } }))",
+               6, 3);
+  CheckGuarded(
+      "sum([0 <= k < 2] * (if x > 3.0 { a[k] * gen i < k { a[k] } }"
+      " else if k < 1 { gen i < 3 { a[k] } } else { gen i < k + 3 { a[k] * x } }))",
+      16, 16);
+  const std::string empty =
+      Of("x * f64(len([k > 4] * (if x > 1.0 { gen i < k { 1.0 / x } } else { gen i < 3 { x } })))");
+  CheckAll({{empty, -3, 0, 0}, {empty, 4, 8, 4}, {empty, 5, 10, 5}});
+}
+
+TEST_CASE("brackets: sizes that are products, and sizes of structs, are known beforehand") {
+  const std::string product =
+      "fn rep(t: [n]f64, w: [m]f64, k: i64) -> [n * m]f64 {\n"
+      " var y = zeros(n * m)\n for i < n * m { y[i] = t[i / m] * t[k] }\n return y }\n"
+      "fn f(x: f64, k: i64) -> f64 { let l = list(gen i < 2 { x }, gen i < 3 { 1.0 })\n"
+      " let u = l[0]\n let w = l[1]\n return sum([0 <= k < 2] * rep(u, w, k)) }";
+  CheckAll({{product, 7, 0, 0}, {product, -1, 0, 0}, {product, 1, 24, 24}});
+  const std::string structure =
+      "struct S { a: [n]f64, b: f64 }\n"
+      "fn mk(t: [n]f64, k: i64) -> S { return S(gen i < n { t[k] }, t[0]) }\n"
+      "fn f(x: f64, k: i64) -> f64 { let a = gen i < 2 { x }\n"
+      " return sum([0 <= k < 2] * mk(a, k).a) }";
+  CheckAll({{structure, 7, 0, 0}, {structure, -1, 0, 0}, {structure, 1, 4, 2}});
+}
+
+// A function that doubles itself again and again is not looked through without end.
+TEST_CASE("brackets: what functions hold is looked at within bounds") {
+  std::string text = "fn f(x: f64, k: i64) -> f64 {\n let g0 = |t| t\n";
+  for (int i = 1; i < 16; ++i) {
+    const std::string before = "g" + std::to_string(i - 1);
+    text += " let g" + std::to_string(i) + " = |t| 0.5 * (" + before + "(t) + " + before + "(t))\n";
+  }
+  text += " return sum([k > 0] * g15(gen i < 2 { x })) }";
+  CheckAll({{text, 0, 0, 0}, {text, 1, 4, 2}});
+}
+
 }  // namespace
 }  // namespace pullback::testing

@@ -23,16 +23,12 @@
 #include "tests/support/language_check.h"
 #include "tests/support/language_program.h"
 #include "tests/support/language_shrink.h"
+#include "tests/support/settings.h"
 
 namespace pullback::testing {
 namespace {
 
 using Clock = std::chrono::steady_clock;
-
-uint32_t Setting(const char* name, uint32_t otherwise) {
-  const char* text = std::getenv(name);
-  return text ? static_cast<uint32_t>(std::strtoul(text, nullptr, 10)) : otherwise;
-}
 
 // How many programs of each construct were checked in each mode.
 class Table {

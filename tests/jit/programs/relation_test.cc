@@ -3,7 +3,9 @@
 
 #include "tests/jit/programs/compiled.h"
 #include "tests/support/derivatives.h"
+#include "tests/support/random_relations.h"
 #include "tests/support/relations.h"
+#include "tests/support/settings.h"
 
 namespace pullback::testing {
 namespace {
@@ -31,6 +33,26 @@ TEST_CASE("relations: compiled gradients") {
     if (results.size() != 1 || !results[0].IsScalar()) continue;
     SECTION(p.name) {
       CheckBitwise(Derived(ssa, Transform::kValueAndGrad), WithRelations(p.relations, p.rest));
+    }
+  }
+}
+
+// PULLBACK_SEED is the seed, PULLBACK_PROGRAMS how many conditions.
+TEST_CASE("relations: compiled random conditions") {
+  std::mt19937 random(Setting("PULLBACK_SEED", 5));
+  const uint32_t rounds = Setting("PULLBACK_PROGRAMS", 1);
+  for (uint32_t round = 0; round < rounds; ++round) {
+    for (const auto& programs : {RandomPairPrograms(random), RandomTriplePrograms(random)}) {
+      const std::vector<Tensor> args = RandomRelationArguments(random);
+      for (const RandomRelationProgram& p : programs) {
+        const ir::Module ssa = LowerText(p.statement, "f");
+        StatusOr<eval::Result> result = eval::Run(ssa, args);
+        REQUIRE(result.ok());
+        if (result->trap) continue;
+        INFO(p.statement);
+        CheckBitwise(Derived(ssa, Transform::kValue), args);
+        CheckBitwise(Derived(ssa, Transform::kValueAndGrad), args);
+      }
     }
   }
 }
