@@ -17,6 +17,8 @@ function(pb_test_deps folder out)
     set(deps pb_core_analysis pb_core_lang pb_core_eval)
   elseif(folder MATCHES "^core")
     set(deps pb_core_pipeline pb_core_eval)
+  elseif(folder STREQUAL "proto/program")
+    set(deps pb_program pb_core_pipeline pb_core_eval)
   elseif(folder STREQUAL "jit/runtime")
     set(deps pb_jit_runtime)
   elseif(folder MATCHES "^(jit|e2e|gpu)")
@@ -80,11 +82,13 @@ foreach(folder ${TEST_FOLDERS})
 endforeach()
 
 # 10,000 random programs over the whole language, one in ten compiled, beside the 400 that
-# test_jit_programs runs: the whole machine for some minutes. The label leaves them in or out.
-add_test(NAME random_programs
-         COMMAND test_jit_programs "generated programs over the whole language")
-set_tests_properties(random_programs PROPERTIES LABELS random_programs TIMEOUT 3600 RUN_SERIAL ON
-  ENVIRONMENT "PULLBACK_SEED=100000;PULLBACK_PROGRAMS=10000;PULLBACK_COMPILE_EACH=10")
+# test_jit_programs runs: in two halves, some minutes for a core each. The label leaves them in or out.
+foreach(seed 100000 105000)
+  add_test(NAME random_programs_${seed}
+           COMMAND test_jit_programs "generated programs over the whole language")
+  set_tests_properties(random_programs_${seed} PROPERTIES LABELS random_programs TIMEOUT 3600
+    ENVIRONMENT "PULLBACK_SEED=${seed};PULLBACK_PROGRAMS=5000;PULLBACK_COMPILE_EACH=10")
+endforeach()
 
 # What needs a GPU; skipped where there is none.
 set_tests_properties(test_gpu PROPERTIES LABELS gpu TIMEOUT 600)

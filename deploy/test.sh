@@ -14,7 +14,7 @@
 #   node     the example in Node, against a server of its own
 #   go       the example in Go, its stubs generated anew, likewise
 #   ghz      the scenarios of deploy/load by ghz and reflection, shortly; skipped where Go cannot build ghz
-#   asan     the core tests and random programs, compiled ones too, under ASan and UBSan, into build-asan/
+#   asan     the tests of core and proto, and random programs, compiled ones too, under ASan and UBSan, into build-asan/
 #   fuzz     each fuzz target for PULLBACK_FUZZ_SECONDS (60) seconds, into build-fuzz/
 #   gpu      the bundle of tests for a GPU is packed, and started in an empty root (as root)
 #   container  the image of deploy/container, built and run without a container engine (as root; minutes of downloads)
@@ -132,14 +132,14 @@ section_asan() {
   cmake --preset asan
   local targets
   mapfile -t targets < <(cmake --build build-asan --target help |
-    sed -nE 's/^(test_core[a-z_0-9]*): phony$/\1/p' | sort -u)
+    sed -nE 's/^(test_(core|proto)[a-z_0-9]*): phony$/\1/p' | sort -u)
   if ((${#targets[@]} == 0)); then
-    echo "no core tests: nothing to do"
+    echo "no tests of core or proto: nothing to do"
     return 0
   fi
   cmake --build build-asan -j "$jobs" --target "${targets[@]}" test_jit_programs
   UBSAN_OPTIONS=print_stacktrace=1 \
-    ctest --test-dir build-asan --output-on-failure -j "$jobs" -R '^test_core'
+    ctest --test-dir build-asan --output-on-failure -j "$jobs" -R '^test_(core|proto)'
   UBSAN_OPTIONS=print_stacktrace=1 ASAN_OPTIONS=detect_leaks=1 PULLBACK_SEED=200000 \
     PULLBACK_PROGRAMS="${PULLBACK_ASAN_PROGRAMS:-300}" PULLBACK_COMPILE_EACH=10 \
     build-asan/bin/test_jit_programs "generated programs over the whole language" | tail -n 20

@@ -51,7 +51,7 @@ FILES = {
     "server/main.cc": (["server", "jit", "jit/llvm", "jit/baseline", "jit/cuda", "proto"],
                        ["grpc", "protobuf", "spdlog", "cli11"]),
 }
-for twin in ("client", "e2e", "bench", "fuzz"):
+for twin in ("client", "e2e", "bench", "fuzz", "proto"):
     folders, libraries = ALLOWED["tests/server"]
     ALLOWED[f"tests/{twin}"] = (folders, libraries + ["benchmark"] * (twin == "bench") +
                                 ["json"] * (twin == "client"))

@@ -80,8 +80,8 @@ void Reader::Spend(size_t bytes) {
         "SOURCE_TOO_LARGE");
 }
 
-Reader::Nest::Nest(Reader& reader) : reader_(reader) {
-  if (++reader.nesting_ <= reader.limits_.max_nesting) return;
+Reader::Nest::Nest(Reader& reader, bool nests) : reader_(reader), nests_(nests ? 1 : 0) {
+  if ((reader.nesting_ += nests_) <= reader.limits_.max_nesting) return;
   reader.Fault("nested too deeply: at most " + std::to_string(reader.limits_.max_nesting) +
                    " brackets, blocks, types and prefix operators inside each other",
                "NESTING_TOO_DEEP");

@@ -63,12 +63,13 @@ class Reader {
   };
   class Nest {  // brackets, blocks, types and prefix operators
    public:
-    explicit Nest(Reader& reader);
-    ~Nest() { --reader_.nesting_; }
+    explicit Nest(Reader& reader, bool nests = true);
+    ~Nest() { reader_.nesting_ -= nests_; }
     Nest(const Nest&) = delete;
 
    private:
     Reader& reader_;
+    const int nests_;
   };
 
   // --- read.cc
@@ -97,7 +98,7 @@ class Reader {
   // --- read_stmt.cc
   lang::Block ReadStatements(const v1::Block& in, const char* field);
   lang::Block ReadValueBlock(const v1::Block& in, const char* field);
-  void ReadBlock(const v1::Block& in, lang::Block& out);
+  void ReadBlock(const v1::Block& in, lang::Block& out, bool braces = false);
   void ReadStatement(uint32_t index, const char* field, int64_t i, lang::Block& out);
   void ReadStatementKind(const v1::Statement& in, lang::Block& out, lang::Stmt& s);
   void ReadBinding(const v1::Binding& in, lang::Stmt& s);
@@ -113,8 +114,8 @@ class Reader {
 
   // --- read_expr.cc, read_primary.cc
   lang::ExprPtr ReadExpr(uint32_t index, const char* field, int64_t i = -1);
-  // What an operator is applied to.
-  lang::ExprPtr ReadOperand(uint32_t index, const char* field, int64_t i = -1);
+  // What stands where only what binds so tightly (core/lang/spelling.h) stands without brackets.
+  lang::ExprPtr ReadOperand(uint32_t index, const char* field, int binding, int64_t i = -1);
   void ReadExprKind(const v1::Expression& in, lang::Expr& e);
   void ReadList(const Indices& in, const char* field, lang::Expr& e);
   void ReadInteger(const v1::Expression& in, lang::Expr& e);
@@ -148,8 +149,9 @@ class Reader {
   size_t nodes_ = 0;
   size_t bytes_ = 0;
   int nesting_ = 0;
-  int depth_ = 0;  // expressions inside each other
-  int each_ = 0;   // loops over values so far
+  int depth_ = 0;            // expressions inside each other
+  int each_ = 0;             // loops over values so far
+  bool ends_block_ = false;  // the expression that is read next ends a block in braces
   Status status_;
 };
 

@@ -1,4 +1,8 @@
 // Expressions of tables: what is built of other expressions.
+#include <cmath>
+#include <utility>
+
+#include "core/lang/spelling.h"
 #include "proto/program/enums.h"
 #include "proto/program/read.h"
 
@@ -6,6 +10,40 @@ namespace pullback::program {
 
 using lang::Expr;
 using lang::ExprPtr;
+
+namespace {
+
+constexpr int kCalleeBinding = lang::kPostfixBinding + 1;
+
+// As the formatter's, of the tree.
+int BindingOf(const v1::Expression& e) {
+  switch (e.kind_case()) {
+    case v1::Expression::kInteger:
+      return e.integer() < 0 ? lang::kUnaryBinding : lang::kPrimaryBinding;
+    case v1::Expression::kReal:
+      return std::signbit(e.real()) ? lang::kUnaryBinding : lang::kPrimaryBinding;
+    case v1::Expression::kBoolean: return lang::kPrimaryBinding;
+    case v1::Expression::kUnary:
+      return e.unary().op() == v1::UNARY_OPERATOR_NOT ? lang::kNotBinding : lang::kUnaryBinding;
+    case v1::Expression::kBinary: {
+      const v1::BinaryOperator op = e.binary().op();
+      const bool known = op >= v1::BINARY_OPERATOR_ADD && op <= v1::BINARY_OPERATOR_OR;
+      return known ? lang::Binding(FromEnum<lang::BinaryOp>(op)) : lang::kPostfixBinding;
+    }
+    case v1::Expression::kChain: return lang::kCompareBinding;
+    case v1::Expression::kComprehension:
+      return e.comprehension().kind() == v1::COMPREHENSION_KIND_EXISTS ? lang::kAnyBinding
+                                                                       : lang::kPostfixBinding;
+    case v1::Expression::kScan:
+    case v1::Expression::kExclusiveScan: return lang::kPostfixBinding;
+    case v1::Expression::kConditional:
+    case v1::Expression::kLambda: return lang::kAnyBinding;
+    case v1::Expression::kWith: return lang::kWithBinding;
+    default: return kCalleeBinding;
+  }
+}
+
+}  // namespace
 
 ExprPtr MakeExpr(Expr::Kind kind) {
   auto e = std::make_unique<Expr>();
@@ -28,15 +66,21 @@ ExprPtr Reader::ReadExpr(uint32_t index, const char* field, int64_t i) {
   return e;
 }
 
-// `exists` takes all that follows it, and no call follows a comprehension's '}'.
-ExprPtr Reader::ReadOperand(uint32_t index, const char* field, int64_t i) {
+// Brackets that the text will have count before what is in them is read, so that no tree nests deeper than a text's.
+// The formatter sets them by itself but for these: `exists` takes all that follows it, and no call follows a
+// comprehension's '}'.
+ExprPtr Reader::ReadOperand(uint32_t index, const char* field, int binding, int64_t i) {
+  const bool known = index < static_cast<size_t>(in_.expressions_size());
+  const bool brackets = known && BindingOf(in_.expressions(static_cast<int>(index))) < binding;
+  const Nest nest(*this, brackets);
   ExprPtr e = ReadExpr(index, field, i);
-  e->parenthesised =
-      e->kind == Expr::Kind::kComprehension && e->comprehension == lang::Comprehension::kExists;
+  const bool block = e->kind == Expr::Kind::kComprehension || e->kind == Expr::Kind::kScan;
+  e->parenthesised = brackets && block;
   return e;
 }
 
 void Reader::ReadExprKind(const v1::Expression& in, Expr& e) {
+  const bool ends_block = std::exchange(ends_block_, false);
   switch (in.kind_case()) {
     case v1::Expression::kInteger: return ReadInteger(in, e);
     case v1::Expression::kReal: return ReadReal(in, e);
@@ -66,7 +110,7 @@ void Reader::ReadExprKind(const v1::Expression& in, Expr& e) {
     case v1::Expression::kIndex: return ReadIndex(in.index(), e);
     case v1::Expression::kTranspose:
       e.kind = Expr::Kind::kTranspose;
-      e.operands.push_back(ReadOperand(in.transpose(), "transpose"));
+      e.operands.push_back(ReadOperand(in.transpose(), "transpose", lang::kPostfixBinding));
       return;
     case v1::Expression::kTuple: {
       e.kind = Expr::Kind::kTuple;
@@ -90,7 +134,7 @@ void Reader::ReadExprKind(const v1::Expression& in, Expr& e) {
     case v1::Expression::kScan: return ReadScan(in.scan(), false, e);
     case v1::Expression::kExclusiveScan: return ReadScan(in.exclusive_scan(), true, e);
     case v1::Expression::kConditional: {
-      const Nest nest(*this);
+      const Nest nest(*this, !ends_block);
       e.kind = Expr::Kind::kIf;
       e.arms = ReadArms(in.conditional(), true);
       return;
@@ -118,7 +162,9 @@ void Reader::ReadUnary(const v1::Unary& in, Expr& e) {
     return Fault("no such operator");
   }
   e.unary = FromEnum<lang::UnaryOp>(in.op());
-  e.operands.push_back(ReadOperand(in.operand(), "unary.operand"));
+  const bool neg = e.unary == lang::UnaryOp::kNeg;
+  e.operands.push_back(
+      ReadOperand(in.operand(), "unary.operand", neg ? lang::kUnaryBinding : lang::kNotBinding));
 }
 
 lang::BinaryOp Reader::ReadOperator(v1::BinaryOperator op, const char* field, int64_t i) {
@@ -130,8 +176,13 @@ lang::BinaryOp Reader::ReadOperator(v1::BinaryOperator op, const char* field, in
 void Reader::ReadBinary(const v1::Binary& in, Expr& e) {
   e.kind = Expr::Kind::kBinary;
   e.binary = ReadOperator(in.op(), "binary.op");
-  e.operands.push_back(ReadOperand(in.left(), "binary.left"));
-  e.operands.push_back(ReadOperand(in.right(), "binary.right"));
+  const bool power = e.binary == lang::BinaryOp::kPow;
+  const int binding = lang::Binding(e.binary);
+  const int left =
+      power ? lang::kPrimaryBinding : binding + (binding == lang::kCompareBinding ? 1 : 0);
+  e.operands.push_back(ReadOperand(in.left(), "binary.left", left));
+  e.operands.push_back(
+      ReadOperand(in.right(), "binary.right", power ? lang::kUnaryBinding : binding + 1));
 }
 
 // As the parser's tree, but for the copies of the operands between: the formatter does not read them.
@@ -147,9 +198,11 @@ void Reader::ReadChain(const v1::Chain& in, Expr& e) {
         comparison->binary >= lang::BinaryOp::kEq && comparison->binary <= lang::BinaryOp::kGe;
     Require(compares, "the operators of a chain are comparisons");
     const bool first = i == 0;
-    comparison->operands.push_back(first ? ReadOperand(in.operands(0), "chain.operands", 0)
-                                         : MakeExpr(Expr::Kind::kInt));
-    comparison->operands.push_back(ReadOperand(in.operands(i + 1), "chain.operands", i + 1));
+    comparison->operands.push_back(
+        first ? ReadOperand(in.operands(0), "chain.operands", lang::kSumBinding, 0)
+              : MakeExpr(Expr::Kind::kInt));
+    comparison->operands.push_back(
+        ReadOperand(in.operands(i + 1), "chain.operands", lang::kSumBinding, i + 1));
     if (first) {
       chain = std::move(comparison);
       continue;
@@ -192,13 +245,11 @@ void Reader::ReadCall(const v1::Call& in, bool broadcast, Expr& e) {
 void Reader::ReadApply(const v1::Apply& in, bool broadcast, Expr& e) {
   const At at(*this, broadcast ? "broadcast_apply" : "apply");
   e.kind = broadcast ? Expr::Kind::kBroadcastCall : Expr::Kind::kApply;
-  ExprPtr function = ReadExpr(in.function(), "function");
+  ExprPtr function = ReadOperand(in.function(), "function", kCalleeBinding);
   if (function->kind == Expr::Kind::kName) {  // as the parser has it
     if (!broadcast) e.kind = Expr::Kind::kCall;
     e.name = function->name;
   } else {
-    function->parenthesised =
-        function->kind == Expr::Kind::kComprehension || function->kind == Expr::Kind::kScan;
     e.operands.push_back(std::move(function));
   }
   ReadList(in.arguments(), "arguments", e);

@@ -1,6 +1,7 @@
 // Expressions of tables: literals, parts of values, comprehensions, lambdas.
 #include <cmath>
 
+#include "core/lang/spelling.h"
 #include "proto/program/enums.h"
 #include "proto/program/read.h"
 
@@ -59,7 +60,7 @@ void Reader::ReadReal(const v1::Expression& in, Expr& e) {
 void Reader::ReadIndex(const v1::Index& in, Expr& e) {
   const At at(*this, "index");
   e.kind = Expr::Kind::kIndex;
-  e.operands.push_back(ReadOperand(in.base(), "base"));
+  e.operands.push_back(ReadOperand(in.base(), "base", lang::kPostfixBinding));
   e.subscripts = ReadSubscripts(in.subscripts(), "subscripts");
 }
 
@@ -119,7 +120,7 @@ std::vector<lang::Access> Reader::ReadPath(const Accesses& in) {
 void Reader::ReadField(const v1::FieldAccess& in, Expr& e) {
   const At at(*this, "field");
   e.kind = Expr::Kind::kField;
-  e.operands.push_back(ReadOperand(in.base(), "base"));
+  e.operands.push_back(ReadOperand(in.base(), "base", lang::kPostfixBinding));
   switch (in.field_case()) {
     case v1::FieldAccess::kName: e.name = FieldName(in.name(), "name"); break;
     case v1::FieldAccess::kElement: e.int_value = in.element(); break;
@@ -130,11 +131,11 @@ void Reader::ReadField(const v1::FieldAccess& in, Expr& e) {
 void Reader::ReadWith(const v1::With& in, Expr& e) {
   const At at(*this, "with");
   e.kind = Expr::Kind::kWith;
-  e.operands.push_back(ReadOperand(in.base(), "base"));
+  e.operands.push_back(ReadOperand(in.base(), "base", lang::kWithBinding));
   const bool begins = in.path_size() > 0 && in.path(0).step_case() == v1::Access::kField;
   if (!Require(begins, "the path begins with a struct's field")) return;
   e.path = ReadPath(in.path());
-  e.operands.push_back(ReadOperand(in.value(), "value"));
+  e.operands.push_back(ReadOperand(in.value(), "value", lang::kWithBinding + 1));
 }
 
 // --- what binds names
@@ -144,8 +145,8 @@ lang::Binder Reader::ReadBinder(const v1::Binder& in, const char* field, int64_t
   lang::Binder b;
   Spend(1);
   b.name = Name(in.name(), "name");
-  if (in.has_low()) b.lo = ReadOperand(in.low(), "low");
-  b.hi = ReadOperand(in.high(), "high");
+  if (in.has_low()) b.lo = ReadOperand(in.low(), "low", lang::kSumBinding);
+  b.hi = ReadOperand(in.high(), "high", lang::kSumBinding);
   return b;
 }
 

@@ -1,5 +1,6 @@
 // Blocks and statements of tables.
 #include "core/lang/each.h"
+#include "core/lang/spelling.h"
 #include "proto/program/enums.h"
 #include "proto/program/read.h"
 
@@ -8,11 +9,13 @@ namespace pullback::program {
 using lang::Expr;
 using lang::Stmt;
 
-void Reader::ReadBlock(const v1::Block& in, lang::Block& out) {
+void Reader::ReadBlock(const v1::Block& in, lang::Block& out, bool braces) {
   for (int i = 0; i < in.statements_size() && status_.ok(); ++i) {
     ReadStatement(in.statements(i), "statements", i, out);
   }
-  if (in.has_result() && status_.ok()) out.result = ReadExpr(in.result(), "result");
+  if (!in.has_result() || !status_.ok()) return;
+  ends_block_ = braces;
+  out.result = ReadExpr(in.result(), "result");
 }
 
 lang::Block Reader::ReadStatements(const v1::Block& in, const char* field) {
@@ -27,7 +30,8 @@ lang::Block Reader::ReadValueBlock(const v1::Block& in, const char* field) {
   const At at(*this, field);
   const Nest nest(*this);
   lang::Block out;
-  if (Require(in.has_result(), "this block gives a value: it needs a result")) ReadBlock(in, out);
+  if (!Require(in.has_result(), "this block gives a value: it needs a result")) return out;
+  ReadBlock(in, out, /*braces=*/true);
   return out;
 }
 
@@ -169,7 +173,8 @@ void Reader::ReadEach(const v1::EachLoop& in, lang::Block& out, Stmt& s) {
     return made;
   };
   const int number = each_++;
-  lang::StmtPtr values = let(lang::EachValues(number), ReadOperand(in.values(), "values"));
+  lang::StmtPtr values =
+      let(lang::EachValues(number), ReadOperand(in.values(), "values", lang::kSumBinding));
   lang::ExprPtr element = MakeExpr(Expr::Kind::kIndex);
   element->operands.push_back(MakeExpr(Expr::Kind::kName));
   element->operands[0]->name = lang::EachValues(number);

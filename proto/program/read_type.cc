@@ -1,5 +1,6 @@
 // Types of tables.
 #include "core/lang/relation.h"
+#include "core/lang/spelling.h"
 #include "proto/program/read.h"
 
 namespace pullback::program {
@@ -57,7 +58,7 @@ void Reader::ReadTypeKind(const v1::TypeExpression& in, TypeExpr& out) {
 void Reader::ReadSizes(const Indices& sizes, const char* field, TypeExpr& out) {
   Require(!sizes.empty(), "there are no sizes");
   for (int i = 0; i < sizes.size() && status_.ok(); ++i) {
-    out.dims.push_back(ReadOperand(sizes[i], field, i));
+    out.dims.push_back(ReadOperand(sizes[i], field, lang::kSumBinding, i));
   }
 }
 

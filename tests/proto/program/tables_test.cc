@@ -5,9 +5,13 @@
 
 #include "proto/program/tables.h"
 #include "tests/support/paths.h"
+#include "tests/support/repeat.h"
+#include "tests/support/small_stack.h"
 
 namespace pullback::test {
 namespace {
+
+using testing::Repeat;
 
 using google::protobuf::TextFormat;
 
@@ -219,6 +223,91 @@ TEST_CASE("tables: the limits are those of text") {
   v1::ProgramTables named = Tables(kSquare);
   named.mutable_functions(0)->set_name(std::string(2 << 20, 'n'));
   CHECK(reason(named) == "SOURCE_TOO_LARGE");
+}
+
+// `open` and `close` n times around something.
+std::string Nested(const std::string& open, const std::string& close, int n,
+                   const std::string& what) {
+  return "fn f(x: f64) -> f64 {\n  return " + Repeat(open, n) + what + Repeat(close, n) + "\n}\n";
+}
+
+std::string VerdictOf(const Status& status) {
+  if (status.ok()) return "";
+  return status.reason() + ": " + status.diagnostics()[0].message;
+}
+
+TEST_CASE("tables: too deep is as deep as in text, and says the same") {
+  const std::pair<const char*, const char*> forms[] = {
+      {"x + (", ")"},
+      {"x - (", ")"},
+      {"x < (x < ", ")"},
+      {"(", ") ** x"},
+      {"(x + ", ").T"},
+      {"(x + ", ")[0]"},
+      {"(x * ", ").a"},
+      {"-", ""},
+      {"not ", ""},
+      {"[", "]"},
+      {"f(", ")"},
+      {"f64(", ")"},
+      {"(x, ", ")"},
+      {"[x, ", "]"},
+      {"x[", "]"},
+      {"sum i < 2 { ", " }"},
+      {"|y| ", ""},
+      {"(|y| ", ")(x)"},
+      {"(sum i < 2 { ", " })(x)"},
+      {"x and (exists i < 2: ", ")"},
+      {"if true { ", " } else { x }"},
+      {"(if x { ", " } else { x }).T"},
+      {"sum i < (if x { ", " } else { 1 }) { x }"},
+      {"x + (x with a = ", ")"},
+      {"(x with a = ", ").a"},
+  };
+  lang::Limits roomy;
+  roomy.max_nesting = 10000;
+  for (const auto& [open, close] : forms) {
+    bool refused = false;
+    for (int n = 20; n <= 102; ++n) {
+      const std::string text = Nested(open, close, n, "x - x");
+      INFO(open << close << " " << n);
+      const auto program = lang::Parse(text, roomy);
+      REQUIRE(program.ok());
+      const v1::ProgramTables tables = program::ToTables(*program);
+      CHECK(VerdictOf(program::ToText(tables).status()) == VerdictOf(lang::Parse(text).status()));
+      refused = refused || !program::ToText(tables).ok();
+    }
+    CHECK(refused);
+  }
+}
+
+// What reads, formats and parses takes less than what checks and lowers.
+void OnTinyStack(const std::function<void()>& run) {
+  testing::OnSmallStack(run, testing::kSmallStack / 2);
+}
+
+TEST_CASE("tables: as deep as they may be they fit on little stack") {
+  const int most = lang::Limits().max_chain;
+  const std::pair<const char*, const char*> forms[] = {
+      {"", " + x"}, {"", " ** x"}, {"", ".T"},     {"", ".a"},
+      {"", "[0]"},  {"", "(x)"},   {"", ".(x).T"}, {"", " with a = x"}};
+  for (const auto& [open, close] : forms) {
+    INFO(close);
+    const int links = std::string(close) == ".(x).T" ? most / 2 : most;
+    OnTinyStack([&] {
+      const auto program = lang::Parse(Nested(open, close, links, "x"));
+      CHECK(program.ok());
+      if (!program.ok()) return;
+      const auto text = program::ToText(program::ToTables(*program));
+      CHECK(text.ok());
+      if (text.ok()) CHECK(lang::Parse(*text).ok());
+    });
+  }
+  for (const bool prefix : {false, true}) {
+    OnTinyStack([&] {
+      CHECK(program::ToText(Deep(1000000, prefix)).status().reason() == "NESTING_TOO_DEEP");
+    });
+  }
 }
 
 }  // namespace

@@ -11,6 +11,7 @@
 #include "tests/support/language_program.h"
 #include "tests/support/paths.h"
 #include "tests/support/programs.h"
+#include "tests/support/settings.h"
 
 namespace pullback::test {
 namespace {
@@ -45,11 +46,6 @@ std::vector<std::string> KnownPrograms() {
   return programs;
 }
 
-uint32_t Setting(const char* name, uint32_t otherwise) {
-  const char* text = std::getenv(name);
-  return text ? static_cast<uint32_t>(std::strtoul(text, nullptr, 10)) : otherwise;
-}
-
 TEST_CASE("tables: every known program goes to messages and back, and is the same program") {
   for (const std::string& text : KnownPrograms()) {
     INFO(text);
@@ -59,7 +55,8 @@ TEST_CASE("tables: every known program goes to messages and back, and is the sam
 }
 
 TEST_CASE("tables: generated programs go to messages and back, to the same IR") {
-  const uint32_t count = Setting("PULLBACK_PROGRAMS", 150), first = Setting("PULLBACK_SEED", 0);
+  const uint32_t count = testing::Setting("PULLBACK_PROGRAMS", 150),
+                 first = testing::Setting("PULLBACK_SEED", 0);
   for (uint32_t seed = first; seed < first + count; ++seed) {
     const std::string text = testing::GenerateLanguageProgram(seed).text;
     const std::string fault = fuzz::CheckText(text);
@@ -113,9 +110,9 @@ void Mutate(google::protobuf::Message* message, std::mt19937& random) {
 
 TEST_CASE("tables: whatever is changed in them, they are refused or have a text") {
   const std::vector<std::string> programs = KnownPrograms();
-  std::mt19937 random(Setting("PULLBACK_SEED", 1));
+  std::mt19937 random(testing::Setting("PULLBACK_SEED", 1));
   int refused = 0, accepted = 0;
-  for (uint32_t i = 0; i < Setting("PULLBACK_MUTATIONS", 4000); ++i) {
+  for (uint32_t i = 0; i < testing::Setting("PULLBACK_MUTATIONS", 4000); ++i) {
     const std::string& text = programs[random() % programs.size()];
     if (text.size() > 4000) continue;
     v1::ProgramTables tables = program::ToTables(*lang::Parse(text));
