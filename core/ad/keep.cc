@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "core/ir/op_weight.h"
+
 namespace pullback::ad {
 namespace {
 
@@ -19,11 +21,10 @@ int64_t CostOfRecomputing(const ir::Inst& inst, const ir::Function& f) {
   if (inst.results.size() != 1 || !f.TypeOf(inst.results[0]).IsScalar() || inst.each) return kNever;
   // It would keep the list for the reverse, so that changing it meanwhile would copy it.
   if (inst.op == Op::ListLen) return kNever;
-  if (inst.op == Op::Index) return 3;  // in range: it was read in the forward half
-  if (inst.op == Op::Div || inst.op == Op::Rem || inst.op == Op::Sqrt) return 4;
-  const uint8_t flags = ir::Info(inst.op).flags;
-  if (!(flags & ir::kPure)) return kNever;
-  return (flags & ir::kLibm) ? 16 : 1;
+  // What was read or divided in the forward half traps no more.
+  const bool again = inst.op == Op::Index || inst.op == Op::Div || inst.op == Op::Rem ||
+                     (ir::Info(inst.op).flags & ir::kPure) != 0;
+  return again ? ir::OpWeight(inst.op) : kNever;
 }
 
 size_t KeepOrRecompute::Add(int64_t keep, int64_t recompute) {

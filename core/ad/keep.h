@@ -16,10 +16,9 @@
 
 namespace pullback::ad {
 
-// A byte on the tape weighs 1: it is written, read, and may cost a page. An operation of arithmetic
-// weighs as much as a byte, a read of an array three, a division or a root four, a function of the
-// math table sixteen: dearer than keeping its result. Of sin and cos of one argument the second
-// weighs six, since one evaluation gives both.
+// A byte on the tape weighs 1, as much as an operation of arithmetic (core/ir/op_weight.h): it is written, read,
+// and may cost a page. So a function of the math table is dearer than keeping its result. Of sin and cos of one
+// argument the second weighs six, since one evaluation gives both.
 inline constexpr int64_t kNever = int64_t{1} << 40;
 inline constexpr int64_t kScalarOnTape = 8;
 // kNever where `inst` cannot be computed again from its operands' values.

@@ -11,22 +11,22 @@ namespace {
 
 using Kind = Node::Kind;
 
-std::string UnfitNest(const Module& module, const Node& root) {
+std::string UnfitNest(DeviceFit& fit, const Node& root) {
   std::string why;
   ForEachNode(root.body, [&](const Node& n) {
-    if (why.empty()) why = UnfitNode(module, n, 0);
+    if (why.empty()) why = fit.Unfit(n);
   });
   return why;
 }
 
-void PlanNodes(const Module& module, const Function& f, const std::vector<Node>& nodes,
-               OffloadPlan& plan) {
+void PlanNodes(const Module& module, DeviceFit& fit, const Function& f,
+               const std::vector<Node>& nodes, OffloadPlan& plan) {
   for (const Node& n : nodes) {
     if (n.kind == Kind::kFor) {
-      std::string why = UnfitNest(module, n);
+      std::string why = UnfitNest(fit, n);
       if (why.empty()) {
         OffloadNest nest;
-        why = PlanNest(module, f, plan, n, &nest);
+        why = PlanNest(module, fit, f, plan, n, &nest);
         if (why.empty()) {
           plan.nests.emplace(&n, std::move(nest));
           continue;
@@ -36,8 +36,8 @@ void PlanNodes(const Module& module, const Function& f, const std::vector<Node>&
                                    ": on the host, because of " + why,
                                n.loc});
     }
-    PlanNodes(module, f, n.body, plan);
-    PlanNodes(module, f, n.other, plan);
+    PlanNodes(module, fit, f, n.body, plan);
+    PlanNodes(module, fit, f, n.other, plan);
   }
 }
 
@@ -50,7 +50,7 @@ uint32_t OffloadKernel::buckets() const {
 }
 
 bool IsDeviceFunction(const Module& module, uint32_t function) {
-  return IsFitFunction(module, function, 0);
+  return DeviceFit(module).IsFit(function);
 }
 
 OffloadPlan PlanOffload(const Module& module, const Function& f) {
@@ -62,7 +62,8 @@ OffloadPlan PlanOffload(const Module& module, const Function& f) {
       }
     });
   }
-  for (const Block& block : f.blocks) PlanNodes(module, f, block.nodes, plan);
+  DeviceFit fit(module);
+  for (const Block& block : f.blocks) PlanNodes(module, fit, f, block.nodes, plan);
   return plan;
 }
 

@@ -19,19 +19,24 @@ bool IsScalarOnly(const Function& f) {
 
 }  // namespace
 
-bool IsFitFunction(const Module& module, uint32_t function, int depth) {
+DeviceFit::Facts DeviceFit::Of(uint32_t function, int depth) {
   constexpr int kDeepest = 16;  // deeper calls, and recursion, are the host's
-  const Function& f = *module.functions[function];
-  if (depth > kDeepest || !IsScalarOnly(f)) return false;
-  bool fit = true;
+  if (const auto known = known_.find(function); known != known_.end()) return known->second;
+  if (depth > kDeepest) return {};
+  known_[function] = {};
+  const Function& f = *module_.functions[function];
+  Facts facts{IsScalarOnly(f), false};
   for (const Block& block : f.blocks) {
-    ForEachNode(block.nodes,
-                [&](const Node& n) { fit = fit && UnfitNode(module, n, depth + 1).empty(); });
+    ForEachNode(block.nodes, [&](const Node& n) {
+      facts.fit = facts.fit && Unfit(n, depth + 1).empty();
+      facts.traps = facts.traps || n.kind == Kind::kCheck ||
+                    (n.kind == Kind::kCall && Of(n.callee, depth + 1).traps);
+    });
   }
-  return fit;
+  return known_[function] = facts;
 }
 
-std::string UnfitNode(const Module& module, const Node& n, int depth) {
+std::string DeviceFit::Unfit(const Node& n, int depth) {
   switch (n.kind) {
     case Kind::kScalar:
     case Kind::kDim:
@@ -44,8 +49,8 @@ std::string UnfitNode(const Module& module, const Node& n, int depth) {
     case Kind::kLanesTotal:
     case Kind::kCheck: return {};
     case Kind::kCall:
-      if (IsFitFunction(module, n.callee, depth)) return {};
-      return "a call of @" + module.functions[n.callee]->name +
+      if (Of(n.callee, depth).fit) return {};
+      return "a call of @" + module_.functions[n.callee]->name +
              ", which has arrays, lists or calls that go deep";
     case Kind::kAlloc: return "an array made at every turn";
     case Kind::kRetain:
@@ -60,14 +65,8 @@ std::string UnfitNode(const Module& module, const Node& n, int depth) {
   return "an unknown node";
 }
 
-bool MayTrap(const Module& module, const Node& n) {
-  if (n.kind == Kind::kCheck) return true;
-  if (n.kind != Kind::kCall) return false;
-  bool may = false;
-  for (const Block& block : module.functions[n.callee]->blocks) {
-    ForEachNode(block.nodes, [&](const Node& inner) { may = may || MayTrap(module, inner); });
-  }
-  return may;
+bool DeviceFit::MayTrap(const Node& n) {
+  return n.kind == Kind::kCheck || (n.kind == Kind::kCall && Of(n.callee, 0).traps);
 }
 
 }  // namespace pullback::loops

@@ -4,7 +4,7 @@
 #include <map>
 
 #include "core/loops/offload_cells.h"
-#include "core/loops/offload_fit.h"
+#include "core/loops/offload_share.h"
 #include "core/loops/offload_tiles.h"
 #include "core/loops/walk.h"
 
@@ -23,9 +23,15 @@ void AddOnce(std::vector<Reg>& list, Reg r) {
 
 class NestPlanner {
  public:
-  NestPlanner(const Module& module, const Function& f, const OffloadPlan& plan, const Node& root,
-              OffloadNest& nest)
-      : module_(module), f_(f), plan_(plan), root_(root), nest_(nest), from_(f.regs.size()) {
+  NestPlanner(const Module& module, DeviceFit& fit, const Function& f, const OffloadPlan& plan,
+              const Node& root, OffloadNest& nest)
+      : module_(module),
+        fit_(fit),
+        f_(f),
+        plan_(plan),
+        root_(root),
+        nest_(nest),
+        from_(f.regs.size()) {
     nest_.root = &root;
   }
 
@@ -54,7 +60,7 @@ class NestPlanner {
   void Collect(const Node& n) {
     for (const Reg r : n.results) defined_.emplace(r.id, &n);
     if (n.kind == Kind::kStore) stores_.push_back(&n);
-    nest_.checks = nest_.checks || MayTrap(module_, n);
+    nest_.checks = nest_.checks || fit_.MayTrap(n);
     nodes_.push_back(&n);
     for (const Node& inner : n.body) Collect(inner);
     for (const Node& inner : n.other) Collect(inner);
@@ -203,7 +209,7 @@ class NestPlanner {
   // A store that tells nothing apart: the element and a term, or the term alone.
   std::string PlanScatter(Reg array) {
     OrderedTarget target{array, false, ir::Op::Const};
-    bool first = true;
+    std::map<const Node*, Reg> terms;
     for (const Node* s : stores_) {
       if (s->args[0] != array) continue;
       if (KnownOutside(s->args[1])) return "one element that every turn changes";
@@ -215,11 +221,11 @@ class NestPlanner {
         op = join.op;
         term = join.args[1];
       }
-      if (!first && op != target.op) return "an element that changes in two ways";
+      if (!terms.empty() && op != target.op) return "an element that changes in two ways";
       target.op = op;
-      first = false;
-      nest_.terms[s] = term;
+      terms[s] = term;
     }
+    nest_.terms.merge(terms);
     Ordered().ordered.push_back(target);
     return {};
   }
@@ -231,27 +237,18 @@ class NestPlanner {
     return loaded != defined_.end() && loaded->second->kind == Kind::kLoad;
   }
 
-  // Where every point of the segments stores to elements of its own, the thread that makes the terms stores
-  // them too, and the body runs once.
+  // Fewer kernels where several would compute the same.
   void Share() {
-    const auto ordered = std::find_if(nest_.kernels.begin(), nest_.kernels.end(),
-                                      [](const auto& k) { return k.form == Form::kOrdered; });
-    if (ordered == nest_.kernels.end()) return;
-    OffloadKernel kernel = std::move(*ordered);
-    nest_.kernels.erase(ordered);
-    const auto shares = [&](OffloadKernel& grid) {
-      for (const Node* loop : kernel.parallel) {
-        const auto& loops = grid.parallel;
-        if (std::find(loops.begin(), loops.end(), loop) == loops.end()) return false;
-      }
-      kernel.keeps.insert(kernel.keeps.end(), grid.keeps.begin(), grid.keeps.end());
-      return true;
-    };
-    std::erase_if(nest_.kernels, shares);
-    nest_.kernels.insert(nest_.kernels.begin(), std::move(kernel));
+    ShareWithOrdered(&nest_);
+    if (nest_.kernels.size() < 2) return;
+    const NestWork work(module_, root_, chain_);
+    FileCostly(work, [&](Reg array) { return PlanScatter(array).empty(); }, &nest_);
+    ShareWithOrdered(&nest_);
+    StoreAlong(work, &nest_);
   }
 
   const Module& module_;
+  DeviceFit& fit_;
   const Function& f_;
   const OffloadPlan& plan_;
   const Node& root_;
@@ -264,9 +261,9 @@ class NestPlanner {
 
 }  // namespace
 
-std::string PlanNest(const Module& module, const Function& f, const OffloadPlan& plan,
-                     const Node& root, OffloadNest* nest) {
-  return NestPlanner(module, f, plan, root, *nest).Plan();
+std::string PlanNest(const Module& module, DeviceFit& fit, const Function& f,
+                     const OffloadPlan& plan, const Node& root, OffloadNest* nest) {
+  return NestPlanner(module, fit, f, plan, root, *nest).Plan();
 }
 
 }  // namespace pullback::loops

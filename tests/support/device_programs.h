@@ -14,7 +14,14 @@ inline constexpr loops::LowerOptions kForDevices{false, false, true};
 
 // Shapes of code that the plan for a device tells apart.
 const std::vector<ProgramCase>& DeviceShapes();
-// Those, and the lists of programs.h that may run on a device.
+// Gradients by arguments that were expanded, which are spread over loops of their own; and the kernels that they
+// become: form, how many loops are threads or segments, what threads store, what is joined.
+struct ExpandedCase {
+  ProgramCase program;
+  const char* kernels;
+};
+const std::vector<ExpandedCase>& ExpandedArguments();
+// The shapes, and the lists of programs.h that may run on a device.
 std::vector<ProgramCase> DevicePrograms();
 // Whether a list is a parameter or a result: such programs need more than a kernel's slots.
 bool HasLists(const ir::Module& final);

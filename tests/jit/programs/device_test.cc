@@ -82,6 +82,11 @@ TEST_CASE("On a device: programs give the interpreter's bits") {
       if (!HasLists(final)) CheckOnDevice(final, c.args, tally);
     }
   }
+  for (const ExpandedCase& c : ExpandedArguments()) {
+    INFO(c.program.name);
+    CheckOnDevice(Derived(LowerText(c.program.text, c.program.entry), Transform::kValue),
+                  c.program.args, tally);
+  }
   CHECK(tally.tiled > 20);
   CHECK(tally.on_device > 2 * static_cast<int64_t>(DeviceShapes().size()) - 3);
 }
