@@ -1,7 +1,8 @@
 // Which loops of a function can run on a device, and how: the plan that host code and kernels share.
 //
 // A nest of loops goes as a whole or not at all. It becomes a kernel for each way in which its results
-// can be made by many threads; each kernel runs the nest and keeps some of its results only:
+// can be made by many threads, fewer where these would compute the same (offload_share.h); each kernel runs the
+// nest and keeps some of its results only:
 // - kGrid: one thread for each iteration of those loops that the elements stored tell apart
 //   (Node::apart); the other loops run inside the thread, in their order.
 // - kTiles: the same, where the threads of a block read the same rows and columns (contractions): a tile of

@@ -29,7 +29,7 @@ int64_t WeightOfBoth(const NestWork& work, const OffloadKernel& a, const Offload
   return work.Weight(both);
 }
 
-// Whether `other` is a kernel that neither could take the results of `grid` along nor be taken along by it.
+// Whether neither of the two could store the other's results along: each computes the body for itself.
 bool IsBeside(const OffloadKernel& grid, const OffloadKernel& other) {
   return &grid != &other && !RunsOver(grid, other) &&
          (other.form == Form::kOrdered || !RunsOver(other, grid));
