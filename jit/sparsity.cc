@@ -1,6 +1,7 @@
 #include "jit/sparsity.h"
 
 #include <algorithm>
+#include <map>
 
 #include "core/analysis/outer_values.h"
 #include "core/analysis/support.h"
@@ -38,18 +39,18 @@ std::string Quoted(const std::string& text) { return '"' + text + '"'; }
 
 class Patterns {
  public:
-  explicit Patterns(const ir::Function& f) : f_(f), outer_(f) {}
+  explicit Patterns(const ir::Function& f) : f_(f), outer_(f) {
+    for (const ir::Block& b : f.blocks) {
+      for (const ir::Inst& inst : b.insts) {
+        for (size_t k = 0; k < inst.results.size(); ++k) definitions_[inst.results[k]] = {&inst, k};
+      }
+    }
+  }
 
   // `"dense": …`, and the pattern where it is not.
   std::string Of(ir::Value v) const {
-    for (const ir::Block& b : f_.blocks) {
-      for (const ir::Inst& inst : b.insts) {
-        for (size_t k = 0; k < inst.results.size(); ++k) {
-          if (inst.results[k] == v) return OfDefinition(inst, k);
-        }
-      }
-    }
-    return Dense();
+    const auto it = definitions_.find(v);
+    return it == definitions_.end() ? Dense() : OfDefinition(*it->second.inst, it->second.result);
   }
 
  private:
@@ -88,8 +89,14 @@ class Patterns {
            ", \"points\": " + Quoted(points) + ", \"where\": " + where;
   }
 
+  struct Definition {
+    const ir::Inst* inst;
+    size_t result;
+  };
+
   const ir::Function& f_;
   const analysis::OuterValues outer_;
+  std::map<ir::Value, Definition> definitions_;
 };
 
 }  // namespace

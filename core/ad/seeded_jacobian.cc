@@ -1,8 +1,10 @@
 #include "core/ad/seeded_jacobian.h"
 
+#include <map>
 #include <utility>
 
 #include "core/ad/batch.h"
+#include "core/ad/float_flow.h"
 #include "core/ad/tangent.h"
 #include "core/ir/builder.h"
 
@@ -19,7 +21,8 @@ class Writer {
         from_(module.Get(f)),
         f_(f),
         rows_(std::move(rows)),
-        b_(module, module.Get(target)) {}
+        b_(module, module.Get(target)),
+        flow_(module, from_, from_.blocks[0].insts) {}
 
   StatusOr<bool> Run(const std::vector<bool>& wrt) {
     b_.NewBlock();
@@ -29,6 +32,10 @@ class Writer {
     Tangents tangents(module_);
     for (size_t p = 0; p < wrt.size(); ++p) {
       if (!wrt[p] || !from_.TypeOf(from_.params()[p]).IsFloat()) continue;
+      if (!columns.empty() && !AnyDepends(p)) {  // the first brings the primal
+        columns.push_back(ZeroColumn(p));
+        continue;
+      }
       std::vector<bool> active(wrt.size(), false);
       active[p] = true;
       PB_ASSIGN_OR_RETURN(const uint32_t jvp, tangents.Jvp(f_, active, 1));
@@ -48,10 +55,37 @@ class Writer {
     for (Value i : indices) at.push_back(Affine::Of(i));
     return at;
   }
-  std::vector<Value> Dims(Value v) {
-    std::vector<Value> dims;
-    for (int axis = 0; axis < b_.TypeOf(v).rank; ++axis) dims.push_back(b_.Dim(v, axis));
-    return dims;
+  const std::vector<Value>& Dims(Value v) {
+    auto [it, fresh] = dims_.try_emplace(v);
+    for (int axis = 0; fresh && axis < b_.TypeOf(v).rank; ++axis)
+      it->second.push_back(b_.Dim(v, axis));
+    return it->second;
+  }
+
+  // A function with a derivative of its own says itself what depends on what.
+  bool Depends(size_t r, size_t p) {
+    return from_.HasRule() || flow_.Depends(from_.blocks[0].term.results[r], from_.params()[p]);
+  }
+  bool AnyDepends(size_t p) {
+    for (size_t r = 0; r < from_.results.size(); ++r) {
+      if (rows_.differentiated[r] && Depends(r, p)) return true;
+    }
+    return false;
+  }
+
+  std::vector<Value> ZeroColumn(size_t p) {
+    std::vector<Value> blocks;
+    for (size_t r = 0; r < from_.results.size(); ++r) {
+      if (rows_.differentiated[r]) blocks.push_back(ZeroBlock(primal_[r], args_[p].value));
+    }
+    return blocks;
+  }
+  Value ZeroBlock(Value result, Value param) {
+    const DType to = b_.TypeOf(param).elem;
+    std::vector<Value> extents = Dims(result);
+    const std::vector<Value>& seeds = Dims(param);
+    extents.insert(extents.end(), seeds.begin(), seeds.end());
+    return extents.empty() ? b_.Zero(ir::Type::Scalar(to)) : b_.Zeros(to, std::move(extents));
   }
 
   // A rule called in a body gives value and tangent at once, and both get the seeds' axes: no primal is there then.
@@ -65,7 +99,7 @@ class Writer {
 
   // The blocks by one parameter. The primal comes with every column; CSE leaves one of them.
   std::optional<std::vector<Value>> Column(const ir::Function& jvp, size_t p) {
-    const std::vector<Value> dims = Dims(args_[p].value);
+    const std::vector<Value>& dims = Dims(args_[p].value);
     std::vector<Batched> args = args_;
     args.push_back(Seed(args_[p].value, dims));
     const auto results = AppendBatched(b_, jvp, args, dims, seeded_);
@@ -75,8 +109,10 @@ class Writer {
     size_t next = from_.results.size();
     for (size_t r = 0; r < from_.results.size(); ++r) {
       const bool carries = ir::CarriesTangent(module_, from_.results[r]);
-      if (rows_.differentiated[r])
-        blocks.push_back(Block((*results)[next], primal_[r], args_[p].value, dims));
+      if (rows_.differentiated[r]) {
+        blocks.push_back(Depends(r, p) ? Block((*results)[next], primal_[r], args_[p].value, dims)
+                                       : ZeroBlock(primal_[r], args_[p].value));
+      }
       next += carries;
     }
     return blocks;
@@ -101,7 +137,7 @@ class Writer {
 
   // The tangent with the axes of the result in front, in the parameter's type.
   Value Block(const Batched& dot, Value result, Value param, const std::vector<Value>& seeds) {
-    const std::vector<Value> own = Dims(result);
+    const std::vector<Value>& own = Dims(result);
     std::vector<Value> extents = own;
     extents.insert(extents.end(), seeds.begin(), seeds.end());
     const DType to = b_.TypeOf(param).elem;
@@ -141,6 +177,8 @@ class Writer {
   ir::Builder b_;
   std::vector<Batched> args_;
   std::vector<Value> primal_, seeded_;
+  FloatFlow flow_;
+  std::map<Value, std::vector<Value>> dims_;
 };
 
 }  // namespace

@@ -59,6 +59,7 @@ class Writer {
         tape_(TapeIsActive(from, active)),
         activity_(module, from, active, ResultsWithSets(module, from, tape_), is_constant_),
         callee_of_(std::move(callee_of)),
+        outer_(b_.function()),
         to_(from.values.size()),
         sets_(from.values.size()) {}
 
@@ -140,7 +141,9 @@ class Writer {
     ir::ForEachOperand(copy, [this](Value& v) { v = To(v); });
     for (Value& v : copy.results) fresh(v);
     ir::CanonicaliseAffines(copy);
-    return b_.Append(std::move(copy));
+    const Inst& made = b_.Append(std::move(copy));
+    outer_.Learn(made);
+    return made;
   }
 
   bool Visit(const Inst& inst) {
@@ -290,7 +293,7 @@ class Writer {
   bool JoinRead(const PatternStep& step, const PatternAccess& read, Value source,
                 const std::vector<Value>& from_dims, const std::vector<Value>& to_dims,
                 Value& sets) {
-    analysis::Box box = analysis::OuterValues(b_.function()).BoxOf(step.points);
+    analysis::Box box = outer_.BoxOf(step.points);
     for (Value extent : from_dims) box.AddValue(extent, {0, kMaxExtent});
     for (Value extent : to_dims) box.AddValue(extent, {0, kMaxExtent});
     PointLoops loops(b_, step.points, box, {read.at, from_dims, step.to, to_dims, read.guards});
@@ -336,6 +339,7 @@ class Writer {
   const bool tape_;  // whether the function's tape has sets
   const analysis::Activity activity_;
   const CalleeOf callee_of_;
+  analysis::OuterValues outer_;  // copies: a statement reads from no other integers
   Value width_;
   std::vector<Value> to_, sets_;
   std::vector<uint32_t> start_;  // by block of `from_`
@@ -389,9 +393,13 @@ std::optional<uint32_t> AddSetsFunction(ir::Module& module, uint32_t f, size_t p
                                         const SparseFunctions& functions) {
   std::vector<bool> active(module.Get(f).params().size());
   active[p] = true;
-  ir::Module trial = module.Clone();  // what fails midway leaves functions without ends
-  if (!SetsFunctions(trial, functions).Of(f, active)) return std::nullopt;
-  return SetsFunctions(module, functions).Of(f, active);
+  const size_t functions_before = module.functions.size(), records_before = module.records.size();
+  const std::optional<uint32_t> made = SetsFunctions(module, functions).Of(f, active);
+  if (!made) {  // what fails midway leaves functions without ends
+    module.functions.resize(functions_before);
+    module.records.resize(records_before);
+  }
+  return made;
 }
 
 }  // namespace pullback::ad

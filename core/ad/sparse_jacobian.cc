@@ -1,10 +1,12 @@
 #include "core/ad/sparse_jacobian.h"
 
+#include <functional>
 #include <map>
 #include <utility>
 
+#include "core/ad/partials.h"
 #include "core/ad/set_pattern.h"
-
+#include "core/analysis/activity.h"
 #include "core/ir/builder.h"
 
 namespace pullback::ad {
@@ -28,6 +30,20 @@ struct Side {
   std::vector<Value> extents;
   Value count;  // of elements
 };
+
+// By result of f: whether it may depend on parameter p.
+std::vector<bool> ReachedResults(const ir::Module& module, const ir::Function& f, size_t p) {
+  std::vector<bool> params(f.params().size()), results(f.results.size(), true);
+  params[p] = true;
+  const std::function<bool(Op)> is_constant = [](Op op) { return RuleOf(op) == Rule::kConstant; };
+  const analysis::Activity activity(module, f, params, results, is_constant);
+  std::vector<bool> reached(f.results.size());
+  for (const ir::Block& b : f.blocks) {
+    for (size_t r = 0; r < b.term.results.size(); ++r)
+      reached[r] = reached[r] || activity.Active(b.term.results[r]);
+  }
+  return reached;
+}
 
 class Writer {
  public:
@@ -59,11 +75,24 @@ class Writer {
     for (size_t r = 0; r < primal_.size(); ++r) {
       if (rows_.given[r]) out.push_back(primal_[r]);
     }
+    struct Block {
+      size_t r, p;
+      bool zero;
+      std::vector<Value> parts;
+    };
+    std::vector<Block> blocks;
     for (size_t r = 0; r < primal_.size(); ++r) {
       for (size_t p = 0; p < wrt.size() && rows_.differentiated[r]; ++p) {
-        if (wrt[p] && b_.TypeOf(args_[p]).IsFloat()) AppendBlock(r, p, out);
+        if (wrt[p] && b_.TypeOf(args_[p]).IsFloat()) blocks.push_back({r, p, IsZero(r, p), {}});
       }
     }
+    // Those without elements last: what they consist of would be held through the loops of the others.
+    for (const bool zero : {false, true}) {
+      for (Block& block : blocks) {
+        if (block.zero == zero) block.parts = BlockOf(block.r, block.p, zero);
+      }
+    }
+    for (const Block& block : blocks) out.insert(out.end(), block.parts.begin(), block.parts.end());
     b_.function().results.clear();
     for (Value v : out) b_.function().results.push_back(b_.TypeOf(v));
     b_.Return(std::move(out));
@@ -97,8 +126,10 @@ class Writer {
     return side;
   }
 
-  void AppendBlock(size_t r, size_t p, std::vector<Value>& out) {
+  std::vector<Value> BlockOf(size_t r, size_t p, bool zero) {
     const Side result = SideOf(primal_[r]), param = SideOf(args_[p]);
+    if (zero) return ZeroBlock(result, param);
+    std::vector<Value> out;
     const Elements elements = Find(r, p, result, param);
     const auto [seeds, values] = Compute(r, p, result, param, elements);
     out.push_back(seeds);
@@ -106,9 +137,29 @@ class Writer {
     Coordinates(elements.row, result, elements.count, out);
     Coordinates(elements.column, param, elements.count, out);
     out.push_back(values);
+    return out;
+  }
+
+  // No seed, no elements.
+  std::vector<Value> ZeroBlock(const Side& result, const Side& param) {
+    std::vector<Value> out = {b_.I64(0), Shape(result, param)};
+    const auto none = [this](DType t) { return b_.Zeros(t, {b_.I64(0)}); };
+    const size_t axes = result.extents.size() + param.extents.size();
+    for (size_t axis = 0; axis < axes; ++axis) out.push_back(none(DType::kI64));
+    out.push_back(none(b_.TypeOf(param.value).elem));
+    return out;
   }
 
   // --- which elements
+
+  // As far as the code says it.
+  bool IsZero(size_t r, size_t p) {
+    if (pattern_) return pattern_->IsEmpty(primal_[r], args_[p]);
+    if (from_.HasRule()) return false;
+    const auto [it, fresh] = reached_.try_emplace(p);
+    if (fresh) it->second = ReachedResults(module_, from_, p);
+    return !it->second[r];
+  }
 
   Elements Find(size_t r, size_t p, const Side& result, const Side& param) {
     std::optional<SparseRows> found;
@@ -329,6 +380,7 @@ class Writer {
   const SparseFunctions functions_;
   ir::Builder b_;
   std::optional<SparsePattern> pattern_;
+  std::map<size_t, std::vector<bool>> reached_;               // by parameter: which results
   std::map<size_t, std::optional<uint32_t>> sets_functions_;  // by parameter
   std::map<size_t, std::vector<Value>> sets_;                 // what they give
   std::vector<Value> args_, primal_;

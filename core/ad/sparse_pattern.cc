@@ -5,7 +5,6 @@
 #include <utility>
 
 #include "core/ad/point_loops.h"
-#include "core/analysis/outer_values.h"
 
 namespace pullback::ad {
 
@@ -118,28 +117,6 @@ std::vector<Value> SparsePattern::Extents(Value v) {
   return it->second;
 }
 
-// By value: it depends on the parameter, and the result on it.
-std::vector<bool> SparsePattern::Between(Value result, Value param) const {
-  std::vector<bool> depends(b_.function().values.size()), needed(depends.size());
-  depends[param.id] = true;
-  for (const Inst& inst : code_) {
-    bool any = false;
-    ir::ForEachOperand(inst, [&](Value v) { any |= depends[v.id]; });
-    for (Value v : inst.results) {
-      depends[v.id] =
-          any && inst.op != Op::StopGradient && ir::CarriesTangent(b_.module(), b_.TypeOf(v));
-    }
-  }
-  needed[result.id] = true;
-  for (size_t k = code_.size(); k-- > 0;) {
-    const auto wanted = [&](Value v) { return needed[v.id]; };
-    if (std::none_of(code_[k].results.begin(), code_[k].results.end(), wanted)) continue;
-    ir::ForEachOperand(code_[k], [&](Value v) { needed[v.id] = true; });
-  }
-  for (size_t k = 0; k < depends.size(); ++k) depends[k] = depends[k] && needed[k];
-  return depends;
-}
-
 // Every element of `to` from that of `from` at the same place.
 SparsePattern::Step SparsePattern::CopyStep(Value from, Value to) {
   Step step;
@@ -209,11 +186,11 @@ class SparsePattern::Collector {
   Collector(SparsePattern& pattern, Value v, Value param)
       : p_(pattern), b_(pattern.b_), param_(param), to_(p_.Extents(v)) {}
 
-  void Add(const Step& step, const analysis::OuterValues& outer) {
+  void Add(const Step& step) {
     for (const Access& read : step.reads) {
       if (read.source != param_ && p_.rows_.count(read.source) == 0) continue;
       const PointAccess access{read.at, p_.Extents(read.source), step.to, to_, read.guards};
-      analysis::Box box = outer.BoxOf(step.points);
+      analysis::Box box = p_.outer_.BoxOf(step.points);
       for (const auto* extents : {&access.from_extents, &access.to_extents}) {
         for (Value extent : *extents) box.AddValue(extent, {0, kMaxExtent});
       }
@@ -292,9 +269,8 @@ void SparsePattern::Collect(const Plan& plan, Value param) {
     for (const Access& read : step.reads) Extents(read.source);
   }
   Extents(plan.value);
-  const analysis::OuterValues outer(b_.function());
   Collector collector(*this, plan.value, param);
-  for (const Step& step : plan.steps) collector.Add(step, outer);
+  for (const Step& step : plan.steps) collector.Add(step);
   rows_[plan.value] = collector.Run();
 }
 
@@ -306,12 +282,13 @@ bool SparsePattern::IsFollowed(const Step& step) {
 }
 
 std::optional<std::vector<SparsePattern::Plan>> SparsePattern::PlansOf(Value result, Value param) {
-  const std::vector<bool> between = Between(result, param);
+  const FloatFlow::Slice between = flow_.Between(result, param);
   std::vector<Plan> plans;
-  for (const Inst& inst : code_) {
+  for (uint32_t number : between.insts) {
+    const Inst& inst = code_[number];
     for (size_t k = 0; k < inst.results.size(); ++k) {
       const Value v = inst.results[k];
-      if (!between[v.id]) continue;
+      if (!between.Has(v)) continue;
       if (inst.each && ir::IsScan(inst.each->results[k].monoid)) {
         for (Plan& plan : ScanPlans(inst, k)) plans.push_back(std::move(plan));
         continue;

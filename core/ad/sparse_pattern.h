@@ -8,6 +8,8 @@
 #include <optional>
 #include <vector>
 
+#include "core/ad/float_flow.h"
+#include "core/analysis/outer_values.h"
 #include "core/ir/builder.h"
 
 namespace pullback::ad {
@@ -71,15 +73,21 @@ ir::Value ScanGroup(ir::Builder& b, const ir::Inst& inst, size_t k);
 
 class SparsePattern {
  public:
-  // `code`: the instructions of the builder's function that stand in front of its place, straight-line.
+  // `code`: the instructions of the builder's function, which are straight-line and stand in front of its place.
   SparsePattern(ir::Builder& b, std::vector<ir::Inst> code, const SparseFunctions& functions)
-      : b_(b), code_(std::move(code)), functions_(functions) {}
+      : b_(b),
+        code_(std::move(code)),
+        functions_(functions),
+        flow_(b.module(), b.function(), code_),
+        outer_(b.function()) {}
 
   // Of `result` by `param`, elements numbered row by row. Nothing where something between them is not
   // followed: functions that are called outside of bodies, and lists.
   std::optional<SparseRows> Of(ir::Value result, ir::Value param);
   // Whether Of would give rows.
   bool IsFound(ir::Value result, ir::Value param) { return PlansOf(result, param).has_value(); }
+  // Nothing of `result` depends on `param`: no rows have elements.
+  bool IsEmpty(ir::Value result, ir::Value param) { return !flow_.Depends(result, param); }
 
  private:
   using Access = PatternAccess;
@@ -92,7 +100,6 @@ class SparsePattern {
   };
   class Collector;
 
-  std::vector<bool> Between(ir::Value result, ir::Value param) const;
   std::optional<std::vector<Step>> StepsOf(const ir::Inst& inst, size_t k);
   ir::Value Points(const ir::Each& each);
   std::vector<Plan> ScanPlans(const ir::Inst& inst, size_t k);
@@ -106,6 +113,8 @@ class SparsePattern {
   ir::Builder& b_;
   const std::vector<ir::Inst> code_;
   const SparseFunctions functions_;
+  FloatFlow flow_;
+  const analysis::OuterValues outer_;  // of the code alone, which statements are of
   std::map<ir::Value, std::vector<ir::Value>> extents_;
   std::map<ir::Value, SparseRows> rows_;  // of the parameter that is asked for
 };

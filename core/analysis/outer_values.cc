@@ -8,15 +8,17 @@ using ir::Affine;
 using ir::Op;
 using ir::Value;
 
-OuterValues::OuterValues(const ir::Function& f) : f_(f), known_(f.values.size()) {
-  for (uint32_t id = 0; id < known_.size(); ++id) known_[id].form = Affine::Of(Value{id});
+OuterValues::OuterValues(const ir::Function& f) : f_(f) {
+  known_.reserve(f.values.size());
   // In the order of the text; what a definition further down would say is not known.
   for (const ir::Block& b : f.blocks) {
-    for (const ir::Inst& inst : b.insts) Define(inst);
+    for (const ir::Inst& inst : b.insts) Learn(inst);
   }
 }
 
-void OuterValues::Define(const ir::Inst& inst) {
+void OuterValues::Learn(const ir::Inst& inst) {
+  while (known_.size() < f_.values.size())
+    known_.push_back({Affine::Of(Value{static_cast<uint32_t>(known_.size())}), {}});
   if (inst.results.size() != 1 || f_.TypeOf(inst.results[0]) != ir::Type::I64()) return;
   const Value v = inst.results[0];
   const auto of = [&](size_t k) { return Affine::Of(inst.args[k]); };

@@ -10,7 +10,10 @@ namespace pullback::analysis {
 
 class OuterValues {
  public:
+  // `f` may be still without code, which is then to be learnt as it is written.
   explicit OuterValues(const ir::Function& f);
+  // An instruction of f's blocks behind those that it reads from.
+  void Learn(const ir::Inst& inst);
 
   // The statement's index variables in their extents, and the ranges of everything that its constraints
   // speak of. A shape of one of its results is that of an array, since points are visited after arrays
@@ -24,7 +27,6 @@ class OuterValues {
     ir::Affine form;  // of values whose definition is not affine
     Interval range;
   };
-  void Define(const ir::Inst& inst);
   void DefineAffine(ir::Value v, const ir::Affine& e);
   ir::Affine FormOf(ir::Value v) const;
 

@@ -1,22 +1,35 @@
 #include "core/loops/refcounts.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace pullback::loops {
 namespace {
 
 using ir::Value;
 
-int Times(const Consumed& list, Value v) {
-  return static_cast<int>(std::count(list.begin(), list.end(), v));
-}
+// How often each is consumed: a return or a call may take thousands.
+class Times {
+ public:
+  explicit Times(Consumed list) : sorted_(std::move(list)) {
+    std::sort(sorted_.begin(), sorted_.end());
+  }
+  int operator()(Value v) const {
+    const auto [first, last] = std::equal_range(sorted_.begin(), sorted_.end(), v);
+    return static_cast<int>(last - first);
+  }
+
+ private:
+  Consumed sorted_;
+};
 
 }  // namespace
 
 bool RetainConsumed(Emitter& e, const Consumed& consumed, const std::set<Value>& dies) {
+  const Times times(consumed);
   bool ok = true;
   for (Value v : std::set<Value>(consumed.begin(), consumed.end())) {
-    const int more = Times(consumed, v) - (dies.count(v) > 0 ? 1 : 0);
+    const int more = times(v) - (dies.count(v) > 0 ? 1 : 0);
     for (int i = 0; i < more; ++i) e.Effect(Node::Kind::kRetain, {v});
     ok &= more == 0 || !e.TypeOf(v).IsTape();
   }
@@ -24,16 +37,18 @@ bool RetainConsumed(Emitter& e, const Consumed& consumed, const std::set<Value>&
 }
 
 void ReleaseDead(Emitter& e, const Consumed& consumed, const std::set<Value>& dies) {
+  const Times times(consumed);
   for (Value v : dies) {
-    if (Times(consumed, v) == 0) e.Effect(Node::Kind::kRelease, {v});
+    if (times(v) == 0) e.Effect(Node::Kind::kRelease, {v});
   }
 }
 
 EdgeCounts CountEdge(const std::set<Value>& owned, const std::set<Value>& live,
                      const Consumed& args) {
+  const Times times(args);
   EdgeCounts counts;
   for (Value v : owned) {
-    const int wanted = Times(args, v) + (live.count(v) > 0 ? 1 : 0);
+    const int wanted = times(v) + (live.count(v) > 0 ? 1 : 0);
     if (wanted == 0) counts.releases.push_back(v);
     for (int i = 1; i < wanted; ++i) counts.retains.push_back(v);
   }

@@ -1,6 +1,6 @@
 #include "core/pipeline/steps.h"
 
-#include <algorithm>
+#include <set>
 
 #include "core/ad/operators.h"
 #include "core/opt/simplify.h"
@@ -60,10 +60,11 @@ Status NormaliseAndFuse(PassRunner& passes, ir::Module& m, int rounds) {
 
 bool IsCompact(const ir::Module& m, const std::vector<ir::Value>& seeded) {
   const ir::Function& f = m.Get(m.entry);
+  const std::set<ir::Value> arrays(seeded.begin(), seeded.end());
   for (const ir::Block& b : f.blocks) {
     for (const ir::Inst& inst : b.insts) {
       for (ir::Value v : inst.results) {
-        if (std::find(seeded.begin(), seeded.end(), v) != seeded.end()) return false;
+        if (arrays.count(v) > 0) return false;
       }
     }
   }
