@@ -48,12 +48,14 @@ const std::vector<Value>& FloatFlow::After(Value from) {
   return it->second;
 }
 
-FloatFlow::Slice FloatFlow::Between(Value to, Value from) {
+FloatFlow::Slice FloatFlow::Between(const std::vector<Value>& to, Value from) {
   const std::vector<Value>& after = After(from);
-  if (!Contains(after, to)) return {};
-  std::set<Value> values = {to};
+  std::vector<Value> work;
+  for (Value v : to) {
+    if (Contains(after, v)) work.push_back(v);
+  }
+  std::set<Value> values(work.begin(), work.end());
   std::set<uint32_t> insts;
-  std::vector<Value> work = {to};
   while (!work.empty()) {
     const uint32_t k = made_by_[work.back().id];
     work.pop_back();

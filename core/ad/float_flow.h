@@ -23,8 +23,8 @@ class FloatFlow {
     std::vector<ir::Value> values;  // of these the results that are meant, by number
     bool Has(ir::Value v) const { return Contains(values, v); }
   };
-  // What depends on `from`, and `to` on it.
-  Slice Between(ir::Value to, ir::Value from);
+  // What depends on `from`, and some of `to` on it.
+  Slice Between(const std::vector<ir::Value>& to, ir::Value from);
 
  private:
   static constexpr uint32_t kNoInst = UINT32_MAX;

@@ -1,9 +1,11 @@
 #include "core/ad/seeded_jacobian.h"
 
 #include <map>
+#include <optional>
+#include <set>
 #include <utility>
 
-#include "core/ad/batch.h"
+#include "core/ad/batch_insts.h"
 #include "core/ad/float_flow.h"
 #include "core/ad/tangent.h"
 #include "core/ir/builder.h"
@@ -14,6 +16,10 @@ namespace {
 using ir::Affine;
 using ir::Value;
 
+// Instructions of f that all columns together go through, at most; with more, cotangents of the results or a loop
+// over seeds are the shorter program.
+constexpr size_t kMostSeeded = size_t{1} << 19;
+
 class Writer {
  public:
   Writer(ir::Module& module, uint32_t f, JacobianRows rows, uint32_t target)
@@ -22,26 +28,25 @@ class Writer {
         f_(f),
         rows_(std::move(rows)),
         b_(module, module.Get(target)),
+        tangents_(module),
         flow_(module, from_, from_.blocks[0].insts) {}
 
   StatusOr<bool> Run(const std::vector<bool>& wrt) {
+    if (!Plan(wrt)) return false;
     b_.NewBlock();
     for (Value v : from_.params())
       args_.push_back({b_.AddParam(0, from_.TypeOf(v), from_.values[v.id].name), false});
     std::vector<std::vector<Value>> columns;  // by parameter, by row
-    Tangents tangents(module_);
-    for (size_t p = 0; p < wrt.size(); ++p) {
-      if (!wrt[p] || !from_.TypeOf(from_.params()[p]).IsFloat()) continue;
-      if (!columns.empty() && !AnyDepends(p)) {  // the first brings the primal
-        columns.push_back(ZeroColumn(p));
-        continue;
+    for (const Column& column : columns_) {
+      Dots dots;
+      bool has_form = true;
+      if (columns.empty() || from_.HasRule()) {  // the first brings the primal
+        PB_ASSIGN_OR_RETURN(has_form, PushWhole(column, dots));
+      } else if (!column.results.empty()) {
+        PB_ASSIGN_OR_RETURN(has_form, PushPart(column, dots));
       }
-      std::vector<bool> active(wrt.size(), false);
-      active[p] = true;
-      PB_ASSIGN_OR_RETURN(const uint32_t jvp, tangents.Jvp(f_, active, 1));
-      std::optional<std::vector<Value>> column = Column(module_.Get(jvp), p);
-      if (!column) return false;
-      columns.push_back(std::move(*column));
+      if (!has_form) return false;
+      columns.push_back(BlocksOf(column, dots));
     }
     Return(columns);
     return true;
@@ -66,20 +71,35 @@ class Writer {
   bool Depends(size_t r, size_t p) {
     return from_.HasRule() || flow_.Depends(from_.blocks[0].term.results[r], from_.params()[p]);
   }
-  bool AnyDepends(size_t p) {
-    for (size_t r = 0; r < from_.results.size(); ++r) {
-      if (rows_.differentiated[r] && Depends(r, p)) return true;
+  // The derivatives by one parameter: of the results that depend on it, from the code between.
+  struct Column {
+    size_t p;
+    std::vector<size_t> results;
+    std::vector<uint32_t> insts;
+  };
+  using Dots = std::map<size_t, Batched>;  // by result
+
+  // False where too much would be written.
+  bool Plan(const std::vector<bool>& wrt) {
+    const size_t all = from_.blocks[0].insts.size() + wrt.size();
+    size_t written = all;
+    for (size_t p = 0; p < wrt.size(); ++p) {
+      if (!wrt[p] || !from_.TypeOf(from_.params()[p]).IsFloat()) continue;
+      Column column{p, {}, {}};
+      std::vector<Value> values;
+      for (size_t r = 0; r < from_.results.size(); ++r) {
+        if (!rows_.differentiated[r] || !Depends(r, p)) continue;
+        column.results.push_back(r);
+        values.push_back(from_.blocks[0].term.results[r]);
+      }
+      column.insts = flow_.Between(values, from_.params()[p]).insts;
+      written += from_.HasRule() ? all : column.insts.size();
+      if (written > kMostSeeded) return false;
+      columns_.push_back(std::move(column));
     }
-    return false;
+    return true;
   }
 
-  std::vector<Value> ZeroColumn(size_t p) {
-    std::vector<Value> blocks;
-    for (size_t r = 0; r < from_.results.size(); ++r) {
-      if (rows_.differentiated[r]) blocks.push_back(ZeroBlock(primal_[r], args_[p].value));
-    }
-    return blocks;
-  }
   Value ZeroBlock(Value result, Value param) {
     const DType to = b_.TypeOf(param).elem;
     std::vector<Value> extents = Dims(result);
@@ -97,23 +117,96 @@ class Writer {
     return true;
   }
 
-  // The blocks by one parameter. The primal comes with every column; CSE leaves one of them.
-  std::optional<std::vector<Value>> Column(const ir::Function& jvp, size_t p) {
-    const std::vector<Value>& dims = Dims(args_[p].value);
-    std::vector<Batched> args = args_;
-    args.push_back(Seed(args_[p].value, dims));
-    const auto results = AppendBatched(b_, jvp, args, dims, seeded_);
-    if (!results) return std::nullopt;
-    if (primal_.empty() && !TakePrimal(*results)) return std::nullopt;
-    std::vector<Value> blocks;
+  // The primal comes with every column; CSE leaves one of them. False where there is no form for all seeds.
+  StatusOr<bool> PushWhole(const Column& column, Dots& dots) {
+    std::vector<bool> active(from_.params().size(), false);
+    active[column.p] = true;
+    PB_ASSIGN_OR_RETURN(const uint32_t jvp, tangents_.Jvp(f_, active, 1));
+    const auto results = Push(jvp, args_, column.p);
+    if (!results || (primal_.empty() && !TakePrimal(*results))) return false;
     size_t next = from_.results.size();
     for (size_t r = 0; r < from_.results.size(); ++r) {
-      const bool carries = ir::CarriesTangent(module_, from_.results[r]);
-      if (rows_.differentiated[r]) {
-        blocks.push_back(Depends(r, p) ? Block((*results)[next], primal_[r], args_[p].value, dims)
-                                       : ZeroBlock(primal_[r], args_[p].value));
+      if (ir::CarriesTangent(module_, from_.results[r])) dots[r] = (*results)[next++];
+    }
+    return true;
+  }
+
+  StatusOr<bool> PushPart(const Column& column, Dots& dots) {
+    const std::vector<Value> reads = ReadsOf(column);
+    std::vector<Batched> args;
+    for (Value v : reads) args.push_back(Primal().At(v));
+    std::vector<bool> active(reads.size(), false);
+    active[0] = true;
+    PB_ASSIGN_OR_RETURN(const uint32_t jvp, tangents_.Jvp(AddPart(column, reads), active, 1));
+    const auto results = Push(jvp, std::move(args), column.p);
+    if (!results) return false;
+    for (size_t k = 0; k < column.results.size(); ++k)
+      dots[column.results[k]] = (*results)[column.results.size() + k];
+    return true;
+  }
+
+  std::optional<std::vector<Batched>> Push(uint32_t jvp, std::vector<Batched> args, size_t p) {
+    const std::vector<Value>& dims = Dims(args_[p].value);
+    args.push_back(Seed(args_[p].value, dims));
+    return AppendBatched(b_, module_.Get(jvp), args, dims, seeded_);
+  }
+
+  // The parameter, then what the column's code reads from elsewhere.
+  std::vector<Value> ReadsOf(const Column& column) {
+    std::vector<Value> reads = {from_.params()[column.p]};
+    std::set<Value> known = {reads[0]};
+    for (uint32_t k : column.insts) {
+      const ir::Inst& inst = from_.blocks[0].insts[k];
+      if (inst.each) {
+        for (const ir::IndexVar& i : inst.each->indices) known.insert(i.var);
+        for (const ir::Inst& body : inst.each->body)
+          known.insert(body.results.begin(), body.results.end());
       }
-      next += carries;
+      ir::ForEachOperand(inst, [&](Value v) {
+        if (known.insert(v).second) reads.push_back(v);
+      });
+      known.insert(inst.results.begin(), inst.results.end());
+    }
+    return reads;
+  }
+
+  // (reads…) -> (the column's results)
+  uint32_t AddPart(const Column& column, const std::vector<Value>& reads) {
+    const uint32_t part = module_.AddFunction(from_.name + ".part");
+    ir::Builder b(module_, module_.Get(part));
+    b.NewBlock();
+    InstBatcher copy(b, from_, Axes::kFront, {});
+    for (Value v : reads)
+      copy.Bind(v, {b.AddParam(0, from_.TypeOf(v), from_.values[v.id].name), false});
+    for (uint32_t k : column.insts) copy.Copy(from_.blocks[0].insts[k]);
+    std::vector<Value> results;
+    for (size_t r : column.results) {
+      results.push_back(copy.Get(from_.blocks[0].term.results[r]));
+      b.function().results.push_back(from_.results[r]);
+    }
+    b.Return(std::move(results));
+    return part;
+  }
+
+  // All of f as it is.
+  InstBatcher& Primal() {
+    if (primal_copy_) return *primal_copy_;
+    primal_copy_.emplace(b_, from_, Axes::kFront, std::vector<Value>());
+    for (size_t k = 0; k < args_.size(); ++k) primal_copy_->Bind(from_.params()[k], args_[k]);
+    for (const ir::Inst& inst : from_.blocks[0].insts) primal_copy_->Copy(inst);
+    return *primal_copy_;
+  }
+
+  std::vector<Value> BlocksOf(const Column& column, const Dots& dots) {
+    const Value param = args_[column.p].value;
+    std::vector<Value> blocks;
+    size_t next = 0;
+    for (size_t r = 0; r < from_.results.size(); ++r) {
+      if (!rows_.differentiated[r]) continue;
+      const bool depends = next < column.results.size() && column.results[next] == r;
+      next += depends;
+      blocks.push_back(depends ? Block(dots.at(r), primal_[r], param, Dims(param))
+                               : ZeroBlock(primal_[r], param));
     }
     return blocks;
   }
@@ -175,6 +268,9 @@ class Writer {
   const uint32_t f_;
   const JacobianRows rows_;
   ir::Builder b_;
+  Tangents tangents_;
+  std::vector<Column> columns_;
+  std::optional<InstBatcher> primal_copy_;
   std::vector<Batched> args_;
   std::vector<Value> primal_, seeded_;
   FloatFlow flow_;

@@ -27,7 +27,8 @@ struct JacobianRows {
 
 // A new function: (params of f…) -> (results that are given…, a block for every result that is
 // differentiated and every float parameter in wrt), as ir::AddJacobian has it. Nothing where the code of f
-// is more than one block or has no form for all seeds at once; `module` is then to be thrown away.
+// is more than one block, or has no form for all seeds at once, or would be written too often; `module` is
+// then to be thrown away.
 StatusOr<std::optional<SeededJacobian>> SeedJacobian(ir::Module& module, uint32_t f,
                                                      const std::vector<bool>& wrt,
                                                      const JacobianRows& rows);

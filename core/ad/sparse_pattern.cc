@@ -282,7 +282,7 @@ bool SparsePattern::IsFollowed(const Step& step) {
 }
 
 std::optional<std::vector<SparsePattern::Plan>> SparsePattern::PlansOf(Value result, Value param) {
-  const FloatFlow::Slice between = flow_.Between(result, param);
+  const FloatFlow::Slice between = flow_.Between({result}, param);
   std::vector<Plan> plans;
   for (uint32_t number : between.insts) {
     const Inst& inst = code_[number];

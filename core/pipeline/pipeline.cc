@@ -203,7 +203,7 @@ StatusOr<bool> DeriveInChunks(PassRunner& passes, ir::Module m, Transform transf
 
 }  // namespace
 
-const char* const kPassesVersion = "67";
+const char* const kPassesVersion = "68";
 
 const char* TransformName(Transform t) {
   switch (t) {
