@@ -10,6 +10,7 @@
 
 #include "core/base/status.h"
 #include "core/base/tensor.h"
+#include "core/lang/type_list.h"
 
 namespace pullback::lang {
 
@@ -53,26 +54,29 @@ struct Type {
   int rank = 0;  // kArray, kStructArray: >= 1
   // kTuple; the one of kList, kBox; kFunction: what it captures; kRelation: the arrays that it is;
   // kStructArray: what an element is, then the arrays of its parts
-  std::vector<Type> elements;
+  TypeList elements;
   const Struct* structure = nullptr;  // kStruct: a struct is its declaration
   Closure closure = Closure::kNone;
   uint32_t code = 0;
   static Type Scalar(DType t) { return {Kind::kScalar, t, 0, {}}; }
   static Type Array(DType t, int rank) { return {Kind::kArray, t, rank, {}}; }
-  static Type Tuple(std::vector<Type> elements) {
+  static Type Tuple(TypeList elements) {
     return {Kind::kTuple, DType::kF64, 0, std::move(elements)};
   }
   static Type Of(const Struct* s) { return {Kind::kStruct, DType::kF64, 0, {}, s}; }
   static Type List(Type element) { return {Kind::kList, DType::kF64, 0, {std::move(element)}}; }
   static Type Box(Type element) { return {Kind::kBox, DType::kF64, 0, {std::move(element)}}; }
-  static Type Function(Closure closure, uint32_t code, std::vector<Type> captures) {
+  static Type Function(Closure closure, uint32_t code, TypeList captures) {
     return {Kind::kFunction, DType::kF64, 0, std::move(captures), nullptr, closure, code};
   }
   // fn(elements but the last) -> the last
-  static Type Dynamic(std::vector<Type> elements) {
+  static Type Dynamic(TypeList elements) {
     return Function(Closure::kDynamic, 0, std::move(elements));
   }
   bool IsDynamic() const { return kind == Kind::kFunction && closure == Closure::kDynamic; }
+  // With the types inside it (TypeList::nodes), and how many of them are inside each other.
+  size_t Nodes() const { return 1 + elements.nodes(); }
+  int Depth() const { return 1 + elements.depth(); }
   bool operator==(const Type&) const = default;
 };
 std::string ToString(const Type& t);

@@ -56,29 +56,29 @@ int LeafCount(const Type& type) {
 
 size_t SizeCount(const Type& type) {
   size_t count = static_cast<size_t>(type.rank);
+  if (!IsComposite(type)) return count + type.elements.nodes();
   ForEachPart(type, [&](const Type& part) { count += 1 + SizeCount(part); });
   return count;
 }
 
-namespace {
-
-// Of parts, captures and elements inside each other; counted no further than past `most`.
-int DepthOf(const Type& type, int most) {
-  int depth = 0;
-  if (most == 0) return 1;
-  for (const Type& e : type.elements) depth = std::max(depth, DepthOf(e, most - 1));
-  return depth + 1;
-}
-
-}  // namespace
-
-bool CheckTypeLimits(const Type& type, const Span& span, Reporter& report, const Limits& limits) {
-  if (DepthOf(type, limits.max_nesting) > limits.max_nesting) {
+bool CheckTypeSize(const Type& type, const Span& span, Reporter& report, const Limits& limits) {
+  if (type.Nodes() > limits.max_type_nodes) {
+    report.Limit(span, "TYPE_TOO_LARGE",
+                 "the type here is made of more than " + std::to_string(limits.max_type_nodes) +
+                     " types, counted through tuples, lists, boxes and what functions capture");
+    return false;
+  }
+  if (type.Depth() > limits.max_nesting) {
     report.Limit(span, "NESTING_TOO_DEEP",
                  "types inside each other are nested too deeply: at most " +
                      std::to_string(limits.max_nesting) + " are allowed");
     return false;
   }
+  return true;
+}
+
+bool CheckTypeLimits(const Type& type, const Span& span, Reporter& report, const Limits& limits) {
+  if (!CheckTypeSize(type, span, report, limits)) return false;
   if (type.rank > limits.max_rank) {
     report.Limit(span, "TYPE_TOO_LARGE",
                  "an array of rank " + std::to_string(type.rank) + " is over the limit of " +
@@ -142,7 +142,7 @@ void ProgramChecker::Charge(size_t sizes, const Span& at) {
   if (!exhausted()) return;
   report_.Limit(at, "PROGRAM_TOO_LARGE",
                 "the program is too large: up to here its values have more than " +
-                    std::to_string(max_work_) + " axes and elements of tuples");
+                    std::to_string(max_work_) + " axes and parts");
 }
 
 void ProgramChecker::DeclareUserFunctions() {

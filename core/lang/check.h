@@ -231,9 +231,12 @@ bool FallsThrough(const Block& block);
 
 // Leaves of a type: 1 for what is neither a tuple nor a struct.
 int LeafCount(const Type& type);
-// Axes of all leaves, and leaves: what a value's type and sizes cost.
+// Axes of all leaves, leaves, and types inside lists and boxes: what a value's type and sizes cost.
 size_t SizeCount(const Type& type);
-// False: a type over the limits of rank, leaves or nesting, which is reported.
+// False: a type that no walk should go through, made of too many types or of types too deep inside each
+// other. It is reported, and nothing may be made of it.
+bool CheckTypeSize(const Type& type, const Span& span, Reporter& report, const Limits& limits);
+// False: a type over the limits of size, rank, leaves or nesting, which is reported.
 bool CheckTypeLimits(const Type& type, const Span& span, Reporter& report, const Limits& limits);
 
 }  // namespace pullback::lang

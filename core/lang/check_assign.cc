@@ -30,7 +30,7 @@ void BodyChecker::CheckParallel(Stmt& s, const std::vector<Type>& wanted) {
   if (s.value->kind == Expr::Kind::kTuple) {
     for (size_t i = 0; i < wanted.size(); ++i) {
       CheckAssigned(s.targets[i], wanted[i], s.value->operands[i]);
-      s.value->type.elements[i] = s.value->operands[i]->type;
+      s.value->type.elements.Set(i, s.value->operands[i]->type);
     }
     return;
   }

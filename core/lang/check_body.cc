@@ -238,7 +238,8 @@ Type BodyChecker::ResolveAnnotation(TypeExpr& t, Shape& shape) {
   if (t.kind == TypeExpr::Kind::kFunction || t.kind == TypeExpr::Kind::kStruct ||
       t.kind == TypeExpr::Kind::kList || t.kind == TypeExpr::Kind::kBox) {
     const NameTaken taken = [&](const std::string& name) { return scope_.Find(name) != kNone; };
-    const Type type = ResolveData(t, program_.structs(f_), taken, report_, limits_);
+    Type type = ResolveData(t, program_.structs(f_), taken, report_, limits_);
+    if (!CheckTypeSize(type, t.span, report_, limits_)) type = Type();
     shape = UnknownShape(type);
     return type;
   }
@@ -259,6 +260,7 @@ Type BodyChecker::ResolveAnnotation(TypeExpr& t, Shape& shape) {
     shape.elements.emplace_back();
     type.elements.push_back(ResolveAnnotation(element, shape.elements.back()));
   }
+  if (!CheckTypeSize(type, t.span, report_, limits_)) return {};
   CheckTypeLimits(type, t.span, report_, limits_);
   return type;
 }
@@ -280,6 +282,7 @@ Type BodyChecker::ResolveArrayOfStructs(TypeExpr& t, Shape& shape) {
   shape.dims.assign(first->dims.begin(), first->dims.begin() + static_cast<std::ptrdiff_t>(rank));
   // The parts say the sizes, each for itself.
   for (ExprPtr& dim : t.dims) dim->type = Type::Scalar(DType::kI64);
+  if (!CheckTypeSize(type, t.span, report_, limits_)) return {};
   CheckTypeLimits(type, t.span, report_, limits_);
   return type;
 }

@@ -38,7 +38,7 @@ bool CarriesFloat(const Type& t) {
 
 Type GradientType(const Type& t) {
   if (t.kind != Type::Kind::kFunction) return t;
-  return GradientType(t.elements);
+  return GradientType(t.elements.items());
 }
 
 Type GradientType(const std::vector<Type>& types) {

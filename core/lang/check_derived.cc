@@ -51,7 +51,7 @@ std::vector<Type> ProgramChecker::DerivedParams(const Type& function, const Span
                                                 uint32_t from) {
   const Type signature = SignatureOf(function.elements[0], at, from);
   if (!signature.IsDynamic()) return {Type()};
-  std::vector<Type> params = signature.elements;
+  std::vector<Type> params = signature.elements.items();
   const Type result = params.back();
   params.pop_back();
   switch (derived_[function.code]) {
@@ -83,7 +83,7 @@ uint32_t ProgramChecker::DerivedInstance(const Type& function, const std::vector
                                  NameOf(op) + " needs them as a tuple, got " + ToString(x));
       return kNone;
     }
-    inner_args = arity == 1 ? std::vector<Type>{x} : x.elements;
+    inner_args = arity == 1 ? std::vector<Type>{x} : x.elements.items();
   }
   const uint32_t called =
       Instantiate(inner, inner_args, info.at, info.from, packed ? std::vector<bool>() : loose);

@@ -192,7 +192,9 @@ Type ProgramChecker::SignatureOf(const Type& function, const Span& at, uint32_t 
   const uint32_t callee = Instantiate(function, types, at, from);
   if (callee == kNone || !this->function(callee).has_result) return {};
   types.push_back(ResultOf(callee));
-  return types.back().kind == Type::Kind::kError ? Type() : Type::Dynamic(std::move(types));
+  if (types.back().kind == Type::Kind::kError) return {};
+  Type signature = Type::Dynamic(std::move(types));
+  return CheckTypeSize(signature, at, report_, limits_) ? signature : Type();
 }
 
 int ProgramChecker::NestedInstances(uint32_t code, uint32_t from) const {
@@ -249,16 +251,19 @@ Type BodyChecker::FindSignature(const Expr& e) {
 
 namespace {
 
-Type WithFunction(const Type& t, const Type& function) {
-  if (t.closure == Type::Closure::kUndecided) return function;
-  Type out = t;
-  for (Type& e : out.elements) e = WithFunction(e, function);
-  return out;
-}
-
 bool HasUndecided(const Type& t) {
   return t.closure == Type::Closure::kUndecided ||
          std::any_of(t.elements.begin(), t.elements.end(), HasUndecided);
+}
+
+Type WithFunction(const Type& t, const Type& function) {
+  if (t.closure == Type::Closure::kUndecided) return function;
+  if (!HasUndecided(t)) return t;
+  std::vector<Type> elements;
+  for (const Type& e : t.elements) elements.push_back(WithFunction(e, function));
+  Type out = t;
+  out.elements = std::move(elements);
+  return out;
 }
 
 }  // namespace
@@ -273,9 +278,17 @@ bool BodyChecker::Settle(Expr& e, const std::string& name) {
                 (implied ? "" : "; write it: " + name + ": list f64 = …"));
     return false;
   }
+  const size_t reported = report_.count();
   const Type function = FindSignature(e);
-  const bool known = function.kind != Type::Kind::kError;
-  if (known && Convert(e, WithFunction(e.type, function))) return e.type.kind != Type::Kind::kError;
+  if (function.kind != Type::Kind::kError) {
+    const Type type = WithFunction(e.type, function);
+    const bool fits = CheckTypeSize(type, e.span, report_, limits_);
+    if (fits && Convert(e, type)) return e.type.kind != Type::Kind::kError;
+  }
+  if (report_.count() > reported) {  // why it is not known
+    e.type = Type();
+    return false;
+  }
   Fail(e, "different functions meet here; write the type: " + name + ": fn(f64) -> f64 = …");
   return false;
 }

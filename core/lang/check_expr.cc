@@ -30,6 +30,10 @@ Shape BodyChecker::Check(ExprPtr& e) {
   }
   Shape shape = CheckKind(e);
   program_.Leave();
+  if (!CheckTypeSize(e->type, e->span, report_, limits_)) {
+    e->type = Type();
+    return {};
+  }
   program_.Charge(SizeCount(e->type), e->span);
   return shape;
 }
@@ -216,7 +220,7 @@ Shape BodyChecker::CheckTuple(Expr& e) {
   if (!CheckOperands(e, shape.elements)) return {};
   e.type = Type::Tuple({});
   for (const ExprPtr& operand : e.operands) e.type.elements.push_back(operand->type);
-  CheckTypeLimits(e.type, e.span, report_, limits_);
+  if (!CheckTypeLimits(e.type, e.span, report_, limits_)) e.type = Type();
   return shape;
 }
 

@@ -295,7 +295,7 @@ Header HeaderChecker::Run() {
   for (Param& p : f_.params) {
     Shape shape;
     Type type = Resolve(p.type, shape);
-    CheckTypeLimits(type, p.type.span, report_, limits_);
+    if (!CheckTypeLimits(type, p.type.span, report_, limits_)) type = Type();
     f_.locals[p.local].type = type;
     header_.facts[p.local].shape = shape;
     header_.param_types.push_back(type);
@@ -313,7 +313,7 @@ Header HeaderChecker::Run() {
     return std::move(header_);
   }
   f_.result_type = Resolve(f_.result, header_.result_shape);
-  CheckTypeLimits(f_.result_type, f_.result.span, report_, limits_);
+  if (!CheckTypeLimits(f_.result_type, f_.result.span, report_, limits_)) f_.result_type = Type();
   return std::move(header_);
 }
 

@@ -23,6 +23,13 @@ const Limits& Boundless() {
 
 const std::string kNoText;
 
+// For messages, which may not be as long as types are.
+std::string Shortened(std::string text) {
+  constexpr size_t kMost = 400;
+  if (text.size() <= kMost) return text;
+  return text.substr(0, kMost) + " …";
+}
+
 bool HasUndecided(const Type& t) {
   return t.closure == Type::Closure::kUndecided ||
          std::any_of(t.elements.begin(), t.elements.end(), HasUndecided);
@@ -268,13 +275,17 @@ uint32_t ProgramChecker::Instantiate(const Type& f, const std::vector<Type>& arg
   }
   const bool named = f.closure == Type::Closure::kNamed;
   if (named && !function(f.code).is_template) return f.code;
+  size_t parts = f.elements.nodes();
+  for (const Type& t : args) parts += t.elements.nodes();
+  Charge(parts, at);  // what it is called is as long
+  if (exhausted()) return kNone;
   InstanceInfo info;
   info.from = from;
   info.at = at;
   info.depth = info_[from].depth + 1;
   info.what = Describe(f) + " called with (";
   for (const Type& t : args) info.what += (&t == &args[0] ? "" : ", ") + Describe(t);
-  info.what += ")";
+  info.what = Shortened(info.what + ")");
   uint32_t index = kNone;
   if (named) {
     index = TemplateInstance(f.code, args, std::move(info), loose);
@@ -330,7 +341,7 @@ uint32_t ProgramChecker::TemplateInstance(uint32_t index, const std::vector<Type
       if (!known || Arity(args[i]) != static_cast<int>(inner.size()) || inner.empty()) continue;
       declared[i] = inner;
       const uint32_t f = Instantiate(args[i], inner, info.at, info.from);
-      if (f == kNone) return kNone;
+      if (f == kNone || ResultOf(f).kind == Type::Kind::kError) return kNone;  // reported
       BindTypes(pattern.elements.back(), ResultOf(f), t.type_params, bindings);
     }
   }
@@ -338,6 +349,7 @@ uint32_t ProgramChecker::TemplateInstance(uint32_t index, const std::vector<Type
   for (size_t i = 0; i < args.size(); ++i) {
     const Type type = TypeOf(t.params[i].type, bindings);
     types.push_back(type.kind == Type::Kind::kError ? args[i] : type);
+    if (!CheckTypeSize(types.back(), info.at, report_, limits_)) return kNone;
   }
   if (!AllKnown(types, info.at)) return kNone;
   const Type self = Type::Function(Type::Closure::kNamed, index, {});
@@ -360,6 +372,7 @@ uint32_t ProgramChecker::TemplateInstance(uint32_t index, const std::vector<Type
     f->infers_result = true;
     if (f->result.kind == TypeExpr::Kind::kFunction) {
       f->function_result = DynamicOf(f->result, bindings);
+      if (!CheckTypeSize(f->function_result, info.at, report_, limits_)) return kNone;
     }
     f->result = TypeExpr();
   }

@@ -110,7 +110,9 @@ bool BodyChecker::DecideCall(Expr& e) {
   e.type = Type();
   if (callee == kNone || !program_.function(callee).has_result) return false;
   types.push_back(program_.ResultOf(callee));
-  if (Convert(function, Type::Dynamic(std::move(types)))) {
+  const Type signature = Type::Dynamic(std::move(types));
+  if (!CheckTypeSize(signature, e.span, report_, limits_)) return false;
+  if (Convert(function, signature)) {
     return function.type.kind != Type::Kind::kError;
   }
   Fail(function, "the arms of this 'if' give functions that do not fit this call");

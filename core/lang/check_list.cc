@@ -121,7 +121,9 @@ Shape BodyChecker::CheckPush(Expr& e, const std::vector<Shape>& shapes) {
     if (!Settle(value, "let x")) return {};
     const Type element = ElementType(value.type);
     const bool function = element.closure == Type::Closure::kUndecided;
+    const size_t reported = report_.count();
     Convert(list, Type::List(function ? FindSignature(value) : element));
+    if (report_.count() > reported) return {};  // why it is not known
     if (HasUnknown(list.type)) {
       return Fail(list, "the type of this list's elements is not known; give it a name and a type");
     }

@@ -98,7 +98,7 @@ bool BodyChecker::ConvertTuple(Expr& e, const Type& want) {
   if (e.kind == Expr::Kind::kTuple) {
     for (size_t i = 0; i < e.operands.size(); ++i) {
       converted &= Convert(*e.operands[i], want.elements[i]);
-      e.type.elements[i] = e.operands[i]->type;
+      e.type.elements.Set(i, e.operands[i]->type);
     }
     return converted;
   }
@@ -149,7 +149,7 @@ void BodyChecker::UnifyTuples(const std::vector<ExprPtr*>& parts) {
     for (ExprPtr* part : parts) elements.push_back(&(*part)->operands[i]);
     UnifyTuples(elements);
     Unify(elements);
-    for (ExprPtr* part : parts) (*part)->type.elements[i] = (*part)->operands[i]->type;
+    for (ExprPtr* part : parts) (*part)->type.elements.Set(i, (*part)->operands[i]->type);
   }
 }
 

@@ -34,6 +34,7 @@ class Reporter {
 
   bool full() const;  // enough messages: more would be dropped
   bool ok() const { return messages_.empty(); }
+  size_t count() const { return messages_.size(); }
   // A type error wins over a limit, and a limit over UNIMPLEMENTED: what the user must mend first.
   Status ToStatus() const;
 

@@ -180,6 +180,7 @@ void StructTable::Declare(std::vector<std::unique_ptr<Struct>>& structs, Reporte
       }
       f.resolved = ResolveInside(f.type, *this, nothing, report, limits,
                                  [&](TypeExpr& t) { CheckFieldSizes(t, report); });
+      CheckTypeSize(f.resolved, f.type.span, report, limits);
     }
   }
   RecursionChecker recursion(report, limits);

@@ -13,9 +13,10 @@ constexpr uint32_t kNone = UINT32_MAX;
 bool Holds(const Type& t, Type::Kind kind, std::set<const Struct*>& seen) {
   if (kind == Type::Kind::kFunction ? t.IsDynamic() : t.kind == kind) return true;
   if (t.kind == Type::Kind::kStruct && !seen.insert(t.structure).second) return false;
+  const auto holds = [&](const Type& part) { return Holds(part, kind, seen); };
+  if (std::any_of(t.elements.begin(), t.elements.end(), holds)) return true;
   bool any = false;
-  ForEachPart(t, [&](const Type& part) { any = any || Holds(part, kind, seen); });
-  for (const Type& e : t.elements) any = any || Holds(e, kind, seen);
+  if (t.elements.empty()) ForEachPart(t, [&](const Type& part) { any = any || holds(part); });
   return any;
 }
 

@@ -19,6 +19,8 @@ struct Limits {
   int max_chain = 2000;   // operators at one level without brackets (depth of the tree they make)
   int max_rank = 8;
   int max_tuple = 64;  // elements of a tuple, counted through nesting
+  // Types that a type is made of, counted through tuples, lists, boxes and what functions capture.
+  size_t max_type_nodes = 4096;
   int max_params = 256;
   int max_array_literal = 65536;
   size_t max_ir_insts = 1000000;

@@ -7,8 +7,9 @@ namespace pullback::lang {
 Type RelationType(size_t arity) {
   Type t;
   t.kind = Type::Kind::kRelation;
-  t.elements.assign(RelationLayout{arity}.Count(), Type::Array(DType::kI64, 1));
-  t.elements[0] = Type::Array(DType::kI64, static_cast<int>(arity) + 1);
+  std::vector<Type> arrays(RelationLayout{arity}.Count(), Type::Array(DType::kI64, 1));
+  arrays[0] = Type::Array(DType::kI64, static_cast<int>(arity) + 1);
+  t.elements = std::move(arrays);
   return t;
 }
 

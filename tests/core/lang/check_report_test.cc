@@ -114,7 +114,7 @@ TEST_CASE("Check: a bound on the work that sizes and tuples make") {
   CHECK(
       Messages(text, limits) ==
       "PROGRAM_TOO_LARGE\n17:11 the program is too large: up to here its values have more than 60 "
-      "axes and elements of tuples\n");
+      "axes and parts\n");
 }
 
 }  // namespace
