@@ -128,6 +128,8 @@ void AddProgramLimits(CLI::App* app, pullback::jit::EngineOptions* o) {
   AddCount(app, "--max-chain", &limits.max_chain, 1, 4000, "Operators in a row without brackets");
   AddCount(app, "--max-rank", &limits.max_rank, 0, 8, "Axes of an array");
   AddCount(app, "--max-tuple", &limits.max_tuple, 1, 1e4, "Elements of a tuple, with those inside");
+  AddCount(app, "--max-type-nodes", &limits.max_type_nodes, 1, 1e6,
+           "Types that a type is made of, with those in lists and boxes");
   AddCount(app, "--max-params", &limits.max_params, 1, 1e4, "Parameters of a function");
   AddCount(app, "--max-array-literal", &limits.max_array_literal, 1, 1e8,
            "Elements of an array literal");

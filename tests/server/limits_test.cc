@@ -175,7 +175,7 @@ TEST_CASE("endless recursion meets the depth limit") {
 TEST_CASE("limits of programs, each with its own reason") {
   ServerProcess server({"--max-source-bytes", "2000", "--max-nesting", "20", "--max-rank", "2",
                         "--max-array-literal", "4", "--max-ir-insts", "200", "--max-tuple", "4",
-                        "--max-params", "3"});
+                        "--max-params", "3", "--max-type-nodes", "9"});
   auto client = server.Connect();
   const auto reason = [&](const std::string& program) {
     auto result = client->Compile(Spec(program, "f"));
@@ -189,6 +189,8 @@ TEST_CASE("limits of programs, each with its own reason") {
   CHECK(reason(body(std::string(50, '(') + "x" + std::string(50, ')'))) == "NESTING_TOO_DEEP");
   CHECK(reason("fn f(x: [2, 2, 2]f64) -> f64 { return x[0, 0, 0] }") == "TYPE_TOO_LARGE");
   CHECK(reason("fn f(x: (f64, f64, f64, f64, f64)) -> f64 { return 1.0 }") == "TYPE_TOO_LARGE");
+  CHECK(reason(body("get(get(get(box(box(box(x))))))")) == "OK");
+  CHECK(reason(body("get(get(box((box((x, x)), list((x, x))))).0).0")) == "TYPE_TOO_LARGE");
   CHECK(reason("fn f(a: f64, b: f64, c: f64, d: f64) -> f64 { return a }") == "TYPE_TOO_LARGE");
   CHECK(reason(body("sum([1.0, 2.0, 3.0, 4.0, x])")) == "CONSTANT_TOO_LARGE");
   std::string sum = "x";
