@@ -39,7 +39,9 @@ class Backend {
   virtual std::string name() const = 0;     // "llvm"
   virtual std::string target() const = 0;   // "x86-64 +avx2 +fma …": part of the kernel key
   virtual std::string version() const = 0;  // "llvm-19.1.7/emit-1": part of the kernel key
-  // Thread-safe.
+  // Whether opt_level 2 is heeded; false for modules that would take minutes.
+  virtual bool Optimises(const loops::Module&) const { return true; }
+  // Thread-safe. What the thread's Work (core/base/work.h) was ended by.
   virtual StatusOr<ObjectCode> Compile(const loops::Module& module,
                                        const BackendOptions& options) = 0;
   // Checks undefined symbols, sections and relocations against the allow-list before linking:

@@ -238,7 +238,7 @@ Status Engine::Impl::Promote(const std::string& kernel_id, const KernelPtr& kern
 void Engine::Impl::PromoteInBackground(const Handle& handle) {
   promoter.Add([this, id = handle.kernel_id, kernel = std::weak_ptr(handle.kernel)] {
     const KernelPtr alive = kernel.lock();
-    if (alive) PB_CHECK(Promote(id, alive, {}).ok());  // nothing interrupts it
+    if (alive) static_cast<void>(Promote(id, alive, {}));  // only the promoter's end interrupts it
   });
 }
 
@@ -258,7 +258,10 @@ StatusOr<Result> Engine::Impl::Run(const Handle& handle, const RunLimits& limits
     if (outputs.ok() || !earlier || outputs.status().code() != Code::kDeadlineExceeded) {
       return outputs;
     }
-    PB_RETURN_IF_ERROR(Promote(handle.kernel_id, handle.kernel, limits));
+    if (Status s = Promote(handle.kernel_id, handle.kernel, limits); !s.ok()) {
+      PromoteInBackground(handle);  // for who asks next
+      return s;
+    }
   }
   return once(limits);
 }
@@ -307,15 +310,14 @@ StatusOr<RunReport> Engine::Run(const Handle& handle, const TensorInputs& inputs
 }
 
 StatusOr<std::string> Engine::Explain(const KernelRequest& request, const std::string& stage,
-                                      const Inputs* inputs) {
+                                      const Inputs* inputs, const RunLimits& limits) {
   PB_RETURN_IF_ERROR(CheckStage(stage));
   // The code of a device can be shown where there is none.
   KernelRequest shown = request;
   if (stage.starts_with("ptx")) shown.options.target = Target::kCpu;
   PB_ASSIGN_OR_RETURN(Build build, impl_->BuildOf(shown.options));
   if (stage.starts_with("ptx")) build.target = Target::kCuda;  // its loops are those of a device
-  const RunLimits unlimited;
-  Progress progress(unlimited);
+  Progress progress(limits);
   PB_ASSIGN_OR_RETURN(Reading reading, ReadProgram(request, impl_->options.limits, progress));
   Backend* backend = build.tier == Tier::kBaseline ? impl_->baseline.get() : impl_->llvm.get();
   if (stage.starts_with("ptx")) backend = impl_->options.device.get();

@@ -182,7 +182,7 @@ class Engine {
   // FAILED_PRECONDITION: NO_TIER for tier 0 where there is none, NO_DEVICE for a device, NO_BLAS for
   // Contractions::kBlas on the CPU; UNIMPLEMENTED,
   // NOT_ON_DEVICE, for a program of which nothing can run on the device that it asks for. A failed compile is not cached.
-  // `deadline`/`cancelled` of limits are looked at between passes and while waiting. The order of wrt
+  // `deadline`/`cancelled` of limits are looked at in and between passes and while waiting. The order of wrt
   // is part of the key, so that a kernel's id says by position what goes in and what comes out.
   StatusOr<Handle> Compile(const KernelRequest& request, const RunLimits& limits = {});
 
@@ -208,7 +208,7 @@ class Engine {
   // derivative by the interpreter where `inputs` are given, else static counts.
   // NOT_FOUND, UNKNOWN_STAGE.
   StatusOr<std::string> Explain(const KernelRequest& request, const std::string& stage,
-                                const Inputs* inputs = nullptr);
+                                const Inputs* inputs = nullptr, const RunLimits& limits = {});
 
   // Returns once nothing is compiled in the background.
   void DrainBackground();

@@ -56,9 +56,11 @@ Status CheckStage(const std::string& stage) {
   return {Code::kNotFound, "UNKNOWN_STAGE", "no stage '" + stage + "'; there are: " + names};
 }
 
-StatusOr<std::string> ExplainStage(Reading reading, const Build& build, const lang::Limits& limits,
-                                   Backend& backend, const std::string& stage, const Inputs* inputs,
-                                   Progress& progress) {
+namespace {
+
+StatusOr<std::string> Explain(Reading reading, const Build& build, const lang::Limits& limits,
+                              Backend& backend, const std::string& stage, const Inputs* inputs,
+                              Progress& progress) {
   if (stage == "ast") return lang::DumpAst(reading.program, reading.entry);
   // The program before it is derived is the same whatever is asked of it, and can be shown where the
   // derivative cannot be built.
@@ -79,6 +81,16 @@ StatusOr<std::string> ExplainStage(Reading reading, const Build& build, const la
                       loops::LowerToLoops(staged.final, LowerOptionsOf(build)));
   if (stage == "loops") return loops::Print(loops);
   return backend.Dump(loops, {build.opt_level}, stage);
+}
+
+}  // namespace
+
+StatusOr<std::string> ExplainStage(Reading reading, const Build& build, const lang::Limits& limits,
+                                   Backend& backend, const std::string& stage, const Inputs* inputs,
+                                   Progress& progress) {
+  return WhileWanted(progress.limits(), [&] {
+    return Explain(std::move(reading), build, limits, backend, stage, inputs, progress);
+  });
 }
 
 }  // namespace pullback::jit

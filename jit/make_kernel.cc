@@ -12,25 +12,6 @@
 namespace pullback::jit {
 namespace {
 
-// Thrown through the pipeline by its observer, which has no other way to end it.
-struct Interrupted {
-  Status status;
-};
-
-StatusOr<pipeline::Staged> Derive(const ir::Module& ssa, const Reading& reading,
-                                  const Derivation& derivation, const pipeline::Options& options,
-                                  const RunLimits& limits) {
-  const auto look = [&](const std::string&, const ir::Module&) {
-    if (Status s = CheckLive(limits); !s.ok()) throw Interrupted{std::move(s)};
-  };
-  try {
-    return pipeline::Derive(ssa, derivation.transform, WrtLeaves(reading.signature, derivation),
-                            options, nullptr, look);
-  } catch (const Interrupted& interrupted) {
-    return interrupted.status;
-  }
-}
-
 // Whether the types are those of the slots, of `first` and then of `then`.
 bool Match(const ir::Module& module, const std::vector<ir::Type>& types,
            const std::vector<Slot>& first, const std::vector<Slot>& then,
@@ -73,22 +54,24 @@ std::vector<bool> ReadParams(const ir::Module& module) {
 
 }  // namespace
 
-StatusOr<pipeline::Staged> Stage(const Reading& reading, const Derivation& derivation,
-                                 const pipeline::Options& options, const lang::Limits& limits,
-                                 Progress& progress) {
+namespace {
+
+StatusOr<pipeline::Staged> DoStage(const Reading& reading, const Derivation& derivation,
+                                   const pipeline::Options& options, const lang::Limits& limits,
+                                   Progress& progress) {
   const Places places{reading.canonical.places, reading.text};
   StatusOr<ir::Module> ssa = lang::Lower(reading.program, reading.entry, limits);
   if (!ssa.ok()) return PlaceStatus(ssa.status(), places);
   PB_RETURN_IF_ERROR(progress.Lap("lower"));
   pipeline::Options passes = options;
   passes.sparse = derivation.sparse;
-  StatusOr<pipeline::Staged> staged = Derive(*ssa, reading, derivation, passes, progress.limits());
+  passes.max_insts = limits.max_ir_insts;
+  StatusOr<pipeline::Staged> staged = pipeline::Derive(
+      *ssa, derivation.transform, WrtLeaves(reading.signature, derivation), passes);
   if (!staged.ok()) return PlaceStatus(staged.status(), places);
   PB_RETURN_IF_ERROR(progress.Lap("derive"));
   return staged;
 }
-
-namespace {
 
 struct Generated {
   std::unique_ptr<LoadedCode> code;
@@ -144,12 +127,13 @@ StatusOr<MadeCode> MakeDeviceCode(const loops::Module& loops, const Layout& layo
   return made.status();
 }
 
-// Where nobody has asked for tier 0, LLVM compiles what would need too much of the stack there.
+// Where nobody has asked for tier 0, LLVM compiles what would need too much of the stack there. What LLVM would
+// not optimise stays in tier 0, which is as fast and there at once.
 StatusOr<MadeCode> MakeCode(loops::Module loops, const Layout& layout, const Build& build,
                             const Backends& backends, Progress& progress) {
   if (build.tier != Tier::kLlvm && backends.baseline != nullptr) {
     StatusOr<Generated> made = Generate(loops, build.opt_level, *backends.baseline, progress);
-    if (made.ok() && build.tier == Tier::kBaseline) {
+    if (made.ok() && (build.tier == Tier::kBaseline || !backends.llvm.Optimises(loops))) {
       return ForGood(Target::kCpu, Tier::kBaseline, *std::move(made), layout);
     }
     if (made.ok()) {
@@ -166,13 +150,11 @@ StatusOr<MadeCode> MakeCode(loops::Module loops, const Layout& layout, const Bui
   return ForGood(Target::kCpu, Tier::kLlvm, std::move(made), layout);
 }
 
-}  // namespace
-
-StatusOr<MadeKernel> MakeKernel(const Reading& reading, const Build& build,
-                                const lang::Limits& limits, const Backends& backends,
-                                Progress& progress) {
+StatusOr<MadeKernel> DoMakeKernel(const Reading& reading, const Build& build,
+                                  const lang::Limits& limits, const Backends& backends,
+                                  Progress& progress) {
   PB_ASSIGN_OR_RETURN(const pipeline::Staged staged,
-                      Stage(reading, reading.derivation, build.passes, limits, progress));
+                      DoStage(reading, reading.derivation, build.passes, limits, progress));
   const SlotLayout slots = MakeSlots(reading.signature, reading.derivation);
   PB_RETURN_IF_ERROR(CheckSignature(staged.final, slots, reading.signature.structs));
   Layout layout = MakeLayout(slots);
@@ -192,6 +174,22 @@ StatusOr<MadeKernel> MakeKernel(const Reading& reading, const Build& build,
   return MadeKernel{std::make_shared<const Kernel>(reading.derivation, std::move(layout),
                                                    std::move(made.code), made.target, build.blas),
                     std::move(made.stored)};
+}
+
+}  // namespace
+
+StatusOr<pipeline::Staged> Stage(const Reading& reading, const Derivation& derivation,
+                                 const pipeline::Options& options, const lang::Limits& limits,
+                                 Progress& progress) {
+  return WhileWanted(progress.limits(),
+                     [&] { return DoStage(reading, derivation, options, limits, progress); });
+}
+
+StatusOr<MadeKernel> MakeKernel(const Reading& reading, const Build& build,
+                                const lang::Limits& limits, const Backends& backends,
+                                Progress& progress) {
+  return WhileWanted(progress.limits(),
+                     [&] { return DoMakeKernel(reading, build, limits, backends, progress); });
 }
 
 StatusOr<std::shared_ptr<const Kernel>> RestoreKernel(const Reading& reading,

@@ -2,6 +2,9 @@
 
 #include <utility>
 
+#include "core/base/work.h"
+#include "jit/interrupt.h"
+
 namespace pullback::jit {
 
 Promoter::~Promoter() {
@@ -24,7 +27,8 @@ void Promoter::Drain() {
   changed_.wait(lock, [&] { return tasks_.empty() && !busy_; });
 }
 
-void Promoter::Work() {
+void Promoter::RunTasks() {
+  const Work work([this] { return over_ ? Cancelled() : Status(); });
   std::unique_lock lock(mutex_);
   for (;;) {
     changed_.wait(lock, [&] { return over_ || !tasks_.empty(); });

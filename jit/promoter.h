@@ -1,6 +1,7 @@
 // The thread on which LLVM compiles what tier 0 answers meanwhile.
 #pragma once
 
+#include <atomic>
 #include <condition_variable>
 #include <deque>
 #include <functional>
@@ -9,10 +10,11 @@
 
 namespace pullback::jit {
 
-// Runs tasks one after the other. Those that wait when it is destroyed are dropped.
+// Runs tasks one after the other. Those that wait when it is destroyed are dropped, and what runs then is told so
+// by its Work (core/base/work.h).
 class Promoter {
  public:
-  Promoter() : thread_([this] { Work(); }) {}
+  Promoter() : thread_([this] { RunTasks(); }) {}
   Promoter(const Promoter&) = delete;
   Promoter& operator=(const Promoter&) = delete;
   ~Promoter();
@@ -22,14 +24,14 @@ class Promoter {
   void Drain();
 
  private:
-  void Work();
+  void RunTasks();
 
   std::mutex mutex_;
   std::condition_variable changed_;
   std::deque<std::function<void()>> tasks_;
   bool busy_ = false;
-  bool over_ = false;
-  std::thread thread_;  // last: it uses the others
+  std::atomic<bool> over_ = false;  // changed with the mutex held
+  std::thread thread_;              // last: it uses the others
 };
 
 }  // namespace pullback::jit

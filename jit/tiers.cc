@@ -84,7 +84,11 @@ StatusOr<TieredCode::Improvement> TieredCode::Improve(Backend& llvm, const RunLi
   }
   Improvement improvement;
   improvement.mine = true;
-  StatusOr<std::shared_ptr<const Code>> made = CompileLater(llvm, &improvement.object);
+  const auto made = WhileWanted(limits, [&] { return CompileLater(llvm, &improvement.object); });
+  if (IsInterruption(made.status())) {
+    TryAgainLater();
+    return made.status();
+  }
   const std::lock_guard lock(mutex_);
   if (made.ok()) current_.store(*made, std::memory_order_release);
   later_.reset();
@@ -93,6 +97,13 @@ StatusOr<TieredCode::Improvement> TieredCode::Improve(Backend& llvm, const RunLi
   settled_.notify_all();
   improvement.status = made.status();
   return improvement;
+}
+
+void TieredCode::TryAgainLater() {
+  const std::lock_guard lock(mutex_);
+  spent_ns_ = 0;
+  state_ = State::kFirst;
+  settled_.notify_all();
 }
 
 size_t TieredCode::bytes() const {

@@ -42,8 +42,9 @@ class TieredCode {
   std::optional<std::chrono::nanoseconds> patience() const;
   // Adds a run in tier 0. True once: when patience is at its end.
   bool Count(double seconds);
-  // Compiles by LLVM and swaps the code in, unless that has been tried; waits for another thread that does,
-  // as long as the limits let it: their end is the only error. LLVM's leaves tier 0 for good.
+  // Compiles by LLVM and swaps the code in, unless that has been tried; waits for another thread that does.
+  // Both as long as the limits let it, whose end is the only error; then the next may try. LLVM's error leaves
+  // tier 0 for good.
   struct Improvement {
     bool mine = false;  // by this call
     Status status;      // LLVM's, when it is
@@ -56,6 +57,7 @@ class TieredCode {
  private:
   enum class State : uint8_t { kFirst, kImproving, kSettled };
   StatusOr<std::shared_ptr<const Code>> CompileLater(Backend& llvm, ObjectCode* object) const;
+  void TryAgainLater();
 
   std::atomic<std::shared_ptr<const Code>> current_;
   std::atomic<State> state_;

@@ -262,7 +262,7 @@ Status Handlers::Explain(Request& request, const v1::ExplainRequest& in, v1::Exp
   }
   for (const std::string& stage : stages) {
     PB_RETURN_IF_ERROR(CheckLive(request));
-    StatusOr<std::string> text = engine_->Explain(kernel, stage);
+    StatusOr<std::string> text = engine_->Explain(kernel, stage, nullptr, LimitsOf(request));
     if (!text.ok()) return Placed(text.status(), in.spec());
     v1::StageText* message = out->add_stages();
     message->set_stage(stage);

@@ -36,10 +36,10 @@ class Local final : public Session {
 
   StatusOr<std::string> Explain(const client::KernelSpec& spec, const std::string& stage,
                                 const client::Inputs* inputs) override {
-    if (inputs == nullptr) return engine_->Explain(ToRequest(spec), stage);
+    if (inputs == nullptr) return engine_->Explain(ToRequest(spec), stage, nullptr, limits_);
     PB_ASSIGN_OR_RETURN(const client::Compiled kernel, Compile(spec));
     const jit::Inputs ordered = ToInputs(*inputs, kernel.signature);
-    return engine_->Explain(ToRequest(spec), stage, &ordered);
+    return engine_->Explain(ToRequest(spec), stage, &ordered, limits_);
   }
 
   StatusOr<client::ServerInfo> Info() override {

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "core/base/work.h"
+
 namespace pullback::analysis {
 
 using ir::Affine;
@@ -10,6 +12,7 @@ using ir::Value;
 
 OuterValues::OuterValues(const ir::Function& f) : f_(f) {
   known_.reserve(f.values.size());
+  Spend(f.values.size());
   // In the order of the text; what a definition further down would say is not known.
   for (const ir::Block& b : f.blocks) {
     for (const ir::Inst& inst : b.insts) Learn(inst);

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "core/base/work.h"
+
 namespace pullback::ir {
 
 FlatLists Predecessors(const FlatLists& successors) {
@@ -22,6 +24,7 @@ FlatLists EdgesTo(const FlatLists& successors) {
 FlatLists Predecessors(const Function& f) { return Predecessors(Successors(f.blocks)); }
 
 std::vector<uint32_t> ReversePostorder(const FlatLists& successors) {
+  Spend(successors.size());
   struct Visit {
     uint32_t block, edges_left;
   };

@@ -4,6 +4,7 @@
 #include <iterator>
 
 #include "core/base/status.h"
+#include "core/base/work.h"
 
 namespace pullback::ir {
 namespace {
@@ -133,6 +134,7 @@ bool IsPrefixForm(const Each& each, const EachResult& r) {
 }
 
 Value Function::NewValue(Type t, std::string name) {
+  SpendValue();
   values.push_back({t, std::move(name)});
   return Value{static_cast<uint32_t>(values.size() - 1)};
 }

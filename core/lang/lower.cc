@@ -1,4 +1,5 @@
 // The module: functions are declared when they are first called and lowered one after the other.
+#include "core/ir/count_insts.h"
 #include "core/lang/entry.h"
 #include "core/lang/lang.h"
 #include "core/lang/lower_context.h"
@@ -37,14 +38,6 @@ void LowerFunction(ModuleContext& m, uint32_t function) {
     PB_CHECK(!source.has_result);  // Check has seen that every path returns a value
     c.b.Return({});
   }
-}
-
-size_t CountInsts(const ir::Function& f) {
-  size_t count = 0;
-  for (const ir::Block& b : f.blocks) {
-    for (const ir::Inst& i : b.insts) count += 1 + (i.each ? i.each->body.size() : 0);
-  }
-  return count;
 }
 
 Status TooLarge() {
@@ -90,9 +83,9 @@ StatusOr<ir::Module> Lower(const Program& program, const std::string& entry, con
     size_t made = m.module.functions.size();
     LowerFunction(m, declared.function);
     LowerRules(m, declared.function);
-    insts += CountInsts(m.module.Get(m.ir_ids.at({declared.level, declared.function})));
+    insts += ir::CountInsts(m.module.Get(m.ir_ids.at({declared.level, declared.function})));
     // What it needed beside itself; what it only declared is empty yet.
-    for (; made < m.module.functions.size(); ++made) insts += CountInsts(m.module.Get(made));
+    for (; made < m.module.functions.size(); ++made) insts += ir::CountInsts(m.module.Get(made));
     if (m.IsTooLarge() || insts > limits.max_ir_insts) return TooLarge();
   }
   Tidy(m.module);

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "core/base/status.h"
+#include "core/base/work.h"
 #include "core/ir/comparisons.h"
 
 namespace pullback::loops {
@@ -41,6 +42,7 @@ void Emitter::Define(Reg r, size_t scope) {
 // --- nodes
 
 Node& Emitter::Append(Node node) {
+  Spend(1);
   for (Reg r : node.results) Define(r, scope());
   scopes_.back().nodes.push_back(std::move(node));
   return scopes_.back().nodes.back();

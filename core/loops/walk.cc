@@ -5,6 +5,12 @@
 
 namespace pullback::loops {
 
+size_t CountNodes(const Function& f) {
+  size_t count = 0;
+  for (const Block& block : f.blocks) ForEachNode(block.nodes, [&](const Node&) { ++count; });
+  return count;
+}
+
 bool NestedTooDeep(const std::vector<Node>& nodes, int most) {
   return std::any_of(nodes.begin(), nodes.end(), [&](const Node& node) {
     if (node.body.empty() && node.other.empty()) return false;

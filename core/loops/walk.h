@@ -19,6 +19,8 @@ void ForEachNode(const std::vector<Node>& nodes, Fn&& fn) {
   }
 }
 
+size_t CountNodes(const Function& f);
+
 // Loops and branches within each other beyond this are refused.
 inline constexpr int kMostNested = 200;
 bool NestedTooDeep(const std::vector<Node>& nodes, int most = kMostNested);

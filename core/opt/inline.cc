@@ -3,6 +3,7 @@
 #include <vector>
 
 #include "core/ir/checkpointed_loop.h"
+#include "core/ir/count_insts.h"
 #include "core/ir/splice.h"
 #include "core/opt/simplify.h"
 
@@ -17,19 +18,14 @@ bool HasSnapshots(const Block& b) { return b.term.snapshots.valid(); }
 
 // Without what only says how many states of a loop are kept: with snapshots a loop's function is inlined
 // where it is without.
-size_t CountInsts(const ir::Function& f) {
+size_t InlinedSize(const ir::Function& f) {
   if (std::any_of(f.blocks.begin(), f.blocks.end(), HasSnapshots)) {
     ir::Function plain = f;
     for (Block& b : plain.blocks) b.term.snapshots = ir::kNoValue;
     EliminateDeadCode(plain);
-    return CountInsts(plain);
+    return InlinedSize(plain);
   }
-  size_t n = 0;
-  for (const Block& b : f.blocks) {
-    n += b.insts.size() + 1;
-    for (const Inst& inst : b.insts) n += inst.each ? inst.each->body.size() : 0;
-  }
-  return n;
+  return ir::CountInsts(f) + f.blocks.size();
 }
 
 // One that never does stays a function: what follows its call would be unreachable.
@@ -121,7 +117,7 @@ class Growth {
       if (schedule != ir::kNoFunction) copies[schedule] = 1;
     }
     for (uint32_t f = 0; f < module.functions.size(); ++f) {
-      size += CountInsts(module.Get(f));
+      size += InlinedSize(module.Get(f));
       if (copies[f]) continue;
       for (const Block& b : module.Get(f).blocks) {
         for (const Inst& inst : b.insts) sites_[inst.callee] += inst.op == ir::Op::Call;
@@ -186,7 +182,7 @@ class Inliner {
 
   void InlineInto(uint32_t id) {
     ir::Function& f = module_.Get(id);
-    size_t size = CountInsts(f);
+    size_t size = InlinedSize(f);
     for (uint32_t b = 0; b < f.blocks.size(); ++b) {
       std::vector<ir::SplicedCall> calls;
       for (size_t k = 0; k < f.blocks[b].insts.size(); ++k) {
@@ -205,7 +201,7 @@ class Inliner {
   }
 
   size_t SizeOf(uint32_t f) {
-    if (sizes_[f] == 0) sizes_[f] = CountInsts(module_.Get(f));
+    if (sizes_[f] == 0) sizes_[f] = InlinedSize(module_.Get(f));
     return sizes_[f];
   }
 

@@ -14,7 +14,10 @@ class PassRunner {
  public:
   PassRunner(std::vector<PassTiming>* timings, const Observer& observer,
              const Options& options = {})
-      : timings_(timings), observer_(observer), mixed_(options.mixed) {
+      : timings_(timings),
+        observer_(observer),
+        mixed_(options.mixed),
+        max_insts_(options.max_insts) {
     rules_.fast_math = options.fast_math;
     rules_.counts = &counts_;
     rules_.settled = &settled_;
@@ -26,8 +29,12 @@ class PassRunner {
 
   // Runs pass(module), a callable that gives a Status. A module that does not verify afterwards is
   // INTERNAL and its message names the pass. What the pass has not changed is not verified again.
+  // INVALID_ARGUMENT, PROGRAM_TOO_LARGE for more than Options::max_insts instructions; what the Work
+  // around it was ended by, which is asked inside the pass too.
   Status Run(const std::string& name, ir::Module& module,
              const std::function<Status(ir::Module&)>& pass);
+  // What make() gives, which no pass is, as long as it is wanted and makes no more than a pass may.
+  Status Bounded(const std::function<Status()>& make) const;
   Status Simplify(ir::Module& module) {
     return Run("simplify", module, [this](ir::Module& m) { return opt::Simplify(m, rules_); });
   }
@@ -46,6 +53,7 @@ class PassRunner {
   std::vector<PassTiming>* timings_;
   const Observer& observer_;
   ad::Mixed mixed_;
+  size_t max_insts_;
   opt::RuleCounts counts_;
   opt::SettledFunctions settled_;
   opt::RewriteOptions rules_;

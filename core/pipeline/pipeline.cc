@@ -173,7 +173,11 @@ StatusOr<bool> DeriveSeeded(PassRunner& passes, ir::Module m, Transform transfor
                             const std::vector<bool>& wrt, Staged& out) {
   if (transform == Transform::kHessian) PB_RETURN_IF_ERROR(BuildGradientOfHessian(passes, m, wrt));
   const ad::JacobianRows rows = RowsOf(m.Get(m.entry), transform);
-  PB_ASSIGN_OR_RETURN(const auto made, ad::SeedJacobian(m, m.entry, wrt, rows));
+  std::optional<ad::SeededJacobian> made;
+  PB_RETURN_IF_ERROR(passes.Bounded([&]() -> Status {
+    PB_ASSIGN_OR_RETURN(made, ad::SeedJacobian(m, m.entry, wrt, rows));
+    return {};
+  }));
   if (!made) return false;
   m.entry = made->function;
   Staged staged;
@@ -190,7 +194,11 @@ StatusOr<bool> DeriveInChunks(PassRunner& passes, ir::Module m, Transform transf
   const bool hessian = transform == Transform::kHessian;
   if (hessian) PB_RETURN_IF_ERROR(BuildGradientOfHessian(passes, m, wrt));
   const ad::JacobianRows rows = RowsOf(m.Get(m.entry), transform);
-  PB_ASSIGN_OR_RETURN(const auto made, ad::SeedInChunks(m, m.entry, wrt, rows, hessian));
+  std::optional<uint32_t> made;
+  PB_RETURN_IF_ERROR(passes.Bounded([&]() -> Status {
+    PB_ASSIGN_OR_RETURN(made, ad::SeedInChunks(m, m.entry, wrt, rows, hessian));
+    return {};
+  }));
   if (!made) return false;
   PB_RETURN_IF_ERROR(passes.Run("seed_in_chunks", m, [&](ir::Module& x) {
     x.entry = *made;

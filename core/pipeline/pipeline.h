@@ -25,9 +25,10 @@ enum class Transform : uint8_t {
 const char* TransformName(Transform t);  // "value_and_grad"
 
 struct Options {
-  bool optimise = true;    // false: only what is needed to run
-  bool fast_math = false;  // rewrites that IEEE does not allow; part of the key
-  bool sparse = false;     // of a jacobian or hessian: blocks as lists of elements
+  bool optimise = true;        // false: only what is needed to run
+  bool fast_math = false;      // rewrites that IEEE does not allow; part of the key
+  bool sparse = false;         // of a jacobian or hessian: blocks as lists of elements
+  size_t max_insts = 1000000;  // of the module after each pass
   ad::Mixed mixed =
       ad::Mixed::kAuto;  // where duals of called scalar functions are evaluated; part of the key
 };
@@ -55,7 +56,8 @@ using Observer = std::function<void(const std::string& pass, const ir::Module& m
 // Of a sparse jacobian or hessian each block is several results (core/ad/sparse_jacobian.h): how many seeds
 // it took, its shape [axes]i64, for each axis the coordinates [elements]i64, and the elements.
 // wrt[i]: whether flattened parameter i is differentiated; a non-float leaf there has no derivative
-// and is skipped. UNIMPLEMENTED (reason UNIMPLEMENTED, with the place as ordinal in the message's
+// and is skipped. INVALID_ARGUMENT, PROGRAM_TOO_LARGE where a pass makes more than max_insts. What the Work of
+// this thread (core/base/work.h) was ended by. UNIMPLEMENTED (reason UNIMPLEMENTED, with the place as ordinal in the message's
 // trailing "!N") where a derivative is not defined yet.
 struct Staged {
   ir::Module ssa;      // as lowered and cleaned up

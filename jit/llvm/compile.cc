@@ -11,6 +11,7 @@
 
 #include <algorithm>
 
+#include "core/base/work.h"
 #include "jit/llvm/emit.h"
 #include "jit/llvm/optimise.h"
 
@@ -59,6 +60,11 @@ void LimitFrames(llvm::Module& module, int64_t bytes) {
   for (llvm::Function& f : module) {
     if (!f.isDeclaration()) f.addFnAttr("warn-stack-size", std::to_string(bytes));
   }
+}
+
+llvm::CodeGenFileType FileTypeOf(Stage stage) {
+  return stage == Stage::kObject ? llvm::CodeGenFileType::ObjectFile
+                                 : llvm::CodeGenFileType::AssemblyFile;
 }
 
 }  // namespace
@@ -128,7 +134,9 @@ StatusOr<std::string> Compiler::Run(const loops::Module& source, const BackendOp
   PB_RETURN_IF_ERROR(loops::CheckNesting(source));
   Machine machine = TakeMachine(options.opt_level);
   std::string complaints;
+  WantedGate gate;
   llvm::LLVMContext context;
+  context.setOptPassGate(gate);
   context.setDiagnosticHandler(std::make_unique<Diagnostics>(&complaints));
   llvm::Module module("pullback", context);
   module.setTargetTriple(host_.triple);
@@ -141,12 +149,12 @@ StatusOr<std::string> Compiler::Run(const loops::Module& source, const BackendOp
     return Status(Code::kInternal, "LLVM_VERIFY", complaints);
   }
   Optimise(module, *machine, options.opt_level);
-  std::string result =
-      stage == Stage::kIr ? Text(module)
-                          : Generate(module, *machine,
-                                     stage == Stage::kObject ? llvm::CodeGenFileType::ObjectFile
-                                                             : llvm::CodeGenFileType::AssemblyFile);
+  std::string result;
+  if (Status s = Work::Ask(); s.ok()) {
+    result = stage == Stage::kIr ? Text(module) : Generate(module, *machine, FileTypeOf(stage));
+  }
   GiveMachine(options.opt_level, std::move(machine));
+  PB_RETURN_IF_ERROR(Work::Ask());
   if (!complaints.empty()) {
     return Status(Code::kResourceExhausted, "FRAME_TOO_LARGE",
                   "the program needs more native stack than a function may use: " + complaints);

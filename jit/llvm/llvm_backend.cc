@@ -2,6 +2,9 @@
 
 #include <llvm/Config/llvm-config.h>
 
+#include <algorithm>
+
+#include "core/loops/walk.h"
 #include "jit/llvm/compile.h"
 #include "jit/llvm/load.h"
 
@@ -10,7 +13,11 @@ namespace {
 
 constexpr const char* kEntrySymbol = "pb_kernel";
 constexpr const char* kEmitVersion =
-    "emit-4";  // part of the key: raise it when emitted code changes
+    "emit-5";  // part of the key: raise it when emitted code changes
+
+// Nodes of a function that LLVM optimises. What that takes grows faster than the function: 11 s for 14,000
+// nodes where opt_level 0 takes 1.2, over 100 for 44,000 where that takes 2.2 (docs/benchmarks.md).
+constexpr size_t kMostOptimised = 20000;
 
 class LlvmBackend : public Backend {
  public:
@@ -23,10 +30,15 @@ class LlvmBackend : public Backend {
     return std::string("llvm-") + LLVM_VERSION_STRING + "/" + kEmitVersion;
   }
 
+  bool Optimises(const loops::Module& module) const override {
+    return std::all_of(module.functions.begin(), module.functions.end(),
+                       [](const auto& f) { return loops::CountNodes(*f) <= kMostOptimised; });
+  }
+
   StatusOr<ObjectCode> Compile(const loops::Module& module,
                                const BackendOptions& options) override {
-    PB_ASSIGN_OR_RETURN(std::string bytes,
-                        compiler_.Run(module, options, Stage::kObject, kEntrySymbol));
+    PB_ASSIGN_OR_RETURN(std::string bytes, compiler_.Run(module, Heeded(module, options),
+                                                         Stage::kObject, kEntrySymbol));
     return ObjectCode{std::move(bytes), kEntrySymbol};
   }
 
@@ -39,11 +51,15 @@ class LlvmBackend : public Backend {
     if (stage != "llvm" && stage != "asm") {
       return Status(Code::kNotFound, "UNKNOWN_STAGE", "no stage " + stage);
     }
-    return compiler_.Run(module, options, stage == "llvm" ? Stage::kIr : Stage::kAssembly,
-                         kEntrySymbol);
+    return compiler_.Run(module, Heeded(module, options),
+                         stage == "llvm" ? Stage::kIr : Stage::kAssembly, kEntrySymbol);
   }
 
  private:
+  BackendOptions Heeded(const loops::Module& module, const BackendOptions& options) const {
+    return options.opt_level == 0 || Optimises(module) ? options : BackendOptions{0};
+  }
+
   Compiler compiler_;
   std::shared_ptr<Linker> linker_;
 };

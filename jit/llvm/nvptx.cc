@@ -15,6 +15,7 @@
 #include <mutex>
 
 #include "core/base/sha256.h"
+#include "core/base/work.h"
 #include "jit/llvm/device_math.h"
 #include "jit/llvm/optimise.h"
 
@@ -110,7 +111,9 @@ StatusOr<std::string> WritePtx(const loops::Module& source, const Offload& offlo
                                const std::string& arch_name) {
   PB_ASSIGN_OR_RETURN(const Arch arch, FindArch(arch_name));
   const auto machine = MakeMachine(arch);
+  WantedGate gate;
   llvm::LLVMContext context;
+  context.setOptPassGate(gate);
   llvm::Module module("pullback", context);
   module.setTargetTriple(kTriple);
   module.setDataLayout(machine->createDataLayout());
@@ -121,6 +124,7 @@ StatusOr<std::string> WritePtx(const loops::Module& source, const Offload& offlo
   if (llvm::verifyModule(module, &out)) return Status(Code::kInternal, "LLVM_VERIFY", complaints);
   PB_RETURN_IF_ERROR(LinkMath(module));
   OptimiseForDevice(module, *machine);
+  PB_RETURN_IF_ERROR(Work::Ask());
   llvm::SmallVector<char, 0> bytes;
   llvm::raw_svector_ostream text(bytes);
   llvm::legacy::PassManager passes;
@@ -128,6 +132,7 @@ StatusOr<std::string> WritePtx(const loops::Module& source, const Offload& offlo
   PB_CHECK(
       !machine->addPassesToEmitFile(passes, text, nullptr, llvm::CodeGenFileType::AssemblyFile));
   passes.run(module);
+  PB_RETURN_IF_ERROR(Work::Ask());
   return std::string(bytes.begin(), bytes.end());
 }
 

@@ -5,6 +5,7 @@
 // compile, and the same code in hot loops.
 #include "jit/llvm/optimise.h"
 
+#include "core/base/work.h"
 #include "jit/llvm/pair_sin_cos.h"
 
 #include <llvm/Analysis/InlineCost.h>
@@ -116,6 +117,10 @@ llvm::ModulePassManager Passes(int opt_level) {
 
 }  // namespace
 
+bool WantedGate::shouldRunPass(llvm::StringRef /*pass*/, llvm::StringRef /*where*/) {
+  return Work::Ask().ok();
+}
+
 llvm::TargetLibraryInfoImpl NoLibrary(const llvm::Triple& triple) {
   llvm::TargetLibraryInfoImpl library(triple);
   library.disableAllFunctions();
@@ -129,7 +134,10 @@ void RunPasses(llvm::Module& module, llvm::TargetMachine& machine,
   llvm::FunctionAnalysisManager functions;
   llvm::CGSCCAnalysisManager sccs;
   llvm::ModuleAnalysisManager modules;
-  llvm::PassBuilder builder(&machine, tuning);
+  llvm::PassInstrumentationCallbacks callbacks;
+  callbacks.registerShouldRunOptionalPassCallback(
+      [](llvm::StringRef, const llvm::Any&) { return Work::Ask().ok(); });
+  llvm::PassBuilder builder(&machine, tuning, std::nullopt, &callbacks);
   functions.registerPass(
       [&] { return llvm::TargetLibraryAnalysis(NoLibrary(machine.getTargetTriple())); });
   builder.registerModuleAnalyses(modules);

@@ -2,6 +2,7 @@
 #include <chrono>
 #include <thread>
 
+#include "core/base/work.h"
 #include "tests/jit/llvm_support.h"
 
 namespace pullback::jit {
@@ -348,6 +349,46 @@ TEST_CASE("Recursion without end in depth stops", "[llvm]") {
   f.Return({f.Op(Op::Add, {one, two})});
   TestKernel kernel(module);
   CHECK(SecondsToStop(kernel, {Tensor::I64(60)}) < kSoon);
+}
+
+// Wherever LLVM is when nobody waits any more, it leaves in order.
+TEST_CASE("Compiling ends at every question", "[llvm]") {
+  const Module module = PowModule();
+  Backend& llvm = LlvmForTests();
+  int most = 0;
+  for (bool done = false; !done; ++most) {
+    int asked = 0;
+    const Work work([&] {
+      return asked++ < most ? Status() : Status(Code::kCancelled, "CANCELLED", "nobody waits");
+    });
+    const StatusOr<ObjectCode> made = llvm.Compile(module, {2});
+    done = made.ok();
+    if (!done) CHECK(made.status().code() == Code::kCancelled);
+    REQUIRE(most < 10000);
+  }
+  CHECK(most > 20);  // between LLVM's passes, too
+  CheckSame(module, {{Tensor::F64(1.0001), Tensor::I64(10)}});
+}
+
+TEST_CASE("Very long functions are compiled without optimisation", "[llvm]") {
+  const auto times_x = [](int count) {
+    Module module;
+    FunctionBuilder f(module, {kF}, {kF});
+    f.SetBlock(0);
+    Reg r = f.param(0);
+    for (int k = 0; k < count; ++k) r = f.Op(Op::Mul, {r, f.param(0)});
+    f.Return({r});
+    return module;
+  };
+  const auto compiled = [](const Module& module, int opt_level) {
+    return LlvmForTests().Compile(module, {opt_level}).value().bytes;
+  };
+  const Module is_short = times_x(10), is_long = times_x(21000);
+  CHECK(LlvmForTests().Optimises(is_short));
+  CHECK_FALSE(LlvmForTests().Optimises(is_long));
+  CHECK(compiled(is_short, 2) != compiled(is_short, 0));
+  CHECK(compiled(is_long, 2) == compiled(is_long, 0));
+  CheckSame(is_long, {{Tensor::F64(1.0000001)}, {Tensor::F64(-1)}});
 }
 
 }  // namespace

@@ -23,6 +23,8 @@ struct FakeBackend : Backend {
   std::string name() const override { return "fake"; }
   std::string target() const override { return "none"; }
   std::string version() const override { return built; }
+  bool optimises = true;
+  bool Optimises(const loops::Module&) const override { return optimises; }
   StatusOr<ObjectCode> Compile(const loops::Module&, const BackendOptions&) override {
     ++compiles;
     if (on_compile) PB_RETURN_IF_ERROR(on_compile());

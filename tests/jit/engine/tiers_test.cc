@@ -4,6 +4,7 @@
 #include <chrono>
 #include <thread>
 
+#include "core/base/work.h"
 #include "jit/baseline/baseline_backend.h"
 #include "jit/kernel.h"
 #include "jit/llvm/llvm_backend.h"
@@ -199,6 +200,54 @@ TEST_CASE("tiers: who waits for another's compile looks at deadline and cancella
   door = true;
   CHECK_FALSE(Ok(code.Improve(*t.llvm, {})).mine);
   other.join();
+}
+
+TEST_CASE("tiers: a compile that ends with its caller leaves the kernel to the next") {
+  FakeTiers t;
+  t.llvm->on_compile = [] {
+    while (Work::Ask().ok()) std::this_thread::sleep_for(1ms);
+    return Work::Ask();
+  };
+  Engine engine(t.options, t.llvm, t.baseline);
+  const Handle handle = Ok(engine.Compile(AskIn(Tier::kAuto)));
+  TieredCode& code = handle.kernel->code();
+  RunLimits limits;
+  limits.deadline = std::chrono::steady_clock::now() + 20ms;
+  CHECK(code.Improve(*t.llvm, limits).status().code() == Code::kDeadlineExceeded);
+  CHECK(code.current()->tier == Tier::kBaseline);
+  t.llvm->on_compile = {};
+  CHECK(Ok(code.Improve(*t.llvm, {})).mine);
+  CHECK(code.current()->tier == Tier::kLlvm);
+}
+
+TEST_CASE("tiers: an engine that goes does not wait for LLVM") {
+  FakeTiers t;
+  t.MakeSlow();
+  t.llvm->on_compile = [] {
+    while (Work::Ask().ok()) std::this_thread::sleep_for(1ms);
+    return Work::Ask();
+  };
+  {
+    Engine engine(t.options, t.llvm, t.baseline);
+    const Handle handle = Ok(engine.Compile(AskIn(Tier::kAuto)));
+    CHECK(Ok(engine.Run(handle, One(Scalar(3)))).tier == Tier::kBaseline);
+    WaitUntil([&] { return t.llvm->compiles == 1; });  // in the background
+  }
+  CHECK(*t.llvm->live == 0);
+}
+
+TEST_CASE("tiers: what LLVM would not optimise stays in tier 0") {
+  FakeTiers t;
+  t.MakeSlow();
+  t.llvm->optimises = false;
+  Engine engine(t.options, t.llvm, t.baseline);
+  const Handle handle = Ok(engine.Compile(AskIn(Tier::kAuto)));
+  for (int i = 0; i < 3; ++i) {
+    CHECK(Ok(engine.Run(handle, One(Scalar(3)))).tier == Tier::kBaseline);
+    engine.DrainBackground();
+  }
+  CHECK(t.llvm->compiles == 0);
+  CHECK(Ok(engine.Run(Ok(engine.Compile(AskIn(Tier::kLlvm))), One(Scalar(3)))).tier == Tier::kLlvm);
 }
 
 TEST_CASE("tiers: an engine may go while LLVM compiles") {
