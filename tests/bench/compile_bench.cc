@@ -1,10 +1,12 @@
 // How long the passes take as programs grow: each doubling of the statements should double the time.
 //
 //   bench_compile [--family NAME|all] [--max-statements N]     (contractions, 10,000)
+//   bench_compile --once value|value_and_grad [--family NAME] [--max-statements N]
 //
 // Programs of N statements of a family (tests/support/program_families.cc), their value and their gradient by the first
 // parameter. A line for each pass that takes 5 % or more of the largest (of all families only the line of all
-// passes), with seconds and the exponent fitted over the sizes: 1 is linear. The best of three runs each.
+// passes), with seconds and the exponent fitted over the sizes: 1 is linear. The best of three runs each. --once runs
+// the passes a single time, over N statements, and prints nothing: compile_counts.py counts its instructions.
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
@@ -128,35 +130,63 @@ void MeasurePasses(const testing::ProgramFamily& family, const std::vector<int>&
   }
 }
 
-int Main(int argc, char** argv) {
-  std::string name = "contractions";
+struct Options {
+  std::string family = "contractions";
+  std::string once;  // a transform
   int most = 10000;
-  bool understood = argc % 2 == 1;
-  for (int k = 1; k + 1 < argc; k += 2) {
-    if (std::strcmp(argv[k], "--max-statements") == 0) {
-      most = std::atoi(argv[k + 1]);
-    } else if (std::strcmp(argv[k], "--family") == 0) {
-      name = argv[k + 1];
-    } else {
-      understood = false;
-    }
-  }
-  std::vector<int> sizes;
-  for (int n = most; n >= 300 && sizes.size() < 6; n /= 2) sizes.insert(sizes.begin(), n);
-  if (understood && name == "all") {
-    MeasureAll(sizes);
-    return 0;
-  }
-  for (const testing::ProgramFamily& family : testing::ProgramFamilies()) {
-    if (!understood || family.name != name) continue;
-    MeasurePasses(family, sizes);
-    return 0;
-  }
-  std::fprintf(stderr, "usage: bench_compile [--family NAME|all] [--max-statements N]\nfamilies:");
+};
+
+int Usage() {
+  std::fprintf(stderr,
+               "usage: bench_compile [--family NAME|all] [--max-statements N] [--once "
+               "value|value_and_grad]\n"
+               "families:");
   for (const testing::ProgramFamily& family : testing::ProgramFamilies())
     std::fprintf(stderr, " %s", family.name);
   std::fprintf(stderr, "\n");
   return 2;
+}
+
+bool Parse(int argc, char** argv, Options& options) {
+  for (int k = 1; k + 1 < argc; k += 2) {
+    if (std::strcmp(argv[k], "--max-statements") == 0) {
+      options.most = std::atoi(argv[k + 1]);
+    } else if (std::strcmp(argv[k], "--family") == 0) {
+      options.family = argv[k + 1];
+    } else if (std::strcmp(argv[k], "--once") == 0) {
+      options.once = argv[k + 1];
+    } else {
+      return false;
+    }
+  }
+  return argc % 2 == 1;
+}
+
+int RunOnce(const testing::ProgramFamily& family, const Options& options) {
+  for (const auto transform : kTransforms) {
+    if (pipeline::TransformName(transform) != options.once) continue;
+    Run(family.text(options.most), transform);
+    return 0;
+  }
+  return Usage();
+}
+
+int Main(int argc, char** argv) {
+  Options options;
+  if (!Parse(argc, argv, options)) return Usage();
+  std::vector<int> sizes;
+  for (int n = options.most; n >= 300 && sizes.size() < 6; n /= 2) sizes.insert(sizes.begin(), n);
+  if (options.family == "all" && options.once.empty()) {
+    MeasureAll(sizes);
+    return 0;
+  }
+  for (const testing::ProgramFamily& family : testing::ProgramFamilies()) {
+    if (family.name != options.family) continue;
+    if (!options.once.empty()) return RunOnce(family, options);
+    MeasurePasses(family, sizes);
+    return 0;
+  }
+  return Usage();
 }
 
 }  // namespace
