@@ -131,8 +131,13 @@ class Writer {
     return true;
   }
 
+  // A tape or a box that is made elsewhere would come without its tangent.
   StatusOr<bool> PushPart(const Column& column, Dots& dots) {
     const std::vector<Value> reads = ReadsOf(column);
+    for (Value v : reads) {
+      const ir::Type t = from_.TypeOf(v);
+      if (t.IsTape() || t.IsBox()) return PushWhole(column, dots);
+    }
     std::vector<Batched> args;
     for (Value v : reads) args.push_back(Primal().At(v));
     std::vector<bool> active(reads.size(), false);

@@ -83,6 +83,26 @@ TEST_CASE("many leaves: a Jacobian by thousands of them") {
   CHECK(CountInsts(f) <= 2);
 }
 
+// The tape of a recursion's forward half is made where one parameter's column is not: it stays with all the code.
+TEST_CASE("many leaves: columns of code that keeps a tape") {
+  const ir::Module ssa = testing::LowerText(
+      "fn g(v: [n]f64, i: i64) -> f64 {\n"
+      "  if i <= 0 { return sin(v[0]) }\n"
+      "  return tanh(v[i % n] * g(v, i - 1))\n}\n"
+      "fn f(x: f64, k: i64, a: [n]f64) -> f64 { return g(a, k + 1) * a[0] + 0.1 * x * x }\n",
+      "f");
+  const std::vector<Tensor> args = {Tensor::F64(0.5), Tensor::I64(2), Vec({0.3, -0.7, 1.1})};
+  const auto blocks = testing::RunOk(testing::Derived(ssa, Transform::kHessian), args);
+  const auto plain = testing::RunOk(testing::Derived(ssa, Transform::kHessian, {}, false), args);
+  REQUIRE(blocks.size() == plain.size());
+  CHECK(Doubles(blocks[1])[0] == Approx(0.2));
+  for (size_t r = 0; r < blocks.size(); ++r) {
+    const std::vector<double> got = Doubles(blocks[r]), wanted = Doubles(plain[r]);
+    REQUIRE(got.size() == wanted.size());
+    for (size_t k = 0; k < got.size(); ++k) CHECK(got[k] == Approx(wanted[k]).margin(1e-14));
+  }
+}
+
 TEST_CASE("many leaves: sparse matrices have code for blocks with elements") {
   const auto sparse = [](int leaves, const char* rest, Transform transform) {
     const ir::Module m = Matrix(Program(leaves, "[n]f64", 2, rest), transform, true);
