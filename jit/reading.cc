@@ -55,10 +55,8 @@ StatusOr<std::vector<uint32_t>> ResolveWrt(const KernelRequest& request,
   return Invalid("NOT_DIFFERENTIABLE", "'" + signature.entry + "' takes no floats");
 }
 
-}  // namespace
-
-StatusOr<Reading> ReadProgram(const KernelRequest& request, const lang::Limits& limits,
-                              Progress& progress) {
+StatusOr<Reading> Read(const KernelRequest& request, const lang::Limits& limits,
+                       Progress& progress) {
   Reading r;
   r.text = request.program;
   r.written = request.written;
@@ -79,6 +77,13 @@ StatusOr<Reading> ReadProgram(const KernelRequest& request, const lang::Limits& 
   PB_ASSIGN_OR_RETURN(r.canonical, lang::Canonicalise(r.program, request.entry));
   PB_RETURN_IF_ERROR(progress.Lap("key"));
   return r;
+}
+
+}  // namespace
+
+StatusOr<Reading> ReadProgram(const KernelRequest& request, const lang::Limits& limits,
+                              Progress& progress) {
+  return WhileWanted(progress.limits(), [&] { return Read(request, limits, progress); });
 }
 
 std::shared_ptr<const TextView> MakeView(Reading reading) {

@@ -3,6 +3,8 @@
 #include <cstdio>
 #include <cstdlib>
 
+#include "core/base/work.h"
+
 namespace pullback {
 
 const char* CodeName(Code code) {
@@ -37,7 +39,10 @@ Status UnimplementedAt(const std::string& what, uint32_t place) {
 
 void CheckFailed(const char* file, int line, const char* what) {
   std::fprintf(stderr, "%s:%d: check failed: %s\n", file, line, what);
-  std::abort();
+  if (!Work::MayThrow()) std::abort();
+  throw WorkEnded{Status(Code::kInternal, "CHECK_FAILED",
+                         "a fault of the compiler: " + std::string(what) + " does not hold at " +
+                             file + ":" + std::to_string(line))};
 }
 
 }  // namespace pullback

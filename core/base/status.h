@@ -1,7 +1,7 @@
 // Status and StatusOr with a machine-readable reason and source positions.
 //
 // A user's mistake is a Status (it reaches the client); a broken invariant of ours is PB_CHECK,
-// which stops the process. What points into a Status or StatusOr is lifetimebound: the compiler refuses
+// which ends the compile that met it (core/base/work.h) with INTERNAL, CHECK_FAILED, and elsewhere the process. What points into a Status or StatusOr is lifetimebound: the compiler refuses
 // a range-for over a temporary's diagnostics.
 #pragma once
 

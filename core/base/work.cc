@@ -19,6 +19,8 @@ Status Work::Ask() {
   return {};
 }
 
+bool Work::MayThrow() { return work != nullptr && internal::no_throw == 0; }
+
 Growth::Growth(size_t most, std::function<Status()> end)
     : end_(std::move(end)), around_(growth), left_around_(internal::values_left) {
   growth = this;

@@ -20,12 +20,13 @@ namespace internal {
 inline constexpr int kStepsPerQuestion = 4096;
 inline thread_local int steps_left = kStepsPerQuestion;
 inline thread_local size_t values_left = SIZE_MAX;
+inline thread_local int no_throw = 0;
 void AskWork();  // throws WorkEnded
 [[noreturn]] void EndGrowth();
 
 }  // namespace internal
 
-// Thrown by Spend, and caught by who began the work.
+// Thrown by Spend, and by a PB_CHECK that fails; caught by who began the work.
 struct WorkEnded {
   Status status;
 };
@@ -41,10 +42,22 @@ class Work {
 
   // What this thread's Work answers now; OK without one. For code that must not throw.
   static Status Ask();
+  // Whether there is one to throw to.
+  static bool MayThrow();
 
  private:
   std::function<Status()> go_on_;
   Work* around_;
+};
+
+// While it lives, nothing is thrown on this thread: what cannot go on stops the process. For calls that no exception
+// can pass through.
+class NoThrow {
+ public:
+  NoThrow() { ++internal::no_throw; }
+  ~NoThrow() { --internal::no_throw; }
+  NoThrow(const NoThrow&) = delete;
+  NoThrow& operator=(const NoThrow&) = delete;
 };
 
 // While it lives, work of this thread may make so many values of the program in the making; the next one ends it

@@ -37,6 +37,7 @@ class Diagnostics : public llvm::DiagnosticHandler {
 
 std::string Generate(llvm::Module& module, llvm::TargetMachine& machine,
                      llvm::CodeGenFileType type) {
+  const NoThrow no_throw;
   llvm::SmallVector<char, 0> bytes;
   llvm::raw_svector_ostream out(bytes);
   llvm::legacy::PassManager passes;

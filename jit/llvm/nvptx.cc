@@ -125,6 +125,7 @@ StatusOr<std::string> WritePtx(const loops::Module& source, const Offload& offlo
   PB_RETURN_IF_ERROR(LinkMath(module));
   OptimiseForDevice(module, *machine);
   PB_RETURN_IF_ERROR(Work::Ask());
+  const NoThrow no_throw;
   llvm::SmallVector<char, 0> bytes;
   llvm::raw_svector_ostream text(bytes);
   llvm::legacy::PassManager passes;

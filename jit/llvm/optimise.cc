@@ -130,6 +130,7 @@ llvm::TargetLibraryInfoImpl NoLibrary(const llvm::Triple& triple) {
 void RunPasses(llvm::Module& module, llvm::TargetMachine& machine,
                const llvm::PipelineTuningOptions& tuning,
                llvm::function_ref<llvm::ModulePassManager(llvm::PassBuilder&)> passes) {
+  const NoThrow no_throw;  // LLVM is built without exceptions
   llvm::LoopAnalysisManager loops;
   llvm::FunctionAnalysisManager functions;
   llvm::CGSCCAnalysisManager sccs;

@@ -56,6 +56,28 @@ TEST_CASE("work: huge steps are one question, not an overflow") {
   CHECK(questions == 5);
 }
 
+TEST_CASE("work: a check that fails ends it, and nothing else") {
+  const auto fails = [] {
+    PB_CHECK(1 + 1 == 3);
+    return Status();
+  };
+  const Status s = WhileWanted([] { return Status(); }, fails);
+  CHECK(s.code() == Code::kInternal);
+  CHECK(s.reason() == "CHECK_FAILED");
+  CHECK(s.message().find("1 + 1 == 3") != std::string::npos);
+}
+
+TEST_CASE("work: where nothing may be thrown") {
+  CHECK_FALSE(Work::MayThrow());
+  const Work work([] { return Status(); });
+  CHECK(Work::MayThrow());
+  {
+    const NoThrow no_throw;
+    CHECK_FALSE(Work::MayThrow());
+  }
+  CHECK(Work::MayThrow());
+}
+
 TEST_CASE("growth: ends with the first value too many") {
   const auto end = [] { return kTooMuch; };
   const auto make = [&](size_t count) {

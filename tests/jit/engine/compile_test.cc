@@ -68,6 +68,19 @@ TEST_CASE("The second compile is a hit, by the text or by what it means") {
   CHECK(t.backend->compiles == 1);
 }
 
+TEST_CASE("A fault of the compiler ends one request") {
+  Fixture t;
+  t.backend->on_compile = [] {
+    PB_CHECK(!"an invariant");
+    return Status();
+  };
+  const Status s = t.engine.Compile(Ask(kText)).status();
+  CHECK(s.code() == Code::kInternal);
+  CHECK(s.reason() == "CHECK_FAILED");
+  t.backend->on_compile = {};
+  CHECK_FALSE(Ok(t.engine.Compile(Ask(kText))).cache_hit);
+}
+
 TEST_CASE("Find gives the kernel with the first text's names, or says that it is gone") {
   Fixture t;
   const Handle made = Ok(t.engine.Compile(Ask(kText)));
