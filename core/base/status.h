@@ -1,8 +1,9 @@
 // Status and StatusOr with a machine-readable reason and source positions.
 //
 // A user's mistake is a Status (it reaches the client); a broken invariant of ours is PB_CHECK,
-// which ends the compile that met it (core/base/work.h) with INTERNAL, CHECK_FAILED, and elsewhere the process. What points into a Status or StatusOr is lifetimebound: the compiler refuses
-// a range-for over a temporary's diagnostics.
+// which ends the compile that met it (core/base/work.h) with INTERNAL, CHECK_FAILED, and elsewhere the
+// process. What points into a Status or StatusOr is lifetimebound: the compiler refuses a range-for over
+// a temporary's diagnostics.
 #pragma once
 
 #include <cstdint>

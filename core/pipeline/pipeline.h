@@ -56,9 +56,9 @@ using Observer = std::function<void(const std::string& pass, const ir::Module& m
 // Of a sparse jacobian or hessian each block is several results (core/ad/sparse_jacobian.h): how many seeds
 // it took, its shape [axes]i64, for each axis the coordinates [elements]i64, and the elements.
 // wrt[i]: whether flattened parameter i is differentiated; a non-float leaf there has no derivative
-// and is skipped. INVALID_ARGUMENT, PROGRAM_TOO_LARGE where a pass makes more than max_insts. What the Work of
-// this thread (core/base/work.h) was ended by. UNIMPLEMENTED (reason UNIMPLEMENTED, with the place as ordinal in the message's
-// trailing "!N") where a derivative is not defined yet.
+// and is skipped. INVALID_ARGUMENT, PROGRAM_TOO_LARGE where a pass makes more than max_insts; what the
+// Work of this thread (core/base/work.h) was ended by. UNIMPLEMENTED (reason UNIMPLEMENTED, with the place
+// as ordinal in the message's trailing "!N") where a derivative is not defined yet.
 struct Staged {
   ir::Module ssa;      // as lowered and cleaned up
   ir::Module adjoint;  // derived and cleaned up (of value: the same as ssa)

@@ -3,6 +3,7 @@
 #include <string>
 
 #include "core/ad/seeded_jacobian.h"
+#include "core/ir/count_insts.h"
 #include "core/pipeline/pipeline.h"
 #include "tests/core/pipeline/sparse_check.h"
 #include "tests/support/derivatives.h"
@@ -30,12 +31,6 @@ ir::Module Matrix(const std::string& program, Transform transform, bool sparse) 
   StatusOr<Staged> staged = Derive(lowered, transform, wrt, options);
   REQUIRE(staged.ok());
   return std::move(staged->final);
-}
-
-size_t CountInsts(const ir::Function& f) {
-  size_t count = 0;
-  for (const ir::Block& b : f.blocks) count += b.insts.size();
-  return count;
 }
 
 // The first parameter brings the value, each other that something depends on what is between: a function and its

@@ -81,6 +81,15 @@ TEST_CASE("A fault of the compiler ends one request") {
   CHECK_FALSE(Ok(t.engine.Compile(Ask(kText))).cache_hit);
 }
 
+TEST_CASE("Explaining ends when nobody waits") {
+  Fixture t;
+  RunLimits limits;
+  limits.cancelled = std::make_shared<std::atomic<bool>>(true);
+  CHECK(t.engine.Explain(Ask(kText), "ssa", nullptr, limits).status().code() == Code::kCancelled);
+  *limits.cancelled = false;
+  CHECK(t.engine.Explain(Ask(kText), "ssa", nullptr, limits).ok());
+}
+
 TEST_CASE("Find gives the kernel with the first text's names, or says that it is gone") {
   Fixture t;
   const Handle made = Ok(t.engine.Compile(Ask(kText)));
