@@ -3,6 +3,7 @@
 
 #include <catch2/catch.hpp>
 #include <cstring>
+#include <set>
 #include <vector>
 
 #include "jit/runtime/memory.h"
@@ -31,6 +32,25 @@ TEST_CASE("Size classes cover their requests and waste at most a quarter", "[run
   CHECK(CachedBytes() > 0);
   ReleaseCachedBlocks();
   CHECK(CachedBytes() == 0);
+}
+
+TEST_CASE("Large arrays begin at different places of their pages", "[runtime]") {
+  RunContext c;
+  const auto work = [](RunContext* ctx) {
+    const auto place = [](const Array* a) { return reinterpret_cast<uintptr_t>(a->data) % 4096; };
+    std::set<uintptr_t> places;
+    for (int k = 0; k < 16; ++k) {
+      const Array* a = Alloc(ctx, {int64_t{1} << 16});
+      places.insert(place(a));
+      CHECK(place(a) % 64 == 0);
+      const char* end = static_cast<const char*>(a->data) + a->bytes;
+      CHECK(end - reinterpret_cast<const char*>(a) <= BlockOf(a));
+    }
+    CHECK(places.size() == 16);
+    CHECK(place(Alloc(ctx, {10})) % 64 == 0);
+  };
+  REQUIRE(RunBody(&c, work));
+  ResetContext(&c);
 }
 
 TEST_CASE("A warm run takes no page faults", "[runtime]") {
