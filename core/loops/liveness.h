@@ -2,20 +2,25 @@
 // references follows from it.
 #pragma once
 
-#include <set>
+#include <algorithm>
 #include <vector>
 
 #include "core/ir/ir.h"
 
 namespace pullback::loops {
 
+// By number, each once.
+using SortedValues = std::vector<ir::Value>;
+inline bool Contains(const SortedValues& values, ir::Value v) {
+  return std::binary_search(values.begin(), values.end(), v);
+}
+
 struct BlockLiveness {
-  std::set<ir::Value> in;                 // live at the start, parameters excepted
-  std::set<ir::Value> out;                // live at the start of some successor
-  std::vector<ir::Value> dead_params;     // never used
-  std::vector<std::set<ir::Value>> dies;  // per instruction: operands last used here, and results
-                                          // never used
-  std::set<ir::Value> at_end;             // owned when the terminator runs
+  SortedValues in;                     // live at the start, parameters excepted
+  std::vector<ir::Value> dead_params;  // never used
+  std::vector<SortedValues> dies;      // per instruction: operands last used here, and results
+                                       // never used
+  SortedValues at_end;                 // owned when the terminator runs
 };
 
 // Whether values of this type hold references.

@@ -13,7 +13,7 @@ namespace {
 using ir::Inst;
 using ir::Op;
 using ir::Value;
-using Dies = std::set<Value>;
+using Dies = SortedValues;
 
 void LowerScalar(Lowering& l, const Inst& inst, const Dies&) { l.Scalar(inst, inst.results[0]); }
 
@@ -79,7 +79,7 @@ void LowerAddAt(Lowering& l, const Inst& inst, const Dies&) {
 // The operand of add_arrays that dies here and so can take the sum; kNoValue: neither does.
 Value TakesSum(const Inst& inst, const Dies& dies) {
   for (Value v : inst.args) {
-    if (dies.count(v) > 0) return v;
+    if (Contains(dies, v)) return v;
   }
   return ir::kNoValue;
 }

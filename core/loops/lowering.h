@@ -3,7 +3,6 @@
 #pragma once
 
 #include <optional>
-#include <set>
 #include <string>
 #include <vector>
 
@@ -12,6 +11,7 @@
 #include "core/loops/bounds.h"
 #include "core/loops/destinations.h"
 #include "core/loops/emitter.h"
+#include "core/loops/liveness.h"
 #include "core/loops/lower.h"
 #include "core/loops/sizes.h"
 
@@ -75,9 +75,9 @@ class Lowering {
 };
 
 // One instruction of a block (lower_insts.cc); reference counts are the caller's.
-void LowerInst(Lowering& l, const ir::Inst& inst, const std::set<ir::Value>& dies);
+void LowerInst(Lowering& l, const ir::Inst& inst, const SortedValues& dies);
 // The counted operands that LowerInst consumes.
 std::vector<ir::Value> ConsumedBy(const ir::Function& f, const ir::Inst& inst,
-                                  const std::set<ir::Value>& dies);
+                                  const SortedValues& dies);
 
 }  // namespace pullback::loops

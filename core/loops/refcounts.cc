@@ -14,6 +14,11 @@ class Times {
   explicit Times(Consumed list) : sorted_(std::move(list)) {
     std::sort(sorted_.begin(), sorted_.end());
   }
+  SortedValues Each() const {
+    SortedValues each = sorted_;
+    each.erase(std::unique(each.begin(), each.end()), each.end());
+    return each;
+  }
   int operator()(Value v) const {
     const auto [first, last] = std::equal_range(sorted_.begin(), sorted_.end(), v);
     return static_cast<int>(last - first);
@@ -25,30 +30,29 @@ class Times {
 
 }  // namespace
 
-bool RetainConsumed(Emitter& e, const Consumed& consumed, const std::set<Value>& dies) {
+bool RetainConsumed(Emitter& e, const Consumed& consumed, const SortedValues& dies) {
   const Times times(consumed);
   bool ok = true;
-  for (Value v : std::set<Value>(consumed.begin(), consumed.end())) {
-    const int more = times(v) - (dies.count(v) > 0 ? 1 : 0);
+  for (Value v : times.Each()) {
+    const int more = times(v) - (Contains(dies, v) ? 1 : 0);
     for (int i = 0; i < more; ++i) e.Effect(Node::Kind::kRetain, {v});
     ok &= more == 0 || !e.TypeOf(v).IsTape();
   }
   return ok;
 }
 
-void ReleaseDead(Emitter& e, const Consumed& consumed, const std::set<Value>& dies) {
+void ReleaseDead(Emitter& e, const Consumed& consumed, const SortedValues& dies) {
   const Times times(consumed);
   for (Value v : dies) {
     if (times(v) == 0) e.Effect(Node::Kind::kRelease, {v});
   }
 }
 
-EdgeCounts CountEdge(const std::set<Value>& owned, const std::set<Value>& live,
-                     const Consumed& args) {
+EdgeCounts CountEdge(const SortedValues& owned, const SortedValues& live, const Consumed& args) {
   const Times times(args);
   EdgeCounts counts;
   for (Value v : owned) {
-    const int wanted = times(v) + (live.count(v) > 0 ? 1 : 0);
+    const int wanted = times(v) + (Contains(live, v) ? 1 : 0);
     if (wanted == 0) counts.releases.push_back(v);
     for (int i = 1; i < wanted; ++i) counts.retains.push_back(v);
   }

@@ -14,9 +14,9 @@ using Consumed = std::vector<ir::Value>;
 
 // Before an instruction: makes the references that it consumes beyond the one that ends here.
 // Tapes have one owner, so false when one would have to be shared.
-bool RetainConsumed(Emitter& e, const Consumed& consumed, const std::set<ir::Value>& dies);
+bool RetainConsumed(Emitter& e, const Consumed& consumed, const SortedValues& dies);
 // After it: gives up what died here without being consumed.
-void ReleaseDead(Emitter& e, const Consumed& consumed, const std::set<ir::Value>& dies);
+void ReleaseDead(Emitter& e, const Consumed& consumed, const SortedValues& dies);
 
 // What has to happen on an edge so that the target gets exactly what it expects.
 struct EdgeCounts {
@@ -26,8 +26,7 @@ struct EdgeCounts {
 };
 // `owned`: values held where the edge leaves; `live`: those that the target reads besides its
 // parameters; `args`: what the edge passes (counted values only).
-EdgeCounts CountEdge(const std::set<ir::Value>& owned, const std::set<ir::Value>& live,
-                     const Consumed& args);
+EdgeCounts CountEdge(const SortedValues& owned, const SortedValues& live, const Consumed& args);
 void Emit(Emitter& e, const EdgeCounts& counts);
 
 }  // namespace pullback::loops
