@@ -111,7 +111,10 @@ bool BodyChecker::CheckSubscripts(std::vector<Subscript>& subscripts, const Type
   if (subscripts.size() > rank) {
     report_.Error(span, "too many subscripts: " + Text(type, base) + " takes " +
                             (rank == 0 ? "none" : "at most " + std::to_string(rank)) + ", got " +
-                            std::to_string(subscripts.size()));
+                            std::to_string(subscripts.size()) +
+                            (type.kind == Type::Kind::kRelation
+                                 ? "; whether it holds is asked in parentheses: e(i, j)"
+                                 : ""));
     return false;
   }
   if (gathers > 1 && !ShareAxes(gathered, span)) return false;

@@ -222,6 +222,7 @@ class BodyChecker {
   void UnifyTuples(const std::vector<ExprPtr*>& parts);
   void WrapInCast(ExprPtr& e, DType elem);
   std::string SourceOf(const Expr& e) const;  // short text of e, or "…"
+  std::string MaskAdvice(const Expr& e) const;
   std::string CastAdviceTo(const Expr& e, DType elem) const;
   std::string CastAdvice(const Expr& a, const Expr& b) const;
 

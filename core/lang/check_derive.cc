@@ -129,8 +129,10 @@ Shape BodyChecker::CheckDerive(Expr& e) {
   const bool pullback = e.derive == DeriveOp::kPullback;  // what `vjp` gives
   const std::string op = "'" + std::string(NameOf(pullback ? DeriveOp::kVjp : e.derive)) + "'";
   if (std::none_of(args.begin(), args.end(), CarriesFloat)) {
+    const bool integers =
+        std::find(args.begin(), args.end(), Type::Scalar(DType::kI64)) != args.end();
     return Fail(e, op + " has nothing to differentiate by: no argument of " + what +
-                       " holds an f64 or f32");
+                       " holds an f64 or f32" + (integers ? "; floats are 3.0 and f64(n)" : ""));
   }
   const bool scalar = e.derive == DeriveOp::kGrad || e.derive == DeriveOp::kValueAndGrad;
   if (scalar && !IsFloat(result)) {

@@ -131,6 +131,17 @@ Shape BodyChecker::CheckBinary(Expr& e) {
   return Broadcast(e, shapes);
 }
 
+// Of a condition times a number: how that is written, "; … [x > 0.0] * y".
+std::string BodyChecker::MaskAdvice(const Expr& e) const {
+  if (e.binary != BinaryOp::kMul) return "";
+  const Type number = Type::Scalar(DType::kF64), condition = Type::Scalar(DType::kBool);
+  const bool left = e.operands[0]->type == condition && e.operands[1]->type == number;
+  const bool right = e.operands[1]->type == condition && e.operands[0]->type == number;
+  if (!left && !right) return "";
+  return "; a factor that is 1 where a condition holds stands in brackets: [" +
+         SourceOf(*e.operands[left ? 0 : 1]) + "] * " + SourceOf(*e.operands[left ? 1 : 0]);
+}
+
 // Gives both operands one element type and checks that the operator takes it.
 bool BodyChecker::CheckOperandTypes(Expr& e) {
   const Type& a = e.operands[0]->type;
@@ -146,7 +157,7 @@ bool BodyChecker::CheckOperandTypes(Expr& e) {
                 (logical    ? "bools"
                  : equality ? "scalars or arrays"
                             : "numbers") +
-                ", got " + ToString(a) + " and " + ToString(b));
+                ", got " + ToString(a) + " and " + ToString(b) + MaskAdvice(e));
     return false;
   }
   if (e.binary == BinaryOp::kPow) return CheckPower(e);

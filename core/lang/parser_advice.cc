@@ -21,6 +21,7 @@ std::string Parser::AdviceBehind() const {
 std::string Parser::AdviceForBlock() const {
   if (at_ > 0 && Last().kind == Tok::kElse) return "; with a condition it is 'else if'";
   if (Peek().kind == Tok::kAssign) return "; '==' compares";
+  if (Peek().kind == Tok::kDotDot) return "; a range goes by ones: of every other it is 2 * i";
   return "; a block stands between { and }";
 }
 
@@ -32,6 +33,10 @@ std::string Parser::AdviceHere() const {
     return "; a comment begins with '#', and '/' divides integers too";
   }
   if (twice && found == Tok::kPlus) return "; write i += 1";
+  if (found == Tok::kColon && Peek(1).kind == Tok::kAssign)
+    return "; a name is defined by let y = x, or var y = x";
+  if (found == Tok::kDot && (Peek(1).kind == Tok::kInt || Peek(1).kind == Tok::kFloat))
+    return "; a number begins with a digit: 0.5";
   if (found == Tok::kLBracket && IsScalarType(Last().kind)) return "; sizes stand in front: [n]f64";
   const std::string before = at_ > 0 ? HabitOfSyntax(Text(Last())) : "";
   return before.empty() || Last().kind != Tok::kName ? HabitOfSyntax(Text(Peek())) : before;

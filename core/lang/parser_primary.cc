@@ -282,7 +282,12 @@ Binder Parser::ParseBinder(bool or_values) {
   if (Accept(Tok::kIn)) {
     b.lo = ParseLevel(kSumLevel);
     if (!or_values || At(Tok::kDotDot)) {
-      Expect(Tok::kDotDot, " between the bounds of the range");
+      if (At(Tok::kLBrace)) {
+        ErrorHere("expected '..' between the bounds of the range, found '{'; a range is " + b.name +
+                  " < n or " + b.name + " in a..b");
+      } else {
+        Expect(Tok::kDotDot, " between the bounds of the range");
+      }
       b.hi = ParseLevel(kSumLevel);
     }
   } else if (Accept(Tok::kLess)) {

@@ -101,7 +101,7 @@ TEST_CASE("what cannot be differentiated") {
   CHECK(
       MessageOf("f64(grad(|i| i * i)(2))") ==
       "2:46 'grad' has nothing to differentiate by: no argument of the lambda at 2:51 holds an f64 "
-      "or f32\n");
+      "or f32; floats are 3.0 and f64(n)\n");
   CHECK(MessageOf("f64(jvp(|t| i64(t), x, x))") ==
         "2:46 'jvp' has nothing to differentiate: the lambda at 2:50 gives i64\n");
   CHECK(MessageOf("jvp(|a, b| a * b, x, x)") ==

@@ -67,7 +67,7 @@ TEST_CASE("for x in xs: the formatter, the canonical form, and what is wrong") {
   const StatusOr<Program> p = Parse("fn f(x: [n]f64) -> f64 { return sum v in x { v } }");
   REQUIRE(p.status().diagnostics().size() == 1);
   CHECK(p.status().diagnostics()[0].message ==
-        "expected '..' between the bounds of the range, found '{'");
+        "expected '..' between the bounds of the range, found '{'; a range is v < n or v in a..b");
 }
 
 TEST_CASE("slices of lists") {

@@ -48,10 +48,18 @@ TEST_CASE("habits: words of other languages") {
       {"return v.sum()", "1:49 there is no field .sum in [*]f64; here it is sum(x)"},
       {"return v.mean()", "1:49 there is no field .mean in [*]f64; here it is mean(x)"},
       {"return v.unheard()", "1:49 there is no field .unheard in [*]f64"},
+      {"return sum(where(v > 0.0, v, 0.0))",
+       "1:53 unknown function 'where'; here it is select(c, a, b), of each element select.(c, a, "
+       "b)"},
+      {"assert(x > 0.0)\n return x",
+       "1:42 unknown function 'assert'; a program asserts nothing; a wrong subscript or size ends "
+       "the run"},
       {"total = x\n return x", "1:42 unknown variable 'total'; define it first: var total = …"},
   });
   CheckMistakes(
-      {{"fn f(x: double) -> f64 { return 1.0 }", "1:9 unknown type 'double'; here it is 'f64'"}});
+      {{"fn f(x: double) -> f64 { return 1.0 }", "1:9 unknown type 'double'; here it is 'f64'"},
+       {"fn f(e: [n, n]rel) -> f64 { return 1.0 }",
+        "1:9 unknown type 'rel'; its sizes stand behind: rel[n, m]"}});
 }
 
 TEST_CASE("habits: grammars of other languages") {
@@ -89,6 +97,27 @@ TEST_CASE("habits: grammars of other languages") {
       {"return sum(v[i] for i in 0..n)",
        "1:58 expected ')', found 'for'; in an expression it is gen i < n { e } or sum i < n { e "
        "}\n1:52 '(' was opened here"},
+      {"float y = x\n return y",
+       "1:48 expected the end of the statement (a new line or ';'), found 'y'; a name is defined "
+       "by "
+       "let y = x, or var y = x"},
+      {"y := x\n return y",
+       "1:44 expected the end of the statement (a new line or ';'), found ':'; a name is defined "
+       "by "
+       "let y = x, or var y = x"},
+      {"assert x > 0.0\n return x",
+       "1:49 expected the end of the statement (a new line or ';'), found 'x'; a program "
+       "asserts nothing; a wrong subscript or size ends the run"},
+      {"return .5 * x",
+       "1:49 expected an expression, found '.'; a number begins with a digit: 0.5"},
+      {"return sum(scan i < m { v[i] })",
+       "1:58 expected ')', found 'i'; what is added up is said: scan sum i < n { e }\n1:52 '(' was "
+       "opened here"},
+      {"return sum i in m { v[i] }",
+       "1:60 expected '..' between the bounds of the range, found '{'; a range is i < n or i in "
+       "a..b"},
+      {"for i in 0..m..2 { }\n return x",
+       "1:55 expected '{', found '..'; a range goes by ones: of every other it is 2 * i"},
       {"for (i < n) { }\n return x", "1:46 a loop is for i < n { … } or for i in a..b { … }"},
   });
   CheckMistakes({
@@ -106,6 +135,38 @@ TEST_CASE("habits: grammars of other languages") {
   });
 }
 
+TEST_CASE("habits: conditions as factors") {
+  CheckBodies({
+      {"return (x > 0.0) * x",
+       "1:49 '*' needs numbers, got bool and f64; a factor that is 1 where a condition holds "
+       "stands "
+       "in brackets: [x > 0.0] * x"},
+      {"return x * (x > 0.0)",
+       "1:49 '*' needs numbers, got f64 and bool; a factor that is 1 where a condition holds "
+       "stands "
+       "in brackets: [x > 0.0] * x"},
+      {"return (x > 0.0) + x", "1:49 '+' needs numbers, got bool and f64"},
+  });
+  CheckMistakes({
+      {"fn f(e: rel[n, n], x: [n]f64) -> f64 { return sum i < n, j < n { e(i, j) * x[i] } }",
+       "1:66 '*' needs numbers, got bool and f64; a factor that is 1 where a condition holds "
+       "stands "
+       "in brackets: [e(i, j)] * x[i]"},
+      {"fn f(e: rel[n, n], x: [n]f64) -> f64 { return sum i < n, j < n { [e[i, j]] * x[i] } }",
+       "1:67 too many subscripts: rel[n, n] takes none, got 2; whether it holds is asked in "
+       "parentheses: e(i, j)"},
+  });
+}
+
+TEST_CASE("habits: whole numbers where a derivative is asked for") {
+  CHECK(Messages("fn f(x: f64) -> f64 { return grad(|t| t ** 2)(3) * x }") ==
+        "1:30 'grad' has nothing to differentiate by: no argument of the lambda at 1:35 holds an "
+        "f64 or f32; floats are 3.0 and f64(n)\n"
+        "1:30 in grad of the lambda at 1:35 called with (i64)\n"
+        "1:39 '**' is a power of floats, got i64 on its left; write f64(t)\n"
+        "1:30 in the lambda at 1:35 called with (i64)\n");
+}
+
 TEST_CASE("habits: operators are given functions") {
   const std::string g = "fn g(x: f64) -> f64 { return x }\n";
   CHECK(Messages(g + "fn f(x: f64) -> f64 { return grad(g, x) }") ==
@@ -114,7 +175,7 @@ TEST_CASE("habits: operators are given functions") {
         "2:30 'grad' takes a function, got f64: write grad(f)(x)\n");
   CHECK(Messages("fn f(x: f64) -> i64 { return vjp(|t: i64| t, 3).1(2) }") ==
         "1:30 'vjp' has nothing to differentiate by: no argument of the lambda at 1:34 holds an "
-        "f64 or f32\n"
+        "f64 or f32; floats are 3.0 and f64(n)\n"
         "1:30 in the pullback of the lambda at 1:34 called with (i64)\n");
 }
 
