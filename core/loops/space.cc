@@ -60,7 +60,7 @@ class Planner {
     for (const Constraint& c : equalities_) {
       if (!(c.e == Affine{})) AddTest(c);
     }
-    for (const Constraint& c : inequalities_) Restrict(c.e);
+    for (const Constraint& c : inequalities_) Restrict(c.e, space_.depth);
     return std::move(space_);
   }
 
@@ -78,7 +78,7 @@ class Planner {
   void SetLevels();
   void AddIndices();
   void AddTest(const Constraint& c, int64_t divisor = 0);
-  void Restrict(const Affine& e);
+  void Restrict(const Affine& e, int latest);
   SpaceIndex* LoopAt(int level);
   bool Narrow(const Affine& e, int level);
 
@@ -130,8 +130,10 @@ void Planner::AddIndices() {
     if (!i.pinned) continue;
     if (i.divisor != 1) AddTest({i.value, true}, i.divisor);
     const Affine last = Affine::Of(i.extent) - Affine::Const(1);
-    Restrict(i.value);
-    Restrict(last * i.divisor - i.value);
+    // A quotient's range holds where the quotient is made, which may be outside of a loop that has no turns.
+    const int latest = i.divisor == 1 ? space_.depth : i.level;
+    Restrict(i.value, latest);
+    Restrict(last * i.divisor - i.value, latest);
     if (i.divisor != 1) bounds_.AddIndex(i.var, i.extent, i.level);
   }
 }
@@ -151,9 +153,9 @@ SpaceIndex* Planner::LoopAt(int level) {
   return nullptr;
 }
 
-// e >= 0: nothing to do when the box says so, else a bound of the innermost loop, else a test.
-void Planner::Restrict(const Affine& e) {
-  if (bounds_.Prove(e) != Bounds::kNever) return;
+// e >= 0: nothing to do when that is known with `latest` loops open, else a bound of the innermost loop, else a test.
+void Planner::Restrict(const Affine& e, int latest) {
+  if (bounds_.Prove(e) <= latest) return;
   const int level = space_.LevelOf(e);
   if (Narrow(e, level)) {
     bounds_.AddFact({e, level, false});

@@ -46,6 +46,7 @@ build_image() {
   rm "$scratch/base.tar"
   local stage=()
   if ((prebuilt)); then
+    [[ -x build/bin/pullbackd ]] || fail "build/bin/pullbackd is not there: deploy/test.sh build makes it"
     mkdir -p "$scratch/stage/src/build/bin"
     strip -o "$scratch/stage/src/build/bin/pullbackd" build/bin/pullbackd
     strip -o "$scratch/stage/src/build/bin/pullback" build/bin/pullback

@@ -224,6 +224,44 @@ b0:
   RunBoth(text, {Ramp({4}), Ramp({7})});
 }
 
+// That an index is in range may follow from an inner loop's having turns, and then holds only inside of it.
+TEST_CASE("a quotient is in range before it is read by, though the loop inside has no turns") {
+  const auto text = [](const std::string& where) {
+    return R"(
+entry @f
+fn @f(%x: [*]f64, %y: [*]f64) -> f64 {
+b0:
+  %m = dim %x, 0
+  %n = dim %y, 0
+  %s = each(i < %m, j < %n) where ()" +
+           where + R"() {
+    %v = index %x[%i]
+  } sum []: %v
+  ret %s
+}
+)";
+  };
+  for (const char* where :
+       {"0 == 2*%i", "2*%i == 3*%n - 2", "2*%i == 10000001*%n - 10000000", "2*%i == %n - 1"}) {
+    INFO(where);
+    for (const int64_t m : {0, 1, 4}) {
+      for (const int64_t n : {0, 1, 2, 3}) RunBoth(text(where), {Ramp({m}), Ramp({n})});
+    }
+  }
+  const std::string same = R"(
+entry @f
+fn @f(%x: [*]f64) -> f64 {
+b0:
+  %n = dim %x, 0
+  %s = each(i < %n, j < %n) where (0 == 2*%i) {
+    %v = index %x[%i]
+  } sum []: %v
+  ret %s
+}
+)";
+  for (const int64_t n : {0, 1, 3}) RunBoth(same, {Ramp({n})});
+}
+
 TEST_CASE("limits by scalars hold up to the ends of the integers") {
   const std::string text = R"(
 entry @f
