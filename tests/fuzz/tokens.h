@@ -61,7 +61,7 @@ inline size_t MutateText(uint8_t* data, size_t size, size_t max_size, unsigned s
   std::string text;
   for (const std::string& t : tokens) text += t;
   if (text.size() > max_size) text.resize(max_size);
-  std::memcpy(data, text.data(), text.size());
+  std::copy(text.begin(), text.end(), data);
   return text.size();
 }
 
