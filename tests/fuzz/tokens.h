@@ -1,10 +1,10 @@
 // Mutations by token, for targets that read text: most changes of single bytes only break words.
 #pragma once
 
+#include <algorithm>
 #include <cctype>
 #include <cstddef>
 #include <cstdint>
-#include <cstring>
 #include <random>
 #include <string>
 #include <string_view>
