@@ -1,5 +1,7 @@
 // Any text as IR: no crash; what verifies prints and parses back to the same text, survives the
 // clean-up and normal form passes as valid IR, and its loops give the reference's bits.
+#include <algorithm>
+
 #include "core/ir/parser.h"
 #include "core/ir/verifier.h"
 #include "core/opt/simplify.h"
@@ -46,19 +48,21 @@ void CheckPasses(ir::Module module) {
   }
 }
 
-// Whether it has what only the passes before the loops know: boxes, and derivatives that are asked for.
-bool IsForLaterPasses(const ir::Module& module) {
+// Whether it has what is gone before there are loops: boxes, and derivatives that are asked for.
+bool IsUnfinished(const std::vector<ir::Inst>& insts) {
   using ir::Op;
-  for (const auto& f : module.functions) {
-    for (const ir::Block& b : f->blocks) {
-      for (const ir::Inst& inst : b.insts) {
-        for (const Op op : {Op::Jvp, Op::Vjp, Op::BoxNew, Op::BoxGet, Op::BoxSet}) {
-          if (inst.op == op) return true;
-        }
-      }
-    }
-  }
-  return false;
+  constexpr Op kGone[] = {Op::Jvp, Op::Vjp, Op::BoxNew, Op::BoxGet, Op::BoxSet};
+  return std::any_of(insts.begin(), insts.end(), [&](const ir::Inst& inst) {
+    return std::find(std::begin(kGone), std::end(kGone), inst.op) != std::end(kGone) ||
+           (inst.each && IsUnfinished(inst.each->body));
+  });
+}
+
+bool IsUnfinished(const ir::Module& module) {
+  return std::any_of(module.functions.begin(), module.functions.end(), [](const auto& f) {
+    return std::any_of(f->blocks.begin(), f->blocks.end(),
+                       [](const ir::Block& b) { return IsUnfinished(b.insts); });
+  });
 }
 
 void Run(const std::string& text) {
@@ -67,7 +71,7 @@ void Run(const std::string& text) {
   if (!module.ok() || module->functions.empty() || !ir::Verify(*module).ok()) return;
   CheckRoundTrip(*module);
   CheckPasses(module->Clone());
-  if (!TakesValues(*module) || IsForLaterPasses(*module)) return;
+  if (!TakesValues(*module) || IsUnfinished(*module)) return;
   const std::vector<Tensor> args = ArgumentsOf(*module, text);
   RequireNotInternal(opt::RemoveMarkers(*module), text);
   if (!opt::LowerStrongMultiplies(*module).ok()) return;
