@@ -23,7 +23,7 @@ std::vector<Block> Blocks(const ir::Function& program, Transform transform,
   std::vector<std::string> columns;
   for (size_t k = 0; k < program.params().size(); ++k) {
     const ir::Value v = program.params()[k];
-    if (wrt[k] && program.TypeOf(v).IsFloat()) columns.push_back(program.values[v.id].name);
+    if (wrt[k] && program.TypeOf(v).IsFloat()) columns.push_back(program.names[v.id]);
   }
   size_t rows = columns.size();
   if (transform == Transform::kJacobian) rows = program.results.size();
@@ -114,7 +114,7 @@ StatusOr<std::string> DescribeSparsity(const pipeline::Staged& staged, Transform
   const std::vector<Block> blocks = Blocks(program, transform, wrt);
   const Patterns patterns(final);
   std::string out = "{\n  \"blocks\": [";
-  const std::vector<ir::Value>* results = nullptr;
+  const ir::Values* results = nullptr;
   for (const ir::Block& b : final.blocks) {
     if (b.term.kind == ir::Terminator::Kind::kReturn && final.blocks.size() == 1)
       results = &b.term.results;

@@ -48,7 +48,7 @@ class Adjoints {
     b.NewBlock();
     for (size_t k = 0; k < from.params().size(); ++k) {
       const Value v = from.params()[k];
-      b.AddParam(0, from.TypeOf(v), from.values[v.id].name);
+      b.AddParam(0, from.TypeOf(v), from.names[v.id]);
       if (params[k] && Carries(from.TypeOf(v))) b.function().results.push_back(from.TypeOf(v));
     }
     for (size_t k = 0; k < results.size(); ++k) {
@@ -118,7 +118,7 @@ class Adjoints {
     const ir::Function& from = module_.Get(f);
     const std::vector<bool> in = Carrying(module_, ParamTypes(from));
     const std::vector<bool> out = Carrying(module_, from.results);
-    const std::vector<Value> given = b.function().params();
+    const ir::Values given = b.function().params();
     std::vector<Value> args(given.begin(), given.begin() + static_cast<long>(in.size()));
     const std::vector<Value> values = b.Call(f, args);  // for their shapes
     size_t next = in.size();
@@ -160,7 +160,7 @@ class Adjoints {
     rb.NewBlock();
     for (size_t k = 0; k < from.params().size(); ++k) {
       const Value v = from.params()[k];
-      fb.AddParam(0, from.TypeOf(v), from.values[v.id].name);
+      fb.AddParam(0, from.TypeOf(v), from.names[v.id]);
       if (params[k] && Carries(from.TypeOf(v))) rb.function().results.push_back(from.TypeOf(v));
     }
     for (size_t k = 0; k < from.results.size(); ++k) {
@@ -192,7 +192,7 @@ class Adjoints {
 Status WriteGradientByRule(Adjoints& adjoints, ir::Builder& b, uint32_t f,
                            const std::vector<bool>& wrt, const std::vector<bool>& results) {
   PB_ASSIGN_OR_RETURN(const uint32_t pullback, adjoints.Pullback(f, wrt, results, {}));
-  std::vector<Value> args = b.function().params();
+  ir::Values args = b.function().params();
   const size_t n = b.module().Get(f).params().size();
   std::vector<Value> out =
       b.Call(f, std::vector<Value>(args.begin(), args.begin() + static_cast<long>(n)));
@@ -219,7 +219,7 @@ StatusOr<uint32_t> BuildGradient(ir::Module& module, uint32_t f, const std::vect
   b.function().results = from.results;
   for (size_t k = 0; k < from.params().size(); ++k) {
     const Value v = from.params()[k];
-    b.AddParam(0, from.TypeOf(v), from.values[v.id].name);
+    b.AddParam(0, from.TypeOf(v), from.names[v.id]);
     if (wrt[k] && carries(from.TypeOf(v))) b.function().results.push_back(from.TypeOf(v));
   }
   std::vector<bool> active_results;

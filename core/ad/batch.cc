@@ -7,9 +7,8 @@
 namespace pullback::ad {
 
 bool FitsAxes(const ir::Function& f, size_t axes) {
-  return std::none_of(f.values.begin(), f.values.end(), [&](const ir::ValueInfo& v) {
-    return v.type.IsArray() && v.type.rank + axes > kMaxArrayRank;
-  });
+  return std::none_of(f.values.begin(), f.values.end(),
+                      [&](ir::Type t) { return t.IsArray() && t.rank + axes > kMaxArrayRank; });
 }
 
 std::optional<std::vector<Batched>> AppendBatched(ir::Builder& b, const ir::Function& f,

@@ -38,7 +38,7 @@ class Writer {
       start_[block] = block == 0 ? 0 : b_.NewBlock();
       for (Value v : from_.blocks[block].params) {
         const ir::Type t = insts_->TypeOf(v, Is(v));
-        insts_->Bind(v, {b_.AddParam(start_[block], t, from_.values[v.id].name), Is(v)});
+        insts_->Bind(v, {b_.AddParam(start_[block], t, from_.names[v.id]), Is(v)});
       }
     }
     for (size_t r = 0; r < results_.size(); ++r) {
@@ -195,7 +195,7 @@ class Writer {
 // Arrays have no more axes than there may be.
 bool HasForm(const ir::Function& f, const std::vector<bool>& batched, const BatchedLists& lists) {
   for (size_t v = 0; v < f.values.size(); ++v) {
-    const ir::Type t = f.values[v].type;
+    const ir::Type t = f.values[v];
     if (!batched[v]) continue;
     if (t.HasRecord() && !lists.Fits(t)) return false;
     if (t.IsArray() && t.rank + 1u > kMaxArrayRank) return false;
@@ -219,7 +219,7 @@ std::optional<uint32_t> BatchedFunctions::Function(uint32_t f, const std::vector
   std::vector<bool> batched = values_.In(f, params);
   if (!HasForm(module_.Get(f), batched, lists_)) return std::nullopt;
   for (size_t v = 0; v < batched.size(); ++v) {
-    const ir::Type t = module_.Get(f).values[v].type;
+    const ir::Type t = module_.Get(f).values[v];
     has_tapes_ |= batched[v] && (t.IsTape() || t.IsList());
   }
   const uint32_t target = module_.AddFunction(module_.Get(f).name + ".batched");

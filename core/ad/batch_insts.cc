@@ -83,7 +83,7 @@ void InstBatcher::Copy(const Inst& inst) {
 void InstBatcher::Define(Inst& copy, ir::ValueSpan results, bool batched) {
   copy.results.clear();
   for (Value v : results) {
-    const Value fresh = b_.function().NewValue(TypeOf(v, batched), from_.values[v.id].name);
+    const Value fresh = b_.function().NewValue(TypeOf(v, batched), from_.names[v.id]);
     to_[v] = {fresh, batched};
     copy.results.push_back(fresh);
     if (batched) made_.push_back(fresh);
@@ -92,7 +92,7 @@ void InstBatcher::Define(Inst& copy, ir::ValueSpan results, bool batched) {
 
 void InstBatcher::FreshBody(ir::Each& each) {
   const auto fresh = [this](Value v) {
-    to_[v] = {b_.function().NewValue(from_.TypeOf(v), from_.values[v.id].name), false};
+    to_[v] = {b_.function().NewValue(from_.TypeOf(v), from_.names[v.id]), false};
     return to_[v].value;
   };
   for (ir::IndexVar& i : each.indices) i.var = fresh(i.var);
@@ -299,7 +299,7 @@ void InstBatcher::AddAxes(ir::Each& each, const std::vector<Value>& k,
   for (size_t axis = k.size(); axis-- > 0;)
     each.indices.insert(each.indices.begin() + place, {k[axis], extents_[axis]});
   for (ir::EachResult& r : each.results) {
-    r.out = WithPoint(std::move(r.out), k);
+    r.out = WithPoint({r.out.begin(), r.out.end()}, k);
     r.shape.insert(axes_ == Axes::kFront ? r.shape.begin() : r.shape.end(), extents_.begin(),
                    extents_.end());
     if (ir::IsScan(r.monoid)) r.outer += static_cast<uint32_t>(Count());

@@ -11,7 +11,7 @@ BodyCopy::BodyCopy(ir::Builder& b, const Surroundings& around, const ir::Each& e
   std::vector<std::string> names;
   for (const ir::IndexVar& i : each.indices) {
     extents.push_back(around.primal(i.extent));
-    names.push_back(around.from.values[i.var.id].name);
+    names.push_back(around.from.names[i.var.id]);
   }
   // Outer values must exist before the statement begins: constraints and reads ask for them now.
   for (const ir::Inst& inst : each.body) {
@@ -98,8 +98,7 @@ Value BodyCopy::Copy(const ir::Inst& inst, Value wanted) {
   copy.subs = Get(inst.subs);
   for (ir::Constraint& c : copy.constraints) c.e = Get(c.e);
   for (Value& v : copy.results) {
-    const ir::ValueInfo info = around_.from.values[v.id];
-    const Value fresh = b_.function().NewValue(info.type, info.name);
+    const Value fresh = b_.function().NewLike(around_.from, v);
     copy_[v.id] = fresh;
     v = fresh;
   }

@@ -20,8 +20,8 @@ uint32_t Filled(ir::Module& module, ListFunctions& lists, uint32_t derived, size
   ir::Builder b(module, module.Get(target));
   b.NewBlock();
   b.function().results = from.results;
-  for (Value v : from.params()) b.AddParam(0, from.TypeOf(v), from.values[v.id].name);
-  std::vector<Value> values = b.function().params();
+  for (Value v : from.params()) b.AddParam(0, from.TypeOf(v), from.names[v.id]);
+  ir::Values values = b.function().params();
   std::vector<Value> made = b.Call(derived, values);
   values.insert(values.end(), made.begin(), made.end());
   for (size_t k = 0; k < likes.size(); ++k) {

@@ -145,7 +145,7 @@ bool PrefersForward(const ir::Module& module, uint32_t f, const std::vector<bool
 StatusOr<uint32_t> BuildCheaperGradient(ir::Module& module, uint32_t f,
                                         const std::vector<bool>& wrt, Seed seed, Mixed mixed) {
   if (!PrefersForward(module, f, wrt)) return BuildGradient(module, f, wrt, seed, mixed);
-  const std::vector<Value> params = module.Get(f).params();
+  const ir::Values params = module.Get(f).params();
   std::vector<Type> types;
   std::vector<bool> active;
   for (size_t k = 0; k < params.size(); ++k) {
@@ -159,7 +159,7 @@ StatusOr<uint32_t> BuildCheaperGradient(ir::Module& module, uint32_t f,
   b.SetBlock(0);
   std::vector<Value> args;
   for (size_t k = 0; k < params.size(); ++k) {
-    args.push_back(b.AddParam(0, types[k], module.Get(f).values[params[k].id].name));
+    args.push_back(b.AddParam(0, types[k], module.Get(f).names[params[k].id]));
   }
   b.function().results = module.Get(f).results;
   for (size_t k = 0; k < types.size(); ++k) {

@@ -89,7 +89,7 @@ void ReverseFunction::FindCounters() {
       const Predecessor& p = flow_.preds[h][pred];
       return work_.blocks[p.block].term.edges[p.edge].args[k];
     };
-    const std::vector<Value>& params = work_.blocks[h].params;
+    const ir::Values& params = work_.blocks[h].params;
     for (size_t k = 0; k < params.size(); ++k) {
       if (work_.TypeOf(params[k]) != ir::Type::I64()) continue;
       const Inst* next = defs_[argument(1, k).id];
@@ -182,7 +182,7 @@ std::vector<Inst> ReverseFunction::ChooseKept(uint32_t b) {
   const auto copy_of = [&](Value v) {
     if (AtHand(v)) return Primal(v);
     const auto [it, fresh] = copies.emplace(v, ir::kNoValue);
-    if (fresh) it->second = rb_->function().NewValue(work_.TypeOf(v), work_.values[v.id].name);
+    if (fresh) it->second = rb_->function().NewValue(work_.TypeOf(v), work_.names[v.id]);
     return it->second;
   };
   std::vector<Inst> again;

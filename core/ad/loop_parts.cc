@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "core/ir/renumber.h"
+
 namespace pullback::ad {
 namespace {
 
@@ -14,24 +16,6 @@ using ir::Op;
 using ir::Terminator;
 using ir::Type;
 using ir::Value;
-
-// Numbers the values anew: those that something defines, in order.
-void Renumber(Function& f) {
-  std::vector<Value> to(f.values.size());
-  std::vector<ir::ValueInfo> values;
-  for (Block& b : f.blocks) {
-    ForEachDefinition(b, [&](Value& v) {
-      to[v.id] = Value{static_cast<uint32_t>(values.size())};
-      values.push_back(f.values[v.id]);
-      v = to[v.id];
-    });
-  }
-  for (Block& b : f.blocks) {
-    ForEachUse(b, [&](Value& v) { v = to[v.id]; });
-    for (Inst& inst : b.insts) ir::CanonicaliseAffines(inst);
-  }
-  f.values = std::move(values);
-}
 
 // Edges that `leaves` is true of become returns of what `returned` says; of a branch, in blocks of their own.
 template <typename Leaves, typename Returned>
@@ -66,7 +50,7 @@ bool LeadsBack(const Edge& e) { return e.block == kHeader; }
 
 }  // namespace
 
-std::vector<Value> WithoutCounter(std::vector<Value> values, const Loop& loop) {
+ir::Values WithoutCounter(ir::Values values, const Loop& loop) {
   values.erase(values.begin() + static_cast<long>(loop.counter));
   return values;
 }
@@ -104,14 +88,14 @@ LoopPart LoopParts::Step(const Loop& loop) {
   ReturnBy(blocks, LeadsBack, [&](const Edge& e) { return WithoutCounter(e.args, loop); });
   RemoveDead(blocks);
   FindCaptures(loop, blocks);
-  const std::vector<Value>& header = f_.blocks[loop.header].params;
+  const ir::Values& header = f_.blocks[loop.header].params;
   std::vector<Type> results;
   for (Value v : WithoutCounter(header, loop)) results.push_back(f_.TypeOf(v));
   blocks[kHeader].params = Params(loop, header);
   std::vector<Inst>& first = blocks[kHeader].insts;
   first.insert(first.begin(), again_.begin(), again_.end());
   const LoopPart part = Declare(".step", std::move(results), std::move(blocks));
-  Renumber(module_.Get(part.function));
+  ir::Renumber(module_.Get(part.function));
   return part;
 }
 
@@ -130,12 +114,12 @@ LoopPart LoopParts::Count(const Loop& loop) {
   Function& count = module_.Get(part.function);
   std::vector<Value> first;
   for (Value v : f_.blocks[loop.header].params)
-    first.push_back(count.NewValue(f_.TypeOf(v), f_.values[v.id].name));
+    first.push_back(count.NewValue(f_.TypeOf(v), f_.names[v.id]));
   Block& entry = count.blocks[0];
   entry.params = Params(loop, first);
   entry.insts = again_;
   entry.term = {Terminator::Kind::kJump, ir::kNoValue, {{1, std::move(first)}}, {}};
-  Renumber(count);
+  ir::Renumber(count);
   return part;
 }
 
@@ -201,8 +185,8 @@ bool LoopParts::IsMadeAgain(Value v) const {
 }
 
 // The part's, where the header has `header`.
-std::vector<Value> LoopParts::Params(const Loop& loop, const std::vector<Value>& header) const {
-  std::vector<Value> params = WithoutCounter(header, loop);
+ir::Values LoopParts::Params(const Loop& loop, const ir::Values& header) const {
+  ir::Values params = WithoutCounter(header, loop);
   params.insert(params.end(), captured_.begin(), captured_.end());
   params.push_back(header[loop.counter]);
   return params;
@@ -213,6 +197,7 @@ LoopPart LoopParts::Declare(const char* name, std::vector<Type> results, Blocks 
   Function& part = module_.Get(id);
   part.results = std::move(results);
   part.values = f_.values;
+  part.names = f_.names;
   part.blocks = std::move(blocks);
   return {id, captured_};
 }

@@ -1,6 +1,7 @@
 // Parts of a loop as functions of their own: what reverse mode runs again of a loop of which few states are kept.
 #pragma once
 
+#include <algorithm>
 #include <vector>
 
 #include "core/ir/ir.h"
@@ -39,7 +40,9 @@ void ForEachUse(Block& block, Fn&& fn) {
 template <typename Keep>
 void KeepEdges(ir::Terminator& term, Keep&& keep) {
   const size_t before = term.edges.size();
-  std::erase_if(term.edges, [&](const ir::Edge& e) { return !keep(e); });
+  const auto kept = std::remove_if(term.edges.begin(), term.edges.end(),
+                                   [&](const ir::Edge& e) { return !keep(e); });
+  term.edges.erase(kept, term.edges.end());
   if (term.kind != ir::Terminator::Kind::kBranch || term.edges.size() == before) return;
   term.kind = ir::Terminator::Kind::kJump;
   term.cond = ir::kNoValue;
@@ -74,7 +77,7 @@ class LoopParts {
   void FindCaptures(const Loop& loop, const Blocks& blocks);
   void Capture(const Loop& loop, ir::Value first);
   bool IsMadeAgain(ir::Value v) const;
-  std::vector<ir::Value> Params(const Loop& loop, const std::vector<ir::Value>& header) const;
+  ir::Values Params(const Loop& loop, const ir::Values& header) const;
   LoopPart Declare(const char* name, std::vector<ir::Type> results, Blocks blocks);
 
   ir::Module& module_;
@@ -89,6 +92,6 @@ class LoopParts {
 };
 
 // Without the one that stands for the counter.
-std::vector<ir::Value> WithoutCounter(std::vector<ir::Value> values, const Loop& loop);
+ir::Values WithoutCounter(ir::Values values, const Loop& loop);
 
 }  // namespace pullback::ad

@@ -69,7 +69,7 @@ class Outlining {
 
   // Whether there is something to keep for the way back.
   bool HasState(const Loop& loop) const {
-    const std::vector<Value>& params = f_.blocks[loop.header].params;
+    const ir::Values& params = f_.blocks[loop.header].params;
     return std::any_of(params.begin(), params.end(),
                        [&](Value v) { return ir::CarriesTangent(module_, f_.TypeOf(v)); });
   }
@@ -103,7 +103,7 @@ class Outlining {
   // A parameter of the header that grows by one on every way back to it.
   bool FindCounter(Loop& loop) {
     const LoopParts parts(module_, id_);
-    const std::vector<Value>& params = f_.blocks[loop.header].params;
+    const ir::Values& params = f_.blocks[loop.header].params;
     for (size_t k = 0; k < params.size(); ++k) {
       bool counts = f_.TypeOf(params[k]) == Type::I64();
       ForEachWayBack(loop, [&](uint32_t, const Edge& e, bool back) {
@@ -144,7 +144,7 @@ class Outlining {
     insts.back().bits = bits;
     return v;
   }
-  Value Emit(std::vector<Inst>& insts, Op op, std::vector<Value> args) {
+  Value Emit(std::vector<Inst>& insts, Op op, ir::Values args) {
     Inst inst;
     inst.op = op;
     inst.args = std::move(args);
@@ -187,16 +187,16 @@ class Outlining {
     const LoopPart step = parts.Step(loop);
     const uint32_t callee = ir::AddCheckpointedLoop(module_, step.function);
     Block& header = f_.blocks[loop.header];
-    const std::vector<Value> params = header.params;
+    const ir::Values params = header.params;
     std::vector<Value> first;
-    for (Value v : params) first.push_back(f_.NewValue(f_.TypeOf(v), f_.values[v.id].name));
+    for (Value v : params) first.push_back(f_.NewValue(f_.TypeOf(v), f_.names[v.id]));
     std::vector<Inst> front;
     const auto before = [&](Value v) {
       if (!parts.IsInside(loop, v)) return v;
       return Constant(front, parts.Definition(v)->bits);
     };
     const auto args = [&](const LoopPart& part) {
-      std::vector<Value> all = WithoutCounter(first, loop);
+      ir::Values all = WithoutCounter(first, loop);
       all.insert(all.end(), part.captured.begin(), part.captured.end());
       all.push_back(first[loop.counter]);
       return all;

@@ -208,7 +208,7 @@ PointLoops::State PointLoops::Loop(size_t level, const State& state,
     }
   }
   const uint32_t header = b_.NewBlock(), body = b_.NewBlock(), done = b_.NewBlock();
-  const Value i = b_.AddParam(header, ir::Type::I64(), b_.function().values[index.var.id].name);
+  const Value i = b_.AddParam(header, ir::Type::I64(), b_.function().names[index.var.id]);
   State into;
   for (Value v : state) into.push_back(b_.AddParam(header, b_.TypeOf(v)));
   State entering = {first};

@@ -22,7 +22,7 @@ void MergeReturns(ir::Function& f) {
   block.term = {Terminator::Kind::kReturn, ir::kNoValue, {}, block.params};
   f.blocks.push_back(std::move(block));
   for (uint32_t b : returns) {
-    std::vector<Value> args = std::move(f.blocks[b].term.results);
+    ir::Values args = std::move(f.blocks[b].term.results);
     f.blocks[b].term = {Terminator::Kind::kJump, ir::kNoValue, {{exit, std::move(args)}}, {}};
   }
 }

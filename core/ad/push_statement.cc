@@ -22,7 +22,7 @@ Value InTypeOf(ir::Builder& b, Value v, Value like) {
 // The results alone.
 std::vector<Value> CopyStatement(ir::Builder& b, const Surroundings& around, const ir::Each& each) {
   BodyCopy body(b, around, each);
-  std::vector<ir::EachResult> results = each.results;
+  std::vector<ir::EachResult> results(each.results.begin(), each.results.end());
   for (ir::EachResult& r : results) {
     r.out = body.Get(r.out);
     for (Value& v : r.shape) v = body.Get(v);

@@ -65,7 +65,7 @@ Status ReverseFunction::BuildCombined(uint32_t target, const std::vector<bool>& 
   give_results_ = give_results;
   wrt_ = wrt;
   Start(target, target);
-  const std::vector<Value>& params = module_.Get(target).params();
+  const ir::Values& params = module_.Get(target).params();
   const size_t n = work_.params().size();
   for (size_t k = 0; k < n; ++k) forward_[work_.params()[k].id] = params[k];
   if (seed_params) seeds_.assign(params.begin() + static_cast<long>(n), params.end());
@@ -78,10 +78,10 @@ Status ReverseFunction::BuildCombined(uint32_t target, const std::vector<bool>& 
 Status ReverseFunction::BuildSplit(const SplitFunctions& targets, const std::vector<bool>& sums) {
   wrt_ = active_params_;
   Start(targets.forward, targets.reverse);
-  const std::vector<Value>& params = module_.Get(targets.forward).params();
+  const ir::Values& params = module_.Get(targets.forward).params();
   for (size_t k = 0; k + 1 < params.size(); ++k) forward_[work_.params()[k].id] = params[k];
   first_tape_ = params.back();
-  seeds_ = module_.Get(targets.reverse).params();
+  seeds_ = ir::ToVector(module_.Get(targets.reverse).params());
   reverse_tape_ = seeds_.back();
   seeds_.pop_back();
   TakeSums(sums);
@@ -136,7 +136,7 @@ void ReverseFunction::Start(uint32_t forward, uint32_t reverse) {
   rb_ = std::make_unique<ir::Builder>(module_, module_.Get(reverse));
   forward_.resize(work_.values.size());
   for (size_t v = 0; v < work_.values.size(); ++v)
-    forward_[v] = NewForward(work_.values[v].type, work_.values[v].name);
+    forward_[v] = NewForward(work_.values[v], work_.names[v]);
   for (size_t b = 1; b < work_.blocks.size(); ++b) fb_->NewBlock();
   DeclareForwardParams();
 }
@@ -223,8 +223,7 @@ Value ReverseFunction::Fetch(Value source, uint32_t defined_in, Value work) {
   BlockState& state = blocks_[current_];
   const auto [it, fresh] = state.popped.emplace(source, ir::kNoValue);
   if (fresh) {
-    const ir::ValueInfo info = fb_->function().values[source.id];
-    it->second = rb_->function().NewValue(info.type, info.name);
+    it->second = rb_->function().NewLike(fb_->function(), source);
     state.needs.push_back({source, it->second, work});
   }
   return it->second;

@@ -36,9 +36,9 @@ void ReverseFunction::DeclareReverseBlocks() {
     for (const auto& [v, undone] : state.undone)
       rb_->function().blocks[state.reverse_block].params.push_back(undone);
     for (const auto& [web, v] : undo_.LiveOut(b))
-      rb_->AddParam(state.reverse_block, work_.TypeOf(v), work_.values[v.id].name);
+      rb_->AddParam(state.reverse_block, work_.TypeOf(v), work_.names[v.id]);
     for (Value v : live_out_[b])
-      rb_->AddParam(state.reverse_block, work_.TypeOf(v), work_.values[v.id].name + ".bar");
+      rb_->AddParam(state.reverse_block, work_.TypeOf(v), work_.names[v.id] + ".bar");
   }
 }
 
@@ -49,7 +49,7 @@ Status ReverseFunction::ReverseBlock(uint32_t b) {
   changes_.clear();
   calls_left_ = state.calls.size();
   rb_->SetBlock(state.reverse_block);
-  const std::vector<Value> params = rb_->function().blocks[state.reverse_block].params;
+  const ir::Values params = rb_->function().blocks[state.reverse_block].params;
   const size_t first = params.size() - live_out_[b].size();
   for (size_t k = 0; k < live_out_[b].size(); ++k) bars_[live_out_[b][k]] = params[first + k];
   versions_.clear();
@@ -60,7 +60,7 @@ Status ReverseFunction::ReverseBlock(uint32_t b) {
   if (b == flow_.exit) {
     for (const auto& [v, bar] : accumulated_) bars_[v] = bar;
     size_t next = 0;
-    const std::vector<Value>& results = work_.blocks[b].term.results;
+    const ir::Values& results = work_.blocks[b].term.results;
     for (size_t k = 0; k < results.size(); ++k) {
       if (!active_results_[k] || !Carries(work_.results[k])) continue;
       Accumulate(results[k], seeds_.empty() ? rb_->One(work_.results[k]) : seeds_[next]);
@@ -233,7 +233,7 @@ void ReverseFunction::JumpBack(uint32_t b, const Predecessor& p) {
   static const ir::Edge kNone{};
   const bool real = p.edge != kNoEdge;
   const ir::Edge& edge = real ? work_.blocks[p.block].term.edges[p.edge] : kNone;
-  const std::vector<Value> params = real ? work_.blocks[b].params : std::vector<Value>();
+  const ir::Values params = real ? work_.blocks[b].params : ir::Values();
   std::map<Value, Value> through;  // bars of b's parameters leave; those of its arguments grow
   for (Value param : params) through[param] = TakeBar(param);
   for (size_t k = 0; k < params.size(); ++k) Accumulate(edge.args[k], through[params[k]]);

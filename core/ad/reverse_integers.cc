@@ -55,7 +55,7 @@ void ReverseFunction::FindIntegers() {
     state.integers = Integers().Find(h, wanted);
     for (const auto* values : {&state.integers.params, &state.integers.invariants}) {
       for (Value v : *values)
-        state.undone[v] = rb_->function().NewValue(work_.TypeOf(v), work_.values[v.id].name);
+        state.undone[v] = rb_->function().NewValue(work_.TypeOf(v), work_.names[v.id]);
     }
   }
 }
@@ -65,8 +65,8 @@ void ReverseFunction::UndoTurn(uint32_t header) {
   BlockState& state = blocks_[header];
   if (state.integers.params.empty()) return;
   const Predecessor& latch = flow_.preds[header][1];
-  const std::vector<Value>& args = work_.blocks[latch.block].term.edges[latch.edge].args;
-  const std::vector<Value>& params = work_.blocks[header].params;
+  const ir::Values& args = work_.blocks[latch.block].term.edges[latch.edge].args;
+  const ir::Values& params = work_.blocks[header].params;
   std::map<Value, Value> known;
   for (size_t k = 0; k < params.size(); ++k) {
     if (const auto v = state.undone.find(params[k]); v != state.undone.end())

@@ -135,8 +135,8 @@ std::vector<UndoStep> StepsFor(std::set<Value>& needed, const std::vector<UndoSt
 
 ReversibleIntegers Reversible::Find(uint32_t header, const std::vector<char>& wanted) const {
   const Predecessor& latch = flow_.preds[header][1];
-  const std::vector<Value>& args = f_.blocks[latch.block].term.edges[latch.edge].args;
-  const std::vector<Value>& params = f_.blocks[header].params;
+  const ir::Values& args = f_.blocks[latch.block].term.edges[latch.edge].args;
+  const ir::Values& params = f_.blocks[header].params;
   std::vector<size_t> found;
   bool any = false;
   for (size_t k = 0; k < params.size(); ++k) {

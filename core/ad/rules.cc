@@ -123,7 +123,7 @@ Status WriteJvpByRule(ir::Module& module, uint32_t f, uint32_t target,
   }
   ir::Builder b(module, module.Get(target));
   b.SetBlock(0);
-  const std::vector<Value> given = b.function().params();
+  const ir::Values given = b.function().params();
   const std::vector<Value> args(given.begin(), given.begin() + static_cast<long>(params.size()));
   std::vector<Value> results;
   if (jvp_rule == ir::kNoFunction) results = b.Call(f, args);

@@ -51,7 +51,7 @@ class Writer {
   void Run(const Otherwise& otherwise, bool of_gradient) {
     b_.NewBlock();
     for (Value v : from_.params())
-      args_.push_back(b_.AddParam(0, from_.TypeOf(v), from_.values[v.id].name));
+      args_.push_back(b_.AddParam(0, from_.TypeOf(v), from_.names[v.id]));
     for (size_t p = 0; p < args_.size(); ++p) {
       if (wrt_[p]) params_.push_back({args_[p], {}, {}, {}});
     }
@@ -265,8 +265,7 @@ std::optional<Pushed> PushMany(ir::Module& module, uint32_t derived, size_t para
 
 bool HasTapes(const ir::Module& module) {
   return std::any_of(module.functions.begin(), module.functions.end(), [](const auto& f) {
-    return std::any_of(f->values.begin(), f->values.end(),
-                       [](const ir::ValueInfo& v) { return v.type.IsTape(); });
+    return std::any_of(f->values.begin(), f->values.end(), [](ir::Type t) { return t.IsTape(); });
   });
 }
 

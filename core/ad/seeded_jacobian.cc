@@ -35,7 +35,7 @@ class Writer {
     if (!Plan(wrt)) return false;
     b_.NewBlock();
     for (Value v : from_.params())
-      args_.push_back({b_.AddParam(0, from_.TypeOf(v), from_.values[v.id].name), false});
+      args_.push_back({b_.AddParam(0, from_.TypeOf(v), from_.names[v.id]), false});
     std::vector<std::vector<Value>> columns;  // by parameter, by row
     for (const Column& column : columns_) {
       Dots dots;
@@ -181,8 +181,7 @@ class Writer {
     ir::Builder b(module_, module_.Get(part));
     b.NewBlock();
     InstBatcher copy(b, from_, Axes::kFront, {});
-    for (Value v : reads)
-      copy.Bind(v, {b.AddParam(0, from_.TypeOf(v), from_.values[v.id].name), false});
+    for (Value v : reads) copy.Bind(v, {b.AddParam(0, from_.TypeOf(v), from_.names[v.id]), false});
     for (uint32_t k : column.insts) copy.Copy(from_.blocks[0].insts[k]);
     std::vector<Value> results;
     for (size_t r : column.results) {

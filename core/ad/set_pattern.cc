@@ -65,7 +65,7 @@ class Writer {
 
   bool Run(const std::vector<bool>& active) {
     for (uint32_t v = 0; v < from_.values.size(); ++v) {
-      if (from_.values[v].type.IsBox() && Active(Value{v})) return false;
+      if (from_.values[v].IsBox() && Active(Value{v})) return false;
     }
     Declare(active);
     const ir::Dominators dominators(from_);
@@ -89,9 +89,9 @@ class Writer {
     for (uint32_t block = 0; block < from_.blocks.size(); ++block) {
       start_.push_back(b_.NewBlock());
       if (block == 0) width_ = b_.AddParam(0, ir::Type::I64(), "width");
-      const std::vector<Value>& params = from_.blocks[block].params;
+      const ir::Values& params = from_.blocks[block].params;
       for (Value v : params)
-        to_[v.id] = b_.AddParam(start_[block], from_.TypeOf(v), from_.values[v.id].name);
+        to_[v.id] = b_.AddParam(start_[block], from_.TypeOf(v), from_.names[v.id]);
       for (size_t k = 0; k < params.size(); ++k) {
         const ir::Type t = from_.TypeOf(params[k]);
         const bool has =
@@ -129,7 +129,7 @@ class Writer {
   const Inst& Copy(const Inst& inst) {
     Inst copy = inst;
     const auto fresh = [this](Value& v) {
-      to_[v.id] = b_.function().NewValue(from_.TypeOf(v), from_.values[v.id].name);
+      to_[v.id] = b_.function().NewValue(from_.TypeOf(v), from_.names[v.id]);
       v = to_[v.id];
     };
     if (copy.each) {
@@ -311,7 +311,7 @@ class Writer {
     std::vector<ir::Edge> edges;
     for (const ir::Edge& e : term.edges) {
       ir::Edge& edge = edges.emplace_back(ir::Edge{start_[e.block], {}});
-      const std::vector<Value>& params = from_.blocks[e.block].params;
+      const ir::Values& params = from_.blocks[e.block].params;
       for (Value v : e.args) edge.args.push_back(To(v));
       for (size_t k = 0; k < params.size(); ++k) {
         if (Active(params[k])) edge.args.push_back(SetsOrEmpty(e.args[k]));

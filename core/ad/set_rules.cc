@@ -145,8 +145,7 @@ void SetsByRule::Declare() {
   const ir::Function& from = module_.Get(f_);
   b_.NewBlock();
   width_ = b_.AddParam(0, ir::Type::I64(), "width");
-  for (Value v : from.params())
-    params_.push_back(b_.AddParam(0, from.TypeOf(v), from.values[v.id].name));
+  for (Value v : from.params()) params_.push_back(b_.AddParam(0, from.TypeOf(v), from.names[v.id]));
   sets_.resize(params_.size());
   for (size_t k = 0; k < params_.size(); ++k) {
     const ir::Type t = b_.TypeOf(params_[k]);

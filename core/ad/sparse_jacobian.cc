@@ -107,15 +107,15 @@ class Writer {
     if (from_.blocks.size() == 1 && !from_.HasRule()) {
       g = from_;
       g.name = name;
-      args_ = g.params();
-      primal_ = g.blocks[0].term.results;
+      args_ = ir::ToVector(g.params());
+      primal_ = ir::ToVector(g.blocks[0].term.results);
       g.blocks[0].term = {};
       pattern_.emplace(b_, g.blocks[0].insts, functions_);
       return;
     }
     b_.NewBlock();
     for (Value v : from_.params())
-      args_.push_back(b_.AddParam(0, from_.TypeOf(v), from_.values[v.id].name));
+      args_.push_back(b_.AddParam(0, from_.TypeOf(v), from_.names[v.id]));
     primal_ = b_.Call(f_, args_);
   }
 

@@ -75,7 +75,8 @@ void AddReads(const ir::Function& f, const Inst& inst, size_t k, Value guard, Pa
 }  // namespace
 
 PatternStep StatementStep(const ir::Function& f, const Inst& inst, size_t k) {
-  PatternStep step{*inst.each, inst.each->results[k].out, {}};
+  const ir::Affines& to = inst.each->results[k].out;
+  PatternStep step{*inst.each, {to.begin(), to.end()}, {}};
   AddReads(f, inst, k, inst.each->results[k].guard, step);
   return step;
 }
@@ -100,7 +101,7 @@ PatternStep ScanStored(const Inst& inst, size_t k, Value points) {
   const ir::EachResult& r = inst.each->results[k];
   PatternAccess state{points, PointOf(*inst.each), {}};
   if (r.guard.valid()) state.guards.push_back(r.guard);
-  return {*inst.each, r.out, {std::move(state)}};
+  return {*inst.each, {r.out.begin(), r.out.end()}, {std::move(state)}};
 }
 
 Value ScanGroup(ir::Builder& b, const Inst& inst, size_t k) {

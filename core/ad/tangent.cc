@@ -81,7 +81,7 @@ class Dual {
   Value P(Value v) const { return primal_[v.id]; }
 
   void BindParams(const std::vector<bool>& active) {
-    const std::vector<Value>& have = b_.function().params();
+    const ir::Values& have = b_.function().params();
     const size_t n = from_.params().size();
     size_t next = n;
     for (size_t k = 0; k < n; ++k) {
@@ -96,11 +96,11 @@ class Dual {
     for (uint32_t b = 1; b < from_.blocks.size(); ++b) {
       b_.NewBlock();
       for (Value v : from_.blocks[b].params)
-        primal_[v.id] = b_.AddParam(b, from_.TypeOf(v), from_.values[v.id].name);
+        primal_[v.id] = b_.AddParam(b, from_.TypeOf(v), from_.names[v.id]);
       for (Value v : from_.blocks[b].params) {
         if (!Active(v)) continue;
         for (size_t d = 0; d < width_; ++d)
-          dots_[v.id][d] = b_.AddParam(b, from_.TypeOf(v), from_.values[v.id].name + ".dot");
+          dots_[v.id][d] = b_.AddParam(b, from_.TypeOf(v), from_.names[v.id] + ".dot");
       }
     }
   }
@@ -115,7 +115,7 @@ class Dual {
   void Copy(const Inst& inst) {
     Inst copy = inst;
     const auto fresh = [this](Value& v) {
-      primal_[v.id] = b_.function().NewValue(from_.TypeOf(v), from_.values[v.id].name);
+      primal_[v.id] = b_.function().NewValue(from_.TypeOf(v), from_.names[v.id]);
       v = primal_[v.id];
     };
     if (copy.each) {
@@ -245,7 +245,7 @@ class Dual {
                       [this](Value v, int d) { return dots_[v.id][static_cast<size_t>(d)]; }));
     for (size_t k = 0; k < inst.results.size(); ++k) {
       primal_[inst.results[k].id] = made.primal[k];
-      b_.function().values[made.primal[k].id].name = from_.values[inst.results[k].id].name;
+      b_.function().names[made.primal[k].id] = from_.names[inst.results[k].id];
       dots_[inst.results[k].id] = made.dots[k];
     }
     return {};
@@ -285,7 +285,7 @@ class Dual {
     }
     for (size_t e = 0; e < term.edges.size(); ++e) {
       const ir::Edge& edge = from_.blocks[b].term.edges[e];
-      const std::vector<Value>& params = from_.blocks[edge.block].params;
+      const ir::Values& params = from_.blocks[edge.block].params;
       for (size_t k = 0; k < params.size(); ++k) {
         if (!Active(params[k])) continue;
         for (size_t d = 0; d < width_; ++d)
@@ -311,7 +311,7 @@ class Dual {
 void CopyParams(const ir::Function& from, ir::Builder& b) {
   b.NewBlock();
   b.function().results = from.results;
-  for (Value v : from.params()) b.AddParam(0, from.TypeOf(v), from.values[v.id].name);
+  for (Value v : from.params()) b.AddParam(0, from.TypeOf(v), from.names[v.id]);
 }
 
 }  // namespace
@@ -327,7 +327,7 @@ StatusOr<uint32_t> Tangents::Jvp(uint32_t f, const std::vector<bool>& active, in
   for (size_t k = 0; k < from.params().size(); ++k) {
     const Value v = from.params()[k];
     if (!active[k] || !ir::CarriesTangent(module_, from.TypeOf(v))) continue;
-    for (int d = 0; d < width; ++d) b.AddParam(0, from.TypeOf(v), from.values[v.id].name + ".dot");
+    for (int d = 0; d < width; ++d) b.AddParam(0, from.TypeOf(v), from.names[v.id] + ".dot");
   }
   const bool tape = TapeIsActive(from, active);
   for (ir::Type t : from.results) {
@@ -367,7 +367,7 @@ StatusOr<uint32_t> Tangents::Partials(uint32_t f, const std::vector<bool>& activ
   const ir::Function& from = module_.Get(f);
   ir::Builder b(module_, module_.Get(target));
   CopyParams(from, b);
-  std::vector<Value> args = from.params();
+  ir::Values args = from.params();
   for (size_t k = 0; k < args.size(); ++k) args[k] = b.function().params()[k];
   int seeded = 0;  // parameter number `seeded` among the active ones gets the unit vector e_seeded
   for (size_t k = 0; k < active.size(); ++k) {

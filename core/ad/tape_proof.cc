@@ -123,7 +123,7 @@ class TapeProof {
       if (e.block >=
           halves_.blocks.size())  // both halves in one function: on to this block's reverse
         return e.block == halves_.blocks[b].reverse_block && e.args[0] == tape;
-      const std::vector<Value>& params = forward_.blocks[e.block].params;
+      const ir::Values& params = forward_.blocks[e.block].params;
       const auto at = std::find(params.begin(), params.end(), halves_.blocks[e.block].tape);
       return at != params.end() && e.args[static_cast<size_t>(at - params.begin())] == tape;
     });
@@ -132,7 +132,7 @@ class TapeProof {
   // A reverse half begins with its parameter, in front of the reverse of what returns.
   Status Begin() const {
     if (halves_.forward == halves_.reverse) return {};
-    const std::vector<Edge>& edges = reverse_.blocks[0].term.edges;
+    const ir::Edges& edges = reverse_.blocks[0].term.edges;
     const auto b = edges.size() == 1 ? reversed_by_.find(edges[0].block) : reversed_by_.end();
     const bool begins = b != reversed_by_.end() &&
                         forward_.blocks[b->second].term.kind == Terminator::Kind::kReturn &&
@@ -243,7 +243,7 @@ class TapeProof {
     const Value tag = halves_.blocks[b].tag;
     ways.has_tag = tag.valid();
     if (!ways.has_tag) return true;
-    const std::vector<Value>& params = forward_.blocks[b].params;
+    const ir::Values& params = forward_.blocks[b].params;
     const auto place = std::find(params.begin(), params.end(), tag) - params.begin();
     std::set<uint32_t> seen;
     for (uint32_t p : preds_[b]) {

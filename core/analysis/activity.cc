@@ -45,9 +45,9 @@ Activity::Activity(const ir::Module& m, const ir::Function& f,
 // derivative beside it or nothing has.
 bool Activity::SpreadTapes(const ir::Function& f, std::vector<char>& flags) {
   bool any = false, changed = false;
-  for (uint32_t v = 0; v < f.values.size(); ++v) any |= f.values[v].type.IsTape() && flags[v];
+  for (uint32_t v = 0; v < f.values.size(); ++v) any |= f.values[v].IsTape() && flags[v];
   for (uint32_t v = 0; any && v < f.values.size(); ++v) {
-    if (f.values[v].type.IsTape()) changed |= Set(flags, ir::Value{v});
+    if (f.values[v].IsTape()) changed |= Set(flags, ir::Value{v});
   }
   return changed;
 }

@@ -15,7 +15,7 @@ LastUses::LastUses(const ir::Function& f) : blocks_(f.blocks.size()) {
 void LastUses::NumberRefs(const ir::Function& f) {
   number_.assign(f.values.size(), UINT32_MAX);
   for (uint32_t v = 0; v < f.values.size(); ++v) {
-    const ir::Type t = f.values[v].type;
+    const ir::Type t = f.values[v];
     if (!t.IsArray() && !t.IsTape() && !t.IsList()) continue;
     number_[v] = static_cast<uint32_t>(refs_.size());
     refs_.push_back(Value{v});

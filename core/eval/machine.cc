@@ -101,7 +101,7 @@ void Machine::TakeEdge(Frame& f, size_t edge) {
   const ir::Edge& e = f.function.blocks[f.block].term.edges[edge];
   std::vector<Slot> args = Copy(f, e.args);  // parallel: all are read before any is written
   Clear(f, f.last_uses.OnEdge(f.block, edge));
-  const std::vector<Value>& params = f.function.blocks[e.block].params;
+  const ir::Values& params = f.function.blocks[e.block].params;
   for (size_t i = 0; i < params.size(); ++i) f.slots[params[i].id] = std::move(args[i]);
   f.block = e.block;
   f.inst = 0;

@@ -246,7 +246,8 @@ std::vector<Value> Builder::EndEach(std::vector<EachResult> results,
     const Type type = r.out.empty() ? elem : Type::Array(elem.elem, static_cast<int>(r.out.size()));
     inst.results.push_back(function_.NewValue(type, names.empty() ? "" : names[i]));
   }
-  each_->results = std::move(results);
+  each_->results.assign(std::make_move_iterator(results.begin()),
+                        std::make_move_iterator(results.end()));
   inst.each = std::move(each_);
   redirect_ = outer_redirect_;
   outer_redirect_ = nullptr;
@@ -263,7 +264,7 @@ std::vector<Value> Builder::AppendCall(Inst inst) {
   return ToVector(Append(std::move(inst)).results);
 }
 
-std::vector<Value> Builder::Call(uint32_t callee, std::vector<Value> args, bool checkpoint) {
+std::vector<Value> Builder::Call(uint32_t callee, Values args, bool checkpoint) {
   Inst inst;
   inst.op = Op::Call;
   inst.callee = callee;
@@ -272,8 +273,7 @@ std::vector<Value> Builder::Call(uint32_t callee, std::vector<Value> args, bool 
   return AppendCall(std::move(inst));
 }
 
-std::vector<Value> Builder::Jvp(uint32_t callee, const std::vector<bool>& wrt,
-                                std::vector<Value> args) {
+std::vector<Value> Builder::Jvp(uint32_t callee, const std::vector<bool>& wrt, Values args) {
   Inst inst;
   inst.op = Op::Jvp;
   inst.callee = callee;
@@ -282,8 +282,7 @@ std::vector<Value> Builder::Jvp(uint32_t callee, const std::vector<bool>& wrt,
   return AppendCall(std::move(inst));
 }
 
-std::vector<Value> Builder::Vjp(uint32_t callee, const std::vector<bool>& wrt,
-                                std::vector<Value> args) {
+std::vector<Value> Builder::Vjp(uint32_t callee, const std::vector<bool>& wrt, Values args) {
   Inst inst;
   inst.op = Op::Vjp;
   inst.callee = callee;
@@ -347,7 +346,7 @@ Terminator& Builder::Terminate(Terminator::Kind kind) {
   return term;
 }
 
-void Builder::Jump(uint32_t block, std::vector<Value> args) {
+void Builder::Jump(uint32_t block, Values args) {
   PB_CHECK(block < function_.blocks.size());
   Terminate(Terminator::Kind::kJump).edges.push_back({block, std::move(args)});
 }
@@ -361,7 +360,7 @@ void Builder::Branch(Value cond, Edge if_true, Edge if_false) {
   term.edges.push_back(std::move(if_false));
 }
 
-void Builder::Return(std::vector<Value> results) {
+void Builder::Return(Values results) {
   PB_CHECK(results.size() == function_.results.size());
   for (size_t i = 0; i < results.size(); ++i) PB_CHECK(TypeOf(results[i]) == function_.results[i]);
   Terminate(Terminator::Kind::kReturn).results = std::move(results);

@@ -82,20 +82,20 @@ class Builder {
   void BoxSet(Value box, ValueSpan fields);
 
   // --- the rest
-  std::vector<Value> Call(uint32_t callee, std::vector<Value> args, bool checkpoint = false);
+  std::vector<Value> Call(uint32_t callee, Values args, bool checkpoint = false);
   // args: params…, then tangents of the parameters in wrt (jvp) or seeds of the results that carry a
   // tangent (vjp). wrt has one entry per parameter of the callee.
-  std::vector<Value> Jvp(uint32_t callee, const std::vector<bool>& wrt, std::vector<Value> args);
-  std::vector<Value> Vjp(uint32_t callee, const std::vector<bool>& wrt, std::vector<Value> args);
+  std::vector<Value> Jvp(uint32_t callee, const std::vector<bool>& wrt, Values args);
+  std::vector<Value> Vjp(uint32_t callee, const std::vector<bool>& wrt, Values args);
   Value StopGradient(Value v);
   void Check(Value cond, TrapKind kind, Value a = kNoValue, Value b = kNoValue);
   Value TapeNew();
   Value Push(Value tape, Value v);
   std::pair<Value, Value> Pop(Value tape, Type t);  // tape, value
 
-  void Jump(uint32_t block, std::vector<Value> args);
+  void Jump(uint32_t block, Values args);
   void Branch(Value cond, Edge if_true, Edge if_false);
-  void Return(std::vector<Value> results);
+  void Return(Values results);
 
   Inst& Append(Inst inst);  // results must be set
   Type TypeOf(Value v) const { return function_.TypeOf(v); }

@@ -58,8 +58,7 @@ class LoopWriter {
       const Value v = body.params()[k];
       const bool is_state = k < body.results.size();
       PB_CHECK(!is_state || body.TypeOf(v) == body.results[k]);
-      (is_state ? state_ : captured_)
-          .push_back(b_.AddParam(0, body.TypeOf(v), body.values[v.id].name));
+      (is_state ? state_ : captured_).push_back(b_.AddParam(0, body.TypeOf(v), body.names[v.id]));
     }
     begin_ = b_.AddParam(0, Type::I64(), "begin");
     end_ = b_.AddParam(0, Type::I64(), "end");
@@ -83,7 +82,7 @@ class LoopWriter {
     b_.SetBlock(0);
     WritePart(state_, begin_, snapshots_, to);
     b_.SetBlock(parts);
-    const std::vector<Value> params = b_.function().blocks[parts].params;
+    const ir::Values params = b_.function().blocks[parts].params;
     WritePart({params.begin(), params.end() - 2}, params.end()[-2], params.back(), to);
     b_.SetBlock(rest);
     b_.Jump(steps, b_.function().blocks[rest].params);
@@ -104,7 +103,7 @@ class LoopWriter {
   // A block that takes the state and integers.
   uint32_t Declare(const std::vector<const char*>& counters) {
     const uint32_t block = b_.NewBlock();
-    for (Value v : state_) b_.AddParam(block, b_.TypeOf(v), b_.function().values[v.id].name);
+    for (Value v : state_) b_.AddParam(block, b_.TypeOf(v), b_.function().names[v.id]);
     for (const char* name : counters) b_.AddParam(block, Type::I64(), name);
     return block;
   }
@@ -112,7 +111,7 @@ class LoopWriter {
   // The steps from i on, as they are: the reverse keeps what it needs of each.
   void WriteSteps(uint32_t loop) {
     const uint32_t body = b_.NewBlock(), done = b_.NewBlock();
-    const std::vector<Value> params = b_.function().blocks[loop].params;
+    const ir::Values params = b_.function().blocks[loop].params;
     const std::vector<Value> state(params.begin(), params.end() - 1);
     b_.SetBlock(loop);
     b_.Branch(Make(Op::Lt, params.back(), end_), {body, {}}, {done, {}});

@@ -105,7 +105,7 @@ class Hasher {
     Add(f.results.size());
     for (Type t : f.results) Add(t);
     Add(f.values.size());
-    for (const ValueInfo& v : f.values) Add(v.type);
+    for (Type t : f.values) Add(t);
     Add(f.blocks.size());
     for (const Block& b : f.blocks) Add(b);
   }

@@ -232,7 +232,9 @@ bool FunctionParser::ParseEachResult(EachResult& r, std::vector<Inst>& outer) {
     if (outer > UINT32_MAX) return c_.Fail("this many indices do not exist");
     r.outer = static_cast<uint32_t>(outer);
   }
-  if (!ParseSubscripts(r.out) || !ParseLoc(r.loc)) return false;
+  std::vector<Affine> out;
+  if (!ParseSubscripts(out) || !ParseLoc(r.loc)) return false;
+  r.out = out;
   std::vector<Inst>* const body = std::exchange(out_, &outer);
   const bool ok =
       (!c_.Accept("of") || (c_.Expect("(") && ParseOperands(r.shape) && c_.Expect(")"))) &&

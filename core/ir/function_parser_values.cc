@@ -34,7 +34,7 @@ bool FunctionParser::Define(const Token& name, Type t, Value& v) {
   const bool forward = locals_.empty() && open_.erase(name.text) > 0;
   if (forward) {
     v = globals_[name.text];
-    f_.values[v.id].type = t;
+    f_.values[v.id] = t;
     return true;
   }
   const bool hides = globals_.contains(name.text) && !open_.contains(name.text);

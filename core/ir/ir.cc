@@ -135,8 +135,13 @@ bool IsPrefixForm(const Each& each, const EachResult& r) {
 
 Value Function::NewValue(Type t, std::string name) {
   SpendValue();
-  values.push_back({t, std::move(name)});
+  values.push_back(t);
+  names.push_back(std::move(name));
   return Value{static_cast<uint32_t>(values.size() - 1)};
+}
+
+Value Function::NewLike(const Function& from, Value v) {
+  return NewValue(from.TypeOf(v), from.names[v.id]);
 }
 
 std::string FunctionNames::New(const std::vector<std::unique_ptr<Function>>& functions,

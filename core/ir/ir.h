@@ -117,8 +117,8 @@ struct Value {
   auto operator<=>(const Value&) const = default;
 };
 inline constexpr Value kNoValue{};
-// The operands or results of one instruction: rarely more than four, which take no allocation and no more
-// room than a vector's header.
+// The operands or results of one instruction, the parameters of a block, the arguments of an edge: rarely more than
+// four, which take no allocation and no more room than a vector's header.
 class Values : public absl::InlinedVector<Value, 4> {
  public:
   using InlinedVector::InlinedVector;
@@ -229,13 +229,20 @@ struct IndexVar {
   Value extent;  // i64, defined outside it
 };
 
+// The subscripts of a result.
+class Affines : public absl::InlinedVector<Affine, 2> {
+ public:
+  using InlinedVector::InlinedVector;
+  Affines(const std::vector<Affine>& affines) : InlinedVector(affines.begin(), affines.end()) {}
+};
+
 struct EachResult {
   Monoid monoid = Monoid::kGen;
-  std::vector<Affine> out;  // subscripts of the result; empty: the result is a scalar
-  Values shape;             // i64 extents, as many as out
-  Value value;              // defined in the body (or outside)
-  Value guard;  // bool of the body or kNoValue: where false, the point gives no term here
-                // (out is not evaluated, nothing is stored or added)
+  Affines out;   // subscripts of the result; empty: the result is a scalar
+  Values shape;  // i64 extents, as many as out
+  Value value;   // defined in the body (or outside)
+  Value guard;   // bool of the body or kNoValue: where false, the point gives no term here
+                 // (out is not evaluated, nothing is stored or added)
   Value second = kNoValue;  // scan_linear: what is added
   uint32_t outer = 0;       // scans: how many of the first indices they start anew for
   Value into = kNoValue;    // gen, sum: the array that is added to (defined outside)
@@ -243,12 +250,12 @@ struct EachResult {
 };
 
 struct Each {
-  std::vector<IndexVar> indices;
+  absl::InlinedVector<IndexVar, 2> indices;
   std::vector<Constraint> where;
   std::vector<Inst>
       body;  // scalar ops, Index, AffineOf, Holds, Const, Dim, StopGradient of scalars;
              // Call, Jvp, Vjp of scalar functions
-  std::vector<EachResult> results;
+  absl::InlinedVector<EachResult, 1> results;
 };
 
 // The place that a trap names where out[] of `r`, a result of `inst`, is out of range.
@@ -263,29 +270,26 @@ inline bool Stores(const EachResult& r) { return r.monoid == Monoid::kGen || IsS
 
 struct Edge {
   uint32_t block = 0;
-  std::vector<Value> args;
+  Values args;
 };
+
+using Edges = absl::InlinedVector<Edge, 2>;
 
 struct Terminator {
   enum class Kind : uint8_t { kNone, kJump, kBranch, kReturn };
   Kind kind = Kind::kNone;
-  Value cond;                  // kBranch
-  std::vector<Edge> edges;     // kJump: 1, kBranch: 2 (true, false)
-  std::vector<Value> results;  // kReturn
+  Value cond;      // kBranch
+  Edges edges;     // kJump: 1, kBranch: 2 (true, false)
+  Values results;  // kReturn
   // kJump or kBranch, of the header of a loop that is entered by it only: how many states of the loop reverse
   // mode keeps. Until the last derivation; nothing else reads it.
   Value snapshots = kNoValue;
 };
 
 struct Block {
-  std::vector<Value> params;
+  Values params;
   std::vector<Inst> insts;
   Terminator term;
-};
-
-struct ValueInfo {
-  Type type;
-  std::string name;  // hint for the printer; need not be unique
 };
 
 inline constexpr uint32_t kNoFunction = UINT32_MAX;
@@ -293,9 +297,10 @@ inline constexpr uint32_t kNoFunction = UINT32_MAX;
 struct Function {
   std::string name;
   std::vector<Type> results;
-  std::vector<Block>
-      blocks;  // blocks[0] is the entry; its params are the function's; no edge to it
-  std::vector<ValueInfo> values;
+  // blocks[0] is the entry; its params are the function's; no edge leads to it.
+  std::vector<Block> blocks;
+  std::vector<Type> values;        // their types
+  std::vector<std::string> names;  // and hints for the printer, which need not be unique
   // Derivatives that replace the built ones until the last derivation:
   //   vjp_rule: (params…, seed of every result that carries a tangent…)
   //             -> cotangent of every parameter that carries one
@@ -306,12 +311,14 @@ struct Function {
 
   bool HasRule() const { return vjp_rule != kNoFunction || jvp_rule != kNoFunction; }
   Value NewValue(Type t, std::string name = {});
-  Type TypeOf(Value v) const { return values[v.id].type; }
+  // With type and name of one of `from`, which may be this function.
+  Value NewLike(const Function& from, Value v);
+  Type TypeOf(Value v) const { return values[v.id]; }
   // Of the elements of a statement's result.
   Type ElementOf(const EachResult& r) const {
     return IsArg(r.monoid) ? Type::I64() : TypeOf(r.value);
   }
-  const std::vector<Value>& params() const { return blocks[0].params; }
+  const Values& params() const { return blocks[0].params; }
 };
 
 // What a list or a box holds. A field is a scalar, an array, a list or a box; a record may hold

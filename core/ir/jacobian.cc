@@ -42,7 +42,7 @@ std::vector<bool> FloatResults(const Function& f) {
 
 std::vector<Value> AddParams(Builder& b, const Function& f) {
   std::vector<Value> params;
-  for (Value v : f.params()) params.push_back(b.AddParam(0, f.TypeOf(v), f.values[v.id].name));
+  for (Value v : f.params()) params.push_back(b.AddParam(0, f.TypeOf(v), f.names[v.id]));
   return params;
 }
 

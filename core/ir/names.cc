@@ -142,7 +142,7 @@ Names::Names(const Function& f)
   uint32_t number = 0;
   Scope global;
   const auto hint_of = [&](const Definition& d) {
-    const std::string hint = Identifier(f.values[d.value.id].name);
+    const std::string hint = Identifier(f.names[d.value.id]);
     return hint.empty() && d.is_index ? std::string("i") : hint;
   };
   for (const Definition& d : definitions) {

@@ -130,7 +130,7 @@ bool DeduceTypes(const std::vector<Inst>& list, Function& f, const Module& m) {
     if (i.each) news |= DeduceTypes(i.each->body, f, m);
     const std::vector<Type> types = ResultTypes(i, f, m);
     for (size_t r = 0; r < std::min(types.size(), i.results.size()); ++r) {
-      Type& t = f.values[i.results[r].id].type;
+      Type& t = f.values[i.results[r].id];
       if (t != Type{} || types[r] == Type{}) continue;
       t = types[r];
       news = true;

@@ -58,7 +58,7 @@ class FunctionPrinter {
   std::string TypeText(Value v) const {
     return v.id < f_.values.size() ? ToString(f_.TypeOf(v), m_) : "none";
   }
-  std::string Params(const std::vector<Value>& params) const {
+  std::string Params(ValueSpan params) const {
     return Commas(params, [&](Value v) { return Text(v) + ": " + TypeText(v); });
   }
   std::string AffineText(const Affine& a) const;
@@ -244,7 +244,7 @@ void FunctionPrinter::PrintInsts(const std::vector<Inst>& insts, const std::stri
 }
 
 std::string FunctionPrinter::Print() {
-  const std::vector<Value> none;
+  const Values none;
   std::string out = "fn " + FunctionName(f_.name) + "(" +
                     Params(f_.blocks.empty() ? none : f_.params()) + ") -> (" +
                     Commas(f_.results, [&](Type t) { return ToString(t, m_); }) + ")" + Rules() +

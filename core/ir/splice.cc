@@ -60,7 +60,7 @@ class Splicer {
     const auto first = static_cast<uint32_t>(into_.blocks.size());
     map_.resize(callee.values.size());
     for (size_t v = 0; v < callee.values.size(); ++v)
-      map_[v] = into_.NewValue(callee.values[v].type, callee.values[v].name);
+      map_[v] = into_.NewValue(callee.values[v], callee.names[v]);
     for (size_t k = 0; k < args.size() && direct_; ++k) map_[callee.params()[k].id] = args[k];
     for (const Block& from : callee.blocks) {
       Block to = from;

@@ -15,10 +15,15 @@ namespace {
 // A point of a function: an instruction of a block (0: the parameters, i + 1: instruction i, one
 // more: the terminator) and, inside a statement, of its body in the same way (0: the indices).
 struct Place {
+  static constexpr uint32_t kOutside = UINT32_MAX;
   uint32_t block = kNoBlock;
   uint32_t inst = 0;
-  const Each* statement = nullptr;
-  uint32_t body = 0;
+  uint32_t body = kOutside;
+
+  bool InBody() const { return body != kOutside; }
+  bool InSameBody(const Place& o) const {
+    return InBody() && o.InBody() && block == o.block && inst == o.inst;
+  }
 };
 
 class FunctionVerifier {
@@ -82,9 +87,9 @@ bool FunctionVerifier::Fail(const Place& at, const std::string& message) {
     } else if (at.inst > 0) {
       const Inst& inst = insts[at.inst - 1];
       message_ += ", instruction " + std::to_string(at.inst - 1) + " (" + Info(inst.op).mnemonic;
-      if (at.statement && at.body > 0 && at.body <= at.statement->body.size()) {
+      if (at.InBody() && at.body > 0 && at.body <= inst.each->body.size()) {
         message_ += ", body " + std::to_string(at.body - 1) + ", " +
-                    Info(at.statement->body[at.body - 1].op).mnemonic;
+                    Info(inst.each->body[at.body - 1].op).mnemonic;
       }
       message_ += ")";
     }
@@ -122,8 +127,8 @@ bool FunctionVerifier::DefineInst(const Inst& inst, Place at) {
     if (!Define(v, at)) return false;
   }
   if (!inst.each) return true;
-  if (at.statement) return Fail(at, "statements do not nest");
-  at.statement = inst.each.get();
+  if (at.InBody()) return Fail(at, "statements do not nest");
+  at.body = 0;
   for (const IndexVar& i : inst.each->indices) {
     if (!Define(i.var, at)) return false;
   }
@@ -136,6 +141,7 @@ bool FunctionVerifier::DefineInst(const Inst& inst, Place at) {
 
 bool FunctionVerifier::CheckDefinitions() {
   if (f_.blocks.empty()) return Fail({}, "has no blocks");
+  if (f_.names.size() != f_.values.size()) return Fail({}, "has not as many names as values");
   for (uint32_t b = 0; b < f_.blocks.size(); ++b) {
     Place at{b};
     for (Value v : f_.blocks[b].params) {
@@ -176,10 +182,10 @@ bool FunctionVerifier::CheckReachable() {
 }
 
 bool FunctionVerifier::CheckEdge(const Edge& e, const Place& at) {
-  const std::vector<Value>& params = f_.blocks[e.block].params;
-  const std::string target = "b" + std::to_string(e.block);
+  const ir::Values& params = f_.blocks[e.block].params;
+  const auto target = [&] { return "b" + std::to_string(e.block); };
   if (e.args.size() != params.size()) {
-    return Fail(at, "passes " + std::to_string(e.args.size()) + " arguments to " + target +
+    return Fail(at, "passes " + std::to_string(e.args.size()) + " arguments to " + target() +
                         ", which has " + std::to_string(params.size()) + " parameters");
   }
   for (size_t i = 0; i < params.size(); ++i) {
@@ -187,7 +193,7 @@ bool FunctionVerifier::CheckEdge(const Edge& e, const Place& at) {
     const Type wanted = f_.TypeOf(params[i]);
     if (got != wanted) {
       return FailUse(at, e.args[i],
-                     "is " + ToString(got, m_) + ", but the parameter of " + target + " is " +
+                     "is " + ToString(got, m_) + ", but the parameter of " + target() + " is " +
                          ToString(wanted, m_));
     }
   }
@@ -220,7 +226,7 @@ bool FunctionVerifier::CheckTerminatorTypes(const Terminator& t, const Place& at
 
 bool FunctionVerifier::IsVisible(Value v, const Place& at) const {
   const Place& def = defined_[v.id];
-  if (def.statement) return def.statement == at.statement && def.body < at.body;
+  if (def.InBody()) return def.InSameBody(at) && def.body < at.body;
   if (def.block != at.block) return dominators_->Dominates(def.block, at.block);
   return def.inst < at.inst;
 }
@@ -247,7 +253,7 @@ bool FunctionVerifier::CheckUses(const Inst& inst, const Place& at) {
 
 bool FunctionVerifier::CheckGuard(Value guard, const Place& at) {
   if (f_.TypeOf(guard) != Type::Bool()) return FailUse(at, guard, "is a guard and no bool");
-  const bool local = defined_[guard.id].statement == at.statement;
+  const bool local = defined_[guard.id].InSameBody(at);
   return local || FailUse(at, guard, "is a guard and not of the same body");
 }
 
@@ -270,7 +276,6 @@ bool FunctionVerifier::CheckEach(const Inst& inst, Place at) {
     }
     if (r.into.valid() && !CheckUse(r.into, at)) return false;
   }
-  at.statement = &e;
   at.body = 1;
   for (const Constraint& c : e.where) {
     if (!CheckAffineUses(c.e, at)) return false;

@@ -25,7 +25,7 @@ class TapeEvents {
   };
 
   explicit TapeEvents(const Function& f) : is_tape_(f.values.size()) {
-    for (size_t id = 0; id < f.values.size(); ++id) is_tape_[id] = f.values[id].type.IsTape();
+    for (size_t id = 0; id < f.values.size(); ++id) is_tape_[id] = f.values[id].IsTape();
     for (const Block& block : f.blocks) {
       begin_.push_back(events_.size());
       Add(block);
@@ -190,8 +190,7 @@ class TapeFlow {
 
 // Most functions have none; bodies of statements never do.
 bool HasTapes(const Function& f) {
-  return std::any_of(f.values.begin(), f.values.end(),
-                     [](const ValueInfo& v) { return v.type.IsTape(); });
+  return std::any_of(f.values.begin(), f.values.end(), [](Type t) { return t.IsTape(); });
 }
 
 }  // namespace

@@ -46,7 +46,7 @@ Value IndexOverNeighbours(Context& c, Statement& s, const Range& r, const std::s
   c.b.RedirectTo(&frame.reads);
   const Value point = c.b.Index(n.points, {Affine::Of(place)});
   c.b.RedirectTo(&frame.body);
-  c.function.values[point.id].name = name;
+  c.function.names[point.id] = name;
   c.small.insert(point.id);
   c.sizes.insert(point.id);
   frame.bound.push_back({point, extent});

@@ -250,8 +250,8 @@ void Mark::Rollback() {
 void Context::Name(const Leaves& leaves, const std::string& name, uint32_t first_new) {
   for (size_t i = 0; i < leaves.size(); ++i) {
     const Value v = leaves[i].value;
-    if (!v.valid() || v.id < first_new || !function.values[v.id].name.empty()) continue;
-    function.values[v.id].name = leaves.size() == 1 ? name : name + "." + std::to_string(i);
+    if (!v.valid() || v.id < first_new || !function.names[v.id].empty()) continue;
+    function.names[v.id] = leaves.size() == 1 ? name : name + "." + std::to_string(i);
   }
 }
 

@@ -114,7 +114,7 @@ std::vector<Value> Emit(Context& c, Finished f) {
     inst.results.push_back(c.function.NewValue(t));
     if (rank > 0) c.SetMade(inst.results.back(), dims, inst.loc);
   }
-  inst.each->indices = std::move(f.indices);
+  inst.each->indices.assign(f.indices.begin(), f.indices.end());
   inst.each->where = std::move(f.where);
   inst.each->body = std::move(f.body);
   const std::vector<Value> results = ir::ToVector(inst.results);
@@ -282,8 +282,7 @@ void Lifting::CopyNeeded(const std::vector<Inst>& from, std::vector<Inst>& to) {
     if (!Defines(inst, needed_)) continue;
     to.push_back(inst);
     for (Value& v : to.back().results) {
-      const ir::ValueInfo info = c_.function.values[v.id];
-      const Value copy = c_.function.NewValue(info.type, info.name);
+      const Value copy = c_.function.NewLike(c_.function, v);
       renaming_[v.id] = copy;
       v = copy;
     }
@@ -333,7 +332,7 @@ std::vector<Value> Lifting::Run() {
   std::vector<ir::IndexVar> indices;
   std::vector<Value> out;
   for (const ir::IndexVar& i : outer_) {
-    const Value copy = c_.function.NewValue(ir::Type::I64(), c_.function.values[i.var.id].name);
+    const Value copy = c_.function.NewValue(ir::Type::I64(), c_.function.names[i.var.id]);
     renaming_[i.var.id] = copy;
     old.push_back(i.var);
     indices.push_back({copy, i.extent});

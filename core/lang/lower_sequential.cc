@@ -19,7 +19,7 @@ void CountedLoop(Context& c, const Range& range, const std::string& name,
   const Value i = c.b.AddParam(header, ir::Type::I64(), name);
   std::vector<Value> params;
   for (Value v : carried) {
-    params.push_back(c.b.AddParam(header, c.b.TypeOf(v), c.function.values[v.id].name));
+    params.push_back(c.b.AddParam(header, c.b.TypeOf(v), c.function.names[v.id]));
     args.push_back(v);
   }
   c.b.Jump(header, std::move(args));

@@ -45,7 +45,7 @@ bool BindSize(Context& c, const SizeBinding& s, const Affine& extent) {
     c.small.insert(size->AsValue().id);
   }
   local[0].value = c.ToValue(*size);
-  std::string& name = c.function.values[local[0].value.id].name;
+  std::string& name = c.function.names[local[0].value.id];
   if (name.empty() && !c.InBody()) name = c.at->function->locals[s.local].name;
   return true;
 }

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "core/ir/renumber.h"
+
 namespace pullback::lang {
 namespace {
 
@@ -114,46 +116,6 @@ class DeadCode {
   std::vector<int> uses_;
 };
 
-// --- numbering
-
-class Renumber {
- public:
-  explicit Renumber(Function& f) : f_(f), ids_(f.values.size(), UINT32_MAX) {}
-
-  void Run() {
-    for (Block& b : f_.blocks) {
-      for (Value& v : b.params) Define(v);
-      for (Inst& i : b.insts) Define(i);
-    }
-    for (Block& b : f_.blocks) {
-      for (Inst& i : b.insts) {
-        ForEachOperand(i, [&](Value& v) { v.id = ids_[v.id]; });
-        CanonicaliseAffines(i);
-      }
-      ForEachTermOperand(b.term, [&](Value& v) { v.id = ids_[v.id]; });
-    }
-    f_.values = std::move(values_);
-  }
-
- private:
-  void Define(Value& v) {
-    ids_[v.id] = static_cast<uint32_t>(values_.size());
-    values_.push_back(std::move(f_.values[v.id]));
-    v.id = ids_[v.id];
-  }
-  void Define(Inst& inst) {
-    if (inst.each) {
-      for (IndexVar& i : inst.each->indices) Define(i.var);
-      for (Inst& b : inst.each->body) Define(b);
-    }
-    for (Value& v : inst.results) Define(v);
-  }
-
-  Function& f_;
-  std::vector<uint32_t> ids_;
-  std::vector<ValueInfo> values_;
-};
-
 // --- functions
 
 void RemoveUncalled(Module& m) {
@@ -189,7 +151,7 @@ void Tidy(ir::Module& module) {
     ShortenEdges(*f);
     OrderBlocks(*f);
     DeadCode(*f).Remove();
-    Renumber(*f).Run();
+    ir::Renumber(*f);
   }
   RemoveUncalled(module);
 }

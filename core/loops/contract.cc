@@ -47,7 +47,7 @@ class ContractionPlanner {
                        [](const SpaceIndex& i) { return i.IsWholeLoop(); });
   }
 
-  bool IsOutside(const std::vector<Affine>& subs) const {
+  bool IsOutside(ir::AffineSpan subs) const {
     return std::all_of(subs.begin(), subs.end(), [&](const Affine& sub) {
       return std::all_of(sub.terms.begin(), sub.terms.end(),
                          [&](const Affine::Term& t) { return c_.body_values.count(t.value) == 0; });
@@ -90,7 +90,7 @@ class ContractionPlanner {
 
   Operand OfResult() const {
     const ir::EachResult& r = c_.each.results[0];
-    return {inst_.results[0], r.out, l_.Of(r.shape)};
+    return {inst_.results[0], {r.out.begin(), r.out.end()}, l_.Of(r.shape)};
   }
 
   static bool StepsIn(const Operand& operand, Value index) {

@@ -230,7 +230,7 @@ bool BlockFacts::IsOutside(Value v, uint32_t header) const {
 }
 
 void BlockFacts::EnterLoop(uint32_t header, const Loop& loop, Sizes& sizes) const {
-  const std::vector<Value>& params = f_.blocks[header].params;
+  const ir::Values& params = f_.blocks[header].params;
   std::vector<Counter> counters;
   for (size_t p = 0; p < params.size(); ++p) {
     if (const std::optional<Counter> c = CounterAt(header, loop, p)) counters.push_back(*c);

@@ -103,7 +103,7 @@ bool Interpreter::Take(Frame& frame, Reg r, Register& out) {
   return true;
 }
 
-bool Interpreter::TakeAll(Frame& frame, const std::vector<Reg>& regs, std::vector<Register>& out) {
+bool Interpreter::TakeAll(Frame& frame, ir::ValueSpan regs, std::vector<Register>& out) {
   for (Reg r : regs) {
     out.emplace_back();
     if (!Take(frame, r, out.back())) return false;

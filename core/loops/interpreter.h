@@ -75,7 +75,7 @@ class Interpreter {
   // Moves one reference out of r.
   bool Take(Frame& frame, Reg r, Register& out);
   void Release(Object* o);
-  bool TakeAll(Frame& frame, const std::vector<Reg>& regs, std::vector<Register>& out);
+  bool TakeAll(Frame& frame, ir::ValueSpan regs, std::vector<Register>& out);
 
   // --- nodes
   bool Call(uint32_t callee, std::vector<Register> args, std::vector<Register>& results);

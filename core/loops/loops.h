@@ -89,7 +89,7 @@ inline constexpr size_t kContractIndexArgs = 4;
 inline constexpr size_t kMostContractIndices = 8;
 
 struct Block {
-  std::vector<Reg> params;
+  ir::Values params;
   std::vector<Node> nodes;
   ir::Terminator term;
 };

@@ -59,7 +59,7 @@ class FunctionLowerer {
     SplitEdges(b);
   }
 
-  Consumed Counted(const std::vector<Value>& values) const {
+  Consumed Counted(ir::ValueSpan values) const {
     Consumed counted;
     for (Value v : values) {
       if (IsCounted(f_.TypeOf(v))) counted.push_back(v);

@@ -15,7 +15,7 @@ Lowering::Lowering(const ir::Function& function, Function& out, const Destinatio
       columns(options.columns),
       segments(options.segments) {
   for (uint32_t id = 0; id < f.values.size(); ++id) {
-    out.regs.push_back({f.values[id].type, false, f.values[id].name});
+    out.regs.push_back({f.values[id], false, f.names[id]});
     alias_.push_back(Reg{id});
   }
 }
@@ -23,7 +23,7 @@ Lowering::Lowering(const ir::Function& function, Function& out, const Destinatio
 void Lowering::SetAlias(Value v, Reg r) {
   alias_[v.id] = r;
   std::string& name = e.function().regs[r.id].name;
-  if (name.empty()) name = f.values[v.id].name;
+  if (name.empty()) name = f.names[v.id];
 }
 
 std::vector<Reg> Lowering::Of(ir::ValueSpan values) const {

@@ -9,9 +9,7 @@ namespace {
 
 using Kind = Node::Kind;
 
-bool Has(const std::vector<Reg>& list, Reg r) {
-  return std::find(list.begin(), list.end(), r) != list.end();
-}
+bool Has(ir::ValueSpan list, Reg r) { return std::find(list.begin(), list.end(), r) != list.end(); }
 bool Names(const Node& n, Reg r) {
   return Has(n.args, r) || Has(n.body_yields, r) || Has(n.other_yields, r);
 }

@@ -55,8 +55,8 @@ class FunctionPrinter {
     const Text t = Write(r);
     return t.strength < strength ? "(" + t.text + ")" : t.text;
   }
-  std::string Exprs(const std::vector<Reg>& regs, size_t from = 0);
-  std::string Typed(const std::vector<Reg>& params);
+  std::string Exprs(ir::ValueSpan regs, size_t from = 0);
+  std::string Typed(ir::ValueSpan params);
   std::string Element(const Node& n) { return Expr(n.args[0]) + "[" + Expr(n.args[1]) + "]"; }
 
   void PrintNodes(const std::vector<Node>& nodes, const std::string& indent);
@@ -115,13 +115,13 @@ FunctionPrinter::Text FunctionPrinter::WriteScalar(const Node& n) {
   return {name + "(" + Exprs(n.args) + ")"};
 }
 
-std::string FunctionPrinter::Exprs(const std::vector<Reg>& regs, size_t from) {
+std::string FunctionPrinter::Exprs(ir::ValueSpan regs, size_t from) {
   std::string out;
   for (size_t i = from; i < regs.size(); ++i) out += (i > from ? ", " : "") + Expr(regs[i]);
   return out;
 }
 
-std::string FunctionPrinter::Typed(const std::vector<Reg>& params) {
+std::string FunctionPrinter::Typed(ir::ValueSpan params) {
   std::string out;
   for (Reg p : params) {
     out += (out.empty() ? "" : ", ") + NameOf(p) + ": " + ir::ToString(f_.TypeOf(p));

@@ -138,7 +138,7 @@ class Splitter {
     statement.each = std::make_unique<Each>();
     Each& each = *statement.each;
     for (const ir::IndexVar& i : inst.each->indices) {
-      each.indices.push_back({made.NewValue(ir::Type::I64(), f_.values[i.var.id].name), i.extent});
+      each.indices.push_back({made.NewValue(ir::Type::I64(), f_.names[i.var.id]), i.extent});
     }
     const auto renamed = [&](const auto& subs) {
       std::vector<Affine> out(subs.begin(), subs.end());

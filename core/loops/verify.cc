@@ -62,7 +62,7 @@ class FunctionVerifier {
     defined_in_[r.id] = block_;
     return true;
   }
-  bool DefineAll(const std::vector<Reg>& regs) {
+  bool DefineAll(ir::ValueSpan regs) {
     for (Reg r : regs) {
       if (!Define(r)) return false;
     }
@@ -101,7 +101,7 @@ class FunctionVerifier {
     if (depth_ == 0) --Held(r);
     return true;
   }
-  bool ConsumeAll(const std::vector<Reg>& regs) {
+  bool ConsumeAll(ir::ValueSpan regs) {
     for (Reg r : regs) {
       if (!Consume(r)) return false;
     }
@@ -152,7 +152,7 @@ class FunctionVerifier {
 
   // --- ends of blocks
   bool Passes(const ir::Edge& edge) {
-    const std::vector<Reg>& params = f_.blocks[edge.block].params;
+    const ir::Values& params = f_.blocks[edge.block].params;
     if (edge.args.size() != params.size()) return Fail("an edge with the wrong number of values");
     for (size_t i = 0; i < params.size(); ++i) {
       if (!Use(edge.args[i])) return false;
@@ -161,7 +161,7 @@ class FunctionVerifier {
     }
     return true;
   }
-  bool Returns(const std::vector<Reg>& results) {
+  bool Returns(ir::ValueSpan results) {
     if (results.size() != f_.results.size()) return Fail("a return of the wrong number of values");
     for (size_t i = 0; i < results.size(); ++i) {
       if (!Use(results[i])) return false;

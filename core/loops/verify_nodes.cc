@@ -77,7 +77,7 @@ bool Shape::Check() const {
 
 bool Shape::Call() const {
   const Function& callee = *m_.functions[n_.callee];
-  const std::vector<Reg>& params = callee.blocks[0].params;
+  const ir::Values& params = callee.blocks[0].params;
   if (!Has(params.size(), callee.results.size())) return false;
   for (size_t i = 0; i < params.size(); ++i) {
     if (Arg(i) != callee.TypeOf(params[i])) return false;

@@ -38,7 +38,7 @@ bool FindEntry(const ir::Function& f, absl::Span<const uint32_t> preds, BlockLoo
     loop.entry = p;
   }
   if (entries != 1) return false;
-  const std::vector<ir::Edge>& edges = f.blocks[loop.entry].term.edges;
+  const ir::Edges& edges = f.blocks[loop.entry].term.edges;
   while (edges[loop.entry_edge].block != loop.header) ++loop.entry_edge;
   return true;
 }
@@ -144,8 +144,7 @@ std::optional<Counter> FindCounter(const ir::Function& f, const BlockLoop& loop,
 }
 
 Value Copier::New(Value like) {
-  const ir::ValueInfo info = f_.values[like.id];
-  const Value fresh = f_.NewValue(info.type, info.name);
+  const Value fresh = f_.NewLike(f_, like);
   Set(like, fresh);
   return fresh;
 }

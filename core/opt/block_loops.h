@@ -26,7 +26,7 @@ struct BlockLoop {
   bool Holds(uint32_t block) const {
     return std::binary_search(blocks.begin(), blocks.end(), block);
   }
-  const std::vector<ir::Value>& Arguments(const ir::Function& f) const {
+  const ir::Values& Arguments(const ir::Function& f) const {
     return f.blocks[entry].term.edges[entry_edge].args;
   }
   const ir::Edge& Exit(const ir::Function& f) const {

@@ -41,8 +41,8 @@ Value BoxOf(const Inst& inst) { return inst.op == Op::BoxNew ? inst.results[0] :
 
 bool HasBoxes(const Module& m) {
   for (const auto& f : m.functions) {
-    for (const ir::ValueInfo& v : f->values) {
-      if (!BoxesIn(m, {v.type}).empty()) return true;
+    for (const ir::Type t : f->values) {
+      if (!BoxesIn(m, {t}).empty()) return true;
     }
   }
   return false;

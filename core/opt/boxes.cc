@@ -36,7 +36,7 @@ std::vector<Original> Describe(const Module& m) {
       o.results.push_back(WithoutBox(t));
       o.carried.push_back(ir::CarriesTangent(m, t));
     }
-    for (const ir::ValueInfo& v : f->values) o.record.push_back(v.type.record);
+    for (const Type t : f->values) o.record.push_back(t.record);
     all.push_back(std::move(o));
   }
   return all;
@@ -48,7 +48,7 @@ void MakeIndices(Module& m) {
   }
   for (const auto& f : m.functions) {
     for (Type& t : f->results) t = WithoutBox(t);
-    for (ir::ValueInfo& v : f->values) v.type = WithoutBox(v.type);
+    for (Type& t : f->values) t = WithoutBox(t);
   }
 }
 

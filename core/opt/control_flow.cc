@@ -97,9 +97,9 @@ class ControlFlow {
         if (c == b || c == 0 || preds[c] != 1) break;
         const Edge edge = std::move(f_.blocks[b].term.edges[0]);
         for (size_t k = 0; k < edge.args.size(); ++k) {
-          f_.values[edge.args[k].id].name = f_.values[edge.args[k].id].name.empty()
-                                                ? f_.values[f_.blocks[c].params[k].id].name
-                                                : f_.values[edge.args[k].id].name;
+          f_.names[edge.args[k].id] = f_.names[edge.args[k].id].empty()
+                                          ? f_.names[f_.blocks[c].params[k].id]
+                                          : f_.names[edge.args[k].id];
           renaming.Set(f_.blocks[c].params[k], edge.args[k]);
         }
         Block& from = f_.blocks[c];
@@ -205,10 +205,10 @@ class ControlFlow {
       const Value only = OnlyArgument(b, k, renaming);
       if (!only.valid()) continue;
       renaming.Set(param, only);
-      if (f_.values[only.id].name.empty()) f_.values[only.id].name = f_.values[param.id].name;
+      if (f_.names[only.id].empty()) f_.names[only.id] = f_.names[param.id];
       f_.blocks[b].params.erase(f_.blocks[b].params.begin() + static_cast<long>(k));
       for (uint32_t edge : edges_to_[b]) {
-        std::vector<Value>& args = ir::EdgeOf(f_, edge).args;
+        ir::Values& args = ir::EdgeOf(f_, edge).args;
         args.erase(args.begin() + static_cast<long>(k));
       }
       removed.emplace_back(param, only);

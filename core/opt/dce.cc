@@ -20,7 +20,7 @@ class Marker {
         def_(f.values.size()),
         edges_to_(ir::EdgesTo(ir::Successors(f.blocks))),
         is_tape_(f.values.size()) {
-    for (size_t id = 0; id < f.values.size(); ++id) is_tape_[id] = f.values[id].type.IsTape();
+    for (size_t id = 0; id < f.values.size(); ++id) is_tape_[id] = f.values[id].IsTape();
     std::vector<std::pair<uint32_t, uint32_t>> after;
     for (uint32_t b = 0; b < f.blocks.size(); ++b) {
       for (uint32_t k = 0; k < f.blocks[b].params.size(); ++k)
@@ -198,13 +198,13 @@ class Marker {
   }
 
   bool SweepParams(uint32_t b) {
-    std::vector<Value>& params = f_.blocks[b].params;
+    ir::Values& params = f_.blocks[b].params;
     bool changed = false;
     for (size_t k = params.size(); k-- > 0;) {
       if (live_[params[k].id]) continue;
       params.erase(params.begin() + static_cast<long>(k));
       for (uint32_t edge : edges_to_[b]) {
-        std::vector<Value>& args = ir::EdgeOf(f_, edge).args;
+        ir::Values& args = ir::EdgeOf(f_, edge).args;
         args.erase(args.begin() + static_cast<long>(k));
       }
       changed = true;

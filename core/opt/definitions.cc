@@ -9,6 +9,12 @@ using ir::Inst;
 using ir::Op;
 using ir::Value;
 
+Definitions::Definitions(const ir::Function& f) : f_(f), place_(f.values.size(), kNowhere) {
+  size_t insts = 0;
+  for (const ir::Block& b : f.blocks) insts += b.insts.size();
+  defs_.reserve(insts);
+}
+
 void Definitions::Record(const Inst& inst) {
   if (inst.results.size() != 1) return;
   const Value result = inst.results[0];
@@ -24,7 +30,9 @@ void Definitions::Record(const Inst& inst) {
   d.bits = inst.bits;
   d.args = inst.args;
   d.guard = inst.guard;
-  if (inst.op == Op::AffineOf) d.affine = inst.subs[0];
+  if (inst.op != Op::AffineOf) return;
+  d.bits = affines_.size();
+  affines_.push_back(inst.subs[0]);
 }
 
 void Definitions::RecordExtents(const Inst& inst) {
@@ -58,14 +66,15 @@ bool Definitions::IsSize(Value v) const {
     case Op::Const: return static_cast<int64_t>(d.bits) >= 0;
     case Op::Max: return std::any_of(d.args.begin(), d.args.end(), is_size);
     case Op::Min: return std::all_of(d.args.begin(), d.args.end(), is_size);
-    case Op::AffineOf:
-      return d.affine.constant >= 0 && d.affine.constant <= kConstant &&
-             std::all_of(d.affine.terms.begin(), d.affine.terms.end(),
-                         [&](const ir::Affine::Term& t) {
-                           const Op op = Of(t.value).op;
-                           const bool is_dim = op == Op::Dim || op == Op::ListLen;
-                           return t.coeff > 0 && t.coeff <= kCoeff && is_dim && IsSize(t.value);
-                         });
+    case Op::AffineOf: {
+      const ir::Affine& sum = AffineOf(d);
+      return sum.constant >= 0 && sum.constant <= kConstant &&
+             std::all_of(sum.terms.begin(), sum.terms.end(), [&](const ir::Affine::Term& t) {
+               const Op op = Of(t.value).op;
+               const bool is_dim = op == Op::Dim || op == Op::ListLen;
+               return t.coeff > 0 && t.coeff <= kCoeff && is_dim && IsSize(t.value);
+             });
+    }
     default: return false;
   }
 }

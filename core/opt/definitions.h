@@ -16,13 +16,12 @@ class Definitions {
   struct Def {
     ir::Op op = ir::Op::Check;
     bool known = false;
-    uint64_t bits = 0;
-    ir::Values args;
-    ir::Affine affine;
     ir::Value guard;
+    uint64_t bits = 0;  // of affine_of: where its form is kept
+    ir::Values args;
   };
 
-  explicit Definitions(const ir::Function& f) : f_(f), place_(f.values.size(), kNowhere) {}
+  explicit Definitions(const ir::Function& f);
 
   void Record(const ir::Inst& inst);
   // The extents of arrays that an instruction makes are known without looking at them.
@@ -44,6 +43,8 @@ class Definitions {
     ir::Values values;
     uint32_t loc = 0;  // of what makes the array, and traps where one is negative
   };
+  // Of an affine_of.
+  const ir::Affine& AffineOf(const Def& d) const { return affines_[d.bits]; }
   // Of an array; null where they are not known.
   const Extents* ExtentsOf(ir::Value array) const {
     const auto it = extents_.find(array.id);
@@ -67,6 +68,7 @@ class Definitions {
   std::vector<uint32_t>
       place_;  // in defs_, by value: most values of a large function are no longer there
   std::vector<Def> defs_;
+  std::vector<ir::Affine> affines_;
   absl::flat_hash_map<uint32_t, Extents> extents_;  // by value
   ir::Value guard_;
 };

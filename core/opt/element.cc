@@ -103,8 +103,7 @@ void Element::Copy(const Inst& inst, Value guard) {
   // A guard of the producer's own was copied under `guard`, and is false where that is.
   copy.guard = inst.guard.valid() ? Copied(inst.guard) : guard;
   for (Value& v : copy.results) {
-    const ir::ValueInfo info = f_.values[v.id];
-    const Value fresh = f_.NewValue(info.type, info.name);
+    const Value fresh = f_.NewLike(f_, v);
     copies_[v] = fresh;
     v = fresh;
   }

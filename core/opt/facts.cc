@@ -51,6 +51,7 @@ class Propagation {
       InsertConstants();
     } else {
       f_.values.resize(to_.size() - made_);  // nothing took a constant's place
+      f_.names.resize(f_.values.size());
     }
     return changed_;
   }

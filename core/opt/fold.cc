@@ -81,7 +81,9 @@ class Folder {
       const auto read = std::find_if(each.body.begin(), each.body.end(), [&](const Inst& body) {
         return body.op == Op::Index && body.results[0] == r.value;
       });
-      if (read == each.body.end() || read->guard.valid() || read->subs != r.out) continue;
+      if (read == each.body.end() || read->guard.valid() ||
+          ir::AffineSpan(read->subs) != ir::AffineSpan(r.out))
+        continue;
       if (r.out.size() == each.indices.size() && HasExtents(read->args[0], r.shape, each))
         renaming_.Set(inst.results[k], read->args[0]);
     }
@@ -124,7 +126,7 @@ class Folder {
   std::optional<Affine> AsAffine(const Definitions::Def& d) const {
     switch (d.op) {
       case Op::Const: return Affine::Const(static_cast<int64_t>(d.bits));
-      case Op::AffineOf: return d.affine;
+      case Op::AffineOf: return defs_.AffineOf(d);
       case Op::Add: return Affine::Of(d.args[0]) + Affine::Of(d.args[1]);
       case Op::Sub: return Affine::Of(d.args[0]) - Affine::Of(d.args[1]);
       case Op::Neg: return Affine::Of(d.args[0]) * -1;

@@ -102,7 +102,7 @@ class BodyText {
       guards_[b] = in[0].guard;
       for (size_t k = 1; k < in.size(); ++k) guards_[b] = Bool(Op::Or, {guards_[b], in[k].guard});
     }
-    const std::vector<Value>& params = callee_.blocks[b].params;
+    const ir::Values& params = callee_.blocks[b].params;
     for (size_t k = 0; k < params.size(); ++k) {
       std::vector<std::pair<Value, Value>> choices;
       for (const Incoming& i : in) choices.emplace_back(i.guard, copies_.at(i.edge->args[k]));
@@ -178,8 +178,7 @@ class BodyText {
     ir::CanonicaliseAffines(copy);
     if (inst.op != Op::Const) copy.guard = guard;
     for (Value& v : copy.results) {
-      const ir::ValueInfo info = callee_.values[v.id];
-      const Value fresh = f_.NewValue(info.type, info.name);
+      const Value fresh = f_.NewLike(callee_, v);
       copies_[v] = fresh;
       v = fresh;
       text_.values.insert(v);

@@ -25,8 +25,8 @@ Inst CopyNamed(const Inst& inst, Copier& names) {
 
 }  // namespace
 
-void CopyHeader(ir::Function& f, const BlockLoop& loop, const std::vector<Value>& args,
-                uint32_t into, Copier& names) {
+void CopyHeader(ir::Function& f, const BlockLoop& loop, ir::ValueSpan args, uint32_t into,
+                Copier& names) {
   for (size_t k = 0; k < args.size(); ++k) names.Set(f.blocks[loop.header].params[k], args[k]);
   std::vector<Inst> copies;
   for (const Inst& inst : f.blocks[loop.header].insts) copies.push_back(names.Copy(inst));
@@ -79,10 +79,7 @@ void PeelLoop(ir::Function& f, BlockLoop& loop) {
   const auto after = static_cast<uint32_t>(f.blocks.size());
   f.blocks.emplace_back();
   Edge into_loop{loop.header, {}};
-  for (Value v : f.blocks[loop.header].params) {
-    const ir::ValueInfo info = f.values[v.id];
-    into_loop.args.push_back(f.NewValue(info.type, info.name));
-  }
+  for (Value v : f.blocks[loop.header].params) into_loop.args.push_back(f.NewLike(f, v));
   f.blocks[after].params = into_loop.args;
   f.blocks[after].term = {Terminator::Kind::kJump, ir::kNoValue, {std::move(into_loop)}, {}};
   const uint32_t body = CopyBody(f, loop, after, std::nullopt, names);

@@ -9,8 +9,8 @@
 namespace pullback::opt {
 
 // The text of the header, with what its parameters are, at the end of the block `into`.
-void CopyHeader(ir::Function& f, const BlockLoop& loop, const std::vector<ir::Value>& args,
-                uint32_t into, Copier& names);
+void CopyHeader(ir::Function& f, const BlockLoop& loop, ir::ValueSpan args, uint32_t into,
+                Copier& names);
 // Copies of the blocks inside, without the header, whose jumps back go to `next` with all arguments but
 // `dropped`; gives the copy of the block that a turn begins with.
 uint32_t CopyBody(ir::Function& f, const BlockLoop& loop, uint32_t next,

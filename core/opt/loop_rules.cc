@@ -173,7 +173,7 @@ class LoopRules {
       for (size_t k = 0; k < b.params.size(); ++k) bound.emplace_back(b.params[k], edge->args[k]);
       edge = &b.term.edges[0];
     }
-    const std::vector<Value>& params = f_.blocks[loop.header].params;
+    const ir::Values& params = f_.blocks[loop.header].params;
     for (size_t k = 0; k < params.size(); ++k) {
       if (k != c.param && resolve(edge->args[k]) != params[k]) return false;
     }
@@ -198,14 +198,14 @@ class LoopRules {
     const uint32_t before = AddPreheader(f_, loop);
     hit = InFront(before, hit, loop);
     const Value bound = InFront(before, c.bound, loop);
-    const std::vector<Value> args = loop.Arguments(f_);
+    const ir::Values args = loop.Arguments(f_);
     const Value i = f_.blocks[loop.header].params[c.param];
     const ValueIds by_index = DependOn(loop, i);
 
     const auto turn = static_cast<uint32_t>(f_.blocks.size()), after = turn + 1;
     f_.blocks.resize(turn + 2);
     Copier at_hit(f_);
-    std::vector<Value> there = args;
+    ir::Values there = args;
     there[c.param] = hit;
     CopyHeader(f_, loop, there, turn, at_hit);
     const Edge stay = loop.Stay(f_);

@@ -78,7 +78,7 @@ class Motion {
     Terminator enter = std::move(f_.blocks[before].term);
 
     Copier at_first(f_);
-    const std::vector<Value> params = f_.blocks[loop.header].params;
+    const ir::Values params = f_.blocks[loop.header].params;
     for (size_t k = 0; k < params.size(); ++k) at_first.Set(params[k], enter.edges[0].args[k]);
     std::vector<Inst> test;
     for (const Inst& inst : f_.blocks[loop.header].insts) test.push_back(at_first.Copy(inst));
@@ -87,11 +87,10 @@ class Motion {
     Edge skip{behind, kept}, into{first, {}};
     const Value cond = at_first.Get(f_.blocks[loop.header].term.cond);
     f_.blocks[before].insts = std::move(test);
-    f_.blocks[before].term = {
-        Terminator::Kind::kBranch,
-        cond,
-        loop.exit_edge == 0 ? std::vector<Edge>{skip, into} : std::vector<Edge>{into, skip},
-        {}};
+    f_.blocks[before].term = {Terminator::Kind::kBranch,
+                              cond,
+                              loop.exit_edge == 0 ? ir::Edges{skip, into} : ir::Edges{into, skip},
+                              {}};
     TakeOut(loop, at_first, f_.blocks[first].insts);
     f_.blocks[first].term = std::move(enter);
     f_.blocks[loop.header].term.edges[loop.exit_edge] = {behind, live};
@@ -99,15 +98,14 @@ class Motion {
 
   // `behind` gets a parameter for each of the header's values that is read outside, goes on as the loop's exit
   // does; gives those values, and what they are where the loop is not entered.
-  std::pair<std::vector<Value>, std::vector<Value>> LeaveThrough(const BlockLoop& loop,
-                                                                 uint32_t behind,
-                                                                 const Copier& at_first) {
-    const std::vector<Value>& leaving = loop.Exit(f_).args;
+  std::pair<ir::Values, ir::Values> LeaveThrough(const BlockLoop& loop, uint32_t behind,
+                                                 const Copier& at_first) {
+    const ir::Values& leaving = loop.Exit(f_).args;
     const auto is_read = [&](Value v) {
       return uses_.AnyOutside(v, loop) ||
              std::find(leaving.begin(), leaving.end(), v) != leaving.end();
     };
-    std::vector<Value> live, kept;
+    ir::Values live, kept;
     Copier later(f_);
     const auto pass_on = [&](Value v) {
       if (!is_read(v)) return;

@@ -59,9 +59,9 @@ class Mover {
     take.op = Op::ListTake;
     take.loc = insts[set].loc;
     take.args = {list, index};
-    take.results = {f_.NewValue(f_.TypeOf(list), f_.values[list.id].name)};
+    take.results = {f_.NewValue(f_.TypeOf(list), f_.names[list.id])};
     for (Value v : insts[gets[0]].results)
-      take.results.push_back(f_.NewValue(f_.TypeOf(v), f_.values[v.id].name));
+      take.results.push_back(f_.NewValue(f_.TypeOf(v), f_.names[v.id]));
     insts[set].args[0] = take.results[0];
     for (size_t get : gets) {
       for (size_t k = 0; k < insts[get].results.size(); ++k)

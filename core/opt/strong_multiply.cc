@@ -1,7 +1,7 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
-#include <set>
+#include <vector>
 
 #include "core/opt/simplify.h"
 
@@ -30,7 +30,7 @@ bool IsContraction(const Each& each) {
 
 class Lowering {
  public:
-  explicit Lowering(ir::Function& f) : f_(f) {}
+  explicit Lowering(ir::Function& f) : f_(f), finite_(f.values.size()) {}
 
   void Run() {
     for (ir::Block& b : f_.blocks) {
@@ -56,15 +56,19 @@ class Lowering {
     const bool is_double = t == ir::Type::F64() && std::isfinite(std::bit_cast<double>(inst.bits));
     const bool is_float = t == ir::Type::Scalar(DType::kF32) &&
                           std::isfinite(std::bit_cast<float>(static_cast<uint32_t>(inst.bits)));
-    if (is_double || is_float) finite_.insert(inst.results[0]);
+    if (is_double || is_float) finite_[inst.results[0].id] = 1;
   }
 
+  bool IsFinite(Value v) const { return v.id < finite_.size() && finite_[v.id] != 0; }
+
   void Lower(std::vector<Inst>& list, bool plain) {
+    if (std::none_of(list.begin(), list.end(), [](const Inst& i) { return i.op == Op::SMul; }))
+      return;
     std::vector<Inst> out;
     out.reserve(list.size());
     for (Inst& inst : list) {
       if (inst.op == Op::SMul) {
-        if (plain || finite_.count(inst.args[1]) > 0) {
+        if (plain || IsFinite(inst.args[1])) {
           inst.op = Op::Mul;
         } else {
           Guard(inst, out);
@@ -96,7 +100,7 @@ class Lowering {
   }
 
   ir::Function& f_;
-  std::set<Value> finite_;
+  std::vector<char> finite_;  // constants, by value
 };
 
 }  // namespace

@@ -54,10 +54,7 @@ void AddStart(Function& f) {
   moved.insts = std::move(f.blocks[0].insts);
   moved.term = std::move(f.blocks[0].term);
   Block entry;
-  for (Value v : moved.params) {
-    const ir::ValueInfo info = f.values[v.id];
-    entry.params.push_back(f.NewValue(info.type, info.name));
-  }
+  for (Value v : moved.params) entry.params.push_back(f.NewLike(f, v));
   entry.term = {Terminator::Kind::kJump, ir::kNoValue, {{start, entry.params}}, {}};
   f.blocks[0] = std::move(entry);
   f.blocks.push_back(std::move(moved));

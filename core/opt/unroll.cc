@@ -89,13 +89,8 @@ class Unroller {
     for (Value& v : copy.args) v = Get(v, out);
     for (ir::Affine& a : copy.subs) a = Get(a);
     for (ir::Constraint& c : copy.constraints) c.e = Get(c.e);
-    for (Value& v : copy.results) v = copy_[v] = NewLike(v);
+    for (Value& v : copy.results) v = copy_[v] = f_.NewLike(f_, v);
     out.push_back(std::move(copy));
-  }
-
-  Value NewLike(Value v) {
-    const ir::ValueInfo info = f_.values[v.id];
-    return f_.NewValue(info.type, info.name);
   }
 
   Value Get(Value v, std::vector<Inst>& out) {
@@ -105,7 +100,7 @@ class Unroller {
     Inst constant;
     constant.op = Op::Const;
     constant.bits = static_cast<uint64_t>(index->second);
-    constant.results = {NewLike(v)};
+    constant.results = {f_.NewLike(f_, v)};
     out.push_back(constant);
     return copy_[v] = constant.results[0];
   }

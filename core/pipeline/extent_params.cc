@@ -52,7 +52,7 @@ bool HoldsAt(const ir::Module& m, uint32_t caller, const Inst& call, const Exten
     return def->op == Op::Dim && def->args[0] == array &&
            def->bits == static_cast<uint64_t>(e.axis);
   }
-  const std::vector<Value>& params = h.params();
+  const ir::Values& params = h.params();
   const auto n = std::find(params.begin(), params.end(), integer);
   const auto a = std::find(params.begin(), params.end(), array);
   if (n == params.end() || a == params.end()) return false;
@@ -79,7 +79,7 @@ bool Always(const ir::Module& m, uint32_t f, const Extent& e, int depth) {
 }  // namespace
 
 void ReadExtentParams(const ir::Module& module, uint32_t f, ir::Function& copy) {
-  const std::vector<Value> params = copy.params();
+  const ir::Values params = copy.params();
   if (params.size() > kMaxParams) return;
   opt::Renaming renaming(copy);
   std::vector<Inst> dims;
@@ -95,7 +95,7 @@ void ReadExtentParams(const ir::Module& module, uint32_t f, ir::Function& copy) 
         dim.op = Op::Dim;
         dim.args = {params[a]};
         dim.bits = static_cast<uint64_t>(axis);
-        dim.results = {copy.NewValue(ir::Type::I64(), copy.values[params[n].id].name)};
+        dim.results = {copy.NewValue(ir::Type::I64(), copy.names[params[n].id])};
         renaming.Set(params[n], dim.results[0]);
       }
     }

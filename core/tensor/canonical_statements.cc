@@ -15,7 +15,7 @@ void OrderIndices(ir::Each& each) {
   for (const ir::EachResult& r : each.results) {
     if (r.monoid != ir::Monoid::kGen) return;
   }
-  std::vector<ir::IndexVar> ordered;
+  absl::InlinedVector<ir::IndexVar, 2> ordered;
   const auto take = [&](Value v) {
     const auto is = [v](const ir::IndexVar& i) { return i.var == v; };
     const auto it = std::find_if(each.indices.begin(), each.indices.end(), is);
@@ -25,7 +25,7 @@ void OrderIndices(ir::Each& each) {
   for (const ir::EachResult& r : each.results) {
     for (const ir::Affine& a : r.out) ir::ForEachOperand(a, take);
   }
-  for (const ir::IndexVar& i : std::vector<ir::IndexVar>(each.indices)) take(i.var);
+  for (const ir::IndexVar& i : each.indices) take(i.var);
   each.indices = std::move(ordered);
 }
 
@@ -89,10 +89,10 @@ void ShareOperands(Inst& statement, const StatementTexts& texts) {
 
 void NameInOrder(const ir::Each& each, ir::Function& f) {
   for (size_t i = 0; i < each.indices.size(); ++i)
-    f.values[each.indices[i].var.id].name = "i" + std::to_string(i);
+    f.names[each.indices[i].var.id] = "i" + std::to_string(i);
   size_t next = 0;
   for (const Inst& inst : each.body) {
-    for (Value v : inst.results) f.values[v.id].name = "t" + std::to_string(next++);
+    for (Value v : inst.results) f.names[v.id] = "t" + std::to_string(next++);
   }
 }
 

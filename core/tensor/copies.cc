@@ -47,7 +47,8 @@ Value CopiedArray(const Inst& inst, const Extents& extents) {
   if (r.monoid != ir::Monoid::kGen || r.guard.valid() || each.body.size() != 1) return ir::kNoValue;
   const Inst& read = each.body[0];
   if (read.op != Op::Index || read.guard.valid() || read.results[0] != r.value) return ir::kNoValue;
-  if (read.subs != r.out || read.subs.size() != each.indices.size()) return ir::kNoValue;
+  if (ir::AffineSpan(read.subs) != ir::AffineSpan(r.out) || read.subs.size() != each.indices.size())
+    return ir::kNoValue;
   std::vector<Value> seen;
   for (size_t k = 0; k < read.subs.size(); ++k) {
     const Value at = read.subs[k].AsValue();

@@ -66,7 +66,7 @@ bool Gather(ir::Each& each, ir::Function& f) {
       first.push_back(solved);
       continue;
     }
-    const ir::IndexVar t{f.NewValue(ir::Type::I64(), f.values[solved.var.id].name), r.shape[k]};
+    const ir::IndexVar t{f.NewValue(ir::Type::I64(), f.names[solved.var.id]), r.shape[k]};
     first.push_back(t);
     // a(v) - t = 0, solved for v.
     const Affine e = SolveFor(a - Affine::Of(t.var), solved.var);

@@ -72,7 +72,7 @@ std::string CheckNames(const Inst& inst, const ir::Function& f) {
   const ir::Each& each = *inst.each;
   size_t next = 0;
   for (const ir::IndexVar& i : each.indices) {
-    if (f.values[i.var.id].name != "i" + std::to_string(next++)) return "an index's name";
+    if (f.names[i.var.id] != "i" + std::to_string(next++)) return "an index's name";
   }
   next = 0;
   std::set<std::string> seen;
@@ -90,7 +90,7 @@ std::string CheckNames(const Inst& inst, const ir::Function& f) {
       return "operands out of order";
     if (!sorted(body.constraints)) return "constraints out of order";
     for (Value v : body.results) {
-      if (f.values[v.id].name != "t" + std::to_string(next++)) return "a body value's name";
+      if (f.names[v.id] != "t" + std::to_string(next++)) return "a body value's name";
       if (!seen.insert(texts.Text(v)).second) return "an expression stands twice in a body";
     }
   }
@@ -119,7 +119,7 @@ std::string CheckSignature(const ir::Function& f) {
 }
 
 Status Wrong(const ir::Function& f, Value at, const std::string& what) {
-  const std::string name = at.valid() ? " %" + f.values[at.id].name : "";
+  const std::string name = at.valid() ? " %" + f.names[at.id] : "";
   return {Code::kInternal, "NOT_NORMAL", "@" + f.name + name + ": " + what};
 }
 

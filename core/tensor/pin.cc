@@ -99,7 +99,7 @@ bool Pins::StepOne() {
 // t takes i's place and extent: t <= i.
 void Pins::StepAlong(size_t i, size_t j, const analysis::Line& line) {
   const ir::IndexVar stepped = each_.indices[i], solved = each_.indices[j];
-  const Value t = f_.NewValue(ir::Type::I64(), f_.values[stepped.var.id].name);
+  const Value t = f_.NewValue(ir::Type::I64(), f_.names[stepped.var.id]);
   each_.indices[i].var = t;
   Erase(j);
   const auto along = [&](const ir::IndexVar& index, int64_t start, int64_t slope) {

@@ -27,9 +27,10 @@ bool IsRead(const ir::Each& each, Value v) {
 }
 
 // The results that store `values` over the marked indices.
-std::vector<ir::EachResult> Stores(const ir::Each& each, const std::vector<Value>& values,
-                                   Value guard, const std::vector<bool>& marked) {
-  std::vector<ir::EachResult> results;
+absl::InlinedVector<ir::EachResult, 1> Stores(const ir::Each& each,
+                                              const std::vector<Value>& values, Value guard,
+                                              const std::vector<bool>& marked) {
+  absl::InlinedVector<ir::EachResult, 1> results;
   for (Value v : values) {
     ir::EachResult r;
     r.value = v;
@@ -82,13 +83,13 @@ void StoreInstruction(Inst& statement, size_t k, const Space& space, ir::Functio
     if (space.needs[i]) store.each->indices.push_back(each.indices[i]);
   }
   for (Value v : values) {
-    const ir::ValueInfo info = f.values[v.id];
+    const ir::Type t = f.TypeOf(v);
     const int rank = static_cast<int>(store.each->results[0].out.size());
     store.results.push_back(
-        f.NewValue(rank == 0 ? info.type : ir::Type::Array(info.type.elem, rank), info.name));
+        f.NewValue(rank == 0 ? t : ir::Type::Array(t.elem, rank), f.names[v.id]));
   }
   const ir::Values arrays = store.results;
-  const std::vector<Affine> subs = store.each->results[0].out;
+  const ir::Affines subs = store.each->results[0].out;
   Inst made = CopyStatement(store, f).inst;
   MoveGuardToWhere(*made.each);
   PruneBody(*made.each);

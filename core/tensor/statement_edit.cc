@@ -32,7 +32,7 @@ void MaterialiseOperandUses(ir::Each& each, ir::Function& f, Value v, const Affi
   Inst made;
   made.op = ir::Op::AffineOf;
   made.subs = {e};
-  made.results = {f.NewValue(ir::Type::I64(), f.values[v.id].name)};
+  made.results = {f.NewValue(ir::Type::I64(), f.names[v.id])};
   const Value value = made.results[0];
   for (Inst& inst : each.body) std::replace(inst.args.begin(), inst.args.end(), v, value);
   for (ir::EachResult& r : each.results) {
@@ -83,9 +83,9 @@ CopiedStatement CopyStatement(const Inst& inst, ir::Function& f) {
   CopiedStatement copy{inst, {}};
   ir::Each& each = *copy.inst.each;
   const auto fresh = [&](Value& v) {
-    const ir::ValueInfo info = f.values[v.id];
-    copy.fresh[v.id] = f.NewValue(info.type, info.name);
-    v = copy.fresh[v.id];
+    const Value made = f.NewLike(f, v);
+    copy.fresh[v.id] = made;
+    v = made;
   };
   for (ir::IndexVar& i : each.indices) fresh(i.var);
   for (Inst& body : each.body) {

@@ -88,7 +88,7 @@ void FunctionWriter::WritePrologue() {
     for (const Reg p : f_.blocks[block].params) values_.Slot(p);
   }
   a_.mov(x86::rcx, x86::ptr(x86::rbp, -24));
-  const std::vector<Reg>& params = f_.blocks[0].params;
+  const ir::Values& params = f_.blocks[0].params;
   for (size_t i = 0; i < params.size(); ++i) {
     a_.mov(x86::rax, x86::ptr(x86::rcx, static_cast<int32_t>(8 * i)));
     values_.Set(params[i], x86::rax);
@@ -138,7 +138,7 @@ void FunctionWriter::WriteBlock(uint32_t block) {
 // that goes back in the order closes a cycle of the block graph; every cycle has one.
 void FunctionWriter::WriteEdge(uint32_t from, const ir::Edge& edge) {
   if (position_[edge.block] <= position_[from]) Poll();
-  const std::vector<Reg>& params = f_.blocks[edge.block].params;
+  const ir::Values& params = f_.blocks[edge.block].params;
   const bool staged = std::any_of(edge.args.begin(), edge.args.end(), [&](Reg arg) {
     return std::find(params.begin(), params.end(), arg) != params.end();
   });
@@ -152,7 +152,7 @@ void FunctionWriter::WriteEdge(uint32_t from, const ir::Edge& edge) {
   a_.jmp(labels_[edge.block]);
 }
 
-void FunctionWriter::WriteReturn(const std::vector<Reg>& results) {
+void FunctionWriter::WriteReturn(ir::ValueSpan results) {
   a_.mov(x86::rdx, x86::ptr(x86::rbp, -16));
   for (size_t i = 0; i < results.size(); ++i) {
     values_.Copy(x86::qword_ptr(x86::rdx, static_cast<int32_t>(8 * i)), results[i]);

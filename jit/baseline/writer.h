@@ -66,7 +66,7 @@ class FunctionWriter {
   void WriteEpilogue();
   void WriteBlock(uint32_t block);
   void WriteEdge(uint32_t from, const ir::Edge& edge);
-  void WriteReturn(const std::vector<Reg>& results);
+  void WriteReturn(ir::ValueSpan results);
   void WriteNodes(const std::vector<Node>& nodes);
   void WriteNode(const Node& node);
   void WriteScalarNode(const Node& node);

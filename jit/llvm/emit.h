@@ -118,7 +118,7 @@ class FunctionEmitter {
   void EmitBlock(uint32_t block);
   void EmitEdge(uint32_t from, const ir::Edge& edge);
   void EmitTerminator(uint32_t block);
-  void EmitReturn(const std::vector<Reg>& results);
+  void EmitReturn(ir::ValueSpan results);
   void EmitCall(const Node& node);
   void EmitCheck(const Node& node);
   void EmitScalar(const Node& node);

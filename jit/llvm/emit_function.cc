@@ -165,7 +165,7 @@ void FunctionEmitter::EmitTerminator(uint32_t block) {
   EmitEdge(block, term.edges[1]);
 }
 
-void FunctionEmitter::EmitReturn(const std::vector<Reg>& results) {
+void FunctionEmitter::EmitReturn(ir::ValueSpan results) {
   if (results.empty()) {
     b_.CreateRetVoid();
   } else if (results.size() == 1) {

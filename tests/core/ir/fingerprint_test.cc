@@ -55,7 +55,7 @@ TEST_CASE("fingerprint: of a copy it is the same, whatever its values are called
   const Module m = Parsed();
   Module copy = m.Clone();
   CHECK(Fingerprint(copy) == Fingerprint(m));
-  F(copy).values[0].name = "other";
+  F(copy).names[0] = "other";
   CHECK(Fingerprint(copy) == Fingerprint(m));
 }
 
@@ -69,7 +69,7 @@ TEST_CASE("fingerprint: whatever a pass changes changes it") {
       [](Module& m) { F(m).vjp_rule = 0; },
       [](Module& m) { F(m).jvp_rule = 0; },
       [](Module& m) { F(m).results[0] = Type::I64(); },
-      [](Module& m) { F(m).values[1].type.rank = 2; },
+      [](Module& m) { F(m).values[1].rank = 2; },
       [](Module& m) { F(m).NewValue(Type::F64()); },
       [](Module& m) { std::swap(F(m).blocks[0].params[0], F(m).blocks[0].params[1]); },
       [](Module& m) { F(m).blocks[0].insts.pop_back(); },

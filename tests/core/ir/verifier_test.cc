@@ -105,10 +105,16 @@ TEST_CASE("verifier 1: a value is defined once and exists") {
 
 TEST_CASE("verifier 1: a value has a type") {
   Module m = Parse("fn @f(%x: f64) -> () { b0: jump b1(%x) b1(%y: f64): ret }");
-  m.Get(0).values[m.Get(0).blocks[1].params[0].id].type = Type{};
+  m.Get(0).values[m.Get(0).blocks[1].params[0].id] = Type{};
   CHECK(MessageOf(m).find("@f, b0, terminator: %x is f64, but the parameter of b1 is none") == 0);
-  m.Get(0).values[m.Get(0).params()[0].id].type = Type{};
+  m.Get(0).values[m.Get(0).params()[0].id] = Type{};
   CHECK(MessageOf(m) == "@f, b0: %x has no type");
+}
+
+TEST_CASE("verifier 1: each value has a place for its name") {
+  Module m = Parse("fn @f(%x: f64) -> () { b0: ret }");
+  m.Get(0).names.pop_back();
+  CHECK(MessageOf(m) == "@f: has not as many names as values");
 }
 
 TEST_CASE("verifier 1: unreachable blocks") {
@@ -147,13 +153,13 @@ TEST_CASE("verifier 2: counts and result types") {
   f.blocks[0].insts[0].args.pop_back();
   CHECK(MessageOf(m).find("wrong number of operands") != std::string::npos);
   m = good.Clone();
-  m.Get(0).values[m.Get(0).blocks[0].insts[0].results[0].id].type = Type::I64();
+  m.Get(0).values[m.Get(0).blocks[0].insts[0].results[0].id] = Type::I64();
   CHECK(MessageOf(m).find("a result is i64 and should be f64") != std::string::npos);
   m = good.Clone();
   m.Get(0).blocks[0].insts[0].results.clear();
   CHECK(MessageOf(m).find("wrong number of results") != std::string::npos);
   m = good.Clone();
-  m.Get(0).values[m.Get(0).blocks[0].insts[1].results[0].id].type = Type::Bool();
+  m.Get(0).values[m.Get(0).blocks[0].insts[1].results[0].id] = Type::Bool();
   m.Get(0).blocks[0].insts[1].bits = 2;
   CHECK(MessageOf(m).find("a bool is 0 or 1") != std::string::npos);
   m = good.Clone();

@@ -119,7 +119,7 @@ std::vector<Value> Generator::FillEntry() {
 }
 
 void Generator::FillPair(uint32_t head, const std::vector<Value>& outer) {
-  const std::vector<Value> params = b_->function().blocks[head].params;
+  const ir::Values params = b_->function().blocks[head].params;
   b_->SetBlock(head);
   arrays_ = outer;
   arrays_.insert(arrays_.end(), {params[1], params[2]});

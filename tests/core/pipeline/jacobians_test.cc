@@ -15,7 +15,7 @@ ir::Module Matrix(const std::string& program, Transform transform, bool optimise
   const ir::Module lowered = testing::LowerText(program, "f");
   const ir::Function& f = lowered.Get(lowered.entry);
   std::vector<bool> wrt;
-  for (ir::Value v : f.params()) wrt.push_back(f.values[v.id].name == "x");
+  for (ir::Value v : f.params()) wrt.push_back(f.names[v.id] == "x");
   Options options;
   options.optimise = optimise;
   StatusOr<Staged> staged = Derive(lowered, transform, wrt, options);
@@ -55,8 +55,7 @@ struct Operator {
 
 bool HasChunks(const ir::Module& m) {
   return std::any_of(m.functions.begin(), m.functions.end(), [](const auto& f) {
-    return std::any_of(f->values.begin(), f->values.end(),
-                       [](const ir::ValueInfo& v) { return v.name == "seeds"; });
+    return std::find(f->names.begin(), f->names.end(), "seeds") != f->names.end();
   });
 }
 

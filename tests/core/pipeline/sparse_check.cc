@@ -8,7 +8,7 @@ ir::Module Derive(const SparseProgram& p, bool sparse, bool optimise) {
   const ir::Module lowered = testing::LowerText(p.text, "f");
   const ir::Function& f = lowered.Get(lowered.entry);
   std::vector<bool> wrt;
-  for (ir::Value v : f.params()) wrt.push_back(f.values[v.id].name == "x");
+  for (ir::Value v : f.params()) wrt.push_back(f.names[v.id] == "x");
   Options options;
   options.sparse = sparse;
   options.optimise = optimise;

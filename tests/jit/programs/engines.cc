@@ -34,7 +34,7 @@ class Plain {
     b_ = &b;
     b.NewBlock();
     b.SetBlock(0);
-    const std::vector<ir::Value> params = module.Get(inner).params();
+    const ir::Values params = module.Get(inner).params();
     std::vector<ir::Value> values, results;
     for (size_t i = 0; i < args.size(); ++i)
       values.push_back(Make(args[i], module.Get(inner).TypeOf(params[i])));
