@@ -74,21 +74,35 @@ class BlockAccumulator {
     return term;
   }
 
-  // Whether `v` is a block's parameter with something added: an array that a loop carries, or a caller's.
-  bool IsCarried(Value v) const {
-    for (auto at = defined_.find(v.id); at != defined_.end(); at = defined_.find(v.id)) {
-      const Inst& inst = insts_[at->second];
-      if (inst.op == Op::AddArrays || inst.op == Op::AddAt || inst.op == Op::Update) {
-        v = inst.args[0];
-      } else if (inst.op == Op::Each) {
-        const auto result = std::find(inst.results.begin(), inst.results.end(), v);
-        v = inst.each->results[static_cast<size_t>(result - inst.results.begin())].into;
-        if (!v.valid()) return false;
-      } else {
-        return false;
+  // Whether `v` is a block's parameter with something added: an array that a loop carries, or a caller's. What has
+  // been found is kept, since each of n sums of one array asks for the one before.
+  bool IsCarried(Value v) {
+    std::vector<Value> way;
+    bool carried = false;
+    while (v.valid()) {
+      if (const auto known = carried_.find(v.id); known != carried_.end()) {
+        carried = known->second;
+        break;
       }
+      way.push_back(v);
+      const auto at = defined_.find(v.id);
+      if (at == defined_.end()) {
+        carried = is_param_[v.id];
+        break;
+      }
+      v = AddedTo(insts_[at->second], v);
     }
-    return is_param_[v.id];
+    for (Value on_way : way) carried_[on_way.id] = carried;
+    return carried;
+  }
+
+  // The array that `v`, a result of `inst`, is with something added; none where it is made anew.
+  static Value AddedTo(const Inst& inst, Value v) {
+    if (inst.op == Op::AddArrays || inst.op == Op::AddAt || inst.op == Op::Update)
+      return inst.args[0];
+    if (inst.op != Op::Each) return ir::kNoValue;
+    const auto result = std::find(inst.results.begin(), inst.results.end(), v);
+    return inst.each->results[static_cast<size_t>(result - inst.results.begin())].into;
   }
 
   // The statement stays where it is, moves to `add` as a whole, or leaves this result to a copy there, which
@@ -144,6 +158,7 @@ class BlockAccumulator {
   const std::vector<int>& uses_;
   const std::vector<bool>& is_param_;
   absl::flat_hash_map<uint32_t, size_t> defined_;
+  absl::flat_hash_map<uint32_t, bool> carried_;
   absl::flat_hash_map<uint32_t, absl::InlinedVector<size_t, 2>>
       readers_;  // of what is asked for; ascending
 };

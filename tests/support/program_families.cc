@@ -127,6 +127,17 @@ std::string Fans(int n) {
   return text + "  return s\n}\n";
 }
 
+// Each adds to one sum, the gradient of each to one array.
+std::string Strides(int n) {
+  return "fn f(x: [n]f64) -> f64 {\n  var s = 0.0\n" +
+         Statements(n,
+                    [](int k) {
+                      return "  s += sum i < n, j < n { [2 * i == 3 * j + " + std::to_string(k) +
+                             "] * x[i] * x[j] }\n";
+                    }) +
+         "  return s\n}\n";
+}
+
 }  // namespace
 
 const std::vector<ProgramFamily>& ProgramFamilies() {
@@ -135,6 +146,7 @@ const std::vector<ProgramFamily>& ProgramFamilies() {
       {"elementwise", "elementwise statements, each of the one before", Elementwise},
       {"gathers", "gathers of the array before", Gathers},
       {"brackets", "brackets and sums of prefixes", Brackets},
+      {"strides", "sums over pairs that an equality with strides tells", Strides},
       {"fans", "arrays, then sums of two of them each", Fans},
       {"elements", "updates of elements", Elements},
       {"scalars", "scalar expressions", Scalars},
