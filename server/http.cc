@@ -11,11 +11,11 @@ namespace pullback::server {
 namespace {
 
 constexpr char kType[] = "text/plain; version=0.0.4; charset=utf-8";  // as Prometheus wants it
-constexpr int kThreads = 2;
-constexpr time_t kSeconds = 5;  // for a client to send its request, and to take the answer
+constexpr int kThreads = 16;
+constexpr time_t kSeconds = 3;  // for a client to send its request, and to take the answer
 constexpr size_t kMaxBody = 1024;
 
-// A reader that stalls holds one of the threads for kSeconds at most.
+// Who connects and sends nothing, or does not read, holds one of the threads for kSeconds at most.
 void Configure(httplib::Server* server) {
   server->new_task_queue = [] { return new httplib::ThreadPool(kThreads); };
   server->set_read_timeout(kSeconds);

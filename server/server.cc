@@ -72,7 +72,7 @@ ServerOptions Resolve(ServerOptions options) {
   return options;
 }
 
-// Members end in reverse order: HTTP, which reads all others, then gRPC, then the pools (by then empty), then the engine.
+// Members end in reverse order: HTTP, which reads all others, then gRPC, then the files that it reads, then the pools (by then empty), then the engine.
 struct Server::Impl {
   Impl(const ServerOptions& given, std::unique_ptr<Tokens> known,
        std::shared_ptr<jit::Backend> llvm, std::shared_ptr<jit::Backend> baseline)
@@ -92,6 +92,7 @@ struct Server::Impl {
   const std::unique_ptr<Tokens> tokens;
   Service service;
   const std::vector<std::unique_ptr<grpc::Service>> reflection;
+  std::unique_ptr<Tls> tls;  // null: gRPC speaks plain text
   std::unique_ptr<grpc::Server> grpc;
   std::string address;
   std::string http_address;
@@ -130,7 +131,7 @@ Server::~Server() { impl_->grpc->Shutdown(std::chrono::system_clock::now()); }
 StatusOr<std::unique_ptr<Server>> Server::Start(const ServerOptions& options,
                                                 std::shared_ptr<jit::Backend> llvm,
                                                 std::shared_ptr<jit::Backend> baseline) {
-  PB_ASSIGN_OR_RETURN(const auto credentials, MakeCredentials(options));
+  PB_ASSIGN_OR_RETURN(std::unique_ptr<Tls> tls, Tls::Open(options));
   std::unique_ptr<Tokens> tokens;
   if (!options.token_file.empty()) {
     PB_ASSIGN_OR_RETURN(tokens, Tokens::Open(options.token_file));
@@ -144,7 +145,9 @@ StatusOr<std::unique_ptr<Server>> Server::Start(const ServerOptions& options,
   Configure(options, &builder);
   int port = 0;
   const std::string wanted = HostAndPort(options.host, options.grpc_port);
-  builder.AddListeningPort(wanted, credentials, &port);
+  builder.AddListeningPort(wanted, tls ? tls->Credentials() : grpc::InsecureServerCredentials(),
+                           &port);
+  impl->tls = std::move(tls);
   builder.RegisterService(&impl->service);
   for (const auto& service : impl->reflection) builder.RegisterService(service.get());
   impl->grpc = builder.BuildAndStart();

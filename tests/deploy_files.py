@@ -6,6 +6,7 @@ file, the Kubernetes manifests, Prometheus' scrape configuration and HAProxy's.
     deploy_files.py --self-test  checks that faults put into copies are found
 """
 
+import json
 import pathlib
 import re
 import shutil
@@ -62,12 +63,24 @@ def check_dockerfile(root, fault):
         fault(f"Dockerfile: {name} is no flag's twin")
     if last.get("VOLUME") != [environment.get("PULLBACK_CACHE_DIR")]:
         fault("Dockerfile: the cache is no volume")
-    if "HEALTHCHECK" not in last:
-        fault("Dockerfile: no HEALTHCHECK")
+    check_health_check(" ".join(last.get("HEALTHCHECK", [])), fault)
     copied = [rest for name, rest in steps if name == "COPY" and "--from" not in rest]
     for path in " ".join(copied).split():
         if path != "." and not (root / path).exists():
             fault(f"Dockerfile: nothing to copy: {path}")
+
+
+def check_health_check(text, fault):
+    """HTTP, where the variables say: gRPC may speak TLS."""
+    options, command, words = text.partition("CMD ")
+    if "--timeout=" not in options or not command:
+        return fault("Dockerfile: no HEALTHCHECK with a timeout")
+    line = json.loads(words)
+    if line[:2] != ["/bin/bash", "-c"]:
+        return fault("Dockerfile: HEALTHCHECK: not bash, which has /dev/tcp")
+    for part in ("/dev/tcp/$PULLBACK_HTTP_HOST/$PULLBACK_HTTP_PORT", "GET /readyz "):
+        if part not in line[2]:
+            fault(f"Dockerfile: HEALTHCHECK without {part}")
 
 
 def check_compose(root, fault):
@@ -158,11 +171,36 @@ def check_kubernetes(root, fault):
     if pod["terminationGracePeriodSeconds"] <= 5 + int(variables["PULLBACK_DRAIN_TIMEOUT"][:-1]):
         fault("pullback: killed before it has drained")
     proxy = by_name["Deployment", "pullback-haproxy"]["spec"]["template"]["spec"]["containers"][0]
-    given = {e["name"]: e["value"] for e in proxy["env"]}
+    given = {e["name"]: e["value"] for e in proxy["env"] if "value" in e}
     check_haproxy_environment(root, given, "kubernetes", fault)
+    check_server_names(by_name["StatefulSet", "pullback"], proxy["env"], fault)
+
+
+def check_server_names(servers, environment, fault):
+    """HAProxy's resolver knows no search domains, so that names have to be full; $(X) is what stands before it."""
+    name, service = servers["metadata"]["name"], servers["spec"]["serviceName"]
+    before, numbers = set(), set()
+    for entry in environment:
+        path = entry.get("valueFrom", {}).get("fieldRef", {}).get("fieldPath")
+        if entry["name"].startswith("PULLBACK_SERVER_"):
+            full = re.fullmatch(rf"{name}-(\d+)\.{service}\.\$\(POD_NAMESPACE\)\.svc(\.[a-z0-9-]+)+:8001", entry["value"])
+            if full is None or ("POD_NAMESPACE", "metadata.namespace") not in before:
+                fault(f"kubernetes: HAProxy's {entry['name']} is not a server's full name: {entry['value']}")
+            else:
+                numbers.add(int(full[1]))
+        before.add((entry["name"], path))
+    if numbers != set(range(servers["spec"]["replicas"])):
+        fault("kubernetes: HAProxy's servers are not those of the StatefulSet")
 
 
 def check_haproxy(root, fault):
+    config = (root / "deploy/haproxy/haproxy.cfg").read_text()
+    settings = re.sub(r"#.*", "", config)
+    if "shutdown-sessions" in settings:
+        fault("haproxy: a failed check ends what a draining server still answers")
+    for wanted in ("error-status L7OKC", "option srvtcpka", "timeout check"):
+        if wanted not in settings:
+            fault(f"haproxy: no {wanted}")
     program = shutil.which("haproxy", path="/usr/sbin:/usr/bin:/usr/local/sbin:/usr/local/bin")
     if program is None:
         return fault("haproxy is not installed (deploy/packages.txt)")
@@ -205,7 +243,16 @@ BREAKS = (
     ("deploy/kubernetes/pullback.yaml", "terminationGracePeriodSeconds: 45",
      "terminationGracePeriodSeconds: 30"),
     ("deploy/kubernetes/haproxy.yaml", "readOnlyRootFilesystem: true", "privileged: true"),
+    ("deploy/kubernetes/haproxy.yaml", "pullback-0.pullback.$(POD_NAMESPACE).svc.cluster.local", "pullback-0.pullback"),
+    ("deploy/kubernetes/haproxy.yaml", "pullback-1.pullback.$(POD_NAMESPACE).svc.cluster.local",
+     "pullback-1.pullback.$(POD_NAMESPACE).svc"),
+    ("deploy/kubernetes/haproxy.yaml", "{name: POD_NAMESPACE,", "{name: NAMESPACE,"),
+    ("deploy/kubernetes/haproxy.yaml", "pullback-1.pullback", "pullback-2.pullback"),
     ("deploy/haproxy/haproxy.cfg", "balance hdr", "balance headers"),
+    ("deploy/haproxy/haproxy.cfg", "fall 2", "fall 2 on-marked-down shutdown-sessions"),
+    ("deploy/haproxy/haproxy.cfg", " error-status L7OKC", ""),
+    ("deploy/container/Dockerfile", "GET /readyz", "GET /"),
+    ("deploy/container/Dockerfile", "$PULLBACK_HTTP_PORT", "8001"),
 )
 
 

@@ -161,7 +161,7 @@ void AddBench(CLI::App* app, Action* action) {
       ->check(CLI::Range(size_t{1}, size_t{1} << 30).description(""))
       ->type_name("N");
   command->add_option("--seconds", options->seconds, "How long to run; default 2, at least 10 runs")
-      ->check(CLI::Range(0.0, 1e6).description(""))
+      ->check(Within(0.0, 1e6))
       ->type_name("SECONDS");
   AddJsonFlag(command, &options->json);
   command->callback([options, action] { *action = [options] { return Run(*options); }; });

@@ -174,7 +174,7 @@ void AddEval(CLI::App* app, Action* action) {
   AddPlaceOptions(command, &options->place);
   command->add_option("--memory", options->memory_bytes, "Most bytes that the run may hold")
       ->transform(CLI::AsSizeValue(/*kb_is_1000=*/false).description(""))
-      ->check(CLI::Range(1.0, 1e15).description(""))
+      ->check(Within(1.0, 1e15))
       ->type_name("BYTES");
   command->add_option("--depth", options->max_depth, "Most calls that may be active at once")
       ->check(CLI::Range(1, 1 << 30).description(""))

@@ -127,12 +127,17 @@ double Ratio(int64_t a, int64_t b) { return static_cast<double>(a) / static_cast
 
 // Server and echo by turns, first one, then the other first, so that whatever the machine does meets both.
 Status RunPaired(const Options& options, const Prepared& prepared, LoadReport* report) {
-  PB_RETURN_IF_ERROR(load::TeachEcho(options.echo, prepared.reply));
   load::Options echo_options = options.load;
   echo_options.target = options.echo;
   echo_options.security = {};
   PB_ASSIGN_OR_RETURN(const auto server, load::Generator::Connect(options.load, prepared.requests));
-  PB_ASSIGN_OR_RETURN(const auto echo, load::Generator::Connect(echo_options, prepared.requests));
+  auto connected = load::Generator::Connect(echo_options, prepared.requests);
+  if (!connected.ok()) {
+    const Status& status = connected.status();
+    return Status(status.code(), status.reason(), "--echo: " + status.message());
+  }
+  const auto echo = *std::move(connected);
+  PB_RETURN_IF_ERROR(load::TeachEcho(options.echo, prepared.reply));
   LoadProgress progress(2 * (options.duration + options.warmup));
   const double seconds = options.duration / options.rounds;
   const double pause = std::min(0.05, seconds / 4);  // until a turn has got going
@@ -218,7 +223,7 @@ void AddLoopOptions(CLI::App* command, Options* options) {
   auto* const rate = command->add_option("--rate", options->load.rate,
                                          "Open loop: so many requests a second, whatever the "
                                          "server does; latency counts from when each was due");
-  rate->check(CLI::Range(0.001, 1e7).description(""))->type_name("R");
+  rate->check(Within(0.001, 1e7))->type_name("R");
   command
       ->add_option("--concurrency", options->load.concurrency,
                    "Closed loop: so many requests always in flight; default 16")
@@ -253,12 +258,12 @@ void AddLoopOptions(CLI::App* command, Options* options) {
 }
 
 void AddTimeOptions(CLI::App* command, Options* options) {
-  const auto seconds = CLI::Range(0.01, 1e6).description("");
+  const auto seconds = Within(0.01, 1e6);
   command->add_option("--duration", options->duration, "Seconds that are measured; default 10")
       ->check(seconds)
       ->type_name("SECONDS");
   command->add_option("--warmup", options->warmup, "Seconds before that; default 2")
-      ->check(CLI::Range(0.0, 1e6).description(""))
+      ->check(Within(0.0, 1e6))
       ->type_name("SECONDS");
   command->add_option("--timeout", options->load.timeout_seconds, "Of one request; default 10")
       ->check(seconds)
@@ -297,7 +302,7 @@ void AddLoad(CLI::App* app, Action* action) {
   command
       ->add_option("--max-errors", options->max_errors,
                    "Share of requests that may fail; beyond it the exit code is 1; default 0")
-      ->check(CLI::Range(0.0, 1.0).description(""))
+      ->check(Within(0.0, 1.0))
       ->type_name("SHARE");
   command->add_option("--json", options->json, "Write the report as JSON; - is standard output")
       ->type_name("FILE");

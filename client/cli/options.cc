@@ -1,6 +1,7 @@
 #include "client/cli/options.h"
 
 #include <algorithm>
+#include <cmath>
 #include <cstdlib>
 
 #include "client/cli/programs.h"
@@ -157,7 +158,7 @@ void AddPlaceOptions(CLI::App* command, PlaceOptions* options) {
   command->add_flag("--local", options->local, "Without a server: the engine in this process")
       ->excludes(server);
   command->add_option("--deadline", options->deadline, "Give up after so many seconds")
-      ->check(CLI::Range(0.001, 1e8).description(""))
+      ->check(Within(0.001, 1e8))
       ->type_name("SECONDS");
 }
 
@@ -168,6 +169,17 @@ StatusOr<std::unique_ptr<Session>> Open(const PlaceOptions& options) {
 
 void AddJsonFlag(CLI::App* command, bool* json) {
   command->add_flag("--json", *json, "Print JSON, errors too (docs/cli.md)");
+}
+
+CLI::Validator Within(double least, double most) {
+  const auto check = [least, most](std::string& text) -> std::string {
+    double value = 0;
+    const bool number = CLI::detail::lexical_cast(text, value);
+    if (number && value >= least && value <= most) return "";
+    return CLI::Range(least, most)(text) +
+           (number && std::isnan(value) ? text + " is no number" : "");
+  };
+  return CLI::Validator(check, "");
 }
 
 }  // namespace pullback::cli

@@ -50,4 +50,7 @@ StatusOr<std::unique_ptr<Session>> Open(const PlaceOptions& options);
 
 void AddJsonFlag(CLI::App* command, bool* json);
 
+// A number from `least` to `most`; CLI11's own ranges let nan pass.
+CLI::Validator Within(double least, double most);
+
 }  // namespace pullback::cli

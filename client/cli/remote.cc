@@ -81,7 +81,13 @@ StatusOr<std::unique_ptr<Session>> OpenRemote(const std::string& target,
   options.security = security;
   auto client = client::Client::Connect(target, options);
   if (!client.ok() && client.status().code() == Code::kUnavailable) {
-    const std::string hint = "; start one with pullbackd, or use --local";
+    const bool tls = security.tls || !security.ca_file.empty() || !security.cert_file.empty() ||
+                     !security.key_file.empty();
+    const std::string hint =
+        tls ? "; either none runs, or TLS with it fails: it speaks none, wants a certificate, or "
+              "one "
+              "side does not trust the other's"
+            : "; start one with pullbackd, or use --local; if it speaks TLS, ask with --tls";
     return Status(client.status().code(), client.status().reason(),
                   client.status().message() + hint);
   }

@@ -61,6 +61,7 @@ config() {
   buildah_ inspect --type image pullback |
     python3 -c 'import json, sys
 value = json.load(sys.stdin)["Docker"]["config"].get(sys.argv[1]) or []
+if isinstance(value, dict): value = value["Test"][1:]  # of Healthcheck: the command, after CMD
 print("\n".join(value if isinstance(value, list) else [value]))' "$1"
 }
 
@@ -110,6 +111,7 @@ grpc=$(free_port) http=$(free_port)
 mapfile -t environment < <(config Env)
 environment+=("PULLBACK_GRPC_PORT=$grpc" "PULLBACK_HTTP_PORT=$http" "PULLBACK_HOST=127.0.0.1" "PULLBACK_HTTP_HOST=127.0.0.1")
 mapfile -t entry < <(config Entrypoint)
+mapfile -t health < <(config Healthcheck)
 mkdir -m 0700 "$scratch/cache" && chown "$user" "$scratch/cache"
 
 echo "image: $(du -sm --apparent-size "$root" | cut -f1) MB unpacked"
@@ -121,12 +123,25 @@ echo "ready after $ready ms"
 [[ $(curl -s "http://127.0.0.1:$http/healthz" -o /dev/null -w '%{http_code}') == 200 ]] || fail "/healthz"
 answer=$(gradient) || fail "no gradient"
 [[ $answer == *'"value": 8.0, "gradients": {"x": 12.0}'* ]] || fail "the gradient is $answer"
-in_image /usr/local/bin/pullback info --server "127.0.0.1:$grpc" >/dev/null || fail "the health check's command"
+((${#health[@]} == 3)) || fail "the health check's command is ${health[*]}"
+in_image "${health[@]}" || fail "the health check's command"
 stop_server
+in_image "${health[@]}" 2>/dev/null && fail "the health check passes without a server"
+# By variables, which the health check has, too.
+mkdir "$scratch/cache/tls"
+tests/support/certificates.sh "$scratch/cache/tls" a 2>/dev/null
+chown -R "$user" "$scratch/cache/tls"
+environment+=("PULLBACK_TLS_CERT=/var/cache/pullback/tls/a.crt" "PULLBACK_TLS_KEY=/var/cache/pullback/tls/a.key")
+start_server
+in_image "${health[@]}" || fail "the health check's command where gRPC speaks TLS"
+stop_server
+rm -r "$scratch/cache/tls"
+environment=("${environment[@]:0:${#environment[@]}-2}")
 start_server
 gradient >/dev/null || fail "no gradient after a restart"
 curl -s "http://127.0.0.1:$http/metrics" >"$scratch/metrics"
 grep -q 'pullback_cache_requests_total{.*disk.*hit.*} [1-9]' "$scratch/metrics" ||
   { grep cache_requests "$scratch/metrics"; fail "the cache volume gave nothing after a restart"; }
 stop_server
-echo "passed: user $user, root read-only, drained twice, answered from the cache volume after a restart"
+echo "passed: user $user, root read-only, health check with and without TLS"
+echo "drained three times, answered from the cache volume after a restart"

@@ -164,6 +164,11 @@ TEST_CASE("nobody listens") {
   CHECK(result.exit_code == 5);
   CHECK(result.json()["error"]["code"] == "UNAVAILABLE");
   CHECK(result.err.find("--local") != std::string::npos);
+  CHECK(result.err.find("--tls") != std::string::npos);
+  const CliResult tls =
+      Cli({"eval", "-", "-e", "at", "--server", "127.0.0.1:1", "--tls"}, kPrograms);
+  CHECK(tls.exit_code == 5);
+  CHECK(tls.err.find("TLS with it fails") != std::string::npos);
 }
 
 }  // namespace

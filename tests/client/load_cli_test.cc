@@ -229,6 +229,15 @@ TEST_CASE("load: a fault of the program, of a run, and no server") {
   const CliResult nobody =
       Cli({"load", SourceFile("docs/examples/pow.pull"), "-e", "pow", "--server", "127.0.0.1:1"});
   CHECK(nobody.exit_code == 5);
+  const CliResult no_echo = Cli(Load({"--echo", "127.0.0.1:1", "--concurrency", "2"}));
+  CHECK(no_echo.exit_code == 5);
+  CHECK(no_echo.err.find("--echo: no server answers at 127.0.0.1:1") != std::string::npos);
+  for (const char* flag : {"--rate", "--duration", "--warmup", "--timeout", "--max-errors"}) {
+    const CliResult nan =
+        Cli({"load", SourceFile("docs/examples/pow.pull"), "-e", "pow", flag, "nan"});
+    CHECK(nan.exit_code == 2);
+    CHECK(nan.err.find("nan is no number") != std::string::npos);
+  }
 }
 
 TEST_CASE("load: a progress bar on a terminal") {

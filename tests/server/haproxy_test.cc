@@ -161,6 +161,50 @@ TEST_CASE("HAProxy: a program stays at its server, programs spread, an ended ser
   CHECK(client->Evaluate(PowGradient(), PowInputs(2, 3)).ok());
 }
 
+TEST_CASE("HAProxy: a drained server's running request is answered, new ones go elsewhere") {
+  const Folder folder;
+  ServerProcess one({"--http-port", "0"});
+  ServerProcess two({"--http-port", "0"});
+  const HaProxy proxy(folder.path, one, two);
+  auto client = Connect(proxy, folder);
+  WaitUntilBothServe(*client, {&one, &two});
+  auto spec = Spec(kPow, "pow");
+  spec.tier = client::Tier::kLlvm;
+  auto kernel = client->Compile(spec);
+  REQUIRE(kernel.ok());
+  // How many steps take about 5 s here: longer than it takes HAProxy to see that a server is gone.
+  auto begin = std::chrono::steady_clock::now();
+  constexpr int64_t kProbe = 20000000;
+  REQUIRE(client->Evaluate(*kernel, PowInputs(1, kProbe)).ok());
+  const auto steps =
+      static_cast<int64_t>(kProbe * (5000 / std::max(1.0, MillisecondsSince(begin))));
+
+  StatusOr<client::Evaluation> result = Status(Code::kInternal, "", "did not run");
+  std::thread running([&] { result = client->Evaluate(*kernel, PowInputs(1, steps)); });
+  const auto runs_at = [](ServerProcess& server) {
+    const auto values = ReadExposition(HttpGet(server.http_address(), "/metrics").body).values;
+    const auto found = values.find(R"(pullback_requests_running{pool="run"})");
+    return found != values.end() && found->second > 0;
+  };
+  std::this_thread::sleep_for(milliseconds(500));
+  const bool at_one = runs_at(one), at_two = runs_at(two);
+  ServerProcess& drained = at_one ? one : two;
+  drained.Signal(SIGTERM);
+  std::this_thread::sleep_for(milliseconds(2000));
+  // The same program, whose home is the drained server.
+  const auto elsewhere = client->Evaluate(spec, PowInputs(2, 3));
+  const bool still_drains = drained.alive();
+  running.join();
+  CHECK(at_one != at_two);
+  CHECK(still_drains);
+  INFO(result.status().ToString());
+  REQUIRE(result.ok());
+  CHECK(Scalar(result->value) == 1);
+  INFO(elsewhere.status().ToString());
+  CHECK(elsewhere.ok());
+  CHECK(drained.Wait() == 0);
+}
+
 TEST_CASE("HAProxy: headers that gRPC cannot stand do not pass") {
   const Folder folder;
   ServerProcess one({"--http-port", "0", "--log-requests"});

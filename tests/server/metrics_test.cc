@@ -1,9 +1,14 @@
 // The HTTP port: /metrics, /healthz, /readyz.
+#include <arpa/inet.h>
+#include <netinet/in.h>
+#include <sys/socket.h>
+#include <unistd.h>
 #include <catch2/catch.hpp>
 
 #include <csignal>
 #include <filesystem>
 #include <thread>
+#include <vector>
 
 #include "server/metrics.h"
 #include "tests/server/exposition.h"
@@ -136,6 +141,25 @@ TEST_CASE("http: healthz and readyz, other paths and methods") {
                     server.http_address().substr(server.http_address().rfind(':') + 1)});
   CHECK(second.exit_code == 1);
   CHECK(second.text.find("CANNOT_LISTEN") != std::string::npos);
+}
+
+TEST_CASE("http: connections that say nothing keep nobody waiting") {
+  ServerProcess server({"--http-port", "0"});
+  const std::string& address = server.http_address();
+  sockaddr_in to{};
+  to.sin_family = AF_INET;
+  to.sin_port = htons(static_cast<uint16_t>(std::stoi(address.substr(address.rfind(':') + 1))));
+  inet_pton(AF_INET, "127.0.0.1", &to.sin_addr);
+  std::vector<int> silent;
+  for (int i = 0; i < 8; ++i) {
+    silent.push_back(socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
+    REQUIRE(connect(silent.back(), reinterpret_cast<const sockaddr*>(&to), sizeof to) == 0);
+  }
+  CHECK(HttpGet(address, "/readyz").code == 200);
+  // None of them has been given up to make room.
+  char byte = 0;
+  for (int fd : silent) CHECK(recv(fd, &byte, 1, MSG_DONTWAIT) == -1);
+  for (int fd : silent) close(fd);
 }
 
 TEST_CASE("http: a draining server is healthy, not ready") {

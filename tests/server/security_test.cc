@@ -127,6 +127,42 @@ TEST_CASE(
   CHECK_FALSE(Answers(server, by_a));
 }
 
+TEST_CASE("TLS: files that cannot serve are left aside while the server runs") {
+  const Folder folder;
+  folder.MakeCertificates("a");
+  folder.MakeCertificates("b");
+  for (const char* file : {"crt", "key"})
+    folder.Copy(std::string("a.") + file, std::string("now.") + file);
+  folder.Copy("a-ca.crt", "clients.crt");
+  ServerProcess server({"--tls-cert", folder / "now.crt", "--tls-key", folder / "now.key",
+                        "--tls-client-ca", folder / "clients.crt"});
+  client::Security by_a = Trusting(folder / "a-ca.crt");
+  by_a.cert_file = folder / "a-client.crt";
+  by_a.key_file = folder / "a-client.key";
+  const auto goes_on = [&] {
+    std::this_thread::sleep_for(milliseconds(2500));  // we look every second, and so does gRPC
+    return Answers(server, by_a);
+  };
+  for (const std::string name : {"now.crt", "now.key", "clients.crt"}) {
+    for (const std::string text : {"", "no PEM\n"}) {
+      INFO(name << " holds \"" << text << "\"");
+      folder.Write(name, text);
+      CHECK(goes_on());
+    }
+    fs::remove(folder / name);
+    CHECK(goes_on());
+    folder.Copy(name == "clients.crt" ? "a-ca.crt" : "a" + name.substr(3), name);
+  }
+  folder.Copy("b.crt", "now.crt");  // its key is still the other's
+  CHECK(goes_on());
+  folder.Copy("b.key", "now.key");
+  client::Security to_b = by_a;
+  to_b.ca_file = folder / "b-ca.crt";
+  CHECK(Becomes(true, [&] { return Answers(server, to_b); }));
+  server.Signal(SIGTERM);
+  CHECK(server.Wait() == 0);
+}
+
 TEST_CASE("TLS: files that cannot serve do not start a server") {
   const Folder folder;
   folder.MakeCertificates("a");
