@@ -2,6 +2,7 @@
 // the other indices, evaluated once a point (Bernstein et al., section 4.3). So is "all k: p", a min, which is that no
 // k exists where p is false. p is a conjunction of constraints, or not one.
 #include <algorithm>
+#include <utility>
 
 #include "core/analysis/eliminate.h"
 #include "core/analysis/isl_solver.h"
@@ -45,7 +46,7 @@ std::optional<std::vector<Predicate>> Negated(ir::ConstraintSpan constraints, co
 }
 
 std::optional<Question> QuestionOf(const ir::Each& each, const ir::Function& f, const Box& box) {
-  if (each.results.size() != 1 || !each.where.empty()) return std::nullopt;
+  if (each.results.size() != 1) return std::nullopt;
   const ir::EachResult& r = each.results[0];
   const bool all = r.monoid == ir::Monoid::kMin;
   if ((r.monoid != ir::Monoid::kMax && !all) || r.guard.valid()) return std::nullopt;
@@ -78,6 +79,17 @@ std::optional<std::vector<Predicate>> Solve(std::vector<Value> vars, Predicate p
     if (Simplify(p, box, work) == Truth::kFalse) return std::vector<Predicate>();
   }
   return std::vector{std::move(p)};
+}
+
+// Whether `where` leaves out whole elements of the result: its constraints are of indices that the result has.
+bool IsOfElements(const ir::Each& each) {
+  const size_t kept = each.results[0].out.size();
+  return std::all_of(each.where.begin(), each.where.end(), [&](const Constraint& c) {
+    return std::none_of(c.e.terms.begin(), c.e.terms.end(), [&](const Affine::Term& t) {
+      return std::any_of(each.indices.begin() + static_cast<long>(kept), each.indices.end(),
+                         [&](const ir::IndexVar& i) { return i.var == t.value; });
+    });
+  });
 }
 
 // Writes instructions of a body or of a block.
@@ -168,6 +180,7 @@ class ExistsSolver {
     std::optional<Question> question = QuestionOf(each, f_, box);
     if (!question) return false;
     const size_t kept = each.results[0].out.size();
+    if (!each.where.empty() && (kept == 0 || !IsOfElements(each))) return false;
     std::vector<Value> vars;
     std::vector<Constraint> not_empty;
     for (size_t k = kept; k < each.indices.size(); ++k) {
@@ -191,7 +204,14 @@ class ExistsSolver {
     each.indices.resize(kept);
     each.body.clear();
     each.results[0].monoid = ir::Monoid::kGen;
-    each.results[0].value = Write(Writer(f_, each.body), *question, std::move(not_empty), box);
+    Writer body(f_, each.body);
+    each.results[0].value = Write(body, *question, std::move(not_empty), box);
+    if (!each.where
+             .empty()) {  // a guard around the question: where it is false there is no point to ask
+      each.results[0].value = body.Make(Op::Select, Type::I64(),
+                                        {body.Holds(std::exchange(each.where, {})),
+                                         each.results[0].value, body.I64(OfNothing(*question))});
+    }
     return false;
   }
 
@@ -215,14 +235,17 @@ class ExistsSolver {
     });
   }
 
-  // 1 where it holds, else 0, or what max and min are of nothing.
+  // What max and min are of nothing.
+  static int64_t OfNothing(const Question& q) { return q.all ? INT64_MAX : INT64_MIN; }
+
+  // 1 where it holds, else 0, or OfNothing.
   static Value Write(Writer w, const Question& q, std::vector<Constraint> not_empty,
                      const Box& box) {
     const Value any = w.Any(q.pieces), in = w.I64(q.outside ? 0 : 1);
     Value none = w.I64(q.outside ? 1 : 0);
     Work work{kMaxWork};
     if (Simplify(not_empty, box, work) != Truth::kTrue) {
-      const Value empty = w.I64(q.all ? INT64_MAX : INT64_MIN);
+      const Value empty = w.I64(OfNothing(q));
       none = w.Make(Op::Select, Type::I64(), {w.Holds(not_empty), none, empty});
     }
     return w.Make(Op::Select, Type::I64(), {any, in, none});
