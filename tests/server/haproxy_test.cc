@@ -172,12 +172,15 @@ TEST_CASE("HAProxy: a drained server's running request is answered, new ones go 
   spec.tier = client::Tier::kLlvm;
   auto kernel = client->Compile(spec);
   REQUIRE(kernel.ok());
-  // How many steps take about 5 s here: longer than it takes HAProxy to see that a server is gone.
-  auto begin = std::chrono::steady_clock::now();
+  // How many steps take some 6 s where nothing else runs: longer than it takes HAProxy to see that a server is gone.
   constexpr int64_t kProbe = 20000000;
-  REQUIRE(client->Evaluate(*kernel, PowInputs(1, kProbe)).ok());
-  const auto steps =
-      static_cast<int64_t>(kProbe * (5000 / std::max(1.0, MillisecondsSince(begin))));
+  double best = 1e9;
+  for (int i = 0; i < 3; ++i) {
+    const auto begin = std::chrono::steady_clock::now();
+    REQUIRE(client->Evaluate(*kernel, PowInputs(1, kProbe)).ok());
+    best = std::min(best, MillisecondsSince(begin));
+  }
+  const auto steps = static_cast<int64_t>(kProbe * (6000 / std::max(1.0, best)));
 
   StatusOr<client::Evaluation> result = Status(Code::kInternal, "", "did not run");
   std::thread running([&] { result = client->Evaluate(*kernel, PowInputs(1, steps)); });
@@ -186,8 +189,12 @@ TEST_CASE("HAProxy: a drained server's running request is answered, new ones go 
     const auto found = values.find(R"(pullback_requests_running{pool="run"})");
     return found != values.end() && found->second > 0;
   };
-  std::this_thread::sleep_for(milliseconds(500));
-  const bool at_one = runs_at(one), at_two = runs_at(two);
+  bool at_one = false, at_two = false;
+  for (int i = 0; i < 100 && !at_one && !at_two; ++i) {
+    std::this_thread::sleep_for(milliseconds(20));
+    at_one = runs_at(one);
+    at_two = runs_at(two);
+  }
   ServerProcess& drained = at_one ? one : two;
   drained.Signal(SIGTERM);
   std::this_thread::sleep_for(milliseconds(2000));
