@@ -72,7 +72,8 @@ ServerOptions Resolve(ServerOptions options) {
   return options;
 }
 
-// Members end in reverse order: HTTP, which reads all others, then gRPC, then the files that it reads, then the pools (by then empty), then the engine.
+// Members end in reverse order: HTTP, which reads all others, then gRPC, then the files that it reads, then the pools
+// (by then empty), then the engine.
 struct Server::Impl {
   Impl(const ServerOptions& given, std::unique_ptr<Tokens> known,
        std::shared_ptr<jit::Backend> llvm, std::shared_ptr<jit::Backend> baseline)

@@ -10,7 +10,7 @@
 
 #include <chrono>
 #include <fstream>
-#include <iterator>
+#include <sstream>
 #include <utility>
 
 #include "server/log.h"
@@ -18,8 +18,7 @@
 namespace pullback::server {
 namespace {
 
-constexpr unsigned kLookSeconds =
-    1;  // how often gRPC looks at what it is given, and we at the files
+constexpr unsigned kLookSeconds = 1;  // gRPC at what it is given, and we at the files
 
 Status Fault(const std::string& what) {
   char reason[256] = "";
@@ -32,9 +31,12 @@ Status Fault(const std::string& what) {
 
 StatusOr<std::string> ReadFile(const std::string& what, const std::string& path) {
   std::ifstream file(path, std::ios::binary);
-  std::string text((std::istreambuf_iterator<char>(file)), std::istreambuf_iterator<char>());
-  if (!file.is_open() || file.bad()) return Fault("cannot read the " + what + " " + path);
-  return text;
+  std::ostringstream text;
+  if (file.is_open() && file.peek() != std::ifstream::traits_type::eof()) text << file.rdbuf();
+  if (!file.is_open() || file.bad() || text.fail()) {
+    return Fault("cannot read the " + what + " " + path);
+  }
+  return text.str();
 }
 
 }  // namespace

@@ -3,8 +3,8 @@
 //
 // Invariants:
 //  1. Every value is defined exactly once, by a block parameter, an instruction, an index variable or
-//     a body instruction, and has a type and a place for a name; every use is dominated by its definition (body values are
-//     visible in their statement only; unreachable blocks are not allowed).
+//     a body instruction, and has a type and a place for a name; every use is dominated by its
+//     definition (body values are visible in their statement only; unreachable blocks are not allowed).
 //  2. Operand and result types obey the op's row in ops.def; `Own` ops: as ir.h says.
 //  3. Every block ends in one terminator; edges pass as many arguments, of the same types, as the
 //     target has parameters; the entry block has no predecessors.

@@ -206,8 +206,8 @@ class ExistsSolver {
     each.results[0].monoid = ir::Monoid::kGen;
     Writer body(f_, each.body);
     each.results[0].value = Write(body, *question, std::move(not_empty), box);
-    if (!each.where
-             .empty()) {  // a guard around the question: where it is false there is no point to ask
+    if (!each.where.empty()) {
+      // A guard around the question: where it is false there is no point to ask.
       each.results[0].value = body.Make(Op::Select, Type::I64(),
                                         {body.Holds(std::exchange(each.where, {})),
                                          each.results[0].value, body.I64(OfNothing(*question))});

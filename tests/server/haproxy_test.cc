@@ -122,22 +122,33 @@ int WhereIs(client::Client& client, int number, std::vector<ServerProcess*> serv
   return where;
 }
 
-// haproxy asks /readyz only after it has begun to listen.
-void WaitUntilBothServe(client::Client& client, const std::vector<ServerProcess*>& servers) {
-  for (int i = 0; i < 100 && !client.Info().ok(); ++i) {
-    std::this_thread::sleep_for(milliseconds(100));
+// Two servers that serve, behind HAProxy, and a client of it.
+struct Pair {
+  explicit Pair(const std::vector<std::string>& more = {})
+      : one(Flags(more)),
+        two(Flags(more)),
+        proxy(folder.path, one, two),
+        client(Connect(proxy, folder)) {
+    // haproxy asks /readyz only after it has begun to listen.
+    for (int i = 0; i < 100 && !client->Info().ok(); ++i) {
+      std::this_thread::sleep_for(milliseconds(100));
+    }
+    REQUIRE(client->Info().ok());
   }
-  REQUIRE(client.Info().ok());
-  REQUIRE(servers.size() == 2);
-}
+  static std::vector<std::string> Flags(std::vector<std::string> more) {
+    more.insert(more.end(), {"--http-port", "0"});
+    return more;
+  }
+
+  Folder folder;
+  ServerProcess one, two;
+  HaProxy proxy;
+  std::unique_ptr<client::Client> client;
+};
 
 TEST_CASE("HAProxy: a program stays at its server, programs spread, an ended server's move") {
-  const Folder folder;
-  ServerProcess one({"--http-port", "0"});
-  ServerProcess two({"--http-port", "0"});
-  const HaProxy proxy(folder.path, one, two);
-  auto client = Connect(proxy, folder);
-  WaitUntilBothServe(*client, {&one, &two});
+  Pair pair;
+  auto& [folder, one, two, proxy, client] = pair;
 
   constexpr int kPrograms = 24;
   std::map<int, int> home;
@@ -162,12 +173,8 @@ TEST_CASE("HAProxy: a program stays at its server, programs spread, an ended ser
 }
 
 TEST_CASE("HAProxy: a drained server's running request is answered, new ones go elsewhere") {
-  const Folder folder;
-  ServerProcess one({"--http-port", "0"});
-  ServerProcess two({"--http-port", "0"});
-  const HaProxy proxy(folder.path, one, two);
-  auto client = Connect(proxy, folder);
-  WaitUntilBothServe(*client, {&one, &two});
+  Pair pair;
+  auto& [folder, one, two, proxy, client] = pair;
   auto spec = Spec(kPow, "pow");
   spec.tier = client::Tier::kLlvm;
   auto kernel = client->Compile(spec);
@@ -213,12 +220,8 @@ TEST_CASE("HAProxy: a drained server's running request is answered, new ones go 
 }
 
 TEST_CASE("HAProxy: headers that gRPC cannot stand do not pass") {
-  const Folder folder;
-  ServerProcess one({"--http-port", "0", "--log-requests"});
-  ServerProcess two({"--http-port", "0", "--log-requests"});
-  const HaProxy proxy(folder.path, one, two);
-  auto client = Connect(proxy, folder);
-  WaitUntilBothServe(*client, {&one, &two});
+  Pair pair({"--log-requests"});
+  auto& [folder, one, two, proxy, client] = pair;
   client::CallOptions call;
   call.request_id = std::string(100, 'x');
   CHECK(client->Compile(PowGradient(), call).ok());

@@ -151,6 +151,9 @@ TEST_CASE("TLS: files that cannot serve are left aside while the server runs") {
     }
     fs::remove(folder / name);
     CHECK(goes_on());
+    fs::create_directory(folder / name);
+    CHECK(goes_on());
+    fs::remove(folder / name);
     folder.Copy(name == "clients.crt" ? "a-ca.crt" : "a" + name.substr(3), name);
   }
   folder.Copy("b.crt", "now.crt");  // its key is still the other's
@@ -175,6 +178,7 @@ TEST_CASE("TLS: files that cannot serve do not start a server") {
       {"--tls-cert", folder / "a.crt", "--tls-key", folder / "b.key"},
       {"--tls-cert", folder / "none", "--tls-key", folder / "a.key"},
       {"--tls-cert", folder / "empty", "--tls-key", folder / "a.key"},
+      {"--tls-cert", folder / "", "--tls-key", folder / "a.key"},  // a folder
       {"--tls-cert", folder / "a.crt", "--tls-key", folder / "a.key", "--tls-client-ca",
        folder / "empty"}};
   for (std::vector<std::string> arguments : bad) {
