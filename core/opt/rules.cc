@@ -43,6 +43,12 @@ constexpr Rule kRules[] = {
     {Family::kConditional, "select_equal_arms", Domain::kBool, "select(a, b, b)", "b"},
     {Family::kConditional, "select_not", Domain::kBool, "select(not(a), b, c)", "select(a, c, b)"},
     {Family::kConditional, "select_condition", Domain::kBool, "select(a, true, false)", "a"},
+    // What SolveExists leaves of a quantifier outside of statements.
+    {Family::kConditional, "select_as_number", Domain::kNumber, "gt(select(a, 1, 0), 0)", "a"},
+    {Family::kConditional, "select_as_negated_number", Domain::kNumber, "gt(select(a, 0, 1), 0)",
+     "not(a)"},
+    {Family::kConditional, "select_as_number_or_least", Domain::kNumber,
+     "gt(select(a, 1, select(b, 0, -9223372036854775808)), 0)", "a"},
     {Family::kConditional, "and_true", Domain::kBool, "and(a, true)", "a"},
     {Family::kConditional, "and_false", Domain::kBool, "and(a, false)", "false"},
     {Family::kConditional, "and_self", Domain::kBool, "and(a, a)", "a"},

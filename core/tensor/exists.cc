@@ -1,6 +1,6 @@
 // exists k: p, which arrives as max over k of p as a number, is solved for k: what is left is a predicate of
 // the other indices, evaluated once a point (Bernstein et al., section 4.3). So is "all k: p", a min, which is that no
-// k exists where p is false. p is a conjunction of constraints, or not one.
+// k exists where p is false. What p says besides that k has nothing to do with, data too, stays as it is.
 #include <algorithm>
 #include <utility>
 
@@ -8,6 +8,7 @@
 #include "core/analysis/isl_solver.h"
 #include "core/analysis/outer_values.h"
 #include "core/tensor/normalise.h"
+#include "core/tensor/question.h"
 #include "core/tensor/statement_edit.h"
 
 namespace pullback::tensor {
@@ -25,48 +26,6 @@ using ir::Type;
 using ir::Value;
 
 constexpr int64_t kMaxWork = 200;
-
-// What a statement asks that does nothing else: whether some (all) of its points are in one of the pieces, or in
-// none.
-struct Question {
-  std::vector<Predicate> pieces;
-  bool all = false;      // min: else max
-  bool outside = false;  // the answer is whether no point is in the pieces
-};
-
-// Where the conjunction is false.
-std::optional<std::vector<Predicate>> Negated(ir::ConstraintSpan constraints, const Box& box) {
-  std::vector<Predicate> pieces;
-  for (const Constraint& c : constraints) {
-    const auto negated = analysis::Negate(c, box);
-    if (!negated) return std::nullopt;
-    for (const Constraint& piece : *negated) pieces.push_back({{piece}, {}});
-  }
-  return pieces;
-}
-
-std::optional<Question> QuestionOf(const ir::Each& each, const ir::Function& f, const Box& box) {
-  if (each.results.size() != 1) return std::nullopt;
-  const ir::EachResult& r = each.results[0];
-  const bool all = r.monoid == ir::Monoid::kMin;
-  if ((r.monoid != ir::Monoid::kMax && !all) || r.guard.valid()) return std::nullopt;
-  if (r.out.size() == each.indices.size()) return std::nullopt;
-  const Inst* number = FindDef(each, r.value);
-  if (!number || number->op != Op::Cast || f.TypeOf(r.value) != Type::I64()) return std::nullopt;
-  const Inst* predicate = FindDef(each, number->args[0]);
-  bool negated = false;
-  while (predicate && predicate->op == Op::Not && !predicate->guard.valid()) {
-    predicate = FindDef(each, predicate->args[0]);
-    negated = !negated;
-  }
-  const bool structural = predicate && predicate->op == Op::Holds && !predicate->guard.valid();
-  if (!structural || number->guard.valid()) return std::nullopt;
-  // All are where p holds: none is where it does not.
-  if (negated == all) return Question{{{predicate->constraints.ToVector(), {}}}, all, all};
-  auto pieces = Negated(predicate->constraints, box);
-  if (!pieces) return std::nullopt;
-  return Question{*std::move(pieces), all, all};
-}
 
 // The disjunction that exists vars: p is; nullopt: not solved.
 std::optional<std::vector<Predicate>> Solve(std::vector<Value> vars, Predicate p, const Box& box) {
@@ -185,7 +144,8 @@ class ExistsSolver {
     std::vector<Constraint> not_empty;
     for (size_t k = kept; k < each.indices.size(); ++k) {
       vars.push_back(each.indices[k].var);
-      not_empty.push_back({*box.ExtentOf(vars.back()) - Affine::Const(1), false});
+      if (!HasExtent(each, kept, each.indices[k].extent))
+        not_empty.push_back({*box.ExtentOf(vars.back()) - Affine::Const(1), false});
     }
     std::vector<Predicate> pieces;
     for (Predicate& p : question->pieces) {
@@ -195,24 +155,61 @@ class ExistsSolver {
     }
     if (!SimplifyPieces(pieces, box)) return false;
     question->pieces = std::move(pieces);
+    const Answer answer{*std::move(question), IsThere(each.where, not_empty, box), each.where};
+    if (kept == 0 && IsOfBody(each, answer.question.conditions)) return false;
     CheckSizes(each, box, inst.loc, Writer(f_, out));
     if (kept == 0) {
-      Write(Writer(f_, out), *question, std::move(not_empty), box);
+      Write(Writer(f_, out), answer, /*in_body=*/false);
       RenameLast(out, inst.results[0]);
       return true;
     }
-    each.indices.resize(kept);
-    each.body.clear();
-    each.results[0].monoid = ir::Monoid::kGen;
-    Writer body(f_, each.body);
-    each.results[0].value = Write(body, *question, std::move(not_empty), box);
-    if (!each.where.empty()) {
-      // A guard around the question: where it is false there is no point to ask.
-      each.results[0].value = body.Make(Op::Select, Type::I64(),
-                                        {body.Holds(std::exchange(each.where, {})),
-                                         each.results[0].value, body.I64(OfNothing(*question))});
-    }
+    WriteBody(each, kept, answer);
     return false;
+  }
+
+  // A question that is solved.
+  struct Answer {
+    Question question;
+    std::vector<Constraint> there;  // where there is a point to ask
+    std::vector<Constraint> where;  // what of it the statement said
+  };
+
+  static std::vector<Constraint> IsThere(const std::vector<Constraint>& where,
+                                         std::vector<Constraint> not_empty, const Box& box) {
+    Work work{kMaxWork};
+    if (Simplify(not_empty, box, work) == Truth::kTrue) not_empty.clear();
+    not_empty.insert(not_empty.begin(), where.begin(), where.end());
+    return not_empty;
+  }
+
+  // Whether one of the indices that stay is below that extent, so that there is a number below it.
+  static bool HasExtent(const ir::Each& each, size_t kept, Value extent) {
+    return std::any_of(each.indices.begin(), each.indices.begin() + static_cast<long>(kept),
+                       [&](const ir::IndexVar& i) { return i.extent == extent; });
+  }
+
+  static bool IsOfBody(const ir::Each& each, const std::vector<Value>& values) {
+    return std::any_of(values.begin(), values.end(),
+                       [&](Value v) { return FindDef(each, v) != nullptr; });
+  }
+
+  // What the conditions are made of stays, where there is a point to ask, so that it traps as it did.
+  void WriteBody(ir::Each& each, size_t kept, const Answer& answer) {
+    std::vector<Inst> body;
+    if (!answer.question.conditions.empty() && !answer.there.empty()) {
+      const Value there = Writer(f_, body).Holds(answer.there);
+      for (Inst& inst : each.body) {
+        if (!inst.guard.valid()) inst.guard = there;
+      }
+    }
+    if (!answer.question.conditions.empty())
+      std::move(each.body.begin(), each.body.end(), std::back_inserter(body));
+    each.body = std::move(body);
+    each.indices.resize(kept);
+    each.where.clear();
+    each.results[0].monoid = ir::Monoid::kGen;
+    each.results[0].value = Write(Writer(f_, each.body), answer, /*in_body=*/true);
+    PruneBody(each);
   }
 
   // The traps of negative sizes that the statement loses.
@@ -239,14 +236,28 @@ class ExistsSolver {
   static int64_t OfNothing(const Question& q) { return q.all ? INT64_MAX : INT64_MIN; }
 
   // 1 where it holds, else 0, or OfNothing.
-  static Value Write(Writer w, const Question& q, std::vector<Constraint> not_empty,
-                     const Box& box) {
-    const Value any = w.Any(q.pieces), in = w.I64(q.outside ? 0 : 1);
-    Value none = w.I64(q.outside ? 1 : 0);
-    Work work{kMaxWork};
-    if (Simplify(not_empty, box, work) != Truth::kTrue) {
+  static Value Write(Writer w, const Answer& answer, bool in_body) {
+    const Question& q = answer.question;
+    const auto join = [&](Op op, Value a, Value b) { return w.Make(op, Type::Bool(), {a, b}); };
+    // That some point is in the pieces, or, of all, that one is not as it should be.
+    Value any = w.Any(q.pieces);
+    if (!answer.where.empty()) any = join(Op::And, w.Holds(answer.where), any);
+    for (Value condition : q.conditions) {
+      if (q.all) condition = w.Make(Op::Not, Type::Bool(), {condition});
+      if (q.all && !answer.there.empty())
+        condition = join(Op::And, w.Holds(answer.there), condition);
+      any = join(q.all ? Op::Or : Op::And, condition, any);
+    }
+    // In a body a cast: a choice of 0 would become the guard of the result, and no reader would fuse with it.
+    if (in_body && answer.there.empty()) {
+      if (q.all) any = w.Make(Op::Not, Type::Bool(), {any});
+      return w.Make(Op::Cast, Type::I64(), {any});
+    }
+    const Value in = w.I64(q.all ? 0 : 1);
+    Value none = w.I64(q.all ? 1 : 0);
+    if (!answer.there.empty()) {
       const Value empty = w.I64(OfNothing(q));
-      none = w.Make(Op::Select, Type::I64(), {w.Holds(not_empty), none, empty});
+      none = w.Make(Op::Select, Type::I64(), {w.Holds(answer.there), none, empty});
     }
     return w.Make(Op::Select, Type::I64(), {any, in, none});
   }

@@ -6,6 +6,7 @@
 #include "core/analysis/outer_values.h"
 #include "core/analysis/predicate.h"
 #include "core/ir/monoid.h"
+#include "core/tensor/body_forms.h"
 #include "core/tensor/normalise.h"
 #include "core/tensor/statement_edit.h"
 
@@ -29,9 +30,7 @@ const Constraint kFalse{Affine::Const(-1), false};
 class Simplifier {
  public:
   Simplifier(ir::Each& each, const Box& box, const ir::Function& f)
-      : each_(each), box_(box), f_(f) {
-    for (const ir::IndexVar& i : each.indices) forms_[i.var] = Affine::Of(i.var);
-  }
+      : each_(each), box_(box), f_(f), forms_(each, f) {}
 
   // False: the statement has no points.
   bool Run() {
@@ -73,7 +72,8 @@ class Simplifier {
       case Op::Gt:
       case Op::Ge:
         if (inst.op == Op::Gt) UnwrapNumber(inst);
-        if (inst.op != Op::Holds && inst.op != Op::And) MakeStructural(inst);
+        if (ir::Info(inst.op).rule == ir::TypeRule::Cmp) MakeStructural(inst);
+        if (inst.op == Op::Not) Negate(inst);
         break;
       case Op::Not: Negate(inst); break;
       case Op::And: Conjoin(inst); break;
@@ -83,50 +83,19 @@ class Simplifier {
     if (inst.op == Op::Holds) SimplifyHolds(inst);
   }
 
-  // What later instructions want to know of this one; values that are affine forms of indices and of what
-  // is outside.
+  // What later instructions want to know of this one.
   void Note(const Inst& inst) {
     for (Value v : inst.results) definitions_[v] = &inst;
-    if (inst.guard.valid() || inst.results.size() != 1) {
-      for (Value v : inst.results) forms_[v] = std::nullopt;
-      return;
-    }
-    forms_[inst.results[0]] =
-        f_.TypeOf(inst.results[0]) == ir::Type::I64() ? Describe(inst) : std::nullopt;
+    forms_.Note(inst);
   }
 
-  // Equal as machine integers, since both wrap alike.
-  std::optional<Affine> Describe(const Inst& inst) const {
-    if (inst.op == Op::Const) return Affine::Const(static_cast<int64_t>(inst.bits));
-    if (inst.op == Op::AffineOf) return inst.subs[0];
-    const bool linear =
-        inst.op == Op::Add || inst.op == Op::Sub || inst.op == Op::Neg || inst.op == Op::Mul;
-    if (!linear) return std::nullopt;
-    const std::optional<Affine> a = FormOf(inst.args[0]);
-    if (inst.op == Op::Neg) return a ? std::optional(*a * -1) : std::nullopt;
-    const std::optional<Affine> b = FormOf(inst.args[1]);
-    if (!a || !b) return std::nullopt;
-    if (inst.op == Op::Add) return *a + *b;
-    if (inst.op == Op::Sub) return *a - *b;
-    if (a->IsConst()) return *b * a->constant;
-    return b->IsConst() ? std::optional(*a * b->constant) : std::nullopt;
-  }
-
-  std::optional<Affine> FormOf(Value v) const {
-    const auto it = forms_.find(v);
-    return it == forms_.end() ? Affine::Of(v) : it->second;
-  }
-
-  bool IsNeverPositive(Value v) const {
+  // Whether v, read under `guard`, is above 0 (or is not): a constant, or a choice of such, as SolveExists writes it.
+  bool IsSurely(bool positive, Value v, Value guard, int depth = 0) const {
     const Inst* def = DefinitionOf(v);
-    if (!def || def->guard.valid()) return false;
-    if (def->op == Op::Const) return static_cast<int64_t>(def->bits) <= 0;
-    // Of constants, as SolveExists writes it.
-    if (def->op != Op::Select) return false;
-    return std::all_of(def->args.begin() + 1, def->args.end(), [&](Value arm) {
-      const Inst* constant = DefinitionOf(arm);
-      return constant && constant->op == Op::Const && static_cast<int64_t>(constant->bits) <= 0;
-    });
+    if (!def || (def->guard.valid() && def->guard != guard)) return false;
+    if (def->op == Op::Const) return (static_cast<int64_t>(def->bits) > 0) == positive;
+    return def->op == Op::Select && depth == 0 && IsSurely(positive, def->args[1], guard, 1) &&
+           IsSurely(positive, def->args[2], guard, 1);
   }
 
   // v > 0 where v is a predicate as a number.
@@ -136,9 +105,14 @@ class Simplifier {
     if (f_.TypeOf(inst.args[0]) != ir::Type::I64()) return;
     if (number->guard.valid() && number->guard != inst.guard) return;
     if (number->op == Op::Select) {
-      const Inst* one = DefinitionOf(number->args[1]);
-      if (!one || one->op != Op::Const || static_cast<int64_t>(one->bits) <= 0) return;
-      if (!IsNeverPositive(number->args[2])) return;
+      const bool inverse = IsSurely(false, number->args[1], inst.guard);
+      if (!IsSurely(!inverse, number->args[1], inst.guard)) return;
+      if (!IsSurely(inverse, number->args[2], inst.guard)) return;
+      if (inverse) {
+        inst.op = Op::Not;
+        inst.args = {number->args[0]};
+        return;
+      }
     } else if (number->op != Op::Cast || f_.TypeOf(number->args[0]) != ir::Type::Bool()) {
       return;
     }
@@ -158,7 +132,8 @@ class Simplifier {
   // Equality is exact however its sides wrap; an order is that of integers where nothing wraps.
   void MakeStructural(Inst& inst) {
     if (f_.TypeOf(inst.args[0]) != ir::Type::I64()) return;
-    const std::optional<Affine> a = FormOf(inst.args[0]), b = FormOf(inst.args[1]);
+    const std::optional<Affine> a = forms_.FormOf(inst.args[0], inst.guard),
+                                b = forms_.FormOf(inst.args[1], inst.guard);
     if (!a || !b) return;
     const bool greater = inst.op == Op::Gt || inst.op == Op::Ge;
     const bool strict = inst.op == Op::Lt || inst.op == Op::Gt;
@@ -241,18 +216,19 @@ class Simplifier {
     inst.constraints.clear();
   }
 
+  // What is true under a guard is that guard.
   void DropTrueGuard(Value& guard) const {
-    if (!guard.valid()) return;
-    const Inst* def = DefinitionOf(guard);
-    if (def && def->op == Op::Const && def->bits != 0 && !def->guard.valid()) guard = ir::kNoValue;
+    for (const Inst* def; guard.valid(); guard = def->guard) {
+      def = DefinitionOf(guard);
+      if (!def || def->op != Op::Const || def->bits == 0) return;
+    }
   }
 
   ir::Each& each_;
   const Box& box_;
   const ir::Function& f_;
   std::map<Value, const Inst*> definitions_;
-  std::map<Value, std::optional<Affine>>
-      forms_;  // of the indices and the body; nullopt: not affine
+  BodyForms forms_;
 };
 
 // --- statements without points

@@ -45,7 +45,9 @@ class TermFunction {
     const bool first_is_arm = std::string_view(rule.pattern).starts_with("select(true") ||
                               std::string_view(rule.pattern).starts_with("select(false");
     for (int k = 0; k < kTermVariables; ++k) {
-      const bool is_condition = condition_ && k == 0 && !first_is_arm;
+      const std::string chooses = std::string("select(") + static_cast<char>('a' + k) + ",";
+      const bool inner = std::string_view(rule.pattern).find(chooses, 1) != std::string::npos;
+      const bool is_condition = inner || (condition_ && !first_is_arm && k == 0);
       types.push_back(is_condition ? Type::Bool() : type_);
       b.AddParam(0, types.back());
     }

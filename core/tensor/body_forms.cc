@@ -1,0 +1,42 @@
+#include "core/tensor/body_forms.h"
+
+namespace pullback::tensor {
+
+using ir::Affine;
+using ir::Inst;
+using ir::Op;
+using ir::Value;
+
+BodyForms::BodyForms(const ir::Each& each, const ir::Function& f) : f_(f) {
+  for (const ir::IndexVar& i : each.indices) known_[i.var] = {Affine::Of(i.var), ir::kNoValue};
+}
+
+void BodyForms::Note(const Inst& inst) {
+  const bool integer = inst.results.size() == 1 && f_.TypeOf(inst.results[0]) == ir::Type::I64();
+  for (Value v : inst.results) known_[v] = {integer ? Describe(inst) : std::nullopt, inst.guard};
+}
+
+std::optional<Affine> BodyForms::FormOf(Value v, Value guard) const {
+  const auto it = known_.find(v);
+  if (it == known_.end()) return Affine::Of(v);
+  const Known& known = it->second;
+  return known.guard.valid() && known.guard != guard ? std::nullopt : known.form;
+}
+
+std::optional<Affine> BodyForms::Describe(const Inst& inst) const {
+  if (inst.op == Op::Const) return Affine::Const(static_cast<int64_t>(inst.bits));
+  if (inst.op == Op::AffineOf) return inst.subs[0];
+  const bool linear =
+      inst.op == Op::Add || inst.op == Op::Sub || inst.op == Op::Neg || inst.op == Op::Mul;
+  if (!linear) return std::nullopt;
+  const std::optional<Affine> a = FormOf(inst.args[0], inst.guard);
+  if (inst.op == Op::Neg) return a ? std::optional(*a * -1) : std::nullopt;
+  const std::optional<Affine> b = FormOf(inst.args[1], inst.guard);
+  if (!a || !b) return std::nullopt;
+  if (inst.op == Op::Add) return *a + *b;
+  if (inst.op == Op::Sub) return *a - *b;
+  if (a->IsConst()) return *b * a->constant;
+  return b->IsConst() ? std::optional(*a * b->constant) : std::nullopt;
+}
+
+}  // namespace pullback::tensor

@@ -1,0 +1,122 @@
+// Quantifiers over indices and index sets that data says: values, derivatives, and what they cost as they grow, by
+// counting.
+#include <catch2/catch.hpp>
+#include <cmath>
+
+#include "core/ir/printer.h"
+#include "tests/support/derivatives.h"
+
+namespace pullback::testing {
+namespace {
+
+using pipeline::Transform;
+
+std::vector<double> Numbers(int64_t n) {
+  std::vector<double> v;
+  for (int64_t i = 0; i < n; ++i)
+    v.push_back(std::sin(static_cast<double>(7 * i + 1)) + (i % 3 == 0 ? 0.5 : -0.2));
+  return v;
+}
+
+Tensor Ints(const std::vector<int64_t>& v) {
+  return Tensor::Of<int64_t>(DType::kI64, {static_cast<int64_t>(v.size())}, v);
+}
+
+int64_t Steps(const ir::Module& final, const std::vector<Tensor>& args) {
+  const auto run = eval::Run(final, args);
+  REQUIRE(run.ok());
+  REQUIRE_FALSE(run->trap);
+  return run->cost.steps;
+}
+
+// Optimised and not, and the derivatives against differences.
+void CheckValues(const ir::Module& ssa, const std::vector<Tensor>& args) {
+  const double plain = Scalar(RunOk(Derived(ssa, Transform::kValue, {}, false), args)[0]);
+  CHECK(Scalar(RunOk(Derived(ssa, Transform::kValue), args)[0]) == Approx(plain).epsilon(1e-12));
+  CheckDerivatives(ssa, args);
+}
+
+// Twice the size costs about twice as much, in value and gradient.
+void CheckLinear(const ir::Module& ssa, const std::vector<Tensor>& small,
+                 const std::vector<Tensor>& large) {
+  for (const Transform t : {Transform::kValue, Transform::kValueAndGrad}) {
+    const ir::Module final = Derived(ssa, t);
+    const int64_t at_small = Steps(final, small), at_large = Steps(final, large);
+    CAPTURE(TransformName(t), at_small, at_large);
+    CHECK(at_large < 2.2 * static_cast<double>(at_small));
+  }
+}
+
+TEST_CASE("index sets: a quantifier beside conditions of data is a predicate") {
+  const char* const conditions[] = {
+      "x[i] > 0.0 and (exists j < n: 2*j == i)",
+      "(exists j < n: 2*j == i) and x[i] > 0.0",
+      "x[i] > 0.0 or (exists j < n: 2*j == i)",
+      "(exists j < n: 2*j == i) or x[i] > 0.0",
+      "x[i] > 0.0 and not (exists j < n: 2*j == i)",
+      "i >= 2 and x[i - 2] > 0.0 and (exists j < n: 2*j == i)",
+      "x[i] > -1.0 and i < dim(y, 0) and y[i] > -0.3 and (exists j < n: j + 3 == i)",
+      "x[i] > 0.0 and (exists j < n, k < n: j + 2*k == i and j > k)",
+      "x[i] > 0.0 and (exists j < n: 2*j == i) and not (exists k < n: 3*k == i)",
+      "or j < n { 2*j == i }",
+      "and j < n { 2*j != i }",
+      "and j < n { not (2*j == i) }",
+      "or j < n { j != i }",
+      "and j < n { j <= i }",
+      "x[i] > 0.0 and (and j < n { 2*j != i })",
+      "x[i] > 0.0 or (and j < n { 2*j != i })",
+      "and j < n { x[i] > 0.0 and 2*j != i }",
+      "or j < n { x[i] > 0.0 and 2*j == i }",
+      "x[i] > 0.0 and (exists j < n: j == -1 - i)",
+      "x[i] > 0.0 and (exists j < n - 2: j == i - 1)",
+  };
+  for (const char* condition : conditions) {
+    INFO(condition);
+    const ir::Module ssa =
+        LowerText(std::string("fn f(x: [n]f64, y: [m]f64) -> f64 { return sum i < n { [") +
+                      condition + "] * x[i]**2 } }",
+                  "f");
+    const auto args = [](int64_t n) {
+      return std::vector<Tensor>{Vec(Numbers(n)), Vec(Numbers(n / 2))};
+    };
+    for (const int64_t n : {0, 1, 2, 3, 7}) CheckValues(ssa, args(n));
+    CheckLinear(ssa, args(100), args(200));
+  }
+}
+
+// Behind a condition that is false nothing is read; where there is no j at all, the condition is not asked.
+TEST_CASE("index sets: what a quantifier's condition would trap at stays unread") {
+  const char* const program =
+      "fn f(x: [n]f64, y: [m]f64, k: [n]i64) -> f64 {\n"
+      "  return sum i < n { [k[i] >= 0 and y[k[i]] > 0.0 and (exists j < n: 2*j == i)] * x[i] } }";
+  const ir::Module ssa = LowerText(program, "f");
+  const auto run = [&](const std::vector<int64_t>& k, bool optimise) {
+    const auto r = eval::Run(Derived(ssa, Transform::kValue, {}, optimise),
+                             {Vec(Numbers(5)), Vec({1, -1, 2}), Ints(k)});
+    REQUIRE(r.ok());
+    return *r;
+  };
+  for (const bool optimise : {false, true}) {
+    CHECK_FALSE(run({2, -7, 0, 1, -1}, optimise).trap);
+    const auto traps = run({2, 3, 0, 1, -1}, optimise);
+    REQUIRE(traps.trap);
+    CHECK(traps.trap->kind == ir::TrapKind::kIndex);
+    CHECK(traps.trap->a == 3);
+  }
+}
+
+TEST_CASE("index sets: a quantifier that decides a branch is its predicate, and no number") {
+  for (const char* condition : {"exists j < n: j == k", "or j < n { j == k }"}) {
+    const ir::Module ssa = LowerText(std::string("fn f(x: [n]f64, k: i64) -> f64 { return if ") +
+                                         condition + " { x[0]**2 } else { x[1] } }",
+                                     "f");
+    const std::string text = ir::Print(Derived(ssa, Transform::kValue));
+    INFO(text);
+    CHECK(CountText(text, "select") == 0);
+    CHECK(CountText(text, "each") == 0);
+    for (const int64_t k : {-1, 0, 1, 2}) CheckValues(ssa, {Vec({2, 3}), Tensor::I64(k)});
+  }
+}
+
+}  // namespace
+}  // namespace pullback::testing
