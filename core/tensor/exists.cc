@@ -89,14 +89,6 @@ class Writer {
       all = Make(Op::And, Type::Bool(), {all, IsMultiple(s)});
     return all;
   }
-  void CheckSize(Value size, uint32_t loc) {
-    Inst inst;
-    inst.op = Op::Check;
-    inst.bits = static_cast<uint64_t>(ir::TrapKind::kNegativeSize);
-    inst.args = {Make(Op::Ge, Type::Bool(), {size, I64(0)}), size};
-    inst.loc = loc;
-    into_.push_back(std::move(inst));
-  }
   // A disjunction of nothing is false.
   Value Any(const std::vector<Predicate>& pieces) {
     if (pieces.empty()) return Holds({{Affine::Const(-1), false}});
@@ -157,7 +149,7 @@ class ExistsSolver {
     question->pieces = std::move(pieces);
     const Answer answer{*std::move(question), IsThere(each.where, not_empty, box), each.where};
     if (kept == 0 && IsOfBody(each, answer.question.conditions)) return false;
-    CheckSizes(each, box, inst.loc, Writer(f_, out));
+    CheckSizes(each, box, inst.loc, out);
     if (kept == 0) {
       Write(Writer(f_, out), answer, /*in_body=*/false);
       RenameLast(out, inst.results[0]);
@@ -213,12 +205,12 @@ class ExistsSolver {
   }
 
   // The traps of negative sizes that the statement loses.
-  static void CheckSizes(const ir::Each& each, const Box& box, uint32_t loc, Writer w) {
+  void CheckSizes(const ir::Each& each, const Box& box, uint32_t loc, std::vector<Inst>& out) {
     const auto may_be_negative = [&](const ir::IndexVar& i) {
       return box.IsNonNegative(*box.ExtentOf(i.var)) != Truth::kTrue;
     };
     for (size_t k = each.results[0].out.size(); k < each.indices.size(); ++k) {
-      if (may_be_negative(each.indices[k])) w.CheckSize(each.indices[k].extent, loc);
+      if (may_be_negative(each.indices[k])) CheckSize(each.indices[k].extent, loc, f_, out);
     }
   }
 

@@ -77,7 +77,11 @@ Value GuardOfValue(const ir::Each& each, const ir::Function& f, Value v, int dep
       const Inst* other = FindDef(each, def->args[2]);
       const bool zero =
           other && other->op == ir::Op::Const && !other->guard.valid() && other->bits == 0;
-      return zero && FindDef(each, def->args[0]) ? def->args[0] : ir::kNoValue;
+      if (!zero || !FindDef(each, def->args[0])) return ir::kNoValue;
+      // The arm's own guard says more where it is under the condition.
+      const Value arm = GuardOfAbsent(each, def->args[1], depth + 1);
+      const bool more = arm.valid() && ConditionsOf(each, arm).contains(def->args[0]);
+      return more ? arm : def->args[0];
     }
     default: return ir::kNoValue;
   }

@@ -8,6 +8,7 @@ Status NormaliseTensors(ir::Module& module) {
     SolveExists(*f);
     HoistGuards(*f);
     EliminatePinnedIndices(*f);
+    LookUpIndices(*f);
     GatherSums(*f);
     // A gathered statement may have got a shared guard or an equality of its own.
     HoistGuards(*f);

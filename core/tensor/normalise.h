@@ -12,6 +12,7 @@ namespace pullback::tensor {
 //  - no constraint of `where` follows from the box or from another one, and none is an equality that a unit
 //    coefficient solves for an index: the index is gone, its range stays as constraints (elimination of
 //    Σ_j [j = a]). An equality of two indices, 2i = 3j, leaves one index that steps along it;
+//  - no index is searched for that what is read says, [k[i] == j]: the result is a scatter, or a gather;
 //  - exists over indices of a box is solved for them where the algebra can; elsewhere it is a reduction at
 //    run time;
 //  - a statement whose predicate no point can satisfy is zeros;
@@ -24,6 +25,8 @@ void SimplifyPredicates(ir::Function& f);
 void SolveExists(ir::Function& f);
 void HoistGuards(ir::Function& f);
 void EliminatePinnedIndices(ir::Function& f);
+// An index that is equal to what the body reads is gone: [k[i] == j].
+void LookUpIndices(ir::Function& f);
 void GatherSums(ir::Function& f);
 // A sum whose subscripts tell its points apart stores: each element gets one term.
 void StoreSingleTerms(ir::Function& f);

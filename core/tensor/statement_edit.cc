@@ -16,6 +16,21 @@ const Inst* FindDef(const ir::Each& each, Value v) {
   return nullptr;
 }
 
+std::set<Value> ConditionsOf(const ir::Each& each, Value v) {
+  std::set<Value> all;
+  std::vector<Value> left = {v};
+  while (!left.empty()) {
+    const Value condition = left.back();
+    left.pop_back();
+    if (!condition.valid() || !all.insert(condition).second) continue;
+    const Inst* def = FindDef(each, condition);
+    if (!def) continue;
+    left.push_back(def->guard);
+    if (def->op == ir::Op::And) left.insert(left.end(), def->args.begin(), def->args.end());
+  }
+  return all;
+}
+
 namespace {
 
 void Substitute(Affine& a, Value v, const Affine& e) { a = a.Substitute(v, e); }
@@ -113,6 +128,21 @@ void ReplaceValues(ir::Function& f, const std::unordered_map<uint32_t, Value>& b
       if (const auto it = by.find(v.id); it != by.end()) v = it->second;
     });
   }
+}
+
+void CheckSize(Value size, uint32_t loc, ir::Function& f, std::vector<Inst>& out) {
+  Inst zero, in_range, check;
+  zero.results = {f.NewValue(ir::Type::I64())};
+  in_range.op = ir::Op::Ge;
+  in_range.args = {size, zero.results[0]};
+  in_range.results = {f.NewValue(ir::Type::Bool())};
+  check.op = ir::Op::Check;
+  check.bits = static_cast<uint64_t>(ir::TrapKind::kNegativeSize);
+  check.args = {in_range.results[0], size};
+  check.loc = loc;
+  out.push_back(std::move(zero));
+  out.push_back(std::move(in_range));
+  out.push_back(std::move(check));
 }
 
 void PruneBody(ir::Each& each) {

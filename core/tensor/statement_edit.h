@@ -2,7 +2,9 @@
 #pragma once
 
 #include <optional>
+#include <set>
 #include <unordered_map>
+#include <vector>
 
 #include "core/ir/ir.h"
 
@@ -10,6 +12,10 @@ namespace pullback::tensor {
 
 // The body instruction that defines v, or nullptr.
 const ir::Inst* FindDef(const ir::Each& each, ir::Value v);
+
+// What holds wherever the bool v does: itself, the parts of a conjunction, and guards, since what has one is false
+// where that is.
+std::set<ir::Value> ConditionsOf(const ir::Each& each, ir::Value v);
 
 // `a` with v replaced by e.
 void SubstituteIndex(ir::Each& each, ir::Function& f, ir::Value v, const ir::Affine& e);
@@ -34,6 +40,9 @@ CopiedStatement CopyWithResult(const ir::Inst& inst, size_t result, ir::Function
 // Each use of a value that the map has becomes a use of what stands for it.
 void ReplaceValues(ir::Inst& inst, const std::unordered_map<uint32_t, ir::Value>& by);
 void ReplaceValues(ir::Function& f, const std::unordered_map<uint32_t, ir::Value>& by);
+
+// Appends the trap of an extent that is negative, for a statement that loses it.
+void CheckSize(ir::Value size, uint32_t loc, ir::Function& f, std::vector<ir::Inst>& out);
 
 // Drops body instructions that no result needs.
 void PruneBody(ir::Each& each);

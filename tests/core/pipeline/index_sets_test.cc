@@ -118,5 +118,44 @@ TEST_CASE("index sets: a quantifier that decides a branch is its predicate, and 
   }
 }
 
+// n elements in m sets, some of them in none and some sets of none.
+std::vector<Tensor> Sets(int64_t n, int64_t m) {
+  std::vector<int64_t> keys;
+  for (int64_t i = 0; i < n; ++i) keys.push_back((i * i + 3 * i) % (m + 3) - 1);
+  return {Vec(Numbers(n)), Ints(keys), Tensor::I64(m), Vec(Numbers(m))};
+}
+
+TEST_CASE("index sets: one that is equal to data is looked up wherever it stands") {
+  const char* const bodies[] = {
+      "sum j < m { (sum i < n { [k[i] == j] * x[i] })**2 }",
+      "sum j < m { (sum i < n { [j == k[i]] * x[i]**2 * w[j] })**2 }",
+      "sum j < m { exp(sum i < n { [k[i] == j and x[i] > 0.0] * x[i] }) * w[j] }",
+      "sum j < m { sin(sum i < n { [x[i] > 0.0 and k[i] == j] * x[i] }) }",
+      "sum j < m { (sum i < n { if k[i] == j { x[i] } else { 0.0 } })**2 }",
+      "sum j < m { (sum i < n { if x[i] > 0.0 { [j == k[i]] * x[i] * w[j] } else { 0.0 } })**2 }",
+      "sum j < m { (sum i < n { [k[i] + 2 == j + 1 and j > 1] * x[i] })**2 }",
+      "sum j < m { (sum i < n { [2 * k[i] - 1 == j and j <= i] * x[i] })**2 }",
+      "sum j < m { (sum i < n { [k[i] == j] * f64(j + i) * x[i] })**2 }",
+      "sum j < m { w[j] * prod l < 2 { sum i < n { [k[i] == j] * x[i] } } }",
+      "sum i < n, j < m { [k[i] == j] * w[j]**2 * x[i] }",
+      "max j < m { sum i < n { [k[i] == j] * x[i] } }",
+      "sum j < m { log(1.5 + (sum i < n { [k[i] == j] * x[i] })**2) }",
+      "sum j < m { w[j] / (1.0 + sum i < n { [k[i] == j] * x[i] * x[i] }) }",
+  };
+  for (const char* body : bodies) {
+    INFO(body);
+    const ir::Module ssa = LowerText(
+        std::string("fn f(x: [n]f64, k: [n]i64, m: i64, w: [q]f64) -> f64 { return ") + body + " }",
+        "f");
+    for (const int64_t n : {0, 1, 7}) {
+      for (const int64_t m : {0, 1, 5}) {
+        if (m == 0 && std::string(body).starts_with("max")) continue;
+        CheckValues(ssa, Sets(n, m));
+      }
+    }
+    CheckLinear(ssa, Sets(100, 100), Sets(200, 200));
+  }
+}
+
 }  // namespace
 }  // namespace pullback::testing

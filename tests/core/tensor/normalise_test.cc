@@ -67,6 +67,45 @@ TEST_CASE("tensor: EliminatePinnedIndices") {
   RunPassFiles("eliminate_pinned_indices", OverFunctions(EliminatePinnedIndices));
 }
 
+TEST_CASE("tensor: LookUpIndices") {
+  RunPassFiles("look_up_indices", OverFunctions(LookUpIndices));
+}
+
+// What is read is read only where there was a point; the size that nothing has any more still traps.
+TEST_CASE("tensor: an index that is looked up keeps the traps") {
+  const ir::Module before = testing::ParseIr(R"(
+fn @f(%n: i64, %m: i64, %k: [*]i64) -> f64 {
+b0:
+  %s = each(j < %m, i < %n) {
+    %a = index %k[%i] !3
+    %c = eq %a, %j
+    %v = cast %i : f64 if %c
+  } sum []: %v if %c !5
+  ret %s
+}
+)");
+  ir::Module after = before.Clone();
+  LookUpIndices(after.Get(after.entry));
+  const auto keys = Tensor::Of<int64_t>(DType::kI64, {2}, {1, 0});
+  for (const int64_t n : {0, 2, 3}) {
+    for (const int64_t m : {-1, 0, 1, 2}) {
+      const std::vector<Tensor> args = {Tensor::I64(n), Tensor::I64(m), keys};
+      const auto was = eval::Run(before, args), is = eval::Run(after, args);
+      REQUIRE((was.ok() && is.ok()));
+      CAPTURE(n, m);
+      REQUIRE(is->trap.has_value() == was->trap.has_value());
+      CHECK(is->trap.has_value() == (m < 0 || (n == 3 && m > 0)));
+      if (is->trap) {
+        CHECK(is->trap->kind == was->trap->kind);
+        CHECK(is->trap->loc == was->trap->loc);
+        CHECK(is->trap->a == was->trap->a);
+      } else {
+        CHECK(is->values[0].data == was->values[0].data);
+      }
+    }
+  }
+}
+
 TEST_CASE("tensor: AccumulateInPlace") {
   RunPassFiles("accumulate_in_place", OverFunctions(AccumulateInPlace));
 }

@@ -1,0 +1,281 @@
+// An index that is equal to what is read, [k[i] == j], is looked up and not searched for: the statement runs over
+// the others and j is k[i], where that is in j's range. So a sum over i of what has k[i] = j, for each j, is a scatter,
+// and its gradient a gather: O(n + m) for O(n * m). A sum that has been a prefix form adds the terms of an element in
+// the order of the points from then on, and not in lanes.
+#include <algorithm>
+#include <map>
+#include <optional>
+#include <set>
+#include <utility>
+
+#include "core/analysis/eliminate.h"
+#include "core/analysis/outer_values.h"
+#include "core/tensor/body_forms.h"
+#include "core/tensor/normalise.h"
+#include "core/tensor/statement_edit.h"
+
+namespace pullback::tensor {
+namespace {
+
+using ir::Affine;
+using ir::Constraint;
+using ir::Inst;
+using ir::Op;
+using ir::Value;
+
+constexpr int64_t kMaxWork = 200;
+
+// Which values of the body have to do with an index.
+std::set<Value> ReadersOf(const ir::Each& each, Value index) {
+  std::set<Value> readers = {index};
+  for (const Inst& inst : each.body) {
+    bool reads = false;
+    ir::ForEachOperand(inst, [&](Value v) { reads |= readers.contains(v); });
+    if (reads) readers.insert(inst.results.begin(), inst.results.end());
+  }
+  return readers;
+}
+
+// An index and what it is equal to where `condition`, an instruction of the body, is true.
+struct Found {
+  size_t index;
+  Affine e;
+  Value condition;
+};
+
+// So many equalities of a statement are looked at.
+constexpr size_t kMaxEqualities = 8;
+
+// The equalities that can be solved for an index which the other side has nothing to do with: the last such index.
+class Equalities {
+ public:
+  Equalities(const ir::Each& each, const ir::Function& f) : each_(each) {
+    BodyForms forms(each, f);
+    for (const Inst& inst : each.body) {
+      forms.Note(inst);
+      if (inst.op != Op::Eq || f.TypeOf(inst.args[0]) != ir::Type::I64()) continue;
+      const auto form = [&](Value v) {
+        return forms.FormOf(v, inst.guard).value_or(Affine::Of(v));
+      };
+      Solve(form(inst.args[0]) - form(inst.args[1]), inst.results[0]);
+      if (found.size() == kMaxEqualities) return;
+    }
+  }
+
+  std::vector<Found> found;
+
+ private:
+  void Solve(const Affine& zero, Value condition) {
+    for (size_t k = each_.indices.size(); k-- > 0;) {
+      const Value var = each_.indices[k].var;
+      const int64_t coeff = zero.Coeff(var);
+      if (coeff != 1 && coeff != -1) continue;
+      const std::set<Value> readers = ReadersOf(each_, var);
+      const bool apart = std::all_of(zero.terms.begin(), zero.terms.end(), [&](const auto& t) {
+        return t.value == var || !readers.contains(t.value);
+      });
+      if (apart) return found.push_back({k, SolveFor(zero, var), condition});
+    }
+  }
+
+  const ir::Each& each_;
+};
+
+// Of one statement, all of whose results are under the equality.
+class LookUp {
+ public:
+  LookUp(ir::Each& each, ir::Function& f, const analysis::OuterValues& outer)
+      : each_(each), f_(f), box_(outer.BoxOf(each)) {}
+
+  // False: `where` cannot be solved for the index.
+  bool Run(const Found& found) {
+    const ir::IndexVar index = each_.indices[found.index];
+    auto where = WithoutIndex(index);
+    if (!where) return false;
+    each_.indices.erase(each_.indices.begin() + static_cast<long>(found.index));
+    RewriteBody(found, index);
+    each_.where = *std::move(where);
+    PruneBody(each_);
+    return true;
+  }
+
+ private:
+  // Where there is a point for some value of the index: there, and nowhere else, what has nothing to do with it was
+  // evaluated, and so may trap. A negative extent traps before any point; with one beyond what an array may have no
+  // run comes to its end.
+  std::optional<std::vector<Constraint>> WithoutIndex(const ir::IndexVar& index) {
+    const analysis::Interval known = box_.RangeOf(index.extent);
+    box_.AddValue(index.extent,
+                  {std::max<int64_t>(known.lo, 0), std::min<int64_t>(known.hi, kMaxExtent)});
+    box_.AddIndex(index.var, Affine::Of(index.extent));
+    analysis::Work work{kMaxWork};
+    auto p = analysis::EliminateExists(index.var, {each_.where, {}}, box_, work);
+    if (!p || !p->strides.empty()) return std::nullopt;
+    if (Simplify(*p, box_, work) == analysis::Truth::kFalse) return std::nullopt;
+    return std::move(p->constraints);
+  }
+
+  // What has to do with the index follows what has not, under "it is in its range".
+  void RewriteBody(const Found& found, const ir::IndexVar& index) {
+    const std::set<Value> readers = ReadersOf(each_, index.var);
+    std::vector<Inst> behind, body = std::move(each_.body);
+    each_.body.clear();
+    for (Inst& inst : body) {
+      const bool reads = readers.contains(inst.results[0]);
+      (reads ? behind : each_.body).push_back(std::move(inst));
+    }
+    const Value at = ValueOf(found.e, index), inside = InRange(at, index);
+    std::unordered_map<uint32_t, Value> by = {{index.var.id, at}};
+    std::map<Value, Value> guards = {{ir::kNoValue, inside}};
+    for (Inst& inst : behind) {
+      const bool is_condition = inst.results[0] == found.condition;
+      if (is_condition && !inst.guard.valid()) {
+        by[found.condition.id] = inside;
+        continue;
+      }
+      if (is_condition) {
+        inst.op = Op::And;
+        inst.args = {inside, inside};
+      }
+      if (!readers.contains(inst.guard)) inst.guard = Under(inside, inst.guard, guards);
+      each_.body.push_back(std::move(inst));
+    }
+    for (Inst& inst : each_.body) ReplaceValues(inst, by);
+    for (ir::EachResult& r : each_.results) ReplaceInResult(r, by);
+  }
+
+  static void ReplaceInResult(ir::EachResult& r, const std::unordered_map<uint32_t, Value>& by) {
+    const auto replace = [&](Value& v) {
+      if (const auto it = by.find(v.id); v.valid() && it != by.end()) v = it->second;
+    };
+    replace(r.value);
+    replace(r.guard);
+    for (Affine& a : r.out) {
+      for (const auto& [from, to] : by) a = a.Substitute(Value{from}, Affine::Of(to));
+    }
+  }
+
+  Value Append(Inst inst, ir::Type type, std::string name = {}) {
+    inst.results = {f_.NewValue(type, std::move(name))};
+    each_.body.push_back(std::move(inst));
+    return each_.body.back().results[0];
+  }
+
+  Value ValueOf(const Affine& e, const ir::IndexVar& index) {
+    if (const Value v = e.AsValue(); v.valid()) return v;
+    Inst inst;
+    inst.op = Op::AffineOf;
+    inst.subs = {e};
+    return Append(std::move(inst), ir::Type::I64(), f_.names[index.var.id]);
+  }
+
+  Value InRange(Value at, const ir::IndexVar& index) {
+    Inst inst;
+    inst.op = Op::Holds;
+    std::vector<Constraint> all = {
+        {Affine::Of(at), false},
+        {Affine::Of(index.extent) - Affine::Of(at) - Affine::Const(1), false}};
+    for (const Constraint& c : each_.where) {
+      if (c.e.Coeff(index.var) != 0)
+        all.push_back({c.e.Substitute(index.var, Affine::Of(at)), c.equality});
+    }
+    inst.constraints = std::move(all);
+    return Append(std::move(inst), ir::Type::Bool());
+  }
+
+  Value Under(Value inside, Value guard, std::map<Value, Value>& made) {
+    Value& both = made[guard];
+    if (!both.valid()) {
+      Inst inst;
+      inst.op = Op::And;
+      inst.args = {guard, inside};
+      both = Append(std::move(inst), ir::Type::Bool());
+    }
+    return both;
+  }
+
+  ir::Each& each_;
+  ir::Function& f_;
+  analysis::Box box_;
+};
+
+class LookUps {
+ public:
+  explicit LookUps(ir::Function& f) : f_(f), outer_(f) {}
+
+  void Run(std::vector<Inst>& insts) {
+    std::vector<Inst> out;
+    for (Inst& inst : insts) {
+      while (inst.each && RunOne(inst, out)) {
+      }
+      out.push_back(std::move(inst));
+    }
+    insts = std::move(out);
+  }
+
+ private:
+  // Results that no equality is about go to a statement of their own.
+  bool RunOne(Inst& inst, std::vector<Inst>& out) {
+    ir::Each& each = *inst.each;
+    for (const Found& found : Equalities(each, f_).found) {
+      const std::vector<bool> under = Under(each, found);
+      const auto count = std::count(under.begin(), under.end(), true);
+      if (count == 0) continue;
+      const Value extent = each.indices[found.index].extent;
+      Inst rest;
+      if (static_cast<size_t>(count) < under.size()) rest = CopyStatement(inst, f_).inst;
+      if (!LookUp(each, f_, outer_).Run(found)) continue;
+      if (rest.each) {
+        Keep(rest, under, false);
+        Keep(inst, under, true);
+        out.push_back(std::move(rest));
+      }
+      if (!IsShape(each, extent)) CheckSize(extent, inst.loc, f_, out);
+      return true;
+    }
+    return false;
+  }
+
+  // The results that the equality is a condition of. Of others than gen and sum the subscripts stay what they are.
+  static std::vector<bool> Under(const ir::Each& each, const Found& found) {
+    std::map<Value, bool> known;
+    std::vector<bool> under;
+    for (const ir::EachResult& r : each.results) {
+      const bool any_form = r.monoid == ir::Monoid::kGen || r.monoid == ir::Monoid::kSum;
+      const bool fixed = ir::IsScan(r.monoid) || ir::IsArg(r.monoid);
+      under.push_back(false);
+      if (!r.guard.valid() || fixed || (!any_form && found.index < r.out.size())) continue;
+      const auto [at, fresh] = known.try_emplace(r.guard);
+      if (fresh) at->second = ConditionsOf(each, r.guard).contains(found.condition);
+      under.back() = at->second;
+    }
+    return under;
+  }
+
+  static void Keep(Inst& inst, const std::vector<bool>& under, bool which) {
+    for (size_t k = under.size(); k-- > 0;) {
+      if (under[k] == which) continue;
+      inst.results.erase(inst.results.begin() + static_cast<long>(k));
+      inst.each->results.erase(inst.each->results.begin() + static_cast<long>(k));
+    }
+    PruneBody(*inst.each);
+  }
+
+  static bool IsShape(const ir::Each& each, Value extent) {
+    return std::any_of(each.results.begin(), each.results.end(), [&](const ir::EachResult& r) {
+      return std::find(r.shape.begin(), r.shape.end(), extent) != r.shape.end();
+    });
+  }
+
+  ir::Function& f_;
+  const analysis::OuterValues outer_;
+};
+
+}  // namespace
+
+void LookUpIndices(ir::Function& f) {
+  LookUps look_ups(f);
+  for (ir::Block& b : f.blocks) look_ups.Run(b.insts);
+}
+
+}  // namespace pullback::tensor
