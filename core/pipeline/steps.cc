@@ -3,10 +3,18 @@
 #include <set>
 
 #include "core/ad/operators.h"
+#include "core/ir/fingerprint.h"
 #include "core/opt/simplify.h"
 #include "core/tensor/normalise.h"
 
 namespace pullback::pipeline {
+
+namespace {
+
+// Of normalising and fusing beyond those that are asked for, as long as fusing finds something.
+constexpr int kMostMoreRounds = 3;
+
+}  // namespace
 
 Status InlineAndSimplify(PassRunner& passes, ir::Module& m) {
   PB_RETURN_IF_ERROR(passes.Simplify(m));
@@ -54,8 +62,24 @@ Status NormaliseAndFuse(PassRunner& passes, ir::Module& m, int rounds) {
     PB_RETURN_IF_ERROR(passes.Simplify(m));
     PB_RETURN_IF_ERROR(passes.Fuse("fuse", m, false));
   }
-  PB_RETURN_IF_ERROR(passes.Run("normalise", m, tensor::NormaliseTensors));
-  return passes.Simplify(m);
+  for (int more = 0;; ++more) {
+    PB_RETURN_IF_ERROR(passes.Run("normalise", m, tensor::NormaliseTensors));
+    PB_RETURN_IF_ERROR(passes.Simplify(m));
+    if (more == kMostMoreRounds) return {};
+    const uint64_t before = ir::Fingerprint(m);
+    PB_RETURN_IF_ERROR(passes.Fuse("fuse", m, false));
+    if (ir::Fingerprint(m) != before) continue;
+    bool compacted = false;
+    PB_RETURN_IF_ERROR(passes.Run("compact", m, [&](ir::Module& x) {
+      for (auto& f : x.functions) {
+        compacted |= tensor::KeepDiagonals(*f);
+        compacted |= tensor::CompactArrays(*f);
+      }
+      return Status();
+    }));
+    if (!compacted) return {};
+    PB_RETURN_IF_ERROR(passes.Fuse("fuse", m, false));
+  }
 }
 
 bool IsCompact(const ir::Module& m, const std::vector<ir::Value>& seeded) {

@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
+#include <unordered_map>
 
 #include "core/tensor/normalise.h"
 #include "core/tensor/statement_edit.h"
@@ -27,6 +28,38 @@ void MergeConjunctions(ir::Each& each) {
   }
 }
 
+size_t HashOf(const Inst& holds) {
+  size_t hash = holds.guard.id;
+  const auto mix = [&](uint64_t x) { hash = hash * 0x9e3779b97f4a7c15 + x; };
+  for (const ir::Constraint& c : holds.constraints) {
+    mix(static_cast<uint64_t>(c.e.constant));
+    for (const ir::Affine::Term& t : c.e.terms) mix(t.value.id + static_cast<uint64_t>(t.coeff));
+  }
+  return hash;
+}
+
+// Equal predicates, which passes before have brought into one form, are one guard.
+void MergeEqualPredicates(ir::Each& each) {
+  std::unordered_map<size_t, const Inst*> known;
+  std::unordered_map<uint32_t, Value> same;
+  for (const Inst& inst : each.body) {
+    if (inst.op != ir::Op::Holds) continue;
+    const Inst* first = known.try_emplace(HashOf(inst), &inst).first->second;
+    const bool equal =
+        first != &inst && first->guard == inst.guard &&
+        ir::ConstraintSpan(first->constraints) == ir::ConstraintSpan(inst.constraints);
+    if (equal) same[inst.results[0].id] = first->results[0];
+  }
+  if (same.empty()) return;
+  for (Inst& inst : each.body) ReplaceValues(inst, same);
+  for (ir::EachResult& r : each.results) {
+    for (Value* v : {&r.value, &r.guard, &r.second}) {
+      if (const auto it = same.find(v->id); it != same.end()) *v = it->second;
+    }
+  }
+  PruneBody(each);
+}
+
 // How far a value is followed.
 constexpr int kMaxDepth = 4;
 
@@ -40,11 +73,16 @@ bool IsFactor(const Inst* def, const ir::Function& f) {
 }
 
 // A guard outside of which v is absent: 0 because something was never there, an element that an array does
-// not have or a factor under a bracket. A product is absent with any of its factors.
+// not have or a factor under a bracket. A product is absent with any of its factors, a sum with both terms.
 Value GuardOfAbsent(const ir::Each& each, Value v, int depth = 0) {
   const Inst* def = FindDef(each, v);
   if (!def || depth == kMaxDepth) return ir::kNoValue;
   if (def->guard.valid()) return def->guard;
+  if (def->op == ir::Op::Add || def->op == ir::Op::Sub) {
+    const Value guard = GuardOfAbsent(each, def->args[0], depth + 1);
+    const bool both = guard.valid() && guard == GuardOfAbsent(each, def->args[1], depth + 1);
+    return both ? guard : ir::kNoValue;
+  }
   const bool product = def->op == ir::Op::Mul || def->op == ir::Op::SMul;
   if (!product && def->op != ir::Op::Neg) return ir::kNoValue;
   for (Value factor : def->args) {
@@ -146,6 +184,7 @@ void HoistGuards(ir::Function& f) {
   for (ir::Block& b : f.blocks) {
     for (Inst& inst : b.insts) {
       if (!inst.each) continue;
+      MergeEqualPredicates(*inst.each);
       MergeConjunctions(*inst.each);
       AdoptValueGuards(*inst.each, f);
       MoveSharedGuard(*inst.each);

@@ -31,6 +31,12 @@ void GatherSums(ir::Function& f);
 // A sum whose subscripts tell its points apart stores: each element gets one term.
 void StoreSingleTerms(ir::Function& f);
 
+// Both come where nothing is left to fuse. True: changed.
+// Arrays that hold less than their elements are stored as what they hold (compact.cc).
+bool CompactArrays(ir::Function& f);
+// Arrays of which the diagonal is read, and nothing else, are made there alone.
+bool KeepDiagonals(ir::Function& f);
+
 // A statement whose result is only added to an array adds to it in place (EachResult::into). Comes last: no other
 // pass knows `into`.
 void AccumulateInPlace(ir::Function& f);

@@ -124,4 +124,10 @@ void MoveGuardToWhere(ir::Each& each) {
   PruneBody(each);
 }
 
+Inst ResultAlone(const Inst& statement, size_t result, ir::Function& f) {
+  Inst one = CopyWithResult(statement, result, f).inst;
+  MoveGuardToWhere(*one.each);
+  return one;
+}
+
 }  // namespace pullback::tensor

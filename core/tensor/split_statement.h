@@ -19,4 +19,7 @@ void PushGuardsOut(ir::Each& each);
 // A result's guard that is affine moves to `where`, if it is the statement's only result.
 void MoveGuardToWhere(ir::Each& each);
 
+// A copy that makes only this result, under such a guard.
+ir::Inst ResultAlone(const ir::Inst& statement, size_t result, ir::Function& f);
+
 }  // namespace pullback::tensor

@@ -31,6 +31,18 @@ std::set<Value> ConditionsOf(const ir::Each& each, Value v) {
   return all;
 }
 
+std::optional<size_t> PlaceOfIndex(const ir::Each& each, Value v) {
+  for (size_t k = 0; k < each.indices.size(); ++k) {
+    if (each.indices[k].var == v) return k;
+  }
+  return std::nullopt;
+}
+
+size_t CountNaming(const ir::EachResult& r, Value v) {
+  return static_cast<size_t>(
+      std::count_if(r.out.begin(), r.out.end(), [v](const Affine& a) { return a.Coeff(v) != 0; }));
+}
+
 namespace {
 
 void Substitute(Affine& a, Value v, const Affine& e) { a = a.Substitute(v, e); }

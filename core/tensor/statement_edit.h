@@ -16,6 +16,10 @@ const ir::Inst* FindDef(const ir::Each& each, ir::Value v);
 // What holds wherever the bool v does: itself, the parts of a conjunction, and guards, since what has one is false
 // where that is.
 std::set<ir::Value> ConditionsOf(const ir::Each& each, ir::Value v);
+// Which of the statement's indices v is; nothing: none.
+std::optional<size_t> PlaceOfIndex(const ir::Each& each, ir::Value v);
+// In how many subscripts of the result v is.
+size_t CountNaming(const ir::EachResult& r, ir::Value v);
 
 // `a` with v replaced by e.
 void SubstituteIndex(ir::Each& each, ir::Function& f, ir::Value v, const ir::Affine& e);

@@ -158,6 +158,27 @@ fn f(x: [n]f64, idx: [n]i64) -> f64 {
          for (int64_t i = 0; i < n; ++i) idx.push_back(i * i % n);
          return std::vector{Filled({n}), Tensor::Of<int64_t>(DType::kI64, {n}, idx)};
        }},
+      {"a chain of diagonal matrices",
+       "fn f(x: [n]f64, y: [n]f64) -> f64 { return sum(diag(x) @ diag(y) @ diag(x) @ y) }",
+       {true, true},
+       [](int64_t n) { return std::vector{Filled({n}), Filled({n})}; }},
+      {"eye and a diagonal matrix",
+       "fn f(x: [n]f64, y: [n]f64) -> f64 { return dot((eye(n) + diag(x)) @ y, y) }",
+       {true, true},
+       [](int64_t n) { return std::vector{Filled({n}), Filled({n})}; }},
+      {"a band by its name",
+       R"(
+fn f(x: [n]f64, y: [n]f64) -> f64 {
+  let a = gen i < n, j < n { [i - 2 <= j and j <= i + 2] * x[i] * y[j] }
+  return sum(a @ y)
+})",
+       {true, true},
+       [](int64_t n) { return std::vector{Filled({n}), Filled({n})}; }},
+      {"the trace of a product",
+       "fn f(a: [n, m]f64, b: [m, n]f64) -> f64 { return trace(a @ b) }",
+       {true, true},
+       [](int64_t n) { return std::vector{Filled({n, n}), Filled({n, n})}; },
+       2},
       {"ARAP", kArap, {true, true, false, false, false, false}, Mesh},
       {"n-body",
        R"(

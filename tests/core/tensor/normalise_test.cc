@@ -110,6 +110,10 @@ TEST_CASE("tensor: AccumulateInPlace") {
   RunPassFiles("accumulate_in_place", OverFunctions(AccumulateInPlace));
 }
 
+TEST_CASE("tensor: CompactArrays") { RunPassFiles("compact_arrays", OverFunctions(CompactArrays)); }
+
+TEST_CASE("tensor: KeepDiagonals") { RunPassFiles("keep_diagonals", OverFunctions(KeepDiagonals)); }
+
 TEST_CASE("tensor: GatherSums") { RunPassFiles("gather_sums", OverFunctions(GatherSums)); }
 
 }  // namespace

@@ -1,0 +1,57 @@
+#include "core/tensor/array_reads.h"
+
+#include <algorithm>
+
+namespace pullback::tensor {
+
+using ir::Inst;
+using ir::Op;
+using ir::Value;
+
+ArrayReads::ArrayReads(const ir::Function& f) : f_(f) {
+  const auto forbid = [&](Value v) { Forbid(v); };
+  for (const ir::Block& b : f.blocks) {
+    for (const Inst& inst : b.insts) {
+      if (inst.each)
+        Visit(inst);
+      else
+        ir::ForEachOperand(inst, forbid);
+    }
+    ir::ForEachTermOperand(b.term, forbid);
+  }
+}
+
+void ArrayReads::Forbid(Value v) {
+  if (f_.TypeOf(v).rank > 1) of_[v.id].other = true;
+}
+
+void ArrayReads::Visit(const Inst& statement) {
+  for (const Inst& inst : statement.each->body) {
+    if (inst.op != Op::Index)
+      ir::ForEachOperand(inst, [&](Value v) { Forbid(v); });
+    else if (f_.TypeOf(inst.args[0]).rank > 1)
+      of_[inst.args[0].id].subs.emplace_back(inst.subs.begin(), inst.subs.end());
+  }
+  for (const ir::EachResult& r : statement.each->results) {
+    if (r.into.valid()) Forbid(r.into);
+  }
+}
+
+bool ArrayReads::OnlyByStatements(Value array) const {
+  const auto it = of_.find(array.id);
+  return it != of_.end() && !it->second.other;
+}
+
+std::optional<std::pair<size_t, size_t>> ArrayReads::Diagonal(Value array) const {
+  const auto& subs = of_.at(array.id).subs;
+  const size_t rank = f_.TypeOf(array).rank;
+  for (size_t a = 0; a < rank; ++a) {
+    for (size_t b = a + 1; b < rank; ++b) {
+      if (std::all_of(subs.begin(), subs.end(), [&](const auto& s) { return s[a] == s[b]; }))
+        return std::pair(a, b);
+    }
+  }
+  return std::nullopt;
+}
+
+}  // namespace pullback::tensor

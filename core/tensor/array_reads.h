@@ -1,0 +1,34 @@
+// How the statements of a function read its arrays of several axes.
+#pragma once
+
+#include <optional>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "core/ir/ir.h"
+
+namespace pullback::tensor {
+
+class ArrayReads {
+ public:
+  explicit ArrayReads(const ir::Function& f);
+
+  // Whether it has two axes or more, is read, and only by `index` in the bodies of statements.
+  bool OnlyByStatements(ir::Value array) const;
+  // The first axis whose subscript all reads of such an array repeat at a later one, and that one.
+  std::optional<std::pair<size_t, size_t>> Diagonal(ir::Value array) const;
+
+ private:
+  struct Array {
+    bool other = false;  // it is read otherwise
+    std::vector<ir::Affines> subs;
+  };
+  void Forbid(ir::Value v);
+  void Visit(const ir::Inst& statement);
+
+  const ir::Function& f_;
+  std::unordered_map<uint32_t, Array> of_;
+};
+
+}  // namespace pullback::tensor

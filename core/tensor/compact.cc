@@ -1,0 +1,214 @@
+// Arrays that hold less than their elements: what is stored is what tells them apart, and the array itself becomes a
+// statement without arithmetic, which opt::FuseReads puts into whatever reads it.
+//
+//   gen [i, i]: e(i)                              d = gen [i]: e(i);       gen [i, i]: d[i]
+//   gen [i, j]: e(j)                              r = gen [j]: e(j);       gen [i, j]: r[j]
+//   where a(i) <= j < a(i) + w: gen [i, j]: e     b = gen [i, t < w]: e at j = a(i) + t;
+//                                                 where …: gen [i, j]: b[i, j - a(i)]
+//
+// Where the array has other readers than statements it is left alone: it is made anyway.
+#include <algorithm>
+
+#include "core/analysis/outer_values.h"
+#include "core/tensor/array_reads.h"
+#include "core/tensor/normalise.h"
+#include "core/tensor/split_statement.h"
+#include "core/tensor/statement_edit.h"
+
+namespace pullback::tensor {
+namespace {
+
+using ir::Affine;
+using ir::Each;
+using ir::EachResult;
+using ir::Inst;
+using ir::Op;
+using ir::Value;
+
+constexpr int64_t kWidestBand = 64;
+
+bool HasWork(const Each& each) {
+  return std::any_of(each.body.begin(), each.body.end(), [](const Inst& inst) {
+    return inst.op != Op::Index && inst.op != Op::Const && inst.op != Op::Holds &&
+           inst.op != Op::AffineOf;
+  });
+}
+
+template <typename List>
+void EraseAt(List& list, size_t k) {
+  list.erase(list.begin() + static_cast<long>(k));
+}
+
+class Compactor {
+ public:
+  explicit Compactor(ir::Function& f) : f_(f), reads_(f), outer_(f) {}
+
+  bool Run() {
+    bool changed = false;
+    for (ir::Block& b : f_.blocks) {
+      std::vector<Inst> made;
+      for (Inst& inst : b.insts) {
+        if (inst.each) changed |= VisitStatement(inst, made);
+        made.push_back(std::move(inst));
+      }
+      b.insts = std::move(made);
+    }
+    return changed;
+  }
+
+ private:
+  // Results that become others leave; `before`: statements that come instead.
+  bool VisitStatement(Inst& inst, std::vector<Inst>& before) {
+    bool changed = false;
+    for (size_t k = 0; k < inst.results.size(); ++k) {
+      if (f_.TypeOf(inst.results[k]).rank < 2 || inst.each->results[k].into.valid()) continue;
+      if (!reads_.OnlyByStatements(inst.results[k])) continue;
+      changed |= Store(inst, k, before);
+    }
+    return changed;
+  }
+
+  // The result goes under another name, for nobody.
+  void Abandon(Inst& inst, size_t k) { inst.results[k] = f_.NewLike(f_, inst.results[k]); }
+
+  bool Store(Inst& inst, size_t k, std::vector<Inst>& before) {
+    Inst all = ResultAlone(inst, k, f_);
+    Each& each = *all.each;
+    if (!HasWork(each) || !IsOneTermAnElement(each)) return false;
+    Inst stored = CopyStatement(all, f_).inst;
+    ir::Affines subs;  // of what is stored, over the indices of `all`
+    for (const ir::IndexVar& i : each.indices) subs.push_back(Affine::Of(i.var));
+    const size_t before_band = before.size();
+    bool smaller = DropUnused(*stored.each, subs);
+    smaller |= each.results[0].out.size() > each.indices.size();  // a diagonal
+    smaller |= SkewBand(*stored.each, subs, before);
+    if (!smaller || subs.empty()) {
+      before.resize(before_band);
+      return false;
+    }
+    before.push_back(Stored(std::move(stored), inst.results[k]));
+    before.push_back(Reading(std::move(all), before.back().results[0], std::move(subs)));
+    Abandon(inst, k);
+    return true;
+  }
+
+  // A gen in which each index is a subscript.
+  static bool IsOneTermAnElement(const Each& each) {
+    const EachResult& r = each.results[0];
+    if (r.monoid != ir::Monoid::kGen || r.guard.valid()) return false;
+    const bool plain = std::all_of(r.out.begin(), r.out.end(), [&](const Affine& a) {
+      return PlaceOfIndex(each, a.AsValue()).has_value();
+    });
+    return plain && std::all_of(each.indices.begin(), each.indices.end(),
+                                [&](const ir::IndexVar& i) { return CountNaming(r, i.var) > 0; });
+  }
+
+  // Indices that neither the value nor a condition names; that there are such points remains a condition.
+  bool DropUnused(Each& stored, ir::Affines& subs) {
+    bool dropped = false;
+    for (size_t k = stored.indices.size(); k-- > 0;) {
+      const ir::IndexVar index = stored.indices[k];
+      if (IsNamed(stored, index.var)) continue;
+      EraseAt(stored.indices, k);
+      EraseAt(subs, k);
+      stored.where.push_back({Affine::Of(index.extent) - Affine::Const(1), false});
+      dropped = true;
+    }
+    return dropped;
+  }
+  static bool IsNamed(const Each& each, Value v) {
+    bool named = each.results[0].value == v;
+    const auto look = [&](Value w) { named |= w == v; };
+    for (const ir::Constraint& c : each.where) ir::ForEachOperand(c.e, look);
+    for (const Inst& inst : each.body) ir::ForEachOperand(inst, look);
+    return named;
+  }
+
+  // The last index that lies in a band of constant width along the others is counted from where that begins.
+  bool SkewBand(Each& stored, ir::Affines& subs, std::vector<Inst>& before) {
+    const analysis::Box box = outer_.BoxOf(stored);
+    for (size_t k = stored.indices.size(); k-- > 0;) {  // elements of a row lie together
+      ir::IndexVar& index = stored.indices[k];
+      for (const ir::Constraint& low : stored.where) {
+        for (const ir::Constraint& high : stored.where) {
+          if (low.e.Coeff(index.var) != 1 || high.e.Coeff(index.var) != -1) continue;
+          const Affine last = low.e + high.e;  // the band's width less one
+          const bool narrow = !low.equality && !high.equality && last.IsConst() &&
+                              last.constant >= 0 && last.constant < kWidestBand;
+          if (!narrow || !box.IsTame(low.e) || !box.IsTame(high.e)) continue;
+          // Its other end alone may be the index's own range.
+          if (stored.indices.size() < 2 || !NamesOther(stored, low.e, index.var)) continue;
+          Skew(stored, index, low.e, last.constant + 1, subs, before);
+          return true;
+        }
+      }
+    }
+    return false;
+  }
+  static bool NamesOther(const Each& each, const Affine& e, Value index) {
+    return std::any_of(e.terms.begin(), e.terms.end(), [&](const Affine::Term& t) {
+      return t.value != index && PlaceOfIndex(each, t.value);
+    });
+  }
+
+  // from = index - a: index becomes a + t.
+  void Skew(Each& stored, ir::IndexVar& index, const Affine from, int64_t width, ir::Affines& subs,
+            std::vector<Inst>& before) {
+    const ir::IndexVar old = index;
+    const Affine begin = SolveFor(from, old.var);
+    Inst count;
+    count.op = Op::Const;
+    count.bits = static_cast<uint64_t>(width);
+    count.results = {f_.NewValue(ir::Type::I64())};
+    index = {f_.NewValue(ir::Type::I64()), count.results[0]};
+    const Affine at = begin + Affine::Of(index.var);
+    Affine offset = from;  // over the indices of the array itself, by which `subs` goes
+    const size_t place = *PlaceOfIndex(stored, index.var);
+    for (size_t k = 0; k < subs.size(); ++k)
+      offset = offset.Substitute(k == place ? old.var : stored.indices[k].var, subs[k]);
+    subs[place] = offset;
+    SubstituteIndex(stored, f_, old.var, at);
+    AddRange(stored, at, old.extent);
+    before.push_back(std::move(count));
+  }
+
+  // The statement that stores an element for each point.
+  Inst Stored(Inst stored, Value like) {
+    EachResult& r = stored.each->results[0];
+    r.out.clear();
+    r.shape.clear();
+    for (const ir::IndexVar& i : stored.each->indices) {
+      r.out.push_back(Affine::Of(i.var));
+      r.shape.push_back(i.extent);
+    }
+    const int rank = static_cast<int>(r.out.size());
+    const ir::Type t = ir::Type::Array(f_.TypeOf(like).elem, rank);
+    stored.results = {f_.NewValue(t, f_.names[like.id])};
+    return stored;
+  }
+
+  // The array, from what is stored.
+  Inst Reading(Inst all, Value stored, ir::Affines subs) {
+    Each& each = *all.each;
+    Inst read;
+    read.op = Op::Index;
+    read.args = {stored};
+    read.subs = ir::AffineSpan(subs);
+    read.loc = all.loc;
+    read.results = {f_.NewLike(f_, each.results[0].value)};
+    each.results[0].value = read.results[0];
+    each.body.clear();
+    each.body.push_back(std::move(read));
+    return all;
+  }
+
+  ir::Function& f_;
+  const ArrayReads reads_;
+  const analysis::OuterValues outer_;
+};
+
+}  // namespace
+
+bool CompactArrays(ir::Function& f) { return Compactor(f).Run(); }
+
+}  // namespace pullback::tensor
