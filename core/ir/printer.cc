@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "core/ir/affine_text.h"
 #include "core/ir/literal.h"
 #include "core/ir/names.h"
 
@@ -23,10 +24,6 @@ std::string Commas(const List& items, Fn&& text) {
   return Join(items, ", ", text);
 }
 
-uint64_t Magnitude(int64_t v) {
-  return v < 0 ? uint64_t{0} - static_cast<uint64_t>(v) : static_cast<uint64_t>(v);
-}
-
 // A broken instruction must still be printable, since dumps are for finding what broke.
 bool HasShape(const Inst& inst) {
   const bool typed = inst.op == Op::Const || inst.op == Op::Zeros || inst.op == Op::Cast ||
@@ -40,7 +37,10 @@ bool HasShape(const Inst& inst) {
 
 class FunctionPrinter {
  public:
-  FunctionPrinter(const Function& f, const Module& m) : f_(f), m_(m), names_(f) {}
+  FunctionPrinter(const Function& f, const Module& m)
+      : f_(f), m_(m), names_(f), spelling_(SpellingOfValues()) {}
+  FunctionPrinter(const FunctionPrinter&) = delete;
+  FunctionPrinter& operator=(const FunctionPrinter&) = delete;
 
   std::string Print();
   std::string Constraints(ConstraintSpan cs) const {
@@ -61,8 +61,11 @@ class FunctionPrinter {
   std::string Params(ValueSpan params) const {
     return Commas(params, [&](Value v) { return Text(v) + ": " + TypeText(v); });
   }
-  std::string AffineText(const Affine& a) const;
-  std::string ConstraintText(const Constraint& c) const;
+  Spelling SpellingOfValues() const {
+    return {[this](Value v) { return names_.Text(v); }, [this](Value v) { return names_.Rank(v); }};
+  }
+  std::string AffineText(const Affine& a) const { return ir::AffineText(a, spelling_); }
+  std::string ConstraintText(const Constraint& c) const { return ir::ConstraintText(c, spelling_); }
   std::string EdgeText(const Edge& e) const;
   std::string TermText(const Terminator& t) const;
   std::string Operands(const Inst& inst) const;
@@ -78,52 +81,10 @@ class FunctionPrinter {
   const Function& f_;
   const Module& m_;
   const Names names_;
+  const Spelling spelling_;
 };
 
 std::string LocText(uint32_t loc) { return loc == 0 ? "" : " !" + std::to_string(loc); }
-
-// What is added first, so that the text does not begin with a minus where it need not.
-std::string FunctionPrinter::AffineText(const Affine& a) const {
-  Affine::Terms terms = a.terms;
-  std::sort(terms.begin(), terms.end(), [&](const Affine::Term& x, const Affine::Term& y) {
-    const bool minus_x = x.coeff < 0;
-    const bool minus_y = y.coeff < 0;
-    if (minus_x != minus_y) return minus_y;
-    return names_.Rank(x.value) < names_.Rank(y.value);
-  });
-  std::string out;
-  const auto append = [&](bool minus, const std::string& text) {
-    out += out.empty() ? (minus ? "-" : "") : (minus ? " - " : " + ");
-    out += text;
-  };
-  const auto append_constant = [&] {
-    append(a.constant < 0, std::to_string(Magnitude(a.constant)));
-  };
-  const bool constant_first = a.constant > 0 && (terms.empty() || terms[0].coeff < 0);
-  if (constant_first) append_constant();
-  for (const Affine::Term& t : terms) {
-    const uint64_t k = Magnitude(t.coeff);
-    append(t.coeff < 0, (k == 1 ? "" : std::to_string(k) + "*") + Text(t.value));
-  }
-  if (a.constant != 0 && !constant_first) append_constant();
-  return out.empty() ? "0" : out;
-}
-
-// Both sides are printed with positive terms: `%k - %i - 1 >= 0` as `%i < %k`.
-std::string FunctionPrinter::ConstraintText(const Constraint& c) const {
-  Affine positive, negative;
-  for (const Affine::Term& t : c.e.terms) {
-    (t.coeff > 0 ? positive : negative).terms.push_back(t);
-  }
-  negative = negative * -1;
-  (c.e.constant > 0 ? positive : negative) = c.e.constant > 0
-                                                 ? positive + Affine::Const(c.e.constant)
-                                                 : negative - Affine::Const(c.e.constant);
-  if (c.equality) return AffineText(positive) + " == " + AffineText(negative);
-  const bool strict = c.e.constant == -1 && !negative.terms.empty();
-  if (strict) negative = negative - Affine::Const(1);
-  return AffineText(negative) + (strict ? " < " : " <= ") + AffineText(positive);
-}
 
 std::string FunctionPrinter::EdgeText(const Edge& e) const {
   const std::string label = "b" + std::to_string(e.block);
