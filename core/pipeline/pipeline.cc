@@ -286,4 +286,13 @@ StatusOr<std::vector<bool>> FoundPatterns(const ir::Module& ssa, Transform trans
   return ad::FoundPatterns(std::move(m), entry, wrt, rows, functions);
 }
 
+StatusOr<ad::SymbolicPatterns> FindSymbolicPatterns(const ir::Module& ssa, Transform transform,
+                                                    const std::vector<bool>& wrt) {
+  const Observer none;
+  PassRunner passes(nullptr, none);
+  ir::Module m = ssa.Clone();
+  if (transform == Transform::kHessian) PB_RETURN_IF_ERROR(BuildGradientOfHessian(passes, m, wrt));
+  return ad::FindSymbolicPatterns(m, m.entry, wrt, RowsOf(m.Get(m.entry), transform));
+}
+
 }  // namespace pullback::pipeline

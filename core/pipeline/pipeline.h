@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "core/ad/mixed.h"
+#include "core/ad/symbolic_pattern.h"
 #include "core/base/status.h"
 #include "core/ir/ir.h"
 #include "core/loops/loops.h"
@@ -73,6 +74,10 @@ StatusOr<Staged> Derive(const ir::Module& ssa, Transform transform, const std::v
 // it gives all elements otherwise.
 StatusOr<std::vector<bool>> FoundPatterns(const ir::Module& ssa, Transform transform,
                                           const std::vector<bool>& wrt);
+
+// Likewise the patterns that are known without running anything.
+StatusOr<ad::SymbolicPatterns> FindSymbolicPatterns(const ir::Module& ssa, Transform transform,
+                                                    const std::vector<bool>& wrt);
 
 // Version of the passes: part of the kernel key; raised whenever a pass changes what it makes.
 extern const char* const kPassesVersion;

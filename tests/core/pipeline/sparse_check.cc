@@ -1,20 +1,48 @@
 #include "tests/core/pipeline/sparse_check.h"
 
+#include <algorithm>
 #include <catch2/catch.hpp>
+
+#include "tests/core/pipeline/symbolic_check.h"
 
 namespace pullback::pipeline {
 
-ir::Module Derive(const SparseProgram& p, bool sparse, bool optimise) {
-  const ir::Module lowered = testing::LowerText(p.text, "f");
-  const ir::Function& f = lowered.Get(lowered.entry);
+namespace {
+
+std::vector<bool> ByX(const ir::Function& f) {
   std::vector<bool> wrt;
   for (ir::Value v : f.params()) wrt.push_back(f.names[v.id] == "x");
+  return wrt;
+}
+
+bool IsStraight(const ir::Function& f) {
+  const auto is_own = [&](const ir::Inst& inst) {
+    const auto lists = [&](ir::Value v) { return f.TypeOf(v).IsList(); };
+    return ir::HasCallee(inst.op) || std::any_of(inst.results.begin(), inst.results.end(), lists);
+  };
+  const std::vector<ir::Inst>& code = f.blocks[0].insts;
+  return f.blocks.size() == 1 && !f.HasRule() && std::none_of(code.begin(), code.end(), is_own);
+}
+
+void CheckTold(const SparseProgram& p, const ir::Module& ssa, const std::vector<CooBlock>& found) {
+  const ir::Function& f = ssa.Get(ssa.entry);
+  const ToldPatterns all = CheckTold(ssa, p.transform, ByX(f), p.args, found);
+  CHECK(all.told == (IsStraight(f) ? static_cast<int>(found.size()) : 0));
+  CHECK(all.exact == all.told);
+}
+
+}  // namespace
+
+ir::Module Derive(const SparseProgram& p, bool sparse, bool optimise, ir::Module* ssa) {
+  const ir::Module lowered = testing::LowerText(p.text, "f");
+  const std::vector<bool> wrt = ByX(lowered.Get(lowered.entry));
   Options options;
   options.sparse = sparse;
   options.optimise = optimise;
   StatusOr<Staged> staged = Derive(lowered, p.transform, wrt, options);
   INFO(staged.status().ToString());
   REQUIRE(staged.ok());
+  if (ssa != nullptr) *ssa = std::move(staged->ssa);
   return std::move(staged->final);
 }
 
@@ -56,8 +84,11 @@ void Check(const SparseProgram& p) {
   const std::vector<Tensor> dense = testing::RunOk(Derive(p, false, false), p.args);
   const size_t count = p.seeds.size(), given = dense.size() - count;
   for (const bool optimise : {false, true}) {
-    const auto sparse = Blocks(testing::RunOk(Derive(p, true, optimise), p.args), given, count);
+    ir::Module ssa;
+    const auto sparse =
+        Blocks(testing::RunOk(Derive(p, true, optimise, &ssa), p.args), given, count);
     REQUIRE(sparse.size() == count);
+    if (optimise) CheckTold(p, ssa, sparse);
     for (size_t k = 0; k < count; ++k) {
       if (p.seeds[k] >= 0) CHECK(sparse[k].seeds == p.seeds[k]);
       CHECK(sparse[k].shape == dense[given + k].shape);

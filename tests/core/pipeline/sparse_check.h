@@ -25,13 +25,14 @@ struct CooBlock {
   std::vector<double> values;
 };
 
-// Derived by x, final.
-ir::Module Derive(const SparseProgram& p, bool sparse, bool optimise);
+// Derived by x, and final; its ssa where that is asked for.
+ir::Module Derive(const SparseProgram& p, bool sparse, bool optimise, ir::Module* ssa = nullptr);
 // `count` blocks among results, from number `first` on.
 std::vector<CooBlock> Blocks(const std::vector<Tensor>& results, size_t first, size_t count);
 // Row-major; requires that coordinates are in range, in order, and that none comes twice.
 std::vector<double> Dense(const CooBlock& b);
-// The dense matrix of the unoptimised program, with those seeds and so many elements, optimised or not.
+// The dense matrix of the unoptimised program, with those seeds and so many elements, optimised or not. Of straight-line
+// code just these elements are told before anything runs.
 void Check(const SparseProgram& p);
 
 Tensor Ints(const std::vector<int64_t>& v);

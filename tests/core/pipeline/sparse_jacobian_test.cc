@@ -5,6 +5,7 @@
 
 #include "core/base/relation.h"
 #include "tests/core/pipeline/sparse_check.h"
+#include "tests/core/pipeline/symbolic_check.h"
 #include "tests/support/generator.h"
 #include "tests/support/matrices.h"
 #include "tests/support/programs.h"
@@ -319,7 +320,8 @@ TEST_CASE("sparse Jacobians: relations") {
 }
 
 // By every parameter; false where there is no such matrix (lists, too many axes).
-bool CheckWhole(const ir::Module& ssa, const std::vector<Tensor>& args, Transform transform) {
+bool CheckWhole(const ir::Module& ssa, const std::vector<Tensor>& args, Transform transform,
+                ToldPatterns* told = nullptr) {
   const std::vector<bool> wrt(ssa.Get(ssa.entry).params().size(), true);
   Options options;
   options.optimise = false;
@@ -340,23 +342,28 @@ bool CheckWhole(const ir::Module& ssa, const std::vector<Tensor>& args, Transfor
     for (size_t i = 0; i < got.size(); ++i)
       CHECK(got[i] == Approx(expected[i]).epsilon(f32 ? 1e-4 : 1e-9).margin(f32 ? 1e-5 : 1e-12));
   }
+  const ToldPatterns all = CheckTold(sparse->ssa, transform, wrt, args, blocks);
+  if (told != nullptr) *told += all;
   return true;
 }
 
 TEST_CASE("sparse Jacobians: generated programs") {
   testing::Coverage coverage;
+  ToldPatterns told;
   int checked = 0;
   for (const testing::Kind kind : {testing::Kind::kTensor, testing::Kind::kControlFlow}) {
     for (uint32_t seed = 9000; seed < 9030; ++seed) {
       const testing::GeneratedProgram p = testing::GenerateProgram(kind, seed, &coverage);
       INFO("seed " << seed << "\n" << p.text);
       const ir::Module ssa = testing::LowerText(p.text, p.entry);
-      checked += CheckWhole(ssa, p.args, Transform::kJacobian);
+      checked += CheckWhole(ssa, p.args, Transform::kJacobian, &told);
       if (testing::GivesFloatScalar(ssa) && seed % 4 == 0)
-        checked += CheckWhole(ssa, p.args, Transform::kHessian);
+        checked += CheckWhole(ssa, p.args, Transform::kHessian, &told);
     }
   }
   CHECK(checked >= 50);
+  CHECK(told.told >= 400);
+  CHECK(told.exact == told.told);
 }
 
 TEST_CASE("sparse Jacobians: generated programs over lists") {
@@ -373,11 +380,13 @@ TEST_CASE("sparse Jacobians: generated programs over lists") {
 }
 
 TEST_CASE("sparse Jacobians: first programs, and over relations") {
+  ToldPatterns told;
   int checked = 0;
   for (const testing::RelationProgram& p : testing::RelationPrograms()) {
     INFO(p.name);
     const ir::Module ssa = testing::LowerText(p.text, "f");
-    checked += CheckWhole(ssa, testing::WithRelations(p.relations, p.rest), Transform::kJacobian);
+    checked +=
+        CheckWhole(ssa, testing::WithRelations(p.relations, p.rest), Transform::kJacobian, &told);
   }
   CHECK(checked >= 10);
   for (const testing::ProgramCase& c : testing::FirstPrograms()) {
@@ -385,9 +394,11 @@ TEST_CASE("sparse Jacobians: first programs, and over relations") {
     for (const Tensor& t : c.args) elements += t.ElementCount();
     if (elements > 40) continue;
     INFO(c.name);
-    checked += CheckWhole(testing::LowerText(c.text, c.entry), c.args, Transform::kJacobian);
+    checked += CheckWhole(testing::LowerText(c.text, c.entry), c.args, Transform::kJacobian, &told);
   }
   CHECK(checked >= 40);
+  CHECK(told.told >= 180);
+  CHECK(told.exact >= 165);
 }
 
 }  // namespace
