@@ -6,6 +6,7 @@
 #include "core/analysis/outer_values.h"
 #include "core/analysis/support.h"
 #include "core/ir/printer.h"
+#include "jit/pattern_text.h"
 
 namespace pullback::jit {
 namespace {
@@ -35,8 +36,6 @@ std::vector<Block> Blocks(const ir::Function& program, Transform transform,
   return blocks;
 }
 
-std::string Quoted(const std::string& text) { return '"' + text + '"'; }
-
 class Patterns {
  public:
   explicit Patterns(const ir::Function& f) : f_(f), outer_(f) {
@@ -47,20 +46,22 @@ class Patterns {
     }
   }
 
-  // `"dense": …`, and the pattern where it is not.
-  std::string Of(ir::Value v) const {
+  // `"dense": …`, and the pattern where it is not. Nothing where v is not one statement's.
+  std::optional<std::string> Of(ir::Value v) const {
     const auto it = definitions_.find(v);
-    return it == definitions_.end() ? Dense() : OfDefinition(*it->second.inst, it->second.result);
+    if (it == definitions_.end()) return std::nullopt;
+    return OfDefinition(*it->second.inst, it->second.result);
   }
 
  private:
   static std::string Dense() { return "\"dense\": true"; }
 
-  std::string OfDefinition(const ir::Inst& inst, size_t k) const {
-    if (inst.op == ir::Op::Zeros) return Sparse("[]", "false", "[]");
-    if (!inst.each) return Dense();
+  std::optional<std::string> OfDefinition(const ir::Inst& inst, size_t k) const {
+    if (inst.op == ir::Op::Zeros) return Sparse("[]", "false", "");
+    if (!inst.each) return std::nullopt;
     const ir::Each& each = *inst.each;
     const ir::EachResult& r = each.results[k];
+    if (r.into.valid()) return std::nullopt;
     const std::vector<analysis::Conjunction> support =
         analysis::SupportOf(each, r, outer_.BoxOf(each));
     const bool everywhere = support.size() == 1 && support[0].empty();
@@ -72,7 +73,7 @@ class Patterns {
     std::string where;
     for (const analysis::Conjunction& c : support)
       where += (where.empty() ? "" : ", ") + Quoted(c.empty() ? "true" : PrintConstraints(f_, c));
-    return Sparse(PrintSubscripts(f_, r.out), PrintConstraints(f_, box), "[" + where + "]");
+    return Sparse(PrintSubscripts(f_, r.out), PrintConstraints(f_, box), where);
   }
 
   // Every element is a point of the box.
@@ -85,8 +86,7 @@ class Patterns {
 
   static std::string Sparse(const std::string& elements, const std::string& points,
                             const std::string& where) {
-    return "\"dense\": false, \"elements\": " + Quoted(elements) +
-           ", \"points\": " + Quoted(points) + ", \"where\": " + where;
+    return "\"dense\": false, " + PieceText(elements, points, where);
   }
 
   struct Definition {
@@ -123,14 +123,20 @@ StatusOr<std::string> DescribeSparsity(const pipeline::Staged& staged, Transform
   PB_ASSIGN_OR_RETURN(const std::vector<bool> found,
                       pipeline::FoundPatterns(staged.ssa, transform, wrt));
   PB_CHECK(found.size() == blocks.size());
-  const auto of_loop = [&](size_t k) {
+  PB_ASSIGN_OR_RETURN(const ad::SymbolicPatterns told,
+                      pipeline::FindSymbolicPatterns(staged.ssa, transform, wrt));
+  PB_CHECK(told.blocks.size() == blocks.size());
+  const auto otherwise = [&](size_t k) -> std::string {
+    if (told.blocks[k]) return PatternText(told, *told.blocks[k]);
     return found[k] ? "\"dense\": null, \"pattern\": \"found when it runs\"" : "\"dense\": true";
   };
   for (size_t k = 0; k < blocks.size(); ++k) {
-    const std::string pattern = results ? patterns.Of((*results)[first + k]) : of_loop(k);
+    std::optional<std::string> pattern;
+    if (results != nullptr) pattern = patterns.Of((*results)[first + k]);
+    if (!pattern) pattern = otherwise(k);
     out += (k == 0 ? "\n" : ",\n");
     out += "    {\"result\": " + std::to_string(blocks[k].result) +
-           ", \"parameter\": " + Quoted(blocks[k].parameter) + ", " + pattern;
+           ", \"parameter\": " + Quoted(blocks[k].parameter) + ", " + *pattern;
     if (k < counts.size()) {
       out += ", \"seeds\": " + std::to_string(counts[k].seeds) +
              ", \"count\": " + std::to_string(counts[k].elements);
