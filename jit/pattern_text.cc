@@ -27,6 +27,9 @@ class PieceWriter {
         piece_(piece),
         spelling_{[this](Value v) { return Text(v); }, [this](Value v) { return Rank(v); }} {
     for (Value v : all.function.params()) taken_.insert(all.function.names[v.id]);
+    for (const ir::Inst& inst : all.function.blocks[0].insts) {
+      for (Value v : inst.results) taken_.insert(all.function.names[v.id]);
+    }
     for (const auto& [v, atom] : all.atoms) taken_.insert(all.function.names[v.id]);
     for (const Affine& e : piece.element) NamePoints(e);
     for (const ad::PatternPoint& p : piece.points) NamePoint(p.var);

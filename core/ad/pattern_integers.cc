@@ -14,10 +14,14 @@ using ir::Value;
 
 PatternIntegers::PatternIntegers(ir::Function& f, const std::vector<Inst>& code) : f_(f) {
   for (Value v : f.params()) {
+    owners_.emplace(f.names[v.id], v);
     if (f.TypeOf(v) == ir::Type::I64()) forms_[v] = Affine::Of(v);
   }
   for (const Inst& inst : code) {
-    for (size_t k = 0; k < inst.results.size(); ++k) definitions_[inst.results[k]] = {&inst, k};
+    for (size_t k = 0; k < inst.results.size(); ++k) {
+      definitions_[inst.results[k]] = {&inst, k};
+      owners_.emplace(f.names[inst.results[k].id], inst.results[k]);
+    }
     Learn(inst);
   }
 }
@@ -39,13 +43,13 @@ void PatternIntegers::Learn(const Inst& inst) {
   const Value v = inst.results[0];
   std::optional<Affine> form = FormOf(inst);
   if (!form) {
-    if (IsNamed(v)) forms_[v] = Affine::Of(v);
+    if (OwnsName(v)) forms_[v] = Affine::Of(v);
     return;
   }
   // What has a name goes by it.
   const Value atom = form->AsValue();
   const auto known = atoms_.find(atom);
-  if (IsNamed(v) && known != atoms_.end() && !IsNamed(atom)) f_.names[atom.id] = f_.names[v.id];
+  if (OwnsName(v) && known != atoms_.end() && !IsNamed(atom)) f_.names[atom.id] = f_.names[v.id];
   forms_[v] = *form;
 }
 
@@ -111,6 +115,11 @@ void PatternIntegers::Equate(const Affine& a, const Affine& b) {
   const bool first = IsSize(x) && !IsNamed(x.AsValue());
   if (first ? replace(x, y) : replace(y, x)) return;
   replace(x, y);
+}
+
+bool PatternIntegers::OwnsName(Value v) const {
+  const std::string& name = f_.names[v.id];
+  return !name.empty() && owners_.at(name) == v;
 }
 
 bool PatternIntegers::IsSize(const Affine& e) const {
@@ -179,7 +188,7 @@ std::optional<Affine> PatternIntegers::Element(Value array, std::vector<Affine> 
       if (form) return form;
     }
   }
-  if (inst != nullptr && !IsNamed(array)) return std::nullopt;
+  if (inst != nullptr && !OwnsName(array)) return std::nullopt;
   return Of({Op::Index, 0, array, std::move(at)});
 }
 

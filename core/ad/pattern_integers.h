@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "core/analysis/box.h"
@@ -70,13 +71,16 @@ class PatternIntegers {
   void Equate(const ir::Affine& a, const ir::Affine& b);
   ir::Affine Canonical(ir::Affine e) const;
   bool IsSize(const ir::Affine& e) const;
-  bool IsNamed(ir::Value v) const { return !f_.names[v.id].empty(); }
+  // The first value outside of statements that has its name.
+  bool OwnsName(ir::Value v) const;
+  bool IsNamed(ir::Value atom) const { return !f_.names[atom.id].empty(); }
 
   ir::Function& f_;
   analysis::Box box_;
   PatternAtoms atoms_;
   std::map<ir::Value, Definition> definitions_;
   std::map<ir::Value, ir::Affine> forms_;
+  std::map<std::string, ir::Value> owners_;
   std::map<ir::Value, ir::Affine> equal_;  // extents, by what checks say of them
 };
 
