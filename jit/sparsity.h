@@ -15,8 +15,9 @@ namespace pullback::jit {
 //     {"result": 0, "parameter": "x", "dense": false,
 //      "elements": "[%i, %i]", "points": "%i < %n", "where": ["..."]}
 //
-// Where a block is no single statement, `dense` is null if a sparse request finds its pattern when it runs
-// (docs/api.md), else true: all elements are given.
+// Where a block is no single statement, or one that adds into an array, it is what can be told of it
+// (core/ad/symbolic_pattern.h), which may be several such "pieces" (jit/pattern_text.h). Else `dense` is null if a
+// sparse request finds its pattern when it runs (docs/api.md), or true: all elements are given.
 // `elements` are visited for the `points` of a box; of these the ones that one of `where` holds for may be
 // other than 0. INVALID_ARGUMENT, reason NO_SPARSITY, for other transforms.
 // With `counts`, one for each block, a row has them too: "seeds": 3, "count": 28.

@@ -84,7 +84,7 @@ class PatternIntegers {
   std::map<ir::Value, ir::Affine> equal_;  // extents, by what checks say of them
 };
 
-// What an integer operation makes of its operands; `array`: of Index and Dim.
+// What an integer operation makes of its operands; those of Index are its subscripts.
 std::optional<ir::Affine> PatternForm(PatternIntegers& integers, const ir::Inst& inst,
                                       const std::vector<ir::Affine>& operands);
 
