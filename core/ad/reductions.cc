@@ -3,6 +3,8 @@
 #include <tuple>
 #include <utility>
 
+#include "core/base/status.h"
+
 namespace pullback::ad {
 
 using ir::Affine;
@@ -129,10 +131,10 @@ Value ShareOfTerm(ir::Builder& b, BodyCopy& body, const Surroundings& around, co
 TermPartial MakeTermPartial(ir::Builder& b, const Surroundings& around, const Each& each,
                             const EachResult& r) {
   TermPartial partial;
+  const bool extremum = r.monoid == ir::Monoid::kMax || r.monoid == ir::Monoid::kMin;
+  PB_CHECK(ir::IsPrefixForm(each, r) || !(extremum || r.monoid == ir::Monoid::kProd));
   if (r.monoid == ir::Monoid::kProd) partial.products = MakeProducts(b, around, each, r);
-  if (r.monoid == ir::Monoid::kMax || r.monoid == ir::Monoid::kMin) {
-    partial.arg = MakeArg(b, around, each, r);
-  }
+  if (extremum) partial.arg = MakeArg(b, around, each, r);
   return partial;
 }
 

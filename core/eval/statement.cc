@@ -40,7 +40,7 @@ Accumulator::Accumulator(const ir::EachResult& r, DType t, ArrayRef array, bool 
       adds_(r.into.valid()),
       rank_(r.out.size()),
       outer_(r.outer) {
-  const bool counts_terms = r.monoid == ir::Monoid::kSum && !lanes_used_ && !adds_;
+  const bool counts_terms = !ir::Stores(r) && !ir::IsArg(r.monoid) && !lanes_used_ && !adds_;
   if (counts_terms) touched_.resize(array_ ? static_cast<size_t>(array_->Count()) : 1);
 }
 

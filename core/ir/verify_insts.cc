@@ -265,8 +265,7 @@ class InstCheck {
       return "the values of scan_linear are not of one float type";
     }
     if (Message m = CheckInto(r); !m.empty()) return m;
-    const bool any_form = Stores(r) || r.monoid == Monoid::kSum;
-    if (!any_form && !IsPrefixForm(*i_.each, r)) {
+    if (IsArg(r.monoid) && !IsPrefixForm(*i_.each, r)) {
       return std::string(MonoidName(r.monoid)) + " takes the first index variables in order";
     }
     return {};

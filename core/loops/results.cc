@@ -215,9 +215,10 @@ void ResultWriter::StoreTotal(Reg total) {
   Store(offset, e_.Scalar(Op::Select, {none, old, sum}, t));
 }
 
-void ResultWriter::AddToElement(Reg value) {
+void ResultWriter::JoinToElement(Reg value) {
   const Reg offset = Offset(), old = e_.Load(array_, offset);
-  Store(offset, e_.Scalar(Op::Add, {old, value}, e_.TypeOf(value)));
+  const Op join = Adds() ? Op::Add : ir::MonoidOp(r_.monoid);
+  Store(offset, e_.Scalar(join, {old, value}, e_.TypeOf(value)));
 }
 
 // The only term of its element joined to the identity: 0.0 + -0.0 is 0.0.
@@ -234,8 +235,8 @@ void ResultWriter::AddTerm() {
   switch (plan_.mode) {
     case ResultPlan::Mode::kStore:
       if (placement_) return placement_->Put(SingleTerm(), LoopsApart());
-      return Adds() ? AddToElement(value) : Store(Offset(), SingleTerm());
-    case ResultPlan::Mode::kAccumulate: return AddToElement(value);
+      return Adds() ? JoinToElement(value) : Store(Offset(), SingleTerm());
+    case ResultPlan::Mode::kAccumulate: return JoinToElement(value);
     case ResultPlan::Mode::kScan: return Step();
     case ResultPlan::Mode::kArg: return best_->Compete(value, [this] { return OffsetInRest(); });
     case ResultPlan::Mode::kLanes: break;

@@ -89,7 +89,7 @@ class ResultWriter {
   Reg Offset();
   void Fill(uint64_t identity);
   Reg SingleTerm();
-  void AddToElement(Reg value);
+  void JoinToElement(Reg value);
   void Step();
   Reg Joined(Reg state, Reg value, ir::Type t);
   void BeginLanes();

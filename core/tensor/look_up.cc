@@ -1,7 +1,8 @@
 // An index that is equal to what is read, [k[i] == j], is looked up and not searched for: the statement runs over
 // the others and j is k[i], where that is in j's range. So a sum over i of what has k[i] = j, for each j, is a scatter,
 // and its gradient a gather: O(n + m) for O(n * m). A sum that has been a prefix form adds the terms of an element in
-// the order of the points from then on, and not in lanes.
+// the order of the points from then on, and not in lanes. Likewise max, min and prod, where a term is what they are of
+// nothing wherever k[i] is not j.
 #include <algorithm>
 #include <map>
 #include <optional>
@@ -10,7 +11,8 @@
 
 #include "core/analysis/eliminate.h"
 #include "core/analysis/outer_values.h"
-#include "core/tensor/body_forms.h"
+#include "core/tensor/equalities.h"
+#include "core/tensor/look_up_arg.h"
 #include "core/tensor/normalise.h"
 #include "core/tensor/statement_edit.h"
 
@@ -25,62 +27,6 @@ using ir::Value;
 
 constexpr int64_t kMaxWork = 200;
 
-// Which values of the body have to do with an index.
-std::set<Value> ReadersOf(const ir::Each& each, Value index) {
-  std::set<Value> readers = {index};
-  for (const Inst& inst : each.body) {
-    bool reads = false;
-    ir::ForEachOperand(inst, [&](Value v) { reads |= readers.contains(v); });
-    if (reads) readers.insert(inst.results.begin(), inst.results.end());
-  }
-  return readers;
-}
-
-// An index and what it is equal to where `condition`, an instruction of the body, is true.
-struct Found {
-  size_t index;
-  Affine e;
-  Value condition;
-};
-
-// So many equalities of a statement are looked at.
-constexpr size_t kMaxEqualities = 8;
-
-// The equalities that can be solved for an index which the other side has nothing to do with: the last such index.
-class Equalities {
- public:
-  Equalities(const ir::Each& each, const ir::Function& f) : each_(each) {
-    BodyForms forms(each, f);
-    for (const Inst& inst : each.body) {
-      forms.Note(inst);
-      if (inst.op != Op::Eq || f.TypeOf(inst.args[0]) != ir::Type::I64()) continue;
-      const auto form = [&](Value v) {
-        return forms.FormOf(v, inst.guard).value_or(Affine::Of(v));
-      };
-      Solve(form(inst.args[0]) - form(inst.args[1]), inst.results[0]);
-      if (found.size() == kMaxEqualities) return;
-    }
-  }
-
-  std::vector<Found> found;
-
- private:
-  void Solve(const Affine& zero, Value condition) {
-    for (size_t k = each_.indices.size(); k-- > 0;) {
-      const Value var = each_.indices[k].var;
-      const int64_t coeff = zero.Coeff(var);
-      if (coeff != 1 && coeff != -1) continue;
-      const std::set<Value> readers = ReadersOf(each_, var);
-      const bool apart = std::all_of(zero.terms.begin(), zero.terms.end(), [&](const auto& t) {
-        return t.value == var || !readers.contains(t.value);
-      });
-      if (apart) return found.push_back({k, SolveFor(zero, var), condition});
-    }
-  }
-
-  const ir::Each& each_;
-};
-
 // Of one statement, all of whose results are under the equality.
 class LookUp {
  public:
@@ -88,7 +34,7 @@ class LookUp {
       : each_(each), f_(f), box_(outer.BoxOf(each)) {}
 
   // False: `where` cannot be solved for the index.
-  bool Run(const Found& found) {
+  bool Run(const Equality& found) {
     const ir::IndexVar index = each_.indices[found.index];
     auto where = WithoutIndex(index);
     if (!where) return false;
@@ -116,7 +62,7 @@ class LookUp {
   }
 
   // What has to do with the index follows what has not, under "it is in its range".
-  void RewriteBody(const Found& found, const ir::IndexVar& index) {
+  void RewriteBody(const Equality& found, const ir::IndexVar& index) {
     const std::set<Value> readers = ReadersOf(each_, index.var);
     std::vector<Inst> behind, body = std::move(each_.body);
     each_.body.clear();
@@ -205,23 +151,40 @@ class LookUps {
 
   void Run(std::vector<Inst>& insts) {
     std::vector<Inst> out;
-    for (Inst& inst : insts) {
-      while (inst.each && RunOne(inst, out)) {
-      }
-      out.push_back(std::move(inst));
-    }
+    for (Inst& inst : insts) RunOn(std::move(inst), out);
     insts = std::move(out);
   }
 
  private:
+  void RunOn(Inst inst, std::vector<Inst>& out) {
+    if (inst.each) SplitArgs(inst, out);
+    while (inst.each && RunOne(inst, out)) {
+    }
+    if (!inst.each || !inst.results.empty()) out.push_back(std::move(inst));
+  }
+
+  // Argmax and argmin have no other form than the prefix form: they become what has.
+  void SplitArgs(Inst& inst, std::vector<Inst>& out) {
+    for (size_t k = inst.results.size(); k-- > 0;) {
+      if (!IsArgUnderEquality(*inst.each, f_, inst.each->results[k])) continue;
+      for (Inst& part : SplitArg(CopyWithResult(inst, k, f_).inst, f_)) RunOn(std::move(part), out);
+      inst.results.erase(inst.results.begin() + static_cast<long>(k));
+      inst.each->results.erase(inst.each->results.begin() + static_cast<long>(k));
+      PruneBody(*inst.each);
+    }
+  }
+
   // Results that no equality is about go to a statement of their own.
   bool RunOne(Inst& inst, std::vector<Inst>& out) {
     ir::Each& each = *inst.each;
-    for (const Found& found : Equalities(each, f_).found) {
+    for (const Equality& found : EqualitiesOf(each, f_)) {
       const std::vector<bool> under = Under(each, found);
       const auto count = std::count(under.begin(), under.end(), true);
       if (count == 0) continue;
       const Value extent = each.indices[found.index].extent;
+      for (size_t k = 0; k < under.size(); ++k) {
+        if (under[k]) SetTerm(each.results[k], TermOf(each, f_, each.results[k]));
+      }
       Inst rest;
       if (static_cast<size_t>(count) < under.size()) rest = CopyStatement(inst, f_).inst;
       if (!LookUp(each, f_, outer_).Run(found)) continue;
@@ -236,17 +199,16 @@ class LookUps {
     return false;
   }
 
-  // The results that the equality is a condition of. Of others than gen and sum the subscripts stay what they are.
-  static std::vector<bool> Under(const ir::Each& each, const Found& found) {
+  // The results that the equality is a condition of.
+  std::vector<bool> Under(const ir::Each& each, const Equality& found) const {
     std::map<Value, bool> known;
     std::vector<bool> under;
     for (const ir::EachResult& r : each.results) {
-      const bool any_form = r.monoid == ir::Monoid::kGen || r.monoid == ir::Monoid::kSum;
-      const bool fixed = ir::IsScan(r.monoid) || ir::IsArg(r.monoid);
       under.push_back(false);
-      if (!r.guard.valid() || fixed || (!any_form && found.index < r.out.size())) continue;
-      const auto [at, fresh] = known.try_emplace(r.guard);
-      if (fresh) at->second = ConditionsOf(each, r.guard).contains(found.condition);
+      const Value guard = TermOf(each, f_, r).guard;
+      if (!guard.valid() || ir::IsScan(r.monoid) || ir::IsArg(r.monoid)) continue;
+      const auto [at, fresh] = known.try_emplace(guard);
+      if (fresh) at->second = ConditionsOf(each, guard).contains(found.condition);
       under.back() = at->second;
     }
     return under;

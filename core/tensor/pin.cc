@@ -39,7 +39,7 @@ class Pins {
   const size_t first_;  // indices from here on may go
 };
 
-// Sums may change their form. Prod, max and min stay in prefix form (verifier, invariant 6): what they keep
+// Sums may change their form. Prod, max and min stay in prefix form, to be reduced in lanes: what they keep
 // is left alone. Offsets and scans speak of the box itself.
 size_t Pins::FirstFree(const ir::Each& each) {
   size_t first = 0;

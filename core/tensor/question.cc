@@ -19,6 +19,8 @@ using ir::Value;
 
 // Disjunctions multiply.
 constexpr size_t kMaxPieces = 8;
+// Of a conjunction; each is looked up in the body.
+constexpr size_t kMaxParts = 64;
 
 // A conjunction, or where it is false.
 struct Structural {
@@ -59,6 +61,7 @@ class ConjunctionReader {
   // False: it is something else.
   bool Read(Value v) {
     if (!seen_.insert(v).second) return true;
+    if (seen_.size() > kMaxParts) return false;
     if (!reduced_.contains(v)) {
       conditions.push_back(v);
       return true;

@@ -17,16 +17,16 @@ const Inst* FindDef(const ir::Each& each, Value v) {
 }
 
 std::set<Value> ConditionsOf(const ir::Each& each, Value v) {
+  constexpr size_t kMaxConditions = 32;
   std::set<Value> all;
-  std::vector<Value> left = {v};
-  while (!left.empty()) {
-    const Value condition = left.back();
-    left.pop_back();
+  std::vector<Value> next = {v};
+  for (size_t k = 0; k < next.size() && all.size() < kMaxConditions; ++k) {
+    const Value condition = next[k];
     if (!condition.valid() || !all.insert(condition).second) continue;
     const Inst* def = FindDef(each, condition);
     if (!def) continue;
-    left.push_back(def->guard);
-    if (def->op == ir::Op::And) left.insert(left.end(), def->args.begin(), def->args.end());
+    next.push_back(def->guard);
+    if (def->op == ir::Op::And) next.insert(next.end(), def->args.begin(), def->args.end());
   }
   return all;
 }

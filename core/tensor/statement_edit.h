@@ -14,7 +14,7 @@ namespace pullback::tensor {
 const ir::Inst* FindDef(const ir::Each& each, ir::Value v);
 
 // What holds wherever the bool v does: itself, the parts of a conjunction, and guards, since what has one is false
-// where that is.
+// where that is; not more than some.
 std::set<ir::Value> ConditionsOf(const ir::Each& each, ir::Value v);
 // Which of the statement's indices v is; nothing: none.
 std::optional<size_t> PlaceOfIndex(const ir::Each& each, ir::Value v);

@@ -202,7 +202,7 @@ EachResult Generator::PrefixResult() {
 // Out of the box, permuted, computed or gathered; every point of a gen has an element of its own.
 EachResult Generator::ScatterResult() {
   EachResult r;
-  r.monoid = Chance(50) ? Monoid::kGen : Monoid::kSum;
+  r.monoid = Chance(50) ? Monoid::kGen : static_cast<Monoid>(Draw(1, 4));
   std::vector<size_t> order;
   for (size_t k = 0; k < vars_.size(); ++k) order.push_back(k);
   std::shuffle(order.begin(), order.end(), random_);

@@ -2,6 +2,7 @@
 // counting.
 #include <catch2/catch.hpp>
 #include <cmath>
+#include <limits>
 
 #include "core/ir/printer.h"
 #include "tests/support/derivatives.h"
@@ -38,8 +39,10 @@ void CheckValues(const ir::Module& ssa, const std::vector<Tensor>& args) {
 
 // Twice the size costs about twice as much, in value and gradient.
 void CheckLinear(const ir::Module& ssa, const std::vector<Tensor>& small,
-                 const std::vector<Tensor>& large) {
-  for (const Transform t : {Transform::kValue, Transform::kValueAndGrad}) {
+                 const std::vector<Tensor>& large,
+                 const std::vector<Transform>& transforms = {Transform::kValue,
+                                                             Transform::kValueAndGrad}) {
+  for (const Transform t : transforms) {
     const ir::Module final = Derived(ssa, t);
     const int64_t at_small = Steps(final, small), at_large = Steps(final, large);
     CAPTURE(TransformName(t), at_small, at_large);
@@ -155,6 +158,52 @@ TEST_CASE("index sets: one that is equal to data is looked up wherever it stands
     }
     CheckLinear(ssa, Sets(100, 100), Sets(200, 200));
   }
+}
+
+// The derivative of a product keeps the products in front of each factor and behind it, for each set: n * m.
+TEST_CASE("index sets: max, min and prod of one that is equal to data") {
+  struct Program {
+    const char* body;
+    bool gradient;
+  };
+  const Program programs[] = {
+      {"max(max i < n { if k[i] == j { x[i]**2 } else { -1.0 / 0.0 } }, -9.0)", true},
+      {"min(min i < n { if k[i] == j { x[i] * w[j] } else { 1.0 / 0.0 } }, 9.0)", true},
+      {"max(max i < n { if k[i] == j and x[i] > 0.1 { x[i] } else { -1.0 / 0.0 } }, -9.0)", true},
+      {"w[j] * prod i < n { if k[i] == j { x[i] } else { 1.0 } }", false},
+  };
+  for (const Program& p : programs) {
+    INFO(p.body);
+    const ir::Module ssa =
+        LowerText(std::string("fn f(x: [n]f64, k: [n]i64, m: i64, w: [q]f64) -> f64 { return ") +
+                      "sum j < m { " + p.body + " } }",
+                  "f");
+    for (const int64_t n : {0, 1, 7}) {
+      for (const int64_t m : {0, 1, 5}) CheckValues(ssa, Sets(n, m));
+    }
+    CheckLinear(ssa, Sets(100, 100), Sets(200, 200), {Transform::kValue});
+    if (p.gradient) CheckLinear(ssa, Sets(100, 100), Sets(200, 200), {Transform::kValueAndGrad});
+  }
+}
+
+// The first of equals, the first NaN, and what is infinite: as without optimising, bit for bit.
+TEST_CASE("index sets: which element is the greatest of a set") {
+  const ir::Module ssa = LowerText(
+      "fn f(x: [n]f64, k: [n]i64, m: i64) -> [m]f64 {\n"
+      "  return gen j < m { max i < n { if k[i] == j { x[i] } else { -1.0 / 0.0 } } } }",
+      "f");
+  const double inf = std::numeric_limits<double>::infinity(), nan = std::nan("");
+  const std::vector<Tensor> args = {Vec({2, 2, nan, 1, nan, -inf, -inf, 0.0, -0.0, inf, inf, 3}),
+                                    Ints({0, 0, 1, 1, 1, 2, 2, 3, 3, 4, 4, 9}), Tensor::I64(6),
+                                    Vec({1, 2, 4, 8, 16, 32})};
+  const auto run = [&](bool optimise) {
+    return RunOk(Derived(ssa, Transform::kVjp, {true}, optimise), args);
+  };
+  const std::vector<Tensor> plain = run(false), fast = run(true);
+  for (size_t k = 0; k < plain.size(); ++k)
+    CHECK(Doubles(plain[k]).size() == Doubles(fast[k]).size());
+  CHECK(plain[1].data == fast[1].data);
+  CHECK(Doubles(fast[1]) == std::vector<double>{1, 0, 2, 0, 0, 0, 0, 8, 0, 16, 0, 0});
 }
 
 }  // namespace
