@@ -35,7 +35,8 @@ struct Build {
 };
 inline loops::LowerOptions LowerOptionsOf(const Build& build) {
   const bool cpu = build.target == Target::kCpu;
-  return {build.contractions == Contractions::kBlas, /*columns=*/cpu, /*segments=*/!cpu};
+  return {build.contractions == Contractions::kBlas, /*columns=*/cpu, /*segments=*/!cpu,
+          /*rows=*/cpu};
 }
 
 // Hex SHA-256 of everything that determines the code. Lengths stand before what varies in length, so

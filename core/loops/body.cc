@@ -225,7 +225,7 @@ void Body::EmitIndex(const Item& item, Reg into) {
   CheckHere(c_, item.access, inst.subs, extents, inst.loc);
   std::vector<Affine> subs;
   for (const Affine& a : inst.subs) subs.push_back(c_.l.Of(a));
-  c_.l.e.Load(c_.l.ReadFrom(inst.args[0]), c_.l.e.Offset(subs, extents), into);
+  c_.l.e.Load(c_.l.ReadFrom(inst.args[0]), c_.l.e.Offset(subs, extents), into, subs[0].AsValue());
 }
 
 // Under a guard a value's own register is for the If that it leaves; inside it has another.

@@ -56,19 +56,21 @@ Reg Emitter::Scalar(Op op, std::vector<Reg> args, Type result, Reg into) {
   return Append(std::move(node)).results[0];
 }
 
-Reg Emitter::Load(Reg array, Reg offset, Reg into) {
+Reg Emitter::Load(Reg array, Reg offset, Reg into, Reg row) {
   Node node;
   node.kind = Node::Kind::kLoad;
   node.args = {array, offset};
   node.results = {into.valid() ? into : f_.NewReg(TypeOf(array).Element())};
+  node.row = row;
   return Append(std::move(node)).results[0];
 }
 
-void Emitter::Store(Reg array, Reg offset, Reg value, std::vector<Reg> apart) {
+void Emitter::Store(Reg array, Reg offset, Reg value, std::vector<Reg> apart, Reg row) {
   Node node;
   node.kind = Node::Kind::kStore;
   node.args = {array, offset, value};
   node.apart = std::move(apart);
+  node.row = row;
   Append(std::move(node));
 }
 

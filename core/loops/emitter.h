@@ -32,8 +32,9 @@ class Emitter {
   // --- nodes, into the innermost scope
   Node& Append(Node node);  // its results are known from here to the end of the scope
   Reg Scalar(ir::Op op, std::vector<Reg> args, ir::Type result, Reg into = ir::kNoValue);
-  Reg Load(Reg array, Reg offset, Reg into = ir::kNoValue);
-  void Store(Reg array, Reg offset, Reg value, std::vector<Reg> apart = {});
+  // `row`: the first subscript (Node::row).
+  Reg Load(Reg array, Reg offset, Reg into = ir::kNoValue, Reg row = ir::kNoValue);
+  void Store(Reg array, Reg offset, Reg value, std::vector<Reg> apart = {}, Reg row = ir::kNoValue);
   void Effect(Node::Kind kind, std::vector<Reg> args);  // retain, release
   void Check(Reg condition, ir::TrapKind kind, uint32_t loc, std::vector<Reg> details = {});
   // Where in the program the loops that follow come from (ir::Inst::loc).

@@ -31,6 +31,7 @@ struct Outcome {
   std::optional<Trap> trap;
   int64_t iterations = 0;  // of all loops
   int64_t copies = 0;      // arrays that had to be copied
+  int64_t elements = 0;    // of all arrays that were made
 };
 
 // Runs the entry. INTERNAL, reason LOOPS_BROKEN, when a promise is broken.

@@ -81,6 +81,8 @@ struct Node {
   // kStore: indices of enclosing loops that the element tells: iterations that differ in them store to
   // different elements.
   std::vector<Reg> apart;
+  // kLoad, kStore: what the element's first subscript is, where it is a register; of an array that is seen by its axes.
+  Reg row = ir::kNoValue;
 };
 
 // Of kContract's args: behind the arrays and the offsets, four for each index.

@@ -3,6 +3,7 @@
 #include "core/ir/dominance.h"
 #include "core/loops/counting.h"
 #include "core/loops/destinations.h"
+#include "core/loops/fuse_rows.h"
 #include "core/loops/liveness.h"
 #include "core/loops/lowering.h"
 #include "core/loops/prune.h"
@@ -22,6 +23,7 @@ class FunctionLowerer {
                   const LowerOptions& options, Function& out)
       : f_(f),
         out_(out),
+        rows_(options.rows),
         l_(f, out, destinations, options),
         dominators_(f),
         facts_(f, dominators_),
@@ -33,6 +35,7 @@ class FunctionLowerer {
     out_.blocks.resize(f_.blocks.size());
     // Dominators first: a value that turned out to be another register is known to its readers.
     for (uint32_t b : dominators_.order()) LowerBlock(b);
+    if (rows_) FuseRows(out_);
     PruneDead(out_);
     return l_.status();
   }
@@ -103,6 +106,7 @@ class FunctionLowerer {
 
   const ir::Function& f_;
   Function& out_;
+  const bool rows_;
   Lowering l_;
   const ir::Dominators dominators_;
   const BlockFacts facts_;

@@ -17,6 +17,7 @@ struct LowerOptions {
   bool contractions = false;  // dense contractions become kContract nodes
   bool columns = false;       // sums down columns go by strips (core/loops/columns.h)
   bool segments = false;  // the argmax of a whole array goes by segments (core/loops/segments.h)
+  bool rows = false;      // arrays that are used row by row hold one (core/loops/fuse_rows.h)
 };
 StatusOr<Module> LowerToLoops(const ir::Module& module, const LowerOptions& options = {});
 

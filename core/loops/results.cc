@@ -111,7 +111,11 @@ std::vector<Reg> ResultWriter::LoopsApart() const {
   return {told.begin(), told.end()};
 }
 
-void ResultWriter::Store(Reg offset, Reg value) { e_.Store(array_, offset, value, LoopsApart()); }
+Reg ResultWriter::Row() const { return IsScalar() ? ir::kNoValue : c_.l.Of(r_.out[0]).AsValue(); }
+
+void ResultWriter::Store(Reg offset, Reg value) {
+  e_.Store(array_, offset, value, LoopsApart(), Row());
+}
 
 void ResultWriter::Begin() {
   const Type elem = c_.l.f.ElementOf(r_);
@@ -209,14 +213,14 @@ void ResultWriter::StoreTotal(Reg total) {
   if (!Adds()) return Store(Offset(), total);
   // Where there was no term nothing is added: -0.0 + 0.0 is 0.0.
   const Type t = e_.TypeOf(total);
-  const Reg offset = Offset(), old = e_.Load(array_, offset);
+  const Reg offset = Offset(), old = e_.Load(array_, offset, ir::kNoValue, Row());
   const Reg none = e_.Scalar(Op::Eq, {total, e_.Zero(t)}, Type::Bool());
   const Reg sum = e_.Scalar(Op::Add, {old, total}, t);
   Store(offset, e_.Scalar(Op::Select, {none, old, sum}, t));
 }
 
 void ResultWriter::JoinToElement(Reg value) {
-  const Reg offset = Offset(), old = e_.Load(array_, offset);
+  const Reg offset = Offset(), old = e_.Load(array_, offset, ir::kNoValue, Row());
   const Op join = Adds() ? Op::Add : ir::MonoidOp(r_.monoid);
   Store(offset, e_.Scalar(join, {old, value}, e_.TypeOf(value)));
 }

@@ -87,6 +87,7 @@ class ResultWriter {
   std::vector<Reg> LoopsApart() const;
   void Store(Reg offset, Reg value);  // into array_
   Reg Offset();
+  Reg Row() const;  // Node::row
   void Fill(uint64_t identity);
   Reg SingleTerm();
   void JoinToElement(Reg value);

@@ -56,7 +56,9 @@ class BlockAccumulator {
     for (size_t operand : {1, 0}) {
       const Value term = insts_[at].args[operand], into = insts_[at].args[1 - operand];
       const auto found = Find(term);
-      if (found && !Reads(insts_[found->at], into) && Replace(*found, at, into)) return;
+      if (!found || Reads(insts_[found->at], into)) continue;
+      if (MakesVectorOfMatrix(*found) && !IsCarried(into)) continue;
+      if (Replace(*found, at, into)) return;
     }
   }
 
@@ -72,6 +74,17 @@ class BlockAccumulator {
     const bool adds = r.monoid == ir::Monoid::kGen || r.monoid == ir::Monoid::kSum;
     if (!adds || r.into.valid() || f_.TypeOf(r.value).elem == DType::kBool) return std::nullopt;
     return term;
+  }
+
+  // Beside a matrix of this block that it reads a vector costs nothing, and adding to one that was made before keeps
+  // that matrix whole: the statements that read it could not be one loop over its rows (core/loops/fuse_rows.h).
+  bool MakesVectorOfMatrix(const Term& term) const {
+    const ir::Each& each = *insts_[term.at].each;
+    if (each.results[term.result].out.size() != 1 || each.indices.size() < 2) return false;
+    return std::any_of(each.body.begin(), each.body.end(), [&](const Inst& read) {
+      return read.op == Op::Index && f_.TypeOf(read.args[0]).rank > 1 &&
+             defined_.contains(read.args[0].id);
+    });
   }
 
   // Whether `v` is a block's parameter with something added: an array that a loop carries, or a caller's. What has

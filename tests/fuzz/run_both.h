@@ -40,20 +40,23 @@ inline eval::Result RunBounded(const ir::Module& module, const std::vector<Tenso
 // `module` has no strong multiplies. Loops may drop traps of unneeded values, so that only what the
 // reference finishes is compared.
 inline void RunBoth(const ir::Module& module, const std::vector<Tensor>& args) {
-  const StatusOr<loops::Module> lowered = loops::LowerToLoops(module);
-  Require(lowered.ok(), lowered.status().ToString(), ir::Print(module));
   const eval::Result expected = RunBounded(module, args);
-  if (expected.values.empty()) return;
-  constexpr loops::ScalarOps kOps = {eval::EvalScalar, eval::EvalCast};
-  StatusOr<loops::Outcome> got = loops::Interpret(*lowered, args, kOps);
-  const std::string both = ir::Print(module) + loops::Print(*lowered);
-  Require(got.ok(), got.status().ToString(), both);
-  Require(!got->trap, "loops trap and the reference does not", both);
-  for (size_t k = 0; k < expected.values.size(); ++k) {
-    CanonicaliseNans(got->values[k]);
-    Require(got->values[k].shape == expected.values[k].shape &&
-                got->values[k].data == expected.values[k].data,
-            "loops and the reference differ in result " + std::to_string(k), both);
+  for (const bool rows : {false, true}) {
+    const StatusOr<loops::Module> lowered =
+        loops::LowerToLoops(module, {false, false, false, rows});
+    Require(lowered.ok(), lowered.status().ToString(), ir::Print(module));
+    if (expected.values.empty()) continue;
+    constexpr loops::ScalarOps kOps = {eval::EvalScalar, eval::EvalCast};
+    StatusOr<loops::Outcome> got = loops::Interpret(*lowered, args, kOps);
+    const std::string both = ir::Print(module) + loops::Print(*lowered);
+    Require(got.ok(), got.status().ToString(), both);
+    Require(!got->trap, "loops trap and the reference does not", both);
+    for (size_t k = 0; k < expected.values.size(); ++k) {
+      CanonicaliseNans(got->values[k]);
+      Require(got->values[k].shape == expected.values[k].shape &&
+                  got->values[k].data == expected.values[k].data,
+              "loops and the reference differ in result " + std::to_string(k), both);
+    }
   }
 }
 

@@ -93,9 +93,10 @@ std::string PrintLoops(const std::string& text, const LowerOptions& options) {
 
 Outcome RunBoth(const ir::Module& module, const std::vector<Tensor>& args, Traps traps,
                 const LowerOptions& options) {
-  if (!options.contractions && !options.columns && !options.segments) {
+  if (!options.contractions && !options.columns && !options.segments && !options.rows) {
     RunBoth(module, args, traps, {false, true});
     RunBoth(module, args, traps, {false, false, true});
+    RunBoth(module, args, traps, kRows);
   }
   StatusOr<Module> loops = LowerToLoops(module, options);
   INFO(loops.status().ToString());

@@ -15,6 +15,8 @@ namespace pullback::loops {
 ir::Module ParseIr(const std::string& text);
 std::string PrintLoops(const std::string& text, const LowerOptions& options = {});
 
+inline constexpr LowerOptions kRows{false, false, false, true};
+
 // Runs both; requires equal bits (NaNs are alike) or equal traps, and no broken promise; without options, with
 // sums by strips and the argmax of everything by segments, too. kAny: a
 // program with several causes may trap by another one than the reference.

@@ -127,7 +127,8 @@ void CheckContractions(const Plain& plain, const loops::Module& exact,
     eager.least = {1, 1};
     return eager;
   }();
-  const loops::Module loops = Ok(loops::LowerToLoops(plain.module, {true}), "loops");
+  const loops::Module loops =
+      Ok(loops::LowerToLoops(plain.module, {true, false, false, true}), "loops");
   if (loops::Print(loops) == loops::Print(exact)) return;
   std::vector<Tensor> first;
   for (size_t k = 0; k < levels.size(); ++k) {
@@ -148,7 +149,8 @@ std::string EnginesDiffer(const ir::Module& final, const std::vector<Tensor>& ar
     const eval::Result reference = Ok(eval::Run(final, args), "reference");
     if (reference.trap) throw Failure{"reference: trap"};
     const Plain plain(final, args, reference.values);
-    const loops::Module loops = Ok(loops::LowerToLoops(plain.module), "loops");
+    const loops::Module loops =
+        Ok(loops::LowerToLoops(plain.module, {false, false, false, true}), "loops");
     const loops::Outcome outcome =
         Ok(loops::Interpret(loops, plain.args, {eval::EvalScalar, eval::EvalCast}), "loops");
     if (outcome.trap) throw Failure{"loops: trap"};

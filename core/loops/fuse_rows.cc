@@ -1,0 +1,263 @@
+#include "core/loops/fuse_rows.h"
+
+#include <algorithm>
+#include <map>
+#include <optional>
+#include <set>
+#include <utility>
+
+#include "core/loops/effects.h"
+#include "core/loops/shrink_rows.h"
+#include "core/loops/walk.h"
+
+namespace pullback::loops {
+namespace {
+
+using Kind = Node::Kind;
+
+constexpr size_t kMostApart = 32;   // nodes from the first loop of an array to the last
+constexpr size_t kMostNodes = 400;  // in a loop
+
+std::vector<int> CountUses(const Function& f) {
+  std::vector<int> uses(f.regs.size());
+  const auto count = [&](Reg r) { ++uses[r.id]; };
+  for (const Block& b : f.blocks) {
+    ForEachNode(b.nodes, [&](const Node& n) {
+      for (const auto* list : {&n.args, &n.body_yields, &n.other_yields})
+        std::for_each(list->begin(), list->end(), count);
+    });
+    ir::ForEachTermOperand(b.term, count);
+  }
+  return uses;
+}
+
+void Rename(std::vector<Node>& nodes, Reg from, Reg to) {
+  for (Node& n : nodes) {
+    for (auto* list : {&n.args, &n.apart, &n.body_yields, &n.other_yields})
+      std::replace(list->begin(), list->end(), from, to);
+    if (n.row == from) n.row = to;
+    Rename(n.body, from, to);
+    Rename(n.other, from, to);
+  }
+}
+
+// One block. Its nodes keep their numbers while their places change; a loop that has joined another has that one's.
+class RowFuser {
+ public:
+  RowFuser(Function& f, Block& block, const std::vector<int>& uses)
+      : f_(f), block_(block), uses_(uses) {}
+
+  void Run() {
+    if (!FindArrays()) return;
+    for (const auto& [array, of] : arrays_) {
+      if (of.uses != uses_[array.id]) continue;  // other blocks know it
+      const std::optional<size_t> loop = LoopOf(array, of);
+      if (!loop) continue;
+      Item& alloc = items_[of.alloc];
+      std::vector<Node> before = ShrinkToRow(f_, alloc.node, items_[*loop].node);
+      std::move(before.begin(), before.end(), std::back_inserter(alloc.before));
+      alloc.effects = EffectsOf(alloc.node);
+      items_[*loop].effects.memory[array].by_row = false;
+    }
+    PutBack();
+  }
+
+ private:
+  struct Item {
+    Node node;
+    Effects effects;
+    size_t size;               // nodes inside
+    std::vector<Node> before;  // that have come in front of it
+    size_t place;
+    size_t joined;  // the loop that this one is part of by now; itself
+  };
+  struct Array {
+    size_t alloc;
+    std::vector<size_t> users;  // but releases
+    int uses = 0;
+  };
+  using Members = std::set<size_t>;
+
+  // Of two axes or more. False: there are none, and nothing has been done.
+  bool FindArrays() {
+    const auto is_one = [&](const Node& n) { return n.kind == Kind::kAlloc && n.args.size() > 1; };
+    if (std::none_of(block_.nodes.begin(), block_.nodes.end(), is_one)) return false;
+    for (Node& node : block_.nodes) {
+      const size_t k = items_.size();
+      if (is_one(node)) arrays_[node.results[0]].alloc = k;
+      Effects effects = EffectsOf(node);
+      for (Reg r : effects.uses) {
+        const auto array = arrays_.find(r);
+        if (array == arrays_.end()) continue;
+        if (node.kind != Kind::kRelease) array->second.users.push_back(k);
+        array->second.uses += UsesIn(node, r);
+      }
+      size_t size = 0;
+      ForEachNode(node.body, [&](const Node&) { ++size; });
+      items_.push_back({std::move(node), std::move(effects), size, {}, k, k});
+      order_.push_back(k);
+    }
+    return true;
+  }
+  static int UsesIn(const Node& node, Reg r) {
+    int uses = 0;
+    const auto count = [&](const Node& n) {
+      for (const auto* list : {&n.args, &n.body_yields, &n.other_yields})
+        uses += static_cast<int>(std::count(list->begin(), list->end(), r));
+    };
+    count(node);
+    ForEachNode(node.body, count);
+    ForEachNode(node.other, count);
+    return uses;
+  }
+
+  size_t Joined(size_t k) const {
+    while (items_[k].joined != k) k = items_[k].joined;
+    return k;
+  }
+
+  // The loop that uses all of the array by rows, once those that do are one.
+  std::optional<size_t> LoopOf(Reg array, const Array& of) {
+    Members loops;
+    for (size_t user : of.users) {
+      const size_t k = Joined(user);
+      const Item& item = items_[k];
+      const auto access = item.effects.memory.find(array);
+      const bool by_row = item.node.kind == Kind::kFor && access != item.effects.memory.end() &&
+                          access->second.by_row;
+      if (!by_row) return std::nullopt;
+      loops.insert(k);
+    }
+    if (loops.empty() || (loops.size() > 1 && !Fuse(loops))) return std::nullopt;
+    return Joined(*loops.begin());
+  }
+
+  bool Fuse(Members members) {
+    size_t first = order_.size(), last = 0;
+    for (size_t k : members) {
+      first = std::min(first, items_[k].place);
+      last = std::max(last, items_[k].place);
+    }
+    if (last - first > kMostApart) return false;
+    std::vector<bool> after;
+    if (!Close(members, first, last, after) || !MayJoin(members)) return false;
+    std::vector<size_t> order;
+    const auto take = [&](bool which) {
+      for (size_t p = first; p <= last; ++p) {
+        if (!members.contains(order_[p]) && after[p - first] == which) order.push_back(order_[p]);
+      }
+    };
+    take(false);
+    const size_t loop = Join(members, first, last);
+    order.push_back(loop);
+    take(true);
+    // What has joined is a loop without a body by now, and may be anywhere.
+    for (size_t k : members) {
+      if (k != loop) order.push_back(k);
+    }
+    for (size_t p = first; p <= last; ++p) {
+      order_[p] = order[p - first];
+      items_[order_[p]].place = p;
+    }
+    return true;
+  }
+
+  bool SameBounds(size_t a, size_t b) const {
+    return items_[b].node.kind == Kind::kFor && items_[a].node.args == items_[b].node.args;
+  }
+
+  // Loops in between that some member needs, and that need another, become members. `after`: by place, what needs one.
+  bool Close(Members& members, size_t first, size_t last, std::vector<bool>& after) const {
+    for (bool grown = true; grown;) {
+      grown = false;
+      after = Reached(members, first, last, true);
+      const std::vector<bool> needed = Reached(members, first, last, false);
+      for (size_t p = first; p <= last; ++p) {
+        if (!after[p - first] || !needed[p - first]) continue;
+        if (!SameBounds(*members.begin(), order_[p])) return false;
+        grown |= members.insert(order_[p]).second;
+      }
+    }
+    return true;
+  }
+  // By place: no member, but needs one, or (not forwards) is needed by one, through others or not.
+  std::vector<bool> Reached(const Members& members, size_t first, size_t last,
+                            bool forwards) const {
+    const size_t count = last - first + 1;
+    std::vector<bool> reached(count);
+    for (size_t step = 0; step < count; ++step) {
+      const size_t at = forwards ? step : count - 1 - step;
+      if (members.contains(order_[first + at])) continue;
+      for (size_t other = 0; other < step && !reached[at]; ++other) {
+        const size_t from = forwards ? other : count - 1 - other;
+        if (!reached[from] && !members.contains(order_[first + from])) continue;
+        const Effects& mine = items_[order_[first + at]].effects;
+        const Effects& its = items_[order_[first + from]].effects;
+        reached[at] =
+            DependenceOf(forwards ? mine : its, forwards ? its : mine) != Dependence::kNone;
+      }
+    }
+    return reached;
+  }
+
+  bool MayJoin(const Members& members) const {
+    size_t size = 0;
+    for (size_t a : members) {
+      size += items_[a].size;
+      if (size > kMostNodes) return false;
+      for (size_t b : members) {
+        if (a == b) break;
+        if (!SameBounds(a, b)) return false;
+        if (DependenceOf(items_[a].effects, items_[b].effects) == Dependence::kWhole) return false;
+      }
+    }
+    return true;
+  }
+
+  // Into the first of them, in order.
+  size_t Join(const Members& members, size_t first, size_t last) {
+    size_t loop = items_.size();
+    for (size_t p = first; p <= last; ++p) {
+      const size_t k = order_[p];
+      if (!members.contains(k)) continue;
+      if (loop == items_.size()) {
+        loop = k;
+        continue;
+      }
+      Item &into = items_[loop], &from = items_[k];
+      Rename(from.node.body, from.node.results[0], into.node.results[0]);
+      std::move(from.node.body.begin(), from.node.body.end(), std::back_inserter(into.node.body));
+      from.node.body.clear();
+      into.size += from.size;
+      into.effects = loops::Joined(into.effects, from.effects);
+      from.effects = {};
+      from.joined = loop;
+    }
+    return loop;
+  }
+
+  void PutBack() {
+    block_.nodes.clear();
+    for (size_t k : order_) {
+      Item& item = items_[k];
+      std::move(item.before.begin(), item.before.end(), std::back_inserter(block_.nodes));
+      if (item.joined == k) block_.nodes.push_back(std::move(item.node));
+    }
+  }
+
+  Function& f_;
+  Block& block_;
+  const std::vector<int>& uses_;
+  std::vector<Item> items_;
+  std::vector<size_t> order_;  // numbers by place
+  std::map<Reg, Array> arrays_;
+};
+
+}  // namespace
+
+void FuseRows(Function& f) {
+  const std::vector<int> uses = CountUses(f);
+  for (Block& b : f.blocks) RowFuser(f, b, uses).Run();
+}
+
+}  // namespace pullback::loops

@@ -1,0 +1,23 @@
+// Arrays that are made and read row by row hold one row. Loops over the rows that make an array and loops that read
+// it, each turn of its own row, become one loop where nothing in between needs them apart; the array, whose rows are
+// then over at the end of their turn, has the shape of one:
+//
+//   %a = alloc f64 [%n, %m]
+//   for %i in 0..%n { for %j in 0..%m { %a[%i * %m + %j] = … } }
+//   for %k in 0..%n { for %j in 0..%m { … %a[%k * %m + %j] … } }
+//
+//   %a = alloc f64 [%m]
+//   for %i in 0..%n { for %j in 0..%m { %a[%j] = … }  for %j in 0..%m { … %a[%j] … } }
+//
+// Every value is computed as before, and every sum adds in its order. (Loop fusion for array contraction: Gao, Olsen,
+// Sarkar and Thekkath, 1992.) Without it the derivative of a product or scan inside another index keeps all its partial
+// products.
+#pragma once
+
+#include "core/loops/loops.h"
+
+namespace pullback::loops {
+
+void FuseRows(Function& f);
+
+}  // namespace pullback::loops

@@ -1,0 +1,14 @@
+// An array of which each turn of a loop uses its own row, and nothing else does, becomes a row.
+#pragma once
+
+#include <vector>
+
+#include "core/loops/loops.h"
+
+namespace pullback::loops {
+
+// `alloc` makes the array, of two axes or more; all loads and stores of it are in `loop` and of its turn's row
+// (Node::row). What has to come in front of `alloc` is returned.
+std::vector<Node> ShrinkToRow(Function& f, Node& alloc, Node& loop);
+
+}  // namespace pullback::loops

@@ -1,0 +1,241 @@
+// Arrays that are used row by row hold one row, with the bits of the whole array.
+#include <catch2/catch.hpp>
+#include <cstdio>
+#include <random>
+
+#include "core/pipeline/pipeline.h"
+#include "tests/core/loops/testing.h"
+#include "tests/support/derivatives.h"
+
+namespace pullback::loops {
+namespace {
+
+using pipeline::Transform;
+
+// What all arrays hold that are made.
+int64_t ElementsMade(const ir::Module& module, const std::vector<Tensor>& args,
+                     const LowerOptions& options) {
+  return RunBoth(module, args, Traps::kSame, options).elements;
+}
+
+// Over x [n, m] and y [n].
+std::string Statements(const std::string& text) {
+  return "fn @f(%x: [*,*]f64, %y: [*]f64) -> (f64, [*]f64) {\nb0:\n  %n = dim %x, 0\n  %m = dim "
+         "%x, 1\n" +
+         text + "\n  ret %s, %r\n}\n";
+}
+const std::string kMake = R"(  %a = each(i < %n, j < %m) {
+    %u = index %x[%i, %j]
+    %v = exp %u
+  } gen [%i, %j] of (%n, %m): %v
+)";
+const std::string kTotal = R"(  %s = each(i < %n, j < %m) {
+    %u = index %a[%i, %j]
+    %v = index %a[%i, %m - %j - 1]
+    %w = mul %u, %v
+  } sum []: %w
+)";
+const std::string kSums = R"(  %r = each(i < %n, j < %m) {
+    %u = index %a[%i, %j]
+  } sum [%i] of (%n): %u
+)";
+
+std::vector<Tensor> Filled(int64_t n, int64_t m) { return {Ramp({n, m}), Ramp({n})}; }
+
+bool HoldsRow(const std::string& text) {
+  const std::string loops = PrintLoops(text, kRows);
+  return loops.find("alloc f64 [%n, %m]") == std::string::npos;
+}
+
+void CheckAll(const std::string& text) {
+  const ir::Module module = ParseIr(text);
+  for (const auto& [n, m] :
+       {std::pair<int64_t, int64_t>{3, 4}, {1, 1}, {4, 1}, {1, 5}, {0, 3}, {3, 0}})
+    RunBoth(module, Filled(n, m));
+}
+
+TEST_CASE("rows: loops over the rows of an array become one, and the array a row") {
+  const std::string text = Statements(kMake + kTotal + kSums);
+  CHECK(HoldsRow(text));
+  CheckAll(text);
+  const ir::Module module = ParseIr(text);
+  CHECK(ElementsMade(module, Filled(30, 50), LowerOptions{}) == 30 * 50 + 30);
+  CHECK(ElementsMade(module, Filled(30, 50), kRows) == 50 + 30);
+  // However long the rows would be, of no rows there is nothing.
+  CHECK(ElementsMade(module, {Tensor{DType::kF64, {0, int64_t{1} << 30}, {}}, Ramp({0})}, kRows) ==
+        0);
+}
+
+TEST_CASE("rows: the gradient of a product inside another index holds a row at a time") {
+  const std::string start = "fn f(x: [n]f64, y: [n]f64) -> f64 { return sum i < n { ";
+  const std::string programs[] = {
+      start + "prod j < n { 1.0 + x[i] * y[j] } } }",
+      start + "y[i] * prod j < i { x[j] } } }",
+      start + "sum(scan prod j < n { x[i] + y[j] }) } }",
+  };
+  for (const std::string& text : programs) {
+    INFO(text);
+    const ir::Module gradient =
+        testing::Derived(testing::LowerText(text, "f"), Transform::kValueAndGrad);
+    constexpr int64_t kSize = 40;
+    const std::vector<Tensor> args = {Ramp({kSize}), Ramp({kSize})};
+    CHECK(ElementsMade(gradient, args, LowerOptions{}) > 2 * kSize * kSize);
+    CHECK(ElementsMade(gradient, args, kRows) < 12 * kSize);
+  }
+}
+
+TEST_CASE("rows: what stands in between goes along, in front or behind") {
+  // The largest of each row, by which it is divided: an array of one axis, by its elements.
+  CHECK(HoldsRow(Statements(kMake + R"(  %t = each(i < %n, j < %m) {
+    %u = index %a[%i, %j]
+  } max [%i] of (%n): %u
+  %r = each(i < %n, j < %m) {
+    %u = index %a[%i, %j]
+    %v = index %t[%i]
+    %w = div %u, %v
+  } sum [%i] of (%n): %w
+  %s = each(i < %n) {
+    %u = index %t[%i]
+  } sum []: %u)")));
+  // A total that nothing in between needs comes behind; one of something else in front.
+  CHECK(HoldsRow(Statements(kMake + kTotal + R"(  %e = exp %s
+  %g = each(i < %n) {
+    %u = index %y[%i]
+  } sum []: %u
+  %r = each(i < %n, j < %m) {
+    %u = index %a[%i, %j]
+    %w = mul %u, %g
+  } sum [%i] of (%n): %w)")));
+}
+
+TEST_CASE("rows: arrays that are needed whole stay whole") {
+  const auto stays = [](const std::string& rest) {
+    const std::string text = Statements(kMake + rest);
+    INFO(text);
+    CHECK_FALSE(HoldsRow(text));
+    CheckAll(text);
+  };
+  // A total stands between the loops.
+  stays(kTotal + R"(  %r = each(i < %n, j < %m) {
+    %u = index %a[%i, %j]
+    %w = div %u, %s
+  } sum [%i] of (%n): %w)");
+  // By columns.
+  stays(kTotal + R"(  %r = each(j < %m, i < %n) {
+    %u = index %a[%i, %j]
+  } sum [%j] of (%m): %u)");
+  // Another row.
+  stays(kTotal + R"(  %r = each(i < %n, j < %m) {
+    %u = index %a[%n - %i - 1, %j]
+  } sum [%i] of (%n): %u)");
+  // Some of the rows.
+  stays(kTotal + R"(  %k = affine %n - 1
+  %r = each(i < %k, j < %m) where (1 <= %n) {
+    %u = index %a[%i + 1, %j]
+  } sum [%i] of (%n): %u)");
+}
+
+TEST_CASE("rows: two loops that may trap stay two") {
+  const std::string text = Statements(R"(  %a = each(i < %n, j < %m) {
+    %u = index %x[%i, %j]
+    %k = cast %u : i64
+    %v = index %y[%k] !1
+  } gen [%i, %j] of (%n, %m): %v
+  %r = each(i < %n, j < %m) {
+    %u = index %a[%i, %j]
+    %k = cast %u : i64
+    %v = index %y[%k] !2
+  } sum [%i] of (%n): %v
+  %s = each(i < %n) {
+    %v = index %r[%i]
+  } sum []: %v)");
+  CHECK_FALSE(HoldsRow(text));
+  const ir::Module module = ParseIr(text);
+  RunBoth(module, {Matrix(2, 2, {0, 1, 0, 7}), Vector({9, 0})});
+  RunBoth(module, {Matrix(2, 2, {0, 1, 0, 1}), Vector({0, 1})});
+}
+
+// Statements that read and make arrays of [n, m], [n] and [m], each of those before by a random choice.
+class RandomRows {
+ public:
+  explicit RandomRows(uint32_t seed) : rng_(seed) {}
+
+  std::string Make() {
+    std::string text =
+        "fn @f(%a0: [*,*]f64, %v0: [*]f64, %m: i64) -> (f64, f64) {\nb0:\n  %n = dim %a0, 0\n";
+    for (int k = 1; k <= 9; ++k) text += Statement(k);
+    return text + "  %s = add %t1, %t2\n  %t = mul %t3, %t2\n  ret %s, %t\n}\n";
+  }
+
+ private:
+  int Draw(int n) { return static_cast<int>(rng_() % static_cast<uint32_t>(n)); }
+
+  std::string Statement(int k) {
+    const std::string id = std::to_string(k);
+    const bool total = k > 6;
+    std::string body = Read("u", id) + Read("v", id) + "    %w" + id + " = " +
+                       (Draw(2) ? "add" : "mul") + " %u" + id + ", %v" + id + "\n";
+    std::string result;
+    if (total) {
+      result = "sum []: %w" + id;
+      return "  %t" + std::to_string(k - 6) + " = each(i < %n, j < %m) {\n" + body + "  } " +
+             result + "\n";
+    }
+    static const char* const kWhere[] = {"", "", " where (%j <= %i)", " where (%i <= %j + 1)"};
+    const char* const where = kWhere[Draw(4)];
+    switch (Draw(4)) {
+      case 0:
+        rows_.push_back("%v" + id);
+        result = std::string(Draw(2) ? "sum" : "max") + " [%i] of (%n): %w" + id;
+        break;
+      case 1:
+        arrays_.push_back("%v" + id);
+        result = "scan_sum 1 [%i, %j] of (%n, %m): %w" + id;
+        break;
+      default:
+        arrays_.push_back("%v" + id);
+        result =
+            "gen [%i, " + std::string(Draw(3) ? "%j" : "%m - %j - 1") + "] of (%n, %m): %w" + id;
+    }
+    return "  %v" + id + " = each(i < %n, j < %m)" + where + " {\n" + body + "  } " + result + "\n";
+  }
+
+  std::string Read(const std::string& name, const std::string& id) {
+    std::string from;
+    if (Draw(3) == 0) {
+      from = Draw(4) == 0
+                 ? "%v0[%i]"
+                 : rows_[static_cast<size_t>(Draw(static_cast<int>(rows_.size())))] + "[%i]";
+    } else {
+      static const char* const kSubs[] = {"[%i, %j]",          "[%i, %j]", "[%i, %j]",
+                                          "[%i, %m - %j - 1]", "[%i, 0]",  "[%n - %i - 1, %j]"};
+      const size_t last = arrays_.size() - 1;
+      const size_t which =
+          Draw(2) ? last : static_cast<size_t>(Draw(static_cast<int>(arrays_.size())));
+      from = arrays_[which] + kSubs[Draw(Draw(4) ? 5 : 6)];
+    }
+    return "    %" + name + id + " = index " + from + "\n";
+  }
+
+  std::mt19937 rng_;
+  std::vector<std::string> arrays_ = {"%a0"}, rows_ = {"%v0"};
+};
+
+TEST_CASE("rows: random statements") {
+  int smaller = 0;
+  for (uint32_t seed = 0; seed < 300; ++seed) {
+    const std::string text = RandomRows(seed).Make();
+    INFO(text);
+    const ir::Module module = ParseIr(text);
+    for (const auto& [n, m] : {std::pair<int64_t, int64_t>{3, 5}, {4, 1}, {0, 2}}) {
+      const std::vector<Tensor> args = {Ramp({n, m}), Ramp({n}), Tensor::I64(m)};
+      const int64_t whole = ElementsMade(module, args, LowerOptions{});
+      smaller += ElementsMade(module, args, kRows) < whole;
+    }
+  }
+  std::printf("random rows: %d of 600 hold less\n", smaller);
+  CHECK(smaller > 200);
+}
+
+}  // namespace
+}  // namespace pullback::loops
