@@ -183,33 +183,10 @@ class Fuser {
       if (!IsInRange(consumer, read, k, r.shape[k])) return false;
     }
     if (!MayRepeat(producer, read, &consumer)) return false;
-    return IsFree(producer) || NamesEveryIndex(consumer, read);
+    return IsFree(producer) || NamesEveryIndex(consumer, read.subs);
   }
 
   bool IsFree(const Producer& p) const { return Parts(f_, *p.each).WorkOf(p.result) == 0; }
-
-  // Then an element is evaluated at no more points than it was.
-  static bool NamesEveryIndex(const Each& consumer, const Inst& read) {
-    return std::all_of(consumer.indices.begin(), consumer.indices.end(), [&](const auto& i) {
-      return std::any_of(read.subs.begin(), read.subs.end(), [&](const Affine& a) {
-        const int64_t coeff = a.Coeff(i.var);
-        return (coeff == 1 || coeff == -1) && IsOutside(consumer, a.Substitute(i.var, Affine{}));
-      });
-    });
-  }
-
-  // The same at all points of the statement.
-  static bool IsOutside(const Each& each, const Affine& a) {
-    const auto inside = [&](Value v) {
-      return std::any_of(each.indices.begin(), each.indices.end(),
-                         [v](const ir::IndexVar& i) { return i.var == v; }) ||
-             std::any_of(each.body.begin(), each.body.end(), [v](const Inst& inst) {
-               return std::find(inst.results.begin(), inst.results.end(), v) != inst.results.end();
-             });
-    };
-    return std::none_of(a.terms.begin(), a.terms.end(),
-                        [&](const Affine::Term& t) { return inside(t.value); });
-  }
 
   // Whether it costs nothing to evaluate at a read what is evaluated for its array: nobody else reads that, nor
   // a part of it that shares work; the consumer may read several parts of one element.

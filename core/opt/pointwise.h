@@ -1,4 +1,4 @@
-// Results of tensor statements whose elements are single points.
+// Results of tensor statements whose elements are single points, and reads at them.
 #pragma once
 
 #include "core/ir/ir.h"
@@ -11,5 +11,9 @@ ir::Value IndexOf(const ir::Each& each, const ir::Affine& a);
 // A `gen` each of whose elements is at most one point of the statement: every subscript is an index, and
 // every index is one, some more than once (a diagonal).
 bool IsPointwise(const ir::Each& each, const ir::EachResult& r);
+
+// Whether the statement visits an element that it reads there once at most: every index is a subscript, but for its
+// sign and what is added from outside.
+bool NamesEveryIndex(const ir::Each& each, ir::AffineSpan subs);
 
 }  // namespace pullback::opt

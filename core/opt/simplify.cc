@@ -48,6 +48,7 @@ Status FuseStatements(ir::Module& module, bool only_free, const RewriteOptions& 
         EliminateDeadCode(*f);
       }
     };
+    if (!only_free && ReadTermsOfSums(*f)) EliminateDeadCode(*f);
     fuse();
     if (only_free) continue;
     if (MergeIntoProducers(*f)) fuse();

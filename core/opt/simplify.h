@@ -48,6 +48,9 @@ bool FuseReads(ir::Function& f, bool only_free);
 Status FuseStatements(ir::Module& module, bool only_free,
                       const RewriteOptions& options = {});  // every function, then Simplify
 
+// Reads of sums of arrays become sums of reads (read_terms.cc). True: changed.
+bool ReadTermsOfSums(ir::Function& f);
+
 // Two statements over one space that are the only readers of an array which a gen in the same block makes become one
 // statement, so that FuseReads can do without the array. True: changed.
 bool MergeReaders(ir::Function& f);

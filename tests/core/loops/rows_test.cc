@@ -72,6 +72,8 @@ TEST_CASE("rows: the gradient of a product inside another index holds a row at a
       start + "prod j < n { 1.0 + x[i] * y[j] } } }",
       start + "y[i] * prod j < i { x[j] } } }",
       start + "sum(scan prod j < n { x[i] + y[j] }) } }",
+      "fn f(x: [n]f64, y: [n]f64) -> f64 { let d = gen i < n, j < n { x[i] - y[j] }; "
+      "let e = exp.(-d * d); return sum(e) + sum(e * d) }",
   };
   for (const std::string& text : programs) {
     INFO(text);

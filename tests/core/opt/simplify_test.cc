@@ -101,6 +101,8 @@ TEST_CASE("opt: FuseReads") {
   RunPassFiles("fuse_reads", OverFunctions([](ir::Function& f) { FuseReads(f, false); }));
 }
 
+TEST_CASE("opt: ReadTermsOfSums") { RunPassFiles("read_terms", OverFunctions(ReadTermsOfSums)); }
+
 TEST_CASE("opt: MergeReaders") {
   RunPassFiles("merge_readers", OverFunctions([](ir::Function& f) { MergeReaders(f); }));
 }
