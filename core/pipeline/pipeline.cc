@@ -211,7 +211,7 @@ StatusOr<bool> DeriveInChunks(PassRunner& passes, ir::Module m, Transform transf
 
 }  // namespace
 
-const char* const kPassesVersion = "74";
+const char* const kPassesVersion = "75";
 
 const char* TransformName(Transform t) {
   switch (t) {
