@@ -96,6 +96,17 @@ bool IsChain(const Expr& e) {
   return IsNegation(e) && IsChain(*e.operands[0]);
 }
 
+const Block* OnlyWhere(const Expr& e) {
+  const bool number = e.type.kind == Type::Kind::kScalar && e.type.elem != DType::kBool;
+  if (e.kind != Expr::Kind::kIf || !number || e.arms.size() != 2 || e.arms[1].cond) return nullptr;
+  const Block& other = e.arms[1].body;
+  const auto is = [&](Expr::Kind k) { return other.result->kind == k; };
+  const bool zero = other.stmts.empty() && other.result &&
+                    ((is(Expr::Kind::kInt) && other.result->int_value == 0) ||
+                     (is(Expr::Kind::kFloat) && other.result->float_value == 0));
+  return zero ? &e.arms[0].body : nullptr;
+}
+
 void CollectBrackets(const Context& c, const Expr& e, std::vector<const Expr*>& predicates) {
   if (e.kind == Expr::Kind::kIverson) CollectConjuncts(c, *e.operands[0], predicates);
   if (!IsProduct(e) && !IsNegation(e)) return;

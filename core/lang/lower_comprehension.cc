@@ -117,6 +117,15 @@ MaybeValue ChainInto(Context& c, Statement& s, const Expr& e) {
   });
 }
 
+// if p { body } else { 0 }, which is a bracket in other words.
+MaybeValue BranchInto(Context& c, Statement& s, const std::vector<const Expr*>& predicates,
+                      const Block& body) {
+  return GuardedInto(c, s, predicates, [&]() -> MaybeValue {
+    if (!LowerLets(c, body)) return std::nullopt;
+    return LowerScalar(c, *body.result);
+  });
+}
+
 // Whether a condition holds somewhere is how often it does, where it tells indices whose tuples can be
 // counted.
 bool Counts(Context& c, Statement& s, const Expr& e, std::vector<const Expr*>& predicates) {
@@ -194,6 +203,10 @@ MaybeValue LowerInto(Context& c, Statement& s, const Expr& e) {
   std::vector<const Expr*> predicates;
   if (Counts(c, s, e, predicates)) {
     return GuardedInto(c, s, predicates, [&] { return MaybeValue(c.b.I64(1)); });
+  }
+  if (const Block* body = OnlyWhere(e)) {
+    CollectConjuncts(c, *e.arms[0].cond, predicates);
+    if (BindsIndices(c, s, predicates)) return BranchInto(c, s, predicates, *body);
   }
   if (!IsChain(e)) return LowerScalar(c, e);
   CollectBrackets(c, e, predicates);

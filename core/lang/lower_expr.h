@@ -55,6 +55,8 @@ bool IsPureScalar(const Expr& e);
 // --- lower_chain.cc
 // A product with an Iverson bracket among its factors (through unary minus).
 bool IsChain(const Expr& e);
+// What `if p { … } else { 0 }` is where p holds, as under a bracket; nullptr: it is something else.
+const Block* OnlyWhere(const Expr& e);
 MaybeValue LowerChain(Context& c, const Expr& e);
 // The predicates of the factors that are brackets, split at `and`, in order.
 void CollectBrackets(const Context& c, const Expr& e, std::vector<const Expr*>& predicates);

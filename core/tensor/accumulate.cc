@@ -76,14 +76,15 @@ class BlockAccumulator {
     return term;
   }
 
-  // Beside a matrix of this block that it reads a vector costs nothing, and adding to one that was made before keeps
-  // that matrix whole: the statements that read it could not be one loop over its rows (core/loops/fuse_rows.h).
+  // Beside a matrix that it reads a vector costs nothing, and adding to one that was made before keeps that matrix
+  // whole: the statements that read it could not be one loop over its rows (core/loops/fuse_rows.h). Asked of all
+  // matrices alike: terms that are added in place have other bits than their sum, and these are no matter of where
+  // a matrix was made.
   bool MakesVectorOfMatrix(const Term& term) const {
     const ir::Each& each = *insts_[term.at].each;
     if (each.results[term.result].out.size() != 1 || each.indices.size() < 2) return false;
     return std::any_of(each.body.begin(), each.body.end(), [&](const Inst& read) {
-      return read.op == Op::Index && f_.TypeOf(read.args[0]).rank > 1 &&
-             defined_.contains(read.args[0].id);
+      return read.op == Op::Index && f_.TypeOf(read.args[0]).rank > 1;
     });
   }
 

@@ -65,6 +65,21 @@ const std::vector<RelationProgram>& RelationPrograms() {
          return gen i < n, j < m { [r(i, j)] * x[i] * y[j] } })",
        {wide},
        {x, y}},
+      {"a branch whose other arm is 0",
+       R"(fn f(r: rel[n, m], x: [n]f64, y: [m]f64) -> f64 {
+         return sum i < n, j < m { if r(i, j) { let d = x[i] - y[j]; d * d / (1.0 + y[j]) } else { 0.0 } } })",
+       {wide},
+       {x, y}},
+      {"a branch whose other arm is below 0",
+       R"(fn f(r: rel[n, m], x: [n]f64, y: [m]f64) -> f64 {
+         return sum i < n, j < m { if r(i, j) { x[i] * y[j] } else { -5.0 } } })",
+       {wide},
+       {x, y}},
+      {"rows of branches",
+       R"(fn f(r: rel[n, m], x: [n]f64, y: [m]f64) -> [n]f64 {
+         return gen i < n { sum j < m { if r(i, j) and y[j] > 0.5 { x[i] / y[j] } else { 0.0 } } } })",
+       {wide},
+       {x, y}},
       {"empty",
        R"(fn f(r: rel[n, m], x: [n]f64, y: [m]f64) -> ([n]f64, f64) {
          return (gen i < n { sum j < m { [r(i, j)] * x[i] * y[j] } },
