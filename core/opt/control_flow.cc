@@ -4,6 +4,7 @@
 
 #include "core/base/flat_lists.h"
 #include "core/ir/dominance.h"
+#include "core/opt/invariant_params.h"
 #include "core/opt/rename.h"
 #include "core/opt/simplify.h"
 
@@ -26,6 +27,7 @@ class ControlFlow {
     changed |= MergePairs();
     changed |= RemoveUnreachable();
     changed |= RemoveTrivialParams();
+    changed |= RemoveInvariantParams(f_);
     return changed;
   }
 

@@ -20,7 +20,7 @@ bool EliminateDeadCode(ir::Function& f);
 bool EliminateCommonSubexpressions(ir::Function& f);
 
 // Unreachable blocks, branches on constants or to one target, straight-line pairs of blocks, block
-// parameters that always get one value.
+// parameters that always get one value, also where loops pass it on and on.
 bool SimplifyControlFlow(ir::Function& f);
 
 // What a branch or a check has decided is known in everything it dominates: the condition is a constant,

@@ -211,7 +211,7 @@ StatusOr<bool> DeriveInChunks(PassRunner& passes, ir::Module m, Transform transf
 
 }  // namespace
 
-const char* const kPassesVersion = "75";
+const char* const kPassesVersion = "76";
 
 const char* TransformName(Transform t) {
   switch (t) {
@@ -242,6 +242,7 @@ StatusOr<Staged> Derive(const ir::Module& ssa, Transform transform, const std::v
   PB_RETURN_IF_ERROR(DeriveOperators(passes, m, options.optimise));
   if (options.optimise) {
     PB_RETURN_IF_ERROR(passes.Fuse("fuse_free", m, true));
+    PB_RETURN_IF_ERROR(KeepDiagonals(passes, m));
   }
   out.ssa = std::move(m);
   m = out.ssa.Clone();

@@ -13,6 +13,8 @@ namespace {
 
 // Of normalising and fusing beyond those that are asked for, as long as fusing finds something.
 constexpr int kMostMoreRounds = 3;
+// Of arrays that are read by diagonals of others.
+constexpr int kMostDiagonals = 4;
 
 }  // namespace
 
@@ -54,6 +56,18 @@ Status PrepareLoops(PassRunner& passes, ir::Module& m) {
   PB_RETURN_IF_ERROR(ImproveLoops(passes, m, false));
   return passes.Run("unroll", m,
                     [&](ir::Module& x) { return opt::UnrollStatements(x, passes.rules()); });
+}
+
+Status KeepDiagonals(PassRunner& passes, ir::Module& m) {
+  bool changed = true;
+  for (int round = 0; changed && round < kMostDiagonals; ++round) {
+    changed = false;
+    PB_RETURN_IF_ERROR(passes.Run("keep_diagonals", m, [&](ir::Module& x) {
+      for (auto& f : x.functions) changed |= tensor::KeepDiagonals(*f);
+      return changed ? opt::Simplify(x, passes.rules()) : Status();
+    }));
+  }
+  return {};
 }
 
 Status NormaliseAndFuse(PassRunner& passes, ir::Module& m, int rounds) {

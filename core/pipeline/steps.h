@@ -20,6 +20,10 @@ Status ImproveLoops(PassRunner& passes, ir::Module& m, bool derived);
 // What is done before derivatives are taken.
 Status PrepareLoops(PassRunner& passes, ir::Module& m);
 
+// Before derivatives are taken, so that they cost what is left of the program: arrays of which only the diagonal is
+// read are made there alone.
+Status KeepDiagonals(PassRunner& passes, ir::Module& m);
+
 // Normalising and fusing; each of the `rounds` eliminates what the one before has uncovered.
 Status NormaliseAndFuse(PassRunner& passes, ir::Module& m, int rounds);
 

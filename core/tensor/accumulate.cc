@@ -57,7 +57,7 @@ class BlockAccumulator {
       const Value term = insts_[at].args[operand], into = insts_[at].args[1 - operand];
       const auto found = Find(term);
       if (!found || Reads(insts_[found->at], into)) continue;
-      if (MakesVectorOfMatrix(*found) && !IsCarried(into)) continue;
+      if (SumsToVector(*found) && !IsCarried(into)) continue;
       if (Replace(*found, at, into)) return;
     }
   }
@@ -76,16 +76,13 @@ class BlockAccumulator {
     return term;
   }
 
-  // Beside a matrix that it reads a vector costs nothing, and adding to one that was made before keeps that matrix
-  // whole: the statements that read it could not be one loop over its rows (core/loops/fuse_rows.h). Asked of all
-  // matrices alike: terms that are added in place have other bits than their sum, and these are no matter of where
-  // a matrix was made.
-  bool MakesVectorOfMatrix(const Term& term) const {
+  // Beside points of several axes a vector costs nothing, and adding to one that was made before keeps the matrices
+  // that they read whole: the statements that read these could not be one loop over their rows
+  // (core/loops/fuse_rows.h). No matter of whether there is a matrix: terms that are added in place have other bits
+  // than their sum, and these are the same wherever one was made, or was fused into its reader.
+  bool SumsToVector(const Term& term) const {
     const ir::Each& each = *insts_[term.at].each;
-    if (each.results[term.result].out.size() != 1 || each.indices.size() < 2) return false;
-    return std::any_of(each.body.begin(), each.body.end(), [&](const Inst& read) {
-      return read.op == Op::Index && f_.TypeOf(read.args[0]).rank > 1;
-    });
+    return each.results[term.result].out.size() == 1 && each.indices.size() > 1;
   }
 
   // Whether `v` is a block's parameter with something added: an array that a loop carries, or a caller's. What has

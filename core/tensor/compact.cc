@@ -5,6 +5,7 @@
 //   gen [i, j]: e(j)                              r = gen [j]: e(j);       gen [i, j]: r[j]
 //   where a(i) <= j < a(i) + w: gen [i, j]: e     b = gen [i, t < w]: e at j = a(i) + t;
 //                                                 where …: gen [i, j]: b[i, j - a(i)]
+//   sum [i, i]: e(i, k)                           d = sum [i]: e(i, k);    gen [i, i]: d[i]
 //
 // Where the array has other readers than statements it is left alone: it is made anyway.
 #include <algorithm>
@@ -48,8 +49,10 @@ class Compactor {
     for (ir::Block& b : f_.blocks) {
       std::vector<Inst> made;
       for (Inst& inst : b.insts) {
-        if (inst.each) changed |= VisitStatement(inst, made);
+        std::vector<Inst> after;
+        if (inst.each) changed |= VisitStatement(inst, made, after);
         made.push_back(std::move(inst));
+        std::move(after.begin(), after.end(), std::back_inserter(made));
       }
       b.insts = std::move(made);
     }
@@ -57,15 +60,65 @@ class Compactor {
   }
 
  private:
-  // Results that become others leave; `before`: statements that come instead.
-  bool VisitStatement(Inst& inst, std::vector<Inst>& before) {
+  // Results that become others leave; `before`: statements that come instead. Sums stay where their work is shared,
+  // and `after` spreads them.
+  bool VisitStatement(Inst& inst, std::vector<Inst>& before, std::vector<Inst>& after) {
     bool changed = false;
     for (size_t k = 0; k < inst.results.size(); ++k) {
       if (f_.TypeOf(inst.results[k]).rank < 2 || inst.each->results[k].into.valid()) continue;
       if (!reads_.OnlyByStatements(inst.results[k])) continue;
-      changed |= Store(inst, k, before);
+      changed |= inst.each->results[k].monoid == ir::Monoid::kSum ? SumDiagonal(inst, k, after)
+                                                                  : Store(inst, k, before);
     }
     return changed;
+  }
+
+  // An axis whose subscript repeats that of one in front of it goes.
+  bool SumDiagonal(Inst& inst, size_t k, std::vector<Inst>& after) {
+    EachResult& r = inst.each->results[k];
+    for (size_t b = 1; b < r.out.size(); ++b) {
+      const auto same = std::find(r.out.begin(), r.out.begin() + static_cast<long>(b), r.out[b]);
+      const auto a = static_cast<size_t>(same - r.out.begin());
+      if (a == b || r.shape[a] != r.shape[b]) continue;
+      EraseAt(r.out, b);
+      EraseAt(r.shape, b);
+      const Value all = inst.results[k];
+      inst.results[k] = NewArray(all, r.out.size());
+      after.push_back(SpreadDiagonal(inst, k, all, a, b));
+      return true;
+    }
+    return false;
+  }
+
+  // `all`, whose axis b repeats axis a of the statement's result.
+  Inst SpreadDiagonal(const Inst& inst, size_t k, Value all, size_t a, size_t b) {
+    Inst spread, read;
+    spread.op = Op::Each;
+    spread.loc = read.loc = inst.loc;
+    spread.results = {all};
+    spread.each = std::make_unique<Each>();
+    EachResult r;
+    for (const Value extent : inst.each->results[k].shape) {
+      const Value index = f_.NewValue(ir::Type::I64());
+      spread.each->indices.push_back({index, extent});
+      r.out.push_back(Affine::Of(index));
+      r.shape.push_back(extent);
+    }
+    read.op = Op::Index;
+    read.args = {inst.results[k]};
+    read.subs = ir::AffineSpan(r.out);
+    read.results = {f_.NewValue(f_.TypeOf(all).Element())};
+    r.value = read.results[0];
+    r.out.insert(r.out.begin() + static_cast<long>(b), r.out[a]);
+    r.shape.insert(r.shape.begin() + static_cast<long>(b), r.shape[a]);
+    spread.each->body.push_back(std::move(read));
+    spread.each->results.push_back(std::move(r));
+    return spread;
+  }
+
+  Value NewArray(Value like, size_t rank) {
+    const ir::Type t = ir::Type::Array(f_.TypeOf(like).elem, static_cast<int>(rank));
+    return f_.NewValue(t, f_.names[like.id]);
   }
 
   // The result goes under another name, for nobody.
@@ -181,9 +234,7 @@ class Compactor {
       r.out.push_back(Affine::Of(i.var));
       r.shape.push_back(i.extent);
     }
-    const int rank = static_cast<int>(r.out.size());
-    const ir::Type t = ir::Type::Array(f_.TypeOf(like).elem, rank);
-    stored.results = {f_.NewValue(t, f_.names[like.id])};
+    stored.results = {NewArray(like, r.out.size())};
     return stored;
   }
 

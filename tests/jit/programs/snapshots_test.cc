@@ -103,6 +103,14 @@ std::vector<Case> Cases() {
        "}\n"
        " } else { s = p }\n return s * p }",
        {ys, x, p}},
+      {"a cotangent that goes past the loop, of a matrix",
+       "fn f(a: [k]f64, x: f64, n: i64, c: i64) -> f64 { let m = reshape(flatten(outer(a, a)), k, "
+       "k) * a\n"
+       " var v = a\n var t = 0\n"
+       " while true CHECKPOINT { if t >= n { break }\n if t % 4 == 2 { break }\n v[t % k] = x\n t "
+       "+= 3 }\n"
+       " return v[1] + 0.414 * sum(v) + 0.570 * sum(m) }",
+       {w, x, n}},
       {"a gradient by one scalar",
        "fn f(x: f64, n: i64, c: i64) -> f64 { var s = x\n"
        " for t < n CHECKPOINT { s = sin(s) * x + exp(-s * x) }\n return s * x }",

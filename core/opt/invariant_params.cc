@@ -1,0 +1,110 @@
+#include "core/opt/invariant_params.h"
+
+#include <algorithm>
+#include <utility>
+#include <vector>
+
+#include "core/ir/dominance.h"
+#include "core/opt/rename.h"
+
+namespace pullback::opt {
+namespace {
+
+using ir::Value;
+
+// Each parameter is taken for what its edges give until two of them differ; then it is itself. So what is found is the
+// most that is true. What a parameter is taken for may still become another parameter while loops are followed;
+// then it is itself too, and the next call finds it.
+class ParamValues {
+ public:
+  explicit ParamValues(ir::Function& f)
+      : f_(f), successors_(ir::Successors(f.blocks)), order_(ir::ReversePostorder(successors_)) {}
+
+  bool Run() {
+    if (!HasLoop()) return false;
+    edges_to_ = ir::EdgesTo(successors_);
+    Forget();
+    bool changed = true;
+    for (int sweep = 0; changed; ++sweep) {
+      if (sweep == kMostSweeps) return false;
+      changed = false;
+      for (size_t k = 1; k < order_.size(); ++k) changed |= Visit(order_[k]);
+    }
+    return Replace();
+  }
+
+ private:
+  static constexpr int kMostSweeps = 16;  // loops nest less deep
+
+  bool HasLoop() const {
+    std::vector<char> seen(f_.blocks.size());
+    for (uint32_t b : order_) {
+      seen[b] = 1;
+      for (const ir::Edge& e : f_.blocks[b].term.edges) {
+        if (seen[e.block]) return true;
+      }
+    }
+    return false;
+  }
+
+  // Nothing is known of parameters but those of the entry.
+  void Forget() {
+    value_.reserve(f_.values.size());
+    for (uint32_t id = 0; id < f_.values.size(); ++id) value_.push_back(Value{id});
+    for (size_t k = 1; k < order_.size(); ++k) {
+      for (Value param : f_.blocks[order_[k]].params) value_[param.id] = ir::kNoValue;
+    }
+  }
+
+  bool Visit(uint32_t b) {
+    bool changed = false;
+    for (size_t k = 0; k < f_.blocks[b].params.size(); ++k) {
+      const Value param = f_.blocks[b].params[k];
+      Value& known = value_[param.id];
+      if (known == param) continue;
+      Value now = known;
+      for (uint32_t edge : edges_to_[b]) {
+        const Value arg = value_[ir::EdgeOf(f_, edge).args[k].id];
+        if (!arg.valid() || arg == now) continue;
+        now = now.valid() ? param : arg;
+        if (now == param) break;
+      }
+      changed |= now != known;
+      known = now;
+    }
+    return changed;
+  }
+
+  bool Replace() {
+    Renaming renaming(f_);
+    for (size_t n = 1; n < order_.size(); ++n) {
+      ir::Values& params = f_.blocks[order_[n]].params;
+      for (size_t k = params.size(); k-- > 0;) {
+        const Value param = params[k], is = value_[param.id];
+        if (is == param) continue;
+        renaming.Set(param, is);
+        if (f_.names[is.id].empty()) f_.names[is.id] = f_.names[param.id];
+        params.erase(params.begin() + static_cast<long>(k));
+        for (uint32_t edge : edges_to_[order_[n]]) {
+          ir::Values& args = ir::EdgeOf(f_, edge).args;
+          args.erase(args.begin() + static_cast<long>(k));
+        }
+      }
+    }
+    if (!renaming.any()) return false;
+    renaming.Apply(f_);
+    return true;
+  }
+
+  ir::Function& f_;
+  const FlatLists successors_;
+  const std::vector<uint32_t> order_;
+  FlatLists edges_to_;
+  std::vector<Value> value_;  // by value
+};
+
+}  // namespace
+
+bool RemoveInvariantParams(ir::Function& f) { return ParamValues(f).Run(); }
+
+}  // namespace pullback::opt
