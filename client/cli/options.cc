@@ -72,7 +72,8 @@ void AddKernelOptions(CLI::App* command, KernelOptions* options) {
   command
       ->add_option(
           "--mixed", options->mixed,
-          "Where the partials of functions of elements are evaluated: cached (forward pass), "
+          "Where partials of functions of elements, and of turns of loops that only add, are "
+          "evaluated: cached (forward pass), "
           "recomputed (reverse pass), or auto, by cost; default: auto")
       ->check(CLI::IsMember(kMixed).description(""))
       ->type_name("MODE");

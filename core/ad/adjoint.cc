@@ -5,6 +5,7 @@
 
 #include "core/ad/fill.h"
 #include "core/ad/outline_loops.h"
+#include "core/ad/outline_turns.h"
 #include "core/ad/reverse_function.h"
 #include "core/ad/rules.h"
 #include "core/ad/tangent.h"
@@ -68,8 +69,8 @@ class Adjoints {
   StatusOr<uint32_t> Outlined(uint32_t f) {
     const auto [it, fresh] = outlined_.try_emplace(f);
     if (!fresh) return it->second;
-    PB_ASSIGN_OR_RETURN(it->second, OutlineLoops(module_, f));
-    return it->second;
+    PB_ASSIGN_OR_RETURN(const uint32_t loops, OutlineLoops(module_, f));
+    return it->second = OutlineTurns(module_, loops, mixed_);
   }
 
   StatusOr<CallAdjoint> OfCall(const ir::Inst& call, const std::vector<bool>& params,

@@ -50,6 +50,29 @@ bool LeadsBack(const Edge& e) { return e.block == kHeader; }
 
 }  // namespace
 
+std::optional<Loop> LoopAt(const Function& f, uint32_t header, const ir::Dominators& dominators) {
+  const auto preds = ir::Predecessors(f);
+  Loop loop;
+  loop.header = header;
+  loop.contains.resize(f.blocks.size());
+  loop.contains[header] = 1;
+  std::vector<uint32_t> work;
+  for (uint32_t p : preds[header]) {
+    if (dominators.Dominates(header, p)) work.push_back(p);
+  }
+  if (work.empty()) return std::nullopt;
+  while (!work.empty()) {
+    const uint32_t b = work.back();
+    work.pop_back();
+    if (loop.contains[b]) continue;
+    loop.contains[b] = 1;
+    for (uint32_t p : preds[b]) {
+      if (dominators.IsReachable(p)) work.push_back(p);
+    }
+  }
+  return loop;
+}
+
 ir::Values WithoutCounter(ir::Values values, const Loop& loop) {
   values.erase(values.begin() + static_cast<long>(loop.counter));
   return values;
@@ -88,13 +111,29 @@ LoopPart LoopParts::Step(const Loop& loop) {
   ReturnBy(blocks, LeadsBack, [&](const Edge& e) { return WithoutCounter(e.args, loop); });
   RemoveDead(blocks);
   FindCaptures(loop, blocks);
-  const ir::Values& header = f_.blocks[loop.header].params;
+  const ir::Values state = WithoutCounter(f_.blocks[loop.header].params, loop);
   std::vector<Type> results;
-  for (Value v : WithoutCounter(header, loop)) results.push_back(f_.TypeOf(v));
-  blocks[kHeader].params = Params(loop, header);
-  std::vector<Inst>& first = blocks[kHeader].insts;
-  first.insert(first.begin(), again_.begin(), again_.end());
-  const LoopPart part = Declare(".step", std::move(results), std::move(blocks));
+  for (Value v : state) results.push_back(f_.TypeOf(v));
+  return DeclareTurn(".step", loop, state, std::move(results), std::move(blocks));
+}
+
+LoopPart LoopParts::Turn(const Loop& loop, const ir::Values& results) {
+  Blocks blocks = Copy(loop);
+  for (Block& b : blocks) KeepEdges(b.term, [](const Edge& e) { return !LeadsOut(e); });
+  ReturnBy(blocks, LeadsBack, [&](const Edge&) { return results; });
+  RemoveDead(blocks);
+  FindCaptures(loop, blocks);
+  std::vector<Type> types;
+  for (Value v : results) types.push_back(f_.TypeOf(v));
+  return DeclareTurn(".turn", loop, {}, std::move(types), std::move(blocks));
+}
+
+LoopPart LoopParts::DeclareTurn(const char* name, const Loop& loop, ir::Values state,
+                                std::vector<Type> results, Blocks blocks) {
+  Block& first = blocks[kHeader];
+  first.params = Params(loop, std::move(state), f_.blocks[loop.header].params);
+  first.insts.insert(first.insts.begin(), again_.begin(), again_.end());
+  const LoopPart part = Declare(name, std::move(results), std::move(blocks));
   ir::Renumber(module_.Get(part.function));
   return part;
 }
@@ -116,7 +155,7 @@ LoopPart LoopParts::Count(const Loop& loop) {
   for (Value v : f_.blocks[loop.header].params)
     first.push_back(count.NewValue(f_.TypeOf(v), f_.names[v.id]));
   Block& entry = count.blocks[0];
-  entry.params = Params(loop, first);
+  entry.params = Params(loop, WithoutCounter(first, loop), first);
   entry.insts = again_;
   entry.term = {Terminator::Kind::kJump, ir::kNoValue, {{1, std::move(first)}}, {}};
   ir::Renumber(count);
@@ -173,6 +212,19 @@ void LoopParts::Capture(const Loop& loop, Value first) {
   }
 }
 
+bool LoopParts::IsOneMore(Value v, Value than) const {
+  const Inst* def = Definition(v);
+  if (!def) return false;
+  if (def->op == Op::AffineOf) return def->subs[0] == ir::Affine::Of(than) + ir::Affine::Const(1);
+  if (def->op != Op::Add) return false;
+  const auto is_one = [&](Value x) {
+    const Inst* c = Definition(x);
+    return c && c->op == Op::Const && c->bits == 1;
+  };
+  return (def->args[0] == than && is_one(def->args[1])) ||
+         (def->args[1] == than && is_one(def->args[0]));
+}
+
 // Constants, sizes of what the part is handed in, and what depends on integers alone.
 bool LoopParts::IsMadeAgain(Value v) const {
   const Inst* def = defs_[v.id];
@@ -184,9 +236,7 @@ bool LoopParts::IsMadeAgain(Value v) const {
   return integers && (ir::Info(def->op).flags & ir::kPure) != 0 && !ir::MayTrap(*def, f_);
 }
 
-// The part's, where the header has `header`.
-ir::Values LoopParts::Params(const Loop& loop, const ir::Values& header) const {
-  ir::Values params = WithoutCounter(header, loop);
+ir::Values LoopParts::Params(const Loop& loop, ir::Values params, const ir::Values& header) const {
   params.insert(params.end(), captured_.begin(), captured_.end());
   params.push_back(header[loop.counter]);
   return params;

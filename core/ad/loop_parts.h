@@ -2,8 +2,10 @@
 #pragma once
 
 #include <algorithm>
+#include <optional>
 #include <vector>
 
+#include "core/ir/dominance.h"
 #include "core/ir/ir.h"
 
 namespace pullback::ad {
@@ -14,6 +16,10 @@ struct Loop {
   std::vector<char> contains;  // by block
   size_t counter = 0;          // the header's parameter that grows by one with every turn
 };
+
+// What leads back to the header without passing it again, which it dominates. None: nothing does.
+std::optional<Loop> LoopAt(const ir::Function& f, uint32_t header,
+                           const ir::Dominators& dominators);
 
 // Calls fn(value) for every value that the block defines, in order.
 template <typename Block, typename Fn>
@@ -65,9 +71,14 @@ class LoopParts {
   // (state…, captured…, counter) -> counter where control leaves the loop: all turns, and nothing kept.
   LoopPart Count(const Loop& loop);
 
+  // (captured…, counter) -> results…, which a turn that leads back computes without the loop's other parameters.
+  LoopPart Turn(const Loop& loop, const ir::Values& results);
+
   // The instruction that defines v; null where none does, or one in the body of a statement.
   const ir::Inst* Definition(ir::Value v) const { return defs_[v.id]; }
   bool IsInside(const Loop& loop, ir::Value v) const { return loop.contains[block_of_[v.id]] != 0; }
+  uint32_t BlockOf(ir::Value v) const { return block_of_[v.id]; }
+  bool IsOneMore(ir::Value v, ir::Value than) const;
 
  private:
   using Blocks = std::vector<ir::Block>;
@@ -77,7 +88,10 @@ class LoopParts {
   void FindCaptures(const Loop& loop, const Blocks& blocks);
   void Capture(const Loop& loop, ir::Value first);
   bool IsMadeAgain(ir::Value v) const;
-  ir::Values Params(const Loop& loop, const ir::Values& header) const;
+  // What a turn takes: `state`, what it captures, the counter.
+  ir::Values Params(const Loop& loop, ir::Values state, const ir::Values& header) const;
+  LoopPart DeclareTurn(const char* name, const Loop& loop, ir::Values state,
+                       std::vector<ir::Type> results, Blocks blocks);
   LoopPart Declare(const char* name, std::vector<ir::Type> results, Blocks blocks);
 
   ir::Module& module_;

@@ -9,7 +9,8 @@
 
 namespace pullback::ad {
 
-// In which pass the duals are evaluated. The results are the same bits.
+// In which pass the duals are evaluated, and what turns of loops that only add make (core/ad/outline_turns.h). The
+// results are the same bits.
 enum class Mixed : uint8_t {
   kAuto,        // by cost: PrefersCached
   kCached,      // in the forward pass: the statement also stores the partials, one array each

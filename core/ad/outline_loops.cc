@@ -30,7 +30,7 @@ class Outlining {
     const ir::Dominators dominators(f_);
     for (uint32_t b : dominators.order()) {
       if (!f_.blocks[b].term.snapshots.valid()) continue;
-      std::optional<Loop> loop = LoopOf(b, dominators);
+      std::optional<Loop> loop = LoopAt(f_, b, dominators);
       if (!loop || !HasState(*loop) || !FindEnds(*loop)) {
         f_.blocks[b].term.snapshots = ir::kNoValue;
         continue;
@@ -43,30 +43,6 @@ class Outlining {
   }
 
  private:
-  // What leads back to the header without passing it again, which it dominates. None: nothing does.
-  std::optional<Loop> LoopOf(uint32_t header, const ir::Dominators& dominators) const {
-    const auto preds = ir::Predecessors(f_);
-    Loop loop;
-    loop.header = header;
-    loop.contains.resize(f_.blocks.size());
-    loop.contains[header] = 1;
-    std::vector<uint32_t> work;
-    for (uint32_t p : preds[header]) {
-      if (dominators.Dominates(header, p)) work.push_back(p);
-    }
-    if (work.empty()) return std::nullopt;
-    while (!work.empty()) {
-      const uint32_t b = work.back();
-      work.pop_back();
-      if (loop.contains[b]) continue;
-      loop.contains[b] = 1;
-      for (uint32_t p : preds[b]) {
-        if (dominators.IsReachable(p)) work.push_back(p);
-      }
-    }
-    return loop;
-  }
-
   // Whether there is something to keep for the way back.
   bool HasState(const Loop& loop) const {
     const ir::Values& params = f_.blocks[loop.header].params;
@@ -107,26 +83,13 @@ class Outlining {
     for (size_t k = 0; k < params.size(); ++k) {
       bool counts = f_.TypeOf(params[k]) == Type::I64();
       ForEachWayBack(loop, [&](uint32_t, const Edge& e, bool back) {
-        counts = counts && (!back || IsOneMore(parts, e.args[k], params[k]));
+        counts = counts && (!back || parts.IsOneMore(e.args[k], params[k]));
       });
       if (!counts) continue;
       loop.counter = k;
       return true;
     }
     return false;
-  }
-
-  static bool IsOneMore(const LoopParts& parts, Value v, Value than) {
-    const Inst* def = parts.Definition(v);
-    if (!def) return false;
-    if (def->op == Op::AffineOf) return def->subs[0] == ir::Affine::Of(than) + ir::Affine::Const(1);
-    if (def->op != Op::Add) return false;
-    const auto is_one = [&](Value x) {
-      const Inst* c = parts.Definition(x);
-      return c && c->op == Op::Const && c->bits == 1;
-    };
-    return (def->args[0] == than && is_one(def->args[1])) ||
-           (def->args[1] == than && is_one(def->args[0]));
   }
 
   void AddCounter(Loop& loop) {

@@ -4,10 +4,10 @@
 #include <map>
 #include <optional>
 
+#include "core/analysis/loop_nest.h"
 #include "core/analysis/outer_values.h"
 #include "core/analysis/predicate.h"
 #include "core/opt/element.h"
-#include "core/opt/loop_nest.h"
 #include "core/opt/parts.h"
 #include "core/opt/pointwise.h"
 #include "core/opt/rename.h"
@@ -272,7 +272,7 @@ class Fuser {
   std::vector<int> uses_;
   const analysis::OuterValues outer_;
   const ir::Dominators dominators_;
-  const LoopNest loops_;
+  const analysis::LoopNest loops_;
   uint32_t block_ = 0;  // that is being visited
   std::map<Value, Producer> producers_;
   std::map<Value, ir::Values> zeros_;  // extents

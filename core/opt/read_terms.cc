@@ -10,7 +10,7 @@
 #include <map>
 #include <vector>
 
-#include "core/opt/loop_nest.h"
+#include "core/analysis/loop_nest.h"
 #include "core/opt/pointwise.h"
 #include "core/opt/simplify.h"
 
@@ -92,7 +92,7 @@ class TermReader {
   ir::Function& f_;
   std::vector<int> uses_;
   const ir::Dominators dominators_;
-  const LoopNest loops_;
+  const analysis::LoopNest loops_;
   std::map<Value, ir::Values> shapes_;  // of what statements make
   std::map<Value, Sum> sums_;           // that have one reader
 };

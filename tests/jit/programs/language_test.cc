@@ -167,7 +167,7 @@ TEST_CASE("generated programs over the whole language") {
   const std::chrono::duration<double> all = Clock::now() - settings.start;
 
   state.table.Print({"value", "engines", "jvp", "vjp", "differences", "hvp", "matrix",
-                     "unoptimised", "compiled", "plain loops"});
+                     "unoptimised", "compiled", "plain loops", "recomputed"});
   int skipped = 0;
   for (const auto& [why, times] : state.skipped) {
     std::cout << "without differences, " << why << ": " << times << "\n";

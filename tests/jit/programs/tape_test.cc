@@ -150,5 +150,21 @@ TEST_CASE("sin and cos of one argument are one call, with the bits of two") {
   }
 }
 
+// A loop whose turns have loops of their own and only add: of 2 * 1200 * 1200 elements the tape would keep 23 MB.
+TEST_CASE("tape: turns that would keep much are run again") {
+  const ir::Module ssa = LowerText(
+      "fn f(x: [n]f64, y: [m]f64) -> f64 { return sum i < n { dot(softmax(x[i] * y), y) } }", "f");
+  const auto loops = loops::LowerToLoops(Derived(ssa, Transform::kValueAndGrad));
+  REQUIRE(loops.ok());
+  const auto bytes = [&](size_t n) {
+    const Tensor wave = Vec(std::vector<double>(n, 0.25));
+    jit::TestKernel kernel(*loops);
+    REQUIRE(kernel.Run({wave, wave}).size() == 3);
+    return kernel.context.peak_bytes;
+  };
+  CHECK(bytes(1000) > 2 * 8 * 1000 * 1000);  // 2^21 elements and fewer are kept
+  CHECK(bytes(1200) < 8 * 100 * 1200);
+}
+
 }  // namespace
 }  // namespace pullback::testing

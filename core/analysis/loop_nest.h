@@ -6,7 +6,7 @@
 
 #include "core/ir/dominance.h"
 
-namespace pullback::opt {
+namespace pullback::analysis {
 
 class LoopNest {
  public:
@@ -15,6 +15,10 @@ class LoopNest {
   // Whether `block` runs at most once for every time that `above`, which dominates it, runs: every loop around
   // `block` holds `above` too.
   bool RunsNoMoreOften(uint32_t block, uint32_t above) const;
+  // The header of the innermost loop that the block is in, its own if it is one; kNoBlock: none.
+  uint32_t Innermost(uint32_t block) const { return innermost_[block]; }
+  // Of a header: that of the loop around it; kNoBlock: none.
+  uint32_t Around(uint32_t header) const { return around_[header]; }
 
  private:
   // Of the loops around `block` that are known so far the outermost.
@@ -24,4 +28,4 @@ class LoopNest {
   std::vector<uint32_t> around_;     // by header: that of the loop around it
 };
 
-}  // namespace pullback::opt
+}  // namespace pullback::analysis

@@ -1,6 +1,6 @@
-#include "core/opt/loop_nest.h"
+#include "core/analysis/loop_nest.h"
 
-namespace pullback::opt {
+namespace pullback::analysis {
 
 using ir::kNoBlock;
 
@@ -45,4 +45,4 @@ bool LoopNest::RunsNoMoreOften(uint32_t block, uint32_t above) const {
   return held == loop;
 }
 
-}  // namespace pullback::opt
+}  // namespace pullback::analysis
