@@ -44,7 +44,10 @@ class LanguageWriter {
   double Number() { return 0.05 + 0.013 * Pick(100); }
   Tensor Array(int64_t count);
   std::string Literal();
-  std::string Fresh(const char* prefix) { return prefix + std::to_string(next_++); }
+  std::string Fresh(const char* prefix) {
+    const std::string name = prefix + std::to_string(next_++);
+    return name == "i64" || name == "f64" || name == "f32" ? name + "_" : name;
+  }
   void Line(const std::string& text) { out_ << std::string(2 * indent_, ' ') << text << "\n"; }
   // Runs `body` one level in; names made inside are gone afterwards.
   template <typename Fn>
