@@ -1,7 +1,5 @@
 #include "core/opt/invariant_params.h"
 
-#include <algorithm>
-#include <utility>
 #include <vector>
 
 #include "core/ir/dominance.h"
@@ -17,12 +15,13 @@ using ir::Value;
 // then it is itself too, and the next call finds it.
 class ParamValues {
  public:
-  explicit ParamValues(ir::Function& f)
-      : f_(f), successors_(ir::Successors(f.blocks)), order_(ir::ReversePostorder(successors_)) {}
+  explicit ParamValues(ir::Function& f) : f_(f) {}
 
   bool Run() {
-    if (!HasLoop()) return false;
-    edges_to_ = ir::EdgesTo(successors_);
+    if (!MayFind()) return false;
+    const FlatLists successors = ir::Successors(f_.blocks);
+    order_ = ir::ReversePostorder(successors);
+    edges_to_ = ir::EdgesTo(successors);
     Forget();
     bool changed = true;
     for (int sweep = 0; changed; ++sweep) {
@@ -36,15 +35,27 @@ class ParamValues {
  private:
   static constexpr int kMostSweeps = 16;  // loops nest less deep
 
-  bool HasLoop() const {
-    std::vector<char> seen(f_.blocks.size());
-    for (uint32_t b : order_) {
-      seen[b] = 1;
+  // Parameters that go round go along an edge to a block that does not come later, in whatever order blocks are.
+  bool MayFind() const {
+    std::vector<char> is_param;
+    for (uint32_t b = 0; b < f_.blocks.size(); ++b) {
       for (const ir::Edge& e : f_.blocks[b].term.edges) {
-        if (seen[e.block]) return true;
+        if (e.block > b) continue;
+        if (is_param.empty()) is_param = Params();
+        const ir::Values& params = f_.blocks[e.block].params;
+        for (size_t k = 0; k < params.size(); ++k) {
+          if (e.args[k] != params[k] && is_param[e.args[k].id]) return true;
+        }
       }
     }
     return false;
+  }
+  std::vector<char> Params() const {
+    std::vector<char> is_param(f_.values.size());
+    for (size_t b = 1; b < f_.blocks.size(); ++b) {
+      for (Value param : f_.blocks[b].params) is_param[param.id] = 1;
+    }
+    return is_param;
   }
 
   // Nothing is known of parameters but those of the entry.
@@ -97,8 +108,7 @@ class ParamValues {
   }
 
   ir::Function& f_;
-  const FlatLists successors_;
-  const std::vector<uint32_t> order_;
+  std::vector<uint32_t> order_;  // of the blocks
   FlatLists edges_to_;
   std::vector<Value> value_;  // by value
 };
