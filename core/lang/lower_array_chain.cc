@@ -1,6 +1,6 @@
-// Products of arrays with Iverson brackets: where a bracket is false no element of the other factors is evaluated.
-// The product has its sizes all the same; where only a value tells them (of an element of a list, of a slice whose
-// ends are data), that is evaluated.
+// Products of arrays with Iverson brackets, and quotients of those: where a bracket is false no
+// element of the rest is evaluated. The whole has its sizes all the same; where only a value tells
+// them (of an element of a list, of a slice whose ends are data), that is evaluated.
 #include <algorithm>
 #include <utility>
 
@@ -17,6 +17,23 @@ namespace {
 
 using Predicates = std::vector<const Expr*>;
 
+std::optional<Leaf> RestOfChain(Context& c, const Expr& e);
+
+// What a chain that is an array is made of: factors without brackets, or dividend and divisor.
+std::optional<std::vector<Leaf>> PartsOfChain(Context& c, const Expr& e) {
+  std::vector<Leaf> parts;
+  for (const ExprPtr& operand : e.operands) {
+    const bool divisor = IsQuotient(e) && !parts.empty();
+    PB_TRY(const Leaf leaf, divisor ? LowerOperand(c, *operand) : RestOfChain(c, *operand));
+    if (leaf.value.valid() || leaf.array) {
+      parts.push_back(leaf);
+    } else if (IsQuotient(e)) {
+      parts.push_back({c.b.One(ir::Type::Scalar(e.type.elem)), nullptr});
+    }
+  }
+  return parts;
+}
+
 // The array factors and scalar factors, without brackets; kNoValue and null: nothing.
 std::optional<Leaf> RestOfChain(Context& c, const Expr& e) {
   if (e.kind == Expr::Kind::kIverson) return Leaf();
@@ -25,16 +42,12 @@ std::optional<Leaf> RestOfChain(Context& c, const Expr& e) {
     PB_TRY(const Value v, LowerRest(c, e));
     return Leaf{v, nullptr};
   }
-  std::vector<Leaf> factors;
-  for (const ExprPtr& operand : e.operands) {
-    PB_TRY(const Leaf leaf, RestOfChain(c, *operand));
-    if (leaf.value.valid() || leaf.array) factors.push_back(leaf);
-  }
+  PB_TRY(const std::vector<Leaf> parts, PartsOfChain(c, e));
   const bool is_product = e.kind == Expr::Kind::kBinary;
-  if (is_product && factors.size() == 1) return factors[0];
+  if (is_product && parts.size() == 1) return parts[0];
   c.SetLoc(e.ordinal);
-  PB_TRY(const ArrayRef product, MapElements(c, e.type.elem, factors, ScalarFunction(c, e)));
-  return LeafOf(c, product);
+  PB_TRY(const ArrayRef rest, MapElements(c, e.type.elem, parts, ScalarFunction(c, e)));
+  return LeafOf(c, rest);
 }
 
 // --- elements
@@ -97,7 +110,7 @@ std::optional<ArrayRef> ChainInBody(Context& c, const Expr& e, const Predicates&
 
 // --- blocks
 
-// Whether lowering the rest writes no control flow, calls nobody and computes nothing that is dear.
+// Whether lowering the rest calls nobody and computes nothing that is dear.
 bool IsPlain(const Expr& e) {
   if (e.kind == Expr::Kind::kIverson) return true;
   if (IsChain(e)) {
@@ -131,11 +144,14 @@ std::vector<ir::Inst>& InstsOf(Context& c) { return c.function.blocks[c.b.block(
 // The rest of the chain, where all that stands in the block for it cannot trap.
 std::optional<Leaf> RestInVain(Context& c, const Expr& e) {
   if (!IsPlain(e)) return std::nullopt;
+  const uint32_t block = c.b.block();
   const auto first = static_cast<std::ptrdiff_t>(InstsOf(c).size());
   Mark mark(c);
   const Leaf rest = *RestOfChain(c, e);
   const std::vector<ir::Inst>& insts = InstsOf(c);
-  const bool may = std::all_of(insts.begin() + first, insts.end(),
+  // Another block: a bracket inside took control flow.
+  const bool may = c.b.block() == block &&
+                   std::all_of(insts.begin() + first, insts.end(),
                                [&](const ir::Inst& inst) { return CannotTrap(c, inst); });
   if (may) return rest;
   mark.Rollback();

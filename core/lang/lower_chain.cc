@@ -1,4 +1,4 @@
-// Products with Iverson brackets: where a bracket is false, nothing else of the product is
+// Products with Iverson brackets, and quotients of those: where a bracket is false, nothing else is
 // evaluated. In blocks that is a branch, in bodies a guard.
 #include <algorithm>
 #include <utility>
@@ -10,17 +10,22 @@
 namespace pullback::lang {
 namespace {
 
-bool IsProduct(const Expr& e) {
-  return e.kind == Expr::Kind::kBinary && e.binary == BinaryOp::kMul;
+// How many operands, from the first, may be chains that guard e: both factors, what is negated, the
+// dividend.
+size_t CountFactors(const Expr& e) {
+  if (e.kind == Expr::Kind::kUnary) return e.unary == UnaryOp::kNeg ? 1 : 0;
+  if (e.kind != Expr::Kind::kBinary) return 0;
+  if (e.binary == BinaryOp::kMul) return 2;
+  return e.binary == BinaryOp::kDiv ? 1 : 0;
 }
-bool IsNegation(const Expr& e) { return e.kind == Expr::Kind::kUnary && e.unary == UnaryOp::kNeg; }
 
-// Without brackets, all factors cost next to nothing.
+// Without brackets, all factors cost next to nothing. Quotients do not: those of integers trap, and
+// one by 0 that nobody takes makes second derivatives NaN.
 bool IsTrivialRest(const Expr& e) {
   if (e.kind == Expr::Kind::kIverson) return true;
-  if (IsProduct(e)) return IsTrivialRest(*e.operands[0]) && IsTrivialRest(*e.operands[1]);
-  if (IsNegation(e)) return IsTrivialRest(*e.operands[0]);
-  return IsTrivial(e);
+  if (CountFactors(e) == 0 || IsQuotient(e)) return IsTrivial(e);
+  return std::all_of(e.operands.begin(), e.operands.end(),
+                     [](const ExprPtr& factor) { return IsTrivialRest(*factor); });
 }
 
 // The rest, or 1 where there is none.
@@ -90,10 +95,16 @@ void CollectConjuncts(const Context& c, const Expr& e, std::vector<const Expr*>&
   for (const ExprPtr& part : e.operands) CollectConjuncts(c, *part, predicates);
 }
 
+bool IsQuotient(const Expr& e) {
+  return e.kind == Expr::Kind::kBinary && e.binary == BinaryOp::kDiv;
+}
+
 bool IsChain(const Expr& e) {
   if (e.kind == Expr::Kind::kIverson) return true;
-  if (IsProduct(e)) return IsChain(*e.operands[0]) || IsChain(*e.operands[1]);
-  return IsNegation(e) && IsChain(*e.operands[0]);
+  for (size_t i = 0; i < CountFactors(e); ++i) {
+    if (IsChain(*e.operands[i])) return true;
+  }
+  return false;
 }
 
 const Block* OnlyWhere(const Expr& e) {
@@ -109,20 +120,23 @@ const Block* OnlyWhere(const Expr& e) {
 
 void CollectBrackets(const Context& c, const Expr& e, std::vector<const Expr*>& predicates) {
   if (e.kind == Expr::Kind::kIverson) CollectConjuncts(c, *e.operands[0], predicates);
-  if (!IsProduct(e) && !IsNegation(e)) return;
-  for (const ExprPtr& factor : e.operands) CollectBrackets(c, *factor, predicates);
+  for (size_t i = 0; i < CountFactors(e); ++i) CollectBrackets(c, *e.operands[i], predicates);
 }
 
 MaybeValue LowerRest(Context& c, const Expr& e) {
   if (e.kind == Expr::Kind::kIverson) return Value();
   if (!IsChain(e)) return LowerScalar(c, e);
-  PB_TRY(const Value a, LowerRest(c, *e.operands[0]));
-  if (IsNegation(e)) {
-    return UnaryScalar(c, UnaryOp::kNeg, a.valid() ? a : c.b.One(ir::Type::Scalar(e.type.elem)));
+  if (CountFactors(e) == 1) {
+    PB_TRY(const Value a, RestOrOne(c, *e.operands[0]));
+    if (!IsQuotient(e)) return UnaryScalar(c, e.unary, a);
+    PB_TRY(const Value b, LowerScalar(c, *e.operands[1]));
+    c.SetLoc(e.ordinal);
+    return Arithmetic(c, e.binary, a, b);
   }
+  PB_TRY(const Value a, LowerRest(c, *e.operands[0]));
   PB_TRY(const Value b, LowerRest(c, *e.operands[1]));
   if (!a.valid() || !b.valid()) return a.valid() ? a : b;
-  return Arithmetic(c, BinaryOp::kMul, a, b);
+  return Arithmetic(c, e.binary, a, b);
 }
 
 MaybeValue LowerConjunction(Context& c, const std::vector<const Expr*>& predicates) {

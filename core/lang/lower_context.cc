@@ -213,7 +213,9 @@ AtBlock::~AtBlock() {
 
 Mark::Mark(Context& c)
     : c_(c),
-      insts_(c.function.blocks[c.b.block()].insts.size()),
+      block_(c.b.block()),
+      blocks_(c.function.blocks.size()),
+      insts_(c.function.blocks[block_].insts.size()),
       guard_(c.guard),
       regions_(c.regions),
       at_(c.at),
@@ -238,13 +240,21 @@ void Mark::Rollback() {
     f.bound.resize(frames_[i].bound);
     f.adopted.resize(frames_[i].adopted);
   }
-  c_.function.blocks[c_.b.block()].insts.resize(insts_);
+  if (c_.b.block() != block_) LeaveBlocks();
+  c_.function.blocks[block_].insts.resize(insts_);
   c_.guard = guard_;
   c_.regions = regions_;
   c_.at = at_;
   c_.inlined = inlined_;
   c_.module.wasted += c_.work - work_;
   c_.work = work_;
+}
+
+// Back to the block where it was made, which nothing ends.
+void Mark::LeaveBlocks() {
+  c_.b.SetBlock(block_);
+  c_.function.blocks.resize(blocks_);
+  c_.function.blocks[block_].term = ir::Terminator();
 }
 
 void Context::Name(const Leaves& leaves, const std::string& name, uint32_t first_new) {

@@ -318,8 +318,8 @@ class AtBlock {
   Guard guard_;
 };
 
-// A point to which an attempt can be taken back. Nothing that blocks hold may have been changed but
-// by appending to the current block.
+// A point to which an attempt can be taken back. Nothing that blocks held may have been changed but
+// by appending to the current block; new ones go.
 class Mark {
  public:
   explicit Mark(Context& c);
@@ -335,7 +335,11 @@ class Mark {
     size_t bound;
     size_t adopted;
   };
+  void LeaveBlocks();
+
   Context& c_;
+  uint32_t block_;
+  size_t blocks_;
   size_t insts_;
   std::vector<FrameMark> frames_;
   Guard guard_;

@@ -53,12 +53,14 @@ bool IsTrivial(const Expr& e);
 bool IsPureScalar(const Expr& e);
 
 // --- lower_chain.cc
-// A product with an Iverson bracket among its factors (through unary minus).
+// A product with an Iverson bracket among its factors, through unary minus and dividends.
 bool IsChain(const Expr& e);
+// a / b, which is a chain where a is one: whatever b is, it guards nothing but itself.
+bool IsQuotient(const Expr& e);
 // What `if p { … } else { 0 }` is where p holds, as under a bracket; nullptr: it is something else.
 const Block* OnlyWhere(const Expr& e);
 MaybeValue LowerChain(Context& c, const Expr& e);
-// The predicates of the factors that are brackets, split at `and`, in order.
+// The predicates of the factors that are brackets, split at `and`, in order; not those in divisors.
 void CollectBrackets(const Context& c, const Expr& e, std::vector<const Expr*>& predicates);
 // The operands of `and`s, in order; of an `or`, where one case is chosen, what holds there.
 void CollectConjuncts(const Context& c, const Expr& e, std::vector<const Expr*>& predicates);
@@ -66,7 +68,7 @@ void CollectConjuncts(const Context& c, const Expr& e, std::vector<const Expr*>&
 MaybeValue LowerConjunction(Context& c, const std::vector<const Expr*>& predicates);
 // Block mode: where control is when all hold; and `no`, a new block, when not.
 void BranchOnAll(Context& c, const std::vector<const Expr*>& predicates, uint32_t no);
-// The product without its brackets; nothing is left: kNoValue.
+// The chain without its brackets; nothing is left: kNoValue.
 MaybeValue LowerRest(Context& c, const Expr& e);
 
 // --- guards (body mode)

@@ -165,6 +165,7 @@ const std::vector<std::string>& LanguageConstructs() {
       "pullback called twice",
       "pullback of a loop",
       "push",
+      "quotient of a bracket",
       "recursion",
       "recursion twice",
       "recursion with updated array",

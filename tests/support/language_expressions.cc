@@ -230,11 +230,17 @@ std::string LanguageWriter::Reduction(int depth) {
   index_ = Fresh("i");
   Count("sum");
   std::string text = "(sum " + index_ + " < n { ";
-  if (Chance(30)) {
+  const bool bracketed = Chance(30);
+  if (bracketed) {
     Count("bracket");
     text += "[" + index_ + " > 0] * ";
   }
-  text += "tanh(" + Scalar(depth - 1) + ") })";
+  text += "tanh(" + Scalar(depth - 1) + ")";
+  if (bracketed && Chance(50)) {
+    Count("quotient of a bracket");
+    text += " / (1.5 + cos(" + One(scope_.vectors) + "[" + index_ + " - 1]))";
+  }
+  text += " })";
   index_.clear();
   return text;
 }

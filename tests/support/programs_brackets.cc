@@ -42,6 +42,13 @@ const std::vector<ProgramCase>& BracketPrograms() {
          "f",
          {Row({1, 2, 3}), Tensor::I64(2), Tensor::Bool(true)},
          {{9, 11, 1}}},
+        {"quotients of brackets, of numbers and rows",
+         "fn f(a: [n, m]f64) -> f64 { let b = gen i < n { [i > 0] * a[i] / a[i - 1] }\n"
+         " return sum(b * a) + sum i < n { [i + 1 < n] * a[i, 0] / a[i + 1, 1] * a[i, 1] } +\n"
+         " sum i < n { [a[i, 0] > 2.0] / (a[i, 0] - 1.0) } }",
+         "f",
+         {Rows(2, 2, {1, 2, 4, 5})},
+         {}},
         {"a bracket over rows that are data",
          "fn f(a: [n, m]f64, k: [l]i64) -> f64 {\n"
          " let b = gen i < l { [0 <= k[i] < n] * a[k[i]] }\n return sum(b * b) }",

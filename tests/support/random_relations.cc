@@ -96,6 +96,9 @@ std::string Condition(Random& random, const std::vector<std::string>& atoms) {
   return Condition(random, atoms, random() % 4 == 0 ? 3 : 2);
 }
 
+// What is divided by stays exact.
+std::string Divided(Random& random) { return random() % 3 == 0 ? " / f64(1 + (i + j) % 2)" : ""; }
+
 std::string Text(const std::string& body) {
   return "fn half(i: i64) -> i64 { return i / 2 }\n"
          "fn over(i: i64, c: i64) -> i64 { if i == 3 { return 1 } return i / c }\n"
@@ -116,16 +119,17 @@ ApiValue Relation(Random& random, int64_t n) {
 }  // namespace
 
 std::vector<RandomRelationProgram> RandomPairPrograms(Random& random) {
-  const std::string condition = Condition(random, Pairs());
+  const std::string condition = Condition(random, Pairs()), divided = Divided(random);
   const auto loops = [&](const std::string& start, const std::string& step,
                          const std::string& end) {
     return Text("var t = 0.0\nfor i < n {\n" + start + "\nfor j < n { let v = if " + condition +
-                " { x[j] * x[i] } else { 0.0 }\n" + step + " }\n" + end + "\n}\nreturn t");
+                " { x[j] * x[i]" + divided + " } else { 0.0 }\n" + step + " }\n" + end +
+                "\n}\nreturn t");
   };
   const auto text = [](const std::string& value) { return Text("return " + value); };
-  const std::string row = "[" + condition + "] * x[j] * x[i]";
+  const std::string row = "[" + condition + "] * x[j] * x[i]" + divided;
   const std::string branch =
-      "if " + condition + " { let d = x[j]; d * x[i] } else { let z = 0.0; z }";
+      "if " + condition + " { let d = x[j]; d * x[i]" + divided + " } else { let z = 0.0; z }";
   return {
       {text("sum i < n, j < n { " + row + " }"), loops("", "t += v", ""), true},
       {text("sum i < n { x[i] * sum j < n { " + row + " } }"), loops("", "t += x[i] * v", ""),
@@ -147,15 +151,16 @@ std::vector<RandomRelationProgram> RandomPairPrograms(Random& random) {
 }
 
 std::vector<RandomRelationProgram> RandomTriplePrograms(Random& random) {
-  const std::string condition = Condition(random, Triples());
+  const std::string condition = Condition(random, Triples()), divided = Divided(random);
   const auto loops = [&](const std::string& step, const std::string& end) {
     return Text(
         "var t = 0.0\nfor i < n {\nvar a = 0.0\nfor l < 3 {\nvar b = 0.0\nfor j < n { let v = "
         "if " +
-        condition + " { x[j] * x[i] } else { 0.0 }\n" + step + " }\n" + end + "\n}\nreturn t");
+        condition + " { x[j] * x[i]" + divided + " } else { 0.0 }\n" + step + " }\n" + end +
+        "\n}\nreturn t");
   };
   const auto text = [](const std::string& value) { return Text("return " + value); };
-  const std::string row = "[" + condition + "] * x[j] * x[i]";
+  const std::string row = "[" + condition + "] * x[j] * x[i]" + divided;
   return {
       {text("sum i < n, l < 3, j < n { " + row + " }"), loops("t += v", "}"), true},
       {text("sum(gen i < n { sum j < n, l < 3 { " + row + " } })"), loops("t += v", "}"), true},

@@ -208,6 +208,24 @@ const std::vector<RelationProgram>& RelationPrograms() {
            [r(i, j)] * (exp(x[i] * x[j]) / (sum k < n { [r(i, k)] * exp(x[i] * x[k]) })) } } })",
        {square},
        {x}},
+      {"quotients",
+       R"(fn f(r: rel[n, m], x: [n]f64, y: [m]f64) -> f64 {
+         return sum i < n, j < m { [r(i, j)] * x[i] / y[j] } +
+           sum j < m { y[j] * sum i < n { x[i] * [r(i, j) and x[i] > 0.4] * y[j] / x[i] / 2.0 } } +
+           sum(gen i < n { max j < m { -([r(i, j)] * x[i] / -y[j]) } }) +
+           sum i < n { prod j < m { 1.0 + [r(i, j)] / (x[i] + y[j]) } } })",
+       {wide},
+       {x, y}},
+      {"quotients over one relation or another",
+       R"(fn f(r: rel[n, n], x: [n]f64) -> [n]f64 {
+         return gen i < n { sum j < n { [r(i, j) or r(j, i) or i == j] * x[j] / x[i] } } })",
+       {square},
+       {x}},
+      {"rows, divided",
+       R"(fn f(r: rel[n, m], x: [n]f64, h: [m, 3]f64) -> [n, 3]f64 {
+         return gen i < n { sum j < m { [r(i, j)] * sin.(x[i] * h[j]) / h[j] * x[i] } } })",
+       {wide},
+       {x, PositiveFloats({4, 3})}},
       {"nested sums over pairs",
        R"(fn f(r: rel[n, m], s: rel[m, n], x: [n]f64, y: [m]f64) -> f64 {
          return sum i < n, j < m {
@@ -249,6 +267,11 @@ const std::vector<RelationProgram>& RelationPrograms() {
       {"hessian",
        R"(fn f(r: rel[n, n], x: [n]f64) -> [n, n]f64 {
          return hessian(|u| sum i < n, j < n { [r(i, j)] * exp(u[i] * u[j]) })(x) })",
+       {square},
+       {x}},
+      {"hessian of quotients",
+       R"(fn f(r: rel[n, n], x: [n]f64) -> [n, n]f64 {
+         return hessian(|u| sum i < n, j < n { [r(i, j)] * exp(u[i]) / (u[j] + 2.0) })(x) })",
        {square},
        {x}},
       {"jacobian",

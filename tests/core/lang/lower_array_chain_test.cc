@@ -1,6 +1,8 @@
 // Products of arrays with Iverson brackets: nothing of them is evaluated where a bracket is false.
 #include <catch2/catch.hpp>
 
+#include <cmath>
+
 #include "tests/core/lang/lower_support.h"
 
 namespace pullback::lang {
@@ -81,6 +83,63 @@ TEST_CASE("array chains: slices, gathers, quotients, sizes that differ") {
   // What only a value tells is evaluated.
   CHECK(TrapOf(of("x[k[0]:k[7]]"), {kX, y, IntVec({0, 0}), Tensor::Bool(false)}) ==
         TrapPlace{TrapKind::kIndex, 7, 2, "k[7]"});
+}
+
+TEST_CASE("array chains: a divisor is guarded by the dividend's brackets") {
+  const auto rows = [](const std::string& value) {
+    return Of("a: [n, m]f64, b: [n, m]f64", "[n, m]", "gen i < n { " + value + " }");
+  };
+  const Tensor b = Mat(2, 2, {2, 4, 0, 0});
+  for (const std::string& value :
+       {"[i > 0] * a[i - 1] / b[i - 1]", "-(-[i > 0] * (a[i - 1] / b[i - 1]))",
+        "a[i] * [i > 0] * a[i - 1] / b[i - 1] / a[i]"}) {
+    INFO(value);
+    CHECK(Elements(rows(value), {kA, b}) == All{0, 0, 0.5, 0.5});
+    CHECK(Count(Ir(rows(value)), "each(") == 1);
+    CHECK_FALSE(Has(Ir(rows(value)), "jump"));
+  }
+  const auto of = [](const std::string& value) {
+    return Of("x: [n]f64, y: [m]f64, k: [m]i64, c: bool", "", "sum(" + value + ")");
+  };
+  const auto run = [&](const std::string& value, bool c) {
+    return Number(of(value), {kX, Vec({2, 5}), IntVec({0, 4}), Tensor::Bool(c)});
+  };
+  CHECK(run("[c] * x / y[7]", false) == 0);
+  CHECK(run("[c] * x / x[k]", false) == 0);
+  CHECK(run("[c] * f64(k / k)", false) == 0);
+  CHECK(run("f64([c] * k / k)", false) == 0);
+  CHECK(run("[c] * y / (y + x)", false) == 0);  // sizes that do not fit
+  CHECK(run("[c] * 6.0 / x", true) == 10.5);
+  CHECK(run("[c] / x", true) == 1.75);
+  CHECK(run("-[c] / x", true) == -1.75);
+  CHECK(run("[c] / x", false) == 0);
+  CHECK(run("[c] * x / 2.0 * x", true) == 10.5);
+  CHECK(run("([c] / y[0]) * x", true) == 3.5);
+  CHECK(run("x * ([c] / y[0])", false) == 0);
+  CHECK(run("x / ([c] * x)", true) == 3);
+  CHECK(run("x / ([c] * x)", false) == HUGE_VAL);
+  CHECK(run("[c] * x / ([c] * x)", false) == 0);
+  CHECK(TrapOf(of("f64([c] * k / k)"), {kX, kX, IntVec({0, 4, 1}), Tensor::Bool(true)}).kind ==
+        TrapKind::kDivideByZero);
+}
+
+// What is inside may be control flow, and may trap.
+TEST_CASE("array chains: brackets inside are not looked at where the one around is false") {
+  for (const std::string& rest :
+       {"x / ([b[k]] * x)", "(x + [b[k]] * x)", "x / (x + [b[k]] * (x + x))"}) {
+    INFO(rest);
+    const std::string text = Of("x: [n]f64, b: [n]bool, k: i64, c: bool", "[n]", "[c] * " + rest);
+    const Tensor b = Tensor::Of<uint8_t>(DType::kBool, {3}, {1, 1, 1});
+    CHECK(Elements(text, {kX, b, I64(7), Tensor::Bool(false)}) == All{0, 0, 0});
+    CHECK(TrapOf(text, {kX, b, I64(7), Tensor::Bool(true)}).kind == TrapKind::kIndex);
+    CHECK(Elements(text, {kX, b, I64(0), Tensor::Bool(true)})[0] > 0);
+  }
+  const std::string sizes =
+      Of("x: [n]f64, y: [m]f64, b: bool, c: bool", "[n]", "[c] * (x + [b] * (x + y))");
+  CHECK(Elements(sizes, {kX, Vec({1, 2}), Tensor::Bool(true), Tensor::Bool(false)}) ==
+        All{0, 0, 0});
+  CHECK(TrapOf(sizes, {kX, Vec({1, 2}), Tensor::Bool(true), Tensor::Bool(true)}).kind ==
+        TrapKind::kSizeMismatch);
 }
 
 TEST_CASE("array chains: one element of a product is no more than that") {

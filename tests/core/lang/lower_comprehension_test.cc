@@ -129,6 +129,72 @@ TEST_CASE("brackets: in statements they are control flow", "[lower]") {
   CHECK(Number("fn f(x: f64) -> f64 { return [x > 0.0] * sqrt(x) }", {F64(-1)}) == 0);
 }
 
+TEST_CASE("brackets: a dividend's guard the divisor, a divisor's only that", "[lower]") {
+  const std::string of = "fn f(a: i64, b: i64, c: bool) -> i64 { return ";
+  const auto run = [&](const std::string& value, int64_t a, int64_t b, bool c) {
+    return Number(of + value + " }", {I64(a), I64(b), Tensor::Bool(c)});
+  };
+  for (const std::string value : {"[b != 0] * a / b", "a * [b != 0] / b", "-(-[b != 0] * a / b)",
+                                  "[c] * ([b != 0] * a / b)", "[c] * a / b * [b != 0] / [c]"}) {
+    INFO(value);
+    CHECK(run(value, 7, 2, true) == 3);
+    CHECK(run(value, -7, 2, true) == -3);
+    CHECK(run(value, 7, 0, true) == 0);
+  }
+  CHECK(run("[b != 0] / b", 7, 1, true) == 1);
+  CHECK(run("[b != 0] / b", 7, 0, true) == 0);
+  CHECK(run("[c] * a / b * b", 7, 2, true) == 6);  // as written: ((c a) / b) b
+  CHECK(run("b * (a / ([c] * b))", 7, 2, true) == 6);
+  // Nothing guards a dividend from its divisor, or a sum from a summand.
+  for (const std::string value :
+       {"a / ([c] * b)", "(a + [c] * a) / b * [c]", "a / b * [c] / [c]"}) {
+    INFO(value);
+    CHECK(run(value, 4, 4, true) > 0);
+  }
+  CHECK(TrapOf(of + "a / ([c] * b) }", {I64(7), I64(2), Tensor::Bool(false)}) ==
+        TrapPlace{ir::TrapKind::kDivideByZero, 0, 0, "a / ([c] * b)"});
+  CHECK(TrapOf(of + "[c] * a / b }", {I64(7), I64(0), Tensor::Bool(true)}) ==
+        TrapPlace{ir::TrapKind::kDivideByZero, 0, 0, "[c] * a / b"});
+  // Floats: 0 and no NaN, not the sign of the divisor; the same bits where the bracket holds.
+  const std::string text = "fn f(x: f64, y: f64) -> f64 { return 1.0 / ([y > 0.0] * x / y * x) }";
+  CHECK(Number(text, {F64(0.3), F64(0.7)}) == 1.0 / (0.3 / 0.7 * 0.3));
+  CHECK(Number(text, {F64(0.3), F64(-0.7)}) == HUGE_VAL);
+  CHECK(Number("fn f(x: f64) -> f64 { return [x != 0.0] / x }", {F64(0)}) == 0);
+  CHECK(Has(Ir("fn f(x: f64, y: f64, c: bool) -> f64 { return [c] * x / y }"), "br "));
+}
+
+TEST_CASE("brackets: quotients in bodies", "[lower]") {
+  const std::string gen =
+      "fn f(x: [n]f64, y: [n]f64) -> [n]f64 {\n"
+      " return gen i < n { [i > 0] * x[i - 1] / y[i - 1] * 2.0 } }";
+  CHECK(Elements(gen, {Vec({3, 4, 5}), Vec({2, 0, 0})})[1] == 3);
+  CHECK(Count(Ir(gen), "each(") == 1);
+  CHECK_FALSE(Has(Ir(gen), "jump"));
+  const std::string sum =
+      "fn f(k: [n]i64, l: [n]i64) -> i64 { return sum i < n { [l[i] != 0] * k[i] / l[i] } }";
+  CHECK(Number(sum, {IntVec({7, 3, -5}), IntVec({2, 0, 2})}) == 1);
+  const std::string range =
+      "fn f(x: [n]f64, y: [n]f64) -> f64 { return sum i < n { [i + 1 < n] * x[i] / y[i + 1] } }";
+  CHECK(Has(Ir(range), "where"));
+  CHECK(Number(range, {Vec({3, 4, 5}), Vec({0, 2, 8})}) == 2);
+  for (const std::string reduction : {"max", "prod", "min", "scan max", "exscan sum"}) {
+    INFO(reduction);
+    const bool scan = reduction.size() > 4;
+    const std::string body = reduction + " i < n { [i > 0] * x[i - 1] / y[i - 1] }";
+    const std::string text =
+        "fn f(x: [n]f64, y: [n]f64) -> f64 { return " + (scan ? "sum(" + body + ")" : body) + " }";
+    const double value = Number(text, {Vec({3, 4, 5}), Vec({2, -4, 0})});
+    CHECK(value == (reduction == "max"        ? 1.5
+                    : reduction == "scan max" ? 3
+                    : reduction == "prod"     ? 0
+                    : reduction == "min"      ? -1
+                                              : 1.5));
+  }
+  const std::string every =
+      "fn f(k: [n]i64) -> i64 { return [and i < n { [k[i] != 0] * 6 / k[i] < 4 }] }";
+  CHECK(Number(every, {IntVec({0, 2, 3})}) == 1);
+}
+
 TEST_CASE("brackets: in front of sums", "[lower]") {
   const std::string text = R"(
 fn f(x: [n]f64) -> [n]f64 {

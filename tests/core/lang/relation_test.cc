@@ -108,6 +108,38 @@ TEST_CASE("relations: a statement runs over the tuples") {
   CHECK(Doubles(Values(shifted, args)[0])[0] == 1);
 }
 
+TEST_CASE("relations: a quotient of what a relation brackets runs over the tuples") {
+  const auto of = [](const std::string& value) {
+    return "fn f(r: rel[n, n], s: rel[n, n], x: [n]f64) -> f64 { return " + value + " }";
+  };
+  const auto run = [&](const std::string& value) {
+    std::vector<Tensor> args = RelationArrays(RelationFromCoo({3, 3}, {{0, 0, 2}, {1, 2, 0}}));
+    for (Tensor& t : RelationArrays(RelationFromCoo({3, 3}, {{1, 2}, {1, 0}}))) {
+      args.push_back(std::move(t));
+    }
+    args.push_back(Vec({1, 2, 4}));
+    return Number(of(value), args);
+  };
+  const std::pair<const char*, double> programs[] = {
+      {"sum i < n, j < n { [r(i, j)] * x[j] / x[i] }", 6.25},
+      {"sum i < n, j < n { [r(j, i)] * x[i] / x[j] }", 6.25},
+      {"sum i < n, j < n { -(x[j] * [r(i, j)] / x[i]) / 2.0 }", -3.125},
+      {"sum i < n, j < n { [r(i, j)] / x[j] }", 1.75},
+      {"sum i < n, j < n { [s(j, j)] * [r(i, j)] * x[j] / x[i] }", 2},
+      {"sum(gen i < n { sum j < n { [r(i, j)] * x[j] / x[i] } })", 6.25},
+      {"sum i < n, j < n { [r(i, j) or s(i, j)] * x[j] / x[i] }", 7.25}};
+  for (const auto& [value, sum] : programs) {
+    INFO(value);
+    CHECK(run(value) == sum);
+    CHECK(Has(Ir(of(value)), "each(p < %"));
+    CHECK_FALSE(Has(Ir(of(value)), "j < %n"));
+  }
+  // One in the divisor keeps no pair away.
+  const char* const divisor = "sum i < n, j < n { x[j] / (1.0 + [r(i, j)] * x[i]) }";
+  CHECK(Has(Ir(of(divisor)), "j < %n"));
+  CHECK(run(divisor) == Approx(21 - 1 - 2 - 0.8));
+}
+
 TEST_CASE("relations: membership at and beyond every end") {
   const std::string text =
       "fn f(r: rel[n, m], i: i64, j: i64) -> i64 { return if r(i, j) { 1 } else { 0 } }";

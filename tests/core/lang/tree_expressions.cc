@@ -18,11 +18,13 @@ std::vector<Datum> Tree::Operands(const Expr& e) {
   return out;
 }
 
+bool IsOf(const Expr& e, BinaryOp op) { return e.kind == Expr::Kind::kBinary && e.binary == op; }
+
 bool IsChain(const Expr& e) {
   if (e.kind == Expr::Kind::kIverson) return true;
-  const bool product = e.kind == Expr::Kind::kBinary && e.binary == BinaryOp::kMul;
+  const bool product = IsOf(e, BinaryOp::kMul);
   const bool negation = e.kind == Expr::Kind::kUnary && e.unary == UnaryOp::kNeg;
-  if (!product && !negation) return false;
+  if (!product && !negation && !IsOf(e, BinaryOp::kDiv)) return false;
   return IsChain(*e.operands[0]) || (product && IsChain(*e.operands[1]));
 }
 
@@ -104,11 +106,12 @@ Datum Tree::EvalBinary(const Expr& e) {
   return MapOp(OpOf(e.binary), e.type.elem, {a, b});
 }
 
-// The factors of a product with brackets.
+// The factors of a product with brackets; a divisor's guard nothing but itself.
 void Brackets(const Expr& e, std::vector<const Expr*>& out) {
-  if (e.kind == Expr::Kind::kIverson) out.push_back(e.operands[0].get());
-  if (e.kind == Expr::Kind::kIverson || !IsChain(e)) return;
-  for (const ExprPtr& factor : e.operands) Brackets(*factor, out);
+  if (e.kind == Expr::Kind::kIverson) return out.push_back(e.operands[0].get());
+  if (!IsChain(e)) return;
+  Brackets(*e.operands[0], out);
+  if (IsOf(e, BinaryOp::kMul)) Brackets(*e.operands[1], out);
 }
 
 Datum Tree::EvalChain(const Expr& e) {
@@ -125,9 +128,11 @@ Datum Tree::EvalChain(const Expr& e) {
 Datum Tree::EvalRest(const Expr& e) {
   if (e.kind == Expr::Kind::kIverson) return Scalar(e.type.elem, One(e.type.elem));
   if (!IsChain(e)) return Eval(e);
-  std::vector<Datum> factors;
-  for (const ExprPtr& factor : e.operands) factors.push_back(EvalRest(*factor));
-  return MapOp(factors.size() == 1 ? Op::Neg : Op::Mul, e.type.elem, factors);
+  const Datum first = EvalRest(*e.operands[0]);
+  if (e.operands.size() == 1) return MapOp(Op::Neg, e.type.elem, {first});
+  const Expr& second = *e.operands[1];
+  const bool divides = IsOf(e, BinaryOp::kDiv);
+  return MapOp(OpOf(e.binary), e.type.elem, {first, divides ? Eval(second) : EvalRest(second)});
 }
 
 Datum Tree::EvalMatMul(const Datum& a, const Datum& b) {

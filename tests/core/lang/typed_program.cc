@@ -185,7 +185,7 @@ class Generator {
       case 0:
       case 1: return "(" + Float(depth - 1) + Pick({" + ", " - ", " * "}) + Float(depth - 1) + ")";
       case 2: return "-" + Float(depth - 1);
-      case 3: return "([" + Bool(depth - 1) + "] * " + Float(depth - 1) + ")";
+      case 3: return "([" + Bool(depth - 1) + "] * " + Float(depth - 1) + Divided(depth) + ")";
       case 4:
         return "(" + Float(depth - 1) + " * [" + Bool(depth - 1) + "] * " + Float(depth - 2) + ")";
       case 5: {
@@ -212,6 +212,13 @@ class Generator {
     }
   }
 
+  // What may stand behind a product, so that sums of small numbers stay exact.
+  std::string Divided(int depth) {
+    if (!OneIn(3)) return "";
+    if (OneIn(3)) return " / (" + Float(depth - 2) + " * [" + Bool(depth - 1) + "])";
+    return Pick({" / 2.0", " / -0.5", " / 0.25 * c"});
+  }
+
   std::string Int(int depth) {
     if (depth <= 0 || OneIn(3)) {
       if (!indices_.empty() && !OneIn(3))
@@ -220,6 +227,10 @@ class Generator {
     }
     if (OneIn(4)) return "k[" + Subscript("n", depth - 1) + "]";
     if (OneIn(4)) return Argument(depth - 2);
+    if (OneIn(8)) {
+      const std::string divisor = Int(depth - 2);
+      return "([" + divisor + " != 0] * " + Int(depth - 2) + " / " + divisor + ")";
+    }
     return "(" + Int(depth - 1) + Pick({" + ", " - ", " * "}) + Int(depth - 1) + ")";
   }
 
@@ -306,7 +317,7 @@ class Generator {
       }
       case 2: return "(" + Matrix(depth - 1) + Pick({" + ", " * "}) + Vector("m", depth - 1) + ")";
       case 3: return "(column(" + Vector("n", depth - 1) + ") * " + Vector("m", depth - 1) + ")";
-      case 4: return "([" + Bool(depth - 1) + "] * " + Matrix(depth - 1) + ")";
+      case 4: return "([" + Bool(depth - 1) + "] * " + Matrix(depth - 1) + Divided(depth) + ")";
       default: return "bend.(a)";
     }
   }

@@ -169,6 +169,52 @@ TEST_CASE("brackets: sizes that are products, and sizes of structs, are known be
   CheckAll({{structure, 7, 0, 0}, {structure, -1, 0, 0}, {structure, 1, 4, 2}});
 }
 
+// At k = 0 the divisor is 0, elsewhere x / k is 2 / k.
+TEST_CASE("brackets: quotients of products with brackets, of numbers") {
+  for (const std::string value :
+       {"[k != 0] * x / f64(k)", "x * [k != 0] / f64(k)", "-(-[k != 0] * x / f64(k))",
+        "[k != 0] / (f64(k) / x)", "2.0 * ([k != 0] * (x / f64(k))) / 2.0"}) {
+    CheckAll({{Of(value), 0, 0, 0}, {Of(value), 4, 0.5, 0.25}, {Of(value), -2, -1, -0.5}});
+  }
+  const std::string whole = Of("x * f64([k != 0] * 7 / k)");
+  CheckAll({{whole, 0, 0, 0}, {whole, 2, 6, 3}, {whole, -2, -6, -3}});
+  // Where the divisor is 0 with a derivative that is not.
+  const std::string slope = Of("[k > 0] / (x - 2.0) + x ** 2 * [k < 2] / x");
+  CheckAll({{slope, 0, 2, 1}});
+  const std::string alone = Of("[x > 2.0] * x / (x - 2.0) / f64(k)");
+  CheckAll({{alone, 0, 0, 0}, {alone, 3, 0, 0}});
+  // Names alone: what divides by 0 is in no derivative, either.
+  const std::string names =
+      "fn f(x: f64, k: i64) -> f64 { let z = x * f64(k)\n"
+      " return [k != 0] / z + [k > 0] * x / z }";
+  CheckAll({{names, 0, 0, 0}, {names, 2, 0.75, -0.125}, {names, -2, -0.25, 0.125}});
+  const std::string twice = Of("grad(|t| { let z = t * f64(k); [k != 0] * t / z / z })(x)");
+  CheckAll({{twice, 0, 0, 0}, {twice, 1, -0.25, 0.25}});
+  const std::string many = Of("grad(|t| sum i < 2 { let z = t * f64(k); [k > i] * t / z / z })(x)");
+  CheckAll({{many, 0, 0, 0}, {many, 1, -0.25, 0.25}, {many, 2, -0.125, 0.125}});
+  const std::string loop =
+      Of("fold(|s, i| s + [i > k] * x / f64(i - k), 0.0, 4) +"
+         " sum i < 4 { [i > k] / f64(i - k) * x }");
+  CheckAll({{loop, 1, 6, 3}, {loop, 7, 0, 0}});
+  const std::string second = Of("grad(|t| [k != 0] * t / (t * f64(k) - 2.0 + f64(k)))(x)");
+  CheckAll({{second, 0, 0, 0}, {second, 2, 0, 0}});
+  const std::string curved = Of("grad(|t| [k != 0] * 6.0 / (t * f64(k)))(x)");
+  CheckAll({{curved, 0, 0, 0}, {curved, 1, -1.5, 1.5}});
+}
+
+TEST_CASE("brackets: quotients of products with brackets, of arrays") {
+  CheckGuarded("sum([0 <= k < 2] * a / a[k])", 2, 0);
+  CheckGuarded("sum([0 <= k < 2] * a * x / a[k] / (a + x))", 1, 0);
+  CheckGuarded("sum([0 <= k < 2] / (a * a[k]))", 0.5, -0.5);
+  CheckGuarded("sum(a * [0 <= k < 2] / ([x > 1.0] * row(a, k)))", 1, -0.5);
+  CheckGuarded("sum(gen i < 2 { [0 <= k < 2] * cube(a, k) / a[k] })", 8, 8);
+  CheckGuarded("sum(sum i < 2 { [0 <= k < 2 and i > 0] * row(a, k) / a[i - 1] })", 4, 2);
+  const std::string twice =
+      Of("grad(|t| { let z = t * f64(k)\n sum([k > 0] * (gen i < 2 { t }) / z / z) })(x)");
+  CheckAll({{twice, 0, 0, 0}, {twice, 1, -0.5, 0.5}});
+  CheckGuarded("sum(grad(|t| sum([0 <= k < 2] * t / (t * t[k] * t[k])))(a))", -0.5, 0.75);
+}
+
 // A function that doubles itself again and again is not looked through without end.
 TEST_CASE("brackets: what functions hold is looked at within bounds") {
   std::string text = "fn f(x: f64, k: i64) -> f64 {\n let g0 = |t| t\n";
