@@ -33,9 +33,12 @@ void OuterValues::Learn(const ir::Inst& inst) {
     case Op::Add: return DefineAffine(v, of(0) + of(1));
     case Op::Sub: return DefineAffine(v, of(0) - of(1));
     case Op::Neg: return DefineAffine(v, of(0) * -1);
-    case Op::Max: {
+    case Op::Max:
+    case Op::Min: {
       const Interval a = known_[inst.args[0].id].range, b = known_[inst.args[1].id].range;
-      known_[v.id].range = {std::max(a.lo, b.lo), std::max(a.hi, b.hi)};
+      known_[v.id].range = inst.op == Op::Max
+                               ? Interval{std::max(a.lo, b.lo), std::max(a.hi, b.hi)}
+                               : Interval{std::min(a.lo, b.lo), std::min(a.hi, b.hi)};
       return;
     }
     default: return;

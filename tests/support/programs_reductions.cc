@@ -45,6 +45,13 @@ std::vector<ProgramCase> Logical() {
        "f",
        {Vec({1, 2, 3}), Tensor::Of<uint8_t>(DType::kBool, {3, 3}, {0, 1, 0, 0, 1, 0, 1, 0, 0})},
        {{3, 3, 3}}},
+      {"a disjunction and data inside an exists, and a number that may be anything",
+       "fn f(x: [n]f64, y: [n]f64, k: i64) -> f64 {\n"
+       " return sum i < n { [exists j < n: (2*j == i or 3*j == i) and y[i] > 0.0] * x[i]**2 } +\n"
+       "   sum i < n { [and j < n { 2*j != i or j == k or y[i] > 0.5 }] * x[i]**3 } }",
+       "f",
+       {Vec({1.1, 0.7, 1.3, 0.4, 0.9}), Vec({1, 1, -1, 0.4, 0.3}), Tensor::I64(1)},
+       {}},
       {"and and or of nothing",
        "fn f(x: [n]f64) -> f64 { return 2.0 * [and i < n { x[i] > 0.0 }] + "
        "3.0 * [or i < n { x[i] > 0.0 }] + sum i < n { x[i] } }",

@@ -87,24 +87,111 @@ TEST_CASE("index sets: a quantifier beside conditions of data is a predicate") {
   }
 }
 
+TEST_CASE("index sets: a disjunction or a condition of data inside a quantifier is solved") {
+  const char* const conditions[] = {
+      "exists j < n: 2*j == i and y[i] > 0.0",
+      "exists j < n: y[i] > 0.0 and 2*j == i",
+      "exists j < n: 2*j == i or 3*j == i",
+      "exists j < n: 2*j == i or y[i] > 0.0",
+      "exists j < n: (2*j == i or 3*j == i) and y[i] > 0.0",
+      "exists j < n: 2*j == i and (y[i] > 0.0 or 3*j == i + 2)",
+      "exists j < n: 2*j == i and not (y[i] > 0.0)",
+      "exists j < n: 2*j == i and y[i] > -0.3 and x[i] > 0.0 and j > 1",
+      "exists j < n: 2*j == i and i < dim(z, 0) and z[i] > 0.0",
+      "exists j < n: 2*j == i and (if y[i] > 0.0 { x[i] } else { y[i] * y[i] }) > 0.3",
+      "exists j < n, l < n: j + l == i and (j > l or y[i] > 0.0)",
+      "exists j < n: 2*j == i and (exists l < n: 3*l == i and y[i] > 0.0)",
+      "not (exists j < n: 2*j == i and y[i] > 0.0)",
+      "and j < n { 2*j != i or j == k }",
+      "and j < n { 2*j != i or y[i] > 0.0 }",
+      "and j < n { y[i] > 0.0 or 2*j != i }",
+      "and j < n { j < i or j > i + 2 }",
+      "or j < n { 2*j == i and y[i] > 0.0 }",
+      "exists j < n: j == k and y[i] > 0.0",
+      "exists j < n: 2*j == i and 3*j == k",
+      "exists j < n: j != k and (2*j == i or y[i] > 0.0)",
+      "exists j < n: 2*j == k and k < n and x[k] > 0.0",
+  };
+  for (const char* condition : conditions) {
+    INFO(condition);
+    const ir::Module ssa =
+        LowerText(std::string("fn f(x: [n]f64, y: [n]f64, z: [m]f64, k: i64) -> f64 {\n") +
+                      "  return sum i < n { [" + condition + "] * x[i]**2 } }",
+                  "f");
+    const auto args = [](int64_t n, int64_t k) {
+      std::vector<double> y = Numbers(n + 1);
+      y.erase(y.begin());
+      return std::vector<Tensor>{Vec(Numbers(n)), Vec(y), Vec(Numbers(n / 2)), Tensor::I64(k)};
+    };
+    for (const int64_t n : {0, 1, 2, 3, 7}) {
+      for (const int64_t k : {-1, 0, 3, 4}) CheckValues(ssa, args(n, k));
+    }
+    CheckLinear(ssa, args(100, 6), args(200, 6));
+  }
+}
+
+TEST_CASE("index sets: a quantifier without indices, with data, asks once") {
+  const ir::Module ssa = LowerText(
+      "fn f(x: [n]f64, y: [m]f64, k: i64) -> f64 {\n"
+      "  return if exists j < n: 2*j == k and y[k] > 0.0 { x[0]**2 } else { y[0] } }",
+      "f");
+  const ir::Module final = Derived(ssa, Transform::kValue);
+  const auto args = [](int64_t n, int64_t k) {
+    return std::vector<Tensor>{Vec(Numbers(n)), Vec({-1, 2, 1, 3, -1}), Tensor::I64(k)};
+  };
+  for (const int64_t k :
+       {INT64_MIN, int64_t{-2}, int64_t{0}, int64_t{1}, int64_t{2}, int64_t{4}, INT64_MAX})
+    CheckValues(ssa, args(7, k));
+  CHECK(Steps(final, args(100, 2)) == Steps(final, args(200, 2)));
+}
+
 // Behind a condition that is false nothing is read; where there is no j at all, the condition is not asked.
 TEST_CASE("index sets: what a quantifier's condition would trap at stays unread") {
-  const char* const program =
-      "fn f(x: [n]f64, y: [m]f64, k: [n]i64) -> f64 {\n"
-      "  return sum i < n { [k[i] >= 0 and y[k[i]] > 0.0 and (exists j < n: 2*j == i)] * x[i] } }";
-  const ir::Module ssa = LowerText(program, "f");
-  const auto run = [&](const std::vector<int64_t>& k, bool optimise) {
-    const auto r = eval::Run(Derived(ssa, Transform::kValue, {}, optimise),
-                             {Vec(Numbers(5)), Vec({1, -1, 2}), Ints(k)});
-    REQUIRE(r.ok());
-    return *r;
+  struct Program {
+    const char* condition;
+    std::vector<int64_t> reads, traps;  // keys with which it does not trap, and does, by a 3
   };
-  for (const bool optimise : {false, true}) {
-    CHECK_FALSE(run({2, -7, 0, 1, -1}, optimise).trap);
-    const auto traps = run({2, 3, 0, 1, -1}, optimise);
-    REQUIRE(traps.trap);
-    CHECK(traps.trap->kind == ir::TrapKind::kIndex);
-    CHECK(traps.trap->a == 3);
+  const Program programs[] = {
+      {"k[i] >= 0 and y[k[i]] > 0.0 and (exists j < n: 2*j == i)",
+       {2, -7, 0, 1, -1},
+       {2, 3, 0, 1, -1}},
+      {"exists j < n: 2*j == i and y[k[i]] > 0.0", {2, -7, 0, 9, 1}, {2, -7, 0, 9, 3}},
+      {"exists j < n: 2*j == i and k[i] >= 0 and y[k[i]] > 0.0",
+       {-2, -7, 0, 9, 1},
+       {2, -7, 3, 9, -3}},
+      {"and j < n { 2*j != i or y[k[i]] > 0.0 }", {2, -7, 0, 9, 1}, {2, -7, 0, 9, 3}},
+      {"exists j < n: (2*j == i or 3*j == i) and y[k[i]] > 0.0",
+       {2, -7, 0, 1, 1},
+       {2, -7, 0, 3, 1}},
+      {"exists j < n: j == i + 1 and y[k[i]] > 0.0", {2, 1, 0, 0, 3}, {2, 1, 0, 3, 3}},
+      {"exists j < n - 5: j >= 0 and y[k[i]] > 0.0", {2, -7, 3, 9, 1}, {}},
+      {"exists j < n: 2*j == i and (if y[i % 3] > 0.0 { y[k[i]] } else { 2.0 }) > 0.0",
+       {2, -7, 0, 9, 1},
+       {3, -7, 0, 9, 1}},
+      {"exists j < n: 2*j == i and (y[i % 3] < 0.0 or y[k[i]] > 0.0)",
+       {2, -7, 0, 9, -1},
+       {2, -7, 3, 9, -1}},
+  };
+  for (const Program& p : programs) {
+    INFO(p.condition);
+    const ir::Module ssa =
+        LowerText(std::string("fn f(x: [n]f64, y: [m]f64, k: [n]i64) -> f64 {\n") +
+                      "  return sum i < n { [" + p.condition + "] * x[i] } }",
+                  "f");
+    const auto run = [&](const std::vector<int64_t>& k, bool optimise) {
+      const auto r = eval::Run(Derived(ssa, Transform::kValue, {}, optimise),
+                               {Vec(Numbers(5)), Vec({1, -1, 2}), Ints(k)});
+      REQUIRE(r.ok());
+      return *r;
+    };
+    for (const bool optimise : {false, true}) {
+      CHECK_FALSE(run(p.reads, optimise).trap);
+      if (p.traps.empty()) continue;
+      const auto traps = run(p.traps, optimise);
+      REQUIRE(traps.trap);
+      CHECK(traps.trap->kind == ir::TrapKind::kIndex);
+      CHECK(traps.trap->a == 3);
+    }
   }
 }
 
