@@ -20,11 +20,6 @@ bool Holds(const Type& t, Type::Kind kind, std::set<const Struct*>& seen) {
   return any;
 }
 
-bool HoldsBox(const Type& t) {
-  std::set<const Struct*> seen;
-  return Holds(t, Type::Kind::kBox, seen);
-}
-
 // The callee's parameter that operand i begins at.
 size_t ParamOf(const Expr& call, size_t i) {
   const bool derive = call.kind == Expr::Kind::kDerive;
@@ -39,6 +34,11 @@ size_t ParamOf(const Expr& call, size_t i) {
 bool HoldsDynamic(const Type& t) {
   std::set<const Struct*> seen;
   return Holds(t, Type::Kind::kFunction, seen);
+}
+
+bool HoldsBox(const Type& t) {
+  std::set<const Struct*> seen;
+  return Holds(t, Type::Kind::kBox, seen);
 }
 
 FunctionFlow::FunctionFlow(const Program& program, uint32_t function, const FlowInput& in,

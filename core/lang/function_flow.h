@@ -74,5 +74,7 @@ class FunctionFlow {
 
 // Whether values of the type hold functions of which the code is known at run time only.
 bool HoldsDynamic(const Type& t);
+// The same of boxes.
+bool HoldsBox(const Type& t);
 
 }  // namespace pullback::lang

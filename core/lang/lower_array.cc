@@ -169,6 +169,10 @@ const std::vector<Affine>& ExtentsOf(Context& c, const Leaf& leaf) {
   return leaf.array ? leaf.array->dims : c.DimsOf(leaf.value);
 }
 
+bool IsArrayLeaf(const Context& c, const Leaf& leaf) {
+  return leaf.array || (leaf.value.valid() && c.b.TypeOf(leaf.value).IsArray());
+}
+
 void Store(Context& c, Leaf& leaf) {
   if (!leaf.array) return;
   const bool whole = IsWhole(c, *leaf.array);
@@ -177,6 +181,7 @@ void Store(Context& c, Leaf& leaf) {
 }
 
 std::optional<ArrayRef> LowerArray(Context& c, const Expr& e) {
+  if (std::optional<Leaves> given = c.Given(e)) return LeafArray(c, std::move(given));
   switch (e.kind) {
     case Expr::Kind::kUnary:
     case Expr::Kind::kCast: return LowerElementwise(c, e);

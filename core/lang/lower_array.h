@@ -39,6 +39,7 @@ Leaf LeafOf(Context& c,
 // loop only, if its elements are not cheap: a loop that stores it for each of those indices takes no more room
 // than one of them, and computes nothing twice.
 MaybeValue ReadAt(Context& c, const Array& a, const Subs& subs);
+bool IsArrayLeaf(const Context& c, const Leaf& leaf);
 // Block mode: a leaf that stands in memory (the builder's loc names the place).
 void Store(Context& c, Leaf& leaf);
 const std::vector<Affine>& ExtentsOf(Context& c, const Leaf& leaf);

@@ -159,22 +159,12 @@ std::optional<Leaf> RestInVain(Context& c, const Expr& e) {
 }
 
 // The sizes of the rest, none of them negative, without evaluating it; nullopt: only its value tells them.
-std::optional<std::vector<Affine>> SizesBeforehand(Context& c, const Expr& e) {
-  const bool attempting = std::exchange(c.attempting, true);  // what functions hold is bounded
-  const size_t work = std::exchange(c.work, 0);
-  SizeTrial trial(c);
-  const bool bracketed = std::exchange(c.bracketed, true);
-  const bool beforehand = std::exchange(c.beforehand, true);
-  const std::optional<Leaf> rest = RestOfChain(c, e);
-  std::vector<Affine> sizes;
-  if (rest) sizes = ExtentsOf(c, *rest);
-  c.bracketed = bracketed;
-  c.beforehand = beforehand;
-  trial.End();
-  c.attempting = attempting;
-  c.work = work;
-  if (!rest || !trial.PutBack(sizes)) return std::nullopt;
-  return sizes;
+std::optional<std::vector<Affine>> SizesOfRest(Context& c, const Expr& e) {
+  const LeafDims dims = SizesBeforehand(c, [&]() -> std::optional<Leaves> {
+    PB_TRY(const Leaf rest, RestOfChain(c, e));
+    return Leaves{rest};
+  });
+  return dims.empty() ? std::nullopt : dims[0];
 }
 
 ArrayRef ChainByBranch(Context& c, const Expr& e, const Predicates& predicates,
@@ -206,7 +196,7 @@ std::optional<ArrayRef> LowerArrayChain(Context& c, const Expr& e) {
   if (c.InBody()) return ChainInBody(c, e, predicates);
   std::optional<Leaf> rest = RestInVain(c, e);
   if (!rest) {
-    if (const auto sizes = SizesBeforehand(c, e)) return ChainByBranch(c, e, predicates, *sizes);
+    if (const auto sizes = SizesOfRest(c, e)) return ChainByBranch(c, e, predicates, *sizes);
   }
   const Value all = *LowerConjunction(c, predicates);
   if (!rest) rest = RestOfChain(c, e);

@@ -138,6 +138,10 @@ std::optional<Leaves> LowerScalarBuiltin(Context& c, const Expr& e) {
 
 }  // namespace
 
+bool MayInline(const Function& f) {
+  return f.vjp_rule.name.empty() && f.jvp_rule.name.empty() && IsStraightLine(f);
+}
+
 bool IsScalarFunction(const Function& f) {
   return f.has_result && IsScalar(f.result_type) &&
          std::all_of(f.params.begin(), f.params.end(),
@@ -172,8 +176,7 @@ std::optional<Leaves> InActivation(Context& c, uint32_t callee, const Leaves& ar
 
 std::optional<Leaves> InlineCall(Context& c, uint32_t callee, const Leaves& args) {
   const Function& f = *c.module.program.functions[callee];
-  if (!f.vjp_rule.name.empty() || !f.jvp_rule.name.empty()) return std::nullopt;
-  if (c.inlined >= kMaxInlineDepth || !IsStraightLine(f)) return std::nullopt;
+  if (c.inlined >= kMaxInlineDepth || !MayInline(f)) return std::nullopt;
   if (!c.Work(f.node_count)) return std::nullopt;
   return InActivation(c, callee, args, [&] { return InlineBody(c); });
 }

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "core/lang/lower_ahead.h"
 #include "core/lang/lower_expr.h"
 #include "core/lang/lower_neighbours.h"
 #include "core/lang/lower_relation.h"
@@ -198,8 +199,10 @@ MaybeValue ArrayInto(Context& c, Statement& s, const Expr& e) {
 // Where a bracket may end up in `where`: under a sum, and in front of one.
 MaybeValue LowerInto(Context& c, Statement& s, const Expr& e) {
   const bool is_comprehension = e.kind == Expr::Kind::kComprehension;
-  if (is_comprehension && Merges(c, s, e)) return ComprehensionInto(c, s, e, {});
+  const bool given = c.IsGiven(e);
+  if (is_comprehension && !given && Merges(c, s, e)) return ComprehensionInto(c, s, e, {});
   if (e.type.kind == Type::Kind::kArray) return ArrayInto(c, s, e);
+  if (given) return LowerScalar(c, e);
   std::vector<const Expr*> predicates;
   if (Counts(c, s, e, predicates)) {
     return GuardedInto(c, s, predicates, [&] { return MaybeValue(c.b.I64(1)); });
@@ -245,6 +248,7 @@ std::optional<Leaves> AsStatement(Context& c, const Expr& e, const Ranges& range
 // Block mode.
 Leaves LowerWhole(Context& c, const Expr& e) {
   const Ranges ranges = LowerRanges(c, e);
+  const EvaluatedAhead ahead(c, e, 0, ranges, Dear::kNeverInBodies);
   Mark mark(c);
   c.attempting = true;
   c.work = 0;

@@ -3,6 +3,7 @@
 
 #include "core/lang/lower_array.h"
 #include "core/lang/lower_context.h"
+#include "core/lang/lower_trial.h"
 
 namespace pullback::lang {
 
@@ -109,7 +110,6 @@ std::optional<Leaves> GenStructsInBody(Context& c, const Expr& e);
 // (none: it is a scalar) and are known without running it.
 std::optional<std::vector<Affine>> BodyDims(Context& c, const Expr& e, ir::AffineSpan lows);
 // The same for every leaf of the body's value.
-using LeafDims = std::vector<std::optional<std::vector<Affine>>>;
 std::optional<LeafDims> BodyLeafDims(Context& c, const Expr& e, ir::AffineSpan lows);
 // Under `dims_only`: an array of a sum of arrays; a value of which nothing is known.
 std::optional<ArrayRef> SumDims(Context& c, const Expr& e);

@@ -127,10 +127,6 @@ std::optional<Leaves> ArmValue(Context& c, const Block& block) {
   return Lower(c, *block.result);
 }
 
-bool IsArrayLeaf(Context& c, const Leaf& leaf) {
-  return leaf.array || (leaf.value.valid() && c.b.TypeOf(leaf.value).IsArray());
-}
-
 bool HaveOneShape(Context& c, const Leaf& x, const Leaf& y) {
   return IsArrayLeaf(c, x) && IsArrayLeaf(c, y) && ExtentsOf(c, x) == ExtentsOf(c, y);
 }

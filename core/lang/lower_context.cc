@@ -92,6 +92,16 @@ bool Context::Work(size_t amount) {
   return !attempting || work <= (HasWastedMuch() ? kLittle : kMuch);
 }
 
+bool Context::IsGiven(const Expr& e) const {
+  return replaced.count(&e) != 0 || at->ahead.count(&e) != 0;
+}
+
+std::optional<Leaves> Context::Given(const Expr& e) const {
+  if (const auto it = replaced.find(&e); it != replaced.end()) return Leaves{{it->second, nullptr}};
+  if (const auto it = at->ahead.find(&e); it != at->ahead.end()) return it->second;
+  return std::nullopt;
+}
+
 // --- i64 values
 
 Value Context::I64(int64_t v) {

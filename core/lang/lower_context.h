@@ -39,6 +39,8 @@
 //   lower_gen.cc             gen inside a body; sizes of what a body gives
 //   lower_arg.cc             argmax/argmin: indices from an offset
 //   lower_scan.cc            scans
+//   lower_invariants.cc      what a body evaluates alike at every point
+//   lower_ahead.cc           and in front of the loop
 //   lower_frame.cc           nested statements are lifted out of the body they stand in
 //   lower_outline.cc         a body with control flow becomes a function
 //   lower_sequential.cc      or a loop nest
@@ -114,6 +116,8 @@ struct ModuleContext {
   size_t wasted = 0;            // work of attempts that were rolled back
   std::unordered_map<uint32_t, uint32_t> sources;  // the source functions, by the IR's
   std::unordered_map<uint32_t, bool> returns;  // by source function: SurelyReturns of lower_keys.h
+  std::unordered_map<uint32_t, bool> dear;     // the same: IsDear of lower_invariants.cc
+  size_t looked = 0;                           // there: at so many expressions
   uint32_t join = UINT32_MAX;                  // the function that joins relations
   uint32_t open_join = UINT32_MAX;             // and the one for keys that may be open
   std::map<std::vector<size_t>, uint32_t>
@@ -148,6 +152,8 @@ struct Activation {
   const Function* function = nullptr;
   uint32_t base = 0;  // canonical ordinal of its first node
   std::vector<Leaves> locals;
+  // Expressions of its text that have their values from in front of a loop (lower_ahead.h).
+  std::unordered_map<const Expr*, Leaves> ahead;
 };
 
 // A tensor statement under construction.
@@ -253,6 +259,9 @@ struct Context {
   bool bracketed = false;   // block mode: within a product whose brackets hold
 
   bool InBody() const { return !frames.empty(); }
+  // What stands for the expression wherever it is lowered now; nullopt: nothing does.
+  std::optional<Leaves> Given(const Expr& e) const;
+  bool IsGiven(const Expr& e) const;
   bool Work(size_t amount);  // false: give the attempt up
   // Attempts that gave nothing have taken so much that others are to take little.
   bool HasWastedMuch() const { return module.wasted > 1000000; }

@@ -165,7 +165,7 @@ bool MaySplit(Context& c, const Expr& comprehension, const Expr& e, const Locals
     if (!restricts || !Copy(*one)) return false;
   }
   bool replaced = false;
-  ForEachExpr(e, [&](const Expr& part) { replaced = replaced || c.replaced.count(&part) != 0; });
+  ForEachExpr(e, [&](const Expr& part) { replaced = replaced || c.IsGiven(part); });
   return related && !replaced;
 }
 

@@ -127,7 +127,7 @@ Value Literal(Context& c, const Expr& e) {
 
 MaybeValue LowerScalar(Context& c, const Expr& e) {
   PB_CHECK(e.type.kind == Type::Kind::kScalar);
-  if (auto it = c.replaced.find(&e); it != c.replaced.end()) return it->second;
+  if (std::optional<Leaves> given = c.Given(e)) return OnlyLeaf(std::move(given));
   switch (e.kind) {
     case Expr::Kind::kInt:
     case Expr::Kind::kFloat:
@@ -145,7 +145,7 @@ MaybeValue LowerScalar(Context& c, const Expr& e) {
 }
 
 std::optional<Leaves> Lower(Context& c, const Expr& e) {
-  if (auto it = c.replaced.find(&e); it != c.replaced.end()) return Leaves{{it->second, nullptr}};
+  if (std::optional<Leaves> given = c.Given(e)) return given;
   switch (e.kind) {
     case Expr::Kind::kName:
       if (e.local == UINT32_MAX) return Leaves();  // a function
@@ -221,7 +221,7 @@ std::optional<Affine> AffineAsIs(const Context& c, const Expr& e) {
 }
 
 std::optional<Affine> LowerInt(Context& c, const Expr& e) {
-  if (c.replaced.find(&e) == c.replaced.end()) {
+  if (!c.IsGiven(e)) {
     if (std::optional<Affine> a = AffineAsIs(c, e)) return a;
     if (std::optional<Affine> a = LowerExtent(c, e)) return a;
     const bool sum =

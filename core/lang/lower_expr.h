@@ -32,6 +32,8 @@ std::optional<Leaves> InActivation(Context& c, uint32_t callee, const Leaves& ar
                                    const std::function<std::optional<Leaves>()>& lower);
 // Body mode: the function's lets and what it returns, with these arguments.
 std::optional<Leaves> InlineCall(Context& c, uint32_t callee, const Leaves& args);
+// The function is lets and a result, so that a body may have its text.
+bool MayInline(const Function& f);
 // All of the function's parameters and results are scalars, so that a body may call it.
 bool IsScalarFunction(const Function& f);
 

@@ -6,6 +6,7 @@
 #include "core/lang/lower_keys.h"
 #include "core/lang/lower_sizes.h"
 #include "core/lang/lower_source.h"
+#include "core/lang/lower_walk.h"
 #include "core/lang/walk.h"
 
 namespace pullback::lang {
@@ -70,16 +71,6 @@ bool GivesValue(ModuleContext& m, const Expr& e, int depth) {
   }
 }
 
-bool HasLoops(const Block& block) {
-  return std::any_of(block.stmts.begin(), block.stmts.end(), [](const StmtPtr& s) {
-    if (s->kind == Stmt::Kind::kIf) {
-      return std::any_of(s->arms.begin(), s->arms.end(),
-                         [](const CondArm& arm) { return HasLoops(arm.body); });
-    }
-    return s->kind == Stmt::Kind::kWhile || s->kind == Stmt::Kind::kFor;
-  });
-}
-
 // One that is asked for already calls itself.
 bool SurelyReturns(ModuleContext& m, uint32_t function, int depth) {
   const Function& f = *m.program.functions[function];
@@ -105,7 +96,7 @@ bool IsInside(const Context& c, const Expr& e) {
 }
 
 bool LooksLikeKey(Context& c, const Expr& e) {
-  if (e.type.kind != Type::Kind::kScalar || c.replaced.count(&e) != 0) return false;
+  if (e.type.kind != Type::Kind::kScalar || c.IsGiven(e)) return false;
   switch (e.kind) {
     case Expr::Kind::kInt:
     case Expr::Kind::kFloat:

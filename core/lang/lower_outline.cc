@@ -24,11 +24,11 @@ bool IsScalarLocal(const Context& c, const Leaves& leaves) {
 }
 
 // x[i, j] of an array around the body, with subscripts from around the body.
-bool IsOuterRead(const Expr& e, const std::set<uint32_t>& outer) {
+bool IsOuterRead(const Context& c, const Expr& e, const std::set<uint32_t>& outer) {
   if (e.kind != Expr::Kind::kIndex || e.type.kind != Type::Kind::kScalar) return false;
   const Expr& x = *e.operands[0];
-  if (x.kind != Expr::Kind::kName || x.type.kind != Type::Kind::kArray) return false;
-  bool all = outer.count(x.local) != 0;
+  if (x.type.kind != Type::Kind::kArray) return false;
+  bool all = c.IsGiven(x) || (x.kind == Expr::Kind::kName && outer.count(x.local) != 0);
   for (const Subscript& s : e.subscripts) {
     ForEachExpr(s.index, [&](const Expr& part) {
       const bool simple = part.kind == Expr::Kind::kName || part.kind == Expr::Kind::kInt ||
@@ -49,32 +49,15 @@ bool IsOuterExtent(const Expr& e, const std::set<uint32_t>& outer) {
          outer.count(e.operands[0]->local) != 0;
 }
 
-// Parts of an expression that are evaluated whenever it is.
-void ForEachCertain(const Expr& e, const std::function<void(const Expr&)>& fn) {
-  fn(e);
-  const bool logic =
-      e.kind == Expr::Kind::kBinary && (e.binary == BinaryOp::kAnd || e.binary == BinaryOp::kOr);
-  if (e.kind == Expr::Kind::kIf) return ForEachCertain(*e.arms[0].cond, fn);
-  if (IsChain(e) || e.kind == Expr::Kind::kComprehension) return;
-  for (const ExprPtr& operand : e.operands) {
-    ForEachCertain(*operand, fn);
-    if (logic) return;
-  }
-  for (const Subscript& s : e.subscripts) {
-    if (s.index) ForEachCertain(*s.index, fn);
-  }
-}
-
-// The same for a block: up to the first statement that may end it or run forever.
-void ForEachCertain(const Block& block, const std::function<void(const Expr&)>& fn) {
+// Parts of a block that are evaluated whenever it is.
+std::set<const Expr*> CertainParts(const Block& block) {
+  std::set<const Expr*> certain;
+  const auto add = [&](const Expr& e) { return certain.insert(&e).second; };
   for (const StmtPtr& s : block.stmts) {
-    const bool simple = s->kind == Stmt::Kind::kLet || s->kind == Stmt::Kind::kVar ||
-                        s->kind == Stmt::Kind::kAssign || s->kind == Stmt::Kind::kWhile;
-    if (simple) ForEachCertain(*s->value, fn);
-    if (s->kind == Stmt::Kind::kFor) ForEachCertain(*s->binder.hi, fn);
-    if (s->kind == Stmt::Kind::kIf) ForEachCertain(*s->arms[0].cond, fn);
+    if (const Expr* part = CertainPart(*s)) ForEachCertain(*part, add);
   }
-  ForEachCertain(*block.result, fn);
+  ForEachCertain(*block.result, add);
+  return certain;
 }
 
 class Outlining {
@@ -105,19 +88,20 @@ bool Outlining::FindReads() {
       arrays.insert(local);
     }
   }
-  std::set<const Expr*> certain;
-  ForEachCertain(block_, [&](const Expr& e) { certain.insert(&e); });
+  const std::set<const Expr*> certain = CertainParts(block_);
   std::set<const Expr*> covered;  // by a read
   bool only_reads = true;
+  const auto may_read = [&](const Expr& e) {
+    return certain.count(&e) != 0 || (e.operands[0]->kind == Expr::Kind::kName && IsInside(c_, e));
+  };
   ForEachExpr(block_, [&](const Expr& e) {
     if (covered.count(&e) != 0) return;
-    const bool given = c_.replaced.count(&e) != 0 || IsOuterExtent(e, outer);
-    if (given || (IsOuterRead(e, outer) && (certain.count(&e) != 0 || IsInside(c_, e)))) {
+    const bool given = c_.IsGiven(e);
+    if (given && e.type.kind != Type::Kind::kScalar) {
+      only_reads = false;
+    } else if (given || IsOuterExtent(e, outer) || (IsOuterRead(c_, e, outer) && may_read(e))) {
       reads_.push_back(&e);
-      for (const Subscript& s : e.subscripts) {
-        ForEachExpr(s.index, [&](const Expr& part) { covered.insert(&part); });
-      }
-      covered.insert(e.operands[0].get());
+      ForEachExpr(e, [&](const Expr& part) { covered.insert(&part); });
     } else if (e.kind == Expr::Kind::kName) {
       only_reads = only_reads && arrays.count(e.local) == 0;
     }
@@ -132,7 +116,7 @@ uint32_t Outlining::MakeFunction() {
   Context inner(m, id);
   inner.function.results = m.Flatten(block_.result->type);
   inner.b.SetBlock(inner.b.NewBlock());
-  Activation run{&source, c_.at->base, {}};
+  Activation run{&source, c_.at->base, {}, {}};
   run.locals.resize(source.locals.size());
   inner.at = &run;
   size_t next = 0;
@@ -149,7 +133,9 @@ uint32_t Outlining::MakeFunction() {
     }
   }
   for (const Expr* read : reads_) {
-    inner.replaced[read] = add_param(source.locals[read->operands[0]->local].name);
+    const bool named = !read->operands.empty() && read->operands[0]->kind == Expr::Kind::kName;
+    inner.replaced[read] =
+        add_param(named ? source.locals[read->operands[0]->local].name : std::string());
   }
   const Leaves result = LowerBlockValue(inner, block_);
   inner.b.Return({result[0].value});

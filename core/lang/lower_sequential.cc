@@ -1,7 +1,9 @@
 // Comprehensions whose body is no straight-line scalar code: a loop nest with a running result.
 #include <algorithm>
 #include <limits>
+#include <memory>
 
+#include "core/lang/lower_ahead.h"
 #include "core/lang/lower_comprehension.h"
 #include "core/lang/lower_expr.h"
 #include "core/lang/lower_neighbours.h"
@@ -95,6 +97,7 @@ class Sequence {
   void CheckRanges();
   void Start();
   Value Blank(const Result& r, ir::AffineSpan inner);
+  std::unique_ptr<EvaluatedAhead> Ahead(size_t depth, const Range& r);
   void Nest(size_t depth);
   void Term();
   void Term(const Result& r, Value v);
@@ -279,6 +282,14 @@ void Sequence::Term(const Result& r, Value v) {
   }
 }
 
+// In front of a loop inside the outermost one.
+std::unique_ptr<EvaluatedAhead> Sequence::Ahead(size_t depth, const Range& r) {
+  if (depth == 0) return nullptr;
+  Ranges ranges(ranges_.begin() + static_cast<std::ptrdiff_t>(depth), ranges_.end());
+  ranges[0] = r;
+  return std::make_unique<EvaluatedAhead>(c_, e_, depth, ranges, Dear::kInLoops);
+}
+
 void Sequence::Nest(size_t depth) {
   if (depth == e_.binders.size()) return Term();
   const Binder& b = e_.binders[depth];
@@ -290,6 +301,7 @@ void Sequence::Nest(size_t depth) {
     r.hi = *LowerInt(c_, *b.hi);
   }
   if (!r.among) r.among = NeighboursOf(c_, e_, depth, r);
+  const std::unique_ptr<EvaluatedAhead> invariants = Ahead(depth, r);
   const auto turn = [&](const Affine& i) {
     c_.at->locals[b.local] = {{c_.ToValue(i), nullptr}};
     at_.push_back(i - r.lo);
@@ -311,6 +323,7 @@ void Sequence::Nest(size_t depth) {
 }
 
 Leaves Sequence::Run() {
+  const EvaluatedAhead invariants(c_, e_, 0, ranges_, Dear::kInLoops);
   Start();
   const bool outermost = !c_.nest;
   const GatherAhead ahead(c_, e_, 0, /*own=*/outermost);

@@ -78,9 +78,4 @@ bool IsNumber(const Expr& e, int64_t v) {
   return e.kind == Expr::Kind::kFloat && e.float_value == static_cast<double>(v);
 }
 
-bool HoldsBox(const Type& t) {
-  return t.kind == Type::Kind::kBox || std::any_of(t.elements.begin(), t.elements.end(),
-                                                   [](const Type& e) { return HoldsBox(e); });
-}
-
 }  // namespace pullback::lang

@@ -25,6 +25,5 @@ bool AddsUp(const Expr& comprehension);
 bool IsNot(const Expr& e);
 // The number, also where it is cast.
 bool IsNumber(const Expr& e, int64_t v);
-bool HoldsBox(const Type& t);
 
 }  // namespace pullback::lang

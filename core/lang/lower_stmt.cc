@@ -272,6 +272,8 @@ bool CheckAnnotation(Context& c, const Stmt& s, const Leaves& leaves) {
   return true;
 }
 
+}  // namespace
+
 bool LowerLet(Context& c, const Stmt& s) {
   const uint32_t first_new = c.ValueCount();
   std::optional<Leaves> leaves;
@@ -295,6 +297,8 @@ bool LowerLet(Context& c, const Stmt& s) {
   }
   return true;
 }
+
+namespace {
 
 const Type& TypeOf(const Context& c, const Target& t) {
   const Local& local = c.at->function->locals[t.local];

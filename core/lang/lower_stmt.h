@@ -7,6 +7,8 @@ namespace pullback::lang {
 
 // The statements of a block, without its result. False: control does not reach the end.
 bool LowerStatements(Context& c, const Block& block);
+// A let or var.
+bool LowerLet(Context& c, const Stmt& s);
 // Body mode: lets only; false when there is more (or a let bails).
 bool LowerLets(Context& c, const Block& block);
 bool LowerLets(Context& c, const Block& block, size_t count);  // the first `count` statements

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <set>
 
+#include "core/lang/function_flow.h"
 #include "core/lang/lower_expr.h"
 #include "core/lang/lower_keys.h"
 #include "core/lang/lower_neighbours.h"

@@ -4,6 +4,7 @@
 #include <iterator>
 #include <utility>
 
+#include "core/lang/lower_array.h"
 #include "core/lang/lower_comprehension.h"
 #include "core/lang/lower_sizes.h"
 
@@ -67,6 +68,29 @@ bool SizeTrial::PutBack(std::vector<Affine>& sizes) {
     if (!KnowsBefore({d}) || !IsNonNegative(c_, d)) d = NotNegative(c_, d);
   }
   return true;
+}
+
+LeafDims SizesBeforehand(Context& c, const std::function<std::optional<Leaves>()>& lower) {
+  const bool attempting = std::exchange(c.attempting, true);  // what functions hold is bounded
+  const size_t work = std::exchange(c.work, 0);
+  SizeTrial trial(c);
+  const bool bracketed = std::exchange(c.bracketed, true);
+  const bool beforehand = std::exchange(c.beforehand, true);
+  const std::optional<Leaves> leaves = lower();
+  std::vector<std::vector<Affine>> sizes;
+  for (const Leaf& leaf : leaves.value_or(Leaves())) {
+    sizes.push_back(IsArrayLeaf(c, leaf) ? ExtentsOf(c, leaf) : std::vector<Affine>());
+  }
+  c.bracketed = bracketed;
+  c.beforehand = beforehand;
+  trial.End();
+  c.attempting = attempting;
+  c.work = work;
+  LeafDims dims(sizes.size());
+  for (size_t i = 0; i < sizes.size(); ++i) {
+    if (trial.PutBack(sizes[i])) dims[i] = sizes[i];
+  }
+  return dims;
 }
 
 }  // namespace pullback::lang

@@ -36,4 +36,9 @@ class SizeTrial {
   std::unordered_set<uint32_t> kept_;
 };
 
+// Block mode: the sizes of all that `lower` gives, none of them negative, without evaluating it. Of a leaf of which
+// only the value tells them: nullopt; where `lower` gives nothing there are no leaves.
+using LeafDims = std::vector<std::optional<std::vector<Affine>>>;
+LeafDims SizesBeforehand(Context& c, const std::function<std::optional<Leaves>()>& lower);
+
 }  // namespace pullback::lang

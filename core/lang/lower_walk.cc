@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <set>
 
+#include "core/lang/lower_expr.h"
 #include "core/lang/walk.h"
 
 namespace pullback::lang {
@@ -92,6 +93,43 @@ std::vector<uint32_t> FreeLocals(const Block& block) {
     if (bound.count(local) == 0 && seen.insert(local).second) out.push_back(local);
   }
   return out;
+}
+
+bool HasLoops(const Block& block) {
+  bool loops = false;
+  ForEachStmt(block, [&](const Stmt& s) {
+    loops = loops || s.kind == Stmt::Kind::kWhile || s.kind == Stmt::Kind::kFor;
+  });
+  return loops;
+}
+
+void ForEachCertain(const Expr& e, const std::function<bool(const Expr&)>& fn) {
+  if (!fn(e)) return;
+  const bool logic =
+      e.kind == Expr::Kind::kBinary && (e.binary == BinaryOp::kAnd || e.binary == BinaryOp::kOr);
+  if (e.kind == Expr::Kind::kIf) return ForEachCertain(*e.arms[0].cond, fn);
+  if (IsChain(e) || e.kind == Expr::Kind::kComprehension) return;
+  for (const ExprPtr& operand : e.operands) {
+    ForEachCertain(*operand, fn);
+    if (logic) return;
+  }
+  for (const Subscript& s : e.subscripts) {
+    for (const ExprPtr* part : {&s.index, &s.lo, &s.hi}) {
+      if (*part) ForEachCertain(**part, fn);
+    }
+  }
+}
+
+const Expr* CertainPart(const Stmt& s) {
+  switch (s.kind) {
+    case Stmt::Kind::kLet:
+    case Stmt::Kind::kVar:
+    case Stmt::Kind::kAssign:
+    case Stmt::Kind::kWhile: return s.value.get();
+    case Stmt::Kind::kFor: return s.binder.hi.get();
+    case Stmt::Kind::kIf: return s.arms[0].cond.get();
+    default: return nullptr;
+  }
 }
 
 }  // namespace pullback::lang

@@ -179,6 +179,10 @@ fn f(x: [n]f64, y: [n]f64) -> f64 {
        {true, true},
        [](int64_t n) { return std::vector{Filled({n, n}), Filled({n, n})}; },
        2},
+      {"softmax in the body of a sum",
+       "fn f(x: [n]f64, y: [n]f64) -> f64 { return sum i < n { softmax(x)[i] * y[i] } }",
+       {true, true},
+       [](int64_t n) { return std::vector{Filled({n}), Filled({n})}; }},
       {"ARAP", kArap, {true, true, false, false, false, false}, Mesh},
       {"n-body",
        R"(
