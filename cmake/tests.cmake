@@ -90,6 +90,16 @@ foreach(seed 100000 105000)
     ENVIRONMENT "PULLBACK_SEED=${seed};PULLBACK_PROGRAMS=5000;PULLBACK_COMPILE_EACH=10")
 endforeach()
 
+# Theorem 6.35, and each pass on the way to Tensor SSA, of 10,000 programs of either kind, beside the 400 that
+# test_core_pipeline takes: about a minute for a core each.
+set(tensor_ssa_nested "Tensor SSA of random programs: values*")
+set(tensor_ssa_flat "Tensor SSA of random flat programs: values*")
+foreach(kind nested flat)
+  add_test(NAME tensor_ssa_${kind} COMMAND test_core_pipeline ${tensor_ssa_${kind}})
+  set_tests_properties(tensor_ssa_${kind} PROPERTIES LABELS random_programs TIMEOUT 3600
+    ENVIRONMENT "PULLBACK_PROGRAMS=10000;PULLBACK_SOURCE_DIR=${PROJECT_SOURCE_DIR}")
+endforeach()
+
 # What needs a GPU; skipped where there is none.
 set_tests_properties(test_gpu PROPERTIES LABELS gpu TIMEOUT 600)
 

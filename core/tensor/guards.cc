@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
+#include <set>
 #include <unordered_map>
 
 #include "core/tensor/normalise.h"
@@ -143,22 +144,73 @@ bool AreOutsideBody(const ir::Each& each, ir::ConstraintSpan constraints) {
   return outside;
 }
 
-// A guard that all results share, and that is a conjunction of affine constraints, moves to `where`.
+// What of a conjunction is affine constraints becomes part of `where`: it is true at all points from then on.
+class PartsToWhere {
+ public:
+  explicit PartsToWhere(ir::Each& each) : each_(each) {}
+
+  void Move(Value guard) {
+    const Value rest = RestOf(guard, 0);
+    if (true_.empty()) return;
+    for (Inst& inst : each_.body) {
+      if (true_.contains(inst.guard)) inst.guard = ir::kNoValue;
+      ReplaceValues(inst, by_);
+    }
+    for (ir::EachResult& r : each_.results) {
+      r.guard = rest;
+      for (Value* v : {&r.value, &r.second}) {
+        if (const auto it = by_.find(v->id); it != by_.end()) *v = it->second;
+      }
+    }
+    PruneBody(each_);
+  }
+
+ private:
+  static constexpr int kDeepest = 16;
+
+  // kNoValue: nothing is left.
+  Value RestOf(Value v, int depth) {
+    Inst* def = DefOf(v);
+    if (!def || def->guard.valid() || depth == kDeepest) return v;
+    if (def->op == ir::Op::Holds && AreOutsideBody(each_, def->constraints)) {
+      each_.where.insert(each_.where.end(), def->constraints.begin(), def->constraints.end());
+      true_.insert(v);
+      return ir::kNoValue;
+    }
+    if (def->op != ir::Op::And || !DefOf(def->args[0]) || !DefOf(def->args[1])) return v;
+    const Value a = RestOf(def->args[0], depth + 1), b = RestOf(def->args[1], depth + 1);
+    if (a.valid() && b.valid()) {
+      def->args = {a, b};
+      return v;
+    }
+    const Value rest = a.valid() ? a : b;
+    if (rest.valid()) {
+      by_[v.id] = rest;
+    } else {
+      true_.insert(v);
+    }
+    return rest;
+  }
+  Inst* DefOf(Value v) {
+    for (Inst& inst : each_.body) {
+      if (!inst.results.empty() && inst.results[0] == v) return &inst;
+    }
+    return nullptr;
+  }
+
+  ir::Each& each_;
+  std::set<Value> true_;
+  std::unordered_map<uint32_t, Value> by_;  // conjunctions of which one side is left
+};
+
+// A guard that all results share moves to `where`, as far as it is affine constraints: strides and data stay.
 void MoveSharedGuard(ir::Each& each) {
   const Value guard = each.results.empty() ? Value{} : each.results[0].guard;
   if (!guard.valid()) return;
   for (const ir::EachResult& r : each.results) {
     if (r.guard != guard) return;
   }
-  const Inst* def = FindDef(each, guard);
-  if (!def || def->op != ir::Op::Holds || def->guard.valid()) return;
-  if (!AreOutsideBody(each, def->constraints)) return;
-  each.where.insert(each.where.end(), def->constraints.begin(), def->constraints.end());
-  for (ir::EachResult& r : each.results) r.guard = ir::kNoValue;
-  for (Inst& inst : each.body) {
-    if (inst.guard == guard) inst.guard = ir::kNoValue;
-  }
-  PruneBody(each);
+  PartsToWhere(each).Move(guard);
 }
 
 // Whether every index stands alone in some subscript, so that no two points have one element.

@@ -50,6 +50,21 @@ void CheckLinear(const ir::Module& ssa, const std::vector<Tensor>& small,
   }
 }
 
+// The equation in what is left of k has an index less; the stride beside it is a condition.
+TEST_CASE("index sets: what a quantifier leaves behind narrows loops, strides beside it too") {
+  const ir::Module ssa = LowerText(
+      "fn f(x: [n]f64) -> f64 { return sum i < n, j < n {\n"
+      "  [exists k < n: 2*k == i and 2*k == j] * x[i] * x[j] } }",
+      "f");
+  const auto args = [](size_t n) {
+    std::vector<double> x;
+    for (size_t i = 0; i < n; ++i) x.push_back(0.1 * static_cast<double>(i % 7) - 0.3);
+    return std::vector<Tensor>{Vec(x)};
+  };
+  CheckLinear(ssa, args(60), args(120));
+  CheckDerivatives(ssa, args(5));
+}
+
 TEST_CASE("index sets: a quantifier beside conditions of data is a predicate") {
   const char* const conditions[] = {
       "x[i] > 0.0 and (exists j < n: 2*j == i)",
