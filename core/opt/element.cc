@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <optional>
+#include <set>
 
 #include "core/opt/pointwise.h"
 
@@ -11,6 +12,18 @@ using ir::Affine;
 using ir::Inst;
 using ir::Op;
 using ir::Value;
+
+namespace {
+
+bool IsTrue(const ir::Constraint& c) {
+  return c.e.IsConst() && (c.equality ? c.e.constant == 0 : c.e.constant >= 0);
+}
+
+bool AreTrue(const std::vector<ir::Constraint>& constraints) {
+  return std::all_of(constraints.begin(), constraints.end(), IsTrue);
+}
+
+}  // namespace
 
 Element::Made Element::ForBody(const Inst& read) {
   std::vector<ir::Constraint> inside = PlaceIndices(read.subs);
@@ -22,14 +35,30 @@ Element::Made Element::ForBody(const Inst& read) {
 }
 
 std::optional<Element::Made> Element::ForBlock(const Inst& read) {
-  const bool everywhere =
-      producer_.where.empty() && PlaceIndices(read.subs).empty() && !result_.guard.valid() &&
-      std::none_of(producer_.body.begin(), producer_.body.end(),
-                   [](const Inst& i) { return i.guard.valid() || i.op == Op::Holds; });
-  if (!everywhere) return std::nullopt;
-  for (const Inst& inst : producer_.body) Copy(inst, ir::kNoValue);
+  if (result_.guard.valid() || !AreTrue(PlaceIndices(read.subs)) || !IsThere()) return std::nullopt;
+  for (const Inst& inst : producer_.body) {
+    if (inst.op == Op::Holds) continue;
+    Copy(inst, ir::kNoValue);
+    made_.back().guard = ir::kNoValue;
+  }
   const Value value = Operand(result_.value, ir::kNoValue);
   return Made{std::move(made_), value};
+}
+
+// Whether all predicates of the producer hold at the element, and nothing but guards reads them.
+bool Element::IsThere() const {
+  std::set<Value> holds;
+  bool there = result_.value.valid();
+  for (const ir::Constraint& c : producer_.where) there = there && IsTrue({Map(c.e), c.equality});
+  for (const Inst& inst : producer_.body) {
+    there = there && (!inst.guard.valid() || holds.contains(inst.guard));
+    for (Value v : inst.args) there = there && !holds.contains(v);
+    if (inst.op != Op::Holds) continue;
+    for (const ir::Constraint& c : inst.constraints)
+      there = there && IsTrue({Map(c.e), c.equality});
+    holds.insert(inst.results[0]);
+  }
+  return there && !holds.contains(result_.value);
 }
 
 Value Element::Append(Op op, ir::Type type, Value guard) {

@@ -23,12 +23,13 @@ class Element {
     ir::Value value;
   };
   Made ForBody(const ir::Inst& read);
-  // For a block, where nothing has a guard; nothing when the element may be absent.
+  // For a block, where nothing has a guard; nothing when the element may be absent: a[1, 1] of a diagonal matrix is not.
   std::optional<Made> ForBlock(const ir::Inst& read);
 
  private:
   ir::Value Append(ir::Op op, ir::Type type, ir::Value guard);
   std::vector<ir::Constraint> PlaceIndices(ir::AffineSpan subs);
+  bool IsThere() const;
   ir::Value GuardOf(std::vector<ir::Constraint> inside, ir::Value read_guard);
   ir::Affine Map(const ir::Affine& a) const;
   ir::Value Copied(ir::Value v) const;

@@ -24,6 +24,7 @@ using ir::Op;
 using ir::Value;
 
 constexpr size_t kMaxBody = 200;
+constexpr size_t kMostChecked = 8;  // of a block
 
 class Fuser {
  public:
@@ -45,9 +46,12 @@ class Fuser {
     bool changed = false;
     for (uint32_t b : dominators_.order()) {
       block_ = b;
+      orders_.clear();
+      checked_.clear();
       std::vector<Inst>& insts = f_.blocks[b].insts;
       for (Inst& inst : insts) {
         if (inst.op == Op::Zeros) zeros_[inst.results[0]] = inst.args;
+        NoteCheck(inst);
         if (!inst.each) continue;
         changed |= FuseInto(*inst.each);
         for (size_t k = 0; k < inst.results.size(); ++k) {
@@ -68,6 +72,25 @@ class Fuser {
     uint32_t block;
     ir::Values results;  // of the statement
   };
+
+  // What the block has checked in front of a statement holds there: orders of integers.
+  void NoteCheck(const Inst& inst) {
+    const bool order =
+        inst.op == Op::Ge || inst.op == Op::Gt || inst.op == Op::Le || inst.op == Op::Lt;
+    if (order && f_.TypeOf(inst.args[0]) == ir::Type::I64()) orders_[inst.results[0]] = &inst;
+    if (inst.op != Op::Check || checked_.size() == kMostChecked) return;
+    if (const auto it = orders_.find(inst.args[0]); it != orders_.end())
+      checked_.push_back(it->second);
+  }
+  void AddChecked(analysis::Box& box, std::vector<ir::Constraint>& known) const {
+    for (const Inst* order : checked_) {
+      const Affine a = outer_.Describe(order->args[0], box),
+                   b = outer_.Describe(order->args[1], box);
+      const bool less = order->op == Op::Le || order->op == Op::Lt;
+      const bool strict = order->op == Op::Gt || order->op == Op::Lt;
+      known.push_back({(less ? b - a : a - b) - Affine::Const(strict ? 1 : 0), false});
+    }
+  }
 
   // The reads of a block's own.
   bool FuseReadsOf(std::vector<Inst>& insts) {
@@ -231,9 +254,15 @@ class Fuser {
     }
     analysis::Box box = outer_.BoxOf(consumer);
     const Affine end = outer_.Describe(extent, box);
-    analysis::Work work;
-    return analysis::ProvesImplied(known, {sub, false}, box, work) &&
-           analysis::ProvesImplied(known, {end - sub - Affine::Const(1), false}, box, work);
+    const auto proves = [&] {
+      analysis::Work work;
+      return analysis::ProvesImplied(known, {sub, false}, box, work) &&
+             analysis::ProvesImplied(known, {end - sub - Affine::Const(1), false}, box, work);
+    };
+    if (proves()) return true;
+    if (checked_.empty()) return false;
+    AddChecked(box, known);
+    return proves();
   }
 
   // Puts the element in place of the read; gives how many instructions more there are.
@@ -273,7 +302,9 @@ class Fuser {
   const analysis::OuterValues outer_;
   const ir::Dominators dominators_;
   const analysis::LoopNest loops_;
-  uint32_t block_ = 0;  // that is being visited
+  uint32_t block_ = 0;                   // that is being visited
+  std::map<Value, const Inst*> orders_;  // there, by what they give
+  std::vector<const Inst*> checked_;     // of these
   std::map<Value, Producer> producers_;
   std::map<Value, ir::Values> zeros_;  // extents
   Renaming read_;                      // what reads in blocks gave

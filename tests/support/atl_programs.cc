@@ -85,6 +85,11 @@ std::vector<AtlProgram> Make() {
        diag + "fn f(x: [n]f64) -> f64 { let a = diag(x)\n return sum i < n { a[i, 0] * a[0, i] } }",
        {true},
        Vector},
+      {"elements and another column of A = diag(x)",
+       diag + "fn f(x: [n]f64) -> f64 { let a = diag(x)\n"
+              " return a[1, 1] * a[2, 2] + dot(a[:, 1], a[1, :]) }",
+       {true},
+       Vector},
       {"k * trace(diag(x))",
        diag + "fn f(k: f64, x: [n]f64) -> f64 { return k * trace(diag(x)) }",
        {true, true},
