@@ -51,14 +51,16 @@ class ArgumentReader {
     SkipSpace();
     const char* begin = text_.c_str() + at_;
     char* end = nullptr;
-    const double v = std::strtod(begin, &end);
+    const bool integer = t.dtype == DType::kI64;  // doubles have not all of them
+    const int64_t n = integer ? std::strtoll(begin, &end, 10) : 0;
+    const double v = integer ? 0 : std::strtod(begin, &end);
     INFO(begin);
     REQUIRE(end != begin);
     at_ += static_cast<size_t>(end - begin);
     switch (t.dtype) {
       case DType::kF64: return Append(t, v);
       case DType::kF32: return Append(t, static_cast<float>(v));
-      case DType::kI64: return Append(t, static_cast<int64_t>(v));
+      case DType::kI64: return Append(t, n);
       case DType::kBool: return Append(t, static_cast<uint8_t>(v != 0));
     }
   }
