@@ -140,7 +140,7 @@ class Compactor {
       return false;
     }
     before.push_back(Stored(std::move(stored), inst.results[k]));
-    before.push_back(Reading(std::move(all), before.back().results[0], std::move(subs)));
+    before.push_back(Reading(std::move(all), before.back().results[0], subs));
     Abandon(inst, k);
     return true;
   }
@@ -205,7 +205,7 @@ class Compactor {
   }
 
   // from = index - a: index becomes a + t.
-  void Skew(Each& stored, ir::IndexVar& index, const Affine from, int64_t width, ir::Affines& subs,
+  void Skew(Each& stored, ir::IndexVar& index, const Affine& from, int64_t width, ir::Affines& subs,
             std::vector<Inst>& before) {
     const ir::IndexVar old = index;
     const Affine begin = SolveFor(from, old.var);
@@ -239,7 +239,7 @@ class Compactor {
   }
 
   // The array, from what is stored.
-  Inst Reading(Inst all, Value stored, ir::Affines subs) {
+  Inst Reading(Inst all, Value stored, const ir::Affines& subs) {
     Each& each = *all.each;
     Inst read;
     read.op = Op::Index;
