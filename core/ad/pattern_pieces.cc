@@ -96,8 +96,10 @@ bool PatternPieces::Eliminate(PatternPiece& piece, std::vector<PatternPiece>& mo
     } else {
       without = analysis::IslExists({point.var}, with, all_.box());
     }
-    const auto strides = [](const Predicate& p) { return !p.strides.empty(); };
-    if (!without || std::any_of(without->begin(), without->end(), strides)) continue;
+    const auto more_than_rows = [](const Predicate& p) {
+      return !p.strides.empty() || !p.quotients.empty();
+    };
+    if (!without || std::any_of(without->begin(), without->end(), more_than_rows)) continue;
     for (const Predicate& p : *without) {
       more.push_back(rest);
       more.back().where.insert(more.back().where.end(), p.constraints.begin(), p.constraints.end());

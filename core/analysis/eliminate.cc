@@ -168,7 +168,7 @@ class Exists {
 }  // namespace
 
 std::optional<Predicate> EliminateExists(Value v, const Predicate& p, const Box& box, Work& work) {
-  return Exists(v, box, work).Run(p);
+  return p.quotients.empty() ? Exists(v, box, work).Run(p) : std::nullopt;
 }
 
 }  // namespace pullback::analysis

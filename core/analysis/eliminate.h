@@ -21,7 +21,7 @@ struct Line {
 // `zero` is tame, in lowest terms, and has the two terms i and j only. nullopt: no integer point.
 std::optional<Line> SolveLine(const ir::Affine& zero, ir::Value i, ir::Value j);
 
-// exists v of the box: p, without v: exact, in integers. nullopt: not solved here (no unit coefficient
+// exists v of the box: p, without v: exact, in integers. nullopt: not solved here (quotients, no unit coefficient
 // and v in a constraint that is not tame, or bounded on both sides by multiples of it).
 std::optional<Predicate> EliminateExists(ir::Value v, const Predicate& p, const Box& box,
                                          Work& work);

@@ -2,6 +2,7 @@
 
 #ifdef PULLBACK_HAVE_ISL
 
+#include <isl/aff.h>
 #include <isl/constraint.h>
 #include <isl/ctx.h>
 #include <isl/options.h>
@@ -30,6 +31,7 @@ struct Free {
   }
 };
 using Ctx = std::unique_ptr<isl_ctx, Free<isl_ctx_free>>;
+using Aff = std::unique_ptr<isl_aff, Free<isl_aff_free>>;
 using Val = std::unique_ptr<isl_val, Free<isl_val_free>>;
 using List = std::unique_ptr<isl_constraint_list, Free<isl_constraint_list_free>>;
 using SetPtr = std::unique_ptr<isl_set, Free<isl_set_free>>;
@@ -46,8 +48,12 @@ Ctx NewContext(const IslLimits& limits) {
 class Problem {
  public:
   // `vars` come after all others, so that they are projected out with the quotients.
-  Problem(isl_ctx* ctx, const Predicate& p, const Box& box, const std::vector<Value>& vars)
+  Problem(isl_ctx* ctx, const Predicate& p, const Box& box, std::vector<Value> vars)
       : ctx_(ctx), box_(box) {
+    for (const Quotient& q : p.quotients) {
+      vars.push_back(q.name);
+      Define(q);
+    }
     Collect(p, vars);
     kept_ = dims_.size();
     dims_.insert(dims_.end(), vars.begin(), vars.end());
@@ -73,6 +79,17 @@ class Problem {
  private:
   unsigned Kept() const { return static_cast<unsigned>(kept_); }
 
+  // 0 <= e - d * q <= d - 1. Says its range to the box.
+  void Define(const Quotient& q) {
+    const std::optional<Interval> range = box_.RangeOf(q.e);
+    if (range) box_.AddValue(q.name, {FloorDiv(range->lo, q.d), FloorDiv(range->hi, q.d)});
+    const std::optional<Affine> rest = Combine(1, q.e, -q.d, Affine::Of(q.name));
+    complete_ &= range && rest && box_.IsTame(*rest);
+    if (!complete_) return;
+    rows_.push_back({*rest, false});
+    rows_.push_back({Affine::Const(q.d - 1) - *rest, false});
+  }
+
   void Note(const Affine& e, const std::vector<Value>& vars) {
     for (const Affine::Term& t : e.terms) {
       if (std::find(vars.begin(), vars.end(), t.value) == vars.end()) seen_.push_back(t.value);
@@ -89,6 +106,7 @@ class Problem {
       rows_.push_back(c);
       Note(c.e, vars);
     };
+    for (const Constraint& c : rows_) Note(c.e, vars);
     for (const Constraint& c : p.constraints) take(c);
     for (const Stride& s : p.strides) {
       complete_ &= box_.IsTame(s.e);
@@ -125,7 +143,7 @@ class Problem {
   }
 
   isl_ctx* ctx_;
-  const Box& box_;
+  Box box_;
   std::vector<Constraint> rows_;
   std::vector<Value> seen_, dims_;
   size_t kept_ = 0;
@@ -138,10 +156,12 @@ class Problem {
 // Stand for the integer divisions of a basic set while it is read.
 constexpr uint32_t kFirstDiv = 0xf0000000u;
 bool IsDiv(Value v) { return v.id >= kFirstDiv; }
+Value DivAt(int k) { return Value{kFirstDiv + static_cast<uint32_t>(k)}; }
+
+constexpr int64_t kMost = int64_t{1} << 60;
 
 std::optional<int64_t> ToInt(isl_val* owned) {
   const Val v(owned);
-  constexpr int64_t kMost = int64_t{1} << 60;
   if (!v || isl_val_is_int(v.get()) != isl_bool_true) return std::nullopt;
   if (isl_val_cmp_si(v.get(), kMost) > 0 || isl_val_cmp_si(v.get(), -kMost) < 0)
     return std::nullopt;
@@ -158,8 +178,7 @@ std::optional<Constraint> ReadRow(isl_constraint* c, const std::vector<Value>& d
     for (int k = 0; k < count; ++k) {
       const std::optional<int64_t> coeff = ToInt(isl_constraint_get_coefficient_val(c, type, k));
       if (!coeff) return std::nullopt;
-      const auto at = static_cast<uint32_t>(k);
-      const Value v = type == isl_dim_set ? dims[at] : Value{kFirstDiv + at};
+      const Value v = type == isl_dim_set ? dims[static_cast<size_t>(k)] : DivAt(k);
       if (*coeff != 0) row.e.terms.push_back({v, *coeff});
     }
   }
@@ -167,37 +186,96 @@ std::optional<Constraint> ReadRow(isl_constraint* c, const std::vector<Value>& d
   return row;
 }
 
+// The definition of a division, over dims and the divisions in front of it.
+std::optional<Quotient> ReadDiv(isl_basic_set* piece, int k, const std::vector<Value>& dims) {
+  const Aff aff(isl_basic_set_get_div(piece, k));
+  const std::optional<int64_t> d =
+      aff ? ToInt(isl_aff_get_denominator_val(aff.get())) : std::nullopt;
+  if (!d) return std::nullopt;
+  // What isl gives are the numerators over the denominator.
+  const auto numerator = [&](isl_val* v) {
+    return ToInt(isl_val_mul(v, isl_val_int_from_si(isl_aff_get_ctx(aff.get()), *d)));
+  };
+  Quotient q{DivAt(k), {}, *d};
+  const std::optional<int64_t> constant = numerator(isl_aff_get_constant_val(aff.get()));
+  if (!constant) return std::nullopt;
+  q.e.constant = *constant;
+  for (const isl_dim_type type : {isl_dim_in, isl_dim_div}) {
+    const int count = isl_aff_dim(aff.get(), type);
+    for (int at = 0; at < count; ++at) {
+      const std::optional<int64_t> coeff =
+          numerator(isl_aff_get_coefficient_val(aff.get(), type, at));
+      if (!coeff || (*coeff != 0 && type == isl_dim_div && at >= k)) return std::nullopt;
+      if (*coeff == 0) continue;
+      q.e.terms.push_back({type == isl_dim_in ? dims[static_cast<size_t>(at)] : DivAt(at), *coeff});
+    }
+  }
+  Canonicalise(q.e);
+  return q;
+}
+
 int DivsIn(const Affine& e) {
   return static_cast<int>(std::count_if(e.terms.begin(), e.terms.end(),
                                         [](const Affine::Term& t) { return IsDiv(t.value); }));
 }
 
-// k * div + rest = 0 says that rest is a multiple of k, and what div is in the other rows.
-bool SolveDivs(std::vector<Constraint> rows, Predicate& out) {
+// e, times the coefficient of v in zero, without v; what it was times. nullopt: too large.
+std::optional<int64_t> Eliminate(Value v, const Affine& zero, Affine& e) {
+  const int64_t of_zero = zero.Coeff(v), of_e = e.Coeff(v);
+  if (of_e == 0) return 1;
+  const int64_t k = std::abs(of_zero);
+  const auto without = Combine(k, e, of_zero > 0 ? -of_e : of_e, zero);
+  if (!without) return std::nullopt;
+  e = *without;
+  return k;
+}
+
+// k * div + rest = 0 says that rest is a multiple of k, and what div is elsewhere.
+bool SolveDivs(std::vector<Constraint>& rows, std::vector<Quotient>& divs, Predicate& out) {
   for (;;) {
     const auto row = std::find_if(rows.begin(), rows.end(), [](const Constraint& c) {
       return c.equality && DivsIn(c.e) == 1;
     });
-    if (row == rows.end()) break;
+    if (row == rows.end()) return true;
     const Affine zero = row->e;
     rows.erase(row);
     const Affine::Term div = *std::find_if(zero.terms.begin(), zero.terms.end(),
                                            [](const Affine::Term& t) { return IsDiv(t.value); });
-    const int64_t k = std::abs(div.coeff);
     for (Constraint& c : rows) {
-      const int64_t coeff = c.e.Coeff(div.value);
-      if (coeff == 0) continue;
-      const auto e = Combine(k, c.e, div.coeff > 0 ? -coeff : coeff, zero);
-      if (!e) return false;
-      c.e = *e;
+      if (!Eliminate(div.value, zero, c.e)) return false;
     }
+    for (Quotient& q : divs) {
+      const auto times = Eliminate(div.value, zero, q.e);
+      if (!times || q.d > kMost / *times) return false;
+      q.d *= *times;
+    }
+    const int64_t k = std::abs(div.coeff);
     if (k > 1) out.strides.push_back({zero.Substitute(div.value, Affine{}), k});
   }
-  for (const Constraint& c : rows) {
-    if (DivsIn(c.e) != 0) return false;
+}
+
+// 0 <= e - d * q <= d - 1, which q is by its definition.
+bool IsDefinition(const Constraint& c, const Quotient& q) {
+  if (c.equality) return false;
+  Affine rest = q.e;
+  rest.terms.push_back({q.name, -q.d});
+  Canonicalise(rest);
+  return c.e == rest || c.e == Affine::Const(q.d - 1) - rest;
+}
+
+bool Names(const Affine& e, Value v) { return e.Coeff(v) != 0; }
+
+// The divisions that are left and that something names, in order.
+std::vector<Quotient> NamedDivs(const std::vector<Constraint>& rows, std::vector<Quotient> divs) {
+  for (size_t k = divs.size(); k-- > 0;) {
+    const Value name = divs[k].name;
+    const bool named = std::any_of(rows.begin(), rows.end(),
+                                   [&](const Constraint& c) { return Names(c.e, name); }) ||
+                       std::any_of(divs.begin() + static_cast<long>(k), divs.end(),
+                                   [&](const Quotient& q) { return Names(q.e, name); });
+    if (!named) divs.erase(divs.begin() + static_cast<long>(k));
   }
-  out.constraints = std::move(rows);
-  return true;
+  return divs;
 }
 
 std::optional<Predicate> ReadPiece(isl_basic_set* piece, const std::vector<Value>& dims) {
@@ -211,8 +289,18 @@ std::optional<Predicate> ReadPiece(isl_basic_set* piece, const std::vector<Value
     if (!row) return std::nullopt;
     rows.push_back(std::move(*row));
   }
+  std::vector<Quotient> divs;
+  const int div_count = isl_basic_set_dim(piece, isl_dim_div);
+  for (int k = 0; k < div_count; ++k) {
+    std::optional<Quotient> q = ReadDiv(piece, k, dims);
+    if (!q) return std::nullopt;
+    std::erase_if(rows, [&](const Constraint& c) { return IsDefinition(c, *q); });
+    divs.push_back(*std::move(q));
+  }
   Predicate p;
-  if (count < 0 || !SolveDivs(std::move(rows), p)) return std::nullopt;
+  if (count < 0 || !SolveDivs(rows, divs, p)) return std::nullopt;
+  p.quotients = NamedDivs(rows, std::move(divs));
+  p.constraints = std::move(rows);
   return p;
 }
 

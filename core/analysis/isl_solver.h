@@ -22,8 +22,9 @@ bool HasIsl();
 // empty) is not answered.
 Truth IslIsEmpty(const Predicate& p, const Box& box, const IslLimits& limits = {});
 
-// exists vars: p, as a disjunction; none: false. nullopt: the cap was met, a constraint is not tame, or
-// what remains is no disjunction of constraints and strides.
+// exists vars: p, as a disjunction; none: false. The pieces may have quotients, whose names mean nothing outside
+// of their piece: a union of residues, 3k <= i <= 3k + 1, is i - 3q <= 1 with q = floor(i / 3). nullopt: the cap was
+// met, or a constraint is not tame.
 std::optional<std::vector<Predicate>> IslExists(const std::vector<ir::Value>& vars,
                                                 const Predicate& p, const Box& box,
                                                 const IslLimits& limits = {});

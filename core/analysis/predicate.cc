@@ -13,8 +13,6 @@ namespace {
 // Beyond this many constraints the comparison of each with each is left out.
 constexpr size_t kMaxCompared = 64;
 
-int64_t FloorDiv(int64_t a, int64_t b) { return a / b - (a % b < 0 ? 1 : 0); }
-
 int64_t GcdOfCoefficients(const Affine& e) {
   int64_t g = 0;
   for (const Affine::Term& t : e.terms) g = std::gcd(g, t.coeff);
@@ -38,6 +36,8 @@ Truth EqualityInBox(const Affine& e, const Box& box) {
 }
 
 }  // namespace
+
+int64_t FloorDiv(int64_t a, int64_t b) { return a / b - (a % b < 0 ? 1 : 0); }
 
 Truth LowestTerms(Constraint& c) {
   if (c.e.IsConst()) return OfConstant(c);

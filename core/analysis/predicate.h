@@ -28,11 +28,24 @@ struct Stride {
   bool operator==(const Stride&) const = default;
 };
 
+// A name for the greatest integer that is at most e / d, d >= 2.
+struct Quotient {
+  ir::Value name;
+  ir::Affine e;
+  int64_t d;
+  bool operator==(const Quotient&) const = default;
+};
+
 struct Predicate {
   std::vector<ir::Constraint> constraints;
   std::vector<Stride> strides;
+  // What the constraints and strides, and the quotients behind it, may name. isl_solver.h alone looks into them.
+  std::vector<Quotient> quotients = {};
   bool operator==(const Predicate&) const = default;
 };
+
+// The greatest integer that is at most a / b; b >= 1.
+int64_t FloorDiv(int64_t a, int64_t b);
 
 // An exact statement about integers in lowest terms: 2i - 1 >= 0 becomes i - 1 >= 0, 2i = 1 is false.
 Truth LowestTerms(ir::Constraint& c);

@@ -7,7 +7,8 @@ using ir::Inst;
 using ir::Op;
 using ir::Value;
 
-BodyForms::BodyForms(const ir::Each& each, const ir::Function& f) : f_(f) {
+BodyForms::BodyForms(const ir::Each& each, const ir::Function& f, Quotients* quotients)
+    : f_(f), quotients_(quotients) {
   for (const ir::IndexVar& i : each.indices) known_[i.var] = {Affine::Of(i.var), ir::kNoValue};
 }
 
@@ -26,6 +27,7 @@ std::optional<Affine> BodyForms::FormOf(Value v, Value guard) const {
 std::optional<Affine> BodyForms::Describe(const Inst& inst) const {
   if (inst.op == Op::Const) return Affine::Const(static_cast<int64_t>(inst.bits));
   if (inst.op == Op::AffineOf) return inst.subs[0];
+  if (inst.op == Op::Div || inst.op == Op::Rem) return DescribeQuotient(inst);
   const bool linear =
       inst.op == Op::Add || inst.op == Op::Sub || inst.op == Op::Neg || inst.op == Op::Mul;
   if (!linear) return std::nullopt;
@@ -37,6 +39,14 @@ std::optional<Affine> BodyForms::Describe(const Inst& inst) const {
   if (inst.op == Op::Sub) return *a - *b;
   if (a->IsConst()) return *b * a->constant;
   return b->IsConst() ? std::optional(*a * b->constant) : std::nullopt;
+}
+
+std::optional<Affine> BodyForms::DescribeQuotient(const Inst& inst) const {
+  const std::optional<Affine> e = FormOf(inst.args[0], inst.guard),
+                              by = FormOf(inst.args[1], inst.guard);
+  if (!quotients_ || !e || !by || !by->IsConst()) return std::nullopt;
+  return inst.op == Op::Div ? quotients_->Divide(*e, by->constant)
+                            : quotients_->Remainder(*e, by->constant);
 }
 
 }  // namespace pullback::tensor

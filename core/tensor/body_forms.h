@@ -5,13 +5,15 @@
 #include <optional>
 
 #include "core/ir/ir.h"
+#include "core/tensor/quotients.h"
 
 namespace pullback::tensor {
 
 // Learns a body from its front on.
 class BodyForms {
  public:
-  BodyForms(const ir::Each& each, const ir::Function& f);
+  // With `quotients`, those of forms by numbers are forms too.
+  BodyForms(const ir::Each& each, const ir::Function& f, Quotients* quotients = nullptr);
 
   void Note(const ir::Inst& inst);
   // Equal as machine integers, since both wrap alike, to what an instruction under `guard` reads; nullopt: no affine
@@ -25,8 +27,10 @@ class BodyForms {
     ir::Value guard;
   };
   std::optional<ir::Affine> Describe(const ir::Inst& inst) const;
+  std::optional<ir::Affine> DescribeQuotient(const ir::Inst& inst) const;
 
   const ir::Function& f_;
+  Quotients* const quotients_;
   std::map<ir::Value, Known> known_;  // the indices and the body
 };
 

@@ -6,10 +6,10 @@
 #include <map>
 #include <utility>
 
-#include "core/analysis/eliminate.h"
-#include "core/analysis/isl_solver.h"
 #include "core/analysis/outer_values.h"
 #include "core/tensor/normalise.h"
+#include "core/tensor/piece_solver.h"
+#include "core/tensor/predicate_writer.h"
 #include "core/tensor/question.h"
 #include "core/tensor/statement_edit.h"
 
@@ -19,106 +19,12 @@ namespace {
 using analysis::Box;
 using analysis::Predicate;
 using analysis::Truth;
-using analysis::Work;
 using ir::Affine;
 using ir::Constraint;
 using ir::Inst;
 using ir::Op;
 using ir::Type;
 using ir::Value;
-
-constexpr int64_t kMaxWork = 200;
-// Predicates that are solved for one statement: each may be a question to isl.
-constexpr size_t kMaxSolved = 32;
-
-// Solves pieces for the indices that a statement reduces.
-class PieceSolver {
- public:
-  PieceSolver(const ir::Each& each, const Box& box, TameValues& tame) : box_(box), tame_(tame) {
-    const size_t kept = each.results[0].out.size();
-    for (size_t k = kept; k < each.indices.size(); ++k) {
-      vars_.push_back(each.indices[k].var);
-      if (!HasExtent(each, kept, each.indices[k].extent))
-        not_empty_.push_back({*box.ExtentOf(vars_.back()) - Affine::Const(1), false});
-    }
-    Work work{kMaxWork};
-    if (Simplify(not_empty_, box, work) == Truth::kTrue) not_empty_.clear();
-  }
-
-  // Where there are such indices at all.
-  const std::vector<Constraint>& not_empty() const { return not_empty_; }
-
-  // exists them: pieces, a disjunction again. False: not solved.
-  bool Solve(std::vector<Piece>& pieces) {
-    std::vector<Piece> solved;
-    for (const Piece& p : pieces) {
-      const auto& predicates = Solve(p.predicate);
-      if (!predicates) return false;
-      for (const Predicate& without : *predicates) solved.push_back({without, p.conditions});
-    }
-    pieces = std::move(solved);
-    return true;
-  }
-
- private:
-  using Solution = std::optional<std::vector<Predicate>>;
-
-  // Whether one of the indices that stay is below that extent, so that there is a number below it.
-  static bool HasExtent(const ir::Each& each, size_t kept, Value extent) {
-    return std::any_of(each.indices.begin(), each.indices.begin() + static_cast<long>(kept),
-                       [&](const ir::IndexVar& i) { return i.extent == extent; });
-  }
-
-  const Solution& Solve(const Predicate& p) {
-    for (const auto& [known, solution] : solved_) {
-      if (known == p) return solution;
-    }
-    Solution solution = solved_.size() < kMaxSolved ? SolveNew(p) : std::nullopt;
-    if (solution && !SimplifyAll(*solution)) solution.reset();
-    return solved_.emplace_back(p, std::move(solution)).second;
-  }
-
-  Solution SolveNew(const Predicate& p) {
-    if (p == Predicate()) return std::vector{Predicate{not_empty_, {}}};
-    if (Solution solution = Eliminate(p)) return solution;
-    const Predicate tamed = Tamed(p);
-    return tamed == p ? std::nullopt : Eliminate(tamed);
-  }
-
-  Predicate Tamed(Predicate p) {
-    for (Constraint& c : p.constraints) c = tame_.Tame(c).value_or(c);
-    return p;
-  }
-
-  Solution Eliminate(Predicate p) const {
-    Work work{kMaxWork};
-    for (std::vector<Value> vars = vars_; !vars.empty();) {
-      auto without = analysis::EliminateExists(vars.back(), p, box_, work);
-      if (!without) return analysis::IslExists(vars, p, box_);
-      p = std::move(*without);
-      vars.pop_back();
-      if (Simplify(p, box_, work) == Truth::kFalse) return std::vector<Predicate>();
-    }
-    return std::vector{std::move(p)};
-  }
-
-  // Strides are remainders of what is computed: it must not wrap.
-  bool SimplifyAll(std::vector<Predicate>& predicates) const {
-    Work work{kMaxWork};
-    std::erase_if(predicates,
-                  [&](Predicate& p) { return Simplify(p, box_, work) == Truth::kFalse; });
-    return std::all_of(predicates.begin(), predicates.end(), [&](const Predicate& p) {
-      return std::all_of(p.strides.begin(), p.strides.end(),
-                         [&](const analysis::Stride& s) { return box_.IsTame(s.e); });
-    });
-  }
-
-  const Box& box_;
-  TameValues& tame_;
-  std::vector<Value> vars_;
-  std::vector<Constraint> not_empty_;
-  std::vector<std::pair<Predicate, Solution>> solved_;
-};
 
 // Whether `where` leaves out whole elements of the result: its constraints are of indices that the result has.
 bool IsOfElements(const ir::Each& each) {
@@ -131,71 +37,6 @@ bool IsOfElements(const ir::Each& each) {
   });
 }
 
-// Writes instructions of a body or of a block.
-class Writer {
- public:
-  Writer(ir::Function& f, std::vector<Inst>& into) : f_(f), into_(into) {}
-
-  Value Make(Op op, Type type, ir::Values args) {
-    Inst inst;
-    inst.op = op;
-    inst.args = std::move(args);
-    return Append(std::move(inst), type);
-  }
-  Value I64(int64_t v) {
-    Inst inst;
-    inst.op = Op::Const;
-    inst.bits = static_cast<uint64_t>(v);
-    return Append(std::move(inst), Type::I64());
-  }
-  Value Holds(std::vector<Constraint> constraints) {
-    Inst inst;
-    inst.op = Op::Holds;
-    inst.constraints = std::move(constraints);
-    return Append(std::move(inst), Type::Bool());
-  }
-
-  Value Form(const Affine& e) {
-    Inst inst;
-    inst.op = Op::AffineOf;
-    inst.subs = {e};
-    return Append(std::move(inst), Type::I64());
-  }
-  Value Clamp(const TameValues::Clamped& c) {
-    const Value from_below = Make(Op::Max, Type::I64(), {Form(c.form), I64(c.range.lo)});
-    return Make(Op::Min, Type::I64(), {from_below, I64(c.range.hi)});
-  }
-
-  Value IsMultiple(const analysis::Stride& s) {
-    const Value rest = Make(Op::Rem, Type::I64(), {Form(s.e), I64(s.k)});
-    return Make(Op::Eq, Type::Bool(), {rest, I64(0)});
-  }
-  Value All(const Predicate& p) {
-    Value all = Holds(p.constraints);
-    for (const analysis::Stride& s : p.strides)
-      all = Make(Op::And, Type::Bool(), {all, IsMultiple(s)});
-    return all;
-  }
-  // A disjunction of nothing is false.
-  Value Any(const std::vector<Predicate>& pieces) {
-    if (pieces.empty()) return Holds({{Affine::Const(-1), false}});
-    Value any = All(pieces[0]);
-    for (size_t k = 1; k < pieces.size(); ++k)
-      any = Make(Op::Or, Type::Bool(), {any, All(pieces[k])});
-    return any;
-  }
-
- private:
-  Value Append(Inst inst, Type type) {
-    inst.results = {f_.NewValue(type)};
-    into_.push_back(std::move(inst));
-    return into_.back().results[0];
-  }
-
-  ir::Function& f_;
-  std::vector<Inst>& into_;
-};
-
 // A question that is solved.
 struct Answer {
   Question question;
@@ -206,8 +47,8 @@ struct Answer {
 // Writes answers to one question, and to those of its guards.
 class AnswerWriter {
  public:
-  AnswerWriter(const Answer& answer, ir::Function& f, std::vector<Inst>& into)
-      : answer_(answer), w_(f, into) {}
+  AnswerWriter(const Answer& answer, ir::Function& f, const Box& box, std::vector<Inst>& into)
+      : answer_(answer), w_(f, box, into) {}
 
   Value IsThere() { return w_.Holds(answer_.there); }
 
@@ -281,10 +122,9 @@ class AnswerWriter {
   }
 
   const Answer& answer_;
-  Writer w_;
+  PredicateWriter w_;
   std::vector<std::pair<std::vector<Predicate>, Value>> written_;
 };
-
 class ExistsSolver {
  public:
   explicit ExistsSolver(ir::Function& f) : f_(f), outer_(f) {}
@@ -292,41 +132,87 @@ class ExistsSolver {
   void Run(std::vector<Inst>& insts) {
     std::vector<Inst> out;
     for (Inst& inst : insts) {
-      if (!inst.each || !Rewrite(inst, out)) out.push_back(std::move(inst));
+      const bool gone = inst.each && Rewrite(inst, out);
+      if (!gone) out.push_back(std::move(inst));
     }
     insts = std::move(out);
   }
 
  private:
-  // A number has become instructions of the block where this is true.
+  enum class Outcome : uint8_t {
+    kUnsolved,
+    kSolved,  // the statement reduces nothing any more
+    kGone,    // a number has become instructions of the block
+  };
+
+  // Whether it is gone.
   bool Rewrite(Inst& inst, std::vector<Inst>& out) {
-    ir::Each& each = *inst.each;
-    const ir::Monoid monoid = each.results[0].monoid;
+    const ir::Monoid monoid = inst.each->results[0].monoid;
     if (monoid != ir::Monoid::kMax && monoid != ir::Monoid::kMin) return false;
+    const Outcome all = Solve(inst, out);
+    if (all == Outcome::kUnsolved) SolveSome(inst, out);
+    return all == Outcome::kGone;
+  }
+
+  // exists i, k: data(i) and p is exists i: data(i) and exists k: p. The indices that data are read by stay: they are
+  // subscripts of the result as long as the others are solved for.
+  void SolveSome(Inst& inst, std::vector<Inst>& out) {
+    ir::Each& each = *inst.each;
+    ir::EachResult& r = each.results[0];
+    if (each.results.size() != 1) return;
+    const auto indices = each.indices;
+    const ir::EachResult reducing = r;
+    const auto first = each.indices.begin() + static_cast<long>(r.out.size());
+    const auto others = std::partition(first, each.indices.end(),
+                                       [&](const ir::IndexVar& i) { return ReadsBy(each, i.var); });
+    const bool some = others != first && others != each.indices.end();
+    for (auto i = first; some && i != others; ++i) {
+      r.out.push_back(Affine::Of(i->var));
+      r.shape.push_back(i->extent);
+    }
+    if (some && Solve(inst, out) == Outcome::kSolved) {
+      r.monoid = reducing.monoid;
+    } else {
+      each.indices = indices;
+    }
+    r.out = reducing.out;
+    r.shape = reducing.shape;
+  }
+
+  static bool ReadsBy(const ir::Each& each, Value index) {
+    return std::any_of(each.body.begin(), each.body.end(), [&](const Inst& inst) {
+      return inst.op == Op::Index &&
+             std::any_of(inst.subs.begin(), inst.subs.end(),
+                         [&](const Affine& a) { return a.Coeff(index) != 0; });
+    });
+  }
+
+  Outcome Solve(Inst& inst, std::vector<Inst>& out) {
+    ir::Each& each = *inst.each;
     Box box = outer_.BoxOf(each);
     TameValues tame(each, f_, box);
     std::optional<Question> question = QuestionOf(each, f_, box, tame);
-    if (!question) return false;
+    if (!question) return Outcome::kUnsolved;
     const size_t kept = each.results[0].out.size();
-    if (!each.where.empty() && (kept == 0 || !IsOfElements(each))) return false;
+    if (!each.where.empty() && (kept == 0 || !IsOfElements(each))) return Outcome::kUnsolved;
     PieceSolver solver(each, box, tame);
-    if (!solver.Solve(question->pieces)) return false;
+    if (!solver.Solve(question->pieces)) return Outcome::kUnsolved;
     for (auto& [guard, pieces] : question->guards) {
-      if (!solver.Solve(pieces)) return false;
+      if (!solver.Solve(pieces)) return Outcome::kUnsolved;
     }
     const Answer answer{*std::move(question), IsThere(each.where, solver.not_empty()), each.where};
     CheckSizes(each, box, inst.loc, out);
     for (const TameValues::Clamped& c : tame.made()) {
-      Writer(f_, out).Clamp(c);
+      PredicateWriter(f_, box, out).Clamp(c);
       RenameLast(out, c.value);
     }
     if (kept == 0 && !IsOfBody(each, answer.question.pieces)) {
-      AnswerWriter(answer, f_, out).Number(/*in_body=*/false);
+      AnswerWriter(answer, f_, box, out).Number(/*in_body=*/false);
       RenameLast(out, inst.results[0]);
-      return true;
+      return Outcome::kGone;
     }
-    WriteBody(each, kept, answer);
-    return false;
+    WriteBody(each, kept, answer, box);
+    return Outcome::kSolved;
   }
 
   static std::vector<Constraint> IsThere(std::vector<Constraint> where,
@@ -349,9 +235,9 @@ class ExistsSolver {
 
   // What the conditions are made of stays, where there is a point at which it was evaluated, so that it traps as it
   // did. What else there was goes, since nothing reads it.
-  void WriteBody(ir::Each& each, size_t kept, const Answer& answer) {
+  void WriteBody(ir::Each& each, size_t kept, const Answer& answer, const Box& box) {
     std::vector<Inst> body;
-    AnswerWriter writer(answer, f_, body);
+    AnswerWriter writer(answer, f_, box, body);
     const Value there = answer.there.empty() ? ir::kNoValue : writer.IsThere();
     std::map<Value, Value> guards = {{ir::kNoValue, there}};
     for (Inst& inst : each.body) {

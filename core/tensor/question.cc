@@ -12,6 +12,7 @@ namespace {
 
 using analysis::Box;
 using analysis::Predicate;
+using ir::Affine;
 using ir::Constraint;
 using ir::Inst;
 using ir::Op;
@@ -119,8 +120,13 @@ std::vector<Piece> Product(const std::vector<Piece>& a, const std::vector<Predic
 // Reads bools of a body as disjunctions. What has a guard is false where that is, so the guard is one of its conditions.
 class FormulaReader {
  public:
-  FormulaReader(const ir::Each& each, const ir::Function& f, const Box& box, TameValues& tame)
-      : f_(f), box_(box), tame_(tame), forms_(each, f), reduced_(each) {
+  FormulaReader(const ir::Each& each, ir::Function& f, Box& box, TameValues& tame)
+      : f_(f),
+        box_(box),
+        tame_(tame),
+        quotients_(f, box),
+        forms_(each, f, &quotients_),
+        reduced_(each) {
     for (const Inst& inst : each.body) forms_.Note(inst);
   }
 
@@ -195,13 +201,49 @@ class FormulaReader {
   }
 
   // What it says where its guard holds.
-  std::optional<Structural> StructuralOf(const Inst& def) const {
-    if (def.op == Op::Holds) return Structural{def.constraints.ToVector(), false};
-    if (def.op != Op::Ne || f_.TypeOf(def.args[0]) != ir::Type::I64()) return std::nullopt;
-    // Exact however the sides wrap.
+  std::optional<Structural> StructuralOf(const Inst& def) {
+    if (def.op == Op::Holds) return InForms(def);
+    const bool order = def.op == Op::Lt || def.op == Op::Le || def.op == Op::Gt || def.op == Op::Ge;
+    const bool equation = def.op == Op::Eq || def.op == Op::Ne;
+    if ((!equation && !order) || f_.TypeOf(def.args[0]) != ir::Type::I64()) return std::nullopt;
     const auto a = forms_.FormOf(def.args[0], def.guard), b = forms_.FormOf(def.args[1], def.guard);
-    if (!a || !b) return std::nullopt;
-    return Structural{{{*a - *b, true}}, true};
+    if (!a || !b) return equation ? MultipleOf(def) : std::nullopt;
+    // Exact however the sides wrap.
+    if (equation) return Structural{{{*a - *b, true}}, def.op == Op::Ne};
+    const bool up = def.op == Op::Lt || def.op == Op::Le;
+    const bool strictly = def.op == Op::Lt || def.op == Op::Gt;
+    const auto ordered = tame_.Ordered(up ? *a : *b, up ? *b : *a, strictly);
+    return ordered ? std::optional<Structural>({{*ordered}, false}) : std::nullopt;
+  }
+
+  // Of a predicate, which may name values of the body.
+  std::optional<Structural> InForms(const Inst& holds) const {
+    Structural s;
+    for (const Constraint& c : holds.constraints) {
+      Affine e = Affine::Const(c.e.constant);
+      for (const Affine::Term& t : c.e.terms) {
+        const std::optional<Affine> form = forms_.FormOf(t.value, holds.guard);
+        if (!form) return std::nullopt;
+        e = e + *form * t.coeff;
+      }
+      if (!c.equality && e != c.e && !box_.IsTame(e)) return std::nullopt;
+      s.constraints.push_back({e, c.equality});
+    }
+    return s;
+  }
+
+  // A remainder that is (is not) 0, of a form of either sign: what the machine gives is 0 where that of the floor is.
+  std::optional<Structural> MultipleOf(const Inst& def) {
+    const Inst* rest = reduced_.DefinitionOf(def.args[0]);
+    const auto zero = forms_.FormOf(def.args[1], def.guard);
+    if (!rest || rest->op != Op::Rem || rest->guard != def.guard || zero != Affine::Const(0))
+      return std::nullopt;
+    const auto e = forms_.FormOf(rest->args[0], def.guard),
+               by = forms_.FormOf(rest->args[1], def.guard);
+    if (!e || !by || !by->IsConst()) return std::nullopt;
+    const std::optional<Affine> q = quotients_.Floor(*e, by->constant);
+    if (!q) return std::nullopt;
+    return Structural{{{*e - *q * by->constant, true}}, def.op == Op::Ne};
   }
 
   std::optional<std::vector<Piece>> PiecesOf(const Conjunction& c) {
@@ -219,6 +261,7 @@ class FormulaReader {
       pieces = Product(pieces, *predicates);
       if (pieces.size() > kMaxPieces) return std::nullopt;
     }
+    for (Piece& p : pieces) p.predicate.quotients = quotients_.NamedBy(p.predicate.constraints);
     return pieces;
   }
 
@@ -231,6 +274,7 @@ class FormulaReader {
   const ir::Function& f_;
   const Box& box_;
   TameValues& tame_;
+  Quotients quotients_;
   BodyForms forms_;
   ReducedIndices reduced_;
   std::map<std::pair<Value, bool>, Formula> read_;
@@ -240,7 +284,7 @@ class FormulaReader {
 
 }  // namespace
 
-std::optional<Question> QuestionOf(const ir::Each& each, const ir::Function& f, const Box& box,
+std::optional<Question> QuestionOf(const ir::Each& each, ir::Function& f, Box& box,
                                    TameValues& tame) {
   const ir::EachResult& r = each.results[0];
   Question question{r.monoid == ir::Monoid::kMin, {}, {}};

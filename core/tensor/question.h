@@ -34,7 +34,7 @@ struct Question {
 };
 
 // Of a statement with one result, max or min of a bool as a number, that leaves some index out.
-std::optional<Question> QuestionOf(const ir::Each& each, const ir::Function& f,
-                                   const analysis::Box& box, TameValues& tame);
+std::optional<Question> QuestionOf(const ir::Each& each, ir::Function& f, analysis::Box& box,
+                                   TameValues& tame);
 
 }  // namespace pullback::tensor

@@ -1,6 +1,7 @@
 // What only isl solves, against enumeration; what happens at its cap.
 #include "core/analysis/isl_solver.h"
 
+#include <algorithm>
 #include <catch2/catch.hpp>
 #include <iostream>
 
@@ -86,8 +87,52 @@ TEST_CASE("bounds in multiples on both sides") {
   REQUIRE(pieces);
   REQUIRE(pieces->size() == 1);
   CHECK(Simplify(pieces->front(), s.box, work) == Truth::kTrue);
-  // i mod 3 <= 1 is no conjunction of constraints and strides.
-  CHECK_FALSE(IslExists({S::k}, Pairs(3), s.box));
+}
+
+// Whether the pieces hold where p does for some values of `vars`.
+bool AreExact(const std::vector<Predicate>& pieces, const Predicate& p,
+              const std::vector<ir::Value>& vars) {
+  bool same = true;
+  ForEachPoint([&](Point at) {
+    const bool first =
+        std::all_of(vars.begin(), vars.end(), [&](ir::Value v) { return at[v] == 0; });
+    if (!first) return;
+    bool some = false;
+    const auto extent = [&](ir::Value v) {
+      return v == S::i ? at[S::n] : v == S::j ? at[S::m] : int64_t{3};
+    };
+    const auto loop = [&](const auto& self, size_t k) -> void {
+      if (k == vars.size()) {
+        some |= Holds(p, at);
+        return;
+      }
+      for (at[vars[k]] = 0; at[vars[k]] < extent(vars[k]); ++at[vars[k]]) self(self, k + 1);
+      at[vars[k]] = 0;
+    };
+    loop(loop, 0);
+    for (const ir::Value v : vars) at.erase(v);
+    same &= some == HoldsSome(pieces, at);
+  });
+  return same;
+}
+
+TEST_CASE("a union of residues has a quotient") {
+  const S s;
+  for (const int64_t m : {3, 4, 5}) {
+    const auto pieces = IslExists({S::k}, Pairs(m), s.box);
+    REQUIRE(pieces);
+    REQUIRE(pieces->size() == 1);
+    CHECK(pieces->front().quotients.size() == 1);
+    CHECK(AreExact(*pieces, Pairs(m), {S::k}));
+  }
+}
+
+TEST_CASE("a sum of two multiples has a quotient") {
+  const S s;
+  const Predicate p{{{I(2) + K(3) - Affine::Of(S::p) - C(4), true}}, {}};
+  const auto pieces = IslExists({S::i, S::k}, p, s.box);
+  REQUIRE(pieces);
+  CHECK(AreExact(*pieces, p, {S::i, S::k}));
 }
 
 TEST_CASE("at the cap nothing is known, and nothing is claimed") {

@@ -33,7 +33,8 @@ bool Holds(const std::vector<Constraint>& all, const Point& at) {
   return std::all_of(all.begin(), all.end(), [&](const Constraint& c) { return Holds(c, at); });
 }
 
-bool Holds(const Predicate& p, const Point& at) {
+bool Holds(const Predicate& p, Point at) {
+  for (const Quotient& q : p.quotients) at[q.name] = FloorDiv(Eval(q.e, at), q.d);
   return Holds(p.constraints, at) &&
          std::all_of(p.strides.begin(), p.strides.end(),
                      [&](const Stride& s) { return Eval(s.e, at) % s.k == 0; });

@@ -23,7 +23,7 @@ using Point = std::map<ir::Value, int64_t>;
 
 int64_t Eval(const ir::Affine& e, const Point& at);
 bool Holds(const ir::Constraint& c, const Point& at);
-bool Holds(const Predicate& p, const Point& at);
+bool Holds(const Predicate& p, Point at);
 bool Holds(const std::vector<ir::Constraint>& all, const Point& at);
 
 // Every assignment of n, m and p in their ranges, then of i, j, k in the box.

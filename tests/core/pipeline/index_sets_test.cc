@@ -145,6 +145,41 @@ TEST_CASE("index sets: a disjunction or a condition of data inside a quantifier 
   }
 }
 
+TEST_CASE("index sets: residues, sums of multiples and orders with any integer are solved") {
+  const char* const conditions[] = {
+      "exists j < n: 3*j <= i and i <= 3*j + 1",
+      "exists j < n: 7*j <= 3*i + 2 and 3*i <= 7*j + 1",
+      "not (exists j < n: 64*j + 3 <= i and i <= 64*j + 40)",
+      "exists j < n, l < n: 2*j + 3*l == i",
+      "exists j < n, l < n: 6*j + 10*l == i + 2",
+      "exists j < n: j % 3 == 1 and 2*j == i",
+      "exists j < n: j / 3 == i",
+      "exists j < n: (i - j) % 2 == 0 and 3*j == i",
+      "exists j < n: 2*j == i and (exists l < n: 3*l == j)",
+      "exists j < n: 2*j == i and not (exists l < n: 3*l == j)",
+      "exists j < n: j == 1 and (exists l < n: 2*l <= j and j + i <= 3*l + 1)",
+      "exists j < n: 2*j <= i + 4 and (exists l < n: 5*l <= 3*j and 3*j <= 5*l + 2) and i <= 2*j",
+      "exists j < n: 2*j == i and j < k",
+      "exists j < n: 2*j == i and (j < k or k > 3)",
+      "exists j < n: 3*j == i and k <= 2*j + 1 and j <= k + 1",
+      "and j < n { 2*j != i or j < k }",
+  };
+  for (const char* condition : conditions) {
+    INFO(condition);
+    const ir::Module ssa = LowerText(std::string("fn f(x: [n]f64, k: i64) -> f64 {\n") +
+                                         "  return sum i < n { [" + condition + "] * x[i]**2 } }",
+                                     "f");
+    const auto args = [](int64_t n, int64_t k) {
+      return std::vector<Tensor>{Vec(Numbers(n)), Tensor::I64(k)};
+    };
+    for (const int64_t n : {0, 1, 2, 3, 7, 13}) {
+      for (const int64_t k : {INT64_MIN, int64_t{-1}, int64_t{0}, int64_t{3}, INT64_MAX})
+        CheckValues(ssa, args(n, k));
+    }
+    CheckLinear(ssa, args(100, 6), args(200, 6));
+  }
+}
+
 TEST_CASE("index sets: a quantifier without indices, with data, asks once") {
   const ir::Module ssa = LowerText(
       "fn f(x: [n]f64, y: [m]f64, k: i64) -> f64 {\n"
@@ -158,6 +193,27 @@ TEST_CASE("index sets: a quantifier without indices, with data, asks once") {
        {INT64_MIN, int64_t{-2}, int64_t{0}, int64_t{1}, int64_t{2}, int64_t{4}, INT64_MAX})
     CheckValues(ssa, args(7, k));
   CHECK(Steps(final, args(100, 2)) == Steps(final, args(200, 2)));
+}
+
+TEST_CASE("index sets: of a quantifier's indices those stay that data are read by") {
+  const char* const conditions[] = {
+      "exists i < n, j < n: x[i] > 0.7 and 2*j == i + 4",
+      "exists j < n, i < n: 2*j == i and 3 * j <= i + 4 and x[i] > 0.8",
+      "and i < n, j < n { x[i] < 0.9 or 3*j + 1 != i }",
+      "exists i < n, j < n, l < n: 2*j + 3*l == i + 1 and x[i] > 0.9",
+  };
+  for (const char* condition : conditions) {
+    INFO(condition);
+    const ir::Module ssa =
+        LowerText(std::string("fn f(x: [n]f64, y: f64) -> f64 {\n") + "  return if " + condition +
+                      " { x[0]**2 * y } else { y } }",
+                  "f");
+    const auto args = [](int64_t n) {
+      return std::vector<Tensor>{Vec(Numbers(n)), Tensor::F64(1.5)};
+    };
+    for (const int64_t n : {1, 2, 3, 7, 13}) CheckValues(ssa, args(n));
+    CheckLinear(ssa, args(100), args(200));
+  }
 }
 
 // Behind a condition that is false nothing is read; where there is no j at all, the condition is not asked.

@@ -56,8 +56,15 @@ class Generator {
   }
 
   std::string OfIndices() {
-    static const char* const kOfAnyNumber[] = {"j == k", "2*j != k", "j + i == k", "3*j == k"};
+    static const char* const kOfAnyNumber[] = {"j == k",      "2*j != k", "j + i == k", "3*j == k",
+                                               "2*j < k + 1", "k <= j",   "j + i > k"};
     if (Draw(7) == 0) return OneOf(kOfAnyNumber);
+    static const char* const kOfQuotients[] = {
+        "j % 3 == 1",         "j / 2 == i",
+        "(j + i) % 2 != 0",   "i / 3 < j",
+        "(2*j - i) % 3 == 0", "(exists r < n: 3*r == j + i)",
+        "j % 4 > i",          "(exists r < n: 2*r <= j and j + i <= 3*r + 1)"};
+    if (Draw(7) == 0) return OneOf(kOfQuotients);
     static const char* const kSides[] = {"j", "2*j", "3*j", "j + i", "2*j - i"};
     static const char* const kRelations[] = {" == ", " == ", " == ", " != ", " <= ", " > "};
     static const char* const kOthers[] = {"i", "i", "i + 1", "i - 2", "3"};
