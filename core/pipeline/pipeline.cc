@@ -242,7 +242,7 @@ StatusOr<Staged> Derive(const ir::Module& ssa, Transform transform, const std::v
   PB_RETURN_IF_ERROR(DeriveOperators(passes, m, options.optimise));
   if (options.optimise) {
     PB_RETURN_IF_ERROR(passes.Fuse("fuse_free", m, true));
-    PB_RETURN_IF_ERROR(KeepDiagonals(passes, m));
+    PB_RETURN_IF_ERROR(MakeLess(passes, m));
   }
   out.ssa = std::move(m);
   m = out.ssa.Clone();

@@ -13,8 +13,8 @@ namespace {
 
 // Of normalising and fusing beyond those that are asked for, as long as fusing finds something.
 constexpr int kMostMoreRounds = 3;
-// Of arrays that are read by diagonals of others.
-constexpr int kMostDiagonals = 4;
+// Of arrays that are read by diagonals of others, or at tuples.
+constexpr int kMostShapes = 4;
 
 }  // namespace
 
@@ -58,12 +58,15 @@ Status PrepareLoops(PassRunner& passes, ir::Module& m) {
                     [&](ir::Module& x) { return opt::UnrollStatements(x, passes.rules()); });
 }
 
-Status KeepDiagonals(PassRunner& passes, ir::Module& m) {
+Status MakeLess(PassRunner& passes, ir::Module& m) {
   bool changed = true;
-  for (int round = 0; changed && round < kMostDiagonals; ++round) {
+  for (int round = 0; changed && round < kMostShapes; ++round) {
     changed = false;
-    PB_RETURN_IF_ERROR(passes.Run("keep_diagonals", m, [&](ir::Module& x) {
-      for (auto& f : x.functions) changed |= tensor::KeepDiagonals(*f);
+    PB_RETURN_IF_ERROR(passes.Run("make_less", m, [&](ir::Module& x) {
+      for (auto& f : x.functions) {
+        changed |= tensor::KeepDiagonals(*f);
+        changed |= tensor::FollowTuples(*f);
+      }
       return changed ? opt::Simplify(x, passes.rules()) : Status();
     }));
   }
@@ -87,6 +90,7 @@ Status NormaliseAndFuse(PassRunner& passes, ir::Module& m, int rounds) {
     PB_RETURN_IF_ERROR(passes.Run("compact", m, [&](ir::Module& x) {
       for (auto& f : x.functions) {
         compacted |= tensor::KeepDiagonals(*f);
+        compacted |= tensor::FollowTuples(*f);
         compacted |= tensor::CompactArrays(*f);
       }
       return Status();

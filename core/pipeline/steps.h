@@ -21,8 +21,8 @@ Status ImproveLoops(PassRunner& passes, ir::Module& m, bool derived);
 Status PrepareLoops(PassRunner& passes, ir::Module& m);
 
 // Before derivatives are taken, so that they cost what is left of the program: arrays of which only the diagonal is
-// read are made there alone.
-Status KeepDiagonals(PassRunner& passes, ir::Module& m);
+// read are made there alone, and such as are stored at tuples are not made where their readers can go by these.
+Status MakeLess(PassRunner& passes, ir::Module& m);
 
 // Normalising and fusing; each of the `rounds` eliminates what the one before has uncovered.
 Status NormaliseAndFuse(PassRunner& passes, ir::Module& m, int rounds);

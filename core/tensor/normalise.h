@@ -31,11 +31,13 @@ void GatherSums(ir::Function& f);
 // A sum whose subscripts tell its points apart stores: each element gets one term.
 void StoreSingleTerms(ir::Function& f);
 
-// Both come where nothing is left to fuse. True: changed.
+// These come where nothing is left to fuse. True: changed.
 // Arrays that hold less than their elements are stored as what they hold (compact.cc).
 bool CompactArrays(ir::Function& f);
 // Arrays of which the diagonal is read, and nothing else, are made there alone.
 bool KeepDiagonals(ir::Function& f);
+// Arrays that are stored at tuples which data say are not made where their readers can run over the tuples.
+bool FollowTuples(ir::Function& f);
 
 // A statement whose result is only added to an array adds to it in place (EachResult::into). Comes last: no other
 // pass knows `into`.

@@ -222,6 +222,40 @@ TEST_CASE("relations: values and gradients in time and memory of their tuples") 
   }
 }
 
+TEST_CASE("relations: a matrix of its tuples with a name is not made") {
+  constexpr int64_t kSize = 400, kTuples = 800;
+  const char* const bodies[] = {
+      "let m = gen i < n, j < n { [r(i, j)] * x[i] }\n  return m @ x @ x",
+      "let m = gen i < n, j < n { [r(i, j)] * exp(x[i] - x[j]) }\n  return sum(m) + x @ m @ x",
+      "let m = gen i < n, j < n { [r(i, j)] * exp(x[i] - x[j]) }\n  return sum(x @ (2.0 * m.T))",
+      "let m = gen i < n, j < n { [r(i, j) and i < j] * x[i] }\n  return sum(m @ a)",
+      "let m = gen i < n, j < n { [r(i, j)] * a[i, 0] }\n  return sum(tanh.(m @ tanh.(m @ a)))",
+      "let m = gen i < n, j < n { [r(i, j)] * x[i] / x[j] }\n"
+      "let d = gen i < n { sum j < n { m[i, j] } }\n"
+      "return sum i < n { d[i] * x[i] ** 2 } - x @ m @ x",
+      "let m = gen i < n, j < n { [r(i, j)] * x[i] }\n  return sum i < n, j < i { m[i, j] * x[j] }",
+      "let m = gen i < n, j < n { [k[i] == j] * x[i] }\n  return m @ x @ x",
+  };
+  const std::vector<Tensor> args = KeyArguments(kSize, kSize, kTuples),
+                            few = KeyArguments(12, 12, 30);
+  for (const char* body : bodies) {
+    INFO(body);
+    const ir::Module ssa =
+        LowerText(std::string("fn f(r: rel[n, n], k: [n]i64, a: [n, 4]f64, x: [n]f64) -> f64 {\n") +
+                      body + " }",
+                  "f");
+    for (const auto t : {pipeline::Transform::kValue, pipeline::Transform::kValueAndGrad}) {
+      const eval::Cost cost = CostOf(Derived(ssa, t), args);
+      CHECK(cost.steps < 300 * kTuples);
+      CHECK(cost.array_bytes < 300 * kTuples);
+    }
+    CHECK(Scalar(RunOk(Derived(ssa, pipeline::Transform::kValue), few)[0]) ==
+          Approx(Scalar(RunOk(Derived(ssa, pipeline::Transform::kValue, {}, false), few)[0]))
+              .epsilon(1e-12));
+    CheckDerivatives(ssa, few);
+  }
+}
+
 // With as many tuples in a box that is twice as long and wide, no more than twice the work: that of the indices.
 TEST_CASE("relations: work grows with the tuples and the indices, not with the pairs") {
   const char* const programs[] = {

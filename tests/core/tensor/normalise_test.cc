@@ -112,6 +112,8 @@ TEST_CASE("tensor: AccumulateInPlace") {
 
 TEST_CASE("tensor: CompactArrays") { RunPassFiles("compact_arrays", OverFunctions(CompactArrays)); }
 
+TEST_CASE("tensor: FollowTuples") { RunPassFiles("follow_tuples", OverFunctions(FollowTuples)); }
+
 TEST_CASE("tensor: KeepDiagonals") { RunPassFiles("keep_diagonals", OverFunctions(KeepDiagonals)); }
 
 TEST_CASE("tensor: GatherSums") { RunPassFiles("gather_sums", OverFunctions(GatherSums)); }

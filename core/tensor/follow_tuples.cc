@@ -1,0 +1,287 @@
+// A matrix that is stored at tuples which data say, and is 0 elsewhere, is not made where each of its readers multiplies
+// by its elements: the reader runs over the tuples itself.
+//
+//   a = each(p) { i = rows[p]; j = columns[p]; e } gen [i, j]: e
+//   y = each(i, j) { a[i, j] * x[j] } sum [i]
+//                           y = each(p) { i = rows[p]; j = columns[p]; e; e * x[j] } sum [i]
+//
+// What is at no tuple was never there, as behind a bracket: a product with it is no term (docs/language.md, Products).
+// Elements that take work are stored by tuple first where they are read more than once.
+#include <algorithm>
+#include <map>
+#include <set>
+#include <unordered_map>
+
+#include "core/analysis/outer_values.h"
+#include "core/analysis/predicate.h"
+#include "core/tensor/array_reads.h"
+#include "core/tensor/normalise.h"
+#include "core/tensor/split_statement.h"
+#include "core/tensor/statement_edit.h"
+
+namespace pullback::tensor {
+namespace {
+
+using ir::Affine;
+using ir::Constraint;
+using ir::Each;
+using ir::EachResult;
+using ir::Inst;
+using ir::Op;
+using ir::Value;
+
+// How far a value is followed.
+constexpr int kMaxDepth = 8;
+
+// Whether v is absent wherever the element `read` is.
+bool IsAbsentWith(const Each& each, Value v, Value read, int depth = 0) {
+  if (v == read) return true;
+  const Inst* def = FindDef(each, v);
+  if (!def || depth == kMaxDepth) return false;
+  const auto absent = [&](Value arg) { return IsAbsentWith(each, arg, read, depth + 1); };
+  switch (def->op) {
+    case Op::Mul:
+    case Op::SMul: return std::any_of(def->args.begin(), def->args.end(), absent);
+    case Op::Neg:
+    case Op::Add:
+    case Op::Sub: return std::all_of(def->args.begin(), def->args.end(), absent);
+    default: return false;
+  }
+}
+
+const Inst* OnlyReadOf(const Each& each, Value array) {
+  const Inst* only = nullptr;
+  for (const Inst& inst : each.body) {
+    if (inst.op != Op::Index || inst.args[0] != array) continue;
+    if (only) return nullptr;
+    only = &inst;
+  }
+  return only;
+}
+
+// That an index is below an extent.
+Constraint Below(Value index, Value extent) {
+  return {Affine::Of(extent) - Affine::Of(index) - Affine::Const(1), false};
+}
+
+// Whether the read takes each element at most once for each value of the other indices, and never one that is not there.
+bool ReadsByIndices(const Each& each, const analysis::Box& box, const Inst& read,
+                    const ir::Values& shape) {
+  std::set<Value> seen;
+  analysis::Work work;
+  for (size_t axis = 0; axis < shape.size(); ++axis) {
+    const Value index = read.subs[axis].AsValue();
+    const auto place = PlaceOfIndex(each, index);
+    if (!place || !seen.insert(index).second) return false;
+    if (each.indices[*place].extent == shape[axis]) continue;
+    if (!analysis::ProvesImplied(each.where, Below(index, shape[axis]), box, work)) return false;
+  }
+  return true;
+}
+
+bool CanFollow(const Each& each, const analysis::Box& box, Value array, const ir::Values& shape) {
+  const Inst* read = OnlyReadOf(each, array);
+  if (!read || !ReadsByIndices(each, box, *read, shape)) return false;
+  return std::all_of(each.results.begin(), each.results.end(), [&](const EachResult& r) {
+    const bool adds = r.monoid == ir::Monoid::kGen || r.monoid == ir::Monoid::kSum;
+    return adds && !r.into.valid() && IsAbsentWith(each, r.value, read->results[0]);
+  });
+}
+
+bool Names(const Affine& e, const std::unordered_map<uint32_t, Value>& by) {
+  return std::any_of(e.terms.begin(), e.terms.end(),
+                     [&](const Affine::Term& t) { return by.contains(t.value.id); });
+}
+
+// Makes one statement out of what stores at tuples and what reads.
+class Joiner {
+ public:
+  Joiner(ir::Function& f, const Inst& stores, Value array)
+      : f_(f), tuples_(*CopyStatement(stores, f).inst.each), array_(array) {}
+
+  void Join(Each& reader) {
+    const EachResult& stored = tuples_.results[0];
+    const Inst read = *OnlyReadOf(reader, array_);
+    for (size_t axis = 0; axis < stored.out.size(); ++axis)
+      by_[read.subs[axis].AsValue().id] = stored.out[axis].AsValue();
+    guard_ = stored.guard;
+    Inst joined;
+    joined.op = Op::Each;
+    joined.each = std::make_unique<Each>();
+    Each& each = *joined.each;
+    each.indices = tuples_.indices;
+    std::vector<Constraint> where = reader.where;
+    for (const ir::IndexVar& i : reader.indices) {
+      const auto axis = std::find(read.subs.begin(), read.subs.end(), Affine::Of(i.var));
+      if (axis == read.subs.end()) {
+        each.indices.push_back(i);
+      } else if (stored.shape[static_cast<size_t>(axis - read.subs.begin())] != i.extent) {
+        where.push_back(Below(i.var, i.extent));
+      }
+    }
+    each.body = std::move(tuples_.body);
+    each.where = std::move(tuples_.where);
+    TakeWhere(where, each);
+    for (Inst& inst : reader.body) TakeInst(std::move(inst), read, stored.value, each.body);
+    each.results = std::move(reader.results);
+    for (EachResult& r : each.results) {
+      if (!r.guard.valid()) r.guard = guard_;
+    }
+    ReplaceValues(joined, by_);
+    reader = std::move(each);
+  }
+
+ private:
+  // What speaks of the tuples is a guard.
+  void TakeWhere(const std::vector<Constraint>& where, Each& each) {
+    std::vector<Constraint> of_tuples;
+    for (const Constraint& c : where) (Names(c.e, by_) ? of_tuples : each.where).push_back(c);
+    if (of_tuples.empty()) return;
+    Inst holds;
+    holds.op = Op::Holds;
+    holds.guard = guard_;
+    holds.constraints = std::move(of_tuples);
+    holds.results = {f_.NewValue(ir::Type::Bool())};
+    guard_ = holds.results[0];
+    each.body.push_back(std::move(holds));
+  }
+
+  // An element that is read under a guard is 0 elsewhere.
+  void TakeInst(Inst inst, const Inst& read, Value element, std::vector<Inst>& body) {
+    const bool is_read = inst.results == read.results;
+    if (!inst.guard.valid()) inst.guard = guard_;
+    if (!is_read) return body.push_back(std::move(inst));
+    if (!read.guard.valid()) {
+      by_[read.results[0].id] = element;
+      return;
+    }
+    Inst zero, chosen;
+    zero.op = Op::Const;
+    zero.guard = chosen.guard = guard_;
+    zero.results = {f_.NewLike(f_, element)};
+    chosen.op = Op::Select;
+    chosen.args = {read.guard, element, zero.results[0]};
+    chosen.results = read.results;
+    body.push_back(std::move(zero));
+    body.push_back(std::move(chosen));
+  }
+
+  ir::Function& f_;
+  Each tuples_;
+  const Value array_;
+  std::unordered_map<uint32_t, Value>
+      by_;       // the reader's indices and its element, as the tuples say them
+  Value guard_;  // under which the reader's body is evaluated
+};
+
+class TupleFollower {
+ public:
+  explicit TupleFollower(ir::Function& f) : f_(f), reads_(f), outer_(f) {
+    for (size_t b = 0; b < f.blocks.size(); ++b) {
+      for (const Inst& inst : f.blocks[b].insts) {
+        if (inst.each) NoteReads(*inst.each, b);
+      }
+    }
+  }
+
+  bool Run() {
+    bool changed = false;
+    for (size_t b = 0; b < f_.blocks.size(); ++b) {
+      std::vector<Inst> made;
+      for (Inst& inst : f_.blocks[b].insts) {
+        for (size_t k = 0; inst.each && k < inst.results.size(); ++k)
+          changed |= Visit(inst, k, b, made);
+        made.push_back(std::move(inst));
+      }
+      f_.blocks[b].insts = std::move(made);
+    }
+    return changed;
+  }
+
+ private:
+  struct Reader {
+    Each* each;
+    size_t block;
+    bool operator<(const Reader& o) const { return each < o.each; }
+  };
+
+  void NoteReads(Each& each, size_t block) {
+    for (const Inst& inst : each.body) {
+      if (inst.op != Op::Index) continue;
+      std::vector<Reader>& readers = readers_[inst.args[0]];
+      if (readers.empty() || readers.back().each != &each) readers.push_back({&each, block});
+    }
+  }
+
+  static bool StoresAtData(const Each& each, const EachResult& r) {
+    const bool values = std::all_of(r.out.begin(), r.out.end(),
+                                    [](const Affine& a) { return a.AsValue().valid(); });
+    return values && std::any_of(r.out.begin(), r.out.end(), [&](const Affine& a) {
+             return FindDef(each, a.AsValue()) != nullptr;
+           });
+  }
+
+  // `before`: what comes in front of the statement.
+  bool Visit(Inst& inst, size_t k, size_t block, std::vector<Inst>& before) {
+    const Value array = inst.results[k];
+    const EachResult& r = inst.each->results[k];
+    if (r.monoid != ir::Monoid::kGen || r.into.valid() || !f_.TypeOf(array).IsFloat()) return false;
+    if (!reads_.OnlyByStatements(array) || !StoresAtData(*inst.each, r)) return false;
+    const std::vector<Reader>& readers = readers_[array];
+    const auto follows = [&](const Reader& reader) {
+      return !changed_.contains(reader.each) &&
+             CanFollow(*reader.each, outer_.BoxOf(*reader.each), array, r.shape);
+    };
+    if (changed_.contains(inst.each.get()) || readers.empty() ||
+        !std::all_of(readers.begin(), readers.end(), follows))
+      return false;
+    Inst stores = ResultAlone(inst, k, f_);
+    const bool once = readers.size() == 1 && readers[0].block == block &&
+                      readers[0].each->indices.size() == r.out.size();
+    if (!once) StoreElements(*stores.each, inst.loc, before);
+    for (const Reader& reader : readers) {
+      Joiner(f_, stores, array).Join(*reader.each);
+      changed_.insert(reader.each);
+    }
+    return true;
+  }
+
+  // An element that is more than something read is stored by its tuple.
+  void StoreElements(Each& each, uint32_t loc, std::vector<Inst>& before) {
+    EachResult& r = each.results[0];
+    const Inst* def = FindDef(each, r.value);
+    if (each.indices.size() != 1 || !def || def->op == Op::Index || def->op == Op::Const) return;
+    Inst elements;
+    elements.op = Op::Each;
+    elements.loc = loc;
+    elements.each = std::make_unique<Each>(each);
+    EachResult& stored = elements.each->results[0];
+    const ir::IndexVar tuple = each.indices[0];
+    stored.out = {Affine::Of(tuple.var)};
+    stored.shape = {tuple.extent};
+    elements.results = {f_.NewValue(ir::Type::Array(f_.TypeOf(r.value).elem, 1))};
+    before.push_back(CopyStatement(elements, f_).inst);
+    Inst read;
+    read.op = Op::Index;
+    read.loc = loc;
+    read.args = elements.results;
+    read.subs = {Affine::Of(tuple.var)};
+    read.guard = r.guard;
+    read.results = {f_.NewLike(f_, r.value)};
+    r.value = read.results[0];
+    each.body.push_back(std::move(read));
+    PruneBody(each);
+  }
+
+  ir::Function& f_;
+  const ArrayReads reads_;
+  const analysis::OuterValues outer_;
+  std::map<Value, std::vector<Reader>> readers_;
+  std::set<const Each*> changed_;
+};
+
+}  // namespace
+
+bool FollowTuples(ir::Function& f) { return TupleFollower(f).Run(); }
+
+}  // namespace pullback::tensor
