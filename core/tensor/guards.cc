@@ -151,7 +151,7 @@ class PartsToWhere {
 
   void Move(Value guard) {
     const Value rest = RestOf(guard, 0);
-    if (true_.empty()) return;
+    if (true_.empty() && by_.empty()) return;
     for (Inst& inst : each_.body) {
       if (true_.contains(inst.guard)) inst.guard = ir::kNoValue;
       ReplaceValues(inst, by_);
@@ -171,19 +171,22 @@ class PartsToWhere {
   // kNoValue: nothing is left.
   Value RestOf(Value v, int depth) {
     Inst* def = DefOf(v);
-    if (!def || def->guard.valid() || depth == kDeepest) return v;
+    if (!def || depth == kDeepest) return v;
     if (def->op == ir::Op::Holds && AreOutsideBody(each_, def->constraints)) {
       each_.where.insert(each_.where.end(), def->constraints.begin(), def->constraints.end());
-      true_.insert(v);
-      return ir::kNoValue;
+      // It says then what its own guard does.
+      return Becomes(v, def->guard.valid() ? RestOf(def->guard, depth + 1) : ir::kNoValue);
     }
+    if (def->guard.valid()) return v;
     if (def->op != ir::Op::And || !DefOf(def->args[0]) || !DefOf(def->args[1])) return v;
     const Value a = RestOf(def->args[0], depth + 1), b = RestOf(def->args[1], depth + 1);
     if (a.valid() && b.valid()) {
       def->args = {a, b};
       return v;
     }
-    const Value rest = a.valid() ? a : b;
+    return Becomes(v, a.valid() ? a : b);
+  }
+  Value Becomes(Value v, Value rest) {
     if (rest.valid()) {
       by_[v.id] = rest;
     } else {
@@ -200,7 +203,7 @@ class PartsToWhere {
 
   ir::Each& each_;
   std::set<Value> true_;
-  std::unordered_map<uint32_t, Value> by_;  // conjunctions of which one side is left
+  std::unordered_map<uint32_t, Value> by_;  // what is left of others
 };
 
 // A guard that all results share moves to `where`, as far as it is affine constraints: strides and data stay.
