@@ -9,6 +9,7 @@
 // Elements that take work are stored by tuple first where they are read more than once.
 #include <algorithm>
 #include <map>
+#include <optional>
 #include <set>
 #include <unordered_map>
 
@@ -176,7 +177,7 @@ class Joiner {
 
 class TupleFollower {
  public:
-  explicit TupleFollower(ir::Function& f) : f_(f), reads_(f), outer_(f) {
+  explicit TupleFollower(ir::Function& f) : f_(f), reads_(f) {
     for (size_t b = 0; b < f.blocks.size(); ++b) {
       for (const Inst& inst : f.blocks[b].insts) {
         if (inst.each) NoteReads(*inst.each, b);
@@ -207,10 +208,15 @@ class TupleFollower {
 
   void NoteReads(Each& each, size_t block) {
     for (const Inst& inst : each.body) {
-      if (inst.op != Op::Index) continue;
+      if (inst.op != Op::Index || f_.TypeOf(inst.args[0]).rank < 2) continue;
       std::vector<Reader>& readers = readers_[inst.args[0]];
       if (readers.empty() || readers.back().each != &each) readers.push_back({&each, block});
     }
+  }
+
+  analysis::Box BoxOf(const Each& each) {
+    if (!outer_) outer_.emplace(f_);
+    return outer_->BoxOf(each);
   }
 
   static bool StoresAtData(const Each& each, const EachResult& r) {
@@ -230,7 +236,7 @@ class TupleFollower {
     const std::vector<Reader>& readers = readers_[array];
     const auto follows = [&](const Reader& reader) {
       return !changed_.contains(reader.each) &&
-             CanFollow(*reader.each, outer_.BoxOf(*reader.each), array, r.shape);
+             CanFollow(*reader.each, BoxOf(*reader.each), array, r.shape);
     };
     if (changed_.contains(inst.each.get()) || readers.empty() ||
         !std::all_of(readers.begin(), readers.end(), follows))
@@ -275,7 +281,7 @@ class TupleFollower {
 
   ir::Function& f_;
   const ArrayReads reads_;
-  const analysis::OuterValues outer_;
+  std::optional<analysis::OuterValues> outer_;  // made when first asked for
   std::map<Value, std::vector<Reader>> readers_;
   std::set<const Each*> changed_;
 };
