@@ -103,9 +103,90 @@ bool RunAlongRows(ir::Each& each) {
   return false;
 }
 
+// Arrays that statements make and nothing but statements reads; so are sums of such arrays, whose terms will be read.
+std::set<Value> InnerArrays(const ir::Function& f) {
+  const auto is_inside = [](const Inst& inst) { return inst.each || inst.op == Op::AddArrays; };
+  std::set<Value> inner;
+  for (const ir::Block& b : f.blocks) {
+    for (const Inst& inst : b.insts) {
+      if (is_inside(inst)) inner.insert(inst.results.begin(), inst.results.end());
+    }
+  }
+  const auto leaves = [&](Value v) { inner.erase(v); };
+  for (const ir::Block& b : f.blocks) {
+    for (const Inst& inst : b.insts) {
+      if (!is_inside(inst) && inst.op != Op::Dim) ir::ForEachOperand(inst, leaves);
+    }
+    ir::ForEachTermOperand(b.term, leaves);
+  }
+  return inner;
+}
+
+// Whether the statement's first index is the row of an array of `inner` that it reads at each point anew: loops over
+// such rows become one, and the array a row (core/loops/fuse_rows.h).
+bool RunsOverRows(const ir::Each& each, const std::set<Value>& inner) {
+  const auto named = [](const Inst& read, const ir::IndexVar& i) {
+    return std::any_of(read.subs.begin(), read.subs.end(),
+                       [&](const Affine& sub) { return sub.Coeff(i.var) != 0; });
+  };
+  return std::any_of(each.body.begin(), each.body.end(), [&](const Inst& inst) {
+    return inst.op == Op::Index && inst.subs.size() > 1 && inner.contains(inst.args[0]) &&
+           inst.subs[0].AsValue() == each.indices[0].var &&
+           std::all_of(each.indices.begin(), each.indices.end(),
+                       [&](const ir::IndexVar& i) { return named(inst, i); });
+  });
+}
+
+// How many indices, from the first to the last that out[] names: no more than all but one, and out[] names each by
+// itself and is never out of range.
+std::optional<size_t> CountHeads(const ir::Each& each, const ir::EachResult& r) {
+  size_t heads = 0;
+  for (size_t k = 0; k < r.out.size(); ++k) {
+    const std::optional<size_t> place = PlaceOfIndex(each, r.out[k].AsValue());
+    if (!place || each.indices[*place].extent != r.shape[k]) return std::nullopt;
+    heads = std::max(heads, *place + 1);
+  }
+  if (heads == each.indices.size()) return std::nullopt;
+  return heads;
+}
+
+// A sum over the indices behind `heads`, in lanes along a row, and one of these sums.
+void SumRowsFirst(Inst rows, size_t heads, ir::Function& f, std::vector<Inst>& out) {
+  ir::Each& each = *rows.each;
+  Inst sum;
+  sum.op = Op::Each;
+  sum.loc = rows.loc;
+  sum.results = rows.results;
+  sum.each = std::make_unique<ir::Each>();
+  ir::EachResult& of_rows = each.results[0];
+  ir::EachResult& of_sums = sum.each->results.emplace_back(of_rows);
+  of_sums.guard = ir::kNoValue;
+  const ir::Type element = f.TypeOf(of_rows.value);
+  rows.results = {f.NewValue(ir::Type::Array(element.elem, static_cast<int>(heads)))};
+  of_rows.out.clear();
+  of_rows.shape.clear();
+  Inst read;
+  read.op = Op::Index;
+  read.args = rows.results;
+  for (size_t k = 0; k < heads; ++k) {
+    const auto [var, extent] = each.indices[k];
+    const ir::IndexVar head{f.NewLike(f, var), extent};
+    sum.each->indices.push_back(head);
+    of_rows.out.push_back(Affine::Of(var));
+    of_rows.shape.push_back(extent);
+    for (Affine& a : of_sums.out) a = a.Substitute(var, Affine::Of(head.var));
+    read.subs.push_back(Affine::Of(head.var));
+  }
+  read.results = {f.NewValue(element)};
+  of_sums.value = read.results[0];
+  sum.each->body.push_back(std::move(read));
+  out.push_back(std::move(rows));
+  out.push_back(std::move(sum));
+}
+
 class Gatherer {
  public:
-  explicit Gatherer(ir::Function& f) : f_(f) {}
+  explicit Gatherer(ir::Function& f) : f_(f), inner_(InnerArrays(f)) {}
 
   void Run(std::vector<Inst>& insts) {
     std::vector<Inst> out;
@@ -124,10 +205,16 @@ class Gatherer {
       if (!IsAffineInIndices(*inst.each, r.out)) continue;
       CopiedStatement copy = CopyWithResult(inst, k, f_), gather = CopyWithResult(inst, k, f_);
       if (!IsCheap(*copy.inst.each) || !Gather(*gather.inst.each, f_)) continue;
-      const bool across = WalksAcrossRows(*gather.inst.each, /*with_results=*/false);
-      if (across && !WalksAcrossRows(*copy.inst.each, /*with_results=*/true)) continue;
-      const bool reordered = across && RunAlongRows(*copy.inst.each);
-      out.push_back(std::move(reordered ? copy.inst : gather.inst));
+      if (RunsOverRows(*copy.inst.each, inner_) && !RunsOverRows(*gather.inst.each, inner_)) {
+        const std::optional<size_t> heads = CountHeads(*copy.inst.each, copy.inst.each->results[0]);
+        if (!heads) continue;
+        SumRowsFirst(std::move(copy.inst), *heads, f_, out);
+      } else {
+        const bool across = WalksAcrossRows(*gather.inst.each, /*with_results=*/false);
+        if (across && !WalksAcrossRows(*copy.inst.each, /*with_results=*/true)) continue;
+        const bool reordered = across && RunAlongRows(*copy.inst.each);
+        out.push_back(std::move(reordered ? copy.inst : gather.inst));
+      }
       inst.results.erase(inst.results.begin() + static_cast<long>(k));
       inst.each->results.erase(inst.each->results.begin() + static_cast<long>(k));
     }
@@ -135,12 +222,14 @@ class Gatherer {
   }
 
   ir::Function& f_;
+  const std::set<Value> inner_;
 };
 
 }  // namespace
 
 void GatherSums(ir::Function& f) {
-  for (ir::Block& b : f.blocks) Gatherer(f).Run(b.insts);
+  Gatherer gatherer(f);
+  for (ir::Block& b : f.blocks) gatherer.Run(b.insts);
 }
 
 }  // namespace pullback::tensor

@@ -86,6 +86,40 @@ TEST_CASE("rows: the gradient of a product inside another index holds a row at a
   }
 }
 
+TEST_CASE("rows: the gradient by the inner array alone holds a row at a time") {
+  struct {
+    std::string text;
+    std::vector<bool> wrt;
+    int axes;  // of what is kept without it
+  } const programs[] = {
+      {"return sum i < n { prod j < n { 1.0 + x[i] * y[j] } }", {false, true, false}, 2},
+      {"return sum i < n { prod j < n { 1.0 + x[i] * y[j] * z[j] } }", {false, true, true}, 2},
+      {"return sum i < n, a < n { prod j < n { x[i] + y[a] * z[j] } }", {false, true, false}, 3},
+      {"return sum i < n, a < n { prod j < n { x[i] + y[a] * z[j] } }", {true, true, true}, 3},
+      {"return sum i < n, a < n { prod j < a { x[i] * z[j] + y[a] } }", {false, true, false}, 3},
+      {"return sum i < n { sum a < n { sum(scan prod j < n { x[i] + y[a] * z[j] }) } }",
+       {true, true, false},
+       3},
+      {"let d = gen i < n, a < n, j < n { x[i] - y[a] * z[j] }; let e = exp.(-d * d); "
+       "return sum(e) + sum(e * d)",
+       {false, true, false},
+       3},
+  };
+  for (const auto& [text, wrt, axes] : programs) {
+    INFO(text);
+    const ir::Module module = testing::LowerText(
+        "fn f(x: [n]f64, y: [n]f64, z: [n]f64) -> f64 { " + text + " }", "f");
+    testing::CheckDerivatives(module, {Ramp({4}), Ramp({4}), Ramp({4})}, 1e-5, wrt);
+    const ir::Module gradient = testing::Derived(module, Transform::kValueAndGrad, wrt);
+    for (const int64_t n : {0, 1, 8, 20}) {
+      const std::vector<Tensor> args(3, Ramp({n}));
+      const int64_t row = axes == 2 ? n : n * n;
+      CHECK(ElementsMade(gradient, args, kRows) <= 8 * (row + n + 1));
+      if (n > 8) CHECK(ElementsMade(gradient, args, LowerOptions{}) > 2 * row * n);
+    }
+  }
+}
+
 TEST_CASE("rows: what stands in between goes along, in front or behind") {
   // The largest of each row, by which it is divided: an array of one axis, by its elements.
   CHECK(HoldsRow(Statements(kMake + R"(  %t = each(i < %n, j < %m) {
