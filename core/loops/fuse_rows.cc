@@ -15,7 +15,7 @@ namespace {
 
 using Kind = Node::Kind;
 
-constexpr size_t kMostApart = 32;   // nodes from the first loop of an array to the last
+constexpr size_t kMostApart = 64;   // nodes from the first loop of an array to the last
 constexpr size_t kMostNodes = 400;  // in a loop
 
 std::vector<int> CountUses(const Function& f) {

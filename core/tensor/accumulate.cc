@@ -17,6 +17,9 @@ using ir::Inst;
 using ir::Op;
 using ir::Value;
 
+constexpr int64_t kShortExtent =
+    16;  // of the other axes of what is no more than a vector of points
+
 bool Reads(const Inst& inst, Value v) {
   bool reads = false;
   ir::ForEachOperand(inst, [&](const Value& x) { reads |= x == v; });
@@ -76,13 +79,22 @@ class BlockAccumulator {
     return term;
   }
 
-  // Beside points of several axes a vector costs nothing, and adding to one that was made before keeps the matrices
+  // Beside points of several axes a vector, or a column of a narrow matrix, costs nothing, and adding to one that was made before keeps the matrices
   // that they read whole: the statements that read these could not be one loop over their rows
   // (core/loops/fuse_rows.h). No matter of whether there is a matrix: terms that are added in place have other bits
   // than their sum, and these are the same wherever one was made, or was fused into its reader.
   bool SumsToVector(const Term& term) const {
     const ir::Each& each = *insts_[term.at].each;
-    return each.results[term.result].out.size() == 1 && each.indices.size() > 1;
+    const ir::EachResult& r = each.results[term.result];
+    size_t long_axes = 0;
+    for (size_t k = 0; k < r.out.size(); ++k)
+      long_axes += r.out[k].IsConst() && IsShort(r.shape[k]) ? 0 : 1;
+    return long_axes == 1 && each.indices.size() > 1;
+  }
+  bool IsShort(Value extent) const {
+    const auto at = defined_.find(extent.id);
+    if (at == defined_.end() || insts_[at->second].op != Op::Const) return false;
+    return static_cast<int64_t>(insts_[at->second].bits) <= kShortExtent;
   }
 
   // Whether `v` is a block's parameter with something added: an array that a loop carries, or a caller's. What has

@@ -107,8 +107,8 @@ TEST_CASE("rows: the gradient by the inner array alone holds a row at a time") {
   };
   for (const auto& [text, wrt, axes] : programs) {
     INFO(text);
-    const ir::Module module = testing::LowerText(
-        "fn f(x: [n]f64, y: [n]f64, z: [n]f64) -> f64 { " + text + " }", "f");
+    const ir::Module module =
+        testing::LowerText("fn f(x: [n]f64, y: [n]f64, z: [n]f64) -> f64 { " + text + " }", "f");
     testing::CheckDerivatives(module, {Ramp({4}), Ramp({4}), Ramp({4})}, 1e-5, wrt);
     const ir::Module gradient = testing::Derived(module, Transform::kValueAndGrad, wrt);
     for (const int64_t n : {0, 1, 8, 20}) {
@@ -117,6 +117,27 @@ TEST_CASE("rows: the gradient by the inner array alone holds a row at a time") {
       CHECK(ElementsMade(gradient, args, kRows) <= 8 * (row + n + 1));
       if (n > 8) CHECK(ElementsMade(gradient, args, LowerOptions{}) > 2 * row * n);
     }
+  }
+}
+
+TEST_CASE(
+    "rows: the gradient by coordinates of points, and that of a gradient, hold a row at a time") {
+  const std::string start = "fn f(x: [n, 2]f64, y: [n]f64) -> f64 { return ";
+  const std::string programs[] = {
+      start + "sum i < n { sum(scan prod j < n { x[i, 0] + y[i] * x[j, 1] }) } }",
+      start +
+          "sum i < n { sum(scan prod j < n { 1.0 - x[i, 0] * x[j, 0] + x[i, 1] * x[j, 1] }) } }",
+      start + "dot(y, grad(|t| sum i < n { prod j < n { 1.0 + x[i, 0] * t[j] } })(y)) }",
+  };
+  for (const std::string& text : programs) {
+    INFO(text);
+    const ir::Module module = testing::LowerText(text, "f");
+    testing::CheckDerivatives(module, {Ramp({4, 2}), Ramp({4})});
+    const ir::Module gradient = testing::Derived(module, Transform::kValueAndGrad);
+    constexpr int64_t kSize = 40;
+    const std::vector<Tensor> args = {Ramp({kSize, 2}), Ramp({kSize})};
+    CHECK(ElementsMade(gradient, args, LowerOptions{}) > 2 * kSize * kSize);
+    CHECK(ElementsMade(gradient, args, kRows) < 20 * kSize);
   }
 }
 
