@@ -117,7 +117,12 @@ Status Finish(PassRunner& passes, ir::Module m, bool derived, bool optimise, int
   if (optimise && inline_again) PB_RETURN_IF_ERROR(InlineAndSimplify(passes, m));
   out.adjoint = std::move(m);
   m = out.adjoint.Clone();  // the passes to come walk over what lies together
-  if (optimise) PB_RETURN_IF_ERROR(NormaliseAndFuse(passes, m, rounds));
+  if (optimise) {
+    PB_RETURN_IF_ERROR(NormaliseAndFuse(passes, m, rounds));
+    PB_RETURN_IF_ERROR(passes.Run("scan_by_keys", m, [&](ir::Module& x) {
+      return tensor::ScanByKeys(x) ? opt::Simplify(x, passes.rules()) : Status();
+    }));
+  }
   PB_RETURN_IF_ERROR(passes.Run("lower_strong_multiplies", m, opt::LowerStrongMultiplies));
   if (optimise) {
     PB_RETURN_IF_ERROR(passes.Run("inline_bodies", m, [](ir::Module& x) {

@@ -240,4 +240,6 @@ void LookUpIndices(ir::Function& f) {
   for (ir::Block& b : f.blocks) look_ups.Run(b.insts);
 }
 
+void LookUpIndicesOf(std::vector<Inst>& insts, ir::Function& f) { LookUps(f).Run(insts); }
+
 }  // namespace pullback::tensor

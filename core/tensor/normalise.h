@@ -2,6 +2,8 @@
 // become `where`, equalities pin indices, sums that scatter become gathers where an index can be solved for.
 #pragma once
 
+#include <vector>
+
 #include "core/base/status.h"
 #include "core/ir/ir.h"
 
@@ -27,9 +29,15 @@ void HoistGuards(ir::Function& f);
 void EliminatePinnedIndices(ir::Function& f);
 // An index that is equal to what the body reads is gone: [k[i] == j].
 void LookUpIndices(ir::Function& f);
+// Of these statements, which may use what `f` defines.
+void LookUpIndicesOf(std::vector<ir::Inst>& insts, ir::Function& f);
 void GatherSums(ir::Function& f);
 // A sum whose subscripts tell its points apart stores: each element gets one term.
 void StoreSingleTerms(ir::Function& f);
+
+// Scans over pairs of which the elements are read that data says are made for these alone (key_scans.cc). Comes where
+// nothing is left to derive: what it makes is a loop. True: changed.
+bool ScanByKeys(ir::Module& module);
 
 // These come where nothing is left to fuse. True: changed.
 // Arrays that hold less than their elements are stored as what they hold (compact.cc).

@@ -71,6 +71,13 @@ TEST_CASE("tensor: LookUpIndices") {
   RunPassFiles("look_up_indices", OverFunctions(LookUpIndices));
 }
 
+TEST_CASE("tensor: ScanByKeys") {
+  RunPassFiles("scan_by_keys", [](ir::Module& m) {
+    ScanByKeys(m);
+    return Status();
+  });
+}
+
 // What is read is read only where there was a point; the size that nothing has any more still traps.
 TEST_CASE("tensor: an index that is looked up keeps the traps") {
   const ir::Module before = testing::ParseIr(R"(
