@@ -17,8 +17,8 @@ using ir::Inst;
 using ir::Op;
 using ir::Value;
 
-constexpr int64_t kShortExtent =
-    16;  // of the other axes of what is no more than a vector of points
+// Of the other axes of what is no more than a vector of points.
+constexpr int64_t kShortExtent = 16;
 
 bool Reads(const Inst& inst, Value v) {
   bool reads = false;
@@ -79,8 +79,8 @@ class BlockAccumulator {
     return term;
   }
 
-  // Beside points of several axes a vector, or a column of a narrow matrix, costs nothing, and adding to one that was made before keeps the matrices
-  // that they read whole: the statements that read these could not be one loop over their rows
+  // Beside points of several axes a vector, or a column of a narrow matrix, costs nothing, and adding to one that was
+  // made before keeps the matrices that they read whole: the statements that read these could not be one loop over their rows
   // (core/loops/fuse_rows.h). No matter of whether there is a matrix: terms that are added in place have other bits
   // than their sum, and these are the same wherever one was made, or was fused into its reader.
   bool SumsToVector(const Term& term) const {
