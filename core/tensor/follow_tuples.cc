@@ -186,6 +186,8 @@ class TupleFollower {
   }
 
   bool Run() {
+    if (!HasCandidate()) return false;
+    outer_.emplace(f_);
     bool changed = false;
     for (size_t b = 0; b < f_.blocks.size(); ++b) {
       std::vector<Inst> made;
@@ -203,7 +205,6 @@ class TupleFollower {
   struct Reader {
     Each* each;
     size_t block;
-    bool operator<(const Reader& o) const { return each < o.each; }
   };
 
   void NoteReads(Each& each, size_t block) {
@@ -214,9 +215,22 @@ class TupleFollower {
     }
   }
 
-  analysis::Box BoxOf(const Each& each) {
-    if (!outer_) outer_.emplace(f_);
-    return outer_->BoxOf(each);
+  bool HasCandidate() const {
+    for (const ir::Block& b : f_.blocks) {
+      for (const Inst& inst : b.insts) {
+        for (size_t k = 0; inst.each && k < inst.results.size(); ++k) {
+          if (IsCandidate(inst, k)) return true;
+        }
+      }
+    }
+    return false;
+  }
+
+  bool IsCandidate(const Inst& inst, size_t k) const {
+    const EachResult& r = inst.each->results[k];
+    return r.monoid == ir::Monoid::kGen && !r.into.valid() &&
+           f_.TypeOf(inst.results[k]).IsFloat() && StoresAtData(*inst.each, r) &&
+           reads_.OnlyByStatements(inst.results[k]);
   }
 
   static bool StoresAtData(const Each& each, const EachResult& r) {
@@ -231,20 +245,22 @@ class TupleFollower {
   bool Visit(Inst& inst, size_t k, size_t block, std::vector<Inst>& before) {
     const Value array = inst.results[k];
     const EachResult& r = inst.each->results[k];
-    if (r.monoid != ir::Monoid::kGen || r.into.valid() || !f_.TypeOf(array).IsFloat()) return false;
-    if (!reads_.OnlyByStatements(array) || !StoresAtData(*inst.each, r)) return false;
+    if (!IsCandidate(inst, k)) return false;
     const std::vector<Reader>& readers = readers_[array];
     const auto follows = [&](const Reader& reader) {
       return !changed_.contains(reader.each) &&
-             CanFollow(*reader.each, BoxOf(*reader.each), array, r.shape);
+             CanFollow(*reader.each, outer_->BoxOf(*reader.each), array, r.shape);
     };
-    if (changed_.contains(inst.each.get()) || readers.empty() ||
+    if (changed_.contains(inst.each.get()) || newly_read_.contains(array) || readers.empty() ||
         !std::all_of(readers.begin(), readers.end(), follows))
       return false;
     Inst stores = ResultAlone(inst, k, f_);
     const bool once = readers.size() == 1 && readers[0].block == block &&
                       readers[0].each->indices.size() == r.out.size();
     if (!once) StoreElements(*stores.each, inst.loc, before);
+    for (const Inst& read : stores.each->body) {
+      if (read.op == Op::Index) newly_read_.insert(read.args[0]);
+    }
     for (const Reader& reader : readers) {
       Joiner(f_, stores, array).Join(*reader.each);
       changed_.insert(reader.each);
@@ -281,9 +297,10 @@ class TupleFollower {
 
   ir::Function& f_;
   const ArrayReads reads_;
-  std::optional<analysis::OuterValues> outer_;  // made when first asked for
+  std::optional<analysis::OuterValues> outer_;  // of the function before it changes
   std::map<Value, std::vector<Reader>> readers_;
   std::set<const Each*> changed_;
+  std::set<Value> newly_read_;  // by statements that have changed
 };
 
 }  // namespace
