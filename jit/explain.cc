@@ -71,7 +71,7 @@ StatusOr<std::string> Explain(Reading reading, const Build& build, const lang::L
   if (stage == "ssa") return ir::Print(staged.ssa);
   if (stage == "adjoint") return ir::Print(staged.adjoint);
   if (stage == "normal") return ir::Print(staged.final);
-  if (stage == "rules") return staged.rules;
+  if (stage == "rules") return ToString(staged.rules);
   if (stage == "tensor-ssa") return DescribeTensorSsa(reading, staged.ssa);
   if (stage == "cost") return DescribeCost(std::move(reading), staged, inputs);
   if (stage == "sparsity") {

@@ -18,7 +18,7 @@ using ir::Value;
 
 class ControlFlow {
  public:
-  explicit ControlFlow(ir::Function& f) : f_(f) {}
+  ControlFlow(ir::Function& f, const RewriteOptions& options) : f_(f), options_(options) {}
 
   bool Run() {
     bool changed = FoldBranches();
@@ -27,7 +27,7 @@ class ControlFlow {
     changed |= MergePairs();
     changed |= RemoveUnreachable();
     changed |= RemoveTrivialParams();
-    changed |= RemoveInvariantParams(f_);
+    changed |= RemoveInvariantParams(f_, options_);
     return changed;
   }
 
@@ -46,8 +46,13 @@ class ControlFlow {
       Terminator& t = b.term;
       if (t.kind != Terminator::Kind::kBranch) continue;
       const bool same = t.edges[0].block == t.edges[1].block && t.edges[0].args == t.edges[1].args;
-      if (constant[t.cond.id] < 0 && !same) continue;
-      Edge taken = std::move(t.edges[constant[t.cond.id] == 0 ? 1 : 0]);
+      const signed char known = constant[t.cond.id];
+      if (known < 0 && !same) continue;
+      if (!options_.Take(known < 0    ? RuleId::kBranchEqualArms
+                         : known == 0 ? RuleId::kBranchFalse
+                                      : RuleId::kBranchTrue))
+        continue;
+      Edge taken = std::move(t.edges[known == 0 ? 1 : 0]);
       t = Terminator{Terminator::Kind::kJump, ir::kNoValue, {std::move(taken)}, {}, t.snapshots};
       changed = true;
     }
@@ -97,6 +102,8 @@ class ControlFlow {
       while (f_.blocks[b].term.kind == Terminator::Kind::kJump) {
         const uint32_t c = f_.blocks[b].term.edges[0].block;
         if (c == b || c == 0 || preds[c] != 1) break;
+        const size_t params = f_.blocks[c].params.size();
+        if (params > 0 && !options_.Take(RuleId::kInlineLet, params)) break;
         const Edge edge = std::move(f_.blocks[b].term.edges[0]);
         for (size_t k = 0; k < edge.args.size(); ++k) {
           f_.names[edge.args[k].id] = f_.names[edge.args[k].id].empty()
@@ -174,7 +181,7 @@ class ControlFlow {
       }
     }
     renaming.Apply(f_);
-    return true;
+    return renaming.any();
   }
 
   bool HasTrivialParams(const Renaming& renaming) const {
@@ -199,6 +206,13 @@ class ControlFlow {
     return only;
   }
 
+  bool GetsItself(uint32_t b, size_t k, const Renaming& renaming) const {
+    const auto edges = edges_to_[b];
+    return std::any_of(edges.begin(), edges.end(), [&](uint32_t edge) {
+      return renaming.Get(ir::EdgeOf(f_, edge).args[k]) == f_.blocks[b].params[k];
+    });
+  }
+
   // Those that were, with what they are.
   std::vector<std::pair<Value, Value>> RemoveTrivialParams(uint32_t b, Renaming& renaming) {
     std::vector<std::pair<Value, Value>> removed;
@@ -206,6 +220,8 @@ class ControlFlow {
       const Value param = f_.blocks[b].params[k];
       const Value only = OnlyArgument(b, k, renaming);
       if (!only.valid()) continue;
+      const bool again = GetsItself(b, k, renaming);
+      if (!options_.Take(again ? RuleId::kLoopIdentityBody : RuleId::kInlineLet)) continue;
       renaming.Set(param, only);
       if (f_.names[only.id].empty()) f_.names[only.id] = f_.names[param.id];
       f_.blocks[b].params.erase(f_.blocks[b].params.begin() + static_cast<long>(k));
@@ -277,11 +293,14 @@ class ControlFlow {
   };
 
   ir::Function& f_;
+  const RewriteOptions& options_;
   FlatLists edges_to_;  // by block
 };
 
 }  // namespace
 
-bool SimplifyControlFlow(ir::Function& f) { return ControlFlow(f).Run(); }
+bool SimplifyControlFlow(ir::Function& f, const RewriteOptions& options) {
+  return ControlFlow(f, options).Run();
+}
 
 }  // namespace pullback::opt

@@ -68,8 +68,9 @@ constexpr uint32_t kMaxDepth = 32;
 
 class Numbering {
  public:
-  explicit Numbering(ir::Function& f)
+  Numbering(ir::Function& f, const RewriteOptions& options)
       : f_(f),
+        options_(options),
         renaming_(f),
         dominators_(f),
         depth_(f.blocks.size()),
@@ -110,7 +111,8 @@ class Numbering {
     // The walk is in preorder: a subtree that it has left it does not enter again.
     while (latest != kNone && !dominators_.Dominates(found_[latest].block, b))
       latest = found_[latest].below;
-    if (latest != kNone && depth_[b] - depth_[found_[latest].block] < kMaxDepth) {
+    if (latest != kNone && depth_[b] - depth_[found_[latest].block] < kMaxDepth &&
+        options_.Take(RuleId::kCommonSubexpression)) {
       renaming_.Set(inst.results[0], found_[latest].value);
       return;
     }
@@ -124,12 +126,14 @@ class Numbering {
       renaming_.Apply(inst);
       if (!IsShareable(inst, f_)) continue;
       const auto [it, fresh] = body_.insert(&inst);
-      if (!fresh) renaming_.Set(inst.results[0], (*it)->results[0]);
+      if (!fresh && options_.Take(RuleId::kCommonSubexpression))
+        renaming_.Set(inst.results[0], (*it)->results[0]);
     }
     // The results are renamed by the final Apply over the function.
   }
 
   ir::Function& f_;
+  const RewriteOptions& options_;
   Renaming renaming_;
   const ir::Dominators dominators_;
   std::vector<uint32_t> depth_;  // in the dominator tree, by block
@@ -141,6 +145,8 @@ class Numbering {
 
 }  // namespace
 
-bool EliminateCommonSubexpressions(ir::Function& f) { return Numbering(f).Run(); }
+bool EliminateCommonSubexpressions(ir::Function& f, const RewriteOptions& options) {
+  return Numbering(f, options).Run();
+}
 
 }  // namespace pullback::opt

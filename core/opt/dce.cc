@@ -1,4 +1,5 @@
 // Mark and sweep from checks, branches and returns; block parameters live only by a use.
+#include <algorithm>
 #include <utility>
 #include <vector>
 
@@ -14,8 +15,9 @@ using ir::Value;
 
 class Marker {
  public:
-  explicit Marker(ir::Function& f)
+  Marker(ir::Function& f, const RewriteOptions& options)
       : f_(f),
+        options_(options),
         live_(f.values.size()),
         def_(f.values.size()),
         edges_to_(ir::EdgesTo(ir::Successors(f.blocks))),
@@ -38,26 +40,25 @@ class Marker {
   }
 
   void Run() {
+    DropWithoutResults();
     for (Value v : f_.params()) Mark(v);
     for (; block_ > 0; --block_) MarkBlock(block_ - 1);
+    KeepWhatMayNotGo();
   }
 
   bool Sweep() {
-    bool changed = false;
-    // Decided before positions move: a check that holds loses its operands, then goes.
+    CountDead();
+    if (lets_ + projections_ == 0 && !dropped_) return false;
+    options_.Take(RuleId::kDeadLet, lets_);
+    options_.Take(RuleId::kFissionWithProjection, projections_);
     for (ir::Block& b : f_.blocks) {
+      std::erase_if(b.insts, [&](Inst& inst) { return IsDead(inst); });
       for (Inst& inst : b.insts) {
-        if (inst.op == ir::Op::Check && !IsOpenCheck(inst)) inst.args.clear();
+        if (inst.each) SweepEach(inst);
       }
     }
-    for (ir::Block& b : f_.blocks) {
-      changed |= std::erase_if(b.insts, [&](Inst& inst) { return IsDead(inst); }) > 0;
-      for (Inst& inst : b.insts) {
-        if (inst.each) changed |= SweepEach(inst);
-      }
-    }
-    for (uint32_t b = 1; b < f_.blocks.size(); ++b) changed |= SweepParams(b);
-    return changed;
+    for (uint32_t b = 1; b < f_.blocks.size(); ++b) SweepParams(b);
+    return true;
   }
 
  private:
@@ -96,7 +97,7 @@ class Marker {
     for (Value v : b.term.results) Mark(v);
     while (insts_ahead_ > 0) {
       const Inst& inst = b.insts[--insts_ahead_];
-      if (IsOpenCheck(inst)) MarkOperands(inst);
+      if (inst.results.empty() && !IsDropped(inst)) MarkOperands(inst);
       for (Value v : inst.results) {
         if (live_[v.id]) Visit(v);
       }
@@ -169,37 +170,112 @@ class Marker {
     }
   }
 
-  // A check of something that is not the constant true.
-  bool IsOpenCheck(const Inst& inst) const {
-    if (inst.op != ir::Op::Check) return false;
-    const Def d = def_[inst.args[0].id];
-    if (!d.IsInst()) return true;
+  // What gives nothing: a check that holds and a call go; each is left as a check without operands until Sweep.
+  void DropWithoutResults() {
+    for (ir::Block& b : f_.blocks) {
+      for (Inst& inst : b.insts) {
+        if (!inst.results.empty()) continue;
+        const bool check = inst.op == ir::Op::Check;
+        if (check && !Holds(inst.args[0])) continue;
+        if (!options_.Take(check ? RuleId::kCheckTrue : RuleId::kDeadLet)) continue;
+        inst = Inst();
+        inst.op = ir::Op::Check;
+        dropped_ = true;
+      }
+    }
+  }
+  // Whether it is the constant true.
+  bool Holds(Value condition) const {
+    const Def d = def_[condition.id];
+    if (!d.IsInst()) return false;
     const Inst& cond = f_.blocks[d.block].insts[d.place];
-    return cond.op != ir::Op::Const || cond.bits == 0;
+    return cond.op == ir::Op::Const && cond.bits != 0;
+  }
+  static bool IsDropped(const Inst& inst) { return inst.op == ir::Op::Check && inst.args.empty(); }
+
+  // Calls fn(rule, value) for all that is dead, what is read mostly before what reads it: instructions of blocks and
+  // of bodies, by a result each, results of statements that have another one, and parameters.
+  template <typename Fn>
+  void ForEachDead(Fn&& fn) const {
+    for (uint32_t b = 0; b < f_.blocks.size(); ++b) {
+      const RuleId param_rule = GoesRound(b) ? RuleId::kFissionWithProjection : RuleId::kDeadLet;
+      for (Value v : f_.blocks[b].params) {
+        if (b != 0 && !live_[v.id]) fn(param_rule, v);
+      }
+      for (const Inst& inst : f_.blocks[b].insts) {
+        if (inst.results.empty()) continue;
+        if (IsDead(inst)) {
+          fn(RuleId::kDeadLet, inst.results[0]);
+        } else if (inst.each) {
+          for (Value v : inst.results) {
+            if (!live_[v.id]) fn(RuleId::kFissionWithProjection, v);
+          }
+          for (const Inst& body : inst.each->body) {
+            if (IsDead(body)) fn(RuleId::kDeadLet, body.results[0]);
+          }
+        }
+      }
+    }
+  }
+  // A loop's state: its parameters.
+  bool GoesRound(uint32_t block) const {
+    const auto edges = edges_to_[block];
+    return std::any_of(edges.begin(), edges.end(),
+                       [&](uint32_t edge) { return edge / 2 >= block; });
+  }
+  void CountDead() {
+    lets_ = projections_ = 0;
+    ForEachDead([&](RuleId rule, Value) { ++(rule == RuleId::kDeadLet ? lets_ : projections_); });
+  }
+
+  // What no fuel is left for, or whose family is off, lives on with all that it needs.
+  void KeepWhatMayNotGo() {
+    const bool all = options_.Has(Family::kLambda) && options_.Has(Family::kFission);
+    if (all && options_.Fuel() >= 2 * f_.values.size()) return;
+    std::vector<Value> kept;
+    const auto keep = [&] {
+      for (Value v : kept) Mark(v);
+      while (!work_.empty()) {
+        const Value v = work_.back();
+        work_.pop_back();
+        Visit(v);
+      }
+      kept.clear();
+    };
+    ForEachDead([&](RuleId rule, Value v) {
+      if (!options_.May(rule)) kept.push_back(v);
+    });
+    keep();
+    for (CountDead(); lets_ + projections_ > options_.Fuel(); CountDead()) {
+      uint64_t more = lets_ + projections_ - options_.Fuel();
+      ForEachDead([&](RuleId, Value v) {
+        if (more == 0) return;
+        kept.push_back(v);
+        --more;
+      });
+      keep();
+    }
   }
 
   bool IsDead(const Inst& inst) const {
-    if (inst.op == ir::Op::Check) return inst.args.empty();
+    if (inst.results.empty()) return IsDropped(inst);
     for (Value v : inst.results) {
       if (live_[v.id]) return false;
     }
     return true;
   }
 
-  bool SweepEach(Inst& inst) {
-    bool changed = false;
+  void SweepEach(Inst& inst) {
     for (size_t k = inst.results.size(); k-- > 0;) {
       if (live_[inst.results[k].id]) continue;
       inst.results.erase(inst.results.begin() + static_cast<long>(k));
       inst.each->results.erase(inst.each->results.begin() + static_cast<long>(k));
-      changed = true;
     }
-    return (std::erase_if(inst.each->body, [&](Inst& b) { return IsDead(b); }) > 0) || changed;
+    std::erase_if(inst.each->body, [&](Inst& b) { return IsDead(b); });
   }
 
-  bool SweepParams(uint32_t b) {
+  void SweepParams(uint32_t b) {
     ir::Values& params = f_.blocks[b].params;
-    bool changed = false;
     for (size_t k = params.size(); k-- > 0;) {
       if (live_[params[k].id]) continue;
       params.erase(params.begin() + static_cast<long>(k));
@@ -207,12 +283,11 @@ class Marker {
         ir::Values& args = ir::EdgeOf(f_, edge).args;
         args.erase(args.begin() + static_cast<long>(k));
       }
-      changed = true;
     }
-    return changed;
   }
 
   ir::Function& f_;
+  const RewriteOptions& options_;
   std::vector<char> live_;
   std::vector<Def> def_;
   FlatLists edges_to_;         // by block
@@ -220,6 +295,8 @@ class Marker {
   FlatLists after_;            // by tape; empty where none is taken
   bool taken_ = false;         // whether anything takes a tape
   std::vector<Value> work_;
+  uint64_t lets_ = 0, projections_ = 0;  // that go
+  bool dropped_ = false;
   // Where MarkBlock stands: in the block before this one, below these.
   uint32_t block_ = static_cast<uint32_t>(f_.blocks.size());
   uint32_t insts_ahead_ = 0;
@@ -228,8 +305,8 @@ class Marker {
 
 }  // namespace
 
-bool EliminateDeadCode(ir::Function& f) {
-  Marker marker(f);
+bool EliminateDeadCode(ir::Function& f, const RewriteOptions& options) {
+  Marker marker(f, options);
   marker.Run();
   return marker.Sweep();
 }

@@ -15,8 +15,12 @@ using ir::Value;
 
 class Propagation {
  public:
-  explicit Propagation(ir::Function& f)
-      : f_(f), dominators_(f), preds_(ir::Predecessors(f)), to_(f.values.size()) {
+  Propagation(ir::Function& f, const RewriteOptions& options)
+      : f_(f),
+        options_(options),
+        dominators_(f),
+        preds_(ir::Predecessors(f)),
+        to_(f.values.size()) {
     defs_.resize(f.values.size());
     for (const ir::Block& b : f.blocks) {
       for (const Inst& inst : b.insts) {
@@ -158,24 +162,23 @@ class Propagation {
     for (; trail_.size() > size; trail_.pop_back()) to_[trail_.back().id] = ir::kNoValue;
   }
 
-  void Rename(Value& v) {
+  bool Rename(Value& v) {
     const Value to = Get(v);
-    changed_ |= to != v;
+    if (to == v) return false;
+    if (!options_.Take(IsMade(to) ? RuleId::kConditionInArms : RuleId::kEqualInArms)) return false;
     v = to;
+    changed_ = true;
+    return true;
   }
   void Apply(Inst& inst) {
     if (trail_.empty()) return;
     bool any = false;
-    ir::ForEachOperand(inst, [&](Value& v) {
-      const Value to = Get(v);
-      any |= to != v;
-      v = to;
-    });
+    ir::ForEachOperand(inst, [&](Value& v) { any |= Rename(v); });
     if (any) ir::CanonicaliseAffines(inst);
-    changed_ |= any;
   }
 
   ir::Function& f_;
+  const RewriteOptions& options_;
   const ir::Dominators dominators_;
   const FlatLists preds_;
   std::vector<const Inst*> defs_;  // of scalars, by value
@@ -188,6 +191,8 @@ class Propagation {
 
 }  // namespace
 
-bool PropagateConditions(ir::Function& f) { return Propagation(f).Run(); }
+bool PropagateConditions(ir::Function& f, const RewriteOptions& options) {
+  return Propagation(f, options).Run();
+}
 
 }  // namespace pullback::opt

@@ -23,8 +23,8 @@ bool IsDear(const Inst& inst) {
 
 class Fission {
  public:
-  explicit Fission(ir::Function& f)
-      : f_(f), dominators_(f), invariants_(f, dominators_), round_(f) {}
+  Fission(ir::Function& f, const RewriteOptions& options)
+      : f_(f), options_(options), dominators_(f), invariants_(f, dominators_), round_(f) {}
 
   // Splits a statement in each of at most so many loops; how many.
   size_t Run(size_t most) {
@@ -48,6 +48,7 @@ class Fission {
         if (!insts[k].each || invariant.contains(insts[k].results[0].id)) continue;
         const std::vector<Value> stored = FindStored(*insts[k].each, loop, invariant);
         if (stored.empty() || stored.size() > kMostValues) continue;
+        if (!options_.Take(RuleId::kFissionOfInvariants)) return false;
         Inst part = Split(insts[k], stored);
         insts.insert(insts.begin() + static_cast<long>(k), std::move(part));
         round_.Touch(loop);
@@ -138,6 +139,7 @@ class Fission {
   }
 
   ir::Function& f_;
+  const RewriteOptions& options_;
   const ir::Dominators dominators_;
   const LoopInvariants invariants_;
   LoopRound round_;
@@ -145,14 +147,14 @@ class Fission {
 
 }  // namespace
 
-size_t SplitInvariants(ir::Function& f) {
+size_t SplitInvariants(ir::Function& f, const RewriteOptions& options) {
   const size_t most = 2 + f.blocks.size();
   size_t split = 0;
   while (split < most) {
-    const size_t more = Fission(f).Run(most - split);
+    const size_t more = Fission(f, options).Run(most - split);
     if (more == 0) break;
     split += more;
-    EliminateDeadCode(f);
+    EliminateDeadCode(f, options);
   }
   return split;
 }

@@ -19,7 +19,7 @@ using ir::Value;
 class Folder {
  public:
   Folder(ir::Function& f, const RewriteOptions& options)
-      : f_(f), renaming_(f), defs_(f), rewriter_(f, defs_, renaming_, options) {}
+      : f_(f), renaming_(f), defs_(f), options_(options), rewriter_(f, defs_, renaming_, options) {}
 
   bool Run() {
     for (ir::Block& b : f_.blocks) VisitAll(b.insts);
@@ -67,6 +67,7 @@ class Folder {
     if (!guard.valid()) return;
     const Definitions::Def& d = defs_.Of(renaming_.Get(guard));
     if (!d.known || d.op != Op::Const || d.bits == 0 || d.guard.valid()) return;
+    if (!options_.Take(RuleId::kGuardTrue)) return;
     guard = ir::kNoValue;
     changed_ = true;
   }
@@ -84,7 +85,8 @@ class Folder {
       if (read == each.body.end() || read->guard.valid() ||
           ir::AffineSpan(read->subs) != ir::AffineSpan(r.out))
         continue;
-      if (r.out.size() == each.indices.size() && HasExtents(read->args[0], r.shape, each))
+      if (r.out.size() == each.indices.size() && HasExtents(read->args[0], r.shape, each) &&
+          options_.Take(RuleId::kBuildOfGet))
         renaming_.Set(inst.results[k], read->args[0]);
     }
   }
@@ -217,6 +219,7 @@ class Folder {
   ir::Function& f_;
   Renaming renaming_;
   Definitions defs_;
+  const RewriteOptions& options_;
   Rewriter rewriter_;
   std::set<Value> checked_;  // extents that were replaced, with a check in front
   bool in_body_ = false;

@@ -28,9 +28,10 @@ constexpr size_t kMostChecked = 8;  // of a block
 
 class Fuser {
  public:
-  Fuser(ir::Function& f, bool only_free)
+  Fuser(ir::Function& f, bool only_free, const RewriteOptions& options)
       : f_(f),
         only_free_(only_free),
+        options_(options),
         uses_(f.values.size()),
         outer_(f),
         dominators_(f),
@@ -115,7 +116,7 @@ class Fuser {
         !std::all_of(r.shape.begin(), r.shape.end(), [&](Value n) { return IsSize(n); }))
       return false;
     auto element = Element(f_, *producer.each, producer.result).ForBlock(read);
-    if (!element) return false;
+    if (!element || !options_.Take(RuleId::kGetOfBuild)) return false;
     for (size_t k = 0; k < r.shape.size(); ++k) CheckRange(read, k, r.shape[k], made);
     for (Inst& inst : element->insts) made.push_back(std::move(inst));
     read_.Set(read.results[0], element->value);
@@ -157,14 +158,16 @@ class Fuser {
     for (size_t at = 0; at < consumer.body.size(); ++at) {
       const Inst read = consumer.body[at];
       if (read.op != Op::Index) continue;
-      if (ReadsZero(consumer, read)) {
+      if (ReadsZero(consumer, read) && options_.Take(RuleId::kGetOfZeros)) {
         consumer.body[at] = ZeroLike(read);
         --uses_[read.args[0].id];
         changed = true;
         continue;
       }
       const auto it = producers_.find(read.args[0]);
-      if (it == producers_.end() || !MayFuse(consumer, read, it->second)) continue;
+      if (it == producers_.end() || !MayFuse(consumer, read, it->second) ||
+          !options_.Take(RuleId::kGetOfBuild))
+        continue;
       const size_t added = Replace(consumer, at, *it->second.each, it->second.result);
       at += added;
       --uses_[read.args[0].id];
@@ -298,6 +301,7 @@ class Fuser {
 
   ir::Function& f_;
   const bool only_free_;
+  const RewriteOptions& options_;
   std::vector<int> uses_;
   const analysis::OuterValues outer_;
   const ir::Dominators dominators_;
@@ -312,6 +316,8 @@ class Fuser {
 
 }  // namespace
 
-bool FuseReads(ir::Function& f, bool only_free) { return Fuser(f, only_free).Run(); }
+bool FuseReads(ir::Function& f, bool only_free, const RewriteOptions& options) {
+  return Fuser(f, only_free, options).Run();
+}
 
 }  // namespace pullback::opt

@@ -151,9 +151,10 @@ class Growth {
 // link to link.
 class Inliner {
  public:
-  Inliner(ir::Module& module, size_t max_insts)
+  Inliner(ir::Module& module, size_t max_insts, const RewriteOptions& options)
       : module_(module),
         max_insts_(max_insts),
+        options_(options),
         graph_(module),
         growth_(module),
         sizes_(module.functions.size()),
@@ -189,7 +190,9 @@ class Inliner {
         const Inst& inst = f.blocks[b].insts[k];
         if (inst.op != ir::Op::Call || inst.checkpoint || !MayBeInlined(inst.callee)) continue;
         const size_t added = SizeOf(inst.callee);
-        if (size + added > max_insts_ || !growth_.Allows(inst.callee, added)) continue;
+        if (size + added > max_insts_ || !growth_.Allows(inst.callee, added) ||
+            !options_.Take(RuleId::kInline))
+          continue;
         size += added;
         taken_[inst.callee] = 1;
         calls.push_back({k, &module_.Get(inst.callee)});
@@ -207,6 +210,7 @@ class Inliner {
 
   ir::Module& module_;
   const size_t max_insts_;
+  const RewriteOptions& options_;
   const CallGraph graph_;
   Growth growth_;
   std::vector<size_t> sizes_;  // by function; 0: not counted, or others by now
@@ -215,8 +219,8 @@ class Inliner {
 
 }  // namespace
 
-Status InlineCalls(ir::Module& module, size_t max_insts) {
-  Inliner(module, max_insts).Run();
+Status InlineCalls(ir::Module& module, size_t max_insts, const RewriteOptions& options) {
+  Inliner(module, max_insts, options).Run();
   DropUnreachedFunctions(module);
   return {};
 }

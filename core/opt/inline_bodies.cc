@@ -199,7 +199,7 @@ class BodyText {
 };
 
 bool InlineInto(const ir::Module& m, ir::Function& f, std::vector<Inst>& body, Renaming& renaming,
-                ArmText& text) {
+                ArmText& text, const RewriteOptions& options) {
   std::vector<Inst> made;
   bool changed = false;
   for (size_t k = 0; k < body.size(); ++k) {
@@ -207,7 +207,7 @@ bool InlineInto(const ir::Module& m, ir::Function& f, std::vector<Inst>& body, R
     renaming.Apply(inst);
     const ir::Function* callee = inst.op == Op::Call ? &m.Get(inst.callee) : nullptr;
     if (callee == nullptr || callee == &f || made.size() + (body.size() - k) > kMaxBody ||
-        !CanBeInlined(*callee)) {
+        !CanBeInlined(*callee) || !options.Take(RuleId::kInlineInStatement)) {
       made.push_back(std::move(inst));
       continue;
     }
@@ -235,15 +235,15 @@ bool OverBodies(ir::Function& f, Fn&& change) {
 
 }  // namespace
 
-bool InlineBodies(ir::Module& module) {
+bool InlineBodies(ir::Module& module, const RewriteOptions& options) {
   bool any = false;
   for (auto& f : module.functions) {
     ArmText text;
     any |= OverBodies(*f, [&](ir::Each& each, Renaming& renaming) {
-      return InlineInto(module, *f, each.body, renaming, text);
+      return InlineInto(module, *f, each.body, renaming, text, options);
     });
     if (text.arms.empty()) continue;
-    EliminateCommonSubexpressions(*f);  // so that equal conditions are one
+    EliminateCommonSubexpressions(*f, options);  // so that equal conditions are one
     OverBodies(*f, [&](ir::Each& each, Renaming& renaming) {
       return MergeArms(*f, each, text, renaming);
     });

@@ -15,7 +15,7 @@ using ir::Value;
 // then it is itself too, and the next call finds it.
 class ParamValues {
  public:
-  explicit ParamValues(ir::Function& f) : f_(f) {}
+  ParamValues(ir::Function& f, const RewriteOptions& options) : f_(f), options_(options) {}
 
   bool Run() {
     if (!MayFind()) return false;
@@ -92,7 +92,7 @@ class ParamValues {
       ir::Values& params = f_.blocks[order_[n]].params;
       for (size_t k = params.size(); k-- > 0;) {
         const Value param = params[k], is = value_[param.id];
-        if (is == param) continue;
+        if (is == param || !options_.Take(RuleId::kLoopIdentityBody)) continue;
         renaming.Set(param, is);
         if (f_.names[is.id].empty()) f_.names[is.id] = f_.names[param.id];
         params.erase(params.begin() + static_cast<long>(k));
@@ -108,6 +108,7 @@ class ParamValues {
   }
 
   ir::Function& f_;
+  const RewriteOptions& options_;
   std::vector<uint32_t> order_;  // of the blocks
   FlatLists edges_to_;
   std::vector<Value> value_;  // by value
@@ -115,6 +116,8 @@ class ParamValues {
 
 }  // namespace
 
-bool RemoveInvariantParams(ir::Function& f) { return ParamValues(f).Run(); }
+bool RemoveInvariantParams(ir::Function& f, const RewriteOptions& options) {
+  return ParamValues(f, options).Run();
+}
 
 }  // namespace pullback::opt

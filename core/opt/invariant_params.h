@@ -2,6 +2,7 @@
 #pragma once
 
 #include "core/ir/ir.h"
+#include "core/opt/rules.h"
 
 namespace pullback::opt {
 
@@ -11,6 +12,6 @@ namespace pullback::opt {
 //
 // What leaves such parameters behind is mostly an adjoint: the cotangents that no turn of a loop adds to. Without
 // unreachable blocks. True: changed.
-bool RemoveInvariantParams(ir::Function& f);
+bool RemoveInvariantParams(ir::Function& f, const RewriteOptions& options);
 
 }  // namespace pullback::opt

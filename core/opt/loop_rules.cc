@@ -35,42 +35,43 @@ class LoopRules {
     for (BlockLoop& loop : FindLoops(f_, dominators_)) {
       if (applied == most) break;
       if (!round_.IsUntouched(loop)) continue;
-      const char* rule = Apply(loop);
-      if (!rule) continue;
-      options_.Count(rule);
-      ++applied;
+      if (Apply(loop)) ++applied;
     }
     round_.End();
     return applied;
   }
 
  private:
-  const char* Apply(BlockLoop& loop) {
+  bool Apply(BlockLoop& loop) {
     const std::optional<Counter> counter = FindCounter(f_, loop, defs_);
-    if (!counter) return nullptr;
+    if (!counter) return false;
     const std::optional<int> turns = TurnsOf(loop, *counter);
     if (turns && *turns == 0) {
+      if (!options_.Take(RuleId::kLoopNeverEntered)) return false;
       round_.Touch(loop);
       SkipLoop(f_, loop, round_);
-      return "loop_never_entered";
+      return true;
     }
     if (IsUseless(loop, *counter)) {
+      if (!options_.Take(RuleId::kLoopWithoutResult)) return false;
       round_.Touch(loop);
       BypassLoop(f_, loop);
-      return "loop_without_result";
+      return true;
     }
     if (peel_ && turns && IsSmall(loop, *turns)) {
+      if (!options_.Take(RuleId::kLoopPeeled)) return false;
       round_.Touch(loop);
       for (int turn = 0; turn < *turns; ++turn) PeelLoop(f_, loop);
       SkipLoop(f_, loop, round_);
-      return "loop_peeled";
+      return true;
     }
     if (const auto hit = FindHit(loop, *counter)) {
+      if (!options_.Take(RuleId::kLoopSingleHit)) return false;
       round_.Touch(loop);
       RunOnce(loop, *counter, *hit);
-      return "loop_single_hit";
+      return true;
     }
-    return nullptr;
+    return false;
   }
 
   std::optional<int64_t> ConstantOf(Value v) const {
@@ -263,13 +264,13 @@ class LoopRules {
 
 bool NormaliseLoops(ir::Function& f, bool peel, const RewriteOptions& options) {
   if (!options.Has(Family::kLoop)) return false;
-  const size_t most = std::min<uint64_t>(options.fuel, 2 + f.blocks.size());
+  const size_t most = 2 + f.blocks.size();
   size_t applied = 0;
   while (applied < most) {
     const size_t more = LoopRules(f, peel, options).Run(most - applied);
     if (more == 0) break;
     applied += more;
-    SimplifyControlFlow(f);
+    SimplifyControlFlow(f, options);
   }
   return applied > 0;
 }

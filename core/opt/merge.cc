@@ -22,7 +22,8 @@ constexpr size_t kMostApart = 200;  // instructions that are looked at between t
 
 class Merger {
  public:
-  explicit Merger(ir::Function& f) : f_(f), uses_(f.values.size()) {
+  Merger(ir::Function& f, const RewriteOptions& options)
+      : f_(f), options_(options), uses_(f.values.size()) {
     const auto count = [&](Value v) { ++uses_[v.id]; };
     for (const ir::Block& b : f.blocks) {
       for (const Inst& inst : b.insts) ir::ForEachOperand(inst, count);
@@ -123,16 +124,17 @@ class Merger {
     for (const ir::EachResult& r : b.each->results) {
       if (r.into.valid() && elements.contains(r.into)) return false;
     }
-    if (!DependsOnAny(b, insts, first + 1, second)) {
+    const bool at_first = !DependsOnAny(b, insts, first + 1, second);
+    if (!at_first && IsReadIn(a, insts, first + 1, second)) return false;
+    if (!options_.Take(RuleId::kMergeIntoProducer)) return false;
+    if (at_first) {
       Join(a, std::move(b));
       place_[second] = first;
-    } else if (!IsReadIn(a, insts, first + 1, second)) {
+    } else {
       Inst moved = std::move(a);
       Join(moved, std::move(b));
       insts[second] = std::move(moved);
       place_[first] = second;
-    } else {
-      return false;
     }
     ReadElements(insts[PlaceOf(first)], elements);
     return true;
@@ -205,16 +207,17 @@ class Merger {
     if (Reads(a, array) + Reads(b, array) != uses_[array.id]) return false;  // another block's
     if (HasScan(*a.each) || HasScan(*b.each)) return false;
     // b moves to a, or a to b, with nothing in between that it needs or that needs it.
-    if (!DependsOnAny(b, insts, first, second)) {
+    const bool at_first = !DependsOnAny(b, insts, first, second);
+    if (!at_first && IsReadIn(a, insts, first + 1, second + 1)) return false;
+    if (!options_.Take(RuleId::kMergeReaders)) return false;
+    if (at_first) {
       Join(a, std::move(b));
       place_[second] = first;
-    } else if (!IsReadIn(a, insts, first + 1, second + 1)) {
+    } else {
       Inst moved = std::move(a);
       Join(moved, std::move(b));
       insts[second] = std::move(moved);
       place_[first] = second;
-    } else {
-      return false;
     }
     return true;
   }
@@ -262,6 +265,7 @@ class Merger {
   }
 
   ir::Function& f_;
+  const RewriteOptions& options_;
   std::vector<int> uses_;
   std::vector<size_t>
       place_;  // of each instruction, in the block that is looked at; another one's if it was joined
@@ -269,17 +273,17 @@ class Merger {
 
 }  // namespace
 
-bool MergeIntoProducers(ir::Function& f) {
-  if (!Merger(f).RunOnProducers()) return false;
-  EliminateCommonSubexpressions(f);
-  EliminateDeadCode(f);
+bool MergeIntoProducers(ir::Function& f, const RewriteOptions& options) {
+  if (!Merger(f, options).RunOnProducers()) return false;
+  EliminateCommonSubexpressions(f, options);
+  EliminateDeadCode(f, options);
   return true;
 }
 
-bool MergeReaders(ir::Function& f) {
-  if (!Merger(f).Run()) return false;
-  EliminateCommonSubexpressions(f);  // its two reads become one,
-  EliminateDeadCode(f);              // which FuseReads counts
+bool MergeReaders(ir::Function& f, const RewriteOptions& options) {
+  if (!Merger(f, options).Run()) return false;
+  EliminateCommonSubexpressions(f, options);  // its two reads become one,
+  EliminateDeadCode(f, options);              // which FuseReads counts
   return true;
 }
 

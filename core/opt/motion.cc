@@ -33,7 +33,7 @@ class Motion {
       if (moved == most) break;
       if (!round_.IsUntouched(loop) || !MayMoveOutOf(f_, loop)) continue;
       invariant_ = invariants_.Find(loop, chain_);
-      if (!KeepNeeded(loop)) continue;
+      if (!KeepNeeded(loop) || !TakeAll(loop)) continue;
       round_.Touch(loop);
       Move(loop);
       ++moved;
@@ -45,6 +45,20 @@ class Motion {
  private:
   bool IsInvariant(const Inst& inst) const {
     return !inst.results.empty() && invariant_.contains(inst.results[0].id);
+  }
+
+  // Fuel for all that moves out of the loop, or for none.
+  bool TakeAll(const BlockLoop& loop) const {
+    uint64_t statements = 0, others = 0;
+    for (uint32_t b : chain_) {
+      if (b == loop.header) continue;
+      for (const Inst& inst : f_.blocks[b].insts) {
+        if (IsInvariant(inst)) ++(inst.each ? statements : others);
+      }
+    }
+    return options_.May(RuleId::kFloatInvariant, statements + others) &&
+           options_.Take(RuleId::kFloatInvariantStatement, statements) &&
+           options_.Take(RuleId::kFloatInvariant, others);
   }
 
   // Leaves marked the statements outside the header and what they need; whether there are any.
@@ -132,7 +146,6 @@ class Motion {
           continue;
         }
         names.Rename(inst);
-        options_.Count(inst.each ? "float_invariant_statement" : "float_invariant");
         out.push_back(std::move(inst));
       }
       f_.blocks[b].insts = std::move(rest);
@@ -153,8 +166,8 @@ class Motion {
 
 bool FloatInvariants(ir::Function& f, const RewriteOptions& options) {
   if (!options.Has(Family::kLambda)) return false;
-  const size_t most = std::min<uint64_t>(options.fuel, 2 + f.blocks.size());
-  if (options.Has(Family::kFission)) options.Count("fission_of_invariants", SplitInvariants(f));
+  const size_t most = 2 + f.blocks.size();
+  SplitInvariants(f, options);
   size_t moved = 0;
   while (moved < most) {
     const size_t more = Motion(f, options).Run(most - moved);

@@ -11,7 +11,7 @@ using ir::Type;
 using ir::Value;
 
 struct ReadRule {
-  size_t number;  // in Rules()
+  RuleId id;
   Term pattern, replacement;
 };
 
@@ -21,8 +21,8 @@ const std::vector<ReadRule>& RulesFor(Op op) {
     std::vector<std::vector<ReadRule>> read(ir::kOpCount);
     for (size_t k = 0; k < Rules().size(); ++k) {
       const Rule& rule = Rules()[k];
-      if (!rule.pattern) continue;
-      ReadRule r{k, ParseTerm(rule.pattern), ParseTerm(rule.replacement)};
+      if (!rule.IsPattern()) continue;
+      ReadRule r{static_cast<RuleId>(k), ParseTerm(rule.left), ParseTerm(rule.right)};
       read[static_cast<size_t>(r.pattern.op)].push_back(std::move(r));
     }
     return read;
@@ -43,14 +43,13 @@ void SetConst(Inst& inst, uint64_t bits) {
 
 Rewriter::Outcome Rewriter::Apply(Inst& inst, std::vector<Inst>& made) {
   for (const ReadRule& read : RulesFor(inst.op)) {
-    const Rule& rule = Rules()[read.number];
-    if (fuel_ == 0) return Outcome::kNone;
-    if (!options_.Has(rule.family) || !MayMatch(read.pattern, inst)) continue;
-    if (!Matches(rule, read.pattern, inst)) continue;
+    if (left_ == 0) return Outcome::kNone;
+    if (!options_.May(read.id) || !MayMatch(read.pattern, inst)) continue;
+    if (!Matches(Get(read.id), read.pattern, inst)) continue;
     const Outcome outcome = Replace(inst, read.replacement, made);
     if (outcome == Outcome::kNone) continue;
-    --fuel_;
-    if (options_.counts) ++options_.counts->fired[read.number];
+    --left_;
+    options_.Take(read.id);
     return outcome;
   }
   return Outcome::kNone;

@@ -16,7 +16,7 @@ class Rewriter {
  public:
   Rewriter(ir::Function& f, const Definitions& defs, Renaming& renaming,
            const RewriteOptions& options)
-      : f_(f), defs_(defs), renaming_(renaming), options_(options), fuel_(options.fuel) {}
+      : f_(f), defs_(defs), renaming_(renaming), options_(options) {}
 
   enum class Outcome : uint8_t {
     kNone,     // no rule matches
@@ -53,7 +53,7 @@ class Rewriter {
   const Definitions& defs_;
   Renaming& renaming_;
   const RewriteOptions& options_;
-  uint64_t fuel_;
+  int left_ = 1'000'000;   // applications: laws that undid one another would not end
   std::vector<int> uses_;  // counted when first asked for
   // Found when first asked for: the guards, and the statement whose body defines a value; 0: none.
   std::vector<bool> is_guard_;

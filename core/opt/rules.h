@@ -1,11 +1,18 @@
-// The rewrite rules as data (Figure 8 of dF~, Shaikhha et al.): what is replaced by what, under which condition.
-// A rule with a pattern is applied by the driver of core/opt/rewrite.h; one without is a pass, which counts what
-// it does under the rule's name. docs/dftilde.md has the table with where each of them lives.
+// The rules of Figure 8 of dF~ (Shaikhha et al.) as data: what is replaced by what, under which condition, and who
+// does it. The driver of core/opt/rewrite.h applies those whose law is a pattern of instructions; passes apply the
+// others, and ask Take before each application; some the engine never needs, and their rows say why. So fuel bounds
+// the rewrites of a whole compilation, whatever applies them, and a family that is off does nothing.
+//
+// Outside of fuel stands what no rule of the figure is and what the form of the IR needs: the evaluation of constants,
+// the layout of blocks (unreachable ones go, a jump to a block of one way in is gone), functions that nobody calls,
+// affine forms, the normal form of tensor statements but for pinned indices, and what a program must go through to run
+// at all: boxes, operators, strong multiplies, markers. docs/dftilde.md has the table.
 #pragma once
 
 #include <absl/container/flat_hash_set.h>
 
 #include <cstdint>
+#include <limits>
 #include <span>
 #include <string>
 #include <string_view>
@@ -37,25 +44,43 @@ enum class Domain : uint8_t {
   kFast,      // floats under fast_math
 };
 
-// Patterns and replacements are terms: an op of the IR over terms, a variable (a, b, c: any value, the same one
-// wherever it stands), a number, true or false. Operands of ops that commute are tried in both orders. `build`
-// is any value whose extents are known, `extent` the one that is asked for.
+// By its place in Rules().
+enum class RuleId : uint8_t {
+#define PATTERN(family, id, name, domain, left, right) k##id,
+#define PATTERN_ONCE(family, id, name, domain, left, right) k##id,
+#define PASS(family, id, name, left, right, where) k##id,
+#define NEVER(family, id, name, left, right, why) k##id,
+#include "core/opt/rules.def"
+};
+
+// left -> right. Patterns are terms: an op of the IR over terms, a variable (a, b, c: any value, the same one wherever
+// it stands), a number, true or false. Operands of ops that commute are tried in both orders. `build` is any value
+// whose extents are known, `extent` the one that is asked for. Laws of passes are for reading (core/opt/rules.def).
 struct Rule {
+  enum class AppliedBy : uint8_t { kDriver, kPass, kNobody };
+
   Family family;
   const char* name;
-  Domain domain = Domain::kAny;
-  const char* pattern = nullptr;
-  const char* replacement = nullptr;
-  bool once =
-      false;  // nested terms of the pattern have no other use: otherwise the work would grow
+  const char *left, *right;
+  AppliedBy by;
+  Domain domain = Domain::kAny;  // of a pattern
+  // A pattern's nested terms have no other use: otherwise the work would grow.
+  bool once = false;
+  const char* note = "";  // kPass: in which file; kNobody: why
+
+  bool IsPattern() const { return by == AppliedBy::kDriver; }
 };
 std::span<const Rule> Rules();
-size_t FindRule(std::string_view name);  // stops the program where there is none
+const Rule& Get(RuleId id);
+RuleId FindRule(std::string_view name);  // stops the program where there is none
 
-// How often each rule was applied, by its place in Rules().
+// What a compilation has done by rules and may still do.
 struct RuleCounts {
-  std::vector<uint64_t> fired = std::vector<uint64_t>(Rules().size());
-  void Add(std::string_view rule, uint64_t times = 1) { fired[FindRule(rule)] += times; }
+  std::vector<uint64_t> fired = std::vector<uint64_t>(Rules().size());  // by place in Rules()
+  uint64_t fuel = std::numeric_limits<uint64_t>::max();                 // rewrites that are left
+
+  uint64_t Of(RuleId id) const { return fired[static_cast<size_t>(id)]; }
+  uint64_t Total() const;
 };
 // A line for each rule that was applied: family, name, how often, what it says.
 std::string ToString(const RuleCounts& counts);
@@ -63,17 +88,25 @@ std::string ToString(const RuleCounts& counts);
 // Fingerprints of functions that Simplify, with these options, has found nothing to do in.
 using SettledFunctions = absl::flat_hash_set<uint64_t>;
 
+inline constexpr uint32_t kAllFamilies = (1U << kFamilyCount) - 1;
+
 struct RewriteOptions {
   bool fast_math = false;
-  uint32_t families = ~0U;    // bit k: the k-th of Family
-  uint64_t fuel = 1'000'000;  // rewrites in one function at most
-  RuleCounts* counts = nullptr;
+  uint32_t families = kAllFamilies;  // bit k: the k-th of Family
+  RuleCounts* counts = nullptr;      // without one nobody counts, and fuel is without end
   SettledFunctions* settled =
       nullptr;  // if there is one, Simplify leaves them alone, and adds to them
 
   bool Has(Family f) const { return (families >> static_cast<int>(f) & 1) != 0; }
-  void Count(std::string_view rule, uint64_t times = 1) const {
-    if (counts && times != 0) counts->Add(rule, times);
+  uint64_t Fuel() const { return counts ? counts->fuel : std::numeric_limits<uint64_t>::max(); }
+  bool May(RuleId id, uint64_t times = 1) const { return Has(Get(id).family) && Fuel() >= times; }
+  // Whether the rule may be applied now, so many times or not at all; whoever is told so does it.
+  bool Take(RuleId id, uint64_t times = 1) const {
+    if (!May(id, times)) return false;
+    if (!counts) return true;
+    counts->fuel -= times;
+    counts->fired[static_cast<size_t>(id)] += times;
+    return true;
   }
 };
 

@@ -12,11 +12,11 @@ constexpr size_t kPasses = 5;
 
 bool RunPass(size_t which, ir::Function& f, const RewriteOptions& options) {
   switch (which) {
-    case 0: return SimplifyControlFlow(f);
-    case 1: return PropagateConditions(f);
+    case 0: return SimplifyControlFlow(f, options);
+    case 1: return PropagateConditions(f, options);
     case 2: return FoldConstants(f, options);
-    case 3: return EliminateCommonSubexpressions(f);
-    default: return EliminateDeadCode(f);
+    case 3: return EliminateCommonSubexpressions(f, options);
+    default: return EliminateDeadCode(f, options);
   }
 }
 
@@ -44,15 +44,15 @@ Status Simplify(ir::Module& module, const RewriteOptions& options) {
 Status FuseStatements(ir::Module& module, bool only_free, const RewriteOptions& options) {
   for (auto& f : module.functions) {
     const auto fuse = [&] {
-      for (int round = 0; round < kMaxRounds && FuseReads(*f, only_free); ++round) {
-        EliminateDeadCode(*f);
+      for (int round = 0; round < kMaxRounds && FuseReads(*f, only_free, options); ++round) {
+        EliminateDeadCode(*f, options);
       }
     };
-    if (!only_free && ReadTermsOfSums(*f)) EliminateDeadCode(*f);
+    if (!only_free && ReadTermsOfSums(*f)) EliminateDeadCode(*f, options);
     fuse();
     if (only_free) continue;
-    if (MergeIntoProducers(*f)) fuse();
-    if (MergeReaders(*f)) fuse();
+    if (MergeIntoProducers(*f, options)) fuse();
+    if (MergeReaders(*f, options)) fuse();
   }
   return Simplify(module, options);
 }

@@ -1,5 +1,6 @@
 // The clean-up passes. None makes a program slower or changes a value, except that a zero may lose its
-// sign in `smul`; a trap of a value nobody needs may vanish.
+// sign in `smul`; a trap of a value nobody needs may vanish. Those that take RewriteOptions apply rules of the table
+// (core/opt/rules.h), and leave a program as it is where they get no fuel for it.
 #pragma once
 
 #include "core/base/status.h"
@@ -14,18 +15,18 @@ bool FoldConstants(ir::Function& f, const RewriteOptions& options = {});
 
 // Removes what no result, check or branch needs: instructions, body instructions, results of tensor
 // statements, block parameters. True: changed.
-bool EliminateDeadCode(ir::Function& f);
+bool EliminateDeadCode(ir::Function& f, const RewriteOptions& options = {});
 
 // One instruction for equal pure ones where the first dominates the second; in bodies likewise.
-bool EliminateCommonSubexpressions(ir::Function& f);
+bool EliminateCommonSubexpressions(ir::Function& f, const RewriteOptions& options = {});
 
 // Unreachable blocks, branches on constants or to one target, straight-line pairs of blocks, block
 // parameters that always get one value, also where loops pass it on and on.
-bool SimplifyControlFlow(ir::Function& f);
+bool SimplifyControlFlow(ir::Function& f, const RewriteOptions& options = {});
 
 // What a branch or a check has decided is known in everything it dominates: the condition is a constant,
 // integers found equal are one value. True: changed.
-bool PropagateConditions(ir::Function& f);
+bool PropagateConditions(ir::Function& f, const RewriteOptions& options = {});
 
 // Loops of blocks (Figure 8e of dF~): those that are never entered or leave nothing behind go, those that do
 // something in one turn only become that turn. peel: those of few turns become straight-line code as well (after
@@ -38,13 +39,13 @@ bool FloatInvariants(ir::Function& f, const RewriteOptions& options = {});
 
 // Parts of statements' bodies that are dear and the same in every turn of a loop become statements of their own, which
 // FloatInvariants moves. How many.
-size_t SplitInvariants(ir::Function& f);
+size_t SplitInvariants(ir::Function& f, const RewriteOptions& options = {});
 
 // Reads of an array that a `gen` in the same block makes become that gen's body, where the subscripts
 // are proven in range. Never more operations: the body has none, or the array has no other reader and
 // the reader visits every element at most once. only_free: just the first kind (before
 // differentiation, so that what the reverse needs is kept rather than computed again).
-bool FuseReads(ir::Function& f, bool only_free);
+bool FuseReads(ir::Function& f, bool only_free, const RewriteOptions& options = {});
 Status FuseStatements(ir::Module& module, bool only_free,
                       const RewriteOptions& options = {});  // every function, then Simplify
 
@@ -53,7 +54,7 @@ bool ReadTermsOfSums(ir::Function& f);
 
 // Two statements over one space that are the only readers of an array which a gen in the same block makes become one
 // statement, so that FuseReads can do without the array. True: changed.
-bool MergeReaders(ir::Function& f);
+bool MergeReaders(ir::Function& f, const RewriteOptions& options = {});
 
 // Sums over a few points, of small constant extents, become straight-line code (unroll.cc), then Simplify.
 Status UnrollStatements(ir::Module& module, const RewriteOptions& options = {});
@@ -61,7 +62,7 @@ Status UnrollStatements(ir::Module& module, const RewriteOptions& options = {});
 // Statements over one space of which the later only reads, at its own point, what the earlier stores become one
 // where the earlier calls a function (the partials that mixed mode caches, and their use): what is read is the value
 // itself. True: changed.
-bool MergeIntoProducers(ir::Function& f);
+bool MergeIntoProducers(ir::Function& f, const RewriteOptions& options = {});
 
 // All of the above but fusion until nothing changes (bounded), over every function; then functions that the
 // entry does not reach are dropped.
@@ -70,11 +71,13 @@ Status Simplify(ir::Module& module, const RewriteOptions& options = {});
 // Calls (outside bodies) of functions that do not reach themselves are replaced by their text: always where
 // that is small or has no other call, else as long as its copies are few and small (inline.cc has the bounds), and
 // the function they are in stays under `max_insts`.
-Status InlineCalls(ir::Module& module, size_t max_insts = 20000);
+inline constexpr size_t kMostInsts = 20000;
+Status InlineCalls(ir::Module& module, size_t max_insts = kMostInsts,
+                   const RewriteOptions& options = {});
 
 // Calls in bodies of functions that branch but do not loop are replaced by their text, guarded. Comes after the
 // last differentiation, which sees calls (mixed mode). True: changed.
-bool InlineBodies(ir::Module& module);
+bool InlineBodies(ir::Module& module, const RewriteOptions& options = {});
 
 // smul(w, p) -> select(w == 0, 0, w * p); a plain w * p in contractions (sums of products of reads, as
 // BLAS computes them: there 0 * inf is NaN). Comes after the last differentiation.

@@ -18,7 +18,8 @@ constexpr int64_t kMostInsts = 96;
 
 class Unroller {
  public:
-  explicit Unroller(ir::Function& f) : f_(f), constants_(f.values.size()) {
+  Unroller(ir::Function& f, const RewriteOptions& options)
+      : f_(f), options_(options), constants_(f.values.size()) {
     for (const ir::Block& b : f.blocks) {
       for (const Inst& inst : b.insts) {
         if (inst.op == Op::Const) constants_[inst.results[0].id] = static_cast<int64_t>(inst.bits);
@@ -32,7 +33,7 @@ class Unroller {
       std::vector<Inst> old = std::move(b.insts);
       b.insts.clear();
       for (Inst& inst : old) {
-        if (const auto points = PointsOf(inst)) {
+        if (const auto points = PointsOf(inst); points && options_.Take(RuleId::kSumPeeled)) {
           Unroll(inst, *points, b.insts);
           changed = true;
         } else {
@@ -147,6 +148,7 @@ class Unroller {
   }
 
   ir::Function& f_;
+  const RewriteOptions& options_;
   std::vector<std::optional<int64_t>> constants_;  // by value
   std::map<Value, int64_t> index_;
   std::map<Value, Value> copy_;
@@ -156,7 +158,7 @@ class Unroller {
 
 Status UnrollStatements(ir::Module& module, const RewriteOptions& options) {
   bool changed = false;
-  for (auto& f : module.functions) changed |= Unroller(*f).Run();
+  for (auto& f : module.functions) changed |= Unroller(*f, options).Run();
   return changed ? Simplify(module, options) : Status();
 }
 

@@ -7,6 +7,7 @@
 
 #include "core/opt/simplify.h"
 #include "core/pipeline/pipeline.h"
+#include "core/tensor/normalise.h"
 
 namespace pullback::pipeline {
 
@@ -19,6 +20,8 @@ class PassRunner {
         mixed_(options.mixed),
         max_insts_(options.max_insts) {
     rules_.fast_math = options.fast_math;
+    rules_.families = options.rule_families;
+    counts_.fuel = options.rule_fuel;
     rules_.counts = &counts_;
     rules_.settled = &settled_;
   }
@@ -37,6 +40,12 @@ class PassRunner {
   Status Bounded(const std::function<Status()>& make) const;
   Status Simplify(ir::Module& module) {
     return Run("simplify", module, [this](ir::Module& m) { return opt::Simplify(m, rules_); });
+  }
+  Status Normalise(ir::Module& module) {
+    return Run("normalise", module, [this](ir::Module& m) {
+      return tensor::NormaliseTensors(m,
+                                      [this] { return rules_.Take(opt::RuleId::kSumSingleHit); });
+    });
   }
   Status Fuse(const std::string& name, ir::Module& module, bool only_free) {
     return Run(name, module,

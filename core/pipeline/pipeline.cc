@@ -125,8 +125,8 @@ Status Finish(PassRunner& passes, ir::Module m, bool derived, bool optimise, int
   }
   PB_RETURN_IF_ERROR(passes.Run("lower_strong_multiplies", m, opt::LowerStrongMultiplies));
   if (optimise) {
-    PB_RETURN_IF_ERROR(passes.Run("inline_bodies", m, [](ir::Module& x) {
-      opt::InlineBodies(x);
+    PB_RETURN_IF_ERROR(passes.Run("inline_bodies", m, [&](ir::Module& x) {
+      opt::InlineBodies(x, passes.rules());
       return Status();
     }));
     PB_RETURN_IF_ERROR(passes.Simplify(m));
@@ -258,7 +258,7 @@ StatusOr<Staged> Derive(const ir::Module& ssa, Transform transform, const std::v
     for (const auto derive : {DeriveSeeded, DeriveInChunks}) {
       PB_ASSIGN_OR_RETURN(const bool done, derive(passes, m.Clone(), transform, wrt, out));
       if (done) {
-        out.rules = ToString(passes.counts());
+        out.rules = passes.counts();
         return out;
       }
       passes.counts() = before;
@@ -276,7 +276,7 @@ StatusOr<Staged> Derive(const ir::Module& ssa, Transform transform, const std::v
   }
   PB_RETURN_IF_ERROR(
       Finish(passes, std::move(m), transform != Transform::kValue, options.optimise, 1, out));
-  out.rules = ToString(passes.counts());
+  out.rules = passes.counts();
   return out;
 }
 

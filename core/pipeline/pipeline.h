@@ -10,6 +10,7 @@
 #include "core/base/status.h"
 #include "core/ir/ir.h"
 #include "core/loops/loops.h"
+#include "core/opt/rules.h"
 
 namespace pullback::pipeline {
 
@@ -32,6 +33,10 @@ struct Options {
   size_t max_insts = 1000000;  // of the module after each pass
   ad::Mixed mixed =
       ad::Mixed::kAuto;  // where duals of called scalar functions are evaluated; part of the key
+  // Which rewrite rules are applied, and how often at most (core/opt/rules.h): for tests, and to find the rewrite that
+  // breaks a program. No request sets them, so they are not part of the key.
+  uint32_t rule_families = opt::kAllFamilies;
+  uint64_t rule_fuel = opt::RuleCounts().fuel;
 };
 
 // Wall time of each pass, in order; each is followed by what verifying its module took ("verify").
@@ -61,10 +66,10 @@ using Observer = std::function<void(const std::string& pass, const ir::Module& m
 // Work of this thread (core/base/work.h) was ended by. UNIMPLEMENTED (reason UNIMPLEMENTED, with the place
 // as ordinal in the message's trailing "!N") where a derivative is not defined yet.
 struct Staged {
-  ir::Module ssa;      // as lowered and cleaned up
-  ir::Module adjoint;  // derived and cleaned up (of value: the same as ssa)
-  ir::Module final;    // normal form, strong multiplies lowered; what loops are made from
-  std::string rules;   // how often each rewrite rule was applied on the way, a line each
+  ir::Module ssa;         // as lowered and cleaned up
+  ir::Module adjoint;     // derived and cleaned up (of value: the same as ssa)
+  ir::Module final;       // normal form, strong multiplies lowered; what loops are made from
+  opt::RuleCounts rules;  // how often each rewrite rule was applied on the way
 };
 StatusOr<Staged> Derive(const ir::Module& ssa, Transform transform, const std::vector<bool>& wrt,
                         const Options& options, std::vector<PassTiming>* timings = nullptr,

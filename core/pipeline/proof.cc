@@ -93,7 +93,7 @@ StatusOr<ir::Module> CleanUp(ir::Module m) {
   const auto simplify = [](ir::Module& x) { return opt::Simplify(x); };
   PB_RETURN_IF_ERROR(passes.Run("inline", m, [](ir::Module& x) { return opt::InlineCalls(x); }));
   PB_RETURN_IF_ERROR(passes.Run("simplify", m, simplify));
-  PB_RETURN_IF_ERROR(passes.Run("normalise", m, tensor::NormaliseTensors));
+  PB_RETURN_IF_ERROR(passes.Normalise(m));
   PB_RETURN_IF_ERROR(passes.Run("simplify", m, simplify));
   return m;
 }

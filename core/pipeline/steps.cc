@@ -20,7 +20,9 @@ constexpr int kMostShapes = 4;
 
 Status InlineAndSimplify(PassRunner& passes, ir::Module& m) {
   PB_RETURN_IF_ERROR(passes.Simplify(m));
-  PB_RETURN_IF_ERROR(passes.Run("inline", m, [](ir::Module& x) { return opt::InlineCalls(x); }));
+  PB_RETURN_IF_ERROR(passes.Run("inline", m, [&](ir::Module& x) {
+    return opt::InlineCalls(x, opt::kMostInsts, passes.rules());
+  }));
   return passes.Simplify(m);
 }
 
@@ -75,12 +77,12 @@ Status MakeLess(PassRunner& passes, ir::Module& m) {
 
 Status NormaliseAndFuse(PassRunner& passes, ir::Module& m, int rounds) {
   for (int round = 0; round < rounds; ++round) {
-    PB_RETURN_IF_ERROR(passes.Run("normalise", m, tensor::NormaliseTensors));
+    PB_RETURN_IF_ERROR(passes.Normalise(m));
     PB_RETURN_IF_ERROR(passes.Simplify(m));
     PB_RETURN_IF_ERROR(passes.Fuse("fuse", m, false));
   }
   for (int more = 0;; ++more) {
-    PB_RETURN_IF_ERROR(passes.Run("normalise", m, tensor::NormaliseTensors));
+    PB_RETURN_IF_ERROR(passes.Normalise(m));
     PB_RETURN_IF_ERROR(passes.Simplify(m));
     if (more == kMostMoreRounds) return {};
     const uint64_t before = ir::Fingerprint(m);

@@ -2,17 +2,17 @@
 
 namespace pullback::tensor {
 
-Status NormaliseTensors(ir::Module& module) {
+Status NormaliseTensors(ir::Module& module, const MayPin& may_pin) {
   for (auto& f : module.functions) {
     SimplifyPredicates(*f);
     SolveExists(*f);
     HoistGuards(*f);
-    EliminatePinnedIndices(*f);
+    EliminatePinnedIndices(*f, may_pin);
     LookUpIndices(*f);
     GatherSums(*f);
     // A gathered statement may have got a shared guard or an equality of its own.
     HoistGuards(*f);
-    EliminatePinnedIndices(*f);
+    EliminatePinnedIndices(*f, may_pin);
     StoreSingleTerms(*f);
     SimplifyPredicates(*f);
   }

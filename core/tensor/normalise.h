@@ -2,6 +2,7 @@
 // become `where`, equalities pin indices, sums that scatter become gathers where an index can be solved for.
 #pragma once
 
+#include <functional>
 #include <vector>
 
 #include "core/base/status.h"
@@ -20,13 +21,16 @@ namespace pullback::tensor {
 //  - a statement whose predicate no point can satisfy is zeros;
 //  - a cheap sum into x[a(i)] is a statement of its own that gathers (rule 6.28's reading of the
 //    transpose), if every subscript has an index to solve for; other results stay together.
-Status NormaliseTensors(ir::Module& module);
+// may_pin: asked before each index that an equality solves for goes (core/opt/rules.h counts them, and has fuel);
+// without one all go.
+using MayPin = std::function<bool()>;
+Status NormaliseTensors(ir::Module& module, const MayPin& may_pin = {});
 
 // --- the passes, each over one function
 void SimplifyPredicates(ir::Function& f);
 void SolveExists(ir::Function& f);
 void HoistGuards(ir::Function& f);
-void EliminatePinnedIndices(ir::Function& f);
+void EliminatePinnedIndices(ir::Function& f, const MayPin& may_pin = {});
 // An index that is equal to what the body reads is gone: [k[i] == j].
 void LookUpIndices(ir::Function& f);
 // Of these statements, which may use what `f` defines.

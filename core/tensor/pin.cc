@@ -14,8 +14,8 @@ using ir::Value;
 
 class Pins {
  public:
-  Pins(ir::Each& each, ir::Function& f, const analysis::OuterValues& outer)
-      : each_(each), f_(f), outer_(outer), first_(FirstFree(each)) {}
+  Pins(ir::Each& each, ir::Function& f, const analysis::OuterValues& outer, const MayPin& may)
+      : each_(each), f_(f), outer_(outer), may_(may), first_(FirstFree(each)) {}
 
   void Run() {
     while (PinOne() || StepOne()) {
@@ -36,6 +36,7 @@ class Pins {
   ir::Each& each_;
   ir::Function& f_;
   const analysis::OuterValues& outer_;
+  const MayPin& may_;
   const size_t first_;  // indices from here on may go
 };
 
@@ -59,6 +60,7 @@ bool Pins::PinOne() {
       const ir::IndexVar index = each_.indices[i];
       const int64_t coeff = each_.where[c].e.Coeff(index.var);
       if (coeff != 1 && coeff != -1) continue;
+      if (may_ && !may_()) return false;
       const Affine e = SolveFor(each_.where[c].e, index.var);
       each_.where.erase(each_.where.begin() + static_cast<long>(c));
       Erase(i);
@@ -89,6 +91,7 @@ bool Pins::StepOne() {
       continue;  // SimplifyPredicates sees to it
     const auto line = analysis::SolveLine(zero.e, each_.indices[*i].var, each_.indices[*j].var);
     if (!line || line->step == 1) continue;
+    if (may_ && !may_()) return false;
     each_.where.erase(each_.where.begin() + static_cast<long>(c));
     StepAlong(*i, *j, *line);
     return true;
@@ -113,11 +116,11 @@ void Pins::StepAlong(size_t i, size_t j, const analysis::Line& line) {
 
 }  // namespace
 
-void EliminatePinnedIndices(ir::Function& f) {
+void EliminatePinnedIndices(ir::Function& f, const MayPin& may_pin) {
   const analysis::OuterValues outer(f);
   for (ir::Block& b : f.blocks) {
     for (ir::Inst& inst : b.insts) {
-      if (inst.each) Pins(*inst.each, f, outer).Run();
+      if (inst.each) Pins(*inst.each, f, outer, may_pin).Run();
     }
   }
 }

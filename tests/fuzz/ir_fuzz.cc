@@ -39,9 +39,9 @@ void CheckRoundTrip(const ir::Module& module) {
 void CheckPasses(ir::Module module) {
   const std::string before = ir::Print(module);
   using Pass = Status (*)(ir::Module&);
+  const Pass normalise = [](ir::Module& subject) { return tensor::NormaliseTensors(subject); };
   const Pass simplify = [](ir::Module& subject) { return opt::Simplify(subject); };
-  for (const Pass pass :
-       {simplify, Pass{tensor::NormaliseTensors}, simplify, Pass{opt::LowerStrongMultiplies}}) {
+  for (const Pass pass : {simplify, normalise, simplify, Pass{opt::LowerStrongMultiplies}}) {
     RequireNotInternal(pass(module), before);
     const Status valid = ir::Verify(module);
     Require(valid.ok(), valid.ToString(), before + ir::Print(module));

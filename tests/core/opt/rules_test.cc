@@ -35,24 +35,24 @@ Type TypeIn(Domain domain, bool ints) {
 class TermFunction {
  public:
   TermFunction(const Rule& rule, Type type)
-      : type_(type), condition_(std::string_view(rule.pattern).starts_with("select")) {
+      : type_(type), condition_(std::string_view(rule.left).starts_with("select")) {
     ir::Function& f = module.Get(module.AddFunction("f"));
     ir::Builder b(module, f);
     b.NewBlock();
     // Arms of a select are f64, but where the pattern names them.
-    const bool bools = std::string_view(rule.pattern).find("true, false") != std::string::npos;
+    const bool bools = std::string_view(rule.left).find("true, false") != std::string::npos;
     if (condition_ && !bools) type_ = Type::F64();
-    const bool first_is_arm = std::string_view(rule.pattern).starts_with("select(true") ||
-                              std::string_view(rule.pattern).starts_with("select(false");
+    const bool first_is_arm = std::string_view(rule.left).starts_with("select(true") ||
+                              std::string_view(rule.left).starts_with("select(false");
     for (int k = 0; k < kTermVariables; ++k) {
       const std::string chooses = std::string("select(") + static_cast<char>('a' + k) + ",";
-      const bool inner = std::string_view(rule.pattern).find(chooses, 1) != std::string::npos;
+      const bool inner = std::string_view(rule.left).find(chooses, 1) != std::string::npos;
       const bool is_condition = inner || (condition_ && !first_is_arm && k == 0);
       types.push_back(is_condition ? Type::Bool() : type_);
       b.AddParam(0, types.back());
     }
     b.SetBlock(0);
-    const Value v = Make(b, ParseTerm(rule.pattern), condition_ ? Type::Bool() : type_, true);
+    const Value v = Make(b, ParseTerm(rule.left), condition_ ? Type::Bool() : type_, true);
     f.results = {f.TypeOf(v)};
     b.Return({v});
     REQUIRE(ir::Verify(module).ok());
@@ -113,7 +113,7 @@ void CheckSame(const ir::Module& before, const ir::Module& after, const std::vec
 
 TEST_CASE("rules: each is applied to its own pattern and changes no value") {
   for (const Rule& rule : Rules()) {
-    if (!rule.pattern || rule.family == Family::kFusion) continue;
+    if (!rule.IsPattern() || rule.family == Family::kFusion) continue;
     for (const bool ints : {false, true}) {
       const Type type = TypeIn(rule.domain, ints);
       CAPTURE(rule.name, ToString(type));
@@ -126,13 +126,13 @@ TEST_CASE("rules: each is applied to its own pattern and changes no value") {
       options.counts = &counts;
       FoldConstants(after.Get(0), options);
       REQUIRE(ir::Verify(after).ok());
-      CHECK(counts.fired[FindRule(rule.name)] == (needs_fast ? 0 : 1));
+      CHECK(counts.Of(FindRule(rule.name)) == (needs_fast ? 0 : 1));
       CheckSame(before.module, after, before.types,
-                std::string_view(rule.pattern).starts_with("smul"));
+                std::string_view(rule.left).starts_with("smul"));
       if (!needs_fast) continue;
       options.fast_math = true;
       FoldConstants(after.Get(0), options);
-      CHECK(counts.fired[FindRule(rule.name)] == 1);
+      CHECK(counts.Of(FindRule(rule.name)) == 1);
     }
   }
 }
@@ -151,26 +151,25 @@ TEST_CASE("rules: the length of what is built is its extent") {
   RewriteOptions options;
   options.counts = &counts;
   FoldConstants(f, options);
-  CHECK(counts.fired[FindRule("length_of_build")] == 1);
+  CHECK(counts.Of(RuleId::kLengthOfBuild) == 1);
   CHECK(f.blocks[0].term.results[0] == n);
 }
 
 TEST_CASE("rules: fuel bounds rewrites, families are chosen, the account says what was done") {
-  const TermFunction program(Rules()[FindRule("mul_one")], Type::F64());
-  const auto fired = [&](RewriteOptions options) {
+  const TermFunction program(Get(RuleId::kMulOne), Type::F64());
+  const auto fired = [&](RewriteOptions options, uint64_t fuel) {
     RuleCounts counts;
+    counts.fuel = fuel;
     options.counts = &counts;
     ir::Module m = program.module.Clone();
     FoldConstants(m.Get(0), options);
     return ToString(counts);
   };
-  CHECK(fired({}) == "8b  mul_one                           1  mul(a, 1) -> a\n");
-  RewriteOptions empty;
-  empty.fuel = 0;
-  CHECK(fired(empty).empty());
+  CHECK(fired({}, 5) == "8b  mul_one                           1  mul(a, 1) -> a\n");
+  CHECK(fired({}, 0).empty());
   RewriteOptions others;
   others.families &= ~(1U << static_cast<int>(Family::kRing));
-  CHECK(fired(others).empty());
+  CHECK(fired(others, 5).empty());
 }
 
 TEST_CASE("rules: a product that is used again is not factored") {

@@ -18,7 +18,7 @@ TEST_CASE("opt: FoldConstants") {
 }
 
 TEST_CASE("opt: EliminateDeadCode") {
-  RunPassFiles("eliminate_dead_code", OverFunctions(EliminateDeadCode));
+  RunPassFiles("eliminate_dead_code", OverFunctions([](ir::Function& f) { EliminateDeadCode(f); }));
 }
 
 // A pass that says it changed something, again and again, costs every program further rounds.
@@ -73,11 +73,13 @@ b0:
 }
 
 TEST_CASE("opt: EliminateCommonSubexpressions") {
-  RunPassFiles("eliminate_common_subexpressions", OverFunctions(EliminateCommonSubexpressions));
+  RunPassFiles("eliminate_common_subexpressions",
+               OverFunctions([](ir::Function& f) { EliminateCommonSubexpressions(f); }));
 }
 
 TEST_CASE("opt: SimplifyControlFlow") {
-  RunPassFiles("simplify_control_flow", OverFunctions(SimplifyControlFlow));
+  RunPassFiles("simplify_control_flow",
+               OverFunctions([](ir::Function& f) { SimplifyControlFlow(f); }));
 }
 
 TEST_CASE("opt: PropagateConditions") {

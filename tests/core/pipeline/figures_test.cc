@@ -84,8 +84,8 @@ TEST_CASE("dF~, Figure 11: a point's partials are computed once, not once a colu
   const ir::Module ssa = LowerText(bench::kDftildePrograms, "project");
   const auto staged = pipeline::Derive(ssa, Transform::kJacobian, {true, false}, {});
   REQUIRE(staged.ok());
-  CHECK(staged->rules.find("fission_of_invariants") != std::string::npos);
-  CHECK(staged->rules.find("float_invariant_statement") != std::string::npos);
+  CHECK(staged->rules.Of(opt::RuleId::kFissionOfInvariants) > 0);
+  CHECK(staged->rules.Of(opt::RuleId::kFloatInvariantStatement) > 0);
 }
 
 }  // namespace

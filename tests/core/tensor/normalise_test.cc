@@ -64,7 +64,8 @@ b0:
 TEST_CASE("tensor: HoistGuards") { RunPassFiles("hoist_guards", OverFunctions(HoistGuards)); }
 
 TEST_CASE("tensor: EliminatePinnedIndices") {
-  RunPassFiles("eliminate_pinned_indices", OverFunctions(EliminatePinnedIndices));
+  RunPassFiles("eliminate_pinned_indices",
+               OverFunctions([](ir::Function& f) { EliminatePinnedIndices(f); }));
 }
 
 TEST_CASE("tensor: LookUpIndices") {
