@@ -8,6 +8,7 @@
 
 #include "core/eval/interpreter.h"
 #include "core/ir/builder.h"
+#include "core/ir/printer.h"
 #include "core/ir/verifier.h"
 #include "core/opt/simplify.h"
 #include "core/opt/terms.h"
@@ -111,6 +112,21 @@ void CheckSame(const ir::Module& before, const ir::Module& after, const std::vec
   }
 }
 
+// Neither a family that is off nor one without fuel does anything.
+void CheckUntouched(const ir::Module& module, RewriteOptions options, const char* rule) {
+  for (const uint64_t fuel : {uint64_t{5}, uint64_t{0}}) {
+    RuleCounts counts;
+    counts.fuel = fuel;
+    options.counts = &counts;
+    ir::Module same = module.Clone();
+    FoldConstants(same.Get(0), options);
+    CHECK(counts.Of(FindRule(rule)) == 0);
+    CHECK(counts.Total() + counts.fuel == fuel);
+    if (counts.Total() == 0) CHECK(ir::Print(same) == ir::Print(module));
+    options.families = kAllFamilies;
+  }
+}
+
 TEST_CASE("rules: each is applied to its own pattern and changes no value") {
   for (const Rule& rule : Rules()) {
     if (!rule.IsPattern() || rule.family == Family::kFusion) continue;
@@ -129,6 +145,10 @@ TEST_CASE("rules: each is applied to its own pattern and changes no value") {
       CHECK(counts.Of(FindRule(rule.name)) == (needs_fast ? 0 : 1));
       CheckSame(before.module, after, before.types,
                 std::string_view(rule.left).starts_with("smul"));
+      RewriteOptions off;
+      off.families &= ~(1U << static_cast<int>(rule.family));
+      off.fast_math = true;
+      CheckUntouched(before.module, off, rule.name);
       if (!needs_fast) continue;
       options.fast_math = true;
       FoldConstants(after.Get(0), options);
