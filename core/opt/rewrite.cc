@@ -44,7 +44,7 @@ void SetConst(Inst& inst, uint64_t bits) {
 Rewriter::Outcome Rewriter::Apply(Inst& inst, std::vector<Inst>& made) {
   for (const ReadRule& read : RulesFor(inst.op)) {
     if (left_ == 0) return Outcome::kNone;
-    if (!options_.May(read.id) || !MayMatch(read.pattern, inst)) continue;
+    if (!MayMatch(read.pattern, inst) || !options_.May(read.id)) continue;
     if (!Matches(Get(read.id), read.pattern, inst)) continue;
     const Outcome outcome = Replace(inst, read.replacement, made);
     if (outcome == Outcome::kNone) continue;

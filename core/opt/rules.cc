@@ -6,11 +6,10 @@
 #include <numeric>
 
 namespace pullback::opt {
-namespace {
 
 using By = Rule::AppliedBy;
 
-constexpr Rule kRules[] = {
+constinit const Rule kRules[] = {
 #define PATTERN(family, id, name, domain, left, right) \
   {Family::k##family, name, left, right, By::kDriver, Domain::k##domain},
 #define PATTERN_ONCE(family, id, name, domain, left, right) \
@@ -22,11 +21,7 @@ constexpr Rule kRules[] = {
 #include "core/opt/rules.def"
 };
 
-}  // namespace
-
 std::span<const Rule> Rules() { return kRules; }
-
-const Rule& Get(RuleId id) { return kRules[static_cast<size_t>(id)]; }
 
 const char* FamilyName(Family family) {
   static constexpr const char* kNames[kFamilyCount] = {"8a", "8b", "8c", "8d", "8e", "8f", "8g"};

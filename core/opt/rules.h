@@ -70,8 +70,9 @@ struct Rule {
 
   bool IsPattern() const { return by == AppliedBy::kDriver; }
 };
+extern const Rule kRules[];
 std::span<const Rule> Rules();
-const Rule& Get(RuleId id);
+inline const Rule& Get(RuleId id) { return kRules[static_cast<size_t>(id)]; }
 RuleId FindRule(std::string_view name);  // stops the program where there is none
 
 // What a compilation has done by rules and may still do.
