@@ -12,7 +12,6 @@ namespace {
 
 using ir::Edge;
 using ir::Inst;
-using ir::Op;
 using ir::Terminator;
 using ir::Value;
 

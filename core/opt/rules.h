@@ -4,9 +4,10 @@
 // the rewrites of a whole compilation, whatever applies them, and a family that is off does nothing.
 //
 // Outside of fuel stands what no rule of the figure is and what the form of the IR needs: the evaluation of constants,
-// the layout of blocks (unreachable ones go, a jump to a block of one way in is gone), functions that nobody calls,
-// affine forms, the normal form of tensor statements but for pinned indices, and what a program must go through to run
-// at all: boxes, operators, strong multiplies, markers. docs/dftilde.md has the table.
+// the layout of blocks (unreachable ones go, since no pass on loops may see them; a jump to a block of one way in is
+// gone), functions that nobody calls, affine forms, what core/tensor does but for pinned indices, and what a program
+// must go through to run at all: boxes, operators, strong multiplies, markers. No rule of the table is needed for a
+// program to run. docs/dftilde.md has the table.
 #pragma once
 
 #include <absl/container/flat_hash_set.h>
