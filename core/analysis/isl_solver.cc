@@ -11,6 +11,7 @@
 #include <isl/val.h>
 
 #include <algorithm>
+#include <array>
 #include <memory>
 #include <set>
 #include <utility>
@@ -81,8 +82,8 @@ class Problem {
 
   // 0 <= e - d * q <= d - 1. Says its range to the box.
   void Define(const Quotient& q) {
-    const std::optional<Interval> range = box_.RangeOf(q.e);
-    if (range) box_.AddValue(q.name, {FloorDiv(range->lo, q.d), FloorDiv(range->hi, q.d)});
+    const std::optional<Interval> range = RangeOf(q, box_);
+    if (range) box_.AddValue(q.name, *range);
     const std::optional<Affine> rest = Combine(1, q.e, -q.d, Affine::Of(q.name));
     complete_ &= range && rest && box_.IsTame(*rest);
     if (!complete_) return;
@@ -254,13 +255,12 @@ bool SolveDivs(std::vector<Constraint>& rows, std::vector<Quotient>& divs, Predi
   }
 }
 
-// 0 <= e - d * q <= d - 1, which q is by its definition.
-bool IsDefinition(const Constraint& c, const Quotient& q) {
-  if (c.equality) return false;
+// 0 <= e - d * q <= d - 1.
+std::array<Constraint, 2> DefinitionOf(const Quotient& q) {
   Affine rest = q.e;
   rest.terms.push_back({q.name, -q.d});
   Canonicalise(rest);
-  return c.e == rest || c.e == Affine::Const(q.d - 1) - rest;
+  return {{{rest, false}, {Affine::Const(q.d - 1) - rest, false}}};
 }
 
 bool Names(const Affine& e, Value v) { return e.Coeff(v) != 0; }
@@ -294,11 +294,18 @@ std::optional<Predicate> ReadPiece(isl_basic_set* piece, const std::vector<Value
   for (int k = 0; k < div_count; ++k) {
     std::optional<Quotient> q = ReadDiv(piece, k, dims);
     if (!q) return std::nullopt;
-    std::erase_if(rows, [&](const Constraint& c) { return IsDefinition(c, *q); });
+    for (const Constraint& c : DefinitionOf(*q)) rows.push_back(c);
     divs.push_back(*std::move(q));
   }
   Predicate p;
   if (count < 0 || !SolveDivs(rows, divs, p)) return std::nullopt;
+  // What is still a quotient says these by itself; of one that an equation has told they are constraints.
+  for (const Quotient& q : divs) {
+    const auto by_definition = DefinitionOf(q);
+    std::erase_if(rows, [&](const Constraint& c) {
+      return std::find(by_definition.begin(), by_definition.end(), c) != by_definition.end();
+    });
+  }
   p.quotients = NamedDivs(rows, std::move(divs));
   p.constraints = std::move(rows);
   return p;

@@ -39,6 +39,12 @@ Truth EqualityInBox(const Affine& e, const Box& box) {
 
 int64_t FloorDiv(int64_t a, int64_t b) { return a / b - (a % b < 0 ? 1 : 0); }
 
+std::optional<Interval> RangeOf(const Quotient& q, const Box& box) {
+  const std::optional<Interval> range = box.RangeOf(q.e);
+  if (!range) return std::nullopt;
+  return Interval{FloorDiv(range->lo, q.d), FloorDiv(range->hi, q.d)};
+}
+
 Truth LowestTerms(Constraint& c) {
   if (c.e.IsConst()) return OfConstant(c);
   const int64_t g = GcdOfCoefficients(c.e);

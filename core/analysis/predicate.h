@@ -47,6 +47,9 @@ struct Predicate {
 // The greatest integer that is at most a / b; b >= 1.
 int64_t FloorDiv(int64_t a, int64_t b);
 
+// Of a quotient; nullopt: what is divided is not tame.
+std::optional<Interval> RangeOf(const Quotient& q, const Box& box);
+
 // An exact statement about integers in lowest terms: 2i - 1 >= 0 becomes i - 1 >= 0, 2i = 1 is false.
 Truth LowestTerms(ir::Constraint& c);
 

@@ -125,6 +125,7 @@ class AnswerWriter {
   PredicateWriter w_;
   std::vector<std::pair<std::vector<Predicate>, Value>> written_;
 };
+
 class ExistsSolver {
  public:
   explicit ExistsSolver(ir::Function& f) : f_(f), outer_(f) {}

@@ -6,7 +6,8 @@
 //                           y = each(p) { i = rows[p]; j = columns[p]; e; e * x[j] } sum [i]
 //
 // What is at no tuple was never there, as behind a bracket: a product with it is no term (docs/language.md, Products).
-// Elements that take work are stored by tuple first where they are read more than once.
+// Elements that take work are stored by tuple first where they are read more than once; a condition that takes work is
+// asked once, so the matrix is made then.
 #include <algorithm>
 #include <map>
 #include <optional>
@@ -33,6 +34,8 @@ using ir::Value;
 
 // How far a value is followed.
 constexpr int kMaxDepth = 8;
+// Comparisons that each reader may make again for an element.
+constexpr size_t kMostLight = 8;
 
 // Whether v is absent wherever the element `read` is.
 bool IsAbsentWith(const Each& each, Value v, Value read, int depth = 0) {
@@ -74,6 +77,8 @@ bool ReadsByIndices(const Each& each, const analysis::Box& box, const Inst& read
     const Value index = read.subs[axis].AsValue();
     const auto place = PlaceOfIndex(each, index);
     if (!place || !seen.insert(index).second) return false;
+    // A negative one traps.
+    if (box.IsNonNegative(*box.ExtentOf(index)) != analysis::Truth::kTrue) return false;
     if (each.indices[*place].extent == shape[axis]) continue;
     if (!analysis::ProvesImplied(each.where, Below(index, shape[axis]), box, work)) return false;
   }
@@ -257,7 +262,12 @@ class TupleFollower {
     Inst stores = ResultAlone(inst, k, f_);
     const bool once = readers.size() == 1 && readers[0].block == block &&
                       readers[0].each->indices.size() == r.out.size();
-    if (!once) StoreElements(*stores.each, inst.loc, before);
+    std::vector<Inst> stored;
+    if (!once) {
+      StoreElements(*stores.each, inst.loc, stored);
+      if (TakesWork(*stores.each)) return false;
+    }
+    std::move(stored.begin(), stored.end(), std::back_inserter(before));
     for (const Inst& read : stores.each->body) {
       if (read.op == Op::Index) newly_read_.insert(read.args[0]);
     }
@@ -268,26 +278,51 @@ class TupleFollower {
     return true;
   }
 
+  // More than what is read, and a few comparisons.
+  static bool TakesWork(const Each& each) {
+    size_t light = 0;
+    for (const Inst& inst : each.body) {
+      switch (inst.op) {
+        case Op::Index:
+        case Op::Const:
+        case Op::Holds:
+        case Op::AffineOf: break;
+        case Op::And:
+        case Op::Or:
+        case Op::Not: ++light; break;
+        default:
+          if (ir::Info(inst.op).rule != ir::TypeRule::Cmp) return true;
+          ++light;
+      }
+    }
+    return light > kMostLight;
+  }
+
   // An element that is more than something read is stored by its tuple.
   void StoreElements(Each& each, uint32_t loc, std::vector<Inst>& before) {
     EachResult& r = each.results[0];
     const Inst* def = FindDef(each, r.value);
-    if (each.indices.size() != 1 || !def || def->op == Op::Index || def->op == Op::Const) return;
+    if (!def || def->op == Op::Index || def->op == Op::Const) return;
     Inst elements;
     elements.op = Op::Each;
     elements.loc = loc;
     elements.each = std::make_unique<Each>(each);
     EachResult& stored = elements.each->results[0];
-    const ir::IndexVar tuple = each.indices[0];
-    stored.out = {Affine::Of(tuple.var)};
-    stored.shape = {tuple.extent};
-    elements.results = {f_.NewValue(ir::Type::Array(f_.TypeOf(r.value).elem, 1))};
+    stored.out.clear();
+    stored.shape.clear();
+    for (const ir::IndexVar& i : each.indices) {
+      stored.out.push_back(Affine::Of(i.var));
+      stored.shape.push_back(i.extent);
+    }
+    const ir::Affines at = stored.out;
+    const auto rank = static_cast<int>(at.size());
+    elements.results = {f_.NewValue(ir::Type::Array(f_.TypeOf(r.value).elem, rank))};
     before.push_back(CopyStatement(elements, f_).inst);
     Inst read;
     read.op = Op::Index;
     read.loc = loc;
     read.args = elements.results;
-    read.subs = {Affine::Of(tuple.var)};
+    read.subs = ir::AffineSpan(at);
     read.guard = r.guard;
     read.results = {f_.NewLike(f_, r.value)};
     r.value = read.results[0];

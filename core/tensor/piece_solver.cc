@@ -98,9 +98,9 @@ bool PieceSolver::CanCompute(const Predicate& p) const {
   Box box = box_;
   const auto tame = [&](const auto& part) { return box.IsTame(part.e); };
   for (const analysis::Quotient& q : p.quotients) {
-    const std::optional<analysis::Interval> range = box.RangeOf(q.e);
+    const std::optional<analysis::Interval> range = analysis::RangeOf(q, box);
     if (!range || !box.IsTame(q.e + Affine::Const(q.d * LeastShift(q, box)))) return false;
-    box.AddValue(q.name, {analysis::FloorDiv(range->lo, q.d), analysis::FloorDiv(range->hi, q.d)});
+    box.AddValue(q.name, *range);
   }
   return std::all_of(p.strides.begin(), p.strides.end(), tame) &&
          (p.quotients.empty() || std::all_of(p.constraints.begin(), p.constraints.end(), tame));

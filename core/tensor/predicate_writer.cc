@@ -49,6 +49,7 @@ Value PredicateWriter::IsMultiple(const analysis::Stride& s) {
   const Value rest = Make(Op::Rem, Type::I64(), {Form(s.e), I64(s.k)});
   return Make(Op::Eq, Type::Bool(), {rest, I64(0)});
 }
+
 // Division truncates, so what it divides is made positive: floor(e / d) is floor((e + d * n) / d) - n.
 Affine PredicateWriter::FloorOf(const analysis::Quotient& q) {
   const int64_t n = LeastShift(q, box_);
@@ -57,6 +58,7 @@ Affine PredicateWriter::FloorOf(const analysis::Quotient& q) {
   box_.AddValue(part, {0, box_.RangeOf(positive)->hi / q.d});
   return Affine::Of(part) - Affine::Const(n);
 }
+
 // The same with quotients that are computed.
 Predicate PredicateWriter::Computed(Predicate p) {
   for (size_t k = 0; k < p.quotients.size(); ++k) {

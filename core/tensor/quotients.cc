@@ -12,11 +12,9 @@ std::optional<Affine> Quotients::Floor(const Affine& e, int64_t d) {
   for (const Quotient& q : all_) {
     if (q.e == e && q.d == d) return Affine::Of(q.name);
   }
-  const std::optional<Interval> range = box_.RangeOf(e);
-  if (!range || d < 2) return std::nullopt;
+  if (d < 2 || !box_.IsTame(e)) return std::nullopt;
   all_.push_back({f_.NewValue(ir::Type::I64()), e, d});
-  box_.AddValue(all_.back().name,
-                {analysis::FloorDiv(range->lo, d), analysis::FloorDiv(range->hi, d)});
+  box_.AddValue(all_.back().name, *analysis::RangeOf(all_.back(), box_));
   return Affine::Of(all_.back().name);
 }
 

@@ -258,8 +258,29 @@ TEST_CASE("relations: a matrix of its tuples with a name is not made") {
       "return sum i < n { d[i] * x[i] ** 2 } - x @ m @ x",
       "let m = gen i < n, j < n { [r(i, j)] * x[i] }\n  return sum i < n, j < i { m[i, j] * x[j] }",
       "let m = gen i < n, j < n { [k[i] == j] * x[i] }\n  return m @ x @ x",
+      "let m = gen i < n, j < n, l < 3 { [r(i, j)] * exp(x[i] * f64(l)) }\n"
+      "  let y = gen i < n { sum j < n, l < 3 { m[i, j, l] * x[j] } }\n"
+      "  return y @ y + sum(m)",
   };
   for (const char* body : bodies) CheckOptimised(body);
+}
+
+TEST_CASE("relations: a range that is negative traps beside a matrix of tuples, too") {
+  for (const char* range : {"i < n - 14, j < n", "j < n, i < n - 14", "i < n - 14, j < n - 14"}) {
+    INFO(range);
+    const ir::Module ssa =
+        LowerText(std::string("fn f(r: rel[n, n], x: [n]f64) -> f64 {\n"
+                              "  let m = gen i < n, j < n { [r(i, j)] * x[i] }\n  return sum ") +
+                      range + " { m[i, j] * x[j] } }",
+                  "f");
+    const std::vector<Tensor> args = WithRelations({RandomRelation({12, 12}, 30, 1)}, {Ones({12})});
+    for (const auto t : {pipeline::Transform::kValue, pipeline::Transform::kValueAndGrad}) {
+      const auto run = eval::Run(Derived(ssa, t), args);
+      REQUIRE(run.ok());
+      REQUIRE(run->trap);
+      CHECK(run->trap->kind == ir::TrapKind::kNegativeSize);
+    }
+  }
 }
 
 // With as many tuples in a box that is twice as long and wide, no more than twice the work: that of the indices.
