@@ -109,7 +109,7 @@ class Collector {
     if (value.is_tuple || value.list || !HasType(type, value.tensor)) {
       return TypeMismatch(path, type.ToString(), value);
     }
-    out.push_back(value.tensor);
+    out.emplace_back(value.tensor);
     return CheckBytes(path, value.tensor);
   }
   // Of a type that is a tensor's, and takes part.
@@ -176,7 +176,7 @@ class Collector {
                   " bytes, over the budget of " + std::to_string(memory_bytes_)};
     }
     leaves_.relations.push_back(MakeRelationLeaves(value, needed));
-    for (const Tensor* array : leaves_.relations.back().all) out.push_back(*array);
+    for (const Tensor* array : leaves_.relations.back().all) out.emplace_back(*array);
     return {};
   }
 
@@ -193,7 +193,7 @@ class Collector {
     if (!fault.empty()) return Invalid("TYPE_MISMATCH", path.Text() + ": " + fault);
     leaves_.lists.push_back(
         {leaves_.params.size() + leaves_.seeds.size(), value.list.get(), &list});
-    out.push_back(kInPlace);
+    out.emplace_back(kInPlace);
     return {};
   }
 

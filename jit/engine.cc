@@ -42,7 +42,7 @@ struct Alias {
 
 struct Engine::Impl {
   Impl(EngineOptions o, std::shared_ptr<Backend> with_llvm, std::shared_ptr<Backend> with_baseline)
-      : options(o),
+      : options(std::move(o)),
         llvm(std::move(with_llvm)),
         baseline(std::move(with_baseline)),
         build_id(BuildId(*llvm, baseline.get())),
@@ -58,7 +58,7 @@ struct Engine::Impl {
                       Progress& progress);
   StatusOr<KernelPtr> Restore(const std::string& kernel_id, const Reading& reading,
                               const Build& build, Progress& progress);
-  void Store(const std::string& kernel_id, StoredKernel stored);
+  void Store(const std::string& kernel_id, const StoredKernel& stored);
   StatusOr<Handle> Compile(const KernelRequest& request, const Build& build,
                            const std::string& alias, const RunLimits& limits);
   template <typename Result, typename Once>
@@ -85,7 +85,7 @@ Status Engine::Impl::ResolveTarget(const CompileOptions& asked, Build* build) co
   if (asked.target == Target::kCuda && asked.tier != Tier::kAuto) {
     return {Code::kInvalidArgument, "INVALID_OPTION", "tiers are the CPU's; a device has none"};
   }
-  const Status there =
+  Status there =
       options.device == nullptr || asked.tier != Tier::kAuto
           ? Status(Code::kFailedPrecondition, "NO_DEVICE", "there is no CUDA device here")
           : options.device->available();
@@ -163,7 +163,7 @@ StatusOr<KernelPtr> Engine::Impl::Restore(const std::string& kernel_id, const Re
 }
 
 // In the background: a disk takes its time.
-void Engine::Impl::Store(const std::string& kernel_id, StoredKernel stored) {
+void Engine::Impl::Store(const std::string& kernel_id, const StoredKernel& stored) {
   if (options.disk == nullptr) return;
   promoter.Add([this, kernel_id, bytes = Write(stored)] { options.disk->Put(kernel_id, bytes); });
 }
@@ -181,7 +181,7 @@ StatusOr<Made> Engine::Impl::Make(const std::string& kernel_id, Reading& reading
     PB_ASSIGN_OR_RETURN(MadeKernel fresh,
                         MakeKernel(reading, build, options.limits, All(), progress));
     made.kernel = std::move(fresh.kernel);
-    if (fresh.stored) Store(kernel_id, *std::move(fresh.stored));
+    if (fresh.stored) Store(kernel_id, *fresh.stored);
   }
   made.view = MakeView(std::move(reading));
   const Handle handle{kernel_id, made.kernel, made.view, /*cache_hit=*/true, {}};
@@ -268,7 +268,7 @@ StatusOr<Result> Engine::Impl::Run(const Handle& handle, const RunLimits& limits
 
 Engine::Engine(EngineOptions options, std::shared_ptr<Backend> llvm,
                std::shared_ptr<Backend> baseline)
-    : impl_(std::make_unique<Impl>(options, std::move(llvm), std::move(baseline))) {}
+    : impl_(std::make_unique<Impl>(std::move(options), std::move(llvm), std::move(baseline))) {}
 Engine::~Engine() = default;
 
 StatusOr<Handle> Engine::Compile(const KernelRequest& request, const RunLimits& limits) {

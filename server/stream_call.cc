@@ -111,7 +111,7 @@ class StreamCall::Item final : public Job {
     stream_->lanes_->metrics.Count(request_, status);
     LogAnswer(request_, status);
     if (!status.ok()) bytes = Refusal(status);
-    stream_->Answer(std::move(bytes));
+    stream_->Answer(bytes);
     delete this;
   }
 

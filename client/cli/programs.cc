@@ -26,7 +26,7 @@ StatusOr<std::string> ReadProgram(const std::string& file) {
 }
 
 Status Explained(const Status& status, const std::string& file) {
-  const Status placed = FormOf(file) == Form::kText ? status : program::InCanonicalText(status);
+  Status placed = FormOf(file) == Form::kText ? status : program::InCanonicalText(status);
   std::vector<Diagnostic> diagnostics = placed.diagnostics();
   for (Diagnostic& d : diagnostics) {
     if (d.span.line > 0 || !d.excerpt.starts_with("program")) continue;

@@ -126,7 +126,7 @@ class Adjoints {
     for (size_t k = 0; k < out.size(); ++k) {
       if (out[k]) args.push_back(results[k] ? given[next++] : b.ZerosLike(values[k]));
     }
-    const std::vector<Value> bars = b.Call(rule, std::move(args));
+    const std::vector<Value> bars = b.Call(rule, args);
     std::vector<Value> wanted;
     next = 0;
     for (size_t k = 0; k < in.size(); ++k) {
@@ -134,7 +134,7 @@ class Adjoints {
       if (params[k]) wanted.push_back(bars[next]);
       ++next;
     }
-    b.Return(std::move(wanted));
+    b.Return(wanted);
     return {};
   }
 
@@ -204,7 +204,7 @@ Status WriteGradientByRule(Adjoints& adjoints, ir::Builder& b, uint32_t f,
   }
   const std::vector<Value> bars = b.Call(pullback, std::move(args));
   out.insert(out.end(), bars.begin(), bars.end());
-  b.Return(std::move(out));
+  b.Return(out);
   return {};
 }
 

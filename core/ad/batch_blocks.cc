@@ -113,7 +113,7 @@ class Writer {
     if (!callee) return false;
     std::vector<Value> args = {count_};
     for (Value v : inst.args) args.push_back(Get(v));
-    const std::vector<Value> made = b_.Call(callee->function, std::move(args), inst.checkpoint);
+    const std::vector<Value> made = b_.Call(callee->function, args, inst.checkpoint);
     for (size_t k = 0; k < made.size(); ++k)
       insts_->Bind(inst.results[k], {made[k], callee->results[k]});
     return true;
@@ -163,7 +163,7 @@ class Writer {
       std::vector<Value> out;
       for (size_t r = 0; r < term.results.size(); ++r)
         out.push_back(Passed(term.results[r], results_[r]));
-      b_.Return(std::move(out));
+      b_.Return(out);
       return true;
     }
     std::vector<ir::Edge> edges;

@@ -175,7 +175,7 @@ StatusOr<uint32_t> BuildCheaperGradient(ir::Module& module, uint32_t f,
     if (types[k] != out) made[next] = b.Cast(made[next], types[k].elem);
     ++next;
   }
-  b.Return(std::move(made));
+  b.Return(made);
   return target;
 }
 

@@ -27,7 +27,7 @@ Status ReverseFunction::ForwardBlock(uint32_t b) {
   if (b != 0) {
     std::vector<Value> params;
     for (Value v : work_.blocks[b].params) params.push_back(forward_[v.id]);
-    fb_->function().blocks[b].params = std::move(params);
+    fb_->function().blocks[b].params = params;
     tape = state.tape = fb_->AddParam(b, ir::Type::Tape(), "tape");
     for (Value extra : {state.trips, state.tag}) {
       if (extra.valid()) fb_->function().blocks[b].params.push_back(extra);

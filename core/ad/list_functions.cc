@@ -20,7 +20,7 @@ std::vector<Value> Loop(Builder& b, Value n, const std::vector<Value>& start,
   const uint32_t header = b.NewBlock(), body = b.NewBlock(), after = b.NewBlock();
   std::vector<Value> args = start;
   args.push_back(b.I64(0));
-  b.Jump(header, std::move(args));
+  b.Jump(header, args);
   b.SetBlock(header);
   std::vector<Value> state;
   for (Value v : start) state.push_back(b.AddParam(header, b.TypeOf(v)));
@@ -29,7 +29,7 @@ std::vector<Value> Loop(Builder& b, Value n, const std::vector<Value>& start,
   b.SetBlock(body);
   std::vector<Value> next = step(i, state);
   next.push_back(b.Make(Op::Add, {i, b.I64(1)}));
-  b.Jump(header, std::move(next));
+  b.Jump(header, next);
   b.SetBlock(after);
   return state;
 }
@@ -111,7 +111,7 @@ Value ListFunctions::AddAt(Builder& b, Value list, Value n, Value i,
     if (!ir::CarriesTangent(module_, FieldsOf(t)[k])) continue;
     args.push_back(fields[k].valid() ? fields[k] : ZeroField(b, FieldsOf(t)[k]));
   }
-  return b.Call(Of(Kind::kAddAt, t), std::move(args))[0];
+  return b.Call(Of(Kind::kAddAt, t), args)[0];
 }
 
 Value ListFunctions::Add(Builder& b, Value x, Value y) {
@@ -126,7 +126,7 @@ std::vector<Value> ListFunctions::Sum(Builder& b, Value list) {
 Value ListFunctions::Shaped(Builder& b, Value array, const std::vector<Value>& extents) {
   std::vector<Value> args = extents;
   args.insert(args.begin(), array);
-  return b.Call(Of(Kind::kShaped, b.TypeOf(array)), std::move(args))[0];
+  return b.Call(Of(Kind::kShaped, b.TypeOf(array)), args)[0];
 }
 
 Value ListFunctions::Fill(Builder& b, Value list, Value like) {

@@ -157,7 +157,7 @@ LoopPart LoopParts::Count(const Loop& loop) {
   Block& entry = count.blocks[0];
   entry.params = Params(loop, WithoutCounter(first, loop), first);
   entry.insts = again_;
-  entry.term = {Terminator::Kind::kJump, ir::kNoValue, {{1, std::move(first)}}, {}};
+  entry.term = {Terminator::Kind::kJump, ir::kNoValue, {{1, first}}, {}};
   ir::Renumber(count);
   return part;
 }

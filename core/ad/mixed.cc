@@ -11,7 +11,6 @@ namespace {
 
 using ir::Inst;
 using ir::Op;
-using ir::Value;
 
 constexpr int kDeepestCalls = 8;
 // Of a call that is not looked into: recursion, or too deep.

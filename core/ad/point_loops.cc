@@ -176,7 +176,7 @@ PointLoops::State PointLoops::At(size_t level, const State& state,
   const auto inner = [&](State s) {
     return level + 1 == levels_.size() ? visit(std::move(s)) : Loop(level + 1, s, visit);
   };
-  return If(Holds(here.early, {}), state, [&](State s) {
+  return If(Holds(here.early, {}), state, [&](const State& s) {
     for (const Inst* inst : here.insts) Evaluate(*inst);
     return If(Holds(here.late, here.guards), s, inner);
   });
@@ -213,14 +213,14 @@ PointLoops::State PointLoops::Loop(size_t level, const State& state,
   for (Value v : state) into.push_back(b_.AddParam(header, b_.TypeOf(v)));
   State entering = {first};
   entering.insert(entering.end(), state.begin(), state.end());
-  b_.Jump(header, std::move(entering));
+  b_.Jump(header, entering);
   b_.SetBlock(header);
   b_.Branch(b_.Make(Op::Lt, {i, end}), {body, {}}, {done, {}});
   b_.SetBlock(body);
   to_[index.var] = i;
   State next = At(level, into, visit);
   next.insert(next.begin(), b_.Make(Op::Add, {i, b_.I64(1)}));
-  b_.Jump(header, std::move(next));
+  b_.Jump(header, next);
   b_.SetBlock(done);
   return into;
 }

@@ -229,7 +229,7 @@ class Pusher {
     const std::vector<Value> made = body_.Under(inst.guard, [&] {
       std::vector<Value> args;
       for (Value v : inst.args) args.push_back(body_.Get(v));
-      return b_.Call(partials, std::move(args));
+      return b_.Call(partials, args);
     });
     size_t next = inst.results.size();
     for (size_t r = 0; r < inst.results.size(); ++r) {
@@ -265,7 +265,7 @@ class Pusher {
           const Value dot = Dots(v)[d];
           args.push_back(dot.valid() ? dot : b_.Zero(t));
         }
-        return b_.Call(rule, std::move(args));
+        return b_.Call(rule, args);
       });
       size_t next = inst.results.size();
       for (size_t r = 0; r < inst.results.size(); ++r) {

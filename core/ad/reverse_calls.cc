@@ -77,9 +77,9 @@ std::vector<Value> ReverseFunction::CallReverse(const Inst& inst, const CallAdjo
   for (size_t k = 0; k < inst.args.size(); ++k) {
     if (how.sums[k]) args.push_back(have[k] ? TakeBar(inst.args[k]) : NoSum(how, k, inst.args[k]));
   }
-  if (!how.OnTape()) return rb_->Call(how.pullback, std::move(args), inst.checkpoint);
+  if (!how.OnTape()) return rb_->Call(how.pullback, args, inst.checkpoint);
   args.push_back(tape_);
-  std::vector<Value> made = rb_->Call(how.halves.reverse, std::move(args));
+  std::vector<Value> made = rb_->Call(how.halves.reverse, args);
   tape_ = made.back();
   made.pop_back();
   return made;

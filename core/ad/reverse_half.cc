@@ -265,7 +265,7 @@ void ReverseFunction::JumpBack(uint32_t b, const Predecessor& p) {
     }
     args.push_back(bar.valid() ? bar : ZeroOf(v));
   }
-  rb_->Jump(blocks_[p.block].reverse_block, std::move(args));
+  rb_->Jump(blocks_[p.block].reverse_block, args);
 }
 
 // The trip count that the reverse of a loop header takes: one less from inside, the final one from
@@ -312,7 +312,7 @@ void ReverseFunction::ReturnFromReverse() {
     results.push_back(bar.valid() ? bar : ZeroOf(v));
   }
   if (!combined_) results.push_back(tape_);
-  rb_->Return(std::move(results));
+  rb_->Return(results);
 }
 
 }  // namespace pullback::ad

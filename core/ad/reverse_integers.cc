@@ -5,7 +5,6 @@
 namespace pullback::ad {
 
 using ir::Inst;
-using ir::Op;
 using ir::Value;
 
 // By value: what the reverse half may ask for. It reads operands without cotangents of what has one, the

@@ -182,7 +182,7 @@ Value Reversible::Emit(ir::Builder& b, const UndoStep& step,
     const auto operand = [&](Value v) { return get(v == step.target ? result : v); };
     std::vector<Value> args;
     for (Value v : inst.args) args.push_back(operand(v));
-    return b.Make(inst.op, std::move(args));  // each is its own inverse
+    return b.Make(inst.op, args);  // each is its own inverse
   }
   const Affine form = *FormOf(inst, f_, defs_);
   Affine sum = Affine::Const(form.constant);

@@ -51,7 +51,7 @@ StatusOr<uint32_t> TransposeJvpRule(ir::Module& module, uint32_t f) {
   b.function().results = in;
   AppendZeros(b, std::vector<Value>(args), args);
   args.insert(args.end(), bars.begin(), bars.end());
-  b.Return(b.Call(pullback, std::move(args)));
+  b.Return(b.Call(pullback, args));
   return target;
 }
 
@@ -61,7 +61,7 @@ std::vector<Value> PushByVjpRule(ir::Builder& b, uint32_t pullback, std::vector<
                                  const std::vector<Value>& dots) {
   AppendZeros(b, results, args);
   args.insert(args.end(), dots.begin(), dots.end());
-  return b.Call(pullback, std::move(args));
+  return b.Call(pullback, args);
 }
 
 // The vjp rule on seeds that may be short zeros.
@@ -79,7 +79,7 @@ uint32_t FillSeeds(ir::Module& module, uint32_t f, uint32_t rule) {
     if (b.TypeOf(y).IsList()) args[next] = lists.Fill(b, args[next], y);
     ++next;
   }
-  b.Return(b.Call(rule, std::move(args)));
+  b.Return(b.Call(rule, args));
   return target;
 }
 
@@ -150,14 +150,14 @@ Status WriteJvpByRule(ir::Module& module, uint32_t f, uint32_t target,
     }
     std::vector<Value> all = args;
     all.insert(all.end(), dots.begin(), dots.end());
-    const std::vector<Value> made = b.Call(jvp_rule, std::move(all));
+    const std::vector<Value> made = b.Call(jvp_rule, all);
     if (d == 0) results.assign(made.begin(), made.begin() + static_cast<long>(out.size()));
     pushed.push_back(Tail(made, out.size()));
   }
   for (size_t k = 0; k < seeds; ++k) {
     for (size_t d = 0; d < n; ++d) results.push_back(pushed[d][k]);
   }
-  b.Return(std::move(results));
+  b.Return(results);
   return {};
 }
 

@@ -125,7 +125,7 @@ class Writer {
     for (const Leaf& leaf : stored) {
       std::vector<Value> dims = leaf.dims;
       dims.insert(Forward() ? dims.end() : dims.begin(), seeds);
-      all.push_back(b_.Zeros(b_.TypeOf(leaf.value).elem, std::move(dims)));
+      all.push_back(b_.Zeros(b_.TypeOf(leaf.value).elem, dims));
     }
     const std::vector<Value> filled =
         chunks_.Loop(b_.I64(0), seeds, chunk, all, [&](Value first, std::vector<Value> into) {
@@ -143,14 +143,14 @@ class Writer {
       for (size_t p = 0; p < params_.size(); ++p)
         out.push_back(Block(filled[Forward() ? r : p], results_[r], params_[p]));
     }
-    b_.Return(std::move(out));
+    b_.Return(out);
   }
 
   std::vector<Value> Run(Value count, std::vector<Value> seeds) {
     std::vector<Value> args = {count};
     args.insert(args.end(), args_.begin(), args_.end());
     args.insert(args.end(), seeds.begin(), seeds.end());
-    return b_.Call(pushed_.batched.function, std::move(args));
+    return b_.Call(pushed_.batched.function, args);
   }
 
   // The tangents of the results that are differentiated, for seeds from number `first` on.

@@ -39,7 +39,7 @@ Value SeedChunks::Seeds(const SeededLeaf& p, Value first, Value count) {
     b_.Where({Affine::Of(p.count) - element - Affine::Const(1), false});
   }
   ir::EachResult r;
-  r.out = std::move(at);
+  r.out = at;
   r.out.push_back(Affine::Of(k));
   r.shape = p.dims;
   r.shape.push_back(count);
@@ -65,13 +65,13 @@ std::vector<Value> SeedChunks::Loop(Value begin, Value end, Value step,
   std::vector<Value> into, entering = {begin};
   for (Value v : state) into.push_back(b_.AddParam(header, b_.TypeOf(v)));
   entering.insert(entering.end(), state.begin(), state.end());
-  b_.Jump(header, std::move(entering));
+  b_.Jump(header, entering);
   b_.SetBlock(header);
   b_.Branch(b_.Make(Op::Lt, {i, end}), {body, {}}, {done, {}});
   b_.SetBlock(body);
   std::vector<Value> next = turn(i, into);
   next.insert(next.begin(), b_.Make(Op::Add, {i, step}));
-  b_.Jump(header, std::move(next));
+  b_.Jump(header, next);
   b_.SetBlock(done);
   return into;
 }

@@ -105,7 +105,7 @@ class Writer {
     std::vector<Value> extents = Dims(result);
     const std::vector<Value>& seeds = Dims(param);
     extents.insert(extents.end(), seeds.begin(), seeds.end());
-    return extents.empty() ? b_.Zero(ir::Type::Scalar(to)) : b_.Zeros(to, std::move(extents));
+    return extents.empty() ? b_.Zero(ir::Type::Scalar(to)) : b_.Zeros(to, extents);
   }
 
   // A rule called in a body gives value and tangent at once, and both get the seeds' axes: no primal is there then.
@@ -188,7 +188,7 @@ class Writer {
       results.push_back(copy.Get(from_.blocks[0].term.results[r]));
       b.function().results.push_back(from_.results[r]);
     }
-    b.Return(std::move(results));
+    b.Return(results);
     return part;
   }
 
@@ -264,7 +264,7 @@ class Writer {
       }
     }
     for (Value v : results) b_.function().results.push_back(b_.TypeOf(v));
-    b_.Return(std::move(results));
+    b_.Return(results);
   }
 
   ir::Module& module_;

@@ -118,8 +118,8 @@ class Writer {
     if (t.IsList()) return b_.ListNew(lists_.TypeOf(t).record);
     return Empty(ElementCount(b_, Dims(v)));
   }
-  Value Call(uint32_t function, std::vector<Value> args) {
-    return b_.Call(function, std::move(args))[0];
+  Value Call(uint32_t function, const std::vector<Value>& args) {
+    return b_.Call(function, args)[0];
   }
   Value Join(Value into, Value row, Value from, Value from_row) {
     return Call(functions_.join, {into, row, from, from_row});
@@ -234,7 +234,7 @@ class Writer {
     }
     const auto callee = callee_of_(inst.callee, active);
     if (!callee) return false;
-    const std::vector<Value> made = b_.Call(*callee, std::move(args));
+    const std::vector<Value> made = b_.Call(*callee, args);
     size_t next = inst.results.size();
     for (size_t k = 0; k < inst.results.size(); ++k) {
       const Value v = inst.results[k];
@@ -327,7 +327,7 @@ class Writer {
       for (Value v : term.results) {
         if (HasSets(b_.module(), from_.TypeOf(v), tape_)) out.push_back(SetsOrEmpty(v));
       }
-      b_.Return(std::move(out));
+      b_.Return(out);
     }
   }
 

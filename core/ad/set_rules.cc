@@ -185,13 +185,13 @@ void SetsByRule::ByTangents(uint32_t sets_function) {
   for (Value sets : sets_) {
     if (sets.valid()) args.push_back(sets);
   }
-  const std::vector<Value> made = b_.Call(sets_function, std::move(args));
+  const std::vector<Value> made = b_.Call(sets_function, args);
   const size_t results = module_.Get(f_).results.size();
   const auto first = made.begin();
   const auto tangents = static_cast<long>(b_.function().results.size() - results);
   std::vector<Value> out(first, first + static_cast<long>(results));
   out.insert(out.end(), made.end() - tangents, made.end());
-  b_.Return(std::move(out));
+  b_.Return(out);
 }
 
 std::vector<Value> SetsByRule::EmptySets(const std::vector<Value>& results) {
@@ -220,7 +220,7 @@ void SetsByRule::BySeeds(uint32_t sets_function) {
   args.insert(args.end(), seeds.begin(), seeds.end());
   for (size_t k = 0; k < seeds.size(); ++k)
     args.push_back(b_.Call(functions_.own, {Elements(seeds[k]), begins[k], width})[0]);
-  const std::vector<Value> made = b_.Call(sets_function, std::move(args));
+  const std::vector<Value> made = b_.Call(sets_function, args);
   size_t next = made.size() / 2;  // behind the cotangents their sets
   for (size_t k = 0; k < params_.size(); ++k) {
     if (!ir::CarriesTangent(module_, b_.TypeOf(params_[k]))) continue;
@@ -229,7 +229,7 @@ void SetsByRule::BySeeds(uint32_t sets_function) {
       sets[r] = b_.Call(functions_.through, {sets[r], begins[r], steps, sets_[k]})[0];
   }
   out.insert(out.end(), sets.begin(), sets.end());
-  b_.Return(std::move(out));
+  b_.Return(out);
 }
 
 void SetsByRule::Everywhere() {
@@ -241,7 +241,7 @@ void SetsByRule::Everywhere() {
     }
   }
   out.insert(out.end(), sets.begin(), sets.end());
-  b_.Return(std::move(out));
+  b_.Return(out);
 }
 
 }  // namespace pullback::ad

@@ -13,7 +13,6 @@ namespace pullback::ad {
 namespace {
 
 using ir::Affine;
-using ir::Inst;
 using ir::Op;
 using ir::Value;
 
@@ -95,7 +94,7 @@ class Writer {
     for (const Block& block : blocks) out.insert(out.end(), block.parts.begin(), block.parts.end());
     b_.function().results.clear();
     for (Value v : out) b_.function().results.push_back(b_.TypeOf(v));
-    b_.Return(std::move(out));
+    b_.Return(out);
   }
 
  private:
@@ -192,7 +191,7 @@ class Writer {
       std::vector<Value> args = {width};
       args.insert(args.end(), args_.begin(), args_.end());
       args.push_back(b_.Call(functions_.own, {param.count, b_.I64(0), width})[0]);
-      it->second = b_.Call(*function, std::move(args));
+      it->second = b_.Call(*function, args);
     }
     size_t at = primal_.size();
     for (size_t k = 0; k < r; ++k) at += ir::CarriesTangent(module_, from_.results[k]);
@@ -311,9 +310,9 @@ class Writer {
       if (carries && k < r) ++before;
       if (carries && !forward) args.push_back(k == r ? seed : b_.ZerosLike(primal_[k]));
     }
-    if (!forward) return b_.Vjp(f_, wrt, std::move(args))[primal_.size()];
+    if (!forward) return b_.Vjp(f_, wrt, args)[primal_.size()];
     args.push_back(seed);
-    return b_.Jvp(f_, wrt, std::move(args))[primal_.size() + before];
+    return b_.Jvp(f_, wrt, args)[primal_.size() + before];
   }
 
   // --- what is given

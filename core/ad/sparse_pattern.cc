@@ -176,7 +176,7 @@ SparseRows SparsePattern::Scanned(const Plan& plan, Value param) {
   const Value starts = b_.Call(functions_.scanned_starts, args)[0];
   args.push_back(starts);
   args.push_back(b_.Index(starts, {Affine::Of(ElementCount(b_, Extents(plan.value)))}));
-  return {starts, b_.Call(functions_.scanned_columns, std::move(args))[0]};
+  return {starts, b_.Call(functions_.scanned_columns, args)[0]};
 }
 
 using State = PointLoops::State;
@@ -248,7 +248,7 @@ class SparsePattern::Collector {
     const Value columns = p_.rows_.at(sources_[k]).columns;
     State next = With(into, row, b_.Index(columns, {Affine::Of(t)}));
     next.insert(next.begin(), Next(t));
-    b_.Jump(header, std::move(next));
+    b_.Jump(header, next);
     b_.SetBlock(done);
     return into;
   }

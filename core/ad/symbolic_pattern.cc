@@ -112,7 +112,7 @@ SymbolicPatterns FindSymbolicPatterns(const ir::Module& module, uint32_t f,
                                       const std::vector<bool>& wrt, const JacobianRows& rows) {
   SymbolicPatterns out;
   out.function = module.Get(f);
-  const ir::Function code = module.Get(f);
+  const ir::Function& code = module.Get(f);
   const bool straight = code.blocks.size() == 1 && !code.HasRule();
   const std::vector<Inst> none;
   const std::vector<Inst>& insts = straight ? code.blocks[0].insts : none;

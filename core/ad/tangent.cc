@@ -263,7 +263,7 @@ class Dual {
       for (size_t d = 0; d < width_; ++d) args.push_back(DotOrZero(v, d));
     }
     PB_ASSIGN_OR_RETURN(const uint32_t callee, jvp_of_(inst.callee, active));
-    const std::vector<Value> made = b_.Call(callee, std::move(args), inst.checkpoint);
+    const std::vector<Value> made = b_.Call(callee, args, inst.checkpoint);
     size_t next = inst.results.size();
     for (size_t k = 0; k < inst.results.size(); ++k) {
       primal_[inst.results[k].id] = made[k];

@@ -191,8 +191,8 @@ class TapeProof {
       const Edge& e = term.edges[k];
       const bool last = k + 1 == term.edges.size();
       Place next = asked && k == 0 ? Place{at.block, at.tape, at.left, at.tag, asked, {}}
-                   : last          ? std::move(at)
-                                   : at;
+                   : last ? std::move(at)  // NOLINT(bugprone-use-after-move): in the last turn
+                          : at;
       if (asked && k == 1) next.is_not.insert(*asked);
       const auto to = reversed_by_.find(e.block);
       if (to == reversed_by_.end()) {

@@ -235,7 +235,7 @@ class Transposer {
     return partials_[&call] = body_.Under(call.guard, [&] {
       std::vector<Value> args;
       for (Value v : call.args) args.push_back(body_.Get(v));
-      return b_.Call(callee, std::move(args));
+      return b_.Call(callee, args);
     });
   }
 
@@ -265,7 +265,7 @@ class Transposer {
         if (!t.IsFloat()) continue;
         args.push_back(bars_.count(v) ? bars_.at(v).value : b_.Zero(t));
       }
-      return b_.Call(rule, std::move(args));
+      return b_.Call(rule, args);
     });
     size_t next = 0;
     for (Value v : inst.args) {

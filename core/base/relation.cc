@@ -188,7 +188,7 @@ ApiType RelationApiType(std::vector<std::string> sizes) {
     array.dims = {"_"};
     if (i == layout.Domain()) {
       array.dims = type.dims;
-      array.dims.push_back("0");
+      array.dims.emplace_back("0");
     }
     type.elements.push_back(std::move(array));
   }

@@ -163,7 +163,7 @@ Value Builder::ZerosLike(Value v) {
   PB_CHECK(t.IsArray());
   std::vector<Value> extents;
   for (int axis = 0; axis < t.rank; ++axis) extents.push_back(Dim(v, axis));
-  return Zeros(t.elem, std::move(extents));
+  return Zeros(t.elem, extents);
 }
 
 Inst Builder::Access(Op op, Value array, std::vector<Affine> subs) const {

@@ -66,7 +66,7 @@ bool FunctionParser::ParseHeader() {
   f_.name = c_.Take().text;
   std::vector<Value> params;
   if (!ParseParams(params)) return false;
-  f_.blocks.emplace_back().params = std::move(params);
+  f_.blocks.emplace_back().params = params;
   if (!c_.Expect("->")) return false;
   const bool many = c_.Accept("(");
   if (many && c_.Accept(")")) return ParseRules();
@@ -105,7 +105,7 @@ bool FunctionParser::ParseBlock() {
     if (is_entry) return c_.Fail("the parameters of the first block are the function's");
     std::vector<Value> params;
     if (!ParseParams(params)) return false;
-    f_.blocks[block].params = std::move(params);
+    f_.blocks[block].params = params;
   }
   if (!c_.Expect(":")) return false;
   return ParseBlockBody(f_.blocks[block]);

@@ -134,7 +134,7 @@ class JacobianWriter {
     std::vector<Value> args = args_;
     if (forward) {
       for (const Leaf& leaf : params_) args.push_back(seed(leaf));
-      const std::vector<Value> made = b_.Jvp(f_, wrt_, std::move(args));
+      const std::vector<Value> made = b_.Jvp(f_, wrt_, args);
       std::vector<Value> dots;
       size_t next = from_.results.size();
       for (size_t r = 0; r < rows_.size(); ++r) {
@@ -151,7 +151,7 @@ class JacobianWriter {
         args.push_back(b_.ZerosLike(primal_[r]));
       }
     }
-    const std::vector<Value> made = b_.Vjp(f_, wrt_, std::move(args));
+    const std::vector<Value> made = b_.Vjp(f_, wrt_, args);
     return {made.begin() + static_cast<long>(from_.results.size()), made.end()};
   }
 
@@ -196,10 +196,10 @@ class JacobianWriter {
   }
 
   // Ends the statement with an array of these elements.
-  Value Stored(std::vector<Affine> at, std::vector<Value> dims, Value element) {
+  Value Stored(const std::vector<Affine>& at, const std::vector<Value>& dims, Value element) {
     EachResult r;
-    r.out = std::move(at);
-    r.shape = std::move(dims);
+    r.out = at;
+    r.shape = dims;
     r.value = element;
     return b_.EndEach({std::move(r)})[0];
   }
@@ -250,7 +250,7 @@ class JacobianWriter {
         Value& block = after[BlockIndex(forward, s, o)];
         block = Store(block, forward, place, out[o], ElementOf(forward, s, o));
       }
-      b_.Jump(latch, std::move(after));
+      b_.Jump(latch, after);
       b_.SetBlock(next);
     }
     b_.SetBlock(latch);
@@ -340,7 +340,7 @@ uint32_t AddGradient(Module& module, uint32_t f, const std::vector<bool>& wrt) {
     if (wrt[k]) b.function().results.push_back(TypeOfParam(from, k));
   }
   args.push_back(b.One(from.results[0]));
-  b.Return(b.Vjp(f, wrt, std::move(args)));
+  b.Return(b.Vjp(f, wrt, args));
   return target;
 }
 
@@ -388,7 +388,7 @@ uint32_t AddHessian(Module& module, uint32_t f, const std::vector<bool>& wrt) {
   std::vector<Value> out = {made[0]};
   out.insert(out.end(), made.begin() + static_cast<long>(rows.size()), made.end());
   for (Value v : out) b.function().results.push_back(b.TypeOf(v));
-  b.Return(std::move(out));
+  b.Return(out);
   return target;
 }
 
@@ -405,12 +405,12 @@ uint32_t AddHessianProduct(Module& module, uint32_t f, const std::vector<bool>& 
     if (floats[k]) args.push_back(b.AddParam(0, TypeOfParam(from, k), "dot"));
   }
   const size_t columns = args.size() - n;
-  const std::vector<Value> made = b.Jvp(gradient, floats, std::move(args));
+  const std::vector<Value> made = b.Jvp(gradient, floats, args);
   // result, gradient…, the result's tangent, the gradient's tangents…
   std::vector<Value> out = {made[0]};
   out.insert(out.end(), made.end() - static_cast<long>(columns), made.end());
   for (Value v : out) b.function().results.push_back(b.TypeOf(v));
-  b.Return(std::move(out));
+  b.Return(out);
   return target;
 }
 

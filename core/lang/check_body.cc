@@ -273,7 +273,7 @@ Type BodyChecker::ResolveArrayOfStructs(TypeExpr& t, Shape& shape) {
     Type type = ResolveAnnotation(part, own);
     return type;
   };
-  const Type type = ResolveStructArray(t, program_.structs(f_), report_, limits_, resolve);
+  Type type = ResolveStructArray(t, program_.structs(f_), report_, limits_, resolve);
   if (type.kind == Type::Kind::kError) return {};
   shape.elements.assign(shapes.begin() + 1, shapes.end());
   const size_t rank = t.dims.size();

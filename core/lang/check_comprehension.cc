@@ -224,7 +224,7 @@ void BodyChecker::MakeReduction(Expr& e, const Type& array, const Shape& shape) 
 
 // operands[0] makes the array of the terms.
 Shape BodyChecker::CheckScan(Expr& e) {
-  const Shape shape = Check(e.operands[0]);
+  Shape shape = Check(e.operands[0]);
   const Expr& terms = *e.operands[0];
   e.type = Type();
   if (terms.type.kind == Type::Kind::kError) return {};

@@ -127,7 +127,7 @@ Type HeaderChecker::Resolve(TypeExpr& t, Shape& shape) {
 
 Type HeaderChecker::ResolveArrayOfStructs(TypeExpr& t, Shape& shape) {
   std::vector<Shape> shapes;  // of the element, then of each part
-  const Type type = ResolveStructArray(t, structs_, report_, limits_, [&](TypeExpr& part) {
+  Type type = ResolveStructArray(t, structs_, report_, limits_, [&](TypeExpr& part) {
     shapes.emplace_back();
     return Resolve(part, shapes.back());
   });
@@ -142,7 +142,7 @@ Type HeaderChecker::ResolveArrayOfStructs(TypeExpr& t, Shape& shape) {
 }
 
 Type HeaderChecker::ResolveRelation(TypeExpr& t, Shape& shape) {
-  const Type type = RelationType(ArityOf(t));
+  Type type = RelationType(ArityOf(t));
   shape = UnknownShape(type);
   for (size_t i = 0; i < t.dims.size(); ++i) {
     shape.elements[0].dims[i] = ResolveDim(*t.dims[i]);

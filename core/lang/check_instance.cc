@@ -451,7 +451,8 @@ uint32_t ProgramChecker::BuiltinInstance(const Type& function, const std::vector
   for (size_t i = 0; i < args.size(); ++i) {
     params.push_back(Given("x" + std::to_string(i), args[i], info.at));
   }
-  std::unique_ptr<Function> f = Returning(value->name, std::move(params), std::move(value));
+  const std::string name = value->name;
+  std::unique_ptr<Function> f = Returning(name, std::move(params), std::move(value));
   f->from_prelude = program_.functions[info.from]->from_prelude;
   const uint32_t instance = Add(std::move(f), std::move(info));
   Keep(instance, function, args);

@@ -79,7 +79,7 @@ Leaf Blank(Context& c, const ir::Type& type, const std::optional<std::vector<Aff
   const std::vector<Affine> sizes = dims ? *dims : std::vector<Affine>(type.rank, Affine::Const(0));
   std::vector<Value> extents;
   for (const Affine& d : sizes) extents.push_back(c.ToValue(d));
-  const Value zeros = c.b.Zeros(type.elem, std::move(extents));
+  const Value zeros = c.b.Zeros(type.elem, extents);
   c.SetDims(zeros, sizes);
   return {zeros, nullptr};
 }

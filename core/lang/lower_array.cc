@@ -130,7 +130,7 @@ std::optional<Affine> SizeOf(Context& c, const Expr& e, std::vector<Affine> dims
   const size_t axis = static_cast<Builtin>(e.builtin) == Builtin::Len
                           ? 0
                           : static_cast<size_t>(e.operands[1]->int_value);
-  const Affine size = dims[axis];
+  Affine size = dims[axis];
   std::optional<AtBlock> block;
   if (c.InBody()) {
     if (!base.valid() || c.OwnerOf(base) != 0) return size;

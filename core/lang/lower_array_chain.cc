@@ -147,7 +147,7 @@ std::optional<Leaf> RestInVain(Context& c, const Expr& e) {
   const uint32_t block = c.b.block();
   const auto first = static_cast<std::ptrdiff_t>(InstsOf(c).size());
   Mark mark(c);
-  const Leaf rest = *RestOfChain(c, e);
+  Leaf rest = *RestOfChain(c, e);
   const std::vector<ir::Inst>& insts = InstsOf(c);
   // Another block: a bracket inside took control flow.
   const bool may = c.b.block() == block &&
@@ -180,7 +180,7 @@ ArrayRef ChainByBranch(Context& c, const Expr& e, const Predicates& predicates,
   c.b.SetBlock(no);
   std::vector<Value> extents;
   for (const Affine& d : sizes) extents.push_back(c.ToValue(d));
-  const Value zeros = c.b.Zeros(e.type.elem, std::move(extents));
+  const Value zeros = c.b.Zeros(e.type.elem, extents);
   c.SetDims(zeros, sizes);
   exits.push_back({no, {{{zeros, nullptr}}}});
   const Leaf joined = JoinValues(c, exits)[0];

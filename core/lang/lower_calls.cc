@@ -66,7 +66,7 @@ Leaves EmitCall(Context& c, uint32_t callee, Leaves args, uint32_t loc) {
     }
     c.b.SetLoc(loc);
   }
-  const std::vector<Value> results = c.b.Call(c.module.Declare(callee), std::move(values));
+  const std::vector<Value> results = c.b.Call(c.module.Declare(callee), values);
   DescribeResults(c, results, extents);
   Leaves out;
   for (Value v : results) out.push_back({v, nullptr});
@@ -112,7 +112,7 @@ std::optional<Leaves> LowerZeros(Context& c, const Expr& e) {
   std::vector<Value> extents;
   for (const Affine& d : dims) extents.push_back(c.ToValue(d));
   c.SetLoc(e.ordinal);
-  const Value v = c.b.Zeros(e.type.elem, std::move(extents));
+  const Value v = c.b.Zeros(e.type.elem, extents);
   c.SetMade(v, std::move(dims), c.b.loc());
   return Leaves{{v, nullptr}};
 }
@@ -123,7 +123,7 @@ std::optional<Leaves> LowerSelect(Context& c, const Expr& e) {
     PB_TRY(const Value v, LowerScalar(c, *operand));
     operands.push_back(v);
   }
-  return Leaves{{c.b.Make(Op::Select, std::move(operands)), nullptr}};
+  return Leaves{{c.b.Make(Op::Select, operands), nullptr}};
 }
 
 std::optional<Leaves> LowerScalarBuiltin(Context& c, const Expr& e) {
@@ -133,7 +133,7 @@ std::optional<Leaves> LowerScalarBuiltin(Context& c, const Expr& e) {
     operands.push_back(v);
   }
   c.SetLoc(e.ordinal);
-  return Leaves{{c.b.Make(ScalarOp(e.builtin), std::move(operands)), nullptr}};
+  return Leaves{{c.b.Make(ScalarOp(e.builtin), operands), nullptr}};
 }
 
 }  // namespace

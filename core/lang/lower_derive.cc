@@ -133,7 +133,7 @@ Leaves LowerVjp(Context& c, const Expr& e, const Arguments& a) {
   } else {
     operands.push_back(c.b.One(c.module.module.Get(a.callee).results[0]));
   }
-  const std::vector<Value> out = c.b.Vjp(a.callee, a.wrt, std::move(operands));
+  const std::vector<Value> out = c.b.Vjp(a.callee, a.wrt, operands);
   if (e.derive == DeriveOp::kPullback) {
     for (size_t i = 0; i < results; ++i) {
       Describe(c, out[i]);
@@ -157,7 +157,7 @@ Leaves LowerJvp(Context& c, const Arguments& a) {
     }
   }
   const size_t results = ResultCount(c, a.callee);
-  const std::vector<Value> out = c.b.Jvp(a.callee, a.wrt, std::move(operands));
+  const std::vector<Value> out = c.b.Jvp(a.callee, a.wrt, operands);
   for (Value v : out) Describe(c, v);
   Leaves leaves;
   Expander(c, out, results)

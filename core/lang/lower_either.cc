@@ -87,7 +87,10 @@ ExprPtr Copy(const Expr& e) {
   }
   for (const CondArm& arm : e.arms) {
     copy->arms.emplace_back();
-    if (arm.cond && !(copy->arms.back().cond = Copy(*arm.cond))) return nullptr;
+    if (arm.cond) {
+      copy->arms.back().cond = Copy(*arm.cond);
+      if (!copy->arms.back().cond) return nullptr;
+    }
     std::optional<Block> body = Copy(arm.body);
     if (!body) return nullptr;
     copy->arms.back().body = *std::move(body);

@@ -32,7 +32,7 @@ ArrayRef StoredValues(Context& c, const Expr& e, DType elem, const std::vector<i
     forms.push_back(Affine::Const(d));
   }
   c.SetLoc(e.ordinal);
-  Value v = c.b.Zeros(elem, std::move(extents));
+  Value v = c.b.Zeros(elem, extents);
   for (size_t i = 0; i < values.size(); ++i) {
     Subs subs(dims.size());
     int64_t rest = static_cast<int64_t>(i);

@@ -68,11 +68,11 @@ std::optional<ArrayRef> StatesBefore(Context& c, Monoid m, size_t scanned, const
 }  // namespace
 
 std::optional<ArrayRef> LowerScan(Context& c, const Expr& e) {
-  PB_TRY(const ArrayRef terms, LowerArray(c, *e.operands[0]));
+  PB_TRY(ArrayRef terms, LowerArray(c, *e.operands[0]));
   if (c.dims_only) return terms;
   c.SetLoc(e.ordinal);
   const Monoid m = ScanOf(e.comprehension);
-  PB_TRY(const ArrayRef before, StatesBefore(c, m, e.operands[0]->binders.size(), terms, nullptr));
+  PB_TRY(ArrayRef before, StatesBefore(c, m, e.operands[0]->binders.size(), terms, nullptr));
   if (e.exclusive) return before;
   Context* context = &c;
   return Computed(terms, [context, m, before, terms](const Subs& subs) -> MaybeValue {
@@ -83,7 +83,7 @@ std::optional<ArrayRef> LowerScan(Context& c, const Expr& e) {
 }
 
 std::optional<ArrayRef> LowerScanLinear(Context& c, const Expr& e) {
-  PB_TRY(const ArrayRef factors, LowerArray(c, *e.operands[0]));
+  PB_TRY(ArrayRef factors, LowerArray(c, *e.operands[0]));
   PB_TRY(const ArrayRef added, LowerArray(c, *e.operands[1]));
   c.SetLoc(e.ordinal);
   if (!RequireEqual(c, factors->dims[0], added->dims[0])) return std::nullopt;

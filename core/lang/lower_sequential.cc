@@ -24,7 +24,7 @@ void CountedLoop(Context& c, const Range& range, const std::string& name,
     params.push_back(c.b.AddParam(header, c.b.TypeOf(v), c.function.names[v.id]));
     args.push_back(v);
   }
-  c.b.Jump(header, std::move(args));
+  c.b.Jump(header, args);
   c.b.SetBlock(header);
   for (size_t p = 0; p < params.size(); ++p) {
     if (c.b.TypeOf(params[p]).IsArray()) c.ReadDims(params[p]);
@@ -38,7 +38,7 @@ void CountedLoop(Context& c, const Range& range, const std::string& name,
   body(i);
   std::vector<Value> next = {c.Integer(Op::Add, i, c.I64(1))};
   next.insert(next.end(), carried.begin(), carried.end());
-  c.b.Jump(header, std::move(next));
+  c.b.Jump(header, next);
   c.b.SetBlock(exit);
   carried = params;
 }
@@ -135,7 +135,7 @@ Value Sequence::Blank(const Result& r, ir::AffineSpan inner) {
   std::vector<Value> extents;
   for (const Affine& d : dims) extents.push_back(c_.ToValue(d));
   c_.SetLoc(e_.ordinal);
-  const Value v = c_.b.Zeros(r.type.elem, std::move(extents));
+  const Value v = c_.b.Zeros(r.type.elem, extents);
   c_.SetDims(v, std::move(dims));
   return v;
 }

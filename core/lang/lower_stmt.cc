@@ -98,7 +98,7 @@ std::vector<Leaves> Join(Context& c, const std::vector<Exit>& exits,
       if (leaf.is_param) args.push_back(leaf.incoming[e]);
     }
     c.b.SetBlock(exits[e].block);
-    c.b.Jump(join, std::move(args));
+    c.b.Jump(join, args);
   }
   c.b.SetBlock(join);
   for (const JoinLeaf& leaf : all) DescribeParam(c, leaf);
@@ -127,7 +127,7 @@ uint32_t EnterHeader(Context& c, const Block& body, const Variables& variables,
       arrays.emplace_back(p, in);
     }
   }
-  c.b.Jump(header, std::move(args));
+  c.b.Jump(header, args);
   c.b.SetBlock(header);
   for (const auto& [p, in] : arrays) {
     if (c.dims.find(p.id) == c.dims.end()) c.ReadDims(p);
@@ -212,7 +212,7 @@ bool LowerFor(Context& c, const Stmt& s) {
   if (LowerLoopBody(c, s.body, loop)) {
     std::vector<Value> args = {c.Integer(Op::Add, i, c.I64(1))};
     for (Value v : FlatValues(c, variables)) args.push_back(v);
-    c.b.Jump(header, std::move(args));
+    c.b.Jump(header, args);
   }
   MarkHeader(c, header, snapshots);
   return LeaveLoop(c, loop);
@@ -370,7 +370,7 @@ bool LowerReturn(Context& c, const Stmt& s) {
       results.push_back(leaves[i].value);
     }
   }
-  c.b.Return(std::move(results));
+  c.b.Return(results);
   return false;
 }
 

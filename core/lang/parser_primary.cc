@@ -118,7 +118,7 @@ void Parser::ParseLabel(Expr& call) {
     ErrorHere("give a name to every field, or to none");
   }
   if (!label) return;
-  call.labels.push_back(std::string(Text(Take())));
+  call.labels.emplace_back(Text(Take()));
   Take();
 }
 

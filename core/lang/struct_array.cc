@@ -26,7 +26,7 @@ class ElementChecker {
       case TypeExpr::Kind::kRelation: return Holds("relation");
       case TypeExpr::Kind::kStruct: return VisitNamed(t);
       case TypeExpr::Kind::kArray: {
-        const std::string open = OpenSize(t);
+        std::string open = OpenSize(t);
         if (!open.empty()) return open;
         return t.name.empty() ? Leaf() : VisitNamed(t);
       }

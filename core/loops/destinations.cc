@@ -173,8 +173,9 @@ bool Passing::Pass(uint32_t b) {
   const std::optional<size_t> statement = FindStatement(*copy);
   if (!statement) return false;
   std::optional<Destination> d = DestinationOf(*copy, *statement);
-  if (d) Change(*copy, *statement, *std::move(d));
-  return d.has_value();
+  if (!d) return false;
+  Change(*copy, *statement, *std::move(d));
+  return true;
 }
 
 void Passing::Change(const Copy& copy, size_t statement, Destination d) {

@@ -60,7 +60,7 @@ void Sizes::DefineQuotient(const ir::Inst& inst) {
   const analysis::Interval range = RangeOf(m);
   if (!by.IsConst() || by.constant <= 0 || range.lo < 0 || range.hi > kMaxExtent) return;
   const Value v = inst.results[0];
-  const Affine result = Affine::Of(v), k = by, one = Affine::Const(1);
+  const Affine &k = by, result = Affine::Of(v), one = Affine::Const(1);
   if (inst.op == Op::Div) {
     ranges_[v] = {0, range.hi / by.constant};
     Learn({{m - result * by.constant, false}, true});

@@ -188,8 +188,8 @@ class Threader {
       results.insert(results.end(), inst.results.begin() + static_cast<long>(r),
                      inst.results.end());
     }
-    inst.args = std::move(args);
-    inst.results = std::move(results);
+    inst.args = args;
+    inst.results = results;
     out_.push_back(std::move(inst));
   }
 

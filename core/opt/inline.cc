@@ -12,7 +12,6 @@ namespace {
 
 using ir::Block;
 using ir::Inst;
-using ir::Value;
 
 bool HasSnapshots(const Block& b) { return b.term.snapshots.valid(); }
 

@@ -157,14 +157,14 @@ class BodyText {
     return Make(Op::Select, f_.TypeOf(v), {call_.guard, v, v}, call_.guard);
   }
 
-  Value Bool(Op op, std::vector<Value> args) {
+  Value Bool(Op op, const std::vector<Value>& args) {
     return Make(op, ir::Type::Bool(), std::move(args), ir::kNoValue);
   }
-  Value Make(Op op, ir::Type type, std::vector<Value> args, Value guard) {
+  Value Make(Op op, ir::Type type, const std::vector<Value>& args, Value guard) {
     Inst inst;
     inst.op = op;
     inst.loc = call_.loc;
-    inst.args = std::move(args);
+    inst.args = args;
     inst.guard = guard;
     inst.results = {f_.NewValue(type)};
     text_.values.insert(inst.results[0]);

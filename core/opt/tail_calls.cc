@@ -76,7 +76,7 @@ Status LoopTailCalls(ir::Module& module) {
       Block& end = f.blocks[b == 0 ? start : b];
       std::vector<Value> args = ir::ToVector(end.insts.back().args);
       end.insts.pop_back();
-      end.term = {Terminator::Kind::kJump, ir::kNoValue, {{start, std::move(args)}}, {}};
+      end.term = {Terminator::Kind::kJump, ir::kNoValue, {{start, args}}, {}};
     }
   }
   return {};

@@ -136,11 +136,11 @@ class Unroller {
     Emit(Op::Add, {sum, zero.results[0]}, result, loc, out);
   }
 
-  static Value Emit(Op op, std::vector<Value> args, Value result, uint32_t loc,
+  static Value Emit(Op op, const std::vector<Value>& args, Value result, uint32_t loc,
                     std::vector<Inst>& out) {
     Inst inst;
     inst.op = op;
-    inst.args = std::move(args);
+    inst.args = args;
     inst.loc = loc;
     inst.results = {result};
     out.push_back(std::move(inst));

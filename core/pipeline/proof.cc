@@ -108,7 +108,7 @@ StatusOr<ir::Module> NormaliseForProof(const ir::Module& ssa, const Observer& ob
   for (const Step& step : kSteps) {
     PB_RETURN_IF_ERROR(passes.Run(step.name, m, [&](ir::Module& x) {
       for (auto& f : x.functions) step.pass(*f);
-      const Status normal = tensor::VerifyNormalForm(x, step.form);
+      Status normal = tensor::VerifyNormalForm(x, step.form);
       if (normal.ok()) return normal;
       return Status(normal.code(), normal.reason(),
                     std::string(step.name) + ": " + normal.message());

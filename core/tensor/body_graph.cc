@@ -7,7 +7,6 @@
 namespace pullback::tensor {
 
 using ir::Inst;
-using ir::Op;
 using ir::Value;
 
 namespace {

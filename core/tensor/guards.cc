@@ -100,7 +100,7 @@ Value GuardOfValue(const ir::Each& each, const ir::Function& f, Value v, int dep
   if (const Value guard = GuardOfAbsent(each, v); guard.valid()) return guard;
   const auto of = [&](size_t k) { return GuardOfValue(each, f, def->args[k], depth + 1); };
   switch (def->op) {
-    case ir::Op::SMul: return of(0);
+    case ir::Op::SMul:
     case ir::Op::Cast:
     case ir::Op::Neg: return of(0);
     case ir::Op::Mul:

@@ -22,10 +22,10 @@ class BodyWriter {
  public:
   BodyWriter(ir::Each& each, ir::Function& f, Value guard) : each_(each), f_(f), guard_(guard) {}
 
-  Value Make(Op op, Type type, std::vector<Value> args) {
+  Value Make(Op op, Type type, const std::vector<Value>& args) {
     Inst inst;
     inst.op = op;
-    inst.args = std::move(args);
+    inst.args = args;
     return Append(std::move(inst), type);
   }
   Value Const(Type type, uint64_t bits) {

@@ -10,7 +10,6 @@ namespace {
 
 using ir::Inst;
 using ir::Op;
-using ir::Value;
 
 bool IsPlainHolds(const Inst* def) { return def && def->op == Op::Holds && !def->guard.valid(); }
 

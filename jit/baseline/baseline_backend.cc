@@ -90,7 +90,7 @@ class BaselineBackend : public Backend {
     PB_ASSIGN_OR_RETURN(BaselineObject read, ReadBaselineObject(object.bytes));
     for (const BaselineObject::Address& address : read.addresses) {
       const void* target = RuntimeAddress(address.symbol);
-      std::memcpy(read.code.data() + address.at, &target, sizeof target);
+      std::memcpy(read.code.data() + address.at, static_cast<const void*>(&target), sizeof target);
     }
     PB_ASSIGN_OR_RETURN(const void* code, memory_->Place(read.code));
     return std::unique_ptr<LoadedCode>(std::make_unique<PlacedCode>(memory_, code, read));

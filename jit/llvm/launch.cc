@@ -176,7 +176,7 @@ Value* RoundedToTiles(llvm::IRBuilder<>& b, Value* trips) {
   return b.CreateAnd(b.CreateAdd(trips, b.getInt64(kLast)), b.getInt64(~kLast));
 }
 
-void AddLaunches(ModuleEmitter& m, std::shared_ptr<const Offload> offload) {
+void AddLaunches(ModuleEmitter& m, const std::shared_ptr<const Offload>& offload) {
   for (uint32_t f = 0; f < offload->plans.size(); ++f) {
     m.hooks.push_back(std::make_shared<LaunchHook>(offload, f));
   }

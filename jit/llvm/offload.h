@@ -34,7 +34,7 @@ llvm::Value* TripsOf(FunctionEmitter& e, const loops::Node& loop);
 llvm::Value* RoundedToTiles(llvm::IRBuilder<>& b, llvm::Value* trips);
 
 // Gives `m` hooks that write launches.
-void AddLaunches(ModuleEmitter& m, std::shared_ptr<const Offload> offload);
+void AddLaunches(ModuleEmitter& m, const std::shared_ptr<const Offload>& offload);
 
 // Writes all kernels: for NVPTX, or (`host`) as one entry that runs one thread (device_code.h).
 void EmitKernels(ModuleEmitter& m, const Offload& offload, bool host, const std::string& entry);
