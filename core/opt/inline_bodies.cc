@@ -158,7 +158,7 @@ class BodyText {
   }
 
   Value Bool(Op op, const std::vector<Value>& args) {
-    return Make(op, ir::Type::Bool(), std::move(args), ir::kNoValue);
+    return Make(op, ir::Type::Bool(), args, ir::kNoValue);
   }
   Value Make(Op op, ir::Type type, const std::vector<Value>& args, Value guard) {
     Inst inst;
