@@ -9,7 +9,9 @@ using ir::Op;
 using ir::Value;
 
 bool Access::IsProven() const {
-  return std::all_of(axes.begin(), axes.end(), [](AxisCheck c) { return c == AxisCheck::kProven; });
+  return std::all_of(axes.begin(), axes.end(), [](AxisCheck c) {
+    return c == AxisCheck::kProven || c == AxisCheck::kChecked;
+  });
 }
 
 namespace {
@@ -43,12 +45,62 @@ Access PlanAccess(const AccessContext& c, ir::AffineSpan subs, ir::AffineSpan ex
   return access;
 }
 
+void UseEarlierChecks(const AccessContext& c, Access& access, ir::AffineSpan subs,
+                      ir::AffineSpan extents, Value guard) {
+  if (access.IsProven()) return;
+  access.proofs.resize(subs.size());
+  Rows loops;
+  for (const SpaceIndex& i : c.space.indices) loops.push_back(i.pinned ? ir::kNoValue : i.var);
+  for (size_t axis = 0; axis < subs.size(); ++axis) {
+    if (access.axes[axis] == AxisCheck::kProven) continue;
+    std::optional<Proof> found =
+        c.l.checked.Find({&c.each, subs[axis], extents[axis], guard}, c.bounds);
+    if (!found) {
+      access.proofs[axis] = {c.l.checked.NewToken(), loops};
+      continue;
+    }
+    for (Reg& r : found->rows) r = r.valid() ? c.l.Of(r) : r;
+    access.axes[axis] = AxisCheck::kChecked;
+    access.proofs[axis] = *std::move(found);
+    access.level = c.space.depth;
+  }
+}
+
+void LearnChecks(const AccessContext& c, const Access& access, ir::AffineSpan subs,
+                 ir::AffineSpan extents, Value guard) {
+  for (size_t axis = 0; axis < access.proofs.size(); ++axis) {
+    const AxisCheck check = access.axes[axis];
+    if (check != AxisCheck::kBefore && check != AxisCheck::kHere) continue;
+    c.l.checked.Learn({&c.each, subs[axis], extents[axis], guard}, access.proofs[axis].token);
+  }
+}
+
+Emitter::About AboutAccess(const Access& access, ir::AffineSpan subs) {
+  Emitter::About about;
+  for (const Affine& sub : subs) about.rows.push_back(sub.AsValue());
+  for (size_t axis = 0; axis < access.proofs.size(); ++axis) {
+    if (access.axes[axis] == AxisCheck::kChecked) about.proofs.push_back(access.proofs[axis]);
+  }
+  return about;
+}
+
 namespace {
+
+std::vector<Proof> MadeBy(const Access& access, size_t axis) {
+  if (access.proofs.empty()) return {};
+  return {access.proofs[axis]};
+}
 
 class BeforeCheck {
  public:
-  BeforeCheck(const AccessContext& c, Affine sub, Reg extent, uint32_t loc)
-      : c_(c), e_(c.l.e), sub_(std::move(sub)), extent_(extent), loc_(loc) {}
+  BeforeCheck(const AccessContext& c, Affine sub, Reg extent, uint32_t loc,
+              std::vector<Proof> proofs)
+      : c_(c),
+        e_(c.l.e),
+        sub_(std::move(sub)),
+        extent_(extent),
+        loc_(loc),
+        proofs_(std::move(proofs)) {}
 
   void Emit() {
     const Reg least = End(/*greatest=*/false), greatest = End(/*greatest=*/true);
@@ -58,7 +110,7 @@ class BeforeCheck {
     if (!c_.bounds.IsTame(sub_)) good = e_.And(good, e_.Compare(Op::Le, least, greatest));
     if (e_.AsI64(good).value_or(0) != 0) return;
     if (StepsByOne()) {
-      e_.Check(good, ir::TrapKind::kIndex, loc_, {FirstBad(least), extent_});
+      e_.Check(good, ir::TrapKind::kIndex, loc_, {FirstBad(least), extent_}, proofs_);
     } else {
       SearchUnless(good);
     }
@@ -105,7 +157,7 @@ class BeforeCheck {
       sub = sub.Substitute(i.var, Affine::Of(at));
       ++loops;
     }
-    c_.l.CheckIndex(e_.Linear(sub), extent_, loc_);
+    c_.l.CheckIndex(e_.Linear(sub), extent_, loc_, proofs_);
     while (loops-- > 0) e_.CloseFor();
     e_.CloseIf();
   }
@@ -115,6 +167,7 @@ class BeforeCheck {
   const Affine sub_;
   const Reg extent_;
   const uint32_t loc_;
+  const std::vector<Proof> proofs_;
 };
 
 }  // namespace
@@ -123,7 +176,7 @@ void CheckBefore(const AccessContext& c, const Access& access, ir::AffineSpan su
                  const std::vector<Reg>& extents, uint32_t loc) {
   for (size_t axis = 0; axis < subs.size(); ++axis) {
     if (access.axes[axis] != AxisCheck::kBefore) continue;
-    BeforeCheck(c, c.space.Resolve(subs[axis]), extents[axis], loc).Emit();
+    BeforeCheck(c, c.space.Resolve(subs[axis]), extents[axis], loc, MadeBy(access, axis)).Emit();
   }
 }
 
@@ -131,7 +184,7 @@ void CheckHere(const AccessContext& c, const Access& access, ir::AffineSpan subs
                const std::vector<Reg>& extents, uint32_t loc) {
   for (size_t axis = 0; axis < subs.size(); ++axis) {
     if (access.axes[axis] != AxisCheck::kHere) continue;
-    c.l.CheckIndex(c.l.e.Linear(c.l.Of(subs[axis])), extents[axis], loc);
+    c.l.CheckIndex(c.l.e.Linear(c.l.Of(subs[axis])), extents[axis], loc, MadeBy(access, axis));
   }
 }
 

@@ -1,5 +1,5 @@
-// How the subscripts of a tensor statement are kept in range: proven, checked once before the loops,
-// or checked at each point.
+// How the subscripts of a tensor statement are kept in range: proven, checked by an earlier statement, checked once
+// before the loops, or checked at each point.
 #pragma once
 
 #include <set>
@@ -12,10 +12,12 @@
 
 namespace pullback::loops {
 
-enum class AxisCheck : uint8_t { kProven, kBefore, kHere };
+enum class AxisCheck : uint8_t { kProven, kChecked, kBefore, kHere };
 
 struct Access {
   std::vector<AxisCheck> axes;
+  // By axis: what kChecked relies on, and what the others make. Without one where nobody asked earlier statements.
+  std::vector<Proof> proofs;
   // Loops that must be open for the proofs to hold (and for nothing else).
   int level = 0;
 
@@ -35,6 +37,15 @@ struct AccessContext {
 // at every point that holds.
 Access PlanAccess(const AccessContext& c, ir::AffineSpan subs, ir::AffineSpan extents,
                   const std::vector<Known>& facts, bool always);
+
+// Asks earlier statements about the axes that need a check, for an access under `guard` in the innermost loop.
+void UseEarlierChecks(const AccessContext& c, Access& access, ir::AffineSpan subs,
+                      ir::AffineSpan extents, ir::Value guard);
+// After the nest: later statements may rely on its checks.
+void LearnChecks(const AccessContext& c, const Access& access, ir::AffineSpan subs,
+                 ir::AffineSpan extents, ir::Value guard);
+// `subs`: registers.
+Emitter::About AboutAccess(const Access& access, ir::AffineSpan subs);
 
 // Emits the checks of axes that are kBefore, in a place where the box is known to hold a point.
 void CheckBefore(const AccessContext& c, const Access& access, ir::AffineSpan subs,

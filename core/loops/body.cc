@@ -98,6 +98,7 @@ int Body::LevelOf(Item& item) {
   if (inst.op == Op::Index) {
     item.access = PlanAccess(c_, inst.subs, ExtentForms(inst.args[0]),
                              c_.l.sizes.FactsOf(inst.guard), !inst.guard.valid());
+    UseEarlierChecks(c_, item.access, inst.subs, ExtentForms(inst.args[0]), inst.guard);
     return item.access.IsProven() ? std::max(level, item.access.level) : c_.space.depth;
   }
   return !ir::MayTrap(inst, c_.l.f) || DividesSafely(inst) ? level : c_.space.depth;
@@ -133,6 +134,14 @@ void Body::EmitChecksBefore() {
   for (const Item& item : items_.back()) {
     if (!item.inst || item.inst->op != Op::Index) continue;
     CheckBefore(c_, item.access, item.inst->subs, c_.l.Extents(item.inst->args[0]), item.inst->loc);
+  }
+}
+
+void Body::LearnChecks() const {
+  for (const Item& item : items_.back()) {
+    if (!item.inst || item.inst->op != Op::Index) continue;
+    loops::LearnChecks(c_, item.access, item.inst->subs, ExtentForms(item.inst->args[0]),
+                       item.inst->guard);
   }
 }
 
@@ -225,7 +234,8 @@ void Body::EmitIndex(const Item& item, Reg into) {
   CheckHere(c_, item.access, inst.subs, extents, inst.loc);
   std::vector<Affine> subs;
   for (const Affine& a : inst.subs) subs.push_back(c_.l.Of(a));
-  c_.l.e.Load(c_.l.ReadFrom(inst.args[0]), c_.l.e.Offset(subs, extents), into, subs[0].AsValue());
+  c_.l.e.Load(c_.l.ReadFrom(inst.args[0]), c_.l.e.Offset(subs, extents), into,
+              AboutAccess(item.access, subs));
 }
 
 // Under a guard a value's own register is for the If that it leaves; inside it has another.

@@ -23,6 +23,8 @@ class Body {
   // Whether something may trap in the loops.
   bool TrapsInNest() const;
   void EmitChecksBefore();
+  // After the nest.
+  void LearnChecks() const;
   // Everything that is evaluated where `level` loops are open. `emit_result` is called for each
   // result, where its value and guard are known and the guard is true.
   using EmitResult = std::function<void(size_t result)>;

@@ -15,6 +15,16 @@ void SortUnique(std::vector<Reg>& regs) {
   regs.erase(std::unique(regs.begin(), regs.end()), regs.end());
 }
 
+using Memory = std::map<Reg, Effects::Access>;
+constexpr int kNoAxis = Effects::Access::kNoAxis;
+
+void Join(Memory& memory, Reg r, const Effects::Access& access) {
+  const auto [known, fresh] = memory.try_emplace(r, access);
+  if (fresh) return;
+  known->second.writes |= access.writes;
+  if (known->second.axis != access.axis) known->second.axis = kNoAxis;
+}
+
 class Collector {
  public:
   explicit Collector(const Node& node) : node_(node) {}
@@ -47,17 +57,19 @@ class Collector {
     for (const auto* list : {&n.args, &n.body_yields, &n.other_yields})
       effects_.uses.insert(effects_.uses.end(), list->begin(), list->end());
     switch (n.kind) {
-      case Kind::kLoad: return Touch(n.args[0], false, IsOfTurn(n));
-      case Kind::kStore: return Touch(n.args[0], true, IsOfTurn(n));
+      case Kind::kLoad:
+      case Kind::kStore:
+        for (const Proof& p : n.proofs) Touch(p.token, false, AxisOfTurn(p.rows));
+        return Touch(n.args[0], n.kind == Kind::kStore, AxisOfTurn(n.rows));
       case Kind::kContract:
-        Touch(n.args[0], true, false);
-        for (size_t k = 1; k < kContractArrays; ++k) Touch(n.args[k], false, false);
+        Touch(n.args[0], true, kNoAxis);
+        for (size_t k = 1; k < kContractArrays; ++k) Touch(n.args[k], false, kNoAxis);
         return;
-      case Kind::kLanesTotal: return Touch(n.args[0], false, false);
+      case Kind::kLanesTotal: return Touch(n.args[0], false, kNoAxis);
       case Kind::kLaneAdd:
       case Kind::kRetain:
       case Kind::kRelease:
-      case Kind::kUnique: return Touch(n.args[0], true, false);
+      case Kind::kUnique: return Touch(n.args[0], true, kNoAxis);
       case Kind::kScalar:
       case Kind::kDim:
       case Kind::kAlloc:
@@ -72,17 +84,16 @@ class Collector {
       case Kind::kList: break;
     }
     effects_.ordered = true;
-    for (Reg r : n.args) Touch(r, true, false);
+    for (const Proof& p : n.proofs) Touch(p.token, true, AxisOfTurn(p.rows));
+    for (Reg r : n.args) Touch(r, true, kNoAxis);
   }
 
-  bool IsOfTurn(const Node& n) const {
-    return node_.kind == Kind::kFor && n.row == node_.results[0];
+  int AxisOfTurn(const Rows& rows) const {
+    if (node_.kind != Kind::kFor) return kNoAxis;
+    const auto it = std::find(rows.begin(), rows.end(), node_.results[0]);
+    return it == rows.end() ? kNoAxis : static_cast<int>(it - rows.begin());
   }
-  void Touch(Reg r, bool writes, bool by_row) {
-    Effects::Access& access = effects_.memory[r];
-    access.writes |= writes;
-    access.by_row &= by_row;
-  }
+  void Touch(Reg r, bool writes, int axis) { Join(effects_.memory, r, {writes, axis}); }
 
   const Node& node_;
   Effects effects_;
@@ -104,11 +115,7 @@ Effects Joined(const Effects& a, const Effects& b) {
   Effects both = a;
   both.uses.insert(both.uses.end(), b.uses.begin(), b.uses.end());
   SortUnique(both.uses);
-  for (const auto& [r, access] : b.memory) {
-    Effects::Access& mine = both.memory[r];
-    mine.writes |= access.writes;
-    mine.by_row &= access.by_row;
-  }
+  for (const auto& [r, access] : b.memory) Join(both.memory, r, access);
   both.ordered |= b.ordered;
   return both;
 }
@@ -122,8 +129,8 @@ Dependence DependenceOf(const Effects& later, const Effects& earlier) {
   for (const auto& [r, access] : few.memory) {
     const auto other = many.memory.find(r);
     if (other == many.memory.end() || (!access.writes && !other->second.writes)) continue;
-    if (!access.by_row || !other->second.by_row) return Dependence::kWhole;
-    found = Dependence::kByRow;
+    if (access.axis == kNoAxis || access.axis != other->second.axis) return Dependence::kWhole;
+    found = Dependence::kByTurn;
   }
   return found;
 }

@@ -11,12 +11,13 @@ namespace pullback::loops {
 
 struct Effects {
   struct Access {
+    static constexpr int kNoAxis = -1;
     bool writes = false;
-    bool by_row =
-        true;  // of a loop: each turn accesses the row of its number (Node::row), and no other
+    // Of a loop: each turn accesses what lies at its number along this axis (Node::rows), and nothing else.
+    int axis = kNoAxis;
   };
   std::vector<Reg> defines, uses;  // ascending; what is known inside alone is in neither
-  std::map<Reg, Access> memory;    // arrays and lanes
+  std::map<Reg, Access> memory;    // arrays, lanes, and what checks prove (Proof)
   bool ordered = false;            // it may trap, or others see it: two such stay in order
 };
 
@@ -26,7 +27,7 @@ Effects Joined(const Effects& a, const Effects& b);
 
 enum class Dependence : uint8_t {
   kNone,
-  kByRow,  // in a turn of a loop of what the same turn of the other does; they may be one loop
+  kByTurn,  // in a turn of a loop of what the same turn of the other does; they may be one loop
   kWhole
 };
 // Of what comes later on what comes earlier.

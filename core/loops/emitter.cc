@@ -56,21 +56,23 @@ Reg Emitter::Scalar(Op op, std::vector<Reg> args, Type result, Reg into) {
   return Append(std::move(node)).results[0];
 }
 
-Reg Emitter::Load(Reg array, Reg offset, Reg into, Reg row) {
+Reg Emitter::Load(Reg array, Reg offset, Reg into, About about) {
   Node node;
   node.kind = Node::Kind::kLoad;
   node.args = {array, offset};
   node.results = {into.valid() ? into : f_.NewReg(TypeOf(array).Element())};
-  node.row = row;
+  node.rows = std::move(about.rows);
+  node.proofs = std::move(about.proofs);
   return Append(std::move(node)).results[0];
 }
 
-void Emitter::Store(Reg array, Reg offset, Reg value, std::vector<Reg> apart, Reg row) {
+void Emitter::Store(Reg array, Reg offset, Reg value, std::vector<Reg> apart, About about) {
   Node node;
   node.kind = Node::Kind::kStore;
   node.args = {array, offset, value};
   node.apart = std::move(apart);
-  node.row = row;
+  node.rows = std::move(about.rows);
+  node.proofs = std::move(about.proofs);
   Append(std::move(node));
 }
 
@@ -81,7 +83,8 @@ void Emitter::Effect(Node::Kind kind, std::vector<Reg> args) {
   Append(std::move(node));
 }
 
-void Emitter::Check(Reg condition, ir::TrapKind kind, uint32_t loc, std::vector<Reg> details) {
+void Emitter::Check(Reg condition, ir::TrapKind kind, uint32_t loc, std::vector<Reg> details,
+                    std::vector<Proof> proofs) {
   if (AsI64(condition).value_or(0) != 0) return;
   Node node;
   node.kind = Node::Kind::kCheck;
@@ -89,6 +92,7 @@ void Emitter::Check(Reg condition, ir::TrapKind kind, uint32_t loc, std::vector<
   node.loc = loc;
   node.args = {condition};
   node.args.insert(node.args.end(), details.begin(), details.end());
+  node.proofs = std::move(proofs);
   Append(std::move(node));
 }
 

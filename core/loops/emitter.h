@@ -32,11 +32,16 @@ class Emitter {
   // --- nodes, into the innermost scope
   Node& Append(Node node);  // its results are known from here to the end of the scope
   Reg Scalar(ir::Op op, std::vector<Reg> args, ir::Type result, Reg into = ir::kNoValue);
-  // `row`: the first subscript (Node::row).
-  Reg Load(Reg array, Reg offset, Reg into = ir::kNoValue, Reg row = ir::kNoValue);
-  void Store(Reg array, Reg offset, Reg value, std::vector<Reg> apart = {}, Reg row = ir::kNoValue);
+  // `about`: its rows and proofs (Node), of what is accessed.
+  struct About {
+    Rows rows;
+    std::vector<Proof> proofs;
+  };
+  Reg Load(Reg array, Reg offset, Reg into = ir::kNoValue, About about = {});
+  void Store(Reg array, Reg offset, Reg value, std::vector<Reg> apart = {}, About about = {});
   void Effect(Node::Kind kind, std::vector<Reg> args);  // retain, release
-  void Check(Reg condition, ir::TrapKind kind, uint32_t loc, std::vector<Reg> details = {});
+  void Check(Reg condition, ir::TrapKind kind, uint32_t loc, std::vector<Reg> details = {},
+             std::vector<Proof> proofs = {});
   // Where in the program the loops that follow come from (ir::Inst::loc).
   void At(uint32_t loc) { loc_ = loc; }
   // An index that runs over [lo, hi) in a new scope, until CloseFor.

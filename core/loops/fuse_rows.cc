@@ -35,30 +35,53 @@ void Rename(std::vector<Node>& nodes, Reg from, Reg to) {
   for (Node& n : nodes) {
     for (auto* list : {&n.args, &n.apart, &n.body_yields, &n.other_yields})
       std::replace(list->begin(), list->end(), from, to);
-    if (n.row == from) n.row = to;
+    std::replace(n.rows.begin(), n.rows.end(), from, to);
+    for (Proof& p : n.proofs) std::replace(p.rows.begin(), p.rows.end(), from, to);
     Rename(n.body, from, to);
     Rename(n.other, from, to);
   }
 }
 
-// One block. Its nodes keep their numbers while their places change; a loop that has joined another has that one's.
+// Of a function, before anything changes.
+struct Known {
+  std::vector<int> uses;
+  Reg zero = ir::kNoValue;
+};
+
+Known KnownOf(const Function& f) {
+  Known known{CountUses(f)};
+  for (const Node& n : f.blocks[0].nodes) {
+    const bool zero = n.kind == Kind::kScalar && n.op == ir::Op::Const && n.bits == 0 &&
+                      f.TypeOf(n.results[0]) == ir::Type::I64();
+    if (zero) known.zero = n.results[0];
+  }
+  return known;
+}
+
+// A block, or the body of a loop. Its nodes keep their numbers while their places change; a loop that has joined
+// another has that one's.
 class RowFuser {
  public:
-  RowFuser(Function& f, Block& block, const std::vector<int>& uses)
-      : f_(f), block_(block), uses_(uses) {}
+  // An array of two axes or more that is made outside, of which nothing is known when the nodes begin to run or once
+  // they have run.
+  struct Outer {
+    Node* alloc;
+    std::vector<Node>* before;  // in front of it
+  };
+  RowFuser(Function& f, std::vector<Node>& nodes, const Known& known, std::vector<Outer> outer)
+      : f_(f), nodes_(nodes), known_(known), outer_(std::move(outer)) {}
 
   void Run() {
     if (!FindArrays()) return;
     for (const auto& [array, of] : arrays_) {
-      if (of.uses != uses_[array.id]) continue;  // other blocks know it
-      const std::optional<size_t> loop = LoopOf(array, of);
-      if (!loop) continue;
-      Item& alloc = items_[of.alloc];
-      std::vector<Node> before = ShrinkToRow(f_, alloc.node, items_[*loop].node);
-      std::move(before.begin(), before.end(), std::back_inserter(alloc.before));
-      alloc.effects = EffectsOf(alloc.node);
-      items_[*loop].effects.memory[array].by_row = false;
+      if (of.alloc && of.uses != known_.uses[array.id]) continue;  // other blocks know it
+      if (const std::optional<size_t> loop = LoopOf(array, of)) Shrink(array, of, *loop);
     }
+    // The rows of what is left of them, in the loops inside.
+    std::map<size_t, std::vector<Outer>> inside;
+    for (const auto& [loop, outer] : rows_) inside[Joined(loop)].push_back(outer);
+    for (auto& [loop, rows] : inside)
+      RowFuser(f_, items_[loop].node.body, known_, std::move(rows)).Run();
     PutBack();
   }
 
@@ -72,7 +95,8 @@ class RowFuser {
     size_t joined;  // the loop that this one is part of by now; itself
   };
   struct Array {
-    size_t alloc;
+    std::optional<size_t> alloc;  // in place of `outer`
+    Outer outer{};
     std::vector<size_t> users;  // but releases
     int uses = 0;
   };
@@ -81,8 +105,9 @@ class RowFuser {
   // Of two axes or more. False: there are none, and nothing has been done.
   bool FindArrays() {
     const auto is_one = [&](const Node& n) { return n.kind == Kind::kAlloc && n.args.size() > 1; };
-    if (std::none_of(block_.nodes.begin(), block_.nodes.end(), is_one)) return false;
-    for (Node& node : block_.nodes) {
+    if (outer_.empty() && std::none_of(nodes_.begin(), nodes_.end(), is_one)) return false;
+    for (const Outer& outer : outer_) arrays_[outer.alloc->results[0]].outer = outer;
+    for (Node& node : nodes_) {
       const size_t k = items_.size();
       if (is_one(node)) arrays_[node.results[0]].alloc = k;
       Effects effects = EffectsOf(node);
@@ -116,6 +141,16 @@ class RowFuser {
     return k;
   }
 
+  void Shrink(Reg array, const Array& of, size_t loop) {
+    Item* made = of.alloc ? &items_[*of.alloc] : nullptr;
+    const Outer outer = made ? Outer{&made->node, &made->before} : of.outer;
+    std::vector<Node> before = ShrinkToRow(f_, *outer.alloc, items_[loop].node, known_.zero);
+    std::move(before.begin(), before.end(), std::back_inserter(*outer.before));
+    if (made) made->effects = EffectsOf(made->node);
+    items_[loop].effects.memory[array].axis = Effects::Access::kNoAxis;
+    if (outer.alloc->args.size() > 1) rows_.emplace_back(loop, outer);
+  }
+
   // The loop that uses all of the array by rows, once those that do are one.
   std::optional<size_t> LoopOf(Reg array, const Array& of) {
     Members loops;
@@ -124,7 +159,7 @@ class RowFuser {
       const Item& item = items_[k];
       const auto access = item.effects.memory.find(array);
       const bool by_row = item.node.kind == Kind::kFor && access != item.effects.memory.end() &&
-                          access->second.by_row;
+                          access->second.axis == 0;
       if (!by_row) return std::nullopt;
       loops.insert(k);
     }
@@ -237,27 +272,29 @@ class RowFuser {
   }
 
   void PutBack() {
-    block_.nodes.clear();
+    nodes_.clear();
     for (size_t k : order_) {
       Item& item = items_[k];
-      std::move(item.before.begin(), item.before.end(), std::back_inserter(block_.nodes));
-      if (item.joined == k) block_.nodes.push_back(std::move(item.node));
+      std::move(item.before.begin(), item.before.end(), std::back_inserter(nodes_));
+      if (item.joined == k) nodes_.push_back(std::move(item.node));
     }
   }
 
   Function& f_;
-  Block& block_;
-  const std::vector<int>& uses_;
+  std::vector<Node>& nodes_;
+  const Known& known_;
+  const std::vector<Outer> outer_;
   std::vector<Item> items_;
   std::vector<size_t> order_;  // numbers by place
   std::map<Reg, Array> arrays_;
+  std::vector<std::pair<size_t, Outer>> rows_;  // with its loop, what is a row of two axes or more
 };
 
 }  // namespace
 
 void FuseRows(Function& f) {
-  const std::vector<int> uses = CountUses(f);
-  for (Block& b : f.blocks) RowFuser(f, b, uses).Run();
+  const Known known = KnownOf(f);
+  for (Block& b : f.blocks) RowFuser(f, b.nodes, known, {}).Run();
 }
 
 }  // namespace pullback::loops

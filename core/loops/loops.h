@@ -24,6 +24,8 @@
 //   which stores the same elements, runs. Whether it does depends on sizes, never on the tier.
 #pragma once
 
+#include <absl/container/inlined_vector.h>
+
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -35,12 +37,24 @@
 namespace pullback::loops {
 
 using Reg = ir::Value;
+// What subscripts are, axis by axis, where they are registers; kNoValue elsewhere.
+using Rows = absl::InlinedVector<Reg, 2>;
 
 struct RegInfo {
   ir::Type type;       // scalar, array or tape
   bool lanes = false;  // eight accumulators of `type`
   std::string name;
 };
+
+// That an access is in range, said by a check in front of it (core/loops/checked_accesses.h). Nodes may change places
+// only where the check stays in front.
+struct Proof {
+  Reg token;  // of the check and of what relies on it: no register, its number is beyond theirs
+  // Of the check: indices of the loops around it. Of what relies on it: which turn of these loops checks it; kNoValue:
+  // no loop's.
+  Rows rows;
+};
+inline constexpr uint32_t kFirstToken = uint32_t{1} << 31;
 
 struct Node {
   enum class Kind : uint8_t {
@@ -81,8 +95,10 @@ struct Node {
   // kStore: indices of enclosing loops that the element tells: iterations that differ in them store to
   // different elements.
   std::vector<Reg> apart;
-  // kLoad, kStore: what the element's first subscript is, where it is a register; of an array that is seen by its axes.
-  Reg row = ir::kNoValue;
+  // kLoad, kStore: the element's subscripts, of an array that is seen by its axes.
+  Rows rows;
+  // kCheck: what it proves; kLoad, kStore: what proves it.
+  std::vector<Proof> proofs;
 };
 
 // Of kContract's args: behind the arrays and the offsets, four for each index.

@@ -45,7 +45,9 @@ class FunctionLowerer {
     const ir::Block& from = f_.blocks[b];
     const BlockLiveness& live = live_[b];
     l_.e.BeginBlock();
-    l_.sizes.EnterBlock(b, [&](uint32_t x, uint32_t y) { return dominators_.Dominates(x, y); });
+    const auto dominates = [&](uint32_t x, uint32_t y) { return dominators_.Dominates(x, y); };
+    l_.sizes.EnterBlock(b, dominates);
+    l_.checked.EnterBlock(b, dominates);
     facts_.Enter(b, l_.sizes);
     out_.blocks[b].params = from.params;
     for (Value v : live.dead_params) l_.e.Effect(Node::Kind::kRelease, {v});

@@ -10,6 +10,7 @@ Lowering::Lowering(const ir::Function& function, Function& out, const Destinatio
     : f(function),
       e(out),
       sizes(function),
+      checked(sizes),
       destinations(where),
       contractions(options.contractions),
       columns(options.columns),
@@ -69,10 +70,10 @@ void Lowering::MakeUnique(Value array, Value result) {
   sizes.CopyShape(result, array);
 }
 
-void Lowering::CheckIndex(Reg sub, Reg extent, uint32_t loc) {
+void Lowering::CheckIndex(Reg sub, Reg extent, uint32_t loc, std::vector<Proof> proofs) {
   const Reg above = e.Compare(Op::Ge, sub, e.I64(0));
   const Reg below = e.Compare(Op::Lt, sub, extent);
-  e.Check(e.And(above, below), ir::TrapKind::kIndex, loc, {sub, extent});
+  e.Check(e.And(above, below), ir::TrapKind::kIndex, loc, {sub, extent}, std::move(proofs));
 }
 
 void Lowering::CheckNonNegative(Reg size, uint32_t loc) {

@@ -9,6 +9,7 @@
 #include "core/base/status.h"
 #include "core/ir/ir.h"
 #include "core/loops/bounds.h"
+#include "core/loops/checked_accesses.h"
 #include "core/loops/destinations.h"
 #include "core/loops/emitter.h"
 #include "core/loops/liveness.h"
@@ -25,6 +26,7 @@ class Lowering {
   const ir::Function& f;
   Emitter e;
   Sizes sizes;
+  CheckedAccesses checked;
   const Destinations destinations;
   const bool contractions;  // become kContract nodes
   const bool columns;       // sums down columns go by strips
@@ -59,7 +61,7 @@ class Lowering {
 
   // --- checks
   // Traps unless 0 <= sub < extent.
-  void CheckIndex(Reg sub, Reg extent, uint32_t loc);
+  void CheckIndex(Reg sub, Reg extent, uint32_t loc, std::vector<Proof> proofs = {});
   void CheckNonNegative(Reg size, uint32_t loc);
   void CheckSameSizes(const std::vector<Reg>& a, const std::vector<Reg>& b, uint32_t loc);
 

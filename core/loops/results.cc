@@ -41,14 +41,27 @@ int PrefixLevel(const AccessContext& c, size_t rank) {
   return level;
 }
 
+// The loop with which this subscript runs through all places of an axis, forwards or backwards.
+const SpaceIndex* LoopThrough(const AccessContext& c, const Affine& sub, Value extent) {
+  const auto index =
+      std::find_if(c.space.indices.begin(), c.space.indices.end(),
+                   [&](const SpaceIndex& i) { return i.IsWholeLoop() && sub.Coeff(i.var) != 0; });
+  if (index == c.space.indices.end()) return nullptr;
+  const Affine last = Affine::Of(extent) - Affine::Const(1), at = Affine::Of(index->var);
+  const Affine form = c.bounds.Form(sub);
+  if (form != c.bounds.Form(at) && form != c.bounds.Form(last - at)) return nullptr;
+  const bool all = c.bounds.Form(Affine::Of(index->extent)) == c.bounds.Form(Affine::Of(extent));
+  return all ? &*index : nullptr;
+}
+
 // Whether out[] runs through all of the result's elements as the loops that it names run.
 bool CoversShape(const AccessContext& c, const ir::EachResult& r) {
+  std::set<Value> loops;
   for (size_t k = 0; k < r.out.size(); ++k) {
-    const SpaceIndex* i = c.space.Find(r.out[k].AsValue());
-    if (!i || !i->IsWholeLoop()) return false;
-    if (c.bounds.Form(Affine::Of(i->extent)) != c.bounds.Form(Affine::Of(r.shape[k]))) return false;
+    const SpaceIndex* i = LoopThrough(c, r.out[k], r.shape[k]);
+    if (!i || !loops.insert(i->var).second) return false;
   }
-  return PlainLoops(c, r).size() == r.out.size();
+  return true;
 }
 
 bool IsComplete(const AccessContext& c, const ir::EachResult& r, const ResultPlan& plan) {
@@ -85,6 +98,7 @@ ResultPlan PlanResult(const AccessContext& c, const ir::EachResult& r,
   if (at_end && plan.access.level > plan.level) {
     for (AxisCheck& check : plan.access.axes) check = AxisCheck::kHere;
   }
+  if (!at_end) UseEarlierChecks(c, plan.access, r.out, ShapeOf(r), r.guard);
   plan.complete = plan.access.IsProven() && IsComplete(c, r, plan);
   return plan;
 }
@@ -111,10 +125,14 @@ std::vector<Reg> ResultWriter::LoopsApart() const {
   return {told.begin(), told.end()};
 }
 
-Reg ResultWriter::Row() const { return IsScalar() ? ir::kNoValue : c_.l.Of(r_.out[0]).AsValue(); }
+Emitter::About ResultWriter::About() const {
+  std::vector<Affine> subs;
+  for (const Affine& a : r_.out) subs.push_back(c_.l.Of(a));
+  return AboutAccess(plan_.access, subs);
+}
 
 void ResultWriter::Store(Reg offset, Reg value) {
-  e_.Store(array_, offset, value, LoopsApart(), Row());
+  e_.Store(array_, offset, value, LoopsApart(), About());
 }
 
 void ResultWriter::Begin() {
@@ -151,6 +169,10 @@ void ResultWriter::Fill(uint64_t identity) {
 
 void ResultWriter::CheckOutBefore() {
   if (!IsScalar()) CheckBefore(c_, plan_.access, r_.out, Extents(), out_loc_);
+}
+
+void ResultWriter::LearnChecks() const {
+  loops::LearnChecks(c_, plan_.access, r_.out, ShapeOf(r_), r_.guard);
 }
 
 void ResultWriter::BeginDestination(bool late) {
@@ -213,14 +235,14 @@ void ResultWriter::StoreTotal(Reg total) {
   if (!Adds()) return Store(Offset(), total);
   // Where there was no term nothing is added: -0.0 + 0.0 is 0.0.
   const Type t = e_.TypeOf(total);
-  const Reg offset = Offset(), old = e_.Load(array_, offset, ir::kNoValue, Row());
+  const Reg offset = Offset(), old = e_.Load(array_, offset, ir::kNoValue, About());
   const Reg none = e_.Scalar(Op::Eq, {total, e_.Zero(t)}, Type::Bool());
   const Reg sum = e_.Scalar(Op::Add, {old, total}, t);
   Store(offset, e_.Scalar(Op::Select, {none, old, sum}, t));
 }
 
 void ResultWriter::JoinToElement(Reg value) {
-  const Reg offset = Offset(), old = e_.Load(array_, offset, ir::kNoValue, Row());
+  const Reg offset = Offset(), old = e_.Load(array_, offset, ir::kNoValue, About());
   const Op join = Adds() ? Op::Add : ir::MonoidOp(r_.monoid);
   Store(offset, e_.Scalar(join, {old, value}, e_.TypeOf(value)));
 }

@@ -66,6 +66,7 @@ class ResultWriter {
   void AddTerm();
   // After the nest.
   void End();
+  void LearnChecks() const;
 
   // Of kLanes: where the term of this point joins, and what becomes of the sum.
   Reg OffsetInRest();
@@ -87,7 +88,7 @@ class ResultWriter {
   std::vector<Reg> LoopsApart() const;
   void Store(Reg offset, Reg value);  // into array_
   Reg Offset();
-  Reg Row() const;  // Node::row
+  Emitter::About About() const;  // of the element
   void Fill(uint64_t identity);
   Reg SingleTerm();
   void JoinToElement(Reg value);

@@ -120,8 +120,13 @@ class RowOffsets {
 
 class Shrinking {
  public:
-  Shrinking(Function& f, Node& alloc, Node& loop)
-      : f_(f), alloc_(alloc), loop_(loop), array_(alloc.results[0]), extents_(alloc.args) {}
+  Shrinking(Function& f, Node& alloc, Node& loop, Reg zero)
+      : f_(f),
+        alloc_(alloc),
+        loop_(loop),
+        array_(alloc.results[0]),
+        extents_(alloc.args),
+        runs_over_rows_(zero.valid() && loop.args == std::vector<Reg>{zero, alloc.args[0]}) {}
 
   std::vector<Node> Run() {
     zero_ = Before(Op::Const, {}, Type::I64());
@@ -156,27 +161,46 @@ class Shrinking {
       Move(n.other, offsets);
       if ((n.kind != Kind::kLoad && n.kind != Kind::kStore) || n.args[0] != array_) continue;
       n.args[1] = offsets.InRow(n.args[1]);
-      n.row = ir::kNoValue;
+      if (!n.rows.empty()) n.rows.erase(n.rows.begin());
       std::erase(n.apart, loop_.results[0]);
     }
   }
 
-  // As the array was before any row was made.
+  // As the array was before any row was made. A loop for each axis, as those that fill it have.
   void ZeroFirst() {
-    const Type t = f_.TypeOf(array_).Element();
-    const Reg at = f_.NewReg(Type::I64(), "o"), nothing = f_.NewReg(t);
+    const Reg nothing = f_.NewReg(f_.TypeOf(array_).Element());
     before_.push_back(Scalar(Op::Const, {}, nothing));
+    loop_.body.insert(loop_.body.begin(), ZeroAxis(0, ir::kNoValue, {}, nothing));
+  }
+  // `offset`: of what the loops around it are at, in elements of this axis.
+  Node ZeroAxis(size_t axis, Reg offset, std::vector<Reg> at, Reg nothing) {
+    // In a turn there is a row.
+    const Reg extent = axis == 0 && !runs_over_rows_ ? alloc_.args[0] : extents_[axis + 1];
+    Node fill;
+    fill.kind = Node::Kind::kFor;
+    fill.loc = alloc_.loc;
+    fill.args = {runs_over_rows_ ? loop_.args[0] : zero_, extent};
+    fill.results = {f_.NewReg(Type::I64(), "o")};
+    at.push_back(fill.results[0]);
+    if (offset.valid()) {
+      const Reg line = f_.NewReg(Type::I64()), sum = f_.NewReg(Type::I64());
+      fill.body.push_back(Scalar(Op::Mul, {offset, extent}, line));
+      fill.body.push_back(Scalar(Op::Add, {line, at.back()}, sum));
+      offset = sum;
+    } else {
+      offset = at.back();
+    }
+    if (axis + 1 < alloc_.args.size()) {
+      fill.body.push_back(ZeroAxis(axis + 1, offset, std::move(at), nothing));
+      return fill;
+    }
     Node store;
     store.kind = Kind::kStore;
-    store.args = {array_, at, nothing};
-    store.apart = {at};
-    Node fill;
-    fill.kind = Kind::kFor;
-    fill.loc = alloc_.loc;
-    fill.args = {zero_, size_};
-    fill.results = {at};
+    store.args = {array_, offset, nothing};
+    store.rows.assign(at.begin(), at.end());
+    store.apart = std::move(at);
     fill.body.push_back(std::move(store));
-    loop_.body.insert(loop_.body.begin(), std::move(fill));
+    return fill;
   }
 
   // Of an array without rows there is none, however long it would be.
@@ -193,14 +217,15 @@ class Shrinking {
   Node& loop_;
   const Reg array_;
   const std::vector<Reg> extents_;
+  const bool runs_over_rows_;
   Reg zero_, size_;
   std::vector<Node> before_;
 };
 
 }  // namespace
 
-std::vector<Node> ShrinkToRow(Function& f, Node& alloc, Node& loop) {
-  return Shrinking(f, alloc, loop).Run();
+std::vector<Node> ShrinkToRow(Function& f, Node& alloc, Node& loop, Reg zero) {
+  return Shrinking(f, alloc, loop, zero).Run();
 }
 
 }  // namespace pullback::loops

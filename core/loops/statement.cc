@@ -67,6 +67,8 @@ class Statement {
     EmitNest();
     if (contraction) e_.CloseInto(*contraction);
     for (ResultWriter& r : results_) r.End();
+    body_.LearnChecks();
+    for (const ResultWriter& r : results_) r.LearnChecks();
   }
 
  private:

@@ -122,9 +122,9 @@ std::set<Value> InnerArrays(const ir::Function& f) {
   return inner;
 }
 
-// Whether the statement's first index is the row of an array of `inner` that it reads at each point anew: loops over
-// such rows become one, and the array a row (core/loops/fuse_rows.h).
-bool RunsOverRows(const ir::Each& each, const std::set<Value>& inner) {
+// Whether the statement's first index is the row of an array of `inner` that it reads anew at each point of its first
+// `heads` indices: loops over such rows become one, and the array a row (core/loops/fuse_rows.h).
+bool RunsOverRows(const ir::Each& each, size_t heads, const std::set<Value>& inner) {
   const auto named = [](const Inst& read, const ir::IndexVar& i) {
     return std::any_of(read.subs.begin(), read.subs.end(),
                        [&](const Affine& sub) { return sub.Coeff(i.var) != 0; });
@@ -132,7 +132,7 @@ bool RunsOverRows(const ir::Each& each, const std::set<Value>& inner) {
   return std::any_of(each.body.begin(), each.body.end(), [&](const Inst& inst) {
     return inst.op == Op::Index && inst.subs.size() > 1 && inner.contains(inst.args[0]) &&
            inst.subs[0].AsValue() == each.indices[0].var &&
-           std::all_of(each.indices.begin(), each.indices.end(),
+           std::all_of(each.indices.begin(), each.indices.begin() + static_cast<long>(heads),
                        [&](const ir::IndexVar& i) { return named(inst, i); });
   });
 }
@@ -148,6 +148,16 @@ std::optional<size_t> CountHeads(const ir::Each& each, const ir::EachResult& r) 
   }
   if (heads == each.indices.size()) return std::nullopt;
   return heads;
+}
+
+// Of a sum that CountHeads has no answer for: the indices around the last one, if the result is a vector over that one,
+// to which each point adds in a row; else all of them.
+size_t CountOuter(const ir::Each& each, const ir::EachResult& r) {
+  const size_t count = each.indices.size();
+  const bool vector = count > 2 && r.out.size() == 1 &&
+                      r.out[0].AsValue() == each.indices.back().var &&
+                      r.shape[0] == each.indices.back().extent;
+  return vector ? count - 1 : count;
 }
 
 // A sum over the indices behind `heads`, in lanes along a row, and one of these sums.
@@ -205,8 +215,10 @@ class Gatherer {
       if (!IsAffineInIndices(*inst.each, r.out)) continue;
       CopiedStatement copy = CopyWithResult(inst, k, f_), gather = CopyWithResult(inst, k, f_);
       if (!IsCheap(*copy.inst.each) || !Gather(*gather.inst.each, f_)) continue;
-      if (RunsOverRows(*copy.inst.each, inner_) && !RunsOverRows(*gather.inst.each, inner_)) {
-        const std::optional<size_t> heads = CountHeads(*copy.inst.each, copy.inst.each->results[0]);
+      const std::optional<size_t> heads = CountHeads(*copy.inst.each, copy.inst.each->results[0]);
+      const size_t outer = heads.value_or(CountOuter(*copy.inst.each, copy.inst.each->results[0]));
+      if (RunsOverRows(*copy.inst.each, outer, inner_) &&
+          !RunsOverRows(*gather.inst.each, outer, inner_)) {
         if (!heads) continue;
         SumRowsFirst(std::move(copy.inst), *heads, f_, out);
       } else {
