@@ -86,9 +86,51 @@ Value CopiedArray(Context& c, const Finished& f) {
   return read->args[0];
 }
 
+std::vector<Value> Emit(Context& c, Finished f);
+
+// A product over several indices is one of products over the last: its derivative then holds the products of rows, and
+// what stands before and behind a term in its row, and not before and behind it in all.
+bool IsProductOfRows(Context& c, const Finished& f) {
+  const size_t outer = f.out.size();
+  if (f.monoid != ir::Monoid::kProd || f.indices.size() < outer + 2) return false;
+  for (size_t k = 0; k < outer; ++k) {
+    if (f.indices[k].var != f.out[k]) return false;  // a relation has taken its place
+  }
+  return std::all_of(f.values.begin(), f.values.end(),
+                     [&](Value v) { return c.b.TypeOf(v).IsFloat(); });
+}
+
+std::vector<Value> EmitProductOfRows(Context& c, Finished f) {
+  Finished rows = std::move(f), all;
+  const size_t outer = rows.out.size();
+  all.monoid = rows.monoid;
+  all.loc = rows.loc;
+  rows.out.clear();
+  std::vector<Affine> subs;
+  for (size_t k = 0; k + 1 < rows.indices.size(); ++k) {
+    const ir::IndexVar& i = rows.indices[k];
+    rows.out.push_back(i.var);
+    all.indices.push_back({c.function.NewLike(c.function, i.var), i.extent});
+    subs.push_back(Affine::Of(all.indices.back().var));
+    if (k < outer) all.out.push_back(all.indices.back().var);
+  }
+  for (Value products : Emit(c, std::move(rows))) {
+    Inst read;
+    read.op = Op::Index;
+    read.loc = all.loc;
+    read.args = {products};
+    for (const Affine& sub : subs) read.subs.push_back(sub);
+    all.values.push_back(c.function.NewValue(c.b.TypeOf(products).Element()));
+    read.results = {all.values.back()};
+    all.body.push_back(std::move(read));
+  }
+  return Emit(c, std::move(all));
+}
+
 // Appends it to the current block.
 std::vector<Value> Emit(Context& c, Finished f) {
   if (const Value same = CopiedArray(c, f); same.valid()) return {same};
+  if (IsProductOfRows(c, f)) return EmitProductOfRows(c, std::move(f));
   AtBlock block(c);
   EachResult r;
   r.monoid = f.monoid;

@@ -4,6 +4,7 @@
 #include <map>
 #include <optional>
 #include <set>
+#include <tuple>
 #include <utility>
 
 #include "core/loops/effects.h"
@@ -15,8 +16,8 @@ namespace {
 
 using Kind = Node::Kind;
 
-constexpr size_t kMostApart = 64;   // nodes from the first loop of an array to the last
-constexpr size_t kMostNodes = 400;  // in a loop
+constexpr size_t kMostApart = 64;    // nodes from the first loop of an array to the last
+constexpr size_t kMostNodes = 1000;  // in a loop
 
 std::vector<int> CountUses(const Function& f) {
   std::vector<int> uses(f.regs.size());
@@ -31,15 +32,36 @@ std::vector<int> CountUses(const Function& f) {
   return uses;
 }
 
+void Rename(Node& n, Reg from, Reg to) {
+  for (auto* list : {&n.args, &n.apart, &n.body_yields, &n.other_yields})
+    std::replace(list->begin(), list->end(), from, to);
+  std::replace(n.rows.begin(), n.rows.end(), from, to);
+  for (Proof& p : n.proofs) std::replace(p.rows.begin(), p.rows.end(), from, to);
+  for (Node& inner : n.body) Rename(inner, from, to);
+  for (Node& inner : n.other) Rename(inner, from, to);
+}
+
 void Rename(std::vector<Node>& nodes, Reg from, Reg to) {
-  for (Node& n : nodes) {
-    for (auto* list : {&n.args, &n.apart, &n.body_yields, &n.other_yields})
-      std::replace(list->begin(), list->end(), from, to);
-    std::replace(n.rows.begin(), n.rows.end(), from, to);
-    for (Proof& p : n.proofs) std::replace(p.rows.begin(), p.rows.end(), from, to);
-    Rename(n.body, from, to);
-    Rename(n.other, from, to);
+  for (Node& n : nodes) Rename(n, from, to);
+}
+
+// Equal integers of loops that have become one are computed once: bounds of the loops inside, which are then the same.
+void ShareScalars(std::vector<Node>& nodes) {
+  std::map<std::tuple<ir::Op, uint64_t, std::vector<Reg>>, Reg> known;
+  std::vector<Node> all = std::move(nodes), kept;
+  for (size_t k = 0; k < all.size(); ++k) {
+    Node& n = all[k];
+    if (n.kind == Kind::kScalar && !n.args.empty()) {
+      const auto [it, fresh] = known.try_emplace({n.op, n.bits, n.args}, n.results[0]);
+      if (!fresh) {
+        const Reg again = n.results[0];
+        for (size_t rest = k + 1; rest < all.size(); ++rest) Rename(all[rest], again, it->second);
+        continue;
+      }
+    }
+    kept.push_back(std::move(n));
   }
+  nodes = std::move(kept);
 }
 
 // Of a function, before anything changes.
@@ -75,13 +97,19 @@ class RowFuser {
     if (!FindArrays()) return;
     for (const auto& [array, of] : arrays_) {
       if (of.alloc && of.uses != known_.uses[array.id]) continue;  // other blocks know it
-      if (const std::optional<size_t> loop = LoopOf(array, of)) Shrink(array, of, *loop);
+      const std::optional<size_t> fill = FillOf(array, of);
+      const std::optional<size_t> loop = LoopOf(array, of, fill);
+      if (!loop) continue;
+      if (fill) MoveFill(*fill, *loop);
+      Shrink(array, of, *loop);
     }
     // The rows of what is left of them, in the loops inside.
     std::map<size_t, std::vector<Outer>> inside;
     for (const auto& [loop, outer] : rows_) inside[Joined(loop)].push_back(outer);
-    for (auto& [loop, rows] : inside)
+    for (auto& [loop, rows] : inside) {
+      ShareScalars(items_[loop].node.body);
       RowFuser(f_, items_[loop].node.body, known_, std::move(rows)).Run();
+    }
     PutBack();
   }
 
@@ -151,10 +179,38 @@ class RowFuser {
     if (outer.alloc->args.size() > 1) rows_.emplace_back(loop, outer);
   }
 
-  // The loop that uses all of the array by rows, once those that do are one.
-  std::optional<size_t> LoopOf(Reg array, const Array& of) {
+  // The loop that gives elements of the array their first value and does nothing else, if others use it. Rows that no
+  // other loop visits need none, so each turn of these may fill its own.
+  std::optional<size_t> FillOf(Reg array, const Array& of) const {
+    if (of.users.size() < 2) return std::nullopt;
+    const size_t k = of.users[0];
+    const Item& item = items_[k];
+    const auto& memory = item.effects.memory;
+    const bool alone = item.joined == k && item.node.kind == Kind::kFor && memory.size() == 1 &&
+                       memory.begin()->first == array && memory.begin()->second.axis == 0;
+    if (!alone || item.effects.ordered) return std::nullopt;
+    bool fills = true;
+    ForEachNode(item.node.body, [&](const Node& n) {
+      fills &= n.kind == Kind::kFor || n.kind == Kind::kScalar || n.kind == Kind::kStore;
+    });
+    return fills ? std::optional(k) : std::nullopt;
+  }
+  void MoveFill(size_t fill, size_t loop) {
+    Item& from = items_[fill];
+    std::vector<Node>& into = items_[loop].node.body;
+    Rename(from.node.body, from.node.results[0], items_[loop].node.results[0]);
+    into.insert(into.begin(), std::make_move_iterator(from.node.body.begin()),
+                std::make_move_iterator(from.node.body.end()));
+    from.node.body.clear();
+    from.effects = {};
+    from.joined = loop;
+  }
+
+  // The loop that uses all of the array by rows, once those that do are one, apart from what fills it.
+  std::optional<size_t> LoopOf(Reg array, const Array& of, std::optional<size_t> fill) {
     Members loops;
     for (size_t user : of.users) {
+      if (user == fill) continue;
       const size_t k = Joined(user);
       const Item& item = items_[k];
       const auto access = item.effects.memory.find(array);

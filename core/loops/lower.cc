@@ -9,6 +9,7 @@
 #include "core/loops/prune.h"
 #include "core/loops/refcounts.h"
 #include "core/loops/split_contractions.h"
+#include "core/loops/uniques.h"
 #include "core/loops/verify.h"
 
 namespace pullback::loops {
@@ -35,6 +36,7 @@ class FunctionLowerer {
     out_.blocks.resize(f_.blocks.size());
     // Dominators first: a value that turned out to be another register is known to its readers.
     for (uint32_t b : dominators_.order()) LowerBlock(b);
+    DropUniques(out_);
     if (rows_) FuseRows(out_);
     PruneDead(out_);
     return l_.status();

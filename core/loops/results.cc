@@ -159,12 +159,18 @@ void ResultWriter::Begin() {
   if (best_) best_->Alloc();
 }
 
+// A loop for each axis, as those that store the elements have: rows may be filled one by one (fuse_rows.h).
 void ResultWriter::Fill(uint64_t identity) {
-  Reg count = e_.I64(1);
-  for (Reg extent : IsScalar() ? std::vector<Reg>{} : Extents()) count = e_.Mul(count, extent);
-  const Reg i = e_.OpenFor(e_.I64(0), count, e_.function().NewReg(Type::I64(), "o"));
-  e_.Store(array_, i, e_.Const(c_.l.f.ElementOf(r_), identity), {i});
-  e_.CloseFor();
+  const std::vector<Reg> extents = IsScalar() ? std::vector<Reg>{e_.I64(1)} : Extents();
+  std::vector<Reg> at;
+  std::vector<Affine> subs;
+  for (Reg extent : extents) {
+    at.push_back(e_.OpenFor(e_.I64(0), extent, e_.function().NewReg(Type::I64(), "o")));
+    subs.push_back(Affine::Of(at.back()));
+  }
+  e_.Store(array_, e_.Offset(subs, extents), e_.Const(c_.l.f.ElementOf(r_), identity), at,
+           {Rows(at.begin(), at.end()), {}});
+  for (size_t k = 0; k < extents.size(); ++k) e_.CloseFor();
 }
 
 void ResultWriter::CheckOutBefore() {

@@ -46,12 +46,21 @@ class Simplifier {
 
  private:
   Truth SimplifyWhere() {
+    std::erase_if(each_.where, [&](const Constraint& c) { return SaysThereIsAPoint(c); });
     Work work{kMaxWork};
     Truth t = analysis::Simplify(each_.where, box_, work);
     if (t == Truth::kUnknown && NeedsIsl())
       t = analysis::IslIsEmpty({each_.where, {}}, box_) == Truth::kTrue ? Truth::kFalse : t;
     if (t == Truth::kFalse) each_.where = {kFalse};
     return t;
+  }
+
+  // That an index of the statement has a value.
+  bool SaysThereIsAPoint(const Constraint& c) const {
+    return !c.equality &&
+           std::any_of(each_.indices.begin(), each_.indices.end(), [&](const ir::IndexVar& i) {
+             return c.e == Affine::Of(i.extent) - Affine::Const(1);
+           });
   }
 
   // Where integers and rationals may differ: an equality without a unit coefficient beside others.
