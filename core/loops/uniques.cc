@@ -20,8 +20,6 @@ class Uniques {
       Note(n);
     });
     if (!any) return;
-    for (const Block& b : f_.blocks)
-      ir::ForEachTermOperand(b.term, [&](Reg r) { shared_[r.id] = true; });
     for (Block& b : f_.blocks) {
       std::erase_if(b.nodes, [&](const Node& n) {
         if (n.kind != Kind::kUnique || !made_[n.args[0].id] || shared_[n.args[0].id]) return false;
@@ -39,18 +37,11 @@ class Uniques {
     for (const Block& b : f_.blocks) ForEachNode(b.nodes, fn);
   }
 
+  // What else takes the handle takes the only one: whoever keeps it retains it first.
   void Note(const Node& n) {
     if (n.kind == Kind::kAlloc) made_[n.results[0].id] = true;
-    switch (n.kind) {
-      case Kind::kLoad:
-      case Kind::kStore:
-      case Kind::kDim:
-      case Kind::kRelease:
-      case Kind::kContract:
-      case Kind::kUnique: return;
-      default: break;
-    }
-    for (const auto* list : {&n.args, &n.body_yields, &n.other_yields}) {
+    if (n.kind == Kind::kRetain) shared_[n.args[0].id] = true;
+    for (const auto* list : {&n.body_yields, &n.other_yields}) {
       for (Reg r : *list) shared_[r.id] = true;
     }
   }

@@ -1,4 +1,4 @@
-// An array that nothing but its loads and stores knows is the only reference to itself: %b = unique %a is %a.
+// An array that was made here and never retained has one reference: %b = unique %a is %a.
 #pragma once
 
 #include "core/loops/loops.h"

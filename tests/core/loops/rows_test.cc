@@ -40,6 +40,12 @@ const std::string kSums = R"(  %r = each(i < %n, j < %m) {
   } sum [%i] of (%n): %u
 )";
 
+Tensor Reversed(int64_t n) {
+  std::vector<int64_t> places;
+  for (int64_t k = n; k-- > 0;) places.push_back(k);
+  return Ints(places);
+}
+
 std::vector<Tensor> Filled(int64_t n, int64_t m) { return {Ramp({n, m}), Ramp({n})}; }
 
 bool HoldsRow(const std::string& text) {
@@ -86,7 +92,8 @@ TEST_CASE("rows: the gradient of a product inside another index holds a row at a
   }
 }
 
-TEST_CASE("rows: the gradient by the inner array alone holds a row at a time") {
+TEST_CASE(
+    "rows: the gradient by the inner array alone holds a row at a time, of the innermost index") {
   struct {
     std::string text;
     std::vector<bool> wrt;
@@ -104,19 +111,59 @@ TEST_CASE("rows: the gradient by the inner array alone holds a row at a time") {
        "return sum(e) + sum(e * d)",
        {false, true, false},
        3},
+      // Subscripts that are data, which the primal has checked.
+      {"return sum i < n { prod j < n { 1.0 + x[i] * y[k[j]] } }", {false, true, false}, 2},
+      {"return sum i < n { prod j < i { 1.0 + x[i] * y[k[j]] } }", {true, true, false}, 2},
+      {"return sum i < n { sum(scan prod j < n { x[k[i]] + y[k[j]] }) }", {true, true, false}, 2},
+      // One product over all pairs, sums and products inside the product.
+      {"return prod i < n { prod j < n { 1.0 + x[i] * y[j] } }", {false, true, false}, 2},
+      {"return sum a < n { prod i < n, j < n { 1.0 + x[i] * y[a] * z[j] } }",
+       {true, true, true},
+       3},
+      {"return sum i < n { prod j < n { 1.0 + sum l < n { x[i] * y[j] * z[l] } } }",
+       {true, true, true},
+       2},
+      {"return sum i < n { prod j < n { 1.0 + prod l < n { x[i] * y[j] + z[l] } } }",
+       {false, true, true},
+       3},
+      // Ranges that other indices end: what no loop visits has no first value either.
+      {"return sum i < n { y[i] * prod j < i { y[i] * prod a < i { 1.0 + y[j] * z[a] } } }",
+       {true, true, true},
+       3},
+      {"return sum i < n { sum j < i { sin(max a < n { x[j] * z[a] - x[i] }) * y[i] } }",
+       {true, false, true},
+       2},
+      {"return sum i < n { z[i] * x[i] * max j < n { 1.0 + sum a < n { x[i] * y[j] - x[j] } } }",
+       {true, false, false},
+       2},
   };
   for (const auto& [text, wrt, axes] : programs) {
     INFO(text);
-    const ir::Module module =
-        testing::LowerText("fn f(x: [n]f64, y: [n]f64, z: [n]f64) -> f64 { " + text + " }", "f");
-    testing::CheckDerivatives(module, {Ramp({4}), Ramp({4}), Ramp({4})}, 1e-5, wrt);
-    const ir::Module gradient = testing::Derived(module, Transform::kValueAndGrad, wrt);
+    std::vector<bool> of = wrt;
+    of.push_back(false);  // the places
+    const ir::Module module = testing::LowerText(
+        "fn f(x: [n]f64, y: [n]f64, z: [n]f64, k: [n]i64) -> f64 { " + text + " }", "f");
+    testing::CheckDerivatives(module, {Ramp({4}), Ramp({4}), Ramp({4}), Reversed(4)}, 1e-5, of);
+    const ir::Module gradient = testing::Derived(module, Transform::kValueAndGrad, of);
     for (const int64_t n : {0, 1, 8, 20}) {
-      const std::vector<Tensor> args(3, Ramp({n}));
-      const int64_t row = axes == 2 ? n : n * n;
-      CHECK(ElementsMade(gradient, args, kRows) <= 8 * (row + n + 1));
-      if (n > 8) CHECK(ElementsMade(gradient, args, LowerOptions{}) > 2 * row * n);
+      const std::vector<Tensor> args = {Ramp({n}), Ramp({n}), Ramp({n}), Reversed(n)};
+      CHECK(ElementsMade(gradient, args, kRows) <= 24 * (n + 1));
+      if (n > 8)
+        CHECK(ElementsMade(gradient, args, LowerOptions{}) > (axes == 2 ? n * n : n * n * n));
     }
+  }
+}
+
+TEST_CASE("rows: a subscript that is out of range traps before any turn relies on it") {
+  const ir::Module module = testing::LowerText(
+      "fn f(x: [n]f64, y: [n]f64, k: [n]i64) -> f64 { return sum i < n { sum(scan prod j < n { "
+      "x[i] + y[k[j]] }) } }",
+      "f");
+  const ir::Module gradient =
+      testing::Derived(module, Transform::kValueAndGrad, {true, true, false});
+  for (const std::vector<int64_t>& k : {std::vector<int64_t>{0, 1, 3}, {0, -1, 2}, {2, 1, 0}}) {
+    const Outcome outcome = RunBoth(gradient, {Ramp({3}), Ramp({3}), Ints(k)});
+    CHECK(outcome.trap.has_value() == (k[0] == 0));
   }
 }
 
