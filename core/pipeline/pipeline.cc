@@ -16,6 +16,7 @@
 #include "core/pipeline/seeded_operators.h"
 #include "core/pipeline/sparse_library.h"
 #include "core/pipeline/steps.h"
+#include "core/pipeline/tangent_sizes.h"
 #include "core/tensor/normalise.h"
 
 namespace pullback::pipeline {
@@ -24,6 +25,7 @@ namespace {
 Status BuildDerivative(ir::Module& m, Transform transform, const std::vector<bool>& wrt,
                        ad::Mixed mixed) {
   PB_RETURN_IF_ERROR(ad::CheckDerivable(m, m.entry));
+  const uint32_t primal = m.entry;
   StatusOr<uint32_t> made = m.entry;
   if (transform == Transform::kValueAndGrad) {
     made = ad::BuildCheaperGradient(m, m.entry, wrt, ad::Seed::kOne, mixed);
@@ -40,6 +42,8 @@ Status BuildDerivative(ir::Module& m, Transform transform, const std::vector<boo
   }
   if (!made.ok()) return made.status();
   m.entry = *made;
+  if (transform == Transform::kJvp || transform == Transform::kHvp)
+    CheckTangentSizes(m, primal, wrt);
   return {};
 }
 
