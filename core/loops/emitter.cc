@@ -1,6 +1,7 @@
 #include "core/loops/emitter.h"
 
 #include <algorithm>
+#include <iterator>
 
 #include "core/base/status.h"
 #include "core/base/work.h"
@@ -86,6 +87,14 @@ void Emitter::Effect(Node::Kind kind, std::vector<Reg> args) {
 void Emitter::Check(Reg condition, ir::TrapKind kind, uint32_t loc, std::vector<Reg> details,
                     std::vector<Proof> proofs) {
   if (AsI64(condition).value_or(0) != 0) return;
+  for (Scope& scope : scopes_) {
+    const auto known = scope.checked.find(condition);
+    if (known == scope.checked.end()) continue;
+    std::vector<Proof>& all = scope.nodes[known->second].proofs;
+    std::move(proofs.begin(), proofs.end(), std::back_inserter(all));
+    return;
+  }
+  scopes_.back().checked[condition] = scopes_.back().nodes.size();
   Node node;
   node.kind = Node::Kind::kCheck;
   node.bits = static_cast<uint64_t>(kind);

@@ -40,6 +40,7 @@ class Emitter {
   Reg Load(Reg array, Reg offset, Reg into = ir::kNoValue, About about = {});
   void Store(Reg array, Reg offset, Reg value, std::vector<Reg> apart = {}, About about = {});
   void Effect(Node::Kind kind, std::vector<Reg> args);  // retain, release
+  // Nothing where a check in front, in a scope that is open, has the same condition: that one proves this, too.
   void Check(Reg condition, ir::TrapKind kind, uint32_t loc, std::vector<Reg> details = {},
              std::vector<Proof> proofs = {});
   // Where in the program the loops that follow come from (ir::Inst::loc).
@@ -87,6 +88,7 @@ class Emitter {
   struct Scope {
     std::vector<Node> nodes;
     std::map<Key, Reg> known;
+    std::map<Reg, size_t> checked;  // conditions, and the node that traps unless they hold
     std::vector<Reg> pending;  // OpenFor, OpenIf: results and arguments of the node being built
   };
 

@@ -73,11 +73,13 @@ fn f(x: [n]f64) -> f64 {
 })"},
 };
 
-TEST_CASE("proven accesses have no checks, in values and gradients") {
+TEST_CASE("proven accesses have no checks, in values, gradients and their tangents") {
   for (const Program& p : kProven) {
     INFO(p.name);
     CHECK(ChecksLeft(p.text, "f", Transform::kValue) == 0);
     CHECK(ChecksLeft(p.text, "f", Transform::kValueAndGrad) == 0);
+    CHECK(ChecksLeft(p.text, "f", Transform::kJvp) == 0);
+    CHECK(ChecksLeft(p.text, "f", Transform::kHvp) == 0);
   }
 }
 
@@ -94,6 +96,9 @@ fn f(a: [n, n]f64, b: [n]f64) -> [n]f64 {
 TEST_CASE("what data say is checked") {
   CHECK(ChecksLeft("fn f(x: [n]f64, k: [m]i64) -> f64 { return sum i < m { x[k[i]] } }", "f",
                    Transform::kValue) == 1);
+  // Once, whoever asks.
+  CHECK(ChecksLeft("fn f(x: [n]f64, k: [m]i64) -> f64 { return sum i < m { exp(x[k[i]]) } }", "f",
+                   Transform::kValueAndGrad) == 1);
   CHECK(ChecksLeft("fn f(x: [n]f64, k: i64) -> f64 { return sum i < n { x[i + k] } }", "f",
                    Transform::kValue) == 1);
 }
