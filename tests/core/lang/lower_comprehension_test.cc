@@ -25,6 +25,26 @@ fn f(x: [n]f64, c: [m]f64) -> [n - m + 1]f64 {
               "each(") == 1);
 }
 
+TEST_CASE("comprehensions: products over several indices are products of rows", "[lower]") {
+  const auto of = [](const std::string& body) {
+    return "fn f(a: [n, m]f64) -> f64 { return " + body + " }";
+  };
+  const std::string nested = of("prod i < n { prod j < m { a[i, j] } }");
+  CHECK(Count(Ir(nested), "each(") == 2);
+  CHECK(Has(Ir(nested), "} prod [%i] of (%n)"));
+  CHECK(Has(Ir(nested), "} prod []"));
+  for (const std::string& text : {nested, of("prod i < n, j < m { a[i, j] }"), of("prod(a)")}) {
+    CHECK(Number(text, {Mat(2, 3, {1, 2, 3, 4, 5, 6})}) == 720);
+    CHECK(Number(text, {Mat(0, 3, {})}) == 1);
+    CHECK(Number(text, {Mat(3, 0, {})}) == 1);
+  }
+  CHECK(Number(of("sum k < 2 { prod i < n, j < m { if j < i { a[i, j] } else { 1.0 } } }"),
+               {Mat(2, 2, {2, 3, 5, 7})}) == 10);
+  // Integers have no adjoint to hold rows for.
+  CHECK(Count(Ir("fn f(a: [n, m]i64) -> i64 { return prod i < n, j < m { a[i, j] } }"), "each(") ==
+        1);
+}
+
 TEST_CASE("comprehensions: another monoid inside is lifted", "[lower]") {
   const std::string text =
       "fn f(a: [n, m]f64) -> f64 { return max i < n { sum j < m { a[i, j] } } }";

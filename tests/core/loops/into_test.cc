@@ -29,40 +29,31 @@ b0:
 }
 
 TEST_CASE("an array that the function makes and nobody else sees is added to as it is") {
-  const auto function = [](const std::string& made, const std::string& results) {
-    return "fn @f(%x: [*]f64, %c: bool) -> (" + results + ") {\nb0:\n  %n = dim %x, 0\n" + made;
-  };
-  const std::string twice = R"(  %a = each(j < %n) {
+  const auto function = [](const std::string& rest) {
+    return R"(
+fn @f(%x: [*]f64, %c: bool) -> ([*]f64, [*]f64) {
+b0:
+  %n = dim %x, 0
+  %a = each(j < %n) {
     %u = index %x[%j]
     %v = exp %u
   } gen [%j] of (%n): %v
   %b = each(j < %n) {
     %u1 = index %x[%j]
   } gen [%j] of (%n) into %a: %u1
-  br %c, b1, b2(%b)
+)" + rest + "}\n";
+  };
+  const std::string alone = function(R"(  br %c, b1, b2(%b)
 b1:
   %d = each(j < %n) {
     %u2 = index %x[%n - %j - 1]
   } gen [%j] of (%n) into %b: %u2
   jump b2(%d)
 b2(%r: [*]f64):
-  ret %r
-}
-)";
-  const std::string alone = function(twice, "[*]f64");
+  ret %r, %x
+)");
+  const std::string shared = function("  ret %a, %b\n");
   CHECK(PrintLoops(alone).find("unique") == std::string::npos);
-  // One that is returned too.
-  const std::string shared = function(R"(  %a = each(j < %n) {
-    %u = index %x[%j]
-    %v = exp %u
-  } gen [%j] of (%n): %v
-  %b = each(j < %n) {
-    %u1 = index %x[%j]
-  } gen [%j] of (%n) into %a: %u1
-  ret %a, %b
-}
-)",
-                                      "[*]f64, [*]f64");
   CHECK(PrintLoops(shared).find("unique") != std::string::npos);
   for (const std::string& text : {alone, shared}) {
     RunBoth(text, {Ramp({3}), Tensor::Bool(true)});
