@@ -122,6 +122,32 @@ std::set<Value> InnerArrays(const ir::Function& f) {
   return inner;
 }
 
+// Of them, scans and what is computed of their elements: no reader will have these put in.
+std::set<Value> ScannedArrays(const ir::Function& f, const std::set<Value>& inner) {
+  std::set<Value> scanned;
+  const auto add = [&](Value v) {
+    if (inner.contains(v)) scanned.insert(v);
+  };
+  for (const ir::Block& b : f.blocks) {
+    for (const Inst& inst : b.insts) {
+      bool reads = false;
+      ir::ForEachOperand(inst, [&](Value v) { reads |= scanned.contains(v); });
+      if (!inst.each) {
+        if (reads) std::for_each(inst.results.begin(), inst.results.end(), add);
+        continue;
+      }
+      for (size_t k = 0; k < inst.results.size(); ++k) {
+        const ir::EachResult& r = inst.each->results[k];
+        const bool element = r.monoid == ir::Monoid::kGen ||
+                             (r.monoid == ir::Monoid::kSum &&
+                              r.out.size() == inst.each->indices.size());  // of one term
+        if (ir::IsScan(r.monoid) || (reads && element)) add(inst.results[k]);
+      }
+    }
+  }
+  return scanned;
+}
+
 // Whether the statement's first index is the row of an array of `inner` that it reads anew at each point of its first
 // `heads` indices: loops over such rows become one, and the array a row (core/loops/fuse_rows.h).
 bool RunsOverRows(const ir::Each& each, size_t heads, const std::set<Value>& inner) {
@@ -196,7 +222,8 @@ void SumRowsFirst(Inst rows, size_t heads, ir::Function& f, std::vector<Inst>& o
 
 class Gatherer {
  public:
-  explicit Gatherer(ir::Function& f) : f_(f), inner_(InnerArrays(f)) {}
+  explicit Gatherer(ir::Function& f)
+      : f_(f), inner_(InnerArrays(f)), scanned_(ScannedArrays(f, inner_)) {}
 
   void Run(std::vector<Inst>& insts) {
     std::vector<Inst> out;
@@ -217,8 +244,11 @@ class Gatherer {
       if (!IsCheap(*copy.inst.each) || !Gather(*gather.inst.each, f_)) continue;
       const std::optional<size_t> heads = CountHeads(*copy.inst.each, copy.inst.each->results[0]);
       const size_t outer = heads.value_or(CountOuter(*copy.inst.each, copy.inst.each->results[0]));
-      if (RunsOverRows(*copy.inst.each, outer, inner_) &&
-          !RunsOverRows(*gather.inst.each, outer, inner_)) {
+      const auto runs_over_rows = [&](const ir::Each& each) {
+        return RunsOverRows(each, each.indices.size(), inner_) ||
+               RunsOverRows(each, outer, scanned_);
+      };
+      if (runs_over_rows(*copy.inst.each) && !runs_over_rows(*gather.inst.each)) {
         if (!heads) continue;
         SumRowsFirst(std::move(copy.inst), *heads, f_, out);
       } else {
@@ -234,7 +264,7 @@ class Gatherer {
   }
 
   ir::Function& f_;
-  const std::set<Value> inner_;
+  const std::set<Value> inner_, scanned_;
 };
 
 }  // namespace
