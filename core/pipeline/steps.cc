@@ -64,6 +64,12 @@ Status MakeLess(PassRunner& passes, ir::Module& m) {
   bool changed = true;
   for (int round = 0; changed && round < kMostShapes; ++round) {
     changed = false;
+    bool split = false;
+    PB_RETURN_IF_ERROR(passes.Run("split_sums", m, [&](ir::Module& x) {
+      for (auto& f : x.functions) split |= tensor::SplitSums(*f);
+      return split ? opt::Simplify(x, passes.rules()) : Status();
+    }));
+    if (split) PB_RETURN_IF_ERROR(passes.Fuse("fuse_free", m, true));
     PB_RETURN_IF_ERROR(passes.Run("make_less", m, [&](ir::Module& x) {
       for (auto& f : x.functions) {
         changed |= tensor::KeepDiagonals(*f);

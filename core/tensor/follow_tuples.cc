@@ -15,11 +15,11 @@
 #include <unordered_map>
 
 #include "core/analysis/outer_values.h"
-#include "core/analysis/predicate.h"
 #include "core/tensor/array_reads.h"
 #include "core/tensor/normalise.h"
 #include "core/tensor/split_statement.h"
 #include "core/tensor/statement_edit.h"
+#include "core/tensor/tuple_arrays.h"
 
 namespace pullback::tensor {
 namespace {
@@ -32,65 +32,15 @@ using ir::Inst;
 using ir::Op;
 using ir::Value;
 
-// How far a value is followed.
-constexpr int kMaxDepth = 8;
 // Comparisons that each reader may make again for an element.
 constexpr size_t kMostLight = 8;
 
-// Whether v is absent wherever the element `read` is.
-bool IsAbsentWith(const Each& each, Value v, Value read, int depth = 0) {
-  if (v == read) return true;
-  const Inst* def = FindDef(each, v);
-  if (!def || depth == kMaxDepth) return false;
-  const auto absent = [&](Value arg) { return IsAbsentWith(each, arg, read, depth + 1); };
-  switch (def->op) {
-    case Op::Mul:
-    case Op::SMul: return std::any_of(def->args.begin(), def->args.end(), absent);
-    case Op::Neg:
-    case Op::Add:
-    case Op::Sub: return std::all_of(def->args.begin(), def->args.end(), absent);
-    default: return false;
-  }
-}
-
-const Inst* OnlyReadOf(const Each& each, Value array) {
-  const Inst* only = nullptr;
-  for (const Inst& inst : each.body) {
-    if (inst.op != Op::Index || inst.args[0] != array) continue;
-    if (only) return nullptr;
-    only = &inst;
-  }
-  return only;
-}
-
-// That an index is below an extent.
-Constraint Below(Value index, Value extent) {
-  return {Affine::Of(extent) - Affine::Of(index) - Affine::Const(1), false};
-}
-
-// Whether the read takes each element at most once for each value of the other indices, and never one that is not there.
-bool ReadsByIndices(const Each& each, const analysis::Box& box, const Inst& read,
-                    const ir::Values& shape) {
-  std::set<Value> seen;
-  analysis::Work work;
-  for (size_t axis = 0; axis < shape.size(); ++axis) {
-    const Value index = read.subs[axis].AsValue();
-    const auto place = PlaceOfIndex(each, index);
-    if (!place || !seen.insert(index).second) return false;
-    // A negative one traps.
-    if (box.IsNonNegative(*box.ExtentOf(index)) != analysis::Truth::kTrue) return false;
-    if (each.indices[*place].extent == shape[axis]) continue;
-    if (!analysis::ProvesImplied(each.where, Below(index, shape[axis]), box, work)) return false;
-  }
-  return true;
-}
-
 bool CanFollow(const Each& each, const analysis::Box& box, Value array, const ir::Values& shape) {
-  const Inst* read = OnlyReadOf(each, array);
-  if (!read || !ReadsByIndices(each, box, *read, shape)) return false;
+  if (!ReadsByIndices(each, box, array, shape)) return false;
+  const Value read = OnlyReadOf(each, array)->results[0];
   return std::all_of(each.results.begin(), each.results.end(), [&](const EachResult& r) {
     const bool adds = r.monoid == ir::Monoid::kGen || r.monoid == ir::Monoid::kSum;
-    return adds && !r.into.valid() && IsAbsentWith(each, r.value, read->results[0]);
+    return adds && !r.into.valid() && IsAbsentWith(each, r.value, read);
   });
 }
 
@@ -232,18 +182,7 @@ class TupleFollower {
   }
 
   bool IsCandidate(const Inst& inst, size_t k) const {
-    const EachResult& r = inst.each->results[k];
-    return r.monoid == ir::Monoid::kGen && !r.into.valid() &&
-           f_.TypeOf(inst.results[k]).IsFloat() && StoresAtData(*inst.each, r) &&
-           reads_.OnlyByStatements(inst.results[k]);
-  }
-
-  static bool StoresAtData(const Each& each, const EachResult& r) {
-    const bool values = std::all_of(r.out.begin(), r.out.end(),
-                                    [](const Affine& a) { return a.AsValue().valid(); });
-    return values && std::any_of(r.out.begin(), r.out.end(), [&](const Affine& a) {
-             return FindDef(each, a.AsValue()) != nullptr;
-           });
+    return IsTupleArray(inst, k, f_) && reads_.OnlyByStatements(inst.results[k]);
   }
 
   // `before`: what comes in front of the statement.

@@ -50,6 +50,8 @@ bool CompactArrays(ir::Function& f);
 bool KeepDiagonals(ir::Function& f);
 // Arrays that are stored at tuples which data say are not made where their readers can run over the tuples.
 bool FollowTuples(ir::Function& f);
+// Sums over products with a sum of matrices, some of which such arrays are, are sums over products with each.
+bool SplitSums(ir::Function& f);
 
 // A statement whose result is only added to an array adds to it in place (EachResult::into). Comes last: no other
 // pass knows `into`.

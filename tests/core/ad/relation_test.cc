@@ -265,6 +265,50 @@ TEST_CASE("relations: a matrix of its tuples with a name is not made") {
   for (const char* body : bodies) CheckOptimised(body);
 }
 
+TEST_CASE(
+    "relations: a matrix with a name that is a sum is not made where some terms are tuples'") {
+  const std::string m = "let m = gen i < n, j < n { [r(i, j)] * x[i] }\n  ";
+  const char* const bodies[] = {
+      // Laplacians: of the graph, normalised, applied twice; by brackets.
+      "let l = diag(gen i < n { sum j < n { m[i, j] } }) - m\n  return x @ l @ x",
+      "let l = diag(gen i < n { sum j < n { m[i, j] } }) - m\n  let y = l @ x\n  return y @ l @ y",
+      "let d = gen i < n { 1.0 / (2.0 + sum j < n { m[i, j] ** 2 }) }\n"
+      "  let l = gen i < n, j < n { [i == j] - d[i] * m[i, j] * d[j] }\n  return x @ l @ x",
+      // With itself the other way round, with numbers and several columns.
+      "let s = (m + m.T) / 2.0\n  return x @ s @ x",
+      "return sum(tanh.((m + eye(n)) @ a))",
+      "return x @ (2.0 * eye(n) - 0.5 * m) @ x",
+      "let s = gen i < n, j < n { (m[i, j] - m[j, i]) * x[j] }\n  return sum i < n, j < n { s[i, "
+      "j] * x[i] }",
+  };
+  for (const char* body : bodies) CheckOptimised(m + body);
+}
+
+TEST_CASE(
+    "relations: sums of matrices, what is not linear in them, and dense terms keep their values") {
+  const std::string m = "let m = gen i < n, j < n { [r(i, j)] * x[i] }\n  ";
+  const char* const bodies[] = {
+      "let l = diag(x) - m\n  return sum i < n, j < n { l[i, j] * l[i, j] }",
+      "let l = diag(x) - m\n  return sum i < n, j < n { exp(l[i, j]) }",
+      "let l = diag(x) - m\n  return sum i < n { prod j < n { 1.0 + 0.1 * l[i, j] } }",
+      "let l = diag(x) - m\n  return sum(l @ x) + sum(exp.(l))",
+      "let b = gen i < n, j < n { x[i] * a[j, 1] }\n  return x @ (b + m) @ x",
+      "let b = gen i < n, j < n { x[i] * a[j, 1] }\n  return x @ (b - m / 3.0 + m.T) @ x",
+      "let l = gen i < n, j < n { if i < j { x[j] - m[i, j] } else { x[i] } }\n  return x @ l[0]",
+  };
+  const std::vector<Tensor> few = KeyArguments(12, 12, 30);
+  for (const char* body : bodies) {
+    INFO(body);
+    const ir::Module ssa = LowerText(
+        "fn f(r: rel[n, n], k: [n]i64, a: [n, 4]f64, x: [n]f64) -> f64 {\n" + m + body + " }", "f");
+    const auto value = [&](bool optimise) {
+      return Scalar(RunOk(Derived(ssa, pipeline::Transform::kValue, {}, optimise), few)[0]);
+    };
+    CHECK(value(true) == Approx(value(false)).epsilon(1e-12));
+    CheckDerivatives(ssa, few);
+  }
+}
+
 TEST_CASE("relations: a range that is negative traps beside a matrix of tuples, too") {
   for (const char* range : {"i < n - 14, j < n", "j < n, i < n - 14", "i < n - 14, j < n - 14"}) {
     INFO(range);

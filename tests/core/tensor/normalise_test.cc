@@ -120,6 +120,7 @@ TEST_CASE("tensor: AccumulateInPlace") {
 
 TEST_CASE("tensor: CompactArrays") { RunPassFiles("compact_arrays", OverFunctions(CompactArrays)); }
 
+TEST_CASE("tensor: SplitSums") { RunPassFiles("split_sums", OverFunctions(SplitSums)); }
 TEST_CASE("tensor: FollowTuples") { RunPassFiles("follow_tuples", OverFunctions(FollowTuples)); }
 
 TEST_CASE("tensor: KeepDiagonals") { RunPassFiles("keep_diagonals", OverFunctions(KeepDiagonals)); }

@@ -1,0 +1,276 @@
+// A matrix that is a sum, of which some terms are stored at tuples which data say, is not made where its readers add
+// up products with its elements: they do so for each term, whose matrix can be followed (follow_tuples.cc), pinned to
+// its diagonal, or is there already. The Laplacian of a graph, D - A:
+//
+//   l = each(i, j) { [i == j] d[i] - a[i, j] } gen [i, j]
+//   y = each(i, j) { l[i, j] * x[j] } sum [i]
+//                           s = each(i, j) { [i == j] d[i] } gen [i, j]
+//                           t = each(i, j) { -a[i, j] } gen [i, j]
+//                           y = each(i, j) { s[i, j] * x[j] } sum [i] + each(i, j) { t[i, j] * x[j] } sum [i]
+//
+// (d - a) * x becomes d * x - a * x, and the sums add up apart.
+#include <algorithm>
+#include <map>
+#include <optional>
+#include <set>
+
+#include "core/analysis/outer_values.h"
+#include "core/ir/monoid.h"
+#include "core/tensor/array_reads.h"
+#include "core/tensor/normalise.h"
+#include "core/tensor/statement_edit.h"
+#include "core/tensor/tuple_arrays.h"
+
+namespace pullback::tensor {
+namespace {
+
+using ir::Affine;
+using ir::Each;
+using ir::EachResult;
+using ir::Inst;
+using ir::Op;
+using ir::Value;
+
+constexpr size_t kMostTerms = 4;
+
+struct Term {
+  Value value;
+  bool negative = false;
+  // What it is multiplied with and divided by: instructions, the inner ones last, one of whose arguments it is in place of
+  // the whole sum.
+  std::vector<std::pair<const Inst*, size_t>> factors = {};
+};
+
+class SumSplitter {
+ public:
+  explicit SumSplitter(ir::Function& f) : f_(f), reads_(f) {}
+
+  bool Run() {
+    if (!FindTupleArrays()) return false;
+    outer_.emplace(f_);
+    FindReaders();
+    for (const ir::Block& b : f_.blocks) {
+      for (const Inst& inst : b.insts) {
+        if (inst.each) Visit(inst);
+      }
+    }
+    if (terms_.empty()) return false;
+    for (ir::Block& b : f_.blocks) Rewrite(b);
+    return true;
+  }
+
+ private:
+  bool FindTupleArrays() {
+    for (const ir::Block& b : f_.blocks) {
+      for (const Inst& inst : b.insts) {
+        for (size_t k = 0; inst.each && k < inst.results.size(); ++k) {
+          if (IsTupleArray(inst, k, f_)) tuples_.insert(inst.results[k]);
+        }
+      }
+    }
+    return !tuples_.empty();
+  }
+
+  void FindReaders() {
+    for (const ir::Block& b : f_.blocks) {
+      for (const Inst& statement : b.insts) {
+        if (!statement.each) continue;
+        for (const Inst& inst : statement.each->body) {
+          if (inst.op == Op::Index && f_.TypeOf(inst.args[0]).rank > 1)
+            readers_[inst.args[0]].insert(&statement);
+        }
+      }
+    }
+  }
+
+  // A matrix by its elements; each in its own place.
+  bool IsMatrix(const Inst& inst) const {
+    if (inst.results.size() != 1 || !reads_.OnlyByStatements(inst.results[0])) return false;
+    const Each& each = *inst.each;
+    const EachResult& r = each.results[0];
+    if (r.monoid != ir::Monoid::kGen || r.into.valid() || r.guard.valid() ||
+        !f_.TypeOf(inst.results[0]).IsFloat() || r.out.size() != each.indices.size())
+      return false;
+    std::set<Value> named;
+    for (const Affine& a : r.out) {
+      if (PlaceOfIndex(each, a.AsValue())) named.insert(a.AsValue());
+    }
+    return named.size() == r.out.size();
+  }
+
+  // The terms of a value; of a product, those of a factor that is a sum. False: there are too many.
+  static bool TakeTerms(const Each& each, Term of, std::vector<Term>& terms) {
+    const Inst* def = FindDef(each, of.value);
+    const Op op = def && !def->guard.valid() ? def->op : Op::Const;
+    const auto with = [&](size_t arg, bool negative) {
+      return Term{def->args[arg], of.negative != negative, of.factors};
+    };
+    if (op == Op::Neg) return TakeTerms(each, with(0, true), terms);
+    if (op == Op::Add || op == Op::Sub)
+      return TakeTerms(each, with(0, false), terms) &&
+             TakeTerms(each, with(1, op == Op::Sub), terms);
+    const size_t factors = op == Op::Mul || op == Op::SMul ? 2 : op == Op::Div ? 1 : 0;
+    for (size_t arg = 0; arg < factors; ++arg) {
+      std::vector<Term> inner;
+      Term factor = with(arg, false);
+      factor.factors.emplace_back(def, arg);
+      if (!TakeTerms(each, std::move(factor), inner)) return false;
+      if (inner.size() == 1) continue;
+      terms.insert(terms.end(), inner.begin(), inner.end());
+      return terms.size() <= kMostTerms;
+    }
+    terms.push_back(std::move(of));
+    return terms.size() <= kMostTerms;
+  }
+
+  // Whether some term, and not all of them, is absent where an element of a tuple array is.
+  bool HasTupleTerm(const Each& each, const std::vector<Term>& terms) const {
+    return std::any_of(each.body.begin(), each.body.end(), [&](const Inst& inst) {
+      if (inst.op != Op::Index || !tuples_.contains(inst.args[0])) return false;
+      const auto absent = std::count_if(terms.begin(), terms.end(), [&](const Term& t) {
+        return IsAbsentWith(each, t.value, inst.results[0]);
+      });
+      return absent > 0 && absent < static_cast<std::ptrdiff_t>(terms.size());
+    });
+  }
+
+  // Whether the statement adds up what is linear in the matrix's elements.
+  bool AddsUp(const Inst& reader, Value matrix, const ir::Values& shape) {
+    const Each& each = *reader.each;
+    if (!ReadsByIndices(each, outer_->BoxOf(each), matrix, shape)) return false;
+    const Value read = OnlyReadOf(each, matrix)->results[0];
+    return std::all_of(each.results.begin(), each.results.end(), [&](const EachResult& r) {
+      return r.monoid == ir::Monoid::kSum && !r.into.valid() &&
+             r.out.size() < each.indices.size() && IsLinearIn(each, r.value, read);
+    });
+  }
+
+  void Visit(const Inst& inst) {
+    if (!IsMatrix(inst)) return;
+    const Value matrix = inst.results[0];
+    std::vector<Term> terms;
+    if (!TakeTerms(*inst.each, {inst.each->results[0].value}, terms) || terms.size() < 2 ||
+        !HasTupleTerm(*inst.each, terms))
+      return;
+    const std::set<const Inst*>& readers = readers_[matrix];
+    const bool add_up = std::all_of(readers.begin(), readers.end(), [&](const Inst* reader) {
+      return !split_.contains(reader) && AddsUp(*reader, matrix, inst.each->results[0].shape);
+    });
+    if (!add_up) return;
+    terms_[matrix] = std::move(terms);
+    for (const Inst* reader : readers) split_[reader] = matrix;
+  }
+
+  void Rewrite(ir::Block& b) {
+    std::vector<Inst> all;
+    for (Inst& inst : b.insts) {
+      const auto reader = split_.find(&inst);
+      if (reader != split_.end()) {
+        SplitReader(inst, matrices_.at(reader->second), all);
+        continue;
+      }
+      const bool matrix = inst.each && inst.results.size() == 1 && terms_.contains(inst.results[0]);
+      if (matrix)
+        MakeTerms(inst, all);
+      else
+        all.push_back(std::move(inst));
+    }
+    b.insts = std::move(all);
+  }
+
+  // A condition as a number, [p]: 1 where it holds, and absent elsewhere.
+  bool IsCondition(const Inst* def) const {
+    return def && def->op == Op::Cast && !def->guard.valid() &&
+           f_.TypeOf(def->args[0]) == ir::Type::Bool();
+  }
+
+  void MakeTerms(const Inst& inst, std::vector<Inst>& before) {
+    for (const Term& term : terms_[inst.results[0]]) {
+      CopiedStatement copy = CopyStatement(inst, f_);
+      Each& each = *copy.inst.each;
+      const auto copied = [&](Value v) {
+        const auto fresh = copy.fresh.find(v.id);
+        return fresh == copy.fresh.end() ? v : fresh->second;
+      };
+      Value value = copied(term.value);
+      if (const Inst* def = FindDef(each, value); IsCondition(def)) {
+        Inst one;
+        one.op = Op::Const;
+        one.bits = ir::MonoidIdentity(ir::Monoid::kProd, f_.TypeOf(value).elem);
+        one.guard = def->args[0];
+        one.results = {f_.NewLike(f_, value)};
+        value = one.results[0];
+        each.body.push_back(std::move(one));
+      }
+      const auto append = [&](Inst inst) {
+        const Inst* def = FindDef(each, value);
+        inst.guard = def ? def->guard : ir::kNoValue;
+        inst.results = {f_.NewLike(f_, value)};
+        value = inst.results[0];
+        each.body.push_back(std::move(inst));
+      };
+      if (term.negative) {
+        Inst negative;
+        negative.op = Op::Neg;
+        negative.args = {value};
+        append(std::move(negative));
+      }
+      for (auto factor = term.factors.rbegin(); factor != term.factors.rend(); ++factor) {
+        Inst product;
+        product.op = factor->first->op;
+        product.loc = factor->first->loc;
+        for (Value arg : factor->first->args) product.args.push_back(copied(arg));
+        product.args[factor->second] = value;
+        append(std::move(product));
+      }
+      each.results[0].value = value;
+      PruneBody(each);
+      copy.inst.results = {f_.NewLike(f_, inst.results[0])};
+      matrices_[inst.results[0]].push_back(copy.inst.results[0]);
+      before.push_back(std::move(copy.inst));
+    }
+  }
+
+  // The results of `reader` are sums of those of its copies, one for each matrix.
+  void SplitReader(Inst& reader, const std::vector<Value>& matrices, std::vector<Inst>& out) {
+    const Value whole = split_.at(&reader);
+    ir::Values sums;
+    for (const Value matrix : matrices) {
+      CopiedStatement copy = CopyStatement(reader, f_);
+      copy.inst.results.clear();
+      for (Value v : reader.results) copy.inst.results.push_back(f_.NewLike(f_, v));
+      ReplaceValues(copy.inst, {{whole.id, matrix}});
+      const ir::Values made = copy.inst.results;
+      out.push_back(std::move(copy.inst));
+      if (sums.empty()) {
+        sums = made;
+        continue;
+      }
+      const bool last = matrix == matrices.back();
+      for (size_t k = 0; k < made.size(); ++k) {
+        Inst add;
+        add.op = f_.TypeOf(made[k]).IsArray() ? Op::AddArrays : Op::Add;
+        add.loc = reader.loc;
+        add.args = {sums[k], made[k]};
+        add.results = {last ? reader.results[k] : f_.NewLike(f_, made[k])};
+        sums[k] = add.results[0];
+        out.push_back(std::move(add));
+      }
+    }
+  }
+
+  ir::Function& f_;
+  const ArrayReads reads_;
+  std::optional<analysis::OuterValues> outer_;  // of the function before it changes
+  std::set<Value> tuples_;
+  std::map<Value, std::set<const Inst*>> readers_;
+  std::map<Value, std::vector<Term>> terms_;      // of matrices that are split
+  std::map<const Inst*, Value> split_;            // readers, with their matrix
+  std::map<Value, std::vector<Value>> matrices_;  // of the terms
+};
+
+}  // namespace
+
+bool SplitSums(ir::Function& f) { return SumSplitter(f).Run(); }
+
+}  // namespace pullback::tensor
