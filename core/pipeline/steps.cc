@@ -1,11 +1,13 @@
 #include "core/pipeline/steps.h"
 
+#include <algorithm>
 #include <set>
 
 #include "core/ad/operators.h"
 #include "core/ir/fingerprint.h"
 #include "core/opt/simplify.h"
 #include "core/tensor/normalise.h"
+#include "core/tensor/tuple_arrays.h"
 
 namespace pullback::pipeline {
 
@@ -15,6 +17,13 @@ namespace {
 constexpr int kMostMoreRounds = 3;
 // Of arrays that are read by diagonals of others, or at tuples.
 constexpr int kMostShapes = 4;
+
+// Matrices that are stored at tuples: products of such with diagonal ones are stored at tuples, too, once their indices
+// are pinned.
+bool HoldsTuples(const ir::Module& m) {
+  return std::any_of(m.functions.begin(), m.functions.end(),
+                     [](const auto& f) { return tensor::HoldsTupleArray(*f); });
+}
 
 }  // namespace
 
@@ -70,6 +79,7 @@ Status MakeLess(PassRunner& passes, ir::Module& m) {
       return split ? opt::Simplify(x, passes.rules()) : Status();
     }));
     if (split) PB_RETURN_IF_ERROR(passes.Fuse("fuse_free", m, true));
+    if (HoldsTuples(m)) PB_RETURN_IF_ERROR(passes.Normalise(m));
     PB_RETURN_IF_ERROR(passes.Run("make_less", m, [&](ir::Module& x) {
       for (auto& f : x.functions) {
         changed |= tensor::KeepDiagonals(*f);

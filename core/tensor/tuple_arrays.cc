@@ -81,6 +81,17 @@ bool IsTupleArray(const Inst& statement, size_t k, const ir::Function& f) {
   return values && std::any_of(r.out.begin(), r.out.end(), is_data);
 }
 
+bool HoldsTupleArray(const ir::Function& f) {
+  for (const ir::Block& b : f.blocks) {
+    for (const Inst& inst : b.insts) {
+      for (size_t k = 0; inst.each && k < inst.results.size(); ++k) {
+        if (IsTupleArray(inst, k, f)) return true;
+      }
+    }
+  }
+  return false;
+}
+
 bool IsAbsentWith(const Each& each, Value v, Value read) { return IsAbsent(each, v, read, 0); }
 
 bool IsLinearIn(const Each& each, Value v, Value read) { return IsLinear(each, v, read, 0); }

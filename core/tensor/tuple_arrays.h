@@ -8,6 +8,8 @@ namespace pullback::tensor {
 
 // Whether result k is such an array: each(p) { i = rows[p]; … } gen [i, j].
 bool IsTupleArray(const ir::Inst& statement, size_t k, const ir::Function& f);
+// Whether a statement of the function makes one.
+bool HoldsTupleArray(const ir::Function& f);
 
 // Whether v is absent wherever the element `read` is.
 bool IsAbsentWith(const ir::Each& each, ir::Value v, ir::Value read);

@@ -274,6 +274,8 @@ TEST_CASE(
       "let l = diag(gen i < n { sum j < n { m[i, j] } }) - m\n  let y = l @ x\n  return y @ l @ y",
       "let d = gen i < n { 1.0 / (2.0 + sum j < n { m[i, j] ** 2 }) }\n"
       "  let l = gen i < n, j < n { [i == j] - d[i] * m[i, j] * d[j] }\n  return x @ l @ x",
+      "let d = diag(gen i < n { 1.0 / (2.0 + sum j < n { m[i, j] ** 2 }) })\n"
+      "  let l = eye(n) - d @ m @ d\n  return x @ l @ x",
       // With itself the other way round, with numbers and several columns.
       "let s = (m + m.T) / 2.0\n  return x @ s @ x",
       "return sum(tanh.((m + eye(n)) @ a))",
