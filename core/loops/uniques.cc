@@ -49,9 +49,11 @@ class Uniques {
   void Rename() {
     std::vector<Reg> name(f_.regs.size());
     for (uint32_t id = 0; id < name.size(); ++id) name[id] = Reg{id};
-    for (const auto& [copy, array] : same_) name[copy.id] = array;
+    for (const auto& [copy, array] : same_) name[copy.id] = name[array.id];
     const auto root = [&](Reg& r) {
+      const Reg first = r;
       while (name[r.id] != r) r = name[r.id];
+      name[first.id] = r;  // or each of n changes to one array would go through those before it
     };
     for (Block& b : f_.blocks) {
       RenameIn(b.nodes, root);
