@@ -46,12 +46,13 @@ void Rename(std::vector<Node>& nodes, Reg from, Reg to) {
 }
 
 // Equal integers of loops that have become one are computed once: bounds of the loops inside, which are then the same.
-void ShareScalars(std::vector<Node>& nodes) {
+void ShareIntegers(const Function& f, std::vector<Node>& nodes) {
   std::map<std::tuple<ir::Op, uint64_t, std::vector<Reg>>, Reg> known;
   std::vector<Node> all = std::move(nodes), kept;
   for (size_t k = 0; k < all.size(); ++k) {
     Node& n = all[k];
-    if (n.kind == Kind::kScalar && !n.args.empty()) {
+    const bool integer = n.kind == Kind::kScalar && f.TypeOf(n.results[0]) == ir::Type::I64();
+    if (integer && !n.args.empty()) {
       const auto [it, fresh] = known.try_emplace({n.op, n.bits, n.args}, n.results[0]);
       if (!fresh) {
         const Reg again = n.results[0];
@@ -107,7 +108,7 @@ class RowFuser {
     std::map<size_t, std::vector<Outer>> inside;
     for (const auto& [loop, outer] : rows_) inside[Joined(loop)].push_back(outer);
     for (auto& [loop, rows] : inside) {
-      ShareScalars(items_[loop].node.body);
+      ShareIntegers(f_, items_[loop].node.body);
       RowFuser(f_, items_[loop].node.body, known_, std::move(rows)).Run();
     }
     PutBack();

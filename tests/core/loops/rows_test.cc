@@ -111,6 +111,11 @@ TEST_CASE(
        "return sum(e) + sum(e * d)",
        {false, true, false},
        3},
+      // One integer, which is no f32, as numbers of two kinds.
+      {"return sum i < n, a < n { let b = i + 16777217; "
+       "prod j < n { y[a] * z[j] + f64(b) / 1.0e8 - f64(f32(b)) / 2.0e8 } }",
+       {false, true, true},
+       3},
       // Subscripts that are data, which the primal has checked.
       {"return sum i < n { prod j < n { 1.0 + x[i] * y[k[j]] } }", {false, true, false}, 2},
       {"return sum i < n { prod j < i { 1.0 + x[i] * y[k[j]] } }", {true, true, false}, 2},
