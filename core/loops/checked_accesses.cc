@@ -64,8 +64,9 @@ class Key {
 // Indices of `a`, in terms of what the points of `b` know.
 class Matching {
  public:
-  Matching(const Each& a, const Each& b, const Sizes& sizes, const Bounds& bounds)
-      : a_(a), b_(b), sizes_(sizes), bounds_(bounds) {}
+  Matching(const ir::Function& f, const Each& a, const Each& b, const Sizes& sizes,
+           const Bounds& bounds)
+      : f_(f), a_(a), b_(b), sizes_(sizes), bounds_(bounds) {}
 
   bool MatchGuards(Value a, Value b) {
     if (!a.valid() || a == b) return true;  // made at every point, or a guard from outside
@@ -91,6 +92,7 @@ class Matching {
   }
   Affine AnyPlace(size_t index) const;
 
+  const ir::Function& f_;
   const Each &a_, &b_;
   const Sizes& sizes_;
   const Bounds& bounds_;
@@ -110,7 +112,8 @@ bool Matching::Match(const Inst& a, const Inst& b) {
   const bool alike = a.op == b.op && a.bits == b.bits && a.args.size() == b.args.size() &&
                      a.subs.size() == b.subs.size() && a.results.size() == 1 &&
                      b.results.size() == 1 && a.constraints.empty() && b.constraints.empty() &&
-                     a.guard.valid() == b.guard.valid() && !ir::HasCallee(a.op);
+                     a.guard.valid() == b.guard.valid() && !ir::HasCallee(a.op) &&
+                     f_.TypeOf(a.results[0]) == f_.TypeOf(b.results[0]);  // which a cast goes by
   if (!alike || !MatchGuards(a.guard, b.guard)) return false;
   for (size_t k = 0; k < a.args.size(); ++k) {
     if (!Match(a.args[k], b.args[k])) return false;
@@ -209,7 +212,7 @@ std::optional<Proof> CheckedAccesses::Find(const Axis& axis, const Bounds& bound
   for (const Entry& entry : entries->second) {
     if (!dominates_(entry.block, block_)) continue;
     if (bounds.Prove(axis.extent - entry.axis.extent) == Bounds::kNever) continue;
-    Matching matching(*entry.axis.each, *axis.each, sizes_, bounds);
+    Matching matching(f_, *entry.axis.each, *axis.each, sizes_, bounds);
     if (!matching.Match(entry.axis.sub, axis.sub) ||
         !matching.MatchGuards(entry.axis.guard, axis.guard) || !matching.PlaceTheRest())
       continue;

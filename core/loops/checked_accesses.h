@@ -27,7 +27,7 @@ class CheckedAccesses {
     ir::Value guard;
   };
 
-  explicit CheckedAccesses(const Sizes& sizes) : sizes_(sizes) {}
+  CheckedAccesses(const ir::Function& f, const Sizes& sizes) : f_(f), sizes_(sizes) {}
 
   void EnterBlock(uint32_t block, Sizes::Dominates dominates);
   Reg NewToken() { return {kFirstToken + tokens_++}; }
@@ -43,6 +43,7 @@ class CheckedAccesses {
     Reg token;
     uint32_t block;
   };
+  const ir::Function& f_;
   const Sizes& sizes_;
   uint32_t block_ = 0;
   Sizes::Dominates dominates_;

@@ -180,10 +180,12 @@ class RowFuser {
     if (outer.alloc->args.size() > 1) rows_.emplace_back(loop, outer);
   }
 
-  // The loop that gives elements of the array their first value and does nothing else, if others use it. Rows that no
-  // other loop visits need none, so each turn of these may fill its own.
+  // The loop that gives all elements of the array their first value and does nothing else, if others use it. Rows that
+  // no other loop visits need none, so each turn of these may fill its own. (An array that is zeroed has elements that
+  // no loop stores first.)
   std::optional<size_t> FillOf(Reg array, const Array& of) const {
-    if (of.users.size() < 2) return std::nullopt;
+    const Node& alloc = of.alloc ? items_[*of.alloc].node : *of.outer.alloc;
+    if (of.users.size() < 2 || alloc.bits == 1) return std::nullopt;
     const size_t k = of.users[0];
     const Item& item = items_[k];
     const auto& memory = item.effects.memory;
@@ -203,6 +205,8 @@ class RowFuser {
     into.insert(into.begin(), std::make_move_iterator(from.node.body.begin()),
                 std::make_move_iterator(from.node.body.end()));
     from.node.body.clear();
+    items_[loop].size += from.size;
+    items_[loop].effects = loops::Joined(items_[loop].effects, from.effects);
     from.effects = {};
     from.joined = loop;
   }

@@ -10,7 +10,7 @@ Lowering::Lowering(const ir::Function& function, Function& out, const Destinatio
     : f(function),
       e(out),
       sizes(function),
-      checked(sizes),
+      checked(function, sizes),
       destinations(where),
       contractions(options.contractions),
       columns(options.columns),

@@ -85,6 +85,17 @@ TEST_CASE("checked accesses: other places are checked again") {
   CHECK(ChecksOf(Two(plain, with("5"))) == both - 1);
 }
 
+TEST_CASE("checked accesses: a cast to another type is another place") {
+  const auto sum = [](const std::string& id, const std::string& to) {
+    return "each(j < %n) {\n    %u" + id + " = index %y[%j]\n    %c" + id + " = cast %u" + id +
+           " : " + to + "\n    %p" + id + " = cast %c" + id + " : i64\n    %v" + id +
+           " = index %y[%p" + id + "] !" + id + "\n  } sum []: %v" + id;
+  };
+  CHECK(ChecksOf(Two(sum("5", "f32"), sum("6", "f32"))) <
+        ChecksOf(Two(sum("5", "bool"), sum("6", "f32"))));
+  RunBoth(Two(sum("5", "bool"), sum("6", "f32")), {Vector({7, 0}), Ints({0}), Ints({0})});
+}
+
 TEST_CASE("checked accesses: a branch that was not taken has checked nothing") {
   const auto function = [](const std::string& last) {
     return "fn @f(%y: [*]f64, %k: [*]i64, %c: bool) -> (f64) {\nb0:\n  %n = dim %k, 0\n"

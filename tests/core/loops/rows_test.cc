@@ -159,6 +159,36 @@ TEST_CASE(
   }
 }
 
+TEST_CASE("rows: what stores some of the elements first is no fill of the others") {
+  const std::string start = "fn f(x: [n]f64) -> f64 { let a = gen i < n, j < n { ";
+  const std::string programs[] = {
+      start +
+          "[i > 0] * (1.0 + f64(i * j)) }; "
+          "return sum i < n { prod j < n { a[i, j] + a[i, n - 1 - j] * x[i] + 1.0 } } }",
+      start +
+          "[j > 0] * (1.0 + f64(i * j)) }; "
+          "return sum i < n { prod j < n { a[i, j] + a[i, n - 1 - j] * x[i] + 1.0 } } }",
+      // One that a total goes into, beside a matrix which is read before and after that.
+      "fn mk(x: [n]f64) -> [n, n]f64 { return gen i < n, j < n { exp(x[i] * x[j]) } }\n"
+      "fn f(x: [n]f64) -> f64 { let m = mk(x); let s = sum i < n { prod j < n { m[i, j] } }; "
+      "let a = gen i < n, j < n { [j > 0] * (s + f64(i * j)) }; "
+      "return sum i < n { prod j < n { a[i, j] + a[i, n - 1 - j] * m[i, j] } } }",
+      "fn mk(x: [n]f64) -> [n, n]f64 { return gen i < n, j < n { exp(x[i] * x[j]) } }\n"
+      "fn f(x: [n]f64) -> f64 { let m = mk(x); let s = sum i < n { prod j < n { m[i, j] } }; "
+      "let a = gen i < n, j < n { s + f64(i - i) }; "
+      "return sum i < n { prod j < n { a[i, j] + a[i, n - 1 - j] * m[i, j] } } }",
+  };
+  for (const std::string& text : programs) {
+    INFO(text);
+    const ir::Module module = testing::LowerText(text, "f");
+    testing::CheckDerivatives(module, {Ramp({3})});
+    for (const auto t : {Transform::kValue, Transform::kValueAndGrad}) {
+      const ir::Module derived = testing::Derived(module, t);
+      for (const int64_t n : {0, 1, 3}) RunBoth(derived, {Ramp({n})});
+    }
+  }
+}
+
 TEST_CASE("rows: a subscript that is out of range traps before any turn relies on it") {
   const ir::Module module = testing::LowerText(
       "fn f(x: [n]f64, y: [n]f64, k: [n]i64) -> f64 { return sum i < n { sum(scan prod j < n { "
