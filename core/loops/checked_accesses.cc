@@ -209,6 +209,7 @@ std::optional<Proof> CheckedAccesses::Find(const Axis& axis, const Bounds& bound
   if (entries_.empty()) return std::nullopt;
   const auto entries = entries_.find(Key(*axis.each, sizes_).Of(axis.sub));
   if (entries == entries_.end()) return std::nullopt;
+  std::optional<Proof> found;
   for (const Entry& entry : entries->second) {
     if (!dominates_(entry.block, block_)) continue;
     if (bounds.Prove(axis.extent - entry.axis.extent) == Bounds::kNever) continue;
@@ -216,9 +217,14 @@ std::optional<Proof> CheckedAccesses::Find(const Axis& axis, const Bounds& bound
     if (!matching.Match(entry.axis.sub, axis.sub) ||
         !matching.MatchGuards(entry.axis.guard, axis.guard) || !matching.PlaceTheRest())
       continue;
-    return Proof{entry.token, matching.Places()};
+    Proof proof{entry.token, matching.Places()};
+    // Best the turn of the outermost loop that checks is the one that relies on it: these loops may be one.
+    const bool by_turn = !proof.rows.empty() && !axis.each->indices.empty() &&
+                         proof.rows[0] == axis.each->indices[0].var;
+    if (by_turn) return proof;
+    if (!found) found = std::move(proof);
   }
-  return std::nullopt;
+  return found;
 }
 
 }  // namespace pullback::loops
