@@ -22,9 +22,8 @@ std::string Message(const Trap& trap) {
       return "calls are nested deeper than the recursion limit" +
              (trap.a > 0 ? " of " + a : std::string());
     case TrapKind::kMemory:
-      return "asked for " +
-             (trap.a == INT64_MAX ? "more bytes than can be counted" : a + " bytes") +
-             ", over the memory budget of " + b;
+      if (trap.a == INT64_MAX) return "asked for more bytes than can be counted";
+      return "asked for " + a + " bytes, over the memory budget of " + b;
     case TrapKind::kStopped: break;
   }
   return {};

@@ -71,19 +71,30 @@ bool Bounds::IsExtent(const Affine& form) const {
   return std::find(extents_.begin(), extents_.end(), form) != extents_.end();
 }
 
-Bounds::Interval Bounds::RangeOfAtom(Value atom) const {
+Bounds::Interval Bounds::RangeOfAtom(Value atom, int deep) const {
   if (const auto it = indices_.find(atom); it != indices_.end()) {
-    return {0, std::max<__int128>(RangeOfForm(it->second).hi - 1, 0)};
+    return {0, std::max<__int128>(RangeOfForm(it->second, deep).hi - 1, 0)};
   }
+  const ir::Inst* def = sizes_.Definition(atom);
+  const bool extremum = def && (def->op == ir::Op::Min || def->op == ir::Op::Max);
+  if (extremum && deep > 0 && !def->guard.valid()) return RangeOfExtremum(*def, deep - 1);
   const analysis::Interval range = sizes_.RangeOf(atom);
   return {range.lo, range.hi};
 }
 
-Bounds::Interval Bounds::RangeOfForm(const Affine& form) const {
+Bounds::Interval Bounds::RangeOfExtremum(const ir::Inst& inst, int deep) const {
+  const Interval a = RangeOfForm(Form(Affine::Of(inst.args[0])), deep);
+  const Interval b = RangeOfForm(Form(Affine::Of(inst.args[1])), deep);
+  if (inst.op == ir::Op::Min) return {std::min(a.lo, b.lo), std::min(a.hi, b.hi)};
+  return {std::max(a.lo, b.lo), std::max(a.hi, b.hi)};
+}
+
+Bounds::Interval Bounds::RangeOfForm(const Affine& form, int deep) const {
   if (IsExtent(form)) return {0, kMaxExtent};
   Interval sum{form.constant, form.constant};
   for (const Affine::Term& t : form.terms) {
-    const Interval range = RangeOfAtom(t.value);
+    const Interval range =
+        IsExtent(Affine::Of(t.value)) ? Interval{0, kMaxExtent} : RangeOfAtom(t.value, deep);
     const __int128 c = t.coeff;
     sum.lo += c * (c > 0 ? range.lo : range.hi);
     sum.hi += c * (c > 0 ? range.hi : range.lo);

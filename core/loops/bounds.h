@@ -55,8 +55,11 @@ class Bounds {
   };
   void Normalise(const Fact& fact, std::vector<Fact>& facts) const;
   static bool IsSmall(const Interval& i);
-  Interval RangeOfAtom(ir::Value atom) const;
-  Interval RangeOfForm(const ir::Affine& form) const;
+  // `deep`: so many definitions are followed.
+  static constexpr int kDeep = 3;
+  Interval RangeOfAtom(ir::Value atom, int deep = kDeep) const;
+  Interval RangeOfForm(const ir::Affine& form, int deep = kDeep) const;
+  Interval RangeOfExtremum(const ir::Inst& inst, int deep) const;
   bool IsExtent(const ir::Affine& form) const;
   bool FollowsFromBox(const ir::Affine& form) const;
   int ProveTogether(const ir::Affine& form, const std::vector<Fact>& facts, int below) const;

@@ -1,6 +1,7 @@
 #include "core/loops/fuse_rows.h"
 
 #include <algorithm>
+#include <iterator>
 #include <map>
 #include <optional>
 #include <set>
@@ -8,6 +9,9 @@
 #include <utility>
 
 #include "core/loops/effects.h"
+#include "core/loops/forward_element.h"
+#include "core/loops/known_extents.h"
+#include "core/loops/row_items.h"
 #include "core/loops/shrink_rows.h"
 #include "core/loops/walk.h"
 
@@ -32,47 +36,49 @@ std::vector<int> CountUses(const Function& f) {
   return uses;
 }
 
-void Rename(Node& n, Reg from, Reg to) {
-  for (auto* list : {&n.args, &n.apart, &n.body_yields, &n.other_yields})
-    std::replace(list->begin(), list->end(), from, to);
-  std::replace(n.rows.begin(), n.rows.end(), from, to);
-  for (Proof& p : n.proofs) std::replace(p.rows.begin(), p.rows.end(), from, to);
-  for (Node& inner : n.body) Rename(inner, from, to);
-  for (Node& inner : n.other) Rename(inner, from, to);
-}
-
-void Rename(std::vector<Node>& nodes, Reg from, Reg to) {
-  for (Node& n : nodes) Rename(n, from, to);
-}
-
 // Equal integers of loops that have become one are computed once: bounds of the loops inside, which are then the same.
 void ShareIntegers(const Function& f, std::vector<Node>& nodes) {
   std::map<std::tuple<ir::Op, uint64_t, std::vector<Reg>>, Reg> known;
-  std::vector<Node> all = std::move(nodes), kept;
-  for (size_t k = 0; k < all.size(); ++k) {
-    Node& n = all[k];
+  std::map<Reg, Reg> same;
+  const auto rename = [&](Reg& r) {
+    if (const auto it = same.find(r); it != same.end()) r = it->second;
+  };
+  std::vector<Node> kept;
+  for (Node& n : nodes) {
     const bool integer = n.kind == Kind::kScalar && f.TypeOf(n.results[0]) == ir::Type::I64();
     if (integer && !n.args.empty()) {
+      std::for_each(n.args.begin(), n.args.end(), rename);
       const auto [it, fresh] = known.try_emplace({n.op, n.bits, n.args}, n.results[0]);
       if (!fresh) {
-        const Reg again = n.results[0];
-        for (size_t rest = k + 1; rest < all.size(); ++rest) Rename(all[rest], again, it->second);
+        same[n.results[0]] = it->second;
         continue;
       }
     }
     kept.push_back(std::move(n));
   }
+  if (!same.empty()) ForEachRead(kept, rename);
   nodes = std::move(kept);
 }
 
 // Of a function, before anything changes.
 struct Known {
   std::vector<int> uses;
+  KnownExtents extents;  // and of what is made here
   Reg zero = ir::kNoValue;
+  std::map<Reg, Reg> gone;  // by array, an axis that it has no more, which may be too long for one
+
+  void NoteGone(Reg array, Reg extent) {
+    if (!extents.of_arrays.contains(extent) && !extents.constants.contains(extent))
+      gone.emplace(array, extent);
+  }
+  // A row of one axis that may be larger than any array of the program's becomes an element.
+  bool IsWanted(const Node& alloc) const {
+    return alloc.args.size() > 1 || !extents.of_arrays.contains(alloc.args[0]);
+  }
 };
 
 Known KnownOf(const Function& f) {
-  Known known{CountUses(f)};
+  Known known{CountUses(f), FindKnownExtents(f), ir::kNoValue, {}};
   for (const Node& n : f.blocks[0].nodes) {
     const bool zero = n.kind == Kind::kScalar && n.op == ir::Op::Const && n.bits == 0 &&
                       f.TypeOf(n.results[0]) == ir::Type::I64();
@@ -85,13 +91,13 @@ Known KnownOf(const Function& f) {
 // another has that one's.
 class RowFuser {
  public:
-  // An array of two axes or more that is made outside, of which nothing is known when the nodes begin to run or once
+  // An array that is wanted and made outside, of which nothing is known when the nodes begin to run or once
   // they have run.
   struct Outer {
     Node* alloc;
     std::vector<Node>* before;  // in front of it
   };
-  RowFuser(Function& f, std::vector<Node>& nodes, const Known& known, std::vector<Outer> outer)
+  RowFuser(Function& f, std::vector<Node>& nodes, Known& known, std::vector<Outer> outer)
       : f_(f), nodes_(nodes), known_(known), outer_(std::move(outer)) {}
 
   void Run() {
@@ -101,7 +107,7 @@ class RowFuser {
       const std::optional<size_t> fill = FillOf(array, of);
       const std::optional<size_t> loop = LoopOf(array, of, fill);
       if (!loop) continue;
-      if (fill) MoveFill(*fill, *loop);
+      if (fill) JoinLoops(items_[*fill], items_[*loop], Side::kBefore);
       Shrink(array, of, *loop);
     }
     // The rows of what is left of them, in the loops inside.
@@ -111,18 +117,11 @@ class RowFuser {
       ShareIntegers(f_, items_[loop].node.body);
       RowFuser(f_, items_[loop].node.body, known_, std::move(rows)).Run();
     }
-    PutBack();
+    nodes_.clear();
+    for (size_t k : order_) PutBack(std::move(items_[k]), nodes_);
   }
 
  private:
-  struct Item {
-    Node node;
-    Effects effects;
-    size_t size;               // nodes inside
-    std::vector<Node> before;  // that have come in front of it
-    size_t place;
-    size_t joined;  // the loop that this one is part of by now; itself
-  };
   struct Array {
     std::optional<size_t> alloc;  // in place of `outer`
     Outer outer{};
@@ -131,27 +130,46 @@ class RowFuser {
   };
   using Members = std::set<size_t>;
 
-  // Of two axes or more. False: there are none, and nothing has been done.
+  // Those wanted. False: there are none, and nothing has been done.
   bool FindArrays() {
-    const auto is_one = [&](const Node& n) { return n.kind == Kind::kAlloc && n.args.size() > 1; };
+    const auto is_one = [&](const Node& n) {
+      return n.kind == Kind::kAlloc && !n.args.empty() && known_.IsWanted(n);
+    };
     if (outer_.empty() && std::none_of(nodes_.begin(), nodes_.end(), is_one)) return false;
     for (const Outer& outer : outer_) arrays_[outer.alloc->results[0]].outer = outer;
+    SplitBranches();
     for (Node& node : nodes_) {
       const size_t k = items_.size();
       if (is_one(node)) arrays_[node.results[0]].alloc = k;
-      Effects effects = EffectsOf(node);
-      for (Reg r : effects.uses) {
+      items_.push_back(TakeItem(std::move(node), k));
+      order_.push_back(k);
+      const RowItem& item = items_.back();
+      for (Reg r : item.effects.uses) {
         const auto array = arrays_.find(r);
         if (array == arrays_.end()) continue;
-        if (node.kind != Kind::kRelease) array->second.users.push_back(k);
-        array->second.uses += UsesIn(node, r);
+        if (item.node.kind != Kind::kRelease) array->second.users.push_back(k);
+        array->second.uses += UsesIn(item.node, r);
       }
-      size_t size = 0;
-      ForEachNode(node.body, [&](const Node&) { ++size; });
-      items_.push_back({std::move(node), std::move(effects), size, {}, k, k});
-      order_.push_back(k);
     }
     return true;
+  }
+  // Those that access rows of arrays made outside.
+  void SplitBranches() {
+    if (outer_.empty()) return;
+    std::vector<Node> parts;
+    for (Node& node : nodes_) {
+      if (node.kind == Kind::kIf && UsesArrays(node)) {
+        std::vector<Node> more = SplitBranch(std::move(node));
+        std::move(more.begin(), more.end(), std::back_inserter(parts));
+      } else {
+        parts.push_back(std::move(node));
+      }
+    }
+    nodes_ = std::move(parts);
+  }
+  bool UsesArrays(const Node& node) const {
+    const std::vector<Reg> uses = EffectsOf(node).uses;
+    return std::any_of(uses.begin(), uses.end(), [&](Reg r) { return arrays_.contains(r); });
   }
   static int UsesIn(const Node& node, Reg r) {
     int uses = 0;
@@ -171,13 +189,21 @@ class RowFuser {
   }
 
   void Shrink(Reg array, const Array& of, size_t loop) {
-    Item* made = of.alloc ? &items_[*of.alloc] : nullptr;
+    RowItem* made = of.alloc ? &items_[*of.alloc] : nullptr;
     const Outer outer = made ? Outer{&made->node, &made->before} : of.outer;
-    std::vector<Node> before = ShrinkToRow(f_, *outer.alloc, items_[loop].node, known_.zero);
+    Node& alloc = *outer.alloc;
+    MoveGuardInside(items_[loop]);
+    items_[loop].effects.memory[array].axis = Effects::Access::kNoAxis;
+    const bool element = alloc.args.size() == 1;
+    known_.NoteGone(array, alloc.args[0]);
+    if (element && alloc.bits == 0 && ForwardElement(f_, items_[loop].node, array)) return;
+    const Reg rows = element ? ir::kNoValue : alloc.args[1];
+    std::vector<Node> before = ShrinkToRow(f_, alloc, items_[loop].node, known_.zero);
     std::move(before.begin(), before.end(), std::back_inserter(*outer.before));
     if (made) made->effects = EffectsOf(made->node);
-    items_[loop].effects.memory[array].axis = Effects::Access::kNoAxis;
-    if (outer.alloc->args.size() > 1) rows_.emplace_back(loop, outer);
+    if (element) return;
+    if (known_.extents.of_arrays.contains(rows)) known_.extents.of_arrays.insert(alloc.args[0]);
+    if (known_.IsWanted(alloc)) rows_.emplace_back(loop, outer);
   }
 
   // The loop that gives all elements of the array their first value and does nothing else, if others use it. Rows that
@@ -187,10 +213,11 @@ class RowFuser {
     const Node& alloc = of.alloc ? items_[*of.alloc].node : *of.outer.alloc;
     if (of.users.size() < 2 || alloc.bits == 1) return std::nullopt;
     const size_t k = of.users[0];
-    const Item& item = items_[k];
+    const RowItem& item = items_[k];
     const auto& memory = item.effects.memory;
-    const bool alone = item.joined == k && item.node.kind == Kind::kFor && memory.size() == 1 &&
-                       memory.begin()->first == array && memory.begin()->second.axis == 0;
+    const bool alone = item.joined == k && item.IsLoop() && !item.guard.valid() &&
+                       memory.size() == 1 && memory.begin()->first == array &&
+                       memory.begin()->second.axis == 0;
     if (!alone || item.effects.ordered) return std::nullopt;
     bool fills = true;
     ForEachNode(item.node.body, [&](const Node& n) {
@@ -198,29 +225,16 @@ class RowFuser {
     });
     return fills ? std::optional(k) : std::nullopt;
   }
-  void MoveFill(size_t fill, size_t loop) {
-    Item& from = items_[fill];
-    std::vector<Node>& into = items_[loop].node.body;
-    Rename(from.node.body, from.node.results[0], items_[loop].node.results[0]);
-    into.insert(into.begin(), std::make_move_iterator(from.node.body.begin()),
-                std::make_move_iterator(from.node.body.end()));
-    from.node.body.clear();
-    items_[loop].size += from.size;
-    items_[loop].effects = loops::Joined(items_[loop].effects, from.effects);
-    from.effects = {};
-    from.joined = loop;
-  }
-
   // The loop that uses all of the array by rows, once those that do are one, apart from what fills it.
   std::optional<size_t> LoopOf(Reg array, const Array& of, std::optional<size_t> fill) {
     Members loops;
     for (size_t user : of.users) {
       if (user == fill) continue;
       const size_t k = Joined(user);
-      const Item& item = items_[k];
+      const RowItem& item = items_[k];
       const auto access = item.effects.memory.find(array);
-      const bool by_row = item.node.kind == Kind::kFor && access != item.effects.memory.end() &&
-                          access->second.axis == 0;
+      const bool by_row =
+          item.IsLoop() && access != item.effects.memory.end() && access->second.axis == 0;
       if (!by_row) return std::nullopt;
       loops.insert(k);
     }
@@ -259,7 +273,7 @@ class RowFuser {
   }
 
   bool SameBounds(size_t a, size_t b) const {
-    return items_[b].node.kind == Kind::kFor && items_[a].node.args == items_[b].node.args;
+    return items_[b].IsLoop() && items_[a].node.args == items_[b].node.args;
   }
 
   // Loops in between that some member needs, and that need another, become members. `after`: by place, what needs one.
@@ -320,32 +334,16 @@ class RowFuser {
         loop = k;
         continue;
       }
-      Item &into = items_[loop], &from = items_[k];
-      Rename(from.node.body, from.node.results[0], into.node.results[0]);
-      std::move(from.node.body.begin(), from.node.body.end(), std::back_inserter(into.node.body));
-      from.node.body.clear();
-      into.size += from.size;
-      into.effects = loops::Joined(into.effects, from.effects);
-      from.effects = {};
-      from.joined = loop;
+      JoinLoops(items_[k], items_[loop], Side::kBehind);
     }
     return loop;
   }
 
-  void PutBack() {
-    nodes_.clear();
-    for (size_t k : order_) {
-      Item& item = items_[k];
-      std::move(item.before.begin(), item.before.end(), std::back_inserter(nodes_));
-      if (item.joined == k) nodes_.push_back(std::move(item.node));
-    }
-  }
-
   Function& f_;
   std::vector<Node>& nodes_;
-  const Known& known_;
+  Known& known_;
   const std::vector<Outer> outer_;
-  std::vector<Item> items_;
+  std::vector<RowItem> items_;
   std::vector<size_t> order_;  // numbers by place
   std::map<Reg, Array> arrays_;
   std::vector<std::pair<size_t, Outer>> rows_;  // with its loop, what is a row of two axes or more
@@ -354,8 +352,10 @@ class RowFuser {
 }  // namespace
 
 void FuseRows(Function& f) {
-  const Known known = KnownOf(f);
+  Known known = KnownOf(f);
   for (Block& b : f.blocks) RowFuser(f, b.nodes, known, {}).Run();
+  if (known.gone.empty()) return;
+  for (Block& b : f.blocks) LimitExtents(f, known.gone, b.nodes);
 }
 
 }  // namespace pullback::loops

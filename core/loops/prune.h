@@ -1,4 +1,5 @@
-// Drops registers that nobody reads: pure nodes, and loads, whose checks were made before them.
+// Drops registers that nobody reads: pure nodes, loads, whose checks were made before them, and arrays that are made and
+// released.
 #pragma once
 
 #include "core/loops/loops.h"

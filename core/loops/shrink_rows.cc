@@ -170,7 +170,17 @@ class Shrinking {
   void ZeroFirst() {
     const Reg nothing = f_.NewReg(f_.TypeOf(array_).Element());
     before_.push_back(Scalar(Op::Const, {}, nothing));
-    loop_.body.insert(loop_.body.begin(), ZeroAxis(0, ir::kNoValue, {}, nothing));
+    const bool element = extents_.size() == 1;
+    loop_.body.insert(loop_.body.begin(),
+                      element ? Store(zero_, nothing, {}) : ZeroAxis(0, ir::kNoValue, {}, nothing));
+  }
+  Node Store(Reg offset, Reg value, std::vector<Reg> at) const {
+    Node store;
+    store.kind = Kind::kStore;
+    store.args = {array_, offset, value};
+    store.rows.assign(at.begin(), at.end());
+    store.apart = std::move(at);
+    return store;
   }
   // `offset`: of what the loops around it are at, in elements of this axis.
   Node ZeroAxis(size_t axis, Reg offset, std::vector<Reg> at, Reg nothing) {
@@ -194,17 +204,17 @@ class Shrinking {
       fill.body.push_back(ZeroAxis(axis + 1, offset, std::move(at), nothing));
       return fill;
     }
-    Node store;
-    store.kind = Kind::kStore;
-    store.args = {array_, offset, nothing};
-    store.rows.assign(at.begin(), at.end());
-    store.apart = std::move(at);
-    fill.body.push_back(std::move(store));
+    fill.body.push_back(Store(offset, nothing, std::move(at)));
     return fill;
   }
 
-  // Of an array without rows there is none, however long it would be.
+  // Of an array without rows there is none, however long it would be. A row of no axes is one element.
   void ShrinkAlloc() {
+    if (extents_.size() == 1) {
+      alloc_.args[0] = Before(Op::Const, {}, Type::I64());
+      before_.back().bits = 1;
+      return;
+    }
     const Reg any = Before(Op::Lt, {zero_, extents_[0]}, Type::Bool());
     alloc_.args.assign(extents_.begin() + 1, extents_.end());
     alloc_.args[0] = Before(Op::Select, {any, alloc_.args[0], zero_}, Type::I64());

@@ -56,17 +56,8 @@ class Uniques {
       name[first.id] = r;  // or each of n changes to one array would go through those before it
     };
     for (Block& b : f_.blocks) {
-      RenameIn(b.nodes, root);
+      ForEachRead(b.nodes, root);
       ir::ForEachTermOperand(b.term, root);
-    }
-  }
-  template <typename Fn>
-  static void RenameIn(std::vector<Node>& nodes, const Fn& root) {
-    for (Node& n : nodes) {
-      for (auto* list : {&n.args, &n.body_yields, &n.other_yields})
-        std::for_each(list->begin(), list->end(), root);
-      RenameIn(n.body, root);
-      RenameIn(n.other, root);
     }
   }
 

@@ -19,6 +19,23 @@ void ForEachNode(const std::vector<Node>& nodes, Fn&& fn) {
   }
 }
 
+// Calls fn(register) on every register by reference that the nodes, or those inside them, read or are described by.
+template <typename Fn>
+void ForEachRead(std::vector<Node>& nodes, Fn&& fn) {
+  const auto each = [&](auto& registers) {
+    for (Reg& r : registers) {
+      if (r.valid()) fn(r);
+    }
+  };
+  for (Node& node : nodes) {
+    for (auto* list : {&node.args, &node.apart, &node.body_yields, &node.other_yields}) each(*list);
+    each(node.rows);
+    for (Proof& p : node.proofs) each(p.rows);
+    ForEachRead(node.body, fn);
+    ForEachRead(node.other, fn);
+  }
+}
+
 size_t CountNodes(const Function& f);
 
 // Loops and branches within each other beyond this are refused.

@@ -57,6 +57,8 @@ fn f(x: [n]f64) -> f64 {
      "fn f(x: [m]f64) -> f64 { return sum i < m { [2 * i < m] * x[2 * i] } }"},
     {"triangular sum",
      "fn f(a: [n, n]f64) -> f64 { return sum i < n, j < n { [j <= i] * a[i, j] * a[j, i] } }"},
+    {"a product of what is in front",
+     "fn f(x: [n]f64, y: [n]f64) -> f64 { return sum i < n { y[i] * prod j < i { x[j] } } }"},
     {"triangular range",
      "fn f(x: [n]f64) -> f64 { return sum i < n { sum j < i + 1 { x[j] * x[i - j] } } }"},
     {"loop", R"(

@@ -162,6 +162,49 @@ TEST_CASE(
   }
 }
 
+TEST_CASE("rows: numbers for each point of a range that no array has are no array") {
+  struct {
+    std::string text;
+    // Its gradient needs what there is for each point in front of a total and behind it, in either order, or with
+    // another index outside.
+    bool keeps = false;
+  } const programs[] = {
+      {"sum i < m { tanh(prod j < n { x[j] + f64(i) }) }"},
+      {"prod i < m, j < n { x[j] + f64(i) }", true},
+      {"sum i < m { tanh(sum j < n { tanh(prod a < n { x[a] + f64(i + j) }) }) }"},
+      {"sum i < m { tanh(sum j < m { tanh(prod a < n { x[a] + f64(i + j) }) }) }", true},
+      {"sum i < m + 300 { tanh(prod j < n { x[j] + f64(i) }) }"},
+      {"sum i < n * m { tanh(prod j < n { x[j] + f64(i) }) }"},
+      {"max i < m { prod j < n { x[j] * cos(f64(i)) } }", true},
+      {"sum i < m { tanh(sum j < n { x[j] * cos(f64(i * j)) }) }"},
+      {"sum(scan prod i < m { cos(f64(i)) })"},
+      // Under a condition that no turn changes: where the outer sum's body is evaluated at all.
+      {"sum i < m { f64(i) * sum j < n { 1.0 + x[j] * sum(scan prod a < m { cos(f64(i)) * "
+       "cos(f64(a)) }) } }",
+       true},
+  };
+  constexpr int64_t kMany = 300;
+  for (const auto& [text, keeps] : programs) {
+    INFO(text);
+    const ir::Module module =
+        testing::LowerText("fn f(x: [n]f64, m: i64) -> f64 { return " + text + " }", "f");
+    testing::CheckDerivatives(module, {Ramp({3}), Tensor::I64(4)}, 1e-5, {true, false});
+    const ir::Module value = testing::Derived(module, Transform::kValue);
+    const ir::Module gradient = testing::Derived(module, Transform::kValueAndGrad, {true, false});
+    for (const int64_t n : {0, 1, 4}) {
+      const std::vector<Tensor> args = {Ramp({n}), Tensor::I64(kMany)};
+      CHECK(ElementsMade(value, args, kRows) <= 4 * (n + 1));
+      if (!keeps) CHECK(ElementsMade(gradient, args, kRows) <= 10 * (n + 1));
+      if (n > 0) CHECK(ElementsMade(value, args, LowerOptions{}) >= kMany);
+    }
+    RunBoth(value, {Ramp({3}), Tensor::I64(-1)}, Traps::kSame, kRows);
+    // What nobody could make is no less an error.
+    const Outcome huge =
+        RunBoth(value, {Ramp({3}), Tensor::I64(kMaxExtent + 1)}, Traps::kSame, kRows);
+    CHECK(huge.trap.has_value());
+  }
+}
+
 TEST_CASE("rows: what stores some of the elements first is no fill of the others") {
   const std::string start = "fn f(x: [n]f64) -> f64 { let a = gen i < n, j < n { ";
   const std::string programs[] = {
@@ -323,8 +366,14 @@ class RandomRows {
       return "  %t" + std::to_string(k - 6) + " = each(i < %n, j < %m) {\n" + body + "  } " +
              result + "\n";
     }
-    static const char* const kWhere[] = {"", "", " where (%j <= %i)", " where (%i <= %j + 1)"};
-    const char* const where = kWhere[Draw(4)];
+    static const char* const kWhere[] = {"",
+                                         "",
+                                         "",
+                                         " where (%j <= %i)",
+                                         " where (%i <= %j + 1)",
+                                         " where (2 <= %m)",
+                                         " where (1 <= %n)"};
+    const char* const where = kWhere[Draw(7)];
     switch (Draw(4)) {
       case 0:
         rows_.push_back("%v" + id);

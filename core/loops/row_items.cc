@@ -1,0 +1,112 @@
+#include "core/loops/row_items.h"
+
+#include <algorithm>
+#include <iterator>
+#include <utility>
+
+#include "core/loops/walk.h"
+
+namespace pullback::loops {
+namespace {
+
+using Kind = Node::Kind;
+
+bool IsGuardedLoop(const Node& n) {
+  return n.kind == Kind::kIf && n.results.empty() && n.other.empty() && n.body.size() == 1 &&
+         n.body[0].kind == Kind::kFor;
+}
+
+Node Guarded(Reg guard, std::vector<Node> body) {
+  Node node;
+  node.kind = Kind::kIf;
+  node.args = {guard};
+  node.body = std::move(body);
+  return node;
+}
+
+bool IsDivision(const Node& n) { return n.op == ir::Op::Div || n.op == ir::Op::Rem; }
+// Its results may be needed behind it.
+bool MayRunAlways(const Node& n) {
+  return (n.kind == Kind::kScalar && !IsDivision(n)) || n.kind == Kind::kLanesNew ||
+         n.kind == Kind::kLanesTotal;
+}
+bool HasNoResults(const Node& n) {
+  return n.kind == Kind::kFor || n.kind == Kind::kStore ||
+         (n.kind == Kind::kIf && n.results.empty());
+}
+
+Node Guarded(Reg guard, Node node) {
+  std::vector<Node> body;
+  body.push_back(std::move(node));
+  return Guarded(guard, std::move(body));
+}
+
+void AddUse(Effects& effects, Reg r) {
+  const auto at = std::lower_bound(effects.uses.begin(), effects.uses.end(), r);
+  if (at == effects.uses.end() || *at != r) effects.uses.insert(at, r);
+}
+
+}  // namespace
+
+std::vector<Node> SplitBranch(Node node) {
+  const bool branch = node.kind == Kind::kIf && node.results.empty() && node.other.empty();
+  const bool splits = branch && std::all_of(node.body.begin(), node.body.end(), [](const Node& n) {
+                        return MayRunAlways(n) || HasNoResults(n);
+                      });
+  std::vector<Node> parts;
+  if (!splits) {
+    parts.push_back(std::move(node));
+    return parts;
+  }
+  for (Node& n : node.body)
+    parts.push_back(MayRunAlways(n) ? std::move(n) : Guarded(node.args[0], std::move(n)));
+  return parts;
+}
+
+RowItem TakeItem(Node node, size_t number) {
+  RowItem item{{}, ir::kNoValue, {}, 0, {}, number, number, number};
+  if (IsGuardedLoop(node)) {
+    item.guard = node.args[0];
+    item.node = std::move(node.body[0]);
+  } else {
+    item.node = std::move(node);
+  }
+  item.effects = EffectsOf(item.node);
+  if (item.guard.valid()) AddUse(item.effects, item.guard);
+  ForEachNode(item.node.body, [&](const Node&) { ++item.size; });
+  return item;
+}
+
+void PutBack(RowItem item, std::vector<Node>& nodes) {
+  std::move(item.before.begin(), item.before.end(), std::back_inserter(nodes));
+  if (item.joined != item.number) return;
+  if (!item.guard.valid()) return nodes.push_back(std::move(item.node));
+  nodes.push_back(Guarded(item.guard, std::move(item.node)));
+}
+
+void MoveGuardInside(RowItem& loop) {
+  if (!loop.guard.valid()) return;
+  std::vector<Node> body;
+  body.push_back(Guarded(loop.guard, std::move(loop.node.body)));
+  loop.node.body = std::move(body);
+  loop.guard = ir::kNoValue;
+}
+
+void JoinLoops(RowItem& from, RowItem& into, Side side) {
+  MoveGuardInside(from);
+  MoveGuardInside(into);
+  std::vector<Node>&body = into.node.body, &more = from.node.body;
+  const Reg index = from.node.results[0], other = into.node.results[0];
+  ForEachRead(more, [&](Reg& r) {
+    if (r == index) r = other;
+  });
+  body.insert(side == Side::kBefore ? body.begin() : body.end(),
+              std::make_move_iterator(more.begin()), std::make_move_iterator(more.end()));
+  more.clear();
+  into.size += from.size;
+  into.effects = Joined(into.effects, from.effects);
+  from.effects = {};
+  from.joined = into.number;
+}
+
+}  // namespace pullback::loops

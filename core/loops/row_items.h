@@ -1,0 +1,38 @@
+// What is reordered and joined where arrays become rows (fuse_rows.h): nodes of a block, or of a loop's body.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "core/loops/effects.h"
+#include "core/loops/loops.h"
+
+namespace pullback::loops {
+
+struct RowItem {
+  Node node;
+  Reg guard;                 // of a loop that runs where this holds; kNoValue: always
+  Effects effects;           // the guard's, too
+  size_t size;               // nodes inside
+  std::vector<Node> before;  // that have come in front of it
+  size_t number, place;
+  size_t joined;  // number of the loop that this one is part of by now; its own
+
+  bool IsLoop() const { return node.kind == Node::Kind::kFor; }
+};
+
+// A branch around one loop becomes that loop, with a guard.
+RowItem TakeItem(Node node, size_t number);
+// A branch that need not be one: a branch around each loop and store in it, while what cannot fail runs always. Others
+// come back as they are.
+std::vector<Node> SplitBranch(Node node);
+// As taken, behind what has come in front of it.
+void PutBack(RowItem item, std::vector<Node>& nodes);
+// The loop runs always, and each turn asks.
+void MoveGuardInside(RowItem& loop);
+// What `from` does in a turn comes before, or behind, what `into` does: `from` is part of that loop from now on.
+enum class Side : uint8_t { kBefore, kBehind };
+void JoinLoops(RowItem& from, RowItem& into, Side side);
+
+}  // namespace pullback::loops
