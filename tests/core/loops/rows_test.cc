@@ -165,8 +165,7 @@ TEST_CASE(
 TEST_CASE("rows: numbers for each point of a range that no array has are no array") {
   struct {
     std::string text;
-    // Its gradient needs what there is for each point in front of a total and behind it, in either order, or with
-    // another index outside.
+    // Its gradient needs what there is for each point in front of a total and behind it, or in either order.
     bool keeps = false;
   } const programs[] = {
       {"sum i < m { tanh(prod j < n { x[j] + f64(i) }) }"},
@@ -180,8 +179,7 @@ TEST_CASE("rows: numbers for each point of a range that no array has are no arra
       {"sum(scan prod i < m { cos(f64(i)) })"},
       // Under a condition that no turn changes: where the outer sum's body is evaluated at all.
       {"sum i < m { f64(i) * sum j < n { 1.0 + x[j] * sum(scan prod a < m { cos(f64(i)) * "
-       "cos(f64(a)) }) } }",
-       true},
+       "cos(f64(a)) }) } }"},
   };
   constexpr int64_t kMany = 300;
   for (const auto& [text, keeps] : programs) {
