@@ -188,6 +188,10 @@ class RowFuser {
     return k;
   }
 
+  const Node& AllocOf(const Array& of) const {
+    return of.alloc ? items_[*of.alloc].node : *of.outer.alloc;
+  }
+
   void Shrink(Reg array, const Array& of, size_t loop) {
     RowItem* made = of.alloc ? &items_[*of.alloc] : nullptr;
     const Outer outer = made ? Outer{&made->node, &made->before} : of.outer;
@@ -210,7 +214,7 @@ class RowFuser {
   // no other loop visits need none, so each turn of these may fill its own. (An array that is zeroed has elements that
   // no loop stores first.)
   std::optional<size_t> FillOf(Reg array, const Array& of) const {
-    const Node& alloc = of.alloc ? items_[*of.alloc].node : *of.outer.alloc;
+    const Node& alloc = AllocOf(of);
     if (of.users.size() < 2 || alloc.bits == 1) return std::nullopt;
     const size_t k = of.users[0];
     const RowItem& item = items_[k];
@@ -228,6 +232,7 @@ class RowFuser {
   // The loop that uses all of the array by rows, once those that do are one, apart from what fills it.
   std::optional<size_t> LoopOf(Reg array, const Array& of, std::optional<size_t> fill) {
     Members loops;
+    const bool element = AllocOf(of).args.size() == 1;
     for (size_t user : of.users) {
       if (user == fill) continue;
       const size_t k = Joined(user);
@@ -235,7 +240,7 @@ class RowFuser {
       const auto access = item.effects.memory.find(array);
       const bool by_row =
           item.IsLoop() && access != item.effects.memory.end() && access->second.axis == 0;
-      if (!by_row) return std::nullopt;
+      if (!by_row || (element && of.users.size() > 1 && item.IsBetterAlone())) return std::nullopt;
       loops.insert(k);
     }
     if (loops.empty() || (loops.size() > 1 && !Fuse(loops))) return std::nullopt;

@@ -48,6 +48,15 @@ void AddUse(Effects& effects, Reg r) {
 
 }  // namespace
 
+bool RowItem::IsBetterAlone() const {
+  bool calls = false, nested = false;
+  ForEachNode(node.body, [&](const Node& n) {
+    nested |= n.kind == Kind::kFor;
+    calls |= n.kind == Kind::kScalar && (ir::Info(n.op).flags & ir::kLibm) != 0;
+  });
+  return IsLoop() && calls && !nested;
+}
+
 std::vector<Node> SplitBranch(Node node) {
   const bool branch = node.kind == Kind::kIf && node.results.empty() && node.other.empty();
   const bool splits = branch && std::all_of(node.body.begin(), node.body.end(), [](const Node& n) {

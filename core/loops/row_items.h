@@ -20,6 +20,9 @@ struct RowItem {
   size_t joined;  // number of the loop that this one is part of by now; its own
 
   bool IsLoop() const { return node.kind == Node::Kind::kFor; }
+  // A loop without others inside that calls functions, which back ends do for several turns at once: as a part of a
+  // larger loop it would take many times as long.
+  bool IsBetterAlone() const;
 };
 
 // A branch around one loop becomes that loop, with a guard.

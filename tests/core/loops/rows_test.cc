@@ -168,18 +168,19 @@ TEST_CASE("rows: numbers for each point of a range that no array has are no arra
     // Its gradient needs what there is for each point in front of a total and behind it, or in either order.
     bool keeps = false;
   } const programs[] = {
-      {"sum i < m { tanh(prod j < n { x[j] + f64(i) }) }"},
+      {"sum i < m { 1.0 / (1.0 + prod j < n { x[j] + f64(i) }) }"},
       {"prod i < m, j < n { x[j] + f64(i) }", true},
-      {"sum i < m { tanh(sum j < n { tanh(prod a < n { x[a] + f64(i + j) }) }) }"},
-      {"sum i < m { tanh(sum j < m { tanh(prod a < n { x[a] + f64(i + j) }) }) }", true},
-      {"sum i < m + 300 { tanh(prod j < n { x[j] + f64(i) }) }"},
-      {"sum i < n * m { tanh(prod j < n { x[j] + f64(i) }) }"},
+      {"sum i < m { abs(sum j < n { 1.0 / (2.0 + prod a < n { x[a] + f64(i + j) }) }) }"},
+      {"sum i < m { 1.0 / (1.0 + sum j < m { 1.0 / (2.0 + prod a < n { x[a] + f64(i + j) }) }) }",
+       true},
+      {"sum i < m + 300 { 1.0 / (1.0 + prod j < n { x[j] + f64(i) }) }"},
+      {"sum i < n * m { 1.0 / (1.0 + prod j < n { x[j] + f64(i) }) }"},
       {"max i < m { prod j < n { x[j] * cos(f64(i)) } }", true},
-      {"sum i < m { tanh(sum j < n { x[j] * cos(f64(i * j)) }) }"},
-      {"sum(scan prod i < m { cos(f64(i)) })"},
+      {"sum i < m { abs(sum j < n { x[j] * cos(f64(i * j)) }) }"},
+      {"sum(scan prod i < m { f64(i) - 0.5 })"},
       // Under a condition that no turn changes: where the outer sum's body is evaluated at all.
-      {"sum i < m { f64(i) * sum j < n { 1.0 + x[j] * sum(scan prod a < m { cos(f64(i)) * "
-       "cos(f64(a)) }) } }"},
+      {"sum i < m { f64(i) * sum j < n { 1.0 + x[j] * sum(scan prod a < m { 1.0 / f64(i + a + 1) "
+       "}) } }"},
   };
   constexpr int64_t kMany = 300;
   for (const auto& [text, keeps] : programs) {
@@ -201,6 +202,14 @@ TEST_CASE("rows: numbers for each point of a range that no array has are no arra
         RunBoth(value, {Ramp({3}), Tensor::I64(kMaxExtent + 1)}, Traps::kSame, kRows);
     CHECK(huge.trap.has_value());
   }
+}
+
+TEST_CASE("rows: a loop that calls functions for several turns at once stays one") {
+  const ir::Module module = testing::LowerText(
+      "fn f(x: [n]f64, m: i64) -> f64 { return sum i < m { tanh(prod j < n { x[j] + f64(i) }) } }",
+      "f");
+  constexpr int64_t kMany = 300;
+  CHECK(ElementsMade(module, {Ramp({4}), Tensor::I64(kMany)}, kRows) == kMany);
 }
 
 TEST_CASE("rows: what stores some of the elements first is no fill of the others") {
