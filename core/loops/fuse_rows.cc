@@ -351,7 +351,7 @@ class RowFuser {
   std::vector<RowItem> items_;
   std::vector<size_t> order_;  // numbers by place
   std::map<Reg, Array> arrays_;
-  std::vector<std::pair<size_t, Outer>> rows_;  // with its loop, what is a row of two axes or more
+  std::vector<std::pair<size_t, Outer>> rows_;  // with its loop, what is a row and wanted still
 };
 
 }  // namespace
