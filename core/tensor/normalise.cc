@@ -9,7 +9,6 @@ Status NormaliseTensors(ir::Module& module, const MayPin& may_pin) {
     HoistGuards(*f);
     EliminatePinnedIndices(*f, may_pin);
     LookUpIndices(*f);
-    SumOnce(*f);
     GatherSums(*f);
     // A gathered statement may have got a shared guard or an equality of its own.
     HoistGuards(*f);

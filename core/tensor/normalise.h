@@ -35,8 +35,6 @@ void EliminatePinnedIndices(ir::Function& f, const MayPin& may_pin = {});
 void LookUpIndices(ir::Function& f);
 // Of these statements, which may use what `f` defines.
 void LookUpIndicesOf(std::vector<ir::Inst>& insts, ir::Function& f);
-// A sum that is the same at each element of its result is made once.
-void SumOnce(ir::Function& f);
 void GatherSums(ir::Function& f);
 // A sum whose subscripts tell its points apart stores: each element gets one term.
 void StoreSingleTerms(ir::Function& f);

@@ -165,7 +165,8 @@ TEST_CASE(
 TEST_CASE("rows: numbers for each point of a range that no array has are no array") {
   struct {
     std::string text;
-    // Its gradient needs what there is for each point in front of a total and behind it, or in either order.
+    // Its gradient needs what there is for each point in front of a total and behind it, in either order, or with
+    // another index outside.
     bool keeps = false;
   } const programs[] = {
       {"sum i < m { 1.0 / (1.0 + prod j < n { x[j] + f64(i) }) }"},
@@ -180,7 +181,8 @@ TEST_CASE("rows: numbers for each point of a range that no array has are no arra
       {"sum(scan prod i < m { f64(i) - 0.5 })"},
       // Under a condition that no turn changes: where the outer sum's body is evaluated at all.
       {"sum i < m { f64(i) * sum j < n { 1.0 + x[j] * sum(scan prod a < m { 1.0 / f64(i + a + 1) "
-       "}) } }"},
+       "}) } }",
+       true},
   };
   constexpr int64_t kMany = 300;
   for (const auto& [text, keeps] : programs) {

@@ -125,7 +125,6 @@ TEST_CASE("tensor: FollowTuples") { RunPassFiles("follow_tuples", OverFunctions(
 
 TEST_CASE("tensor: KeepDiagonals") { RunPassFiles("keep_diagonals", OverFunctions(KeepDiagonals)); }
 
-TEST_CASE("tensor: SumOnce") { RunPassFiles("sum_once", OverFunctions(SumOnce)); }
 TEST_CASE("tensor: GatherSums") { RunPassFiles("gather_sums", OverFunctions(GatherSums)); }
 
 }  // namespace
