@@ -22,8 +22,9 @@ std::string Message(const Trap& trap) {
       return "calls are nested deeper than the recursion limit" +
              (trap.a > 0 ? " of " + a : std::string());
     case TrapKind::kMemory:
-      if (trap.a == INT64_MAX) return "asked for more bytes than can be counted";
-      return "asked for " + a + " bytes, over the memory budget of " + b;
+      return "asked for " +
+             (trap.a == INT64_MAX ? "more bytes than can be counted" : a + " bytes") +
+             (trap.b > 0 ? ", over the memory budget of " + b : std::string());
     case TrapKind::kStopped: break;
   }
   return {};

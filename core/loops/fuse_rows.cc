@@ -66,6 +66,7 @@ struct Known {
   KnownExtents extents;  // and of what is made here
   Reg zero = ir::kNoValue;
   std::map<Reg, Reg> gone;  // by array, an axis that it has no more, which may be too long for one
+  std::set<Reg> values;     // arrays that are no more
 
   void NoteGone(Reg array, Reg extent) {
     if (!extents.of_arrays.contains(extent) && !extents.constants.contains(extent))
@@ -78,7 +79,7 @@ struct Known {
 };
 
 Known KnownOf(const Function& f) {
-  Known known{CountUses(f), FindKnownExtents(f), ir::kNoValue, {}};
+  Known known{CountUses(f), FindKnownExtents(f), ir::kNoValue, {}, {}};
   for (const Node& n : f.blocks[0].nodes) {
     const bool zero = n.kind == Kind::kScalar && n.op == ir::Op::Const && n.bits == 0 &&
                       f.TypeOf(n.results[0]) == ir::Type::I64();
@@ -200,7 +201,10 @@ class RowFuser {
     items_[loop].effects.memory[array].axis = Effects::Access::kNoAxis;
     const bool element = alloc.args.size() == 1;
     known_.NoteGone(array, alloc.args[0]);
-    if (element && alloc.bits == 0 && ForwardElement(f_, items_[loop].node, array)) return;
+    if (element && alloc.bits == 0 && ForwardElement(f_, items_[loop].node, array)) {
+      known_.values.insert(array);
+      return;
+    }
     const Reg rows = element ? ir::kNoValue : alloc.args[1];
     std::vector<Node> before = ShrinkToRow(f_, alloc, items_[loop].node, known_.zero);
     std::move(before.begin(), before.end(), std::back_inserter(*outer.before));
@@ -354,13 +358,20 @@ class RowFuser {
   std::vector<std::pair<size_t, Outer>> rows_;  // with its loop, what is a row and wanted still
 };
 
+bool IsOfArray(const Node& n, const std::set<Reg>& arrays) {
+  return (n.kind == Kind::kAlloc && arrays.contains(n.results[0])) ||
+         (n.kind == Kind::kRelease && arrays.contains(n.args[0]));
+}
+
 }  // namespace
 
 void FuseRows(Function& f) {
   Known known = KnownOf(f);
   for (Block& b : f.blocks) RowFuser(f, b.nodes, known, {}).Run();
-  if (known.gone.empty()) return;
-  for (Block& b : f.blocks) LimitExtents(f, known.gone, b.nodes);
+  for (Block& b : f.blocks) {
+    if (!known.gone.empty()) LimitExtents(f, known.gone, b.nodes);
+    std::erase_if(b.nodes, [&](const Node& n) { return IsOfArray(n, known.values); });
+  }
 }
 
 }  // namespace pullback::loops

@@ -1,14 +1,13 @@
 #include "core/loops/prune.h"
 
 #include <algorithm>
-#include <set>
 
 namespace pullback::loops {
 namespace {
 
 class Pruner {
  public:
-  explicit Pruner(Function& f) : f_(f), uses_(f.regs.size(), 0), releases_(f.regs.size(), 0) {}
+  explicit Pruner(Function& f) : f_(f), uses_(f.regs.size(), 0) {}
 
   void Prune() {
     for (Block& b : f_.blocks) {
@@ -29,7 +28,6 @@ class Pruner {
   }
 
   void Count(const Node& n, int by) {
-    if (n.kind == Node::Kind::kRelease) releases_[n.args[0].id] += by;
     for (const auto* list : {&n.args, &n.body_yields, &n.other_yields}) {
       for (Reg r : *list) uses_[r.id] += by;
     }
@@ -60,8 +58,6 @@ class Pruner {
     if (n.kind == Node::Kind::kList && n.op == ir::Op::ListLen) return Unused(n.results[0]);
     if (IsPure(n.kind)) return Unused(n.results[0]);
     if (n.kind == Node::Kind::kFor) return n.body.empty();
-    if (n.kind == Node::Kind::kAlloc) return uses_[n.results[0].id] == releases_[n.results[0].id];
-    if (n.kind == Node::Kind::kRelease) return unmade_.contains(n.args[0]);
     if (n.kind == Node::Kind::kIf) return n.results.empty() && n.body.empty() && n.other.empty();
     return false;
   }
@@ -75,7 +71,6 @@ class Pruner {
       Sweep(n.body);
       if (IsDead(n)) {
         Count(n, -1);
-        if (n.kind == Node::Kind::kAlloc) unmade_.insert(n.results[0]);
       } else if (--kept != k) {
         nodes[kept] = std::move(n);
       }
@@ -85,8 +80,7 @@ class Pruner {
   }
 
   Function& f_;
-  std::vector<int> uses_, releases_;  // uses: releases too
-  std::set<Reg> unmade_;              // arrays whose Alloc is gone
+  std::vector<int> uses_;
   bool dropped_ = false;
 };
 

@@ -1,5 +1,4 @@
-// Drops registers that nobody reads: pure nodes, loads, whose checks were made before them, and arrays that are made and
-// released.
+// Drops registers that nobody reads: pure nodes, and loads, whose checks were made before them.
 #pragma once
 
 #include "core/loops/loops.h"

@@ -7,8 +7,8 @@
 
 namespace pullback::loops {
 
-// `alloc` makes the array; of one axis, it becomes an element. All loads and stores of it are in `loop` and of its turn's row
-// (Node::rows). `zero`: a register that is 0, or kNoValue. What has to come in front of `alloc` is returned.
+// `alloc` makes the array; of one axis, it becomes an element. All loads and stores of it are in `loop` and of its
+// turn's row (Node::rows). `zero`: a register that is 0, or kNoValue. What has to come in front of `alloc` is returned.
 std::vector<Node> ShrinkToRow(Function& f, Node& alloc, Node& loop, Reg zero);
 
 }  // namespace pullback::loops

@@ -42,9 +42,7 @@ std::string Describe(const Tensor& t) {
   return out;
 }
 
-// How many bytes were asked for of how many is not said of the loops: they may need fewer.
 std::string Describe(ir::TrapKind kind, uint32_t loc, int64_t a, int64_t b) {
-  if (kind == ir::TrapKind::kMemory) return "memory !" + std::to_string(loc);
   return std::string(ir::TrapKindName(kind)) + " !" + std::to_string(loc) + " " +
          std::to_string(a) + " " + std::to_string(b);
 }

@@ -45,7 +45,7 @@ TEST_CASE("A message without an ordinal stays as it is") {
 
 TEST_CASE("Bytes that cannot be counted are not printed") {
   const Status s = TrapStatus({ir::TrapKind::kMemory, 0, INT64_MAX, 100}, {ThePlaces(), kText});
-  CHECK(s.message() == "asked for more bytes than can be counted");
+  CHECK(s.message() == "asked for more bytes than can be counted, over the memory budget of 100");
 }
 
 }  // namespace
