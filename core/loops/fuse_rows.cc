@@ -10,18 +10,16 @@
 
 #include "core/loops/effects.h"
 #include "core/loops/forward_element.h"
-#include "core/loops/known_extents.h"
-#include "core/loops/row_items.h"
+#include "core/loops/limit_extents.h"
+#include "core/loops/row_order.h"
 #include "core/loops/shrink_rows.h"
+#include "core/loops/strip_loops.h"
 #include "core/loops/walk.h"
 
 namespace pullback::loops {
 namespace {
 
 using Kind = Node::Kind;
-
-constexpr size_t kMostApart = 64;    // nodes from the first loop of an array to the last
-constexpr size_t kMostNodes = 1000;  // in a loop
 
 std::vector<int> CountUses(const Function& f) {
   std::vector<int> uses(f.regs.size());
@@ -63,10 +61,11 @@ void ShareIntegers(const Function& f, std::vector<Node>& nodes) {
 // Of a function, before anything changes.
 struct Known {
   std::vector<int> uses;
-  KnownExtents extents;  // and of what is made here
-  Reg zero = ir::kNoValue;
+  ir::KnownExtents extents;     // and of what is made here
   std::map<Reg, Reg> gone;  // by array, an axis that it has no more, which may be too long for one
   std::set<Reg> values;     // arrays that are no more
+  std::map<Reg, Reg>
+      runs;  // by row, where loops over it end: at its extent, unless there is no row
 
   void NoteGone(Reg array, Reg extent) {
     if (!extents.of_arrays.contains(extent) && !extents.constants.contains(extent))
@@ -78,18 +77,7 @@ struct Known {
   }
 };
 
-Known KnownOf(const Function& f) {
-  Known known{CountUses(f), FindKnownExtents(f), ir::kNoValue, {}, {}};
-  for (const Node& n : f.blocks[0].nodes) {
-    const bool zero = n.kind == Kind::kScalar && n.op == ir::Op::Const && n.bits == 0 &&
-                      f.TypeOf(n.results[0]) == ir::Type::I64();
-    if (zero) known.zero = n.results[0];
-  }
-  return known;
-}
-
-// A block, or the body of a loop. Its nodes keep their numbers while their places change; a loop that has joined
-// another has that one's.
+// A block, or the body of a loop.
 class RowFuser {
  public:
   // An array that is wanted and made outside, of which nothing is known when the nodes begin to run or once
@@ -105,21 +93,17 @@ class RowFuser {
     if (!FindArrays()) return;
     for (const auto& [array, of] : arrays_) {
       if (of.alloc && of.uses != known_.uses[array.id]) continue;  // other blocks know it
-      const std::optional<size_t> fill = FillOf(array, of);
-      const std::optional<size_t> loop = LoopOf(array, of, fill);
-      if (!loop) continue;
-      if (fill) JoinLoops(items_[*fill], items_[*loop], Side::kBefore);
-      Shrink(array, of, *loop);
+      if (!ShrinkByTurn(array, of)) apart_.push_back(array);
     }
     // The rows of what is left of them, in the loops inside.
     std::map<size_t, std::vector<Outer>> inside;
-    for (const auto& [loop, outer] : rows_) inside[Joined(loop)].push_back(outer);
+    for (const auto& [loop, outer] : rows_) inside[items_.Joined(loop)].push_back(outer);
     for (auto& [loop, rows] : inside) {
       ShareIntegers(f_, items_[loop].node.body);
       RowFuser(f_, items_[loop].node.body, known_, std::move(rows)).Run();
     }
-    nodes_.clear();
-    for (size_t k : order_) PutBack(std::move(items_[k]), nodes_);
+    MakeStrips();
+    nodes_ = items_.PutBack();
   }
 
  private:
@@ -129,7 +113,7 @@ class RowFuser {
     std::vector<size_t> users;  // but releases
     int uses = 0;
   };
-  using Members = std::set<size_t>;
+  using Members = RowOrder::Members;
 
   // Those wanted. False: there are none, and nothing has been done.
   bool FindArrays() {
@@ -142,9 +126,7 @@ class RowFuser {
     for (Node& node : nodes_) {
       const size_t k = items_.size();
       if (is_one(node)) arrays_[node.results[0]].alloc = k;
-      items_.push_back(TakeItem(std::move(node), k));
-      order_.push_back(k);
-      const RowItem& item = items_.back();
+      const RowItem& item = items_.Add(std::move(node));
       for (Reg r : item.effects.uses) {
         const auto array = arrays_.find(r);
         if (array == arrays_.end()) continue;
@@ -184,18 +166,32 @@ class RowFuser {
     return uses;
   }
 
-  size_t Joined(size_t k) const {
-    while (items_[k].joined != k) k = items_[k].joined;
-    return k;
+  Outer MadeAt(const Array& of) {
+    if (!of.alloc) return of.outer;
+    RowItem& made = items_[*of.alloc];
+    return {&made.node, &made.before};
+  }
+  // Of what is made in other nodes from now on.
+  void Put(std::vector<Node> before, const Array& of) {
+    const Outer outer = MadeAt(of);
+    std::move(before.begin(), before.end(), std::back_inserter(*outer.before));
+    if (of.alloc) items_[*of.alloc].effects = EffectsOf(*outer.alloc);
   }
 
-  const Node& AllocOf(const Array& of) const {
-    return of.alloc ? items_[*of.alloc].node : *of.outer.alloc;
+  // False: no loop's turns each use a row of their own.
+  bool ShrinkByTurn(Reg array, const Array& of) {
+    const bool element = MadeAt(of).alloc->args.size() == 1;
+    const std::optional<size_t> fill = FillOf(array, of);
+    const std::optional<size_t> loop =
+        LoopOf(array, of, fill, element ? Into::kLoopOfPlain : Into::kLoop);
+    if (!loop) return false;
+    if (fill) JoinLoops(items_[*fill], items_[*loop], Side::kBefore);
+    Shrink(array, of, *loop);
+    return true;
   }
 
   void Shrink(Reg array, const Array& of, size_t loop) {
-    RowItem* made = of.alloc ? &items_[*of.alloc] : nullptr;
-    const Outer outer = made ? Outer{&made->node, &made->before} : of.outer;
+    const Outer outer = MadeAt(of);
     Node& alloc = *outer.alloc;
     MoveGuardInside(items_[loop]);
     items_[loop].effects.memory[array].axis = Effects::Access::kNoAxis;
@@ -206,10 +202,9 @@ class RowFuser {
       return;
     }
     const Reg rows = element ? ir::kNoValue : alloc.args[1];
-    std::vector<Node> before = ShrinkToRow(f_, alloc, items_[loop].node, known_.zero);
-    std::move(before.begin(), before.end(), std::back_inserter(*outer.before));
-    if (made) made->effects = EffectsOf(made->node);
+    Put(ShrinkToRow(f_, alloc, items_[loop].node, known_.extents.zeros), of);
     if (element) return;
+    known_.runs[array] = rows;
     if (known_.extents.of_arrays.contains(rows)) known_.extents.of_arrays.insert(alloc.args[0]);
     if (known_.IsWanted(alloc)) rows_.emplace_back(loop, outer);
   }
@@ -217,15 +212,14 @@ class RowFuser {
   // The loop that gives all elements of the array their first value and does nothing else, if others use it. Rows that
   // no other loop visits need none, so each turn of these may fill its own. (An array that is zeroed has elements that
   // no loop stores first.)
-  std::optional<size_t> FillOf(Reg array, const Array& of) const {
-    const Node& alloc = AllocOf(of);
-    if (of.users.size() < 2 || alloc.bits == 1) return std::nullopt;
+  std::optional<size_t> FillOf(Reg array, const Array& of) {
+    if (of.users.size() < 2 || MadeAt(of).alloc->bits == 1) return std::nullopt;
     const size_t k = of.users[0];
     const RowItem& item = items_[k];
     const auto& memory = item.effects.memory;
-    const bool alone = item.joined == k && item.IsLoop() && !item.guard.valid() &&
-                       memory.size() == 1 && memory.begin()->first == array &&
-                       memory.begin()->second.axis == 0;
+    const bool alone = item.joined == k && item.IsLoop() && item.parts.empty() &&
+                       !item.guard.valid() && memory.size() == 1 &&
+                       memory.begin()->first == array && memory.begin()->second.axis == 0;
     if (!alone || item.effects.ordered) return std::nullopt;
     bool fills = true;
     ForEachNode(item.node.body, [&](const Node& n) {
@@ -233,128 +227,75 @@ class RowFuser {
     });
     return fills ? std::optional(k) : std::nullopt;
   }
-  // The loop that uses all of the array by rows, once those that do are one, apart from what fills it.
-  std::optional<size_t> LoopOf(Reg array, const Array& of, std::optional<size_t> fill) {
+  // The loop that uses all of the array by rows, once those that do have become one, apart from what fills it.
+  std::optional<size_t> LoopOf(Reg array, const Array& of, std::optional<size_t> fill, Into into) {
     Members loops;
-    const bool element = AllocOf(of).args.size() == 1;
     for (size_t user : of.users) {
       if (user == fill) continue;
-      const size_t k = Joined(user);
+      const size_t k = items_.Joined(user);
       const RowItem& item = items_[k];
       const auto access = item.effects.memory.find(array);
       const bool by_row =
           item.IsLoop() && access != item.effects.memory.end() && access->second.axis == 0;
-      if (!by_row || (element && of.users.size() > 1 && item.IsBetterAlone())) return std::nullopt;
+      const bool apart = into == Into::kLoopOfPlain && of.users.size() > 1 && item.IsBetterAlone();
+      if (!by_row || apart) return std::nullopt;
       loops.insert(k);
     }
-    if (loops.empty() || (loops.size() > 1 && !Fuse(loops))) return std::nullopt;
-    return Joined(*loops.begin());
+    const bool fuses = loops.size() > 1 || (into == Into::kStrips && loops.size() == 1);
+    if (loops.empty() || (fuses && !items_.Fuse(loops, into))) return std::nullopt;
+    return items_.Joined(*loops.begin());
   }
 
-  bool Fuse(Members members) {
-    size_t first = order_.size(), last = 0;
-    for (size_t k : members) {
-      first = std::min(first, items_[k].place);
-      last = std::max(last, items_[k].place);
+  // Of what is made for loops that stay apart.
+  void MakeStrips() {
+    std::map<Reg, size_t> stripped;  // with a loop that uses it
+    for (Reg array : apart_) {
+      const Array& of = arrays_[array];
+      if (!MayBeStrip(array, of)) continue;
+      const std::optional<size_t> fill = FillOf(array, of);
+      const std::optional<size_t> loop = LoopOf(array, of, fill, Into::kStrips);
+      if (!loop) continue;
+      if (fill) JoinStrips(items_[*fill], items_[*loop], Side::kBefore);
+      items_[*loop].effects.memory[array].axis = Effects::Access::kNoAxis;
+      stripped.emplace(array, *loop);
     }
-    if (last - first > kMostApart) return false;
-    std::vector<bool> after;
-    if (!Close(members, first, last, after) || !MayJoin(members)) return false;
-    std::vector<size_t> order;
-    const auto take = [&](bool which) {
-      for (size_t p = first; p <= last; ++p) {
-        if (!members.contains(order_[p]) && after[p - first] == which) order.push_back(order_[p]);
-      }
-    };
-    take(false);
-    const size_t loop = Join(members, first, last);
-    order.push_back(loop);
-    take(true);
-    // What has joined is a loop without a body by now, and may be anywhere.
-    for (size_t k : members) {
-      if (k != loop) order.push_back(k);
+    std::map<size_t, std::map<Reg, bool>> zeroed;  // by loop
+    for (const auto& [array, loop] : stripped) {
+      const Array& of = arrays_[array];
+      Node& alloc = *MadeAt(of).alloc;
+      zeroed[items_.Joined(loop)].emplace(array, alloc.bits == 1);
+      known_.NoteGone(array, alloc.args[0]);
+      Put(ShrinkToStrip(f_, alloc), of);
     }
-    for (size_t p = first; p <= last; ++p) {
-      order_[p] = order[p - first];
-      items_[order_[p]].place = p;
+    for (const auto& [loop, arrays] : zeroed) {
+      RowItem& item = items_[loop];
+      std::vector<Node> nodes =
+          RunByStrips(f_, item.node, std::move(item.parts), arrays, known_.extents.zeros);
+      item.node = std::move(nodes.back());
+      nodes.pop_back();
+      std::move(nodes.begin(), nodes.end(), std::back_inserter(item.before));
     }
-    return true;
   }
-
-  bool SameBounds(size_t a, size_t b) const {
-    return items_[b].IsLoop() && items_[a].node.args == items_[b].node.args;
-  }
-
-  // Loops in between that some member needs, and that need another, become members. `after`: by place, what needs one.
-  bool Close(Members& members, size_t first, size_t last, std::vector<bool>& after) const {
-    for (bool grown = true; grown;) {
-      grown = false;
-      after = Reached(members, first, last, true);
-      const std::vector<bool> needed = Reached(members, first, last, false);
-      for (size_t p = first; p <= last; ++p) {
-        if (!after[p - first] || !needed[p - first]) continue;
-        if (!SameBounds(*members.begin(), order_[p])) return false;
-        grown |= members.insert(order_[p]).second;
-      }
-    }
-    return true;
-  }
-  // By place: no member, but needs one, or (not forwards) is needed by one, through others or not.
-  std::vector<bool> Reached(const Members& members, size_t first, size_t last,
-                            bool forwards) const {
-    const size_t count = last - first + 1;
-    std::vector<bool> reached(count);
-    for (size_t step = 0; step < count; ++step) {
-      const size_t at = forwards ? step : count - 1 - step;
-      if (members.contains(order_[first + at])) continue;
-      for (size_t other = 0; other < step && !reached[at]; ++other) {
-        const size_t from = forwards ? other : count - 1 - other;
-        if (!reached[from] && !members.contains(order_[first + from])) continue;
-        const Effects& mine = items_[order_[first + at]].effects;
-        const Effects& its = items_[order_[first + from]].effects;
-        reached[at] =
-            DependenceOf(forwards ? mine : its, forwards ? its : mine) != Dependence::kNone;
-      }
-    }
-    return reached;
-  }
-
-  bool MayJoin(const Members& members) const {
-    size_t size = 0;
-    for (size_t a : members) {
-      size += items_[a].size;
-      if (size > kMostNodes) return false;
-      for (size_t b : members) {
-        if (a == b) break;
-        if (!SameBounds(a, b)) return false;
-        if (DependenceOf(items_[a].effects, items_[b].effects) == Dependence::kWhole) return false;
-      }
-    }
-    return true;
-  }
-
-  // Into the first of them, in order.
-  size_t Join(const Members& members, size_t first, size_t last) {
-    size_t loop = items_.size();
-    for (size_t p = first; p <= last; ++p) {
-      const size_t k = order_[p];
-      if (!members.contains(k)) continue;
-      if (loop == items_.size()) {
-        loop = k;
-        continue;
-      }
-      JoinLoops(items_[k], items_[loop], Side::kBehind);
-    }
-    return loop;
+  // Whether loops to its end access each element in the turn that has its number.
+  bool MayBeStrip(Reg array, const Array& of) {
+    const Node& alloc = *MadeAt(of).alloc;
+    if (alloc.args.size() != 1 || !known_.IsWanted(alloc)) return false;
+    const auto row = known_.runs.find(array);
+    const Reg end = row == known_.runs.end() ? alloc.args[0] : row->second;
+    return std::all_of(of.users.begin(), of.users.end(), [&](size_t user) {
+      const RowItem& item = items_[items_.Joined(user)];
+      return item.IsLoop() && known_.extents.constants.contains(item.node.args[0]) &&
+             item.node.args[1] == end && item.AccessesTurn(array);
+    });
   }
 
   Function& f_;
   std::vector<Node>& nodes_;
   Known& known_;
   const std::vector<Outer> outer_;
-  std::vector<RowItem> items_;
-  std::vector<size_t> order_;  // numbers by place
+  RowOrder items_;
   std::map<Reg, Array> arrays_;
+  std::vector<Reg> apart_;                      // those that no loop's turns use row by row
   std::vector<std::pair<size_t, Outer>> rows_;  // with its loop, what is a row and wanted still
 };
 
@@ -366,7 +307,7 @@ bool IsOfArray(const Node& n, const std::set<Reg>& arrays) {
 }  // namespace
 
 void FuseRows(Function& f) {
-  Known known = KnownOf(f);
+  Known known{CountUses(f), FindKnownExtents(f), {}, {}, {}};
   for (Block& b : f.blocks) RowFuser(f, b.nodes, known, {}).Run();
   for (Block& b : f.blocks) {
     if (!known.gone.empty()) LimitExtents(f, known.gone, b.nodes);

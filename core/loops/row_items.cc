@@ -4,6 +4,7 @@
 #include <iterator>
 #include <utility>
 
+#include "core/loops/strip_loops.h"
 #include "core/loops/walk.h"
 
 namespace pullback::loops {
@@ -46,6 +47,13 @@ void AddUse(Effects& effects, Reg r) {
   if (at == effects.uses.end() || *at != r) effects.uses.insert(at, r);
 }
 
+void NoteJoined(RowItem& from, RowItem& into) {
+  into.size += from.size;
+  into.effects = Joined(into.effects, from.effects);
+  from.effects = {};
+  from.joined = into.number;
+}
+
 }  // namespace
 
 bool RowItem::IsBetterAlone() const {
@@ -55,6 +63,13 @@ bool RowItem::IsBetterAlone() const {
     calls |= n.kind == Kind::kScalar && (ir::Info(n.op).flags & ir::kLibm) != 0;
   });
   return IsLoop() && calls && !nested;
+}
+
+bool RowItem::AccessesTurn(Reg array) const {
+  const auto by_turn = [&](const Node& part) {
+    return loops::AccessesTurn(part.kind == Kind::kIf ? part.body[0] : part, array);
+  };
+  return by_turn(node) && std::all_of(parts.begin(), parts.end(), by_turn);
 }
 
 std::vector<Node> SplitBranch(Node node) {
@@ -73,7 +88,7 @@ std::vector<Node> SplitBranch(Node node) {
 }
 
 RowItem TakeItem(Node node, size_t number) {
-  RowItem item{{}, ir::kNoValue, {}, 0, {}, number, number, number};
+  RowItem item{{}, ir::kNoValue, {}, 0, {}, {}, number, number, number};
   if (IsGuardedLoop(node)) {
     item.guard = node.args[0];
     item.node = std::move(node.body[0]);
@@ -112,10 +127,29 @@ void JoinLoops(RowItem& from, RowItem& into, Side side) {
   body.insert(side == Side::kBefore ? body.begin() : body.end(),
               std::make_move_iterator(more.begin()), std::make_move_iterator(more.end()));
   more.clear();
-  into.size += from.size;
-  into.effects = Joined(into.effects, from.effects);
-  from.effects = {};
-  from.joined = into.number;
+  NoteJoined(from, into);
+}
+
+void StartStrips(RowItem& loop) {
+  if (!loop.parts.empty()) return;
+  Node bounds;
+  bounds.kind = Kind::kFor;
+  bounds.loc = loop.node.loc;
+  bounds.args = loop.node.args;
+  std::swap(bounds, loop.node);
+  loop.parts.push_back(loop.guard.valid() ? Guarded(loop.guard, std::move(bounds))
+                                          : std::move(bounds));
+  loop.guard = ir::kNoValue;
+}
+
+void JoinStrips(RowItem& from, RowItem& into, Side side) {
+  StartStrips(from);
+  StartStrips(into);
+  into.parts.insert(side == Side::kBefore ? into.parts.begin() : into.parts.end(),
+                    std::make_move_iterator(from.parts.begin()),
+                    std::make_move_iterator(from.parts.end()));
+  from.parts.clear();
+  NoteJoined(from, into);
 }
 
 }  // namespace pullback::loops

@@ -16,6 +16,8 @@ struct RowItem {
   Effects effects;           // the guard's, too
   size_t size;               // nodes inside
   std::vector<Node> before;  // that have come in front of it
+  std::vector<Node>
+      parts;  // loops that run strip by strip, each with its guard: `node` has their bounds
   size_t number, place;
   size_t joined;  // number of the loop that this one is part of by now; its own
 
@@ -23,6 +25,8 @@ struct RowItem {
   // A loop without others inside that calls functions, which back ends do for several turns at once: as a part of a
   // larger loop it would take many times as long.
   bool IsBetterAlone() const;
+  // Whether every access to the array is to the element of the turn's number.
+  bool AccessesTurn(Reg array) const;
 };
 
 // A branch around one loop becomes that loop, with a guard.
@@ -37,5 +41,9 @@ void MoveGuardInside(RowItem& loop);
 // What `from` does in a turn comes before, or behind, what `into` does: `from` is part of that loop from now on.
 enum class Side : uint8_t { kBefore, kBehind };
 void JoinLoops(RowItem& from, RowItem& into, Side side);
+// A loop becomes one part.
+void StartStrips(RowItem& loop);
+// The same for what they do in a strip.
+void JoinStrips(RowItem& from, RowItem& into, Side side);
 
 }  // namespace pullback::loops

@@ -220,7 +220,7 @@ StatusOr<bool> DeriveInChunks(PassRunner& passes, ir::Module m, Transform transf
 
 }  // namespace
 
-const char* const kPassesVersion = "86";
+const char* const kPassesVersion = "87";
 
 const char* TransformName(Transform t) {
   switch (t) {

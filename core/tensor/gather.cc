@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <set>
 
+#include "core/ir/known_extents.h"
 #include "core/tensor/normalise.h"
 #include "core/tensor/statement_edit.h"
 
@@ -122,6 +123,18 @@ std::set<Value> InnerArrays(const ir::Function& f) {
   return inner;
 }
 
+ir::KnownExtents ExtentsOf(const ir::Function& f) {
+  ir::KnownExtents all;
+  for (const ir::Block& b : f.blocks) {
+    for (const Inst& inst : b.insts) {
+      if (inst.op == Op::Dim) all.LearnDim(inst.results[0]);
+      if (inst.results.size() == 1 && f.TypeOf(inst.results[0]) == ir::Type::I64())
+        all.Learn(inst.op, inst.bits, inst.args, inst.results[0]);
+    }
+  }
+  return all;
+}
+
 // Of them, scans and what is computed of their elements: no reader will have these put in.
 std::set<Value> ScannedArrays(const ir::Function& f, const std::set<Value>& inner) {
   std::set<Value> scanned;
@@ -160,6 +173,18 @@ bool RunsOverRows(const ir::Each& each, size_t heads, const std::set<Value>& inn
            inst.subs[0].AsValue() == each.indices[0].var &&
            std::all_of(each.indices.begin(), each.indices.begin() + static_cast<long>(heads),
                        [&](const ir::IndexVar& i) { return named(inst, i); });
+  });
+}
+
+// Whether the statement's first index runs over a range that no array need have as an axis, and reads a vector of `inner`
+// over it, which is none where the loops become one (core/loops/fuse_rows.h) or run strip by strip.
+bool RunsOverPoints(const ir::Each& each, const std::set<Value>& inner,
+                    const ir::KnownExtents& extents) {
+  const auto [point, range] = each.indices[0];
+  if (extents.of_arrays.contains(range) || extents.constants.contains(range)) return false;
+  return std::any_of(each.body.begin(), each.body.end(), [&, i = point](const Inst& inst) {
+    return inst.op == Op::Index && inst.subs.size() == 1 && inner.contains(inst.args[0]) &&
+           inst.subs[0].AsValue() == i;
   });
 }
 
@@ -223,7 +248,7 @@ void SumRowsFirst(Inst rows, size_t heads, ir::Function& f, std::vector<Inst>& o
 class Gatherer {
  public:
   explicit Gatherer(ir::Function& f)
-      : f_(f), inner_(InnerArrays(f)), scanned_(ScannedArrays(f, inner_)) {}
+      : f_(f), inner_(InnerArrays(f)), scanned_(ScannedArrays(f, inner_)), extents_(ExtentsOf(f)) {}
 
   void Run(std::vector<Inst>& insts) {
     std::vector<Inst> out;
@@ -246,7 +271,7 @@ class Gatherer {
       const size_t outer = heads.value_or(CountOuter(*copy.inst.each, copy.inst.each->results[0]));
       const auto runs_over_rows = [&](const ir::Each& each) {
         return RunsOverRows(each, each.indices.size(), inner_) ||
-               RunsOverRows(each, outer, scanned_);
+               RunsOverRows(each, outer, scanned_) || RunsOverPoints(each, inner_, extents_);
       };
       if (runs_over_rows(*copy.inst.each) && !runs_over_rows(*gather.inst.each)) {
         if (!heads) continue;
@@ -265,6 +290,7 @@ class Gatherer {
 
   ir::Function& f_;
   const std::set<Value> inner_, scanned_;
+  const ir::KnownExtents extents_;
 };
 
 }  // namespace

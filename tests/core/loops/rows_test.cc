@@ -4,6 +4,7 @@
 #include <random>
 
 #include "core/eval/interpreter.h"
+#include "core/loops/strip_loops.h"
 #include "core/pipeline/pipeline.h"
 #include "tests/core/loops/testing.h"
 #include "tests/support/derivatives.h"
@@ -195,6 +196,10 @@ TEST_CASE("rows: numbers for each point of a range that no array has are no arra
       {"max i < m { prod j < n { x[j] * cos(f64(i)) } }", true},
       {"sum i < m { abs(sum j < n { x[j] * cos(f64(i * j)) }) }"},
       {"sum(scan prod i < m { f64(i) - 0.5 })"},
+      // By what an inner index reads: a sum over the range at each element.
+      {"sum i < m { f64(i) * sum j < n { x[j] * prod a < n { f64(a - i) } } }"},
+      {"sum i < m { (prod a < n { f64(a - i) }) * sum j < n { x[j] * x[j] * (1.0 + max a < n { "
+       "f64(a * i) }) } }"},
       // Under a condition that no turn changes: where the outer sum's body is evaluated at all.
       {"sum i < m { f64(i) * sum j < n { 1.0 + x[j] * sum(scan prod a < m { 1.0 / f64(i + a + 1) "
        "}) } }",
@@ -219,12 +224,43 @@ TEST_CASE("rows: numbers for each point of a range that no array has are no arra
   }
 }
 
-TEST_CASE("rows: a loop that calls functions for several turns at once stays one") {
-  const ir::Module module = testing::LowerText(
-      "fn f(x: [n]f64, m: i64) -> f64 { return sum i < m { tanh(prod j < n { x[j] + f64(i) }) } }",
-      "f");
-  constexpr int64_t kMany = 300;
-  CHECK(ElementsMade(module, {Ramp({4}), Tensor::I64(kMany)}, kRows) == kMany);
+TEST_CASE("rows: loops that call functions for several turns at once run strip by strip") {
+  struct {
+    std::string text;
+    // The gradient needs what there is for each point in front of a total and behind it, or in either order.
+    bool keeps = false;
+  } const programs[] = {
+      {"sum i < m { tanh(prod j < n { x[j] + f64(i) }) }"},
+      {"sum i < m { tanh(prod j < n { x[j] + f64(i) }) * exp(-prod j < n { x[j] - f64(i) }) }"},
+      {"sum i < m { exp(tanh(sum j < n { 1.0 / (2.0 + prod a < n { x[a] + f64(i + j) }) })) }"},
+      {"sum i < m { 1.0 / (1.0 + exp(sum a < m { sin(prod j < n { x[j] + f64(i * a) }) })) }",
+       true},
+      {"sum i < m + 300 { tanh(prod j < n { x[j] + f64(i) }) }"},
+      {"sum i < m { [i > 2] * sin(max j < n { x[j] * f64(i) }) }"},
+      {"sum i < m { tanh(f64(i)) * sum j < n { x[j] * cos(f64(i)) } }"},
+      {"max i < m { cos(prod j < n { x[j] + f64(i) }) }", true},
+      // Under a condition that no turn changes.
+      {"sum a < n { x[a] * sum i < m { tanh(prod j < n { x[j] + f64(i + a) }) } }", true},
+      {"sum(scan sum i < m { tanh(prod j < n { x[j] + f64(i) }) })", true},
+  };
+  for (const auto& [text, keeps] : programs) {
+    INFO(text);
+    const ir::Module module =
+        testing::LowerText("fn f(x: [n]f64, m: i64) -> f64 { return " + text + " }", "f");
+    testing::CheckDerivatives(module, {Ramp({3}), Tensor::I64(4)}, 1e-5, {true, false});
+    const ir::Module value = testing::Derived(module, Transform::kValue);
+    const ir::Module gradient = testing::Derived(module, Transform::kValueAndGrad, {true, false});
+    for (const int64_t m : {0, 1, 255, 256, 257, 2000}) {
+      INFO(m);
+      const std::vector<Tensor> args = {Ramp({4}), Tensor::I64(m)};
+      CHECK(ElementsMade(value, args, kRows) <= 4 * (kStripTurns + 5));
+      if (!keeps) CHECK(ElementsMade(gradient, args, kRows) <= 8 * (kStripTurns + 5));
+      CHECK(ElementsMade(value, args, LowerOptions{}) >= m);
+    }
+    RunBoth(value, {Ramp({0}), Tensor::I64(300)}, Traps::kSame, kRows);
+    RunBoth(value, {Ramp({3}), Tensor::I64(-1)}, Traps::kSame, kRows);
+    CheckTooLong(value, {Ramp({3}), Tensor::I64(kMaxExtent + 1)});
+  }
 }
 
 TEST_CASE("rows: what stores some of the elements first is no fill of the others") {

@@ -1,6 +1,7 @@
-#include "core/loops/known_extents.h"
+#include "core/loops/limit_extents.h"
 
 #include <cstdint>
+#include <set>
 #include <utility>
 
 #include "core/base/tensor.h"
@@ -8,28 +9,7 @@
 namespace pullback::loops {
 namespace {
 
-using ir::Op;
 using Kind = Node::Kind;
-
-bool IsConstant(const Node& n) {
-  const auto value = static_cast<int64_t>(n.bits);
-  return n.kind == Kind::kScalar && n.op == Op::Const && value >= 0 && value <= kMaxExtent;
-}
-
-bool IsOfArrays(const Node& n, const KnownExtents& all) {
-  const auto known = [&](size_t k) { return all.of_arrays.contains(n.args[k]); };
-  if (n.kind == Kind::kDim) return true;
-  if (n.kind != Kind::kScalar) return false;
-  switch (n.op) {
-    case Op::Const: return n.bits == 0;
-    case Op::Min: return known(0) || known(1);
-    case Op::Max: return known(0) && known(1);
-    case Op::Select: return known(1) && known(2);
-    case Op::Sub:
-    case Op::Div: return known(0) && all.constants.contains(n.args[1]);
-    default: return false;
-  }
-}
 
 Node Make(Function& f, ir::Op op, ir::Type t, std::vector<Reg> args, uint64_t bits = 0) {
   Node node;
@@ -42,12 +22,13 @@ Node Make(Function& f, ir::Op op, ir::Type t, std::vector<Reg> args, uint64_t bi
 
 }  // namespace
 
-KnownExtents FindKnownExtents(const Function& f) {
-  KnownExtents all;
+ir::KnownExtents FindKnownExtents(const Function& f) {
+  ir::KnownExtents all;
   for (const Block& b : f.blocks) {
     for (const Node& n : b.nodes) {
-      if (IsConstant(n)) all.constants.insert(n.results[0]);
-      if (IsOfArrays(n, all)) all.of_arrays.insert(n.results[0]);
+      if (n.kind == Kind::kDim) all.LearnDim(n.results[0]);
+      if (n.kind == Kind::kScalar && f.TypeOf(n.results[0]) == ir::Type::I64())
+        all.Learn(n.op, n.bits, n.args, n.results[0]);
     }
   }
   return all;

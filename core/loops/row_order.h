@@ -1,0 +1,47 @@
+// Nodes of a block, or of a loop's body, in an order that changes where loops become one, or run strip by strip.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <set>
+#include <vector>
+
+#include "core/loops/row_items.h"
+
+namespace pullback::loops {
+
+enum class Into : uint8_t {
+  kLoop,         // a turn does what a turn of each of them did
+  kLoopOfPlain,  // the same; not if one of them is better alone
+  kStrips        // strip_loops.h
+};
+
+class RowOrder {
+ public:
+  using Members = std::set<size_t>;
+
+  // Items keep their numbers, from 0 on, while their places change.
+  RowItem& Add(Node node);
+  size_t size() const { return items_.size(); }
+  RowItem& operator[](size_t k) { return items_[k]; }
+  const RowItem& operator[](size_t k) const { return items_[k]; }
+  // What this one is part of by now.
+  size_t Joined(size_t k) const;
+
+  // These loops, and others in between that they cannot do without, become part of the first of them. False: they
+  // may not, and nothing has been done.
+  bool Fuse(Members members, Into into);
+  std::vector<Node> PutBack();
+
+ private:
+  bool Close(Members& members, size_t first, size_t last, std::vector<bool>& after) const;
+  std::vector<bool> Reached(const Members& members, size_t first, size_t last, bool forwards) const;
+  bool MayFuse(const Members& members, Into into) const;
+  bool SameBounds(size_t a, size_t b) const;
+  size_t Join(const Members& members, size_t first, size_t last, Into into);
+
+  std::vector<RowItem> items_;
+  std::vector<size_t> order_;  // numbers by place
+};
+
+}  // namespace pullback::loops
