@@ -1,5 +1,7 @@
 #include "core/ir/known_extents.h"
 
+#include <algorithm>
+
 #include "core/base/tensor.h"
 
 namespace pullback::ir {
@@ -20,16 +22,30 @@ bool IsOfArrays(Op op, ValueSpan args, const KnownExtents& all) {
 }  // namespace
 
 void KnownExtents::Learn(Op op, uint64_t bits, ValueSpan args, Value result) {
-  if (op != Op::Const) {
-    if (IsOfArrays(op, args, *this)) of_arrays.insert(result);
+  if (op == Op::Const) {
+    const auto value = static_cast<int64_t>(bits);
+    if (value >= 0 && value <= kMaxExtent) constants.emplace(result, value);
+    if (value == 0) of_arrays.insert(result);
     return;
   }
-  const auto value = static_cast<int64_t>(bits);
-  if (value < 0 || value > kMaxExtent) return;
-  constants.insert(result);
-  if (value != 0) return;
-  zeros.insert(result);
-  of_arrays.insert(result);
+  if (IsOfArrays(op, args, *this)) of_arrays.insert(result);
+  if (op == Op::Min) least_[result] = ToVector(args);
+  if (op == Op::Sub && constants.contains(args[1])) less_.emplace(result, args[0]);
+}
+
+bool KnownExtents::IsZero(Value v) const {
+  const auto it = constants.find(v);
+  return it != constants.end() && it->second == 0;
+}
+
+bool KnownExtents::IsWithin(Value v, Value extent) const {
+  const auto is_less = [&](Value w) {
+    const auto more = less_.find(w);
+    return w == extent || (more != less_.end() && more->second == extent);
+  };
+  const auto of = least_.find(v);
+  return is_less(v) ||
+         (of != least_.end() && std::any_of(of->second.begin(), of->second.end(), is_less));
 }
 
 }  // namespace pullback::ir

@@ -61,9 +61,9 @@ void ShareIntegers(const Function& f, std::vector<Node>& nodes) {
 // Of a function, before anything changes.
 struct Known {
   std::vector<int> uses;
-  ir::KnownExtents extents;     // and of what is made here
-  std::map<Reg, Reg> gone;  // by array, an axis that it has no more, which may be too long for one
-  std::set<Reg> values;     // arrays that are no more
+  ir::KnownExtents extents;  // and of what is made here
+  std::map<Reg, Reg> gone;   // by array, an axis that it has no more, which may be too long for one
+  std::set<Reg> values;      // arrays that are no more
   std::map<Reg, Reg>
       runs;  // by row, where loops over it end: at its extent, unless there is no row
 
@@ -87,7 +87,7 @@ class RowFuser {
     std::vector<Node>* before;  // in front of it
   };
   RowFuser(Function& f, std::vector<Node>& nodes, Known& known, std::vector<Outer> outer)
-      : f_(f), nodes_(nodes), known_(known), outer_(std::move(outer)) {}
+      : f_(f), nodes_(nodes), known_(known), outer_(std::move(outer)), items_(f, known.extents) {}
 
   void Run() {
     if (!FindArrays()) return;
@@ -142,7 +142,7 @@ class RowFuser {
     std::vector<Node> parts;
     for (Node& node : nodes_) {
       if (node.kind == Kind::kIf && UsesArrays(node)) {
-        std::vector<Node> more = SplitBranch(std::move(node));
+        std::vector<Node> more = SplitBranch(f_, std::move(node));
         std::move(more.begin(), more.end(), std::back_inserter(parts));
       } else {
         parts.push_back(std::move(node));
@@ -170,6 +170,11 @@ class RowFuser {
     if (!of.alloc) return of.outer;
     RowItem& made = items_[*of.alloc];
     return {&made.node, &made.before};
+  }
+  // Of its first axis, where there is any of it.
+  Reg EndOf(Reg array, const Array& of) {
+    const auto row = known_.runs.find(array);
+    return row == known_.runs.end() ? MadeAt(of).alloc->args[0] : row->second;
   }
   // Of what is made in other nodes from now on.
   void Put(std::vector<Node> before, const Array& of) {
@@ -202,7 +207,7 @@ class RowFuser {
       return;
     }
     const Reg rows = element ? ir::kNoValue : alloc.args[1];
-    Put(ShrinkToRow(f_, alloc, items_[loop].node, known_.extents.zeros), of);
+    Put(ShrinkToRow(f_, alloc, items_[loop].node, known_.extents), of);
     if (element) return;
     known_.runs[array] = rows;
     if (known_.extents.of_arrays.contains(rows)) known_.extents.of_arrays.insert(alloc.args[0]);
@@ -242,7 +247,8 @@ class RowFuser {
       loops.insert(k);
     }
     const bool fuses = loops.size() > 1 || (into == Into::kStrips && loops.size() == 1);
-    if (loops.empty() || (fuses && !items_.Fuse(loops, into))) return std::nullopt;
+    if (loops.empty() || (fuses && !items_.Fuse(loops, into, EndOf(array, of))))
+      return std::nullopt;
     return items_.Joined(*loops.begin());
   }
 
@@ -270,7 +276,7 @@ class RowFuser {
     for (const auto& [loop, arrays] : zeroed) {
       RowItem& item = items_[loop];
       std::vector<Node> nodes =
-          RunByStrips(f_, item.node, std::move(item.parts), arrays, known_.extents.zeros);
+          RunByStrips(f_, item.node, std::move(item.parts), arrays, known_.extents);
       item.node = std::move(nodes.back());
       nodes.pop_back();
       std::move(nodes.begin(), nodes.end(), std::back_inserter(item.before));
@@ -280,12 +286,11 @@ class RowFuser {
   bool MayBeStrip(Reg array, const Array& of) {
     const Node& alloc = *MadeAt(of).alloc;
     if (alloc.args.size() != 1 || !known_.IsWanted(alloc)) return false;
-    const auto row = known_.runs.find(array);
-    const Reg end = row == known_.runs.end() ? alloc.args[0] : row->second;
     return std::all_of(of.users.begin(), of.users.end(), [&](size_t user) {
       const RowItem& item = items_[items_.Joined(user)];
       return item.IsLoop() && known_.extents.constants.contains(item.node.args[0]) &&
-             item.node.args[1] == end && item.AccessesTurn(array);
+             known_.extents.IsWithin(item.node.args[1], EndOf(array, of)) &&
+             item.AccessesTurn(array);
     });
   }
 

@@ -25,14 +25,17 @@ Node Guarded(Reg guard, std::vector<Node> body) {
   return node;
 }
 
-bool IsDivision(const Node& n) { return n.op == ir::Op::Div || n.op == ir::Op::Rem; }
+// Of integers: it may be by zero.
+bool IsDivision(const Function& f, const Node& n) {
+  return (n.op == ir::Op::Div || n.op == ir::Op::Rem) && !f.TypeOf(n.results[0]).IsFloat();
+}
 // Its results may be needed behind it.
-bool MayRunAlways(const Node& n) {
-  return (n.kind == Kind::kScalar && !IsDivision(n)) || n.kind == Kind::kLanesNew ||
+bool MayRunAlways(const Function& f, const Node& n) {
+  return (n.kind == Kind::kScalar && !IsDivision(f, n)) || n.kind == Kind::kLanesNew ||
          n.kind == Kind::kLanesTotal;
 }
-bool HasNoResults(const Node& n) {
-  return n.kind == Kind::kFor || n.kind == Kind::kStore ||
+bool MayBeGuarded(const Node& n) {
+  return n.kind == Kind::kFor || n.kind == Kind::kStore || n.kind == Kind::kLoad ||
          (n.kind == Kind::kIf && n.results.empty());
 }
 
@@ -40,6 +43,27 @@ Node Guarded(Reg guard, Node node) {
   std::vector<Node> body;
   body.push_back(std::move(node));
   return Guarded(guard, std::move(body));
+}
+
+Node Scalar(ir::Op op, std::vector<Reg> args, Reg result) {
+  Node node;
+  node.op = op;
+  node.args = std::move(args);
+  node.results = {result};
+  return node;
+}
+
+// A load that gives 0 where the guard does not hold.
+Node GuardedLoad(Function& f, Reg guard, Node load) {
+  const ir::Type t = f.TypeOf(load.results[0]);
+  const Reg loaded = f.NewReg(t), nothing = f.NewReg(t), result = load.results[0];
+  load.results = {loaded};
+  Node node = Guarded(guard, std::move(load));
+  node.other.push_back(Scalar(ir::Op::Const, {}, nothing));
+  node.results = {result};
+  node.body_yields = {loaded};
+  node.other_yields = {nothing};
+  return node;
 }
 
 void AddUse(Effects& effects, Reg r) {
@@ -72,18 +96,24 @@ bool RowItem::AccessesTurn(Reg array) const {
   return by_turn(node) && std::all_of(parts.begin(), parts.end(), by_turn);
 }
 
-std::vector<Node> SplitBranch(Node node) {
+std::vector<Node> SplitBranch(Function& f, Node node) {
   const bool branch = node.kind == Kind::kIf && node.results.empty() && node.other.empty();
-  const bool splits = branch && std::all_of(node.body.begin(), node.body.end(), [](const Node& n) {
-                        return MayRunAlways(n) || HasNoResults(n);
+  const bool splits = branch && std::all_of(node.body.begin(), node.body.end(), [&](const Node& n) {
+                        return MayRunAlways(f, n) || MayBeGuarded(n);
                       });
   std::vector<Node> parts;
   if (!splits) {
     parts.push_back(std::move(node));
     return parts;
   }
-  for (Node& n : node.body)
-    parts.push_back(MayRunAlways(n) ? std::move(n) : Guarded(node.args[0], std::move(n)));
+  for (Node& n : node.body) {
+    if (n.kind == Kind::kLoad)
+      parts.push_back(GuardedLoad(f, node.args[0], std::move(n)));
+    else if (MayBeGuarded(n))
+      parts.push_back(Guarded(node.args[0], std::move(n)));
+    else
+      parts.push_back(std::move(n));
+  }
   return parts;
 }
 
@@ -114,6 +144,28 @@ void MoveGuardInside(RowItem& loop) {
   body.push_back(Guarded(loop.guard, std::move(loop.node.body)));
   loop.node.body = std::move(body);
   loop.guard = ir::kNoValue;
+}
+
+void Widen(Function& f, RowItem& loop, Reg lo, Reg hi) {
+  Node& node = loop.node;
+  std::vector<Node> asks;
+  std::vector<Reg> holds;
+  const auto ask = [&](ir::Op op, Reg bound) {
+    holds.push_back(f.NewReg(ir::Type::Bool()));
+    asks.push_back(Scalar(op, {node.results[0], bound}, holds.back()));
+  };
+  if (node.args[0] != lo) ask(ir::Op::Ge, node.args[0]);
+  if (node.args[1] != hi) ask(ir::Op::Lt, node.args[1]);
+  if (asks.empty()) return;
+  MoveGuardInside(loop);
+  if (asks.size() == 2) {
+    const Reg both = f.NewReg(ir::Type::Bool());
+    asks.push_back(Scalar(ir::Op::And, {holds[0], holds[1]}, both));
+    holds = {both};
+  }
+  asks.push_back(Guarded(holds[0], std::move(node.body)));
+  node.body = std::move(asks);
+  node.args = {lo, hi};
 }
 
 void JoinLoops(RowItem& from, RowItem& into, Side side) {

@@ -31,13 +31,15 @@ struct RowItem {
 
 // A branch around one loop becomes that loop, with a guard.
 RowItem TakeItem(Node node, size_t number);
-// A branch that need not be one: a branch around each loop and store in it, while what cannot fail runs always. Others
-// come back as they are.
-std::vector<Node> SplitBranch(Node node);
+// A branch that need not be one: a branch around each loop, load and store in it, while what cannot fail runs always.
+// Others come back as they are.
+std::vector<Node> SplitBranch(Function& f, Node node);
 // As taken, behind what has come in front of it.
 void PutBack(RowItem item, std::vector<Node>& nodes);
 // The loop runs always, and each turn asks.
 void MoveGuardInside(RowItem& loop);
+// The loop runs over this range, which holds its own; each turn asks whether it is of the loop's own.
+void Widen(Function& f, RowItem& loop, Reg lo, Reg hi);
 // What `from` does in a turn comes before, or behind, what `into` does: `from` is part of that loop from now on.
 enum class Side : uint8_t { kBefore, kBehind };
 void JoinLoops(RowItem& from, RowItem& into, Side side);

@@ -6,8 +6,36 @@
 namespace pullback::loops {
 namespace {
 
-constexpr size_t kMostApart = 64;    // nodes from the first loop to the last
+constexpr size_t kMostApart = 400;   // nodes from the first loop to the last
+constexpr size_t kMostLoops = 64;    // that become one, or run strip by strip
 constexpr size_t kMostNodes = 1000;  // in a loop
+
+// What nodes do, all together: whether another one depends on any of them, or (not forwards) is needed by one.
+class Together {
+ public:
+  explicit Together(bool forwards) : forwards_(forwards) {}
+
+  void Add(const Effects& e) {
+    const std::vector<Reg>& names = forwards_ ? e.defines : e.uses;
+    names_.insert(names.begin(), names.end());
+    for (const auto& [r, access] : e.memory) (access.writes ? written_ : read_).insert(r);
+    ordered_ |= e.ordered;
+  }
+  bool Meets(const Effects& e) const {
+    const std::vector<Reg>& names = forwards_ ? e.uses : e.defines;
+    return (ordered_ && e.ordered) ||
+           std::any_of(names.begin(), names.end(), [&](Reg r) { return names_.contains(r); }) ||
+           std::any_of(e.memory.begin(), e.memory.end(), [&](const auto& access) {
+             return written_.contains(access.first) ||
+                    (access.second.writes && read_.contains(access.first));
+           });
+  }
+
+ private:
+  const bool forwards_;
+  bool ordered_ = false;
+  std::set<Reg> names_, read_, written_;
+};
 
 }  // namespace
 
@@ -22,7 +50,7 @@ size_t RowOrder::Joined(size_t k) const {
   return k;
 }
 
-bool RowOrder::Fuse(Members members, Into into) {
+bool RowOrder::Fuse(Members members, Into into, Reg extent) {
   size_t first = order_.size(), last = 0;
   for (size_t k : members) {
     first = std::min(first, items_[k].place);
@@ -31,6 +59,8 @@ bool RowOrder::Fuse(Members members, Into into) {
   if (last - first > kMostApart) return false;
   std::vector<bool> after;
   if (!Close(members, first, last, after) || !MayFuse(members, into)) return false;
+  const std::optional<Range> range = RangeOf(members, extent);
+  if (!range) return false;
   std::vector<size_t> order;
   const auto take = [&](bool which) {
     for (size_t p = first; p <= last; ++p) {
@@ -38,7 +68,7 @@ bool RowOrder::Fuse(Members members, Into into) {
     }
   };
   take(false);
-  const size_t loop = Join(members, first, last, into);
+  const size_t loop = Join(members, first, last, into, *range);
   order.push_back(loop);
   take(true);
   // What has joined is a loop without a body by now, and may be anywhere.
@@ -58,8 +88,22 @@ std::vector<Node> RowOrder::PutBack() {
   return nodes;
 }
 
-bool RowOrder::SameBounds(size_t a, size_t b) const {
-  return items_[b].IsLoop() && items_[a].node.args == items_[b].node.args;
+std::optional<RowOrder::Range> RowOrder::RangeOf(const Members& members, Reg extent) const {
+  const Node& first = items_[*members.begin()].node;
+  Range range{first.args[0], first.args[1]};
+  for (size_t k : members) {
+    const Reg lo = items_[k].node.args[0], hi = items_[k].node.args[1];
+    if (lo != range.lo) {
+      const auto mine = extents_.constants.find(lo), least = extents_.constants.find(range.lo);
+      if (mine == extents_.constants.end() || least == extents_.constants.end())
+        return std::nullopt;
+      if (mine->second < least->second) range.lo = lo;
+    }
+    if (hi == range.hi) continue;
+    if (!extents_.IsWithin(hi, extent) || !extents_.IsWithin(range.hi, extent)) return std::nullopt;
+    range.hi = extent;
+  }
+  return range;
 }
 
 // Loops in between that some member needs, and that need another, become members. `after`: by place, what needs one.
@@ -70,7 +114,7 @@ bool RowOrder::Close(Members& members, size_t first, size_t last, std::vector<bo
     const std::vector<bool> needed = Reached(members, first, last, false);
     for (size_t p = first; p <= last; ++p) {
       if (!after[p - first] || !needed[p - first]) continue;
-      if (!SameBounds(*members.begin(), order_[p])) return false;
+      if (!items_[order_[p]].IsLoop()) return false;
       grown |= members.insert(order_[p]).second;
     }
   }
@@ -82,29 +126,28 @@ std::vector<bool> RowOrder::Reached(const Members& members, size_t first, size_t
                                     bool forwards) const {
   const size_t count = last - first + 1;
   std::vector<bool> reached(count);
+  Together all(forwards);
   for (size_t step = 0; step < count; ++step) {
     const size_t at = forwards ? step : count - 1 - step;
-    if (members.contains(order_[first + at])) continue;
-    for (size_t other = 0; other < step && !reached[at]; ++other) {
-      const size_t from = forwards ? other : count - 1 - other;
-      if (!reached[from] && !members.contains(order_[first + from])) continue;
-      const Effects& mine = items_[order_[first + at]].effects;
-      const Effects& its = items_[order_[first + from]].effects;
-      reached[at] = DependenceOf(forwards ? mine : its, forwards ? its : mine) != Dependence::kNone;
-    }
+    const bool member = members.contains(order_[first + at]);
+    const Effects& effects = items_[order_[first + at]].effects;
+    reached[at] = !member && all.Meets(effects);
+    if (member || reached[at]) all.Add(effects);
   }
   return reached;
 }
 
 bool RowOrder::MayFuse(const Members& members, Into into) const {
+  if (members.size() > kMostLoops) return false;
   size_t size = 0;
+  for (size_t k : members) {
+    if (into == Into::kLoopOfPlain && items_[k].IsBetterAlone()) return false;
+    size += items_[k].size;
+  }
+  if (into != Into::kStrips && size > kMostNodes) return false;
   for (size_t a : members) {
-    size += items_[a].size;
-    if (into != Into::kStrips && size > kMostNodes) return false;
-    if (into == Into::kLoopOfPlain && items_[a].IsBetterAlone()) return false;
     for (size_t b : members) {
       if (a == b) break;
-      if (!SameBounds(a, b)) return false;
       if (DependenceOf(items_[a].effects, items_[b].effects) == Dependence::kWhole) return false;
     }
   }
@@ -112,18 +155,21 @@ bool RowOrder::MayFuse(const Members& members, Into into) const {
 }
 
 // Into the first of them, in order.
-size_t RowOrder::Join(const Members& members, size_t first, size_t last, Into into) {
+size_t RowOrder::Join(const Members& members, size_t first, size_t last, Into into, Range range) {
   size_t loop = items_.size();
   for (size_t p = first; p <= last; ++p) {
     const size_t k = order_[p];
     if (!members.contains(k)) continue;
-    if (loop == items_.size()) {
+    if (into == Into::kStrips)
+      StartStrips(items_[k]);
+    else
+      Widen(f_, items_[k], range.lo, range.hi);
+    if (loop == items_.size())
       loop = k;
-      if (into == Into::kStrips) StartStrips(items_[k]);
-    } else {
+    else
       (into == Into::kStrips ? JoinStrips : JoinLoops)(items_[k], items_[loop], Side::kBehind);
-    }
   }
+  items_[loop].node.args = {range.lo, range.hi};
   return loop;
 }
 

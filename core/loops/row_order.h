@@ -3,9 +3,11 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <set>
 #include <vector>
 
+#include "core/ir/known_extents.h"
 #include "core/loops/row_items.h"
 
 namespace pullback::loops {
@@ -20,6 +22,8 @@ class RowOrder {
  public:
   using Members = std::set<size_t>;
 
+  RowOrder(Function& f, const ir::KnownExtents& extents) : f_(f), extents_(extents) {}
+
   // Items keep their numbers, from 0 on, while their places change.
   RowItem& Add(Node node);
   size_t size() const { return items_.size(); }
@@ -28,18 +32,24 @@ class RowOrder {
   // What this one is part of by now.
   size_t Joined(size_t k) const;
 
-  // These loops, and others in between that they cannot do without, become part of the first of them. False: they
-  // may not, and nothing has been done.
-  bool Fuse(Members members, Into into);
+  // These loops, and others in between that they cannot do without, become part of the first of them. `extent`: of an
+  // array that is made in front of them. False: they may not, and nothing has been done.
+  bool Fuse(Members members, Into into, Reg extent);
   std::vector<Node> PutBack();
 
  private:
   bool Close(Members& members, size_t first, size_t last, std::vector<bool>& after) const;
   std::vector<bool> Reached(const Members& members, size_t first, size_t last, bool forwards) const;
   bool MayFuse(const Members& members, Into into) const;
-  bool SameBounds(size_t a, size_t b) const;
-  size_t Join(const Members& members, size_t first, size_t last, Into into);
+  // That holds those of all members.
+  struct Range {
+    Reg lo, hi;
+  };
+  std::optional<Range> RangeOf(const Members& members, Reg extent) const;
+  size_t Join(const Members& members, size_t first, size_t last, Into into, Range range);
 
+  Function& f_;
+  const ir::KnownExtents& extents_;
   std::vector<RowItem> items_;
   std::vector<size_t> order_;  // numbers by place
 };

@@ -120,13 +120,13 @@ class RowOffsets {
 
 class Shrinking {
  public:
-  Shrinking(Function& f, Node& alloc, Node& loop, const std::set<Reg>& zeros)
+  Shrinking(Function& f, Node& alloc, Node& loop, const ir::KnownExtents& known)
       : f_(f),
         alloc_(alloc),
         loop_(loop),
         array_(alloc.results[0]),
         extents_(alloc.args),
-        runs_over_rows_(zeros.contains(loop.args[0]) && loop.args[1] == alloc.args[0]) {}
+        runs_over_rows_(known.IsZero(loop.args[0]) && loop.args[1] == alloc.args[0]) {}
 
   std::vector<Node> Run() {
     zero_ = Before(Op::Const, {}, Type::I64());
@@ -234,8 +234,8 @@ class Shrinking {
 
 }  // namespace
 
-std::vector<Node> ShrinkToRow(Function& f, Node& alloc, Node& loop, const std::set<Reg>& zeros) {
-  return Shrinking(f, alloc, loop, zeros).Run();
+std::vector<Node> ShrinkToRow(Function& f, Node& alloc, Node& loop, const ir::KnownExtents& known) {
+  return Shrinking(f, alloc, loop, known).Run();
 }
 
 }  // namespace pullback::loops

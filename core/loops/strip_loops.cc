@@ -17,7 +17,6 @@ bool IsAccess(const Node& n) { return n.kind == Kind::kLoad || n.kind == Kind::k
 
 Reg Index(Emitter& e, const char* name) { return e.function().NewReg(Type::I64(), name); }
 
-// Turns of the arrays' accesses count from the strip's first.
 bool MoveAccesses(std::vector<Node>& nodes, const std::map<Reg, bool>& arrays, Reg turn) {
   bool moved = false;
   for (Node& n : nodes) {
@@ -31,10 +30,9 @@ bool MoveAccesses(std::vector<Node>& nodes, const std::map<Reg, bool>& arrays, R
   return moved;
 }
 
-void RunStrip(Function& f, Node& part, Reg lo, Reg hi, const std::map<Reg, bool>& arrays) {
-  Node& loop = part.kind == Kind::kIf ? part.body[0] : part;
+// The arrays' elements count from the strip's first.
+void CountFrom(Function& f, Node& loop, Reg lo, const std::map<Reg, bool>& arrays) {
   const Reg turn = f.NewReg(Type::I64());
-  loop.args = {lo, hi};
   if (!MoveAccesses(loop.body, arrays, turn)) return;
   Node difference;
   difference.op = Op::Sub;
@@ -60,11 +58,11 @@ bool AccessesTurn(const Node& loop, Reg array) {
 }
 
 std::vector<Node> RunByStrips(Function& f, const Node& bounds, std::vector<Node> parts,
-                              const std::map<Reg, bool>& arrays, const std::set<Reg>& zeros) {
+                              const std::map<Reg, bool>& arrays, const ir::KnownExtents& known) {
   Emitter e(f);
   e.BeginBlock();
   e.At(bounds.loc);
-  const Reg first = zeros.contains(bounds.args[0]) ? e.I64(0) : bounds.args[0];
+  const Reg first = known.IsZero(bounds.args[0]) ? e.I64(0) : bounds.args[0];
   const Reg end = bounds.args[1];
   const Reg strips = e.Div(e.Add(e.Sub(end, first), e.I64(kStripTurns - 1)), kStripTurns);
   const Reg strip = e.OpenFor(e.I64(0), strips, Index(e, "strip"));
@@ -74,7 +72,10 @@ std::vector<Node> RunByStrips(Function& f, const Node& bounds, std::vector<Node>
     if (zeroed) ZeroStrip(e, array, e.Sub(hi, lo));
   }
   for (Node& part : parts) {
-    RunStrip(f, part, lo, hi, arrays);
+    Node& loop = part.kind == Kind::kIf ? part.body[0] : part;
+    loop.args = {loop.args[0] == bounds.args[0] ? lo : e.Max(lo, loop.args[0]),
+                 loop.args[1] == end ? hi : e.Min(hi, loop.args[1])};
+    CountFrom(f, loop, lo, arrays);
     e.Append(std::move(part));
   }
   e.CloseFor();

@@ -16,9 +16,9 @@
 
 #include <cstdint>
 #include <map>
-#include <set>
 #include <vector>
 
+#include "core/ir/known_extents.h"
 #include "core/loops/loops.h"
 
 namespace pullback::loops {
@@ -29,10 +29,10 @@ inline constexpr int64_t kStripTurns = 256;
 bool AccessesTurn(const Node& loop, Reg array);
 
 // What runs `parts`, loops each in a branch or not, strip by strip; the last node is the loop over strips. `bounds`: a
-// loop with their bounds, which are extents. `arrays`: of one axis, whose accesses are all in there, at the turn's number;
-// those that map to true are 0 when a strip begins. `zeros`: registers that are 0.
+// loop over a range that holds theirs, and whose bounds arrays may have as extents. `arrays`: of one axis, whose accesses
+// are all in there, at the turn's number; those that map to true are 0 when a strip begins. `known`: of the function.
 std::vector<Node> RunByStrips(Function& f, const Node& bounds, std::vector<Node> parts,
-                              const std::map<Reg, bool>& arrays, const std::set<Reg>& zeros);
+                              const std::map<Reg, bool>& arrays, const ir::KnownExtents& known);
 
 // Such an array has the extent of a strip, and first values no more. What has to come in front of `alloc` is returned.
 std::vector<Node> ShrinkToStrip(Function& f, Node& alloc);

@@ -196,6 +196,14 @@ TEST_CASE("rows: numbers for each point of a range that no array has are no arra
       {"max i < m { prod j < n { x[j] * cos(f64(i)) } }", true},
       {"sum i < m { abs(sum j < n { x[j] * cos(f64(i * j)) }) }"},
       {"sum(scan prod i < m { f64(i) - 0.5 })"},
+      // Loops that start later, end earlier, or both.
+      {"sum i < m { [i > 1] / (1.0 + prod j < n { x[j] + f64(i) }) * prod j < n { x[j] - 2.0 } }"},
+      {"min i < m { [i > 1] * sum j < n { x[j] * cos(f64(i * j)) } }", true},
+      {"sum i < m { [i < m - 2] / (1.0 + abs(sum j < n { x[j] * cos(f64(i * j)) })) }"},
+      {"sum(scan prod i < m { [i > 1] * (f64(i) - 0.5) })"},
+      {"sum(scan sum i < m { [i > 1 and i < m - 3] * (prod j < n { x[j] + f64(i) }) })", true},
+      // Loops in branches that load, too.
+      {"sum a < n { sum(scan sum i < m { 1.0 / (3.0 + sin(x[a])) }) }", true},
       // By what an inner index reads: a sum over the range at each element.
       {"sum i < m { f64(i) * sum j < n { x[j] * prod a < n { f64(a - i) } } }"},
       {"sum i < m { (prod a < n { f64(a - i) }) * sum j < n { x[j] * x[j] * (1.0 + max a < n { "
@@ -238,6 +246,8 @@ TEST_CASE("rows: loops that call functions for several turns at once run strip b
       {"sum i < m + 300 { tanh(prod j < n { x[j] + f64(i) }) }"},
       {"sum i < m { [i > 2] * sin(max j < n { x[j] * f64(i) }) }"},
       {"sum i < m { tanh(f64(i)) * sum j < n { x[j] * cos(f64(i)) } }"},
+      {"sum i < m { [i < m - 2] * tanh(max j < n { x[j] * f64(i) }) }"},
+      {"sum i < m { [i > 3] * tanh([i > 2] * prod j < n { x[j] * f64(i) }) }"},
       {"max i < m { cos(prod j < n { x[j] + f64(i) }) }", true},
       // Under a condition that no turn changes.
       {"sum a < n { x[a] * sum i < m { tanh(prod j < n { x[j] + f64(i + a) }) } }", true},
