@@ -10,7 +10,8 @@
 //   for %i in 0..%n { for %j in 0..%m { %a[%j] = … }  for %j in 0..%m { … %a[%j] … } }
 //
 // An array of one axis, which may be longer than any of the program's, becomes one element in the same way, or the value
-// that each turn stores. (Shorter ones stay: back ends run loops over them several turns at once.)
+// that each turn stores; where its loops are better apart they run strip by strip (strip_loops.h). (Shorter arrays stay:
+// back ends run loops over them several turns at once.)
 //
 // Every value is computed as before, and every sum adds in its order. (Loop fusion for array contraction: Gao, Olsen,
 // Sarkar and Thekkath, 1992.) Without it the derivative of a product or scan inside another index keeps all its partial
