@@ -1,5 +1,9 @@
 // What a branch or a check has decided holds in everything it dominates (dF~'s "propagate the
-// condition", rule 8d): the condition is a constant there, and integers found equal are one value.
+// condition", rule 8d): the condition is a constant there, and integers found equal are one value. Behind a check that m is
+// not negative max(m, 0) is m. A statement over m is such a check for what is computed as long as it is there: statements
+// over max(m, 0), or over m and max(m, 0), are over m, since they end before they begin if it is negative.
+#include <map>
+#include <set>
 #include <utility>
 #include <vector>
 
@@ -28,16 +32,20 @@ class Propagation {
           defs_[inst.results[0].id] = &inst;
       }
     }
+    for (const Inst* def : defs_) {
+      if (def != nullptr && (def->op == Op::Max || def->op == Op::Ge) && IsZero(def->args[1]))
+        clamps_[def->args[0]].push_back(def);
+    }
   }
 
   bool Run() {
     struct Open {
       uint32_t block;
-      size_t next_child, trail;
+      size_t next_child, trail, ranges;
     };
     std::vector<Open> open;
     const auto enter = [&](uint32_t block) {
-      open.push_back({block, 0, trail_.size()});
+      open.push_back({block, 0, trail_.size(), ranges_.size()});
       Visit(block);
     };
     enter(0);
@@ -48,6 +56,7 @@ class Propagation {
         enter(children[top.next_child++]);
       } else {
         Forget(top.trail);
+        for (; ranges_.size() > top.ranges; ranges_.pop_back()) ranged_over_.erase(ranges_.back());
         open.pop_back();
       }
     }
@@ -66,6 +75,7 @@ class Propagation {
     ir::Block& b = f_.blocks[block];
     for (Inst& inst : b.insts) {
       Apply(inst);
+      if (inst.each) DropClamps(inst);
       if (inst.op == Op::Check) Learn(inst.args[0], true);
     }
     ir::ForEachTermOperand(b.term, [&](Value& v) { Rename(v); });
@@ -75,6 +85,37 @@ class Propagation {
     if (block == 0 || preds_[block].size() != 1) return;
     const ir::Terminator& term = f_.blocks[preds_[block][0]].term;
     if (term.kind == ir::Terminator::Kind::kBranch) Learn(term.cond, term.edges[0].block == block);
+  }
+
+  void DropClamps(Inst& statement) {
+    for (const ir::IndexVar& i : statement.each->indices) {
+      if (ranged_over_.insert(i.extent).second) ranges_.push_back(i.extent);
+    }
+    for (ir::IndexVar& i : statement.each->indices) {
+      const Inst* def = i.extent.id < defs_.size() ? defs_[i.extent.id] : nullptr;
+      if (def == nullptr || def->op != Op::Max || !IsZero(def->args[1]) ||
+          !ranged_over_.contains(def->args[0]) || !options_.Take(RuleId::kEqualInArms))
+        continue;
+      const Value clamped = i.extent;
+      ir::ForEachOperand(statement, [&](Value& v) {
+        if (v == clamped) v = def->args[0];
+      });
+      ir::CanonicaliseAffines(statement);
+      changed_ = true;
+    }
+  }
+
+  // max(v, 0) is v, and v >= 0 holds.
+  void LearnNotNegative(Value v) {
+    const auto it = clamps_.find(v);
+    if (it == clamps_.end()) return;
+    for (const Inst* clamp : it->second) {
+      const Value result = clamp->results[0];
+      if (clamp->op == Op::Ge)
+        Learn(result, true);
+      else if (!to_[result.id].valid())
+        Map(result, v);
+    }
   }
 
   using Learned = std::pair<Value, bool>;  // a condition, and whether it holds
@@ -102,6 +143,8 @@ class Propagation {
       work->emplace_back(def->args[0], holds);
     } else if (def->op == (holds ? Op::Eq : Op::Ne) && IsInt(def->args[0])) {
       Equate(Get(def->args[0]), Get(def->args[1]));
+    } else if ((def->op == Op::Ge || def->op == Op::Gt) && holds && IsZero(def->args[1])) {
+      LearnNotNegative(def->args[0]);
     } else if (def->op == Op::Holds && holds) {
       for (const ir::Constraint& c : def->constraints) EquateSides(c);
     }
@@ -124,6 +167,7 @@ class Propagation {
   bool IsConst(Value v) const {
     return v.id < defs_.size() && defs_[v.id] != nullptr && defs_[v.id]->op == Op::Const;
   }
+  bool IsZero(Value v) const { return IsInt(v) && IsConst(v) && defs_[v.id]->bits == 0; }
   bool IsInt(Value v) const { return f_.TypeOf(v) == ir::Type::I64(); }
 
   // A constant of this pass's.
@@ -181,11 +225,14 @@ class Propagation {
   const RewriteOptions& options_;
   const ir::Dominators dominators_;
   const FlatLists preds_;
-  std::vector<const Inst*> defs_;  // of scalars, by value
-  std::vector<Value> to_;          // in what is visited
-  std::vector<Value> trail_;       // what `to_` was set for, in order
+  std::vector<const Inst*> defs_;                     // of scalars, by value
+  std::map<Value, std::vector<const Inst*>> clamps_;  // max(v, 0) and v >= 0, by v
+  std::vector<Value> to_;                             // in what is visited
+  std::vector<Value> trail_;                          // what `to_` was set for, in order
   Value constants_[2];
-  size_t made_ = 0;  // of constants_
+  size_t made_ = 0;              // of constants_
+  std::set<Value> ranged_over_;  // by statements that dominate what is visited
+  std::vector<Value> ranges_;    // the same, in order
   bool changed_ = false;
 };
 
