@@ -19,18 +19,48 @@ bool IsOfArrays(Op op, ValueSpan args, const KnownExtents& all) {
   }
 }
 
+bool IsArithmetic(Op op) {
+  switch (op) {
+    case Op::Add:
+    case Op::Sub:
+    case Op::Mul:
+    case Op::Div:
+    case Op::Rem:
+    case Op::Neg:
+    case Op::Min:
+    case Op::Max: return true;
+    default: return false;
+  }
+}
+
 }  // namespace
+
+void KnownExtents::LearnDim(Value result) {
+  of_arrays.insert(result);
+  made_of_arrays.insert(result);
+}
 
 void KnownExtents::Learn(Op op, uint64_t bits, ValueSpan args, Value result) {
   if (op == Op::Const) {
     const auto value = static_cast<int64_t>(bits);
     if (value >= 0 && value <= kMaxExtent) constants.emplace(result, value);
     if (value == 0) of_arrays.insert(result);
+    made_of_arrays.insert(result);
     return;
   }
+  const auto is_made = [&](Value v) { return made_of_arrays.contains(v); };
+  if (IsArithmetic(op) && std::all_of(args.begin(), args.end(), is_made))
+    made_of_arrays.insert(result);
   if (IsOfArrays(op, args, *this)) of_arrays.insert(result);
   if (op == Op::Min) least_[result] = ToVector(args);
   if (op == Op::Sub && constants.contains(args[1])) less_.emplace(result, args[0]);
+}
+
+void KnownExtents::LearnAffine(const Affine& a, Value result) {
+  const bool made = std::all_of(a.terms.begin(), a.terms.end(), [&](const Affine::Term& t) {
+    return made_of_arrays.contains(t.value);
+  });
+  if (made) made_of_arrays.insert(result);
 }
 
 bool KnownExtents::IsZero(Value v) const {

@@ -62,8 +62,9 @@ void ShareIntegers(const Function& f, std::vector<Node>& nodes) {
 struct Known {
   std::vector<int> uses;
   ir::KnownExtents extents;  // and of what is made here
-  std::map<Reg, Reg> gone;   // by array, an axis that it has no more, which may be too long for one
-  std::set<Reg> values;      // arrays that are no more
+  std::multimap<Reg, Reg>
+      gone;              // by array, axes that it has no more, which may be too long for one
+  std::set<Reg> values;  // arrays that are no more
   std::map<Reg, Reg>
       runs;  // by row, where loops over it end: at its extent, unless there is no row
 
@@ -187,6 +188,7 @@ class RowFuser {
   bool ShrinkByTurn(Reg array, const Array& of) {
     const bool element = MadeAt(of).alloc->args.size() == 1;
     const std::optional<size_t> fill = FillOf(array, of);
+    if (element && fill && items_[*fill].IsBetterAlone()) return false;
     const std::optional<size_t> loop =
         LoopOf(array, of, fill, element ? Into::kLoopOfPlain : Into::kLoop);
     if (!loop) return false;
@@ -282,7 +284,7 @@ class RowFuser {
       std::move(nodes.begin(), nodes.end(), std::back_inserter(item.before));
     }
   }
-  // Whether loops to its end access each element in the turn that has its number.
+  // Whether loops that end with it, or earlier, access each element in the turn that has its number.
   bool MayBeStrip(Reg array, const Array& of) {
     const Node& alloc = *MadeAt(of).alloc;
     if (alloc.args.size() != 1 || !known_.IsWanted(alloc)) return false;

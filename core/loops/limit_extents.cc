@@ -20,6 +20,20 @@ Node Make(Function& f, ir::Op op, ir::Type t, std::vector<Reg> args, uint64_t bi
   return node;
 }
 
+void Limit(Function& f, Reg extent, uint32_t loc, std::vector<Node>& nodes) {
+  nodes.push_back(Make(f, ir::Op::Const, ir::Type::I64(), {}, kMaxExtent));
+  const Reg most = nodes.back().results[0];
+  nodes.push_back(Make(f, ir::Op::Le, ir::Type::Bool(), {extent, most}));
+  const Reg fits = nodes.back().results[0];
+  nodes.push_back(Make(f, ir::Op::Const, ir::Type::I64(), {}, INT64_MAX));
+  Node check;
+  check.kind = Kind::kCheck;
+  check.bits = static_cast<uint64_t>(ir::TrapKind::kMemory);
+  check.loc = loc;
+  check.args = {fits, nodes.back().results[0]};  // bytes that nobody could count
+  nodes.push_back(std::move(check));
+}
+
 }  // namespace
 
 ir::KnownExtents FindKnownExtents(const Function& f) {
@@ -34,23 +48,14 @@ ir::KnownExtents FindKnownExtents(const Function& f) {
   return all;
 }
 
-void LimitExtents(Function& f, const std::map<Reg, Reg>& gone, std::vector<Node>& nodes) {
+void LimitExtents(Function& f, const std::multimap<Reg, Reg>& gone, std::vector<Node>& nodes) {
   std::set<Reg> limited;
   std::vector<Node> all;
   for (Node& n : nodes) {
-    const auto axis = n.kind == Kind::kAlloc ? gone.find(n.results[0]) : gone.end();
-    if (axis != gone.end() && limited.insert(axis->second).second) {
-      all.push_back(Make(f, ir::Op::Const, ir::Type::I64(), {}, kMaxExtent));
-      const Reg most = all.back().results[0];
-      all.push_back(Make(f, ir::Op::Le, ir::Type::Bool(), {axis->second, most}));
-      const Reg fits = all.back().results[0];
-      all.push_back(Make(f, ir::Op::Const, ir::Type::I64(), {}, INT64_MAX));
-      Node check;
-      check.kind = Kind::kCheck;
-      check.bits = static_cast<uint64_t>(ir::TrapKind::kMemory);
-      check.loc = n.loc;
-      check.args = {fits, all.back().results[0]};  // bytes that nobody could count
-      all.push_back(std::move(check));
+    const auto [first, last] =
+        n.kind == Kind::kAlloc ? gone.equal_range(n.results[0]) : std::pair(gone.end(), gone.end());
+    for (auto axis = first; axis != last; ++axis) {
+      if (limited.insert(axis->second).second) Limit(f, axis->second, n.loc, all);
     }
     all.push_back(std::move(n));
   }

@@ -128,6 +128,7 @@ ir::KnownExtents ExtentsOf(const ir::Function& f) {
   for (const ir::Block& b : f.blocks) {
     for (const Inst& inst : b.insts) {
       if (inst.op == Op::Dim) all.LearnDim(inst.results[0]);
+      if (inst.op == Op::AffineOf) all.LearnAffine(inst.subs[0], inst.results[0]);
       if (inst.results.size() == 1 && f.TypeOf(inst.results[0]) == ir::Type::I64())
         all.Learn(inst.op, inst.bits, inst.args, inst.results[0]);
     }
@@ -176,12 +177,12 @@ bool RunsOverRows(const ir::Each& each, size_t heads, const std::set<Value>& inn
   });
 }
 
-// Whether the statement's first index runs over a range that no array need have as an axis, and reads a vector of `inner`
-// over it, which is none where the loops become one (core/loops/fuse_rows.h) or run strip by strip.
+// Whether the statement's first index runs over a range that sizes of arrays say nothing of, and reads a vector of `inner`
+// over it: where loops over such ranges can become one (core/loops/fuse_rows.h), or run strip by strip, it is none.
 bool RunsOverPoints(const ir::Each& each, const std::set<Value>& inner,
                     const ir::KnownExtents& extents) {
   const auto [point, range] = each.indices[0];
-  if (extents.of_arrays.contains(range) || extents.constants.contains(range)) return false;
+  if (extents.made_of_arrays.contains(range)) return false;
   return std::any_of(each.body.begin(), each.body.end(), [&, i = point](const Inst& inst) {
     return inst.op == Op::Index && inst.subs.size() == 1 && inner.contains(inst.args[0]) &&
            inst.subs[0].AsValue() == i;

@@ -44,6 +44,19 @@ TEST_CASE("known extents: those of arrays, what is surely less, and constants") 
   CHECK_FALSE(is_of_arrays(Op::Sub, {kTwo, kDim}));
   CHECK(is_of_arrays(Op::Div, {kDim, kTwo}));
   CHECK_FALSE(is_of_arrays(Op::Add, {kDim, kTwo}));
+  const auto is_made = [&](Op op, const Values& args) {
+    const Value made{next++};
+    known.Learn(op, 0, args, made);
+    return known.made_of_arrays.contains(made);
+  };
+  CHECK(is_made(Op::Mul, {kDim, kTwo}));
+  CHECK_FALSE(is_made(Op::Add, {kDim, kNumber}));
+  CHECK_FALSE(is_made(Op::Call, {kDim}));
+  const Value sum{next++}, other{next++};
+  known.LearnAffine(Affine::Of(kDim) * 2 - Affine::Const(1), sum);
+  known.LearnAffine(Affine::Of(kDim) + Affine::Of(kNumber), other);
+  CHECK(known.made_of_arrays.contains(sum));
+  CHECK_FALSE(known.made_of_arrays.contains(other));
 }
 
 TEST_CASE("known extents: what is within a number that is one") {

@@ -273,6 +273,30 @@ TEST_CASE("rows: loops that call functions for several turns at once run strip b
   }
 }
 
+TEST_CASE("rows: every axis that is no more has the limit that it had") {
+  const std::string start =
+      "fn f(x: [n]f64, m: i64, p: i64) -> f64 { return sum i < m { sum c < p { ";
+  for (const std::string& text : {start + "tanh(prod j < n { x[j] + f64(i + c) }) } } }",
+                                  start + "1.0 / (2.0 + prod j < n { x[j] + f64(i + c) }) } } }"}) {
+    INFO(text);
+    const ir::Module module = testing::LowerText(text, "f");
+    for (const int64_t p : {kMaxExtent + 1, INT64_MAX - 255, INT64_MAX})
+      CheckTooLong(module, {Ramp({2}), Tensor::I64(1), Tensor::I64(p)});
+    RunBoth(module, {Ramp({2}), Tensor::I64(0), Tensor::I64(kMaxExtent)}, Traps::kSame, kRows);
+  }
+}
+
+TEST_CASE("rows: first values that functions give are given strip by strip") {
+  const ir::Module module = testing::LowerText(
+      "fn f(x: [n]f64, m: i64) -> f64 { let a = gen i < m { tanh(f64(i)) }; "
+      "return sum i < m { a[i] * prod j < n { x[j] * a[i] + f64(i) } } }",
+      "f");
+  CHECK(ElementsMade(module, {Ramp({3}), Tensor::I64(2000)}, kRows) <= 2 * kStripTurns);
+  const auto loops = LowerToLoops(module, kRows);
+  REQUIRE(loops.ok());
+  CHECK(Print(*loops).find("for %strip in") != std::string::npos);
+}
+
 TEST_CASE("rows: what stores some of the elements first is no fill of the others") {
   const std::string start = "fn f(x: [n]f64) -> f64 { let a = gen i < n, j < n { ";
   const std::string programs[] = {
