@@ -114,7 +114,7 @@ class Propagation {
       if (clamp->op == Op::Ge)
         Learn(result, true);
       else if (!to_[result.id].valid())
-        Map(result, v);
+        Map(result, Get(v));
     }
   }
 
