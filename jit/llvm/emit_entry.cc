@@ -24,7 +24,7 @@ static_assert(kTrapStopped == static_cast<int32_t>(ir::TrapKind::kStopped));
 namespace {
 
 constexpr int64_t kUnchecked = int64_t{64} << 10;
-constexpr int64_t kMostFrame = int64_t{1} << 20;
+constexpr int64_t kMostFrame = int64_t{2} << 20;
 // Of a register of the loops: eight doubles that wait on the stack, and what is computed of them on the way. With 16 vector
 // registers (AVX2) loops over relations were seen to take 169 bytes.
 constexpr int64_t kFrameOfRegister = 256;

@@ -182,7 +182,7 @@ TEST_CASE("Threads compile, load and unload at the same time", "[llvm]") {
 
 TEST_CASE("A frame that takes too much of the stack is refused", "[llvm]") {
   CHECK(LlvmForTests().Compile(ManyValues(10000), {0}).ok());
-  CHECK(LlvmForTests().Compile(ManyValues(200000), {0}).status().reason() == "FRAME_TOO_LARGE");
+  CHECK(LlvmForTests().Compile(ManyValues(400000), {0}).status().reason() == "FRAME_TOO_LARGE");
 }
 
 TEST_CASE("Deep nests of loops compile in time, deeper ones are refused", "[llvm]") {
