@@ -15,7 +15,7 @@
 #   go       the example in Go, its stubs generated anew, likewise
 #   ghz      the scenarios of deploy/load by ghz and reflection, shortly; skipped where Go cannot build ghz
 #   asan     the tests of core and proto, and random programs, compiled ones too, under ASan and UBSan, into build-asan/
-#   fuzz     each fuzz target for PULLBACK_FUZZ_SECONDS (60) seconds, into build-fuzz/
+#   fuzz     each fuzz target for PULLBACK_FUZZ_SECONDS (60) seconds, from build-asan/
 #   gpu      the bundle of tests for a GPU is packed, and started in an empty root (as root)
 #   container  the image of deploy/container, built and run without a container engine (as root; minutes of downloads)
 # PULLBACK_JOBS bounds how many jobs run at once (all cores). PULLBACK_ASAN_PROGRAMS: how many random
@@ -155,22 +155,22 @@ section_fuzz() {
     echo "no fuzz targets: nothing to do"
     return 0
   fi
-  cmake --preset fuzz
-  cmake --build --preset fuzz -j "$jobs"
+  cmake --preset asan
+  cmake --build build-asan -j "$jobs" --target fuzzers
   local target name
-  mkdir -p build-fuzz/corpus
-  for target in build-fuzz/bin/*_fuzz; do
+  mkdir -p build-asan/corpus
+  for target in build-asan/bin/*_fuzz; do
     name=$(basename "$target")
-    mkdir -p "build-fuzz/corpus/$name"
+    mkdir -p "build-asan/corpus/$name"
     printf '%s\0' "$name"
   done | xargs -0 -P "$jobs" -I{} bash -c '
     seeds=(); [[ -d tests/fuzz/corpus/{} ]] && seeds=(tests/fuzz/corpus/{})
-    if build-fuzz/bin/{} -max_total_time='"$fuzz_seconds"' -timeout=25 -rss_limit_mb=4096 \
-        -artifact_prefix=build-fuzz/{}- build-fuzz/corpus/{} "${seeds[@]}" \
-        >build-fuzz/{}.log 2>&1; then
-      echo "{}: $(grep -E "^Done" build-fuzz/{}.log | tail -n1)"
+    if build-asan/bin/{} -max_total_time='"$fuzz_seconds"' -timeout=25 -rss_limit_mb=4096 \
+        -artifact_prefix=build-asan/{}- build-asan/corpus/{} "${seeds[@]}" \
+        >build-asan/{}.log 2>&1; then
+      echo "{}: $(grep -E "^Done" build-asan/{}.log | tail -n1)"
     else
-      echo "{}: FAILED"; tail -n 60 build-fuzz/{}.log; exit 1
+      echo "{}: FAILED"; tail -n 60 build-asan/{}.log; exit 1
     fi'
 }
 

@@ -17,6 +17,30 @@ namespace pullback::lang {
 struct Expr;
 struct Stmt;
 struct Struct;
+struct Function;
+
+}  // namespace pullback::lang
+
+// Out of line: every file that holds a tree would compile how one is taken apart.
+template <>
+struct std::default_delete<pullback::lang::Expr> {
+  void operator()(pullback::lang::Expr* e) const;
+};
+template <>
+struct std::default_delete<pullback::lang::Stmt> {
+  void operator()(pullback::lang::Stmt* s) const;
+};
+template <>
+struct std::default_delete<pullback::lang::Function> {
+  void operator()(pullback::lang::Function* f) const;
+};
+template <>
+struct std::default_delete<pullback::lang::Struct> {
+  void operator()(pullback::lang::Struct* s) const;
+};
+
+namespace pullback::lang {
+
 using ExprPtr = std::unique_ptr<Expr>;
 using StmtPtr = std::unique_ptr<Stmt>;
 
