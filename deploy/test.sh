@@ -19,7 +19,7 @@
 #   gpu      the bundle of tests for a GPU is packed, and started in an empty root (as root)
 #   container  the image of deploy/container, built and run without a container engine (as root; minutes of downloads)
 # PULLBACK_JOBS bounds how many jobs run at once (all cores). PULLBACK_ASAN_PROGRAMS: how many random
-# programs the sanitizers see (300).
+# programs the sanitizers see (150).
 set -euo pipefail
 self=$(realpath "${BASH_SOURCE[0]}")
 cd "$(dirname "$self")/.."
@@ -38,10 +38,10 @@ section_install() { deploy/install.sh; }
 section_format() {
   # Tracked files and new ones alike; build folders are ignored by git and so not looked at.
   local unformatted
-  unformatted=$(git ls-files --cached --others --exclude-standard -- '*.cc' '*.h' |
-    while IFS= read -r file; do
+  unformatted=$(git ls-files -z --cached --others --exclude-standard -- '*.cc' '*.h' |
+    xargs -0 -P "$jobs" -n 16 bash -c 'for file; do
       [[ ! -f $file ]] || clang-format-19 --dry-run --Werror "$file" 2>/dev/null || echo "$file"
-    done)
+    done' _)
   [[ -z $unformatted ]] && return 0
   echo "not as clang-format-19 -i would write them:"
   echo "$unformatted"
@@ -141,7 +141,7 @@ section_asan() {
   UBSAN_OPTIONS=print_stacktrace=1 \
     ctest --test-dir build-asan --output-on-failure -j "$jobs" -R '^test_(core|proto)'
   UBSAN_OPTIONS=print_stacktrace=1 ASAN_OPTIONS=detect_leaks=1 PULLBACK_SEED=200000 \
-    PULLBACK_PROGRAMS="${PULLBACK_ASAN_PROGRAMS:-300}" PULLBACK_COMPILE_EACH=10 \
+    PULLBACK_PROGRAMS="${PULLBACK_ASAN_PROGRAMS:-150}" PULLBACK_COMPILE_EACH=10 \
     build-asan/bin/test_jit_programs "generated programs over the whole language" | tail -n 20
 }
 

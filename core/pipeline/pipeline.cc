@@ -126,6 +126,7 @@ Status Finish(PassRunner& passes, ir::Module m, bool derived, bool optimise, int
     PB_RETURN_IF_ERROR(passes.Run("scan_by_keys", m, [&](ir::Module& x) {
       return tensor::ScanByKeys(x) ? opt::Simplify(x, passes.rules()) : Status();
     }));
+    PB_RETURN_IF_ERROR(TurnArrays(passes, m));
   }
   PB_RETURN_IF_ERROR(passes.Run("lower_strong_multiplies", m, opt::LowerStrongMultiplies));
   if (optimise) {
@@ -220,7 +221,7 @@ StatusOr<bool> DeriveInChunks(PassRunner& passes, ir::Module m, Transform transf
 
 }  // namespace
 
-const char* const kPassesVersion = "87";
+const char* const kPassesVersion = "88";
 
 const char* TransformName(Transform t) {
   switch (t) {
@@ -252,6 +253,7 @@ StatusOr<Staged> Derive(const ir::Module& ssa, Transform transform, const std::v
   if (options.optimise) {
     PB_RETURN_IF_ERROR(passes.Fuse("fuse_free", m, true));
     PB_RETURN_IF_ERROR(MakeLess(passes, m));
+    PB_RETURN_IF_ERROR(TurnArrays(passes, m));
   }
   out.ssa = std::move(m);
   m = out.ssa.Clone();

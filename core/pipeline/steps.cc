@@ -91,6 +91,13 @@ Status MakeLess(PassRunner& passes, ir::Module& m) {
   return {};
 }
 
+Status TurnArrays(PassRunner& passes, ir::Module& m) {
+  return passes.Run("turn_arrays", m, [](ir::Module& x) {
+    for (auto& f : x.functions) tensor::TurnArrays(*f);
+    return Status();
+  });
+}
+
 Status NormaliseAndFuse(PassRunner& passes, ir::Module& m, int rounds) {
   for (int round = 0; round < rounds; ++round) {
     PB_RETURN_IF_ERROR(passes.Normalise(m));

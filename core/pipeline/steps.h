@@ -24,6 +24,10 @@ Status PrepareLoops(PassRunner& passes, ir::Module& m);
 // read are made there alone, and such as are stored at tuples are not made where their readers can go by these.
 Status MakeLess(PassRunner& passes, ir::Module& m);
 
+// Arrays that are read by columns are made by columns (core/tensor/turn_arrays.cc): before derivatives are taken, so that
+// these are by columns, too, and where nothing is left to fuse.
+Status TurnArrays(PassRunner& passes, ir::Module& m);
+
 // Normalising and fusing; each of the `rounds` eliminates what the one before has uncovered.
 Status NormaliseAndFuse(PassRunner& passes, ir::Module& m, int rounds);
 

@@ -27,10 +27,13 @@ void ArrayReads::Forbid(Value v) {
 
 void ArrayReads::Visit(const Inst& statement) {
   for (const Inst& inst : statement.each->body) {
-    if (inst.op != Op::Index)
+    if (inst.op != Op::Index) {
       ir::ForEachOperand(inst, [&](Value v) { Forbid(v); });
-    else if (f_.TypeOf(inst.args[0]).rank > 1)
-      of_[inst.args[0].id].subs.emplace_back(inst.subs.begin(), inst.subs.end());
+    } else if (f_.TypeOf(inst.args[0]).rank > 1) {
+      Array& read = of_[inst.args[0].id];
+      read.subs.emplace_back(inst.subs.begin(), inst.subs.end());
+      read.readers.push_back(statement.each.get());
+    }
   }
   for (const ir::EachResult& r : statement.each->results) {
     if (r.into.valid()) Forbid(r.into);
@@ -50,6 +53,20 @@ std::optional<std::pair<size_t, size_t>> ArrayReads::Diagonal(Value array) const
       if (std::all_of(subs.begin(), subs.end(), [&](const auto& s) { return s[a] == s[b]; }))
         return std::pair(a, b);
     }
+  }
+  return std::nullopt;
+}
+
+std::optional<size_t> ArrayReads::FirstIndexAxis(Value array) const {
+  const Array& a = of_.at(array.id);
+  const size_t rank = f_.TypeOf(array).rank;
+  for (size_t axis = 0; axis < rank; ++axis) {
+    bool all = true;
+    for (size_t k = 0; all && k < a.subs.size(); ++k) {
+      const auto& indices = a.readers[k]->indices;
+      all = !indices.empty() && a.subs[k][axis].AsValue() == indices[0].var;
+    }
+    if (all) return axis;
   }
   return std::nullopt;
 }

@@ -18,11 +18,14 @@ class ArrayReads {
   bool OnlyByStatements(ir::Value array) const;
   // The first axis whose subscript all reads of such an array repeat at a later one, and that one.
   std::optional<std::pair<size_t, size_t>> Diagonal(ir::Value array) const;
+  // The axis at which all reads of such an array have what is now the first index of the statement that they stand in.
+  std::optional<size_t> FirstIndexAxis(ir::Value array) const;
 
  private:
   struct Array {
     bool other = false;  // it is read otherwise
     std::vector<ir::Affines> subs;
+    std::vector<const ir::Each*> readers;  // by read
   };
   void Forbid(ir::Value v);
   void Visit(const ir::Inst& statement);

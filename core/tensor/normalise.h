@@ -53,6 +53,9 @@ bool FollowTuples(ir::Function& f);
 // Sums over products with a sum of matrices, some of which such arrays are, are sums over products with each.
 bool SplitSums(ir::Function& f);
 
+// Arrays that all their readers run over by a later axis first are made with that axis in front (turn_arrays.cc).
+bool TurnArrays(ir::Function& f);
+
 // A statement whose result is only added to an array adds to it in place (EachResult::into). Comes last: no other
 // pass knows `into`.
 void AccumulateInPlace(ir::Function& f);

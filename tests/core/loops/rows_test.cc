@@ -179,6 +179,46 @@ void CheckTooLong(const ir::Module& module, const std::vector<Tensor>& args) {
   CHECK(got->trap->loc == expected->trap->loc);
 }
 
+TEST_CASE("rows: matrices that are made by rows and read by columns are made by columns") {
+  const std::string start = "fn f(x: [n]f64, m: i64) -> f64 { let v = gen i < n, j < m { ";
+  const std::string programs[] = {
+      start +
+          "prod k < n { x[k] + f64(i * j) } }; return sum j < m { (sum i < n { sin(v[i, j]) }) * "
+          "f64(j) } }",
+      start +
+          "max k < n { x[k] * cos(f64(i + j)) } }; return sum j < m { abs(sum i < n { v[i, j] * "
+          "x[i] "
+          "}) } }",
+      start +
+          "sum k < n { 1.0 / (2.0 + cos(x[k] * f64(i * j))) } }; return sum j < m { prod i < n { "
+          "v[i, j] } } }",
+      // Read by columns of another matrix that is.
+      start +
+          "prod k < n { x[k] + f64(i * j) } }; let w = gen i < n, j < m { max k < n { x[k] * v[i, "
+          "j] "
+          "} }; return sum j < m { abs(sum i < n { w[i, j] }) } }",
+      // Three axes, the last of which comes to the front.
+      "fn f(x: [n]f64, m: i64) -> f64 { let v = gen i < n, a < 2, j < m { prod k < n { x[k] + "
+      "f64(i * j + "
+      "a) } }; return sum j < m { sin(sum i < n, a < 2 { v[i, a, j] * x[i] }) } }",
+  };
+  for (const std::string& text : programs) {
+    INFO(text);
+    const ir::Module module = testing::LowerText(text, "f");
+    testing::CheckDerivatives(module, {Ramp({3}), Tensor::I64(4)}, 1e-5, {true, false});
+    constexpr int64_t kMany = 300;
+    const std::vector<Tensor> args = {Ramp({4}), Tensor::I64(kMany)};
+    for (const auto t : {Transform::kValue, Transform::kValueAndGrad}) {
+      const ir::Module derived = testing::Derived(module, t, {true, false});
+      CHECK(ElementsMade(derived, args, kRows) < 2 * kMany);  // it would have 4 * 300 or more
+      CHECK(ElementsMade(derived, args, LowerOptions{}) >= 4 * kMany);
+      RunBoth(derived, {Ramp({0}), Tensor::I64(3)}, Traps::kSame, kRows);
+      RunBoth(derived, {Ramp({3}), Tensor::I64(0)}, Traps::kSame, kRows);
+      RunBoth(derived, {Ramp({3}), Tensor::I64(-1)}, Traps::kSame, kRows);
+    }
+  }
+}
+
 TEST_CASE("rows: numbers for each point of a range that no array has are no array") {
   struct {
     std::string text;
