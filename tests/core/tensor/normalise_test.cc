@@ -72,6 +72,10 @@ TEST_CASE("tensor: LookUpIndices") {
   RunPassFiles("look_up_indices", OverFunctions(LookUpIndices));
 }
 
+TEST_CASE("tensor: TurnArrays") {
+  RunPassFiles("turn_arrays", OverFunctions([](ir::Function& f) { TurnArrays(f); }));
+}
+
 TEST_CASE("tensor: ScanByKeys") {
   RunPassFiles("scan_by_keys", [](ir::Module& m) {
     ScanByKeys(m);
