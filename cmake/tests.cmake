@@ -91,13 +91,13 @@ foreach(folder ${TEST_FOLDERS})
   endif()
 endforeach()
 
-# 10,000 random programs over the whole language, one in forty compiled (LLVM takes most of their time), beside
-# the 400 that test_jit_programs runs: in two halves, some minutes for a core each. The label leaves them in or out.
+# 10,000 random programs over the whole language, one in a hundred compiled (LLVM takes most of their time), beside
+# the 400 that test_jit_language runs: in two halves, some minutes for a core each. The label leaves them in or out.
 foreach(seed 100000 105000)
   add_test(NAME random_programs_${seed}
-           COMMAND test_jit_programs "generated programs over the whole language")
+           COMMAND test_jit_language "generated programs over the whole language")
   set_tests_properties(random_programs_${seed} PROPERTIES LABELS random_programs TIMEOUT 3600
-    ENVIRONMENT "PULLBACK_SEED=${seed};PULLBACK_PROGRAMS=5000;PULLBACK_COMPILE_EACH=40")
+    ENVIRONMENT "PULLBACK_SEED=${seed};PULLBACK_PROGRAMS=5000;PULLBACK_COMPILE_EACH=100")
 endforeach()
 
 # Theorem 6.35, and each pass on the way to Tensor SSA, of 10,000 programs of either kind, beside the 400 that

@@ -137,12 +137,12 @@ section_asan() {
     echo "no tests of core or proto: nothing to do"
     return 0
   fi
-  cmake --build build-asan -j "$jobs" --target "${targets[@]}" test_jit_programs
+  cmake --build build-asan -j "$jobs" --target "${targets[@]}" test_jit_language
   UBSAN_OPTIONS=print_stacktrace=1 \
     ctest --test-dir build-asan --output-on-failure -j "$jobs" -R '^test_(core|proto)'
   UBSAN_OPTIONS=print_stacktrace=1 ASAN_OPTIONS=detect_leaks=1 PULLBACK_SEED=200000 \
     PULLBACK_PROGRAMS="${PULLBACK_ASAN_PROGRAMS:-150}" PULLBACK_COMPILE_EACH=10 \
-    build-asan/bin/test_jit_programs "generated programs over the whole language" | tail -n 20
+    build-asan/bin/test_jit_language "generated programs over the whole language" | tail -n 20
 }
 
 section_container() {

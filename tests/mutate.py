@@ -6,7 +6,7 @@
 A copy of the sources gets every broken rule of tests/mutations.py, and every partial of every scalar op,
 behind a question to the environment, so that one build serves all of them; the sources themselves are not
 touched, and nothing of this is in the product. Then the generator of random programs
-(tests/jit/programs/language_test.cc) runs for each until a program notices. It prints how many programs that took,
+(tests/jit/language/language_test.cc) runs for each until a program notices. It prints how many programs that took,
 and fails where --programs of them did not notice.
 """
 import argparse
@@ -133,7 +133,7 @@ def main():
     subprocess.run(["cmake", "-S", source, "-B", build, "-G", "Ninja", "-DCMAKE_BUILD_TYPE=Release",
                     "-DCMAKE_C_COMPILER=clang-19", "-DCMAKE_CXX_COMPILER=clang++-19",
                     "-DPULLBACK_BENCH=OFF"], check=True, stdout=subprocess.DEVNULL)
-    subprocess.run(["cmake", "--build", build, "-j", str(args.jobs), "--target", "test_jit_programs"],
+    subprocess.run(["cmake", "--build", build, "-j", str(args.jobs), "--target", "test_jit_language"],
                    check=True, stdout=subprocess.DEVNULL)
     names = [f"partial of {op} by operand {k}" for op, n in SCALAR_OPS.items() for k in range(n)]
     names += [name for name, *_ in RULES]
@@ -141,7 +141,7 @@ def main():
     unseen = []
     print(f"{'broken rule':70} noticed after programs")
     for name in ["nothing"] + names:
-        found = run(build / "bin/test_jit_programs", name, 200 if name == "nothing" else args.programs)
+        found = run(build / "bin/test_jit_language", name, 200 if name == "nothing" else args.programs)
         print(f"{name:70} {found or 'not'}", flush=True)
         if (found == 0) != (name == "nothing"):
             unseen.append(name)

@@ -92,7 +92,8 @@ class RowFuser {
 
   void Run() {
     if (!FindArrays()) return;
-    for (const auto& [array, of] : arrays_) {
+    for (Reg array : LargestFirst()) {
+      const Array& of = arrays_[array];
       if (of.alloc && of.uses != known_.uses[array.id]) continue;  // other blocks know it
       if (!ShrinkByTurn(array, of)) apart_.push_back(array);
     }
@@ -165,6 +166,19 @@ class RowFuser {
     ForEachNode(node.body, count);
     ForEachNode(node.other, count);
     return uses;
+  }
+
+  // Those with more axes in front: a loop that may be part of either of two is part of the one that saves more.
+  std::vector<Reg> LargestFirst() {
+    std::vector<std::pair<size_t, Reg>> arrays;  // by axes
+    for (const auto& [array, of] : arrays_)
+      arrays.emplace_back(MadeAt(of).alloc->args.size(), array);
+    std::sort(arrays.begin(), arrays.end(), [](const auto& a, const auto& b) {
+      return a.first != b.first ? a.first > b.first : a.second < b.second;
+    });
+    std::vector<Reg> sorted;
+    for (const auto& [axes, array] : arrays) sorted.push_back(array);
+    return sorted;
   }
 
   Outer MadeAt(const Array& of) {

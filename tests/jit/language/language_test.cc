@@ -19,7 +19,7 @@
 #include <thread>
 
 #include "tests/jit/llvm_support.h"
-#include "tests/jit/programs/engines.h"
+#include "tests/jit/language/engines.h"
 #include "tests/support/language_check.h"
 #include "tests/support/language_program.h"
 #include "tests/support/language_shrink.h"

@@ -1,4 +1,4 @@
-#include "tests/jit/programs/engines.h"
+#include "tests/jit/language/engines.h"
 
 #include "core/eval/interpreter.h"
 #include "core/eval/scalar_ops.h"
