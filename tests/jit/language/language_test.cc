@@ -18,8 +18,8 @@
 #include <set>
 #include <thread>
 
-#include "tests/jit/llvm_support.h"
 #include "tests/jit/language/engines.h"
+#include "tests/jit/llvm_support.h"
 #include "tests/support/language_check.h"
 #include "tests/support/language_program.h"
 #include "tests/support/language_shrink.h"
