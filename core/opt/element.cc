@@ -74,6 +74,10 @@ Value Element::Append(Op op, ir::Type type, Value guard) {
 std::vector<ir::Constraint> Element::PlaceIndices(ir::AffineSpan subs) {
   std::vector<ir::Constraint> asked;
   for (size_t k = 0; k < result_.out.size(); ++k) {
+    if (IsOutside(producer_, result_.out[k])) {
+      if (subs[k] != result_.out[k]) asked.push_back({subs[k] - result_.out[k], true});
+      continue;
+    }
     const Value index = IndexOf(producer_, result_.out[k]);
     const Affine at = subs[k] - (result_.out[k] - Affine::Of(index));
     const auto [placed, first] = subs_.try_emplace(index, at);

@@ -170,9 +170,13 @@ class Merger {
     return k;
   }
 
+  // Of an array that has an element for each point, and others too perhaps.
   static bool IsProducer(const Inst& inst) {
-    return inst.each && inst.results.size() == 1 && inst.each->where.empty() &&
-           IsPointwise(*inst.each, inst.each->results[0]) && inst.each->body.size() <= kMaxBody;
+    if (!inst.each || inst.results.size() != 1 || !inst.each->where.empty()) return false;
+    const ir::EachResult& r = inst.each->results[0];
+    return IsPointwise(*inst.each, r) && inst.each->body.size() <= kMaxBody &&
+           std::none_of(r.out.begin(), r.out.end(),
+                        [&](const ir::Affine& a) { return IsOutside(*inst.each, a); });
   }
 
   static int Reads(const Inst& inst, Value array) {

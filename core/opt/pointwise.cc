@@ -30,10 +30,17 @@ ir::Value IndexOf(const ir::Each& each, const ir::Affine& a) {
   return index;
 }
 
+bool IsOutside(const ir::Each& each, const ir::Affine& a) {
+  return std::none_of(a.terms.begin(), a.terms.end(), [&](const ir::Affine::Term& t) {
+    return IsIndexOf(each, t.value) || IsOfBody(each, t.value);
+  });
+}
+
 bool IsPointwise(const ir::Each& each, const ir::EachResult& r) {
   if (r.monoid != ir::Monoid::kGen || r.guard.valid() || r.out.empty()) return false;
   std::vector<ir::Value> seen;
   for (const ir::Affine& a : r.out) {
+    if (IsOutside(each, a)) continue;
     const ir::Value v = IndexOf(each, a);
     if (!v.valid()) return false;
     seen.push_back(v);
@@ -44,15 +51,10 @@ bool IsPointwise(const ir::Each& each, const ir::EachResult& r) {
 }
 
 bool NamesEveryIndex(const ir::Each& each, ir::AffineSpan subs) {
-  const auto is_outside = [&](const ir::Affine& a) {
-    return std::none_of(a.terms.begin(), a.terms.end(), [&](const ir::Affine::Term& t) {
-      return IsIndexOf(each, t.value) || IsOfBody(each, t.value);
-    });
-  };
   return std::all_of(each.indices.begin(), each.indices.end(), [&](const ir::IndexVar& i) {
     return std::any_of(subs.begin(), subs.end(), [&](const ir::Affine& a) {
       const int64_t coeff = a.Coeff(i.var);
-      return (coeff == 1 || coeff == -1) && is_outside(a.Substitute(i.var, ir::Affine{}));
+      return (coeff == 1 || coeff == -1) && IsOutside(each, a.Substitute(i.var, ir::Affine{}));
     });
   });
 }

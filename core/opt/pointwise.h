@@ -8,8 +8,11 @@ namespace pullback::opt {
 // The index variable that a subscript is, up to what is added from outside; kNoValue: it is no such form.
 ir::Value IndexOf(const ir::Each& each, const ir::Affine& a);
 
+// Whether it names neither an index nor what the body gives.
+bool IsOutside(const ir::Each& each, const ir::Affine& a);
+
 // A `gen` each of whose elements is at most one point of the statement: every subscript is an index, and
-// every index is one, some more than once (a diagonal).
+// every index is one, some more than once (a diagonal); or a subscript is known outside (a row, one element).
 bool IsPointwise(const ir::Each& each, const ir::EachResult& r);
 
 // Whether the statement visits an element that it reads there once at most: every index is a subscript, but for its

@@ -83,6 +83,7 @@ Status MakeLess(PassRunner& passes, ir::Module& m) {
     PB_RETURN_IF_ERROR(passes.Run("make_less", m, [&](ir::Module& x) {
       for (auto& f : x.functions) {
         changed |= tensor::KeepDiagonals(*f);
+        changed |= tensor::KeepRows(*f);
         changed |= tensor::FollowTuples(*f);
       }
       return changed ? opt::Simplify(x, passes.rules()) : Status();
@@ -115,6 +116,7 @@ Status NormaliseAndFuse(PassRunner& passes, ir::Module& m, int rounds) {
     PB_RETURN_IF_ERROR(passes.Run("compact", m, [&](ir::Module& x) {
       for (auto& f : x.functions) {
         compacted |= tensor::KeepDiagonals(*f);
+        compacted |= tensor::KeepRows(*f);
         compacted |= tensor::FollowTuples(*f);
         compacted |= tensor::CompactArrays(*f);
       }

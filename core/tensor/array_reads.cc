@@ -32,7 +32,7 @@ void ArrayReads::Visit(const Inst& statement) {
     } else if (f_.TypeOf(inst.args[0]).rank > 1) {
       Array& read = of_[inst.args[0].id];
       read.subs.emplace_back(inst.subs.begin(), inst.subs.end());
-      read.readers.push_back(statement.each.get());
+      read.reads.push_back({statement.each.get(), &inst});
     }
   }
   for (const ir::EachResult& r : statement.each->results) {
@@ -63,7 +63,7 @@ std::optional<size_t> ArrayReads::FirstIndexAxis(Value array) const {
   for (size_t axis = 0; axis < rank; ++axis) {
     bool all = true;
     for (size_t k = 0; all && k < a.subs.size(); ++k) {
-      const auto& indices = a.readers[k]->indices;
+      const auto& indices = a.reads[k].statement->indices;
       all = !indices.empty() && a.subs[k][axis].AsValue() == indices[0].var;
     }
     if (all) return axis;

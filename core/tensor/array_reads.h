@@ -12,10 +12,16 @@ namespace pullback::tensor {
 
 class ArrayReads {
  public:
+  struct Read {
+    const ir::Each* statement;
+    const ir::Inst* inst;  // of its body
+  };
   explicit ArrayReads(const ir::Function& f);
 
   // Whether it has two axes or more, is read, and only by `index` in the bodies of statements.
   bool OnlyByStatements(ir::Value array) const;
+  // All reads of such an array, as they are now.
+  const std::vector<Read>& Of(ir::Value array) const { return of_.at(array.id).reads; }
   // The first axis whose subscript all reads of such an array repeat at a later one, and that one.
   std::optional<std::pair<size_t, size_t>> Diagonal(ir::Value array) const;
   // The axis at which all reads of such an array have what is now the first index of the statement that they stand in.
@@ -23,9 +29,9 @@ class ArrayReads {
 
  private:
   struct Array {
-    bool other = false;  // it is read otherwise
-    std::vector<ir::Affines> subs;
-    std::vector<const ir::Each*> readers;  // by read
+    bool other = false;             // it is read otherwise
+    std::vector<ir::Affines> subs;  // by read, as they were
+    std::vector<Read> reads;
   };
   void Forbid(ir::Value v);
   void Visit(const ir::Inst& statement);

@@ -2,10 +2,8 @@
 // squares of the columns of a matrix as the diagonal of A'A.
 //
 //   c = gen [i, j]: e(i, j);  … c[a, a] …          c = gen [i]: e(i, i);  … c[a] …
-#include <algorithm>
-#include <unordered_map>
-
 #include "core/tensor/array_reads.h"
+#include "core/tensor/narrow_arrays.h"
 #include "core/tensor/normalise.h"
 #include "core/tensor/split_statement.h"
 #include "core/tensor/statement_edit.h"
@@ -19,7 +17,7 @@ using ir::Value;
 
 class Diagonals {
  public:
-  explicit Diagonals(ir::Function& f) : f_(f), reads_(f) {}
+  explicit Diagonals(ir::Function& f) : f_(f), reads_(f), narrow_(f) {}
 
   bool Run() {
     for (ir::Block& b : f_.blocks) {
@@ -30,13 +28,11 @@ class Diagonals {
       }
       b.insts = std::move(made);
     }
-    if (axes_.empty()) return false;
-    DropAxes();
-    return true;
+    return narrow_.Finish();
   }
 
  private:
-  // The array keeps its name, and what made it makes one that nobody reads; `before`: what makes the diagonal.
+  // `before`: what makes the diagonal.
   void Visit(Inst& inst, size_t k, std::vector<Inst>& before) {
     const Value array = inst.results[k];
     const ir::EachResult& r = inst.each->results[k];
@@ -46,10 +42,7 @@ class Diagonals {
     Inst one = ResultAlone(inst, k, f_);
     if (!Restrict(*one.each, axes->first, axes->second)) return;
     before.push_back(std::move(one));
-    axes_[array.id] = axes->second;
-    inst.results[k] = f_.NewLike(f_, array);
-    const ir::Type t = f_.TypeOf(array);
-    f_.values[array.id] = ir::Type::Array(t.elem, t.rank - 1);
+    narrow_.Narrow(inst, k, axes->second);
   }
 
   // The index of the second axis is that of the first. Sizes that trap where they are negative stay: the two are one.
@@ -68,31 +61,9 @@ class Diagonals {
     return true;
   }
 
-  template <typename List>
-  static void Erase(List& list, size_t k) {
-    list.erase(list.begin() + static_cast<long>(k));
-  }
-
-  // The reads name the second axis no longer.
-  void DropAxes() {
-    for (ir::Block& b : f_.blocks) {
-      for (Inst& inst : b.insts) {
-        if (!inst.each) continue;
-        for (Inst& read : inst.each->body) {
-          if (read.op != ir::Op::Index) continue;
-          const auto it = axes_.find(read.args[0].id);
-          if (it == axes_.end()) continue;
-          ir::Affines subs(read.subs.begin(), read.subs.end());
-          Erase(subs, it->second);
-          read.subs = ir::AffineSpan(subs);
-        }
-      }
-    }
-  }
-
   ir::Function& f_;
   const ArrayReads reads_;
-  std::unordered_map<uint32_t, size_t> axes_;  // that go, by array
+  NarrowArrays narrow_;
 };
 
 }  // namespace

@@ -25,7 +25,6 @@ namespace {
 
 using ir::Affine;
 using ir::Builder;
-using ir::Constraint;
 using ir::Inst;
 using ir::Monoid;
 using ir::Op;
@@ -84,21 +83,6 @@ struct KeyedScan {
   Affine sub;              // which is read here, of the last index
   bool backwards = false;  // out[] runs down
 };
-
-// Read where the guard says that it is one of the rows.
-bool IsGuarded(const ir::Each& each, const Inst& read, Value rows) {
-  const Affine from = read.subs[0], to = Affine::Of(rows) - from - Affine::Const(1);
-  bool above = false, below = false;
-  for (Value v : ConditionsOf(each, read.guard)) {
-    const Inst* def = FindDef(each, v);
-    if (!def || def->op != Op::Holds) continue;
-    for (const Constraint& c : def->constraints) {
-      above |= !c.equality && c.e == from;
-      below |= !c.equality && c.e == to;
-    }
-  }
-  return above && below;
-}
 
 class KeyScans {
  public:
@@ -196,7 +180,7 @@ class KeyScans {
       return false;
     return key->args[0] == scan.data &&
            key->subs[0] == scan.sub.Substitute(along.var, Along(scan, read.subs[1])) &&
-           IsGuarded(each, read, scan.each->indices[0].extent);
+           IsWithin(each, read.guard, read.subs[0], scan.each->indices[0].extent);
   }
 
   // The point of the walk that makes the element `at` of a row.

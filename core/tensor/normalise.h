@@ -48,6 +48,8 @@ bool ScanByKeys(ir::Module& module);
 bool CompactArrays(ir::Function& f);
 // Arrays of which the diagonal is read, and nothing else, are made there alone.
 bool KeepDiagonals(ir::Function& f);
+// Arrays of which one row is read for each point of other axes, as data say, are made of these rows alone (keep_rows.cc).
+bool KeepRows(ir::Function& f);
 // Arrays that are stored at tuples which data say are not made where their readers can run over the tuples.
 bool FollowTuples(ir::Function& f);
 // Sums over products with a sum of matrices, some of which such arrays are, are sums over products with each.

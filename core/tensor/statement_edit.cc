@@ -31,6 +31,23 @@ std::set<Value> ConditionsOf(const ir::Each& each, Value v) {
   return all;
 }
 
+bool IsWithin(const ir::Each& each, Value guard, const Affine& e, Value extent) {
+  const Affine to = Affine::Of(extent) - e - Affine::Const(1);
+  bool above = false, below = false;
+  const auto look = [&](const auto& known) {
+    for (const ir::Constraint& c : known) {
+      above |= !c.equality && c.e == e;
+      below |= !c.equality && c.e == to;
+    }
+  };
+  look(each.where);
+  for (Value v : ConditionsOf(each, guard)) {
+    const Inst* def = FindDef(each, v);
+    if (def && def->op == ir::Op::Holds) look(def->constraints);
+  }
+  return above && below;
+}
+
 std::optional<size_t> PlaceOfIndex(const ir::Each& each, Value v) {
   for (size_t k = 0; k < each.indices.size(); ++k) {
     if (each.indices[k].var == v) return k;

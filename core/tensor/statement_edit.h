@@ -16,6 +16,8 @@ const ir::Inst* FindDef(const ir::Each& each, ir::Value v);
 // What holds wherever the bool v does: itself, the parts of a conjunction, and guards, since what has one is false
 // where that is; not more than some.
 std::set<ir::Value> ConditionsOf(const ir::Each& each, ir::Value v);
+// Whether `where`, or the guard where it holds, says that 0 <= e < extent.
+bool IsWithin(const ir::Each& each, ir::Value guard, const ir::Affine& e, ir::Value extent);
 // Which of the statement's indices v is; nothing: none.
 std::optional<size_t> PlaceOfIndex(const ir::Each& each, ir::Value v);
 // In how many subscripts of the result v is.

@@ -121,8 +121,11 @@ bool ReadsByIndices(const Each& each, const analysis::Box& box, Value array,
     const auto place = PlaceOfIndex(each, index);
     if (!place || !seen.insert(index).second) return false;
     // A negative one traps.
-    if (box.IsNonNegative(*box.ExtentOf(index)) != analysis::Truth::kTrue) return false;
-    if (each.indices[*place].extent == shape[axis]) continue;
+    const Value extent = each.indices[*place].extent;
+    const bool is_size = box.RangeOf(extent).lo >= 0 ||
+                         box.IsNonNegative(*box.ExtentOf(index)) == analysis::Truth::kTrue;
+    if (!is_size) return false;
+    if (extent == shape[axis]) continue;
     if (!analysis::ProvesImplied(each.where, Below(index, shape[axis]), box, work)) return false;
   }
   return true;

@@ -248,6 +248,31 @@ TEST_CASE("rows: loops that could be part of either of two are part of the one t
   }
 }
 
+// The gradient of what an extremum takes needs the partial products behind that alone, and no cotangent of the others.
+TEST_CASE("rows: of what is behind an extremum there is what it takes") {
+  const std::string start = "fn f(x: [n]f64, m: i64) -> f64 { return ";
+  const std::string programs[] = {
+      "max i < m { sum j < n { x[j] * f64(i) } }",
+      "max i < m { prod j < n { x[j] + f64(i) } }",
+      "sum i < n { max j < m { prod k < n { x[k] * x[i] + f64(j) } } }",
+      "sum i < n { max j < m { prod k < n { 0.9 + 0.01 * x[i] } } }",
+      "min i < m { prod j < n { (x[j] - 0.5) * sin(f64(i)) } }",
+  };
+  for (const std::string& text : programs) {
+    INFO(text);
+    const ir::Module module = testing::LowerText(start + text + " }", "f");
+    testing::CheckDerivatives(module, {Ramp({3}), Tensor::I64(4)}, 1e-5, {true, false});
+    const ir::Module gradient = testing::Derived(module, Transform::kValueAndGrad, {true, false});
+    for (const int64_t m : {100, 1000}) {
+      const std::vector<Tensor> args = {Ramp({3}), Tensor::I64(m)};
+      CHECK(ElementsMade(gradient, args, kRows) < 50);
+    }
+    RunBoth(gradient, {Ramp({0}), Tensor::I64(3)}, Traps::kSame, kRows);
+    RunBoth(gradient, {Ramp({3}), Tensor::I64(0)}, Traps::kSame, kRows);
+    RunBoth(gradient, {Ramp({3}), Tensor::I64(-1)}, Traps::kSame, kRows);
+  }
+}
+
 TEST_CASE("rows: numbers for each point of a range that no array has are no array") {
   struct {
     std::string text;

@@ -129,6 +129,8 @@ TEST_CASE("tensor: FollowTuples") { RunPassFiles("follow_tuples", OverFunctions(
 
 TEST_CASE("tensor: KeepDiagonals") { RunPassFiles("keep_diagonals", OverFunctions(KeepDiagonals)); }
 
+TEST_CASE("tensor: KeepRows") { RunPassFiles("keep_rows", OverFunctions(KeepRows)); }
+
 TEST_CASE("tensor: GatherSums") { RunPassFiles("gather_sums", OverFunctions(GatherSums)); }
 
 }  // namespace

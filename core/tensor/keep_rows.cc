@@ -1,0 +1,286 @@
+// Arrays of which one row is read for each point of other axes, as data say or as is known outside, are made of these
+// rows alone: what an extremum takes of the products behind it.
+//
+//   %s = each(i < %n, j < %n, k < %m) { … } scan_prod 2 [%i, %j, %k] of (%n, %n, %m): …
+//   … index %s[%i, %row, %k] if 0 <= %row < %n …                                // %row = index %rows[%i]
+//
+//   %s = each(i < %n, k < %m) { %row = index %rows[%i] … if 0 <= %row < %n } scan_prod 1 [%i, %k] of (%n, %m): …
+//   … index %s[%i, %k] if 0 <= %row < %n …
+#include <algorithm>
+#include <iterator>
+#include <optional>
+#include <unordered_map>
+#include <utility>
+
+#include "core/tensor/array_reads.h"
+#include "core/tensor/equalities.h"
+#include "core/tensor/narrow_arrays.h"
+#include "core/tensor/normalise.h"
+#include "core/tensor/split_statement.h"
+#include "core/tensor/statement_edit.h"
+
+namespace pullback::tensor {
+namespace {
+
+using ir::Affine;
+using ir::EachResult;
+using ir::Inst;
+using ir::Monoid;
+using ir::Op;
+using ir::Value;
+
+// The axis that goes, and which row there is instead: an element of `data` at what are the subscripts of `axes`, or
+// what is known outside.
+struct Row {
+  size_t axis = 0;
+  Value known, data;
+  std::vector<size_t> axes;
+  bool operator==(const Row&) const = default;
+};
+
+// Of what stores in the same places without running along. Nothing: of others.
+std::optional<Monoid> ReductionOf(Monoid m) {
+  switch (m) {
+    case Monoid::kScanSum: return Monoid::kSum;
+    case Monoid::kScanProd: return Monoid::kProd;
+    case Monoid::kScanMax: return Monoid::kMax;
+    case Monoid::kScanMin: return Monoid::kMin;
+    case Monoid::kSum:
+    case Monoid::kProd:
+    case Monoid::kMax:
+    case Monoid::kMin: return m;
+    default: return std::nullopt;
+  }
+}
+
+class Rows {
+ public:
+  explicit Rows(ir::Function& f) : f_(f), reads_(f), narrow_(f) { NotePlaces(); }
+
+  bool Run() {
+    for (const ir::Block& b : f_.blocks) {
+      for (const Inst& inst : b.insts) {
+        for (size_t k = 0; inst.each && k < inst.results.size(); ++k) Visit(inst, k);
+      }
+    }
+    if (found_.empty()) return false;
+    LookUpIndicesOf(parts_, f_);
+    SortParts();
+    for (ir::Block& b : f_.blocks) Replace(b);
+    return narrow_.Finish();
+  }
+
+ private:
+  // Where a value comes from: a block, and how far down.
+  struct Place {
+    uint32_t block;
+    size_t at;
+  };
+  struct Found {
+    Row row;
+    Value index;  // of the axis
+    Monoid monoid;
+    Value guard;  // of the result, which needs none else where nothing else names the index
+    bool is_named;
+    std::vector<Inst> parts;  // what makes the rows, once it is known
+  };
+
+  void NotePlaces() {
+    for (uint32_t k = 0; k < f_.blocks.size(); ++k) {
+      for (Value v : f_.blocks[k].params) places_[v.id] = {k, 0};
+      for (size_t at = 0; at < f_.blocks[k].insts.size(); ++at) {
+        for (Value v : f_.blocks[k].insts[at].results) places_[v.id] = {k, at + 1};
+      }
+    }
+  }
+  bool IsThere(Value v, const Inst& inst) const {
+    const auto value = places_.find(v.id), here = places_.find(inst.results[0].id);
+    if (value == places_.end()) return false;
+    const Place &from = value->second, &to = here->second;
+    return from.block == to.block ? from.at < to.at : from.block == 0;
+  }
+
+  void Visit(const Inst& inst, size_t k) {
+    const Value array = inst.results[k];
+    const EachResult& r = inst.each->results[k];
+    if (!reads_.OnlyByStatements(array) || r.into.valid() || !ReductionOf(r.monoid)) return;
+    const std::optional<Row> row = RowOf(array);
+    if (!row || !MayRestrict(inst, r, *row)) return;
+    Inst one = ResultAlone(inst, k, f_);
+    const EachResult& copy = one.each->results[0];
+    const Value index = copy.out[row->axis].AsValue();
+    found_[array.id] = {*row, index, r.monoid, copy.guard, IsNamed(*one.each, index), {}};
+    AddRow(*one.each, *row);
+    parts_.push_back(std::move(one));
+  }
+
+  // That all reads of the array agree on.
+  std::optional<Row> RowOf(Value array) const {
+    const auto& reads = reads_.Of(array);
+    for (size_t axis = 0; axis < f_.TypeOf(array).rank; ++axis) {
+      const std::optional<Row> row = RowOf(reads[0], axis);
+      if (row && std::all_of(reads.begin(), reads.end(),
+                             [&](const auto& read) { return RowOf(read, axis) == row; }))
+        return row;
+    }
+    return std::nullopt;
+  }
+  std::optional<Row> RowOf(const ArrayReads::Read& read, size_t axis) const {
+    const ir::Each& each = *read.statement;
+    const Value v = read.inst->subs[axis].AsValue();
+    if (!v.valid() || PlaceOfIndex(each, v)) return std::nullopt;
+    Row row;
+    row.axis = axis;
+    const Inst* def = FindDef(each, v);
+    if (!def) {
+      row.known = v;
+      return row;
+    }
+    if (def->op != Op::Index) return std::nullopt;
+    row.data = def->args[0];
+    const auto& subs = read.inst->subs;
+    for (const Affine& sub : def->subs) {
+      size_t same = 0;
+      while (same < subs.size() && (same == axis || !(subs[same] == sub))) ++same;
+      if (same == subs.size()) return std::nullopt;
+      row.axes.push_back(same);
+    }
+    return row;
+  }
+
+  // Whether the axis has an index of its own, which no scan runs along, over all of it; the row can be looked up in
+  // front of the statement; and the array is read only where there is that row.
+  bool MayRestrict(const Inst& inst, const EachResult& r, const Row& row) const {
+    const ir::Each& each = *inst.each;
+    if (!IsWhole(each, r, row.axis) || CountNaming(r, r.out[row.axis].AsValue()) != 1) return false;
+    if (!IsThere(row.data.valid() ? row.data : row.known, inst)) return false;
+    for (size_t k = 0; k < row.axes.size(); ++k) {
+      const size_t axis = row.axes[k];
+      if (!IsWhole(each, r, axis) || !HasExtent(row.data, k, r.shape[axis])) return false;
+    }
+    const auto& reads = reads_.Of(inst.results[&r - each.results.data()]);
+    return std::all_of(reads.begin(), reads.end(), [&](const ArrayReads::Read& read) {
+      return IsWithin(*read.statement, read.inst->guard, read.inst->subs[row.axis],
+                      r.shape[row.axis]);
+    });
+  }
+  static bool IsWhole(const ir::Each& each, const EachResult& r, size_t axis) {
+    const auto place = PlaceOfIndex(each, r.out[axis].AsValue());
+    return place && each.indices[*place].extent == r.shape[axis] &&
+           (!ir::IsScan(r.monoid) || *place < r.outer);
+  }
+  bool HasExtent(Value data, size_t axis, Value extent) const {
+    const Inst* def = DefOf(extent);
+    if (def && def->op == Op::Dim && def->args[0] == data && def->bits == axis) return true;
+    def = DefOf(data);
+    if (!def || !def->each) return false;
+    const size_t k = static_cast<size_t>(std::find(def->results.begin(), def->results.end(), data) -
+                                         def->results.begin());
+    return def->each->results[k].shape[axis] == extent;
+  }
+  const Inst* DefOf(Value v) const {
+    const auto place = places_.find(v.id);
+    if (place == places_.end() || place->second.at == 0) return nullptr;
+    return &f_.blocks[place->second.block].insts[place->second.at - 1];
+  }
+
+  static bool IsNamed(const ir::Each& each, Value index) {
+    return ReadersOf(each, index).size() > 1 ||
+           std::any_of(each.where.begin(), each.where.end(),
+                       [&](const ir::Constraint& c) { return c.e.Coeff(index) != 0; });
+  }
+
+  // The statement's result, without the axis, is under "the index is the row": the index can be looked up. (A scan
+  // does not run along it, and is taken for a reduction until then.)
+  void AddRow(ir::Each& each, const Row& row) {
+    EachResult& r = each.results[0];
+    const Value index = r.out[row.axis].AsValue();
+    std::vector<Inst> before;
+    Value at = row.known;
+    if (row.data.valid()) {
+      Inst read;
+      read.op = Op::Index;
+      read.args = {row.data};
+      ir::Affines subs;
+      for (size_t axis : row.axes) subs.push_back(r.out[axis]);
+      read.subs = ir::AffineSpan(subs);
+      at = Append(std::move(read), ir::Type::I64(), "row", before);
+    }
+    Inst same;
+    same.op = Op::Eq;
+    same.args = {at, index};
+    const Value is_row = Append(std::move(same), ir::Type::Bool(), {}, before);
+    each.body.insert(each.body.begin(), std::make_move_iterator(before.begin()),
+                     std::make_move_iterator(before.end()));
+    if (r.guard.valid()) {
+      Inst both;
+      both.op = Op::And;
+      both.args = {is_row, r.guard};
+      r.guard = Append(std::move(both), ir::Type::Bool(), {}, each.body);
+    } else {
+      r.guard = is_row;
+    }
+    Erase(r.out, row.axis);
+    Erase(r.shape, row.axis);
+    r.monoid = *ReductionOf(r.monoid);
+  }
+  Value Append(Inst inst, ir::Type type, std::string name, std::vector<Inst>& body) {
+    inst.results = {f_.NewValue(type, std::move(name))};
+    body.push_back(std::move(inst));
+    return body.back().results[0];
+  }
+
+  // Those that could be looked up; the others are forgotten.
+  void SortParts() {
+    std::vector<Inst> checks;
+    for (Inst& inst : parts_) {
+      if (!inst.each) {
+        checks.push_back(std::move(inst));
+        continue;
+      }
+      const auto found = found_.find(inst.results[0].id);
+      EachResult& r = inst.each->results[0];
+      if (PlaceOfIndex(*inst.each, found->second.index)) {
+        found_.erase(found);
+      } else {
+        if (ir::IsScan(found->second.monoid)) --r.outer;
+        r.monoid = found->second.monoid;
+        if (!found->second.is_named) {
+          r.guard = found->second.guard;
+          PruneBody(*inst.each);
+        }
+        found->second.parts = std::move(checks);
+        found->second.parts.push_back(std::move(inst));
+      }
+      checks.clear();
+    }
+  }
+
+  void Replace(ir::Block& b) {
+    std::vector<Inst> out;
+    for (Inst& inst : b.insts) {
+      for (size_t k = 0; inst.each && k < inst.results.size(); ++k) {
+        const auto found = found_.find(inst.results[k].id);
+        if (found == found_.end()) continue;
+        std::vector<Inst>& parts = found->second.parts;
+        std::move(parts.begin(), parts.end(), std::back_inserter(out));
+        narrow_.Narrow(inst, k, found->second.row.axis);
+      }
+      out.push_back(std::move(inst));
+    }
+    b.insts = std::move(out);
+  }
+
+  ir::Function& f_;
+  const ArrayReads reads_;
+  NarrowArrays narrow_;
+  std::unordered_map<uint32_t, Place> places_;
+  std::unordered_map<uint32_t, Found> found_;  // by array
+  std::vector<Inst> parts_;  // what makes their rows, with what is to be looked up
+};
+
+}  // namespace
+
+bool KeepRows(ir::Function& f) { return Rows(f).Run(); }
+
+}  // namespace pullback::tensor
