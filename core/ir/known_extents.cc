@@ -52,6 +52,11 @@ void KnownExtents::Learn(Op op, uint64_t bits, ValueSpan args, Value result) {
   if (IsArithmetic(op) && std::all_of(args.begin(), args.end(), is_made))
     made_of_arrays.insert(result);
   if (IsOfArrays(op, args, *this)) of_arrays.insert(result);
+  if (op == Op::Add && turns_.contains(args[0]) && constants.contains(args[1])) {
+    turns_.insert(result);
+    starts_.insert(result);
+  }
+  if (op == Op::Max && (IsStart(args[0]) || IsStart(args[1]))) starts_.insert(result);
   if (op == Op::Min) least_[result] = ToVector(args);
   if (op == Op::Sub && constants.contains(args[1])) less_.emplace(result, args[0]);
 }
@@ -61,6 +66,12 @@ void KnownExtents::LearnAffine(const Affine& a, Value result) {
     return made_of_arrays.contains(t.value);
   });
   if (made) made_of_arrays.insert(result);
+}
+
+void KnownExtents::LearnTurn(Value first, Value turn) {
+  if (!IsStart(first)) return;
+  turns_.insert(turn);
+  starts_.insert(turn);
 }
 
 bool KnownExtents::IsZero(Value v) const {

@@ -15,17 +15,23 @@ struct KnownExtents {
       of_arrays;  // no more than the extent of an array that is there: that, or surely less
   std::set<Value> made_of_arrays;      // of extents and constants alone, by arithmetic
   std::map<Value, int64_t> constants;  // that an array may have
-
+  // Of a loop that starts at what is surely not negative: so are its turns, and what is added to them.
+  void LearnTurn(Value first, Value turn);
   void LearnDim(Value result);
   // Of result = op(args), where all that is known of the operands has been learned. Const: `bits`.
   void Learn(Op op, uint64_t bits, ValueSpan args, Value result);
   void LearnAffine(const Affine& a, Value result);
 
   bool IsZero(Value v) const;
+  // Whether it is surely not negative, as the start of a loop.
+  bool IsStart(Value v) const { return constants.contains(v) || starts_.contains(v); }
   // Whether `v` is no more than `extent`, which is not negative.
   bool IsWithin(Value v, Value extent) const;
 
  private:
+  std::set<Value>
+      turns_;  // with a constant added, so few that nobody gets to where that would wrap
+  std::set<Value> starts_;       // these, and what is no less than a start
   std::map<Value, Value> less_;  // what it is less than, or as much as, unless that is negative
   std::map<Value, std::vector<Value>> least_;  // of which it is the least
 };

@@ -304,7 +304,7 @@ class RowFuser {
     if (alloc.args.size() != 1 || !known_.IsWanted(alloc)) return false;
     return std::all_of(of.users.begin(), of.users.end(), [&](size_t user) {
       const RowItem& item = items_[items_.Joined(user)];
-      return item.IsLoop() && known_.extents.constants.contains(item.node.args[0]) &&
+      return item.IsLoop() && known_.extents.IsStart(item.node.args[0]) &&
              known_.extents.IsWithin(item.node.args[1], EndOf(array, of)) &&
              item.AccessesTurn(array);
     });

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "core/base/tensor.h"
+#include "core/loops/walk.h"
 
 namespace pullback::loops {
 namespace {
@@ -39,11 +40,12 @@ void Limit(Function& f, Reg extent, uint32_t loc, std::vector<Node>& nodes) {
 ir::KnownExtents FindKnownExtents(const Function& f) {
   ir::KnownExtents all;
   for (const Block& b : f.blocks) {
-    for (const Node& n : b.nodes) {
+    ForEachNode(b.nodes, [&](const Node& n) {
       if (n.kind == Kind::kDim) all.LearnDim(n.results[0]);
+      if (n.kind == Kind::kFor) all.LearnTurn(n.args[0], n.results[0]);
       if (n.kind == Kind::kScalar && f.TypeOf(n.results[0]) == ir::Type::I64())
         all.Learn(n.op, n.bits, n.args, n.results[0]);
-    }
+    });
   }
   return all;
 }

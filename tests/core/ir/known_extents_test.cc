@@ -20,6 +20,27 @@ KnownExtents Some() {
   return known;
 }
 
+TEST_CASE("known extents: where loops start") {
+  KnownExtents known = Some();
+  const Value turn{20}, inner{21}, next{22}, most{23}, far{24}, other{25}, down{26};
+  known.LearnTurn(kZero, turn);
+  known.LearnTurn(kNumber, other);
+  CHECK(known.IsStart(kTwo));
+  CHECK(known.IsStart(turn));
+  CHECK_FALSE(known.IsStart(kNumber));
+  CHECK_FALSE(known.IsStart(other));
+  known.Learn(Op::Add, 0, {turn, kTwo}, next);
+  CHECK(known.IsStart(next));
+  known.LearnTurn(next, inner);
+  CHECK(known.IsStart(inner));
+  known.Learn(Op::Max, 0, {kNumber, kZero}, most);
+  CHECK(known.IsStart(most));
+  known.Learn(Op::Add, 0, {most, kTwo}, far);  // it may wrap
+  CHECK_FALSE(known.IsStart(far));
+  known.Learn(Op::Add, 0, {turn, kNegative}, down);
+  CHECK_FALSE(known.IsStart(down));
+}
+
 TEST_CASE("known extents: those of arrays, what is surely less, and constants") {
   KnownExtents known = Some();
   uint32_t next = 10;

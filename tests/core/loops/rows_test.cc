@@ -370,6 +370,29 @@ TEST_CASE("rows: loops that call functions for several turns at once run strip b
   }
 }
 
+TEST_CASE("rows: loops that start or end at an outer turn run strip by strip") {
+  const std::string programs[] = {
+      "sum i < m { sum c < i { tanh(prod j < n { x[j] + f64(c) }) } }",
+      "sum i < m, j < m { [i < j] * tanh(prod k < n { x[k] + f64(i * j) }) }",
+      "sum i < m { sum c in i + 2..m { tanh(prod j < n { x[j] - f64(c) }) } }",
+  };
+  for (const std::string& text : programs) {
+    INFO(text);
+    const ir::Module module =
+        testing::LowerText("fn f(x: [n]f64, m: i64) -> f64 { return " + text + " }", "f");
+    testing::CheckDerivatives(module, {Ramp({3}), Tensor::I64(5)}, 1e-5, {true, false});
+    constexpr int64_t kMany = 600;
+    const std::vector<Tensor> args = {Ramp({1}), Tensor::I64(kMany)};
+    const ir::Module value = testing::Derived(module, Transform::kValue);
+    CHECK(ElementsMade(value, args, kRows) <= kStripTurns + 5);
+    CHECK(ElementsMade(value, args, LowerOptions{}) >= kMany);
+    const ir::Module gradient = testing::Derived(module, Transform::kValueAndGrad, {true, false});
+    CHECK(ElementsMade(gradient, args, kRows) <= 2 * kStripTurns + 20);
+    for (const int64_t m : {-1, 0, 1, 2, 258})
+      RunBoth(gradient, {Ramp({2}), Tensor::I64(m)}, Traps::kSame, kRows);
+  }
+}
+
 TEST_CASE("rows: every axis that is no more has the limit that it had") {
   const std::string start =
       "fn f(x: [n]f64, m: i64, p: i64) -> f64 { return sum i < m { sum c < p { ";
