@@ -91,12 +91,15 @@ foreach(folder ${TEST_FOLDERS})
   endif()
 endforeach()
 
+# The longest, which starts first: a quarter of an hour for a core, twice that where the machine is shared.
+set_tests_properties(test_jit_programs PROPERTIES COST 1000 TIMEOUT 3600)
+
 # 10,000 random programs over the whole language, one in a hundred compiled (LLVM takes most of their time), beside
 # the 400 that test_jit_language runs: in two halves, some minutes for a core each. The label leaves them in or out.
 foreach(seed 100000 105000)
   add_test(NAME random_programs_${seed}
            COMMAND test_jit_language "generated programs over the whole language")
-  set_tests_properties(random_programs_${seed} PROPERTIES LABELS random_programs TIMEOUT 3600
+  set_tests_properties(random_programs_${seed} PROPERTIES LABELS random_programs COST 500 TIMEOUT 3600
     ENVIRONMENT "PULLBACK_SEED=${seed};PULLBACK_PROGRAMS=5000;PULLBACK_COMPILE_EACH=100")
 endforeach()
 

@@ -17,6 +17,17 @@ bool IsOfBody(const ir::Each& each, ir::Value v) {
   });
 }
 
+// Whether the statement has points only where 0 <= a < extent.
+bool IsWithin(const ir::Each& each, const ir::Affine& a, ir::Value extent) {
+  const ir::Affine to = ir::Affine::Of(extent) - a - ir::Affine::Const(1);
+  bool above = false, below = false;
+  for (const ir::Constraint& c : each.where) {
+    above |= !c.equality && c.e == a;
+    below |= !c.equality && c.e == to;
+  }
+  return above && below;
+}
+
 }  // namespace
 
 ir::Value IndexOf(const ir::Each& each, const ir::Affine& a) {
@@ -39,8 +50,9 @@ bool IsOutside(const ir::Each& each, const ir::Affine& a) {
 bool IsPointwise(const ir::Each& each, const ir::EachResult& r) {
   if (r.monoid != ir::Monoid::kGen || r.guard.valid() || r.out.empty()) return false;
   std::vector<ir::Value> seen;
-  for (const ir::Affine& a : r.out) {
-    if (IsOutside(each, a)) continue;
+  for (size_t k = 0; k < r.out.size(); ++k) {
+    const ir::Affine& a = r.out[k];
+    if (IsOutside(each, a) && IsWithin(each, a, r.shape[k])) continue;
     const ir::Value v = IndexOf(each, a);
     if (!v.valid()) return false;
     seen.push_back(v);

@@ -12,7 +12,8 @@ ir::Value IndexOf(const ir::Each& each, const ir::Affine& a);
 bool IsOutside(const ir::Each& each, const ir::Affine& a);
 
 // A `gen` each of whose elements is at most one point of the statement: every subscript is an index, and
-// every index is one, some more than once (a diagonal); or a subscript is known outside (a row, one element).
+// every index is one, some more than once (a diagonal); or a subscript is known outside, and
+// `where` says that it is in range (a row, one element).
 bool IsPointwise(const ir::Each& each, const ir::EachResult& r);
 
 // Whether the statement visits an element that it reads there once at most: every index is a subscript, but for its

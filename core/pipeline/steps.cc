@@ -69,7 +69,16 @@ Status PrepareLoops(PassRunner& passes, ir::Module& m) {
                     [&](ir::Module& x) { return opt::UnrollStatements(x, passes.rules()); });
 }
 
+Status ShareStatements(PassRunner& passes, ir::Module& m) {
+  return passes.Run("share_statements", m, [&](ir::Module& x) {
+    bool shared = false;
+    for (auto& f : x.functions) shared |= tensor::ShareStatements(*f);
+    return shared ? opt::Simplify(x, passes.rules()) : Status();
+  });
+}
+
 Status MakeLess(PassRunner& passes, ir::Module& m) {
+  PB_RETURN_IF_ERROR(ShareStatements(passes, m));
   bool changed = true;
   for (int round = 0; changed && round < kMostShapes; ++round) {
     changed = false;

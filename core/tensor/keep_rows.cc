@@ -80,8 +80,11 @@ class Rows {
     Row row;
     Value index;  // of the axis
     Monoid monoid;
-    Value guard;  // of the result, which needs none else where nothing else names the index
+    size_t indices;  // with that
+    // Whether the body or `where` names the index. Where nothing does the row need not be looked up, and the result has
+    // the guard that it had.
     bool is_named;
+    Value guard;
     std::vector<Inst> parts;  // what makes the rows, once it is known
   };
 
@@ -104,28 +107,29 @@ class Rows {
     const Value array = inst.results[k];
     const EachResult& r = inst.each->results[k];
     if (!reads_.OnlyByStatements(array) || r.into.valid() || !ReductionOf(r.monoid)) return;
-    const std::optional<Row> row = RowOf(array);
-    if (!row || !MayRestrict(inst, r, *row)) return;
+    const std::optional<Row> row = RowThatAllRead(array);
+    if (!row || !MayRestrict(inst, k, *row)) return;
     Inst one = ResultAlone(inst, k, f_);
     const EachResult& copy = one.each->results[0];
     const Value index = copy.out[row->axis].AsValue();
-    found_[array.id] = {*row, index, r.monoid, copy.guard, IsNamed(*one.each, index), {}};
+    found_[array.id] = {
+        *row, index, r.monoid, one.each->indices.size(), IsNamed(*one.each, index), copy.guard, {}};
     AddRow(*one.each, *row);
     parts_.push_back(std::move(one));
   }
 
   // That all reads of the array agree on.
-  std::optional<Row> RowOf(Value array) const {
+  std::optional<Row> RowThatAllRead(Value array) const {
     const auto& reads = reads_.Of(array);
     for (size_t axis = 0; axis < f_.TypeOf(array).rank; ++axis) {
-      const std::optional<Row> row = RowOf(reads[0], axis);
+      const std::optional<Row> row = RowOfRead(reads[0], axis);
       if (row && std::all_of(reads.begin(), reads.end(),
-                             [&](const auto& read) { return RowOf(read, axis) == row; }))
+                             [&](const auto& read) { return RowOfRead(read, axis) == row; }))
         return row;
     }
     return std::nullopt;
   }
-  std::optional<Row> RowOf(const ArrayReads::Read& read, size_t axis) const {
+  std::optional<Row> RowOfRead(const ArrayReads::Read& read, size_t axis) const {
     const ir::Each& each = *read.statement;
     const Value v = read.inst->subs[axis].AsValue();
     if (!v.valid() || PlaceOfIndex(each, v)) return std::nullopt;
@@ -137,6 +141,9 @@ class Rows {
       return row;
     }
     if (def->op != Op::Index) return std::nullopt;
+    // Where its guard is false it is 0, whatever the data say.
+    if (def->guard.valid() && !ConditionsOf(each, read.inst->guard).contains(def->guard))
+      return std::nullopt;
     row.data = def->args[0];
     const auto& subs = read.inst->subs;
     for (const Affine& sub : def->subs) {
@@ -150,15 +157,16 @@ class Rows {
 
   // Whether the axis has an index of its own, which no scan runs along, over all of it; the row can be looked up in
   // front of the statement; and the array is read only where there is that row.
-  bool MayRestrict(const Inst& inst, const EachResult& r, const Row& row) const {
+  bool MayRestrict(const Inst& inst, size_t result, const Row& row) const {
     const ir::Each& each = *inst.each;
+    const EachResult& r = each.results[result];
     if (!IsWhole(each, r, row.axis) || CountNaming(r, r.out[row.axis].AsValue()) != 1) return false;
     if (!IsThere(row.data.valid() ? row.data : row.known, inst)) return false;
     for (size_t k = 0; k < row.axes.size(); ++k) {
       const size_t axis = row.axes[k];
       if (!IsWhole(each, r, axis) || !HasExtent(row.data, k, r.shape[axis])) return false;
     }
-    const auto& reads = reads_.Of(inst.results[&r - each.results.data()]);
+    const auto& reads = reads_.Of(inst.results[result]);
     return std::all_of(reads.begin(), reads.end(), [&](const ArrayReads::Read& read) {
       return IsWithin(*read.statement, read.inst->guard, read.inst->subs[row.axis],
                       r.shape[row.axis]);
@@ -170,13 +178,13 @@ class Rows {
            (!ir::IsScan(r.monoid) || *place < r.outer);
   }
   bool HasExtent(Value data, size_t axis, Value extent) const {
-    const Inst* def = DefOf(extent);
-    if (def && def->op == Op::Dim && def->args[0] == data && def->bits == axis) return true;
-    def = DefOf(data);
-    if (!def || !def->each) return false;
-    const size_t k = static_cast<size_t>(std::find(def->results.begin(), def->results.end(), data) -
-                                         def->results.begin());
-    return def->each->results[k].shape[axis] == extent;
+    const Inst* dim = DefOf(extent);
+    if (dim && dim->op == Op::Dim && dim->args[0] == data && dim->bits == axis) return true;
+    const Inst* made = DefOf(data);
+    if (!made || !made->each) return false;
+    const auto result = std::find(made->results.begin(), made->results.end(), data);
+    return made->each->results[static_cast<size_t>(result - made->results.begin())].shape[axis] ==
+           extent;
   }
   const Inst* DefOf(Value v) const {
     const auto place = places_.find(v.id);
@@ -240,7 +248,10 @@ class Rows {
       }
       const auto found = found_.find(inst.results[0].id);
       EachResult& r = inst.each->results[0];
-      if (PlaceOfIndex(*inst.each, found->second.index)) {
+      // Another equality may have been looked up, too, and was perhaps the guard.
+      const bool is_that = !PlaceOfIndex(*inst.each, found->second.index) &&
+                           inst.each->indices.size() + 1 == found->second.indices;
+      if (!is_that) {
         found_.erase(found);
       } else {
         if (ir::IsScan(found->second.monoid)) --r.outer;

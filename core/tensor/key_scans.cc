@@ -178,6 +178,8 @@ class KeyScans {
     const Inst* key = FindDef(each, read.subs[0].AsValue());
     if (!place || each.indices[*place].extent != along.extent || !key || key->op != Op::Index)
       return false;
+    // Where its guard is false it is 0, whatever the data say.
+    if (key->guard.valid() && !ConditionsOf(each, read.guard).contains(key->guard)) return false;
     return key->args[0] == scan.data &&
            key->subs[0] == scan.sub.Substitute(along.var, Along(scan, read.subs[1])) &&
            IsWithin(each, read.guard, read.subs[0], scan.each->indices[0].extent);

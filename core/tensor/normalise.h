@@ -55,6 +55,10 @@ bool FollowTuples(ir::Function& f);
 // Sums over products with a sum of matrices, some of which such arrays are, are sums over products with each.
 bool SplitSums(ir::Function& f);
 
+// Equal reductions and scans of a block are one, unless that costs an update its unique owner (share_statements.cc). True:
+// changed.
+bool ShareStatements(ir::Function& f);
+
 // Arrays that all their readers run over by a later axis first are made with that axis in front (turn_arrays.cc).
 bool TurnArrays(ir::Function& f);
 

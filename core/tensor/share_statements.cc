@@ -1,0 +1,110 @@
+// Reductions and scans that are written twice are made once: the residual of a square, `(a - sum j { … }) * (a - sum j
+// { … })`. What an element is that somebody updates, gives out or passes on is not shared: an update would lose its unique
+// owner. (Arrays of single points are not either: they become part of what reads them.)
+//
+//   %a = each(j < %n) { … } sum []: e       %a = each(j < %n) { … } sum []: e
+//   %b = each(j < %n) { … } sum []: e       … %a, %a …
+//   … %a, %b …
+#include <algorithm>
+#include <map>
+#include <set>
+#include <string>
+#include <tuple>
+#include <unordered_map>
+
+#include "core/tensor/normalise.h"
+#include "core/tensor/statement_edit.h"
+#include "core/tensor/statement_texts.h"
+
+namespace pullback::tensor {
+namespace {
+
+using ir::Inst;
+using ir::Value;
+
+class Sharing {
+ public:
+  explicit Sharing(ir::Function& f) : f_(f) {}
+
+  bool Run() {
+    if (!AnyAlike()) return false;
+    NoteOtherUses();
+    StatementTexts texts(f_);
+    std::unordered_map<uint32_t, Value> same;
+    for (ir::Block& b : f_.blocks) {
+      std::unordered_map<std::string, ir::Values> first;
+      std::erase_if(b.insts, [&](Inst& inst) {
+        if (!inst.each) return false;
+        if (!same.empty()) ReplaceValues(inst, same);
+        if (!alike_.contains(ShapeOf(*inst.each)) || !MayShare(inst)) return false;
+        texts.Enter(*inst.each);
+        const auto [it, fresh] = first.emplace(texts.Key(*inst.each), inst.results);
+        if (fresh) return false;
+        for (size_t k = 0; k < inst.results.size(); ++k) same[inst.results[k].id] = it->second[k];
+        return true;
+      });
+    }
+    if (same.empty()) return false;
+    ReplaceValues(f_, same);
+    return true;
+  }
+
+ private:
+  // What equal statements have in common at a glance.
+  using Shape = std::tuple<size_t, size_t, size_t, ir::Monoid>;
+  static Shape ShapeOf(const ir::Each& each) {
+    return {each.indices.size(), each.body.size(), each.results.size(), each.results[0].monoid};
+  }
+
+  bool AnyAlike() {
+    for (const ir::Block& b : f_.blocks) {
+      std::set<Shape> seen;
+      for (const Inst& inst : b.insts) {
+        if (!inst.each || inst.each->results.empty()) continue;
+        const Shape shape = ShapeOf(*inst.each);
+        if (!seen.insert(shape).second) alike_.insert(shape);
+      }
+    }
+    return !alike_.empty();
+  }
+
+  void NoteOtherUses() {
+    const auto note = [&](Value v) {
+      if (f_.TypeOf(v).IsArray()) elsewhere_.insert(v);
+    };
+    for (const ir::Block& b : f_.blocks) {
+      for (const Inst& inst : b.insts) {
+        if (!inst.each) {
+          ir::ForEachOperand(inst, note);
+          continue;
+        }
+        for (const Inst& op : inst.each->body) {
+          if (op.op != ir::Op::Index) ir::ForEachOperand(op, note);
+        }
+        for (const ir::EachResult& r : inst.each->results) {
+          if (r.into.valid()) note(r.into);
+        }
+      }
+      ir::ForEachTermOperand(b.term, note);
+    }
+  }
+
+  bool MayShare(const Inst& inst) const {
+    for (size_t k = 0; k < inst.results.size(); ++k) {
+      const ir::EachResult& r = inst.each->results[k];
+      if (r.monoid == ir::Monoid::kGen || r.into.valid() || elsewhere_.contains(inst.results[k]))
+        return false;
+    }
+    return true;
+  }
+
+  ir::Function& f_;
+  std::set<Shape> alike_;      // of two statements of a block or more
+  std::set<Value> elsewhere_;  // arrays that are not only read by statements
+};
+
+}  // namespace
+
+bool ShareStatements(ir::Function& f) { return Sharing(f).Run(); }
+
+}  // namespace pullback::tensor
