@@ -1,6 +1,7 @@
 // Programs with relations: compiled code against the interpreter bit for bit.
 #include <catch2/catch.hpp>
 
+#include "core/ir/count_insts.h"
 #include "tests/jit/programs/compiled.h"
 #include "tests/support/derivatives.h"
 #include "tests/support/random_relations.h"
@@ -12,16 +13,27 @@ namespace {
 
 using pipeline::Transform;
 
+// LLVM takes most of a minute for the largest, of which tier 0 alone sees to the bits.
+std::span<const int> LevelsOf(const ir::Module& final) {
+  constexpr size_t kLarge = 1500, kLargest = 4000;  // instructions
+  const size_t size = ir::CountInsts(final);
+  const std::span<const int> tiers = kEveryTier;
+  if (size > kLargest) return tiers.last(1);
+  return size > kLarge ? tiers : std::span<const int>(kEveryLevel);
+}
+
 TEST_CASE("relations: compiled values and tangents") {
   for (const RelationProgram& p : RelationPrograms()) {
     SECTION(p.name) {
       const ir::Module ssa = LowerText(p.text, "f");
       std::vector<Tensor> args = WithRelations(p.relations, p.rest);
-      CheckBitwise(Derived(ssa, Transform::kValue), args);
+      const ir::Module value = Derived(ssa, Transform::kValue);
+      CheckBitwise(value, args, LevelsOf(value));
       for (const Tensor& t : p.rest) {
         if (t.dtype == DType::kF64) args.push_back(t);
       }
-      CheckBitwise(Derived(ssa, Transform::kJvp), args, kEveryTier);  // large ones
+      const ir::Module tangent = Derived(ssa, Transform::kJvp);
+      CheckBitwise(tangent, args, LevelsOf(tangent));
     }
   }
 }
