@@ -34,7 +34,7 @@ class Sharing {
     for (ir::Block& b : f_.blocks) {
       std::unordered_map<std::string, ir::Values> first;
       std::erase_if(b.insts, [&](Inst& inst) {
-        if (!inst.each) return false;
+        if (!inst.each || inst.results.empty()) return false;
         if (!same.empty()) ReplaceValues(inst, same);
         if (!alike_.contains(ShapeOf(*inst.each)) || !MayShare(inst)) return false;
         texts.Enter(*inst.each);
@@ -60,7 +60,7 @@ class Sharing {
     for (const ir::Block& b : f_.blocks) {
       std::set<Shape> seen;
       for (const Inst& inst : b.insts) {
-        if (!inst.each || inst.each->results.empty()) continue;
+        if (!inst.each || inst.results.empty()) continue;
         const Shape shape = ShapeOf(*inst.each);
         if (!seen.insert(shape).second) alike_.insert(shape);
       }
