@@ -1,0 +1,242 @@
+// Programs whose arrays hold one row, or as much as a strip of turns, and what they would hold otherwise.
+#include <catch2/catch.hpp>
+
+#include "core/loops/strip_loops.h"
+#include "core/pipeline/pipeline.h"
+#include "tests/core/loops/rows.h"
+#include "tests/support/derivatives.h"
+
+namespace pullback::loops {
+namespace {
+
+using pipeline::Transform;
+
+TEST_CASE("rows: matrices that are made by rows and read by columns are made by columns") {
+  const std::string start = "fn f(x: [n]f64, m: i64) -> f64 { let v = gen i < n, j < m { ";
+  const std::string programs[] = {
+      start +
+          "prod k < n { x[k] + f64(i * j) } }; return sum j < m { (sum i < n { sin(v[i, j]) }) * "
+          "f64(j) } }",
+      start +
+          "max k < n { x[k] * cos(f64(i + j)) } }; return sum j < m { abs(sum i < n { v[i, j] * "
+          "x[i] "
+          "}) } }",
+      start +
+          "sum k < n { 1.0 / (2.0 + cos(x[k] * f64(i * j))) } }; return sum j < m { prod i < n { "
+          "v[i, j] } } }",
+      // Read by columns of another matrix that is.
+      start +
+          "prod k < n { x[k] + f64(i * j) } }; let w = gen i < n, j < m { max k < n { x[k] * v[i, "
+          "j] "
+          "} }; return sum j < m { abs(sum i < n { w[i, j] }) } }",
+      // Three axes, the last of which comes to the front.
+      "fn f(x: [n]f64, m: i64) -> f64 { let v = gen i < n, a < 2, j < m { prod k < n { x[k] + "
+      "f64(i * j + "
+      "a) } }; return sum j < m { sin(sum i < n, a < 2 { v[i, a, j] * x[i] }) } }",
+  };
+  for (const std::string& text : programs) {
+    INFO(text);
+    const ir::Module module = testing::LowerText(text, "f");
+    testing::CheckDerivatives(module, {Ramp({3}), Tensor::I64(4)}, 1e-5, {true, false});
+    constexpr int64_t kMany = 300;
+    const std::vector<Tensor> args = {Ramp({4}), Tensor::I64(kMany)};
+    for (const auto t : {Transform::kValue, Transform::kValueAndGrad}) {
+      const ir::Module derived = testing::Derived(module, t, {true, false});
+      CHECK(ElementsMade(derived, args, kRows) < 2 * kMany);  // it would have 4 * 300 or more
+      CHECK(ElementsMade(derived, args, LowerOptions{}) >= 4 * kMany);
+      RunBoth(derived, {Ramp({0}), Tensor::I64(3)}, Traps::kSame, kRows);
+      RunBoth(derived, {Ramp({3}), Tensor::I64(0)}, Traps::kSame, kRows);
+      RunBoth(derived, {Ramp({3}), Tensor::I64(-1)}, Traps::kSame, kRows);
+    }
+  }
+}
+
+// They read what one loop makes and are read by another: a matrix is worth more than a vector.
+TEST_CASE("rows: loops that could be part of either of two are part of the one that saves more") {
+  const std::string start = "fn f(x: [n]f64, m: i64) -> f64 { let a = gen i < m { ";
+  const std::string programs[] = {
+      start +
+          "abs(sum k < n { x[k] * f64(i) }) }; return sum i < m { (max l < m { a[l] }) * prod j < "
+          "m { 0.9 + 0.01 * "
+          "(prod l < m { 0.9 + 0.01 * a[i] }) } } }",
+      start +
+          "abs(sum k < n { x[k] * f64(i) }) }; return sum i < m { (sum l < m { a[l] }) * prod j < "
+          "n { 0.9 + 0.01 * "
+          "x[j] * (prod l < m { 0.9 + 0.01 * a[i] * f64(l) }) } } }",
+  };
+  for (const std::string& text : programs) {
+    INFO(text);
+    const ir::Module module = testing::LowerText(text, "f");
+    testing::CheckDerivatives(module, {Ramp({3}), Tensor::I64(4)}, 1e-5, {true, false});
+    const ir::Module gradient = testing::Derived(module, Transform::kValueAndGrad, {true, false});
+    for (const int64_t m : {60, 120}) {
+      const std::vector<Tensor> args = {Ramp({3}), Tensor::I64(m)};
+      CHECK(ElementsMade(gradient, args, kRows) < 20 * m);
+      CHECK(ElementsMade(gradient, args, LowerOptions{}) >= m * m);
+    }
+    RunBoth(gradient, {Ramp({0}), Tensor::I64(3)}, Traps::kSame, kRows);
+    RunBoth(gradient, {Ramp({3}), Tensor::I64(0)}, Traps::kSame, kRows);
+    RunBoth(gradient, {Ramp({3}), Tensor::I64(-1)}, Traps::kSame, kRows);
+  }
+}
+
+// The gradient of what an extremum takes needs the partial products behind that alone, and no cotangent of the others.
+TEST_CASE("rows: of what is behind an extremum there is what it takes") {
+  const std::string start = "fn f(x: [n]f64, m: i64) -> f64 { return ";
+  const std::string programs[] = {
+      "max i < m { sum j < n { x[j] * f64(i) } }",
+      "max i < m { prod j < n { x[j] + f64(i) } }",
+      "sum i < n { max j < m { prod k < n { x[k] * x[i] + f64(j) } } }",
+      "sum i < n { max j < m { prod k < n { 0.9 + 0.01 * x[i] } } }",
+      "min i < m { prod j < n { (x[j] - 0.5) * sin(f64(i)) } }",
+  };
+  for (const std::string& text : programs) {
+    INFO(text);
+    const ir::Module module = testing::LowerText(start + text + " }", "f");
+    testing::CheckDerivatives(module, {Ramp({3}), Tensor::I64(4)}, 1e-5, {true, false});
+    const ir::Module gradient = testing::Derived(module, Transform::kValueAndGrad, {true, false});
+    for (const int64_t m : {100, 1000}) {
+      const std::vector<Tensor> args = {Ramp({3}), Tensor::I64(m)};
+      CHECK(ElementsMade(gradient, args, kRows) < 50);
+    }
+    RunBoth(gradient, {Ramp({0}), Tensor::I64(3)}, Traps::kSame, kRows);
+    RunBoth(gradient, {Ramp({3}), Tensor::I64(0)}, Traps::kSame, kRows);
+    RunBoth(gradient, {Ramp({3}), Tensor::I64(-1)}, Traps::kSame, kRows);
+  }
+}
+
+TEST_CASE("rows: numbers for each point of a range that no array has are no array") {
+  struct {
+    std::string text;
+    // Its gradient needs what there is for each point in front of a total and behind it, in either order, or with
+    // another index outside.
+    bool keeps = false;
+  } const programs[] = {
+      {"sum i < m { 1.0 / (1.0 + prod j < n { x[j] + f64(i) }) }"},
+      {"prod i < m, j < n { x[j] + f64(i) }", true},
+      {"sum i < m { abs(sum j < n { 1.0 / (2.0 + prod a < n { x[a] + f64(i + j) }) }) }"},
+      {"sum i < m { 1.0 / (1.0 + sum j < m { 1.0 / (2.0 + prod a < n { x[a] + f64(i + j) }) }) }",
+       true},
+      {"sum i < m + 300 { 1.0 / (1.0 + prod j < n { x[j] + f64(i) }) }"},
+      {"sum i < n * m { 1.0 / (1.0 + prod j < n { x[j] + f64(i) }) }"},
+      {"max i < m { prod j < n { x[j] * cos(f64(i)) } }", true},
+      {"sum i < m { abs(sum j < n { x[j] * cos(f64(i * j)) }) }"},
+      {"sum(scan prod i < m { f64(i) - 0.5 })"},
+      // Loops that start later, end earlier, or both.
+      {"sum i < m { [i > 1] / (1.0 + prod j < n { x[j] + f64(i) }) * prod j < n { x[j] - 2.0 } }"},
+      {"min i < m { [i > 1] * sum j < n { x[j] * cos(f64(i * j)) } }", true},
+      {"sum i < m { [i < m - 2] / (1.0 + abs(sum j < n { x[j] * cos(f64(i * j)) })) }"},
+      {"sum(scan prod i < m { [i > 1] * (f64(i) - 0.5) })"},
+      {"sum(scan sum i < m { [i > 1 and i < m - 3] * (prod j < n { x[j] + f64(i) }) })", true},
+      // Loops in branches that load, too.
+      {"sum a < n { sum(scan sum i < m { 1.0 / (3.0 + sin(x[a])) }) }", true},
+      // By what an inner index reads: a sum over the range at each element.
+      {"sum i < m { f64(i) * sum j < n { x[j] * prod a < n { f64(a - i) } } }"},
+      {"sum i < m { (prod a < n { f64(a - i) }) * sum j < n { x[j] * x[j] * (1.0 + max a < n { "
+       "f64(a * i) }) } }"},
+      // Under a condition that no turn changes: where the outer sum's body is evaluated at all.
+      {"sum i < m { f64(i) * sum j < n { 1.0 + x[j] * sum(scan prod a < m { 1.0 / f64(i + a + 1) "
+       "}) } }",
+       true},
+  };
+  constexpr int64_t kMany = 300;
+  for (const auto& [text, keeps] : programs) {
+    INFO(text);
+    const ir::Module module =
+        testing::LowerText("fn f(x: [n]f64, m: i64) -> f64 { return " + text + " }", "f");
+    testing::CheckDerivatives(module, {Ramp({3}), Tensor::I64(4)}, 1e-5, {true, false});
+    const ir::Module value = testing::Derived(module, Transform::kValue);
+    const ir::Module gradient = testing::Derived(module, Transform::kValueAndGrad, {true, false});
+    for (const int64_t n : {0, 1, 4}) {
+      const std::vector<Tensor> args = {Ramp({n}), Tensor::I64(kMany)};
+      CHECK(ElementsMade(value, args, kRows) <= 4 * (n + 1));
+      if (!keeps) CHECK(ElementsMade(gradient, args, kRows) <= 10 * (n + 1));
+      if (n > 0) CHECK(ElementsMade(value, args, LowerOptions{}) >= kMany);
+    }
+    RunBoth(value, {Ramp({3}), Tensor::I64(-1)}, Traps::kSame, kRows);
+    CheckTooLong(value, {Ramp({3}), Tensor::I64(kMaxExtent + 1)});
+  }
+}
+
+TEST_CASE("rows: loops that call functions for several turns at once run strip by strip") {
+  struct {
+    std::string text;
+    // The gradient needs what there is for each point in front of a total and behind it, or in either order.
+    bool keeps = false;
+    int64_t most = 2000;  // points
+    int64_t columns = 4;
+  } const programs[] = {
+      {"sum i < m { tanh(prod j < n { x[j] + f64(i) }) }"},
+      {"sum i < m { tanh(prod j < n { x[j] + f64(i) }) * exp(-prod j < n { x[j] - f64(i) }) }"},
+      {"sum i < m { exp(tanh(sum j < n { 1.0 / (2.0 + prod a < n { x[a] + f64(i + j) }) })) }"},
+      {"sum i < m { 1.0 / (1.0 + exp(sum a < m { sin(prod j < n { x[j] + f64(i * a) }) })) }", true,
+       1100, 1},
+      {"sum i < m + 300 { tanh(prod j < n { x[j] + f64(i) }) }"},
+      {"sum i < m { [i > 2] * sin(max j < n { x[j] * f64(i) }) }"},
+      {"sum i < m { tanh(f64(i)) * sum j < n { x[j] * cos(f64(i)) } }"},
+      {"sum i < m { [i < m - 2] * tanh(max j < n { x[j] * f64(i) }) }"},
+      {"sum i < m { [i > 3] * tanh([i > 2] * prod j < n { x[j] * f64(i) }) }"},
+      {"max i < m { cos(prod j < n { x[j] + f64(i) }) }", true},
+      // Under a condition that no turn changes.
+      {"sum a < n { x[a] * sum i < m { tanh(prod j < n { x[j] + f64(i + a) }) } }", true},
+      {"sum(scan sum i < m { tanh(prod j < n { x[j] + f64(i) }) })", true},
+  };
+  for (const auto& [text, keeps, most, columns] : programs) {
+    INFO(text);
+    const ir::Module module =
+        testing::LowerText("fn f(x: [n]f64, m: i64) -> f64 { return " + text + " }", "f");
+    testing::CheckDerivatives(module, {Ramp({3}), Tensor::I64(4)}, 1e-5, {true, false});
+    const ir::Module value = testing::Derived(module, Transform::kValue);
+    const ir::Module gradient = testing::Derived(module, Transform::kValueAndGrad, {true, false});
+    for (const int64_t m :
+         {int64_t{0}, int64_t{1}, int64_t{255}, kStripTurns, int64_t{257}, most}) {
+      INFO(m);
+      const std::vector<Tensor> args = {Ramp({columns}), Tensor::I64(m)};
+      CHECK(ElementsMade(value, args, kRows) <= 4 * (kStripTurns + 5));
+      if (!keeps) CHECK(ElementsMade(gradient, args, kRows) <= 8 * (kStripTurns + 5));
+      CHECK(ElementsMade(value, args, LowerOptions{}) >= m);
+    }
+    RunBoth(value, {Ramp({0}), Tensor::I64(300)}, Traps::kSame, kRows);
+    RunBoth(value, {Ramp({3}), Tensor::I64(-1)}, Traps::kSame, kRows);
+    CheckTooLong(value, {Ramp({3}), Tensor::I64(kMaxExtent + 1)});
+  }
+}
+
+TEST_CASE("rows: loops that start or end at an outer turn run strip by strip") {
+  const std::string programs[] = {
+      "sum i < m { sum c < i { tanh(prod j < n { x[j] + f64(c) }) } }",
+      "sum i < m, j < m { [i < j] * tanh(prod k < n { x[k] + f64(i * j) }) }",
+      "sum i < m { sum c in i + 2..m { tanh(prod j < n { x[j] - f64(c) }) } }",
+  };
+  for (const std::string& text : programs) {
+    INFO(text);
+    const ir::Module module =
+        testing::LowerText("fn f(x: [n]f64, m: i64) -> f64 { return " + text + " }", "f");
+    testing::CheckDerivatives(module, {Ramp({3}), Tensor::I64(5)}, 1e-5, {true, false});
+    constexpr int64_t kMany = 600;
+    const std::vector<Tensor> args = {Ramp({1}), Tensor::I64(kMany)};
+    const ir::Module value = testing::Derived(module, Transform::kValue);
+    CHECK(ElementsMade(value, args, kRows) <= kStripTurns + 5);
+    CHECK(ElementsMade(value, args, LowerOptions{}) >= kMany);
+    const ir::Module gradient = testing::Derived(module, Transform::kValueAndGrad, {true, false});
+    CHECK(ElementsMade(gradient, args, kRows) <= 2 * kStripTurns + 20);
+    for (const int64_t m : {-1, 0, 1, 2, 258})
+      RunBoth(gradient, {Ramp({2}), Tensor::I64(m)}, Traps::kSame, kRows);
+  }
+}
+
+TEST_CASE("rows: every axis that is no more has the limit that it had") {
+  const std::string start =
+      "fn f(x: [n]f64, m: i64, p: i64) -> f64 { return sum i < m { sum c < p { ";
+  for (const std::string& text : {start + "tanh(prod j < n { x[j] + f64(i + c) }) } } }",
+                                  start + "1.0 / (2.0 + prod j < n { x[j] + f64(i + c) }) } } }"}) {
+    INFO(text);
+    const ir::Module module = testing::LowerText(text, "f");
+    for (const int64_t p : {kMaxExtent + 1, INT64_MAX - 255, INT64_MAX})
+      CheckTooLong(module, {Ramp({2}), Tensor::I64(1), Tensor::I64(p)});
+    RunBoth(module, {Ramp({2}), Tensor::I64(0), Tensor::I64(kMaxExtent)}, Traps::kSame, kRows);
+  }
+}
+
+}  // namespace
+}  // namespace pullback::loops
