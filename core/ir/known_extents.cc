@@ -33,6 +33,19 @@ bool IsArithmetic(Op op) {
   }
 }
 
+constexpr size_t kMostBounds = 6;
+
+std::vector<Value> Either(std::vector<Value> a, const std::vector<Value>& b) {
+  a.insert(a.end(), b.begin(), b.end());
+  if (a.size() > kMostBounds) a.resize(kMostBounds);
+  return a;
+}
+
+std::vector<Value> Both(std::vector<Value> a, const std::vector<Value>& b) {
+  std::erase_if(a, [&](Value v) { return std::find(b.begin(), b.end(), v) == b.end(); });
+  return a;
+}
+
 }  // namespace
 
 void KnownExtents::LearnDim(Value result) {
@@ -57,8 +70,38 @@ void KnownExtents::Learn(Op op, uint64_t bits, ValueSpan args, Value result) {
     starts_.insert(result);
   }
   if (op == Op::Max && (IsStart(args[0]) || IsStart(args[1]))) starts_.insert(result);
-  if (op == Op::Min) least_[result] = ToVector(args);
-  if (op == Op::Sub && constants.contains(args[1])) less_.emplace(result, args[0]);
+  LearnBounds(op, args, result);
+}
+
+std::vector<Value> KnownExtents::AtMost(Value v) const {
+  const auto known = at_most_.find(v);
+  std::vector<Value> all = known == at_most_.end() ? std::vector<Value>{} : known->second;
+  all.push_back(v);
+  return all;
+}
+
+std::vector<Value> KnownExtents::Below(Value v) const {
+  const auto known = below_.find(v);
+  return known == below_.end() ? std::vector<Value>{} : known->second;
+}
+
+// By one step each: what is less than a negative number may have wrapped, and is then more than others.
+void KnownExtents::LearnBounds(Op op, ValueSpan args, Value result) {
+  std::vector<Value> at_most, below;
+  if (op == Op::Sub && constants.contains(args[1])) {
+    at_most = {args[0]};
+    if (constants.at(args[1]) >= 1) below = {args[0]};
+  } else if (op == Op::Add && constants.contains(args[1]) && constants.at(args[1]) == 1) {
+    at_most = Below(args[0]);
+  } else if (op == Op::Min) {
+    at_most = Either(AtMost(args[0]), AtMost(args[1]));
+    below = Either(Below(args[0]), Below(args[1]));
+  } else if (op == Op::Select) {
+    at_most = Both(AtMost(args[1]), AtMost(args[2]));
+    below = Both(Below(args[1]), Below(args[2]));
+  }
+  if (!at_most.empty()) at_most_[result] = std::move(at_most);
+  if (!below.empty()) below_[result] = std::move(below);
 }
 
 void KnownExtents::LearnAffine(const Affine& a, Value result) {
@@ -80,13 +123,8 @@ bool KnownExtents::IsZero(Value v) const {
 }
 
 bool KnownExtents::IsWithin(Value v, Value extent) const {
-  const auto is_less = [&](Value w) {
-    const auto more = less_.find(w);
-    return w == extent || (more != less_.end() && more->second == extent);
-  };
-  const auto of = least_.find(v);
-  return is_less(v) ||
-         (of != least_.end() && std::any_of(of->second.begin(), of->second.end(), is_less));
+  const std::vector<Value> all = AtMost(v);
+  return std::find(all.begin(), all.end(), extent) != all.end();
 }
 
 }  // namespace pullback::ir

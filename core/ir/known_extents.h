@@ -31,9 +31,13 @@ struct KnownExtents {
  private:
   std::set<Value>
       turns_;  // with a constant added, so few that nobody gets to where that would wrap
-  std::set<Value> starts_;       // these, and what is no less than a start
-  std::map<Value, Value> less_;  // what it is less than, or as much as, unless that is negative
-  std::map<Value, std::vector<Value>> least_;  // of which it is the least
+  std::set<Value> starts_;  // these, and what is no less than a start
+  // What it is no more than, itself too, or less than; unless that is negative.
+  std::vector<Value> AtMost(Value v) const;
+  std::vector<Value> Below(Value v) const;
+  void LearnBounds(Op op, ValueSpan args, Value result);
+
+  std::map<Value, std::vector<Value>> at_most_, below_;
 };
 
 }  // namespace pullback::ir

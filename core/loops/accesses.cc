@@ -45,21 +45,30 @@ Access PlanAccess(const AccessContext& c, ir::AffineSpan subs, ir::AffineSpan ex
   return access;
 }
 
+std::optional<Proof> ProofOf(const AccessContext& c, const CheckedAccesses::Axis& axis) {
+  std::optional<Proof> found = c.l.checked.Find(axis, c.bounds);
+  if (!found) return std::nullopt;
+  for (Reg& r : found->rows) r = r.valid() ? c.l.Of(r) : r;
+  return found;
+}
+
+Proof NewProof(const AccessContext& c) {
+  Rows loops;
+  for (const SpaceIndex& i : c.space.indices) loops.push_back(i.pinned ? ir::kNoValue : i.var);
+  return {c.l.checked.NewToken(), std::move(loops)};
+}
+
 void UseEarlierChecks(const AccessContext& c, Access& access, ir::AffineSpan subs,
                       ir::AffineSpan extents, Value guard) {
   if (access.IsProven()) return;
   access.proofs.resize(subs.size());
-  Rows loops;
-  for (const SpaceIndex& i : c.space.indices) loops.push_back(i.pinned ? ir::kNoValue : i.var);
   for (size_t axis = 0; axis < subs.size(); ++axis) {
     if (access.axes[axis] == AxisCheck::kProven) continue;
-    std::optional<Proof> found =
-        c.l.checked.Find({&c.each, subs[axis], extents[axis], guard}, c.bounds);
+    std::optional<Proof> found = ProofOf(c, {&c.each, subs[axis], extents[axis], guard});
     if (!found) {
-      access.proofs[axis] = {c.l.checked.NewToken(), loops};
+      access.proofs[axis] = NewProof(c);
       continue;
     }
-    for (Reg& r : found->rows) r = r.valid() ? c.l.Of(r) : r;
     access.axes[axis] = AxisCheck::kChecked;
     access.proofs[axis] = *std::move(found);
     access.level = c.space.depth;

@@ -2,6 +2,7 @@
 // before the loops, or checked at each point.
 #pragma once
 
+#include <optional>
 #include <set>
 #include <vector>
 
@@ -37,6 +38,11 @@ struct AccessContext {
 // at every point that holds.
 Access PlanAccess(const AccessContext& c, ir::AffineSpan subs, ir::AffineSpan extents,
                   const std::vector<Known>& facts, bool always);
+
+// What an earlier statement has proven, in registers.
+std::optional<Proof> ProofOf(const AccessContext& c, const CheckedAccesses::Axis& axis);
+// What this one will prove by a check of its own.
+Proof NewProof(const AccessContext& c);
 
 // Asks earlier statements about the axes that need a check, for an access under `guard` in the innermost loop.
 void UseEarlierChecks(const AccessContext& c, Access& access, ir::AffineSpan subs,

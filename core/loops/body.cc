@@ -16,6 +16,8 @@ constexpr int kMaxDepth = 16;
 // Items that are passed over in search of more for the same If.
 constexpr size_t kWindow = 256;
 
+bool IsDivision(const Inst& inst) { return inst.op == Op::Div || inst.op == Op::Rem; }
+
 }  // namespace
 
 // --- planning
@@ -82,14 +84,6 @@ std::vector<Affine> Body::ExtentForms(Value array) const {
   return forms;
 }
 
-namespace {
-
-bool IsNonzeroConst(const Inst* inst) {
-  return inst && inst->op == Op::Const && !inst->guard.valid() && inst->bits != 0;
-}
-
-}  // namespace
-
 // What may trap stays in the innermost loop: an outer one may run where the inner does not.
 int Body::LevelOf(Item& item) {
   const Inst& inst = *item.inst;
@@ -101,17 +95,14 @@ int Body::LevelOf(Item& item) {
     UseEarlierChecks(c_, item.access, inst.subs, ExtentForms(inst.args[0]), inst.guard);
     return item.access.IsProven() ? std::max(level, item.access.level) : c_.space.depth;
   }
-  return !ir::MayTrap(inst, c_.l.f) || DividesSafely(inst) ? level : c_.space.depth;
-}
-
-bool Body::DividesSafely(const Inst& inst) const {
-  const bool divides = inst.op == Op::Div || inst.op == Op::Rem;
-  return divides && IsNonzeroConst(c_.l.sizes.Definition(inst.args[1]));
+  if (IsDivision(inst)) return divisions_.StaysInside(inst) ? c_.space.depth : level;
+  return ir::MayTrap(inst, c_.l.f) ? c_.space.depth : level;
 }
 
 // --- checks before the loops
 
 bool Body::HasChecksBefore() const {
+  if (divisions_.HasChecksBefore()) return true;
   for (const Item& item : items_.back()) {
     for (AxisCheck check : item.access.axes) {
       if (check == AxisCheck::kBefore) return true;
@@ -126,14 +117,19 @@ bool Body::TrapsInNest() const {
     const auto& axes = item.access.axes;
     if (item.inst->op == Op::Index)
       return std::count(axes.begin(), axes.end(), AxisCheck::kHere) > 0;
-    return ir::MayTrap(*item.inst, c_.l.f) && !DividesSafely(*item.inst);
+    if (IsDivision(*item.inst)) return divisions_.ChecksAt(*item.inst);
+    return ir::MayTrap(*item.inst, c_.l.f);
   });
 }
 
 void Body::EmitChecksBefore() {
   for (const Item& item : items_.back()) {
-    if (!item.inst || item.inst->op != Op::Index) continue;
-    CheckBefore(c_, item.access, item.inst->subs, c_.l.Extents(item.inst->args[0]), item.inst->loc);
+    if (!item.inst) continue;
+    const Inst& inst = *item.inst;
+    if (inst.op == Op::Index)
+      CheckBefore(c_, item.access, inst.subs, c_.l.Extents(inst.args[0]), inst.loc);
+    else
+      divisions_.CheckBefore(inst);
   }
 }
 
@@ -253,6 +249,8 @@ void Body::EmitInst(const Item& item, bool guarded) {
     case Op::Dim: into = {l.Dim(inst.args[0], static_cast<int>(inst.bits))}; break;
     case Op::Index: EmitIndex(item, into[0]); break;
     case Op::Call: l.Call(inst, into); break;
+    case Op::Div:
+    case Op::Rem: divisions_.Emit(inst, into[0]); break;
     default: l.Scalar(inst, into[0]); break;
   }
   for (size_t i = 0; i < into.size(); ++i) l.SetAlias(inst.results[i], into[i]);

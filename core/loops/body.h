@@ -9,16 +9,17 @@
 #include <vector>
 
 #include "core/loops/accesses.h"
+#include "core/loops/divisions.h"
 
 namespace pullback::loops {
 
 class Body {
  public:
-  explicit Body(const AccessContext& c) : c_(c) {}
+  Body(const AccessContext& c, const Divisions& divisions) : c_(c), divisions_(divisions) {}
 
   // Decides where everything goes. `results`: the statement's results take part like instructions.
   void Plan();
-  // Whether some read is checked before the loops, and those checks.
+  // Whether some read or divisor is checked before the loops, and those checks.
   bool HasChecksBefore() const;
   // Whether something may trap in the loops.
   bool TrapsInNest() const;
@@ -45,7 +46,6 @@ class Body {
   void AddItem(Item item, int level);
   int LevelOf(ir::Value v) const;
   int LevelOf(Item& item);
-  bool DividesSafely(const ir::Inst& inst) const;
   std::vector<ir::Affine> ExtentForms(ir::Value array) const;
   // Moves out of `items` those that are wanted and use nothing that an item left behind defines.
   static Items Take(Items& items, const std::function<bool(const Item&)>& wanted);
@@ -60,6 +60,7 @@ class Body {
   void EmitIndex(const Item& item, Reg into);
 
   const AccessContext& c_;
+  const Divisions& divisions_;
   std::map<ir::Value, int> levels_;       // of the body's values
   std::map<ir::Value, int> uses_;         // items that use it
   std::vector<std::vector<Item>> items_;  // per level

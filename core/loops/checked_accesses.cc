@@ -199,20 +199,24 @@ void CheckedAccesses::EnterBlock(uint32_t block, Sizes::Dominates dominates) {
   dominates_ = std::move(dominates);
 }
 
+std::string CheckedAccesses::KeyOf(const Axis& axis) const {
+  return (axis.extent ? "[" : "/") + Key(*axis.each, sizes_).Of(axis.sub);
+}
+
 void CheckedAccesses::Learn(const Axis& axis, Reg token) {
-  std::vector<Entry>& entries = entries_[Key(*axis.each, sizes_).Of(axis.sub)];
+  std::vector<Entry>& entries = entries_[KeyOf(axis)];
   if (entries.size() == kMostOfOneKey) entries.erase(entries.begin());
   entries.push_back({axis, token, block_});
 }
 
 std::optional<Proof> CheckedAccesses::Find(const Axis& axis, const Bounds& bounds) const {
   if (entries_.empty()) return std::nullopt;
-  const auto entries = entries_.find(Key(*axis.each, sizes_).Of(axis.sub));
+  const auto entries = entries_.find(KeyOf(axis));
   if (entries == entries_.end()) return std::nullopt;
   std::optional<Proof> found;
   for (const Entry& entry : entries->second) {
     if (!dominates_(entry.block, block_)) continue;
-    if (bounds.Prove(axis.extent - entry.axis.extent) == Bounds::kNever) continue;
+    if (axis.extent && bounds.Prove(*axis.extent - *entry.axis.extent) == Bounds::kNever) continue;
     Matching matching(f_, *entry.axis.each, *axis.each, sizes_, bounds);
     if (!matching.Match(entry.axis.sub, axis.sub) ||
         !matching.MatchGuards(entry.axis.guard, axis.guard) || !matching.PlaceTheRest())

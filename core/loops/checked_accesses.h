@@ -4,6 +4,8 @@
 //   %a = each(i < %n, j < %m) { … y[k[j]] … }             for %i … for %j … { check 0 <= k[j] < size of y; … }
 //   %b = each(i < %n, j < %m) { … y[k[%m - %j - 1]] … }   for %i … for %j … { … }, without a check
 //
+// Divisors likewise, that they are not 0.
+//
 // Every point of the later statement is matched with a point of the earlier one that computes the same subscript. A
 // point of the later one is reached only after all those of the earlier one were, without a trap: its block dominates.
 #pragma once
@@ -20,10 +22,11 @@ namespace pullback::loops {
 
 class CheckedAccesses {
  public:
-  // One axis of an access that a statement's points make.
+  // One axis of an access that a statement's points make, or a divisor that they divide by: `sub`, without an extent.
   struct Axis {
     const ir::Each* each;
-    ir::Affine sub, extent;
+    ir::Affine sub;
+    std::optional<ir::Affine> extent;
     ir::Value guard;
   };
 
@@ -43,6 +46,8 @@ class CheckedAccesses {
     Reg token;
     uint32_t block;
   };
+  std::string KeyOf(const Axis& axis) const;
+
   const ir::Function& f_;
   const Sizes& sizes_;
   uint32_t block_ = 0;

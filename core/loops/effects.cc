@@ -33,10 +33,13 @@ class Collector {
     Visit(node_);
     ForEachNode(node_.body, [&](const Node& n) { VisitInner(n); });
     ForEachNode(node_.other, [&](const Node& n) { VisitInner(n); });
-    if (node_.kind == Kind::kFor)
+    if (node_.kind == Kind::kFor) {
       inner_.insert(inner_.end(), node_.results.begin(), node_.results.end());
-    else
+    } else {
       effects_.defines = node_.results;
+      if (effects_.checks) effects_.defines.push_back(kFacts);
+    }
+    if (relies_on_checks_) effects_.uses.push_back(kFacts);
     SortUnique(effects_.defines);
     SortUnique(effects_.uses);
     SortUnique(inner_);
@@ -59,9 +62,11 @@ class Collector {
     switch (n.kind) {
       case Kind::kLoad:
       case Kind::kStore:
-        for (const Proof& p : n.proofs) Touch(p.token, false, AxisOfTurn(p.rows));
+        RelyOn(n.proofs);
+        relies_on_checks_ = true;
         return Touch(n.args[0], n.kind == Kind::kStore, AxisOfTurn(n.rows));
       case Kind::kContract:
+        relies_on_checks_ = true;
         Touch(n.args[0], true, kNoAxis);
         for (size_t k = 1; k < kContractArrays; ++k) Touch(n.args[k], false, kNoAxis);
         return;
@@ -71,12 +76,17 @@ class Collector {
       case Kind::kRelease:
       case Kind::kUnique: return Touch(n.args[0], true, kNoAxis);
       case Kind::kScalar:
+        relies_on_checks_ |= n.op == ir::Op::Div || n.op == ir::Op::Rem;
+        return RelyOn(n.proofs);
+      case Kind::kAlloc: relies_on_checks_ = true; return;
       case Kind::kDim:
-      case Kind::kAlloc:
       case Kind::kLanesNew:
       case Kind::kFor:
       case Kind::kIf: return;
       case Kind::kCheck:
+        effects_.checks = true;
+        for (const Proof& p : n.proofs) Touch(p.token, true, AxisOfTurn(p.rows));
+        return;
       case Kind::kCall:
       case Kind::kTapeNew:
       case Kind::kPush:
@@ -84,7 +94,6 @@ class Collector {
       case Kind::kList: break;
     }
     effects_.ordered = true;
-    for (const Proof& p : n.proofs) Touch(p.token, true, AxisOfTurn(p.rows));
     for (Reg r : n.args) Touch(r, true, kNoAxis);
   }
 
@@ -93,11 +102,15 @@ class Collector {
     const auto it = std::find(rows.begin(), rows.end(), node_.results[0]);
     return it == rows.end() ? kNoAxis : static_cast<int>(it - rows.begin());
   }
+  void RelyOn(const std::vector<Proof>& proofs) {
+    for (const Proof& p : proofs) Touch(p.token, false, AxisOfTurn(p.rows));
+  }
   void Touch(Reg r, bool writes, int axis) { Join(effects_.memory, r, {writes, axis}); }
 
   const Node& node_;
   Effects effects_;
   std::vector<Reg> inner_;
+  bool relies_on_checks_ = false;
 };
 
 bool Meet(const std::vector<Reg>& a, const std::vector<Reg>& b) {
@@ -116,12 +129,17 @@ Effects Joined(const Effects& a, const Effects& b) {
   both.uses.insert(both.uses.end(), b.uses.begin(), b.uses.end());
   SortUnique(both.uses);
   for (const auto& [r, access] : b.memory) Join(both.memory, r, access);
+  both.checks |= b.checks;
   both.ordered |= b.ordered;
   return both;
 }
 
+bool StayInOrder(const Effects& a, const Effects& b) {
+  return (a.ordered && (b.ordered || b.checks)) || (b.ordered && a.checks);
+}
+
 Dependence DependenceOf(const Effects& later, const Effects& earlier) {
-  if (later.ordered && earlier.ordered) return Dependence::kWhole;
+  if (StayInOrder(later, earlier)) return Dependence::kWhole;
   if (Meet(later.uses, earlier.defines)) return Dependence::kWhole;
   Dependence found = Dependence::kNone;
   const bool swap = later.memory.size() > earlier.memory.size();

@@ -18,12 +18,20 @@ struct Effects {
   };
   std::vector<Reg> defines, uses;  // ascending; what is known inside alone is in neither
   std::map<Reg, Access> memory;    // arrays, lanes, and what checks prove (Proof)
-  bool ordered = false;            // it may trap, or others see it: two such stay in order
+  bool checks = false;             // it traps where a check fails
+  bool ordered = false;            // others see it: two such stay in order, and those and checks
 };
+
+// What a check that is in no loop says may be why what is accessed behind it is in range, a divisor is not 0, or an
+// extent not negative: it defines this, and these use it. (Loops that rely on checks inside of others say which: Proof.)
+inline constexpr Reg kFacts{kFirstToken - 1};
 
 Effects EffectsOf(const Node& node);
 // Of a loop that does what both do.
 Effects Joined(const Effects& a, const Effects& b);
+
+// Whether what they do besides is seen in order. (Of several checks that fail any may end the run.)
+bool StayInOrder(const Effects& a, const Effects& b);
 
 enum class Dependence : uint8_t {
   kNone,

@@ -241,7 +241,7 @@ class RowFuser {
     const bool alone = item.joined == k && item.IsLoop() && item.parts.empty() &&
                        !item.guard.valid() && memory.size() == 1 &&
                        memory.begin()->first == array && memory.begin()->second.axis == 0;
-    if (!alone || item.effects.ordered) return std::nullopt;
+    if (!alone || item.effects.checks || item.effects.ordered) return std::nullopt;
     bool fills = true;
     ForEachNode(item.node.body, [&](const Node& n) {
       fills &= n.kind == Kind::kFor || n.kind == Kind::kScalar || n.kind == Kind::kStore;

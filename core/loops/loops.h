@@ -13,7 +13,7 @@
 // - Offsets of Load and Store are row-major element offsets, already checked to be in range.
 // - Float ops are never reassociated or contracted; integers wrap.
 // - Arithmetic ops (kScalar) are those of ops.def with a scalar rule, SMul excepted (gone). Integer div
-//   and rem come with their zero check already made; INT64_MIN / -1 must still be safe (= INT64_MIN, 0).
+//   and rem come with their zero check already made (proofs); INT64_MIN / -1 must still be safe (= INT64_MIN, 0).
 // - Lanes (ir.h, "Order of a reduction"): LanesNew makes eight accumulators at the monoid's identity;
 //   LaneAdd combines a term into lane (offset mod 8); LanesTotal combines them as a tree.
 // - For runs index from lo while index < hi, step 1; the body defines nothing that is visible after it.
@@ -97,7 +97,7 @@ struct Node {
   std::vector<Reg> apart;
   // kLoad, kStore: the element's subscripts, of an array that is seen by its axes.
   Rows rows;
-  // kCheck: what it proves; kLoad, kStore: what proves it.
+  // kCheck: what it proves; kLoad, kStore, integer div and rem (kScalar): what proves it.
   std::vector<Proof> proofs;
 };
 

@@ -76,6 +76,11 @@ void Lowering::CheckIndex(Reg sub, Reg extent, uint32_t loc, std::vector<Proof> 
   e.Check(e.And(above, below), ir::TrapKind::kIndex, loc, {sub, extent}, std::move(proofs));
 }
 
+void Lowering::CheckDivisor(Reg divisor, uint32_t loc, std::vector<Proof> proofs) {
+  const Reg nonzero = e.Compare(Op::Ne, divisor, e.I64(0));
+  e.Check(nonzero, ir::TrapKind::kDivideByZero, loc, {}, std::move(proofs));
+}
+
 void Lowering::CheckNonNegative(Reg size, uint32_t loc) {
   e.Check(e.Compare(Op::Ge, size, e.I64(0)), ir::TrapKind::kNegativeSize, loc, {size});
 }
@@ -91,10 +96,7 @@ void Lowering::CheckSameSizes(const std::vector<Reg>& a, const std::vector<Reg>&
 void Lowering::Scalar(const ir::Inst& inst, Reg into) {
   if (inst.op == Op::SMul) return Fail("a strong multiply in the final IR");
   const bool divides = inst.op == Op::Div || inst.op == Op::Rem;
-  if (divides && ir::MayTrap(inst, f)) {
-    const Reg nonzero = e.Compare(Op::Ne, Of(inst.args[1]), e.I64(0));
-    e.Check(nonzero, ir::TrapKind::kDivideByZero, inst.loc);
-  }
+  if (divides && ir::MayTrap(inst, f)) CheckDivisor(Of(inst.args[1]), inst.loc);
   e.Scalar(inst.op, Of(inst.args), e.TypeOf(into), into);
 }
 

@@ -62,6 +62,7 @@ class Lowering {
   // --- checks
   // Traps unless 0 <= sub < extent.
   void CheckIndex(Reg sub, Reg extent, uint32_t loc, std::vector<Proof> proofs = {});
+  void CheckDivisor(Reg divisor, uint32_t loc, std::vector<Proof> proofs = {});
   void CheckNonNegative(Reg size, uint32_t loc);
   void CheckSameSizes(const std::vector<Reg>& a, const std::vector<Reg>& b, uint32_t loc);
 

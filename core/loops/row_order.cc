@@ -19,11 +19,12 @@ class Together {
     const std::vector<Reg>& names = forwards_ ? e.defines : e.uses;
     names_.insert(names.begin(), names.end());
     for (const auto& [r, access] : e.memory) (access.writes ? written_ : read_).insert(r);
-    ordered_ |= e.ordered;
+    seen_.checks |= e.checks;
+    seen_.ordered |= e.ordered;
   }
   bool Meets(const Effects& e) const {
     const std::vector<Reg>& names = forwards_ ? e.uses : e.defines;
-    return (ordered_ && e.ordered) ||
+    return StayInOrder(seen_, e) ||
            std::any_of(names.begin(), names.end(), [&](Reg r) { return names_.contains(r); }) ||
            std::any_of(e.memory.begin(), e.memory.end(), [&](const auto& access) {
              return written_.contains(access.first) ||
@@ -33,7 +34,7 @@ class Together {
 
  private:
   const bool forwards_;
-  bool ordered_ = false;
+  Effects seen_;
   std::set<Reg> names_, read_, written_;
 };
 
@@ -88,17 +89,21 @@ std::vector<Node> RowOrder::PutBack() {
   return nodes;
 }
 
+bool RowOrder::IsNoLess(Reg lo, Reg than) const {
+  if (lo == than || (extents_.IsZero(than) && extents_.IsStart(lo))) return true;
+  const auto a = extents_.constants.find(lo), b = extents_.constants.find(than);
+  return a != extents_.constants.end() && b != extents_.constants.end() && a->second >= b->second;
+}
+
 std::optional<RowOrder::Range> RowOrder::RangeOf(const Members& members, Reg extent) const {
   const Node& first = items_[*members.begin()].node;
   Range range{first.args[0], first.args[1]};
   for (size_t k : members) {
     const Reg lo = items_[k].node.args[0], hi = items_[k].node.args[1];
-    if (lo != range.lo) {
-      const auto mine = extents_.constants.find(lo), least = extents_.constants.find(range.lo);
-      if (mine == extents_.constants.end() || least == extents_.constants.end())
-        return std::nullopt;
-      if (mine->second < least->second) range.lo = lo;
-    }
+    if (IsNoLess(range.lo, lo))
+      range.lo = lo;
+    else if (!IsNoLess(lo, range.lo))
+      return std::nullopt;
     if (hi == range.hi) continue;
     if (!extents_.IsWithin(hi, extent) || !extents_.IsWithin(range.hi, extent)) return std::nullopt;
     range.hi = extent;

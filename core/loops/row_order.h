@@ -45,6 +45,7 @@ class RowOrder {
   struct Range {
     Reg lo, hi;
   };
+  bool IsNoLess(Reg lo, Reg than) const;  // where loops start
   std::optional<Range> RangeOf(const Members& members, Reg extent) const;
   size_t Join(const Members& members, size_t first, size_t last, Into into, Range range);
 

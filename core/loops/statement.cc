@@ -8,6 +8,7 @@
 #include "core/loops/bounds.h"
 #include "core/loops/columns.h"
 #include "core/loops/contract.h"
+#include "core/loops/divisions.h"
 #include "core/loops/results.h"
 #include "core/loops/segments.h"
 #include "core/loops/space.h"
@@ -47,6 +48,7 @@ class Statement {
     if (!WhereIsOutside()) return l_.Fail("a constraint on a value of the body");
     CheckSizes();
     space_ = PlanSpace(each_, bounds_);
+    divisions_.Plan(bounds_);
     PlanResults();
     if (l_.columns && SumsColumns(context_, inst_.results[0], results_[0].plan())) {
       const size_t rank = each_.results[0].out.size();
@@ -68,6 +70,7 @@ class Statement {
     if (contraction) e_.CloseInto(*contraction);
     for (ResultWriter& r : results_) r.End();
     body_.LearnChecks();
+    divisions_.LearnChecks();
     for (const ResultWriter& r : results_) r.LearnChecks();
   }
 
@@ -95,7 +98,8 @@ class Statement {
   Space space_;
   std::set<Value> body_values_;
   const AccessContext context_{l_, each_, space_, bounds_, body_values_};
-  Body body_{context_};
+  Divisions divisions_{context_};
+  Body body_{context_, divisions_};
   std::vector<ResultWriter> results_;
   std::optional<Strips> strips_;
   std::optional<Segments> segments_;

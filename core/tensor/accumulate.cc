@@ -30,8 +30,8 @@ bool Reads(const Inst& inst, Value v) {
 class BlockAccumulator {
  public:
   BlockAccumulator(ir::Function& f, ir::Block& block, const std::vector<int>& uses,
-                   const std::vector<bool>& is_param)
-      : f_(f), insts_(block.insts), uses_(uses), is_param_(is_param) {
+                   const std::vector<bool>& is_param, const std::vector<bool>& is_dim)
+      : f_(f), insts_(block.insts), uses_(uses), is_param_(is_param), is_dim_(is_dim) {
     for (size_t at = 0; at < insts_.size(); ++at) {
       for (Value v : insts_[at].results) defined_[v.id] = at;
       ir::ForEachOperand(insts_[at], [&](const Value& v) {
@@ -89,7 +89,15 @@ class BlockAccumulator {
     size_t long_axes = 0;
     for (size_t k = 0; k < r.out.size(); ++k)
       long_axes += r.out[k].IsConst() && IsShort(r.shape[k]) ? 0 : 1;
-    return long_axes == 1 && each.indices.size() > 1;
+    return long_axes == 1 &&
+           (each.indices.size() > 1 || (each.indices.size() == 1 && Scatters(each, r)));
+  }
+  // From a range that no array has: beside as many points a vector costs nothing.
+  bool Scatters(const ir::Each& each, const ir::EachResult& r) const {
+    const ir::IndexVar& i = each.indices[0];
+    const bool apart = std::any_of(r.out.begin(), r.out.end(),
+                                   [&](const ir::Affine& a) { return a.AsValue() == i.var; });
+    return !apart && !is_dim_[i.extent.id] && !IsShort(i.extent);
   }
   bool IsShort(Value extent) const {
     const auto at = defined_.find(extent.id);
@@ -179,7 +187,7 @@ class BlockAccumulator {
   ir::Function& f_;
   std::vector<Inst>& insts_;
   const std::vector<int>& uses_;
-  const std::vector<bool>& is_param_;
+  const std::vector<bool>&is_param_, &is_dim_;  // an extent of an array
   absl::flat_hash_map<uint32_t, size_t> defined_;
   absl::flat_hash_map<uint32_t, bool> carried_;
   absl::flat_hash_map<uint32_t, absl::InlinedVector<size_t, 2>>
@@ -195,15 +203,18 @@ void AccumulateInPlace(ir::Function& f) {
   };
   if (std::none_of(f.blocks.begin(), f.blocks.end(), adds_arrays)) return;
   std::vector<int> uses(f.values.size());
-  std::vector<bool> is_param(f.values.size());
+  std::vector<bool> is_param(f.values.size()), is_dim(f.values.size());
   const auto count = [&](const Value& v) { ++uses[v.id]; };
   for (const ir::Block& b : f.blocks) {
     for (Value v : b.params) is_param[v.id] = true;
-    for (const Inst& inst : b.insts) ir::ForEachOperand(inst, count);
+    for (const Inst& inst : b.insts) {
+      ir::ForEachOperand(inst, count);
+      if (inst.op == Op::Dim) is_dim[inst.results[0].id] = true;
+    }
     ir::ForEachTermOperand(b.term, count);
   }
   for (ir::Block& b : f.blocks) {
-    if (adds_arrays(b)) BlockAccumulator(f, b, uses, is_param).Run();
+    if (adds_arrays(b)) BlockAccumulator(f, b, uses, is_param, is_dim).Run();
   }
 }
 

@@ -93,6 +93,17 @@ TEST_CASE("known extents: what is within a number that is one") {
   const Value less_of_least{14};
   known.Learn(Op::Sub, 0, Values{least, kTwo}, less_of_least);
   CHECK_FALSE(known.IsWithin(less_of_least, kNumber));
+  // One more than what is less, as a loop ends that a condition narrows.
+  const Value one{15}, last{16}, least_last{17}, end{18}, either{19}, other{20}, over{21};
+  known.Learn(Op::Const, 1, Values{}, one);
+  known.Learn(Op::Sub, 0, Values{kNumber, one}, last);
+  known.Learn(Op::Min, 0, Values{last, kDim}, least_last);
+  known.Learn(Op::Add, 0, Values{least_last, one}, end);
+  known.Learn(Op::Select, 0, Values{kZero, kNumber, end}, either);
+  known.Learn(Op::Select, 0, Values{kZero, kDim, end}, other);
+  known.Learn(Op::Add, 0, Values{least, one}, over);
+  for (Value v : {last, least_last, end, either}) CHECK(known.IsWithin(v, kNumber));
+  for (Value v : {other, over}) CHECK_FALSE(known.IsWithin(v, kNumber));
 }
 
 }  // namespace

@@ -225,6 +225,32 @@ TEST_CASE("rows: loops that start or end at an outer turn run strip by strip") {
   }
 }
 
+// Checks in a loop came behind one in front of another loop that stood between them.
+TEST_CASE("rows: what a loop reads has been checked, though another may trap") {
+  const std::string start = "fn f(x: [n]f64, k: [n]i64, m: i64) -> f64 { return sum i < m { ";
+  const std::string programs[] = {
+      start + "(prod j < n { x[k[j]] + f64(i) }) * x[i] } }",
+      start + "(1.0 + prod j < n { x[k[j]] + f64(i) }) * x[i + 1] } }",
+      start + "(prod j < n { x[k[j]] + f64(i) }) * x[n - i - 1] } }",
+      start + "(prod j < n { x[k[j]] + f64(i) }) * x[i % n] } }",
+      start + "(prod j < n { x[k[j]] + f64(i / m) }) * x[i / (n - 1)] } }",
+  };
+  for (const std::string& text : programs) {
+    INFO(text);
+    const ir::Module module = testing::LowerText(text, "f");
+    for (const auto t : {Transform::kValue, Transform::kValueAndGrad}) {
+      const ir::Module derived = testing::Derived(module, t, {true, true, false});
+      for (const int64_t n : {0, 1, 3}) {
+        const std::vector<int64_t> good(static_cast<size_t>(n), 0), bad(static_cast<size_t>(n), n);
+        for (const int64_t m : {0, 1, 3, 20}) {
+          RunBoth(derived, {Ramp({n}), Ints(good), Tensor::I64(m)}, Traps::kAny, kRows);
+          RunBoth(derived, {Ramp({n}), Ints(bad), Tensor::I64(m)}, Traps::kAny, kRows);
+        }
+      }
+    }
+  }
+}
+
 TEST_CASE("rows: every axis that is no more has the limit that it had") {
   const std::string start =
       "fn f(x: [n]f64, m: i64, p: i64) -> f64 { return sum i < m { sum c < p { ";

@@ -1,0 +1,97 @@
+#include "core/loops/divisions.h"
+
+#include <algorithm>
+#include <optional>
+#include <utility>
+
+namespace pullback::loops {
+
+using ir::Affine;
+using ir::Inst;
+using ir::Op;
+using ir::Value;
+
+namespace {
+
+bool DividesIntegers(const Inst& inst, const ir::Function& f) {
+  return (inst.op == Op::Div || inst.op == Op::Rem) && ir::MayTrap(inst, f);
+}
+
+bool IsNonzeroConst(const Inst* inst) {
+  return inst && inst->op == Op::Const && !inst->guard.valid() && inst->bits != 0;
+}
+
+}  // namespace
+
+// --- planning
+
+void Divisions::Plan(Bounds& bounds) {
+  for (const Inst& inst : c_.each.body) {
+    if (!DividesIntegers(inst, c_.l.f) || IsNonzeroConst(c_.l.sizes.Definition(inst.args[1])))
+      continue;
+    const Division& plan = plans_.emplace(&inst, PlanOf(inst)).first->second;
+    order_.push_back(&inst);
+    const auto is_never_negative = [&](Value v) {
+      return bounds.Prove(Affine::Of(v)) != Bounds::kNever;
+    };
+    // Checks at the point come behind what is read in front of them.
+    const bool known = inst.op == Op::Rem && !inst.guard.valid() && plan.check != Check::kHere;
+    if (known && is_never_negative(inst.args[0]) && is_never_negative(inst.args[1]))
+      bounds.AddIndex(inst.results[0], inst.args[1], c_.space.depth);
+  }
+}
+
+Divisions::Division Divisions::PlanOf(const Inst& inst) const {
+  const Value divisor = inst.args[1];
+  const bool outside = c_.body_values.count(divisor) == 0 && !c_.space.Find(divisor);
+  if (outside && !inst.guard.valid() && c_.space.IsBox()) return {Check::kBefore, NewProof(c_)};
+  if (std::optional<Proof> found = ProofOf(c_, AxisOf(inst)))
+    return {Check::kEarlier, *std::move(found)};
+  return {Check::kHere, NewProof(c_)};
+}
+
+CheckedAccesses::Axis Divisions::AxisOf(const Inst& inst) const {
+  return {&c_.each, Affine::Of(inst.args[1]), std::nullopt, inst.guard};
+}
+
+bool Divisions::HasChecksBefore() const {
+  return std::any_of(plans_.begin(), plans_.end(),
+                     [](const auto& p) { return p.second.check == Check::kBefore; });
+}
+
+bool Divisions::ChecksAt(const Inst& inst) const {
+  const auto plan = plans_.find(&inst);
+  return plan != plans_.end() && plan->second.check == Check::kHere;
+}
+
+// --- emission
+
+void Divisions::CheckBefore(const Inst& inst) const {
+  const auto plan = plans_.find(&inst);
+  if (plan == plans_.end() || plan->second.check != Check::kBefore) return;
+  c_.l.CheckDivisor(c_.l.Of(inst.args[1]), inst.loc, {plan->second.proof});
+}
+
+void Divisions::Emit(const Inst& inst, Reg into) const {
+  Node node;
+  node.op = inst.op;
+  node.args = c_.l.Of(inst.args);
+  node.results = {into};
+  if (const auto plan = plans_.find(&inst); plan != plans_.end()) {
+    const auto& [check, proof] = plan->second;
+    if (check == Check::kHere)
+      c_.l.CheckDivisor(node.args[1], inst.loc, {proof});
+    else
+      node.proofs = {proof};
+  }
+  c_.l.e.Append(std::move(node));
+}
+
+void Divisions::LearnChecks() const {
+  for (const Inst* inst : order_) {
+    const auto& [check, proof] = plans_.at(inst);
+    if (check != Check::kEarlier) c_.l.checked.Learn(AxisOf(*inst), proof.token);
+  }
+}
+
+}  // namespace pullback::loops
