@@ -41,7 +41,8 @@ bool StoresElementPerPoint(const ir::Each& each) {
 Value ReverseFunction::KeepElements(const Inst& statement, const Inst& body, Value result) {
   if (body.op == Op::Call) {
     if (!IsCached(statement, body)) return {};
-  } else if (!(ir::Info(body.op).flags & ir::kLibm) || body.guard.valid() || !combined_ ||
+  } else if (!(ir::Info(body.op).flags & ir::kLibm) || !work_.TypeOf(result).IsFloat() ||
+             body.guard.valid() || !combined_ ||
              flow_.InCycle(flow_.def_block[statement.results[0].id]) ||
              !ReadsElementPerPoint(*statement.each)) {
     return {};

@@ -35,6 +35,24 @@ Value MakeScan(ir::Builder& b, const Surroundings& around, const Each& each, con
 
 }  // namespace
 
+namespace {
+
+// What the indices from `outer` on are at a row-major offset in their box; of none the offset. Extents may be 0 where no
+// point asks.
+std::vector<Value> PlacesOf(ir::Builder& b, const Surroundings& around, const Each& each,
+                            size_t outer, Value offset) {
+  std::vector<Value> places{offset};
+  for (size_t k = each.indices.size(); k-- > outer + 1;) {
+    const Value extent = b.Make(Op::Max, {around.primal(each.indices[k].extent), b.I64(1)});
+    const Value rest = places.front();
+    places.front() = b.Make(Op::Rem, {rest, extent});
+    places.insert(places.begin(), b.Make(Op::Div, {rest, extent}));
+  }
+  return places;
+}
+
+}  // namespace
+
 Products MakeProducts(ir::Builder& b, const Surroundings& around, const Each& each,
                       const EachResult& r) {
   const auto term = [&](BodyCopy& body) { return std::pair(body.Get(r.value), ir::kNoValue); };
@@ -98,21 +116,20 @@ Value AtOut(ir::Builder& b, BodyCopy& body, const EachResult& r, Value result) {
 
 namespace {
 
-// Whether this is the point that `arg` names.
+// Whether this is the point that `arg` names: each index, of a row-major offset. (An index that is equal to a number can
+// be solved for. An offset that names no point is -1, which the last one never is.)
 Value IsArgPoint(ir::Builder& b, BodyCopy& body, const Surroundings& around, const Each& each,
-                 const EachResult& r, Value arg) {
-  Value offset;
-  for (size_t k = r.out.size(); k < each.indices.size(); ++k) {
-    const Value at = body.Get(each.indices[k].var);
-    if (!offset.valid()) {
-      offset = at;
-      continue;
-    }
-    const Value row = b.Make(Op::Mul, {offset, around.primal(each.indices[k].extent)});
-    offset = b.Make(Op::Add, {row, at});
+                 const EachResult& r, const TermPartial& partial) {
+  const size_t outer = r.out.size(), reduced = each.indices.size() - outer;
+  std::vector<Value> places = partial.places;
+  if (places.empty())
+    places = PlacesOf(b, around, each, outer, b.Index(partial.arg, body.Get(r.out)));
+  Value hit = reduced == 0 ? b.Make(Op::Eq, {b.I64(0), places[0]}) : ir::kNoValue;
+  for (size_t k = 0; k < reduced; ++k) {
+    const Value here = b.Make(Op::Eq, {body.Get(each.indices[outer + k].var), places[k]});
+    hit = hit.valid() ? b.Make(Op::And, {hit, here}) : here;
   }
-  if (!offset.valid()) offset = b.I64(0);
-  return b.Make(Op::Eq, {offset, r.out.empty() ? arg : b.Index(arg, body.Get(r.out))});
+  return hit;
 }
 
 }  // namespace
@@ -124,7 +141,7 @@ Value ShareOfTerm(ir::Builder& b, BodyCopy& body, const Surroundings& around, co
     const Value after = AtPoint(b, body, each, partial.products.after);
     return b.Make(Op::SMul, {v, b.Make(Op::Mul, {before, after})});
   }
-  const Value hit = IsArgPoint(b, body, around, each, r, partial.arg);
+  const Value hit = IsArgPoint(b, body, around, each, r, partial);
   return b.Make(Op::Select, {hit, v, b.Zero(b.TypeOf(v))});
 }
 
@@ -135,6 +152,7 @@ TermPartial MakeTermPartial(ir::Builder& b, const Surroundings& around, const Ea
   PB_CHECK(ir::IsPrefixForm(each, r) || !(extremum || r.monoid == ir::Monoid::kProd));
   if (r.monoid == ir::Monoid::kProd) partial.products = MakeProducts(b, around, each, r);
   if (extremum) partial.arg = MakeArg(b, around, each, r);
+  if (extremum && r.out.empty()) partial.places = PlacesOf(b, around, each, 0, partial.arg);
   return partial;
 }
 

@@ -22,7 +22,8 @@ ir::Value MakeArg(ir::Builder& b, const Surroundings& around, const ir::Each& ea
 // others nothing.
 struct TermPartial {
   Products products;
-  ir::Value arg;
+  ir::Value arg;                  // of an extremum
+  std::vector<ir::Value> places;  // of its indices, if it is one number
 };
 TermPartial MakeTermPartial(ir::Builder& b, const Surroundings& around, const ir::Each& each,
                             const ir::EachResult& r);

@@ -17,18 +17,21 @@ bool DividesIntegers(const Inst& inst, const ir::Function& f) {
   return (inst.op == Op::Div || inst.op == Op::Rem) && ir::MayTrap(inst, f);
 }
 
-bool IsNonzeroConst(const Inst* inst) {
-  return inst && inst->op == Op::Const && !inst->guard.valid() && inst->bits != 0;
-}
-
 }  // namespace
 
 // --- planning
 
+// Wherever it is evaluated.
+bool Divisions::IsNeverZero(Value divisor, const Bounds& bounds) const {
+  const Inst* def = c_.l.sizes.Definition(divisor);
+  if (def && def->guard.valid()) return false;  // 0 where that does not hold
+  if (def && def->op == Op::Const) return def->bits != 0;
+  return bounds.Prove(Affine::Of(divisor) - Affine::Const(1)) == 0;
+}
+
 void Divisions::Plan(Bounds& bounds) {
   for (const Inst& inst : c_.each.body) {
-    if (!DividesIntegers(inst, c_.l.f) || IsNonzeroConst(c_.l.sizes.Definition(inst.args[1])))
-      continue;
+    if (!DividesIntegers(inst, c_.l.f) || IsNeverZero(inst.args[1], bounds)) continue;
     const Division& plan = plans_.emplace(&inst, PlanOf(inst)).first->second;
     order_.push_back(&inst);
     const auto is_never_negative = [&](Value v) {

@@ -35,6 +35,7 @@ class Divisions {
     Proof proof;  // relied on if kEarlier, made otherwise
   };
 
+  bool IsNeverZero(ir::Value divisor, const Bounds& bounds) const;
   Division PlanOf(const ir::Inst& inst) const;
   CheckedAccesses::Axis AxisOf(const ir::Inst& inst) const;
 

@@ -124,6 +124,9 @@ class RowFuser {
     };
     if (outer_.empty() && std::none_of(nodes_.begin(), nodes_.end(), is_one)) return false;
     for (const Outer& outer : outer_) arrays_[outer.alloc->results[0]].outer = outer;
+    for (const Node& node : nodes_) {
+      if (is_one(node)) arrays_[node.results[0]] = {};
+    }
     SplitBranches();
     for (Node& node : nodes_) {
       const size_t k = items_.size();
@@ -138,9 +141,8 @@ class RowFuser {
     }
     return true;
   }
-  // Those that access rows of arrays made outside.
+  // Those that access rows of the arrays.
   void SplitBranches() {
-    if (outer_.empty()) return;
     std::vector<Node> parts;
     for (Node& node : nodes_) {
       if (node.kind == Kind::kIf && UsesArrays(node)) {
@@ -202,7 +204,7 @@ class RowFuser {
   bool ShrinkByTurn(Reg array, const Array& of) {
     const bool element = MadeAt(of).alloc->args.size() == 1;
     const std::optional<size_t> fill = FillOf(array, of);
-    if (element && fill && items_[*fill].IsBetterAlone()) return false;
+    if (element && fill && items_[*fill].IsBetterAlone(f_)) return false;
     const std::optional<size_t> loop =
         LoopOf(array, of, fill, element ? Into::kLoopOfPlain : Into::kLoop);
     if (!loop) return false;
@@ -258,7 +260,8 @@ class RowFuser {
       const auto access = item.effects.memory.find(array);
       const bool by_row =
           item.IsLoop() && access != item.effects.memory.end() && access->second.axis == 0;
-      const bool apart = into == Into::kLoopOfPlain && of.users.size() > 1 && item.IsBetterAlone();
+      const bool apart =
+          into == Into::kLoopOfPlain && of.users.size() > 1 && item.IsBetterAlone(f_);
       if (!by_row || apart) return std::nullopt;
       loops.insert(k);
     }

@@ -80,11 +80,12 @@ void NoteJoined(RowItem& from, RowItem& into) {
 
 }  // namespace
 
-bool RowItem::IsBetterAlone() const {
+bool RowItem::IsBetterAlone(const Function& f) const {
   bool calls = false, nested = false;
   ForEachNode(node.body, [&](const Node& n) {
     nested |= n.kind == Kind::kFor;
-    calls |= n.kind == Kind::kScalar && (ir::Info(n.op).flags & ir::kLibm) != 0;
+    calls |= n.kind == Kind::kScalar && (ir::Info(n.op).flags & ir::kLibm) != 0 &&
+             f.TypeOf(n.results[0]).IsFloat();
   });
   return IsLoop() && calls && !nested;
 }

@@ -24,7 +24,7 @@ struct RowItem {
   bool IsLoop() const { return node.kind == Node::Kind::kFor; }
   // A loop without others inside that calls functions, which back ends do for several turns at once: as a part of a
   // larger loop it would take many times as long.
-  bool IsBetterAlone() const;
+  bool IsBetterAlone(const Function& f) const;
   // Whether every access to the array is to the element of the turn's number.
   bool AccessesTurn(Reg array) const;
 };

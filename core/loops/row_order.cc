@@ -146,7 +146,7 @@ bool RowOrder::MayFuse(const Members& members, Into into) const {
   if (members.size() > kMostLoops) return false;
   size_t size = 0;
   for (size_t k : members) {
-    if (into == Into::kLoopOfPlain && items_[k].IsBetterAlone()) return false;
+    if (into == Into::kLoopOfPlain && items_[k].IsBetterAlone(f_)) return false;
     size += items_[k].size;
   }
   if (into != Into::kStrips && size > kMostNodes) return false;

@@ -202,7 +202,7 @@ class Fuser {
 
   bool MayFuse(const Each& consumer, const Inst& read, const Producer& producer) const {
     const Each& each = *producer.each;
-    if (!loops_.RunsNoMoreOften(block_, producer.block)) return false;
+    if (!loops_.RunsNoMoreOften(block_, producer.block) || OnlyPlaces(consumer)) return false;
     if (consumer.body.size() + each.body.size() * each.results.size() > kMaxBody) return false;
     const EachResult& r = each.results[producer.result];
     for (size_t k = 0; k < r.shape.size(); ++k) {
@@ -257,6 +257,10 @@ class Fuser {
     }
     analysis::Box box = outer_.BoxOf(consumer);
     const Affine end = outer_.Describe(extent, box);
+    if (const Value size = end.AsValue(); size.valid()) {
+      const analysis::Interval known = box.RangeOf(size);  // of an array that is read
+      box.AddValue(size, {std::max<int64_t>(known.lo, 0), std::min(known.hi, kMaxExtent)});
+    }
     const auto proves = [&] {
       analysis::Work work;
       return analysis::ProvesImplied(known, {sub, false}, box, work) &&

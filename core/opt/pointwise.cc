@@ -62,6 +62,15 @@ bool IsPointwise(const ir::Each& each, const ir::EachResult& r) {
   });
 }
 
+bool OnlyPlaces(const ir::Each& each) {
+  if (each.results.size() != 1 || each.body.size() != 1 || each.body[0].op != ir::Op::Index)
+    return false;
+  const ir::EachResult& r = each.results[0];
+  return IsPointwise(each, r) && std::any_of(r.out.begin(), r.out.end(), [&](const ir::Affine& a) {
+           return IsOutside(each, a);
+         });
+}
+
 bool NamesEveryIndex(const ir::Each& each, ir::AffineSpan subs) {
   return std::all_of(each.indices.begin(), each.indices.end(), [&](const ir::IndexVar& i) {
     return std::any_of(subs.begin(), subs.end(), [&](const ir::Affine& a) {

@@ -14,7 +14,7 @@ namespace pullback::pipeline {
 namespace {
 
 // Of normalising and fusing beyond those that are asked for, as long as fusing finds something.
-constexpr int kMostMoreRounds = 3;
+constexpr int kMostMoreRounds = 8;
 // Of arrays that are read by diagonals of others, or at tuples.
 constexpr int kMostShapes = 4;
 
@@ -126,6 +126,11 @@ Status NormaliseAndFuse(PassRunner& passes, ir::Module& m, int rounds) {
       for (auto& f : x.functions) {
         compacted |= tensor::KeepDiagonals(*f);
         compacted |= tensor::KeepRows(*f);
+        compacted |= tensor::PlaceValues(*f);
+        if (tensor::RecomputeRows(*f)) {
+          compacted = true;
+          tensor::ShareStatements(*f);  // rows that rounds before have made
+        }
         compacted |= tensor::FollowTuples(*f);
         compacted |= tensor::CompactArrays(*f);
       }

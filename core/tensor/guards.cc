@@ -61,9 +61,6 @@ void MergeEqualPredicates(ir::Each& each) {
   PruneBody(each);
 }
 
-// How far a value is followed.
-constexpr int kMaxDepth = 4;
-
 // f64 only: bits of other types say something else.
 bool IsFactor(const Inst* def, const ir::Function& f) {
   if (!def || f.TypeOf(def->results[0]) != ir::Type::F64() || def->op != ir::Op::Const ||
@@ -73,66 +70,103 @@ bool IsFactor(const Inst* def, const ir::Function& f) {
   return std::isfinite(factor) && factor > 0;
 }
 
-// A guard outside of which v is absent: 0 because something was never there, an element that an array does
-// not have or a factor under a bracket. A product is absent with any of its factors, a sum with both terms.
-Value GuardOfAbsent(const ir::Each& each, Value v, int depth = 0) {
-  const Inst* def = FindDef(each, v);
-  if (!def || depth == kMaxDepth) return ir::kNoValue;
-  if (def->guard.valid()) return def->guard;
-  if (def->op == ir::Op::Add || def->op == ir::Op::Sub) {
-    const Value guard = GuardOfAbsent(each, def->args[0], depth + 1);
-    const bool both = guard.valid() && guard == GuardOfAbsent(each, def->args[1], depth + 1);
-    return both ? guard : ir::kNoValue;
+// Guards outside of which values of a body are 0.
+class GuardsOfValues {
+ public:
+  GuardsOfValues(const ir::Each& each, const ir::Function& f) : each_(each), f_(f) {
+    for (const Inst& inst : each.body) {
+      for (Value v : inst.results) definitions_[v.id] = &inst;
+    }
   }
-  const bool product = def->op == ir::Op::Mul || def->op == ir::Op::SMul;
-  if (!product && def->op != ir::Op::Neg) return ir::kNoValue;
-  for (Value factor : def->args) {
-    if (const Value guard = GuardOfAbsent(each, factor, depth + 1); guard.valid()) return guard;
-  }
-  return ir::kNoValue;
-}
 
-// Where this is false the value is 0; kNoValue: nothing is known. Where no factor is absent all must be 0,
-// since 0 * inf is not.
-Value GuardOfValue(const ir::Each& each, const ir::Function& f, Value v, int depth = 0) {
-  const Inst* def = FindDef(each, v);
-  if (!def || depth == kMaxDepth) return ir::kNoValue;
-  if (const Value guard = GuardOfAbsent(each, v); guard.valid()) return guard;
-  const auto of = [&](size_t k) { return GuardOfValue(each, f, def->args[k], depth + 1); };
-  switch (def->op) {
-    case ir::Op::SMul:
-    case ir::Op::Cast:
-    case ir::Op::Neg: return of(0);
-    case ir::Op::Mul:
-      if (IsFactor(FindDef(each, def->args[0]), f)) return of(1);
-      if (IsFactor(FindDef(each, def->args[1]), f)) return of(0);
-      [[fallthrough]];
-    case ir::Op::Add:
-    case ir::Op::Sub: {
-      const Value a = of(0);
-      return a.valid() && a == of(1) ? a : ir::kNoValue;
-    }
-    case ir::Op::Select: {
-      const Inst* other = FindDef(each, def->args[2]);
-      const bool zero =
-          other && other->op == ir::Op::Const && !other->guard.valid() && other->bits == 0;
-      if (!zero || !FindDef(each, def->args[0])) return ir::kNoValue;
-      // The arm's own guard says more where it is under the condition.
-      const Value arm = GuardOfAbsent(each, def->args[1], depth + 1);
-      const bool more = arm.valid() && ConditionsOf(each, arm).contains(def->args[0]);
-      return more ? arm : def->args[0];
-    }
-    default: return ir::kNoValue;
+  // Where this is false the value is 0; kNoValue: nothing is known.
+  Value Of(Value v) {
+    return Known(values_, v, [&](const Inst& def) { return OfValue(def, v); });
   }
-}
+
+ private:
+  static constexpr int kDeepest = 100;  // operands of operands
+
+  const Inst* DefOf(Value v) const {
+    const auto it = definitions_.find(v.id);
+    return it == definitions_.end() ? nullptr : it->second;
+  }
+  template <typename Find>
+  Value Known(std::unordered_map<uint32_t, Value>& known, Value v, const Find& find) {
+    const Inst* def = DefOf(v);
+    if (!def || depth_ == kDeepest) return ir::kNoValue;
+    if (const auto it = known.find(v.id); it != known.end()) return it->second;
+    ++depth_;
+    const Value guard = find(*def);
+    --depth_;
+    return known[v.id] = guard;
+  }
+
+  // A guard outside of which v is absent: 0 because something was never there, an element that an array does
+  // not have or a factor under a bracket. A product is absent with any of its factors, a sum with both terms.
+  Value OfAbsent(Value v) {
+    return Known(absent_, v, [&](const Inst& def) -> Value {
+      if (def.guard.valid()) return def.guard;
+      if (def.op == ir::Op::Add || def.op == ir::Op::Sub) {
+        const Value guard = OfAbsent(def.args[0]);
+        return guard.valid() && guard == OfAbsent(def.args[1]) ? guard : ir::kNoValue;
+      }
+      const bool product = def.op == ir::Op::Mul || def.op == ir::Op::SMul;
+      if (!product && def.op != ir::Op::Neg) return ir::kNoValue;
+      for (Value factor : def.args) {
+        if (const Value guard = OfAbsent(factor); guard.valid()) return guard;
+      }
+      return ir::kNoValue;
+    });
+  }
+
+  // Where no factor is absent all must be 0, since 0 * inf is not.
+  Value OfValue(const Inst& def, Value v) {
+    if (const Value guard = OfAbsent(v); guard.valid()) return guard;
+    const auto of = [&](size_t k) { return Of(def.args[k]); };
+    switch (def.op) {
+      case ir::Op::SMul:
+      case ir::Op::Cast:
+      case ir::Op::Neg: return of(0);
+      case ir::Op::Mul:
+        if (IsFactor(DefOf(def.args[0]), f_)) return of(1);
+        if (IsFactor(DefOf(def.args[1]), f_)) return of(0);
+        [[fallthrough]];
+      case ir::Op::Add:
+      case ir::Op::Sub: {
+        const Value a = of(0);
+        return a.valid() && a == of(1) ? a : ir::kNoValue;
+      }
+      case ir::Op::Select: return OfSelect(def);
+      default: return ir::kNoValue;
+    }
+  }
+  Value OfSelect(const Inst& def) {
+    const Inst* other = DefOf(def.args[2]);
+    const bool zero =
+        other && other->op == ir::Op::Const && !other->guard.valid() && other->bits == 0;
+    if (!zero || !DefOf(def.args[0])) return ir::kNoValue;
+    // The arm's own guard says more where it is under the condition.
+    const Value arm = OfAbsent(def.args[1]);
+    const bool more = arm.valid() && ConditionsOf(each_, arm).contains(def.args[0]);
+    return more ? arm : def.args[0];
+  }
+
+  const ir::Each& each_;
+  const ir::Function& f_;
+  std::unordered_map<uint32_t, const Inst*> definitions_;
+  std::unordered_map<uint32_t, Value> values_, absent_;
+  int depth_ = 0;
+};
 
 // A result whose value is 0 wherever a guard is false takes that guard: an absent term for one that is
 // zero.
 void AdoptValueGuards(ir::Each& each, const ir::Function& f) {
+  GuardsOfValues guards(each, f);
   for (ir::EachResult& r : each.results) {
     if (r.guard.valid()) continue;
     if (r.monoid != ir::Monoid::kGen && r.monoid != ir::Monoid::kSum) continue;
-    r.guard = GuardOfValue(each, f, r.value);
+    r.guard = guards.Of(r.value);
   }
 }
 
@@ -206,6 +240,149 @@ class PartsToWhere {
   std::unordered_map<uint32_t, Value> by_;  // what is left of others
 };
 
+// What holds wherever a value of a body is not 0: more than one guard says, as a product has with any of its factors.
+class NeedsOfValues {
+ public:
+  NeedsOfValues(const ir::Each& each, const ir::Function& f) : each_(each), f_(f) {
+    for (const Inst& inst : each.body) {
+      for (Value v : inst.results) definitions_[v.id] = &inst;
+    }
+  }
+
+  // Bools of the body.
+  std::set<Value> Of(Value v) {
+    return Known(values_, v, [&](const Inst& def) { return OfValue(def, v); });
+  }
+
+ private:
+  static constexpr int kDeepest = 100;  // operands of operands
+  using Needs = std::set<Value>;
+
+  const Inst* DefOf(Value v) const {
+    const auto it = definitions_.find(v.id);
+    return it == definitions_.end() ? nullptr : it->second;
+  }
+  template <typename Find>
+  Needs Known(std::unordered_map<uint32_t, Needs>& known, Value v, const Find& find) {
+    const Inst* def = DefOf(v);
+    if (!def || depth_ == kDeepest) return {};
+    if (const auto it = known.find(v.id); it != known.end()) return it->second;
+    ++depth_;
+    Needs needs = find(*def);
+    --depth_;
+    return known[v.id] = std::move(needs);
+  }
+  static Needs Both(Needs a, const Needs& b) {
+    a.insert(b.begin(), b.end());
+    return a;
+  }
+  static Needs Either(Needs a, const Needs& b) {
+    std::erase_if(a, [&](Value v) { return !b.contains(v); });
+    return a;
+  }
+
+  // Wherever it is there at all (GuardsOfValues).
+  Needs OfAbsent(Value v) {
+    return Known(absent_, v, [&](const Inst& def) {
+      const Needs own = ConditionsOf(each_, def.guard);
+      const auto of = [&](size_t k) { return OfAbsent(def.args[k]); };
+      switch (def.op) {
+        case ir::Op::Mul:
+        case ir::Op::SMul: return Both(own, Both(of(0), of(1)));
+        case ir::Op::Add:
+        case ir::Op::Sub: return Both(own, Either(of(0), of(1)));
+        case ir::Op::Neg: return Both(own, of(0));
+        default: return own;
+      }
+    });
+  }
+
+  Needs OfValue(const Inst& def, Value v) {
+    const Needs absent = OfAbsent(v);
+    const auto of = [&](size_t k) { return Of(def.args[k]); };
+    switch (def.op) {
+      case ir::Op::SMul:
+      case ir::Op::Cast:
+      case ir::Op::Neg: return Both(absent, of(0));
+      case ir::Op::Mul:
+        if (IsFactor(DefOf(def.args[0]), f_)) return Both(absent, of(1));
+        if (IsFactor(DefOf(def.args[1]), f_)) return Both(absent, of(0));
+        [[fallthrough]];
+      case ir::Op::Add:
+      case ir::Op::Sub: return Both(absent, Either(of(0), of(1)));
+      case ir::Op::Select:
+        if (!IsZero(def.args[2])) return absent;
+        return Both(Both(absent, of(1)), ConditionsOf(each_, def.args[0]));
+      default: return absent;
+    }
+  }
+  bool IsZero(Value v) const {
+    const Inst* def = DefOf(v);
+    return def && def->op == ir::Op::Const && def->bits == 0;
+  }
+
+  const ir::Each& each_;
+  const ir::Function& f_;
+  std::unordered_map<uint32_t, const Inst*> definitions_;
+  std::unordered_map<uint32_t, Needs> values_, absent_;
+  int depth_ = 0;
+};
+
+// What of the indices holds wherever a result has a term: where what is stored or added is 0 its element is, or has, none.
+// Of a scan that adds, where it adds nothing along a whole run, its elements are 0, as if the run had no points.
+class TermsSpace {
+ public:
+  TermsSpace(const ir::Each& each, const ir::Function& f) : each_(each), needs_(each, f) {}
+
+  std::vector<ir::Constraint> Of(const ir::EachResult& r) {
+    const bool scan = r.monoid == ir::Monoid::kScanSum || r.monoid == ir::Monoid::kScanLinear;
+    if (!scan && r.monoid != ir::Monoid::kGen && r.monoid != ir::Monoid::kSum) return {};
+    const size_t indices = scan ? r.outer : each_.indices.size();
+    const Value added = r.monoid == ir::Monoid::kScanLinear ? r.second : r.value;
+    std::set<Value> needs = ConditionsOf(each_, r.guard);
+    needs.merge(needs_.Of(added));
+    std::vector<ir::Constraint> all;
+    for (Value v : needs) {
+      const Inst* def = FindDef(each_, v);
+      if (!def || def->op != ir::Op::Holds) continue;
+      std::copy_if(def->constraints.begin(), def->constraints.end(), std::back_inserter(all),
+                   [&](const ir::Constraint& c) { return SpeaksOf(c, indices); });
+    }
+    return all;
+  }
+
+ private:
+  // Of the first indices and of outer values only.
+  bool SpeaksOf(const ir::Constraint& c, size_t indices) const {
+    bool only = true;
+    ir::ForEachOperand(c.e, [&](Value v) {
+      const auto place = PlaceOfIndex(each_, v);
+      only &= place ? *place < indices : FindDef(each_, v) == nullptr;
+    });
+    return only;
+  }
+
+  const ir::Each& each_;
+  NeedsOfValues needs_;
+};
+
+// What all results say of the space becomes part of `where`.
+void NarrowSpace(ir::Each& each, const ir::Function& f) {
+  if (each.results.empty()) return;
+  const auto contains = [](const std::vector<ir::Constraint>& all, const ir::Constraint& c) {
+    return std::find(all.begin(), all.end(), c) != all.end();
+  };
+  TermsSpace space(each, f);
+  std::vector<ir::Constraint> shared = space.Of(each.results[0]);
+  for (size_t k = 1; k < each.results.size() && !shared.empty(); ++k) {
+    const std::vector<ir::Constraint> other = space.Of(each.results[k]);
+    std::erase_if(shared, [&](const ir::Constraint& c) { return !contains(other, c); });
+  }
+  for (const ir::Constraint& c : shared) {
+    if (!contains(each.where, c)) each.where.push_back(c);
+  }
+}
+
 // A guard that all results share moves to `where`, as far as it is affine constraints: strides and data stay.
 void MoveSharedGuard(ir::Each& each) {
   const Value guard = each.results.empty() ? Value{} : each.results[0].guard;
@@ -243,6 +420,7 @@ void HoistGuards(ir::Function& f) {
       MergeConjunctions(*inst.each);
       AdoptValueGuards(*inst.each, f);
       MoveSharedGuard(*inst.each);
+      NarrowSpace(*inst.each, f);
     }
   }
 }

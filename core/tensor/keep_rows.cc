@@ -6,6 +6,9 @@
 //
 //   %s = each(i < %n, k < %m) { %row = index %rows[%i] … if 0 <= %row < %n } scan_prod 1 [%i, %k] of (%n, %m): …
 //   … index %s[%i, %k] if 0 <= %row < %n …
+//
+// Of an array larger than any of the program's own that other statements read whole, those rows that data say are made
+// once more, for the others. (Of what is known outside recompute_rows.cc does that.)
 #include <algorithm>
 #include <iterator>
 #include <optional>
@@ -14,6 +17,7 @@
 
 #include "core/tensor/array_reads.h"
 #include "core/tensor/equalities.h"
+#include "core/tensor/large_arrays.h"
 #include "core/tensor/narrow_arrays.h"
 #include "core/tensor/normalise.h"
 #include "core/tensor/split_statement.h"
@@ -55,7 +59,7 @@ std::optional<Monoid> ReductionOf(Monoid m) {
 
 class Rows {
  public:
-  explicit Rows(ir::Function& f) : f_(f), reads_(f), narrow_(f) { NotePlaces(); }
+  explicit Rows(ir::Function& f) : f_(f), reads_(f), large_(f), narrow_(f) { NotePlaces(); }
 
   bool Run() {
     for (const ir::Block& b : f_.blocks) {
@@ -92,7 +96,9 @@ class Rows {
     for (uint32_t k = 0; k < f_.blocks.size(); ++k) {
       for (Value v : f_.blocks[k].params) places_[v.id] = {k, 0};
       for (size_t at = 0; at < f_.blocks[k].insts.size(); ++at) {
-        for (Value v : f_.blocks[k].insts[at].results) places_[v.id] = {k, at + 1};
+        const Inst& inst = f_.blocks[k].insts[at];
+        for (Value v : inst.results) places_[v.id] = {k, at + 1};
+        if (inst.each && !inst.results.empty()) statements_[inst.each.get()] = &inst;
       }
     }
   }
@@ -107,15 +113,60 @@ class Rows {
     const Value array = inst.results[k];
     const EachResult& r = inst.each->results[k];
     if (!reads_.OnlyByStatements(array) || r.into.valid() || !ReductionOf(r.monoid)) return;
-    const std::optional<Row> row = RowThatAllRead(array);
-    if (!row || !MayRestrict(inst, k, *row)) return;
+    if (const std::optional<Row> row = RowThatAllRead(array)) {
+      if (MayRestrict(inst, k, *row, reads_.Of(array), inst)) Restrict(inst, k, *row, array);
+    } else if (large_.Is(r)) {
+      MakeAgain(inst, k);
+    }
+  }
+
+  // The result's rows are what `rows` is.
+  void Restrict(const Inst& inst, size_t k, const Row& row, Value rows) {
     Inst one = ResultAlone(inst, k, f_);
+    one.results = {rows};
     const EachResult& copy = one.each->results[0];
-    const Value index = copy.out[row->axis].AsValue();
-    found_[array.id] = {
-        *row, index, r.monoid, one.each->indices.size(), IsNamed(*one.each, index), copy.guard, {}};
-    AddRow(*one.each, *row);
+    const Value index = copy.out[row.axis].AsValue();
+    found_[rows.id] = {
+        row,        index, copy.monoid, one.each->indices.size(), IsNamed(*one.each, index),
+        copy.guard, {}};
+    AddRow(*one.each, row);
     parts_.push_back(std::move(one));
+  }
+
+  // Those that data say, for the reads that ask for them.
+  void MakeAgain(const Inst& inst, size_t k) {
+    const Value array = inst.results[k];
+    const auto& reads = reads_.Of(array);
+    for (const ArrayReads::Read& first : reads) {
+      const Inst* reader = StatementOf(first);
+      for (size_t axis = 0; reader && axis < f_.TypeOf(array).rank; ++axis) {
+        const std::optional<Row> row = RowOfRead(first, axis);
+        if (!row || !row->data.valid()) continue;
+        std::vector<ArrayReads::Read> same;
+        std::copy_if(reads.begin(), reads.end(), std::back_inserter(same),
+                     [&](const auto& read) { return RowOfRead(read, axis) == row; });
+        if (!AreBehind(same, *reader, inst) || !MayRestrict(inst, k, *row, same, *reader)) continue;
+        const Value rows = f_.NewLike(f_, array);
+        for (const auto& read : same) renamed_[read.inst] = rows;
+        again_[reader].push_back(rows);
+        Restrict(inst, k, *row, rows);
+        return;  // of others once these are gone
+      }
+    }
+  }
+  const Inst* StatementOf(const ArrayReads::Read& read) const {
+    const auto it = statements_.find(read.statement);
+    return it == statements_.end() ? nullptr : it->second;
+  }
+  // Whether all stand in the block of `made`, none in front of `first`.
+  bool AreBehind(const std::vector<ArrayReads::Read>& reads, const Inst& first,
+                 const Inst& made) const {
+    const auto place = [&](const Inst& inst) { return places_.at(inst.results[0].id); };
+    return std::all_of(reads.begin(), reads.end(), [&](const auto& read) {
+      const Inst* statement = StatementOf(read);
+      return statement && place(*statement).block == place(made).block &&
+             place(*statement).at >= place(first).at;
+    });
   }
 
   // That all reads of the array agree on.
@@ -156,17 +207,17 @@ class Rows {
   }
 
   // Whether the axis has an index of its own, which no scan runs along, over all of it; the row can be looked up in
-  // front of the statement; and the array is read only where there is that row.
-  bool MayRestrict(const Inst& inst, size_t result, const Row& row) const {
+  // front of a statement, `before`; and the array is read only where there is that row.
+  bool MayRestrict(const Inst& inst, size_t result, const Row& row,
+                   const std::vector<ArrayReads::Read>& reads, const Inst& before) const {
     const ir::Each& each = *inst.each;
     const EachResult& r = each.results[result];
     if (!IsWhole(each, r, row.axis) || CountNaming(r, r.out[row.axis].AsValue()) != 1) return false;
-    if (!IsThere(row.data.valid() ? row.data : row.known, inst)) return false;
+    if (!IsThere(row.data.valid() ? row.data : row.known, before)) return false;
     for (size_t k = 0; k < row.axes.size(); ++k) {
       const size_t axis = row.axes[k];
       if (!IsWhole(each, r, axis) || !HasExtent(row.data, k, r.shape[axis])) return false;
     }
-    const auto& reads = reads_.Of(inst.results[result]);
     return std::all_of(reads.begin(), reads.end(), [&](const ArrayReads::Read& read) {
       return IsWithin(*read.statement, read.inst->guard, read.inst->subs[row.axis],
                       r.shape[row.axis]);
@@ -273,20 +324,42 @@ class Rows {
       for (size_t k = 0; inst.each && k < inst.results.size(); ++k) {
         const auto found = found_.find(inst.results[k].id);
         if (found == found_.end()) continue;
-        std::vector<Inst>& parts = found->second.parts;
-        std::move(parts.begin(), parts.end(), std::back_inserter(out));
+        MoveParts(found->second, out);
         narrow_.Narrow(inst, k, found->second.row.axis);
+      }
+      if (const auto again = again_.find(&inst); again != again_.end()) {
+        for (Value rows : again->second) {
+          const auto found = found_.find(rows.id);
+          if (found == found_.end()) continue;
+          MoveParts(found->second, out);
+          narrow_.Narrow(rows, found->second.row.axis);
+        }
+      }
+      for (size_t k = 0; inst.each && k < inst.each->body.size(); ++k) {
+        Inst& read = inst.each->body[k];
+        const auto renamed = renamed_.find(&read);
+        if (renamed != renamed_.end() && found_.contains(renamed->second.id))
+          read.args = {renamed->second};
       }
       out.push_back(std::move(inst));
     }
     b.insts = std::move(out);
   }
 
+  static void MoveParts(Found& found, std::vector<Inst>& out) {
+    std::move(found.parts.begin(), found.parts.end(), std::back_inserter(out));
+  }
+
   ir::Function& f_;
   const ArrayReads reads_;
+  const LargeArrays large_;
   NarrowArrays narrow_;
   std::unordered_map<uint32_t, Place> places_;
   std::unordered_map<uint32_t, Found> found_;  // by array
+  std::unordered_map<const ir::Each*, const Inst*> statements_;
+  // What is made again: in front of which statement, and for which reads.
+  std::unordered_map<const Inst*, std::vector<Value>> again_;
+  std::unordered_map<const Inst*, Value> renamed_;
   std::vector<Inst> parts_;  // what makes their rows, with what is to be looked up
 };
 

@@ -7,8 +7,12 @@ using ir::Value;
 
 void NarrowArrays::Narrow(Inst& inst, size_t k, size_t axis) {
   const Value array = inst.results[k];
-  axes_[array.id] = axis;
   inst.results[k] = f_.NewLike(f_, array);
+  Narrow(array, axis);
+}
+
+void NarrowArrays::Narrow(Value array, size_t axis) {
+  axes_[array.id] = axis;
   const ir::Type t = f_.TypeOf(array);
   f_.values[array.id] = ir::Type::Array(t.elem, t.rank - 1);
 }

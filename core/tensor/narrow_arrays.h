@@ -16,6 +16,8 @@ class NarrowArrays {
   // The array that is result k has this axis no more: its name is given to another statement's result, and `inst` makes
   // one that nobody reads.
   void Narrow(ir::Inst& inst, size_t k, size_t axis);
+  // An array that is to be made without it.
+  void Narrow(ir::Value array, size_t axis);
   // The reads of all of them name the axis no longer. Each is read in bodies alone (ArrayReads::OnlyByStatements).
   // False: there are none.
   bool Finish();

@@ -50,6 +50,10 @@ bool CompactArrays(ir::Function& f);
 bool KeepDiagonals(ir::Function& f);
 // Arrays of which one row is read for each point of other axes, as data say, are made of these rows alone (keep_rows.cc).
 bool KeepRows(ir::Function& f);
+// What is stored at a place known outside is computed in front: what is left is part of what reads it (place_values.cc).
+bool PlaceValues(ir::Function& f);
+// What is read of a large array at a place known outside is computed there once more (recompute_rows.cc).
+bool RecomputeRows(ir::Function& f);
 // Arrays that are stored at tuples which data say are not made where their readers can run over the tuples.
 bool FollowTuples(ir::Function& f);
 // Sums over products with a sum of matrices, some of which such arrays are, are sums over products with each.

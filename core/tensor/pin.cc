@@ -24,12 +24,13 @@ class Pins {
 
  private:
   static size_t FirstFree(const ir::Each& each);
-  bool IsFree(size_t index) const { return index >= first_; }
   bool PinOne();
+  bool MayGo(size_t index, const Affine& e) const;
   bool StepOne();
   std::optional<size_t> FreeIndexOf(const Affine& e, bool last) const;
   void StepAlong(size_t i, size_t j, const analysis::Line& line);
   void Erase(size_t index) {
+    for (ir::EachResult& r : each_.results) r.outer -= ir::IsScan(r.monoid) && index < r.outer;
     each_.indices.erase(each_.indices.begin() + static_cast<long>(index));
   }
 
@@ -52,14 +53,27 @@ size_t Pins::FirstFree(const ir::Each& each) {
   return first;
 }
 
+// The outer index of a scan does, where it is known outside: one run is left.
+bool Pins::MayGo(size_t index, const Affine& e) const {
+  if (index >= first_) return true;
+  const bool outside = std::all_of(e.terms.begin(), e.terms.end(), [&](const Affine::Term& t) {
+    return t.value == each_.indices[index].var || !PlaceOfIndex(each_, t.value);
+  });
+  return outside &&
+         std::all_of(each_.results.begin(), each_.results.end(), [&](const ir::EachResult& r) {
+           if (ir::IsScan(r.monoid)) return index < r.outer;
+           return r.monoid == ir::Monoid::kGen || r.monoid == ir::Monoid::kSum;
+         });
+}
+
 // An equality with a unit coefficient: the last index that one can be solved for goes.
 bool Pins::PinOne() {
   for (size_t c = 0; c < each_.where.size(); ++c) {
     if (!each_.where[c].equality) continue;
-    for (size_t i = each_.indices.size(); i-- > first_;) {
+    for (size_t i = each_.indices.size(); i-- > 0;) {
       const ir::IndexVar index = each_.indices[i];
       const int64_t coeff = each_.where[c].e.Coeff(index.var);
-      if (coeff != 1 && coeff != -1) continue;
+      if ((coeff != 1 && coeff != -1) || !MayGo(i, each_.where[c].e)) continue;
       if (may_ && !may_()) return false;
       const Affine e = SolveFor(each_.where[c].e, index.var);
       each_.where.erase(each_.where.begin() + static_cast<long>(c));

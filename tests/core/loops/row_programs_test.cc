@@ -89,6 +89,13 @@ TEST_CASE("rows: of what is behind an extremum there is what it takes") {
       "sum i < n { max j < m { prod k < n { x[k] * x[i] + f64(j) } } }",
       "sum i < n { max j < m { prod k < n { 0.9 + 0.01 * x[i] } } }",
       "min i < m { prod j < n { (x[j] - 0.5) * sin(f64(i)) } }",
+      // Also where something is made of it before it is chosen from.
+      "max i < m { 1.0 / (2.0 + abs(sum j < n { x[j] * f64(i) })) }",
+      "max i < m { x[i % n] * x[(i + 1) % n] * (prod j < n { x[j] + f64(i) }) * x[i % n] }",
+      "max i < m { abs(sum(scan prod j < n { x[j] - x[i % n] })) }",
+      "max i < m, j < n { abs(sum a < n { x[a] * f64(i * j) }) }",
+      "max i < m { [i < n] * x[i % n] * min j < n { x[j] * f64(i) } }",
+      "max i < m { [x[i % n] > 0.0] * (sum(scan max j < n { x[j] * f64(i) })) }",
   };
   for (const std::string& text : programs) {
     INFO(text);
@@ -119,12 +126,12 @@ TEST_CASE("rows: numbers for each point of a range that no array has are no arra
        true},
       {"sum i < m + 300 { 1.0 / (1.0 + prod j < n { x[j] + f64(i) }) }"},
       {"sum i < n * m { 1.0 / (1.0 + prod j < n { x[j] + f64(i) }) }"},
-      {"max i < m { prod j < n { x[j] * cos(f64(i)) } }", true},
+      {"max i < m { prod j < n { x[j] * cos(f64(i)) } }"},
       {"sum i < m { abs(sum j < n { x[j] * cos(f64(i * j)) }) }"},
       {"sum(scan prod i < m { f64(i) - 0.5 })"},
       // Loops that start later, end earlier, or both.
       {"sum i < m { [i > 1] / (1.0 + prod j < n { x[j] + f64(i) }) * prod j < n { x[j] - 2.0 } }"},
-      {"min i < m { [i > 1] * sum j < n { x[j] * cos(f64(i * j)) } }", true},
+      {"min i < m { [i > 1] * sum j < n { x[j] * cos(f64(i * j)) } }"},
       {"sum i < m { [i < m - 2] / (1.0 + abs(sum j < n { x[j] * cos(f64(i * j)) })) }"},
       {"sum(scan prod i < m { [i > 1] * (f64(i) - 0.5) })"},
       {"sum(scan sum i < m { [i > 1 and i < m - 3] * (prod j < n { x[j] + f64(i) }) })", true},
@@ -176,7 +183,7 @@ TEST_CASE("rows: loops that call functions for several turns at once run strip b
       {"sum i < m { tanh(f64(i)) * sum j < n { x[j] * cos(f64(i)) } }"},
       {"sum i < m { [i < m - 2] * tanh(max j < n { x[j] * f64(i) }) }"},
       {"sum i < m { [i > 3] * tanh([i > 2] * prod j < n { x[j] * f64(i) }) }"},
-      {"max i < m { cos(prod j < n { x[j] + f64(i) }) }", true},
+      {"max i < m { cos(prod j < n { x[j] + f64(i) }) }"},
       // Under a condition that no turn changes.
       {"sum a < n { x[a] * sum i < m { tanh(prod j < n { x[j] + f64(i + a) }) } }", true},
       {"sum(scan sum i < m { tanh(prod j < n { x[j] + f64(i) }) })", true},

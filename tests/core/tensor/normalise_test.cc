@@ -131,6 +131,10 @@ TEST_CASE("tensor: KeepDiagonals") { RunPassFiles("keep_diagonals", OverFunction
 
 TEST_CASE("tensor: KeepRows") { RunPassFiles("keep_rows", OverFunctions(KeepRows)); }
 
+TEST_CASE("tensor: PlaceValues") { RunPassFiles("place_values", OverFunctions(PlaceValues)); }
+
+TEST_CASE("tensor: RecomputeRows") { RunPassFiles("recompute_rows", OverFunctions(RecomputeRows)); }
+
 TEST_CASE("tensor: ShareStatements") {
   RunPassFiles("share_statements", OverFunctions(ShareStatements));
 }
