@@ -128,13 +128,14 @@ bool Bounds::HasTameSpread(const Affine& e) const {
 // --- proofs
 
 // Every index at the end of its range where that makes the form least; then the least value of the
-// atoms that are left.
+// atoms that are left. An extent may name indices: what they count for then is what is left of them.
 bool Bounds::FollowsFromBox(const Affine& form) const {
   Affine least = form;
   for (const Affine::Term& t : form.terms) {
     const auto it = indices_.find(t.value);
-    if (it == indices_.end()) continue;
-    const Affine end = t.coeff > 0 ? Affine{} : it->second - Affine::Const(1);
+    const int64_t coeff = least.Coeff(t.value);
+    if (it == indices_.end() || coeff == 0) continue;
+    const Affine end = coeff > 0 ? Affine{} : it->second - Affine::Const(1);
     if (!IsTame(end)) return false;
     least = least.Substitute(t.value, end);
   }

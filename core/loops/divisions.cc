@@ -38,16 +38,21 @@ void Divisions::Plan(Bounds& bounds) {
       return bounds.Prove(Affine::Of(v)) != Bounds::kNever;
     };
     // Checks at the point come behind what is read in front of them.
-    const bool known = inst.op == Op::Rem && !inst.guard.valid() && plan.check != Check::kHere;
+    const bool known = inst.op == Op::Rem && !inst.guard.valid() && plan.check != Check::kHere &&
+                       IsOutside(inst.args[1]);
     if (known && is_never_negative(inst.args[0]) && is_never_negative(inst.args[1]))
       bounds.AddIndex(inst.results[0], inst.args[1], c_.space.depth);
   }
 }
 
+bool Divisions::IsOutside(Value divisor) const {
+  return c_.body_values.count(divisor) == 0 && !c_.space.Find(divisor);
+}
+
 Divisions::Division Divisions::PlanOf(const Inst& inst) const {
   const Value divisor = inst.args[1];
-  const bool outside = c_.body_values.count(divisor) == 0 && !c_.space.Find(divisor);
-  if (outside && !inst.guard.valid() && c_.space.IsBox()) return {Check::kBefore, NewProof(c_)};
+  if (IsOutside(divisor) && !inst.guard.valid() && c_.space.IsBox())
+    return {Check::kBefore, NewProof(c_)};
   if (std::optional<Proof> found = ProofOf(c_, AxisOf(inst)))
     return {Check::kEarlier, *std::move(found)};
   return {Check::kHere, NewProof(c_)};

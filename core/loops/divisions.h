@@ -36,6 +36,7 @@ class Divisions {
   };
 
   bool IsNeverZero(ir::Value divisor, const Bounds& bounds) const;
+  bool IsOutside(ir::Value divisor) const;
   Division PlanOf(const ir::Inst& inst) const;
   CheckedAccesses::Axis AxisOf(const ir::Inst& inst) const;
 

@@ -19,7 +19,7 @@ void Segments::Begin() {
 
 void Segments::Open(ir::Value loop, Reg* lo, Reg* hi) {
   const Reg most = e_.I64(kMostSegments);
-  const Reg turns = e_.Max(e_.Sub(*hi, *lo), e_.I64(0));
+  const Reg turns = e_.Sub(e_.Max(*hi, *lo), *lo);  // the first is not negative
   const Reg length = e_.Div(e_.Add(turns, e_.I64(kMostSegments - 1)), kMostSegments);
   count_ = e_.Min(turns, most);
   segment_ = e_.OpenFor(e_.I64(0), count_, e_.function().NewReg(Type::I64(), "segment"));

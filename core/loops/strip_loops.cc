@@ -99,7 +99,9 @@ std::vector<Node> RunByStrips(Function& f, const Node& bounds, std::vector<Node>
   const bool from_zero = known.IsZero(first);
   Writer front(f);
   const Reg zero = front.I64(0), size = front.I64(kStripTurns), above = front.I64(kStripTurns - 1);
-  const Reg count = from_zero ? end : front.Scalar(Op::Sub, {end, first});
+  // The first is not negative, so the difference does not wrap.
+  const Reg count =
+      from_zero ? end : front.Scalar(Op::Sub, {front.Scalar(Op::Max, {end, first}), first});
   const Reg strips = front.Scalar(Op::Div, {front.Scalar(Op::Add, {count, above}), size});
   Node strip = Loop(f, zero, strips, "strip", bounds.loc);
   Writer body(f);

@@ -70,42 +70,61 @@ bool IsFactor(const Inst* def, const ir::Function& f) {
   return std::isfinite(factor) && factor > 0;
 }
 
-// Guards outside of which values of a body are 0.
-class GuardsOfValues {
- public:
-  GuardsOfValues(const ir::Each& each, const ir::Function& f) : each_(each), f_(f) {
+// What is found of a body's values by what defines them; of each value once.
+template <typename Found>
+class OfValues {
+ protected:
+  OfValues(const ir::Each& each, const ir::Function& f) : each_(each), f_(f) {
     for (const Inst& inst : each.body) {
       for (Value v : inst.results) definitions_[v.id] = &inst;
     }
   }
 
-  // Where this is false the value is 0; kNoValue: nothing is known.
-  Value Of(Value v) {
-    return Known(values_, v, [&](const Inst& def) { return OfValue(def, v); });
-  }
-
- private:
-  static constexpr int kDeepest = 100;  // operands of operands
-
+  using Known = std::unordered_map<uint32_t, Found>;
   const Inst* DefOf(Value v) const {
     const auto it = definitions_.find(v.id);
     return it == definitions_.end() ? nullptr : it->second;
   }
   template <typename Find>
-  Value Known(std::unordered_map<uint32_t, Value>& known, Value v, const Find& find) {
+  Found Look(Known& known, Value v, const Find& find) {
     const Inst* def = DefOf(v);
-    if (!def || depth_ == kDeepest) return ir::kNoValue;
+    if (!def || depth_ == kDeepest) return Found{};
     if (const auto it = known.find(v.id); it != known.end()) return it->second;
     ++depth_;
-    const Value guard = find(*def);
+    Found found = find(*def);
     --depth_;
-    return known[v.id] = guard;
+    return known[v.id] = std::move(found);
+  }
+  bool IsZero(Value v) const {
+    const Inst* def = DefOf(v);
+    return def && def->op == ir::Op::Const && def->bits == 0;
   }
 
+  const ir::Each& each_;
+  const ir::Function& f_;
+
+ private:
+  static constexpr int kDeepest = 100;  // operands of operands
+
+  std::unordered_map<uint32_t, const Inst*> definitions_;
+  int depth_ = 0;
+};
+
+// Guards outside of which values of a body are 0.
+class GuardsOfValues : private OfValues<Value> {
+ public:
+  GuardsOfValues(const ir::Each& each, const ir::Function& f) : OfValues(each, f) {}
+
+  // Where this is false the value is 0; kNoValue: nothing is known.
+  Value Of(Value v) {
+    return Look(values_, v, [&](const Inst& def) { return OfValue(def, v); });
+  }
+
+ private:
   // A guard outside of which v is absent: 0 because something was never there, an element that an array does
   // not have or a factor under a bracket. A product is absent with any of its factors, a sum with both terms.
   Value OfAbsent(Value v) {
-    return Known(absent_, v, [&](const Inst& def) -> Value {
+    return Look(absent_, v, [&](const Inst& def) -> Value {
       if (def.guard.valid()) return def.guard;
       if (def.op == ir::Op::Add || def.op == ir::Op::Sub) {
         const Value guard = OfAbsent(def.args[0]);
@@ -142,9 +161,7 @@ class GuardsOfValues {
     }
   }
   Value OfSelect(const Inst& def) {
-    const Inst* other = DefOf(def.args[2]);
-    const bool zero =
-        other && other->op == ir::Op::Const && !other->guard.valid() && other->bits == 0;
+    const bool zero = IsZero(def.args[2]) && !DefOf(def.args[2])->guard.valid();
     if (!zero || !DefOf(def.args[0])) return ir::kNoValue;
     // The arm's own guard says more where it is under the condition.
     const Value arm = OfAbsent(def.args[1]);
@@ -152,11 +169,7 @@ class GuardsOfValues {
     return more ? arm : def.args[0];
   }
 
-  const ir::Each& each_;
-  const ir::Function& f_;
-  std::unordered_map<uint32_t, const Inst*> definitions_;
-  std::unordered_map<uint32_t, Value> values_, absent_;
-  int depth_ = 0;
+  Known values_, absent_;
 };
 
 // A result whose value is 0 wherever a guard is false takes that guard: an absent term for one that is
@@ -241,37 +254,18 @@ class PartsToWhere {
 };
 
 // What holds wherever a value of a body is not 0: more than one guard says, as a product has with any of its factors.
-class NeedsOfValues {
+class NeedsOfValues : private OfValues<std::set<Value>> {
  public:
-  NeedsOfValues(const ir::Each& each, const ir::Function& f) : each_(each), f_(f) {
-    for (const Inst& inst : each.body) {
-      for (Value v : inst.results) definitions_[v.id] = &inst;
-    }
-  }
+  NeedsOfValues(const ir::Each& each, const ir::Function& f) : OfValues(each, f) {}
 
   // Bools of the body.
   std::set<Value> Of(Value v) {
-    return Known(values_, v, [&](const Inst& def) { return OfValue(def, v); });
+    return Look(values_, v, [&](const Inst& def) { return OfValue(def, v); });
   }
 
  private:
-  static constexpr int kDeepest = 100;  // operands of operands
   using Needs = std::set<Value>;
 
-  const Inst* DefOf(Value v) const {
-    const auto it = definitions_.find(v.id);
-    return it == definitions_.end() ? nullptr : it->second;
-  }
-  template <typename Find>
-  Needs Known(std::unordered_map<uint32_t, Needs>& known, Value v, const Find& find) {
-    const Inst* def = DefOf(v);
-    if (!def || depth_ == kDeepest) return {};
-    if (const auto it = known.find(v.id); it != known.end()) return it->second;
-    ++depth_;
-    Needs needs = find(*def);
-    --depth_;
-    return known[v.id] = std::move(needs);
-  }
   static Needs Both(Needs a, const Needs& b) {
     a.insert(b.begin(), b.end());
     return a;
@@ -283,12 +277,12 @@ class NeedsOfValues {
 
   // Wherever it is there at all (GuardsOfValues).
   Needs OfAbsent(Value v) {
-    return Known(absent_, v, [&](const Inst& def) {
-      const Needs own = ConditionsOf(each_, def.guard);
+    return Look(absent_, v, [&](const Inst& def) {
+      Needs own = ConditionsOf(each_, def.guard);
       const auto of = [&](size_t k) { return OfAbsent(def.args[k]); };
       switch (def.op) {
         case ir::Op::Mul:
-        case ir::Op::SMul: return Both(own, Both(of(0), of(1)));
+        case ir::Op::SMul: return Both(std::move(own), Both(of(0), of(1)));
         case ir::Op::Add:
         case ir::Op::Sub: return Both(own, Either(of(0), of(1)));
         case ir::Op::Neg: return Both(own, of(0));
@@ -298,7 +292,7 @@ class NeedsOfValues {
   }
 
   Needs OfValue(const Inst& def, Value v) {
-    const Needs absent = OfAbsent(v);
+    Needs absent = OfAbsent(v);
     const auto of = [&](size_t k) { return Of(def.args[k]); };
     switch (def.op) {
       case ir::Op::SMul:
@@ -316,16 +310,7 @@ class NeedsOfValues {
       default: return absent;
     }
   }
-  bool IsZero(Value v) const {
-    const Inst* def = DefOf(v);
-    return def && def->op == ir::Op::Const && def->bits == 0;
-  }
-
-  const ir::Each& each_;
-  const ir::Function& f_;
-  std::unordered_map<uint32_t, const Inst*> definitions_;
-  std::unordered_map<uint32_t, Needs> values_, absent_;
-  int depth_ = 0;
+  Known values_, absent_;
 };
 
 // What of the indices holds wherever a result has a term: where what is stored or added is 0 its element is, or has, none.

@@ -14,6 +14,8 @@ class LargeArrays {
   // Whether the result's array has more axes than those that the function gets, or one that is neither an extent of an
   // array nor short.
   bool Is(const ir::EachResult& r) const;
+  // Of an array, or short; not negative.
+  bool IsSmall(ir::Value extent) const { return small_.contains(extent); }
 
  private:
   static constexpr int64_t kShortExtent = 16;

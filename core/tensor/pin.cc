@@ -1,5 +1,7 @@
 #include <algorithm>
+#include <iterator>
 #include <optional>
+#include <vector>
 
 #include "core/analysis/eliminate.h"
 #include "core/analysis/outer_values.h"
@@ -21,6 +23,8 @@ class Pins {
     while (PinOne() || StepOne()) {
     }
   }
+  // Of indices that are gone, those that may be negative, which nothing else of the statement asks for.
+  std::vector<Value> LostExtents() const;
 
  private:
   static size_t FirstFree(const ir::Each& each);
@@ -31,6 +35,7 @@ class Pins {
   void StepAlong(size_t i, size_t j, const analysis::Line& line);
   void Erase(size_t index) {
     for (ir::EachResult& r : each_.results) r.outer -= ir::IsScan(r.monoid) && index < r.outer;
+    gone_.push_back(each_.indices[index].extent);
     each_.indices.erase(each_.indices.begin() + static_cast<long>(index));
   }
 
@@ -39,6 +44,7 @@ class Pins {
   const analysis::OuterValues& outer_;
   const MayPin& may_;
   const size_t first_;  // indices from here on may go
+  std::vector<Value> gone_;
 };
 
 // Sums may change their form. Prod, max and min stay in prefix form, to be reduced in lanes: what they keep
@@ -128,14 +134,41 @@ void Pins::StepAlong(size_t i, size_t j, const analysis::Line& line) {
   along(solved, line.start, line.slope);
 }
 
+std::vector<Value> Pins::LostExtents() const {
+  const auto is_asked = [&](Value extent) {
+    return std::any_of(each_.indices.begin(), each_.indices.end(),
+                       [&](const ir::IndexVar& i) { return i.extent == extent; }) ||
+           std::any_of(each_.results.begin(), each_.results.end(), [&](const ir::EachResult& r) {
+             return std::find(r.shape.begin(), r.shape.end(), extent) != r.shape.end();
+           });
+  };
+  const auto may_be_negative = [&](Value extent) {
+    analysis::Box box;
+    const Affine form = outer_.Describe(extent, box);
+    const std::optional<analysis::Interval> range = box.RangeOf(form);
+    return !range || range->lo < 0;
+  };
+  std::vector<Value> lost;
+  std::copy_if(gone_.begin(), gone_.end(), std::back_inserter(lost),
+               [&](Value extent) { return !is_asked(extent) && may_be_negative(extent); });
+  return lost;
+}
+
 }  // namespace
 
 void EliminatePinnedIndices(ir::Function& f, const MayPin& may_pin) {
   const analysis::OuterValues outer(f);
   for (ir::Block& b : f.blocks) {
+    std::vector<ir::Inst> out;
     for (ir::Inst& inst : b.insts) {
-      if (inst.each) Pins(*inst.each, f, outer, may_pin).Run();
+      if (inst.each) {
+        Pins pins(*inst.each, f, outer, may_pin);
+        pins.Run();
+        for (Value extent : pins.LostExtents()) CheckSize(extent, inst.loc, f, out);
+      }
+      out.push_back(std::move(inst));
     }
+    b.insts = std::move(out);
   }
 }
 

@@ -26,7 +26,6 @@ namespace {
 using ir::Affine;
 using ir::EachResult;
 using ir::Inst;
-using ir::Monoid;
 using ir::Op;
 using ir::Value;
 
@@ -161,6 +160,7 @@ class Recomputing {
     const ir::Type t = f_.TypeOf(row.array);
     const ir::Type narrow = t.rank == 1 ? t.Element() : ir::Type::Array(t.elem, t.rank - 1);
     inst.results = {f_.NewValue(narrow, f_.names[row.array.id])};
+    if (!large_.IsSmall(extent)) CheckSize(extent, inst.loc, f_, out_);
     made_[inst.results[0].id] = {out_.size(), 0};
     out_.push_back(std::move(inst));
     return out_.back().results[0];

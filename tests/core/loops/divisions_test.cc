@@ -164,6 +164,31 @@ TEST_CASE(
   }
 }
 
+// An index that steps has a number of its own, behind that of the remainder.
+TEST_CASE("divisions: a remainder by a difference of indices is no index") {
+  const std::string text = R"(fn @f(%y: [*]f64, %m: i64) -> f64 {
+b0:
+  %n = dim %y, 0
+  %s = each(a < %m, i < %n, j < %n) where (%j <= %i - 1) {
+    %d = affine %i - %j
+    %r = rem %a, %d
+    %v = cast %r : f64
+  } sum []: %v
+  %t = each(a < %m, j < %n, t < %n) where (%j <= %t - 1) {
+    %d = affine %t - %j
+    %r = rem %a, %d
+    %v = index %y[3*%t - 40*%r]
+  } sum []: %v
+  %u = add %s, %t
+  ret %u
+}
+)";
+  for (const int64_t n : {0, 1, 2, 9}) {
+    for (const int64_t m : {0, 1, 2, 30})
+      RunBoth(ParseIr(text), {Ramp({n}), Tensor::I64(m)}, Traps::kAny);
+  }
+}
+
 TEST_CASE("divisions: the least integer by -1") {
   const std::string text =
       Sums({"i < %n) {\n    %q = index %k[%i]\n    %r = div %m, %q\n    %z = rem %m, %q\n"

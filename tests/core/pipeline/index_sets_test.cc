@@ -409,6 +409,30 @@ TEST_CASE("index sets: a place that is out of range traps where its array is rea
   }
 }
 
+TEST_CASE("index sets: a negative size traps though one index of its range is left") {
+  const std::string start = "fn f(x: [n]f64, y: [n]f64, m: i64, p: i64) -> f64 { ";
+  for (const std::string& text :
+       {start + "return sum i < m, j < n { [i == p] * x[j] * y[j] } }",
+        start +
+            "let s = gen i < m { exscan sum j < n { [i == p] * x[j] } }; return sum i < m, j < n "
+            "{ s[i, j] * y[j] } }",
+        start + "let c = gen i < m { sum j < n { x[j] * cos(f64(i) * y[j]) } }; return sum i < m { "
+                "[i == p] * c[i] * exp(c[i]) } }"}) {
+    INFO(text);
+    const ir::Module ssa = LowerText(text, "f");
+    for (const Transform t : {Transform::kValue, Transform::kValueAndGrad}) {
+      for (const auto& [m, p] : {std::pair<int64_t, int64_t>{-1, -1}, {-1, 0}, {-5, INT64_MAX}}) {
+        const auto run =
+            eval::Run(Derived(ssa, t, {true, true, false, false}),
+                      {Vec({0.5, 1.0}), Vec({1.0, 2.0}), Tensor::I64(m), Tensor::I64(p)});
+        REQUIRE(run.ok());
+        REQUIRE(run->trap);
+        CHECK(run->trap->kind == ir::TrapKind::kNegativeSize);
+      }
+    }
+  }
+}
+
 TEST_CASE("index sets: which element is the greatest of a set") {
   const ir::Module ssa = LowerText(
       "fn f(x: [n]f64, k: [n]i64, m: i64) -> [m]f64 {\n"
