@@ -46,7 +46,7 @@ class Patterns {
     }
   }
 
-  // `"dense": …`, and the pattern where it is not. Nothing where v is not one statement's.
+  // `"dense": …`, and the pattern where it is not. Nothing where v is not one statement's, or data say the places.
   std::optional<std::string> Of(ir::Value v) const {
     const auto it = definitions_.find(v);
     if (it == definitions_.end()) return std::nullopt;
@@ -61,7 +61,7 @@ class Patterns {
     if (!inst.each) return std::nullopt;
     const ir::Each& each = *inst.each;
     const ir::EachResult& r = each.results[k];
-    if (r.into.valid()) return std::nullopt;
+    if (r.into.valid() || StoresWhereDataSay(each, r)) return std::nullopt;
     const std::vector<analysis::Conjunction> support =
         analysis::SupportOf(each, r, outer_.BoxOf(each));
     const bool everywhere = support.size() == 1 && support[0].empty();
@@ -74,6 +74,18 @@ class Patterns {
     for (const analysis::Conjunction& c : support)
       where += (where.empty() ? "" : ", ") + Quoted(c.empty() ? "true" : PrintConstraints(f_, c));
     return Sparse(PrintSubscripts(f_, r.out), PrintConstraints(f_, box), where);
+  }
+
+  static bool StoresWhereDataSay(const ir::Each& each, const ir::EachResult& r) {
+    bool data = false;
+    for (const ir::Affine& a : r.out) {
+      ir::ForEachOperand(a, [&](ir::Value v) {
+        data |= std::any_of(each.body.begin(), each.body.end(), [&](const ir::Inst& inst) {
+          return std::find(inst.results.begin(), inst.results.end(), v) != inst.results.end();
+        });
+      });
+    }
+    return data;
   }
 
   // Every element is a point of the box.

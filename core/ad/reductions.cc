@@ -33,10 +33,6 @@ Value MakeScan(ir::Builder& b, const Surroundings& around, const Each& each, con
   return b.EndEach({std::move(scan)})[0];
 }
 
-}  // namespace
-
-namespace {
-
 // What the indices from `outer` on are at a row-major offset in their box; of none the offset. Extents may be 0 where no
 // point asks.
 std::vector<Value> PlacesOf(ir::Builder& b, const Surroundings& around, const Each& each,

@@ -29,14 +29,14 @@ struct KnownExtents {
   bool IsWithin(Value v, Value extent) const;
 
  private:
-  std::set<Value>
-      turns_;  // with a constant added, so few that nobody gets to where that would wrap
-  std::set<Value> starts_;  // these, and what is no less than a start
   // What it is no more than, itself too, or less than; unless that is negative.
   std::vector<Value> AtMost(Value v) const;
   std::vector<Value> Below(Value v) const;
   void LearnBounds(Op op, ValueSpan args, Value result);
 
+  std::set<Value>
+      turns_;  // with a constant added, so few that nobody gets to where that would wrap
+  std::set<Value> starts_;  // these, and what is no less than a start
   std::map<Value, std::vector<Value>> at_most_, below_;
 };
 

@@ -16,6 +16,7 @@
 #include <utility>
 
 #include "core/tensor/array_reads.h"
+#include "core/tensor/block_values.h"
 #include "core/tensor/equalities.h"
 #include "core/tensor/large_arrays.h"
 #include "core/tensor/narrow_arrays.h"
@@ -59,7 +60,7 @@ std::optional<Monoid> ReductionOf(Monoid m) {
 
 class Rows {
  public:
-  explicit Rows(ir::Function& f) : f_(f), reads_(f), large_(f), narrow_(f) { NotePlaces(); }
+  explicit Rows(ir::Function& f) : f_(f), reads_(f), values_(f), large_(f), narrow_(f) {}
 
   bool Run() {
     for (const ir::Block& b : f_.blocks) {
@@ -75,11 +76,6 @@ class Rows {
   }
 
  private:
-  // Where a value comes from: a block, and how far down.
-  struct Place {
-    uint32_t block;
-    size_t at;
-  };
   struct Found {
     Row row;
     Value index;  // of the axis
@@ -91,23 +87,6 @@ class Rows {
     Value guard;
     std::vector<Inst> parts;  // what makes the rows, once it is known
   };
-
-  void NotePlaces() {
-    for (uint32_t k = 0; k < f_.blocks.size(); ++k) {
-      for (Value v : f_.blocks[k].params) places_[v.id] = {k, 0};
-      for (size_t at = 0; at < f_.blocks[k].insts.size(); ++at) {
-        const Inst& inst = f_.blocks[k].insts[at];
-        for (Value v : inst.results) places_[v.id] = {k, at + 1};
-        if (inst.each && !inst.results.empty()) statements_[inst.each.get()] = &inst;
-      }
-    }
-  }
-  bool IsThere(Value v, const Inst& inst) const {
-    const auto value = places_.find(v.id), here = places_.find(inst.results[0].id);
-    if (value == places_.end()) return false;
-    const Place &from = value->second, &to = here->second;
-    return from.block == to.block ? from.at < to.at : from.block == 0;
-  }
 
   void Visit(const Inst& inst, size_t k) {
     const Value array = inst.results[k];
@@ -138,7 +117,7 @@ class Rows {
     const Value array = inst.results[k];
     const auto& reads = reads_.Of(array);
     for (const ArrayReads::Read& first : reads) {
-      const Inst* reader = StatementOf(first);
+      const Inst* reader = values_.StatementOf(*first.statement);
       for (size_t axis = 0; reader && axis < f_.TypeOf(array).rank; ++axis) {
         const std::optional<Row> row = RowOfRead(first, axis);
         if (!row || !row->data.valid()) continue;
@@ -154,16 +133,12 @@ class Rows {
       }
     }
   }
-  const Inst* StatementOf(const ArrayReads::Read& read) const {
-    const auto it = statements_.find(read.statement);
-    return it == statements_.end() ? nullptr : it->second;
-  }
   // Whether all stand in the block of `made`, none in front of `first`.
   bool AreBehind(const std::vector<ArrayReads::Read>& reads, const Inst& first,
                  const Inst& made) const {
-    const auto place = [&](const Inst& inst) { return places_.at(inst.results[0].id); };
+    const auto place = [&](const Inst& inst) { return values_.PlaceOf(inst.results[0]); };
     return std::all_of(reads.begin(), reads.end(), [&](const auto& read) {
-      const Inst* statement = StatementOf(read);
+      const Inst* statement = values_.StatementOf(*read.statement);
       return statement && place(*statement).block == place(made).block &&
              place(*statement).at >= place(first).at;
     });
@@ -213,10 +188,10 @@ class Rows {
     const ir::Each& each = *inst.each;
     const EachResult& r = each.results[result];
     if (!IsWhole(each, r, row.axis) || CountNaming(r, r.out[row.axis].AsValue()) != 1) return false;
-    if (!IsThere(row.data.valid() ? row.data : row.known, before)) return false;
+    if (!values_.IsThere(row.data.valid() ? row.data : row.known, before)) return false;
     for (size_t k = 0; k < row.axes.size(); ++k) {
       const size_t axis = row.axes[k];
-      if (!IsWhole(each, r, axis) || !HasExtent(row.data, k, r.shape[axis])) return false;
+      if (!IsWhole(each, r, axis) || !values_.HasExtent(row.data, k, r.shape[axis])) return false;
     }
     return std::all_of(reads.begin(), reads.end(), [&](const ArrayReads::Read& read) {
       return IsWithin(*read.statement, read.inst->guard, read.inst->subs[row.axis],
@@ -228,21 +203,6 @@ class Rows {
     return place && each.indices[*place].extent == r.shape[axis] &&
            (!ir::IsScan(r.monoid) || *place < r.outer);
   }
-  bool HasExtent(Value data, size_t axis, Value extent) const {
-    const Inst* dim = DefOf(extent);
-    if (dim && dim->op == Op::Dim && dim->args[0] == data && dim->bits == axis) return true;
-    const Inst* made = DefOf(data);
-    if (!made || !made->each) return false;
-    const auto result = std::find(made->results.begin(), made->results.end(), data);
-    return made->each->results[static_cast<size_t>(result - made->results.begin())].shape[axis] ==
-           extent;
-  }
-  const Inst* DefOf(Value v) const {
-    const auto place = places_.find(v.id);
-    if (place == places_.end() || place->second.at == 0) return nullptr;
-    return &f_.blocks[place->second.block].insts[place->second.at - 1];
-  }
-
   static bool IsNamed(const ir::Each& each, Value index) {
     return ReadersOf(each, index).size() > 1 ||
            std::any_of(each.where.begin(), each.where.end(),
@@ -352,11 +312,10 @@ class Rows {
 
   ir::Function& f_;
   const ArrayReads reads_;
+  const BlockValues values_;
   const LargeArrays large_;
   NarrowArrays narrow_;
-  std::unordered_map<uint32_t, Place> places_;
   std::unordered_map<uint32_t, Found> found_;  // by array
-  std::unordered_map<const ir::Each*, const Inst*> statements_;
   // What is made again: in front of which statement, and for which reads.
   std::unordered_map<const Inst*, std::vector<Value>> again_;
   std::unordered_map<const Inst*, Value> renamed_;

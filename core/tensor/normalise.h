@@ -50,7 +50,7 @@ bool CompactArrays(ir::Function& f);
 bool KeepDiagonals(ir::Function& f);
 // Arrays of which one row is read for each point of other axes, as data say, are made of these rows alone (keep_rows.cc).
 bool KeepRows(ir::Function& f);
-// What is stored at a place known outside is computed in front: what is left is part of what reads it (place_values.cc).
+// What is stored at one place of an axis loses the axis, and what reads it asks for the place (place_values.cc).
 bool PlaceValues(ir::Function& f);
 // What is read of a large array at a place known outside is computed there once more (recompute_rows.cc).
 bool RecomputeRows(ir::Function& f);

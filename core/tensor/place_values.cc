@@ -6,12 +6,24 @@
 //
 //   %v = each(j < %m) where (0 <= %k and %k < %n) { … } gen [%j] of (%m): …
 //   %a = each(j < %m) where (0 <= %k and %k < %n) { %u = index %v[%j] } gen [%k, %j] of (%n, %m): %u
+//
+// Where data say the place for each point of other axes, what reads the array asks for it, and the equality can be looked up
+// (look_up.cc):
+//
+//   %a = each(i < %n) { %k = index %rows[%i] … } gen [%i, %k] of (%n, %m): %u if 0 <= %k < %m …
+//   … index %a[%i, %j] …
+//
+//   %a = each(i < %n) { %k = index %rows[%i] … } gen [%i] of (%n): %u if 0 <= %k < %m …
+//   … %k = index %rows[%i]  %at = eq %k, %j  index %a[%i] if %at …
 #include <algorithm>
 #include <optional>
 #include <set>
+#include <unordered_map>
 #include <utility>
 #include <vector>
 
+#include "core/tensor/array_reads.h"
+#include "core/tensor/block_values.h"
 #include "core/tensor/narrow_arrays.h"
 #include "core/tensor/normalise.h"
 #include "core/tensor/statement_edit.h"
@@ -124,6 +136,112 @@ Inst Split(Inst& inst, size_t k, size_t axis, ir::Function& f) {
   return put;
 }
 
+// Of places that data say.
+class DataPlaces {
+ public:
+  explicit DataPlaces(ir::Function& f) : f_(f), reads_(f), values_(f), narrow_(f) {}
+
+  bool Run() {
+    for (ir::Block& b : f_.blocks) {
+      for (Inst& inst : b.insts) {
+        for (size_t k = 0; inst.each && k < inst.results.size(); ++k) Visit(inst, k);
+      }
+    }
+    if (places_.empty()) return false;
+    for (ir::Block& b : f_.blocks) {
+      for (Inst& inst : b.insts) {
+        if (inst.each) AskAtReads(*inst.each);
+      }
+    }
+    return narrow_.Finish();
+  }
+
+ private:
+  // Along `axis` it is the element of `data` at what the subscripts of `axes` are.
+  struct Place {
+    size_t axis;
+    Value data;
+    std::vector<size_t> axes;
+  };
+
+  void Visit(Inst& inst, size_t k) {
+    const Value array = inst.results[k];
+    EachResult& r = inst.each->results[k];
+    const bool stores = r.monoid == Monoid::kGen || r.monoid == Monoid::kSum;
+    if (!stores || r.into.valid() || !reads_.OnlyByStatements(array)) return;
+    for (size_t axis = 0; axis < r.out.size(); ++axis) {
+      std::optional<Place> place = PlaceAt(*inst.each, r, axis);
+      if (!place || !AllReadByIndex(array, axis, r.shape[axis])) continue;
+      Erase(r.out, axis);
+      Erase(r.shape, axis);
+      narrow_.Narrow(array, axis);
+      places_[array.id] = *std::move(place);
+      return;
+    }
+  }
+
+  std::optional<Place> PlaceAt(const ir::Each& each, const EachResult& r, size_t axis) const {
+    const Inst* def = FindDef(each, r.out[axis].AsValue());
+    if (!def || def->op != Op::Index || !IsWithin(each, r.guard, r.out[axis], r.shape[axis]))
+      return std::nullopt;
+    // Where its guard is false it is 0, whatever the data say.
+    if (def->guard.valid() && !ConditionsOf(each, r.guard).contains(def->guard))
+      return std::nullopt;
+    Place place{axis, def->args[0], {}};
+    for (size_t k = 0; k < def->subs.size(); ++k) {
+      const auto same = std::find(r.out.begin(), r.out.end(), def->subs[k]);
+      const auto other = static_cast<size_t>(same - r.out.begin());
+      if (same == r.out.end() || other == axis || !PlaceOfIndex(each, same->AsValue()) ||
+          !values_.HasExtent(place.data, k, r.shape[other]))
+        return std::nullopt;
+      place.axes.push_back(other);
+    }
+    return place;
+  }
+  // Each read has an index there that runs over all of the axis.
+  bool AllReadByIndex(Value array, size_t axis, Value extent) const {
+    const auto& reads = reads_.Of(array);
+    return std::all_of(reads.begin(), reads.end(), [&](const ArrayReads::Read& read) {
+      const auto index = PlaceOfIndex(*read.statement, read.inst->subs[axis].AsValue());
+      return index && read.statement->indices[*index].extent == extent;
+    });
+  }
+
+  void AskAtReads(ir::Each& each) {
+    std::vector<Inst> body;
+    for (Inst& inst : each.body) {
+      const auto found = inst.op == Op::Index ? places_.find(inst.args[0].id) : places_.end();
+      if (found != places_.end()) inst.guard = AskFor(found->second, inst, body);
+      body.push_back(std::move(inst));
+    }
+    each.body = std::move(body);
+  }
+  Value AskFor(const Place& place, const Inst& read, std::vector<Inst>& body) {
+    Inst row, at;
+    row.op = Op::Index;
+    row.args = {place.data};
+    ir::Affines subs;
+    for (size_t axis : place.axes) subs.push_back(read.subs[axis]);
+    row.subs = ir::AffineSpan(subs);
+    row.guard = at.guard = read.guard;
+    row.loc = read.loc;
+    row.results = {f_.NewValue(ir::Type::I64(), "row")};
+    at.op = Op::Eq;
+    at.args = {row.results[0], read.subs[place.axis].AsValue()};
+    at.results = {f_.NewValue(ir::Type::Bool())};
+    const Value there = at.results[0];
+    body.push_back(std::move(row));
+    body.push_back(std::move(at));
+    return there;
+  }
+
+  ir::Function& f_;
+  const ArrayReads reads_;
+  const BlockValues values_;
+  NarrowArrays narrow_;
+  std::unordered_map<uint32_t, Place> places_;  // by array
+};
+
 }  // namespace
 
 bool PlaceValues(ir::Function& f) {
@@ -145,7 +263,7 @@ bool PlaceValues(ir::Function& f) {
     }
     b.insts = std::move(out);
   }
-  return changed;
+  return DataPlaces(f).Run() || changed;
 }
 
 }  // namespace pullback::tensor

@@ -96,6 +96,9 @@ TEST_CASE("rows: of what is behind an extremum there is what it takes") {
       "max i < m, j < n { abs(sum a < n { x[a] * f64(i * j) }) }",
       "max i < m { [i < n] * x[i % n] * min j < n { x[j] * f64(i) } }",
       "max i < m { [x[i % n] > 0.0] * (sum(scan max j < n { x[j] * f64(i) })) }",
+      // Inside another index.
+      "sum i < m { max j < m { 1.0 / (2.0 + abs(sum a < n { x[a] * f64(i + j) })) } }",
+      "sum i < m { max j < n { x[i % n] * abs(prod a < n { x[a] + f64(i * j) }) } }",
   };
   for (const std::string& text : programs) {
     INFO(text);
