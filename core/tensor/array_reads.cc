@@ -8,6 +8,29 @@ using ir::Inst;
 using ir::Op;
 using ir::Value;
 
+std::set<Value> ArraysNeededWhole(const ir::Function& f) {
+  std::set<Value> whole;
+  const auto note = [&](const Value& v) {
+    if (f.TypeOf(v).IsArray()) whole.insert(v);
+  };
+  for (const ir::Block& b : f.blocks) {
+    for (const Inst& inst : b.insts) {
+      if (!inst.each) {
+        ir::ForEachOperand(inst, note);
+        continue;
+      }
+      for (const Inst& body : inst.each->body) {
+        if (body.op != Op::Index) ir::ForEachOperand(body, note);
+      }
+      for (const ir::EachResult& r : inst.each->results) {
+        if (r.into.valid()) whole.insert(r.into);
+      }
+    }
+    ir::ForEachTermOperand(b.term, note);
+  }
+  return whole;
+}
+
 ArrayReads::ArrayReads(const ir::Function& f) : f_(f) {
   const auto forbid = [&](Value v) { Forbid(v); };
   for (const ir::Block& b : f.blocks) {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <optional>
+#include <set>
 #include <unordered_map>
 #include <utility>
 #include <vector>
@@ -9,6 +10,9 @@
 #include "core/ir/ir.h"
 
 namespace pullback::tensor {
+
+// Those that are read otherwise than by `index` in bodies of statements.
+std::set<ir::Value> ArraysNeededWhole(const ir::Function& f);
 
 class ArrayReads {
  public:

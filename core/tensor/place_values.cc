@@ -68,30 +68,6 @@ bool StoresAtPlace(const Inst& inst) {
                      [&](const EachResult& r) { return AxisWithPlace(*inst.each, r).has_value(); });
 }
 
-// Arrays that are read otherwise than by `index` in bodies.
-std::set<Value> NeededWhole(const ir::Function& f) {
-  std::set<Value> whole;
-  const auto note = [&](const Value& v) {
-    if (f.TypeOf(v).IsArray()) whole.insert(v);
-  };
-  for (const ir::Block& b : f.blocks) {
-    for (const Inst& inst : b.insts) {
-      if (!inst.each) {
-        ir::ForEachOperand(inst, note);
-        continue;
-      }
-      for (const EachResult& r : inst.each->results) {
-        if (r.into.valid()) whole.insert(r.into);
-      }
-      for (const Inst& body : inst.each->body) {
-        if (body.op != Op::Index) ir::ForEachOperand(body, note);
-      }
-    }
-    ir::ForEachTermOperand(b.term, note);
-  }
-  return whole;
-}
-
 // Result k of `inst` loses the axis; gives what puts it in its place, under the name that it had.
 Inst Split(Inst& inst, size_t k, size_t axis, ir::Function& f) {
   EachResult& r = inst.each->results[k];
@@ -249,7 +225,7 @@ bool PlaceValues(ir::Function& f) {
   std::optional<std::set<Value>> whole;
   for (ir::Block& b : f.blocks) {
     if (std::none_of(b.insts.begin(), b.insts.end(), StoresAtPlace)) continue;
-    if (!whole) whole = NeededWhole(f);
+    if (!whole) whole = ArraysNeededWhole(f);
     std::vector<Inst> out;
     for (Inst& inst : b.insts) {
       std::vector<Inst> put;

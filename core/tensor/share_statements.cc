@@ -12,6 +12,7 @@
 #include <tuple>
 #include <unordered_map>
 
+#include "core/tensor/array_reads.h"
 #include "core/tensor/normalise.h"
 #include "core/tensor/statement_edit.h"
 #include "core/tensor/statement_texts.h"
@@ -28,7 +29,7 @@ class Sharing {
 
   bool Run() {
     if (!AnyAlike()) return false;
-    NoteOtherUses();
+    elsewhere_ = ArraysNeededWhole(f_);
     StatementTexts texts(f_);
     std::unordered_map<uint32_t, Value> same;
     for (ir::Block& b : f_.blocks) {
@@ -66,27 +67,6 @@ class Sharing {
       }
     }
     return !alike_.empty();
-  }
-
-  void NoteOtherUses() {
-    const auto note = [&](Value v) {
-      if (f_.TypeOf(v).IsArray()) elsewhere_.insert(v);
-    };
-    for (const ir::Block& b : f_.blocks) {
-      for (const Inst& inst : b.insts) {
-        if (!inst.each) {
-          ir::ForEachOperand(inst, note);
-          continue;
-        }
-        for (const Inst& op : inst.each->body) {
-          if (op.op != ir::Op::Index) ir::ForEachOperand(op, note);
-        }
-        for (const ir::EachResult& r : inst.each->results) {
-          if (r.into.valid()) note(r.into);
-        }
-      }
-      ir::ForEachTermOperand(b.term, note);
-    }
   }
 
   bool MayShare(const Inst& inst) const {
