@@ -84,11 +84,12 @@ void LearnChecks(const AccessContext& c, const Access& access, ir::AffineSpan su
   }
 }
 
-Emitter::About AboutAccess(const Access& access, ir::AffineSpan subs) {
+Emitter::About AboutAccess(const AccessContext& c, const Access& access, ir::AffineSpan subs) {
   Emitter::About about;
+  about.proofs = c.remainders;
   for (const Affine& sub : subs) about.rows.push_back(sub.AsValue());
   for (size_t axis = 0; axis < access.proofs.size(); ++axis) {
-    if (access.axes[axis] == AxisCheck::kChecked) about.proofs.push_back(access.proofs[axis]);
+    if (access.axes[axis] != AxisCheck::kProven) about.proofs.push_back(access.proofs[axis]);
   }
   return about;
 }

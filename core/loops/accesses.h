@@ -32,6 +32,8 @@ struct AccessContext {
   const Space& space;
   const Bounds& bounds;
   const std::set<ir::Value>& body_values;
+  // Divisors are not 0: why `bounds` takes what is left of a division for an index.
+  const std::vector<Proof>& remainders;
 };
 
 // 0 <= subs < extents (affine forms of each axis), with `facts` known. `always`: the access is made
@@ -50,8 +52,8 @@ void UseEarlierChecks(const AccessContext& c, Access& access, ir::AffineSpan sub
 // After the nest: later statements may rely on its checks.
 void LearnChecks(const AccessContext& c, const Access& access, ir::AffineSpan subs,
                  ir::AffineSpan extents, ir::Value guard);
-// `subs`: registers.
-Emitter::About AboutAccess(const Access& access, ir::AffineSpan subs);
+// What it relies on: its own checks and earlier ones. `subs`: registers.
+Emitter::About AboutAccess(const AccessContext& c, const Access& access, ir::AffineSpan subs);
 
 // Emits the checks of axes that are kBefore, in a place where the box is known to hold a point.
 void CheckBefore(const AccessContext& c, const Access& access, ir::AffineSpan subs,

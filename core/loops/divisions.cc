@@ -29,7 +29,7 @@ bool Divisions::IsNeverZero(Value divisor, const Bounds& bounds) const {
   return bounds.Prove(Affine::Of(divisor) - Affine::Const(1)) == 0;
 }
 
-void Divisions::Plan(Bounds& bounds) {
+void Divisions::Plan(Bounds& bounds, std::vector<Proof>& remainders) {
   for (const Inst& inst : c_.each.body) {
     if (!DividesIntegers(inst, c_.l.f) || IsNeverZero(inst.args[1], bounds)) continue;
     const Division& plan = plans_.emplace(&inst, PlanOf(inst)).first->second;
@@ -40,8 +40,9 @@ void Divisions::Plan(Bounds& bounds) {
     // Checks at the point come behind what is read in front of them.
     const bool known = inst.op == Op::Rem && !inst.guard.valid() && plan.check != Check::kHere &&
                        IsOutside(inst.args[1]);
-    if (known && is_never_negative(inst.args[0]) && is_never_negative(inst.args[1]))
-      bounds.AddIndex(inst.results[0], inst.args[1], c_.space.depth);
+    if (!known || !is_never_negative(inst.args[0]) || !is_never_negative(inst.args[1])) continue;
+    bounds.AddIndex(inst.results[0], inst.args[1], c_.space.depth);
+    remainders.push_back(plan.proof);
   }
 }
 
@@ -85,12 +86,11 @@ void Divisions::Emit(const Inst& inst, Reg into) const {
   node.op = inst.op;
   node.args = c_.l.Of(inst.args);
   node.results = {into};
+  node.proofs = c_.remainders;
   if (const auto plan = plans_.find(&inst); plan != plans_.end()) {
     const auto& [check, proof] = plan->second;
-    if (check == Check::kHere)
-      c_.l.CheckDivisor(node.args[1], inst.loc, {proof});
-    else
-      node.proofs = {proof};
+    if (check == Check::kHere) c_.l.CheckDivisor(node.args[1], inst.loc, {proof});
+    node.proofs.push_back(proof);
   }
   c_.l.e.Append(std::move(node));
 }

@@ -15,8 +15,9 @@ class Divisions {
  public:
   explicit Divisions(const AccessContext& c) : c_(c) {}
 
-  // Once the loops are known. What is divided by the extent of an array leaves an index of it: `bounds` learns that.
-  void Plan(Bounds& bounds);
+  // Once the loops are known. What is divided by the extent of an array leaves an index of it: `bounds` learns that, and
+  // `remainders` why (AccessContext).
+  void Plan(Bounds& bounds, std::vector<Proof>& remainders);
   // Whether `inst` stays in the innermost loop: an outer one may run where nothing has been checked.
   bool StaysInside(const ir::Inst& inst) const { return plans_.contains(&inst); }
   bool HasChecksBefore() const;

@@ -37,7 +37,7 @@ class Collector {
       inner_.insert(inner_.end(), node_.results.begin(), node_.results.end());
     } else {
       effects_.defines = node_.results;
-      if (effects_.checks) effects_.defines.push_back(kFacts);
+      if (states_facts_) effects_.defines.push_back(kFacts);
     }
     if (relies_on_checks_) effects_.uses.push_back(kFacts);
     SortUnique(effects_.defines);
@@ -85,7 +85,13 @@ class Collector {
       case Kind::kIf: return;
       case Kind::kCheck:
         effects_.checks = true;
-        for (const Proof& p : n.proofs) Touch(p.token, true, AxisOfTurn(p.rows));
+        states_facts_ |= n.proofs.empty();
+        for (const Proof& p : n.proofs) {
+          if (p.token == kFacts)
+            states_facts_ = true;
+          else
+            Touch(p.token, true, AxisOfTurn(p.rows));
+        }
         return;
       case Kind::kCall:
       case Kind::kTapeNew:
@@ -110,7 +116,7 @@ class Collector {
   const Node& node_;
   Effects effects_;
   std::vector<Reg> inner_;
-  bool relies_on_checks_ = false;
+  bool states_facts_ = false, relies_on_checks_ = false;
 };
 
 bool Meet(const std::vector<Reg>& a, const std::vector<Reg>& b) {

@@ -22,10 +22,6 @@ struct Effects {
   bool ordered = false;            // others see it: two such stay in order, and those and checks
 };
 
-// What a check that is in no loop says may be why what is accessed behind it is in range, a divisor is not 0, or an
-// extent not negative: it defines this, and these use it. (Loops that rely on checks inside of others say which: Proof.)
-inline constexpr Reg kFacts{kFirstToken - 1};
-
 Effects EffectsOf(const Node& node);
 // Of a loop that does what both do.
 Effects Joined(const Effects& a, const Effects& b);

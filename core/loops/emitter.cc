@@ -87,6 +87,7 @@ void Emitter::Effect(Node::Kind kind, std::vector<Reg> args) {
 void Emitter::Check(Reg condition, ir::TrapKind kind, uint32_t loc, std::vector<Reg> details,
                     std::vector<Proof> proofs) {
   if (AsI64(condition).value_or(0) != 0) return;
+  if (proofs.empty()) proofs.push_back({kFacts, {}});
   for (Scope& scope : scopes_) {
     const auto known = scope.checked.find(condition);
     if (known == scope.checked.end()) continue;

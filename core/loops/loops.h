@@ -55,6 +55,10 @@ struct Proof {
   Rows rows;
 };
 inline constexpr uint32_t kFirstToken = uint32_t{1} << 31;
+// The token of a check that has none of its own. What it says, where it is in no loop, may be why anything that comes
+// behind it is in range, a divisor not 0, or an extent not negative: accesses, divisions of integers and allocations rely
+// on it without saying so.
+inline constexpr Reg kFacts{kFirstToken - 1};
 
 struct Node {
   enum class Kind : uint8_t {
@@ -97,7 +101,7 @@ struct Node {
   std::vector<Reg> apart;
   // kLoad, kStore: the element's subscripts, of an array that is seen by its axes.
   Rows rows;
-  // kCheck: what it proves; kLoad, kStore, integer div and rem (kScalar): what proves it.
+  // kCheck: what it proves (none: kFacts); kLoad, kStore, integer div and rem (kScalar): what proves it.
   std::vector<Proof> proofs;
 };
 

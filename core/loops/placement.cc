@@ -91,15 +91,16 @@ void Placement::Fill(Reg value) {
   CloseIfInside();
 }
 
-void Placement::Put(Reg value, std::vector<Reg> apart) {
+void Placement::Put(Reg value, std::vector<Reg> apart, std::vector<Proof> proofs) {
   OpenIfInside();
   const Type t = e_.TypeOf(value);
   std::vector<Affine> subs;
   for (const Affine& sub : d_.subs) subs.push_back(c_.l.Of(sub));
   const Reg offset = e_.Offset(subs, extents_);
   if (d_.negates) value = e_.Scalar(Op::Neg, {value}, t);
-  if (d_.adds) value = e_.Scalar(Op::Add, {e_.Load(array_, offset), value}, t);
-  e_.Store(array_, offset, value, std::move(apart));
+  const Emitter::About about{{}, std::move(proofs)};
+  if (d_.adds) value = e_.Scalar(Op::Add, {e_.Load(array_, offset, ir::kNoValue, about), value}, t);
+  e_.Store(array_, offset, value, std::move(apart), about);
   CloseIfInside();
 }
 

@@ -23,7 +23,7 @@ class Placement {
   // Every element of the row takes the value.
   void Fill(Reg value);
   // In the nest: the point's element.
-  void Put(Reg value, std::vector<Reg> apart);
+  void Put(Reg value, std::vector<Reg> apart, std::vector<Proof> proofs);
   void End();
 
  private:

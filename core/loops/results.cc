@@ -128,7 +128,7 @@ std::vector<Reg> ResultWriter::LoopsApart() const {
 Emitter::About ResultWriter::About() const {
   std::vector<Affine> subs;
   for (const Affine& a : r_.out) subs.push_back(c_.l.Of(a));
-  return AboutAccess(plan_.access, subs);
+  return AboutAccess(c_, plan_.access, subs);
 }
 
 void ResultWriter::Store(Reg offset, Reg value) {
@@ -237,7 +237,7 @@ void ResultWriter::StoreAtEnd(Reg total) {
 }
 
 void ResultWriter::StoreTotal(Reg total) {
-  if (placement_) return placement_->Put(total, LoopsApart());
+  if (placement_) return placement_->Put(total, LoopsApart(), About().proofs);
   if (!Adds()) return Store(Offset(), total);
   // Where there was no term nothing is added: -0.0 + 0.0 is 0.0.
   const Type t = e_.TypeOf(total);
@@ -266,7 +266,7 @@ void ResultWriter::AddTerm() {
   const Reg value = c_.l.Of(r_.value);
   switch (plan_.mode) {
     case ResultPlan::Mode::kStore:
-      if (placement_) return placement_->Put(SingleTerm(), LoopsApart());
+      if (placement_) return placement_->Put(SingleTerm(), LoopsApart(), About().proofs);
       return Adds() ? JoinToElement(value) : Store(Offset(), SingleTerm());
     case ResultPlan::Mode::kAccumulate: return JoinToElement(value);
     case ResultPlan::Mode::kScan: return Step();

@@ -48,7 +48,7 @@ class Statement {
     if (!WhereIsOutside()) return l_.Fail("a constraint on a value of the body");
     CheckSizes();
     space_ = PlanSpace(each_, bounds_);
-    divisions_.Plan(bounds_);
+    divisions_.Plan(bounds_, remainders_);
     PlanResults();
     if (l_.columns && SumsColumns(context_, inst_.results[0], results_[0].plan())) {
       const size_t rank = each_.results[0].out.size();
@@ -97,7 +97,8 @@ class Statement {
   Bounds bounds_;
   Space space_;
   std::set<Value> body_values_;
-  const AccessContext context_{l_, each_, space_, bounds_, body_values_};
+  std::vector<Proof> remainders_;
+  const AccessContext context_{l_, each_, space_, bounds_, body_values_, remainders_};
   Divisions divisions_{context_};
   Body body_{context_, divisions_};
   std::vector<ResultWriter> results_;

@@ -1,5 +1,6 @@
 #include "core/loops/verify.h"
 
+#include <set>
 #include <string>
 
 #include "core/ir/dominance.h"
@@ -138,8 +139,17 @@ class FunctionVerifier {
     if (good) Close(nodes);
     return good;
   }
+  bool Proofs(const Node& n) {
+    for (const Proof& p : n.proofs) {
+      if (n.kind != Kind::kCheck)
+        relied_on_.insert(p.token);
+      else if (relied_on_.contains(p.token))
+        return Fail("a check comes behind what relies on it");
+    }
+    return true;
+  }
   bool One(const Node& n) {
-    if (!UseAll(n.args)) return false;
+    if (!UseAll(n.args) || !Proofs(n)) return false;
     if (n.kind == Kind::kCall && !IsThere(n.callee)) return Fail("a function that is not there");
     if (n.kind == Kind::kFor && !DefineAll(n.results)) return false;
     if (!Inner(n.body, n.body_yields) || !Inner(n.other, n.other_yields)) return false;
@@ -195,6 +205,7 @@ class FunctionVerifier {
   const char* what_ = "";
   std::vector<uint32_t> defined_in_;  // by register
   std::vector<bool> over_;            // the loop or branch that it is written in
+  std::set<Reg> relied_on_;           // tokens
   std::vector<int> held_;
   std::vector<uint32_t> counted_in_;  // the block that `held_` speaks of
 };

@@ -8,6 +8,7 @@
 //     loops.h says; jumps and calls go to blocks and functions that are there.
 //  3. What a node consumes is a reference that the block still has: an array is not read after its last
 //     reference has been given away within a block.
+//  4. What a check proves is relied on behind it (Proof), never in front.
 #pragma once
 
 #include "core/base/status.h"

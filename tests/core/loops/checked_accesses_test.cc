@@ -2,6 +2,7 @@
 // data say have checks, and random ones, which never read out of range.
 #include <catch2/catch.hpp>
 #include <cstdio>
+#include <map>
 #include <random>
 
 #include "core/loops/loops.h"
@@ -208,6 +209,52 @@ class RandomReads {
 
   std::mt19937 rng_;
 };
+
+// Which accesses of arrays of numbers, and divisions of integers, rely on each check; in order.
+std::vector<int> ReliedOn(const std::string& text) {
+  const StatusOr<Module> loops = LowerToLoops(ParseIr(text));
+  REQUIRE(loops.ok());
+  std::map<Reg, int> by_token;
+  for (const Block& b : loops->functions[0]->blocks) {
+    ForEachNode(b.nodes, [&](const Node& n) {
+      for (const Proof& p : n.proofs) {
+        if (n.kind == Node::Kind::kCheck && p.token != kFacts)
+          by_token.try_emplace(p.token);
+        else if (n.kind != Node::Kind::kCheck)
+          ++by_token[p.token];
+      }
+    });
+  }
+  std::vector<int> counts;
+  for (const auto& [token, count] : by_token) counts.push_back(count);
+  return counts;
+}
+
+std::string SumsOf(const std::vector<std::string>& sums) {
+  std::string text =
+      "fn @f(%x: [*]f64, %k: [*]i64, %m: i64) -> f64 {\nb0:\n  %n = dim %x, 0\n  %p = dim %k, 0\n";
+  std::string total = "0.0";
+  for (size_t s = 0; s < sums.size(); ++s) {
+    const std::string id = std::to_string(s);
+    text += "  %s" + id + " = each(" + sums[s] + "} sum []: %v\n  %t" + id + " = add " + total +
+            ", %s" + id + "\n";
+    total = "%t" + id;
+  }
+  return text + "  ret " + total + "\n}\n";
+}
+
+TEST_CASE("checked accesses: what relies on a check in front of the loops says so") {
+  const std::string read = "i < %m) { %v = index %x[%i] ";
+  CHECK(ReliedOn(SumsOf({read})) == std::vector<int>{1});
+  CHECK(ReliedOn(SumsOf({read, read})) == std::vector<int>{2});
+  const std::string at_each = "i < %p) { %j = index %k[%i]; %v = index %x[%j] ";
+  CHECK(ReliedOn(SumsOf({at_each, at_each})) == std::vector<int>{2});
+  // The remainder is an index of x, and where there is one x has elements.
+  const std::string remainder =
+      "i < %m) { %r = rem %i, %n; %u = index %x[%r]; %w = index %x[0]; %v = mul %u, %w ";
+  CHECK(ReliedOn(SumsOf({remainder})) == std::vector<int>{4});
+  CHECK(ReliedOn(SumsOf({remainder, remainder}))[0] >= 4);
+}
 
 TEST_CASE("checked accesses: random reads are in range or trap as before") {
   int checks = 0, trapped = 0, runs = 0;

@@ -187,6 +187,9 @@ TEST_CASE("rows: loops that call functions for several turns at once run strip b
       {"sum i < m { [i < m - 2] * tanh(max j < n { x[j] * f64(i) }) }"},
       {"sum i < m { [i > 3] * tanh([i > 2] * prod j < n { x[j] * f64(i) }) }"},
       {"max i < m { cos(prod j < n { x[j] + f64(i) }) }"},
+      // Where checks stand in between, of what is read at the place of the first total.
+      {"max i < m { sin(x[i % n]) * min j < i + 1 { sum a < n { x[a] * f64(j + 1) } } }"},
+      {"max i < m { sin(x[i % n]) * max j in i..m { sum a < n { x[a] * x[i % n] } } }"},
       // Under a condition that no turn changes.
       {"sum a < n { x[a] * sum i < m { tanh(prod j < n { x[j] + f64(i + a) }) } }", true},
       {"sum(scan sum i < m { tanh(prod j < n { x[j] + f64(i) }) })", true},

@@ -236,5 +236,26 @@ TEST_CASE("verify: arrays are not used after their last owner") {
   CHECK(Verify(module).ok());
 }
 
+TEST_CASE("verify: a check stands in front of what relies on it") {
+  const std::string text = R"(
+fn @f(%x: [*]f64, %m: i64) -> f64 {
+b0:
+  %s = each(i < %m) { %u = index %x[%i] } sum []: %u
+  ret %s
+}
+)";
+  StatusOr<Module> loops = LowerToLoops(ParseIr(text));
+  REQUIRE(loops.ok());
+  std::vector<Node>& nodes = Entry(*loops->functions[0]);
+  const auto is = [](Kind kind) { return [kind](const Node& n) { return n.kind == kind; }; };
+  const auto check = std::find_if(nodes.begin(), nodes.end(), is(Kind::kIf));
+  const auto loop = std::find_if(nodes.begin(), nodes.end(), is(Kind::kFor));
+  REQUIRE(check < loop);
+  std::rotate(check, check + 1, loop + 1);
+  const Status status = Verify(*loops);
+  CHECK(status.reason() == "LOOPS_INVALID");
+  CHECK(status.message().find("a check comes behind what relies on it") != std::string::npos);
+}
+
 }  // namespace
 }  // namespace pullback::loops
