@@ -1,11 +1,10 @@
 #include <algorithm>
-#include <bit>
-#include <cmath>
 #include <set>
 #include <unordered_map>
 
 #include "core/tensor/normalise.h"
 #include "core/tensor/statement_edit.h"
+#include "core/tensor/value_guards.h"
 
 namespace pullback::tensor {
 namespace {
@@ -60,117 +59,6 @@ void MergeEqualPredicates(ir::Each& each) {
   }
   PruneBody(each);
 }
-
-// f64 only: bits of other types say something else.
-bool IsFactor(const Inst* def, const ir::Function& f) {
-  if (!def || f.TypeOf(def->results[0]) != ir::Type::F64() || def->op != ir::Op::Const ||
-      def->guard.valid())
-    return false;
-  const double factor = std::bit_cast<double>(def->bits);
-  return std::isfinite(factor) && factor > 0;
-}
-
-// What is found of a body's values by what defines them; of each value once.
-template <typename Found>
-class OfValues {
- protected:
-  OfValues(const ir::Each& each, const ir::Function& f) : each_(each), f_(f) {
-    for (const Inst& inst : each.body) {
-      for (Value v : inst.results) definitions_[v.id] = &inst;
-    }
-  }
-
-  using Known = std::unordered_map<uint32_t, Found>;
-  const Inst* DefOf(Value v) const {
-    const auto it = definitions_.find(v.id);
-    return it == definitions_.end() ? nullptr : it->second;
-  }
-  template <typename Find>
-  Found Look(Known& known, Value v, const Find& find) {
-    const Inst* def = DefOf(v);
-    if (!def || depth_ == kDeepest) return Found{};
-    if (const auto it = known.find(v.id); it != known.end()) return it->second;
-    ++depth_;
-    Found found = find(*def);
-    --depth_;
-    return known[v.id] = std::move(found);
-  }
-  bool IsZero(Value v) const {
-    const Inst* def = DefOf(v);
-    return def && def->op == ir::Op::Const && def->bits == 0;
-  }
-
-  const ir::Each& each_;
-  const ir::Function& f_;
-
- private:
-  static constexpr int kDeepest = 100;  // operands of operands
-
-  std::unordered_map<uint32_t, const Inst*> definitions_;
-  int depth_ = 0;
-};
-
-// Guards outside of which values of a body are 0.
-class GuardsOfValues : private OfValues<Value> {
- public:
-  GuardsOfValues(const ir::Each& each, const ir::Function& f) : OfValues(each, f) {}
-
-  // Where this is false the value is 0; kNoValue: nothing is known.
-  Value Of(Value v) {
-    return Look(values_, v, [&](const Inst& def) { return OfValue(def, v); });
-  }
-
- private:
-  // A guard outside of which v is absent: 0 because something was never there, an element that an array does
-  // not have or a factor under a bracket. A product is absent with any of its factors, a sum with both terms.
-  Value OfAbsent(Value v) {
-    return Look(absent_, v, [&](const Inst& def) -> Value {
-      if (def.guard.valid()) return def.guard;
-      if (def.op == ir::Op::Add || def.op == ir::Op::Sub) {
-        const Value guard = OfAbsent(def.args[0]);
-        return guard.valid() && guard == OfAbsent(def.args[1]) ? guard : ir::kNoValue;
-      }
-      const bool product = def.op == ir::Op::Mul || def.op == ir::Op::SMul;
-      if (!product && def.op != ir::Op::Neg) return ir::kNoValue;
-      for (Value factor : def.args) {
-        if (const Value guard = OfAbsent(factor); guard.valid()) return guard;
-      }
-      return ir::kNoValue;
-    });
-  }
-
-  // Where no factor is absent all must be 0, since 0 * inf is not.
-  Value OfValue(const Inst& def, Value v) {
-    if (const Value guard = OfAbsent(v); guard.valid()) return guard;
-    const auto of = [&](size_t k) { return Of(def.args[k]); };
-    switch (def.op) {
-      case ir::Op::SMul:
-      case ir::Op::Cast:
-      case ir::Op::Neg: return of(0);
-      case ir::Op::Mul:
-        if (IsFactor(DefOf(def.args[0]), f_)) return of(1);
-        if (IsFactor(DefOf(def.args[1]), f_)) return of(0);
-        [[fallthrough]];
-      case ir::Op::Add:
-      case ir::Op::Sub: {
-        const Value a = of(0);
-        return a.valid() && a == of(1) ? a : ir::kNoValue;
-      }
-      case ir::Op::Select: return OfSelect(def);
-      default: return ir::kNoValue;
-    }
-  }
-  Value OfSelect(const Inst& def) {
-    const bool zero = IsZero(def.args[2]) && !DefOf(def.args[2])->guard.valid();
-    if (!zero || !DefOf(def.args[0])) return ir::kNoValue;
-    // The arm's own guard says more where it is under the condition.
-    const Value arm = OfAbsent(def.args[1]);
-    const bool more = arm.valid() && ConditionsOf(each_, arm).contains(def.args[0]);
-    return more ? arm : def.args[0];
-  }
-
-  Known values_, absent_;
-};
 
 // A result whose value is 0 wherever a guard is false takes that guard: an absent term for one that is
 // zero.
@@ -251,66 +139,6 @@ class PartsToWhere {
   ir::Each& each_;
   std::set<Value> true_;
   std::unordered_map<uint32_t, Value> by_;  // what is left of others
-};
-
-// What holds wherever a value of a body is not 0: more than one guard says, as a product has with any of its factors.
-class NeedsOfValues : private OfValues<std::set<Value>> {
- public:
-  NeedsOfValues(const ir::Each& each, const ir::Function& f) : OfValues(each, f) {}
-
-  // Bools of the body.
-  std::set<Value> Of(Value v) {
-    return Look(values_, v, [&](const Inst& def) { return OfValue(def, v); });
-  }
-
- private:
-  using Needs = std::set<Value>;
-
-  static Needs Both(Needs a, const Needs& b) {
-    a.insert(b.begin(), b.end());
-    return a;
-  }
-  static Needs Either(Needs a, const Needs& b) {
-    std::erase_if(a, [&](Value v) { return !b.contains(v); });
-    return a;
-  }
-
-  // Wherever it is there at all (GuardsOfValues).
-  Needs OfAbsent(Value v) {
-    return Look(absent_, v, [&](const Inst& def) {
-      Needs own = ConditionsOf(each_, def.guard);
-      const auto of = [&](size_t k) { return OfAbsent(def.args[k]); };
-      switch (def.op) {
-        case ir::Op::Mul:
-        case ir::Op::SMul: return Both(std::move(own), Both(of(0), of(1)));
-        case ir::Op::Add:
-        case ir::Op::Sub: return Both(own, Either(of(0), of(1)));
-        case ir::Op::Neg: return Both(own, of(0));
-        default: return own;
-      }
-    });
-  }
-
-  Needs OfValue(const Inst& def, Value v) {
-    Needs absent = OfAbsent(v);
-    const auto of = [&](size_t k) { return Of(def.args[k]); };
-    switch (def.op) {
-      case ir::Op::SMul:
-      case ir::Op::Cast:
-      case ir::Op::Neg: return Both(absent, of(0));
-      case ir::Op::Mul:
-        if (IsFactor(DefOf(def.args[0]), f_)) return Both(absent, of(1));
-        if (IsFactor(DefOf(def.args[1]), f_)) return Both(absent, of(0));
-        [[fallthrough]];
-      case ir::Op::Add:
-      case ir::Op::Sub: return Both(absent, Either(of(0), of(1)));
-      case ir::Op::Select:
-        if (!IsZero(def.args[2])) return absent;
-        return Both(Both(absent, of(1)), ConditionsOf(each_, def.args[0]));
-      default: return absent;
-    }
-  }
-  Known values_, absent_;
 };
 
 // What of the indices holds wherever a result has a term: where what is stored or added is 0 its element is, or has, none.

@@ -43,9 +43,10 @@ struct Row {
   bool operator==(const Row&) const = default;
 };
 
-// Of what stores in the same places without running along. Nothing: of others.
+// Of what stores in the same places without running along, of one term each. Nothing: of others.
 std::optional<Monoid> ReductionOf(Monoid m) {
   switch (m) {
+    case Monoid::kGen:
     case Monoid::kScanSum: return Monoid::kSum;
     case Monoid::kScanProd: return Monoid::kProd;
     case Monoid::kScanMax: return Monoid::kMax;
@@ -92,11 +93,11 @@ class Rows {
     const Value array = inst.results[k];
     const EachResult& r = inst.each->results[k];
     if (!reads_.OnlyByStatements(array) || r.into.valid() || !ReductionOf(r.monoid)) return;
-    if (const std::optional<Row> row = RowThatAllRead(array)) {
-      if (MayRestrict(inst, k, *row, reads_.Of(array), inst)) Restrict(inst, k, *row, array);
-    } else if (large_.Is(r)) {
+    const std::optional<Row> row = RowThatAllRead(array);
+    if (row && MayRestrict(inst, k, *row, reads_.Of(array), inst))
+      Restrict(inst, k, *row, array);
+    else if (large_.Is(r))
       MakeAgain(inst, k);
-    }
   }
 
   // The result's rows are what `rows` is.

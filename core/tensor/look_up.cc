@@ -2,7 +2,7 @@
 // the others and j is k[i], where that is in j's range. So a sum over i of what has k[i] = j, for each j, is a scatter,
 // and its gradient a gather: O(n + m) for O(n * m). A sum that has been a prefix form adds the terms of an element in
 // the order of the points from then on, and not in lanes. Likewise max, min and prod, where a term is what they are of
-// nothing wherever k[i] is not j.
+// nothing wherever k[i] is not j; and scans that start anew for i and j, where one that adds adds nothing.
 #include <algorithm>
 #include <map>
 #include <optional>
@@ -15,6 +15,7 @@
 #include "core/tensor/look_up_arg.h"
 #include "core/tensor/normalise.h"
 #include "core/tensor/statement_edit.h"
+#include "core/tensor/value_guards.h"
 
 namespace pullback::tensor {
 namespace {
@@ -39,6 +40,9 @@ class LookUp {
     auto where = WithoutIndex(index);
     if (!where) return false;
     each_.indices.erase(each_.indices.begin() + static_cast<long>(found.index));
+    for (ir::EachResult& r : each_.results) {
+      if (ir::IsScan(r.monoid)) --r.outer;
+    }
     RewriteBody(found, index);
     each_.where = *std::move(where);
     PruneBody(each_);
@@ -96,6 +100,7 @@ class LookUp {
     };
     replace(r.value);
     replace(r.guard);
+    replace(r.second);
     for (Affine& a : r.out) {
       for (const auto& [from, to] : by) a = a.Substitute(Value{from}, Affine::Of(to));
     }
@@ -178,15 +183,13 @@ class LookUps {
   bool RunOne(Inst& inst, std::vector<Inst>& out) {
     ir::Each& each = *inst.each;
     for (const Equality& found : EqualitiesOf(each, f_)) {
-      const std::vector<bool> under = Under(each, found);
-      const auto count = std::count(under.begin(), under.end(), true);
-      if (count == 0) continue;
+      const std::vector<Condition> under = Under(each, found);
+      const auto others = std::count(under.begin(), under.end(), Condition::kNone);
+      if (static_cast<size_t>(others) == under.size()) continue;
       const Value extent = each.indices[found.index].extent;
-      for (size_t k = 0; k < under.size(); ++k) {
-        if (under[k]) SetTerm(each.results[k], TermOf(each, f_, each.results[k]));
-      }
+      for (size_t k = 0; k < under.size(); ++k) SetUnder(each, each.results[k], found, under[k]);
       Inst rest;
-      if (static_cast<size_t>(count) < under.size()) rest = CopyStatement(inst, f_).inst;
+      if (others > 0) rest = CopyStatement(inst, f_).inst;
       if (!LookUp(each, f_, outer_).Run(found)) continue;
       if (rest.each) {
         Keep(rest, under, false);
@@ -199,24 +202,57 @@ class LookUps {
     return false;
   }
 
+  // How the equality is a condition of a result.
+  enum class Condition : uint8_t { kNone, kOfTerm, kOfValue };
+
   // The results that the equality is a condition of.
-  std::vector<bool> Under(const ir::Each& each, const Equality& found) const {
-    std::map<Value, bool> known;
-    std::vector<bool> under;
-    for (const ir::EachResult& r : each.results) {
-      under.push_back(false);
-      const Value guard = TermOf(each, f_, r).guard;
-      if (!guard.valid() || ir::IsScan(r.monoid) || ir::IsArg(r.monoid)) continue;
-      const auto [at, fresh] = known.try_emplace(guard);
-      if (fresh) at->second = ConditionsOf(each, guard).contains(found.condition);
-      under.back() = at->second;
-    }
+  std::vector<Condition> Under(const ir::Each& each, const Equality& found) const {
+    NeedsOfValues needs(each, f_);
+    std::vector<Condition> under;
+    for (const ir::EachResult& r : each.results) under.push_back(Under(each, r, found, needs));
     return under;
   }
+  Condition Under(const ir::Each& each, const ir::EachResult& r, const Equality& found,
+                  NeedsOfValues& needs) const {
+    const bool scan = ir::IsScan(r.monoid);
+    if (ir::IsArg(r.monoid) || (scan && !IsOfRuns(each, r, found))) return Condition::kNone;
+    const Value guard = scan ? r.guard : TermOf(each, f_, r).guard;
+    if (ConditionsOf(each, guard).contains(found.condition)) return Condition::kOfTerm;
+    // What adds 0, or stores it, may as well not be there.
+    const bool adds = r.monoid == ir::Monoid::kGen || r.monoid == ir::Monoid::kSum ||
+                      r.monoid == ir::Monoid::kScanSum || r.monoid == ir::Monoid::kScanLinear;
+    const Value added = r.second.valid() ? r.second : r.value;
+    return adds && needs.Of(added).contains(found.condition) ? Condition::kOfValue
+                                                             : Condition::kNone;
+  }
+  // Whether it is one for all of a run of the scan, which starts anew for the index: runs without points, or that add
+  // nothing, are zeros.
+  static bool IsOfRuns(const ir::Each& each, const ir::EachResult& r, const Equality& found) {
+    if (found.index >= r.outer) return false;
+    return std::none_of(
+        each.indices.begin() + r.outer, each.indices.end(),
+        [&](const ir::IndexVar& i) { return ReadersOf(each, i.var).contains(found.condition); });
+  }
 
-  static void Keep(Inst& inst, const std::vector<bool>& under, bool which) {
+  // Then it is a condition of the guard.
+  void SetUnder(ir::Each& each, ir::EachResult& r, const Equality& found, Condition how) {
+    if (how == Condition::kOfTerm && !ir::IsScan(r.monoid)) SetTerm(r, TermOf(each, f_, r));
+    if (how != Condition::kOfValue) return;
+    if (!r.guard.valid()) {
+      r.guard = found.condition;
+      return;
+    }
+    Inst both;
+    both.op = Op::And;
+    both.args = {r.guard, found.condition};
+    both.results = {f_.NewValue(ir::Type::Bool())};
+    r.guard = both.results[0];
+    each.body.push_back(std::move(both));
+  }
+
+  static void Keep(Inst& inst, const std::vector<Condition>& under, bool which) {
     for (size_t k = under.size(); k-- > 0;) {
-      if (under[k] == which) continue;
+      if ((under[k] != Condition::kNone) == which) continue;
       inst.results.erase(inst.results.begin() + static_cast<long>(k));
       inst.each->results.erase(inst.each->results.begin() + static_cast<long>(k));
     }

@@ -143,8 +143,7 @@ class DataPlaces {
   void Visit(Inst& inst, size_t k) {
     const Value array = inst.results[k];
     EachResult& r = inst.each->results[k];
-    const bool stores = r.monoid == Monoid::kGen || r.monoid == Monoid::kSum;
-    if (!stores || r.into.valid() || !reads_.OnlyByStatements(array)) return;
+    if (!LeavesZeros(r.monoid) || r.into.valid() || !reads_.OnlyByStatements(array)) return;
     for (size_t axis = 0; axis < r.out.size(); ++axis) {
       std::optional<Place> place = PlaceAt(*inst.each, r, axis);
       if (!place || !AllReadByIndex(array, axis, r.shape[axis])) continue;
