@@ -21,6 +21,19 @@ Affine ReducedExtent(Context& c, const Expr& e, const Affine& extent) {
   return NotNegative(c, extent);
 }
 
+// An extent that no value of `extent`, which indices around are in, is beyond. That of one of these, for j < i, j < i + 1 or
+// j < i - 1: the statement is over it already, negative or not.
+Affine BoundOf(Context& c, const Affine& extent) {
+  for (const auto& frame : c.frames) {
+    for (const ir::IndexVar& i : frame->indices) {
+      const Affine more = extent - Affine::Of(i.var);
+      if (more.IsConst() && more.constant <= 1) return c.AffineFor(i.extent);
+    }
+  }
+  const Affine most = Least(c, extent * -1) * -1;
+  return IsNonNegative(c, most) ? most : NotNegative(c, most);
+}
+
 // The statement ends as one over the whole range would where that is negative.
 void AddNeighbours(Context& c, const Expr& e, Range& r) {
   const Affine extent = r.hi - r.lo;
@@ -113,9 +126,7 @@ MaybeValue AddDependentIndex(Context& c, Statement& s, const Affine& extent,
         return c.FindBound(t.value) != nullptr || IsAdopted(c, t.value);
       });
   if (!closed) return std::nullopt;
-  const Affine most = Least(c, extent * -1) * -1;
-  const Affine bound = IsNonNegative(c, most) ? most : NotNegative(c, most);
-  const Value i = AddIndex(c, s, bound, false, name);
+  const Value i = AddIndex(c, s, BoundOf(c, extent), false, name);
   c.frame().where.push_back({extent - Affine::Of(i) - Affine::Const(1), false});
   return i;
 }

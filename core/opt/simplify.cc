@@ -13,7 +13,10 @@ constexpr size_t kPasses = 5;
 bool RunPass(size_t which, ir::Function& f, const RewriteOptions& options) {
   switch (which) {
     case 0: return SimplifyControlFlow(f, options);
-    case 1: return PropagateConditions(f, options);
+    case 1: {
+      const bool checked = CheckSizesEarly(f, options);
+      return PropagateConditions(f, options) || checked;
+    }
     case 2: return FoldConstants(f, options);
     case 3: return EliminateCommonSubexpressions(f, options);
     default: return EliminateDeadCode(f, options);

@@ -28,6 +28,9 @@ bool SimplifyControlFlow(ir::Function& f, const RewriteOptions& options = {});
 // integers found equal are one value. True: changed.
 bool PropagateConditions(ir::Function& f, const RewriteOptions& options = {});
 
+// What is computed over max(m, 0) for a statement over m comes behind a check that m is not negative. True: changed.
+bool CheckSizesEarly(ir::Function& f, const RewriteOptions& options = {});
+
 // Loops of blocks (Figure 8e of dF~): those that are never entered or leave nothing behind go, those that do
 // something in one turn only become that turn. peel: those of few turns become straight-line code as well (after
 // differentiation: what is added to a cotangent in which order is the loop's until then). True: changed.

@@ -125,12 +125,11 @@ Status NormaliseAndFuse(PassRunner& passes, ir::Module& m, int rounds) {
     PB_RETURN_IF_ERROR(passes.Run("compact", m, [&](ir::Module& x) {
       for (auto& f : x.functions) {
         compacted |= tensor::KeepDiagonals(*f);
-        compacted |= tensor::KeepRows(*f);
+        bool again = tensor::KeepRows(*f);
         compacted |= tensor::PlaceValues(*f);
-        if (tensor::RecomputeRows(*f)) {
-          compacted = true;
-          tensor::ShareStatements(*f);  // rows that rounds before have made
-        }
+        again |= tensor::RecomputeRows(*f);
+        if (again) tensor::ShareStatements(*f);  // rows that rounds before have made
+        compacted |= again;
         compacted |= tensor::FollowTuples(*f);
         compacted |= tensor::CompactArrays(*f);
       }

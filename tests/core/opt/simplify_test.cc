@@ -3,6 +3,7 @@
 
 #include <catch2/catch.hpp>
 
+#include "core/eval/interpreter.h"
 #include "core/ir/fingerprint.h"
 #include "tests/support/derivatives.h"
 #include "tests/support/pass_files.h"
@@ -85,6 +86,35 @@ TEST_CASE("opt: SimplifyControlFlow") {
 TEST_CASE("opt: PropagateConditions") {
   RunPassFiles("propagate_conditions",
                OverFunctions([](ir::Function& f) { PropagateConditions(f); }));
+}
+
+TEST_CASE("opt: CheckSizesEarly") {
+  RunPassFiles("check_sizes_early", OverFunctions([](ir::Function& f) { CheckSizesEarly(f); }));
+}
+
+TEST_CASE("opt: a size that is checked early is that of the statement over it") {
+  const std::string text = R"(entry @f
+fn @f(%m: i64) -> f64 {
+b0:
+  %c = max %m, 0
+  %a = each(j < %c) { %u = cast %j : f64 } sum []: %u !4
+  %s = each(i < %m) { } sum []: %a !5
+  ret %s
+})";
+  ir::Module m = testing::ParseIr(text);
+  REQUIRE(Simplify(m).ok());
+  for (const ir::Inst& inst : m.Get(m.entry).blocks[0].insts) {
+    if (inst.each) CHECK(inst.each->indices[0].extent == m.Get(m.entry).params()[0]);
+  }
+  ir::Module as_written = testing::ParseIr(text);
+  for (ir::Module* either : {&as_written, &m}) {
+    const auto run = eval::Run(*either, {Tensor::I64(-3)});
+    REQUIRE(run.ok());
+    REQUIRE(run->trap);
+    CHECK(run->trap->kind == ir::TrapKind::kNegativeSize);
+    CHECK(run->trap->loc == 5);
+    CHECK(run->trap->a == -3);
+  }
 }
 
 TEST_CASE("opt: NormaliseLoops") {
