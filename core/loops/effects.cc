@@ -37,8 +37,8 @@ class Collector {
       inner_.insert(inner_.end(), node_.results.begin(), node_.results.end());
     } else {
       effects_.defines = node_.results;
-      if (states_facts_) effects_.defines.push_back(kFacts);
     }
+    if (states_facts_) effects_.defines.push_back(kFacts);
     if (relies_on_checks_) effects_.uses.push_back(kFacts);
     SortUnique(effects_.defines);
     SortUnique(effects_.uses);

@@ -55,9 +55,9 @@ struct Proof {
   Rows rows;
 };
 inline constexpr uint32_t kFirstToken = uint32_t{1} << 31;
-// The token of a check that has none of its own. What it says, where it is in no loop, may be why anything that comes
-// behind it is in range, a divisor not 0, or an extent not negative: accesses, divisions of integers and allocations rely
-// on it without saying so.
+// The token of a check that has none of its own. What it says may be why anything that comes behind it, or behind the
+// loop that it is in, is in range, a divisor not 0, or an extent not negative: accesses, divisions of integers and
+// allocations rely on it without saying so.
 inline constexpr Reg kFacts{kFirstToken - 1};
 
 struct Node {

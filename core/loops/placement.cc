@@ -86,7 +86,7 @@ void Placement::Fill(Reg value) {
   OpenIfInside();
   std::vector<Affine> subs;
   const std::vector<Reg> at = OpenRow(subs);
-  e_.Store(array_, e_.Offset(subs, extents_), value, at);
+  e_.Store(array_, e_.Offset(subs, extents_), value, at, {{}, c_.remainders});
   CloseRow();
   CloseIfInside();
 }

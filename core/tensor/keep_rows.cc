@@ -47,6 +47,8 @@ struct Row {
 std::optional<Monoid> ReductionOf(Monoid m) {
   switch (m) {
     case Monoid::kGen:
+    case Monoid::kArgMax:
+    case Monoid::kArgMin:
     case Monoid::kScanSum: return Monoid::kSum;
     case Monoid::kScanProd: return Monoid::kProd;
     case Monoid::kScanMax: return Monoid::kMax;

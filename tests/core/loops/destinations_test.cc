@@ -325,6 +325,44 @@ TEST_CASE("destinations: what stands between a row and its place traps first") {
   }
 }
 
+// The check of a place is a loop under a condition, and came behind what it is for, where a loop that calls became one with
+// that.
+TEST_CASE("destinations: a place is checked in front of loops that become one") {
+  const std::string start =
+      "fn g(a: f64) -> f64 { var r = a; while r > 1.0 { r = r / 2.0 } return r }\n"
+      "fn f(x: [n]f64, p: i64) -> f64 {\n";
+  const std::string makes = "let t = gen k < n, l < n { g(x[k] + x[l]) }\n";
+  const std::string matrix = "var y = gen a < 3, k < n { x[k] }\n",
+                    cube = "var y = gen a < 3, k < n, l < n { x[k] }\n",
+                    of_matrix = "return sum a < 3, k < n { y[a, k] * x[k] } }",
+                    of_cube = "return sum a < 3, k < n, l < n { y[a, k, l] * x[k] } }";
+  const std::string row = "gen k < n { sum l < n { t[k, l] * t[k, n - 1 - l] } }\n",
+                    rows = "gen k < n, l < n { t[k, l] + t[k, 0] }\n";
+  for (const std::string& text : {
+           cube + makes + "y[p] = " + rows + of_cube,
+           cube + makes + "y[p] += " + rows + of_cube,
+           cube + "for i < 2 { " + makes + "y[p + i] = " + rows + " }\n" + of_cube,
+           cube + "for i < 2 { " + makes + "y[p - i] -= " + rows + " }\n" + of_cube,
+           cube + makes + "y[p, 0:n] = " + rows + of_cube,
+           matrix + makes + "y[p] = " + row + of_matrix,
+           matrix + makes + "y[p, 0:n] += " + row + of_matrix,
+           "var y = gen k < n, a < 3 { x[k] }\n" + makes + "y[:, p] = " + row +
+               "return sum a < 3, k < n { y[k, a] * x[k] } }",
+       }) {
+    INFO(text);
+    const ir::Module ssa = testing::LowerText(start + text, "f");
+    for (const auto t : {pipeline::Transform::kValue, pipeline::Transform::kValueAndGrad}) {
+      for (const bool optimised : {true, false}) {
+        const ir::Module module = testing::Derived(ssa, t, {optimised, true, false});
+        for (const int64_t p : {-1000000000, -1, 0, 2, 3, 1000000000}) {
+          RunBoth(module, {Ramp({3}), Tensor::I64(p)}, Traps::kAny, kRows);
+          RunBoth(module, {Ramp({0}), Tensor::I64(p)}, Traps::kAny, kRows);
+        }
+      }
+    }
+  }
+}
+
 TEST_CASE("destinations: programs that assign rows") {
   const char* const bodies[] = {
       "y[i] = exp.(x) * f64(i)",
