@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <iterator>
 
+#include "core/loops/liveness.h"
 #include "core/loops/walk.h"
 
 namespace pullback::loops {
@@ -27,7 +28,7 @@ void Join(Memory& memory, Reg r, const Effects::Access& access) {
 
 class Collector {
  public:
-  explicit Collector(const Node& node) : node_(node) {}
+  Collector(const Function& f, const Node& node) : f_(f), node_(node) {}
 
   Effects Collect() {
     Visit(node_);
@@ -94,6 +95,9 @@ class Collector {
         }
         return;
       case Kind::kCall:
+        if (!IsOfScalars(n)) break;
+        effects_.checks = true;
+        return;
       case Kind::kTapeNew:
       case Kind::kPush:
       case Kind::kPop:
@@ -101,6 +105,13 @@ class Collector {
     }
     effects_.ordered = true;
     for (Reg r : n.args) Touch(r, true, kNoAxis);
+  }
+
+  // Then nothing of a call is seen but what it gives, or that it traps.
+  bool IsOfScalars(const Node& call) const {
+    const auto is_scalar = [&](Reg r) { return !IsCounted(f_.TypeOf(r)); };
+    return std::all_of(call.args.begin(), call.args.end(), is_scalar) &&
+           std::all_of(call.results.begin(), call.results.end(), is_scalar);
   }
 
   int AxisOfTurn(const Rows& rows) const {
@@ -113,6 +124,7 @@ class Collector {
   }
   void Touch(Reg r, bool writes, int axis) { Join(effects_.memory, r, {writes, axis}); }
 
+  const Function& f_;
   const Node& node_;
   Effects effects_;
   std::vector<Reg> inner_;
@@ -128,7 +140,7 @@ bool Meet(const std::vector<Reg>& a, const std::vector<Reg>& b) {
 
 }  // namespace
 
-Effects EffectsOf(const Node& node) { return Collector(node).Collect(); }
+Effects EffectsOf(const Function& f, const Node& node) { return Collector(f, node).Collect(); }
 
 Effects Joined(const Effects& a, const Effects& b) {
   Effects both = a;

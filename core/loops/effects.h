@@ -18,15 +18,15 @@ struct Effects {
   };
   std::vector<Reg> defines, uses;  // ascending; what is known inside alone is in neither
   std::map<Reg, Access> memory;    // arrays, lanes, and what checks prove (Proof)
-  bool checks = false;             // it traps where a check fails
+  bool checks = false;             // it traps where a check fails, or calls what may
   bool ordered = false;            // others see it: two such stay in order, and those and checks
 };
 
-Effects EffectsOf(const Node& node);
+Effects EffectsOf(const Function& f, const Node& node);
 // Of a loop that does what both do.
 Effects Joined(const Effects& a, const Effects& b);
 
-// Whether what they do besides is seen in order. (Of several checks that fail any may end the run.)
+// Whether what they do besides is seen in order. (Of several checks that fail, or calls that trap, any may end the run.)
 bool StayInOrder(const Effects& a, const Effects& b);
 
 enum class Dependence : uint8_t {

@@ -155,7 +155,7 @@ class RowFuser {
     nodes_ = std::move(parts);
   }
   bool UsesArrays(const Node& node) const {
-    const std::vector<Reg> uses = EffectsOf(node).uses;
+    const std::vector<Reg> uses = EffectsOf(f_, node).uses;
     return std::any_of(uses.begin(), uses.end(), [&](Reg r) { return arrays_.contains(r); });
   }
   static int UsesIn(const Node& node, Reg r) {
@@ -197,7 +197,7 @@ class RowFuser {
   void Put(std::vector<Node> before, const Array& of) {
     const Outer outer = MadeAt(of);
     std::move(before.begin(), before.end(), std::back_inserter(*outer.before));
-    if (of.alloc) items_[*of.alloc].effects = EffectsOf(*outer.alloc);
+    if (of.alloc) items_[*of.alloc].effects = EffectsOf(f_, *outer.alloc);
   }
 
   // False: no loop's turns each use a row of their own.

@@ -118,7 +118,7 @@ std::vector<Node> SplitBranch(Function& f, Node node) {
   return parts;
 }
 
-RowItem TakeItem(Node node, size_t number) {
+RowItem TakeItem(const Function& f, Node node, size_t number) {
   RowItem item{{}, ir::kNoValue, {}, 0, {}, {}, number, number, number};
   if (IsGuardedLoop(node)) {
     item.guard = node.args[0];
@@ -126,7 +126,7 @@ RowItem TakeItem(Node node, size_t number) {
   } else {
     item.node = std::move(node);
   }
-  item.effects = EffectsOf(item.node);
+  item.effects = EffectsOf(f, item.node);
   if (item.guard.valid()) AddUse(item.effects, item.guard);
   ForEachNode(item.node.body, [&](const Node&) { ++item.size; });
   return item;

@@ -30,7 +30,7 @@ struct RowItem {
 };
 
 // A branch around one loop becomes that loop, with a guard.
-RowItem TakeItem(Node node, size_t number);
+RowItem TakeItem(const Function& f, Node node, size_t number);
 // A branch that need not be one: a branch around each loop, load and store in it, while what cannot fail runs always.
 // Others come back as they are.
 std::vector<Node> SplitBranch(Function& f, Node node);

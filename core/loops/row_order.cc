@@ -43,7 +43,7 @@ class Together {
 RowItem& RowOrder::Add(Node node) {
   const size_t k = items_.size();
   order_.push_back(k);
-  return items_.emplace_back(TakeItem(std::move(node), k));
+  return items_.emplace_back(TakeItem(f_, std::move(node), k));
 }
 
 size_t RowOrder::Joined(size_t k) const {

@@ -137,9 +137,7 @@ class Recomputing {
     const ir::Each& each = *inst.each;
     const EachResult& r = each.results[result];
     const auto place = PlaceOfIndex(each, r.out[axis].AsValue());
-    const bool calls = std::any_of(each.body.begin(), each.body.end(),
-                                   [](const Inst& i) { return ir::HasCallee(i.op); });
-    return place && each.indices[*place].extent == r.shape[axis] && !calls && !r.into.valid() &&
+    return place && each.indices[*place].extent == r.shape[axis] && !r.into.valid() &&
            CountNaming(r, r.out[axis].AsValue()) == 1 &&
            (!ir::IsScan(r.monoid) || *place < r.outer);
   }

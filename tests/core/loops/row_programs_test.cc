@@ -242,6 +242,36 @@ TEST_CASE("rows: loops that start or end at an outer turn run strip by strip") {
   }
 }
 
+// Functions that have loops of their own are called; where i is q they trap.
+TEST_CASE("rows: loops that call functions become one") {
+  const std::string start =
+      "fn g(a: f64, i: i64) -> f64 { var r = a; while r > 1.0 { r = r / 2.0 } return r + f64(7 / "
+      "i) }\n"
+      "fn f(x: [n]f64, m: i64, q: i64) -> f64 { return ";
+  for (const std::string& text : {
+           "sum i < m { g(x[i % n], i - q) / (2.0 + prod j < n { g(x[j] + f64(i), i - q) }) }",
+           "max i < m { g(prod j < n { 1.0 + 0.1 * cos(x[j] + f64(i)) }, i - q) }",
+           "sum i < n { g(x[i], i - q) * max j < m { g(sum k < n { x[k] * x[i] * f64(j) }, j - q) "
+           "} }",
+       }) {
+    INFO(text);
+    const ir::Module ssa = testing::LowerText(start + text + " }", "f");
+    testing::CheckDerivatives(ssa, {Ramp({3}), Tensor::I64(4), Tensor::I64(-1)}, 1e-5,
+                              {true, false});
+    for (const auto t : {Transform::kValue, Transform::kValueAndGrad}) {
+      const ir::Module module = testing::Derived(ssa, t, {true, false});
+      for (const int64_t n : {0, 1, 4}) {
+        const std::vector<Tensor> args = {Ramp({n}), Tensor::I64(1000), Tensor::I64(-1)};
+        CHECK(ElementsMade(module, args, kRows) <= 20 * (n + 1));
+        for (const int64_t m : {-1, 0, 1, 5}) {
+          for (const int64_t q : {0, 2})
+            RunBoth(module, {Ramp({n}), Tensor::I64(m), Tensor::I64(q)}, Traps::kAny, kRows);
+        }
+      }
+    }
+  }
+}
+
 // Checks in a loop came behind one in front of another loop that stood between them.
 TEST_CASE("rows: what a loop reads has been checked, though another may trap") {
   const std::string start = "fn f(x: [n]f64, k: [n]i64, m: i64) -> f64 { return sum i < m { ";
