@@ -152,7 +152,8 @@ class LookUp {
 
 class LookUps {
  public:
-  explicit LookUps(ir::Function& f) : f_(f), outer_(f) {}
+  // `by_values`: also where no guard is that condition, but what is added is 0 without it.
+  LookUps(ir::Function& f, bool by_values) : f_(f), outer_(f), by_values_(by_values) {}
 
   void Run(std::vector<Inst>& insts) {
     std::vector<Inst> out;
@@ -210,6 +211,10 @@ class LookUps {
     NeedsOfValues needs(each, f_);
     std::vector<Condition> under;
     for (const ir::EachResult& r : each.results) under.push_back(Under(each, r, found, needs));
+    // No statement is taken apart for that: of its products some would become contractions, where 0 * inf is no 0.
+    const auto is = [&](Condition c) { return std::count(under.begin(), under.end(), c) > 0; };
+    if (!by_values_ || is(Condition::kNone))
+      std::replace(under.begin(), under.end(), Condition::kOfValue, Condition::kNone);
     return under;
   }
   Condition Under(const ir::Each& each, const ir::EachResult& r, const Equality& found,
@@ -218,9 +223,9 @@ class LookUps {
     if (ir::IsArg(r.monoid) || (scan && !IsOfRuns(each, r, found))) return Condition::kNone;
     const Value guard = scan ? r.guard : TermOf(each, f_, r).guard;
     if (ConditionsOf(each, guard).contains(found.condition)) return Condition::kOfTerm;
-    // What adds 0, or stores it, may as well not be there.
-    const bool adds = r.monoid == ir::Monoid::kGen || r.monoid == ir::Monoid::kSum ||
-                      r.monoid == ir::Monoid::kScanSum || r.monoid == ir::Monoid::kScanLinear;
+    // What adds 0 may as well not be there.
+    const bool adds = r.monoid == ir::Monoid::kSum || r.monoid == ir::Monoid::kScanSum ||
+                      r.monoid == ir::Monoid::kScanLinear;
     const Value added = r.second.valid() ? r.second : r.value;
     return adds && needs.Of(added).contains(found.condition) ? Condition::kOfValue
                                                              : Condition::kNone;
@@ -267,15 +272,16 @@ class LookUps {
 
   ir::Function& f_;
   const analysis::OuterValues outer_;
+  const bool by_values_;
 };
 
 }  // namespace
 
 void LookUpIndices(ir::Function& f) {
-  LookUps look_ups(f);
+  LookUps look_ups(f, true);
   for (ir::Block& b : f.blocks) look_ups.Run(b.insts);
 }
 
-void LookUpIndicesOf(std::vector<Inst>& insts, ir::Function& f) { LookUps(f).Run(insts); }
+void LookUpIndicesOf(std::vector<Inst>& insts, ir::Function& f) { LookUps(f, false).Run(insts); }
 
 }  // namespace pullback::tensor

@@ -133,8 +133,12 @@ Needs NeedsOfValues::OfValue(const Inst& def, Value v) {
 
 Needs NeedsOfValues::OfSelect(const Inst& def) {
   if (IsZero(def.args[2])) return Both(Of(def.args[1]), ConditionsOf(each_, def.args[0]));
-  if (IsZero(def.args[1])) return Of(def.args[2]);
-  return Either(Of(def.args[1]), Of(def.args[2]));
+  // a * b with a zero that wins: select (eq a, 0), 0, mul a, b. (Zeros of other arms are numbers like any other.)
+  const Inst *is_zero = DefOf(def.args[0]), *product = DefOf(def.args[2]);
+  const bool strong = IsZero(def.args[1]) && is_zero && is_zero->op == Op::Eq &&
+                      IsZero(is_zero->args[1]) && product && product->op == Op::Mul &&
+                      product->args[0] == is_zero->args[0];
+  return strong ? Of(product->args[0]) : Needs{};
 }
 
 }  // namespace pullback::tensor

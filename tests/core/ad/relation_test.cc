@@ -79,7 +79,7 @@ std::optional<std::vector<Tensor>> Gradient(const std::string& text,
 }
 
 // PULLBACK_SEED is the seed, PULLBACK_PROGRAMS how many conditions.
-TEST_CASE("relations: random conditions have the gradients of loops") {
+TEST_CASE("relations: random conditions have the gradients of loops", "[long]") {
   std::mt19937 random(Setting("PULLBACK_SEED", 11));
   const uint32_t rounds = Setting("PULLBACK_PROGRAMS", 12);
   for (uint32_t round = 0; round < rounds; ++round) {

@@ -31,7 +31,7 @@ void CheckPrograms(const std::vector<testing::RandomRelationProgram>& programs,
 
 }  // namespace
 
-TEST_CASE("relations: random conditions give what loops give") {
+TEST_CASE("relations: random conditions give what loops give", "[long]") {
   std::mt19937 random(testing::Setting("PULLBACK_SEED", 7));
   const uint32_t rounds = testing::Setting("PULLBACK_PROGRAMS", 200);
   for (uint32_t round = 0; round < rounds; ++round) {
@@ -39,7 +39,7 @@ TEST_CASE("relations: random conditions give what loops give") {
   }
 }
 
-TEST_CASE("relations: random conditions on three indices give what loops give") {
+TEST_CASE("relations: random conditions on three indices give what loops give", "[long]") {
   std::mt19937 random(testing::Setting("PULLBACK_SEED", 3));
   const uint32_t rounds = testing::Setting("PULLBACK_PROGRAMS", 120);
   for (uint32_t round = 0; round < rounds; ++round) {

@@ -172,7 +172,8 @@ TEST_CASE("rows: numbers for each point of a range that no array has are no arra
   }
 }
 
-TEST_CASE("rows: loops that call functions for several turns at once run strip by strip") {
+TEST_CASE("rows: loops that call functions for several turns at once run strip by strip",
+          "[long]") {
   struct {
     std::string text;
     // The gradient needs what there is for each point in front of a total and behind it, or in either order.
@@ -191,9 +192,6 @@ TEST_CASE("rows: loops that call functions for several turns at once run strip b
       {"sum i < m { [i < m - 2] * tanh(max j < n { x[j] * f64(i) }) }"},
       {"sum i < m { [i > 3] * tanh([i > 2] * prod j < n { x[j] * f64(i) }) }"},
       {"max i < m { cos(prod j < n { x[j] + f64(i) }) }"},
-      // Where checks stand in between, of what is read at the place of the first total.
-      {"max i < m { sin(x[i % n]) * min j < i + 1 { sum a < n { x[a] * f64(j + 1) } } }"},
-      {"max i < m { sin(x[i % n]) * max j in i..m { sum a < n { x[a] * x[i % n] } } }"},
       // Under a condition that no turn changes.
       {"sum a < n { x[a] * sum i < m { tanh(prod j < n { x[j] + f64(i + a) }) } }", true},
       {"sum(scan sum i < m { tanh(prod j < n { x[j] + f64(i) }) })", true},
@@ -219,7 +217,7 @@ TEST_CASE("rows: loops that call functions for several turns at once run strip b
   }
 }
 
-TEST_CASE("rows: loops that start or end at an outer turn run strip by strip") {
+TEST_CASE("rows: loops that start or end at an outer turn run strip by strip", "[long]") {
   const std::string programs[] = {
       "sum i < m { sum c < i { tanh(prod j < n { x[j] + f64(c) }) } }",
       "sum i < m, j < m { [i < j] * tanh(prod k < n { x[k] + f64(i * j) }) }",
@@ -239,6 +237,30 @@ TEST_CASE("rows: loops that start or end at an outer turn run strip by strip") {
     CHECK(ElementsMade(gradient, args, kRows) <= 2 * kStripTurns + 20);
     for (const int64_t m : {-1, 0, 1, 2, 258})
       RunBoth(gradient, {Ramp({2}), Tensor::I64(m)}, Traps::kSame, kRows);
+  }
+}
+
+// What is checked in between is read at the place of the first total.
+TEST_CASE("rows: checks that need an earlier total keep no others apart") {
+  for (const std::string text : {
+           "max i < m { sin(x[i % n]) * min j < i + 1 { sum a < n { x[a] * f64(j + 1) } } }",
+           "max i < m { sin(x[i % n]) * max j in i..m { sum a < n { x[a] * x[i % n] } } }",
+           "sum i < m { [f64(i) > 0.2] * min j < m { sin(min a < n { x[j % n] * f64(j + a) }) } }",
+       }) {
+    INFO(text);
+    const ir::Module module =
+        testing::LowerText("fn f(x: [n]f64, m: i64) -> f64 { return " + text + " }", "f");
+    testing::CheckDerivatives(module, {Ramp({3}), Tensor::I64(4)}, 1e-5, {true, false});
+    const ir::Module gradient = testing::Derived(module, Transform::kValueAndGrad, {true, false});
+    constexpr int64_t kMany = 300;
+    const std::vector<Tensor> args = {Ramp({1}), Tensor::I64(kMany)};
+    CHECK(ElementsMade(gradient, args, kRows) <= 5 * kStripTurns + 50);
+    CHECK(ElementsMade(gradient, {Ramp({1}), Tensor::I64(2 * kMany)}, kRows) <=
+          ElementsMade(gradient, args, kRows));
+    for (const int64_t n : {0, 2}) {
+      for (const int64_t m : {-1, 0, 1, 5})
+        RunBoth(gradient, {Ramp({n}), Tensor::I64(m)}, Traps::kAny, kRows);
+    }
   }
 }
 

@@ -379,7 +379,7 @@ TEST_CASE("sparse Jacobians: generated programs over lists") {
   CHECK(checked >= 40);
 }
 
-TEST_CASE("sparse Jacobians: first programs, and over relations") {
+TEST_CASE("sparse Jacobians: first programs, and over relations", "[long]") {
   ToldPatterns told;
   int checked = 0;
   for (const testing::RelationProgram& p : testing::RelationPrograms()) {
