@@ -209,8 +209,10 @@ class LookUps {
   // The results that the equality is a condition of.
   std::vector<Condition> Under(const ir::Each& each, const Equality& found) const {
     NeedsOfValues needs(each, f_);
+    std::map<Value, bool> known;  // of guards
     std::vector<Condition> under;
-    for (const ir::EachResult& r : each.results) under.push_back(Under(each, r, found, needs));
+    for (const ir::EachResult& r : each.results)
+      under.push_back(Under(each, r, found, needs, known));
     // No statement is taken apart for that: of its products some would become contractions, where 0 * inf is no 0.
     const auto is = [&](Condition c) { return std::count(under.begin(), under.end(), c) > 0; };
     if (!by_values_ || is(Condition::kNone))
@@ -218,11 +220,13 @@ class LookUps {
     return under;
   }
   Condition Under(const ir::Each& each, const ir::EachResult& r, const Equality& found,
-                  NeedsOfValues& needs) const {
+                  NeedsOfValues& needs, std::map<Value, bool>& known) const {
     const bool scan = ir::IsScan(r.monoid);
     if (ir::IsArg(r.monoid) || (scan && !IsOfRuns(each, r, found))) return Condition::kNone;
     const Value guard = scan ? r.guard : TermOf(each, f_, r).guard;
-    if (ConditionsOf(each, guard).contains(found.condition)) return Condition::kOfTerm;
+    const auto [at, fresh] = known.try_emplace(guard);
+    if (fresh) at->second = ConditionsOf(each, guard).contains(found.condition);
+    if (at->second) return Condition::kOfTerm;
     // What adds 0 may as well not be there.
     const bool adds = r.monoid == ir::Monoid::kSum || r.monoid == ir::Monoid::kScanSum ||
                       r.monoid == ir::Monoid::kScanLinear;
