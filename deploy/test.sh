@@ -14,7 +14,8 @@
 #   node     the example in Node, against a server of its own
 #   go       the example in Go, its stubs generated anew, likewise
 #   ghz      the scenarios of deploy/load by ghz and reflection, shortly; skipped where Go cannot build ghz
-#   asan     the tests of core and proto, and random programs, compiled ones too, under ASan and UBSan, into build-asan/
+#   asan     the tests of core and proto but those tagged [long], and random programs, compiled ones too, under ASan
+#            and UBSan, into build-asan/
 #   fuzz     each fuzz target for PULLBACK_FUZZ_SECONDS (60) seconds, from build-asan/
 #   gpu      the bundle of tests for a GPU is packed, and started in an empty root (as root)
 #   container  the image of deploy/container, built and run without a container engine (as root; minutes of downloads)
