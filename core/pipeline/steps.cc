@@ -132,6 +132,7 @@ Status NormaliseAndFuse(PassRunner& passes, ir::Module& m, int rounds) {
         compacted |= again;
         compacted |= tensor::FollowTuples(*f);
         compacted |= tensor::CompactArrays(*f);
+        compacted |= tensor::ShareNegatives(*f);
       }
       return Status();
     }));

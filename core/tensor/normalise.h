@@ -56,6 +56,8 @@ bool PlaceValues(ir::Function& f);
 bool RecomputeRows(ir::Function& f);
 // Arrays that are stored at tuples which data say are not made where their readers can run over the tuples.
 bool FollowTuples(ir::Function& f);
+// Of two matrices of one statement, one of them the other's negative, one is made (share_negatives.cc).
+bool ShareNegatives(ir::Function& f);
 // Sums over products with a sum of matrices, some of which such arrays are, are sums over products with each.
 bool SplitSums(ir::Function& f);
 

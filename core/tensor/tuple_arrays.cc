@@ -96,6 +96,8 @@ bool IsAbsentWith(const Each& each, Value v, Value read) { return IsAbsent(each,
 
 bool IsLinearIn(const Each& each, Value v, Value read) { return IsLinear(each, v, read, 0); }
 
+bool IsApart(const Each& each, Value v, Value read) { return !MayDependOn(each, v, read, 0); }
+
 const Inst* OnlyReadOf(const Each& each, Value array) {
   const Inst* only = nullptr;
   for (const Inst& inst : each.body) {

@@ -15,6 +15,8 @@ bool HoldsTupleArray(const ir::Function& f);
 bool IsAbsentWith(const ir::Each& each, ir::Value v, ir::Value read);
 // Whether v of a sum of elements is the sum of what v is of each.
 bool IsLinearIn(const ir::Each& each, ir::Value v, ir::Value read);
+// Whether v is surely the same whatever the element is.
+bool IsApart(const ir::Each& each, ir::Value v, ir::Value read);
 
 // The only read of the array in the body; nullptr: there are more, or none.
 const ir::Inst* OnlyReadOf(const ir::Each& each, ir::Value array);

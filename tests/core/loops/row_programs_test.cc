@@ -51,6 +51,36 @@ TEST_CASE("rows: matrices that are made by rows and read by columns are made by 
   }
 }
 
+// Beside what is asked for there are rows, and where no side is asked for one matrix.
+TEST_CASE("rows: the cotangents of both sides of a difference are one matrix") {
+  const std::string programs[] = {
+      "sum i < n, j < n { let d = a[i, j] - sum l < k { u[i, l] * v[l, j] }; d * d }",
+      "sum i < n, j < n { log(1.0 + ((p @ q)[i, j] - (u @ v)[i, j]) ** 2) + 0.0 * a[0, 0] }",
+  };
+  for (const std::string& text : programs) {
+    INFO(text);
+    const ir::Module module = testing::LowerText(
+        "fn f(a: [n, n]f64, p: [n, k]f64, q: [k, n]f64, u: [n, k]f64, v: [k, n]f64) -> f64 { "
+        "return " +
+            text + " }",
+        "f");
+    const auto args = [](int64_t n, int64_t k) {
+      return std::vector<Tensor>{Ramp({n, n}), Ramp({n, k}), Ramp({k, n}), Ramp({n, k}),
+                                 Ramp({k, n})};
+    };
+    std::vector<bool> wrt = {true, true, true, true, true};
+    testing::CheckDerivatives(module, args(4, 2), 1e-5, wrt);
+    wrt[0] = &text == programs;
+    const ir::Module gradient = testing::Derived(module, Transform::kValueAndGrad, wrt);
+    constexpr int64_t n = 40, k = 2;
+    const int64_t made = ElementsMade(gradient, args(n, k), kRows);
+    CHECK(made >= n * n);
+    CHECK(made < n * n + 8 * n * k);
+    RunBoth(gradient, args(0, 2), Traps::kSame, kRows);
+    RunBoth(gradient, args(3, 0), Traps::kSame, kRows);
+  }
+}
+
 // They read what one loop makes and are read by another: a matrix is worth more than a vector.
 TEST_CASE("rows: loops that could be part of either of two are part of the one that saves more") {
   const std::string start = "fn f(x: [n]f64, m: i64) -> f64 { let a = gen i < m { ";

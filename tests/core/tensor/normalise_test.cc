@@ -139,6 +139,10 @@ TEST_CASE("tensor: ShareStatements") {
   RunPassFiles("share_statements", OverFunctions(ShareStatements));
 }
 
+TEST_CASE("tensor: ShareNegatives") {
+  RunPassFiles("share_negatives", OverFunctions(ShareNegatives));
+}
+
 TEST_CASE("tensor: GatherSums") { RunPassFiles("gather_sums", OverFunctions(GatherSums)); }
 
 }  // namespace
