@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "core/lang/lower_ahead.h"
+#include "core/lang/lower_cases.h"
 #include "core/lang/lower_expr.h"
 #include "core/lang/lower_neighbours.h"
 #include "core/lang/lower_relation.h"
@@ -198,6 +199,10 @@ MaybeValue ArrayInto(Context& c, Statement& s, const Expr& e) {
 
 // Where a bracket may end up in `where`: under a sum, and in front of one.
 MaybeValue LowerInto(Context& c, Statement& s, const Expr& e) {
+  if (const auto term = c.terms.find(&e); term != c.terms.end()) {
+    PB_TRY(const Value v, LowerInto(c, s, *term->second.e));
+    return term->second.negative ? c.b.Make(Op::Neg, {v}) : v;
+  }
   const bool is_comprehension = e.kind == Expr::Kind::kComprehension;
   const bool given = c.IsGiven(e);
   if (is_comprehension && !given && Merges(c, s, e)) return ComprehensionInto(c, s, e, {});
@@ -218,7 +223,7 @@ MaybeValue LowerInto(Context& c, Statement& s, const Expr& e) {
   const Expr* factor = OnlyFactor(e);
   const bool sum = factor && factor->kind == Expr::Kind::kComprehension &&
                    factor->comprehension == Comprehension::kSum && Merges(c, s, *factor) &&
-                   !FindEither(c, *factor);
+                   !FindEither(c, *factor) && !FindTerms(c, *factor).body;
   if (sum && BracketsToWhere(c, e)) return ComprehensionInto(c, s, *factor, {});
   if (s.reduce == Monoid::kSum) return ChainInto(c, s, e);
   return LowerScalar(c, e);

@@ -233,7 +233,7 @@ Mark::Mark(Context& c)
       work_(c.work) {
   for (const auto& f : c.frames) {
     frames_.push_back({f->indices, f->where, f->body.size(), f->undo.size(), f->reads.size(),
-                       f->bound.size(), f->adopted.size()});
+                       f->bound.size(), f->adopted.size(), f->told.size()});
   }
 }
 
@@ -249,6 +249,7 @@ void Mark::Rollback() {
     f.reads.resize(frames_[i].reads);
     f.bound.resize(frames_[i].bound);
     f.adopted.resize(frames_[i].adopted);
+    f.told.resize(frames_[i].told);
   }
   if (c_.b.block() != block_) LeaveBlocks();
   c_.function.blocks[block_].insts.resize(insts_);

@@ -122,7 +122,7 @@ struct ModuleContext {
   uint32_t open_join = UINT32_MAX;             // and the one for keys that may be open
   std::map<std::vector<size_t>, uint32_t>
       neighbours;                                  // those of lower_neighbours.cc, lower_gather.cc
-  std::vector<ExprPtr> made;                       // by lower_either.cc
+  std::vector<ExprPtr> made;                       // by lower_either.cc, lower_terms.cc
   std::unordered_set<const Block*> no_bodies;      // blocks that could not be said in a body before
   std::vector<std::pair<Type, uint32_t>> records;  // by element type
   std::vector<std::pair<Type, uint32_t>> function_records;  // by dynamic type
@@ -164,10 +164,11 @@ struct Frame {
   std::vector<ir::Inst> body;
   // Indices that take their values from a relation or another array (lower_relation.cc): the reads,
   // which stand in front of `body`; what each of these is below; and those that stand here for an
-  // index of a frame around.
+  // index of a frame around. `told`: what its guard says of these, which else a range or `where` does.
   std::vector<ir::Inst> reads;
   std::vector<ir::IndexVar> bound;
   std::vector<std::pair<Value, Value>> adopted;
+  std::vector<Constraint> told;
   std::unordered_set<uint32_t>
       keys;  // those of `bound` that are keys, beside which it runs over what it did
   std::vector<std::vector<ir::Inst>> undo;  // `body` before instructions in it were replaced
@@ -244,6 +245,13 @@ struct Context {
   std::unordered_map<const Expr*, Gathered> gathered;  // by call, or condition
   // Of an `or` of which one case is being lowered: what holds there (lower_either.cc).
   std::unordered_map<const Expr*, std::vector<const Expr*>> chosen;
+  // Of a body that is lowered term by term, the one that it stands for (lower_terms.cc), and how many there are.
+  struct Term {
+    const Expr* e = nullptr;
+    bool negative = false;
+    size_t of = 1;
+  };
+  std::unordered_map<const Expr*, Term> terms;
 
   // --- side tables, by value
   std::unordered_map<uint32_t, Affine> affine;             // i64 values: what they are made of
@@ -343,6 +351,7 @@ class Mark {
     size_t reads;
     size_t bound;
     size_t adopted;
+    size_t told;
   };
   void LeaveBlocks();
 

@@ -3,10 +3,13 @@
 //   sum i < n, j < n { [r(i, j) or s(i, j)] * e }
 //
 // is two sums, each over tuples: [r(i, j)] * e, and [not r(i, j) and s(i, j)] * e. While one of them is lowered, the
-// `or` stands for its case (Context::chosen). Whether there is a point at all is asked alike.
+// `or` stands for its case (Context::chosen). Whether there is a point at all is asked alike. Bodies that are sums go term
+// by term (lower_terms.cc).
 #include <algorithm>
 #include <set>
 
+#include "core/lang/copy_expr.h"
+#include "core/lang/lower_cases.h"
 #include "core/lang/lower_expr.h"
 #include "core/lang/lower_keys.h"
 #include "core/lang/lower_relation.h"
@@ -23,80 +26,6 @@ constexpr size_t kMostCases = 4;
 // Of an or that no other is around, where what is compiled so often is small. (And a case looks at all before it.)
 constexpr size_t kMostSmallCases = 8;
 constexpr size_t kSmall = 800;  // expressions, of all cases together
-
-ExprPtr Copy(const Expr& e);
-
-// Of lets and a value.
-std::optional<Block> Copy(const Block& block) {
-  Block copy;
-  for (const StmtPtr& s : block.stmts) {
-    if (s->kind != Stmt::Kind::kLet || s->annotation) return std::nullopt;
-    auto let = std::make_unique<Stmt>();
-    let->kind = s->kind;
-    let->span = s->span;
-    let->ordinal = s->ordinal;
-    for (const Target& t : s->targets) {
-      let->targets.emplace_back();
-      let->targets.back().name = t.name;
-      let->targets.back().span = t.span;
-      let->targets.back().local = t.local;
-      let->targets.back().ordinal = t.ordinal;
-    }
-    let->value = Copy(*s->value);
-    if (!let->value) return std::nullopt;
-    copy.stmts.push_back(std::move(let));
-  }
-  copy.result = Copy(*block.result);
-  if (!copy.result) return std::nullopt;
-  return copy;
-}
-
-// A copy of a condition after the checker; null: of more than operators, elements, branches and calls.
-ExprPtr Copy(const Expr& e) {
-  const bool more = e.kind == Expr::Kind::kComprehension || e.kind == Expr::Kind::kScan ||
-                    e.kind == Expr::Kind::kWith || e.lambda;
-  if (more) return nullptr;
-  auto copy = std::make_unique<Expr>();
-  copy->kind = e.kind;
-  copy->span = e.span;
-  copy->type = e.type;
-  copy->ordinal = e.ordinal;
-  copy->name = e.name;
-  copy->int_value = e.int_value;
-  copy->float_value = e.float_value;
-  copy->elem = e.elem;
-  copy->chained = e.chained;
-  copy->binary = e.binary;
-  copy->unary = e.unary;
-  copy->derive = e.derive;
-  copy->local = e.local;
-  copy->callee = e.callee;
-  copy->builtin = e.builtin;
-  copy->applies = e.applies;
-  copy->captures = e.captures;
-  for (const ExprPtr& part : e.operands) {
-    copy->operands.push_back(Copy(*part));
-    if (!copy->operands.back()) return nullptr;
-  }
-  for (const Subscript& s : e.subscripts) {
-    ExprPtr index = s.index ? Copy(*s.index) : nullptr;
-    if (!index) return nullptr;
-    copy->subscripts.emplace_back();
-    copy->subscripts.back().index = std::move(index);
-    copy->subscripts.back().span = s.span;
-  }
-  for (const CondArm& arm : e.arms) {
-    copy->arms.emplace_back();
-    if (arm.cond) {
-      copy->arms.back().cond = Copy(*arm.cond);
-      if (!copy->arms.back().cond) return nullptr;
-    }
-    std::optional<Block> body = Copy(arm.body);
-    if (!body) return nullptr;
-    copy->arms.back().body = *std::move(body);
-  }
-  return copy;
-}
 
 ExprPtr Negation(const Expr& e) {
   auto negation = std::make_unique<Expr>();
@@ -118,13 +47,6 @@ size_t CountCases(const Expr& either) {
   std::vector<const Expr*> cases;
   CollectCases(either, cases);
   return cases.size();
-}
-
-// How often what is lowered now is compiled already.
-size_t CasesAround(const Context& c) {
-  size_t times = 1;
-  for (const auto& [either, conjuncts] : c.chosen) times *= CountCases(*either);
-  return times;
 }
 
 // Of a comprehension with so many cases.
@@ -172,50 +94,73 @@ bool MaySplit(Context& c, const Expr& comprehension, const Expr& e, const Locals
   return related && !replaced;
 }
 
-bool IsLinear(const Expr& e) {
-  return e.comprehension == Comprehension::kSum || e.comprehension == Comprehension::kGen;
-}
-
 bool AsksWhether(const Expr& e) {
   return e.comprehension == Comprehension::kExists || e.comprehension == Comprehension::kOr;
 }
 
-// The comprehensions whose bodies are each the next one: gives the last one's body.
-const Expr* InnermostBody(const Expr& e, Locals& indices) {
-  const Expr* at = &e;
-  while (at->kind == Expr::Kind::kComprehension) {
-    const bool alike = IsLinear(e) ? IsLinear(*at) : AsksWhether(e) && AsksWhether(*at);
-    if (!alike || !at->operands.empty() || !at->body.result) return nullptr;
-    for (const Binder& b : at->binders) indices.insert(b.local);
-    for (const StmtPtr& s : at->body.stmts) {
-      if (s->kind != Stmt::Kind::kLet) return nullptr;
-      for (const Target& t : s->targets) indices.insert(t.local);
-    }
-    at = at->body.result.get();
-  }
-  return at;
+// Of elements that are not added up, a statement that reads both: its readers can take the parts from where they are made.
+Value SumOfElements(Context& c, Value a, Value b) {
+  const auto add = [&c](const std::vector<Value>& x) { return MaybeValue(c.b.Make(Op::Add, x)); };
+  Leaf sum{Value(), *MapElements(c, c.b.TypeOf(a).elem, {{a, nullptr}, {b, nullptr}}, add)};
+  Store(c, sum);
+  return sum.value;
+}
+
+Value SumOf(Context& c, Value a, Value b, bool adds_up) {
+  if (!c.b.TypeOf(a).IsArray()) return c.b.Make(Op::Add, {a, b});
+  c.SetDims(b, c.DimsOf(a));
+  if (!adds_up) return SumOfElements(c, a, b);
+  const Value sum = c.b.AddArrays(a, b);
+  c.SetDims(sum, c.DimsOf(a));
+  return sum;
 }
 
 Leaves Joined(Context& c, const Expr& e, const Leaves& a, const Leaves& b) {
+  const bool adds_up = InnermostOf(c, e).adds_up;
   Leaves out;
   for (size_t i = 0; i < a.size(); ++i) {
-    const Op op = AsksWhether(e) ? Op::Or : Op::Add;
-    const bool array = c.b.TypeOf(a[i].value).IsArray();
-    out.push_back(
-        {array ? c.b.AddArrays(a[i].value, b[i].value) : c.b.Make(op, {a[i].value, b[i].value}),
-         nullptr});
-    if (array) c.SetDims(out.back().value, c.DimsOf(a[i].value));
+    const Value x = a[i].value, y = b[i].value;
+    out.push_back({AsksWhether(e) ? c.b.Make(Op::Or, {x, y}) : SumOf(c, x, y, adds_up), nullptr});
   }
   return out;
 }
 
 }  // namespace
 
+size_t CasesAround(const Context& c) {
+  size_t times = 1;
+  for (const auto& [either, conjuncts] : c.chosen) times *= CountCases(*either);
+  for (const auto& [body, term] : c.terms) times *= term.of;
+  return times;
+}
+
+bool IsLinear(const Expr& e) {
+  return e.comprehension == Comprehension::kSum || e.comprehension == Comprehension::kGen;
+}
+
+Innermost InnermostOf(const Context& c, const Expr& e) {
+  Innermost in;
+  const Expr* at = &e;
+  while (at->kind == Expr::Kind::kComprehension) {
+    const bool alike = IsLinear(e) ? IsLinear(*at) : AsksWhether(e) && AsksWhether(*at);
+    if (!alike || !at->operands.empty() || !at->body.result) return {};
+    in.adds_up = at->comprehension == Comprehension::kSum;
+    for (const Binder& b : at->binders) in.indices.insert(b.local);
+    for (const StmtPtr& s : at->body.stmts) {
+      if (s->kind != Stmt::Kind::kLet) return {};
+      for (const Target& t : s->targets) in.indices.insert(t.local);
+    }
+    at = at->body.result.get();
+    if (const auto term = c.terms.find(at); term != c.terms.end()) at = term->second.e;
+  }
+  if (at != &e) in.body = at;
+  return in;
+}
+
 const Expr* FindEither(Context& c, const Expr& e) {
   if (c.dims_only) return nullptr;
-  Locals indices;
-  const Expr* body = InnermostBody(e, indices);
-  if (!body || body == &e) return nullptr;
+  const auto [body, indices, adds_up] = InnermostOf(c, e);
+  if (!body) return nullptr;
   std::vector<const Expr*> predicates;
   if (AsksWhether(e)) {
     CollectConjuncts(c, *body, predicates);
@@ -237,8 +182,31 @@ bool IsOfCase(const Context& c, const Expr& condition) {
   return false;
 }
 
+namespace {
+
+// What `lower` gives for each term together.
+std::optional<Leaves> ByTerms(Context& c, const Expr& e, const BodyTerms& by,
+                              const std::function<std::optional<Leaves>()>& lower) {
+  std::optional<Leaves> all;
+  for (const Context::Term& term : by.terms) {
+    c.terms[by.body] = term;
+    const std::optional<Leaves> part = InCases(c, e, lower);
+    if (!part) {
+      all.reset();
+      break;
+    }
+    c.SetLoc(e.ordinal);
+    all = all ? Joined(c, e, *all, *part) : part;
+  }
+  c.terms.erase(by.body);
+  return all;
+}
+
+}  // namespace
+
 std::optional<Leaves> InCases(Context& c, const Expr& e,
                               const std::function<std::optional<Leaves>()>& lower) {
+  if (const BodyTerms by = FindTerms(c, e); by.body) return ByTerms(c, e, by, lower);
   const Expr* const either = FindEither(c, e);
   if (!either) return lower();
   std::vector<const Expr*> cases, before;

@@ -42,6 +42,7 @@ struct Finished {
   std::vector<Inst> reads;  // as of a frame
   std::vector<ir::IndexVar> bound;
   std::vector<std::pair<Value, Value>> adopted;
+  std::vector<Constraint> told;
   std::vector<Value> out;  // index variables
   std::vector<Value> values;
   Value guard;
@@ -193,6 +194,9 @@ class Lifting {
   void AddIndices();
   void CopyNeeded();
   void CopyNeeded(const std::vector<Inst>& from, std::vector<Inst>& to);
+  bool TrapsSomewhere(const Inst& inst) const;
+  void NeedTold();
+  void GuardByTold(std::vector<Inst>& body, size_t from);
   void Rename(Inst& inst);
   Affine Rename(const Affine& a) const;
   Value Rename(Value v) const {
@@ -209,6 +213,8 @@ class Lifting {
   Renaming renaming_;
   std::vector<ir::IndexVar> outer_;
   std::vector<Constraint> outer_where_;
+  std::vector<Constraint>
+      told_;  // of what is read here in place of indices around, where copies could trap
   std::vector<std::pair<Value, Value>> aliases_;
 };
 
@@ -270,6 +276,31 @@ void Lifting::NeedInstead(const std::vector<ir::IndexVar>& indices) {
   };
   for (size_t f = 0; f < frames_; ++f) replace(c_.frames[f]->adopted, false);
   replace(f_.adopted, true);
+}
+
+// Wherever its arguments are what they are.
+bool Lifting::TrapsSomewhere(const Inst& inst) const {
+  if (inst.op == Op::Div || inst.op == Op::Rem)
+    return c_.b.TypeOf(inst.results[0]) == ir::Type::I64();
+  return (ir::Info(inst.op).flags & (ir::kTraps | ir::kEffect)) != 0;
+}
+
+void Lifting::NeedTold() {
+  bool traps = false;
+  for (size_t f = 0; f < frames_; ++f) {
+    for (const Inst& inst : c_.frames[f]->body) {
+      traps = traps || (Defines(inst, needed_) && TrapsSomewhere(inst));
+    }
+  }
+  if (!traps) return;
+  told_ = f_.told;
+  for (size_t f = 0; f < frames_; ++f) {
+    const std::vector<Constraint>& told = c_.frames[f]->told;
+    told_.insert(told_.end(), told.begin(), told.end());
+  }
+  for (const Constraint& k : told_) {
+    ir::ForEachOperand(k.e, [&](Value v) { needed_.insert(v.id); });
+  }
 }
 
 bool Lifting::MayTrap(const Inst& inst) const {
@@ -337,11 +368,44 @@ void Lifting::CopyNeeded() {
   for (Inst& inst : f_.reads) body.push_back(std::move(inst));
   for (size_t f = frames_; f-- > 0;) CopyNeeded(c_.frames[f]->reads, body);
   for (const auto& [index, here] : aliases_) renaming_[index.id] = Rename(here);
+  const size_t reads = body.size();
   for (size_t f = 0; f < frames_; ++f) CopyNeeded(c_.frames[f]->body, body);
+  GuardByTold(body, reads);
   c_.module.Charge(body.size());
   for (Inst& inst : f_.body) body.push_back(std::move(inst));
   for (Inst& inst : body) Rename(inst);
   f_.body = std::move(body);
+}
+
+// In the bodies around, indices are in their ranges and fulfil their conditions. What is read here need not, and the copies
+// from body[from] on would trap where it does not.
+void Lifting::GuardByTold(std::vector<Inst>& body, size_t from) {
+  if (told_.empty()) return;
+  const auto begin = body.begin() + static_cast<std::ptrdiff_t>(from);
+  std::vector<Inst> copies(std::make_move_iterator(begin), std::make_move_iterator(body.end()));
+  body.resize(from);
+  const auto append = [&](Op op) -> Inst& {
+    Inst& inst = body.emplace_back();
+    inst.op = op;
+    inst.results = {c_.function.NewValue(ir::Type::Bool())};
+    return inst;
+  };
+  Inst& holds = append(Op::Holds);
+  for (const Constraint& k : told_) holds.constraints.push_back(k);
+  const Value all = holds.results[0];
+  std::unordered_map<uint32_t, Value> both;  // by guard
+  for (Inst& inst : copies) {
+    if (TrapsSomewhere(inst)) {
+      Value& guard = both.try_emplace(inst.guard.id, all).first->second;
+      if (inst.guard.valid() && guard == all) {
+        Inst& join = append(Op::And);
+        join.args = {all, inst.guard};
+        guard = join.results[0];
+      }
+      inst.guard = guard;
+    }
+    body.push_back(std::move(inst));
+  }
 }
 
 void Lifting::Rename(Inst& inst) {
@@ -366,6 +430,7 @@ std::vector<Value> Lifting::Run() {
   }
   for (size_t f = 0; f < frames_; ++f) NeedWhereOf(*c_.frames[f]);
   for (size_t f = frames_; f-- > 0;) NeedFrame(f);
+  NeedTold();
   NeedBound();
   AddIndices();
   if (outer_.empty() && one_at_least_) outer_.push_back(c_.frames[0]->indices[0]);
@@ -520,6 +585,7 @@ Lifted LiftStatement(Context& c, const Statement& s, const std::vector<Value>& v
   f.reads = std::move(frame.reads);
   f.bound = frame.bound;
   f.adopted = frame.adopted;
+  f.told = std::move(frame.told);
   f.out = s.out;
   f.values = values;
   f.guard = s.guard;

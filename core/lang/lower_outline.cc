@@ -157,9 +157,11 @@ MaybeValue Outlining::Run() {
 }  // namespace
 
 MaybeValue LowerOutlined(Context& c, const Block& block) {
-  // The function would look at all cases of an `or` (lower_either.cc).
+  // The function would look at all cases of an `or` (lower_either.cc), and all terms (lower_terms.cc).
   bool chosen = false;
-  ForEachExpr(block, [&](const Expr& e) { chosen = chosen || c.chosen.count(&e) != 0; });
+  ForEachExpr(block, [&](const Expr& e) {
+    chosen = chosen || c.chosen.count(&e) != 0 || c.terms.count(&e) != 0;
+  });
   return chosen ? std::nullopt : Outlining(c, block).Run();
 }
 

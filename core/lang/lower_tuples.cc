@@ -251,6 +251,8 @@ bool Binding::Run() {
     if (a_.free[axis]) Define(axis, tuple);
   }
   if (!constraints.empty()) AddGuard(c_, c_.b.Holds(constraints));
+  std::vector<Constraint>& told = c_.frame().told;
+  told.insert(told.end(), constraints.begin(), constraints.end());
   Restrict(a_.fixed ? a_.fixed : join, tuple);
   return true;
 }

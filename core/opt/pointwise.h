@@ -16,8 +16,8 @@ bool IsOutside(const ir::Each& each, const ir::Affine& a);
 // `where` says that it is in range (a row, one element).
 bool IsPointwise(const ir::Each& each, const ir::EachResult& r);
 
-// Whether it puts what it reads at a place that is known outside, and does nothing else: free, it becomes part of what
-// reads its array (core/tensor/place_values.cc).
+// Whether it puts what it reads at a place that is known outside (core/tensor/place_values.cc), or on a diagonal
+// (core/tensor/compact.cc), and does nothing else: free, it becomes part of what reads its array.
 bool OnlyPlaces(const ir::Each& each);
 
 // Whether the statement visits an element that it reads there once at most: every index is a subscript, but for its

@@ -148,7 +148,7 @@ class Compactor {
   // A gen in which each index is a subscript.
   static bool IsOneTermAnElement(const Each& each) {
     const EachResult& r = each.results[0];
-    if (r.monoid != ir::Monoid::kGen || r.guard.valid()) return false;
+    if (r.monoid != ir::Monoid::kGen) return false;
     const bool plain = std::all_of(r.out.begin(), r.out.end(), [&](const Affine& a) {
       return PlaceOfIndex(each, a.AsValue()).has_value();
     });
@@ -248,6 +248,7 @@ class Compactor {
     read.loc = all.loc;
     read.results = {f_.NewLike(f_, each.results[0].value)};
     each.results[0].value = read.results[0];
+    each.results[0].guard = ir::kNoValue;  // 0 is stored where it is false
     each.body.clear();
     each.body.push_back(std::move(read));
     return all;

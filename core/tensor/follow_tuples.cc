@@ -6,8 +6,7 @@
 //                           y = each(p) { i = rows[p]; j = columns[p]; e; e * x[j] } sum [i]
 //
 // What is at no tuple was never there, as behind a bracket: a product with it is no term (docs/language.md, Products).
-// Elements that take work are stored by tuple first where they are read more than once; a condition that takes work is
-// asked once, so the matrix is made then.
+// Elements and conditions that take work are stored by tuple first where they are read more than once.
 #include <algorithm>
 #include <map>
 #include <optional>
@@ -204,6 +203,7 @@ class TupleFollower {
     std::vector<Inst> stored;
     if (!once) {
       StoreElements(*stores.each, inst.loc, stored);
+      if (TakesWork(*stores.each)) StoreCondition(stores, stored);
       if (TakesWork(*stores.each)) return false;
     }
     std::move(stored.begin(), stored.end(), std::back_inserter(before));
@@ -242,31 +242,58 @@ class TupleFollower {
     EachResult& r = each.results[0];
     const Inst* def = FindDef(each, r.value);
     if (!def || def->op == Op::Index || def->op == Op::Const) return;
-    Inst elements;
-    elements.op = Op::Each;
-    elements.loc = loc;
-    elements.each = std::make_unique<Each>(each);
-    EachResult& stored = elements.each->results[0];
+    Inst read = StoreByTuple(each, r.value, loc, before);
+    read.guard = r.guard;
+    r.value = read.results[0];
+    each.body.push_back(std::move(read));
+    PruneBody(each);
+  }
+
+  // A condition likewise, as 1 where it holds; elsewhere 0 is there.
+  void StoreCondition(Inst& stores, std::vector<Inst>& before) {
+    Each& each = *stores.each;
+    const Value guard = each.results[0].guard;
+    if (!guard.valid()) return;
+    Inst one, holds;
+    one.op = Op::Const;
+    one.bits = 1;
+    one.results = {f_.NewValue(ir::Type::I64())};
+    each.body.push_back(one);
+    Inst read = StoreByTuple(each, one.results[0], stores.loc, before);
+    each.body.pop_back();
+    holds.op = Op::Eq;
+    holds.args = {read.results[0], one.results[0]};
+    holds.results = {f_.NewLike(f_, guard)};
+    ReplaceValues(stores, {{guard.id, holds.results[0]}});
+    std::vector<Inst> body;
+    for (Inst* inst : {&one, &read, &holds}) body.push_back(std::move(*inst));
+    std::move(each.body.begin(), each.body.end(), std::back_inserter(body));
+    each.body = std::move(body);
+    PruneBody(each);
+  }
+
+  // A statement in `before` stores the value where the result has one; gives the read of it, at the statement's point.
+  Inst StoreByTuple(const Each& each, Value v, uint32_t loc, std::vector<Inst>& before) {
+    Inst values, read;
+    values.op = Op::Each;
+    values.loc = read.loc = loc;
+    values.each = std::make_unique<Each>(each);
+    EachResult& stored = values.each->results[0];
+    stored.value = v;
     stored.out.clear();
     stored.shape.clear();
     for (const ir::IndexVar& i : each.indices) {
       stored.out.push_back(Affine::Of(i.var));
       stored.shape.push_back(i.extent);
     }
-    const ir::Affines at = stored.out;
-    const auto rank = static_cast<int>(at.size());
-    elements.results = {f_.NewValue(ir::Type::Array(f_.TypeOf(r.value).elem, rank))};
-    before.push_back(CopyStatement(elements, f_).inst);
-    Inst read;
     read.op = Op::Index;
-    read.loc = loc;
-    read.args = elements.results;
-    read.subs = ir::AffineSpan(at);
-    read.guard = r.guard;
-    read.results = {f_.NewLike(f_, r.value)};
-    r.value = read.results[0];
-    each.body.push_back(std::move(read));
-    PruneBody(each);
+    read.subs = ir::AffineSpan(stored.out);
+    const auto rank = static_cast<int>(stored.out.size());
+    values.results = {f_.NewValue(ir::Type::Array(f_.TypeOf(v).elem, rank))};
+    read.args = values.results;
+    read.results = {f_.NewLike(f_, v)};
+    before.push_back(CopyStatement(values, f_).inst);
+    return read;
   }
 
   ir::Function& f_;

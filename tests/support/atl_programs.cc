@@ -179,6 +179,22 @@ fn f(x: [n]f64, y: [n]f64) -> f64 {
 })",
        {true, true},
        [](int64_t n) { return std::vector{Filled({n}), Filled({n})}; }},
+      {"three diagonals by brackets",
+       R"(
+fn f(x: [n]f64, y: [n]f64) -> f64 {
+  let z = gen i < n { sum j < n { ([i == j] * x[i] - [i == j + 1] - [j == i + 1] * x[j]) * y[j] } }
+  return dot(z, z)
+})",
+       {true, true},
+       [](int64_t n) { return std::vector{Filled({n}), Filled({n})}; }},
+      {"a diagonal matrix that is computed, read twice",
+       R"(
+fn f(x: [n]f64, y: [n]f64) -> f64 {
+  let a = gen i < n, j < n { [i == j] * x[i] * x[j] }
+  return sum(a @ tanh.(a @ y))
+})",
+       {true, true},
+       [](int64_t n) { return std::vector{Filled({n}), Filled({n})}; }},
       {"the trace of a product",
        "fn f(a: [n, m]f64, b: [m, n]f64) -> f64 { return trace(a @ b) }",
        {true, true},

@@ -130,7 +130,18 @@ std::vector<RandomRelationProgram> RandomPairPrograms(Random& random) {
   const std::string row = "[" + condition + "] * x[j] * x[i]" + divided;
   const std::string branch =
       "if " + condition + " { let d = x[j]; d * x[i]" + divided + " } else { let z = 0.0; z }";
+  const std::string other = Condition(random, Pairs());
+  const std::string also = " + (if " + other + " { x[i] } else { 0.0 })";
   return {
+      {text("sum i < n, j < n { " + row + " + [" + other + "] * x[i] }"),
+       loops("", "t += v" + also, ""), true},
+      {text("sum(gen i < n { sum j < n { ([" + condition + "] - [" + other + "]) * 2.0 } })"),
+       loops("",
+             "t += (if " + condition + " { 2.0 } else { 0.0 }) - (if " + other +
+                 " { 2.0 } else { 0.0 })",
+             ""),
+       true},
+      {text("sum(gen i < n, j < n { x[i] + " + row + " })"), loops("", "t += x[i] + v", ""), true},
       {text("sum i < n, j < n { " + row + " }"), loops("", "t += v", ""), true},
       {text("sum i < n { x[i] * sum j < n { " + row + " } }"), loops("", "t += x[i] * v", ""),
        true},

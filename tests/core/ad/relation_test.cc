@@ -246,6 +246,16 @@ TEST_CASE("relations: an equation beside a relation is found where rows are adde
   CheckOptimised("return sum(gen i < n { sum j < n { [i == j + 2 or r(j, i)] * tanh.(a[j]) } })");
 }
 
+TEST_CASE("relations: terms under conditions of their own are added up over what has them") {
+  const char* const bodies[] = {
+      "sum(gen i < n { sum j < n { [i == j] * a[i, 0] * x[j] - [r(i, j)] * x[j] * a[j, 0] } })",
+      "sum i < n, j < n { ([r(i, j)] + [i == j]) * x[i] * x[j] }",
+      "sum i < n { x[i] * exp(sum j < n { 0.01 * ([r(i, j)] - [i == j] + [k[i] == j]) * x[j] }) }",
+      "sum i < n, j < n { ([i == j] * a[i, 0] + [i == j + 1] * a[j, 0]) * x[i] * x[j] }",
+  };
+  for (const char* body : bodies) CheckOptimised(std::string("return ") + body);
+}
+
 TEST_CASE("relations: a matrix of its tuples with a name is not made") {
   const char* const bodies[] = {
       "let m = gen i < n, j < n { [r(i, j)] * x[i] }\n  return m @ x @ x",
@@ -258,6 +268,12 @@ TEST_CASE("relations: a matrix of its tuples with a name is not made") {
       "return sum i < n { d[i] * x[i] ** 2 } - x @ m @ x",
       "let m = gen i < n, j < n { [r(i, j)] * x[i] }\n  return sum i < n, j < i { m[i, j] * x[j] }",
       "let m = gen i < n, j < n { [k[i] == j] * x[i] }\n  return m @ x @ x",
+      // Of several relations, and read twice.
+      "let m = gen i < n, j < n { [r(i, j) or r(j, i)] * x[i] }\n  return m @ (m @ x) @ x",
+      "let m = gen i < n, j < n { [r(i, j) or i == j] * x[i] }\n  return m @ (m @ x) @ x",
+      "let m = gen i < n, j < n { [r(i, j) and r(j, i)] * x[i] * x[j] }\n  return m @ (m @ x) @ x",
+      "let m = gen i < n, j < n { [r(i, j) and sin(x[j]) > 0.8] * a[j, 0] }\n"
+      "  return sum(m @ tanh.(m @ a))",
       "let m = gen i < n, j < n, l < 3 { [r(i, j)] * exp(x[i] * f64(l)) }\n"
       "  let y = gen i < n { sum j < n, l < 3 { m[i, j, l] * x[j] } }\n"
       "  return y @ y + sum(m)",
@@ -276,6 +292,9 @@ TEST_CASE(
       "  let l = gen i < n, j < n { [i == j] - d[i] * m[i, j] * d[j] }\n  return x @ l @ x",
       "let d = diag(gen i < n { 1.0 / (2.0 + sum j < n { m[i, j] ** 2 }) })\n"
       "  let l = eye(n) - d @ m @ d\n  return x @ l @ x",
+      "let l = gen i < n, j < n { [i == j] * x[i] - [r(i, j)] * x[j] }\n  return x @ l @ (l @ x)",
+      "let g = gen i < n, j < n { ([r(i, j)] + [i == j]) * x[i] * x[j] }\n"
+      "  return sum(g @ tanh.(g @ a))",
       // With itself the other way round, with numbers and several columns.
       "let s = (m + m.T) / 2.0\n  return x @ s @ x",
       "return sum(tanh.((m + eye(n)) @ a))",
@@ -396,10 +415,9 @@ TEST_CASE("relations: work grows with the tuples and the indices, not with the p
       "sum i < n, j < n { [r(i, j) or k[j] == 1] * x[i] * x[j] }",
       "sum i < n { x[i] * exp(sum j < n { [r(i, j) or x[i] > 1.5] * x[j] * x[i] }) }",
       "sum i < n, j < n { [r(i, j) or x[0] > 1.5] * x[i] * x[j] }",
-      "sum(gen i < n { max j < n { [r(i, j) or x[j] > 1.5] * x[i] * x[j] } })",
-      "sum(gen i < n { max j < n { [r(i, j) or r(j, i)] * x[i] * x[j] } })",
-      "sum i < n { x[i] * prod j < n { if r(i, j) or i == j { x[j] + x[i] } else { 1.0 } } }",
-      "sum i < n { x[argmax j < n { [r(i, j) or r(j, i)] * x[j] }] }",
+      // Terms under conditions of their own.
+      "sum i < n, j < n { [r(i, j)] * x[i] / x[j] + [r(j, i)] * x[j] }",
+      "sum(gen i < n { sum j < n { [r(i, j)] * a[j, 1] - [r(j, i)] * a[i, 0] / x[j] } })",
   };
   const std::vector<Tensor> small = KeyArguments(200, 200, 400),
                             large = KeyArguments(400, 200, 400);

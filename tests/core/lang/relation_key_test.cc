@@ -280,4 +280,62 @@ TEST_CASE("relations: keys, gathered binders and several conditions run over tup
   CHECK(statements("sum j < n { [r(i, j) or i == j] * x[j] }") == 2);
 }
 
+TEST_CASE("relations: terms under conditions of their own are sums of their own") {
+  const auto ir = [](const std::string& body) {
+    return Ir("fn f(r: rel[n, n], s: rel[n, n], x: [n]f64) -> [n]f64 { return gen i < n { " + body +
+              " } }");
+  };
+  const auto statements = [&](const std::string& body) { return Count(ir(body), "each("); };
+  CHECK(statements("sum j < n { [r(i, j)] * x[j] + [s(j, i)] * x[i] }") == 2);
+  CHECK(statements("sum j < n { x[i] * ([i == j] - [r(i, j)]) * x[j] }") == 2);
+  CHECK(statements("sum j < n { -([r(i, j)] - [i == j] * x[j] - [s(i, j)] / x[i]) / 2.0 }") == 3);
+  CHECK(statements("sum j < n { [r(i, j) or s(i, j)] * x[j] + [i == j] }") == 3);
+  CHECK(statements("sum j < n { [r(i, j)] * x[j] + x[j] * x[i] }") == 2);
+  // Of equations alone, where they do all of them.
+  CHECK(statements("sum j < n { [i == j] * x[j] + [i == j + 1] * x[i] }") == 2);
+  CHECK(statements("sum j < n { [i == j] * x[j] + x[i] }") == 1);
+  CHECK(statements("sum j < n { [i < j] * x[j] + [i > j] * x[i] }") == 1);
+  // Too many; a factor that is no sum of brackets.
+  CHECK(statements("sum j < n { [r(i, j)] + [r(j, i)] + [s(i, j)] + [s(j, i)] + [i == j] }") == 1);
+  CHECK(statements("sum j < n { [r(i, j)] * (x[j] + x[i]) }") == 1);
+  const std::string matrix =
+      "fn f(r: rel[n, n], x: [n]f64) -> f64 {\n  let a = gen i < n, j < n { ";
+  CHECK(Has(Ir(matrix + "[i == j] * x[i] - [r(i, j)] }\n  return a[0, 0] }"), "each(p < %"));
+  CHECK(Count(Ir(matrix + "[i == j] * x[i] + [i == j + 1] }\n  return a[0, 0] }"), "each(") == 1);
+}
+
+// What stands in front of a sum over tuples, in the body around it, holds in that body's ranges and where its conditions do;
+// the tuples may have other indices.
+TEST_CASE("relations: what is read in front of a sum over tuples is read where it was") {
+  const auto run = [](const std::string& value, std::vector<double> x, int64_t n) {
+    std::vector<Tensor> args =
+        RelationArrays(RelationFromCoo({n, n}, {{0, 1, 2, 2}, {2, 2, 0, 1}}));
+    args.push_back(Vec(std::move(x)));
+    const std::string text = "fn f(r: rel[k, k], x: [n]f64) -> f64 { return " + value + " }";
+    return Number(text, args);
+  };
+  const char* const programs[] = {
+      "sum i < n { [i > 0 and x[i - 1] > 1.0 and (exists l < n: r(i, l))] * x[i] }",
+      "sum i < n { [i > 0 and x[i - 1] > 1.0 and (or l < n { r(i, l) })] * x[i] }",
+      "sum i < n { [i > 0 and x[i - 1] > 1.0 and (sum l < n { [r(i, l)] }) > 0] * x[i] }",
+      "sum i in 1..n { [x[i - 1] > 1.0 and (exists l < n: r(i, l))] * 2.0 }",
+      "sum i < n - 1 { [x[i + 1] > 1.0 and (exists l < n: r(i, l))] * 2.0 }",
+      "sum i in 1..n { if x[i - 1] > 1.0 { if exists l < n: r(i, l) { 2.0 } else { 1.0 } } else { "
+      "0.0 } }",
+      "sum i < n { [i > 0] * x[i] * [x[i - 1] > -9.0 and (exists l < n: r(i, l))] }",
+      "max j < 2 { sum i < n { [i > 0 and x[i - 1] > 1.0 and (exists l < n: r(i, l))] * x[i] * "
+      "f64(j) } }",
+      "sum i < n { [i != 0 and 8 / i > 2 and (exists l < n: r(i, l))] * 2.0 }",
+  };
+  for (const char* value : programs) {
+    INFO(value);
+    CHECK(run(value, {2, 2, 2}, 3) == 4);
+  }
+  // A relation with more indices than the array has.
+  CHECK(run("sum i < n { [x[i] > 1.0 and (exists l < 3: r(i, l))] * x[i] }", {2, 0.5}, 5) == 2);
+  CHECK(run("min i < n, j < i { if (n + 2) % 3 != j { [exists l < 3: r(i, l)] * 2.0 } else { -5.0 "
+            "} }",
+            {2, 0.5}, 5) == 2);
+}
+
 }  // namespace pullback::lang
