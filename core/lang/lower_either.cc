@@ -184,21 +184,16 @@ bool IsOfCase(const Context& c, const Expr& condition) {
 
 namespace {
 
-// What `lower` gives for each term together.
-std::optional<Leaves> ByTerms(Context& c, const Expr& e, const BodyTerms& by,
-                              const std::function<std::optional<Leaves>()>& lower) {
+// So many parts of a comprehension, joined; nothing: one of them cannot be lowered.
+std::optional<Leaves> JoinParts(Context& c, const Expr& e, size_t count,
+                                const std::function<std::optional<Leaves>(size_t)>& lower) {
   std::optional<Leaves> all;
-  for (const Context::Term& term : by.terms) {
-    c.terms[by.body] = term;
-    const std::optional<Leaves> part = InCases(c, e, lower);
-    if (!part) {
-      all.reset();
-      break;
-    }
+  for (size_t k = 0; k < count; ++k) {
+    const std::optional<Leaves> part = lower(k);
+    if (!part) return std::nullopt;
     c.SetLoc(e.ordinal);
     all = all ? Joined(c, e, *all, *part) : part;
   }
-  c.terms.erase(by.body);
   return all;
 }
 
@@ -206,25 +201,26 @@ std::optional<Leaves> ByTerms(Context& c, const Expr& e, const BodyTerms& by,
 
 std::optional<Leaves> InCases(Context& c, const Expr& e,
                               const std::function<std::optional<Leaves>()>& lower) {
-  if (const BodyTerms by = FindTerms(c, e); by.body) return ByTerms(c, e, by, lower);
+  if (const BodyTerms by = FindTerms(c, e); by.body) {
+    const std::optional<Leaves> all = JoinParts(c, e, by.terms.size(), [&](size_t k) {
+      c.terms[by.body] = by.terms[k];
+      return InCases(c, e, lower);
+    });
+    c.terms.erase(by.body);
+    return all;
+  }
   const Expr* const either = FindEither(c, e);
   if (!either) return lower();
   std::vector<const Expr*> cases, before;
   CollectCases(*either, cases);
-  std::optional<Leaves> all;
-  for (const Expr* one : cases) {
+  const std::optional<Leaves> all = JoinParts(c, e, cases.size(), [&](size_t k) {
     c.chosen[either] = before;
-    c.chosen[either].push_back(one);
-    const std::optional<Leaves> part = InCases(c, e, lower);
-    if (!part) {
-      all.reset();
-      break;
-    }
-    c.SetLoc(e.ordinal);
-    all = all ? Joined(c, e, *all, *part) : part;
-    c.module.made.push_back(Negation(*one));
+    c.chosen[either].push_back(cases[k]);
+    std::optional<Leaves> part = InCases(c, e, lower);
+    c.module.made.push_back(Negation(*cases[k]));
     before.push_back(c.module.made.back().get());
-  }
+    return part;
+  });
   c.chosen.erase(either);
   return all;
 }

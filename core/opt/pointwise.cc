@@ -66,7 +66,8 @@ bool OnlyPlaces(const ir::Each& each) {
   if (each.results.size() != 1 || each.body.size() != 1 || each.body[0].op != ir::Op::Index)
     return false;
   const ir::EachResult& r = each.results[0];
-  const bool repeats = r.out.size() > each.indices.size();  // an index, or a place that is known outside
+  const bool repeats =
+      r.out.size() > each.indices.size();  // an index, or a place that is known outside
   return repeats && IsPointwise(each, r);
 }
 
