@@ -79,18 +79,26 @@ class BlockAccumulator {
     return term;
   }
 
-  // Beside points of several axes a vector, or a column of a narrow matrix, costs nothing, and adding to one that was
-  // made before keeps the matrices that they read whole: the statements that read these could not be one loop over their rows
+  // Beside points of several axes a vector, or a narrow matrix, costs nothing, and adding to one that was made before keeps the matrices that they read whole: the statements that read these could not be one loop over their rows
   // (core/loops/fuse_rows.h). No matter of whether there is a matrix: terms that are added in place have other bits
   // than their sum, and these are the same wherever one was made, or was fused into its reader.
   bool SumsToVector(const Term& term) const {
     const ir::Each& each = *insts_[term.at].each;
     const ir::EachResult& r = each.results[term.result];
     size_t long_axes = 0;
-    for (size_t k = 0; k < r.out.size(); ++k)
-      long_axes += r.out[k].IsConst() && IsShort(r.shape[k]) ? 0 : 1;
-    return long_axes == 1 &&
-           (each.indices.size() > 1 || (each.indices.size() == 1 && Scatters(each, r)));
+    bool whole = false;  // more than a column of a narrow matrix
+    for (size_t k = 0; k < r.out.size(); ++k) {
+      long_axes += IsShort(r.shape[k]) ? 0 : 1;
+      whole |= IsShort(r.shape[k]) && !r.out[k].IsConst();
+    }
+    if (long_axes != 1) return false;
+    if (whole) return CountLong(each) > 1;
+    return each.indices.size() > 1 || (each.indices.size() == 1 && Scatters(each, r));
+  }
+  size_t CountLong(const ir::Each& each) const {
+    return static_cast<size_t>(
+        std::count_if(each.indices.begin(), each.indices.end(),
+                      [&](const ir::IndexVar& i) { return !IsShort(i.extent); }));
   }
   // From a range that no array has: beside as many points a vector costs nothing.
   bool Scatters(const ir::Each& each, const ir::EachResult& r) const {

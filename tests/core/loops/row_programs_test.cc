@@ -81,6 +81,25 @@ TEST_CASE("rows: the cotangents of both sides of a difference are one matrix") {
   }
 }
 
+// Coordinates of a pair's points have cotangents from both, and from the distance.
+TEST_CASE("rows: forces between all pairs of points hold a row") {
+  const ir::Module module = testing::LowerText(
+      "fn f(p: [n, 3]f64, m: [n]f64) -> f64 { let a = gen i < n, k < 3 { sum j < n { [i != j] * "
+      "m[j] * "
+      "(p[j, k] - p[i, k]) / (0.01 + sum l < 3 { (p[j, l] - p[i, l]) ** 2 }) ** 1.5 } }; return "
+      "sum i < "
+      "n, k < 3 { a[i, k] ** 2 } }",
+      "f");
+  testing::CheckDerivatives(module, {Ramp({4, 3}), Ramp({4})}, 1e-5, {true, true});
+  const ir::Module gradient = testing::Derived(module, Transform::kValueAndGrad, {true, true});
+  for (const int64_t n : {50, 100}) {
+    const std::vector<Tensor> args = {Ramp({n, 3}), Ramp({n})};
+    CHECK(ElementsMade(gradient, args, kRows) < 20 * n);
+    CHECK(ElementsMade(gradient, args, LowerOptions{}) >= n * n);
+  }
+  RunBoth(gradient, {Ramp({0, 3}), Ramp({0})}, Traps::kSame, kRows);
+}
+
 // They read what one loop makes and are read by another: a matrix is worth more than a vector.
 TEST_CASE("rows: loops that could be part of either of two are part of the one that saves more") {
   const std::string start = "fn f(x: [n]f64, m: i64) -> f64 { let a = gen i < m { ";
