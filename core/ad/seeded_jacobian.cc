@@ -62,9 +62,21 @@ class Writer {
   }
   const std::vector<Value>& Dims(Value v) {
     auto [it, fresh] = dims_.try_emplace(v);
-    for (int axis = 0; fresh && axis < b_.TypeOf(v).rank; ++axis)
+    for (int axis = 0; fresh && axis < b_.TypeOf(v).rank; ++axis) {
       it->second.push_back(b_.Dim(v, axis));
+      NameDim(v, static_cast<uint64_t>(axis), it->second.back());
+    }
     return it->second;
+  }
+  // As the function calls this extent of a parameter: patterns speak of it.
+  void NameDim(Value param, uint64_t axis, Value dim) {
+    for (const ir::Inst& inst : from_.blocks[0].insts) {
+      if (inst.op != ir::Op::Dim || inst.bits != axis) continue;
+      for (size_t p = 0; p < args_.size(); ++p) {
+        if (args_[p].value == param && inst.args[0] == from_.params()[p])
+          b_.function().names[dim.id] = from_.names[inst.results[0].id];
+      }
+    }
   }
 
   // A function with a derivative of its own says itself what depends on what.

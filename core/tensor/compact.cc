@@ -128,6 +128,8 @@ class Compactor {
     Inst all = ResultAlone(inst, k, f_);
     Each& each = *all.each;
     if (!HasWork(each) || !IsOneTermAnElement(each)) return false;
+    // What has one reader becomes part of it, where the condition still tells which elements there are.
+    if (each.results[0].guard.valid() && reads_.Of(inst.results[k]).size() < 2) return false;
     Inst stored = CopyStatement(all, f_).inst;
     ir::Affines subs;  // of what is stored, over the indices of `all`
     for (const ir::IndexVar& i : each.indices) subs.push_back(Affine::Of(i.var));

@@ -7,6 +7,7 @@
 #include "core/ir/printer.h"
 #include "core/ir/verifier.h"
 #include "tests/support/derivatives.h"
+#include "tests/support/looped_softmax.h"
 #include "tests/support/values.h"
 
 namespace pullback::testing {
@@ -22,7 +23,8 @@ struct Program {
   bool found = true;
 };
 
-const std::string kRow = "fn row(x: f64, y: [m]f64) -> f64 { return dot(softmax(x * y), y) }\n";
+const std::string kRow =
+    "fn row(x: f64, y: [m]f64) -> f64 { return dot(looped_softmax(x * y), y) }\n";
 
 std::vector<Program> Programs() {
   const Tensor x = Vec({0.3, -0.4, 1.7}), y = Vec({0.5, -1.2, 0.8, 0.1}), s = Tensor::F64(0.7);
@@ -32,12 +34,12 @@ std::vector<Program> Programs() {
        kRow + "fn f(x: [n]f64, y: [m]f64) -> f64 { return sum i < n { row(x[i], y) } }",
        {x, y}},
       {"rows, of as many elements as the result has",
-       "fn f(x: [n]f64, y: [m]f64) -> [n, m]f64 { return gen i < n { softmax(x[i] * y) } }",
+       "fn f(x: [n]f64, y: [m]f64) -> [n, m]f64 { return gen i < n { looped_softmax(x[i] * y) } }",
        {x, y},
        false},
       {"rows of a matrix, a captured scalar, a factor behind the loop",
        "fn f(a: [n, m]f64, y: [m]f64, s: f64) -> f64 {\n"
-       "  return s * (sum i < n { s * dot(softmax(a[i] * s), y) }) }",
+       "  return s * (sum i < n { s * dot(looped_softmax(a[i] * s), y) }) }",
        {a, y, s}},
       {"elements of what is captured, forwards and backwards",
        kRow + "fn f(x: [n]f64, y: [m]f64) -> f64 {\n"
@@ -46,7 +48,8 @@ std::vector<Program> Programs() {
       {"a loop of the user's with two sums, one of them scaled",
        kRow + "fn f(x: [n]f64, y: [m]f64, s: f64) -> f64 {\n"
               "  var p = s\n  var q = 0.0\n"
-              "  for i < n { let r = softmax(y * x[i])\n  p += dot(r, y)\n  q = q * s + r[0] }\n"
+              "  for i < n { let r = looped_softmax(y * x[i])\n  p += dot(r, y)\n  q = q * s + "
+              "r[0] }\n"
               "  return p * q }",
        {x, y, s}},
       {"elements that a loop stores",
@@ -59,8 +62,8 @@ std::vector<Program> Programs() {
        {x, y}},
       {"no turn, and a size that only a turn knows",
        "fn f(x: [n]f64, y: [m]f64, k: i64) -> f64 {\n"
-       "  let none = sum i < k { dot(softmax(x[i] * y), y) }\n"
-       "  return none + (sum i < n { sum(softmax(y[0:i + 1] * x[i])) * y[i] }) }",
+       "  let none = sum i < k { dot(looped_softmax(x[i] * y), y) }\n"
+       "  return none + (sum i < n { sum(looped_softmax(y[0:i + 1] * x[i])) * y[i] }) }",
        {x, y, Tensor::I64(0)}},
       {"what follows from the turn before",
        kRow + "fn f(x: [n]f64, y: [m]f64) -> f64 {\n"
@@ -71,7 +74,7 @@ std::vector<Program> Programs() {
        false},
       {"more work than elements",
        "fn f(a: [n, m]f64, x: [n]f64, y: [m]f64) -> f64 {\n"
-       "  return sum i < n { sum(softmax(a @ (x[i] * y))) * x[i] } }",
+       "  return sum i < n { sum(looped_softmax(a @ (x[i] * y))) * x[i] } }",
        {a, x, y},
        false},
       {"left early",
@@ -96,7 +99,7 @@ ir::Module PulledBack(const ir::Module& ssa, Mixed mixed, bool optimise = true) 
 
 // What derives is what inlining has left.
 ir::Module Inlined(const Program& p) {
-  const ir::Module ssa = LowerText(p.text, "f");
+  const ir::Module ssa = LowerText(kLoopedSoftmax + p.text, "f");
   const std::vector<bool> wrt(ssa.Get(ssa.entry).params().size(), true);
   auto staged = pipeline::Derive(ssa, Transform::kValue, wrt, {});
   REQUIRE(staged.ok());
@@ -129,7 +132,7 @@ TEST_CASE("turns: kept or run again, derivatives have the same bits") {
   std::mt19937 random(5);
   for (const Program& p : Programs()) {
     INFO(p.name << "\n" << p.text);
-    const ir::Module ssa = LowerText(p.text, "f");
+    const ir::Module ssa = LowerText(kLoopedSoftmax + p.text, "f");
     std::vector<Tensor> args = p.args;
     args.push_back(RandomLike(RunOk(ssa, p.args)[0], random));
     for (const bool optimise : {true, false}) {

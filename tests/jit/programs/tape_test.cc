@@ -7,6 +7,7 @@
 #include "tests/jit/llvm_support.h"
 #include "tests/jit/programs/compiled.h"
 #include "tests/support/derivatives.h"
+#include "tests/support/looped_softmax.h"
 
 namespace pullback::testing {
 namespace {
@@ -152,8 +153,11 @@ TEST_CASE("sin and cos of one argument are one call, with the bits of two") {
 
 // A loop whose turns have loops of their own and only add: of 2 * 1200 * 1200 elements the tape would keep 23 MB.
 TEST_CASE("tape: turns that would keep much are run again") {
-  const ir::Module ssa = LowerText(
-      "fn f(x: [n]f64, y: [m]f64) -> f64 { return sum i < n { dot(softmax(x[i] * y), y) } }", "f");
+  const ir::Module ssa =
+      LowerText(testing::kLoopedSoftmax +
+                    std::string("fn f(x: [n]f64, y: [m]f64) -> f64 { return sum i < n { "
+                                "dot(looped_softmax(x[i] * y), y) } }"),
+                "f");
   const auto loops = loops::LowerToLoops(Derived(ssa, Transform::kValueAndGrad));
   REQUIRE(loops.ok());
   const auto bytes = [&](size_t n) {
