@@ -18,6 +18,8 @@ namespace pullback::lang {
 namespace {
 
 constexpr size_t kMostTerms = 4;
+// Of products that are made on the way; more are of sums in sums, of which too many terms come.
+constexpr size_t kMostProducts = 24;
 
 using Term = Context::Term;
 using Terms = std::vector<Term>;
@@ -27,13 +29,12 @@ class Distributor {
  public:
   explicit Distributor(Context& c) : c_(c) {}
 
-  // The terms of e; e itself where there is no sum of terms with brackets. Empty: there are too many.
+  // The terms of e; e itself where it is no sum of a few terms, some with brackets.
   Terms Of(const Expr& e) {
     Terms terms = Split(e);
     const bool brackets =
         std::any_of(terms.begin(), terms.end(), [](const Term& t) { return IsChain(*t.e); });
-    if (terms.size() > 1 && !brackets) return {{&e, false}};
-    if (terms.size() > kMostTerms) return {};
+    if (!brackets || terms.size() > kMostTerms || made_ > kMostProducts) return {{&e, false}};
     return terms;
   }
 
@@ -42,7 +43,7 @@ class Distributor {
     if (c_.IsGiven(e)) return {{&e, false}};
     if (e.kind == Expr::Kind::kUnary && e.unary == UnaryOp::kNeg) {
       Terms terms = Of(*e.operands[0]);
-      if (terms.size() == 1) return {{&e, false}};
+      if (terms.size() < 2) return {{&e, false}};
       return Negative(std::move(terms));
     }
     if (e.kind != Expr::Kind::kBinary) return {{&e, false}};
@@ -54,8 +55,9 @@ class Distributor {
         terms.insert(terms.end(), others.begin(), others.end());
         return terms;
       }
-      case BinaryOp::kMul:
-      case BinaryOp::kDiv: return Product(e);
+      case BinaryOp::kMul: return Product(e);
+      case BinaryOp::kDiv:  // of integers, a sum of quotients is another number
+        return e.type.elem == DType::kI64 ? Terms{{&e, false}} : Product(e);
       default: return {{&e, false}};
     }
   }
@@ -92,6 +94,7 @@ class Distributor {
 
   // A product like e with `operand` on that side; nullptr: it cannot be copied.
   const Expr* With(const Expr& e, size_t side, const Expr& operand) {
+    if (++made_ > kMostProducts) return nullptr;
     bool given = false;
     ForEachExpr(e, [&](const Expr& part) { given = given || c_.IsGiven(part); });
     if (given) return nullptr;
@@ -110,6 +113,7 @@ class Distributor {
   }
 
   Context& c_;
+  size_t made_ = 0;  // products
 };
 
 // What its brackets say of the indices: that tuples have them, or what one of them is.

@@ -55,6 +55,10 @@ class SumSplitter {
       }
     }
     if (terms_.empty()) return false;
+    // A reader's block may stand in front of the matrix's.
+    for (const auto& [matrix, terms] : terms_) {
+      for (size_t k = 0; k < terms.size(); ++k) matrices_[matrix].push_back(f_.NewLike(f_, matrix));
+    }
     for (ir::Block& b : f_.blocks) Rewrite(b);
     return true;
   }
@@ -185,7 +189,9 @@ class SumSplitter {
   }
 
   void MakeTerms(const Inst& inst, std::vector<Inst>& before) {
-    for (const Term& term : terms_[inst.results[0]]) {
+    const std::vector<Term>& terms = terms_[inst.results[0]];
+    for (size_t place = 0; place < terms.size(); ++place) {
+      const Term& term = terms[place];
       CopiedStatement copy = CopyStatement(inst, f_);
       Each& each = *copy.inst.each;
       const auto copied = [&](Value v) {
@@ -225,8 +231,7 @@ class SumSplitter {
       }
       each.results[0].value = value;
       PruneBody(each);
-      copy.inst.results = {f_.NewLike(f_, inst.results[0])};
-      matrices_[inst.results[0]].push_back(copy.inst.results[0]);
+      copy.inst.results = {matrices_.at(inst.results[0])[place]};
       before.push_back(std::move(copy.inst));
     }
   }

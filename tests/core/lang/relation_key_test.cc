@@ -304,6 +304,32 @@ TEST_CASE("relations: terms under conditions of their own are sums of their own"
   CHECK(Count(Ir(matrix + "[i == j] * x[i] + [i == j + 1] }\n  return a[0, 0] }"), "each(") == 1);
 }
 
+// A review's: of integers a sum of quotients is another number; a sum of more than a few terms under a minus; sums in sums.
+TEST_CASE("relations: terms that stay together") {
+  std::vector<Tensor> args = RelationArrays(RelationFromCoo({3, 3}, {{0, 1, 1}, {0, 1, 2}}));
+  const std::string head = "fn f(r: rel[n, n], k: [n]i64, x: [n]f64) -> ";
+  args.push_back(Tensor::Of<int64_t>(DType::kI64, {3}, {1, 2, 4}));
+  args.push_back(Vec({1, 2, 4}));
+  const auto integer = [&](const std::string& body) {
+    return Values(head + "i64 { return sum i < n, j < n { " + body + " } }", args)[0].At<int64_t>(
+        0);
+  };
+  const auto number = [&](const std::string& body) {
+    return Number(head + "f64 { return sum i < n, j < n { " + body + " } }", args);
+  };
+  // (3 + 1) / 2, (3 + 2) / 2, 4 / 2 and 3 / 2; apart, it would be 6.
+  CHECK(integer("([i == j] * 3 + [r(i, j)] * k[j]) / 2") == 2 + 2 + 2 + 1);
+  CHECK(number("([i == j] * 3.0 + [r(i, j)] * x[j]) / 2.0") == 8);
+  CHECK(number("[r(i, j)] * x[j] - ([i == j] + x[i] + x[j] + 2.0 * x[i] + 3.0)") ==
+        7 - (3 + 3 * 28 + 27));
+  CHECK(number("[r(i, j)] * x[j] + (-([i == j] + x[i] + x[j] + 2.0 * x[i] + 3.0))") ==
+        7 - (3 + 3 * 28 + 27));
+  std::string deep = "x[j]";
+  for (int level = 0; level < 20; ++level) deep = "([r(i, j)] + [i == j]) * (" + deep + ")";
+  // Twice each on the diagonal, where r holds of the first two.
+  CHECK(number(deep) == (1 + 2) * double{1 << 20} + 4 + 4);
+}
+
 // What stands in front of a sum over tuples, in the body around it, holds in that body's ranges and where its conditions do;
 // the tuples may have other indices.
 TEST_CASE("relations: what is read in front of a sum over tuples is read where it was") {
