@@ -1,6 +1,7 @@
 #include "core/loops/walk.h"
 
 #include <algorithm>
+#include <string>
 #include <utility>
 
 namespace pullback::loops {
@@ -18,12 +19,32 @@ bool NestedTooDeep(const std::vector<Node>& nodes, int most) {
   });
 }
 
-Status CheckNesting(const Module& module) {
+namespace {
+
+size_t MostAxes(const Function& f) {
+  size_t most = 0;
+  for (const Block& block : f.blocks) {
+    ForEachNode(block.nodes, [&](const Node& node) {
+      if (node.kind == Node::Kind::kAlloc) most = std::max<size_t>(most, node.args.size());
+    });
+  }
+  return most;
+}
+
+}  // namespace
+
+Status CheckLimits(const Module& module) {
   for (const auto& f : module.functions) {
     for (const Block& block : f->blocks) {
       if (!NestedTooDeep(block.nodes)) continue;
       return {Code::kResourceExhausted, "NESTED_TOO_DEEP", "loops are nested too deep"};
     }
+    const size_t axes = MostAxes(*f);
+    if (axes <= kMostAxes) continue;
+    return {Code::kUnimplemented, "TOO_MANY_AXES",
+            "a value for each point of " + std::to_string(axes) +
+                " indices has to be kept, and an array has at most " + std::to_string(kMostAxes) +
+                " axes"};
   }
   return {};
 }

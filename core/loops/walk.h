@@ -41,8 +41,11 @@ size_t CountNodes(const Function& f);
 // Loops and branches within each other beyond this are refused.
 inline constexpr int kMostNested = 200;
 bool NestedTooDeep(const std::vector<Node>& nodes, int most = kMostNested);
-// RESOURCE_EXHAUSTED, NESTED_TOO_DEEP, when a function of the module is.
-Status CheckNesting(const Module& module);
+// Axes of an array in memory.
+inline constexpr size_t kMostAxes = 8;
+// What no back end compiles: RESOURCE_EXHAUSTED, NESTED_TOO_DEEP, when a function of the module is; UNIMPLEMENTED,
+// TOO_MANY_AXES, when an array for each point of more indices than that is made.
+Status CheckLimits(const Module& module);
 
 // The blocks that are reached, in reverse postorder.
 std::vector<uint32_t> BlockOrder(const Function& f);

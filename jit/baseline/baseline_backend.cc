@@ -31,7 +31,7 @@ struct Written {
 StatusOr<Written> WriteModule(const loops::Module& module, bool validate,
                               std::vector<uint32_t> frames = {},
                               asmjit::StringLogger* log = nullptr) {
-  PB_RETURN_IF_ERROR(loops::CheckNesting(module));
+  PB_RETURN_IF_ERROR(loops::CheckLimits(module));
   Complaints complaints;
   asmjit::CodeHolder code;
   code.init(asmjit::Environment::host());

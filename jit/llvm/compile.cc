@@ -125,14 +125,18 @@ void Compiler::GiveMachine(int opt_level, Machine machine) {
   machines_[opt_level > 0].push_back(std::move(machine));
 }
 
+static_assert(loops::kMostAxes == kMaxRank);
+
 StatusOr<std::string> Compiler::Run(const loops::Module& source, const BackendOptions& options,
                                     Stage stage, const std::string& entry_symbol) {
   return Run(source, options, stage, [&](ModuleEmitter& m) { EmitModule(m, entry_symbol); });
 }
 
+static_assert(loops::kMostAxes == kMaxRank);
+
 StatusOr<std::string> Compiler::Run(const loops::Module& source, const BackendOptions& options,
                                     Stage stage, const std::function<void(ModuleEmitter&)>& fill) {
-  PB_RETURN_IF_ERROR(loops::CheckNesting(source));
+  PB_RETURN_IF_ERROR(loops::CheckLimits(source));
   Machine machine = TakeMachine(options.opt_level);
   std::string complaints;
   WantedGate gate;

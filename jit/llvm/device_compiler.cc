@@ -24,7 +24,7 @@ class LlvmDeviceCompiler : public DeviceCompiler {
 
   StatusOr<DeviceCode> Compile(const loops::Module& module, const BackendOptions& options,
                                const std::string& arch) override {
-    PB_RETURN_IF_ERROR(loops::CheckNesting(module));
+    PB_RETURN_IF_ERROR(loops::CheckLimits(module));
     const auto offload = std::make_shared<const Offload>(module);
     DeviceCode code;
     for (const loops::OffloadPlan& plan : offload->plans) {

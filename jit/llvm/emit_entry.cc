@@ -11,6 +11,7 @@
 #include <algorithm>
 
 #include "jit/llvm/emit.h"
+#include "jit/runtime/stack.h"
 
 namespace pullback::jit {
 
@@ -24,7 +25,6 @@ static_assert(kTrapStopped == static_cast<int32_t>(ir::TrapKind::kStopped));
 namespace {
 
 constexpr int64_t kUnchecked = int64_t{64} << 10;
-constexpr int64_t kMostFrame = int64_t{2} << 20;
 // Of a register of the loops: eight doubles that wait on the stack, and what is computed of them on the way. With 16 vector
 // registers (AVX2) loops over relations were seen to take 169 bytes.
 constexpr int64_t kFrameOfRegister = 256;
@@ -191,7 +191,7 @@ void EmitEntry(ModuleEmitter& m, const std::string& symbol) {
 int64_t FrameLimit(const loops::Module& source) {
   int64_t registers = 0;
   for (const auto& f : source.functions) registers += static_cast<int64_t>(f->regs.size());
-  return std::min(kUnchecked / 2 + kFrameOfRegister * registers, kMostFrame);
+  return std::min(kUnchecked / 2 + kFrameOfRegister * registers, Stack::kMostFrame);
 }
 
 void EmitModule(ModuleEmitter& m, const std::string& entry_symbol) {

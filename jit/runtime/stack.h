@@ -12,12 +12,14 @@ namespace pullback::jit {
 
 class Stack {
  public:
-  static constexpr int64_t kFree = int64_t{1} << 20;      // every run has it uncharged
+  static constexpr int64_t kFree = int64_t{4} << 20;      // every run has it uncharged
   static constexpr int64_t kReserved = int64_t{1} << 34;  // address space
   static constexpr int64_t kKept = int64_t{64} << 20;     // stays touched after a run
-  // Below stack_limit: for what runs without a check of its own, which is the runtime's functions,
+  // Of one function. Its code takes it before the check that it makes.
+  static constexpr int64_t kMostFrame = int64_t{2} << 20;
+  // Below stack_limit: for such a frame, and for what runs without a check of its own, which is the runtime's functions,
   // leaves, and the part of a frame that a check cannot see.
-  static constexpr int64_t kBelowLimit = int64_t{256} << 10;
+  static constexpr int64_t kBelowLimit = kMostFrame + (int64_t{256} << 10);
 
   static Stack& OfThisThread();
   Stack() = default;

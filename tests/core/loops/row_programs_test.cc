@@ -2,6 +2,7 @@
 #include <catch2/catch.hpp>
 
 #include "core/loops/strip_loops.h"
+#include "core/loops/walk.h"
 #include "core/pipeline/pipeline.h"
 #include "tests/core/loops/rows.h"
 #include "tests/support/derivatives.h"
@@ -379,6 +380,27 @@ TEST_CASE("rows: every axis that is no more has the limit that it had") {
     for (const int64_t p : {kMaxExtent + 1, INT64_MAX - 255, INT64_MAX})
       CheckTooLong(module, {Ramp({2}), Tensor::I64(1), Tensor::I64(p)});
     RunBoth(module, {Ramp({2}), Tensor::I64(0), Tensor::I64(kMaxExtent)}, Traps::kSame, kRows);
+  }
+}
+
+// Arrays have eight axes in memory; an array of more was made, and written behind its end.
+TEST_CASE("rows: a value for each point of more than eight indices is refused") {
+  for (const int indices : {8, 9, 12}) {
+    std::string binders, sum;
+    for (int k = 0; k < indices; ++k) {
+      const std::string i = "i" + std::to_string(k);
+      binders += (k > 0 ? ", " : "") + i + " < n";
+      sum += (k > 0 ? " + " : "") + ("x[" + i + "]");
+    }
+    const ir::Module module =
+        testing::LowerText("fn f(x: [n]f64) -> f64 { return max " + binders +
+                               " { tanh(sum z < n { x[z] * sin(" + sum + ") }) } }",
+                           "f");
+    // Unoptimised, nothing of it becomes a row.
+    const auto loops =
+        LowerToLoops(testing::Derived(module, Transform::kValueAndGrad, {true}, false));
+    REQUIRE(loops.ok());
+    CHECK(CheckLimits(*loops).reason() == (indices > 8 ? "TOO_MANY_AXES" : ""));
   }
 }
 
