@@ -42,6 +42,7 @@
 //   lower_invariants.cc      what a body evaluates alike at every point
 //   lower_ahead.cc           and in front of the loop
 //   lower_frame.cc           nested statements are lifted out of the body they stand in
+//   lower_emit.*             statements that need no other are appended
 //   lower_outline.cc         a body with control flow becomes a function
 //   lower_sequential.cc      or a loop nest
 //   lower_sizes.cc           sizes as affine forms; checks of those not known to be equal

@@ -185,6 +185,23 @@ TEST_CASE("A frame that takes too much of the stack is refused", "[llvm]") {
   CHECK(LlvmForTests().Compile(ManyValues(400000), {0}).status().reason() == "FRAME_TOO_LARGE");
 }
 
+// Its code moves the stack pointer before it asks for more stack.
+TEST_CASE("A frame that is larger than what is open at first runs", "[llvm]") {
+  constexpr int kValues = 190000;
+  const auto object = LlvmForTests().Compile(ManyValues(kValues), {0});
+  REQUIRE(object.ok());
+  const auto code = LlvmForTests().Load(*object);
+  REQUIRE(code.ok());
+  RunContext c;
+  const double half = 0.5;
+  const uint64_t x = std::bit_cast<uint64_t>(half);
+  uint64_t y = 0;
+  REQUIRE(RunKernel((*code)->entry(), &c, &x, &y));
+  double wanted = half;
+  for (int k = kValues; k >= 0; --k) wanted *= half * (k + 1);
+  CHECK(std::bit_cast<double>(y) == wanted);
+}
+
 TEST_CASE("Deep nests of loops compile in time, deeper ones are refused", "[llvm]") {
   for (const int depth : {30, 201}) {
     const auto object = LlvmForTests().Compile(DeepNest(depth), {2});
