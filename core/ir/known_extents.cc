@@ -127,4 +127,22 @@ bool KnownExtents::IsWithin(Value v, Value extent) const {
   return std::find(all.begin(), all.end(), extent) != all.end();
 }
 
+bool KnownExtents::IsShort(Value v) const {
+  const auto it = constants.find(v);
+  return it != constants.end() && it->second <= kShortExtent;
+}
+
+KnownExtents FindKnownExtents(const Function& f) {
+  KnownExtents all;
+  for (const Block& b : f.blocks) {
+    for (const Inst& inst : b.insts) {
+      if (inst.op == Op::Dim) all.LearnDim(inst.results[0]);
+      if (inst.op == Op::AffineOf) all.LearnAffine(inst.subs[0], inst.results[0]);
+      if (inst.results.size() == 1 && f.TypeOf(inst.results[0]) == Type::I64())
+        all.Learn(inst.op, inst.bits, inst.args, inst.results[0]);
+    }
+  }
+  return all;
+}
+
 }  // namespace pullback::ir

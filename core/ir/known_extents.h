@@ -10,6 +10,9 @@
 
 namespace pullback::ir {
 
+// What may be longer than any array's axis, and is nothing beside one: a constant no larger than this.
+inline constexpr int64_t kShortExtent = 16;
+
 struct KnownExtents {
   std::set<Value>
       of_arrays;  // no more than the extent of an array that is there: that, or surely less
@@ -23,6 +26,7 @@ struct KnownExtents {
   void LearnAffine(const Affine& a, Value result);
 
   bool IsZero(Value v) const;
+  bool IsShort(Value v) const;  // a constant, no more than kShortExtent
   // Whether it is surely not negative, as the start of a loop.
   bool IsStart(Value v) const { return constants.contains(v) || starts_.contains(v); }
   // Whether `v` is no more than `extent`, which is not negative.
@@ -39,5 +43,8 @@ struct KnownExtents {
   std::set<Value> starts_;  // these, and what is no less than a start
   std::map<Value, std::vector<Value>> at_most_, below_;
 };
+
+// Of the integers that blocks compute.
+KnownExtents FindKnownExtents(const Function& f);
 
 }  // namespace pullback::ir

@@ -67,6 +67,7 @@ struct Known {
   std::set<Reg> values;  // arrays that are no more
   std::map<Reg, Reg>
       runs;  // by row, where loops over it end: at its extent, unless there is no row
+  RowsOfTurns rows;
 
   void NoteGone(Reg array, Reg extent) {
     if (!extents.of_arrays.contains(extent) && !extents.constants.contains(extent))
@@ -105,6 +106,10 @@ class RowFuser {
       RowFuser(f_, items_[loop].node.body, known_, std::move(rows)).Run();
     }
     MakeStrips();
+    for (const auto& [array, loop] : shrunk_) {
+      const Node& node = items_[items_.Joined(loop)].node;
+      if (!node.results.empty()) known_.rows[node.results[0]].insert(array);
+    }
     nodes_ = items_.PutBack();
   }
 
@@ -227,6 +232,7 @@ class RowFuser {
     const Reg rows = element ? ir::kNoValue : alloc.args[1];
     Put(ShrinkToRow(f_, alloc, items_[loop].node, known_.extents), of);
     if (element) return;
+    shrunk_.emplace_back(array, loop);
     known_.runs[array] = rows;
     if (known_.extents.of_arrays.contains(rows)) known_.extents.of_arrays.insert(alloc.args[0]);
     if (known_.IsWanted(alloc)) rows_.emplace_back(loop, outer);
@@ -321,6 +327,7 @@ class RowFuser {
   std::map<Reg, Array> arrays_;
   std::vector<Reg> apart_;                      // those that no loop's turns use row by row
   std::vector<std::pair<size_t, Outer>> rows_;  // with its loop, what is a row and wanted still
+  std::vector<std::pair<Reg, size_t>> shrunk_;  // arrays that are rows, each with its loop
 };
 
 bool IsOfArray(const Node& n, const std::set<Reg>& arrays) {
@@ -330,13 +337,14 @@ bool IsOfArray(const Node& n, const std::set<Reg>& arrays) {
 
 }  // namespace
 
-void FuseRows(Function& f) {
-  Known known{CountUses(f), FindKnownExtents(f), {}, {}, {}};
+RowsOfTurns FuseRows(Function& f) {
+  Known known{CountUses(f), FindKnownExtents(f), {}, {}, {}, {}};
   for (Block& b : f.blocks) RowFuser(f, b.nodes, known, {}).Run();
   for (Block& b : f.blocks) {
     if (!known.gone.empty()) LimitExtents(f, known.gone, b.nodes);
     std::erase_if(b.nodes, [&](const Node& n) { return IsOfArray(n, known.values); });
   }
+  return std::move(known.rows);
 }
 
 }  // namespace pullback::loops

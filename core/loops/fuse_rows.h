@@ -18,10 +18,16 @@
 // products.
 #pragma once
 
+#include <map>
+#include <set>
+
 #include "core/loops/loops.h"
 
 namespace pullback::loops {
 
-void FuseRows(Function& f);
+// By the index of a loop, arrays all of whose accesses are in it, each turn's to what the same turn has stored.
+using RowsOfTurns = std::map<Reg, std::set<Reg>>;
+
+RowsOfTurns FuseRows(Function& f);
 
 }  // namespace pullback::loops

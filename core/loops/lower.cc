@@ -1,6 +1,7 @@
 #include "core/loops/lower.h"
 
 #include "core/ir/dominance.h"
+#include "core/loops/block_rows.h"
 #include "core/loops/counting.h"
 #include "core/loops/destinations.h"
 #include "core/loops/fuse_rows.h"
@@ -8,6 +9,7 @@
 #include "core/loops/lowering.h"
 #include "core/loops/prune.h"
 #include "core/loops/refcounts.h"
+#include "core/loops/rows_first.h"
 #include "core/loops/split_contractions.h"
 #include "core/loops/uniques.h"
 #include "core/loops/verify.h"
@@ -37,7 +39,7 @@ class FunctionLowerer {
     // Dominators first: a value that turned out to be another register is known to its readers.
     for (uint32_t b : dominators_.order()) LowerBlock(b);
     DropUniques(out_);
-    if (rows_) FuseRows(out_);
+    if (rows_) BlockRows(out_, FuseRows(out_));
     PruneDead(out_);
     return l_.status();
   }
@@ -127,7 +129,9 @@ StatusOr<Module> LowerToLoops(const ir::Module& module, const LowerOptions& opti
     Function& out = *loops.functions.back();
     const std::optional<ir::Function> split =
         options.contractions ? SplitContractions(*f) : std::nullopt;
-    const ir::Function& from = split ? *split : *f;
+    const ir::Function& plain = split ? *split : *f;
+    const std::optional<ir::Function> by_rows = options.rows ? RunRowsFirst(plain) : std::nullopt;
+    const ir::Function& from = by_rows ? *by_rows : plain;
     const std::optional<WithDestinations> passed = PassDestinations(from);
     PB_RETURN_IF_ERROR(
         passed ? FunctionLowerer(passed->function, passed->destinations, options, out).Lower()

@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "core/loops/walk.h"
+#include "core/loops/writer.h"
 
 namespace pullback::loops {
 namespace {
@@ -12,37 +13,6 @@ using ir::Type;
 using Kind = Node::Kind;
 
 bool IsAccess(const Node& n) { return n.kind == Kind::kLoad || n.kind == Kind::kStore; }
-
-// Writes nodes one behind another. (An Emitter knows all registers of the function: too much for each array.)
-class Writer {
- public:
-  explicit Writer(Function& f) : f_(f) {}
-
-  Reg Scalar(Op op, std::vector<Reg> args, uint64_t bits = 0, Type t = Type::I64()) {
-    Node node;
-    node.op = op;
-    node.bits = bits;
-    node.args = std::move(args);
-    node.results = {f_.NewReg(t)};
-    nodes.push_back(std::move(node));
-    return nodes.back().results[0];
-  }
-  Reg I64(int64_t v) { return Scalar(Op::Const, {}, static_cast<uint64_t>(v)); }
-
-  std::vector<Node> nodes;
-
- private:
-  Function& f_;
-};
-
-Node Loop(Function& f, Reg lo, Reg hi, const char* name, uint32_t loc) {
-  Node loop;
-  loop.kind = Kind::kFor;
-  loop.loc = loc;
-  loop.args = {lo, hi};
-  loop.results = {f.NewReg(Type::I64(), name)};
-  return loop;
-}
 
 bool MoveAccesses(std::vector<Node>& nodes, const std::map<Reg, bool>& arrays, Reg index,
                   Reg turn) {
@@ -71,7 +41,7 @@ void CountFrom(Function& f, Node& loop, Reg lo, const std::map<Reg, bool>& array
 }
 
 Node ZeroStrip(Function& f, Reg array, Reg zero, Reg turns, uint32_t loc) {
-  Node loop = Loop(f, zero, turns, "o", loc);
+  Node loop = MakeLoop(f, zero, turns, "o", loc);
   Writer body(f);
   const Reg nothing = body.Scalar(Op::Const, {}, 0, f.TypeOf(array).Element());
   Node store;
@@ -93,36 +63,51 @@ bool AccessesTurn(const Node& loop, Reg array) {
   return all;
 }
 
-std::vector<Node> RunByStrips(Function& f, const Node& bounds, std::vector<Node> parts,
-                              const std::map<Reg, bool>& arrays, const ir::KnownExtents& known) {
+Strips OpenStrips(Function& f, const Node& bounds, const char* name,
+                  const std::function<Reg(Writer&)>& size_of, const ir::KnownExtents& known) {
   const Reg first = bounds.args[0], end = bounds.args[1];
   const bool from_zero = known.IsZero(first);
   Writer front(f);
-  const Reg zero = front.I64(0), size = front.I64(kStripTurns), above = front.I64(kStripTurns - 1);
+  Strips strips;
+  strips.zero = front.I64(0);
+  const Reg size = size_of(front), above = front.Scalar(Op::Sub, {size, front.I64(1)});
   // The first is not negative, so the difference does not wrap.
   const Reg count =
       from_zero ? end : front.Scalar(Op::Sub, {front.Scalar(Op::Max, {end, first}), first});
-  const Reg strips = front.Scalar(Op::Div, {front.Scalar(Op::Add, {count, above}), size});
-  Node strip = Loop(f, zero, strips, "strip", bounds.loc);
+  const Reg trips = front.Scalar(Op::Div, {front.Scalar(Op::Add, {count, above}), size});
+  strips.loop = MakeLoop(f, strips.zero, trips, name, bounds.loc);
   Writer body(f);
-  const Reg before = body.Scalar(Op::Mul, {strip.results[0], size});
-  const Reg lo = from_zero ? before : body.Scalar(Op::Add, {first, before});
-  const Reg hi = body.Scalar(Op::Min, {body.Scalar(Op::Add, {lo, size}), end});
-  const Reg turns = body.Scalar(Op::Sub, {hi, lo});
+  const Reg before = body.Scalar(Op::Mul, {strips.loop.results[0], size});
+  strips.lo = from_zero ? before : body.Scalar(Op::Add, {first, before});
+  strips.hi = body.Scalar(Op::Min, {body.Scalar(Op::Add, {strips.lo, size}), end});
+  strips.size = size;
+  strips.front = std::move(front.nodes);
+  strips.loop.body = std::move(body.nodes);
+  return strips;
+}
+
+std::vector<Node> RunByStrips(Function& f, const Node& bounds, std::vector<Node> parts,
+                              const std::map<Reg, bool>& arrays, const ir::KnownExtents& known) {
+  const Reg first = bounds.args[0], end = bounds.args[1];
+  Strips strips =
+      OpenStrips(f, bounds, "strip", [](Writer& front) { return front.I64(kStripTurns); }, known);
+  Writer body(f);
+  body.nodes = std::move(strips.loop.body);
+  const Reg turns = body.Scalar(Op::Sub, {strips.hi, strips.lo});
   for (const auto& [array, zeroed] : arrays) {
-    if (zeroed) body.nodes.push_back(ZeroStrip(f, array, zero, turns, bounds.loc));
+    if (zeroed) body.nodes.push_back(ZeroStrip(f, array, strips.zero, turns, bounds.loc));
   }
   for (Node& part : parts) {
     Node& loop = part.kind == Kind::kIf ? part.body[0] : part;
     const Reg own_lo = loop.args[0], own_hi = loop.args[1];
-    loop.args = {own_lo == first ? lo : body.Scalar(Op::Max, {lo, own_lo}),
-                 own_hi == end ? hi : body.Scalar(Op::Min, {hi, own_hi})};
-    CountFrom(f, loop, lo, arrays);
+    loop.args = {own_lo == first ? strips.lo : body.Scalar(Op::Max, {strips.lo, own_lo}),
+                 own_hi == end ? strips.hi : body.Scalar(Op::Min, {strips.hi, own_hi})};
+    CountFrom(f, loop, strips.lo, arrays);
     body.nodes.push_back(std::move(part));
   }
-  strip.body = std::move(body.nodes);
-  front.nodes.push_back(std::move(strip));
-  return std::move(front.nodes);
+  strips.loop.body = std::move(body.nodes);
+  strips.front.push_back(std::move(strips.loop));
+  return std::move(strips.front);
 }
 
 std::vector<Node> ShrinkToStrip(Function& f, Node& alloc) {

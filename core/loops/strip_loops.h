@@ -15,15 +15,28 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <vector>
 
 #include "core/ir/known_extents.h"
 #include "core/loops/loops.h"
+#include "core/loops/writer.h"
 
 namespace pullback::loops {
 
 inline constexpr int64_t kStripTurns = 256;
+
+// A loop over strips of a loop's turns.
+struct Strips {
+  std::vector<Node> front;  // what has to come in front of it
+  Node loop;                // its body has the bounds of a strip, and nothing else yet
+  Reg lo, hi;               // these: of the loop whose turns they are
+  Reg zero, size;           // of `front`; turns in a strip that is whole
+};
+// `size_of`: writes how many turns a strip has, 1 or more.
+Strips OpenStrips(Function& f, const Node& bounds, const char* name,
+                  const std::function<Reg(Writer&)>& size_of, const ir::KnownExtents& known);
 
 // Whether every access to the array inside the loop is to the element of the turn's number.
 bool AccessesTurn(const Node& loop, Reg array);

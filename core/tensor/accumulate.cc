@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <optional>
 
+#include "core/ir/known_extents.h"
 #include "core/tensor/normalise.h"
 #include "core/tensor/statement_edit.h"
 
@@ -16,9 +17,6 @@ namespace {
 using ir::Inst;
 using ir::Op;
 using ir::Value;
-
-// Of the other axes of what is no more than a vector of points.
-constexpr int64_t kShortExtent = 16;
 
 bool Reads(const Inst& inst, Value v) {
   bool reads = false;
@@ -110,7 +108,7 @@ class BlockAccumulator {
   bool IsShort(Value extent) const {
     const auto at = defined_.find(extent.id);
     if (at == defined_.end() || insts_[at->second].op != Op::Const) return false;
-    return static_cast<int64_t>(insts_[at->second].bits) <= kShortExtent;
+    return static_cast<int64_t>(insts_[at->second].bits) <= ir::kShortExtent;
   }
 
   // Whether `v` is a block's parameter with something added: an array that a loop carries, or a caller's. What has

@@ -123,19 +123,6 @@ std::set<Value> InnerArrays(const ir::Function& f) {
   return inner;
 }
 
-ir::KnownExtents ExtentsOf(const ir::Function& f) {
-  ir::KnownExtents all;
-  for (const ir::Block& b : f.blocks) {
-    for (const Inst& inst : b.insts) {
-      if (inst.op == Op::Dim) all.LearnDim(inst.results[0]);
-      if (inst.op == Op::AffineOf) all.LearnAffine(inst.subs[0], inst.results[0]);
-      if (inst.results.size() == 1 && f.TypeOf(inst.results[0]) == ir::Type::I64())
-        all.Learn(inst.op, inst.bits, inst.args, inst.results[0]);
-    }
-  }
-  return all;
-}
-
 // Of them, scans and what is computed of their elements: no reader will have these put in.
 std::set<Value> ScannedArrays(const ir::Function& f, const std::set<Value>& inner) {
   std::set<Value> scanned;
@@ -249,7 +236,10 @@ void SumRowsFirst(Inst rows, size_t heads, ir::Function& f, std::vector<Inst>& o
 class Gatherer {
  public:
   explicit Gatherer(ir::Function& f)
-      : f_(f), inner_(InnerArrays(f)), scanned_(ScannedArrays(f, inner_)), extents_(ExtentsOf(f)) {}
+      : f_(f),
+        inner_(InnerArrays(f)),
+        scanned_(ScannedArrays(f, inner_)),
+        extents_(ir::FindKnownExtents(f)) {}
 
   void Run(std::vector<Inst>& insts) {
     std::vector<Inst> out;

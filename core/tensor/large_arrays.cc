@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "core/ir/known_extents.h"
+
 namespace pullback::tensor {
 
 LargeArrays::LargeArrays(const ir::Function& f) {
@@ -9,7 +11,7 @@ LargeArrays::LargeArrays(const ir::Function& f) {
   for (const ir::Block& b : f.blocks) {
     for (const ir::Inst& inst : b.insts) {
       const auto value = static_cast<int64_t>(inst.bits);
-      const bool is_short = inst.op == ir::Op::Const && value >= 0 && value <= kShortExtent;
+      const bool is_short = inst.op == ir::Op::Const && value >= 0 && value <= ir::kShortExtent;
       if (inst.op == ir::Op::Dim || is_short) small_.insert(inst.results[0]);
     }
   }

@@ -18,8 +18,6 @@ class LargeArrays {
   bool IsSmall(ir::Value extent) const { return small_.contains(extent); }
 
  private:
-  static constexpr int64_t kShortExtent = 16;
-
   int own_rank_ = 0;
   std::set<ir::Value> small_;  // extents of arrays, and short ones
 };

@@ -1,0 +1,342 @@
+#include "core/loops/block_rows.h"
+
+#include <algorithm>
+#include <iterator>
+#include <set>
+#include <utility>
+
+#include "core/loops/effects.h"
+#include "core/loops/limit_extents.h"
+#include "core/loops/strip_loops.h"
+#include "core/loops/walk.h"
+#include "core/loops/writer.h"
+
+namespace pullback::loops {
+namespace {
+
+using ir::Op;
+using ir::Type;
+using Kind = Node::Kind;
+
+bool IsAccess(const Node& n) { return n.kind == Kind::kLoad || n.kind == Kind::kStore; }
+
+// Where registers are written, one behind another.
+class Places {
+ public:
+  explicit Places(const Function& f) : place_(f.regs.size()) {
+    for (const Block& b : f.blocks) {
+      for (Reg r : b.params) place_[r.id] = ++last_;
+      ForEachNode(b.nodes, [&](const Node& n) {
+        for (Reg r : n.results) place_[r.id] = ++last_;
+        if (n.kind == Kind::kAlloc) extents_[n.results[0]] = n.args;
+      });
+    }
+  }
+  bool IsKnownAt(Reg r, Reg array) const {
+    return r.id < place_.size() && place_[r.id] < place_[array.id];
+  }
+  const std::vector<Reg>& ExtentsOf(Reg array) const { return extents_.at(array); }
+
+ private:
+  std::vector<size_t> place_;
+  size_t last_ = 0;
+  std::map<Reg, std::vector<Reg>> extents_;  // of what is made
+};
+
+class Blocking {
+ public:
+  Blocking(Function& f, Node& loop, const std::set<Reg>& rows, const Places& places,
+           const ir::KnownExtents& known)
+      : f_(f), loop_(loop), rows_(rows), places_(places), known_(known), all_(EffectsOf(f, loop)) {
+    for (const Node& n : loop.body) {
+      effects_.push_back(EffectsOf(f, n));
+      for (Reg r : n.results) made_[r] = effects_.size() - 1;
+      for (const auto& [r, access] : effects_.back().memory) {
+        ++touched_[r];
+        if (access.writes) written_[r] = effects_.size() - 1;
+      }
+    }
+  }
+
+  // What comes in front of the loop. `grown`: arrays that hold the rows of a block now, each with what comes in front of
+  // it, and the first of its extents there.
+  std::vector<Node> Run(std::map<Reg, std::vector<Node>>& grown) {
+    for (size_t k = 0; k < loop_.body.size(); ++k) {
+      if (AddsRows(k)) adds_.push_back(k);
+    }
+    const std::set<Reg> crossing = Crossing();
+    const bool known = std::all_of(crossing.begin(), crossing.end(), [&](Reg array) {
+      return !grown.contains(array) && KnowsSizeAt(array);
+    });
+    if (adds_.empty() || crossing.empty() || !known) return {};
+    for (Reg array : crossing) {
+      Writer front(f_);
+      SizeOf(front);
+      grown[array] = std::move(front.nodes);
+    }
+    Strips strips =
+        OpenStrips(f_, loop_, "block", [&](Writer& front) { return SizeOf(front); }, known_);
+    FindElements(crossing, strips.front);
+    std::vector<Node> adding = TakeAdding(strips);
+    const Reg index = loop_.results[0];
+    Node make = std::move(loop_);
+    make.args = {strips.lo, strips.hi};
+    CountFromBlock(make.body, index, strips.lo);
+    loop_ = std::move(strips.loop);
+    loop_.body.push_back(std::move(make));
+    std::move(adding.begin(), adding.end(), std::back_inserter(loop_.body));
+    return std::move(strips.front);
+  }
+
+ private:
+  bool IsOutside(Reg r) const { return r != loop_.results[0] && !made_.contains(r); }
+
+  // Whether the loop at this place of the body adds to each row of an array that nothing else in a turn touches.
+  bool AddsRows(size_t k) {
+    const Node& n = loop_.body[k];
+    if (n.kind != Kind::kFor || effects_[k].checks || effects_[k].ordered) return false;
+    if (!HasPlainBounds(n) || !AddsApart(n)) return false;
+    const Node* inner = InnerOf(n);
+    if (inner == nullptr || !HasPlainBounds(*inner) || known_.IsShort(inner->args[1])) return false;
+    for (const auto& [r, access] : effects_[k].memory) {
+      const bool alone = touched_.at(r) == 1 && f_.TypeOf(r).IsArray() && !f_.regs[r.id].lanes;
+      if (access.writes ? !alone : !MayBeReadLater(r, k)) return false;
+    }
+    return std::all_of(effects_[k].uses.begin(), effects_[k].uses.end(),
+                       [&](Reg r) { return MayBeMadeAgain(r); });
+  }
+  bool HasPlainBounds(const Node& n) const { return IsOutside(n.args[0]) && IsOutside(n.args[1]); }
+  static const Node* InnerOf(const Node& n) {
+    const auto it = std::find_if(n.body.begin(), n.body.end(),
+                                 [](const Node& inner) { return inner.kind == Kind::kFor; });
+    return it == n.body.end() ? nullptr : &*it;
+  }
+  // Whether no two turns of the loop add to the same element.
+  bool AddsApart(const Node& n) const {
+    std::map<Reg, std::set<Reg>> offsets;  // by array, of its stores
+    bool apart = true;
+    ForEachNode(n.body, [&](const Node& inner) {
+      if (inner.kind != Kind::kStore) return;
+      offsets[inner.args[0]].insert(inner.args[1]);
+      apart &= std::find(inner.apart.begin(), inner.apart.end(), n.results[0]) != inner.apart.end();
+    });
+    ForEachNode(n.body, [&](const Node& inner) {
+      if (inner.kind != Kind::kLoad) return;
+      const auto stored = offsets.find(inner.args[0]);
+      apart &= stored == offsets.end() ||
+               (stored->second.size() == 1 && stored->second.contains(inner.args[1]));
+    });
+    return apart && !offsets.empty();
+  }
+  // Whether what the node at `at` reads is there when all turns of a block are over.
+  bool MayBeReadLater(Reg r, size_t at) const {
+    const auto written = written_.find(r);
+    if (written == written_.end()) return true;
+    if (written->second > at) return false;
+    const bool token = r.id >= kFacts.id;
+    return rows_.contains(r) || (!token && all_.memory.at(r).axis != Effects::Access::kNoAxis);
+  }
+  bool MayBeMadeAgain(Reg r) {
+    const auto it = made_.find(r);
+    if (it == made_.end()) return true;
+    const Node& n = loop_.body[it->second];
+    const bool division = (n.op == Op::Div || n.op == Op::Rem) && !f_.TypeOf(r).IsFloat();
+    const bool plain = n.kind == Kind::kScalar
+                           ? !division
+                           : n.kind == Kind::kLoad && !rows_.contains(n.args[0]) &&
+                                 MayBeReadLater(n.args[0], it->second);
+    const bool proven = std::any_of(n.proofs.begin(), n.proofs.end(),
+                                    [&](const Proof& p) { return written_.contains(p.token); });
+    return plain && !proven && std::all_of(n.args.begin(), n.args.end(), [&](Reg arg) {
+             return f_.TypeOf(arg).IsArray() ? IsOutside(arg) : MayBeMadeAgain(arg);
+           });
+  }
+
+  // Rows that the rest of a turn makes for them.
+  std::set<Reg> Crossing() const {
+    std::set<Reg> crossing;
+    for (size_t k : adds_) {
+      for (const auto& [r, access] : effects_[k].memory) {
+        if (rows_.contains(r)) crossing.insert(r);
+      }
+    }
+    return crossing;
+  }
+
+  Reg SizeOf(Writer& front) const {
+    Reg size = front.I64(kBlockTurns);
+    for (size_t k : adds_) {
+      const Node& outer = loop_.body[k];
+      for (const Node* n : {&outer, InnerOf(outer)}) {
+        const Reg lo = n->args[0], hi = n->args[1];
+        const Reg turns = known_.IsZero(lo) ? hi : front.Scalar(Op::Sub, {hi, lo});
+        size = front.Scalar(Op::Min, {size, turns});
+      }
+    }
+    return front.Scalar(Op::Max, {size, front.I64(1)});
+  }
+
+  bool KnowsSizeAt(Reg array) const {
+    return std::all_of(adds_.begin(), adds_.end(), [&](size_t k) {
+      const Node& outer = loop_.body[k];
+      return std::all_of(outer.args.begin(), outer.args.end(),
+                         [&](Reg r) { return places_.IsKnownAt(r, array); }) &&
+             std::all_of(InnerOf(outer)->args.begin(), InnerOf(outer)->args.end(),
+                         [&](Reg r) { return places_.IsKnownAt(r, array); });
+    });
+  }
+
+  // Of a row.
+  void FindElements(const std::set<Reg>& crossing, std::vector<Node>& nodes) {
+    Writer front(f_);
+    for (Reg array : crossing) {
+      const std::vector<Reg>& extents = places_.ExtentsOf(array);
+      Reg elements = extents[0];
+      for (size_t axis = 1; axis < extents.size(); ++axis)
+        elements = front.Scalar(Op::Mul, {elements, extents[axis]});
+      elements_[array] = elements;
+    }
+    std::move(front.nodes.begin(), front.nodes.end(), std::back_inserter(nodes));
+  }
+
+  // Accesses of a turn are to the row that it has in its block.
+  void CountFromBlock(std::vector<Node>& body, Reg index, Reg lo) {
+    Writer front(f_);
+    const Reg turn = front.Scalar(Op::Sub, {index, lo});
+    std::map<Reg, Reg> starts;
+    for (const auto& [array, elements] : elements_)
+      starts[array] = front.Scalar(Op::Mul, {turn, elements});
+    if (!Move(body, turn, starts)) return;
+    std::move(body.begin(), body.end(), std::back_inserter(front.nodes));
+    body = std::move(front.nodes);
+  }
+  bool Move(std::vector<Node>& nodes, Reg turn, const std::map<Reg, Reg>& starts) {
+    bool moved = false;
+    std::map<std::pair<Reg, Reg>, Reg> made;  // offsets
+    std::vector<Node> all;
+    for (Node& n : nodes) {
+      moved |= Move(n.body, turn, starts);
+      moved |= Move(n.other, turn, starts);
+      const auto start = IsAccess(n) ? starts.find(n.args[0]) : starts.end();
+      if (start != starts.end()) {
+        Writer front(f_);
+        Reg& offset = made[{start->second, n.args[1]}];
+        if (!offset.valid()) {
+          offset = front.Scalar(Op::Add, {start->second, n.args[1]});
+          all.push_back(std::move(front.nodes[0]));
+        }
+        n.args[1] = offset;
+        if (!n.rows.empty()) n.rows.insert(n.rows.begin(), turn);
+        moved = true;
+      }
+      all.push_back(std::move(n));
+    }
+    nodes = std::move(all);
+    return moved;
+  }
+
+  // Those loops, with one over the turns of a block inside; they are gone from the body.
+  std::vector<Node> TakeAdding(const Strips& strips) {
+    std::vector<Node> adding;
+    for (size_t k : adds_) {
+      Node outer = std::move(loop_.body[k]);
+      Node turns = MakeLoop(f_, strips.lo, strips.hi, "i", outer.loc);
+      std::map<Reg, Reg> renamed{{loop_.results[0], turns.results[0]}};
+      std::vector<Node> body;
+      for (Reg r : effects_[k].uses) MakeAgain(r, renamed, body);
+      std::move(outer.body.begin(), outer.body.end(), std::back_inserter(body));
+      ForEachRead(body, [&](Reg& r) {
+        if (const auto it = renamed.find(r); it != renamed.end()) r = it->second;
+      });
+      CountFromBlock(body, turns.results[0], strips.lo);
+      turns.body = std::move(body);
+      outer.body.clear();
+      outer.body.push_back(std::move(turns));
+      adding.push_back(std::move(outer));
+    }
+    std::erase_if(loop_.body, [](const Node& n) { return n.kind == Kind::kFor && n.body.empty(); });
+    return adding;
+  }
+  void MakeAgain(Reg r, std::map<Reg, Reg>& renamed, std::vector<Node>& nodes) {
+    const auto it = made_.find(r);
+    if (it == made_.end() || renamed.contains(r)) return;
+    Node node = loop_.body[it->second];
+    for (Reg arg : node.args) MakeAgain(arg, renamed, nodes);
+    node.results = {f_.NewReg(f_.TypeOf(r), f_.regs[r.id].name)};
+    renamed[r] = node.results[0];
+    nodes.push_back(std::move(node));
+  }
+
+  Function& f_;
+  Node& loop_;
+  const std::set<Reg>& rows_;
+  const Places& places_;
+  const ir::KnownExtents& known_;
+  const Effects all_;
+  std::vector<Effects> effects_;   // of the body's nodes
+  std::map<Reg, size_t> made_;     // in a turn, with the place in the body
+  std::map<Reg, int> touched_;     // by how many nodes
+  std::map<Reg, size_t> written_;  // in a turn, with the last place where it is
+  std::vector<size_t> adds_;
+  std::map<Reg, Reg> elements_;  // of a row of what has grown
+};
+
+// A function.
+class Blocks {
+ public:
+  Blocks(Function& f, const RowsOfTurns& rows)
+      : f_(f), rows_(rows), places_(f), known_(FindKnownExtents(f)) {}
+
+  void Run() {
+    for (Block& b : f_.blocks) Visit(b.nodes);
+    if (grown_.empty()) return;
+    for (Block& b : f_.blocks) Grow(b.nodes);
+  }
+
+ private:
+  // Inner loops first.
+  void Visit(std::vector<Node>& nodes) {
+    std::vector<Node> all;
+    for (Node& n : nodes) {
+      Visit(n.body);
+      Visit(n.other);
+      const auto rows = n.kind == Kind::kFor ? rows_.find(n.results[0]) : rows_.end();
+      if (rows != rows_.end()) {
+        std::vector<Node> front = Blocking(f_, n, rows->second, places_, known_).Run(grown_);
+        std::move(front.begin(), front.end(), std::back_inserter(all));
+      }
+      all.push_back(std::move(n));
+    }
+    nodes = std::move(all);
+  }
+  void Grow(std::vector<Node>& nodes) {
+    std::vector<Node> all;
+    for (Node& n : nodes) {
+      Grow(n.body);
+      Grow(n.other);
+      const auto it = n.kind == Kind::kAlloc ? grown_.find(n.results[0]) : grown_.end();
+      if (it != grown_.end()) {
+        n.args.insert(n.args.begin(), it->second.back().results[0]);
+        std::move(it->second.begin(), it->second.end(), std::back_inserter(all));
+        Type& t = f_.regs[it->first.id].type;
+        t = Type::Array(t.elem, t.rank + 1);
+      }
+      all.push_back(std::move(n));
+    }
+    nodes = std::move(all);
+  }
+
+  Function& f_;
+  const RowsOfTurns& rows_;
+  const Places places_;
+  const ir::KnownExtents known_;
+  std::map<Reg, std::vector<Node>> grown_;
+};
+
+}  // namespace
+
+void BlockRows(Function& f, const RowsOfTurns& rows) {
+  if (!rows.empty()) Blocks(f, rows).Run();
+}
+
+}  // namespace pullback::loops

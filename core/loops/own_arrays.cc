@@ -1,0 +1,97 @@
+#include "core/loops/own_arrays.h"
+
+#include <algorithm>
+#include <map>
+#include <utility>
+
+namespace pullback::loops {
+
+using ir::Inst;
+using ir::Op;
+using ir::Value;
+
+OwnArrays::OwnArrays(const ir::Function& f) : extents_(ir::FindKnownExtents(f)) {
+  LearnEqual(f);
+  AddShapes(f);
+}
+
+bool OwnArrays::IsNoLarger(ir::ValueSpan shape) const {
+  Shape extents;
+  for (Value v : shape) {
+    if (!extents_.IsShort(v)) extents.push_back(v);
+  }
+  return extents.empty() || std::any_of(shapes_.begin(), shapes_.end(),
+                                        [&](Shape own) { return Fits(extents, 0, own); });
+}
+
+Value OwnArrays::Root(Value v) const {
+  for (auto it = root_.find(v.id); it != root_.end(); it = root_.find(v.id)) v = it->second;
+  return v;
+}
+
+void OwnArrays::Unite(Value a, Value b) {
+  const Value x = Root(a), y = Root(b);
+  if (x != y) root_[std::max(x, y).id] = std::min(x, y);
+}
+
+void OwnArrays::LearnEqual(const ir::Function& f) {
+  std::map<uint64_t, Value> constants;
+  std::unordered_map<uint32_t, const Inst*> equal;  // by the value that says so
+  for (const ir::Block& b : f.blocks) {
+    for (const Inst& inst : b.insts) {
+      if (inst.op == Op::Eq) equal[inst.results[0].id] = &inst;
+      if (inst.op == Op::Const && f.TypeOf(inst.results[0]) == ir::Type::I64()) {
+        const auto [it, fresh] = constants.try_emplace(inst.bits, inst.results[0]);
+        if (!fresh) Unite(it->second, inst.results[0]);
+      }
+      if (inst.op != Op::Check) continue;
+      if (const auto it = equal.find(inst.args[0].id); it != equal.end())
+        Unite(it->second->args[0], it->second->args[1]);
+    }
+  }
+}
+
+// Those that are told from instructions: an axis whose extent nothing asks for is none that a statement runs over.
+void OwnArrays::AddShapes(const ir::Function& f) {
+  std::unordered_map<uint32_t, Shape> shapes;
+  for (Value v : f.params()) {
+    if (f.TypeOf(v).IsArray()) shapes[v.id].resize(f.TypeOf(v).rank);
+  }
+  const std::unordered_map<uint32_t, Shape> params = shapes;
+  for (const ir::Block& b : f.blocks) {
+    for (const Inst& inst : b.insts) {
+      if (inst.op == Op::Dim && params.contains(inst.args[0].id))
+        shapes[inst.args[0].id][inst.bits] = inst.results[0];
+      if (inst.op == Op::AddArrays && shapes.contains(inst.args[0].id))
+        shapes[inst.results[0].id] = shapes[inst.args[0].id];
+      if (!inst.each) continue;
+      for (size_t k = 0; k < inst.results.size(); ++k) {
+        const ir::Values& shape = inst.each->results[k].shape;
+        if (!shape.empty()) shapes[inst.results[k].id] = {shape.begin(), shape.end()};
+      }
+    }
+  }
+  const auto add = [&](Value v) {
+    const auto it = shapes.find(v.id);
+    if (it == shapes.end()) return;
+    Shape& shape = shapes_.emplace_back(it->second);
+    std::erase_if(shape, [](Value extent) { return !extent.valid(); });
+  };
+  std::for_each(f.params().begin(), f.params().end(), add);
+  for (const ir::Block& b : f.blocks)
+    std::for_each(b.term.results.begin(), b.term.results.end(), add);
+}
+
+// Whether each extent from `at` on is no more than one of those left, each of which is there for one.
+bool OwnArrays::Fits(const Shape& shape, size_t at, Shape& left) const {
+  if (at == shape.size()) return true;
+  for (Value& own : left) {
+    if (!own.valid() || !(AreEqual(shape[at], own) || extents_.IsWithin(shape[at], own))) continue;
+    const Value taken = std::exchange(own, ir::kNoValue);
+    if (Fits(shape, at + 1, left)) return true;
+    own = taken;
+  }
+  return false;
+}
+
+}  // namespace pullback::loops

@@ -1,0 +1,363 @@
+#include "core/loops/rows_first.h"
+
+#include <algorithm>
+#include <map>
+#include <memory>
+#include <set>
+#include <utility>
+#include <vector>
+
+#include "core/loops/own_arrays.h"
+
+namespace pullback::loops {
+namespace {
+
+using ir::Affine;
+using ir::Each;
+using ir::EachResult;
+using ir::Inst;
+using ir::Op;
+using ir::Value;
+
+constexpr size_t kMostApart =
+    400;  // instructions from the one that makes an array to its last reader
+
+using Indices = std::vector<Value>;  // the first of a statement, in order
+
+Indices FirstOf(const Each& each, size_t count) {
+  Indices first;
+  for (size_t k = 0; k < std::min(count, each.indices.size()); ++k)
+    first.push_back(each.indices[k].var);
+  return first;
+}
+
+// How many of a statement's first indices are the first subscripts, in order.
+size_t CountRows(ir::AffineSpan subs, const Indices& first) {
+  size_t count = 0;
+  while (count < std::min(subs.size(), first.size()) && subs[count].AsValue() == first[count])
+    ++count;
+  return count;
+}
+
+bool IsIndexOf(const Each& each, Value v) {
+  return v.valid() && std::any_of(each.indices.begin(), each.indices.end(),
+                                  [&](const ir::IndexVar& i) { return i.var == v; });
+}
+
+// With these in front.
+void Reorder(Each& each, const Indices& first) {
+  auto front = each.indices.begin();
+  for (Value v : first) {
+    const auto at =
+        std::find_if(front, each.indices.end(), [&](const ir::IndexVar& i) { return i.var == v; });
+    std::rotate(front++, at, at + 1);
+  }
+}
+
+// Whether no element of the result takes its terms in another order, or otherwise, with these indices in front.
+bool KeepsOrder(const Each& each, const EachResult& r, const Indices& first) {
+  if (r.monoid == ir::Monoid::kGen) return true;
+  if (r.monoid != ir::Monoid::kSum) return false;
+  std::set<Value> named;
+  for (const Affine& sub : r.out) {
+    if (!IsIndexOf(each, sub.AsValue()) || !named.insert(sub.AsValue()).second) return false;
+  }
+  Each ordered;
+  ordered.indices = each.indices;
+  Reorder(ordered, first);
+  if (ir::IsPrefixForm(each, r) || ir::IsPrefixForm(ordered, r)) return false;
+  const auto summed = [&](const Each& in) {
+    Indices rest;
+    for (const ir::IndexVar& i : in.indices) {
+      if (!named.contains(i.var)) rest.push_back(i.var);
+    }
+    return rest;
+  };
+  return summed(each) == summed(ordered);
+}
+
+// A block.
+class RowsFirst {
+ public:
+  RowsFirst(const ir::Function& f, const ir::Block& block, const OwnArrays& own,
+            const std::vector<bool>& elsewhere)
+      : f_(f), insts_(block.insts), own_(own), elsewhere_(elsewhere) {
+    for (size_t at = 0; at < insts_.size(); ++at) {
+      NoteUses(at);
+      NoteMade(at);
+    }
+  }
+
+  // By statement: what comes first now.
+  std::map<size_t, Indices> Run() {
+    for (auto v = made_in_order_.rbegin(); v != made_in_order_.rend(); ++v)
+      Visit(*v, arrays_.at(*v));
+    return std::move(plans_);
+  }
+  // Sums of arrays that are statements now.
+  const std::set<size_t>& sums() const { return sums_; }
+  ir::Values ShapeOf(Value v) const {
+    const auto it = arrays_.find(v);
+    return it == arrays_.end() ? ir::Values() : it->second.shape;
+  }
+
+ private:
+  struct Array {
+    size_t maker, result;
+    ir::Values shape;
+    bool whole = false;           // something reads it that is no statement of this block
+    std::vector<size_t> readers;  // ascending
+  };
+
+  void NoteMade(size_t at) {
+    const Inst& inst = insts_[at];
+    for (size_t k = 0; k < inst.results.size(); ++k) {
+      const Value v = inst.results[k];
+      if (f_.TypeOf(v).rank < 2 || elsewhere_[v.id]) continue;
+      const ir::Values shape = inst.each ? inst.each->results[k].shape : ShapeOfSum(inst);
+      if (shape.empty()) continue;
+      arrays_.emplace(v, Array{at, k, shape, false, {}});
+      made_in_order_.push_back(v);
+    }
+  }
+  // Empty: it is none, or checks whether the arrays have one shape.
+  ir::Values ShapeOfSum(const Inst& inst) const {
+    if (inst.op != Op::AddArrays) return {};
+    const ir::Values a = ShapeOf(inst.args[0]), b = ShapeOf(inst.args[1]);
+    const bool same =
+        a.size() == b.size() && std::equal(a.begin(), a.end(), b.begin(),
+                                           [&](Value x, Value y) { return own_.AreEqual(x, y); });
+    return same ? a : ir::Values();
+  }
+  void NoteUses(size_t at) {
+    const Inst& inst = insts_[at];
+    std::map<Value, int> others;
+    ir::ForEachOperand(inst, [&](const Value& v) {
+      if (arrays_.contains(v)) ++others[v];
+    });
+    if (inst.each) {
+      ForEachAccess(*inst.each, [&](Value array, ir::AffineSpan) {
+        if (const auto it = others.find(array); it != others.end()) --it->second;
+      });
+    }
+    for (const auto& [v, count] : others) {
+      Array& array = arrays_.at(v);
+      array.readers.push_back(at);
+      array.whole |= count > 0 && inst.op != Op::AddArrays && inst.op != Op::Dim;
+    }
+  }
+  // fn(array, subscripts)
+  template <typename Fn>
+  static void ForEachAccess(const Each& each, Fn&& fn) {
+    for (const Inst& inst : each.body) {
+      if (inst.op == Op::Index) fn(inst.args[0], ir::AffineSpan(inst.subs));
+    }
+    for (const EachResult& r : each.results) {
+      if (r.into.valid()) fn(r.into, ir::AffineSpan(r.out));
+    }
+  }
+
+  Indices PlanOf(size_t at, size_t count) const {
+    const auto it = plans_.find(at);
+    if (it == plans_.end()) return FirstOf(*insts_[at].each, count);
+    return {it->second.begin(),
+            it->second.begin() + static_cast<long>(std::min(count, it->second.size()))};
+  }
+
+  void Visit(Value v, const Array& array) {
+    if (array.whole || array.readers.empty()) return;
+    if (array.readers.back() - array.maker > kMostApart) return;
+    const bool sum = !insts_[array.maker].each;
+    const size_t most = f_.TypeOf(v).rank - 1;
+    size_t rows = sum ? most : std::min(most, RowsOfMaker(array, most));
+    bool plain = !sum;
+    for (size_t at : array.readers) {
+      if (rows == 0) return;
+      rows = std::min(rows, RowsOf(at, v, rows, plain));
+    }
+    if (rows == 0 || plain || own_.IsNoLarger(array.shape)) return;
+    std::map<size_t, Indices> plans = plans_;
+    for (size_t at : array.readers) {
+      if (insts_[at].each) plans[at] = AxesOf(*insts_[at].each, v, rows);
+    }
+    std::swap(plans_, plans);
+    if (!NeedsRowsOnly(array))
+      std::swap(plans_, plans);
+    else if (sum)
+      sums_.insert(array.maker);
+  }
+  size_t RowsOfMaker(const Array& array, size_t most) const {
+    const EachResult& r = insts_[array.maker].each->results[array.result];
+    return CountRows(r.out, PlanOf(array.maker, most));
+  }
+
+  // The indices by which all accesses to the array go along its first axes, as many as agree.
+  Indices AxesOf(const Each& each, Value array, size_t most) const {
+    std::optional<Indices> axes;
+    ForEachAccess(each, [&](Value of, ir::AffineSpan subs) {
+      if (of != array) return;
+      Indices own;
+      for (size_t k = 0; k < most && IsIndexOf(each, subs[k].AsValue()); ++k)
+        own.push_back(subs[k].AsValue());
+      if (!axes) axes = own;
+      size_t same = 0;
+      while (same < std::min(axes->size(), own.size()) && (*axes)[same] == own[same]) ++same;
+      axes->resize(same);
+    });
+    std::set<Value> distinct;
+    size_t count = 0;
+    while (axes && count < axes->size() && distinct.insert((*axes)[count]).second) ++count;
+    return axes ? Indices(axes->begin(), axes->begin() + static_cast<long>(count)) : Indices();
+  }
+
+  // How many of the array's first axes the reader's loops may go along first. `plain`: they all do so already.
+  size_t RowsOf(size_t at, Value array, size_t most, bool& plain) const {
+    const Inst& inst = insts_[at];
+    if (inst.op == Op::Dim) return most;
+    if (inst.op == Op::AddArrays) return sums_.contains(at) ? most : 0;
+    const Each& each = *inst.each;
+    Indices axes = AxesOf(each, array, most);
+    if (plans_.contains(at)) {
+      const Indices planned = plans_.at(at);
+      size_t same = 0;
+      while (same < std::min(axes.size(), planned.size()) && axes[same] == planned[same]) ++same;
+      return same;
+    }
+    while (!axes.empty() && axes != FirstOf(each, axes.size()) && !MayBeFirst(each, axes))
+      axes.pop_back();
+    plain &= axes == FirstOf(each, axes.size());
+    return axes.size();
+  }
+  bool MayBeFirst(const Each& each, const Indices& first) const {
+    const auto keeps = [&](const EachResult& r) { return KeepsOrder(each, r, first); };
+    return std::all_of(each.results.begin(), each.results.end(), keeps) && !LosesRows(each, first);
+  }
+  // Whether the loops go by rows of another large array by now, and would not.
+  bool LosesRows(const Each& each, const Indices& first) const {
+    bool loses = false;
+    ForEachAccess(each, [&](Value v, ir::AffineSpan subs) {
+      const auto it = arrays_.find(v);
+      if (it == arrays_.end() || it->second.whole || loses) return;
+      const size_t now = CountRows(subs.subspan(0, subs.size() - 1), FirstOf(each, subs.size()));
+      loses = now > CountRows(subs, first) && !own_.IsNoLarger(it->second.shape);
+    });
+    return loses;
+  }
+
+  // Whether what reads the array needs of it, and of all that is computed of it, no more than rows made in its own turn.
+  bool NeedsRowsOnly(const Array& array) const {
+    std::set<Value> by_row, whole;
+    Spread(array.maker, by_row, whole);
+    for (size_t at = array.maker + 1; at <= array.readers.back(); ++at) {
+      const Inst& inst = insts_[at];
+      bool needs = false, needs_whole = false;
+      ir::ForEachOperand(inst, [&](const Value& v) {
+        needs |= by_row.contains(v);
+        needs_whole |= whole.contains(v);
+      });
+      if (inst.op == Op::Dim || !(needs || needs_whole)) continue;
+      if (inst.each) {
+        const Indices first = PlanOf(at, 1);
+        ForEachAccess(*inst.each, [&](Value v, ir::AffineSpan subs) {
+          needs_whole |= by_row.contains(v) && CountRows(subs, first) == 0;
+        });
+      } else {
+        needs_whole |= !sums_.contains(at);
+      }
+      const bool reads = std::binary_search(array.readers.begin(), array.readers.end(), at);
+      if (reads && needs_whole) return false;
+      if (needs_whole)
+        whole.insert(inst.results.begin(), inst.results.end());
+      else
+        Spread(at, by_row, whole);
+    }
+    return true;
+  }
+  // What is made turn by turn.
+  void Spread(size_t at, std::set<Value>& by_row, std::set<Value>& whole) const {
+    const Inst& inst = insts_[at];
+    for (size_t k = 0; k < inst.results.size(); ++k) {
+      const bool rows = !inst.each || CountRows(inst.each->results[k].out, PlanOf(at, 1)) == 1;
+      (rows ? by_row : whole).insert(inst.results[k]);
+    }
+  }
+
+  const ir::Function& f_;
+  const std::vector<Inst>& insts_;
+  const OwnArrays& own_;
+  const std::vector<bool>&
+      elsewhere_;  // whether other blocks, or the end of this one, use the value
+  std::map<Value, Array> arrays_;
+  std::vector<Value> made_in_order_;
+  std::map<size_t, Indices> plans_;
+  std::set<size_t> sums_;
+};
+
+// An array of these extents, each element the sum of those of two.
+Inst SumByRows(ir::Function& f, const Inst& sum, const ir::Values& shape) {
+  Inst statement;
+  statement.op = Op::Each;
+  statement.loc = sum.loc;
+  statement.results = sum.results;
+  statement.each = std::make_unique<Each>();
+  Each& each = *statement.each;
+  EachResult& r = each.results.emplace_back();
+  r.shape = shape;
+  for (Value extent : shape) {
+    each.indices.push_back({f.NewValue(ir::Type::I64(), "o"), extent});
+    r.out.push_back(Affine::Of(each.indices.back().var));
+  }
+  const ir::Type element = f.TypeOf(sum.results[0]).Element();
+  Inst add;
+  add.op = Op::Add;
+  for (Value array : sum.args) {
+    Inst& read = each.body.emplace_back();
+    read.op = Op::Index;
+    read.args = {array};
+    for (const Affine& sub : r.out) read.subs.push_back(sub);
+    read.results = {f.NewValue(element)};
+    add.args.push_back(read.results[0]);
+  }
+  add.results = {f.NewValue(element)};
+  r.value = add.results[0];
+  each.body.push_back(std::move(add));
+  return statement;
+}
+
+std::vector<bool> UsedElsewhere(const ir::Function& f) {
+  std::vector<uint32_t> block(f.values.size(), UINT32_MAX);
+  std::vector<bool> used(f.values.size());
+  for (uint32_t b = 0; b < f.blocks.size(); ++b) {
+    for (const Inst& inst : f.blocks[b].insts) {
+      for (Value v : inst.results) block[v.id] = b;
+    }
+  }
+  for (uint32_t b = 0; b < f.blocks.size(); ++b) {
+    for (const Inst& inst : f.blocks[b].insts)
+      ir::ForEachOperand(inst,
+                         [&](const Value& v) { used[v.id] = used[v.id] || block[v.id] != b; });
+    ir::ForEachTermOperand(f.blocks[b].term, [&](const Value& v) { used[v.id] = true; });
+  }
+  return used;
+}
+
+}  // namespace
+
+std::optional<ir::Function> RunRowsFirst(const ir::Function& f) {
+  const OwnArrays own(f);
+  const std::vector<bool> elsewhere = UsedElsewhere(f);
+  std::optional<ir::Function> made;
+  for (size_t b = 0; b < f.blocks.size(); ++b) {
+    RowsFirst rows(f, f.blocks[b], own, elsewhere);
+    const std::map<size_t, Indices> plans = rows.Run();
+    if (!made && (!plans.empty() || !rows.sums().empty())) made = f;
+    for (const auto& [at, first] : plans) Reorder(*made->blocks[b].insts[at].each, first);
+    for (size_t at : rows.sums()) {
+      Inst& sum = made->blocks[b].insts[at];
+      sum = SumByRows(*made, sum, rows.ShapeOf(sum.results[0]));
+    }
+  }
+  return made;
+}
+
+}  // namespace pullback::loops

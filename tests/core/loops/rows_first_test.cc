@@ -1,0 +1,224 @@
+// Statements that run over an array's rows first, and loops that take rows in blocks.
+#include "core/loops/rows_first.h"
+
+#include <catch2/catch.hpp>
+
+#include "core/loops/block_rows.h"
+#include "core/pipeline/pipeline.h"
+#include "tests/core/loops/rows.h"
+#include "tests/support/derivatives.h"
+
+namespace pullback::loops {
+namespace {
+
+using pipeline::Transform;
+
+struct Program {
+  const char* name;
+  std::string text;
+  std::vector<bool> wrt;
+  std::vector<Tensor> (*args)(int64_t n, int64_t d);
+  // Elements of all arrays that its gradient makes are no more than so many for each of n, or for each of n * d.
+  int64_t of_rows, of_own;
+};
+
+std::vector<Tensor> Three(int64_t n, int64_t d) {
+  return {Ramp({n, d}), Ramp({n, d}), Ramp({n, d})};
+}
+std::vector<Tensor> Heads(int64_t n, int64_t d) {
+  return {Ramp({2, n, d}), Ramp({2, n, d}), Ramp({2, n, d})};
+}
+std::vector<Tensor> Layers(int64_t n, int64_t d) { return {Ramp({n, d}), Ramp({d, n}), Ramp({n})}; }
+std::vector<Tensor> Points(int64_t n, int64_t d) { return {Ramp({n, d})}; }
+
+const Program kPrograms[] = {
+    {"linear attention, causal, by its values",
+     "fn f(q: [n, d]f64, k: [n, d]f64, v: [n, d]f64) -> f64 { return sum i < n, l < d { (sum j < i "
+     "+ 1 { (sum a < d { q[i, a] * k[j, a] }) * v[j, l] }) ** 2 } }",
+     {false, false, true},
+     Three,
+     2,
+     2},
+    {"linear attention by its values",
+     "fn f(q: [n, d]f64, k: [n, d]f64, v: [n, d]f64) -> f64 { return sum i < n, l < d { (sum j < n "
+     "{ (sum a < d { q[i, a] * k[j, a] }) * v[j, l] }) ** 2 } }",
+     {false, false, true},
+     Three,
+     4,
+     3},
+    {"two heads, by the values",
+     "fn f(q: [h, n, d]f64, k: [h, n, d]f64, v: [h, n, d]f64) -> f64 { return sum b < h, i < n, l "
+     "< "
+     "d { (sum j < n { (sum a < d { q[b, i, a] * k[b, j, a] }) * v[b, j, l] }) ** 2 } }",
+     {false, false, true},
+     Heads,
+     4,
+     5},
+    {"a hidden layer by the weights in front",
+     "fn f(x: [n, d]f64, w: [d, h]f64, u: [h]f64) -> f64 { return sum i < n { (sum j < h { "
+     "tanh(sum a < d { x[i, a] * w[a, j] }) * u[j] }) ** 2 } }",
+     {false, true, false},
+     Layers,
+     8,
+     2},
+    {"distances of triplets",
+     "fn f(x: [n, d]f64) -> f64 { return sum i < n, j < n, k < n { max(0.0, 1.0 + (sum a < d { "
+     "(x[i, a] - x[j, a]) ** 2 }) - (sum a < d { (x[i, a] - x[k, a]) ** 2 })) } }",
+     {true},
+     Points,
+     4,
+     2},
+};
+
+TEST_CASE("rows first: gradients by an array whose index is around the rows hold rows") {
+  for (const Program& p : kPrograms) {
+    INFO(p.name);
+    const ir::Module module = testing::LowerText(p.text, "f");
+    testing::CheckDerivatives(module, p.args(4, 3), 1e-5, p.wrt);
+    const ir::Module gradient = testing::Derived(module, Transform::kValueAndGrad, p.wrt);
+    for (const int64_t n : {50, 100}) {
+      const std::vector<Tensor> args = p.args(n, 2);
+      CHECK(ElementsMade(gradient, args, LowerOptions{}) >= n * n);
+      // Rows of a block are no more than the columns of what they are added to.
+      CHECK(ElementsMade(gradient, args, kRows) <= 2 * p.of_rows * n + p.of_own * 2 * n);
+    }
+  }
+}
+
+// As many turns as a block has, one more, one less, and none.
+TEST_CASE("rows first: blocks of rows have the bits of rows one by one") {
+  for (const Program& p : kPrograms) {
+    INFO(p.name);
+    const ir::Module gradient =
+        testing::Derived(testing::LowerText(p.text, "f"), Transform::kValueAndGrad, p.wrt);
+    for (const int64_t n : {int64_t{0}, int64_t{1}, kBlockTurns - 1, kBlockTurns, kBlockTurns + 1,
+                            2 * kBlockTurns + 3}) {
+      for (const int64_t d : {int64_t{0}, int64_t{1}, int64_t{3}, kBlockTurns + 2})
+        RunBoth(gradient, p.args(n, d), Traps::kSame, kRows);
+    }
+  }
+}
+
+TEST_CASE("rows first: what rows add to a matrix is added a block at a time") {
+  const auto print = [](const Program& p) {
+    return Print(*LowerToLoops(
+        testing::Derived(testing::LowerText(p.text, "f"), Transform::kValueAndGrad, p.wrt), kRows));
+  };
+  const std::string layer = print(kPrograms[3]);
+  CHECK(layer.find("for %block in") != std::string::npos);
+  CHECK(layer.find("alloc f64 [%n, %h]") == std::string::npos);
+  // The range of its loop is another in each turn.
+  CHECK(print(kPrograms[0]).find("for %block in") == std::string::npos);
+}
+
+// Over q, k [n, d]; %s [n, n] is made by rows.
+std::string Reader(const std::string& reader, const std::string& results = "[*,*]f64",
+                   const std::string& made = "") {
+  return "fn @f(%q: [*,*]f64, %k: [*,*]f64) -> (" + results +
+         ") {\nb0:\n  %n = dim %q, 0\n  %d = dim %q, 1\n  %c = dim %k, 1\n  %m = dim %k, 0\n"
+         "  %same = eq %n, %m\n  check %same, size_mismatch, %n, %m\n"
+         "  %s = each(i < %n, j < %n, a < %d) {\n    %u = index %q[%i, %a]\n    %v = index %k[%j, "
+         "%a]\n    %w = mul %u, %v\n  } sum [%i, %j] of (%n, %n): %w\n" +
+         made + reader + "}\n";
+}
+bool RunsFirst(const std::string& text) {
+  const ir::Module module = ParseIr(text);
+  RunBoth(module, {Ramp({5, 2}), Ramp({5, 2})});
+  return RunRowsFirst(module.Get(module.entry)).has_value();
+}
+const std::string kReads =
+    "    %x = index %s[%i, %j]\n    %y = index %q[%i, %l]\n    %z = mul %x, %y\n";
+
+TEST_CASE("rows first: only where terms stay in order, and the rows of a turn are enough") {
+  const std::string sum = "  } sum [%j, %l] of (%n, %d): %z\n  ret %y\n";
+  CHECK(RunsFirst(Reader("  %y = each(j < %n, i < %n, l < %d) {\n" + kReads + sum)));
+  SECTION("they are first") {
+    CHECK_FALSE(RunsFirst(Reader("  %y = each(i < %n, j < %n, l < %d) {\n" + kReads + sum)));
+  }
+  SECTION("sums in lanes") {
+    CHECK_FALSE(RunsFirst(Reader("  %y = each(j < %n, l < %d, i < %n) {\n" + kReads + sum)));
+  }
+  SECTION("two indices that are summed over would change places") {
+    CHECK_FALSE(RunsFirst(Reader("  %y = each(l < %d, j < %n, i < %n) {\n" + kReads +
+                                     "  } sum [%l + 0 * %j] of (%d): %z\n  ret %y\n",
+                                 "[*]f64")));
+    CHECK_FALSE(RunsFirst(Reader(
+        "  %y = each(j < %n, i < %n, l < %d) {\n" + kReads + "  } sum [%l] of (%d): %z\n  ret %y\n",
+        "[*]f64")));
+  }
+  SECTION("an element of several points") {
+    CHECK_FALSE(
+        RunsFirst(Reader("  %h = sub %d, 1\n  %e = add %n, %h\n  %y = each(j < %n, i < %n, "
+                         "l < %d) {\n" +
+                             kReads + "  } sum [%j + %l] of (%e): %z\n  ret %y\n",
+                         "[*]f64")));
+  }
+  SECTION("the array is a result") {
+    CHECK_FALSE(RunsFirst(Reader("  %y = each(j < %n, i < %n, l < %d) {\n" + kReads +
+                                     "  } sum [%j, %l] of (%n, %d): %z\n  ret %y, %s\n",
+                                 "[*,*]f64, [*,*]f64")));
+  }
+  SECTION("it is read by columns, too") {
+    CHECK_FALSE(RunsFirst(
+        Reader("  %y = each(j < %n, i < %n, l < %d) {\n" + kReads +
+                   "  } sum [%j, %l] of (%n, %d): %z\n  %t = each(i < %n, j < %n) {\n    %x2 = "
+                   "index %s[%j, %i]\n  } sum [%i] of (%n): %x2\n  ret %y, %t\n",
+               "[*,*]f64, [*]f64")));
+  }
+  SECTION("the total of all rows is needed first") {
+    const std::string total =
+        "  %t = each(i < %n, j < %n) {\n    %x0 = index %s[%i, %j]\n  } sum []: %x0\n";
+    CHECK_FALSE(
+        RunsFirst(Reader("  %y = each(j < %n, i < %n, l < %d) {\n    %x = index %s[%i, "
+                         "%j]\n    %y0 = index %q[%i, %l]\n    %p = mul %x, %y0\n    %z = "
+                         "mul %p, %t\n" +
+                             sum,
+                         "[*,*]f64", total)));
+  }
+  SECTION("a row of what is made of it is another turn's") {
+    const std::string made =
+        "  %o = each(i < %n, l < %d, j < %n) {\n    %x0 = index %s[%i, %j]\n    %y0 = index %q[%j, "
+        "%l]\n    %z0 = mul %x0, %y0\n  } sum [%i, %l] of (%n, %d): %z0\n";
+    const auto reader = [&](const std::string& row) {
+      return Reader(
+          "  %y = each(j < %n, i < %n, l < %d) {\n    %x = index %s[%i, %j]\n    %y1 = "
+          "index %o[" +
+              row + ", %l]\n    %z = mul %x, %y1\n" + sum,
+          "[*,*]f64", made);
+    };
+    CHECK(RunsFirst(reader("%i")));
+    CHECK_FALSE(RunsFirst(reader("%j")));
+  }
+}
+
+TEST_CASE("rows first: an array no larger than the function's own stays") {
+  // %s [n, d], as %q is.
+  const auto text = [](const std::string& extent) {
+    return "fn @f(%q: [*,*]f64, %k: [*,*]f64) -> [*,*]f64 {\nb0:\n  %n = dim %q, 0\n  %d = dim %q, "
+           "1\n  %m = dim %k, 0\n  %s = each(i < %n, j < " +
+           extent + ") {\n    %u = index %q[%i, %j]\n    %v = exp %u\n  } gen [%i, %j] of (%n, " +
+           extent + "): %v\n  %y = each(j < " + extent + ", i < %n, l < %d) {\n" + kReads +
+           "  } sum [%j, %l] of (" + extent + ", %d): %z\n  ret %y\n}\n";
+  };
+  CHECK_FALSE(RunsFirst(text("%d")));
+  const ir::Module larger = ParseIr(text("%m"));  // traps unless k has as many rows as q columns
+  CHECK(RunRowsFirst(larger.Get(larger.entry)).has_value());
+  RunBoth(larger, {Ramp({5, 2}), Ramp({2, 2})});
+}
+
+TEST_CASE("rows first: a sum of two arrays is made by rows where it is read by rows") {
+  const std::string two =
+      "  %t = each(i < %n, j < %n) {\n    %x0 = index %s[%i, %j]\n    %x1 = mul %x0, %x0\n  } gen "
+      "[%i, %j] of (%n, %n): %x1\n  %r = add_arrays %s, %t\n";
+  const std::string read = "    %x = index %r[%i, %j]\n";
+  CHECK(RunsFirst(
+      Reader("  %y = each(i < %n, j < %n) {\n" + read + "  } sum [%i] of (%n): %x\n  ret %y\n",
+             "[*]f64", two)));
+  CHECK_FALSE(RunsFirst(Reader("  ret %r\n", "[*,*]f64", two)));
+  CHECK_FALSE(RunsFirst(
+      Reader("  %y = each(i < %n, j < %n) {\n" + read + "  } sum [%j] of (%n): %x\n  ret %y, %r\n",
+             "[*]f64, [*,*]f64", two)));
+}
+
+}  // namespace
+}  // namespace pullback::loops
