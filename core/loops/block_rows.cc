@@ -99,12 +99,16 @@ class Blocking {
     const Node* inner = InnerOf(n);
     if (inner == nullptr || !HasPlainBounds(*inner) || known_.IsShort(inner->args[1])) return false;
     for (const auto& [r, access] : effects_[k].memory) {
-      const bool alone = touched_.at(r) == 1 && f_.TypeOf(r).IsArray() && !f_.regs[r.id].lanes;
-      if (access.writes ? !alone : !MayBeReadLater(r, k)) return false;
+      if (access.writes ? !IsArrayOfItsOwn(r) : !MayBeReadLater(r, k)) return false;
     }
     return std::all_of(effects_[k].uses.begin(), effects_[k].uses.end(),
                        [&](Reg r) { return MayBeMadeAgain(r); });
   }
+  // Whether no other node touches it. (What a check proves is no register.)
+  bool IsArrayOfItsOwn(Reg r) const {
+    return !IsToken(r) && f_.TypeOf(r).IsArray() && !f_.regs[r.id].lanes && touched_.at(r) == 1;
+  }
+  static bool IsToken(Reg r) { return r.id >= kFacts.id; }
   bool HasPlainBounds(const Node& n) const { return IsOutside(n.args[0]) && IsOutside(n.args[1]); }
   static const Node* InnerOf(const Node& n) {
     const auto it = std::find_if(n.body.begin(), n.body.end(),
@@ -133,8 +137,7 @@ class Blocking {
     const auto written = written_.find(r);
     if (written == written_.end()) return true;
     if (written->second > at) return false;
-    const bool token = r.id >= kFacts.id;
-    return rows_.contains(r) || (!token && all_.memory.at(r).axis != Effects::Access::kNoAxis);
+    return rows_.contains(r) || (!IsToken(r) && all_.memory.at(r).axis != Effects::Access::kNoAxis);
   }
   bool MayBeMadeAgain(Reg r) {
     const auto it = made_.find(r);

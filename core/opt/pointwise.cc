@@ -19,6 +19,10 @@ bool IsOfBody(const ir::Each& each, ir::Value v) {
 
 // Whether the statement has points only where 0 <= a < extent.
 bool IsWithin(const ir::Each& each, const ir::Affine& a, ir::Value extent) {
+  const bool first = a == ir::Affine::Const(0);
+  if (first && std::any_of(each.indices.begin(), each.indices.end(),
+                           [&](const ir::IndexVar& i) { return i.extent == extent; }))
+    return true;
   const ir::Affine to = ir::Affine::Of(extent) - a - ir::Affine::Const(1);
   bool above = false, below = false;
   for (const ir::Constraint& c : each.where) {

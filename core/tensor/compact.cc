@@ -1,7 +1,7 @@
 // Arrays that hold less than their elements: what is stored is what tells them apart, and the array itself becomes a
 // statement without arithmetic, which opt::FuseReads puts into whatever reads it.
 //
-//   gen [i, i]: e(i)                              d = gen [i]: e(i);       gen [i, i]: d[i]
+//   gen [i, i + 1]: e(i)                          d = gen [i]: e(i);       gen [i, i + 1]: d[i]
 //   gen [i, j]: e(j)                              r = gen [j]: e(j);       gen [i, j]: r[j]
 //   where a(i) <= j < a(i) + w: gen [i, j]: e     b = gen [i, t < w]: e at j = a(i) + t;
 //                                                 where …: gen [i, j]: b[i, j - a(i)]
@@ -147,12 +147,12 @@ class Compactor {
     return true;
   }
 
-  // A gen in which each index is a subscript.
+  // A gen in which each index is a subscript, up to a number that is added.
   static bool IsOneTermAnElement(const Each& each) {
     const EachResult& r = each.results[0];
     if (r.monoid != ir::Monoid::kGen) return false;
     const bool plain = std::all_of(r.out.begin(), r.out.end(), [&](const Affine& a) {
-      return PlaceOfIndex(each, a.AsValue()).has_value();
+      return PlaceOfIndex(each, (a - Affine::Const(a.constant)).AsValue()).has_value();
     });
     return plain && std::all_of(each.indices.begin(), each.indices.end(),
                                 [&](const ir::IndexVar& i) { return CountNaming(r, i.var) > 0; });

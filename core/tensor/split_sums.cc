@@ -1,4 +1,4 @@
-// A matrix that is a sum, of which some terms are stored at tuples which data say, is not made where its readers add
+// A matrix that is a sum, of which some terms are stored at tuples which data say, or all are diagonals, is not made where its readers add
 // up products with its elements: they do so for each term, whose matrix can be followed (follow_tuples.cc), pinned to
 // its diagonal, or is there already. The Laplacian of a graph, D - A:
 //
@@ -31,7 +31,7 @@ using ir::Inst;
 using ir::Op;
 using ir::Value;
 
-constexpr size_t kMostTerms = 4;
+constexpr size_t kMostTerms = 8;
 
 struct Term {
   Value value;
@@ -46,7 +46,8 @@ class SumSplitter {
   explicit SumSplitter(ir::Function& f) : f_(f), reads_(f) {}
 
   bool Run() {
-    if (!FindTupleArrays()) return false;
+    FindTupleArrays();
+    if (tuples_.empty() && !HasEquality()) return false;
     outer_.emplace(f_);
     FindReaders();
     for (const ir::Block& b : f_.blocks) {
@@ -64,7 +65,7 @@ class SumSplitter {
   }
 
  private:
-  bool FindTupleArrays() {
+  void FindTupleArrays() {
     for (const ir::Block& b : f_.blocks) {
       for (const Inst& inst : b.insts) {
         for (size_t k = 0; inst.each && k < inst.results.size(); ++k) {
@@ -72,7 +73,18 @@ class SumSplitter {
         }
       }
     }
-    return !tuples_.empty();
+  }
+
+  static bool IsEquality(const Inst& inst) {
+    return inst.op == Op::Holds && std::any_of(inst.constraints.begin(), inst.constraints.end(),
+                                               [](const ir::Constraint& c) { return c.equality; });
+  }
+  bool HasEquality() const {
+    return std::any_of(f_.blocks.begin(), f_.blocks.end(), [](const ir::Block& b) {
+      return std::any_of(b.insts.begin(), b.insts.end(), [](const Inst& inst) {
+        return inst.each && std::any_of(inst.each->body.begin(), inst.each->body.end(), IsEquality);
+      });
+    });
   }
 
   void FindReaders() {
@@ -138,6 +150,37 @@ class SumSplitter {
     });
   }
 
+  // Whether every term is absent but on a diagonal, or where an index is a number.
+  bool AreDiagonals(const Each& each, const std::vector<Term>& terms) const {
+    return std::all_of(terms.begin(), terms.end(), [&](const Term& t) {
+      return IsPinned(each, t.value) ||
+             std::any_of(t.factors.begin(), t.factors.end(), [&](const auto& factor) {
+               return factor.first->op != Op::Div &&
+                      IsPinned(each, factor.first->args[1 - factor.second]);
+             });
+    });
+  }
+  bool IsPinned(const Each& each, Value v) const {
+    const Inst* def = FindDef(each, v);
+    if (!def) return false;
+    if (def->guard.valid()) return Pins(each, def->guard);
+    if (IsCondition(def)) return Pins(each, def->args[0]);
+    const bool product = def->op == Op::Mul || def->op == Op::SMul;
+    return product && (IsPinned(each, def->args[0]) || IsPinned(each, def->args[1]));
+  }
+  static bool Pins(const Each& each, Value condition) {
+    const Inst* def = FindDef(each, condition);
+    return def && IsEquality(*def) &&
+           std::any_of(def->constraints.begin(), def->constraints.end(),
+                       [&](const ir::Constraint& c) {
+                         return c.equality && std::any_of(each.indices.begin(), each.indices.end(),
+                                                          [&](const ir::IndexVar& i) {
+                                                            const int64_t k = c.e.Coeff(i.var);
+                                                            return k == 1 || k == -1;
+                                                          });
+                       });
+  }
+
   // Whether the statement adds up what is linear in the matrix's elements.
   bool AddsUp(const Inst& reader, Value matrix, const ir::Values& shape) {
     const Each& each = *reader.each;
@@ -154,7 +197,7 @@ class SumSplitter {
     const Value matrix = inst.results[0];
     std::vector<Term> terms;
     if (!TakeTerms(*inst.each, {inst.each->results[0].value}, terms) || terms.size() < 2 ||
-        !HasTupleTerm(*inst.each, terms))
+        !(HasTupleTerm(*inst.each, terms) || AreDiagonals(*inst.each, terms)))
       return;
     const std::set<const Inst*>& readers = readers_[matrix];
     const bool add_up = std::all_of(readers.begin(), readers.end(), [&](const Inst* reader) {

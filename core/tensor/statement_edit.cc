@@ -32,6 +32,10 @@ std::set<Value> ConditionsOf(const ir::Each& each, Value v) {
 }
 
 bool IsWithin(const ir::Each& each, Value guard, const Affine& e, Value extent) {
+  const bool first = e == Affine::Const(0);
+  if (first && std::any_of(each.indices.begin(), each.indices.end(),
+                           [&](const ir::IndexVar& i) { return i.extent == extent; }))
+    return true;
   const Affine to = Affine::Of(extent) - e - Affine::Const(1);
   bool above = false, below = false;
   const auto look = [&](const auto& known) {

@@ -16,7 +16,7 @@ const ir::Inst* FindDef(const ir::Each& each, ir::Value v);
 // What holds wherever the bool v does: itself, the parts of a conjunction, and guards, since what has one is false
 // where that is; not more than some.
 std::set<ir::Value> ConditionsOf(const ir::Each& each, ir::Value v);
-// Whether `where`, or the guard where it holds, says that 0 <= e < extent.
+// Whether `where`, or the guard where it holds, says that 0 <= e < extent; or e is 0, and an index has that range.
 bool IsWithin(const ir::Each& each, ir::Value guard, const ir::Affine& e, ir::Value extent);
 // Which of the statement's indices v is; nothing: none.
 std::optional<size_t> PlaceOfIndex(const ir::Each& each, ir::Value v);

@@ -404,5 +404,39 @@ TEST_CASE("rows: a value for each point of more than eight indices is refused") 
   }
 }
 
+// Each term is summed along its diagonal.
+TEST_CASE("rows: a matrix that is a sum of diagonals is not made for those who sum over it") {
+  const std::string matrices[] = {
+      "[i == j] * a[i] + [i == j + 1] * b[i]",
+      "1.0 * [i == j] - 1.0 * [i == j + 1]",
+      "-[i == j] * a[i] * b[j] - [i == j + 1] / b[i] + [j == i + 2] * sin(a[j])",
+      "a[i] * ([i == j] * b[j] + 2.0 * [j == i + 1] + [i == 0] * b[j])",
+      "[i == j] * a[i] + [i == j + 1] * b[i] + [i == j + 2] * a[j] + [j == i + 1] * b[j] + 1.0 * "
+      "[j == i + 2]",
+  };
+  const std::string uses[] = {"sum i < n { (m @ (m @ x))[i] ** 2 }",
+                              "dot(x, m @ x) + sum j < n { (sum i < n { m[i, j] * x[i] }) ** 3 }"};
+  for (const std::string& matrix : matrices) {
+    for (const std::string& use : uses) {
+      const ir::Module module = testing::LowerText(
+          "fn f(a: [n]f64, b: [n]f64, x: [n]f64) -> f64 { let m = gen i < n, j "
+          "< n { " +
+              matrix + " }; return " + use + " }",
+          "f");
+      INFO(matrix << "; " << use);
+      const auto args = [](int64_t n) {
+        return std::vector<Tensor>{Ramp({n}), Ramp({n}), Ramp({n})};
+      };
+      testing::CheckDerivatives(module, args(5), 1e-5, {true, true, true});
+      for (const auto t : {Transform::kValue, Transform::kValueAndGrad}) {
+        const ir::Module derived = testing::Derived(module, t, {true, true, true});
+        CHECK(ElementsMade(derived, args(100), LowerOptions{}) < 40 * 100);
+        RunBoth(derived, args(0));
+        RunBoth(derived, args(1));
+      }
+    }
+  }
+}
+
 }  // namespace
 }  // namespace pullback::loops

@@ -111,6 +111,19 @@ TEST_CASE("rows first: what rows add to a matrix is added a block at a time") {
   CHECK(print(kPrograms[0]).find("for %block in") == std::string::npos);
 }
 
+// Its loops rely on checks that others make in the same turn.
+TEST_CASE("rows first: blocks of rows whose turns check what they read") {
+  const ir::Module jacobian = testing::Derived(
+      testing::LowerText(
+          "fn f(z: [n, n]f64, k: i64) -> [n, n]f64 {\n  var w = z\n  for i < k + 1 { w "
+          "= tanh.(w @ z) + 0.3 * w }\n  return w\n}",
+          "f"),
+      Transform::kJacobian, {true, false});
+  CHECK(Print(*LowerToLoops(jacobian, kRows)).find("for %block in") != std::string::npos);
+  for (const int64_t n : {0, 1, 3, 5})
+    RunBoth(jacobian, {Ramp({n, n}), Tensor::I64(1)}, Traps::kSame, kRows);
+}
+
 // Over q, k [n, d]; %s [n, n] is made by rows.
 std::string Reader(const std::string& reader, const std::string& results = "[*,*]f64",
                    const std::string& made = "") {
