@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <iterator>
+#include <map>
 #include <set>
 #include <utility>
 
@@ -18,7 +19,7 @@ using ir::Op;
 using ir::Type;
 using Kind = Node::Kind;
 
-bool IsAccess(const Node& n) { return n.kind == Kind::kLoad || n.kind == Kind::kStore; }
+constexpr size_t kMostMadeAgain = 16;  // scalars of a turn, for each loop that adds
 
 // Where registers are written, one behind another.
 class Places {
@@ -45,7 +46,7 @@ class Places {
 
 class Blocking {
  public:
-  Blocking(Function& f, Node& loop, const std::set<Reg>& rows, const Places& places,
+  Blocking(Function& f, Node& loop, const std::map<Reg, Reg>& rows, const Places& places,
            const ir::KnownExtents& known)
       : f_(f), loop_(loop), rows_(rows), places_(places), known_(known), all_(EffectsOf(f, loop)) {
     for (const Node& n : loop.body) {
@@ -101,8 +102,18 @@ class Blocking {
     for (const auto& [r, access] : effects_[k].memory) {
       if (access.writes ? !IsArrayOfItsOwn(r) : !MayBeReadLater(r, k)) return false;
     }
-    return std::all_of(effects_[k].uses.begin(), effects_[k].uses.end(),
-                       [&](Reg r) { return MayBeMadeAgain(r); });
+    std::set<size_t> again;
+    return TakesRowsOf(n, *inner, k) &&
+           std::all_of(effects_[k].uses.begin(), effects_[k].uses.end(),
+                       [&](Reg r) { return MayBeMadeAgain(r, again); });
+  }
+  // Whether the rows that it reads are as long as one of its loops.
+  bool TakesRowsOf(const Node& outer, const Node& inner, size_t k) const {
+    return std::all_of(effects_[k].memory.begin(), effects_[k].memory.end(), [&](const auto& of) {
+      const auto row = rows_.find(of.first);
+      return row == rows_.end() || (f_.TypeOf(row->first).rank == 1 &&
+                                    (row->second == outer.args[1] || row->second == inner.args[1]));
+    });
   }
   // Whether no other node touches it. (What a check proves is no register.)
   bool IsArrayOfItsOwn(Reg r) const {
@@ -115,22 +126,26 @@ class Blocking {
                                  [](const Node& inner) { return inner.kind == Kind::kFor; });
     return it == n.body.end() ? nullptr : &*it;
   }
-  // Whether no two turns of the loop add to the same element.
+  // Whether it adds to elements that later turns of the block add to, too, and no two of its own turns to the same.
   bool AddsApart(const Node& n) const {
-    std::map<Reg, std::set<Reg>> offsets;  // by array, of its stores
+    const auto tells = [](const Node& store, Reg index) {
+      return std::find(store.apart.begin(), store.apart.end(), index) != store.apart.end();
+    };
+    std::map<Reg, Reg> offsets;  // by array, of its stores
+    std::set<Reg> loaded;
     bool apart = true;
     ForEachNode(n.body, [&](const Node& inner) {
       if (inner.kind != Kind::kStore) return;
-      offsets[inner.args[0]].insert(inner.args[1]);
-      apart &= std::find(inner.apart.begin(), inner.apart.end(), n.results[0]) != inner.apart.end();
+      const auto known = offsets.emplace(inner.args[0], inner.args[1]).first;
+      apart &= known->second == inner.args[1] && tells(inner, n.results[0]) &&
+               !tells(inner, loop_.results[0]);
     });
     ForEachNode(n.body, [&](const Node& inner) {
-      if (inner.kind != Kind::kLoad) return;
-      const auto stored = offsets.find(inner.args[0]);
-      apart &= stored == offsets.end() ||
-               (stored->second.size() == 1 && stored->second.contains(inner.args[1]));
+      if (inner.kind != Kind::kLoad || !offsets.contains(inner.args[0])) return;
+      loaded.insert(inner.args[0]);
+      apart &= offsets.at(inner.args[0]) == inner.args[1];
     });
-    return apart && !offsets.empty();
+    return apart && !offsets.empty() && loaded.size() == offsets.size();
   }
   // Whether what the node at `at` reads is there when all turns of a block are over.
   bool MayBeReadLater(Reg r, size_t at) const {
@@ -139,20 +154,28 @@ class Blocking {
     if (written->second > at) return false;
     return rows_.contains(r) || (!IsToken(r) && all_.memory.at(r).axis != Effects::Access::kNoAxis);
   }
-  bool MayBeMadeAgain(Reg r) {
+  // Few and cheap. `again`: places of what is, with what has been found before.
+  bool MayBeMadeAgain(Reg r, std::set<size_t>& again) const {
     const auto it = made_.find(r);
-    if (it == made_.end()) return true;
+    if (it == made_.end() || again.contains(it->second)) return true;
     const Node& n = loop_.body[it->second];
-    const bool division = (n.op == Op::Div || n.op == Op::Rem) && !f_.TypeOf(r).IsFloat();
-    const bool plain = n.kind == Kind::kScalar
-                           ? !division
-                           : n.kind == Kind::kLoad && !rows_.contains(n.args[0]) &&
-                                 MayBeReadLater(n.args[0], it->second);
     const bool proven = std::any_of(n.proofs.begin(), n.proofs.end(),
                                     [&](const Proof& p) { return written_.contains(p.token); });
-    return plain && !proven && std::all_of(n.args.begin(), n.args.end(), [&](Reg arg) {
-             return f_.TypeOf(arg).IsArray() ? IsOutside(arg) : MayBeMadeAgain(arg);
-           });
+    if (again.size() == kMostMadeAgain || proven ||
+        !(IsCheap(n) || MayBeLoadedLater(n, it->second)))
+      return false;
+    again.insert(it->second);
+    return std::all_of(n.args.begin(), n.args.end(), [&](Reg arg) {
+      return f_.TypeOf(arg).IsArray() ? IsOutside(arg) : MayBeMadeAgain(arg, again);
+    });
+  }
+  bool IsCheap(const Node& n) const {
+    if (n.kind != Kind::kScalar) return false;
+    const bool division = n.op == Op::Div || n.op == Op::Rem;
+    return !division && (ir::Info(n.op).flags & ir::kLibm) == 0;
+  }
+  bool MayBeLoadedLater(const Node& n, size_t at) const {
+    return n.kind == Kind::kLoad && !rows_.contains(n.args[0]) && MayBeReadLater(n.args[0], at);
   }
 
   // Rows that the rest of a turn makes for them.
@@ -168,24 +191,27 @@ class Blocking {
 
   Reg SizeOf(Writer& front) const {
     Reg size = front.I64(kBlockTurns);
-    for (size_t k : adds_) {
-      const Node& outer = loop_.body[k];
-      for (const Node* n : {&outer, InnerOf(outer)}) {
-        const Reg lo = n->args[0], hi = n->args[1];
-        const Reg turns = known_.IsZero(lo) ? hi : front.Scalar(Op::Sub, {hi, lo});
-        size = front.Scalar(Op::Min, {size, turns});
-      }
+    for (const Node* n : Sized()) {
+      const Reg lo = n->args[0], hi = n->args[1];
+      const Reg turns = known_.IsZero(lo) ? hi : front.Scalar(Op::Sub, {hi, lo});
+      size = front.Scalar(Op::Min, {size, turns});
     }
     return front.Scalar(Op::Max, {size, front.I64(1)});
   }
 
+  // Loops that have no fewer turns than a block.
+  std::vector<const Node*> Sized() const {
+    std::vector<const Node*> loops = {&loop_};
+    for (size_t k : adds_) {
+      loops.push_back(&loop_.body[k]);
+      loops.push_back(InnerOf(loop_.body[k]));
+    }
+    return loops;
+  }
   bool KnowsSizeAt(Reg array) const {
-    return std::all_of(adds_.begin(), adds_.end(), [&](size_t k) {
-      const Node& outer = loop_.body[k];
-      return std::all_of(outer.args.begin(), outer.args.end(),
-                         [&](Reg r) { return places_.IsKnownAt(r, array); }) &&
-             std::all_of(InnerOf(outer)->args.begin(), InnerOf(outer)->args.end(),
-                         [&](Reg r) { return places_.IsKnownAt(r, array); });
+    const std::vector<const Node*> loops = Sized();
+    return std::all_of(loops.begin(), loops.end(), [&](const Node* n) {
+      return places_.IsKnownAt(n->args[0], array) && places_.IsKnownAt(n->args[1], array);
     });
   }
 
@@ -272,7 +298,7 @@ class Blocking {
 
   Function& f_;
   Node& loop_;
-  const std::set<Reg>& rows_;
+  const std::map<Reg, Reg>& rows_;
   const Places& places_;
   const ir::KnownExtents& known_;
   const Effects all_;

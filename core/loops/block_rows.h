@@ -11,7 +11,8 @@
 //                                                                %w[%a * %h + %j] += %x[…] * %g[(%i.2 - %lo) * %h + %j] } } } }
 //
 // So the matrix, which may be larger than any cache, is walked once a block and not once a row. Every element takes its
-// terms in the same order. A block has 16 turns, or as many as the matrix has rows or columns: it takes no more room.
+// terms in the same order. A block has 16 turns, or as many as the loop, or the matrix rows or columns: its rows, which are as
+// long as one of these, take no more room. Scalars of a turn, few and cheap, are made again where rows are added.
 #pragma once
 
 #include <cstdint>

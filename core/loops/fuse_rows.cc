@@ -108,7 +108,7 @@ class RowFuser {
     MakeStrips();
     for (const auto& [array, loop] : shrunk_) {
       const Node& node = items_[items_.Joined(loop)].node;
-      if (!node.results.empty()) known_.rows[node.results[0]].insert(array);
+      if (!node.results.empty()) known_.rows[node.results[0]].emplace(array, known_.runs.at(array));
     }
     nodes_ = items_.PutBack();
   }

@@ -19,14 +19,14 @@
 #pragma once
 
 #include <map>
-#include <set>
 
 #include "core/loops/loops.h"
 
 namespace pullback::loops {
 
-// By the index of a loop, arrays all of whose accesses are in it, each turn's to what the same turn has stored.
-using RowsOfTurns = std::map<Reg, std::set<Reg>>;
+// By the index of a loop, arrays all of whose accesses are in it, each turn's to what the same turn has stored, with the
+// extent of the first axis of what a turn has.
+using RowsOfTurns = std::map<Reg, std::map<Reg, Reg>>;
 
 RowsOfTurns FuseRows(Function& f);
 

@@ -15,11 +15,11 @@ class OwnArrays {
 
   // Whether no array of this shape holds more than one of the function's own does, but for short axes.
   bool IsNoLarger(ir::ValueSpan shape) const;
-  // Whether checks have found them equal, or they are the same constant.
-  bool AreEqual(ir::Value a, ir::Value b) const { return Root(a) == Root(b); }
 
  private:
   using Shape = std::vector<ir::Value>;
+  // Whether some check finds them equal, or they are the same constant.
+  bool AreEqual(ir::Value a, ir::Value b) const { return Root(a) == Root(b); }
   ir::Value Root(ir::Value v) const;
   void Unite(ir::Value a, ir::Value b);
   void LearnEqual(const ir::Function& f);

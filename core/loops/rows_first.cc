@@ -56,7 +56,7 @@ void Reorder(Each& each, const Indices& first) {
 
 // Whether no element of the result takes its terms in another order, or otherwise, with these indices in front.
 bool KeepsOrder(const Each& each, const EachResult& r, const Indices& first) {
-  if (r.monoid == ir::Monoid::kGen) return true;
+  if (r.monoid == ir::Monoid::kGen) return true;  // a term each
   if (r.monoid != ir::Monoid::kSum) return false;
   std::set<Value> named;
   for (const Affine& sub : r.out) {
@@ -124,10 +124,7 @@ class RowsFirst {
   ir::Values ShapeOfSum(const Inst& inst) const {
     if (inst.op != Op::AddArrays) return {};
     const ir::Values a = ShapeOf(inst.args[0]), b = ShapeOf(inst.args[1]);
-    const bool same =
-        a.size() == b.size() && std::equal(a.begin(), a.end(), b.begin(),
-                                           [&](Value x, Value y) { return own_.AreEqual(x, y); });
-    return same ? a : ir::Values();
+    return a == b ? a : ir::Values();
   }
   void NoteUses(size_t at) {
     const Inst& inst = insts_[at];

@@ -12,8 +12,6 @@ using ir::Op;
 using ir::Type;
 using Kind = Node::Kind;
 
-bool IsAccess(const Node& n) { return n.kind == Kind::kLoad || n.kind == Kind::kStore; }
-
 bool MoveAccesses(std::vector<Node>& nodes, const std::map<Reg, bool>& arrays, Reg index,
                   Reg turn) {
   bool moved = false;

@@ -36,6 +36,10 @@ void ForEachRead(std::vector<Node>& nodes, Fn&& fn) {
   }
 }
 
+inline bool IsAccess(const Node& n) {
+  return n.kind == Node::Kind::kLoad || n.kind == Node::Kind::kStore;
+}
+
 size_t CountNodes(const Function& f);
 
 // Loops and branches within each other beyond this are refused.

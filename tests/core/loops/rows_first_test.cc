@@ -119,9 +119,59 @@ TEST_CASE("rows first: blocks of rows whose turns check what they read") {
           "= tanh.(w @ z) + 0.3 * w }\n  return w\n}",
           "f"),
       Transform::kJacobian, {true, false});
-  CHECK(Print(*LowerToLoops(jacobian, kRows)).find("for %block in") != std::string::npos);
   for (const int64_t n : {0, 1, 3, 5})
     RunBoth(jacobian, {Ramp({n, n}), Tensor::I64(1)}, Traps::kSame, kRows);
+  const ir::Module steps = testing::Derived(
+      testing::LowerText("fn f(x: [n, h]f64, w: [h, m]f64, u: [m]f64) -> f64 {\n  var y = x\n  var "
+                         "t = 0.0\n  for z < 3 {\n    t = t + (sum i < n { (sum a < m { tanh(sum b "
+                         "< h { y[i, b] * w[b, a] }) * u[a] }) ** 2 })\n    y = y * 0.5\n  }\n  "
+                         "return t\n}",
+                         "f"),
+      Transform::kValueAndGrad, {false, true, false});
+  for (const int64_t n : {0, 1, 3, 17})
+    RunBoth(steps, {Ramp({n, 3}), Ramp({3, 4}), Ramp({4})}, Traps::kSame, kRows);
+}
+
+// With them a turn would have them again for each row of the matrix.
+TEST_CASE("rows first: turns with costly scalars, or many, take no blocks") {
+  const auto layer = [](const std::string& factor, const std::string& functions = "") {
+    const ir::Module gradient = testing::Derived(
+        testing::LowerText(functions +
+                               "fn f(x: [n, d]f64, w: [d, h]f64, t: [n]f64) -> f64 { return sum i "
+                               "< n { (sum j < h { tanh(sum a < d { " +
+                               factor + " * x[i, a] * w[a, j] }) }) ** 2 } }",
+                           "f"),
+        Transform::kValueAndGrad, {false, true, false});
+    RunBoth(gradient, {Ramp({5, 2}), Ramp({2, 3}), Ramp({5})}, Traps::kSame, kRows);
+    return Print(*LowerToLoops(gradient, kRows)).find("for %block in") != std::string::npos;
+  };
+  CHECK(layer("2.0 * t[i]"));
+  CHECK_FALSE(layer("exp(t[i])"));
+  std::string chain = "fn c(t: f64) -> f64 {\n  let a0 = t\n";
+  constexpr int kLong = 40;
+  for (int k = 1; k <= kLong; ++k) {
+    const std::string before = "a" + std::to_string(k - 1);
+    chain +=
+        "  let a" + std::to_string(k) + " = " + before + " * " + before + " + " + before + "\n";
+  }
+  chain += "  return a" + std::to_string(kLong) + "\n}\n";
+  CHECK_FALSE(layer("c(t[i])", chain));
+}
+
+// One turn makes a matrix, and there are no 16 of them.
+TEST_CASE("rows first: blocks take no more room than what rows are added to") {
+  const ir::Module module = testing::LowerText(
+      "fn f(x: [m, d]f64, y: [n, d]f64, w: [d, h]f64) -> f64 { let s = gen b < m, i < n, j < h { "
+      "tanh(sum a < d { x[b, a] * y[i, a] * w[a, j] }) }; return sum b < m, j < h { (sum i < n { "
+      "s[b, i, j] }) ** 2 } }",
+      "f");
+  for (const std::vector<bool>& wrt :
+       {std::vector<bool>{false, true, false}, {false, false, true}, {true, true, true}}) {
+    const ir::Module gradient = testing::Derived(module, Transform::kValueAndGrad, wrt);
+    constexpr int64_t n = 50;
+    const int64_t made = ElementsMade(gradient, {Ramp({1, 1}), Ramp({n, 1}), Ramp({1, n})}, kRows);
+    CHECK(made < 4 * n * n);
+  }
 }
 
 // Over q, k [n, d]; %s [n, n] is made by rows.
