@@ -250,8 +250,9 @@ void ReverseFunction::Accumulate(Value v, Value bar) {
   if (!bar.valid() || !Active(v)) return;
   const auto [it, fresh] = bars_.emplace(v, bar);
   if (fresh) return;
-  it->second =
-      MayBeShort(v) ? lists_.AddField(*rb_, it->second, bar) : lists_.Add(*rb_, it->second, bar);
+  // Given the shape they are added in place.
+  const auto full = [&](Value x) { return MayBeShort(v) ? rb_->Fit(x, Extents(v)) : x; };
+  it->second = lists_.Add(*rb_, full(it->second), full(bar));
 }
 
 std::vector<bool> ReverseFunction::ActiveOf(ir::ValueSpan values) const {

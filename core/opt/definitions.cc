@@ -41,6 +41,8 @@ void Definitions::RecordExtents(const Inst& inst) {
       extents_[inst.results[k].id] = {inst.each->results[k].shape, inst.loc};
   } else if (inst.op == Op::Zeros) {
     extents_[inst.results[0].id] = {inst.args, inst.loc};
+  } else if (inst.op == Op::Fit) {
+    extents_[inst.results[0].id] = {{inst.args.begin() + 1, inst.args.end()}, inst.loc};
   } else if (inst.op == Op::Update || inst.op == Op::AddAt || inst.op == Op::AddArrays) {
     const auto it = extents_.find(inst.args[0].id);
     if (it == extents_.end()) return;

@@ -59,8 +59,17 @@ class Folder {
     for (Affine& a : inst.subs) Expand(a, inst.guard);
     for (ir::Constraint& c : inst.constraints) Expand(c.e, inst.guard);
     if (inst.results.size() == 1 && f_.TypeOf(inst.results[0]).IsScalar()) Fold(inst, made);
+    if (inst.op == Op::Fit) FoldFit(inst);
     defs_.Record(inst);
     defs_.RecordExtents(inst);
+  }
+
+  // What has the shape already.
+  void FoldFit(const Inst& fit) {
+    const Definitions::Extents* known = defs_.ExtentsOf(fit.args[0]);
+    if (known && std::equal(fit.args.begin() + 1, fit.args.end(), known->values.begin(),
+                            known->values.end()))
+      renaming_.Set(fit.results[0], fit.args[0]);
   }
 
   void DropTrueGuard(Value& guard) {

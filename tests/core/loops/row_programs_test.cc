@@ -438,5 +438,33 @@ TEST_CASE("rows: a matrix that is a sum of diagonals is not made for those who s
   }
 }
 
+// By what a row costs, not by what there is of rows: nothing as large as the array is made at a turn.
+TEST_CASE("rows: rows that turns read have their cotangents added in place") {
+  const std::string programs[] = {
+      "fn f(e: [v, d]f64, w: [n, k]i64) -> f64 { return sum i < n { sin(norm2(sum j < k { e[w[i, "
+      "j]] "
+      "})) } }",
+      "fn f(e: [v, d]f64, w: [n, k]i64) -> f64 {\n  var s = 0.0\n  for i < n {\n    let h = sum j "
+      "< "
+      "k { e[w[i, j]] }\n    s += norm2(h)\n  }\n  return s\n}",
+      "fn f(e: [v, d]f64, w: [n, k]i64) -> f64 { return sum i < n { log_softmax(e[w[i, 0]] + "
+      "e[w[i, "
+      "1]])[0] } }",
+  };
+  for (const std::string& text : programs) {
+    INFO(text);
+    const ir::Module module = testing::LowerText(text, "f");
+    const auto args = [](int64_t v, int64_t n) {
+      std::vector<int64_t> at;
+      for (int64_t i = 0; i < 2 * n; ++i) at.push_back(i * 7 % v);
+      return std::vector<Tensor>{Ramp({v, 2}), Tensor::Of<int64_t>(DType::kI64, {n, 2}, at)};
+    };
+    testing::CheckDerivatives(module, args(3, 4), 1e-5, {true, false});
+    const ir::Module gradient = testing::Derived(module, Transform::kValueAndGrad, {true, false});
+    constexpr int64_t v = 400, n = 20;
+    CHECK(ElementsMade(gradient, args(v, n), LowerOptions{}) < 2 * 2 * v + 40 * n);
+  }
+}
+
 }  // namespace
 }  // namespace pullback::loops
