@@ -1,21 +1,17 @@
-#include "core/loops/own_arrays.h"
+#include "core/ir/own_arrays.h"
 
 #include <algorithm>
 #include <map>
 #include <utility>
 
-namespace pullback::loops {
+namespace pullback::ir {
 
-using ir::Inst;
-using ir::Op;
-using ir::Value;
-
-OwnArrays::OwnArrays(const ir::Function& f) : extents_(ir::FindKnownExtents(f)) {
+OwnArrays::OwnArrays(const Function& f) : extents_(FindKnownExtents(f)) {
   LearnEqual(f);
   AddShapes(f);
 }
 
-bool OwnArrays::IsNoLarger(ir::ValueSpan shape) const {
+bool OwnArrays::IsNoLarger(ValueSpan shape) const {
   Shape extents;
   for (Value v : shape) {
     if (!extents_.IsShort(v)) extents.push_back(v);
@@ -34,13 +30,13 @@ void OwnArrays::Unite(Value a, Value b) {
   if (x != y) root_[std::max(x, y).id] = std::min(x, y);
 }
 
-void OwnArrays::LearnEqual(const ir::Function& f) {
+void OwnArrays::LearnEqual(const Function& f) {
   std::map<uint64_t, Value> constants;
   std::unordered_map<uint32_t, const Inst*> equal;  // by the value that says so
-  for (const ir::Block& b : f.blocks) {
+  for (const Block& b : f.blocks) {
     for (const Inst& inst : b.insts) {
       if (inst.op == Op::Eq) equal[inst.results[0].id] = &inst;
-      if (inst.op == Op::Const && f.TypeOf(inst.results[0]) == ir::Type::I64()) {
+      if (inst.op == Op::Const && f.TypeOf(inst.results[0]) == Type::I64()) {
         const auto [it, fresh] = constants.try_emplace(inst.bits, inst.results[0]);
         if (!fresh) Unite(it->second, inst.results[0]);
       }
@@ -52,13 +48,13 @@ void OwnArrays::LearnEqual(const ir::Function& f) {
 }
 
 // Those that are told from instructions: an axis whose extent nothing asks for is none that a statement runs over.
-void OwnArrays::AddShapes(const ir::Function& f) {
+void OwnArrays::AddShapes(const Function& f) {
   std::unordered_map<uint32_t, Shape> shapes;
   for (Value v : f.params()) {
     if (f.TypeOf(v).IsArray()) shapes[v.id].resize(f.TypeOf(v).rank);
   }
   const std::unordered_map<uint32_t, Shape> params = shapes;
-  for (const ir::Block& b : f.blocks) {
+  for (const Block& b : f.blocks) {
     for (const Inst& inst : b.insts) {
       if (inst.op == Op::Dim && params.contains(inst.args[0].id))
         shapes[inst.args[0].id][inst.bits] = inst.results[0];
@@ -66,7 +62,7 @@ void OwnArrays::AddShapes(const ir::Function& f) {
         shapes[inst.results[0].id] = shapes[inst.args[0].id];
       if (!inst.each) continue;
       for (size_t k = 0; k < inst.results.size(); ++k) {
-        const ir::Values& shape = inst.each->results[k].shape;
+        const Values& shape = inst.each->results[k].shape;
         if (!shape.empty()) shapes[inst.results[k].id] = {shape.begin(), shape.end()};
       }
     }
@@ -78,8 +74,7 @@ void OwnArrays::AddShapes(const ir::Function& f) {
     std::erase_if(shape, [](Value extent) { return !extent.valid(); });
   };
   std::for_each(f.params().begin(), f.params().end(), add);
-  for (const ir::Block& b : f.blocks)
-    std::for_each(b.term.results.begin(), b.term.results.end(), add);
+  for (const Block& b : f.blocks) std::for_each(b.term.results.begin(), b.term.results.end(), add);
 }
 
 // Whether each extent from `at` on is no more than one of those left, each of which is there for one.
@@ -87,11 +82,11 @@ bool OwnArrays::Fits(const Shape& shape, size_t at, Shape& left) const {
   if (at == shape.size()) return true;
   for (Value& own : left) {
     if (!own.valid() || !(AreEqual(shape[at], own) || extents_.IsWithin(shape[at], own))) continue;
-    const Value taken = std::exchange(own, ir::kNoValue);
+    const Value taken = std::exchange(own, kNoValue);
     if (Fits(shape, at + 1, left)) return true;
     own = taken;
   }
   return false;
 }
 
-}  // namespace pullback::loops
+}  // namespace pullback::ir

@@ -7,28 +7,28 @@
 #include "core/ir/ir.h"
 #include "core/ir/known_extents.h"
 
-namespace pullback::loops {
+namespace pullback::ir {
 
 class OwnArrays {
  public:
-  explicit OwnArrays(const ir::Function& f);
+  explicit OwnArrays(const Function& f);
 
   // Whether no array of this shape holds more than one of the function's own does, but for short axes.
-  bool IsNoLarger(ir::ValueSpan shape) const;
+  bool IsNoLarger(ValueSpan shape) const;
 
  private:
-  using Shape = std::vector<ir::Value>;
+  using Shape = std::vector<Value>;
   // Whether some check finds them equal, or they are the same constant.
-  bool AreEqual(ir::Value a, ir::Value b) const { return Root(a) == Root(b); }
-  ir::Value Root(ir::Value v) const;
-  void Unite(ir::Value a, ir::Value b);
-  void LearnEqual(const ir::Function& f);
-  void AddShapes(const ir::Function& f);
+  bool AreEqual(Value a, Value b) const { return Root(a) == Root(b); }
+  Value Root(Value v) const;
+  void Unite(Value a, Value b);
+  void LearnEqual(const Function& f);
+  void AddShapes(const Function& f);
   bool Fits(const Shape& shape, size_t at, Shape& left) const;
 
-  const ir::KnownExtents extents_;
-  std::unordered_map<uint32_t, ir::Value> root_;
+  const KnownExtents extents_;
+  std::unordered_map<uint32_t, Value> root_;
   std::vector<Shape> shapes_;
 };
 
-}  // namespace pullback::loops
+}  // namespace pullback::ir

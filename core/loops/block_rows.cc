@@ -191,8 +191,10 @@ class Blocking {
 
   Reg SizeOf(Writer& front) const {
     Reg size = front.I64(kBlockTurns);
+    std::set<std::pair<Reg, Reg>> ranges;
     for (const Node* n : Sized()) {
       const Reg lo = n->args[0], hi = n->args[1];
+      if (!ranges.emplace(lo, hi).second) continue;
       const Reg turns = known_.IsZero(lo) ? hi : front.Scalar(Op::Sub, {hi, lo});
       size = front.Scalar(Op::Min, {size, turns});
     }

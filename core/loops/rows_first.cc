@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "core/loops/own_arrays.h"
+#include "core/ir/own_arrays.h"
 
 namespace pullback::loops {
 namespace {
@@ -79,7 +79,7 @@ bool KeepsOrder(const Each& each, const EachResult& r, const Indices& first) {
 // A block.
 class RowsFirst {
  public:
-  RowsFirst(const ir::Function& f, const ir::Block& block, const OwnArrays& own,
+  RowsFirst(const ir::Function& f, const ir::Block& block, const ir::OwnArrays& own,
             const std::vector<bool>& elsewhere)
       : f_(f), insts_(block.insts), own_(own), elsewhere_(elsewhere) {
     for (size_t at = 0; at < insts_.size(); ++at) {
@@ -281,7 +281,7 @@ class RowsFirst {
 
   const ir::Function& f_;
   const std::vector<Inst>& insts_;
-  const OwnArrays& own_;
+  const ir::OwnArrays& own_;
   const std::vector<bool>&
       elsewhere_;  // whether other blocks, or the end of this one, use the value
   std::map<Value, Array> arrays_;
@@ -341,7 +341,7 @@ std::vector<bool> UsedElsewhere(const ir::Function& f) {
 }  // namespace
 
 std::optional<ir::Function> RunRowsFirst(const ir::Function& f) {
-  const OwnArrays own(f);
+  const ir::OwnArrays own(f);
   const std::vector<bool> elsewhere = UsedElsewhere(f);
   std::optional<ir::Function> made;
   for (size_t b = 0; b < f.blocks.size(); ++b) {

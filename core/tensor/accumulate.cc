@@ -8,6 +8,7 @@
 #include <optional>
 
 #include "core/ir/known_extents.h"
+#include "core/ir/own_arrays.h"
 #include "core/tensor/normalise.h"
 #include "core/tensor/statement_edit.h"
 
@@ -28,8 +29,9 @@ bool Reads(const Inst& inst, Value v) {
 class BlockAccumulator {
  public:
   BlockAccumulator(ir::Function& f, ir::Block& block, const std::vector<int>& uses,
-                   const std::vector<bool>& is_param, const std::vector<bool>& is_dim)
-      : f_(f), insts_(block.insts), uses_(uses), is_param_(is_param), is_dim_(is_dim) {
+                   const std::vector<bool>& is_param, const std::vector<bool>& is_dim,
+                   const ir::OwnArrays& own)
+      : f_(f), insts_(block.insts), uses_(uses), is_param_(is_param), is_dim_(is_dim), own_(own) {
     for (size_t at = 0; at < insts_.size(); ++at) {
       for (Value v : insts_[at].results) defined_[v.id] = at;
       ir::ForEachOperand(insts_[at], [&](const Value& v) {
@@ -58,7 +60,7 @@ class BlockAccumulator {
       const Value term = insts_[at].args[operand], into = insts_[at].args[1 - operand];
       const auto found = Find(term);
       if (!found || Reads(insts_[found->at], into)) continue;
-      if (SumsToVector(*found) && !IsCarried(into)) continue;
+      if ((SumsToVector(*found) || ReadsLarger(*found, into)) && !IsCarried(into)) continue;
       if (Replace(*found, at, into)) return;
     }
   }
@@ -92,6 +94,23 @@ class BlockAccumulator {
     if (long_axes != 1) return false;
     if (whole) return CountLong(each) > 1;
     return each.indices.size() > 1 || (each.indices.size() == 1 && Scatters(each, r));
+  }
+  // The same of arrays that may be larger than any of the function's own, where `into` is made by statements, too: beside
+  // these another array like the result costs nothing.
+  bool ReadsLarger(const Term& term, Value into) const {
+    const auto made = defined_.find(into.id);
+    if (made == defined_.end() || insts_[made->second].op == Op::Zeros) return false;
+    const ir::Each& each = *insts_[term.at].each;
+    return std::any_of(each.body.begin(), each.body.end(), [&](const Inst& inst) {
+      if (inst.op != Op::Index || inst.subs.size() < 2) return false;
+      const auto at = defined_.find(inst.args[0].id);
+      if (at == defined_.end() || !insts_[at->second].each) return false;
+      const Inst& maker = insts_[at->second];
+      const auto result = std::find(maker.results.begin(), maker.results.end(), inst.args[0]);
+      const ir::EachResult& r =
+          maker.each->results[static_cast<size_t>(result - maker.results.begin())];
+      return !own_.IsNoLarger(r.shape);
+    });
   }
   size_t CountLong(const ir::Each& each) const {
     return static_cast<size_t>(
@@ -194,6 +213,7 @@ class BlockAccumulator {
   std::vector<Inst>& insts_;
   const std::vector<int>& uses_;
   const std::vector<bool>&is_param_, &is_dim_;  // an extent of an array
+  const ir::OwnArrays& own_;
   absl::flat_hash_map<uint32_t, size_t> defined_;
   absl::flat_hash_map<uint32_t, bool> carried_;
   absl::flat_hash_map<uint32_t, absl::InlinedVector<size_t, 2>>
@@ -219,8 +239,9 @@ void AccumulateInPlace(ir::Function& f) {
     }
     ir::ForEachTermOperand(b.term, count);
   }
+  const ir::OwnArrays own(f);
   for (ir::Block& b : f.blocks) {
-    if (adds_arrays(b)) BlockAccumulator(f, b, uses, is_param, is_dim).Run();
+    if (adds_arrays(b)) BlockAccumulator(f, b, uses, is_param, is_dim, own).Run();
   }
 }
 

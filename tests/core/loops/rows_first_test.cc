@@ -61,6 +61,30 @@ const Program kPrograms[] = {
      Layers,
      8,
      2},
+    {"log-sum-exp of rows by the weights, whose rows may be infinite",
+     "fn f(x: [n, d]f64, w: [d, h]f64, u: [h]f64) -> f64 { return sum i < n { logsumexp(x[i] @ w) "
+     "} }",
+     {false, true, false},
+     Layers,
+     12,
+     4},
+    {"two products with the weights",
+     "fn f(x: [n, d]f64, w: [d, h]f64, u: [h]f64) -> f64 { let r = x - (x @ w) @ w.T\n return "
+     "sum(r "
+     "* r) }",
+     {false, true, false},
+     Layers,
+     8,
+     5},
+    {"two layers behind one, by the weights in front",
+     "fn f(x: [n, d]f64, w: [d, h]f64, u: [h]f64) -> f64 { let z = tanh.(x @ w)\n return (sum i < "
+     "n "
+     "{ sin(sum j < h { z[i, j] * u[j] }) }) + sum i < n { cos(sum j < h { z[i, j] * z[i, j] }) } "
+     "}",
+     {false, true, false},
+     Layers,
+     12,
+     3},
     {"distances of triplets",
      "fn f(x: [n, d]f64) -> f64 { return sum i < n, j < n, k < n { max(0.0, 1.0 + (sum a < d { "
      "(x[i, a] - x[j, a]) ** 2 }) - (sum a < d { (x[i, a] - x[k, a]) ** 2 })) } }",
