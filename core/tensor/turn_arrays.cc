@@ -4,10 +4,12 @@
 //   v = each(i < n, j < m): gen [i, j] of (n, m): e       v = each(j < m, i < n): gen [j, i] of (m, n): e
 //   s = each(j < m, i < n): sum [j]: f(v[i, j])           s = each(j < m, i < n): sum [j]: f(v[j, i])
 //
-// No element and no order of terms is another. Contractions stay: their kernels go by tiles, in either order.
+// No element and no order of terms is another. Contractions stay, unless the array may be larger than any of the function's own
+// and their factors are read along rows in either order: one at a time they are dot products.
 #include <algorithm>
 #include <unordered_map>
 
+#include "core/ir/own_arrays.h"
 #include "core/tensor/array_reads.h"
 #include "core/tensor/normalise.h"
 #include "core/tensor/statement_edit.h"
@@ -30,7 +32,7 @@ void BringToFront(List& list, size_t at) {
 
 class Turner {
  public:
-  explicit Turner(ir::Function& f) : f_(f) {}
+  explicit Turner(ir::Function& f) : f_(f), own_(f) {}
 
   bool Run() {
     const ArrayReads reads(f_);
@@ -58,10 +60,11 @@ class Turner {
     turned_[array.id] = *axis;
   }
 
-  static bool Turn(Each& each, size_t axis) {
+  bool Turn(Each& each, size_t axis) const {
     EachResult& r = each.results[0];
     if (r.into.valid() || ir::IsScan(r.monoid) || ir::IsArg(r.monoid)) return false;
-    if (IsContraction(each) || !ir::IsPrefixForm(each, r)) return false;
+    if (!ir::IsPrefixForm(each, r)) return false;
+    if (IsContraction(each) && (own_.IsNoLarger(r.shape) || !ReadsAlongRows(each))) return false;
     BringToFront(each.indices, axis);
     BringToFront(r.out, axis);
     BringToFront(r.shape, axis);
@@ -75,6 +78,17 @@ class Turner {
     return def && def->op == Op::Mul;
   }
 
+  static bool ReadsAlongRows(const Each& each) {
+    const Value last = each.indices.back().var;
+    return std::all_of(each.body.begin(), each.body.end(), [&](const Inst& inst) {
+      const bool across = inst.op == Op::Index &&
+                          std::any_of(inst.subs.begin(), inst.subs.end(),
+                                      [&](const ir::Affine& a) { return a.Coeff(last) != 0; }) &&
+                          inst.subs.back().Coeff(last) == 0;
+      return !across;
+    });
+  }
+
   void TurnReads(Each& each) const {
     for (Inst& inst : each.body) {
       if (inst.op != Op::Index) continue;
@@ -84,6 +98,7 @@ class Turner {
   }
 
   ir::Function& f_;
+  const ir::OwnArrays own_;
   std::unordered_map<uint32_t, size_t> turned_;  // by array: the axis that came to the front
 };
 

@@ -466,5 +466,28 @@ TEST_CASE("rows: rows that turns read have their cotangents added in place") {
   }
 }
 
+TEST_CASE(
+    "rows: matrices of dot products and distances that are read by columns are made by columns") {
+  const std::string programs[] = {
+      "let k = x @ z.T; return sum j < m { max i < n { k[i, j] } }",
+      "let k = gen i < n, j < m { exp(-sum a < d { (x[i, a] - z[j, a]) ** 2 }) }; return sum j < m "
+      "{ "
+      "log(1.0 + sum i < n { k[i, j] }) }",
+  };
+  for (const std::string& text : programs) {
+    INFO(text);
+    const ir::Module module =
+        testing::LowerText("fn f(x: [n, d]f64, z: [m, d]f64) -> f64 { " + text + " }", "f");
+    testing::CheckDerivatives(module, {Ramp({4, 2}), Ramp({3, 2})}, 1e-5, {true, true});
+    constexpr int64_t n = 50;
+    for (const auto t : {Transform::kValue, Transform::kValueAndGrad}) {
+      const ir::Module derived = testing::Derived(module, t, {true, true});
+      CHECK(ElementsMade(derived, {Ramp({n, 2}), Ramp({n, 2})}, kRows) < 20 * n);
+      RunBoth(derived, {Ramp({0, 2}), Ramp({3, 2})});
+      RunBoth(derived, {Ramp({2, 0}), Ramp({3, 0})});
+    }
+  }
+}
+
 }  // namespace
 }  // namespace pullback::loops
