@@ -58,7 +58,7 @@ Status ReverseFunction::ReverseCall(const Inst& inst) {
       if (first != (how.sums[k] && have[k])) continue;
       const bool may_be_short = how.sums[k] && !have[k] && k < how.first_full &&
                                 work_.TypeOf(v).IsArray() && !MayBeShort(v);
-      Accumulate(v, may_be_short ? rb_->Fit(bar, Extents(v)) : bar);
+      Accumulate(v, may_be_short ? rb_->Fit(bar, Extents(v)) : bar, how.sums[k]);
     }
   }
   return {};

@@ -246,13 +246,17 @@ Value ReverseFunction::TakeBar(Value v) {
   return bar;
 }
 
-void ReverseFunction::Accumulate(Value v, Value bar) {
+void ReverseFunction::Accumulate(Value v, Value bar, bool short_bar) {
   if (!bar.valid() || !Active(v)) return;
   const auto [it, fresh] = bars_.emplace(v, bar);
   if (fresh) return;
-  // Given the shape they are added in place.
-  const auto full = [&](Value x) { return MayBeShort(v) ? rb_->Fit(x, Extents(v)) : x; };
-  it->second = lists_.Add(*rb_, full(it->second), full(bar));
+  if (MayBeShort(v) && short_bar) {
+    it->second = lists_.AddField(*rb_, it->second, bar);
+    return;
+  }
+  // Given the shape it is added to in place.
+  const Value sum = MayBeShort(v) ? rb_->Fit(it->second, Extents(v)) : it->second;
+  it->second = lists_.Add(*rb_, sum, bar);
 }
 
 std::vector<bool> ReverseFunction::ActiveOf(ir::ValueSpan values) const {

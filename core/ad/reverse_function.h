@@ -139,7 +139,8 @@ class ReverseFunction {
   // --- cotangents
   bool Active(ir::Value v) const { return activity_.Active(v); }
   ir::Value TakeBar(ir::Value v);
-  void Accumulate(ir::Value v, ir::Value bar);
+  // `short_bar`: it may be a short zero where v's may.
+  void Accumulate(ir::Value v, ir::Value bar, bool short_bar = false);
   bool MayBeShort(ir::Value v) const {
     return work_.TypeOf(v).IsArray() && accumulated_.count(v) != 0;
   }
