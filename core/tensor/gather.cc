@@ -79,21 +79,6 @@ bool Gather(ir::Each& each, ir::Function& f) {
   return true;
 }
 
-// Whether some array of several axes is walked across its rows as the last index runs.
-bool WalksAcrossRows(const ir::Each& each, bool with_results) {
-  const Value last = each.indices.empty() ? Value{} : each.indices.back().var;
-  const auto across = [&](ir::AffineSpan subs) {
-    return std::any_of(subs.begin(), subs.end() - (subs.empty() ? 0 : 1),
-                       [&](const Affine& a) { return last.valid() && a.Coeff(last) != 0; });
-  };
-  const bool out =
-      with_results && std::any_of(each.results.begin(), each.results.end(),
-                                  [&](const ir::EachResult& r) { return across(r.out); });
-  return out || std::any_of(each.body.begin(), each.body.end(), [&](const Inst& inst) {
-           return inst.op == Op::Index && across(inst.subs);
-         });
-}
-
 // Makes that index the last with which everything is walked along its rows. False: there is none.
 bool RunAlongRows(ir::Each& each) {
   for (size_t k = 0; k < each.indices.size(); ++k) {

@@ -1,6 +1,6 @@
-// A matrix that is a sum, of which some terms are stored at tuples which data say, or all are diagonals, is not made where its readers add
-// up products with its elements: they do so for each term, whose matrix can be followed (follow_tuples.cc), pinned to
-// its diagonal, or is there already. The Laplacian of a graph, D - A:
+// A matrix that is a sum, of which some terms are stored at tuples which data say, or all are diagonals, is not made
+// where its readers add up products with its elements: they do so for each term, whose matrix can be followed
+// (follow_tuples.cc), pinned to its diagonal, or is there already. The Laplacian of a graph, D - A:
 //
 //   l = each(i, j) { [i == j] d[i] - a[i, j] } gen [i, j]
 //   y = each(i, j) { l[i, j] * x[j] } sum [i]

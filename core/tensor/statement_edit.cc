@@ -52,6 +52,20 @@ bool IsWithin(const ir::Each& each, Value guard, const Affine& e, Value extent) 
   return above && below;
 }
 
+bool WalksAcrossRows(const ir::Each& each, bool with_results) {
+  const Value last = each.indices.empty() ? Value{} : each.indices.back().var;
+  const auto across = [&](ir::AffineSpan subs) {
+    return std::any_of(subs.begin(), subs.end() - (subs.empty() ? 0 : 1),
+                       [&](const Affine& a) { return last.valid() && a.Coeff(last) != 0; });
+  };
+  const bool out =
+      with_results && std::any_of(each.results.begin(), each.results.end(),
+                                  [&](const ir::EachResult& r) { return across(r.out); });
+  return out || std::any_of(each.body.begin(), each.body.end(), [&](const Inst& inst) {
+           return inst.op == ir::Op::Index && across(inst.subs);
+         });
+}
+
 std::optional<size_t> PlaceOfIndex(const ir::Each& each, Value v) {
   for (size_t k = 0; k < each.indices.size(); ++k) {
     if (each.indices[k].var == v) return k;

@@ -18,6 +18,8 @@ const ir::Inst* FindDef(const ir::Each& each, ir::Value v);
 std::set<ir::Value> ConditionsOf(const ir::Each& each, ir::Value v);
 // Whether `where`, or the guard where it holds, says that 0 <= e < extent; or e is 0, and an index has that range.
 bool IsWithin(const ir::Each& each, ir::Value guard, const ir::Affine& e, ir::Value extent);
+// Whether some array of several axes is walked across its rows as the last index runs.
+bool WalksAcrossRows(const ir::Each& each, bool with_results);
 // Which of the statement's indices v is; nothing: none.
 std::optional<size_t> PlaceOfIndex(const ir::Each& each, ir::Value v);
 // In how many subscripts of the result v is.

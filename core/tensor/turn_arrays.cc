@@ -64,7 +64,9 @@ class Turner {
     EachResult& r = each.results[0];
     if (r.into.valid() || ir::IsScan(r.monoid) || ir::IsArg(r.monoid)) return false;
     if (!ir::IsPrefixForm(each, r)) return false;
-    if (IsContraction(each) && (own_.IsNoLarger(r.shape) || !ReadsAlongRows(each))) return false;
+    if (IsContraction(each) &&
+        (own_.IsNoLarger(r.shape) || WalksAcrossRows(each, /*with_results=*/false)))
+      return false;
     BringToFront(each.indices, axis);
     BringToFront(r.out, axis);
     BringToFront(r.shape, axis);
@@ -76,17 +78,6 @@ class Turner {
     if (r.monoid != ir::Monoid::kSum || r.out.size() == each.indices.size()) return false;
     const Inst* def = FindDef(each, r.value);
     return def && def->op == Op::Mul;
-  }
-
-  static bool ReadsAlongRows(const Each& each) {
-    const Value last = each.indices.back().var;
-    return std::all_of(each.body.begin(), each.body.end(), [&](const Inst& inst) {
-      const bool across = inst.op == Op::Index &&
-                          std::any_of(inst.subs.begin(), inst.subs.end(),
-                                      [&](const ir::Affine& a) { return a.Coeff(last) != 0; }) &&
-                          inst.subs.back().Coeff(last) == 0;
-      return !across;
-    });
   }
 
   void TurnReads(Each& each) const {
