@@ -22,11 +22,6 @@ bool IsWhole(Context& c, const Array& a) {
   return true;
 }
 
-bool HasSlice(const Expr& e) {
-  return std::any_of(e.subscripts.begin(), e.subscripts.end(),
-                     [](const Subscript& s) { return s.is_slice; });
-}
-
 // --- matrix products
 
 Subs Concat(const Subs& a, const Subs& b) {
@@ -199,23 +194,6 @@ std::optional<ArrayRef> LowerArray(Context& c, const Expr& e) {
     case Expr::Kind::kComprehension: return LowerArrayComprehension(c, e);
     default: return LeafArray(c, Lower(c, e));
   }
-}
-
-MaybeValue LowerElement(Context& c, const Expr& e) {
-  PB_CHECK(!HasSlice(e));
-  PB_TRY(const ArrayRef x, LowerArray(c, *e.operands[0]));
-  Subs subs;
-  for (const Subscript& s : e.subscripts) {
-    PB_TRY(const Affine sub, LowerInt(c, *s.index));
-    subs.push_back(sub);
-  }
-  c.SetLoc(e.ordinal);
-  if (!IsExact(c, *x)) {
-    for (size_t i = 0; i < subs.size(); ++i) {
-      if (!RequireInside(c, subs[i], x->dims[i])) return std::nullopt;
-    }
-  }
-  return ReadAt(c, *x, subs);
 }
 
 MaybeValue LowerDot(Context& c, const Expr& e) {

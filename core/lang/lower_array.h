@@ -26,6 +26,8 @@ struct Array {
   std::function<MaybeValue(const Subs& subs, const Affine& k)> term;
   // Elements are read again for next to nothing.
   bool cheap = false;
+  // Indices of the frames in which it was made; it was not in a body.
+  std::optional<size_t> made_within;
   // Of an array whose extents depend on indices: how many loops read it (ReadAt).
   mutable int reading_loops = 0;
 };
@@ -46,13 +48,15 @@ const std::vector<Affine>& ExtentsOf(Context& c, const Leaf& leaf);
 // The identity axes of an array of these dims.
 std::vector<Axis> WholeAxes(size_t rank);
 
-// x[i, j]: the subscripts are checked.
-MaybeValue LowerElement(Context& c, const Expr& e);
 MaybeValue LowerDot(Context& c, const Expr& e);  // vector @ vector
 // len(x), dim(x, k) as an affine form; nullopt when e is something else.
 std::optional<Affine> LowerExtent(Context& c, const Expr& e);
 // f.(x, y): arrays, or scalars when all arguments are.
 std::optional<Leaves> LowerBroadcastCall(Context& c, const Expr& e);
+
+// --- lower_element.cc
+// x[i, j]: the subscripts are checked.
+MaybeValue LowerElement(Context& c, const Expr& e);
 
 // --- lower_slice.cc
 // 0 <= lo <= hi <= dim, kIndex; false: a check that a body cannot make.

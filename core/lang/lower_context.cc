@@ -196,6 +196,13 @@ bool Context::IsIndex(Value v) const {
   return false;
 }
 
+std::optional<size_t> Context::CountIndices() const {
+  if (frames.empty()) return std::nullopt;
+  size_t count = 0;
+  for (const auto& f : frames) count += f->indices.size();
+  return count;
+}
+
 const ir::IndexVar* Context::FindBound(Value v) const {
   for (const auto& f : frames) {
     for (const ir::IndexVar& i : f->bound) {

@@ -15,6 +15,7 @@
 //   lower_array_chain.cc     the same of arrays
 //   lower_guard.cc           what a body evaluates only at some points
 //   lower_array.cc           arrays that are computed where they are read; products
+//   lower_element.cc         their elements, and what tells that a subscript is inside
 //   lower_slice.cc           windows of arrays; elements of arrays of structs
 //   lower_literal.cc         array literals
 //   lower_elementwise.cc     elementwise trees and broadcasting
@@ -309,6 +310,7 @@ struct Context {
   // values made within `nest`. Elsewhere it traps.
   bool MayBeNegative(const Affine& size) const;
   bool IsIndex(Value v) const;                   // an index variable of an open frame
+  std::optional<size_t> CountIndices() const;    // of all open frames; nullopt: there is none
   const ir::IndexVar* FindBound(Value v) const;  // one that is read instead
 
   // Names what an expression has made, where it has no name yet.

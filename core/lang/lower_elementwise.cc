@@ -218,6 +218,7 @@ std::optional<ArrayRef> MapElements(Context& c, DType elem, const std::vector<Le
   auto out = std::make_shared<Array>();
   out->elem = elem;
   out->dims = plan.dims;
+  out->made_within = c.CountIndices();
   Context* context = &c;
   out->at = [context, plan, fn = std::move(fn)](const Subs& subs) -> MaybeValue {
     PB_TRY(const std::vector<Value> values, ReadOperands(*context, plan, subs));

@@ -128,6 +128,7 @@ ArrayRef GenLeaf(Context& c, const Expr& e, const Box& box, ir::AffineSpan inner
   auto out = std::make_shared<Array>();
   out->elem = elem;
   out->cheap = IsCheap(e.body);
+  out->made_within = c.CountIndices();
   out->dims = box.extents;
   out->dims.insert(out->dims.end(), inner.begin(), inner.end());
   Context* context = &c;

@@ -221,7 +221,7 @@ StatusOr<bool> DeriveInChunks(PassRunner& passes, ir::Module m, Transform transf
 
 }  // namespace
 
-const char* const kPassesVersion = "107";
+const char* const kPassesVersion = "108";
 
 const char* TransformName(Transform t) {
   switch (t) {

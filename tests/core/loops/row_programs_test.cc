@@ -489,5 +489,35 @@ TEST_CASE(
   }
 }
 
+// As `o[i, y[i]]` has.
+TEST_CASE("rows: losses of the element of a row at a place that data say hold rows") {
+  const std::string losses[] = {"log_softmax(o[i])[y[i]]", "let p = softmax(o[i])\n log(p[y[i]])",
+                                "(o[i] * logsumexp(o[i]))[y[i]]"};
+  for (const std::string& loss : losses) {
+    INFO(loss);
+    const ir::Module module = testing::LowerText(
+        "fn f(x: [n, d]f64, w: [d, k]f64, y: [n]i64) -> f64 { let o = x @ w\n return sum i < n { " +
+            loss + " } }",
+        "f");
+    const auto args = [](int64_t n, int64_t k) {
+      std::vector<int64_t> at;
+      for (int64_t i = 0; i < n; ++i) at.push_back(i * 7 % k);
+      return std::vector<Tensor>{Ramp({n, 2}), Ramp({2, k}),
+                                 Tensor::Of<int64_t>(DType::kI64, {n}, at)};
+    };
+    const std::vector<bool> wrt = {false, true, false};
+    testing::CheckDerivatives(module, args(4, 3), 1e-5, wrt);
+    const ir::Module gradient = testing::Derived(module, Transform::kValueAndGrad, wrt);
+    for (const int64_t n : {100, 200}) {
+      CHECK(ElementsMade(gradient, args(n, 50), kRows) < 50 * 30 + 20 * n);
+      CHECK(ElementsMade(gradient, args(n, 50), LowerOptions{}) >= 2 * 50 * n);
+    }
+    RunBoth(gradient,
+            {Ramp({3, 2}), Ramp({2, 2}), Tensor::Of<int64_t>(DType::kI64, {3}, {0, 2, 1})},
+            Traps::kSame, kRows);
+    RunBoth(gradient, args(0, 2), Traps::kSame, kRows);
+  }
+}
+
 }  // namespace
 }  // namespace pullback::loops
