@@ -2,12 +2,12 @@
 
 #include <algorithm>
 #include <map>
-#include <memory>
 #include <set>
 #include <utility>
 #include <vector>
 
 #include "core/ir/own_arrays.h"
+#include "core/ir/statements.h"
 
 namespace pullback::loops {
 namespace {
@@ -44,16 +44,6 @@ bool IsIndexOf(const Each& each, Value v) {
                                   [&](const ir::IndexVar& i) { return i.var == v; });
 }
 
-// With these in front.
-void Reorder(Each& each, const Indices& first) {
-  auto front = each.indices.begin();
-  for (Value v : first) {
-    const auto at =
-        std::find_if(front, each.indices.end(), [&](const ir::IndexVar& i) { return i.var == v; });
-    std::rotate(front++, at, at + 1);
-  }
-}
-
 // Whether no element of the result takes its terms in another order, or otherwise, with these indices in front.
 bool KeepsOrder(const Each& each, const EachResult& r, const Indices& first) {
   if (r.monoid == ir::Monoid::kGen) return true;  // a term each
@@ -64,7 +54,7 @@ bool KeepsOrder(const Each& each, const EachResult& r, const Indices& first) {
   }
   Each ordered;
   ordered.indices = each.indices;
-  Reorder(ordered, first);
+  ir::BringIndicesFirst(ordered, first);
   if (ir::IsPrefixForm(each, r) || ir::IsPrefixForm(ordered, r)) return false;
   const auto summed = [&](const Each& in) {
     Indices rest;
@@ -290,68 +280,21 @@ class RowsFirst {
   std::set<size_t> sums_;
 };
 
-// An array of these extents, each element the sum of those of two.
-Inst SumByRows(ir::Function& f, const Inst& sum, const ir::Values& shape) {
-  Inst statement;
-  statement.op = Op::Each;
-  statement.loc = sum.loc;
-  statement.results = sum.results;
-  statement.each = std::make_unique<Each>();
-  Each& each = *statement.each;
-  EachResult& r = each.results.emplace_back();
-  r.shape = shape;
-  for (Value extent : shape) {
-    each.indices.push_back({f.NewValue(ir::Type::I64(), "o"), extent});
-    r.out.push_back(Affine::Of(each.indices.back().var));
-  }
-  const ir::Type element = f.TypeOf(sum.results[0]).Element();
-  Inst add;
-  add.op = Op::Add;
-  for (Value array : sum.args) {
-    Inst& read = each.body.emplace_back();
-    read.op = Op::Index;
-    read.args = {array};
-    for (const Affine& sub : r.out) read.subs.push_back(sub);
-    read.results = {f.NewValue(element)};
-    add.args.push_back(read.results[0]);
-  }
-  add.results = {f.NewValue(element)};
-  r.value = add.results[0];
-  each.body.push_back(std::move(add));
-  return statement;
-}
-
-std::vector<bool> UsedElsewhere(const ir::Function& f) {
-  std::vector<uint32_t> block(f.values.size(), UINT32_MAX);
-  std::vector<bool> used(f.values.size());
-  for (uint32_t b = 0; b < f.blocks.size(); ++b) {
-    for (const Inst& inst : f.blocks[b].insts) {
-      for (Value v : inst.results) block[v.id] = b;
-    }
-  }
-  for (uint32_t b = 0; b < f.blocks.size(); ++b) {
-    for (const Inst& inst : f.blocks[b].insts)
-      ir::ForEachOperand(inst,
-                         [&](const Value& v) { used[v.id] = used[v.id] || block[v.id] != b; });
-    ir::ForEachTermOperand(f.blocks[b].term, [&](const Value& v) { used[v.id] = true; });
-  }
-  return used;
-}
-
 }  // namespace
 
 std::optional<ir::Function> RunRowsFirst(const ir::Function& f) {
   const ir::OwnArrays own(f);
-  const std::vector<bool> elsewhere = UsedElsewhere(f);
+  const std::vector<bool> elsewhere = ir::UsedElsewhere(f);
   std::optional<ir::Function> made;
   for (size_t b = 0; b < f.blocks.size(); ++b) {
     RowsFirst rows(f, f.blocks[b], own, elsewhere);
     const std::map<size_t, Indices> plans = rows.Run();
     if (!made && (!plans.empty() || !rows.sums().empty())) made = f;
-    for (const auto& [at, first] : plans) Reorder(*made->blocks[b].insts[at].each, first);
+    for (const auto& [at, first] : plans)
+      ir::BringIndicesFirst(*made->blocks[b].insts[at].each, first);
     for (size_t at : rows.sums()) {
       Inst& sum = made->blocks[b].insts[at];
-      sum = SumByRows(*made, sum, rows.ShapeOf(sum.results[0]));
+      sum = ir::SumAsStatement(*made, sum, rows.ShapeOf(sum.results[0]));
     }
   }
   return made;

@@ -126,6 +126,7 @@ Status Finish(PassRunner& passes, ir::Module m, bool derived, bool optimise, int
     PB_RETURN_IF_ERROR(passes.Run("scan_by_keys", m, [&](ir::Module& x) {
       return tensor::ScanByKeys(x) ? opt::Simplify(x, passes.rules()) : Status();
     }));
+    PB_RETURN_IF_ERROR(CommonRows(passes, m));
     PB_RETURN_IF_ERROR(TurnArrays(passes, m));
   }
   PB_RETURN_IF_ERROR(passes.Run("lower_strong_multiplies", m, opt::LowerStrongMultiplies));
@@ -221,7 +222,7 @@ StatusOr<bool> DeriveInChunks(PassRunner& passes, ir::Module m, Transform transf
 
 }  // namespace
 
-const char* const kPassesVersion = "108";
+const char* const kPassesVersion = "109";
 
 const char* TransformName(Transform t) {
   switch (t) {

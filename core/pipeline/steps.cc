@@ -101,6 +101,13 @@ Status MakeLess(PassRunner& passes, ir::Module& m) {
   return {};
 }
 
+Status CommonRows(PassRunner& passes, ir::Module& m) {
+  return passes.Run("common_rows", m, [](ir::Module& x) {
+    for (auto& f : x.functions) tensor::CommonRows(*f);
+    return Status();
+  });
+}
+
 Status TurnArrays(PassRunner& passes, ir::Module& m) {
   return passes.Run("turn_arrays", m, [](ir::Module& x) {
     for (auto& f : x.functions) tensor::TurnArrays(*f);

@@ -28,6 +28,10 @@ Status MakeLess(PassRunner& passes, ir::Module& m);
 // these are by columns, too, and where nothing is left to fuse.
 Status TurnArrays(PassRunner& passes, ir::Module& m);
 
+// Statements that make and read arrays larger than the function's own run over one index first
+// (core/tensor/common_rows.cc): where nothing is left to derive or fuse.
+Status CommonRows(PassRunner& passes, ir::Module& m);
+
 // Normalising and fusing; each of the `rounds` eliminates what the one before has uncovered.
 Status NormaliseAndFuse(PassRunner& passes, ir::Module& m, int rounds);
 

@@ -103,14 +103,21 @@ class BlockAccumulator {
     const ir::Each& each = *insts_[term.at].each;
     return std::any_of(each.body.begin(), each.body.end(), [&](const Inst& inst) {
       if (inst.op != Op::Index || inst.subs.size() < 2) return false;
-      const auto at = defined_.find(inst.args[0].id);
-      if (at == defined_.end() || !insts_[at->second].each) return false;
-      const Inst& maker = insts_[at->second];
-      const auto result = std::find(maker.results.begin(), maker.results.end(), inst.args[0]);
-      const ir::EachResult& r =
-          maker.each->results[static_cast<size_t>(result - maker.results.begin())];
-      return !own_.IsNoLarger(r.shape);
+      const ir::EachResult* made = MakerOf(inst.args[0]);
+      return made && !own_.IsNoLarger(made->shape);
     });
+  }
+  // Of an array, or of one that is added to others to make it.
+  const ir::EachResult* MakerOf(Value array) const {
+    auto at = defined_.find(array.id);
+    while (at != defined_.end() && insts_[at->second].op == Op::AddArrays) {
+      array = insts_[at->second].args[0];
+      at = defined_.find(array.id);
+    }
+    if (at == defined_.end() || !insts_[at->second].each) return nullptr;
+    const Inst& maker = insts_[at->second];
+    const auto result = std::find(maker.results.begin(), maker.results.end(), array);
+    return &maker.each->results[static_cast<size_t>(result - maker.results.begin())];
   }
   size_t CountLong(const ir::Each& each) const {
     return static_cast<size_t>(

@@ -68,6 +68,9 @@ bool ShareStatements(ir::Function& f);
 // Arrays that all their readers run over by a later axis first are made with that axis in front (turn_arrays.cc).
 bool TurnArrays(ir::Function& f);
 
+// Statements that make and read arrays larger than the function's own run over one index first (common_rows.cc).
+bool CommonRows(ir::Function& f);
+
 // A statement whose result is only added to an array adds to it in place (EachResult::into). Comes last: no other
 // pass knows `into`.
 void AccumulateInPlace(ir::Function& f);

@@ -10,6 +10,7 @@
 #include <unordered_map>
 
 #include "core/ir/own_arrays.h"
+#include "core/ir/statements.h"
 #include "core/tensor/array_reads.h"
 #include "core/tensor/normalise.h"
 #include "core/tensor/statement_edit.h"
@@ -22,13 +23,6 @@ using ir::EachResult;
 using ir::Inst;
 using ir::Op;
 using ir::Value;
-
-// list[at] comes in front of the others.
-template <typename List>
-void BringToFront(List& list, size_t at) {
-  std::rotate(list.begin(), list.begin() + static_cast<long>(at),
-              list.begin() + static_cast<long>(at) + 1);
-}
 
 class Turner {
  public:
@@ -67,9 +61,9 @@ class Turner {
     if (IsContraction(each) &&
         (own_.IsNoLarger(r.shape) || WalksAcrossRows(each, /*with_results=*/false)))
       return false;
-    BringToFront(each.indices, axis);
-    BringToFront(r.out, axis);
-    BringToFront(r.shape, axis);
+    ir::BringToFront(each.indices, axis);
+    ir::BringToFront(r.out, axis);
+    ir::BringToFront(r.shape, axis);
     return true;
   }
 
@@ -84,7 +78,7 @@ class Turner {
     for (Inst& inst : each.body) {
       if (inst.op != Op::Index) continue;
       const auto it = turned_.find(inst.args[0].id);
-      if (it != turned_.end()) BringToFront(inst.subs, it->second);
+      if (it != turned_.end()) ir::BringToFront(inst.subs, it->second);
     }
   }
 

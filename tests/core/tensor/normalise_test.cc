@@ -76,6 +76,10 @@ TEST_CASE("tensor: TurnArrays") {
   RunPassFiles("turn_arrays", OverFunctions([](ir::Function& f) { TurnArrays(f); }));
 }
 
+TEST_CASE("tensor: CommonRows") {
+  RunPassFiles("common_rows", OverFunctions([](ir::Function& f) { CommonRows(f); }));
+}
+
 TEST_CASE("tensor: ScanByKeys") {
   RunPassFiles("scan_by_keys", [](ir::Module& m) {
     ScanByKeys(m);

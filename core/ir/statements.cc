@@ -1,0 +1,64 @@
+#include "core/ir/statements.h"
+
+#include <algorithm>
+#include <memory>
+#include <utility>
+
+namespace pullback::ir {
+
+std::vector<bool> UsedElsewhere(const Function& f) {
+  std::vector<uint32_t> block(f.values.size(), UINT32_MAX);
+  std::vector<bool> used(f.values.size());
+  for (uint32_t b = 0; b < f.blocks.size(); ++b) {
+    for (const Inst& inst : f.blocks[b].insts) {
+      for (Value v : inst.results) block[v.id] = b;
+    }
+  }
+  for (uint32_t b = 0; b < f.blocks.size(); ++b) {
+    for (const Inst& inst : f.blocks[b].insts)
+      ForEachOperand(inst, [&](const Value& v) { used[v.id] = used[v.id] || block[v.id] != b; });
+    ForEachTermOperand(f.blocks[b].term, [&](const Value& v) { used[v.id] = true; });
+  }
+  return used;
+}
+
+void BringIndicesFirst(Each& each, ValueSpan first) {
+  auto front = each.indices.begin();
+  for (Value v : first) {
+    const auto at =
+        std::find_if(front, each.indices.end(), [&](const IndexVar& i) { return i.var == v; });
+    std::rotate(front++, at, at + 1);
+  }
+}
+
+Inst SumAsStatement(Function& f, const Inst& sum, ValueSpan shape) {
+  Inst statement;
+  statement.op = Op::Each;
+  statement.loc = sum.loc;
+  statement.results = sum.results;
+  statement.each = std::make_unique<Each>();
+  Each& each = *statement.each;
+  EachResult& r = each.results.emplace_back();
+  r.shape = Values(shape.begin(), shape.end());
+  for (Value extent : shape) {
+    each.indices.push_back({f.NewValue(Type::I64(), "o"), extent});
+    r.out.push_back(Affine::Of(each.indices.back().var));
+  }
+  const Type element = f.TypeOf(sum.results[0]).Element();
+  Inst add;
+  add.op = Op::Add;
+  for (Value array : sum.args) {
+    Inst& read = each.body.emplace_back();
+    read.op = Op::Index;
+    read.args = {array};
+    for (const Affine& sub : r.out) read.subs.push_back(sub);
+    read.results = {f.NewValue(element)};
+    add.args.push_back(read.results[0]);
+  }
+  add.results = {f.NewValue(element)};
+  r.value = add.results[0];
+  each.body.push_back(std::move(add));
+  return statement;
+}
+
+}  // namespace pullback::ir

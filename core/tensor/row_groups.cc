@@ -1,0 +1,462 @@
+#include "core/tensor/row_groups.h"
+
+#include <algorithm>
+#include <tuple>
+#include <utility>
+
+#include "core/ir/statements.h"
+#include "core/tensor/statement_edit.h"
+
+namespace pullback::tensor {
+namespace {
+
+using ir::Affine;
+using ir::Each;
+using ir::EachResult;
+using ir::Inst;
+using ir::Monoid;
+using ir::Op;
+using ir::Value;
+
+constexpr size_t kMostApart = 400;  // instructions from the first statement of a group to its last
+
+bool IsIndexOf(const Each& each, Value v) { return v.valid() && PlaceOfIndex(each, v).has_value(); }
+
+Value FirstIndex(const Inst& inst) {
+  return inst.each && !inst.each->indices.empty() ? inst.each->indices[0].var : Value();
+}
+
+// The axis at which the result has this index; nothing: none.
+std::optional<size_t> AxisOf(const EachResult& r, Value index) {
+  for (size_t axis = 0; index.valid() && axis < r.out.size(); ++axis) {
+    if (r.out[axis].AsValue() == index) return axis;
+  }
+  return std::nullopt;
+}
+
+// fn(array, subscripts) of each read in the body.
+template <typename Fn>
+void ForEachRead(const Each& each, Fn&& fn) {
+  for (const Inst& inst : each.body) {
+    if (inst.op == Op::Index) fn(inst.args[0], ir::AffineSpan(inst.subs));
+  }
+}
+
+// How the instructions of a block depend on each other, if those that run over the indices that they have first were
+// one loop as far as they may be: what a turn makes is there for the same turn of the others; what is made of several
+// turns, for those of a later loop alone.
+class Turns {
+ public:
+  // `first`: by statement, which index that is; others keep theirs.
+  Turns(const std::vector<Inst>& insts, size_t begin, size_t end,
+        const std::map<size_t, Value>& first) {
+    for (size_t at = begin; at <= end; ++at) {
+      const Inst& inst = insts[at];
+      const auto planned = first.find(at);
+      const Value index = planned == first.end() ? FirstIndex(inst) : planned->second;
+      const int loop = inst.each ? LoopOf(inst, index) : LoopOf(inst);
+      loops_[at] = loop;
+      for (size_t k = 0; k < inst.results.size(); ++k) {
+        const auto axis = inst.each ? AxisOf(inst.each->results[k], index) : std::nullopt;
+        made_[inst.results[k]] = {axis || !inst.each ? loop : loop + 1, axis};
+      }
+    }
+  }
+
+  // The number of the loop that an instruction can be part of.
+  int LoopOf(size_t at) const { return loops_.at(at); }
+
+ private:
+  struct Made {
+    int loop;                    // in which it is there, as a whole or by turns
+    std::optional<size_t> axis;  // by turns: along this axis
+  };
+
+  int LoopOf(const Inst& inst) const {
+    int loop = 0;
+    ir::ForEachOperand(inst, [&](const Value& v) {
+      const auto it = made_.find(v);
+      if (it != made_.end()) loop = std::max(loop, it->second.loop + (it->second.axis ? 1 : 0));
+    });
+    return loop;
+  }
+  int LoopOf(const Inst& inst, Value index) const {
+    std::map<Value, int> others;  // uses, but reads of the turn's own
+    int loop = 0;
+    ir::ForEachOperand(inst, [&](const Value& v) {
+      const auto it = made_.find(v);
+      if (it == made_.end()) return;
+      loop = std::max(loop, it->second.loop);
+      if (it->second.axis) ++others[v];
+    });
+    ForEachRead(*inst.each, [&](Value v, ir::AffineSpan subs) {
+      const auto it = others.find(v);
+      if (it != others.end() && index.valid() && subs[*made_.at(v).axis].AsValue() == index)
+        --it->second;
+    });
+    for (const auto& [v, count] : others) {
+      if (count > 0) loop = std::max(loop, made_.at(v).loop + 1);
+    }
+    return loop;
+  }
+
+  std::map<size_t, int> loops_;
+  std::map<Value, Made> made_;
+};
+
+// Whether the terms of a reduction may be taken in another order.
+bool Reassociates(Monoid m) { return m == Monoid::kSum || m == Monoid::kMax || m == Monoid::kMin; }
+
+}  // namespace
+
+// Which axes of a group's arrays, and indices of its statements, reads tie together.
+class RowGroups::Axes {
+ public:
+  explicit Axes(const RowGroups& groups, const Group& group) {
+    for (Value v : group) {
+      const Array& array = groups.arrays_.at(v);
+      Tie(v, groups.insts_[array.maker].each->results[array.result].out,
+          *groups.insts_[array.maker].each);
+      for (size_t at : array.readers) {
+        const Each& each = *groups.insts_[at].each;
+        ForEachRead(each, [&](Value of, ir::AffineSpan subs) {
+          if (of == v) Tie(v, subs, each);
+        });
+      }
+    }
+  }
+
+  using Node = std::pair<Value, int>;  // an axis of an array, or -1: an index
+  Node Root(Node n) const {
+    for (auto it = parent_.find(n); it != parent_.end(); it = parent_.find(n)) n = it->second;
+    return n;
+  }
+  std::set<Node> Roots() const {
+    std::set<Node> roots;
+    for (const auto& [node, parent] : parent_) roots.insert(Root(node));
+    return roots;
+  }
+
+ private:
+  void Tie(Value array, ir::AffineSpan subs, const Each& each) {
+    for (size_t axis = 0; axis < subs.size(); ++axis) {
+      if (!IsIndexOf(each, subs[axis].AsValue())) continue;
+      const Node a = Root({array, static_cast<int>(axis)}), b = Root({subs[axis].AsValue(), -1});
+      if (a != b) parent_[std::max(a, b)] = std::min(a, b);
+    }
+  }
+
+  std::map<Node, Node> parent_;
+};
+
+// The plan by which the statements of a group run over the indices of one class first.
+class RowGroups::Search {
+ public:
+  Search(const RowGroups& groups, const Group& group, const Axes& axes, Axes::Node root)
+      : g_(groups), group_(group), axes_(axes), root_(root) {
+    begin_ = g_.insts_.size(), end_ = 0;
+    for (Value v : group_) {
+      const Array& array = g_.arrays_.at(v);
+      begin_ = std::min(begin_, array.maker);
+      end_ = std::max(end_, *array.readers.rbegin());
+    }
+  }
+
+  // False: no more is by rows then, or what is not any more has as many axes.
+  bool Run() {
+    for (Value v : group_) {
+      if (const auto axis = AxisOfArray(v)) wanted_.emplace(v, *axis);
+    }
+    while (Shrink()) {
+    }
+    const std::set<Value> before = Kept({}, {}), after = Kept(plan_.first, wanted_);
+    if (HighestRank(after, before) >= HighestRank(before, after)) return false;
+    for (Value v : after) kept_.push_back(g_.f_.TypeOf(v).rank);
+    std::sort(kept_.rbegin(), kept_.rend());
+    for (const auto& [v, axis] : wanted_) {
+      if (axis != 0) plan_.axes.emplace(v, axis);
+    }
+    return true;
+  }
+
+  RowPlan& plan() { return plan_; }
+  // Less is better: what is kept, then sums that are split, then those that take their terms one by one, then statements
+  // that change.
+  using Ranks = std::vector<int>;  // of arrays that are not by rows, the highest first
+  using Cost = std::tuple<Ranks, size_t, size_t, size_t>;
+  Cost cost() const { return {kept_, plan_.split.size(), in_order_, plan_.first.size()}; }
+
+ private:
+  bool IsOfClass(Value v, int axis) const { return axes_.Root({v, axis}) == root_; }
+  // The one axis of the class, by which all reads go as well.
+  std::optional<size_t> AxisOfArray(Value v) const {
+    std::optional<size_t> found;
+    for (int axis = 0; axis < g_.f_.TypeOf(v).rank; ++axis) {
+      if (!IsOfClass(v, axis)) continue;
+      if (found) return std::nullopt;
+      found = static_cast<size_t>(axis);
+    }
+    if (!found) return std::nullopt;
+    const Array& array = g_.arrays_.at(v);
+    bool pure = IsIndexOf(*g_.insts_[array.maker].each, ResultOf(array).out[*found].AsValue());
+    for (size_t at : array.readers) {
+      const Each& each = *g_.insts_[at].each;
+      ForEachRead(each, [&](Value of, ir::AffineSpan subs) {
+        pure &= of != v || IsIndexOf(each, subs[*found].AsValue());
+      });
+    }
+    return pure ? found : std::nullopt;
+  }
+  const EachResult& ResultOf(const Array& array) const {
+    return g_.insts_[array.maker].each->results[array.result];
+  }
+  // The statement's one index of the class.
+  Value IndexOf(const Each& each) const {
+    Value found;
+    for (const ir::IndexVar& i : each.indices) {
+      if (!IsOfClass(i.var, -1)) continue;
+      if (found.valid()) return {};
+      found = i.var;
+    }
+    return found;
+  }
+  std::set<size_t> Members() const {
+    std::set<size_t> members;
+    for (const auto& [v, axis] : wanted_) {
+      const Array& array = g_.arrays_.at(v);
+      members.insert(array.maker);
+      members.insert(array.readers.begin(), array.readers.end());
+    }
+    return members;
+  }
+  bool Uses(size_t at, Value v) const {
+    const Array& array = g_.arrays_.at(v);
+    return array.maker == at || array.readers.contains(at);
+  }
+
+  // Takes out arrays one of whose statements cannot run over the index first, or is part of a later loop than the one that
+  // makes them. False: there are none.
+  bool Shrink() {
+    plan_ = {};
+    in_order_ = 0;
+    for (size_t at : Members()) {
+      const Inst& inst = g_.insts_[at];
+      const Value index = IndexOf(*inst.each);
+      if (!index.valid() || !MayLead(at, index)) {
+        return std::erase_if(wanted_, [&](const auto& w) { return Uses(at, w.first); }) > 0;
+      }
+      if (index != FirstIndex(inst)) plan_.first.emplace(at, index);
+    }
+    const Turns turns(g_.insts_, begin_, end_, plan_.first);
+    return std::erase_if(wanted_, [&](const auto& w) { return !IsInOneLoop(turns, w.first); }) > 0;
+  }
+  bool IsInOneLoop(const Turns& turns, Value v) const {
+    const Array& array = g_.arrays_.at(v);
+    return std::all_of(array.readers.begin(), array.readers.end(),
+                       [&](size_t at) { return turns.LoopOf(at) == turns.LoopOf(array.maker); });
+  }
+
+  // --- one statement
+
+  bool MayLead(size_t at, Value index) {
+    const Inst& inst = g_.insts_[at];
+    const Each& each = *inst.each;
+    const auto steps = [&](const ir::Constraint& c) {
+      return c.e.Coeff(index) >= -1 && c.e.Coeff(index) <= 1;
+    };
+    if (!std::all_of(each.where.begin(), each.where.end(), steps)) return false;
+    Inst after = inst;
+    ir::BringIndicesFirst(*after.each, {&index, 1});
+    Turn(after);
+    const bool walks = WalksAcrossRows(*after.each, /*with_results=*/true);
+    if (walks && !WalksAcrossRows(each, /*with_results=*/true)) return false;
+    if (GoesDownColumns(*after.each)) return false;
+    for (size_t k = 0; k < each.results.size(); ++k) {
+      if (!MayLead(at, each, each.results[k], *after.each, after.each->results[k])) return false;
+    }
+    return true;
+  }
+  // Whether a turn of the first index goes down a column of some array.
+  static bool GoesDownColumns(const Each& each) {
+    const Value first = each.indices[0].var;
+    const auto down = [&](ir::AffineSpan subs) {
+      if (subs.size() < 2 || subs.back().Coeff(first) == 0) return false;
+      return std::any_of(subs.begin(), subs.end() - 1, [&](const Affine& a) {
+        return std::any_of(a.terms.begin(), a.terms.end(), [&](const Affine::Term& t) {
+          return t.value != first && IsIndexOf(each, t.value);
+        });
+      });
+    };
+    bool any = std::any_of(each.results.begin(), each.results.end(),
+                           [&](const EachResult& r) { return down(r.out); });
+    ForEachRead(each, [&](Value, ir::AffineSpan subs) { any |= down(subs); });
+    return any;
+  }
+  // The arrays' axes of the class come first.
+  void Turn(Inst& inst) const {
+    Each& each = *inst.each;
+    for (size_t k = 0; k < inst.results.size(); ++k) {
+      const auto it = wanted_.find(inst.results[k]);
+      if (it != wanted_.end()) ir::BringToFront(each.results[k].out, it->second);
+    }
+    for (Inst& read : each.body) {
+      if (read.op != Op::Index) continue;
+      const auto it = wanted_.find(read.args[0]);
+      if (it != wanted_.end()) ir::BringToFront(read.subs, it->second);
+    }
+  }
+  bool MayLead(size_t at, const Each& each, const EachResult& r, const Each& after,
+               const EachResult& turned) {
+    const Value index = after.indices[0].var;
+    const bool stays = index == each.indices[0].var && turned.out == r.out;
+    if (stays || r.monoid == Monoid::kGen) return !r.into.valid();
+    if (r.into.valid() || ir::IsScan(r.monoid)) return false;
+    const bool prefix = ir::IsPrefixForm(each, r);
+    if (AxisOf(turned, index))
+      return ir::IsPrefixForm(after, turned) || (!prefix && Reassociates(r.monoid));
+    if (!Reassociates(r.monoid)) return false;
+    if (r.out.empty() || !prefix) return true;
+    if (each.indices.size() == r.out.size() + 1) {
+      ++in_order_;
+      return true;
+    }
+    if (!MaySplit(each, r, index)) return false;
+    plan_.split.insert(at);
+    return true;
+  }
+  // The sums of the turns take room that is there for all points: they are as many as the arrays have rows.
+  bool MaySplit(const Each& each, const EachResult& r, Value index) const {
+    if (r.monoid != Monoid::kSum || each.results.size() != 1 || !each.where.empty() ||
+        r.guard.valid())
+      return false;
+    const Value extent = each.indices[*PlaceOfIndex(each, index)].extent;
+    bool same = false;
+    ForEachRead(each, [&](Value v, ir::AffineSpan) {
+      const auto it = wanted_.find(v);
+      same |= it != wanted_.end() && ResultOf(g_.arrays_.at(v)).shape[it->second] == extent;
+    });
+    return same;
+  }
+
+  // Of those that are not among the others.
+  int HighestRank(const std::set<Value>& arrays, const std::set<Value>& others) const {
+    int highest = 0;
+    for (Value v : arrays) {
+      if (!others.contains(v)) highest = std::max<int>(highest, g_.f_.TypeOf(v).rank);
+    }
+    return highest;
+  }
+  // The group's arrays that are not made and read by rows, each turn's by the same turn of a loop.
+  std::set<Value> Kept(const std::map<size_t, Value>& first,
+                       const std::map<Value, size_t>& axes) const {
+    const Turns turns(g_.insts_, begin_, end_, first);
+    const auto index = [&](size_t at) {
+      const auto it = first.find(at);
+      return it == first.end() ? FirstIndex(g_.insts_[at]) : it->second;
+    };
+    std::set<Value> kept;
+    for (Value v : group_) {
+      const auto turned = axes.find(v);
+      const size_t axis = turned == axes.end() ? 0 : turned->second;
+      const Array& array = g_.arrays_.at(v);
+      bool rows =
+          ResultOf(array).out[axis].AsValue() == index(array.maker) && IsInOneLoop(turns, v);
+      for (size_t at : array.readers) {
+        ForEachRead(*g_.insts_[at].each, [&](Value of, ir::AffineSpan subs) {
+          rows &= of != v || subs[axis].AsValue() == index(at);
+        });
+      }
+      if (!rows) kept.insert(v);
+    }
+    return kept;
+  }
+
+  const RowGroups& g_;
+  const Group& group_;
+  const Axes& axes_;
+  const Axes::Node root_;
+  size_t begin_, end_;              // of the group's statements
+  std::map<Value, size_t> wanted_;  // by array, its axis of the class
+  RowPlan plan_;
+  size_t in_order_ = 0;
+  Ranks kept_;
+};
+
+RowGroups::RowGroups(const ir::Function& f, const std::vector<Inst>& insts,
+                     const ir::OwnArrays& own, const std::vector<bool>& elsewhere)
+    : f_(f), insts_(insts), own_(own), elsewhere_(elsewhere) {
+  for (size_t at = 0; at < insts_.size(); ++at) {
+    NoteReads(at);
+    NoteMade(at);
+  }
+  std::erase_if(arrays_, [](const auto& a) { return a.second.whole || a.second.readers.empty(); });
+}
+
+void RowGroups::NoteMade(size_t at) {
+  const Inst& inst = insts_[at];
+  for (size_t k = 0; inst.each && k < inst.results.size(); ++k) {
+    const Value v = inst.results[k];
+    const bool here = v.id >= elsewhere_.size() || !elsewhere_[v.id];
+    if (f_.TypeOf(v).rank < 2 || !here || own_.IsNoLarger(inst.each->results[k].shape)) continue;
+    arrays_.emplace(v, Array{at, k, false, {}});
+  }
+}
+
+void RowGroups::NoteReads(size_t at) {
+  std::map<Value, int> others;
+  ir::ForEachOperand(insts_[at], [&](const Value& v) {
+    if (arrays_.contains(v)) ++others[v];
+  });
+  if (insts_[at].each) {
+    ForEachRead(*insts_[at].each, [&](Value v, ir::AffineSpan) {
+      if (const auto it = others.find(v); it != others.end()) --it->second;
+    });
+  }
+  for (const auto& [v, count] : others) {
+    arrays_.at(v).readers.insert(at);
+    arrays_.at(v).whole |= count > 0;
+  }
+}
+
+// Arrays that some statement makes or reads together.
+std::vector<RowGroups::Group> RowGroups::FindGroups() const {
+  std::map<size_t, size_t> parent;  // by statement
+  const auto root = [&](size_t at) {
+    for (auto it = parent.find(at); it != parent.end(); it = parent.find(at)) at = it->second;
+    return at;
+  };
+  for (const auto& [v, array] : arrays_) {
+    for (size_t at : array.readers) {
+      const size_t a = root(array.maker), b = root(at);
+      if (a != b) parent[std::max(a, b)] = std::min(a, b);
+    }
+  }
+  std::map<size_t, Group> groups;
+  for (const auto& [v, array] : arrays_) groups[root(array.maker)].push_back(v);
+  std::vector<Group> found;
+  for (auto& [first, group] : groups) {
+    size_t last = first;
+    for (Value v : group) last = std::max(last, *arrays_.at(v).readers.rbegin());
+    if (last - first <= kMostApart) found.push_back(std::move(group));
+  }
+  return found;
+}
+
+std::vector<RowPlan> RowGroups::Plans() const {
+  std::vector<RowPlan> plans;
+  for (const Group& group : FindGroups()) {
+    const Axes axes(*this, group);
+    std::optional<RowPlan> best;
+    Search::Cost cost;
+    for (const Axes::Node& axis : axes.Roots()) {
+      Search search(*this, group, axes, axis);
+      if (!search.Run() || (best && cost <= search.cost())) continue;
+      cost = search.cost();
+      best = std::move(search.plan());
+    }
+    if (best) plans.push_back(std::move(*best));
+  }
+  return plans;
+}
+
+}  // namespace pullback::tensor

@@ -1,0 +1,59 @@
+// Arrays that may be larger than any of the function's own, and the statements of a block that make and read them. If
+// all of these go along one axis of the arrays, each by an index of its own, and run over that index first, a turn needs
+// what one turn makes (core/loops/fuse_rows.h). Such an axis is looked for among the axes that reads tie together:
+//
+//   t = each(a < h, i < n, j < d, k < c): sum [a, i, j]: x[i, k] * w[a, k, j]      a ties the statements, and so does i
+//   g = each(i < n, k < c, a < h, j < d): sum [i, k]: cos(t[a, i, j]) * w[a, k, j]
+#pragma once
+
+#include <map>
+#include <memory>
+#include <optional>
+#include <set>
+#include <vector>
+
+#include "core/ir/own_arrays.h"
+
+namespace pullback::tensor {
+
+// What makes the statements run over one index first. Statements are told by their place in the block.
+struct RowPlan {
+  std::map<size_t, ir::Value> first;  // by statement that runs over another one first now
+  std::map<ir::Value, size_t>
+      axes;  // by array: the axis that comes first; its readers' subscripts, too
+  std::set<size_t>
+      split;  // sums over that index and others: each turn's sum is to be one of its own
+};
+
+class RowGroups {
+ public:
+  // `elsewhere`: ir::UsedElsewhere, of the values that there were then; others are used in the block alone.
+  RowGroups(const ir::Function& f, const std::vector<ir::Inst>& insts, const ir::OwnArrays& own,
+            const std::vector<bool>& elsewhere);
+
+  // For each group of arrays for which there is one, by which fewer of its arrays, those of most axes first, are kept for
+  // more than a turn.
+  std::vector<RowPlan> Plans() const;
+
+ private:
+  struct Array {
+    size_t maker, result;
+    bool whole = false;        // something reads it that is no `index` of a statement of this block
+    std::set<size_t> readers;  // statements
+  };
+  using Group = std::vector<ir::Value>;
+  class Axes;
+  class Search;
+
+  void NoteMade(size_t at);
+  void NoteReads(size_t at);
+  std::vector<Group> FindGroups() const;
+
+  const ir::Function& f_;
+  const std::vector<ir::Inst>& insts_;
+  const ir::OwnArrays& own_;
+  const std::vector<bool>& elsewhere_;
+  std::map<ir::Value, Array> arrays_;
+};
+
+}  // namespace pullback::tensor

@@ -1,0 +1,159 @@
+// Programs whose statements agree on an index to run over first, and what they would hold otherwise.
+#include <catch2/catch.hpp>
+
+#include "core/pipeline/pipeline.h"
+#include "tests/core/loops/rows.h"
+#include "tests/support/derivatives.h"
+
+namespace pullback::loops {
+namespace {
+
+using pipeline::Transform;
+
+struct Program {
+  std::string name;
+  std::string text;
+  std::vector<bool> wrt;
+  std::vector<std::vector<int>> shapes;  // 0: long; else that size
+  int64_t rows;                          // elements for each of the long extent, at most
+};
+
+std::vector<Tensor> Args(const Program& p, int64_t n) {
+  std::vector<Tensor> args;
+  for (const std::vector<int>& shape : p.shapes) {
+    std::vector<int64_t> extents;
+    for (int extent : shape) extents.push_back(extent == 0 ? n : extent);
+    args.push_back(Ramp(extents));
+  }
+  return args;
+}
+
+const std::string kHeads =
+    "fn f(x: [n, c]f64, q: [h, c, d]f64, k: [h, c, d]f64, v: [h, c, d]f64) -> f64 { let o = sum a "
+    "< "
+    "h { let s = (x @ q[a]) @ (x @ k[a]).T\n exp.(0.1 * s) @ (x @ v[a]) }\n return sum(o * o) }";
+
+const Program kPrograms[] = {
+    {"groups, by what all of them read",
+     "fn f(x: [n, c]f64, w: [h, c, d]f64) -> f64 { return sum a < h, i < n, j < d { sin(sum k < c "
+     "{ "
+     "x[i, k] * w[a, k, j] }) } }",
+     {true, false},
+     {{0, 2}, {7, 2, 5}},
+     60},
+    {"a mixture of experts",
+     "fn f(x: [n, d]f64, p: [n, e]f64, w: [e, d, c]f64) -> f64 { let h = gen a < e { tanh.(x @ "
+     "w[a]) }\n return sum i < n, j < c { (sum a < e { p[i, a] * h[a, i, j] }) ** 2 } }",
+     {true, true, true},
+     {{0, 2}, {0, 7}, {7, 2, 5}},
+     70},
+    {"pairs, by the points of both",
+     "fn f(x: [n, d]f64, w: [d, h]f64) -> f64 { return sum i < n, j < n { tanh(sum c < h { "
+     "tanh(sum "
+     "k < d { (x[i, k] - x[j, k]) * w[k, c] }) }) } }",
+     {true, false},
+     {{0, 2}, {2, 6}},
+     80},
+    {"chained contractions, by the middle one",
+     "fn f(t: [n, m]f64, g: [a, b, c]f64, u: [n, a]f64, v: [m, b]f64, w: [m, c]f64) -> f64 { let x "
+     "= gen i < n, y < b, z < c { sum s < a { u[i, s] * g[s, y, z] } }\n let q = gen i < n, j < m, "
+     "z < c { sum s < b { v[j, s] * x[i, s, z] } }\n return sum i < n, j < m { (t[i, j] - sum z < "
+     "c "
+     "{ w[j, z] * q[i, j, z] }) ** 2 } }",
+     {false, false, false, true, false},
+     {{0, 3}, {2, 6, 7}, {0, 2}, {3, 6}, {3, 7}},
+     60},
+    {"sums over sets, by the weights",
+     "fn f(x: [g, n, d]f64, w: [d, h]f64) -> f64 { return sum a < g, j < h { (sum i < n { tanh(sum "
+     "k "
+     "< d { x[a, i, k] * w[k, j] }) }) ** 2 } }",
+     {false, true},
+     {{0, 6, 2}, {2, 5}},
+     60},
+};
+
+TEST_CASE("common rows: gradients hold what one turn of an index that all share makes") {
+  for (const Program& p : kPrograms) {
+    INFO(p.name);
+    const ir::Module module = testing::LowerText(p.text, "f");
+    testing::CheckDerivatives(module, Args(p, 4), 1e-5, p.wrt);
+    const ir::Module gradient = testing::Derived(module, Transform::kValueAndGrad, p.wrt);
+    for (const int64_t n : {100, 200}) {
+      CHECK(ElementsMade(gradient, Args(p, n), kRows) < p.rows * n / 4 + 20 * n);
+      CHECK(ElementsMade(gradient, Args(p, n), LowerOptions{}) >= p.rows * n);
+    }
+    for (const int64_t n : {0, 1, 15, 16, 17, 35})
+      RunBoth(gradient, Args(p, n), Traps::kSame, kRows);
+  }
+}
+
+// Their sum is added up head by head: its rows are over the keys of all points.
+TEST_CASE("common rows: attention holds one head at a time") {
+  const ir::Module module = testing::LowerText(kHeads, "f");
+  const auto args = [](int64_t n, int64_t h) {
+    return std::vector<Tensor>{Ramp({n, 2}), Ramp({h, 2, 3}), Ramp({h, 2, 3}), Ramp({h, 2, 3})};
+  };
+  testing::CheckDerivatives(module, args(4, 3), 1e-5, {true, true, true, true});
+  const ir::Module value = testing::Derived(module, Transform::kValue, {});
+  const int64_t few = ElementsMade(value, args(50, 2), kRows);
+  CHECK(ElementsMade(value, args(50, 20), kRows) == few);
+  CHECK(ElementsMade(value, args(50, 20), LowerOptions{}) > 20 * 50 * 3 * 3);
+  for (const int64_t h : {0, 1, 3}) RunBoth(value, args(h, 3 - h), Traps::kSame, kRows);
+}
+
+TEST_CASE("common rows: matrices that are reduced by rows and by columns are not made") {
+  const std::string matrix =
+      "fn f(x: [n, d]f64, z: [m, d]f64) -> f64 { let e = gen i < n, j < m { sqrt(0.1 + sum a < d { "
+      "(x[i, a] - z[j, a]) ** 2 }) }\n return ";
+  const std::string losses[] = {
+      "(sum i < n { sin(sum j < m { e[i, j] }) }) + sum j < m { sin(sum i < n { e[i, j] }) } }",
+      "(sum i < n { min j < m { e[i, j] } }) + sum j < m { min i < n { e[i, j] } } }",
+      "(sum i < n { max j < m { e[i, j] * cos(f64(j)) } }) * sum j < m { sum i < n { e[i, j] * "
+      "x[i, 0] } } }",
+  };
+  for (const std::string& loss : losses) {
+    INFO(loss);
+    const ir::Module module = testing::LowerText(matrix + loss, "f");
+    const auto args = [](int64_t n, int64_t m) {
+      return std::vector<Tensor>{Ramp({n, 2}), Ramp({m, 2})};
+    };
+    testing::CheckDerivatives(module, args(4, 3), 1e-5, {true, true});
+    const ir::Module value = testing::Derived(module, Transform::kValue, {});
+    CHECK(ElementsMade(value, args(100, 100), kRows) < 12 * 100);
+    CHECK(ElementsMade(value, args(100, 100), LowerOptions{}) >= 100 * 100);
+    for (const int64_t n : {1, 2, 17}) RunBoth(value, args(n, 5), Traps::kSame, kRows);
+    RunBoth(value, args(0, 0), Traps::kSame, kRows);
+  }
+  // Soft assignments of points, and the means of the points of each: k sums of d numbers are added to.
+  const ir::Module means = testing::LowerText(
+      "fn f(x: [n, d]f64, c: [k, d]f64) -> [k, d]f64 { let r = gen i < n { softmax(gen j < k { "
+      "-norm2(x[i] - c[j]) }) }\n return (r.T @ x) / column(column_sums(r)) }",
+      "f");
+  CHECK(ElementsMade(testing::Derived(means, Transform::kValue, {}),
+                     {Ramp({200, 2}), Ramp({30, 2})}, kRows) < 200 * 8 + 30 * 20);
+}
+
+// The total of one loop is needed by the next, or a turn would go down the columns of what it reads.
+TEST_CASE("common rows: what needs a total keeps what is in front of it") {
+  const std::string programs[] = {
+      "let a = x @ w\n let m = gen j < h { (sum i < n { a[i, j] }) / f64(n) }\n return sum i < n { "
+      "sin(sum j < h { (a[i, j] - m[j]) ** 2 }) }",
+      "let a = x @ w\n return sum j < h { sin(sum i < n { a[i, j] }) } * (sum i < n { sin(sum j < "
+      "h "
+      "{ a[i, j] }) })",
+  };
+  for (const std::string& text : programs) {
+    INFO(text);
+    const ir::Module module =
+        testing::LowerText("fn f(x: [n, d]f64, w: [d, h]f64) -> f64 { " + text + " }", "f");
+    testing::CheckDerivatives(module, {Ramp({4, 2}), Ramp({2, 3})}, 1e-5, {true, true});
+    for (const auto t : {Transform::kValue, Transform::kValueAndGrad}) {
+      const ir::Module derived = testing::Derived(module, t, {true, true});
+      for (const int64_t n : {0, 1, 17})
+        RunBoth(derived, {Ramp({n, 2}), Ramp({2, 5})}, Traps::kSame, kRows);
+    }
+  }
+}
+
+}  // namespace
+}  // namespace pullback::loops
