@@ -11,13 +11,16 @@ OwnArrays::OwnArrays(const Function& f) : extents_(FindKnownExtents(f)) {
   AddShapes(f);
 }
 
-bool OwnArrays::IsNoLarger(ValueSpan shape) const {
+bool OwnArrays::IsNoLarger(ValueSpan shape) const { return AxesBeyond(shape) == 0; }
+
+size_t OwnArrays::AxesBeyond(ValueSpan shape) const {
   Shape extents;
   for (Value v : shape) {
     if (!extents_.IsShort(v)) extents.push_back(v);
   }
-  return extents.empty() || std::any_of(shapes_.begin(), shapes_.end(),
-                                        [&](Shape own) { return Fits(extents, 0, own); });
+  size_t fewest = extents.size();
+  for (Shape own : shapes_) fewest = std::min(fewest, Beyond(extents, 0, own));
+  return fewest;
 }
 
 Value OwnArrays::Root(Value v) const {
@@ -77,16 +80,18 @@ void OwnArrays::AddShapes(const Function& f) {
   for (const Block& b : f.blocks) std::for_each(b.term.results.begin(), b.term.results.end(), add);
 }
 
-// Whether each extent from `at` on is no more than one of those left, each of which is there for one.
-bool OwnArrays::Fits(const Shape& shape, size_t at, Shape& left) const {
-  if (at == shape.size()) return true;
+// Of the extents from `at` on, how many are more than each of those left, or than one that is there for another.
+size_t OwnArrays::Beyond(const Shape& shape, size_t at, Shape& left) const {
+  if (at == shape.size()) return 0;
+  size_t fewest = 1 + Beyond(shape, at + 1, left);
   for (Value& own : left) {
+    if (fewest == 0) break;
     if (!own.valid() || !(AreEqual(shape[at], own) || extents_.IsWithin(shape[at], own))) continue;
     const Value taken = std::exchange(own, kNoValue);
-    if (Fits(shape, at + 1, left)) return true;
+    fewest = std::min(fewest, Beyond(shape, at + 1, left));
     own = taken;
   }
-  return false;
+  return fewest;
 }
 
 }  // namespace pullback::ir

@@ -15,6 +15,8 @@ class OwnArrays {
 
   // Whether no array of this shape holds more than one of the function's own does, but for short axes.
   bool IsNoLarger(ValueSpan shape) const;
+  // How many axes it has, but for short ones, beyond those of one of these, of which as few as may be; 0: it is no larger.
+  size_t AxesBeyond(ValueSpan shape) const;
 
  private:
   using Shape = std::vector<Value>;
@@ -24,7 +26,7 @@ class OwnArrays {
   void Unite(Value a, Value b);
   void LearnEqual(const Function& f);
   void AddShapes(const Function& f);
-  bool Fits(const Shape& shape, size_t at, Shape& left) const;
+  size_t Beyond(const Shape& shape, size_t at, Shape& left) const;
 
   const KnownExtents extents_;
   std::unordered_map<uint32_t, Value> root_;

@@ -49,8 +49,12 @@ std::optional<Product> LowerProduct(Context& c, const Expr& e) {
   Product p;
   for (ArrayRef* side : {&p.x, &p.y}) {
     PB_TRY(*side, LowerArray(c, *e.operands[side == &p.x ? 0 : 1]));
-    if (c.InBody() || (*side)->base.valid()) continue;
+    if ((*side)->base.valid()) continue;
     c.SetLoc(e.operands[side == &p.x ? 0 : 1]->ordinal);
+    if (c.InBody()) {
+      PB_TRY(*side, StoreIfDear(c, *side));
+      continue;
+    }
     Leaf leaf{Value(), *side};
     Store(c, leaf);
     *side = ArrayOf(c, leaf);

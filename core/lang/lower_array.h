@@ -26,6 +26,8 @@ struct Array {
   std::function<MaybeValue(const Subs& subs, const Affine& k)> term;
   // Elements are read again for next to nothing.
   bool cheap = false;
+  // Each takes a sum, or a call (a product does in any case): who reads it again and again had better store it.
+  bool dear = false;
   // Indices of the frames in which it was made; it was not in a body.
   std::optional<size_t> made_within;
   // Of an array whose extents depend on indices: how many loops read it (ReadAt).
@@ -53,6 +55,14 @@ MaybeValue LowerDot(Context& c, const Expr& e);  // vector @ vector
 std::optional<Affine> LowerExtent(Context& c, const Expr& e);
 // f.(x, y): arrays, or scalars when all arguments are.
 std::optional<Leaves> LowerBroadcastCall(Context& c, const Expr& e);
+
+// --- lower_store.cc
+// In a body: the same array in memory, for every point that it depends on; its extents are known outside.
+std::optional<ArrayRef> StoreInBody(Context& c, const ArrayRef& a);
+// The same of one that is dear and whose extents are; others stay as they are.
+std::optional<ArrayRef> StoreIfDear(Context& c, const ArrayRef& a);
+bool StoreIfDear(Context& c, Leaves& leaves);
+bool IsDear(const Array& a);
 
 // --- lower_element.cc
 // x[i, j]: the subscripts are checked.

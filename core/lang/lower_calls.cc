@@ -185,6 +185,8 @@ std::optional<Leaves> CallFunction(Context& c, uint32_t callee, Leaves args, uin
   const Function& f = *c.module.program.functions[callee];
   if (c.dims_only) return SizesOfCall(c, callee, args);
   if (!c.InBody() || IsScalarFunction(f)) return EmitCall(c, callee, std::move(args), loc);
+  c.b.SetLoc(loc);
+  if (!StoreIfDear(c, args)) return std::nullopt;
   return InlineCall(c, callee, args);
 }
 

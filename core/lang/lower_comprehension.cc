@@ -250,6 +250,15 @@ std::optional<Leaves> AsStatement(Context& c, const Expr& e, const Ranges& range
   return Leaves{{v, nullptr}};
 }
 
+// In a body: an array that stands in memory for every point that it depends on.
+std::optional<Leaves> ReducedInBody(Context& c, const Expr& e) {
+  NestedFrame nested(c);
+  Statement s;
+  s.loc = c.at->base + e.ordinal - c.at->function->first_ordinal;
+  PB_TRY(const Value v, ComprehensionInto(c, s, e, {}));
+  return Leaves{LeafOf(c, ArrayInMemory(c, LiftStatement(c, s, {v})))};
+}
+
 // Block mode.
 Leaves LowerWhole(Context& c, const Expr& e) {
   const Ranges ranges = LowerRanges(c, e);
@@ -355,6 +364,19 @@ Value StoreArray(Context& c, const Array& a) {
   return FinishStatement(c, s, {*v})[0];
 }
 
+ArrayRef ArrayInMemory(Context& c, const Lifted& lifted) {
+  auto array = std::make_shared<Array>();
+  array->base = lifted.results[0];
+  array->elem = c.b.TypeOf(array->base).elem;
+  for (const Affine& outer : lifted.outer) array->axes.push_back({outer, 0, -1});
+  const std::vector<Affine>& dims = c.DimsOf(array->base);
+  for (size_t axis = lifted.outer.size(); axis < dims.size(); ++axis) {
+    array->axes.push_back({Affine::Const(0), 1, static_cast<int>(array->dims.size())});
+    array->dims.push_back(dims[axis]);
+  }
+  return array;
+}
+
 std::optional<Leaves> LowerReduction(Context& c, const Expr& e) {
   if (!c.InBody()) return LowerWhole(c, e);
   if (!c.dims_only) {
@@ -368,7 +390,9 @@ std::optional<Leaves> LowerReduction(Context& c, const Expr& e) {
 std::optional<ArrayRef> LowerArrayComprehension(Context& c, const Expr& e) {
   if (!c.InBody()) return ArrayOf(c, LowerWhole(c, e)[0]);
   if (e.comprehension == Comprehension::kGen) return GenInBody(c, e);
-  return c.dims_only ? SumDims(c, e) : std::nullopt;
+  if (c.dims_only) return SumDims(c, e);
+  PB_TRY(const Leaves leaves, InCases(c, e, [&] { return ReducedInBody(c, e); }));
+  return ArrayOf(c, leaves[0]);
 }
 
 }  // namespace pullback::lang

@@ -131,6 +131,8 @@ struct Lifted {
   Subs outer;
 };
 Lifted LiftStatement(Context& c, const Statement& s, const std::vector<Value>& values);
+// The first result, as it is for the frames around.
+ArrayRef ArrayInMemory(Context& c, const Lifted& lifted);
 // Before the innermost frame gets a further index: its expensive values are stored, so that they
 // are not computed again for each.
 void SpillCostly(Context& c);

@@ -16,6 +16,7 @@
 //   lower_guard.cc           what a body evaluates only at some points
 //   lower_array.cc           arrays that are computed where they are read; products
 //   lower_element.cc         their elements, and what tells that a subscript is inside
+//   lower_store.cc           what bodies store of them
 //   lower_slice.cc           windows of arrays; elements of arrays of structs
 //   lower_literal.cc         array literals
 //   lower_elementwise.cc     elementwise trees and broadcasting
@@ -266,7 +267,9 @@ struct Context {
   // The first value made in the outermost comprehension that is lowered as a loop nest, while in it.
   std::optional<uint32_t> nest;
   bool beforehand = false;  // the sizes are those of a bracket's product that may not be evaluated
-  bool bracketed = false;   // block mode: within a product whose brackets hold
+  bool telling =
+      false;  // body mode: within an element that a read of its own tells to be inside (lower_element.cc)
+  bool bracketed = false;  // block mode: within a product whose brackets hold
 
   bool InBody() const { return !frames.empty(); }
   // What stands for the expression wherever it is lowered now; nullopt: nothing does.

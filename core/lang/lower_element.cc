@@ -3,8 +3,9 @@
 //   sum i < n { log_softmax(o[i])[y[i]] }
 //
 // the element at a subscript that data give is taken where a read inside it traps for the same subscripts: the o[i, y[i]]
-// that the body of log_softmax reads.
+// that the body of log_softmax reads. An array with a name is stored where nothing tells, so that reading it traps.
 #include <algorithm>
+#include <set>
 
 #include "core/lang/lower_array.h"
 #include "core/lang/lower_comprehension.h"
@@ -26,6 +27,31 @@ bool IsData(Context& c, const Affine& sub) {
   });
 }
 
+// Arithmetic and functions of floats, of which no pass makes a value that does not need the operands.
+bool NeedsOperands(const Context& c, const ir::Inst& inst) {
+  if (inst.guard.valid() || !c.b.TypeOf(inst.results[0]).IsFloat()) return false;
+  switch (inst.op) {
+    case Op::Add:
+    case Op::Sub:
+    case Op::Mul:
+    case Op::Div:
+    case Op::Neg:
+    case Op::Sqrt: return true;
+    default: return inst.args.size() == 1 && (ir::Info(inst.op).flags & ir::kLibm) != 0;
+  }
+}
+
+// Whether the element needs what the instruction gives.
+bool IsNeeded(const Context& c, const std::vector<ir::Inst>& body, size_t at, Value element) {
+  std::set<Value> needed = {element};
+  for (size_t k = body.size(); k-- > at;) {
+    if (body[k].results.empty() || needed.count(body[k].results[0]) == 0) continue;
+    if (k == at) return true;
+    if (NeedsOperands(c, body[k])) needed.insert(body[k].args.begin(), body[k].args.end());
+  }
+  return false;
+}
+
 // The read goes by this subscript along an axis of the array that is as long.
 bool Tells(Context& c, const ir::Inst& read, const Affine& sub, const Affine& extent) {
   const std::vector<Affine>& dims = c.DimsOf(read.args[0]);
@@ -35,30 +61,44 @@ bool Tells(Context& c, const ir::Inst& read, const Affine& sub, const Affine& ex
   return false;
 }
 
-// An array that a body computes. Where it is read in a loop that it was made outside of, it had better be stored: its
-// elements would be computed again and again.
-bool IsComputedHere(const Context& c, const Array& x) {
-  return x.at && c.InBody() && x.made_within == c.CountIndices();
-}
-
 // The element of an array that a body computes, where a read in it, before which nothing traps, tells that the
 // subscripts of these axes are inside; its place becomes that of the element.
 MaybeValue ReadTold(Context& c, const Array& x, const Subs& subs, std::vector<size_t> axes) {
   const uint32_t place = c.b.loc();
   const size_t frame = c.frames.size(), undone = c.frame().undo.size();
   const size_t first = c.frame().body.size();
-  PB_TRY(const Value element, ReadAt(c, x, subs));
+  c.telling = true;
+  const MaybeValue read = ReadAt(c, x, subs);
+  c.telling = false;
+  PB_TRY(const Value element, read);
   if (c.frames.size() != frame || c.frame().undo.size() != undone) return std::nullopt;
   std::vector<ir::Inst>& body = c.frame().body;
   for (size_t k = first; k < body.size() && !axes.empty(); ++k) {
     if ((ir::Info(body[k].op).flags & ir::kPure) != 0 || CannotTrap(c, body[k])) continue;
-    if (body[k].op != Op::Index || body[k].guard.valid()) return std::nullopt;
+    if (body[k].op != Op::Index || body[k].guard.valid() || !IsNeeded(c, body, k, element))
+      return std::nullopt;
     const size_t told = std::erase_if(
         axes, [&](size_t axis) { return Tells(c, body[k], subs[axis], x.dims[axis]); });
     if (told == 0) return std::nullopt;
     body[k].loc = place;
   }
   return axes.empty() ? MaybeValue(element) : std::nullopt;
+}
+
+// An array that is read by another that is read so, or that is made outside of the loop that reads it, would have its elements computed again and again. What has a name
+// is stored, as it would be outside of a body.
+MaybeValue ReadAtData(Context& c, const Expr& e, const ArrayRef& x, const Subs& subs,
+                      std::vector<size_t> axes) {
+  if (x->at && x->made_within == c.CountIndices() && !c.telling) {
+    Mark mark(c);
+    if (MaybeValue element = ReadTold(c, *x, subs, std::move(axes))) return element;
+    mark.Rollback();
+  }
+  if (e.operands[0]->kind != Expr::Kind::kName) return std::nullopt;
+  const uint32_t place = c.b.loc();
+  PB_TRY(const ArrayRef stored, StoreInBody(c, x));
+  c.b.SetLoc(place);
+  return ReadAt(c, *stored, subs);
 }
 
 }  // namespace
@@ -73,15 +113,15 @@ MaybeValue LowerElement(Context& c, const Expr& e) {
   }
   c.SetLoc(e.ordinal);
   if (IsExact(c, *x)) return ReadAt(c, *x, subs);
-  std::vector<size_t> told;  // by a read of the element
+  std::vector<size_t> data;
   for (size_t i = 0; i < subs.size(); ++i) {
-    if (!c.dims_only && IsComputedHere(c, *x) && IsData(c, subs[i])) {
-      told.push_back(i);
+    if (c.InBody() && !c.dims_only && IsData(c, subs[i])) {
+      data.push_back(i);
     } else if (!RequireInside(c, subs[i], x->dims[i])) {
       return std::nullopt;
     }
   }
-  return told.empty() ? ReadAt(c, *x, subs) : ReadTold(c, *x, subs, std::move(told));
+  return data.empty() ? ReadAt(c, *x, subs) : ReadAtData(c, e, x, subs, std::move(data));
 }
 
 }  // namespace pullback::lang

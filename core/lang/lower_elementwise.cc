@@ -219,6 +219,8 @@ std::optional<ArrayRef> MapElements(Context& c, DType elem, const std::vector<Le
   out->elem = elem;
   out->dims = plan.dims;
   out->made_within = c.CountIndices();
+  out->dear = std::any_of(operands.begin(), operands.end(),
+                          [](const Leaf& leaf) { return leaf.array && IsDear(*leaf.array); });
   Context* context = &c;
   out->at = [context, plan, fn = std::move(fn)](const Subs& subs) -> MaybeValue {
     PB_TRY(const std::vector<Value> values, ReadOperands(*context, plan, subs));
@@ -254,7 +256,9 @@ std::optional<Leaves> LowerBroadcastCall(Context& c, const Expr& e) {
   for (size_t i = 0; i < types.size(); ++i) {
     ScalarFn fn = e.builtin < 0 ? UserFunction(c, e.callee, i) : ScalarFunction(c, e);
     PB_TRY(const ArrayRef array, MapElements(c, types[i].elem, operands, std::move(fn)));
-    out.push_back(LeafOf(c, array));
+    auto called = std::make_shared<Array>(*array);
+    called->dear = true;
+    out.push_back(LeafOf(c, called));
   }
   return out;
 }

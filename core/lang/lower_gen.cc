@@ -123,11 +123,30 @@ bool IsCheap(const Block& body) {
   return cheap;
 }
 
+// An element of an array that is computed where it is read, at a place that data say: reading such an array stores it
+// (lower_element.cc), so that a chain of them had better be stored one by one.
+bool ReadsComputedAtData(const Context& c, const Block& body) {
+  bool reads = false;
+  ForEachExpr(body, [&](const Expr& e) {
+    if (e.kind != Expr::Kind::kIndex || e.operands[0]->kind != Expr::Kind::kName) return;
+    const uint32_t local = e.operands[0]->local;
+    if (local == UINT32_MAX) return;
+    const Leaves& leaves = c.at->locals[local];
+    if (leaves.size() != 1 || !leaves[0].array || leaves[0].array->base.valid()) return;
+    for (const Subscript& s : e.subscripts) {
+      if (s.is_slice) continue;
+      ForEachExpr(s.index, [&](const Expr& part) { reads |= part.kind == Expr::Kind::kIndex; });
+    }
+  });
+  return reads;
+}
+
 ArrayRef GenLeaf(Context& c, const Expr& e, const Box& box, ir::AffineSpan inner, DType elem,
                  size_t leaf) {
   auto out = std::make_shared<Array>();
   out->elem = elem;
   out->cheap = IsCheap(e.body);
+  out->dear = !out->cheap || ReadsComputedAtData(c, e.body);
   out->made_within = c.CountIndices();
   out->dims = box.extents;
   out->dims.insert(out->dims.end(), inner.begin(), inner.end());

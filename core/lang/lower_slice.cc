@@ -42,7 +42,7 @@ std::optional<Affine> StridedExtent(Context& c, const Affine& length, int64_t st
 
 namespace {
 
-// `exact`: a read of an element with an index out of range traps by itself.
+// `exact`: a read of an element with an index out of range traps by itself. A body looks at one that data give no earlier.
 std::optional<Slice> LowerSubscript(Context& c, const Expr& e, const Subscript& s,
                                     const Affine& dim, bool exact) {
   if (!s.is_slice && s.index->type.kind == Type::Kind::kArray) {
@@ -54,7 +54,7 @@ std::optional<Slice> LowerSubscript(Context& c, const Expr& e, const Subscript& 
     PB_TRY(const Affine index, LowerInt(c, *s.index));
     c.SetLoc(e.ordinal);
     const bool inside = RequireInside(c, index, dim);
-    if (!inside && !(exact && c.guard.any)) return std::nullopt;
+    if (!inside && !exact) return std::nullopt;
     return Slice{index, 0, {}, nullptr, !inside};
   }
   Affine lo = Affine::Const(0), hi = dim;
@@ -154,6 +154,7 @@ ArrayRef MakeSlice(Context& c, const ArrayRef& x, const std::vector<Slice>& slic
     for (const Axis& axis : x->axes) out->axes.push_back(Compose(axis, slices, places));
     return out;
   }
+  out->dear = IsDear(*x);
   Context* context = &c;
   out->at = [context, x, slices](const Subs& subs) {
     return ReadAt(*context, *x, ThroughSlices(slices, subs));

@@ -279,6 +279,8 @@ bool LowerLet(Context& c, const Stmt& s) {
   std::optional<Leaves> leaves;
   if (c.InBody()) {
     leaves = Lower(c, *s.value);
+    c.SetLoc(s.value->ordinal);
+    if (leaves && !StoreIfDear(c, *leaves)) return false;
   } else {
     leaves = LowerStored(c, *s.value);
   }

@@ -168,10 +168,13 @@ class RowsFirst {
       if (insts_[at].each) plans[at] = AxesOf(*insts_[at].each, v, rows);
     }
     std::swap(plans_, plans);
-    if (!NeedsRowsOnly(array))
+    std::set<size_t> between;
+    if (!NeedsRowsOnly(array, between)) {
       std::swap(plans_, plans);
-    else if (sum)
-      sums_.insert(array.maker);
+      return;
+    }
+    sums_.merge(between);
+    if (sum) sums_.insert(array.maker);
   }
   size_t RowsOfMaker(const Array& array, size_t most) const {
     const EachResult& r = insts_[array.maker].each->results[array.result];
@@ -231,8 +234,9 @@ class RowsFirst {
     return loses;
   }
 
-  // Whether what reads the array needs of it, and of all that is computed of it, no more than rows made in its own turn.
-  bool NeedsRowsOnly(const Array& array) const {
+  // Whether what reads the array needs of it, and of all that is computed of it, no more than rows made in its own turn, where
+  // the sums of two arrays `between` are statements.
+  bool NeedsRowsOnly(const Array& array, std::set<size_t>& between) const {
     std::set<Value> by_row, whole;
     Spread(array.maker, by_row, whole);
     for (size_t at = array.maker + 1; at <= array.readers.back(); ++at) {
@@ -248,8 +252,9 @@ class RowsFirst {
         ForEachAccess(*inst.each, [&](Value v, ir::AffineSpan subs) {
           needs_whole |= by_row.contains(v) && CountRows(subs, first) == 0;
         });
-      } else {
-        needs_whole |= !sums_.contains(at);
+      } else if (!sums_.contains(at)) {
+        needs_whole |= !IsSumOfRows(at);
+        if (!needs_whole) between.insert(at);
       }
       const bool reads = std::binary_search(array.readers.begin(), array.readers.end(), at);
       if (reads && needs_whole) return false;
@@ -259,6 +264,20 @@ class RowsFirst {
         Spread(at, by_row, whole);
     }
     return true;
+  }
+  // The sum of two arrays that statements make, which is read by rows alone.
+  bool IsSumOfRows(size_t at) const {
+    const Inst& inst = insts_[at];
+    const auto sum = inst.op == Op::AddArrays ? arrays_.find(inst.results[0]) : arrays_.end();
+    if (sum == arrays_.end() || sum->second.whole) return false;
+    return std::all_of(sum->second.readers.begin(), sum->second.readers.end(), [&](size_t reader) {
+      if (!insts_[reader].each) return false;
+      bool rows = true;
+      ForEachAccess(*insts_[reader].each, [&](Value v, ir::AffineSpan subs) {
+        rows &= v != sum->first || CountRows(subs, PlanOf(reader, 1)) == 1;
+      });
+      return rows;
+    });
   }
   // What is made turn by turn.
   void Spread(size_t at, std::set<Value>& by_row, std::set<Value>& whole) const {

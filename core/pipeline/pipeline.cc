@@ -222,7 +222,7 @@ StatusOr<bool> DeriveInChunks(PassRunner& passes, ir::Module m, Transform transf
 
 }  // namespace
 
-const char* const kPassesVersion = "109";
+const char* const kPassesVersion = "111";
 
 const char* TransformName(Transform t) {
   switch (t) {

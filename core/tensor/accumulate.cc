@@ -96,16 +96,39 @@ class BlockAccumulator {
     return each.indices.size() > 1 || (each.indices.size() == 1 && Scatters(each, r));
   }
   // The same of arrays that may be larger than any of the function's own, where `into` is made by statements, too: beside
-  // these another array like the result costs nothing.
+  // these another array like the result costs nothing. A statement with other results keeps what these are made of, too. (What
+  // stores at places that data say may touch few of many.)
   bool ReadsLarger(const Term& term, Value into) const {
     const auto made = defined_.find(into.id);
     if (made == defined_.end() || insts_[made->second].op == Op::Zeros) return false;
     const ir::Each& each = *insts_[term.at].each;
+    if (each.results.size() > 1 && !StoresByData(term)) return true;
     return std::any_of(each.body.begin(), each.body.end(), [&](const Inst& inst) {
       if (inst.op != Op::Index || inst.subs.size() < 2) return false;
       const ir::EachResult* made = MakerOf(inst.args[0]);
       return made && !own_.IsNoLarger(made->shape);
     });
+  }
+  bool StoresByData(const Term& term) const {
+    const ir::Each& each = *insts_[term.at].each;
+    const ir::Affines& out = each.results[term.result].out;
+    return std::any_of(out.begin(), out.end(), [&](const ir::Affine& sub) {
+      return std::any_of(sub.terms.begin(), sub.terms.end(), [&](const ir::Affine::Term& t) {
+        return FindDef(each, t.value) != nullptr;
+      });
+    });
+  }
+  // An array beside it may be much larger than what is stored, and what the body does for it costs little.
+  bool MayCopy(const Term& term) const {
+    constexpr int kLittle = 16;
+    if (!StoresByData(term)) return false;
+    Inst alone = insts_[term.at];
+    alone.each->results = {alone.each->results[term.result]};
+    PruneBody(*alone.each);
+    const auto& body = alone.each->body;
+    return body.size() <= kLittle && std::none_of(body.begin(), body.end(), [](const Inst& inst) {
+             return inst.op == Op::Call || (ir::Info(inst.op).flags & ir::kLibm) != 0;
+           });
   }
   // Of an array, or of one that is added to others to make it.
   const ir::EachResult* MakerOf(Value array) const {
@@ -161,7 +184,8 @@ class BlockAccumulator {
 
   // The array that `v`, a result of `inst`, is with something added; none where it is made anew.
   static Value AddedTo(const Inst& inst, Value v) {
-    if (inst.op == Op::AddArrays || inst.op == Op::AddAt || inst.op == Op::Update)
+    if (inst.op == Op::AddArrays || inst.op == Op::AddAt || inst.op == Op::Update ||
+        inst.op == Op::Fit)
       return inst.args[0];
     if (inst.op != Op::Each) return ir::kNoValue;
     const auto result = std::find(inst.results.begin(), inst.results.end(), v);
@@ -184,7 +208,7 @@ class BlockAccumulator {
     const bool moves = std::none_of(inst.results.begin(), inst.results.end(), [&](Value v) {
       return v == into || IsReadBetween(v, term.at, add);
     });
-    if (!moves && !IsCarried(into)) return false;
+    if (!moves && !IsCarried(into) && !MayCopy(term)) return false;
     Inst moved;
     if (moves) {
       moved = std::move(inst);

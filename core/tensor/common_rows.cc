@@ -53,13 +53,13 @@ class BlockRows {
   }
 
  private:
-  // Sums of two arrays that may be larger than the function's own.
+  // Sums of two arrays.
   void MakeSumsStatements() {
     std::map<Value, ir::Values> shapes;
     for (Inst& inst : insts_) {
       for (size_t k = 0; inst.each && k < inst.results.size(); ++k) {
         const EachResult& r = inst.each->results[k];
-        if (r.out.size() > 1 && !own_.IsNoLarger(r.shape)) shapes[inst.results[k]] = r.shape;
+        if (r.out.size() > 1) shapes[inst.results[k]] = r.shape;
       }
       if (inst.op != Op::AddArrays) continue;
       const auto a = shapes.find(inst.args[0]), b = shapes.find(inst.args[1]);

@@ -162,7 +162,7 @@ class RowGroups::Search {
     }
   }
 
-  // False: no more is by rows then, or what is not any more has as many axes.
+  // False: no more is by rows then, or what is not any more is as large.
   bool Run() {
     for (Value v : group_) {
       if (const auto axis = AxisOfArray(v)) wanted_.emplace(v, *axis);
@@ -170,8 +170,8 @@ class RowGroups::Search {
     while (Shrink()) {
     }
     const std::set<Value> before = Kept({}, {}), after = Kept(plan_.first, wanted_);
-    if (HighestRank(after, before) >= HighestRank(before, after)) return false;
-    for (Value v : after) kept_.push_back(g_.f_.TypeOf(v).rank);
+    if (Largest(after, before) >= Largest(before, after)) return false;
+    for (Value v : after) kept_.push_back(SizeOf(v));
     std::sort(kept_.rbegin(), kept_.rend());
     for (const auto& [v, axis] : wanted_) {
       if (axis != 0) plan_.axes.emplace(v, axis);
@@ -182,8 +182,9 @@ class RowGroups::Search {
   RowPlan& plan() { return plan_; }
   // Less is better: what is kept, then sums that are split, then those that take their terms one by one, then statements
   // that change.
-  using Ranks = std::vector<int>;  // of arrays that are not by rows, the highest first
-  using Cost = std::tuple<Ranks, size_t, size_t, size_t>;
+  using Size = std::pair<size_t, int>;  // axes beyond the function's own arrays, and in all
+  using Sizes = std::vector<Size>;      // of arrays that are not by rows, the largest first
+  using Cost = std::tuple<Sizes, size_t, size_t, size_t>;
   Cost cost() const { return {kept_, plan_.split.size(), in_order_, plan_.first.size()}; }
 
  private:
@@ -338,13 +339,16 @@ class RowGroups::Search {
     return same;
   }
 
+  Size SizeOf(Value v) const {
+    return {g_.own_.AxesBeyond(ResultOf(g_.arrays_.at(v)).shape), g_.f_.TypeOf(v).rank};
+  }
   // Of those that are not among the others.
-  int HighestRank(const std::set<Value>& arrays, const std::set<Value>& others) const {
-    int highest = 0;
+  Size Largest(const std::set<Value>& arrays, const std::set<Value>& others) const {
+    Size largest = {0, 0};
     for (Value v : arrays) {
-      if (!others.contains(v)) highest = std::max<int>(highest, g_.f_.TypeOf(v).rank);
+      if (!others.contains(v)) largest = std::max(largest, SizeOf(v));
     }
-    return highest;
+    return largest;
   }
   // The group's arrays that are not made and read by rows, each turn's by the same turn of a loop.
   std::set<Value> Kept(const std::map<size_t, Value>& first,
@@ -379,7 +383,7 @@ class RowGroups::Search {
   std::map<Value, size_t> wanted_;  // by array, its axis of the class
   RowPlan plan_;
   size_t in_order_ = 0;
-  Ranks kept_;
+  Sizes kept_;
 };
 
 RowGroups::RowGroups(const ir::Function& f, const std::vector<Inst>& insts,

@@ -31,7 +31,7 @@ class RowGroups {
   RowGroups(const ir::Function& f, const std::vector<ir::Inst>& insts, const ir::OwnArrays& own,
             const std::vector<bool>& elsewhere);
 
-  // For each group of arrays for which there is one, by which fewer of its arrays, those of most axes first, are kept for
+  // For each group of arrays for which there is one, by which fewer of its arrays, the largest first, are kept for
   // more than a turn.
   std::vector<RowPlan> Plans() const;
 

@@ -1,4 +1,6 @@
 // Elements of arrays that a body computes where they are read.
+#include <cmath>
+
 #include "tests/core/lang/lower_support.h"
 
 namespace pullback::lang {
@@ -44,6 +46,12 @@ TEST_CASE("elements: they trap where they are read", "[lower]") {
       {"(gen j < k { [o[i, 0] > 5.0] * o[i, j] })[y[i]]",
        "(gen j < k { [o[i, 0] > 5.0] * o[i, j] })[y[i]]"},
       {"let p = softmax(o[i])\n sum l < n { p[y[l]] }", "p[y[l]]"},
+      {"let z = o[i] @ o.T @ o\n z[y[i]] - logsumexp(z)", "z[y[i]]"},
+      {"log_softmax(o[i] @ o.T @ o)[y[i]]", "log_softmax(o[i] @ o.T @ o)[y[i]]"},
+      {"let r = o[i, 0:k]\n r[y[i]]", "r[y[i]]"},
+      // What nobody reads tells nothing.
+      {"(gen j < k { let t = o[i, j]\n f64(j) })[y[i]]",
+       "(gen j < k { let t = o[i, j]\n f64(j) })[y[i]]"},
   };
   for (const auto& [body, place] : reads) {
     const std::string text = SumOver(body);
@@ -66,6 +74,55 @@ TEST_CASE("elements: an array that is made outside of the loop that reads it is 
           "[lower]") {
   const std::string ir = Ir(SumOver("let p = softmax(o[i])\n sum l < n { p[y[l]] }"));
   CHECK(Has(ir, "gen ["));
+}
+
+// Where its elements take sums or calls: for whoever reads it, once.
+TEST_CASE("elements: a body stores what has a name, is an argument or a factor", "[lower]") {
+  const std::pair<std::string, double> bodies[] = {
+      {"let z = o[i] @ o.T\n sum(z) + z[y[i]]", 14 + 31 + 31 + 31 + 77 + 77},
+      {"sum(o @ o[i]) + prod(exp.(o[i] * 0.0))", 14 + 31 + 1 + 31 + 77 + 1},
+      {"sum((2.0 * exp.(o[i] * 0.0)) @ o.T)", 2 * (6 + 15) * 2},
+  };
+  for (const auto& [body, value] : bodies) {
+    const std::string text = SumOver(body);
+    INFO(text);
+    const std::string ir = Ir(text);
+    CHECK(Count(ir, "jump") == 0);
+    CHECK(Count(ir, "exp ") <= 1);
+    CHECK(Number(text, {kRowsOfO, IntVec({1, 1})}) == Approx(value));
+    CHECK(Number(text, {Mat(0, 3, {}), IntVec({})}) == 0);
+  }
+  // Once for each element of a row of factors, not for each of the product.
+  const std::string ir = Ir(SumOver("sum(softmax(o[i]) @ o.T)"));
+  CHECK(Has(ir, "gen [%i, "));
+}
+
+TEST_CASE("elements: a sum of arrays in a body is one statement", "[lower]") {
+  const std::pair<std::string, double> bodies[] = {
+      {"norm2((sum j < n { o[j] }) / f64(n))", 2 * (6.25 + 16 + 16)},
+      {"let a = sum j < n { o[j] * f64(i) }\n dot(a, o[i])", 5 * 4 + 8 * 6 + 8 * 5},
+      {"sum(2.0 * o[i] + max j < n { -o[j] })", 2 * (6 + 15) - 2 * (1 + 2 + 3)},
+      {"sum((sum j < n { o[y[j]] }) * 2.0)", 2 * 2.0 * (6 + 15)},
+  };
+  for (const auto& [body, value] : bodies) {
+    const std::string text = SumOver(body);
+    INFO(text);
+    CHECK(Count(Ir(text), "jump") == 0);
+    CHECK(Number(text, {kRowsOfO, IntVec({0, 1})}) == Approx(value));
+    CHECK(Number(text, {Mat(0, 3, {}), IntVec({})}) == 0);
+  }
+}
+
+// The index of a row that has no elements is not looked at, as that of a gather is not.
+TEST_CASE("elements: rows at places that data say", "[lower]") {
+  const std::string text =
+      "fn f(e: [v, d]f64, w: [n]i64) -> f64 { return sum i < n { dot(e[w[i]], e[w[i]]) } }";
+  CHECK(Count(Ir(text), "jump") == 0);
+  CHECK(Number(text, {kRowsOfO, IntVec({1, 0, 1})}) == 77 + 14 + 77);
+  for (const int64_t outside : {int64_t{-1}, int64_t{2}, INT64_MIN, INT64_MAX})
+    CHECK(TrapOf(text, {kRowsOfO, IntVec({1, outside})}) ==
+          TrapPlace{TrapKind::kIndex, outside, 2, "e[w[i]]"});
+  CHECK(Number(text, {Mat(2, 0, {}), IntVec({7})}) == 0);
 }
 
 }  // namespace

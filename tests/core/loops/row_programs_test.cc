@@ -1,6 +1,7 @@
 // Programs whose arrays hold one row, or as much as a strip of turns, and what they would hold otherwise.
 #include <catch2/catch.hpp>
 
+#include "core/ir/printer.h"
 #include "core/loops/strip_loops.h"
 #include "core/loops/walk.h"
 #include "core/pipeline/pipeline.h"
@@ -464,6 +465,15 @@ TEST_CASE("rows: rows that turns read have their cotangents added in place") {
     constexpr int64_t v = 400, n = 20;
     CHECK(ElementsMade(gradient, args(v, n), LowerOptions{}) < 2 * 2 * v + 40 * n);
   }
+  // Both rows of a pair, also where a turn is run again.
+  const ir::Module pairs = testing::LowerText(
+      "fn f(e: [v, d]f64, w: [n, k]i64) -> f64 {\n  var s = 0.0\n  for i < n {\n    s += "
+      "relu(norm2(e[w[i, 0]] - e[w[i, 1]]) - 1.0)\n  }\n  return s\n}",
+      "f");
+  const std::string text =
+      ir::Print(testing::Derived(pairs, Transform::kValueAndGrad, {true, false}));
+  CHECK(text.find("fit ") != std::string::npos);
+  CHECK(text.find("add_arrays") == std::string::npos);
 }
 
 TEST_CASE(
@@ -492,7 +502,8 @@ TEST_CASE(
 // As `o[i, y[i]]` has.
 TEST_CASE("rows: losses of the element of a row at a place that data say hold rows") {
   const std::string losses[] = {"log_softmax(o[i])[y[i]]", "let p = softmax(o[i])\n log(p[y[i]])",
-                                "(o[i] * logsumexp(o[i]))[y[i]]"};
+                                "(o[i] * logsumexp(o[i]))[y[i]]", "log_softmax(x[i] @ w)[y[i]]",
+                                "let z = tanh.(x[i] @ w)\n z[y[i]] - logsumexp(z)"};
   for (const std::string& loss : losses) {
     INFO(loss);
     const ir::Module module = testing::LowerText(
@@ -517,6 +528,27 @@ TEST_CASE("rows: losses of the element of a row at a place that data say hold ro
             Traps::kSame, kRows);
     RunBoth(gradient, args(0, 2), Traps::kSame, kRows);
   }
+}
+
+// What is stored of a point, and read by products of its own.
+TEST_CASE("rows: attention and a classifier in the body of a sum hold rows") {
+  const ir::Module module = testing::LowerText(
+      "fn f(q: [n, d]f64, k: [m, d]f64, v: [m, d]f64, u: [d, c]f64, y: [n]i64) -> f64 { return sum "
+      "i < n { let p = softmax(k @ q[i])\n let o = sum j < m { p[j] * v[j] }\n -log_softmax(o @ "
+      "u)[y[i]] } }",
+      "f");
+  const auto args = [](int64_t n, int64_t m) {
+    const std::vector<int64_t> labels(static_cast<size_t>(n), 1);
+    return std::vector<Tensor>{Ramp({n, 2}), Ramp({m, 2}), Ramp({m, 2}), Ramp({2, 3}),
+                               Tensor::Of<int64_t>(DType::kI64, {n}, labels)};
+  };
+  const std::vector<bool> wrt = {true, true, true, true, false};
+  testing::CheckDerivatives(module, args(3, 4), 1e-5, wrt);
+  const ir::Module gradient = testing::Derived(module, Transform::kValueAndGrad, wrt);
+  CHECK(ElementsMade(gradient, args(100, 100), kRows) < 40 * 100);
+  CHECK(ElementsMade(gradient, args(100, 100), LowerOptions{}) >= 3 * 100 * 100);
+  for (const int64_t n : {0, 1, 17}) RunBoth(gradient, args(n, 3), Traps::kSame, kRows);
+  RunBoth(gradient, args(2, 0), Traps::kSame, kRows);
 }
 
 }  // namespace
