@@ -123,6 +123,8 @@ Status Finish(PassRunner& passes, ir::Module m, bool derived, bool optimise, int
   m = out.adjoint.Clone();  // the passes to come walk over what lies together
   if (optimise) {
     PB_RETURN_IF_ERROR(NormaliseAndFuse(passes, m, rounds));
+    // What a value and a matrix of derivatives both need is made for each of them.
+    PB_RETURN_IF_ERROR(ShareStatements(passes, m));
     PB_RETURN_IF_ERROR(passes.Run("scan_by_keys", m, [&](ir::Module& x) {
       return tensor::ScanByKeys(x) ? opt::Simplify(x, passes.rules()) : Status();
     }));
@@ -222,7 +224,7 @@ StatusOr<bool> DeriveInChunks(PassRunner& passes, ir::Module m, Transform transf
 
 }  // namespace
 
-const char* const kPassesVersion = "111";
+const char* const kPassesVersion = "112";
 
 const char* TransformName(Transform t) {
   switch (t) {

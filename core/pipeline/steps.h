@@ -28,6 +28,9 @@ Status MakeLess(PassRunner& passes, ir::Module& m);
 // these are by columns, too, and where nothing is left to fuse.
 Status TurnArrays(PassRunner& passes, ir::Module& m);
 
+// Equal reductions and scans of a block are one (core/tensor/share_statements.cc).
+Status ShareStatements(PassRunner& passes, ir::Module& m);
+
 // Statements that make and read arrays larger than the function's own run over one index first
 // (core/tensor/common_rows.cc): where nothing is left to derive or fuse.
 Status CommonRows(PassRunner& passes, ir::Module& m);

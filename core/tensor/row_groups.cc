@@ -6,6 +6,7 @@
 
 #include "core/ir/statements.h"
 #include "core/tensor/statement_edit.h"
+#include "core/tensor/turns.h"
 
 namespace pullback::tensor {
 namespace {
@@ -21,88 +22,6 @@ using ir::Value;
 constexpr size_t kMostApart = 400;  // instructions from the first statement of a group to its last
 
 bool IsIndexOf(const Each& each, Value v) { return v.valid() && PlaceOfIndex(each, v).has_value(); }
-
-Value FirstIndex(const Inst& inst) {
-  return inst.each && !inst.each->indices.empty() ? inst.each->indices[0].var : Value();
-}
-
-// The axis at which the result has this index; nothing: none.
-std::optional<size_t> AxisOf(const EachResult& r, Value index) {
-  for (size_t axis = 0; index.valid() && axis < r.out.size(); ++axis) {
-    if (r.out[axis].AsValue() == index) return axis;
-  }
-  return std::nullopt;
-}
-
-// fn(array, subscripts) of each read in the body.
-template <typename Fn>
-void ForEachRead(const Each& each, Fn&& fn) {
-  for (const Inst& inst : each.body) {
-    if (inst.op == Op::Index) fn(inst.args[0], ir::AffineSpan(inst.subs));
-  }
-}
-
-// How the instructions of a block depend on each other, if those that run over the indices that they have first were
-// one loop as far as they may be: what a turn makes is there for the same turn of the others; what is made of several
-// turns, for those of a later loop alone.
-class Turns {
- public:
-  // `first`: by statement, which index that is; others keep theirs.
-  Turns(const std::vector<Inst>& insts, size_t begin, size_t end,
-        const std::map<size_t, Value>& first) {
-    for (size_t at = begin; at <= end; ++at) {
-      const Inst& inst = insts[at];
-      const auto planned = first.find(at);
-      const Value index = planned == first.end() ? FirstIndex(inst) : planned->second;
-      const int loop = inst.each ? LoopOf(inst, index) : LoopOf(inst);
-      loops_[at] = loop;
-      for (size_t k = 0; k < inst.results.size(); ++k) {
-        const auto axis = inst.each ? AxisOf(inst.each->results[k], index) : std::nullopt;
-        made_[inst.results[k]] = {axis || !inst.each ? loop : loop + 1, axis};
-      }
-    }
-  }
-
-  // The number of the loop that an instruction can be part of.
-  int LoopOf(size_t at) const { return loops_.at(at); }
-
- private:
-  struct Made {
-    int loop;                    // in which it is there, as a whole or by turns
-    std::optional<size_t> axis;  // by turns: along this axis
-  };
-
-  int LoopOf(const Inst& inst) const {
-    int loop = 0;
-    ir::ForEachOperand(inst, [&](const Value& v) {
-      const auto it = made_.find(v);
-      if (it != made_.end()) loop = std::max(loop, it->second.loop + (it->second.axis ? 1 : 0));
-    });
-    return loop;
-  }
-  int LoopOf(const Inst& inst, Value index) const {
-    std::map<Value, int> others;  // uses, but reads of the turn's own
-    int loop = 0;
-    ir::ForEachOperand(inst, [&](const Value& v) {
-      const auto it = made_.find(v);
-      if (it == made_.end()) return;
-      loop = std::max(loop, it->second.loop);
-      if (it->second.axis) ++others[v];
-    });
-    ForEachRead(*inst.each, [&](Value v, ir::AffineSpan subs) {
-      const auto it = others.find(v);
-      if (it != others.end() && index.valid() && subs[*made_.at(v).axis].AsValue() == index)
-        --it->second;
-    });
-    for (const auto& [v, count] : others) {
-      if (count > 0) loop = std::max(loop, made_.at(v).loop + 1);
-    }
-    return loop;
-  }
-
-  std::map<size_t, int> loops_;
-  std::map<Value, Made> made_;
-};
 
 // Whether the terms of a reduction may be taken in another order.
 bool Reassociates(Monoid m) { return m == Monoid::kSum || m == Monoid::kMax || m == Monoid::kMin; }

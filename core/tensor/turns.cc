@@ -1,0 +1,66 @@
+#include "core/tensor/turns.h"
+
+#include <algorithm>
+
+namespace pullback::tensor {
+
+using ir::EachResult;
+using ir::Inst;
+using ir::Value;
+
+Value FirstIndex(const Inst& inst) {
+  return inst.each && !inst.each->indices.empty() ? inst.each->indices[0].var : Value();
+}
+
+std::optional<size_t> AxisOf(const EachResult& r, Value index) {
+  for (size_t axis = 0; index.valid() && axis < r.out.size(); ++axis) {
+    if (r.out[axis].AsValue() == index) return axis;
+  }
+  return std::nullopt;
+}
+
+Turns::Turns(const std::vector<Inst>& insts, size_t begin, size_t end,
+             const std::map<size_t, Value>& first) {
+  for (size_t at = begin; at <= end; ++at) {
+    const Inst& inst = insts[at];
+    const auto planned = first.find(at);
+    const Value index = planned == first.end() ? FirstIndex(inst) : planned->second;
+    const int loop = inst.each ? LoopOf(inst, index) : LoopOf(inst);
+    loops_[at] = loop;
+    for (size_t k = 0; k < inst.results.size(); ++k) {
+      const auto axis = inst.each ? AxisOf(inst.each->results[k], index) : std::nullopt;
+      made_[inst.results[k]] = {axis || !inst.each ? loop : loop + 1, axis};
+    }
+  }
+}
+
+int Turns::LoopOf(const Inst& inst) const {
+  int loop = 0;
+  ir::ForEachOperand(inst, [&](const Value& v) {
+    const auto it = made_.find(v);
+    if (it != made_.end()) loop = std::max(loop, it->second.loop + (it->second.axis ? 1 : 0));
+  });
+  return loop;
+}
+
+int Turns::LoopOf(const Inst& statement, Value index) const {
+  std::map<Value, int> others;  // uses, but reads of the turn's own
+  int loop = 0;
+  ir::ForEachOperand(statement, [&](const Value& v) {
+    const auto it = made_.find(v);
+    if (it == made_.end()) return;
+    loop = std::max(loop, it->second.loop);
+    if (it->second.axis) ++others[v];
+  });
+  ForEachRead(*statement.each, [&](Value v, ir::AffineSpan subs) {
+    const auto it = others.find(v);
+    if (it != others.end() && index.valid() && subs[*made_.at(v).axis].AsValue() == index)
+      --it->second;
+  });
+  for (const auto& [v, count] : others) {
+    if (count > 0) loop = std::max(loop, made_.at(v).loop + 1);
+  }
+  return loop;
+}
+
+}  // namespace pullback::tensor

@@ -1,0 +1,48 @@
+// How the instructions of a block depend on each other, if its statements that run over the indices that they have first
+// were one loop as far as they may be: what a turn makes is there for the same turn of the others; what is made of several
+// turns, for those of a later loop alone.
+#pragma once
+
+#include <map>
+#include <optional>
+#include <vector>
+
+#include "core/ir/ir.h"
+
+namespace pullback::tensor {
+
+// kNoValue: it is no statement, or has none.
+ir::Value FirstIndex(const ir::Inst& inst);
+// The axis at which the result has this index; nothing: none.
+std::optional<size_t> AxisOf(const ir::EachResult& r, ir::Value index);
+
+// fn(array, subscripts) of each read in the body.
+template <typename Fn>
+void ForEachRead(const ir::Each& each, Fn&& fn) {
+  for (const ir::Inst& inst : each.body) {
+    if (inst.op == ir::Op::Index) fn(inst.args[0], ir::AffineSpan(inst.subs));
+  }
+}
+
+class Turns {
+ public:
+  // From one instruction to another. `first`: by statement, the index that comes first; others keep theirs.
+  Turns(const std::vector<ir::Inst>& insts, size_t begin, size_t end,
+        const std::map<size_t, ir::Value>& first);
+
+  // The number of the loop that an instruction can be part of.
+  int LoopOf(size_t at) const { return loops_.at(at); }
+
+ private:
+  struct Made {
+    int loop;                    // in which it is there, as a whole or by turns
+    std::optional<size_t> axis;  // by turns: along this axis
+  };
+  int LoopOf(const ir::Inst& inst) const;
+  int LoopOf(const ir::Inst& statement, ir::Value index) const;
+
+  std::map<size_t, int> loops_;
+  std::map<ir::Value, Made> made_;
+};
+
+}  // namespace pullback::tensor
