@@ -61,7 +61,8 @@ std::optional<Leaves> LowerBroadcastCall(Context& c, const Expr& e);
 std::optional<ArrayRef> StoreInBody(Context& c, const ArrayRef& a);
 // The same of one that is dear and whose extents are; others stay as they are.
 std::optional<ArrayRef> StoreIfDear(Context& c, const ArrayRef& a);
-bool StoreIfDear(Context& c, Leaves& leaves);
+// Those that become the value of a local of f which is read as a whole. False: one cannot be stored.
+bool StoreIfDear(Context& c, const Function& f, uint32_t local, Leaves& leaves);
 bool IsDear(const Array& a);
 
 // --- lower_element.cc

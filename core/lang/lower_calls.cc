@@ -73,6 +73,20 @@ Leaves EmitCall(Context& c, uint32_t callee, Leaves args, uint32_t loc) {
   return out;
 }
 
+// Those that are dear, for what the function reads as a whole.
+bool StoreArgs(Context& c, const Function& f, Leaves& args) {
+  size_t next = 0;
+  for (const Param& p : f.params) {
+    const auto begin = args.begin() + static_cast<std::ptrdiff_t>(next);
+    const size_t count = FlatCount(f.locals[p.local].type);
+    Leaves own(begin, begin + static_cast<std::ptrdiff_t>(count));
+    if (!StoreIfDear(c, f, p.local, own)) return false;
+    std::copy(own.begin(), own.end(), begin);
+    next += count;
+  }
+  return true;
+}
+
 // Lets, then one return.
 bool IsStraightLine(const Function& f) {
   const std::vector<StmtPtr>& stmts = f.body.stmts;
@@ -186,7 +200,7 @@ std::optional<Leaves> CallFunction(Context& c, uint32_t callee, Leaves args, uin
   if (c.dims_only) return SizesOfCall(c, callee, args);
   if (!c.InBody() || IsScalarFunction(f)) return EmitCall(c, callee, std::move(args), loc);
   c.b.SetLoc(loc);
-  if (!StoreIfDear(c, args)) return std::nullopt;
+  if (!StoreArgs(c, f, args)) return std::nullopt;
   return InlineCall(c, callee, args);
 }
 

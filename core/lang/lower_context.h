@@ -121,8 +121,9 @@ struct ModuleContext {
   std::unordered_map<uint32_t, bool> returns;  // by source function: SurelyReturns of lower_keys.h
   std::unordered_map<uint32_t, bool> dear;     // the same: IsDear of lower_invariants.cc
   size_t looked = 0;                           // there: at so many expressions
-  uint32_t join = UINT32_MAX;                  // the function that joins relations
-  uint32_t open_join = UINT32_MAX;             // and the one for keys that may be open
+  std::unordered_map<const Function*, std::vector<bool>> read_whole;  // ReadWhole of lower_store.cc
+  uint32_t join = UINT32_MAX;       // the function that joins relations
+  uint32_t open_join = UINT32_MAX;  // and the one for keys that may be open
   std::map<std::vector<size_t>, uint32_t>
       neighbours;                                  // those of lower_neighbours.cc, lower_gather.cc
   std::vector<ExprPtr> made;                       // by lower_either.cc, lower_terms.cc

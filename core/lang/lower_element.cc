@@ -85,8 +85,8 @@ MaybeValue ReadTold(Context& c, const Array& x, const Subs& subs, std::vector<si
   return axes.empty() ? MaybeValue(element) : std::nullopt;
 }
 
-// An array that is read by another that is read so, or that is made outside of the loop that reads it, would have its elements computed again and again. What has a name
-// is stored, as it would be outside of a body.
+// An array that is read by another that is read so, or that is made outside of the loop that reads it, would have its
+// elements computed again and again. What has a name is stored, as it would be outside of a body.
 MaybeValue ReadAtData(Context& c, const Expr& e, const ArrayRef& x, const Subs& subs,
                       std::vector<size_t> axes) {
   if (x->at && x->made_within == c.CountIndices() && !c.telling) {

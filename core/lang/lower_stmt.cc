@@ -279,8 +279,6 @@ bool LowerLet(Context& c, const Stmt& s) {
   std::optional<Leaves> leaves;
   if (c.InBody()) {
     leaves = Lower(c, *s.value);
-    c.SetLoc(s.value->ordinal);
-    if (leaves && !StoreIfDear(c, *leaves)) return false;
   } else {
     leaves = LowerStored(c, *s.value);
   }
@@ -289,6 +287,10 @@ bool LowerLet(Context& c, const Stmt& s) {
   for (size_t i = 0; i < s.targets.size(); ++i) {
     const Local& local = c.at->function->locals[s.targets[i].local];
     Leaves value = parts[i];
+    if (c.InBody()) {
+      c.SetLoc(s.value->ordinal);
+      if (!StoreIfDear(c, *c.at->function, s.targets[i].local, value)) return false;
+    }
     if (local.shared) {
       if (c.InBody()) return false;
       const uint32_t record = c.module.RecordOf(local.type.elements[0]);

@@ -1,11 +1,13 @@
 // Arrays that a body stores: a statement of its own makes them for every point that they depend on. What takes a sum or a
 // call for each element is stored where it has a name, is an argument or is multiplied as a matrix, as blocks do: it is
-// read again there. Passes put into its reader what has but one.
+// read again there, unless of what has a name only single elements are. Passes put into its reader what has but one.
 #include <algorithm>
+#include <set>
 
 #include "core/lang/lower_array.h"
 #include "core/lang/lower_comprehension.h"
 #include "core/lang/lower_sizes.h"
+#include "core/lang/walk.h"
 
 namespace pullback::lang {
 
@@ -41,9 +43,42 @@ std::optional<ArrayRef> StoreIfDear(Context& c, const ArrayRef& a) {
   return StoreInBody(c, a);
 }
 
-bool StoreIfDear(Context& c, Leaves& leaves) {
+namespace {
+
+// Whether the subscripts name no index of a comprehension that comes behind the local.
+bool AreSingle(const Expr& element, uint32_t local, const std::set<uint32_t>& binders) {
+  bool single = element.type.kind == Type::Kind::kScalar;
+  ForEachExpr(element.subscripts, [&](const Expr& e) {
+    single &= e.kind != Expr::Kind::kName || e.local <= local || binders.count(e.local) == 0;
+  });
+  return single;
+}
+
+// By local: whether the text reads more of it than single elements. One that is an array of sums is no larger than these
+// where it is computed where it is read.
+const std::vector<bool>& ReadWhole(Context& c, const Function& f) {
+  const auto [it, fresh] = c.module.read_whole.try_emplace(&f);
+  if (!fresh) return it->second;
+  std::set<uint32_t> binders;
+  std::vector<int> reads(f.locals.size());  // but of single elements
+  ForEachExpr(f.body, [&](const Expr& e) {
+    for (const Binder& b : e.binders) binders.insert(b.local);
+    if (e.kind == Expr::Kind::kName && e.local != UINT32_MAX) ++reads[e.local];
+  });
+  ForEachExpr(f.body, [&](const Expr& e) {
+    if (e.kind != Expr::Kind::kIndex || e.operands[0]->kind != Expr::Kind::kName) return;
+    const uint32_t local = e.operands[0]->local;
+    if (local != UINT32_MAX && AreSingle(e, local, binders)) --reads[local];
+  });
+  for (int count : reads) it->second.push_back(count > 0);
+  return it->second;
+}
+
+}  // namespace
+
+bool StoreIfDear(Context& c, const Function& f, uint32_t local, Leaves& leaves) {
   for (Leaf& leaf : leaves) {
-    if (!leaf.array) continue;
+    if (!leaf.array || !IsDear(*leaf.array) || !ReadWhole(c, f)[local]) continue;
     const auto stored = StoreIfDear(c, leaf.array);
     if (!stored) return false;
     leaf = LeafOf(c, *stored);

@@ -79,7 +79,8 @@ class BlockAccumulator {
     return term;
   }
 
-  // Beside points of several axes a vector, or a narrow matrix, costs nothing, and adding to one that was made before keeps the matrices that they read whole: the statements that read these could not be one loop over their rows
+  // Beside points of several axes a vector, or a narrow matrix, costs nothing, and adding to one that was made before keeps
+  // the matrices that they read whole: the statements that read these could not be one loop over their rows
   // (core/loops/fuse_rows.h). No matter of whether there is a matrix: terms that are added in place have other bits
   // than their sum, and these are the same wherever one was made, or was fused into its reader.
   bool SumsToVector(const Term& term) const {
@@ -96,8 +97,8 @@ class BlockAccumulator {
     return each.indices.size() > 1 || (each.indices.size() == 1 && Scatters(each, r));
   }
   // The same of arrays that may be larger than any of the function's own, where `into` is made by statements, too: beside
-  // these another array like the result costs nothing. A statement with other results keeps what these are made of, too. (What
-  // stores at places that data say may touch few of many.)
+  // these another array like the result costs nothing. A statement with other results keeps what these are made of, too.
+  // (What stores at places that data say may touch few of many.)
   bool ReadsLarger(const Term& term, Value into) const {
     const auto made = defined_.find(into.id);
     if (made == defined_.end() || insts_[made->second].op == Op::Zeros) return false;

@@ -92,6 +92,10 @@ TEST_CASE("elements: a body stores what has a name, is an argument or a factor",
     CHECK(Number(text, {kRowsOfO, IntVec({1, 1})}) == Approx(value));
     CHECK(Number(text, {Mat(0, 3, {}), IntVec({})}) == 0);
   }
+  // Of which only single elements are read: they alone are made.
+  for (const std::string body : {"let z = o[i] @ o.T\n z[0] * z[1]", "let z = o[i] @ o.T\n z[i]"})
+    CHECK_FALSE(Has(Ir(SumOver(body)), "of (%n, %n)"));
+  CHECK(Has(Ir(SumOver("let z = o[i] @ o.T\n sum l < n { z[l] ** 2 }")), "of (%n, %n)"));
   // Once for each element of a row of factors, not for each of the product.
   const std::string ir = Ir(SumOver("sum(softmax(o[i]) @ o.T)"));
   CHECK(Has(ir, "gen [%i, "));
