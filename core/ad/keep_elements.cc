@@ -1,5 +1,6 @@
 // What statements of the forward half store, element by element, for their transposes.
 #include <algorithm>
+#include <optional>
 
 #include "core/ad/reverse_function.h"
 
@@ -28,6 +29,17 @@ bool ReadsElementPerPoint(const ir::Each& each) {
   });
 }
 
+// Which result, if one does, stores the value for each point, at the point's own indices.
+std::optional<size_t> StoredAs(const ir::Each& each, Value value) {
+  for (size_t k = 0; k < each.results.size(); ++k) {
+    const ir::EachResult& r = each.results[k];
+    const bool stores = r.monoid == ir::Monoid::kGen && !r.guard.valid() && r.value == value &&
+                        r.out.size() == each.indices.size() && ir::IsPrefixForm(each, r);
+    if (stores) return k;
+  }
+  return std::nullopt;
+}
+
 bool StoresElementPerPoint(const ir::Each& each) {
   return std::any_of(each.results.begin(), each.results.end(), [&](const ir::EachResult& r) {
     return r.monoid == ir::Monoid::kGen && !r.guard.valid() && Covers(each, r.out);
@@ -37,10 +49,16 @@ bool StoresElementPerPoint(const ir::Each& each) {
 }  // namespace
 
 // A function of the math table is kept element by element, eight bytes each, where that takes no more
-// memory than an array that the statement reads, and happens once; of a call with cached partials its value.
+// memory than an array that the statement reads, and happens once; of a call with cached partials its value. A root that is
+// stored anyway is read, so that what it is taken of is not needed any more.
 Value ReverseFunction::KeepElements(const Inst& statement, const Inst& body, Value result) {
   if (body.op == Op::Call) {
     if (!IsCached(statement, body)) return {};
+  } else if (body.op == Op::Sqrt && combined_ && !body.guard.valid()) {
+    const std::optional<size_t> stored = StoredAs(*statement.each, result);
+    const uint32_t block = flow_.def_block[statement.results[0].id];
+    if (!stored || flow_.InCycle(block)) return {};
+    return Fetch(forward_[statement.results[*stored].id], block);
   } else if (!(ir::Info(body.op).flags & ir::kLibm) || !work_.TypeOf(result).IsFloat() ||
              body.guard.valid() || !combined_ ||
              flow_.InCycle(flow_.def_block[statement.results[0].id]) ||

@@ -224,7 +224,7 @@ StatusOr<bool> DeriveInChunks(PassRunner& passes, ir::Module m, Transform transf
 
 }  // namespace
 
-const char* const kPassesVersion = "113";
+const char* const kPassesVersion = "114";
 
 const char* TransformName(Transform t) {
   switch (t) {

@@ -551,5 +551,23 @@ TEST_CASE("rows: attention and a classifier in the body of a sum hold rows") {
   RunBoth(gradient, args(2, 0), Traps::kSame, kRows);
 }
 
+// In front of a total and behind it: its derivative needs the root alone.
+TEST_CASE("rows: of a root that is stored what it is taken of is not kept") {
+  const ir::Module module = testing::LowerText(
+      "fn f(x: [n, d]f64, z: [m, d]f64, u: [m]f64) -> f64 { let e = gen i < n, j < m { sqrt(0.1 + "
+      "sum a < d { (x[i, a] - z[j, a]) ** 2 }) }\n let s = sum(e)\n return sum i < n, j < m { e[i, "
+      "j] * e[i, j] * e[i, j] * s * u[j] } }",
+      "f");
+  const auto args = [](int64_t n) {
+    return std::vector<Tensor>{Ramp({n, 2}), Ramp({n, 2}), Ramp({n})};
+  };
+  const std::vector<bool> wrt = {true, false, false};
+  testing::CheckDerivatives(module, args(4), 1e-5, wrt);
+  const ir::Module gradient = testing::Derived(module, Transform::kValueAndGrad, wrt);
+  constexpr int64_t n = 100;
+  CHECK(ElementsMade(gradient, args(n), kRows) < 2 * n * n + 20 * n);  // e, and its cotangent
+  for (const int64_t few : {0, 1, 5}) RunBoth(gradient, args(few), Traps::kSame, kRows);
+}
+
 }  // namespace
 }  // namespace pullback::loops
