@@ -162,10 +162,10 @@ class RowsFirst {
       if (rows == 0) return;
       rows = std::min(rows, RowsOf(at, v, rows, plain));
     }
-    if (rows == 0 || plain || own_.IsNoLarger(array.shape)) return;
+    if (rows == 0 || own_.IsNoLarger(array.shape)) return;
     std::map<size_t, Indices> plans = plans_;
     for (size_t at : array.readers) {
-      if (insts_[at].each) plans[at] = AxesOf(*insts_[at].each, v, rows);
+      if (insts_[at].each && !plain) plans[at] = AxesOf(*insts_[at].each, v, rows);
     }
     std::swap(plans_, plans);
     std::set<size_t> between;
