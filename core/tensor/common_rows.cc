@@ -86,20 +86,7 @@ class BlockRows {
   void Apply(const RowPlan& plan) {
     for (const auto& [at, index] : plan.first) ir::BringIndicesFirst(*insts_[at].each, {&index, 1});
     for (Inst& inst : insts_) {
-      if (inst.each) Turn(inst, plan.axes);
-    }
-  }
-  static void Turn(Inst& inst, const std::map<Value, size_t>& axes) {
-    Each& each = *inst.each;
-    for (size_t k = 0; k < inst.results.size(); ++k) {
-      const auto it = axes.find(inst.results[k]);
-      if (it == axes.end()) continue;
-      ir::BringToFront(each.results[k].out, it->second);
-      ir::BringToFront(each.results[k].shape, it->second);
-    }
-    for (Inst& read : each.body) {
-      const auto it = read.op == Op::Index ? axes.find(read.args[0]) : axes.end();
-      if (it != axes.end()) ir::BringToFront(read.subs, it->second);
+      if (inst.each) TurnAxes(inst, plan.axes);
     }
   }
 

@@ -28,6 +28,20 @@ bool Reassociates(Monoid m) { return m == Monoid::kSum || m == Monoid::kMax || m
 
 }  // namespace
 
+void TurnAxes(Inst& statement, const std::map<Value, size_t>& axes) {
+  Each& each = *statement.each;
+  for (size_t k = 0; k < statement.results.size(); ++k) {
+    const auto it = axes.find(statement.results[k]);
+    if (it == axes.end()) continue;
+    ir::BringToFront(each.results[k].out, it->second);
+    ir::BringToFront(each.results[k].shape, it->second);
+  }
+  for (Inst& read : each.body) {
+    const auto it = read.op == Op::Index ? axes.find(read.args[0]) : axes.end();
+    if (it != axes.end()) ir::BringToFront(read.subs, it->second);
+  }
+}
+
 // Which axes of a group's arrays, and indices of its statements, reads tie together.
 class RowGroups::Axes {
  public:
@@ -187,7 +201,7 @@ class RowGroups::Search {
     if (!std::all_of(each.where.begin(), each.where.end(), steps)) return false;
     Inst after = inst;
     ir::BringIndicesFirst(*after.each, {&index, 1});
-    Turn(after);
+    TurnAxes(after, wanted_);
     const bool walks = WalksAcrossRows(*after.each, /*with_results=*/true);
     if (walks && !WalksAcrossRows(each, /*with_results=*/true)) return false;
     if (GoesDownColumns(*after.each)) return false;
@@ -211,19 +225,6 @@ class RowGroups::Search {
                            [&](const EachResult& r) { return down(r.out); });
     ForEachRead(each, [&](Value, ir::AffineSpan subs) { any |= down(subs); });
     return any;
-  }
-  // The arrays' axes of the class come first.
-  void Turn(Inst& inst) const {
-    Each& each = *inst.each;
-    for (size_t k = 0; k < inst.results.size(); ++k) {
-      const auto it = wanted_.find(inst.results[k]);
-      if (it != wanted_.end()) ir::BringToFront(each.results[k].out, it->second);
-    }
-    for (Inst& read : each.body) {
-      if (read.op != Op::Index) continue;
-      const auto it = wanted_.find(read.args[0]);
-      if (it != wanted_.end()) ir::BringToFront(read.subs, it->second);
-    }
   }
   bool MayLead(size_t at, const Each& each, const EachResult& r, const Each& after,
                const EachResult& turned) {

@@ -25,6 +25,9 @@ struct RowPlan {
       split;  // sums over that index and others: each turn's sum is to be one of its own
 };
 
+// These axes of the arrays that the statement makes and reads come first.
+void TurnAxes(ir::Inst& statement, const std::map<ir::Value, size_t>& axes);
+
 class RowGroups {
  public:
   // `elsewhere`: ir::UsedElsewhere, of the values that there were then; others are used in the block alone.
