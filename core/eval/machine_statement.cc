@@ -46,7 +46,7 @@ void Machine::BeginStatement(Frame& f, const Inst& inst) {
       array = MakeArray(elem, shape, ir::ResultIdentity(r.monoid, type), inst.loc);
     }
     if (stopped()) return;
-    run->results.emplace_back(r, type, std::move(array), ir::IsPrefixForm(each, r));
+    run->results.emplace_back(each, r, type, std::move(array));
     run->shapes.push_back(std::move(shape));
   }
   f.statement = std::move(run);

@@ -31,16 +31,20 @@ int64_t Points::OffsetIn(size_t first, size_t end) const {
   return static_cast<int64_t>(offset);
 }
 
-Accumulator::Accumulator(const ir::EachResult& r, DType t, ArrayRef array, bool prefix)
+Accumulator::Accumulator(const ir::Each& each, const ir::EachResult& r, DType t, ArrayRef array)
     : monoid_(r.monoid),
       type_(t),
       array_(std::move(array)),
       scalar_(ir::ResultIdentity(r.monoid, t)),
-      lanes_used_(prefix && !ir::Stores(r) && !ir::IsArg(r.monoid)),
+      lanes_used_(ir::IsPrefixForm(each, r) && !ir::Stores(r) && !ir::IsArg(r.monoid)),
       adds_(r.into.valid()),
       rank_(r.out.size()),
       outer_(r.outer) {
   const bool counts_terms = !ir::Stores(r) && !ir::IsArg(r.monoid) && !lanes_used_ && !adds_;
+  if (ir::IsArg(monoid_) && !ir::IsPrefixForm(each, r)) {
+    searched_ = ir::OnlyIndexReduced(each, r);
+    best_.resize(static_cast<size_t>(array_->Count()));
+  }
   if (counts_terms) touched_.resize(array_ ? static_cast<size_t>(array_->Count()) : 1);
 }
 
@@ -112,23 +116,24 @@ void Accumulator::AddToScan(int64_t element, const Points& points, uint64_t term
   state_ = EvalScalar(Op::Add, type_, terms);
 }
 
-bool Accumulator::IsBetter(uint64_t term) const {
+bool Accumulator::IsBetter(uint64_t term, uint64_t best) const {
   const auto holds = [this](Op op, uint64_t x, uint64_t y) {
     const uint64_t args[] = {x, y};
     return EvalScalar(op, type_, args) != 0;
   };
-  if (holds(Op::Ne, state_, state_)) return false;
+  if (holds(Op::Ne, best, best)) return false;
   if (holds(Op::Ne, term, term)) return true;
-  return holds(monoid_ == ir::Monoid::kArgMax ? Op::Gt : Op::Lt, term, state_);
+  return holds(monoid_ == ir::Monoid::kArgMax ? Op::Gt : Op::Lt, term, best);
 }
 
 void Accumulator::AddCandidate(int64_t element, const Points& points, uint64_t term, int64_t& ops) {
-  const bool fresh = element != element_;
+  const bool fresh = searched_ ? static_cast<int64_t>(Load(element)) < 0 : element != element_;
+  uint64_t& best = searched_ ? best_[static_cast<size_t>(element)] : state_;
   ops += CostOf(fresh ? 0 : 1);
-  if (!fresh && !IsBetter(term)) return;
+  if (!fresh && !IsBetter(term, best)) return;
   element_ = element;
-  state_ = term;
-  Store(element, static_cast<uint64_t>(points.Offset(rank_)));
+  best = term;
+  Store(element, static_cast<uint64_t>(searched_ ? points[*searched_] : points.Offset(rank_)));
 }
 
 bool Accumulator::IsZero(uint64_t bits) const {

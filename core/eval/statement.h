@@ -3,6 +3,7 @@
 #pragma once
 
 #include <array>
+#include <optional>
 #include <vector>
 
 #include "core/eval/heap.h"
@@ -36,8 +37,8 @@ class Points {
 class Accumulator {
  public:
   // `t` is the type of the terms. `array` is null for a scalar result; its elements must hold the
-  // identity, or be those of r.into. `prefix`: out[] is the first r index variables, so the rest is reduced in lanes.
-  Accumulator(const ir::EachResult& r, DType t, ArrayRef array, bool prefix);
+  // identity, or be those of r.into.
+  Accumulator(const ir::Each& each, const ir::EachResult& r, DType t, ArrayRef array);
 
   // A term for the element at row-major offset `element`; `points` says which lane it joins. Adds
   // the cost of joining it to `ops`. `second`: of scan_linear.
@@ -53,7 +54,7 @@ class Accumulator {
   void AddToScan(int64_t element, const Points& points, uint64_t term, uint64_t second,
                  int64_t& ops);
   void AddCandidate(int64_t element, const Points& points, uint64_t term, int64_t& ops);
-  bool IsBetter(uint64_t term) const;
+  bool IsBetter(uint64_t term, uint64_t best) const;
   uint64_t Join(uint64_t x, uint64_t y) const;
   void Store(int64_t element, uint64_t bits);
   uint64_t Load(int64_t element) const;
@@ -74,6 +75,9 @@ class Accumulator {
   // Of a scan: the state in the group of points that `element_` counts. Of argmax and argmin: the best
   // term of `element_`.
   uint64_t state_ = 0;
+  // Of argmax and argmin whose elements' terms come in turns: the axis of the points that is searched; the best terms.
+  std::optional<size_t> searched_;
+  std::vector<uint64_t> best_;
   std::vector<bool> touched_;  // without lanes: which elements have a term
 };
 

@@ -133,6 +133,24 @@ bool IsPrefixForm(const Each& each, const EachResult& r) {
   return true;
 }
 
+std::optional<size_t> OnlyIndexReduced(const Each& each, const EachResult& r) {
+  if (r.out.size() + 1 != each.indices.size()) return std::nullopt;
+  std::optional<size_t> left;
+  for (size_t k = 0; k < each.indices.size(); ++k) {
+    const auto named = std::count_if(r.out.begin(), r.out.end(), [&](const Affine& a) {
+      return a.AsValue() == each.indices[k].var;
+    });
+    if (named == 1) continue;
+    if (named > 1 || left) return std::nullopt;
+    left = k;
+  }
+  return left;
+}
+
+bool IsArgForm(const Each& each, const EachResult& r) {
+  return IsPrefixForm(each, r) || OnlyIndexReduced(each, r);
+}
+
 Value Function::NewValue(Type t, std::string name) {
   SpendValue();
   values.push_back(t);

@@ -265,6 +265,10 @@ inline uint32_t LocOfOut(const Inst& inst, const EachResult& r) {
 // Whether out[] of `r` is exactly the first index variables in order: the form that is reduced in
 // lanes.
 bool IsPrefixForm(const Each& each, const EachResult& r);
+// The place of the only index variable that out[] of `r` does not name, where it names each other one once, in any order.
+std::optional<size_t> OnlyIndexReduced(const Each& each, const EachResult& r);
+// Whether an argmax or argmin can go by out[]: the first index variables in order, or all but one.
+bool IsArgForm(const Each& each, const EachResult& r);
 // Whether out[] of `r` takes every element at most once: gen and scans.
 inline bool Stores(const EachResult& r) { return r.monoid == Monoid::kGen || IsScan(r.monoid); }
 

@@ -14,7 +14,7 @@
 //  5. Affine terms are sorted, merged, i64, in scope. Subscripts match the array's rank.
 //  6. Bodies hold only scalar ops, const, affine, holds, dim, index, stop_gradient of scalars, and
 //     call, jvp, vjp of functions whose parameters and results are scalars; guards are bools of the same body; ArgMax and ArgMin
-//     results are in prefix form; the sizes of out and shape agree.
+//     results are of IsArgForm; the sizes of out and shape agree.
 //  7. A tape is used at most once on every path (it is consumed), never by a guard or a body.
 //  8. Guards appear in bodies only.
 //  9. Records have names of their own; their fields are scalars, arrays, lists or boxes.

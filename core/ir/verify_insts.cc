@@ -265,8 +265,9 @@ class InstCheck {
       return "the values of scan_linear are not of one float type";
     }
     if (Message m = CheckInto(r); !m.empty()) return m;
-    if (IsArg(r.monoid) && !IsPrefixForm(*i_.each, r)) {
-      return std::string(MonoidName(r.monoid)) + " takes the first index variables in order";
+    if (IsArg(r.monoid) && !IsArgForm(*i_.each, r)) {
+      return std::string(MonoidName(r.monoid)) +
+             " takes the first index variables in order, or all but one";
     }
     return {};
   }

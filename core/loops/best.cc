@@ -6,12 +6,16 @@ using ir::Op;
 using ir::Type;
 
 Reg NewCells(Emitter& e, DType elem, int64_t count, uint32_t loc) {
+  return NewCells(e, elem, std::vector<Reg>{e.I64(count)}, loc);
+}
+
+Reg NewCells(Emitter& e, DType elem, const std::vector<Reg>& extents, uint32_t loc) {
   Node node;
   node.kind = Node::Kind::kAlloc;
   node.bits = 1;
   node.loc = loc;
-  node.args = {e.I64(count)};
-  node.results = {e.function().NewReg(Type::Array(elem, 1))};
+  node.args = extents;
+  node.results = {e.function().NewReg(Type::Array(elem, static_cast<int>(extents.size())))};
   return e.Append(std::move(node)).results[0];
 }
 
@@ -35,15 +39,17 @@ void Best::Begin() {
 }
 
 // The first of all, a greater one, or the first NaN.
-void Best::Compete(Reg value, const std::function<Reg()>& offset) {
+void Best::CompeteIn(const Cell& cell, Reg value, const std::function<Reg()>& offset) {
   const auto test = [&](Op op, Reg a, Reg b) { return e_.Scalar(op, {a, b}, Type::Bool()); };
-  const Reg best = e_.Load(Now().value, e_.I64(0));
-  const Reg first = test(Op::Lt, Offset(), e_.I64(0));
+  const auto load = [&](Reg array) { return e_.Load(array, cell.at, ir::kNoValue, cell.about); };
+  const auto store = [&](Reg array, Reg v) { e_.Store(array, cell.at, v, cell.apart, cell.about); };
+  const Reg best = load(cell.values);
+  const Reg first = test(Op::Lt, load(cell.offsets), e_.I64(0));
   const Reg better = test(greatest_ ? Op::Gt : Op::Lt, value, best);
   const Reg nan = test(Op::And, test(Op::Ne, value, value), test(Op::Eq, best, best));
   e_.OpenIf(test(Op::Or, first, test(Op::Or, better, nan)));
-  e_.Store(Now().offset, e_.I64(0), offset());
-  e_.Store(Now().value, e_.I64(0), value);
+  store(cell.offsets, offset());
+  store(cell.values, value);
   e_.CloseIf();
 }
 

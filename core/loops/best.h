@@ -1,4 +1,5 @@
-// The best term so far of an argmax or argmin: itself and its offset, each in an array of one element.
+// The best term so far of an argmax or argmin: itself and its offset, each in an array of one element. (Of elements whose
+// terms come in turns, in an element of two arrays.)
 //
 // On the CPU one such pair sees all terms. For a device the argmax of a whole array is cut into segments of the
 // outermost loop, which have pairs of their own; then the segments' best are compared in the order of the loops.
@@ -11,7 +12,8 @@
 
 namespace pullback::loops {
 
-// An array of so many zeros, to be released by its maker.
+// An array of zeros, to be released by its maker.
+Reg NewCells(Emitter& e, DType elem, const std::vector<Reg>& extents, uint32_t loc);
 Reg NewCells(Emitter& e, DType elem, int64_t count, uint32_t loc);
 
 class Best {
@@ -25,8 +27,18 @@ class Best {
   void Release();
   // No term yet.
   void Begin();
+  // Where a best term and its offset are.
+  struct Cell {
+    Reg values, offsets;
+    Reg at;
+    std::vector<Reg> apart = {};
+    Emitter::About about = {};
+  };
   // A term, and what gives its offset where it is better.
-  void Compete(Reg value, const std::function<Reg()>& offset);
+  void Compete(Reg value, const std::function<Reg()>& offset) {
+    CompeteIn({Now().value, Now().offset, e_.I64(0)}, value, offset);
+  }
+  void CompeteIn(const Cell& cell, Reg value, const std::function<Reg()>& offset);
   // The offset of the best so far, -1 where there is none.
   Reg Offset(Reg into = ir::kNoValue);
 

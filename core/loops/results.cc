@@ -66,7 +66,8 @@ bool CoversShape(const AccessContext& c, const ir::EachResult& r) {
 
 bool IsComplete(const AccessContext& c, const ir::EachResult& r, const ResultPlan& plan) {
   using Mode = ResultPlan::Mode;
-  if (plan.mode == Mode::kAccumulate || !CoversShape(c, r)) return false;
+  if (plan.mode == Mode::kAccumulate || plan.mode == Mode::kArgInTurns || !CoversShape(c, r))
+    return false;
   if (!plan.StoresAtEnd()) return c.space.tests.empty() && !r.guard.valid();
   return std::none_of(c.space.tests.begin(), c.space.tests.end(),
                       [&](const SpaceTest& t) { return t.level <= plan.level; });
@@ -82,7 +83,7 @@ ResultPlan PlanResult(const AccessContext& c, const ir::EachResult& r,
   const bool hit_once = PlainLoops(c, r).size() == static_cast<size_t>(c.space.depth);
   if (prefix) plan.level = PrefixLevel(c, r.out.size());
   if (ir::IsArg(r.monoid)) {
-    plan.mode = ResultPlan::Mode::kArg;
+    plan.mode = prefix ? ResultPlan::Mode::kArg : ResultPlan::Mode::kArgInTurns;
   } else if (prefix && (r.out.empty() || c.space.depth > plan.level)) {
     plan.mode = ResultPlan::Mode::kLanes;
   } else if (reduces && !prefix && !hit_once) {
@@ -156,7 +157,9 @@ void ResultWriter::Begin() {
   if (plan_.mode == ResultPlan::Mode::kScan) {
     state_ = NewCells(e_, c_.l.f.TypeOf(r_.value).elem, 1, loc_);
   }
-  if (best_) best_->Alloc();
+  if (plan_.mode == ResultPlan::Mode::kArg) best_->Alloc();
+  if (plan_.mode == ResultPlan::Mode::kArgInTurns)
+    best_terms_ = NewCells(e_, c_.l.f.TypeOf(r_.value).elem, Extents(), loc_);
 }
 
 // A loop for each axis, as those that store the elements have: rows may be filled one by one (fuse_rows.h).
@@ -271,6 +274,7 @@ void ResultWriter::AddTerm() {
     case ResultPlan::Mode::kAccumulate: return JoinToElement(value);
     case ResultPlan::Mode::kScan: return Step();
     case ResultPlan::Mode::kArg: return best_->Compete(value, [this] { return OffsetInRest(); });
+    case ResultPlan::Mode::kArgInTurns: return CompeteInTurns(value);
     case ResultPlan::Mode::kLanes: break;
   }
   Node node;
@@ -278,6 +282,12 @@ void ResultWriter::AddTerm() {
   node.monoid = r_.monoid;
   node.args = {lanes_, OffsetInRest(), value};
   e_.Append(std::move(node));
+}
+
+void ResultWriter::CompeteInTurns(Reg value) {
+  const ir::Value searched = c_.each.indices[*ir::OnlyIndexReduced(c_.each, r_)].var;
+  best_->CompeteIn({best_terms_, array_, Offset(), LoopsApart(), About()}, value,
+                   [&] { return c_.l.Of(searched); });
 }
 
 // In the box of the indices that the result does not keep.
@@ -314,7 +324,8 @@ void ResultWriter::End() {
     placement_->End();
   }
   if (state_.valid()) e_.Effect(Node::Kind::kRelease, {state_});
-  if (best_) best_->Release();
+  if (plan_.mode == ResultPlan::Mode::kArg) best_->Release();
+  if (best_terms_.valid()) e_.Effect(Node::Kind::kRelease, {best_terms_});
   if (!IsScalar() || plan_.StoresAtEnd()) return;
   e_.Load(array_, e_.I64(0), value_);
   e_.Effect(Node::Kind::kRelease, {array_});

@@ -17,6 +17,7 @@ struct ResultPlan {
     kAccumulate,  // terms are added to the element where they occur
     kScan,        // the state is stored, then joined with the term
     kArg,         // the offset of the best term so far, over the loops inside `level`
+    kArgInTurns,  // the element is the index of its best term so far; those of others come in between
   };
   Mode mode = Mode::kStore;
   int level =
@@ -47,7 +48,7 @@ class ResultWriter {
         out_loc_(ir::LocOfOut(inst, r)) {
     const auto destination = c.l.destinations.find(value);
     if (destination != c.l.destinations.end()) placement_.emplace(c, destination->second, value);
-    if (plan.mode == ResultPlan::Mode::kArg) {
+    if (ir::IsArg(r.monoid)) {
       best_.emplace(e_, c.l.f.TypeOf(r.value), r.monoid == ir::Monoid::kArgMax, loc_);
     }
   }
@@ -92,6 +93,7 @@ class ResultWriter {
   void Fill(uint64_t identity);
   Reg SingleTerm();
   void JoinToElement(Reg value);
+  void CompeteInTurns(Reg value);
   void Step();
   Reg Joined(Reg state, Reg value, ir::Type t);
   void BeginLanes();
@@ -108,8 +110,9 @@ class ResultWriter {
   std::optional<Placement> placement_;  // where r_.into takes the elements
   Reg array_ = ir::kNoValue;
   Reg lanes_ = ir::kNoValue;
-  Reg state_ = ir::kNoValue;  // kScan: an array of one
-  std::optional<Best> best_;  // kArg
+  Reg state_ = ir::kNoValue;       // kScan: an array of one
+  std::optional<Best> best_;       // kArg, kArgInTurns
+  Reg best_terms_ = ir::kNoValue;  // kArgInTurns: of each element
   Reg segment_ = ir::kNoValue, segmented_ = ir::kNoValue;
 };
 

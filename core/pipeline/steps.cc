@@ -17,6 +17,8 @@ namespace {
 constexpr int kMostMoreRounds = 8;
 // Of arrays that are read by diagonals of others, or at tuples.
 constexpr int kMostShapes = 4;
+// Of arrays made of arrays that are made again.
+constexpr int kMostRepeats = 8;
 
 // Matrices that are stored at tuples: products of such with diagonal ones are stored at tuples, too, once their indices
 // are pinned.
@@ -84,7 +86,7 @@ Status MakeLess(PassRunner& passes, ir::Module& m) {
     changed = false;
     bool split = false;
     PB_RETURN_IF_ERROR(passes.Run("split_sums", m, [&](ir::Module& x) {
-      for (auto& f : x.functions) split |= tensor::SplitSums(*f);
+      for (auto& f : x.functions) split |= tensor::SplitSums(*f, true);
       return split ? opt::Simplify(x, passes.rules()) : Status();
     }));
     if (split) PB_RETURN_IF_ERROR(passes.Fuse("fuse_free", m, true));
@@ -106,6 +108,19 @@ Status CommonRows(PassRunner& passes, ir::Module& m) {
     for (auto& f : x.functions) tensor::CommonRows(*f);
     return Status();
   });
+}
+
+Status RepeatCheap(PassRunner& passes, ir::Module& m) {
+  bool changed = true;
+  for (int round = 0; changed && round < kMostRepeats; ++round) {
+    changed = false;
+    PB_RETURN_IF_ERROR(passes.Run("repeat_cheap", m, [&](ir::Module& x) {
+      for (auto& f : x.functions) changed |= tensor::RepeatCheap(*f);
+      return Status();
+    }));
+    if (changed) PB_RETURN_IF_ERROR(passes.Fuse("fuse", m, false));
+  }
+  return {};
 }
 
 Status TurnArrays(PassRunner& passes, ir::Module& m) {
@@ -137,6 +152,7 @@ Status NormaliseAndFuse(PassRunner& passes, ir::Module& m, int rounds) {
         again |= tensor::RecomputeRows(*f);
         if (again) tensor::ShareStatements(*f);  // rows that rounds before have made
         compacted |= again;
+        compacted |= tensor::SplitSums(*f, false);
         compacted |= tensor::FollowTuples(*f);
         compacted |= tensor::CompactArrays(*f);
         compacted |= tensor::ShareNegatives(*f);

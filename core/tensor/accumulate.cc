@@ -105,10 +105,14 @@ class BlockAccumulator {
     const ir::Each& each = *insts_[term.at].each;
     if (each.results.size() > 1 && !StoresByData(term)) return true;
     return std::any_of(each.body.begin(), each.body.end(), [&](const Inst& inst) {
-      if (inst.op != Op::Index || inst.subs.size() < 2) return false;
+      if (inst.op != Op::Index || inst.subs.size() < 2 || StartsByData(each, inst.subs))
+        return false;  // no turn of a loop makes what it reads of these
       const ir::EachResult* made = MakerOf(inst.args[0]);
       return made && !own_.IsNoLarger(made->shape);
     });
+  }
+  static bool StartsByData(const ir::Each& each, ir::AffineSpan subs) {
+    return FindDef(each, subs[0].AsValue()) != nullptr;
   }
   bool StoresByData(const Term& term) const {
     const ir::Each& each = *insts_[term.at].each;

@@ -15,6 +15,7 @@
 #include "core/tensor/normalise.h"
 #include "core/tensor/row_groups.h"
 #include "core/tensor/statement_edit.h"
+#include "core/tensor/sum_statements.h"
 
 namespace pullback::tensor {
 namespace {
@@ -35,7 +36,7 @@ class BlockRows {
       : f_(f), insts_(block.insts), own_(own), elsewhere_(elsewhere) {}
 
   bool Run() {
-    MakeSumsStatements();
+    SumStatements sums(f_, insts_, [](const ir::Values&) { return true; });
     bool changed = false;
     for (int round = 0; round < kMostRounds; ++round) {
       const std::vector<RowPlan> plans = RowGroups(f_, insts_, own_, elsewhere_).Plans();
@@ -48,33 +49,11 @@ class BlockRows {
       }
       for (auto at = split.rbegin(); at != split.rend(); ++at) Split(*at);
     }
-    PutSumsBack();
+    sums.PutBack(insts_, [](const Inst& inst) { return !IsPlainSum(*inst.each); });
     return changed;
   }
 
  private:
-  // Sums of two arrays.
-  void MakeSumsStatements() {
-    std::map<Value, ir::Values> shapes;
-    for (Inst& inst : insts_) {
-      for (size_t k = 0; inst.each && k < inst.results.size(); ++k) {
-        const EachResult& r = inst.each->results[k];
-        if (r.out.size() > 1) shapes[inst.results[k]] = r.shape;
-      }
-      if (inst.op != Op::AddArrays) continue;
-      const auto a = shapes.find(inst.args[0]), b = shapes.find(inst.args[1]);
-      if (a == shapes.end() || b == shapes.end() || a->second != b->second) continue;
-      shapes[inst.results[0]] = a->second;
-      Inst statement = ir::SumAsStatement(f_, inst, a->second);
-      sums_.emplace(inst.results[0], std::exchange(inst, std::move(statement)));
-    }
-  }
-  void PutSumsBack() {
-    for (Inst& inst : insts_) {
-      const auto it = inst.results.empty() ? sums_.end() : sums_.find(inst.results[0]);
-      if (it != sums_.end() && IsPlainSum(*inst.each)) inst = std::move(it->second);
-    }
-  }
   // Both arrays have their axes in the order that the sum has.
   static bool IsPlainSum(const Each& each) {
     return std::all_of(each.body.begin(), each.body.end(), [&](const Inst& inst) {
@@ -130,7 +109,6 @@ class BlockRows {
   std::vector<Inst>& insts_;
   const ir::OwnArrays& own_;
   const std::vector<bool>& elsewhere_;  // of the values that there were in the beginning
-  std::map<Value, Inst> sums_;          // by what they make, as they were
 };
 
 }  // namespace

@@ -15,6 +15,7 @@
 #include <unordered_map>
 #include <utility>
 
+#include "core/ir/own_arrays.h"
 #include "core/tensor/array_reads.h"
 #include "core/tensor/block_values.h"
 #include "core/tensor/equalities.h"
@@ -33,6 +34,8 @@ using ir::Inst;
 using ir::Monoid;
 using ir::Op;
 using ir::Value;
+
+constexpr int kDeepest = 4;  // chain of arrays that are looked through
 
 // The axis that goes, and which row there is instead: an element of `data` at what are the subscripts of `axes`, or
 // what is known outside.
@@ -63,7 +66,7 @@ std::optional<Monoid> ReductionOf(Monoid m) {
 
 class Rows {
  public:
-  explicit Rows(ir::Function& f) : f_(f), reads_(f), values_(f), large_(f), narrow_(f) {}
+  explicit Rows(ir::Function& f) : f_(f), reads_(f), values_(f), large_(f), own_(f), narrow_(f) {}
 
   bool Run() {
     for (const ir::Block& b : f_.blocks) {
@@ -98,8 +101,32 @@ class Rows {
     const std::optional<Row> row = RowThatAllRead(array);
     if (row && MayRestrict(inst, k, *row, reads_.Of(array), inst))
       Restrict(inst, k, *row, array);
-    else if (large_.Is(r))
+    else if (large_.Is(r) || !own_.IsNoLarger(r.shape))
       MakeAgain(inst, k);
+  }
+
+  // Whether the array, or what is made of it element by element, has some place looked for along other axes than this, of
+  // each of its rows: then no order of loops has the rows at hand where they are asked for.
+  bool IsSearchedByRows(Value array, size_t axis, int depth = 0) const {
+    if (!reads_.OnlyByStatements(array)) return false;
+    const auto& reads = reads_.Of(array);
+    return std::any_of(reads.begin(), reads.end(), [&](const ArrayReads::Read& read) {
+      const ir::Each& each = *read.statement;
+      const Inst* reader = values_.StatementOf(each);
+      const Value index = read.inst->subs[axis].AsValue();
+      if (!reader || !PlaceOfIndex(each, index)) return false;
+      for (size_t k = 0; k < each.results.size(); ++k) {
+        const EachResult& r = each.results[k];
+        const auto out = std::find(r.out.begin(), r.out.end(), Affine::Of(index));
+        if (out == r.out.end()) continue;
+        if (r.monoid == Monoid::kArgMax || r.monoid == Monoid::kArgMin) return true;
+        if (r.monoid == Monoid::kGen && depth < kDeepest &&
+            IsSearchedByRows(reader->results[k], static_cast<size_t>(out - r.out.begin()),
+                             depth + 1))
+          return true;
+      }
+      return false;
+    });
   }
 
   // The result's rows are what `rows` is.
@@ -124,6 +151,7 @@ class Rows {
       for (size_t axis = 0; reader && axis < f_.TypeOf(array).rank; ++axis) {
         const std::optional<Row> row = RowOfRead(first, axis);
         if (!row || !row->data.valid()) continue;
+        if (!large_.Is(inst.each->results[k]) && !IsSearchedByRows(array, axis)) continue;
         std::vector<ArrayReads::Read> same;
         std::copy_if(reads.begin(), reads.end(), std::back_inserter(same),
                      [&](const auto& read) { return RowOfRead(read, axis) == row; });
@@ -317,6 +345,7 @@ class Rows {
   const ArrayReads reads_;
   const BlockValues values_;
   const LargeArrays large_;
+  const ir::OwnArrays own_;
   NarrowArrays narrow_;
   std::unordered_map<uint32_t, Found> found_;  // by array
   // What is made again: in front of which statement, and for which reads.

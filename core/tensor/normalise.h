@@ -58,8 +58,9 @@ bool RecomputeRows(ir::Function& f);
 bool FollowTuples(ir::Function& f);
 // Of two matrices of one statement, one of them the other's negative, one is made (share_negatives.cc).
 bool ShareNegatives(ir::Function& f);
-// Sums over products with a sum of matrices, some of which such arrays are, are sums over products with each.
-bool SplitSums(ir::Function& f);
+// Sums over products with a sum of matrices are sums over products with each, where each is a diagonal or what data pin
+// to one element a row; `with_others`: or where some are such arrays as FollowTuples knows.
+bool SplitSums(ir::Function& f, bool with_others);
 
 // Equal reductions and scans of a block are one, unless that costs an update its unique owner (share_statements.cc). True:
 // changed.
@@ -70,6 +71,10 @@ bool TurnArrays(ir::Function& f);
 
 // Statements that make and read arrays larger than the function's own run over one index first (common_rows.cc).
 bool CommonRows(ir::Function& f);
+
+// Arrays larger than the function's own that take no more than arithmetic are made again for each loop that reads them
+// (repeat_cheap.cc). True: changed; then opt::FuseReads makes them part of their readers.
+bool RepeatCheap(ir::Function& f);
 
 // A statement whose result is only added to an array adds to it in place (EachResult::into). Comes last: no other
 // pass knows `into`.

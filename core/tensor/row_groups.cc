@@ -85,8 +85,11 @@ class RowGroups::Axes {
 // The plan by which the statements of a group run over the indices of one class first.
 class RowGroups::Search {
  public:
-  Search(const RowGroups& groups, const Group& group, const Axes& axes, Axes::Node root)
-      : g_(groups), group_(group), axes_(axes), root_(root) {
+  // `with_kept`: arrays that several loops need have the axis in front as well, so that what makes and reads them can run over
+  // the index first.
+  Search(const RowGroups& groups, const Group& group, const Axes& axes, Axes::Node root,
+         bool with_kept)
+      : g_(groups), group_(group), axes_(axes), root_(root), with_kept_(with_kept) {
     begin_ = g_.insts_.size(), end_ = 0;
     for (Value v : group_) {
       const Array& array = g_.arrays_.at(v);
@@ -95,18 +98,18 @@ class RowGroups::Search {
     }
   }
 
-  // False: no more is by rows then, or what is not any more is as large.
+  // False: what is not by rows any more is as large as what is then, array by array from the largest.
   bool Run() {
     for (Value v : group_) {
       if (const auto axis = AxisOfArray(v)) wanted_.emplace(v, *axis);
     }
+    turned_ = wanted_;
     while (Shrink()) {
     }
-    const std::set<Value> before = Kept({}, {}), after = Kept(plan_.first, wanted_);
-    if (Largest(after, before) >= Largest(before, after)) return false;
-    for (Value v : after) kept_.push_back(SizeOf(v));
-    std::sort(kept_.rbegin(), kept_.rend());
-    for (const auto& [v, axis] : wanted_) {
+    const std::set<Value> before = Kept({}, {}), after = Kept(plan_.first, turned_);
+    if (SizesOf(after, before) >= SizesOf(before, after)) return false;
+    kept_ = SizesOf(after, {});
+    for (const auto& [v, axis] : turned_) {
       if (axis != 0) plan_.axes.emplace(v, axis);
     }
     return true;
@@ -156,7 +159,7 @@ class RowGroups::Search {
   }
   std::set<size_t> Members() const {
     std::set<size_t> members;
-    for (const auto& [v, axis] : wanted_) {
+    for (const auto& [v, axis] : turned_) {
       const Array& array = g_.arrays_.at(v);
       members.insert(array.maker);
       members.insert(array.readers.begin(), array.readers.end());
@@ -177,12 +180,17 @@ class RowGroups::Search {
       const Inst& inst = g_.insts_[at];
       const Value index = IndexOf(*inst.each);
       if (!index.valid() || !MayLead(at, index)) {
-        return std::erase_if(wanted_, [&](const auto& w) { return Uses(at, w.first); }) > 0;
+        const auto uses = [&](const auto& w) { return Uses(at, w.first); };
+        std::erase_if(wanted_, uses);
+        return std::erase_if(turned_, uses) > 0;
       }
       if (index != FirstIndex(inst)) plan_.first.emplace(at, index);
     }
     const Turns turns(g_.insts_, begin_, end_, plan_.first);
-    return std::erase_if(wanted_, [&](const auto& w) { return !IsInOneLoop(turns, w.first); }) > 0;
+    const bool fewer =
+        std::erase_if(wanted_, [&](const auto& w) { return !IsInOneLoop(turns, w.first); }) > 0;
+    if (!with_kept_) turned_ = wanted_;
+    return fewer;
   }
   bool IsInOneLoop(const Turns& turns, Value v) const {
     const Array& array = g_.arrays_.at(v);
@@ -201,7 +209,7 @@ class RowGroups::Search {
     if (!std::all_of(each.where.begin(), each.where.end(), steps)) return false;
     Inst after = inst;
     ir::BringIndicesFirst(*after.each, {&index, 1});
-    TurnAxes(after, wanted_);
+    TurnAxes(after, turned_);
     const bool walks = WalksAcrossRows(*after.each, /*with_results=*/true);
     if (walks && !WalksAcrossRows(each, /*with_results=*/true)) return false;
     if (GoesDownColumns(*after.each)) return false;
@@ -232,6 +240,7 @@ class RowGroups::Search {
     const bool stays = index == each.indices[0].var && turned.out == r.out;
     if (stays || r.monoid == Monoid::kGen) return !r.into.valid();
     if (r.into.valid() || ir::IsScan(r.monoid)) return false;
+    if (ir::IsArg(r.monoid)) return ir::IsArgForm(after, turned);
     const bool prefix = ir::IsPrefixForm(each, r);
     if (AxisOf(turned, index))
       return ir::IsPrefixForm(after, turned) || (!prefix && Reassociates(r.monoid));
@@ -263,12 +272,13 @@ class RowGroups::Search {
     return {g_.own_.AxesBeyond(ResultOf(g_.arrays_.at(v)).shape), g_.f_.TypeOf(v).rank};
   }
   // Of those that are not among the others.
-  Size Largest(const std::set<Value>& arrays, const std::set<Value>& others) const {
-    Size largest = {0, 0};
+  Sizes SizesOf(const std::set<Value>& arrays, const std::set<Value>& others) const {
+    Sizes sizes;
     for (Value v : arrays) {
-      if (!others.contains(v)) largest = std::max(largest, SizeOf(v));
+      if (!others.contains(v)) sizes.push_back(SizeOf(v));
     }
-    return largest;
+    std::sort(sizes.rbegin(), sizes.rend());
+    return sizes;
   }
   // The group's arrays that are not made and read by rows, each turn's by the same turn of a loop.
   std::set<Value> Kept(const std::map<size_t, Value>& first,
@@ -299,8 +309,10 @@ class RowGroups::Search {
   const Group& group_;
   const Axes& axes_;
   const Axes::Node root_;
-  size_t begin_, end_;              // of the group's statements
-  std::map<Value, size_t> wanted_;  // by array, its axis of the class
+  size_t begin_, end_;  // of the group's statements
+  const bool with_kept_;
+  std::map<Value, size_t> wanted_,
+      turned_;  // by array, its axis of the class; what is to be by rows is turned
   RowPlan plan_;
   size_t in_order_ = 0;
   Sizes kept_;
@@ -373,10 +385,12 @@ std::vector<RowPlan> RowGroups::Plans() const {
     std::optional<RowPlan> best;
     Search::Cost cost;
     for (const Axes::Node& axis : axes.Roots()) {
-      Search search(*this, group, axes, axis);
-      if (!search.Run() || (best && cost <= search.cost())) continue;
-      cost = search.cost();
-      best = std::move(search.plan());
+      for (const bool with_kept : {false, true}) {
+        Search search(*this, group, axes, axis, with_kept);
+        if (!search.Run() || (best && cost <= search.cost())) continue;
+        cost = search.cost();
+        best = std::move(search.plan());
+      }
     }
     if (best) plans.push_back(std::move(*best));
   }

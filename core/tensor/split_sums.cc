@@ -43,10 +43,10 @@ struct Term {
 
 class SumSplitter {
  public:
-  explicit SumSplitter(ir::Function& f) : f_(f), reads_(f) {}
+  SumSplitter(ir::Function& f, bool with_others) : f_(f), with_others_(with_others), reads_(f) {}
 
   bool Run() {
-    FindTupleArrays();
+    if (with_others_) FindTupleArrays();
     if (tuples_.empty() && !HasEquality()) return false;
     outer_.emplace(f_);
     FindReaders();
@@ -76,8 +76,9 @@ class SumSplitter {
   }
 
   static bool IsEquality(const Inst& inst) {
-    return inst.op == Op::Holds && std::any_of(inst.constraints.begin(), inst.constraints.end(),
-                                               [](const ir::Constraint& c) { return c.equality; });
+    return inst.op == Op::Eq || (inst.op == Op::Holds &&
+                                 std::any_of(inst.constraints.begin(), inst.constraints.end(),
+                                             [](const ir::Constraint& c) { return c.equality; }));
   }
   bool HasEquality() const {
     return std::any_of(f_.blocks.begin(), f_.blocks.end(), [](const ir::Block& b) {
@@ -170,6 +171,8 @@ class SumSplitter {
   }
   static bool Pins(const Each& each, Value condition) {
     const Inst* def = FindDef(each, condition);
+    if (def && def->op == Op::Eq)
+      return IsPlace(each, def->args[0], def->args[1]) || IsPlace(each, def->args[1], def->args[0]);
     return def && IsEquality(*def) &&
            std::any_of(def->constraints.begin(), def->constraints.end(),
                        [&](const ir::Constraint& c) {
@@ -179,6 +182,14 @@ class SumSplitter {
                                                             return k == 1 || k == -1;
                                                           });
                        });
+  }
+
+  // Whether data say at which other indices v is what the index is.
+  static bool IsPlace(const Each& each, Value index, Value v) {
+    const Inst* def = FindDef(each, v);
+    return PlaceOfIndex(each, index) && def && def->op == Op::Index &&
+           std::none_of(def->subs.begin(), def->subs.end(),
+                        [&](const Affine& a) { return a.Coeff(index) != 0; });
   }
 
   // Whether the statement adds up what is linear in the matrix's elements.
@@ -308,6 +319,7 @@ class SumSplitter {
   }
 
   ir::Function& f_;
+  const bool with_others_;
   const ArrayReads reads_;
   std::optional<analysis::OuterValues> outer_;  // of the function before it changes
   std::set<Value> tuples_;
@@ -319,6 +331,6 @@ class SumSplitter {
 
 }  // namespace
 
-bool SplitSums(ir::Function& f) { return SumSplitter(f).Run(); }
+bool SplitSums(ir::Function& f, bool with_others) { return SumSplitter(f, with_others).Run(); }
 
 }  // namespace pullback::tensor

@@ -417,7 +417,7 @@ TEST_CASE("argmax and argmin: the first of equals, the first NaN, -1 of nothing"
   const double nan = std::nan("");
   const Result r =
       RunText(R"(
-fn @f(%a: [*,*]f64, %x: [*]f64) -> ([*]i64, [*]i64, i64, i64) {
+fn @f(%a: [*,*]f64, %x: [*]f64) -> ([*]i64, [*]i64, i64, i64, [*]i64, [*]i64, [*,*]i64) {
 b0:
   %n = dim %a, 0
   %m = dim %a, 1
@@ -429,7 +429,16 @@ b0:
   %l, %h = each(i < %k, j < 2) {
     %v = index %x[%i]
   } argmax []: %v, argmin []: %v
-  ret %p, %q, %l, %h
+  %s, %t, %r = each(j < %m, i < %n) {
+    %v = index %a[%i, %j]
+    %g = ne %v, 9.0
+  } argmax [%i] of (%n): %v if %g, argmin [%i] of (%n): %v if %g, gen [%j, %i] of (%m, %n): 0
+  %u = each(c < 2, j < %m, i < %n) {
+    %v = index %a[%i, %j]
+    %w = cast %c : f64
+    %z = mul %v, %w
+  } argmax [%i, %c] of (%n, 2): %z
+  ret %p, %q, %l, %h, %s, %t, %u
 })",
               {Tensor::Of<double>(DType::kF64, {5, 3},
                                   {1, 2, 2, -kInf, -kInf, -kInf, 1, nan, nan, 9, 9, 9, 9, 4, 4}),
@@ -444,6 +453,10 @@ b0:
   CHECK(ints(1) == std::vector<int64_t>{0, 0, 1, -1, 1});
   CHECK(ints(2) == std::vector<int64_t>{4});
   CHECK(ints(3) == std::vector<int64_t>{2});
+  // Elements whose terms come in turns have the same places.
+  CHECK(ints(4) == ints(0));
+  CHECK(ints(5) == ints(1));
+  CHECK(ints(6) == std::vector<int64_t>{0, 1, 0, 0, 1, 1, 0, 0, 0, 0});
 }
 
 }  // namespace

@@ -261,6 +261,13 @@ TEST_CASE("verifier 6: results") {
   CHECK(VerifiedBody("", "prod [%i + 1] of (%n): %x") == "ok");
   CHECK(VerifiedBody("", "argmax [0] of (%n): %x").find("argmax takes the first index") !=
         std::string::npos);
+  const auto by = [](const std::string& out) {
+    return Verified("b0: %s = each(i < %n, j < %n, k < %n) { } argmin " + out + ": %x ret");
+  };
+  for (const std::string out : {"[%i] of (%n)", "[%i, %j] of (%n, %n)", "[%k, %i] of (%n, %n)"})
+    CHECK(by(out) == "ok");
+  for (const std::string out : {"[%j] of (%n)", "[%k, %k] of (%n, %n)", "[%k, %i + 1] of (%n, %n)"})
+    CHECK(by(out).find("argmin takes the first index") != std::string::npos);
   CHECK(VerifiedBody("", "gen [%i]: %x").find("the sizes of out and shape differ") !=
         std::string::npos);
   CHECK(VerifiedBody("", "gen [%i] of (%x): %x").find("an extent is not i64") != std::string::npos);

@@ -1,5 +1,6 @@
 // Programs whose statements agree on an index to run over first, and what they would hold otherwise.
 #include <catch2/catch.hpp>
+#include <cmath>
 
 #include "core/pipeline/pipeline.h"
 #include "tests/core/loops/rows.h"
@@ -131,6 +132,110 @@ TEST_CASE("common rows: matrices that are reduced by rows and by columns are not
       "f");
   CHECK(ElementsMade(testing::Derived(means, Transform::kValue, {}),
                      {Ramp({200, 2}), Ramp({30, 2})}, kRows) < 200 * 8 + 30 * 20);
+}
+
+// The means need all points: what the turns of both loops need is kept, turned to be by points.
+TEST_CASE("common rows: gradients of soft assignments keep their exponentials") {
+  const ir::Module module = testing::LowerText(
+      "fn f(x: [n, d]f64, c: [k, d]f64) -> f64 { let r = gen i < n { softmax(gen j < k { "
+      "-norm2(x[i] "
+      "- c[j]) }) }\n let m = (r.T @ x) / column(column_sums(r))\n return sum j < k { norm2(m[j]) "
+      "** "
+      "2 } }",
+      "f");
+  const auto args = [](int64_t n, int64_t k) {
+    return std::vector<Tensor>{Ramp({n, 2}), Ramp({k, 2})};
+  };
+  testing::CheckDerivatives(module, args(5, 3), 1e-5, {true, true});
+  for (const std::vector<bool>& wrt : {std::vector<bool>{true, false}, {false, true}}) {
+    const ir::Module gradient = testing::Derived(module, Transform::kValueAndGrad, wrt);
+    constexpr int64_t n = 300, k = 30;
+    CHECK(ElementsMade(gradient, args(n, k), kRows) < 2 * n * k + 20 * (n + k));
+    for (const int64_t few : {1, 2, 17}) RunBoth(gradient, args(few, 4), Traps::kSame, kRows);
+  }
+}
+
+// No two of its elements are as far from the same third.
+Tensor Irregular(const std::vector<int64_t>& shape) {
+  std::vector<double> values;
+  for (int64_t k = 0; k < Ramp(shape).ElementCount(); ++k)
+    values.push_back(std::sin(static_cast<double>(7 * k + 1)));
+  return Tensor::Of<double>(DType::kF64, shape, values);
+}
+
+// One pass finds the places of both, and what is behind each of them is computed there alone.
+TEST_CASE("common rows: gradients of extrema of one matrix by rows and by columns hold rows") {
+  const std::string matrix =
+      "fn f(x: [n, d]f64, z: [m, d]f64) -> f64 { let e = gen i < n, j < m { sqrt(0.1 + sum a < d { "
+      "(x[i, a] - z[j, a]) ** 2 }) }\n return ";
+  const std::string losses[] = {
+      "(sum i < n { min j < m { e[i, j] } }) + sum j < m { min i < n { e[i, j] } } }",
+      "(sum i < n { x[i, 0] * max j < m { sin(e[i, j]) } }) + sum j < m { (min i < n { e[i, j] }) "
+      "** 2 } }",
+      "sum i < n { (min j < m { e[i, j] }) * (max j < m { e[i, j] }) } + sum j < m { max i < n { "
+      "e[i, j] } } }",
+  };
+  const auto args = [](int64_t n, int64_t m) {
+    return std::vector<Tensor>{Ramp({n, 2}), Irregular({m, 2})};
+  };
+  for (const std::string& loss : losses) {
+    INFO(loss);
+    const ir::Module module = testing::LowerText(matrix + loss, "f");
+    testing::CheckDerivatives(module, args(4, 3), 1e-5, {true, true});
+    for (const std::vector<bool>& wrt : {std::vector<bool>{true, false}, {true, true}}) {
+      const ir::Module gradient = testing::Derived(module, Transform::kValueAndGrad, wrt);
+      CHECK(ElementsMade(gradient, args(100, 100), kRows) < 50 * 100);
+      CHECK(ElementsMade(gradient, args(100, 100), LowerOptions{}) >= 100 * 100);
+      for (const int64_t n : {1, 2, 17}) RunBoth(gradient, args(n, 5), Traps::kSame, kRows);
+      for (const int64_t n : {0, 3}) RunBoth(gradient, args(n, 3 - n), Traps::kSame, kRows);
+    }
+  }
+}
+
+// Of what is made of two matrices behind totals no more than these is kept.
+TEST_CASE("common rows: what is cheap is made again for the loops that read it") {
+  struct {
+    std::string name, text;
+    int matrices;
+  } const programs[] = {
+      {"centred distances",
+       "let a = gen i < n, j < n { sqrt(norm2(x[i] - x[j]) + 0.1) }\n let b = gen i < n, j < n { "
+       "sqrt(norm2(y[i] - y[j]) + 0.1) }\n let r = row_sums(a) / f64(n)\n let s = row_sums(b) / "
+       "f64(n)\n let c = gen i < n, j < n { a[i, j] - r[i] - r[j] + mean(r) }\n let d = gen i < n, "
+       "j < n { b[i, j] - s[i] - s[j] + mean(s) }\n return sum(c * d) / sqrt(sum(c * c) * sum(d * "
+       "d))",
+       2},
+      {"a step of Sinkhorn's",
+       "let k = gen i < n, j < n { exp(-norm2(x[i] - y[j])) }\n let u = gen i < n { 1.0 / sum j < "
+       "n "
+       "{ k[i, j] } }\n let v = gen j < n { 1.0 / sum i < n { k[i, j] * u[i] } }\n return sum i < "
+       "n, j < n { u[i] * k[i, j] * v[j] * norm2(x[i] - y[j]) }",
+       2},
+      {"distances in space, by two steps",
+       "let p = gen i < n { let z = x[i]\n [z[0], z[1]] }\n let a = gen i < n { sum j < n { (p[j] "
+       "- "
+       "p[i]) / (norm2(p[i] - p[j]) + 0.1) ** 1.5 } }\n let q = p + 0.1 * a\n let b = gen i < n { "
+       "sum j < n { (q[j] - q[i]) / (norm2(q[i] - q[j]) + 0.1) ** 1.5 } }\n return sum(b * b)",
+       1},
+      {"rows and columns, centred",
+       "let a = gen i < n, j < n { sin(norm2(x[i] - y[j])) }\n let m = mean(row_sums(a))\n let c = "
+       "gen i < n, j < n { a[i, j] - m }\n let v = sum(c * c)\n return sum(gen i < n, j < n { c[i, "
+       "j] * c[j, i] / v })",
+       3},
+  };
+  for (const auto& p : programs) {
+    INFO(p.name);
+    const ir::Module module =
+        testing::LowerText("fn f(x: [n, e]f64, y: [n, e]f64) -> f64 { " + p.text + " }", "f");
+    const auto args = [](int64_t n) { return std::vector<Tensor>{Ramp({n, 2}), Ramp({n, 2})}; };
+    testing::CheckDerivatives(module, args(4), 1e-5, {true, true});
+    for (const std::vector<bool>& wrt : {std::vector<bool>{true, false}, {true, true}}) {
+      const ir::Module gradient = testing::Derived(module, Transform::kValueAndGrad, wrt);
+      const int64_t n = 100;
+      CHECK(ElementsMade(gradient, args(n), kRows) < p.matrices * n * n + 60 * n);
+      for (const int64_t few : {0, 1, 17}) RunBoth(gradient, args(few), Traps::kSame, kRows);
+    }
+  }
 }
 
 // The total of one loop is needed by the next, or a turn would go down the columns of what it reads.

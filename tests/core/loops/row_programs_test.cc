@@ -476,6 +476,30 @@ TEST_CASE("rows: rows that turns read have their cotangents added in place") {
   CHECK(text.find("add_arrays") == std::string::npos);
 }
 
+// Four times rows of one array at places that data say: its cotangent is one array, which they are added to.
+TEST_CASE("rows: rows at places that data say have one array of cotangents") {
+  const ir::Module module = testing::LowerText(
+      "fn f(x: [n, d]f64, w: [d, e]f64, a: [m]i64, p: [m]i64, q: [m]i64) -> f64 { let z = x @ w\n "
+      "return sum i < m { relu(norm2(z[a[i]] - z[p[i]]) - norm2(z[a[i]] - z[q[i]]) + 0.3) } }",
+      "f");
+  const auto args = [](int64_t n, int64_t m) {
+    std::vector<Tensor> all = {Ramp({n, 2}), Ramp({2, 5})};
+    for (const int64_t step : {3, 5, 7}) {
+      std::vector<int64_t> at;
+      for (int64_t i = 0; i < m; ++i) at.push_back((i * step + 1) % n);
+      all.push_back(Tensor::Of<int64_t>(DType::kI64, {m}, at));
+    }
+    return all;
+  };
+  const std::vector<bool> wrt = {true, true, false, false, false};
+  testing::CheckDerivatives(module, args(7, 9), 1e-5, wrt);
+  const ir::Module gradient = testing::Derived(module, Transform::kValueAndGrad, wrt);
+  constexpr int64_t n = 300;
+  // What is read and its cotangent, of 5 columns; the gradient, of 2.
+  CHECK(ElementsMade(gradient, args(n, 30), kRows) < 2 * 5 * n + 2 * n + 20 * 30);
+  for (const int64_t few : {1, 2, 17}) RunBoth(gradient, args(few, 9), Traps::kSame, kRows);
+}
+
 TEST_CASE(
     "rows: matrices of dot products and distances that are read by columns are made by columns") {
   const std::string programs[] = {

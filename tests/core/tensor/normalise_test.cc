@@ -80,6 +80,10 @@ TEST_CASE("tensor: CommonRows") {
   RunPassFiles("common_rows", OverFunctions([](ir::Function& f) { CommonRows(f); }));
 }
 
+TEST_CASE("tensor: RepeatCheap") {
+  RunPassFiles("repeat_cheap", OverFunctions([](ir::Function& f) { RepeatCheap(f); }));
+}
+
 TEST_CASE("tensor: ScanByKeys") {
   RunPassFiles("scan_by_keys", [](ir::Module& m) {
     ScanByKeys(m);
@@ -128,7 +132,9 @@ TEST_CASE("tensor: AccumulateInPlace") {
 
 TEST_CASE("tensor: CompactArrays") { RunPassFiles("compact_arrays", OverFunctions(CompactArrays)); }
 
-TEST_CASE("tensor: SplitSums") { RunPassFiles("split_sums", OverFunctions(SplitSums)); }
+TEST_CASE("tensor: SplitSums") {
+  RunPassFiles("split_sums", OverFunctions([](ir::Function& f) { SplitSums(f, true); }));
+}
 TEST_CASE("tensor: FollowTuples") { RunPassFiles("follow_tuples", OverFunctions(FollowTuples)); }
 
 TEST_CASE("tensor: KeepDiagonals") { RunPassFiles("keep_diagonals", OverFunctions(KeepDiagonals)); }

@@ -1,0 +1,346 @@
+// What is cheap is computed again rather than kept: an array larger than any of the function's own, that statements of
+// several loops read, since totals of some are needed by others, is made for each of these loops, where a turn needs what
+// a turn makes (turns.h), or becomes part of its reader.
+//
+//   c = each(i, j): gen [i, j]: a[i, j] - m[i]          c = each(i, j): gen [i, j]: a[i, j] - m[i]
+//   t = each(i, j): sum []: c[i, j] * c[i, j]           t = each(i, j): sum []: c[i, j] * c[i, j]
+//   g = each(i, j, k): sum [i, k]:                      c' = each(i, j): gen [i, j]: a[i, j] - m[i]
+//           t * c[i, j] * x[j, k]                       g = each(i, j, k): sum [i, k]: t * c'[i, j] * x[j, k]
+//
+// A sum over short axes, of distances of points in space, is as cheap; it does not become part of a reader.
+//
+// As long as that is no more than arithmetic on what is there anyway: of the large arrays that it reads, which are kept
+// for others, at most one lasts longer for it.
+#include <algorithm>
+#include <map>
+#include <optional>
+#include <set>
+#include <utility>
+#include <vector>
+
+#include "core/ir/known_extents.h"
+#include "core/ir/op_weight.h"
+#include "core/ir/own_arrays.h"
+#include "core/ir/statements.h"
+#include "core/tensor/normalise.h"
+#include "core/tensor/statement_edit.h"
+#include "core/tensor/sum_statements.h"
+#include "core/tensor/turns.h"
+
+namespace pullback::tensor {
+namespace {
+
+using ir::Each;
+using ir::EachResult;
+using ir::Inst;
+using ir::Op;
+using ir::Value;
+
+constexpr int64_t kMostWeight = 40;  // of an element
+constexpr size_t kMostApart = 400;   // instructions from what makes an array to its last reader
+
+// How one statement reads an array.
+struct Reader {
+  size_t at = 0;
+  std::vector<size_t> reads = {};  // places in the body
+  bool by_rows = true;             // each read is of the row that the turn of the first index makes
+  bool visits_once = true;         // no element is read there twice, but by another read
+};
+
+class BlockRepeats {
+ public:
+  BlockRepeats(ir::Function& f, ir::Block& block, const ir::OwnArrays& own,
+               const ir::KnownExtents& extents, const std::vector<bool>& elsewhere)
+      : f_(f), insts_(block.insts), own_(own), extents_(extents), elsewhere_(elsewhere) {}
+
+  bool Run() {
+    SumStatements sums(f_, insts_,
+                       [&](const ir::Values& shape) { return !own_.IsNoLarger(shape); });
+    for (size_t at = 0; at < insts_.size(); ++at) {
+      NoteUses(at);
+      NoteLarge(at);
+    }
+    for (const auto& [v, array] : large_) {
+      Visit(v, array);
+    }
+    bool changed = !copies_.empty();
+    sums.PutBack(insts_, [&](const Inst& sum) {
+      const bool stays = IsWorthIt(sum);
+      changed |= stays;
+      return stays;
+    });
+    InsertCopies();
+    return changed;
+  }
+
+ private:
+  struct Array {
+    size_t maker, result;
+    size_t last;         // of what uses it
+    bool whole = false;  // something reads it that is no `index` of a statement of this block
+    std::vector<Reader> readers = {};
+  };
+
+  const Each& EachOf(const Array& array) const { return *insts_[array.maker].each; }
+  const EachResult& ResultOf(const Array& array) const {
+    return EachOf(array).results[array.result];
+  }
+
+  void NoteLarge(size_t at) {
+    const Inst& inst = insts_[at];
+    for (size_t k = 0; inst.each && k < inst.results.size(); ++k) {
+      const Value v = inst.results[k];
+      const bool here = v.id >= elsewhere_.size() || !elsewhere_[v.id];
+      if (f_.TypeOf(v).rank > 1 && here && !own_.IsNoLarger(inst.each->results[k].shape))
+        large_.emplace(v, Array{at, k, at});
+    }
+  }
+
+  void NoteUses(size_t at) {
+    std::map<Value, int> others;
+    ir::ForEachOperand(insts_[at], [&](const Value& v) {
+      if (large_.contains(v)) ++others[v];
+    });
+    if (others.empty()) return;
+    for (size_t k = 0; insts_[at].each && k < insts_[at].each->body.size(); ++k) {
+      const Inst& read = insts_[at].each->body[k];
+      const auto it = read.op == Op::Index ? others.find(read.args[0]) : others.end();
+      if (it == others.end()) continue;
+      --it->second;
+      NoteRead(large_.at(it->first), at, k);
+    }
+    for (const auto& [v, count] : others) {
+      large_.at(v).last = at;
+      large_.at(v).whole |= count > 0;
+    }
+  }
+  void NoteRead(Array& array, size_t at, size_t k) {
+    if (array.readers.empty() || array.readers.back().at != at) array.readers.push_back({at});
+    Reader& reader = array.readers.back();
+    const Each& each = *insts_[at].each;
+    const Inst& read = each.body[k];
+    reader.by_rows &= read.subs[0].AsValue() == FirstIndex(insts_[at]);
+    reader.visits_once &= !read.guard.valid() && VisitsOnce(each, read, ResultOf(array).shape);
+    reader.reads.push_back(k);
+  }
+  // Whether the subscripts are the statement's indices, each over all of the axis.
+  static bool VisitsOnce(const Each& each, const Inst& read, const ir::Values& shape) {
+    std::set<size_t> places;
+    for (size_t axis = 0; axis < read.subs.size(); ++axis) {
+      const auto place = PlaceOfIndex(each, read.subs[axis].AsValue());
+      if (!place || each.indices[*place].extent != shape[axis]) return false;
+      places.insert(*place);
+    }
+    return places.size() == each.indices.size();
+  }
+
+  // Of one element a point, all of them.
+  static bool IsGen(const Each& each, const EachResult& r) {
+    if (r.monoid != ir::Monoid::kGen || r.into.valid() || r.guard.valid() || !each.where.empty() ||
+        r.out.size() != each.indices.size())
+      return false;
+    std::set<size_t> places;
+    for (size_t k = 0; k < r.out.size(); ++k) {
+      const auto place = PlaceOfIndex(each, r.out[k].AsValue());
+      if (!place || r.shape[k] != each.indices[*place].extent) return false;
+      places.insert(*place);
+    }
+    return places.size() == each.indices.size();
+  }
+  // How many terms an element has: one of a gen; of a sum over short axes as many as these have points. Nothing: others.
+  std::optional<int64_t> TermsOf(const Array& array) const {
+    const Each& each = EachOf(array);
+    const EachResult& r = ResultOf(array);
+    if (IsGen(each, r)) return 1;
+    if (r.monoid != ir::Monoid::kSum || r.into.valid() || r.guard.valid() || !each.where.empty() ||
+        !ir::IsPrefixForm(each, r))
+      return std::nullopt;
+    int64_t terms = 1;
+    for (size_t k = 0; k < each.indices.size(); ++k) {
+      const Value extent = each.indices[k].extent;
+      if (k < r.out.size() && extent == r.shape[k]) continue;
+      if (k < r.out.size() || !extents_.IsShort(extent)) return std::nullopt;
+      terms *= extents_.constants.at(extent);
+    }
+    return terms;
+  }
+  static std::vector<const Inst*> NeededBy(const Each& each, const EachResult& r) {
+    std::set<Value> values = {r.value};
+    std::vector<const Inst*> needed;
+    for (auto op = each.body.rbegin(); op != each.body.rend(); ++op) {
+      const bool is_needed = std::any_of(op->results.begin(), op->results.end(),
+                                         [&](Value v) { return values.contains(v); });
+      if (!is_needed) continue;
+      needed.push_back(&*op);
+      ir::ForEachOperand(*op, [&](const Value& v) { values.insert(v); });
+    }
+    return needed;
+  }
+  // What its element takes, but for what is the same for all; nothing: more than arithmetic. `needed`: the last comes first.
+  static std::optional<int64_t> WeightOf(const Each& each, const std::vector<const Inst*>& needed) {
+    std::set<Value> varying;
+    for (const ir::IndexVar& i : each.indices) varying.insert(i.var);
+    int64_t weight = 0;
+    for (auto op = needed.rbegin(); op != needed.rend(); ++op) {
+      if ((ir::Info((*op)->op).flags & ir::kLibm) || ir::HasCallee((*op)->op)) return std::nullopt;
+      bool varies = false;
+      ir::ForEachOperand(**op, [&](const Value& v) { varies |= varying.contains(v); });
+      if (!varies) continue;
+      varying.insert((*op)->results.begin(), (*op)->results.end());
+      weight += ir::OpWeight((*op)->op);
+    }
+    return weight;
+  }
+
+  bool MayChange(const Array& array) const {
+    if (array.whole || array.readers.empty() || array.last - array.maker > kMostApart ||
+        !TermsOf(array) || changed_.contains(array.maker))
+      return false;
+    const bool is_gen = IsGen(EachOf(array), ResultOf(array));
+    return std::all_of(array.readers.begin(), array.readers.end(), [&](const Reader& r) {
+      // What is changed already may read something else now.
+      return (r.by_rows || (is_gen && r.visits_once)) && !changed_.contains(r.at);
+    });
+  }
+
+  // What it takes to make the array again.
+  struct Needs {
+    int64_t weight = 0;
+    std::set<Value> kept, loose;  // large arrays that are read
+  };
+  std::optional<Needs> NeedsOf(const Array& array) {
+    Needs needs;
+    const std::vector<const Inst*> needed = NeededBy(EachOf(array), ResultOf(array));
+    const std::optional<int64_t> weight = WeightOf(EachOf(array), needed);
+    if (!weight || *weight > kMostWeight) return std::nullopt;
+    needs.weight = *weight * *TermsOf(array);
+    if (needs.weight > kMostWeight) return std::nullopt;
+    for (const Inst* op : needed) {
+      const auto it = op->op == Op::Index ? large_.find(op->args[0]) : large_.end();
+      if (it != large_.end()) (IsKept(it->second) ? needs.kept : needs.loose).insert(it->first);
+    }
+    return needs;
+  }
+  // What is not kept becomes part of what is made again: it has to be as cheap, and made of what is kept.
+  bool TakeIn(Needs& needs) {
+    for (Value v : needs.loose) {
+      const Array& array = large_.at(v);
+      if (!IsGen(EachOf(array), ResultOf(array)) || changed_.contains(array.maker)) return false;
+      const std::optional<Needs> own = NeedsOf(array);
+      if (!own || !own->loose.empty()) return false;
+      needs.weight += own->weight;
+      needs.kept.insert(own->kept.begin(), own->kept.end());
+    }
+    return needs.weight <= kMostWeight;
+  }
+  // Whether no more than one of the arrays that it is made of lasts longer for it.
+  bool MayLast(const Array& array, const std::set<Value>& kept) const {
+    return std::count_if(kept.begin(), kept.end(),
+                         [&](Value v) { return large_.at(v).last < array.readers.back().at; }) <= 1;
+  }
+
+  void Visit(Value v, const Array& array) {
+    if (!MayChange(array)) return;
+    std::optional<Needs> needs = NeedsOf(array);
+    if (!needs || !IsKept(array) || !TakeIn(*needs) || !MayLast(array, needs->kept)) return;
+    if (needs->loose.empty()) return Repeat(v, array);
+    // Those first.
+    changed_.insert(array.maker);
+    for (Inst& read : insts_[array.maker].each->body) {
+      if (read.op == Op::Index && needs->loose.contains(read.args[0]))
+        read.args = {Copy(large_.at(read.args[0]), array.maker)};
+    }
+  }
+
+  const Turns& turns() {
+    if (!turns_) turns_.emplace(insts_, 0, insts_.size() - 1, std::map<size_t, Value>());
+    return *turns_;
+  }
+  // The loop of the readers that read what is made now. What is made alone can wait for its first reader.
+  int LoopOf(const Array& array) {
+    const bool alone = insts_[array.maker].results.size() == 1;
+    return turns().LoopOf(alone && !array.readers.empty() ? array.readers[0].at : array.maker);
+  }
+  bool IsKept(const Array& array) {
+    return array.whole ||
+           std::any_of(array.readers.begin(), array.readers.end(), [&](const Reader& r) {
+             return !r.by_rows || turns().LoopOf(r.at) != LoopOf(array);
+           });
+  }
+  void Repeat(Value v, const Array& array) {
+    changed_.insert(array.maker);
+    std::map<int, Value> by_loop = {{LoopOf(array), v}};  // what its readers by rows read
+    for (const Reader& reader : array.readers) {
+      changed_.insert(reader.at);
+      const auto read = [&](size_t k) -> Inst& { return insts_[reader.at].each->body[k]; };
+      if (reader.by_rows) {
+        const auto [it, fresh] = by_loop.try_emplace(turns().LoopOf(reader.at), v);
+        if (fresh) it->second = Copy(array, reader.at);
+        for (size_t k : reader.reads) read(k).args = {it->second};
+      } else {
+        for (size_t k : reader.reads) read(k).args = {Copy(array, reader.at)};
+      }
+    }
+  }
+  // In front of a reader.
+  Value Copy(const Array& array, size_t reader) {
+    Inst copy = CopyWithResult(insts_[array.maker], array.result, f_).inst;
+    ir::Values order;
+    for (const ir::Affine& sub : copy.each->results[0].out) order.push_back(sub.AsValue());
+    ir::BringIndicesFirst(*copy.each, order);
+    copy.results = {f_.NewLike(f_, copy.results[0])};
+    copies_[reader].push_back(std::move(copy));
+    return copies_[reader].back().results[0];
+  }
+
+  // Whether a sum of two arrays, as a statement, reads copies, or both become part of it, since nothing else reads them.
+  bool IsWorthIt(const Inst& sum) const {
+    bool copied = false, both = true;
+    ForEachRead(*sum.each, [&](Value v, ir::AffineSpan) {
+      const auto it = large_.find(v);
+      copied |= it == large_.end();
+      both &= copied || HasOneReader(it->second);
+    });
+    return copied || both;
+  }
+  bool HasOneReader(const Array& array) const {
+    const bool is_statement =
+        insts_[array.maker].each != nullptr;  // or a sum that does not stay one
+    return is_statement && !array.whole && array.readers.size() == 1 &&
+           array.readers[0].reads.size() == 1 && EachOf(array).results.size() == 1 &&
+           IsGen(EachOf(array), ResultOf(array));
+  }
+
+  void InsertCopies() {
+    std::vector<Inst> out;
+    for (size_t at = 0; at < insts_.size(); ++at) {
+      if (const auto it = copies_.find(at); it != copies_.end())
+        std::move(it->second.begin(), it->second.end(), std::back_inserter(out));
+      out.push_back(std::move(insts_[at]));
+    }
+    insts_ = std::move(out);
+  }
+
+  ir::Function& f_;
+  std::vector<Inst>& insts_;
+  const ir::OwnArrays& own_;
+  const ir::KnownExtents& extents_;
+  const std::vector<bool>& elsewhere_;
+  std::map<Value, Array> large_;
+  std::optional<Turns> turns_;
+  std::set<size_t> changed_;                    // statements
+  std::map<size_t, std::vector<Inst>> copies_;  // by what they come in front of
+};
+
+}  // namespace
+
+bool RepeatCheap(ir::Function& f) {
+  const ir::OwnArrays own(f);
+  const ir::KnownExtents extents = ir::FindKnownExtents(f);
+  const std::vector<bool> elsewhere = ir::UsedElsewhere(f);
+  bool changed = false;
+  for (ir::Block& b : f.blocks) changed |= BlockRepeats(f, b, own, extents, elsewhere).Run();
+  return changed;
+}
+
+}  // namespace pullback::tensor
