@@ -10,6 +10,7 @@
 #include "core/loops/prune.h"
 #include "core/loops/refcounts.h"
 #include "core/loops/rows_first.h"
+#include "core/loops/search_order.h"
 #include "core/loops/split_contractions.h"
 #include "core/loops/uniques.h"
 #include "core/loops/verify.h"
@@ -130,8 +131,9 @@ StatusOr<Module> LowerToLoops(const ir::Module& module, const LowerOptions& opti
     const std::optional<ir::Function> split =
         options.contractions ? SplitContractions(*f) : std::nullopt;
     const ir::Function& plain = split ? *split : *f;
-    const std::optional<ir::Function> by_rows = options.rows ? RunRowsFirst(plain) : std::nullopt;
-    const ir::Function& from = by_rows ? *by_rows : plain;
+    const std::optional<ir::Function> ordered =
+        options.rows ? RunRowsFirst(plain) : SearchInnermost(plain);
+    const ir::Function& from = ordered ? *ordered : plain;
     const std::optional<WithDestinations> passed = PassDestinations(from);
     PB_RETURN_IF_ERROR(
         passed ? FunctionLowerer(passed->function, passed->destinations, options, out).Lower()

@@ -110,6 +110,14 @@ const std::vector<ProgramCase>& DeviceShapes() {
        "f",
        {Numbers({19, 37})},
        {}},
+      {"greatest by rows and by columns",
+       "fn f(x: [n, m]f64) -> f64 { let s = gen i < n, j < n { sin(x[i, 0]) * x[j, 1] }\n"
+       "let k = gen i < n { argmax j < n { s[i, j] } }\n"
+       "let l = gen j < n { argmin i < n { s[i, j] } }\n"
+       "return sum i < n { x[k[i], 0] * x[l[i], 1] } }",
+       "f",
+       {Numbers({19, 2})},
+       {}},
       {"greatest of all",
        "fn f(x: [n, m]f64) -> f64 { let (i, j) = argmin i < n, j < m { [i != 3] * x[i, j] }\n"
        "return x[i, j] * x[i, j] * sum(x) }",
