@@ -256,8 +256,8 @@ class RowGroups::Search {
   }
   // The sums of the turns take room that is there for all points: they are as many as the arrays have rows.
   bool MaySplit(const Each& each, const EachResult& r, Value index) const {
-    if (r.monoid != Monoid::kSum || each.results.size() != 1 || !each.where.empty() ||
-        r.guard.valid())
+    if (r.monoid != Monoid::kSum || each.results.size() != 1 || r.guard.valid() ||
+        !HasManyTerms(each, r, index))
       return false;
     const Value extent = each.indices[*PlaceOfIndex(each, index)].extent;
     bool same = false;
@@ -266,6 +266,32 @@ class RowGroups::Search {
       same |= it != wanted_.end() && ResultOf(g_.arrays_.at(v)).shape[it->second] == extent;
     });
     return same;
+  }
+
+  // Whether brackets leave each turn's sums some terms: a window of a few points, or ranges as long as others.
+  static bool HasManyTerms(const Each& each, const EachResult& r, Value turn) {
+    constexpr int64_t kSome = 4;
+    if (each.where.empty()) return true;
+    if (std::any_of(each.where.begin(), each.where.end(),
+                    [](const ir::Constraint& c) { return c.equality; }))
+      return false;
+    int64_t terms = 1;
+    for (const ir::IndexVar& i : each.indices) {
+      if (i.var != turn && !AxisOf(r, i.var)) terms *= std::min(WidthOf(each, i.var), kSome);
+    }
+    return terms >= kSome;
+  }
+  // How many places the least window leaves the index; of ranges that may be long, as many as there may be.
+  static int64_t WidthOf(const Each& each, Value index) {
+    int64_t width = INT64_MAX;
+    for (const ir::Constraint& from : each.where) {
+      for (const ir::Constraint& to : each.where) {
+        if (from.e.Coeff(index) != 1 || to.e.Coeff(index) != -1) continue;
+        if (const Affine both = from.e + to.e; both.IsConst())
+          width = std::min(width, std::max<int64_t>(both.constant, -1) + 1);
+      }
+    }
+    return width;
   }
 
   Size SizeOf(Value v) const {

@@ -134,6 +134,26 @@ TEST_CASE("common rows: matrices that are reduced by rows and by columns are not
                      {Ramp({200, 2}), Ramp({30, 2})}, kRows) < 200 * 8 + 30 * 20);
 }
 
+// The activations are needed behind a total, their cotangents are not: of these a channel.
+TEST_CASE("common rows: gradients of convolutions hold one channel of cotangents") {
+  const ir::Module module = testing::LowerText(
+      "fn f(x: [k, h + 2, w + 2]f64, c: [m, k, 3, 3]f64) -> f64 { let o = gen p < m, i < h, j < w "
+      "{ "
+      "tanh(sum q < k, s < 3, t < 3 { x[q, i + s, j + t] * c[p, q, s, t] }) }\n let a = gen p < m "
+      "{ "
+      "sum i < h, j < w { o[p, i, j] } }\n return sum p < m { a[p] ** 2 } }",
+      "f");
+  const auto args = [](int64_t h, int64_t m) {
+    return std::vector<Tensor>{Ramp({2, h + 2, 5}), Ramp({m, 2, 3, 3})};
+  };
+  testing::CheckDerivatives(module, args(3, 2), 1e-5, {true, true});
+  const ir::Module gradient = testing::Derived(module, Transform::kValueAndGrad, {true, false});
+  constexpr int64_t h = 20, m = 40;
+  // Two arrays over all channels: without this there are three.
+  CHECK(ElementsMade(gradient, args(h, m), kRows) < 2 * m * h * 3 + 2 * (h + 2) * 5 + 20 * m);
+  for (const int64_t few : {0, 1, 7}) RunBoth(gradient, args(few, 3), Traps::kSame, kRows);
+}
+
 // The means need all points: what the turns of both loops need is kept, turned to be by points.
 TEST_CASE("common rows: gradients of soft assignments keep their exponentials") {
   const ir::Module module = testing::LowerText(
