@@ -138,7 +138,7 @@ Status Finish(PassRunner& passes, ir::Module m, bool derived, bool optimise, int
       return Status();
     }));
     PB_RETURN_IF_ERROR(passes.Simplify(m));
-    PB_RETURN_IF_ERROR(RepeatCheap(passes, m));
+    PB_RETURN_IF_ERROR(KeepFewer(passes, m));
     PB_RETURN_IF_ERROR(ImproveLoops(passes, m, true));
     PB_RETURN_IF_ERROR(passes.Run("accumulate_in_place", m, [](ir::Module& x) {
       for (auto& f : x.functions) tensor::AccumulateInPlace(*f);
@@ -225,7 +225,7 @@ StatusOr<bool> DeriveInChunks(PassRunner& passes, ir::Module m, Transform transf
 
 }  // namespace
 
-const char* const kPassesVersion = "115";
+const char* const kPassesVersion = "116";
 
 const char* TransformName(Transform t) {
   switch (t) {

@@ -110,7 +110,11 @@ Status CommonRows(PassRunner& passes, ir::Module& m) {
   });
 }
 
-Status RepeatCheap(PassRunner& passes, ir::Module& m) {
+Status KeepFewer(PassRunner& passes, ir::Module& m) {
+  PB_RETURN_IF_ERROR(passes.Run("read_clipped", m, [](ir::Module& x) {
+    for (auto& f : x.functions) tensor::ReadClipped(*f);
+    return Status();
+  }));
   bool changed = true;
   for (int round = 0; changed && round < kMostRepeats; ++round) {
     changed = false;

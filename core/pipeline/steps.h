@@ -35,8 +35,9 @@ Status ShareStatements(PassRunner& passes, ir::Module& m);
 // (core/tensor/common_rows.cc): where nothing is left to derive or fuse.
 Status CommonRows(PassRunner& passes, ir::Module& m);
 
-// What is cheap is computed again rather than kept (core/tensor/repeat_cheap.cc).
-Status RepeatCheap(PassRunner& passes, ir::Module& m);
+// What is stored in another way, or is cheap to compute again, is not kept (core/tensor/read_clipped.cc, repeat_cheap.cc):
+// where bodies hold no calls any more.
+Status KeepFewer(PassRunner& passes, ir::Module& m);
 
 // Normalising and fusing; each of the `rounds` eliminates what the one before has uncovered.
 Status NormaliseAndFuse(PassRunner& passes, ir::Module& m, int rounds);

@@ -76,6 +76,10 @@ bool CommonRows(ir::Function& f);
 // (repeat_cheap.cc). True: changed; then opt::FuseReads makes them part of their readers.
 bool RepeatCheap(ir::Function& f);
 
+// What is only asked whether it is positive is asked of what is stored of it, with 0 for the rest (read_clipped.cc). True:
+// changed.
+bool ReadClipped(ir::Function& f);
+
 // A statement whose result is only added to an array adds to it in place (EachResult::into). Comes last: no other
 // pass knows `into`.
 void AccumulateInPlace(ir::Function& f);

@@ -154,6 +154,23 @@ TEST_CASE("common rows: gradients of convolutions hold one channel of cotangents
   for (const int64_t few : {0, 1, 7}) RunBoth(gradient, args(few, 3), Traps::kSame, kRows);
 }
 
+// Which of the activations are 0 tells which of the sums in front were not positive.
+TEST_CASE("common rows: of clipped activations that are kept what they were clipped from is not") {
+  const ir::Module module = testing::LowerText(
+      "fn f(x: [n, d]f64, w: [d, h]f64) -> f64 { let a = relu.(x @ w)\n return sum i < n, j < n { "
+      "sin(dot(a[i], a[j])) } }",
+      "f");
+  const auto args = [](int64_t n, int64_t h) {
+    return std::vector<Tensor>{Ramp({n, 2}), Ramp({2, h})};
+  };
+  testing::CheckDerivatives(module, args(4, 3), 1e-5, {true, true});
+  const ir::Module gradient = testing::Derived(module, Transform::kValueAndGrad, {true, false});
+  constexpr int64_t n = 50, h = 40;
+  // The activations, and their cotangents from both sides; rows beside them.
+  CHECK(ElementsMade(gradient, args(n, h), kRows) < 3 * n * h + 10 * (n + h));
+  for (const int64_t few : {0, 1, 17}) RunBoth(gradient, args(few, 5), Traps::kSame, kRows);
+}
+
 // The means need all points: what the turns of both loops need is kept, turned to be by points.
 TEST_CASE("common rows: gradients of soft assignments keep their exponentials") {
   const ir::Module module = testing::LowerText(

@@ -84,6 +84,10 @@ TEST_CASE("tensor: RepeatCheap") {
   RunPassFiles("repeat_cheap", OverFunctions([](ir::Function& f) { RepeatCheap(f); }));
 }
 
+TEST_CASE("tensor: ReadClipped") {
+  RunPassFiles("read_clipped", OverFunctions([](ir::Function& f) { ReadClipped(f); }));
+}
+
 TEST_CASE("tensor: ScanByKeys") {
   RunPassFiles("scan_by_keys", [](ir::Module& m) {
     ScanByKeys(m);
