@@ -204,7 +204,7 @@ void ResultWriter::BeginLanes() {
 
 void ResultWriter::BeginInner() {
   if (plan_.mode == ResultPlan::Mode::kLanes) return BeginLanes();
-  if (best_) return best_->Begin();
+  if (plan_.mode == ResultPlan::Mode::kArg) return best_->Begin();
   const Type t = c_.l.f.TypeOf(r_.value);
   e_.Store(state_, e_.I64(0), e_.Const(t, ir::MonoidIdentity(r_.monoid, t.elem)));
 }

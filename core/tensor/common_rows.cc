@@ -5,7 +5,6 @@
 //   g = each(i < n, k < c, a < h, j < d): sum [i, k]: e        s = each(a < h, i < n, k < c, j < d): sum [a, i, k]: e
 //                                                              g = each(a < h, i < n, k < c): sum [i, k]: s[a, i, k]
 #include <algorithm>
-#include <map>
 #include <memory>
 #include <set>
 #include <utility>

@@ -8,10 +8,13 @@
 //   … index %s[%i, %k] if 0 <= %row < %n …
 //
 // Of an array larger than any of the program's own that other statements read whole, those rows that data say are made
-// once more, for the others. (Of what is known outside recompute_rows.cc does that.)
+// once more, for the others: if it has more axes than these, or places in its rows are searched for along other axes, too,
+// so that no order of loops has the rows at hand. (Of what is known outside recompute_rows.cc does that.)
 #include <algorithm>
 #include <iterator>
+#include <map>
 #include <optional>
+#include <set>
 #include <unordered_map>
 #include <utility>
 
@@ -107,8 +110,13 @@ class Rows {
 
   // Whether the array, or what is made of it element by element, has some place looked for along other axes than this, of
   // each of its rows: then no order of loops has the rows at hand where they are asked for.
-  bool IsSearchedByRows(Value array, size_t axis, int depth = 0) const {
-    if (!reads_.OnlyByStatements(array)) return false;
+  bool IsSearchedByRows(Value array, size_t axis) const {
+    std::set<std::pair<Value, size_t>> seen;
+    return IsSearchedByRows(array, axis, 0, seen);
+  }
+  bool IsSearchedByRows(Value array, size_t axis, int depth,
+                        std::set<std::pair<Value, size_t>>& seen) const {
+    if (!reads_.OnlyByStatements(array) || !seen.insert({array, axis}).second) return false;
     const auto& reads = reads_.Of(array);
     return std::any_of(reads.begin(), reads.end(), [&](const ArrayReads::Read& read) {
       const ir::Each& each = *read.statement;
@@ -122,7 +130,7 @@ class Rows {
         if (r.monoid == Monoid::kArgMax || r.monoid == Monoid::kArgMin) return true;
         if (r.monoid == Monoid::kGen && depth < kDeepest &&
             IsSearchedByRows(reader->results[k], static_cast<size_t>(out - r.out.begin()),
-                             depth + 1))
+                             depth + 1, seen))
           return true;
       }
       return false;
@@ -146,12 +154,15 @@ class Rows {
   void MakeAgain(const Inst& inst, size_t k) {
     const Value array = inst.results[k];
     const auto& reads = reads_.Of(array);
+    std::map<size_t, bool> again;  // by axis: whether its rows may be
     for (const ArrayReads::Read& first : reads) {
       const Inst* reader = values_.StatementOf(*first.statement);
       for (size_t axis = 0; reader && axis < f_.TypeOf(array).rank; ++axis) {
         const std::optional<Row> row = RowOfRead(first, axis);
         if (!row || !row->data.valid()) continue;
-        if (!large_.Is(inst.each->results[k]) && !IsSearchedByRows(array, axis)) continue;
+        const auto [may, fresh] = again.try_emplace(axis, large_.Is(inst.each->results[k]));
+        if (fresh && !may->second) may->second = IsSearchedByRows(array, axis);
+        if (!may->second) continue;
         std::vector<ArrayReads::Read> same;
         std::copy_if(reads.begin(), reads.end(), std::back_inserter(same),
                      [&](const auto& read) { return RowOfRead(read, axis) == row; });

@@ -169,7 +169,7 @@ class LookUps {
     if (!inst.each || !inst.results.empty()) out.push_back(std::move(inst));
   }
 
-  // Argmax and argmin have no other form than the prefix form: they become what has.
+  // In front of common_rows.cc argmax and argmin have no other form than the prefix form: they become what has.
   void SplitArgs(Inst& inst, std::vector<Inst>& out) {
     for (size_t k = inst.results.size(); k-- > 0;) {
       if (!IsArgUnderEquality(*inst.each, f_, inst.each->results[k])) continue;

@@ -158,7 +158,8 @@ class ArgSplitter {
 }  // namespace
 
 bool IsArgUnderEquality(const ir::Each& each, const ir::Function& f, const ir::EachResult& r) {
-  if (!ir::IsArg(r.monoid) || !each.where.empty() || each.indices.size() != r.out.size() + 1)
+  if (!ir::IsArg(r.monoid) || !ir::IsPrefixForm(each, r) || !each.where.empty() ||
+      each.indices.size() != r.out.size() + 1)
     return false;
   const Value guard = TermOf(each, f, r).guard;
   if (!guard.valid()) return false;

@@ -9,8 +9,8 @@
 //
 // A sum over short axes, of distances of points in space, is as cheap; it does not become part of a reader.
 //
-// As long as that is no more than arithmetic on what is there anyway: of the large arrays that it reads, which are kept
-// for others, at most one lasts longer for it.
+// As long as that is no more than arithmetic on what is there anyway: of the arrays that it reads, which are kept for
+// others, at most one lasts longer for it, and that is no larger.
 #include <algorithm>
 #include <map>
 #include <optional>
@@ -54,15 +54,13 @@ class BlockRepeats {
       : f_(f), insts_(block.insts), own_(own), extents_(extents), elsewhere_(elsewhere) {}
 
   bool Run() {
-    SumStatements sums(f_, insts_,
-                       [&](const ir::Values& shape) { return !own_.IsNoLarger(shape); });
+    const auto is_larger = [&](const ir::Values& shape) { return !own_.IsNoLarger(shape); };
+    SumStatements& sums = sums_.emplace(f_, insts_, is_larger);
     for (size_t at = 0; at < insts_.size(); ++at) {
       NoteUses(at);
-      NoteLarge(at);
+      NoteMade(at);
     }
-    for (const auto& [v, array] : large_) {
-      Visit(v, array);
-    }
+    for (Value v : large_) Visit(v, arrays_.at(v));
     bool changed = !copies_.empty();
     sums.PutBack(insts_, [&](const Inst& sum) {
       const bool stays = IsWorthIt(sum);
@@ -76,8 +74,8 @@ class BlockRepeats {
  private:
   struct Array {
     size_t maker, result;
-    size_t last;         // of what uses it
-    bool whole = false;  // something reads it that is no `index` of a statement of this block
+    size_t last;  // of what uses it
+    bool whole;   // something reads it that is no `index` of a statement of this block
     std::vector<Reader> readers = {};
   };
 
@@ -86,32 +84,40 @@ class BlockRepeats {
     return EachOf(array).results[array.result];
   }
 
-  void NoteLarge(size_t at) {
+  void NoteMade(size_t at) {
     const Inst& inst = insts_[at];
     for (size_t k = 0; inst.each && k < inst.results.size(); ++k) {
       const Value v = inst.results[k];
-      const bool here = v.id >= elsewhere_.size() || !elsewhere_[v.id];
-      if (f_.TypeOf(v).rank > 1 && here && !own_.IsNoLarger(inst.each->results[k].shape))
-        large_.emplace(v, Array{at, k, at});
+      if (f_.TypeOf(v).rank < 2) continue;
+      const bool elsewhere = v.id < elsewhere_.size() && elsewhere_[v.id];
+      arrays_.emplace(v, Array{at, k, elsewhere ? insts_.size() : at, elsewhere});
+      if (!elsewhere && !own_.IsNoLarger(inst.each->results[k].shape)) large_.push_back(v);
     }
   }
 
   void NoteUses(size_t at) {
     std::map<Value, int> others;
     ir::ForEachOperand(insts_[at], [&](const Value& v) {
-      if (large_.contains(v)) ++others[v];
+      if (arrays_.contains(v)) ++others[v];
+      if (!insts_[at].each && insts_[at].op != Op::Dim && f_.TypeOf(v).IsArray())
+        consumers_[v].push_back(at);
     });
+    for (size_t k = 0; insts_[at].each && k < insts_[at].results.size(); ++k) {
+      const Value into = insts_[at].each->results[k].into;
+      if (into.valid()) consumers_[into].push_back(at);
+    }
     if (others.empty()) return;
     for (size_t k = 0; insts_[at].each && k < insts_[at].each->body.size(); ++k) {
       const Inst& read = insts_[at].each->body[k];
       const auto it = read.op == Op::Index ? others.find(read.args[0]) : others.end();
       if (it == others.end()) continue;
       --it->second;
-      NoteRead(large_.at(it->first), at, k);
+      NoteRead(arrays_.at(it->first), at, k);
     }
     for (const auto& [v, count] : others) {
-      large_.at(v).last = at;
-      large_.at(v).whole |= count > 0;
+      Array& array = arrays_.at(v);
+      array.last = std::max(array.last, at);
+      array.whole |= count > 0;
     }
   }
   void NoteRead(Array& array, size_t at, size_t k) {
@@ -119,7 +125,8 @@ class BlockRepeats {
     Reader& reader = array.readers.back();
     const Each& each = *insts_[at].each;
     const Inst& read = each.body[k];
-    reader.by_rows &= read.subs[0].AsValue() == FirstIndex(insts_[at]);
+    const Value turn = FirstIndex(insts_[at]);
+    reader.by_rows &= turn.valid() && read.subs[0].AsValue() == turn;
     reader.visits_once &= !read.guard.valid() && VisitsOnce(each, read, ResultOf(array).shape);
     reader.reads.push_back(k);
   }
@@ -199,14 +206,27 @@ class BlockRepeats {
     const bool is_gen = IsGen(EachOf(array), ResultOf(array));
     return std::all_of(array.readers.begin(), array.readers.end(), [&](const Reader& r) {
       // What is changed already may read something else now.
-      return (r.by_rows || (is_gen && r.visits_once)) && !changed_.contains(r.at);
+      return (r.by_rows || (is_gen && r.visits_once)) && !changed_.contains(r.at) &&
+             MayStay(insts_[r.at]);
     });
+  }
+  // Not a sum of two arrays one of which cannot become part of it: that is added to in place.
+  bool MayStay(const Inst& reader) const {
+    if (!sums_->Has(reader.results[0])) return true;
+    bool may = true;
+    ForEachRead(*reader.each, [&](Value v, ir::AffineSpan) {
+      const auto it = arrays_.find(v);
+      may &= it != arrays_.end() && IsGen(EachOf(it->second), ResultOf(it->second));
+    });
+    return may;
   }
 
   // What it takes to make the array again.
   struct Needs {
     int64_t weight = 0;
-    std::set<Value> kept, loose;  // large arrays that are read
+    std::set<Value> reads;       // arrays
+    std::set<Value> kept;        // of these, made here, of several axes
+    std::map<Value, int> loose;  // others of such, and how often they are read
   };
   std::optional<Needs> NeedsOf(const Array& array) {
     Needs needs;
@@ -216,39 +236,67 @@ class BlockRepeats {
     needs.weight = *weight * *TermsOf(array);
     if (needs.weight > kMostWeight) return std::nullopt;
     for (const Inst* op : needed) {
-      const auto it = op->op == Op::Index ? large_.find(op->args[0]) : large_.end();
-      if (it != large_.end()) (IsKept(it->second) ? needs.kept : needs.loose).insert(it->first);
+      if (op->op != Op::Index) continue;
+      const Value v = op->args[0];
+      needs.reads.insert(v);
+      const auto it = arrays_.find(v);
+      if (it == arrays_.end()) continue;
+      if (IsKept(it->second))
+        needs.kept.insert(v);
+      else
+        ++needs.loose[v];
     }
     return needs;
   }
   // What is not kept becomes part of what is made again: it has to be as cheap, and made of what is kept.
   bool TakeIn(Needs& needs) {
-    for (Value v : needs.loose) {
-      const Array& array = large_.at(v);
+    for (const auto& [v, reads] : needs.loose) {
+      const Array& array = arrays_.at(v);
       if (!IsGen(EachOf(array), ResultOf(array)) || changed_.contains(array.maker)) return false;
       const std::optional<Needs> own = NeedsOf(array);
       if (!own || !own->loose.empty()) return false;
-      needs.weight += own->weight;
+      needs.weight += own->weight * reads;
       needs.kept.insert(own->kept.begin(), own->kept.end());
+      needs.reads.insert(own->reads.begin(), own->reads.end());
     }
     return needs.weight <= kMostWeight;
   }
-  // Whether no more than one of the arrays that it is made of lasts longer for it.
-  bool MayLast(const Array& array, const std::set<Value>& kept) const {
-    return std::count_if(kept.begin(), kept.end(),
-                         [&](Value v) { return large_.at(v).last < array.readers.back().at; }) <= 1;
+  // Whether no more than one of the arrays that it is made of lasts longer for it, and that is no larger than itself. Nothing
+  // may lose its unique owner for it: what is updated meanwhile would be copied.
+  bool MayLast(const Array& array, const Needs& needs) const {
+    const size_t last = array.readers.back().at;
+    const bool consumed = std::any_of(needs.reads.begin(), needs.reads.end(), [&](Value v) {
+      const auto it = consumers_.find(v);
+      return it != consumers_.end() &&
+             std::any_of(it->second.begin(), it->second.end(),
+                         [&](size_t at) { return at > array.maker && at < last; });
+    });
+    if (consumed) return false;
+    int longer = 0;
+    for (Value v : needs.kept) {
+      const Array& read = arrays_.at(v);
+      if (read.last >= last) continue;
+      ++longer;
+      if (!IsNoLarger(ResultOf(read).shape, ResultOf(array).shape)) return false;
+    }
+    return longer <= 1;
+  }
+  static bool IsNoLarger(ir::Values shape, ir::Values than) {
+    std::sort(shape.begin(), shape.end());
+    std::sort(than.begin(), than.end());
+    return std::includes(than.begin(), than.end(), shape.begin(), shape.end());
   }
 
   void Visit(Value v, const Array& array) {
     if (!MayChange(array)) return;
     std::optional<Needs> needs = NeedsOf(array);
-    if (!needs || !IsKept(array) || !TakeIn(*needs) || !MayLast(array, needs->kept)) return;
+    if (!needs || !IsKept(array) || !TakeIn(*needs) || !MayLast(array, *needs)) return;
     if (needs->loose.empty()) return Repeat(v, array);
     // Those first.
     changed_.insert(array.maker);
     for (Inst& read : insts_[array.maker].each->body) {
       if (read.op == Op::Index && needs->loose.contains(read.args[0]))
-        read.args = {Copy(large_.at(read.args[0]), array.maker)};
+        read.args = {Copy(arrays_.at(read.args[0]), array.maker)};
     }
   }
 
@@ -290,16 +338,16 @@ class BlockRepeats {
     ir::BringIndicesFirst(*copy.each, order);
     copy.results = {f_.NewLike(f_, copy.results[0])};
     copies_[reader].push_back(std::move(copy));
-    return copies_[reader].back().results[0];
+    return *made_.insert(copies_[reader].back().results[0]).first;
   }
 
   // Whether a sum of two arrays, as a statement, reads copies, or both become part of it, since nothing else reads them.
   bool IsWorthIt(const Inst& sum) const {
     bool copied = false, both = true;
     ForEachRead(*sum.each, [&](Value v, ir::AffineSpan) {
-      const auto it = large_.find(v);
-      copied |= it == large_.end();
-      both &= copied || HasOneReader(it->second);
+      const auto it = arrays_.find(v);
+      copied |= made_.contains(v);
+      both &= it != arrays_.end() && HasOneReader(it->second);
     });
     return copied || both;
   }
@@ -326,7 +374,11 @@ class BlockRepeats {
   const ir::OwnArrays& own_;
   const ir::KnownExtents& extents_;
   const std::vector<bool>& elsewhere_;
-  std::map<Value, Array> large_;
+  std::map<Value, Array> arrays_;                   // of several axes, that statements make
+  std::vector<Value> large_;                        // of these, as they come
+  std::map<Value, std::vector<size_t>> consumers_;  // what may take an array over, or keep it
+  std::set<Value> made_;                            // copies
+  std::optional<SumStatements> sums_;
   std::optional<Turns> turns_;
   std::set<size_t> changed_;                    // statements
   std::map<size_t, std::vector<Inst>> copies_;  // by what they come in front of

@@ -218,14 +218,14 @@ class RowGroups::Search {
     }
     return true;
   }
-  // Whether a turn of the first index goes down a column of some array.
+  // Whether a turn of the first index goes down a column of some array, or takes single elements of rows that data say.
   static bool GoesDownColumns(const Each& each) {
     const Value first = each.indices[0].var;
     const auto down = [&](ir::AffineSpan subs) {
       if (subs.size() < 2 || subs.back().Coeff(first) == 0) return false;
       return std::any_of(subs.begin(), subs.end() - 1, [&](const Affine& a) {
         return std::any_of(a.terms.begin(), a.terms.end(), [&](const Affine::Term& t) {
-          return t.value != first && IsIndexOf(each, t.value);
+          return t.value != first && (IsIndexOf(each, t.value) || FindDef(each, t.value));
         });
       });
     };
@@ -240,7 +240,10 @@ class RowGroups::Search {
     const bool stays = index == each.indices[0].var && turned.out == r.out;
     if (stays || r.monoid == Monoid::kGen) return !r.into.valid();
     if (r.into.valid() || ir::IsScan(r.monoid)) return false;
-    if (ir::IsArg(r.monoid)) return ir::IsArgForm(after, turned);
+    // Places are told by the order of the indices that are searched.
+    if (ir::IsArg(r.monoid))
+      return AxisOf(turned, index) ? ir::IsArgForm(after, turned)
+                                   : ir::OnlyIndexReduced(after, turned).has_value();
     const bool prefix = ir::IsPrefixForm(each, r);
     if (AxisOf(turned, index))
       return ir::IsPrefixForm(after, turned) || (!prefix && Reassociates(r.monoid));

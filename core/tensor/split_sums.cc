@@ -1,4 +1,5 @@
-// A matrix that is a sum, of which some terms are stored at tuples which data say, or all are diagonals, is not made
+// A matrix that is a sum, of which some terms are stored at tuples which data say, or all are diagonals or have one element
+// in each row, or column, where data say, is not made
 // where its readers add up products with its elements: they do so for each term, whose matrix can be followed
 // (follow_tuples.cc), pinned to its diagonal, or is there already. The Laplacian of a graph, D - A:
 //
@@ -8,7 +9,8 @@
 //                           t = each(i, j) { -a[i, j] } gen [i, j]
 //                           y = each(i, j) { s[i, j] * x[j] } sum [i] + each(i, j) { t[i, j] * x[j] } sum [i]
 //
-// (d - a) * x becomes d * x - a * x, and the sums add up apart.
+// (d - a) * x becomes d * x - a * x, and the sums add up apart. So they do where the matrix is a sum of arrays that are there,
+// all of them stored at tuples.
 #include <algorithm>
 #include <map>
 #include <optional>
@@ -46,16 +48,17 @@ class SumSplitter {
   SumSplitter(ir::Function& f, bool with_others) : f_(f), with_others_(with_others), reads_(f) {}
 
   bool Run() {
-    if (with_others_) FindTupleArrays();
+    FindTupleArrays();
     if (tuples_.empty() && !HasEquality()) return false;
     outer_.emplace(f_);
     FindReaders();
     for (const ir::Block& b : f_.blocks) {
       for (const Inst& inst : b.insts) {
         if (inst.each) Visit(inst);
+        if (inst.op == Op::AddArrays) VisitSum(inst);
       }
     }
-    if (terms_.empty()) return false;
+    if (split_.empty()) return false;
     // A reader's block may stand in front of the matrix's.
     for (const auto& [matrix, terms] : terms_) {
       for (size_t k = 0; k < terms.size(); ++k) matrices_[matrix].push_back(f_.NewLike(f_, matrix));
@@ -69,7 +72,7 @@ class SumSplitter {
     for (const ir::Block& b : f_.blocks) {
       for (const Inst& inst : b.insts) {
         for (size_t k = 0; inst.each && k < inst.results.size(); ++k) {
-          if (IsTupleArray(inst, k, f_)) tuples_.insert(inst.results[k]);
+          if (IsTupleArray(inst, k, f_)) tuples_[inst.results[k]] = inst.each->results[k].shape;
         }
       }
     }
@@ -184,12 +187,15 @@ class SumSplitter {
                        });
   }
 
-  // Whether data say at which other indices v is what the index is.
+  // Whether v is data at other indices than this.
   static bool IsPlace(const Each& each, Value index, Value v) {
     const Inst* def = FindDef(each, v);
     return PlaceOfIndex(each, index) && def && def->op == Op::Index &&
-           std::none_of(def->subs.begin(), def->subs.end(),
-                        [&](const Affine& a) { return a.Coeff(index) != 0; });
+           std::all_of(def->subs.begin(), def->subs.end(), [&](const Affine& a) {
+             return std::all_of(a.terms.begin(), a.terms.end(), [&](const Affine::Term& t) {
+               return t.value != index && !FindDef(each, t.value);
+             });
+           });
   }
 
   // Whether the statement adds up what is linear in the matrix's elements.
@@ -208,15 +214,40 @@ class SumSplitter {
     const Value matrix = inst.results[0];
     std::vector<Term> terms;
     if (!TakeTerms(*inst.each, {inst.each->results[0].value}, terms) || terms.size() < 2 ||
-        !(HasTupleTerm(*inst.each, terms) || AreDiagonals(*inst.each, terms)))
+        !((with_others_ && HasTupleTerm(*inst.each, terms)) || AreDiagonals(*inst.each, terms)))
       return;
+    if (SplitReaders(matrix, inst.each->results[0].shape)) terms_[matrix] = std::move(terms);
+  }
+  // False: not all of them add up.
+  bool SplitReaders(Value matrix, const ir::Values& shape) {
     const std::set<const Inst*>& readers = readers_[matrix];
     const bool add_up = std::all_of(readers.begin(), readers.end(), [&](const Inst* reader) {
-      return !split_.contains(reader) && AddsUp(*reader, matrix, inst.each->results[0].shape);
+      return !split_.contains(reader) && AddsUp(*reader, matrix, shape);
     });
-    if (!add_up) return;
-    terms_[matrix] = std::move(terms);
-    for (const Inst* reader : readers) split_[reader] = matrix;
+    for (const Inst* reader : readers) {
+      if (add_up) split_[reader] = matrix;
+    }
+    return add_up && !readers.empty();
+  }
+
+  // A sum of arrays that are there, all of them stored at tuples.
+  void VisitSum(const Inst& sum) {
+    const Value matrix = sum.results[0];
+    for (Value arg : sum.args) {
+      const auto of = summed_.find(arg);
+      const ir::Values own = of == summed_.end() ? ir::Values{arg} : of->second;
+      if (summed_[matrix].size() <= kMostTerms)
+        summed_[matrix].insert(summed_[matrix].end(), own.begin(), own.end());
+    }
+    const ir::Values& terms = summed_[matrix];
+    const bool tuples =
+        std::all_of(terms.begin(), terms.end(), [&](Value v) { return tuples_.contains(v); });
+    if (!tuples || terms.size() > kMostTerms || !reads_.OnlyByStatements(matrix)) return;
+    const ir::Values& shape = tuples_.at(terms[0]);
+    const bool alike =
+        std::all_of(terms.begin(), terms.end(), [&](Value v) { return tuples_.at(v) == shape; });
+    if (alike && SplitReaders(matrix, shape))
+      matrices_[matrix] = std::vector<Value>(terms.begin(), terms.end());
   }
 
   void Rewrite(ir::Block& b) {
@@ -322,11 +353,12 @@ class SumSplitter {
   const bool with_others_;
   const ArrayReads reads_;
   std::optional<analysis::OuterValues> outer_;  // of the function before it changes
-  std::set<Value> tuples_;
+  std::map<Value, ir::Values> tuples_;          // their shapes
+  std::map<Value, ir::Values> summed_;          // of sums of arrays: their terms
   std::map<Value, std::set<const Inst*>> readers_;
   std::map<Value, std::vector<Term>> terms_;      // of matrices that are split
   std::map<const Inst*, Value> split_;            // readers, with their matrix
-  std::map<Value, std::vector<Value>> matrices_;  // of the terms
+  std::map<Value, std::vector<Value>> matrices_;  // what is read in place of the whole
 };
 
 }  // namespace

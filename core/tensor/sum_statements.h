@@ -17,6 +17,7 @@ class SumStatements {
 
   // Of arrays of several axes that statements of the block make of one shape, if that is `wanted`.
   SumStatements(ir::Function& f, std::vector<ir::Inst>& insts, const ShapeTest& wanted);
+  bool Has(ir::Value sum) const { return sums_.contains(sum); }
   // Those that shall not stay statements become add_arrays again, as they were.
   void PutBack(std::vector<ir::Inst>& insts, const StatementTest& stays);
 

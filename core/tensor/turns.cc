@@ -1,6 +1,7 @@
 #include "core/tensor/turns.h"
 
 #include <algorithm>
+#include <climits>
 
 namespace pullback::tensor {
 
@@ -29,9 +30,52 @@ Turns::Turns(const std::vector<Inst>& insts, size_t begin, size_t end,
     loops_[at] = loop;
     for (size_t k = 0; k < inst.results.size(); ++k) {
       const auto axis = inst.each ? AxisOf(inst.each->results[k], index) : std::nullopt;
-      made_[inst.results[k]] = {axis || !inst.each ? loop : loop + 1, axis};
+      const size_t rank = inst.each ? inst.each->results[k].out.size() : 0;
+      made_[inst.results[k]] = {axis || !inst.each ? loop : loop + 1, axis, rank};
     }
+    NoteReaders(inst, at, index);
   }
+  for (size_t at = end + 1; at-- > begin;) {
+    if (insts[at].each) Delay(insts[at], at);
+  }
+}
+
+void Turns::NoteReaders(const Inst& inst, size_t at, Value index) {
+  std::map<Value, int> others;
+  ir::ForEachOperand(inst, [&](const Value& v) {
+    if (made_.contains(v)) ++others[v];
+  });
+  if (inst.each) {
+    ForEachRead(*inst.each, [&](Value v, ir::AffineSpan subs) {
+      const auto it = others.find(v);
+      const auto axis = it == others.end() ? std::nullopt : made_.at(v).axis;
+      if (axis && index.valid() && subs[*axis].AsValue() == index) --it->second;
+    });
+  }
+  for (const auto& [v, count] : others) {
+    readers_[v].at.push_back(at);
+    readers_[v].by_turns &= count == 0;
+  }
+}
+
+void Turns::Delay(const Inst& statement, size_t at) {
+  int last = INT_MAX;
+  for (Value v : statement.results) {
+    const auto it = readers_.find(v);
+    if (it == readers_.end() || !it->second.by_turns) return;
+    for (size_t reader : it->second.at) last = std::min(last, loops_.at(reader));
+  }
+  if (last <= loops_.at(at)) return;
+  bool there = true;
+  ir::ForEachOperand(statement, [&](const Value& v) {
+    const auto made = made_.find(v);
+    const bool kept = made != made_.end() && made->second.rank > 1 && made->second.loop < last;
+    if (!kept || !made->second.axis) return;
+    const std::vector<size_t>& readers = readers_.at(v).at;
+    there &= std::any_of(readers.begin(), readers.end(),
+                         [&](size_t reader) { return reader != at && loops_.at(reader) >= last; });
+  });
+  if (there) loops_.at(at) = last;
 }
 
 int Turns::LoopOf(const Inst& inst) const {

@@ -1,6 +1,7 @@
 // How the instructions of a block depend on each other, if its statements that run over the indices that they have first
 // were one loop as far as they may be: what a turn makes is there for the same turn of the others; what is made of several
-// turns, for those of a later loop alone.
+// turns, for those of a later loop alone. What turns of one later loop alone need is made there, if what it is made of is
+// there anyway.
 #pragma once
 
 #include <map>
@@ -37,11 +38,21 @@ class Turns {
   struct Made {
     int loop;                    // in which it is there, as a whole or by turns
     std::optional<size_t> axis;  // by turns: along this axis
+    size_t rank;                 // of an array
   };
   int LoopOf(const ir::Inst& inst) const;
   int LoopOf(const ir::Inst& statement, ir::Value index) const;
 
+  // Which statements read an array, and whether each turn reads what the same turn makes.
+  struct Readers {
+    std::vector<size_t> at;
+    bool by_turns = true;
+  };
+  void NoteReaders(const ir::Inst& inst, size_t at, ir::Value index);
+  void Delay(const ir::Inst& statement, size_t at);
+
   std::map<size_t, int> loops_;
+  std::map<ir::Value, Readers> readers_;
   std::map<ir::Value, Made> made_;
 };
 

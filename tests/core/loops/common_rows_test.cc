@@ -29,6 +29,14 @@ std::vector<Tensor> Args(const Program& p, int64_t n) {
   return args;
 }
 
+// No two of its elements are as far from the same third.
+Tensor Irregular(const std::vector<int64_t>& shape) {
+  std::vector<double> values;
+  for (int64_t k = 0; k < Ramp(shape).ElementCount(); ++k)
+    values.push_back(std::sin(static_cast<double>(7 * k + 1)));
+  return Tensor::Of<double>(DType::kF64, shape, values);
+}
+
 const std::string kHeads =
     "fn f(x: [n, c]f64, q: [h, c, d]f64, k: [h, c, d]f64, v: [h, c, d]f64) -> f64 { let o = sum a "
     "< "
@@ -134,6 +142,19 @@ TEST_CASE("common rows: matrices that are reduced by rows and by columns are not
                      {Ramp({200, 2}), Ramp({30, 2})}, kRows) < 200 * 8 + 30 * 20);
 }
 
+// They are told by the order of its rows.
+TEST_CASE("common rows: places in a whole matrix stay what they are") {
+  const std::string matrix =
+      "fn f(x: [n]f64, z: [m]f64) -> f64 { let e = gen i < n, j < m { sin(x[i] * z[j]) }\n let s = "
+      "gen j < m { sum i < n { e[i, j] } }\n return ";
+  for (const std::string loss : {"max i < n, j < m { e[i, j] / (1.0 + s[j] ** 2) } }",
+                                 "(min i < n, j < m { e[i, j] * s[j] }) + sum(s) }"}) {
+    INFO(loss);
+    const ir::Module module = testing::LowerText(matrix + loss, "f");
+    testing::CheckDerivatives(module, {Irregular({4}), Irregular({5})}, 1e-5, {true, true});
+  }
+}
+
 // The activations are needed behind a total, their cotangents are not: of these a channel.
 TEST_CASE("common rows: gradients of convolutions hold one channel of cotangents") {
   const ir::Module module = testing::LowerText(
@@ -192,14 +213,6 @@ TEST_CASE("common rows: gradients of soft assignments keep their exponentials") 
   }
 }
 
-// No two of its elements are as far from the same third.
-Tensor Irregular(const std::vector<int64_t>& shape) {
-  std::vector<double> values;
-  for (int64_t k = 0; k < Ramp(shape).ElementCount(); ++k)
-    values.push_back(std::sin(static_cast<double>(7 * k + 1)));
-  return Tensor::Of<double>(DType::kF64, shape, values);
-}
-
 // One pass finds the places of both, and what is behind each of them is computed there alone.
 TEST_CASE("common rows: gradients of extrema of one matrix by rows and by columns hold rows") {
   const std::string matrix =
@@ -215,9 +228,18 @@ TEST_CASE("common rows: gradients of extrema of one matrix by rows and by column
   const auto args = [](int64_t n, int64_t m) {
     return std::vector<Tensor>{Ramp({n, 2}), Irregular({m, 2})};
   };
-  for (const std::string& loss : losses) {
-    INFO(loss);
-    const ir::Module module = testing::LowerText(matrix + loss, "f");
+  const std::string plain = "fn f(x: [n, d]f64, z: [m, d]f64) -> f64 { let e = ";
+  std::vector<std::string> programs = {
+      plain + "x @ z.T\n return " + losses[0],
+      plain + "gen i < n, j < m { norm2(x[i] - z[j]) }\n return " + losses[0],
+      plain +
+          "gen i < n, j < m { norm2(x[i] - z[j]) }\n return max(max(gen i < n { min j < m { "
+          "e[i, j] } }), sum(gen j < m { min i < n { e[i, j] } })) }",
+  };
+  for (const std::string& loss : losses) programs.push_back(matrix + loss);
+  for (const std::string& program : programs) {
+    INFO(program);
+    const ir::Module module = testing::LowerText(program, "f");
     testing::CheckDerivatives(module, args(4, 3), 1e-5, {true, true});
     for (const std::vector<bool>& wrt : {std::vector<bool>{true, false}, {true, true}}) {
       const ir::Module gradient = testing::Derived(module, Transform::kValueAndGrad, wrt);
