@@ -127,7 +127,7 @@ class BlockRepeats {
     const Inst& read = each.body[k];
     const Value turn = FirstIndex(insts_[at]);
     reader.by_rows &= turn.valid() && read.subs[0].AsValue() == turn;
-    reader.visits_once &= !read.guard.valid() && VisitsOnce(each, read, ResultOf(array).shape);
+    reader.visits_once &= VisitsOnce(each, read, ResultOf(array).shape);
     reader.reads.push_back(k);
   }
   // Whether the subscripts are the statement's indices, each over all of the axis.
@@ -154,14 +154,16 @@ class BlockRepeats {
     }
     return places.size() == each.indices.size();
   }
-  // How many terms an element has: one of a gen; of a sum over short axes as many as these have points. Nothing: others.
+  // How many terms an element has: one of a gen, also under a condition; of a sum over short axes as many as these have
+  // points. Nothing: others.
   std::optional<int64_t> TermsOf(const Array& array) const {
     const Each& each = EachOf(array);
     const EachResult& r = ResultOf(array);
     if (IsGen(each, r)) return 1;
-    if (r.monoid != ir::Monoid::kSum || r.into.valid() || r.guard.valid() || !each.where.empty() ||
-        !ir::IsPrefixForm(each, r))
-      return std::nullopt;
+    const bool plain = !r.into.valid() && each.where.empty() && ir::IsPrefixForm(each, r);
+    const bool sums = r.monoid == ir::Monoid::kSum && !r.guard.valid();
+    const bool stores = r.monoid == ir::Monoid::kGen && r.out.size() == each.indices.size();
+    if (!plain || !(sums || stores)) return std::nullopt;
     int64_t terms = 1;
     for (size_t k = 0; k < each.indices.size(); ++k) {
       const Value extent = each.indices[k].extent;
@@ -173,6 +175,7 @@ class BlockRepeats {
   }
   static std::vector<const Inst*> NeededBy(const Each& each, const EachResult& r) {
     std::set<Value> values = {r.value};
+    if (r.guard.valid()) values.insert(r.guard);
     std::vector<const Inst*> needed;
     for (auto op = each.body.rbegin(); op != each.body.rend(); ++op) {
       const bool is_needed = std::any_of(op->results.begin(), op->results.end(),
