@@ -232,7 +232,11 @@ std::optional<ArrayRef> MapElements(Context& c, DType elem, const std::vector<Le
 std::optional<ArrayRef> LowerElementwise(Context& c, const Expr& e) {
   if (IsChain(e)) return LowerArrayChain(c, e);
   PB_TRY(const std::vector<Leaf> operands, LowerOperands(c, e));
-  return MapElements(c, e.type.elem, operands, ScalarFunction(c, e));
+  PB_TRY(const ArrayRef array, MapElements(c, e.type.elem, operands, ScalarFunction(c, e)));
+  if (e.kind != Expr::Kind::kBinary || e.binary != BinaryOp::kDiv) return array;
+  auto quotient = std::make_shared<Array>(*array);
+  quotient->dear = true;
+  return quotient;
 }
 
 std::optional<Leaves> LowerBroadcastCall(Context& c, const Expr& e) {
