@@ -340,8 +340,8 @@ class RowGroups::Search {
   const Axes::Node root_;
   size_t begin_, end_;  // of the group's statements
   const bool with_kept_;
-  std::map<Value, size_t> wanted_,
-      turned_;  // by array, its axis of the class; what is to be by rows is turned
+  std::map<Value, size_t> wanted_;  // to be by rows: by array, its axis of the class
+  std::map<Value, size_t> turned_;  // these, and such as are kept with that axis in front
   RowPlan plan_;
   size_t in_order_ = 0;
   Sizes kept_;

@@ -476,24 +476,6 @@ TEST_CASE("rows: rows that turns read have their cotangents added in place") {
   CHECK(text.find("add_arrays") == std::string::npos);
 }
 
-// What a row of it would be made of again is updated meanwhile: a turn would copy the whole array.
-TEST_CASE("rows: what is updated in place is not read behind that for what is cheap") {
-  const ir::Module module = testing::LowerText(
-      "fn f(x0: [r, n]f64) -> f64 {\n  var x = x0\n  var t = 0.0\n  for k < r - 1 {\n    let c = "
-      "gen i "
-      "< n, j < n { x[k, i] - x[k, j] }\n    let s = sum i < n, j < n { c[i, j] * c[i, j] }\n    "
-      "x[k "
-      "+ 1, 0] = s * 0.001\n    let w = gen i < n { (sum j < n { c[i, j] * s * f64(j) }) ** 2 }\n  "
-      "  t "
-      "+= sum(w) * 0.001\n  }\n  return t\n}",
-      "f");
-  const ir::Module value = testing::Derived(module, Transform::kValue, {});
-  const auto made = [&](int64_t r) { return ElementsMade(value, {Ramp({r, 3})}, kRows); };
-  // As many for each turn, however long the array is.
-  CHECK(made(40) - made(39) == made(20) - made(19));
-  CHECK(made(40) - made(39) < 60);
-}
-
 // Four times rows of one array at places that data say: its cotangent is one array, which they are added to.
 TEST_CASE("rows: rows at places that data say have one array of cotangents") {
   const ir::Module module = testing::LowerText(
