@@ -5,6 +5,7 @@
 #include "core/loops/counting.h"
 #include "core/loops/destinations.h"
 #include "core/loops/fuse_rows.h"
+#include "core/loops/join_sums.h"
 #include "core/loops/liveness.h"
 #include "core/loops/lowering.h"
 #include "core/loops/prune.h"
@@ -12,6 +13,7 @@
 #include "core/loops/rows_first.h"
 #include "core/loops/search_order.h"
 #include "core/loops/split_contractions.h"
+#include "core/loops/take_places.h"
 #include "core/loops/uniques.h"
 #include "core/loops/verify.h"
 
@@ -40,7 +42,11 @@ class FunctionLowerer {
     // Dominators first: a value that turned out to be another register is known to its readers.
     for (uint32_t b : dominators_.order()) LowerBlock(b);
     DropUniques(out_);
-    if (rows_) BlockRows(out_, FuseRows(out_));
+    if (rows_) {
+      BlockRows(out_, FuseRows(out_));
+      JoinSums(out_);
+      TakePlaces(out_);
+    }
     PruneDead(out_);
     return l_.status();
   }

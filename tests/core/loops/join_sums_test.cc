@@ -1,0 +1,88 @@
+// Sums of two arrays that become part of the loop that makes the later of them.
+#include "core/loops/join_sums.h"
+
+#include <catch2/catch.hpp>
+
+#include "core/pipeline/pipeline.h"
+#include "tests/core/loops/rows.h"
+#include "tests/support/derivatives.h"
+
+namespace pullback::loops {
+namespace {
+
+// Products of p and q by rows; each is a loop of its own.
+std::string Product(const std::string& name, const std::string& left, const std::string& right) {
+  return "  %" + name + " = each(i < %n, j < %n, k < %n) {\n    %u = index %" + left +
+         "[%i, %k]\n    %v = index %" + right +
+         "[%k, %j]\n    %w = mul %u, %v\n  } sum [%i, %j] of (%n, %n): %w\n";
+}
+
+std::string Program(const std::string& body, const std::string& result) {
+  return "fn @f(%p: [*,*]f64, %q: [*,*]f64) -> (" + result +
+         ") {\nb0:\n  %n = dim %p, 0\n  %m = dim %p, 1\n  %k0 = dim %q, 0\n  %k1 = dim %q, 1\n"
+         "  %e0 = eq %n, %m\n  check %e0, size_mismatch, %n, %m !1\n  %e1 = eq %n, %k0\n  check "
+         "%e1, "
+         "size_mismatch, %n, %k0 !1\n  %e2 = eq %n, %k1\n  check %e2, size_mismatch, %n, %k1 !1\n" +
+         body + "}\n";
+}
+
+// Arrays that are made, and whether loops add arrays.
+struct Made {
+  int64_t arrays;
+  bool adds;
+};
+Made Of(const std::string& text) {
+  const ir::Module module = ParseIr(text);
+  for (const int64_t n : {0, 1, 5}) RunBoth(module, {Ramp({n, n}), Ramp({n, n})});
+  const std::string loops = PrintLoops(text, kRows);
+  return {ElementsMade(module, {Ramp({7, 7}), Ramp({7, 7})}, kRows) / 49,
+          loops.find("for %o in") != std::string::npos};
+}
+
+TEST_CASE("join sums: the later of two arrays is added to where it is made") {
+  // One of them, or the other.
+  for (const char* sum : {"%a, %b", "%b, %a"}) {
+    const Made made = Of(Program(Product("a", "p", "q") + Product("b", "q", "p") +
+                                     "  %s = add_arrays " + sum + "\n  ret %s\n",
+                                 "[*,*]f64"));
+    CHECK(made.arrays == 1);
+    CHECK_FALSE(made.adds);
+  }
+  // Three, one after the other.
+  const Made made =
+      Of(Program(Product("a", "p", "q") + Product("b", "q", "p") + Product("c", "p", "p") +
+                     "  %s = add_arrays %a, %b\n  %t = add_arrays %s, %c\n  ret %t\n",
+                 "[*,*]f64"));
+  CHECK(made.arrays == 1);
+  CHECK_FALSE(made.adds);
+}
+
+TEST_CASE("join sums: arrays that others read stay") {
+  const std::string two = Product("a", "p", "q") + Product("b", "q", "p");
+  // Behind the sum, and in front of it.
+  CHECK(
+      Of(Program(two + "  %s = add_arrays %a, %b\n  ret %s, %b\n", "[*,*]f64, [*,*]f64")).arrays ==
+      2);
+  CHECK(Of(Program(two + Product("c", "a", "b") + "  %s = add_arrays %a, %b\n  ret %s, %c\n",
+                   "[*,*]f64, [*,*]f64"))
+            .arrays == 3);
+  // The second is made of the first.
+  CHECK(Of(Program(Product("a", "p", "q") + Product("b", "a", "p") +
+                       "  %s = add_arrays %a, %b\n  ret %s\n",
+                   "[*,*]f64"))
+            .adds);
+}
+
+// Of both sides of a product of columns one adds term by term; the other, which is made first, moves behind it.
+TEST_CASE("join sums: what is made first moves behind what takes its terms one by one") {
+  const ir::Module ssa = testing::LowerText(
+      "fn f(x: [n, d]f64) -> f64 { let g = x.T @ x\n return sqrt(sum(g * g)) }", "f");
+  const auto args = [](int64_t n) { return std::vector<Tensor>{Ramp({n, 4})}; };
+  testing::CheckDerivatives(ssa, args(3));
+  const ir::Module gradient = testing::Derived(ssa, pipeline::Transform::kValueAndGrad);
+  for (const int64_t n : {0, 1, 17}) RunBoth(gradient, args(n));
+  CHECK(ElementsMade(gradient, args(100), kRows) < 100 * 4 + 50);
+}
+
+}  // namespace
+}  // namespace pullback::loops
