@@ -1,6 +1,7 @@
 // Constant folding, the rewrite rules, and affine forms that absorb sums and constants.
 #include <algorithm>
 #include <iterator>
+#include <map>
 #include <optional>
 #include <set>
 
@@ -49,7 +50,9 @@ class Folder {
     if (inst.each) {
       ExpandAffines(*inst.each);
       in_body_ = true;
+      NoteIndices(*inst.each);
       VisitAll(inst.each->body);
+      extents_.clear();
       in_body_ = false;
       for (ir::EachResult& r : inst.each->results) DropTrueGuard(r.guard);
       FoldCopies(inst);
@@ -151,6 +154,7 @@ class Folder {
 
   void Fold(Inst& inst, std::vector<Inst>& made) {
     if (inst.op == Op::AffineOf) return FoldAffine(inst);
+    if (const Value index = ExpandedIndex(inst); index.valid()) return Replace(inst, index);
     if (inst.op == Op::Holds) return FoldHolds(inst);
     if (inst.op == Op::Cast && f_.TypeOf(inst.args[0]) == f_.TypeOf(inst.results[0]))
       return Replace(inst, inst.args[0]);
@@ -164,6 +168,24 @@ class Folder {
       if (checks) CheckExtent(inst, made);
       if (outcome == Rewriter::Outcome::kRenamed || !made.empty()) return;
     }
+  }
+
+  // --- i * select(n == 1, 0, 1) with i < n is i: an operand's axis that expands where it has one element.
+  void NoteIndices(const ir::Each& each) {
+    for (const ir::IndexVar& i : each.indices) extents_.emplace(i.var, i.extent);
+  }
+  Value ExpandedIndex(const Inst& inst) const {
+    if (inst.op != Op::Mul) return ir::kNoValue;
+    const auto index = extents_.find(inst.args[0]);
+    if (index == extents_.end()) return ir::kNoValue;
+    const Definitions::Def scale = defs_.Of(inst.args[1]);
+    if (scale.op != Op::Select || scale.guard.valid() || defs_.Int(scale.args[1]) != 0 ||
+        defs_.Int(scale.args[2]) != 1)
+      return ir::kNoValue;
+    const Definitions::Def is_one = defs_.Of(scale.args[0]);
+    const bool same =
+        is_one.op == Op::Eq && is_one.args[0] == index->second && defs_.Int(is_one.args[1]) == 1;
+    return same ? index->first : ir::kNoValue;
   }
 
   // --- dim(build)
@@ -232,6 +254,7 @@ class Folder {
   Rewriter rewriter_;
   std::set<Value> checked_;  // extents that were replaced, with a check in front
   bool in_body_ = false;
+  std::map<Value, Value> extents_;  // of the indices of the statement whose body is visited
   bool changed_ = false;
 };
 
