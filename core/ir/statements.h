@@ -15,11 +15,15 @@ std::vector<bool> UsedElsewhere(const Function& f);
 // The statement's indices with these in front, in order; each is one of them.
 void BringIndicesFirst(Each& each, ValueSpan first);
 
-// list[at] comes in front of the others.
+// list[at] comes to `place`, in front of those that were there.
+template <typename List>
+void BringForward(List& list, size_t at, size_t place) {
+  const auto from = list.begin() + static_cast<std::ptrdiff_t>(at);
+  std::rotate(list.begin() + static_cast<std::ptrdiff_t>(place), from, from + 1);
+}
 template <typename List>
 void BringToFront(List& list, size_t at) {
-  std::rotate(list.begin(), list.begin() + static_cast<std::ptrdiff_t>(at),
-              list.begin() + static_cast<std::ptrdiff_t>(at) + 1);
+  BringForward(list, at, 0);
 }
 
 // What add_arrays makes as a statement: an array of these extents, which both have, each element the sum of two.

@@ -5,6 +5,7 @@
 //   g = each(i < n, k < c, a < h, j < d): sum [i, k]: e        s = each(a < h, i < n, k < c, j < d): sum [a, i, k]: e
 //                                                              g = each(a < h, i < n, k < c): sum [i, k]: s[a, i, k]
 #include <algorithm>
+#include <map>
 #include <memory>
 #include <set>
 #include <utility>
@@ -26,7 +27,8 @@ using ir::Inst;
 using ir::Op;
 using ir::Value;
 
-constexpr int kMostRounds = 4;  // of rows inside rows
+constexpr size_t kDepths = 2;   // of loops that the arrays are by rows of
+constexpr int kMostRounds = 4;  // at each
 
 class BlockRows {
  public:
@@ -37,22 +39,26 @@ class BlockRows {
   bool Run() {
     SumStatements sums(f_, insts_, [](const ir::Values&) { return true; });
     bool changed = false;
-    for (int round = 0; round < kMostRounds; ++round) {
-      const std::vector<RowPlan> plans = RowGroups(f_, insts_, own_, elsewhere_).Plans();
-      if (plans.empty()) break;
-      changed = true;
-      std::set<size_t> split;
-      for (const RowPlan& plan : plans) {
-        Apply(plan);
-        split.insert(plan.split.begin(), plan.split.end());
-      }
-      for (auto at = split.rbegin(); at != split.rend(); ++at) Split(*at);
+    for (size_t depth = 0; depth < kDepths; ++depth) {
+      for (int round = 0; round < kMostRounds && RunOnce(depth); ++round) changed = true;
     }
     sums.PutBack(insts_, [](const Inst& inst) { return !IsPlainSum(*inst.each); });
     return changed;
   }
 
  private:
+  // False: there is no better order at that depth.
+  bool RunOnce(size_t depth) {
+    const std::vector<RowPlan> plans = RowGroups(f_, insts_, own_, elsewhere_, depth).Plans();
+    std::set<size_t> split;
+    for (const RowPlan& plan : plans) {
+      Apply(plan, depth);
+      split.insert(plan.split.begin(), plan.split.end());
+    }
+    for (auto at = split.rbegin(); at != split.rend(); ++at) Split(*at, depth + 1);
+    return !plans.empty();
+  }
+
   // Both arrays have their axes in the order that the sum has.
   static bool IsPlainSum(const Each& each) {
     return std::all_of(each.body.begin(), each.body.end(), [&](const Inst& inst) {
@@ -61,15 +67,15 @@ class BlockRows {
     });
   }
 
-  void Apply(const RowPlan& plan) {
-    for (const auto& [at, index] : plan.first) ir::BringIndicesFirst(*insts_[at].each, {&index, 1});
+  void Apply(const RowPlan& plan, size_t depth) {
+    for (const auto& [at, index] : plan.first) BringIndexTo(*insts_[at].each, depth, index);
     for (Inst& inst : insts_) {
-      if (inst.each) TurnAxes(inst, plan.axes);
+      if (inst.each) TurnAxes(inst, plan.axes, depth);
     }
   }
 
-  // By its first index.
-  void Split(size_t at) {
+  // By its first indices.
+  void Split(size_t at, size_t count) {
     Inst& turns = insts_[at];
     EachResult& r = turns.each->results[0];
     Inst sum;
@@ -81,23 +87,30 @@ class BlockRows {
     s.monoid = r.monoid;
     s.shape = r.shape;
     s.loc = r.loc;
-    const auto name = [&](Value index, Value extent) {
-      const Value own = f_.NewLike(f_, index);
-      sum.each->indices.push_back({own, extent});
-      return Affine::Of(own);
-    };
-    const ir::IndexVar first = turns.each->indices[0];
     Inst& read = sum.each->body.emplace_back();
     read.op = Op::Index;
-    read.subs.push_back(name(first.var, first.extent));
+    ir::Affines out;
+    ir::Values shape;
+    std::map<Value, Affine> own;  // by index of the turns' sums, that of the sum of these
+    const auto add_axis = [&](Value index, Value extent) {
+      const Value mine = f_.NewLike(f_, index);
+      sum.each->indices.push_back({mine, extent});
+      own.emplace(index, Affine::Of(mine));
+      out.push_back(Affine::Of(index));
+      shape.push_back(extent);
+      read.subs.push_back(Affine::Of(mine));
+    };
+    for (size_t k = 0; k < count; ++k)
+      add_axis(turns.each->indices[k].var, turns.each->indices[k].extent);
     for (size_t k = 0; k < r.out.size(); ++k) {
-      s.out.push_back(name(r.out[k].AsValue(), r.shape[k]));
-      read.subs.push_back(s.out.back());
+      const Value index = r.out[k].AsValue();
+      if (!own.contains(index)) add_axis(index, r.shape[k]);
+      s.out.push_back(own.at(index));
     }
     const ir::Type type = f_.TypeOf(turns.results[0]);
-    turns.results = {f_.NewValue(ir::Type::Array(type.elem, type.rank + 1))};
-    r.out.insert(r.out.begin(), Affine::Of(first.var));
-    r.shape.insert(r.shape.begin(), first.extent);
+    turns.results = {f_.NewValue(ir::Type::Array(type.elem, static_cast<int>(out.size())))};
+    r.out = std::move(out);
+    r.shape = std::move(shape);
     read.args = {turns.results[0]};
     read.results = {f_.NewValue(type.Element())};
     s.value = read.results[0];

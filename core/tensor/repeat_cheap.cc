@@ -12,6 +12,7 @@
 // As long as that is no more than arithmetic on what is there anyway: of the arrays that it reads, which are kept for
 // others, at most one lasts longer for it, and that is no larger.
 #include <algorithm>
+#include <bit>
 #include <map>
 #include <optional>
 #include <set>
@@ -43,8 +44,15 @@ constexpr size_t kMostApart = 400;   // instructions from what makes an array to
 struct Reader {
   size_t at = 0;
   std::vector<size_t> reads = {};  // places in the body
-  bool by_rows = true;             // each read is of the row that the turn of the first index makes
+  uint32_t axes = ~0U;             // along which all reads go by the first index
+  Value row = {};                  // what is the first subscript of the last read
   bool visits_once = true;         // no element is read there twice, but by another read
+
+  // Each read is of the row that the turn of the first index makes.
+  bool ByRows() const { return (axes & 1U) != 0; }
+  bool ByTurns() const { return axes != 0; }
+  // The axis that makes it so, if it comes first.
+  size_t Axis() const { return static_cast<size_t>(std::countr_zero(axes)); }
 };
 
 class BlockRepeats {
@@ -125,8 +133,13 @@ class BlockRepeats {
     Reader& reader = array.readers.back();
     const Each& each = *insts_[at].each;
     const Inst& read = each.body[k];
-    const Value turn = FirstIndex(insts_[at]);
-    reader.by_rows &= turn.valid() && read.subs[0].AsValue() == turn;
+    const Value turn = IndexAt(insts_[at], 0);
+    uint32_t axes = 0;
+    for (size_t axis = 0; axis < read.subs.size(); ++axis) {
+      if (turn.valid() && read.subs[axis].AsValue() == turn) axes |= 1U << axis;
+    }
+    reader.axes &= axes;
+    reader.row = read.subs[0].AsValue();
     reader.visits_once &= VisitsOnce(each, read, ResultOf(array).shape);
     reader.reads.push_back(k);
   }
@@ -209,9 +222,15 @@ class BlockRepeats {
     const bool is_gen = IsGen(EachOf(array), ResultOf(array));
     return std::all_of(array.readers.begin(), array.readers.end(), [&](const Reader& r) {
       // What is changed already may read something else now.
-      return (r.by_rows || (is_gen && r.visits_once)) && !changed_.contains(r.at) &&
-             MayStay(insts_[r.at]);
+      return (r.ByRows() || (r.visits_once ? is_gen : MayTurn(array, r))) &&
+             !changed_.contains(r.at) && MayStay(insts_[r.at]);
     });
+  }
+  // Not where the reader could run over the array's rows first, in the loop that makes them (core/loops/rows_first.h).
+  bool MayTurn(const Array& array, const Reader& r) const {
+    if (!r.ByTurns() || !PlaceOfIndex(*insts_[r.at].each, r.row)) return false;
+    const Turns turns(insts_, array.maker, r.at, {{r.at, r.row}});
+    return turns.LoopOf(r.at) != turns.LoopOf(array.maker);
   }
   // Not a sum of two arrays one of which cannot become part of it: that is added to in place.
   bool MayStay(const Inst& reader) const {
@@ -299,7 +318,7 @@ class BlockRepeats {
     changed_.insert(array.maker);
     for (Inst& read : insts_[array.maker].each->body) {
       if (read.op == Op::Index && needs->loose.contains(read.args[0]))
-        read.args = {Copy(arrays_.at(read.args[0]), array.maker)};
+        read.args = {Copy(arrays_.at(read.args[0]), array.maker, 0)};
     }
   }
 
@@ -315,29 +334,37 @@ class BlockRepeats {
   bool IsKept(const Array& array) {
     return array.whole ||
            std::any_of(array.readers.begin(), array.readers.end(), [&](const Reader& r) {
-             return !r.by_rows || turns().LoopOf(r.at) != LoopOf(array);
+             return !r.ByRows() || turns().LoopOf(r.at) != LoopOf(array);
            });
   }
   void Repeat(Value v, const Array& array) {
     changed_.insert(array.maker);
-    std::map<int, Value> by_loop = {{LoopOf(array), v}};  // what its readers by rows read
+    // By loop and the axis that comes first, what readers by turns read.
+    std::map<std::pair<int, size_t>, Value> by_loop = {{{LoopOf(array), 0}, v}};
     for (const Reader& reader : array.readers) {
       changed_.insert(reader.at);
-      const auto read = [&](size_t k) -> Inst& { return insts_[reader.at].each->body[k]; };
-      if (reader.by_rows) {
-        const auto [it, fresh] = by_loop.try_emplace(turns().LoopOf(reader.at), v);
-        if (fresh) it->second = Copy(array, reader.at);
-        for (size_t k : reader.reads) read(k).args = {it->second};
+      Inst& statement = insts_[reader.at];
+      if (reader.ByRows() || !reader.visits_once) {
+        const size_t axis = reader.Axis();
+        const auto [it, fresh] = by_loop.try_emplace({turns().LoopOf(reader.at), axis}, v);
+        if (fresh) it->second = Copy(array, reader.at, axis);
+        for (size_t k : reader.reads) {
+          statement.each->body[k].args = {it->second};
+          ir::BringToFront(statement.each->body[k].subs, axis);
+        }
       } else {
-        for (size_t k : reader.reads) read(k).args = {Copy(array, reader.at)};
+        for (size_t k : reader.reads) statement.each->body[k].args = {Copy(array, reader.at, 0)};
       }
     }
   }
-  // In front of a reader.
-  Value Copy(const Array& array, size_t reader) {
+  // In front of a reader, with that axis first.
+  Value Copy(const Array& array, size_t reader, size_t axis) {
     Inst copy = CopyWithResult(insts_[array.maker], array.result, f_).inst;
+    EachResult& r = copy.each->results[0];
+    ir::BringToFront(r.out, axis);
+    ir::BringToFront(r.shape, axis);
     ir::Values order;
-    for (const ir::Affine& sub : copy.each->results[0].out) order.push_back(sub.AsValue());
+    for (const ir::Affine& sub : r.out) order.push_back(sub.AsValue());
     ir::BringIndicesFirst(*copy.each, order);
     copy.results = {f_.NewLike(f_, copy.results[0])};
     copies_[reader].push_back(std::move(copy));

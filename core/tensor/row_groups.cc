@@ -28,18 +28,25 @@ bool Reassociates(Monoid m) { return m == Monoid::kSum || m == Monoid::kMax || m
 
 }  // namespace
 
-void TurnAxes(Inst& statement, const std::map<Value, size_t>& axes) {
+void TurnAxes(Inst& statement, const std::map<Value, size_t>& axes, size_t depth) {
   Each& each = *statement.each;
   for (size_t k = 0; k < statement.results.size(); ++k) {
     const auto it = axes.find(statement.results[k]);
     if (it == axes.end()) continue;
-    ir::BringToFront(each.results[k].out, it->second);
-    ir::BringToFront(each.results[k].shape, it->second);
+    ir::BringForward(each.results[k].out, it->second, depth);
+    ir::BringForward(each.results[k].shape, it->second, depth);
   }
   for (Inst& read : each.body) {
     const auto it = read.op == Op::Index ? axes.find(read.args[0]) : axes.end();
-    if (it != axes.end()) ir::BringToFront(read.subs, it->second);
+    if (it != axes.end()) ir::BringForward(read.subs, it->second, depth);
   }
+}
+
+void BringIndexTo(Each& each, size_t depth, Value index) {
+  std::vector<Value> first;
+  for (size_t k = 0; k < depth; ++k) first.push_back(each.indices[k].var);
+  first.push_back(index);
+  ir::BringIndicesFirst(each, first);
 }
 
 // Which axes of a group's arrays, and indices of its statements, reads tie together.
@@ -110,7 +117,7 @@ class RowGroups::Search {
     if (SizesOf(after, before) >= SizesOf(before, after)) return false;
     kept_ = SizesOf(after, {});
     for (const auto& [v, axis] : turned_) {
-      if (axis != 0) plan_.axes.emplace(v, axis);
+      if (axis != g_.depth_) plan_.axes.emplace(v, axis);
     }
     return true;
   }
@@ -130,12 +137,12 @@ class RowGroups::Search {
     std::optional<size_t> found;
     for (int axis = 0; axis < g_.f_.TypeOf(v).rank; ++axis) {
       if (!IsOfClass(v, axis)) continue;
-      if (found) return std::nullopt;
+      if (found || static_cast<size_t>(axis) < g_.depth_) return std::nullopt;
       found = static_cast<size_t>(axis);
     }
     if (!found) return std::nullopt;
     const Array& array = g_.arrays_.at(v);
-    bool pure = IsIndexOf(*g_.insts_[array.maker].each, ResultOf(array).out[*found].AsValue());
+    bool pure = IsIndexOf(*g_.insts_[array.maker].each, g_.ResultOf(array).out[*found].AsValue());
     for (size_t at : array.readers) {
       const Each& each = *g_.insts_[at].each;
       ForEachRead(each, [&](Value of, ir::AffineSpan subs) {
@@ -143,9 +150,6 @@ class RowGroups::Search {
       });
     }
     return pure ? found : std::nullopt;
-  }
-  const EachResult& ResultOf(const Array& array) const {
-    return g_.insts_[array.maker].each->results[array.result];
   }
   // The statement's one index of the class.
   Value IndexOf(const Each& each) const {
@@ -184,9 +188,9 @@ class RowGroups::Search {
         std::erase_if(wanted_, uses);
         return std::erase_if(turned_, uses) > 0;
       }
-      if (index != FirstIndex(inst)) plan_.first.emplace(at, index);
+      if (index != IndexAt(inst, g_.depth_)) plan_.first.emplace(at, index);
     }
-    const Turns turns(g_.insts_, begin_, end_, plan_.first);
+    const Turns turns(g_.insts_, begin_, end_, plan_.first, g_.depth_);
     const bool fewer =
         std::erase_if(wanted_, [&](const auto& w) { return !IsInOneLoop(turns, w.first); }) > 0;
     if (!with_kept_) turned_ = wanted_;
@@ -208,19 +212,18 @@ class RowGroups::Search {
     };
     if (!std::all_of(each.where.begin(), each.where.end(), steps)) return false;
     Inst after = inst;
-    ir::BringIndicesFirst(*after.each, {&index, 1});
-    TurnAxes(after, turned_);
+    BringIndexTo(*after.each, g_.depth_, index);
+    TurnAxes(after, turned_, g_.depth_);
     const bool walks = WalksAcrossRows(*after.each, /*with_results=*/true);
     if (walks && !WalksAcrossRows(each, /*with_results=*/true)) return false;
-    if (GoesDownColumns(*after.each)) return false;
+    if (GoesDownColumns(*after.each, index)) return false;
     for (size_t k = 0; k < each.results.size(); ++k) {
-      if (!MayLead(at, each, each.results[k], *after.each, after.each->results[k])) return false;
+      if (!MayLead(at, index, each.results[k], *after.each, after.each->results[k])) return false;
     }
     return true;
   }
-  // Whether a turn of the first index goes down a column of some array, or takes single elements of rows that data say.
-  static bool GoesDownColumns(const Each& each) {
-    const Value first = each.indices[0].var;
+  // Whether a turn of the index goes down a column of some array, or takes single elements of rows that data say.
+  static bool GoesDownColumns(const Each& each, Value first) {
     const auto down = [&](ir::AffineSpan subs) {
       if (subs.size() < 2 || subs.back().Coeff(first) == 0) return false;
       return std::any_of(subs.begin(), subs.end() - 1, [&](const Affine& a) {
@@ -234,10 +237,10 @@ class RowGroups::Search {
     ForEachRead(each, [&](Value, ir::AffineSpan subs) { any |= down(subs); });
     return any;
   }
-  bool MayLead(size_t at, const Each& each, const EachResult& r, const Each& after,
+  bool MayLead(size_t at, Value index, const EachResult& r, const Each& after,
                const EachResult& turned) {
-    const Value index = after.indices[0].var;
-    const bool stays = index == each.indices[0].var && turned.out == r.out;
+    const Each& each = *g_.insts_[at].each;
+    const bool stays = index == each.indices[g_.depth_].var && turned.out == r.out;
     if (stays || r.monoid == Monoid::kGen) return !r.into.valid();
     if (r.into.valid() || ir::IsScan(r.monoid)) return false;
     // Places are told by the order of the indices that are searched.
@@ -266,7 +269,7 @@ class RowGroups::Search {
     bool same = false;
     ForEachRead(each, [&](Value v, ir::AffineSpan) {
       const auto it = wanted_.find(v);
-      same |= it != wanted_.end() && ResultOf(g_.arrays_.at(v)).shape[it->second] == extent;
+      same |= it != wanted_.end() && g_.ResultOf(g_.arrays_.at(v)).shape[it->second] == extent;
     });
     return same;
   }
@@ -298,7 +301,8 @@ class RowGroups::Search {
   }
 
   Size SizeOf(Value v) const {
-    return {g_.own_.AxesBeyond(ResultOf(g_.arrays_.at(v)).shape), g_.f_.TypeOf(v).rank};
+    const ir::ValueSpan shape = g_.ResultOf(g_.arrays_.at(v)).shape;
+    return {g_.own_.AxesBeyond(shape.subspan(g_.depth_)), g_.f_.TypeOf(v).rank};
   }
   // Of those that are not among the others.
   Sizes SizesOf(const std::set<Value>& arrays, const std::set<Value>& others) const {
@@ -312,18 +316,18 @@ class RowGroups::Search {
   // The group's arrays that are not made and read by rows, each turn's by the same turn of a loop.
   std::set<Value> Kept(const std::map<size_t, Value>& first,
                        const std::map<Value, size_t>& axes) const {
-    const Turns turns(g_.insts_, begin_, end_, first);
+    const Turns turns(g_.insts_, begin_, end_, first, g_.depth_);
     const auto index = [&](size_t at) {
       const auto it = first.find(at);
-      return it == first.end() ? FirstIndex(g_.insts_[at]) : it->second;
+      return it == first.end() ? IndexAt(g_.insts_[at], g_.depth_) : it->second;
     };
     std::set<Value> kept;
     for (Value v : group_) {
       const auto turned = axes.find(v);
-      const size_t axis = turned == axes.end() ? 0 : turned->second;
+      const size_t axis = turned == axes.end() ? g_.depth_ : turned->second;
       const Array& array = g_.arrays_.at(v);
       bool rows =
-          ResultOf(array).out[axis].AsValue() == index(array.maker) && IsInOneLoop(turns, v);
+          g_.ResultOf(array).out[axis].AsValue() == index(array.maker) && IsInOneLoop(turns, v);
       for (size_t at : array.readers) {
         ForEachRead(*g_.insts_[at].each, [&](Value of, ir::AffineSpan subs) {
           rows &= of != v || subs[axis].AsValue() == index(at);
@@ -348,13 +352,31 @@ class RowGroups::Search {
 };
 
 RowGroups::RowGroups(const ir::Function& f, const std::vector<Inst>& insts,
-                     const ir::OwnArrays& own, const std::vector<bool>& elsewhere)
-    : f_(f), insts_(insts), own_(own), elsewhere_(elsewhere) {
+                     const ir::OwnArrays& own, const std::vector<bool>& elsewhere, size_t depth)
+    : f_(f), insts_(insts), own_(own), elsewhere_(elsewhere), depth_(depth) {
   for (size_t at = 0; at < insts_.size(); ++at) {
     NoteReads(at);
     NoteMade(at);
   }
   std::erase_if(arrays_, [](const auto& a) { return a.second.whole || a.second.readers.empty(); });
+  for (size_t loop = 0; loop < depth_; ++loop) KeepRowsOf(loop);
+}
+
+// Those that are made and read by the same turns of a loop alone.
+void RowGroups::KeepRowsOf(size_t loop) {
+  if (arrays_.empty()) return;
+  const Turns turns(insts_, 0, insts_.size() - 1, {}, loop);
+  std::erase_if(arrays_, [&](const auto& a) {
+    const auto& [v, array] = a;
+    bool rows = ResultOf(array).out[loop].AsValue() == IndexAt(insts_[array.maker], loop);
+    for (size_t at : array.readers) {
+      rows &= turns.LoopOf(at) == turns.LoopOf(array.maker);
+      ForEachRead(*insts_[at].each, [&](Value of, ir::AffineSpan subs) {
+        rows &= of != v || subs[loop].AsValue() == IndexAt(insts_[at], loop);
+      });
+    }
+    return !rows;
+  });
 }
 
 void RowGroups::NoteMade(size_t at) {
@@ -362,7 +384,8 @@ void RowGroups::NoteMade(size_t at) {
   for (size_t k = 0; inst.each && k < inst.results.size(); ++k) {
     const Value v = inst.results[k];
     const bool here = v.id >= elsewhere_.size() || !elsewhere_[v.id];
-    if (f_.TypeOf(v).rank < 2 || !here || own_.IsNoLarger(inst.each->results[k].shape)) continue;
+    if (f_.TypeOf(v).rank < 2 + static_cast<int>(depth_) || !here) continue;
+    if (own_.IsNoLarger(ir::ValueSpan(inst.each->results[k].shape).subspan(depth_))) continue;
     arrays_.emplace(v, Array{at, k, false, {}});
   }
 }

@@ -4,6 +4,9 @@
 //
 //   t = each(a < h, i < n, j < d, k < c): sum [a, i, j]: x[i, k] * w[a, k, j]      a ties the statements, and so does i
 //   g = each(i < n, k < c, a < h, j < d): sum [i, k]: cos(t[a, i, j]) * w[a, k, j]
+//
+// Within the turns of such a loop the same is looked for once more, at depth 1: of arrays that are by rows, of which the
+// rows of one turn may be too large, an index that comes behind the first.
 #pragma once
 
 #include <map>
@@ -25,14 +28,17 @@ struct RowPlan {
       split;  // sums over that index and others: each turn's sum is to be one of its own
 };
 
-// These axes of the arrays that the statement makes and reads come first.
-void TurnAxes(ir::Inst& statement, const std::map<ir::Value, size_t>& axes);
+// These axes of the arrays that the statement makes and reads come first, behind `depth` others.
+void TurnAxes(ir::Inst& statement, const std::map<ir::Value, size_t>& axes, size_t depth);
+// The statement runs over the index first, behind `depth` others.
+void BringIndexTo(ir::Each& each, size_t depth, ir::Value index);
 
 class RowGroups {
  public:
-  // `elsewhere`: ir::UsedElsewhere, of the values that there were then; others are used in the block alone.
+  // `elsewhere`: ir::UsedElsewhere, of the values that there were then; others are used in the block alone. `depth`: how
+  // many loops around their statements the arrays of a group are by rows of.
   RowGroups(const ir::Function& f, const std::vector<ir::Inst>& insts, const ir::OwnArrays& own,
-            const std::vector<bool>& elsewhere);
+            const std::vector<bool>& elsewhere, size_t depth);
 
   // For each group of arrays for which there is one, by which fewer of its arrays, the largest first, are kept for
   // more than a turn.
@@ -50,12 +56,17 @@ class RowGroups {
 
   void NoteMade(size_t at);
   void NoteReads(size_t at);
+  void KeepRowsOf(size_t loop);
+  const ir::EachResult& ResultOf(const Array& array) const {
+    return insts_[array.maker].each->results[array.result];
+  }
   std::vector<Group> FindGroups() const;
 
   const ir::Function& f_;
   const std::vector<ir::Inst>& insts_;
   const ir::OwnArrays& own_;
   const std::vector<bool>& elsewhere_;
+  const size_t depth_;
   std::map<ir::Value, Array> arrays_;
 };
 

@@ -9,8 +9,8 @@ using ir::EachResult;
 using ir::Inst;
 using ir::Value;
 
-Value FirstIndex(const Inst& inst) {
-  return inst.each && !inst.each->indices.empty() ? inst.each->indices[0].var : Value();
+Value IndexAt(const Inst& inst, size_t depth) {
+  return inst.each && inst.each->indices.size() > depth ? inst.each->indices[depth].var : Value();
 }
 
 std::optional<size_t> AxisOf(const EachResult& r, Value index) {
@@ -21,11 +21,11 @@ std::optional<size_t> AxisOf(const EachResult& r, Value index) {
 }
 
 Turns::Turns(const std::vector<Inst>& insts, size_t begin, size_t end,
-             const std::map<size_t, Value>& first) {
+             const std::map<size_t, Value>& first, size_t depth) {
   for (size_t at = begin; at <= end; ++at) {
     const Inst& inst = insts[at];
     const auto planned = first.find(at);
-    const Value index = planned == first.end() ? FirstIndex(inst) : planned->second;
+    const Value index = planned == first.end() ? IndexAt(inst, depth) : planned->second;
     const int loop = inst.each ? LoopOf(inst, index) : LoopOf(inst);
     loops_[at] = loop;
     for (size_t k = 0; k < inst.results.size(); ++k) {

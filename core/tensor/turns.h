@@ -1,5 +1,5 @@
-// How the instructions of a block depend on each other, if its statements that run over the indices that they have first
-// were one loop as far as they may be: what a turn makes is there for the same turn of the others; what is made of several
+// How the instructions of a block depend on each other, if its statements that run over the indices that they have first,
+// or behind those of loops around them, were one loop as far as they may be: what a turn makes is there for the same turn of the others; what is made of several
 // turns, for those of a later loop alone. What turns of one later loop alone need is made there, if what it is made of is
 // there anyway.
 #pragma once
@@ -12,8 +12,8 @@
 
 namespace pullback::tensor {
 
-// kNoValue: it is no statement, or has none.
-ir::Value FirstIndex(const ir::Inst& inst);
+// The index behind `depth` others; kNoValue: it is no statement, or has none.
+ir::Value IndexAt(const ir::Inst& inst, size_t depth);
 // The axis at which the result has this index; nothing: none.
 std::optional<size_t> AxisOf(const ir::EachResult& r, ir::Value index);
 
@@ -27,9 +27,10 @@ void ForEachRead(const ir::Each& each, Fn&& fn) {
 
 class Turns {
  public:
-  // From one instruction to another. `first`: by statement, the index that comes first; others keep theirs.
+  // From one instruction to another. `first`: by statement, the index that comes first, behind `depth` others that its
+  // loops have in common; others keep theirs.
   Turns(const std::vector<ir::Inst>& insts, size_t begin, size_t end,
-        const std::map<size_t, ir::Value>& first);
+        const std::map<size_t, ir::Value>& first, size_t depth = 0);
 
   // The number of the loop that an instruction can be part of.
   int LoopOf(size_t at) const { return loops_.at(at); }

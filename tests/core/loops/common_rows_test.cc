@@ -297,6 +297,36 @@ TEST_CASE("common rows: what is cheap is made again for the loops that read it")
   }
 }
 
+// Of a set's points, inside the turn of the set, no more than one is held, but for what is needed before and behind a total.
+TEST_CASE("common rows: within a turn the same is looked for once more") {
+  const std::string params =
+      "fn f(x: [b, n, d]f64, w: [d, h]f64, v: [h, k]f64) -> f64 { let p = gen s < b { ";
+  struct {
+    std::string text;
+    Transform transform;
+    int64_t of_points;  // matrices of a set's points and of what a layer makes of each
+  } const programs[] = {
+      {"max i < n { relu.(relu.(x[s, i] @ w) @ v) } }\n return sum(p * p) }", Transform::kValue, 0},
+      {"(sum i < n { tanh.(x[s, i] @ w) }) @ v }\n return sum(p * p) }", Transform::kValueAndGrad,
+       1},
+  };
+  const auto args = [](int64_t sets, int64_t n, int64_t h) {
+    return std::vector<Tensor>{Irregular({sets, n, 2}), Irregular({2, h}), Irregular({h, 3})};
+  };
+  const std::vector<bool> wrt = {true, true, true};
+  for (const auto& p : programs) {
+    INFO(p.text);
+    const ir::Module module = testing::LowerText(params + p.text, "f");
+    testing::CheckDerivatives(module, args(2, 3, 4), 1e-5, wrt);
+    const ir::Module derived = testing::Derived(module, p.transform, wrt);
+    constexpr int64_t n = 60, h = 50;
+    CHECK(ElementsMade(derived, args(3, n, h), kRows) < p.of_points * n * h + 20 * (n + h));
+    CHECK(ElementsMade(derived, args(3, n, h), LowerOptions{}) >= 3 * n * h);
+    for (const int64_t few : {1, 2, 17}) RunBoth(derived, args(2, few, 5), Traps::kSame, kRows);
+    for (const int64_t sets : {0, 1}) RunBoth(derived, args(sets, 3, 1), Traps::kSame, kRows);
+  }
+}
+
 // What a row of it would be made of again is updated meanwhile: a turn would copy the whole array.
 TEST_CASE("common rows: what is updated in place is not read behind that for what is cheap") {
   const ir::Module module = testing::LowerText(
