@@ -213,18 +213,32 @@ class RowsFirst {
       while (same < std::min(axes.size(), planned.size()) && axes[same] == planned[same]) ++same;
       return same;
     }
-    while (!axes.empty() && axes != FirstOf(each, axes.size()) && !MayBeFirst(each, axes))
+    while (!axes.empty() && axes != FirstOf(each, axes.size()) &&
+           !MayBeFirst(inst, axes, arrays_.at(array)))
       axes.pop_back();
     plain &= axes == FirstOf(each, axes.size());
     return axes.size();
   }
-  bool MayBeFirst(const Each& each, const Indices& first) const {
+  bool MayBeFirst(const Inst& inst, const Indices& first, const Array& array) const {
+    const Each& each = *inst.each;
     const auto keeps = [&](const EachResult& r) { return KeepsOrder(each, r, first); };
-    return std::all_of(each.results.begin(), each.results.end(), keeps) && !LosesRows(each, first);
+    return std::all_of(each.results.begin(), each.results.end(), keeps) &&
+           !LosesRows(inst, first, array);
   }
-  // Whether the loops go by rows of another large array by now, and would not.
-  bool LosesRows(const Each& each, const Indices& first) const {
+  using Size = std::pair<size_t, size_t>;  // axes beyond the function's own arrays, and in all
+  Size SizeOf(const ir::Values& shape) const { return {own_.AxesBeyond(shape), shape.size()}; }
+  // Whether the loops go by rows of another large array by now, and would not: of one that is read, or of one that is made
+  // for what goes by rows, too, and is larger than `rows`.
+  bool LosesRows(const Inst& inst, const Indices& first, const Array& rows) const {
+    const Each& each = *inst.each;
     bool loses = false;
+    for (size_t k = 0; k < inst.results.size(); ++k) {
+      const auto it = arrays_.find(inst.results[k]);
+      if (it == arrays_.end() || own_.IsNoLarger(it->second.shape)) continue;
+      const ir::AffineSpan out = each.results[k].out;
+      loses |= SizeOf(it->second.shape) > SizeOf(rows.shape) &&
+               CountRows(out, FirstOf(each, 1)) > CountRows(out, first) && IsReadByRows(it->first);
+    }
     ForEachAccess(each, [&](Value v, ir::AffineSpan subs) {
       const auto it = arrays_.find(v);
       if (it == arrays_.end() || it->second.whole || loses) return;
@@ -265,16 +279,20 @@ class RowsFirst {
     }
     return true;
   }
-  // The sum of two arrays that statements make, which is read by rows alone.
-  bool IsSumOfRows(size_t at) const {
+  // The sum of two arrays that statements make, which is read by rows alone, or by so many sums after each other.
+  static constexpr int kMostSums = 4;
+  bool IsSumOfRows(size_t at, int sums = kMostSums) const {
     const Inst& inst = insts_[at];
     const auto sum = inst.op == Op::AddArrays ? arrays_.find(inst.results[0]) : arrays_.end();
-    if (sum == arrays_.end() || sum->second.whole) return false;
-    return std::all_of(sum->second.readers.begin(), sum->second.readers.end(), [&](size_t reader) {
-      if (!insts_[reader].each) return false;
+    return sum != arrays_.end() && IsReadByRows(sum->first, sums);
+  }
+  bool IsReadByRows(Value array, int sums = kMostSums) const {
+    const Array& of = arrays_.at(array);
+    return !of.whole && std::all_of(of.readers.begin(), of.readers.end(), [&](size_t reader) {
+      if (!insts_[reader].each) return sums > 0 && IsSumOfRows(reader, sums - 1);
       bool rows = true;
       ForEachAccess(*insts_[reader].each, [&](Value v, ir::AffineSpan subs) {
-        rows &= v != sum->first || CountRows(subs, PlanOf(reader, 1)) == 1;
+        rows &= v != array || CountRows(subs, PlanOf(reader, 1)) == 1;
       });
       return rows;
     });

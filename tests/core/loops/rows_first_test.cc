@@ -330,5 +330,21 @@ TEST_CASE(
   for (const int64_t n : {0, 1, 15, 16, 17, 35}) RunBoth(gradient, args(n), Traps::kSame, kRows);
 }
 
+// Its second loop is by rows of the cotangents, [h, o, w], which are larger than the matrix of products, [o, o].
+TEST_CASE("rows first: not of an array smaller than one that is by rows for it") {
+  const ir::Module module = testing::LowerText(
+      "fn f(x: [c, h, w]f64, mix: [o, c]f64) -> f64 { let z = gen a < o, i < h, j < w { sum b < c "
+      "{ "
+      "mix[a, b] * x[b, i, j] } }\n let g = gen a < o, b < o { sum i < h, j < w { z[a, i, j] * "
+      "z[b, "
+      "i, j] } }\n return sqrt(sum(g * g)) }",
+      "f");
+  const auto args = [](int64_t h) { return std::vector<Tensor>{Ramp({2, h, 3}), Ramp({9, 2})}; };
+  testing::CheckDerivatives(module, args(4), 1e-5, {false, true});
+  const ir::Module gradient = testing::Derived(module, Transform::kValueAndGrad, {false, true});
+  CHECK(ElementsMade(gradient, args(100), kRows) < 100 * 9 * 3 + 10 * 100);
+  for (const int64_t h : {0, 1, 17}) RunBoth(gradient, args(h), Traps::kSame, kRows);
+}
+
 }  // namespace
 }  // namespace pullback::loops
