@@ -71,7 +71,8 @@ void BodyCopy::ReadBack(const ir::Inst& inst) {
     if (r.monoid != ir::Monoid::kGen || r.out.empty() || def == def_.end()) continue;
     const ir::Inst& made = *def->second;
     const bool dear = made.op == ir::Op::Call || (ir::Info(made.op).flags & ir::kLibm);
-    if (dear && made.guard == r.guard) stored_[r.value.id] = {&r, inst.results[k]};
+    const bool everywhere = !r.guard.valid() || made.guard == r.guard;
+    if (dear && everywhere) stored_[r.value.id] = {&r, inst.results[k]};
   }
 }
 

@@ -29,11 +29,13 @@ bool ReadsElementPerPoint(const ir::Each& each) {
   });
 }
 
-// Which result, if one does, stores the value for each point, at the point's own indices.
-std::optional<size_t> StoredAs(const ir::Each& each, Value value) {
+// Which result, if one does, stores the value for each point, at the point's own indices; where its guard does not hold it
+// may store nothing.
+std::optional<size_t> StoredAs(const ir::Each& each, Value value, Value guard) {
   for (size_t k = 0; k < each.results.size(); ++k) {
     const ir::EachResult& r = each.results[k];
-    const bool stores = r.monoid == ir::Monoid::kGen && !r.guard.valid() && r.value == value &&
+    const bool everywhere = !r.guard.valid() || r.guard == guard;
+    const bool stores = r.monoid == ir::Monoid::kGen && everywhere && r.value == value &&
                         r.out.size() == each.indices.size() && ir::IsPrefixForm(each, r);
     if (stores) return k;
   }
@@ -54,8 +56,8 @@ bool StoresElementPerPoint(const ir::Each& each) {
 Value ReverseFunction::KeepElements(const Inst& statement, const Inst& body, Value result) {
   if (body.op == Op::Call) {
     if (!IsCached(statement, body)) return {};
-  } else if (body.op == Op::Sqrt && combined_ && !body.guard.valid()) {
-    const std::optional<size_t> stored = StoredAs(*statement.each, result);
+  } else if (body.op == Op::Sqrt && combined_) {
+    const std::optional<size_t> stored = StoredAs(*statement.each, result, body.guard);
     const uint32_t block = flow_.def_block[statement.results[0].id];
     if (!stored || flow_.InCycle(block)) return {};
     return Fetch(forward_[statement.results[*stored].id], block);

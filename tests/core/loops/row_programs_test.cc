@@ -576,21 +576,26 @@ TEST_CASE("rows: attention and a classifier in the body of a sum hold rows") {
 }
 
 // In front of a total and behind it: its derivative needs the root alone.
-TEST_CASE("rows: of a root that is stored what it is taken of is not kept") {
-  const ir::Module module = testing::LowerText(
-      "fn f(x: [n, d]f64, z: [m, d]f64, u: [m]f64) -> f64 { let e = gen i < n, j < m { sqrt(0.1 + "
-      "sum a < d { (x[i, a] - z[j, a]) ** 2 }) }\n let s = sum(e)\n return sum i < n, j < m { e[i, "
-      "j] * e[i, j] * e[i, j] * s * u[j] } }",
-      "f");
+TEST_CASE(
+    "rows: of a root that is stored, or a function under a condition, its operand is not kept") {
   const auto args = [](int64_t n) {
     return std::vector<Tensor>{Ramp({n, 2}), Ramp({n, 2}), Ramp({n})};
   };
-  const std::vector<bool> wrt = {true, false, false};
-  testing::CheckDerivatives(module, args(4), 1e-5, wrt);
-  const ir::Module gradient = testing::Derived(module, Transform::kValueAndGrad, wrt);
-  constexpr int64_t n = 100;
-  CHECK(ElementsMade(gradient, args(n), kRows) < 2 * n * n + 20 * n);  // e, and its cotangent
-  for (const int64_t few : {0, 1, 5}) RunBoth(gradient, args(few), Traps::kSame, kRows);
+  for (const std::string element : {"sqrt(0.1 + ", "[i != j] * sqrt(0.1 + ", "[i != j] * exp(-"}) {
+    INFO(element);
+    const ir::Module module = testing::LowerText(
+        "fn f(x: [n, d]f64, z: [m, d]f64, u: [m]f64) -> f64 { let e = gen i < n, j < m { " +
+            element +
+            "sum a < d { (x[i, a] - z[j, a]) ** 2 }) }\n let s = sum(e)\n return sum i < n, j < m "
+            "{ e[i, j] * e[i, j] * e[i, j] * s * u[j] } }",
+        "f");
+    const std::vector<bool> wrt = {true, false, false};
+    testing::CheckDerivatives(module, args(4), 1e-5, wrt);
+    const ir::Module gradient = testing::Derived(module, Transform::kValueAndGrad, wrt);
+    constexpr int64_t n = 100;
+    CHECK(ElementsMade(gradient, args(n), kRows) < 2 * n * n + 20 * n);  // e, and its cotangent
+    for (const int64_t few : {0, 1, 5}) RunBoth(gradient, args(few), Traps::kSame, kRows);
+  }
 }
 
 }  // namespace
