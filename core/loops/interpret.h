@@ -29,9 +29,10 @@ struct Outcome {
   };
   std::vector<Tensor> values;  // empty when trapped
   std::optional<Trap> trap;
-  int64_t iterations = 0;  // of all loops
-  int64_t copies = 0;      // arrays that had to be copied
-  int64_t elements = 0;    // of all arrays that were made
+  int64_t iterations = 0;     // of all loops
+  int64_t copies = 0;         // arrays that had to be copied
+  int64_t elements = 0;       // of all of these
+  std::vector<int64_t> made;  // by array that was made, its elements
 };
 
 // Runs the entry. INTERNAL, reason LOOPS_BROKEN, when a promise is broken.

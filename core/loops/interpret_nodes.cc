@@ -119,6 +119,7 @@ bool Interpreter::Alloc(Frame& frame, const Node& n) {
   r.object->elements.assign(static_cast<size_t>(count), 0);
   r.object->stored.assign(static_cast<size_t>(count), n.bits == 1);
   outcome_.elements += count;
+  outcome_.made.push_back(count);
   return Define(frame, n.results[0], r);
 }
 
