@@ -5,7 +5,7 @@
 //   r = each(i, j): gen [i, j]: select(p[i, j] <= 0, 0, p[i, j])
 //   g = each(i, j): gen [i, j]: select(p[i, j] <= 0, 0, d[i, j])        ... select(r[i, j] <= 0, 0, d[i, j])
 //
-// No bit changes: of a NaN neither is at most 0, and -0.0 is.
+// Likewise with something added, a layer's p[i, j] + b[j]. No bit changes: of a NaN neither is at most 0, and -0.0 is.
 #include <algorithm>
 #include <map>
 #include <vector>
@@ -33,68 +33,120 @@ class Clipped {
     for (const ir::Block& b : f_.blocks) {
       for (const Inst& inst : b.insts) {
         for (size_t k = 0; inst.each && k < inst.results.size(); ++k) {
-          if (const Inst* read = ClippedRead(*inst.each, inst.each->results[k]))
-            NoteReaders(read->args[0], inst, k);
+          if (const Term term = ClippedTerm(*inst.each, inst.each->results[k]); term.read)
+            NoteReaders(term, inst, k);
         }
       }
     }
     if (instead_.empty()) return false;
     for (ir::Block& b : f_.blocks) {
       for (Inst& inst : b.insts) {
-        for (size_t k = 0; inst.each && k < inst.each->body.size(); ++k) {
-          Inst& read = inst.each->body[k];
-          if (const auto it = instead_.find(&read); it != instead_.end()) read.args = {it->second};
-        }
+        for (size_t k = 0; inst.each && k < inst.each->body.size(); ++k) Change(inst.each->body[k]);
+        if (inst.each && changed_) PruneBody(*inst.each);
+        changed_ = false;
       }
     }
     return true;
   }
 
  private:
+  // What is clipped: the element of an array, with that of another added, if there is one.
+  struct Term {
+    const Inst* read = nullptr;
+    const Inst* added = nullptr;
+  };
+  struct Instead {
+    Value array;
+    decltype(Inst::subs) subs;
+  };
+
+  void Change(Inst& inst) {
+    const auto it = instead_.find(&inst);
+    if (it == instead_.end()) return;
+    inst.op = Op::Index;
+    inst.args = {it->second.array};
+    inst.subs = it->second.subs;
+    changed_ = true;
+  }
+
   bool IsZero(const Each& each, Value v) const {
     const Inst* def = FindDef(each, v);
     if (!def) def = values_.DefOf(v);
     return def && def->op == Op::Const && def->bits == 0;
   }
 
-  // The read whose elements the result stores, those that are not positive as 0; each at its own place.
-  const Inst* ClippedRead(const Each& each, const EachResult& r) const {
+  // What the result stores, what is not positive as 0; each at its own place.
+  Term ClippedTerm(const Each& each, const EachResult& r) const {
     if (r.monoid != ir::Monoid::kGen || r.into.valid() || r.guard.valid() || !each.where.empty() ||
         r.out.size() != each.indices.size() || !ir::IsPrefixForm(each, r) ||
         !f_.TypeOf(r.value).IsFloat())
-      return nullptr;
+      return {};
     const Inst* clip = FindDef(each, r.value);
-    const Inst* read = nullptr;
-    if (clip && clip->op == Op::Select && !clip->guard.valid() && IsZero(each, clip->args[1])) {
-      const Inst* test = FindDef(each, clip->args[0]);
-      const bool tests = test && test->op == Op::Le && test->args[0] == clip->args[2] &&
-                         IsZero(each, test->args[1]);
-      if (tests) read = FindDef(each, clip->args[2]);
-    }
-    const bool here = read && read->op == Op::Index && !read->guard.valid() &&
-                      std::equal(read->subs.begin(), read->subs.end(), r.out.begin(), r.out.end());
-    return here ? read : nullptr;
+    if (!clip || clip->op != Op::Select || clip->guard.valid() || !IsZero(each, clip->args[1]))
+      return {};
+    const Inst* test = FindDef(each, clip->args[0]);
+    const bool tests =
+        test && test->op == Op::Le && test->args[0] == clip->args[2] && IsZero(each, test->args[1]);
+    if (!tests) return {};
+    const Inst* value = FindDef(each, clip->args[2]);
+    if (!value || value->guard.valid()) return {};
+    Term term{value, nullptr};
+    if (value->op == Op::Add) term = {FindDef(each, value->args[0]), FindDef(each, value->args[1])};
+    if (term.added && !IsAt(*term.read, r.out)) std::swap(term.read, term.added);
+    const bool plain = !term.added || (term.added->op == Op::Index && !term.added->guard.valid());
+    return term.read && IsAt(*term.read, r.out) && plain ? term : Term();
+  }
+  static bool IsAt(const Inst& read, ir::AffineSpan subs) {
+    return read.op == Op::Index && !read.guard.valid() && ir::AffineSpan(read.subs) == subs;
   }
 
-  // Where all other readers of `whole`, in the same block behind `clip`, ask for no more, they read what it makes.
-  void NoteReaders(Value whole, const Inst& clip, size_t result) {
+  // Where all other readers of the array, in the same block behind `clip`, ask for no more, they read what it makes.
+  void NoteReaders(const Term& term, const Inst& clip, size_t result) {
+    const Value whole = term.read->args[0];
     if (!reads_.OnlyByStatements(whole)) return;
     const ir::Values& shape = clip.each->results[result].shape;
     for (size_t axis = 0; axis < shape.size(); ++axis) {
       if (!values_.HasExtent(whole, axis, shape[axis])) return;
     }
     if (own_.IsNoLarger(shape)) return;
-    std::vector<const Inst*> others;
+    std::vector<std::pair<const Inst*, const Inst*>> others;  // what has the sign, and the read
     const BlockValues::Place at = values_.PlaceOf(clip.results[result]);
     for (const ArrayReads::Read& read : reads_.Of(whole)) {
       if (read.statement == clip.each.get()) continue;
       const Inst* reader = values_.StatementOf(*read.statement);
-      if (!reader || !AsksForSign(*read.statement, read.inst->results[0])) return;
+      const Inst* value = reader ? TermOf(term, *clip.each, *read.statement, *read.inst) : nullptr;
+      if (!value || !AsksForSign(*read.statement, value->results[0])) return;
       const BlockValues::Place place = values_.PlaceOf(reader->results[0]);
       if (place.block != at.block || place.at < at.at) return;
-      others.push_back(read.inst);
+      others.emplace_back(value, read.inst);
     }
-    for (const Inst* read : others) instead_[read] = clip.results[result];
+    for (const auto& [value, read] : others)
+      instead_[value] = Instead{clip.results[result], read->subs};
+  }
+
+  // What the reader makes of the element it reads, as the term is made of that; nullptr: something else.
+  static const Inst* TermOf(const Term& term, const Each& clip, const Each& reader,
+                            const Inst& read) {
+    if (!term.added) return &read;
+    const Inst* sum = nullptr;
+    for (const Inst& inst : reader.body) {
+      bool uses = false;
+      ir::ForEachOperand(inst, [&](const Value& v) { uses |= v == read.results[0]; });
+      if (uses && (sum || inst.op != Op::Add || inst.guard.valid())) return nullptr;
+      if (uses) sum = &inst;
+    }
+    if (!sum || read.guard.valid()) return nullptr;
+    const Value other = sum->args[sum->args[0] == read.results[0] ? 1 : 0];
+    const Inst* added = FindDef(reader, other);
+    const bool same =
+        added && added->op == Op::Index && !added->guard.valid() && added->args == term.added->args;
+    if (!same || other == read.results[0]) return nullptr;
+    auto subs = term.added->subs;  // at the clip's point that has the element read
+    for (ir::Affine& sub : subs) {
+      for (size_t k = 0; k < clip.indices.size(); ++k)
+        sub = sub.Substitute(clip.indices[k].var, read.subs[k]);
+    }
+    return subs == added->subs ? sum : nullptr;
   }
 
   // Whether the value is nothing but compared with 0 from above.
@@ -117,7 +169,8 @@ class Clipped {
   const ArrayReads reads_;
   const BlockValues values_;
   const ir::OwnArrays own_;
-  std::map<const Inst*, Value> instead_;  // by read
+  std::map<const Inst*, Instead> instead_;  // by what has the sign
+  bool changed_ = false;                    // the statement that is looked at
 };
 
 }  // namespace
