@@ -80,6 +80,10 @@ bool RepeatCheap(ir::Function& f);
 // changed.
 bool ReadClipped(ir::Function& f);
 
+// What is added up at places that data say, by several statements, and then by their reader, is added up by the function's
+// add_arrays (scatter_sums.cc). Comes right in front of:
+void AddUpScatters(ir::Function& f);
+
 // A statement whose result is only added to an array adds to it in place (EachResult::into). Comes last: no other
 // pass knows `into`.
 void AccumulateInPlace(ir::Function& f);

@@ -130,6 +130,10 @@ b0:
   }
 }
 
+TEST_CASE("tensor: AddUpScatters") {
+  RunPassFiles("add_up_scatters", OverFunctions(AddUpScatters));
+}
+
 TEST_CASE("tensor: AccumulateInPlace") {
   RunPassFiles("accumulate_in_place", OverFunctions(AccumulateInPlace));
 }
