@@ -115,7 +115,14 @@ Status KeepFewer(PassRunner& passes, ir::Module& m) {
     for (auto& f : x.functions) tensor::ReadClipped(*f);
     return Status();
   }));
-  bool changed = true;
+  bool changed = false;
+  PB_RETURN_IF_ERROR(passes.Run("read_extrema", m, [&](ir::Module& x) {
+    for (auto& f : x.functions) changed |= tensor::ReadExtrema(*f);
+    return Status();
+  }));
+  if (changed)
+    PB_RETURN_IF_ERROR(CommonRows(passes, m));  // what was read there is searched in any order
+  changed = true;
   for (int round = 0; changed && round < kMostRepeats; ++round) {
     changed = false;
     PB_RETURN_IF_ERROR(passes.Run("repeat_cheap", m, [&](ir::Module& x) {

@@ -80,6 +80,9 @@ bool RepeatCheap(ir::Function& f);
 // changed.
 bool ReadClipped(ir::Function& f);
 
+// What is read at the place of an extremum is read of the extremum (read_extrema.cc). True: changed.
+bool ReadExtrema(ir::Function& f);
+
 // What is added up at places that data say, by several statements, and then by their reader, is added up by the function's
 // add_arrays (scatter_sums.cc). Comes right in front of:
 void AddUpScatters(ir::Function& f);

@@ -12,8 +12,8 @@
 
 #include "core/ir/own_arrays.h"
 #include "core/tensor/array_reads.h"
-#include "core/tensor/block_values.h"
 #include "core/tensor/normalise.h"
+#include "core/tensor/sign_tests.h"
 #include "core/tensor/statement_edit.h"
 
 namespace pullback::tensor {
@@ -27,7 +27,7 @@ using ir::Value;
 
 class Clipped {
  public:
-  explicit Clipped(ir::Function& f) : f_(f), reads_(f), values_(f), own_(f) {}
+  explicit Clipped(ir::Function& f) : f_(f), reads_(f), signs_(f), own_(f) {}
 
   bool Run() {
     for (const ir::Block& b : f_.blocks) {
@@ -69,12 +69,6 @@ class Clipped {
     changed_ = true;
   }
 
-  bool IsZero(const Each& each, Value v) const {
-    const Inst* def = FindDef(each, v);
-    if (!def) def = values_.DefOf(v);
-    return def && def->op == Op::Const && def->bits == 0;
-  }
-
   // What the result stores, what is not positive as 0; each at its own place.
   Term ClippedTerm(const Each& each, const EachResult& r) const {
     if (r.monoid != ir::Monoid::kGen || r.into.valid() || r.guard.valid() || !each.where.empty() ||
@@ -82,14 +76,8 @@ class Clipped {
         !f_.TypeOf(r.value).IsFloat())
       return {};
     const Inst* clip = FindDef(each, r.value);
-    if (!clip || clip->op != Op::Select || clip->guard.valid() || !IsZero(each, clip->args[1]))
-      return {};
-    const Inst* test = FindDef(each, clip->args[0]);
-    const bool tests =
-        test && test->op == Op::Le && test->args[0] == clip->args[2] && IsZero(each, test->args[1]);
-    if (!tests) return {};
-    const Inst* value = FindDef(each, clip->args[2]);
-    if (!value || value->guard.valid()) return {};
+    const Inst* value = clip ? signs_.ClippedBy(each, *clip) : nullptr;
+    if (!value) return {};
     Term term{value, nullptr};
     if (value->op == Op::Add) term = {FindDef(each, value->args[0]), FindDef(each, value->args[1])};
     if (term.added && !IsAt(*term.read, r.out)) std::swap(term.read, term.added);
@@ -115,7 +103,7 @@ class Clipped {
       if (read.statement == clip.each.get()) continue;
       const Inst* reader = values_.StatementOf(*read.statement);
       const Inst* value = reader ? TermOf(term, *clip.each, *read.statement, *read.inst) : nullptr;
-      if (!value || !AsksForSign(*read.statement, value->results[0])) return;
+      if (!value || !signs_.AsksForSign(*read.statement, value->results[0])) return;
       const BlockValues::Place place = values_.PlaceOf(reader->results[0]);
       if (place.block != at.block || place.at < at.at) return;
       others.emplace_back(value, read.inst);
@@ -149,25 +137,10 @@ class Clipped {
     return subs == added->subs ? sum : nullptr;
   }
 
-  // Whether the value is nothing but compared with 0 from above.
-  bool AsksForSign(const Each& each, Value v) const {
-    int uses = 0, tests = 0;
-    const auto count = [&](const Value& used) { uses += used == v; };
-    for (const Inst& inst : each.body) {
-      ir::ForEachOperand(inst, count);
-      const bool test = inst.op == Op::Le || inst.op == Op::Gt;
-      tests += test && inst.args[0] == v && inst.args[1] != v && IsZero(each, inst.args[1]);
-    }
-    for (const EachResult& r : each.results) {
-      for (const ir::Affine& sub : r.out) ir::ForEachOperand(sub, count);
-      for (const Value used : {r.value, r.second, r.guard}) uses += used.valid() && used == v;
-    }
-    return uses == tests;
-  }
-
   ir::Function& f_;
   const ArrayReads reads_;
-  const BlockValues values_;
+  const SignTests signs_;
+  const BlockValues& values_ = signs_.values();
   const ir::OwnArrays own_;
   std::map<const Inst*, Instead> instead_;  // by what has the sign
   bool changed_ = false;                    // the statement that is looked at

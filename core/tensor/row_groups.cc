@@ -105,7 +105,8 @@ class RowGroups::Search {
     }
   }
 
-  // False: what is not by rows any more is as large as what is then, array by array from the largest.
+  // False: what is not by rows any more is as large as what is then, array by array from the largest; or it is the same,
+  // and none is made by going down columns.
   bool Run() {
     for (Value v : group_) {
       if (const auto axis = AxisOfArray(v)) wanted_.emplace(v, *axis);
@@ -114,7 +115,8 @@ class RowGroups::Search {
     while (Shrink()) {
     }
     const std::set<Value> before = Kept({}, {}), after = Kept(plan_.first, turned_);
-    if (SizesOf(after, before) >= SizesOf(before, after)) return false;
+    const Sizes more = SizesOf(after, before), fewer = SizesOf(before, after);
+    if (more > fewer || (more == fewer && (!more.empty() || !IsFaster()))) return false;
     kept_ = SizesOf(after, {});
     for (const auto& [v, axis] : turned_) {
       if (axis != g_.depth_) plan_.axes.emplace(v, axis);
@@ -131,6 +133,14 @@ class RowGroups::Search {
   Cost cost() const { return {kept_, plan_.split.size(), in_order_, plan_.first.size()}; }
 
  private:
+  // Whether what makes one of the arrays goes down columns as it is; nothing does so by the plan.
+  bool IsFaster() const {
+    return plan_.split.empty() && std::any_of(wanted_.begin(), wanted_.end(), [&](const auto& w) {
+             const Inst& maker = g_.insts_[g_.arrays_.at(w.first).maker];
+             const Value now = IndexAt(maker, g_.depth_);
+             return now.valid() && GoesDownColumns(*maker.each, now);
+           });
+  }
   bool IsOfClass(Value v, int axis) const { return axes_.Root({v, axis}) == root_; }
   // The one axis of the class, by which all reads go as well.
   std::optional<size_t> AxisOfArray(Value v) const {

@@ -130,6 +130,10 @@ b0:
   }
 }
 
+TEST_CASE("tensor: ReadExtrema") {
+  RunPassFiles("read_extrema", OverFunctions([](ir::Function& f) { ReadExtrema(f); }));
+}
+
 TEST_CASE("tensor: AddUpScatters") {
   RunPassFiles("add_up_scatters", OverFunctions(AddUpScatters));
 }
