@@ -116,12 +116,7 @@ class BlockAccumulator {
   }
   bool StoresByData(const Term& term) const {
     const ir::Each& each = *insts_[term.at].each;
-    const ir::Affines& out = each.results[term.result].out;
-    return std::any_of(out.begin(), out.end(), [&](const ir::Affine& sub) {
-      return std::any_of(sub.terms.begin(), sub.terms.end(), [&](const ir::Affine::Term& t) {
-        return FindDef(each, t.value) != nullptr;
-      });
-    });
+    return tensor::StoresByData(each, each.results[term.result]);
   }
   // An array beside it may be much larger than what is stored, and what the body does for it costs little.
   bool MayCopy(const Term& term) const {

@@ -23,14 +23,6 @@ using ir::Inst;
 using ir::Op;
 using ir::Value;
 
-bool StoresByData(const Each& each, const EachResult& r) {
-  return std::any_of(r.out.begin(), r.out.end(), [&](const ir::Affine& sub) {
-    return std::any_of(sub.terms.begin(), sub.terms.end(), [&](const ir::Affine::Term& t) {
-      return FindDef(each, t.value) != nullptr;
-    });
-  });
-}
-
 class BlockScatters {
  public:
   BlockScatters(ir::Function& f, std::vector<Inst>& insts, const std::vector<int>& uses)

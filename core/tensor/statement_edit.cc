@@ -66,6 +66,13 @@ bool WalksAcrossRows(const ir::Each& each, bool with_results) {
          });
 }
 
+bool StoresByData(const ir::Each& each, const ir::EachResult& r) {
+  return std::any_of(r.out.begin(), r.out.end(), [&](const Affine& sub) {
+    return std::any_of(sub.terms.begin(), sub.terms.end(),
+                       [&](const Affine::Term& t) { return FindDef(each, t.value) != nullptr; });
+  });
+}
+
 std::optional<size_t> PlaceOfIndex(const ir::Each& each, Value v) {
   for (size_t k = 0; k < each.indices.size(); ++k) {
     if (each.indices[k].var == v) return k;

@@ -52,6 +52,9 @@ void ReplaceValues(ir::Function& f, const std::unordered_map<uint32_t, ir::Value
 // Appends the trap of an extent that is negative, for a statement that loses it.
 void CheckSize(ir::Value size, uint32_t loc, ir::Function& f, std::vector<ir::Inst>& out);
 
+// Whether the body gives one of the result's subscripts, as data do.
+bool StoresByData(const ir::Each& each, const ir::EachResult& r);
+
 // Drops body instructions that no result needs.
 void PruneBody(ir::Each& each);
 
