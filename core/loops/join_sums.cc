@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "core/loops/effects.h"
+#include "core/loops/same_integers.h"
 #include "core/loops/walk.h"
 
 namespace pullback::loops {
@@ -36,14 +37,18 @@ std::optional<SumLoop> AsSumLoop(const Node& n) {
 
 class BlockSums {
  public:
-  BlockSums(Function& f, Block& b) : f_(f), nodes_(b.nodes), gone_(b.nodes.size()) {
-    for (size_t k = 0; k < nodes_.size(); ++k) NoteUses(k, nodes_[k]);
+  BlockSums(Function& f, Block& b) : f_(f), nodes_(b.nodes), gone_(b.nodes.size()), same_(f) {
+    for (size_t k = 0; k < nodes_.size(); ++k) {
+      NoteUses(k, nodes_[k]);
+      same_.Note(nodes_[k]);
+    }
   }
 
   void Join() {
     for (size_t k = 0; k < nodes_.size(); ++k) {
       const std::optional<SumLoop> sum = AsSumLoop(nodes_[k]);
-      if (sum && !JoinTerm(*sum, k) && !JoinInto(*sum, k) && MakeLast(*sum, k)) JoinTerm(*sum, k);
+      if (!sum || !CoversBoth(*sum, nodes_[k])) continue;
+      if (!JoinTerm(*sum, k) && !JoinInto(*sum, k) && MakeLast(*sum, k)) JoinTerm(*sum, k);
     }
     size_t k = 0;
     std::erase_if(nodes_, [&](const Node&) { return gone_[k++]; });
@@ -61,6 +66,20 @@ class BlockSums {
     if (n.kind == Kind::kAlloc) made_[n.results[0]] = k;
     for (const Node& inner : n.body) NoteUses(k, inner);
     for (const Node& inner : n.other) NoteUses(k, inner);
+  }
+
+  // Whether the loop runs over all elements of two arrays of the same extents.
+  bool CoversBoth(const SumLoop& sum, const Node& loop) const {
+    const auto into = made_.find(sum.into), term = made_.find(sum.term);
+    if (into == made_.end() || term == made_.end() || !same_.IsZero(loop.args[0])) return false;
+    const std::vector<Reg>& extents = nodes_[into->second].args;
+    return same_.All(extents) == same_.All(nodes_[term->second].args) &&
+           same_.IsProduct(loop.args[1], extents);
+  }
+  // What nothing uses behind the sum but its release.
+  bool Ends(Reg term) const {
+    const Users& users = users_.at(term);
+    return users.size() == 3 && nodes_[users[2]].kind == Kind::kRelease;
   }
 
   // The last node that uses it before another; none.
@@ -82,6 +101,15 @@ class BlockSums {
     Look(nodes_[*maker], array, loops, stores, others);
     return stores == 1 && !others ? maker : std::nullopt;
   }
+  static bool Stores(const Node& n, Reg array) {
+    bool stores = false;
+    const auto look = [&](const Node& inner) {
+      stores |= inner.kind == Kind::kStore && inner.args[0] == array;
+    };
+    ForEachNode(n.body, look);
+    ForEachNode(n.other, look);
+    return stores;
+  }
   static void Look(const Node& n, Reg array, std::vector<Reg>& loops, int& stores, bool& others) {
     if (n.kind == Kind::kStore && n.args[0] == array) {
       ++stores;
@@ -89,27 +117,24 @@ class BlockSums {
         others |= std::find(n.apart.begin(), n.apart.end(), index) == n.apart.end();
       return;
     }
-    others |= std::find(n.args.begin(), n.args.end(), array) != n.args.end();
+    for (const auto* list : {&n.args, &n.body_yields, &n.other_yields})
+      others |= std::find(list->begin(), list->end(), array) != list->end();
+    others |= n.kind == Kind::kIf && Stores(n, array);
     if (n.kind == Kind::kFor) loops.push_back(n.results[0]);
     for (const Node& inner : n.body) Look(inner, array, loops, stores, others);
     for (const Node& inner : n.other) Look(inner, array, loops, stores, others);
     if (n.kind == Kind::kFor) loops.pop_back();
   }
-  bool IsThereAt(Reg array, size_t node) const {
-    const auto made = made_.find(array);
-    return made == made_.end() || made->second < node;
-  }
+  bool IsThereAt(Reg array, size_t node) const { return made_.at(array) < node; }
 
   // Where the term is made it is added to what is there.
   bool JoinTerm(const SumLoop& sum, size_t at) {
     const std::optional<size_t> maker = MakerOf(sum.term, at);
-    const Users& users = users_.at(sum.term);
-    const bool ends = users.size() == 3 && nodes_[users[2]].kind == Kind::kRelease;
-    if (!maker || !ends || !IsThereAt(sum.into, *maker)) return false;
+    if (!maker || !Ends(sum.term) || !IsThereAt(sum.into, *maker)) return false;
     const std::optional<size_t> before = LastUser(sum.into, at);
     if (!before || *before >= *maker) return false;
     AddAtStore(nodes_[*maker], sum.term, sum.into, sum.into);
-    for (const size_t node : {made_.at(sum.term), users[2], at}) gone_[node] = true;
+    for (const size_t node : {made_.at(sum.term), users_.at(sum.term)[2], at}) gone_[node] = true;
     Users& into = users_[sum.into];
     into.insert(std::lower_bound(into.begin(), into.end(), *maker), *maker);
     return true;
@@ -132,7 +157,7 @@ class BlockSums {
   bool MakeLast(const SumLoop& sum, size_t at) {
     constexpr size_t kFar = 64;
     const std::optional<size_t> maker = MakerOf(sum.term, at), last = LastUser(sum.into, at);
-    if (!maker || !last || *last < *maker || *last - *maker > kFar) return false;
+    if (!maker || !last || !Ends(sum.term) || *last < *maker || *last - *maker > kFar) return false;
     const Effects own = EffectsOf(f_, nodes_[*maker]);
     std::vector<size_t> moves = {*maker};
     for (size_t k = *maker + 1; k <= *last; ++k) {
@@ -188,6 +213,7 @@ class BlockSums {
   Function& f_;
   std::vector<Node>& nodes_;
   std::vector<bool> gone_;
+  SameIntegers same_;
   std::map<Reg, Users> users_;
   std::map<Reg, size_t> made_;  // by array, the node
 };

@@ -2,40 +2,15 @@
 
 #include <algorithm>
 #include <map>
-#include <tuple>
 #include <utility>
 
+#include "core/loops/same_integers.h"
 #include "core/loops/walk.h"
 
 namespace pullback::loops {
 namespace {
 
 using Kind = Node::Kind;
-
-// Which registers of a block are the same integer.
-class SameIntegers {
- public:
-  explicit SameIntegers(const Function& f) : f_(f) {}
-
-  void Note(const Node& n) {
-    if (n.kind != Kind::kScalar && n.kind != Kind::kDim) return;
-    const ir::Type t = f_.TypeOf(n.results[0]);
-    if (t != ir::Type::I64() && t != ir::Type::Bool()) return;
-    const auto [it, fresh] = known_.try_emplace({n.kind, n.op, n.bits, All(n.args)}, n.results[0]);
-    if (!fresh) first_.emplace(n.results[0], it->second);
-  }
-  std::vector<Reg> All(std::vector<Reg> registers) const {
-    for (Reg& r : registers) {
-      if (const auto it = first_.find(r); it != first_.end()) r = it->second;
-    }
-    return registers;
-  }
-
- private:
-  const Function& f_;
-  std::map<std::tuple<Kind, ir::Op, uint64_t, std::vector<Reg>>, Reg> known_;
-  std::map<Reg, Reg> first_;
-};
 
 struct Access {
   const Node* node;
@@ -61,7 +36,9 @@ class LoopAccesses {
       of_[n.args[0]].push_back({&n, loops_, time_});
       return;
     }
-    for (Reg r : n.args) other_[r] = true;
+    for (const auto* list : {&n.args, &n.body_yields, &n.other_yields}) {
+      for (Reg r : *list) other_[r] = true;
+    }
     if (n.kind == Kind::kFor) loops_.push_back(n.results[0]);
     for (const Node& inner : n.body) Visit(inner);
     for (const Node& inner : n.other) Visit(inner);

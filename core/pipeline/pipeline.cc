@@ -140,9 +140,9 @@ Status Finish(PassRunner& passes, ir::Module m, bool derived, bool optimise, int
     PB_RETURN_IF_ERROR(passes.Simplify(m));
     PB_RETURN_IF_ERROR(KeepFewer(passes, m));
     PB_RETURN_IF_ERROR(ImproveLoops(passes, m, true));
-    PB_RETURN_IF_ERROR(passes.Run("accumulate_in_place", m, [](ir::Module& x) {
+    PB_RETURN_IF_ERROR(passes.Run("accumulate_in_place", m, [&](ir::Module& x) {
       for (auto& f : x.functions) {
-        tensor::AddUpScatters(*f);
+        if (derived) tensor::AddUpScatters(*f);  // sums that the program writes keep their order
         tensor::AccumulateInPlace(*f);
       }
       return Status();

@@ -80,7 +80,8 @@ bool RepeatCheap(ir::Function& f);
 // changed.
 bool ReadClipped(ir::Function& f);
 
-// What is read at the place of an extremum is read of the extremum (read_extrema.cc). True: changed.
+// What is only asked whether it is positive, at the place of an extremum of clipped elements, is asked of that
+// (read_extrema.cc). True: changed.
 bool ReadExtrema(ir::Function& f);
 
 // What is added up at places that data say, by several statements, and then by their reader, is added up by the function's

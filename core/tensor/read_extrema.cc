@@ -1,12 +1,11 @@
-// What the gradient of an extremum reads at its place is the extremum:
+// What the gradient of an extremum of clipped elements asks at its place, whether the element is positive, the extremum
+// tells:
 //
-//   m = each(i, j): max [i]: x[i, j]              p = each(i, j): argmax [i]: x[i, j]
-//   g = each(i): … x[i, p[i]] …                   … m[i] …
+//   m = each(i, j): max [i]: select(x[i, j] <= 0, 0, x[i, j])         p = each(i, j): argmax [i]: the same
+//   g = each(i): if 0 <= p[i] < n: select(x[i, p[i]] <= 0, …)         … select(m[i] <= 0, …)
 //
-// and where the extremum is of clipped elements, select(x[i, j] <= 0, 0, x[i, j]), and no more is asked than whether the
-// element is positive, m[i] tells that, too. So x is not kept for it, nor does it have to be made by rows of i.
-//
-// Of equals the first is taken, and NaN goes before all: as the extremum, whichever element it is at.
+// So x is not kept for it, nor does it have to be made by rows of i. NaN goes before all in both; of zeros the extremum may
+// have the other sign, which nothing asks for. Where there is no element, p[i] is -1, and nothing is read.
 #include <algorithm>
 #include <map>
 #include <optional>
@@ -51,7 +50,6 @@ class BlockExtrema {
     size_t at;  // of the statement that finds the place
     size_t result;
     const Inst* read;
-    bool clipped;
     Value extremum;
   };
 
@@ -68,10 +66,9 @@ class BlockExtrema {
       extrema_.emplace(key, v);
     } else if (const auto it = extrema_.find(key); it != extrema_.end()) {
       const Inst* value = FindDef(each, r.value);
-      const Inst* clipped = value ? signs_.ClippedBy(each, *value) : nullptr;
-      const Inst* read = clipped ? clipped : value;
-      if (read && read->op == Op::Index && !read->guard.valid() && ir::IsPrefixForm(each, r))
-        places_.emplace(v, Searched{at, k, read, clipped != nullptr, it->second});
+      const Inst* read = value ? signs_.ClippedBy(each, *value) : nullptr;
+      if (read && read->op == Op::Index && ir::IsPrefixForm(each, r))
+        places_.emplace(v, Searched{at, k, read, it->second});
     }
   }
   // As if it were the extremum.
@@ -92,7 +89,7 @@ class BlockExtrema {
     for (Inst& read : each.body) {
       if (read.op != Op::Index) continue;
       const auto [searched, place] = PlaceIn(each, read);
-      if (!searched || (searched->clipped && !signs_.AsksForSign(each, read.results[0]))) continue;
+      if (!searched || !signs_.AsksForSign(each, read.results[0])) continue;
       read.args = {searched->extremum};
       read.subs = place->subs;
       changed = true;
@@ -107,9 +104,19 @@ class BlockExtrema {
       const auto it =
           place && place->op == Op::Index ? places_.find(place->args[0]) : places_.end();
       if (it == places_.end() || place->guard.valid()) continue;
-      if (IsAt(it->second, *place, read)) return {&it->second, place};
+      if (IsGuarded(each, read, place->results[0]) && IsAt(it->second, *place, read))
+        return {&it->second, place};
     }
     return {nullptr, nullptr};
+  }
+  // Elsewhere the read is to trap where there is no element.
+  static bool IsGuarded(const Each& each, const Inst& read, Value place) {
+    const Inst* guard = FindDef(each, read.guard);
+    return guard && guard->op == Op::Holds &&
+           std::any_of(guard->constraints.begin(), guard->constraints.end(),
+                       [&](const ir::Constraint& c) {
+                         return !c.equality && c.e == Affine::Of(place);  // 0 <= place
+                       });
   }
   bool IsAt(const Searched& s, const Inst& place, const Inst& read) const {
     const Each& search = *insts_[s.at].each;

@@ -5,7 +5,8 @@
 //   c, d = each(t, j): sum [p[t], j]: …, sum [r[t], j]: …         t = add_arrays b, d
 //   g = each(i, j): gen [i, j]: (a + b + c + d)[i, j] * f[i]      g = each(i, j): gen [i, j]: (s + t)[i, j] * f[i]
 //
-// Such arrays are there as a whole anyway: no turn of a loop makes rows of them. Two of one statement stay two.
+// Such arrays are there as a whole anyway: no turn of a loop makes rows of them. Two of one statement stay two. The sums are
+// taken in another order: of derivatives, where no program says one.
 #include <algorithm>
 #include <map>
 #include <utility>

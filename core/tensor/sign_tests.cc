@@ -19,8 +19,8 @@ bool SignTests::IsZero(const Each& each, Value v) const {
 const Inst* SignTests::ClippedBy(const Each& each, const Inst& clip) const {
   if (clip.op != Op::Select || clip.guard.valid() || !IsZero(each, clip.args[1])) return nullptr;
   const Inst* test = FindDef(each, clip.args[0]);
-  const bool tests =
-      test && test->op == Op::Le && test->args[0] == clip.args[2] && IsZero(each, test->args[1]);
+  const bool tests = test && test->op == Op::Le && !test->guard.valid() &&
+                     test->args[0] == clip.args[2] && IsZero(each, test->args[1]);
   const Inst* value = tests ? FindDef(each, clip.args[2]) : nullptr;
   return value && !value->guard.valid() ? value : nullptr;
 }

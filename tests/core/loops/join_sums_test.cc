@@ -84,5 +84,33 @@ TEST_CASE("join sums: what is made first moves behind what takes its terms one b
   CHECK(ElementsMade(gradient, args(100), kRows) < 100 * 4 + 50);
 }
 
+// A loop that adds a part of an array to a part of another looks much like one that adds all of it.
+TEST_CASE("join sums: sums of parts stay") {
+  const std::string programs[] = {
+      "let t = gen i < n { tanh(y[i]) }\n var a = gen i < n { sin(x[i]) }\n a[0:k] += t[0:k]\n "
+      "return sum i < n { a[i] * f64(i + 1) }",
+      "var a = gen i < n { sin(x[i]) }\n let t = gen i < m { tanh(y[i]) }\n a[0:k] += t[0:k]\n "
+      "return sum i < n { a[i] * f64(i + 1) }",
+      "let s = sum i < m { y[i] }\n var a = gen i < n { sin(x[i]) * s }\n a[0:m] += y\n return "
+      "sum i < n { a[i] * f64(i + 1) }",
+      "let s = sum(y)\n var a = gen i < n, j < m { x[i] * y[j] * s }\n a[0] += y\n return sum i < "
+      "n, j < m { a[i, j] * f64(i + j) }",
+      "let b = gen i < n, j < m { x[i] + y[j] }\n let s = sum(b)\n var a = gen i < n, j < m { "
+      "sin(x[i]) * s }\n a[0] += b[0]\n return sum i < n, j < m { a[i, j] * f64(i + j) }",
+  };
+  for (const std::string& text : programs) {
+    INFO(text);
+    const ir::Module ssa =
+        testing::LowerText("fn f(x: [n]f64, y: [m]f64, k: i64) -> f64 { " + text + " }", "f");
+    const int64_t m = &text == &programs[0] ? 6 : 3;
+    const std::vector<Tensor> args = {Ramp({6}), Ramp({m}), Tensor::I64(2)};
+    for (const auto t : {pipeline::Transform::kValue, pipeline::Transform::kValueAndGrad}) {
+      const ir::Module derived = testing::Derived(ssa, t, {true, true, false});
+      RunBoth(derived, args);
+      RunBoth(testing::Derived(ssa, t, {true, true, false}, false), args);
+    }
+  }
+}
+
 }  // namespace
 }  // namespace pullback::loops
