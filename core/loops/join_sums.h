@@ -5,8 +5,8 @@
 //   for %o in 0..%n * %m { %a[%o] = %a[%o] + %b[%o] }
 //   release %b
 //
-// and likewise where it is %a that is made last, to which %b is added. The same additions, so no bit changes. Only sums over
-// all of two arrays that the block makes, of the same extents.
+// and likewise where it is %a that is made last, to which %b is added. The same additions, so no bit changes. Only sums
+// over all of two arrays that the block makes, of the same extents.
 #pragma once
 
 #include "core/loops/loops.h"

@@ -1,7 +1,7 @@
-// How the instructions of a block depend on each other, if its statements that run over the indices that they have first,
-// or behind those of loops around them, were one loop as far as they may be: what a turn makes is there for the same turn of the others; what is made of several
-// turns, for those of a later loop alone. What turns of one later loop alone need is made there, if what it is made of is
-// there anyway.
+// How the instructions of a block depend on each other, if its statements that run over the indices that they have first, or
+// behind those of loops around them, were one loop as far as they may be: what a turn makes is there for the same turn of the
+// others; what is made of several turns, for those of a later loop alone. What turns of one later loop alone need is made
+// there, if what it is made of is there anyway.
 #pragma once
 
 #include <map>
