@@ -19,7 +19,7 @@ class SameIntegers {
     if (n.kind != Node::Kind::kScalar && n.kind != Node::Kind::kDim) return;
     const ir::Type t = f_.TypeOf(n.results[0]);
     if (t != ir::Type::I64() && t != ir::Type::Bool()) return;
-    const Key key{n.kind, n.op, n.bits, All(n.args)};
+    const Key key{n.kind, n.op, n.bits, All(n.args), t.elem};
     const auto [it, fresh] = known_.try_emplace(key, n.results[0]);
     if (!fresh)
       first_.emplace(n.results[0], it->second);
@@ -51,7 +51,8 @@ class SameIntegers {
   }
 
  private:
-  using Key = std::tuple<Node::Kind, ir::Op, uint64_t, std::vector<Reg>>;
+  // With what it gives: true is no 1, and bool(x) no i64(x).
+  using Key = std::tuple<Node::Kind, ir::Op, uint64_t, std::vector<Reg>, DType>;
 
   // False: there are many, as of a square of a square.
   bool AddFactors(Reg r, std::vector<Reg>& factors) const {

@@ -64,5 +64,24 @@ TEST_CASE("places: gradients of what is centred and scaled hold one product") {
   CHECK(products / (kLong * kM) <= 2);
 }
 
+// A condition and an integer of one number, or constants of one payload, are not the same.
+TEST_CASE("places: extents that only look alike are not the same") {
+  for (const std::string first : {"bool(x) == true", "bool(x) == bool(y)"}) {
+    const std::string second = first == "bool(x) == true" ? "i64(x) == 1" : "i64(x) == i64(y)";
+    INFO(first);
+    const ir::Module value = testing::Derived(
+        testing::LowerText(
+            "fn f(x: f64, y: f64, n: i64, m: i64, v: [l]f64) -> f64 { let n1 = if " + first +
+                " { n } else { m }\n let n2 = if " + second +
+                " { n } else { m }\n let a = gen i < n1 { sin(f64(i)) + v[0] }\n let "
+                "t = sum(a)\n let b = gen i < n2 { if i < n1 { a[i] * t } else { 1.0 } "
+                "}\n let u = sum(b)\n return sum i < n2 { tanh(b[i] / u) } }",
+            "f"),
+        pipeline::Transform::kValue);
+    for (const auto& [n, m] : {std::pair<int64_t, int64_t>{3, 40}, {40, 3}})
+      RunBoth(value, {Tensor::F64(5), Tensor::F64(7), Tensor::I64(n), Tensor::I64(m), Ramp({1})});
+  }
+}
+
 }  // namespace
 }  // namespace pullback::loops
