@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <map>
 #include <optional>
+#include <set>
 #include <utility>
 
 #include "core/loops/effects.h"
@@ -37,7 +38,8 @@ std::optional<SumLoop> AsSumLoop(const Node& n) {
 
 class BlockSums {
  public:
-  BlockSums(Function& f, Block& b) : f_(f), nodes_(b.nodes), gone_(b.nodes.size()), same_(f) {
+  BlockSums(Function& f, Block& b)
+      : f_(f), nodes_(b.nodes), gone_(b.nodes.size()), arrays_of_(b.nodes.size()), same_(f) {
     for (size_t k = 0; k < nodes_.size(); ++k) {
       NoteUses(k, nodes_[k]);
       same_.Note(nodes_[k]);
@@ -61,9 +63,14 @@ class BlockSums {
     for (Reg r : n.args) {
       if (!f_.TypeOf(r).IsArray()) continue;
       Users& users = users_[r];
-      if (users.empty() || users.back() != k) users.push_back(k);
+      if (!users.empty() && users.back() == k) continue;
+      users.push_back(k);
+      arrays_of_[k].push_back(r);
     }
-    if (n.kind == Kind::kAlloc) made_[n.results[0]] = k;
+    if (n.kind == Kind::kAlloc) {
+      made_[n.results[0]] = k;
+      arrays_of_[k].push_back(n.results[0]);
+    }
     for (const Node& inner : n.body) NoteUses(k, inner);
     for (const Node& inner : n.other) NoteUses(k, inner);
   }
@@ -135,8 +142,7 @@ class BlockSums {
     if (!before || *before >= *maker) return false;
     AddAtStore(nodes_[*maker], sum.term, sum.into, sum.into);
     for (const size_t node : {made_.at(sum.term), users_.at(sum.term)[2], at}) gone_[node] = true;
-    Users& into = users_[sum.into];
-    into.insert(std::lower_bound(into.begin(), into.end(), *maker), *maker);
+    Use(sum.into, at, *maker);
     return true;
   }
   // What is made last is the array that the other is added to.
@@ -147,9 +153,16 @@ class BlockSums {
     if (!before || *before >= *maker) return false;
     AddAtStore(nodes_[*maker], sum.into, sum.term, sum.into);
     gone_[at] = true;
-    Users& term = users_[sum.term];
-    *std::lower_bound(term.begin(), term.end(), at) = *maker;
+    Use(sum.term, at, *maker);
+    std::erase(users_.at(sum.into), at);
     return true;
+  }
+  // The array is used there in place of the sum, which is gone.
+  void Use(Reg array, size_t sum, size_t node) {
+    Users& users = users_.at(array);
+    std::erase(users, sum);
+    users.insert(std::lower_bound(users.begin(), users.end(), node), node);
+    arrays_of_[node].push_back(array);
   }
 
   // The loop that makes the term moves behind what makes the array that it is added to, and releases of what it reads
@@ -175,15 +188,21 @@ class BlockSums {
     };
     rotate(nodes_);
     rotate(gone_);
+    rotate(arrays_of_);
     const auto moved = [&](size_t k) {
       if (k == from) return to;
       return k > from && k <= to ? k - 1 : k;
     };
-    for (auto& [array, users] : users_) {
-      for (size_t& k : users) k = moved(k);
-      std::sort(users.begin(), users.end());
+    std::set<Reg> arrays;  // of the nodes that have another place
+    for (size_t k = from; k <= to; ++k) arrays.insert(arrays_of_[k].begin(), arrays_of_[k].end());
+    for (Reg array : arrays) {
+      if (const auto made = made_.find(array); made != made_.end())
+        made->second = moved(made->second);
+      const auto users = users_.find(array);
+      if (users == users_.end()) continue;
+      for (size_t& k : users->second) k = moved(k);
+      std::sort(users->second.begin(), users->second.end());
     }
-    for (auto& [array, k] : made_) k = moved(k);
   }
 
   // What the loop stores to `stored` goes to `to`, with the element of `term` added.
@@ -213,6 +232,7 @@ class BlockSums {
   Function& f_;
   std::vector<Node>& nodes_;
   std::vector<bool> gone_;
+  std::vector<std::vector<Reg>> arrays_of_;  // by node, those that it uses or makes
   SameIntegers same_;
   std::map<Reg, Users> users_;
   std::map<Reg, size_t> made_;  // by array, the node
