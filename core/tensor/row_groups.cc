@@ -133,9 +133,11 @@ class RowGroups::Search {
   Cost cost() const { return {kept_, plan_.split.size(), in_order_, plan_.first.size()}; }
 
  private:
-  // Whether what makes one of the arrays goes down columns as it is; nothing does so by the plan.
+  // Whether what makes one of the arrays goes down columns as it is; nothing does so by the plan, which turns no array that
+  // is kept: who made and read that ran in a good order.
   bool IsFaster() const {
-    return plan_.split.empty() && std::any_of(wanted_.begin(), wanted_.end(), [&](const auto& w) {
+    return !with_kept_ && plan_.split.empty() &&
+           std::any_of(wanted_.begin(), wanted_.end(), [&](const auto& w) {
              const Inst& maker = g_.insts_[g_.arrays_.at(w.first).maker];
              const Value now = IndexAt(maker, g_.depth_);
              return now.valid() && GoesDownColumns(*maker.each, now);
