@@ -23,6 +23,8 @@ class LoopAccesses {
  public:
   explicit LoopAccesses(const Node& loop) { Visit(loop); }
 
+  // Of what may trap: a back end may run some turns again to find which, and needs what they have read.
+  int last_check() const { return last_check_; }
   // nullptr: it does something else with it.
   const std::vector<Access>* Of(Reg array) const {
     const auto it = of_.find(array);
@@ -32,6 +34,7 @@ class LoopAccesses {
  private:
   void Visit(const Node& n) {
     ++time_;
+    if (n.kind == Kind::kCheck || n.kind == Kind::kCall) last_check_ = time_;
     if (IsAccess(n)) {
       of_[n.args[0]].push_back({&n, loops_, time_});
       return;
@@ -45,7 +48,7 @@ class LoopAccesses {
     if (n.kind == Kind::kFor) loops_.pop_back();
   }
 
-  int time_ = 0;
+  int time_ = 0, last_check_ = 0;
   std::vector<Reg> loops_;
   std::map<Reg, std::vector<Access>> of_;
   std::map<Reg, bool> other_;
@@ -168,7 +171,8 @@ class BlockPlaces {
             std::vector<std::pair<Reg, Reg>>& taken) {
     const Array& made = arrays_.at(to);
     const std::vector<Access>* stores = loop.Of(to);
-    if (!stores || b_.nodes[made.alloc].bits == 1) return;
+    if (!stores || b_.nodes[made.alloc].bits == 1 || stores->front().time < loop.last_check())
+      return;
     for (auto from = ending.begin(); from != ending.end(); ++from) {
       const Array& old = arrays_.at(*from);
       const std::vector<Access>* loads = loop.Of(*from);
