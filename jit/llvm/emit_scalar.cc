@@ -53,14 +53,15 @@ Value* DivInt(OpSite& s) {
   return s.b.CreateSelect(s.b.CreateICmpEQ(Y(s), Int(s, -1)), s.b.CreateNeg(X(s)), quotient);
 }
 
-// (x ? y || x != x) ? x : y, where ? is the comparison.
+// (x ? y || x != x) ? x : y, where ? is the comparison. As two selects, one for each condition, InstCombine of LLVM 19 makes
+// `x > 0` of `fabs(x) > 0` in max(fabs(x), 0).
 template <CmpInst::Predicate kFloat, CmpInst::Predicate kSigned>
 Value* Extremum(OpSite& s) {
   if (!IsFloat(s.operand)) {
     return s.b.CreateSelect(s.b.CreateICmp(kSigned, X(s), Y(s)), X(s), Y(s));
   }
-  Value* ordered = s.b.CreateSelect(s.b.CreateFCmp(kFloat, X(s), Y(s)), X(s), Y(s));
-  return s.b.CreateSelect(s.b.CreateFCmpUNO(X(s), X(s)), X(s), ordered);
+  Value* first = s.b.CreateOr(s.b.CreateFCmp(kFloat, X(s), Y(s)), s.b.CreateFCmpUNO(X(s), X(s)));
+  return s.b.CreateSelect(first, X(s), Y(s));
 }
 
 Value* Sign(OpSite& s) {

@@ -163,5 +163,34 @@ TEST_CASE("Every scalar op has the same bits in vectors of any width", "[llvm]")
   }
 }
 
+// What two ops make together is not what an optimiser makes of them: max(abs(x), 0) was 0 of -1.
+TEST_CASE("Scalar ops of each other and of constants have the bits of the interpreter", "[llvm]") {
+  const Op inner[] = {Op::Neg, Op::Abs, Op::Sqrt, Op::Floor, Op::Sign};
+  const Op outer[] = {Op::Add, Op::Sub, Op::Mul, Op::Div, Op::Rem, Op::Max, Op::Min,
+                      Op::Lt,  Op::Le,  Op::Gt,  Op::Ge,  Op::Eq,  Op::Ne};
+  const double constants[] = {0.0, -0.0, 1.0, -1.0};
+  for (const Op in : inner) {
+    for (const Op out : outer) {
+      INFO(ir::Info(in).mnemonic << ", " << ir::Info(out).mnemonic);
+      const bool compares = ir::Info(out).rule == TypeRule::Cmp;
+      const Type result = compares ? Type::Bool() : Type::F64();
+      Module module;
+      FunctionBuilder f(module, {Type::F64()}, std::vector<Type>(9, result));
+      const Reg x = f.Scalar(in, Type::F64(), {f.param(0)});
+      std::vector<Reg> results = {f.Scalar(out, result, {x, f.param(0)})};
+      for (const double c : constants) {
+        const Reg constant = f.Const(Type::F64(), std::bit_cast<uint64_t>(c));
+        results.push_back(f.Scalar(out, result, {x, constant}));
+        results.push_back(f.Scalar(out, result, {constant, x}));
+      }
+      f.Return(results);
+      std::vector<std::vector<Tensor>> args;
+      for (const Tensor& v : TrickyValues(DType::kF64)) args.push_back({v});
+      for (const double v : {-2.0, -0.5, 0.5, 3.0}) args.push_back({Tensor::F64(v)});
+      CheckSame(module, args);
+    }
+  }
+}
+
 }  // namespace
 }  // namespace pullback::jit
