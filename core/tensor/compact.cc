@@ -6,8 +6,10 @@
 //   where a(i) <= j < a(i) + w: gen [i, j]: e     b = gen [i, t < w]: e at j = a(i) + t;
 //                                                 where …: gen [i, j]: b[i, j - a(i)]
 //   sum [i, i]: e(i, k)                           d = sum [i]: e(i, k);    gen [i, i]: d[i]
+//   sum [i, j]: e(i, k)                           d = sum [i]: e(i, k);    gen [i, j]: d[i]
 //
-// Where the array has other readers than statements it is left alone: it is made anyway.
+// Where the array has other readers than statements it is left alone, since it is made anyway, but for reductions along
+// the last of these lines, whose terms become fewer.
 #include <algorithm>
 
 #include "core/analysis/outer_values.h"
@@ -65,12 +67,89 @@ class Compactor {
   bool VisitStatement(Inst& inst, std::vector<Inst>& before, std::vector<Inst>& after) {
     bool changed = false;
     for (size_t k = 0; k < inst.results.size(); ++k) {
-      if (f_.TypeOf(inst.results[k]).rank < 2 || inst.each->results[k].into.valid()) continue;
-      if (!reads_.OnlyByStatements(inst.results[k])) continue;
-      changed |= inst.each->results[k].monoid == ir::Monoid::kSum ? SumDiagonal(inst, k, after)
-                                                                  : Store(inst, k, before);
+      const EachResult& r = inst.each->results[k];
+      if (r.into.valid()) continue;
+      if (ReduceOnce(inst, k, before)) {
+        changed = true;
+        continue;
+      }
+      if (f_.TypeOf(inst.results[k]).rank < 2 || !reads_.OnlyByStatements(inst.results[k]))
+        continue;
+      changed |=
+          r.monoid == ir::Monoid::kSum ? SumDiagonal(inst, k, after) : Store(inst, k, before);
     }
     return changed;
+  }
+
+  // A reduction whose terms are the same all along an axis.
+  bool ReduceOnce(Inst& inst, size_t k, std::vector<Inst>& before) {
+    if (!IsReductionByIndices(*inst.each, inst.each->results[k])) return false;
+    Inst once = ResultAlone(inst, k, f_);
+    Each& each = *once.each;
+    EachResult& r = each.results[0];
+    std::vector<size_t> kept;
+    for (size_t axis = r.out.size(); axis-- > 0;) {
+      const size_t place = *PlaceOfIndex(each, r.out[axis].AsValue());
+      if (IsNamed(each, each.indices[place].var)) {
+        kept.insert(kept.begin(), axis);
+        continue;
+      }
+      Drop(each, place);
+      EraseAt(r.out, axis);
+      EraseAt(r.shape, axis);
+    }
+    const EachResult& whole = inst.each->results[k];
+    if (kept.size() == whole.out.size()) return false;
+    const Value all = inst.results[k];
+    once.results = {kept.empty() ? f_.NewLike(f_, r.value) : NewArray(all, kept.size())};
+    before.push_back(std::move(once));
+    before.push_back(Spread(before.back(), all, whole.shape, kept));
+    Abandon(inst, k);
+    return true;
+  }
+  // Which has a term for each element where there are points at all.
+  static bool IsReductionByIndices(const Each& each, const EachResult& r) {
+    if (r.monoid == ir::Monoid::kGen || ir::IsScan(r.monoid) || ir::IsArg(r.monoid)) return false;
+    for (size_t axis = 0; axis < r.out.size(); ++axis) {
+      const Value v = r.out[axis].AsValue();
+      const auto place = PlaceOfIndex(each, v);
+      if (!place || each.indices[*place].extent != r.shape[axis] || CountNaming(r, v) != 1)
+        return false;
+    }
+    return true;
+  }
+  // `all`, whose axes but those that are kept repeat what the statement makes.
+  Inst Spread(const Inst& once, Value all, const ir::Values& shape,
+              const std::vector<size_t>& kept) {
+    Inst spread;
+    spread.op = Op::Each;
+    spread.loc = once.loc;
+    spread.results = {all};
+    spread.each = std::make_unique<Each>();
+    EachResult r;
+    r.shape = shape;
+    for (const Value extent : shape) {
+      spread.each->indices.push_back({f_.NewValue(ir::Type::I64()), extent});
+      r.out.push_back(Affine::Of(spread.each->indices.back().var));
+    }
+    r.value = once.results[0];
+    if (!kept.empty()) {
+      ir::Affines subs;
+      for (const size_t axis : kept) subs.push_back(r.out[axis]);
+      r.value = f_.NewValue(f_.TypeOf(all).Element());
+      Read(*spread.each, once.results[0], subs, once.loc, r.value);
+    }
+    spread.each->results.push_back(std::move(r));
+    return spread;
+  }
+  static void Read(Each& each, Value array, const ir::Affines& subs, uint32_t loc, Value element) {
+    Inst read;
+    read.op = Op::Index;
+    read.loc = loc;
+    read.args = {array};
+    read.subs = ir::AffineSpan(subs);
+    read.results = {element};
+    each.body.push_back(std::move(read));
   }
 
   // An axis whose subscript repeats that of one in front of it goes.
@@ -92,9 +171,9 @@ class Compactor {
 
   // `all`, whose axis b repeats axis a of the statement's result.
   Inst SpreadDiagonal(const Inst& inst, size_t k, Value all, size_t a, size_t b) {
-    Inst spread, read;
+    Inst spread;
     spread.op = Op::Each;
-    spread.loc = read.loc = inst.loc;
+    spread.loc = inst.loc;
     spread.results = {all};
     spread.each = std::make_unique<Each>();
     EachResult r;
@@ -104,14 +183,10 @@ class Compactor {
       r.out.push_back(Affine::Of(index));
       r.shape.push_back(extent);
     }
-    read.op = Op::Index;
-    read.args = {inst.results[k]};
-    read.subs = ir::AffineSpan(r.out);
-    read.results = {f_.NewValue(f_.TypeOf(all).Element())};
-    r.value = read.results[0];
+    r.value = f_.NewValue(f_.TypeOf(all).Element());
+    Read(*spread.each, inst.results[k], r.out, inst.loc, r.value);
     r.out.insert(r.out.begin() + static_cast<long>(b), r.out[a]);
     r.shape.insert(r.shape.begin() + static_cast<long>(b), r.shape[a]);
-    spread.each->body.push_back(std::move(read));
     spread.each->results.push_back(std::move(r));
     return spread;
   }
@@ -137,14 +212,30 @@ class Compactor {
     bool smaller = DropUnused(*stored.each, subs);
     smaller |= each.results[0].out.size() > each.indices.size();  // a diagonal
     smaller |= SkewBand(*stored.each, subs, before);
-    if (!smaller || subs.empty()) {
+    if (!smaller || (subs.empty() && !MayRunAhead(*stored.each))) {
       before.resize(before_band);
       return false;
+    }
+    if (subs.empty()) {  // a number
+      all.each->body.clear();
+      all.each->results[0].value = stored.each->results[0].value;
+      std::move(stored.each->body.begin(), stored.each->body.end(), std::back_inserter(before));
+      before.push_back(std::move(all));
+      Abandon(inst, k);
+      return true;
     }
     before.push_back(Stored(std::move(stored), inst.results[k]));
     before.push_back(Reading(std::move(all), before.back().results[0], subs));
     Abandon(inst, k);
     return true;
+  }
+
+  // Whether the body may run where there is no point at all.
+  bool MayRunAhead(const Each& each) const {
+    return !each.results[0].guard.valid() &&
+           std::none_of(each.body.begin(), each.body.end(), [&](const Inst& inst) {
+             return inst.guard.valid() || ir::MayTrap(inst, f_);
+           });
   }
 
   // A gen in which each index is a subscript, up to a number that is added.
@@ -162,14 +253,16 @@ class Compactor {
   bool DropUnused(Each& stored, ir::Affines& subs) {
     bool dropped = false;
     for (size_t k = stored.indices.size(); k-- > 0;) {
-      const ir::IndexVar index = stored.indices[k];
-      if (IsNamed(stored, index.var)) continue;
-      EraseAt(stored.indices, k);
+      if (IsNamed(stored, stored.indices[k].var)) continue;
+      Drop(stored, k);
       EraseAt(subs, k);
-      stored.where.push_back({Affine::Of(index.extent) - Affine::Const(1), false});
       dropped = true;
     }
     return dropped;
+  }
+  static void Drop(Each& each, size_t k) {
+    each.where.push_back({Affine::Of(each.indices[k].extent) - Affine::Const(1), false});
+    EraseAt(each.indices, k);
   }
   static bool IsNamed(const Each& each, Value v) {
     bool named = each.results[0].value == v;
@@ -243,16 +336,10 @@ class Compactor {
   // The array, from what is stored.
   Inst Reading(Inst all, Value stored, const ir::Affines& subs) {
     Each& each = *all.each;
-    Inst read;
-    read.op = Op::Index;
-    read.args = {stored};
-    read.subs = ir::AffineSpan(subs);
-    read.loc = all.loc;
-    read.results = {f_.NewLike(f_, each.results[0].value)};
-    each.results[0].value = read.results[0];
-    each.results[0].guard = ir::kNoValue;  // 0 is stored where it is false
     each.body.clear();
-    each.body.push_back(std::move(read));
+    each.results[0].value = f_.NewLike(f_, each.results[0].value);
+    Read(each, stored, subs, all.loc, each.results[0].value);
+    each.results[0].guard = ir::kNoValue;  // 0 is stored where it is false
     return all;
   }
 

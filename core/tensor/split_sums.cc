@@ -1,7 +1,8 @@
-// A matrix that is a sum, of which some terms are stored at tuples which data say, or all are diagonals or have one element
-// in each row, or column, where data say, is not made
-// where its readers add up products with its elements: they do so for each term, whose matrix can be followed
-// (follow_tuples.cc), pinned to its diagonal, or is there already. The Laplacian of a graph, D - A:
+// A matrix that is a sum is not made where its readers add up products with its elements, and some of its terms are stored at
+// tuples which data say, or all of them are diagonals, have one element in each row, or column, where data say, or are the
+// same along an axis (not all of them that): its readers do so for each term, whose matrix can be followed
+// (follow_tuples.cc), pinned to its diagonal, read as a vector (compact.cc), or is there already. The Laplacian of a graph,
+// D - A:
 //
 //   l = each(i, j) { [i == j] d[i] - a[i, j] } gen [i, j]
 //   y = each(i, j) { l[i, j] * x[j] } sum [i]
@@ -10,7 +11,7 @@
 //                           y = each(i, j) { s[i, j] * x[j] } sum [i] + each(i, j) { t[i, j] * x[j] } sum [i]
 //
 // (d - a) * x becomes d * x - a * x, and the sums add up apart. So they do where the matrix is a sum of arrays that are there,
-// all of them stored at tuples.
+// all of them such.
 #include <algorithm>
 #include <map>
 #include <optional>
@@ -48,8 +49,8 @@ class SumSplitter {
   SumSplitter(ir::Function& f, bool with_others) : f_(f), with_others_(with_others), reads_(f) {}
 
   bool Run() {
-    FindTupleArrays();
-    if (tuples_.empty() && !HasEquality()) return false;
+    FindParts();
+    if (tuples_.empty() && diagonals_.empty() && !HasEquality()) return false;
     outer_.emplace(f_);
     FindReaders();
     for (const ir::Block& b : f_.blocks) {
@@ -68,14 +69,30 @@ class SumSplitter {
   }
 
  private:
-  void FindTupleArrays() {
+  void FindParts() {
     for (const ir::Block& b : f_.blocks) {
       for (const Inst& inst : b.insts) {
         for (size_t k = 0; inst.each && k < inst.results.size(); ++k) {
-          if (IsTupleArray(inst, k, f_)) tuples_[inst.results[k]] = inst.each->results[k].shape;
+          const ir::Values& shape = inst.each->results[k].shape;
+          if (IsTupleArray(inst, k, f_)) tuples_[inst.results[k]] = shape;
+          if (HoldsDiagonal(inst, k)) diagonals_[inst.results[k]] = shape;
         }
+        if (inst.each && IsMatrix(inst) &&
+            IsSameAlongAxis(*inst.each, {inst.each->results[0].value}))
+          same_[inst.results[0]] = inst.each->results[0].shape;
       }
     }
+  }
+
+  // Whether an index is that of two axes, or an equality says which elements there are.
+  bool HoldsDiagonal(const Inst& inst, size_t k) const {
+    const EachResult& r = inst.each->results[k];
+    if (r.monoid != ir::Monoid::kGen || r.into.valid() || !f_.TypeOf(inst.results[k]).IsFloat())
+      return false;
+    const bool twice =
+        std::any_of(inst.each->indices.begin(), inst.each->indices.end(),
+                    [&](const ir::IndexVar& i) { return tensor::CountNaming(r, i.var) > 1; });
+    return twice || (IsMatrix(inst) && IsPinned(*inst.each, r.value));
   }
 
   static bool IsEquality(const Inst& inst) {
@@ -105,7 +122,7 @@ class SumSplitter {
 
   // A matrix by its elements; each in its own place.
   bool IsMatrix(const Inst& inst) const {
-    if (inst.results.size() != 1 || !reads_.OnlyByStatements(inst.results[0])) return false;
+    if (inst.results.size() != 1) return false;
     const Each& each = *inst.each;
     const EachResult& r = each.results[0];
     if (r.monoid != ir::Monoid::kGen || r.into.valid() || r.guard.valid() ||
@@ -154,20 +171,47 @@ class SumSplitter {
     });
   }
 
-  // Whether every term is absent but on a diagonal, or where an index is a number.
+  // Whether every term is absent but on a diagonal, or where an index is a number, or, beside such a one, the same all along
+  // an axis.
   bool AreDiagonals(const Each& each, const std::vector<Term>& terms) const {
-    return std::all_of(terms.begin(), terms.end(), [&](const Term& t) {
-      return IsPinned(each, t.value) ||
-             std::any_of(t.factors.begin(), t.factors.end(), [&](const auto& factor) {
-               return factor.first->op != Op::Div &&
-                      IsPinned(each, factor.first->args[1 - factor.second]);
-             });
-    });
+    size_t diagonals = 0, same = 0;
+    for (const Term& t : terms) {
+      if (IsDiagonal(each, t))
+        ++diagonals;
+      else
+        same += IsSameAlongAxis(each, t) ? 1 : 0;
+    }
+    return diagonals > 0 && diagonals + same == terms.size();
+  }
+  bool IsDiagonal(const Each& each, const Term& t) const {
+    return IsPinned(each, t.value) ||
+           std::any_of(t.factors.begin(), t.factors.end(), [&](const auto& factor) {
+             return factor.first->op != Op::Div &&
+                    IsPinned(each, factor.first->args[1 - factor.second]);
+           });
+  }
+  static bool IsSameAlongAxis(const Each& each, const Term& t) {
+    std::set<Value> used;
+    NoteUsed(each, t.value, used);
+    for (const auto& [product, arg] : t.factors) {
+      for (size_t k = 0; k < product->args.size(); ++k) {
+        if (k != arg) NoteUsed(each, product->args[k], used);
+      }
+    }
+    return std::any_of(each.indices.begin(), each.indices.end(),
+                       [&](const ir::IndexVar& i) { return !used.contains(i.var); });
+  }
+  // What a value is made of.
+  static void NoteUsed(const Each& each, Value v, std::set<Value>& used) {
+    if (!used.insert(v).second) return;
+    if (const Inst* def = FindDef(each, v))
+      ir::ForEachOperand(*def, [&](const Value& of) { NoteUsed(each, of, used); });
   }
   bool IsPinned(const Each& each, Value v) const {
     const Inst* def = FindDef(each, v);
     if (!def) return false;
     if (def->guard.valid()) return Pins(each, def->guard);
+    if (def->op == Op::Index && diagonals_.contains(def->args[0])) return true;
     if (IsCondition(def)) return Pins(each, def->args[0]);
     const bool product = def->op == Op::Mul || def->op == Op::SMul;
     return product && (IsPinned(each, def->args[0]) || IsPinned(each, def->args[1]));
@@ -210,7 +254,7 @@ class SumSplitter {
   }
 
   void Visit(const Inst& inst) {
-    if (!IsMatrix(inst)) return;
+    if (!IsMatrix(inst) || !reads_.OnlyByStatements(inst.results[0])) return;
     const Value matrix = inst.results[0];
     std::vector<Term> terms;
     if (!TakeTerms(*inst.each, {inst.each->results[0].value}, terms) || terms.size() < 2 ||
@@ -230,7 +274,8 @@ class SumSplitter {
     return add_up && !readers.empty();
   }
 
-  // A sum of arrays that are there, all of them stored at tuples.
+  // A sum of arrays that are there, all of them stored at tuples or on diagonals, but for those that are the same along an
+  // axis.
   void VisitSum(const Inst& sum) {
     const Value matrix = sum.results[0];
     for (Value arg : sum.args) {
@@ -240,14 +285,22 @@ class SumSplitter {
         summed_[matrix].insert(summed_[matrix].end(), own.begin(), own.end());
     }
     const ir::Values& terms = summed_[matrix];
-    const bool tuples =
-        std::all_of(terms.begin(), terms.end(), [&](Value v) { return tuples_.contains(v); });
-    if (!tuples || terms.size() > kMostTerms || !reads_.OnlyByStatements(matrix)) return;
-    const ir::Values& shape = tuples_.at(terms[0]);
-    const bool alike =
-        std::all_of(terms.begin(), terms.end(), [&](Value v) { return tuples_.at(v) == shape; });
-    if (alike && SplitReaders(matrix, shape))
+    if (terms.size() > kMostTerms || !reads_.OnlyByStatements(matrix)) return;
+    const ir::Values* shape = ShapeOfPart(terms[0]);
+    const bool alike = std::all_of(terms.begin(), terms.end(), [&](Value v) {
+      const ir::Values* other = ShapeOfPart(v);
+      return shape && other && *other == *shape;
+    });
+    const bool all_same =
+        std::all_of(terms.begin(), terms.end(), [&](Value v) { return same_.contains(v); });
+    if (alike && !all_same && SplitReaders(matrix, *shape))
       matrices_[matrix] = std::vector<Value>(terms.begin(), terms.end());
+  }
+  const ir::Values* ShapeOfPart(Value v) const {
+    for (const auto* parts : {&tuples_, &diagonals_, &same_}) {
+      if (const auto part = parts->find(v); part != parts->end()) return &part->second;
+    }
+    return nullptr;
   }
 
   void Rewrite(ir::Block& b) {
@@ -298,7 +351,10 @@ class SumSplitter {
         inst.guard = def ? def->guard : ir::kNoValue;
         inst.results = {f_.NewLike(f_, value)};
         value = inst.results[0];
-        each.body.push_back(std::move(inst));
+        const bool same = std::none_of(inst.args.begin(), inst.args.end(), [&](Value v) {
+          return PlaceOfIndex(each, v) || FindDef(each, v);
+        });
+        (same ? before : each.body).push_back(std::move(inst));
       };
       if (term.negative) {
         Inst negative;
@@ -353,8 +409,9 @@ class SumSplitter {
   const bool with_others_;
   const ArrayReads reads_;
   std::optional<analysis::OuterValues> outer_;  // of the function before it changes
-  std::map<Value, ir::Values> tuples_;          // their shapes
-  std::map<Value, ir::Values> summed_;          // of sums of arrays: their terms
+  // Arrays with few elements, or the same all along an axis: their shapes.
+  std::map<Value, ir::Values> tuples_, diagonals_, same_;
+  std::map<Value, ir::Values> summed_;  // of sums of arrays: their terms
   std::map<Value, std::set<const Inst*>> readers_;
   std::map<Value, std::vector<Term>> terms_;      // of matrices that are split
   std::map<const Inst*, Value> split_;            // readers, with their matrix
