@@ -79,8 +79,18 @@ Status ShareStatements(PassRunner& passes, ir::Module& m) {
   });
 }
 
+// What is split is made with fewer axes before derivatives are.
+Status SplitReductions(PassRunner& passes, ir::Module& m) {
+  return passes.Run("split_reductions", m, [&](ir::Module& x) {
+    bool split = false;
+    for (auto& f : x.functions) split |= tensor::SplitReductions(*f) && tensor::ReduceOnce(*f);
+    return split ? opt::Simplify(x, passes.rules()) : Status();
+  });
+}
+
 Status MakeLess(PassRunner& passes, ir::Module& m) {
   PB_RETURN_IF_ERROR(ShareStatements(passes, m));
+  PB_RETURN_IF_ERROR(SplitReductions(passes, m));
   bool changed = true;
   for (int round = 0; changed && round < kMostShapes; ++round) {
     changed = false;

@@ -44,7 +44,8 @@ void EraseAt(List& list, size_t k) {
 
 class Compactor {
  public:
-  explicit Compactor(ir::Function& f) : f_(f), reads_(f), outer_(f) {}
+  Compactor(ir::Function& f, bool only_reductions)
+      : f_(f), only_reductions_(only_reductions), reads_(f), outer_(f) {}
 
   bool Run() {
     bool changed = false;
@@ -73,7 +74,8 @@ class Compactor {
         changed = true;
         continue;
       }
-      if (f_.TypeOf(inst.results[k]).rank < 2 || !reads_.OnlyByStatements(inst.results[k]))
+      if (only_reductions_ || f_.TypeOf(inst.results[k]).rank < 2 ||
+          !reads_.OnlyByStatements(inst.results[k]))
         continue;
       changed |=
           r.monoid == ir::Monoid::kSum ? SumDiagonal(inst, k, after) : Store(inst, k, before);
@@ -83,7 +85,9 @@ class Compactor {
 
   // A reduction whose terms are the same all along an axis.
   bool ReduceOnce(Inst& inst, size_t k, std::vector<Inst>& before) {
-    if (!IsReductionByIndices(*inst.each, inst.each->results[k])) return false;
+    if (!IsReduction(inst.each->results[k]) ||
+        !HasElementByIndices(*inst.each, inst.each->results[k]))
+      return false;
     Inst once = ResultAlone(inst, k, f_);
     Each& each = *once.each;
     EachResult& r = each.results[0];
@@ -107,16 +111,8 @@ class Compactor {
     Abandon(inst, k);
     return true;
   }
-  // Which has a term for each element where there are points at all.
-  static bool IsReductionByIndices(const Each& each, const EachResult& r) {
-    if (r.monoid == ir::Monoid::kGen || ir::IsScan(r.monoid) || ir::IsArg(r.monoid)) return false;
-    for (size_t axis = 0; axis < r.out.size(); ++axis) {
-      const Value v = r.out[axis].AsValue();
-      const auto place = PlaceOfIndex(each, v);
-      if (!place || each.indices[*place].extent != r.shape[axis] || CountNaming(r, v) != 1)
-        return false;
-    }
-    return true;
+  static bool IsReduction(const EachResult& r) {
+    return r.monoid != ir::Monoid::kGen && !ir::IsScan(r.monoid) && !ir::IsArg(r.monoid);
   }
   // `all`, whose axes but those that are kept repeat what the statement makes.
   Inst Spread(const Inst& once, Value all, const ir::Values& shape,
@@ -344,12 +340,14 @@ class Compactor {
   }
 
   ir::Function& f_;
+  const bool only_reductions_;
   const ArrayReads reads_;
   const analysis::OuterValues outer_;
 };
 
 }  // namespace
 
-bool CompactArrays(ir::Function& f) { return Compactor(f).Run(); }
+bool CompactArrays(ir::Function& f) { return Compactor(f, false).Run(); }
+bool ReduceOnce(ir::Function& f) { return Compactor(f, true).Run(); }
 
 }  // namespace pullback::tensor

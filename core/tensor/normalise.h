@@ -46,6 +46,8 @@ bool ScanByKeys(ir::Module& module);
 // These come where nothing is left to fuse. True: changed.
 // Arrays that hold less than their elements are stored as what they hold (compact.cc).
 bool CompactArrays(ir::Function& f);
+// Of these, reductions that are the same along an axis.
+bool ReduceOnce(ir::Function& f);
 // Arrays of which the diagonal is read, and nothing else, are made there alone.
 bool KeepDiagonals(ir::Function& f);
 // Arrays of which one row is read for each point of other axes, as data say, are made of these rows alone (keep_rows.cc).
@@ -61,6 +63,8 @@ bool ShareNegatives(ir::Function& f);
 // Sums over products with a sum of matrices are sums over products with each, where each is a diagonal or what data pin
 // to one element a row; `with_others`: or where some are such arrays as FollowTuples knows.
 bool SplitSums(ir::Function& f, bool with_others);
+// A sum of parts that never meet is one for each, where some lose an axis (split_reductions.cc).
+bool SplitReductions(ir::Function& f);
 
 // Equal reductions and scans of a block are one, unless that costs an update its unique owner (share_statements.cc). True:
 // changed.

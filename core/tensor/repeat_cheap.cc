@@ -10,7 +10,7 @@
 // A sum over short axes, of distances of points in space, is as cheap; it does not become part of a reader.
 //
 // As long as that is no more than arithmetic on what is there anyway: of the arrays that it reads, which are kept for
-// others, at most one lasts longer for it, and that is no larger.
+// others, at most one of as many axes lasts longer for it, and none that is larger.
 #include <algorithm>
 #include <bit>
 #include <map>
@@ -246,8 +246,8 @@ class BlockRepeats {
   // What it takes to make the array again.
   struct Needs {
     int64_t weight = 0;
-    std::set<Value> reads;       // arrays
-    std::set<Value> kept;        // of these, made here, of several axes
+    std::set<Value> reads;  // arrays
+    std::set<Value> kept;  // of these, made here, of several axes, or may be: of fewer than its own
     std::map<Value, int> loose;  // others of such, and how often they are read
   };
   std::optional<Needs> NeedsOf(const Array& array) {
@@ -263,7 +263,7 @@ class BlockRepeats {
       needs.reads.insert(v);
       const auto it = arrays_.find(v);
       if (it == arrays_.end()) continue;
-      if (IsKept(it->second))
+      if (IsKept(it->second) || HasFewerAxes(ResultOf(it->second).shape, ResultOf(array).shape))
         needs.kept.insert(v);
       else
         ++needs.loose[v];
@@ -283,7 +283,7 @@ class BlockRepeats {
     }
     return needs.weight <= kMostWeight;
   }
-  // Whether no more than one of the arrays that it is made of lasts longer for it, and that is no larger than itself. Nothing
+  // Whether no more than one of the arrays that it is made of, of as many axes, lasts longer for it, and none is larger. Nothing
   // may lose its unique owner for it: what is updated meanwhile would be copied.
   bool MayLast(const Array& array, const Needs& needs) const {
     const size_t last = array.readers.back().at;
@@ -298,10 +298,15 @@ class BlockRepeats {
     for (Value v : needs.kept) {
       const Array& read = arrays_.at(v);
       if (read.last >= last) continue;
-      ++longer;
-      if (!IsNoLarger(ResultOf(read).shape, ResultOf(array).shape)) return false;
+      const ir::Values &shape = ResultOf(read).shape, &own = ResultOf(array).shape;
+      if (!IsNoLarger(shape, own)) return false;
+      longer += HasFewerAxes(shape, own) ? 0 : 1;
     }
     return longer <= 1;
+  }
+  // A row beside it, or a column.
+  static bool HasFewerAxes(const ir::Values& shape, const ir::Values& than) {
+    return shape.size() < than.size() && IsNoLarger(shape, than);
   }
   static bool IsNoLarger(ir::Values shape, ir::Values than) {
     std::sort(shape.begin(), shape.end());

@@ -18,10 +18,10 @@
 #include <set>
 
 #include "core/analysis/outer_values.h"
-#include "core/ir/monoid.h"
 #include "core/tensor/array_reads.h"
 #include "core/tensor/normalise.h"
 #include "core/tensor/statement_edit.h"
+#include "core/tensor/summands.h"
 #include "core/tensor/tuple_arrays.h"
 
 namespace pullback::tensor {
@@ -33,16 +33,6 @@ using ir::EachResult;
 using ir::Inst;
 using ir::Op;
 using ir::Value;
-
-constexpr size_t kMostTerms = 8;
-
-struct Term {
-  Value value;
-  bool negative = false;
-  // What it is multiplied with and divided by: instructions, the inner ones last, one of whose arguments it is in place of
-  // the whole sum.
-  std::vector<std::pair<const Inst*, size_t>> factors = {};
-};
 
 class SumSplitter {
  public:
@@ -135,36 +125,11 @@ class SumSplitter {
     return named.size() == r.out.size();
   }
 
-  // The terms of a value; of a product, those of a factor that is a sum. False: there are too many.
-  static bool TakeTerms(const Each& each, Term of, std::vector<Term>& terms) {
-    const Inst* def = FindDef(each, of.value);
-    const Op op = def && !def->guard.valid() ? def->op : Op::Const;
-    const auto with = [&](size_t arg, bool negative) {
-      return Term{def->args[arg], of.negative != negative, of.factors};
-    };
-    if (op == Op::Neg) return TakeTerms(each, with(0, true), terms);
-    if (op == Op::Add || op == Op::Sub)
-      return TakeTerms(each, with(0, false), terms) &&
-             TakeTerms(each, with(1, op == Op::Sub), terms);
-    const size_t factors = op == Op::Mul || op == Op::SMul ? 2 : op == Op::Div ? 1 : 0;
-    for (size_t arg = 0; arg < factors; ++arg) {
-      std::vector<Term> inner;
-      Term factor = with(arg, false);
-      factor.factors.emplace_back(def, arg);
-      if (!TakeTerms(each, std::move(factor), inner)) return false;
-      if (inner.size() == 1) continue;
-      terms.insert(terms.end(), inner.begin(), inner.end());
-      return terms.size() <= kMostTerms;
-    }
-    terms.push_back(std::move(of));
-    return terms.size() <= kMostTerms;
-  }
-
   // Whether some term, and not all of them, is absent where an element of a tuple array is.
-  bool HasTupleTerm(const Each& each, const std::vector<Term>& terms) const {
+  bool HasTupleTerm(const Each& each, const std::vector<Summand>& terms) const {
     return std::any_of(each.body.begin(), each.body.end(), [&](const Inst& inst) {
       if (inst.op != Op::Index || !tuples_.contains(inst.args[0])) return false;
-      const auto absent = std::count_if(terms.begin(), terms.end(), [&](const Term& t) {
+      const auto absent = std::count_if(terms.begin(), terms.end(), [&](const Summand& t) {
         return IsAbsentWith(each, t.value, inst.results[0]);
       });
       return absent > 0 && absent < static_cast<std::ptrdiff_t>(terms.size());
@@ -173,9 +138,9 @@ class SumSplitter {
 
   // Whether every term is absent but on a diagonal, or where an index is a number, or, beside such a one, the same all along
   // an axis.
-  bool AreDiagonals(const Each& each, const std::vector<Term>& terms) const {
+  bool AreDiagonals(const Each& each, const std::vector<Summand>& terms) const {
     size_t diagonals = 0, same = 0;
-    for (const Term& t : terms) {
+    for (const Summand& t : terms) {
       if (IsDiagonal(each, t))
         ++diagonals;
       else
@@ -183,36 +148,24 @@ class SumSplitter {
     }
     return diagonals > 0 && diagonals + same == terms.size();
   }
-  bool IsDiagonal(const Each& each, const Term& t) const {
+  bool IsDiagonal(const Each& each, const Summand& t) const {
     return IsPinned(each, t.value) ||
            std::any_of(t.factors.begin(), t.factors.end(), [&](const auto& factor) {
              return factor.first->op != Op::Div &&
                     IsPinned(each, factor.first->args[1 - factor.second]);
            });
   }
-  static bool IsSameAlongAxis(const Each& each, const Term& t) {
-    std::set<Value> used;
-    NoteUsed(each, t.value, used);
-    for (const auto& [product, arg] : t.factors) {
-      for (size_t k = 0; k < product->args.size(); ++k) {
-        if (k != arg) NoteUsed(each, product->args[k], used);
-      }
-    }
+  static bool IsSameAlongAxis(const Each& each, const Summand& t) {
+    const std::set<Value> used = MadeOf(each, t);
     return std::any_of(each.indices.begin(), each.indices.end(),
                        [&](const ir::IndexVar& i) { return !used.contains(i.var); });
-  }
-  // What a value is made of.
-  static void NoteUsed(const Each& each, Value v, std::set<Value>& used) {
-    if (!used.insert(v).second) return;
-    if (const Inst* def = FindDef(each, v))
-      ir::ForEachOperand(*def, [&](const Value& of) { NoteUsed(each, of, used); });
   }
   bool IsPinned(const Each& each, Value v) const {
     const Inst* def = FindDef(each, v);
     if (!def) return false;
     if (def->guard.valid()) return Pins(each, def->guard);
     if (def->op == Op::Index && diagonals_.contains(def->args[0])) return true;
-    if (IsCondition(def)) return Pins(each, def->args[0]);
+    if (IsConditionAsNumber(def, f_)) return Pins(each, def->args[0]);
     const bool product = def->op == Op::Mul || def->op == Op::SMul;
     return product && (IsPinned(each, def->args[0]) || IsPinned(each, def->args[1]));
   }
@@ -256,8 +209,8 @@ class SumSplitter {
   void Visit(const Inst& inst) {
     if (!IsMatrix(inst) || !reads_.OnlyByStatements(inst.results[0])) return;
     const Value matrix = inst.results[0];
-    std::vector<Term> terms;
-    if (!TakeTerms(*inst.each, {inst.each->results[0].value}, terms) || terms.size() < 2 ||
+    std::vector<Summand> terms;
+    if (!TakeSummands(*inst.each, {inst.each->results[0].value}, terms) || terms.size() < 2 ||
         !((with_others_ && HasTupleTerm(*inst.each, terms)) || AreDiagonals(*inst.each, terms)))
       return;
     if (SplitReaders(matrix, inst.each->results[0].shape)) terms_[matrix] = std::move(terms);
@@ -281,11 +234,11 @@ class SumSplitter {
     for (Value arg : sum.args) {
       const auto of = summed_.find(arg);
       const ir::Values own = of == summed_.end() ? ir::Values{arg} : of->second;
-      if (summed_[matrix].size() <= kMostTerms)
+      if (summed_[matrix].size() <= kMostSummands)
         summed_[matrix].insert(summed_[matrix].end(), own.begin(), own.end());
     }
     const ir::Values& terms = summed_[matrix];
-    if (terms.size() > kMostTerms || !reads_.OnlyByStatements(matrix)) return;
+    if (terms.size() > kMostSummands || !reads_.OnlyByStatements(matrix)) return;
     const ir::Values* shape = ShapeOfPart(terms[0]);
     const bool alike = std::all_of(terms.begin(), terms.end(), [&](Value v) {
       const ir::Values* other = ShapeOfPart(v);
@@ -320,60 +273,12 @@ class SumSplitter {
     b.insts = std::move(all);
   }
 
-  // A condition as a number, [p]: 1 where it holds, and absent elsewhere.
-  bool IsCondition(const Inst* def) const {
-    return def && def->op == Op::Cast && !def->guard.valid() &&
-           f_.TypeOf(def->args[0]) == ir::Type::Bool();
-  }
-
   void MakeTerms(const Inst& inst, std::vector<Inst>& before) {
-    const std::vector<Term>& terms = terms_[inst.results[0]];
+    const std::vector<Summand>& terms = terms_[inst.results[0]];
     for (size_t place = 0; place < terms.size(); ++place) {
-      const Term& term = terms[place];
-      CopiedStatement copy = CopyStatement(inst, f_);
-      Each& each = *copy.inst.each;
-      const auto copied = [&](Value v) {
-        const auto fresh = copy.fresh.find(v.id);
-        return fresh == copy.fresh.end() ? v : fresh->second;
-      };
-      Value value = copied(term.value);
-      if (const Inst* def = FindDef(each, value); IsCondition(def)) {
-        Inst one;
-        one.op = Op::Const;
-        one.bits = ir::MonoidIdentity(ir::Monoid::kProd, f_.TypeOf(value).elem);
-        one.guard = def->args[0];
-        one.results = {f_.NewLike(f_, value)};
-        value = one.results[0];
-        each.body.push_back(std::move(one));
-      }
-      const auto append = [&](Inst inst) {
-        const Inst* def = FindDef(each, value);
-        inst.guard = def ? def->guard : ir::kNoValue;
-        inst.results = {f_.NewLike(f_, value)};
-        value = inst.results[0];
-        const bool same = std::none_of(inst.args.begin(), inst.args.end(), [&](Value v) {
-          return PlaceOfIndex(each, v) || FindDef(each, v);
-        });
-        (same ? before : each.body).push_back(std::move(inst));
-      };
-      if (term.negative) {
-        Inst negative;
-        negative.op = Op::Neg;
-        negative.args = {value};
-        append(std::move(negative));
-      }
-      for (auto factor = term.factors.rbegin(); factor != term.factors.rend(); ++factor) {
-        Inst product;
-        product.op = factor->first->op;
-        product.loc = factor->first->loc;
-        for (Value arg : factor->first->args) product.args.push_back(copied(arg));
-        product.args[factor->second] = value;
-        append(std::move(product));
-      }
-      each.results[0].value = value;
-      PruneBody(each);
-      copy.inst.results = {matrices_.at(inst.results[0])[place]};
-      before.push_back(std::move(copy.inst));
+      Inst term = WithSummand(inst, terms[place], f_, before);
+      term.results = {matrices_.at(inst.results[0])[place]};
+      before.push_back(std::move(term));
     }
   }
 
@@ -413,7 +318,7 @@ class SumSplitter {
   std::map<Value, ir::Values> tuples_, diagonals_, same_;
   std::map<Value, ir::Values> summed_;  // of sums of arrays: their terms
   std::map<Value, std::set<const Inst*>> readers_;
-  std::map<Value, std::vector<Term>> terms_;      // of matrices that are split
+  std::map<Value, std::vector<Summand>> terms_;   // of matrices that are split
   std::map<const Inst*, Value> split_;            // readers, with their matrix
   std::map<Value, std::vector<Value>> matrices_;  // what is read in place of the whole
 };

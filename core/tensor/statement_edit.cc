@@ -85,6 +85,16 @@ size_t CountNaming(const ir::EachResult& r, Value v) {
       std::count_if(r.out.begin(), r.out.end(), [v](const Affine& a) { return a.Coeff(v) != 0; }));
 }
 
+bool HasElementByIndices(const ir::Each& each, const ir::EachResult& r) {
+  for (size_t axis = 0; axis < r.out.size(); ++axis) {
+    const Value v = r.out[axis].AsValue();
+    const auto place = PlaceOfIndex(each, v);
+    if (!place || each.indices[*place].extent != r.shape[axis] || CountNaming(r, v) != 1)
+      return false;
+  }
+  return true;
+}
+
 namespace {
 
 void Substitute(Affine& a, Value v, const Affine& e) { a = a.Substitute(v, e); }

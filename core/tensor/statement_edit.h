@@ -24,6 +24,8 @@ bool WalksAcrossRows(const ir::Each& each, bool with_results);
 std::optional<size_t> PlaceOfIndex(const ir::Each& each, ir::Value v);
 // In how many subscripts of the result v is.
 size_t CountNaming(const ir::EachResult& r, ir::Value v);
+// Whether the result's subscripts are indices, each of one axis and as long as that.
+bool HasElementByIndices(const ir::Each& each, const ir::EachResult& r);
 
 // `a` with v replaced by e.
 void SubstituteIndex(ir::Each& each, ir::Function& f, ir::Value v, const ir::Affine& e);

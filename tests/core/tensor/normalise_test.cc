@@ -147,6 +147,13 @@ TEST_CASE("tensor: CompactArrays") { RunPassFiles("compact_arrays", OverFunction
 TEST_CASE("tensor: SplitSums") {
   RunPassFiles("split_sums", OverFunctions([](ir::Function& f) { SplitSums(f, true); }));
 }
+
+TEST_CASE("tensor: SplitReductions") {
+  RunPassFiles("split_reductions", OverFunctions([](ir::Function& f) {
+                 if (SplitReductions(f)) ReduceOnce(f);
+               }));
+}
+
 TEST_CASE("tensor: FollowTuples") { RunPassFiles("follow_tuples", OverFunctions(FollowTuples)); }
 
 TEST_CASE("tensor: KeepDiagonals") { RunPassFiles("keep_diagonals", OverFunctions(KeepDiagonals)); }
