@@ -10,6 +10,16 @@ using ir::Affine;
 using ir::Op;
 using ir::Value;
 
+namespace {
+
+// Quotients truncate towards zero, and remainders have the sign of what is divided.
+Interval Divided(const Interval& a, int64_t by, Op op) {
+  if (op == Op::Div) return {a.lo / by, a.hi / by};
+  return {a.lo < 0 ? 1 - by : 0, a.hi > 0 ? by - 1 : 0};
+}
+
+}  // namespace
+
 OuterValues::OuterValues(const ir::Function& f) : f_(f) {
   known_.reserve(f.values.size());
   Spend(f.values.size());
@@ -39,6 +49,13 @@ void OuterValues::Learn(const ir::Inst& inst) {
       known_[v.id].range = inst.op == Op::Max
                                ? Interval{std::max(a.lo, b.lo), std::max(a.hi, b.hi)}
                                : Interval{std::min(a.lo, b.lo), std::min(a.hi, b.hi)};
+      return;
+    }
+    case Op::Div:
+    case Op::Rem: {
+      const Affine& by = known_[inst.args[1].id].form;
+      if (by.IsConst() && by.constant > 0)
+        known_[v.id].range = Divided(known_[inst.args[0].id].range, by.constant, inst.op);
       return;
     }
     default: return;

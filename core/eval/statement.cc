@@ -23,6 +23,13 @@ int64_t Points::Offset(size_t first) const { return OffsetIn(first, at_.size());
 
 int64_t Points::OffsetBefore(size_t end) const { return OffsetIn(0, end); }
 
+size_t Points::CountLast(size_t axes) const {
+  size_t count = 1;
+  for (size_t axis = at_.size() - axes; axis < at_.size(); ++axis)
+    count *= static_cast<size_t>(extents_[axis]);
+  return count;
+}
+
 int64_t Points::OffsetIn(size_t first, size_t end) const {
   uint64_t offset = 0;
   for (size_t axis = first; axis < end; ++axis) {
@@ -39,7 +46,8 @@ Accumulator::Accumulator(const ir::Each& each, const ir::EachResult& r, DType t,
       lanes_used_(ir::IsPrefixForm(each, r) && !ir::Stores(r) && !ir::IsArg(r.monoid)),
       adds_(r.into.valid()),
       rank_(r.out.size()),
-      outer_(r.outer) {
+      outer_(r.outer),
+      inner_(r.inner) {
   const bool counts_terms = !ir::Stores(r) && !ir::IsArg(r.monoid) && !lanes_used_ && !adds_;
   if (ir::IsArg(monoid_) && !ir::IsPrefixForm(each, r)) {
     searched_ = ir::OnlyIndexReduced(each, r);
@@ -101,19 +109,25 @@ void Accumulator::AddInOrder(int64_t element, uint64_t term, int64_t& ops) {
 void Accumulator::AddToScan(int64_t element, const Points& points, uint64_t term, uint64_t second,
                             int64_t& ops) {
   const int64_t group = points.OffsetBefore(outer_);
-  const bool fresh = group != element_;
-  element_ = group;
-  if (fresh) state_ = ir::MonoidIdentity(monoid_, type_);
-  Store(element, state_);
+  if (group != element_) {
+    element_ = group;
+    states_.assign(points.CountLast(inner_), ir::MonoidIdentity(monoid_, type_));
+    started_.assign(states_.size(), false);
+  }
+  const auto place = static_cast<size_t>(points.Offset(points.axes() - inner_));
+  uint64_t& state = states_[place];
+  const bool fresh = !started_[place];
+  started_[place] = true;
+  Store(element, state);
   if (monoid_ != ir::Monoid::kScanLinear) {
     ops += CostOf(fresh ? 0 : 1);
-    state_ = Join(state_, term);
+    state = Join(state, term);
     return;
   }
   ops += CostOf(fresh ? 0 : 2);
-  const uint64_t factors[] = {state_, term};
+  const uint64_t factors[] = {state, term};
   const uint64_t terms[] = {EvalScalar(Op::SMul, type_, factors), second};
-  state_ = EvalScalar(Op::Add, type_, terms);
+  state = EvalScalar(Op::Add, type_, terms);
 }
 
 bool Accumulator::IsBetter(uint64_t term, uint64_t best) const {

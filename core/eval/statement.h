@@ -24,6 +24,9 @@ class Points {
   int64_t Offset(size_t first) const;
   // Row-major offset in the box of the axes before `end`.
   int64_t OffsetBefore(size_t end) const;
+  // How many points the last axes have.
+  size_t CountLast(size_t axes) const;
+  size_t axes() const { return at_.size(); }
 
  private:
   int64_t OffsetIn(size_t first, size_t end) const;
@@ -67,14 +70,15 @@ class Accumulator {
   bool lanes_used_;
   bool adds_;  // to what the array held
   size_t rank_;
-  size_t outer_;
+  size_t outer_, inner_;
   // The element whose terms are in the lanes; -1: none.
   int64_t element_ = -1;
   int64_t terms_ = 0;
   std::array<uint64_t, 8> lanes_{};
-  // Of a scan: the state in the group of points that `element_` counts. Of argmax and argmin: the best
-  // term of `element_`.
-  uint64_t state_ = 0;
+  uint64_t state_ = 0;  // of argmax and argmin: the best term of `element_`
+  // Of a scan: the states in the group of points that `element_` counts, and which of them have a term.
+  std::vector<uint64_t> states_;
+  std::vector<bool> started_;
   // Of argmax and argmin whose elements' terms come in turns: the axis of the points that is searched; the best terms.
   std::optional<size_t> searched_;
   std::vector<uint64_t> best_;

@@ -77,6 +77,7 @@ class Hasher {
     Add(each.results.size());
     for (const EachResult& r : each.results) {
       Add(static_cast<uint32_t>(r.monoid), r.outer);
+      Add(uint64_t{r.inner});
       Add(AffineSpan(r.out));
       Add(ValueSpan(r.shape));
       Add(r.value.id, r.guard.id);

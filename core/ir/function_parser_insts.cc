@@ -219,7 +219,8 @@ bool FunctionParser::ParseEachHead(Each& each) {
   return c_.Expect(")") && (!c_.Accept("where") || ParseConstraints(each.where));
 }
 
-// `sum [%i] of (%n): %v if %g` or `scan_linear 1 [%i, %j] of (%n, %m): %a, %b if %g`; the extents are
+// `sum [%i] of (%n): %v if %g`, `scan_linear 1 [%i, %j] of (%n, %m): %a, %b if %g` or
+// `scan_sum 0 beside 1 [%i, %j] of (%n, %m): %a`; the extents are
 // values of the block around.
 bool FunctionParser::ParseEachResult(EachResult& r, std::vector<Inst>& outer) {
   const auto monoid = FindMonoid(c_.Peek().text);
@@ -227,10 +228,12 @@ bool FunctionParser::ParseEachResult(EachResult& r, std::vector<Inst>& outer) {
   c_.Take();
   r.monoid = *monoid;
   if (IsScan(*monoid)) {
-    uint64_t outer = 0;
-    if (!ParseIndex(outer)) return false;
-    if (outer > UINT32_MAX) return c_.Fail("this many indices do not exist");
+    uint64_t outer = 0, inner = 0;
+    if (!ParseIndex(outer) || (c_.Accept("beside") && !ParseIndex(inner))) return false;
+    if (outer > UINT32_MAX || inner > UINT32_MAX)
+      return c_.Fail("this many indices do not exist");
     r.outer = static_cast<uint32_t>(outer);
+    r.inner = static_cast<uint32_t>(inner);
   }
   std::vector<Affine> out;
   if (!ParseSubscripts(out) || !ParseLoc(r.loc)) return false;

@@ -133,6 +133,11 @@ bool IsPrefixForm(const Each& each, const EachResult& r) {
   return true;
 }
 
+std::optional<size_t> ScannedIndex(const Each& each, const EachResult& r) {
+  const bool one = IsScan(r.monoid) && each.indices.size() == size_t{r.outer} + r.inner + 1;
+  return one ? std::optional<size_t>(r.outer) : std::nullopt;
+}
+
 std::optional<size_t> OnlyIndexReduced(const Each& each, const EachResult& r) {
   if (r.out.size() + 1 != each.indices.size()) return std::nullopt;
   std::optional<size_t> left;

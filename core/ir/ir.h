@@ -245,6 +245,7 @@ struct EachResult {
                  // (out is not evaluated, nothing is stored or added)
   Value second = kNoValue;  // scan_linear: what is added
   uint32_t outer = 0;       // scans: how many of the first indices they start anew for
+  uint32_t inner = 0;       // scans: of how many of the last ones each point has a state of its own
   Value into = kNoValue;    // gen, sum: the array that is added to (defined outside)
   uint32_t loc = 0;         // of out[], should it be out of range; 0: the statement's
 };
@@ -267,6 +268,8 @@ inline uint32_t LocOfOut(const Inst& inst, const EachResult& r) {
 bool IsPrefixForm(const Each& each, const EachResult& r);
 // The place of the only index variable that out[] of `r` does not name, where it names each other one once, in any order.
 std::optional<size_t> OnlyIndexReduced(const Each& each, const EachResult& r);
+// The place of the index variable that a scan runs over, where that is one.
+std::optional<size_t> ScannedIndex(const Each& each, const EachResult& r);
 // Whether an argmax or argmin can go by out[]: the first index variables in order, or all but one.
 bool IsArgForm(const Each& each, const EachResult& r);
 // Whether out[] of `r` takes every element at most once: gen and scans.

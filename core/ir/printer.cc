@@ -107,6 +107,7 @@ std::string FunctionPrinter::TermText(const Terminator& t) const {
 std::string FunctionPrinter::ResultText(const Inst& inst, const EachResult& r) const {
   std::string out = std::string(MonoidName(r.monoid)) + " ";
   if (IsScan(r.monoid)) out += std::to_string(r.outer) + " ";
+  if (r.inner > 0) out += "beside " + std::to_string(r.inner) + " ";
   out += Subscripts(r.out) + LocText(r.loc == inst.loc ? 0 : r.loc);
   if (!r.shape.empty()) out += " of (" + Texts(r.shape) + ")";
   if (r.into.valid()) out += " into " + Text(r.into);

@@ -256,9 +256,10 @@ class InstCheck {
     const Type t = f_.TypeOf(r.value);
     if (!t.IsScalar()) return "a statement's value is not a scalar";
     if (r.monoid != Monoid::kGen && t.elem == DType::kBool) return "bools cannot be reduced";
-    if (IsScan(r.monoid) && r.outer > i_.each->indices.size()) {
-      return "a scan has fewer indices than it starts anew for";
+    if (IsScan(r.monoid) && uint64_t{r.outer} + r.inner > i_.each->indices.size()) {
+      return "a scan has fewer indices than it starts anew for, or has states for";
     }
+    if (!IsScan(r.monoid) && r.inner > 0) return "scans alone have states";
     const bool linear = r.monoid == Monoid::kScanLinear;
     if (r.second.valid() != linear) return "scan_linear alone has a second value";
     if (linear && (f_.TypeOf(r.second) != t || !t.IsFloat())) {

@@ -153,9 +153,10 @@ void ResultWriter::Begin() {
     array_ = NewCells(e_, elem.elem, 1,
                       loc_);  // a scalar that is stored, not reduced, passes through memory
   }
-  if (!plan_.complete && identity != 0 && array_.valid()) Fill(identity);
+  if (!plan_.complete && identity != 0 && array_.valid())
+    Fill(array_, IsScalar() ? std::vector<Reg>{e_.I64(1)} : Extents(), e_.Const(elem, identity));
   if (plan_.mode == ResultPlan::Mode::kScan) {
-    state_ = NewCells(e_, c_.l.f.TypeOf(r_.value).elem, 1, loc_);
+    state_ = NewCells(e_, c_.l.f.TypeOf(r_.value).elem, InnerExtents(), loc_);
   }
   if (plan_.mode == ResultPlan::Mode::kArg) best_->Alloc();
   if (plan_.mode == ResultPlan::Mode::kArgInTurns)
@@ -163,16 +164,14 @@ void ResultWriter::Begin() {
 }
 
 // A loop for each axis, as those that store the elements have: rows may be filled one by one (fuse_rows.h).
-void ResultWriter::Fill(uint64_t identity) {
-  const std::vector<Reg> extents = IsScalar() ? std::vector<Reg>{e_.I64(1)} : Extents();
+void ResultWriter::Fill(Reg array, const std::vector<Reg>& extents, Reg identity) {
   std::vector<Reg> at;
   std::vector<Affine> subs;
   for (Reg extent : extents) {
     at.push_back(e_.OpenFor(e_.I64(0), extent, e_.function().NewReg(Type::I64(), "o")));
     subs.push_back(Affine::Of(at.back()));
   }
-  e_.Store(array_, e_.Offset(subs, extents), e_.Const(c_.l.f.ElementOf(r_), identity), at,
-           {Rows(at.begin(), at.end()), {}});
+  e_.Store(array, e_.Offset(subs, extents), identity, at, {Rows(at.begin(), at.end()), {}});
   for (size_t k = 0; k < extents.size(); ++k) e_.CloseFor();
 }
 
@@ -206,7 +205,9 @@ void ResultWriter::BeginInner() {
   if (plan_.mode == ResultPlan::Mode::kLanes) return BeginLanes();
   if (plan_.mode == ResultPlan::Mode::kArg) return best_->Begin();
   const Type t = c_.l.f.TypeOf(r_.value);
-  e_.Store(state_, e_.I64(0), e_.Const(t, ir::MonoidIdentity(r_.monoid, t.elem)));
+  const Reg identity = e_.Const(t, ir::MonoidIdentity(r_.monoid, t.elem));
+  if (r_.inner > 0) return Fill(state_, InnerExtents(), identity);
+  e_.Store(state_, e_.I64(0), identity);
 }
 
 void ResultWriter::EndInner() {
@@ -303,10 +304,25 @@ Reg ResultWriter::OffsetInRest() {
 
 // --- scans
 
+std::vector<Reg> ResultWriter::InnerExtents() const {
+  std::vector<Reg> extents;
+  for (size_t k = FirstInner(); k < c_.space.indices.size(); ++k)
+    extents.push_back(e_.Max(c_.l.Of(c_.space.indices[k].extent), e_.I64(0)));
+  return extents.empty() ? std::vector<Reg>{e_.I64(1)} : extents;
+}
+
+Reg ResultWriter::StateOffset() {
+  if (r_.inner == 0) return e_.I64(0);
+  std::vector<Affine> at;
+  for (size_t k = FirstInner(); k < c_.space.indices.size(); ++k)
+    at.push_back(c_.l.Of(Affine::Of(c_.space.indices[k].var)));
+  return e_.Offset(at, InnerExtents());
+}
+
 void ResultWriter::Step() {
-  const Reg value = c_.l.Of(r_.value), old = e_.Load(state_, e_.I64(0));
+  const Reg value = c_.l.Of(r_.value), at = StateOffset(), old = e_.Load(state_, at);
   Store(Offset(), old);
-  e_.Store(state_, e_.I64(0), Joined(old, value, e_.TypeOf(value)));
+  e_.Store(state_, at, Joined(old, value, e_.TypeOf(value)));
 }
 
 Reg ResultWriter::Joined(Reg state, Reg value, Type t) {

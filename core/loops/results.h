@@ -90,12 +90,15 @@ class ResultWriter {
   void Store(Reg offset, Reg value);  // into array_
   Reg Offset();
   Emitter::About About() const;  // of the element
-  void Fill(uint64_t identity);
+  void Fill(Reg array, const std::vector<Reg>& extents, Reg identity);
   Reg SingleTerm();
   void JoinToElement(Reg value);
   void CompeteInTurns(Reg value);
   void Step();
   Reg Joined(Reg state, Reg value, ir::Type t);
+  size_t FirstInner() const { return c_.space.indices.size() - r_.inner; }
+  std::vector<Reg> InnerExtents() const;
+  Reg StateOffset();
   void BeginLanes();
   Reg LanesTotal();
   void StoreAtEnd(Reg total);
@@ -110,7 +113,7 @@ class ResultWriter {
   std::optional<Placement> placement_;  // where r_.into takes the elements
   Reg array_ = ir::kNoValue;
   Reg lanes_ = ir::kNoValue;
-  Reg state_ = ir::kNoValue;       // kScan: an array of one
+  Reg state_ = ir::kNoValue;       // kScan: of each point of the inner indices
   std::optional<Best> best_;       // kArg, kArgInTurns
   Reg best_terms_ = ir::kNoValue;  // kArgInTurns: of each element
   Reg segment_ = ir::kNoValue, segmented_ = ir::kNoValue;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
 #include <utility>
 
 #include "core/loops/same_integers.h"
@@ -40,7 +41,7 @@ class LoopAccesses {
       return;
     }
     for (const auto* list : {&n.args, &n.body_yields, &n.other_yields}) {
-      for (Reg r : *list) other_[r] = true;
+      other_.insert(list->begin(), list->end());
     }
     if (n.kind == Kind::kFor) loops_.push_back(n.results[0]);
     for (const Node& inner : n.body) Visit(inner);
@@ -51,10 +52,11 @@ class LoopAccesses {
   int time_ = 0, last_check_ = 0;
   std::vector<Reg> loops_;
   std::map<Reg, std::vector<Access>> of_;
-  std::map<Reg, bool> other_;
+  std::set<Reg> other_;  // arrays that something else is done with
 };
 
-// Whether each turn of the loops that both are in stores to a part of the array of which the load's element is one.
+// Whether, of the loops that both are in, each turn loads of the part of the array that it stores to itself: at the same
+// offset, or in the same row by each of these loops.
 bool IsOfTheTurn(const Access& load, const Access& store) {
   if (load.node->args[1] == store.node->args[1]) return true;
   const Rows &from = load.node->rows, &to = store.node->rows;

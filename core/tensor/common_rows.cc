@@ -7,11 +7,13 @@
 #include <algorithm>
 #include <map>
 #include <memory>
+#include <optional>
 #include <set>
 #include <utility>
 
 #include "core/ir/own_arrays.h"
 #include "core/ir/statements.h"
+#include "core/tensor/mirror_scans.h"
 #include "core/tensor/normalise.h"
 #include "core/tensor/row_groups.h"
 #include "core/tensor/statement_edit.h"
@@ -38,15 +40,30 @@ class BlockRows {
 
   bool Run() {
     SumStatements sums(f_, insts_, [](const ir::Values&) { return true; });
-    bool changed = false;
-    for (size_t depth = 0; depth < kDepths; ++depth) {
-      for (int round = 0; round < kMostRounds && RunOnce(depth); ++round) changed = true;
-    }
+    bool changed = RunRounds(0);
+    changed |= Mirror();
+    for (size_t depth = 1; depth < kDepths; ++depth) changed |= RunRounds(depth);
     sums.PutBack(insts_, [](const Inst& inst) { return !IsPlainSum(*inst.each); });
     return changed;
   }
 
  private:
+  bool RunRounds(size_t depth) {
+    bool changed = false;
+    for (int round = 0; round < kMostRounds && RunOnce(depth); ++round) changed = true;
+    return changed;
+  }
+  // Scans from the end run forwards, where fewer arrays are kept then.
+  bool Mirror() {
+    std::optional<std::vector<Inst>> mirrored = MirrorScans(f_, insts_, own_, elsewhere_);
+    if (!mirrored) return false;
+    std::swap(insts_, *mirrored);
+    RunRounds(0);
+    if (CountKept(f_, insts_, own_, elsewhere_) < CountKept(f_, *mirrored, own_, elsewhere_))
+      return true;
+    std::swap(insts_, *mirrored);
+    return false;
+  }
   // False: there is no better order at that depth.
   bool RunOnce(size_t depth) {
     const std::vector<RowPlan> plans = RowGroups(f_, insts_, own_, elsewhere_, depth).Plans();

@@ -71,6 +71,30 @@ void AdoptValueGuards(ir::Each& each, const ir::Function& f) {
   }
 }
 
+// What only terms under a guard read is read under that guard: of an absent term nothing is out of range.
+void GuardReads(ir::Each& each) {
+  std::set<Value> guards;
+  for (const ir::EachResult& r : each.results) guards.insert(r.guard);
+  if (guards.size() != 1 || !guards.begin()->valid()) return;
+  const Value guard = *guards.begin();
+  std::set<Value> free = {
+      guard};  // what the subscripts of results, and the guard itself, are made of
+  for (const ir::EachResult& r : each.results) {
+    for (const ir::Affine& a : r.out) ir::ForEachOperand(a, [&](Value v) { free.insert(v); });
+  }
+  for (auto inst = each.body.rbegin(); inst != each.body.rend(); ++inst) {
+    const bool needed = std::any_of(inst->results.begin(), inst->results.end(),
+                                    [&](Value v) { return free.contains(v); });
+    if (needed) ir::ForEachOperand(*inst, [&](Value v) { free.insert(v); });
+  }
+  bool known = false;  // whether the guard's definition is in front
+  for (Inst& inst : each.body) {
+    if (known && inst.op == ir::Op::Index && !inst.guard.valid() && !free.contains(inst.results[0]))
+      inst.guard = guard;
+    known |= !inst.results.empty() && inst.results[0] == guard;
+  }
+}
+
 // Whether they speak of indices and outer values only: `where` does not see the body.
 bool AreOutsideBody(const ir::Each& each, ir::ConstraintSpan constraints) {
   bool outside = true;
@@ -233,6 +257,7 @@ void HoistGuards(ir::Function& f) {
       MergeConjunctions(*inst.each);
       AdoptValueGuards(*inst.each, f);
       MoveSharedGuard(*inst.each);
+      GuardReads(*inst.each);
       NarrowSpace(*inst.each, f);
     }
   }

@@ -143,11 +143,12 @@ class BlockRepeats {
     reader.visits_once &= VisitsOnce(each, read, ResultOf(array).shape);
     reader.reads.push_back(k);
   }
-  // Whether the subscripts are the statement's indices, each over all of the axis.
+  // Whether the subscripts are the statement's indices, each over all of the axis, or from its end.
   static bool VisitsOnce(const Each& each, const Inst& read, const ir::Values& shape) {
     std::set<size_t> places;
     for (size_t axis = 0; axis < read.subs.size(); ++axis) {
-      const auto place = PlaceOfIndex(each, read.subs[axis].AsValue());
+      auto place = PlaceOfIndex(each, read.subs[axis].AsValue());
+      if (!place) place = PlaceOfIndex(each, MirroredIndex(each, read.subs[axis], shape[axis]));
       if (!place || each.indices[*place].extent != shape[axis]) return false;
       places.insert(*place);
     }

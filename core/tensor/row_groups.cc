@@ -43,6 +43,17 @@ void TurnAxes(Inst& statement, const std::map<Value, size_t>& axes, size_t depth
 }
 
 void BringIndexTo(Each& each, size_t depth, Value index) {
+  const size_t from = *PlaceOfIndex(each, index);
+  for (EachResult& r : each.results) {
+    if (!ir::IsScan(r.monoid)) continue;
+    if (from >= each.indices.size() - r.inner) {
+      --r.inner;
+      ++r.outer;
+    } else if (from >= r.outer) {
+      r.outer = static_cast<uint32_t>(depth);
+      r.inner = static_cast<uint32_t>(each.indices.size() - depth - 1);
+    }
+  }
   std::vector<Value> first;
   for (size_t k = 0; k < depth; ++k) first.push_back(each.indices[k].var);
   first.push_back(index);
@@ -54,13 +65,13 @@ class RowGroups::Axes {
  public:
   explicit Axes(const RowGroups& groups, const Group& group) {
     for (Value v : group) {
-      const Array& array = groups.arrays_.at(v);
-      Tie(v, groups.insts_[array.maker].each->results[array.result].out,
-          *groups.insts_[array.maker].each);
+      const MadeArray& array = groups.arrays_.at(v);
+      const ir::ValueSpan shape = groups.ResultOf(array).shape;
+      Tie(v, groups.ResultOf(array).out, shape, *groups.insts_[array.maker].each);
       for (size_t at : array.readers) {
         const Each& each = *groups.insts_[at].each;
         ForEachRead(each, [&](Value of, ir::AffineSpan subs) {
-          if (of == v) Tie(v, subs, each);
+          if (of == v) Tie(v, subs, shape, each);
         });
       }
     }
@@ -78,10 +89,12 @@ class RowGroups::Axes {
   }
 
  private:
-  void Tie(Value array, ir::AffineSpan subs, const Each& each) {
+  void Tie(Value array, ir::AffineSpan subs, ir::ValueSpan shape, const Each& each) {
     for (size_t axis = 0; axis < subs.size(); ++axis) {
-      if (!IsIndexOf(each, subs[axis].AsValue())) continue;
-      const Node a = Root({array, static_cast<int>(axis)}), b = Root({subs[axis].AsValue(), -1});
+      Value index = subs[axis].AsValue();
+      if (!IsIndexOf(each, index)) index = MirroredIndex(each, subs[axis], shape[axis]);
+      if (!index.valid()) continue;
+      const Node a = Root({array, static_cast<int>(axis)}), b = Root({index, -1});
       if (a != b) parent_[std::max(a, b)] = std::min(a, b);
     }
   }
@@ -99,7 +112,7 @@ class RowGroups::Search {
       : g_(groups), group_(group), axes_(axes), root_(root), with_kept_(with_kept) {
     begin_ = g_.insts_.size(), end_ = 0;
     for (Value v : group_) {
-      const Array& array = g_.arrays_.at(v);
+      const MadeArray& array = g_.arrays_.at(v);
       begin_ = std::min(begin_, array.maker);
       end_ = std::max(end_, *array.readers.rbegin());
     }
@@ -109,9 +122,11 @@ class RowGroups::Search {
   // and none is made by going down columns.
   bool Run() {
     for (Value v : group_) {
-      if (const auto axis = AxisOfArray(v)) wanted_.emplace(v, *axis);
+      if (const auto axis = AxisOfArray(v, /*by_turns=*/true)) wanted_.emplace(v, *axis);
+      if (!with_kept_) continue;
+      if (const auto axis = AxisOfArray(v, /*by_turns=*/false)) turned_.emplace(v, *axis);
     }
-    turned_ = wanted_;
+    if (!with_kept_) turned_ = wanted_;
     while (Shrink()) {
     }
     const std::set<Value> before = Kept({}, {}), after = Kept(plan_.first, turned_);
@@ -144,8 +159,8 @@ class RowGroups::Search {
            });
   }
   bool IsOfClass(Value v, int axis) const { return axes_.Root({v, axis}) == root_; }
-  // The one axis of the class, by which all reads go as well.
-  std::optional<size_t> AxisOfArray(Value v) const {
+  // The one axis of the class, by which all reads go as well; not `by_turns`: some of them from its end.
+  std::optional<size_t> AxisOfArray(Value v, bool by_turns) const {
     std::optional<size_t> found;
     for (int axis = 0; axis < g_.f_.TypeOf(v).rank; ++axis) {
       if (!IsOfClass(v, axis)) continue;
@@ -153,12 +168,14 @@ class RowGroups::Search {
       found = static_cast<size_t>(axis);
     }
     if (!found) return std::nullopt;
-    const Array& array = g_.arrays_.at(v);
+    const MadeArray& array = g_.arrays_.at(v);
     bool pure = IsIndexOf(*g_.insts_[array.maker].each, g_.ResultOf(array).out[*found].AsValue());
     for (size_t at : array.readers) {
       const Each& each = *g_.insts_[at].each;
       ForEachRead(each, [&](Value of, ir::AffineSpan subs) {
-        pure &= of != v || IsIndexOf(each, subs[*found].AsValue());
+        pure &= of != v || IsIndexOf(each, subs[*found].AsValue()) ||
+                (!by_turns &&
+                 MirroredIndex(each, subs[*found], g_.ResultOf(array).shape[*found]).valid());
       });
     }
     return pure ? found : std::nullopt;
@@ -176,14 +193,14 @@ class RowGroups::Search {
   std::set<size_t> Members() const {
     std::set<size_t> members;
     for (const auto& [v, axis] : turned_) {
-      const Array& array = g_.arrays_.at(v);
+      const MadeArray& array = g_.arrays_.at(v);
       members.insert(array.maker);
       members.insert(array.readers.begin(), array.readers.end());
     }
     return members;
   }
   bool Uses(size_t at, Value v) const {
-    const Array& array = g_.arrays_.at(v);
+    const MadeArray& array = g_.arrays_.at(v);
     return array.maker == at || array.readers.contains(at);
   }
 
@@ -209,7 +226,7 @@ class RowGroups::Search {
     return fewer;
   }
   bool IsInOneLoop(const Turns& turns, Value v) const {
-    const Array& array = g_.arrays_.at(v);
+    const MadeArray& array = g_.arrays_.at(v);
     return std::all_of(array.readers.begin(), array.readers.end(),
                        [&](size_t at) { return turns.LoopOf(at) == turns.LoopOf(array.maker); });
   }
@@ -254,7 +271,8 @@ class RowGroups::Search {
     const Each& each = *g_.insts_[at].each;
     const bool stays = index == each.indices[g_.depth_].var && turned.out == r.out;
     if (stays || r.monoid == Monoid::kGen) return !r.into.valid();
-    if (r.into.valid() || ir::IsScan(r.monoid)) return false;
+    if (r.into.valid()) return false;
+    if (ir::IsScan(r.monoid)) return MayLeadScan(each, r, index);
     // Places are told by the order of the indices that are searched.
     if (ir::IsArg(r.monoid))
       return AxisOf(turned, index) ? ir::IsArgForm(after, turned)
@@ -271,6 +289,13 @@ class RowGroups::Search {
     if (!MaySplit(each, r, index)) return false;
     plan_.split.insert(at);
     return true;
+  }
+  // A scan over one index may run over it first, with a state for each point of the others, or over one of these.
+  bool MayLeadScan(const Each& each, const EachResult& r, Value index) const {
+    const size_t at = *PlaceOfIndex(each, index), end = each.indices.size() - r.inner;
+    if (at < r.outer || at >= end) return at < r.outer ? at >= g_.depth_ : r.outer >= g_.depth_;
+    return end == r.outer + 1 && r.outer >= g_.depth_ && each.where.empty() && !r.guard.valid() &&
+           HasElementByIndices(each, r);
   }
   // The sums of the turns take room that is there for all points: they are as many as the arrays have rows.
   bool MaySplit(const Each& each, const EachResult& r, Value index) const {
@@ -337,7 +362,7 @@ class RowGroups::Search {
     for (Value v : group_) {
       const auto turned = axes.find(v);
       const size_t axis = turned == axes.end() ? g_.depth_ : turned->second;
-      const Array& array = g_.arrays_.at(v);
+      const MadeArray& array = g_.arrays_.at(v);
       bool rows =
           g_.ResultOf(array).out[axis].AsValue() == index(array.maker) && IsInOneLoop(turns, v);
       for (size_t at : array.readers) {
@@ -365,12 +390,14 @@ class RowGroups::Search {
 
 RowGroups::RowGroups(const ir::Function& f, const std::vector<Inst>& insts,
                      const ir::OwnArrays& own, const std::vector<bool>& elsewhere, size_t depth)
-    : f_(f), insts_(insts), own_(own), elsewhere_(elsewhere), depth_(depth) {
-  for (size_t at = 0; at < insts_.size(); ++at) {
-    NoteReads(at);
-    NoteMade(at);
-  }
-  std::erase_if(arrays_, [](const auto& a) { return a.second.whole || a.second.readers.empty(); });
+    : f_(f),
+      insts_(insts),
+      own_(own),
+      depth_(depth),
+      arrays_(FindMadeArrays(insts, elsewhere, [&](Value v, const EachResult& r) {
+        return f.TypeOf(v).rank >= 2 + static_cast<int>(depth) &&
+               !own.IsNoLarger(ir::ValueSpan(r.shape).subspan(depth));
+      })) {
   for (size_t loop = 0; loop < depth_; ++loop) KeepRowsOf(loop);
 }
 
@@ -378,44 +405,8 @@ RowGroups::RowGroups(const ir::Function& f, const std::vector<Inst>& insts,
 void RowGroups::KeepRowsOf(size_t loop) {
   if (arrays_.empty()) return;
   const Turns turns(insts_, 0, insts_.size() - 1, {}, loop);
-  std::erase_if(arrays_, [&](const auto& a) {
-    const auto& [v, array] = a;
-    bool rows = ResultOf(array).out[loop].AsValue() == IndexAt(insts_[array.maker], loop);
-    for (size_t at : array.readers) {
-      rows &= turns.LoopOf(at) == turns.LoopOf(array.maker);
-      ForEachRead(*insts_[at].each, [&](Value of, ir::AffineSpan subs) {
-        rows &= of != v || subs[loop].AsValue() == IndexAt(insts_[at], loop);
-      });
-    }
-    return !rows;
-  });
-}
-
-void RowGroups::NoteMade(size_t at) {
-  const Inst& inst = insts_[at];
-  for (size_t k = 0; inst.each && k < inst.results.size(); ++k) {
-    const Value v = inst.results[k];
-    const bool here = v.id >= elsewhere_.size() || !elsewhere_[v.id];
-    if (f_.TypeOf(v).rank < 2 + static_cast<int>(depth_) || !here) continue;
-    if (own_.IsNoLarger(ir::ValueSpan(inst.each->results[k].shape).subspan(depth_))) continue;
-    arrays_.emplace(v, Array{at, k, false, {}});
-  }
-}
-
-void RowGroups::NoteReads(size_t at) {
-  std::map<Value, int> others;
-  ir::ForEachOperand(insts_[at], [&](const Value& v) {
-    if (arrays_.contains(v)) ++others[v];
-  });
-  if (insts_[at].each) {
-    ForEachRead(*insts_[at].each, [&](Value v, ir::AffineSpan) {
-      if (const auto it = others.find(v); it != others.end()) --it->second;
-    });
-  }
-  for (const auto& [v, count] : others) {
-    arrays_.at(v).readers.insert(at);
-    arrays_.at(v).whole |= count > 0;
-  }
+  std::erase_if(arrays_,
+                [&](const auto& a) { return !IsByTurns(insts_, a.first, a.second, turns, loop); });
 }
 
 // Arrays that some statement makes or reads together.

@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "core/ir/own_arrays.h"
+#include "core/tensor/made_arrays.h"
 
 namespace pullback::tensor {
 
@@ -30,7 +31,8 @@ struct RowPlan {
 
 // These axes of the arrays that the statement makes and reads come first, behind `depth` others.
 void TurnAxes(ir::Inst& statement, const std::map<ir::Value, size_t>& axes, size_t depth);
-// The statement runs over the index first, behind `depth` others.
+// The statement runs over the index first, behind `depth` others. A scan over that index alone then has a state for each
+// point of those behind it.
 void BringIndexTo(ir::Each& each, size_t depth, ir::Value index);
 
 class RowGroups {
@@ -45,29 +47,21 @@ class RowGroups {
   std::vector<RowPlan> Plans() const;
 
  private:
-  struct Array {
-    size_t maker, result;
-    bool whole = false;        // something reads it that is no `index` of a statement of this block
-    std::set<size_t> readers;  // statements
-  };
   using Group = std::vector<ir::Value>;
   class Axes;
   class Search;
 
-  void NoteMade(size_t at);
-  void NoteReads(size_t at);
   void KeepRowsOf(size_t loop);
-  const ir::EachResult& ResultOf(const Array& array) const {
-    return insts_[array.maker].each->results[array.result];
+  const ir::EachResult& ResultOf(const MadeArray& array) const {
+    return tensor::ResultOf(insts_, array);
   }
   std::vector<Group> FindGroups() const;
 
   const ir::Function& f_;
   const std::vector<ir::Inst>& insts_;
   const ir::OwnArrays& own_;
-  const std::vector<bool>& elsewhere_;
   const size_t depth_;
-  std::map<ir::Value, Array> arrays_;
+  MadeArrays arrays_;
 };
 
 }  // namespace pullback::tensor

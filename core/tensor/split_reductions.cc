@@ -6,7 +6,7 @@
 //                           v = each(i, j, l, k) { x[j, k - d] * w[k, l] if d <= k } sum [i, j, l]
 //                           z = each(i, j, l) { u[i, j, l] + v[i, j, l] } gen [i, j, l]
 //
-// of which u and v lose an axis (compact.cc). Each point has a term in one of them, so no term is rounded otherwise than
+// of which u and v lose an axis (compact.cc). No point has a term in two of them, so no term is rounded otherwise than
 // before; the terms are added up in another order.
 #include <algorithm>
 
@@ -53,12 +53,12 @@ class ReductionSplitter {
         r.out.size() == each.indices.size() || !HasElementByIndices(each, r))
       return false;
     std::vector<Summand> terms;
-    if (!TakeSummands(each, {r.value}, terms) || terms.size() < 2 || !LoseAxes(each, r, terms) ||
-        !NeverMeet(each, terms))
+    if (!HasConditions(each) || !TakeSummands(each, r.value, terms) || terms.size() < 2 ||
+        !LoseAxes(each, r, terms) || !NeverMeet(each, terms))
       return false;
     const Inst one = ResultAlone(inst, k, f_);
     terms.clear();
-    TakeSummands(*one.each, {one.each->results[0].value}, terms);
+    if (!TakeSummands(*one.each, one.each->results[0].value, terms)) return false;
     ir::Values sums;
     for (const Summand& term : terms) {
       Inst sum = WithSummand(one, term, f_, before);
@@ -71,6 +71,10 @@ class ReductionSplitter {
     return true;
   }
 
+  static bool HasConditions(const Each& each) {
+    return std::count_if(each.body.begin(), each.body.end(),
+                         [](const Inst& inst) { return inst.op == Op::Holds; }) > 1;
+  }
   // Whether the result has an axis along which some terms, and not all of them, are the same.
   static bool LoseAxes(const Each& each, const EachResult& r, const std::vector<Summand>& terms) {
     return std::any_of(r.out.begin(), r.out.end(), [&](const Affine& a) {
@@ -102,7 +106,11 @@ class ReductionSplitter {
     }
     return true;
   }
+  // Not of a quotient: where no term is, 0 / 0 is not 0.
   static const Inst* ConditionOf(const Each& each, const Summand& term) {
+    if (std::any_of(term.factors.begin(), term.factors.end(),
+                    [](const auto& factor) { return factor.first->op == Op::Div; }))
+      return nullptr;
     const Inst* def = FindDef(each, term.value);
     const Inst* guard = def && def->guard.valid() ? FindDef(each, def->guard) : nullptr;
     return guard && guard->op == Op::Holds ? guard : nullptr;

@@ -161,13 +161,17 @@ class SumSplitter {
                        [&](const ir::IndexVar& i) { return !used.contains(i.var); });
   }
   bool IsPinned(const Each& each, Value v) const {
-    const Inst* def = FindDef(each, v);
+    std::set<Value> seen;
+    return IsPinned(each, v, seen);
+  }
+  bool IsPinned(const Each& each, Value v, std::set<Value>& seen) const {
+    const Inst* def = seen.insert(v).second ? FindDef(each, v) : nullptr;
     if (!def) return false;
     if (def->guard.valid()) return Pins(each, def->guard);
     if (def->op == Op::Index && diagonals_.contains(def->args[0])) return true;
     if (IsConditionAsNumber(def, f_)) return Pins(each, def->args[0]);
     const bool product = def->op == Op::Mul || def->op == Op::SMul;
-    return product && (IsPinned(each, def->args[0]) || IsPinned(each, def->args[1]));
+    return product && (IsPinned(each, def->args[0], seen) || IsPinned(each, def->args[1], seen));
   }
   static bool Pins(const Each& each, Value condition) {
     const Inst* def = FindDef(each, condition);
@@ -210,7 +214,7 @@ class SumSplitter {
     if (!IsMatrix(inst) || !reads_.OnlyByStatements(inst.results[0])) return;
     const Value matrix = inst.results[0];
     std::vector<Summand> terms;
-    if (!TakeSummands(*inst.each, {inst.each->results[0].value}, terms) || terms.size() < 2 ||
+    if (!TakeSummands(*inst.each, inst.each->results[0].value, terms) || terms.size() < 2 ||
         !((with_others_ && HasTupleTerm(*inst.each, terms)) || AreDiagonals(*inst.each, terms)))
       return;
     if (SplitReaders(matrix, inst.each->results[0].shape)) terms_[matrix] = std::move(terms);

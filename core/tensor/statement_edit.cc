@@ -85,6 +85,15 @@ size_t CountNaming(const ir::EachResult& r, Value v) {
       std::count_if(r.out.begin(), r.out.end(), [v](const Affine& a) { return a.Coeff(v) != 0; }));
 }
 
+Affine Mirrored(const Affine& sub, Value extent) {
+  return Affine::Of(extent) - Affine::Const(1) - sub;
+}
+
+Value MirroredIndex(const ir::Each& each, const Affine& sub, Value extent) {
+  const Value index = Mirrored(sub, extent).AsValue();
+  return PlaceOfIndex(each, index) ? index : Value();
+}
+
 bool HasElementByIndices(const ir::Each& each, const ir::EachResult& r) {
   for (size_t axis = 0; axis < r.out.size(); ++axis) {
     const Value v = r.out[axis].AsValue();

@@ -22,6 +22,10 @@ bool IsWithin(const ir::Each& each, ir::Value guard, const ir::Affine& e, ir::Va
 bool WalksAcrossRows(const ir::Each& each, bool with_results);
 // Which of the statement's indices v is; nothing: none.
 std::optional<size_t> PlaceOfIndex(const ir::Each& each, ir::Value v);
+// What an axis of that extent calls `sub`, counted from its end.
+ir::Affine Mirrored(const ir::Affine& sub, ir::Value extent);
+// The index that the subscript is when that is counted from the end; kNoValue: it is none.
+ir::Value MirroredIndex(const ir::Each& each, const ir::Affine& sub, ir::Value extent);
 // In how many subscripts of the result v is.
 size_t CountNaming(const ir::EachResult& r, ir::Value v);
 // Whether the result's subscripts are indices, each of one axis and as long as that.

@@ -80,7 +80,7 @@ std::string StatementTexts::Key(const ir::Each& each) {
     for (Value v : r.shape) shape.push_back(Text(v));
     key += "|" + std::to_string(static_cast<int>(r.monoid)) + "[" + Joined(out, false) + "](" +
            Joined(shape, false) + ")" + Text(r.value) + "?" + Text(r.guard) + ";" + Text(r.second) +
-           "/" + std::to_string(r.outer);
+           "/" + std::to_string(r.outer) + "/" + std::to_string(r.inner);
   }
   return key;
 }

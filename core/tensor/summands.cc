@@ -14,11 +14,40 @@ using ir::Value;
 
 namespace {
 
-void NoteUsed(const Each& each, Value v, std::set<Value>& used) {
-  if (!used.insert(v).second) return;
-  if (const Inst* def = FindDef(each, v))
-    ir::ForEachOperand(*def, [&](const Value& of) { NoteUsed(each, of, used); });
-}
+// The terms of one value. A product is taken apart by the first factor that is a sum.
+class SummandTaker {
+ public:
+  SummandTaker(const Each& each, std::vector<Summand>& terms) : each_(each), terms_(terms) {}
+
+  bool Take(Value v, bool negative) {
+    if (++looked_at_ > kMostLookedAt) return false;
+    const Inst* def = FindDef(each_, v);
+    const Op op = def && !def->guard.valid() ? def->op : Op::Const;
+    if (op == Op::Neg) return Take(def->args[0], !negative);
+    if (op == Op::Add || op == Op::Sub)
+      return Take(def->args[0], negative) && Take(def->args[1], negative != (op == Op::Sub));
+    const size_t factors = op == Op::Mul || op == Op::SMul ? 2 : op == Op::Div ? 1 : 0;
+    const size_t before = terms_.size();
+    for (size_t arg = 0; arg < factors; ++arg) {
+      factors_.emplace_back(def, arg);
+      const bool taken = Take(def->args[arg], negative);
+      factors_.pop_back();
+      if (!taken) return false;
+      if (terms_.size() > before + 1) return true;
+      terms_.resize(before);
+    }
+    terms_.push_back({v, negative, factors_});
+    return terms_.size() <= kMostSummands;
+  }
+
+ private:
+  static constexpr int kMostLookedAt = 200;  // a square is looked at twice
+
+  const Each& each_;
+  std::vector<Summand>& terms_;
+  std::vector<std::pair<const Inst*, size_t>> factors_;
+  int looked_at_ = 0;
+};
 
 bool IsOfTheStatement(const Each& each, Value v) {
   return PlaceOfIndex(each, v) || FindDef(each, v);
@@ -26,37 +55,21 @@ bool IsOfTheStatement(const Each& each, Value v) {
 
 }  // namespace
 
-bool TakeSummands(const Each& each, Summand of, std::vector<Summand>& terms) {
-  const Inst* def = FindDef(each, of.value);
-  const Op op = def && !def->guard.valid() ? def->op : Op::Const;
-  const auto with = [&](size_t arg, bool negative) {
-    return Summand{def->args[arg], of.negative != negative, of.factors};
-  };
-  if (op == Op::Neg) return TakeSummands(each, with(0, true), terms);
-  if (op == Op::Add || op == Op::Sub)
-    return TakeSummands(each, with(0, false), terms) &&
-           TakeSummands(each, with(1, op == Op::Sub), terms);
-  const size_t factors = op == Op::Mul || op == Op::SMul ? 2 : op == Op::Div ? 1 : 0;
-  for (size_t arg = 0; arg < factors; ++arg) {
-    std::vector<Summand> inner;
-    Summand factor = with(arg, false);
-    factor.factors.emplace_back(def, arg);
-    if (!TakeSummands(each, std::move(factor), inner)) return false;
-    if (inner.size() == 1) continue;
-    terms.insert(terms.end(), inner.begin(), inner.end());
-    return terms.size() <= kMostSummands;
-  }
-  terms.push_back(std::move(of));
-  return terms.size() <= kMostSummands;
+bool TakeSummands(const Each& each, Value of, std::vector<Summand>& terms) {
+  return SummandTaker(each, terms).Take(of, false);
 }
 
 std::set<Value> MadeOf(const Each& each, const Summand& term) {
-  std::set<Value> used;
-  NoteUsed(each, term.value, used);
+  std::set<Value> used = {term.value};
   for (const auto& [product, arg] : term.factors) {
     for (size_t k = 0; k < product->args.size(); ++k) {
-      if (k != arg) NoteUsed(each, product->args[k], used);
+      if (k != arg) used.insert(product->args[k]);
     }
+  }
+  for (auto inst = each.body.rbegin(); inst != each.body.rend(); ++inst) {
+    const bool is_used = std::any_of(inst->results.begin(), inst->results.end(),
+                                     [&](Value v) { return used.contains(v); });
+    if (is_used) ir::ForEachOperand(*inst, [&](Value v) { used.insert(v); });
   }
   return used;
 }

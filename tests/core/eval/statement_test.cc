@@ -413,6 +413,25 @@ b0:
   CHECK(Doubles(r.values[4]) == std::vector<double>{kInf, 0, 2, 2});
 }
 
+TEST_CASE("scans have a state for each point of the indices beside them") {
+  const Result r = RunText(R"(
+fn @f(%a: [*,*,*]f64) -> ([*,*,*]f64, [*,*,*]f64) {
+b0:
+  %l = dim %a, 0
+  %n = dim %a, 1
+  %m = dim %a, 2
+  %p, %s = each(i < %l, j < %n, k < %m) {
+    %v = index %a[%i, %j, %k]
+  } scan_sum 0 beside 1 [%i, %j, %k] of (%l, %n, %m): %v,
+    scan_linear 1 beside 1 [%i, %j, %k] of (%l, %n, %m): 2.0, %v
+  ret %p, %s
+})",
+                           {Tensor::Of<double>(DType::kF64, {2, 2, 2}, {1, 2, 3, 4, 5, 6, 7, 8})});
+  CHECK(Doubles(r.values[0]) == std::vector<double>{0, 0, 1, 2, 4, 6, 9, 12});
+  CHECK(Doubles(r.values[1]) == std::vector<double>{0, 0, 1, 2, 0, 0, 5, 6});
+  CHECK(r.cost.ops == 6 + 8);  // what is joined to the first state is free
+}
+
 TEST_CASE("argmax and argmin: the first of equals, the first NaN, -1 of nothing") {
   const double nan = std::nan("");
   const Result r =

@@ -273,6 +273,9 @@ TEST_CASE("verifier 6: results") {
   CHECK(VerifiedBody("", "gen [%i] of (%x): %x").find("an extent is not i64") != std::string::npos);
   CHECK(VerifiedBody("", "sum []: %p").find("bools cannot be reduced") != std::string::npos);
   CHECK(VerifiedBody("", "sum []: %a").find("not a scalar") != std::string::npos);
+  CHECK(VerifiedBody("", "scan_sum 0 beside 1 [%i] of (%n): %x") == "ok");
+  CHECK(VerifiedBody("", "scan_sum 1 beside 1 [%i] of (%n): %x").find("has fewer indices than") !=
+        std::string::npos);
   CHECK(Verified("b0: each() { } ret").find("a statement has results") != std::string::npos);
   CHECK(Verified("b0: %s = each(i < %x) { } sum []: %x ret").find("an extent is not i64") !=
         std::string::npos);

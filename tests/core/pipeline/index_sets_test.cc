@@ -50,6 +50,32 @@ void CheckLinear(const ir::Module& ssa, const std::vector<Tensor>& small,
   }
 }
 
+// Conditions of sizes by quotients say which terms are absent, behind a name as well.
+TEST_CASE("index sets: a window around each point reads nothing outside") {
+  const std::string head = "fn f(x: [n]f64, w: [m]f64) -> f64 { let r = m / 2\n ";
+  const std::string term = "[i + j - r >= 0 and i + j - r < n] * w[j]";
+  const std::string named = head + "let d = gen i < n, j < m { " + term + " }\n ";
+  const auto loss = [](const std::string& d) {
+    return std::vector<std::string>{
+        "return sum i < n, j < m { " + d + " * x[i + j - r] } }",
+        "return sum i < n { sin(sum j < m { " + d + " * x[i + j - r] }) } }"};
+  };
+  const std::vector<Tensor> args = {Vec({1, 2, 3, 4}), Vec({0.5, -1, 2})};
+  for (size_t k = 0; k < 2; ++k) {
+    const ir::Module written = LowerText(head + loss(term)[k], "f");
+    const ir::Module behind = LowerText(named + loss("d[i, j]")[k], "f");
+    CheckDerivatives(written, args);
+    const auto expected = RunOk(Derived(written, Transform::kValueAndGrad), args);
+    const auto got = RunOk(Derived(behind, Transform::kValueAndGrad), args);
+    REQUIRE(got.size() == 3);
+    CHECK(Scalar(got[0]) == Approx(Scalar(expected[0])).epsilon(1e-12));
+    for (size_t g : {1, 2}) {
+      for (int64_t i = 0; i < got[g].ElementCount(); ++i)
+        CHECK(got[g].At<double>(i) == Approx(expected[g].At<double>(i)).epsilon(1e-12));
+    }
+  }
+}
+
 // The equation in what is left of k has an index less; the stride beside it is a condition.
 TEST_CASE("index sets: what a quantifier leaves behind narrows loops, strides beside it too") {
   const ir::Module ssa = LowerText(
