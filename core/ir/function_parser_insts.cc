@@ -230,8 +230,7 @@ bool FunctionParser::ParseEachResult(EachResult& r, std::vector<Inst>& outer) {
   if (IsScan(*monoid)) {
     uint64_t outer = 0, inner = 0;
     if (!ParseIndex(outer) || (c_.Accept("beside") && !ParseIndex(inner))) return false;
-    if (outer > UINT32_MAX || inner > UINT32_MAX)
-      return c_.Fail("this many indices do not exist");
+    if (outer > UINT32_MAX || inner > UINT32_MAX) return c_.Fail("this many indices do not exist");
     r.outer = static_cast<uint32_t>(outer);
     r.inner = static_cast<uint32_t>(inner);
   }

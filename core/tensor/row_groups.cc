@@ -251,13 +251,16 @@ class RowGroups::Search {
     }
     return true;
   }
-  // Whether a turn of the index goes down a column of some array, or takes single elements of rows that data say.
-  static bool GoesDownColumns(const Each& each, Value first) {
+  // Whether a turn of the index goes down a column of some array, within a turn of the loops around it, or takes single
+  // elements of rows that data say.
+  bool GoesDownColumns(const Each& each, Value first) const {
     const auto down = [&](ir::AffineSpan subs) {
       if (subs.size() < 2 || subs.back().Coeff(first) == 0) return false;
       return std::any_of(subs.begin(), subs.end() - 1, [&](const Affine& a) {
         return std::any_of(a.terms.begin(), a.terms.end(), [&](const Affine::Term& t) {
-          return t.value != first && (IsIndexOf(each, t.value) || FindDef(each, t.value));
+          const auto place = PlaceOfIndex(each, t.value);
+          return t.value != first &&
+                 (place ? *place >= g_.depth_ : FindDef(each, t.value) != nullptr);
         });
       });
     };
