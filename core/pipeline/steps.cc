@@ -81,6 +81,11 @@ Status ShareStatements(PassRunner& passes, ir::Module& m) {
 
 // What is split is made with fewer axes before derivatives are.
 Status SplitReductions(PassRunner& passes, ir::Module& m) {
+  PB_RETURN_IF_ERROR(passes.Run("factor_sums", m, [&](ir::Module& x) {
+    bool changed = false;
+    for (auto& f : x.functions) changed |= tensor::FactorSums(*f);
+    return changed ? opt::Simplify(x, passes.rules()) : Status();
+  }));
   return passes.Run("split_reductions", m, [&](ir::Module& x) {
     bool split = false;
     for (auto& f : x.functions) split |= tensor::SplitReductions(*f) && tensor::ReduceOnce(*f);

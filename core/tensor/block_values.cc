@@ -14,6 +14,12 @@ BlockValues::BlockValues(const ir::Function& f) : f_(f) {
       const Inst& inst = f.blocks[k].insts[at];
       for (Value v : inst.results) places_[v.id] = {k, at + 1};
       if (inst.each && !inst.results.empty()) statements_[inst.each.get()] = &inst;
+      if (inst.op == ir::Op::Dim) dims_[inst.args[0].id].push_back(&inst);
+      const Inst* checked = inst.op == ir::Op::Check ? DefOf(inst.args[0]) : nullptr;
+      if (!checked || checked->op != ir::Op::Eq) continue;
+      const Value a = checked->args[0], b = checked->args[1];
+      equal_[a.id].push_back({b, {k, at + 1}});
+      equal_[b.id].push_back({a, {k, at + 1}});
     }
   }
 }
@@ -30,10 +36,26 @@ const Inst* BlockValues::StatementOf(const ir::Each& each) const {
 }
 
 bool BlockValues::IsThere(Value v, const Inst& inst) const {
-  const auto value = places_.find(v.id), here = places_.find(inst.results[0].id);
-  if (value == places_.end()) return false;
-  const Place &from = value->second, &to = here->second;
-  return from.block == to.block ? from.at < to.at : from.block == 0;
+  const auto value = places_.find(v.id);
+  return value != places_.end() && IsInFront(value->second, inst);
+}
+
+bool BlockValues::IsInFront(const Place& place, const Inst& inst) const {
+  const Place to = PlaceOf(inst.results[0]);
+  return place.block == to.block ? place.at < to.at : place.block == 0;
+}
+
+bool BlockValues::HasExtent(Value array, size_t axis, Value extent, const Inst& before) const {
+  if (HasExtent(array, axis, extent)) return true;
+  const auto dims = dims_.find(array.id);
+  return dims != dims_.end() &&
+         std::any_of(dims->second.begin(), dims->second.end(), [&](const Inst* dim) {
+           const auto equal = equal_.find(dim->results[0].id);
+           return dim->bits == axis && equal != equal_.end() &&
+                  std::any_of(equal->second.begin(), equal->second.end(), [&](const Equal& e) {
+                    return e.other == extent && IsInFront(e.check, before);
+                  });
+         });
 }
 
 bool BlockValues::HasExtent(Value array, size_t axis, Value extent) const {

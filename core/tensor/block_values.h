@@ -2,6 +2,7 @@
 #pragma once
 
 #include <unordered_map>
+#include <vector>
 
 #include "core/ir/ir.h"
 
@@ -24,9 +25,21 @@ class BlockValues {
   bool IsThere(ir::Value v, const ir::Inst& inst) const;
   // Whether the array's axis is as long as `extent` says.
   bool HasExtent(ir::Value array, size_t axis, ir::Value extent) const;
+  // Or a check in front of `before` does.
+  bool HasExtent(ir::Value array, size_t axis, ir::Value extent, const ir::Inst& before) const;
 
  private:
+  bool IsInFront(const Place& place, const ir::Inst& inst) const;
+
+  // That two integers are equal, from a check on.
+  struct Equal {
+    ir::Value other;
+    Place check;
+  };
+
   const ir::Function& f_;
+  std::unordered_map<uint32_t, std::vector<Equal>> equal_;
+  std::unordered_map<uint32_t, std::vector<const ir::Inst*>> dims_;  // by array
   std::unordered_map<uint32_t, Place> places_;
   std::unordered_map<const ir::Each*, const ir::Inst*> statements_;
 };

@@ -233,7 +233,8 @@ class Rows {
     if (!values_.IsThere(row.data.valid() ? row.data : row.known, before)) return false;
     for (size_t k = 0; k < row.axes.size(); ++k) {
       const size_t axis = row.axes[k];
-      if (!IsWhole(each, r, axis) || !values_.HasExtent(row.data, k, r.shape[axis])) return false;
+      if (!IsWhole(each, r, axis) || !values_.HasExtent(row.data, k, r.shape[axis], before))
+        return false;
     }
     return std::all_of(reads.begin(), reads.end(), [&](const ArrayReads::Read& read) {
       return IsWithin(*read.statement, read.inst->guard, read.inst->subs[row.axis],

@@ -65,6 +65,8 @@ bool ShareNegatives(ir::Function& f);
 bool SplitSums(ir::Function& f, bool with_others);
 // A sum of parts that never meet is one for each, where some lose an axis (split_reductions.cc).
 bool SplitReductions(ir::Function& f);
+// A sum of products adds up first what one factor alone has an index of (factor_sums.cc).
+bool FactorSums(ir::Function& f);
 
 // Equal reductions and scans of a block are one, unless that costs an update its unique owner (share_statements.cc). True:
 // changed.

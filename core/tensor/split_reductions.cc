@@ -8,7 +8,10 @@
 //
 // of which u and v lose an axis (compact.cc). No point has a term in two of them, so no term is rounded otherwise than
 // before; the terms are added up in another order.
+//
+// So is a sum of terms that data place, [p[t] == i] * x[t] - [q[t] == i] * x[t]: each is stored where its own data say.
 #include <algorithm>
+#include <set>
 
 #include "core/analysis/outer_values.h"
 #include "core/analysis/predicate.h"
@@ -53,9 +56,10 @@ class ReductionSplitter {
         r.out.size() == each.indices.size() || !HasElementByIndices(each, r))
       return false;
     std::vector<Summand> terms;
-    if (!HasConditions(each) || !TakeSummands(each, r.value, terms) || terms.size() < 2 ||
-        !LoseAxes(each, r, terms) || !NeverMeet(each, terms))
+    if (!HasConditions(each) || !TakeSummands(each, r.value, terms) || terms.size() < 2)
       return false;
+    const bool fewer = LoseAxes(each, r, terms) && NeverMeet(each, terms);
+    if (!fewer && !AreAtPlaces(each, r, terms)) return false;
     const Inst one = ResultAlone(inst, k, f_);
     terms.clear();
     if (!TakeSummands(*one.each, one.each->results[0].value, terms)) return false;
@@ -66,14 +70,19 @@ class ReductionSplitter {
       sums.push_back(sum.results[0]);
       before.push_back(std::move(sum));
     }
-    before.push_back(AddedUp(inst, k, sums));
+    if (fewer) {
+      before.push_back(AddedUp(inst, k, sums));
+    } else {
+      AddArrays(inst, k, sums, before);
+    }
     inst.results[k] = f_.NewLike(f_, inst.results[k]);  // for nobody
     return true;
   }
 
   static bool HasConditions(const Each& each) {
-    return std::count_if(each.body.begin(), each.body.end(),
-                         [](const Inst& inst) { return inst.op == Op::Holds; }) > 1;
+    return std::count_if(each.body.begin(), each.body.end(), [](const Inst& inst) {
+             return inst.op == Op::Holds || inst.op == Op::Eq;
+           }) > 1;
   }
   // Whether the result has an axis along which some terms, and not all of them, are the same.
   static bool LoseAxes(const Each& each, const EachResult& r, const std::vector<Summand>& terms) {
@@ -91,31 +100,65 @@ class ReductionSplitter {
   }
 
   // Whether no point has two of the terms.
-  bool NeverMeet(const Each& each, const std::vector<Summand>& terms) {
+  bool NeverMeet(const Each& each, const std::vector<Summand>& terms) const {
     const analysis::Box box = outer_.BoxOf(each);
     analysis::Work work;
     for (size_t b = 1; b < terms.size(); ++b) {
       for (size_t a = 0; a < b; ++a) {
-        const auto *const first = ConditionOf(each, terms[a]), *const second =
-                                                                   ConditionOf(each, terms[b]);
-        if (!first || !second) return false;
+        const Inst* first = FindDef(each, ConditionOf(each, terms[a]));
+        const Inst* second = FindDef(each, ConditionOf(each, terms[b]));
+        if (!first || !second || first->op != Op::Holds || second->op != Op::Holds) return false;
         std::vector<ir::Constraint> both(first->constraints.begin(), first->constraints.end());
         both.insert(both.end(), second->constraints.begin(), second->constraints.end());
-        if (!analysis::ProvesEmpty(both, box, work)) return false;
+        if (analysis::Simplify(both, box, work) != analysis::Truth::kFalse) return false;
       }
     }
     return true;
   }
-  // Not of a quotient: where no term is, 0 / 0 is not 0.
-  static const Inst* ConditionOf(const Each& each, const Summand& term) {
-    if (std::any_of(term.factors.begin(), term.factors.end(),
-                    [](const auto& factor) { return factor.first->op == Op::Div; }))
-      return nullptr;
+  // Where it is not absent. Not of a quotient: where no term is, 0 / 0 is not 0.
+  Value ConditionOf(const Each& each, const Summand& term) const {
     const Inst* def = FindDef(each, term.value);
-    const Inst* guard = def && def->guard.valid() ? FindDef(each, def->guard) : nullptr;
-    return guard && guard->op == Op::Holds ? guard : nullptr;
+    if (!def || std::any_of(term.factors.begin(), term.factors.end(),
+                            [](const auto& factor) { return factor.first->op == Op::Div; }))
+      return {};
+    return IsConditionAsNumber(def, f_) ? def->args[0] : def->guard;
   }
 
+  // Whether data say for each term at which place of some axis it is: it is stored there, and no index is searched.
+  // Not of terms that all are under one condition: these are stored together.
+  bool AreAtPlaces(const Each& each, const EachResult& r, const std::vector<Summand>& terms) const {
+    const Value first = ConditionOf(each, terms[0]);
+    const bool one = std::all_of(terms.begin(), terms.end(), [&](const Summand& term) {
+      return ConditionOf(each, term) == first;
+    });
+    return !one && std::all_of(terms.begin(), terms.end(), [&](const Summand& term) {
+      const std::set<Value> conditions = ConditionsOf(each, ConditionOf(each, term));
+      return std::any_of(conditions.begin(), conditions.end(), [&](Value v) {
+        const Inst* same = FindDef(each, v);
+        return same && same->op == Op::Eq &&
+               (IsPlace(each, r, same->args[0], same->args[1]) ||
+                IsPlace(each, r, same->args[1], same->args[0]));
+      });
+    });
+  }
+  static bool IsPlace(const Each& each, const EachResult& r, Value index, Value data) {
+    const Inst* read = FindDef(each, data);
+    return CountNaming(r, index) > 0 && read && read->op == Op::Index &&
+           !MadeOf(each, {data}).contains(index);
+  }
+
+  // Arrays that are there as a whole: the later ones are added to the first in place (accumulate.cc).
+  void AddArrays(const Inst& inst, size_t k, const ir::Values& sums, std::vector<Inst>& before) {
+    Value all = sums[0];
+    for (size_t term = 1; term < sums.size(); ++term) {
+      Inst& add = before.emplace_back();
+      add.op = Op::AddArrays;
+      add.loc = inst.loc;
+      add.args = {all, sums[term]};
+      all = term + 1 == sums.size() ? inst.results[k] : f_.NewLike(f_, all);
+      add.results = {all};
+    }
+  }
   Inst AddedUp(const Inst& inst, size_t k, const ir::Values& sums) {
     const EachResult& whole = inst.each->results[k];
     Inst all;

@@ -239,7 +239,7 @@ TEST_CASE("rows: loops that call functions for several turns at once run strip b
        1100, 1},
       {"sum i < m + 300 { tanh(prod j < n { x[j] + f64(i) }) }"},
       {"sum i < m { [i > 2] * sin(max j < n { x[j] * f64(i) }) }"},
-      {"sum i < m { tanh(f64(i)) * sum j < n { x[j] * cos(f64(i)) } }"},
+      {"sum i < m { tanh(f64(i)) * sum j < n { x[j] * cos(x[j] + f64(i)) } }"},
       {"sum i < m { [i < m - 2] * tanh(max j < n { x[j] * f64(i) }) }"},
       {"sum i < m { [i > 3] * tanh([i > 2] * prod j < n { x[j] * f64(i) }) }"},
       {"max i < m { cos(prod j < n { x[j] + f64(i) }) }"},

@@ -76,6 +76,33 @@ TEST_CASE("index sets: a window around each point reads nothing outside") {
   }
 }
 
+// In time of the edges, not of these times the points.
+TEST_CASE("index sets: rows at the places that data say, a name in front of a bracket") {
+  const std::string losses[] = {
+      "let a = gen i < n { sum t < e { [p[t] == i] * x[t] - [q[t] == i] * x[t] } }",
+      "let a = gen i < n { sum t < e { ([p[t] == i] - [q[t] == i]) * x[t] } }",
+      "let a = gen i < n { sum t < e { let s = tanh.(x[t] * z[i])\n [p[t] == i] * s } }",
+  };
+  const auto args = [](size_t n) {
+    const auto size = static_cast<int64_t>(n);
+    std::vector<int64_t> p, q;
+    for (size_t t = 0; t < n; ++t) p.push_back(static_cast<int64_t>(3 * t % n));
+    for (size_t t = 0; t < n; ++t) q.push_back(static_cast<int64_t>(5 * t % (n + 2)));
+    return std::vector<Tensor>{Tensor::Of<double>(DType::kF64, {size, 2}, Numbers(2 * size)),
+                               Tensor::Of<double>(DType::kF64, {size, 2}, Numbers(2 * size)),
+                               Ints(p), Ints(q)};
+  };
+  for (const std::string& loss : losses) {
+    INFO(loss);
+    const ir::Module ssa =
+        LowerText("fn f(x: [e, d]f64, z: [n, d]f64, p: [e]i64, q: [e]i64) -> f64 { " + loss +
+                      "\n return sum i < n { sin(sum(a[i])) } }",
+                  "f");
+    CheckValues(ssa, args(7));
+    CheckLinear(ssa, args(100), args(200));
+  }
+}
+
 // The equation in what is left of k has an index less; the stride beside it is a condition.
 TEST_CASE("index sets: what a quantifier leaves behind narrows loops, strides beside it too") {
   const ir::Module ssa = LowerText(

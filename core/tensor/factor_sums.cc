@@ -1,0 +1,168 @@
+// What one factor alone has an index of is added up first, where the others run over more:
+//
+//   y = each(i, l, j, k) { x[i, j, k] * w[k, l] } sum [i, l]
+//                           s = each(i, j, k) { x[i, j, k] } sum [i, k]
+//                           y = each(i, l, k) where (1 <= extent of j) { s[i, k] * w[k, l] } sum [i, l]
+//
+// The sum of x * w over j is w times the sum of x: fewer products, of the same terms in another order. (An index of several
+// factors is for core/loops/split_contractions.h to choose.)
+#include <algorithm>
+#include <map>
+#include <optional>
+#include <set>
+
+#include "core/tensor/normalise.h"
+#include "core/tensor/split_statement.h"
+#include "core/tensor/statement_edit.h"
+#include "core/tensor/summands.h"
+
+namespace pullback::tensor {
+namespace {
+
+using ir::Affine;
+using ir::Each;
+using ir::EachResult;
+using ir::Inst;
+using ir::Op;
+using ir::Value;
+
+constexpr size_t kMostFactors = 16;
+
+class SumFactorer {
+ public:
+  explicit SumFactorer(ir::Function& f) : f_(f) {}
+
+  bool Run() {
+    bool changed = false;
+    for (ir::Block& b : f_.blocks) {
+      std::vector<Inst> made;
+      for (Inst& inst : b.insts) {
+        if (inst.each && inst.results.size() == 1) changed |= Factor(inst, made);
+        made.push_back(std::move(inst));
+      }
+      b.insts = std::move(made);
+    }
+    return changed;
+  }
+
+ private:
+  struct Found {
+    Value factor;
+    std::set<Value> indices;  // that it is made of
+    std::set<Value> alone;    // of these, reduced ones that nothing else is made of
+  };
+
+  bool Factor(Inst& inst, std::vector<Inst>& before) {
+    const Each& each = *inst.each;
+    const EachResult& r = each.results[0];
+    if (r.monoid != ir::Monoid::kSum || r.into.valid() || r.guard.valid() || !each.where.empty() ||
+        each.indices.size() < r.out.size() + 1 || !f_.TypeOf(r.value).IsFloat() ||
+        !HasElementByIndices(each, r))
+      return false;
+    const std::optional<Found> found = FindFactor(each);
+    if (!found) return false;
+    before.push_back(SumOf(inst, *found));
+    Replace(*inst.each, *found, before.back().results[0]);
+    return true;
+  }
+
+  // Values whose product it is.
+  static bool TakeFactors(const Each& each, Value v, ir::Values& factors) {
+    const Inst* def = FindDef(each, v);
+    if (def && def->op == Op::Mul && !def->guard.valid())
+      return TakeFactors(each, def->args[0], factors) && TakeFactors(each, def->args[1], factors);
+    factors.push_back(v);
+    return factors.size() <= kMostFactors;
+  }
+
+  static std::optional<Found> FindFactor(const Each& each) {
+    const EachResult& r = each.results[0];
+    ir::Values factors;
+    if (!TakeFactors(each, r.value, factors) || factors.size() < 2) return std::nullopt;
+    std::vector<Found> all;
+    std::map<Value, int> named;  // by index: by how many
+    for (Value v : factors) {
+      Found& found = all.emplace_back(Found{v, {}, {}});
+      const std::set<Value> made_of = MadeOf(each, {v});
+      for (const ir::IndexVar& i : each.indices) {
+        if (!made_of.contains(i.var)) continue;
+        found.indices.insert(i.var);
+        ++named[i.var];
+      }
+    }
+    for (Found& found : all) {
+      if (found.indices.size() == each.indices.size()) continue;
+      for (Value v : found.indices) {
+        if (named.at(v) == 1 && CountNaming(r, v) == 0) found.alone.insert(v);
+      }
+      if (!found.alone.empty()) return found;
+    }
+    return std::nullopt;
+  }
+  Inst SumOf(const Inst& inst, const Found& found) {
+    CopiedStatement copy = CopyStatement(inst, f_);
+    Each& each = *copy.inst.each;
+    const auto fresh = [&](Value v) { return copy.fresh.at(v.id); };
+    EachResult& r = each.results[0];
+    r.out.clear();
+    r.shape.clear();
+    r.value = fresh(found.factor);
+    std::set<Value> kept;
+    for (Value v : found.indices) kept.insert(fresh(v));
+    EraseIndices(each, [&](Value v) { return !kept.contains(v); });
+    for (Value v : found.alone) kept.erase(fresh(v));
+    for (const ir::IndexVar& i : each.indices) {
+      if (!kept.contains(i.var)) continue;
+      r.out.push_back(Affine::Of(i.var));
+      r.shape.push_back(i.extent);
+    }
+    PruneBody(each);
+    const DType elem = f_.TypeOf(r.value).elem;
+    copy.inst.results = {f_.NewValue(r.out.empty()
+                                         ? ir::Type::Scalar(elem)
+                                         : ir::Type::Array(elem, static_cast<int>(r.out.size())))};
+    return std::move(copy.inst);
+  }
+
+  void Replace(Each& each, const Found& found, Value sum) {
+    Value element = sum;
+    Inst read;
+    for (const ir::IndexVar& i : each.indices) {
+      if (found.indices.contains(i.var) && !found.alone.contains(i.var))
+        read.subs.push_back(Affine::Of(i.var));
+    }
+    if (!read.subs.empty()) {
+      read.op = Op::Index;
+      read.args = {sum};
+      read.results = {f_.NewLike(f_, found.factor)};
+      element = read.results[0];
+      each.body.insert(each.body.begin(), std::move(read));
+    }
+    for (Inst& inst : each.body) {
+      for (Value& arg : inst.args) {
+        if (inst.op == Op::Mul && arg == found.factor) arg = element;
+      }
+    }
+    for (const ir::IndexVar& i : each.indices) {
+      if (found.alone.contains(i.var))
+        each.where.push_back({Affine::Of(i.extent) - Affine::Const(1), false});
+    }
+    EraseIndices(each, [&](Value v) { return found.alone.contains(v); });
+    PruneBody(each);
+  }
+
+  template <typename Test>
+  static void EraseIndices(Each& each, Test&& goes) {
+    each.indices.erase(std::remove_if(each.indices.begin(), each.indices.end(),
+                                      [&](const ir::IndexVar& i) { return goes(i.var); }),
+                       each.indices.end());
+  }
+
+  ir::Function& f_;
+};
+
+}  // namespace
+
+bool FactorSums(ir::Function& f) { return SumFactorer(f).Run(); }
+
+}  // namespace pullback::tensor
