@@ -66,13 +66,20 @@ class SumFactorer {
     return true;
   }
 
-  // Values whose product it is.
+  // Values whose product it is. False: too many.
   static bool TakeFactors(const Each& each, Value v, ir::Values& factors) {
-    const Inst* def = FindDef(each, v);
-    if (def && def->op == Op::Mul && !def->guard.valid())
-      return TakeFactors(each, def->args[0], factors) && TakeFactors(each, def->args[1], factors);
-    factors.push_back(v);
-    return factors.size() <= kMostFactors;
+    ir::Values open = {v};
+    for (size_t looked_at = 0; !open.empty(); ++looked_at) {
+      if (looked_at == 2 * kMostFactors) return false;
+      const Value product = open.back();
+      open.pop_back();
+      const Inst* def = FindDef(each, product);
+      if (def && def->op == Op::Mul && !def->guard.valid())
+        open.insert(open.end(), def->args.begin(), def->args.end());
+      else
+        factors.push_back(product);
+    }
+    return true;
   }
 
   static std::optional<Found> FindFactor(const Each& each) {

@@ -15,6 +15,7 @@
 
 #include "core/analysis/outer_values.h"
 #include "core/analysis/predicate.h"
+#include "core/ir/statements.h"
 #include "core/tensor/normalise.h"
 #include "core/tensor/split_statement.h"
 #include "core/tensor/statement_edit.h"
@@ -70,11 +71,7 @@ class ReductionSplitter {
       sums.push_back(sum.results[0]);
       before.push_back(std::move(sum));
     }
-    if (fewer) {
-      before.push_back(AddedUp(inst, k, sums));
-    } else {
-      AddArrays(inst, k, sums, before);
-    }
+    AddUp(inst, k, sums, fewer, before);
     inst.results[k] = f_.NewLike(f_, inst.results[k]);  // for nobody
     return true;
   }
@@ -147,55 +144,21 @@ class ReductionSplitter {
            !MadeOf(each, {data}).contains(index);
   }
 
-  // Arrays that are there as a whole: the later ones are added to the first in place (accumulate.cc).
-  void AddArrays(const Inst& inst, size_t k, const ir::Values& sums, std::vector<Inst>& before) {
+  // By elements, which their reader may take. Else they are there as a whole: the later ones are added to the first in place
+  // (accumulate.cc).
+  void AddUp(const Inst& inst, size_t k, const ir::Values& sums, bool by_elements,
+             std::vector<Inst>& before) {
     Value all = sums[0];
     for (size_t term = 1; term < sums.size(); ++term) {
-      Inst& add = before.emplace_back();
+      Inst add;
       add.op = Op::AddArrays;
       add.loc = inst.loc;
       add.args = {all, sums[term]};
       all = term + 1 == sums.size() ? inst.results[k] : f_.NewLike(f_, all);
       add.results = {all};
+      before.push_back(by_elements ? ir::SumAsStatement(f_, add, inst.each->results[k].shape)
+                                   : std::move(add));
     }
-  }
-  Inst AddedUp(const Inst& inst, size_t k, const ir::Values& sums) {
-    const EachResult& whole = inst.each->results[k];
-    Inst all;
-    all.op = Op::Each;
-    all.loc = inst.loc;
-    all.results = {inst.results[k]};
-    all.each = std::make_unique<Each>();
-    EachResult r;
-    r.shape = whole.shape;
-    for (const Value extent : whole.shape) {
-      all.each->indices.push_back({f_.NewValue(ir::Type::I64()), extent});
-      r.out.push_back(Affine::Of(all.each->indices.back().var));
-    }
-    for (const Value sum : sums) {
-      const ir::Type t = f_.TypeOf(sum).Element();
-      Inst read;
-      read.op = Op::Index;
-      read.loc = inst.loc;
-      read.args = {sum};
-      read.subs = ir::AffineSpan(r.out);
-      read.results = {f_.NewValue(t)};
-      const Value element = read.results[0];
-      all.each->body.push_back(std::move(read));
-      if (!r.value.valid()) {
-        r.value = element;
-        continue;
-      }
-      Inst add;
-      add.op = Op::Add;
-      add.loc = inst.loc;
-      add.args = {r.value, element};
-      add.results = {f_.NewValue(t)};
-      r.value = add.results[0];
-      all.each->body.push_back(std::move(add));
-    }
-    all.each->results.push_back(std::move(r));
-    return all;
   }
 
   ir::Function& f_;

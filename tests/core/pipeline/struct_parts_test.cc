@@ -35,7 +35,8 @@ TEST_CASE("struct parts: what is made goes into its reader") {
        "(sum i < n { ps[n - 1 - i].a }) * (sum i < n { ps[i].b ** 2 })", false},
       {"let e = exp(x[i]); P(e * 2.0, e + x[i], i)", "sum i < n { ps[i].a * ps[n - 1 - i].b }",
        true},
-      {"P(sin(x[i]), cos(x[i]), i)", "sum i < n, j < n { ps[i].a * ps[j].b }", true},
+      {"P(sin(x[i]), cos(x[i]), i)", "sum i < n, j < n { sin(ps[i].a * ps[j].b) }", true},
+      {"P(sin(x[i]), cos(x[i]), i)", "sum i < n, j < n { ps[i].a * ps[j].b }", false},
   };
   for (const Case& c : cases) {
     INFO(c.made << "\n" << c.read);
