@@ -87,9 +87,12 @@ Status SplitReductions(PassRunner& passes, ir::Module& m) {
     return changed ? opt::Simplify(x, passes.rules()) : Status();
   }));
   return passes.Run("split_reductions", m, [&](ir::Module& x) {
-    bool split = false;
-    for (auto& f : x.functions) split |= tensor::SplitReductions(*f) && tensor::ReduceOnce(*f);
-    return split ? opt::Simplify(x, passes.rules()) : Status();
+    bool changed = false;
+    for (auto& f : x.functions) {
+      changed |= tensor::SplitReductions(*f);
+      changed |= tensor::ReduceOnce(*f);
+    }
+    return changed ? opt::Simplify(x, passes.rules()) : Status();
   });
 }
 
