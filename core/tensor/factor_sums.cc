@@ -11,6 +11,7 @@
 #include <optional>
 #include <set>
 
+#include "core/tensor/block_values.h"
 #include "core/tensor/normalise.h"
 #include "core/tensor/split_statement.h"
 #include "core/tensor/statement_edit.h"
@@ -30,18 +31,18 @@ constexpr size_t kMostFactors = 16;
 
 class SumFactorer {
  public:
-  explicit SumFactorer(ir::Function& f) : f_(f) {}
+  explicit SumFactorer(ir::Function& f) : f_(f), values_(f) {}
 
   bool Run() {
+    std::vector<std::map<size_t, Inst>> sums(f_.blocks.size());  // by block and place
     bool changed = false;
-    for (ir::Block& b : f_.blocks) {
-      std::vector<Inst> made;
-      for (Inst& inst : b.insts) {
-        if (inst.each && inst.results.size() == 1) changed |= Factor(inst, made);
-        made.push_back(std::move(inst));
+    for (size_t b = 0; b < f_.blocks.size(); ++b) {
+      for (size_t at = 0; at < f_.blocks[b].insts.size(); ++at) {
+        Inst& inst = f_.blocks[b].insts[at];
+        if (inst.each && inst.results.size() == 1) changed |= Factor(inst, sums[b][at]);
       }
-      b.insts = std::move(made);
     }
+    for (size_t b = 0; changed && b < f_.blocks.size(); ++b) InsertSums(f_.blocks[b], sums[b]);
     return changed;
   }
 
@@ -52,7 +53,17 @@ class SumFactorer {
     std::set<Value> alone;    // of these, reduced ones that nothing else is made of
   };
 
-  bool Factor(Inst& inst, std::vector<Inst>& before) {
+  static void InsertSums(ir::Block& block, std::map<size_t, Inst>& sums) {
+    std::vector<Inst> all;
+    for (size_t at = 0; at < block.insts.size(); ++at) {
+      const auto sum = sums.find(at);
+      if (sum != sums.end() && sum->second.each) all.push_back(std::move(sum->second));
+      all.push_back(std::move(block.insts[at]));
+    }
+    block.insts = std::move(all);
+  }
+
+  bool Factor(Inst& inst, Inst& sum) {
     const Each& each = *inst.each;
     const EachResult& r = each.results[0];
     if (r.monoid != ir::Monoid::kSum || r.into.valid() || r.guard.valid() || !each.where.empty() ||
@@ -61,8 +72,8 @@ class SumFactorer {
       return false;
     const std::optional<Found> found = FindFactor(each);
     if (!found) return false;
-    before.push_back(SumOf(inst, *found));
-    Replace(*inst.each, *found, before.back().results[0]);
+    sum = SumOf(inst, *found);
+    Replace(*inst.each, *found, sum.results[0]);
     return true;
   }
 
@@ -116,6 +127,10 @@ class SumFactorer {
     r.value = fresh(found.factor);
     std::set<Value> kept;
     for (Value v : found.indices) kept.insert(fresh(v));
+    ir::Values gone;  // extents
+    for (const ir::IndexVar& i : each.indices) {
+      if (!kept.contains(i.var)) gone.push_back(i.extent);
+    }
     EraseIndices(each, [&](Value v) { return !kept.contains(v); });
     for (Value v : found.alone) kept.erase(fresh(v));
     for (const ir::IndexVar& i : each.indices) {
@@ -124,11 +139,27 @@ class SumFactorer {
       r.shape.push_back(i.extent);
     }
     PruneBody(each);
+    // Where there was no point nothing trapped.
+    for (size_t k = 0; MayTrap(each, inst) && k < gone.size(); ++k)
+      each.where.push_back({Affine::Of(gone[k]) - Affine::Const(1), false});
     const DType elem = f_.TypeOf(r.value).elem;
     copy.inst.results = {f_.NewValue(r.out.empty()
                                          ? ir::Type::Scalar(elem)
                                          : ir::Type::Array(elem, static_cast<int>(r.out.size())))};
     return std::move(copy.inst);
+  }
+
+  // Reads by indices that are as long as their axes do not.
+  bool MayTrap(const Each& each, const Inst& before) const {
+    return std::any_of(each.body.begin(), each.body.end(), [&](const Inst& inst) {
+      if (inst.op != Op::Index) return ir::MayTrap(inst, f_);
+      for (size_t axis = 0; axis < inst.subs.size(); ++axis) {
+        const auto place = PlaceOfIndex(each, inst.subs[axis].AsValue());
+        if (!place || !values_.HasExtent(inst.args[0], axis, each.indices[*place].extent, before))
+          return true;
+      }
+      return false;
+    });
   }
 
   void Replace(Each& each, const Found& found, Value sum) {
@@ -166,6 +197,7 @@ class SumFactorer {
   }
 
   ir::Function& f_;
+  const BlockValues values_;
 };
 
 }  // namespace
