@@ -156,7 +156,8 @@ void ResultWriter::Begin() {
   if (!plan_.complete && identity != 0 && array_.valid())
     Fill(array_, IsScalar() ? std::vector<Reg>{e_.I64(1)} : Extents(), e_.Const(elem, identity));
   if (plan_.mode == ResultPlan::Mode::kScan) {
-    state_ = NewCells(e_, c_.l.f.TypeOf(r_.value).elem, InnerExtents(), loc_);
+    state_extents_ = InnerExtents();
+    state_ = NewCells(e_, c_.l.f.TypeOf(r_.value).elem, state_extents_, loc_);
   }
   if (plan_.mode == ResultPlan::Mode::kArg) best_->Alloc();
   if (plan_.mode == ResultPlan::Mode::kArgInTurns)
@@ -206,7 +207,7 @@ void ResultWriter::BeginInner() {
   if (plan_.mode == ResultPlan::Mode::kArg) return best_->Begin();
   const Type t = c_.l.f.TypeOf(r_.value);
   const Reg identity = e_.Const(t, ir::MonoidIdentity(r_.monoid, t.elem));
-  if (r_.inner > 0) return Fill(state_, InnerExtents(), identity);
+  if (r_.inner > 0) return Fill(state_, state_extents_, identity);
   e_.Store(state_, e_.I64(0), identity);
 }
 
@@ -316,7 +317,7 @@ Reg ResultWriter::StateOffset() {
   std::vector<Affine> at;
   for (size_t k = FirstInner(); k < c_.space.indices.size(); ++k)
     at.push_back(c_.l.Of(Affine::Of(c_.space.indices[k].var)));
-  return e_.Offset(at, InnerExtents());
+  return e_.Offset(at, state_extents_);
 }
 
 void ResultWriter::Step() {

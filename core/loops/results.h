@@ -113,7 +113,8 @@ class ResultWriter {
   std::optional<Placement> placement_;  // where r_.into takes the elements
   Reg array_ = ir::kNoValue;
   Reg lanes_ = ir::kNoValue;
-  Reg state_ = ir::kNoValue;       // kScan: of each point of the inner indices
+  Reg state_ = ir::kNoValue;  // kScan: of each point of the inner indices
+  std::vector<Reg> state_extents_;
   std::optional<Best> best_;       // kArg, kArgInTurns
   Reg best_terms_ = ir::kNoValue;  // kArgInTurns: of each element
   Reg segment_ = ir::kNoValue, segmented_ = ir::kNoValue;

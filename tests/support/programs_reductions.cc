@@ -115,6 +115,15 @@ std::vector<ProgramCase> Scans() {
        "f",
        {Vec({1.1, 0.7, -1.3}), Tensor::I64(1)},
        {}},
+      {"a layer of recurrences, read by steps, and one of running maxima from the end",
+       "fn f(x: [t, d]f64, a: [h]f64, b: [d, h]f64, c: [h, d]f64) -> f64 { let u = x @ b\n"
+       " let s = gen i < h { scan_linear(gen k < t { a[i] }, u[:, i]) }\n let o = s.T @ c - x\n"
+       " let m = gen i < h { scan max k < t { u[t - 1 - k, i] } }\n"
+       " return sum(o * o) + sum k < t { sin(sum i < h { m[i, t - 1 - k] * u[k, i] }) } }",
+       "f",
+       {Mat(4, 2, {0.5, -1.2, 0.7, 1.9, -0.3, 0.4, 1.1, 0.2}), Vec({0.9, -0.5, 0.3}),
+        Mat(2, 3, {0.4, -0.7, 0.2, 1.3, 0.6, -0.8}), Mat(3, 2, {0.5, 0.1, -0.9, 0.7, 0.2, 1.4})},
+       {}},
       {"a linear recurrence",
        "fn f(a: [n]f64, b: [n]f64) -> f64 { let s = scan_linear(a, b * b)\n"
        " let t = scan_linear(gen i < n { sin(s[i]) }, a)\n"
