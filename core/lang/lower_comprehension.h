@@ -80,6 +80,9 @@ bool AddBinders(Context& c, Statement& s, const Expr& e, const Ranges& ranges);
 // An index over a range that depends on indices: over the largest such range, restricted.
 MaybeValue AddDependentIndex(Context& c, Statement& s, const Affine& extent,
                              const std::string& name);
+// --- lower_body.cc
+// The comprehension as part of the innermost frame's statement: its value there.
+MaybeValue ComprehensionInto(Context& c, Statement& s, const Expr& e, const Ranges& ranges);
 // --- lower_comprehension.cc
 ir::Monoid MonoidOf(const Expr& e);
 

@@ -125,10 +125,11 @@ struct ModuleContext {
   uint32_t join = UINT32_MAX;       // the function that joins relations
   uint32_t open_join = UINT32_MAX;  // and the one for keys that may be open
   std::map<std::vector<size_t>, uint32_t>
-      neighbours;                                  // those of lower_neighbours.cc, lower_gather.cc
-  std::vector<ExprPtr> made;                       // by lower_either.cc, lower_terms.cc
-  std::unordered_set<const Block*> no_bodies;      // blocks that could not be said in a body before
-  std::vector<std::pair<Type, uint32_t>> records;  // by element type
+      neighbours;                              // those of lower_neighbours.cc, lower_gather.cc
+  std::vector<ExprPtr> made;                   // by lower_either.cc, lower_terms.cc
+  std::unordered_set<const Block*> no_bodies;  // blocks that could not be said in a body before
+  std::unordered_set<const Block*> lets_stay;  // whose names stay in front of the result's brackets
+  std::vector<std::pair<Type, uint32_t>> records;           // by element type
   std::vector<std::pair<Type, uint32_t>> function_records;  // by dynamic type
   // Of a dynamic function's record: the fields that every variant's captures stand in.
   std::unordered_map<uint32_t, std::vector<std::vector<size_t>>> variant_fields;

@@ -228,7 +228,7 @@ StatusOr<bool> DeriveInChunks(PassRunner& passes, ir::Module m, Transform transf
 
 }  // namespace
 
-const char* const kPassesVersion = "123";
+const char* const kPassesVersion = "124";
 
 const char* TransformName(Transform t) {
   switch (t) {

@@ -130,6 +130,20 @@ std::vector<RandomRelationProgram> RandomPairPrograms(Random& random) {
   const std::string row = "[" + condition + "] * x[j] * x[i]" + divided;
   const std::string branch =
       "if " + condition + " { let d = x[j]; d * x[i]" + divided + " } else { let z = 0.0; z }";
+  // Names in front of the brackets, of which one may trap where nothing stands.
+  static constexpr const char* kFirst[] = {"x[j] * x[i]", "x[k[i]] * x[j]", "f64(p[j]) + x[i]",
+                                           "x[i] - sum l < 2 { x[k[j]] * f64(l) }"};
+  static constexpr const char* kSecond[] = {"u > 0.5", "r(j, i64(u))", "i < 3", "x[p[i]] < 1.0"};
+  const std::string names = std::string("let u = ") + kFirst[random() % 4] + "\n";
+  const std::string second = kSecond[random() % 4];
+  const std::string both =
+      random() % 2 == 0 ? condition + " and " + second : second + " and " + condition;
+  const std::string named = names + "[" + both + "] * u * x[j]" + divided;
+  const auto named_loops = [&](const std::string& step, const std::string& end) {
+    return Text("var t = 0.0\nfor i < n {\nvar a = 0.0\nfor j < n { " + names + "let v = if " +
+                both + " { u * x[j]" + divided + " } else { 0.0 }\n" + step + " }\n" + end +
+                "\n}\nreturn t");
+  };
   const std::string other = Condition(random, Pairs());
   const std::string also = " + (if " + other + " { x[i] } else { 0.0 })";
   return {
@@ -156,6 +170,14 @@ std::vector<RandomRelationProgram> RandomPairPrograms(Random& random) {
        loops("var a = -1.0\nvar b = 0", "if v > a { a = v\nb = j }", "t += f64(b)"), true},
       {text("sum i < n { prod j < n { " + row + " } }"),
        loops("var a = 1.0", "a = a * v", "t += a"), true},
+      {text("sum i < n, j < n { " + named + " }"), named_loops("t += v", ""), true},
+      {text("sum i < n { x[i] * sum j < n { " + named + " + [" + other + "] * u } }"),
+       named_loops("a += v + (if " + other + " { u } else { 0.0 })", "t += x[i] * a"), true},
+      {text("sum(sum i < n { gen j < n { " + names + "if " + both + " { u * x[j]" + divided +
+            " } else { 0.0 } } })"),
+       named_loops("t += v", ""), true},
+      {text("sum(sum i < n, j < n { " + names + "let w = u * x\n[" + both + "] * w })"),
+       named_loops("t += (if " + both + " { sum(u * x) } else { 0.0 })", ""), true},
       {text("sum i < n { [exists j < n: " + condition + "] * x[i] }"),
        loops("var a = 0.0", "if " + condition + " { a = 1.0 }", "t += a * x[i]"), true},
   };

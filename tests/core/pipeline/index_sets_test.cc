@@ -4,6 +4,7 @@
 #include <cmath>
 #include <limits>
 
+#include "core/base/relation.h"
 #include "core/ir/printer.h"
 #include "tests/support/derivatives.h"
 
@@ -99,6 +100,40 @@ TEST_CASE("index sets: rows at the places that data say, a name in front of a br
                       "\n return sum i < n { sin(sum(a[i])) } }",
                   "f");
     CheckValues(ssa, args(7));
+    CheckLinear(ssa, args(100), args(200));
+  }
+}
+
+// A ring, in time of the points and not of all pairs; of a name that its own condition asks for as well.
+TEST_CASE("index sets: a name in front of a relation's bracket is made for its pairs") {
+  const std::string sums[] = {
+      "sum i < n, j < n { let r = sum((x[i] - x[j]) ** 2)\n [near(i, j)] * log(r) }",
+      "sum i < n, j < n { let r = sum((x[i] - x[j]) ** 2)\n [r < 6.25 and near(i, j)] * log(r) }",
+      "sum i < n, j < n { let d = x[i] - x[j]\n let r = norm(d)\n"
+      "  [near(i, j) and r < 2.5] * dot(d, x[i]) / r }",
+      "sum i < n, j < n { let d = norm(x[i] - x[j])\n"
+      "  if near(i, j) { let e = d * d\n e * d } else { 0.0 } }",
+      "sum i < n { let a = sum(x[i])\n sum j < n { let d = norm(x[i] - x[j])\n"
+      "  [near(i, j)] * d * a - [near(j, i)] * d } }",
+      "mat_sum((gen i < n { sum j < n { let d = x[i] - x[j]\n [near(i, j)] * (d / norm(d)) } }) ** "
+      "2)",
+      "sum i < n { let y = sum(x[i])\n [(exists j < n: near(i, j)) and y > -9.0] * y }",
+  };
+  const auto args = [](int64_t n) {
+    std::vector<std::vector<int64_t>> pairs(2);
+    for (int64_t i = 0; i < n; ++i) {
+      pairs[0].push_back(i);
+      pairs[1].push_back((i + 1) % n);
+    }
+    std::vector<Tensor> all = RelationArrays(RelationFromCoo({n, n}, pairs));
+    all.push_back(Tensor::Of<double>(DType::kF64, {n, 2}, Numbers(2 * n)));
+    return all;
+  };
+  for (const std::string& sum : sums) {
+    INFO(sum);
+    const ir::Module ssa =
+        LowerText("fn f(near: rel[n, n], x: [n, 2]f64) -> f64 { return " + sum + " }", "f");
+    CheckValues(ssa, args(6));
     CheckLinear(ssa, args(100), args(200));
   }
 }
