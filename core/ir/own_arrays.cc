@@ -5,6 +5,12 @@
 #include <utility>
 
 namespace pullback::ir {
+namespace {
+
+// Short axes of an array that have more points together are no longer short.
+constexpr int64_t kMostShortPoints = 64;
+
+}  // namespace
 
 OwnArrays::OwnArrays(const Function& f) : extents_(FindKnownExtents(f)) {
   LearnEqual(f);
@@ -15,8 +21,12 @@ bool OwnArrays::IsNoLarger(ValueSpan shape) const { return AxesBeyond(shape) == 
 
 size_t OwnArrays::AxesBeyond(ValueSpan shape) const {
   Shape extents;
+  int64_t points = 1;  // of the short axes so far
   for (Value v : shape) {
-    if (!extents_.IsShort(v)) extents.push_back(v);
+    const bool is_short =
+        extents_.IsShort(v) && points * extents_.constants.at(v) <= kMostShortPoints;
+    if (is_short) points *= std::max(extents_.constants.at(v), int64_t{1});
+    if (!is_short) extents.push_back(v);
   }
   size_t fewest = extents.size();
   for (Shape own : shapes_) fewest = std::min(fewest, Beyond(extents, 0, own));

@@ -13,7 +13,7 @@ class OwnArrays {
  public:
   explicit OwnArrays(const Function& f);
 
-  // Whether no array of this shape holds more than one of the function's own does, but for short axes.
+  // Whether no array of this shape holds more than one of the function's own does, but for short axes: of few points.
   bool IsNoLarger(ValueSpan shape) const;
   // How many axes it has, but for short ones, beyond those of one of these, of which as few as may be; 0: it is no larger.
   size_t AxesBeyond(ValueSpan shape) const;

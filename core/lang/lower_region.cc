@@ -1,5 +1,8 @@
-// Assigning a part of an array: element after element, so that it takes as long as the part is large,
-// and happens in place.
+// Assigning a part of an array: element after element, so that it takes as long as the part is large, and happens in place.
+// What is added at places that data say, a[k] += v, is a statement of its own, which is added up with the array; not where
+// that would run again and again.
+#include <algorithm>
+
 #include "core/lang/lower_array.h"
 #include "core/lang/lower_comprehension.h"
 #include "core/lang/lower_expr.h"
@@ -26,7 +29,11 @@ class Filling {
       RequireEqual(c_, of_value[i], extents_[skipped + i]);
     }
     if (change_.negates && !whole) value_ = UnaryScalar(c_, UnaryOp::kNeg, value_);
-    Nest(0, 0);
+    if (change_.adds && shared_ && RunsOnce()) {
+      array_[0] = c_.b.AddArrays(array_[0], Scattered());
+    } else {
+      Nest(0, 0);
+    }
     c_.SetDims(array_[0], dims_);
     return array_[0];
   }
@@ -50,6 +57,41 @@ class Filling {
         extents_.push_back(*StridedExtent(c_, hi - axis.lo, axis.step));
       }
     }
+  }
+
+  // As often as the array is made.
+  bool RunsOnce() const {
+    const ir::Values& params = c_.function.params();
+    const bool is_param = std::find(params.begin(), params.end(), array_[0]) != params.end();
+    return c_.loops.empty() && !c_.nest && !is_param;
+  }
+
+  // What is added, where it is, as a sum over the points of the part.
+  Value Scattered() {
+    std::vector<Value> extents;
+    ir::EachResult r;
+    for (const Affine& e : extents_) extents.push_back(c_.ToValue(e));
+    for (const Affine& d : dims_) r.shape.push_back(c_.ToValue(d));
+    for (Value i : c_.b.BeginEach(extents)) at_.push_back(Affine::Of(i));
+    size_t extent = 0;
+    for (const PartAxis& a : change_.region) {
+      if (a.indices.valid()) {
+        const size_t rank = c_.DimsOf(a.indices).size();
+        const auto begin = at_.begin() + static_cast<std::ptrdiff_t>(*shared_);
+        const Subs at(begin, begin + static_cast<std::ptrdiff_t>(rank));
+        r.out.push_back(Affine::Of(c_.b.Index(a.indices, at)));
+        if (extent == *shared_) extent += rank;
+      } else if (a.step == 0) {
+        r.out.push_back(a.lo);
+      } else {
+        r.out.push_back(a.lo + at_[extent++] * a.step);
+      }
+    }
+    r.monoid = ir::Monoid::kSum;
+    r.value = ElementOfValue();
+    r.loc = change_.loc;
+    at_.clear();
+    return c_.b.EndEach({r})[0];
   }
 
   // `axis` of the array, the extents from `extent` on.
@@ -95,14 +137,17 @@ class Filling {
   }
 
   void Element() {
-    Value v = value_;
-    if (c_.b.TypeOf(v).IsArray()) {
-      const size_t rank = c_.DimsOf(v).size();
-      v = c_.b.Index(v, Subs(at_.end() - static_cast<std::ptrdiff_t>(rank), at_.end()));
-      if (change_.negates) v = UnaryScalar(c_, UnaryOp::kNeg, v);
-    }
+    const Value v = ElementOfValue();
     c_.b.SetLoc(change_.loc);
     array_[0] = change_.adds ? c_.b.AddAt(array_[0], subs_, v) : c_.b.Update(array_[0], subs_, v);
+  }
+  // Of what is assigned, at the point where this is.
+  Value ElementOfValue() {
+    if (!c_.b.TypeOf(value_).IsArray()) return value_;
+    const size_t rank = c_.DimsOf(value_).size();
+    const Value v =
+        c_.b.Index(value_, Subs(at_.end() - static_cast<std::ptrdiff_t>(rank), at_.end()));
+    return change_.negates ? UnaryScalar(c_, UnaryOp::kNeg, v) : v;
   }
 
   Context& c_;

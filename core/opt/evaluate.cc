@@ -1,5 +1,8 @@
 #include "core/opt/evaluate.h"
 
+#include <cmath>
+
+#include "core/base/math.h"
 #include "core/ir/comparisons.h"
 
 namespace pullback::opt {
@@ -19,6 +22,21 @@ Bits OfInts(Op op, uint64_t a, uint64_t b) {
   }
 }
 
+// The functions of the math table, by the table: what runs calls it too, bit for bit. Not what gives NaN.
+template <typename T>
+Bits OfMath(const MathFunction& fn, DType type, T a, T b) {
+  const T value = CallMath(fn, a, b);
+  return std::isnan(value) ? std::nullopt : Bits(FloatBits(type, value));
+}
+Bits OfFunction(Op op, DType type, double a, double b) {
+  if (op == Op::Sqrt) return a >= 0 ? Bits(FloatBits(type, std::sqrt(a))) : std::nullopt;
+  if ((ir::Info(op).flags & ir::kLibm) == 0) return std::nullopt;
+  const MathFunction* fn = FindMath(ir::Info(op).mnemonic);
+  if (fn == nullptr) return std::nullopt;
+  if (type == DType::kF64) return OfMath(*fn, type, a, b);
+  return OfMath(*fn, type, static_cast<float>(a), static_cast<float>(b));
+}
+
 // Double arithmetic rounded once more to f32 is exact for + - * /: 53 >= 2*24 + 2 bits.
 Bits OfFloats(Op op, DType type, double a, double b) {
   switch (op) {
@@ -27,7 +45,7 @@ Bits OfFloats(Op op, DType type, double a, double b) {
     case Op::Mul: return FloatBits(type, a * b);
     case Op::Div: return FloatBits(type, a / b);
     case Op::SMul: return FloatBits(type, a == 0 ? 0 : a * b);
-    default: return std::nullopt;
+    default: return OfFunction(op, type, a, b);
   }
 }
 
@@ -52,7 +70,7 @@ Bits Evaluate(const ir::Function& f, const Inst& inst, const Definitions& defs) 
   if (inst.args.size() == 1) {
     if (inst.op == Op::Not) return defs.Bits(a) ^ 1;
     if (inst.op == Op::Neg && to.IsFloat()) return FloatBits(to.elem, -defs.AsDouble(a));
-    return std::nullopt;
+    return to.IsFloat() ? OfFunction(inst.op, to.elem, defs.AsDouble(a), 0) : std::nullopt;
   }
   const ir::Value b = inst.args[1];
   if (to == Type::Bool() && inst.op != Op::And && inst.op != Op::Or) {

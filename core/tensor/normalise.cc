@@ -4,6 +4,7 @@ namespace pullback::tensor {
 
 Status NormaliseTensors(ir::Module& module, const MayPin& may_pin) {
   for (auto& f : module.functions) {
+    SplitIndices(*f);
     SimplifyPredicates(*f);
     SolveExists(*f);
     HoistGuards(*f);

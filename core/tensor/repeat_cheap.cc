@@ -377,15 +377,21 @@ class BlockRepeats {
     return *made_.insert(copies_[reader].back().results[0]).first;
   }
 
-  // Whether a sum of two arrays, as a statement, reads copies, or both become part of it, since nothing else reads them.
-  bool IsWorthIt(const Inst& sum) const {
-    bool copied = false, both = true;
+  // Whether a sum of two arrays, as a statement, reads copies, or both become part of it, since nothing else reads them, or
+  // all three are rows of one loop.
+  bool IsWorthIt(const Inst& sum) {
+    bool copied = false, both = true, rows = IsOfRows(sum.results[0]);
     ForEachRead(*sum.each, [&](Value v, ir::AffineSpan) {
       const auto it = arrays_.find(v);
       copied |= made_.contains(v);
       both &= it != arrays_.end() && HasOneReader(it->second);
+      rows &= IsOfRows(v);
     });
-    return copied || both;
+    return copied || both || rows;
+  }
+  bool IsOfRows(Value v) {
+    const auto it = arrays_.find(v);
+    return it != arrays_.end() && !it->second.readers.empty() && !IsKept(it->second);
   }
   bool HasOneReader(const Array& array) const {
     const bool is_statement =

@@ -65,6 +65,34 @@ TEST_CASE("regions: a scatter; += adds for every index") {
         Numbers{1, 2, 43, 64});
 }
 
+TEST_CASE("regions: what is added at places that data say is a statement, once") {
+  const std::string once =
+      "fn f(k: [m]i64, v: [m, d]f64, n: i64) -> f64 { var a = gen i < n, j < d { 0.0 }\n"
+      "a[k] += v\n a[k, 0] -= v[:, 1]\n a[2, k] += 0.5\n a[k, 1:] += v[:, 1:]\n"
+      "return sum i < n, j < d { f64(i + 1) * f64(3 * j + 2) * a[i, j] } }";
+  const std::string ir = Ir(once);
+  CHECK(!Has(ir, "add_at"));
+  CHECK(Has(ir, "add_arrays"));
+  const std::vector<Tensor> args = {IntVec({2, 0, 2}), Mat(3, 3, {1, 2, 3, 4, 5, 6, 7, 8, 9})};
+  std::vector<Tensor> with_size = args;
+  with_size.push_back(I64(3));
+  CHECK(Elements(once, with_size) == Numbers{1035});
+  // Where it would run again and again it takes as long as the part is large.
+  CHECK(Has(Ir("fn f(k: [m]i64, v: [m]f64, x: [n]f64) -> f64 { var a = 2.0 * x\n"
+               "for i < 9 { a[k] += v }\n return sum(a) }"),
+            "add_at"));
+  CHECK(Has(
+      Ir("fn add(k: [m]i64, v: [m]f64, x: [n]f64) -> [n]f64 { var a = x\n a[k] += v\n return a }\n"
+         "fn f(k: [m]i64, v: [m]f64, x: [n]f64) -> f64 { var a = x\n"
+         "for i < 9 { a = add(k, v, a) }\n return sum(a) }"),
+      "add_at"));
+  const std::string out =
+      "fn f(k: [m]i64, v: [m]f64, n: i64) -> f64 { var a = zeros(n)\n a[k] += v\n return sum(a) }";
+  CHECK(TrapOf(out, {IntVec({1, 5}), Vec({1, 2}), I64(3)}) ==
+        TrapPlace{ir::TrapKind::kIndex, 5, 3, "a[k]"});
+  CHECK(TrapOf(out, {IntVec({1}), Vec({1, 2}), I64(3)}).kind == ir::TrapKind::kSizeMismatch);
+}
+
 TEST_CASE("regions: only the part that changes is visited") {
   const std::string ir = Ir("fn f(x: [n]f64) -> [n]f64 { var y = x\n y[1:3] = 0.0\n return y }");
   CHECK(Has(ir, "update"));
