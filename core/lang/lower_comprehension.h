@@ -142,6 +142,8 @@ void SpillCostly(Context& c);
 // A form over values of bodies as one over values of blocks (and index variables), when that cannot
 // trap.
 bool CannotTrap(const Context& c, const ir::Inst& inst);
+// Whether an instruction of a body may: a subscript may be out of range, as far as is known there.
+bool MayTrapHere(Context& c, const ir::Inst& inst);
 std::optional<Affine> Hoist(Context& c, const Affine& a);
 
 // --- lower_sequential.cc

@@ -113,11 +113,19 @@ MaybeValue LogicByGuard(Context& c, const Expr& e) {
 
 std::optional<Leaves> IfByGuard(Context& c, const Expr& e, size_t arm);
 
-std::optional<Leaves> GuardedArm(Context& c, const Value& when,
+// What holds where these do not, if that is one inequality.
+std::vector<Constraint> Otherwise(const std::vector<Constraint>& told) {
+  if (told.size() != 1 || told[0].equality) return {};
+  return {{Affine::Const(-1) - told[0].e, false}};
+}
+
+// `told`: what `when` says of indices.
+std::optional<Leaves> GuardedArm(Context& c, const Value& when, const std::vector<Constraint>& told,
                                  const std::function<std::optional<Leaves>()>& arm) {
   Guard outer = c.guard;
   AddGuard(c, when);
   GuardValue(c);
+  c.guard.constraints.insert(c.guard.constraints.end(), told.begin(), told.end());
   GuardedRegion region(c, std::move(outer));
   return arm();
 }
@@ -165,9 +173,11 @@ std::optional<Leaves> IfByGuard(Context& c, const Expr& e, size_t arm) {
   const CondArm& a = e.arms[arm];
   if (!a.cond) return ArmValue(c, a.body);
   PB_TRY(const Value when, PredicateValue(c, *a.cond));
-  PB_TRY(const Leaves yes, GuardedArm(c, when, [&] { return ArmValue(c, a.body); }));
+  const auto told = AffinePredicate(c, *a.cond).value_or(std::vector<Constraint>());
+  PB_TRY(const Leaves yes, GuardedArm(c, when, told, [&] { return ArmValue(c, a.body); }));
   const Value unless = c.b.Make(Op::Not, {when});
-  PB_TRY(const Leaves no, GuardedArm(c, unless, [&] { return IfByGuard(c, e, arm + 1); }));
+  PB_TRY(const Leaves no,
+         GuardedArm(c, unless, Otherwise(told), [&] { return IfByGuard(c, e, arm + 1); }));
   Leaves out;
   for (size_t i = 0; i < yes.size(); ++i) {
     if (c.dims_only && HaveOneShape(c, yes[i], no[i])) {

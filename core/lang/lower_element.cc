@@ -115,11 +115,10 @@ MaybeValue LowerElement(Context& c, const Expr& e) {
   if (IsExact(c, *x)) return ReadAt(c, *x, subs);
   std::vector<size_t> data;
   for (size_t i = 0; i < subs.size(); ++i) {
-    if (c.InBody() && !c.dims_only && IsData(c, subs[i])) {
-      data.push_back(i);
-    } else if (!RequireInside(c, subs[i], x->dims[i])) {
-      return std::nullopt;
-    }
+    const bool by_data = c.InBody() && !c.dims_only && IsData(c, subs[i]);
+    if (!by_data && RequireInside(c, subs[i], x->dims[i])) continue;
+    if (!c.InBody()) return std::nullopt;
+    data.push_back(i);
   }
   return data.empty() ? ReadAt(c, *x, subs) : ReadAtData(c, e, x, subs, std::move(data));
 }

@@ -57,7 +57,6 @@ class Lifting {
   void NeedInstead(const std::vector<ir::IndexVar>& indices);
   bool IsAdopted(const Constraint& k) const;
   void KeepNonEmpty();
-  bool MayTrap(const Inst& inst) const;
   void AddIndices();
   void CopyNeeded();
   void CopyNeeded(const std::vector<Inst>& from, std::vector<Inst>& to);
@@ -170,28 +169,14 @@ void Lifting::NeedTold() {
   }
 }
 
-bool Lifting::MayTrap(const Inst& inst) const {
-  if (inst.op == Op::Call) return true;
-  if (inst.op == Op::Div || inst.op == Op::Rem)
-    return c_.b.TypeOf(inst.results[0]) == ir::Type::I64();
-  if (inst.op != Op::Index) return false;
-  const std::vector<Affine>& dims = c_.DimsOf(inst.args[0]);
-  for (size_t i = 0; i < dims.size(); ++i) {
-    const Affine last = dims[i] - inst.subs[i] - Affine::Const(1);
-    if (!IsNonNegative(c_, Least(c_, inst.subs[i])) || !IsNonNegative(c_, Least(c_, last)))
-      return true;
-  }
-  return false;
-}
-
 // Indices around the statement that it does not depend on: where their range is empty it must not
 // run if it may trap.
 void Lifting::KeepNonEmpty() {
-  bool traps =
-      std::any_of(f_.body.begin(), f_.body.end(), [&](const Inst& i) { return MayTrap(i); });
+  bool traps = std::any_of(f_.body.begin(), f_.body.end(),
+                           [&](const Inst& i) { return MayTrapHere(c_, i); });
   for (size_t i = 0; i < frames_; ++i) {
     for (const Inst& inst : c_.frames[i]->body) {
-      traps = traps || (Defines(inst, needed_) && MayTrap(inst));
+      traps = traps || (Defines(inst, needed_) && MayTrapHere(c_, inst));
     }
   }
   if (!traps) return;
@@ -439,6 +424,19 @@ bool CannotTrap(const Context& c, const Inst& inst) {
   if (c.b.TypeOf(inst.results[0]) != ir::Type::I64()) return true;
   const Affine divisor = c.AffineFor(inst.args[1]);
   return divisor.IsConst() && divisor.constant != 0;
+}
+
+bool MayTrapHere(Context& c, const Inst& inst) {
+  if (inst.op == Op::Call) return true;
+  if (inst.op == Op::Div || inst.op == Op::Rem)
+    return c.b.TypeOf(inst.results[0]) == ir::Type::I64();
+  if (inst.op != Op::Index) return false;
+  const std::vector<Affine>& dims = c.DimsOf(inst.args[0]);
+  for (size_t i = 0; i < dims.size(); ++i) {
+    const Affine last = dims[i] - inst.subs[i] - Affine::Const(1);
+    if (!IsNonNegative(c, Least(c, inst.subs[i])) || !IsNonNegative(c, Least(c, last))) return true;
+  }
+  return false;
 }
 
 Lifted LiftStatement(Context& c, const Statement& s, const std::vector<Value>& values) {

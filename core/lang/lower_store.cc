@@ -3,6 +3,7 @@
 // read again there, unless of what has a name only single elements are. Passes put into its reader what has but one.
 #include <algorithm>
 #include <set>
+#include <utility>
 
 #include "core/lang/lower_array.h"
 #include "core/lang/lower_comprehension.h"
@@ -11,7 +12,17 @@
 
 namespace pullback::lang {
 
-std::optional<ArrayRef> StoreInBody(Context& c, const ArrayRef& a) {
+namespace {
+
+// Whether a statement has been written to the current block behind its first so many instructions.
+bool WroteStatement(Context& c, size_t first) {
+  const std::vector<ir::Inst>& insts = c.function.blocks[c.b.block()].insts;
+  return std::any_of(insts.begin() + static_cast<std::ptrdiff_t>(first), insts.end(),
+                     [](const ir::Inst& inst) { return inst.each != nullptr; });
+}
+
+// `anywhere`: it must not trap, nor need statements of its own.
+std::optional<ArrayRef> Stored(Context& c, const ArrayRef& a, bool anywhere) {
   NestedFrame nested(c);
   Statement s;
   s.loc = c.b.loc();
@@ -21,6 +32,7 @@ std::optional<ArrayRef> StoreInBody(Context& c, const ArrayRef& a) {
     const Affine extent = IsNonNegative(c, d) ? d : NotNegative(c, d);
     subs.push_back(Affine::Of(AddIndex(c, s, extent, true, "")));
   }
+  const size_t before = c.function.blocks[c.b.block()].insts.size();
   MaybeValue v;
   if (a->inner) {
     if (!c.IsOuter(*a->inner)) return std::nullopt;
@@ -30,7 +42,30 @@ std::optional<ArrayRef> StoreInBody(Context& c, const ArrayRef& a) {
     v = ReadAt(c, *a, subs);
   }
   if (!v) return std::nullopt;
+  const std::vector<ir::Inst>& body = c.frame().body;
+  const bool traps = std::any_of(body.begin(), body.end(),
+                                 [&](const ir::Inst& inst) { return MayTrapHere(c, inst); });
+  if (anywhere && (traps || WroteStatement(c, before))) return std::nullopt;
   return ArrayInMemory(c, LiftStatement(c, s, {*v}));
+}
+
+// Where no guard is asked, so that it depends on no index for it.
+std::optional<ArrayRef> StoredAnywhere(Context& c, const ArrayRef& a) {
+  Mark mark(c);
+  Guard outer = std::exchange(c.guard, Guard());
+  std::optional<ArrayRef> stored = Stored(c, a, true);
+  if (!stored) mark.Rollback();
+  c.guard = std::move(outer);
+  return stored;
+}
+
+}  // namespace
+
+std::optional<ArrayRef> StoreInBody(Context& c, const ArrayRef& a) {
+  if (c.guard.any && !a->inner) {
+    if (auto stored = StoredAnywhere(c, a)) return stored;
+  }
+  return Stored(c, a, false);
 }
 
 bool IsDear(const Array& a) { return a.inner || (a.at && a.dear); }

@@ -76,6 +76,42 @@ TEST_CASE("elements: an array that is made outside of the loop that reads it is 
   CHECK(Has(ir, "gen ["));
 }
 
+// Of an array that the body computes: what a condition around the read says of its index is known there, and what has a name
+// is stored where nothing is, once for all points of the condition.
+TEST_CASE("elements: under conditions of indices", "[lower]") {
+  const std::pair<std::string, double> bodies[] = {
+      {"let p = o[i] * 2.0\n sum j < 9 { if j < 3 { p[j] } else { 1.0 } }", 2 * 21 + 12},
+      {"let p = o[i] * 2.0\n sum j < 9 { if j >= 3 { 1.0 } else { p[j] } }", 2 * 21 + 12},
+      {"let p = o[i] * 2.0\n sum j < 9 { if 2 < j < 6 { p[j - 3] } else { 0.0 } }", 2 * 21},
+      {"let p = o[i] * 2.0\n sum j < 9 { if j < 3 { p[j] } else { if j < 6 { p[j - 3] } else { 0.0 "
+       "} } }",
+       4 * 21},
+      {"let p = o[i] * 2.0\n sum j < 9 { if j < 3 { p[j] } else { p[y[i]] } }",
+       2 * 21 + 6 * 2 * (3 + 6)},
+      {"let p = o[i] * 2.0\n sum j < 9 { if j < y[i] { p[j] } else { 0.0 } }", 2 * (1 + 2 + 4)},
+  };
+  for (const auto& [body, value] : bodies) {
+    const std::string text =
+        "fn f(o: [n, 3]f64, y: [n]i64) -> f64 { return sum i < n { " + body + " } }";
+    INFO(text);
+    const std::string ir = Ir(text);
+    CHECK(Count(ir, "jump") == 0);
+    CHECK_FALSE(Has(ir, "gen [%i, %j"));
+    CHECK(Number(text, {kRowsOfO, IntVec({2, 1})}) == value);
+    CHECK(Number(text, {Mat(0, 3, {}), IntVec({})}) == 0);
+  }
+  const std::string out =
+      "fn f(o: [n, 3]f64, y: [n]i64) -> f64 { return sum i < n { let p = o[i] * 2.0\n"
+      "sum j < 9 { if j < 4 { p[j] } else { 0.0 } } } }";
+  CHECK(TrapOf(out, {kRowsOfO, IntVec({2, 1})}) == TrapPlace{TrapKind::kIndex, 3, 3, "p[j]"});
+  CHECK(Number(out, {Mat(0, 3, {}), IntVec({})}) == 0);
+  // What may trap is stored where the condition holds.
+  const std::string guarded =
+      "fn f(o: [n, 3]f64, y: [n]i64) -> f64 { return sum i < n { let p = gen k < 3 { o[y[i], k] }\n"
+      "if y[i] < 2 { p[i * y[i]] } else { 1.0 } } }";
+  CHECK(Number(guarded, {kRowsOfO, IntVec({7, 1})}) == 1 + 6);
+}
+
 // Where its elements take sums or calls: for whoever reads it, once.
 TEST_CASE("elements: a body stores what has a name, is an argument or a factor", "[lower]") {
   const std::pair<std::string, double> bodies[] = {
