@@ -24,6 +24,8 @@ struct Array {
   // or the sum of `term` over 0 <= k < *inner.
   std::optional<Affine> inner;
   std::function<MaybeValue(const Subs& subs, const Affine& k)> term;
+  // Code of which a read outside of the dims traps by itself, as that of a whole array in memory does.
+  bool exact = false;
   // Elements are read again for next to nothing.
   bool cheap = false;
   // Each takes a sum, or a call (a product does in any case): who reads it again and again had better store it.

@@ -169,6 +169,31 @@ std::optional<Leaf> ChosenSizes(Context& c, const Expr& condition, const Leaf& y
   return Leaf{Value(), array};
 }
 
+MaybeValue ElementWhere(Context& c, Value when, const Leaf& leaf, const Subs& subs) {
+  Guard outer = c.guard;
+  AddGuard(c, when);
+  GuardValue(c);
+  GuardedRegion region(c, std::move(outer));
+  return ReadAt(c, *ArrayOf(c, leaf), subs);
+}
+
+// The elements of one of two arrays of one shape.
+Leaf ChosenElements(Context& c, Value when, Value unless, const Leaf& yes, const Leaf& no) {
+  const ArrayRef a = ArrayOf(c, yes), b = ArrayOf(c, no);
+  auto chosen = std::make_shared<Array>();
+  chosen->elem = a->elem;
+  chosen->dims = a->dims;
+  chosen->made_within = c.CountIndices();
+  chosen->dear = IsDear(*a) || IsDear(*b);
+  Context* context = &c;
+  chosen->at = [context, when, unless, yes, no](const Subs& subs) -> MaybeValue {
+    PB_TRY(const Value x, ElementWhere(*context, when, yes, subs));
+    PB_TRY(const Value y, ElementWhere(*context, unless, no, subs));
+    return context->b.Make(Op::Select, {when, x, y});
+  };
+  return Leaf{Value(), chosen};
+}
+
 std::optional<Leaves> IfByGuard(Context& c, const Expr& e, size_t arm) {
   const CondArm& a = e.arms[arm];
   if (!a.cond) return ArmValue(c, a.body);
@@ -182,6 +207,10 @@ std::optional<Leaves> IfByGuard(Context& c, const Expr& e, size_t arm) {
   for (size_t i = 0; i < yes.size(); ++i) {
     if (c.dims_only && HaveOneShape(c, yes[i], no[i])) {
       out.push_back(yes[i]);
+      continue;
+    }
+    if (HaveOneShape(c, yes[i], no[i])) {
+      out.push_back(ChosenElements(c, when, unless, yes[i], no[i]));
       continue;
     }
     if (IsArrayLeaf(c, yes[i]) && IsArrayLeaf(c, no[i])) {

@@ -15,7 +15,7 @@ struct Slice {
   int64_t stride = 0;
   Affine extent;
   ArrayRef gather;
-  bool unchecked = false;  // the index is looked at where an element is read
+  bool unchecked = false;  // the index, or the slice's end, is looked at where an element is read
 };
 
 }  // namespace
@@ -65,10 +65,12 @@ std::optional<Slice> LowerSubscript(Context& c, const Expr& e, const Subscript& 
     PB_TRY(hi, LowerInt(c, *s.hi));
   }
   c.SetLoc(e.ordinal);
-  if (!RequireSlice(c, lo, hi, dim)) return std::nullopt;
+  const bool inside = RequireSlice(c, lo, hi, dim);
+  const bool is_range = IsNeverNegative(c, lo) && IsNeverNegative(c, hi - lo);
+  if (!inside && !(exact && is_range)) return std::nullopt;
   const int64_t step = s.step ? s.step->int_value : 1;
   PB_TRY(const Affine extent, StridedExtent(c, hi - lo, step));
-  return Slice{lo, step, extent, nullptr};
+  return Slice{lo, step, extent, nullptr, !inside};
 }
 
 Axis Compose(const Axis& x, const std::vector<Slice>& slices, const std::vector<int>& places) {
@@ -91,12 +93,28 @@ Subs ThroughSlices(const std::vector<Slice>& slices, const Subs& subs) {
   return out;
 }
 
+// The read of an element that a body has just written is where what asks for it is, not what that is a part of.
+void PlaceRead(Context& c, Value element, uint32_t loc) {
+  if (!c.InBody() || c.frame().body.empty()) return;
+  ir::Inst& read = c.frame().body.back();
+  if (read.op == Op::Index && read.results[0] == element) read.loc = loc;
+}
+
+// Whether a read beyond the dims of what a body computes, or of a window, traps by itself.
+bool TrapsBeyond(Context& c, const Array& a) { return IsExact(c, a) || (a.exact && c.InBody()); }
+
 // x with axes replaced by those of arrays of indices, which are of one shape and stand where the first of
 // them does. x stands in memory, so that an index out of range traps where it is read, and so does one that
 // nobody has looked at.
 ArrayRef MakeGather(Context& c, const ArrayRef& x, const std::vector<Slice>& slices, uint32_t loc) {
   auto out = std::make_shared<Array>();
   out->elem = x->elem;
+  out->exact = true;  // where its axes are whole ones of x
+  for (size_t axis = 0; axis < slices.size(); ++axis) {
+    const Slice& s = slices[axis];
+    const bool whole = s.lo == Affine::Const(0) && s.stride == 1 && s.extent == x->dims[axis];
+    out->exact &= s.gather ? TrapsBeyond(c, *s.gather) : s.stride == 0 || whole;
+  }
   out->cheap = std::none_of(slices.begin(), slices.end(), [](const Slice& s) { return s.gather; });
   size_t shared = 0;  // axes of the arrays of indices, from `first` on
   size_t first = 0;
@@ -124,7 +142,9 @@ ArrayRef MakeGather(Context& c, const ArrayRef& x, const std::vector<Slice>& sli
       }
     }
     context->b.SetLoc(loc);
-    return ReadAt(*context, *x, of_x);
+    PB_TRY(const Value element, ReadAt(*context, *x, of_x));
+    PlaceRead(*context, element, loc);
+    return element;
   };
   return out;
 }
@@ -196,7 +216,7 @@ std::optional<ArrayRef> LowerSlice(Context& c, const Expr& e) {
   std::vector<Slice> slices;
   bool gathers = false, unchecked = false;
   for (size_t i = 0; i < e.subscripts.size(); ++i) {
-    PB_TRY(const Slice s, LowerSubscript(c, e, e.subscripts[i], x->dims[i], IsExact(c, *x)));
+    PB_TRY(const Slice s, LowerSubscript(c, e, e.subscripts[i], x->dims[i], TrapsBeyond(c, *x)));
     slices.push_back(s);
     gathers = gathers || s.gather;
     unchecked = unchecked || s.unchecked;
@@ -204,7 +224,7 @@ std::optional<ArrayRef> LowerSlice(Context& c, const Expr& e) {
   if (gathers) {
     c.SetLoc(e.ordinal);
     if (!RequireOneShape(c, slices)) return std::nullopt;
-    if (!IsExact(c, *x)) {
+    if (!TrapsBeyond(c, *x)) {
       if (c.InBody()) return std::nullopt;
       Leaf leaf{Value(), x};
       Store(c, leaf);

@@ -165,5 +165,31 @@ TEST_CASE("elements: rows at places that data say", "[lower]") {
   CHECK(Number(text, {Mat(2, 0, {}), IntVec({7})}) == 0);
 }
 
+TEST_CASE("elements: parts of rows at places that data say, where a condition holds", "[lower]") {
+  const auto text = [](const std::string& row) {
+    return "fn f(e: [v, d]f64, w: [n]i64) -> f64 { return sum i < n { [w[i] >= 0] * sum(" + row +
+           ") } }";
+  };
+  const std::pair<std::string, double> rows[] = {
+      {"e[w[i]][0:2]", 10 + 3},
+      {"e[w[i]][:3:2]", 9 + 4},
+      {"e[w[i]][1:2][0:1]", 6 + 2},
+      {"cross(e[w[i]][0:3], e[0][0:3])", 3},
+      {"if w[i] == 1 { e[w[i]] } else { e[0] * 2.0 }", 15 + 12}};
+  for (const auto& [row, value] : rows) {
+    INFO(row);
+    CHECK(Count(Ir(text(row)), "jump") == 0);
+    CHECK(Number(text(row), {kRowsOfO, IntVec({1, -1, 0})}) == value);
+    CHECK(Number(text(row), {Mat(0, 3, {}), IntVec({})}) == 0);
+  }
+  const std::string part = text("e[w[i]][0:4]");
+  CHECK(Number(part, {kRowsOfO, IntVec({-1, -7})}) == 0);
+  CHECK(TrapOf(part, {kRowsOfO, IntVec({1})}) == TrapPlace{TrapKind::kIndex, 3, 3, "e[w[i]][0:4]"});
+  CHECK(TrapOf(part, {kRowsOfO, IntVec({5})}) == TrapPlace{TrapKind::kIndex, 5, 2, "e[w[i]][0:4]"});
+  const std::string chosen = text("if i > 0 { e[w[i] + 1] } else { e[w[i]] }");
+  CHECK(Number(chosen, {kRowsOfO, IntVec({1, 0})}) == 15 + 15);
+  CHECK(TrapOf(chosen, {kRowsOfO, IntVec({1, 1})}).kind == TrapKind::kIndex);
+}
+
 }  // namespace
 }  // namespace pullback::lang

@@ -104,6 +104,40 @@ TEST_CASE("index sets: rows at the places that data say, a name in front of a br
   }
 }
 
+// Parts of rows, what functions make of them, and rows that a condition chooses are rows of a statement.
+TEST_CASE(
+    "index sets: slices and functions of rows, and chosen rows, at the places that data say") {
+  const std::string rows[] = {
+      "[p[t] == i] * x[q[t]][0:2]",
+      "[p[t] == i] * x[q[t]][1:]",
+      "[p[t] == i] * x[q[t]][::2] * 2.0",
+      "[p[t] == i] * cross(x[q[t]][0:3], x[p[t]][0:3])",
+      "[p[t] == i] * concat(x[q[t]][2:], x[p[t]])",
+      "if p[t] == i { x[q[t]] } else { zeros(3) }",
+      "[p[t] == i] * (if q[t] > 1 { x[q[t]] } else { x[p[t]] * x[t] })",
+  };
+  const auto args = [](size_t n) {
+    const auto size = static_cast<int64_t>(n);
+    std::vector<int64_t> p, q;
+    for (size_t t = 0; t < n; ++t) p.push_back(static_cast<int64_t>(3 * t % n));
+    for (size_t t = 0; t < n; ++t) q.push_back(static_cast<int64_t>(5 * t % n));
+    return std::vector<Tensor>{Tensor::Of<double>(DType::kF64, {size, 3}, Numbers(3 * size)),
+                               Ints(p), Ints(q)};
+  };
+  for (const std::string& row : rows) {
+    INFO(row);
+    const ir::Module ssa = LowerText(
+        "fn f(x: [n, 3]f64, p: [n]i64, q: [n]i64) -> f64 {\n"
+        "let a = gen i < n { sum t < n { " +
+            row +
+            " } }\n"
+            "return sum i < n { sin(sum(a[i])) } }",
+        "f");
+    CheckValues(ssa, args(7));
+    CheckLinear(ssa, args(100), args(200));
+  }
+}
+
 // A ring, in time of the points and not of all pairs; of a name that its own condition asks for as well.
 TEST_CASE("index sets: a name in front of a relation's bracket is made for its pairs") {
   const std::string sums[] = {
