@@ -128,6 +128,7 @@ struct ModuleContext {
       neighbours;                              // those of lower_neighbours.cc, lower_gather.cc
   std::vector<ExprPtr> made;                   // by lower_either.cc, lower_terms.cc
   std::unordered_set<const Block*> no_bodies;  // blocks that could not be said in a body before
+  std::unordered_set<const Expr*> no_terms;    // bodies that are not lowered term by term
   std::unordered_set<const Block*> lets_stay;  // whose names stay in front of the result's brackets
   std::vector<std::pair<Type, uint32_t>> records;           // by element type
   std::vector<std::pair<Type, uint32_t>> function_records;  // by dynamic type

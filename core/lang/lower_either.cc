@@ -71,27 +71,37 @@ bool IsFilter(Context& c, const Expr& p, const Locals& indices) {
   return many <= 1 && IsCheckable(c, p);
 }
 
-// Each of the cases restricts an index, and one of them does by a relation.
+// An equation with what is read from an array, which tells an index.
+bool IsByData(const Expr& p) {
+  if (!IsComparison(p) || p.binary != BinaryOp::kEq) return false;
+  bool reads = false;
+  ForEachExpr(p, [&](const Expr& part) { reads = reads || part.kind == Expr::Kind::kIndex; });
+  return reads;
+}
+
+// Each of the cases restricts an index, and one of them does by a relation, or all of what is added up by data.
 bool MaySplit(Context& c, const Expr& comprehension, const Expr& e, const Locals& indices) {
   std::vector<const Expr*> cases;
   CollectCases(e, cases);
   if (cases.size() < 2 || !AreFew(c, comprehension, cases.size())) return false;
-  bool related = false;
+  bool related = false, by_data = InnermostOf(c, comprehension).adds_up;
   for (const Expr* one : cases) {
     std::vector<const Expr*> conjuncts;
     CollectConjuncts(c, *one, conjuncts);
-    bool restricts = false;
+    bool restricts = false, data = false;
     for (const Expr* p : conjuncts) {
       restricts = restricts || IsFilter(c, *p, indices);
       if (!Mentions(*p, indices)) continue;
       related = related || IsRelated(*p);
       restricts = restricts || IsRelated(*p) || IsComparison(*p);
+      data = data || IsByData(*p);
     }
+    by_data = by_data && data;
     if (!restricts || !Copy(*one)) return false;
   }
   bool replaced = false;
   ForEachExpr(e, [&](const Expr& part) { replaced = replaced || c.IsGiven(part); });
-  return related && !replaced;
+  return (related || by_data) && !replaced;
 }
 
 bool AsksWhether(const Expr& e) {
@@ -106,21 +116,24 @@ Value SumOfElements(Context& c, Value a, Value b) {
   return sum.value;
 }
 
-Value SumOf(Context& c, Value a, Value b, bool adds_up) {
+// Nothing: they are not surely of one shape, which nobody would ask where there is no point.
+MaybeValue SumOf(Context& c, Value a, Value b, bool adds_up) {
   if (!c.b.TypeOf(a).IsArray()) return c.b.Make(Op::Add, {a, b});
-  c.SetDims(b, c.DimsOf(a));
+  if (c.DimsOf(a) != c.DimsOf(b)) return std::nullopt;
   if (!adds_up) return SumOfElements(c, a, b);
   const Value sum = c.b.AddArrays(a, b);
   c.SetDims(sum, c.DimsOf(a));
   return sum;
 }
 
-Leaves Joined(Context& c, const Expr& e, const Leaves& a, const Leaves& b) {
+std::optional<Leaves> Joined(Context& c, const Expr& e, const Leaves& a, const Leaves& b) {
   const bool adds_up = InnermostOf(c, e).adds_up;
   Leaves out;
   for (size_t i = 0; i < a.size(); ++i) {
     const Value x = a[i].value, y = b[i].value;
-    out.push_back({AsksWhether(e) ? c.b.Make(Op::Or, {x, y}) : SumOf(c, x, y, adds_up), nullptr});
+    PB_TRY(const Value v,
+           AsksWhether(e) ? MaybeValue(c.b.Make(Op::Or, {x, y})) : SumOf(c, x, y, adds_up));
+    out.push_back({v, nullptr});
   }
   return out;
 }
@@ -193,6 +206,7 @@ std::optional<Leaves> JoinParts(Context& c, const Expr& e, size_t count,
     if (!part) return std::nullopt;
     c.SetLoc(e.ordinal);
     all = all ? Joined(c, e, *all, *part) : part;
+    if (!all) return std::nullopt;
   }
   return all;
 }
@@ -202,12 +216,15 @@ std::optional<Leaves> JoinParts(Context& c, const Expr& e, size_t count,
 std::optional<Leaves> InCases(Context& c, const Expr& e,
                               const std::function<std::optional<Leaves>()>& lower) {
   if (const BodyTerms by = FindTerms(c, e); by.body) {
+    Mark mark(c);
     const std::optional<Leaves> all = JoinParts(c, e, by.terms.size(), [&](size_t k) {
       c.terms[by.body] = by.terms[k];
       return InCases(c, e, lower);
     });
     c.terms.erase(by.body);
-    return all;
+    if (all || by.body->type.kind != Type::Kind::kArray) return all;
+    mark.Rollback();
+    c.module.no_terms.insert(by.body);  // or attempts inside attempts would multiply
   }
   const Expr* const either = FindEither(c, e);
   if (!either) return lower();

@@ -168,8 +168,11 @@ bool AreWorthIt(const Context& c, const Terms& terms, const Locals& indices, boo
   return related || (all && adds_up);
 }
 
-// (Arrays would have to be compared in size at each point.)
-bool IsNumber(const Type& t) { return t.kind == Type::Kind::kScalar && t.elem != DType::kBool; }
+// Or an array of numbers.
+bool IsNumber(const Type& t) {
+  const bool is = t.kind == Type::Kind::kScalar || t.kind == Type::Kind::kArray;
+  return is && t.elem != DType::kBool;
+}
 
 }  // namespace
 
@@ -177,6 +180,7 @@ BodyTerms FindTerms(Context& c, const Expr& e) {
   if (c.dims_only || !IsLinear(e)) return {};
   const Innermost in = InnermostOf(c, e);
   if (!in.body || !IsNumber(in.body->type) || c.terms.contains(in.body)) return {};
+  if (c.module.no_terms.contains(in.body)) return {};
   if (!HoldsTelling(c, *in.body, in.indices)) return {};
   Terms terms = Distributor(c).Of(*in.body);
   if (terms.size() < 2 || terms.size() * CasesAround(c) > kMostTerms) return {};

@@ -9,6 +9,7 @@ Status NormaliseTensors(ir::Module& module, const MayPin& may_pin) {
     SolveExists(*f);
     HoistGuards(*f);
     EliminatePinnedIndices(*f, may_pin);
+    FreeGuardedReads(*f);
     LookUpIndices(*f);
     GatherSums(*f);
     // A gathered statement may have got a shared guard or an equality of its own.

@@ -33,6 +33,8 @@ void HoistGuards(ir::Function& f);
 void EliminatePinnedIndices(ir::Function& f, const MayPin& may_pin = {});
 // An index that is asked for as quotient and remainder alone is two. Whether there was one.
 bool SplitIndices(ir::Function& f);
+// Integers that a guard alone keeps from being read, and equations of them, are there everywhere.
+void FreeGuardedReads(ir::Function& f);
 // An index that is equal to what the body reads is gone: [k[i] == j].
 void LookUpIndices(ir::Function& f);
 // Of these statements, which may use what `f` defines.

@@ -176,6 +176,12 @@ std::vector<RandomRelationProgram> RandomPairPrograms(Random& random) {
       {text("sum(sum i < n { gen j < n { " + names + "if " + both + " { u * x[j]" + divided +
             " } else { 0.0 } } })"),
        named_loops("t += v", ""), true},
+      {text("sum(sum i < n, j < n { [" + condition + "] * (x[j] * x) - [" + other + "] * x })"),
+       loops("",
+             "t += (if " + condition + " { x[j] * sum(x) } else { 0.0 }) - (if " + other +
+                 " { sum(x) } else { 0.0 })",
+             ""),
+       true},
       {text("sum(sum i < n, j < n { " + names + "let w = u * x\n[" + both + "] * w })"),
        named_loops("t += (if " + both + " { sum(u * x) } else { 0.0 })", ""), true},
       {text("sum i < n { [exists j < n: " + condition + "] * x[i] }"),

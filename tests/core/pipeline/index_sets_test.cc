@@ -114,6 +114,8 @@ TEST_CASE(
       "[p[t] == i] * cross(x[q[t]][0:3], x[p[t]][0:3])",
       "[p[t] == i] * concat(x[q[t]][2:], x[p[t]])",
       "if p[t] == i { x[q[t]] } else { zeros(3) }",
+      "[p[t] == i] * x[q[t]] + [q[t] == i] * x[p[t]]",
+      "[p[t] == i or q[t] == i] * x[q[t]]",
       "[p[t] == i] * (if q[t] > 1 { x[q[t]] } else { x[p[t]] * x[t] })",
   };
   const auto args = [](size_t n) {
@@ -151,6 +153,8 @@ TEST_CASE("index sets: a name in front of a relation's bracket is made for its p
       "  [near(i, j)] * d * a - [near(j, i)] * d } }",
       "mat_sum((gen i < n { sum j < n { let d = x[i] - x[j]\n [near(i, j)] * (d / norm(d)) } }) ** "
       "2)",
+      "mat_sum(tanh.(gen i < n { sum j < n { let d = x[i] - x[j]\n"
+      "  [near(i, j)] * d - [near(j, i)] * d * d } }))",
       "sum i < n { let y = sum(x[i])\n [(exists j < n: near(i, j)) and y > -9.0] * y }",
   };
   const auto args = [](int64_t n) {

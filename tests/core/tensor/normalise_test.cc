@@ -148,6 +148,10 @@ TEST_CASE("tensor: SplitSums") {
   RunPassFiles("split_sums", OverFunctions([](ir::Function& f) { SplitSums(f, true); }));
 }
 
+TEST_CASE("tensor: FreeGuardedReads") {
+  RunPassFiles("free_guarded_reads", OverFunctions(FreeGuardedReads));
+}
+
 TEST_CASE("tensor: SplitIndices") { RunPassFiles("split_indices", OverFunctions(SplitIndices)); }
 
 TEST_CASE("tensor: FactorSums") { RunPassFiles("factor_sums", OverFunctions(FactorSums)); }
