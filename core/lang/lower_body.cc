@@ -9,6 +9,7 @@
 #include "core/lang/lower_relation.h"
 #include "core/lang/lower_sizes.h"
 #include "core/lang/lower_stmt.h"
+#include "core/lang/lower_varying.h"
 #include "core/lang/lower_walk.h"
 #include "core/lang/walk.h"
 
@@ -60,6 +61,30 @@ MaybeValue LowerInto(Context& c, Statement& s, const Expr& e);
 
 MaybeValue BlockInto(Context& c, Statement& s, const Block& block);
 
+// What is left of conditions goes to `where` when it can, or tells an index; the others are left, in order.
+std::vector<Condition> TakeConditions(Context& c, Statement& s, std::vector<Condition> conditions) {
+  std::vector<Condition> left;
+  for (Condition& p : conditions) {
+    const bool opened = p.opened.has_value();
+    if (const auto constraints = AffinePredicate(c, *p.e)) {
+      std::vector<Constraint>& where = c.frame().where;
+      where.insert(where.end(), constraints->begin(), constraints->end());
+    } else if (!left.empty() || opened || !PinIndex(c, s, *p.e)) {
+      left.push_back(std::move(p));
+    }
+  }
+  return left;
+}
+
+// `rest` under the guard that there is by now, of which `outer` was there before.
+MaybeValue UnderGuard(Context& c, Statement& s, Guard outer,
+                      const std::function<MaybeValue()>& rest) {
+  if (!c.guard.any || (outer.any && c.guard.value == outer.value)) return rest();
+  s.guard = GuardValue(c);
+  GuardedRegion region(c, std::move(outer));
+  return rest();
+}
+
 // The conjuncts of a bracket go to `where` when all of them can; under a sum, the others guard the
 // result.
 MaybeValue GuardedInto(Context& c, Statement& s, const std::vector<const Expr*>& predicates,
@@ -75,10 +100,7 @@ MaybeValue GuardedInto(Context& c, Statement& s, const std::vector<const Expr*>&
       return std::nullopt;
     }
   }
-  if (!c.guard.any || (outer.any && c.guard.value == outer.value)) return rest();
-  s.guard = GuardValue(c);
-  GuardedRegion region(c, std::move(outer));
-  return rest();
+  return UnderGuard(c, s, std::move(outer), rest);
 }
 
 // A body that is evaluated only where its brackets hold: a product with them, or `if p { body } else { 0 }`, which is a
@@ -230,12 +252,10 @@ std::optional<Bracketed> BracketedResult(Context& c, Statement& s, const Block& 
   const auto term = c.terms.find(block.result.get());
   const Expr& e = term == c.terms.end() ? *block.result : *term->second.e;
   if (c.IsGiven(e)) return std::nullopt;
-  if (e.type.kind == Type::Kind::kArray)
-    return IsChain(e) ? std::optional(ArrayChainOf(c, s, e)) : std::nullopt;
   const Block* const body = OnlyWhere(e);
   if (body && term == c.terms.end()) return BranchOf(c, e, *body);
   if (!IsChain(e)) return std::nullopt;
-  Bracketed found = ChainOf(c, e);
+  Bracketed found = e.type.kind == Type::Kind::kArray ? ArrayChainOf(c, s, e) : ChainOf(c, e);
   if (term == c.terms.end() || !term->second.negative) return found;
   found.rest = [&c, rest = std::move(found.rest)]() -> MaybeValue {
     PB_TRY(const Value v, rest());
@@ -272,26 +292,74 @@ std::vector<const Expr*> TakeFirst(Context& c, const Block& block,
   return first;
 }
 
-// Names are evaluated where the brackets of the result hold, if those tell indices: elsewhere nobody needs them.
+// Names are evaluated where the brackets of the result hold, if those tell indices and the names vary with all of these:
+// elsewhere nobody needs them. (Of a name that varies with some of them there are fewer in front.)
 //
 //   sum i < n, j < n { let d = norm2(x[i] - x[j]); [near(i, j)] * f(d) }
 struct Names {
   Bracketed result;  // with the predicates that speak of them
   std::vector<const Expr*> first;
+  std::vector<const Stmt*> front, behind;  // lets
 };
-std::optional<Names> NamesBehindBrackets(Context& c, Statement& s, const Block& block) {
-  if (block.stmts.empty() || c.module.lets_stay.contains(&block)) return std::nullopt;
-  PB_TRY(Bracketed result, BracketedResult(c, s, block));
-  std::vector<const Expr*> first = TakeFirst(c, block, result.predicates);
-  if (!BindsIndices(c, s, first)) return std::nullopt;
-  return Names{std::move(result), std::move(first)};
+
+bool AreLets(const Block& block) {
+  return std::all_of(block.stmts.begin(), block.stmts.end(), [](const StmtPtr& s) {
+    return s->kind == Stmt::Kind::kLet || s->kind == Stmt::Kind::kVar;
+  });
 }
 
-MaybeValue NamesInto(Context& c, Statement& s, const Block& block, const Names& names) {
-  return GuardedInto(c, s, names.first, [&]() -> MaybeValue {
-    if (!LowerLets(c, block)) return std::nullopt;
+std::optional<Names> NamesBehindBrackets(Context& c, Statement& s, const Block& block) {
+  if (block.stmts.empty() || !AreLets(block) || c.module.lets_stay.contains(&block))
+    return std::nullopt;
+  PB_TRY(Bracketed result, BracketedResult(c, s, block));
+  Names names{std::move(result), {}, {}, {}};
+  names.first = TakeFirst(c, block, names.result.predicates);
+  if (!BindsIndices(c, s, names.first)) return std::nullopt;
+  VaryingIndices told(c);
+  for (const Expr* p : names.first) {
+    if (!told.Add(*p)) return std::nullopt;
+  }
+  for (const StmtPtr& let : block.stmts) {
+    for (const Target& t : let->targets) c.at->texts[t.local] = let->value.get();
+  }
+  for (const StmtPtr& let : block.stmts) {
+    VaryingIndices own(c);
+    const bool by_all =
+        own.Add(*let->value) && std::includes(own.indices().begin(), own.indices().end(),
+                                              told.indices().begin(), told.indices().end());
+    (by_all ? names.behind : names.front).push_back(let.get());
+  }
+  return names.behind.empty() ? std::nullopt : std::optional(std::move(names));
+}
+
+bool LowerAll(Context& c, const std::vector<const Stmt*>& lets) {
+  return std::all_of(lets.begin(), lets.end(), [&](const Stmt* s) { return LowerLet(c, *s); });
+}
+
+// They are evaluated at all points that the brackets tell, what else these say comes behind: it would be asked in each
+// statement that makes them. Not so where a relation is open.
+MaybeValue NamesInto(Context& c, Statement& s, const Names& names) {
+  if (!LowerAll(c, names.front) || !BindsIndices(c, s, names.first)) return std::nullopt;
+  Guard outer = c.guard;
+  std::vector<Condition> conditions = BindRelations(c, s, names.first);
+  const bool open = std::any_of(conditions.begin(), conditions.end(),
+                                [](const Condition& p) { return p.opened.has_value(); });
+  conditions = TakeConditions(c, s, std::move(conditions));
+  const auto add_guards = [&] {
+    return std::all_of(conditions.begin(), conditions.end(),
+                       [&](const Condition& p) { return AddGuard(c, p); });
+  };
+  const auto rest = [&]() -> MaybeValue {
     const Bracketed& result = names.result;
     return result.predicates.empty() ? result.rest() : GuardedInto(c, s, result);
+  };
+  if (open && !add_guards()) return std::nullopt;
+  return UnderGuard(c, s, std::move(outer), [&]() -> MaybeValue {
+    if (!LowerAll(c, names.behind)) return std::nullopt;
+    if (open) return rest();
+    Guard told = c.guard;
+    if (!add_guards()) return std::nullopt;
+    return UnderGuard(c, s, std::move(told), rest);
   });
 }
 
@@ -300,7 +368,7 @@ MaybeValue BlockInto(Context& c, Statement& s, const Block& block) {
   s.body = &block;
   Mark mark(c);
   if (const std::optional<Names> names = NamesBehindBrackets(c, s, block)) {
-    if (MaybeValue v = NamesInto(c, s, block, *names)) return v;
+    if (MaybeValue v = NamesInto(c, s, *names)) return v;
     mark.Rollback();
     s = before;
     s.body = &block;

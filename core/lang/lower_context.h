@@ -160,6 +160,8 @@ struct Activation {
   std::vector<Leaves> locals;
   // Expressions of its text that have their values from in front of a loop (lower_ahead.h).
   std::unordered_map<const Expr*, Leaves> ahead;
+  // What lets of bodies say that their names are.
+  std::unordered_map<uint32_t, const Expr*> texts;
 };
 
 // A tensor statement under construction.

@@ -1,8 +1,6 @@
 // Assigning a part of an array: element after element, so that it takes as long as the part is large, and happens in place.
 // What is added at places that data say, a[k] += v, is a statement of its own, which is added up with the array; not where
 // that would run again and again.
-#include <algorithm>
-
 #include "core/lang/lower_array.h"
 #include "core/lang/lower_comprehension.h"
 #include "core/lang/lower_expr.h"
@@ -30,7 +28,9 @@ class Filling {
     }
     if (change_.negates && !whole) value_ = UnaryScalar(c_, UnaryOp::kNeg, value_);
     if (change_.adds && shared_ && RunsOnce()) {
-      array_[0] = c_.b.AddArrays(array_[0], Scattered());
+      const Value sum = c_.b.AddArrays(array_[0], Scattered());
+      c_.made_at[sum.id] = c_.made_at[array_[0].id];
+      array_[0] = sum;
     } else {
       Nest(0, 0);
     }
@@ -59,11 +59,9 @@ class Filling {
     }
   }
 
-  // As often as the array is made.
+  // As often as the array is made, by a statement of this function or by such a sum.
   bool RunsOnce() const {
-    const ir::Values& params = c_.function.params();
-    const bool is_param = std::find(params.begin(), params.end(), array_[0]) != params.end();
-    return c_.loops.empty() && !c_.nest && !is_param;
+    return c_.loops.empty() && !c_.nest && c_.made_at.contains(array_[0].id);
   }
 
   // What is added, where it is, as a sum over the points of the part.

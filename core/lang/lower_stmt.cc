@@ -288,6 +288,7 @@ bool LowerLet(Context& c, const Stmt& s) {
     const Local& local = c.at->function->locals[s.targets[i].local];
     Leaves value = parts[i];
     if (c.InBody()) {
+      c.at->texts[s.targets[i].local] = s.value.get();
       c.SetLoc(s.value->ordinal);
       if (!StoreIfDear(c, *c.at->function, s.targets[i].local, value)) return false;
     }

@@ -209,6 +209,7 @@ class Fuser {
       if (!IsInRange(consumer, read, k, r.shape[k])) return false;
     }
     if (!MayRepeat(producer, read, &consumer)) return false;
+    if (CallsMath(each) && PlacesByData(consumer)) return false;
     return IsFree(producer) || NamesEveryIndex(consumer, read.subs);
   }
 

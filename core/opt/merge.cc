@@ -114,6 +114,7 @@ class Merger {
     if (second - first > kMostApart || !SameSpace(*a.each, *b.each)) return false;
     if (a.each->body.size() + b.each->body.size() > kMaxBody) return false;
     if (HasScan(*a.each) || HasScan(*b.each)) return false;
+    if (CallsMath(*a.each) && PlacesByData(*b.each)) return false;
     std::map<Value, Value> elements;  // by array
     for (size_t r = 0; r < a.results.size(); ++r) {
       if (Reads(b, a.results[r]) == 0) continue;

@@ -1,6 +1,7 @@
 #include "core/opt/pointwise.h"
 
 #include <algorithm>
+#include <set>
 #include <vector>
 
 namespace pullback::opt {
@@ -80,6 +81,29 @@ bool NamesEveryIndex(const ir::Each& each, ir::AffineSpan subs) {
     return std::any_of(subs.begin(), subs.end(), [&](const ir::Affine& a) {
       const int64_t coeff = a.Coeff(i.var);
       return (coeff == 1 || coeff == -1) && IsOutside(each, a.Substitute(i.var, ir::Affine{}));
+    });
+  });
+}
+
+bool CallsMath(const ir::Each& each) {
+  return std::any_of(each.body.begin(), each.body.end(), [](const ir::Inst& inst) {
+    return (ir::Info(inst.op).flags & ir::kLibm) != 0;
+  });
+}
+
+bool PlacesByData(const ir::Each& each) {
+  if (each.indices.empty()) return false;
+  std::set<ir::Value> varying = {each.indices.back().var};
+  for (const ir::Inst& inst : each.body) {
+    bool varies = false;
+    ir::ForEachOperand(inst, [&](ir::Value v) { varies |= varying.contains(v); });
+    if (varies) varying.insert(inst.results.begin(), inst.results.end());
+  }
+  varying.erase(each.indices.back().var);
+  return std::any_of(each.results.begin(), each.results.end(), [&](const ir::EachResult& r) {
+    return std::any_of(r.out.begin(), r.out.end(), [&](const ir::Affine& sub) {
+      return std::any_of(sub.terms.begin(), sub.terms.end(),
+                         [&](const auto& t) { return varying.contains(t.value); });
     });
   });
 }

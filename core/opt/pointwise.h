@@ -24,4 +24,11 @@ bool OnlyPlaces(const ir::Each& each);
 // sign and what is added from outside.
 bool NamesEveryIndex(const ir::Each& each, ir::AffineSpan subs);
 
+// Whether the body calls a function of the math table, which is fast over many numbers at once.
+bool CallsMath(const ir::Each& each);
+
+// Whether something that is read along the last index is part of a result's place: then a loop over it puts each number
+// elsewhere, and takes one at a time.
+bool PlacesByData(const ir::Each& each);
+
 }  // namespace pullback::opt

@@ -140,14 +140,16 @@ Status Finish(PassRunner& passes, ir::Module m, bool derived, bool optimise, int
     PB_RETURN_IF_ERROR(passes.Simplify(m));
     PB_RETURN_IF_ERROR(KeepFewer(passes, m));
     PB_RETURN_IF_ERROR(ImproveLoops(passes, m, true));
-    PB_RETURN_IF_ERROR(passes.Run("accumulate_in_place", m, [&](ir::Module& x) {
-      for (auto& f : x.functions) {
-        if (derived) tensor::AddUpScatters(*f);  // sums that the program writes keep their order
-        tensor::AccumulateInPlace(*f);
-      }
-      return Status();
-    }));
   }
+  // Without the others, too: what is added element by element is, in the order of the text.
+  PB_RETURN_IF_ERROR(passes.Run("accumulate_in_place", m, [&](ir::Module& x) {
+    for (auto& f : x.functions) {
+      // Sums that the program writes keep their order.
+      if (derived && optimise) tensor::AddUpScatters(*f);
+      tensor::AccumulateInPlace(*f);
+    }
+    return Status();
+  }));
   out.final = std::move(m);
   return {};
 }
@@ -228,7 +230,7 @@ StatusOr<bool> DeriveInChunks(PassRunner& passes, ir::Module m, Transform transf
 
 }  // namespace
 
-const char* const kPassesVersion = "124";
+const char* const kPassesVersion = "125";
 
 const char* TransformName(Transform t) {
   switch (t) {

@@ -182,6 +182,12 @@ std::vector<RandomRelationProgram> RandomPairPrograms(Random& random) {
                  " { sum(x) } else { 0.0 })",
              ""),
        true},
+      {text("sum(sum i < n, j < n { " + names + "let w = u * x\n[" + condition + "] * w - [" +
+            other + "] * (u * w) })"),
+       named_loops("t += (if " + condition + " { sum(u * x) } else { 0.0 }) - (if " + other +
+                       " { sum(u * u * x) } else { 0.0 })",
+                   ""),
+       true},
       {text("sum(sum i < n, j < n { " + names + "let w = u * x\n[" + both + "] * w })"),
        named_loops("t += (if " + both + " { sum(u * x) } else { 0.0 })", ""), true},
       {text("sum i < n { [exists j < n: " + condition + "] * x[i] }"),

@@ -86,6 +86,10 @@ TEST_CASE("regions: what is added at places that data say is a statement, once")
          "fn f(k: [m]i64, v: [m]f64, x: [n]f64) -> f64 { var a = x\n"
          "for i < 9 { a = add(k, v, a) }\n return sum(a) }"),
       "add_at"));
+  // Also where the caller's array has been changed first.
+  CHECK(Has(Ir("fn f(k: [m]i64, v: [m]f64, x: [n]f64) -> f64 { var a = x\n a[0] = 1.0\n"
+               "a[k] += v\n return sum(a) }"),
+            "add_at"));
   const std::string out =
       "fn f(k: [m]i64, v: [m]f64, n: i64) -> f64 { var a = zeros(n)\n a[k] += v\n return sum(a) }";
   CHECK(TrapOf(out, {IntVec({1, 5}), Vec({1, 2}), I64(3)}) ==

@@ -104,6 +104,38 @@ TEST_CASE("index sets: rows at the places that data say, a name in front of a br
   }
 }
 
+// A name that varies with some of the indices that its bracket tells is made for these.
+TEST_CASE("index sets: a name in front of a relation's bracket that varies with one index") {
+  const std::string sums[] = {
+      "sum i < n, j < n { let a = logsumexp(x[i])\n [near(i, j)] * a * x[j, 0] }",
+      "sum i < n, j < n { let a = sum(exp.(x[j]))\n let b = a * x[i, 1]\n [near(i, j)] * b }",
+      "sum i < n, j < n { let a = x[i] / norm(x[i])\n [near(i, j) or near(j, i)] * sum(a) * x[j, "
+      "0] }",
+      "sum(gen i < n { let y = x[i] * 2.0\n sum j < n { let a = logsumexp(y)\n"
+      "  if near(i, j) { a * x[j, 0] } else { 0.0 } } })",
+  };
+  for (const std::string& sum : sums) {
+    INFO(sum);
+    const ir::Module ssa =
+        LowerText("fn f(near: rel[n, n], x: [n, 2]f64) -> f64 { return " + sum + " }", "f");
+    // Of each point all others are near; exponentials are counted as steps of the points.
+    std::vector<std::vector<int64_t>> pairs(2);
+    constexpr int64_t kPoints = 12;
+    for (int64_t i = 0; i < kPoints; ++i) {
+      for (int64_t j = 0; j < kPoints; ++j) {
+        pairs[0].push_back(i);
+        pairs[1].push_back(j);
+      }
+    }
+    std::vector<Tensor> args = RelationArrays(RelationFromCoo({kPoints, kPoints}, pairs));
+    args.push_back(Tensor::Of<double>(DType::kF64, {kPoints, 2}, Numbers(2 * kPoints)));
+    CheckValues(ssa, args);
+    const std::string text = ir::Print(Derived(ssa, Transform::kValue));
+    CHECK(text.find("sum [%p] of") == std::string::npos);
+    CHECK(text.find("max [%p] of") == std::string::npos);
+  }
+}
+
 // Parts of rows, what functions make of them, and rows that a condition chooses are rows of a statement.
 TEST_CASE(
     "index sets: slices and functions of rows, and chosen rows, at the places that data say") {
