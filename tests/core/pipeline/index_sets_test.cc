@@ -109,8 +109,8 @@ TEST_CASE("index sets: a name in front of a relation's bracket that varies with 
   const std::string sums[] = {
       "sum i < n, j < n { let a = logsumexp(x[i])\n [near(i, j)] * a * x[j, 0] }",
       "sum i < n, j < n { let a = sum(exp.(x[j]))\n let b = a * x[i, 1]\n [near(i, j)] * b }",
-      "sum i < n, j < n { let a = x[i] / norm(x[i])\n [near(i, j) or near(j, i)] * sum(a) * x[j, "
-      "0] }",
+      "sum i < n, j < n { let a = x[i] / norm(x[i])\n [near(i, j) or near(j, i)] * a[1] * x[j, 0] "
+      "}",
       "sum(gen i < n { let y = x[i] * 2.0\n sum j < n { let a = logsumexp(y)\n"
       "  if near(i, j) { a * x[j, 0] } else { 0.0 } } })",
   };
