@@ -338,8 +338,16 @@ std::optional<Leaves> LowerStopGradient(Context& c, const Expr& e) {
   PB_TRY(Leaves leaves, Lower(c, *e.operands[0]));
   if (c.dims_only) return leaves;
   for (Leaf& leaf : leaves) {
-    if (c.InBody() && leaf.array) return std::nullopt;
     c.SetLoc(e.ordinal);
+    if (c.InBody() && IsArrayLeaf(c, leaf)) {
+      const DType elem = ArrayOf(c, leaf)->elem;
+      if (!Carries(c, ir::Type::Scalar(elem))) continue;
+      PB_TRY(const ArrayRef stopped, MapElements(c, elem, {leaf}, [&c](const auto& element) {
+               return MaybeValue(c.b.StopGradient(element[0]));
+             }));
+      leaf = LeafOf(c, stopped);
+      continue;
+    }
     Store(c, leaf);
     if (!Carries(c, c.b.TypeOf(leaf.value))) continue;
     const Value stopped = c.b.StopGradient(leaf.value);

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "core/lang/lower_array.h"
+#include "core/lang/lower_comprehension.h"
 #include "core/lang/lower_expr.h"
 
 namespace pullback::lang {
@@ -212,7 +213,11 @@ bool CheckDeclared(Context& c, const TypeExpr& type, const Leaf& leaf) {
   const uint32_t loc = c.b.loc();
   for (size_t axis = 0; axis < type.dims.size(); ++axis) {
     if (IsAnySize(*type.dims[axis])) continue;
-    const std::optional<Affine> size = LowerInt(c, *type.dims[axis]);
+    std::optional<Affine> size = LowerInt(c, *type.dims[axis]);
+    // A product of sizes that a body makes is known in front of it.
+    if (size && c.InBody() && !c.IsOuter(*size)) {
+      if (const std::optional<Affine> known = Hoist(c, *size)) size = known;
+    }
     c.b.SetLoc(loc);
     if (!size || !RequireEqual(c, ExtentsOf(c, leaf)[axis], *size)) return false;
   }

@@ -110,6 +110,14 @@ class Splitter {
     const Op op = def ? def->op : Op::Dim;
     if (op == Op::Const) return Factors{{Value(), static_cast<int64_t>(def->bits)}};
     if (op == Op::Mul) return Joined(FactorsOf(each, def->args[0]), FactorsOf(each, def->args[1]));
+    // A product of sizes, which is what is asked of each factor, is not negative.
+    if (op == Op::Max) {
+      for (size_t k = 0; k < 2; ++k) {
+        const Inst* zero = values_.DefOf(def->args[k]);
+        if (!inner && zero && zero->op == Op::Const && zero->bits == 0)
+          return FactorsOf(each, def->args[1 - k]);
+      }
+    }
     const auto* e = op == Op::AffineOf ? &def->subs[0] : nullptr;
     if (e && e->constant == 0 && e->terms.size() == 1 && e->terms[0].coeff > 1)
       return Joined(Factors{{Value(), e->terms[0].coeff}}, FactorsOf(each, e->terms[0].value));

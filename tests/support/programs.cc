@@ -458,6 +458,13 @@ std::vector<ProgramCase> Operators() {
        {D(0.3)},
        {{0.9126678074548391}},  // cos(x)^2, which differences do not give
        true},
+      {"41 stop_gradient of rows in a body",
+       "fn f(x: [n]f64) -> f64 { return sum i < 2 { let y = gen j < n { x[j] * f64(i + 1) }\n"
+       " sum(stop_gradient(y) * y) } }",
+       "f",
+       {Tensor::Of<double>(DType::kF64, {2}, {0.5, -2})},
+       {{0.5 + 4 * 0.5, -2 - 4 * 2.0}},
+       true},
       {"17 second derivatives of a power",
        "fn f(x: f64, y: f64) -> f64 {\n"
        " return grad(|a| grad(|b| a ** b)(y))(x) + grad(|b| grad(|c| x ** c)(b))(y) }",

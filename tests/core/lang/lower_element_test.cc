@@ -191,5 +191,22 @@ TEST_CASE("elements: parts of rows at places that data say, where a condition ho
   CHECK(TrapOf(chosen, {kRowsOfO, IntVec({1, 1})}).kind == TrapKind::kIndex);
 }
 
+TEST_CASE("elements: flattened rows and what has no gradient are lazy in bodies", "[lower]") {
+  const std::pair<std::string, double> bodies[] = {
+      {"mean(flatten(x[k]))", 2.5 + 6.5},
+      {"let y = flatten(x[k])\n sum(y) * y[3]", 10 * 4 + 26 * 8},
+      {"sum(stop_gradient(x[k, 0]) * x[k, 1])", 1 * 3 + 2 * 4 + 5 * 7 + 6 * 8},
+      {"mat_sum(stop_gradient(x[k]) - 1.0)", 6 + 22},
+  };
+  for (const auto& [body, value] : bodies) {
+    const std::string text = "fn f(x: [c, h, v]f64) -> f64 { return sum k < c { " + body + " } }";
+    INFO(text);
+    const std::string ir = Ir(text);
+    CHECK(Count(ir, "jump") == 0);
+    CHECK(Number(text, {Tensor::Of<double>(DType::kF64, {2, 2, 2}, {1, 2, 3, 4, 5, 6, 7, 8})}) ==
+          value);
+  }
+}
+
 }  // namespace
 }  // namespace pullback::lang
