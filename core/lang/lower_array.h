@@ -60,7 +60,8 @@ std::optional<Leaves> LowerBroadcastCall(Context& c, const Expr& e);
 
 // --- lower_store.cc
 // In a body: the same array in memory, for every point that it depends on; its extents are known outside.
-std::optional<ArrayRef> StoreInBody(Context& c, const ArrayRef& a);
+// `guarded`: also where it is needed under a guard and may trap, for every point that the guard depends on.
+std::optional<ArrayRef> StoreInBody(Context& c, const ArrayRef& a, bool guarded = true);
 // The same of one that is dear and whose extents are; others stay as they are.
 std::optional<ArrayRef> StoreIfDear(Context& c, const ArrayRef& a);
 // Those that become the value of a local of f which is read as a whole. False: one cannot be stored.

@@ -87,8 +87,9 @@ MaybeValue ReadTold(Context& c, const Array& x, const Subs& subs, std::vector<si
 
 // An array that is read by another that is read so, or that is made outside of the loop that reads it, would have its
 // elements computed again and again. What has a name is stored, as it would be outside of a body.
+// `by_data`: of the subscripts that are not known to be inside, data give one.
 MaybeValue ReadAtData(Context& c, const Expr& e, const ArrayRef& x, const Subs& subs,
-                      std::vector<size_t> axes) {
+                      std::vector<size_t> axes, bool by_data) {
   if (x->at && x->made_within == c.CountIndices() && !c.telling) {
     Mark mark(c);
     if (MaybeValue element = ReadTold(c, *x, subs, std::move(axes))) return element;
@@ -96,7 +97,7 @@ MaybeValue ReadAtData(Context& c, const Expr& e, const ArrayRef& x, const Subs& 
   }
   if (e.operands[0]->kind != Expr::Kind::kName) return std::nullopt;
   const uint32_t place = c.b.loc();
-  PB_TRY(const ArrayRef stored, StoreInBody(c, x));
+  PB_TRY(const ArrayRef stored, StoreInBody(c, x, by_data));
   c.b.SetLoc(place);
   return ReadAt(c, *stored, subs);
 }
@@ -114,13 +115,15 @@ MaybeValue LowerElement(Context& c, const Expr& e) {
   c.SetLoc(e.ordinal);
   if (IsExact(c, *x)) return ReadAt(c, *x, subs);
   std::vector<size_t> data;
+  bool by_data = false;
   for (size_t i = 0; i < subs.size(); ++i) {
-    const bool by_data = c.InBody() && !c.dims_only && IsData(c, subs[i]);
-    if (!by_data && RequireInside(c, subs[i], x->dims[i])) continue;
+    const bool is_data = c.InBody() && !c.dims_only && IsData(c, subs[i]);
+    by_data = by_data || is_data;
+    if (!is_data && RequireInside(c, subs[i], x->dims[i])) continue;
     if (!c.InBody()) return std::nullopt;
     data.push_back(i);
   }
-  return data.empty() ? ReadAt(c, *x, subs) : ReadAtData(c, e, x, subs, std::move(data));
+  return data.empty() ? ReadAt(c, *x, subs) : ReadAtData(c, e, x, subs, std::move(data), by_data);
 }
 
 }  // namespace pullback::lang

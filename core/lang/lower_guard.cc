@@ -79,16 +79,16 @@ MaybeValue PredicateValue(Context& c, const Expr& predicate) {
 }
 
 bool AddGuard(Context& c, const Expr& predicate) {
+  const auto told = AffinePredicate(c, predicate);
+  const bool affine = told && (!c.guard.any || c.guard.affine);
+  if (!affine && !AddGuardOf(c, [&] { return LowerScalar(c, predicate); })) return false;
   Guard& g = c.guard;
-  if (!g.any || g.affine) {
-    if (auto constraints = AffinePredicate(c, predicate)) {
-      g.any = g.affine = true;
-      g.value = Value();
-      g.constraints.insert(g.constraints.end(), constraints->begin(), constraints->end());
-      return true;
-    }
+  if (affine) {
+    g.any = g.affine = true;
+    g.value = Value();
   }
-  return AddGuardOf(c, [&] { return LowerScalar(c, predicate); });
+  if (told) g.constraints.insert(g.constraints.end(), told->begin(), told->end());
+  return true;
 }
 
 bool AddGuardOf(Context& c, const std::function<MaybeValue()>& lower) {

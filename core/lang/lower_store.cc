@@ -61,11 +61,11 @@ std::optional<ArrayRef> StoredAnywhere(Context& c, const ArrayRef& a) {
 
 }  // namespace
 
-std::optional<ArrayRef> StoreInBody(Context& c, const ArrayRef& a) {
+std::optional<ArrayRef> StoreInBody(Context& c, const ArrayRef& a, bool guarded) {
   if (c.guard.any && !a->inner) {
     if (auto stored = StoredAnywhere(c, a)) return stored;
   }
-  return Stored(c, a, false);
+  return guarded || !c.guard.any ? Stored(c, a, false) : std::nullopt;
 }
 
 bool IsDear(const Array& a) { return a.inner || (a.at && a.dear); }
