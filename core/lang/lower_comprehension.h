@@ -144,6 +144,10 @@ void SpillCostly(Context& c);
 bool CannotTrap(const Context& c, const ir::Inst& inst);
 // Whether an instruction of a body may: a subscript may be out of range, as far as is known there.
 bool MayTrapHere(Context& c, const ir::Inst& inst);
+// --- lower_store.cc
+// Whether a statement has been written to the current block behind its first so many instructions.
+bool WroteStatement(Context& c, size_t first);
+// --- lower_frame.cc
 std::optional<Affine> Hoist(Context& c, const Affine& a);
 
 // --- lower_sequential.cc

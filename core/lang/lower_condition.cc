@@ -3,6 +3,7 @@
 
 #include "core/lang/builtins.h"
 #include "core/lang/lower_array.h"
+#include "core/lang/lower_comprehension.h"
 #include "core/lang/lower_expr.h"
 #include "core/lang/lower_stmt.h"
 #include "core/lang/walk.h"
@@ -169,6 +170,8 @@ std::optional<Leaf> ChosenSizes(Context& c, const Expr& condition, const Leaf& y
   return Leaf{Value(), array};
 }
 
+bool TakesWork(Context& c, const Leaf& leaf) { return IsDear(*ArrayOf(c, leaf)); }
+
 MaybeValue ElementWhere(Context& c, Value when, const Leaf& leaf, const Subs& subs) {
   Guard outer = c.guard;
   AddGuard(c, when);
@@ -184,7 +187,7 @@ Leaf ChosenElements(Context& c, Value when, Value unless, const Leaf& yes, const
   chosen->elem = a->elem;
   chosen->dims = a->dims;
   chosen->made_within = c.CountIndices();
-  chosen->dear = IsDear(*a) || IsDear(*b);
+  chosen->dear = true;  // an element is one of each
   Context* context = &c;
   chosen->at = [context, when, unless, yes, no](const Subs& subs) -> MaybeValue {
     PB_TRY(const Value x, ElementWhere(*context, when, yes, subs));
@@ -198,6 +201,7 @@ std::optional<Leaves> IfByGuard(Context& c, const Expr& e, size_t arm) {
   const CondArm& a = e.arms[arm];
   if (!a.cond) return ArmValue(c, a.body);
   PB_TRY(const Value when, PredicateValue(c, *a.cond));
+  const size_t first = c.function.blocks[c.b.block()].insts.size();
   const auto told = AffinePredicate(c, *a.cond).value_or(std::vector<Constraint>());
   PB_TRY(const Leaves yes, GuardedArm(c, when, told, [&] { return ArmValue(c, a.body); }));
   const Value unless = c.b.Make(Op::Not, {when});
@@ -209,7 +213,11 @@ std::optional<Leaves> IfByGuard(Context& c, const Expr& e, size_t arm) {
       out.push_back(yes[i]);
       continue;
     }
-    if (HaveOneShape(c, yes[i], no[i])) {
+    // What takes work is better left to a branch.
+    const bool one_shape = HaveOneShape(c, yes[i], no[i]);
+    if (one_shape && (WroteStatement(c, first) || TakesWork(c, yes[i]) || TakesWork(c, no[i])))
+      return std::nullopt;
+    if (one_shape) {
       out.push_back(ChosenElements(c, when, unless, yes[i], no[i]));
       continue;
     }

@@ -108,6 +108,15 @@ bool AsksWhether(const Expr& e) {
   return e.comprehension == Comprehension::kExists || e.comprehension == Comprehension::kOr;
 }
 
+// Elements are added where they are read. Nothing: they are not surely of one shape.
+std::optional<Leaf> SumInBody(Context& c, const Leaf& a, const Leaf& b) {
+  if (ExtentsOf(c, a) != ExtentsOf(c, b)) return std::nullopt;
+  PB_TRY(const ArrayRef sum, MapElements(c, ArrayOf(c, a)->elem, {a, b}, [&c](const auto& x) {
+           return MaybeValue(c.b.Make(Op::Add, {x[0], x[1]}));
+         }));
+  return LeafOf(c, sum);
+}
+
 // Of elements that are not added up, a statement that reads both: its readers can take the parts from where they are made.
 Value SumOfElements(Context& c, Value a, Value b) {
   const auto add = [&c](const std::vector<Value>& x) { return MaybeValue(c.b.Make(Op::Add, x)); };
@@ -130,6 +139,11 @@ std::optional<Leaves> Joined(Context& c, const Expr& e, const Leaves& a, const L
   const bool adds_up = InnermostOf(c, e).adds_up;
   Leaves out;
   for (size_t i = 0; i < a.size(); ++i) {
+    if (c.InBody() && IsArrayLeaf(c, a[i])) {
+      PB_TRY(const Leaf sum, SumInBody(c, a[i], b[i]));
+      out.push_back(sum);
+      continue;
+    }
     const Value x = a[i].value, y = b[i].value;
     PB_TRY(const Value v,
            AsksWhether(e) ? MaybeValue(c.b.Make(Op::Or, {x, y})) : SumOf(c, x, y, adds_up));

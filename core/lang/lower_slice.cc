@@ -42,6 +42,15 @@ std::optional<Affine> StridedExtent(Context& c, const Affine& length, int64_t st
 
 namespace {
 
+// 0 where a slice ends inside; elsewhere what brings each of its elements to its last place, or behind that: read there they
+// trap.
+Affine BeyondEnd(Context& c, const Affine& lo, const Affine& hi, const Affine& dim) {
+  AtBlock block(c);
+  const Value inside = c.b.Make(Op::Le, {c.ToValue(hi), c.ToValue(dim)});
+  const Value last = c.ToValue(hi - lo - Affine::Const(1));
+  return Affine::Of(c.b.Make(Op::Select, {inside, c.b.I64(0), last}));
+}
+
 // `exact`: a read of an element with an index out of range traps by itself. A body looks at one that data give no earlier.
 std::optional<Slice> LowerSubscript(Context& c, const Expr& e, const Subscript& s,
                                     const Affine& dim, bool exact) {
@@ -65,12 +74,13 @@ std::optional<Slice> LowerSubscript(Context& c, const Expr& e, const Subscript& 
     PB_TRY(hi, LowerInt(c, *s.hi));
   }
   c.SetLoc(e.ordinal);
-  const bool inside = RequireSlice(c, lo, hi, dim);
-  const bool is_range = IsNeverNegative(c, lo) && IsNeverNegative(c, hi - lo);
-  if (!inside && !(exact && is_range)) return std::nullopt;
   const int64_t step = s.step ? s.step->int_value : 1;
   PB_TRY(const Affine extent, StridedExtent(c, hi - lo, step));
-  return Slice{lo, step, extent, nullptr, !inside};
+  if (RequireSlice(c, lo, hi, dim)) return Slice{lo, step, extent, nullptr};
+  const bool is_range = IsNeverNegative(c, lo) && IsNeverNegative(c, hi - lo);
+  if (!exact || !is_range || !c.IsOuter(lo) || !c.IsOuter(hi) || !c.IsOuter(dim))
+    return std::nullopt;
+  return Slice{lo + BeyondEnd(c, lo, hi, dim), step, extent, nullptr, true};
 }
 
 Axis Compose(const Axis& x, const std::vector<Slice>& slices, const std::vector<int>& places) {
@@ -281,6 +291,7 @@ ArrayRef Transposed(const ArrayRef& x) {
 ArrayRef AsColumn(const ArrayRef& x) {
   auto out = std::make_shared<Array>(*x);
   out->dims.push_back(Affine::Const(1));
+  out->exact = false;  // nobody asks for the column
   if (x->at) out->at = [x](const Subs& subs) { return x->at({subs[0]}); };
   if (x->term) out->term = [x](const Subs& subs, const Affine& k) { return x->term({subs[0]}, k); };
   return out;

@@ -12,16 +12,15 @@
 
 namespace pullback::lang {
 
-namespace {
-
-// Whether a statement has been written to the current block behind its first so many instructions.
 bool WroteStatement(Context& c, size_t first) {
   const std::vector<ir::Inst>& insts = c.function.blocks[c.b.block()].insts;
   return std::any_of(insts.begin() + static_cast<std::ptrdiff_t>(first), insts.end(),
                      [](const ir::Inst& inst) { return inst.each != nullptr; });
 }
 
-// `anywhere`: it must not trap, nor need statements of its own.
+namespace {
+
+// `anywhere`: it must not trap, nor take more than arithmetic.
 std::optional<ArrayRef> Stored(Context& c, const ArrayRef& a, bool anywhere) {
   NestedFrame nested(c);
   Statement s;
@@ -43,9 +42,10 @@ std::optional<ArrayRef> Stored(Context& c, const ArrayRef& a, bool anywhere) {
   }
   if (!v) return std::nullopt;
   const std::vector<ir::Inst>& body = c.frame().body;
-  const bool traps = std::any_of(body.begin(), body.end(),
-                                 [&](const ir::Inst& inst) { return MayTrapHere(c, inst); });
-  if (anywhere && (traps || WroteStatement(c, before))) return std::nullopt;
+  const bool is_more = std::any_of(body.begin(), body.end(), [&](const ir::Inst& inst) {
+    return MayTrapHere(c, inst) || (ir::Info(inst.op).flags & ir::kLibm) != 0;
+  });
+  if (anywhere && (is_more || WroteStatement(c, before))) return std::nullopt;
   return ArrayInMemory(c, LiftStatement(c, s, {*v}));
 }
 

@@ -8,6 +8,7 @@ namespace {
 
 using ir::TrapKind;
 
+const Tensor kSix = Mat(2, 3, {1, 2, 3, 4, 5, 6});
 const Tensor kRowsOfO = Mat(2, 3, {1, 2, 3, 4, 6, 5});
 
 std::string SumOver(const std::string& body) {
@@ -186,9 +187,36 @@ TEST_CASE("elements: parts of rows at places that data say, where a condition ho
   CHECK(Number(part, {kRowsOfO, IntVec({-1, -7})}) == 0);
   CHECK(TrapOf(part, {kRowsOfO, IntVec({1})}) == TrapPlace{TrapKind::kIndex, 3, 3, "e[w[i]][0:4]"});
   CHECK(TrapOf(part, {kRowsOfO, IntVec({5})}) == TrapPlace{TrapKind::kIndex, 5, 2, "e[w[i]][0:4]"});
+  // Whichever element is read, and whatever is made of the part first.
+  for (const std::string read :
+       {"e[w[i]][0:4][0:2]", "e[w[i], 0:4:2]", "e.T[:, w[i]][0:4:2]",
+        "concat(e[w[i]][0:4], e[0])[1:2]", "column(e[w[i]])[0, 0:3]", "column(e[w[i]])[:, 1]",
+        "column(e[i])[0, w]", "column(e[w[i]]).T[0:2]", "e[w[i]][w[0:4]]",
+        "(if w[i] > 0 { e[w[i]][0:4] } else { e[0][0:4] })[1:2]"}) {
+    INFO(read);
+    const bool matrix = read == "column(e[w[i]]).T[0:2]";
+    const std::string sum = matrix ? "flatten(" + read + ")" : read;
+    CHECK(TrapOf(text(sum), {kRowsOfO, IntVec({1, 1})}).kind == TrapKind::kIndex);
+  }
   const std::string chosen = text("if i > 0 { e[w[i] + 1] } else { e[w[i]] }");
   CHECK(Number(chosen, {kRowsOfO, IntVec({1, 0})}) == 15 + 15);
   CHECK(TrapOf(chosen, {kRowsOfO, IntVec({1, 1})}).kind == TrapKind::kIndex);
+}
+
+// Of rows, also inside a body.
+TEST_CASE("elements: sums of rows that several conditions tell", "[lower]") {
+  const std::pair<std::string, double> bodies[] = {
+      {"[k[i] == h] * x[h] + [q[i] == h] * x[i]", 42},
+      {"[k[i] == h or q[i] == h] * x[h]", 42},
+      {"[k[h] == i] * x[h] - [h == i] * x[h]", 0},
+  };
+  for (const auto& [body, value] : bodies) {
+    const std::string text =
+        "fn f(x: [n, m]f64, k: [l]i64, q: [l]i64) -> f64 { return sum i < l { sum(sum h < l { " +
+        body + " }) } }";
+    INFO(text);
+    CHECK(Number(text, {kSix, IntVec({1, 0}), IntVec({0, 1})}) == value);
+  }
 }
 
 TEST_CASE("elements: flattened rows and what has no gradient are lazy in bodies", "[lower]") {
