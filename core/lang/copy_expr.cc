@@ -61,11 +61,14 @@ ExprPtr Copy(const Expr& e) {
     if (!copy->operands.back()) return nullptr;
   }
   for (const Subscript& s : e.subscripts) {
-    ExprPtr index = s.index ? Copy(*s.index) : nullptr;
-    if (!index) return nullptr;
-    copy->subscripts.emplace_back();
-    copy->subscripts.back().index = std::move(index);
-    copy->subscripts.back().span = s.span;
+    Subscript& own = copy->subscripts.emplace_back();
+    own.is_slice = s.is_slice;
+    own.span = s.span;
+    const std::pair<const ExprPtr*, ExprPtr*> parts[] = {
+        {&s.index, &own.index}, {&s.lo, &own.lo}, {&s.hi, &own.hi}, {&s.step, &own.step}};
+    for (const auto& [from, to] : parts) {
+      if (*from && !(*to = Copy(**from))) return nullptr;
+    }
   }
   for (const CondArm& arm : e.arms) {
     copy->arms.emplace_back();

@@ -5,7 +5,7 @@
 
 namespace pullback::lang {
 
-// A copy of an expression after the checker; null: of more than operators, elements, branches and calls.
+// A copy of an expression after the checker; null: of more than operators, elements, slices, branches and calls.
 ExprPtr Copy(const Expr& e);
 
 }  // namespace pullback::lang

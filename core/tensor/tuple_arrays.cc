@@ -19,6 +19,27 @@ namespace {
 // How far a value is followed.
 constexpr int kMaxDepth = 8;
 
+// Whether it gives 0 of 0, and so adds nothing there.
+bool KeepsZero(Op op) {
+  switch (op) {
+    case Op::Abs:
+    case Op::Sqrt:
+    case Op::Cbrt:
+    case Op::Sin:
+    case Op::Tan:
+    case Op::Asin:
+    case Op::Atan:
+    case Op::Sinh:
+    case Op::Tanh:
+    case Op::Asinh:
+    case Op::Atanh:
+    case Op::Erf:
+    case Op::Expm1:
+    case Op::Log1p: return true;
+    default: return false;
+  }
+}
+
 bool IsAbsent(const Each& each, Value v, Value read, int depth) {
   if (v == read) return true;
   const Inst* def = FindDef(each, v);
@@ -31,7 +52,7 @@ bool IsAbsent(const Each& each, Value v, Value read, int depth) {
     case Op::Neg:
     case Op::Add:
     case Op::Sub: return std::all_of(def->args.begin(), def->args.end(), absent);
-    default: return false;
+    default: return KeepsZero(def->op) && absent(def->args[0]);
   }
 }
 

@@ -187,8 +187,13 @@ TEST_CASE("index sets: a name in front of a relation's bracket is made for its p
       "2)",
       "mat_sum(tanh.(gen i < n { sum j < n { let d = x[i] - x[j]\n"
       "  [near(i, j)] * d - [near(j, i)] * d * d } }))",
+      "mat_sum(tanh.(gen i < n { sum j < n { ([near(i, j)] - [i == j] * x[j, 0]) * x[j] } }))",
       "sum i < n { let y = sum(x[i])\n [(exists j < n: near(i, j)) and y > -9.0] * y }",
   };
+  const std::string named =
+      "mat_sum(tanh.(gen i < n, j < n { [near(i, j)] * x[i, 0] })) + mat_sum(abs.(gen i < n, j < n "
+      "{\n"
+      "  [near(i, j)] * x[j, 1] }))";
   const auto args = [](int64_t n) {
     std::vector<std::vector<int64_t>> pairs(2);
     for (int64_t i = 0; i < n; ++i) {
@@ -199,7 +204,9 @@ TEST_CASE("index sets: a name in front of a relation's bracket is made for its p
     all.push_back(Tensor::Of<double>(DType::kF64, {n, 2}, Numbers(2 * n)));
     return all;
   };
-  for (const std::string& sum : sums) {
+  std::vector<std::string> all(std::begin(sums), std::end(sums));
+  all.push_back(named);  // a matrix of pairs behind functions that give 0 of 0
+  for (const std::string& sum : all) {
     INFO(sum);
     const ir::Module ssa =
         LowerText("fn f(near: rel[n, n], x: [n, 2]f64) -> f64 { return " + sum + " }", "f");
