@@ -138,7 +138,7 @@ class Splitter {
     const std::optional<Factors> others = OthersOf(factors, *last);
     if (!others) return false;
     const Value index = f_.NewValue(ir::Type::I64(), "j");
-    plan.indices.push_back({index, *last});
+    plan.indices.emplace_back(index, *last);
     for (const auto& [v, by] : remainders_) {
       if (by != Factors{*last}) return false;
       plan.by[v.id] = index;
@@ -150,7 +150,7 @@ class Splitter {
       if (more->empty())
         rest.same.insert(v);
       else
-        rest.quotients.push_back({v, *more});
+        rest.quotients.emplace_back(v, *more);
     }
     return Split(each, rest, *others, plan);
   }
@@ -164,7 +164,7 @@ class Splitter {
       if (inst.args.empty() || !left.same.contains(inst.args[0])) continue;
       const std::optional<Factors> by = FactorsOf(each, inst.args[1]);
       if (!by) return std::nullopt;
-      (inst.op == Op::Div ? all.quotients : remainders_).push_back({inst.results[0], *by});
+      (inst.op == Op::Div ? all.quotients : remainders_).emplace_back(inst.results[0], *by);
     }
     return all;
   }
@@ -194,7 +194,7 @@ class Splitter {
   bool TakeLast(const Each& each, const Left& left, const Factors& factors, Plan& plan) {
     if (factors.size() != 1 || !left.quotients.empty() || !IsSize(each, factors[0])) return false;
     const Value index = f_.NewValue(ir::Type::I64(), "i");
-    plan.indices.push_back({index, factors[0]});
+    plan.indices.emplace_back(index, factors[0]);
     for (Value v : left.same) plan.by[v.id] = index;
     return true;
   }
