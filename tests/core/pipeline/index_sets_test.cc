@@ -136,6 +136,21 @@ TEST_CASE("index sets: a name in front of a relation's bracket that varies with 
   }
 }
 
+// Unoptimised, element after element, in the order of the text.
+TEST_CASE("index sets: what is added at places that data say is added in order") {
+  const ir::Module ssa = LowerText(
+      "fn f(x: [n]f64, k: [m]i64, v: [m]f64) -> [n]f64 { var a = x * 1.0\n a[k] += v\n return a }",
+      "f");
+  const std::vector<Tensor> args = {Vec({-1e308, 1e16, -0.0}), Ints({0, 0, 1, 1}),
+                                    Vec({1e308, 1e308, 1, 1})};
+  for (const bool optimise : {false, true}) {
+    const Tensor a = RunOk(Derived(ssa, Transform::kValue, {}, optimise), args)[0];
+    CHECK(a.At<double>(0) == 1e308);
+    CHECK(a.At<double>(1) == 1e16);
+    CHECK(std::signbit(a.At<double>(2)));
+  }
+}
+
 // Parts of rows, what functions make of them, and rows that a condition chooses are rows of a statement.
 TEST_CASE(
     "index sets: slices and functions of rows, and chosen rows, at the places that data say") {
