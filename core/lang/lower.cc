@@ -14,7 +14,7 @@ namespace {
 void LowerFunction(ModuleContext& m, uint32_t function) {
   const Function& source = *m.program.functions[function];
   Context c(m, m.Declare(function));
-  Activation run{&source, m.bases[function], {}, {}, {}};
+  Activation run{&source, m.bases[function], {}, {}, {}, {}};
   run.locals.resize(source.locals.size());
   c.at = &run;
   c.b.SetBlock(0);

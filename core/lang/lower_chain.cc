@@ -4,7 +4,9 @@
 #include <utility>
 
 #include "core/lang/lower_expr.h"
+#include "core/lang/lower_relation.h"
 #include "core/lang/lower_sizes.h"
+#include "core/lang/lower_source.h"
 #include "core/lang/lower_stmt.h"
 
 namespace pullback::lang {
@@ -84,6 +86,14 @@ MaybeValue ChainByGuard(Context& c, const Expr& e, const std::vector<const Expr*
   return ZeroElsewhere(c, rest, guard);
 }
 
+// The same call r(i, j) is among them.
+bool IsAsked(const Expr& e, const std::vector<const Expr*>& predicates) {
+  const bool plain = IsRelated(e) && std::all_of(e.operands.begin(), e.operands.end(),
+                                                 [](const ExprPtr& o) { return IsSimple(*o); });
+  return plain && std::any_of(predicates.begin(), predicates.end(),
+                              [&](const Expr* p) { return AreAlike(*p, e); });
+}
+
 }  // namespace
 
 void CollectConjuncts(const Context& c, const Expr& e, std::vector<const Expr*>& predicates) {
@@ -91,7 +101,10 @@ void CollectConjuncts(const Context& c, const Expr& e, std::vector<const Expr*>&
     for (const Expr* p : it->second) CollectConjuncts(c, *p, predicates);
     return;
   }
-  if (e.kind != Expr::Kind::kBinary || e.binary != BinaryOp::kAnd) return predicates.push_back(&e);
+  if (e.kind != Expr::Kind::kBinary || e.binary != BinaryOp::kAnd) {
+    if (!IsAsked(e, predicates)) predicates.push_back(&e);
+    return;
+  }
   for (const ExprPtr& part : e.operands) CollectConjuncts(c, *part, predicates);
 }
 

@@ -8,6 +8,7 @@
 #include "core/lang/lower_neighbours.h"
 #include "core/lang/lower_relation.h"
 #include "core/lang/lower_sizes.h"
+#include "core/lang/lower_spell.h"
 
 namespace pullback::lang {
 
@@ -44,7 +45,8 @@ std::optional<Leaves> ReducedInBody(Context& c, const Expr& e) {
 }
 
 // Block mode.
-Leaves LowerWhole(Context& c, const Expr& e) {
+Leaves LowerWhole(Context& c, const Expr& written) {
+  const Expr& e = *Spelled(c, &written);
   const Ranges ranges = LowerRanges(c, e);
   const EvaluatedAhead ahead(c, e, 0, ranges, Dear::kNeverInBodies);
   Mark mark(c);

@@ -32,6 +32,8 @@
 //   lower_member.cc          whether a tuple is related; joins
 //   lower_source.cc          what expressions say, without values
 //   lower_tellers.cc         which reductions other than sums go by neighbours
+//   lower_spell.cc           names of matrices in them, spelled out
+//   lower_named_matrix.cc    which those are
 //   lower_unrelated.cc       what their bodies are elsewhere
 //   lower_neighbours.cc      and the neighbours
 //   lower_points.cc          sets of points
@@ -153,6 +155,12 @@ struct ModuleContext {
   bool IsTooLarge() const { return spent > limits.max_ir_insts; }
 };
 
+// A matrix that a name stands for, of which most is 0 (lower_spell.h).
+struct NamedMatrix {
+  const Expr* gen;
+  const Expr* element;  // a product with brackets, by the gen's binders
+};
+
 // A run of a source function's text: the function being lowered, or one inlined into a body.
 struct Activation {
   const Function* function = nullptr;
@@ -162,6 +170,7 @@ struct Activation {
   std::unordered_map<const Expr*, Leaves> ahead;
   // What lets of bodies say that their names are.
   std::unordered_map<uint32_t, const Expr*> texts;
+  std::unordered_map<uint32_t, NamedMatrix> matrices;
 };
 
 // A tensor statement under construction.

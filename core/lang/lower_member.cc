@@ -9,6 +9,8 @@ namespace {
 
 // A relation has fewer than 2^31 tuples (core/base/relation.cc).
 constexpr int kSteps = 31;
+// They are made in groups, of which those that no row as short needs are skipped: the lowest bit of each.
+constexpr int kLowBits[] = {16, 8, 4, 0};
 
 Value Clamped(Context& c, const Affine& i, int64_t least, const Affine& high) {
   const Value low = c.b.Make(Op::Max, {c.ToValue(i), c.I64(least)});
@@ -39,17 +41,44 @@ Value Compare(Context& c, const Tuples& t, const std::vector<Value>& key, Value 
   return c.b.Make(Op::And, {guard, result});
 }
 
+// The last place before `key`, from `last` on, where the bits above `bits` are found; down to `low`.
+Value FindBits(Context& c, const Tuples& t, const std::vector<Value>& key, Value last, Value end,
+               Value guard, int bits, int low) {
+  for (int bit = bits; bit-- > low;) {
+    const Value next = c.b.Make(Op::Add, {last, c.b.I64(int64_t{1} << bit)});
+    Value inside = c.b.Make(Op::Lt, {next, end});
+    if (guard.valid()) inside = c.b.Make(Op::And, {guard, inside});
+    const Value before = Compare(c, t, key, inside, next, false);
+    last = c.b.Make(Op::Select, {before, next, last});
+  }
+  return last;
+}
+
+// The same, evaluated only where so many places are left.
+Value FindBitsIfLong(Context& c, const Tuples& t, const std::vector<Value>& key, Value last,
+                     Value end, int bits, int low) {
+  const Value least = c.b.Make(Op::Add, {last, c.b.I64(int64_t{1} << low)});
+  const Value is_long = c.b.Make(Op::Lt, {least, end});
+  std::vector<ir::Inst>& body = c.frame().body;
+  const size_t first = body.size();
+  const Value found = FindBits(c, t, key, last, end, is_long, bits, low);
+  for (size_t k = first; k < body.size(); ++k) {
+    if (!body[k].guard.valid()) body[k].guard = is_long;
+  }
+  return c.b.Make(Op::Select, {is_long, found, last});
+}
+
 // Binary search among the tuples with the first index, in straight-line code: the last place before
 // `key` is found bit by bit.
 Value Search(Context& c, const Tuples& t, const std::vector<Value>& key) {
   const auto [begin, end] = TuplesWith(c, t.Start(0), Affine::Of(key[0]));
   if (key.size() == 1) return c.b.Make(Op::Lt, {begin, end});
   Value last = c.b.Make(Op::Sub, {begin, c.b.I64(1)});
-  for (int bit = kSteps; bit-- > 0;) {
-    const Value next = c.b.Make(Op::Add, {last, c.b.I64(int64_t{1} << bit)});
-    const Value inside = c.b.Make(Op::Lt, {next, end});
-    const Value before = Compare(c, t, key, inside, next, false);
-    last = c.b.Make(Op::Select, {before, next, last});
+  int bits = kSteps;
+  for (const int low : kLowBits) {
+    last = low > 0 ? FindBitsIfLong(c, t, key, last, end, bits, low)
+                   : FindBits(c, t, key, last, end, Value(), bits, low);
+    bits = low;
   }
   const Value next = c.b.Make(Op::Add, {last, c.b.I64(1)});
   return Compare(c, t, key, c.b.Make(Op::Lt, {next, end}), next, true);

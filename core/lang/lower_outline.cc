@@ -116,7 +116,7 @@ uint32_t Outlining::MakeFunction() {
   Context inner(m, id);
   inner.function.results = m.Flatten(block_.result->type);
   inner.b.SetBlock(inner.b.NewBlock());
-  Activation run{&source, c_.at->base, {}, {}, {}};
+  Activation run{&source, c_.at->base, {}, {}, {}, {}};
   run.locals.resize(source.locals.size());
   inner.at = &run;
   size_t next = 0;

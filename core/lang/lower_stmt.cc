@@ -6,6 +6,7 @@
 #include "core/lang/lower_neighbours.h"
 #include "core/lang/lower_place.h"
 #include "core/lang/lower_sizes.h"
+#include "core/lang/lower_spell.h"
 #include "core/lang/lower_walk.h"
 
 namespace pullback::lang {
@@ -281,6 +282,7 @@ bool LowerLet(Context& c, const Stmt& s) {
     leaves = Lower(c, *s.value);
   } else {
     leaves = LowerStored(c, *s.value);
+    NoteMatrix(c, s);
   }
   if (!leaves || !CheckAnnotation(c, s, *leaves)) return false;
   const std::vector<Leaves> parts = Distribute(s, *leaves);

@@ -1,6 +1,8 @@
 // What a comprehension's body is at the points of a binder that no teller relates.
 #include <algorithm>
+#include <cmath>
 #include <functional>
+#include <optional>
 #include <unordered_map>
 
 #include "core/lang/lower_expr.h"
@@ -27,6 +29,8 @@ class Unrelated {
   bool IsFalse(const Expr& e) const;
   bool IsTrue(const Expr& e) const;
   bool IsZeroChain(const Expr& e) const;
+  std::optional<bool> Compared(const Expr& e) const;
+  std::optional<double> NumberThere(const Expr& e) const;
 
   Context& c_;
   const Expr& e_;
@@ -47,14 +51,16 @@ bool Unrelated::IsFalse(const Expr& e) const {
   if (IsNot(e)) return IsTrue(*e.operands[0]);
   if (e.kind != Expr::Kind::kBinary) return false;
   if (e.binary == BinaryOp::kAnd) return IsFalse(*e.operands[0]) || IsFalse(*e.operands[1]);
-  return e.binary == BinaryOp::kOr && IsFalse(*e.operands[0]) && IsFalse(*e.operands[1]);
+  if (e.binary == BinaryOp::kOr) return IsFalse(*e.operands[0]) && IsFalse(*e.operands[1]);
+  return Compared(e) == false;
 }
 
 bool Unrelated::IsTrue(const Expr& e) const {
   if (IsNot(e)) return IsFalse(*e.operands[0]);
   if (e.kind != Expr::Kind::kBinary) return false;
   if (e.binary == BinaryOp::kOr) return IsTrue(*e.operands[0]) || IsTrue(*e.operands[1]);
-  return e.binary == BinaryOp::kAnd && IsTrue(*e.operands[0]) && IsTrue(*e.operands[1]);
+  if (e.binary == BinaryOp::kAnd) return IsTrue(*e.operands[0]) && IsTrue(*e.operands[1]);
+  return Compared(e) == true;
 }
 
 bool Unrelated::IsZeroChain(const Expr& e) const {
@@ -63,6 +69,58 @@ bool Unrelated::IsZeroChain(const Expr& e) const {
   CollectBrackets(c_, e, predicates);
   return std::any_of(predicates.begin(), predicates.end(),
                      [&](const Expr* p) { return IsFalse(*p); });
+}
+
+// Of two numbers.
+std::optional<bool> Unrelated::Compared(const Expr& e) const {
+  if (e.kind != Expr::Kind::kBinary || e.binary < BinaryOp::kEq || e.binary > BinaryOp::kGe)
+    return std::nullopt;
+  const std::optional<double> a = NumberThere(*e.operands[0]), b = NumberThere(*e.operands[1]);
+  if (!a || !b) return std::nullopt;
+  switch (e.binary) {
+    case BinaryOp::kEq: return *a == *b;
+    case BinaryOp::kNe: return *a != *b;
+    case BinaryOp::kLt: return *a < *b;
+    case BinaryOp::kLe: return *a <= *b;
+    case BinaryOp::kGt: return *a > *b;
+    default: return *a >= *b;
+  }
+}
+
+// A sum, difference or product of small integers, which all types have, and of brackets; which it is there.
+std::optional<double> Unrelated::NumberThere(const Expr& e) const {
+  constexpr double kLargest = 1 << 20;
+  if (e.kind == Expr::Kind::kName) {
+    const auto let = lets_.find(e.local);
+    return let == lets_.end() ? std::nullopt : NumberThere(*let->second);
+  }
+  if (e.type.kind != Type::Kind::kScalar || e.type.elem == DType::kBool) return std::nullopt;
+  if (IsZeroChain(e)) return 0.0;
+  const auto part = [&](size_t k) { return NumberThere(*e.operands[k]); };
+  std::optional<double> v;
+  switch (e.kind) {
+    case Expr::Kind::kInt: v = static_cast<double>(e.int_value); break;
+    case Expr::Kind::kFloat: v = e.float_value; break;
+    case Expr::Kind::kCast: v = part(0); break;
+    case Expr::Kind::kIverson:
+      if (IsTrue(*e.operands[0])) v = 1.0;
+      break;
+    case Expr::Kind::kUnary:
+      v = part(0);
+      if (v) v = -*v;
+      break;
+    case Expr::Kind::kBinary: {
+      const std::optional<double> a = part(0), b = a ? part(1) : std::nullopt;
+      if (!b) break;
+      if (e.binary == BinaryOp::kAdd) v = *a + *b;
+      if (e.binary == BinaryOp::kSub) v = *a - *b;
+      if (e.binary == BinaryOp::kMul) v = *a * *b;
+      break;
+    }
+    default: break;
+  }
+  const bool small = v && std::trunc(*v) == *v && std::abs(*v) <= kLargest;
+  return small && !(*v == 0 && std::signbit(*v)) ? v : std::nullopt;
 }
 
 // Those whose values differ vary. False: the block does more than bind names.
@@ -111,13 +169,14 @@ bool Unrelated::IsSame(const Expr& e) {
 
 // It is 0 (or, if that may be, 1) there.
 bool Unrelated::IsNumberThere(const Expr& e, bool one) {
-  if (IsZeroChain(e) || IsNumber(e, 0) || (one && IsNumber(e, 1))) return true;
+  if (IsZeroChain(e)) return true;
+  if (const std::optional<double> v = NumberThere(e)) return *v == 0 || (one && *v == 1);
   if (e.kind == Expr::Kind::kIf) {
     return IsChosen(e, [&](const Expr& v) { return IsNumberThere(v, one); });
   }
   if (e.kind == Expr::Kind::kName) {
     const auto let = lets_.find(e.local);
-    return let != lets_.end() && IsNumberThere(*let->second, one);
+    return let != lets_.end() && IsNumberThere(*let->second, one);  // of several parts
   }
   const bool parts = e.kind == Expr::Kind::kTuple || e.kind == Expr::Kind::kConstruct;
   return parts && std::all_of(e.operands.begin(), e.operands.end(),

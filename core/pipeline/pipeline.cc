@@ -230,7 +230,7 @@ StatusOr<bool> DeriveInChunks(PassRunner& passes, ir::Module m, Transform transf
 
 }  // namespace
 
-const char* const kPassesVersion = "125";
+const char* const kPassesVersion = "126";
 
 const char* TransformName(Transform t) {
   switch (t) {

@@ -146,7 +146,33 @@ std::vector<RandomRelationProgram> RandomPairPrograms(Random& random) {
   };
   const std::string other = Condition(random, Pairs());
   const std::string also = " + (if " + other + " { x[i] } else { 0.0 })";
+  // Matrices with names, by brackets and by loops.
+  const auto matrix = [&](const std::string& value) {
+    return Text("let q = gen i < n, j < n { " + row + " }\nreturn " + value);
+  };
+  const auto matrix_loops = [&](const std::string& start, const std::string& step,
+                                const std::string& end) {
+    return Text("var q = gen i < n, j < n { 0.0 }\nfor i < n { for j < n { if " + condition +
+                " { q[i, j] = x[j] * x[i]" + divided + " } } }\nvar t = 0.0\nfor i < n {\n" +
+                start + "\nfor j < n { " + step + " }\n" + end + "\n}\nreturn t");
+  };
   return {
+      {matrix("sum i < n { max j < n { q[i, j] } }"),
+       matrix_loops("var a = -1.0", "a = max(a, q[i, j])", "t += a")},
+      {matrix("sum i < n { min j < n { q[j, i] - q[i, j] * x[j] } }"),
+       matrix_loops("var a = 100.0", "a = min(a, q[j, i] - q[i, j] * x[j])", "t += a")},
+      {matrix("sum i < n { prod j < n { 1.0 - q[i, j] } }"),
+       matrix_loops("var a = 1.0", "a *= 1.0 - q[i, j]", "t += a"), true},
+      {matrix("sum i < n { f64(argmin j < n { q[j, i] }) }"),
+       matrix_loops("var a = 100.0\nvar b = 0", "if q[j, i] < a { a = q[j, i]\nb = j }",
+                    "t += f64(b)"),
+       true},
+      {matrix("sum i < n, j < n { q[i, j] * q[j, i] - [" + other + "] * x[i] * q[j, i] }"),
+       matrix_loops(
+           "", "t += q[i, j] * q[j, i] - (if " + other + " { x[i] * q[j, i] } else { 0.0 })", ""),
+       true},
+      {matrix("sum(q * q.T) + sum i < n { max(q[i]) }"),
+       matrix_loops("var a = -1.0", "t += q[i, j] * q[j, i]\na = max(a, q[i, j])", "t += a")},
       {text("sum i < n, j < n { " + row + " + [" + other + "] * x[i] }"),
        loops("", "t += v" + also, ""), true},
       {text("sum(gen i < n { sum j < n { ([" + condition + "] - [" + other + "]) * 2.0 } })"),
