@@ -1,17 +1,11 @@
 #include "core/ir/builder.h"
 
-#include <bit>
-
 #include "core/base/status.h"
+#include "core/ir/literal.h"
 #include "core/ir/op_types.h"
 
 namespace pullback::ir {
 namespace {
-
-uint64_t FloatBits(DType t, double v) {
-  return t == DType::kF32 ? std::bit_cast<uint32_t>(static_cast<float>(v))
-                          : std::bit_cast<uint64_t>(v);
-}
 
 bool IsI64(Type t) { return t == Type::I64(); }
 bool IsNumber(Type t) { return t.IsScalar() && t.elem != DType::kBool; }

@@ -6,6 +6,11 @@
 #include <cstdio>
 
 namespace pullback::ir {
+
+uint64_t FloatBits(DType type, double value) {
+  return type == DType::kF32 ? std::bit_cast<uint32_t>(static_cast<float>(value))
+                             : std::bit_cast<uint64_t>(value);
+}
 namespace {
 
 constexpr uint64_t kNan64 = 0x7ff8000000000000;

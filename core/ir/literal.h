@@ -15,6 +15,9 @@ struct Literal {
   uint64_t bits = 0;  // as Inst::bits of a Const
 };
 
+// The payload of a float constant of that type.
+uint64_t FloatBits(DType type, double value);
+
 std::string LiteralText(Literal c);
 // An unsigned literal (the sign is a token of its own); nullopt when `text` is not one.
 std::optional<Literal> ParseLiteral(std::string_view text);

@@ -1,20 +1,11 @@
 #include "core/ir/monoid.h"
 
-#include <bit>
 #include <limits>
 
 #include "core/base/status.h"
+#include "core/ir/literal.h"
 
 namespace pullback::ir {
-namespace {
-
-uint64_t FloatBits(DType t, double v) {
-  if (t == DType::kF32) return std::bit_cast<uint32_t>(static_cast<float>(v));
-  return std::bit_cast<uint64_t>(v);
-}
-
-}  // namespace
-
 Op MonoidOp(Monoid m) {
   switch (m) {
     case Monoid::kSum:

@@ -81,9 +81,4 @@ bool Definitions::IsSize(Value v) const {
   }
 }
 
-uint64_t FloatBits(DType type, double value) {
-  return type == DType::kF32 ? std::bit_cast<uint32_t>(static_cast<float>(value))
-                             : std::bit_cast<uint64_t>(value);
-}
-
 }  // namespace pullback::opt

@@ -73,7 +73,4 @@ class Definitions {
   ir::Value guard_;
 };
 
-// The payload of a float constant of that type.
-uint64_t FloatBits(DType type, double value);
-
 }  // namespace pullback::opt

@@ -4,6 +4,7 @@
 
 #include "core/base/math.h"
 #include "core/ir/comparisons.h"
+#include "core/ir/literal.h"
 
 namespace pullback::opt {
 namespace {
@@ -26,10 +27,10 @@ Bits OfInts(Op op, uint64_t a, uint64_t b) {
 template <typename T>
 Bits OfMath(const MathFunction& fn, DType type, T a, T b) {
   const T value = CallMath(fn, a, b);
-  return std::isnan(value) ? std::nullopt : Bits(FloatBits(type, value));
+  return std::isnan(value) ? std::nullopt : Bits(ir::FloatBits(type, value));
 }
 Bits OfFunction(Op op, DType type, double a, double b) {
-  if (op == Op::Sqrt) return a >= 0 ? Bits(FloatBits(type, std::sqrt(a))) : std::nullopt;
+  if (op == Op::Sqrt) return a >= 0 ? Bits(ir::FloatBits(type, std::sqrt(a))) : std::nullopt;
   if ((ir::Info(op).flags & ir::kLibm) == 0) return std::nullopt;
   const MathFunction* fn = FindMath(ir::Info(op).mnemonic);
   if (fn == nullptr) return std::nullopt;
@@ -40,11 +41,11 @@ Bits OfFunction(Op op, DType type, double a, double b) {
 // Double arithmetic rounded once more to f32 is exact for + - * /: 53 >= 2*24 + 2 bits.
 Bits OfFloats(Op op, DType type, double a, double b) {
   switch (op) {
-    case Op::Add: return FloatBits(type, a + b);
-    case Op::Sub: return FloatBits(type, a - b);
-    case Op::Mul: return FloatBits(type, a * b);
-    case Op::Div: return FloatBits(type, a / b);
-    case Op::SMul: return FloatBits(type, a == 0 ? 0 : a * b);
+    case Op::Add: return ir::FloatBits(type, a + b);
+    case Op::Sub: return ir::FloatBits(type, a - b);
+    case Op::Mul: return ir::FloatBits(type, a * b);
+    case Op::Div: return ir::FloatBits(type, a / b);
+    case Op::SMul: return ir::FloatBits(type, a == 0 ? 0 : a * b);
     default: return OfFunction(op, type, a, b);
   }
 }
@@ -52,8 +53,8 @@ Bits OfFloats(Op op, DType type, double a, double b) {
 Bits OfCast(const Inst& inst, Type from, Type to, const Definitions& defs) {
   if (!to.IsFloat()) return std::nullopt;
   if (from == Type::I64() && to.elem == DType::kF64)
-    return FloatBits(to.elem, static_cast<double>(*defs.Int(inst.args[0])));
-  if (from.IsFloat()) return FloatBits(to.elem, defs.AsDouble(inst.args[0]));
+    return ir::FloatBits(to.elem, static_cast<double>(*defs.Int(inst.args[0])));
+  if (from.IsFloat()) return ir::FloatBits(to.elem, defs.AsDouble(inst.args[0]));
   return std::nullopt;
 }
 
@@ -69,7 +70,7 @@ Bits Evaluate(const ir::Function& f, const Inst& inst, const Definitions& defs) 
   if (inst.op == Op::Cast) return OfCast(inst, from, to, defs);
   if (inst.args.size() == 1) {
     if (inst.op == Op::Not) return defs.Bits(a) ^ 1;
-    if (inst.op == Op::Neg && to.IsFloat()) return FloatBits(to.elem, -defs.AsDouble(a));
+    if (inst.op == Op::Neg && to.IsFloat()) return ir::FloatBits(to.elem, -defs.AsDouble(a));
     return to.IsFloat() ? OfFunction(inst.op, to.elem, defs.AsDouble(a), 0) : std::nullopt;
   }
   const ir::Value b = inst.args[1];

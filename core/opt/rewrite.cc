@@ -2,6 +2,8 @@
 
 #include <bit>
 
+#include "core/ir/literal.h"
+
 namespace pullback::opt {
 namespace {
 
@@ -144,7 +146,7 @@ bool Rewriter::IsNumber(Value v, double number) const {
   if (!defs_.IsConst(v)) return false;
   const Type t = f_.TypeOf(v);
   if (t == Type::I64()) return static_cast<int64_t>(defs_.Bits(v)) == static_cast<int64_t>(number);
-  return t.IsFloat() && defs_.Bits(v) == FloatBits(t.elem, number);
+  return t.IsFloat() && defs_.Bits(v) == ir::FloatBits(t.elem, number);
 }
 
 int Rewriter::UsesOf(Value v) {
@@ -167,7 +169,7 @@ Rewriter::Outcome Rewriter::Replace(Inst& inst, const Term& by, std::vector<Inst
     case Term::Kind::kExtent: return ReplaceByValue(inst, extents_->values[inst.bits]);
     case Term::Kind::kBool: SetConst(inst, by.truth); break;
     case Term::Kind::kNumber:
-      SetConst(inst, t.IsFloat() ? FloatBits(t.elem, by.number)
+      SetConst(inst, t.IsFloat() ? ir::FloatBits(t.elem, by.number)
                                  : static_cast<uint64_t>(static_cast<int64_t>(by.number)));
       break;
     case Term::Kind::kOp:

@@ -40,6 +40,12 @@ bool NormaliseLoops(ir::Function& f, bool peel, const RewriteOptions& options = 
 // entered at all. Comes after differentiation, likewise. True: changed.
 bool FloatInvariants(ir::Function& f, const RewriteOptions& options = {});
 
+// Statements whose values only a later block needs are evaluated there, behind the control flow in between (sink.cc).
+// Comes before differentiation. True: changed.
+bool SinkStatements(ir::Function& f);
+// What one path to a block adds to a value that a statement gives is added in the block (split_joins.cc). True: changed.
+bool SplitJoins(ir::Function& f);
+
 // Parts of statements' bodies that are dear and the same in every turn of a loop become statements of their own, which
 // FloatInvariants moves. How many.
 size_t SplitInvariants(ir::Function& f, const RewriteOptions& options = {});

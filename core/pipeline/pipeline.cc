@@ -128,6 +128,7 @@ Status Finish(PassRunner& passes, ir::Module m, bool derived, bool optimise, int
     PB_RETURN_IF_ERROR(passes.Run("scan_by_keys", m, [&](ir::Module& x) {
       return tensor::ScanByKeys(x) ? opt::Simplify(x, passes.rules()) : Status();
     }));
+    if (derived) PB_RETURN_IF_ERROR(FactorSeeds(passes, m));
     PB_RETURN_IF_ERROR(CommonRows(passes, m));
     PB_RETURN_IF_ERROR(TurnArrays(passes, m));
   }

@@ -67,8 +67,19 @@ Status PrepareLoops(PassRunner& passes, ir::Module& m) {
     return opt::Simplify(x, passes.rules());
   }));
   PB_RETURN_IF_ERROR(ImproveLoops(passes, m, false));
-  return passes.Run("unroll", m,
-                    [&](ir::Module& x) { return opt::UnrollStatements(x, passes.rules()); });
+  PB_RETURN_IF_ERROR(passes.Run(
+      "unroll", m, [&](ir::Module& x) { return opt::UnrollStatements(x, passes.rules()); }));
+  return passes.Run("sink_statements", m, [&](ir::Module& x) {
+    bool changed = false;
+    for (auto& f : x.functions) {
+      if (opt::SplitJoins(*f)) {
+        opt::EliminateDeadCode(*f, passes.rules());  // what is added elsewhere now
+        changed = true;
+      }
+      changed |= opt::SinkStatements(*f);
+    }
+    return changed ? opt::Simplify(x, passes.rules()) : Status();
+  });
 }
 
 Status ShareStatements(PassRunner& passes, ir::Module& m) {
@@ -119,6 +130,15 @@ Status MakeLess(PassRunner& passes, ir::Module& m) {
     }));
   }
   return {};
+}
+
+Status FactorSeeds(PassRunner& passes, ir::Module& m) {
+  bool changed = false;
+  PB_RETURN_IF_ERROR(passes.Run("factor_seeds", m, [&](ir::Module& x) {
+    for (auto& f : x.functions) changed |= tensor::FactorSeeds(*f);
+    return changed ? opt::Simplify(x, passes.rules()) : Status();
+  }));
+  return changed ? NormaliseAndFuse(passes, m, 1) : Status();
 }
 
 Status CommonRows(PassRunner& passes, ir::Module& m) {

@@ -31,6 +31,9 @@ Status TurnArrays(PassRunner& passes, ir::Module& m);
 // Equal reductions and scans of a block are one (core/tensor/share_statements.cc).
 Status ShareStatements(PassRunner& passes, ir::Module& m);
 
+// Numbers made of totals multiply what they multiply at the end (core/tensor/factor_seeds.cc), then all is fused once more.
+Status FactorSeeds(PassRunner& passes, ir::Module& m);
+
 // Statements that make and read arrays larger than the function's own run over one index first
 // (core/tensor/common_rows.cc): where nothing is left to derive or fuse.
 Status CommonRows(PassRunner& passes, ir::Module& m);

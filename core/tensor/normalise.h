@@ -69,6 +69,9 @@ bool ShareNegatives(ir::Function& f);
 bool SplitSums(ir::Function& f, bool with_others);
 // A sum of parts that never meet is one for each, where some lose an axis (split_reductions.cc).
 bool SplitReductions(ir::Function& f);
+// What a number made of a total multiplies is made without it, where a large array would wait for it (factor_seeds.cc).
+// True: changed.
+bool FactorSeeds(ir::Function& f);
 // A sum of products adds up first what one factor alone has an index of (factor_sums.cc).
 bool FactorSums(ir::Function& f);
 

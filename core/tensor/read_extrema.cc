@@ -6,13 +6,19 @@
 //
 // So x is not kept for it, nor does it have to be made by rows of i. NaN goes before all in both; of zeros the extremum may
 // have the other sign, which nothing asks for. Where there is no element, p[i] is -1, and nothing is read.
+//
+// What the extremum is taken of is the extremum at its place, so that an array larger than the function's own is not kept for
+// that: neither tanh(x[i, j]), where that is searched, nor x for tanh(x[i, p[i]]).
 #include <algorithm>
+#include <deque>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "core/ir/own_arrays.h"
 #include "core/tensor/normalise.h"
 #include "core/tensor/sign_tests.h"
 #include "core/tensor/statement_edit.h"
@@ -29,16 +35,20 @@ using ir::Monoid;
 using ir::Op;
 using ir::Value;
 
+constexpr size_t kLongest = 8;  // chain of instructions
+
 class BlockExtrema {
  public:
-  BlockExtrema(const SignTests& signs, StatementTexts& texts, std::vector<Inst>& insts)
-      : signs_(signs), texts_(texts), insts_(insts) {}
+  BlockExtrema(const SignTests& signs, const ir::OwnArrays& own, StatementTexts& texts,
+               std::vector<Inst>& insts)
+      : signs_(signs), own_(own), texts_(texts), insts_(insts) {}
 
   bool Run() {
     bool changed = false;
     for (size_t at = 0; at < insts_.size(); ++at) {
       if (!insts_[at].each) continue;
       if (!places_.empty()) changed |= Change(*insts_[at].each);
+      for (size_t k = 0; k < insts_[at].results.size(); ++k) NoteLarge(at, k);
       for (size_t k = 0; k < insts_[at].results.size(); ++k) Note(at, k);
     }
     return changed;
@@ -51,6 +61,9 @@ class BlockExtrema {
     size_t result;
     const Inst* read;
     Value extremum;
+    bool clipped;  // the sign is all that it tells of the element; else
+    std::vector<const Inst*>
+        chain;  // what is done to the element is searched, one behind the other
   };
 
   void Note(size_t at, size_t k) {
@@ -65,12 +78,55 @@ class BlockExtrema {
     if (!arg) {
       extrema_.emplace(key, v);
     } else if (const auto it = extrema_.find(key); it != extrema_.end()) {
+      if (!ir::IsPrefixForm(each, r)) return;
       const Inst* value = FindDef(each, r.value);
       const Inst* read = value ? signs_.ClippedBy(each, *value) : nullptr;
-      if (read && read->op == Op::Index && ir::IsPrefixForm(each, r))
-        places_.emplace(v, Searched{at, k, read, it->second});
+      if (read && read->op == Op::Index)
+        places_.emplace(v, Searched{at, k, read, it->second, true, {}});
+      NoteChain(at, k, it->second);
+      NoteStored(at, k, it->second);
     }
   }
+
+  void NoteLarge(size_t at, size_t k) {
+    const EachResult& r = insts_[at].each->results[k];
+    if (!own_.IsNoLarger(r.shape)) large_.insert(insts_[at].results[k]);
+  }
+
+  // What is searched is made of one element of a large array.
+  void NoteChain(size_t at, size_t k, Value extremum) {
+    const Each& each = *insts_[at].each;
+    Searched found{at, k, nullptr, extremum, false, {}};
+    const Inst* inst = FindDef(each, each.results[k].value);
+    for (; inst && inst->op != Op::Index && found.chain.size() < kLongest;
+         inst = FindDef(each, inst->args[0])) {
+      if (inst->args.size() != 1 || inst->guard.valid() || inst->op == Op::Cast) return;
+      found.chain.push_back(inst);
+    }
+    if (!inst || inst->op != Op::Index || inst->guard.valid() || !large_.contains(inst->args[0]))
+      return;
+    std::reverse(found.chain.begin(), found.chain.end());
+    found.read = inst;
+    if (!found.chain.empty()) places_.emplace(insts_[at].results[k], std::move(found));
+  }
+
+  // What is searched is also stored, in a large array.
+  void NoteStored(size_t at, size_t k, Value extremum) {
+    const Each& each = *insts_[at].each;
+    for (size_t s = 0; s < each.results.size(); ++s) {
+      const EachResult& r = each.results[s];
+      const bool stored = r.monoid == Monoid::kGen && r.value == each.results[k].value &&
+                          !r.guard.valid() && r.out.size() == each.indices.size() &&
+                          large_.contains(insts_[at].results[s]);
+      if (!stored) continue;
+      Inst& read = stored_.emplace_back();
+      read.op = Op::Index;
+      read.args = {insts_[at].results[s]};
+      read.subs = ir::AffineSpan(r.out);
+      places_.emplace(insts_[at].results[k], Searched{at, k, &read, extremum, false, {}});
+    }
+  }
+
   // As if it were the extremum.
   std::string KeyOf(const Each& each, const EachResult& r) {
     texts_.Enter(each);
@@ -86,28 +142,48 @@ class BlockExtrema {
 
   bool Change(Each& each) {
     bool changed = false;
-    for (Inst& read : each.body) {
+    for (size_t k = 0; k < each.body.size(); ++k) {
+      const Inst read = each.body[k];
       if (read.op != Op::Index) continue;
-      const auto [searched, place] = PlaceIn(each, read);
-      if (!searched || !signs_.AsksForSign(each, read.results[0])) continue;
-      read.args = {searched->extremum};
-      read.subs = place->subs;
-      changed = true;
+      for (const auto& [searched, place] : PlacesIn(each, read)) {
+        Inst* const last = searched->clipped ? &each.body[k] : EndOf(each, k, searched->chain);
+        const bool asks = !searched->clipped || signs_.AsksForSign(each, read.results[0]);
+        if (!last || !asks) continue;
+        last->op = Op::Index;
+        last->args = {searched->extremum};
+        last->subs = place.subs;
+        changed = true;
+        break;
+      }
     }
     if (changed) PruneBody(each);
     return changed;
   }
-  // The extremum at whose place the element is read, and the read of that place.
-  std::pair<const Searched*, const Inst*> PlaceIn(const Each& each, const Inst& read) const {
+  // The instruction that does the last of that to what instruction k reads; nullptr: not all of it is done.
+  static Inst* EndOf(Each& each, size_t k, const std::vector<const Inst*>& chain) {
+    for (const Inst* step : chain) {
+      const auto next = std::find_if(each.body.begin(), each.body.end(), [&](const Inst& inst) {
+        return inst.op == step->op && inst.bits == step->bits && inst.callee == step->callee &&
+               inst.args == each.body[k].results;
+      });
+      if (next == each.body.end()) return nullptr;
+      k = static_cast<size_t>(next - each.body.begin());
+    }
+    return &each.body[k];
+  }
+  // The extrema at whose places the element is read, and the reads of these.
+  std::vector<std::pair<const Searched*, Inst>> PlacesIn(const Each& each, const Inst& read) const {
+    std::vector<std::pair<const Searched*, Inst>> found;
     for (const Affine& sub : read.subs) {
       const Inst* place = FindDef(each, sub.AsValue());
-      const auto it =
-          place && place->op == Op::Index ? places_.find(place->args[0]) : places_.end();
-      if (it == places_.end() || place->guard.valid()) continue;
-      if (IsGuarded(each, read, place->results[0]) && IsAt(it->second, *place, read))
-        return {&it->second, place};
+      if (!place || place->op != Op::Index || place->guard.valid()) continue;
+      const auto [first, last] = places_.equal_range(place->args[0]);
+      for (auto it = first; it != last; ++it) {
+        if (IsGuarded(each, read, place->results[0]) && IsAt(it->second, *place, read))
+          found.emplace_back(&it->second, *place);
+      }
     }
-    return {nullptr, nullptr};
+    return found;
   }
   // Elsewhere the read is to trap where there is no element.
   static bool IsGuarded(const Each& each, const Inst& read, Value place) {
@@ -133,19 +209,23 @@ class BlockExtrema {
   }
 
   const SignTests& signs_;
+  const ir::OwnArrays& own_;
   StatementTexts& texts_;
   std::vector<Inst>& insts_;
-  std::map<std::string, Value> extrema_;  // by what they are of
-  std::map<Value, Searched> places_;      // by their array
+  std::map<std::string, Value> extrema_;   // by what they are of
+  std::multimap<Value, Searched> places_;  // by their array
+  std::set<Value> large_;                  // arrays
+  std::deque<Inst> stored_;                // how what is searched would be read
 };
 
 }  // namespace
 
 bool ReadExtrema(ir::Function& f) {
   const SignTests signs(f);
+  const ir::OwnArrays own(f);
   StatementTexts texts(f);
   bool changed = false;
-  for (ir::Block& b : f.blocks) changed |= BlockExtrema(signs, texts, b.insts).Run();
+  for (ir::Block& b : f.blocks) changed |= BlockExtrema(signs, own, texts, b.insts).Run();
   return changed;
 }
 

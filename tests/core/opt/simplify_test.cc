@@ -129,6 +129,14 @@ TEST_CASE("opt: FloatInvariants") {
   RunPassFiles("float_invariants", OverFunctions([](ir::Function& f) { FloatInvariants(f); }));
 }
 
+TEST_CASE("opt: SinkStatements") {
+  RunPassFiles("sink_statements", OverFunctions([](ir::Function& f) { SinkStatements(f); }));
+}
+
+TEST_CASE("opt: SplitJoins") {
+  RunPassFiles("split_joins", OverFunctions([](ir::Function& f) { SplitJoins(f); }));
+}
+
 TEST_CASE("opt: FuseReads") {
   RunPassFiles("fuse_reads", OverFunctions([](ir::Function& f) { FuseReads(f, false); }));
 }
