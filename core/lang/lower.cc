@@ -29,8 +29,11 @@ void LowerFunction(ModuleContext& m, uint32_t function) {
     c.small.insert(run.locals[p.local][0].value.id);
     c.sizes.insert(run.locals[p.local][0].value.id);
   }
+  const bool is_entry = m.Declare(function) == m.module.entry;
   for (const Value v : c.function.params()) {
-    if (c.b.TypeOf(v).IsArray()) c.ReadDims(v);
+    if (!c.b.TypeOf(v).IsArray()) continue;
+    c.ReadDims(v);
+    if (is_entry) c.given.insert(v.id);
   }
   BindSizes(c);
   const Block* const own = m.levels.BodyOf(m.level, function);

@@ -1,6 +1,6 @@
 // Assigning a part of an array: element after element, so that it takes as long as the part is large, and happens in place.
-// What is added at places that data say, a[k] += v, is a statement of its own, which is added up with the array; not where
-// that would run again and again.
+// What is added at places that data say, a[k] += v, is a statement of its own, which is added up with the array where that
+// was made for it, or given with the request: another takes the time of the part.
 #include "core/lang/lower_array.h"
 #include "core/lang/lower_comprehension.h"
 #include "core/lang/lower_expr.h"
@@ -29,7 +29,7 @@ class Filling {
     if (change_.negates && !whole) value_ = UnaryScalar(c_, UnaryOp::kNeg, value_);
     if (change_.adds && shared_ && RunsOnce()) {
       const Value sum = c_.b.AddArrays(array_[0], Scattered());
-      c_.made_at[sum.id] = c_.made_at[array_[0].id];
+      c_.made_at[sum.id] = c_.PlaceOf(array_[0]);
       array_[0] = sum;
     } else {
       Nest(0, 0);
@@ -59,9 +59,10 @@ class Filling {
     }
   }
 
-  // As often as the array is made, by a statement of this function or by such a sum.
+  // As often as the array is made, by a statement of this function or by such a sum: what a loop carries is none that is
+  // made in it.
   bool RunsOnce() const {
-    return c_.loops.empty() && !c_.nest && c_.made_at.contains(array_[0].id);
+    return c_.made_at.contains(array_[0].id) || c_.given.contains(array_[0].id);
   }
 
   // What is added, where it is, as a sum over the points of the part.

@@ -131,6 +131,7 @@ Status Finish(PassRunner& passes, ir::Module m, bool derived, bool optimise, int
     if (derived) PB_RETURN_IF_ERROR(FactorSeeds(passes, m));
     PB_RETURN_IF_ERROR(CommonRows(passes, m));
     PB_RETURN_IF_ERROR(TurnArrays(passes, m));
+    PB_RETURN_IF_ERROR(ShareStatements(passes, m));  // what has come to one order of indices
   }
   PB_RETURN_IF_ERROR(passes.Run("lower_strong_multiplies", m, opt::LowerStrongMultiplies));
   if (optimise) {

@@ -130,6 +130,14 @@ class BlockAccumulator {
              return inst.op == Op::Call || (ir::Info(inst.op).flags & ir::kLibm) != 0;
            });
   }
+  // Its other results are arrays larger than the function's own: their loops would wait for all that `into` is.
+  bool MakesLarger(const Term& term) const {
+    const auto& results = insts_[term.at].each->results;
+    for (size_t k = 0; k < results.size(); ++k) {
+      if (k != term.result && !own_.IsNoLarger(results[k].shape)) return true;
+    }
+    return false;
+  }
   // Of an array, or of one that is added to others to make it.
   const ir::EachResult* MakerOf(Value array) const {
     auto at = defined_.find(array.id);
@@ -199,15 +207,17 @@ class BlockAccumulator {
     const Value sum = insts_[add].results[0];
     const auto defined = defined_.find(into.id);
     const bool early = defined == defined_.end() || defined->second < term.at;
-    if (early && !IsReadBetween(into, term.at, add)) {
+    const bool apart = MakesLarger(term) && MayCopy(term);
+    if (early && !apart && !IsReadBetween(into, term.at, add)) {
       SetInto(inst, term.result, into, sum);
       defined_[sum.id] = term.at;
       insts_[add].results.clear();
       return true;
     }
-    const bool moves = std::none_of(inst.results.begin(), inst.results.end(), [&](Value v) {
-      return v == into || IsReadBetween(v, term.at, add);
-    });
+    const bool moves =
+        !apart && std::none_of(inst.results.begin(), inst.results.end(), [&](Value v) {
+          return v == into || IsReadBetween(v, term.at, add);
+        });
     if (!moves && !IsCarried(into) && !MayCopy(term)) return false;
     Inst moved;
     if (moves) {

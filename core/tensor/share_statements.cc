@@ -5,6 +5,8 @@
 //   %a = each(j < %n) { … } sum []: e       %a = each(j < %n) { … } sum []: e
 //   %b = each(j < %n) { … } sum []: e       … %a, %a …
 //   … %a, %b …
+//
+// So are values of functions of the math table that two statements keep for each of their points: the second reads the first's.
 #include <algorithm>
 #include <map>
 #include <set>
@@ -28,15 +30,17 @@ class Sharing {
   explicit Sharing(ir::Function& f) : f_(f) {}
 
   bool Run() {
-    if (!AnyAlike()) return false;
+    if (!AnyAlike() && !AnyKeptTwice()) return false;
     elsewhere_ = ArraysNeededWhole(f_);
     StatementTexts texts(f_);
     std::unordered_map<uint32_t, Value> same;
     for (ir::Block& b : f_.blocks) {
       std::unordered_map<std::string, ir::Values> first;
+      std::unordered_map<std::string, Value> kept;
       std::erase_if(b.insts, [&](Inst& inst) {
         if (!inst.each || inst.results.empty()) return false;
         if (!same.empty()) ReplaceValues(inst, same);
+        ShareKept(inst, texts, kept, same);
         if (!alike_.contains(ShapeOf(*inst.each)) || !MayShare(inst)) return false;
         texts.Enter(*inst.each);
         const auto [it, fresh] = first.emplace(texts.Key(*inst.each), inst.results);
@@ -67,6 +71,60 @@ class Sharing {
       }
     }
     return !alike_.empty();
+  }
+
+  // The instruction whose value, of a function of the math table, result k is at each point; nullptr: it is not.
+  static Inst* KeptCall(ir::Each& each, size_t k) {
+    const ir::EachResult& r = each.results[k];
+    const bool stores = r.monoid == ir::Monoid::kGen && !r.into.valid() && !r.guard.valid() &&
+                        r.out.size() == each.indices.size() && ir::IsPrefixForm(each, r);
+    if (!stores) return nullptr;
+    for (Inst& inst : each.body) {
+      if (inst.results[0] != r.value) continue;
+      return (ir::Info(inst.op).flags & ir::kLibm) != 0 && !inst.guard.valid() ? &inst : nullptr;
+    }
+    return nullptr;
+  }
+
+  bool AnyKeptTwice() const {
+    for (const ir::Block& b : f_.blocks) {
+      size_t calls = 0;
+      for (const Inst& inst : b.insts) {
+        for (size_t k = 0; inst.each && k < inst.results.size(); ++k)
+          calls += KeptCall(*inst.each, k) != nullptr;
+      }
+      if (calls > 1) return true;
+    }
+    return false;
+  }
+
+  void ShareKept(Inst& inst, StatementTexts& texts, std::unordered_map<std::string, Value>& kept,
+                 std::unordered_map<uint32_t, Value>& same) const {
+    ir::Each& each = *inst.each;
+    for (size_t k = 0; k < inst.results.size();) {
+      Inst* const call = KeptCall(each, k);
+      if (!call || elsewhere_.contains(inst.results[k]) || inst.results.size() == 1) {
+        ++k;
+        continue;
+      }
+      texts.Enter(each);
+      ir::Each only;
+      only.indices = each.indices;
+      only.where = each.where;
+      only.results = {each.results[k]};
+      const auto [it, fresh] = kept.emplace(texts.Key(only), inst.results[k]);
+      if (fresh) {
+        ++k;
+        continue;
+      }
+      same[inst.results[k].id] = it->second;
+      call->op = ir::Op::Index;
+      call->args = {it->second};
+      call->subs = ir::AffineSpan(each.results[k].out);
+      inst.results.erase(inst.results.begin() + static_cast<std::ptrdiff_t>(k));
+      each.results.erase(each.results.begin() + static_cast<std::ptrdiff_t>(k));
+      PruneBody(each);
+    }
   }
 
   bool MayShare(const Inst& inst) const {
