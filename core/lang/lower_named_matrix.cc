@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "core/lang/copy_expr.h"
+#include "core/lang/function_flow.h"
 #include "core/lang/lower_expr.h"
 #include "core/lang/lower_relation.h"
 #include "core/lang/lower_source.h"
@@ -71,7 +72,8 @@ bool IsFixedAndLight(const Context& c, const Expr& element) {
     }
     const bool calls = part.kind == Expr::Kind::kCall && part.builtin < 0;
     if (calls) good = good && IsScalarFunction(*c.module.program.functions[part.callee]);
-    good = good && part.type.kind != Type::Kind::kFunction && part.kind != Expr::Kind::kDerive;
+    good = good && part.type.kind != Type::Kind::kFunction && part.kind != Expr::Kind::kDerive &&
+           !HoldsBox(part.type) && !HoldsDynamic(part.type);
     if (part.kind == Expr::Kind::kBinary) good = good && part.binary != BinaryOp::kMatMul;
   });
   return good;

@@ -19,6 +19,8 @@ namespace {
 using Locals = std::set<uint32_t>;
 using Reads = std::set<const Expr*>;
 
+constexpr size_t kMostReads = 16;
+
 class Speller {
  public:
   explicit Speller(Context& c) : c_(c) {}
@@ -31,12 +33,16 @@ class Speller {
     Locals indices;
   };
 
+  bool IsKnown(const Expr& e) const;
   bool IsInside(const Expr& sub, const Expr& extent) const;
   bool IsRead(const Expr& e) const;
   ExprPtr SpellRead(const Expr& read) const;
   ExprPtr Spell(const Expr& e, const Reads& reads) const;
-  void Visit(const Expr& comprehension);
-  void TakeByElements(const Expr& e, const Expr& by_elements);
+  bool MayHold(const Expr& e);
+  void AddLets(const Block& block);
+  bool VariesWithAll(const Locals& indices) const;
+  bool Visit(const Expr& comprehension);
+  bool TakeByElements(const Expr& e, const Expr& by_elements);
   void FindIn(const Expr& e);
   void FindInExtremum(const Expr& e);
   void FindInTerms(const Expr& e);
@@ -48,9 +54,23 @@ class Speller {
   Reads found_;                                           // that are spelled out
   Reads visited_;                                         // comprehensions
   std::unordered_map<const Expr*, ExprPtr> by_elements_;  // reductions of arrays, spelled out
+  std::vector<ExprPtr> made_;                             // reductions of elements, for these
+  Locals bound_;                                          // that have no values yet
+  size_t all_ = 0, comprehensions_ = 0;                   // there are, and something is spelled of
 };
 
 // --- reads
+
+// Names of values that blocks define.
+bool Speller::IsKnown(const Expr& e) const {
+  bool known = true;
+  for (const uint32_t local : IndicesIn(e)) {
+    const Leaves& leaves = c_.at->locals[local];
+    known = known && !bound_.contains(local) && leaves.size() == 1 && leaves[0].value.valid() &&
+            c_.OwnerOf(leaves[0].value) == 0;
+  }
+  return known;
+}
 
 // Of a binder around, or of a value that is known here.
 bool Speller::IsInside(const Expr& sub, const Expr& extent) const {
@@ -59,11 +79,7 @@ bool Speller::IsInside(const Expr& sub, const Expr& extent) const {
       if (b->local == sub.local) return !b->lo && AreAlike(*b->hi, extent);
     }
   }
-  bool inner = false;
-  ForEachExpr(sub, [&](const Expr& part) {
-    for (const Binder* b : binders_) inner = inner || part.local == b->local;
-  });
-  if (inner || !IsSimple(sub)) return false;
+  if (!IsSimple(sub) || !IsKnown(sub)) return false;
   const std::optional<Affine> form = AffineAsIs(c_, sub), end = AffineAsIs(c_, extent);
   return form && end && IsNeverNegative(c_, *form) &&
          IsNeverNegative(c_, *end - *form - Affine::Const(1));
@@ -108,6 +124,19 @@ Locals Speller::IndicesIn(const Expr& e) const {
 
 // --- which are worth it
 
+// What indices around do not change would be made again for each of them, where the matrix is made once.
+bool Speller::VariesWithAll(const Locals& indices) const {
+  const bool by_all = std::all_of(binders_.begin(), binders_.end(),
+                                  [&](const Binder* b) { return indices.contains(b->local); });
+  if (!by_all || c_.loops.empty()) return by_all;
+  const auto counts = [&](uint32_t local) {
+    const Leaves& leaves = c_.at->locals[local];
+    return !bound_.contains(local) && leaves.size() == 1 && leaves[0].value.valid() &&
+           c_.counters.contains(leaves[0].value.id);
+  };
+  return c_.loops.size() == 1 && std::any_of(indices.begin(), indices.end(), counts);
+}
+
 // A reduction that goes by neighbours where they are spelled out.
 void Speller::FindInExtremum(const Expr& e) {
   Locals own;
@@ -116,7 +145,11 @@ void Speller::FindInExtremum(const Expr& e) {
   ForEachExpr(e.body, [&](const Expr& part) {
     if (Mentions(part, own) && IsRead(part)) reads.insert(&part);
   });
-  if (reads.empty()) return;
+  Locals indices;
+  for (const Expr* read : reads) {
+    for (const Subscript& s : read->subscripts) indices.merge(IndicesIn(*s.index));
+  }
+  if (reads.empty() || !VariesWithAll(indices)) return;
   const ExprPtr spelled = Spell(e, reads);
   if (!spelled) return;
   Locals before;
@@ -162,7 +195,8 @@ void Speller::FindInTerms(const Expr& e) {
   CollectFactors(e, factors);
   for (const Factor& f : factors) {
     const bool told =
-        f.read && std::any_of(factors.begin(), factors.end(), [&](const Factor& other) {
+        f.read && VariesWithAll(f.indices) &&
+        std::any_of(factors.begin(), factors.end(), [&](const Factor& other) {
           return &other != &f && std::includes(other.indices.begin(), other.indices.end(),
                                                f.indices.begin(), f.indices.end());
         });
@@ -175,42 +209,69 @@ void Speller::FindIn(const Expr& e) {
   if (e.body.stmts.empty()) FindInTerms(*e.body.result);
 }
 
-// All that is inside, below the binders.
-void Speller::Visit(const Expr& e) {
-  const ExprPtr by_elements = ByElements(c_, e);
-  const Expr& at = by_elements ? *by_elements : e;
-  const size_t around = binders_.size();
+// The comprehension, and all that are inside. Whether something of it is spelled out.
+bool Speller::Visit(const Expr& e) {
+  const Expr* made = nullptr;
+  if (ExprPtr by_elements = ByElements(c_, e)) {
+    made = by_elements.get();
+    made_.push_back(std::move(by_elements));
+  }
+  const Expr& at = made ? *made : e;
+  const size_t around = binders_.size(), before = found_.size();
   for (const Binder& b : at.binders) binders_.push_back(&b);
   FindIn(at);
-  if (by_elements) {
-    TakeByElements(e, at);
+  bool spelled = found_.size() > before;
+  if (made) {
+    spelled = TakeByElements(e, at);
   } else {
     ForEachExpr(e.body, [&](const Expr& part) {
-      if (part.kind == Expr::Kind::kComprehension && visited_.insert(&part).second) Visit(part);
+      if (part.kind == Expr::Kind::kComprehension && visited_.insert(&part).second)
+        spelled |= Visit(part);
     });
   }
   binders_.resize(around);
+  comprehensions_ += spelled ? 1 : 0;
+  return spelled;
 }
 
 // If none of its reads is left.
-void Speller::TakeByElements(const Expr& e, const Expr& by_elements) {
+bool Speller::TakeByElements(const Expr& e, const Expr& by_elements) {
   bool all = true;
   ForEachExpr(by_elements.body, [&](const Expr& part) {
     const bool read = part.kind == Expr::Kind::kIndex && MatrixOf(c_, *part.operands[0]);
     all = all && (!read || found_.contains(&part));
   });
   if (all) by_elements_[&e] = Spell(by_elements, found_);
+  return all;
+}
+
+// Around extrema that go by neighbours there are loops of blocks: not if these would make anything else that statements
+// make, and no more often than needed.
+bool Speller::MayHold(const Expr& e) {
+  size_t reads = 0, comprehensions = 0;
+  bool given = false, others = false;
+  ForEachExpr(e, [&](const Expr& part) {
+    reads += MatrixOf(c_, part) ? 1 : 0;
+    comprehensions += part.kind == Expr::Kind::kComprehension ? 1 : 0;
+    given = given || c_.IsGiven(part);
+    others = others || part.kind == Expr::Kind::kScan || part.kind == Expr::Kind::kBroadcastCall ||
+             (part.kind == Expr::Kind::kBinary && part.binary == BinaryOp::kMatMul);
+    for (const Binder& b : part.binders) bound_.insert(b.local);
+    if (part.kind == Expr::Kind::kComprehension) AddLets(part.body);
+    for (const CondArm& arm : part.arms) AddLets(arm.body);
+  });
+  all_ = comprehensions;
+  return reads > 0 && reads <= kMostReads && !given && !others && !c_.nest;
+}
+
+void Speller::AddLets(const Block& block) {
+  for (const StmtPtr& s : block.stmts) {
+    for (const Target& t : s->targets) bound_.insert(t.local);
+  }
 }
 
 ExprPtr Speller::Run(const Expr& e) {
-  bool named = false, given = false;
-  ForEachExpr(e, [&](const Expr& part) {
-    named = named || MatrixOf(c_, part);
-    given = given || c_.IsGiven(part);
-  });
-  if (!named || given) return nullptr;
-  Visit(e);
-  if (found_.empty() && by_elements_.empty()) return nullptr;
+  if (!MayHold(e) || !Visit(e) || comprehensions_ < all_) return nullptr;
   return CopyWith(e, [&](const Expr& part) -> ExprPtr {
     if (const auto it = by_elements_.find(&part); it != by_elements_.end())
       return std::move(it->second);

@@ -26,17 +26,19 @@ class Unrelated {
   bool IsChosen(const Expr& e, const std::function<bool(const Expr&)>& is_good);
   bool AddLets(const Block& block);
   bool IsTold(const Expr& e) const;
-  bool IsFalse(const Expr& e) const;
-  bool IsTrue(const Expr& e) const;
-  bool IsZeroChain(const Expr& e) const;
-  std::optional<bool> Compared(const Expr& e) const;
-  std::optional<double> NumberThere(const Expr& e) const;
+  bool IsFalse(const Expr& e);
+  bool IsTrue(const Expr& e);
+  bool IsZeroChain(const Expr& e);
+  std::optional<bool> Compared(const Expr& e);
+  std::optional<double> NumberThere(const Expr& e);
+  std::optional<double> FindNumber(const Expr& e);
 
   Context& c_;
   const Expr& e_;
   const std::vector<const Teller*>& told_;
   std::set<uint32_t> varying_;                      // what differs between the points
   std::unordered_map<uint32_t, const Expr*> lets_;  // what names stand for
+  std::unordered_map<const Expr*, std::optional<double>> numbers_;  // found, or that there is none
 };
 
 bool Unrelated::IsTold(const Expr& e) const {
@@ -46,7 +48,7 @@ bool Unrelated::IsTold(const Expr& e) const {
 }
 
 // At every point that is not related.
-bool Unrelated::IsFalse(const Expr& e) const {
+bool Unrelated::IsFalse(const Expr& e) {
   if (IsTold(e)) return true;
   if (IsNot(e)) return IsTrue(*e.operands[0]);
   if (e.kind != Expr::Kind::kBinary) return false;
@@ -55,7 +57,7 @@ bool Unrelated::IsFalse(const Expr& e) const {
   return Compared(e) == false;
 }
 
-bool Unrelated::IsTrue(const Expr& e) const {
+bool Unrelated::IsTrue(const Expr& e) {
   if (IsNot(e)) return IsFalse(*e.operands[0]);
   if (e.kind != Expr::Kind::kBinary) return false;
   if (e.binary == BinaryOp::kOr) return IsTrue(*e.operands[0]) || IsTrue(*e.operands[1]);
@@ -63,7 +65,7 @@ bool Unrelated::IsTrue(const Expr& e) const {
   return Compared(e) == true;
 }
 
-bool Unrelated::IsZeroChain(const Expr& e) const {
+bool Unrelated::IsZeroChain(const Expr& e) {
   if (!IsChain(e)) return false;
   std::vector<const Expr*> predicates;
   CollectBrackets(c_, e, predicates);
@@ -72,7 +74,7 @@ bool Unrelated::IsZeroChain(const Expr& e) const {
 }
 
 // Of two numbers.
-std::optional<bool> Unrelated::Compared(const Expr& e) const {
+std::optional<bool> Unrelated::Compared(const Expr& e) {
   if (e.kind != Expr::Kind::kBinary || e.binary < BinaryOp::kEq || e.binary > BinaryOp::kGe)
     return std::nullopt;
   const std::optional<double> a = NumberThere(*e.operands[0]), b = NumberThere(*e.operands[1]);
@@ -88,7 +90,14 @@ std::optional<bool> Unrelated::Compared(const Expr& e) const {
 }
 
 // A sum, difference or product of small integers, which all types have, and of brackets; which it is there.
-std::optional<double> Unrelated::NumberThere(const Expr& e) const {
+std::optional<double> Unrelated::NumberThere(const Expr& e) {
+  if (const auto known = numbers_.find(&e); known != numbers_.end()) return known->second;
+  const std::optional<double> v = FindNumber(e);
+  numbers_[&e] = v;
+  return v;
+}
+
+std::optional<double> Unrelated::FindNumber(const Expr& e) {
   constexpr double kLargest = 1 << 20;
   if (e.kind == Expr::Kind::kName) {
     const auto let = lets_.find(e.local);

@@ -97,6 +97,11 @@ Status SplitReductions(PassRunner& passes, ir::Module& m) {
     for (auto& f : x.functions) changed |= tensor::FactorSums(*f);
     return changed ? opt::Simplify(x, passes.rules()) : Status();
   }));
+  PB_RETURN_IF_ERROR(passes.Run("lift_dear", m, [&](ir::Module& x) {
+    bool changed = false;
+    for (auto& f : x.functions) changed |= tensor::LiftDear(*f);
+    return changed ? opt::Simplify(x, passes.rules()) : Status();
+  }));
   return passes.Run("split_reductions", m, [&](ir::Module& x) {
     bool changed = false;
     for (auto& f : x.functions) {

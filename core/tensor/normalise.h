@@ -72,6 +72,9 @@ bool SplitReductions(ir::Function& f);
 // What a number made of a total multiplies is made without it, where a large array would wait for it (factor_seeds.cc).
 // True: changed.
 bool FactorSeeds(ir::Function& f);
+// Values of functions of the math table that need fewer indices than their statement are statements (lift_dear.cc). True:
+// changed.
+bool LiftDear(ir::Function& f);
 // A sum of products adds up first what one factor alone has an index of (factor_sums.cc).
 bool FactorSums(ir::Function& f);
 

@@ -15,6 +15,8 @@
 //
 //   %a = each(i < %n) { %k = index %rows[%i] … } gen [%i] of (%n): %u if 0 <= %k < %m …
 //   … %k = index %rows[%i]  %at = eq %k, %j  index %a[%i] if %at …
+//
+// or is at the place anyway, `index %a[%i, %k]`.
 #include <algorithm>
 #include <optional>
 #include <set>
@@ -146,7 +148,7 @@ class DataPlaces {
     if (!LeavesZeros(r.monoid) || r.into.valid() || !reads_.OnlyByStatements(array)) return;
     for (size_t axis = 0; axis < r.out.size(); ++axis) {
       std::optional<Place> place = PlaceAt(*inst.each, r, axis);
-      if (!place || !AllReadByIndex(array, axis, r.shape[axis])) continue;
+      if (!place || !AllMayAsk(array, *place, r.shape[axis])) continue;
       Erase(r.out, axis);
       Erase(r.shape, axis);
       narrow_.Narrow(array, axis);
@@ -173,20 +175,37 @@ class DataPlaces {
     }
     return place;
   }
-  // Each read has an index there that runs over all of the axis.
-  bool AllReadByIndex(Value array, size_t axis, Value extent) const {
+  // Each read has an index there that runs over all of the axis, or is at the place.
+  bool AllMayAsk(Value array, const Place& place, Value extent) const {
     const auto& reads = reads_.Of(array);
     return std::all_of(reads.begin(), reads.end(), [&](const ArrayReads::Read& read) {
-      const auto index = PlaceOfIndex(*read.statement, read.inst->subs[axis].AsValue());
-      return index && read.statement->indices[*index].extent == extent;
+      const Affine& sub = read.inst->subs[place.axis];
+      const auto index = PlaceOfIndex(*read.statement, sub.AsValue());
+      if (index) return read.statement->indices[*index].extent == extent;
+      return IsAtPlace(*read.statement, *read.inst, place) &&
+             IsWithin(*read.statement, read.inst->guard, sub, extent);
     });
+  }
+  static bool IsAtPlace(const ir::Each& each, const Inst& read, const Place& place) {
+    const Inst* def = FindDef(each, read.subs[place.axis].AsValue());
+    if (!def || def->op != Op::Index || def->args[0] != place.data) return false;
+    for (size_t k = 0; k < place.axes.size(); ++k) {
+      if (def->subs[k] != read.subs[place.axes[k]]) return false;
+    }
+    return true;
   }
 
   void AskAtReads(ir::Each& each) {
-    std::vector<Inst> body;
-    for (Inst& inst : each.body) {
+    std::set<size_t> asked;
+    for (size_t k = 0; k < each.body.size(); ++k) {
+      const Inst& inst = each.body[k];
       const auto found = inst.op == Op::Index ? places_.find(inst.args[0].id) : places_.end();
-      if (found != places_.end()) inst.guard = AskFor(found->second, inst, body);
+      if (found != places_.end() && !IsAtPlace(each, inst, found->second)) asked.insert(k);
+    }
+    std::vector<Inst> body;
+    for (size_t k = 0; k < each.body.size(); ++k) {
+      Inst& inst = each.body[k];
+      if (asked.contains(k)) inst.guard = AskFor(places_.at(inst.args[0].id), inst, body);
       body.push_back(std::move(inst));
     }
     each.body = std::move(body);

@@ -535,6 +535,55 @@ const std::vector<RelationProgram>& RelationPrograms() {
                  gen i < n { x[i] * sum j < n, l < n { [r(i, j) and l <= i and i + l > 1] * x[j] * x[l] } }) })",
        {square},
        {x}},
+      {"names of matrices: extrema in nests",
+       R"(fn f(r: rel[n, n], k: [n]i64, x: [n]f64) -> (f64, f64, f64, f64, f64, f64, f64, f64) {
+         let a = gen i < n, j < n { [r(i, j)] * x[i] * (x[j] - 1.0) }
+         return (max i < n { max j < n { a[i, j] } },
+                 max j < n { sum q < n { a[j, q] } },
+                 max i < n, t < n { x[t] * max j < n { a[i, j] } },
+                 prod i < n { x[i] - sum j < n { a[j, i] * x[j] } },
+                 sum i < n { let p = k[i]
+                   max j < n { a[p, j] } },
+                 sum i < n { let p = i
+                   min j < n { a[p, j] } },
+                 max i < n, j < n { a[i, j] / (2.0 + max(a)) },
+                 sum i < n { max j < n { a[i, j] / (3.0 + max q < n { a[i, q] }) } }) })",
+       {square},
+       {IntVector({3, 0, 5, 1, 3, 2}), x}},
+      {"names of matrices: rows, and reductions beside others",
+       R"(fn f(r: rel[n, n], s: rel[n, n], x: [n]f64) -> (f64, f64, f64, f64, f64, f64) {
+         let a = gen i < n, j < n { [r(i, j)] * x[i] * (x[j] - 1.0) }
+         let b = gen i < n, j < n { [s(i, j)] * x[j] }
+         return (sum i < n { max(a[i, :]) + max(a) },
+                 sum i < n { (max(a[i]) - min(a[i])) / (2.0 + max(a)) },
+                 sum i < n { max(a[i]) + max(a[i]) * max(a) },
+                 sum i < n { max(a[i]) - min(b[i]) },
+                 sum i < n { max(a[i]) * x[i] + sum(a[i]) + sum(b[i]) + sum(a * b) },
+                 max(a * b.T) + min(a.T)) })",
+       {square, RandomRelation({6, 6}, 14, 8)},
+       {x}},
+      {"names of matrices: products",
+       R"(fn f(r: rel[n, n], s: rel[n, n], k: [n]i64, x: [n]f64) -> (f64, f64, f64, f64, f64, f64) {
+         let a = gen i < n, j < n { [r(i, j)] * x[i] * (x[j] - 1.0) }
+         let b = gen i < n, j < n { [s(i, j)] * x[j] }
+         return (sum i < n { let t = k[i]
+                   sum j < n { a[i, j] * a[t, j] } },
+                 sum i < n { let t = 1
+                   sum j < n { a[t, j] * a[j, t] } },
+                 sum i < n, j < n { a[i, j] * a[j, i] / (2.0 + sum(a * a.T)) },
+                 sum t < n, i < n, j < n { a[i, j] * b[j, i] * x[t] },
+                 sum i < n, j < n { a[i, j] * b[i, j] * b[j, i] - a[i, j] * a[i, j] },
+                 max i < n { x[i] * sum j < n { a[i, j] * b[j, i] } }) })",
+       {square, RandomRelation({6, 6}, 14, 8)},
+       {IntVector({3, 0, 5, 1, 3, 2}), x}},
+      {"names of matrices: what is in a box when they are made",
+       R"(fn f(r: rel[n, n], x: [n]f64) -> (f64, f64) {
+         let inside = box(x[2])
+         let c = gen i < n, j < n { [r(i, j)] * get(inside) }
+         set(inside, x[1])
+         return (sum i < n, j < n { c[i, j] * c[j, i] }, sum(c * c.T)) })",
+       {square},
+       {x}},
   };
   static const std::vector<RelationProgram> all = [] {
     std::vector<RelationProgram> joined = programs;

@@ -180,6 +180,8 @@ TEST_CASE("tensor: ShareNegatives") {
   RunPassFiles("share_negatives", OverFunctions(ShareNegatives));
 }
 
+TEST_CASE("tensor: LiftDear") { RunPassFiles("lift_dear", OverFunctions(LiftDear)); }
+
 TEST_CASE("tensor: FactorSeeds") { RunPassFiles("factor_seeds", OverFunctions(FactorSeeds)); }
 
 TEST_CASE("tensor: GatherSums") { RunPassFiles("gather_sums", OverFunctions(GatherSums)); }
