@@ -274,7 +274,7 @@ struct Context {
   std::unordered_map<uint32_t, Affine> affine;             // i64 values: what they are made of
   std::unordered_map<uint32_t, std::vector<Affine>> dims;  // arrays: extents
   std::unordered_map<uint32_t, uint32_t> made_at;          // arrays: where a negative extent traps
-  std::unordered_set<uint32_t> given;                // arrays that are the entry's arguments
+  std::unordered_set<uint32_t> given;                      // arrays that are the entry's arguments
   std::unordered_map<uint32_t, std::pair<Affine, Affine>> counters;  // of loops: first, last
   std::unordered_set<uint32_t> small;                                // i64 values far from overflow
   std::unordered_set<uint32_t> sizes;    // i64 values that are never negative

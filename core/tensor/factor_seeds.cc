@@ -402,9 +402,8 @@ void SeedFactorer::Place(Inst one, const ValueSet& cone) {
   for (const Inst& inst : block_.insts) results_.insert(inst.results.begin(), inst.results.end());
   const std::set<size_t> hoisted = Hoisted(cone);
   std::vector<Inst>& there = f_.blocks[home_].insts;
-  if (home_ != at_) there.push_back(std::move(one));
   std::vector<Inst> left;
-  if (home_ == at_) left.push_back(std::move(one));
+  (home_ == at_ ? left : there).push_back(std::move(one));
   for (size_t k = 0; k < block_.insts.size(); ++k)
     (hoisted.contains(k) ? there : left).push_back(std::move(block_.insts[k]));
   block_.insts = std::move(left);
