@@ -20,6 +20,8 @@ using ir::Inst;
 using ir::Op;
 using ir::Value;
 
+constexpr size_t kMostPaths = 16;
+
 class JoinSplitter {
  public:
   explicit JoinSplitter(ir::Function& f) : f_(f), dominators_(f) {}
@@ -105,6 +107,7 @@ std::vector<JoinSplitter::Sum> JoinSplitter::SumsOf(Value v) const {
 // By value, over a base that a statement gives and that is one of them; nullopt: there is none.
 std::optional<std::vector<JoinSplitter::Sum>> JoinSplitter::OverOneBase(
     const ir::Values& values) const {
+  if (values.size() > kMostPaths) return std::nullopt;
   for (Value base : values) {
     if (base.id >= of_statement_.size() || !of_statement_[base.id]) continue;
     std::vector<Sum> over;

@@ -265,6 +265,7 @@ StatusOr<Staged> Derive(const ir::Module& ssa, Transform transform, const std::v
     PB_RETURN_IF_ERROR(passes.Fuse("fuse_free", m, true));
     PB_RETURN_IF_ERROR(MakeLess(passes, m));
     PB_RETURN_IF_ERROR(TurnArrays(passes, m));
+    PB_RETURN_IF_ERROR(SinkStatements(passes, m));
   }
   out.ssa = std::move(m);
   m = out.ssa.Clone();

@@ -67,19 +67,8 @@ Status PrepareLoops(PassRunner& passes, ir::Module& m) {
     return opt::Simplify(x, passes.rules());
   }));
   PB_RETURN_IF_ERROR(ImproveLoops(passes, m, false));
-  PB_RETURN_IF_ERROR(passes.Run(
-      "unroll", m, [&](ir::Module& x) { return opt::UnrollStatements(x, passes.rules()); }));
-  return passes.Run("sink_statements", m, [&](ir::Module& x) {
-    bool changed = false;
-    for (auto& f : x.functions) {
-      if (opt::SplitJoins(*f)) {
-        opt::EliminateDeadCode(*f, passes.rules());  // what is added elsewhere now
-        changed = true;
-      }
-      changed |= opt::SinkStatements(*f);
-    }
-    return changed ? opt::Simplify(x, passes.rules()) : Status();
-  });
+  return passes.Run("unroll", m,
+                    [&](ir::Module& x) { return opt::UnrollStatements(x, passes.rules()); });
 }
 
 Status ShareStatements(PassRunner& passes, ir::Module& m) {
@@ -144,6 +133,20 @@ Status FactorSeeds(PassRunner& passes, ir::Module& m) {
     return changed ? opt::Simplify(x, passes.rules()) : Status();
   }));
   return changed ? NormaliseAndFuse(passes, m, 1) : Status();
+}
+
+Status SinkStatements(PassRunner& passes, ir::Module& m) {
+  return passes.Run("sink_statements", m, [&](ir::Module& x) {
+    bool changed = false;
+    for (auto& f : x.functions) {
+      if (opt::SplitJoins(*f)) {
+        opt::EliminateDeadCode(*f, passes.rules());  // what is added elsewhere now
+        changed = true;
+      }
+      changed |= opt::SinkStatements(*f);
+    }
+    return changed ? opt::Simplify(x, passes.rules()) : Status();
+  });
 }
 
 Status CommonRows(PassRunner& passes, ir::Module& m) {

@@ -31,6 +31,9 @@ Status TurnArrays(PassRunner& passes, ir::Module& m);
 // Equal reductions and scans of a block are one (core/tensor/share_statements.cc).
 Status ShareStatements(PassRunner& passes, ir::Module& m);
 
+// Statements go to the blocks that need them (core/opt/sink.cc), once those that share what they are made of are one.
+Status SinkStatements(PassRunner& passes, ir::Module& m);
+
 // Numbers made of totals multiply what they multiply at the end (core/tensor/factor_seeds.cc), then all is fused once more.
 Status FactorSeeds(PassRunner& passes, ir::Module& m);
 

@@ -6,10 +6,8 @@
 //   g = each(i, j) { s * k[i, j] * x[j] } sum [i]             g = each(i) { s * g'[i] } gen [i]
 //
 // Only where an array larger than the function's own is read behind the number alone by what it multiplies. The terms are
-// rounded before they are multiplied, and may overflow where their products would not. smul(s, g') is 0 where s is 0, as
-// each of the terms was.
+// rounded before they are multiplied, and may overflow where their products would not: of f64, whose range leaves room.
 #include <algorithm>
-#include <map>
 #include <optional>
 #include <set>
 #include <unordered_map>
@@ -19,6 +17,7 @@
 #include "core/ir/dominance.h"
 #include "core/ir/literal.h"
 #include "core/ir/own_arrays.h"
+#include "core/tensor/linear_values.h"
 #include "core/tensor/normalise.h"
 #include "core/tensor/statement_edit.h"
 
@@ -36,82 +35,18 @@ using ValueSet = std::set<Value>;
 constexpr size_t kMostTries = 16;  // numbers of a block
 constexpr int kMostRounds = 4;
 
-// What is linear in some values, by induction over a list of instructions.
-class Linear {
- public:
-  Linear(Value number, const ValueSet& zeros) : values_({number}), zeros_(zeros) {}
-
-  bool Holds(Value v) const { return values_.contains(v); }
-  // The instruction's results join if they are linear, or none of its operands is. False: it is neither.
-  bool Add(const Inst& inst) {
-    if (!Reads(inst)) return true;
-    const std::optional<bool> is = inst.each ? AddStatement(inst) : OfOp(inst);
-    if (is == true && !inst.each) values_.insert(inst.results[0]);
-    return is.has_value();
-  }
-  bool Reads(const Inst& inst) const {
-    bool reads = false;
-    ir::ForEachOperand(inst, [&](Value v) { reads = reads || Holds(v); });
-    if (!inst.each) return reads;
-    for (const EachResult& r : inst.each->results)
-      reads = reads || (r.into.valid() && Holds(r.into));
-    return reads;
-  }
-
- private:
-  bool IsZero(Value v) const { return zeros_.contains(v); }
-
-  // nullopt: it reads a linear value otherwise.
-  std::optional<bool> OfOp(const Inst& inst) const {
-    if (inst.results.size() != 1 || (inst.guard.valid() && Holds(inst.guard))) return std::nullopt;
-    const auto holds = [&](size_t k) { return Holds(inst.args[k]); };
-    const auto fits = [&](size_t k) { return holds(k) || IsZero(inst.args[k]); };
-    switch (inst.op) {
-      case Op::Index: return holds(0) ? std::optional(true) : std::nullopt;
-      case Op::Neg: return true;
-      case Op::AddArrays:
-      case Op::Add:
-      case Op::Sub: return fits(0) && fits(1) ? std::optional(true) : std::nullopt;
-      case Op::Mul:
-      case Op::SMul: return holds(0) != holds(1) ? std::optional(true) : std::nullopt;
-      case Op::Div: return holds(0) && !holds(1) ? std::optional(true) : std::nullopt;
-      case Op::Select: return !holds(0) && fits(1) && fits(2) ? std::optional(true) : std::nullopt;
-      default: return std::nullopt;
-    }
-  }
-
-  std::optional<bool> AddStatement(const Inst& inst) {
-    Linear inside = *this;
-    for (const Inst& body : inst.each->body) {
-      if (body.op == Op::Const && body.bits == 0) inside.zeros_.insert(body.results[0]);
-      if (!inside.Add(body)) return std::nullopt;
-    }
-    for (const EachResult& r : inst.each->results) {
-      const bool linear = inside.Holds(r.value);
-      const bool adds = r.monoid == ir::Monoid::kSum || r.monoid == ir::Monoid::kGen;
-      if (r.into.valid() || r.second.valid() || (linear && !adds)) return std::nullopt;
-      if (r.guard.valid() && inside.Holds(r.guard)) return std::nullopt;
-    }
-    for (size_t k = 0; k < inst.results.size(); ++k) {
-      if (inside.Holds(inst.each->results[k].value)) values_.insert(inst.results[k]);
-    }
-    return true;
-  }
-
-  ValueSet values_, zeros_;
-};
-
 // What the function says of its values.
 struct Uses {
-  explicit Uses(const ir::Function& f);
+  Uses(const ir::Function& f, const ir::OwnArrays& own);
   const ir::Dominators dominators;
   std::vector<uint32_t> made;               // by value: the block; kNoBlock: in none, or for a body
   std::vector<std::vector<uint32_t>> used;  // by value: blocks
   std::vector<char> surely;                 // by block: on each path to a return, outside of loops
   ValueSet zeros;                           // constants
+  ValueSet large;                           // arrays larger than the function's own
 };
 
-Uses::Uses(const ir::Function& f)
+Uses::Uses(const ir::Function& f, const ir::OwnArrays& own)
     : dominators(f), made(f.values.size(), ir::kNoBlock), used(f.values.size()) {
   const std::vector<std::set<uint32_t>> loops = ir::LoopsAround(f, dominators);
   std::vector<uint32_t> returns;
@@ -124,6 +59,9 @@ Uses::Uses(const ir::Function& f)
       for (Value v : inst.results) made[v.id] = b;
       ir::ForEachOperand(inst, use);
       if (inst.op == Op::Const && inst.bits == 0) zeros.insert(inst.results[0]);
+      for (size_t k = 0; inst.each && k < inst.results.size(); ++k) {
+        if (!own.IsNoLarger(inst.each->results[k].shape)) large.insert(inst.results[k]);
+      }
     }
     ir::ForEachTermOperand(f.blocks[b].term, use);
     if (f.blocks[b].term.kind == ir::Terminator::Kind::kReturn) returns.push_back(b);
@@ -141,9 +79,8 @@ class SeedFactorer {
       : f_(f), at_(block), block_(f.blocks[block]), own_(own), function_(function) {}
 
   bool Run() {
-    bool changed = false;
-    for (const Value number : Numbers()) changed |= Factor(number);
-    return changed;
+    const ir::Values numbers = Numbers();
+    return std::any_of(numbers.begin(), numbers.end(), [&](Value v) { return Factor(v); });
   }
 
  private:
@@ -155,7 +92,8 @@ class SeedFactorer {
   void Rewrite(Value number);
   void Place(Inst one, const std::set<Value>& cone);
   std::set<size_t> Hoisted(const std::set<Value>& cone) const;
-  Inst Scaled(Value number, Value by, Value v, const EachResult* shape, uint32_t loc);
+  std::vector<Inst> Product(Value number, Value x, Value v, uint32_t loc);
+  Inst Scaled(Value number, Value by, Value v, const EachResult& like, uint32_t loc);
   bool IsElsewhere(Value v) const;
   const EachResult* ResultOf(Value v) const;
 
@@ -183,7 +121,8 @@ ir::Values SeedFactorer::Numbers() const {
     const ir::Type t = f_.TypeOf(v);
     if (!t.IsScalar()) return;
     totals.insert(v);
-    if (t.IsFloat() && used.contains(v) && numbers.size() < kMostTries) numbers.push_back(v);
+    const bool may = t.elem == DType::kF64 && used.contains(v);
+    if (may && numbers.size() < kMostTries) numbers.push_back(v);
   };
   if (at_ != 0) std::for_each(block_.params.begin(), block_.params.end(), add);
   for (const Inst& inst : block_.insts) {
@@ -212,7 +151,7 @@ bool SeedFactorer::IsElsewhere(Value v) const {
 
 // What the number multiplies, and what reads it otherwise. False: nothing.
 bool SeedFactorer::FindCone(Value number) {
-  Linear linear(number, function_.zeros);
+  LinearValues linear(number, function_.zeros);
   cone_.clear();
   linear_.clear();
   outside_.clear();
@@ -242,36 +181,20 @@ bool SeedFactorer::FindCone(Value number) {
 
 // Something large that is made before the number is read behind it by nothing else.
 bool SeedFactorer::SavesArray() {
-  std::map<Value, uint32_t> large;  // where it is made
-  const auto add = [&](const Inst& inst, uint32_t block) {
-    for (size_t r = 0; inst.each && r < inst.results.size(); ++r) {
-      const Value v = inst.results[r];
-      const std::vector<uint32_t>& used = function_.used[v.id];
-      const bool here =
-          std::all_of(used.begin(), used.end(), [&](uint32_t b) { return b == at_ || b == block; });
-      if (here && !own_.IsNoLarger(inst.each->results[r].shape)) large[v] = block;
-    }
-  };
-  for (uint32_t b = 0; b < f_.blocks.size(); ++b) {
-    if (b == at_ || !function_.dominators.Dominates(b, at_)) continue;
-    for (const Inst& inst : f_.blocks[b].insts) add(inst, b);
-  }
-  for (size_t k = 0; k < first_; ++k) add(block_.insts[k], at_);
-  ValueSet read;
-  for (size_t k = first_; k < block_.insts.size() && !large.empty(); ++k) {
+  ValueSet read, others;
+  for (size_t k = first_; k < block_.insts.size(); ++k) {
     ir::ForEachOperand(block_.insts[k], [&](Value v) {
-      if (!large.contains(v)) return;
-      if (cone_.contains(k)) {
-        read.insert(v);
-      } else {
-        large.erase(v);
-      }
+      if (function_.large.contains(v)) (cone_.contains(k) ? read : others).insert(v);
     });
+    others.insert(block_.insts[k].results.begin(), block_.insts[k].results.end());
   }
   for (Value v : read) {
-    const auto saved = large.find(v);
-    if (saved == large.end()) continue;
-    home_ = saved->second;
+    const uint32_t made = function_.made[v.id];
+    const std::vector<uint32_t>& used = function_.used[v.id];
+    const bool here =
+        std::all_of(used.begin(), used.end(), [&](uint32_t b) { return b == at_ || b == made; });
+    if (!here || others.contains(v)) continue;
+    home_ = made;
     return true;
   }
   return false;
@@ -297,14 +220,30 @@ bool SeedFactorer::Factor(Value number) {
   return true;
 }
 
-// v, the number times `by`.
-Inst SeedFactorer::Scaled(Value number, Value by, Value v, const EachResult* shape, uint32_t loc) {
-  Inst product;
+// v, the number times x: 0 where one of them is, as each term is that the number or the sum does not reach.
+std::vector<Inst> SeedFactorer::Product(Value number, Value x, Value v, uint32_t loc) {
+  Inst zero, is_zero, product, chosen;
+  zero.op = Op::Const;
+  zero.results = {f_.NewLike(f_, number)};
+  is_zero.op = Op::Eq;
+  is_zero.args = {number, zero.results[0]};
+  is_zero.results = {f_.NewValue(ir::Type::Bool())};
   product.op = Op::SMul;
-  product.loc = loc;
-  product.args = {number, by};
-  product.results = {v};
-  if (!shape) return product;
+  product.args = {x, number};
+  product.results = {f_.NewLike(f_, number)};
+  chosen.op = Op::Select;
+  chosen.args = {is_zero.results[0], zero.results[0], product.results[0]};
+  chosen.results = {v};
+  std::vector<Inst> insts;
+  for (Inst* inst : {&zero, &is_zero, &product, &chosen}) {
+    inst->loc = loc;
+    insts.push_back(std::move(*inst));
+  }
+  return insts;
+}
+
+// The same of each element.
+Inst SeedFactorer::Scaled(Value number, Value by, Value v, const EachResult& like, uint32_t loc) {
   Inst statement, read;
   statement.op = Op::Each;
   statement.loc = read.loc = loc;
@@ -313,21 +252,20 @@ Inst SeedFactorer::Scaled(Value number, Value by, Value v, const EachResult* sha
   Each& each = *statement.each;
   EachResult& r = each.results.emplace_back();
   r.monoid = ir::Monoid::kGen;
-  r.shape = shape->shape;
+  r.shape = like.shape;
   read.op = Op::Index;
   read.args = {by};
-  for (Value extent : shape->shape) {
+  for (Value extent : like.shape) {
     const Value i = f_.NewValue(ir::Type::I64());
     each.indices.push_back({i, extent});
     r.out.push_back(Affine::Of(i));
   }
   read.subs = ir::AffineSpan(r.out);
   read.results = {f_.NewLike(f_, number)};
-  product.args[1] = read.results[0];
-  product.results = {f_.NewLike(f_, number)};
-  r.value = product.results[0];
+  r.value = f_.NewLike(f_, number);
+  std::vector<Inst> product = Product(number, read.results[0], r.value, loc);
   each.body.push_back(std::move(read));
-  each.body.push_back(std::move(product));
+  std::move(product.begin(), product.end(), std::back_inserter(each.body));
   return statement;
 }
 
@@ -352,9 +290,12 @@ void SeedFactorer::Rewrite(Value number) {
     for (size_t r = 0; r < inst.results.size(); ++r) {
       const Value v = inst.results[r];
       if (!outside_.contains(v)) continue;
-      const bool array = f_.TypeOf(v).IsArray();
-      scaled.push_back(
-          Scaled(number, by.at(v.id), v, array ? &inst.each->results[r] : nullptr, inst.loc));
+      if (f_.TypeOf(v).IsArray()) {
+        scaled.push_back(Scaled(number, by.at(v.id), v, inst.each->results[r], inst.loc));
+      } else {
+        std::vector<Inst> product = Product(number, by.at(v.id), v, inst.loc);
+        std::move(product.begin(), product.end(), std::back_inserter(scaled));
+      }
       inst.results[r] = by.at(v.id);
     }
     ReplaceValues(inst, by);
@@ -368,7 +309,7 @@ void SeedFactorer::Rewrite(Value number) {
 
 // Of the cone what can be evaluated where the array is made, and what that needs: the function surely comes here from there.
 std::set<size_t> SeedFactorer::Hoisted(const ValueSet& cone) const {
-  if (home_ == at_ || !function_.surely[at_]) return {};
+  if (home_ == at_ || !function_.surely[at_] || !function_.surely[home_]) return {};
   ValueSet given;
   std::set<size_t> may;
   for (size_t k = 0; k < block_.insts.size(); ++k) {
@@ -414,8 +355,8 @@ void SeedFactorer::Place(Inst one, const ValueSet& cone) {
 bool FactorSeeds(ir::Function& f) {
   bool changed = false;
   for (int round = 0; round < kMostRounds; ++round) {
-    const Uses uses(f);
     const ir::OwnArrays own(f);
+    const Uses uses(f, own);
     bool found = false;
     for (uint32_t b = 0; b < f.blocks.size() && !found; ++b)
       found = SeedFactorer(f, b, own, uses).Run();

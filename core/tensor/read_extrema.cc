@@ -164,7 +164,7 @@ class BlockExtrema {
     for (const Inst* step : chain) {
       const auto next = std::find_if(each.body.begin(), each.body.end(), [&](const Inst& inst) {
         return inst.op == step->op && inst.bits == step->bits && inst.callee == step->callee &&
-               inst.args == each.body[k].results;
+               inst.args == each.body[k].results && inst.guard == each.body[k].guard;
       });
       if (next == each.body.end()) return nullptr;
       k = static_cast<size_t>(next - each.body.begin());

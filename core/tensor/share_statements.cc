@@ -80,7 +80,7 @@ class Sharing {
                         r.out.size() == each.indices.size() && ir::IsPrefixForm(each, r);
     if (!stores) return nullptr;
     for (Inst& inst : each.body) {
-      if (inst.results[0] != r.value) continue;
+      if (inst.results.empty() || inst.results[0] != r.value) continue;
       return (ir::Info(inst.op).flags & ir::kLibm) != 0 && !inst.guard.valid() ? &inst : nullptr;
     }
     return nullptr;
@@ -118,9 +118,13 @@ class Sharing {
         continue;
       }
       same[inst.results[k].id] = it->second;
-      call->op = ir::Op::Index;
-      call->args = {it->second};
-      call->subs = ir::AffineSpan(each.results[k].out);
+      const bool of_another =
+          std::find(inst.results.begin(), inst.results.end(), it->second) == inst.results.end();
+      if (of_another) {
+        call->op = ir::Op::Index;
+        call->args = {it->second};
+        call->subs = ir::AffineSpan(each.results[k].out);
+      }
       inst.results.erase(inst.results.begin() + static_cast<std::ptrdiff_t>(k));
       each.results.erase(each.results.begin() + static_cast<std::ptrdiff_t>(k));
       PruneBody(each);
