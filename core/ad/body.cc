@@ -1,5 +1,7 @@
 #include "core/ad/body.h"
 
+#include "core/ir/op_weight.h"
+
 namespace pullback::ad {
 
 using ir::Value;
@@ -70,7 +72,7 @@ void BodyCopy::ReadBack(const ir::Inst& inst) {
     const auto def = def_.find(r.value.id);
     if (r.monoid != ir::Monoid::kGen || r.out.empty() || def == def_.end()) continue;
     const ir::Inst& made = *def->second;
-    const bool dear = made.op == ir::Op::Call || (ir::Info(made.op).flags & ir::kLibm);
+    const bool dear = ir::IsDear(made);
     const bool everywhere = !r.guard.valid() || made.guard == r.guard;
     if (dear && everywhere) stored_[r.value.id] = {&r, inst.results[k]};
   }

@@ -12,4 +12,9 @@ inline int64_t OpWeight(Op op) {
   return (Info(op).flags & kLibm) ? 16 : 1;
 }
 
+// A function of the math table, or a call: evaluated no more often than needed.
+inline bool IsDear(const Inst& inst) {
+  return inst.op == Op::Call || (Info(inst.op).flags & kLibm) != 0;
+}
+
 }  // namespace pullback::ir

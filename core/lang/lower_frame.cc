@@ -10,6 +10,7 @@
 // "spilled").
 #include <algorithm>
 
+#include "core/ir/op_weight.h"
 #include "core/lang/lower_comprehension.h"
 #include "core/lang/lower_emit.h"
 #include "core/lang/lower_expr.h"
@@ -22,10 +23,6 @@ using ir::Inst;
 
 using ValueSet = std::unordered_set<uint32_t>;
 using Renaming = std::unordered_map<uint32_t, Value>;
-
-bool IsCostly(const Inst& inst) {
-  return inst.op == Op::Call || (ir::Info(inst.op).flags & ir::kLibm) != 0;
-}
 
 bool Defines(const Inst& inst, const ValueSet& values) {
   return std::any_of(inst.results.begin(), inst.results.end(),
@@ -100,7 +97,7 @@ void Lifting::NeedFrame(size_t frame) {
   for (bool spilled : {false, true}) {
     const std::vector<Inst>& body = c_.frames[frame]->body;
     for (size_t i = body.size(); i-- > 0;) {
-      if (Defines(body[i], needed_) && (spilled || !IsCostly(body[i]))) NeedOperands(body[i]);
+      if (Defines(body[i], needed_) && (spilled || !ir::IsDear(body[i]))) NeedOperands(body[i]);
     }
     if (!spilled && frame != spilling_) Spill(c_, frame, needed_);
   }
@@ -334,7 +331,7 @@ std::vector<Value> StoreInst(Context& c, size_t frame, const Inst& inst, Subs& s
 // Replaces the frame's expensive instructions among `needed` by reads of stored results.
 void Spill(Context& c, size_t frame, const ValueSet& needed) {
   Frame& fr = *c.frames[frame];
-  const auto spills = [&](const Inst& i) { return IsCostly(i) && Defines(i, needed); };
+  const auto spills = [&](const Inst& i) { return ir::IsDear(i) && Defines(i, needed); };
   if (std::none_of(fr.body.begin(), fr.body.end(), spills)) return;
   c.module.Charge(fr.body.size());
   fr.undo.push_back(fr.body);

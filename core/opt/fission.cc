@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <iterator>
 
+#include "core/ir/op_weight.h"
 #include "core/opt/invariants.h"
 #include "core/opt/simplify.h"
 
@@ -16,10 +17,6 @@ using ir::Op;
 using ir::Value;
 
 constexpr size_t kMostValues = 64;  // that are stored for each point
-
-bool IsDear(const Inst& inst) {
-  return inst.op == Op::Call || (ir::Info(inst.op).flags & ir::kLibm) != 0;
-}
 
 class Fission {
  public:
@@ -72,7 +69,7 @@ class Fission {
     }
     ValueIds varied, dear, read;
     for (const Inst& inst : each.body) {
-      bool same = inst.op != Op::Jvp && inst.op != Op::Vjp, costs = IsDear(inst);
+      bool same = inst.op != Op::Jvp && inst.op != Op::Vjp, costs = ir::IsDear(inst);
       ir::ForEachOperand(inst, [&](Value v) {
         same &= !varied.contains(v.id) && invariants_.IsFixed(v, loop, invariant);
         costs |= dear.contains(v.id);

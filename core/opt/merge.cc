@@ -6,6 +6,7 @@
 #include <numeric>
 #include <set>
 
+#include "core/ir/op_weight.h"
 #include "core/opt/pointwise.h"
 #include "core/opt/simplify.h"
 
@@ -82,10 +83,7 @@ class Merger {
         changed |= from < at && MergeWithProducer(insts, from, at);
       }
       const Inst& here = insts[PlaceOf(k)];
-      const bool calls =
-          std::any_of(here.each->body.begin(), here.each->body.end(), [](const Inst& inst) {
-            return inst.op == Op::Call || (ir::Info(inst.op).flags & ir::kLibm) != 0;
-          });
+      const bool calls = std::any_of(here.each->body.begin(), here.each->body.end(), ir::IsDear);
       for (size_t r = 0; calls && r < here.results.size(); ++r) {
         if (IsStoredInPlace(*here.each, here.each->results[r])) makers[here.results[r]] = k;
       }

@@ -8,6 +8,7 @@
 #include <optional>
 
 #include "core/ir/known_extents.h"
+#include "core/ir/op_weight.h"
 #include "core/ir/own_arrays.h"
 #include "core/tensor/normalise.h"
 #include "core/tensor/statement_edit.h"
@@ -126,9 +127,7 @@ class BlockAccumulator {
     alone.each->results = {alone.each->results[term.result]};
     PruneBody(*alone.each);
     const auto& body = alone.each->body;
-    return body.size() <= kLittle && std::none_of(body.begin(), body.end(), [](const Inst& inst) {
-             return inst.op == Op::Call || (ir::Info(inst.op).flags & ir::kLibm) != 0;
-           });
+    return body.size() <= kLittle && std::none_of(body.begin(), body.end(), ir::IsDear);
   }
   // Its other results are arrays larger than the function's own: their loops would wait for all that `into` is.
   bool MakesLarger(const Term& term) const {

@@ -11,6 +11,7 @@
 
 #include "core/analysis/outer_values.h"
 #include "core/ir/known_extents.h"
+#include "core/ir/op_weight.h"
 #include "core/ir/own_arrays.h"
 #include "core/tensor/body_graph.h"
 #include "core/tensor/normalise.h"
@@ -42,14 +43,10 @@ class Lifter {
   }
 
  private:
-  static bool IsDear(const Inst& inst) {
-    return inst.op == ir::Op::Call || (ir::Info(inst.op).flags & ir::kLibm) != 0;
-  }
-
   bool Lift(Inst& inst, std::vector<Inst>& before) {
     bool changed = false;
     for (int lifted = 0; lifted < kMost; ++lifted) {
-      if (std::none_of(inst.each->body.begin(), inst.each->body.end(), IsDear)) break;
+      if (std::none_of(inst.each->body.begin(), inst.each->body.end(), ir::IsDear)) break;
       const BodyGraph graph(*inst.each, f_, outer_);
       const std::optional<size_t> k = Next(*inst.each, graph);
       if (!k) break;
@@ -63,7 +60,7 @@ class Lifter {
   std::optional<size_t> Next(const ir::Each& each, const BodyGraph& graph) const {
     std::vector<bool> dear;
     for (const Inst& inst : each.body) {
-      bool is = IsDear(inst);
+      bool is = ir::IsDear(inst);
       ir::ForEachOperand(inst, [&](Value v) {
         const int k = graph.DefinitionOf(v);
         is = is || (k >= 0 && dear[static_cast<size_t>(k)]);
