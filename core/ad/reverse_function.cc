@@ -30,6 +30,7 @@ ReverseFunction::ReverseFunction(ir::Module& module, const ir::Function& f,
       flow_(work_),
       is_constant_([](Op op) { return RuleOf(op) == Rule::kConstant; }),
       activity_(module, work_, active_params, active_results, is_constant_),
+      carried_(work_),
       undo_(work_, flow_, activity_),
       active_params_(active_params),
       active_results_(active_results),
@@ -177,7 +178,14 @@ std::vector<ir::Affine> ReverseFunction::Primal(ir::AffineSpan subs) {
   return out;
 }
 
-Value ReverseFunction::Extent(Value array, int axis) { return SizeOf(array, Op::Dim, axis); }
+// What the reverse half has anyway where that is known to be the extent, so that no turn of a loop keeps it.
+Value ReverseFunction::Extent(Value array, int axis) {
+  const analysis::Extent known = carried_.Of(array, axis);
+  if (known.IsInteger() && AtHand(known.value)) return Primal(known.value);
+  const bool survives = !known.IsInteger() && combined_ &&
+                        flow_.SurvivesTo(current_, flow_.def_block[known.value.id]);
+  return survives ? SizeOf(known.value, Op::Dim, known.axis) : SizeOf(array, Op::Dim, axis);
+}
 
 std::vector<Value> ReverseFunction::Extents(Value array) {
   std::vector<Value> extents;

@@ -14,6 +14,7 @@
 #include "core/ad/reversible.h"
 #include "core/ad/statement.h"
 #include "core/ad/undo.h"
+#include "core/analysis/carried_extents.h"
 #include "core/ir/builder.h"
 
 namespace pullback::ad {
@@ -196,6 +197,7 @@ class ReverseFunction {
   ReverseFlow flow_;
   std::function<bool(ir::Op)> is_constant_;
   analysis::Activity activity_;
+  analysis::CarriedExtents carried_;
   UndoWebs undo_;
   std::vector<std::vector<ir::Value>> live_out_;
   std::vector<bool> active_params_, active_results_;

@@ -79,7 +79,7 @@ void LearnChecks(const AccessContext& c, const Access& access, ir::AffineSpan su
                  ir::AffineSpan extents, Value guard) {
   for (size_t axis = 0; axis < access.proofs.size(); ++axis) {
     const AxisCheck check = access.axes[axis];
-    if (check != AxisCheck::kBefore && check != AxisCheck::kHere) continue;
+    if (check == AxisCheck::kProven || check == AxisCheck::kChecked) continue;
     c.l.checked.Learn({&c.each, subs[axis], extents[axis], guard}, access.proofs[axis].token);
   }
 }
@@ -190,11 +190,15 @@ void CheckBefore(const AccessContext& c, const Access& access, ir::AffineSpan su
   }
 }
 
+void CheckAxis(const AccessContext& c, const Access& access, size_t axis, ir::AffineSpan subs,
+               const std::vector<Reg>& extents, uint32_t loc) {
+  c.l.CheckIndex(c.l.e.Linear(c.l.Of(subs[axis])), extents[axis], loc, MadeBy(access, axis));
+}
+
 void CheckHere(const AccessContext& c, const Access& access, ir::AffineSpan subs,
                const std::vector<Reg>& extents, uint32_t loc) {
   for (size_t axis = 0; axis < subs.size(); ++axis) {
-    if (access.axes[axis] != AxisCheck::kHere) continue;
-    c.l.CheckIndex(c.l.e.Linear(c.l.Of(subs[axis])), extents[axis], loc, MadeBy(access, axis));
+    if (access.axes[axis] == AxisCheck::kHere) CheckAxis(c, access, axis, subs, extents, loc);
   }
 }
 

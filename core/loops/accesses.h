@@ -1,5 +1,5 @@
 // How the subscripts of a tensor statement are kept in range: proven, checked by an earlier statement, checked once
-// before the loops, or checked at each point.
+// before the loops, checked in outer ones, or checked at each point.
 #pragma once
 
 #include <optional>
@@ -13,7 +13,8 @@
 
 namespace pullback::loops {
 
-enum class AxisCheck : uint8_t { kProven, kChecked, kBefore, kHere };
+// kOutside: at each point of the outer loops that know the subscript.
+enum class AxisCheck : uint8_t { kProven, kChecked, kBefore, kOutside, kHere };
 
 struct Access {
   std::vector<AxisCheck> axes;
@@ -58,6 +59,9 @@ Emitter::About AboutAccess(const AccessContext& c, const Access& access, ir::Aff
 // Emits the checks of axes that are kBefore, in a place where the box is known to hold a point.
 void CheckBefore(const AccessContext& c, const Access& access, ir::AffineSpan subs,
                  const std::vector<Reg>& extents, uint32_t loc);
+// Emits that of one axis.
+void CheckAxis(const AccessContext& c, const Access& access, size_t axis, ir::AffineSpan subs,
+               const std::vector<Reg>& extents, uint32_t loc);
 // Emits those that are kHere.
 void CheckHere(const AccessContext& c, const Access& access, ir::AffineSpan subs,
                const std::vector<Reg>& extents, uint32_t loc);

@@ -18,6 +18,10 @@ constexpr size_t kWindow = 256;
 
 bool IsDivision(const Inst& inst) { return inst.op == Op::Div || inst.op == Op::Rem; }
 
+bool ChecksHere(const Access& access) {
+  return std::find(access.axes.begin(), access.axes.end(), AxisCheck::kHere) != access.axes.end();
+}
+
 }  // namespace
 
 // --- planning
@@ -28,12 +32,17 @@ void Body::Plan() {
     if (inst.op == Op::Const && !inst.guard.valid()) {
       c_.l.SetAlias(inst.results[0], c_.l.e.Const(c_.l.f.TypeOf(inst.results[0]), inst.bits));
       levels_[inst.results[0]] = 0;
-      continue;
+    } else if (inst.op == Op::Index) {
+      AddIndex(MakeItem(inst));
+    } else {
+      Item item = MakeItem(inst);
+      const bool divides = IsDivision(inst);
+      const bool stays = divides ? divisions_.StaysInside(inst) : ir::MayTrap(inst, c_.l.f);
+      const int level = stays ? c_.space.depth : LevelOf(item);
+      item.traps = divides ? divisions_.ChecksAt(inst) : stays;
+      if (item.traps) LevelOfTrap(level);
+      AddItem(std::move(item), level);
     }
-    Item item = MakeItem(inst);
-    const int level = LevelOf(item);
-    for (Value v : inst.results) levels_[v] = level;
-    AddItem(std::move(item), level);
   }
   for (size_t r = 0; r < c_.each.results.size(); ++r) AddItem(MakeItem(r), c_.space.depth);
 }
@@ -42,7 +51,67 @@ void Body::AddItem(Item item, int level) {
   std::sort(item.uses.begin(), item.uses.end());
   item.uses.erase(std::unique(item.uses.begin(), item.uses.end()), item.uses.end());
   for (Value v : item.uses) ++uses_[v];
-  items_[static_cast<size_t>(level)].push_back(std::move(item));
+  if (item.inst && !item.axis) {
+    for (Value v : item.inst->results) levels_[v] = level;
+  }
+  items_[static_cast<size_t>(level)].push_back(&all_.emplace_back(std::move(item)));
+}
+
+// What may trap stays in the innermost loop, since an outer one may run where the inner does not; but for integers, and
+// checks of subscripts.
+void Body::AddIndex(Item item) {
+  const Inst& inst = *item.inst;
+  item.access = PlanAccess(c_, inst.subs, ExtentForms(inst.args[0]), c_.l.sizes.FactsOf(inst.guard),
+                           !inst.guard.valid());
+  UseEarlierChecks(c_, item.access, inst.subs, ExtentForms(inst.args[0]), inst.guard);
+  int level = std::max(LevelOf(item), item.access.level);
+  if (!item.access.IsProven()) {
+    const bool moves = !inst.guard.valid() && c_.space.IsBox();
+    const bool integer = c_.l.f.TypeOf(inst.results[0]).elem == DType::kI64;
+    if (moves && !integer) CheckOutside(item);
+    if (!moves || !integer) level = c_.space.depth;
+    item.traps = ChecksHere(item.access);
+    if (item.traps) level = LevelOfTrap(level);
+    if (level < c_.space.depth) item.guard = SomeInside(level);
+  }
+  AddItem(std::move(item), level);
+}
+
+// The checks of subscripts that outer loops know.
+void Body::CheckOutside(Item& read) {
+  const Inst& inst = *read.inst;
+  for (size_t axis = 0; axis < inst.subs.size(); ++axis) {
+    if (read.access.axes[axis] != AxisCheck::kHere) continue;
+    const int level = LevelOfTrap(LevelOf(inst.subs[axis]));
+    if (level == c_.space.depth) return;
+    read.access.axes[axis] = AxisCheck::kOutside;
+    Item check;
+    check.inst = &inst;
+    check.axis = axis;
+    check.traps = true;
+    check.access = read.access;
+    check.guard = SomeInside(level);
+    ir::ForEachOperand(inst.subs[axis], [&](Value v) {
+      if (c_.body_values.count(v) > 0) check.uses.push_back(v);
+    });
+    AddItem(std::move(check), level);
+  }
+}
+
+// Of what may trap where `known` loops are open: traps come in the order of the text.
+int Body::LevelOfTrap(int known) { return trap_level_ = std::max(trap_level_, known); }
+
+// Not valid: they have.
+Value Body::SomeInside(int level) {
+  const auto [it, fresh] = some_.try_emplace(level);
+  if (!fresh) return it->second;
+  const auto inside = [level](const SpaceIndex& i) { return i.level > level; };
+  const bool known =
+      std::all_of(c_.space.indices.begin(), c_.space.indices.end(), [&](const SpaceIndex& i) {
+        return !inside(i) || c_.l.e.AsI64(c_.l.Of(i.extent)).value_or(0) > 0;
+      });
+  if (!known) it->second = c_.l.e.function().NewReg(ir::Type::Bool(), "");
+  return it->second;
 }
 
 Body::Item Body::MakeItem(const Inst& inst) const {
@@ -84,47 +153,35 @@ std::vector<Affine> Body::ExtentForms(Value array) const {
   return forms;
 }
 
-// What may trap stays in the innermost loop: an outer one may run where the inner does not.
-int Body::LevelOf(Item& item) {
-  const Inst& inst = *item.inst;
+int Body::LevelOf(const Affine& a) const {
   int level = 0;
-  ir::ForEachOperand(inst, [&](Value v) { level = std::max(level, LevelOf(v)); });
-  if (inst.op == Op::Index) {
-    item.access = PlanAccess(c_, inst.subs, ExtentForms(inst.args[0]),
-                             c_.l.sizes.FactsOf(inst.guard), !inst.guard.valid());
-    UseEarlierChecks(c_, item.access, inst.subs, ExtentForms(inst.args[0]), inst.guard);
-    return item.access.IsProven() ? std::max(level, item.access.level) : c_.space.depth;
-  }
-  if (IsDivision(inst)) return divisions_.StaysInside(inst) ? c_.space.depth : level;
-  return ir::MayTrap(inst, c_.l.f) ? c_.space.depth : level;
+  ir::ForEachOperand(a, [&](Value v) { level = std::max(level, LevelOf(v)); });
+  return level;
+}
+
+int Body::LevelOf(const Item& item) const {
+  int level = 0;
+  ir::ForEachOperand(*item.inst, [&](Value v) { level = std::max(level, LevelOf(v)); });
+  return level;
 }
 
 // --- checks before the loops
 
 bool Body::HasChecksBefore() const {
   if (divisions_.HasChecksBefore()) return true;
-  for (const Item& item : items_.back()) {
-    for (AxisCheck check : item.access.axes) {
-      if (check == AxisCheck::kBefore) return true;
-    }
-  }
-  return false;
-}
-
-bool Body::TrapsInNest() const {
-  return std::any_of(items_.back().begin(), items_.back().end(), [&](const Item& item) {
-    if (!item.inst) return false;
+  return std::any_of(all_.begin(), all_.end(), [](const Item& item) {
     const auto& axes = item.access.axes;
-    if (item.inst->op == Op::Index)
-      return std::count(axes.begin(), axes.end(), AxisCheck::kHere) > 0;
-    if (IsDivision(*item.inst)) return divisions_.ChecksAt(*item.inst);
-    return ir::MayTrap(*item.inst, c_.l.f);
+    return !item.axis && std::count(axes.begin(), axes.end(), AxisCheck::kBefore) > 0;
   });
 }
 
+bool Body::TrapsInNest() const {
+  return std::any_of(all_.begin(), all_.end(), [](const Item& item) { return item.traps; });
+}
+
 void Body::EmitChecksBefore() {
-  for (const Item& item : items_.back()) {
-    if (!item.inst) continue;
+  for (const Item& item : all_) {
+    if (!item.inst || item.axis) continue;
     const Inst& inst = *item.inst;
     if (inst.op == Op::Index)
       CheckBefore(c_, item.access, inst.subs, c_.l.Extents(inst.args[0]), inst.loc);
@@ -134,19 +191,29 @@ void Body::EmitChecksBefore() {
 }
 
 void Body::LearnChecks() const {
-  for (const Item& item : items_.back()) {
-    if (!item.inst || item.inst->op != Op::Index) continue;
+  for (const Item& item : all_) {
+    if (!item.inst || item.axis || item.inst->op != Op::Index) continue;
     loops::LearnChecks(c_, item.access, item.inst->subs, ExtentForms(item.inst->args[0]),
                        item.inst->guard);
+  }
+}
+
+void Body::Begin() {
+  Emitter& e = c_.l.e;
+  for (const auto& [level, some] : some_) {
+    if (!some.valid()) continue;
+    Reg all = ir::kNoValue;
+    for (const SpaceIndex& i : c_.space.indices) {
+      if (i.level > level) all = e.And(all, e.Compare(Op::Gt, c_.l.Of(i.extent), e.I64(0)));
+    }
+    conditions_[some] = all;
   }
 }
 
 // --- emission
 
 void Body::EmitLevel(int level, const EmitResult& emit_result) {
-  Items items;
-  for (const Item& item : items_[static_cast<size_t>(level)]) items.push_back(&item);
-  Emit(std::move(items), ir::kNoValue, emit_result);
+  Emit(items_[static_cast<size_t>(level)], ir::kNoValue, emit_result);
 }
 
 void Body::Emit(Items items, Value guard, const EmitResult& emit_result) {
@@ -159,18 +226,22 @@ void Body::Emit(Items items, Value guard, const EmitResult& emit_result) {
 Body::Items Body::Take(Items& items, const std::function<bool(const Item&)>& wanted) {
   Items taken;
   std::set<Value> waiting;  // defined by what is left behind
+  bool trap_waits = false;
   size_t left = 0;
   for (auto it = items.begin(); it != items.end() && left < kWindow;) {
     const Item& item = **it;
     const auto here = it++;
-    const bool ready = std::none_of(item.uses.begin(), item.uses.end(),
-                                    [&](Value v) { return waiting.count(v) > 0; });
+    const bool ready =
+        !(trap_waits && item.traps) && std::none_of(item.uses.begin(), item.uses.end(),
+                                                    [&](Value v) { return waiting.count(v) > 0; });
     if (ready && wanted(item)) {
       taken.splice(taken.end(), items, here);
       continue;
     }
     ++left;
-    if (item.inst) waiting.insert(item.inst->results.begin(), item.inst->results.end());
+    trap_waits |= item.traps;
+    if (item.inst && !item.axis)
+      waiting.insert(item.inst->results.begin(), item.inst->results.end());
   }
   return taken;
 }
@@ -195,7 +266,8 @@ void Body::EmitGroup(Items& items, Value guard, const EmitResult& emit_result) {
   });
   const std::vector<Value> escaping = Escaping(group);
   Emitter& e = c_.l.e;
-  e.OpenIf(c_.l.Of(inner));
+  const auto some = conditions_.find(inner);
+  e.OpenIf(some == conditions_.end() ? c_.l.Of(inner) : some->second);
   ++depth_;
   Emit(group, inner, emit_result);
   --depth_;
@@ -215,7 +287,7 @@ std::vector<Value> Body::Escaping(const Items& group) const {
   }
   std::vector<Value> escaping;
   for (const Item* item : group) {
-    if (!item->inst) continue;
+    if (!item->inst || item->axis) continue;
     for (Value v : item->inst->results) {
       const auto all = uses_.find(v);
       if (all != uses_.end() && all->second > inside[v]) escaping.push_back(v);
@@ -238,6 +310,10 @@ void Body::EmitIndex(const Item& item, Reg into) {
 void Body::EmitInst(const Item& item, bool guarded) {
   const Inst& inst = *item.inst;
   Lowering& l = c_.l;
+  if (item.axis) {
+    const std::vector<Reg> extents = l.Extents(inst.args[0]);
+    return CheckAxis(c_, item.access, *item.axis, inst.subs, extents, inst.loc);
+  }
   ir::Values into = inst.results;
   if (guarded) {
     for (Reg& r : into) r = l.e.function().NewReg(l.e.TypeOf(r), l.e.function().regs[r.id].name);

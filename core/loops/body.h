@@ -1,7 +1,13 @@
 // The body of a tensor statement: each instruction is evaluated in the outermost loop that knows its
-// operands, and instructions with the same guard share one If.
+// operands, and instructions with the same guard share one If. So are integers that are read, and the checks of subscripts
+// that data say, where the loops inside run at all:
+//
+//   for p in 0..m { for i in 0..h {            for p in 0..m { if h > 0 { j = idx[p]; check j < n }
+//     j = idx[p]; check j < n                    for i in 0..h { … x[j, i] … }
+//     … x[j, i] … } }                          }
 #pragma once
 
+#include <deque>
 #include <functional>
 #include <list>
 #include <map>
@@ -26,6 +32,8 @@ class Body {
   void EmitChecksBefore();
   // After the nest.
   void LearnChecks() const;
+  // Before everything else of the nest.
+  void Begin();
   // Everything that is evaluated where `level` loops are open. `emit_result` is called for each
   // result, where its value and guard are known and the guard is true.
   using EmitResult = std::function<void(size_t result)>;
@@ -38,16 +46,24 @@ class Body {
     ir::Value guard;
     std::vector<ir::Value> uses;  // values of the body
     Access access;                // of an Index
+    std::optional<size_t> axis;   // of the Index whose check this is
+    bool traps = false;           // where it is evaluated
   };
   using Items = std::list<const Item*>;
 
   Item MakeItem(const ir::Inst& inst) const;
   Item MakeItem(size_t result) const;
   void AddItem(Item item, int level);
+  void AddIndex(Item item);
+  void CheckOutside(Item& read);
   int LevelOf(ir::Value v) const;
-  int LevelOf(Item& item);
+  int LevelOf(const ir::Affine& a) const;
+  int LevelOf(const Item& item) const;
+  int LevelOfTrap(int known);
+  ir::Value SomeInside(int level);
   std::vector<ir::Affine> ExtentForms(ir::Value array) const;
-  // Moves out of `items` those that are wanted and use nothing that an item left behind defines.
+  // Moves out of `items` those that are wanted and use nothing that an item left behind defines; what may trap not beyond
+  // what may.
   static Items Take(Items& items, const std::function<bool(const Item&)>& wanted);
 
   void Emit(Items items, ir::Value guard, const EmitResult& emit_result);
@@ -61,10 +77,14 @@ class Body {
 
   const AccessContext& c_;
   const Divisions& divisions_;
-  std::map<ir::Value, int> levels_;       // of the body's values
-  std::map<ir::Value, int> uses_;         // items that use it
-  std::vector<std::vector<Item>> items_;  // per level
-  int depth_ = 0;                         // open Ifs
+  std::map<ir::Value, int> levels_;      // of the body's values
+  std::map<ir::Value, int> uses_;        // items that use it
+  std::deque<Item> all_;                 // in order
+  std::vector<Items> items_;             // of them, per level
+  std::map<int, ir::Value> some_;        // by level: whether the loops inside have turns
+  std::map<ir::Value, Reg> conditions_;  // these, computed
+  int trap_level_ = 0;                   // of what may trap so far: in the order of the text
+  int depth_ = 0;                        // open Ifs
 };
 
 }  // namespace pullback::loops

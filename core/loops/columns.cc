@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <set>
 
 #include "core/loops/statement.h"
 
@@ -15,10 +16,6 @@ using ir::Type;
 using ir::Value;
 
 constexpr int64_t kLaneCount = 8;
-
-bool IsCheckedInside(const Access& access) {
-  return std::find(access.axes.begin(), access.axes.end(), AxisCheck::kHere) != access.axes.end();
-}
 
 class ColumnFinder {
  public:
@@ -34,20 +31,42 @@ class ColumnFinder {
  private:
   bool IsPlain(const Inst& inst) {
     if (inst.guard.valid()) return false;
+    Learn(inst);
     return inst.op == Op::Index ? IsPlainRead(inst) : !ir::MayTrap(inst, c_.l.f);
   }
 
+  // What differs from element to element of a row, and from term to term.
+  void Learn(const Inst& inst) {
+    bool of_column = false, of_terms = false;
+    ir::ForEachOperand(inst, [&](Value v) {
+      of_column |= OfColumn(v);
+      of_terms |= OfTerms(v);
+    });
+    if (of_column) of_column_.insert(inst.results[0]);
+    if (of_terms) of_terms_.insert(inst.results[0]);
+  }
+  bool OfColumn(Value v) const { return v == column_ || of_column_.contains(v); }
+  bool OfTerms(Value v) const {
+    const auto& indices = c_.space.indices;
+    return of_terms_.contains(v) ||
+           std::any_of(indices.begin() + static_cast<long>(rank_), indices.end(),
+                       [&](const SpaceIndex& i) { return i.var == v; });
+  }
+
+  // What is checked inside is checked where the loops stand that say it, around the column.
   bool IsPlainRead(const Inst& inst) {
-    for (const Affine& sub : inst.subs) {
-      for (const Affine::Term& t : sub.terms) {
-        if (c_.body_values.count(t.value) > 0) return false;
-      }
-    }
     std::vector<Affine> extents;
     for (size_t axis = 0; axis < inst.subs.size(); ++axis) {
       extents.push_back(c_.l.sizes.Extent(inst.args[0], static_cast<int>(axis)));
     }
-    return !IsCheckedInside(PlanAccess(c_, inst.subs, extents, {}, true)) && RunsAlongRows(inst);
+    const Access access = PlanAccess(c_, inst.subs, extents, {}, true);
+    for (size_t axis = 0; axis < inst.subs.size(); ++axis) {
+      const auto& terms = inst.subs[axis].terms;
+      const bool of_column = std::any_of(terms.begin(), terms.end(),
+                                         [&](const Affine::Term& t) { return OfColumn(t.value); });
+      if (of_column && access.axes[axis] == AxisCheck::kHere) return false;
+    }
+    return RunsAlongRows(inst);
   }
 
   // With the column's index it steps by one, or not at all; some read steps by rows with what is summed over.
@@ -55,10 +74,9 @@ class ColumnFinder {
     bool steps_by_rows = false;
     for (size_t axis = 0; axis < inst.subs.size(); ++axis) {
       const bool last = axis + 1 == inst.subs.size();
-      const int64_t step = inst.subs[axis].Coeff(column_);
-      if (step != 0 && (!last || step != 1)) return false;
-      for (size_t k = rank_; k < c_.space.indices.size() && !last; ++k) {
-        steps_by_rows |= inst.subs[axis].Coeff(c_.space.indices[k].var) != 0;
+      for (const Affine::Term& t : inst.subs[axis].terms) {
+        if (OfColumn(t.value) && (!last || t.value != column_ || t.coeff != 1)) return false;
+        steps_by_rows |= !last && OfTerms(t.value);
       }
     }
     found_ |= steps_by_rows && inst.subs.back().Coeff(column_) == 1;
@@ -68,6 +86,7 @@ class ColumnFinder {
   const AccessContext& c_;
   const size_t rank_;
   const Value column_;
+  std::set<Value> of_column_, of_terms_;  // of the body
   bool found_ = false;
 };
 

@@ -169,6 +169,7 @@ void Statement::EmitChecksBefore() {
 
 void Statement::EmitNest() {
   if (strips_) strips_->Begin(inst_.loc);
+  body_.Begin();
   BeginInner(/*scalars=*/true, 0);
   EmitLevel(0);
   EndInner(/*scalars=*/true, 0);

@@ -4,6 +4,7 @@
 
 #include "core/base/flat_lists.h"
 #include "core/ir/dominance.h"
+#include "core/opt/carried_extents.h"
 #include "core/opt/invariant_params.h"
 #include "core/opt/rename.h"
 #include "core/opt/simplify.h"
@@ -28,6 +29,7 @@ class ControlFlow {
     changed |= RemoveUnreachable();
     changed |= RemoveTrivialParams();
     changed |= RemoveInvariantParams(f_, options_);
+    changed |= ReadCarriedExtents(f_, options_);
     return changed;
   }
 

@@ -35,22 +35,6 @@ void Definitions::Record(const Inst& inst) {
   affines_.push_back(inst.subs[0]);
 }
 
-void Definitions::RecordExtents(const Inst& inst) {
-  if (inst.each) {
-    for (size_t k = 0; k < inst.results.size(); ++k)
-      extents_[inst.results[k].id] = {inst.each->results[k].shape, inst.loc};
-  } else if (inst.op == Op::Zeros) {
-    extents_[inst.results[0].id] = {inst.args, inst.loc};
-  } else if (inst.op == Op::Fit) {
-    extents_[inst.results[0].id] = {{inst.args.begin() + 1, inst.args.end()}, inst.loc};
-  } else if (inst.op == Op::Update || inst.op == Op::AddAt || inst.op == Op::AddArrays) {
-    const auto it = extents_.find(inst.args[0].id);
-    if (it == extents_.end()) return;
-    Extents extents = it->second;
-    extents_[inst.results[0].id] = std::move(extents);
-  }
-}
-
 double Definitions::AsDouble(Value v) const {
   return f_.TypeOf(v).elem == DType::kF32
              ? static_cast<double>(std::bit_cast<float>(static_cast<uint32_t>(Bits(v))))

@@ -1,11 +1,10 @@
 // What the instructions that a walk has seen say of the values they define.
 #pragma once
 
-#include <absl/container/flat_hash_map.h>
-
 #include <optional>
 #include <vector>
 
+#include "core/analysis/carried_extents.h"
 #include "core/ir/ir.h"
 
 namespace pullback::opt {
@@ -25,7 +24,7 @@ class Definitions {
 
   void Record(const ir::Inst& inst);
   // The extents of arrays that an instruction makes are known without looking at them.
-  void RecordExtents(const ir::Inst& inst);
+  void RecordExtents(const ir::Inst& inst) { extents_.Record(inst); }
   // Of the instruction that is visited: a guarded value is 0 where its guard is false, so what its
   // definition says holds only under that guard.
   void SetGuard(ir::Value guard) { guard_ = guard; }
@@ -39,17 +38,11 @@ class Definitions {
     const Def& d = Of(v);
     return d.known && (!d.guard.valid() || d.guard == guard_);
   }
-  struct Extents {
-    ir::Values values;
-    uint32_t loc = 0;  // of what makes the array, and traps where one is negative
-  };
+  using Extents = analysis::MadeExtents::Extents;
   // Of an affine_of.
   const ir::Affine& AffineOf(const Def& d) const { return affines_[d.bits]; }
   // Of an array; null where they are not known.
-  const Extents* ExtentsOf(ir::Value array) const {
-    const auto it = extents_.find(array.id);
-    return it == extents_.end() ? nullptr : &it->second;
-  }
+  const Extents* ExtentsOf(ir::Value array) const { return extents_.Of(array); }
 
   bool IsConst(ir::Value v) const { return Of(v).op == ir::Op::Const && Holds(v); }
   uint64_t Bits(ir::Value v) const { return Of(v).bits; }
@@ -69,7 +62,7 @@ class Definitions {
       place_;  // in defs_, by value: most values of a large function are no longer there
   std::vector<Def> defs_;
   std::vector<ir::Affine> affines_;
-  absl::flat_hash_map<uint32_t, Extents> extents_;  // by value
+  analysis::MadeExtents extents_;
   ir::Value guard_;
 };
 

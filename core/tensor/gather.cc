@@ -79,8 +79,52 @@ bool Gather(ir::Each& each, ir::Function& f) {
   return true;
 }
 
+// By index, whether `subs` speak of it, or of what the body makes of it.
+std::vector<bool> IndicesOf(const ir::Each& each, ir::AffineSpan subs) {
+  std::set<Value> needed;
+  const auto need = [&](Value v) { needed.insert(v); };
+  for (const Affine& a : subs) ir::ForEachOperand(a, need);
+  for (size_t k = each.body.size(); k-- > 0;) {
+    const Inst& inst = each.body[k];
+    if (needed.contains(inst.results[0])) ir::ForEachOperand(inst, need);
+  }
+  std::vector<bool> is;
+  for (const ir::IndexVar& i : each.indices) is.push_back(needed.contains(i.var));
+  return is;
+}
+
+// Puts the indices that data are read by first, and then those of the result: each of its elements is a step of a row
+// away. False: something is walked across its rows then.
+bool RunByData(ir::Each& each) {
+  std::vector<Affine> by_data;
+  for (const Inst& inst : each.body) {
+    if (inst.op != Op::Index) continue;
+    for (const Affine& sub : inst.subs) {
+      if (!IsAffineInIndices(each, {sub})) by_data.push_back(sub);
+    }
+  }
+  if (by_data.empty()) return false;
+  const std::vector<bool> first = IndicesOf(each, by_data);
+  absl::InlinedVector<ir::IndexVar, 2> order;
+  for (size_t k = 0; k < each.indices.size(); ++k) {
+    if (first[k]) order.push_back(each.indices[k]);
+  }
+  for (const Affine& a : each.results[0].out) {
+    const std::optional<size_t> k = PlaceOfIndex(each, a.AsValue());
+    if (!k) return false;
+    if (!first[*k]) order.push_back(each.indices[*k]);
+  }
+  if (order.size() != each.indices.size()) return false;
+  std::swap(each.indices, order);
+  if (!WalksAcrossRows(each, /*with_results=*/true) && !IsPrefixForm(each, each.results[0]))
+    return true;
+  std::swap(each.indices, order);
+  return false;
+}
+
 // Makes that index the last with which everything is walked along its rows. False: there is none.
 bool RunAlongRows(ir::Each& each) {
+  if (RunByData(each)) return true;
   for (size_t k = 0; k < each.indices.size(); ++k) {
     std::rotate(each.indices.begin(), each.indices.begin() + 1, each.indices.end());
     if (!WalksAcrossRows(each, /*with_results=*/true) && !IsPrefixForm(each, each.results[0]))
@@ -184,36 +228,55 @@ size_t CountOuter(const ir::Each& each, const ir::EachResult& r) {
   return vector ? count - 1 : count;
 }
 
+// Of a sum whose elements data say: puts the indices that these depend on first and counts them. Nothing: they are all, or
+// what else there is is short, or conditions stand in the way, or each point adds to an element of a row as it is.
+std::optional<size_t> PutPlacesFirst(ir::Each& each, const ir::KnownExtents& extents) {
+  const bool guarded = each.results[0].guard.valid() || !each.where.empty() ||
+                       std::any_of(each.body.begin(), each.body.end(),
+                                   [](const Inst& inst) { return inst.guard.valid(); });
+  if (guarded) return std::nullopt;
+  const std::vector<bool> places = IndicesOf(each, each.results[0].out);
+  std::vector<ir::IndexVar> heads, others;
+  bool is_long = false;
+  for (size_t k = 0; k < places.size(); ++k) {
+    (places[k] ? heads : others).push_back(each.indices[k]);
+    is_long = is_long || (!places[k] && !extents.IsShort(each.indices[k].extent));
+  }
+  if (heads.empty() || !is_long) return std::nullopt;
+  if (places.back() && !WalksAcrossRows(each, /*with_results=*/true)) return std::nullopt;
+  const size_t count = heads.size();
+  heads.insert(heads.end(), others.begin(), others.end());
+  each.indices.assign(heads.begin(), heads.end());
+  return count;
+}
+
 // A sum over the indices behind `heads`, in lanes along a row, and one of these sums.
 void SumRowsFirst(Inst rows, size_t heads, ir::Function& f, std::vector<Inst>& out) {
+  Inst sum = CopyStatement(rows, f).inst;
   ir::Each& each = *rows.each;
-  Inst sum;
-  sum.op = Op::Each;
-  sum.loc = rows.loc;
-  sum.results = rows.results;
-  sum.each = std::make_unique<ir::Each>();
   ir::EachResult& of_rows = each.results[0];
-  ir::EachResult& of_sums = sum.each->results.emplace_back(of_rows);
-  of_sums.guard = ir::kNoValue;
+  ir::EachResult& of_sums = sum.each->results[0];
   const ir::Type element = f.TypeOf(of_rows.value);
   rows.results = {f.NewValue(ir::Type::Array(element.elem, static_cast<int>(heads)))};
   of_rows.out.clear();
   of_rows.shape.clear();
+  sum.each->indices.resize(heads);
+  sum.each->where.clear();
   Inst read;
   read.op = Op::Index;
   read.args = rows.results;
   for (size_t k = 0; k < heads; ++k) {
     const auto [var, extent] = each.indices[k];
-    const ir::IndexVar head{f.NewLike(f, var), extent};
-    sum.each->indices.push_back(head);
     of_rows.out.push_back(Affine::Of(var));
     of_rows.shape.push_back(extent);
-    for (Affine& a : of_sums.out) a = a.Substitute(var, Affine::Of(head.var));
-    read.subs.push_back(Affine::Of(head.var));
+    read.subs.push_back(Affine::Of(sum.each->indices[k].var));
   }
   read.results = {f.NewValue(element)};
   of_sums.value = read.results[0];
+  of_sums.guard = ir::kNoValue;
   sum.each->body.push_back(std::move(read));
+  PruneBody(*sum.each);
+  PruneBody(each);
   out.push_back(std::move(rows));
   out.push_back(std::move(sum));
 }
@@ -240,9 +303,17 @@ class Gatherer {
     for (size_t k = inst.results.size(); k-- > 0;) {
       const ir::EachResult& r = inst.each->results[k];
       if (r.monoid != ir::Monoid::kSum || IsPrefixForm(*inst.each, r)) continue;
-      if (!IsAffineInIndices(*inst.each, r.out)) continue;
-      CopiedStatement copy = CopyWithResult(inst, k, f_), gather = CopyWithResult(inst, k, f_);
-      if (!IsCheap(*copy.inst.each) || !Gather(*gather.inst.each, f_)) continue;
+      CopiedStatement copy = CopyWithResult(inst, k, f_);
+      if (!IsCheap(*copy.inst.each)) continue;
+      if (!IsAffineInIndices(*inst.each, r.out)) {
+        const std::optional<size_t> heads = PutPlacesFirst(*copy.inst.each, extents_);
+        if (!heads) continue;
+        SumRowsFirst(std::move(copy.inst), *heads, f_, out);
+        Erase(inst, k);
+        continue;
+      }
+      CopiedStatement gather = CopyWithResult(inst, k, f_);
+      if (!Gather(*gather.inst.each, f_)) continue;
       const std::optional<size_t> heads = CountHeads(*copy.inst.each, copy.inst.each->results[0]);
       const size_t outer = heads.value_or(CountOuter(*copy.inst.each, copy.inst.each->results[0]));
       const auto runs_over_rows = [&](const ir::Each& each) {
@@ -258,10 +329,14 @@ class Gatherer {
         const bool reordered = across && RunAlongRows(*copy.inst.each);
         out.push_back(std::move(reordered ? copy.inst : gather.inst));
       }
-      inst.results.erase(inst.results.begin() + static_cast<long>(k));
-      inst.each->results.erase(inst.each->results.begin() + static_cast<long>(k));
+      Erase(inst, k);
     }
     PruneBody(*inst.each);
+  }
+
+  static void Erase(Inst& inst, size_t result) {
+    inst.results.erase(inst.results.begin() + static_cast<long>(result));
+    inst.each->results.erase(inst.each->results.begin() + static_cast<long>(result));
   }
 
   ir::Function& f_;

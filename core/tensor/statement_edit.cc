@@ -53,17 +53,24 @@ bool IsWithin(const ir::Each& each, Value guard, const Affine& e, Value extent) 
 }
 
 bool WalksAcrossRows(const ir::Each& each, bool with_results) {
-  const Value last = each.indices.empty() ? Value{} : each.indices.back().var;
-  const auto across = [&](ir::AffineSpan subs) {
-    return std::any_of(subs.begin(), subs.end() - (subs.empty() ? 0 : 1),
-                       [&](const Affine& a) { return last.valid() && a.Coeff(last) != 0; });
+  if (each.indices.empty()) return false;
+  std::set<Value> run = {
+      each.indices.back().var};  // with the last index: itself, and what it reads
+  const auto runs = [&](const Affine& a) {
+    return std::any_of(a.terms.begin(), a.terms.end(),
+                       [&](const Affine::Term& t) { return run.contains(t.value); });
   };
-  const bool out =
-      with_results && std::any_of(each.results.begin(), each.results.end(),
-                                  [&](const ir::EachResult& r) { return across(r.out); });
-  return out || std::any_of(each.body.begin(), each.body.end(), [&](const Inst& inst) {
-           return inst.op == ir::Op::Index && across(inst.subs);
-         });
+  const auto across = [&](ir::AffineSpan subs) {
+    return std::any_of(subs.begin(), subs.end() - (subs.empty() ? 0 : 1), runs);
+  };
+  for (const Inst& inst : each.body) {
+    if (inst.op == ir::Op::Index && across(inst.subs)) return true;
+    bool reads = false;
+    ir::ForEachOperand(inst, [&](Value v) { reads |= run.contains(v); });
+    if (reads) run.insert(inst.results.begin(), inst.results.end());
+  }
+  return with_results && std::any_of(each.results.begin(), each.results.end(),
+                                     [&](const ir::EachResult& r) { return across(r.out); });
 }
 
 bool StoresByData(const ir::Each& each, const ir::EachResult& r) {

@@ -131,6 +131,56 @@ b0:
     RunBoth(module, {Ramp({3}), Ints(k), Tensor::I64(3)});
 }
 
+// For each i and j, what y has at place k[i] of its rows, and then what it has at l[j].
+constexpr const char* kTwoPlaces = R"(
+fn @f(%y: [*,*]f64, %k: [*]i64, %l: [*]i64, %m: i64) -> f64 {
+b0:
+  %n = dim %k, 0
+  %s = each(i < %n, j < %m) {
+    %p = index %k[%i]
+    %u = index %y[%p, %j] !5
+    %q = index %l[%j]
+    %v = index %y[%q, %j] !6
+    %w = mul %u, %v
+  } sum []: %w !2
+  ret %s
+})";
+
+TEST_CASE("checked accesses: checks of what an outer loop knows stand there") {
+  const std::string loops = PrintLoops(kTwoPlaces);
+  const size_t outer = loops.find("for %i"), inner = loops.find("for %j");
+  const size_t place = loops.find("%p = %k[%i]"), first = loops.rfind("!5");
+  const size_t second = loops.find("!6");
+  CAPTURE(loops);
+  REQUIRE(second != std::string::npos);
+  CHECK(outer < place);
+  CHECK(place < loops.find("if %", outer));  // where there is no j nothing is read
+  CHECK(loops.find("if %", outer) < first);
+  CHECK(first < inner);
+  CHECK(inner < second);
+}
+
+TEST_CASE("checked accesses: the first in the order of the text traps") {
+  // Also as they stand the other way round.
+  std::string turned = kTwoPlaces;
+  const auto replace = [&](const std::string& a, const std::string& b) {
+    turned.replace(turned.find(a), a.size(), b);
+  };
+  replace("index %k[%i]", "index %l[%j]");
+  replace("%q = index %l[%j]", "%q = index %k[%i]");
+  const std::vector<std::vector<int64_t>> places = {{0, 1}, {0, 2}, {-1, 0}, {0, -1}, {}};
+  for (const std::string& text : {std::string(kTwoPlaces), turned}) {
+    const ir::Module module = ParseIr(text);
+    for (const auto& k : places) {
+      for (const auto& l : places) {
+        // What l has no element for is found before all this.
+        for (int64_t m = 0; m <= std::ssize(l); ++m)
+          RunBoth(module, {Ramp({2, 2}), Ints(k), Ints(l), Tensor::I64(m)});
+      }
+    }
+  }
+}
+
 // Statements over pairs, each of which reads at places that data say.
 class RandomReads {
  public:
@@ -195,10 +245,17 @@ class RandomReads {
     static const char* const kShifts[] = {"", "", "", "", "", "", " + 1", " - 1"};
     body += "    %v" + id + " = index %" + (Draw(6) ? "y" : "z") + "[%p" + id + Any(kShifts) + "]" +
             guard + " !" + id + "\n";
-    std::string result = "sum []: %v" + id + guard, name = "%t" + id;
+    std::string value = "%v" + id;
+    if (Draw(2)) {  // another, which other loops may know
+      value = "%h" + id;
+      body += "    %q" + id + " = index %k[" + Any(kSubs) + "]\n    %x" + id + " = index %z[%q" +
+              id + "] !" + std::to_string(30 + k) + "\n    %h" + id + " = add %v" + id + ", %x" +
+              id + "\n";
+    }
+    std::string result = "sum []: " + value + guard, name = "%t" + id;
     std::string after;
     if (Draw(2)) {
-      result = "gen [%i, %j] of (%n, %n): %v" + id + guard;
+      result = "gen [%i, %j] of (%n, %n): " + value + guard;
       name = "%a" + id;
       after = "  %t" + id + " = each(i < %n, j < %n) {\n    %w" + id + " = index %a" + id +
               "[%i, %j]\n  } sum []: %w" + id + "\n";

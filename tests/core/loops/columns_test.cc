@@ -64,6 +64,28 @@ TEST_CASE("columns: other sums stay as they are") {
                                 "  } sum [%i, %j] of (%n, %m): %w if %g")));
 }
 
+// Rows of `a` that data say, or of `b`.
+std::string Gathered(const std::string& a, const std::string& b) {
+  return "fn @f(%a: [*,*]f64, %b: [*,*]f64, %s: [*]i64) -> [*,*]f64 {\nb0:\n  %n = dim %s, 0\n"
+         "  %p = dim %a, 1\n  %m = dim %b, 1\n  %y = each(i < %n, j < %m, k < %p) {\n    %r = "
+         "index %s[%i]\n    %u = index %a[" +
+         a + "]\n    %v = index %b[" + b +
+         "]\n    %w = mul %u, %v\n  } sum [%i, %j] of (%n, %m): %w\n  ret %y\n}\n";
+}
+
+TEST_CASE("columns: rows that data say go by strips, too") {
+  CHECK(GoesByStrips(Gathered("%r, %k", "%k, %j")));
+  CHECK_FALSE(GoesByStrips(Gathered("%r, %k", "%r, %j")));
+  CHECK_FALSE(GoesByStrips(Gathered("%i, %k", "%k, %r")));
+  const ir::Module product = ParseIr(Gathered("%r, %k", "%k, %j"));
+  for (const std::vector<int64_t>& k : {std::vector<int64_t>{2, 0, 2}, {0, 3}, {-1, 0}, {}}) {
+    for (int64_t p : {0, 1, 9}) {
+      for (int64_t m : {0, 2, 129})
+        RunBoth(product, {Ramp({3, p}), Ramp({p, m}), Ints(k)}, Traps::kSame, kColumns);
+    }
+  }
+}
+
 TEST_CASE("columns: the bits are those of sums element by element") {
   const ir::Module product = ParseIr(Product("%i, %k", "%k, %j"));
   for (int64_t n : {0, 1, 3}) {
