@@ -56,8 +56,10 @@ class CarriedExtents {
   // Of a function without unreachable blocks. What a parameter's extent is found to be is defined wherever the parameter
   // is.
   explicit CarriedExtents(const ir::Function& f);
-  // Of an array of f: {array, axis} where nothing is known.
+  // Of an array of f: {array, axis} where nothing is known. Equal ones are equal sizes.
   Extent Of(ir::Value array, int axis) const;
+  // Of an integer that says one.
+  Extent Of(ir::Value size) const { return Resolved({size}, 0); }
 
  private:
   void FindParams(const ir::Function& f);

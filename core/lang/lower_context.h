@@ -277,7 +277,9 @@ struct Context {
   std::unordered_set<uint32_t> given;                      // arrays that are the entry's arguments
   std::unordered_map<uint32_t, std::pair<Affine, Affine>> counters;  // of loops: first, last
   std::unordered_set<uint32_t> small;                                // i64 values far from overflow
-  std::unordered_set<uint32_t> sizes;    // i64 values that are never negative
+  std::unordered_set<uint32_t> sizes;  // i64 values that are never negative
+  std::unordered_set<uint32_t>
+      in_range;                          // i64 values that stand for an index, and are in its range
   std::unordered_set<uint32_t> clamped;  // those that are max(…, 0) (NotNegative)
   // The first value made in the outermost comprehension that is lowered as a loop nest, while in it.
   std::optional<uint32_t> nest;

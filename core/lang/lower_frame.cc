@@ -53,6 +53,7 @@ class Lifting {
   void NeedBound();
   void NeedInstead(const std::vector<ir::IndexVar>& indices);
   bool IsAdopted(const Constraint& k) const;
+  bool IsOfTuple(Value index) const;
   void KeepNonEmpty();
   void AddIndices();
   void CopyNeeded();
@@ -166,6 +167,18 @@ void Lifting::NeedTold() {
   }
 }
 
+// Whether a tuple says what the index is: where there is a tuple its range is not empty.
+bool Lifting::IsOfTuple(Value index) const {
+  const auto says = [&](const std::vector<std::pair<Value, Value>>& adopted) {
+    return std::any_of(adopted.begin(), adopted.end(), [&](const auto& pair) {
+      return pair.first == index && c_.in_range.contains(pair.second.id);
+    });
+  };
+  return says(f_.adopted) ||
+         std::any_of(c_.frames.begin(), c_.frames.begin() + static_cast<std::ptrdiff_t>(frames_),
+                     [&](const auto& frame) { return says(frame->adopted); });
+}
+
 // Indices around the statement that it does not depend on: where their range is empty it must not
 // run if it may trap.
 void Lifting::KeepNonEmpty() {
@@ -185,6 +198,7 @@ void Lifting::KeepNonEmpty() {
       const Affine extent = c_.AffineFor(i.extent);
       if (needed_.count(i.var.id) != 0 || (extent.IsConst() && extent.constant > 0)) continue;
       if (std::find(present.begin(), present.end(), extent) != present.end()) continue;
+      if (IsOfTuple(i.var)) continue;
       f_.where.push_back({extent - Affine::Const(1), false});
       present.push_back(extent);
     }

@@ -214,6 +214,7 @@ void Binding::Define(size_t axis, const Affine& tuple) {
     v = s.index;
   } else {
     frame.adopted.emplace_back(s.index, v);
+    if (!told_.valid() && InRange(axis)) c_.in_range.insert(v.id);
   }
   frame.bound.push_back({v, extent});
 }

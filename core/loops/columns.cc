@@ -42,8 +42,8 @@ class ColumnFinder {
       of_column |= OfColumn(v);
       of_terms |= OfTerms(v);
     });
-    if (of_column) of_column_.insert(inst.results[0]);
-    if (of_terms) of_terms_.insert(inst.results[0]);
+    if (of_column) of_column_.insert(inst.results.begin(), inst.results.end());
+    if (of_terms) of_terms_.insert(inst.results.begin(), inst.results.end());
   }
   bool OfColumn(Value v) const { return v == column_ || of_column_.contains(v); }
   bool OfTerms(Value v) const {

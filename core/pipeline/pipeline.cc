@@ -251,6 +251,7 @@ StatusOr<Staged> Derive(const ir::Module& ssa, Transform transform, const std::v
                         const Options& options, std::vector<PassTiming>* timings,
                         const Observer& observer) {
   PB_RETURN_IF_ERROR(CheckTransform(ssa, transform, wrt));
+  const bool matrix = transform == Transform::kJacobian || transform == Transform::kHessian;
   PassRunner passes(timings, observer, options);
   Staged out;
   ir::Module m = ssa.Clone();
@@ -264,12 +265,13 @@ StatusOr<Staged> Derive(const ir::Module& ssa, Transform transform, const std::v
   if (options.optimise) {
     PB_RETURN_IF_ERROR(passes.Fuse("fuse_free", m, true));
     PB_RETURN_IF_ERROR(MakeLess(passes, m));
+    // Patterns of matrices of derivatives are found in what data say alone.
+    if (!matrix) PB_RETURN_IF_ERROR(RowsAtPoints(passes, m));
     PB_RETURN_IF_ERROR(TurnArrays(passes, m));
     PB_RETURN_IF_ERROR(SinkStatements(passes, m));
   }
   out.ssa = std::move(m);
   m = out.ssa.Clone();
-  const bool matrix = transform == Transform::kJacobian || transform == Transform::kHessian;
   const bool sparse = matrix && options.sparse;
   if (matrix && options.optimise && !sparse) {
     const opt::RuleCounts before = passes.counts();

@@ -101,6 +101,14 @@ Status SplitReductions(PassRunner& passes, ir::Module& m) {
   });
 }
 
+Status RowsAtPoints(PassRunner& passes, ir::Module& m) {
+  return passes.Run("rows_at_points", m, [&](ir::Module& x) {
+    bool changed = false;
+    for (auto& f : x.functions) changed |= tensor::RowsAtPoints(*f);
+    return changed ? opt::Simplify(x, passes.rules()) : Status();
+  });
+}
+
 Status MakeLess(PassRunner& passes, ir::Module& m) {
   PB_RETURN_IF_ERROR(ShareStatements(passes, m));
   PB_RETURN_IF_ERROR(SplitReductions(passes, m));

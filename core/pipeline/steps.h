@@ -24,6 +24,10 @@ Status PrepareLoops(PassRunner& passes, ir::Module& m);
 // read are made there alone, and such as are stored at tuples are not made where their readers can go by these.
 Status MakeLess(PassRunner& passes, ir::Module& m);
 
+// What is made of the rows of points for each pair of them is made for each point (core/tensor/rows_at_points.cc): before
+// derivatives are taken, so that their cotangents are of points, too.
+Status RowsAtPoints(PassRunner& passes, ir::Module& m);
+
 // Arrays that are read by columns are made by columns (core/tensor/turn_arrays.cc): before derivatives are taken, so that
 // these are by columns, too, and where nothing is left to fuse.
 Status TurnArrays(PassRunner& passes, ir::Module& m);

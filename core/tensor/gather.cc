@@ -16,9 +16,11 @@ using ir::Value;
 // Sums this cheap are worth a loop nest of their own: a contraction of reads.
 constexpr int kMaxFlops = 4;
 
-bool IsCheap(const ir::Each& each) {
+bool IsCheap(const ir::Each& each, const ir::Function& f) {
   int flops = 0;
   for (const Inst& inst : each.body) {
+    const bool integer = inst.results.size() == 1 && f.TypeOf(inst.results[0]) == ir::Type::I64();
+    if (integer && !ir::MayTrap(inst, f)) continue;
     switch (inst.op) {
       case Op::Index:
       case Op::Const:
@@ -86,7 +88,9 @@ std::vector<bool> IndicesOf(const ir::Each& each, ir::AffineSpan subs) {
   for (const Affine& a : subs) ir::ForEachOperand(a, need);
   for (size_t k = each.body.size(); k-- > 0;) {
     const Inst& inst = each.body[k];
-    if (needed.contains(inst.results[0])) ir::ForEachOperand(inst, need);
+    const bool is_needed = std::any_of(inst.results.begin(), inst.results.end(),
+                                       [&](Value v) { return needed.contains(v); });
+    if (is_needed) ir::ForEachOperand(inst, need);
   }
   std::vector<bool> is;
   for (const ir::IndexVar& i : each.indices) is.push_back(needed.contains(i.var));
@@ -304,7 +308,7 @@ class Gatherer {
       const ir::EachResult& r = inst.each->results[k];
       if (r.monoid != ir::Monoid::kSum || IsPrefixForm(*inst.each, r)) continue;
       CopiedStatement copy = CopyWithResult(inst, k, f_);
-      if (!IsCheap(*copy.inst.each)) continue;
+      if (!IsCheap(*copy.inst.each, f_)) continue;
       if (!IsAffineInIndices(*inst.each, r.out)) {
         const std::optional<size_t> heads = PutPlacesFirst(*copy.inst.each, extents_);
         if (!heads) continue;

@@ -75,6 +75,9 @@ bool FactorSeeds(ir::Function& f);
 // Values of functions of the math table that need fewer indices than their statement are statements (lift_dear.cc). True:
 // changed.
 bool LiftDear(ir::Function& f);
+// What is made of the rows of points for each pair of them is made for each point, where these are fewer (rows_at_points.cc).
+// True: changed.
+bool RowsAtPoints(ir::Function& f);
 // A sum of products adds up first what one factor alone has an index of (factor_sums.cc).
 bool FactorSums(ir::Function& f);
 

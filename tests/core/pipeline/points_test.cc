@@ -1,0 +1,137 @@
+// What is computed of points for pairs of them: of all points, where these are fewer (core/tensor/rows_at_points.cc).
+#include <catch2/catch.hpp>
+#include <cmath>
+#include <limits>
+
+#include "core/eval/interpreter.h"
+#include "tests/support/derivatives.h"
+
+namespace pullback::testing {
+namespace {
+
+using pipeline::Transform;
+
+constexpr const char* kEdges =
+    "fn f(src: [e]i64, dst: [e]i64, x: [n, d]f64, w: [d, h]f64, u: [d, h]f64, v: [h]f64) -> f64 {\n"
+    "  var m = zeros(n)\n  m[dst] += relu.(x[src] @ w + x[dst] @ u) @ v\n"
+    "  return sum(sin.(m)) }\n";
+constexpr const char* kNeighbours =
+    "fn f(nb: [n, k]i64, x: [n, d]f64, w: [d, h]f64, u: [d, h]f64, v: [h]f64) -> f64 {\n"
+    "  return sum i < n { sin(sum j < k { dot(tanh.(x[i] @ w + x[nb[i, j]] @ u), v) }) } }\n";
+// The points change from turn to turn.
+constexpr const char* kTurns =
+    "fn f(src: [e]i64, dst: [e]i64, x: [n, d]f64, w: [d, d]f64, u: [d, d]f64, v: [d]f64) -> f64 {\n"
+    "  var s = x\n  for t < 6 {\n    var m = zeros(n, d)\n"
+    "    m[dst] += tanh.(s[src] @ w + s[dst] @ u)\n    s = sin.(s + m)\n  }\n"
+    "  return sum(s @ v) }\n";
+
+Tensor Matrix(int64_t rows, int64_t columns, double start) {
+  std::vector<double> v;
+  for (int64_t k = 0; k < rows * columns; ++k)
+    v.push_back(0.4 * std::sin(start + 3.0 * static_cast<double>(k)));
+  return Tensor::Of(DType::kF64, {rows, columns}, v);
+}
+Tensor Vector(int64_t n) {
+  Tensor t = Matrix(n, 1, 2.5);
+  t.shape = {n};
+  return t;
+}
+Tensor Ints(const std::vector<int64_t>& v, const std::vector<int64_t>& shape) {
+  return Tensor::Of(DType::kI64, shape, v);
+}
+Tensor Places(int64_t count, int64_t points, int64_t step) {
+  std::vector<int64_t> v;
+  for (int64_t k = 0; k < count; ++k) v.push_back((k * step + k / 3) % points);
+  return Ints(v, {count});
+}
+
+// The pass has found what it is for.
+bool IsOfPoints(const ir::Module& m) {
+  for (const ir::Block& b : m.Get(m.entry).blocks) {
+    for (const ir::Inst& inst : b.insts) {
+      if (inst.op == ir::Op::Min) return true;  // of the pairs and the points
+    }
+  }
+  return false;
+}
+
+void CheckSame(const std::string& text, const std::vector<Tensor>& args) {
+  INFO(text);
+  const ir::Module ssa = LowerText(text, "f");
+  for (const Transform t : {Transform::kValue, Transform::kValueAndGrad}) {
+    const std::vector<Tensor> got = RunOk(Derived(ssa, t, {}, true), args);
+    const std::vector<Tensor> want = RunOk(Derived(ssa, t, {}, false), args);
+    REQUIRE(got.size() == want.size());
+    for (size_t k = 0; k < got.size(); ++k) {
+      const std::vector<double> a = Doubles(got[k]), b = Doubles(want[k]);
+      REQUIRE(a.size() == b.size());
+      for (size_t i = 0; i < a.size(); ++i) {
+        CHECK(std::isnan(a[i]) == std::isnan(b[i]));
+        if (!std::isnan(b[i])) CHECK(a[i] == Approx(b[i]).epsilon(1e-10).margin(1e-12));
+      }
+    }
+  }
+}
+
+}  // namespace
+
+TEST_CASE("points: more pairs than points, fewer, none") {
+  CHECK(IsOfPoints(Derived(LowerText(kEdges, "f"), Transform::kValueAndGrad)));
+  CHECK(IsOfPoints(Derived(LowerText(kTurns, "f"), Transform::kValue)));
+  for (const int64_t edges : {0, 1, 4, 5, 17}) {
+    const std::vector<Tensor> args = {Places(edges, 5, 2), Places(edges, 5, 3), Matrix(5, 3, 0.5),
+                                      Matrix(3, 4, 1.5),   Matrix(3, 4, 4.5),   Vector(4)};
+    CheckSame(kEdges, args);
+    CheckSame(kTurns, {args[0], args[1], args[2], Matrix(3, 3, 1.5), Matrix(3, 3, 4.5), Vector(3)});
+  }
+  for (const int64_t k : {0, 1, 4}) {
+    Tensor nb = Places(5 * k, 5, 2);
+    nb.shape = {5, k};
+    CheckSame(kNeighbours,
+              {nb, Matrix(5, 3, 0.5), Matrix(3, 4, 1.5), Matrix(3, 4, 4.5), Vector(4)});
+  }
+}
+
+// What the rows of a point that is in no pair hold nobody asks.
+TEST_CASE("points: one that is in no pair has no part in any gradient") {
+  for (const double odd : {std::numeric_limits<double>::infinity(), std::nan("")}) {
+    std::vector<double> x = {0.5, -0.25, 0.1, odd, odd, odd, -0.3, 0.7, 0.2};
+    const Tensor points = Tensor::Of(DType::kF64, {3, 3}, x);
+    const Tensor w = Matrix(3, 4, 1.5), u = Matrix(3, 4, 4.5), v = Vector(4);
+    for (int64_t times : {1, 3}) {
+      std::vector<int64_t> src, dst;
+      for (int64_t k = 0; k < times; ++k) {
+        src.insert(src.end(), {0, 2});
+        dst.insert(dst.end(), {2, 0});
+      }
+      const auto edges = static_cast<int64_t>(src.size());
+      CheckSame(kEdges, {Ints(src, {edges}), Ints(dst, {edges}), points, w, u, v});
+    }
+    CheckSame(
+        "fn f(nb: [n, k]i64, x: [n, d]f64, w: [d, h]f64, v: [h]f64) -> f64 {\n"
+        "  return sum i < n { sin(sum j < k { dot(tanh.(x[nb[i, j]] @ w), v) }) } }\n",
+        {Ints({0, 2, 2, 2, 0, 0}, {3, 2}), points, w, v});
+  }
+}
+
+TEST_CASE("points: a place that is none is an error at its place") {
+  const auto trap = [](const std::string& text, bool optimise, const std::vector<Tensor>& args) {
+    const auto run =
+        eval::Run(Derived(LowerText(text, "f"), Transform::kValue, {}, optimise), args);
+    REQUIRE(run.ok());
+    REQUIRE(run->trap);
+    CHECK(run->trap->kind == ir::TrapKind::kIndex);
+    return std::vector<int64_t>{run->trap->loc, run->trap->a, run->trap->b};
+  };
+  const Tensor x = Matrix(3, 2, 0.5), w = Matrix(2, 4, 1.5), u = Matrix(2, 4, 4.5), v = Vector(4);
+  for (const std::vector<int64_t>& src :
+       {std::vector<int64_t>{0, 3, 1, 2}, {0, -1}, {7, 0, 0, 0}}) {
+    const auto edges = static_cast<int64_t>(src.size());
+    const std::vector<Tensor> args = {Ints(src, {edges}), Places(edges, 3, 1), x, w, u, v};
+    CHECK(trap(kEdges, true, args) == trap(kEdges, false, args));
+  }
+  const std::vector<Tensor> args = {Ints({0, 1, 3, 1, 2, 0}, {3, 2}), x, w, u, v};
+  CHECK(trap(kNeighbours, true, args) == trap(kNeighbours, false, args));
+}
+
+}  // namespace pullback::testing
