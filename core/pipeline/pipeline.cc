@@ -268,6 +268,7 @@ StatusOr<Staged> Derive(const ir::Module& ssa, Transform transform, const std::v
     // Patterns of matrices of derivatives are found in what data say alone.
     if (!matrix) PB_RETURN_IF_ERROR(RowsAtPoints(passes, m));
     PB_RETURN_IF_ERROR(TurnArrays(passes, m));
+    if (transform != Transform::kValue) PB_RETURN_IF_ERROR(MoveInvariants(passes, m));
     PB_RETURN_IF_ERROR(SinkStatements(passes, m));
   }
   out.ssa = std::move(m);

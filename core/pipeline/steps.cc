@@ -53,8 +53,11 @@ Status ImproveLoops(PassRunner& passes, ir::Module& m, bool derived) {
     for (auto& f : x.functions) changed |= opt::NormaliseLoops(*f, derived, passes.rules());
     return changed ? opt::Simplify(x, passes.rules()) : Status();
   }));
-  if (!derived) return {};
-  changed = false;
+  return derived ? MoveInvariants(passes, m) : Status();
+}
+
+Status MoveInvariants(PassRunner& passes, ir::Module& m) {
+  bool changed = false;
   return passes.Run("float_invariants", m, [&](ir::Module& x) {
     for (auto& f : x.functions) changed |= opt::FloatInvariants(*f, passes.rules());
     return changed ? opt::Simplify(x, passes.rules()) : Status();

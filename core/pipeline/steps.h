@@ -17,6 +17,8 @@ Status DeriveOperators(PassRunner& passes, ir::Module& m, bool optimise);
 // Loops of blocks: what can go or become one turn goes. derived: statements move out of them, and short ones
 // become straight-line code; before, the order in which cotangents are summed is that of the loop's turns.
 Status ImproveLoops(PassRunner& passes, ir::Module& m, bool derived);
+// Statements that are the same in every turn of a loop move in front of it.
+Status MoveInvariants(PassRunner& passes, ir::Module& m);
 // What is done before derivatives are taken.
 Status PrepareLoops(PassRunner& passes, ir::Module& m);
 
