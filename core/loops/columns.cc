@@ -16,6 +16,8 @@ using ir::Type;
 using ir::Value;
 
 constexpr int64_t kLaneCount = 8;
+// Rows as short are not worth strips: coordinates of points, colours.
+constexpr int64_t kShortRow = 8;
 
 class ColumnFinder {
  public:
@@ -101,6 +103,8 @@ bool SumsColumns(const AccessContext& c, Value result, const ResultPlan& plan) {
       c.l.destinations.count(result) > 0 || c.body_values.count(r.value) == 0) {
     return false;
   }
+  const std::optional<int64_t> row = c.l.e.AsI64(c.l.Of(indices[r.out.size() - 1].extent));
+  if (row && *row <= kShortRow) return false;
   for (size_t k = 0; k < indices.size(); ++k) {
     if (indices[k].level != static_cast<int>(k) + 1) return false;
   }

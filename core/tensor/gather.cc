@@ -269,8 +269,14 @@ void SumRowsFirst(Inst rows, size_t heads, ir::Function& f, std::vector<Inst>& o
   Inst read;
   read.op = Op::Index;
   read.args = rows.results;
-  for (size_t k = 0; k < heads; ++k) {
+  for (size_t k = 0; k < each.indices.size(); ++k) {
     const auto [var, extent] = each.indices[k];
+    if (k >= heads) {
+      // Without a term no element is asked for, which may be out of range.
+      if (StoresByData(*sum.each, of_sums))
+        sum.each->where.push_back({Affine::Of(extent) - Affine::Const(1), false});
+      continue;
+    }
     of_rows.out.push_back(Affine::Of(var));
     of_rows.shape.push_back(extent);
     read.subs.push_back(Affine::Of(sum.each->indices[k].var));

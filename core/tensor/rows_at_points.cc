@@ -1,7 +1,7 @@
 // What is computed of a point's row for each pair that data make of points, is computed for each point, where there are
 // fewer of these:
 //
-//   u = each(p < P, c < h, k < d) {               few = P < N; Q = min(P, N)      N: the rows of x
+//   u = each(p < P, c < h, k < d) {               few = P <= N; Q = min(P, N)     N: the rows of x, or P where d is 0
 //     i = a[p]                                    u = each(q < Q, c < h, k < d) {
 //     x[i, k] * w[k, c] } sum [p, c]                i = few ? a[q] : q
 //   y = each(p < P, c < h) { … u[p, c] … }          x[i, k] * w[k, c] } sum [q, c]
@@ -61,9 +61,8 @@ bool IsRestricted(const ir::Each& each, Value index) {
                      [&](const ir::Constraint& c) { return c.e.Coeff(index) != 0; });
 }
 
-// The only body instruction that needs v, or nullptr; nor does `where`.
+// The only body instruction that needs v, or nullptr.
 const Inst* OnlyReader(const ir::Each& each, Value v) {
-  if (IsRestricted(each, v)) return nullptr;
   const Inst* only = nullptr;
   for (const Inst& inst : each.body) {
     if (!Mentions(inst, v)) continue;
@@ -132,7 +131,8 @@ class Finder {
     const ir::Each& each = *inst.each;
     if (each.results.size() != 1) return;
     const ir::EachResult& r = each.results[0];
-    const bool plain = (r.monoid == ir::Monoid::kGen || r.monoid == ir::Monoid::kSum) &&
+    const bool plain = each.where.empty() &&
+                       (r.monoid == ir::Monoid::kGen || r.monoid == ir::Monoid::kSum) &&
                        !r.guard.valid() && !r.into.valid() && IsPrefixForm(each, r);
     const bool takes_work = r.out.size() < each.indices.size() ||
                             std::any_of(each.body.begin(), each.body.end(), ir::IsDear);
@@ -293,10 +293,29 @@ class Mover {
     }
   }
 
-  // Those of the pairs, if there are fewer.
+  Value AppendI64(uint64_t bits, std::vector<Inst>& out) const {
+    const Value v = Append(Op::Const, {}, ir::Type::I64(), out);
+    out.back().bits = bits;
+    return v;
+  }
+
+  // Whether an element has a term: else nothing is read, wherever it says. Not valid: it has.
+  Value HasTerms(const ir::Each& each, std::vector<Inst>& out) const {
+    Value has;
+    for (size_t k = each.results[0].out.size(); k < each.indices.size(); ++k) {
+      const Value zero = AppendI64(0, out);
+      const Value some = Append(Op::Lt, {zero, each.indices[k].extent}, ir::Type::Bool(), out);
+      has = has.valid() ? Append(Op::And, {has, some}, ir::Type::Bool(), out) : some;
+    }
+    return has;
+  }
+
+  // Those of the pairs, if there are no more.
   void MakeFewer(ir::Each& each, Value count, std::vector<Inst>& out) {
     const Value pairs = c_.place.pairs[0];
-    few_ = Append(Op::Lt, {pairs, count}, ir::Type::Bool(), out);
+    if (const Value has = HasTerms(each, out); has.valid())
+      count = Append(Op::Select, {has, count, pairs}, ir::Type::I64(), out);
+    few_ = Append(Op::Le, {pairs, count}, ir::Type::Bool(), out);
     ir::IndexVar& index = each.indices[c_.axes[0]];
     index.extent = each.results[0].shape[c_.axes[0]] =
         Append(Op::Min, {pairs, count}, ir::Type::I64(), out);
@@ -309,15 +328,18 @@ class Mover {
     each.body.insert(read + 1, std::move(choose));
   }
 
-  // All, where a point has neighbours at all.
+  // All, where a point has neighbours at all; of rows without terms one.
   void MakeAll(Inst& inst, Value count, std::vector<Inst>& out) {
     ir::Each& each = *inst.each;
     const size_t kept = c_.axes[0], dropped = c_.axes[1];
-    const Value zero = Append(Op::Const, {}, ir::Type::I64(), out);
-    const Value some = Append(Op::Lt, {zero, c_.neighbours}, ir::Type::Bool(), out);
+    has_terms_ = HasTerms(each, out);
+    zero_ = AppendI64(0, out);
+    const Value some = Append(Op::Lt, {zero_, c_.neighbours}, ir::Type::Bool(), out);
     const Value point = each.indices[kept].var;
-    each.indices[kept].extent = each.results[0].shape[kept] =
-        Append(Op::Select, {some, count, zero}, ir::Type::I64(), out);
+    Value rows = Append(Op::Select, {some, count, zero_}, ir::Type::I64(), out);
+    if (has_terms_.valid())
+      rows = Append(Op::Select, {has_terms_, rows, AppendI64(1, out)}, ir::Type::I64(), out);
+    each.indices[kept].extent = each.results[0].shape[kept] = rows;
     const auto read = ReadOf(each, point);
     const Value place = read->results[0];
     each.body.erase(read);
@@ -359,6 +381,8 @@ class Mover {
       place = Append(Op::Select, {few_, pair, place}, ir::Type::I64(), body);
     } else {
       read.args = {fewer_axes_};
+      if (has_terms_.valid())
+        place = Append(Op::Select, {has_terms_, place, zero_}, ir::Type::I64(), body);
     }
     read.loc = c_.loc;
     read.subs[c_.axes[0]] = Affine::Of(place);
@@ -372,7 +396,8 @@ class Mover {
 
   ir::Function& f_;
   const Candidate& c_;
-  Value few_, fewer_axes_;
+  Value few_;                            // of one axis
+  Value fewer_axes_, has_terms_, zero_;  // of two
 };
 
 }  // namespace

@@ -28,10 +28,14 @@ Turns::Turns(const std::vector<Inst>& insts, size_t begin, size_t end,
     const Value index = planned == first.end() ? IndexAt(inst, depth) : planned->second;
     const int loop = inst.each ? LoopOf(inst, index) : LoopOf(inst);
     loops_[at] = loop;
+    const bool in_front = inst.each && IsInFront(inst, loop);
     for (size_t k = 0; k < inst.results.size(); ++k) {
       const auto axis = inst.each ? AxisOf(inst.each->results[k], index) : std::nullopt;
       const size_t rank = inst.each ? inst.each->results[k].out.size() : 0;
-      made_[inst.results[k]] = {axis || !inst.each ? loop : loop + 1, axis, rank};
+      if (in_front)
+        made_[inst.results[k]] = {loop, std::nullopt, rank};
+      else
+        made_[inst.results[k]] = {axis || !inst.each ? loop : loop + 1, axis, rank};
     }
     NoteReaders(inst, at, index);
   }
@@ -76,6 +80,17 @@ void Turns::Delay(const Inst& statement, size_t at) {
                          [&](size_t reader) { return reader != at && loops_.at(reader) >= last; });
   });
   if (there) loops_.at(at) = last;
+}
+
+// Of vectors and numbers, made of what is there before the loop.
+bool Turns::IsInFront(const Inst& statement, int loop) const {
+  bool in_front = std::all_of(statement.each->results.begin(), statement.each->results.end(),
+                              [](const EachResult& r) { return r.out.size() <= 1; });
+  ir::ForEachOperand(statement, [&](const Value& v) {
+    const auto it = made_.find(v);
+    in_front &= it == made_.end() || it->second.loop < loop || !it->second.axis;
+  });
+  return in_front;
 }
 
 int Turns::LoopOf(const Inst& inst) const {

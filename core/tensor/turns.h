@@ -43,6 +43,7 @@ class Turns {
   };
   int LoopOf(const ir::Inst& inst) const;
   int LoopOf(const ir::Inst& statement, ir::Value index) const;
+  bool IsInFront(const ir::Inst& statement, int loop) const;
 
   // Which statements read an array, and whether each turn reads what the same turn makes.
   struct Readers {

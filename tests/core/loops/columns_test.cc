@@ -59,6 +59,7 @@ TEST_CASE("columns: other sums stay as they are") {
     return text.replace(text.find(from), from.size(), to);
   };
   CHECK_FALSE(GoesByStrips(with(") {", ") where (%k <= %i) {")));
+  CHECK_FALSE(GoesByStrips(with("%m = dim %b, 1", "%m = const 3")));  // rows of three
   CHECK_FALSE(GoesByStrips(with("mul %u, %v\n  } sum [%i, %j] of (%n, %m): %w",
                                 "mul %u, %v\n    %g = lt %u, 0.0\n"
                                 "  } sum [%i, %j] of (%n, %m): %w if %g")));

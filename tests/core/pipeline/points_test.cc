@@ -134,4 +134,22 @@ TEST_CASE("points: a place that is none is an error at its place") {
   CHECK(trap(kNeighbours, true, args) == trap(kNeighbours, false, args));
 }
 
+// Of rows without terms, and of none, nothing is read.
+TEST_CASE("points: where nothing is read no place is an error") {
+  for (const int64_t points : {0, 2}) {
+    for (const int64_t d : {0, 2}) {
+      for (const int64_t h : {0, 3}) {
+        if (d > 0 && h > 0) continue;
+        const Tensor x = Matrix(points, d, 0.5), w = Matrix(d, h, 1.5), u = Matrix(d, h, 4.5),
+                     v = Vector(h);
+        const Tensor zeros = Ints(std::vector<int64_t>(4, 0), {4}), bad = Ints({7, -1, 0, 2}, {4});
+        const Tensor nb =
+            Ints(std::vector<int64_t>(static_cast<size_t>(3 * points), 9), {points, 3});
+        if (points > 0 && d == 0) CheckSame(kEdges, {bad, zeros, x, w, u, v});
+        CheckSame(kNeighbours, {nb, x, w, u, v});
+      }
+    }
+  }
+}
+
 }  // namespace pullback::testing
