@@ -26,14 +26,17 @@ using ir::Value;
 
 // Of a function: each walks over all of it.
 constexpr int kMostLoops = 32;
-// So many elements that the tape would keep of all turns are run again; fewer stay in a cache.
-constexpr double kMostKept = 1 << 21;
+// So many elements that the tape would keep of all turns are run again; fewer stay in a cache. Of turns without control flow of
+// their own, whose tape is as quick as their arrays, what takes 128 MiB.
+constexpr double kMostKept = 1 << 21, kMostKeptStraight = 1 << 24;
 
 // What a loop's turn does, in axes: what n elements are is 1, what n² are 2.
 struct Turn {
   int kept = 0, work = 0;
   bool fits = true;
   int blocks = 0;
+
+  bool IsStraight() const { return blocks == 2; }  // the header and what it leads to
 };
 
 class TurnOutlining {
@@ -59,7 +62,14 @@ class TurnOutlining {
       if (++looked_at > kMostLoops) return false;
       std::optional<Loop> loop = LoopAt(f_, header, dominators_);
       if (!loop || !FindLatch(*loop) || !FindCounter(*loop) || !FindTail(*loop)) continue;
-      Replace(*loop);
+      const bool straight = turns[header].IsStraight();
+      std::vector<Inst> estimate;
+      in_front_.clear();
+      Value many;
+      if (mixed_ == Mixed::kAuto)
+        many = KeepsMany(*loop, straight ? kMostKeptStraight : kMostKept, estimate);
+      if (straight && mixed_ == Mixed::kAuto && !many.valid()) continue;
+      Replace(*loop, many, std::move(estimate));
       return true;
     }
     return false;
@@ -67,7 +77,7 @@ class TurnOutlining {
 
  private:
   static bool IsWorthIt(const Turn& turn) {
-    return turn.fits && turn.blocks > 2 && turn.kept > 0 && turn.work <= turn.kept;
+    return turn.fits && turn.kept > 0 && turn.work <= turn.kept;
   }
 
   // By header; inner loops, whose headers come later, are part of the turn of the one around them.
@@ -209,11 +219,10 @@ class TurnOutlining {
     return !parts_.IsInside(loop, v) || parts_.BlockOf(v) == loop.header;
   }
 
-  // The tail in a block of its own, behind the call or, where the tape keeps little, behind the turn as it was.
-  void Replace(const Loop& loop) {
+  // The tail in a block of its own, behind the call or, where the tape does not keep `many`, which `estimate` computes, behind the
+  // turn as it was.
+  void Replace(const Loop& loop, Value many, std::vector<Inst> estimate) {
     const LoopPart turn = parts_.Turn(loop, results_);
-    std::vector<Inst> estimate;
-    const Value many = mixed_ == Mixed::kAuto ? KeepsMany(loop, estimate) : ir::kNoValue;
     const auto call = static_cast<uint32_t>(f_.blocks.size()), tail = call + 1, choice = call + 2;
     f_.blocks.push_back(CallOf(loop, turn, tail));
     f_.blocks.push_back(TailOf(loop));
@@ -221,6 +230,10 @@ class TurnOutlining {
     Edge body = std::exchange(edges[loop.contains[edges[0].block] ? 0 : 1],
                               {many.valid() ? choice : call, {}});
     if (!many.valid()) return RemoveBody(loop);
+    for (auto& [b, insts] : in_front_) {
+      f_.blocks[b].insts.insert(f_.blocks[b].insts.end(), std::make_move_iterator(insts.begin()),
+                                std::make_move_iterator(insts.end()));
+    }
     Block chosen;
     chosen.insts = std::move(estimate);
     chosen.term = {Terminator::Kind::kBranch, many, {{call, {}}, std::move(body)}, {}};
@@ -287,7 +300,7 @@ class TurnOutlining {
   }
 
   // Whether the turns make more elements than are kept; kNoValue where that cannot be told in front of the loop.
-  Value KeepsMany(const Loop& loop, std::vector<Inst>& insts) {
+  Value KeepsMany(const Loop& loop, double most, std::vector<Inst>& insts) {
     const auto shapes = ShapesKept(loop);
     const Value turns = EndOf(loop);
     if (!shapes || !turns.valid()) return ir::kNoValue;
@@ -295,16 +308,94 @@ class TurnOutlining {
     const Value once = Emit(insts, Op::Cast, f64, {turns});
     Value all;
     for (const ir::Values& shape : *shapes) {
-      Value elements = once;
-      for (Value extent : shape) {
-        const Value known = KnownBefore(loop, extent, insts);
-        if (!known.valid()) return ir::kNoValue;
-        elements = Emit(insts, Op::Mul, f64, {elements, Emit(insts, Op::Cast, f64, {known})});
-      }
+      Value elements = ElementsOf(loop, shape, once, insts);
+      if (!elements.valid()) elements = SumOfTurns(loop, shape, turns);
+      if (!elements.valid()) return ir::kNoValue;
       all = all.valid() ? Emit(insts, Op::Add, f64, {all, elements}) : elements;
     }
-    const Value most = Emit(insts, Op::Const, f64, {}, std::bit_cast<uint64_t>(kMostKept));
-    return Emit(insts, Op::Gt, Type::Bool(), {all, most});
+    const Value limit = Emit(insts, Op::Const, f64, {}, std::bit_cast<uint64_t>(most));
+    return Emit(insts, Op::Gt, Type::Bool(), {all, limit});
+  }
+  // Of all turns, `elements` if a turn had one, where the extents are known in front of the loop; else kNoValue.
+  Value ElementsOf(const Loop& loop, const ir::Values& shape, Value elements,
+                   std::vector<Inst>& insts) {
+    const Type f64 = Type::F64();
+    for (Value extent : shape) {
+      const Value known = KnownBefore(loop, extent, insts);
+      if (!known.valid()) return ir::kNoValue;
+      elements = Emit(insts, Op::Mul, f64, {elements, Emit(insts, Op::Cast, f64, {known})});
+    }
+    return elements;
+  }
+  // The same where a turn's extents are made of its number, of data and of what is known: a statement adds them up. kNoValue:
+  // they are not, or not every number up to the last has a turn.
+  Value SumOfTurns(const Loop& loop, const ir::Values& shape, Value turns) {
+    const std::optional<uint32_t> before = BlockBefore(loop);
+    if (!before) return ir::kNoValue;
+    const Type f64 = Type::F64();
+    Inst sum;
+    sum.op = Op::Each;
+    sum.each = std::make_unique<ir::Each>();
+    const Value turn = f_.NewValue(Type::I64());
+    std::map<Value, Value> copies = {{f_.blocks[loop.header].params[loop.counter], turn}};
+    std::vector<Inst>& body = sum.each->body;
+    Value elements;
+    for (Value extent : shape) {
+      const Value copy = CopyOf(loop, extent, copies, body, 0);
+      if (!copy.valid()) return ir::kNoValue;
+      const Value factor = Emit(body, Op::Cast, f64, {copy});
+      elements = elements.valid() ? Emit(body, Op::Mul, f64, {elements, factor}) : factor;
+    }
+    ir::EachResult& r = sum.each->results.emplace_back();
+    r.monoid = ir::Monoid::kSum;
+    r.value = elements;
+    sum.results = {f_.NewValue(f64)};
+    std::vector<Inst>& insts = in_front_[*before];
+    const Value zero = Emit(insts, Op::Const, Type::I64(), {});
+    const Value count = Emit(insts, Op::Max, Type::I64(), {turns, zero});
+    sum.each->indices.push_back({turn, count});
+    insts.push_back(std::move(sum));
+    return insts.back().results[0];
+  }
+  // The one that goes to the loop, and nowhere else, whose counter starts at 0.
+  std::optional<uint32_t> BlockBefore(const Loop& loop) const {
+    std::optional<uint32_t> before;
+    for (uint32_t b = 0; b < f_.blocks.size(); ++b) {
+      for (const Edge& e : f_.blocks[b].term.edges) {
+        if (e.block != loop.header || loop.contains[b]) continue;
+        const Inst* first = parts_.Definition(e.args[loop.counter]);
+        const bool from_zero = first && first->op == Op::Const && first->bits == 0;
+        if (before || !from_zero || f_.blocks[b].term.edges.size() > 1) return std::nullopt;
+        before = b;
+      }
+    }
+    return before;
+  }
+  // An integer that every turn computes; kNoValue: it takes more than integers.
+  Value CopyOf(const Loop& loop, Value v, std::map<Value, Value>& copies, std::vector<Inst>& body,
+               int depth) {
+    constexpr int kMostDeep = 8;
+    if (const auto it = copies.find(v); it != copies.end()) return it->second;
+    if (!parts_.IsInside(loop, v)) return v;
+    const Inst* def = parts_.Definition(v);
+    if (!def || depth == kMostDeep || !dominators_.Dominates(parts_.BlockOf(v), latch_))
+      return ir::kNoValue;
+    const bool reads = def->op == Op::Index && !parts_.IsInside(loop, def->args[0]);
+    const bool plain = def->results.size() == 1 && !def->each && f_.TypeOf(v).IsScalar() &&
+                       !f_.TypeOf(v).IsFloat() && !ir::MayTrap(*def, f_);
+    if (!plain && !reads) return ir::kNoValue;
+    Inst copy = *def;
+    bool all = true;
+    ir::ForEachOperand(copy, [&](Value& operand) {
+      if (f_.TypeOf(operand).IsArray()) return;
+      operand = CopyOf(loop, operand, copies, body, depth + 1);
+      all &= operand.valid();
+    });
+    if (!all) return ir::kNoValue;
+    ir::CanonicaliseAffines(copy);
+    copy.results = {copies[v] = f_.NewLike(f_, v)};
+    body.push_back(std::move(copy));
+    return copies[v];
   }
   // Of the arrays of a turn; nothing where loops inside make some.
   std::optional<std::vector<ir::Values>> ShapesKept(const Loop& loop) const {
@@ -360,6 +451,8 @@ class TurnOutlining {
   uint32_t latch_ = kNoBlock;
   std::vector<char> tail_;          // by value: has to do with what the loop carries
   ir::Values results_, constants_;  // of the turn, that the tail reads
+  std::map<uint32_t, std::vector<Inst>>
+      in_front_;  // by block: what the estimate needs of all turns
 };
 
 }  // namespace

@@ -14,9 +14,9 @@ namespace pullback::ad {
 //   b8: … %t  %r = add %s, %t                b3(%t): %r = add %s, %t
 //       jump b1(add(%i, 1), %r)                  jump b1(add(%i, 1), %r)
 //
-// For loops that make arrays, have control flow of their own inside, and do no more work there than the arrays have
-// elements: of what takes more, such as a product of a matrix and a vector, the tape keeps the results. kRecomputed:
-// always; kCached: never; kAuto: where a run would keep much, which it decides by its sizes. Values and derivatives
+// For loops that make arrays, and do no more work there than the arrays have elements: of what takes more, such as a product
+// of a matrix and a vector, the tape keeps the results. kRecomputed: always; kCached: never; kAuto: where a run would keep
+// much, which it decides by its sizes, those that data say for each turn included. Values and derivatives
 // have the same bits. `f` itself where there is no such loop.
 uint32_t OutlineTurns(ir::Module& module, uint32_t f, Mixed mixed);
 

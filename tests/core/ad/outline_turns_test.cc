@@ -65,6 +65,14 @@ std::vector<Program> Programs() {
        "  let none = sum i < k { dot(looped_softmax(x[i] * y), y) }\n"
        "  return none + (sum i < n { sum(looped_softmax(y[0:i + 1] * x[i])) * y[i] }) }",
        {x, y, Tensor::I64(0)}},
+      {"a turn without control flow",
+       "fn f(x: [n]f64, y: [m]f64) -> f64 {\n"
+       "  var s = 0.0\n  for i < n { let z = sin.(x[i] * y)\n  s += dot(z, z) }\n  return s }",
+       {x, y}},
+      {"a size that data say",
+       "fn f(x: [n]f64, y: [m]f64, k: [n]i64) -> f64 {\n"
+       "  return sum i < n { sum j < k[i] + 1 { exp(dot(sin.((x[i] * y[j]) * y), y)) } } }",
+       {x, y, Tensor::Of(DType::kI64, {3}, std::vector<int64_t>{3, -1, 0})}},
       {"what follows from the turn before",
        kRow + "fn f(x: [n]f64, y: [m]f64) -> f64 {\n"
               "  var s = 0.1\n"
@@ -158,6 +166,15 @@ TEST_CASE("turns: a run decides by its sizes") {
   INFO(text);
   CHECK(CountText(text, "2097152.0") == 1);
   CHECK(CountText(text, "cast %n : f64") == 1);
+  // Turns without control flow keep more, and what data say is added up in front.
+  for (const size_t program : {8, 9}) {
+    ir::Module straight = Inlined(Programs()[program]);
+    straight.entry = ad::OutlineTurns(straight, straight.entry, Mixed::kAuto);
+    const std::string again = ir::Print(straight.Get(straight.entry), straight);
+    INFO(again);
+    CHECK(CountText(again, "16777216.0") == 1);
+    CHECK((CountText(again.substr(0, again.find("b1(")), "} sum []") > 0) == (program == 9));
+  }
   // A size that is made inside is not known in front: run again.
   ir::Module inside = Inlined(Programs()[7]);
   inside.entry = ad::OutlineTurns(inside, inside.entry, Mixed::kAuto);
