@@ -252,10 +252,16 @@ class RowGroups::Search {
     return true;
   }
   // Whether a turn of the index goes down a column of some array, within a turn of the loops around it, or takes single
-  // elements of rows that data say.
+  // elements of rows that data say. Not so of windows, which run along the rows as well.
   bool GoesDownColumns(const Each& each, Value first) const {
+    const auto runs_inside = [&](const Affine::Term& t) {
+      const auto place = PlaceOfIndex(each, t.value);
+      return t.value != first && place && *place >= g_.depth_;
+    };
     const auto down = [&](ir::AffineSpan subs) {
-      if (subs.size() < 2 || subs.back().Coeff(first) == 0) return false;
+      if (subs.size() < 2 || subs.back().Coeff(first) == 0 ||
+          std::any_of(subs.back().terms.begin(), subs.back().terms.end(), runs_inside))
+        return false;
       return std::any_of(subs.begin(), subs.end() - 1, [&](const Affine& a) {
         return std::any_of(a.terms.begin(), a.terms.end(), [&](const Affine::Term& t) {
           const auto place = PlaceOfIndex(each, t.value);
