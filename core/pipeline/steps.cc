@@ -107,7 +107,7 @@ Status SplitReductions(PassRunner& passes, ir::Module& m) {
 Status RowsAtPoints(PassRunner& passes, ir::Module& m) {
   return passes.Run("rows_at_points", m, [&](ir::Module& x) {
     bool changed = false;
-    for (auto& f : x.functions) changed |= tensor::RowsAtPoints(*f);
+    for (auto& f : x.functions) changed |= tensor::RowsAtPoints(x, *f);
     return changed ? opt::Simplify(x, passes.rules()) : Status();
   });
 }

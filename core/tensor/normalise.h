@@ -77,7 +77,7 @@ bool FactorSeeds(ir::Function& f);
 bool LiftDear(ir::Function& f);
 // What is made of the rows of points for each pair of them is made for each point, where these are fewer (rows_at_points.cc).
 // True: changed.
-bool RowsAtPoints(ir::Function& f);
+bool RowsAtPoints(const ir::Module& m, ir::Function& f);
 // A sum of products adds up first what one factor alone has an index of (factor_sums.cc).
 bool FactorSums(ir::Function& f);
 

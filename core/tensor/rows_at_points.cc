@@ -7,6 +7,8 @@
 //   y = each(p < P, c < h) { … u[p, c] … }          x[i, k] * w[k, c] } sum [q, c]
 //                                                 y = each(p < P, c < h) { … u[few ? p : a[p], c] … }
 //
+// What is made of these rows alone, an activation, another product, follows them.
+//
 // The two ends of a relation's pairs, and of the edges of a graph, are such pairs; labels and words, of which there may be many
 // fewer than points, are not: of them a row is made where it is read. Neighbours, x[a[p, j]] with p a point, are never fewer:
 //
@@ -14,10 +16,12 @@
 //     i = a[p, j]                                 u = each(q < Q, c < h, k < d) { x[q, k] * w[k, c] } sum [q, c]
 //     x[i, k] * w[k, c] } sum [p, j, c]           … u[a[p, j], c] …
 #include <algorithm>
+#include <map>
 #include <optional>
 #include <vector>
 
 #include "core/analysis/carried_extents.h"
+#include "core/ir/dominance.h"
 #include "core/ir/op_weight.h"
 #include "core/tensor/normalise.h"
 #include "core/tensor/statement_edit.h"
@@ -38,6 +42,8 @@ struct Place {
   Value data;
   ir::Values pairs;  // extents, as many as the data have axes
   Extent points;
+
+  bool operator==(const Place&) const = default;
 };
 
 struct Candidate {
@@ -46,6 +52,7 @@ struct Candidate {
   Place place;
   uint32_t loc;      // of what is read there
   Value neighbours;  // of two axes: the extent of that which is not the points'
+  Value base;        // of what is made of rows of a candidate alone: these
 };
 
 bool IsJust(const Affine& a, Value v) { return a.AsValue() == v; }
@@ -85,9 +92,30 @@ std::vector<size_t> IndicesOf(const ir::Each& each, const Inst& read, const ir::
   return indices;
 }
 
+// Whether a call of the function ends, without a trap, whatever it is given.
+bool IsTotal(const ir::Module& m, uint32_t callee, int depth = 0) {
+  constexpr int kMostDeep = 4;
+  const ir::Function& f = m.Get(callee);
+  if (depth == kMostDeep) return false;
+  const std::vector<uint32_t> order = ir::ReversePostorder(f);
+  std::vector<size_t> place(f.blocks.size());
+  for (size_t k = 0; k < order.size(); ++k) place[order[k]] = k;
+  return std::all_of(order.begin(), order.end(), [&](uint32_t b) {
+    const ir::Edges& edges = f.blocks[b].term.edges;
+    const auto& insts = f.blocks[b].insts;
+    return std::all_of(edges.begin(), edges.end(),
+                       [&](const ir::Edge& e) { return place[e.block] > place[b]; }) &&
+           std::all_of(insts.begin(), insts.end(), [&](const Inst& inst) {
+             if (inst.op == Op::Call) return IsTotal(m, inst.callee, depth + 1);
+             return !inst.each && !ir::MayTrap(inst, f) &&
+                    (ir::Info(inst.op).flags & ir::kEffect) == 0;
+           });
+  });
+}
+
 class Finder {
  public:
-  explicit Finder(const ir::Function& f) : f_(f), extents_(f) {}
+  Finder(const ir::Module& m, const ir::Function& f) : m_(m), f_(f), extents_(f) {}
 
   std::vector<Candidate> Find() {
     for (const ir::Block& b : f_.blocks) {
@@ -98,6 +126,8 @@ class Finder {
     }
     if (candidates_.empty()) return {};
     DropReadOtherwise();
+    std::erase_if(candidates_,
+                  [&](const Candidate& c) { return c.base.valid() && !CandidateOf(c.base); });
     std::vector<Candidate> found;
     for (const Candidate& c : candidates_) {
       if (IsOfPairs(c)) found.push_back(c);
@@ -137,11 +167,15 @@ class Finder {
     const bool takes_work = r.out.size() < each.indices.size() ||
                             std::any_of(each.body.begin(), each.body.end(), ir::IsDear);
     const bool traps = std::any_of(each.body.begin(), each.body.end(), [&](const Inst& body) {
-      return body.guard.valid() || (body.op != Op::Index && ir::MayTrap(body, f_));
+      if (body.guard.valid()) return true;
+      if (body.op == Op::Call) return !IsTotal(m_, body.callee);
+      return body.op != Op::Index && ir::MayTrap(body, f_);
     });
-    if (!plain || !takes_work || traps) return;
+    if (!plain || traps) return;
     for (const Inst& read : each.body) {
-      const std::optional<Candidate> found = ByData(inst, read);
+      std::optional<Candidate> found;
+      if (takes_work) found = ByData(inst, read);
+      if (!found) found = ByRows(inst, read);
       if (!found) continue;
       candidates_.push_back(*found);
       return;
@@ -153,7 +187,7 @@ class Finder {
     const ir::Each& each = *inst.each;
     const std::vector<size_t> axes = IndicesOf(each, read, f_);
     if (axes.empty() || axes.size() > 2) return std::nullopt;
-    Candidate found{inst.results[0], axes, {read.args[0], {}, {}}, 0, {}};
+    Candidate found{inst.results[0], axes, {read.args[0], {}, {}}, 0, {}, {}};
     for (size_t index : found.axes) {
       const auto [var, extent] = each.indices[index];
       if (index >= each.results[0].out.size() || OnlyReader(each, var) != &read)
@@ -169,6 +203,36 @@ class Finder {
     if ((of_points != pairs.end()) != (pairs.size() == 2)) return std::nullopt;
     if (pairs.size() == 2) found.neighbours = pairs[of_points == pairs.begin() ? 1 : 0];
     return found;
+  }
+
+  // The read is of a candidate's rows, by an index of the result by which rows of the same points are read, and nothing else.
+  std::optional<Candidate> ByRows(const Inst& inst, const Inst& read) const {
+    const ir::Each& each = *inst.each;
+    const Candidate* base = read.op == Op::Index ? CandidateOf(read.args[0]) : nullptr;
+    if (base == nullptr || base->axes.size() != 1) return std::nullopt;
+    const auto index = PlaceOfIndex(each, read.subs[base->axes[0]].AsValue());
+    if (!index || *index >= each.results[0].out.size()) return std::nullopt;
+    const Value var = each.indices[*index].var;
+    for (const Inst& body : each.body) {
+      if (Mentions(body, var) && !ReadsRowOf(body, var, base->place)) return std::nullopt;
+    }
+    if (each.indices[*index].extent != base->place.pairs[0] || each.results[0].value == var)
+      return std::nullopt;
+    return Candidate{inst.results[0], {*index}, base->place, base->loc, {}, base->rows};
+  }
+  const Candidate* CandidateOf(Value rows) const {
+    const auto it = std::find_if(candidates_.begin(), candidates_.end(),
+                                 [&](const Candidate& c) { return c.rows == rows; });
+    return it == candidates_.end() ? nullptr : &*it;
+  }
+  bool ReadsRowOf(const Inst& read, Value index, const Place& place) const {
+    const Candidate* c = read.op == Op::Index ? CandidateOf(read.args[0]) : nullptr;
+    if (c == nullptr || c->axes.size() != 1 || c->place != place) return false;
+    for (size_t axis = 0; axis < read.subs.size(); ++axis) {
+      const bool names = read.subs[axis].Coeff(index) != 0;
+      if (names != (axis == c->axes[0]) || (names && !IsJust(read.subs[axis], index))) return false;
+    }
+    return true;
   }
 
   // Arrays are read at that place of axes that are as long, and nothing else asks for it.
@@ -245,6 +309,7 @@ class Finder {
                        [&](const Candidate& other) { return is_other(other.place); });
   }
 
+  const ir::Module& m_;
   const ir::Function& f_;
   const analysis::CarriedExtents extents_;
   std::vector<Place> places_;
@@ -253,7 +318,10 @@ class Finder {
 
 class Mover {
  public:
-  Mover(ir::Function& f, const Candidate& c) : f_(f), c_(c) {}
+  // `counts`: by rows, of which there are no more than that and than pairs.
+  Mover(ir::Function& f, const Candidate& c, const std::vector<Candidate>& all,
+        std::map<Value, Value>& counts)
+      : f_(f), c_(c), all_(all), counts_(counts) {}
 
   void Run() {
     for (ir::Block& b : f_.blocks) {
@@ -261,7 +329,7 @@ class Mover {
       for (Inst& inst : b.insts) {
         if (inst.each && inst.results.size() == 1 && inst.results[0] == c_.rows) {
           MakeRows(inst, out);
-        } else if (inst.each) {
+        } else if (inst.each && !Follows(inst)) {
           ReadRows(*inst.each);
         }
         out.push_back(std::move(inst));
@@ -271,6 +339,14 @@ class Mover {
   }
 
  private:
+  // A turn of its reads the row of the same turn.
+  bool Follows(const Inst& inst) const {
+    return std::any_of(all_.begin(), all_.end(), [&](const Candidate& c) {
+      return c.base.valid() && c.place == c_.place && inst.results.size() == 1 &&
+             c.rows == inst.results[0];
+    });
+  }
+
   Value Append(Op op, ir::Values args, ir::Type type, std::vector<Inst>& out) const {
     Inst& inst = out.emplace_back();
     inst.op = op;
@@ -281,8 +357,8 @@ class Mover {
 
   void MakeRows(Inst& inst, std::vector<Inst>& out) {
     const Extent points = c_.place.points;
-    Value count = points.value;
-    if (!points.IsInteger()) {
+    Value count = c_.base.valid() ? counts_.at(c_.base) : points.value;
+    if (!c_.base.valid() && !points.IsInteger()) {
       count = Append(Op::Dim, {points.value}, ir::Type::I64(), out);
       out.back().bits = static_cast<uint64_t>(points.axis);
     }
@@ -315,10 +391,12 @@ class Mover {
     const Value pairs = c_.place.pairs[0];
     if (const Value has = HasTerms(each, out); has.valid())
       count = Append(Op::Select, {has, count, pairs}, ir::Type::I64(), out);
+    counts_[c_.rows] = count;
     few_ = Append(Op::Le, {pairs, count}, ir::Type::Bool(), out);
     ir::IndexVar& index = each.indices[c_.axes[0]];
     index.extent = each.results[0].shape[c_.axes[0]] =
         Append(Op::Min, {pairs, count}, ir::Type::I64(), out);
+    if (c_.base.valid()) return;  // it has the rows of its turns
     const auto read = ReadOf(each, index.var);
     Inst choose;
     choose.op = Op::Select;
@@ -396,15 +474,18 @@ class Mover {
 
   ir::Function& f_;
   const Candidate& c_;
+  const std::vector<Candidate>& all_;
+  std::map<Value, Value>& counts_;
   Value few_;                            // of one axis
   Value fewer_axes_, has_terms_, zero_;  // of two
 };
 
 }  // namespace
 
-bool RowsAtPoints(ir::Function& f) {
-  const std::vector<Candidate> found = Finder(f).Find();
-  for (const Candidate& c : found) Mover(f, c).Run();
+bool RowsAtPoints(const ir::Module& m, ir::Function& f) {
+  const std::vector<Candidate> found = Finder(m, f).Find();
+  std::map<Value, Value> counts;
+  for (const Candidate& c : found) Mover(f, c, found, counts).Run();
   return !found.empty();
 }
 
