@@ -35,7 +35,7 @@ void MadeExtents::Record(const Inst& inst) {
 
 // Each extent of a parameter is taken for what its edges give until two of them differ; then it is the parameter's own. So
 // what is found is the most that is true.
-CarriedExtents::CarriedExtents(const ir::Function& f) {
+CarriedExtents::CarriedExtents(const ir::Function& f, bool checked) {
   FindParams(f);
   const FlatLists successors = ir::Successors(f.blocks);
   const std::vector<uint32_t> order = ir::ReversePostorder(successors);
@@ -48,7 +48,7 @@ CarriedExtents::CarriedExtents(const ir::Function& f) {
       if (inst.op == Op::Select) either_[inst.results[0].id] = {inst.args[1], inst.args[2]};
     }
   }
-  FindEqual(f.blocks[0]);
+  if (checked) FindEqual(f.blocks[0]);
   bool changed = !known_.empty();
   for (int sweep = 0; changed; ++sweep) {
     if (sweep == kMostSweeps) {

@@ -54,8 +54,8 @@ struct Extent {
 class CarriedExtents {
  public:
   // Of a function without unreachable blocks. What a parameter's extent is found to be is defined wherever the parameter
-  // is.
-  explicit CarriedExtents(const ir::Function& f);
+  // is. `checked`: sizes that the entry checks to be equal are one; for blocks behind it alone.
+  explicit CarriedExtents(const ir::Function& f, bool checked = true);
   // Of an array of f: {array, axis} where nothing is known. Equal ones are equal sizes.
   Extent Of(ir::Value array, int axis) const;
   // Of an integer that says one.

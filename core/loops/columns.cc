@@ -17,7 +17,7 @@ using ir::Value;
 
 constexpr int64_t kLaneCount = 8;
 // Rows as short are not worth strips: coordinates of points, colours.
-constexpr int64_t kShortRow = 8;
+constexpr int64_t kShortRow = 3;
 
 class ColumnFinder {
  public:

@@ -20,40 +20,26 @@ bool IsReduction(const Each& each) {
   });
 }
 
-bool IsInteger(const Inst& inst, const ir::Function& f) {
-  return inst.results.size() == 1 && f.TypeOf(inst.results[0]) == ir::Type::I64();
+bool IsOfNoFloat(const Inst& inst, const ir::Function& f) {
+  return inst.results.size() == 1 && !f.TypeOf(inst.results[0]).IsFloat();
 }
 
 // Nothing but reads, at places that integers say, and their products.
 bool IsContraction(const Each& each, const ir::Function& f) {
   return IsReduction(each) && std::all_of(each.body.begin(), each.body.end(), [&](const Inst& i) {
-           return IsInteger(i, f) || i.op == Op::Index || i.op == Op::Mul || i.op == Op::SMul ||
+           return IsOfNoFloat(i, f) || i.op == Op::Index || i.op == Op::Mul || i.op == Op::SMul ||
                   i.op == Op::Neg || i.op == Op::Const || i.op == Op::Holds || i.op == Op::AffineOf;
-         });
-}
-
-// Whether data say where the terms go: some elements may have none.
-bool IsScattered(const Each& each, const ir::EachResult& r) {
-  const auto says = [&](Value v) {
-    return std::any_of(r.out.begin(), r.out.end(),
-                       [&](const ir::Affine& sub) { return sub.Coeff(v) != 0; });
-  };
-  return r.monoid == ir::Monoid::kSum &&
-         std::any_of(each.body.begin(), each.body.end(), [&](const Inst& inst) {
-           return std::any_of(inst.results.begin(), inst.results.end(), says);
          });
 }
 
 class Lowering {
  public:
-  explicit Lowering(ir::Function& f)
-      : f_(f), finite_(f.values.size()), scattered_(f.values.size()) {}
+  explicit Lowering(ir::Function& f) : f_(f), finite_(f.values.size()) {}
 
   void Run() {
     for (ir::Block& b : f_.blocks) {
       for (const Inst& inst : b.insts) {
         NoteFinite(inst);
-        NoteScattered(inst);
         if (!inst.each) continue;
         for (const Inst& body : inst.each->body) NoteFinite(body);
       }
@@ -77,17 +63,8 @@ class Lowering {
     if (is_double || is_float) finite_[inst.results[0].id] = 1;
   }
 
-  void NoteScattered(const Inst& inst) {
-    for (size_t k = 0; inst.each && k < inst.results.size(); ++k)
-      scattered_[inst.results[k].id] = IsScattered(*inst.each, inst.each->results[k]);
-    if (inst.op == Op::AddArrays)
-      scattered_[inst.results[0].id] = scattered_[inst.args[0].id] && scattered_[inst.args[1].id];
-  }
-
   bool IsFinite(Value v) const { return v.id < finite_.size() && finite_[v.id] != 0; }
 
-  // What a contraction multiplies is a plain product, but where it is what nobody added anything to: the rows of points
-  // that no pair has, of which nothing was asked, whatever they hold.
   void Lower(std::vector<Inst>& list, bool plain) {
     if (std::none_of(list.begin(), list.end(), [](const Inst& i) { return i.op == Op::SMul; }))
       return;
@@ -95,7 +72,7 @@ class Lowering {
     out.reserve(list.size());
     for (Inst& inst : list) {
       if (inst.op == Op::SMul) {
-        if ((plain && !IsOfScattered(inst.args[0], out)) || IsFinite(inst.args[1])) {
+        if (plain || IsFinite(inst.args[1])) {
           inst.op = Op::Mul;
         } else {
           Guard(inst, out);
@@ -104,13 +81,6 @@ class Lowering {
       out.push_back(std::move(inst));
     }
     list = std::move(out);
-  }
-
-  // `v`: of `before`, which is what the body begins with.
-  bool IsOfScattered(Value v, const std::vector<Inst>& before) const {
-    return std::any_of(before.begin(), before.end(), [&](const Inst& read) {
-      return read.op == Op::Index && read.results[0] == v && scattered_[read.args[0].id];
-    });
   }
 
   // Appends what the select needs, and makes `inst` the select.
@@ -134,8 +104,7 @@ class Lowering {
   }
 
   ir::Function& f_;
-  std::vector<char> finite_;     // constants, by value
-  std::vector<char> scattered_;  // arrays, by value
+  std::vector<char> finite_;  // constants, by value
 };
 
 }  // namespace

@@ -19,8 +19,8 @@ constexpr int kMaxFlops = 4;
 bool IsCheap(const ir::Each& each, const ir::Function& f) {
   int flops = 0;
   for (const Inst& inst : each.body) {
-    const bool integer = inst.results.size() == 1 && f.TypeOf(inst.results[0]) == ir::Type::I64();
-    if (integer && !ir::MayTrap(inst, f)) continue;
+    const bool of_float = inst.results.size() != 1 || f.TypeOf(inst.results[0]).IsFloat();
+    if (!of_float && !ir::MayTrap(inst, f)) continue;
     switch (inst.op) {
       case Op::Index:
       case Op::Const:

@@ -2,22 +2,21 @@
 // fewer of these:
 //
 //   u = each(p < P, c < h, k < d) {               few = P <= N; Q = min(P, N)     N: the rows of x, or P where d is 0
-//     i = a[p]                                    u = each(q < Q, c < h, k < d) {
-//     x[i, k] * w[k, c] } sum [p, c]                i = few ? a[q] : q
-//   y = each(p < P, c < h) { … u[p, c] … }          x[i, k] * w[k, c] } sum [q, c]
+//     i = a[p]                                    used = each(p < few ? 0 : P) sum [a[p]] of (N): 1
+//     x[i, k] * w[k, c] } sum [p, c]              u = each(q < Q, c < h, k < d) {
+//   y = each(p < P, c < h) { … u[p, c] … }          i = few ? a[q] : used[q] > 0 ? q : a[0]
+//                                                   x[i, k] * w[k, c] } sum [q, c]
 //                                                 y = each(p < P, c < h) { … u[few ? p : a[p], c] … }
 //
-// What is made of these rows alone, an activation, another product, follows them.
+// A point that is in no pair has the row of one that is, so that nothing depends on what it holds. What is made of these rows
+// alone, an activation, another product, follows them.
 //
 // The two ends of a relation's pairs, and of the edges of a graph, are such pairs; labels and words, of which there may be many
-// fewer than points, are not: of them a row is made where it is read. Neighbours, x[a[p, j]] with p a point, are never fewer:
-//
-//   u = each(p < N, j < J, c < h, k < d) {        Q = 0 < J ? N : 0
-//     i = a[p, j]                                 u = each(q < Q, c < h, k < d) { x[q, k] * w[k, c] } sum [q, c]
-//     x[i, k] * w[k, c] } sum [p, j, c]           … u[a[p, j], c] …
+// fewer than points, are not: of them a row is made where it is read.
 #include <algorithm>
 #include <map>
 #include <optional>
+#include <utility>
 #include <vector>
 
 #include "core/analysis/carried_extents.h"
@@ -40,19 +39,18 @@ constexpr size_t kMost = 64;  // candidates of a function
 // At each of `pairs` points data say one of `points` places.
 struct Place {
   Value data;
-  ir::Values pairs;  // extents, as many as the data have axes
+  Value pairs;  // an extent
   Extent points;
 
   bool operator==(const Place&) const = default;
 };
 
 struct Candidate {
-  Value rows;                // the statement's result
-  std::vector<size_t> axes;  // of the pairs: by axis of the data
+  Value rows;   // the statement's result
+  size_t axis;  // of the pairs
   Place place;
-  uint32_t loc;      // of what is read there
-  Value neighbours;  // of two axes: the extent of that which is not the points'
-  Value base;        // of what is made of rows of a candidate alone: these
+  uint32_t loc;  // of what is read there
+  Value base;    // of what is made of rows of a candidate alone: these
 };
 
 bool IsJust(const Affine& a, Value v) { return a.AsValue() == v; }
@@ -79,17 +77,24 @@ const Inst* OnlyReader(const ir::Each& each, Value v) {
   return only;
 }
 
-// Of a read of integers by indices, each by another: which indices. Empty: it is none.
-std::vector<size_t> IndicesOf(const ir::Each& each, const Inst& read, const ir::Function& f) {
-  if (read.op != Op::Index || read.guard.valid() || f.TypeOf(read.results[0]) != ir::Type::I64())
+// The index by which an integer is read of a vector; kNoValue: it is none.
+Value IndexOf(const ir::Each& each, const Inst& read, const ir::Function& f) {
+  if (read.op != Op::Index || read.guard.valid() || read.subs.size() != 1 ||
+      f.TypeOf(read.results[0]) != ir::Type::I64())
     return {};
-  std::vector<size_t> indices;
-  for (const Affine& sub : read.subs) {
-    const std::optional<size_t> index = PlaceOfIndex(each, sub.AsValue());
-    if (!index || std::count(indices.begin(), indices.end(), *index) > 0) return {};
-    indices.push_back(*index);
-  }
-  return indices;
+  const Value index = read.subs[0].AsValue();
+  return PlaceOfIndex(each, index) ? index : Value();
+}
+
+// Whether everything is read at indices, at values from outside, and at `place`: so of points that are in no pair, too.
+bool ReadsAnywhere(const ir::Each& each, Value place) {
+  return std::all_of(each.body.begin(), each.body.end(), [&](const Inst& inst) {
+    return std::all_of(inst.subs.begin(), inst.subs.end(), [&](const Affine& sub) {
+      return std::all_of(sub.terms.begin(), sub.terms.end(), [&](const Affine::Term& t) {
+        return t.value == place || FindDef(each, t.value) == nullptr;
+      });
+    });
+  });
 }
 
 // Whether a call of the function ends, without a trap, whatever it is given.
@@ -115,7 +120,8 @@ bool IsTotal(const ir::Module& m, uint32_t callee, int depth = 0) {
 
 class Finder {
  public:
-  Finder(const ir::Module& m, const ir::Function& f) : m_(m), f_(f), extents_(f) {}
+  Finder(const ir::Module& m, const ir::Function& f)
+      : m_(m), f_(f), extents_(f, /*checked=*/false) {}
 
   std::vector<Candidate> Find() {
     for (const ir::Block& b : f_.blocks) {
@@ -138,9 +144,9 @@ class Finder {
  private:
   void AddPlaces(const ir::Each& each) {
     for (const Inst& read : each.body) {
-      const std::vector<size_t> indices = IndicesOf(each, read, f_);
-      if (indices.size() != 1) continue;
-      const ir::Values pairs = {each.indices[indices[0]].extent};
+      const Value index = IndexOf(each, read, f_);
+      if (!index.valid()) continue;
+      const Value pairs = each.indices[*PlaceOfIndex(each, index)].extent;
       const Value place = read.results[0];
       const auto add = [&](Extent points) { places_.push_back({read.args[0], pairs, points}); };
       for (const Inst& inst : each.body) {
@@ -182,26 +188,18 @@ class Finder {
     }
   }
 
-  // The read is of data by indices of the result that nothing else needs, and what it says is read by alone.
+  // The read is of data by an index of the result that nothing else needs, and what it says is read by alone.
   std::optional<Candidate> ByData(const Inst& inst, const Inst& read) const {
     const ir::Each& each = *inst.each;
-    const std::vector<size_t> axes = IndicesOf(each, read, f_);
-    if (axes.empty() || axes.size() > 2) return std::nullopt;
-    Candidate found{inst.results[0], axes, {read.args[0], {}, {}}, 0, {}, {}};
-    for (size_t index : found.axes) {
-      const auto [var, extent] = each.indices[index];
-      if (index >= each.results[0].out.size() || OnlyReader(each, var) != &read)
-        return std::nullopt;
-      found.place.pairs.push_back(extent);
-    }
-    if (!FindPoints(each, read.results[0], found)) return std::nullopt;
-    const ir::Values& pairs = found.place.pairs;
-    const auto of_points = std::find_if(pairs.begin(), pairs.end(), [&](Value extent) {
-      return extents_.Of(extent) == found.place.points;
-    });
-    // A point has neighbours; a permutation of points makes no more of them.
-    if ((of_points != pairs.end()) != (pairs.size() == 2)) return std::nullopt;
-    if (pairs.size() == 2) found.neighbours = pairs[of_points == pairs.begin() ? 1 : 0];
+    const Value index = IndexOf(each, read, f_);
+    if (!index.valid() || OnlyReader(each, index) != &read) return std::nullopt;
+    const size_t axis = *PlaceOfIndex(each, index);
+    const Value pairs = each.indices[axis].extent;
+    Candidate found{inst.results[0], axis, {read.args[0], pairs, {}}, 0, {}};
+    // A permutation of points makes no more of them.
+    if (axis >= each.results[0].out.size() || !FindPoints(each, read.results[0], found) ||
+        !ReadsAnywhere(each, read.results[0]) || extents_.Of(pairs) == found.place.points)
+      return std::nullopt;
     return found;
   }
 
@@ -209,16 +207,16 @@ class Finder {
   std::optional<Candidate> ByRows(const Inst& inst, const Inst& read) const {
     const ir::Each& each = *inst.each;
     const Candidate* base = read.op == Op::Index ? CandidateOf(read.args[0]) : nullptr;
-    if (base == nullptr || base->axes.size() != 1) return std::nullopt;
-    const auto index = PlaceOfIndex(each, read.subs[base->axes[0]].AsValue());
+    if (base == nullptr || !ReadsAnywhere(each, ir::kNoValue)) return std::nullopt;
+    const auto index = PlaceOfIndex(each, read.subs[base->axis].AsValue());
     if (!index || *index >= each.results[0].out.size()) return std::nullopt;
     const Value var = each.indices[*index].var;
     for (const Inst& body : each.body) {
       if (Mentions(body, var) && !ReadsRowOf(body, var, base->place)) return std::nullopt;
     }
-    if (each.indices[*index].extent != base->place.pairs[0] || each.results[0].value == var)
+    if (each.indices[*index].extent != base->place.pairs || each.results[0].value == var)
       return std::nullopt;
-    return Candidate{inst.results[0], {*index}, base->place, base->loc, {}, base->rows};
+    return Candidate{inst.results[0], *index, base->place, base->loc, base->rows};
   }
   const Candidate* CandidateOf(Value rows) const {
     const auto it = std::find_if(candidates_.begin(), candidates_.end(),
@@ -227,10 +225,10 @@ class Finder {
   }
   bool ReadsRowOf(const Inst& read, Value index, const Place& place) const {
     const Candidate* c = read.op == Op::Index ? CandidateOf(read.args[0]) : nullptr;
-    if (c == nullptr || c->axes.size() != 1 || c->place != place) return false;
+    if (c == nullptr || c->place != place) return false;
     for (size_t axis = 0; axis < read.subs.size(); ++axis) {
       const bool names = read.subs[axis].Coeff(index) != 0;
-      if (names != (axis == c->axes[0]) || (names && !IsJust(read.subs[axis], index))) return false;
+      if (names != (axis == c->axis) || (names && !IsJust(read.subs[axis], index))) return false;
     }
     return true;
   }
@@ -286,24 +284,17 @@ class Finder {
   }
 
   static bool ReadsEachRow(const ir::Each& each, const Inst& read, const Candidate& c) {
-    if (read.guard.valid()) return false;
-    for (size_t k = 0; k < c.axes.size(); ++k) {
-      const std::optional<size_t> index = PlaceOfIndex(each, read.subs[c.axes[k]].AsValue());
-      if (!index || each.indices[*index].extent != c.place.pairs[k] ||
-          IsRestricted(each, each.indices[*index].var))
-        return false;
-    }
-    return true;
+    const std::optional<size_t> index = PlaceOfIndex(each, read.subs[c.axis].AsValue());
+    return index && !read.guard.valid() && each.indices[*index].extent == c.place.pairs &&
+           !IsRestricted(each, each.indices[*index].var);
   }
 
-  // Other data say another place among as many, or rows of another array are read for as many pairs; or points have
-  // neighbours.
+  // Other data say another place among as many, or rows of another array are read for as many pairs.
   bool IsOfPairs(const Candidate& c) const {
     const auto is_other = [&](const Place& p) {
       return p.data != c.place.data && p.pairs == c.place.pairs;
     };
-    return c.axes.size() == 2 ||
-           std::any_of(places_.begin(), places_.end(),
+    return std::any_of(places_.begin(), places_.end(),
                        [&](const Place& p) { return is_other(p) && p.points == c.place.points; }) ||
            std::any_of(candidates_.begin(), candidates_.end(),
                        [&](const Candidate& other) { return is_other(other.place); });
@@ -328,7 +319,7 @@ class Mover {
       std::vector<Inst> out;
       for (Inst& inst : b.insts) {
         if (inst.each && inst.results.size() == 1 && inst.results[0] == c_.rows) {
-          MakeRows(inst, out);
+          MakeRows(*inst.each, out);
         } else if (inst.each && !Follows(inst)) {
           ReadRows(*inst.each);
         }
@@ -355,20 +346,6 @@ class Mover {
     return inst.results[0];
   }
 
-  void MakeRows(Inst& inst, std::vector<Inst>& out) {
-    const Extent points = c_.place.points;
-    Value count = c_.base.valid() ? counts_.at(c_.base) : points.value;
-    if (!c_.base.valid() && !points.IsInteger()) {
-      count = Append(Op::Dim, {points.value}, ir::Type::I64(), out);
-      out.back().bits = static_cast<uint64_t>(points.axis);
-    }
-    if (c_.axes.size() == 1) {
-      MakeFewer(*inst.each, count, out);
-    } else {
-      MakeAll(inst, count, out);
-    }
-  }
-
   Value AppendI64(uint64_t bits, std::vector<Inst>& out) const {
     const Value v = Append(Op::Const, {}, ir::Type::I64(), out);
     out.back().bits = bits;
@@ -386,60 +363,77 @@ class Mover {
     return has;
   }
 
-  // Those of the pairs, if there are no more.
-  void MakeFewer(ir::Each& each, Value count, std::vector<Inst>& out) {
-    const Value pairs = c_.place.pairs[0];
+  void MakeRows(ir::Each& each, std::vector<Inst>& out) {
+    const Value pairs = c_.place.pairs;
+    Value points, count;
+    if (c_.base.valid()) {
+      count = counts_.at(c_.base);
+    } else {
+      count = points = CountPoints(out);
+    }
     if (const Value has = HasTerms(each, out); has.valid())
       count = Append(Op::Select, {has, count, pairs}, ir::Type::I64(), out);
     counts_[c_.rows] = count;
     few_ = Append(Op::Le, {pairs, count}, ir::Type::Bool(), out);
-    ir::IndexVar& index = each.indices[c_.axes[0]];
-    index.extent = each.results[0].shape[c_.axes[0]] =
+    ir::IndexVar& index = each.indices[c_.axis];
+    index.extent = each.results[0].shape[c_.axis] =
         Append(Op::Min, {pairs, count}, ir::Type::I64(), out);
-    if (c_.base.valid()) return;  // it has the rows of its turns
-    const auto read = ReadOf(each, index.var);
-    Inst choose;
-    choose.op = Op::Select;
-    choose.results = read->results;
-    read->results = {f_.NewValue(ir::Type::I64())};
-    choose.args = {few_, read->results[0], index.var};
-    each.body.insert(read + 1, std::move(choose));
+    if (!c_.base.valid()) ChooseRows(each, index.var, UsedPoints(points, out));
   }
 
-  // All, where a point has neighbours at all; of rows without terms one.
-  void MakeAll(Inst& inst, Value count, std::vector<Inst>& out) {
-    ir::Each& each = *inst.each;
-    const size_t kept = c_.axes[0], dropped = c_.axes[1];
-    has_terms_ = HasTerms(each, out);
-    zero_ = AppendI64(0, out);
-    const Value some = Append(Op::Lt, {zero_, c_.neighbours}, ir::Type::Bool(), out);
-    const Value point = each.indices[kept].var;
-    Value rows = Append(Op::Select, {some, count, zero_}, ir::Type::I64(), out);
-    if (has_terms_.valid())
-      rows = Append(Op::Select, {has_terms_, rows, AppendI64(1, out)}, ir::Type::I64(), out);
-    each.indices[kept].extent = each.results[0].shape[kept] = rows;
-    const auto read = ReadOf(each, point);
-    const Value place = read->results[0];
-    each.body.erase(read);
-    for (Inst& body : each.body) {
-      for (Affine& sub : body.subs) {
-        if (IsJust(sub, place)) sub = Affine::Of(point);
+  Value CountPoints(std::vector<Inst>& out) const {
+    const Extent points = c_.place.points;
+    if (points.IsInteger()) return points.value;
+    const Value count = Append(Op::Dim, {points.value}, ir::Type::I64(), out);
+    out.back().bits = static_cast<uint64_t>(points.axis);
+    return count;
+  }
+
+  // How many pairs a point is in, where there are rows of points.
+  Value UsedPoints(Value points, std::vector<Inst>& out) const {
+    const Value zero = AppendI64(0, out), one = AppendI64(1, out);
+    const Value turns = Append(Op::Select, {few_, zero, c_.place.pairs}, ir::Type::I64(), out);
+    Inst used;
+    used.op = Op::Each;
+    used.loc = c_.loc;
+    used.each = std::make_unique<ir::Each>();
+    const Value pair = f_.NewValue(ir::Type::I64());
+    used.each->indices.push_back({pair, turns});
+    const Value place = Append(Op::Index, {c_.place.data}, ir::Type::I64(), used.each->body);
+    used.each->body.back().subs = {Affine::Of(pair)};
+    ir::EachResult& r = used.each->results.emplace_back();
+    r.monoid = ir::Monoid::kSum;
+    r.out = {Affine::Of(place)};
+    r.shape = {points};
+    r.value = one;
+    r.loc = c_.loc;
+    used.results = {f_.NewValue(ir::Type::Array(DType::kI64, 1))};
+    out.push_back(std::move(used));
+    return out.back().results[0];
+  }
+
+  // Of a point that is in no pair the row of one that is.
+  void ChooseRows(ir::Each& each, Value turn, Value used) const {
+    std::vector<Inst> body;
+    for (Inst& inst : each.body) {
+      if (inst.op != Op::Index || inst.args[0] != c_.place.data || !Mentions(inst, turn)) {
+        body.push_back(std::move(inst));
+        continue;
       }
+      const Value place = std::exchange(inst.results[0], f_.NewValue(ir::Type::I64()));
+      const Value of_pair = inst.results[0];
+      body.push_back(std::move(inst));
+      const Value pairs = Append(Op::Index, {used}, ir::Type::I64(), body);
+      body.back().subs = {Affine::Of(turn)};
+      const Value zero = AppendI64(0, body);
+      const Value is_used = Append(Op::Gt, {pairs, zero}, ir::Type::Bool(), body);
+      const Value other = Append(Op::Index, {c_.place.data}, ir::Type::I64(), body);
+      body.back().subs = {Affine::Const(0)};
+      const Value of_point = Append(Op::Select, {is_used, turn, other}, ir::Type::I64(), body);
+      Append(Op::Select, {few_, of_pair, of_point}, ir::Type::I64(), body);
+      body.back().results = {place};
     }
-    const auto drop = [dropped](auto& list) {
-      list.erase(list.begin() + static_cast<long>(dropped));
-    };
-    drop(each.indices);
-    drop(each.results[0].out);
-    drop(each.results[0].shape);
-    ir::Type type = f_.TypeOf(c_.rows);
-    --type.rank;
-    fewer_axes_ = inst.results[0] = f_.NewValue(type, f_.names[c_.rows.id]);
-  }
-
-  static std::vector<Inst>::iterator ReadOf(ir::Each& each, Value index) {
-    return std::find_if(each.body.begin(), each.body.end(),
-                        [&](const Inst& body) { return Mentions(body, index); });
+    each.body = std::move(body);
   }
 
   void ReadRows(ir::Each& each) const {
@@ -451,33 +445,20 @@ class Mover {
     each.body = std::move(body);
   }
   void ReadRow(Inst& read, std::vector<Inst>& body) const {
-    Value place = Append(Op::Index, {c_.place.data}, ir::Type::I64(), body);
-    for (size_t axis : c_.axes) body.back().subs.push_back(read.subs[axis]);
+    const Affine pair = read.subs[c_.axis];
+    const Value point = Append(Op::Index, {c_.place.data}, ir::Type::I64(), body);
+    body.back().subs = {pair};
     body.back().loc = read.loc;
-    if (few_.valid()) {
-      const Value pair = read.subs[c_.axes[0]].AsValue();
-      place = Append(Op::Select, {few_, pair, place}, ir::Type::I64(), body);
-    } else {
-      read.args = {fewer_axes_};
-      if (has_terms_.valid())
-        place = Append(Op::Select, {has_terms_, place, zero_}, ir::Type::I64(), body);
-    }
+    const Value row = Append(Op::Select, {few_, pair.AsValue(), point}, ir::Type::I64(), body);
     read.loc = c_.loc;
-    read.subs[c_.axes[0]] = Affine::Of(place);
-    if (c_.axes.size() == 1) return;
-    std::vector<Affine> subs;
-    for (size_t axis = 0; axis < read.subs.size(); ++axis) {
-      if (axis != c_.axes[1]) subs.push_back(read.subs[axis]);
-    }
-    read.subs = std::move(subs);
+    read.subs[c_.axis] = Affine::Of(row);
   }
 
   ir::Function& f_;
   const Candidate& c_;
   const std::vector<Candidate>& all_;
   std::map<Value, Value>& counts_;
-  Value few_;                            // of one axis
-  Value fewer_axes_, has_terms_, zero_;  // of two
+  Value few_;
 };
 
 }  // namespace

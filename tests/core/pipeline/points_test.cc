@@ -107,6 +107,21 @@ TEST_CASE("points: one that is in no pair has no part in any gradient") {
       const auto edges = static_cast<int64_t>(src.size());
       CheckSame(kEdges, {Ints(src, {edges}), Ints(dst, {edges}), points, w, u, v});
     }
+    // Behind other factors, conditions and turns, and where all rows are read as well.
+    const Tensor src = Ints({0, 2, 0, 2}, {4}), dst = Ints({2, 0, 2, 0}, {4});
+    const std::string head =
+        "fn f(src: [m]i64, dst: [m]i64, x: [n, d]f64, w: [d, h]f64, v: [d, h]f64, b: [d]f64) -> "
+        "f64 {\n";
+    for (const std::string body :
+         {"let u = gen p < m, j < h { sum k < d { x[src[p], k] * w[k, j] * b[k] } }\n"
+          "let y = x[dst] @ v\nreturn sum(sin.(u * y))",
+          "let u = x[src] @ w\nlet y = x[dst] @ v\nvar s = 0.0\n"
+          "if b[0] > 0.0 { s = sum(tanh.(u + y)) } else { s = sum(sin.(u - y)) }\nreturn s",
+          "let u = x[src] @ w\nlet y = x[dst] @ v\nvar g = u * y\n"
+          "for t < 5 { g = tanh.(u + y * g) }\nreturn sum(g)",
+          "let u = x[src] @ w\nlet y = x[dst] @ v\nreturn sum(sin.(u - y)) + max(u)"}) {
+      CheckSame(head + body + "\n}\n", {src, dst, points, w, u, Vector(3)});
+    }
     CheckSame(
         "fn f(nb: [n, k]i64, x: [n, d]f64, w: [d, h]f64, v: [h]f64) -> f64 {\n"
         "  return sum i < n { sin(sum j < k { dot(tanh.(x[nb[i, j]] @ w), v) }) } }\n",
@@ -132,6 +147,31 @@ TEST_CASE("points: a place that is none is an error at its place") {
   }
   const std::vector<Tensor> args = {Ints({0, 1, 3, 1, 2, 0}, {3, 2}), x, w, u, v};
   CHECK(trap(kNeighbours, true, args) == trap(kNeighbours, false, args));
+}
+
+// What only pairs ask for need not be there for other points, and what is checked behind the pairs is not known before.
+TEST_CASE("points: no error but the program's") {
+  const Tensor x = Tensor::Of(DType::kF64, {2}, std::vector<double>{1.0, 2.0});
+  const Tensor zeros = Ints({0, 0, 0}, {3});
+  CheckSame(
+      "fn f(x: [n]f64, mp: [k]i64, src: [m]i64, dst: [m]i64) -> f64 {\n"
+      "  let u = gen p < m { tanh(x[mp[src[p]]]) }\n  let y = gen p < m { tanh(x[mp[dst[p]]]) }\n"
+      "  return sum(u * y) + sum(u + y) }\n",
+      {x, Ints({0, 9}, {2}), zeros, zeros});
+  const std::string late =
+      "fn f(x: [n, d]f64, w: [d, h]f64, src: [m]i64, dst: [m]i64, k: i64) -> f64 {\n"
+      "  let s = sum(tanh.(x[src] @ w + x[dst] @ w))\n  let q = i64(s * 0.0) + k\n"
+      "  let z: [q, d]f64 = x\n  return sum(z) + s }\n";
+  std::vector<Tensor> args = {Matrix(2, 3, 0.5), Matrix(3, 2, 1.5), zeros, zeros, Tensor::I64(2)};
+  CheckSame(late, args);
+  for (const bool optimise : {true, false}) {
+    args.back() = Tensor::I64(4);
+    const auto run =
+        eval::Run(Derived(LowerText(late, "f"), Transform::kValue, {}, optimise), args);
+    REQUIRE(run.ok());
+    REQUIRE(run->trap);
+    CHECK(run->trap->kind == ir::TrapKind::kSizeMismatch);
+  }
 }
 
 // Of rows without terms, and of none, nothing is read.
