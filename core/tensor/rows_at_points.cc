@@ -16,6 +16,7 @@
 #include <algorithm>
 #include <map>
 #include <optional>
+#include <set>
 #include <utility>
 #include <vector>
 
@@ -132,11 +133,12 @@ class Finder {
     }
     if (candidates_.empty()) return {};
     DropReadOtherwise();
-    std::erase_if(candidates_,
-                  [&](const Candidate& c) { return c.base.valid() && !CandidateOf(c.base); });
     std::vector<Candidate> found;
+    std::set<Value> rows;  // of these: a base comes first
     for (const Candidate& c : candidates_) {
-      if (IsOfPairs(c)) found.push_back(c);
+      if (!IsOfPairs(c) || (c.base.valid() && !rows.contains(c.base))) continue;
+      found.push_back(c);
+      rows.insert(c.rows);
     }
     return found;
   }
@@ -203,7 +205,7 @@ class Finder {
     return found;
   }
 
-  // The read is of a candidate's rows, by an index of the result by which rows of the same points are read, and nothing else.
+  // The read is of a candidate's rows, by an index of the result by which these are read, and nothing else.
   std::optional<Candidate> ByRows(const Inst& inst, const Inst& read) const {
     const ir::Each& each = *inst.each;
     const Candidate* base = read.op == Op::Index ? CandidateOf(read.args[0]) : nullptr;
@@ -212,7 +214,7 @@ class Finder {
     if (!index || *index >= each.results[0].out.size()) return std::nullopt;
     const Value var = each.indices[*index].var;
     for (const Inst& body : each.body) {
-      if (Mentions(body, var) && !ReadsRowOf(body, var, base->place)) return std::nullopt;
+      if (Mentions(body, var) && !ReadsRowOf(body, var, *base)) return std::nullopt;
     }
     if (each.indices[*index].extent != base->place.pairs || each.results[0].value == var)
       return std::nullopt;
@@ -223,12 +225,11 @@ class Finder {
                                  [&](const Candidate& c) { return c.rows == rows; });
     return it == candidates_.end() ? nullptr : &*it;
   }
-  bool ReadsRowOf(const Inst& read, Value index, const Place& place) const {
-    const Candidate* c = read.op == Op::Index ? CandidateOf(read.args[0]) : nullptr;
-    if (c == nullptr || c->place != place) return false;
+  static bool ReadsRowOf(const Inst& read, Value index, const Candidate& base) {
+    if (read.op != Op::Index || read.args[0] != base.rows) return false;
     for (size_t axis = 0; axis < read.subs.size(); ++axis) {
       const bool names = read.subs[axis].Coeff(index) != 0;
-      if (names != (axis == c->axis) || (names && !IsJust(read.subs[axis], index))) return false;
+      if (names != (axis == base.axis) || (names && !IsJust(read.subs[axis], index))) return false;
     }
     return true;
   }
