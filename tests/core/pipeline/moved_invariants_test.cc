@@ -4,6 +4,7 @@
 
 #include "core/ir/block_loops.h"
 #include "tests/support/derivatives.h"
+#include "tests/support/optimised.h"
 
 namespace pullback::testing {
 namespace {
@@ -15,13 +16,6 @@ constexpr const char* kSinkhorn =
     "  var q = q0\n  for t < turns {\n"
     "    let p = gen i < n { log(sum j < m { exp(q[j] - norm2(x[i] - y[j])) }) }\n"
     "    q = gen j < m { p[j % n] - q[j] }\n  }\n  return sum(q) }\n";
-
-Tensor Matrix(int64_t rows, int64_t columns, double start) {
-  std::vector<double> v;
-  for (int64_t k = 0; k < rows * columns; ++k)
-    v.push_back(0.4 * std::sin(start + 3.0 * static_cast<double>(k)));
-  return Tensor::Of(DType::kF64, {rows, columns}, v);
-}
 
 // Statements over three indices in turns of loops.
 int CountInTurns(const ir::Module& m) {
@@ -43,18 +37,11 @@ TEST_CASE("moved invariants: the turns of neither loop make what is in front of 
   const ir::Module plain = Derived(ssa, Transform::kValueAndGrad, {}, false);
   CHECK(CountInTurns(optimised) == 0);
   CHECK(CountInTurns(plain) > 0);
-  Tensor q0 = Matrix(4, 1, 2.5);
+  Tensor q0 = Waves(4, 1, 2.5);
   q0.shape = {4};
   for (int64_t turns : {0, 1, 5}) {
-    const std::vector<Tensor> args = {Matrix(3, 2, 0.5), Matrix(4, 2, 1.5), q0, Tensor::I64(turns)};
-    const std::vector<Tensor> got = RunOk(optimised, args), want = RunOk(plain, args);
-    REQUIRE(got.size() == want.size());
-    for (size_t k = 0; k < got.size(); ++k) {
-      const std::vector<double> a = Doubles(got[k]), b = Doubles(want[k]);
-      REQUIRE(a.size() == b.size());
-      for (size_t i = 0; i < a.size(); ++i)
-        CHECK(a[i] == Approx(b[i]).epsilon(1e-10).margin(1e-12));
-    }
+    CheckSameOptimised(ssa, Transform::kValueAndGrad,
+                       {Waves(3, 2, 0.5), Waves(4, 2, 1.5), q0, Tensor::I64(turns)});
   }
 }
 

@@ -5,6 +5,7 @@
 
 #include "core/eval/interpreter.h"
 #include "tests/support/derivatives.h"
+#include "tests/support/optimised.h"
 
 namespace pullback::testing {
 namespace {
@@ -25,14 +26,8 @@ constexpr const char* kTurns =
     "    m[dst] += tanh.(s[src] @ w + s[dst] @ u)\n    s = sin.(s + m)\n  }\n"
     "  return sum(s @ v) }\n";
 
-Tensor Matrix(int64_t rows, int64_t columns, double start) {
-  std::vector<double> v;
-  for (int64_t k = 0; k < rows * columns; ++k)
-    v.push_back(0.4 * std::sin(start + 3.0 * static_cast<double>(k)));
-  return Tensor::Of(DType::kF64, {rows, columns}, v);
-}
 Tensor Vector(int64_t n) {
-  Tensor t = Matrix(n, 1, 2.5);
+  Tensor t = Waves(n, 1, 2.5);
   t.shape = {n};
   return t;
 }
@@ -58,19 +53,8 @@ bool IsOfPoints(const ir::Module& m) {
 void CheckSame(const std::string& text, const std::vector<Tensor>& args) {
   INFO(text);
   const ir::Module ssa = LowerText(text, "f");
-  for (const Transform t : {Transform::kValue, Transform::kValueAndGrad}) {
-    const std::vector<Tensor> got = RunOk(Derived(ssa, t, {}, true), args);
-    const std::vector<Tensor> want = RunOk(Derived(ssa, t, {}, false), args);
-    REQUIRE(got.size() == want.size());
-    for (size_t k = 0; k < got.size(); ++k) {
-      const std::vector<double> a = Doubles(got[k]), b = Doubles(want[k]);
-      REQUIRE(a.size() == b.size());
-      for (size_t i = 0; i < a.size(); ++i) {
-        CHECK(std::isnan(a[i]) == std::isnan(b[i]));
-        if (!std::isnan(b[i])) CHECK(a[i] == Approx(b[i]).epsilon(1e-10).margin(1e-12));
-      }
-    }
-  }
+  for (const Transform t : {Transform::kValue, Transform::kValueAndGrad})
+    CheckSameOptimised(ssa, t, args);
 }
 
 }  // namespace
@@ -79,16 +63,15 @@ TEST_CASE("points: more pairs than points, fewer, none") {
   CHECK(IsOfPoints(Derived(LowerText(kEdges, "f"), Transform::kValueAndGrad)));
   CHECK(IsOfPoints(Derived(LowerText(kTurns, "f"), Transform::kValue)));
   for (const int64_t edges : {0, 1, 4, 5, 17}) {
-    const std::vector<Tensor> args = {Places(edges, 5, 2), Places(edges, 5, 3), Matrix(5, 3, 0.5),
-                                      Matrix(3, 4, 1.5),   Matrix(3, 4, 4.5),   Vector(4)};
+    const std::vector<Tensor> args = {Places(edges, 5, 2), Places(edges, 5, 3), Waves(5, 3, 0.5),
+                                      Waves(3, 4, 1.5),    Waves(3, 4, 4.5),    Vector(4)};
     CheckSame(kEdges, args);
-    CheckSame(kTurns, {args[0], args[1], args[2], Matrix(3, 3, 1.5), Matrix(3, 3, 4.5), Vector(3)});
+    CheckSame(kTurns, {args[0], args[1], args[2], Waves(3, 3, 1.5), Waves(3, 3, 4.5), Vector(3)});
   }
   for (const int64_t k : {0, 1, 4}) {
     Tensor nb = Places(5 * k, 5, 2);
     nb.shape = {5, k};
-    CheckSame(kNeighbours,
-              {nb, Matrix(5, 3, 0.5), Matrix(3, 4, 1.5), Matrix(3, 4, 4.5), Vector(4)});
+    CheckSame(kNeighbours, {nb, Waves(5, 3, 0.5), Waves(3, 4, 1.5), Waves(3, 4, 4.5), Vector(4)});
   }
 }
 
@@ -97,7 +80,7 @@ TEST_CASE("points: one that is in no pair has no part in any gradient") {
   for (const double odd : {std::numeric_limits<double>::infinity(), std::nan("")}) {
     std::vector<double> x = {0.5, -0.25, 0.1, odd, odd, odd, -0.3, 0.7, 0.2};
     const Tensor points = Tensor::Of(DType::kF64, {3, 3}, x);
-    const Tensor w = Matrix(3, 4, 1.5), u = Matrix(3, 4, 4.5), v = Vector(4);
+    const Tensor w = Waves(3, 4, 1.5), u = Waves(3, 4, 4.5), v = Vector(4);
     for (int64_t times : {1, 3}) {
       std::vector<int64_t> src, dst;
       for (int64_t k = 0; k < times; ++k) {
@@ -138,7 +121,7 @@ TEST_CASE("points: a place that is none is an error at its place") {
     CHECK(run->trap->kind == ir::TrapKind::kIndex);
     return std::vector<int64_t>{run->trap->loc, run->trap->a, run->trap->b};
   };
-  const Tensor x = Matrix(3, 2, 0.5), w = Matrix(2, 4, 1.5), u = Matrix(2, 4, 4.5), v = Vector(4);
+  const Tensor x = Waves(3, 2, 0.5), w = Waves(2, 4, 1.5), u = Waves(2, 4, 4.5), v = Vector(4);
   for (const std::vector<int64_t>& src :
        {std::vector<int64_t>{0, 3, 1, 2}, {0, -1}, {7, 0, 0, 0}}) {
     const auto edges = static_cast<int64_t>(src.size());
@@ -162,7 +145,7 @@ TEST_CASE("points: no error but the program's") {
       "fn f(x: [n, d]f64, w: [d, h]f64, src: [m]i64, dst: [m]i64, k: i64) -> f64 {\n"
       "  let s = sum(tanh.(x[src] @ w + x[dst] @ w))\n  let q = i64(s * 0.0) + k\n"
       "  let z: [q, d]f64 = x\n  return sum(z) + s }\n";
-  std::vector<Tensor> args = {Matrix(2, 3, 0.5), Matrix(3, 2, 1.5), zeros, zeros, Tensor::I64(2)};
+  std::vector<Tensor> args = {Waves(2, 3, 0.5), Waves(3, 2, 1.5), zeros, zeros, Tensor::I64(2)};
   CheckSame(late, args);
   for (const bool optimise : {true, false}) {
     args.back() = Tensor::I64(4);
@@ -180,7 +163,7 @@ TEST_CASE("points: where nothing is read no place is an error") {
     for (const int64_t d : {0, 2}) {
       for (const int64_t h : {0, 3}) {
         if (d > 0 && h > 0) continue;
-        const Tensor x = Matrix(points, d, 0.5), w = Matrix(d, h, 1.5), u = Matrix(d, h, 4.5),
+        const Tensor x = Waves(points, d, 0.5), w = Waves(d, h, 1.5), u = Waves(d, h, 4.5),
                      v = Vector(h);
         const Tensor zeros = Ints(std::vector<int64_t>(4, 0), {4}), bad = Ints({7, -1, 0, 2}, {4});
         const Tensor nb =

@@ -1,8 +1,8 @@
 // Gradients of functions of totals, which the optimiser multiplies at the end, and control flow around them.
 #include <catch2/catch.hpp>
-#include <cmath>
 
 #include "tests/support/derivatives.h"
+#include "tests/support/optimised.h"
 
 namespace pullback::testing {
 namespace {
@@ -12,39 +12,20 @@ using pipeline::Transform;
 constexpr const char* kDist =
     "fn dist(a: [n]f64, b: [n]f64) -> f64 { return sum i < n { (a[i] - b[i]) ** 2.0 } }\n";
 
-Tensor Matrix(int64_t rows, int64_t columns, double start) {
-  std::vector<double> v;
-  for (int64_t k = 0; k < rows * columns; ++k)
-    v.push_back(0.4 * std::sin(start + 3.0 * static_cast<double>(k)));
-  return Tensor::Of(DType::kF64, {rows, columns}, v);
-}
 Tensor Vector(const std::vector<double>& v) {
   return Tensor::Of(DType::kF64, {static_cast<int64_t>(v.size())}, v);
 }
 
-// The value and its gradient, optimised or not.
-std::vector<Tensor> Gradient(const std::string& text, const std::vector<Tensor>& args,
-                             bool optimise) {
-  return RunOk(Derived(LowerText(kDist + text, "f"), Transform::kValueAndGrad, {}, optimise), args);
-}
+// The value and its gradient.
 void CheckSame(const std::string& text, const std::vector<Tensor>& args) {
   INFO(text);
-  const std::vector<Tensor> got = Gradient(text, args, true), want = Gradient(text, args, false);
-  REQUIRE(got.size() == want.size());
-  for (size_t k = 0; k < got.size(); ++k) {
-    const std::vector<double> a = Doubles(got[k]), b = Doubles(want[k]);
-    REQUIRE(a.size() == b.size());
-    for (size_t i = 0; i < a.size(); ++i) {
-      CHECK(std::isnan(a[i]) == std::isnan(b[i]));
-      if (!std::isnan(b[i])) CHECK(a[i] == Approx(b[i]).epsilon(1e-10).margin(1e-12));
-    }
-  }
+  CheckSameOptimised(LowerText(kDist + text, "f"), Transform::kValueAndGrad, args);
 }
 
 }  // namespace
 
 TEST_CASE("totals: several functions of several totals") {
-  const Tensor x = Matrix(3, 2, 0.5), y = Matrix(4, 2, 1.5), p = Vector({0.3, -0.2, 0.6});
+  const Tensor x = Waves(3, 2, 0.5), y = Waves(4, 2, 1.5), p = Vector({0.3, -0.2, 0.6});
   CheckSame(
       "fn f(x: [n, d]f64, y: [m, d]f64, p: [n]f64) -> f64 {\n"
       "  let t2 = sum i < n, j < m { exp(-p[i]) }\n"
@@ -72,13 +53,13 @@ TEST_CASE("totals: what no term reaches stays 0, and products of the program kee
       CheckSame(std::string("fn f(x: [n, d]f64, y: [m, d]f64, w: [n]f64) -> f64 {\n"
                             "  let e = gen i < n, j < m { exp(-dist(x[i], y[j])) }\n  let s = ") +
                     number + "\n  return sum i < n, j < m { e[i, j] * s * w[i] } }",
-                {Matrix(3, 2, 0.5), Matrix(4, 2, 1.5), Vector({w, -1.0, 0.5})});
+                {Waves(3, 2, 0.5), Waves(4, 2, 1.5), Vector({w, -1.0, 0.5})});
     }
   }
 }
 
 TEST_CASE("totals: what is needed behind a loop is not evaluated in it") {
-  const std::vector<Tensor> args = {Matrix(3, 2, 0.5), Matrix(2, 2, 1.5),
+  const std::vector<Tensor> args = {Waves(3, 2, 0.5), Waves(2, 2, 1.5),
                                     Tensor::Of(DType::kI64, {3}, std::vector<int64_t>{-2, -1, 0}),
                                     Vector({1.0, 2.0, 3.0}),
                                     Tensor::Of(DType::kI64, {}, std::vector<int64_t>{1})};

@@ -1,0 +1,32 @@
+#include "tests/support/optimised.h"
+
+#include <catch2/catch.hpp>
+#include <cmath>
+
+#include "tests/support/derivatives.h"
+
+namespace pullback::testing {
+
+void CheckSameOptimised(const ir::Module& ssa, pipeline::Transform transform,
+                        const std::vector<Tensor>& args) {
+  const std::vector<Tensor> got = RunOk(Derived(ssa, transform, {}, true), args);
+  const std::vector<Tensor> want = RunOk(Derived(ssa, transform, {}, false), args);
+  REQUIRE(got.size() == want.size());
+  for (size_t k = 0; k < got.size(); ++k) {
+    const std::vector<double> a = Doubles(got[k]), b = Doubles(want[k]);
+    REQUIRE(a.size() == b.size());
+    for (size_t i = 0; i < a.size(); ++i) {
+      CHECK(std::isnan(a[i]) == std::isnan(b[i]));
+      if (!std::isnan(b[i])) CHECK(a[i] == Approx(b[i]).epsilon(1e-10).margin(1e-12));
+    }
+  }
+}
+
+Tensor Waves(int64_t rows, int64_t columns, double start) {
+  std::vector<double> v;
+  for (int64_t k = 0; k < rows * columns; ++k)
+    v.push_back(0.4 * std::sin(start + 3.0 * static_cast<double>(k)));
+  return Tensor::Of(DType::kF64, {rows, columns}, v);
+}
+
+}  // namespace pullback::testing
