@@ -34,7 +34,7 @@ Status ReverseFunction::ForwardBlock(uint32_t b) {
     }
     if (state.tag.valid()) tape = fb_->Push(tape, state.tag);
   } else {
-    if (combined_) tape = fb_->TapeNew();
+    if (!tape.valid()) tape = fb_->TapeNew();
     state.tape = tape;
   }
   // At once: what is read after it was changed is not changed in place.
@@ -60,6 +60,12 @@ Status ReverseFunction::ForwardBlock(uint32_t b) {
       }
       read.results = {old->second};
       fb_->Append(std::move(read));
+    }
+    if (const auto early = early_.find(&inst); early != early_.end()) {
+      ForwardEarly(inst, early->second, tape);
+      measure(inst.results);
+      ++call;
+      continue;
     }
     Inst copy = MapForward(inst);
     const CallAdjoint* how = IsActiveCall(inst) ? &state.calls[call++] : nullptr;

@@ -128,6 +128,27 @@ LoopPart LoopParts::Turn(const Loop& loop, const ir::Values& results) {
   return DeclareTurn(".turn", loop, {}, std::move(types), std::move(blocks));
 }
 
+LoopPart LoopParts::Arm(const Loop& arm, const ir::Values& state) {
+  Blocks blocks = Copy(arm);
+  std::vector<Type> results;
+  for (const Block& b : blocks) {
+    for (const Edge& e : b.term.edges) {
+      if (!LeadsOut(e) || !results.empty()) continue;
+      for (Value v : e.args) results.push_back(f_.TypeOf(v));
+    }
+  }
+  ReturnBy(blocks, LeadsOut, [](const Edge& e) { return e.args; });
+  RemoveDead(blocks);
+  FindCaptures(arm, blocks, state);
+  Block& first = blocks[kHeader];
+  first.params = state;
+  first.params.insert(first.params.end(), captured_.begin(), captured_.end());
+  first.insts.insert(first.insts.begin(), again_.begin(), again_.end());
+  const LoopPart part = Declare(".arm", std::move(results), std::move(blocks));
+  ir::Renumber(module_.Get(part.function));
+  return part;
+}
+
 LoopPart LoopParts::DeclareTurn(const char* name, const Loop& loop, ir::Values state,
                                 std::vector<Type> results, Blocks blocks) {
   Block& first = blocks[kHeader];
@@ -177,13 +198,14 @@ void LoopParts::RemoveDead(Blocks& blocks) const {
   }
 }
 
-// What the part reads of what stands in front of the loop: instructions that are made again, in order, and values
-// that are handed in.
-void LoopParts::FindCaptures(const Loop& loop, const Blocks& blocks) {
+// What the part reads of what stands in front of the loop, beside `state`: instructions that are made again, in order, and
+// values that are handed in.
+void LoopParts::FindCaptures(const Loop& loop, const Blocks& blocks, const ir::Values& state) {
   captured_.clear();
   again_.clear();
   read_.assign(f_.values.size(), 0);
   seen_.assign(f_.values.size(), 0);
+  for (Value v : state) seen_[v.id] = 1;
   for (const Block& b : blocks) ForEachUse(b, [&](Value v) { read_[v.id] = 1; });
   for (const Block& b : blocks) ForEachUse(b, [&](Value v) { Capture(loop, v); });
 }

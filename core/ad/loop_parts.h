@@ -74,6 +74,10 @@ class LoopParts {
   // (captured…, counter) -> results…, which a turn that leads back computes without the loop's other parameters.
   LoopPart Turn(const Loop& loop, const ir::Values& results);
 
+  // (state…, captured…) -> what the edges out of `arm` give: blocks without a way back, behind a branch. `state` are
+  // values in front of it.
+  LoopPart Arm(const Loop& arm, const ir::Values& state);
+
   // The instruction that defines v; null where none does, or one in the body of a statement.
   const ir::Inst* Definition(ir::Value v) const { return defs_[v.id]; }
   bool IsInside(const Loop& loop, ir::Value v) const { return loop.contains[block_of_[v.id]] != 0; }
@@ -85,7 +89,7 @@ class LoopParts {
 
   Blocks Copy(const Loop& loop) const;
   void RemoveDead(Blocks& blocks) const;
-  void FindCaptures(const Loop& loop, const Blocks& blocks);
+  void FindCaptures(const Loop& loop, const Blocks& blocks, const ir::Values& state = {});
   void Capture(const Loop& loop, ir::Value first);
   bool IsMadeAgain(ir::Value v) const;
   // What a turn takes: `state`, what it captures, the counter.

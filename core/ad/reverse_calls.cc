@@ -41,6 +41,10 @@ std::vector<bool> ReverseFunction::HaveBars(ir::ValueSpan args) const {
 Status ReverseFunction::ReverseCall(const Inst& inst) {
   if (!IsActiveCall(inst)) return {};
   CallAdjoint& how = blocks_[current_].calls[--calls_left_];
+  if (const auto early = early_.find(&inst); early != early_.end()) {
+    ReverseEarly(inst, early->second);
+    return {};
+  }
   std::vector<Value> bars;
   for (Value v : inst.results) bars.push_back(TakeBar(v));
   const bool any = std::any_of(bars.begin(), bars.end(), [](Value v) { return v.valid(); });
@@ -69,20 +73,31 @@ std::vector<Value> ReverseFunction::CallReverse(const Inst& inst, const CallAdjo
                                                 const std::vector<Value>& bars,
                                                 const std::vector<bool>& have) {
   std::vector<Value> args;
-  for (size_t k = 0; k < inst.args.size() && !how.OnTape(); ++k)
-    args.push_back(Primal(inst.args[k]));
+  for (size_t k = 0; k < inst.args.size() && !how.OnTape(); ++k) {
+    const bool is_sum = how.is_region && k < how.first_full;
+    args.push_back(is_sum ? SumIn(inst, k, bars[k]) : Primal(inst.args[k]));
+  }
   for (size_t k = 0; k < bars.size(); ++k) {
     if (how.results[k]) args.push_back(bars[k].valid() ? bars[k] : ZeroOf(inst.results[k]));
   }
   for (size_t k = 0; k < inst.args.size(); ++k) {
-    if (how.sums[k]) args.push_back(have[k] ? TakeBar(inst.args[k]) : NoSum(how, k, inst.args[k]));
+    if (!how.sums[k]) continue;
+    const Value v = inst.args[k];
+    Value sum = have[k] ? TakeBar(v) : NoSum(how, k, v);
+    if (have[k] && how.is_region && MayBeShort(v)) sum = rb_->Fit(sum, Extents(v));
+    args.push_back(sum);
   }
-  if (!how.OnTape()) return rb_->Call(how.pullback, args, inst.checkpoint);
+  if (!how.OnTape() && !how.is_region) return rb_->Call(how.pullback, args, inst.checkpoint);
   args.push_back(tape_);
-  std::vector<Value> made = rb_->Call(how.halves.reverse, args);
+  std::vector<Value> made = rb_->Call(how.is_region ? how.pullback : how.halves.reverse, args);
   tape_ = made.back();
   made.pop_back();
   return made;
+}
+
+// Nothing depends on what a sum is: one of its shape.
+Value ReverseFunction::SumIn(const Inst& call, size_t k, Value bar) {
+  return bar.valid() ? bar : ZeroOf(call.results[k]);
 }
 
 // What is handed in where there is no cotangent yet.

@@ -24,7 +24,8 @@ ir::Function Prepared(const ir::Function& f) {
 ReverseFunction::ReverseFunction(ir::Module& module, const ir::Function& f,
                                  const std::vector<bool>& active_params,
                                  const std::vector<bool>& active_results, ListFunctions& lists,
-                                 AdjointOf adjoint_of, PartialsOf partials_of, Mixed mixed)
+                                 AdjointOf adjoint_of, PartialsOf partials_of, EarlyOf early_of,
+                                 Mixed mixed)
     : module_(module),
       work_(Prepared(f)),
       flow_(work_),
@@ -37,6 +38,7 @@ ReverseFunction::ReverseFunction(ir::Module& module, const ir::Function& f,
       lists_(lists),
       adjoint_of_(std::move(adjoint_of)),
       partials_of_(std::move(partials_of)),
+      early_of_(std::move(early_of)),
       mixed_(mixed),
       const_def_(work_.values.size()),
       blocks_(work_.blocks.size()) {
@@ -61,7 +63,7 @@ ReverseFunction::ReverseFunction(ir::Module& module, const ir::Function& f,
 
 Status ReverseFunction::BuildCombined(uint32_t target, const std::vector<bool>& wrt,
                                       bool seed_params, bool give_results,
-                                      const std::vector<bool>& sums) {
+                                      const std::vector<bool>& sums, Combined combined) {
   combined_ = true;
   give_results_ = give_results;
   wrt_ = wrt;
@@ -70,7 +72,15 @@ Status ReverseFunction::BuildCombined(uint32_t target, const std::vector<bool>& 
   const size_t n = work_.params().size();
   for (size_t k = 0; k < n; ++k) forward_[work_.params()[k].id] = params[k];
   if (seed_params) seeds_.assign(params.begin() + static_cast<long>(n), params.end());
+  if (combined == Combined::kAsPart) {
+    first_tape_ = seeds_.back();
+    seeds_.pop_back();
+  }
   TakeSums(sums);
+  if (combined == Combined::kAsPart) {
+    for (const auto& [v, bar] : accumulated_) full_.insert(v);
+  }
+  PB_RETURN_IF_ERROR(PlanEarly());
   if (flow_.exit != kNoExit) PB_RETURN_IF_ERROR(BuildReverse());
   PB_RETURN_IF_ERROR(BuildForward());
   return ProveTape();
@@ -104,12 +114,15 @@ Status ReverseFunction::ProveTape() const {
   TapeHalves halves;
   halves.forward = &fb_->function();
   halves.reverse = &rb_->function();
+  halves.is_balanced = combined_ && first_tape_.valid();
+  for (const auto& [call, early] : early_) halves.balanced.insert(early.both);
   halves.blocks.resize(work_.blocks.size());
   for (uint32_t b : flow_.dominators.order()) {
     const BlockState& state = blocks_[b];
     halves.blocks[b] = {state.tape, state.tag,
                         flow_.skipped[b] ? ir::kNoBlock : state.reverse_block};
     for (const CallAdjoint& call : state.calls) {
+      if (call.is_region) halves.balanced.insert(call.pullback);
       if (call.is_resolved && call.OnTape())
         halves.calls.emplace(call.halves.forward, call.halves.reverse);
     }

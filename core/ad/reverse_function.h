@@ -7,10 +7,12 @@
 #include <vector>
 
 #include "core/ad/cotangent_flow.h"
+#include "core/ad/early_cotangents.h"
 #include "core/ad/keep.h"
 #include "core/ad/list_functions.h"
 #include "core/ad/mixed.h"
 #include "core/ad/prepare.h"
+#include "core/ad/reverse_region.h"
 #include "core/ad/reversible.h"
 #include "core/ad/statement.h"
 #include "core/ad/undo.h"
@@ -41,6 +43,7 @@ struct CallAdjoint {
   std::vector<bool> sums;        // by parameter: its cotangent so far is handed in
   bool is_resolved = false;      // false: the reverse never comes by
   size_t first_full = SIZE_MAX;  // from this parameter on zeros that are handed in have their shape
+  bool is_region = false;  // everything that is handed in has to have it, and a tape goes along
 
   bool OnTape() const { return pullback == ir::kNoFunction; }
 };
@@ -49,18 +52,28 @@ using AdjointOf = std::function<StatusOr<CallAdjoint>(
     const std::vector<bool>& with_bar)>;  // by argument: whether it has a cotangent already
 using PartialsOf = std::function<StatusOr<uint32_t>(uint32_t, const std::vector<bool>&)>;
 
+// Calls that give value and cotangents in one go where the cotangent of the value is known by then.
+struct EarlyOf {
+  const Adders& adders;  // its regions
+  BothOf both;
+};
+// As part of a region of core/ad/adders.h a function takes and gives a tape, last of all, and the cotangents so far that it takes
+// have their shape.
+enum class Combined : uint8_t { kAlone, kAsPart };
+
 class ReverseFunction {
  public:
   ReverseFunction(ir::Module& module, const ir::Function& f, const std::vector<bool>& active_params,
                   const std::vector<bool>& active_results, ListFunctions& lists,
-                  AdjointOf adjoint_of, PartialsOf partials_of, Mixed mixed);
+                  AdjointOf adjoint_of, PartialsOf partials_of, EarlyOf early_of, Mixed mixed);
 
   // One function: forward, then reverse. `target` exists with f's parameters (then one per active
   // float result when seed_params) as its entry block's parameters, and no code. Returns f's results
   // when give_results, then the cotangents of f's parameters marked in `wrt`. Behind the seeds it may take
   // the cotangents so far of the parameters in `sums`.
   Status BuildCombined(uint32_t target, const std::vector<bool>& wrt, bool seed_params,
-                       bool give_results, const std::vector<bool>& sums = {});
+                       bool give_results, const std::vector<bool>& sums = {},
+                       Combined combined = Combined::kAlone);
   // Two functions with entry blocks and parameters as in SplitFunctions.
   Status BuildSplit(const SplitFunctions& targets, const std::vector<bool>& sums);
 
@@ -143,7 +156,7 @@ class ReverseFunction {
   // `short_bar`: it may be a short zero where v's may.
   void Accumulate(ir::Value v, ir::Value bar, bool short_bar = false);
   bool MayBeShort(ir::Value v) const {
-    return work_.TypeOf(v).IsArray() && accumulated_.count(v) != 0;
+    return work_.TypeOf(v).IsArray() && accumulated_.count(v) != 0 && full_.count(v) == 0;
   }
 
   // --- reverse half
@@ -174,12 +187,37 @@ class ReverseFunction {
                                      const std::vector<ir::Value>& bars,
                                      const std::vector<bool>& have);
   std::vector<bool> HaveBars(ir::ValueSpan args) const;
+  ir::Value SumIn(const ir::Inst& call, size_t k, ir::Value bar);
   ir::Value NoSum(const CallAdjoint& how, size_t k, ir::Value v);
   void GoBack(uint32_t b);
   void JumpBack(uint32_t b, const Predecessor& p);
   void FinishPrologue(uint32_t b);
   ir::Value TripsFor(uint32_t header, uint32_t from);
+  ir::Value KnownTrips(uint32_t header);
   void ReturnFromReverse();
+
+  // --- calls that are reversed where they stand (reverse_early.cc)
+  struct EarlyCall {
+    uint32_t both = 0;
+    bool of_one = false;  // for a cotangent of 1; the reverse half multiplies
+    EarlyCotangents::Place place;
+    size_t sums = 0;
+    std::vector<bool> params, results;
+    // By argument in `params`: its cotangent behind the call; what is handed in of it (kNoValue: zero); and whether the
+    // reverse half takes it from here, rather than from a later call or as a parameter's.
+    struct Bar {
+      ir::Value made, handed;
+      bool delivered = false;
+    };
+    std::map<size_t, Bar> bars;
+  };
+  Status PlanEarly();
+  void PlanBars(const ir::Inst& call, EarlyCall& early,
+                std::map<ir::Value, EarlyCall::Bar*>& pending);
+  void ForwardEarly(const ir::Inst& call, const EarlyCall& early, ir::Value& tape);
+  void ReverseEarly(const ir::Inst& call, const EarlyCall& early);
+  ir::Value Multiplied(ir::Value bar, ir::Value by);
+  ir::Value SeedOf(size_t result);
 
   // --- forward half
   void CountCalls();
@@ -204,6 +242,7 @@ class ReverseFunction {
   ListFunctions& lists_;
   AdjointOf adjoint_of_;
   PartialsOf partials_of_;
+  EarlyOf early_of_;
   Mixed mixed_;
   std::vector<const ir::Inst*> const_def_;  // by value of work_
   std::vector<const ir::Inst*> defs_;       // by value of work_
@@ -213,8 +252,11 @@ class ReverseFunction {
   std::vector<bool> wrt_;
   std::vector<ir::Value> seeds_;
   std::map<ir::Value, ir::Value> accumulated_;  // parameters, their cotangents so far
-  ir::Value first_tape_;                        // forward: split only
-  ir::Value reverse_tape_;                      // reverse: split only, the function's parameter
+  std::set<ir::Value> full_;                    // of these, those that have their shape
+  std::unique_ptr<EarlyCotangents> cotangents_;
+  std::map<const ir::Inst*, EarlyCall> early_;
+  ir::Value first_tape_;    // forward: split, or as part of a region
+  ir::Value reverse_tape_;  // reverse: split only, the function's parameter
   std::unique_ptr<ir::Builder> fb_, rb_;
   std::vector<ir::Value> forward_;  // work value -> forward value
   std::vector<BlockState> blocks_;

@@ -273,7 +273,29 @@ void ReverseFunction::JumpBack(uint32_t b, const Predecessor& p) {
 Value ReverseFunction::TripsFor(uint32_t header, uint32_t from) {
   if (flow_.IsLoopBodyOf(from, header))
     return rb_->Make(Op::Sub, {blocks_[header].reverse_trips, rb_->I64(1)}, "trips");
-  return Fetch(blocks_[header].trips, header);
+  const bool survives = combined_ && flow_.SurvivesTo(current_, header);
+  const Value known = survives ? ir::kNoValue : KnownTrips(header);
+  return known.valid() ? known : Fetch(blocks_[header].trips, header);
+}
+
+// Of a loop that counts by one up to what the reverse half has anyway; else kNoValue.
+Value ReverseFunction::KnownTrips(uint32_t header) {
+  const ir::Terminator& term = work_.blocks[header].term;
+  const Inst* test = term.cond.valid() ? defs_[term.cond.id] : nullptr;
+  if (test == nullptr || test->op != Op::Lt || !flow_.IsLoopBodyOf(term.edges[0].block, header))
+    return {};
+  const auto counter = counters_.find(test->args[0]);
+  const Value end = test->args[1];
+  const bool changes =
+      const_def_[end.id] == nullptr && flow_.IsLoopBodyOf(flow_.def_block[end.id], header);
+  if (counter == counters_.end() || counter->second.header != header || counter->second.step != 1 ||
+      changes || !AtHand(counter->second.start) || !AtHand(end))
+    return {};
+  const Inst *start = const_def_[counter->second.start.id], *def = defs_[end.id];
+  const bool is_size = def != nullptr && def->op == Op::Dim;
+  if (is_size && start != nullptr && start->bits == 0) return Primal(end);
+  const Value from = Primal(counter->second.start), to = Primal(end);
+  return rb_->Make(Op::Sub, {rb_->Make(Op::Max, {to, from}), from}, "trips");
 }
 
 void ReverseFunction::FinishPrologue(uint32_t b) {
@@ -311,7 +333,7 @@ void ReverseFunction::ReturnFromReverse() {
     const Value bar = TakeBar(v);
     results.push_back(bar.valid() ? bar : ZeroOf(v));
   }
-  if (!combined_) results.push_back(tape_);
+  if (!combined_ || first_tape_.valid()) results.push_back(tape_);
   rb_->Return(results);
 }
 

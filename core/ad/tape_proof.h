@@ -25,6 +25,8 @@ struct TapeHalves {
   const ir::Function* reverse = nullptr;  // may be the same function
   std::vector<Block> blocks;              // of the forward half: the first blocks of `forward`
   std::set<std::pair<uint32_t, uint32_t>> calls;  // of callees: forward half, reverse half
+  std::set<uint32_t> balanced;                    // callees that give the tape back as it was
+  bool is_balanced = false;  // both halves are one function, which is to be such a callee
 };
 
 // OK: on every way from where a block is reversed to where one that leads to it is, the tape is popped of what the

@@ -136,7 +136,9 @@ TEST_CASE("turns: which loops are outlined") {
   }
 }
 
-TEST_CASE("turns: kept or run again, derivatives have the same bits") {
+// The bits of kept turns; where each turn is reversed behind itself (core/ad/adders.h), within rounding, since cotangents are
+// added up from the first turn on.
+TEST_CASE("turns: kept or run again, derivatives are the same") {
   std::mt19937 random(5);
   for (const Program& p : Programs()) {
     INFO(p.name << "\n" << p.text);
@@ -150,7 +152,12 @@ TEST_CASE("turns: kept or run again, derivatives have the same bits") {
         REQUIRE(again.size() == kept.size());
         for (size_t k = 0; k < kept.size(); ++k) {
           INFO((optimise ? "optimised" : "as built") << ", result " << k);
-          CHECK(SameBits(again[k], kept[k]));
+          if (mixed == Mixed::kRecomputed) {
+            CHECK(SameBits(again[k], kept[k]));
+          } else {
+            const std::vector<double> x = Doubles(again[k]), y = Doubles(kept[k]);
+            for (size_t e = 0; e < x.size(); ++e) CHECK(x[e] == Approx(y[e]).epsilon(1e-12));
+          }
         }
       }
     }

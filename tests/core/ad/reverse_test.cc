@@ -31,6 +31,23 @@ b3:
 }
 )";
 
+TEST_CASE("reverse: the turns of a loop inside are counted where its end is not known alone") {
+  const auto pushes = [](const std::string& end) {
+    return testing::CountText(
+        testing::AdjointText("fn f(a: [n, m]f64, b: [m, n]f64, k: [n]i64) -> f64 {\n"
+                             "  var c = zeros(n, n)\n"
+                             "  for i < n { for j < n {\n    var s = 0.0\n"
+                             "    for l in 1.." +
+                                 end +
+                                 " { s += a[i, l] * b[l, j] }\n    c[i, j] = s\n  } }\n"
+                                 "  return sum(c * c)\n}",
+                             {true, true, false}),
+        "push ");
+  };
+  CHECK(pushes("m") == 0);
+  CHECK(pushes("k[i]") > 0);
+}
+
 TEST_CASE("pow: a while loop keeps a trip count and one value a step") {
   const ir::Module m = ParseIr(kPow);
   CHECK(Scalar(Gradients(m, {Tensor::F64(2), Tensor::I64(3)})[0]) == 12);

@@ -153,21 +153,24 @@ TEST_CASE("sin and cos of one argument are one call, with the bits of two") {
 
 // A loop whose turns have loops of their own and only add: of 2 * 1200 * 1200 elements the tape would keep 23 MB.
 TEST_CASE("tape: turns that would keep much are run again") {
-  const ir::Module ssa =
-      LowerText(testing::kLoopedSoftmax +
-                    std::string("fn f(x: [n]f64, y: [m]f64) -> f64 { return sum i < n { "
-                                "dot(looped_softmax(x[i] * y), y) } }"),
-                "f");
-  const auto loops = loops::LowerToLoops(Derived(ssa, Transform::kValueAndGrad));
-  REQUIRE(loops.ok());
-  const auto bytes = [&](size_t n) {
+  const auto bytes = [](const std::string& body, size_t n) {
+    const ir::Module ssa = LowerText(
+        testing::kLoopedSoftmax + ("fn f(x: [n]f64, y: [m]f64) -> f64 { return " + body + " }"),
+        "f");
+    const auto loops = loops::LowerToLoops(Derived(ssa, Transform::kValueAndGrad));
+    REQUIRE(loops.ok());
     const Tensor wave = Vec(std::vector<double>(n, 0.25));
     jit::TestKernel kernel(*loops);
     REQUIRE(kernel.Run({wave, wave}).size() == 3);
     return kernel.context.peak_bytes;
   };
-  CHECK(bytes(1000) > 2 * 8 * 1000 * 1000);  // 2^21 elements and fewer are kept
-  CHECK(bytes(1200) < 8 * 100 * 1200);
+  const std::string row = "dot(looped_softmax(x[i] * y), y)";
+  const std::string stored = "sum(sin.(gen i < n { " + row + " }))";
+  CHECK(bytes(stored, 1000) > 2 * 8 * 1000 * 1000);  // 2^21 elements and fewer are kept
+  CHECK(bytes(stored, 1200) < 8 * 100 * 1200);
+  // Each turn of one sum is reversed behind itself.
+  CHECK(bytes("(sum i < n { " + row + " }) / 3.0", 1000) < 8 * 100 * 1000);
+  CHECK(bytes("sqrt(sum i < n { " + row + " })", 1000) < 8 * 100 * 1000);
 }
 
 }  // namespace
