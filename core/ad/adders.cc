@@ -13,6 +13,7 @@
 #include "core/ad/loop_parts.h"
 #include "core/ad/partials.h"
 #include "core/ad/prepare.h"
+#include "core/ad/sum_threads.h"
 #include "core/analysis/activity.h"
 #include "core/analysis/loop_nest.h"
 #include "core/ir/builder.h"
@@ -37,109 +38,6 @@ constexpr int kMostRegions = 32;
 bool MayBeSum(Type t) { return t.IsFloat(); }
 bool IsInteger(Type t) { return t == Type::I64() || t == Type::Bool(); }
 bool Fits(Type t) { return t.IsScalar() || (t.IsArray() && !t.HasRecord()); }
-
-// The values that sums take on their way: each is one sum with something added.
-class Threads {
- public:
-  static constexpr int kNone = -1, kMixed = -2;
-
-  // `first`: the sums as they come in. `contains`: blocks that are looked at.
-  Threads(const Function& f, const Adders& adders, const ir::Values& first,
-          const std::vector<char>& contains)
-      : f_(f), adders_(adders), contains_(contains), of_(f.values.size(), kNone) {
-    for (size_t k = 0; k < first.size(); ++k) of_[first[k].id] = static_cast<int>(k);
-    for (changed_ = true; changed_;) {
-      changed_ = false;
-      ForEachBlock([&](const Block& b) { Spread(b); });
-    }
-    bad_.resize(first.size());
-    ForEachBlock([&](const Block& b) { Verify(b); });
-  }
-
-  int Of(Value v) const { return of_[v.id] == kMixed ? kNone : of_[v.id]; }
-  bool IsGood(int thread) const { return thread >= 0 && !bad_[static_cast<size_t>(thread)]; }
-  // Takes a misuse that only the caller knows of.
-  void Spoil(Value v) {
-    if (of_[v.id] >= 0) bad_[static_cast<size_t>(of_[v.id])] = 1;
-  }
-
- private:
-  template <typename Fn>
-  void ForEachBlock(Fn&& fn) const {
-    for (size_t b = 0; b < f_.blocks.size(); ++b) {
-      if (contains_[b]) fn(f_.blocks[b]);
-    }
-  }
-  void Join(Value v, int thread) {
-    int& of = of_[v.id];
-    if (thread == kNone || of == thread || of == kMixed) return;
-    of = of == kNone ? thread : kMixed;
-    changed_ = true;
-  }
-  // The operand that is a sum, where the result is that with the other added.
-  int AddedTo(const Inst& inst) const {
-    if (inst.op != Op::Add && inst.op != Op::Sub && inst.op != Op::AddAt &&
-        inst.op != Op::AddArrays)
-      return kNone;
-    const int x = of_[inst.args[0].id], y = of_[inst.args[1].id];
-    if (y == kNone) return x;
-    return x == kNone && (inst.op == Op::Add || inst.op == Op::AddArrays) ? y : kMixed;
-  }
-  void Spread(const Block& b) {
-    for (const Inst& inst : b.insts) {
-      if (const int thread = AddedTo(inst); thread != kNone) Join(inst.results[0], thread);
-      const size_t sums = inst.op == Op::Call ? adders_.SumsOf(inst.callee) : 0;
-      for (size_t k = 0; k < sums; ++k) Join(inst.results[k], of_[inst.args[k].id]);
-    }
-    for (const Edge& e : b.term.edges) {
-      if (!contains_[e.block]) continue;
-      for (size_t k = 0; k < e.args.size(); ++k)
-        Join(f_.blocks[e.block].params[k], of_[e.args[k].id]);
-    }
-  }
-  // What else reads a sum, or is merged with one, spoils it.
-  void Verify(const Block& b) {
-    for (const Inst& inst : b.insts) {
-      if (inst.op == Op::Dim) continue;  // the same for all that a sum comes to
-      const size_t sums = inst.op == Op::Call ? adders_.SumsOf(inst.callee) : 0;
-      size_t operand = 0;
-      const bool adds = AddedTo(inst) >= 0;
-      ir::ForEachOperand(inst, [&](Value v) {
-        const bool handed_on =
-            operand < sums && inst.args[operand] == v && Of(inst.results[operand]) == of_[v.id];
-        ++operand;
-        if (!adds && !handed_on) SpoilUse(v);
-      });
-      for (Value v : inst.results) {
-        if (of_[v.id] == kMixed) SpoilAll();
-      }
-    }
-    if (b.term.cond.valid()) SpoilUse(b.term.cond);
-    for (const Edge& e : b.term.edges) {
-      if (!contains_[e.block]) continue;
-      for (size_t k = 0; k < e.args.size(); ++k) {
-        const int from = of_[e.args[k].id], to = of_[f_.blocks[e.block].params[k].id];
-        if (from == to && from != kMixed) continue;
-        for (int thread : {from, to}) {
-          if (thread >= 0) bad_[static_cast<size_t>(thread)] = 1;
-          if (thread == kMixed) SpoilAll();
-        }
-      }
-    }
-  }
-  void SpoilUse(Value v) {
-    if (of_[v.id] == kMixed) SpoilAll();
-    Spoil(v);
-  }
-  void SpoilAll() { std::fill(bad_.begin(), bad_.end(), 1); }
-
-  const Function& f_;
-  const Adders& adders_;
-  const std::vector<char>& contains_;
-  std::vector<int> of_;  // by value
-  std::vector<char> bad_;
-  bool changed_ = false;
-};
 
 class Outlining {
  public:
@@ -184,7 +82,7 @@ class Outlining {
                                         [&](Value v) { return IsInteger(f_.TypeOf(v)); });
     if (sums.empty() || sums.size() + static_cast<size_t>(integers) != header.params.size())
       return false;
-    const Threads threads(f_, adders_, sums, loop.contains);
+    const SumThreads threads(f_, adders_, sums, loop.contains);
     for (size_t k = 0; k < sums.size(); ++k) {
       if (!threads.IsGood(static_cast<int>(k))) return false;
     }
@@ -444,7 +342,7 @@ class Outlining {
     const std::vector<char> all(f_.blocks.size(), 1);
     const ir::Values first(f_.params().begin(),
                            f_.params().begin() + static_cast<long>(adders_.parts.at(id_)));
-    const Threads threads(f_, adders_, first, all);
+    const SumThreads threads(f_, adders_, first, all);
     std::vector<Value> by_thread(first.size());
     bool single = true;
     for (size_t b = 0; b < f_.blocks.size(); ++b) {

@@ -192,6 +192,7 @@ class TapeProof {
     for (size_t k = 0; k < term.edges.size(); ++k) {
       const Edge& e = term.edges[k];
       const bool last = k + 1 == term.edges.size();
+      // NOLINTNEXTLINE(bugprone-use-after-move): moved in the last turn
       Place next = asked && k == 0 ? Place{at.block, at.tape, at.left, at.tag, asked, {}}
                    : last ? std::move(at)  // NOLINT(bugprone-use-after-move): in the last turn
                           : at;
