@@ -1,0 +1,31 @@
+#!/usr/bin/env python3
+"""Arguments of the loops of tests/kept, NAME_loops.pull, as JSON."""
+
+import argparse
+import json
+import random
+
+
+def numbers(*shape):
+    if not shape:
+        return random.uniform(-1, 1)
+    return [numbers(*shape[1:]) for _ in range(shape[0])]
+
+
+SHAPES = {
+    "pairs": {"x": (1000, 4), "q": (1000,)},
+    "kernel": {"x": (1000,), "y": (400,), "w": (400,)},
+    "perceptron": {"x": (1000, 4), "w": (4, 16), "v": (16,), "y": (1000,)},
+}
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("name", choices=sorted(SHAPES))
+    options = parser.parse_args()
+    random.seed(1)
+    print(json.dumps({name: numbers(*shape) for name, shape in SHAPES[options.name].items()}))
+
+
+if __name__ == "__main__":
+    main()
