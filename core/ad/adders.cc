@@ -33,6 +33,8 @@ using ir::Value;
 
 // Of a function: each walks over all of it.
 constexpr int kMostRegions = 32;
+// Each of these takes arrays as large as those that it reads.
+constexpr int kMostForOne = 2;
 
 // A number, or an array that elements or arrays are added to.
 bool MayBeSum(Type t) { return t.IsFloat(); }
@@ -53,12 +55,8 @@ class Outlining {
     for (uint32_t b : flow.dominators.order()) {
       if (flow.exit == kNoExit) return false;
       if (nest.Innermost(b) == b) {
-        const bool always = nest.Around(b) == kNoBlock && flow.dominators.Dominates(b, flow.exit);
         std::optional<Loop> loop = LoopAt(f_, b, flow.dominators);
-        if (!loop || !IsAdder(*loop)) continue;
-        const bool in_part = adders_.parts.contains(id_);  // whose tape is over with its turn
-        const bool known = always && (IsKnown(*loop, early) || (!in_part && IsForOne(*loop)));
-        if (!known && (in_part || !AllInsideAdd(*loop, nest, flow))) continue;
+        if (!loop || !IsAdder(*loop) || !IsWorthIt(*loop, nest, flow, early)) continue;
         ReplaceLoop(*loop);
         return true;
       }
@@ -72,6 +70,21 @@ class Outlining {
 
  private:
   // --- loops
+
+  bool IsWorthIt(Loop& loop, const analysis::LoopNest& nest, const ReverseFlow& flow,
+                 const EarlyCotangents& early) {
+    const bool in_part = adders_.parts.contains(id_);  // whose tape is over with its turn
+    const bool once = nest.Around(loop.header) == kNoBlock;
+    if (once && (!in_part || flow.dominators.Dominates(loop.header, flow.exit)) &&
+        IsKnown(loop, early))
+      return true;
+    if (in_part) return false;
+    if (once && IsForOne(loop, nest)) {
+      ++adders_.for_one[id_];
+      return true;
+    }
+    return AllInsideAdd(loop, nest, flow);
+  }
 
   // What it carries are sums, one at least, its counter and other integers.
   bool IsAdder(Loop& loop) {
@@ -101,33 +114,81 @@ class Outlining {
     });
   }
   // Whether it has one sum, for which it can be reversed before the cotangent is known, and turns that a tape would keep
-  // something of: what takes more than arithmetic, arrays, and which way control went.
-  bool IsForOne(const Loop& loop) const {
+  // something of: what takes more than arithmetic, arrays, and which way control went. What it is made for a cotangent of 1 takes
+  // the time of the arrays that are read: so not where turns read less.
+  bool IsForOne(const Loop& loop, const analysis::LoopNest& nest) const {
     const ir::Values sums = SumsOf(f_.blocks[loop.header]);
-    if (sums.size() != 1 || f_.TypeOf(sums[0]) != Type::F64()) return false;
-    return IsDear(loop) || std::count(loop.contains.begin(), loop.contains.end(), 1) > 2;
+    const Inst* end = parts_->Definition(end_);
+    if (sums.size() != 1 || f_.TypeOf(sums[0]) != Type::F64() || !end || end->op != Op::Dim)
+      return false;
+    const auto made = adders_.for_one.find(id_);
+    if (made != adders_.for_one.end() && made->second == kMostForOne) return false;
+    const bool branches = std::count(loop.contains.begin(), loop.contains.end(), 1) > 2;
+    return (branches || IsDear(loop, 1)) && ReadsAll(loop, nest);
   }
-  // More than arithmetic of numbers.
-  bool IsDear(const Loop& loop) const {
+  // A function of the math table, a call, or a statement over so many indices that makes an array.
+  bool IsDear(const Loop& loop, size_t indices) const {
+    const auto calls = [](const Inst& inst) {
+      return inst.op == Op::Call || (ir::Info(inst.op).flags & ir::kLibm) != 0;
+    };
     bool dear = false;
     for (size_t b = 0; b < f_.blocks.size(); ++b) {
       if (!loop.contains[b]) continue;
       for (const Inst& inst : f_.blocks[b].insts) {
-        dear |= inst.op == Op::Call || (ir::Info(inst.op).flags & ir::kLibm) != 0;
+        dear |= calls(inst);
         if (!inst.each) continue;
+        dear |= std::any_of(inst.each->body.begin(), inst.each->body.end(), calls);
+        if (inst.each->indices.size() < indices) continue;
         for (Value v : inst.results) dear |= f_.TypeOf(v).IsArray() && f_.TypeOf(v).IsFloat();
       }
     }
     return dear;
   }
+  // Whether each array of floats that is read has a counter, or an index of a statement, for every axis.
+  bool ReadsAll(const Loop& loop, const analysis::LoopNest& nest) const {
+    std::set<Value> counters;
+    for (uint32_t b = 0; b < f_.blocks.size(); ++b) {
+      if (!loop.contains[b] || nest.Innermost(b) != b) continue;
+      const Value cond = f_.blocks[b].term.cond;
+      const Inst* test = cond.valid() ? parts_->Definition(cond) : nullptr;
+      if (test && test->op == Op::Lt) counters.insert(test->args[0]);
+    }
+    bool all = true;
+    for (size_t b = 0; b < f_.blocks.size(); ++b) {
+      if (!loop.contains[b]) continue;
+      for (const Inst& inst : f_.blocks[b].insts) {
+        std::set<Value> indices = counters;
+        for (size_t k = 0; inst.each && k < inst.each->indices.size(); ++k)
+          indices.insert(inst.each->indices[k].var);
+        if (inst.op == Op::Index) all &= ReadsAll(inst, loop, indices);
+        for (size_t k = 0; inst.each && k < inst.each->body.size(); ++k) {
+          if (inst.each->body[k].op == Op::Index)
+            all &= ReadsAll(inst.each->body[k], loop, indices);
+        }
+        all &= inst.op != Op::Call;
+      }
+    }
+    return all;
+  }
+  bool ReadsAll(const Inst& read, const Loop& loop, const std::set<Value>& indices) const {
+    const Value array = read.args[0];
+    if (parts_->IsInside(loop, array) || !f_.TypeOf(array).IsFloat()) return true;
+    std::set<Value> used;
+    for (const ir::Affine& sub : read.subs) {
+      bool has_own = false;
+      for (const ir::Affine::Term& term : sub.terms) {
+        if (!indices.contains(term.value)) return false;
+        has_own |= used.insert(term.value).second;
+      }
+      if (!has_own) return false;
+    }
+    return true;
+  }
   // Whether there are loops inside, and each does no more than this one: what the tape would keep may be more than all arrays
-  // together. Of sums of arrays, where it is not dear to run the turns again.
+  // together. Not where it is dear to run the turns again.
   bool AllInsideAdd(Loop& loop, const analysis::LoopNest& nest, const ReverseFlow& flow) {
     const Value end = end_;
-    const ir::Values sums = SumsOf(f_.blocks[loop.header]);
-    const bool arrays =
-        std::any_of(sums.begin(), sums.end(), [&](Value v) { return f_.TypeOf(v).IsArray(); });
-    bool any = false, all = !(arrays && IsDear(loop));
+    bool any = false, all = !IsDear(loop, 2);
     for (uint32_t b : flow.dominators.order()) {
       if (b == loop.header || !loop.contains[b]) continue;
       if (nest.Innermost(b) != b) continue;

@@ -22,6 +22,8 @@ struct Adders {
   std::map<uint32_t, size_t> regions, parts;  // with the number of sums
   // By function, and parameter: whether a sum depends on it by more than comparisons and integers.
   std::map<uint32_t, std::vector<bool>> carries;
+  std::map<uint32_t, int>
+      for_one;  // by function: how many of its loops are reversed for a cotangent of 1
 
   // Takes those from `params`, by parameter of `f`, that no sum depends on.
   void DropInert(uint32_t f, std::vector<bool>& params) const {
@@ -35,9 +37,9 @@ struct Adders {
 };
 
 // `f` prepared for reverse mode, with a call of a region for each outermost loop that does no more than add to sums, and, where
-// `f` is a part, for each branch. Loops whose sums' cotangents are not known early are among them where they have one sum, and a
-// tape would keep what their turns make; or where there are loops inside, and all do no more either: those are run again.
-// `f` itself where there is none.
+// `f` is a part, for each branch. Loops whose sums' cotangents are not known early are among them where they have one sum, a tape
+// would keep what their turns make, and these read all of the arrays that they read (two at most, since that takes arrays); or
+// where there are loops inside, all do no more either, and turns are not dear: those are run again. `f` itself where there is none.
 //
 //   b1(%i, %s): br lt(%i, %n), b2, b3      b1(%i0, %s0): %s = call @f.adder(%s0, %x, %i0, %n)
 //   b2: … %r = add %s, %t  jump b1(…, %r)      jump b3

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "core/ad/partials.h"
+#include "core/base/flat_lists.h"
 #include "core/base/status.h"
 
 namespace pullback::ad {
@@ -15,7 +16,8 @@ using ir::Value;
 
 namespace {
 
-constexpr size_t kMostPaths = 8, kMostSteps = 32;
+constexpr size_t kMostPaths = 8;
+constexpr int kMostVisits = 256;
 constexpr int kMostDeep = 8;  // of what a factor is made of
 
 // Whether the result is linear in that operand, with a factor that does not depend on it.
@@ -45,6 +47,7 @@ EarlyCotangents::EarlyCotangents(const ir::Function& f, const ReverseFlow& flow,
       defs_(f.values.size()),
       ordinal_(f.values.size(), -1) {
   NoteUses();
+  FindFollowing();
 }
 
 void EarlyCotangents::NoteUses() {
@@ -72,16 +75,32 @@ void EarlyCotangents::NoteUses() {
   }
 }
 
-bool EarlyCotangents::IsKnown(Value v, Place at) const {
-  Path path;
-  std::vector<Path> paths;
-  return FindPaths(v, at, path, paths);
+void EarlyCotangents::FindFollowing() {
+  if (flow_.exit == kNoExit) return;
+  const auto number = [this](uint32_t b) { return b == flow_.exit ? 0 : b == 0 ? flow_.exit : b; };
+  backwards_.emplace(FlatLists(f_.blocks.size(), [&](auto add) {
+    for (uint32_t b : flow_.dominators.order()) {
+      for (const ir::Edge& e : f_.blocks[b].term.edges) add(number(e.block), number(b));
+    }
+  }));
 }
 
-bool EarlyCotangents::FindPaths(Value v, Place at, Path& so_far, std::vector<Path>& paths) const {
-  if (so_far.steps.size() > kMostSteps) return false;
+// Whether a run that is at that place passes the block, once.
+bool EarlyCotangents::Follows(uint32_t block, Place at) const {
+  if (!backwards_ || flow_.InCycle(block)) return false;
+  const auto number = [this](uint32_t b) { return b == flow_.exit ? 0 : b == 0 ? flow_.exit : b; };
+  return backwards_->Dominates(number(block), number(at.block));
+}
+
+bool EarlyCotangents::IsKnown(Value v, Place at) const {
+  Search search{at, {}, {}};
+  return FindPaths(v, search);
+}
+
+bool EarlyCotangents::FindPaths(Value v, Search& search) const {
+  if (++search.visits > kMostVisits) return false;
   return std::all_of(uses_[v.id].begin(), uses_[v.id].end(), [&](const Use& use) {
-    return use.inst ? FollowInst(use, at, so_far, paths) : FollowTerminator(use, at, so_far, paths);
+    return use.inst ? FollowInst(use, search) : FollowTerminator(use, search);
   });
 }
 
@@ -92,15 +111,14 @@ bool EarlyCotangents::HasNoCotangent(const Inst& inst) const {
          (inst.op == Op::Cast && !f_.TypeOf(inst.results[0]).IsFloat());
 }
 
-bool EarlyCotangents::FollowInst(const Use& use, Place at, Path& so_far,
-                                 std::vector<Path>& paths) const {
+bool EarlyCotangents::FollowInst(const Use& use, Search& search) const {
   const Inst& inst = *use.inst;
-  if (at.IsInLoop(use.block) || HasNoCotangent(inst)) return true;
-  if (!IsSure(use.block)) return false;
+  if (search.at.IsInLoop(use.block) || HasNoCotangent(inst)) return true;
+  if (!Follows(use.block, search.at)) return false;
   const auto follow = [&](Value result) {
-    so_far.steps.push_back({&inst, use.operand});
-    const bool found = FindPaths(result, at, so_far, paths);
-    so_far.steps.pop_back();
+    search.so_far.steps.push_back({&inst, use.operand});
+    const bool found = FindPaths(result, search);
+    search.so_far.steps.pop_back();
     return found;
   };
   if (inst.op == Op::Call)
@@ -108,25 +126,25 @@ bool EarlyCotangents::FollowInst(const Use& use, Place at, Path& so_far,
   if (inst.each || inst.results.size() != 1 || !IsLinear(inst, use.operand, f_)) return false;
   for (size_t k = 0; k < inst.args.size(); ++k) {
     const bool factor = inst.op == Op::Mul || inst.op == Op::Div;
-    if (factor && k != use.operand && !CanBeMade(inst.args[k], at, 0)) return false;
+    if (factor && k != use.operand && !CanBeMade(inst.args[k], search.at, 0)) return false;
   }
   return follow(inst.results[0]);
 }
 
-bool EarlyCotangents::FollowTerminator(const Use& use, Place at, Path& so_far,
-                                       std::vector<Path>& paths) const {
+bool EarlyCotangents::FollowTerminator(const Use& use, Search& search) const {
   const Terminator& term = f_.blocks[use.block].term;
+  const Place& at = search.at;
   if (at.IsInLoop(use.block) && at.IsInLoop(term.edges[use.edge].block)) return true;
-  if (!IsSure(use.block) && !at.IsInLoop(use.block)) return false;
+  if (!Follows(use.block, at) && !at.IsInLoop(use.block)) return false;
   if (term.kind == Terminator::Kind::kReturn) {
-    if (paths.size() == kMostPaths) return false;
-    so_far.result = use.operand;
-    paths.push_back(so_far);
+    if (search.paths.size() == kMostPaths) return false;
+    search.so_far.result = use.operand;
+    search.paths.push_back(search.so_far);
     return true;
   }
   const ir::Edge& e = term.edges[use.edge];
-  return (term.edges.size() == 1 || at.IsInLoop(use.block)) && IsSure(e.block) &&
-         FindPaths(f_.blocks[e.block].params[use.operand], at, so_far, paths);
+  return (term.edges.size() == 1 || at.IsInLoop(use.block)) && Follows(e.block, at) &&
+         FindPaths(f_.blocks[e.block].params[use.operand], search);
 }
 
 bool EarlyCotangents::IsThere(Value v, Place at) const {
@@ -156,12 +174,11 @@ Value EarlyCotangents::MakeAgain(Value v, Place at, ir::Builder& b,
 Value EarlyCotangents::Make(Value v, Place at, ir::Builder& b,
                             const std::function<Value(size_t)>& seed,
                             const std::function<Value(Value)>& here) const {
-  Path path;
-  std::vector<Path> paths;
-  PB_CHECK(FindPaths(v, at, path, paths));
+  Search search{at, {}, {}};
+  PB_CHECK(FindPaths(v, search));
   const std::function<Value(Value)> primal = [&](Value x) { return MakeAgain(x, at, b, here); };
   Value sum;
-  for (const Path& p : paths) {
+  for (const Path& p : search.paths) {
     Value w = seed(p.result);
     for (auto step = p.steps.rbegin(); step != p.steps.rend() && w.valid(); ++step) {
       const Inst& inst = *step->inst;

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <functional>
+#include <optional>
 #include <vector>
 
 #include "core/ad/prepare.h"
@@ -17,7 +18,7 @@ class EarlyCotangents {
   EarlyCotangents(const ir::Function& f, const ReverseFlow& flow,
                   std::function<size_t(uint32_t)> sums_of);
 
-  // Where a cotangent is asked for: in front of an instruction of a block that every run passes once.
+  // Where a cotangent is asked for: in front of an instruction of a block that a run passes at most once.
   struct Place {
     uint32_t block = 0;
     int inst = 0;  // -1: not even the block's parameters are there
@@ -27,6 +28,7 @@ class EarlyCotangents {
 
     bool IsInLoop(uint32_t b) const { return loop != nullptr && (*loop)[b] != 0; }
   };
+  // Whether every run passes the block, once.
   bool IsSure(uint32_t block) const {
     return flow_.exit != kNoExit && flow_.dominators.Dominates(block, flow_.exit) &&
            !flow_.InCycle(block);
@@ -56,10 +58,20 @@ class EarlyCotangents {
     std::vector<Step> steps;  // from the value on
   };
 
+  // A search for all paths, which gives up where there are many.
+  struct Search {
+    Place at;
+    Path so_far;
+    std::vector<Path> paths;
+    int visits = 0;
+  };
+
   void NoteUses();
-  bool FindPaths(ir::Value v, Place at, Path& so_far, std::vector<Path>& paths) const;
-  bool FollowInst(const Use& use, Place at, Path& so_far, std::vector<Path>& paths) const;
-  bool FollowTerminator(const Use& use, Place at, Path& so_far, std::vector<Path>& paths) const;
+  void FindFollowing();
+  bool Follows(uint32_t block, Place at) const;
+  bool FindPaths(ir::Value v, Search& search) const;
+  bool FollowInst(const Use& use, Search& search) const;
+  bool FollowTerminator(const Use& use, Search& search) const;
   bool HasNoCotangent(const ir::Inst& inst) const;
   bool IsThere(ir::Value v, Place at) const;
   bool CanBeMade(ir::Value v, Place at, int depth) const;
@@ -72,6 +84,8 @@ class EarlyCotangents {
   std::vector<std::vector<Use>> uses_;  // by value
   std::vector<const ir::Inst*> defs_;   // by value
   std::vector<int> ordinal_;  // by value: of the instruction that defines it, -1 of parameters
+  // From the exit backwards, where the exit and the entry have changed numbers.
+  std::optional<ir::Dominators> backwards_;
 };
 
 }  // namespace pullback::ad

@@ -109,7 +109,7 @@ LoopPart LoopParts::Step(const Loop& loop) {
   Blocks blocks = Copy(loop);
   for (Block& b : blocks) KeepEdges(b.term, [](const Edge& e) { return !LeadsOut(e); });
   ReturnBy(blocks, LeadsBack, [&](const Edge& e) { return WithoutCounter(e.args, loop); });
-  RemoveDead(blocks);
+  RemoveDead(blocks, Traps::kStay);
   FindCaptures(loop, blocks);
   const ir::Values state = WithoutCounter(f_.blocks[loop.header].params, loop);
   std::vector<Type> results;
@@ -121,7 +121,7 @@ LoopPart LoopParts::Turn(const Loop& loop, const ir::Values& results) {
   Blocks blocks = Copy(loop);
   for (Block& b : blocks) KeepEdges(b.term, [](const Edge& e) { return !LeadsOut(e); });
   ReturnBy(blocks, LeadsBack, [&](const Edge&) { return results; });
-  RemoveDead(blocks);
+  RemoveDead(blocks, Traps::kMayGo);
   FindCaptures(loop, blocks);
   std::vector<Type> types;
   for (Value v : results) types.push_back(f_.TypeOf(v));
@@ -138,7 +138,7 @@ LoopPart LoopParts::Arm(const Loop& arm, const ir::Values& state) {
     }
   }
   ReturnBy(blocks, LeadsOut, [](const Edge& e) { return e.args; });
-  RemoveDead(blocks);
+  RemoveDead(blocks, Traps::kStay);
   FindCaptures(arm, blocks, state);
   Block& first = blocks[kHeader];
   first.params = state;
@@ -163,7 +163,7 @@ LoopPart LoopParts::Count(const Loop& loop) {
   Blocks blocks = Copy(loop);
   const Value counter = f_.blocks[loop.header].params[loop.counter];
   ReturnBy(blocks, LeadsOut, [&](const Edge&) { return std::vector<Value>{counter}; });
-  RemoveDead(blocks);
+  RemoveDead(blocks, Traps::kMayGo);
   for (Block& b : blocks) {  // an entry in front of the header
     b.term.snapshots = ir::kNoValue;
     for (Edge& e : b.term.edges) ++e.block;
@@ -183,17 +183,17 @@ LoopPart LoopParts::Count(const Loop& loop) {
   return part;
 }
 
-void LoopParts::RemoveDead(Blocks& blocks) const {
+void LoopParts::RemoveDead(Blocks& blocks, Traps traps) const {
   for (bool changed = true; changed;) {
     std::vector<char> read(f_.values.size());
     for (Block& b : blocks) ForEachUse(b, [&](Value v) { read[v.id] = 1; });
     changed = false;
     for (Block& b : blocks) {
-      changed |=
-          std::erase_if(b.insts, [&](const Inst& inst) {
-            return IsRemovable(inst) && std::none_of(inst.results.begin(), inst.results.end(),
-                                                     [&](Value v) { return read[v.id]; });
-          }) > 0;
+      changed |= std::erase_if(b.insts, [&](const Inst& inst) {
+                   return IsRemovable(inst) && !(traps == Traps::kStay && ir::MayTrap(inst, f_)) &&
+                          std::none_of(inst.results.begin(), inst.results.end(),
+                                       [&](Value v) { return read[v.id]; });
+                 }) > 0;
     }
   }
 }

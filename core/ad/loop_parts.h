@@ -88,7 +88,9 @@ class LoopParts {
   using Blocks = std::vector<ir::Block>;
 
   Blocks Copy(const Loop& loop) const;
-  void RemoveDead(Blocks& blocks) const;
+  // What nobody reads, but would end the run: it stays where the part has all that a turn has.
+  enum class Traps : uint8_t { kStay, kMayGo };
+  void RemoveDead(Blocks& blocks, Traps traps) const;
   void FindCaptures(const Loop& loop, const Blocks& blocks, const ir::Values& state = {});
   void Capture(const Loop& loop, ir::Value first);
   bool IsMadeAgain(ir::Value v) const;

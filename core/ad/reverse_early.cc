@@ -31,8 +31,8 @@ Status ReverseFunction::PlanEarly() {
       work_, flow_, [this](uint32_t callee) { return early_of_.adders.SumsOf(callee); });
   std::map<Value, EarlyCall::Bar*> pending;
   for (uint32_t b :
-       flow_.dominators.order()) {  // blocks of every run: in the order in which they run
-    if (!cotangents_->IsSure(b)) continue;
+       flow_.dominators.order()) {  // those of every run: in the order in which they run
+    if (flow_.InCycle(b)) continue;
     int ordinal = -1;
     for (const Inst& inst : work_.blocks[b].insts) {
       ++ordinal;
@@ -45,7 +45,10 @@ Status ReverseFunction::PlanEarly() {
       for (size_t k = 0; k < early.sums && known; ++k)
         known = cotangents_->IsKnown(inst.results[k], early.place);
       early.of_one = !known;
-      if (!known && (first_tape_.valid() || !IsOneNumber(inst, early.sums, work_))) continue;
+      const bool as_part = first_tape_.valid();
+      if (as_part ? !known || !cotangents_->IsSure(b)
+                  : !known && !IsOneNumber(inst, early.sums, work_))
+        continue;
       early.results = ActiveOf(inst.results);
       early.params = ActiveOf(inst.args);
       for (size_t k = 0; k < early.sums; ++k) early.params[k] = early.results[k];
@@ -67,7 +70,7 @@ void ReverseFunction::PlanBars(const Inst& call, EarlyCall& early,
     EarlyCall::Bar& bar = early.bars[k];
     bar.made = NewForward(work_.TypeOf(v), "bar");
     if (k < early.sums) continue;  // what goes on is the result's
-    if (early.of_one) {
+    if (early.of_one || !cotangents_->IsSure(early.place.block)) {
       bar.delivered = true;
       continue;
     }
@@ -146,10 +149,11 @@ void ReverseFunction::ReverseEarly(const Inst& call, const EarlyCall& early) {
   }
   if (early.of_one && !seed.valid()) return;
   for (const auto& [k, bar] : early.bars) {
-    if (early.of_one) {
-      Accumulate(call.args[k], k < early.sums ? seed : Multiplied(bar.made, seed));
+    if (k < early.sums && early.of_one) {
+      Accumulate(call.args[k], seed);
     } else if (k < early.sums || bar.delivered) {
-      Accumulate(call.args[k], bar.made);
+      const Value made = Fetch(bar.made, current_);
+      Accumulate(call.args[k], early.of_one ? Multiplied(made, seed) : made);
     }
   }
 }
