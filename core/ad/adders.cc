@@ -14,6 +14,7 @@
 #include "core/ad/partials.h"
 #include "core/ad/prepare.h"
 #include "core/ad/sum_threads.h"
+#include "core/ad/turn_costs.h"
 #include "core/analysis/activity.h"
 #include "core/analysis/loop_nest.h"
 #include "core/ir/builder.h"
@@ -124,71 +125,13 @@ class Outlining {
     const auto made = adders_.for_one.find(id_);
     if (made != adders_.for_one.end() && made->second == kMostForOne) return false;
     const bool branches = std::count(loop.contains.begin(), loop.contains.end(), 1) > 2;
-    return (branches || IsDear(loop, 1)) && ReadsAll(loop, nest);
-  }
-  // A function of the math table, a call, or a statement over so many indices that makes an array.
-  bool IsDear(const Loop& loop, size_t indices) const {
-    const auto calls = [](const Inst& inst) {
-      return inst.op == Op::Call || (ir::Info(inst.op).flags & ir::kLibm) != 0;
-    };
-    bool dear = false;
-    for (size_t b = 0; b < f_.blocks.size(); ++b) {
-      if (!loop.contains[b]) continue;
-      for (const Inst& inst : f_.blocks[b].insts) {
-        dear |= calls(inst);
-        if (!inst.each) continue;
-        dear |= std::any_of(inst.each->body.begin(), inst.each->body.end(), calls);
-        if (inst.each->indices.size() < indices) continue;
-        for (Value v : inst.results) dear |= f_.TypeOf(v).IsArray() && f_.TypeOf(v).IsFloat();
-      }
-    }
-    return dear;
-  }
-  // Whether each array of floats that is read has a counter, or an index of a statement, for every axis.
-  bool ReadsAll(const Loop& loop, const analysis::LoopNest& nest) const {
-    std::set<Value> counters;
-    for (uint32_t b = 0; b < f_.blocks.size(); ++b) {
-      if (!loop.contains[b] || nest.Innermost(b) != b) continue;
-      const Value cond = f_.blocks[b].term.cond;
-      const Inst* test = cond.valid() ? parts_->Definition(cond) : nullptr;
-      if (test && test->op == Op::Lt) counters.insert(test->args[0]);
-    }
-    bool all = true;
-    for (size_t b = 0; b < f_.blocks.size(); ++b) {
-      if (!loop.contains[b]) continue;
-      for (const Inst& inst : f_.blocks[b].insts) {
-        std::set<Value> indices = counters;
-        for (size_t k = 0; inst.each && k < inst.each->indices.size(); ++k)
-          indices.insert(inst.each->indices[k].var);
-        if (inst.op == Op::Index) all &= ReadsAll(inst, loop, indices);
-        for (size_t k = 0; inst.each && k < inst.each->body.size(); ++k) {
-          if (inst.each->body[k].op == Op::Index)
-            all &= ReadsAll(inst.each->body[k], loop, indices);
-        }
-        all &= inst.op != Op::Call;
-      }
-    }
-    return all;
-  }
-  bool ReadsAll(const Inst& read, const Loop& loop, const std::set<Value>& indices) const {
-    const Value array = read.args[0];
-    if (parts_->IsInside(loop, array) || !f_.TypeOf(array).IsFloat()) return true;
-    std::set<Value> used;
-    for (const ir::Affine& sub : read.subs) {
-      bool has_own = false;
-      for (const ir::Affine::Term& term : sub.terms) {
-        if (!indices.contains(term.value)) return false;
-        has_own |= used.insert(term.value).second;
-      }
-      if (!has_own) return false;
-    }
-    return true;
+    return (branches || IsDear(f_, loop, 1)) && ReadsAll(f_, loop, nest, *parts_);
   }
   // Whether there are loops inside, and each does no more than this one: what the tape would keep may be more than all arrays
   // together. Not where it is dear to run the turns again.
   bool AllInsideAdd(Loop& loop, const analysis::LoopNest& nest, const ReverseFlow& flow) {
     const Value end = end_;
-    bool any = false, all = !IsDear(loop, 2);
+    bool any = false, all = !IsDear(f_, loop, 2);
     for (uint32_t b : flow.dominators.order()) {
       if (b == loop.header || !loop.contains[b]) continue;
       if (nest.Innermost(b) != b) continue;
