@@ -39,7 +39,6 @@ constexpr int kMostForOne = 2;
 
 // A number, or an array that elements or arrays are added to.
 bool MayBeSum(Type t) { return t.IsFloat(); }
-bool IsInteger(Type t) { return t == Type::I64() || t == Type::Bool(); }
 bool Fits(Type t) { return t.IsScalar() || (t.IsArray() && !t.HasRecord()); }
 
 class Outlining {
@@ -236,7 +235,7 @@ class Outlining {
     header.term = {Terminator::Kind::kJump, ir::kNoValue, {std::move(header.term.edges[1])}, {}};
     std::vector<char> gone = loop.contains;
     gone[loop.header] = 0;
-    Remove(gone);
+    RemoveBlocks(f_, gone);
   }
   // The block's parameters in this order: sums, integers, `last`.
   void SumsFirst(uint32_t block, Value last) {
@@ -393,7 +392,7 @@ class Outlining {
     f_.blocks[arms_.join].params.clear();
     f_.blocks[fork].insts.push_back(std::move(call));
     f_.blocks[fork].term = {Terminator::Kind::kJump, ir::kNoValue, {{arms_.join, {}}}, {}};
-    Remove(arms_.between);
+    RemoveBlocks(f_, arms_.between);
   }
 
   // (sums…, captured of both…, condition) -> sums…, integers…
@@ -445,20 +444,6 @@ class Outlining {
     module_.Get(region).results = module_.Get(part).results;
     adders_.regions[region] = sums;
     return region;
-  }
-
-  void Remove(const std::vector<char>& gone) {
-    std::vector<uint32_t> number(f_.blocks.size());
-    std::vector<Block> kept;
-    for (size_t b = 0; b < f_.blocks.size(); ++b) {
-      if (gone[b]) continue;
-      number[b] = static_cast<uint32_t>(kept.size());
-      kept.push_back(std::move(f_.blocks[b]));
-    }
-    for (Block& b : kept) {
-      for (Edge& e : b.term.edges) e.block = number[e.block];
-    }
-    f_.blocks = std::move(kept);
   }
 
   ir::Module& module_;

@@ -38,8 +38,6 @@ void ReturnBy(std::vector<Block>& blocks, Leaves&& leaves, Returned&& returned) 
   }
 }
 
-bool IsInteger(Type t) { return t == Type::I64() || t == Type::Bool(); }
-
 // A call may trap, and need not end; anything else that nobody reads may vanish.
 bool IsRemovable(const Inst& inst) { return (ir::Info(inst.op).flags & ir::kEffect) == 0; }
 
@@ -49,6 +47,20 @@ bool LeadsOut(const Edge& e) { return e.block == kOutside; }
 bool LeadsBack(const Edge& e) { return e.block == kHeader; }
 
 }  // namespace
+
+void RemoveBlocks(Function& f, const std::vector<char>& gone) {
+  std::vector<uint32_t> number(f.blocks.size());
+  std::vector<Block> kept;
+  for (size_t b = 0; b < f.blocks.size(); ++b) {
+    if (gone[b]) continue;
+    number[b] = static_cast<uint32_t>(kept.size());
+    kept.push_back(std::move(f.blocks[b]));
+  }
+  for (Block& b : kept) {
+    for (Edge& e : b.term.edges) e.block = number[e.block];
+  }
+  f.blocks = std::move(kept);
+}
 
 std::optional<Loop> LoopAt(const Function& f, uint32_t header, const ir::Dominators& dominators) {
   const auto preds = ir::Predecessors(f);

@@ -17,6 +17,11 @@ struct Loop {
   size_t counter = 0;          // the header's parameter that grows by one with every turn
 };
 
+inline bool IsInteger(ir::Type t) { return t == ir::Type::I64() || t == ir::Type::Bool(); }
+
+// `f` without these blocks, which nothing leads to any more.
+void RemoveBlocks(ir::Function& f, const std::vector<char>& gone);
+
 // What leads back to the header without passing it again, which it dominates. None: nothing does.
 std::optional<Loop> LoopAt(const ir::Function& f, uint32_t header,
                            const ir::Dominators& dominators);

@@ -191,19 +191,13 @@ class Outlining {
 
   // Of the loop's blocks, those from which control leaves the loop.
   void KeepLastTurn(const Loop& loop) {
-    std::vector<uint32_t> number(f_.blocks.size());
-    std::vector<Block> kept;
+    std::vector<char> gone(f_.blocks.size());
     for (uint32_t b = 0; b < f_.blocks.size(); ++b) {
-      if (loop.contains[b] && !ends_[b]) continue;
-      if (loop.contains[b])
+      gone[b] = loop.contains[b] && !ends_[b];
+      if (loop.contains[b] && ends_[b])
         KeepEdges(f_.blocks[b].term, [&](const Edge& e) { return IsInLastTurn(loop, e); });
-      number[b] = static_cast<uint32_t>(kept.size());
-      kept.push_back(std::move(f_.blocks[b]));
     }
-    for (Block& b : kept) {
-      for (Edge& e : b.term.edges) e.block = number[e.block];
-    }
-    f_.blocks = std::move(kept);
+    RemoveBlocks(f_, gone);
   }
 
   ir::Module& module_;

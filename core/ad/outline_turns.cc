@@ -430,17 +430,10 @@ class TurnOutlining {
   }
 
   void RemoveBody(const Loop& loop) {
-    std::vector<uint32_t> number(f_.blocks.size());
-    std::vector<Block> kept;
-    for (uint32_t b = 0; b < f_.blocks.size(); ++b) {
-      if (b < loop.contains.size() && loop.contains[b] && b != loop.header) continue;
-      number[b] = static_cast<uint32_t>(kept.size());
-      kept.push_back(std::move(f_.blocks[b]));
-    }
-    for (Block& b : kept) {
-      for (Edge& e : b.term.edges) e.block = number[e.block];
-    }
-    f_.blocks = std::move(kept);
+    std::vector<char> gone = loop.contains;
+    gone.resize(f_.blocks.size());  // others have come behind
+    gone[loop.header] = 0;
+    RemoveBlocks(f_, gone);
   }
 
   Function& f_;

@@ -4,6 +4,8 @@
 #include <optional>
 #include <set>
 
+#include "core/ad/loop_parts.h"
+
 namespace pullback::ad {
 namespace {
 
@@ -12,8 +14,6 @@ using ir::Inst;
 using ir::Op;
 using ir::Value;
 using Defs = std::vector<const Inst*>;
-
-bool IsInteger(ir::Type t) { return t == ir::Type::I64() || t == ir::Type::Bool(); }
 
 // What an instruction on i64 computes, where that is an affine form of its operands.
 std::optional<Affine> FormOf(const Inst& inst, const ir::Function& f, const Defs& defs) {
