@@ -7,6 +7,7 @@
 #include "core/analysis/loop_nest.h"
 #include "core/analysis/outer_values.h"
 #include "core/analysis/predicate.h"
+#include "core/ir/op_weight.h"
 #include "core/opt/element.h"
 #include "core/opt/parts.h"
 #include "core/opt/pointwise.h"
@@ -24,7 +25,8 @@ using ir::Op;
 using ir::Value;
 
 constexpr size_t kMaxBody = 200;
-constexpr size_t kMostChecked = 8;  // of a block
+constexpr size_t kMostChecked = 8;    // of a block
+constexpr int64_t kMostOfVector = 8;  // by core/ir/op_weight.h
 
 class Fuser {
  public:
@@ -213,6 +215,17 @@ class Fuser {
     return IsFree(producer) || NamesEveryIndex(consumer, read.subs);
   }
 
+  // Of a turn, such as the difference of two points: to make it again takes less than an array that each turn takes and gives up.
+  bool IsCheapVector(const Producer& p) const {
+    if (loops_.Innermost(p.block) == ir::kNoBlock || p.each->results[p.result].shape.size() != 1)
+      return false;
+    int64_t weight = 0;
+    for (const Inst& inst : p.each->body) {
+      if ((ir::Info(inst.op).flags & ir::kLibm) != 0 || ir::HasCallee(inst.op)) return false;
+      weight += ir::OpWeight(inst.op);
+    }
+    return weight <= kMostOfVector;
+  }
   bool IsFree(const Producer& p) const { return Parts(f_, *p.each).WorkOf(p.result) == 0; }
 
   // Whether it costs nothing to evaluate at a read what is evaluated for its array: nobody else reads that, nor
@@ -220,7 +233,7 @@ class Fuser {
   bool MayRepeat(const Producer& p, const Inst& read, const Each* consumer) const {
     const Parts parts(f_, *p.each);
     if (parts.WorkOf(p.result) == 0) return true;
-    if (only_free_) return false;
+    if (only_free_ && !IsCheapVector(p)) return false;
     const EachResult& r = p.each->results[p.result];
     for (const size_t part : parts.Sharing(p.result)) {
       const EachResult& other = p.each->results[part];

@@ -48,6 +48,20 @@ TEST_CASE("reverse: the turns of a loop inside are counted where its end is not 
   CHECK(pushes("k[i]") > 0);
 }
 
+TEST_CASE("reverse: a turn makes differences of rows again, and keeps functions of them") {
+  const auto made = [](const std::string& row) {
+    const std::string text =
+        "fn f(x: [n, d]f64) -> f64 {\n  var s = 0.0\n"
+        "  for i < n { for j < n { if j > i { s += sqrt(norm2(" +
+        row + ") + 0.1) } } }\n  return s\n}";
+    testing::CheckDerivatives(testing::LowerText(text, "f"),
+                              {testing::Mat(3, 2, {0.3, -0.4, 1.7, 0.2, 0.9, -1.1})});
+    return testing::CountText(testing::AdjointText(text, {true}), "} gen [");
+  };
+  CHECK(made("x[i] - x[j]") == 0);
+  CHECK(made("exp.(x[i] - x[j])") == 1);
+}
+
 TEST_CASE("pow: a while loop keeps a trip count and one value a step") {
   const ir::Module m = ParseIr(kPow);
   CHECK(Scalar(Gradients(m, {Tensor::F64(2), Tensor::I64(3)})[0]) == 12);

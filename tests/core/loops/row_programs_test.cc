@@ -468,7 +468,8 @@ TEST_CASE("rows: rows that turns read have their cotangents added in place") {
   // Both rows of a pair, also where a turn is run again.
   const ir::Module pairs = testing::LowerText(
       "fn f(e: [v, d]f64, w: [n, k]i64) -> f64 {\n  var s, t = 0.0, 0.0\n  for i < n {\n    s += "
-      "relu(norm2(e[w[i, 0]] - e[w[i, 1]]) - 1.0)\n    t += f64(w[i, 0])\n  }\n  return s * t\n}",
+      "relu(norm2(sin.(e[w[i, 0]] - e[w[i, 1]])) - 1.0)\n    t += f64(w[i, 0])\n  }\n  return s * "
+      "t\n}",
       "f");
   const std::string text =
       ir::Print(testing::Derived(pairs, Transform::kValueAndGrad, {true, false}));
