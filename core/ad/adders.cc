@@ -126,11 +126,24 @@ class Outlining {
     const bool branches = std::count(loop.contains.begin(), loop.contains.end(), 1) > 2;
     return (branches || IsDear(f_, loop, 1)) && ReadsAll(f_, loop, nest, *parts_);
   }
-  // Whether there are loops inside, and each does no more than this one: what the tape would keep may be more than all arrays
+  // Whether elements are read of an array that a loop around changes: the tape would keep each of them.
+  bool ReadsWhatChanges(const Loop& loop, const analysis::LoopNest& nest) const {
+    bool reads = false;
+    for (size_t b = 0; b < f_.blocks.size(); ++b) {
+      if (!loop.contains[b]) continue;
+      for (const Inst& inst : f_.blocks[b].insts) {
+        if (inst.op != Op::Index || !f_.TypeOf(inst.args[0]).IsFloat()) continue;
+        const bool outside = !parts_->IsInside(loop, inst.args[0]);
+        reads |= outside && nest.Innermost(parts_->BlockOf(inst.args[0])) != kNoBlock;
+      }
+    }
+    return reads;
+  }
+  // Whether there are loops inside, or elements are read that loops around change, and each loop inside does no more than this one: what the tape would keep may be more than all arrays
   // together. Not where it is dear to run the turns again.
   bool AllInsideAdd(Loop& loop, const analysis::LoopNest& nest, const ReverseFlow& flow) {
     const Value end = end_;
-    bool any = false, all = !IsDear(f_, loop, 2);
+    bool any = ReadsWhatChanges(loop, nest), all = !IsDear(f_, loop, 2);
     for (uint32_t b : flow.dominators.order()) {
       if (b == loop.header || !loop.contains[b]) continue;
       if (nest.Innermost(b) != b) continue;

@@ -23,9 +23,8 @@ class Filling {
     const bool whole = c_.b.TypeOf(value_).IsArray();
     const std::vector<Affine> of_value = whole ? c_.DimsOf(value_) : Subs();
     const size_t skipped = extents_.size() - of_value.size();
-    for (size_t i = 0; i < of_value.size(); ++i) {
-      RequireEqual(c_, of_value[i], extents_[skipped + i]);
-    }
+    for (size_t i = 0; i < of_value.size(); ++i)
+      follow_.push_back(FollowPart(of_value[i], extents_[skipped + i]));
     if (change_.negates && !whole) value_ = UnaryScalar(c_, UnaryOp::kNeg, value_);
     if (change_.adds && shared_ && RunsOnce()) {
       const Value sum = c_.b.AddArrays(array_[0], Scattered());
@@ -57,6 +56,25 @@ class Filling {
         extents_.push_back(*StridedExtent(c_, hi - axis.lo, axis.step));
       }
     }
+  }
+
+  // How an axis of the value follows the part's, which it has the size of; what is added may be of size 1, as in x[i] + e: 0 then,
+  // else 1. kNoValue: it has that size.
+  Value FollowPart(const Affine& dim, const Affine& extent) {
+    const bool may_expand = change_.adds && !shared_ && (!dim.IsConst() || dim.constant == 1);
+    if (dim == extent || !may_expand) {
+      RequireEqual(c_, dim, extent);
+      return ir::kNoValue;
+    }
+    const auto is = [&](const Affine& size) {
+      return c_.b.Make(Op::Eq, {c_.ToValue(dim), c_.ToValue(size)});
+    };
+    const Affine one = Affine::Const(1);
+    if (dim == one) return c_.b.I64(0);
+    RequireValue(
+        c_, [&] { return c_.b.Make(Op::Or, {is(extent), is(one)}); }, ir::TrapKind::kSizeMismatch,
+        dim, extent);
+    return c_.b.Make(Op::Select, {is(one), c_.b.I64(0), c_.b.I64(1)});
   }
 
   // As often as the array is made, by a statement of this function or by such a sum: what a loop carries is none that is
@@ -143,9 +161,12 @@ class Filling {
   // Of what is assigned, at the point where this is.
   Value ElementOfValue() {
     if (!c_.b.TypeOf(value_).IsArray()) return value_;
-    const size_t rank = c_.DimsOf(value_).size();
-    const Value v =
-        c_.b.Index(value_, Subs(at_.end() - static_cast<std::ptrdiff_t>(rank), at_.end()));
+    Subs at(at_.end() - static_cast<std::ptrdiff_t>(follow_.size()), at_.end());
+    for (size_t i = 0; i < at.size(); ++i) {
+      if (follow_[i].valid())
+        at[i] = Affine::Of(c_.b.Make(Op::Mul, {c_.ToValue(at[i]), follow_[i]}));
+    }
+    const Value v = c_.b.Index(value_, at);
     return change_.negates ? UnaryScalar(c_, UnaryOp::kNeg, v) : v;
   }
 
@@ -155,6 +176,7 @@ class Filling {
   const std::vector<Affine> dims_;
   std::vector<Affine> extents_;   // of the part
   std::optional<size_t> shared_;  // where those of the arrays of indices begin
+  std::vector<Value> follow_;     // by axis of the value
   Subs subs_, at_;                // of the array, of the value
   std::vector<Value> array_;      // carried through the loops
 };

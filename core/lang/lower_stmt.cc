@@ -337,12 +337,11 @@ void Assign(Context& c, const Target& t, Change change) {
   c.Name(leaves, t.name, first_new);
 }
 
-// x[i] += e and x[i] -= e without reading x[i] (x - e is x + -e, bit for bit).
+// x[i] += e and x[i] -= e without reading x[i] (x - e is x + -e, bit for bit), a row of it as well.
 bool LowerElementSum(Context& c, const Stmt& s) {
   const bool sum = s.augmented_op == BinaryOp::kAdd || s.augmented_op == BinaryOp::kSub;
   const Target& t = s.targets[0];
   if (!s.augmented || !sum || !EndsInArray(TypeOf(c, t), t.path)) return false;
-  if (t.path.back().region && !Scatters(t.path)) return false;
   if (s.value->kind != Expr::Kind::kBinary || s.value->binary != s.augmented_op) return false;
   Change change = LowerPath(c, t.path);
   change.value = LowerStored(c, *s.value->operands[1]);

@@ -31,8 +31,14 @@ class BlockAccumulator {
  public:
   BlockAccumulator(ir::Function& f, ir::Block& block, const std::vector<int>& uses,
                    const std::vector<bool>& is_param, const std::vector<bool>& is_dim,
-                   const ir::OwnArrays& own)
-      : f_(f), insts_(block.insts), uses_(uses), is_param_(is_param), is_dim_(is_dim), own_(own) {
+                   const std::vector<Value>& added_to, const ir::OwnArrays& own)
+      : f_(f),
+        insts_(block.insts),
+        uses_(uses),
+        is_param_(is_param),
+        is_dim_(is_dim),
+        added_to_(added_to),
+        own_(own) {
     for (size_t at = 0; at < insts_.size(); ++at) {
       for (Value v : insts_[at].results) defined_[v.id] = at;
       ir::ForEachOperand(insts_[at], [&](const Value& v) {
@@ -179,16 +185,17 @@ class BlockAccumulator {
       }
       way.push_back(v);
       const auto at = defined_.find(v.id);
-      if (at == defined_.end()) {
-        carried = is_param_[v.id];
+      if (at == defined_.end() && is_param_[v.id]) {
+        carried = true;
         break;
       }
-      v = AddedTo(insts_[at->second], v);
+      v = at == defined_.end() ? added_to_[v.id] : AddedTo(insts_[at->second], v);
     }
     for (Value on_way : way) carried_[on_way.id] = carried;
     return carried;
   }
 
+ public:
   // The array that `v`, a result of `inst`, is with something added; none where it is made anew.
   static Value AddedTo(const Inst& inst, Value v) {
     if (inst.op == Op::AddArrays || inst.op == Op::AddAt || inst.op == Op::Update ||
@@ -199,6 +206,7 @@ class BlockAccumulator {
     return inst.each->results[static_cast<size_t>(result - inst.results.begin())].into;
   }
 
+ private:
   // The statement stays where it is, moves to `add` as a whole, or leaves this result to a copy there, which
   // costs its body once more: only for an array that costs more than a step otherwise.
   bool Replace(const Term& term, size_t add, Value into) {
@@ -253,6 +261,7 @@ class BlockAccumulator {
   std::vector<Inst>& insts_;
   const std::vector<int>& uses_;
   const std::vector<bool>&is_param_, &is_dim_;  // an extent of an array
+  const std::vector<Value>& added_to_;          // by value, of all blocks as they were
   const ir::OwnArrays& own_;
   absl::flat_hash_map<uint32_t, size_t> defined_;
   absl::flat_hash_map<uint32_t, bool> carried_;
@@ -270,18 +279,22 @@ void AccumulateInPlace(ir::Function& f) {
   if (std::none_of(f.blocks.begin(), f.blocks.end(), adds_arrays)) return;
   std::vector<int> uses(f.values.size());
   std::vector<bool> is_param(f.values.size()), is_dim(f.values.size());
+  std::vector<Value> added_to(f.values.size());
   const auto count = [&](const Value& v) { ++uses[v.id]; };
   for (const ir::Block& b : f.blocks) {
     for (Value v : b.params) is_param[v.id] = true;
     for (const Inst& inst : b.insts) {
       ir::ForEachOperand(inst, count);
+      for (Value v : inst.results) {
+        if (f.TypeOf(v).IsArray()) added_to[v.id] = BlockAccumulator::AddedTo(inst, v);
+      }
       if (inst.op == Op::Dim) is_dim[inst.results[0].id] = true;
     }
     ir::ForEachTermOperand(b.term, count);
   }
   const ir::OwnArrays own(f);
   for (ir::Block& b : f.blocks) {
-    if (adds_arrays(b)) BlockAccumulator(f, b, uses, is_param, is_dim, own).Run();
+    if (adds_arrays(b)) BlockAccumulator(f, b, uses, is_param, is_dim, added_to, own).Run();
   }
 }
 

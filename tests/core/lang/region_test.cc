@@ -52,6 +52,20 @@ TEST_CASE("regions: slices, rows and columns are assigned") {
              {Vec({1, 2, 3})}) == Numbers{1, 4, 6});
 }
 
+TEST_CASE("regions: += of rows, slices and columns, of what broadcasts, and of itself") {
+  const std::string text =
+      "fn f(x: [n, m]f64, r: [k]f64, s: [1]f64) -> [n, m]f64 {\n var a = x\n a[0] += r\n a[1] += "
+      "s\n"
+      " a[0:2] += r\n a[:, 1] -= 2.0\n a[1:, 0] += s * 2.0\n return a }";
+  const Tensor x = Mat(3, 3, {1, 2, 3, 4, 5, 6, 7, 8, 9});
+  CHECK(Same(text, {x, Vec({1, 2, 3}), Vec({0.5})}) == Numbers{3, 4, 9, 6.5, 5.5, 9.5, 8, 6, 9});
+  CHECK(Same(text, {x, Vec({4}), Vec({0.5})}) == Numbers{9, 8, 11, 9.5, 7.5, 10.5, 8, 6, 9});
+  CHECK(TrapOf(text, {x, Vec({1, 2}), Vec({0.5})}).kind == ir::TrapKind::kSizeMismatch);
+  CHECK(
+      Same("fn f(x: [n]f64) -> [n]f64 { var y = x\n y[1:] += y[:n - 1]\n y[0:n] += y\n return y }",
+           {Vec({1, 2, 4})}) == Numbers{2, 6, 12});
+}
+
 TEST_CASE("regions: a scatter; += adds for every index") {
   CHECK(
       Same("fn f(x: [n]f64, k: [m]i64) -> [n]f64 { var y = x\n y[k] = [5.0, 6.0, 7.0]\n return y }",

@@ -465,6 +465,24 @@ TEST_CASE("rows: rows that turns read have their cotangents added in place") {
     constexpr int64_t v = 400, n = 20;
     CHECK(ElementsMade(gradient, args(v, n), LowerOptions{}) < 2 * 2 * v + 40 * n);
   }
+  // Messages of edges: rows are added to rows, behind a branch as well.
+  for (const char* scale : {"c", "sin(c)"}) {
+    const ir::Module edges = testing::LowerText(
+        "fn f(e: [v, d]f64, w: [n, k]i64) -> f64 {\n  var o = zeros(v, d)\n  for i < n {\n"
+        "    var c = dot(e[w[i, 0]], e[w[i, 1]])\n    if c < 0.0 { c = 0.2 * c }\n    o[w[i, 1]] "
+        "+= " +
+            std::string(scale) + " * e[w[i, 0]]\n  }\n  return sum(o * o)\n}",
+        "f");
+    const auto args = [](int64_t v, int64_t n) {
+      std::vector<int64_t> at;
+      for (int64_t i = 0; i < 2 * n; ++i) at.push_back(i * 7 % v);
+      return std::vector<Tensor>{Ramp({v, 2}), Tensor::Of<int64_t>(DType::kI64, {n, 2}, at)};
+    };
+    testing::CheckDerivatives(edges, args(3, 4), 1e-5, {true, false});
+    const ir::Module gradient = testing::Derived(edges, Transform::kValueAndGrad, {true, false});
+    constexpr int64_t v = 400, n = 20;
+    CHECK(ElementsMade(gradient, args(v, n), LowerOptions{}) < 5 * 2 * v + 40 * n);
+  }
   // Both rows of a pair, also where a turn is run again.
   const ir::Module pairs = testing::LowerText(
       "fn f(e: [v, d]f64, w: [n, k]i64) -> f64 {\n  var s, t = 0.0, 0.0\n  for i < n {\n    s += "
