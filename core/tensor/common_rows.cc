@@ -124,6 +124,7 @@ class BlockRows {
       if (!own.contains(index)) add_axis(index, r.shape[k]);
       s.out.push_back(own.at(index));
     }
+    if (r.monoid == ir::Monoid::kSum) sum.each->where = OnOuter(*turns.each, own);
     const ir::Type type = f_.TypeOf(turns.results[0]);
     turns.results = {f_.NewValue(ir::Type::Array(type.elem, static_cast<int>(out.size())))};
     r.out = std::move(out);
@@ -132,6 +133,20 @@ class BlockRows {
     read.results = {f_.NewValue(type.Element())};
     s.value = read.results[0];
     insts_.insert(insts_.begin() + static_cast<std::ptrdiff_t>(at) + 1, std::move(sum));
+  }
+
+  // What the statement's points fulfil, of these of its indices alone: where it does not hold its sums are 0.
+  static std::vector<ir::Constraint> OnOuter(const Each& each, const std::map<Value, Affine>& own) {
+    std::vector<ir::Constraint> on_outer;
+    for (ir::Constraint c : each.where) {
+      const bool all = std::all_of(
+          each.indices.begin(), each.indices.end(),
+          [&](const ir::IndexVar& i) { return own.contains(i.var) || c.e.Coeff(i.var) == 0; });
+      if (!all) continue;
+      for (const auto& [index, mine] : own) c.e = c.e.Substitute(index, mine);
+      on_outer.push_back(std::move(c));
+    }
+    return on_outer;
   }
 
   ir::Function& f_;

@@ -2,6 +2,7 @@
 #include <catch2/catch.hpp>
 #include <cmath>
 
+#include "core/ir/printer.h"
 #include "core/pipeline/pipeline.h"
 #include "tests/core/loops/rows.h"
 #include "tests/support/derivatives.h"
@@ -176,6 +177,21 @@ TEST_CASE("common rows: gradients of convolutions hold one channel of cotangents
 }
 
 // Which of the activations are 0 tells which of the sums in front were not positive.
+// Of each row of residuals those rows of the image that its window covers: their number does not grow with the image.
+TEST_CASE("common rows: the sum of turns' sums has the turns' conditions") {
+  const ir::Module module = testing::LowerText(
+      "fn f(x: [n, m]f64, k: [r, r]f64, y: [n - r + 1, m - r + 1]f64) -> f64 {\n"
+      "  return sum i < n - r + 1, j < m - r + 1 { ((sum a < r, b < r { k[a, b] * x[i + a, j + b] "
+      "}) - "
+      "y[i, j]) ** 2 } }",
+      "f");
+  testing::CheckDerivatives(module, {Ramp({5, 4}), Ramp({2, 2}), Ramp({4, 3})});
+  const std::string text =
+      ir::Print(testing::Derived(module, Transform::kValueAndGrad, {true, false, false}));
+  INFO(text);
+  CHECK(testing::CountText(text, "where (%i <= %a and %a < %r + %i) {") == 1);
+}
+
 TEST_CASE("common rows: of clipped activations that are kept what they were clipped from is not") {
   const ir::Module module = testing::LowerText(
       "fn f(x: [n, d]f64, w: [d, h]f64) -> f64 { let a = relu.(x @ w)\n return sum i < n, j < n { "
