@@ -175,7 +175,7 @@ class BlockRepeats {
     const EachResult& r = ResultOf(array);
     if (IsGen(each, r)) return 1;
     const bool plain = !r.into.valid() && each.where.empty() && ir::IsPrefixForm(each, r);
-    const bool sums = r.monoid == ir::Monoid::kSum && !r.guard.valid();
+    const bool sums = r.monoid == ir::Monoid::kSum;
     const bool stores = r.monoid == ir::Monoid::kGen && r.out.size() == each.indices.size();
     if (!plain || !(sums || stores)) return std::nullopt;
     int64_t terms = 1;
