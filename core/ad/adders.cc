@@ -73,17 +73,15 @@ class Outlining {
 
   bool IsWorthIt(Loop& loop, const analysis::LoopNest& nest, const ReverseFlow& flow,
                  const EarlyCotangents& early) {
+    for_one_ = false;
     const bool in_part = adders_.parts.contains(id_);  // whose tape is over with its turn
     const bool once = nest.Around(loop.header) == kNoBlock;
     if (once && (!in_part || flow.dominators.Dominates(loop.header, flow.exit)) &&
         IsKnown(loop, early))
       return true;
     if (in_part) return false;
-    if (once && IsForOne(loop, nest)) {
-      ++adders_.for_one[id_];
-      return true;
-    }
-    return AllInsideAdd(loop, nest, flow);
+    for_one_ = once && IsForOne(loop, nest);
+    return for_one_ || AllInsideAdd(loop, nest, flow);
   }
 
   // What it carries are sums, one at least, its counter and other integers.
@@ -121,8 +119,8 @@ class Outlining {
     const Inst* end = parts_->Definition(end_);
     if (sums.size() != 1 || f_.TypeOf(sums[0]) != Type::F64() || !end || end->op != Op::Dim)
       return false;
-    const auto made = adders_.for_one.find(id_);
-    if (made != adders_.for_one.end() && made->second == kMostForOne) return false;
+    const auto made = adders_.for_one_of.find(id_);
+    if (made != adders_.for_one_of.end() && made->second == kMostForOne) return false;
     const bool branches = std::count(loop.contains.begin(), loop.contains.end(), 1) > 2;
     return (branches || IsDear(f_, loop, 1)) && ReadsAll(f_, loop, nest, *parts_);
   }
@@ -226,6 +224,10 @@ class Outlining {
     const size_t sums = SumsOf(header).size();
     NotePart(turn, sums);
     const uint32_t region = LoopOf(turn, sums);
+    if (for_one_) {
+      adders_.for_one.insert(region);
+      ++adders_.for_one_of[id_];
+    }
     const ir::Values params = std::move(header.params);
     header.params.clear();
     for (Value v : params) header.params.push_back(f_.NewLike(f_, v));
@@ -465,6 +467,7 @@ class Outlining {
   Adders& adders_;
   LoopParts* parts_ = nullptr;
   Value end_;
+  bool for_one_ = false;  // the loop that is being replaced
   Arms arms_;
 };
 

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <map>
+#include <set>
 #include <vector>
 
 #include "core/ir/ir.h"
@@ -22,8 +23,9 @@ struct Adders {
   std::map<uint32_t, size_t> regions, parts;  // with the number of sums
   // By function, and parameter: whether a sum depends on it by more than comparisons and integers.
   std::map<uint32_t, std::vector<bool>> carries;
-  std::map<uint32_t, int>
-      for_one;  // by function: how many of its loops are reversed for a cotangent of 1
+  // The regions that are reversed for a cotangent of 1 where theirs is not known early; and how many of a function are.
+  std::set<uint32_t> for_one;
+  std::map<uint32_t, int> for_one_of;
 
   // Takes those from `params`, by parameter of `f`, that no sum depends on.
   void DropInert(uint32_t f, std::vector<bool>& params) const {

@@ -10,7 +10,7 @@
 namespace pullback::ad {
 
 // In which pass the duals are evaluated, and what turns of loops that only add make (core/ad/outline_turns.h). The
-// results are the same bits.
+// results are the same bits; but kAuto also reverses such loops turn by turn (core/ad/adders.h), from the first on.
 enum class Mixed : uint8_t {
   kAuto,        // by cost: PrefersCached
   kCached,      // in the forward pass: the statement also stores the partials, one array each

@@ -10,15 +10,6 @@ using ir::Inst;
 using ir::Op;
 using ir::Value;
 
-namespace {
-
-// Not an f32: what is added up before it is multiplied may be out of its range.
-bool IsOneNumber(const Inst& call, size_t sums, const ir::Function& f) {
-  return sums == 1 && f.TypeOf(call.results[0]) == ir::Type::F64();
-}
-
-}  // namespace
-
 Status ReverseFunction::PlanEarly() {
   if (flow_.exit == kNoExit) return {};
   bool any = false;
@@ -45,10 +36,9 @@ Status ReverseFunction::PlanEarly() {
       for (size_t k = 0; k < early.sums && known; ++k)
         known = cotangents_->IsKnown(inst.results[k], early.place);
       early.of_one = !known;
+      if (!known && !early_of_.adders.for_one.contains(inst.callee)) continue;
       const bool as_part = first_tape_.valid();
-      if (as_part ? !known || !cotangents_->IsSure(b)
-                  : !known && !IsOneNumber(inst, early.sums, work_))
-        continue;
+      if (as_part && !cotangents_->IsSure(b)) continue;
       early.results = ActiveOf(inst.results);
       early.params = ActiveOf(inst.args);
       for (size_t k = 0; k < early.sums; ++k) early.params[k] = early.results[k];
