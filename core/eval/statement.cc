@@ -43,12 +43,15 @@ Accumulator::Accumulator(const ir::Each& each, const ir::EachResult& r, DType t,
       type_(t),
       array_(std::move(array)),
       scalar_(ir::ResultIdentity(r.monoid, t)),
-      lanes_used_(ir::IsPrefixForm(each, r) && !ir::Stores(r) && !ir::IsArg(r.monoid)),
+      run_(ir::CountInRuns(each, r)),
+      lanes_used_(run_ > 0 ||
+                  (ir::IsPrefixForm(each, r) && !ir::Stores(r) && !ir::IsArg(r.monoid))),
       adds_(r.into.valid()),
       rank_(r.out.size()),
       outer_(r.outer),
       inner_(r.inner) {
-  const bool counts_terms = !ir::Stores(r) && !ir::IsArg(r.monoid) && !lanes_used_ && !adds_;
+  const bool counts_terms =
+      !ir::Stores(r) && !ir::IsArg(r.monoid) && (run_ > 0 || !lanes_used_) && !adds_;
   if (ir::IsArg(monoid_) && !ir::IsPrefixForm(each, r)) {
     searched_ = ir::OnlyIndexReduced(each, r);
     best_.resize(static_cast<size_t>(array_->Count()));
@@ -80,13 +83,16 @@ void Accumulator::Add(int64_t element, const Points& points, uint64_t term, uint
   if (ir::IsScan(monoid_)) return AddToScan(element, points, term, second, ops);
   if (ir::IsArg(monoid_)) return AddCandidate(element, points, term, ops);
   if (!lanes_used_) return AddInOrder(element, term, ops);
-  // Points come in row-major order, so the terms of one element are next to each other.
-  if (element != element_) {
+  // Points come in row-major order, so the terms of one element, or of one of its runs, are next to each other.
+  const int64_t run = run_ > 0 ? points.OffsetBefore(points.axes() - run_) : -1;
+  if (element != element_ || run != run_at_) {
     Flush(ops);
     element_ = element;
+    run_at_ = run;
     lanes_.fill(ir::MonoidIdentity(monoid_, type_));
   }
-  uint64_t& lane = lanes_[static_cast<uint64_t>(points.Offset(rank_)) % lanes_.size()];
+  const size_t first = run_ > 0 ? points.axes() - run_ : rank_;
+  uint64_t& lane = lanes_[static_cast<uint64_t>(points.Offset(first)) % lanes_.size()];
   lane = Join(lane, term);
   ++terms_;
 }
@@ -162,10 +168,12 @@ void Accumulator::Flush(int64_t& ops) {
   const uint64_t odd = Join(Join(l[1], l[5]), Join(l[3], l[7]));
   const uint64_t total = Join(even, odd);
   ops += CostOf(terms_ - 1);
-  if (!adds_) {
+  if (adds_) {
+    if (!IsZero(total)) AddTo(element_, total, ops);
+  } else if (run_ > 0) {
+    AddInOrder(element_, total, ops);
+  } else {
     Store(element_, total);
-  } else if (!IsZero(total)) {
-    AddTo(element_, total, ops);
   }
   element_ = -1;
   terms_ = 0;

@@ -67,12 +67,14 @@ class Accumulator {
   DType type_;
   ArrayRef array_;
   uint64_t scalar_;
+  size_t run_;  // in no prefix form: of how many of the last axes the points of a run are
   bool lanes_used_;
   bool adds_;  // to what the array held
   size_t rank_;
   size_t outer_, inner_;
-  // The element whose terms are in the lanes; -1: none.
+  // The element whose terms are in the lanes; -1: none. Of a run: which one it is.
   int64_t element_ = -1;
+  int64_t run_at_ = -1;
   int64_t terms_ = 0;
   std::array<uint64_t, 8> lanes_{};
   uint64_t state_ = 0;  // of argmax and argmin: the best term of `element_`

@@ -133,6 +133,22 @@ bool IsPrefixForm(const Each& each, const EachResult& r) {
   return true;
 }
 
+size_t CountInRuns(const Each& each, const EachResult& r) {
+  if (r.monoid != Monoid::kSum || IsPrefixForm(each, r)) return 0;
+  const auto names = [&](Value v) {
+    return std::any_of(r.out.begin(), r.out.end(),
+                       [&](const Affine& a) { return a.Coeff(v) != 0; });
+  };
+  const bool by_data = std::any_of(each.body.begin(), each.body.end(), [&](const Inst& inst) {
+    return std::any_of(inst.results.begin(), inst.results.end(), names);
+  });
+  size_t count = 0;
+  while (!by_data && count < each.indices.size() &&
+         !names(each.indices[each.indices.size() - 1 - count].var))
+    ++count;
+  return count;
+}
+
 std::optional<size_t> ScannedIndex(const Each& each, const EachResult& r) {
   const bool one = IsScan(r.monoid) && each.indices.size() == size_t{r.outer} + r.inner + 1;
   return one ? std::optional<size_t>(r.outer) : std::nullopt;

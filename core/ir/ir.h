@@ -266,6 +266,9 @@ inline uint32_t LocOfOut(const Inst& inst, const EachResult& r) {
 // Whether out[] of `r` is exactly the first index variables in order: the form that is reduced in
 // lanes.
 bool IsPrefixForm(const Each& each, const EachResult& r);
+// How many of the last index variables the runs of `r` go over (docs/ir.md, "Order of a reduction"): of a sum in no prefix
+// form, those that out[] does not name. 0: it has none, or out[] asks for what the body reads.
+size_t CountInRuns(const Each& each, const EachResult& r);
 // The place of the only index variable that out[] of `r` does not name, where it names each other one once, in any order.
 std::optional<size_t> OnlyIndexReduced(const Each& each, const EachResult& r);
 // The place of the index variable that a scan runs over, where that is one.

@@ -63,13 +63,15 @@ class Blocking {
   // it, and the first of its extents there.
   std::vector<Node> Run(std::map<Reg, std::vector<Node>>& grown) {
     for (size_t k = 0; k < loop_.body.size(); ++k) {
-      if (AddsRows(k)) adds_.push_back(k);
+      if (!AddsRows(k)) continue;
+      adds_.push_back(k);
+      adds_to_same_ |= !IsOfTurn(loop_.body[k]);
     }
     const std::set<Reg> crossing = Crossing();
     const bool known = std::all_of(crossing.begin(), crossing.end(), [&](Reg array) {
       return !grown.contains(array) && KnowsSizeAt(array);
     });
-    if (adds_.empty() || crossing.empty() || !known) return {};
+    if (!adds_to_same_ || crossing.empty() || !known) return {};
     for (Reg array : crossing) {
       Writer front(f_);
       SizeOf(front);
@@ -99,7 +101,11 @@ class Blocking {
     if (!HasPlainBounds(n) || !AddsApart(n)) return false;
     const Node* inner = InnerOf(n);
     if (inner == nullptr || !HasPlainBounds(*inner) || known_.IsShort(inner->args[1])) return false;
+    std::set<Reg> inside;  // lanes
+    ForEachNode(n.body,
+                [&](const Node& of) { inside.insert(of.results.begin(), of.results.end()); });
     for (const auto& [r, access] : effects_[k].memory) {
+      if (inside.contains(r)) continue;
       if (access.writes ? !IsArrayOfItsOwn(r) : !MayBeReadLater(r, k)) return false;
     }
     std::set<size_t> again;
@@ -126,26 +132,33 @@ class Blocking {
                                  [](const Node& inner) { return inner.kind == Kind::kFor; });
     return it == n.body.end() ? nullptr : &*it;
   }
-  // Whether it adds to elements that later turns of the block add to, too, and no two of its own turns to the same.
+  static bool Tells(const Node& store, Reg index) {
+    return std::find(store.apart.begin(), store.apart.end(), index) != store.apart.end();
+  }
+  // Whether no later turn of the block adds to elements that a turn adds to.
+  bool IsOfTurn(const Node& n) const {
+    bool of_turn = true;
+    ForEachNode(n.body, [&](const Node& inner) {
+      of_turn &= inner.kind != Kind::kStore || Tells(inner, loop_.results[0]);
+    });
+    return of_turn;
+  }
+  // Whether it adds to elements, or stores those of a turn, no two of its own turns to the same.
   bool AddsApart(const Node& n) const {
-    const auto tells = [](const Node& store, Reg index) {
-      return std::find(store.apart.begin(), store.apart.end(), index) != store.apart.end();
-    };
     std::map<Reg, Reg> offsets;  // by array, of its stores
     std::set<Reg> loaded;
     bool apart = true;
     ForEachNode(n.body, [&](const Node& inner) {
       if (inner.kind != Kind::kStore) return;
       const auto known = offsets.emplace(inner.args[0], inner.args[1]).first;
-      apart &= known->second == inner.args[1] && tells(inner, n.results[0]) &&
-               !tells(inner, loop_.results[0]);
+      apart &= known->second == inner.args[1] && Tells(inner, n.results[0]);
     });
     ForEachNode(n.body, [&](const Node& inner) {
       if (inner.kind != Kind::kLoad || !offsets.contains(inner.args[0])) return;
       loaded.insert(inner.args[0]);
       apart &= offsets.at(inner.args[0]) == inner.args[1];
     });
-    return apart && !offsets.empty() && loaded.size() == offsets.size();
+    return apart && !offsets.empty() && (IsOfTurn(n) || loaded.size() == offsets.size());
   }
   // Whether what the node at `at` reads is there when all turns of a block are over.
   bool MayBeReadLater(Reg r, size_t at) const {
@@ -309,6 +322,7 @@ class Blocking {
   std::map<Reg, int> touched_;     // by how many nodes
   std::map<Reg, size_t> written_;  // in a turn, with the last place where it is
   std::vector<size_t> adds_;
+  bool adds_to_same_ = false;    // some of them: in several turns to the same elements
   std::map<Reg, Reg> elements_;  // of a row of what has grown
 };
 

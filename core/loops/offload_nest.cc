@@ -141,21 +141,40 @@ class NestPlanner {
 
   bool KnownOutside(Reg r) const { return defined_.count(r.id) == 0; }
 
-  // Loops with nothing but scalars beside them: threads may come to the innermost at once.
+  // Loops with nothing but scalars beside them: threads may come to the innermost at once. Beside those further in are
+  // the sums of a run (ir.h, CountInRuns), which no other loop there needs.
   void FindChain() {
+    bool plain_so_far = true;
     for (const Node* loop = &root_; loop != nullptr;) {
-      if (loop->kind == Kind::kFor) chain_.push_back(loop);
+      if (loop->kind == Kind::kFor) {
+        chain_.push_back(loop);
+        plain_loops_ += plain_so_far ? 1 : 0;
+      }
       const Node* next = nullptr;
       for (const Node& n : loop->body) {
         const bool open =
             n.kind == Kind::kFor || (n.kind == Kind::kIf && n.results.empty() && n.other.empty());
         const bool plain = n.kind == Kind::kScalar || n.kind == Kind::kDim ||
                            n.kind == Kind::kLoad || n.kind == Kind::kCheck;
-        if (next != nullptr || (!open && !plain)) return;
+        const bool of_run = n.kind == Kind::kLanesNew || n.kind == Kind::kLanesTotal ||
+                            (n.kind == Kind::kStore && AddsTotal(n));
+        plain_so_far &= next == nullptr && (open || plain);
+        if ((next != nullptr && open) || (!open && !plain && !of_run)) return;
         if (open) next = &n;
       }
       loop = next;
     }
+  }
+
+  // To an element that it loads.
+  bool AddsTotal(const Node& store) const {
+    const auto sum = defined_.find(store.args[2].id);
+    if (sum == defined_.end() || sum->second->kind != Kind::kScalar) return false;
+    const auto& terms = sum->second->args;
+    return std::any_of(terms.begin(), terms.end(), [&](Reg r) {
+      const auto term = defined_.find(r.id);
+      return term != defined_.end() && term->second->kind == Kind::kLanesTotal;
+    });
   }
 
   std::vector<const Node*> ParallelFor(Reg array) const {
@@ -191,9 +210,9 @@ class NestPlanner {
     }
     OffloadKernel kernel;
     kernel.form = Form::kOrdered;
-    for (const Node* loop : chain_) {
-      if (!KnownOutside(loop->args[0]) || !KnownOutside(loop->args[1])) break;
-      kernel.parallel.push_back(loop);
+    for (size_t k = 0; k < plain_loops_; ++k) {
+      if (!KnownOutside(chain_[k]->args[0]) || !KnownOutside(chain_[k]->args[1])) break;
+      kernel.parallel.push_back(chain_[k]);
     }
     return nest_.kernels.emplace_back(std::move(kernel));
   }
@@ -257,6 +276,7 @@ class NestPlanner {
   std::map<uint32_t, const Node*> defined_;  // by register
   std::vector<uint64_t> from_;               // by register: the stored arrays that it depends on
   std::vector<const Node*> chain_;
+  size_t plain_loops_ = 0;  // of chain_
 };
 
 }  // namespace

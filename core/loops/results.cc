@@ -66,7 +66,8 @@ bool CoversShape(const AccessContext& c, const ir::EachResult& r) {
 
 bool IsComplete(const AccessContext& c, const ir::EachResult& r, const ResultPlan& plan) {
   using Mode = ResultPlan::Mode;
-  if (plan.mode == Mode::kAccumulate || plan.mode == Mode::kArgInTurns || !CoversShape(c, r))
+  if (plan.mode == Mode::kAccumulate || (plan.mode == Mode::kRuns && !plan.once) ||
+      plan.mode == Mode::kArgInTurns || !CoversShape(c, r))
     return false;
   if (!plan.StoresAtEnd()) return c.space.tests.empty() && !r.guard.valid();
   return std::none_of(c.space.tests.begin(), c.space.tests.end(),
@@ -81,11 +82,16 @@ ResultPlan PlanResult(const AccessContext& c, const ir::EachResult& r,
   const bool reduces = !ir::Stores(r);
   const bool prefix = reduces && ir::IsPrefixForm(c.each, r);
   const bool hit_once = PlainLoops(c, r).size() == static_cast<size_t>(c.space.depth);
+  const size_t in_runs = ir::CountInRuns(c.each, r);
   if (prefix) plan.level = PrefixLevel(c, r.out.size());
+  if (in_runs > 0) plan.level = PrefixLevel(c, c.space.indices.size() - in_runs);
   if (ir::IsArg(r.monoid)) {
     plan.mode = prefix ? ResultPlan::Mode::kArg : ResultPlan::Mode::kArgInTurns;
   } else if (prefix && (r.out.empty() || c.space.depth > plan.level)) {
     plan.mode = ResultPlan::Mode::kLanes;
+  } else if (in_runs > 0 && c.space.depth > plan.level) {
+    plan.mode = ResultPlan::Mode::kRuns;
+    plan.once = PlainLoops(c, r).size() == static_cast<size_t>(plan.level);
   } else if (reduces && !prefix && !hit_once) {
     plan.mode = ResultPlan::Mode::kAccumulate;
   } else if (ir::IsScan(r.monoid)) {
@@ -203,7 +209,7 @@ void ResultWriter::BeginLanes() {
 }
 
 void ResultWriter::BeginInner() {
-  if (plan_.mode == ResultPlan::Mode::kLanes) return BeginLanes();
+  if (plan_.IsInLanes()) return BeginLanes();
   if (plan_.mode == ResultPlan::Mode::kArg) return best_->Begin();
   const Type t = c_.l.f.TypeOf(r_.value);
   const Reg identity = e_.Const(t, ir::MonoidIdentity(r_.monoid, t.elem));
@@ -243,7 +249,8 @@ void ResultWriter::StoreAtEnd(Reg total) {
 
 void ResultWriter::StoreTotal(Reg total) {
   if (placement_) return placement_->Put(total, LoopsApart(), About().proofs);
-  if (!Adds()) return Store(Offset(), total);
+  const bool joins = plan_.mode == ResultPlan::Mode::kRuns && !plan_.once;
+  if (!Adds()) return joins ? JoinToElement(total) : Store(Offset(), total);
   // Where there was no term nothing is added: -0.0 + 0.0 is 0.0.
   const Type t = e_.TypeOf(total);
   const Reg offset = Offset(), old = e_.Load(array_, offset, ir::kNoValue, About());
@@ -277,7 +284,8 @@ void ResultWriter::AddTerm() {
     case ResultPlan::Mode::kScan: return Step();
     case ResultPlan::Mode::kArg: return best_->Compete(value, [this] { return OffsetInRest(); });
     case ResultPlan::Mode::kArgInTurns: return CompeteInTurns(value);
-    case ResultPlan::Mode::kLanes: break;
+    case ResultPlan::Mode::kLanes:
+    case ResultPlan::Mode::kRuns: break;
   }
   Node node;
   node.kind = Node::Kind::kLaneAdd;
@@ -296,7 +304,7 @@ void ResultWriter::CompeteInTurns(Reg value) {
 Reg ResultWriter::OffsetInRest() {
   std::vector<Affine> at;
   std::vector<Reg> extents;
-  for (size_t k = r_.out.size(); k < c_.space.indices.size(); ++k) {
+  for (size_t k = first_reduced_; k < c_.space.indices.size(); ++k) {
     at.push_back(c_.l.Of(Affine::Of(c_.space.indices[k].var)));
     extents.push_back(c_.l.Of(c_.space.indices[k].extent));
   }

@@ -13,6 +13,7 @@ namespace pullback::loops {
 struct ResultPlan {
   enum class Mode : uint8_t {
     kLanes,       // reduced in lanes over the loops inside `level`
+    kRuns,        // the same; that total is added to the element
     kStore,       // every element is stored at most once
     kAccumulate,  // terms are added to the element where they occur
     kScan,        // the state is stored, then joined with the term
@@ -21,12 +22,14 @@ struct ResultPlan {
   };
   Mode mode = Mode::kStore;
   int level =
-      0;  // kLanes, kArg: the loops open where the element is known; kScan: the state begins
+      0;  // kLanes, kRuns, kArg: the loops open where the element is known; kScan: the state begins
+  bool once = false;      // kRuns: each element is one run's
   bool complete = false;  // every element is stored: the array needs no initial value
   Access access;          // of out[]
 
   // Whether an element is stored once the loops inside `level` have run.
-  bool StoresAtEnd() const { return mode == Mode::kLanes || mode == Mode::kArg; }
+  bool StoresAtEnd() const { return IsInLanes() || mode == Mode::kArg; }
+  bool IsInLanes() const { return mode == Mode::kLanes || mode == Mode::kRuns; }
 };
 
 // `facts`: known where the result's guard is true.
@@ -44,6 +47,9 @@ class ResultWriter {
         r_(r),
         value_(value),
         plan_(plan),
+        first_reduced_(plan.mode == ResultPlan::Mode::kRuns
+                           ? c.each.indices.size() - ir::CountInRuns(c.each, r)
+                           : r.out.size()),
         loc_(inst.loc),
         out_loc_(ir::LocOfOut(inst, r)) {
     const auto destination = c.l.destinations.find(value);
@@ -60,7 +66,7 @@ class ResultWriter {
   void CheckOutBefore();
   // After the checks of what the body reads, where there may be no point. `late`: the nest itself may trap.
   void BeginDestination(bool late);
-  // Around the loops inside plan().level, of kLanes, kArg and kScan.
+  // Around the loops inside plan().level, of kLanes, kRuns, kArg and kScan.
   void BeginInner();
   void EndInner();
   // At a point.
@@ -69,7 +75,7 @@ class ResultWriter {
   void End();
   void LearnChecks() const;
 
-  // Of kLanes: where the term of this point joins, and what becomes of the sum.
+  // Of kLanes and kRuns: where the term of this point joins, and what becomes of the sum.
   Reg OffsetInRest();
   void StoreTotal(Reg total);
 
@@ -108,6 +114,7 @@ class ResultWriter {
   const ir::EachResult& r_;
   const ir::Value value_;
   const ResultPlan plan_;
+  const size_t first_reduced_;  // of the indices, in lanes
   const uint32_t loc_;
   const uint32_t out_loc_;
   std::optional<Placement> placement_;  // where r_.into takes the elements

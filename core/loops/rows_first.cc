@@ -63,7 +63,7 @@ bool KeepsOrder(const Each& each, const EachResult& r, const Indices& first) {
     }
     return rest;
   };
-  return summed(each) == summed(ordered);
+  return summed(each) == summed(ordered) && ir::CountInRuns(each, r) == ir::CountInRuns(ordered, r);
 }
 
 // A block.

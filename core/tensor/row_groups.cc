@@ -252,28 +252,41 @@ class RowGroups::Search {
     return true;
   }
   // Whether a turn of the index goes down a column of some array, within a turn of the loops around it, or takes single
-  // elements of rows that data say. Not so of windows, which run along the rows as well.
+  // elements of rows that data say. Not so of windows, which run along the rows as well, nor of columns each of whose
+  // elements is for a loop along the rows of others.
   bool GoesDownColumns(const Each& each, Value first) const {
+    std::vector<ir::AffineSpan> down;
+    const auto look = [&](ir::AffineSpan subs) {
+      if (IsDownColumn(each, first, subs)) down.push_back(subs);
+    };
+    for (const EachResult& r : each.results) look(r.out);
+    ForEachRead(each, [&](Value, ir::AffineSpan subs) { look(subs); });
+    if (down.empty()) return false;
+    return std::none_of(each.indices.begin(), each.indices.end(), [&](const ir::IndexVar& i) {
+      const auto is_same = [&](ir::AffineSpan subs) {
+        return std::all_of(subs.begin(), subs.end(),
+                           [&](const Affine& a) { return a.Coeff(i.var) == 0; });
+      };
+      return i.var != first && *PlaceOfIndex(each, i.var) >= g_.depth_ &&
+             std::all_of(down.begin(), down.end(), is_same) &&
+             !WalksAcrossRows(each, i.var, /*with_results=*/true);
+    });
+  }
+  bool IsDownColumn(const Each& each, Value first, ir::AffineSpan subs) const {
     const auto runs_inside = [&](const Affine::Term& t) {
       const auto place = PlaceOfIndex(each, t.value);
       return t.value != first && place && *place >= g_.depth_;
     };
-    const auto down = [&](ir::AffineSpan subs) {
-      if (subs.size() < 2 || subs.back().Coeff(first) == 0 ||
-          std::any_of(subs.back().terms.begin(), subs.back().terms.end(), runs_inside))
-        return false;
-      return std::any_of(subs.begin(), subs.end() - 1, [&](const Affine& a) {
-        return std::any_of(a.terms.begin(), a.terms.end(), [&](const Affine::Term& t) {
-          const auto place = PlaceOfIndex(each, t.value);
-          return t.value != first &&
-                 (place ? *place >= g_.depth_ : FindDef(each, t.value) != nullptr);
-        });
+    if (subs.size() < 2 || subs.back().Coeff(first) == 0 ||
+        std::any_of(subs.back().terms.begin(), subs.back().terms.end(), runs_inside))
+      return false;
+    return std::any_of(subs.begin(), subs.end() - 1, [&](const Affine& a) {
+      return std::any_of(a.terms.begin(), a.terms.end(), [&](const Affine::Term& t) {
+        const auto place = PlaceOfIndex(each, t.value);
+        return t.value != first &&
+               (place ? *place >= g_.depth_ : FindDef(each, t.value) != nullptr);
       });
-    };
-    bool any = std::any_of(each.results.begin(), each.results.end(),
-                           [&](const EachResult& r) { return down(r.out); });
-    ForEachRead(each, [&](Value, ir::AffineSpan subs) { any |= down(subs); });
-    return any;
+    });
   }
   bool MayLead(size_t at, Value index, const EachResult& r, const Each& after,
                const EachResult& turned) {
@@ -288,7 +301,8 @@ class RowGroups::Search {
                                    : ir::OnlyIndexReduced(after, turned).has_value();
     const bool prefix = ir::IsPrefixForm(each, r);
     if (AxisOf(turned, index))
-      return ir::IsPrefixForm(after, turned) || (!prefix && Reassociates(r.monoid));
+      return ir::IsPrefixForm(after, turned) || IsInRuns(after, turned) ||
+             (!prefix && Reassociates(r.monoid));
     if (!Reassociates(r.monoid)) return false;
     if (r.out.empty() || !prefix) return true;
     if (each.indices.size() == r.out.size() + 1) {
@@ -298,6 +312,11 @@ class RowGroups::Search {
     if (!MaySplit(each, r, index)) return false;
     plan_.split.insert(at);
     return true;
+  }
+  // Whether each element is the sum of one run.
+  static bool IsInRuns(const Each& each, const EachResult& r) {
+    const size_t reduced = each.indices.size() - r.out.size();
+    return reduced > 0 && ir::CountInRuns(each, r) == reduced && HasElementByIndices(each, r);
   }
   // A scan over one index may run over it first, with a state for each point of the others, or over one of these.
   bool MayLeadScan(const Each& each, const EachResult& r, Value index) const {
@@ -381,7 +400,24 @@ class RowGroups::Search {
       }
       if (!rows) kept.insert(v);
     }
+    if (g_.depth_ == 0)
+      std::erase_if(kept, [&, all = kept](Value v) { return TakesPlace(v, all); });
     return kept;
+  }
+  // Whether it can be made in the place of an array of that shape that its maker is the last to read, element by element
+  // (core/loops/take_places.h).
+  bool TakesPlace(Value v, const std::set<Value>& kept) const {
+    const MadeArray& array = g_.arrays_.at(v);
+    const Each& maker = *g_.insts_[array.maker].each;
+    const EachResult& r = g_.ResultOf(array);
+    bool takes = false;
+    ForEachRead(maker, [&](Value of, ir::AffineSpan subs) {
+      if (!kept.contains(of) || *g_.arrays_.at(of).readers.rbegin() != array.maker) return;
+      const ir::ValueSpan shape = g_.ResultOf(g_.arrays_.at(of)).shape;
+      takes |= std::equal(subs.begin(), subs.end(), r.out.begin(), r.out.end()) &&
+               std::equal(shape.begin(), shape.end(), r.shape.begin(), r.shape.end());
+    });
+    return takes && r.monoid == Monoid::kGen && maker.results.size() == 1;
   }
 
   const RowGroups& g_;

@@ -53,9 +53,11 @@ bool IsWithin(const ir::Each& each, Value guard, const Affine& e, Value extent) 
 }
 
 bool WalksAcrossRows(const ir::Each& each, bool with_results) {
-  if (each.indices.empty()) return false;
-  std::set<Value> run = {
-      each.indices.back().var};  // with the last index: itself, and what it reads
+  return !each.indices.empty() && WalksAcrossRows(each, each.indices.back().var, with_results);
+}
+
+bool WalksAcrossRows(const ir::Each& each, Value index, bool with_results) {
+  std::set<Value> run = {index};  // with that index: itself, and what it reads
   const auto runs = [&](const Affine& a) {
     return std::any_of(a.terms.begin(), a.terms.end(),
                        [&](const Affine::Term& t) { return run.contains(t.value); });

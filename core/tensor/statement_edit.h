@@ -20,6 +20,8 @@ std::set<ir::Value> ConditionsOf(const ir::Each& each, ir::Value v);
 bool IsWithin(const ir::Each& each, ir::Value guard, const ir::Affine& e, ir::Value extent);
 // Whether some array of several axes is walked across its rows as the last index runs.
 bool WalksAcrossRows(const ir::Each& each, bool with_results);
+// The same of another one of its indices.
+bool WalksAcrossRows(const ir::Each& each, ir::Value index, bool with_results);
 // Which of the statement's indices v is; nothing: none.
 std::optional<size_t> PlaceOfIndex(const ir::Each& each, ir::Value v);
 // What an axis of that extent calls `sub`, counted from its end.

@@ -9,6 +9,10 @@ using ir::EachResult;
 using ir::Inst;
 using ir::Value;
 
+namespace {
+constexpr size_t kMostWaiting = 8;  // statements that wait for one loop together
+}
+
 Value IndexAt(const Inst& inst, size_t depth) {
   return inst.each && inst.each->indices.size() > depth ? inst.each->indices[depth].var : Value();
 }
@@ -33,14 +37,14 @@ Turns::Turns(const std::vector<Inst>& insts, size_t begin, size_t end,
       const auto axis = inst.each ? AxisOf(inst.each->results[k], index) : std::nullopt;
       const size_t rank = inst.each ? inst.each->results[k].out.size() : 0;
       if (in_front)
-        made_[inst.results[k]] = {loop, std::nullopt, rank};
+        made_[inst.results[k]] = {at, loop, std::nullopt, rank};
       else
-        made_[inst.results[k]] = {axis || !inst.each ? loop : loop + 1, axis, rank};
+        made_[inst.results[k]] = {at, axis || !inst.each ? loop : loop + 1, axis, rank};
     }
     NoteReaders(inst, at, index);
   }
   for (size_t at = end + 1; at-- > begin;) {
-    if (insts[at].each) Delay(insts[at], at);
+    if (insts[at].each) Delay(insts, at);
   }
 }
 
@@ -62,24 +66,45 @@ void Turns::NoteReaders(const Inst& inst, size_t at, Value index) {
   }
 }
 
-void Turns::Delay(const Inst& statement, size_t at) {
+void Turns::Delay(const std::vector<Inst>& insts, size_t at) {
   int last = INT_MAX;
-  for (Value v : statement.results) {
+  for (Value v : insts[at].results) {
     const auto it = readers_.find(v);
     if (it == readers_.end() || !it->second.by_turns) return;
     for (size_t reader : it->second.at) last = std::min(last, loops_.at(reader));
   }
-  if (last <= loops_.at(at)) return;
-  bool there = true;
-  ir::ForEachOperand(statement, [&](const Value& v) {
+  std::set<size_t> waiting;
+  if (last <= loops_.at(at) || !MayWait(insts, at, last, waiting)) return;
+  for (size_t statement : waiting) loops_.at(statement) = last;
+}
+
+// Whether what the statement reads is kept until that loop anyway, or can be made there as well.
+bool Turns::MayWait(const std::vector<Inst>& insts, size_t at, int last,
+                    std::set<size_t>& waiting) const {
+  if (waiting.size() == kMostWaiting) return false;
+  waiting.insert(at);
+  bool may = true;
+  ir::ForEachOperand(insts[at], [&](const Value& v) {
     const auto made = made_.find(v);
     const bool kept = made != made_.end() && made->second.rank > 1 && made->second.loop < last;
-    if (!kept || !made->second.axis) return;
+    if (!may || !kept || !made->second.axis) return;
     const std::vector<size_t>& readers = readers_.at(v).at;
-    there &= std::any_of(readers.begin(), readers.end(),
-                         [&](size_t reader) { return reader != at && loops_.at(reader) >= last; });
+    const bool there = std::any_of(readers.begin(), readers.end(), [&](size_t reader) {
+      return !waiting.contains(reader) && loops_.at(reader) >= last;
+    });
+    may = there || (insts[made->second.at].each && AreReadIn(insts[made->second.at], waiting) &&
+                    MayWait(insts, made->second.at, last, waiting));
   });
-  if (there) loops_.at(at) = last;
+  return may;
+}
+
+bool Turns::AreReadIn(const Inst& maker, const std::set<size_t>& statements) const {
+  return std::all_of(maker.results.begin(), maker.results.end(), [&](Value v) {
+    const auto it = readers_.find(v);
+    return it != readers_.end() && it->second.by_turns &&
+           std::all_of(it->second.at.begin(), it->second.at.end(),
+                       [&](size_t reader) { return statements.contains(reader); });
+  });
 }
 
 // Of vectors and numbers, made of what is there before the loop.

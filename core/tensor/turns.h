@@ -1,11 +1,12 @@
 // How the instructions of a block depend on each other, if its statements that run over the indices that they have first, or
 // behind those of loops around them, were one loop as far as they may be: what a turn makes is there for the same turn of the
 // others; what is made of several turns, for those of a later loop alone. What turns of one later loop alone need is made
-// there, if what it is made of is there anyway.
+// there, if what it is made of is there anyway, or can be made there, too.
 #pragma once
 
 #include <map>
 #include <optional>
+#include <set>
 #include <vector>
 
 #include "core/ir/ir.h"
@@ -37,6 +38,7 @@ class Turns {
 
  private:
   struct Made {
+    size_t at;                   // by that instruction
     int loop;                    // in which it is there, as a whole or by turns
     std::optional<size_t> axis;  // by turns: along this axis
     size_t rank;                 // of an array
@@ -51,7 +53,11 @@ class Turns {
     bool by_turns = true;
   };
   void NoteReaders(const ir::Inst& inst, size_t at, ir::Value index);
-  void Delay(const ir::Inst& statement, size_t at);
+  void Delay(const std::vector<ir::Inst>& insts, size_t at);
+  bool MayWait(const std::vector<ir::Inst>& insts, size_t at, int last,
+               std::set<size_t>& waiting) const;
+  // Whether these statements read what the maker makes, by turns, and no others do.
+  bool AreReadIn(const ir::Inst& maker, const std::set<size_t>& statements) const;
 
   std::map<size_t, int> loops_;
   std::map<ir::Value, Readers> readers_;

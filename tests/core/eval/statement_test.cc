@@ -151,7 +151,8 @@ TEST_CASE("a sum that is not in prefix form is added in the order of the points"
 fn @f(%x: [*,*]f64) -> ([*]f64, [*]f64) {
 b0: %s, %t = each(i < 6, j < 10) {
       %v = index %x[%i, %j]
-    } sum [%j] of (10): %v, sum [0] of (1): %v
+      %z = sub %j, %j
+    } sum [%j] of (10): %v, sum [%z] of (1): %v
     ret %s, %t
 })",
                            {Tensor::Of(DType::kF64, {6, 10}, x)});
@@ -163,6 +164,47 @@ b0: %s, %t = each(i < 6, j < 10) {
     for (int64_t i = 0; i < 6; ++i) sum += x[static_cast<size_t>(i * 10 + j)];
     CHECK(r.values[0].At<double>(j) == sum);
   }
+}
+
+// `out` names no index behind j: the points of an i and a j are a run.
+TEST_CASE("runs of a sum are added in lanes, one after the other") {
+  const std::string text = R"(
+fn @f(%x: [*,*,*]f64, %a: [*]f64) -> ([*]f64, [*]f64, [*]f64, [*]f64) {
+b0: %s, %one, %to, %apart = each(i < 4, j < 5, k < 19) where (0 <= %j + %k - %i) {
+      %v = index %x[%i, %j, %k]
+      %odd = holds (%k - 3 > 0)
+    } sum [%j] of (5): %v, sum [1] of (2): %v, sum [2 * %j + 1] of (10) into %a: %v if %odd, sum [%j, %i] of (5, 4): %v
+    %flat = each(j < 5, i < 4) { %v = index %apart[%j, %i] } gen [%i + 4 * %j] of (20): %v
+    ret %s, %one, %to, %flat
+})";
+  const std::vector<double> x = RandomTerms(4 * 5 * 19), a = RandomTerms(10);
+  const Result r =
+      RunText(text, {Tensor::Of(DType::kF64, {4, 5, 19}, x), Tensor::Of(DType::kF64, {10}, a)});
+  std::vector<double> all, to = a;
+  std::vector<bool> all_there;
+  for (int64_t j = 0; j < 5; ++j) {
+    double sum = 0;
+    for (int64_t i = 0; i < 4; ++i) {
+      std::vector<double> terms;
+      std::vector<bool> there, odd;
+      for (int64_t k = 0; k < 19; ++k) {
+        terms.push_back(x[static_cast<size_t>((i * 5 + j) * 19 + k)]);
+        there.push_back(j + k - i >= 0);
+        odd.push_back(there.back() && k > 3);
+      }
+      sum += LaneSum(terms, there);
+      to[static_cast<size_t>(2 * j + 1)] += LaneSum(terms, odd);
+      CHECK(r.values[3].At<double>(4 * j + i) == LaneSum(terms, there));
+    }
+    CHECK(r.values[0].At<double>(j) == sum);
+  }
+  for (int64_t p = 0; p < 4 * 5 * 19; ++p) {
+    all.push_back(x[static_cast<size_t>(p)]);
+    all_there.push_back(p / 19 % 5 + p % 19 - p / 95 >= 0);
+  }
+  CHECK(r.values[1].At<double>(0) == 0);
+  CHECK(r.values[1].At<double>(1) == LaneSum(all, all_there));
+  for (int64_t k = 0; k < 10; ++k) CHECK(r.values[2].At<double>(k) == to[static_cast<size_t>(k)]);
 }
 
 TEST_CASE("scatter by an index array") {

@@ -103,6 +103,27 @@ b0:
   }
 }
 
+TEST_CASE("a run is added as one total, and not where it is 0") {
+  const char* text = R"(
+fn @f(%a: [*]f64, %x: [*,*,*]f64, %k: i64) -> [*]f64 {
+b0:
+  %n = dim %x, 0
+  %m = dim %x, 1
+  %p = dim %x, 2
+  %s = each(i < %n, j < %m, l < %p) where (%k <= %j and %l < %i) {
+    %u = index %x[%i, %j, %l]
+  } sum [%j] of (%m) into %a: %u
+  ret %s
+}
+)";
+  for (int64_t k : {0, 2, 5}) {
+    const Tensor a = Vector({-0.0, -0.0, 0.0, 1.0});
+    RunBoth(text, {a, Ramp({3, 4, 20}), Tensor::I64(k)});
+    RunBoth(text, {a, Tensor::Of<double>(DType::kF64, {3, 4, 20}, std::vector<double>(240, -0.0)),
+                   Tensor::I64(k)});
+  }
+}
+
 TEST_CASE("terms that meet in an element are added one by one, present ones only") {
   const char* text = R"(
 fn @f(%a: [*]f64, %b: [*]f64, %x: [*]f64) -> ([*]f64, [*]f64) {

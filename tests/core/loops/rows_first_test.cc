@@ -30,6 +30,7 @@ std::vector<Tensor> Heads(int64_t n, int64_t d) {
 }
 std::vector<Tensor> Layers(int64_t n, int64_t d) { return {Ramp({n, d}), Ramp({d, n}), Ramp({n})}; }
 std::vector<Tensor> Points(int64_t n, int64_t d) { return {Ramp({n, d})}; }
+std::vector<Tensor> Columns(int64_t n, int64_t d) { return {Ramp({d, n})}; }
 
 const Program kPrograms[] = {
     {"linear attention, causal, by its values",
@@ -46,6 +47,13 @@ const Program kPrograms[] = {
      Three,
      4,
      3},
+    {"products of columns",
+     "fn f(x: [d, n]f64) -> f64 { return sum p < n, q < n { ((sum i < d { x[i, p] * x[i, q] }) - "
+     "[p == q]) ** 2 } }",
+     {true},
+     Columns,
+     4,
+     5},
     {"two heads, by the values",
      "fn f(q: [h, n, d]f64, k: [h, n, d]f64, v: [h, n, d]f64) -> f64 { return sum b < h, i < n, l "
      "< "
@@ -128,7 +136,7 @@ TEST_CASE("rows first: what rows add to a matrix is added a block at a time") {
     return Print(*LowerToLoops(
         testing::Derived(testing::LowerText(p.text, "f"), Transform::kValueAndGrad, p.wrt), kRows));
   };
-  const std::string layer = print(kPrograms[3]);
+  const std::string layer = print(kPrograms[4]);
   CHECK(layer.find("for %block in") != std::string::npos);
   CHECK(layer.find("alloc f64 [%n, %h]") == std::string::npos);
   // The range of its loop is another in each turn.

@@ -2,6 +2,7 @@
 #include <catch2/catch.hpp>
 
 #include "tests/core/loops/testing.h"
+#include "tests/support/derivatives.h"
 
 namespace pullback::loops {
 namespace {
@@ -322,6 +323,34 @@ b0:
   RunBoth(text, {Ramp({3, 4}), Ints({1, 2, 0}), Tensor::I64(2)});
   RunBoth(text, {Ramp({3, 4}), Ints({1, -1, 0}), Tensor::I64(2)});
   RunBoth(text, {Ramp({3, 4}), Ints({1, 1}), Tensor::I64(2)});
+}
+
+TEST_CASE("runs of sums that are no prefix are added in lanes") {
+  const std::string text = R"(
+entry @f
+fn @f(%x: [*,*,*]f64, %t: i64, %u: i64, %e: i64) -> ([*]f64, [*]f64, [*,*]f64, [*]f64) {
+b0:
+  %n = dim %x, 0
+  %m = dim %x, 1
+  %p = dim %x, 2
+  %a, %b, %c, %d = each(i < %n, j < %m, k < %p) where (%k < %j + %t) {
+    %v = index %x[%i, %j, %k] !1
+    %g = lt %v, 0.0
+  } sum [%j] of (%m): %v, sum [%u] of (2): %v if %g, sum [%j, %i] of (%m, %n): %v, sum [2*%j + %u] of (%e): %v !2
+  ret %a, %b, %c, %d
+}
+)";
+  CHECK(testing::CountText(PrintLoops(text), "lanes sum") == 4);
+  const auto run = [&](int64_t t, int64_t u, int64_t e) {
+    RunBoth(text, {Ramp({3, 4, 19}), Tensor::I64(t), Tensor::I64(u), Tensor::I64(e)});
+  };
+  for (int64_t t : {-20, -2, 0, 2, 15, 20}) run(t, 1, 8);
+  // A run of no points may add anywhere; one of some has to be in range.
+  for (int64_t t : {-20, -2, -3, 0}) {
+    run(t, 1, 7);
+    run(t, -1, 8);
+    run(t, 2, 9);
+  }
 }
 
 TEST_CASE("a negative zero alone in a sum becomes zero") {
