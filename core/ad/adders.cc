@@ -137,11 +137,61 @@ class Outlining {
     }
     return reads;
   }
-  // Whether there are loops inside, or elements are read that loops around change, and each loop inside does no more than this one: what the tape would keep may be more than all arrays
-  // together. Not where it is dear to run the turns again.
+  // Whether it reads an array some element of which a loop around updates in each turn: to be run again it would have to be kept
+  // as it is, and each update would copy it, which takes longer than the loop.
+  bool KeepsVersions(const Loop& loop, const analysis::LoopNest& nest) const {
+    std::set<Value> versions;
+    for (size_t b = 0; b < f_.blocks.size(); ++b) {
+      if (!loop.contains[b]) continue;
+      ForEachUse(f_.blocks[b], [&](Value v) {
+        if (f_.TypeOf(v).IsArray() && !parts_->IsInside(loop, v) &&
+            nest.Innermost(parts_->BlockOf(v)) != kNoBlock)
+          versions.insert(v);
+      });
+    }
+    for (size_t before = 0; before != versions.size();) {
+      before = versions.size();
+      for (const Block& b : f_.blocks) {
+        for (const Edge& e : b.term.edges) {
+          for (size_t k = 0; k < e.args.size(); ++k) {
+            if (versions.contains(e.args[k])) versions.insert(f_.blocks[e.block].params[k]);
+          }
+        }
+      }
+    }
+    const int loops = CountLoops(loop, nest);
+    for (uint32_t b = 0; b < f_.blocks.size(); ++b) {
+      if (!IsAround(nest.Innermost(b), loop.header, nest)) continue;
+      for (const Inst& inst : f_.blocks[b].insts) {
+        const bool stores = inst.op == Op::Update || inst.op == Op::AddAt;
+        if (stores && versions.contains(inst.args[0]) && loops <= f_.TypeOf(inst.args[0]).rank)
+          return true;
+      }
+    }
+    return false;
+  }
+  static bool IsAround(uint32_t outer, uint32_t header, const analysis::LoopNest& nest) {
+    uint32_t h = nest.Around(header);
+    while (h != kNoBlock && h != outer) h = nest.Around(h);
+    return h != kNoBlock;
+  }
+  // Inside each other, the loop among them.
+  int CountLoops(const Loop& loop, const analysis::LoopNest& nest) const {
+    int most = 0;
+    for (uint32_t b = 0; b < f_.blocks.size(); ++b) {
+      if (!loop.contains[b]) continue;
+      int count = 1;
+      for (uint32_t h = nest.Innermost(b); h != loop.header; h = nest.Around(h)) ++count;
+      most = std::max(most, count);
+    }
+    return most;
+  }
+  // Whether there are loops inside, or elements are read that loops around change, and each loop inside does no more than this
+  // one: what the tape would keep may be more than all arrays together. Not where it is dear to run the turns again.
   bool AllInsideAdd(Loop& loop, const analysis::LoopNest& nest, const ReverseFlow& flow) {
     const Value end = end_;
-    bool any = ReadsWhatChanges(loop, nest), all = !IsDear(f_, loop, 2);
+    bool any = ReadsWhatChanges(loop, nest);
+    bool all = !IsDear(f_, loop, 2) && !KeepsVersions(loop, nest);
     for (uint32_t b : flow.dominators.order()) {
       if (b == loop.header || !loop.contains[b]) continue;
       if (nest.Innermost(b) != b) continue;

@@ -41,7 +41,8 @@ struct Adders {
 // `f` prepared for reverse mode, with a call of a region for each outermost loop that does no more than add to sums, and, where
 // `f` is a part, for each branch. Loops whose sums' cotangents are not known early are among them where they have one sum, a tape
 // would keep what their turns make, and these read all of the arrays that they read (two at most, since that takes arrays); or
-// where there are loops inside, which do no more either, or elements are read that loops around change, and turns are not dear: those are run again. `f` itself where there is none.
+// where there are loops inside, which do no more either, or elements are read that loops around change, and turns are not dear,
+// nor read what each turn around them updates: those are run again. `f` itself where there is none.
 //
 //   b1(%i, %s): br lt(%i, %n), b2, b3      b1(%i0, %s0): %s = call @f.adder(%s0, %x, %i0, %n)
 //   b2: … %r = add %s, %t  jump b1(…, %r)      jump b3

@@ -11,28 +11,6 @@ using ir::Op;
 using ir::Value;
 using Choice = KeepOrRecompute::Choice;
 
-namespace {
-
-// The constant step of `v + step` with v the given value.
-std::optional<int64_t> StepOf(const Inst& inst, Value v, const std::vector<const Inst*>& defs) {
-  const auto constant = [&](Value x) -> std::optional<int64_t> {
-    const Inst* def = defs[x.id];
-    if (def == nullptr || def->op != Op::Const) return std::nullopt;
-    return static_cast<int64_t>(def->bits);
-  };
-  if (inst.op == Op::Add && inst.args[0] == v) return constant(inst.args[1]);
-  if (inst.op == Op::Add && inst.args[1] == v) return constant(inst.args[0]);
-  if (inst.op == Op::Sub && inst.args[0] == v) {
-    const auto c = constant(inst.args[1]);
-    return c ? std::optional(-*c) : std::nullopt;
-  }
-  if (inst.op != Op::AffineOf) return std::nullopt;
-  const ir::Affine rest = inst.subs[0] - ir::Affine::Of(v);
-  return rest.IsConst() ? std::optional(rest.constant) : std::nullopt;
-}
-
-}  // namespace
-
 // The version of its array that is in use at this point. Where none was carried along, it dies in this
 // block, so that keeping it costs no copy.
 Value ReverseFunction::Version(Value v) {
@@ -75,37 +53,13 @@ void ReverseFunction::ForgetVersions() {
   earlier_.clear();
 }
 
-// Parameters of headers with a trip count that every turn adds a constant to.
-void ReverseFunction::FindCounters() {
-  defs_.assign(work_.values.size(), nullptr);
-  for (const ir::Block& b : work_.blocks) {
-    for (const Inst& inst : b.insts) {
-      for (Value v : inst.results) defs_[v.id] = &inst;
-    }
-  }
-  for (uint32_t h = 0; h < work_.blocks.size(); ++h) {
-    if (flow_.way[h] != WayBack::kTrips) continue;
-    const auto argument = [&](size_t pred, size_t k) {
-      const Predecessor& p = flow_.preds[h][pred];
-      return work_.blocks[p.block].term.edges[p.edge].args[k];
-    };
-    const ir::Values& params = work_.blocks[h].params;
-    for (size_t k = 0; k < params.size(); ++k) {
-      if (work_.TypeOf(params[k]) != ir::Type::I64()) continue;
-      const Inst* next = defs_[argument(1, k).id];
-      if (next == nullptr) continue;
-      if (const auto step = StepOf(*next, params[k], defs_))
-        counters_[params[k]] = {h, argument(0, k), *step};
-    }
-  }
-}
-
 // One value while it is decided how the reverse of the current block gets it.
 struct ReverseFunction::Candidate {
   Value work;
   const Inst* def = nullptr;         // of what may be computed again
   const Counter* counter = nullptr;  // a loop's counter, from its trip count
   Value undone;                      // what a loop carries, taken along
+  Value table;                       // of an index: what it reads when the loops are over
   std::vector<size_t> operands;
   Value copy;  // in the reverse half
   Value source;
@@ -143,7 +97,10 @@ size_t ReverseFunction::AddCandidate(Value v, KeepOrRecompute& cut,
     again = CostOfRecomputing(*def, work_);
     if (again < kNever) {
       c.def = def;
-      ir::ForEachOperand(*def, [&](Value x) { operands.push_back(x); });
+      c.table = combined_ ? settled_.TableOf(*def) : Value();
+      ir::ForEachOperand(*def, [&](Value x) {
+        if (!c.table.valid() || x != def->args[0]) operands.push_back(x);
+      });
       if ((def->op == Op::Sin || def->op == Op::Cos) &&
           blocks_[current_].popped.count(forward_[def->args[0].id]))
         again = kSecondOfSinCos;
@@ -208,7 +165,9 @@ std::vector<Inst> ReverseFunction::ChooseKept(uint32_t b) {
                        c.counter->step};
     } else {
       inst = *c.def;
+      if (c.table.valid()) inst.args.clear();
       ir::ForEachOperand(inst, [&](Value& v) { v = copy_of(v); });
+      if (c.table.valid()) inst.args = {forward_[c.table.id]};
       ir::CanonicaliseAffines(inst);
     }
     inst.results = {copy_of(c.work)};

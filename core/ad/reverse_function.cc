@@ -41,6 +41,9 @@ ReverseFunction::ReverseFunction(ir::Module& module, const ir::Function& f,
       early_of_(std::move(early_of)),
       mixed_(mixed),
       const_def_(work_.values.size()),
+      defs_(FindDefinitions(work_)),
+      counters_(FindCounters(work_, flow_, defs_)),
+      settled_(work_, flow_, defs_, counters_),
       blocks_(work_.blocks.size()) {
   for (const ir::Block& b : work_.blocks) {
     for (const Inst& inst : b.insts) {
@@ -58,7 +61,6 @@ ReverseFunction::ReverseFunction(ir::Module& module, const ir::Function& f,
     }
   }
   flow_.SkipInert(work_, inert);
-  FindCounters();
 }
 
 Status ReverseFunction::BuildCombined(uint32_t target, const std::vector<bool>& wrt,

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "core/ad/cotangent_flow.h"
+#include "core/ad/counters.h"
 #include "core/ad/early_cotangents.h"
 #include "core/ad/keep.h"
 #include "core/ad/list_functions.h"
@@ -14,6 +15,7 @@
 #include "core/ad/prepare.h"
 #include "core/ad/reverse_region.h"
 #include "core/ad/reversible.h"
+#include "core/ad/settled_reads.h"
 #include "core/ad/statement.h"
 #include "core/ad/undo.h"
 #include "core/analysis/carried_extents.h"
@@ -100,12 +102,6 @@ class ReverseFunction {
     std::vector<CallAdjoint> calls;  // of the active calls, in order
   };
 
-  // A header's parameter that every turn of its loop adds a constant to.
-  struct Counter {
-    uint32_t header;
-    ir::Value start;
-    int64_t step;
-  };
   struct Candidate;
   static constexpr int kDeepest = 32;  // operations between a need and what it is made from
 
@@ -126,7 +122,6 @@ class ReverseFunction {
   ir::Value ZeroOf(ir::Value v);
 
   // --- what is kept (keep_in_block.cc)
-  void FindCounters();
   bool AtHand(ir::Value v) const;
   size_t AddCandidate(ir::Value v, KeepOrRecompute& cut, std::vector<Candidate>& candidates,
                       std::map<ir::Value, size_t>& numbers, int depth);
@@ -194,6 +189,7 @@ class ReverseFunction {
   void FinishPrologue(uint32_t b);
   ir::Value TripsFor(uint32_t header, uint32_t from);
   ir::Value KnownTrips(uint32_t header);
+  bool IsFree(ir::Value v, int depth = 0) const;
   void ReturnFromReverse();
 
   // --- calls that are reversed where they stand (reverse_early.cc)
@@ -245,8 +241,9 @@ class ReverseFunction {
   EarlyOf early_of_;
   Mixed mixed_;
   std::vector<const ir::Inst*> const_def_;  // by value of work_
-  std::vector<const ir::Inst*> defs_;       // by value of work_
-  std::map<ir::Value, Counter> counters_;
+  Definitions defs_;                        // of work_
+  Counters counters_;
+  SettledReads settled_;
 
   bool combined_ = false, give_results_ = false;
   std::vector<bool> wrt_;

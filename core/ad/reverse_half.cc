@@ -278,18 +278,31 @@ Value ReverseFunction::TripsFor(uint32_t header, uint32_t from) {
   return known.valid() ? known : Fetch(blocks_[header].trips, header);
 }
 
-// Of a loop that counts by one up to what the reverse half has anyway; else kNoValue.
+// Whether the reverse half of the current block has it, or makes it of counters of the loops around.
+bool ReverseFunction::IsFree(Value v, int depth) const {
+  if (AtHand(v)) return true;
+  const auto counter = counters_.find(v);
+  if (counter != counters_.end())
+    return depth < kDeepest && flow_.IsLoopBodyOf(current_, counter->second.header) &&
+           IsFree(counter->second.start, depth + 1);
+  const Inst* def = defs_[v.id];
+  const std::optional<ir::Affine> form = def ? FormOf(*def, work_, defs_) : std::nullopt;
+  return form && depth < kDeepest &&
+         std::all_of(
+             form->terms.begin(), form->terms.end(),
+             [&](const ir::Affine::Term& t) { return IsFree(t.value, depth + 1); });
+}
+
+// Of a loop that counts by one up to what is free; else kNoValue.
 Value ReverseFunction::KnownTrips(uint32_t header) {
-  const ir::Terminator& term = work_.blocks[header].term;
-  const Inst* test = term.cond.valid() ? defs_[term.cond.id] : nullptr;
-  if (test == nullptr || test->op != Op::Lt || !flow_.IsLoopBodyOf(term.edges[0].block, header))
-    return {};
+  const Inst* test = TestOf(work_, flow_, defs_, header);
+  if (test == nullptr) return {};
   const auto counter = counters_.find(test->args[0]);
   const Value end = test->args[1];
   const bool changes =
       const_def_[end.id] == nullptr && flow_.IsLoopBodyOf(flow_.def_block[end.id], header);
   if (counter == counters_.end() || counter->second.header != header || counter->second.step != 1 ||
-      changes || !AtHand(counter->second.start) || !AtHand(end))
+      changes || !IsFree(counter->second.start) || !IsFree(end))
     return {};
   const Inst *start = const_def_[counter->second.start.id], *def = defs_[end.id];
   const bool is_size = def != nullptr && def->op == Op::Dim;

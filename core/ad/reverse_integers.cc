@@ -37,10 +37,10 @@ Reversible ReverseFunction::Integers() const {
   return {work_, flow_, defs_, [this](Value v) { return AtHand(v); }};
 }
 
-// A counter from the trip count, with a start that the reverse half has.
+// A counter from the trip count, with a start that is free.
 bool ReverseFunction::IsCounted(Value v) const {
   const auto counter = counters_.find(v);
-  return counter != counters_.end() && AtHand(counter->second.start);
+  return counter != counters_.end() && IsFree(counter->second.start);
 }
 
 // What each loop takes along.

@@ -4,6 +4,7 @@
 #include <optional>
 #include <set>
 
+#include "core/ad/counters.h"
 #include "core/ad/loop_parts.h"
 
 namespace pullback::ad {
@@ -13,29 +14,7 @@ using ir::Affine;
 using ir::Inst;
 using ir::Op;
 using ir::Value;
-using Defs = std::vector<const Inst*>;
-
-// What an instruction on i64 computes, where that is an affine form of its operands.
-std::optional<Affine> FormOf(const Inst& inst, const ir::Function& f, const Defs& defs) {
-  if (inst.op == Op::AffineOf) return inst.subs[0];
-  if (inst.args.empty() || f.TypeOf(inst.args[0]) != ir::Type::I64()) return std::nullopt;
-  const auto form = [&](size_t k) { return Affine::Of(inst.args[k]); };
-  const auto constant = [&](size_t k) -> const Inst* {
-    const Inst* def = defs[inst.args[k].id];
-    return def != nullptr && def->op == Op::Const ? def : nullptr;
-  };
-  switch (inst.op) {
-    case Op::Add: return form(0) + form(1);
-    case Op::Sub: return form(0) - form(1);
-    case Op::Neg: return form(0) * -1;
-    case Op::Mul:
-      for (const size_t k : {0, 1}) {
-        if (constant(k)) return form(1 - k) * static_cast<int64_t>(constant(k)->bits);
-      }
-      return std::nullopt;
-    default: return std::nullopt;
-  }
-}
+using Defs = Definitions;
 
 // Of an odd number, modulo 2^64 (Newton's iteration doubles the bits that are right).
 int64_t InverseOf(int64_t odd) {

@@ -103,6 +103,12 @@ const std::vector<ProgramCase>& DeviceShapes() {
        "f",
        {Numbers({19, 6})},
        {}},
+      {"sums in runs",
+       "fn f(x: [n, k]f64, c: [p]f64, w: [r]f64) -> f64 { return sum a < p, b < r {\n"
+       "(sum i < n { sin((x[i, 0] - c[a]) * w[b] + x[i, 1]) }) ** 2 } }",
+       "f",
+       {Numbers({19, 2}), Numbers({5}), Numbers({7})},
+       {}},
       {"greatest of rows",
        "fn f(x: [n, m]f64) -> f64 { let k = gen i < n { argmax j < m { x[i, j] } }\n"
        "let l = gen i < n { argmin j in 1..m { x[i, j] * x[i, 0] } }\n"

@@ -247,6 +247,24 @@ TEST_CASE("adders: loops over pairs in every step of something else") {
   CHECK(TapeOf(ssa, 16) < 3 * TapeOf(ssa, 8));
 }
 
+// A factor of a matrix: to run the sum inside again each turn would keep the matrix as it is, and update a copy.
+TEST_CASE("adders: sums over what each turn updates are not run again") {
+  const std::string text =
+      "fn f(y: [n]f64, p: f64) -> f64 {\n"
+      "var l = zeros(n, n)\n for i < n { for j < i + 1 { var s = exp(-(y[i] - y[j]) ** 2) + [i == "
+      "j] * 2.0\n for k < j { s -= l[i, k] * l[j, k] }\n if i == j { l[i, j] = sqrt(s) } else { "
+      "l[i, j] = s / l[j, j] } } }\n return p * sum i < n { log(l[i, i]) }\n}";
+  const ir::Module ssa = LowerText(text, "f");
+  CheckDerivatives(ssa, Waves(4));
+  const ir::Module gradient = Derived(ssa, Transform::kValueAndGrad);
+  const auto bytes = [&](int n) {
+    const auto run = eval::Run(gradient, Waves(n));
+    REQUIRE(run.ok());
+    return run->cost.array_bytes;
+  };
+  CHECK(bytes(24) < 5 * bytes(12));
+}
+
 // The cotangent of an array that is the result is known before the loop.
 TEST_CASE("adders: arrays that are results") {
   const std::string text = std::string(

@@ -1,0 +1,214 @@
+#include "core/ad/settled_reads.h"
+
+#include "core/ad/later_stores.h"
+
+#include <algorithm>
+#include <set>
+
+namespace pullback::ad {
+namespace {
+
+using ir::Inst;
+using ir::Op;
+using ir::Value;
+
+constexpr size_t kMostStores = 16;  // of a table
+
+bool IsStore(const Inst& inst) { return inst.op == Op::Update || inst.op == Op::AddAt; }
+
+// A loop and the arrays that it carries.
+class TableLoop {
+ public:
+  TableLoop(const ir::Function& f, const ReverseFlow& flow, const Definitions& defs,
+            const Counters& counters, uint32_t header)
+      : f_(f), flow_(flow), defs_(defs), header_(header), later_(f, flow, defs, counters, header) {
+    for (uint32_t b = 0; b < f.blocks.size(); ++b) {
+      if (IsInside(b)) blocks_.push_back(b);
+    }
+  }
+
+  // Reads of this loop, with their tables.
+  void Find(std::map<const Inst*, Value>& found) {
+    for (Value param : f_.blocks[header_].params) {
+      if (f_.TypeOf(param).IsArray()) tables_.insert(param);
+    }
+    if (tables_.empty()) return;
+    FindVersions();
+    std::erase_if(tables_, [&](Value table) { return !IsTable(table); });
+    for (uint32_t b : blocks_) {
+      for (const Inst& inst : f_.blocks[b].insts) {
+        if (inst.op != Op::Index || b == header_) continue;
+        const Value table = TableOf(inst.args[0]);
+        if (tables_.contains(table) && IsSettled(inst, b, table)) found.emplace(&inst, table);
+      }
+    }
+  }
+
+ private:
+  bool IsInside(uint32_t b) const { return b == header_ || flow_.IsLoopBodyOf(b, header_); }
+  bool IsConstantHere(Value v) const { return !IsInside(flow_.def_block[v.id]); }
+
+  // --- versions of a table
+
+  // The table that v is a version of; kNoValue: none, or not known yet.
+  Value TableOf(Value v) const {
+    const auto it = table_of_.find(v);
+    return it == table_of_.end() ? Value() : it->second;
+  }
+  void FindVersions() {
+    for (Value table : tables_) table_of_[table] = table;
+    for (size_t before = 0; before != table_of_.size() + mixed_.size();) {
+      before = table_of_.size() + mixed_.size();
+      for (uint32_t b : blocks_) {
+        for (const Inst& inst : f_.blocks[b].insts) {
+          if (IsStore(inst)) Join(inst.results[0], inst.args[0]);
+        }
+        for (const ir::Edge& edge : f_.blocks[b].term.edges) {
+          if (edge.block == header_ || !IsInside(edge.block)) continue;
+          const ir::Values& params = f_.blocks[edge.block].params;
+          for (size_t k = 0; k < params.size(); ++k) Join(params[k], edge.args[k]);
+        }
+      }
+    }
+  }
+  // `to` is what `from` is, among others.
+  void Join(Value to, Value from) {
+    const ir::Type t = f_.TypeOf(to);
+    if (!t.IsArray() || mixed_.contains(to)) return;
+    const bool is_known = table_of_.contains(from);
+    const bool is_none = mixed_.contains(from) || IsConstantHere(from) ||
+                         (defs_[from.id] != nullptr && !IsStore(*defs_[from.id]));
+    if (!is_known && !is_none) return;  // not yet
+    const auto it = table_of_.find(to);
+    if (is_none || (it != table_of_.end() && it->second != table_of_.at(from))) {
+      mixed_.insert(to);
+      if (it != table_of_.end()) table_of_.erase(it);
+    } else if (it == table_of_.end()) {
+      table_of_[to] = table_of_.at(from);
+    }
+  }
+
+  // Whether the next turn has what came of it in this one, nothing else comes of any version, and behind the loop it is
+  // read alone.
+  bool IsTable(Value table) {
+    const Predecessor& latch = flow_.preds[header_][1];
+    const ir::Values& params = f_.blocks[header_].params;
+    const auto at = std::find(params.begin(), params.end(), table) - params.begin();
+    const Value next = f_.blocks[latch.block].term.edges[latch.edge].args[static_cast<size_t>(at)];
+    return TableOf(next) == table && IsReadAloneOutside(table) && HasOneSuccessorEach(table) &&
+           StoresOf(table).size() <= kMostStores;
+  }
+  bool IsReadAloneOutside(Value table) const {
+    for (uint32_t b = 0; b < f_.blocks.size(); ++b) {
+      if (IsInside(b)) continue;
+      for (const Inst& inst : f_.blocks[b].insts) {
+        const bool reads = inst.op == Op::Index || inst.op == Op::Dim || inst.each;
+        if (!reads && std::find(inst.args.begin(), inst.args.end(), table) != inst.args.end())
+          return false;
+      }
+      for (const ir::Edge& edge : f_.blocks[b].term.edges) {
+        if (std::find(edge.args.begin(), edge.args.end(), table) != edge.args.end()) return false;
+      }
+    }
+    // The header leads out of the loop by an edge of its own.
+    for (const ir::Edge& edge : f_.blocks[header_].term.edges) {
+      if (!IsInside(edge.block) &&
+          std::find(edge.args.begin(), edge.args.end(), table) != edge.args.end())
+        return false;
+    }
+    return true;
+  }
+  // A block stores to a version, or hands it on, once, and no block behind that does, before the version is another array.
+  bool HasOneSuccessorEach(Value table) const {
+    std::map<Value, std::vector<uint32_t>> ends;  // by version
+    for (uint32_t b : blocks_) {
+      for (const Inst& inst : f_.blocks[b].insts) {
+        const bool reads = inst.op == Op::Index || inst.op == Op::Dim || inst.each;
+        if (reads) continue;
+        for (Value v : inst.args) {
+          if (TableOf(v) != table) continue;
+          if (!IsStore(inst) || v != inst.args[0]) return false;
+          ends[v].push_back(b);
+        }
+      }
+      std::set<Value> handed_on;
+      for (const ir::Edge& edge : f_.blocks[b].term.edges) {
+        std::set<Value> by_edge;
+        for (Value v : edge.args) {
+          if (TableOf(v) == table && !by_edge.insert(v).second) return false;
+        }
+        handed_on.insert(by_edge.begin(), by_edge.end());
+      }
+      for (Value v : handed_on) ends[v].push_back(b);
+    }
+    return std::all_of(ends.begin(), ends.end(), [&](const auto& end) {
+      return std::all_of(end.second.begin(), end.second.end(), [&](uint32_t b) {
+        return std::count(end.second.begin(), end.second.end(), b) == 1 &&
+               !ReachesAny(b, end.second, flow_.def_block[end.first.id]);
+      });
+    });
+  }
+  // Behind `from`, without passing `without`.
+  bool ReachesAny(uint32_t from, const std::vector<uint32_t>& any, uint32_t without) const {
+    if (any.size() == 1) return false;
+    std::set<uint32_t> seen;
+    std::vector<uint32_t> work = {from};
+    while (!work.empty()) {
+      const uint32_t b = work.back();
+      work.pop_back();
+      for (const ir::Edge& edge : f_.blocks[b].term.edges) {
+        if (edge.block == without || !IsInside(edge.block) || !seen.insert(edge.block).second)
+          continue;
+        if (std::find(any.begin(), any.end(), edge.block) != any.end()) return true;
+        work.push_back(edge.block);
+      }
+    }
+    return false;
+  }
+
+  // --- places
+
+  struct Store {
+    const Inst* inst;
+    uint32_t block;
+  };
+  const std::vector<Store>& StoresOf(Value table) {
+    const auto [it, fresh] = stores_.try_emplace(table);
+    if (!fresh) return it->second;
+    for (uint32_t b : blocks_) {
+      for (const Inst& inst : f_.blocks[b].insts) {
+        if (IsStore(inst) && TableOf(inst.results[0]) == table) it->second.push_back({&inst, b});
+      }
+    }
+    return it->second;
+  }
+  bool IsSettled(const Inst& read, uint32_t block, Value table) {
+    const std::vector<Store>& stores = StoresOf(table);
+    return std::all_of(stores.begin(), stores.end(), [&](const Store& s) {
+      return later_.AreElsewhere({*s.inst, s.block}, {read, block});
+    });
+  }
+  const ir::Function& f_;
+  const ReverseFlow& flow_;
+  const Definitions& defs_;
+  const uint32_t header_;
+  const LaterStores later_;
+  std::vector<uint32_t> blocks_;
+  std::set<Value> tables_;           // parameters of the header
+  std::map<Value, Value> table_of_;  // by version
+  std::set<Value> mixed_;            // arrays that are no version, or of several
+  std::map<Value, std::vector<Store>> stores_;
+};
+
+}  // namespace
+
+SettledReads::SettledReads(const ir::Function& f, const ReverseFlow& flow, const Definitions& defs,
+                           const Counters& counters) {
+  for (uint32_t h = 0; h < f.blocks.size(); ++h) {
+    if (flow.way[h] != WayBack::kTrips || !flow.dominators.Dominates(h, flow.exit)) continue;
+    if (flow.SurvivesTo(h, flow.preds[h][0].block))
+      TableLoop(f, flow, defs, counters, h).Find(tables_);
+  }
+}
+
+}  // namespace pullback::ad
