@@ -83,6 +83,7 @@ ResultPlan PlanResult(const AccessContext& c, const ir::EachResult& r,
   const bool prefix = reduces && ir::IsPrefixForm(c.each, r);
   const bool hit_once = PlainLoops(c, r).size() == static_cast<size_t>(c.space.depth);
   const size_t in_runs = ir::CountInRuns(c.each, r);
+  plan.of_runs = in_runs > 0;
   if (prefix) plan.level = PrefixLevel(c, r.out.size());
   if (in_runs > 0) plan.level = PrefixLevel(c, c.space.indices.size() - in_runs);
   if (ir::IsArg(r.monoid)) {
@@ -98,15 +99,20 @@ ResultPlan PlanResult(const AccessContext& c, const ir::EachResult& r,
     plan.mode = ResultPlan::Mode::kScan;
     plan.level = PrefixLevel(c, r.outer);
   }
-  const bool at_end = plan.StoresAtEnd();
-  // A total is stored where the guard was never true, too.
-  plan.access = PlanAccess(c, r.out, ShapeOf(r), at_end ? std::vector<Known>{} : facts,
-                           !r.guard.valid() && !at_end);
-  if (at_end && plan.access.level > plan.level) {
-    for (AxisCheck& check : plan.access.axes) check = AxisCheck::kHere;
+  // A total is stored where the guard was never true, too; that of a run is checked at its points.
+  const bool at_end = plan.StoresAtEnd(), runs = plan.mode == ResultPlan::Mode::kRuns;
+  const Access without_points = PlanAccess(c, r.out, ShapeOf(r), {}, false);
+  if (at_end && !runs) {
+    plan.access = without_points;
+    if (plan.access.level > plan.level) {
+      for (AxisCheck& check : plan.access.axes) check = AxisCheck::kHere;
+    }
+  } else {
+    plan.access = PlanAccess(c, r.out, ShapeOf(r), facts, !r.guard.valid());
+    UseEarlierChecks(c, plan.access, r.out, ShapeOf(r), r.guard);
   }
-  if (!at_end) UseEarlierChecks(c, plan.access, r.out, ShapeOf(r), r.guard);
-  plan.complete = plan.access.IsProven() && IsComplete(c, r, plan);
+  plan.proven_at_end = without_points.IsProven();
+  plan.complete = (runs ? plan.proven_at_end : plan.access.IsProven()) && IsComplete(c, r, plan);
   return plan;
 }
 
@@ -233,7 +239,7 @@ Reg ResultWriter::LanesTotal() {
 }
 
 void ResultWriter::StoreAtEnd(Reg total) {
-  if (plan_.access.IsProven()) return StoreTotal(total);
+  if (plan_.proven_at_end) return StoreTotal(total);
   // Without a point the element may lie outside; then there is nothing to store.
   Reg inside = ir::kNoValue;
   const std::vector<Reg> extents = Extents();
@@ -279,8 +285,10 @@ void ResultWriter::AddTerm() {
   switch (plan_.mode) {
     case ResultPlan::Mode::kStore:
       if (placement_) return placement_->Put(SingleTerm(), LoopsApart(), About().proofs);
-      return Adds() ? JoinToElement(value) : Store(Offset(), SingleTerm());
-    case ResultPlan::Mode::kAccumulate: return JoinToElement(value);
+      if (!Adds()) return Store(Offset(), SingleTerm());
+      return plan_.of_runs ? StoreTotal(value) : JoinToElement(value);
+    case ResultPlan::Mode::kAccumulate:
+      return Adds() && plan_.of_runs ? StoreTotal(value) : JoinToElement(value);
     case ResultPlan::Mode::kScan: return Step();
     case ResultPlan::Mode::kArg: return best_->Compete(value, [this] { return OffsetInRest(); });
     case ResultPlan::Mode::kArgInTurns: return CompeteInTurns(value);

@@ -23,9 +23,11 @@ struct ResultPlan {
   Mode mode = Mode::kStore;
   int level =
       0;  // kLanes, kRuns, kArg: the loops open where the element is known; kScan: the state begins
-  bool once = false;      // kRuns: each element is one run's
-  bool complete = false;  // every element is stored: the array needs no initial value
-  Access access;          // of out[]
+  bool once = false;           // kRuns: each element is one run's
+  bool of_runs = false;        // its terms are those of runs, which may be one each
+  bool complete = false;       // every element is stored: the array needs no initial value
+  Access access;               // of out[]
+  bool proven_at_end = false;  // that it is in range where there was no point, too
 
   // Whether an element is stored once the loops inside `level` have run.
   bool StoresAtEnd() const { return IsInLanes() || mode == Mode::kArg; }

@@ -140,12 +140,12 @@ class RowGroups::Search {
   }
 
   RowPlan& plan() { return plan_; }
-  // Less is better: what is kept, then sums that are split, then those that take their terms one by one, then statements
-  // that change.
+  // Less is better: what is kept, then statements that go down columns, then sums that are split, then those that take their
+  // terms one by one, then statements that change.
   using Size = std::pair<size_t, int>;  // axes beyond the function's own arrays, and in all
   using Sizes = std::vector<Size>;      // of arrays that are not by rows, the largest first
-  using Cost = std::tuple<Sizes, size_t, size_t, size_t>;
-  Cost cost() const { return {kept_, plan_.split.size(), in_order_, plan_.first.size()}; }
+  using Cost = std::tuple<Sizes, size_t, size_t, size_t, size_t>;
+  Cost cost() const { return {kept_, down_, plan_.split.size(), in_order_, plan_.first.size()}; }
 
  private:
   // Whether what makes one of the arrays goes down columns as it is; nothing does so by the plan, which turns no array that
@@ -208,7 +208,7 @@ class RowGroups::Search {
   // makes them. False: there are none.
   bool Shrink() {
     plan_ = {};
-    in_order_ = 0;
+    in_order_ = down_ = 0;
     for (size_t at : Members()) {
       const Inst& inst = g_.insts_[at];
       const Value index = IndexOf(*inst.each);
@@ -246,6 +246,7 @@ class RowGroups::Search {
     const bool walks = WalksAcrossRows(*after.each, /*with_results=*/true);
     if (walks && !WalksAcrossRows(each, /*with_results=*/true)) return false;
     if (GoesDownColumns(*after.each, index)) return false;
+    down_ += DownColumns(*after.each, index).empty() ? 0 : 1;
     for (size_t k = 0; k < each.results.size(); ++k) {
       if (!MayLead(at, index, each.results[k], *after.each, after.each->results[k])) return false;
     }
@@ -255,22 +256,51 @@ class RowGroups::Search {
   // elements of rows that data say. Not so of windows, which run along the rows as well, nor of columns each of whose
   // elements is for a loop along the rows of others.
   bool GoesDownColumns(const Each& each, Value first) const {
+    const std::vector<ir::AffineSpan> down = DownColumns(each, first);
+    if (down.empty()) return false;
+    return std::none_of(each.indices.begin(), each.indices.end(), [&](const ir::IndexVar& i) {
+      return i.var != first && *PlaceOfIndex(each, i.var) >= g_.depth_ &&
+             !WalksAcrossRows(each, i.var, /*with_results=*/true) && RunsInside(each, i.var, down);
+    });
+  }
+  std::vector<ir::AffineSpan> DownColumns(const Each& each, Value first) const {
     std::vector<ir::AffineSpan> down;
     const auto look = [&](ir::AffineSpan subs) {
       if (IsDownColumn(each, first, subs)) down.push_back(subs);
     };
     for (const EachResult& r : each.results) look(r.out);
     ForEachRead(each, [&](Value, ir::AffineSpan subs) { look(subs); });
-    if (down.empty()) return false;
-    return std::none_of(each.indices.begin(), each.indices.end(), [&](const ir::IndexVar& i) {
-      const auto is_same = [&](ir::AffineSpan subs) {
-        return std::all_of(subs.begin(), subs.end(),
-                           [&](const Affine& a) { return a.Coeff(i.var) == 0; });
-      };
-      return i.var != first && *PlaceOfIndex(each, i.var) >= g_.depth_ &&
-             std::all_of(down.begin(), down.end(), is_same) &&
-             !WalksAcrossRows(each, i.var, /*with_results=*/true);
+    return down;
+  }
+  // Whether the index is in none of these subscripts, and its loop is inside those of their indices: it comes behind them, or
+  // is the last of a result whose terms are summed row by row (core/loops/columns.h).
+  static bool RunsInside(const Each& each, Value index, const std::vector<ir::AffineSpan>& down) {
+    const size_t at = *PlaceOfIndex(each, index);
+    const EachResult& r = each.results[0];
+    const bool by_rows = each.results.size() == 1 && ir::IsPrefixForm(each, r) &&
+                         r.out.size() == at + 1 && ReadsColumnsOf(each, index);
+    return std::all_of(down.begin(), down.end(), [&](ir::AffineSpan subs) {
+      return std::all_of(subs.begin(), subs.end(), [&](const Affine& a) {
+        return a.Coeff(index) == 0 &&
+               (by_rows || std::all_of(a.terms.begin(), a.terms.end(), [&](const auto& t) {
+                  const auto place = PlaceOfIndex(each, t.value);
+                  return place && *place < at;
+                }));
+      });
     });
+  }
+  // Whether some read has the index last, and in front one behind it.
+  static bool ReadsColumnsOf(const Each& each, Value index) {
+    const size_t at = *PlaceOfIndex(each, index);
+    bool reads = false;
+    ForEachRead(each, [&](Value, ir::AffineSpan subs) {
+      if (subs.size() < 2 || subs.back().AsValue() != index) return;
+      for (size_t k = at + 1; k < each.indices.size(); ++k) {
+        reads |= std::any_of(subs.begin(), subs.end() - 1,
+                             [&](const Affine& a) { return a.Coeff(each.indices[k].var) != 0; });
+      }
+    });
+    return reads;
   }
   bool IsDownColumn(const Each& each, Value first, ir::AffineSpan subs) const {
     const auto runs_inside = [&](const Affine::Term& t) {
@@ -429,7 +459,7 @@ class RowGroups::Search {
   std::map<Value, size_t> wanted_;  // to be by rows: by array, its axis of the class
   std::map<Value, size_t> turned_;  // these, and such as are kept with that axis in front
   RowPlan plan_;
-  size_t in_order_ = 0;
+  size_t in_order_ = 0, down_ = 0;
   Sizes kept_;
 };
 

@@ -192,6 +192,30 @@ TEST_CASE("common rows: the sum of turns' sums has the turns' conditions") {
   CHECK(testing::CountText(text, "where (%i <= %a and %a < %r + %i) {") == 1);
 }
 
+// Rows of p would go down a column of c for every j, since k is summed inside.
+TEST_CASE("common rows: loops stay that would go down columns inside") {
+  const ir::Module module = testing::LowerText(
+      "fn f(x: [n, m]f64, c: [n, d]f64) -> f64 { return sum i < n, p < d, j < m { (sum k < n { "
+      "abs(x[i, j] * c[k, p]) }) ** 2 } }",
+      "f");
+  testing::CheckDerivatives(module, {Irregular({4, 3}), Irregular({4, 2})});
+  const std::string text = ir::Print(testing::Derived(module, Transform::kValue));
+  INFO(text);
+  CHECK(testing::CountText(text, "each(i < %n, j < %m, p < %d, k < %n)") == 1);
+}
+
+// The place of the sum by x[i, 0] is that of the read: no check comes between the loops.
+TEST_CASE("common rows: sums of runs at places that were read keep loops together") {
+  const ir::Module module = testing::LowerText(
+      "fn f(x: [n, d]f64, r: [m]f64) -> f64 { return sum i < n, j < m { (sum k < d { x[i, k] * "
+      "r[j] }) * exp(r[j] * x[i, 0]) } }",
+      "f");
+  testing::CheckDerivatives(module, {Irregular({4, 2}), Irregular({3})});
+  const ir::Module gradient = testing::Derived(module, Transform::kValueAndGrad);
+  for (const int64_t d : {0, 1, 3}) RunBoth(gradient, {Irregular({5, d}), Irregular({17})});
+  CHECK(ElementsMade(gradient, {Irregular({100, 2}), Irregular({50})}, kRows) < 100 * 50);
+}
+
 TEST_CASE("common rows: of clipped activations that are kept what they were clipped from is not") {
   const ir::Module module = testing::LowerText(
       "fn f(x: [n, d]f64, w: [d, h]f64) -> f64 { let a = relu.(x @ w)\n return sum i < n, j < n { "

@@ -124,6 +124,22 @@ b0:
   }
 }
 
+TEST_CASE("a run of one term, which is 0, adds nothing") {
+  const char* text = R"(
+fn @f(%a: [*]f64, %x: [*,*]f64) -> [*]f64 {
+b0:
+  %n = dim %x, 0
+  %m = dim %x, 1
+  %s = each(i < %n, j < %m) where (2*%j - %i == 0) {
+    %u = index %x[%i, %j]
+  } sum [%n - 1 - %i] of (%n) into %a: %u
+  ret %s
+}
+)";
+  for (const double zero : {0.0, -0.0, 2.0})
+    RunBoth(text, {Vector({-0.0, 0.0, 1.0}), Matrix(3, 2, std::vector<double>(6, zero))});
+}
+
 TEST_CASE("terms that meet in an element are added one by one, present ones only") {
   const char* text = R"(
 fn @f(%a: [*]f64, %b: [*]f64, %x: [*]f64) -> ([*]f64, [*]f64) {
