@@ -13,6 +13,7 @@ namespace {
 
 constexpr int kMostSubstitutions = 32;  // of one form
 constexpr int64_t kFar = int64_t{1} << 31;
+constexpr int64_t kMostStep = int64_t{1} << 20;
 
 bool IsNear(int64_t constant) { return constant < kFar && constant > -kFar; }
 
@@ -20,7 +21,11 @@ bool IsNear(int64_t constant) { return constant < kFar && constant > -kFar; }
 
 LaterStores::LaterStores(const ir::Function& f, const ReverseFlow& flow, const Definitions& defs,
                          const Counters& counters, uint32_t header)
-    : f_(f), flow_(flow), defs_(defs), counters_(counters), header_(header) {}
+    : f_(f), flow_(flow), defs_(defs), counters_(counters), header_(header) {
+  std::erase_if(counters_, [](const auto& c) {
+    return c.second.step > kMostStep || c.second.step < -kMostStep;
+  });
+}
 
 bool LaterStores::AreElsewhere(const Access& store, const Access& read) const {
   const std::vector<Axis> axes = AxesOf(store.inst, read.inst);
@@ -160,7 +165,7 @@ std::optional<int64_t> LaterStores::LeastOf(Affine a, uint32_t block) const {
 // A start that wraps only bounds the counter further: something taken away, or one more than what stays below an end.
 std::optional<Affine> LaterStores::LowerBound(const Counter& counter) const {
   if (counter.step < 0) return std::nullopt;
-  const std::optional<Affine> start = Expanded(Affine::Of(counter.start));
+  std::optional<Affine> start = Expanded(Affine::Of(counter.start));
   if (!start || !IsExact(*start)) return std::nullopt;
   if (start->IsConst()) return start;
   if (start->terms.size() == 2)

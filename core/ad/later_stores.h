@@ -55,7 +55,7 @@ class LaterStores {
   const ir::Function& f_;
   const ReverseFlow& flow_;
   const Definitions& defs_;
-  const Counters& counters_;
+  Counters counters_;  // whose steps are small: none wraps between places that are in range
   const uint32_t header_;
 };
 

@@ -32,14 +32,15 @@ class TableLoop {
     for (Value param : f_.blocks[header_].params) {
       if (f_.TypeOf(param).IsArray()) tables_.insert(param);
     }
-    if (tables_.empty()) return;
+    if (tables_.empty() || !HasCountedLoopsAlone()) return;
     FindVersions();
     std::erase_if(tables_, [&](Value table) { return !IsTable(table); });
     for (uint32_t b : blocks_) {
       for (const Inst& inst : f_.blocks[b].insts) {
         if (inst.op != Op::Index || b == header_) continue;
         const Value table = TableOf(inst.args[0]);
-        if (tables_.contains(table) && IsSettled(inst, b, table)) found.emplace(&inst, table);
+        if (tables_.contains(table) && IsCurrent(inst, b) && IsSettled(inst, b, table))
+          found.emplace(&inst, table);
       }
     }
   }
@@ -47,6 +48,18 @@ class TableLoop {
  private:
   bool IsInside(uint32_t b) const { return b == header_ || flow_.IsLoopBodyOf(b, header_); }
   bool IsConstantHere(Value v) const { return !IsInside(flow_.def_block[v.id]); }
+  // Whether every cycle inside is a loop that is left through its header: those that places are compared in.
+  bool HasCountedLoopsAlone() const {
+    std::map<uint32_t, size_t> place;
+    for (uint32_t b : flow_.dominators.order()) place.emplace(b, place.size());
+    return std::all_of(blocks_.begin(), blocks_.end(), [&](uint32_t b) {
+      const ir::Edges& edges = f_.blocks[b].term.edges;
+      return std::all_of(edges.begin(), edges.end(), [&](const ir::Edge& e) {
+        const bool back = IsInside(e.block) && place.at(e.block) <= place.at(b);
+        return !back || (flow_.way[e.block] == WayBack::kTrips && flow_.IsLoopBodyOf(b, e.block));
+      });
+    });
+  }
 
   // --- versions of a table
 
@@ -119,8 +132,8 @@ class TableLoop {
     return true;
   }
   // A block stores to a version, or hands it on, once, and no block behind that does, before the version is another array.
-  bool HasOneSuccessorEach(Value table) const {
-    std::map<Value, std::vector<uint32_t>> ends;  // by version
+  bool HasOneSuccessorEach(Value table) {
+    std::map<Value, std::vector<uint32_t>> ends;
     for (uint32_t b : blocks_) {
       for (const Inst& inst : f_.blocks[b].insts) {
         const bool reads = inst.op == Op::Index || inst.op == Op::Dim || inst.each;
@@ -141,16 +154,30 @@ class TableLoop {
       }
       for (Value v : handed_on) ends[v].push_back(b);
     }
-    return std::all_of(ends.begin(), ends.end(), [&](const auto& end) {
+    const bool one = std::all_of(ends.begin(), ends.end(), [&](const auto& end) {
       return std::all_of(end.second.begin(), end.second.end(), [&](uint32_t b) {
         return std::count(end.second.begin(), end.second.end(), b) == 1 &&
                !ReachesAny(b, end.second, flow_.def_block[end.first.id]);
       });
     });
+    ends_.merge(ends);
+    return one;
+  }
+  // Whether the version that is read is the last one there: it has no successor yet.
+  bool IsCurrent(const Inst& read, uint32_t block) const {
+    const Value version = read.args[0];
+    const auto ends = ends_.find(version);
+    if (ends == ends_.end()) return true;
+    for (const Inst& inst : f_.blocks[block].insts) {
+      if (&inst == &read) break;
+      if (IsStore(inst) && inst.args[0] == version) return false;
+    }
+    return std::none_of(ends->second.begin(), ends->second.end(), [&](uint32_t b) {
+      return ReachesAny(b, {block}, flow_.def_block[version.id]);
+    });
   }
   // Behind `from`, without passing `without`.
   bool ReachesAny(uint32_t from, const std::vector<uint32_t>& any, uint32_t without) const {
-    if (any.size() == 1) return false;
     std::set<uint32_t> seen;
     std::vector<uint32_t> work = {from};
     while (!work.empty()) {
@@ -194,9 +221,10 @@ class TableLoop {
   const uint32_t header_;
   const LaterStores later_;
   std::vector<uint32_t> blocks_;
-  std::set<Value> tables_;           // parameters of the header
-  std::map<Value, Value> table_of_;  // by version
-  std::set<Value> mixed_;            // arrays that are no version, or of several
+  std::set<Value> tables_;                       // parameters of the header
+  std::map<Value, Value> table_of_;              // by version
+  std::set<Value> mixed_;                        // arrays that are no version, or of several
+  std::map<Value, std::vector<uint32_t>> ends_;  // by version: where it is stored to or handed on
   std::map<Value, std::vector<Store>> stores_;
 };
 

@@ -101,17 +101,17 @@ ResultPlan PlanResult(const AccessContext& c, const ir::EachResult& r,
   }
   // A total is stored where the guard was never true, too; that of a run is checked at its points.
   const bool at_end = plan.StoresAtEnd(), runs = plan.mode == ResultPlan::Mode::kRuns;
-  const Access without_points = PlanAccess(c, r.out, ShapeOf(r), {}, false);
+  Access without_points = PlanAccess(c, r.out, ShapeOf(r), {}, false);
+  if (without_points.level > plan.level) {
+    for (AxisCheck& check : without_points.axes) check = AxisCheck::kHere;
+  }
+  plan.proven_at_end = at_end && without_points.IsProven();
   if (at_end && !runs) {
-    plan.access = without_points;
-    if (plan.access.level > plan.level) {
-      for (AxisCheck& check : plan.access.axes) check = AxisCheck::kHere;
-    }
+    plan.access = std::move(without_points);
   } else {
     plan.access = PlanAccess(c, r.out, ShapeOf(r), facts, !r.guard.valid());
     UseEarlierChecks(c, plan.access, r.out, ShapeOf(r), r.guard);
   }
-  plan.proven_at_end = without_points.IsProven();
   plan.complete = (runs ? plan.proven_at_end : plan.access.IsProven()) && IsComplete(c, r, plan);
   return plan;
 }

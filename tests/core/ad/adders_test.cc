@@ -265,6 +265,19 @@ TEST_CASE("adders: sums over what each turn updates are not run again") {
   CHECK(bytes(24) < 5 * bytes(12));
 }
 
+// To keep an array of few elements for each step is less than what its turns would.
+TEST_CASE("adders: sums over pairs of points that steps move are run again") {
+  const std::string text =
+      "fn f(y: [n]f64, p: f64) -> f64 {\n"
+      "var z = gen i < n, k < 2 { y[i] * f64(k + 1) }\n for t < 3 { var e = 0.0\n for i < n { for "
+      "j "
+      "< n { let a = z[i, 0] - z[j, 0]\n let b = z[i, 1] - z[j, 1]\n e += 1.0 / (1.0 + a * a + b * "
+      "b) } }\n z[t, 0] += p * e * z[t, 1] }\n return sum(z * z)\n}";
+  const ir::Module ssa = LowerText(text, "f");
+  CheckDerivatives(ssa, Waves(4));
+  CHECK(TapeOf(ssa, 16) == TapeOf(ssa, 8));
+}
+
 // The cotangent of an array that is the result is known before the loop.
 TEST_CASE("adders: arrays that are results") {
   const std::string text = std::string(

@@ -2,6 +2,7 @@
 #include <catch2/catch.hpp>
 #include <random>
 #include <sstream>
+#include <utility>
 
 #include "core/ir/printer.h"
 #include "tests/support/derivatives.h"
@@ -91,6 +92,25 @@ const Program kKept[] = {
      "var "
      "z = 0.0\n for a in i..j { z += c[i, a] * c[a + 1, j] }\n c[i, j] = 0.5 * z } }\n return "
      "sum(c)"},
+    {"an older version",
+     "var c = gen a < n, b < 3 { 1.0 }\n for i < n { let d = c\n for j in 1..3 { c[i, j] = x[i] * "
+     "d[i, j - 1] * d[i, j - 1] } }\n return sum(c)"},
+    {"an older version, by one arm",
+     "var c = gen a < n, b < 4 { 1.0 + x[a] }\n for i < n { var d = c\n if x[i] > 0.3 { for j in "
+     "1..4 "
+     "{ d[i, j] = c[i, j - 1] * c[i, j - 1] } }\n c = d }\n return sum(c)"},
+    {"once more, until a break",
+     "var c = gen i < n, j < 3 { 1.0 }\n for i < n { for t < 9 { if t == 2 { break }\n for j in "
+     "1..3 "
+     "{ c[i, j] = c[i, j] + x[i] * c[i, j - 1] } } }\n return sum(c)"},
+    {"once more, without a counter",
+     "var c = gen i < n, j < 3 { 1.0 }\n for i < n { var t = 0\n while true { for j in 1..3 { c[i, "
+     "j] "
+     "= c[i, j] + x[i] * c[i, j - 1] }\n t += 1\n if t == 2 { break } } }\n return sum(c)"},
+    {"by steps that come around",
+     "var z = gen i < n { x[0] }\n var i = 1\n for t < 4 { if 0 <= i and i < n { if i > 0 { z[i] = "
+     "z[i "
+     "- 1] * z[i - 1] } else { z[i] = 5.0 } }\n i += 0x5555555555555555 }\n return z[1]"},
     {"changed behind the loops",
      "var z = x\n for i in 1..n { z[i] = x[i] * z[i - 1] * z[i - 1] }\n z[1] = 3.0\n z[0] = 2.0 * "
      "z[2]\n return dot(z, z)"},
@@ -127,11 +147,15 @@ class Loops {
     if (Percent() < 20) Store();
     const bool inner = Percent() < 80;
     const char* const inside[] = {"3..n + 3", "3..i + 1", "i..n + 3", "i - 1..i + 2", "3..i"};
+    const bool copied = Percent() < 15, again = inner && Percent() < 10;
+    if (copied) out_ << " let d = c\n";
+    if (again) out_ << " for u < 9 { if u == 2 { break }\n";
     if (inner) out_ << " for j in " << inside[Below(5)] << " {\n";
     has_j_ = inner;
+    has_copy_ = copied;
     for (int k = Below(2); k >= 0; --k) Turn();
-    if (inner) out_ << " }\n";
-    has_j_ = false;
+    if (inner) out_ << " }\n" << (again ? " }\n" : "");
+    has_j_ = has_copy_ = false;
     if (Percent() < 20) Store();
     out_ << " }\n" << (around ? " }\n" : "");
     if (Percent() < 15) out_ << " c[2, 3] = c[3, 2] * p\n";
@@ -146,16 +170,23 @@ class Loops {
     const char* const by[] = {" - 2", " - 1", "", " + 1"};
     return std::string(index) + by[Percent() < ahead ? 2 + Below(2) : Below(2)];
   }
+  std::string Table() { return has_copy_ && Percent() < 50 ? "d" : "c"; }
   // Of a read: sometimes ahead of the store.
   std::string Place() {
     const int ahead = Percent() < 80 ? 0 : 60;
     const std::string row = Near(has_j_ && Percent() < 12 ? "j" : "i", ahead);
     if (!has_j_ || Percent() < 12)
-      return "c[" + row + ", " + (Percent() < 50 ? Near("i", ahead) : "3") + "]";
-    return "c[" + (Percent() < 40 ? "i" : row) + ", " + Near("j", ahead) + "]";
+      return Table() + "[" + row + ", " + (Percent() < 50 ? Near("i", ahead) : "3") + "]";
+    return Table() + "[" + (Percent() < 40 ? "i" : row) + ", " + Near("j", ahead) + "]";
+  }
+  std::string Target(bool anywhere) {
+    const bool copied = std::exchange(has_copy_, false);
+    const std::string place = anywhere ? Place() : has_j_ ? "c[i, j]" : "c[i, 2]";
+    has_copy_ = copied;
+    return place;
   }
   void Store() {
-    const std::string place = Percent() < 20 ? Place() : has_j_ ? "c[i, j]" : "c[i, 2]";
+    const std::string place = Target(Percent() < 20);
     out_ << " " << place << (Percent() < 8 ? " += " : " = ") << "0.5 * sin(" << Place() << " * "
          << Place() << ") + 0.3 * x[i - 3] * " << Place() << "\n";
   }
@@ -168,7 +199,7 @@ class Loops {
     } else if (form < 25) {
       out_ << " var s = p\n for a in 3..i { s += " << "c[i, a] * c[a, " << (has_j_ ? "j" : "i")
            << "] }\n";
-      out_ << " " << Place() << " = sin(s)\n";
+      out_ << " " << Target(true) << " = sin(s)\n";
     } else {
       Store();
     }
@@ -176,7 +207,7 @@ class Loops {
 
   std::mt19937_64 random_;
   std::ostringstream out_;
-  bool has_j_ = false;
+  bool has_j_ = false, has_copy_ = false;
 };
 
 TEST_CASE("settled reads: random loops over a table") {
