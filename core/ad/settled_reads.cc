@@ -36,11 +36,14 @@ class TableLoop {
     FindVersions();
     std::erase_if(tables_, [&](Value table) { return !IsTable(table); });
     for (uint32_t b : blocks_) {
+      std::set<Value> stored_to;  // so far
       for (const Inst& inst : f_.blocks[b].insts) {
+        if (IsStore(inst)) stored_to.insert(inst.args[0]);
         if (inst.op != Op::Index || b == header_) continue;
         const Value table = TableOf(inst.args[0]);
-        if (tables_.contains(table) && IsCurrent(inst, b) && IsSettled(inst, b, table))
-          found.emplace(&inst, table);
+        const bool current = tables_.contains(table) && !stored_to.contains(inst.args[0]) &&
+                             IsCurrent(inst.args[0], b);
+        if (current && IsSettled(inst, b, table)) found.emplace(&inst, table);
       }
     }
   }
@@ -108,8 +111,8 @@ class TableLoop {
     const ir::Values& params = f_.blocks[header_].params;
     const auto at = std::find(params.begin(), params.end(), table) - params.begin();
     const Value next = f_.blocks[latch.block].term.edges[latch.edge].args[static_cast<size_t>(at)];
-    return TableOf(next) == table && IsReadAloneOutside(table) && HasOneSuccessorEach(table) &&
-           StoresOf(table).size() <= kMostStores;
+    return TableOf(next) == table && IsReadAloneOutside(table) &&
+           StoresOf(table).size() <= kMostStores && HasOneSuccessorEach(table);
   }
   bool IsReadAloneOutside(Value table) const {
     for (uint32_t b = 0; b < f_.blocks.size(); ++b) {
@@ -156,41 +159,37 @@ class TableLoop {
     }
     const bool one = std::all_of(ends.begin(), ends.end(), [&](const auto& end) {
       return std::all_of(end.second.begin(), end.second.end(), [&](uint32_t b) {
+        const std::set<uint32_t> behind = Behind(b, flow_.def_block[end.first.id]);
         return std::count(end.second.begin(), end.second.end(), b) == 1 &&
-               !ReachesAny(b, end.second, flow_.def_block[end.first.id]);
+               std::none_of(end.second.begin(), end.second.end(),
+                            [&](uint32_t other) { return behind.contains(other); });
       });
     });
     ends_.merge(ends);
     return one;
   }
-  // Whether the version that is read is the last one there: it has no successor yet.
-  bool IsCurrent(const Inst& read, uint32_t block) const {
-    const Value version = read.args[0];
+  // Whether the version is the last one at the start of the block: it has no successor yet.
+  bool IsCurrent(Value version, uint32_t block) {
     const auto ends = ends_.find(version);
     if (ends == ends_.end()) return true;
-    for (const Inst& inst : f_.blocks[block].insts) {
-      if (&inst == &read) break;
-      if (IsStore(inst) && inst.args[0] == version) return false;
-    }
-    return std::none_of(ends->second.begin(), ends->second.end(), [&](uint32_t b) {
-      return ReachesAny(b, {block}, flow_.def_block[version.id]);
-    });
+    const auto [it, fresh] = behind_.try_emplace(version);
+    for (uint32_t b : fresh ? ends->second : std::vector<uint32_t>())
+      it->second.merge(Behind(b, flow_.def_block[version.id]));
+    return !it->second.contains(block);
   }
-  // Behind `from`, without passing `without`.
-  bool ReachesAny(uint32_t from, const std::vector<uint32_t>& any, uint32_t without) const {
+  // The blocks behind `from` that are reached without passing `without`.
+  std::set<uint32_t> Behind(uint32_t from, uint32_t without) const {
     std::set<uint32_t> seen;
     std::vector<uint32_t> work = {from};
     while (!work.empty()) {
       const uint32_t b = work.back();
       work.pop_back();
       for (const ir::Edge& edge : f_.blocks[b].term.edges) {
-        if (edge.block == without || !IsInside(edge.block) || !seen.insert(edge.block).second)
-          continue;
-        if (std::find(any.begin(), any.end(), edge.block) != any.end()) return true;
-        work.push_back(edge.block);
+        if (edge.block != without && IsInside(edge.block) && seen.insert(edge.block).second)
+          work.push_back(edge.block);
       }
     }
-    return false;
+    return seen;
   }
 
   // --- places
@@ -225,6 +224,7 @@ class TableLoop {
   std::map<Value, Value> table_of_;              // by version
   std::set<Value> mixed_;                        // arrays that are no version, or of several
   std::map<Value, std::vector<uint32_t>> ends_;  // by version: where it is stored to or handed on
+  std::map<Value, std::set<uint32_t>> behind_;   // and the blocks behind that
   std::map<Value, std::vector<Store>> stores_;
 };
 
