@@ -127,7 +127,7 @@ bool LaterStores::IsNotNegative(Value v) const {
   const auto counter = counters_.find(v);
   if (counter == counters_.end() || counter->second.step < 0) return false;
   const std::optional<Affine> start = Expanded(Affine::Of(counter->second.start));
-  return start && start->IsConst() && start->constant >= 0;
+  return start && start->IsConst() && start->constant >= 0 && IsNear(start->constant);
 }
 
 bool LaterStores::IsExact(const Affine& a) const {

@@ -73,8 +73,10 @@ class TableLoop {
   }
   void FindVersions() {
     for (Value table : tables_) table_of_[table] = table;
-    for (size_t before = 0; before != table_of_.size() + mixed_.size();) {
-      before = table_of_.size() + mixed_.size();
+    // What is known grows, and what was a version may become mixed.
+    const auto known = [&] { return table_of_.size() + 2 * mixed_.size(); };
+    for (size_t before = 0; before != known();) {
+      before = known();
       for (uint32_t b : blocks_) {
         for (const Inst& inst : f_.blocks[b].insts) {
           if (IsStore(inst)) Join(inst.results[0], inst.args[0]);
@@ -111,8 +113,12 @@ class TableLoop {
     const ir::Values& params = f_.blocks[header_].params;
     const auto at = std::find(params.begin(), params.end(), table) - params.begin();
     const Value next = f_.blocks[latch.block].term.edges[latch.edge].args[static_cast<size_t>(at)];
-    return TableOf(next) == table && IsReadAloneOutside(table) &&
-           StoresOf(table).size() <= kMostStores && HasOneSuccessorEach(table);
+    const std::vector<Store>& stores = StoresOf(table);
+    // A store in the header itself would copy what is read behind the loop, in each turn.
+    const bool in_header = std::any_of(stores.begin(), stores.end(),
+                                       [&](const Store& s) { return s.block == header_; });
+    return TableOf(next) == table && !in_header && stores.size() <= kMostStores &&
+           IsReadAloneOutside(table) && HasOneSuccessorEach(table);
   }
   bool IsReadAloneOutside(Value table) const {
     for (uint32_t b = 0; b < f_.blocks.size(); ++b) {

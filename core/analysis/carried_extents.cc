@@ -19,8 +19,10 @@ constexpr int kMostChoices = 4;  // of a choice of choices
 
 void MadeExtents::Record(const Inst& inst) {
   if (inst.each) {
-    for (size_t k = 0; k < inst.results.size(); ++k)
-      extents_[inst.results[k].id] = {inst.each->results[k].shape, inst.loc};
+    for (size_t k = 0; k < inst.results.size(); ++k) {
+      const ir::EachResult& r = inst.each->results[k];
+      if (!r.into.valid()) extents_[inst.results[k].id] = {r.shape, inst.loc};
+    }
   } else if (inst.op == Op::Zeros) {
     extents_[inst.results[0].id] = {inst.args, inst.loc};
   } else if (inst.op == Op::Fit) {
@@ -45,6 +47,12 @@ CarriedExtents::CarriedExtents(const ir::Function& f, bool checked) {
       made_.Record(inst);
       if (inst.op == Op::Dim)
         asked_[inst.results[0].id] = {inst.args[0], static_cast<int>(inst.bits)};
+      if (inst.op == Op::Update || inst.op == Op::AddAt || inst.op == Op::AddArrays)
+        changed_[inst.results[0].id] = inst.args[0];
+      for (size_t k = 0; inst.each && k < inst.results.size(); ++k) {
+        if (inst.each->results[k].into.valid())
+          changed_[inst.results[k].id] = inst.each->results[k].into;
+      }
       if (inst.op == Op::Select) either_[inst.results[0].id] = {inst.args[1], inst.args[2]};
     }
   }
@@ -103,8 +111,12 @@ Extent CarriedExtents::Resolved(Extent e, int depth) const {
     }
     if (IsParam(e.value)) return known_[first_[e.value.id] + static_cast<size_t>(e.axis)];
     const MadeExtents::Extents* extents = made_.Of(e.value);
-    if (extents == nullptr) break;
-    e = {extents->values[static_cast<size_t>(e.axis)]};
+    const auto changed = changed_.find(e.value.id);
+    if (extents == nullptr && changed == changed_.end()) break;
+    if (extents != nullptr)
+      e = {extents->values[static_cast<size_t>(e.axis)]};
+    else
+      e.value = changed->second;
   }
   const auto either = e.IsInteger() ? either_.find(e.value.id) : either_.end();
   if (either != either_.end() && depth < kMostChoices) return EitherOf(e, either->second, depth);

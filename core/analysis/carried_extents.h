@@ -1,5 +1,5 @@
 // Extents of arrays, those that loops carry included: an array parameter of a block that gets arrays of one extent on every
-// edge has that extent, however many turns make the array anew.
+// edge has that extent, however many turns make the array anew, or store elements to it.
 //
 //   b0: %n = dim %x, 0; jump b1(%x)
 //   b1(%s): …                                     the extent of %s is %n: it is that of %x on the way in, and of %t
@@ -77,6 +77,8 @@ class CarriedExtents {
   static constexpr uint32_t kNone = UINT32_MAX;
   MadeExtents made_;
   absl::flat_hash_map<uint32_t, Extent> asked_;  // by value, of those that are an extent
+  absl::flat_hash_map<uint32_t, ir::Value>
+      changed_;  // by value: the array that it is but for some elements
   absl::flat_hash_map<uint32_t, std::pair<ir::Value, ir::Value>> either_;  // by value
   absl::flat_hash_map<Extent, Extent> equal_;                              // followed to the end
   FlatLists edges_to_;

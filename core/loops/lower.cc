@@ -1,5 +1,9 @@
 #include "core/loops/lower.h"
 
+#include <map>
+#include <utility>
+
+#include "core/analysis/carried_extents.h"
 #include "core/ir/dominance.h"
 #include "core/loops/block_rows.h"
 #include "core/loops/counting.h"
@@ -33,9 +37,14 @@ class FunctionLowerer {
         l_(f, out, destinations, options),
         dominators_(f),
         facts_(f, dominators_),
-        live_(FindLiveness(f)) {}
+        live_(FindLiveness(f)),
+        extents_(f) {}
 
   Status Lower() {
+    for (const ir::Inst& inst : f_.blocks[0].insts) {
+      if (inst.op == ir::Op::Dim)
+        asked_.emplace(std::pair(inst.args[0], static_cast<int>(inst.bits)), inst.results[0]);
+    }
     out_.name = f_.name;
     out_.results = f_.results;
     out_.blocks.resize(f_.blocks.size());
@@ -61,6 +70,7 @@ class FunctionLowerer {
     l_.checked.EnterBlock(b, dominates);
     facts_.Enter(b, l_.sizes);
     out_.blocks[b].params = from.params;
+    if (b != 0) LearnExtents(from.params);
     for (Value v : live.dead_params) l_.e.Effect(Node::Kind::kRelease, {v});
     for (size_t k = 0; k < from.insts.size(); ++k) {
       const ir::Inst& inst = from.insts[k];
@@ -73,6 +83,27 @@ class FunctionLowerer {
     out_.blocks[b].nodes = l_.e.EndBlock();
     out_.blocks[b].term = std::move(term);
     SplitEdges(b);
+  }
+
+  // Of arrays that all edges bring with one shape.
+  void LearnExtents(ir::ValueSpan params) {
+    for (Value v : params) {
+      if (!f_.TypeOf(v).IsArray() || l_.sizes.Root(v) != v || !l_.sizes.Shape(v).empty()) continue;
+      ir::Values shape;
+      bool known = true;
+      for (int axis = 0; axis < f_.TypeOf(v).rank; ++axis) {
+        shape.push_back(ValueOf(extents_.Of(v, axis)));
+        known &= shape.back().valid();
+      }
+      if (known) l_.sizes.SetShape(v, shape);
+    }
+  }
+
+  // kNoValue: the entry does not ask for it.
+  Value ValueOf(const analysis::Extent& e) const {
+    if (e.IsInteger()) return e.value;
+    const auto asked = asked_.find({e.value, e.axis});
+    return asked == asked_.end() ? Value() : asked->second;
   }
 
   Consumed Counted(ir::ValueSpan values) const {
@@ -124,6 +155,8 @@ class FunctionLowerer {
   const ir::Dominators dominators_;
   const BlockFacts facts_;
   const std::vector<BlockLiveness> live_;
+  const analysis::CarriedExtents extents_;
+  std::map<std::pair<Value, int>, Value> asked_;  // by array and axis: what the entry calls it
 };
 
 }  // namespace

@@ -232,7 +232,7 @@ StatusOr<bool> DeriveInChunks(PassRunner& passes, ir::Module m, Transform transf
 
 }  // namespace
 
-const char* const kPassesVersion = "131";
+const char* const kPassesVersion = "132";
 
 const char* TransformName(Transform t) {
   switch (t) {

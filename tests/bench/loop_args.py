@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Arguments of the loops of tests/kept, NAME_loops.pull, as JSON."""
+"""Arguments of the loops of tests/kept, NAME_loops.pull, and of sums in runs, as JSON."""
 
 import argparse
 import json
@@ -16,6 +16,11 @@ SHAPES = {
     "pairs": {"x": (1000, 4), "q": (1000,)},
     "kernel": {"x": (1000,), "y": (400,), "w": (400,)},
     "perceptron": {"x": (1000, 4), "w": (4, 16), "v": (16,), "y": (1000,)},
+    "warping": {"x": (400,), "y": (300,)},
+    "cholesky": {"x": (120,)},
+    "hough_circles": {"pt": (120, 2), "cx": (30,), "cy": (30,), "rad": (10,), "sg": ()},
+    "mutual_information": {"a": (120,), "b": (120,), "ca": (60,), "cb": (30,), "sg": ()},
+    "coherence": {"a": (400, 100)},
 }
 
 

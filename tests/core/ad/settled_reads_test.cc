@@ -111,6 +111,26 @@ const Program kKept[] = {
      "var z = gen i < n { x[0] }\n var i = 1\n for t < 4 { if 0 <= i and i < n { if i > 0 { z[i] = "
      "z[i "
      "- 1] * z[i - 1] } else { z[i] = 5.0 } }\n i += 0x5555555555555555 }\n return z[1]"},
+    {"another array, by one way through the turn",
+     "var c = y\n var s = 0.0\n for i in 1..m { s += c[i - 1] * c[i - 1] * x[i]\n if x[i] > 0.45 { "
+     "c[i] "
+     "= 0.7 } else { for b < 2 { if x[i] > 0.3 { c = 2.0 * y } } }\n c[i] = sin(x[i]) }\n return s "
+     "+ "
+     "sum(c * c)"},
+    {"by counters that come around",
+     "var c = gen u < 2, w < 2, l < n { 1.0 + x[l] }\n var s = 0.0\n var u = 0\n var q = "
+     "9223372036854775802\n var a = 9223372036854775788\n while a < q { var w = 0\n var v = "
+     "9223372036854775798\n var b = 9223372036854775788\n while b < v { let r = a + b\n let p = q "
+     "+ "
+     "v\n if 0 <= r and r < n and 0 <= p and p < n { s += c[u, w, r] * c[u, w, r] * x[r]\n c[u, w, "
+     "p] "
+     "= 5.0 }\n w += 1\n b += 22\n v += 16 }\n u += 1\n a += 22\n q += 4 }\n return s + sum(c * "
+     "c)"},
+    {"stores in front of the test that leaves",
+     "var c = gen i < n, j < 3 { 0.5 }\n var s = 0.0\n var i = 1\n while true { c[i, 0] = x[i] * "
+     "0.5\n if i >= n - 1 { break }\n s += c[i - 1, 1] * c[i - 1, 1]\n c[i, 1] = x[i] * 0.7\n i += "
+     "1 "
+     "}\n return s + sum(c * c)"},
     {"changed behind the loops",
      "var z = x\n for i in 1..n { z[i] = x[i] * z[i - 1] * z[i - 1] }\n z[1] = 3.0\n z[0] = 2.0 * "
      "z[2]\n return dot(z, z)"},

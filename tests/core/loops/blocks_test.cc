@@ -278,6 +278,54 @@ b0:
   RunBoth(text, {Tensor::I64(INT64_MAX), Tensor::I64(INT64_MIN)});
 }
 
+// Two arrays that every turn passes on, and one that it makes and stores to element by element.
+TEST_CASE("arrays that loops swap have the extents that they were made with") {
+  const std::string text = R"(
+entry @f
+fn @f(%c: [*,*]f64, %t: i64) -> [*,*]f64 {
+b0:
+  %n = dim %c, 0
+  %m = dim %c, 1
+  %a = zeros %n, %m : f64
+  %b = zeros %n, %m : f64
+  jump b1(0, %a, %b)
+b1(%s: i64, %x: [*,*]f64, %y: [*,*]f64):
+  br lt(%s, %t), b2, b7
+b2:
+  %u = zeros %n, %m : f64
+  jump b3(0, %u)
+b3(%i: i64, %v: [*,*]f64):
+  br lt(%i, %n), b4(0, %v), b6
+b4(%j: i64, %w: [*,*]f64):
+  br lt(%j, %m), b5, b8
+b5:
+  %p = index %y[%i, %j] !1
+  %q = index %x[%i, %j] !2
+  %r = index %c[%i, %j] !3
+  %d = sub %p, %q
+  %e = add %d, %r
+  %w1 = update %w[%i, %j], %e !4
+  jump b4(add(%j, 1), %w1)
+b8:
+  jump b3(add(%i, 1), %w)
+b6:
+  jump b1(add(%s, 1), %y, %v)
+b7:
+  ret %y
+}
+)";
+  const std::string loops = PrintLoops(text);
+  INFO(loops);
+  // That of the outer counter, which the inner loop's header does not know of; not one for each array.
+  CHECK(loops.find("check") == loops.rfind("check"));
+  CHECK(loops.find("dim %x") == std::string::npos);
+  CHECK(loops.find("dim %y") == std::string::npos);
+  for (const int64_t t : {0, 1, 5}) {
+    RunBoth(text, {Ramp({4, 3}), Tensor::I64(t)});
+    RunBoth(text, {Ramp({0, 3}), Tensor::I64(t)});
+  }
+}
+
 TEST_CASE("what nobody reads vanishes, what may trap stays") {
   const std::string loops = PrintLoops(R"(
 entry @f
