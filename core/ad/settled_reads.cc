@@ -58,7 +58,8 @@ class TableLoop {
     return std::all_of(blocks_.begin(), blocks_.end(), [&](uint32_t b) {
       const ir::Edges& edges = f_.blocks[b].term.edges;
       return std::all_of(edges.begin(), edges.end(), [&](const ir::Edge& e) {
-        const bool back = IsInside(e.block) && place.at(e.block) <= place.at(b);
+        const bool known = place.contains(b) && place.contains(e.block);
+        const bool back = IsInside(e.block) && !(known && place.at(b) < place.at(e.block));
         return !back || (flow_.way[e.block] == WayBack::kTrips && flow_.IsLoopBodyOf(b, e.block));
       });
     });
@@ -220,6 +221,7 @@ class TableLoop {
       return later_.AreElsewhere({*s.inst, s.block}, {read, block});
     });
   }
+
   const ir::Function& f_;
   const ReverseFlow& flow_;
   const Definitions& defs_;
@@ -238,6 +240,7 @@ class TableLoop {
 
 SettledReads::SettledReads(const ir::Function& f, const ReverseFlow& flow, const Definitions& defs,
                            const Counters& counters) {
+  if (flow.exit == kNoExit) return;
   for (uint32_t h = 0; h < f.blocks.size(); ++h) {
     if (flow.way[h] != WayBack::kTrips || !flow.dominators.Dominates(h, flow.exit)) continue;
     if (flow.SurvivesTo(h, flow.preds[h][0].block))
