@@ -18,7 +18,7 @@ SHAPES = {
     "perceptron": {"x": (1000, 4), "w": (4, 16), "v": (16,), "y": (1000,)},
     "warping": {"x": (400,), "y": (300,)},
     "cholesky": {"x": (120,)},
-    "hough_circles": {"pt": (120, 2), "cx": (30,), "cy": (30,), "rad": (10,), "sg": ()},
+    "hough_circles": {"pt": (120, 2), "cx": (60,), "cy": (30,), "rad": (10,), "sg": ()},
     "mutual_information": {"a": (120,), "b": (120,), "ca": (60,), "cb": (30,), "sg": ()},
     "coherence": {"a": (400, 100)},
 }
