@@ -16,7 +16,6 @@
 #include "core/ad/sum_threads.h"
 #include "core/ad/turn_costs.h"
 #include "core/analysis/activity.h"
-#include "core/analysis/carried_extents.h"
 #include "core/analysis/loop_nest.h"
 #include "core/ir/builder.h"
 
@@ -37,8 +36,6 @@ using ir::Value;
 constexpr int kMostRegions = 32;
 // Each of these takes arrays as large as those that it reads.
 constexpr int kMostForOne = 2;
-constexpr int64_t kMostShort = 16;  // elements along an axis
-constexpr int kMostSteps = 16;      // from a version of an array to the first
 
 // A number, or an array that elements or arrays are added to.
 bool MayBeSum(Type t) { return t.IsFloat(); }
@@ -140,105 +137,12 @@ class Outlining {
     }
     return reads;
   }
-  // Whether it reads an array some element of which a loop around updates: to be run again it would have to be kept as it is, and
-  // each update would copy it, which may take longer than the loop. Not so of few axes with fewer updates than turns.
-  bool KeepsVersions(const Loop& loop, const analysis::LoopNest& nest,
-                     const ReverseFlow& flow) const {
-    std::set<Value> versions;
-    for (size_t b = 0; b < f_.blocks.size(); ++b) {
-      if (!loop.contains[b]) continue;
-      ForEachUse(f_.blocks[b], [&](Value v) {
-        if (f_.TypeOf(v).IsArray() && !parts_->IsInside(loop, v) &&
-            nest.Innermost(parts_->BlockOf(v)) != kNoBlock)
-          versions.insert(v);
-      });
-    }
-    for (size_t before = 0; before != versions.size();) {
-      before = versions.size();
-      for (const Block& b : f_.blocks) {
-        for (const Edge& e : b.term.edges) {
-          for (size_t k = 0; k < e.args.size(); ++k) {
-            if (versions.contains(e.args[k])) versions.insert(f_.blocks[e.block].params[k]);
-          }
-        }
-      }
-    }
-    if (versions.empty()) return false;
-    const analysis::CarriedExtents extents(f_);
-    const int loops = CountLoops(loop, nest);
-    for (uint32_t b = 0; b < f_.blocks.size(); ++b) {
-      const uint32_t around = nest.Innermost(b);
-      if (!IsAround(around, loop.header, nest)) continue;
-      const int fewest = loops + (IsInEveryTurn(b, around, flow) ? 0 : 1);
-      for (const Inst& inst : f_.blocks[b].insts) {
-        const bool stores = inst.op == Op::Update || inst.op == Op::AddAt;
-        if (stores && versions.contains(inst.args[0]) &&
-            CountLongAxes(FirstOf(inst.args[0], flow), extents) >= std::max(fewest, 1))
-          return true;
-      }
-    }
-    return false;
-  }
-  // What the first version was that loops around were entered with.
-  Value FirstOf(Value v, const ReverseFlow& flow) const {
-    for (int step = 0; step < kMostSteps; ++step) {
-      const Inst* def = parts_->Definition(v);
-      const uint32_t b = parts_->BlockOf(v);
-      const ir::Values& params = f_.blocks[b].params;
-      const auto at = std::find(params.begin(), params.end(), v);
-      if (def && (def->op == Op::Update || def->op == Op::AddAt)) {
-        v = def->args[0];
-      } else if (at != params.end() && !flow.preds[b].empty()) {
-        const auto first =
-            std::find_if(flow.preds[b].begin(), flow.preds[b].end(),
-                         [&](const auto& p) { return !flow.dominators.Dominates(b, p.block); });
-        if (first == flow.preds[b].end()) return v;
-        v = f_.blocks[first->block].term.edges[first->edge].args[static_cast<size_t>(
-            at - params.begin())];
-      } else {
-        return v;
-      }
-    }
-    return v;
-  }
-  int CountLongAxes(Value array, const analysis::CarriedExtents& extents) const {
-    int count = 0;
-    for (int axis = 0; axis < f_.TypeOf(array).rank; ++axis) {
-      const analysis::Extent e = extents.Of(array, axis);
-      const Inst* def = e.IsInteger() && e.value.valid() ? parts_->Definition(e.value) : nullptr;
-      const bool is_short =
-          def && def->op == Op::Const && static_cast<int64_t>(def->bits) <= kMostShort;
-      count += is_short ? 0 : 1;
-    }
-    return count;
-  }
-  bool IsInEveryTurn(uint32_t b, uint32_t header, const ReverseFlow& flow) const {
-    return std::all_of(flow.preds[header].begin(), flow.preds[header].end(), [&](const auto& p) {
-      return !flow.dominators.Dominates(header, p.block) || flow.dominators.Dominates(b, p.block);
-    });
-  }
-  static bool IsAround(uint32_t outer, uint32_t header, const analysis::LoopNest& nest) {
-    uint32_t h = nest.Around(header);
-    while (h != kNoBlock && h != outer) h = nest.Around(h);
-    return h != kNoBlock;
-  }
-  // Inside each other, the loop among them.
-  int CountLoops(const Loop& loop, const analysis::LoopNest& nest) const {
-    int most = 0;
-    for (uint32_t b = 0; b < f_.blocks.size(); ++b) {
-      if (!loop.contains[b]) continue;
-      int count = 1;
-      for (uint32_t h = nest.Innermost(b); h != loop.header; h = nest.Around(h)) ++count;
-      most = std::max(most, count);
-    }
-    return most;
-  }
   // Whether there are loops inside, or elements are read that loops around change, and each loop inside does no more than this
   // one: what the tape would keep may be more than all arrays together. Not where it is dear to run the turns again.
   bool AllInsideAdd(Loop& loop, const analysis::LoopNest& nest, const ReverseFlow& flow) {
     const Value end = end_;
     bool any = ReadsWhatChanges(loop, nest);
-    bool all = !IsDear(f_, loop, 2) && !KeepsVersions(loop, nest, flow);
+    bool all = !IsDear(f_, loop, 2) && !KeepsVersions(f_, loop, nest, flow, *parts_);
     for (uint32_t b : flow.dominators.order()) {
       if (b == loop.header || !loop.contains[b]) continue;
       if (nest.Innermost(b) != b) continue;

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <set>
 
+#include "core/analysis/carried_extents.h"
+
 namespace pullback::ad {
 
 using ir::Inst;
@@ -10,6 +12,8 @@ using ir::Op;
 using ir::Value;
 
 namespace {
+
+constexpr int64_t kMostShort = 16;  // elements along an axis
 
 template <typename Fn>
 void ForEachInst(const ir::Function& f, const Loop& loop, Fn&& fn) {
@@ -48,6 +52,69 @@ bool HasOwnIndices(const Inst& read, const std::set<Value>& indices) {
   });
 }
 
+// Arrays that the loop reads and loops around carry, and what becomes of them on the edges.
+std::set<Value> VersionsReadIn(const ir::Function& f, const Loop& loop,
+                               const analysis::LoopNest& nest, const LoopParts& parts) {
+  std::set<Value> versions;
+  for (size_t b = 0; b < f.blocks.size(); ++b) {
+    if (!loop.contains[b]) continue;
+    ForEachUse(f.blocks[b], [&](Value v) {
+      if (f.TypeOf(v).IsArray() && !parts.IsInside(loop, v) &&
+          nest.Innermost(parts.BlockOf(v)) != ir::kNoBlock)
+        versions.insert(v);
+    });
+  }
+  for (size_t before = 0; before != versions.size();) {
+    before = versions.size();
+    for (const ir::Block& b : f.blocks) {
+      for (const ir::Edge& e : b.term.edges) {
+        for (size_t k = 0; k < e.args.size(); ++k) {
+          if (versions.contains(e.args[k])) versions.insert(f.blocks[e.block].params[k]);
+        }
+      }
+    }
+  }
+  return versions;
+}
+
+// Those that are not known to be short.
+int CountLongAxes(const ir::Function& f, Value array, const analysis::CarriedExtents& extents,
+                  const LoopParts& parts) {
+  int count = 0;
+  for (int axis = 0; axis < f.TypeOf(array).rank; ++axis) {
+    const analysis::Extent e = extents.Of(array, axis);
+    const Inst* def = e.IsInteger() && e.value.valid() ? parts.Definition(e.value) : nullptr;
+    const bool is_short =
+        def && def->op == Op::Const && static_cast<int64_t>(def->bits) <= kMostShort;
+    count += is_short ? 0 : 1;
+  }
+  return count;
+}
+
+bool IsInEveryTurn(uint32_t b, uint32_t header, const ReverseFlow& flow) {
+  return std::all_of(flow.preds[header].begin(), flow.preds[header].end(), [&](const auto& p) {
+    return !flow.dominators.Dominates(header, p.block) || flow.dominators.Dominates(b, p.block);
+  });
+}
+
+bool IsAround(uint32_t outer, uint32_t header, const analysis::LoopNest& nest) {
+  uint32_t h = nest.Around(header);
+  while (h != ir::kNoBlock && h != outer) h = nest.Around(h);
+  return h != ir::kNoBlock;
+}
+
+// Inside each other, the loop among them.
+int CountLoops(const ir::Function& f, const Loop& loop, const analysis::LoopNest& nest) {
+  int most = 0;
+  for (uint32_t b = 0; b < f.blocks.size(); ++b) {
+    if (!loop.contains[b]) continue;
+    int count = 1;
+    for (uint32_t h = nest.Innermost(b); h != loop.header; h = nest.Around(h)) ++count;
+    most = std::max(most, count);
+  }
+  return most;
+}
+
 }  // namespace
 
 bool IsDear(const ir::Function& f, const Loop& loop, size_t indices) {
@@ -83,6 +150,26 @@ bool ReadsAll(const ir::Function& f, const Loop& loop, const analysis::LoopNest&
     for (const Inst& body : inst.each->body) visit(body, indices);
   });
   return all;
+}
+
+bool KeepsVersions(const ir::Function& f, const Loop& loop, const analysis::LoopNest& nest,
+                   const ReverseFlow& flow, const LoopParts& parts) {
+  const std::set<Value> versions = VersionsReadIn(f, loop, nest, parts);
+  if (versions.empty()) return false;
+  const analysis::CarriedExtents extents(f);
+  const int loops = CountLoops(f, loop, nest);
+  for (uint32_t b = 0; b < f.blocks.size(); ++b) {
+    const uint32_t around = nest.Innermost(b);
+    if (!IsAround(around, loop.header, nest)) continue;
+    const int fewest = loops + (IsInEveryTurn(b, around, flow) ? 0 : 1);
+    for (const Inst& inst : f.blocks[b].insts) {
+      const bool stores = inst.op == Op::Update || inst.op == Op::AddAt;
+      if (stores && versions.contains(inst.args[0]) &&
+          CountLongAxes(f, inst.args[0], extents, parts) >= fewest)
+        return true;
+    }
+  }
+  return false;
 }
 
 }  // namespace pullback::ad
