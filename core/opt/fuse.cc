@@ -205,6 +205,7 @@ class Fuser {
   bool MayFuse(const Each& consumer, const Inst& read, const Producer& producer) const {
     const Each& each = *producer.each;
     if (!loops_.RunsNoMoreOften(block_, producer.block) || OnlyPlaces(consumer)) return false;
+    if (IsTurnedCopy(each)) return false;
     if (consumer.body.size() + each.body.size() * each.results.size() > kMaxBody) return false;
     const EachResult& r = each.results[producer.result];
     for (size_t k = 0; k < r.shape.size(); ++k) {

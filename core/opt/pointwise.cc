@@ -108,4 +108,17 @@ bool PlacesByData(const ir::Each& each) {
   });
 }
 
+bool IsTurnedCopy(const ir::Each& each) {
+  if (each.indices.size() != 2 || each.body.size() != 1 || each.results.size() != 1 ||
+      each.where.size() != 1)
+    return false;
+  const ir::EachResult& r = each.results[0];
+  const ir::Inst& read = each.body[0];
+  const ir::Affine i = ir::Affine::Of(each.indices[0].var), j = ir::Affine::Of(each.indices[1].var);
+  return IsOutside(each, each.where[0].e) && r.monoid == ir::Monoid::kGen && !r.into.valid() &&
+         !r.guard.valid() && r.out == ir::Affines{i, j} && read.op == ir::Op::Index &&
+         r.value == read.results[0] && read.subs.size() == 2 && read.subs[0] == j &&
+         read.subs[1] == i;
+}
+
 }  // namespace pullback::opt

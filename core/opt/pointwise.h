@@ -31,4 +31,8 @@ bool CallsMath(const ir::Each& each);
 // elsewhere, and takes one at a time.
 bool PlacesByData(const ir::Each& each);
 
+// Whether it makes another matrix turned, x[j, i] to [i, j], where a condition on what is known outside says that something
+// reads it: as core/tensor/turn_arrays.cc does, for products that would go down columns.
+bool IsTurnedCopy(const ir::Each& each);
+
 }  // namespace pullback::opt

@@ -45,6 +45,9 @@ bool FloatInvariants(ir::Function& f, const RewriteOptions& options = {});
 bool SinkStatements(ir::Function& f);
 // What one path to a block adds to a value that a statement gives is added in the block (split_joins.cc). True: changed.
 bool SplitJoins(ir::Function& f);
+// Arrays of which each turn of a loop reads its row alone are made a block of rows at a time (turn_blocks.cc). Comes before
+// differentiation. True: changed.
+bool BlockTurns(ir::Module& m, ir::Function& f);
 
 // Parts of statements' bodies that are dear and the same in every turn of a loop become statements of their own, which
 // FloatInvariants moves. How many.

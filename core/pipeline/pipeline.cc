@@ -232,7 +232,7 @@ StatusOr<bool> DeriveInChunks(PassRunner& passes, ir::Module m, Transform transf
 
 }  // namespace
 
-const char* const kPassesVersion = "132";
+const char* const kPassesVersion = "133";
 
 const char* TransformName(Transform t) {
   switch (t) {
@@ -270,6 +270,7 @@ StatusOr<Staged> Derive(const ir::Module& ssa, Transform transform, const std::v
     PB_RETURN_IF_ERROR(TurnArrays(passes, m));
     if (transform != Transform::kValue) PB_RETURN_IF_ERROR(MoveInvariants(passes, m));
     PB_RETURN_IF_ERROR(SinkStatements(passes, m));
+    if (!matrix) PB_RETURN_IF_ERROR(BlockTurns(passes, m));
   }
   out.ssa = std::move(m);
   m = out.ssa.Clone();

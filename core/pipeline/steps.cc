@@ -17,6 +17,8 @@ namespace {
 constexpr int kMostMoreRounds = 8;
 // Of arrays that are read by diagonals of others, or at tuples.
 constexpr int kMostShapes = 4;
+// Of loops within loops that take rows of arrays.
+constexpr int kMostNests = 4;
 // Of arrays made of arrays that are made again.
 constexpr int kMostRepeats = 8;
 
@@ -114,6 +116,11 @@ Status RowsAtPoints(PassRunner& passes, ir::Module& m) {
 
 Status MakeLess(PassRunner& passes, ir::Module& m) {
   PB_RETURN_IF_ERROR(ShareStatements(passes, m));
+  PB_RETURN_IF_ERROR(passes.Run("rows_as_read", m, [&](ir::Module& x) {
+    bool changed = false;
+    for (auto& f : x.functions) changed |= tensor::MakeRowsAsRead(*f);
+    return changed ? opt::Simplify(x, passes.rules()) : Status();
+  }));
   PB_RETURN_IF_ERROR(SplitReductions(passes, m));
   bool changed = true;
   for (int round = 0; changed && round < kMostShapes; ++round) {
@@ -158,6 +165,18 @@ Status SinkStatements(PassRunner& passes, ir::Module& m) {
     }
     return changed ? opt::Simplify(x, passes.rules()) : Status();
   });
+}
+
+Status BlockTurns(PassRunner& passes, ir::Module& m) {
+  bool changed = true;
+  for (int round = 0; changed && round < kMostNests; ++round) {
+    changed = false;
+    PB_RETURN_IF_ERROR(passes.Run("block_turns", m, [&](ir::Module& x) {
+      for (auto& f : x.functions) changed |= opt::BlockTurns(x, *f);
+      return changed ? opt::Simplify(x, passes.rules()) : Status();
+    }));
+  }
+  return {};
 }
 
 Status CommonRows(PassRunner& passes, ir::Module& m) {
@@ -217,6 +236,7 @@ Status NormaliseAndFuse(PassRunner& passes, ir::Module& m, int rounds) {
         compacted |= tensor::KeepDiagonals(*f);
         bool again = tensor::KeepRows(*f);
         compacted |= tensor::PlaceValues(*f);
+        compacted |= tensor::SendSums(*f);
         again |= tensor::RecomputeRows(*f);
         if (again) tensor::ShareStatements(*f);  // rows that rounds before have made
         compacted |= again;

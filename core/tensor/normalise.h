@@ -56,6 +56,11 @@ bool ReduceOnce(ir::Function& f);
 bool KeepDiagonals(ir::Function& f);
 // Arrays of which one row is read for each point of other axes, as data say, are made of these rows alone (keep_rows.cc).
 bool KeepRows(ir::Function& f);
+// Arrays of which readers take rows at a place that runs with their index are made at these places (rows_as_read.cc). Comes
+// before derivatives are taken.
+bool MakeRowsAsRead(ir::Function& f);
+// What is added at places that data say, and then from each place to another, is added there at once (send_sums.cc).
+bool SendSums(ir::Function& f);
 // What is stored at one place of an axis loses the axis, and what reads it asks for the place (place_values.cc).
 bool PlaceValues(ir::Function& f);
 // What is read of a large array at a place known outside is computed there once more (recompute_rows.cc).

@@ -137,6 +137,13 @@ TEST_CASE("opt: SplitJoins") {
   RunPassFiles("split_joins", OverFunctions([](ir::Function& f) { SplitJoins(f); }));
 }
 
+TEST_CASE("opt: BlockTurns") {
+  RunPassFiles("block_turns", [](ir::Module& m) {
+    for (auto& f : m.functions) BlockTurns(m, *f);
+    return Simplify(m);
+  });
+}
+
 TEST_CASE("opt: FuseReads") {
   RunPassFiles("fuse_reads", OverFunctions([](ir::Function& f) { FuseReads(f, false); }));
 }

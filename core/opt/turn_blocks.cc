@@ -1,0 +1,441 @@
+// Arrays of which a loop of blocks takes a row in each turn, and nobody anything else, are made a few rows at a time: as
+// much is computed, in the same order, and no array of all rows is held, nor one of their cotangents.
+//
+//   b0: e = each(p < n, k < s) { … } sum [p, k]     b0: jump b4(0, 0.0)
+//       jump b1(0, 0.0)                             b4(b, v'): br lt(b, (n + 15) / 16), b5, b3
+//   b1(i, v): br lt(i, n), b2, b3                   b5: m = min(16, n - 16 b)
+//   b2: … e[i, k] …                                     e = each(p < m, k < s) { … 16 b + p … } sum [p, k]
+//       jump b1(i + 1, v2)                              jump b1(0, v')
+//   b3: ret v                                       b1(j, v): i = 16 b + j; br lt(j, m), b2, b6
+//                                                   b2: … e[j, k] …; jump b1(j + 1, v2)
+//                                                   b6: jump b4(b + 1, v)
+//                                                   b3: ret v'
+//
+// Only of arrays that may be larger than the function's own, and not where turns fill a table that is as long. A statement of which such a statement reads, at its own row,
+// alone comes along. Comes before derivatives are taken: the reverse loop has the same two levels.
+#include <algorithm>
+#include <map>
+#include <optional>
+#include <set>
+#include <vector>
+
+#include "core/ir/block_loops.h"
+#include "core/ir/builder.h"
+#include "core/ir/dominance.h"
+#include "core/ir/own_arrays.h"
+#include "core/opt/block_loops.h"
+#include "core/opt/simplify.h"
+
+namespace pullback::opt {
+namespace {
+
+using ir::Affine;
+using ir::Inst;
+using ir::Op;
+using ir::Value;
+
+constexpr int64_t kRows = 16;
+
+// A statement whose every result has a row for each turn of its index `row`.
+struct Maker {
+  uint32_t block;
+  size_t place;  // among the block's instructions
+  Value row;
+  Value rows;     // how many
+  bool is_large;  // some result may be larger than the function's own arrays
+};
+
+// Which row a turn takes: that of its number, or of what is left behind it.
+enum class Order : uint8_t { kForwards, kBackwards };
+Affine RowOfTurn(const Affine& turn, Value rows, Order order) {
+  return order == Order::kForwards ? turn : Affine::Of(rows) - turn - Affine::Const(1);
+}
+
+// A read by `index`, in the block or in the body of its instruction `place`.
+struct RowRead {
+  uint32_t block;
+  size_t place;
+  std::optional<size_t> in_body;
+  Value array = {};
+  Affine row = {};  // its first subscript
+};
+
+// The index that is the first subscript of all results, and in no other one.
+Value RowOf(const ir::Each& each) {
+  Value row;
+  for (const ir::EachResult& r : each.results) {
+    if (r.out.empty() || ir::IsScan(r.monoid) || r.into.valid()) return ir::kNoValue;
+    const Value first = r.out[0].AsValue();
+    if (!first.valid() || (row.valid() && row != first)) return ir::kNoValue;
+    row = first;
+    const auto is_row = [&](const ir::IndexVar& i) {
+      return i.var == row && i.extent == r.shape[0];
+    };
+    if (std::none_of(each.indices.begin(), each.indices.end(), is_row)) return ir::kNoValue;
+    const auto names_row = [&](const Affine& a) { return a.Coeff(row) != 0; };
+    if (std::any_of(r.out.begin() + 1, r.out.end(), names_row)) return ir::kNoValue;
+  }
+  return row;
+}
+
+class Blocker {
+ public:
+  Blocker(ir::Module& m, ir::Function& f)
+      : f_(f),
+        b_(m, f),
+        dominators_(f),
+        around_(ir::LoopsAround(f, dominators_)),
+        defs_(f),
+        users_(f),
+        round_(f) {}
+
+  bool Run() {
+    FindMakers();
+    if (makers_.empty()) return false;
+    FindReads();
+    std::vector<Plan> plans;  // first of all: places of instructions are others then
+    for (BlockLoop& loop : FindLoops(f_, dominators_)) {
+      if (std::optional<Plan> plan = PlanFor(loop)) {
+        round_.Touch(loop);
+        plans.push_back(std::move(*plan));
+      }
+    }
+    for (Plan& plan : plans) Rewrite(plan);
+    round_.End();
+    return !plans.empty();
+  }
+
+ private:
+  using Members = std::vector<size_t>;  // of makers_
+  struct Plan {
+    BlockLoop loop;
+    Counter counter;
+    Order order;
+    Members members;
+  };
+
+  void FindMakers() {
+    const ir::OwnArrays own(f_);
+    for (uint32_t b = 0; b < f_.blocks.size(); ++b) {
+      for (size_t k = 0; k < f_.blocks[b].insts.size(); ++k) {
+        const Inst& inst = f_.blocks[b].insts[k];
+        if (inst.op == Op::Dim) dims_.insert(inst.results[0].id);
+        if (!inst.each) continue;
+        const Value row = RowOf(*inst.each);
+        const ir::IndexVar* index = nullptr;
+        for (const ir::IndexVar& i : inst.each->indices) index = i.var == row ? &i : index;
+        if (!index || IsFew(index->extent)) continue;
+        const auto is_large = [&](const ir::EachResult& r) { return !own.IsNoLarger(r.shape); };
+        for (Value v : inst.results) maker_of_[v.id] = makers_.size();
+        makers_.push_back(
+            {b, k, row, index->extent,
+             std::any_of(inst.each->results.begin(), inst.each->results.end(), is_large)});
+      }
+    }
+  }
+
+  // No more than a block's rows: k, or min(k, …).
+  bool IsFew(Value extent) const {
+    const auto is_small = [&](Value v) {
+      const Inst* inst = defs_.Inst(v);
+      return inst && inst->op == Op::Const && static_cast<int64_t>(inst->bits) <= kRows;
+    };
+    const Inst* min = defs_.Inst(extent);
+    return is_small(extent) ||
+           (min && min->op == Op::Min && std::any_of(min->args.begin(), min->args.end(), is_small));
+  }
+
+  // Who reads what otherwise than by rows makes it whole.
+  void FindReads() {
+    whole_.assign(makers_.size(), 0);
+    reads_of_.resize(makers_.size());
+    for (uint32_t b = 0; b < f_.blocks.size(); ++b) {
+      for (size_t k = 0; k < f_.blocks[b].insts.size(); ++k) {
+        const Inst& inst = f_.blocks[b].insts[k];
+        if (inst.each) {
+          for (size_t i = 0; i < inst.each->body.size(); ++i) Read(inst.each->body[i], {b, k, i});
+          for (const ir::EachResult& r : inst.each->results) UseWhole(r.into);
+        } else {
+          Read(inst, {b, k, std::nullopt});
+        }
+      }
+      ir::ForEachTermOperand(f_.blocks[b].term, [&](Value v) { UseWhole(v); });
+    }
+  }
+  void Read(const Inst& inst, RowRead read) {
+    if (inst.op == Op::Index) {
+      read.array = inst.args[0];
+      read.row = inst.subs[0];
+      const auto it = maker_of_.find(read.array.id);
+      if (it == maker_of_.end()) return;
+      reads_of_[it->second].push_back(reads_.size());
+      for (const Affine::Term& t : read.row.terms) reads_at_[t.value.id].push_back(reads_.size());
+      reads_.push_back(read);
+      return;
+    }
+    ir::ForEachOperand(inst, [&](Value v) { UseWhole(v); });
+  }
+  void UseWhole(Value v) {
+    if (!v.valid()) return;
+    if (const auto it = maker_of_.find(v.id); it != maker_of_.end()) whole_[it->second] = 1;
+  }
+
+  std::optional<Plan> PlanFor(const BlockLoop& loop) const {
+    if (!round_.IsUntouched(loop) || f_.blocks[loop.header].term.snapshots.valid())
+      return std::nullopt;
+    const std::optional<Counter> counter = FindCounter(f_, loop, defs_);
+    if (!counter || counter->op != Op::Lt || counter->step != 1) return std::nullopt;
+    const Inst* start = defs_.Inst(loop.Arguments(f_)[counter->param]);
+    if (!start || start->op != Op::Const || start->bits != 0) return std::nullopt;
+    if (IsReadBehind(loop, counter->param) || FillsTable(loop, counter->param)) return std::nullopt;
+    for (const Order order : {Order::kForwards, Order::kBackwards}) {
+      const Members members = MembersOf(loop, *counter, order);
+      const auto is_large = [&](size_t m) { return makers_[m].is_large; };
+      if (std::any_of(members.begin(), members.end(), is_large))
+        return Plan{loop, *counter, order, members};
+    }
+    return std::nullopt;
+  }
+
+  // Whether something of the header, other than its parameters but for the counter, is read behind the loop.
+  bool IsReadBehind(const BlockLoop& loop, size_t counter) const {
+    const ir::Block& header = f_.blocks[loop.header];
+    ValueIds inner = {header.params[counter].id};
+    for (const Inst& inst : header.insts) {
+      for (Value v : inst.results) inner.insert(v.id);
+    }
+    for (Value v : loop.Exit(f_).args) {
+      if (inner.contains(v.id)) return true;
+    }
+    return std::any_of(inner.begin(), inner.end(),
+                       [&](uint32_t v) { return users_.AnyOutside(Value{v}, loop); });
+  }
+
+  // Whether turns store at what they count: the table is as long as the arrays, and that they store at each place once is told
+  // from the counter (core/ad/settled_reads.h).
+  bool FillsTable(const BlockLoop& loop, size_t counter) const {
+    const Value i = f_.blocks[loop.header].params[counter];
+    return std::any_of(loop.blocks.begin(), loop.blocks.end(), [&](uint32_t b) {
+      return std::any_of(f_.blocks[b].insts.begin(), f_.blocks[b].insts.end(),
+                         [&](const Inst& inst) {
+                           return inst.op == Op::Update &&
+                                  std::any_of(inst.subs.begin(), inst.subs.end(),
+                                              [&](const Affine& sub) { return sub.Coeff(i) != 0; });
+                         });
+    });
+  }
+
+  // In the order of the text. A row of theirs is read by the turn that counts it, or makes a row of another one of them.
+  Members MembersOf(const BlockLoop& loop, const Counter& counter, Order order) const {
+    const Value i = f_.blocks[loop.header].params[counter.param];
+    const Affine turn = RowOfTurn(Affine::Of(i), counter.bound, order);
+    std::set<size_t> members;
+    std::vector<Value> rows = {i};  // whose reads are looked at
+    while (!rows.empty()) {
+      const auto reads = reads_at_.find(rows.back().id);
+      rows.pop_back();
+      if (reads == reads_at_.end()) continue;
+      for (size_t k : reads->second) {
+        const size_t m = maker_of_.at(reads_[k].array.id);
+        const bool may = whole_[m] == 0 && makers_[m].rows == counter.bound;
+        if (may && IsOnceInFront(makers_[m], loop) && members.insert(m).second)
+          rows.push_back(makers_[m].row);
+      }
+    }
+    const auto is_by_rows = [&](size_t m) {
+      return std::all_of(reads_of_[m].begin(), reads_of_[m].end(), [&](size_t k) {
+        const bool in_turn =
+            loop.Holds(reads_[k].block) && reads_[k].block != loop.header && reads_[k].row == turn;
+        return in_turn || IsOfMember(reads_[k], members);
+      });
+    };
+    while (std::erase_if(members, [&](size_t m) { return !is_by_rows(m); }) > 0) continue;
+    return {members.begin(), members.end()};
+  }
+  bool IsOfMember(const RowRead& read, const std::set<size_t>& members) const {
+    if (!read.in_body) return false;
+    const Inst& inst = f_.blocks[read.block].insts[read.place];
+    const auto it = maker_of_.find(inst.results[0].id);
+    return it != maker_of_.end() && members.contains(it->second) &&
+           read.row == Affine::Of(makers_[it->second].row);
+  }
+  // Whether the loop runs at most once for each time that the statement is evaluated.
+  bool IsOnceInFront(const Maker& maker, const BlockLoop& loop) const {
+    if (loop.Holds(maker.block) || !dominators_.Dominates(maker.block, loop.entry)) return false;
+    std::set<uint32_t> around = around_[loop.header];
+    around.erase(loop.header);
+    return around == around_[maker.block];
+  }
+
+  void Rewrite(Plan& plan) {
+    auto& [loop, counter, order, members] = plan;
+    for (size_t m : members) CheckSizes(makers_[m], loop.entry);
+    const uint32_t around = b_.NewBlock(), make = b_.NewBlock(), next = b_.NewBlock();
+    const Value block = b_.AddParam(around, ir::Type::I64());
+    Copier names(f_);  // what the loop carries, by its names around it and behind it
+    ir::Values in_turns, first;
+    for (size_t k = 0; k < f_.blocks[loop.header].params.size(); ++k) {
+      const Value v = f_.blocks[loop.header].params[k];
+      if (k == counter.param) {
+        first.push_back(ir::kNoValue);
+        continue;
+      }
+      first.push_back(names.New(v));
+      f_.blocks[around].params.push_back(first.back());
+      in_turns.push_back(v);
+    }
+    GoByBlocks(loop, counter, around, make);
+
+    b_.SetBlock(make);
+    const Affine base = Affine::Of(block) * kRows;
+    const Value left = b_.AffineOf(Affine::Of(counter.bound) - base);
+    const Value rows = b_.Make(Op::Min, {b_.I64(kRows), left});
+    Copier made(f_);
+    for (size_t m : members) {
+      f_.blocks[make].insts.push_back(RowsOf(makers_[m], {base, counter.bound, order, rows}, made));
+    }
+    first[counter.param] = b_.I64(0);
+    b_.Jump(loop.header, first);
+
+    b_.SetBlock(next);
+    in_turns.insert(in_turns.begin(), b_.Make(Op::Add, {block, b_.I64(1)}));
+    b_.Jump(around, in_turns);
+
+    // Places of instructions are others behind this.
+    const Value row = f_.NewLike(f_, f_.blocks[loop.header].params[counter.param]);
+    ReadFrom(made, members, row, loop);
+    CountRows(loop, counter.param, base, row, rows, next);
+    loop.blocks.push_back(next);
+    round_.RenameOutside(loop, names);
+  }
+
+  // What is negative ends the run, also where no turn is made.
+  void CheckSizes(const Maker& maker, uint32_t block) {
+    const Inst& inst = f_.blocks[maker.block].insts[maker.place];
+    std::set<Value> extents;
+    for (const ir::IndexVar& i : inst.each->indices) extents.insert(i.extent);
+    for (const ir::EachResult& r : inst.each->results)
+      extents.insert(r.shape.begin(), r.shape.end());
+    const uint32_t loc = inst.loc;
+    b_.SetBlock(block);
+    b_.SetLoc(loc);
+    for (Value extent : extents) {
+      if (dims_.contains(extent.id)) continue;
+      b_.Check(b_.Make(Op::Ge, {extent, b_.I64(0)}), ir::TrapKind::kNegativeSize, extent);
+    }
+    b_.SetLoc(0);
+  }
+
+  // The loop around, which is entered instead of the other one and goes on where that did.
+  void GoByBlocks(const BlockLoop& loop, const Counter& counter, uint32_t around, uint32_t make) {
+    const ir::Terminator term = std::move(f_.blocks[loop.entry].term);
+    b_.SetBlock(loop.entry);
+    const Value rounded = b_.AffineOf(Affine::Of(counter.bound) + Affine::Const(kRows - 1));
+    const Value blocks = b_.Make(Op::Div, {rounded, b_.I64(kRows)});
+    const Value none = b_.I64(0);
+    f_.blocks[loop.entry].term = term;
+    ir::Edge& entry = f_.blocks[loop.entry].term.edges[loop.entry_edge];
+    entry.block = around;
+    entry.args.erase(entry.args.begin() + static_cast<long>(counter.param));
+    entry.args.insert(entry.args.begin(), none);
+
+    b_.SetBlock(around);
+    const Value more = b_.Make(Op::Lt, {f_.blocks[around].params[0], blocks});
+    b_.Branch(more, {make, {}}, loop.Exit(f_));
+  }
+
+  // The rows that some turns take.
+  struct Block {
+    Affine first_turn;
+    Value all_rows;
+    Order order;
+    Value rows;  // how many
+  };
+  // The statement that makes these; reads those of what is in `made`.
+  Inst RowsOf(const Maker& maker, const Block& block, Copier& made) {
+    const Inst& whole = f_.blocks[maker.block].insts[maker.place];
+    Inst inst = made.Copy(whole);
+    const Value number = made.Get(maker.row), row = f_.NewLike(f_, number);
+    const Affine shifted =
+        RowOfTurn(block.first_turn + Affine::Of(row), block.all_rows, block.order);
+    for (ir::IndexVar& i : inst.each->indices) {
+      if (i.var == number) i = {row, block.rows};
+    }
+    for (ir::Constraint& c : inst.each->where) c.e = c.e.Substitute(number, shifted);
+    for (ir::EachResult& r : inst.each->results) {
+      r.out[0] = Affine::Of(row);
+      r.shape[0] = block.rows;
+    }
+    for (size_t k = 0; k < whole.each->body.size(); ++k) {
+      const Inst& read = whole.each->body[k];
+      if (read.op == Op::Index && made.names().contains(read.args[0].id))
+        inst.each->body[k].subs[0] = Affine::Of(row);
+    }
+    Inst is;
+    is.op = Op::AffineOf;
+    is.subs = {shifted};
+    is.results = {number};
+    inst.each->body.insert(inst.each->body.begin(), std::move(is));
+    return inst;
+  }
+
+  // The loop counts the rows of a block; what it counted is made of that. Behind the last one it leads to `next`.
+  void CountRows(const BlockLoop& loop, size_t param, const Affine& base, Value row, Value rows,
+                 uint32_t next) {
+    ir::Block& header = f_.blocks[loop.header];
+    const Value turn = header.params[param];
+    header.params[param] = row;
+    for (uint32_t latch : loop.latches) {
+      b_.SetBlock(latch);
+      const Value one_more = b_.Make(Op::Add, {row, b_.I64(1)});
+      for (ir::Edge& e : f_.blocks[latch].term.edges) {
+        if (e.block == loop.header) e.args[param] = one_more;
+      }
+    }
+    Inst is;
+    is.op = Op::AffineOf;
+    is.subs = {base + Affine::Of(row)};
+    is.results = {turn};
+    header.insts.insert(header.insts.begin(), std::move(is));
+    b_.SetBlock(loop.header);
+    const Value more = b_.Make(Op::Lt, {row, rows});
+    header.term.edges = {loop.Stay(f_), {next, {}}};
+    header.term.cond = more;
+  }
+
+  void ReadFrom(const Copier& made, const Members& members, Value row, const BlockLoop& loop) {
+    for (size_t m : members) {
+      for (size_t k : reads_of_[m]) {
+        const RowRead& read = reads_[k];
+        if (!loop.Holds(read.block)) continue;
+        Inst& inst = f_.blocks[read.block].insts[read.place];
+        Inst& index = read.in_body ? inst.each->body[*read.in_body] : inst;
+        index.args[0] = made.Get(read.array);
+        index.subs[0] = Affine::Of(row);
+      }
+    }
+  }
+
+  ir::Function& f_;
+  ir::Builder b_;
+  const ir::Dominators dominators_;
+  const std::vector<std::set<uint32_t>> around_;  // by block, headers
+  const DefinitionBlocks defs_;
+  const UsingBlocks users_;
+  LoopRound round_;
+  ValueIds dims_;  // of arrays
+  std::vector<Maker> makers_;
+  std::map<uint32_t, size_t> maker_of_;  // by result
+  std::vector<RowRead> reads_;
+  std::vector<std::vector<size_t>> reads_of_;         // by maker, of reads_
+  std::map<uint32_t, std::vector<size_t>> reads_at_;  // by what the row is
+  std::vector<char> whole_;                           // by maker: something reads it otherwise
+};
+
+}  // namespace
+
+bool BlockTurns(ir::Module& m, ir::Function& f) {
+  return f.blocks.size() > 1 && Blocker(m, f).Run();
+}
+
+}  // namespace pullback::opt

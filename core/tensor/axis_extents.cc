@@ -1,0 +1,44 @@
+#include "core/tensor/axis_extents.h"
+
+#include <algorithm>
+
+namespace pullback::tensor {
+
+AxisExtents::AxisExtents(const ir::Function& f) {
+  for (const ir::Block& b : f.blocks) {
+    for (const ir::Inst& inst : b.insts) {
+      if (inst.op == ir::Op::Dim) extents_[{inst.args[0], inst.bits}] = inst.results[0];
+      if (!inst.each) continue;
+      for (size_t k = 0; k < inst.results.size(); ++k) {
+        const ir::Values& shape = inst.each->results[k].shape;
+        for (size_t axis = 0; axis < shape.size(); ++axis)
+          extents_[{inst.results[k], axis}] = shape[axis];
+      }
+    }
+  }
+  std::map<ir::Value, const ir::Inst*> equal;  // by the value that says so
+  for (const ir::Inst& inst : f.blocks[0].insts) {
+    if (inst.op == ir::Op::Eq) equal[inst.results[0]] = &inst;
+    if (inst.op != ir::Op::Check) continue;
+    const auto it = equal.find(inst.args[0]);
+    if (it == equal.end()) continue;
+    const ir::Value a = Root(it->second->args[0]), b = Root(it->second->args[1]);
+    if (a != b) same_as_[std::max(a, b)] = std::min(a, b);
+  }
+}
+
+ir::Value AxisExtents::Of(ir::Value array, size_t axis) const {
+  const auto it = extents_.find({array, axis});
+  return it == extents_.end() ? ir::kNoValue : it->second;
+}
+
+bool AxisExtents::AreEqual(ir::Value a, ir::Value b) const {
+  return a.valid() && b.valid() && Root(a) == Root(b);
+}
+
+ir::Value AxisExtents::Root(ir::Value v) const {
+  for (auto it = same_as_.find(v); it != same_as_.end(); it = same_as_.find(v)) v = it->second;
+  return v;
+}
+
+}  // namespace pullback::tensor

@@ -1,0 +1,27 @@
+// How long the axes of arrays are, as the text of a function says.
+#pragma once
+
+#include <map>
+#include <utility>
+
+#include "core/ir/ir.h"
+
+namespace pullback::tensor {
+
+class AxisExtents {
+ public:
+  explicit AxisExtents(const ir::Function& f);
+
+  // kNoValue: nothing asks for it.
+  ir::Value Of(ir::Value array, size_t axis) const;
+  // Whether they are one value, or two that the entry block checks to be equal: a run that goes on has passed it, or ends.
+  bool AreEqual(ir::Value a, ir::Value b) const;
+
+ private:
+  ir::Value Root(ir::Value v) const;
+
+  std::map<std::pair<ir::Value, size_t>, ir::Value> extents_;
+  std::map<ir::Value, ir::Value> same_as_;  // an earlier one
+};
+
+}  // namespace pullback::tensor

@@ -1,0 +1,241 @@
+// Arrays whose readers take rows at a place that runs with an index of theirs, `z[i + 1]`, `z[2 * i]`, `z[n - 1 - i]`, are made at
+// these places, in front of the readers: no more rows than before, and the row of a turn is what the turn needs.
+//
+//   z = each(p < n, j < d, k < e) { … x[p, k] … } sum [p, j] of (n, d)
+//   s = each(i < m, j < d) { u = index z[i + 1, j] … }                     where 0 <= i + 1 < n for each i < m
+//
+//   z = each(p < m, j < d, k < e) { … x[p + 1, k] … } sum [p, j] of (m, d)
+//   s = each(i < m, j < d) { u = index z[i, j] … }
+//
+// Of several such places no two of which meet, `z[2 * i]` and `z[2 * i + 1]`, there are as many arrays. What costs nothing becomes part
+// of its readers otherwise (core/opt/fuse.cc), and arrays that are no larger than the function's own stay.
+#include <algorithm>
+#include <map>
+#include <optional>
+#include <set>
+#include <vector>
+
+#include "core/analysis/outer_values.h"
+#include "core/analysis/predicate.h"
+#include "core/ir/op_weight.h"
+#include "core/ir/own_arrays.h"
+#include "core/tensor/array_reads.h"
+#include "core/tensor/normalise.h"
+#include "core/tensor/statement_edit.h"
+
+namespace pullback::tensor {
+namespace {
+
+using ir::Affine;
+using ir::Each;
+using ir::EachResult;
+using ir::Inst;
+using ir::Op;
+using ir::Value;
+
+constexpr size_t kMostPlaces = 4;
+constexpr int kMostRounds = 4;  // of what such arrays are made of
+
+// step * i + from, i < rows.
+struct Places {
+  int64_t step = 0;
+  Affine from;
+  Value rows;
+  bool operator==(const Places&) const = default;
+};
+
+// Of a subscript, with the index that it is of.
+struct Place {
+  Places places;
+  Value index;
+};
+
+class Maker {
+ public:
+  explicit Maker(ir::Function& f) : f_(f), outer_(f), own_(f), reads_(f) {
+    std::map<Value, const Inst*> equal;
+    for (const Inst& inst : f.blocks[0].insts) {
+      if (inst.op == Op::Eq) equal[inst.results[0]] = &inst;
+      if (inst.op != Op::Check) continue;
+      if (const auto it = equal.find(inst.args[0]); it != equal.end())
+        equal_.push_back(*it->second);
+    }
+  }
+
+  bool Run() {
+    bool changed = false;
+    for (ir::Block& b : f_.blocks) {
+      // Readers first: what they are made of is read at their places then, in the next round.
+      for (size_t k = b.insts.size(); k-- > 0;) {
+        if (b.insts[k].each && b.insts[k].results.size() == 1) changed |= Visit(b, k);
+      }
+    }
+    return changed;
+  }
+
+ private:
+  bool Visit(ir::Block& b, size_t k) {
+    const Each& each = *b.insts[k].each;
+    const EachResult& r = each.results[0];
+    const Value array = b.insts[k].results[0];
+    if (ir::IsScan(r.monoid) || r.into.valid() || r.shape.size() < 2 || own_.IsNoLarger(r.shape) ||
+        !TakesWork(each) || reread_.contains(array) || !reads_.OnlyByStatements(array))
+      return false;
+    for (size_t axis = 0; axis < r.out.size(); ++axis) {
+      const std::optional<std::vector<Places>> places = PlacesAt(each, array, axis);
+      if (!places) continue;
+      const std::optional<size_t> reader = FirstReader(b, k, array);
+      if (reader) MakeAt(b, k, *reader, axis, *places);
+      return reader.has_value();
+    }
+    return false;
+  }
+
+  static bool TakesWork(const Each& each) {
+    return each.results[0].monoid != ir::Monoid::kGen ||
+           std::any_of(each.body.begin(), each.body.end(), ir::IsDear);
+  }
+
+  // Among the block's instructions; nothing: some reader is in another block.
+  std::optional<size_t> FirstReader(const ir::Block& b, size_t k, Value array) const {
+    std::optional<size_t> first;
+    size_t here = 0;
+    const size_t all = reads_.Of(array).size();
+    for (size_t at = k + 1; at < b.insts.size() && here < all; ++at) {
+      if (!b.insts[at].each) continue;
+      for (const ArrayReads::Read& read : reads_.Of(array)) {
+        if (read.statement != b.insts[at].each.get()) continue;
+        ++here;
+        if (!first) first = at;
+      }
+    }
+    return here == all ? first : std::nullopt;
+  }
+
+  // Nothing: some read is at no such place, or all rows are read in their order, or some row may be read twice.
+  std::optional<std::vector<Places>> PlacesAt(const Each& each, Value array, size_t axis) const {
+    const EachResult& r = each.results[0];
+    const std::optional<size_t> row = PlaceOfIndex(each, r.out[axis].AsValue());
+    if (!row || CountNaming(r, each.indices[*row].var) != 1 ||
+        each.indices[*row].extent != r.shape[axis])
+      return std::nullopt;
+    std::vector<Places> all;
+    for (const ArrayReads::Read& read : reads_.Of(array)) {
+      const std::optional<Place> place = PlaceOf(*read.statement, read.inst->subs[axis]);
+      if (!place) return std::nullopt;
+      if (std::find(all.begin(), all.end(), place->places) != all.end()) continue;
+      if (!IsWithinRows(*read.statement, read.inst->subs[axis], r.shape[axis])) return std::nullopt;
+      all.push_back(place->places);
+    }
+    const bool as_made = all.size() == 1 && all[0] == Places{1, {}, r.shape[axis]};
+    if (as_made || all.size() > kMostPlaces) return std::nullopt;
+    for (size_t a = 0; a < all.size(); ++a) {
+      for (size_t b = a + 1; b < all.size(); ++b) {
+        if (!NeverMeet(all[a], all[b])) return std::nullopt;
+      }
+    }
+    return all;
+  }
+
+  static std::optional<Place> PlaceOf(const Each& reader, const Affine& sub) {
+    Place place;
+    for (const Affine::Term& t : sub.terms) {
+      if (FindDef(reader, t.value)) return std::nullopt;
+      const std::optional<size_t> index = PlaceOfIndex(reader, t.value);
+      if (!index) continue;
+      if (place.index.valid()) return std::nullopt;
+      place.index = t.value;
+      place.places.step = t.coeff;
+      place.places.rows = reader.indices[*index].extent;
+    }
+    if (!place.index.valid()) return std::nullopt;
+    place.places.from = sub - Affine::Of(place.index) * place.places.step;
+    return place;
+  }
+
+  // At every point of the reader's box.
+  bool IsWithinRows(const Each& reader, const Affine& sub, Value rows) const {
+    analysis::Box box = outer_.BoxOf(reader);
+    const Affine last = outer_.Describe(rows, box) - Affine::Const(1);
+    if (const Value size = (last + Affine::Const(1)).AsValue(); size.valid()) {
+      const analysis::Interval known = box.RangeOf(size);
+      box.AddValue(size, {std::max<int64_t>(known.lo, 0), std::min(known.hi, kMaxExtent)});
+    }
+    Affine at = sub;
+    for (const Affine::Term& t : sub.terms) {
+      if (!PlaceOfIndex(reader, t.value))
+        at = at.Substitute(t.value, outer_.Describe(t.value, box));
+    }
+    std::vector<ir::Constraint> known;  // what the entry has checked of the rows
+    for (const Inst& eq : equal_) {
+      if (eq.args[0] == rows || eq.args[1] == rows)
+        known.push_back(
+            {outer_.Describe(eq.args[0], box) - outer_.Describe(eq.args[1], box), true});
+    }
+    analysis::Work work;
+    return analysis::ProvesImplied(known, {at, false}, box, work) &&
+           analysis::ProvesImplied(known, {last - at, false}, box, work);
+  }
+
+  // By what is left when they are divided by the step, or since one begins where the other ends.
+  static bool NeverMeet(const Places& a, const Places& b) {
+    const int64_t step = std::abs(a.step);
+    if (std::abs(b.step) != step) return false;
+    const Affine apart = b.from - a.from;
+    if (step > 1) return apart.IsConst() && apart.constant % step != 0;
+    return a.step == 1 && b.step == 1 &&
+           (apart == Affine::Of(a.rows) || apart * -1 == Affine::Of(b.rows));
+  }
+
+  void MakeAt(ir::Block& b, size_t k, size_t reader, size_t axis,
+              const std::vector<Places>& places) {
+    const Value array = b.insts[k].results[0];
+    std::vector<Inst> made;
+    for (const Places& p : places) made.push_back(RowsAt(b.insts[k], axis, p));
+    for (size_t at = reader; at < b.insts.size(); ++at) {
+      if (!b.insts[at].each) continue;
+      for (Inst& read : b.insts[at].each->body) {
+        if (read.op != Op::Index || read.args[0] != array) continue;
+        const Place place = *PlaceOf(*b.insts[at].each, read.subs[axis]);
+        const auto p = std::find(places.begin(), places.end(), place.places);
+        read.args[0] = made[static_cast<size_t>(p - places.begin())].results[0];
+        read.subs[axis] = Affine::Of(place.index);
+      }
+    }
+    ir::ForEachOperand(b.insts[k], [&](Value v) { reread_.insert(v); });
+    b.insts.insert(b.insts.begin() + static_cast<std::ptrdiff_t>(reader),
+                   std::make_move_iterator(made.begin()), std::make_move_iterator(made.end()));
+    b.insts.erase(b.insts.begin() + static_cast<std::ptrdiff_t>(k));
+  }
+
+  Inst RowsAt(const Inst& maker, size_t axis, const Places& places) {
+    Inst inst = CopyStatement(maker, f_).inst;
+    inst.results = {f_.NewLike(f_, maker.results[0])};
+    Each& each = *inst.each;
+    EachResult& r = each.results[0];
+    const size_t at = *PlaceOfIndex(each, r.out[axis].AsValue());
+    const Value number = each.indices[at].var, row = f_.NewLike(f_, number);
+    each.indices[at] = {row, places.rows};
+    r.out[axis] = Affine::Of(row);
+    r.shape[axis] = places.rows;
+    SubstituteIndex(each, f_, number, Affine::Of(row) * places.step + places.from);
+    return inst;
+  }
+
+  ir::Function& f_;
+  const analysis::OuterValues outer_;
+  const ir::OwnArrays own_;
+  const ArrayReads reads_;
+  std::vector<Inst> equal_;  // that the entry checks
+  std::set<Value> reread_;   // by other statements than reads_ says
+};
+
+}  // namespace
+
+bool MakeRowsAsRead(ir::Function& f) {
+  bool changed = false;
+  for (int round = 0; round < kMostRounds && Maker(f).Run(); ++round) changed = true;
+  return changed;
+}
+
+}  // namespace pullback::tensor

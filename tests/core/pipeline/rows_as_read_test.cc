@@ -1,0 +1,78 @@
+// Rows that are read at places which run with an index are made at these: the same as unoptimised, and not made otherwise.
+#include <catch2/catch.hpp>
+
+#include "core/ir/ir.h"
+#include "tests/support/derivatives.h"
+#include "tests/support/optimised.h"
+
+namespace pullback::testing {
+namespace {
+
+using pipeline::Transform;
+
+// Products that are made for all rows of x.
+int CountWhole(const ir::Module& m) {
+  const ir::Function& f = m.Get(m.entry);
+  ir::Value rows;
+  int count = 0;
+  for (const ir::Inst& inst : f.blocks[0].insts) {
+    if (inst.op == ir::Op::Dim && inst.args[0] == f.params()[0] && inst.bits == 0)
+      rows = inst.results[0];
+    if (inst.each && inst.each->indices.size() == 3)
+      count += inst.each->indices[0].extent == rows ? 1 : 0;
+  }
+  return count;
+}
+
+}  // namespace
+
+TEST_CASE("rows as read: by one more, every other one, backwards, two halves") {
+  struct Case {
+    const char* rows;
+    const char* body;
+    int whole;
+  };
+  for (const Case& c : {
+           Case{"n + 1", "  return sum i in 1..n + 1 { norm(z[i] + 0.3) }\n", 0},
+           Case{"n + 1", "  return sum(sin.(z[1:]) * z[1:])\n", 0},
+           Case{"n + 1", "  return sum i < n { f64(i) * norm(z[n - i] + 0.3) }\n", 0},
+           Case{"2 * n", "  return sum i < n { dot(z[2 * i], z[2 * i + 1]) }\n", 0},
+           Case{"2 * n", "  return sum i < n { dot(z[i], cos.(z[n + i])) }\n", 0},
+           Case{"3 * n", "  return sum i < n { log(1.0 + norm2(z[3 * i] - z[3 * i + 2])) }\n", 0},
+           Case{"n", "  return sum i < n - 1 { logsumexp(z[i]) }\n", 0},
+           Case{"n", "  return sum i < n - 1 { dot(z[i], z[i + 1]) }\n", 1},
+           Case{"2 * n", "  return sum i < n { dot(z[2 * i], z[2 * i + 1]) + z[i, 0] }\n", 1},
+       }) {
+    const std::string text = "fn f(x: [" + std::string(c.rows) +
+                             ", d]f64, w: [d, s]f64) -> f64 {\n  let z = tanh.(x @ w)\n" + c.body +
+                             "}\n";
+    INFO(text);
+    const ir::Module ssa = LowerText(text, "f");
+    CHECK(CountWhole(Derived(ssa, Transform::kValue)) == c.whole);
+    for (int64_t rows : {6, 12, 24}) {
+      const std::vector<Tensor> args = {Waves(rows, 3, 0.5), Waves(3, 4, 1.5)};
+      CheckSameOptimised(ssa, Transform::kValue, args);
+      CheckSameOptimised(ssa, Transform::kValueAndGrad, args);
+    }
+    CheckDerivatives(ssa, {Waves(6, 3, 0.5), Waves(3, 4, 1.5)});
+    CheckSameOptimised(ssa, Transform::kHessian, {Waves(6, 1, 0.5), Waves(1, 3, 1.5)});
+  }
+}
+
+TEST_CASE("rows as read: the next word") {
+  const ir::Module ssa = LowerText(
+      "fn f(e: [v, d]f64, w: [d, s]f64, u: [s, v]f64, tok: [n]i64) -> f64 {\n"
+      "  let x = gen i < n { e[tok[i]] }\n  let z = tanh.(x @ w) @ u\n"
+      "  return sum i < n - 1 { -log_softmax(z[i])[tok[i + 1]] }\n}\n",
+      "f");
+  for (int64_t n : {1, 2, 7}) {
+    std::vector<int64_t> words;
+    for (int64_t k = 0; k < n; ++k) words.push_back(k * 3 % 4);
+    const std::vector<Tensor> args = {Waves(4, 3, 0.5), Waves(3, 2, 1.5), Waves(2, 4, 2.5),
+                                      Tensor::Of(DType::kI64, {n}, words)};
+    CheckSameOptimised(ssa, Transform::kValueAndGrad, args);
+    CheckDerivatives(ssa, args, 1e-5, {true, true, true, false});
+  }
+}
+
+}  // namespace pullback::testing

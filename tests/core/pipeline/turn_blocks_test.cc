@@ -1,0 +1,172 @@
+// Arrays of which each turn of a loop takes a row are made a block of rows at a time: the same values and derivatives as by
+// the whole array, and no array of all rows.
+#include <algorithm>
+#include <catch2/catch.hpp>
+
+#include "core/eval/interpreter.h"
+#include "core/ir/ir.h"
+#include "tests/support/derivatives.h"
+#include "tests/support/optimised.h"
+
+namespace pullback::testing {
+namespace {
+
+using pipeline::Transform;
+
+// Arrays of several axes that statements make with one as long as the first of x, by its name in the programs here.
+int CountWhole(const ir::Module& m) {
+  const auto is_n = [&](ir::Value v) { return m.Get(m.entry).names[v.id] == "n"; };
+  const auto is_block = [&](ir::Value v) { return m.Get(m.entry).names[v.id].empty(); };
+  int count = 0;
+  for (const ir::Block& b : m.Get(m.entry).blocks) {
+    for (const ir::Inst& inst : b.insts) {
+      if (!inst.each) continue;
+      for (const ir::EachResult& r : inst.each->results)
+        count += r.shape.size() > 1 && std::any_of(r.shape.begin(), r.shape.end(), is_n) &&
+                 std::none_of(r.shape.begin(), r.shape.end(), is_block);
+    }
+  }
+  return count;
+}
+
+std::vector<Tensor> Arguments(int64_t n, int64_t d, int64_t s) {
+  Tensor y{DType::kI64, {n}, {}};
+  std::vector<int64_t> labels;
+  for (int64_t k = 0; k < n; ++k) labels.push_back(k * 7 % (s + 1) - 1);
+  return {Waves(n, d, 0.5), Waves(d, s, 1.5), Waves(s, s, 2.5),
+          Tensor::Of(DType::kI64, {n}, labels)};
+}
+
+void CheckProgram(const std::string& body, int whole) {
+  const std::string text =
+      "fn f(x: [n, d]f64, w: [d, s]f64, u: [s, s]f64, y: [n]i64) -> f64 {\n" + body + "}\n";
+  INFO(text);
+  const ir::Module ssa = LowerText(text, "f");
+  CHECK(CountWhole(Derived(ssa, Transform::kValue)) == whole);
+  for (int64_t n : {0, 1, 3, 15, 16, 17, 33}) {
+    INFO(n);
+    const std::vector<Tensor> args = Arguments(n, 2, 3);
+    CheckSameOptimised(ssa, Transform::kValue, args);
+    CheckSameOptimised(ssa, Transform::kValueAndGrad, args);
+  }
+  CheckDerivatives(ssa, Arguments(18, 2, 3), 1e-5, {true, true, true, false});
+  CheckSameOptimised(ssa, Transform::kHessian, Arguments(17, 1, 2));
+}
+
+}  // namespace
+
+TEST_CASE("turn blocks: a state that takes a row in each turn") {
+  CheckProgram(
+      "  let e = x @ w\n  var h = gen j < s { 0.1 }\n"
+      "  for i < n { h = tanh.(e[i] + h @ u) }\n  return sum(h)\n",
+      0);
+}
+
+TEST_CASE("turn blocks: branches, subscripts that data say, continue") {
+  CheckProgram(
+      "  let e = x @ w\n  var loss = 0.0\n"
+      "  for i < n {\n    if y[i] < 0 { continue }\n"
+      "    loss += logsumexp(e[i]) - e[i, y[i]]\n  }\n  return loss\n",
+      0);
+}
+
+TEST_CASE("turn blocks: layers behind each other") {
+  CheckProgram(
+      "  let e = sigmoid.(x @ w) @ u\n  var a = 1.0\n"
+      "  for i < n { if e[i, 0] > 0.0 { a = sin(a + sum(e[i])) } }\n  return a\n",
+      0);
+}
+
+TEST_CASE("turn blocks: backwards") {
+  CheckProgram(
+      "  let e = x @ w\n  var h = gen j < s { 0.1 }\n"
+      "  for i < n { h = tanh.(e[n - 1 - i] + h @ u) }\n  return sum(h)\n",
+      0);
+}
+
+TEST_CASE("turn blocks: a loop inside a loop, in a branch, over the rows themselves") {
+  CheckProgram(
+      "  var a = 0.0\n  for k < 3 {\n    let e = x * f64(k) @ w\n"
+      "    var h = gen j < s { 0.1 }\n    for i < n { h = tanh.(e[i] + h @ u) }\n"
+      "    a += sum(h)\n  }\n  return a\n",
+      0);
+  CheckProgram(
+      "  if n < 2 { return sum(x) }\n  let e = x @ w\n  var a = 0.0\n"
+      "  for row in e { a = cos(a * row[0] + row[s - 1]) }\n  return a\n",
+      0);
+}
+
+TEST_CASE("turn blocks: pairs, each turn with all others") {
+  CheckProgram(
+      "  let r = gen i < n, j < n { norm2(x[i] - x[j] + 0.1) }\n  var a = 0.0\n"
+      "  for i < n {\n    for j < n { if i != j { a += 1.0 / (1.0 + r[i, j]) } }\n"
+      "    a = a * 0.9 + sum(w)\n  }\n  return a + sum(u)\n",
+      0);
+}
+
+TEST_CASE("turn blocks: what is read by two loops, at two rows, or whole stays") {
+  CheckProgram(
+      "  let e = x @ w\n  var a = 0.0\n  for i < n { a = sin(a + e[i, 0]) }\n"
+      "  for i < n { a = sin(a + e[i, 1]) }\n  return a + sum(u)\n",
+      1);
+  CheckProgram(
+      "  let e = x @ w\n  var a = 0.0\n"
+      "  for i < n { if i > 0 { a = sin(a + e[i, 0] * e[i - 1, 1]) } }\n  return a + sum(u)\n",
+      1);
+  CheckProgram(
+      "  let e = x @ w\n  var a = 0.0\n  for i < n { a = sin(a + e[i, 0]) }\n"
+      "  return a + sum(gen j < s { logsumexp(e[:, j]) }) + sum(u)\n",
+      1);
+}
+
+TEST_CASE("turn blocks: what the test of the loop reads stays") {
+  CheckProgram(
+      "  let e = x @ w\n  var a = 0.0\n  var i = 0\n"
+      "  while i < n && e[i, 0] < 0.3 {\n    a = sin(a + e[i, 1])\n    i += 1\n  }\n"
+      "  return a + sum(u)\n",
+      1);
+  CheckProgram(
+      "  let e = x @ w\n  var i = 0\n  var a = 0.0\n  while true {\n"
+      "    let v = gen j < s { [i < n] * e[i, j] + u[0, j] }\n    if i >= n { break }\n"
+      "    var t = v\n    while sum(t) > 0.01 {\n      t = 0.5 * t - 0.001\n      a += t[0]\n    "
+      "}\n"
+      "    a += sin(sum(t))\n    i += 1\n  }\n  return a\n",
+      1);
+}
+
+TEST_CASE("turn blocks: not where turns fill a table that is as long") {
+  CheckProgram(
+      "  let e = gen i < n, j < n { norm2(x[i] - x[j] + 0.1) }\n"
+      "  var c = gen i < n + 1, j < n + 1 { f64(i + j) }\n"
+      "  for i < n {\n    for j < n {\n"
+      "      c[i + 1, j + 1] = e[i, j] + min(c[i, j], min(c[i, j + 1], c[i + 1, j]))\n    }\n  }\n"
+      "  return c[n, n] + sum(u) + sum(w)\n",
+      1);
+}
+
+TEST_CASE("turn blocks: a size that is negative ends the run") {
+  const ir::Module ssa = LowerText(
+      "fn f(x: [n, d]f64, w: [d, s]f64, k: i64) -> f64 {\n  let m = n - k\n"
+      "  let e = gen i < m, j < s { dot(x[i], w[:, j]) }\n  var a = 1.0\n"
+      "  for i < m { a = sin(a + sum(e[i])) }\n  return a\n}\n",
+      "f");
+  const ir::Module optimised = Derived(ssa, Transform::kValue);
+  for (int64_t k : {0, 2, 3, 5}) {
+    const std::vector<Tensor> args = {Waves(3, 2, 0.5), Waves(2, 3, 1.5), Tensor::I64(k)};
+    const auto run = eval::Run(optimised, args), plain = eval::Run(ssa, args);
+    REQUIRE(run.ok());
+    REQUIRE(plain.ok());
+    REQUIRE(run->trap.has_value() == plain->trap.has_value());
+    CHECK(run->trap.has_value() == (k > 3));
+    if (run->trap) CHECK(run->trap->kind == ir::TrapKind::kNegativeSize);
+  }
+}
+
+TEST_CASE("turn blocks: loops after each other, with one start") {
+  CheckProgram(
+      "  let e = x @ w\n  let g = x @ w @ u\n  var a = 0.0\n"
+      "  for i < n { a = sin(a + e[i, 0]) }\n  for i < n { a = cos(a + g[i, 1]) }\n  return a\n",
+      0);
+}
+
+}  // namespace pullback::testing

@@ -1,0 +1,75 @@
+// Products that are read by columns, whose second factor is turned, and sums at places that data say which are added on at
+// once: the same as unoptimised, and nothing of all rows and columns is made.
+#include <catch2/catch.hpp>
+
+#include "core/ir/ir.h"
+#include "tests/support/derivatives.h"
+#include "tests/support/optimised.h"
+
+namespace pullback::testing {
+namespace {
+
+using pipeline::Transform;
+
+Tensor Places(int64_t rows, int64_t columns, int64_t below) {
+  std::vector<int64_t> places;
+  for (int64_t k = 0; k < rows * columns; ++k) places.push_back((k * 7 + k / 3) % below);
+  return Tensor::Of(DType::kI64, {rows, columns}, places);
+}
+
+// Arrays with three axes or more that statements make.
+int CountOfRank3(const ir::Module& m) {
+  int count = 0;
+  for (const ir::Inst& inst : m.Get(m.entry).blocks[0].insts) {
+    if (!inst.each) continue;
+    for (const ir::EachResult& r : inst.each->results) count += r.shape.size() > 2;
+  }
+  return count;
+}
+
+}  // namespace
+
+TEST_CASE("turned factors: columns of a product") {
+  for (const char* body :
+       {"  let e = x @ w\n  return sum k < s { logsumexp(e[:, k]) ** 2 }\n",
+        "  let e = x @ w\n  return sum k < s { max(e[:, k]) * sum(sin.(e[:, k])) }\n",
+        "  let e = tanh.(x @ w)\n  let g = e - column_sums(e) / f64(n)\n"
+        "  return sum k < s { norm2(g[:, k] + 0.1) ** 2 }\n",
+        "  let wt = w.T\n  return sum k < s { logsumexp(gen i < n { dot(x[i], wt[k]) }) }\n",
+        "  let wt = w.T\n  return sum k < s, i < n { exp(dot(x[i], wt[k])) * wt[k, 0] }\n"}) {
+    const std::string text =
+        "fn f(x: [n, d]f64, w: [d, s]f64) -> f64 {\n" + std::string(body) + "}\n";
+    INFO(text);
+    const ir::Module ssa = LowerText(text, "f");
+    for (int64_t n : {1, 2, 9, 20}) {
+      for (int64_t s : {1, 8, 17}) {
+        const std::vector<Tensor> args = {Waves(n, 3, 0.5), Waves(3, s, 1.5)};
+        CheckSameOptimised(ssa, Transform::kValue, args);
+        CheckSameOptimised(ssa, Transform::kValueAndGrad, args);
+      }
+    }
+    CheckDerivatives(ssa, {Waves(5, 3, 0.5), Waves(3, 4, 1.5)});
+    CheckSameOptimised(ssa, Transform::kHessian, {Waves(3, 2, 0.5), Waves(2, 3, 1.5)});
+    CheckSameOptimised(ssa, Transform::kJvp,
+                       {Waves(3, 2, 0.5), Waves(2, 3, 1.5), Waves(3, 2, 2.5), Waves(2, 3, 3.5)});
+  }
+}
+
+TEST_CASE("sent sums: the greatest of neighbours") {
+  const std::string head = "fn f(x: [n, d]f64, nb: [n, k]i64, w: [d, h]f64) -> f64 {\n";
+  const ir::Module ssa = LowerText(head +
+                                       "  return sum i < n { norm2(gen c < h { max j < k { "
+                                       "(x[nb[i, j]] @ w)[c] } } + 0.1) }\n}\n",
+                                   "f");
+  CHECK(CountOfRank3(Derived(ssa, Transform::kValueAndGrad, {true, false, false})) == 1);
+  for (int64_t k : {1, 2, 5}) {
+    const std::vector<Tensor> args = {Waves(6, 3, 0.5), Places(6, k, 6), Waves(3, 4, 1.5)};
+    CheckSameOptimised(ssa, Transform::kValueAndGrad, args);
+  }
+  CheckSameOptimised(ssa, Transform::kValueAndGrad,
+                     {Waves(6, 3, 0.5), Places(6, 0, 6), Waves(3, 4, 1.5)});
+  CheckDerivatives(ssa, {Waves(6, 3, 0.5), Places(6, 3, 6), Waves(3, 4, 1.5)}, 1e-5,
+                   {true, false, true});
+}
+
+}  // namespace pullback::testing
