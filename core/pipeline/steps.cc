@@ -179,6 +179,13 @@ Status BlockTurns(PassRunner& passes, ir::Module& m) {
   return {};
 }
 
+Status RaiseReaders(PassRunner& passes, ir::Module& m) {
+  return passes.Run("raise_readers", m, [](ir::Module& x) {
+    for (auto& f : x.functions) tensor::RaiseReaders(*f);
+    return Status();
+  });
+}
+
 Status CommonRows(PassRunner& passes, ir::Module& m) {
   return passes.Run("common_rows", m, [](ir::Module& x) {
     for (auto& f : x.functions) tensor::CommonRows(*f);

@@ -40,6 +40,9 @@ Status ShareStatements(PassRunner& passes, ir::Module& m);
 // Statements go to the blocks that need them (core/opt/sink.cc), once those that share what they are made of are one.
 Status SinkStatements(PassRunner& passes, ir::Module& m);
 
+// What reads a large array that another block makes is made there, where it is smaller (core/tensor/raise_readers.cc).
+Status RaiseReaders(PassRunner& passes, ir::Module& m);
+
 // Arrays that loops read by rows are made a few rows at a time (core/opt/turn_blocks.cc), in nests of loops, too.
 Status BlockTurns(PassRunner& passes, ir::Module& m);
 

@@ -54,7 +54,7 @@ class Turner {
         factors_.clear();
       }
     }
-    if (turned_.empty()) return false;
+    if (turned_.empty()) return changed_;
     for (ir::Block& b : f_.blocks) {
       for (Inst& inst : b.insts) {
         if (inst.each) TurnReads(*inst.each);
@@ -69,6 +69,7 @@ class Turner {
     const Value array = inst.results[0];
     if (f_.TypeOf(array).rank < 2 || !reads.OnlyByStatements(array)) return;
     const std::optional<size_t> axis = reads.FirstIndexAxis(array);
+    if (axis && *axis == 0 && IsContraction(*inst.each)) TurnFactorsOfColumns(*inst.each);
     if (!axis || *axis == 0) return;
     if (IsContraction(*inst.each) &&
         !(IsReadByColumns(array, reads) && IsNeededTwice(array, b.insts, k + 1)))
@@ -123,6 +124,13 @@ class Turner {
     ir::BringToFront(r.out, axis);
     ir::BringToFront(r.shape, axis);
     return true;
+  }
+
+  // Of a product that is written by columns and read so, `gen j < m { x @ w[:, j] }`.
+  void TurnFactorsOfColumns(Each& each) {
+    const EachResult& r = each.results[0];
+    if (!r.into.valid() && ir::IsPrefixForm(each, r) && !own_.IsNoLarger(r.shape))
+      changed_ |= WalksAcrossRows(each, /*with_results=*/false) && TurnFactors(each, 0);
   }
 
   // So that what is made by columns goes along rows of what it is made of, as it did by rows; false: it would not.
@@ -202,6 +210,7 @@ class Turner {
   ir::Function& f_;
   const ir::OwnArrays own_;
   const AxisExtents extents_;
+  bool changed_ = false;
   std::vector<Inst> factors_;                    // in front of the statement that is visited
   std::unordered_map<uint32_t, size_t> turned_;  // by array: the axis that came to the front
 };

@@ -32,6 +32,8 @@ int CountOfRank3(const ir::Module& m) {
 TEST_CASE("turned factors: columns of a product") {
   for (const char* body :
        {"  let e = x @ w\n  return sum k < s { logsumexp(e[:, k]) ** 2 }\n",
+        "  return sum k < s { logsumexp((x @ w).T[k]) ** 2 }\n",
+        "  return sum k < s { (sum i < n { tanh(dot(x[i], w[:, k])) }) ** 2 }\n",
         "  let e = x @ w\n  return sum k < s { max(e[:, k]) * sum(sin.(e[:, k])) }\n",
         "  let e = tanh.(x @ w)\n  let g = e - column_sums(e) / f64(n)\n"
         "  return sum k < s { norm2(g[:, k] + 0.1) ** 2 }\n",
@@ -70,6 +72,27 @@ TEST_CASE("sent sums: the greatest of neighbours") {
                      {Waves(6, 3, 0.5), Places(6, 0, 6), Waves(3, 4, 1.5)});
   CheckDerivatives(ssa, {Waves(6, 3, 0.5), Places(6, 3, 6), Waves(3, 4, 1.5)}, 1e-5,
                    {true, false, true});
+}
+
+TEST_CASE("raised readers: extrema in front of control flow") {
+  for (const char* body :
+       {"  if s > t { return s * s }\n  return s\n",
+        "  if s > t { return sin(s) * sum(q) }\n  var a = s\n"
+        "  for i < 3 { if a > 0.0 { a = cos(a) * s } }\n  return a\n",
+        "  var a = 0.0\n  for i < 3 {\n    let g = sum i < n { min j < m { dot(q[i], k[j]) } }\n"
+        "    if g > t { a += g * s } else { a -= g }\n  }\n  return a\n"}) {
+    const std::string text =
+        "fn f(q: [n, d]f64, k: [m, d]f64, t: f64) -> f64 {\n"
+        "  let s = sum i < n { max j < m { dot(q[i], k[j]) } }\n" +
+        std::string(body) + "}\n";
+    INFO(text);
+    const ir::Module ssa = LowerText(text, "f");
+    for (double t : {-100.0, 100.0}) {
+      const std::vector<Tensor> args = {Waves(4, 3, 0.5), Waves(5, 3, 1.5), Tensor::F64(t)};
+      CheckSameOptimised(ssa, Transform::kValueAndGrad, args);
+      CheckDerivatives(ssa, args, 1e-5, {true, true, false});
+    }
+  }
 }
 
 }  // namespace pullback::testing
