@@ -4,6 +4,18 @@
 
 namespace pullback::tensor {
 
+std::vector<std::pair<ir::Value, ir::Value>> CheckedEqual(const ir::Block& block) {
+  std::vector<std::pair<ir::Value, ir::Value>> pairs;
+  std::map<ir::Value, const ir::Inst*> equal;  // by the value that says so
+  for (const ir::Inst& inst : block.insts) {
+    if (inst.op == ir::Op::Eq) equal[inst.results[0]] = &inst;
+    if (inst.op != ir::Op::Check) continue;
+    const auto it = equal.find(inst.args[0]);
+    if (it != equal.end()) pairs.emplace_back(it->second->args[0], it->second->args[1]);
+  }
+  return pairs;
+}
+
 AxisExtents::AxisExtents(const ir::Function& f) {
   for (const ir::Block& b : f.blocks) {
     for (const ir::Inst& inst : b.insts) {
@@ -16,13 +28,8 @@ AxisExtents::AxisExtents(const ir::Function& f) {
       }
     }
   }
-  std::map<ir::Value, const ir::Inst*> equal;  // by the value that says so
-  for (const ir::Inst& inst : f.blocks[0].insts) {
-    if (inst.op == ir::Op::Eq) equal[inst.results[0]] = &inst;
-    if (inst.op != ir::Op::Check) continue;
-    const auto it = equal.find(inst.args[0]);
-    if (it == equal.end()) continue;
-    const ir::Value a = Root(it->second->args[0]), b = Root(it->second->args[1]);
+  for (const auto& [x, y] : CheckedEqual(f.blocks[0])) {
+    const ir::Value a = Root(x), b = Root(y);
     if (a != b) same_as_[std::max(a, b)] = std::min(a, b);
   }
 }

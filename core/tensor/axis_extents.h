@@ -3,10 +3,14 @@
 
 #include <map>
 #include <utility>
+#include <vector>
 
 #include "core/ir/ir.h"
 
 namespace pullback::tensor {
+
+// The pairs of integers that the block checks to be equal.
+std::vector<std::pair<ir::Value, ir::Value>> CheckedEqual(const ir::Block& block);
 
 class AxisExtents {
  public:

@@ -15,6 +15,7 @@
 #include <utility>
 #include <vector>
 
+#include "core/ir/own_arrays.h"
 #include "core/tensor/large_arrays.h"
 #include "core/tensor/narrow_arrays.h"
 #include "core/tensor/normalise.h"
@@ -33,13 +34,13 @@ constexpr size_t kMostRows = 4;  // of one array
 
 class Recomputing {
  public:
-  explicit Recomputing(ir::Function& f) : f_(f), large_(f) {}
+  explicit Recomputing(ir::Function& f) : f_(f), large_(f), own_(f) {}
 
   bool Run() {
     for (ir::Block& b : f_.blocks) {
       const bool any = std::any_of(b.insts.begin(), b.insts.end(), [&](const Inst& inst) {
         return inst.each && std::any_of(inst.each->results.begin(), inst.each->results.end(),
-                                        [&](const EachResult& r) { return large_.Is(r); });
+                                        [&](const EachResult& r) { return IsLarge(r); });
       });
       if (any) Visit(b);
     }
@@ -105,12 +106,17 @@ class Recomputing {
     read.args = {read.guard, number, number};
   }
 
+  // Larger than the function's own, or a product of two of their axes.
+  bool IsLarge(const EachResult& r) const {
+    return large_.Is(r) || (r.shape.size() > 1 && !own_.IsNoLarger(r.shape));
+  }
+
   // The axis at which the subscript is known outside and in range.
   std::optional<Row> RowOf(const ir::Each& each, const Inst& read) const {
     const auto made = made_.find(read.args[0].id);
     if (made == made_.end()) return std::nullopt;
     const EachResult& r = ResultOf(made->second);
-    if (!large_.Is(r)) return std::nullopt;
+    if (!IsLarge(r)) return std::nullopt;
     for (size_t axis = 0; axis < read.subs.size(); ++axis) {
       const Value v = read.subs[axis].AsValue();
       const bool outside = v.valid() && !PlaceOfIndex(each, v) && !FindDef(each, v);
@@ -166,6 +172,7 @@ class Recomputing {
 
   ir::Function& f_;
   const LargeArrays large_;
+  const ir::OwnArrays own_;
   bool changed_ = false;
   std::vector<Inst> out_;  // of the block that is visited
   std::unordered_map<uint32_t, Made> made_;

@@ -10,9 +10,9 @@
 // Of several such places no two of which meet, `z[2 * i]` and `z[2 * i + 1]`, there are as many arrays. What costs nothing becomes part
 // of its readers otherwise (core/opt/fuse.cc), and arrays that are no larger than the function's own stay.
 #include <algorithm>
-#include <map>
 #include <optional>
 #include <set>
+#include <utility>
 #include <vector>
 
 #include "core/analysis/outer_values.h"
@@ -20,6 +20,7 @@
 #include "core/ir/op_weight.h"
 #include "core/ir/own_arrays.h"
 #include "core/tensor/array_reads.h"
+#include "core/tensor/axis_extents.h"
 #include "core/tensor/normalise.h"
 #include "core/tensor/statement_edit.h"
 
@@ -52,15 +53,8 @@ struct Place {
 
 class Maker {
  public:
-  explicit Maker(ir::Function& f) : f_(f), outer_(f), own_(f), reads_(f) {
-    std::map<Value, const Inst*> equal;
-    for (const Inst& inst : f.blocks[0].insts) {
-      if (inst.op == Op::Eq) equal[inst.results[0]] = &inst;
-      if (inst.op != Op::Check) continue;
-      if (const auto it = equal.find(inst.args[0]); it != equal.end())
-        equal_.push_back(*it->second);
-    }
-  }
+  explicit Maker(ir::Function& f)
+      : f_(f), outer_(f), own_(f), reads_(f), equal_(CheckedEqual(f.blocks[0])) {}
 
   bool Run() {
     bool changed = false;
@@ -167,10 +161,9 @@ class Maker {
         at = at.Substitute(t.value, outer_.Describe(t.value, box));
     }
     std::vector<ir::Constraint> known;  // what the entry has checked of the rows
-    for (const Inst& eq : equal_) {
-      if (eq.args[0] == rows || eq.args[1] == rows)
-        known.push_back(
-            {outer_.Describe(eq.args[0], box) - outer_.Describe(eq.args[1], box), true});
+    for (const auto& [a, b] : equal_) {
+      if (a == rows || b == rows)
+        known.push_back({outer_.Describe(a, box) - outer_.Describe(b, box), true});
     }
     analysis::Work work;
     return analysis::ProvesImplied(known, {at, false}, box, work) &&
@@ -226,8 +219,8 @@ class Maker {
   const analysis::OuterValues outer_;
   const ir::OwnArrays own_;
   const ArrayReads reads_;
-  std::vector<Inst> equal_;  // that the entry checks
-  std::set<Value> reread_;   // by other statements than reads_ says
+  const std::vector<std::pair<Value, Value>> equal_;  // that the entry checks
+  std::set<Value> reread_;                            // by other statements than reads_ says
 };
 
 }  // namespace

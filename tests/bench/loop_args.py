@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Arguments of the loops of tests/kept, NAME_loops.pull, and of sums in runs, as JSON."""
+"""Arguments of the loops of tests/kept, NAME_loops.pull, and of other programs there, NAME.pull, as JSON."""
 
 import argparse
 import json
@@ -21,6 +21,12 @@ SHAPES = {
     "hough_circles": {"pt": (120, 2), "cx": (60,), "cy": (30,), "rad": (10,), "sg": ()},
     "mutual_information": {"a": (120,), "b": (120,), "ca": (60,), "cb": (30,), "sg": ()},
     "coherence": {"a": (400, 100)},
+    "recurrent_rows": {"x": (1000, 16), "w": (16, 64), "u": (64, 64), "y": (64,)},
+    "softmax_columns": {"x": (400, 16), "w": (16, 400), "y": (400,)},
+    "product_columns": {"x": (400, 16), "w": (16, 400), "y": (400,)},
+    "activity_sums": {"x": (400, 16), "w": (16, 400), "y": (400,)},
+    "row_pairs": {"x": (400, 16), "w": (16, 200)},
+    "barlow": {"x": (500, 32), "y": (500, 32), "w": (32, 200)},
 }
 
 
