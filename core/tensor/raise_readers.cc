@@ -105,16 +105,34 @@ class Raiser {
     const Each& each = *inst.each;
     const auto is_small = [&](const EachResult& r) {
       return own_.IsNoLarger(r.shape) && !r.into.valid() && !StoresByData(each, r) &&
-             (ir::IsPrefixForm(each, r) || ir::IsArgForm(each, r));
+             (ir::IsPrefixForm(each, r) || ir::IsArgForm(each, r)) && IsShapedByIndices(each, r);
     };
     bool is_there = true;
     ir::ForEachOperand(inst, [&](Value v) {
       const uint32_t home = block_of_[v.id];
       is_there &= home == kOfStatement || dominators_.Dominates(home, b);
     });
-    return is_there && std::all_of(each.results.begin(), each.results.end(), is_small) &&
+    return is_there &&
+           std::all_of(each.indices.begin(), each.indices.end(),
+                       [&](const ir::IndexVar& i) { return IsOfArray(each, i.var); }) &&
+           std::all_of(each.results.begin(), each.results.end(), is_small) &&
            std::all_of(each.body.begin(), each.body.end(),
                        [&](const Inst& in) { return IsSafe(each, in); });
+  }
+  // Some read goes along an array by the index: its extent is not negative, and no turn is made that the array has not.
+  static bool IsOfArray(const Each& each, Value index) {
+    return std::any_of(each.body.begin(), each.body.end(), [&](const Inst& inst) {
+      return inst.op == Op::Index &&
+             std::any_of(inst.subs.begin(), inst.subs.end(),
+                         [&](const ir::Affine& sub) { return sub == ir::Affine::Of(index); });
+    });
+  }
+  static bool IsShapedByIndices(const Each& each, const EachResult& r) {
+    for (size_t k = 0; k < r.out.size(); ++k) {
+      const std::optional<size_t> i = PlaceOfIndex(each, r.out[k].AsValue());
+      if (!i || each.indices[*i].extent != r.shape[k]) return false;
+    }
+    return true;
   }
   bool IsSafe(const Each& each, const Inst& inst) const {
     if (inst.op != Op::Index) return !ir::MayTrap(inst, f_) && !ir::HasCallee(inst.op);

@@ -10,6 +10,7 @@
 // Of several such places no two of which meet, `z[2 * i]` and `z[2 * i + 1]`, there are as many arrays. What costs nothing becomes part
 // of its readers otherwise (core/opt/fuse.cc), and arrays that are no larger than the function's own stay.
 #include <algorithm>
+#include <map>
 #include <optional>
 #include <set>
 #include <utility>
@@ -78,9 +79,9 @@ class Maker {
     for (size_t axis = 0; axis < r.out.size(); ++axis) {
       const std::optional<std::vector<Places>> places = PlacesAt(each, array, axis);
       if (!places) continue;
-      const std::optional<size_t> reader = FirstReader(b, k, array);
-      if (reader) MakeAt(b, k, *reader, axis, *places);
-      return reader.has_value();
+      if (!IsReadHere(b, k, array)) return false;
+      MakeAt(b, k, axis, *places);
+      return true;
     }
     return false;
   }
@@ -90,20 +91,15 @@ class Maker {
            std::any_of(each.body.begin(), each.body.end(), ir::IsDear);
   }
 
-  // Among the block's instructions; nothing: some reader is in another block.
-  std::optional<size_t> FirstReader(const ir::Block& b, size_t k, Value array) const {
-    std::optional<size_t> first;
+  // By this block alone.
+  bool IsReadHere(const ir::Block& b, size_t k, Value array) const {
     size_t here = 0;
     const size_t all = reads_.Of(array).size();
     for (size_t at = k + 1; at < b.insts.size() && here < all; ++at) {
-      if (!b.insts[at].each) continue;
-      for (const ArrayReads::Read& read : reads_.Of(array)) {
-        if (read.statement != b.insts[at].each.get()) continue;
-        ++here;
-        if (!first) first = at;
-      }
+      for (const ArrayReads::Read& read : reads_.Of(array))
+        here += read.statement == b.insts[at].each.get() ? 1 : 0;
     }
-    return here == all ? first : std::nullopt;
+    return here == all;
   }
 
   // Nothing: some read is at no such place, or all rows are read in their order, or some row may be read twice.
@@ -180,24 +176,33 @@ class Maker {
            (apart == Affine::Of(a.rows) || apart * -1 == Affine::Of(b.rows));
   }
 
-  void MakeAt(ir::Block& b, size_t k, size_t reader, size_t axis,
-              const std::vector<Places>& places) {
+  void MakeAt(ir::Block& b, size_t k, size_t axis, const std::vector<Places>& places) {
     const Value array = b.insts[k].results[0];
     std::vector<Inst> made;
+    std::map<size_t, std::vector<size_t>> in_front_of;  // of made, by who reads them first
     for (const Places& p : places) made.push_back(RowsAt(b.insts[k], axis, p));
-    for (size_t at = reader; at < b.insts.size(); ++at) {
+    std::vector<char> met(places.size());
+    for (size_t at = k + 1; at < b.insts.size(); ++at) {
       if (!b.insts[at].each) continue;
       for (Inst& read : b.insts[at].each->body) {
         if (read.op != Op::Index || read.args[0] != array) continue;
         const Place place = *PlaceOf(*b.insts[at].each, read.subs[axis]);
-        const auto p = std::find(places.begin(), places.end(), place.places);
-        read.args[0] = made[static_cast<size_t>(p - places.begin())].results[0];
+        const auto p = static_cast<size_t>(std::find(places.begin(), places.end(), place.places) -
+                                           places.begin());
+        read.args[0] = made[p].results[0];
         read.subs[axis] = Affine::Of(place.index);
+        if (std::exchange(met[p], 1) != 0) continue;
+        made[p].loc = b.insts[at].loc;  // of the extent, should it be negative
+        in_front_of[at].push_back(p);
       }
     }
     ir::ForEachOperand(b.insts[k], [&](Value v) { reread_.insert(v); });
-    b.insts.insert(b.insts.begin() + static_cast<std::ptrdiff_t>(reader),
-                   std::make_move_iterator(made.begin()), std::make_move_iterator(made.end()));
+    for (auto it = in_front_of.rbegin(); it != in_front_of.rend(); ++it) {
+      for (auto p = it->second.rbegin(); p != it->second.rend(); ++p) {
+        b.insts.insert(b.insts.begin() + static_cast<std::ptrdiff_t>(it->first),
+                       std::move(made[*p]));
+      }
+    }
     b.insts.erase(b.insts.begin() + static_cast<std::ptrdiff_t>(k));
   }
 

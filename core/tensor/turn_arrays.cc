@@ -142,23 +142,25 @@ class Turner {
     const ir::Affines along = {Affine::Of(row.var), Affine::Of(term.var)};
     const ir::Affines across = {Affine::Of(term.var), Affine::Of(column.var)};
     if (!own_.IsNoLarger({term.extent, row.extent})) return false;
-    Each turned = each;
-    std::map<Value, Copy> copies;  // by matrix
-    for (Inst& read : turned.body) {
+    std::vector<Inst*> factors;
+    for (Inst& read : each.body) {
       if (read.op != Op::Index) continue;
       const ir::Affines subs(read.subs.ToVector());
       if (subs == across) continue;
-      const Value matrix = read.args[0];
       if (subs != along || read.guard.valid() ||
-          !extents_.AreEqual(extents_.Of(matrix, 0), row.extent) ||
-          !extents_.AreEqual(extents_.Of(matrix, 1), term.extent))
+          !extents_.AreEqual(extents_.Of(read.args[0], 0), row.extent) ||
+          !extents_.AreEqual(extents_.Of(read.args[0], 1), term.extent))
         return false;
-      Copy& copy = copies[matrix];
-      if (!copy.array.valid()) copy = {f_.NewLike(f_, matrix), read.loc};
-      read.args[0] = copy.array;
-      std::swap(read.subs[0], read.subs[1]);
+      factors.push_back(&read);
     }
-    each = std::move(turned);
+    std::map<Value, Copy> copies;  // by matrix
+    for (Inst* read : factors) {
+      const Value matrix = read->args[0];
+      Copy& copy = copies[matrix];
+      if (!copy.array.valid()) copy = {f_.NewLike(f_, matrix), read->loc};
+      read->args[0] = copy.array;
+      std::swap(read->subs[0], read->subs[1]);
+    }
     for (const auto& [matrix, copy] : copies)
       factors_.push_back(Turned(matrix, copy, term, row, column.extent));
     return true;

@@ -1,6 +1,7 @@
 // Rows that are read at places which run with an index are made at these: the same as unoptimised, and not made otherwise.
 #include <catch2/catch.hpp>
 
+#include "core/eval/interpreter.h"
 #include "core/ir/ir.h"
 #include "tests/support/derivatives.h"
 #include "tests/support/optimised.h"
@@ -73,6 +74,39 @@ TEST_CASE("rows as read: the next word") {
     CheckSameOptimised(ssa, Transform::kValueAndGrad, args);
     CheckDerivatives(ssa, args, 1e-5, {true, true, true, false});
   }
+}
+
+TEST_CASE("rows as read: each in front of its own readers") {
+  for (const char* program :
+       {"fn f(y: [m]f64, x: [2 * m + 2, d]f64, w: [d, e]f64) -> f64 {\n  let z = x @ w\n"
+        "  let a = sum i < m { y[i] * (max j < e { z[2 * i, j] }) }\n"
+        "  let b = sum i < m + 1 { max j < e { z[2 * i + 1, j] * a } }\n  return a * b\n}\n",
+        "fn f(y: [m]f64, x: [m + m + 1, d]f64, w: [d, e]f64) -> f64 {\n  let z = x @ w\n"
+        "  let a = sum i < m { y[i] * (max j < e { z[i, j] }) }\n"
+        "  let b = sum i < m + 1 { max j < e { z[i + m, j] * a } }\n  return a * b\n}\n"}) {
+    INFO(program);
+    const ir::Module ssa = LowerText(program, "f");
+    const int64_t rows = std::string(program).find("2 * m + 2") == std::string::npos ? 7 : 8;
+    Tensor y = Waves(3, 1, 0.2);
+    y.shape = {3};
+    CheckSameOptimised(ssa, Transform::kValueAndGrad, {y, Waves(rows, 2, 0.5), Waves(2, 4, 1.5)});
+  }
+}
+
+TEST_CASE("rows as read: a size that is negative is that of the reader") {
+  const ir::Module ssa = LowerText(
+      "fn f(x: [n, d]f64, w: [d, e]f64) -> f64 {\n  let z = x @ w\n"
+      "  return sum i < n - 2 { max j < e { z[i + 2, j] } }\n}\n",
+      "f");
+  const std::vector<Tensor> args = {Waves(1, 2, 0.5), Waves(2, 3, 1.5)};
+  const auto optimised = eval::Run(Derived(ssa, Transform::kValue), args);
+  const auto plain = eval::Run(ssa, args);
+  REQUIRE(optimised.ok());
+  REQUIRE(plain.ok());
+  REQUIRE(optimised->trap);
+  REQUIRE(plain->trap);
+  CHECK(optimised->trap->kind == ir::TrapKind::kNegativeSize);
+  CHECK(optimised->trap->loc == plain->trap->loc);
 }
 
 }  // namespace pullback::testing

@@ -95,4 +95,15 @@ TEST_CASE("raised readers: extrema in front of control flow") {
   }
 }
 
+TEST_CASE("raised readers: not what has turns that no array has") {
+  const ir::Module ssa = LowerText(
+      "fn f(x: [n, d]f64, w: [d, n]f64, m: i64) -> f64 {\n  let z = tanh.(x @ w)\n"
+      "  let s = sum i < n { (max j < n { z[i, j] }) * (max j < n { exp(z[i, j]) }) }\n"
+      "  if m > 0 { return s * (max r < m, i < n, j < n { z[i, j] * f64(r) }) }\n  return s\n}\n",
+      "f");
+  for (int64_t m : {-1, 0, 3})
+    CheckSameOptimised(ssa, Transform::kValue,
+                       {Waves(3, 2, 0.5), Waves(2, 3, 1.5), Tensor::I64(m)});
+}
+
 }  // namespace pullback::testing
