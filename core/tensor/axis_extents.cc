@@ -8,6 +8,7 @@ std::vector<std::pair<ir::Value, ir::Value>> CheckedEqual(const ir::Block& block
   std::vector<std::pair<ir::Value, ir::Value>> pairs;
   std::map<ir::Value, const ir::Inst*> equal;  // by the value that says so
   for (const ir::Inst& inst : block.insts) {
+    if (inst.each) break;
     if (inst.op == ir::Op::Eq) equal[inst.results[0]] = &inst;
     if (inst.op != ir::Op::Check) continue;
     const auto it = equal.find(inst.args[0]);

@@ -9,7 +9,7 @@
 
 namespace pullback::tensor {
 
-// The pairs of integers that the block checks to be equal.
+// The pairs of integers that the block checks to be equal in front of its first statement.
 std::vector<std::pair<ir::Value, ir::Value>> CheckedEqual(const ir::Block& block);
 
 class AxisExtents {
@@ -18,7 +18,7 @@ class AxisExtents {
 
   // kNoValue: nothing asks for it.
   ir::Value Of(ir::Value array, size_t axis) const;
-  // Whether they are one value, or two that the entry block checks to be equal: a run that goes on has passed it, or ends.
+  // Whether they are one value, or two that the entry checks to be equal, in front of all statements.
   bool AreEqual(ir::Value a, ir::Value b) const;
 
  private:

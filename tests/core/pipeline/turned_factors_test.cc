@@ -2,6 +2,7 @@
 // once: the same as unoptimised, and nothing of all rows and columns is made.
 #include <catch2/catch.hpp>
 
+#include "core/eval/interpreter.h"
 #include "core/ir/ir.h"
 #include "tests/support/derivatives.h"
 #include "tests/support/optimised.h"
@@ -104,6 +105,37 @@ TEST_CASE("raised readers: not what has turns that no array has") {
   for (int64_t m : {-1, 0, 3})
     CheckSameOptimised(ssa, Transform::kValue,
                        {Waves(3, 2, 0.5), Waves(2, 3, 1.5), Tensor::I64(m)});
+}
+
+TEST_CASE("turned factors, rows as read: not by sizes that are checked further down") {
+  const auto ends_alike = [](const char* program, const std::vector<Tensor>& args) {
+    INFO(program);
+    const ir::Module ssa = LowerText(program, "f");
+    const auto optimised = eval::Run(Derived(ssa, Transform::kValue), args);
+    const auto plain = eval::Run(ssa, args);
+    REQUIRE(optimised.ok());
+    REQUIRE(plain.ok());
+    REQUIRE(optimised->trap);
+    REQUIRE(plain->trap);
+    CHECK(optimised->trap->kind == plain->trap->kind);
+    CHECK(optimised->trap->kind == ir::TrapKind::kSizeMismatch);
+  };
+  Tensor y = Waves(5, 1, 0.3);
+  y.shape = {5};
+  ends_alike(
+      "fn f(x: [n, d]f64, w: [d, e]f64, y: [m]f64) -> f64 {\n  let z = x @ w\n"
+      "  let s = sum i < m { if i + 1 < n { max j < e { z[i + 1, j] } } else { 0.0 } }\n"
+      "  let q: [m + 1]f64 = gen i < n { x[i, 0] * s }\n"
+      "  return s * (sum i < m + 1 { q[i] })\n}\n",
+      {Waves(3, 2, 0.5), Waves(2, 2, 1.5), y});
+  ends_alike(
+      "fn f(x: [n, d]f64, y: [p, d]f64, w: [d, m]f64) -> f64 {\n"
+      "  let z = gen i < n, j < m { sum k < d { [i < p] * y[i, k] * w[k, j] } }\n"
+      "  let top = gen j < m { max i < n { z[i, j] } }\n"
+      "  let s = gen j < m { sum i < n { exp(z[i, j] - top[j]) } }\n"
+      "  let r = sum j < m { sum i < n { exp(z[i, j] - top[j]) / s[j] * x[i, 0] } }\n"
+      "  let q: [p]f64 = gen i < n { x[i, 0] * r }\n  return r + q[0]\n}\n",
+      {Waves(3, 2, 0.5), Waves(2, 2, 1.5), Waves(2, 2, 2.5)});
 }
 
 }  // namespace pullback::testing
