@@ -94,14 +94,14 @@ class Raiser {
       const Place place = place_of_.at(read.statement);
       if (place.first == b) continue;
       if (around_[place.first] != around_[b] ||
-          !MayRaise(f_.blocks[place.first].insts[place.second], b))
+          !MayRaise(f_.blocks[place.first].insts[place.second], array, b))
         return {};
       readers.insert(place);
     }
     return readers;
   }
 
-  bool MayRaise(const Inst& inst, uint32_t b) const {
+  bool MayRaise(const Inst& inst, Value array, uint32_t b) const {
     const Each& each = *inst.each;
     const auto is_small = [&](const EachResult& r) {
       return own_.IsNoLarger(r.shape) && !r.into.valid() && !StoresByData(each, r) &&
@@ -112,19 +112,18 @@ class Raiser {
       const uint32_t home = block_of_[v.id];
       is_there &= home == kOfStatement || dominators_.Dominates(home, b);
     });
-    return is_there &&
-           std::all_of(each.indices.begin(), each.indices.end(),
-                       [&](const ir::IndexVar& i) { return IsOfArray(each, i.var); }) &&
+    return is_there && RunsOver(each, array) &&
            std::all_of(each.results.begin(), each.results.end(), is_small) &&
            std::all_of(each.body.begin(), each.body.end(),
                        [&](const Inst& in) { return IsSafe(each, in); });
   }
-  // Some read goes along an array by the index: its extent is not negative, and no turn is made that the array has not.
-  static bool IsOfArray(const Each& each, Value index) {
-    return std::any_of(each.body.begin(), each.body.end(), [&](const Inst& inst) {
-      return inst.op == Op::Index &&
-             std::any_of(inst.subs.begin(), inst.subs.end(),
-                         [&](const ir::Affine& sub) { return sub == ir::Affine::Of(index); });
+  // Whether its points are those of the array: no extent is negative, and no turn is made that the array has not.
+  static bool RunsOver(const Each& each, Value array) {
+    return std::any_of(each.body.begin(), each.body.end(), [&](const Inst& read) {
+      return read.op == Op::Index && read.args[0] == array &&
+             std::all_of(each.indices.begin(), each.indices.end(), [&](const ir::IndexVar& i) {
+               return std::count(read.subs.begin(), read.subs.end(), ir::Affine::Of(i.var)) > 0;
+             });
     });
   }
   static bool IsShapedByIndices(const Each& each, const EachResult& r) {

@@ -107,6 +107,23 @@ TEST_CASE("raised readers: not what has turns that no array has") {
                        {Waves(3, 2, 0.5), Waves(2, 3, 1.5), Tensor::I64(m)});
 }
 
+TEST_CASE("raised readers: not what takes more turns than the array has elements") {
+  const ir::Module ssa = LowerText(
+      "fn f(x: [n, d]f64, w: [d, n]f64, c: f64) -> f64 {\n  let z = tanh.(x @ w)\n"
+      "  let s = sum i < n { max j < n { z[i, j] } }\n"
+      "  if c > 0.0 { return s * (sum i < n { max j < n, k < n { sin(z[i, j] * z[j, k]) } }) }\n"
+      "  return s\n}\n",
+      "f");
+  const ir::Module optimised = Derived(ssa, Transform::kValue);
+  for (const ir::Inst& inst : optimised.Get(optimised.entry).blocks[0].insts) {
+    if (!inst.each || inst.each->results[0].monoid != ir::Monoid::kMax) continue;
+    CHECK(inst.each->indices.size() < 3);
+  }
+  for (double c : {-1.0, 1.0})
+    CheckSameOptimised(ssa, Transform::kValueAndGrad,
+                       {Waves(3, 2, 0.5), Waves(2, 3, 1.5), Tensor::F64(c)});
+}
+
 TEST_CASE("turned factors, rows as read: not by sizes that are checked further down") {
   const auto ends_alike = [](const char* program, const std::vector<Tensor>& args) {
     INFO(program);
