@@ -34,6 +34,7 @@ endfunction()
 
 add_library(pb_catch_main OBJECT ${CMAKE_CURRENT_LIST_DIR}/catch_main.cc
             ${CMAKE_CURRENT_LIST_DIR}/catch_pch.cc)
+set_target_properties(pb_catch_main PROPERTIES UNITY_BUILD OFF)
 target_precompile_headers(pb_catch_main PRIVATE
   <catch2/catch.hpp> <algorithm> <functional> <map> <memory> <optional> <set> <string> <vector>)
 target_include_directories(pb_catch_main PRIVATE ${PROJECT_SOURCE_DIR})
@@ -58,6 +59,8 @@ list(REMOVE_DUPLICATES TEST_FOLDERS)
 
 file(GLOB SUPPORT_SOURCES CONFIGURE_DEPENDS tests/support/*.cc)
 add_library(pb_test_support STATIC ${SUPPORT_SOURCES})
+# A file at a time: what needs Catch or a back end is not linked where nobody asks for it.
+set_target_properties(pb_test_support PROPERTIES UNITY_BUILD OFF)
 target_include_directories(pb_test_support PRIVATE ${PROJECT_SOURCE_DIR})
 target_precompile_headers(pb_test_support REUSE_FROM pb_catch_main)
 set_source_files_properties(tests/support/paths.cc PROPERTIES SKIP_PRECOMPILE_HEADERS ON
@@ -75,6 +78,10 @@ foreach(folder ${TEST_FOLDERS})
     target_precompile_headers(${name} REUSE_FROM pb_catch_rpc)
   else()
     target_precompile_headers(${name} REUSE_FROM pb_catch_main)
+  endif()
+  # Their files name their engines and programs alike.
+  if(folder MATCHES "^jit")
+    set_target_properties(${name} PROPERTIES UNITY_BUILD OFF)
   endif()
   # Tests are compiled once and run once: -O1 is a quarter less to compile.
   target_compile_options(${name} PRIVATE -O1)

@@ -17,7 +17,7 @@ using std::chrono::steady_clock;
 
 constexpr size_t kLeastRuns = 10;
 
-struct Options {
+struct BenchOptions {
   KernelOptions kernel;
   ArgumentTexts arguments;
   double seconds = 2;
@@ -71,7 +71,7 @@ Status RunOnce(jit::Engine* engine, Contender* contender) {
   return {};
 }
 
-Status Fight(jit::Engine* engine, const Options& options, Duel* duel) {
+Status Fight(jit::Engine* engine, const BenchOptions& options, Duel* duel) {
   // The first runs touch memory for the first time.
   for (int i = 0; i < 2; ++i) {
     PB_RETURN_IF_ERROR(RunOnce(engine, &duel->primal));
@@ -93,7 +93,7 @@ Status Fight(jit::Engine* engine, const Options& options, Duel* duel) {
   return {};
 }
 
-StatusOr<Duel> Bench(const Options& options) {
+StatusOr<Duel> Bench(const BenchOptions& options) {
   PB_ASSIGN_OR_RETURN(client::KernelSpec spec, ReadSpec(options.kernel));
   PB_ASSIGN_OR_RETURN(ArgumentJson json, ReadArguments(options.arguments));
   PB_ASSIGN_OR_RETURN(const auto engine, MakeEngine());
@@ -141,7 +141,7 @@ void PrintText(const Duel& duel) {
   std::printf("medians of %zu runs each\n", duel.primal.call.size());
 }
 
-int Run(const Options& options) {
+int RunBench(const BenchOptions& options) {
   const auto duel = Bench(options);
   if (!duel.ok()) return Fail(duel.status(), options.kernel.file, options.json);
   (options.json ? PrintJson : PrintText)(*duel);
@@ -153,7 +153,7 @@ int Run(const Options& options) {
 void AddBench(CLI::App* app, Action* action) {
   auto* const command =
       app->add_subcommand("bench", "Times a function and its derivative, in this process");
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<BenchOptions>();
   options->kernel.transform = "value_and_grad";
   AddKernelOptions(command, &options->kernel);
   AddArgumentOptions(command, &options->arguments);
@@ -164,7 +164,7 @@ void AddBench(CLI::App* app, Action* action) {
       ->check(Within(0.0, 1e6))
       ->type_name("SECONDS");
   AddJsonFlag(command, &options->json);
-  command->callback([options, action] { *action = [options] { return Run(*options); }; });
+  command->callback([options, action] { *action = [options] { return RunBench(*options); }; });
 }
 
 }  // namespace pullback::cli

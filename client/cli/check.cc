@@ -10,7 +10,7 @@
 namespace pullback::cli {
 namespace {
 
-struct Options {
+struct CheckOptions {
   std::vector<std::string> files;
   bool json = false;
 };
@@ -34,7 +34,7 @@ int CheckOne(const std::string& file, bool json) {
   return kExitOk;
 }
 
-int Run(const Options& options) {
+int RunCheck(const CheckOptions& options) {
   int worst = kExitOk;
   for (const std::string& file : options.files) {
     worst = std::max(worst, CheckOne(file, options.json));
@@ -47,12 +47,12 @@ int Run(const Options& options) {
 void AddCheck(CLI::App* app, Action* action) {
   auto* const command =
       app->add_subcommand("check", "Reports the mistakes of programs; needs no server");
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<CheckOptions>();
   command->add_option("FILE", options->files, "Programs (.pull); - is standard input")
       ->required()
       ->type_name("");
   AddJsonFlag(command, &options->json);
-  command->callback([options, action] { *action = [options] { return Run(*options); }; });
+  command->callback([options, action] { *action = [options] { return RunCheck(*options); }; });
 }
 
 }  // namespace pullback::cli

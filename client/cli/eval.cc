@@ -11,7 +11,7 @@
 namespace pullback::cli {
 namespace {
 
-struct Options {
+struct EvalOptions {
   KernelOptions kernel;
   ArgumentTexts arguments;
   PlaceOptions place;
@@ -26,7 +26,7 @@ struct Answer {
   client::Evaluation evaluation;
 };
 
-StatusOr<Answer> Evaluate(const Options& options) {
+StatusOr<Answer> Evaluate(const EvalOptions& options) {
   PB_ASSIGN_OR_RETURN(const client::KernelSpec spec, ReadSpec(options.kernel));
   PB_ASSIGN_OR_RETURN(const ArgumentJson json, ReadArguments(options.arguments));
   PB_ASSIGN_OR_RETURN(const auto session, Open(options.place));
@@ -103,7 +103,7 @@ Json ByParameter(const client::NamedValue& d, const Answer& answer, const std::s
   return row;
 }
 
-void PrintJson(const Answer& answer, const std::string& transform) {
+void PrintAnswerJson(const Answer& answer, const std::string& transform) {
   const client::Evaluation& evaluation = answer.evaluation;
   const ApiType& result = answer.signature.result;
   const ApiStructs& structs = answer.signature.structs;
@@ -138,7 +138,7 @@ void PrintLine(const std::string& label, const Json& json) {
   std::printf("%s = %s\n", label.c_str(), DumpWrapped(json, label.size() + 3).c_str());
 }
 
-void PrintText(const Answer& answer, const std::string& transform) {
+void PrintAnswer(const Answer& answer, const std::string& transform) {
   const ApiType& result = answer.signature.result;
   const ApiStructs& structs = answer.signature.structs;
   PrintLine("value", FromValue(answer.evaluation.value, result, structs));
@@ -157,10 +157,10 @@ void PrintText(const Answer& answer, const std::string& transform) {
   }
 }
 
-int Run(const Options& options) {
+int RunEval(const EvalOptions& options) {
   const auto answer = Evaluate(options);
   if (!answer.ok()) return Fail(answer.status(), options.kernel.file, options.json);
-  (options.json ? PrintJson : PrintText)(*answer, options.kernel.transform);
+  (options.json ? PrintAnswerJson : PrintAnswer)(*answer, options.kernel.transform);
   return kExitOk;
 }
 
@@ -168,7 +168,7 @@ int Run(const Options& options) {
 
 void AddEval(CLI::App* app, Action* action) {
   auto* const command = app->add_subcommand("eval", "Calls a function; value and derivatives");
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<EvalOptions>();
   AddKernelOptions(command, &options->kernel);
   AddArgumentOptions(command, &options->arguments);
   AddPlaceOptions(command, &options->place);
@@ -180,7 +180,7 @@ void AddEval(CLI::App* app, Action* action) {
       ->check(CLI::Range(1, 1 << 30).description(""))
       ->type_name("N");
   AddJsonFlag(command, &options->json);
-  command->callback([options, action] { *action = [options] { return Run(*options); }; });
+  command->callback([options, action] { *action = [options] { return RunEval(*options); }; });
 }
 
 }  // namespace pullback::cli

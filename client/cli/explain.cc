@@ -13,7 +13,7 @@ namespace {
 const std::vector<std::string> kStages = {"ast",   "ssa",  "adjoint", "normal",
                                           "loops", "llvm", "asm",     "cost"};
 
-struct Options {
+struct ExplainOptions {
   KernelOptions kernel;
   ArgumentTexts arguments;
   PlaceOptions place;
@@ -23,7 +23,7 @@ struct Options {
 };
 
 // The arguments, where there are any.
-StatusOr<std::optional<client::Inputs>> ReadInputs(const Options& options,
+StatusOr<std::optional<client::Inputs>> ReadInputs(const ExplainOptions& options,
                                                    const client::KernelSpec& spec,
                                                    Session* session) {
   std::optional<client::Inputs> inputs;
@@ -34,7 +34,7 @@ StatusOr<std::optional<client::Inputs>> ReadInputs(const Options& options,
   return inputs;
 }
 
-StatusOr<Json> Explain(const Options& options, const std::vector<std::string>& stages) {
+StatusOr<Json> Explain(const ExplainOptions& options, const std::vector<std::string>& stages) {
   PB_ASSIGN_OR_RETURN(const client::KernelSpec spec, ReadSpec(options.kernel));
   PB_ASSIGN_OR_RETURN(const auto session, Open(options.place));
   PB_ASSIGN_OR_RETURN(const auto inputs, ReadInputs(options, spec, session.get()));
@@ -55,7 +55,7 @@ void PrintText(const Json& texts) {
   }
 }
 
-int Run(const Options& options) {
+int RunExplain(const ExplainOptions& options) {
   const bool all = options.stages.empty() || options.stages == std::vector<std::string>{"all"};
   std::vector<std::string> stages = all ? kStages : options.stages;
   if (all && options.kernel.tier == "baseline") std::erase(stages, "llvm");  // it has none
@@ -78,7 +78,7 @@ int Run(const Options& options) {
 void AddExplain(CLI::App* app, Action* action) {
   auto* const command =
       app->add_subcommand("explain", "Shows the stages a program goes through, as text");
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<ExplainOptions>();
   AddKernelOptions(command, &options->kernel);
   std::vector<std::string> names = kStages;
   names.insert(names.end(), {"ptx", "rules", "sparsity", "tensor-ssa", "all"});
@@ -103,7 +103,7 @@ void AddExplain(CLI::App* app, Action* action) {
   command->footer(
       "With arguments and --local, cost counts the operations of that run, and sparsity\nthe seeds "
       "and elements of a sparse matrix.");
-  command->callback([options, action] { *action = [options] { return Run(*options); }; });
+  command->callback([options, action] { *action = [options] { return RunExplain(*options); }; });
 }
 
 }  // namespace pullback::cli

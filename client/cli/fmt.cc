@@ -15,7 +15,7 @@ using program::Form;
 // In the order of Form.
 const std::vector<std::string> kForms = {"text", "message", "json"};
 
-struct Options {
+struct FmtOptions {
   std::vector<std::string> files;
   bool write = false;
   bool check = false;
@@ -32,7 +32,7 @@ Form FormNamed(const std::string& name, Form otherwise) {
   return found == kForms.end() ? otherwise : static_cast<Form>(found - kForms.begin());
 }
 
-int FormatOne(const std::string& file, const Options& options) {
+int FormatOne(const std::string& file, const FmtOptions& options) {
   const Form from = FormNamed(options.from, FormOf(file));
   const Form to = FormNamed(options.to, from);
   if (to != from && (options.write || options.check)) {
@@ -53,7 +53,7 @@ int FormatOne(const std::string& file, const Options& options) {
   return written.ok() ? kExitOk : Fail(written, file, /*json=*/false);
 }
 
-int Run(const Options& options) {
+int RunFmt(const FmtOptions& options) {
   int worst = kExitOk;
   for (const std::string& file : options.files) worst = std::max(worst, FormatOne(file, options));
   return worst;
@@ -64,7 +64,7 @@ int Run(const Options& options) {
 void AddFmt(CLI::App* app, Action* action) {
   auto* const command =
       app->add_subcommand("fmt", "Prints programs in the standard layout, as text or messages");
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<FmtOptions>();
   command
       ->add_option("FILE", options->files,
                    "Programs: text (.pull), messages (.pb) or messages in JSON (.json); - is "
@@ -80,7 +80,7 @@ void AddFmt(CLI::App* app, Action* action) {
   command->add_option("--from", options->from, "The files' form, whatever their names")
       ->check(CLI::IsMember(kForms).description(""))
       ->type_name("FORM");
-  command->callback([options, action] { *action = [options] { return Run(*options); }; });
+  command->callback([options, action] { *action = [options] { return RunFmt(*options); }; });
 }
 
 }  // namespace pullback::cli

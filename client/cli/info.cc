@@ -9,7 +9,7 @@
 namespace pullback::cli {
 namespace {
 
-struct Options {
+struct InfoOptions {
   PlaceOptions place;
   bool json = false;
 };
@@ -73,7 +73,7 @@ StatusOr<Json> Ask(const PlaceOptions& place) {
   return Describe(info, place.local);
 }
 
-int Run(const Options& options) {
+int RunInfo(const InfoOptions& options) {
   const auto json = Ask(options.place);
   if (!json.ok()) return Fail(json.status(), "", options.json);
   if (options.json) {
@@ -88,10 +88,10 @@ int Run(const Options& options) {
 
 void AddInfo(CLI::App* app, Action* action) {
   auto* const command = app->add_subcommand("info", "Version, limits and load of a server");
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<InfoOptions>();
   AddPlaceOptions(command, &options->place);
   AddJsonFlag(command, &options->json);
-  command->callback([options, action] { *action = [options] { return Run(*options); }; });
+  command->callback([options, action] { *action = [options] { return RunInfo(*options); }; });
 }
 
 }  // namespace pullback::cli

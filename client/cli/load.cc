@@ -21,7 +21,7 @@ namespace {
 constexpr std::string_view kDistinctWord = "DISTINCT";
 constexpr int kMostConnections = 16;  // by default
 
-struct Options {
+struct LoadOptions {
   KernelOptions kernel;
   ArgumentTexts arguments;
   load::Options load;
@@ -103,7 +103,7 @@ StatusOr<Prepared> PrepareWarm(client::Client* client, const client::KernelSpec&
   return prepared;
 }
 
-StatusOr<Prepared> Prepare(const Options& options) {
+StatusOr<Prepared> Prepare(const LoadOptions& options) {
   PB_ASSIGN_OR_RETURN(const client::KernelSpec spec, ReadSpec(options.kernel));
   PB_ASSIGN_OR_RETURN(const ArgumentJson json, ReadArguments(options.arguments));
   const bool marked = spec.program.find(kDistinctWord) != std::string::npos;
@@ -126,7 +126,7 @@ StatusOr<Prepared> Prepare(const Options& options) {
 double Ratio(int64_t a, int64_t b) { return static_cast<double>(a) / static_cast<double>(b); }
 
 // Server and echo by turns, first one, then the other first, so that whatever the machine does meets both.
-Status RunPaired(const Options& options, const Prepared& prepared, LoadReport* report) {
+Status RunPaired(const LoadOptions& options, const Prepared& prepared, LoadReport* report) {
   load::Options echo_options = options.load;
   echo_options.target = options.echo;
   echo_options.security = {};
@@ -161,14 +161,14 @@ Status RunPaired(const Options& options, const Prepared& prepared, LoadReport* r
   return {};
 }
 
-Status RunAlone(const Options& options, const Prepared& prepared, LoadReport* report) {
+Status RunAlone(const LoadOptions& options, const Prepared& prepared, LoadReport* report) {
   PB_ASSIGN_OR_RETURN(const auto server, load::Generator::Connect(options.load, prepared.requests));
   LoadProgress progress(options.duration + options.warmup);
   report->server = server->Run(options.warmup, options.duration, progress.counts());
   return {};
 }
 
-StatusOr<LoadReport> Measure(Options options) {
+StatusOr<LoadReport> Measure(LoadOptions options) {
   PB_ASSIGN_OR_RETURN(const Prepared prepared, Prepare(options));
   options.load.program_hash = prepared.program_hash;
   LoadReport report;
@@ -183,8 +183,8 @@ StatusOr<LoadReport> Measure(Options options) {
 }
 
 // What the options say together.
-Options Resolve(const Options& given) {
-  Options options = given;
+LoadOptions Resolve(const LoadOptions& given) {
+  LoadOptions options = given;
   options.load.rpc = options.stream ? load::Rpc::kEvaluateStream : load::Rpc::kEvaluate;
   options.load.arrivals =
       options.arrivals == "poisson" ? load::ArrivalKind::kPoisson : load::ArrivalKind::kConstant;
@@ -195,11 +195,11 @@ Options Resolve(const Options& given) {
   return options;
 }
 
-int Run(const Options& given) {
+int RunLoad(const LoadOptions& given) {
   // One thread of a process would else poll for all and hand events on: much of what is measured would
   // be how threads of this process wake each other.
   setenv("GRPC_POLL_STRATEGY", "poll", 0);
-  const Options options = Resolve(given);
+  const LoadOptions options = Resolve(given);
   const bool json_only = options.json == "-";
   const auto report = Measure(options);
   if (!report.ok()) return Fail(report.status(), options.kernel.file, json_only);
@@ -218,7 +218,7 @@ int Run(const Options& given) {
   return kExitErrors;
 }
 
-void AddLoopOptions(CLI::App* command, Options* options) {
+void AddLoopOptions(CLI::App* command, LoadOptions* options) {
   const auto many = CLI::Range(1, 100000).description("");
   auto* const rate = command->add_option("--rate", options->load.rate,
                                          "Open loop: so many requests a second, whatever the "
@@ -257,7 +257,7 @@ void AddLoopOptions(CLI::App* command, Options* options) {
       ->type_name("N");
 }
 
-void AddTimeOptions(CLI::App* command, Options* options) {
+void AddTimeOptions(CLI::App* command, LoadOptions* options) {
   const auto seconds = Within(0.01, 1e6);
   command->add_option("--duration", options->duration, "Seconds that are measured; default 10")
       ->check(seconds)
@@ -275,7 +275,7 @@ void AddTimeOptions(CLI::App* command, Options* options) {
 void AddLoad(CLI::App* app, Action* action) {
   auto* const command =
       app->add_subcommand("load", "Puts load on a server and measures its answers");
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<LoadOptions>();
   options->kernel.transform = "value_and_grad";
   options->load.concurrency = 16;
   AddKernelOptions(command, &options->kernel);
@@ -306,7 +306,7 @@ void AddLoad(CLI::App* app, Action* action) {
       ->type_name("SHARE");
   command->add_option("--json", options->json, "Write the report as JSON; - is standard output")
       ->type_name("FILE");
-  command->callback([options, action] { *action = [options] { return Run(*options); }; });
+  command->callback([options, action] { *action = [options] { return RunLoad(*options); }; });
 }
 
 }  // namespace pullback::cli

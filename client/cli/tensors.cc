@@ -12,10 +12,6 @@ namespace {
 
 using Kind = Json::Kind;
 
-Status Mismatch(const std::string& what, const std::string& fault) {
-  return Status(Code::kInvalidArgument, "TYPE_MISMATCH", what + ": " + fault);
-}
-
 // "[0, 2]": where in nested lists.
 std::string At(const std::vector<size_t>& path) {
   std::string text;
@@ -159,6 +155,10 @@ Json Lists(const Tensor& tensor, size_t axis, int64_t* next) {
 }
 
 }  // namespace
+
+Status Mismatch(const std::string& what, const std::string& fault) {
+  return Status(Code::kInvalidArgument, "TYPE_MISMATCH", what + ": " + fault);
+}
 
 StatusOr<Tensor> ToTensor(const Json& json, const ApiType& type, const std::string& what) {
   if (json.is(Kind::kObject)) return FromObject(json, type, what);

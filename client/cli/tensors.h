@@ -9,7 +9,8 @@
 
 namespace pullback::cli {
 
-// `what` begins each message. INVALID_ARGUMENT, TYPE_MISMATCH.
+// INVALID_ARGUMENT, TYPE_MISMATCH; `what` begins each message.
+Status Mismatch(const std::string& what, const std::string& fault);
 StatusOr<Tensor> ToTensor(const Json& json, const ApiType& type, const std::string& what);
 Json FromTensor(const Tensor& tensor);
 

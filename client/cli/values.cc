@@ -15,10 +15,6 @@ namespace {
 using Kind = Json::Kind;
 using Column = ListColumn::Kind;
 
-Status Mismatch(const std::string& what, const std::string& fault) {
-  return Status(Code::kInvalidArgument, "TYPE_MISMATCH", what + ": " + fault);
-}
-
 bool IsStruct(const ApiType& type) { return !type.struct_name.empty(); }
 
 // What stands in an object for a field, by the field's place.

@@ -9,7 +9,7 @@
 namespace pullback::load {
 namespace {
 
-const std::string kMethod = "/pullback.v1.GradientService/Evaluate";
+const std::string kUnaryMethod = "/pullback.v1.GradientService/Evaluate";
 
 class UnaryWire final : public Wire {
  public:
@@ -32,7 +32,7 @@ class UnaryWire final : public Wire {
         std::chrono::duration_cast<std::chrono::system_clock::duration>(options_.timeout));
     options_.headers.AddTo(&*call.context);
     call.response.Clear();
-    call.reader = stub_.PrepareUnaryCall(&*call.context, kMethod, request, &queue_);
+    call.reader = stub_.PrepareUnaryCall(&*call.context, kUnaryMethod, request, &queue_);
     call.reader->StartCall();
     call.reader->Finish(&call.response, &call.status, &call);
   }

@@ -10,7 +10,7 @@ namespace {
 using ir::Op;
 
 constexpr uint32_t kSource = 0, kSink = 1;
-constexpr uint32_t kNoEdge = UINT32_MAX;
+constexpr uint32_t kUnreached = UINT32_MAX;
 
 uint32_t Needed(size_t value) { return static_cast<uint32_t>(2 + 2 * value); }
 uint32_t Again(size_t value) { return Needed(value) + 1; }
@@ -48,20 +48,20 @@ void KeepOrRecompute::Connect(uint32_t from, uint32_t to, int64_t capacity) {
   edges_.push_back({from, 0});
 }
 
-// How many edges with room left each vertex is from the source, as far as the sink; kNoEdge: further.
+// How many edges with room left each vertex is from the source, as far as the sink; kUnreached: further.
 bool KeepOrRecompute::FindLevels() {
-  level_.assign(out_.size(), kNoEdge);
+  level_.assign(out_.size(), kUnreached);
   level_[kSource] = 0;
   std::vector<uint32_t> work = {kSource};
-  for (size_t k = 0; k < work.size() && level_[kSink] == kNoEdge; ++k) {
+  for (size_t k = 0; k < work.size() && level_[kSink] == kUnreached; ++k) {
     for (uint32_t e : out_[work[k]]) {
       const uint32_t to = edges_[e].to;
-      if (edges_[e].capacity == 0 || level_[to] != kNoEdge) continue;
+      if (edges_[e].capacity == 0 || level_[to] != kUnreached) continue;
       level_[to] = level_[work[k]] + 1;
       work.push_back(to);
     }
   }
-  return level_[kSink] != kNoEdge;
+  return level_[kSink] != kUnreached;
 }
 
 // Sends as much as fits along shortest paths, all of them in one walk: an edge that led nowhere is not tried again

@@ -15,8 +15,9 @@ using ir::Value;
 
 // The blocks of `for i < n` around an accumulator of several values: `step(i, values)` gives the next
 // ones. Leaves the builder behind the loop.
-std::vector<Value> Loop(Builder& b, Value n, const std::vector<Value>& start,
-                        const std::function<std::vector<Value>(Value, std::vector<Value>)>& step) {
+std::vector<Value> LoopAround(
+    Builder& b, Value n, const std::vector<Value>& start,
+    const std::function<std::vector<Value>(Value, std::vector<Value>)>& step) {
   const uint32_t header = b.NewBlock(), body = b.NewBlock(), after = b.NewBlock();
   std::vector<Value> args = start;
   args.push_back(b.I64(0));
@@ -218,7 +219,7 @@ void ListFunctions::MakeAdd(Builder& b, Type t) {
   const Value x = b.AddParam(0, t, "x"), y = b.AddParam(0, t, "y");
   ReturnIf(b, IsShort(b, x), [&] { return std::vector<Value>{y}; });
   ReturnIf(b, IsShort(b, y), [&] { return std::vector<Value>{x}; });
-  b.Return(Loop(b, b.ListLen(y), {x}, [&](Value i, const std::vector<Value>& sum) {
+  b.Return(LoopAround(b, b.ListLen(y), {x}, [&](Value i, const std::vector<Value>& sum) {
     Builder::Taken taken = b.ListTake(sum[0], i);
     const std::vector<Value> more = b.ListGet(y, i);
     for (size_t k = 0; k < more.size(); ++k)
@@ -238,7 +239,7 @@ void ListFunctions::MakeAddArrays(Builder& b, Type t) {
 void ListFunctions::MakeSum(Builder& b, Type t) {
   b.function().results = FieldsOf(t);
   const Value list = b.AddParam(0, t, "list");
-  b.Return(Loop(b, b.ListLen(list), ZeroFields(b, t), [&](Value i, std::vector<Value> sum) {
+  b.Return(LoopAround(b, b.ListLen(list), ZeroFields(b, t), [&](Value i, std::vector<Value> sum) {
     const std::vector<Value> more = b.ListGet(list, i);
     for (size_t k = 0; k < more.size(); ++k) sum[k] = AddField(b, sum[k], more[k]);
     return sum;
@@ -266,7 +267,7 @@ void ListFunctions::MakeFill(Builder& b, Type t) {
   bool flat = true;
   for (Type field : FieldsOf(t)) flat &= field.IsScalar();
   if (flat) return b.Return({full});
-  b.Return(Loop(b, n, {full}, [&](Value i, const std::vector<Value>& filled) {
+  b.Return(LoopAround(b, n, {full}, [&](Value i, const std::vector<Value>& filled) {
     Builder::Taken taken = b.ListTake(filled[0], i);
     const std::vector<Value> shape = b.ListGet(like, i);
     for (size_t k = 0; k < shape.size(); ++k) {

@@ -35,6 +35,7 @@ enum class Rule : uint8_t {
   kStructural  // linear or composite: the transforms handle it (select, cast, arrays, calls, tape)
 };
 Rule RuleOf(ir::Op op);
+inline bool IsConstant(ir::Op op) { return RuleOf(op) == Rule::kConstant; }
 
 // d result / d args[k]; RuleOf(op) must be kPartials and the result a float.
 Partial PartialOf(const Site& site, int k);

@@ -12,9 +12,10 @@ using ir::Type;
 using ir::Value;
 using Map = std::function<Value(Value)>;
 
-class Pusher {
+class ListPusher {
  public:
-  Pusher(Builder& b, ListFunctions& lists, const Inst& inst, const Map& primal, const Map& tangent)
+  ListPusher(Builder& b, ListFunctions& lists, const Inst& inst, const Map& primal,
+             const Map& tangent)
       : b_(b), lists_(lists), inst_(inst), primal_(primal), tangent_(tangent) {}
 
   std::vector<Value> Run() {
@@ -98,7 +99,7 @@ bool IsListOp(Op op) {
 
 std::vector<Value> PushListOp(Builder& b, ListFunctions& lists, const Inst& inst, const Map& primal,
                               const Map& tangent) {
-  return Pusher(b, lists, inst, primal, tangent).Run();
+  return ListPusher(b, lists, inst, primal, tangent).Run();
 }
 
 }  // namespace pullback::ad

@@ -34,13 +34,13 @@ std::vector<Value> CopyStatement(ir::Builder& b, const Surroundings& around, con
 }
 
 // The body with tangents: every active value gets `width` of them, kNoValue where one is zero.
-class Pusher {
+class StatementPusher {
  public:
   // `extras`: by result, what its tangent needs. `primal`: the results themselves where they have been
   // made; empty: they are made here.
-  Pusher(ir::Builder& b, const Surroundings& around, const Inst& inst, int width,
-         const std::function<Value(Value, int)>& tangent, std::vector<TermPartial> partials,
-         std::vector<Value> primal)
+  StatementPusher(ir::Builder& b, const Surroundings& around, const Inst& inst, int width,
+                  const std::function<Value(Value, int)>& tangent,
+                  std::vector<TermPartial> partials, std::vector<Value> primal)
       : b_(b),
         around_(around),
         each_(*inst.each),
@@ -311,7 +311,8 @@ StatusOr<TangentStatement> PushStatement(ir::Builder& b, const Surroundings& aro
   // The tangent of a scan reads the scan.
   std::vector<Value> primal;
   if (scans) primal = CopyStatement(b, around, statement);
-  return Pusher(b, around, each, width, tangent, std::move(partials), std::move(primal)).Run();
+  return StatementPusher(b, around, each, width, tangent, std::move(partials), std::move(primal))
+      .Run();
 }
 
 }  // namespace pullback::ad

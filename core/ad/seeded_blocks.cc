@@ -30,10 +30,11 @@ struct Pushed {
   bool stores = false;  // values for every seed, on tapes or in lists
 };
 
-class Writer {
+class BlocksWriter {
  public:
-  Writer(ir::Module& module, uint32_t f, const std::vector<bool>& wrt, const JacobianRows& rows,
-         const ChunkSizes& sizes, Way way, Pushed pushed, uint32_t target)
+  BlocksWriter(ir::Module& module, uint32_t f, const std::vector<bool>& wrt,
+               const JacobianRows& rows, const ChunkSizes& sizes, Way way, Pushed pushed,
+               uint32_t target)
       : from_(module.Get(f)),
         f_(f),
         wrt_(wrt),
@@ -285,7 +286,7 @@ StatusOr<std::optional<uint32_t>> PullInChunks(ir::Module& module, uint32_t f,
   const auto pulled = PushMany(trial, vjp, from.params().size());
   if (!pulled) return Made();
   const uint32_t target = trial.AddFunction(trial.Get(f).name + ".pulled");
-  Writer(trial, f, columns, rows, sizes, Way::kCotangents, *pulled, target).Run({}, false);
+  BlocksWriter(trial, f, columns, rows, sizes, Way::kCotangents, *pulled, target).Run({}, false);
   module = std::move(trial);
   return Made(target);
 }
@@ -309,7 +310,7 @@ StatusOr<std::optional<uint32_t>> SeedInChunks(ir::Module& module, uint32_t f,
     if (rows.differentiated[r]) results.push_back(from.results[r]);
   }
   if (!MayHaveChunks(params, results) || CallsOncePerPoint(from)) return Made();
-  Writer::Otherwise otherwise;
+  BlocksWriter::Otherwise otherwise;
   if (!of_gradient) {
     PB_ASSIGN_OR_RETURN(otherwise.many, PullInChunks(module, f, columns, rows, sizes));
     otherwise.few = ir::AddReverseJacobian(module, f, columns);
@@ -318,7 +319,7 @@ StatusOr<std::optional<uint32_t>> SeedInChunks(ir::Module& module, uint32_t f,
   const auto pushed = PushMany(module, jvp, columns.size());
   if (!pushed) return Made();
   const uint32_t target = module.AddFunction(module.Get(f).name + ".seeded");
-  Writer(module, f, columns, rows, sizes, Way::kTangents, *pushed, target)
+  BlocksWriter(module, f, columns, rows, sizes, Way::kTangents, *pushed, target)
       .Run(otherwise, of_gradient);
   return Made(target);
 }

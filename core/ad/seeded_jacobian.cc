@@ -20,9 +20,9 @@ using ir::Value;
 // over seeds are the shorter program.
 constexpr size_t kMostSeeded = size_t{1} << 19;
 
-class Writer {
+class SeededWriter {
  public:
-  Writer(ir::Module& module, uint32_t f, JacobianRows rows, uint32_t target)
+  SeededWriter(ir::Module& module, uint32_t f, JacobianRows rows, uint32_t target)
       : module_(module),
         from_(module.Get(f)),
         f_(f),
@@ -301,7 +301,7 @@ StatusOr<std::optional<SeededJacobian>> SeedJacobian(ir::Module& module, uint32_
   using Made = std::optional<SeededJacobian>;
   if (module.Get(f).blocks.size() != 1) return Made();
   const uint32_t target = module.AddFunction(module.Get(f).name + ".jacobian");
-  Writer writer(module, f, rows, target);
+  SeededWriter writer(module, f, rows, target);
   PB_ASSIGN_OR_RETURN(const bool done, writer.Run(wrt));
   if (!done) return Made();
   return Made(SeededJacobian{target, writer.TakeSeeded()});

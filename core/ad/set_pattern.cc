@@ -23,15 +23,7 @@ using ir::Inst;
 using ir::Op;
 using ir::Value;
 
-bool IsConstant(Op op) { return RuleOf(op) == Rule::kConstant; }
-
 // A call gives the sets of every result that carries a tangent; of its tape where it is given one's.
-bool TapeIsActive(const ir::Function& f, const std::vector<bool>& active) {
-  for (size_t k = 0; k < active.size(); ++k) {
-    if (active[k] && f.TypeOf(f.params()[k]).IsTape()) return true;
-  }
-  return false;
-}
 bool HasSets(const ir::Module& m, ir::Type t, bool tape) {
   return t.IsTape() ? tape : ir::CarriesTangent(m, t);
 }
@@ -56,7 +48,7 @@ class Writer {
         functions_(functions),
         lists_(lists),
         is_constant_(IsConstant),
-        tape_(TapeIsActive(from, active)),
+        tape_(analysis::TapeIsActive(from, active)),
         activity_(module, from, active, ResultsWithSets(module, from, tape_), is_constant_),
         callee_of_(std::move(callee_of)),
         outer_(b_.function()),

@@ -44,10 +44,10 @@ std::vector<bool> ReachedResults(const ir::Module& module, const ir::Function& f
   return reached;
 }
 
-class Writer {
+class JacobianWriter {
  public:
-  Writer(ir::Module& module, uint32_t f, JacobianRows rows, bool forward_only,
-         const SparseFunctions& functions, uint32_t target)
+  JacobianWriter(ir::Module& module, uint32_t f, JacobianRows rows, bool forward_only,
+                 const SparseFunctions& functions, uint32_t target)
       : module_(module),
         from_(module.Get(f)),
         f_(f),
@@ -391,14 +391,14 @@ uint32_t AddSparseJacobian(ir::Module& module, uint32_t f, const std::vector<boo
                            const JacobianRows& rows, bool forward_only,
                            const SparseFunctions& functions) {
   const uint32_t target = module.AddFunction(module.Get(f).name + ".sparse_jacobian");
-  Writer(module, f, rows, forward_only, functions, target).Run(wrt);
+  JacobianWriter(module, f, rows, forward_only, functions, target).Run(wrt);
   return target;
 }
 
 std::vector<bool> FoundPatterns(ir::Module module, uint32_t f, const std::vector<bool>& wrt,
                                 const JacobianRows& rows, const SparseFunctions& functions) {
   const uint32_t target = module.AddFunction("patterns");
-  return Writer(module, f, rows, false, functions, target).FoundPatterns(wrt);
+  return JacobianWriter(module, f, rows, false, functions, target).FoundPatterns(wrt);
 }
 
 }  // namespace pullback::ad

@@ -20,13 +20,6 @@ using ir::Op;
 using ir::Value;
 
 // A call gives the tangent of every result that carries one; of its tape where it is given one's.
-bool TapeIsActive(const ir::Function& f, const std::vector<bool>& active) {
-  for (size_t k = 0; k < f.params().size(); ++k) {
-    if (active[k] && f.TypeOf(f.params()[k]).IsTape()) return true;
-  }
-  return false;
-}
-
 bool HasTangent(const ir::Module& m, ir::Type t, bool tape) {
   return t.IsTape() ? tape : ir::CarriesTangent(m, t);
 }
@@ -36,8 +29,6 @@ std::vector<bool> ActiveResults(const ir::Module& m, const ir::Function& f, bool
   for (ir::Type t : f.results) out.push_back(HasTangent(m, t, tape));
   return out;
 }
-
-bool IsConstant(Op op) { return RuleOf(op) == Rule::kConstant; }
 
 // Copies a function into `target`, tangents beside values. An active value's tangents may be kNoValue
 // (zero); block parameters always carry all of theirs.
@@ -53,7 +44,7 @@ class Dual {
         b_(module, module.Get(target)),
         lists_(lists),
         is_constant_(IsConstant),
-        tape_(TapeIsActive(from, active)),
+        tape_(analysis::TapeIsActive(from, active)),
         activity_(module, from, active, ActiveResults(module, from, tape_), is_constant_),
         width_(static_cast<size_t>(width)),
         jvp_of_(std::move(jvp_of)),
@@ -329,7 +320,7 @@ StatusOr<uint32_t> Tangents::Jvp(uint32_t f, const std::vector<bool>& active, in
     if (!active[k] || !ir::CarriesTangent(module_, from.TypeOf(v))) continue;
     for (int d = 0; d < width; ++d) b.AddParam(0, from.TypeOf(v), from.names[v.id] + ".dot");
   }
-  const bool tape = TapeIsActive(from, active);
+  const bool tape = analysis::TapeIsActive(from, active);
   for (ir::Type t : from.results) {
     for (int d = 0; d < width && HasTangent(module_, t, tape); ++d)
       b.function().results.push_back(t);

@@ -107,4 +107,11 @@ bool Activity::SpreadUseful(const ir::Function& f) {
   return changed;
 }
 
+bool TapeIsActive(const ir::Function& f, const std::vector<bool>& active_params) {
+  for (size_t k = 0; k < f.params().size(); ++k) {
+    if (active_params[k] && f.TypeOf(f.params()[k]).IsTape()) return true;
+  }
+  return false;
+}
+
 }  // namespace pullback::analysis

@@ -30,4 +30,7 @@ class Activity {
   std::vector<char> varied_, useful_, in_body_;
 };
 
+// Whether `f` is given an active tape.
+bool TapeIsActive(const ir::Function& f, const std::vector<bool>& active_params);
+
 }  // namespace pullback::analysis

@@ -114,22 +114,22 @@ constexpr Row kRows[] = {
     {Op::Select, Choose, Choose, Choose, Choose},
 };
 
-constexpr TypeRule kRules[] = {
+constexpr TypeRule kScalarRules[] = {
 #define OP(name, mnemonic, arity, rule, flags) TypeRule::rule,
 #include "core/ir/ops.def"
 #undef OP
 };
 
-struct Table {
+struct ScalarTable {
   Row rows[ir::kOpCount];
 };
 
-constexpr Table MakeTable() {
-  Table t{};
+constexpr ScalarTable MakeScalarTable() {
+  ScalarTable t{};
   for (const Row& row : kRows) t.rows[static_cast<int>(row.op)] = row;
   return t;
 }
-constexpr Table kTable = MakeTable();
+constexpr ScalarTable kScalarTable = MakeScalarTable();
 
 constexpr bool Fits(const Row& row, TypeRule rule) {
   const bool floats = row.f64 && row.f32;
@@ -147,13 +147,14 @@ constexpr bool Fits(const Row& row, TypeRule rule) {
   return false;
 }
 
-constexpr bool EveryOpHasARow() {
+constexpr bool EveryScalarOpHasARow() {
   for (int i = 0; i < ir::kOpCount; ++i) {
-    if (!Fits(kTable.rows[i], kRules[i])) return false;
+    if (!Fits(kScalarTable.rows[i], kScalarRules[i])) return false;
   }
   return true;
 }
-static_assert(EveryOpHasARow(), "a scalar op of ops.def has no row in kRows, or an incomplete one");
+static_assert(EveryScalarOpHasARow(),
+              "a scalar op of ops.def has no row in kRows, or an incomplete one");
 
 // --- casts
 
@@ -180,7 +181,7 @@ uint64_t CastFrom(T v, DType to) {
 }  // namespace
 
 uint64_t EvalScalar(Op op, DType operand, const uint64_t* args) {
-  const Row& row = kTable.rows[static_cast<int>(op)];
+  const Row& row = kScalarTable.rows[static_cast<int>(op)];
   Fn fn = nullptr;
   switch (operand) {
     case DType::kF64: fn = row.f64; break;

@@ -116,7 +116,7 @@ void PutColumnInside(Space& space, size_t rank) {
   space.indices[rank - 1].level = space.depth;
 }
 
-void Strips::Begin(uint32_t loc) {
+void LaneStrips::Begin(uint32_t loc) {
   const Type t = Type::Array(c_.l.f.TypeOf(c_.each.results[0].value).elem, 1);
   Node node;
   node.kind = Node::Kind::kAlloc;
@@ -127,13 +127,13 @@ void Strips::Begin(uint32_t loc) {
   lanes_ = e_.Append(std::move(node)).results[0];
 }
 
-void Strips::End() { e_.Effect(Node::Kind::kRelease, {lanes_}); }
+void LaneStrips::End() { e_.Effect(Node::Kind::kRelease, {lanes_}); }
 
-Reg Strips::LaneOf(Reg lane, Reg column) {
+Reg LaneStrips::LaneOf(Reg lane, Reg column) {
   return e_.Add(e_.Sub(e_.Mul(lane, e_.I64(kStrip)), lo_), column);
 }
 
-void Strips::Open() {
+void LaneStrips::Open() {
   const auto index = [this](const char* name) { return e_.function().NewReg(Type::I64(), name); };
   const Reg extent = c_.l.Of(column().extent), zero = e_.I64(0);
   const Reg strips = e_.Div(e_.Add(extent, e_.I64(kStrip - 1)), kStrip);
@@ -147,14 +147,14 @@ void Strips::Open() {
   e_.CloseFor();
 }
 
-void Strips::Add(Reg offset, Reg term) {
+void LaneStrips::Add(Reg offset, Reg term) {
   const Reg at = LaneOf(e_.Rem(offset, kLaneCount), c_.l.Of(column().var));
   const Reg old = e_.Load(lanes_, at);
   e_.Store(lanes_, at, e_.Scalar(Op::Add, {old, term}, e_.TypeOf(term)));
 }
 
 // ((l0+l4)+(l2+l6))+((l1+l5)+(l3+l7)), the order of ir.h.
-Reg Strips::OpenTotal() {
+Reg LaneStrips::OpenTotal() {
   const Type t = e_.TypeOf(lanes_).Element();
   const Reg at = e_.OpenFor(lo_, hi_, e_.function().NewReg(Type::I64(), "total"));
   c_.l.SetAlias(column().var, at);

@@ -17,9 +17,9 @@ bool SumsColumns(const AccessContext& c, ir::Value result, const ResultPlan& pla
 // The loop over the last of the result's `rank` indices becomes the innermost.
 void PutColumnInside(Space& space, size_t rank);
 
-class Strips {
+class LaneStrips {
  public:
-  Strips(const AccessContext& c, size_t rank) : c_(c), e_(c.l.e), rank_(rank) {}
+  LaneStrips(const AccessContext& c, size_t rank) : c_(c), e_(c.l.e), rank_(rank) {}
 
   const SpaceIndex& column() const { return c_.space.indices[rank_ - 1]; }
   // The loops that stand around the strips.

@@ -5,7 +5,6 @@
 namespace pullback::loops {
 
 using ir::Affine;
-using ir::Block;
 using ir::Inst;
 using ir::Op;
 using ir::Terminator;
@@ -14,7 +13,7 @@ using ir::Value;
 
 Uses::Uses(const ir::Function& f) : count_(f.values.size()), constants_(f.values.size()) {
   const auto use = [this](Value v) { ++count_[v.id]; };
-  for (const Block& block : f.blocks) {
+  for (const ir::Block& block : f.blocks) {
     for (const Inst& inst : block.insts) {
       ir::ForEachOperand(inst, use);
       if (inst.op == Op::Const && f.TypeOf(inst.results[0]) == Type::I64()) {
@@ -27,7 +26,7 @@ Uses::Uses(const ir::Function& f) : count_(f.values.size()), constants_(f.values
 
 CopyFinder::CopyFinder(const ir::Function& f, const Uses& uses)
     : uses_(uses), entries_(f.blocks.size()) {
-  for (const Block& block : f.blocks) {
+  for (const ir::Block& block : f.blocks) {
     for (const ir::Edge& edge : block.term.edges) ++entries_[edge.block];
   }
 }
@@ -50,7 +49,7 @@ std::optional<Copy> CopyFinder::Find(const ir::Function& f, uint32_t before) {
 bool CopyFinder::Enter(const ir::Edge& entry) {
   CopyLoop loop;
   loop.header = entry.block;
-  const Block& header = At(loop.header);
+  const ir::Block& header = At(loop.header);
   const Terminator& term = header.term;
   const bool known =
       loop.header == copy_.before ||

@@ -8,7 +8,6 @@ namespace pullback::loops {
 namespace {
 
 using ir::Affine;
-using ir::Block;
 using ir::Each;
 using ir::EachResult;
 using ir::Inst;
@@ -26,7 +25,7 @@ bool Makes(const Inst& inst, Value v) {
 }
 
 // None of the instructions from `first` on makes what the subscripts are made of.
-bool MakesNone(const Block& block, size_t first, ir::AffineSpan subs) {
+bool MakesNone(const ir::Block& block, size_t first, ir::AffineSpan subs) {
   for (size_t k = first; k < block.insts.size(); ++k) {
     for (const Affine& sub : subs) {
       for (const Affine::Term& t : sub.terms) {
@@ -183,7 +182,7 @@ void Passing::Change(const Copy& copy, size_t statement, Destination d) {
     made_.emplace(WithDestinations{original_, {}});
     dropped_.resize(original_.blocks.size());
   }
-  std::vector<Block>& blocks = made_->function.blocks;
+  std::vector<ir::Block>& blocks = made_->function.blocks;
   const CopyLoop& outermost = copy.loops[0];
   Inst& inst = blocks[copy.before].insts[statement];
   inst.results[0] = outermost.array;
@@ -192,12 +191,12 @@ void Passing::Change(const Copy& copy, size_t statement, Destination d) {
   blocks[copy.before].term.edges[0] = blocks[outermost.header].term.edges[1];
   for (uint32_t gone : copy.blocks) {
     dropped_[gone] = true;
-    blocks[gone] = Block{};
+    blocks[gone] = ir::Block{};
   }
 }
 
 void Passing::DropBlocks() {
-  std::vector<Block>& blocks = made_->function.blocks;
+  std::vector<ir::Block>& blocks = made_->function.blocks;
   std::vector<uint32_t> number(blocks.size());
   uint32_t kept = 0;
   for (uint32_t b = 0; b < blocks.size(); ++b) {
@@ -207,7 +206,7 @@ void Passing::DropBlocks() {
     ++kept;
   }
   blocks.resize(kept);
-  for (Block& block : blocks) {
+  for (ir::Block& block : blocks) {
     for (ir::Edge& edge : block.term.edges) edge.block = number[edge.block];
   }
 }

@@ -59,7 +59,7 @@ void ShareIntegers(const Function& f, std::vector<Node>& nodes) {
 }
 
 // Of a function, before anything changes.
-struct Known {
+struct KnownBefore {
   std::vector<int> uses;
   ir::KnownExtents extents;  // and of what is made here
   std::multimap<Reg, Reg>
@@ -88,7 +88,7 @@ class RowFuser {
     Node* alloc;
     std::vector<Node>* before;  // in front of it
   };
-  RowFuser(Function& f, std::vector<Node>& nodes, Known& known, std::vector<Outer> outer)
+  RowFuser(Function& f, std::vector<Node>& nodes, KnownBefore& known, std::vector<Outer> outer)
       : f_(f), nodes_(nodes), known_(known), outer_(std::move(outer)), items_(f, known.extents) {}
 
   void Run() {
@@ -321,7 +321,7 @@ class RowFuser {
 
   Function& f_;
   std::vector<Node>& nodes_;
-  Known& known_;
+  KnownBefore& known_;
   const std::vector<Outer> outer_;
   RowOrder items_;
   std::map<Reg, Array> arrays_;
@@ -338,7 +338,7 @@ bool IsOfArray(const Node& n, const std::set<Reg>& arrays) {
 }  // namespace
 
 RowsOfTurns FuseRows(Function& f) {
-  Known known{CountUses(f), FindKnownExtents(f), {}, {}, {}, {}};
+  KnownBefore known{CountUses(f), FindKnownExtents(f), {}, {}, {}, {}};
   for (Block& b : f.blocks) RowFuser(f, b.nodes, known, {}).Run();
   for (Block& b : f.blocks) {
     if (!known.gone.empty()) LimitExtents(f, known.gone, b.nodes);

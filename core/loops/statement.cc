@@ -102,7 +102,7 @@ class Statement {
   Divisions divisions_{context_};
   Body body_{context_, divisions_};
   std::vector<ResultWriter> results_;
-  std::optional<Strips> strips_;
+  std::optional<LaneStrips> strips_;
   std::optional<Segments> segments_;
 };
 

@@ -18,7 +18,7 @@ using ir::Inst;
 using ir::Op;
 using ir::Value;
 
-constexpr size_t kMaxBody = 100;
+constexpr size_t kMaxMerged = 100;
 constexpr size_t kMostApart = 200;  // instructions that are looked at between the two
 
 class Merger {
@@ -110,7 +110,7 @@ class Merger {
   bool MergeWithProducer(std::vector<Inst>& insts, size_t first, size_t second) {
     Inst &a = insts[first], &b = insts[second];
     if (second - first > kMostApart || !SameSpace(*a.each, *b.each)) return false;
-    if (a.each->body.size() + b.each->body.size() > kMaxBody) return false;
+    if (a.each->body.size() + b.each->body.size() > kMaxMerged) return false;
     if (HasScan(*a.each) || HasScan(*b.each)) return false;
     if (CallsMath(*a.each) && PlacesByData(*b.each)) return false;
     std::map<Value, Value> elements;  // by array
@@ -173,7 +173,7 @@ class Merger {
   static bool IsProducer(const Inst& inst) {
     if (!inst.each || inst.results.size() != 1 || !inst.each->where.empty()) return false;
     const ir::EachResult& r = inst.each->results[0];
-    return IsPointwise(*inst.each, r) && inst.each->body.size() <= kMaxBody &&
+    return IsPointwise(*inst.each, r) && inst.each->body.size() <= kMaxMerged &&
            std::none_of(r.out.begin(), r.out.end(),
                         [&](const ir::Affine& a) { return IsOutside(*inst.each, a); });
   }
@@ -205,7 +205,7 @@ class Merger {
     Inst &a = insts[first], &b = insts[second];
     if (second - first > kMostApart) return false;
     if (!a.each || !b.each || !SameSpace(*a.each, *b.each)) return false;
-    if (a.each->body.size() + b.each->body.size() > kMaxBody) return false;
+    if (a.each->body.size() + b.each->body.size() > kMaxMerged) return false;
     if (!ReadsInPlace(*a.each, array) || !ReadsInPlace(*b.each, array)) return false;
     if (Reads(a, array) + Reads(b, array) != uses_[array.id]) return false;  // another block's
     if (HasScan(*a.each) || HasScan(*b.each)) return false;

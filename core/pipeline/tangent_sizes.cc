@@ -13,7 +13,7 @@ using ir::Op;
 using ir::Type;
 using ir::Value;
 
-constexpr uint32_t kEntry = 1;  // ordinal of the entry's name
+constexpr uint32_t kEntryName = 1;  // ordinal of the entry's name
 
 class Checks {
  public:
@@ -43,7 +43,7 @@ class Checks {
     Inst& inst = insts_.emplace_back();
     inst.op = op;
     inst.bits = bits;
-    inst.loc = kEntry;
+    inst.loc = kEntryName;
     inst.args.assign(args.begin(), args.end());
     if (!result) return ir::kNoValue;
     inst.results = {f_.NewValue(*result)};

@@ -25,9 +25,10 @@ using ir::Value;
 
 constexpr int kMost = 8;  // of one statement
 
-class Lifter {
+class DearLifter {
  public:
-  explicit Lifter(ir::Function& f) : f_(f), outer_(f), own_(f), extents_(ir::FindKnownExtents(f)) {}
+  explicit DearLifter(ir::Function& f)
+      : f_(f), outer_(f), own_(f), extents_(ir::FindKnownExtents(f)) {}
 
   bool Run() {
     bool changed = false;
@@ -97,6 +98,6 @@ class Lifter {
 
 }  // namespace
 
-bool LiftDear(ir::Function& f) { return Lifter(f).Run(); }
+bool LiftDear(ir::Function& f) { return DearLifter(f).Run(); }
 
 }  // namespace pullback::tensor

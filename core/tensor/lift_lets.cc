@@ -9,9 +9,9 @@ namespace {
 
 using ir::Inst;
 
-class Lifter {
+class LetLifter {
  public:
-  explicit Lifter(ir::Function& f) : f_(f), outer_(f) {}
+  explicit LetLifter(ir::Function& f) : f_(f), outer_(f) {}
 
   void Lift(Inst inst, std::vector<Inst>& out) {
     while (inst.each) {
@@ -47,7 +47,7 @@ class Lifter {
 }  // namespace
 
 void LiftLets(ir::Function& f) {
-  Lifter lifter(f);
+  LetLifter lifter(f);
   for (ir::Block& b : f.blocks) {
     std::vector<Inst> out;
     for (Inst& inst : b.insts) lifter.Lift(std::move(inst), out);

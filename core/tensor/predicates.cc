@@ -23,7 +23,7 @@ using ir::Op;
 using ir::Value;
 
 // Combinations of constraints for one question: enough for what programs say, little for a compiler.
-constexpr int64_t kMaxWork = 200;
+constexpr int64_t kMaxPredicateWork = 200;
 
 const Constraint kFalse{Affine::Const(-1), false};
 
@@ -47,7 +47,7 @@ class Simplifier {
  private:
   Truth SimplifyWhere() {
     std::erase_if(each_.where, [&](const Constraint& c) { return SaysThereIsAPoint(c); });
-    Work work{kMaxWork};
+    Work work{kMaxPredicateWork};
     Truth t = analysis::Simplify(each_.where, box_, work);
     if (t == Truth::kUnknown && NeedsIsl())
       t = analysis::IslIsEmpty({each_.where, {}}, box_) == Truth::kTrue ? Truth::kFalse : t;
@@ -185,7 +185,7 @@ class Simplifier {
   bool Implies(ir::ConstraintSpan all, ir::ConstraintSpan others) const {
     std::vector<Constraint> premises = each_.where;
     premises.insert(premises.end(), all.begin(), all.end());
-    Work work{kMaxWork};
+    Work work{kMaxPredicateWork};
     return std::all_of(others.begin(), others.end(), [&](const Constraint& c) {
       return analysis::ProvesImplied(premises, c, box_, work);
     });
@@ -206,7 +206,7 @@ class Simplifier {
   void SimplifyHolds(Inst& inst) {
     std::vector<Constraint> with_where = each_.where;
     with_where.insert(with_where.end(), inst.constraints.begin(), inst.constraints.end());
-    Work work{kMaxWork};
+    Work work{kMaxPredicateWork};
     const bool never = analysis::Simplify(with_where, box_, work) == Truth::kFalse;
     if (never) inst.constraints = {kFalse};
     if (!never) {

@@ -38,7 +38,8 @@ using ir::Op;
 using ir::Value;
 
 constexpr int64_t kMostWeight = 40;  // of an element
-constexpr size_t kMostApart = 400;   // instructions from what makes an array to its last reader
+constexpr size_t kMostToLastReader =
+    400;  // instructions from what makes an array to its last reader
 
 // How one statement reads an array.
 struct Reader {
@@ -217,7 +218,7 @@ class BlockRepeats {
   }
 
   bool MayChange(const Array& array) const {
-    if (array.whole || array.readers.empty() || array.last - array.maker > kMostApart ||
+    if (array.whole || array.readers.empty() || array.last - array.maker > kMostToLastReader ||
         !TermsOf(array) || changed_.contains(array.maker))
       return false;
     const bool is_gen = IsGen(EachOf(array), ResultOf(array));

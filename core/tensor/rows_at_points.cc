@@ -38,18 +38,18 @@ using ir::Value;
 constexpr size_t kMost = 64;  // candidates of a function
 
 // At each of `pairs` points data say one of `points` places.
-struct Place {
+struct PointPlace {
   Value data;
   Value pairs;  // an extent
   Extent points;
 
-  bool operator==(const Place&) const = default;
+  bool operator==(const PointPlace&) const = default;
 };
 
 struct Candidate {
   Value rows;   // the statement's result
   size_t axis;  // of the pairs
-  Place place;
+  PointPlace place;
   uint32_t loc;  // of what is read there
   Value base;    // of what is made of rows of a candidate alone: these
 };
@@ -292,11 +292,12 @@ class Finder {
 
   // Other data say another place among as many, or rows of another array are read for as many pairs.
   bool IsOfPairs(const Candidate& c) const {
-    const auto is_other = [&](const Place& p) {
+    const auto is_other = [&](const PointPlace& p) {
       return p.data != c.place.data && p.pairs == c.place.pairs;
     };
-    return std::any_of(places_.begin(), places_.end(),
-                       [&](const Place& p) { return is_other(p) && p.points == c.place.points; }) ||
+    return std::any_of(
+               places_.begin(), places_.end(),
+               [&](const PointPlace& p) { return is_other(p) && p.points == c.place.points; }) ||
            std::any_of(candidates_.begin(), candidates_.end(),
                        [&](const Candidate& other) { return is_other(other.place); });
   }
@@ -304,7 +305,7 @@ class Finder {
   const ir::Module& m_;
   const ir::Function& f_;
   const analysis::CarriedExtents extents_;
-  std::vector<Place> places_;
+  std::vector<PointPlace> places_;
   std::vector<Candidate> candidates_;
 };
 

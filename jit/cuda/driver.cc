@@ -9,7 +9,7 @@
 namespace pullback::jit::cuda {
 namespace {
 
-Status NoDevice(const std::string& why) {
+Status NoDriver(const std::string& why) {
   return {Code::kFailedPrecondition, "NO_DEVICE", "there is no CUDA device here: " + why};
 }
 
@@ -17,7 +17,7 @@ Status NoDevice(const std::string& why) {
 
 StatusOr<Driver> LoadDriver(const char* library) {
   void* handle = dlopen(library, RTLD_NOW | RTLD_LOCAL);
-  if (handle == nullptr) return NoDevice(dlerror());
+  if (handle == nullptr) return NoDriver(dlerror());
   Driver driver{};
   DynamicSymbols symbols(handle);
   symbols.Find(driver.cuInit, "cuInit");
@@ -45,7 +45,7 @@ StatusOr<Driver> LoadDriver(const char* library) {
   symbols.Find(driver.cuGetErrorString, "cuGetErrorString");
   if (symbols.missing().empty()) return driver;
   dlclose(handle);
-  return NoDevice(std::string(library) + " lacks " + symbols.missing());
+  return NoDriver(std::string(library) + " lacks " + symbols.missing());
 }
 
 }  // namespace pullback::jit::cuda

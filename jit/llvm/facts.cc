@@ -9,7 +9,7 @@ using Kind = loops::Node::Kind;
 
 constexpr int64_t kUnpolledWork = 16384;
 constexpr int64_t kCallWeight = 64;
-constexpr int64_t kMostWrittenOut = 256;
+constexpr int64_t kMostBoundsOut = 256;
 
 int64_t Saturated(int64_t a, int64_t b) {
   int64_t product = 0;
@@ -56,7 +56,7 @@ bool Facts::WrittenOut(const loops::Node& loop) const {
   if (!trips || *trips >= 8) return false;
   bool lanes = false;
   ForEachNode(loop.body, [&](const loops::Node& n) { lanes |= n.kind == Kind::kLaneAdd; });
-  return lanes && Saturated(*trips, BodyWeight(loop)) <= kMostWrittenOut;
+  return lanes && Saturated(*trips, BodyWeight(loop)) <= kMostBoundsOut;
 }
 
 // Innermost loops first, so that each is weighed once.

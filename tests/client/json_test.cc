@@ -33,7 +33,7 @@ std::string Refused(const std::string& type, const std::string& text) {
   return error["message"];
 }
 
-bool Has(const std::string& text, const std::string& part) {
+bool Says(const std::string& text, const std::string& part) {
   return text.find(part) != std::string::npos;
 }
 
@@ -55,14 +55,14 @@ TEST_CASE("an f32 is read and printed as one") {
   CHECK(Printed("f32", "0.1") == "0.1");
   // By way of an f64 this would round to 1.0, and then down.
   CHECK(Printed("f32", "1.00000005960464477539062500001") == "1.0000001");
-  CHECK(Has(Refused("f32", "1e39"), "out of range for f32"));
+  CHECK(Says(Refused("f32", "1e39"), "out of range for f32"));
 }
 
 TEST_CASE("NaN and infinities are strings") {
   CHECK(Printed("f64", "\"NaN\"") == "\"NaN\"");
   CHECK(Printed("f32", "\"Infinity\"") == "\"Infinity\"");
   CHECK(Printed("[n]f64", R"(["-Infinity", 1])") == R"(["-Infinity", 1.0])");
-  CHECK(Has(Refused("f64", "\"nan\""), "expected a number"));
+  CHECK(Says(Refused("f64", "\"nan\""), "expected a number"));
 }
 
 TEST_CASE("integers keep all their digits") {
@@ -71,25 +71,25 @@ TEST_CASE("integers keep all their digits") {
   CHECK(Printed("i64", "9007199254740993") == "\"9007199254740993\"");
   CHECK(Printed("i64", "\"-9223372036854775808\"") == "\"-9223372036854775808\"");
   CHECK(Printed("i64", "9223372036854775807") == "\"9223372036854775807\"");
-  CHECK(Has(Refused("i64", "9223372036854775808"), "out of range for i64"));
-  CHECK(Has(Refused("i64", "99999999999999999999999"), "out of range for i64"));
-  CHECK(Has(Refused("i64", "1.5"), "expected an integer"));
-  CHECK(Has(Refused("i64", "true"), "expected an integer"));
+  CHECK(Says(Refused("i64", "9223372036854775808"), "out of range for i64"));
+  CHECK(Says(Refused("i64", "99999999999999999999999"), "out of range for i64"));
+  CHECK(Says(Refused("i64", "1.5"), "expected an integer"));
+  CHECK(Says(Refused("i64", "true"), "expected an integer"));
 }
 
 TEST_CASE("bools are true and false") {
   CHECK(Printed("bool", "true") == "true");
   CHECK(Printed("[n]bool", "[false, true]") == "[false, true]");
-  CHECK(Has(Refused("bool", "1"), "expected true or false"));
+  CHECK(Says(Refused("bool", "1"), "expected true or false"));
 }
 
 TEST_CASE("arrays are lists of lists") {
   CHECK(Printed("[n, m]f64", "[[1, 2, 3], [4, 5, 6]]") == "[[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]]");
   CHECK(Printed("[n, m]i64", R"({"shape": [2, 1], "data": [7, 8]})") == "[[7], [8]]");
-  CHECK(Has(Refused("[n, m]f64", "[[1, 2], [3]]"), "ragged"));
-  CHECK(Has(Refused("[n, m]f64", "[1, 2]"), "nested 2 deep"));
-  CHECK(Has(Refused("[n]f64", "[[1]]"), "at [0]"));
-  CHECK(Has(Refused("[n]f64", "3"), "[n]f64"));
+  CHECK(Says(Refused("[n, m]f64", "[[1, 2], [3]]"), "ragged"));
+  CHECK(Says(Refused("[n, m]f64", "[1, 2]"), "nested 2 deep"));
+  CHECK(Says(Refused("[n]f64", "[[1]]"), "at [0]"));
+  CHECK(Says(Refused("[n]f64", "3"), "[n]f64"));
 }
 
 TEST_CASE("empty arrays keep their shape") {
@@ -97,17 +97,17 @@ TEST_CASE("empty arrays keep their shape") {
   CHECK(Printed("[n, m]f64", "[[], []]") == "[[], []]");
   const std::string shape = R"({"shape": [0, 3], "dtype": "f32"})";
   CHECK(Printed("[n, m]f32", shape) == shape);
-  CHECK(Has(Refused("[n, m]f32", "[]"), "\"shape\""));
-  CHECK(Has(Refused("[n, m]f64", shape), "dtype"));
-  CHECK(Has(Refused("[n]f64", R"({"shape": [2]})"), "\"data\""));
-  CHECK(Has(Refused("[n]f64", R"({"shape": [-1]})"), "\"shape\""));
-  CHECK(Has(Refused("[n]f64", R"({"shape": [0], "size": 1})"), "unknown key"));
+  CHECK(Says(Refused("[n, m]f32", "[]"), "\"shape\""));
+  CHECK(Says(Refused("[n, m]f64", shape), "dtype"));
+  CHECK(Says(Refused("[n]f64", R"({"shape": [2]})"), "\"data\""));
+  CHECK(Says(Refused("[n]f64", R"({"shape": [-1]})"), "\"shape\""));
+  CHECK(Says(Refused("[n]f64", R"({"shape": [0], "size": 1})"), "unknown key"));
 }
 
 TEST_CASE("tuples are lists") {
   CHECK(Printed("(f64, (i64, [n]bool))", "[1, [2, [true]]]") == "[1.0, [2, [true]]]");
-  CHECK(Has(Refused("(f64, i64)", "[1]"), "list of 2"));
-  CHECK(Has(Refused("(f64, i64)", "[1, 2.5]"), "argument 'x'.1"));
+  CHECK(Says(Refused("(f64, i64)", "[1]"), "list of 2"));
+  CHECK(Says(Refused("(f64, i64)", "[1, 2.5]"), "argument 'x'.1"));
 }
 
 constexpr char kCamera[] =
@@ -135,7 +135,7 @@ TEST_CASE("structs are objects; lists of the fields go in, too") {
     REQUIRE(result.exit_code == 0);
     CHECK(result.json()["value"] == camera);
     // Fields come in the order of their declaration.
-    CHECK(Has(result.out, R"({"r": [1.0, 2.0, 3.0], "lens": {"f": 2.0, "glass": 4}})"));
+    CHECK(Says(result.out, R"({"r": [1.0, 2.0, 3.0], "lens": {"f": 2.0, "glass": 4}})"));
     const CliResult there = Camera("same", std::string("c=") + text, {"--server", ServerAddress()});
     CHECK(there.json()["value"] == camera);
   }
@@ -163,8 +163,8 @@ TEST_CASE("a struct's fields are all there, once, and no others") {
   CHECK(refused("3") == "argument 'c': expected Camera as an object, or as a list of 2, got 3");
   const CliResult twice = Camera("same", R"(c={"r": [1, 2, 3], "lens": [1, 2], "r": [1, 2, 3]})");
   CHECK(twice.exit_code == 2);
-  CHECK(Has(twice.err, "the key \"r\" comes twice"));
-  CHECK(Has(Camera("same", R"(c={"r": [1, 2], "lens": [1, 2]})").err, "expected 3, got 2"));
+  CHECK(Says(twice.err, "the key \"r\" comes twice"));
+  CHECK(Says(Camera("same", R"(c={"r": [1, 2], "lens": [1, 2]})").err, "expected 3, got 2"));
 }
 
 TEST_CASE("null stands for the derivative of what has none") {

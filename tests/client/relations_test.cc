@@ -16,7 +16,7 @@ constexpr char kEnergy[] = R"(fn f(r: rel[n, n], x: [n]f64) -> f64 {
 }
 )";
 
-CliResult Eval(const std::string& relation, const Words& place) {
+CliResult EvalRelation(const std::string& relation, const Words& place) {
   Words words = {"eval",          "-",  "-e",         "f", "-t", "value_and_grad", "-a",
                  "r=" + relation, "-a", "x=[1, 3, 6]"};
   words.insert(words.end(), place.begin(), place.end());
@@ -27,7 +27,7 @@ TEST_CASE("a relation as coordinates and as rows") {
   for (const Words& place : {Words{"--local"}, Words{"--server", ServerAddress()}}) {
     for (const char* relation : {R"({"shape": [3, 3], "coo": [[1, 0], [2, 1]]})",
                                  R"({"shape": [3, 3], "csr": [[0, 1, 2, 2], [1, 2]]})"}) {
-      const CliResult result = Eval(relation, place);
+      const CliResult result = EvalRelation(relation, place);
       INFO(result.err);
       CHECK(result.exit_code == 0);
       CHECK(result.out == "value = 13.0\ngradient by x = [-4.0, -2.0, 6.0]\n");
@@ -37,7 +37,7 @@ TEST_CASE("a relation as coordinates and as rows") {
 
 TEST_CASE("relations that are none") {
   const auto error = [](const std::string& relation) {
-    const CliResult result = Eval(relation, {"--local"});
+    const CliResult result = EvalRelation(relation, {"--local"});
     CHECK(result.exit_code == 3);
     return result.err;
   };

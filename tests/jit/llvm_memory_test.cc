@@ -12,8 +12,8 @@ using loops::FunctionBuilder;
 using loops::Module;
 using loops::Reg;
 
-const Type kF = Type::F64();
-const Type kI = Type::I64();
+const Type kMemoryF = Type::F64();
+const Type kMemoryI = Type::I64();
 const Type kVector = Type::Array(DType::kF64, 1);
 
 Tensor Ramp(DType t, std::vector<int64_t> shape, double scale = 0.37) {
@@ -33,7 +33,7 @@ TEST_CASE("Arrays of every type are stored, copied where shared, and freed", "[l
   for (const DType t : {DType::kF64, DType::kF32, DType::kI64, DType::kBool}) {
     Module module;
     const Type a = Type::Array(t, 2);
-    FunctionBuilder f(module, {a}, {a, a, kI});
+    FunctionBuilder f(module, {a}, {a, a, kMemoryI});
     const Reg x = f.param(0);
     const Reg n = f.Dim(x, 0), m = f.Dim(x, 1);
     const Reg y = f.Alloc(t, {m, n}, false);
@@ -64,7 +64,7 @@ TEST_CASE("Arrays of every type are stored, copied where shared, and freed", "[l
 
 TEST_CASE("A shared array is copied by one owner and updated in place by the last", "[llvm]") {
   Module module;
-  FunctionBuilder f(module, {kI}, {kVector, kVector});
+  FunctionBuilder f(module, {kMemoryI}, {kVector, kVector});
   const Reg a = f.Alloc(DType::kF64, {f.param(0)}, true);
   f.Retain(a);
   const Reg b = f.Unique(a);
@@ -80,7 +80,7 @@ TEST_CASE("Updates in a loop of blocks are in place", "[llvm]") {
   Module module;
   FunctionBuilder f(module, {kVector}, {kVector});
   const uint32_t head = f.NewBlock(), body = f.NewBlock(), done = f.NewBlock();
-  const Reg i = f.Param(head, kI), x = f.Param(head, kVector);
+  const Reg i = f.Param(head, kMemoryI), x = f.Param(head, kVector);
   f.SetBlock(0);
   f.Jump(head, {f.I64(1), f.param(0)});
   f.SetBlock(head);
@@ -99,9 +99,9 @@ TEST_CASE("Updates in a loop of blocks are in place", "[llvm]") {
 // Reading through one register what was stored through another, across blocks and nests.
 TEST_CASE("An array handed on is seen through its new register", "[llvm]") {
   Module module;
-  FunctionBuilder f(module, {kI, kVector}, {kF, kVector});
+  FunctionBuilder f(module, {kMemoryI, kVector}, {kMemoryF, kVector});
   const uint32_t head = f.NewBlock(), body = f.NewBlock(), done = f.NewBlock();
-  const Reg k = f.Param(head, kI), x = f.Param(head, kVector), s = f.Param(head, kF);
+  const Reg k = f.Param(head, kMemoryI), x = f.Param(head, kVector), s = f.Param(head, kMemoryF);
   f.SetBlock(0);
   f.Jump(head, {f.param(0), f.param(1), f.F64(0)});
   f.SetBlock(head);
@@ -131,7 +131,7 @@ TEST_CASE("An array handed on is seen through its new register", "[llvm]") {
 // sum over i in [lo, hi) of x[i], at offsets base + i.
 Module LaneSum(DType t, Monoid monoid) {
   Module module;
-  FunctionBuilder f(module, {Type::Array(t, 1), kI, kI, kI}, {Type::Scalar(t)});
+  FunctionBuilder f(module, {Type::Array(t, 1), kMemoryI, kMemoryI, kMemoryI}, {Type::Scalar(t)});
   const Reg lanes = f.LanesNew(t, monoid);
   f.For(f.param(1), f.param(2),
         [&](Reg i) { f.LaneAdd(lanes, f.Op(Op::Add, {f.param(3), i}), f.Load(f.param(0), i)); });
@@ -181,7 +181,7 @@ TEST_CASE("Lanes keep signed zeros, infinities and NaNs as the definition has th
 // sum over i < n, j < m of x[i, j]: the offset goes on from row to row.
 TEST_CASE("Lanes over two indices", "[llvm]") {
   Module module;
-  FunctionBuilder f(module, {Type::Array(DType::kF64, 2)}, {kF});
+  FunctionBuilder f(module, {Type::Array(DType::kF64, 2)}, {kMemoryF});
   const Reg x = f.param(0);
   const Reg n = f.Dim(x, 0), m = f.Dim(x, 1);
   const Reg lanes = f.LanesNew(DType::kF64);
@@ -207,7 +207,7 @@ TEST_CASE("Loops of few constant iterations over lanes", "[llvm]") {
   for (const int64_t trips : {0, 1, 3, 7, 8, 9, 20}) {
     for (const int64_t lo : {0, 2}) {
       Module module;
-      FunctionBuilder f(module, {kVector}, {kF});
+      FunctionBuilder f(module, {kVector}, {kMemoryF});
       const Reg lanes = f.LanesNew(DType::kF64);
       f.For(f.I64(lo), f.I64(lo + trips),
             [&](Reg i) { f.LaneAdd(lanes, f.Op(Op::Sub, {i, f.I64(lo)}), f.Load(f.param(0), i)); });
@@ -222,7 +222,7 @@ TEST_CASE("Loops of few constant iterations over lanes", "[llvm]") {
 TEST_CASE("Lanes at odd offsets", "[llvm]") {
   for (int which = 0; which < 4; ++which) {
     Module module;
-    FunctionBuilder f(module, {kVector, Type::Array(DType::kI64, 1)}, {kF});
+    FunctionBuilder f(module, {kVector, Type::Array(DType::kI64, 1)}, {kMemoryF});
     const Reg n = f.Dim(f.param(0), 0);
     const Reg lanes = f.LanesNew(DType::kF64);
     f.For(f.I64(0), n, [&](Reg i) {
@@ -264,11 +264,11 @@ TEST_CASE("Wide bodies", "[llvm]") {
       [](FunctionBuilder& f, Reg x, Reg idx, Reg, Reg lanes, Reg i, Reg n) {  // yields
         const Reg v = f.Load(x, i);
         const Reg r = f.If(
-            f.Compare(Op::Lt, v, f.F64(1)), {kF},
+            f.Compare(Op::Lt, v, f.F64(1)), {kMemoryF},
             [&] { return std::vector<Reg>{f.Op(Op::Exp, {v})}; },
             [&] {
               const Reg deep = f.If(
-                  f.Compare(Op::Gt, f.Load(idx, i), f.Op(Op::Div, {n, f.I64(2)})), {kF},
+                  f.Compare(Op::Gt, f.Load(idx, i), f.Op(Op::Div, {n, f.I64(2)})), {kMemoryF},
                   [&] { return std::vector<Reg>{f.Load(x, f.Load(idx, i))}; },
                   [&] { return std::vector<Reg>{f.F64(-2)}; })[0];
               return std::vector<Reg>{deep};
@@ -277,7 +277,8 @@ TEST_CASE("Wide bodies", "[llvm]") {
       },
       [](FunctionBuilder& f, Reg x, Reg, Reg, Reg lanes, Reg i, Reg n) {  // uniform condition
         const Reg v = f.If(
-            f.Compare(Op::Gt, n, f.I64(20)), {kF}, [&] { return std::vector<Reg>{f.Load(x, i)}; },
+            f.Compare(Op::Gt, n, f.I64(20)), {kMemoryF},
+            [&] { return std::vector<Reg>{f.Load(x, i)}; },
             [&] { return std::vector<Reg>{f.Load(x, f.I64(0))}; })[0];
         f.LaneAdd(lanes, i, v);
       },
@@ -313,13 +314,13 @@ TEST_CASE("Wide bodies", "[llvm]") {
       [](FunctionBuilder& f, Reg x, Reg idx, Reg, Reg lanes, Reg i, Reg) {  // integer division
         const Reg d = f.Op(Op::Add, {f.Load(idx, i), f.I64(1)});
         const Reg q = f.Op(Op::Div, {f.I64(1000), d});
-        f.LaneAdd(lanes, i, f.Op(Op::Mul, {f.Load(x, i), f.Scalar(Op::Cast, kF, {q})}));
+        f.LaneAdd(lanes, i, f.Op(Op::Mul, {f.Load(x, i), f.Scalar(Op::Cast, kMemoryF, {q})}));
       },
   };
   for (size_t k = 0; k < bodies.size(); ++k) {
     INFO("body " << k);
     Module module;
-    FunctionBuilder f(module, {kVector, Type::Array(DType::kI64, 1)}, {kF, kVector});
+    FunctionBuilder f(module, {kVector, Type::Array(DType::kI64, 1)}, {kMemoryF, kVector});
     const Reg x = f.param(0), idx = f.param(1);
     const Reg n = f.Dim(x, 0);
     const Reg y = f.Alloc(DType::kF64, {f.Op(Op::Max, {n, f.I64(1)})}, true);
@@ -341,7 +342,7 @@ TEST_CASE("Wide bodies", "[llvm]") {
 // The trap is the one of the first bad iteration, and of its first bad check.
 TEST_CASE("Checks in wide loops trap where the plain loop does", "[llvm]") {
   Module module;
-  FunctionBuilder f(module, {kVector, Type::Array(DType::kI64, 1)}, {kF});
+  FunctionBuilder f(module, {kVector, Type::Array(DType::kI64, 1)}, {kMemoryF});
   const Reg x = f.param(0), idx = f.param(1);
   const Reg n = f.Dim(x, 0);
   const Reg lanes = f.LanesNew(DType::kF64);
@@ -370,17 +371,18 @@ TEST_CASE("Checks in wide loops trap where the plain loop does", "[llvm]") {
 
 TEST_CASE("Tapes of every type grow in a loop and are read backwards", "[llvm]") {
   Module module;
-  FunctionBuilder f(module, {kI}, {kF});
+  FunctionBuilder f(module, {kMemoryI}, {kMemoryF});
   const uint32_t fill = f.NewBlock(), filling = f.NewBlock(), drain = f.NewBlock(),
                  draining = f.NewBlock(), done = f.NewBlock();
-  const Reg i = f.Param(fill, kI), t = f.Param(fill, Type::Tape());
-  const Reg j = f.Param(drain, kI), u = f.Param(drain, Type::Tape()), s = f.Param(drain, kF);
+  const Reg i = f.Param(fill, kMemoryI), t = f.Param(fill, Type::Tape());
+  const Reg j = f.Param(drain, kMemoryI), u = f.Param(drain, Type::Tape()),
+            s = f.Param(drain, kMemoryF);
   f.SetBlock(0);
   f.Jump(fill, {f.I64(0), f.TapeNew()});
   f.SetBlock(fill);
   f.Branch(f.Compare(Op::Lt, i, f.param(0)), {filling, {}}, {drain, {i, t, f.F64(0)}});
   f.SetBlock(filling);
-  Reg tape = f.Push(t, f.Scalar(Op::Cast, kF, {i}));
+  Reg tape = f.Push(t, f.Scalar(Op::Cast, kMemoryF, {i}));
   tape = f.Push(tape, f.Scalar(Op::Cast, Type::Scalar(DType::kF32), {i}));
   tape = f.Push(tape, i);
   tape = f.Push(tape, f.Compare(Op::Gt, f.Op(Op::Rem, {i, f.I64(3)}), f.I64(0)));
@@ -393,14 +395,14 @@ TEST_CASE("Tapes of every type grow in a loop and are read backwards", "[llvm]")
   f.SetBlock(draining);
   const auto [t1, array] = f.Pop(u, kVector);
   const auto [t2, flag] = f.Pop(t1, Type::Bool());
-  const auto [t3, whole] = f.Pop(t2, kI);
+  const auto [t3, whole] = f.Pop(t2, kMemoryI);
   const auto [t4, narrow] = f.Pop(t3, Type::Scalar(DType::kF32));
-  const auto [t5, wide] = f.Pop(t4, kF);
+  const auto [t5, wide] = f.Pop(t4, kMemoryF);
   Reg sum = f.Op(Op::Add, {f.Op(Op::Mul, {s, f.F64(1.0000001)}), f.Load(array, f.I64(1))});
   f.Release(array);
-  sum = f.Scalar(Op::Select, kF, {flag, f.Op(Op::Add, {sum, wide}), sum});
-  sum = f.Op(Op::Add, {sum, f.Scalar(Op::Cast, kF, {narrow})});
-  sum = f.Op(Op::Sub, {sum, f.Scalar(Op::Cast, kF, {whole})});
+  sum = f.Scalar(Op::Select, kMemoryF, {flag, f.Op(Op::Add, {sum, wide}), sum});
+  sum = f.Op(Op::Add, {sum, f.Scalar(Op::Cast, kMemoryF, {narrow})});
+  sum = f.Op(Op::Sub, {sum, f.Scalar(Op::Cast, kMemoryF, {whole})});
   f.Jump(drain, {f.Op(Op::Sub, {j, f.I64(1)}), t5, sum});
   f.SetBlock(done);
   f.Release(u);
@@ -416,11 +418,11 @@ TEST_CASE("Tapes of every type grow in a loop and are read backwards", "[llvm]")
 // A tape goes into a call and comes back, longer.
 TEST_CASE("Tapes pass through calls", "[llvm]") {
   Module module;
-  FunctionBuilder entry(module, {kI}, {kF, kF});
-  FunctionBuilder f(module, {kI, Type::Tape()}, {Type::Tape(), kF});
+  FunctionBuilder entry(module, {kMemoryI}, {kMemoryF, kMemoryF});
+  FunctionBuilder f(module, {kMemoryI, Type::Tape()}, {Type::Tape(), kMemoryF});
   Reg tape = entry.Push(entry.TapeNew(), entry.F64(0.5));
-  const auto made = entry.Call(f.index(), {entry.param(0), tape}, {Type::Tape(), kF});
-  const auto [rest, top] = entry.Pop(made[0], kF);
+  const auto made = entry.Call(f.index(), {entry.param(0), tape}, {Type::Tape(), kMemoryF});
+  const auto [rest, top] = entry.Pop(made[0], kMemoryF);
   entry.Release(rest);
   entry.Return({top, made[1]});
   const uint32_t done = f.NewBlock(), again = f.NewBlock();
@@ -429,10 +431,10 @@ TEST_CASE("Tapes pass through calls", "[llvm]") {
   f.SetBlock(done);
   f.Return({f.param(1), f.F64(0)});
   f.SetBlock(again);
-  const Reg pushed = f.Push(f.param(1), f.Scalar(Op::Cast, kF, {f.param(0)}));
+  const Reg pushed = f.Push(f.param(1), f.Scalar(Op::Cast, kMemoryF, {f.param(0)}));
   const auto deeper =
-      f.Call(f.index(), {f.Op(Op::Sub, {f.param(0), f.I64(1)}), pushed}, {Type::Tape(), kF});
-  const auto [popped, v] = f.Pop(deeper[0], kF);
+      f.Call(f.index(), {f.Op(Op::Sub, {f.param(0), f.I64(1)}), pushed}, {Type::Tape(), kMemoryF});
+  const auto [popped, v] = f.Pop(deeper[0], kMemoryF);
   f.Return({popped, f.Op(Op::Add, {f.Op(Op::Mul, {deeper[1], f.F64(0.5)}), v})});
   CheckSame(module, {{Tensor::I64(0)}, {Tensor::I64(1)}, {Tensor::I64(900)}});
 }
@@ -442,7 +444,7 @@ TEST_CASE("Tapes pass through calls", "[llvm]") {
 
 TEST_CASE("Only canonical NaNs leave a kernel, and inputs are not touched", "[llvm]") {
   Module module;
-  FunctionBuilder f(module, {kVector, kF}, {kVector, kF, kVector});
+  FunctionBuilder f(module, {kVector, kMemoryF}, {kVector, kMemoryF, kVector});
   f.Retain(f.param(0));
   f.Return({f.param(0), f.param(1), f.param(0)});
   const double odd = std::bit_cast<double>(uint64_t{0xfff8000000000123});

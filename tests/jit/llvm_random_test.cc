@@ -16,7 +16,7 @@ using loops::FunctionBuilder;
 using loops::Module;
 using loops::Reg;
 
-const Type kI = Type::I64();
+const Type kRandomI = Type::I64();
 const Type kBool = Type::Bool();
 
 // Writes one function: (x, y: [n]f64, idx: [n]i64 within range, times: i64) -> (f64, [n]f64). A
@@ -29,13 +29,13 @@ class RandomLoops {
         dtype_(seed % 3 == 0 ? DType::kF32 : DType::kF64),
         float_(Type::Scalar(dtype_)),
         vector_(Type::Array(dtype_, 1)),
-        f_(module, {vector_, vector_, Type::Array(DType::kI64, 1), kI}, {float_, vector_}) {}
+        f_(module, {vector_, vector_, Type::Array(DType::kI64, 1), kRandomI}, {float_, vector_}) {}
   DType dtype() const { return dtype_; }
 
   void Write() {
     const uint32_t head = f_.NewBlock(), body = f_.NewBlock(), done = f_.NewBlock();
     idx_ = f_.param(2);
-    const Reg k = f_.Param(head, kI), s = f_.Param(head, float_);
+    const Reg k = f_.Param(head, kRandomI), s = f_.Param(head, float_);
     const Reg a = f_.Param(head, vector_), b = f_.Param(head, vector_);
     f_.SetBlock(0);
     n_ = f_.Dim(f_.param(0), 0);

@@ -28,15 +28,15 @@ Exposition Scrape(const ServerProcess& server) {
   return read;
 }
 
-struct Folder {
+struct MetricsFolder {
   std::string path =
       (std::filesystem::temp_directory_path() / ("pullback-metrics-" + std::to_string(getpid())))
           .string();
-  ~Folder() { std::filesystem::remove_all(path); }
+  ~MetricsFolder() { std::filesystem::remove_all(path); }
 };
 
 TEST_CASE("metrics: the exposition keeps the rules, with every family of the documentation") {
-  const Folder folder;
+  const MetricsFolder folder;
   ServerProcess server({"--http-port", "0", "--cache-dir", folder.path});
   const Exposition read = Scrape(server);
   for (const char* family : {"rpc_requests_total",

@@ -17,7 +17,7 @@ constexpr BlasResult kExecutionFailed = 13;
 
 int64_t live_handles = 0;
 
-BlasResult Call() {
+BlasResult CublasCall() {
   const Result result = TheFakeDriver().Call();
   if (result == kSuccess) return kBlasSuccess;
   return result == kOutOfMemory ? kBlasAllocationFailed : kExecutionFailed;
@@ -29,7 +29,7 @@ BlasResult GetProperty(int property, int* value) {
   return kBlasSuccess;
 }
 BlasResult Create(BlasHandle* handle) {
-  if (const BlasResult r = Call(); r != kBlasSuccess) return r;
+  if (const BlasResult r = CublasCall(); r != kBlasSuccess) return r;
   *handle = new BlasHandleTag;
   ++live_handles;
   return kBlasSuccess;
@@ -51,7 +51,7 @@ BlasResult Multiply(BlasHandle, int operation_a, int operation_b, int m, int n, 
     return 7;  // CUBLAS_STATUS_INVALID_VALUE
   }
   TheFakeDriver().Settle();
-  if (const BlasResult r = Call(); r != kBlasSuccess) return r;
+  if (const BlasResult r = CublasCall(); r != kBlasSuccess) return r;
   ++TheFakeDriver().multiplied;
   const auto at = [](const T* x, int line, int operation, int64_t row, int64_t column) {
     return operation == kPlain ? x[row + column * line] : x[column + row * line];

@@ -5,7 +5,7 @@ namespace pullback::testing {
 namespace {
 
 // With # for the box, or the variable, that is set, and % for the other one.
-std::string Filled(const std::string& text, const std::string& set, const std::string& other) {
+std::string WithBoxes(const std::string& text, const std::string& set, const std::string& other) {
   std::string out;
   for (char c : text) out += c == '#' ? set : c == '%' ? other : std::string(1, c);
   return out;
@@ -34,9 +34,9 @@ std::pair<std::string, std::string> LanguageWriter::BoxSteps(const std::string& 
       case 0: {  // by the list, in a loop
         const std::string& step = One(steps);
         boxes += "for " + i + " < 3 { set(" + l + "[" + i + "], " +
-                 Filled(step, "get(" + l + "[" + i + "])", "get(" + b + ")") + ") }; ";
+                 WithBoxes(step, "get(" + l + "[" + i + "])", "get(" + b + ")") + ") }; ";
         for (const std::string* each : {&w, &v, &w})
-          variables += *each + " = " + Filled(step, *each, v) + "; ";
+          variables += *each + " = " + WithBoxes(step, *each, v) + "; ";
         break;
       }
       case 1:
@@ -56,16 +56,17 @@ std::pair<std::string, std::string> LanguageWriter::BoxSteps(const std::string& 
       case 3: {
         const std::string& step = One(steps);
         boxes += "set(" + set + ", if k > 1 { " +
-                 Filled(step, "get(" + set + ")", "get(" + d + ")[1]") + " } else { get(" + set +
+                 WithBoxes(step, "get(" + set + ")", "get(" + d + ")[1]") + " } else { get(" + set +
                  ") }); ";
-        variables += x + " = if k > 1 { " + Filled(step, x, u + "[1]") + " } else { " + x + " }; ";
+        variables +=
+            x + " = if k > 1 { " + WithBoxes(step, x, u + "[1]") + " } else { " + x + " }; ";
         break;
       }
       default: {
         const std::string& step = One(steps);
         boxes +=
-            "set(" + set + ", " + Filled(step, "get(" + set + ")", "get(" + from + ")") + "); ";
-        variables += x + " = " + Filled(step, x, y) + "; ";
+            "set(" + set + ", " + WithBoxes(step, "get(" + set + ")", "get(" + from + ")") + "); ";
+        variables += x + " = " + WithBoxes(step, x, y) + "; ";
       }
     }
   }

@@ -4,15 +4,13 @@
 #include <limits>
 
 #include "tests/support/derivatives.h"
+#include "tests/support/relations.h"
 
 namespace pullback::testing {
 namespace {
 
 Tensor D(double v) { return Tensor::F64(v); }
 Tensor I(int64_t v) { return Tensor::I64(v); }
-Tensor Ints(const std::vector<int64_t>& v) {
-  return Tensor::Of<int64_t>(DType::kI64, {static_cast<int64_t>(v.size())}, v);
-}
 
 // A chain of 300 arms, the k-th giving k * x.
 std::string Switch300() {
@@ -241,7 +239,7 @@ std::vector<ProgramCase> Arrays() {
        "fn f(x: [n]f64, idx: [m]i64) -> f64 { var s = 0.0\n for k < m { s += x[idx[k]] }\n return "
        "s }",
        "f",
-       {Vec({1, 2, 3}), Ints({0, 1, 2, 2})},
+       {Vec({1, 2, 3}), IntVector({0, 1, 2, 2})},
        {{1, 1, 2}}},
       {"22 overwritten",
        "fn f(a: f64, b: f64) -> f64 { var y = zeros(1)\n y[0] = a\n y[0] = b\n return y[0] }",

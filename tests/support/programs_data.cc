@@ -1,21 +1,18 @@
 // Programs with lists, trees, boxes and functions as data.
 #include "tests/support/programs.h"
 
+#include "tests/support/derivatives.h"
+#include "tests/support/relations.h"
+
 namespace pullback::testing {
 namespace {
-
-Tensor D(double v) { return Tensor::F64(v); }
-Tensor I(int64_t v) { return Tensor::I64(v); }
-Tensor V(const std::vector<double>& v) {
-  return Tensor::Of<double>(DType::kF64, {static_cast<int64_t>(v.size())}, v);
-}
 
 std::vector<ProgramCase> Lists() {
   return {
       {"27 push to an empty list",
        "fn f(x: f64) -> f64 { var v: list f64 = list()\n v = push(v, x)\n return v[0] }",
        "f",
-       {D(3)},
+       {Tensor::F64(3)},
        {{1}}},
       {"a stack",
        "fn f(x: f64, n: i64) -> f64 {\n"
@@ -25,7 +22,7 @@ std::vector<ProgramCase> Lists() {
        "  while len(s) > 0 { var v = 0.0\n s, v = pop(s)\n r = r * x + v }\n"
        "  return r }",
        "f",
-       {D(1.25), I(3)},
+       {Tensor::F64(1.25), Tensor::I64(3)},
        {{17.89453125}}},
       {"a list of arrays changed in place",
        "fn f(x: [n]f64, k: i64) -> f64 {\n"
@@ -33,7 +30,7 @@ std::vector<ProgramCase> Lists() {
        "  for i < k { xs[1][i] += xs[0][i] * xs[1][0]\n xs[0][i] = xs[1][i] * 0.5 }\n"
        "  return sum(xs[0]) + xs[1][0] * xs[1][1] }",
        "f",
-       {V({0.5, 1.5, 2.0}), I(2)},
+       {Vec({0.5, 1.5, 2.0}), Tensor::I64(2)},
        {}},
       {"a tree",
        R"(struct Node { value: f64, weights: [n]f64, kids: list Node }
@@ -54,7 +51,7 @@ fn f(x: f64, w: [n]f64) -> f64 {
   return total(t)
 })",
        "f",
-       {D(0.75), V({0.5, 1.25, 2.0})},
+       {Tensor::F64(0.75), Vec({0.5, 1.25, 2.0})},
        {}},
       {"the gradient by a tree, and again",
        R"(struct Node { v: f64, kids: list Node }
@@ -69,7 +66,7 @@ fn f(x: f64) -> f64 {
   return g.v * g.kids[0].v + g.kids[1].kids[0].v + f64(len(g.kids))
 })",
        "f",
-       {D(0.5)},
+       {Tensor::F64(0.5)},
        {}},
       {"lists of tuples and lists, copied",
        R"(fn f(x: f64, n: i64) -> f64 {
@@ -80,7 +77,7 @@ fn f(x: f64) -> f64 {
   return g[0][1].0 * before[0][1].0 + last(g[1]).0 + f64(len(g[1]) + g[0][1].1)
 })",
        "f",
-       {D(1.5), I(2)},
+       {Tensor::F64(1.5), Tensor::I64(2)},
        {{3 * 3 * 1.5 * 1.5 + 1}}},
   };
 }
@@ -95,7 +92,7 @@ std::vector<ProgramCase> Boxes() {
        "  return apply(h, b[1]) + c[0] + sum i < n { a[i] * b[i] } }\n"
        "fn f(x: [n]f64) -> f64 { return g(x, x) }",
        "f",
-       {V({2, 3})},
+       {Vec({2, 3})},
        {{4 + 6 + 1, 6 + 4}}},
       {"26 a captured variable, multiplied twice",
        "fn f(x: f64, y: f64) -> f64 {\n"
@@ -104,13 +101,13 @@ std::vector<ProgramCase> Boxes() {
        "  let u = g(y)\n"
        "  return g(y) }",
        "f",
-       {D(2), D(3)},
+       {Tensor::F64(2), Tensor::F64(3)},
        {{9}, {12}}},
       {"26 a box, multiplied twice",
        "fn g(b: box f64, z: f64) { set(b, get(b) * z) }\n"
        "fn f(x: f64, y: f64) -> f64 { let b = box(x)\n g(b, y)\n g(b, y)\n return get(b) }",
        "f",
-       {D(2), D(3)},
+       {Tensor::F64(2), Tensor::F64(3)},
        {{9}, {12}}},
       {"a cons that is written to",
        "struct Cons { head: box f64, tail: list Cons }\n"
@@ -120,19 +117,19 @@ std::vector<ProgramCase> Boxes() {
        "  set(c.head, get(c.head) + get(inner.head))\n"
        "  return get(c.head) * get(c.tail[0].head) }",
        "f",
-       {D(1.5)},
+       {Tensor::F64(1.5)},
        {{59.0625}}},
       {"33 the inner level dies on return",
        "fn f(x0: f64) -> f64 {\n  var x = x0\n  let g = |y: f64| { x = x * y\n x }\n"
        "  let once = jvp(g, 1.0, 1.0)\n  return grad(g)(1.0) }",
        "f",
-       {D(1)},
+       {Tensor::F64(1)},
        {{1}}},
       {"29 a captured array",
        "fn each(g: fn(f64) -> f64, x: [n]f64) -> f64 { return sum i < n { g(x[i]) } }\n"
        "fn f(x: [n]f64, y: [m]f64) -> f64 { return each(|t| t * t + y[0], x) }",
        "f",
-       {V({1, 2, 3}), V({5, 7})},
+       {Vec({1, 2, 3}), Vec({5, 7})},
        {{2, 4, 6}, {3, 0}}},
       {"a counter shared by lambdas in a loop",
        "fn f(x: [n]f64) -> f64 {\n"
@@ -142,13 +139,9 @@ std::vector<ProgramCase> Boxes() {
        "  for i < n { if x[i] > 0.0 { s += see(x[i]) * f64(i + 1) } }\n"
        "  return s + sum i < n { seen[i] * x[i] } }",
        "f",
-       {V({1.5, -2, 3, 0.5})},
+       {Vec({1.5, -2, 3, 0.5})},
        {}},
   };
-}
-
-Tensor Ints(const std::vector<int64_t>& v) {
-  return Tensor::Of<int64_t>(DType::kI64, {static_cast<int64_t>(v.size())}, v);
 }
 
 std::vector<ProgramCase> Parts() {
@@ -162,12 +155,12 @@ std::vector<ProgramCase> Parts() {
        "  let top = take(b)\n"
        "  return top * take(b) + take(b) * x }",
        "f",
-       {D(1.5)},
+       {Tensor::F64(1.5)},
        {{3 * 2 * 1.5 + 2 * 1.5}}},
       {"21 a gather by an array of indices",
        "fn f(x: [n]f64, k: [m]i64) -> f64 { return sum(x[k] * x[k]) * 0.5 + sum(exp.(x)[k][1:]) }",
        "f",
-       {V({0.5, 1, 1.5}), Ints({0, 1, 2, 2})},
+       {Vec({0.5, 1, 1.5}), IntVector({0, 1, 2, 2})},
        {}},
       {"parts of arrays that are assigned",
        "fn f(x: [n]f64, k: [m]i64) -> f64 {\n"
@@ -176,7 +169,7 @@ std::vector<ProgramCase> Parts() {
        "  a[2, k] += x[:m] * a[0, 1]\n a[k[0], ::2] = 0.25\n"
        "  return sum(a * a) }",
        "f",
-       {V({0.5, 1, 1.5, -2}), Ints({1, 2, 1})},
+       {Vec({0.5, 1, 1.5, -2}), IntVector({1, 2, 1})},
        {}},
       {"concatenation and reshaping",
        "fn f(x: [n]f64) -> f64 {\n"
@@ -184,7 +177,7 @@ std::vector<ProgramCase> Parts() {
        "  let b = flatten(concat(a, a @ a.T * [1.0, 2.0, 3.0][:2] @ a))\n"
        "  return sum(b * b) }",
        "f",
-       {V({0.5, 1, -1.5})},
+       {Vec({0.5, 1, -1.5})},
        {}},
   };
 }
@@ -212,7 +205,7 @@ fn f(w: [n]f64, x: f64, k: i64) -> f64 {
   return run(net, x) + g(x)
 })",
        "f",
-       {V({0.5, 1.25, 2.0}), D(0.75), I(2)},
+       {Vec({0.5, 1.25, 2.0}), Tensor::F64(0.75), Tensor::I64(2)},
        {}},
       {"chosen by a branch",
        "fn pick(k: i64, a: f64) -> fn(f64) -> f64 {\n"
@@ -222,7 +215,7 @@ fn f(w: [n]f64, x: f64, k: i64) -> f64 {
        "  return |x| g(x) + a }\n"
        "fn f(x: f64, a: f64) -> f64 { return pick(0, a)(x) + pick(1, a)(x) + pick(3, a)(x) }",
        "f",
-       {D(2), D(3)},
+       {Tensor::F64(2), Tensor::F64(3)},
        {{4 + 3 + 81}, {2 + 4 * 27 * 2 + 1 + 6}}},
       {"recursion with a closure that grows",
        "fn go(g: fn(f64) -> f64, n: i64, x: f64) -> f64 {\n"
@@ -230,7 +223,7 @@ fn f(w: [n]f64, x: f64, k: i64) -> f64 {
        "  return go(|t| g(t) * t + 1.0, n - 1, x) }\n"
        "fn f(x: f64, a: f64) -> f64 { return go(|t| t * a, 6, x) }",
        "f",
-       {D(0.5), D(3)},
+       {Tensor::F64(0.5), Tensor::F64(3)},
        {}},
       {"a function value whose code differentiates a caller of function values",
        "fn h(x: f64) -> f64 {\n"
@@ -241,7 +234,7 @@ fn f(w: [n]f64, x: f64, k: i64) -> f64 {
        "  let l: list fn(f64) -> f64 = list(|t| grad(h)(t) * x, |t| 2.0 * t)\n"
        "  return l[0](x) * l[1](x) }",
        "f",
-       {D(0.5)},
+       {Tensor::F64(0.5)},
        {{3}}},
       {"a function value whose code differentiates another one",
        "fn f(x: f64, k: i64) -> f64 {\n"
@@ -253,7 +246,7 @@ fn f(w: [n]f64, x: f64, k: i64) -> f64 {
        "  for i < k { v = l[i % 2](v) }\n"
        "  return v }",
        "f",
-       {D(0.5), I(3)},
+       {Tensor::F64(0.5), Tensor::I64(3)},
        {}},
       {"a list of no functions",
        "fn f(x: f64, k: i64) -> f64 {\n"
@@ -262,7 +255,7 @@ fn f(w: [n]f64, x: f64, k: i64) -> f64 {
        "  for i < k { y = fs[i](y) }\n"
        "  return y }",
        "f",
-       {D(2), I(0)},
+       {Tensor::F64(2), Tensor::I64(0)},
        {{4}}},
       {"a list of functions that share a variable, one of them run again",
        "fn f(x: f64, k: i64) -> f64 {\n"
@@ -273,7 +266,7 @@ fn f(w: [n]f64, x: f64, k: i64) -> f64 {
        "  s *= x\n"
        "  return v + s }",
        "f",
-       {D(0.5), I(3)},
+       {Tensor::F64(0.5), Tensor::I64(3)},
        {}},
       {"functions in a list share a variable",
        "fn f(x: f64) -> f64 {\n"
@@ -283,7 +276,7 @@ fn f(w: [n]f64, x: f64, k: i64) -> f64 {
        "  for i < 4 { s += fs[i % 2](x) }\n"
        "  return s + y }",
        "f",
-       {D(1.5)},
+       {Tensor::F64(1.5)},
        {}},
   };
 }

@@ -1,12 +1,10 @@
-#include "tests/support/derivatives.h"
 #include "tests/support/programs.h"
+
+#include "tests/support/derivatives.h"
+#include "tests/support/relations.h"
 
 namespace pullback::testing {
 namespace {
-
-Tensor Ints(const std::vector<int64_t>& v) {
-  return Tensor::Of<int64_t>(DType::kI64, {static_cast<int64_t>(v.size())}, v);
-}
 
 std::vector<ProgramCase> Sorting() {
   return {
@@ -55,7 +53,7 @@ std::vector<ProgramCase> Sorting() {
        "fn f(k: [n]i64, w: [n]f64) -> f64 { let y = bincount_weighted(k, w * w, 4)\n"
        " return sum i < 4 { y[i] * y[i] } }",
        "f",
-       {Ints({1, 3, 1}), Vec({1, 2, 3})},
+       {IntVector({1, 3, 1}), Vec({1, 2, 3})},
        {{4 * 10, 4 * 2 * 4, 4 * 3 * 10}}},
   };
 }
@@ -135,8 +133,8 @@ std::vector<ProgramCase> Forms() {
        " b[k, l] += x[l] * 2.0\n b[k] += x * x\n b[:2] = sin.(x)\n let c = b[l, k] * a[k, l]\n"
        " return sum i < m { c[i] * c[i] } + trace(b @ a) }",
        "f",
-       {Mat(3, 3, {0.1, 1, 2, 4, 3, 0.5, 2, 0.5, 5}), Vec({1, 2, 3}), Ints({0, 2, 2}),
-        Ints({1, 1, 0})},
+       {Mat(3, 3, {0.1, 1, 2, 4, 3, 0.5, 2, 0.5, 5}), Vec({1, 2, 3}), IntVector({0, 2, 2}),
+        IntVector({1, 1, 0})},
        {}},
       {"broadcasts of closures, of several results, of a gradient",
        "struct L { act: fn(f64) -> f64 }\n"

@@ -1,12 +1,10 @@
-#include "tests/support/derivatives.h"
 #include "tests/support/programs.h"
+
+#include "tests/support/derivatives.h"
+#include "tests/support/relations.h"
 
 namespace pullback::testing {
 namespace {
-
-Tensor Ints(const std::vector<int64_t>& v) {
-  return Tensor::Of<int64_t>(DType::kI64, {static_cast<int64_t>(v.size())}, v);
-}
 
 std::vector<ProgramCase> Logical() {
   return {
@@ -36,7 +34,7 @@ std::vector<ProgramCase> Logical() {
        " return s * sum i < n { [exists j < m: k[j] == i and (and l < n { a[i, l] > 0.0 })] *\n"
        "   y[i] * a[i, k[0] % 2] } }",
        "f",
-       {Vec({1.1, 0.7, 1.3}), Ints({2, 0, 2}), Mat(3, 3, {1, 2, 3, 4, -5, 6, 7, 8, 9})},
+       {Vec({1.1, 0.7, 1.3}), IntVector({2, 0, 2}), Mat(3, 3, {1, 2, 3, 4, -5, 6, 7, 8, 9})},
        {}},
       {"an exists inside an exists, whose range depends on the index",
        "fn f(x: [n]f64, e: [n, n]bool) -> f64 {\n"

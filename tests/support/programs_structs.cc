@@ -1,16 +1,11 @@
 // Programs with arrays of tuples and structs.
 #include "tests/support/programs.h"
 
+#include "tests/support/derivatives.h"
+#include "tests/support/relations.h"
+
 namespace pullback::testing {
 namespace {
-
-Tensor D(double v) { return Tensor::F64(v); }
-Tensor V(const std::vector<double>& v) {
-  return Tensor::Of<double>(DType::kF64, {static_cast<int64_t>(v.size())}, v);
-}
-Tensor K(const std::vector<int64_t>& v) {
-  return Tensor::Of<int64_t>(DType::kI64, {static_cast<int64_t>(v.size())}, v);
-}
 
 std::vector<ProgramCase> Made() {
   return {
@@ -22,7 +17,7 @@ fn f(a: [n]f64, b: [n]f64) -> f64 {
   return sum i < n { norm(ps[i]) * ps[n - 1 - i].x }
 })",
        "f",
-       {V({0.5, 1.25, 2.0}), V({1.5, -0.5, 0.75})},
+       {Vec({0.5, 1.25, 2.0}), Vec({1.5, -0.5, 0.75})},
        {}},
       {"elements updated in a loop, and read by others",
        R"(struct Body { x: [2]f64, v: [2]f64, m: f64 }
@@ -41,7 +36,7 @@ fn f(a: [n]f64, t: f64) -> f64 {
   return sum i < n { s[i].m * s[i].x[0] * s[i].v[1] + s[i].x[1] }
 })",
        "f",
-       {V({0.5, 1.25, -0.75}), D(0.3)},
+       {Vec({0.5, 1.25, -0.75}), Tensor::F64(0.3)},
        {}},
       {"elements by index, with parts that are arrays, of ints and bools",
        R"(struct Camera { r: [3]f64, f: f64, on: bool, k: i64 }
@@ -55,8 +50,9 @@ fn f(a: [n]f64, x: [m, 3]f64, of: [m]i64) -> f64 {
   return sum o < m { see(cs[of[o]], x[o]) }
 })",
        "f",
-       {V({0.5, 1.25}), Tensor::Of<double>(DType::kF64, {3, 3}, {1, 2, 3, 0.5, 1, 2, 0.25, 1, -1}),
-        K({1, 0, 1})},
+       {Vec({0.5, 1.25}),
+        Tensor::Of<double>(DType::kF64, {3, 3}, {1, 2, 3, 0.5, 1, 2, 0.25, 1, -1}),
+        IntVector({1, 0, 1})},
        {}},
       {"bodies with loops, of several shapes",
        R"(fn f(a: [n]f64) -> f64 {
@@ -68,7 +64,7 @@ fn f(a: [n]f64, x: [m, 3]f64, of: [m]i64) -> f64 {
   return sum i < n { ps[i].0 * ps[n - 1].1[i] * f64(ps[i].2 + 1) }
 })",
        "f",
-       {V({0.5, 1.25, 2.0})},
+       {Vec({0.5, 1.25, 2.0})},
        {}},
   };
 }
@@ -82,7 +78,7 @@ std::vector<ProgramCase> Used() {
   return s * m + r[0] * r[1] + p * q
 })",
        "f",
-       {V({0.5, 1.25, 2.0})},
+       {Vec({0.5, 1.25, 2.0})},
        {}},
       {"gradients by arrays of structs are such arrays",
        R"(struct Point { x: f64, y: f64, tag: i64 }
@@ -98,7 +94,7 @@ fn f(a: [n]f64) -> f64 {
   return sum i < n { g[i].x * h[i].y + t[i].0 * h[i].x + t[i].1 }
 })",
        "f",
-       {V({0.5, 1.25, 0.75})},
+       {Vec({0.5, 1.25, 0.75})},
        {}},
       {"in lists, structs, boxes, branches and templates",
        R"(struct Point { x: f64, y: f64 }
@@ -118,7 +114,7 @@ fn f(a: [n]f64, t: f64) -> f64 {
   return s + pick[1].y * seen[1][0].x
 })",
        "f",
-       {V({0.5, 1.25, 2.0}), D(0.75)},
+       {Vec({0.5, 1.25, 2.0}), Tensor::F64(0.75)},
        {}},
       {"parts of the array moved and gathered",
        R"(fn f(a: [n]f64, k: [m]i64) -> f64 {
@@ -129,7 +125,7 @@ fn f(a: [n]f64, t: f64) -> f64 {
   return sum j < m { qs[j].0 * qs[j].1 } + sum(ps.1)
 })",
        "f",
-       {V({0.5, 1.25, 2.0, -0.5}), K({2, 0})},
+       {Vec({0.5, 1.25, 2.0, -0.5}), IntVector({2, 0})},
        {}},
   };
 }

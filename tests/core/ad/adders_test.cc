@@ -15,8 +15,8 @@ namespace {
 using ad::Mixed;
 using pipeline::Transform;
 
-std::vector<Tensor> Gradients(const ir::Module& ssa, Mixed mixed, const std::vector<Tensor>& args,
-                              bool optimise = true) {
+std::vector<Tensor> MixedGradients(const ir::Module& ssa, Mixed mixed,
+                                   const std::vector<Tensor>& args, bool optimise = true) {
   pipeline::Options options;
   options.mixed = mixed;
   options.optimise = optimise;
@@ -148,8 +148,10 @@ TEST_CASE("adders: nothing is kept") {
     INFO(adjoint);
     CHECK(CountText(adjoint, "push ") == 0);
     const ir::Module ssa = LowerText(text, "f");
-    CheckNear(Gradients(ssa, Mixed::kAuto, Args()), Gradients(ssa, Mixed::kCached, Args()));
-    CheckNear(Gradients(ssa, Mixed::kAuto, Args(), false), Gradients(ssa, Mixed::kCached, Args()));
+    CheckNear(MixedGradients(ssa, Mixed::kAuto, Args()),
+              MixedGradients(ssa, Mixed::kCached, Args()));
+    CheckNear(MixedGradients(ssa, Mixed::kAuto, Args(), false),
+              MixedGradients(ssa, Mixed::kCached, Args()));
     CheckDerivatives(ssa, Args(), 1e-4, {true, true, true, false});
   }
 }
@@ -170,8 +172,8 @@ TEST_CASE("adders: sums that are more than that") {
     const std::string text = kHead + std::string(p.body) + "\n}";
     INFO(p.name << "\n" << text);
     const ir::Module ssa = LowerText(text, "f");
-    const auto derived = Gradients(ssa, Mixed::kAuto, Args());
-    const auto kept = Gradients(ssa, Mixed::kCached, Args());
+    const auto derived = MixedGradients(ssa, Mixed::kAuto, Args());
+    const auto kept = MixedGradients(ssa, Mixed::kCached, Args());
     REQUIRE(derived.size() == kept.size());
     for (size_t r = 0; r < kept.size(); ++r) CHECK(SameBits(derived[r], kept[r]));
     CheckDerivatives(ssa, Args(), 1e-4, {true, true, true, false});
@@ -188,7 +190,8 @@ TEST_CASE("adders: behind a guard, inside a branch") {
     const std::string text = "fn f(y: [n]f64, p: f64) -> f64 {\n" + std::string(body);
     INFO(text);
     const ir::Module ssa = LowerText(text, "f");
-    CheckNear(Gradients(ssa, Mixed::kAuto, Waves(5)), Gradients(ssa, Mixed::kCached, Waves(5)));
+    CheckNear(MixedGradients(ssa, Mixed::kAuto, Waves(5)),
+              MixedGradients(ssa, Mixed::kCached, Waves(5)));
     CheckDerivatives(ssa, Waves(4), 1e-4);
     CHECK(TapeOf(ssa, 16) <= TapeOf(ssa, 8) + 8 * 8);  // the array of cotangents
   }
@@ -215,8 +218,8 @@ TEST_CASE("adders: a sum that is doubled often") {
       kHead + std::string("var s = 0.0\n for i < n { s += sin(y[i]) }\n var v = s\n");
   for (int k = 0; k < 60; ++k) text += "v = v + v\n";
   text += "return s + floor(v) + v * 1e-18\n}";
-  CheckNear(Gradients(LowerText(text, "f"), Mixed::kAuto, Args()),
-            Gradients(LowerText(text, "f"), Mixed::kCached, Args()));
+  CheckNear(MixedGradients(LowerText(text, "f"), Mixed::kAuto, Args()),
+            MixedGradients(LowerText(text, "f"), Mixed::kCached, Args()));
 }
 
 TEST_CASE("adders: traps of what nobody needs") {
@@ -241,7 +244,8 @@ TEST_CASE("adders: loops over pairs in every step of something else") {
       "z) "
       "}";
   const ir::Module ssa = LowerText(text, "f");
-  CheckNear(Gradients(ssa, Mixed::kAuto, Waves(5)), Gradients(ssa, Mixed::kCached, Waves(5)));
+  CheckNear(MixedGradients(ssa, Mixed::kAuto, Waves(5)),
+            MixedGradients(ssa, Mixed::kCached, Waves(5)));
   CheckDerivatives(ssa, Waves(4), 1e-4);
   CHECK(TapeOf(ssa, 8) > 0);
   CHECK(TapeOf(ssa, 16) < 3 * TapeOf(ssa, 8));
@@ -416,9 +420,9 @@ TEST_CASE("adders: random loops") {
     const std::string text = RandomAdder(seed).Text();
     INFO("seed " << seed << "\n" << text);
     const ir::Module ssa = LowerText(text, "f");
-    const auto kept = Gradients(ssa, Mixed::kCached, Args());
-    CheckNear(Gradients(ssa, Mixed::kAuto, Args()), kept);
-    if (seed % 5 == 0) CheckNear(Gradients(ssa, Mixed::kAuto, Args(), false), kept);
+    const auto kept = MixedGradients(ssa, Mixed::kCached, Args());
+    CheckNear(MixedGradients(ssa, Mixed::kAuto, Args()), kept);
+    if (seed % 5 == 0) CheckNear(MixedGradients(ssa, Mixed::kAuto, Args(), false), kept);
     without_tape += CountText(AdjointText(text, {true, true, true, false}), "push ") == 0 ? 1 : 0;
   }
   INFO(without_tape << " of " << kPrograms << " without a tape");

@@ -8,7 +8,7 @@ namespace {
 
 using pipeline::Transform;
 
-struct Case {
+struct ForwardCase {
   const char* name;
   std::string text;
   std::vector<Tensor> args;
@@ -16,7 +16,7 @@ struct Case {
   bool forward;
 };
 
-std::vector<Case> Cases() {
+std::vector<ForwardCase> Cases() {
   const Tensor x = Tensor::F64(0.7), y = Tensor::F64(-0.4), n = Tensor::I64(7);
   const Tensor w = Vec({0.3, -0.8, 1.2});
   const std::string loop =
@@ -93,7 +93,7 @@ std::vector<Case> Cases() {
 }
 
 TEST_CASE("few scalars: the gradient's mode, and the same gradient by reverse mode") {
-  for (const Case& c : Cases()) {
+  for (const ForwardCase& c : Cases()) {
     INFO(c.name);
     const ir::Module ssa = LowerText(c.text, "f");
     for (const bool optimise : {true, false}) {

@@ -15,10 +15,6 @@ using ir::Affine;
 using ir::Constraint;
 using S = SmallBox;
 
-Affine I(int64_t k = 1) { return Affine::Of(S::i) * k; }
-Affine K(int64_t k = 1) { return Affine::Of(S::k) * k; }
-Affine C(int64_t k) { return Affine::Const(k); }
-
 // m * k <= i <= m * k + 1, a bound in multiples on both sides.
 Predicate Pairs(int64_t m) { return {{{I() - K(m), false}, {K(m) + C(1) - I(), false}}, {}}; }
 

@@ -19,6 +19,12 @@ struct SmallBox {
   Box box;
 };
 
+// Forms over its indices, and constants.
+inline ir::Affine I(int64_t k = 1) { return ir::Affine::Of(SmallBox::i) * k; }
+inline ir::Affine J(int64_t k = 1) { return ir::Affine::Of(SmallBox::j) * k; }
+inline ir::Affine K(int64_t k = 1) { return ir::Affine::Of(SmallBox::k) * k; }
+inline ir::Affine C(int64_t k) { return ir::Affine::Const(k); }
+
 using Point = std::map<ir::Value, int64_t>;
 
 int64_t Eval(const ir::Affine& e, const Point& at);

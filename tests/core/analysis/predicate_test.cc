@@ -17,10 +17,6 @@ using S = SmallBox;
 
 constexpr int kRandom = 400;
 
-Affine I(int64_t k = 1) { return Affine::Of(S::i) * k; }
-Affine J(int64_t k = 1) { return Affine::Of(S::j) * k; }
-Affine C(int64_t k) { return Affine::Const(k); }
-
 TEST_CASE("lowest terms: inequalities are tightened, equalities tested by the gcd") {
   Constraint c{I(2) - C(1), false};
   CHECK(LowestTerms(c) == Truth::kUnknown);

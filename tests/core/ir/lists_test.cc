@@ -9,7 +9,7 @@
 namespace pullback::ir {
 namespace {
 
-std::string ErrorOf(const std::string& text) {
+std::string ListErrorOf(const std::string& text) {
   const StatusOr<Module> m = ParseModule(text);
   if (!m.ok()) return m.status().message();
   return Verify(*m).message();
@@ -79,16 +79,16 @@ TEST_CASE("lists: the builder writes what the text says") {
 }
 
 TEST_CASE("lists: errors of the text") {
-  CHECK(ErrorOf("fn @f(%l: list<R>) -> () { b0: ret }") == "there is no record `R`");
-  CHECK(ErrorOf("record R { } record R { }") == "record `R` is defined twice");
-  CHECK(ErrorOf("record R { x f64 }") == "expected `:`");
-  CHECK(ErrorOf("record R") == "expected `{`");
-  CHECK(ErrorOf("record R { x: list<R }") == "expected `>`");
+  CHECK(ListErrorOf("fn @f(%l: list<R>) -> () { b0: ret }") == "there is no record `R`");
+  CHECK(ListErrorOf("record R { } record R { }") == "record `R` is defined twice");
+  CHECK(ListErrorOf("record R { x f64 }") == "expected `:`");
+  CHECK(ListErrorOf("record R") == "expected `{`");
+  CHECK(ListErrorOf("record R { x: list<R }") == "expected `>`");
 }
 
 TEST_CASE("lists: what the verifier refuses") {
   const auto body = [](const std::string& text) {
-    return ErrorOf(
+    return ListErrorOf(
         "record R { x: f64 }\nrecord T { t: i64 }\n"
         "fn @f(%l: list<R>, %o: list<T>, %i: i64, %x: f64, %a: [*]f64) -> () {\nb0:\n" +
         text + "\n  ret\n}");
@@ -105,7 +105,7 @@ TEST_CASE("lists: what the verifier refuses") {
   CHECK(body("%p = box_get %l").find("takes a box") != std::string::npos);
   CHECK(body("%s = each(j < %i) { %n = list_len %l } sum []: %n").find("may not stand in a body") !=
         std::string::npos);
-  CHECK(ErrorOf("record R { t: tape }").find("record R: field t is tape") != std::string::npos);
+  CHECK(ListErrorOf("record R { t: tape }").find("record R: field t is tape") != std::string::npos);
   Module m;
   m.records = {{"R", {}, {Type::F64()}}};
   CHECK(Verify(m).message().find("the numbers of fields") != std::string::npos);

@@ -9,7 +9,7 @@
 namespace pullback::ir {
 namespace {
 
-Module Parse(const std::string& text) {
+Module Parsed(const std::string& text) {
   auto m = ParseModule(text);
   INFO(m.status().ToString());
   REQUIRE(m.ok());
@@ -26,10 +26,10 @@ std::string MessageOf(const Module& m) {
 
 // Wraps `blocks` into a function with parameters of every type.
 std::string Verified(const std::string& blocks, const std::string& results = "") {
-  return MessageOf(Parse("fn @f(%x: f64, %n: i64, %p: bool, %a: [*]f64, %t: tape) -> (" + results +
-                         ") {\n" + blocks + "\n}\n" +
-                         "fn @scalar(%x: f64) -> (f64) { b0: ret %x }\n"
-                         "fn @array(%x: [*]f64) -> (f64) { b0: ret 1.0 }\n"));
+  return MessageOf(Parsed("fn @f(%x: f64, %n: i64, %p: bool, %a: [*]f64, %t: tape) -> (" + results +
+                          ") {\n" + blocks + "\n}\n" +
+                          "fn @scalar(%x: f64) -> (f64) { b0: ret %x }\n"
+                          "fn @array(%x: [*]f64) -> (f64) { b0: ret 1.0 }\n"));
 }
 
 std::string VerifiedBody(const std::string& body, const std::string& results = "sum []: 1.0") {
@@ -58,7 +58,7 @@ TEST_CASE("verifier 1: a use must be dominated by its definition") {
 
 TEST_CASE("verifier 1: values of a body are visible in their statement only") {
   // The text's scopes cannot say it: the second statement is made to read the first one's value.
-  Module m = Parse(R"(fn @f(%n: i64) -> () {
+  Module m = Parsed(R"(fn @f(%n: i64) -> () {
 b0:
   %r = each(i < %n) { %v = mul %i, %i } sum []: %v
   %s = each(j < %n) { %w = mul %j, %j } sum []: %w
@@ -74,7 +74,7 @@ b0:
 }
 
 TEST_CASE("verifier 1: constraints do not see the body, bodies see what is above") {
-  Module m = Parse(R"(fn @f(%n: i64) -> () {
+  Module m = Parsed(R"(fn @f(%n: i64) -> () {
 b0:
   %r = each(i < %n) { %v = mul %i, %i  %w = mul %v, %v } sum []: %v
   ret
@@ -90,7 +90,7 @@ b0:
 }
 
 TEST_CASE("verifier 1: a value is defined once and exists") {
-  Module m = Parse("fn @f(%x: f64) -> () { b0: %y = neg %x  %z = neg %x  ret }");
+  Module m = Parsed("fn @f(%x: f64) -> () { b0: %y = neg %x  %z = neg %x  ret }");
   std::vector<Inst>& insts = m.Get(0).blocks[0].insts;
   insts[1].results = insts[0].results;
   CHECK(MessageOf(m).find("is defined twice") != std::string::npos);
@@ -104,7 +104,7 @@ TEST_CASE("verifier 1: a value is defined once and exists") {
 }
 
 TEST_CASE("verifier 1: a value has a type") {
-  Module m = Parse("fn @f(%x: f64) -> () { b0: jump b1(%x) b1(%y: f64): ret }");
+  Module m = Parsed("fn @f(%x: f64) -> () { b0: jump b1(%x) b1(%y: f64): ret }");
   m.Get(0).values[m.Get(0).blocks[1].params[0].id] = Type{};
   CHECK(MessageOf(m).find("@f, b0, terminator: %x is f64, but the parameter of b1 is none") == 0);
   m.Get(0).values[m.Get(0).params()[0].id] = Type{};
@@ -112,7 +112,7 @@ TEST_CASE("verifier 1: a value has a type") {
 }
 
 TEST_CASE("verifier 1: each value has a place for its name") {
-  Module m = Parse("fn @f(%x: f64) -> () { b0: ret }");
+  Module m = Parsed("fn @f(%x: f64) -> () { b0: ret }");
   m.Get(0).names.pop_back();
   CHECK(MessageOf(m) == "@f: has not as many names as values");
 }
@@ -147,7 +147,7 @@ TEST_CASE("verifier 2: operand types obey the op's row") {
 }
 
 TEST_CASE("verifier 2: counts and result types") {
-  Module m = Parse("fn @f(%x: f64) -> () { b0: %y = add %x, %x  %c = const 1 ret }");
+  Module m = Parsed("fn @f(%x: f64) -> () { b0: %y = add %x, %x  %c = const 1 ret }");
   const Module good = m.Clone();
   Function& f = m.Get(0);
   f.blocks[0].insts[0].args.pop_back();
@@ -168,7 +168,7 @@ TEST_CASE("verifier 2: counts and result types") {
 }
 
 TEST_CASE("verifier 2: a kind of trap exists") {
-  Module m = Parse("fn @f(%p: bool) -> () { b0: check %p, index ret }");
+  Module m = Parsed("fn @f(%p: bool) -> () { b0: check %p, index ret }");
   m.Get(0).blocks[0].insts[0].bits = 12;
   CHECK(MessageOf(m).find("this kind of trap does not exist") != std::string::npos);
 }
@@ -177,7 +177,7 @@ TEST_CASE("verifier 2: a kind of trap exists") {
 
 TEST_CASE("verifier 3: every block ends in one terminator") {
   CHECK(Verified("b0: %y = neg %x") == "@f, b0, terminator: the block has no terminator");
-  Module m = Parse("fn @f() -> () { b0: ret }");
+  Module m = Parsed("fn @f() -> () { b0: ret }");
   m.Get(0).blocks[0].term.edges.push_back({0, {}});
   CHECK(MessageOf(m).find("wrong number of edges") != std::string::npos);
   m.Get(0).blocks[0].term.kind = Terminator::Kind::kJump;
@@ -208,7 +208,7 @@ TEST_CASE("verifier 4: returns and calls match the function") {
   CHECK(Verified("b0: %y = call @scalar() ret").find("wrong number of arguments") !=
         std::string::npos);
   CHECK(Verified("b0: call @scalar(%x) ret").find("wrong number of results") != std::string::npos);
-  Module m = Parse("fn @f() -> () { b0: call @f() ret }");
+  Module m = Parsed("fn @f() -> () { b0: call @f() ret }");
   m.Get(0).blocks[0].insts[0].callee = 3;
   CHECK(MessageOf(m).find("there is no such function") != std::string::npos);
   m.entry = 4;
@@ -218,7 +218,7 @@ TEST_CASE("verifier 4: returns and calls match the function") {
 // --- 5: affine forms
 
 TEST_CASE("verifier 5: affine forms are sorted, merged and without zeros") {
-  Module m = Parse("fn @f(%i: i64, %j: i64) -> () { b0: %y = affine %i + %j ret }");
+  Module m = Parsed("fn @f(%i: i64, %j: i64) -> () { b0: %y = affine %i + %j ret }");
   Affine::Terms& terms = m.Get(0).blocks[0].insts[0].subs[0].terms;
   std::swap(terms[0], terms[1]);
   CHECK(MessageOf(m).find("not sorted and merged") != std::string::npos);

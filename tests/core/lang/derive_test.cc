@@ -87,9 +87,9 @@ TEST_CASE("a gradient that a rule gives must have its argument's size") {
 }
 
 TEST_CASE("operators are names that a program may take") {
-  CHECK(Number("fn grad(x: f64) -> f64 { return 2.0 * x }\nfn f(x: f64) -> f64 { let jvp = x\n"
-               " return grad(jvp) }",
-               {F64(3)}) == 6);
+  CHECK(NumberOf("fn grad(x: f64) -> f64 { return 2.0 * x }\nfn f(x: f64) -> f64 { let jvp = x\n"
+                 " return grad(jvp) }",
+                 {F64(3)}) == 6);
 }
 
 TEST_CASE("what cannot be differentiated") {
@@ -159,7 +159,7 @@ TEST_CASE("loops with snapshots") {
   const StatusOr<Program> program = Parse(text);
   REQUIRE(program.ok());
   CHECK(Format(*program) == text);
-  CHECK(Number(text, {F64(2), I64(3)}) == (2 * 2 * 2 + 1) * 2 + 2);
+  CHECK(NumberOf(text, {F64(2), I64(3)}) == (2 * 2 * 2 + 1) * 2 + 2);
   CHECK(Count(Ir(text), " checkpoint %") ==
         1);  // the plain loop, and how many states of it are kept
   CHECK(Has(Messages("fn f(x: f64) -> f64 { var s = x\n for i < 3 checkpoint(1) { s = i > 0 }\n"
@@ -187,13 +187,13 @@ TEST_CASE("loops with snapshots: while, and ways out") {
   const StatusOr<Program> program = Parse(text);
   REQUIRE(program.ok());
   CHECK(Format(*program) == text);
-  CHECK(Number(text, {F64(2), I64(3)}) == 64);
+  CHECK(NumberOf(text, {F64(2), I64(3)}) == 64);
   CHECK(Count(Ir(text), " checkpoint ") == 2);
   // Without a condition the header jumps; what never goes on has no header.
   CHECK(Count(Ir("fn f(x: f64) -> f64 { var s = x\n while true checkpoint(3) { s = s * 2.0\n"
                  " if s > 9.0 { break } }\n return s }"),
               " checkpoint 3") == 1);
-  CHECK(Number("fn f(x: f64) -> f64 { while true checkpoint(3) { return x } }", {F64(2)}) == 2);
+  CHECK(NumberOf("fn f(x: f64) -> f64 { while true checkpoint(3) { return x } }", {F64(2)}) == 2);
   const auto canonical = [](const std::string& mark) {
     return Canonicalise(Checked("fn f(x: f64) -> f64 { var s = x\n while s > 1.0 " + mark +
                                 " { s = s / 2.0 }\n return s }"),

@@ -8,7 +8,7 @@ namespace {
 
 // Lowered and run, against the tree.
 double Same(const std::string& text, const std::vector<Tensor>& args) {
-  const double value = Number(text, args);
+  const double value = NumberOf(text, args);
   const TreeResult tree = RunTree(Checked(text), "f", args);
   REQUIRE(!tree.trap);
   CHECK(Doubles(tree.values.at(0)).at(0) == value);

@@ -19,23 +19,24 @@ std::string Reformatted(const std::string& text) {
 }
 
 TEST_CASE("for x in xs: elements of arrays and lists, rows of matrices") {
-  CHECK(Number("fn f(x: [n]f64) -> f64 { var s = 1.0\n for v in x { s = s * v + v }\n return s }",
-               {Vec({2, 3})}) == 15);
-  CHECK(Number("fn f(a: [n, m]f64) -> f64 { var s = 0.0\n for row in a { for v in row {\n"
-               " if v == 2.0 { continue }\n if v > 7.0 { break }\n s += v } }\n return s }",
-               {kA}) == 1 + 3 + 4 + 5 + 6 + 7);
-  CHECK(Number("fn f(x: f64) -> f64 { var s = 0.0\n var xs = list(x, 2.0 * x)\n"
-               " for v in xs { xs = push(xs, v)\n s += v }\n return s * f64(len(xs)) }",
-               {F64(1)}) == 12);
-  CHECK(Number("fn len(x: f64) -> f64 { return x }\n"
-               "fn f(x: [n]f64) -> f64 { var s = 0.0\n let g = |t: f64| { var p = t\n"
-               " for v in x { p = p * v }\n p }\n for v in x { s += g(v) + len(v) }\n"
-               " return s }",
-               {Vec({2, 3})}) == 12 + 18 + 5);
-  CHECK(Number("fn f(x: f64) -> f64 { var s = x\n for v in [x, 2.0, 3.0] checkpoint(1) { s = s * v "
+  CHECK(NumberOf("fn f(x: [n]f64) -> f64 { var s = 1.0\n for v in x { s = s * v + v }\n return s }",
+                 {Vec({2, 3})}) == 15);
+  CHECK(NumberOf("fn f(a: [n, m]f64) -> f64 { var s = 0.0\n for row in a { for v in row {\n"
+                 " if v == 2.0 { continue }\n if v > 7.0 { break }\n s += v } }\n return s }",
+                 {kA}) == 1 + 3 + 4 + 5 + 6 + 7);
+  CHECK(NumberOf("fn f(x: f64) -> f64 { var s = 0.0\n var xs = list(x, 2.0 * x)\n"
+                 " for v in xs { xs = push(xs, v)\n s += v }\n return s * f64(len(xs)) }",
+                 {F64(1)}) == 12);
+  CHECK(NumberOf("fn len(x: f64) -> f64 { return x }\n"
+                 "fn f(x: [n]f64) -> f64 { var s = 0.0\n let g = |t: f64| { var p = t\n"
+                 " for v in x { p = p * v }\n p }\n for v in x { s += g(v) + len(v) }\n"
+                 " return s }",
+                 {Vec({2, 3})}) == 12 + 18 + 5);
+  CHECK(
+      NumberOf("fn f(x: f64) -> f64 { var s = x\n for v in [x, 2.0, 3.0] checkpoint(1) { s = s * v "
                "}\n return s }",
                {F64(2)}) == 24);
-  CHECK(Number("fn f(x: [n]f64) -> f64 { var s = 1.0\n for v in x {}\n return s }", {Vec({})}) ==
+  CHECK(NumberOf("fn f(x: [n]f64) -> f64 { var s = 1.0\n for v in x {}\n return s }", {Vec({})}) ==
         1);
 }
 

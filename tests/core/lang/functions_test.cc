@@ -16,20 +16,21 @@ TEST_CASE("a lambda is called through a function that takes one") {
   const std::string text =
       std::string(kApply) +
       "fn f(x: f64, a: f64) -> f64 { return apply(|t| a * t * t, x) + apply(|t| t + a, x) }";
-  CHECK(Number(text, {F64(3), F64(2)}) == 18 + 5);
+  CHECK(NumberOf(text, {F64(3), F64(2)}) == 18 + 5);
 }
 
 TEST_CASE("names of functions are values") {
-  CHECK(Number(std::string(kApply) +
+  CHECK(
+      NumberOf(std::string(kApply) +
                    "fn g(x: f64) -> f64 { return 2.0 * x }\n"
                    "fn f(x: f64) -> f64 { return apply(g, x) + apply(square, x) + apply(abs, -x) }",
                {F64(3)}) == 6 + 9 + 3);
 }
 
 TEST_CASE("lambdas of several parameters, with statements, called where they are") {
-  CHECK(Number("fn f(x: f64) -> f64 { let g = |a, b: f64| { let c = a * b\n c + 1.0 }\n"
-               " return g(x, 2.0) + (|t| t * 10.0)(x) }",
-               {F64(3)}) == 7 + 30);
+  CHECK(NumberOf("fn f(x: f64) -> f64 { let g = |a, b: f64| { let c = a * b\n c + 1.0 }\n"
+                 " return g(x, 2.0) + (|t| t * 10.0)(x) }",
+                 {F64(3)}) == 7 + 30);
 }
 
 TEST_CASE("a lambda captures arrays and their sizes") {
@@ -39,9 +40,9 @@ TEST_CASE("a lambda captures arrays and their sizes") {
 }
 
 TEST_CASE("functions give functions") {
-  CHECK(Number("fn twice(f: fn(f64) -> f64) -> fn(f64) -> f64 { return |x| f(f(x)) }\n"
-               "fn f(x: f64) -> f64 { return twice(twice(|t| t + x))(1.0) }",
-               {F64(3)}) == 13);
+  CHECK(NumberOf("fn twice(f: fn(f64) -> f64) -> fn(f64) -> f64 { return |x| f(f(x)) }\n"
+                 "fn f(x: f64) -> f64 { return twice(twice(|t| t + x))(1.0) }",
+                 {F64(3)}) == 13);
 }
 
 TEST_CASE("type parameters follow from arguments and from what functions give") {
@@ -53,10 +54,10 @@ TEST_CASE("type parameters follow from arguments and from what functions give") 
 }
 
 TEST_CASE("recursion with a closure") {
-  CHECK(Number("fn iterate(g: fn(f64) -> f64, n: i64, x: f64) -> f64 {\n"
-               "  if n == 0 { return x }\n  return iterate(g, n - 1, g(x))\n}\n"
-               "fn f(x: f64) -> f64 { return iterate(|t| t * x, 3, 1.0) }",
-               {F64(2)}) == 8);
+  CHECK(NumberOf("fn iterate(g: fn(f64) -> f64, n: i64, x: f64) -> f64 {\n"
+                 "  if n == 0 { return x }\n  return iterate(g, n - 1, g(x))\n}\n"
+                 "fn f(x: f64) -> f64 { return iterate(|t| t * x, 3, 1.0) }",
+                 {F64(2)}) == 8);
 }
 
 TEST_CASE("the canonical text does not depend on names and layout, and tells captures apart") {
@@ -110,9 +111,10 @@ TEST_CASE("what may not be a function, and calls that do not fit") {
 }
 
 TEST_CASE("a captured variable that changes is shared, one that does not is copied") {
-  CHECK(Number("fn f(x: f64) -> f64 { var y = x\n let g = |t| t + y\n y = 2.0\n return g(x) }",
-               {F64(5)}) == 7);
-  CHECK(Number("fn f(x: f64) -> f64 { var y = x\n y = y + 1.0\n let g = |t| t * y\n return g(x) }",
+  CHECK(NumberOf("fn f(x: f64) -> f64 { var y = x\n let g = |t| t + y\n y = 2.0\n return g(x) }",
+                 {F64(5)}) == 7);
+  CHECK(
+      NumberOf("fn f(x: f64) -> f64 { var y = x\n y = y + 1.0\n let g = |t| t * y\n return g(x) }",
                {F64(2)}) == 6);
   CHECK(!Has(Ir("fn f(x: f64) -> f64 { var y = x\n y = y + 1.0\n return (|t| t * y)(x) }"), "box"));
   const std::string counter =
@@ -124,17 +126,17 @@ TEST_CASE("a captured variable that changes is shared, one that does not is copi
       "  for i < n { if x[i] > 0.0 { last = see(x[i]) } }\n"
       "  count += 10\n"
       "  return sum(seen) + f64(count * 100 + last) }";
-  CHECK(Number(counter, {Vec({1, -2, 3})}) == 10 + 1200 + 2);
+  CHECK(NumberOf(counter, {Vec({1, -2, 3})}) == 10 + 1200 + 2);
   // A variable of a loop's body is a new one each time.
-  CHECK(Number("fn twice(f: fn(f64) -> f64) -> f64 { return f(1.0) + f(1.0) }\n"
-               "fn f(x: f64) -> f64 { var s = 0.0\n"
-               " for i < 2 { var y = x\n s += twice(|t| { y = y * 2.0\n y + t }) }\n return s }",
-               {F64(1)}) == 16);
+  CHECK(NumberOf("fn twice(f: fn(f64) -> f64) -> f64 { return f(1.0) + f(1.0) }\n"
+                 "fn f(x: f64) -> f64 { var s = 0.0\n"
+                 " for i < 2 { var y = x\n s += twice(|t| { y = y * 2.0\n y + t }) }\n return s }",
+                 {F64(1)}) == 16);
   // Lambdas inside lambdas share it too.
-  CHECK(Number("fn f(x: f64) -> f64 { var y = x\n"
-               " let g = |t| { let h = |u| { y = y + u\n y }\n h(t) + h(t) }\n"
-               " return g(1.0) + y }",
-               {F64(1)}) == 5 + 3);
+  CHECK(NumberOf("fn f(x: f64) -> f64 { var y = x\n"
+                 " let g = |t| { let h = |u| { y = y + u\n y }\n h(t) + h(t) }\n"
+                 " return g(1.0) + y }",
+                 {F64(1)}) == 5 + 3);
 }
 
 TEST_CASE("lambdas and function types are formatted") {

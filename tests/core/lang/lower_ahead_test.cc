@@ -22,7 +22,7 @@ fn beyond(x: [n]f64, k: i64) -> [n]f64 { var y = x; if k > 0 { y[n + k] = 0.0 } 
 )";
 
 // f(x: [n]f64, y: [m]f64, k: i64)
-std::string Program(const std::string& result, const std::string& value) {
+std::string AheadProgram(const std::string& result, const std::string& value) {
   return kFunctions + "fn f(x: [n]f64, y: [m]f64, k: i64) -> " + result + " { return " + value +
          " }\n";
 }
@@ -79,7 +79,7 @@ TEST_CASE("ahead: calls that no index changes are made once", "[lower]") {
       {"f64", "sum(gen i < m, j < 3 { fold(x, k)[j] * y[i] })"},
   };
   for (const auto& [result, value] : programs) {
-    const std::string text = Program(result, value);
+    const std::string text = AheadProgram(result, value);
     INFO(value);
     CHECK(Growth(text) < 2);
     for (const std::vector<double>& y : {std::vector<double>(), {2.0}, {3.0, 0.5, 1.0}}) {
@@ -90,7 +90,7 @@ TEST_CASE("ahead: calls that no index changes are made once", "[lower]") {
 
 // The entry's text.
 std::string Entry(const std::string& value) {
-  const std::string ir = Ir(Program("f64", value));
+  const std::string ir = Ir(AheadProgram("f64", value));
   return ir.substr(0, ir.find("\n}"));
 }
 
@@ -104,8 +104,8 @@ TEST_CASE("ahead: it is a statement over what was called", "[lower]") {
   CHECK_FALSE(Has(Entry("sum i < 3 { fold(x, k)[i] * x[i] }"), "br "));
   // A body calls what ends soon.
   CHECK_FALSE(Has(Entry("sum i < m { positive(x[0]) * y[i] }"), "br "));
-  CHECK(Number(Program("f64", "sum i < m { fold(x, k)[i] * y[i] }"),
-               {Vec({4, 6}), Vec({1, 10}), I64(3)}) == 7 + 70);
+  CHECK(NumberOf(AheadProgram("f64", "sum i < m { fold(x, k)[i] * y[i] }"),
+                 {Vec({4, 6}), Vec({1, 10}), I64(3)}) == 7 + 70);
 }
 
 TEST_CASE("ahead: out of the loops that it has nothing to do with, no further", "[lower]") {
@@ -113,10 +113,11 @@ TEST_CASE("ahead: out of the loops that it has nothing to do with, no further", 
        {"sum i < m { sum j < 20 { fold(x, k + i)[j] } }", "sum i < m, j < 20 { fold(x, k + i)[j] }",
         "sum i < m { let z = y[i] * x; sum j < 20 { fold(z, k)[j] } }"}) {
     INFO(value);
-    const double growth = Growth(Program("f64", value));
+    const double growth = Growth(AheadProgram("f64", value));
     CHECK(growth > 15);
     CHECK(growth < 25);
-    const auto steps = RunText(Program("f64", value), {Alike(20), Alike(1), I64(1000)}).cost.steps;
+    const auto steps =
+        RunText(AheadProgram("f64", value), {Alike(20), Alike(1), I64(1000)}).cost.steps;
     CHECK(steps < 30000);
   }
 }
@@ -141,7 +142,7 @@ TEST_CASE("ahead: nothing is evaluated for a range without points", "[lower]") {
   };
   for (const auto& [value, expected] : programs) {
     INFO(value);
-    CHECK(Number(Program("f64", value), {Vec({1, 2}), Vec({}), I64(1)}) == expected);
+    CHECK(NumberOf(AheadProgram("f64", value), {Vec({1, 2}), Vec({}), I64(1)}) == expected);
   }
 }
 
@@ -157,7 +158,7 @@ TEST_CASE("ahead: what is not evaluated at every point stays where it is", "[low
            "sum i < m { y[i] + sum j < i - 5 { beyond(x, 1)[j] } }",
        }) {
     INFO(value);
-    CHECK(Number(Program("f64", value), {Vec({1, 2}), Vec({3, 4}), I64(0)}) == 7);
+    CHECK(NumberOf(AheadProgram("f64", value), {Vec({1, 2}), Vec({3, 4}), I64(0)}) == 7);
   }
 }
 
@@ -168,31 +169,31 @@ TEST_CASE("ahead: a trap is the same one, at its place", "[lower]") {
                             "sum i < m { sum j < 2 { beyond(x, k)[j] } * y[i] }",
                             "sum i < m { if beyond(x, k)[i] > 0.0 { 1.0 } else { 0.0 } }"}) {
     INFO(value);
-    CHECK(TrapOf(Program("f64", value), args) == inside);
+    CHECK(TrapOf(AheadProgram("f64", value), args) == inside);
   }
-  CHECK(TrapOf(Program("f64", "sum i < m { fold(x, k)[i + 1] * y[i] }"), args) ==
+  CHECK(TrapOf(AheadProgram("f64", "sum i < m { fold(x, k)[i + 1] * y[i] }"), args) ==
         TrapPlace{ir::TrapKind::kIndex, 2, 2, "fold(x, k)[i + 1]"});
-  CHECK(TrapOf(Program("f64", "sum i < m { fold(x, k)[5] * y[i] }"), args) ==
+  CHECK(TrapOf(AheadProgram("f64", "sum i < m { fold(x, k)[5] * y[i] }"), args) ==
         TrapPlace{ir::TrapKind::kIndex, 5, 2, "fold(x, k)[5]"});
 }
 
 TEST_CASE("ahead: what changes from point to point is called at each", "[lower]") {
   // A variable that a function value shares.
-  CHECK(Number(R"(
+  CHECK(NumberOf(R"(
 fn f(y: [n]f64) -> f64 {
   var s = 0.0
   let count = |t: f64| { s = s + t; for i < 3 { s = s + 1.0 } s }
   return sum i < n { count(1.0) * y[i] }
 })",
-               {Vec({1, 2, 3})}) == 4 + 16 + 36);
+                 {Vec({1, 2, 3})}) == 4 + 16 + 36);
   // The text of a function that calls itself, with other arguments.
-  CHECK(Number(R"(
+  CHECK(NumberOf(R"(
 fn g(x: [n]f64, k: i64) -> f64 {
   return if k <= 0 { x[0] } else { sum i < n { sort(x)[i] * g(gen j < n { x[j] + 1.0 }, k - 1) } }
 }
 fn f(x: [n]f64) -> f64 { return g(x, 2) })",
-               {Vec({1, 2, 3})}) == 162);
-  CHECK(Growth(Program("f64", "sum i < m { fold(y[i] * x, k)[i] }")) > 15);
+                 {Vec({1, 2, 3})}) == 162);
+  CHECK(Growth(AheadProgram("f64", "sum i < m { fold(y[i] * x, k)[i] }")) > 15);
 }
 
 }  // namespace

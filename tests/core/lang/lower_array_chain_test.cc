@@ -66,7 +66,7 @@ TEST_CASE("array chains: slices, gathers, quotients, sizes that differ") {
   };
   const Tensor y = Vec({3, 5});
   const auto run = [&](const std::string& value, bool c, const std::vector<int64_t>& k) {
-    return Number(of(value), {kX, y, IntVec(k), Tensor::Bool(c)});
+    return NumberOf(of(value), {kX, y, IntVec(k), Tensor::Bool(c)});
   };
   CHECK(run("x[m:n]", true, {0, 0}) == 4);
   CHECK(run("x[k[0]:k[1]]", true, {0, 2}) == 3);
@@ -102,7 +102,7 @@ TEST_CASE("array chains: a divisor is guarded by the dividend's brackets") {
     return Of("x: [n]f64, y: [m]f64, k: [m]i64, c: bool", "", "sum(" + value + ")");
   };
   const auto run = [&](const std::string& value, bool c) {
-    return Number(of(value), {kX, Vec({2, 5}), IntVec({0, 4}), Tensor::Bool(c)});
+    return NumberOf(of(value), {kX, Vec({2, 5}), IntVec({0, 4}), Tensor::Bool(c)});
   };
   CHECK(run("[c] * x / y[7]", false) == 0);
   CHECK(run("[c] * x / x[k]", false) == 0);
@@ -144,10 +144,10 @@ TEST_CASE("array chains: brackets inside are not looked at where the one around 
 
 TEST_CASE("array chains: one element of a product is no more than that") {
   const std::string text = Of("k: [n]i64, c: bool", "", "f64(([c] * (k / k))[1])");
-  CHECK(Number(text, {IntVec({0, 0}), Tensor::Bool(false)}) == 0);
-  CHECK(Number(text, {IntVec({0, 7}), Tensor::Bool(true)}) == 1);
+  CHECK(NumberOf(text, {IntVec({0, 0}), Tensor::Bool(false)}) == 0);
+  CHECK(NumberOf(text, {IntVec({0, 7}), Tensor::Bool(true)}) == 1);
   const std::string all = "fn f(k: [n]i64, c: bool) -> i64 { return sum([c] * (k / k)) }";
-  CHECK(Number(all, {IntVec({0, 7}), Tensor::Bool(false)}) == 0);
+  CHECK(NumberOf(all, {IntVec({0, 7}), Tensor::Bool(false)}) == 0);
   CHECK(TrapOf(all, {IntVec({0, 7}), Tensor::Bool(true)}).kind == TrapKind::kDivideByZero);
 }
 
@@ -174,9 +174,9 @@ TEST_CASE("ranges: a gen under a bracket has no elements where its range ends be
     const bool all = value.find("[c]") != std::string::npos;
     for (const bool c : {false, true}) {
       if (!all && !c) continue;
-      CHECK(Number(of(value), {kX, I64(-2), Tensor::Bool(c)}) == 0);
+      CHECK(NumberOf(of(value), {kX, I64(-2), Tensor::Bool(c)}) == 0);
     }
-    CHECK(Number(of(value), {kX, I64(1), Tensor::Bool(true)}) > 0);
+    CHECK(NumberOf(of(value), {kX, I64(1), Tensor::Bool(true)}) > 0);
   }
   CHECK(TrapOf(of("sum(gen j < m { x[j] })"), {kX, I64(-2), Tensor::Bool(true)}).kind ==
         TrapKind::kNegativeSize);
@@ -194,8 +194,8 @@ TEST_CASE("ranges: so has one in a gen, a sum or a loop nest") {
     const std::string text = "fn f(k: i64) -> i64 { let e = [k > 0] * (" + value +
                              ")\n return 10 * dim(e, 0) + dim(e, 1) }";
     const double rows = value.find("i < 0") == std::string::npos ? 2 : 0;
-    CHECK(Number(text, {I64(-3)}) == 10 * rows);
-    CHECK(Number(text, {I64(3)}) == 10 * rows + 3);
+    CHECK(NumberOf(text, {I64(-3)}) == 10 * rows);
+    CHECK(NumberOf(text, {I64(3)}) == 10 * rows + 3);
   }
   const std::string free = "fn f(k: i64) -> f64 { return sum(gen i < 2 { gen j < k { 1.0 } }) }";
   CHECK(TrapOf(free, {I64(-3)}).kind == TrapKind::kNegativeSize);

@@ -33,10 +33,10 @@ TEST_CASE("arrays: broadcasting", "[lower]") {
               "each(") == 2);
   // Sizes that only show when it runs.
   const std::string open = "fn f(x: [n]f64, y: [m]f64) -> f64 { return sum(x + y) }";
-  CHECK(Number(open, {Vec({1, 2}), Vec({10})}) == 23);
-  CHECK(Number(open, {Vec({10}), Vec({1, 2})}) == 23);
-  CHECK(Number(open, {Vec({1, 2}), Vec({10, 20})}) == 33);
-  CHECK(Number(open, {Vec({}), Vec({10})}) == 0);
+  CHECK(NumberOf(open, {Vec({1, 2}), Vec({10})}) == 23);
+  CHECK(NumberOf(open, {Vec({10}), Vec({1, 2})}) == 23);
+  CHECK(NumberOf(open, {Vec({1, 2}), Vec({10, 20})}) == 33);
+  CHECK(NumberOf(open, {Vec({}), Vec({10})}) == 0);
   CHECK(TrapOf(open, {Vec({1, 2}), Vec({1, 2, 3})}) ==
         TrapPlace{TrapKind::kSizeMismatch, 2, 3, "x + y"});
 }
@@ -74,8 +74,8 @@ TEST_CASE("arrays: products and transposes", "[lower]") {
                  {Mat(2, 2, {1, 2, 3, 4}), Vec({1, 1})}) == std::vector<double>{3, 7});
   CHECK(Elements("fn f(a: [n, m]f64, x: [n]f64) -> [m]f64 { return x @ a }",
                  {Mat(2, 2, {1, 2, 3, 4}), Vec({1, 1})}) == std::vector<double>{4, 6});
-  CHECK(Number("fn f(x: [n]f64, y: [n]f64) -> f64 { return 2.0 * (x @ y) }",
-               {Vec({1, 2}), Vec({3, 4})}) == 22);
+  CHECK(NumberOf("fn f(x: [n]f64, y: [n]f64) -> f64 { return 2.0 * (x @ y) }",
+                 {Vec({1, 2}), Vec({3, 4})}) == 22);
   CHECK(TrapOf("fn f(x: [n]f64, y: [m]f64) -> f64 { return x @ y }", {Vec({1}), Vec({1, 2})}) ==
         TrapPlace{TrapKind::kSizeMismatch, 1, 2, "x @ y"});
 }
@@ -89,10 +89,10 @@ TEST_CASE("arrays: slices", "[lower]") {
         std::vector<double>{3, 4});
   CHECK(Elements("fn f(x: [n]f64) -> [(n + 1) / 2]f64 { return x[::2] }", {Vec({1, 2, 3, 4, 5})}) ==
         std::vector<double>{1, 3, 5});
-  CHECK(Number("fn f(a: [n, m]f64) -> f64 { return a[1:, ::2].T[1, 0] }",
-               {Mat(2, 3, {1, 2, 3, 4, 5, 6})}) == 6);
-  CHECK(Number("fn f(x: [n]f64, y: [n]f64) -> f64 { return (x * y)[1] }",
-               {Vec({1, 2}), Vec({3, 4})}) == 8);
+  CHECK(NumberOf("fn f(a: [n, m]f64) -> f64 { return a[1:, ::2].T[1, 0] }",
+                 {Mat(2, 3, {1, 2, 3, 4, 5, 6})}) == 6);
+  CHECK(NumberOf("fn f(x: [n]f64, y: [n]f64) -> f64 { return (x * y)[1] }",
+                 {Vec({1, 2}), Vec({3, 4})}) == 8);
   // A whole slice is the array itself.
   CHECK_FALSE(Has(Ir("fn f(x: [n]f64) -> [n]f64 { return x[:] }"), "each"));
 }
@@ -104,7 +104,7 @@ TEST_CASE("arrays: literals", "[lower]") {
                  {Vec({1, 2}), Vec({3, 4})}) == std::vector<double>{1, 2, 4, 5});
   CHECK(TrapOf("fn f(x: [n]f64, y: [m]f64) -> [2, n]f64 { return [x, y] }", {Vec({1}), Vec({1, 2})})
             .kind == TrapKind::kSizeMismatch);
-  CHECK(Number("fn f(i: i64) -> i64 { let k = [3, 1, 2]; return k[i] }", {I64(2)}) == 2);
+  CHECK(NumberOf("fn f(i: i64) -> i64 { let k = [3, 1, 2]; return k[i] }", {I64(2)}) == 2);
   CHECK(Elements(
             "fn f(x: [n]f64) -> [n]f64 { return gen i < n { let p = [1.0, x[i]]; p[1] - p[0] } }",
             {Vec({1, 3})}) == std::vector<double>{0, 2});
@@ -119,11 +119,11 @@ TEST_CASE("arrays: brackets", "[lower]") {
 TEST_CASE("sizes: of headers", "[lower]") {
   const std::string same = "fn f(x: [n]f64, y: [n]f64) -> [n]f64 { return x + y }";
   CHECK(TrapOf(same, {Vec({1, 2}), Vec({1})}) == TrapPlace{TrapKind::kSizeMismatch, 2, 1, "f"});
-  CHECK(Number("fn f(x: [n + 1]f64) -> i64 { return n }", {Vec({1, 2, 3})}) == 2);
-  CHECK(Number("fn f(x: [2 * n]f64) -> i64 { return n }", {Vec({1, 2, 3, 4})}) == 2);
+  CHECK(NumberOf("fn f(x: [n + 1]f64) -> i64 { return n }", {Vec({1, 2, 3})}) == 2);
+  CHECK(NumberOf("fn f(x: [2 * n]f64) -> i64 { return n }", {Vec({1, 2, 3, 4})}) == 2);
   CHECK(TrapOf("fn f(x: [2 * n]f64) -> i64 { return n }", {Vec({1, 2, 3})}).kind ==
         TrapKind::kSizeMismatch);
-  CHECK(Number("fn f(k: i64, x: [n - k]f64) -> i64 { return n }", {I64(2), Vec({1, 2})}) == 4);
+  CHECK(NumberOf("fn f(k: i64, x: [n - k]f64) -> i64 { return n }", {I64(2), Vec({1, 2})}) == 4);
   CHECK(TrapOf("fn f(x: [3]f64) -> f64 { return x[0] }", {Vec({1, 2})}) ==
         TrapPlace{TrapKind::kSizeMismatch, 3, 2, "f"});
 }
@@ -150,7 +150,7 @@ TEST_CASE("sizes: of results and annotations", "[lower]") {
   const std::string let =
       "fn f(x: [n]f64) -> f64 { let h = n / 2; let y: [h]f64 = x[:h]; let z: [h]f64 = x[h:]; "
       "return sum(y * z) }";
-  CHECK(Number(let, {Vec({1, 2, 3, 4})}) == 11);
+  CHECK(NumberOf(let, {Vec({1, 2, 3, 4})}) == 11);
   CHECK(TrapOf(let, {Vec({1, 2, 3})}).source == "let z: [h]f64 = x[h:]");
 }
 
@@ -177,11 +177,11 @@ fn f(x: [n]f64) -> f64 { return g(x, n) })";
   // A slice in a body is checked before the statement, but only where it runs.
   const std::string body =
       "fn f(x: [n]f64, m: i64) -> f64 { return sum i < m { sum(x[i:i + 2]) } }";
-  CHECK(Number(body, {Vec({1, 2, 3}), I64(2)}) == 8);
+  CHECK(NumberOf(body, {Vec({1, 2, 3}), I64(2)}) == 8);
   CHECK(TrapOf(body, {Vec({1, 2, 3}), I64(3)}) == TrapPlace{TrapKind::kIndex, 4, 3, "x[i:i + 2]"});
-  CHECK(Number(body, {Vec({}), I64(0)}) == 0);
-  CHECK(Number("fn f(x: [n]f64) -> f64 { return sum i < n { [i + 2 < n] * sum(x[i:i + 2]) } }",
-               {Vec({1, 2, 3})}) == 3);
+  CHECK(NumberOf(body, {Vec({}), I64(0)}) == 0);
+  CHECK(NumberOf("fn f(x: [n]f64) -> f64 { return sum i < n { [i + 2 < n] * sum(x[i:i + 2]) } }",
+                 {Vec({1, 2, 3})}) == 3);
 }
 
 // Passes drop an array of which nothing but its size is read, and its trap with it.
@@ -199,8 +199,8 @@ TEST_CASE("sizes: one that may be negative is checked where it is asked for", "[
                        bracketed.find("i < c,") != std::string::npos;
     CHECK(checks(bracketed) != range);
     const std::string text = "fn f(c: i64) -> i64 { return " + bracketed + " }";
-    CHECK(Number(text, {I64(4)}) == (bracketed.find(".T") != std::string::npos ? 2 : 4));
-    if (range) CHECK(Number(text, {I64(-3)}) == 0);
+    CHECK(NumberOf(text, {I64(4)}) == (bracketed.find(".T") != std::string::npos ? 2 : 4));
+    if (range) CHECK(NumberOf(text, {I64(-3)}) == 0);
   }
   CHECK(checks("dim(gen i < 2, j < c { 1.0 }, 1)"));
   CHECK(checks("dim(gen i < c, j < 2 { 1.0 }, 1)"));
@@ -212,11 +212,11 @@ TEST_CASE("sizes: one that may be negative is checked where it is asked for", "[
   const std::string let =
       "fn f(c: i64) -> i64 { let a = gen j < c { 1.0 }; return sum i < 3 { len(a) } }";
   CHECK(Has(Ir(let), "negative_size"));
-  CHECK(Number(let, {I64(4)}) == 12);
+  CHECK(NumberOf(let, {I64(4)}) == 12);
   const std::string call =
       "fn g(a: [n]f64) -> i64 { return n } fn f(c: i64) -> i64 { return g(gen j < c { 1.0 }) }";
   CHECK(Has(Ir(call), "negative_size"));
-  CHECK(Number(call, {I64(4)}) == 4);
+  CHECK(NumberOf(call, {I64(4)}) == 4);
 }
 
 }  // namespace

@@ -30,8 +30,8 @@ TEST_CASE("elements: at a subscript that data give, of what a body computes", "[
     const std::string ir = Ir(text);
     CHECK(Count(ir, "jump") == 0);  // one statement
     CHECK_FALSE(Has(ir, "gen ["));
-    CHECK(Number(text, {kRowsOfO, IntVec({2, 1})}) == 2 * (3 + 6));
-    CHECK(Number(text, {Mat(0, 3, {}), IntVec({})}) == 0);
+    CHECK(NumberOf(text, {kRowsOfO, IntVec({2, 1})}) == 2 * (3 + 6));
+    CHECK(NumberOf(text, {Mat(0, 3, {}), IntVec({})}) == 0);
   }
 }
 
@@ -65,9 +65,9 @@ TEST_CASE("elements: they trap where they are read", "[lower]") {
     }
   }
   // Where a bracket says that nobody reads it, nothing traps.
-  CHECK(Number(SumOver("[y[i] >= 0] * (o[i] * 2.0)[y[i]]"), {kRowsOfO, IntVec({-1, 1})}) == 12);
-  CHECK(Number(SumOver("if y[i] < 0 { 1.0 } else { log_softmax(o[i])[y[i]] * 0.0 }"),
-               {kRowsOfO, IntVec({-7, 1})}) == 1);
+  CHECK(NumberOf(SumOver("[y[i] >= 0] * (o[i] * 2.0)[y[i]]"), {kRowsOfO, IntVec({-1, 1})}) == 12);
+  CHECK(NumberOf(SumOver("if y[i] < 0 { 1.0 } else { log_softmax(o[i])[y[i]] * 0.0 }"),
+                 {kRowsOfO, IntVec({-7, 1})}) == 1);
 }
 
 // There its elements would be computed at every turn.
@@ -98,19 +98,19 @@ TEST_CASE("elements: under conditions of indices", "[lower]") {
     const std::string ir = Ir(text);
     CHECK(Count(ir, "jump") == 0);
     CHECK_FALSE(Has(ir, "gen [%i, %j"));
-    CHECK(Number(text, {kRowsOfO, IntVec({2, 1})}) == value);
-    CHECK(Number(text, {Mat(0, 3, {}), IntVec({})}) == 0);
+    CHECK(NumberOf(text, {kRowsOfO, IntVec({2, 1})}) == value);
+    CHECK(NumberOf(text, {Mat(0, 3, {}), IntVec({})}) == 0);
   }
   const std::string out =
       "fn f(o: [n, 3]f64, y: [n]i64) -> f64 { return sum i < n { let p = o[i] * 2.0\n"
       "sum j < 9 { if j < 4 { p[j] } else { 0.0 } } } }";
   CHECK(TrapOf(out, {kRowsOfO, IntVec({2, 1})}) == TrapPlace{TrapKind::kIndex, 3, 3, "p[j]"});
-  CHECK(Number(out, {Mat(0, 3, {}), IntVec({})}) == 0);
+  CHECK(NumberOf(out, {Mat(0, 3, {}), IntVec({})}) == 0);
   // What may trap is stored where the condition holds.
   const std::string guarded =
       "fn f(o: [n, 3]f64, y: [n]i64) -> f64 { return sum i < n { let p = gen k < 3 { o[y[i], k] }\n"
       "if y[i] < 2 { p[i * y[i]] } else { 1.0 } } }";
-  CHECK(Number(guarded, {kRowsOfO, IntVec({7, 1})}) == 1 + 6);
+  CHECK(NumberOf(guarded, {kRowsOfO, IntVec({7, 1})}) == 1 + 6);
 }
 
 // Where its elements take sums or calls: for whoever reads it, once.
@@ -126,8 +126,8 @@ TEST_CASE("elements: a body stores what has a name, is an argument or a factor",
     const std::string ir = Ir(text);
     CHECK(Count(ir, "jump") == 0);
     CHECK(Count(ir, "exp ") <= 1);
-    CHECK(Number(text, {kRowsOfO, IntVec({1, 1})}) == Approx(value));
-    CHECK(Number(text, {Mat(0, 3, {}), IntVec({})}) == 0);
+    CHECK(NumberOf(text, {kRowsOfO, IntVec({1, 1})}) == Approx(value));
+    CHECK(NumberOf(text, {Mat(0, 3, {}), IntVec({})}) == 0);
   }
   // Of which only single elements are read: they alone are made.
   for (const std::string body : {"let z = o[i] @ o.T\n z[0] * z[1]", "let z = o[i] @ o.T\n z[i]"})
@@ -149,8 +149,8 @@ TEST_CASE("elements: a sum of arrays in a body is one statement", "[lower]") {
     const std::string text = SumOver(body);
     INFO(text);
     CHECK(Count(Ir(text), "jump") == 0);
-    CHECK(Number(text, {kRowsOfO, IntVec({0, 1})}) == Approx(value));
-    CHECK(Number(text, {Mat(0, 3, {}), IntVec({})}) == 0);
+    CHECK(NumberOf(text, {kRowsOfO, IntVec({0, 1})}) == Approx(value));
+    CHECK(NumberOf(text, {Mat(0, 3, {}), IntVec({})}) == 0);
   }
 }
 
@@ -159,11 +159,11 @@ TEST_CASE("elements: rows at places that data say", "[lower]") {
   const std::string text =
       "fn f(e: [v, d]f64, w: [n]i64) -> f64 { return sum i < n { dot(e[w[i]], e[w[i]]) } }";
   CHECK(Count(Ir(text), "jump") == 0);
-  CHECK(Number(text, {kRowsOfO, IntVec({1, 0, 1})}) == 77 + 14 + 77);
+  CHECK(NumberOf(text, {kRowsOfO, IntVec({1, 0, 1})}) == 77 + 14 + 77);
   for (const int64_t outside : {int64_t{-1}, int64_t{2}, INT64_MIN, INT64_MAX})
     CHECK(TrapOf(text, {kRowsOfO, IntVec({1, outside})}) ==
           TrapPlace{TrapKind::kIndex, outside, 2, "e[w[i]]"});
-  CHECK(Number(text, {Mat(2, 0, {}), IntVec({7})}) == 0);
+  CHECK(NumberOf(text, {Mat(2, 0, {}), IntVec({7})}) == 0);
 }
 
 TEST_CASE("elements: parts of rows at places that data say, where a condition holds", "[lower]") {
@@ -180,11 +180,11 @@ TEST_CASE("elements: parts of rows at places that data say, where a condition ho
   for (const auto& [row, value] : rows) {
     INFO(row);
     CHECK(Count(Ir(text(row)), "jump") == 0);
-    CHECK(Number(text(row), {kRowsOfO, IntVec({1, -1, 0})}) == value);
-    CHECK(Number(text(row), {Mat(0, 3, {}), IntVec({})}) == 0);
+    CHECK(NumberOf(text(row), {kRowsOfO, IntVec({1, -1, 0})}) == value);
+    CHECK(NumberOf(text(row), {Mat(0, 3, {}), IntVec({})}) == 0);
   }
   const std::string part = text("e[w[i]][0:4]");
-  CHECK(Number(part, {kRowsOfO, IntVec({-1, -7})}) == 0);
+  CHECK(NumberOf(part, {kRowsOfO, IntVec({-1, -7})}) == 0);
   CHECK(TrapOf(part, {kRowsOfO, IntVec({1})}) == TrapPlace{TrapKind::kIndex, 3, 3, "e[w[i]][0:4]"});
   CHECK(TrapOf(part, {kRowsOfO, IntVec({5})}) == TrapPlace{TrapKind::kIndex, 5, 2, "e[w[i]][0:4]"});
   // Whichever element is read, and whatever is made of the part first.
@@ -199,7 +199,7 @@ TEST_CASE("elements: parts of rows at places that data say, where a condition ho
     CHECK(TrapOf(text(sum), {kRowsOfO, IntVec({1, 1})}).kind == TrapKind::kIndex);
   }
   const std::string chosen = text("if i > 0 { e[w[i] + 1] } else { e[w[i]] }");
-  CHECK(Number(chosen, {kRowsOfO, IntVec({1, 0})}) == 15 + 15);
+  CHECK(NumberOf(chosen, {kRowsOfO, IntVec({1, 0})}) == 15 + 15);
   CHECK(TrapOf(chosen, {kRowsOfO, IntVec({1, 1})}).kind == TrapKind::kIndex);
 }
 
@@ -215,7 +215,7 @@ TEST_CASE("elements: sums of rows that several conditions tell", "[lower]") {
         "fn f(x: [n, m]f64, k: [l]i64, q: [l]i64) -> f64 { return sum i < l { sum(sum h < l { " +
         body + " }) } }";
     INFO(text);
-    CHECK(Number(text, {kSix, IntVec({1, 0}), IntVec({0, 1})}) == value);
+    CHECK(NumberOf(text, {kSix, IntVec({1, 0}), IntVec({0, 1})}) == value);
   }
 }
 
@@ -231,7 +231,7 @@ TEST_CASE("elements: flattened rows and what has no gradient are lazy in bodies"
     INFO(text);
     const std::string ir = Ir(text);
     CHECK(Count(ir, "jump") == 0);
-    CHECK(Number(text, {Tensor::Of<double>(DType::kF64, {2, 2, 2}, {1, 2, 3, 4, 5, 6, 7, 8})}) ==
+    CHECK(NumberOf(text, {Tensor::Of<double>(DType::kF64, {2, 2, 2}, {1, 2, 3, 4, 5, 6, 7, 8})}) ==
           value);
   }
 }

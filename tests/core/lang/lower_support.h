@@ -89,8 +89,8 @@ inline std::vector<double> Elements(const std::string& text, const std::vector<T
   return Doubles(Values(text, args, entry).at(0));
 }
 
-inline double Number(const std::string& text, const std::vector<Tensor>& args,
-                     const std::string& entry = "f") {
+inline double NumberOf(const std::string& text, const std::vector<Tensor>& args,
+                       const std::string& entry = "f") {
   const std::vector<Tensor> values = Values(text, args, entry);
   REQUIRE(values.size() == 1);
   REQUIRE(values[0].shape.empty());

@@ -226,11 +226,11 @@ TEST_CASE("Prelude: every function has a row of values") {
 TEST_CASE("Prelude: NaN goes through") {
   for (const char* name : {"sigmoid", "softplus", "relu", "silu", "gelu", "log_sigmoid"}) {
     INFO(name);
-    CHECK(std::isnan(Number("fn f(x: f64) -> f64 { return " + std::string(name) + "(x) }",
-                            {F64(std::nan(""))})));
+    CHECK(std::isnan(NumberOf("fn f(x: f64) -> f64 { return " + std::string(name) + "(x) }",
+                              {F64(std::nan(""))})));
   }
   CHECK(std::isnan(
-      Number("fn f(x: [n]f64) -> f64 { return logsumexp(x) }", {Vec({1, std::nan("")})})));
+      NumberOf("fn f(x: [n]f64) -> f64 { return logsumexp(x) }", {Vec({1, std::nan("")})})));
 }
 
 }  // namespace

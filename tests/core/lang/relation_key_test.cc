@@ -315,7 +315,7 @@ TEST_CASE("relations: terms that stay together") {
         0);
   };
   const auto number = [&](const std::string& body) {
-    return Number(head + "f64 { return sum i < n, j < n { " + body + " } }", args);
+    return NumberOf(head + "f64 { return sum i < n, j < n { " + body + " } }", args);
   };
   // (3 + 1) / 2, (3 + 2) / 2, 4 / 2 and 3 / 2; apart, it would be 6.
   CHECK(integer("([i == j] * 3 + [r(i, j)] * k[j]) / 2") == 2 + 2 + 2 + 1);
@@ -338,7 +338,7 @@ TEST_CASE("relations: what is read in front of a sum over tuples is read where i
         RelationArrays(RelationFromCoo({n, n}, {{0, 1, 2, 2}, {2, 2, 0, 1}}));
     args.push_back(Vec(std::move(x)));
     const std::string text = "fn f(r: rel[k, k], x: [n]f64) -> f64 { return " + value + " }";
-    return Number(text, args);
+    return NumberOf(text, args);
   };
   const char* const programs[] = {
       "sum i < n { [i > 0 and x[i - 1] > 1.0 and (exists l < n: r(i, l))] * x[i] }",

@@ -118,7 +118,7 @@ TEST_CASE("relations: a quotient of what a relation brackets runs over the tuple
       args.push_back(std::move(t));
     }
     args.push_back(Vec({1, 2, 4}));
-    return Number(of(value), args);
+    return NumberOf(of(value), args);
   };
   const std::pair<const char*, double> programs[] = {
       {"sum i < n, j < n { [r(i, j)] * x[j] / x[i] }", 6.25},

@@ -12,7 +12,7 @@ const std::string kPoints = R"(struct Point { x: f64, y: f64 }
 struct Camera { r: [3]f64, f: f64, k: i64, p: Point }
 )";
 
-std::string CanonicalOf(const std::string& text) {
+std::string CanonicalTextOf(const std::string& text) {
   const Program p = Checked(text);
   StatusOr<Canonical> c = Canonicalise(p, "f");
   REQUIRE(c.ok());
@@ -237,7 +237,7 @@ TEST_CASE("arrays of structs: canonical form and layout") {
   const std::string b =
       "struct Q { y: f64 }\nfn f(q: [m]Q) -> [m](Q, f64) {\n"
       "  return gen j < m { (q[j], 1.0) }\n}\n";
-  CHECK(CanonicalOf(a) == CanonicalOf(b));
+  CHECK(CanonicalTextOf(a) == CanonicalTextOf(b));
   const std::string three =
       "fn f(x: f64) -> f64 { let p: [3](f64, f64) = [(x, x), (x, x), (x, x)]\n"
       " return p[2].1 }";
@@ -249,7 +249,7 @@ TEST_CASE("arrays of structs: canonical form and layout") {
       " return len(p) }";
   std::string other = open;
   other.replace(other.find("[n]"), 3, "[m]");
-  CHECK(CanonicalOf(open) != CanonicalOf(other));
+  CHECK(CanonicalTextOf(open) != CanonicalTextOf(other));
   CHECK(RunText(open, {I64(1), I64(2)}).trap);
   CHECK(Values(other, {I64(1), I64(2)})[0].At<int64_t>(0) == 2);
   const Program p = *Parse("struct P{x:f64}\nfn f(a:[n,2]P,b:[n](P,f64)) -> [n]P {return b.0}");

@@ -93,7 +93,7 @@ Datum Tree::EvalLiteral(const Expr& e) {
   const DType t = e.type.elem;
   if (t == DType::kBool || t == DType::kI64) return Scalar(t, static_cast<uint64_t>(e.int_value));
   const bool whole = e.kind == Expr::Kind::kInt;
-  return Scalar(t, Number(t, whole ? static_cast<double>(e.int_value) : e.float_value));
+  return Scalar(t, NumberOf(t, whole ? static_cast<double>(e.int_value) : e.float_value));
 }
 
 Datum Tree::EvalBinary(const Expr& e) {

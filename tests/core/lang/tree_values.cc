@@ -26,13 +26,13 @@ uint64_t Apply(Op op, DType t, std::vector<uint64_t> args) {
   return eval::EvalScalar(op, t, args.data());
 }
 
-uint64_t Number(DType t, double v) {
+uint64_t NumberOf(DType t, double v) {
   uint64_t bits;
   std::memcpy(&bits, &v, sizeof bits);
   return t == DType::kF64 ? bits : eval::EvalCast(DType::kF64, t, bits);
 }
 
-uint64_t One(DType t) { return t == DType::kI64 ? 1 : Number(t, 1.0); }
+uint64_t One(DType t) { return t == DType::kI64 ? 1 : NumberOf(t, 1.0); }
 
 Op OpOf(BinaryOp op) {
   static constexpr Op kOps[] = {Op::Add, Op::Sub, Op::Mul, Op::Div, Op::Rem,

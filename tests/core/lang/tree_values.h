@@ -43,7 +43,7 @@ Datum Made(Datum::Kind kind, std::vector<Datum> parts);
 Datum BoxOf(Datum inside);
 int64_t CountOf(const std::vector<int64_t>& shape);
 uint64_t Apply(Op op, DType t, std::vector<uint64_t> args);
-uint64_t Number(DType t, double v);
+uint64_t NumberOf(DType t, double v);
 uint64_t One(DType t);
 Op OpOf(BinaryOp op);
 Op OpOf(int builtin);

@@ -11,9 +11,9 @@ namespace {
 constexpr LowerOptions kColumns{false, true};
 
 // The operands' extents are those of the box, so that no subscript is checked inside.
-std::string Product(const std::string& a, const std::string& b,
-                    const std::string& rest = "sum [%i, %j] of (%n, %m): %w",
-                    const std::string& type = "f64", const std::string& more = "") {
+std::string ColumnsProduct(const std::string& a, const std::string& b,
+                           const std::string& rest = "sum [%i, %j] of (%n, %m): %w",
+                           const std::string& type = "f64", const std::string& more = "") {
   return "fn @f(%a: [*,*]" + type + ", %b: [*,*]" + type + more + ") -> [*,*]" + type +
          " {\nb0:\n  %n = dim %a, 0\n  %p = dim %a, 1\n  %m = dim %b, 1\n"
          "  %y = each(i < %n, j < %m, k < %p) {\n    %u = index %a[" +
@@ -34,7 +34,7 @@ Tensor Narrow(const Tensor& t) {
 }
 
 TEST_CASE("columns: sums that read down columns go by strips") {
-  const std::string product = Product("%i, %k", "%k, %j");
+  const std::string product = ColumnsProduct("%i, %k", "%k, %j");
   CHECK(GoesByStrips(product));
   CHECK(PrintLoops(product).find("strip") == std::string::npos);
   // The loop over the columns is the innermost, and what does not depend on it is read around it.
@@ -49,13 +49,13 @@ TEST_CASE("columns: sums that read down columns go by strips") {
 }
 
 TEST_CASE("columns: other sums stay as they are") {
-  CHECK_FALSE(GoesByStrips(Product("%i, %k", "%j, %k")));  // along rows
-  CHECK_FALSE(GoesByStrips(Product("%j, %k", "%k, %j")));  // both ways
-  CHECK_FALSE(GoesByStrips(Product("%i, %k", "%k, %j", "max [%i, %j] of (%n, %m): %w")));
-  CHECK_FALSE(GoesByStrips(Product("%i, %k", "%k, %j", "sum [%k, %j] of (%p, %m): %w")));
-  CHECK_FALSE(GoesByStrips(Product("%i, %k", "%k, 2*%j")));
+  CHECK_FALSE(GoesByStrips(ColumnsProduct("%i, %k", "%j, %k")));  // along rows
+  CHECK_FALSE(GoesByStrips(ColumnsProduct("%j, %k", "%k, %j")));  // both ways
+  CHECK_FALSE(GoesByStrips(ColumnsProduct("%i, %k", "%k, %j", "max [%i, %j] of (%n, %m): %w")));
+  CHECK_FALSE(GoesByStrips(ColumnsProduct("%i, %k", "%k, %j", "sum [%k, %j] of (%p, %m): %w")));
+  CHECK_FALSE(GoesByStrips(ColumnsProduct("%i, %k", "%k, 2*%j")));
   const auto with = [](const std::string& from, const std::string& to) {
-    std::string text = Product("%i, %k", "%k, %j");
+    std::string text = ColumnsProduct("%i, %k", "%k, %j");
     return text.replace(text.find(from), from.size(), to);
   };
   CHECK_FALSE(GoesByStrips(with(") {", ") where (%k <= %i) {")));
@@ -88,7 +88,7 @@ TEST_CASE("columns: rows that data say go by strips, too") {
 }
 
 TEST_CASE("columns: the bits are those of sums element by element") {
-  const ir::Module product = ParseIr(Product("%i, %k", "%k, %j"));
+  const ir::Module product = ParseIr(ColumnsProduct("%i, %k", "%k, %j"));
   for (int64_t n : {0, 1, 3}) {
     for (int64_t p : {0, 1, 7, 8, 9, 21}) {
       for (int64_t m : {0, 1, 2, 127, 128, 129, 300}) {
@@ -103,7 +103,7 @@ TEST_CASE("columns: the bits are those of sums element by element") {
            Matrix(3, 2, {0.0, -1.0, 1.0, 0.0, 2.0, -0.0})},
           Traps::kSame, kColumns);
   const ir::Module narrow =
-      ParseIr(Product("%i, %k", "%k, %j", "sum [%i, %j] of (%n, %m): %w", "f32"));
+      ParseIr(ColumnsProduct("%i, %k", "%k, %j", "sum [%i, %j] of (%n, %m): %w", "f32"));
   RunBoth(narrow, {Narrow(Ramp({3, 19})), Narrow(Ramp({19, 140}))}, Traps::kSame, kColumns);
 }
 
@@ -124,9 +124,9 @@ TEST_CASE("columns: sums of vectors, over several indices, of more than products
       "    %u = index %a[%k, %l, %j]\n    %v = mul %u, %u\n    %w = sub %v, %u\n"
       "  } sum [%j] of (%m): %w\n  ret %y\n}\n",
       {Ramp({5, 7, 130})});
-  check(
-      Product("%i, %k", "%k, %j", "sum [%i, %j] of (%n, %m) into %c: %w", "f64", ", %c: [*,*]f64"),
-      {Ramp({2, 9}), Ramp({9, 130}), Ramp({2, 130})});
+  check(ColumnsProduct("%i, %k", "%k, %j", "sum [%i, %j] of (%n, %m) into %c: %w", "f64",
+                       ", %c: [*,*]f64"),
+        {Ramp({2, 9}), Ramp({9, 130}), Ramp({2, 130})});
 }
 
 }  // namespace

@@ -11,7 +11,8 @@ namespace pullback::loops {
 namespace {
 
 // Products of p and q by rows; each is a loop of its own.
-std::string Product(const std::string& name, const std::string& left, const std::string& right) {
+std::string RowsOfProduct(const std::string& name, const std::string& left,
+                          const std::string& right) {
   return "  %" + name + " = each(i < %n, j < %n, k < %n) {\n    %u = index %" + left +
          "[%i, %k]\n    %v = index %" + right +
          "[%k, %j]\n    %w = mul %u, %v\n  } sum [%i, %j] of (%n, %n): %w\n";
@@ -27,11 +28,11 @@ std::string Program(const std::string& body, const std::string& result) {
 }
 
 // Arrays that are made, and whether loops add arrays.
-struct Made {
+struct ArraysMade {
   int64_t arrays;
   bool adds;
 };
-Made Of(const std::string& text) {
+ArraysMade Of(const std::string& text) {
   const ir::Module module = ParseIr(text);
   for (const int64_t n : {0, 1, 5}) RunBoth(module, {Ramp({n, n}), Ramp({n, n})});
   const std::string loops = PrintLoops(text, kRows);
@@ -42,32 +43,32 @@ Made Of(const std::string& text) {
 TEST_CASE("join sums: the later of two arrays is added to where it is made") {
   // One of them, or the other.
   for (const char* sum : {"%a, %b", "%b, %a"}) {
-    const Made made = Of(Program(Product("a", "p", "q") + Product("b", "q", "p") +
-                                     "  %s = add_arrays " + sum + "\n  ret %s\n",
-                                 "[*,*]f64"));
+    const ArraysMade made = Of(Program(RowsOfProduct("a", "p", "q") + RowsOfProduct("b", "q", "p") +
+                                           "  %s = add_arrays " + sum + "\n  ret %s\n",
+                                       "[*,*]f64"));
     CHECK(made.arrays == 1);
     CHECK_FALSE(made.adds);
   }
   // Three, one after the other.
-  const Made made =
-      Of(Program(Product("a", "p", "q") + Product("b", "q", "p") + Product("c", "p", "p") +
-                     "  %s = add_arrays %a, %b\n  %t = add_arrays %s, %c\n  ret %t\n",
-                 "[*,*]f64"));
+  const ArraysMade made = Of(Program(
+      RowsOfProduct("a", "p", "q") + RowsOfProduct("b", "q", "p") + RowsOfProduct("c", "p", "p") +
+          "  %s = add_arrays %a, %b\n  %t = add_arrays %s, %c\n  ret %t\n",
+      "[*,*]f64"));
   CHECK(made.arrays == 1);
   CHECK_FALSE(made.adds);
 }
 
 TEST_CASE("join sums: arrays that others read stay") {
-  const std::string two = Product("a", "p", "q") + Product("b", "q", "p");
+  const std::string two = RowsOfProduct("a", "p", "q") + RowsOfProduct("b", "q", "p");
   // Behind the sum, and in front of it.
   CHECK(
       Of(Program(two + "  %s = add_arrays %a, %b\n  ret %s, %b\n", "[*,*]f64, [*,*]f64")).arrays ==
       2);
-  CHECK(Of(Program(two + Product("c", "a", "b") + "  %s = add_arrays %a, %b\n  ret %s, %c\n",
+  CHECK(Of(Program(two + RowsOfProduct("c", "a", "b") + "  %s = add_arrays %a, %b\n  ret %s, %c\n",
                    "[*,*]f64, [*,*]f64"))
             .arrays == 3);
   // The second is made of the first.
-  CHECK(Of(Program(Product("a", "p", "q") + Product("b", "a", "p") +
+  CHECK(Of(Program(RowsOfProduct("a", "p", "q") + RowsOfProduct("b", "a", "p") +
                        "  %s = add_arrays %a, %b\n  ret %s\n",
                    "[*,*]f64"))
             .adds);

@@ -15,9 +15,9 @@
 namespace pullback::loops {
 namespace {
 
-class Generator {
+class PredicateGenerator {
  public:
-  explicit Generator(uint32_t seed) : random_(seed) {}
+  explicit PredicateGenerator(uint32_t seed) : random_(seed) {}
 
   // x has the extent n, z the extent m, p is any small integer.
   std::string Program() {
@@ -147,7 +147,7 @@ TEST_CASE("random predicates: the normal form gives the same") {
   const uint32_t count = text ? static_cast<uint32_t>(std::strtoul(text, nullptr, 10)) : 200;
   int fewer = 0, changed = 0;
   for (uint32_t seed = 1; seed <= count; ++seed) {
-    const std::string program = Generator(seed).Program();
+    const std::string program = PredicateGenerator(seed).Program();
     INFO("seed " << seed << program);
     const ir::Module before = ParseIr(program);
     ir::Module after = before.Clone();

@@ -17,9 +17,9 @@ using ir::Op;
 using ir::Type;
 using ir::Value;
 
-class Generator {
+class StatementGenerator {
  public:
-  explicit Generator(uint64_t seed) : random_(seed) {}
+  explicit StatementGenerator(uint64_t seed) : random_(seed) {}
 
   RandomProgram Make();
 
@@ -63,7 +63,7 @@ class Generator {
   uint32_t loc_ = 0;
 };
 
-void Generator::AddParams() {
+void StatementGenerator::AddParams() {
   const auto tensor = [&](std::vector<int64_t> shape) {
     Tensor t{DType::kF64, std::move(shape), {}};
     std::vector<double> values;
@@ -88,7 +88,7 @@ void Generator::AddParams() {
   }
 }
 
-void Generator::AddSizes() {
+void StatementGenerator::AddSizes() {
   for (size_t a = 0; a < arrays_.size(); ++a) extents_.push_back(b_->Dim(arrays_[a], 0));
   extents_.push_back(b_->Dim(arrays_[2], 1));
   extents_.push_back(b_->I64(Draw(1, 4)));
@@ -105,7 +105,7 @@ void Generator::AddSizes() {
   }
 }
 
-Affine Generator::RandomAffine(int terms, bool unit) {
+Affine StatementGenerator::RandomAffine(int terms, bool unit) {
   Affine a = Affine::Const(Chance(50) ? 0 : Draw(-2, 2));
   for (int k = 0; k < terms && !vars_.empty(); ++k) {
     const int64_t coeff = unit || Chance(80) ? 1 : Draw(2, 3);
@@ -116,7 +116,7 @@ Affine Generator::RandomAffine(int terms, bool unit) {
   return a;
 }
 
-void Generator::AddConstraints() {
+void StatementGenerator::AddConstraints() {
   if (vars_.empty()) return;
   const int count = Chance(40) ? 0 : static_cast<int>(Draw(1, 3));
   for (int k = 0; k < count; ++k) {
@@ -124,7 +124,7 @@ void Generator::AddConstraints() {
   }
 }
 
-Value Generator::AddRead() {
+Value StatementGenerator::AddRead() {
   const Value array = Pick(arrays_);
   std::vector<Affine> subs;
   for (int axis = 0; axis < b_->TypeOf(array).rank; ++axis) {
@@ -140,13 +140,13 @@ Value Generator::AddRead() {
   return b_->Index(array, subs);
 }
 
-Value Generator::AddScalar() {
+Value StatementGenerator::AddScalar() {
   const std::vector<Op> ops = {Op::Add, Op::Sub, Op::Mul, Op::Max};
   if (Chance(20)) return b_->Make(Op::Sin, {Pick(terms_)});
   return b_->Make(Pick(ops), {Pick(terms_), Pick(terms_)});
 }
 
-Value Generator::AddGuard() {
+Value StatementGenerator::AddGuard() {
   if (Chance(25) && !guards_.empty()) return b_->Make(Op::And, {Pick(guards_), Pick(guards_)});
   if (Chance(30)) return b_->Make(Op::Lt, {Pick(terms_), Pick(terms_)});
   std::vector<Constraint> cs;
@@ -157,7 +157,7 @@ Value Generator::AddGuard() {
 }
 
 // A read that its guard keeps in range, and something made of it.
-void Generator::AddGuarded() {
+void StatementGenerator::AddGuarded() {
   const Value array = arrays_[static_cast<size_t>(Draw(0, 1))];
   const Affine sub = RandomAffine(static_cast<int>(Draw(1, 2)), true);
   const Affine last = Affine::Of(extents_[array == arrays_[0] ? 0 : 1]) - Affine::Const(1);
@@ -170,7 +170,7 @@ void Generator::AddGuarded() {
   b_->SetGuard(ir::kNoValue);
 }
 
-void Generator::AddBody() {
+void StatementGenerator::AddBody() {
   terms_.push_back(b_->F64(0.5));
   if (Chance(30)) {
     b_->SetLoc(++loc_);
@@ -188,7 +188,7 @@ void Generator::AddBody() {
   }
 }
 
-EachResult Generator::PrefixResult() {
+EachResult StatementGenerator::PrefixResult() {
   EachResult r;
   const auto rank = static_cast<size_t>(Draw(0, static_cast<int64_t>(vars_.size())));
   for (size_t k = 0; k < rank; ++k) {
@@ -200,7 +200,7 @@ EachResult Generator::PrefixResult() {
 }
 
 // Out of the box, permuted, computed or gathered; every point of a gen has an element of its own.
-EachResult Generator::ScatterResult() {
+EachResult StatementGenerator::ScatterResult() {
   EachResult r;
   r.monoid = Chance(50) ? Monoid::kGen : static_cast<Monoid>(Draw(1, 4));
   std::vector<size_t> order;
@@ -227,7 +227,7 @@ EachResult Generator::ScatterResult() {
   return r;
 }
 
-EachResult Generator::RandomResult() {
+EachResult StatementGenerator::RandomResult() {
   EachResult r = Chance(50) || vars_.empty() ? PrefixResult() : ScatterResult();
   r.value = Chance(80) ? terms_.back() : Pick(terms_);
   if (r.monoid == Monoid::kScanLinear) {
@@ -238,7 +238,7 @@ EachResult Generator::RandomResult() {
   return r;
 }
 
-RandomProgram Generator::Make() {
+RandomProgram StatementGenerator::Make() {
   const uint32_t id = program_.module.AddFunction("f");
   f_ = &program_.module.Get(id);
   Builder builder(program_.module, *f_);
@@ -262,6 +262,6 @@ RandomProgram Generator::Make() {
 
 }  // namespace
 
-RandomProgram MakeRandomStatement(uint64_t seed) { return Generator(seed).Make(); }
+RandomProgram MakeRandomStatement(uint64_t seed) { return StatementGenerator(seed).Make(); }
 
 }  // namespace pullback::loops

@@ -13,7 +13,7 @@ namespace {
 
 using pipeline::Transform;
 
-struct Program {
+struct RowsProgram {
   const char* name;
   std::string text;
   std::vector<bool> wrt;
@@ -32,7 +32,7 @@ std::vector<Tensor> Layers(int64_t n, int64_t d) { return {Ramp({n, d}), Ramp({d
 std::vector<Tensor> Points(int64_t n, int64_t d) { return {Ramp({n, d})}; }
 std::vector<Tensor> Columns(int64_t n, int64_t d) { return {Ramp({d, n})}; }
 
-const Program kPrograms[] = {
+const RowsProgram kPrograms[] = {
     {"linear attention, causal, by its values",
      "fn f(q: [n, d]f64, k: [n, d]f64, v: [n, d]f64) -> f64 { return sum i < n, l < d { (sum j < i "
      "+ 1 { (sum a < d { q[i, a] * k[j, a] }) * v[j, l] }) ** 2 } }",
@@ -103,7 +103,7 @@ const Program kPrograms[] = {
 };
 
 TEST_CASE("rows first: gradients by an array whose index is around the rows hold rows") {
-  for (const Program& p : kPrograms) {
+  for (const RowsProgram& p : kPrograms) {
     INFO(p.name);
     const ir::Module module = testing::LowerText(p.text, "f");
     testing::CheckDerivatives(module, p.args(4, 3), 1e-5, p.wrt);
@@ -119,7 +119,7 @@ TEST_CASE("rows first: gradients by an array whose index is around the rows hold
 
 // As many turns as a block has, one more, one less, and none.
 TEST_CASE("rows first: blocks of rows have the bits of rows one by one") {
-  for (const Program& p : kPrograms) {
+  for (const RowsProgram& p : kPrograms) {
     INFO(p.name);
     const ir::Module gradient =
         testing::Derived(testing::LowerText(p.text, "f"), Transform::kValueAndGrad, p.wrt);
@@ -132,7 +132,7 @@ TEST_CASE("rows first: blocks of rows have the bits of rows one by one") {
 }
 
 TEST_CASE("rows first: what rows add to a matrix is added a block at a time") {
-  const auto print = [](const Program& p) {
+  const auto print = [](const RowsProgram& p) {
     return Print(*LowerToLoops(
         testing::Derived(testing::LowerText(p.text, "f"), Transform::kValueAndGrad, p.wrt), kRows));
   };

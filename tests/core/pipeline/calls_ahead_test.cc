@@ -23,7 +23,7 @@ std::vector<Tensor> Arguments(int64_t n) {
   return {Tensor::Of(DType::kF64, {n}, x), Tensor::Of(DType::kF64, {n}, y)};
 }
 
-double Steps(const ir::Module& final, int64_t n) {
+double StepsFor(const ir::Module& final, int64_t n) {
   const auto run = eval::Run(final, Arguments(n));
   REQUIRE(run.ok());
   REQUIRE_FALSE(run->trap);
@@ -63,7 +63,7 @@ TEST_CASE("calls that no index changes: value and gradient grow as if they were 
         "f");
     for (const Transform t : {Transform::kValue, Transform::kValueAndGrad}) {
       const ir::Module final = Derived(ssa, t);
-      const double at_small = Steps(final, 40), at_large = Steps(final, 80);
+      const double at_small = StepsFor(final, 40), at_large = StepsFor(final, 80);
       CAPTURE(pipeline::TransformName(t), at_small, at_large);
       CHECK(at_large < p.times * at_small);
     }

@@ -10,14 +10,14 @@ using testing::Doubles;
 using testing::Mat;
 using testing::Vec;
 
-const Tensor kX = SevenNumbers();
+const Tensor kState = SevenNumbers();
 
 TEST_CASE("sparse Jacobians: lists") {
   Check({"a list of scalars",
          "fn f(x: [n]f64) -> [n]f64 {\n  var xs: list f64 = list()\n"
          "  for i in 0..n { xs = push(xs, x[i] * x[i]) }\n"
          "  return gen i < n { xs[n - 1 - i] } }",
-         {kX},
+         {kState},
          {1},
          Transform::kJacobian,
          7});
@@ -26,7 +26,7 @@ TEST_CASE("sparse Jacobians: lists") {
          "  for i in 1..n { xs[i] = x[i] * x[i - 1] }\n"
          "  xs[0] = 2.0\n  var last = 0.0\n  xs, last = pop(xs)\n  xs = push(xs, last * x[0])\n"
          "  return gen i < n { xs[i] } }",
-         {kX},
+         {kState},
          {2},
          Transform::kJacobian,
          13});
@@ -37,7 +37,7 @@ TEST_CASE("sparse Jacobians: lists") {
          "  for i in 1..n { ps[i].at[1] = x[i - 1] * ps[i].w }\n"
          "  ps[2].w = x[0]\n"
          "  return gen i < n { ps[i].at[0] * ps[i].at[1] * ps[i].w } }",
-         {kX},
+         {kState},
          {-1},
          Transform::kJacobian,
          14});
@@ -49,7 +49,7 @@ TEST_CASE("sparse Jacobians: lists") {
          "  for i in 1..n - 2 { t.kids = push(t.kids, Node(x[i], list())) }\n"
          "  t.kids[1].kids = push(t.kids[1].kids, Node(x[n - 1], list()))\n"
          "  return gen i < n { if i == 0 { total(t) } else { x[i] } } }",
-         {kX},
+         {kState},
          {-1},
          Transform::kJacobian,
          12});
@@ -57,7 +57,7 @@ TEST_CASE("sparse Jacobians: lists") {
          "fn f(x: [n]f64) -> f64 {\n  var xs: list f64 = list()\n"
          "  for i in 0..n { xs = push(xs, x[i] * x[i]) }\n  var s = 0.0\n"
          "  for i in 1..n { s += xs[i] * xs[i - 1] }\n  return s }",
-         {kX},
+         {kState},
          {3},
          Transform::kHessian,
          19});
@@ -80,14 +80,14 @@ TEST_CASE("sparse Jacobians: functions with derivatives of their own") {
   for (const std::string with : {"with vjp back", "with jvp forth", "with vjp back, jvp forth"}) {
     std::string text = body + rules;
     text.replace(text.find("%%"), 2, with);
-    Check({with.c_str(), text.c_str(), {kX}, {2}, Transform::kJacobian, 13});
+    Check({with.c_str(), text.c_str(), {kState}, {2}, Transform::kJacobian, 13});
   }
   // What the function does is of no account.
   Check({"straight through",
          "fn steps(x: [n]f64) -> [n]f64 with vjp back { return gen i < n { x[n - 1] } }\n"
          "fn back(x: [n]f64, b: [n]f64) -> [n]f64 { return b }\n"
          "fn f(x: [n]f64) -> [n]f64 { return steps(gen i < n { x[i] * x[i] }) }",
-         {kX},
+         {kState},
          {1},
          Transform::kJacobian,
          7});
@@ -98,7 +98,7 @@ TEST_CASE("sparse Jacobians: functions with derivatives of their own") {
          "    -> ([n]f64, f64, [n]f64) {\n"
          "  return (b.0 * c, b.0 @ x, gen i < n { [i == 0] * b.1 }) }\n"
          "fn f(x: [n]f64) -> ([n]f64, f64) {\n  return g(x, x[1], gen i < n { x[n - 1 - i] }) }",
-         {kX},
+         {kState},
          {2, 1},
          Transform::kJacobian,
          13});
@@ -106,7 +106,7 @@ TEST_CASE("sparse Jacobians: functions with derivatives of their own") {
   Check({"an entry, straight through",
          "fn f(x: [n]f64) -> [n]f64 with jvp forth { return gen i < n { 0.0 } }\n"
          "fn forth(x: [n]f64, v: [n]f64) -> ([n]f64, [n]f64) { return (gen i < n { 0.0 }, v) }",
-         {kX},
+         {kState},
          {1},
          Transform::kJacobian,
          7});
@@ -114,7 +114,7 @@ TEST_CASE("sparse Jacobians: functions with derivatives of their own") {
          "fn f(x: [n]f64) -> [n]f64 with vjp back { return gen i < n { round(x[i]) } }\n"
          "fn back(x: [n]f64, b: [n]f64) -> [n]f64 {\n"
          "  return gen i < n { 2.0 * b[i] + (if i > 0 { b[i - 1] } else { 0.0 }) } }",
-         {kX},
+         {kState},
          {2},
          Transform::kJacobian,
          13});
@@ -124,7 +124,7 @@ TEST_CASE("sparse Jacobians: functions with derivatives of their own") {
          "fn back(x: f64, b: f64) -> f64 { if b == 0.0 { return 0.0 }  return 2.0 * x * b }\n"
          "fn f(x: [n]f64) -> [n]f64 {\n  var y = x\n"
          "  for i in 0..n { y[i] = g(x[i]) }\n  return y }",
-         {kX},
+         {kState},
          {1},
          Transform::kJacobian,
          7});
@@ -135,14 +135,14 @@ TEST_CASE("sparse Jacobians: control flow") {
   Check({"a loop of element updates",
          "fn f(x: [n]f64) -> [n]f64 {\n  var y = x\n"
          "  for i in 1..n - 1 { y[i] = x[i - 1] - 2.0 * x[i] * x[i] + x[i + 1] }\n  return y }",
-         {kX},
+         {kState},
          {3},
          Transform::kJacobian,
          17});
   Check({"a recurrence",
          "fn f(x: [n]f64) -> [n]f64 {\n  var y = x\n"
          "  for i in 1..n { y[i] = y[i - 1] * x[i] }\n  return y }",
-         {kX},
+         {kState},
          {7},
          Transform::kJacobian,
          28});
@@ -150,14 +150,14 @@ TEST_CASE("sparse Jacobians: control flow") {
       "fn f(x: [n]f64, m: i64) -> [n]f64 {\n  var u = x\n"
       "  for t in 0..m {\n    u = gen i < n { u[i] * u[i] + [i > 0] * u[i - 1] }\n  }\n"
       "  return u }";
-  Check({"time steps", steps.c_str(), {kX, Tensor::I64(2)}, {3}, Transform::kJacobian, 18});
-  Check({"no time steps", steps.c_str(), {kX, Tensor::I64(0)}, {1}, Transform::kJacobian, 7});
+  Check({"time steps", steps.c_str(), {kState, Tensor::I64(2)}, {3}, Transform::kJacobian, 18});
+  Check({"no time steps", steps.c_str(), {kState, Tensor::I64(0)}, {1}, Transform::kJacobian, 7});
   Check({"branches, accumulation, a scalar on the way",
          "fn f(x: [n]f64, k: [n]i64) -> ([n]f64, f64) {\n  var y = gen i < n { 0.0 }\n"
          "  var s = 1.0\n"
          "  for i in 0..n {\n    if k[i] > 1 { y[k[i]] += x[i] * x[i] } else { s = s * x[i] }\n"
          "    if i == 4 { break }\n  }\n  return (y, s) }",
-         {kX, Ints({2, 0, 2, 5, 1, 3, 3})},
+         {kState, Ints({2, 0, 2, 5, 1, 3, 3})},
          {1, 1},
          Transform::kJacobian,
          3});
@@ -165,7 +165,7 @@ TEST_CASE("sparse Jacobians: control flow") {
          "fn g(x: [n]f64, y: [n]f64, k: i64) -> [n]f64 {\n  if k == 0 { return y }\n"
          "  return g(x, gen i < n { if i + 1 < n { y[i] * x[i + 1] } else { y[i] } }, k - 1) }\n"
          "fn f(x: [n]f64, k: i64) -> [n]f64 { return g(x, x, k) }",
-         {kX, Tensor::I64(2)},
+         {kState, Tensor::I64(2)},
          {2},
          Transform::kJacobian,
          13});
@@ -230,7 +230,7 @@ TEST_CASE("sparse Hessians: control flow") {
          "fn f(x: [n]f64) -> f64 {\n  var s = 0.0\n"
          "  for i in 1..n { s += 100.0 * (x[i] - x[i - 1] ** 2) ** 2 + (1.0 - x[i - 1]) ** 2 }\n"
          "  return s }",
-         {kX},
+         {kState},
          {3},
          h,
          19});
@@ -238,7 +238,7 @@ TEST_CASE("sparse Hessians: control flow") {
          "fn f(x: [n]f64, m: i64) -> f64 {\n  var u = x\n"
          "  for t in 0..m { u = gen i < n { u[i] * u[i] + [i > 0] * u[i - 1] } }\n"
          "  return sum i < n { sin(u[i]) } }",
-         {kX, Tensor::I64(1)},
+         {kState, Tensor::I64(1)},
          {3},
          h,
          19});

@@ -12,13 +12,13 @@ struct Keys {
   std::string Of(const KernelRequest& request) { return Ok(engine.Compile(request)).kernel_id; }
 };
 
-const char* const kText =
+const char* const kKeyText =
     "fn g(t: f64) -> f64 { return t * t }\n"
     "fn f(x: f64, y: f64) -> f64 { let s = g(x) + y\n return s * y }\n";
 
 TEST_CASE("Names, layout and comments are not part of the key") {
   Keys keys;
-  const std::string id = keys.Of(Ask(kText));
+  const std::string id = keys.Of(Ask(kKeyText));
   CHECK(id.size() == 64);
   CHECK(id == keys.Of(Ask("# a comment\n"
                           "fn main(a: f64, b: f64) -> f64 {\n"
@@ -33,23 +33,23 @@ TEST_CASE("Names, layout and comments are not part of the key") {
 
 TEST_CASE("Everything that changes the code is part of the key") {
   Keys keys;
-  const std::string id = keys.Of(Ask(kText));
+  const std::string id = keys.Of(Ask(kKeyText));
   CHECK(id != keys.Of(Ask("fn f(x: f64, y: f64) -> f64 { return x * x + y * y }")));
-  CHECK(id != keys.Of(Ask(kText, "g")));
-  CHECK(id != keys.Of(Ask(kText, "f", Transform::kValueAndGrad)));
-  KernelRequest request = Ask(kText);
+  CHECK(id != keys.Of(Ask(kKeyText, "g")));
+  CHECK(id != keys.Of(Ask(kKeyText, "f", Transform::kValueAndGrad)));
+  KernelRequest request = Ask(kKeyText);
   request.options.optimise = false;
   CHECK(id != keys.Of(request));
-  request = Ask(kText);
+  request = Ask(kKeyText);
   request.options.opt_level = 0;
   CHECK(id != keys.Of(request));
-  request = Ask(kText);
+  request = Ask(kKeyText);
   request.options.mixed = ad::Mixed::kCached;
   CHECK(id != keys.Of(request));
-  request = Ask(kText);
+  request = Ask(kKeyText);
   request.options.contractions = Contractions::kBlas;
   CHECK(id != keys.Of(request));
-  request = Ask(kText);
+  request = Ask(kKeyText);
   request.options.opt_level = 2;  // the engine's own
   CHECK(id == keys.Of(request));
 }
@@ -57,14 +57,14 @@ TEST_CASE("Everything that changes the code is part of the key") {
 TEST_CASE("The order of wrt is part of the key; all of them is the default") {
   Keys keys;
   const auto grad = [&](std::vector<std::string> wrt) {
-    return keys.Of(Ask(kText, "f", Transform::kValueAndGrad, std::move(wrt)));
+    return keys.Of(Ask(kKeyText, "f", Transform::kValueAndGrad, std::move(wrt)));
   };
   CHECK(grad({}) == grad({"x", "y"}));
   CHECK(grad({"x", "y"}) != grad({"y", "x"}));
   CHECK(grad({"x"}) != grad({"y"}));
   CHECK(grad({"x"}) != grad({}));
   // It says nothing about a value.
-  CHECK(keys.Of(Ask(kText)) == keys.Of(Ask(kText, "f", Transform::kValue, {"x"})));
+  CHECK(keys.Of(Ask(kKeyText)) == keys.Of(Ask(kKeyText, "f", Transform::kValue, {"x"})));
 }
 
 TEST_CASE("Another build has other keys") {
@@ -73,8 +73,8 @@ TEST_CASE("Another build has other keys") {
   auto other = std::make_shared<FakeBackend>();
   other->built = "fake-2";
   Engine engine(EngineOptions(), other);
-  CHECK(a.Of(Ask(kText)) == b.Of(Ask(kText)));
-  CHECK(a.Of(Ask(kText)) != Ok(engine.Compile(Ask(kText))).kernel_id);
+  CHECK(a.Of(Ask(kKeyText)) == b.Of(Ask(kKeyText)));
+  CHECK(a.Of(Ask(kKeyText)) != Ok(engine.Compile(Ask(kKeyText))).kernel_id);
   CHECK(engine.build_id().find("fake-2") != std::string::npos);
 }
 
