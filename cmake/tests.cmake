@@ -108,12 +108,12 @@ endforeach()
 # The longest, which starts before all that run beside it: a quarter of an hour for a core, twice that where the machine is shared.
 set_tests_properties(test_jit_programs PROPERTIES COST 1000 TIMEOUT 3600)
 
-# 10,000 random programs over the whole language, one in two hundred compiled (LLVM takes most of their time), and one
+# 4,000 random programs over the whole language, one in two hundred compiled (LLVM takes most of their time), and one
 # of each construct, beside the 400 that test_jit_language runs: first, on two cores, for some minutes. The label leaves
 # them in or out.
 add_test(NAME random_programs COMMAND test_jit_language "generated programs over the whole language")
 set_tests_properties(random_programs PROPERTIES LABELS random_programs COST 2000 TIMEOUT 3600 PROCESSORS 2
-  ENVIRONMENT "PULLBACK_SEED=100000;PULLBACK_PROGRAMS=10000;PULLBACK_COMPILE_EACH=200")
+  ENVIRONMENT "PULLBACK_SEED=100000;PULLBACK_PROGRAMS=4000;PULLBACK_COMPILE_EACH=200")
 
 # Theorem 6.35, and each pass on the way to Tensor SSA, of 10,000 programs of either kind, beside the 400 that
 # test_core_pipeline takes: about a minute for a core each.

@@ -9,6 +9,7 @@
 #include "core/loops/lower.h"
 #include "core/loops/walk.h"
 #include "tests/core/loops/testing.h"
+#include "tests/support/settings.h"
 
 namespace pullback::loops {
 namespace {
@@ -314,8 +315,9 @@ TEST_CASE("checked accesses: what relies on a check in front of the loops says s
 }
 
 TEST_CASE("checked accesses: random reads are in range or trap as before") {
+  constexpr int kRandom = testing::RandomCount(400), kAccesses = 6 * kRandom;
   int checks = 0, trapped = 0, runs = 0;
-  for (uint32_t seed = 0; seed < 400; ++seed) {
+  for (int seed = 0; seed < kRandom; ++seed) {
     RandomReads reads(seed);
     const std::string text = reads.Make();
     INFO(text);
@@ -323,9 +325,9 @@ TEST_CASE("checked accesses: random reads are in range or trap as before") {
     checks += ChecksOf(text);
     for (int k = 0; k < 6; ++k, ++runs) trapped += RunBoth(module, reads.Args()).trap.has_value();
   }
-  std::printf("random reads: %d checks of 2400 accesses, %d of %d runs trapped\n", checks, trapped,
-              runs);
-  CHECK(checks < 2150);
+  std::printf("random reads: %d checks of %d accesses, %d of %d runs trapped\n", checks, kAccesses,
+              trapped, runs);
+  CHECK(checks < kAccesses * 9 / 10);
   CHECK(trapped > runs / 10);
   CHECK(trapped < runs * 9 / 10);
 }

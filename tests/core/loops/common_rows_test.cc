@@ -82,7 +82,7 @@ const Program kPrograms[] = {
      60},
 };
 
-TEST_CASE("common rows: gradients hold what one turn of an index that all share makes") {
+TEST_CASE("common rows: gradients hold what one turn of an index that all share makes", "[long]") {
   for (const Program& p : kPrograms) {
     INFO(p.name);
     const ir::Module module = testing::LowerText(p.text, "f");

@@ -6,6 +6,7 @@
 #include "tests/support/derivatives.h"
 #include "tests/support/generator.h"
 #include "tests/support/programs.h"
+#include "tests/support/settings.h"
 
 namespace pullback::loops {
 namespace {
@@ -41,7 +42,7 @@ TEST_CASE("loops of random programs and their gradients") {
   using testing::Kind;
   for (Kind kind : {Kind::kControlFlow, Kind::kCorners, Kind::kTensor}) {
     testing::Coverage coverage;
-    for (uint32_t seed = 1; seed <= 60; ++seed) {
+    for (uint32_t seed = 1; seed <= testing::RandomCount(60); ++seed) {
       INFO("kind " << static_cast<int>(kind) << ", seed " << seed);
       const testing::GeneratedProgram program = testing::GenerateProgram(kind, seed, &coverage);
       CheckLoops(program.text, program.entry, program.args, true);

@@ -2,7 +2,6 @@
 // give the same bits as the reference.
 #include <catch2/catch.hpp>
 #include <cmath>
-#include <cstdlib>
 #include <iostream>
 #include <random>
 
@@ -11,6 +10,7 @@
 #include "core/ir/verifier.h"
 #include "core/tensor/normalise.h"
 #include "tests/core/loops/testing.h"
+#include "tests/support/settings.h"
 
 namespace pullback::loops {
 namespace {
@@ -143,8 +143,7 @@ size_t Statements(const ir::Module& m) {
 
 // PULLBACK_FUZZ_PROGRAMS: how many.
 TEST_CASE("random predicates: the normal form gives the same") {
-  const char* text = std::getenv("PULLBACK_FUZZ_PROGRAMS");
-  const uint32_t count = text ? static_cast<uint32_t>(std::strtoul(text, nullptr, 10)) : 200;
+  const uint32_t count = testing::Setting("PULLBACK_FUZZ_PROGRAMS", testing::RandomCount(200));
   int fewer = 0, changed = 0;
   for (uint32_t seed = 1; seed <= count; ++seed) {
     const std::string program = PredicateGenerator(seed).Program();

@@ -8,6 +8,7 @@
 #include "tests/core/loops/random_blocks.h"
 #include "tests/core/loops/random_statement.h"
 #include "tests/core/loops/testing.h"
+#include "tests/support/settings.h"
 
 namespace pullback::loops {
 namespace {
@@ -37,7 +38,7 @@ TEST_CASE("random control flow counts references right") {
 
 TEST_CASE("random statements agree with the reference") {
   const uint64_t first = FromEnvironment("PULLBACK_FUZZ_FIRST", 1);
-  const uint64_t count = FromEnvironment("PULLBACK_FUZZ_PROGRAMS", 3000);
+  const uint64_t count = FromEnvironment("PULLBACK_FUZZ_PROGRAMS", testing::RandomCount(3000));
   int trapped = 0;
   for (uint64_t seed = first; seed < first + count; ++seed) {
     const RandomProgram program = MakeRandomStatement(seed);

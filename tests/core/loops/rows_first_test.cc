@@ -102,7 +102,7 @@ const RowsProgram kPrograms[] = {
      2},
 };
 
-TEST_CASE("rows first: gradients by an array whose index is around the rows hold rows") {
+TEST_CASE("rows first: gradients by an array whose index is around the rows hold rows", "[long]") {
   for (const RowsProgram& p : kPrograms) {
     INFO(p.name);
     const ir::Module module = testing::LowerText(p.text, "f");
