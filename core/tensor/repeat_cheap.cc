@@ -38,8 +38,8 @@ using ir::Op;
 using ir::Value;
 
 constexpr int64_t kMostWeight = 40;  // of an element
-constexpr size_t kMostToLastReader =
-    400;  // instructions from what makes an array to its last reader
+// Instructions from what makes an array to its last reader.
+constexpr size_t kMostToLastReader = 400;
 
 // How one statement reads an array.
 struct Reader {
