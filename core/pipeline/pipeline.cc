@@ -233,7 +233,7 @@ StatusOr<bool> DeriveInChunks(PassRunner& passes, ir::Module m, Transform transf
 
 }  // namespace
 
-const char* const kPassesVersion = "133";
+const char* const kPassesVersion = "134";
 
 const char* TransformName(Transform t) {
   switch (t) {
@@ -264,6 +264,7 @@ StatusOr<Staged> Derive(const ir::Module& ssa, Transform transform, const std::v
   }
   PB_RETURN_IF_ERROR(DeriveOperators(passes, m, options.optimise));
   if (options.optimise) {
+    PB_RETURN_IF_ERROR(SplitConcats(passes, m));
     PB_RETURN_IF_ERROR(passes.Fuse("fuse_free", m, true));
     PB_RETURN_IF_ERROR(MakeLess(passes, m));
     // Patterns of matrices of derivatives are found in what data say alone.

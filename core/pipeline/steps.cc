@@ -114,6 +114,14 @@ Status RowsAtPoints(PassRunner& passes, ir::Module& m) {
   });
 }
 
+Status SplitConcats(PassRunner& passes, ir::Module& m) {
+  return passes.Run("split_concats", m, [&](ir::Module& x) {
+    bool changed = false;
+    for (auto& f : x.functions) changed |= tensor::SplitConcats(*f);
+    return changed ? opt::Simplify(x, passes.rules()) : Status();
+  });
+}
+
 Status MakeLess(PassRunner& passes, ir::Module& m) {
   PB_RETURN_IF_ERROR(ShareStatements(passes, m));
   PB_RETURN_IF_ERROR(passes.Run("rows_as_read", m, [&](ir::Module& x) {

@@ -22,6 +22,8 @@ Status MoveInvariants(PassRunner& passes, ir::Module& m);
 // What is done before derivatives are taken.
 Status PrepareLoops(PassRunner& passes, ir::Module& m);
 
+// Comes first of what makes less: once fused, readers of both parts are readers of each.
+Status SplitConcats(PassRunner& passes, ir::Module& m);
 // Before derivatives are taken, so that they cost what is left of the program: arrays of which only the diagonal is
 // read are made there alone, and such as are stored at tuples are not made where their readers can go by these.
 Status MakeLess(PassRunner& passes, ir::Module& m);

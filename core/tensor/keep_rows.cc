@@ -8,8 +8,9 @@
 //   … index %s[%i, %k] if 0 <= %row < %n …
 //
 // Of an array larger than any of the program's own that other statements read whole, those rows that data say are made
-// once more, for the others: if it has more axes than these, or places in its rows are searched for along other axes, too,
-// so that no order of loops has the rows at hand. (Of what is known outside recompute_rows.cc does that.)
+// once more, for the others: if it has more axes than these, or an extremum over a set's rows has chosen the row, or places
+// in its rows are searched for along other axes, too, so that no order of loops has the rows at hand. (Of what is known
+// outside recompute_rows.cc does that.)
 #include <algorithm>
 #include <iterator>
 #include <map>
@@ -137,6 +138,28 @@ class Rows {
     });
   }
 
+  // Whether the row, all of it along the last axis, is one of its set's that an extremum over these has chosen by what
+  // `made` makes: all rows of the set come before it is known.
+  bool IsChosenRow(const Row& row, const ArrayReads::Read& read, const Inst& made) const {
+    const bool of_set = row.axis + 1 < read.inst->subs.size() && row.axes.size() == row.axis;
+    return of_set && IsChosenBy(row.data, made, /*depth=*/0);
+  }
+  bool IsChosenBy(Value place, const Inst& made, int depth) const {
+    const Inst* def = values_.DefOf(place);
+    if (!def || !def->each) return false;
+    const auto k =
+        std::find(def->results.begin(), def->results.end(), place) - def->results.begin();
+    const Monoid m = def->each->results[static_cast<size_t>(k)].monoid;
+    if (depth == 0 && m != Monoid::kArgMax && m != Monoid::kArgMin) return false;
+    if (def == &made) return true;
+    bool found = false;
+    for (const Inst& read : def->each->body) {
+      if (read.op == Op::Index && depth < kDeepest && !found)
+        found = IsChosenBy(read.args[0], made, depth + 1);
+    }
+    return found;
+  }
+
   // The result's rows are what `rows` is.
   void Restrict(const Inst& inst, size_t k, const Row& row, Value rows) {
     Inst one = ResultAlone(inst, k, f_);
@@ -162,7 +185,7 @@ class Rows {
         if (!row || !row->data.valid()) continue;
         const auto [may, fresh] = again.try_emplace(axis, large_.Is(inst.each->results[k]));
         if (fresh && !may->second) may->second = IsSearchedByRows(array, axis);
-        if (!may->second) continue;
+        if (!may->second && !IsChosenRow(*row, first, inst)) continue;
         std::vector<ArrayReads::Read> same;
         std::copy_if(reads.begin(), reads.end(), std::back_inserter(same),
                      [&](const auto& read) { return RowOfRead(read, axis) == row; });

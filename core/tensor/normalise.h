@@ -59,6 +59,9 @@ bool KeepRows(ir::Function& f);
 // Arrays of which readers take rows at a place that runs with their index are made at these places (rows_as_read.cc). Comes
 // before derivatives are taken.
 bool MakeRowsAsRead(ir::Function& f);
+// Large arrays put behind each other are not put together where what is made of them is made of each (split_concats.cc). Comes
+// before derivatives are taken.
+bool SplitConcats(ir::Function& f);
 // What reads a large array of another block, and is smaller, is made there (raise_readers.cc).
 bool RaiseReaders(ir::Function& f);
 // What is added at places that data say, and then from each place to another, is added there at once (send_sums.cc).

@@ -17,18 +17,23 @@
 //   … %k = index %rows[%i]  %at = eq %k, %j  index %a[%i] if %at …
 //
 // or is at the place anyway, `index %a[%i, %k]`.
+//
+// A large array of such places that is only added to another one is added element by element, so that its elements are asked for.
 #include <algorithm>
+#include <map>
 #include <optional>
 #include <set>
 #include <unordered_map>
 #include <utility>
 #include <vector>
 
+#include "core/ir/own_arrays.h"
 #include "core/tensor/array_reads.h"
 #include "core/tensor/block_values.h"
 #include "core/tensor/narrow_arrays.h"
 #include "core/tensor/normalise.h"
 #include "core/tensor/statement_edit.h"
+#include "core/tensor/sum_statements.h"
 
 namespace pullback::tensor {
 namespace {
@@ -236,10 +241,55 @@ class DataPlaces {
   std::unordered_map<uint32_t, Place> places_;  // by array
 };
 
+// Sums of two arrays one of which is large and holds what data place, and which nothing else needs, become statements.
+class SumsOfPlaces {
+ public:
+  explicit SumsOfPlaces(ir::Function& f) : f_(f), own_(f) {}
+
+  bool Run() {
+    FindPlaces();
+    if (places_.empty()) return false;
+    bool changed = false;
+    for (ir::Block& b : f_.blocks) {
+      SumStatements sums(f_, b.insts, [](const ir::Values&) { return true; });
+      sums.PutBack(b.insts, [&](const Inst& sum) {
+        const auto is_place = [&](const Inst& read) {
+          return read.op == Op::Index && places_.contains(read.args[0]) && uses_[read.args[0]] == 1;
+        };
+        const bool stays = std::any_of(sum.each->body.begin(), sum.each->body.end(), is_place);
+        changed |= stays;
+        return stays;
+      });
+    }
+    return changed;
+  }
+
+ private:
+  void FindPlaces() {
+    const auto use = [&](Value v) { ++uses_[v]; };
+    for (const ir::Block& b : f_.blocks) {
+      for (const Inst& inst : b.insts) {
+        ir::ForEachOperand(inst, use);
+        for (size_t k = 0; inst.each && k < inst.results.size(); ++k) {
+          const EachResult& r = inst.each->results[k];
+          if (r.monoid == Monoid::kGen && StoresByData(*inst.each, r) && !own_.IsNoLarger(r.shape))
+            places_.insert(inst.results[k]);
+        }
+      }
+      ir::ForEachTermOperand(b.term, use);
+    }
+  }
+
+  ir::Function& f_;
+  const ir::OwnArrays own_;
+  std::set<Value> places_;
+  std::map<Value, int> uses_;
+};
+
 }  // namespace
 
 bool PlaceValues(ir::Function& f) {
-  bool changed = false;
+  bool changed = SumsOfPlaces(f).Run();
   std::optional<std::set<Value>> whole;
   for (ir::Block& b : f.blocks) {
     if (std::none_of(b.insts.begin(), b.insts.end(), StoresAtPlace)) continue;

@@ -14,11 +14,11 @@
 #include <utility>
 #include <vector>
 
+#include "core/ir/axis_extents.h"
 #include "core/ir/block_loops.h"
 #include "core/ir/dominance.h"
 #include "core/ir/own_arrays.h"
 #include "core/tensor/array_reads.h"
-#include "core/tensor/axis_extents.h"
 #include "core/tensor/normalise.h"
 #include "core/tensor/statement_edit.h"
 
@@ -147,7 +147,7 @@ class Raiser {
   const ir::Dominators dominators_;
   const std::vector<std::set<uint32_t>> around_;  // by block
   const ir::OwnArrays own_;
-  const AxisExtents extents_;
+  const ir::AxisExtents extents_;
   const ArrayReads reads_;
   std::vector<uint32_t> block_of_;  // by value, where it is defined
   std::map<const Each*, Place> place_of_;

@@ -18,10 +18,10 @@
 
 #include "core/analysis/outer_values.h"
 #include "core/analysis/predicate.h"
+#include "core/ir/axis_extents.h"
 #include "core/ir/op_weight.h"
 #include "core/ir/own_arrays.h"
 #include "core/tensor/array_reads.h"
-#include "core/tensor/axis_extents.h"
 #include "core/tensor/normalise.h"
 #include "core/tensor/statement_edit.h"
 
@@ -55,7 +55,7 @@ struct Place {
 class Maker {
  public:
   explicit Maker(ir::Function& f)
-      : f_(f), outer_(f), own_(f), reads_(f), equal_(CheckedEqual(f.blocks[0])) {}
+      : f_(f), outer_(f), own_(f), reads_(f), equal_(ir::CheckedEqual(f.blocks[0])) {}
 
   bool Run() {
     bool changed = false;

@@ -14,8 +14,8 @@
 #include <utility>
 #include <vector>
 
+#include "core/ir/axis_extents.h"
 #include "core/tensor/array_reads.h"
-#include "core/tensor/axis_extents.h"
 #include "core/tensor/normalise.h"
 #include "core/tensor/statement_edit.h"
 
@@ -183,7 +183,7 @@ class Sender {
   }
 
   ir::Function& f_;
-  const AxisExtents extents_;
+  const ir::AxisExtents extents_;
   const ArrayReads reads_;
 };
 

@@ -18,10 +18,10 @@
 #include <utility>
 #include <vector>
 
+#include "core/ir/axis_extents.h"
 #include "core/ir/own_arrays.h"
 #include "core/ir/statements.h"
 #include "core/tensor/array_reads.h"
-#include "core/tensor/axis_extents.h"
 #include "core/tensor/normalise.h"
 #include "core/tensor/statement_edit.h"
 
@@ -70,10 +70,8 @@ class Turner {
     if (f_.TypeOf(array).rank < 2 || !reads.OnlyByStatements(array)) return;
     const std::optional<size_t> axis = reads.FirstIndexAxis(array);
     if (axis && *axis == 0 && IsContraction(*inst.each)) TurnFactorsOfColumns(*inst.each);
-    if (!axis || *axis == 0) return;
-    if (IsContraction(*inst.each) &&
-        !(IsReadByColumns(array, reads) && IsNeededTwice(array, b.insts, k + 1)))
-      return;
+    if (!axis || *axis == 0 || !IsReadByColumns(array, reads)) return;
+    if (IsContraction(*inst.each) && !IsNeededTwice(array, b.insts, k + 1)) return;
     if (!Turn(*inst.each, *axis)) return;
     turned_[array.id] = *axis;
   }
@@ -211,7 +209,7 @@ class Turner {
 
   ir::Function& f_;
   const ir::OwnArrays own_;
-  const AxisExtents extents_;
+  const ir::AxisExtents extents_;
   bool changed_ = false;
   std::vector<Inst> factors_;                    // in front of the statement that is visited
   std::unordered_map<uint32_t, size_t> turned_;  // by array: the axis that came to the front
