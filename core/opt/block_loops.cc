@@ -43,7 +43,7 @@ bool FindEntry(const ir::Function& f, absl::Span<const uint32_t> preds, BlockLoo
   return true;
 }
 
-bool ExitsByHeader(const ir::Function& f, BlockLoop& loop) {
+bool FindExits(const ir::Function& f, BlockLoop& loop) {
   for (uint32_t b : loop.blocks) {
     const Terminator& term = f.blocks[b].term;
     if (b == loop.header) {
@@ -55,7 +55,7 @@ bool ExitsByHeader(const ir::Function& f, BlockLoop& loop) {
     }
     if (term.edges.empty()) return false;
     for (const ir::Edge& e : term.edges) {
-      if (!loop.Holds(e.block)) return false;
+      loop.has_breaks |= !loop.Holds(e.block);
     }
   }
   return true;
@@ -80,7 +80,8 @@ std::optional<int64_t> StepOf(Value next, Value var, const DefinitionBlocks& def
 
 }  // namespace
 
-std::vector<BlockLoop> FindLoops(const ir::Function& f, const ir::Dominators& dominators) {
+std::vector<BlockLoop> FindLoops(const ir::Function& f, const ir::Dominators& dominators,
+                                 LoopExits exits) {
   std::map<uint32_t, std::vector<uint32_t>> latches;  // by header
   for (uint32_t b = 0; b < f.blocks.size(); ++b) {
     for (const ir::Edge& e : f.blocks[b].term.edges) {
@@ -96,7 +97,8 @@ std::vector<BlockLoop> FindLoops(const ir::Function& f, const ir::Dominators& do
     loop.header = header;
     loop.latches = std::move(from);
     Collect(preds, loop, reached);
-    if (FindEntry(f, preds[header], loop) && ExitsByHeader(f, loop))
+    const bool may_break = exits == LoopExits::kWithBreaks;
+    if (FindEntry(f, preds[header], loop) && FindExits(f, loop) && (may_break || !loop.has_breaks))
       loops.push_back(std::move(loop));
   }
   return loops;

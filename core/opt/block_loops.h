@@ -1,5 +1,5 @@
 // Natural loops of a function's blocks, in the form that the passes over them change: entered at one place, left
-// only by the test at their top.
+// by the test at their top, and by nothing else but where breaks are asked for.
 #pragma once
 
 #include <algorithm>
@@ -22,6 +22,7 @@ struct BlockLoop {
   uint32_t entry = 0;             // the only block outside that jumps to the header,
   size_t entry_edge = 0;          // and by which edge
   size_t exit_edge = 0;           // of the header's branch
+  bool has_breaks = false;        // other blocks leave it
 
   bool Holds(uint32_t block) const {
     return std::binary_search(blocks.begin(), blocks.end(), block);
@@ -37,8 +38,10 @@ struct BlockLoop {
   }
 };
 
-// Those that have this form.
-std::vector<BlockLoop> FindLoops(const ir::Function& f, const ir::Dominators& dominators);
+// Those that have this form. kWithBreaks: other blocks of a loop may leave it, too.
+enum class LoopExits : uint8_t { kByTest, kWithBreaks };
+std::vector<BlockLoop> FindLoops(const ir::Function& f, const ir::Dominators& dominators,
+                                 LoopExits exits = LoopExits::kByTest);
 
 // Where values are defined.
 class DefinitionBlocks {

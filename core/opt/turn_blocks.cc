@@ -11,14 +11,16 @@
 //                                                   b6: jump b4(b + 1, v)
 //                                                   b3: ret v'
 //
-// Only of arrays that may be larger than the function's own, and not where turns fill a table that is as long. A statement of which such a statement reads, at its own row,
-// alone comes along. Comes before derivatives are taken: the reverse loop has the same two levels.
+// Only of arrays that may be larger than the function's own, and not where turns fill a table that is as long. A statement of
+// which such a statement reads, at its own row, alone comes along. A loop that breaks leave, too, makes what cannot trap alone.
+// Comes before derivatives are taken: the reverse loop has the same two levels.
 #include <algorithm>
 #include <map>
 #include <optional>
 #include <set>
 #include <vector>
 
+#include "core/ir/axis_extents.h"
 #include "core/ir/block_loops.h"
 #include "core/ir/builder.h"
 #include "core/ir/dominance.h"
@@ -87,14 +89,15 @@ class Blocker {
         around_(ir::LoopsAround(f, dominators_)),
         defs_(f),
         users_(f),
-        round_(f) {}
+        round_(f),
+        extents_(f) {}
 
   bool Run() {
     FindMakers();
     if (makers_.empty()) return false;
     FindReads();
     std::vector<Plan> plans;  // first of all: places of instructions are others then
-    for (BlockLoop& loop : FindLoops(f_, dominators_)) {
+    for (BlockLoop& loop : FindLoops(f_, dominators_, LoopExits::kWithBreaks)) {
       if (std::optional<Plan> plan = PlanFor(loop)) {
         round_.Touch(loop);
         plans.push_back(std::move(*plan));
@@ -207,6 +210,10 @@ class Blocker {
     for (Value v : loop.Exit(f_).args) {
       if (inner.contains(v.id)) return true;
     }
+    // A break leaves both loops with what it hands on, the end of the inner one with what the outer one carries.
+    if (loop.has_breaks) {
+      for (Value v : header.params) inner.insert(v.id);
+    }
     return std::any_of(inner.begin(), inner.end(),
                        [&](uint32_t v) { return users_.AnyOutside(Value{v}, loop); });
   }
@@ -237,7 +244,8 @@ class Blocker {
       if (reads == reads_at_.end()) continue;
       for (size_t k : reads->second) {
         const size_t m = maker_of_.at(reads_[k].array.id);
-        const bool may = whole_[m] == 0 && makers_[m].rows == counter.bound;
+        const bool may = whole_[m] == 0 && makers_[m].rows == counter.bound &&
+                         (!loop.has_breaks || CannotTrap(makers_[m]));
         if (may && IsOnceInFront(makers_[m], loop) && members.insert(m).second)
           rows.push_back(makers_[m].row);
       }
@@ -251,6 +259,27 @@ class Blocker {
     };
     while (std::erase_if(members, [&](size_t m) { return !is_by_rows(m); }) > 0) continue;
     return {members.begin(), members.end()};
+  }
+  // Rows that no turn comes to, as one leaves before, are not made.
+  bool CannotTrap(const Maker& maker) const {
+    const ir::Each& each = *f_.blocks[maker.block].insts[maker.place].each;
+    const auto is_within = [&](const Affine& sub, Value extent) {
+      return std::any_of(each.indices.begin(), each.indices.end(), [&](const ir::IndexVar& i) {
+        return sub.AsValue() == i.var && extents_.AreEqual(i.extent, extent);
+      });
+    };
+    for (const Inst& inst : each.body) {
+      if (inst.op != Op::Index && (ir::MayTrap(inst, f_) || ir::HasCallee(inst.op))) return false;
+      for (size_t axis = 0; inst.op == Op::Index && axis < inst.subs.size(); ++axis) {
+        if (!is_within(inst.subs[axis], extents_.Of(inst.args[0], axis))) return false;
+      }
+    }
+    for (const ir::EachResult& r : each.results) {
+      for (size_t axis = 0; axis < r.out.size(); ++axis) {
+        if (!is_within(r.out[axis], r.shape[axis])) return false;
+      }
+    }
+    return true;
   }
   bool IsOfMember(const RowRead& read, const std::set<size_t>& members) const {
     if (!read.in_body) return false;
@@ -430,6 +459,7 @@ class Blocker {
   std::vector<std::vector<size_t>> reads_of_;         // by maker, of reads_
   std::map<uint32_t, std::vector<size_t>> reads_at_;  // by what the row is
   std::vector<char> whole_;                           // by maker: something reads it otherwise
+  const ir::AxisExtents extents_;
 };
 
 }  // namespace

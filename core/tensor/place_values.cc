@@ -119,6 +119,33 @@ Inst Split(Inst& inst, size_t k, size_t axis, ir::Function& f) {
   return put;
 }
 
+// Along `axis` it is the element of `data` at what the subscripts of `axes` are.
+struct PlaceByData {
+  size_t axis;
+  Value data;
+  std::vector<size_t> axes;
+};
+
+// Where data say the place of the result's axis.
+std::optional<PlaceByData> PlaceByDataAt(const ir::Each& each, const EachResult& r, size_t axis,
+                                         const BlockValues& values) {
+  const Inst* def = FindDef(each, r.out[axis].AsValue());
+  if (!def || def->op != Op::Index || !IsWithin(each, r.guard, r.out[axis], r.shape[axis]))
+    return std::nullopt;
+  // Where its guard is false it is 0, whatever the data say.
+  if (def->guard.valid() && !ConditionsOf(each, r.guard).contains(def->guard)) return std::nullopt;
+  PlaceByData place{axis, def->args[0], {}};
+  for (size_t k = 0; k < def->subs.size(); ++k) {
+    const auto same = std::find(r.out.begin(), r.out.end(), def->subs[k]);
+    const auto other = static_cast<size_t>(same - r.out.begin());
+    if (same == r.out.end() || other == axis || !PlaceOfIndex(each, same->AsValue()) ||
+        !values.HasExtent(place.data, k, r.shape[other]))
+      return std::nullopt;
+    place.axes.push_back(other);
+  }
+  return place;
+}
+
 // Of places that data say.
 class DataPlaces {
  public:
@@ -140,19 +167,12 @@ class DataPlaces {
   }
 
  private:
-  // Along `axis` it is the element of `data` at what the subscripts of `axes` are.
-  struct Place {
-    size_t axis;
-    Value data;
-    std::vector<size_t> axes;
-  };
-
   void Visit(Inst& inst, size_t k) {
     const Value array = inst.results[k];
     EachResult& r = inst.each->results[k];
     if (!LeavesZeros(r.monoid) || r.into.valid() || !reads_.OnlyByStatements(array)) return;
     for (size_t axis = 0; axis < r.out.size(); ++axis) {
-      std::optional<Place> place = PlaceAt(*inst.each, r, axis);
+      std::optional<PlaceByData> place = PlaceByDataAt(*inst.each, r, axis, values_);
       if (!place || !AllMayAsk(array, *place, r.shape[axis])) continue;
       Erase(r.out, axis);
       Erase(r.shape, axis);
@@ -162,26 +182,8 @@ class DataPlaces {
     }
   }
 
-  std::optional<Place> PlaceAt(const ir::Each& each, const EachResult& r, size_t axis) const {
-    const Inst* def = FindDef(each, r.out[axis].AsValue());
-    if (!def || def->op != Op::Index || !IsWithin(each, r.guard, r.out[axis], r.shape[axis]))
-      return std::nullopt;
-    // Where its guard is false it is 0, whatever the data say.
-    if (def->guard.valid() && !ConditionsOf(each, r.guard).contains(def->guard))
-      return std::nullopt;
-    Place place{axis, def->args[0], {}};
-    for (size_t k = 0; k < def->subs.size(); ++k) {
-      const auto same = std::find(r.out.begin(), r.out.end(), def->subs[k]);
-      const auto other = static_cast<size_t>(same - r.out.begin());
-      if (same == r.out.end() || other == axis || !PlaceOfIndex(each, same->AsValue()) ||
-          !values_.HasExtent(place.data, k, r.shape[other]))
-        return std::nullopt;
-      place.axes.push_back(other);
-    }
-    return place;
-  }
   // Each read has an index there that runs over all of the axis, or is at the place.
-  bool AllMayAsk(Value array, const Place& place, Value extent) const {
+  bool AllMayAsk(Value array, const PlaceByData& place, Value extent) const {
     const auto& reads = reads_.Of(array);
     return std::all_of(reads.begin(), reads.end(), [&](const ArrayReads::Read& read) {
       const Affine& sub = read.inst->subs[place.axis];
@@ -191,7 +193,7 @@ class DataPlaces {
              IsWithin(*read.statement, read.inst->guard, sub, extent);
     });
   }
-  static bool IsAtPlace(const ir::Each& each, const Inst& read, const Place& place) {
+  static bool IsAtPlace(const ir::Each& each, const Inst& read, const PlaceByData& place) {
     const Inst* def = FindDef(each, read.subs[place.axis].AsValue());
     if (!def || def->op != Op::Index || def->args[0] != place.data) return false;
     for (size_t k = 0; k < place.axes.size(); ++k) {
@@ -215,7 +217,7 @@ class DataPlaces {
     }
     each.body = std::move(body);
   }
-  Value AskFor(const Place& place, const Inst& read, std::vector<Inst>& body) {
+  Value AskFor(const PlaceByData& place, const Inst& read, std::vector<Inst>& body) {
     Inst row, at;
     row.op = Op::Index;
     row.args = {place.data};
@@ -238,13 +240,13 @@ class DataPlaces {
   const ArrayReads reads_;
   const BlockValues values_;
   NarrowArrays narrow_;
-  std::unordered_map<uint32_t, Place> places_;  // by array
+  std::unordered_map<uint32_t, PlaceByData> places_;  // by array
 };
 
 // Sums of two arrays one of which is large and holds what data place, and which nothing else needs, become statements.
 class SumsOfPlaces {
  public:
-  explicit SumsOfPlaces(ir::Function& f) : f_(f), own_(f) {}
+  explicit SumsOfPlaces(ir::Function& f) : f_(f), own_(f), values_(f) {}
 
   bool Run() {
     FindPlaces();
@@ -272,7 +274,7 @@ class SumsOfPlaces {
         ir::ForEachOperand(inst, use);
         for (size_t k = 0; inst.each && k < inst.results.size(); ++k) {
           const EachResult& r = inst.each->results[k];
-          if (r.monoid == Monoid::kGen && StoresByData(*inst.each, r) && !own_.IsNoLarger(r.shape))
+          if (r.monoid == Monoid::kGen && HasPlace(*inst.each, r) && !own_.IsNoLarger(r.shape))
             places_.insert(inst.results[k]);
         }
       }
@@ -280,8 +282,16 @@ class SumsOfPlaces {
     }
   }
 
+  bool HasPlace(const ir::Each& each, const EachResult& r) const {
+    for (size_t axis = 0; axis < r.out.size(); ++axis) {
+      if (PlaceByDataAt(each, r, axis, values_)) return true;
+    }
+    return false;
+  }
+
   ir::Function& f_;
   const ir::OwnArrays own_;
+  const BlockValues values_;
   std::set<Value> places_;
   std::map<Value, int> uses_;
 };

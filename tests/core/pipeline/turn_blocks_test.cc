@@ -134,6 +134,34 @@ TEST_CASE("turn blocks: what the test of the loop reads stays") {
       1);
 }
 
+TEST_CASE("turn blocks: loops that a turn leaves") {
+  // In the first block, at its end, in a later one, never: by where the sum passes the limit.
+  for (const char* limit : {"0.5", "3.0", "7.0", "1000.0"}) {
+    CheckProgram(
+        "  let e = tanh.(x @ w)\n  var a = 0.0\n"
+        "  for i < n {\n    a += sum(e[i] * e[i])\n    if a > " +
+            std::string(limit) + " { break }\n    a = 1.01 * a\n  }\n  return sin(a)\n",
+        0);
+  }
+  // Who leaves with what the test's block counts has it from there.
+  CheckProgram(
+      "  let e = tanh.(x @ w)\n  var a = 0.0\n  var at = 0\n"
+      "  for i < n {\n    a += e[i, 0] ** 2\n    at = i\n"
+      "    if a > 2.0 { return a * f64(at) }\n    if a < 0.0 { break }\n  }\n  return a - "
+      "f64(at)\n",
+      2);
+  CheckProgram(
+      "  let e = x @ w\n  var h = gen j < s { 0.1 }\n"
+      "  for i < n {\n    let o = h\n    h = tanh.(e[i] + h @ u)\n"
+      "    if norm2(h - o) < 0.2 { break }\n  }\n  return sum(h)\n",
+      0);
+  // What may end the run in a row that no turn comes to is made whole, in front.
+  CheckProgram(
+      "  let e = gen i < n, j < s { exp(x[y[i] * y[i] % n, 0]) * w[0, j] }\n  var a = 0.0\n"
+      "  for i < n {\n    a += sum(tanh.(e[i]))\n    if a > 2.0 { break }\n  }\n  return a\n",
+      1);
+}
+
 TEST_CASE("turn blocks: not where turns fill a table that is as long") {
   CheckProgram(
       "  let e = gen i < n, j < n { norm2(x[i] - x[j] + 0.1) }\n"
