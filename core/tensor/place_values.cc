@@ -18,7 +18,8 @@
 //
 // or is at the place anyway, `index %a[%i, %k]`.
 //
-// A large array of such places that is only added to another one is added element by element, so that its elements are asked for.
+// Where there are places of columns, a large array of places that is only added to another one is added element by element, so
+// that its elements are asked for.
 #include <algorithm>
 #include <map>
 #include <optional>
@@ -243,14 +244,15 @@ class DataPlaces {
   std::unordered_map<uint32_t, PlaceByData> places_;  // by array
 };
 
-// Sums of two arrays one of which is large and holds what data place, and which nothing else needs, become statements.
+// Sums of two arrays one of which is large and holds what data place, and which nothing else needs, become statements; where some
+// such place is one of a column: those of rows alone come with the rows.
 class SumsOfPlaces {
  public:
   explicit SumsOfPlaces(ir::Function& f) : f_(f), own_(f), values_(f) {}
 
   bool Run() {
     FindPlaces();
-    if (places_.empty()) return false;
+    if (!any_down_columns_) return false;
     bool changed = false;
     for (ir::Block& b : f_.blocks) {
       SumStatements sums(f_, b.insts, [](const ir::Values&) { return true; });
@@ -274,24 +276,27 @@ class SumsOfPlaces {
         ir::ForEachOperand(inst, use);
         for (size_t k = 0; inst.each && k < inst.results.size(); ++k) {
           const EachResult& r = inst.each->results[k];
-          if (r.monoid == Monoid::kGen && HasPlace(*inst.each, r) && !own_.IsNoLarger(r.shape))
-            places_.insert(inst.results[k]);
+          const std::optional<size_t> axis = PlacedAxis(*inst.each, r);
+          if (!axis || own_.IsNoLarger(r.shape)) continue;
+          places_.insert(inst.results[k]);
+          any_down_columns_ |= *axis + 1 < r.shape.size();
         }
       }
       ir::ForEachTermOperand(b.term, use);
     }
   }
 
-  bool HasPlace(const ir::Each& each, const EachResult& r) const {
-    for (size_t axis = 0; axis < r.out.size(); ++axis) {
-      if (PlaceByDataAt(each, r, axis, values_)) return true;
+  std::optional<size_t> PlacedAxis(const ir::Each& each, const EachResult& r) const {
+    for (size_t axis = 0; r.monoid == Monoid::kGen && axis < r.out.size(); ++axis) {
+      if (PlaceByDataAt(each, r, axis, values_)) return axis;
     }
-    return false;
+    return std::nullopt;
   }
 
   ir::Function& f_;
   const ir::OwnArrays own_;
   const BlockValues values_;
+  bool any_down_columns_ = false;
   std::set<Value> places_;
   std::map<Value, int> uses_;
 };
