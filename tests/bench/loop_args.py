@@ -27,7 +27,15 @@ SHAPES = {
     "activity_sums": {"x": (400, 16), "w": (16, 400), "y": (400,)},
     "row_pairs": {"x": (400, 16), "w": (16, 200)},
     "barlow": {"x": (500, 32), "y": (500, 32), "w": (32, 200)},
+    "two_views": {"x": (1000, 16), "y": (1000, 16), "w": (16, 64), "u": (16, 64), "a": (64, 32)},
+    "gan_together": {"x": (1000, 32), "e": (1000, 8), "g": (8, 32), "w": (32, 64), "v": (64,)},
+    "clip_both_ways": {"u": (400, 32), "v": (400, 32)},
+    "best_of_sets": {"x": (50, 200, 8), "w": (8, 64), "v": (64,), "y": (50,)},
+    "running_score": {"x": (2000, 16), "w": (16, 64), "v": (64,)},
+    "early_stop": {"x": (2000, 16), "w": (16, 64), "v": (64,)},
 }
+# Vectors of integers: how many, and below what.
+LABELS = {"two_views": {"t": (2000, 32)}}
 
 
 def main():
@@ -35,7 +43,10 @@ def main():
     parser.add_argument("name", choices=sorted(SHAPES))
     options = parser.parse_args()
     random.seed(1)
-    print(json.dumps({name: numbers(*shape) for name, shape in SHAPES[options.name].items()}))
+    arguments = {name: numbers(*shape) for name, shape in SHAPES[options.name].items()}
+    for name, (count, below) in LABELS.get(options.name, {}).items():
+        arguments[name] = [random.randrange(below) for _ in range(count)]
+    print(json.dumps(arguments))
 
 
 if __name__ == "__main__":
