@@ -142,11 +142,12 @@ class Rows {
   // `made` makes: all rows of the set come before it is known.
   bool IsChosenRow(const Row& row, const ArrayReads::Read& read, const Inst& made) const {
     const bool of_set = row.axis + 1 < read.inst->subs.size() && row.axes.size() == row.axis;
-    return of_set && IsChosenBy(row.data, made, /*depth=*/0);
+    std::set<const Inst*> seen;
+    return of_set && IsChosenBy(row.data, made, 0, seen);
   }
-  bool IsChosenBy(Value place, const Inst& made, int depth) const {
+  bool IsChosenBy(Value place, const Inst& made, int depth, std::set<const Inst*>& seen) const {
     const Inst* def = values_.DefOf(place);
-    if (!def || !def->each) return false;
+    if (!def || !def->each || !seen.insert(def).second) return false;
     const auto k =
         std::find(def->results.begin(), def->results.end(), place) - def->results.begin();
     const Monoid m = def->each->results[static_cast<size_t>(k)].monoid;
@@ -155,7 +156,7 @@ class Rows {
     bool found = false;
     for (const Inst& read : def->each->body) {
       if (read.op == Op::Index && depth < kDeepest && !found)
-        found = IsChosenBy(read.args[0], made, depth + 1);
+        found = IsChosenBy(read.args[0], made, depth + 1, seen);
     }
     return found;
   }

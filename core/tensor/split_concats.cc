@@ -36,6 +36,7 @@ using ir::Op;
 using ir::Value;
 
 constexpr size_t kMostConcats = 8;  // of a function
+constexpr size_t kMostTries = 32;   // each walks over its block
 
 // The rows of two arrays behind each other, along an axis of both.
 struct Concat {
@@ -292,12 +293,13 @@ class ConcatFinder {
   }
 
   bool Run() {
+    size_t tries = 0;
     for (ir::Block& b : f_.blocks) {
       for (size_t k = 0; k < b.insts.size(); ++k) {
-        if (!b.insts[k].each || tried_.contains(b.insts[k].results[0])) continue;
+        if (!b.insts[k].each) continue;
         const std::optional<Concat> concat = ConcatOf(b.insts[k]);
         if (!concat) continue;
-        tried_.insert(b.insts[k].results[0]);
+        if (++tries > kMostTries) return false;
         const std::optional<Lengths> lengths = LengthsOf(b.insts[k], *concat);
         if (lengths && ConcatSplitter(f_, b, own_, *concat, *lengths).Run(k)) return true;
       }
@@ -382,12 +384,22 @@ class ConcatFinder {
   const ir::AxisExtents extents_;
   const std::vector<std::pair<Value, Value>> equal_;  // that the entry checks
   std::set<Value> worked_;                            // results that take work
-  std::set<Value> tried_;
 };
+
+// Whether some statement chooses between two elements at all.
+bool AnyChooses(const ir::Function& f) {
+  return std::any_of(f.blocks.begin(), f.blocks.end(), [](const ir::Block& b) {
+    return std::any_of(b.insts.begin(), b.insts.end(), [](const Inst& inst) {
+      return inst.each && std::any_of(inst.each->body.begin(), inst.each->body.end(),
+                                      [](const Inst& in) { return in.op == Op::Select; });
+    });
+  });
+}
 
 }  // namespace
 
 bool SplitConcats(ir::Function& f) {
+  if (!AnyChooses(f)) return false;
   bool changed = false;
   for (size_t k = 0; k < kMostConcats && ConcatFinder(f).Run(); ++k) changed = true;
   return changed;
