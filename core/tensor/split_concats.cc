@@ -341,9 +341,8 @@ class ConcatFinder {
     }
     return std::nullopt;
   }
-  // Whether the guard is that p does not hold, as the constraint e >= 0 says, or there is none.
+  // Whether the guard is that p does not hold, as the constraint e >= 0 says.
   static bool IsElsewhere(const Each& each, Value guard, const Inst& p, const Affine& e) {
-    if (!guard.valid()) return true;
     const Inst* def = FindDef(each, guard);
     if (!def || def->guard.valid()) return false;
     if (def->op == Op::Not) return def->args[0] == p.results[0];
@@ -360,6 +359,14 @@ class ConcatFinder {
     const Lengths lengths = {r.shape[concat.axis], extents_.Of(concat.first, concat.axis),
                              extents_.Of(concat.second, concat.axis)};
     if (!lengths.first.valid() || !lengths.second.valid()) return std::nullopt;
+    // Along the others a read is in range of the parts where it is of the whole, and only there.
+    for (size_t axis = 0; axis < r.shape.size(); ++axis) {
+      const auto is_as_long = [&](Value part) {
+        return extents_.AreEqual(extents_.Of(part, axis), r.shape[axis]);
+      };
+      if (axis != concat.axis && (!is_as_long(concat.first) || !is_as_long(concat.second)))
+        return std::nullopt;
+    }
     const auto is_size = [&](Value size, const Affine& e) {
       if (Described(size) == e) return true;
       return std::any_of(equal_.begin(), equal_.end(), [&](const auto& pair) {

@@ -3,6 +3,7 @@
 
 #include <set>
 
+#include "core/eval/interpreter.h"
 #include "core/ir/ir.h"
 #include "tests/support/derivatives.h"
 #include "tests/support/optimised.h"
@@ -71,6 +72,30 @@ TEST_CASE("split concats: layers, columns, sums, parts of parts; keys of all sta
     CheckDerivatives(ssa, {Waves(3, 2, 0.5), Waves(2, 2, 0.7), Waves(2, 4, 1.5), FourNumbers()});
     CheckSameOptimised(ssa, Transform::kHessian,
                        {Waves(2, 1, 0.5), Waves(1, 1, 0.7), Waves(1, 4, 1.5), FourNumbers()});
+  }
+}
+
+TEST_CASE("split concats: what is read out of range ends the run") {
+  for (const char* program : {
+           "  let c = gen i < 2 * n, j < k - 1 { if i < n { a[i, j] } else { a[i - n, j] } }\n"
+           "  return sum i < 2 * n, j < k { sin(c[i, j]) }\n",
+           "  let c = gen i < n - 1, j < 2 * k { if j < k { a[i, j] } else { a[i, j - k] } }\n"
+           "  return sum i < n, j < 2 * k { sin(c[i, j]) }\n",
+           "  let c = gen i < 2 * n, j < k {\n    let t = a[i - n, j]\n"
+           "    if i < n { a[i, j] } else { t }\n  }\n"
+           "  return sum i < 2 * n { sin(sum j < k { c[i, j] }) }\n",
+       }) {
+    const std::string text = "fn f(x: [n, d]f64, w: [d, k]f64) -> f64 {\n  let a = tanh.(x @ w)\n" +
+                             std::string(program) + "}\n";
+    INFO(text);
+    const ir::Module ssa = LowerText(text, "f");
+    const std::vector<Tensor> args = {Waves(4, 2, 0.5), Waves(2, 5, 1.5)};
+    for (const Transform t : {Transform::kValue, Transform::kValueAndGrad}) {
+      const auto plain = eval::Run(ssa, args), run = eval::Run(Derived(ssa, t), args);
+      REQUIRE((plain.ok() && run.ok()));
+      CHECK(plain->trap);
+      CHECK(run->trap);
+    }
   }
 }
 
