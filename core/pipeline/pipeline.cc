@@ -129,6 +129,7 @@ Status Finish(PassRunner& passes, ir::Module m, bool derived, bool optimise, int
       return tensor::ScanByKeys(x) ? opt::Simplify(x, passes.rules()) : Status();
     }));
     if (derived) PB_RETURN_IF_ERROR(FactorSeeds(passes, m));
+    if (derived) PB_RETURN_IF_ERROR(RowsAsMade(passes, m));
     PB_RETURN_IF_ERROR(RaiseReaders(passes, m));
     PB_RETURN_IF_ERROR(CommonRows(passes, m));
     PB_RETURN_IF_ERROR(TurnArrays(passes, m));

@@ -187,6 +187,14 @@ Status BlockTurns(PassRunner& passes, ir::Module& m) {
   return {};
 }
 
+Status RowsAsMade(PassRunner& passes, ir::Module& m) {
+  return passes.Run("rows_as_made", m, [&](ir::Module& x) {
+    bool changed = false;
+    for (auto& f : x.functions) changed |= tensor::MakeRowsAsMade(*f);
+    return changed ? opt::Simplify(x, passes.rules()) : Status();
+  });
+}
+
 Status RaiseReaders(PassRunner& passes, ir::Module& m) {
   return passes.Run("raise_readers", m, [](ir::Module& x) {
     for (auto& f : x.functions) tensor::RaiseReaders(*f);

@@ -42,6 +42,9 @@ Status ShareStatements(PassRunner& passes, ir::Module& m);
 // Statements go to the blocks that need them (core/opt/sink.cc), once those that share what they are made of are one.
 Status SinkStatements(PassRunner& passes, ir::Module& m);
 
+// What is made of rows some rows away (core/tensor/rows_as_made.cc).
+Status RowsAsMade(PassRunner& passes, ir::Module& m);
+
 // What reads a large array that another block makes is made there, where it is smaller (core/tensor/raise_readers.cc).
 Status RaiseReaders(PassRunner& passes, ir::Module& m);
 

@@ -62,6 +62,9 @@ bool MakeRowsAsRead(ir::Function& f);
 // Large arrays put behind each other are not put together where what is made of them is made of each (split_concats.cc). Comes
 // before derivatives are taken.
 bool SplitConcats(ir::Function& f);
+// What is made of rows of a large array some rows away is made by the array's own rows, and moved (rows_as_made.cc). Comes behind
+// derivatives.
+bool MakeRowsAsMade(ir::Function& f);
 // What reads a large array of another block, and is smaller, is made there (raise_readers.cc).
 bool RaiseReaders(ir::Function& f);
 // What is added at places that data say, and then from each place to another, is added there at once (send_sums.cc).

@@ -1,0 +1,164 @@
+// What is made of the rows of a large array, each row of one some rows away, is made by the array's own rows, and moved where it
+// belongs then: so the turn that makes a row makes all of it. The cotangents of `z[i + 1]`:
+//
+//   y = each(t < N, l < d, j < k) where (1 <= t) { … a[t - 1, j] … } sum [t, l] of (N, d)         a: (M, k), M <= N
+//
+//   u = each(i < M, l < d, j < k) where (i + 1 < N) { … a[i, j] … } sum [i, l] of (M, d)
+//   y = each(t < N, l < d) where (1 <= t, t - 1 < M) { u[t - 1, l] } gen [t, l] of (N, d)
+//
+// (Of what a program reads some rows away rows_as_read.cc makes these rows.) Each element has the terms that it had, in their order.
+#include <algorithm>
+#include <optional>
+#include <unordered_map>
+#include <vector>
+
+#include "core/analysis/outer_values.h"
+#include "core/analysis/predicate.h"
+#include "core/ir/own_arrays.h"
+#include "core/ir/statements.h"
+#include "core/tensor/normalise.h"
+#include "core/tensor/statement_edit.h"
+
+namespace pullback::tensor {
+namespace {
+
+using ir::Affine;
+using ir::Each;
+using ir::EachResult;
+using ir::Inst;
+using ir::Monoid;
+using ir::Op;
+using ir::Value;
+
+class ByMaker {
+ public:
+  explicit ByMaker(ir::Function& f) : f_(f), outer_(f), own_(f) {}
+
+  bool Run() {
+    bool changed = false;
+    for (ir::Block& b : f_.blocks) {
+      std::vector<Inst> out;
+      large_.clear();
+      for (Inst& inst : b.insts) {
+        const std::optional<Away> away = inst.each ? AwayOf(inst) : std::nullopt;
+        changed |= away.has_value();
+        if (away) out.push_back(MadeByRows(inst, *away));
+        for (size_t k = 0; inst.each && k < inst.results.size(); ++k) LearnLarge(inst, k);
+        out.push_back(std::move(inst));
+      }
+      b.insts = std::move(out);
+    }
+    return changed;
+  }
+
+ private:
+  // The statement's row t is made of row t - by of an array that has so many rows.
+  struct Away {
+    Affine by;
+    Value rows;
+  };
+
+  void LearnLarge(const Inst& inst, size_t k) {
+    const EachResult& r = inst.each->results[k];
+    if (r.shape.size() > 1 && !own_.IsNoLarger(r.shape)) large_[inst.results[k].id] = r.shape[0];
+  }
+
+  std::optional<Away> AwayOf(const Inst& inst) const {
+    const Each& each = *inst.each;
+    if (each.results.size() != 1 || each.results[0].monoid != Monoid::kSum) return std::nullopt;
+    const EachResult& r = each.results[0];
+    if (r.into.valid() || r.out.size() < 2 || r.out.size() == each.indices.size() ||
+        !ir::IsPrefixForm(each, r) || !HasElementByIndices(each, r) || !own_.IsNoLarger(r.shape))
+      return std::nullopt;
+    const Value row = r.out[0].AsValue();
+    std::optional<Away> away;
+    for (const Inst& read : each.body) {
+      const auto large = read.op == Op::Index ? large_.find(read.args[0].id) : large_.end();
+      if (large == large_.end()) continue;
+      const Affine by = Affine::Of(row) - read.subs[0];
+      const bool fixed = std::all_of(by.terms.begin(), by.terms.end(), [&](const Affine::Term& t) {
+        return !PlaceOfIndex(each, t.value) && !FindDef(each, t.value);
+      });
+      if (!fixed || (away && (away->by != by || away->rows != large->second))) return std::nullopt;
+      if (!away && !IsWithinRows(each, read.subs[0], large->second)) return std::nullopt;
+      away = Away{by, large->second};
+    }
+    if (!away || away->by == Affine() || !AreNoMore(away->rows, r.shape[0])) return std::nullopt;
+    return away;
+  }
+  // At every point of the statement: other rows have no terms.
+  bool IsWithinRows(const Each& each, const Affine& sub, Value rows) const {
+    analysis::Box box = outer_.BoxOf(each);
+    const auto described = [&](const Affine& e) {
+      Affine form = e;
+      for (const Affine::Term& t : e.terms) {
+        if (!PlaceOfIndex(each, t.value) && !FindDef(each, t.value))
+          form = form.Substitute(t.value, outer_.Describe(t.value, box));
+      }
+      return form;
+    };
+    std::vector<ir::Constraint> known;
+    for (const ir::Constraint& c : each.where) known.push_back({described(c.e), c.equality});
+    const Affine at = described(sub), last = described(Affine::Of(rows)) - Affine::Const(1);
+    analysis::Work work;
+    return analysis::ProvesImplied(known, {at, false}, box, work) &&
+           analysis::ProvesImplied(known, {last - at, false}, box, work);
+  }
+  bool AreNoMore(Value rows, Value others) const {
+    analysis::Box box;
+    const Affine more = outer_.Describe(others, box) - outer_.Describe(rows, box);
+    return more.IsConst() && more.constant >= 0;
+  }
+
+  // By rows of the array; `inst` takes them from there.
+  Inst MadeByRows(Inst& inst, const Away& away) {
+    Inst made = CopyStatement(inst, f_).inst;
+    made.results = {f_.NewLike(f_, inst.results[0])};
+    Each& each = *made.each;
+    EachResult& r = each.results[0];
+    const Value old = r.out[0].AsValue(), row = f_.NewLike(f_, old), rows = r.shape[0];
+    each.indices[*PlaceOfIndex(each, old)] = {row, away.rows};
+    r.out[0] = Affine::Of(row);
+    r.shape[0] = away.rows;
+    const Affine at = Affine::Of(row) + away.by;
+    SubstituteIndex(each, f_, old, at);
+    AddRange(each, at, rows);
+
+    const EachResult& whole = inst.each->results[0];
+    EachResult placed;
+    placed.monoid = Monoid::kGen;
+    placed.out = whole.out;
+    placed.shape = whole.shape;
+    placed.loc = whole.loc;
+    Inst read;
+    read.op = Op::Index;
+    read.loc = inst.loc;
+    read.args = {made.results[0]};
+    ir::Affines subs(whole.out.begin(), whole.out.end());
+    subs[0] = subs[0] - away.by;
+    read.subs = ir::AffineSpan(subs);
+    read.results = {f_.NewValue(f_.TypeOf(made.results[0]).Element())};
+    placed.value = read.results[0];
+    Each moved;
+    for (const ir::IndexVar& i : inst.each->indices) {
+      if (std::find(whole.out.begin(), whole.out.end(), Affine::Of(i.var)) != whole.out.end())
+        moved.indices.push_back(i);
+    }
+    AddRange(moved, subs[0], away.rows);
+    moved.body.push_back(std::move(read));
+    moved.results.push_back(std::move(placed));
+    *inst.each = std::move(moved);
+    return made;
+  }
+
+  ir::Function& f_;
+  const analysis::OuterValues outer_;
+  const ir::OwnArrays own_;
+  std::unordered_map<uint32_t, Value> large_;  // of the block so far: how many rows
+};
+
+}  // namespace
+
+bool MakeRowsAsMade(ir::Function& f) { return ByMaker(f).Run(); }
+
+}  // namespace pullback::tensor
