@@ -133,11 +133,9 @@ ir::Values SeedFactorer::Numbers() const {
   return numbers;
 }
 
-// A statement's, or, of a sum of two arrays, that of one of them; nullptr: of neither.
 const EachResult* SeedFactorer::ResultOf(Value v) const {
-  for (auto at = cone_.rbegin(); at != cone_.rend(); ++at) {
-    const Inst& inst = block_.insts[*at];
-    if (inst.op == Op::AddArrays && inst.results[0] == v) v = inst.args[0];
+  for (size_t at : cone_) {
+    const Inst& inst = block_.insts[at];
     for (size_t k = 0; inst.each && k < inst.results.size(); ++k) {
       if (inst.results[k] == v) return &inst.each->results[k];
     }
@@ -278,11 +276,7 @@ void SeedFactorer::Rewrite(Value number) {
   one.bits = ir::FloatBits(f_.TypeOf(number).elem, 1.0);
   one.results = {f_.NewLike(f_, number)};
   std::unordered_map<uint32_t, Value> by = {{number.id, one.results[0]}};
-  std::unordered_map<uint32_t, EachResult> like;
-  for (Value v : outside_) {
-    by[v.id] = f_.NewLike(f_, v);
-    if (f_.TypeOf(v).IsArray()) like[v.id] = *ResultOf(v);
-  }
+  for (Value v : outside_) by[v.id] = f_.NewLike(f_, v);
   std::vector<Inst> insts;
   ValueSet cone;
   insts.reserve(block_.insts.size() + outside_.size() + 1);
@@ -297,7 +291,7 @@ void SeedFactorer::Rewrite(Value number) {
       const Value v = inst.results[r];
       if (!outside_.contains(v)) continue;
       if (f_.TypeOf(v).IsArray()) {
-        scaled.push_back(Scaled(number, by.at(v.id), v, like.at(v.id), inst.loc));
+        scaled.push_back(Scaled(number, by.at(v.id), v, inst.each->results[r], inst.loc));
       } else {
         std::vector<Inst> product = Product(number, by.at(v.id), v, inst.loc);
         std::move(product.begin(), product.end(), std::back_inserter(scaled));

@@ -76,10 +76,8 @@ class ByMaker {
       const auto large = read.op == Op::Index ? large_.find(read.args[0].id) : large_.end();
       if (large == large_.end()) continue;
       const Affine by = Affine::Of(row) - read.subs[0];
-      const bool fixed = std::all_of(by.terms.begin(), by.terms.end(), [&](const Affine::Term& t) {
-        return !PlaceOfIndex(each, t.value) && !FindDef(each, t.value);
-      });
-      if (!fixed || (away && (away->by != by || away->rows != large->second))) return std::nullopt;
+      if (!by.IsConst() || (away && (away->by != by || away->rows != large->second)))
+        return std::nullopt;
       if (!away && !IsWithinRows(each, read.subs[0], large->second)) return std::nullopt;
       away = Away{by, large->second};
     }
