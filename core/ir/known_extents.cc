@@ -51,6 +51,7 @@ std::vector<Value> Both(std::vector<Value> a, const std::vector<Value>& b) {
 void KnownExtents::LearnDim(Value result) {
   of_arrays.insert(result);
   made_of_arrays.insert(result);
+  dims_.insert(result);
 }
 
 void KnownExtents::Learn(Op op, uint64_t bits, ValueSpan args, Value result) {
@@ -96,6 +97,9 @@ void KnownExtents::LearnBounds(Op op, ValueSpan args, Value result) {
   } else if (op == Op::Min) {
     at_most = Either(AtMost(args[0]), AtMost(args[1]));
     below = Either(Below(args[0]), Below(args[1]));
+  } else if (op == Op::Max && IsZero(args[1])) {
+    at_most = AtMost(args[0]);
+    std::erase_if(at_most, [&](Value v) { return v == args[0] || !dims_.contains(v); });
   } else if (op == Op::Select) {
     at_most = Both(AtMost(args[1]), AtMost(args[2]));
     below = Both(Below(args[1]), Below(args[2]));

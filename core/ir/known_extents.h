@@ -38,6 +38,7 @@ struct KnownExtents {
   std::vector<Value> Below(Value v) const;
   void LearnBounds(Op op, ValueSpan args, Value result);
 
+  std::set<Value> dims_;  // extents of arrays themselves
   std::set<Value>
       turns_;  // with a constant added, so few that nobody gets to where that would wrap
   std::set<Value> starts_;  // these, and what is no less than a start

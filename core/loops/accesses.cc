@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "core/ir/row_windows.h"
+
 namespace pullback::loops {
 
 using ir::Affine;
@@ -48,12 +50,12 @@ Access PlanAccess(const AccessContext& c, ir::AffineSpan subs, ir::AffineSpan ex
 std::optional<Proof> ProofOf(const AccessContext& c, const CheckedAccesses::Axis& axis) {
   std::optional<Proof> found = c.l.checked.Find(axis, c.bounds);
   if (!found) return std::nullopt;
-  for (Reg& r : found->rows) r = r.valid() ? c.l.Of(r) : r;
+  for (Reg& r : found->turns) r = r.valid() ? c.l.Of(r) : r;
   return found;
 }
 
 Proof NewProof(const AccessContext& c) {
-  Rows loops;
+  Turns loops;
   for (const SpaceIndex& i : c.space.indices) loops.push_back(i.pinned ? ir::kNoValue : i.var);
   return {c.l.checked.NewToken(), std::move(loops)};
 }
@@ -84,10 +86,29 @@ void LearnChecks(const AccessContext& c, const Access& access, ir::AffineSpan su
   }
 }
 
+namespace {
+
+// By the outermost loop whose turns it is near to.
+Subscript RowOf(const AccessContext& c, const Affine& sub) {
+  const auto constant = [&](Value extent) { return c.l.e.AsI64(c.l.Of(extent)); };
+  std::optional<Subscript> row;
+  int level = 0;
+  for (const SpaceIndex& i : c.space.indices) {
+    if (i.pinned ? sub.AsValue() != i.var : row && i.level >= level) continue;
+    const auto window = ir::FindRowWindow(c.each, sub, i.var, constant);
+    if (!window) continue;
+    row = Subscript{i.var, window->first, window->last};
+    level = i.level;
+  }
+  return row.value_or(Subscript{sub.AsValue()});
+}
+
+}  // namespace
+
 Emitter::About AboutAccess(const AccessContext& c, const Access& access, ir::AffineSpan subs) {
   Emitter::About about;
   about.proofs = c.remainders;
-  for (const Affine& sub : subs) about.rows.push_back(sub.AsValue());
+  for (const Affine& sub : subs) about.rows.push_back(RowOf(c, sub));
   for (size_t axis = 0; axis < access.proofs.size(); ++axis) {
     if (access.axes[axis] != AxisCheck::kProven) about.proofs.push_back(access.proofs[axis]);
   }

@@ -68,6 +68,8 @@ class Blocking {
       adds_to_same_ |= !IsOfTurn(loop_.body[k]);
     }
     const std::set<Reg> crossing = Crossing();
+    all_known_ = std::all_of(crossing.begin(), crossing.end(),
+                             [&](Reg array) { return KnowsBoundsAt(loop_, array); });
     const bool known = std::all_of(crossing.begin(), crossing.end(), [&](Reg array) {
       return !grown.contains(array) && KnowsSizeAt(array);
     });
@@ -165,7 +167,7 @@ class Blocking {
     const auto written = written_.find(r);
     if (written == written_.end()) return true;
     if (written->second > at) return false;
-    return rows_.contains(r) || (!IsToken(r) && all_.memory.at(r).axis != Effects::Access::kNoAxis);
+    return rows_.contains(r) || (!IsToken(r) && all_.memory.at(r).IsOfTurn());
   }
   // Few and cheap. `again`: places of what is, with what has been found before.
   bool MayBeMadeAgain(Reg r, std::set<size_t>& again) const {
@@ -214,9 +216,10 @@ class Blocking {
     return front.Scalar(Op::Max, {size, front.I64(1)});
   }
 
-  // Loops that have no fewer turns than a block.
+  // Loops that have no fewer turns than a block. (Of the loop itself it is not known in front of strips.)
   std::vector<const Node*> Sized() const {
-    std::vector<const Node*> loops = {&loop_};
+    std::vector<const Node*> loops;
+    if (all_known_) loops.push_back(&loop_);
     for (size_t k : adds_) {
       loops.push_back(&loop_.body[k]);
       loops.push_back(InnerOf(loop_.body[k]));
@@ -225,9 +228,11 @@ class Blocking {
   }
   bool KnowsSizeAt(Reg array) const {
     const std::vector<const Node*> loops = Sized();
-    return std::all_of(loops.begin(), loops.end(), [&](const Node* n) {
-      return places_.IsKnownAt(n->args[0], array) && places_.IsKnownAt(n->args[1], array);
-    });
+    return std::all_of(loops.begin(), loops.end(),
+                       [&](const Node* n) { return KnowsBoundsAt(*n, array); });
+  }
+  bool KnowsBoundsAt(const Node& loop, Reg array) const {
+    return places_.IsKnownAt(loop.args[0], array) && places_.IsKnownAt(loop.args[1], array);
   }
 
   // Of a row.
@@ -270,7 +275,7 @@ class Blocking {
           all.push_back(std::move(front.nodes[0]));
         }
         n.args[1] = offset;
-        if (!n.rows.empty()) n.rows.insert(n.rows.begin(), turn);
+        if (!n.rows.empty()) n.rows.insert(n.rows.begin(), Subscript{turn});
         moved = true;
       }
       all.push_back(std::move(n));
@@ -322,6 +327,7 @@ class Blocking {
   std::map<Reg, int> touched_;     // by how many nodes
   std::map<Reg, size_t> written_;  // in a turn, with the last place where it is
   std::vector<size_t> adds_;
+  bool all_known_ = false;       // bounds of the loop, in front of what it makes rows of
   bool adds_to_same_ = false;    // some of them: in several turns to the same elements
   std::map<Reg, Reg> elements_;  // of a row of what has grown
 };

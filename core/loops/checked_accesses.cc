@@ -75,10 +75,10 @@ class Matching {
   bool Match(const Affine& a, const Affine& b);
   // The indices that nothing tells are free: any point of them will do.
   bool PlaceTheRest();
-  Rows Places() const {
-    Rows rows;
-    for (const ir::IndexVar& i : a_.indices) rows.push_back(places_.at(i.var).AsValue());
-    return rows;
+  Turns Places() const {
+    Turns turns;
+    for (const ir::IndexVar& i : a_.indices) turns.push_back(places_.at(i.var).AsValue());
+    return turns;
   }
 
  private:
@@ -223,8 +223,8 @@ std::optional<Proof> CheckedAccesses::Find(const Axis& axis, const Bounds& bound
       continue;
     Proof proof{entry.token, matching.Places()};
     // Best the turn of the outermost loop that checks is the one that relies on it: these loops may be one.
-    const bool by_turn = !proof.rows.empty() && !axis.each->indices.empty() &&
-                         proof.rows[0] == axis.each->indices[0].var;
+    const bool by_turn = !proof.turns.empty() && !axis.each->indices.empty() &&
+                         proof.turns[0] == axis.each->indices[0].var;
     if (by_turn) return proof;
     if (!found) found = std::move(proof);
   }

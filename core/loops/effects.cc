@@ -22,8 +22,11 @@ constexpr int kNoAxis = Effects::Access::kNoAxis;
 void Join(Memory& memory, Reg r, const Effects::Access& access) {
   const auto [known, fresh] = memory.try_emplace(r, access);
   if (fresh) return;
-  known->second.writes |= access.writes;
-  if (known->second.axis != access.axis) known->second.axis = kNoAxis;
+  Effects::Access& both = known->second;
+  both.writes |= access.writes;
+  if (both.axis != access.axis) both.axis = kNoAxis;
+  both.first = std::min(both.first, access.first);
+  both.last = std::max(both.last, access.last);
 }
 
 class Collector {
@@ -65,17 +68,17 @@ class Collector {
       case Kind::kStore:
         RelyOn(n.proofs);
         relies_on_checks_ = true;
-        return Touch(n.args[0], n.kind == Kind::kStore, AxisOfTurn(n.rows));
+        return Touch(n.args[0], OfRow(n.kind == Kind::kStore, n.rows));
       case Kind::kContract:
         relies_on_checks_ = true;
-        Touch(n.args[0], true, kNoAxis);
-        for (size_t k = 1; k < kContractArrays; ++k) Touch(n.args[k], false, kNoAxis);
+        Touch(n.args[0], {true});
+        for (size_t k = 1; k < kContractArrays; ++k) Touch(n.args[k], {false});
         return;
-      case Kind::kLanesTotal: return Touch(n.args[0], false, kNoAxis);
+      case Kind::kLanesTotal: return Touch(n.args[0], {false});
       case Kind::kLaneAdd:
       case Kind::kRetain:
       case Kind::kRelease:
-      case Kind::kUnique: return Touch(n.args[0], true, kNoAxis);
+      case Kind::kUnique: return Touch(n.args[0], {true});
       case Kind::kScalar:
         relies_on_checks_ |= n.op == ir::Op::Div || n.op == ir::Op::Rem;
         return RelyOn(n.proofs);
@@ -91,7 +94,7 @@ class Collector {
           if (p.token == kFacts)
             states_facts_ = true;
           else
-            Touch(p.token, true, AxisOfTurn(p.rows));
+            Touch(p.token, OfTurn(true, p.turns));
         }
         return;
       case Kind::kCall:
@@ -104,7 +107,7 @@ class Collector {
       case Kind::kList: break;
     }
     effects_.ordered = true;
-    for (Reg r : n.args) Touch(r, true, kNoAxis);
+    for (Reg r : n.args) Touch(r, {true});
   }
 
   // Then nothing of a call is seen but what it gives, or that it traps.
@@ -114,15 +117,30 @@ class Collector {
            std::all_of(call.results.begin(), call.results.end(), is_scalar);
   }
 
-  int AxisOfTurn(const Rows& rows) const {
-    if (node_.kind != Kind::kFor) return kNoAxis;
-    const auto it = std::find(rows.begin(), rows.end(), node_.results[0]);
-    return it == rows.end() ? kNoAxis : static_cast<int>(it - rows.begin());
+  // By the loop's index, of what has an index, or none, along each axis.
+  template <typename List, typename IndexOf>
+  Effects::Access ByTurn(bool writes, const List& list, IndexOf&& index_of) const {
+    if (node_.kind != Kind::kFor) return {writes};
+    const auto it = std::find_if(list.begin(), list.end(),
+                                 [&](const auto& of) { return index_of(of) == node_.results[0]; });
+    if (it == list.end()) return {writes};
+    return {writes, static_cast<int>(it - list.begin())};
+  }
+  Effects::Access OfTurn(bool writes, const Turns& turns) const {
+    return ByTurn(writes, turns, [](Reg r) { return r; });
+  }
+  Effects::Access OfRow(bool writes, const Rows& rows) const {
+    Effects::Access access = ByTurn(writes, rows, [](const Subscript& row) { return row.index; });
+    if (access.axis == kNoAxis) return access;
+    const Subscript& row = rows[static_cast<size_t>(access.axis)];
+    access.first = row.first;
+    access.last = row.last;
+    return access;
   }
   void RelyOn(const std::vector<Proof>& proofs) {
-    for (const Proof& p : proofs) Touch(p.token, false, AxisOfTurn(p.rows));
+    for (const Proof& p : proofs) Touch(p.token, OfTurn(false, p.turns));
   }
-  void Touch(Reg r, bool writes, int axis) { Join(effects_.memory, r, {writes, axis}); }
+  void Touch(Reg r, const Effects::Access& access) { Join(effects_.memory, r, access); }
 
   const Function& f_;
   const Node& node_;
@@ -156,19 +174,53 @@ bool StayInOrder(const Effects& a, const Effects& b) {
   return (a.ordered && (b.ordered || b.checks)) || (b.ordered && a.checks);
 }
 
-Dependence DependenceOf(const Effects& later, const Effects& earlier) {
-  if (StayInOrder(later, earlier)) return Dependence::kWhole;
-  if (Meet(later.uses, earlier.defines)) return Dependence::kWhole;
-  Dependence found = Dependence::kNone;
+namespace {
+
+// Calls fn(of the later one, of the earlier one) on what both access and one of them writes, until it gives false; whether
+// it never did.
+template <typename Fn>
+bool AllConflicts(const Effects& later, const Effects& earlier, Fn&& fn) {
   const bool swap = later.memory.size() > earlier.memory.size();
   const Effects &few = swap ? earlier : later, &many = swap ? later : earlier;
   for (const auto& [r, access] : few.memory) {
     const auto other = many.memory.find(r);
     if (other == many.memory.end() || (!access.writes && !other->second.writes)) continue;
-    if (access.axis == kNoAxis || access.axis != other->second.axis) return Dependence::kWhole;
-    found = Dependence::kByTurn;
+    if (!(swap ? fn(other->second, access) : fn(access, other->second))) return false;
   }
-  return found;
+  return true;
+}
+
+}  // namespace
+
+Dependence DependenceOf(const Effects& later, const Effects& earlier) {
+  if (StayInOrder(later, earlier)) return Dependence::kWhole;
+  if (Meet(later.uses, earlier.defines)) return Dependence::kWhole;
+  Dependence found = Dependence::kNone;
+  const bool by_turn = AllConflicts(later, earlier, [&](const auto& a, const auto& b) {
+    found = Dependence::kByTurn;
+    return a.IsOfTurn() && b.IsOfTurn() && a.axis == b.axis;
+  });
+  return by_turn ? found : Dependence::kWhole;
+}
+
+std::optional<int64_t> DelayOf(const Effects& later, const Effects& earlier) {
+  if (StayInOrder(later, earlier) || Meet(later.uses, earlier.defines)) return std::nullopt;
+  std::optional<int64_t> most;
+  const bool by_turn = AllConflicts(later, earlier, [&](const auto& a, const auto& b) {
+    most = std::max(most.value_or(INT64_MIN), a.last - b.first);
+    return a.axis != kNoAxis && a.axis == b.axis;
+  });
+  if (!by_turn) return std::nullopt;
+  return most.value_or(0);
+}
+
+Effects Delayed(Effects loop, int64_t delay) {
+  for (auto& [r, access] : loop.memory) {
+    if (access.axis == kNoAxis) continue;
+    access.first -= delay;
+    access.last -= delay;
+  }
+  return loop;
 }
 
 }  // namespace pullback::loops

@@ -105,11 +105,11 @@ class RowFuser {
       ShareIntegers(f_, items_[loop].node.body);
       RowFuser(f_, items_[loop].node.body, known_, std::move(rows)).Run();
     }
-    MakeStrips();
     for (const auto& [array, loop] : shrunk_) {
       const Node& node = items_[items_.Joined(loop)].node;
       if (!node.results.empty()) known_.rows[node.results[0]].emplace(array, known_.runs.at(array));
     }
+    MakeStrips();
     nodes_ = items_.PutBack();
   }
 
@@ -238,6 +238,14 @@ class RowFuser {
     if (known_.IsWanted(alloc)) rows_.emplace_back(loop, outer);
   }
 
+  static bool IsOfRow(const Effects::Access& access) {
+    return access.IsOfTurn() && access.axis == 0;
+  }
+  // As near as rows in strips may be.
+  static bool IsNearRow(const Effects::Access& access) {
+    constexpr int64_t kMostAway = 32;
+    return access.axis == 0 && -kMostAway <= access.first && access.last <= kMostAway;
+  }
   // The loop that gives all elements of the array their first value and does nothing else, if others use it. Rows that
   // no other loop visits need none, so each turn of these may fill its own. (An array that is zeroed has elements that
   // no loop stores first.)
@@ -248,7 +256,7 @@ class RowFuser {
     const auto& memory = item.effects.memory;
     const bool alone = item.joined == k && item.IsLoop() && item.parts.empty() &&
                        !item.guard.valid() && memory.size() == 1 &&
-                       memory.begin()->first == array && memory.begin()->second.axis == 0;
+                       memory.begin()->first == array && IsOfRow(memory.begin()->second);
     if (!alone || item.effects.checks || item.effects.ordered) return std::nullopt;
     bool fills = true;
     ForEachNode(item.node.body, [&](const Node& n) {
@@ -265,7 +273,8 @@ class RowFuser {
       const RowItem& item = items_[k];
       const auto access = item.effects.memory.find(array);
       const bool by_row =
-          item.IsLoop() && access != item.effects.memory.end() && access->second.axis == 0;
+          item.IsLoop() && access != item.effects.memory.end() &&
+          (into == Into::kStrips ? IsNearRow(access->second) : IsOfRow(access->second));
       const bool apart =
           into == Into::kLoopOfPlain && of.users.size() > 1 && item.IsBetterAlone(f_);
       if (!by_row || apart) return std::nullopt;
@@ -282,40 +291,48 @@ class RowFuser {
     std::map<Reg, size_t> stripped;  // with a loop that uses it
     for (Reg array : apart_) {
       const Array& of = arrays_[array];
-      if (!MayBeStrip(array, of)) continue;
-      const std::optional<size_t> fill = FillOf(array, of);
+      if (!MayBeStrip(of)) continue;
+      const bool plain = std::all_of(of.users.begin(), of.users.end(), [&](size_t user) {
+        const auto& memory = items_[items_.Joined(user)].effects.memory;
+        const auto access = memory.find(array);
+        return access != memory.end() && IsOfRow(access->second);
+      });
+      const std::optional<size_t> fill = plain ? FillOf(array, of) : std::nullopt;
       const std::optional<size_t> loop = LoopOf(array, of, fill, Into::kStrips);
       if (!loop) continue;
       if (fill) JoinStrips(items_[*fill], items_[*loop], Side::kBefore);
-      items_[*loop].effects.memory[array].axis = Effects::Access::kNoAxis;
+      items_[*loop].ends.insert(EndOf(array, of));
       stripped.emplace(array, *loop);
     }
-    std::map<size_t, std::map<Reg, bool>> zeroed;  // by loop
-    for (const auto& [array, loop] : stripped) {
-      const Array& of = arrays_[array];
-      Node& alloc = *MadeAt(of).alloc;
-      zeroed[items_.Joined(loop)].emplace(array, alloc.bits == 1);
-      known_.NoteGone(array, alloc.args[0]);
-      Put(ShrinkToStrip(f_, alloc), of);
+    std::map<size_t, std::vector<StripArray>> strips;  // by loop
+    for (const auto& [array, user] : stripped) {
+      const size_t loop = items_.Joined(user);
+      const Node& alloc = *MadeAt(arrays_[array]).alloc;
+      const Effects::Access& access = items_[loop].effects.memory[array];
+      strips[loop].push_back({array, alloc.args, alloc.bits, access.first, access.last, {}});
     }
-    for (const auto& [loop, arrays] : zeroed) {
+    for (auto& [loop, arrays] : strips) {
+      const StripLength length = LengthFor(arrays);
+      for (StripArray& of : arrays) Shrink(of, length);
       RowItem& item = items_[loop];
       std::vector<Node> nodes =
-          RunByStrips(f_, item.node, std::move(item.parts), arrays, known_.extents);
+          RunByStrips(f_, item.node, std::move(item.parts), arrays, length, known_.extents);
       item.node = std::move(nodes.back());
       nodes.pop_back();
       std::move(nodes.begin(), nodes.end(), std::back_inserter(item.before));
     }
   }
-  // Whether loops that end with it, or earlier, access each element in the turn that has its number.
-  bool MayBeStrip(Reg array, const Array& of) {
-    const Node& alloc = *MadeAt(of).alloc;
-    if (alloc.args.size() != 1 || !known_.IsWanted(alloc)) return false;
+  void Shrink(StripArray& strip, StripLength length) {
+    const Array& of = arrays_[strip.array];
+    Node& alloc = *MadeAt(of).alloc;
+    known_.NoteGone(strip.array, alloc.args[0]);
+    Put(ShrinkToStrip(f_, alloc, strip, length), of);
+  }
+  bool MayBeStrip(const Array& of) {
+    if (!known_.IsWanted(*MadeAt(of).alloc)) return false;
     return std::all_of(of.users.begin(), of.users.end(), [&](size_t user) {
       const RowItem& item = items_[items_.Joined(user)];
-      return item.IsLoop() && known_.extents.IsStart(item.node.args[0]) &&
-             known_.extents.IsWithin(item.node.args[1], EndOf(array, of)) &&
-             item.AccessesTurn(array);
+      return item.IsLoop() && known_.extents.IsStart(item.node.args[0]);
     });
   }
 

@@ -37,8 +37,16 @@
 namespace pullback::loops {
 
 using Reg = ir::Value;
-// What subscripts are, axis by axis, where they are registers; kNoValue elsewhere.
-using Rows = absl::InlinedVector<Reg, 2>;
+// What subscripts are, axis by axis, where they are registers, or by constants more: from index + first to index + last;
+// kNoValue elsewhere.
+struct Subscript {
+  Reg index;
+  int64_t first = 0, last = 0;
+  bool operator==(const Subscript&) const = default;
+};
+using Rows = absl::InlinedVector<Subscript, 2>;
+// Indices of loops; kNoValue: none.
+using Turns = absl::InlinedVector<Reg, 2>;
 
 struct RegInfo {
   ir::Type type;       // scalar, array or tape
@@ -52,7 +60,7 @@ struct Proof {
   Reg token;  // of the check and of what relies on it: no register, its number is beyond theirs
   // Of the check: indices of the loops around it. Of what relies on it: which turn of these loops checks it; kNoValue:
   // no loop's.
-  Rows rows;
+  Turns turns;
 };
 inline constexpr uint32_t kFirstToken = uint32_t{1} << 31;
 // The token of a check that has none of its own. What it says may be why anything that comes behind it, or behind the

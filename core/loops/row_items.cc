@@ -4,7 +4,6 @@
 #include <iterator>
 #include <utility>
 
-#include "core/loops/strip_loops.h"
 #include "core/loops/walk.h"
 
 namespace pullback::loops {
@@ -73,6 +72,7 @@ void AddUse(Effects& effects, Reg r) {
 
 void NoteJoined(RowItem& from, RowItem& into) {
   into.size += from.size;
+  into.ends.merge(from.ends);
   into.effects = Joined(into.effects, from.effects);
   from.effects = {};
   from.joined = into.number;
@@ -88,13 +88,6 @@ bool RowItem::IsBetterAlone(const Function& f) const {
              f.TypeOf(n.results[0]).IsFloat();
   });
   return IsLoop() && calls && !nested;
-}
-
-bool RowItem::AccessesTurn(Reg array) const {
-  const auto by_turn = [&](const Node& part) {
-    return loops::AccessesTurn(part.kind == Kind::kIf ? part.body[0] : part, array);
-  };
-  return by_turn(node) && std::all_of(parts.begin(), parts.end(), by_turn);
 }
 
 std::vector<Node> SplitBranch(Function& f, Node node) {
@@ -119,7 +112,7 @@ std::vector<Node> SplitBranch(Function& f, Node node) {
 }
 
 RowItem TakeItem(const Function& f, Node node, size_t number) {
-  RowItem item{{}, ir::kNoValue, {}, 0, {}, {}, number, number, number};
+  RowItem item{{}, ir::kNoValue, {}, 0, {}, {}, {}, number, number, number};
   if (IsGuardedLoop(node)) {
     item.guard = node.args[0];
     item.node = std::move(node.body[0]);
@@ -190,9 +183,14 @@ void StartStrips(RowItem& loop) {
   bounds.loc = loop.node.loc;
   bounds.args = loop.node.args;
   std::swap(bounds, loop.node);
-  loop.parts.push_back(loop.guard.valid() ? Guarded(loop.guard, std::move(bounds))
-                                          : std::move(bounds));
+  loop.parts.push_back(
+      {loop.guard.valid() ? Guarded(loop.guard, std::move(bounds)) : std::move(bounds)});
   loop.guard = ir::kNoValue;
+}
+
+void Delay(RowItem& strips, int64_t turns) {
+  for (StripPart& part : strips.parts) part.delay += turns;
+  strips.effects = Delayed(std::move(strips.effects), turns);
 }
 
 void JoinStrips(RowItem& from, RowItem& into, Side side) {

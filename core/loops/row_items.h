@@ -3,21 +3,23 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <set>
 #include <vector>
 
 #include "core/loops/effects.h"
 #include "core/loops/loops.h"
+#include "core/loops/strip_loops.h"
 
 namespace pullback::loops {
 
 struct RowItem {
   Node node;
-  Reg guard;                 // of a loop that runs where this holds; kNoValue: always
-  Effects effects;           // the guard's, too
-  size_t size;               // nodes inside
-  std::vector<Node> before;  // that have come in front of it
-  std::vector<Node>
-      parts;  // loops that run strip by strip, each with its guard: `node` has their bounds
+  Reg guard;                     // of a loop that runs where this holds; kNoValue: always
+  Effects effects;               // the guard's, too
+  size_t size;                   // nodes inside
+  std::vector<Node> before;      // that have come in front of it
+  std::vector<StripPart> parts;  // loops that run strip by strip: `node` has their bounds
+  std::set<Reg> ends;            // extents of arrays that are there for strips
   size_t number, place;
   size_t joined;  // number of the loop that this one is part of by now; its own
 
@@ -25,8 +27,6 @@ struct RowItem {
   // A loop without others inside that calls functions, which back ends do for several turns at once: as a part of a
   // larger loop it would take many times as long.
   bool IsBetterAlone(const Function& f) const;
-  // Whether every access to the array is to the element of the turn's number.
-  bool AccessesTurn(Reg array) const;
 };
 
 // A branch around one loop becomes that loop, with a guard.
@@ -45,6 +45,8 @@ enum class Side : uint8_t { kBefore, kBehind };
 void JoinLoops(RowItem& from, RowItem& into, Side side);
 // A loop becomes one part.
 void StartStrips(RowItem& loop);
+// So many turns behind where it would be.
+void Delay(RowItem& strips, int64_t turns);
 // The same for what they do in a strip.
 void JoinStrips(RowItem& from, RowItem& into, Side side);
 

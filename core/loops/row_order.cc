@@ -9,6 +9,7 @@ namespace {
 constexpr size_t kMostApart = 400;   // nodes from the first loop to the last
 constexpr size_t kMostLoops = 64;    // that become one, or run strip by strip
 constexpr size_t kMostNodes = 1000;  // in a loop
+constexpr int64_t kMostDelay = 16;   // turns that are kept for those of strips
 
 // What nodes do, all together: whether another one depends on any of them, or (not forwards) is needed by one.
 class Together {
@@ -62,6 +63,11 @@ bool RowOrder::Fuse(Members members, Into into, Reg extent) {
   if (!Close(members, first, last, after) || !MayFuse(members, into)) return false;
   const std::optional<Range> range = RangeOf(members, extent);
   if (!range) return false;
+  std::optional<Delays> delays = Delays();
+  if (into == Into::kStrips) {
+    delays = DelaysOf(members);
+    if (!delays || !IsExtent(members, range->hi, extent)) return false;
+  }
   std::vector<size_t> order;
   const auto take = [&](bool which) {
     for (size_t p = first; p <= last; ++p) {
@@ -69,7 +75,7 @@ bool RowOrder::Fuse(Members members, Into into, Reg extent) {
     }
   };
   take(false);
-  const size_t loop = Join(members, first, last, into, *range);
+  const size_t loop = Join(members, first, last, into, *range, *delays);
   order.push_back(loop);
   take(true);
   // What has joined is a loop without a body by now, and may be anywhere.
@@ -96,19 +102,31 @@ bool RowOrder::IsNoLess(Reg lo, Reg than) const {
 }
 
 std::optional<RowOrder::Range> RowOrder::RangeOf(const Members& members, Reg extent) const {
-  const Node& first = items_[*members.begin()].node;
-  Range range{first.args[0], first.args[1]};
+  Reg lo = items_[*members.begin()].node.args[0];
   for (size_t k : members) {
-    const Reg lo = items_[k].node.args[0], hi = items_[k].node.args[1];
-    if (IsNoLess(range.lo, lo))
-      range.lo = lo;
-    else if (!IsNoLess(lo, range.lo))
+    const Reg own = items_[k].node.args[0];
+    if (IsNoLess(lo, own))
+      lo = own;
+    else if (!IsNoLess(own, lo))
       return std::nullopt;
-    if (hi == range.hi) continue;
-    if (!extents_.IsWithin(hi, extent) || !extents_.IsWithin(range.hi, extent)) return std::nullopt;
-    range.hi = extent;
   }
-  return range;
+  std::vector<Reg> ends{extent};
+  for (size_t k : members) ends.push_back(items_[k].node.args[1]);
+  if (std::all_of(ends.begin() + 1, ends.end(), [&](Reg end) { return end == ends[1]; }))
+    return Range{lo, ends[1]};
+  const auto last = std::find_if(ends.begin(), ends.end(), [&](Reg end) {
+    return std::all_of(ends.begin() + 1, ends.end(),
+                       [&](Reg own) { return extents_.IsWithin(own, end); });
+  });
+  if (last == ends.end()) return std::nullopt;
+  return Range{lo, *last};
+}
+
+// Whether turns that are delayed end where no integer wraps.
+bool RowOrder::IsExtent(const Members& members, Reg end, Reg extent) const {
+  if (extents_.IsWithin(end, extent) || extents_.of_arrays.contains(end)) return true;
+  return std::any_of(members.begin(), members.end(),
+                     [&](size_t k) { return items_[k].ends.contains(end); });
 }
 
 // Loops in between that some member needs, and that need another, become members. `after`: by place, what needs one.
@@ -149,7 +167,8 @@ bool RowOrder::MayFuse(const Members& members, Into into) const {
     if (into == Into::kLoopOfPlain && items_[k].IsBetterAlone(f_)) return false;
     size += items_[k].size;
   }
-  if (into != Into::kStrips && size > kMostNodes) return false;
+  if (into == Into::kStrips) return true;
+  if (size > kMostNodes) return false;
   for (size_t a : members) {
     for (size_t b : members) {
       if (a == b) break;
@@ -159,16 +178,37 @@ bool RowOrder::MayFuse(const Members& members, Into into) const {
   return true;
 }
 
+std::optional<RowOrder::Delays> RowOrder::DelaysOf(const Members& members) const {
+  std::vector<size_t> in_order(members.begin(), members.end());
+  std::sort(in_order.begin(), in_order.end(),
+            [&](size_t a, size_t b) { return items_[a].place < items_[b].place; });
+  Delays delays;
+  for (size_t later : in_order) {
+    int64_t delay = 0;
+    for (const auto& [earlier, of_earlier] : delays) {
+      const auto more = DelayOf(items_[later].effects, items_[earlier].effects);
+      if (!more) return std::nullopt;
+      delay = std::max(delay, of_earlier + *more);
+    }
+    if (delay > kMostDelay) return std::nullopt;
+    delays[later] = delay;
+  }
+  return delays;
+}
+
 // Into the first of them, in order.
-size_t RowOrder::Join(const Members& members, size_t first, size_t last, Into into, Range range) {
+size_t RowOrder::Join(const Members& members, size_t first, size_t last, Into into, Range range,
+                      const Delays& delays) {
   size_t loop = items_.size();
   for (size_t p = first; p <= last; ++p) {
     const size_t k = order_[p];
     if (!members.contains(k)) continue;
-    if (into == Into::kStrips)
+    if (into == Into::kStrips) {
       StartStrips(items_[k]);
-    else
+      Delay(items_[k], delays.at(k));
+    } else {
       Widen(f_, items_[k], range.lo, range.hi);
+    }
     if (loop == items_.size())
       loop = k;
     else

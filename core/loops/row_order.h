@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <set>
 #include <vector>
@@ -33,7 +34,8 @@ class RowOrder {
   size_t Joined(size_t k) const;
 
   // These loops, and others in between that they cannot do without, become part of the first of them. `extent`: of an
-  // array that is made in front of them. False: they may not, and nothing has been done.
+  // array that is made in front of them, whose rows loops in strips may be some turns apart for. False: they may not, and
+  // nothing has been done.
   bool Fuse(Members members, Into into, Reg extent);
   std::vector<Node> PutBack();
 
@@ -41,13 +43,19 @@ class RowOrder {
   bool Close(Members& members, size_t first, size_t last, std::vector<bool>& after) const;
   std::vector<bool> Reached(const Members& members, size_t first, size_t last, bool forwards) const;
   bool MayFuse(const Members& members, Into into) const;
+  // Of each member, how many turns behind the first one it runs in strips. nullopt: one has to wait for another's end, or
+  // for too many turns.
+  using Delays = std::map<size_t, int64_t>;
+  std::optional<Delays> DelaysOf(const Members& members) const;
   // That holds those of all members.
   struct Range {
     Reg lo, hi;
   };
   bool IsNoLess(Reg lo, Reg than) const;  // where loops start
+  bool IsExtent(const Members& members, Reg end, Reg extent) const;
   std::optional<Range> RangeOf(const Members& members, Reg extent) const;
-  size_t Join(const Members& members, size_t first, size_t last, Into into, Range range);
+  size_t Join(const Members& members, size_t first, size_t last, Into into, Range range,
+              const Delays& delays);
 
   Function& f_;
   const ir::KnownExtents& extents_;

@@ -2,11 +2,14 @@
 
 #include <algorithm>
 #include <map>
+#include <optional>
 #include <set>
 #include <utility>
 #include <vector>
 
+#include "core/ir/known_extents.h"
 #include "core/ir/own_arrays.h"
+#include "core/ir/row_windows.h"
 #include "core/ir/statements.h"
 
 namespace pullback::loops {
@@ -70,8 +73,8 @@ bool KeepsOrder(const Each& each, const EachResult& r, const Indices& first) {
 class RowsFirst {
  public:
   RowsFirst(const ir::Function& f, const ir::Block& block, const ir::OwnArrays& own,
-            const std::vector<bool>& elsewhere)
-      : f_(f), insts_(block.insts), own_(own), elsewhere_(elsewhere) {
+            const ir::KnownExtents& extents, const std::vector<bool>& elsewhere)
+      : f_(f), insts_(block.insts), own_(own), extents_(extents), elsewhere_(elsewhere) {
     for (size_t at = 0; at < insts_.size(); ++at) {
       NoteUses(at);
       NoteMade(at);
@@ -144,6 +147,30 @@ class RowsFirst {
     }
   }
 
+  // How many of a statement's first indices the subscripts of what it reads go along. Of the first one, by rows that are known
+  // numbers away, too: loops in strips need no more than these (strip_loops.h).
+  size_t CountRead(const Each& each, ir::AffineSpan subs, const Indices& first) const {
+    const size_t count = CountRows(subs, first);
+    return count > 0 || first.empty() || !IsNearRow(each, subs[0], first[0]) ? count : 1;
+  }
+  bool IsNearRow(const Each& each, const Affine& sub, Value index) const {
+    const auto constant = [&](Value v) {
+      const auto it = extents_.constants.find(v);
+      return it == extents_.constants.end() ? std::nullopt : std::optional(it->second);
+    };
+    return ir::FindRowWindow(each, sub, index, constant).has_value();
+  }
+
+  // The first index, or the one that stands in the subscript, where it is near to rows of that; else what the subscript is.
+  Value NearRowOf(const Each& each, const Affine& sub) const {
+    if (each.indices.empty() || sub.AsValue() == each.indices[0].var) return sub.AsValue();
+    if (IsNearRow(each, sub, each.indices[0].var)) return each.indices[0].var;
+    if (sub.AsValue().valid()) return sub.AsValue();
+    for (const Affine::Term& t : sub.terms) {
+      if (IsIndexOf(each, t.value) && IsNearRow(each, sub, t.value)) return t.value;
+    }
+    return ir::kNoValue;
+  }
   Indices PlanOf(size_t at, size_t count) const {
     const auto it = plans_.find(at);
     if (it == plans_.end()) return FirstOf(*insts_[at].each, count);
@@ -187,8 +214,12 @@ class RowsFirst {
     ForEachAccess(each, [&](Value of, ir::AffineSpan subs) {
       if (of != array) return;
       Indices own;
-      for (size_t k = 0; k < most && IsIndexOf(each, subs[k].AsValue()); ++k)
-        own.push_back(subs[k].AsValue());
+      if (const Value near = NearRowOf(each, subs[0]); near != subs[0].AsValue()) {
+        own.push_back(near);
+      } else {
+        for (size_t k = 0; k < most && IsIndexOf(each, subs[k].AsValue()); ++k)
+          own.push_back(subs[k].AsValue());
+      }
       if (!axes) axes = own;
       size_t same = 0;
       while (same < std::min(axes->size(), own.size()) && (*axes)[same] == own[same]) ++same;
@@ -242,8 +273,9 @@ class RowsFirst {
     ForEachAccess(each, [&](Value v, ir::AffineSpan subs) {
       const auto it = arrays_.find(v);
       if (it == arrays_.end() || it->second.whole || loses) return;
-      const size_t now = CountRows(subs.subspan(0, subs.size() - 1), FirstOf(each, subs.size()));
-      loses = now > CountRows(subs, first) && !own_.IsNoLarger(it->second.shape);
+      const size_t now =
+          CountRead(each, subs.subspan(0, subs.size() - 1), FirstOf(each, subs.size()));
+      loses = now > CountRead(each, subs, first) && !own_.IsNoLarger(it->second.shape);
     });
     return loses;
   }
@@ -264,7 +296,7 @@ class RowsFirst {
       if (inst.each) {
         const Indices first = PlanOf(at, 1);
         ForEachAccess(*inst.each, [&](Value v, ir::AffineSpan subs) {
-          needs_whole |= by_row.contains(v) && CountRows(subs, first) == 0;
+          needs_whole |= by_row.contains(v) && CountRead(*inst.each, subs, first) == 0;
         });
       } else if (!sums_.contains(at)) {
         needs_whole |= !IsSumOfRows(at);
@@ -292,7 +324,7 @@ class RowsFirst {
       if (!insts_[reader].each) return sums > 0 && IsSumOfRows(reader, sums - 1);
       bool rows = true;
       ForEachAccess(*insts_[reader].each, [&](Value v, ir::AffineSpan subs) {
-        rows &= v != array || CountRows(subs, PlanOf(reader, 1)) == 1;
+        rows &= v != array || CountRead(*insts_[reader].each, subs, PlanOf(reader, 1)) == 1;
       });
       return rows;
     });
@@ -309,6 +341,7 @@ class RowsFirst {
   const ir::Function& f_;
   const std::vector<Inst>& insts_;
   const ir::OwnArrays& own_;
+  const ir::KnownExtents& extents_;
   const std::vector<bool>&
       elsewhere_;  // whether other blocks, or the end of this one, use the value
   std::map<Value, Array> arrays_;
@@ -321,10 +354,11 @@ class RowsFirst {
 
 std::optional<ir::Function> RunRowsFirst(const ir::Function& f) {
   const ir::OwnArrays own(f);
+  const ir::KnownExtents extents = ir::FindKnownExtents(f);
   const std::vector<bool> elsewhere = ir::UsedElsewhere(f);
   std::optional<ir::Function> made;
   for (size_t b = 0; b < f.blocks.size(); ++b) {
-    RowsFirst rows(f, f.blocks[b], own, elsewhere);
+    RowsFirst rows(f, f.blocks[b], own, extents, elsewhere);
     const std::map<size_t, Indices> plans = rows.Run();
     if (!made && (!plans.empty() || !rows.sums().empty())) made = f;
     for (const auto& [at, first] : plans)

@@ -178,7 +178,7 @@ class Shrinking {
     Node store;
     store.kind = Kind::kStore;
     store.args = {array_, offset, value};
-    store.rows.assign(at.begin(), at.end());
+    for (Reg index : at) store.rows.push_back({index});
     store.apart = std::move(at);
     return store;
   }

@@ -1,5 +1,9 @@
 #include "core/loops/strip_loops.h"
 
+#include <algorithm>
+#include <iterator>
+#include <map>
+#include <set>
 #include <utility>
 
 #include "core/loops/walk.h"
@@ -12,54 +16,144 @@ using ir::Op;
 using ir::Type;
 using Kind = Node::Kind;
 
-bool MoveAccesses(std::vector<Node>& nodes, const std::map<Reg, bool>& arrays, Reg index,
-                  Reg turn) {
-  bool moved = false;
-  for (Node& n : nodes) {
-    moved |= MoveAccesses(n.body, arrays, index, turn);
-    moved |= MoveAccesses(n.other, arrays, index, turn);
-    if (!IsAccess(n) || !arrays.contains(n.args[0])) continue;
-    n.args[1] = turn;
-    n.rows.clear();
-    std::erase(n.apart, index);  // of another strip, the same element
-    moved = true;
+// Offsets of a part's accesses, less where the strip's first row, or element, would be.
+class Offsets {
+ public:
+  // `starts`: by array.
+  Offsets(Function& f, const std::map<Reg, Reg>& starts, Node& loop)
+      : f_(f), starts_(starts), index_(loop.results[0]), turns_(f) {
+    Move(loop.body);
+    loop.body.insert(loop.body.begin(), std::make_move_iterator(turns_.nodes.begin()),
+                     std::make_move_iterator(turns_.nodes.end()));
   }
-  return moved;
-}
 
-// The arrays' elements count from the strip's first.
-void CountFrom(Function& f, Node& loop, Reg lo, const std::map<Reg, bool>& arrays) {
-  const Reg turn = f.NewReg(Type::I64());
-  if (!MoveAccesses(loop.body, arrays, loop.results[0], turn)) return;
-  Node difference;
-  difference.op = Op::Sub;
-  difference.args = {loop.results[0], lo};
-  difference.results = {turn};
-  loop.body.insert(loop.body.begin(), std::move(difference));
-}
+ private:
+  void Move(std::vector<Node>& nodes) {
+    std::map<std::pair<Reg, Reg>, Reg> made;
+    std::vector<Node> all;
+    for (Node& n : nodes) {
+      Move(n.body);
+      Move(n.other);
+      const auto start = IsAccess(n) ? starts_.find(n.args[0]) : starts_.end();
+      if (start != starts_.end()) {
+        const bool of_turn = n.args[1] == index_;
+        Reg& offset = (of_turn ? of_turn_ : made)[{start->second, n.args[1]}];
+        if (!offset.valid()) {
+          Writer front(f_);
+          Writer& to = of_turn ? turns_ : front;
+          offset = to.Scalar(Op::Sub, {n.args[1], start->second});
+          std::move(front.nodes.begin(), front.nodes.end(), std::back_inserter(all));
+        }
+        n.args[1] = offset;
+        n.rows.clear();
+        std::erase(n.apart, index_);  // of another strip, the same element
+      }
+      all.push_back(std::move(n));
+    }
+    nodes = std::move(all);
+  }
 
-Node ZeroStrip(Function& f, Reg array, Reg zero, Reg turns, uint32_t loc) {
-  Node loop = MakeLoop(f, zero, turns, "o", loc);
-  Writer body(f);
-  const Reg nothing = body.Scalar(Op::Const, {}, 0, f.TypeOf(array).Element());
-  Node store;
-  store.kind = Kind::kStore;
-  store.args = {array, loop.results[0], nothing};
-  store.apart = {loop.results[0]};
-  body.nodes.push_back(std::move(store));
-  loop.body = std::move(body.nodes);
-  return loop;
+  Function& f_;
+  const std::map<Reg, Reg>& starts_;
+  const Reg index_;
+  Writer turns_;  // in front of all of a turn
+  std::map<std::pair<Reg, Reg>, Reg> of_turn_;
+};
+
+// An array in a strip.
+class StripRows {
+ public:
+  // `front`: of the strips.
+  StripRows(Function& f, const StripArray& of, Writer& front) : f_(f), of_(of) {
+    if (!of.HasRows()) return;
+    elements_ = of.extents[1];
+    for (size_t axis = 2; axis < of.extents.size(); ++axis)
+      elements_ = front.Scalar(Op::Mul, {elements_, of.extents[axis]});
+  }
+
+  // The offset, in the array without strips, of what is first in a strip that starts at `lo`.
+  Reg Start(Writer& body, Reg lo) const {
+    const Reg row = of_.first == 0 ? lo : body.Scalar(Op::Add, {lo, body.I64(of_.first)});
+    return elements_.valid() ? body.Scalar(Op::Mul, {row, elements_}) : row;
+  }
+  // What of the strip before is needed again comes first, and the rest is 0 if it was before.
+  void Begin(Writer& body, const Strips& strips) const {
+    const int64_t more = of_.MoreTurns();
+    Reg from = strips.zero;
+    if (more > 0) {
+      const Reg later = body.Scalar(Op::Lt, {strips.zero, strips.loop.results[0]}, 0, Type::Bool());
+      body.nodes.push_back(Carry(strips, later));
+      from = body.Scalar(Op::Select, {later, body.I64(more), strips.zero});
+    }
+    if (of_.zeroed == 0) return;
+    body.nodes.push_back(ForRows(from, of_.slots, strips, [&](Writer& row, Reg offset, Reg index) {
+      const Reg nothing = row.Scalar(Op::Const, {}, 0, f_.TypeOf(of_.array).Element());
+      Store(row, offset, nothing, {index});
+    }));
+  }
+
+ private:
+  Node Carry(const Strips& strips, Reg later) const {
+    Node carry;
+    carry.kind = Kind::kIf;
+    carry.args = {later};
+    Writer ahead(f_);
+    const Reg distance =
+        elements_.valid() ? ahead.Scalar(Op::Mul, {strips.size, elements_}) : strips.size;
+    const Reg more = ahead.I64(of_.MoreTurns());
+    ahead.nodes.push_back(
+        ForRows(strips.zero, more, strips, [&](Writer& row, Reg offset, Reg index) {
+          Node load;
+          load.kind = Kind::kLoad;
+          load.args = {of_.array, row.Scalar(Op::Add, {offset, distance})};
+          load.results = {f_.NewReg(f_.TypeOf(of_.array).Element())};
+          const Reg loaded = load.results[0];
+          row.nodes.push_back(std::move(load));
+          Store(row, offset, loaded, of_.HasRows() ? std::vector<Reg>{index} : std::vector<Reg>{});
+        }));
+    carry.body = std::move(ahead.nodes);
+    return carry;
+  }
+  // `element` writes what is done at an offset, by the index of the innermost loop.
+  template <typename Fn>
+  Node ForRows(Reg from, Reg to, const Strips& strips, Fn&& element) const {
+    Node rows = MakeLoop(f_, from, to, "o", strips.loop.loc);
+    Writer body(f_);
+    if (!elements_.valid()) {
+      element(body, rows.results[0], rows.results[0]);
+      rows.body = std::move(body.nodes);
+      return rows;
+    }
+    const Reg start = body.Scalar(Op::Mul, {rows.results[0], elements_});
+    Node line = MakeLoop(f_, strips.zero, elements_, "o", strips.loop.loc);
+    Writer inner(f_);
+    element(inner, inner.Scalar(Op::Add, {start, line.results[0]}), line.results[0]);
+    line.body = std::move(inner.nodes);
+    body.nodes.push_back(std::move(line));
+    rows.body = std::move(body.nodes);
+    return rows;
+  }
+  void Store(Writer& to, Reg offset, Reg value, std::vector<Reg> apart) const {
+    Node store;
+    store.kind = Kind::kStore;
+    store.apart = std::move(apart);
+    store.args = {of_.array, offset, value};
+    to.nodes.push_back(std::move(store));
+  }
+
+  Function& f_;
+  const StripArray& of_;
+  Reg elements_;  // of a row
+};
+
+Reg TurnsOf(Writer& front, StripLength length, const std::set<Reg>& extents) {
+  Reg turns = front.I64(length.most);
+  if (!length.limited) return turns;
+  for (Reg extent : extents) turns = front.Scalar(Op::Min, {turns, extent});
+  return front.Scalar(Op::Max, {turns, front.I64(1)});
 }
 
 }  // namespace
-
-bool AccessesTurn(const Node& loop, Reg array) {
-  bool all = true;
-  ForEachNode(loop.body, [&](const Node& n) {
-    all &= !IsAccess(n) || n.args[0] != array || n.args[1] == loop.results[0];
-  });
-  return all;
-}
 
 Strips OpenStrips(Function& f, const Node& bounds, const char* name,
                   const std::function<Reg(Writer&)>& size_of, const ir::KnownExtents& known) {
@@ -84,34 +178,77 @@ Strips OpenStrips(Function& f, const Node& bounds, const char* name,
   return strips;
 }
 
-std::vector<Node> RunByStrips(Function& f, const Node& bounds, std::vector<Node> parts,
-                              const std::map<Reg, bool>& arrays, const ir::KnownExtents& known) {
-  const Reg first = bounds.args[0], end = bounds.args[1];
-  Strips strips =
-      OpenStrips(f, bounds, "strip", [](Writer& front) { return front.I64(kStripTurns); }, known);
+std::vector<Node> RunByStrips(Function& f, const Node& bounds, std::vector<StripPart> parts,
+                              const std::vector<StripArray>& arrays, StripLength length,
+                              const ir::KnownExtents& known) {
+  int64_t most = 0;
+  for (const StripPart& part : parts) most = std::max(most, part.delay);
+  Writer front(f);
+  Node turns = MakeLoop(f, bounds.args[0], bounds.args[1], "strip", bounds.loc);
+  if (most > 0) turns.args[1] = front.Scalar(Op::Add, {turns.args[1], front.I64(most)});
+  const auto size = [&](Writer& to) {
+    std::set<Reg> extents;
+    for (const StripArray& of : arrays) extents.insert(of.extents[0]);
+    return TurnsOf(to, length, extents);
+  };
+  Strips strips = OpenStrips(f, turns, "strip", size, known);
+  std::move(strips.front.begin(), strips.front.end(), std::back_inserter(front.nodes));
   Writer body(f);
   body.nodes = std::move(strips.loop.body);
-  const Reg turns = body.Scalar(Op::Sub, {strips.hi, strips.lo});
-  for (const auto& [array, zeroed] : arrays) {
-    if (zeroed) body.nodes.push_back(ZeroStrip(f, array, strips.zero, turns, bounds.loc));
+  std::map<Reg, Reg> starts;
+  for (const StripArray& of : arrays) {
+    const StripRows rows(f, of, front);
+    starts[of.array] = rows.Start(body, strips.lo);
+    rows.Begin(body, strips);
   }
-  for (Node& part : parts) {
-    Node& loop = part.kind == Kind::kIf ? part.body[0] : part;
+  for (StripPart& part : parts) {
+    Node& loop = part.node.kind == Kind::kIf ? part.node.body[0] : part.node;
+    const auto behind = [&](Reg bound) {
+      return part.delay == 0 ? bound : body.Scalar(Op::Sub, {bound, body.I64(part.delay)});
+    };
     const Reg own_lo = loop.args[0], own_hi = loop.args[1];
-    loop.args = {own_lo == first ? strips.lo : body.Scalar(Op::Max, {strips.lo, own_lo}),
-                 own_hi == end ? strips.hi : body.Scalar(Op::Min, {strips.hi, own_hi})};
-    CountFrom(f, loop, strips.lo, arrays);
-    body.nodes.push_back(std::move(part));
+    const bool from_first = part.delay == 0 && own_lo == bounds.args[0];
+    const bool to_end = part.delay == most && own_hi == bounds.args[1];
+    const Reg lo = behind(strips.lo), hi = behind(strips.hi);
+    loop.args = {from_first ? lo : body.Scalar(Op::Max, {lo, own_lo}),
+                 to_end ? hi : body.Scalar(Op::Min, {hi, own_hi})};
+    Offsets(f, starts, loop);
+    body.nodes.push_back(std::move(part.node));
   }
   strips.loop.body = std::move(body.nodes);
-  strips.front.push_back(std::move(strips.loop));
-  return std::move(strips.front);
+  front.nodes.push_back(std::move(strips.loop));
+  return std::move(front.nodes);
 }
 
-std::vector<Node> ShrinkToStrip(Function& f, Node& alloc) {
+StripLength LengthFor(const std::vector<StripArray>& arrays) {
+  StripLength length;
+  for (const StripArray& of : arrays) {
+    if (of.HasRows()) length.most = kStripRows;
+    length.limited |= of.HasRows() || of.MoreTurns() > 0;
+  }
+  return length;
+}
+
+// Of an array without rows there is none, however long it would be.
+std::vector<Node> ShrinkToStrip(Function& f, Node& alloc, StripArray& of, StripLength length) {
   Writer front(f);
-  alloc.args[0] = front.Scalar(Op::Min, {alloc.args[0], front.I64(kStripTurns)});
-  alloc.bits = 0;
+  Reg& slots = alloc.args[0];
+  const Reg extent = slots;
+  if (!of.HasRows() && of.MoreTurns() == 0) {
+    slots = front.Scalar(Op::Min, {extent, front.I64(length.most)});
+  } else {
+    slots = TurnsOf(front, length, {extent});
+    if (of.MoreTurns() > 0) slots = front.Scalar(Op::Add, {slots, front.I64(of.MoreTurns())});
+  }
+  if (of.HasRows()) {
+    const Reg none = front.I64(0);
+    const Reg any = front.Scalar(Op::Lt, {none, extent}, 0, Type::Bool());
+    alloc.args[1] = front.Scalar(Op::Select, {any, alloc.args[1], none});
+    of.extents.assign(alloc.args.begin(), alloc.args.end());
+    of.extents[0] = extent;
+  }
+  of.slots = slots;
+  alloc.bits = of.MoreTurns() > 0 ? 1 : 0;  // rows in front of the first are carried, too
   return std::move(front.nodes);
 }
 

@@ -1,5 +1,5 @@
-// Loops that hand numbers to each other turn by turn, and are better apart, run strip by strip: so many turns of the
-// first, then those of the next. An array holds what there is for a strip:
+// Loops that hand numbers, or rows, to each other and are better apart, or read those of other turns, run strip by strip:
+// so many turns of the first, then those of the next. An array holds what there is for a strip:
 //
 //   %a = alloc f64 [%m]
 //   for %i in 0..%m { for %j in 0..%n { … }  %a[%i] = … }
@@ -11,12 +11,25 @@
 //     for %k in %lo..%hi { … tanh %a[%k - %lo] … }
 //   }
 //
-// Turns keep their numbers: every value is computed as before, and every sum adds in its order.
+// What reads rows that turns ahead make is as many turns behind, and a window of rows moves along: those that are read again
+// come to its start when a strip begins.
+//
+//   %z = alloc f64 [%n, %m]
+//   for %i in 0..%n { for %j in 0..%m { %z[%i * %m + %j] = … } }
+//   for %k in 0..%n - 1 { for %j in 0..%m { … %z[%k * %m + %j] … %z[(%k + 1) * %m + %j] … } }
+//
+//   %z = alloc f64 [size + 1, %m]                                          size = min(16, %n)
+//   for %strip in 0..(%n + 1 + size - 1) / size {                          %lo = %strip * size, …
+//     if 0 < %strip { %z[0] = %z[size] }
+//     for %i in %lo..min(%hi, %n) { for %j in 0..%m { %z[(%i - %lo + 1) * %m + %j] = … } }
+//     for %k in max(%lo - 1, 0)..min(%hi - 1, %n - 1) { … %z[(%k - %lo + 1) * %m + %j] … %z[(%k - %lo + 2) * %m + %j] … } }
+//
+// Turns keep their numbers: every value is computed as before, and every sum adds in its order. (Shifted loops that are fused:
+// Darte and Huard, 2000, "Loop shifting for loop compaction".)
 #pragma once
 
 #include <cstdint>
 #include <functional>
-#include <map>
 #include <vector>
 
 #include "core/ir/known_extents.h"
@@ -26,6 +39,7 @@
 namespace pullback::loops {
 
 inline constexpr int64_t kStripTurns = 256;
+inline constexpr int64_t kStripRows = 16;  // where an array holds rows
 
 // A loop over strips of a loop's turns.
 struct Strips {
@@ -38,16 +52,40 @@ struct Strips {
 Strips OpenStrips(Function& f, const Node& bounds, const char* name,
                   const std::function<Reg(Writer&)>& size_of, const ir::KnownExtents& known);
 
-// Whether every access to the array inside the loop is to the element of the turn's number.
-bool AccessesTurn(const Node& loop, Reg array);
+// A loop, in a branch or not, whose turn t runs in that of the strips' turn t + delay.
+struct StripPart {
+  Node node;
+  int64_t delay = 0;
+};
 
-// What runs `parts`, loops each in a branch or not, strip by strip; the last node is the loop over strips. `bounds`: a
-// loop over a range that holds theirs, and whose bounds arrays may have as extents. `arrays`: of one axis, whose accesses
-// are all in there, at the turn's number; those that map to true are 0 when a strip begins. `known`: of the function.
-std::vector<Node> RunByStrips(Function& f, const Node& bounds, std::vector<Node> parts,
-                              const std::map<Reg, bool>& arrays, const ir::KnownExtents& known);
+// An array that holds what there is for a strip: all accesses are in there. `first`, `last`: in turn t of the strips, rows, or
+// elements, t + first to t + last are accessed.
+struct StripArray {
+  Reg array;
+  std::vector<Reg> extents;  // without strips
+  uint64_t zeroed = 0;       // 1: all elements are 0 at first
+  int64_t first = 0, last = 0;
+  Reg slots;  // rows, or elements, that there are in strips
 
-// Such an array has the extent of a strip, and first values no more. What has to come in front of `alloc` is returned.
-std::vector<Node> ShrinkToStrip(Function& f, Node& alloc);
+  bool HasRows() const { return extents.size() > 1; }
+  int64_t MoreTurns() const { return last - first; }
+};
+
+// Turns in a strip.
+struct StripLength {
+  int64_t most = kStripTurns;
+  bool limited = false;  // no more than each array has rows, or elements
+};
+StripLength LengthFor(const std::vector<StripArray>& arrays);
+
+// What makes such an array makes it as large as a strip, without first values, and `of` is told. What has to come in front
+// of `alloc` is returned.
+std::vector<Node> ShrinkToStrip(Function& f, Node& alloc, StripArray& of, StripLength length);
+
+// What runs `parts` strip by strip; the last node is the loop over strips. `bounds`: a loop over a range that holds
+// theirs, and whose bounds arrays may have as extents. `arrays`: after ShrinkToStrip. `known`: of the function.
+std::vector<Node> RunByStrips(Function& f, const Node& bounds, std::vector<StripPart> parts,
+                              const std::vector<StripArray>& arrays, StripLength length,
+                              const ir::KnownExtents& known);
 
 }  // namespace pullback::loops

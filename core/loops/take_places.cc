@@ -65,7 +65,8 @@ bool IsOfTheTurn(const Access& load, const Access& store) {
     const Reg index = store.loops[k];
     if (load.loops[k] != index) return true;
     size_t axis = 0;
-    while (axis < to.size() && (to[axis] != index || from[axis] != index)) ++axis;
+    while (axis < to.size() && (to[axis] != Subscript{index} || from[axis] != Subscript{index}))
+      ++axis;
     if (axis == to.size()) return false;
   }
   return true;

@@ -29,8 +29,10 @@ void ForEachRead(std::vector<Node>& nodes, Fn&& fn) {
   };
   for (Node& node : nodes) {
     for (auto* list : {&node.args, &node.apart, &node.body_yields, &node.other_yields}) each(*list);
-    each(node.rows);
-    for (Proof& p : node.proofs) each(p.rows);
+    for (Subscript& row : node.rows) {
+      if (row.index.valid()) fn(row.index);
+    }
+    for (Proof& p : node.proofs) each(p.turns);
     ForEachRead(node.body, fn);
     ForEachRead(node.other, fn);
   }

@@ -279,11 +279,6 @@ TEST_CASE("rows: arrays that are needed whole stay whole") {
   stays(kTotal + R"(  %r = each(i < %n, j < %m) {
     %u = index %a[%n - %i - 1, %j]
   } sum [%i] of (%n): %u)");
-  // Some of the rows.
-  stays(kTotal + R"(  %k = affine %n - 1
-  %r = each(i < %k, j < %m) where (1 <= %n) {
-    %u = index %a[%i + 1, %j]
-  } sum [%i] of (%n): %u)");
 }
 
 TEST_CASE("rows: two loops that may trap become one, which ends at the first turn that fails") {
