@@ -12,7 +12,9 @@
 //                                                   b3: ret v'
 //
 // Only of arrays that may be larger than the function's own, and not where turns fill a table that is as long. A statement of
-// which such a statement reads, at its own row, alone comes along. A loop that breaks leave, too, makes what cannot trap alone.
+// which such a statement reads, at its own row, alone comes along. Turns may take rows next to their own, e[i - 1], where it is
+// known that these are there: a block makes those of its first and last turns, too, so some rows are made twice. What makes
+// rows that no turn takes, as a break leaves before or the loop does not count them, cannot trap.
 // Comes before derivatives are taken: the reverse loop has the same two levels.
 #include <algorithm>
 #include <map>
@@ -37,6 +39,8 @@ using ir::Op;
 using ir::Value;
 
 constexpr int64_t kRows = 16;
+constexpr int64_t kMostAway = 4,
+                  kMostStart = 16;  // rows next to a turn's own; turns that are left out at first
 
 // A statement whose every result has a row for each turn of its index `row`.
 struct Maker {
@@ -45,6 +49,12 @@ struct Maker {
   Value row;
   Value rows;     // how many
   bool is_large;  // some result may be larger than the function's own arrays
+};
+
+// The rows that turn i takes: i + first to i + last, of an array that has so many more than the loop counts to.
+struct Window {
+  int64_t first = 0, last = 0, more = 0;
+  bool operator==(const Window&) const = default;
 };
 
 // Which row a turn takes: that of its number, or of what is left behind it.
@@ -115,6 +125,8 @@ class Blocker {
     Counter counter;
     Order order;
     Members members;
+    int64_t start = 0;  // of the counter
+    Window window{};
   };
 
   void FindMakers() {
@@ -188,16 +200,56 @@ class Blocker {
       return std::nullopt;
     const std::optional<Counter> counter = FindCounter(f_, loop, defs_);
     if (!counter || counter->op != Op::Lt || counter->step != 1) return std::nullopt;
-    const Inst* start = defs_.Inst(loop.Arguments(f_)[counter->param]);
-    if (!start || start->op != Op::Const || start->bits != 0) return std::nullopt;
+    const Inst* first = defs_.Inst(loop.Arguments(f_)[counter->param]);
+    if (!first || first->op != Op::Const) return std::nullopt;
+    const auto start = static_cast<int64_t>(first->bits);
+    if (start < 0 || start > kMostStart) return std::nullopt;
     if (IsReadBehind(loop, counter->param) || FillsTable(loop, counter->param)) return std::nullopt;
-    for (const Order order : {Order::kForwards, Order::kBackwards}) {
-      const Members members = MembersOf(loop, *counter, order);
+    std::vector<Plan> plans = {{loop, *counter, Order::kForwards, {}, start, {}}};
+    if (const Window window = WindowOf(loop, *counter, start); window != Window())
+      plans.insert(plans.begin(), {loop, *counter, Order::kForwards, {}, start, window});
+    if (start == 0) plans.push_back({loop, *counter, Order::kBackwards, {}, start, {}});
+    for (Plan& plan : plans) {
+      plan.members = MembersOf(plan);
       const auto is_large = [&](size_t m) { return makers_[m].is_large; };
-      if (std::any_of(members.begin(), members.end(), is_large))
-        return Plan{loop, *counter, order, members};
+      if (std::any_of(plan.members.begin(), plan.members.end(), is_large)) return std::move(plan);
     }
     return std::nullopt;
+  }
+
+  // Rows around a turn's own that it reads of one array or another, all of which are there in every turn.
+  Window WindowOf(const BlockLoop& loop, const Counter& counter, int64_t start) const {
+    const Value i = f_.blocks[loop.header].params[counter.param];
+    const auto reads = reads_at_.find(i.id);
+    std::optional<Window> window;
+    for (size_t k : reads == reads_at_.end() ? std::vector<size_t>() : reads->second) {
+      const size_t m = maker_of_.at(reads_[k].array.id);
+      const Affine away = reads_[k].row - Affine::Of(i);
+      const std::optional<int64_t> more = RowsBeyond(makers_[m].rows, counter.bound);
+      if (!away.IsConst() || !more || whole_[m] != 0 || !loop.Holds(reads_[k].block)) continue;
+      const int64_t at = away.constant;
+      const bool there = -std::min(kMostAway, start) <= at && at <= std::min(kMostAway, *more);
+      if (!there) continue;
+      if (!window) window = Window{at, at, *more};
+      window->first = std::min(window->first, at);
+      window->last = std::max(window->last, at);
+      window->more = std::min(window->more, *more);
+    }
+    return window.value_or(Window{});
+  }
+  // By how much an extent is larger than another integer.
+  std::optional<int64_t> RowsBeyond(Value rows, Value bound) const {
+    const Affine more = FormOf(rows) - FormOf(bound);
+    return more.IsConst() ? std::optional(more.constant) : std::nullopt;
+  }
+  Affine FormOf(Value v) const {
+    constexpr int64_t kMostLess = 16;
+    const Inst* inst = defs_.Inst(v);
+    if (inst == nullptr || inst->op != Op::AffineOf) return Affine::Of(v);
+    const Affine& form = inst->subs[0];
+    const bool near = form.terms.size() == 1 && form.terms[0].coeff == 1 &&
+                      -kMostLess <= form.constant && form.constant <= 0;
+    return near ? form : Affine::Of(v);
   }
 
   // Whether something of the header, other than its parameters but for the counter, is read behind the loop.
@@ -233,9 +285,10 @@ class Blocker {
   }
 
   // In the order of the text. A row of theirs is read by the turn that counts it, or makes a row of another one of them.
-  Members MembersOf(const BlockLoop& loop, const Counter& counter, Order order) const {
-    const Value i = f_.blocks[loop.header].params[counter.param];
-    const Affine turn = RowOfTurn(Affine::Of(i), counter.bound, order);
+  Members MembersOf(const Plan& plan) const {
+    const BlockLoop& loop = plan.loop;
+    const Value i = f_.blocks[loop.header].params[plan.counter.param];
+    const Affine turn = RowOfTurn(Affine::Of(i), plan.counter.bound, plan.order);
     std::set<size_t> members;
     std::vector<Value> rows = {i};  // whose reads are looked at
     while (!rows.empty()) {
@@ -244,21 +297,31 @@ class Blocker {
       if (reads == reads_at_.end()) continue;
       for (size_t k : reads->second) {
         const size_t m = maker_of_.at(reads_[k].array.id);
-        const bool may = whole_[m] == 0 && makers_[m].rows == counter.bound &&
-                         (!loop.has_breaks || CannotTrap(makers_[m]));
+        const bool may = whole_[m] == 0 && HasRows(makers_[m], plan) &&
+                         (MakesAll(plan) || CannotTrap(makers_[m]));
         if (may && IsOnceInFront(makers_[m], loop) && members.insert(m).second)
           rows.push_back(makers_[m].row);
       }
     }
     const auto is_by_rows = [&](size_t m) {
       return std::all_of(reads_of_[m].begin(), reads_of_[m].end(), [&](size_t k) {
-        const bool in_turn =
-            loop.Holds(reads_[k].block) && reads_[k].block != loop.header && reads_[k].row == turn;
+        const Affine away = reads_[k].row - turn;
+        const bool in_turn = loop.Holds(reads_[k].block) && reads_[k].block != loop.header &&
+                             away.IsConst() && plan.window.first <= away.constant &&
+                             away.constant <= plan.window.last;
         return in_turn || IsOfMember(reads_[k], members);
       });
     };
     while (std::erase_if(members, [&](size_t m) { return !is_by_rows(m); }) > 0) continue;
     return {members.begin(), members.end()};
+  }
+  // Whether the rows that a plan's blocks make of it are there, and are, if all turns are run, all of them.
+  bool HasRows(const Maker& maker, const Plan& plan) const {
+    const auto more = RowsBeyond(maker.rows, plan.counter.bound);
+    return more && *more == plan.window.more;
+  }
+  static bool MakesAll(const Plan& plan) {
+    return !plan.loop.has_breaks && plan.start == 0 && plan.window == Window();
   }
   // Rows that no turn comes to, as one leaves before, are not made.
   bool CannotTrap(const Maker& maker) const {
@@ -297,7 +360,7 @@ class Blocker {
   }
 
   void Rewrite(Plan& plan) {
-    auto& [loop, counter, order, members] = plan;
+    auto& [loop, counter, order, members, start, window] = plan;
     for (size_t m : members) CheckSizes(makers_[m], loop.entry);
     const uint32_t around = b_.NewBlock(), make = b_.NewBlock(), next = b_.NewBlock();
     const Value block = b_.AddParam(around, ir::Type::I64());
@@ -313,16 +376,17 @@ class Blocker {
       f_.blocks[around].params.push_back(first.back());
       in_turns.push_back(v);
     }
-    GoByBlocks(loop, counter, around, make);
+    GoByBlocks(loop, counter, start, around, make);
 
     b_.SetBlock(make);
-    const Affine base = Affine::Of(block) * kRows;
+    const Affine base = Affine::Of(block) * kRows + Affine::Const(start);
     const Value left = b_.AffineOf(Affine::Of(counter.bound) - base);
-    const Value rows = b_.Make(Op::Min, {b_.I64(kRows), left});
+    const Value turns = b_.Make(Op::Min, {b_.I64(kRows), left});
+    const int64_t again = window.last - window.first;
+    const Value rows = again == 0 ? turns : b_.Make(Op::Add, {turns, b_.I64(again)});
     Copier made(f_);
-    for (size_t m : members) {
-      f_.blocks[make].insts.push_back(RowsOf(makers_[m], {base, counter.bound, order, rows}, made));
-    }
+    const Block of{base + Affine::Const(window.first), counter.bound, order, rows};
+    for (size_t m : members) f_.blocks[make].insts.push_back(RowsOf(makers_[m], of, made));
     first[counter.param] = b_.I64(0);
     b_.Jump(loop.header, first);
 
@@ -332,8 +396,8 @@ class Blocker {
 
     // Places of instructions are others behind this.
     const Value row = f_.NewLike(f_, f_.blocks[loop.header].params[counter.param]);
-    ReadFrom(made, members, row, loop);
-    CountRows(loop, counter.param, base, row, rows, next);
+    ReadFrom(made, plan, row);
+    CountRows(loop, counter.param, base, row, turns, next);
     loop.blocks.push_back(next);
     round_.RenameOutside(loop, names);
   }
@@ -356,10 +420,11 @@ class Blocker {
   }
 
   // The loop around, which is entered instead of the other one and goes on where that did.
-  void GoByBlocks(const BlockLoop& loop, const Counter& counter, uint32_t around, uint32_t make) {
+  void GoByBlocks(const BlockLoop& loop, const Counter& counter, int64_t start, uint32_t around,
+                  uint32_t make) {
     const ir::Terminator term = std::move(f_.blocks[loop.entry].term);
     b_.SetBlock(loop.entry);
-    const Value rounded = b_.AffineOf(Affine::Of(counter.bound) + Affine::Const(kRows - 1));
+    const Value rounded = b_.AffineOf(Affine::Of(counter.bound) + Affine::Const(kRows - 1 - start));
     const Value blocks = b_.Make(Op::Div, {rounded, b_.I64(kRows)});
     const Value none = b_.I64(0);
     f_.blocks[loop.entry].term = term;
@@ -432,15 +497,18 @@ class Blocker {
     header.term.cond = more;
   }
 
-  void ReadFrom(const Copier& made, const Members& members, Value row, const BlockLoop& loop) {
-    for (size_t m : members) {
+  void ReadFrom(const Copier& made, const Plan& plan, Value row) {
+    const Value i = f_.blocks[plan.loop.header].params[plan.counter.param];
+    const Affine turn = RowOfTurn(Affine::Of(i), plan.counter.bound, plan.order);
+    for (size_t m : plan.members) {
       for (size_t k : reads_of_[m]) {
         const RowRead& read = reads_[k];
-        if (!loop.Holds(read.block)) continue;
+        if (!plan.loop.Holds(read.block)) continue;
+        const Affine away = read.row - turn - Affine::Const(plan.window.first);
         Inst& inst = f_.blocks[read.block].insts[read.place];
         Inst& index = read.in_body ? inst.each->body[*read.in_body] : inst;
         index.args[0] = made.Get(read.array);
-        index.subs[0] = Affine::Of(row);
+        index.subs[0] = Affine::Of(row) + away;
       }
     }
   }

@@ -33,6 +33,13 @@ SHAPES = {
     "best_of_sets": {"x": (50, 200, 8), "w": (8, 64), "v": (64,), "y": (50,)},
     "running_score": {"x": (2000, 16), "w": (16, 64), "v": (64,)},
     "early_stop": {"x": (2000, 16), "w": (16, 64), "v": (64,)},
+    "row_steps": {"x": (1000, 16), "w": (16, 64)},
+    "row_curvature": {"x": (1000, 16), "w": (16, 64), "u": (64, 64)},
+    "smooth_steps": {"x": (1000, 16), "w": (16, 64)},
+    "before_and_after": {"x": (1000, 16), "w": (16, 64)},
+    "temporal_conv": {"x": (1000, 16), "w": (16, 64), "c": (3, 64, 16)},
+    "sets_steps": {"x": (20, 100, 16), "w": (16, 64)},
+    "steps_loop": {"x": (1000, 16), "w": (16, 64)},
 }
 # Vectors of integers: how many, and below what.
 LABELS = {"two_views": {"t": (2000, 32)}}

@@ -26,11 +26,11 @@ using Sizes = std::map<std::string, int64_t>;
 
 constexpr int64_t kSmall = 2;
 // How large a size is, and how many elements for each of the own arrays' nobody has that has no large extent more than
-// they: rows may be taken in blocks of 16.
+// they: rows may be taken in blocks of 16, with some next to these.
 struct Scale {
   int64_t large, beyond;
 };
-constexpr Scale kEvaluated{1000, 40}, kRun{40, 8};
+constexpr Scale kEvaluated{1000, 40}, kRun{40, 9};
 
 bool IsNumber(const std::string& word) { return std::isdigit(word.front()) != 0; }
 bool IsName(const std::string& word) { return std::isalpha(word.front()) != 0; }

@@ -197,4 +197,40 @@ TEST_CASE("turn blocks: loops after each other, with one start") {
       0);
 }
 
+TEST_CASE("turn blocks: rows next to a turn's own") {
+  const auto by = [](const std::string& range, const std::string& turn, int whole = 0) {
+    CheckProgram("  let e = tanh.(x @ w)\n  var a = 0.0\n  for i " + range + " {\n" + turn +
+                     "  }\n  return a + sum(u)\n",
+                 whole);
+  };
+  by("in 1..n", "a = sin(a + norm2(e[i] - e[i - 1] + 0.5))\n");
+  by("in 2..n", "a = sin(a + sum(e[i] - 2.0 * e[i - 1] + e[i - 2]))\n");
+  by("< n - 1", "a = sin(a + dot(e[i + 1], e[i]))\n");
+  by("in 1..n - 2", "a = sin(a + dot(e[i + 2], e[i - 1]))\n");
+  by("in 1..n", "a = sin(a + sum(e[i]))\n");
+  by("< n - 3", "a = a + 0.1 + exp(sum(e[i + 3])) * 0.01\nif a > 0.5 { break }\n");
+  // Rows that may not be there, or are too many away.
+  by("< n", "if i > 0 { a = sin(a + dot(e[i], e[i - 1])) }\n", 2);
+  by("in 9..n", "a = sin(a + dot(e[i - 9], e[i]))\n", 2);
+}
+
+TEST_CASE("turn blocks: rows that the loop leaves out may trap") {
+  const ir::Module ssa = LowerText(
+      "fn f(x: [n, d]f64, k: [n]i64) -> f64 {\n"
+      "  let e = gen i < n, j < d { x[k[i], j] * x[i, 0] }\n  var a = 0.0\n"
+      "  for i in 1..n { a = sin(a + dot(e[i], e[i - 1])) }\n  return a\n}\n",
+      "f");
+  const ir::Module optimised = Derived(ssa, Transform::kValue);
+  for (const int64_t n : {1, 21}) {
+    for (int64_t bad = 0; bad < n; ++bad) {
+      std::vector<int64_t> places(static_cast<size_t>(n), 0);
+      places[static_cast<size_t>(bad)] = 99;
+      const std::vector<Tensor> args = {Waves(n, 2, 0.5), Tensor::Of(DType::kI64, {n}, places)};
+      const auto run = eval::Run(optimised, args);
+      REQUIRE(run.ok());
+      CHECK(run->trap.has_value());
+    }
+  }
+}
+
 }  // namespace pullback::testing
