@@ -52,12 +52,14 @@ void KnownExtents::LearnDim(Value result) {
   of_arrays.insert(result);
   made_of_arrays.insert(result);
   dims_.insert(result);
+  summands_[result] = 1;
 }
 
 void KnownExtents::Learn(Op op, uint64_t bits, ValueSpan args, Value result) {
   if (op == Op::Const) {
     const auto value = static_cast<int64_t>(bits);
     if (value >= 0 && value <= kMaxExtent) constants.emplace(result, value);
+    if (value >= -kMaxExtent && value <= kMaxExtent) summands_[result] = 1;
     if (value == 0) of_arrays.insert(result);
     made_of_arrays.insert(result);
     return;
@@ -72,6 +74,19 @@ void KnownExtents::Learn(Op op, uint64_t bits, ValueSpan args, Value result) {
   }
   if (op == Op::Max && (IsStart(args[0]) || IsStart(args[1]))) starts_.insert(result);
   LearnBounds(op, args, result);
+  LearnSum(op, args, result);
+}
+
+void KnownExtents::LearnSum(Op op, ValueSpan args, Value result) {
+  constexpr int kMost = 16;
+  int count = 0;
+  for (Value v : args) {
+    const auto known = summands_.find(v);
+    if (known == summands_.end()) return;
+    count = op == Op::Min || op == Op::Max ? std::max(count, known->second) : count + known->second;
+  }
+  const bool sums = op == Op::Add || op == Op::Sub || op == Op::Min || op == Op::Max;
+  if (sums && count <= kMost) summands_[result] = count;
 }
 
 std::vector<Value> KnownExtents::AtMost(Value v) const {

@@ -25,6 +25,9 @@ struct KnownExtents {
   void Learn(Op op, uint64_t bits, ValueSpan args, Value result);
   void LearnAffine(const Affine& a, Value result);
 
+  bool IsDim(Value v) const { return dims_.contains(v); }  // the extent of an array itself
+  // Whether it is a sum of a few extents and constants, so that it did not wrap, nor would if a few more were added.
+  bool IsSum(Value v) const { return summands_.contains(v); }
   bool IsZero(Value v) const;
   bool IsShort(Value v) const;  // a constant, no more than kShortExtent
   // Whether it is surely not negative, as the start of a loop.
@@ -38,7 +41,10 @@ struct KnownExtents {
   std::vector<Value> Below(Value v) const;
   void LearnBounds(Op op, ValueSpan args, Value result);
 
-  std::set<Value> dims_;  // extents of arrays themselves
+  void LearnSum(Op op, ValueSpan args, Value result);
+
+  std::set<Value> dims_;
+  std::map<Value, int> summands_;  // how many
   std::set<Value>
       turns_;  // with a constant added, so few that nobody gets to where that would wrap
   std::set<Value> starts_;  // these, and what is no less than a start

@@ -25,8 +25,9 @@ void Join(Memory& memory, Reg r, const Effects::Access& access) {
   Effects::Access& both = known->second;
   both.writes |= access.writes;
   if (both.axis != access.axis) both.axis = kNoAxis;
-  both.first = std::min(both.first, access.first);
-  both.last = std::max(both.last, access.last);
+  if (both.axis == kNoAxis) return;
+  both.first = AtLeast(both.first, access.first);
+  both.last = AtMost(both.last, access.last);
 }
 
 class Collector {
@@ -133,8 +134,10 @@ class Collector {
     Effects::Access access = ByTurn(writes, rows, [](const Subscript& row) { return row.index; });
     if (access.axis == kNoAxis) return access;
     const Subscript& row = rows[static_cast<size_t>(access.axis)];
-    access.first = row.first;
-    access.last = row.last;
+    access.first.constant = row.first;
+    access.last.constant = row.last;
+    if (row.behind.valid()) access.first = access.first - Reach::Of(row.behind);
+    if (row.ahead.valid()) access.last = access.last + Reach::Of(row.ahead);
     return access;
   }
   void RelyOn(const std::vector<Proof>& proofs) {
@@ -158,12 +161,38 @@ bool Meet(const std::vector<Reg>& a, const std::vector<Reg>& b) {
 
 }  // namespace
 
+namespace {
+
+template <typename Choose>
+Reach Combine(const Reach& a, const Reach& b, Choose&& choose) {
+  Reach both = Reach::Const(choose(a.constant, b.constant));
+  const auto add = [&](Reg r) {
+    if (both.Coeff(r) == 0) both = both + Reach::Of(r) * choose(a.Coeff(r), b.Coeff(r));
+  };
+  for (const Reach::Term& t : a.terms) add(t.value);
+  for (const Reach::Term& t : b.terms) add(t.value);
+  return both;
+}
+
+}  // namespace
+
+Reach AtMost(const Reach& a, const Reach& b) {
+  if (a == b) return a;
+  return Combine(a, b, [](int64_t x, int64_t y) { return std::max(x, y); });
+}
+Reach AtLeast(const Reach& a, const Reach& b) {
+  if (a == b) return a;
+  return Combine(a, b, [](int64_t x, int64_t y) { return std::min(x, y); });
+}
+
 Effects EffectsOf(const Function& f, const Node& node) { return Collector(f, node).Collect(); }
 
 Effects Joined(const Effects& a, const Effects& b) {
   Effects both = a;
   both.uses.insert(both.uses.end(), b.uses.begin(), b.uses.end());
   SortUnique(both.uses);
+  both.defines.insert(both.defines.end(), b.defines.begin(), b.defines.end());
+  SortUnique(both.defines);
   for (const auto& [r, access] : b.memory) Join(both.memory, r, access);
   both.checks |= b.checks;
   both.ordered |= b.ordered;
@@ -203,22 +232,23 @@ Dependence DependenceOf(const Effects& later, const Effects& earlier) {
   return by_turn ? found : Dependence::kWhole;
 }
 
-std::optional<int64_t> DelayOf(const Effects& later, const Effects& earlier) {
+std::optional<Reach> DelayOf(const Effects& later, const Effects& earlier) {
   if (StayInOrder(later, earlier) || Meet(later.uses, earlier.defines)) return std::nullopt;
-  std::optional<int64_t> most;
+  std::optional<Reach> most;
   const bool by_turn = AllConflicts(later, earlier, [&](const auto& a, const auto& b) {
-    most = std::max(most.value_or(INT64_MIN), a.last - b.first);
+    const Reach delay = a.last - b.first;
+    most = most ? AtMost(*most, delay) : delay;
     return a.axis != kNoAxis && a.axis == b.axis;
   });
   if (!by_turn) return std::nullopt;
-  return most.value_or(0);
+  return most.value_or(Reach());
 }
 
-Effects Delayed(Effects loop, int64_t delay) {
+Effects Delayed(Effects loop, const Reach& delay) {
   for (auto& [r, access] : loop.memory) {
     if (access.axis == kNoAxis) continue;
-    access.first -= delay;
-    access.last -= delay;
+    access.first = access.first - delay;
+    access.last = access.last - delay;
   }
   return loop;
 }

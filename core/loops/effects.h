@@ -10,14 +10,19 @@
 
 namespace pullback::loops {
 
+// So many turns, in extents of arrays, which are not negative.
+using Reach = ir::Affine;
+Reach AtMost(const Reach& a, const Reach& b);  // no less than either
+Reach AtLeast(const Reach& a, const Reach& b);
+
 struct Effects {
   struct Access {
     static constexpr int kNoAxis = -1;
     bool writes = false;
     // Of a loop: along this axis (Node::rows), turn t accesses what lies at t + first to t + last, and nothing else.
     int axis = kNoAxis;
-    int64_t first = 0, last = 0;
-    bool IsOfTurn() const { return axis != kNoAxis && first == 0 && last == 0; }
+    Reach first{}, last{};
+    bool IsOfTurn() const { return axis != kNoAxis && first == Reach() && last == Reach(); }
   };
   std::vector<Reg> defines, uses;  // ascending; what is known inside alone is in neither
   std::map<Reg, Access> memory;    // arrays, lanes, and what checks prove (Proof)
@@ -42,8 +47,8 @@ Dependence DependenceOf(const Effects& later, const Effects& earlier);
 // How many turns behind the loop that comes earlier the later one has to run, if it is not to wait for the whole of it
 // (nullopt): its turn t, when turn t + delay of the earlier one is over. 0 where any order of turns t of both will do, and less
 // where it may even be ahead.
-std::optional<int64_t> DelayOf(const Effects& later, const Effects& earlier);
+std::optional<Reach> DelayOf(const Effects& later, const Effects& earlier);
 // Of a loop whose turn t is run as turn t + delay.
-Effects Delayed(Effects loop, int64_t delay);
+Effects Delayed(Effects loop, const Reach& delay);
 
 }  // namespace pullback::loops

@@ -58,6 +58,16 @@ void ShareIntegers(const Function& f, std::vector<Node>& nodes) {
   nodes = std::move(kept);
 }
 
+// Integers that are there before any array is made.
+std::set<Reg> KnownFirst(const Function& f) {
+  std::set<Reg> known;
+  for (const Node& n : f.blocks[0].nodes) {
+    if (n.kind == Kind::kAlloc) break;
+    known.insert(n.results.begin(), n.results.end());
+  }
+  return known;
+}
+
 // Of a function, before anything changes.
 struct KnownBefore {
   std::vector<int> uses;
@@ -68,6 +78,7 @@ struct KnownBefore {
   std::map<Reg, Reg>
       runs;  // by row, where loops over it end: at its extent, unless there is no row
   RowsOfTurns rows;
+  std::set<Reg> first;  // what is known before any array is made
 
   void NoteGone(Reg array, Reg extent) {
     if (!extents.of_arrays.contains(extent) && !extents.constants.contains(extent))
@@ -241,10 +252,14 @@ class RowFuser {
   static bool IsOfRow(const Effects::Access& access) {
     return access.IsOfTurn() && access.axis == 0;
   }
-  // As near as rows in strips may be.
-  static bool IsNearRow(const Effects::Access& access) {
-    constexpr int64_t kMostAway = 32;
-    return access.axis == 0 && -kMostAway <= access.first && access.last <= kMostAway;
+  // As near as rows in strips may be, by extents that are known where these are made.
+  bool IsNearRow(const Effects::Access& access, bool of_rows) const {
+    const auto is_known = [&](const Reach& turns) {
+      return IsNear(turns) && (of_rows || turns.IsConst()) &&
+             std::all_of(turns.terms.begin(), turns.terms.end(),
+                         [&](const Reach::Term& t) { return known_.first.contains(t.value); });
+    };
+    return access.axis == 0 && is_known(access.first) && is_known(access.last);
   }
   // The loop that gives all elements of the array their first value and does nothing else, if others use it. Rows that
   // no other loop visits need none, so each turn of these may fill its own. (An array that is zeroed has elements that
@@ -266,6 +281,7 @@ class RowFuser {
   }
   // The loop that uses all of the array by rows, once those that do have become one, apart from what fills it.
   std::optional<size_t> LoopOf(Reg array, const Array& of, std::optional<size_t> fill, Into into) {
+    const bool of_rows = MadeAt(of).alloc->args.size() > 1;
     Members loops;
     for (size_t user : of.users) {
       if (user == fill) continue;
@@ -274,7 +290,7 @@ class RowFuser {
       const auto access = item.effects.memory.find(array);
       const bool by_row =
           item.IsLoop() && access != item.effects.memory.end() &&
-          (into == Into::kStrips ? IsNearRow(access->second) : IsOfRow(access->second));
+          (into == Into::kStrips ? IsNearRow(access->second, of_rows) : IsOfRow(access->second));
       const bool apart =
           into == Into::kLoopOfPlain && of.users.size() > 1 && item.IsBetterAlone(f_);
       if (!by_row || apart) return std::nullopt;
@@ -312,21 +328,21 @@ class RowFuser {
       strips[loop].push_back({array, alloc.args, alloc.bits, access.first, access.last, {}});
     }
     for (auto& [loop, arrays] : strips) {
-      const StripLength length = LengthFor(arrays);
-      for (StripArray& of : arrays) Shrink(of, length);
+      const int64_t turns = StripTurns(arrays);
+      for (StripArray& of : arrays) Shrink(of, turns);
       RowItem& item = items_[loop];
       std::vector<Node> nodes =
-          RunByStrips(f_, item.node, std::move(item.parts), arrays, length, known_.extents);
+          RunByStrips(f_, item.node, std::move(item.parts), arrays, known_.extents);
       item.node = std::move(nodes.back());
       nodes.pop_back();
       std::move(nodes.begin(), nodes.end(), std::back_inserter(item.before));
     }
   }
-  void Shrink(StripArray& strip, StripLength length) {
+  void Shrink(StripArray& strip, int64_t turns) {
     const Array& of = arrays_[strip.array];
     Node& alloc = *MadeAt(of).alloc;
     known_.NoteGone(strip.array, alloc.args[0]);
-    Put(ShrinkToStrip(f_, alloc, strip, length), of);
+    Put(ShrinkToStrip(f_, alloc, strip, turns), of);
   }
   bool MayBeStrip(const Array& of) {
     if (!known_.IsWanted(*MadeAt(of).alloc)) return false;
@@ -355,7 +371,7 @@ bool IsOfArray(const Node& n, const std::set<Reg>& arrays) {
 }  // namespace
 
 RowsOfTurns FuseRows(Function& f) {
-  KnownBefore known{CountUses(f), FindKnownExtents(f), {}, {}, {}, {}};
+  KnownBefore known{CountUses(f), FindKnownExtents(f), {}, {}, {}, {}, KnownFirst(f)};
   for (Block& b : f.blocks) RowFuser(f, b.nodes, known, {}).Run();
   for (Block& b : f.blocks) {
     if (!known.gone.empty()) LimitExtents(f, known.gone, b.nodes);

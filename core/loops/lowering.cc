@@ -19,6 +19,9 @@ Lowering::Lowering(const ir::Function& function, Function& out, const Destinatio
     out.regs.push_back({f.values[id], false, f.names[id]});
     alias_.push_back(Reg{id});
   }
+  for (const ir::Inst& inst : f.blocks[0].insts) {
+    if (inst.op == Op::Dim) extents_.insert(inst.results[0]);
+  }
 }
 
 void Lowering::SetAlias(Value v, Reg r) {

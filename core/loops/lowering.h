@@ -43,6 +43,8 @@ class Lowering {
   const Bounds& Here();
 
   // --- arrays
+  // Whether it is the extent of an array that the entry asks for.
+  bool IsExtent(ir::Value v) const { return extents_.contains(v); }
   Reg Dim(ir::Value array, int axis);
   std::vector<Reg> Extents(ir::Value array);
   // result = array, alone: changes to it are seen by nobody else.
@@ -71,6 +73,7 @@ class Lowering {
 
  private:
   std::vector<Reg> alias_;
+  std::set<ir::Value> extents_;
   std::optional<Bounds> here_;
   uint64_t here_version_ = 0;
   Status status_;

@@ -188,8 +188,8 @@ void StartStrips(RowItem& loop) {
   loop.guard = ir::kNoValue;
 }
 
-void Delay(RowItem& strips, int64_t turns) {
-  for (StripPart& part : strips.parts) part.delay += turns;
+void Delay(RowItem& strips, const Reach& turns) {
+  for (StripPart& part : strips.parts) part.delay = part.delay + turns;
   strips.effects = Delayed(std::move(strips.effects), turns);
 }
 

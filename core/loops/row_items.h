@@ -46,7 +46,7 @@ void JoinLoops(RowItem& from, RowItem& into, Side side);
 // A loop becomes one part.
 void StartStrips(RowItem& loop);
 // So many turns behind where it would be.
-void Delay(RowItem& strips, int64_t turns);
+void Delay(RowItem& strips, const Reach& turns);
 // The same for what they do in a strip.
 void JoinStrips(RowItem& from, RowItem& into, Side side);
 

@@ -1,6 +1,7 @@
 #include "core/loops/row_order.h"
 
 #include <algorithm>
+#include <iterator>
 #include <utility>
 
 namespace pullback::loops {
@@ -9,7 +10,6 @@ namespace {
 constexpr size_t kMostApart = 400;   // nodes from the first loop to the last
 constexpr size_t kMostLoops = 64;    // that become one, or run strip by strip
 constexpr size_t kMostNodes = 1000;  // in a loop
-constexpr int64_t kMostDelay = 16;   // turns that are kept for those of strips
 
 // What nodes do, all together: whether another one depends on any of them, or (not forwards) is needed by one.
 class Together {
@@ -61,13 +61,23 @@ bool RowOrder::Fuse(Members members, Into into, Reg extent) {
   if (last - first > kMostApart) return false;
   std::vector<bool> after;
   if (!Close(members, first, last, after) || !MayFuse(members, into)) return false;
-  const std::optional<Range> range = RangeOf(members, extent);
-  if (!range) return false;
-  std::optional<Delays> delays = Delays();
+  const std::optional<Reg> start = StartOf(members);
+  if (!start) return false;
+  Range range{*start, EndOf(members, extent)};
+  Delays delays;
+  Writer front(f_);
   if (into == Into::kStrips) {
-    delays = DelaysOf(members);
-    if (!delays || !IsExtent(members, range->hi, extent)) return false;
+    const auto is_extent = [&](Reg end) { return IsExtent(members, end, extent); };
+    const std::optional<Delays> found = DelaysOf(members);
+    const bool ends = range.hi.valid() ? is_extent(range.hi)
+                                       : std::all_of(members.begin(), members.end(), [&](size_t k) {
+                                           return is_extent(items_[k].node.args[1]);
+                                         });
+    if (!found || !ends) return false;
+    delays = *found;
+    if (!range.hi.valid()) range.hi = MakeEnd(members, front);
   }
+  if (!range.hi.valid()) return false;
   std::vector<size_t> order;
   const auto take = [&](bool which) {
     for (size_t p = first; p <= last; ++p) {
@@ -75,7 +85,8 @@ bool RowOrder::Fuse(Members members, Into into, Reg extent) {
     }
   };
   take(false);
-  const size_t loop = Join(members, first, last, into, *range, *delays);
+  const size_t loop = Join(members, first, last, into, range, delays);
+  std::move(front.nodes.begin(), front.nodes.end(), std::back_inserter(items_[loop].before));
   order.push_back(loop);
   take(true);
   // What has joined is a loop without a body by now, and may be anywhere.
@@ -101,7 +112,7 @@ bool RowOrder::IsNoLess(Reg lo, Reg than) const {
   return a != extents_.constants.end() && b != extents_.constants.end() && a->second >= b->second;
 }
 
-std::optional<RowOrder::Range> RowOrder::RangeOf(const Members& members, Reg extent) const {
+std::optional<Reg> RowOrder::StartOf(const Members& members) const {
   Reg lo = items_[*members.begin()].node.args[0];
   for (size_t k : members) {
     const Reg own = items_[k].node.args[0];
@@ -110,21 +121,37 @@ std::optional<RowOrder::Range> RowOrder::RangeOf(const Members& members, Reg ext
     else if (!IsNoLess(own, lo))
       return std::nullopt;
   }
+  return lo;
+}
+
+// That none of the members goes beyond: kNoValue where that is not known.
+Reg RowOrder::EndOf(const Members& members, Reg extent) const {
   std::vector<Reg> ends{extent};
   for (size_t k : members) ends.push_back(items_[k].node.args[1]);
   if (std::all_of(ends.begin() + 1, ends.end(), [&](Reg end) { return end == ends[1]; }))
-    return Range{lo, ends[1]};
+    return ends[1];
   const auto last = std::find_if(ends.begin(), ends.end(), [&](Reg end) {
     return std::all_of(ends.begin() + 1, ends.end(),
                        [&](Reg own) { return extents_.IsWithin(own, end); });
   });
-  if (last == ends.end()) return std::nullopt;
-  return Range{lo, *last};
+  return last == ends.end() ? ir::kNoValue : *last;
+}
+
+// The greatest of the members' ends, which is made.
+Reg RowOrder::MakeEnd(const Members& members, Writer& front) {
+  std::set<Reg> ends;
+  for (size_t k : members) ends.insert(items_[k].node.args[1]);
+  Reg end = *ends.begin();
+  ends.erase(ends.begin());
+  for (Reg more : ends) end = front.Scalar(ir::Op::Max, {end, more});
+  made_ends_.insert(end);
+  return end;
 }
 
 // Whether turns that are delayed end where no integer wraps.
 bool RowOrder::IsExtent(const Members& members, Reg end, Reg extent) const {
   if (extents_.IsWithin(end, extent) || extents_.of_arrays.contains(end)) return true;
+  if (extents_.IsSum(end) || made_ends_.contains(end)) return true;
   return std::any_of(members.begin(), members.end(),
                      [&](size_t k) { return items_[k].ends.contains(end); });
 }
@@ -184,13 +211,13 @@ std::optional<RowOrder::Delays> RowOrder::DelaysOf(const Members& members) const
             [&](size_t a, size_t b) { return items_[a].place < items_[b].place; });
   Delays delays;
   for (size_t later : in_order) {
-    int64_t delay = 0;
+    Reach delay;
     for (const auto& [earlier, of_earlier] : delays) {
       const auto more = DelayOf(items_[later].effects, items_[earlier].effects);
       if (!more) return std::nullopt;
-      delay = std::max(delay, of_earlier + *more);
+      delay = AtMost(delay, of_earlier + *more);
     }
-    if (delay > kMostDelay) return std::nullopt;
+    if (!IsNear(delay)) return std::nullopt;
     delays[later] = delay;
   }
   return delays;

@@ -10,6 +10,7 @@
 
 #include "core/ir/known_extents.h"
 #include "core/loops/row_items.h"
+#include "core/loops/writer.h"
 
 namespace pullback::loops {
 
@@ -45,7 +46,7 @@ class RowOrder {
   bool MayFuse(const Members& members, Into into) const;
   // Of each member, how many turns behind the first one it runs in strips. nullopt: one has to wait for another's end, or
   // for too many turns.
-  using Delays = std::map<size_t, int64_t>;
+  using Delays = std::map<size_t, Reach>;
   std::optional<Delays> DelaysOf(const Members& members) const;
   // That holds those of all members.
   struct Range {
@@ -53,7 +54,9 @@ class RowOrder {
   };
   bool IsNoLess(Reg lo, Reg than) const;  // where loops start
   bool IsExtent(const Members& members, Reg end, Reg extent) const;
-  std::optional<Range> RangeOf(const Members& members, Reg extent) const;
+  std::optional<Reg> StartOf(const Members& members) const;
+  Reg EndOf(const Members& members, Reg extent) const;
+  Reg MakeEnd(const Members& members, Writer& front);
   size_t Join(const Members& members, size_t first, size_t last, Into into, Range range,
               const Delays& delays);
 
@@ -61,6 +64,7 @@ class RowOrder {
   const ir::KnownExtents& extents_;
   std::vector<RowItem> items_;
   std::vector<size_t> order_;  // numbers by place
+  std::set<Reg> made_ends_;    // of loops that run strip by strip
 };
 
 }  // namespace pullback::loops

@@ -158,7 +158,8 @@ class RowsFirst {
       const auto it = extents_.constants.find(v);
       return it == extents_.constants.end() ? std::nullopt : std::optional(it->second);
     };
-    return ir::FindRowWindow(each, sub, index, constant).has_value();
+    const auto is_extent = [&](Value v) { return extents_.IsDim(v); };
+    return ir::FindRowWindow(each, sub, index, {constant, is_extent}).has_value();
   }
 
   // The first index, or the one that stands in the subscript, where it is near to rows of that; else what the subscript is.

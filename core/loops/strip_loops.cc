@@ -1,6 +1,7 @@
 #include "core/loops/strip_loops.h"
 
 #include <algorithm>
+#include <cstdlib>
 #include <iterator>
 #include <map>
 #include <set>
@@ -60,11 +61,29 @@ class Offsets {
   std::map<std::pair<Reg, Reg>, Reg> of_turn_;
 };
 
+// A number of turns, more than `base` if valid.
+Reg Write(Writer& to, const Reach& turns, Reg base = ir::kNoValue) {
+  Reg sum = base;
+  const auto add = [&](Reg term) { sum = sum.valid() ? to.Scalar(Op::Add, {sum, term}) : term; };
+  if (turns.constant != 0 || (turns.terms.empty() && !base.valid())) add(to.I64(turns.constant));
+  for (const Reach::Term& t : turns.terms) {
+    add(t.coeff == 1 ? t.value : to.Scalar(Op::Mul, {t.value, to.I64(t.coeff)}));
+  }
+  return sum;
+}
+// Rows of the strip before, which are needed again.
+Reg WriteMore(Writer& to, const StripArray& of) {
+  const Reach more = of.last - of.first;
+  const Reg rows = Write(to, more);
+  return more.IsConst() ? rows : to.Scalar(Op::Max, {rows, to.I64(0)});
+}
+
 // An array in a strip.
 class StripRows {
  public:
   // `front`: of the strips.
   StripRows(Function& f, const StripArray& of, Writer& front) : f_(f), of_(of) {
+    if (!of.IsOfTurn()) moves_ = front.Scalar(Op::Lt, {of.slots, of.extents[0]}, 0, Type::Bool());
     if (!of.HasRows()) return;
     elements_ = of.extents[1];
     for (size_t axis = 2; axis < of.extents.size(); ++axis)
@@ -72,18 +91,21 @@ class StripRows {
   }
 
   // The offset, in the array without strips, of what is first in a strip that starts at `lo`.
-  Reg Start(Writer& body, Reg lo) const {
-    const Reg row = of_.first == 0 ? lo : body.Scalar(Op::Add, {lo, body.I64(of_.first)});
-    return elements_.valid() ? body.Scalar(Op::Mul, {row, elements_}) : row;
+  Reg Start(Writer& body, const Strips& strips) const {
+    const Reg row = of_.first == Reach() ? strips.lo : Write(body, of_.first, strips.lo);
+    const Reg start = elements_.valid() ? body.Scalar(Op::Mul, {row, elements_}) : row;
+    return moves_.valid() ? body.Scalar(Op::Select, {moves_, start, strips.zero}) : start;
   }
   // What of the strip before is needed again comes first, and the rest is 0 if it was before.
   void Begin(Writer& body, const Strips& strips) const {
-    const int64_t more = of_.MoreTurns();
     Reg from = strips.zero;
-    if (more > 0) {
+    if (of_.HasMore()) {
       const Reg later = body.Scalar(Op::Lt, {strips.zero, strips.loop.results[0]}, 0, Type::Bool());
-      body.nodes.push_back(Carry(strips, later));
-      from = body.Scalar(Op::Select, {later, body.I64(more), strips.zero});
+      const Reg more = WriteMore(body, of_);
+      body.nodes.push_back(
+          Carry(strips, body.Scalar(Op::And, {later, moves_}, 0, Type::Bool()), more));
+      const Reg fresh = body.Scalar(Op::Select, {moves_, more, of_.slots});
+      from = body.Scalar(Op::Select, {later, fresh, strips.zero});
     }
     if (of_.zeroed == 0) return;
     body.nodes.push_back(ForRows(from, of_.slots, strips, [&](Writer& row, Reg offset, Reg index) {
@@ -93,14 +115,13 @@ class StripRows {
   }
 
  private:
-  Node Carry(const Strips& strips, Reg later) const {
+  Node Carry(const Strips& strips, Reg moves, Reg more) const {
     Node carry;
     carry.kind = Kind::kIf;
-    carry.args = {later};
+    carry.args = {moves};
     Writer ahead(f_);
     const Reg distance =
         elements_.valid() ? ahead.Scalar(Op::Mul, {strips.size, elements_}) : strips.size;
-    const Reg more = ahead.I64(of_.MoreTurns());
     ahead.nodes.push_back(
         ForRows(strips.zero, more, strips, [&](Writer& row, Reg offset, Reg index) {
           Node load;
@@ -144,14 +165,8 @@ class StripRows {
   Function& f_;
   const StripArray& of_;
   Reg elements_;  // of a row
+  Reg moves_;     // whether it holds less than all rows; kNoValue where that is no matter
 };
-
-Reg TurnsOf(Writer& front, StripLength length, const std::set<Reg>& extents) {
-  Reg turns = front.I64(length.most);
-  if (!length.limited) return turns;
-  for (Reg extent : extents) turns = front.Scalar(Op::Min, {turns, extent});
-  return front.Scalar(Op::Max, {turns, front.I64(1)});
-}
 
 }  // namespace
 
@@ -179,18 +194,14 @@ Strips OpenStrips(Function& f, const Node& bounds, const char* name,
 }
 
 std::vector<Node> RunByStrips(Function& f, const Node& bounds, std::vector<StripPart> parts,
-                              const std::vector<StripArray>& arrays, StripLength length,
+                              const std::vector<StripArray>& arrays,
                               const ir::KnownExtents& known) {
-  int64_t most = 0;
-  for (const StripPart& part : parts) most = std::max(most, part.delay);
+  Reach most;
+  for (const StripPart& part : parts) most = AtMost(most, part.delay);
   Writer front(f);
   Node turns = MakeLoop(f, bounds.args[0], bounds.args[1], "strip", bounds.loc);
-  if (most > 0) turns.args[1] = front.Scalar(Op::Add, {turns.args[1], front.I64(most)});
-  const auto size = [&](Writer& to) {
-    std::set<Reg> extents;
-    for (const StripArray& of : arrays) extents.insert(of.extents[0]);
-    return TurnsOf(to, length, extents);
-  };
+  if (most != Reach()) turns.args[1] = Write(front, most, turns.args[1]);
+  const auto size = [&](Writer& to) { return to.I64(StripTurns(arrays)); };
   Strips strips = OpenStrips(f, turns, "strip", size, known);
   std::move(strips.front.begin(), strips.front.end(), std::back_inserter(front.nodes));
   Writer body(f);
@@ -198,16 +209,16 @@ std::vector<Node> RunByStrips(Function& f, const Node& bounds, std::vector<Strip
   std::map<Reg, Reg> starts;
   for (const StripArray& of : arrays) {
     const StripRows rows(f, of, front);
-    starts[of.array] = rows.Start(body, strips.lo);
+    starts[of.array] = rows.Start(body, strips);
     rows.Begin(body, strips);
   }
   for (StripPart& part : parts) {
     Node& loop = part.node.kind == Kind::kIf ? part.node.body[0] : part.node;
     const auto behind = [&](Reg bound) {
-      return part.delay == 0 ? bound : body.Scalar(Op::Sub, {bound, body.I64(part.delay)});
+      return part.delay == Reach() ? bound : Write(body, part.delay * -1, bound);
     };
     const Reg own_lo = loop.args[0], own_hi = loop.args[1];
-    const bool from_first = part.delay == 0 && own_lo == bounds.args[0];
+    const bool from_first = part.delay == Reach() && own_lo == bounds.args[0];
     const bool to_end = part.delay == most && own_hi == bounds.args[1];
     const Reg lo = behind(strips.lo), hi = behind(strips.hi);
     loop.args = {from_first ? lo : body.Scalar(Op::Max, {lo, own_lo}),
@@ -220,26 +231,27 @@ std::vector<Node> RunByStrips(Function& f, const Node& bounds, std::vector<Strip
   return std::move(front.nodes);
 }
 
-StripLength LengthFor(const std::vector<StripArray>& arrays) {
-  StripLength length;
-  for (const StripArray& of : arrays) {
-    if (of.HasRows()) length.most = kStripRows;
-    length.limited |= of.HasRows() || of.MoreTurns() > 0;
-  }
-  return length;
+bool IsNear(const Reach& turns) {
+  constexpr int64_t kMostTurns = 32, kMostExtents = 4;
+  int64_t extents = 0;
+  for (const Reach::Term& t : turns.terms) extents += std::abs(t.coeff);
+  return -kMostTurns <= turns.constant && turns.constant <= kMostTurns && extents <= kMostExtents;
+}
+
+int64_t StripTurns(const std::vector<StripArray>& arrays) {
+  const bool rows =
+      std::any_of(arrays.begin(), arrays.end(), [](const StripArray& of) { return of.HasRows(); });
+  return rows ? kStripRows : kStripTurns;
 }
 
 // Of an array without rows there is none, however long it would be.
-std::vector<Node> ShrinkToStrip(Function& f, Node& alloc, StripArray& of, StripLength length) {
+std::vector<Node> ShrinkToStrip(Function& f, Node& alloc, StripArray& of, int64_t turns) {
   Writer front(f);
   Reg& slots = alloc.args[0];
   const Reg extent = slots;
-  if (!of.HasRows() && of.MoreTurns() == 0) {
-    slots = front.Scalar(Op::Min, {extent, front.I64(length.most)});
-  } else {
-    slots = TurnsOf(front, length, {extent});
-    if (of.MoreTurns() > 0) slots = front.Scalar(Op::Add, {slots, front.I64(of.MoreTurns())});
-  }
+  slots = front.I64(turns);
+  if (of.HasMore()) slots = front.Scalar(Op::Add, {slots, WriteMore(front, of)});
+  slots = front.Scalar(Op::Min, {extent, slots});
   if (of.HasRows()) {
     const Reg none = front.I64(0);
     const Reg any = front.Scalar(Op::Lt, {none, extent}, 0, Type::Bool());
@@ -248,7 +260,7 @@ std::vector<Node> ShrinkToStrip(Function& f, Node& alloc, StripArray& of, StripL
     of.extents[0] = extent;
   }
   of.slots = slots;
-  alloc.bits = of.MoreTurns() > 0 ? 1 : 0;  // rows in front of the first are carried, too
+  alloc.bits = of.HasMore() ? 1 : 0;  // rows in front of the first are carried, too
   return std::move(front.nodes);
 }
 

@@ -18,9 +18,9 @@
 //   for %i in 0..%n { for %j in 0..%m { %z[%i * %m + %j] = … } }
 //   for %k in 0..%n - 1 { for %j in 0..%m { … %z[%k * %m + %j] … %z[(%k + 1) * %m + %j] … } }
 //
-//   %z = alloc f64 [size + 1, %m]                                          size = min(16, %n)
-//   for %strip in 0..(%n + 1 + size - 1) / size {                          %lo = %strip * size, …
-//     if 0 < %strip { %z[0] = %z[size] }
+//   %z = alloc f64 [min(%n, 17), %m]                                       (here for 17 < %n: an array of no more rows stays)
+//   for %strip in 0..(%n + 1 + 15) / 16 {                                  %lo = %strip * 16, %hi = min(%lo + 16, %n + 1)
+//     if 0 < %strip { %z[0] = %z[16] }
 //     for %i in %lo..min(%hi, %n) { for %j in 0..%m { %z[(%i - %lo + 1) * %m + %j] = … } }
 //     for %k in max(%lo - 1, 0)..min(%hi - 1, %n - 1) { … %z[(%k - %lo + 1) * %m + %j] … %z[(%k - %lo + 2) * %m + %j] … } }
 //
@@ -33,6 +33,7 @@
 #include <vector>
 
 #include "core/ir/known_extents.h"
+#include "core/loops/effects.h"
 #include "core/loops/loops.h"
 #include "core/loops/writer.h"
 
@@ -55,8 +56,11 @@ Strips OpenStrips(Function& f, const Node& bounds, const char* name,
 // A loop, in a branch or not, whose turn t runs in that of the strips' turn t + delay.
 struct StripPart {
   Node node;
-  int64_t delay = 0;
+  Reach delay{};
 };
+
+// Not so many turns that keeping their rows would take more than other arrays do.
+bool IsNear(const Reach& turns);
 
 // An array that holds what there is for a strip: all accesses are in there. `first`, `last`: in turn t of the strips, rows, or
 // elements, t + first to t + last are accessed.
@@ -64,28 +68,24 @@ struct StripArray {
   Reg array;
   std::vector<Reg> extents;  // without strips
   uint64_t zeroed = 0;       // 1: all elements are 0 at first
-  int64_t first = 0, last = 0;
+  Reach first{}, last{};
   Reg slots;  // rows, or elements, that there are in strips
 
   bool HasRows() const { return extents.size() > 1; }
-  int64_t MoreTurns() const { return last - first; }
+  bool IsOfTurn() const { return first == Reach() && last == Reach(); }
+  bool HasMore() const { return first != last; }
 };
 
 // Turns in a strip.
-struct StripLength {
-  int64_t most = kStripTurns;
-  bool limited = false;  // no more than each array has rows, or elements
-};
-StripLength LengthFor(const std::vector<StripArray>& arrays);
+int64_t StripTurns(const std::vector<StripArray>& arrays);
 
-// What makes such an array makes it as large as a strip, without first values, and `of` is told. What has to come in front
-// of `alloc` is returned.
-std::vector<Node> ShrinkToStrip(Function& f, Node& alloc, StripArray& of, StripLength length);
+// What makes such an array makes it as large as a strip, or leaves it if it is no larger, without first values, and `of` is
+// told. What has to come in front of `alloc` is returned. `turns`: in a strip.
+std::vector<Node> ShrinkToStrip(Function& f, Node& alloc, StripArray& of, int64_t turns);
 
 // What runs `parts` strip by strip; the last node is the loop over strips. `bounds`: a loop over a range that holds
 // theirs, and whose bounds arrays may have as extents. `arrays`: after ShrinkToStrip. `known`: of the function.
 std::vector<Node> RunByStrips(Function& f, const Node& bounds, std::vector<StripPart> parts,
-                              const std::vector<StripArray>& arrays, StripLength length,
-                              const ir::KnownExtents& known);
+                              const std::vector<StripArray>& arrays, const ir::KnownExtents& known);
 
 }  // namespace pullback::loops

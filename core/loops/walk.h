@@ -30,7 +30,9 @@ void ForEachRead(std::vector<Node>& nodes, Fn&& fn) {
   for (Node& node : nodes) {
     for (auto* list : {&node.args, &node.apart, &node.body_yields, &node.other_yields}) each(*list);
     for (Subscript& row : node.rows) {
-      if (row.index.valid()) fn(row.index);
+      for (Reg* r : {&row.index, &row.behind, &row.ahead}) {
+        if (r->valid()) fn(*r);
+      }
     }
     for (Proof& p : node.proofs) each(p.turns);
     ForEachRead(node.body, fn);
