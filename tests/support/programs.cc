@@ -585,6 +585,7 @@ const std::vector<ProgramCase>& FirstPrograms() {
     list.insert(list.end(), ReductionPrograms().begin(), ReductionPrograms().end());
     list.insert(list.end(), PreludePrograms().begin(), PreludePrograms().end());
     list.insert(list.end(), BracketPrograms().begin(), BracketPrograms().end());
+    list.insert(list.end(), WindowPrograms().begin(), WindowPrograms().end());
     return list;
   }();
   return all;

@@ -30,6 +30,7 @@ const std::vector<ProgramCase>& PreludePrograms();
 const std::vector<ProgramCase>& StructArrayPrograms();
 // Part of these: products of arrays with brackets that guard them.
 const std::vector<ProgramCase>& BracketPrograms();
+const std::vector<ProgramCase>& WindowPrograms();
 // The same for data that is more than arrays: lists, trees, boxes, functions.
 const std::vector<ProgramCase>& DataPrograms();
 
