@@ -88,21 +88,20 @@ void LearnChecks(const AccessContext& c, const Access& access, ir::AffineSpan su
 
 namespace {
 
-// By the outermost loop whose turns it is near to.
 Subscript RowOf(const AccessContext& c, const Affine& sub) {
   const auto constant = [&](Value extent) { return c.l.e.AsI64(c.l.Of(extent)); };
   const auto is_extent = [&](Value extent) { return c.l.IsExtent(extent); };
   const auto of = [&](Value v) { return v.valid() ? c.l.Of(v) : v; };
-  std::optional<Subscript> row;
+  Subscript row{sub.AsValue(), {}, {}, {}};
   int level = 0;
   for (const SpaceIndex& i : c.space.indices) {
-    if (i.pinned ? sub.AsValue() != i.var : row && i.level >= level) continue;
+    if (i.pinned || (row.near.valid() && i.level >= level)) continue;
     const auto window = ir::FindRowWindow(c.each, sub, i.var, {constant, is_extent});
     if (!window) continue;
-    row = Subscript{i.var, of(window->behind), of(window->ahead), window->first, window->last};
+    row = {row.is, i.var, of(window->behind), of(window->ahead), window->first, window->last};
     level = i.level;
   }
-  return row.value_or(Subscript{sub.AsValue(), {}, {}});
+  return row;
 }
 
 }  // namespace

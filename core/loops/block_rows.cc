@@ -275,7 +275,7 @@ class Blocking {
           all.push_back(std::move(front.nodes[0]));
         }
         n.args[1] = offset;
-        if (!n.rows.empty()) n.rows.insert(n.rows.begin(), Subscript{turn, {}, {}});
+        if (!n.rows.empty()) n.rows.insert(n.rows.begin(), Subscript{turn, turn, {}, {}});
         moved = true;
       }
       all.push_back(std::move(n));

@@ -37,6 +37,10 @@ void Bounds::AddIndex(Value var, Value extent, int level) {
   DeclareIndex(var, extent);
   facts_.push_back({Affine::Of(var), level, false});
   facts_.push_back({indices_[var] - Affine::Const(1) - Affine::Of(var), level, false});
+  const ir::Inst* def = sizes_.Definition(extent);
+  if (def == nullptr || def->op != ir::Op::Min || def->guard.valid()) return;
+  for (Value most : def->args)  // blocks of rows: min(16, n - 16 b)
+    facts_.push_back({sizes_.Form(most) - Affine::Const(1) - Affine::Of(var), level, false});
 }
 
 void Bounds::Substitute(Value var, const Affine& e) { names_[var] = Form(e); }

@@ -118,20 +118,21 @@ class Collector {
            std::all_of(call.results.begin(), call.results.end(), is_scalar);
   }
 
-  // By the loop's index, of what has an index, or none, along each axis.
+  // The first axis that is the loop's index, by what each axis is.
   template <typename List, typename IndexOf>
-  Effects::Access ByTurn(bool writes, const List& list, IndexOf&& index_of) const {
-    if (node_.kind != Kind::kFor) return {writes};
+  int AxisOfTurn(const List& list, IndexOf&& index_of) const {
+    if (node_.kind != Kind::kFor) return kNoAxis;
     const auto it = std::find_if(list.begin(), list.end(),
                                  [&](const auto& of) { return index_of(of) == node_.results[0]; });
-    if (it == list.end()) return {writes};
-    return {writes, static_cast<int>(it - list.begin())};
+    return it == list.end() ? kNoAxis : static_cast<int>(it - list.begin());
   }
   Effects::Access OfTurn(bool writes, const Turns& turns) const {
-    return ByTurn(writes, turns, [](Reg r) { return r; });
+    return {writes, AxisOfTurn(turns, [](Reg r) { return r; })};
   }
   Effects::Access OfRow(bool writes, const Rows& rows) const {
-    Effects::Access access = ByTurn(writes, rows, [](const Subscript& row) { return row.index; });
+    const int axis = AxisOfTurn(rows, [](const Subscript& row) { return row.is; });
+    if (axis != kNoAxis) return {writes, axis};
+    Effects::Access access{writes, AxisOfTurn(rows, [](const Subscript& row) { return row.near; })};
     if (access.axis == kNoAxis) return access;
     const Subscript& row = rows[static_cast<size_t>(access.axis)];
     access.first.constant = row.first;

@@ -37,10 +37,11 @@
 namespace pullback::loops {
 
 using Reg = ir::Value;
-// What subscripts are, axis by axis, where they are registers, or near to: from index + first - behind to
-// index + last + ahead, where `behind` and `ahead` are extents of arrays, or kNoValue for 0; index kNoValue elsewhere.
+// What subscripts are, axis by axis: `is`, where that is a register, and the outermost index that they are near to, from
+// near + first - behind to near + last + ahead, where `behind` and `ahead` are extents of arrays, or kNoValue for 0.
+// kNoValue: they are no register, or near to none.
 struct Subscript {
-  Reg index;
+  Reg is, near;
   Reg behind, ahead;
   int64_t first = 0, last = 0;
   bool operator==(const Subscript&) const = default;

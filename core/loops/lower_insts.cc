@@ -107,7 +107,7 @@ void LowerAddArrays(Lowering& l, const Inst& inst, const Dies& dies) {
   const Reg i = l.e.OpenFor(l.e.I64(0), count, l.e.function().NewReg(ir::Type::I64(), "o"));
   Emitter::About about;
   if (extents.size() == 1)
-    about.rows.push_back({i, {}, {}});  // of more axes, i is their common offset
+    about.rows.push_back({i, i, {}, {}});  // of more axes, i is their common offset
   const Reg x = l.e.Load(from[0], i, ir::kNoValue, about);
   const Reg y = l.e.Load(from[1], i, ir::kNoValue, about);
   l.e.Store(result, i, l.e.Scalar(Op::Add, {x, y}, l.e.TypeOf(x)), {i}, about);

@@ -178,7 +178,7 @@ class Shrinking {
     Node store;
     store.kind = Kind::kStore;
     store.args = {array_, offset, value};
-    for (Reg index : at) store.rows.push_back({index, {}, {}});
+    for (Reg index : at) store.rows.push_back({index, index, {}, {}});
     store.apart = std::move(at);
     return store;
   }

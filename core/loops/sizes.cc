@@ -58,7 +58,7 @@ void Sizes::Define(const ir::Inst& inst) {
 void Sizes::DefineQuotient(const ir::Inst& inst) {
   const Affine m = Form(inst.args[0]), by = Form(inst.args[1]);
   const analysis::Interval range = RangeOf(m);
-  if (!by.IsConst() || by.constant <= 0 || range.lo < 0 || range.hi > kMaxExtent) return;
+  if (!by.IsConst() || by.constant <= 0 || range.lo < 0 || range.hi > 2 * kMaxExtent) return;
   const Value v = inst.results[0];
   const Affine &k = by, result = Affine::Of(v), one = Affine::Const(1);
   if (inst.op == Op::Div) {

@@ -21,8 +21,10 @@ using Kind = Node::Kind;
 class Offsets {
  public:
   // `starts`: by array.
-  Offsets(Function& f, const std::map<Reg, Reg>& starts, Node& loop)
-      : f_(f), starts_(starts), index_(loop.results[0]), turns_(f) {
+  Offsets(Function& f, const std::map<Reg, Reg>& starts, Reg index)
+      : f_(f), starts_(starts), index_(index), turns_(f) {}
+
+  void MoveIn(Node& loop) {
     Move(loop.body);
     loop.body.insert(loop.body.begin(), std::make_move_iterator(turns_.nodes.begin()),
                      std::make_move_iterator(turns_.nodes.end()));
@@ -223,7 +225,7 @@ std::vector<Node> RunByStrips(Function& f, const Node& bounds, std::vector<Strip
     const Reg lo = behind(strips.lo), hi = behind(strips.hi);
     loop.args = {from_first ? lo : body.Scalar(Op::Max, {lo, own_lo}),
                  to_end ? hi : body.Scalar(Op::Min, {hi, own_hi})};
-    Offsets(f, starts, loop);
+    Offsets(f, starts, loop.results[0]).MoveIn(loop);
     body.nodes.push_back(std::move(part.node));
   }
   strips.loop.body = std::move(body.nodes);

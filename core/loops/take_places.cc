@@ -64,9 +64,8 @@ bool IsOfTheTurn(const Access& load, const Access& store) {
   for (size_t k = 0; k < store.loops.size() && k < load.loops.size(); ++k) {
     const Reg index = store.loops[k];
     if (load.loops[k] != index) return true;
-    const Subscript turn{index, {}, {}};
     size_t axis = 0;
-    while (axis < to.size() && (to[axis] != turn || from[axis] != turn)) ++axis;
+    while (axis < to.size() && (to[axis].is != index || from[axis].is != index)) ++axis;
     if (axis == to.size()) return false;
   }
   return true;

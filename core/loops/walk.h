@@ -30,7 +30,7 @@ void ForEachRead(std::vector<Node>& nodes, Fn&& fn) {
   for (Node& node : nodes) {
     for (auto* list : {&node.args, &node.apart, &node.body_yields, &node.other_yields}) each(*list);
     for (Subscript& row : node.rows) {
-      for (Reg* r : {&row.index, &row.behind, &row.ahead}) {
+      for (Reg* r : {&row.is, &row.near, &row.behind, &row.ahead}) {
         if (r->valid()) fn(*r);
       }
     }

@@ -13,7 +13,7 @@
 //
 // Only of arrays that may be larger than the function's own, and not where turns fill a table that is as long. A statement of
 // which such a statement reads, at its own row, alone comes along. Turns may take rows next to their own, e[i - 1], where it is
-// known that these are there: a block makes those of its first and last turns, too, so some rows are made twice. What makes
+// known, or has been asked, that these are there: a block makes those of its first and last turns, too, so some rows are made twice. What makes
 // rows that no turn takes, as a break leaves before or the loop does not count them, cannot trap.
 // Comes before derivatives are taken: the reverse loop has the same two levels.
 #include <algorithm>
@@ -29,6 +29,7 @@
 #include "core/ir/own_arrays.h"
 #include "core/opt/block_loops.h"
 #include "core/opt/simplify.h"
+#include "core/opt/turn_facts.h"
 
 namespace pullback::opt {
 namespace {
@@ -205,8 +206,11 @@ class Blocker {
     const auto start = static_cast<int64_t>(first->bits);
     if (start < 0 || start > kMostStart) return std::nullopt;
     if (IsReadBehind(loop, counter->param) || FillsTable(loop, counter->param)) return std::nullopt;
+    const bool is_of_dims = IsOfDims(FormOf(counter->bound, defs_), defs_);
+    if (start != 0 && !is_of_dims) return std::nullopt;
     std::vector<Plan> plans = {{loop, *counter, Order::kForwards, {}, start, {}}};
-    if (const Window window = WindowOf(loop, *counter, start); window != Window())
+    const Window window = is_of_dims ? WindowOf(loop, *counter, start) : Window();
+    if (window != Window())
       plans.insert(plans.begin(), {loop, *counter, Order::kForwards, {}, start, window});
     if (start == 0) plans.push_back({loop, *counter, Order::kBackwards, {}, start, {}});
     for (Plan& plan : plans) {
@@ -217,7 +221,7 @@ class Blocker {
     return std::nullopt;
   }
 
-  // Rows around a turn's own that it reads of one array or another, all of which are there in every turn.
+  // Rows around a turn's own that it reads of one array or another, where it is known that they are there.
   Window WindowOf(const BlockLoop& loop, const Counter& counter, int64_t start) const {
     const Value i = f_.blocks[loop.header].params[counter.param];
     const auto reads = reads_at_.find(i.id);
@@ -227,9 +231,8 @@ class Blocker {
       const Affine away = reads_[k].row - Affine::Of(i);
       const std::optional<int64_t> more = RowsBeyond(makers_[m].rows, counter.bound);
       if (!away.IsConst() || !more || whole_[m] != 0 || !loop.Holds(reads_[k].block)) continue;
+      if (!IsThere(reads_[k], loop, i, {start, away.constant, *more})) continue;
       const int64_t at = away.constant;
-      const bool there = -std::min(kMostAway, start) <= at && at <= std::min(kMostAway, *more);
-      if (!there) continue;
       if (!window) window = Window{at, at, *more};
       window->first = std::min(window->first, at);
       window->last = std::max(window->last, at);
@@ -237,19 +240,33 @@ class Blocker {
     }
     return window.value_or(Window{});
   }
+  // Turns start at `start`, a read is of the row `away` from the turn's, and there are `more` rows than what turns end at.
+  struct Place {
+    int64_t start, away, more;
+  };
+  // Whether the row is there, as the loop's ends say, or checks and branches in front of the read.
+  bool IsThere(const RowRead& read, const BlockLoop& loop, Value i, const Place& p) const {
+    if (p.away < -kMostAway || p.away > kMostAway) return false;
+    if (-p.start <= p.away && p.away <= p.more) return true;
+    const Affine row = FormOf(read.row, defs_);
+    const Affine left =
+        FormOf(makers_[maker_of_.at(read.array.id)].rows, defs_) - row - Affine::Const(1);
+    const std::vector<Affine> facts =
+        FactsAt(f_, loop, i, read.block, read.place, dominators_, defs_);
+    const auto is_known = [&](const Affine& form) {
+      return std::any_of(facts.begin(), facts.end(), [&](const Affine& fact) {
+        const Affine beyond = form - fact;
+        return beyond.IsConst() && beyond.constant >= 0;
+      });
+    };
+    return (-p.start <= p.away || is_known(row)) && (p.away <= p.more || is_known(left));
+  }
   // By how much an extent is larger than another integer.
   std::optional<int64_t> RowsBeyond(Value rows, Value bound) const {
-    const Affine more = FormOf(rows) - FormOf(bound);
-    return more.IsConst() ? std::optional(more.constant) : std::nullopt;
-  }
-  Affine FormOf(Value v) const {
-    constexpr int64_t kMostLess = 16;
-    const Inst* inst = defs_.Inst(v);
-    if (inst == nullptr || inst->op != Op::AffineOf) return Affine::Of(v);
-    const Affine& form = inst->subs[0];
-    const bool near = form.terms.size() == 1 && form.terms[0].coeff == 1 &&
-                      -kMostLess <= form.constant && form.constant <= 0;
-    return near ? form : Affine::Of(v);
+    constexpr int64_t kMostMore = 16;
+    const Affine more = FormOf(rows, defs_) - FormOf(bound, defs_);
+    const bool near = more.IsConst() && -kMostMore <= more.constant && more.constant <= kMostMore;
+    return near ? std::optional(more.constant) : std::nullopt;
   }
 
   // Whether something of the header, other than its parameters but for the counter, is read behind the loop.
@@ -306,9 +323,11 @@ class Blocker {
     const auto is_by_rows = [&](size_t m) {
       return std::all_of(reads_of_[m].begin(), reads_of_[m].end(), [&](size_t k) {
         const Affine away = reads_[k].row - turn;
-        const bool in_turn = loop.Holds(reads_[k].block) && reads_[k].block != loop.header &&
-                             away.IsConst() && plan.window.first <= away.constant &&
-                             away.constant <= plan.window.last;
+        const bool in_turn =
+            loop.Holds(reads_[k].block) && reads_[k].block != loop.header && away.IsConst() &&
+            plan.window.first <= away.constant && away.constant <= plan.window.last &&
+            (plan.window == Window() ||
+             IsThere(reads_[k], loop, i, {plan.start, away.constant, plan.window.more}));
         return in_turn || IsOfMember(reads_[k], members);
       });
     };
@@ -380,12 +399,12 @@ class Blocker {
 
     b_.SetBlock(make);
     const Affine base = Affine::Of(block) * kRows + Affine::Const(start);
-    const Value left = b_.AffineOf(Affine::Of(counter.bound) - base);
-    const Value turns = b_.Make(Op::Min, {b_.I64(kRows), left});
-    const int64_t again = window.last - window.first;
-    const Value rows = again == 0 ? turns : b_.Make(Op::Add, {turns, b_.I64(again)});
+    const BlockRows rows = RowsOfTurns(plan, base);
+    Value turns = rows.count;
+    if (window.first != 0 || window.last != 0 || window.more < 0)
+      turns = b_.Make(Op::Min, {b_.I64(kRows), b_.AffineOf(Affine::Of(counter.bound) - base)});
     Copier made(f_);
-    const Block of{base + Affine::Const(window.first), counter.bound, order, rows};
+    const Block of{rows.first, counter.bound, order, rows.count};
     for (size_t m : members) f_.blocks[make].insts.push_back(RowsOf(makers_[m], of, made));
     first[counter.param] = b_.I64(0);
     b_.Jump(loop.header, first);
@@ -396,7 +415,7 @@ class Blocker {
 
     // Places of instructions are others behind this.
     const Value row = f_.NewLike(f_, f_.blocks[loop.header].params[counter.param]);
-    ReadFrom(made, plan, row);
+    ReadFrom(made, plan, rows, row);
     CountRows(loop, counter.param, base, row, turns, next);
     loop.blocks.push_back(next);
     round_.RenameOutside(loop, names);
@@ -436,6 +455,27 @@ class Blocker {
     b_.SetBlock(around);
     const Value more = b_.Make(Op::Lt, {f_.blocks[around].params[0], blocks});
     b_.Branch(more, {make, {}}, loop.Exit(f_));
+  }
+
+  struct BlockRows {
+    Affine first;
+    Value count;
+    bool from_turn;  // the first is the window's of the first turn in all blocks
+  };
+  // That these turns take, as far as they are there: no further than where all end, in a form that tells it.
+  BlockRows RowsOfTurns(const Plan& plan, const Affine& base) {
+    const Window& w = plan.window;
+    const Affine first = base + Affine::Const(w.first);
+    const bool starts = plan.start + w.first >= 0;
+    const Affine lo =
+        starts ? first : Affine::Of(b_.Make(Op::Max, {b_.AffineOf(first), b_.I64(0)}));
+    const Affine of_block = base + Affine::Const(kRows + w.last) - lo;
+    const Affine left =
+        Affine::Of(plan.counter.bound) + Affine::Const(std::min(w.last, w.more)) - lo;
+    const Value most = of_block.IsConst() ? b_.I64(of_block.constant) : b_.AffineOf(of_block);
+    Value count = b_.Make(Op::Min, {most, b_.AffineOf(left)});
+    if (!starts || w.last > w.more) count = b_.Make(Op::Max, {count, b_.I64(0)});
+    return {lo, count, starts};
   }
 
   // The rows that some turns take.
@@ -497,7 +537,7 @@ class Blocker {
     header.term.cond = more;
   }
 
-  void ReadFrom(const Copier& made, const Plan& plan, Value row) {
+  void ReadFrom(const Copier& made, const Plan& plan, const BlockRows& rows, Value row) {
     const Value i = f_.blocks[plan.loop.header].params[plan.counter.param];
     const Affine turn = RowOfTurn(Affine::Of(i), plan.counter.bound, plan.order);
     for (size_t m : plan.members) {
@@ -508,7 +548,7 @@ class Blocker {
         Inst& inst = f_.blocks[read.block].insts[read.place];
         Inst& index = read.in_body ? inst.each->body[*read.in_body] : inst;
         index.args[0] = made.Get(read.array);
-        index.subs[0] = Affine::Of(row) + away;
+        index.subs[0] = rows.from_turn ? Affine::Of(row) + away : read.row - rows.first;
       }
     }
   }

@@ -1,0 +1,135 @@
+#include "core/opt/turn_facts.h"
+
+#include <algorithm>
+
+namespace pullback::opt {
+namespace {
+
+using ir::Affine;
+using ir::Inst;
+using ir::Op;
+using ir::Value;
+
+constexpr int kMostSums = 8;  // from a value to what it is a sum of
+constexpr size_t kMostFacts = 64;
+
+// So that nothing wraps where the values are indices or extents.
+bool IsSmall(int64_t number) {
+  constexpr int64_t kMost = 1 << 20;
+  return -kMost <= number && number <= kMost;
+}
+bool IsSum(const Affine& a) {
+  return IsSmall(a.constant) &&
+         std::all_of(a.terms.begin(), a.terms.end(),
+                     [](const Affine::Term& t) { return t.coeff == 1 || t.coeff == -1; });
+}
+
+Affine Expand(Value v, const DefinitionBlocks& defs, int steps);
+
+Affine Expand(const Affine& a, const DefinitionBlocks& defs, int steps) {
+  Affine sum = Affine::Const(a.constant);
+  for (const Affine::Term& t : a.terms) sum = sum + Expand(t.value, defs, steps) * t.coeff;
+  return sum;
+}
+
+Affine Expand(Value v, const DefinitionBlocks& defs, int steps) {
+  const Inst* inst = defs.Inst(v);
+  if (inst == nullptr || steps == 0) return Affine::Of(v);
+  switch (inst->op) {
+    case Op::Const: {
+      const auto number = static_cast<int64_t>(inst->bits);
+      return IsSmall(number) ? Affine::Const(number) : Affine::Of(v);
+    }
+    case Op::AffineOf:
+      return IsSum(inst->subs[0]) ? Expand(inst->subs[0], defs, steps - 1) : Affine::Of(v);
+    case Op::Add:
+      return Expand(inst->args[0], defs, steps - 1) + Expand(inst->args[1], defs, steps - 1);
+    case Op::Sub:
+      return Expand(inst->args[0], defs, steps - 1) - Expand(inst->args[1], defs, steps - 1);
+    default: return Affine::Of(v);
+  }
+}
+
+class Facts {
+ public:
+  Facts(const ir::Function& f, Value counter, const DefinitionBlocks& defs)
+      : f_(f), counter_(counter), defs_(defs) {}
+
+  // That the condition holds, or does not.
+  void Learn(Value condition, bool holds) {
+    const Inst* inst = defs_.Inst(condition);
+    if (inst == nullptr || facts.size() >= kMostFacts) return;
+    if (inst->op == Op::Not) return Learn(inst->args[0], !holds);
+    if (holds ? inst->op == Op::And : inst->op == Op::Or) {
+      Learn(inst->args[0], holds);
+      return Learn(inst->args[1], holds);
+    }
+    if (inst->args.size() != 2 || f_.TypeOf(inst->args[0]) != ir::Type::I64()) return;
+    const Affine a = FormOf(inst->args[0], defs_), b = FormOf(inst->args[1], defs_);
+    const auto is_tame = [&](const Affine& form) {
+      return IsOfDims(form - Affine::Of(counter_) * form.Coeff(counter_), defs_);
+    };
+    if (!is_tame(a) || !is_tame(b)) return;  // what the caller gives may wrap
+    switch (inst->op) {
+      case Op::Lt: return holds ? Less(a, b) : NoMore(b, a);
+      case Op::Le: return holds ? NoMore(a, b) : Less(b, a);
+      case Op::Gt: return holds ? Less(b, a) : NoMore(a, b);
+      case Op::Ge: return holds ? NoMore(b, a) : Less(a, b);
+      default: return;
+    }
+  }
+
+  std::vector<Affine> facts;
+
+ private:
+  void NoMore(const Affine& a, const Affine& b) { facts.push_back(b - a); }
+  void Less(const Affine& a, const Affine& b) { facts.push_back(b - a - Affine::Const(1)); }
+
+  const ir::Function& f_;
+  const Value counter_;
+  const DefinitionBlocks& defs_;
+};
+
+}  // namespace
+
+Affine FormOf(Value v, const DefinitionBlocks& defs) { return Expand(v, defs, kMostSums); }
+Affine FormOf(const Affine& a, const DefinitionBlocks& defs) { return Expand(a, defs, kMostSums); }
+
+bool IsOfDims(const Affine& form, const DefinitionBlocks& defs) {
+  return std::all_of(form.terms.begin(), form.terms.end(), [&](const Affine::Term& t) {
+    const Inst* inst = defs.Inst(t.value);
+    return inst != nullptr && inst->op == Op::Dim;
+  });
+}
+
+std::vector<Affine> FactsAt(const ir::Function& f, const BlockLoop& loop, Value counter,
+                            uint32_t block, size_t place, const ir::Dominators& dominators,
+                            const DefinitionBlocks& defs) {
+  const auto counts = [&](uint32_t to) {  // edges of the loop to the block
+    size_t edges = 0;
+    for (uint32_t b : loop.blocks) {
+      for (const ir::Edge& e : f.blocks[b].term.edges) edges += e.block == to;
+    }
+    return edges;
+  };
+  Facts known(f, counter, defs);
+  for (uint32_t b = block; loop.Holds(b);) {
+    const auto& insts = f.blocks[b].insts;
+    const size_t end = b == block ? place : insts.size();
+    for (size_t k = 0; k < end; ++k) {
+      if (insts[k].op == Op::Check) known.Learn(insts[k].args[0], true);
+    }
+    if (b == loop.header) break;
+    const uint32_t from = dominators.Idom(b);
+    const ir::Terminator& term = f.blocks[from].term;
+    if (loop.Holds(from) && term.kind == ir::Terminator::Kind::kBranch && counts(b) == 1) {
+      for (size_t k = 0; k < term.edges.size(); ++k) {
+        if (term.edges[k].block == b) known.Learn(term.cond, k == 0);
+      }
+    }
+    b = from;
+  }
+  return std::move(known.facts);
+}
+
+}  // namespace pullback::opt

@@ -1,0 +1,25 @@
+// What checks and branches say of integers at a place inside a loop of blocks, such as that a turn has one before it:
+// `if i > 0 { … e[i - 1] … }`.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "core/ir/dominance.h"
+#include "core/opt/block_loops.h"
+
+namespace pullback::opt {
+
+// Of integers that are made by sums: in terms of what these are sums of.
+ir::Affine FormOf(ir::Value v, const DefinitionBlocks& defs);
+ir::Affine FormOf(const ir::Affine& a, const DefinitionBlocks& defs);
+// Whether it is a sum of extents of arrays and numbers, so that it wraps nowhere.
+bool IsOfDims(const ir::Affine& form, const DefinitionBlocks& defs);
+
+// Forms of extents of arrays, numbers and the loop's counter that are not negative in front of the block's instruction `place`:
+// from checks and from the branches of the loop that lead there.
+std::vector<ir::Affine> FactsAt(const ir::Function& f, const BlockLoop& loop, ir::Value counter,
+                                uint32_t block, size_t place, const ir::Dominators& dominators,
+                                const DefinitionBlocks& defs);
+
+}  // namespace pullback::opt
