@@ -40,6 +40,8 @@ SHAPES = {
     "temporal_conv": {"x": (1000, 16), "w": (16, 64), "c": (3, 64, 16)},
     "sets_steps": {"x": (20, 100, 16), "w": (16, 64)},
     "steps_loop": {"x": (1000, 16), "w": (16, 64)},
+    "conv_layers": {"x": (1000, 4), "a": (5, 4, 16), "b": (5, 16, 16), "g": (5, 16, 4)},
+    "steps_if": {"x": (1000, 16), "w": (16, 64)},
 }
 # Vectors of integers: how many, and below what.
 LABELS = {"two_views": {"t": (2000, 32)}}
