@@ -45,6 +45,8 @@ bool FloatInvariants(ir::Function& f, const RewriteOptions& options = {});
 bool SinkStatements(ir::Function& f);
 // What one path to a block adds to a value that a statement gives is added in the block (split_joins.cc). True: changed.
 bool SplitJoins(ir::Function& f);
+// Loops over the same turns that take rows of one array become one (join_loops.cc). Comes before differentiation. True: changed.
+bool JoinLoops(ir::Function& f);
 // Arrays of which each turn of a loop reads its row alone are made a block of rows at a time (turn_blocks.cc). Comes before
 // differentiation. True: changed.
 bool BlockTurns(ir::Module& m, ir::Function& f);

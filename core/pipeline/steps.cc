@@ -124,9 +124,17 @@ Status SplitConcats(PassRunner& passes, ir::Module& m) {
 
 Status MakeLess(PassRunner& passes, ir::Module& m) {
   PB_RETURN_IF_ERROR(ShareStatements(passes, m));
+  PB_RETURN_IF_ERROR(passes.Run("split_rings", m, [&](ir::Module& x) {
+    bool changed = false;
+    for (auto& f : x.functions) changed |= tensor::SplitRings(*f);
+    return changed ? opt::Simplify(x, passes.rules()) : Status();
+  }));
   PB_RETURN_IF_ERROR(passes.Run("rows_as_read", m, [&](ir::Module& x) {
     bool changed = false;
-    for (auto& f : x.functions) changed |= tensor::MakeRowsAsRead(*f);
+    for (auto& f : x.functions) {
+      changed |= tensor::MakeFixedRows(*f);
+      changed |= tensor::MakeRowsAsRead(*f);
+    }
     return changed ? opt::Simplify(x, passes.rules()) : Status();
   }));
   PB_RETURN_IF_ERROR(SplitReductions(passes, m));
@@ -176,6 +184,11 @@ Status SinkStatements(PassRunner& passes, ir::Module& m) {
 }
 
 Status BlockTurns(PassRunner& passes, ir::Module& m) {
+  PB_RETURN_IF_ERROR(passes.Run("join_loops", m, [&](ir::Module& x) {
+    bool joined = false;
+    for (auto& f : x.functions) joined |= opt::JoinLoops(*f);
+    return joined ? opt::Simplify(x, passes.rules()) : Status();
+  }));
   bool changed = true;
   for (int round = 0; changed && round < kMostNests; ++round) {
     changed = false;

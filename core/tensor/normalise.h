@@ -59,6 +59,11 @@ bool KeepRows(ir::Function& f);
 // Arrays of which readers take rows at a place that runs with their index are made at these places (rows_as_read.cc). Comes
 // before derivatives are taken.
 bool MakeRowsAsRead(ir::Function& f);
+// Sums over the rows of a ring become those over its inner rows and over its ends (split_rings.cc). Comes before derivatives, in front
+// of both others.
+bool SplitRings(ir::Function& f);
+// Rows that are read at one place by all points are made once more for these (fixed_rows.cc). Comes before derivatives, too.
+bool MakeFixedRows(ir::Function& f);
 // Large arrays put behind each other are not put together where what is made of them is made of each (split_concats.cc). Comes
 // before derivatives are taken.
 bool SplitConcats(ir::Function& f);

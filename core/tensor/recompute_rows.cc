@@ -86,26 +86,11 @@ class Recomputing {
         read.subs = ir::AffineSpan(subs);
         read.args = {*made};
       } else {
-        ReadNumber(read, *made, numbers);
+        numbers[read.results[0].id] = *made;
       }
     }
-    if (numbers.empty()) return;
-    std::erase_if(each.body, [&](const Inst& read) {
-      return !read.results.empty() && numbers.contains(read.results[0].id);
-    });
-    ReplaceValues(inst, numbers);
+    ReadNumbers(inst, numbers);
   }
-  // 0 where the read's guard is false.
-  void ReadNumber(Inst& read, Value number, std::unordered_map<uint32_t, Value>& numbers) {
-    if (!read.guard.valid()) {
-      numbers[read.results[0].id] = number;
-      return;
-    }
-    read.op = Op::Select;
-    read.subs = {};
-    read.args = {read.guard, number, number};
-  }
-
   // Larger than the function's own, or a product of two of their axes.
   bool IsLarge(const EachResult& r) const {
     return large_.Is(r) || (r.shape.size() > 1 && !own_.IsNoLarger(r.shape));

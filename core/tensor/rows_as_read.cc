@@ -19,9 +19,9 @@
 #include "core/analysis/outer_values.h"
 #include "core/analysis/predicate.h"
 #include "core/ir/axis_extents.h"
-#include "core/ir/op_weight.h"
 #include "core/ir/own_arrays.h"
 #include "core/tensor/array_reads.h"
+#include "core/tensor/made_rows.h"
 #include "core/tensor/normalise.h"
 #include "core/tensor/statement_edit.h"
 
@@ -70,12 +70,12 @@ class Maker {
 
  private:
   bool Visit(ir::Block& b, size_t k) {
+    const Value array = b.insts[k].results[0];
+    if (!MakesLargeRows(b.insts[k], own_) || reread_.contains(array) ||
+        !reads_.OnlyByStatements(array))
+      return false;
     const Each& each = *b.insts[k].each;
     const EachResult& r = each.results[0];
-    const Value array = b.insts[k].results[0];
-    if (ir::IsScan(r.monoid) || r.into.valid() || r.shape.size() < 2 || own_.IsNoLarger(r.shape) ||
-        !TakesWork(each) || reread_.contains(array) || !reads_.OnlyByStatements(array))
-      return false;
     for (size_t axis = 0; axis < r.out.size(); ++axis) {
       const std::optional<std::vector<Places>> places = PlacesAt(each, array, axis);
       if (!places) continue;
@@ -84,11 +84,6 @@ class Maker {
       return true;
     }
     return false;
-  }
-
-  static bool TakesWork(const Each& each) {
-    return each.results[0].monoid != ir::Monoid::kGen ||
-           std::any_of(each.body.begin(), each.body.end(), ir::IsDear);
   }
 
   // By this block alone.

@@ -212,6 +212,26 @@ void ReplaceValues(ir::Function& f, const std::unordered_map<uint32_t, Value>& b
   }
 }
 
+void ReadNumbers(Inst& inst, const std::unordered_map<uint32_t, Value>& numbers) {
+  std::unordered_map<uint32_t, Value> everywhere;
+  for (Inst& read : inst.each->body) {
+    const auto number = read.results.empty() ? numbers.end() : numbers.find(read.results[0].id);
+    if (number == numbers.end()) continue;
+    if (read.guard.valid()) {
+      read.op = ir::Op::Select;
+      read.subs = {};
+      read.args = {read.guard, number->second, number->second};
+    } else {
+      everywhere.insert(*number);
+    }
+  }
+  if (everywhere.empty()) return;
+  std::erase_if(inst.each->body, [&](const Inst& read) {
+    return !read.results.empty() && everywhere.contains(read.results[0].id);
+  });
+  ReplaceValues(inst, everywhere);
+}
+
 void CheckSize(Value size, uint32_t loc, ir::Function& f, std::vector<Inst>& out) {
   Inst zero, in_range, check;
   zero.results = {f.NewValue(ir::Type::I64())};

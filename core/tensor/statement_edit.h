@@ -57,6 +57,9 @@ CopiedStatement CopyWithResult(const ir::Inst& inst, size_t result, ir::Function
 void ReplaceValues(ir::Inst& inst, const std::unordered_map<uint32_t, ir::Value>& by);
 void ReplaceValues(ir::Function& f, const std::unordered_map<uint32_t, ir::Value>& by);
 
+// Reads of the statement's body, by what they give, are of a number outside: 0 where the read's guard is false.
+void ReadNumbers(ir::Inst& inst, const std::unordered_map<uint32_t, ir::Value>& numbers);
+
 // Appends the trap of an extent that is negative, for a statement that loses it.
 void CheckSize(ir::Value size, uint32_t loc, ir::Function& f, std::vector<ir::Inst>& out);
 

@@ -137,6 +137,10 @@ TEST_CASE("opt: SplitJoins") {
   RunPassFiles("split_joins", OverFunctions([](ir::Function& f) { SplitJoins(f); }));
 }
 
+TEST_CASE("opt: JoinLoops") {
+  RunPassFiles("join_loops", OverFunctions([](ir::Function& f) { JoinLoops(f); }));
+}
+
 TEST_CASE("opt: BlockTurns") {
   RunPassFiles("block_turns", [](ir::Module& m) {
     for (auto& f : m.functions) BlockTurns(m, *f);

@@ -38,7 +38,7 @@ Measured Measure(const ir::Module& m, const std::vector<Tensor>& args) {
   return {std::move(r->values), r->cost.ops};
 }
 
-int64_t Elements(const std::vector<Tensor>& tensors) {
+int64_t CountElements(const std::vector<Tensor>& tensors) {
   int64_t count = 0;
   for (const Tensor& t : tensors) count += t.ElementCount();
   return count;
@@ -116,7 +116,7 @@ double CheckTheorem(const ir::Module& ssa, const ir::Module& normal,
   INFO(adjoint.status().ToString());
   REQUIRE(adjoint.ok());
   const Measured primal = Measure(normal, args);
-  const int64_t bound = 4 * (primal.ops + Elements(args) + Elements(primal.values));
+  const int64_t bound = 4 * (primal.ops + CountElements(args) + CountElements(primal.values));
   std::vector<Tensor> seeded = args;
   for (const Tensor& y : primal.values) seeded.push_back(y);  // as good as any
   const int64_t ops = Measure(*adjoint, seeded).ops;

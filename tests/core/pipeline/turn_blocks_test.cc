@@ -271,6 +271,73 @@ TEST_CASE("turn blocks: a row that is not there is the error that it was") {
   }
 }
 
+TEST_CASE("turn blocks: loops that take rows of one array are one loop") {
+  const std::string first = "  let e = tanh.(x @ w)\n  var a = 0.3\n  for i < n { a = sin(a + ";
+  for (
+      const auto& [body, whole] : std::vector<std::pair<std::string, int>>{
+          {"sum(e[i])) }\n  var b = 0.2\n  for i < n { b = cos(b * norm2(e[i])) }\n  return a * "
+           "b\n",
+           0},
+          {"sum(e[i])) }\n  let v = sin.(u[0]) + a * 0.0\n  return a + sum(v)\n", 0},
+          // What stands between them goes in front.
+          {"sum(e[i])) }\n  let v = sin.(u[0])\n  var b = v\n"
+           "  for i < n { b = tanh.(b + e[i]) }\n  var c = zeros(s)\n"
+           "  for i < n { if e[i, 0] > 0.0 { c = c + b[0] * 0.0 + e[i] } }\n"
+           "  return a + sum(b) + sum(c)\n",
+           2},
+          {"sum(e[i])) }\n  let v = sin.(u[0])\n  var b = v\n"
+           "  for i < n { b = tanh.(b + e[i]) }\n  var c = zeros(s)\n"
+           "  for i < n { if e[i, 0] > 0.0 { c = c + e[i] } }\n  return a + sum(b) + sum(c)\n",
+           0},
+          // From the other end, and one from each end.
+          {"sum(e[n - 1 - i])) }\n  var b = 0.2\n  for i < n { b = cos(b * e[n - 1 - i, 1]) }\n"
+           "  return a * b\n",
+           0},
+          {"sum(e[n - 1 - i])) }\n  var b = 0.2\n  for i < n { b = cos(b * e[i, 1]) }\n"
+           "  return a * b\n",
+           2},
+          // The second takes what the first one leaves, other turns, or may trap as the first one may.
+          {"sum(e[i])) }\n  var b = a\n  for i < n { b = cos(b * e[i, 1]) }\n  return b\n", 2},
+          {"sum(e[i])) }\n  var b = 0.1\n  for i < n - 1 { b = cos(b * e[i, 1]) }\n  return a + "
+           "b\n",
+           2},
+          {"e[i, (y[i] + 1) % s]) }\n  var b = 0.1\n  for i < n { b = cos(b * e[i, (y[i] + 1) % "
+           "s]) }\n"
+           "  return a + b\n",
+           2},
+          {"e[i, (y[i] + 1) % s]) }\n  var b = 0.1\n  for i < n { b = cos(b * e[i, 1]) }\n"
+           "  return a + b\n",
+           2},
+      }) {
+    CheckProgram(first + body, whole);
+  }
+}
+
+TEST_CASE("turn blocks: the first loop's error comes first") {
+  for (const char* const row : {"e[i, y[i]]", "e[i, 0]"}) {
+    const ir::Module ssa = LowerText(
+        "fn f(x: [n, d]f64, w: [d, s]f64, y: [n]i64) -> f64 {\n  let e = x @ w\n  var a = 0.0\n"
+        "  for i < n { a = sin(a + " +
+            std::string(row) +
+            ") }\n  var b = 0\n  for i < n { b = b + 6 / y[i] * i64(norm2(e[i])) }\n"
+            "  return a + f64(b)\n}\n",
+        "f");
+    const ir::Module optimised = Derived(ssa, Transform::kValue);
+    for (const std::vector<int64_t>& y : std::vector<std::vector<int64_t>>{
+             {1, 2, 0, 1}, {1, 0, 9, 1}, {1, 1, 1, 9}, {1, 2, 1, 2}}) {
+      const std::vector<Tensor> args = {Waves(4, 2, 0.5), Waves(2, 3, 1.5),
+                                        Tensor::Of(DType::kI64, {4}, y)};
+      const auto run = eval::Run(optimised, args), plain = eval::Run(ssa, args);
+      REQUIRE(run.ok());
+      REQUIRE(plain.ok());
+      REQUIRE(run->trap.has_value() == plain->trap.has_value());
+      if (!plain->trap) continue;
+      CHECK(run->trap->kind == plain->trap->kind);
+      CHECK(run->trap->loc == plain->trap->loc);
+    }
+  }
+}
+
 TEST_CASE("turn blocks: rows that the loop leaves out may trap") {
   const ir::Module ssa = LowerText(
       "fn f(x: [n, d]f64, k: [n]i64) -> f64 {\n"

@@ -1,0 +1,371 @@
+// Two loops over the same turns, behind each other, which read rows of one array that neither of them makes, become one where
+// the second needs nothing of the first: what a turn takes is made for both, a few rows at a time (turn_blocks.cc).
+//
+//   b0: e = …; jump b1(0, s0)               b0: e = …; c; jump b1(0, s0, t0)
+//   b1(i, s): br lt(i, n), b2, b3           b1(i, s, t): br lt(i, n), b2, b6
+//   b2: s' = … e[i] …; jump b1(i + 1, s')   b2: s' = … e[i] …; jump b7(i + 1, s')
+//   b3: c; jump b4(0, t0)                   b7(i', s''): jump b5
+//   b4(j, t): br lt(j, n), b5, b6           b5: t' = … e[i] …; jump b1(i', s'', t')
+//   b5: t' = … e[j] …; jump b4(j + 1, t')   b6: … s, t …
+//   b6: … s, t …
+//
+// Only where the turns of one of them cannot trap, and what stands between them cannot, or the first one's turns, so that the error
+// of a run is the same; and where the array may be larger than the function's own.
+// Comes before derivatives are taken: the reverse loop is one, too.
+#include <algorithm>
+#include <map>
+#include <optional>
+#include <set>
+#include <utility>
+#include <vector>
+
+#include "core/ir/axis_extents.h"
+#include "core/ir/block_loops.h"
+#include "core/ir/dominance.h"
+#include "core/ir/own_arrays.h"
+#include "core/opt/block_loops.h"
+#include "core/opt/simplify.h"
+#include "core/opt/turn_facts.h"
+
+namespace pullback::opt {
+namespace {
+
+using ir::Affine;
+using ir::Inst;
+using ir::Op;
+using ir::Value;
+
+constexpr int kMostJoins = 8;  // of a function: each walks over it
+constexpr int64_t kMostRowsAway = 4;
+
+struct CountedLoop {
+  BlockLoop loop;
+  Counter counter;
+  Value turn;
+};
+
+class LoopJoiner {
+ public:
+  explicit LoopJoiner(ir::Function& f) : f_(f), dominators_(f), defs_(f), own_(f), extents_(f) {}
+
+  bool Run() {
+    FindRows();
+    if (rows_.empty()) return false;
+    const std::vector<CountedLoop> loops = FindCounted();
+    for (const CountedLoop& first : loops) {
+      for (const CountedLoop& second : loops) {
+        const std::optional<uint32_t> between = Between(first, second);
+        if (!between || !ShareRows(first, second, loops) || !AreApart(first, second, *between) ||
+            !MayMove(*between, first) || (!CannotTrap(first) && !CannotTrap(second)))
+          continue;
+        Join(first, second, *between);
+        return true;
+      }
+    }
+    return false;
+  }
+
+ private:
+  // Arrays of rows larger than the function's own, which are read by `index` alone, and where.
+  struct Read {
+    uint32_t block;
+    Affine row;
+  };
+
+  void FindRows() {
+    for (const ir::Block& b : f_.blocks) {
+      for (const Inst& inst : b.insts) {
+        for (size_t k = 0; inst.each && k < inst.results.size(); ++k) {
+          const ir::ValueSpan shape = inst.each->results[k].shape;
+          if (shape.size() > 1 && !own_.IsNoLarger(shape)) rows_[inst.results[k]] = {};
+        }
+      }
+    }
+    for (uint32_t b = 0; b < f_.blocks.size() && !rows_.empty(); ++b) {
+      const auto visit = [&](const Inst& inst) {
+        ir::ForEachOperand(inst, [&](Value v) {
+          const auto it = rows_.find(v);
+          if (it == rows_.end()) return;
+          if (inst.op == Op::Index && v == inst.args[0])
+            it->second.push_back({b, inst.subs[0]});
+          else
+            rows_.erase(it);
+        });
+      };
+      for (const Inst& inst : f_.blocks[b].insts) {
+        if (!inst.each) {
+          visit(inst);
+          continue;
+        }
+        for (const Inst& part : inst.each->body) visit(part);
+        for (const ir::EachResult& r : inst.each->results) rows_.erase(r.into);
+      }
+      ir::ForEachTermOperand(f_.blocks[b].term, [&](Value v) { rows_.erase(v); });
+    }
+  }
+
+  std::vector<CountedLoop> FindCounted() const {
+    std::vector<CountedLoop> counted;
+    for (const BlockLoop& loop : FindLoops(f_, dominators_)) {
+      if (f_.blocks[loop.header].term.snapshots.valid()) continue;
+      const std::optional<Counter> c = FindCounter(f_, loop, defs_);
+      if (c && c->op == Op::Lt && c->step == 1)
+        counted.push_back({loop, *c, f_.blocks[loop.header].params[c->param]});
+    }
+    return counted;
+  }
+
+  // Where the first loop leads to, if that goes on with the second one's turns from the same number to the same bound: the
+  // second's header, or a block that enters it.
+  std::optional<uint32_t> Between(const CountedLoop& first, const CountedLoop& second) const {
+    const uint32_t next = first.loop.Exit(f_).block;
+    const bool direct = second.loop.entry == first.loop.header && next == second.loop.header;
+    const bool by_block = next == second.loop.entry && !f_.blocks[next].insts.empty() &&
+                          f_.blocks[next].params.empty() &&
+                          f_.blocks[next].term.kind == ir::Terminator::Kind::kJump &&
+                          ir::Predecessors(f_)[next].size() == 1;
+    if (!direct && !by_block) return std::nullopt;
+    const auto start = [&](const CountedLoop& l) { return l.loop.Arguments(f_)[l.counter.param]; };
+    if (!AreSame(start(first), start(second)) ||
+        !AreSame(first.counter.bound, second.counter.bound) || !NumberOf(start(first)) ||
+        *NumberOf(start(first)) < 0)
+      return std::nullopt;
+    const Inst* first_test = defs_.Inst(f_.blocks[first.loop.header].term.cond);
+    const Inst* second_test = defs_.Inst(f_.blocks[second.loop.header].term.cond);
+    if (first_test->op != second_test->op || first.loop.exit_edge != second.loop.exit_edge)
+      return std::nullopt;
+    const std::vector<Inst>& tests = f_.blocks[second.loop.header].insts;
+    const bool tests_alone = std::all_of(tests.begin(), tests.end(), [&](const Inst& inst) {
+      return inst.op == Op::Const || inst.results[0] == f_.blocks[second.loop.header].term.cond;
+    });
+    return tests_alone ? std::optional(next) : std::nullopt;
+  }
+  std::optional<int64_t> NumberOf(Value v) const {
+    const Inst* inst = defs_.Inst(v);
+    if (inst == nullptr || inst->op != Op::Const) return std::nullopt;
+    return static_cast<int64_t>(inst->bits);
+  }
+  bool AreSame(Value a, Value b) const {
+    return a == b || (NumberOf(a) && NumberOf(a) == NumberOf(b));
+  }
+
+  // Whether both read rows at or next to their turns' of some array, and nobody else does but such loops.
+  bool ShareRows(const CountedLoop& first, const CountedLoop& second,
+                 const std::vector<CountedLoop>& loops) const {
+    return std::any_of(rows_.begin(), rows_.end(), [&](const auto& array) {
+      const std::vector<Read>& reads = array.second;
+      const auto by = [&](const CountedLoop& l, bool backwards) {
+        return std::any_of(reads.begin(), reads.end(),
+                           [&](const Read& read) { return IsOfTurn(read, l, backwards); });
+      };
+      const auto together = [&](bool backwards) {
+        return by(first, backwards) && by(second, backwards) &&
+               std::all_of(reads.begin(), reads.end(), [&](const Read& read) {
+                 return std::any_of(loops.begin(), loops.end(), [&](const CountedLoop& l) {
+                   return IsOfTurn(read, l, backwards);
+                 });
+               });
+      };
+      return !first.loop.Holds(DefinedIn(array.first)) && (together(false) || together(true));
+    });
+  }
+  static bool IsOfTurn(const Read& read, const CountedLoop& l, bool backwards) {
+    const Affine away = read.row - (backwards ? LeftBehind(l) : Affine::Of(l.turn));
+    return l.loop.Holds(read.block) && away.IsConst() && std::abs(away.constant) <= kMostRowsAway;
+  }
+  // How many turns come behind one.
+  static Affine LeftBehind(const CountedLoop& l) {
+    return Affine::Of(l.counter.bound) - Affine::Of(l.turn) - Affine::Const(1);
+  }
+  uint32_t DefinedIn(Value v) const {
+    for (uint32_t b = 0; b < f_.blocks.size(); ++b) {
+      for (const Inst& inst : f_.blocks[b].insts) {
+        if (std::find(inst.results.begin(), inst.results.end(), v) != inst.results.end()) return b;
+      }
+    }
+    return ir::kNoBlock;
+  }
+
+  // Whether neither the second loop nor what stands in front of it reads what the first one defines.
+  bool AreApart(const CountedLoop& first, const CountedLoop& second, uint32_t between) const {
+    const auto is_outside = [&](Value v) { return !defs_.IsInside(v, first.loop); };
+    const auto reads_none = [&](uint32_t b, bool with_term) {
+      bool none = true;
+      const auto look = [&](Value v) { none &= is_outside(v); };
+      for (const Inst& inst : f_.blocks[b].insts) ir::ForEachOperand(inst, look);
+      if (with_term) ir::ForEachTermOperand(f_.blocks[b].term, look);
+      return none;
+    };
+    const ir::Values& start = second.loop.Arguments(f_);
+    return std::all_of(start.begin(), start.end(), is_outside) && reads_none(between, true) &&
+           std::all_of(second.loop.blocks.begin(), second.loop.blocks.end(), [&](uint32_t b) {
+             // Where the second loop leads to may take what the first one leaves.
+             return reads_none(b, b != second.loop.header);
+           });
+  }
+
+  // What stands between the loops: if it traps, no turn of the first loop would have trapped before.
+  bool MayMove(uint32_t between, const CountedLoop& first) const {
+    const std::vector<Inst>& insts = f_.blocks[between].insts;
+    return std::all_of(insts.begin(), insts.end(),
+                       [&](const Inst& inst) {
+                         return inst.op == Op::Zeros || inst.each || inst.op == Op::Check ||
+                                inst.op == Op::Index || (ir::Info(inst.op).flags & ir::kPure) != 0;
+                       }) &&
+           (CannotTrap(first) || std::all_of(insts.begin(), insts.end(), [&](const Inst& inst) {
+              return CannotTrap(inst, first);
+            }));
+  }
+
+  bool CannotTrap(const CountedLoop& l) const {
+    return std::all_of(l.loop.blocks.begin(), l.loop.blocks.end(), [&](uint32_t b) {
+      const std::vector<Inst>& insts = f_.blocks[b].insts;
+      return std::all_of(insts.begin(), insts.end(),
+                         [&](const Inst& inst) { return CannotTrap(inst, l); });
+    });
+  }
+  bool CannotTrap(const Inst& inst, const CountedLoop& l) const {
+    if (inst.op == Op::Index) return IsInRange(inst, nullptr, l);
+    if (inst.op == Op::Zeros)
+      return std::all_of(inst.args.begin(), inst.args.end(), [&](Value n) { return IsExtent(n); });
+    if (!inst.each) return !ir::MayTrap(inst, f_) && (ir::Info(inst.op).flags & ir::kEffect) == 0;
+    const ir::Each& each = *inst.each;
+    for (const ir::IndexVar& i : each.indices) {
+      if (!IsExtent(i.extent)) return false;
+    }
+    for (const ir::EachResult& r : each.results) {
+      for (size_t axis = 0; axis < r.out.size(); ++axis) {
+        if (!IsExtent(r.shape[axis]) || !IsWithin(r.out[axis], r.shape[axis], &each, l))
+          return false;
+      }
+    }
+    return std::all_of(each.body.begin(), each.body.end(), [&](const Inst& part) {
+      return part.op == Op::Index ? IsInRange(part, &each, l) : !ir::MayTrap(part, f_);
+    });
+  }
+  // That of an array, or a number; not negative.
+  bool IsExtent(Value v) const {
+    const Inst* inst = defs_.Inst(v);
+    return inst != nullptr && (inst->op == Op::Dim ||
+                               (inst->op == Op::Const && static_cast<int64_t>(inst->bits) >= 0));
+  }
+  bool IsInRange(const Inst& read, const ir::Each* each, const CountedLoop& l) const {
+    for (size_t axis = 0; axis < read.subs.size(); ++axis) {
+      std::set<Value> asked;
+      const Value extent = ExtentOf(read.args[0], axis, asked);
+      if (!extent.valid() || !IsWithin(read.subs[axis], extent, each, l)) return false;
+    }
+    return true;
+  }
+  bool IsWithin(const Affine& sub, Value extent, const ir::Each* each, const CountedLoop& l) const {
+    if (each != nullptr &&
+        std::any_of(each->indices.begin(), each->indices.end(), [&](const ir::IndexVar& i) {
+          return (sub.AsValue() == i.var || sub == Affine::Const(0)) &&
+                 extents_.AreEqual(i.extent, extent);
+        }))
+      return true;
+    const Affine more = FormOf(extent, defs_) - FormOf(l.counter.bound, defs_);
+    if (!more.IsConst() || !IsOfDims(FormOf(l.counter.bound, defs_), defs_)) return false;
+    const Affine forwards = sub - Affine::Of(l.turn), backwards = sub - LeftBehind(l);
+    const int64_t start = *NumberOf(l.loop.Arguments(f_)[l.counter.param]);
+    return (forwards.IsConst() && -start <= forwards.constant &&
+            forwards.constant <= more.constant) ||
+           (backwards.IsConst() && 0 <= backwards.constant &&
+            backwards.constant - start <= more.constant);
+  }
+  // Of what a loop carries, too: all that comes to a parameter, but itself. kNoValue: not known.
+  Value ExtentOf(Value array, size_t axis, std::set<Value>& asked) const {
+    if (const Value known = extents_.Of(array, axis); known.valid()) return known;
+    const Inst* inst = defs_.Inst(array);
+    if (inst != nullptr && inst->op == Op::Zeros) return inst->args[axis];
+    if (inst != nullptr || !asked.insert(array).second) return ir::kNoValue;
+    Value extent;
+    for (uint32_t b = 0; b < f_.blocks.size(); ++b) {
+      const auto param = std::find(f_.blocks[b].params.begin(), f_.blocks[b].params.end(), array);
+      if (param == f_.blocks[b].params.end()) continue;
+      for (const ir::Block& from : f_.blocks) {
+        for (const ir::Edge& e : from.term.edges) {
+          if (e.block != b) continue;
+          const Value v = e.args[static_cast<size_t>(param - f_.blocks[b].params.begin())];
+          if (asked.contains(v)) continue;
+          const Value its = ExtentOf(v, axis, asked);
+          if (!its.valid() || (extent.valid() && !extents_.AreEqual(extent, its)))
+            return ir::kNoValue;
+          extent = its;
+        }
+      }
+    }
+    return extent;
+  }
+
+  void Join(const CountedLoop& first, const CountedLoop& second, uint32_t between) {
+    const ir::Values start = second.loop.Arguments(f_);
+    const ir::Edge exit = second.loop.Exit(f_), stay = second.loop.Stay(f_);
+    Copier names(f_);  // what the second one carries
+    std::vector<Inst>& in_front = f_.blocks[first.loop.entry].insts;
+    const auto move = [&](uint32_t b, bool constants) {
+      for (Inst& inst : f_.blocks[b].insts) {
+        if (!constants || inst.op == Op::Const) in_front.push_back(std::move(inst));
+      }
+      f_.blocks[b].insts.clear();
+    };
+    if (between != second.loop.header) move(between, false);
+    move(second.loop.header, true);
+
+    const auto middle = static_cast<uint32_t>(f_.blocks.size());
+    f_.blocks.emplace_back();
+    ir::Block& header = f_.blocks[first.loop.header];
+    for (Value v : header.params) f_.blocks[middle].params.push_back(f_.NewLike(f_, v));
+    f_.blocks[middle].term = {ir::Terminator::Kind::kJump, ir::kNoValue, {stay}, {}};
+    for (uint32_t latch : first.loop.latches) {
+      for (ir::Edge& e : f_.blocks[latch].term.edges) {
+        if (e.block == first.loop.header) e.block = middle;
+      }
+    }
+    ir::Edge& into = f_.blocks[first.loop.entry].term.edges[first.loop.entry_edge];
+    const ir::Values params = f_.blocks[second.loop.header].params;
+    for (size_t k = 0; k < params.size(); ++k) {
+      if (k == second.counter.param) continue;
+      header.params.push_back(names.New(params[k]));
+      into.args.push_back(start[k]);
+    }
+    names.Set(second.turn, first.turn);
+    names.Set(f_.blocks[second.loop.header].term.cond, header.term.cond);
+    for (uint32_t latch : second.loop.latches) {
+      for (ir::Edge& e : f_.blocks[latch].term.edges) {
+        if (e.block != second.loop.header) continue;
+        ir::Values args = f_.blocks[middle].params;
+        for (size_t k = 0; k < e.args.size(); ++k) {
+          if (k != second.counter.param) args.push_back(e.args[k]);
+        }
+        e = {first.loop.header, std::move(args)};
+      }
+    }
+    header.term.edges[first.loop.exit_edge] = exit;
+    Rename(names);
+    SimplifyControlFlow(f_);  // the blocks that nothing leads to
+  }
+  void Rename(const Copier& names) {
+    for (ir::Block& b : f_.blocks) {
+      for (Inst& inst : b.insts) names.Rename(inst);
+      ir::ForEachTermOperand(b.term, [&](Value& v) { v = names.Get(v); });
+    }
+  }
+
+  ir::Function& f_;
+  const ir::Dominators dominators_;
+  const DefinitionBlocks defs_;
+  const ir::OwnArrays own_;
+  const ir::AxisExtents extents_;
+  std::map<Value, std::vector<Read>> rows_;
+};
+
+}  // namespace
+
+bool JoinLoops(ir::Function& f) {
+  bool changed = false;
+  for (int k = 0; k < kMostJoins && f.blocks.size() > 1 && LoopJoiner(f).Run(); ++k) changed = true;
+  return changed;
+}
+
+}  // namespace pullback::opt

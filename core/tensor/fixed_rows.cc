@@ -1,0 +1,294 @@
+// Arrays of which statements take some rows at places that run with an index of theirs, and others the same few rows for all
+// points, `z[0]`, `z[n - 1]`, have these rows made once more, for the latter: no loop makes a row in the turn that takes it
+// and keeps another one for the end.
+//
+//   %z = each(i < n, l < h, p < d) { … x[i, p] … } sum [i, l] of (n, h)
+//   %s = each(i < m, l < h) { %u = index %z[i + 1, l] … %v = index %z[i, l] … }
+//   %t = each(l < h) { %u = index %z[0, l] … }
+//
+//   %z and %s as they are
+//   %r = each(l < h, p < d) where (0 < n) { … x[0, p] … } sum [l] of (h)
+//   check 0 < n or h <= 0                        what the read of %z checked, unless the points of %t say that the row is there
+//   %t = each(l < h) { %u = index %r[l] … }
+//
+// Arrays that are no larger than the function's own stay, and those that a statement reads by two indices, since it needs all
+// rows at once.
+#include <algorithm>
+#include <map>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "core/analysis/outer_values.h"
+#include "core/analysis/predicate.h"
+#include "core/ir/axis_extents.h"
+#include "core/ir/own_arrays.h"
+#include "core/tensor/array_reads.h"
+#include "core/tensor/made_rows.h"
+#include "core/tensor/narrow_arrays.h"
+#include "core/tensor/normalise.h"
+#include "core/tensor/statement_edit.h"
+
+namespace pullback::tensor {
+namespace {
+
+using ir::Affine;
+using ir::Each;
+using ir::EachResult;
+using ir::Inst;
+using ir::Op;
+using ir::Value;
+
+constexpr size_t kMostFixed = 4;       // of one array
+constexpr int kMostRoundsOfFixed = 4;  // of what such arrays are made of
+
+class FixedRows {
+ public:
+  explicit FixedRows(ir::Function& f)
+      : f_(f), outer_(f), own_(f), reads_(f), extents_(f), equal_(ir::CheckedEqual(f.blocks[0])) {}
+
+  bool Run() {
+    for (ir::Block& b : f_.blocks) {
+      for (size_t k = b.insts.size(); k-- > 0;) {
+        // What is known of reads is of the function as it was.
+        if (Visit(b, k)) return true;
+      }
+    }
+    return false;
+  }
+
+ private:
+  // A read at a place that no index of its statement is in.
+  struct Fixed {
+    size_t statement, inst;  // of the block, of its body
+    Affine row;
+    bool is_known;  // to be in range
+  };
+
+  bool Visit(ir::Block& b, size_t k) {
+    if (!MakesLargeRows(b.insts[k], own_) || !reads_.OnlyByStatements(b.insts[k].results[0]))
+      return false;
+    const Each& each = *b.insts[k].each;
+    const EachResult& r = each.results[0];
+    // A column is at hand wherever its row is.
+    for (size_t axis = 0; axis + 1 < r.out.size(); ++axis) {
+      const std::optional<size_t> place = PlaceOfIndex(each, r.out[axis].AsValue());
+      if (!place || CountNaming(r, each.indices[*place].var) != 1 ||
+          each.indices[*place].extent != r.shape[axis])
+        continue;
+      const std::optional<std::vector<Fixed>> fixed = FixedAt(b, k, axis);
+      if (!fixed) continue;
+      MakeRows(b, k, axis, *fixed);
+      return true;
+    }
+    return false;
+  }
+
+  // Nothing: there are none, or too many, or other reads need all rows, too.
+  std::optional<std::vector<Fixed>> FixedAt(const ir::Block& b, size_t k, size_t axis) const {
+    const Value array = b.insts[k].results[0];
+    const EachResult& r = b.insts[k].each->results[0];
+    std::vector<Fixed> fixed;
+    std::vector<Affine> rows;
+    size_t here = 0;
+    for (size_t at = k + 1; at < b.insts.size(); ++at) {
+      if (!b.insts[at].each) continue;
+      const Each& reader = *b.insts[at].each;
+      Value runs;
+      for (size_t inst = 0; inst < reader.body.size(); ++inst) {
+        const Inst& read = reader.body[inst];
+        if (read.op != Op::Index || read.args[0] != array) continue;
+        ++here;
+        const Affine& sub = read.subs[axis];
+        if (const std::optional<Value> index = IndexOf(reader, sub); !index) {
+          return std::nullopt;
+        } else if (index->valid()) {
+          if (runs.valid() && runs != *index) return std::nullopt;
+          runs = *index;
+          continue;
+        }
+        const bool is_known = IsInRange(reader, read.guard, sub, r.shape[axis]);
+        if (!is_known && !MayCheckInFront(reader, inst, r, axis)) return std::nullopt;
+        fixed.push_back({at, inst, sub, is_known});
+        if (std::find(rows.begin(), rows.end(), sub) == rows.end()) rows.push_back(sub);
+      }
+    }
+    if (fixed.empty() || fixed.size() == here || rows.size() > kMostFixed ||
+        here != reads_.Of(array).size())
+      return std::nullopt;
+    return fixed;
+  }
+
+  // The one index that the subscript runs along, row by row; kNoValue: none. Nothing: data say where it is.
+  static std::optional<Value> IndexOf(const Each& reader, const Affine& sub) {
+    Value index;
+    for (const Affine::Term& t : sub.terms) {
+      if (FindDef(reader, t.value)) return std::nullopt;
+      if (!PlaceOfIndex(reader, t.value)) continue;
+      if (index.valid() || std::abs(t.coeff) != 1) return std::nullopt;
+      index = t.value;
+    }
+    return index;
+  }
+
+  // Wherever the reader has a point, and the read's guard holds.
+  bool IsInRange(const Each& reader, Value guard, const Affine& sub, Value extent) const {
+    if (IsIndexOf(reader, sub, extent) || IsWithin(reader, guard, sub, extent)) return true;
+    analysis::Box box = outer_.BoxOf(reader);
+    const auto describe = [&](Value v) {
+      const Affine form = outer_.Describe(v, box);
+      if (const Value size = form.AsValue(); size.valid() && v == extent) {
+        const analysis::Interval range = box.RangeOf(size);
+        box.AddValue(size, {std::max<int64_t>(range.lo, 0), std::min(range.hi, kMaxExtent)});
+      }
+      return form;
+    };
+    const Affine last = describe(extent) - Affine::Const(1);
+    std::vector<ir::Constraint> known(reader.where.begin(), reader.where.end());
+    for (const ir::IndexVar& i : reader.indices)
+      known.push_back({describe(i.extent) - Affine::Const(1), false});
+    for (const auto& [a, b] : equal_) known.push_back({describe(a) - describe(b), true});
+    Affine at = sub;
+    for (const Affine::Term& t : sub.terms) {
+      if (!PlaceOfIndex(reader, t.value)) at = at.Substitute(t.value, describe(t.value));
+    }
+    analysis::Work work;
+    return analysis::ProvesImplied(known, {at, false}, box, work) &&
+           analysis::ProvesImplied(known, {last - at, false}, box, work);
+  }
+  bool IsIndexOf(const Each& reader, const Affine& sub, Value extent) const {
+    return std::any_of(reader.indices.begin(), reader.indices.end(), [&](const ir::IndexVar& i) {
+      return i.var == sub.AsValue() && extents_.AreEqual(i.extent, extent);
+    });
+  }
+
+  // Whether the first point, if there is one, evaluates the read before anything that may trap but such reads.
+  bool MayCheckInFront(const Each& reader, size_t inst, const EachResult& r, size_t axis) const {
+    if (!reader.where.empty() || reader.body[inst].guard.valid()) return false;
+    const Value array = reader.body[inst].args[0];
+    const auto may_come_later = [&](const Inst& in_front) {
+      if (!ir::MayTrap(in_front, f_)) return true;
+      if (in_front.op != Op::Index) return false;
+      if (in_front.args[0] != array) return IsInRange(reader, in_front, {});
+      const std::optional<Value> index = IndexOf(reader, in_front.subs[axis]);
+      const bool is_fixed = index && !index->valid() && !in_front.guard.valid();
+      return IsInRange(reader, in_front, r.shape, is_fixed ? axis : in_front.subs.size());
+    };
+    return std::all_of(reader.body.begin(), reader.body.begin() + static_cast<std::ptrdiff_t>(inst),
+                       may_come_later);
+  }
+  // By each axis, but for one, perhaps, of an array of that shape, or of what dims tell of it.
+  bool IsInRange(const Each& reader, const Inst& read, ir::ValueSpan shape,
+                 size_t but = SIZE_MAX) const {
+    for (size_t k = 0; k < read.subs.size(); ++k) {
+      const Value extent = shape.empty() ? extents_.Of(read.args[0], k) : shape[k];
+      if (k != but && (!extent.valid() || !IsInRange(reader, read.guard, read.subs[k], extent)))
+        return false;
+    }
+    return true;
+  }
+
+  void MakeRows(ir::Block& b, size_t k, size_t axis, const std::vector<Fixed>& fixed) {
+    std::vector<std::pair<Affine, Value>> made;
+    std::vector<Inst> out;
+    size_t next = 0;
+    for (size_t at = 0; at < b.insts.size(); ++at) {
+      for (; next < fixed.size() && fixed[next].statement == at; ++next) {
+        const Fixed& read = fixed[next];
+        const auto is_it = [&](const auto& one) { return one.first == read.row; };
+        auto row = std::find_if(made.begin(), made.end(), is_it);
+        if (row == made.end()) {
+          out.push_back(RowOf(out[k], axis, read.row));
+          row = made.insert(row, {read.row, out.back().results[0]});
+        }
+        Inst& inst = b.insts[at].each->body[read.inst];
+        if (!read.is_known)
+          CheckInFront(*b.insts[at].each, inst, axis, out[k].each->results[0].shape[axis], out);
+        ReadRow(inst, axis, row->second);
+      }
+      out.push_back(std::move(b.insts[at]));
+    }
+    b.insts = std::move(out);
+  }
+
+  static void ReadRow(Inst& read, size_t axis, Value row) {
+    ir::Affines subs(read.subs.begin(), read.subs.end());
+    Erase(subs, axis);
+    read.subs = ir::AffineSpan(subs);
+    read.args = {row};
+  }
+
+  // 0 where there is no such row: nothing reads it.
+  Inst RowOf(const Inst& maker, size_t axis, const Affine& row) {
+    Inst inst = CopyStatement(maker, f_).inst;
+    Each& each = *inst.each;
+    EachResult& r = each.results[0];
+    const Value index = r.out[axis].AsValue(), extent = r.shape[axis];
+    const size_t place = *PlaceOfIndex(each, index);
+    Erase(r.out, axis);
+    Erase(r.shape, axis);
+    SubstituteIndex(each, f_, index, row);
+    each.indices.erase(each.indices.begin() + static_cast<std::ptrdiff_t>(place));
+    if (!row.IsConst() || row.constant < 0) {
+      AddRange(each, row, extent);
+    } else {
+      each.where.push_back({Affine::Of(extent) - row - Affine::Const(1), false});
+    }
+    const ir::Type t = f_.TypeOf(maker.results[0]);
+    inst.results = {
+        f_.NewValue(ir::Type::Array(t.elem, t.rank - 1), f_.names[maker.results[0].id])};
+    return inst;
+  }
+
+  // The read's own trap, unless the reader has no point.
+  void CheckInFront(const Each& reader, const Inst& read, size_t axis, Value extent,
+                    std::vector<Inst>& out) {
+    const auto append = [&](Op op, ir::Type type, ir::Values args) {
+      Inst& inst = out.emplace_back();
+      inst.op = op;
+      inst.args = std::move(args);
+      inst.results = {f_.NewValue(type)};
+      inst.loc = read.loc;
+      return inst.results[0];
+    };
+    const Affine& row = read.subs[axis];
+    Value at = row.AsValue();
+    if (!at.valid()) {
+      at = append(row.IsConst() ? Op::Const : Op::AffineOf, ir::Type::I64(), {});
+      if (row.IsConst())
+        out.back().bits = static_cast<uint64_t>(row.constant);
+      else
+        out.back().subs = {row};
+    }
+    const Value zero = append(Op::Const, ir::Type::I64(), {});
+    const Value from = append(Op::Ge, ir::Type::Bool(), {at, zero});
+    const Value to = append(Op::Lt, ir::Type::Bool(), {at, extent});
+    Value holds = append(Op::And, ir::Type::Bool(), {from, to});
+    for (const ir::IndexVar& i : reader.indices) {
+      const Value empty = append(Op::Le, ir::Type::Bool(), {i.extent, zero});
+      holds = append(Op::Or, ir::Type::Bool(), {holds, empty});
+    }
+    Inst& check = out.emplace_back();
+    check.op = Op::Check;
+    check.bits = static_cast<uint64_t>(ir::TrapKind::kIndex);
+    check.args = {holds, at, extent};
+    check.loc = read.loc;
+  }
+
+  ir::Function& f_;
+  const analysis::OuterValues outer_;
+  const ir::OwnArrays own_;
+  const ArrayReads reads_;
+  const ir::AxisExtents extents_;
+  const std::vector<std::pair<Value, Value>> equal_;  // that the entry checks
+};
+
+}  // namespace
+
+bool MakeFixedRows(ir::Function& f) {
+  bool changed = false;
+  for (int round = 0; round < kMostRoundsOfFixed && FixedRows(f).Run(); ++round) changed = true;
+  return changed;
+}
+
+}  // namespace pullback::tensor
