@@ -114,10 +114,20 @@ MaybeValue LogicByGuard(Context& c, const Expr& e) {
 
 std::optional<Leaves> IfByGuard(Context& c, const Expr& e, size_t arm);
 
-// What holds where these do not, if that is one inequality.
-std::vector<Constraint> Otherwise(const std::vector<Constraint>& told) {
-  if (told.size() != 1 || told[0].equality) return {};
-  return {{Affine::Const(-1) - told[0].e, false}};
+// What holds where these do not, if that is one inequality: as where an index is not at an end of its range.
+std::vector<Constraint> Otherwise(const Context& c, const std::vector<Constraint>& told) {
+  if (told.size() != 1) return {};
+  const Affine one = Affine::Const(1), &e = told[0].e;
+  if (!told[0].equality) return {{e * -1 - one, false}};
+  for (const auto& frame : c.frames) {
+    for (const ir::IndexVar& i : frame->indices) {
+      const Affine first = Affine::Of(i.var), last = Affine::Of(i.extent) - one - first;
+      for (const Affine& end : {first, last}) {
+        if (e == end || e * -1 == end) return {{end - one, false}};
+      }
+    }
+  }
+  return {};
 }
 
 // `told`: what `when` says of indices.
@@ -206,16 +216,17 @@ std::optional<Leaves> IfByGuard(Context& c, const Expr& e, size_t arm) {
   PB_TRY(const Leaves yes, GuardedArm(c, when, told, [&] { return ArmValue(c, a.body); }));
   const Value unless = c.b.Make(Op::Not, {when});
   PB_TRY(const Leaves no,
-         GuardedArm(c, unless, Otherwise(told), [&] { return IfByGuard(c, e, arm + 1); }));
+         GuardedArm(c, unless, Otherwise(c, told), [&] { return IfByGuard(c, e, arm + 1); }));
   Leaves out;
   for (size_t i = 0; i < yes.size(); ++i) {
     if (c.dims_only && HaveOneShape(c, yes[i], no[i])) {
       out.push_back(yes[i]);
       continue;
     }
-    // What takes work is better left to a branch.
+    // What takes work is better left to a branch, unless the condition parts a range of an index.
     const bool one_shape = HaveOneShape(c, yes[i], no[i]);
-    if (one_shape && (WroteStatement(c, first) || TakesWork(c, yes[i]) || TakesWork(c, no[i])))
+    const bool takes_work = one_shape && (TakesWork(c, yes[i]) || TakesWork(c, no[i]));
+    if (one_shape && (WroteStatement(c, first) || (takes_work && Otherwise(c, told).empty())))
       return std::nullopt;
     if (one_shape) {
       out.push_back(ChosenElements(c, when, unless, yes[i], no[i]));

@@ -87,12 +87,12 @@ bool RowOrder::Fuse(Members members, Into into, Reg extent) {
   take(false);
   const size_t loop = Join(members, first, last, into, range, delays);
   std::move(front.nodes.begin(), front.nodes.end(), std::back_inserter(items_[loop].before));
-  order.push_back(loop);
-  take(true);
-  // What has joined is a loop without a body by now, and may be anywhere.
+  // What has joined is a loop without a body by now; what came in front of it, an end of turns, is in front of this one's.
   for (size_t k : members) {
     if (k != loop) order.push_back(k);
   }
+  order.push_back(loop);
+  take(true);
   for (size_t p = first; p <= last; ++p) {
     order_[p] = order[p - first];
     items_[order_[p]].place = p;

@@ -117,7 +117,10 @@ Status RowsAtPoints(PassRunner& passes, ir::Module& m) {
 Status SplitConcats(PassRunner& passes, ir::Module& m) {
   return passes.Run("split_concats", m, [&](ir::Module& x) {
     bool changed = false;
-    for (auto& f : x.functions) changed |= tensor::SplitConcats(*f);
+    for (auto& f : x.functions) {
+      changed |= tensor::MakeRowsWhereRead(*f);
+      changed |= tensor::SplitConcats(*f);
+    }
     return changed ? opt::Simplify(x, passes.rules()) : Status();
   });
 }

@@ -12,7 +12,8 @@
 //   %t = each(l < h) { %u = index %r[l] … }
 //
 // Arrays that are no larger than the function's own stay, and those that a statement reads by two indices, since it needs all
-// rows at once.
+// rows at once. Of the first axis: a column is at hand wherever its row is, and sets of a batch are often so small that rows made
+// once more would be as many as there are.
 #include <algorithm>
 #include <map>
 #include <optional>
@@ -70,22 +71,17 @@ class FixedRows {
       return false;
     const Each& each = *b.insts[k].each;
     const EachResult& r = each.results[0];
-    // A column is at hand wherever its row is.
-    for (size_t axis = 0; axis + 1 < r.out.size(); ++axis) {
-      const std::optional<size_t> place = PlaceOfIndex(each, r.out[axis].AsValue());
-      if (!place || CountNaming(r, each.indices[*place].var) != 1 ||
-          each.indices[*place].extent != r.shape[axis])
-        continue;
-      const std::optional<std::vector<Fixed>> fixed = FixedAt(b, k, axis);
-      if (!fixed) continue;
-      MakeRows(b, k, axis, *fixed);
-      return true;
-    }
-    return false;
+    const std::optional<size_t> place = PlaceOfIndex(each, r.out[0].AsValue());
+    if (!place || CountNaming(r, each.indices[*place].var) != 1 ||
+        each.indices[*place].extent != r.shape[0])
+      return false;
+    const std::optional<std::vector<Fixed>> fixed = FixedAt(b, k);
+    if (fixed) MakeRows(b, k, *fixed);
+    return fixed.has_value();
   }
 
   // Nothing: there are none, or too many, or other reads need all rows, too.
-  std::optional<std::vector<Fixed>> FixedAt(const ir::Block& b, size_t k, size_t axis) const {
+  std::optional<std::vector<Fixed>> FixedAt(const ir::Block& b, size_t k) const {
     const Value array = b.insts[k].results[0];
     const EachResult& r = b.insts[k].each->results[0];
     std::vector<Fixed> fixed;
@@ -99,7 +95,7 @@ class FixedRows {
         const Inst& read = reader.body[inst];
         if (read.op != Op::Index || read.args[0] != array) continue;
         ++here;
-        const Affine& sub = read.subs[axis];
+        const Affine& sub = read.subs[0];
         if (const std::optional<Value> index = IndexOf(reader, sub); !index) {
           return std::nullopt;
         } else if (index->valid()) {
@@ -107,8 +103,8 @@ class FixedRows {
           runs = *index;
           continue;
         }
-        const bool is_known = IsInRange(reader, read.guard, sub, r.shape[axis]);
-        if (!is_known && !MayCheckInFront(reader, inst, r, axis)) return std::nullopt;
+        const bool is_known = IsInRange(reader, read.guard, sub, r.shape[0]);
+        if (!is_known && !MayCheckInFront(reader, inst, r)) return std::nullopt;
         fixed.push_back({at, inst, sub, is_known});
         if (std::find(rows.begin(), rows.end(), sub) == rows.end()) rows.push_back(sub);
       }
@@ -163,32 +159,30 @@ class FixedRows {
   }
 
   // Whether the first point, if there is one, evaluates the read before anything that may trap but such reads.
-  bool MayCheckInFront(const Each& reader, size_t inst, const EachResult& r, size_t axis) const {
+  bool MayCheckInFront(const Each& reader, size_t inst, const EachResult& r) const {
     if (!reader.where.empty() || reader.body[inst].guard.valid()) return false;
     const Value array = reader.body[inst].args[0];
     const auto may_come_later = [&](const Inst& in_front) {
       if (!ir::MayTrap(in_front, f_)) return true;
       if (in_front.op != Op::Index) return false;
       if (in_front.args[0] != array) return IsInRange(reader, in_front, {});
-      const std::optional<Value> index = IndexOf(reader, in_front.subs[axis]);
+      const std::optional<Value> index = IndexOf(reader, in_front.subs[0]);
       const bool is_fixed = index && !index->valid() && !in_front.guard.valid();
-      return IsInRange(reader, in_front, r.shape, is_fixed ? axis : in_front.subs.size());
+      return IsInRange(reader, in_front, r.shape, is_fixed ? 1 : 0);
     };
     return std::all_of(reader.body.begin(), reader.body.begin() + static_cast<std::ptrdiff_t>(inst),
                        may_come_later);
   }
-  // By each axis, but for one, perhaps, of an array of that shape, or of what dims tell of it.
-  bool IsInRange(const Each& reader, const Inst& read, ir::ValueSpan shape,
-                 size_t but = SIZE_MAX) const {
-    for (size_t k = 0; k < read.subs.size(); ++k) {
+  // By each axis from one on, of an array of that shape, or of what dims tell of it.
+  bool IsInRange(const Each& reader, const Inst& read, ir::ValueSpan shape, size_t from = 0) const {
+    for (size_t k = from; k < read.subs.size(); ++k) {
       const Value extent = shape.empty() ? extents_.Of(read.args[0], k) : shape[k];
-      if (k != but && (!extent.valid() || !IsInRange(reader, read.guard, read.subs[k], extent)))
-        return false;
+      if (!extent.valid() || !IsInRange(reader, read.guard, read.subs[k], extent)) return false;
     }
     return true;
   }
 
-  void MakeRows(ir::Block& b, size_t k, size_t axis, const std::vector<Fixed>& fixed) {
+  void MakeRows(ir::Block& b, size_t k, const std::vector<Fixed>& fixed) {
     std::vector<std::pair<Affine, Value>> made;
     std::vector<Inst> out;
     size_t next = 0;
@@ -198,35 +192,35 @@ class FixedRows {
         const auto is_it = [&](const auto& one) { return one.first == read.row; };
         auto row = std::find_if(made.begin(), made.end(), is_it);
         if (row == made.end()) {
-          out.push_back(RowOf(out[k], axis, read.row));
+          out.push_back(RowOf(out[k], read.row));
           row = made.insert(row, {read.row, out.back().results[0]});
         }
         Inst& inst = b.insts[at].each->body[read.inst];
         if (!read.is_known)
-          CheckInFront(*b.insts[at].each, inst, axis, out[k].each->results[0].shape[axis], out);
-        ReadRow(inst, axis, row->second);
+          CheckInFront(*b.insts[at].each, inst, out[k].each->results[0].shape[0], out);
+        ReadRow(inst, row->second);
       }
       out.push_back(std::move(b.insts[at]));
     }
     b.insts = std::move(out);
   }
 
-  static void ReadRow(Inst& read, size_t axis, Value row) {
+  static void ReadRow(Inst& read, Value row) {
     ir::Affines subs(read.subs.begin(), read.subs.end());
-    Erase(subs, axis);
+    Erase(subs, 0);
     read.subs = ir::AffineSpan(subs);
     read.args = {row};
   }
 
   // 0 where there is no such row: nothing reads it.
-  Inst RowOf(const Inst& maker, size_t axis, const Affine& row) {
+  Inst RowOf(const Inst& maker, const Affine& row) {
     Inst inst = CopyStatement(maker, f_).inst;
     Each& each = *inst.each;
     EachResult& r = each.results[0];
-    const Value index = r.out[axis].AsValue(), extent = r.shape[axis];
+    const Value index = r.out[0].AsValue(), extent = r.shape[0];
     const size_t place = *PlaceOfIndex(each, index);
-    Erase(r.out, axis);
-    Erase(r.shape, axis);
+    Erase(r.out, 0);
+    Erase(r.shape, 0);
     SubstituteIndex(each, f_, index, row);
     each.indices.erase(each.indices.begin() + static_cast<std::ptrdiff_t>(place));
     if (!row.IsConst() || row.constant < 0) {
@@ -241,8 +235,7 @@ class FixedRows {
   }
 
   // The read's own trap, unless the reader has no point.
-  void CheckInFront(const Each& reader, const Inst& read, size_t axis, Value extent,
-                    std::vector<Inst>& out) {
+  void CheckInFront(const Each& reader, const Inst& read, Value extent, std::vector<Inst>& out) {
     const auto append = [&](Op op, ir::Type type, ir::Values args) {
       Inst& inst = out.emplace_back();
       inst.op = op;
@@ -251,7 +244,7 @@ class FixedRows {
       inst.loc = read.loc;
       return inst.results[0];
     };
-    const Affine& row = read.subs[axis];
+    const Affine& row = read.subs[0];
     Value at = row.AsValue();
     if (!at.valid()) {
       at = append(row.IsConst() ? Op::Const : Op::AffineOf, ir::Type::I64(), {});

@@ -67,6 +67,9 @@ bool MakeFixedRows(ir::Function& f);
 // Large arrays put behind each other are not put together where what is made of them is made of each (split_concats.cc). Comes
 // before derivatives are taken.
 bool SplitConcats(ir::Function& f);
+// Arrays of which a part of the rows is read, as conditions of their readers say, are made of these (rows_where_read.cc). Comes in front
+// of it.
+bool MakeRowsWhereRead(ir::Function& f);
 // What is made of rows of a large array some rows away is made by the array's own rows, and moved (rows_as_made.cc). Comes behind
 // derivatives.
 bool MakeRowsAsMade(ir::Function& f);

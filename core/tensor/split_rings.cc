@@ -81,6 +81,7 @@ class RingSplitter {
       const std::optional<size_t> place = RingOf(b_.insts[k]);
       if (!place) continue;
       FindUsers();
+      apart_.clear();
       Group group;
       if (!Join(k, *place, group)) {  // alone
         group = {};
@@ -106,9 +107,7 @@ class RingSplitter {
   bool ReadsRowsByData(const Each& each) const {
     return std::any_of(each.body.begin(), each.body.end(), [&](const Inst& read) {
       return read.op == Op::Index && large_.contains(read.args[0]) &&
-             std::any_of(read.subs.begin(), read.subs.end(), [&](const Affine& sub) {
-               return sub.AsValue().valid() && FindDef(each, sub.AsValue());
-             });
+             read.subs[0].AsValue().valid() && FindDef(each, read.subs[0].AsValue());
     });
   }
   bool IsSmallSum(const Inst& inst) const {
@@ -118,14 +117,21 @@ class RingSplitter {
   }
 
   // With all that reads its elements. False: something reads them otherwise.
-  bool Join(size_t k, size_t place, Group& group) const {
+  bool Join(size_t k, size_t place, Group& group) {
     const Inst& inst = b_.insts[k];
-    if (!IsSmallSum(inst)) return false;
+    if (apart_.contains(k) || !IsSmallSum(inst)) return false;
     const auto [at, is_new] = group.places.emplace(k, place);
     if (!is_new) return at->second == place;
-    if (group.places.size() > kMostTogether) return false;
+    if (group.places.size() > kMostTogether || !JoinReaders(k, place, group)) {
+      apart_.insert(k);  // for all that would be split with it
+      return false;
+    }
     NoteSides(k, place, group);
     JoinMakers(k, place, group);
+    return true;
+  }
+  bool JoinReaders(size_t k, size_t place, Group& group) {
+    const Inst& inst = b_.insts[k];
     const EachResult& r = inst.each->results[0];
     const ir::IndexVar& i = inst.each->indices[place];
     const size_t count = CountNaming(r, i.var);
@@ -140,7 +146,7 @@ class RingSplitter {
            });
   }
   // What gives the elements that it reads at its index, if it may be split, too.
-  void JoinMakers(size_t k, size_t place, Group& group) const {
+  void JoinMakers(size_t k, size_t place, Group& group) {
     const Each& each = *b_.insts[k].each;
     const ir::IndexVar& i = each.indices[place];
     for (const Inst& read : each.body) {
@@ -276,7 +282,8 @@ class RingSplitter {
     ReadNumbers(inst, numbers);
   }
 
-  // Whether the row of one of these is of an array that takes work: not the column, which its row has.
+  // Whether the row of one of these is of an array that takes work. The first axis alone: sets of a batch are often so small that
+  // rows made once more would be as many as there are.
   bool AnyPlacesRows(const Each& each, const std::vector<Turning>& turnings) const {
     const auto is_turning = [&](const Affine& sub) {
       return std::any_of(turnings.begin(), turnings.end(), [&](const Turning& t) {
@@ -284,8 +291,7 @@ class RingSplitter {
       });
     };
     return std::any_of(each.body.begin(), each.body.end(), [&](const Inst& read) {
-      return read.op == Op::Index && large_.contains(read.args[0]) &&
-             std::any_of(read.subs.begin(), read.subs.end() - 1, is_turning);
+      return read.op == Op::Index && large_.contains(read.args[0]) && is_turning(read.subs[0]);
     });
   }
 
@@ -417,6 +423,7 @@ class RingSplitter {
   std::set<Value> large_;                                    // that its statements make by rows
   std::unordered_map<uint32_t, std::vector<size_t>> users_;  // by value: of b_, or elsewhere
   std::unordered_map<uint32_t, size_t> makers_;              // statements of b_
+  std::set<size_t> apart_;                                   // statements that no group takes
   std::unordered_map<uint32_t, Elements> elements_;          // of arrays that are split, by value
 };
 

@@ -242,6 +242,21 @@ class RandomWindows {
   int next_ = 0;
 };
 
+TEST_CASE("windows: ends that are made for loops that join others") {
+  const ir::Module ssa = testing::LowerText(
+      "fn f(x: [m, n, d]f64, w: [d, h]f64, b: [n]f64) -> f64 {\n  return sum s < m {\n"
+      "    let z = x[s] @ w\n"
+      "    let e = gen i < n { (sum l < h { z[i, l] * z[i, l] }) * z[i, 0] }\n"
+      "    let t = sum i < n, j < n { e[i] * dot(z[j], z[j]) }\n"
+      "    t + (sum i < n { dot(z[i], z[i]) })\n  }\n}\n",
+      "f");
+  for (const bool optimise : {false, true}) {
+    const ir::Module module = testing::Derived(ssa, Transform::kValueAndGrad, {}, optimise);
+    for (const int64_t n : {3, 20})
+      RunBoth(module, {Ramp({2, n, 2}), Ramp({2, 2}), Ramp({n})}, Traps::kSame, kRows);
+  }
+}
+
 TEST_CASE("windows: random statements") {
   constexpr int kRandom = testing::RandomCount(300);
   int smaller = 0;

@@ -158,6 +158,26 @@ TEST_CASE("rings: of each set, in two arrays, and in what is read elsewhere") {
   }
 }
 
+TEST_CASE("rings: sums of sums, each of which something else reads, take no long search") {
+  std::string text =
+      "fn f(x: [n, d]f64, w: [d, h]f64) -> f64 {\n  let z = tanh.(x @ w)\n"
+      "  let p0 = gen i < n { sum l < d { x[i, l] } }\n  let q0 = gen i < n { sum l < d { sin(x[i, "
+      "l]) } }\n";
+  std::string ends = "p0[0] + q0[n - 1]";
+  const int layers = 30;
+  for (int k = 1; k <= layers; ++k) {
+    const std::string last = std::to_string(k - 1), next = std::to_string(k);
+    text += "  let p" + next + " = gen i < n { sum l < d { sin(x[i, l] * p" + last + "[i] + q" +
+            last + "[i]) } }\n  let q" + next + " = gen i < n { sum l < d { cos(x[i, l] * q" +
+            last + "[i] + p" + last + "[i]) } }\n";
+    ends += " + p" + next + "[0] + q" + next + "[n - 1]";
+  }
+  text += "  let s = sum i < n, l < h { z[(i + 1) % n, l] * z[i, l] * sin(p" +
+          std::to_string(layers) + "[i] + q" + std::to_string(layers) + "[i]) }\n  return s + " +
+          ends + "\n}\n";
+  CheckSameOptimised(LowerText(text, "f"), Transform::kValue, Rows(4));
+}
+
 TEST_CASE("fixed rows: from the first row, both ends, a row that is asked for") {
   struct Case {
     const char* body;

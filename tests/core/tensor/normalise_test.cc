@@ -173,6 +173,9 @@ TEST_CASE("tensor: SplitConcats") { RunPassFiles("split_concats", OverFunctions(
 TEST_CASE("tensor: MakeRowsAsMade") { RunPassFiles("rows_as_made", OverFunctions(MakeRowsAsMade)); }
 TEST_CASE("tensor: MakeRowsAsRead") { RunPassFiles("rows_as_read", OverFunctions(MakeRowsAsRead)); }
 TEST_CASE("tensor: MakeFixedRows") { RunPassFiles("fixed_rows", OverFunctions(MakeFixedRows)); }
+TEST_CASE("tensor: MakeRowsWhereRead") {
+  RunPassFiles("rows_where_read", OverFunctions(MakeRowsWhereRead));
+}
 TEST_CASE("tensor: SplitRings") { RunPassFiles("split_rings", OverFunctions(SplitRings)); }
 TEST_CASE("tensor: RaiseReaders") { RunPassFiles("raise_readers", OverFunctions(RaiseReaders)); }
 TEST_CASE("tensor: SendSums") { RunPassFiles("send_sums", OverFunctions(SendSums)); }
