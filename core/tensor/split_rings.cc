@@ -363,13 +363,11 @@ class RingSplitter {
   }
 
   // Not with the name of the whole.
-  Inst PartOf(const Inst& inst, size_t place, const std::vector<Turning>& turnings,
-              const Part& part) {
-    Inst whole = inst;
+  Inst PartOf(Inst whole, size_t place, const std::vector<Turning>& turnings, const Part& part) {
     for (const Turning& t : turnings) {
       const bool outer =
           part.turn &&
-          (part.is_only || *part.turn == (t.at_last ? LastOf(inst, place) : Affine::Const(0)));
+          (part.is_only || *part.turn == (t.at_last ? LastOf(whole, place) : Affine::Const(0)));
       Inst& turning = whole.each->body[t.inst];
       turning.op = Op::AffineOf;
       turning.args = {};
@@ -377,7 +375,7 @@ class RingSplitter {
       if (HasPoints(*whole.each, turning.guard)) turning.guard = ir::kNoValue;
     }
     Inst made = CopyStatement(whole, f_).inst;
-    made.results = {f_.NewLike(f_, inst.results[0])};
+    made.results = {f_.NewLike(f_, whole.results[0])};
     Each& each = *made.each;
     const ir::IndexVar i = each.indices[place];
     const Affine one = Affine::Const(1), at = part.turn.value_or(Affine::Of(i.var)),
