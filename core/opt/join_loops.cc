@@ -58,7 +58,7 @@ class LoopJoiner {
         if (!between || !ShareRows(first, second, loops) || !AreApart(first, second, *between) ||
             !MayMove(*between, first) || (!CannotTrap(first) && !CannotTrap(second)))
           continue;
-        Join(first, second, *between);
+        Join(first.loop, first.turn, second, *between);
         return true;
       }
     }
@@ -134,11 +134,14 @@ class LoopJoiner {
     const Inst* second_test = defs_.Inst(f_.blocks[second.loop.header].term.cond);
     if (first_test->op != second_test->op || first.loop.exit_edge != second.loop.exit_edge)
       return std::nullopt;
-    const std::vector<Inst>& tests = f_.blocks[second.loop.header].insts;
-    const bool tests_alone = std::all_of(tests.begin(), tests.end(), [&](const Inst& inst) {
-      return inst.op == Op::Const || inst.results[0] == f_.blocks[second.loop.header].term.cond;
+    return HasTestAlone(first) && HasTestAlone(second) ? std::optional(next) : std::nullopt;
+  }
+  // What else its header computes is there when the turns are over, too.
+  bool HasTestAlone(const CountedLoop& l) const {
+    const ir::Block& header = f_.blocks[l.loop.header];
+    return std::all_of(header.insts.begin(), header.insts.end(), [&](const Inst& inst) {
+      return inst.op == Op::Const || inst.results[0] == header.term.cond;
     });
-    return tests_alone ? std::optional(next) : std::nullopt;
   }
   std::optional<int64_t> NumberOf(Value v) const {
     const Inst* inst = defs_.Inst(v);
@@ -298,11 +301,13 @@ class LoopJoiner {
     return extent;
   }
 
-  void Join(const CountedLoop& first, const CountedLoop& second, uint32_t between) {
+  void Join(BlockLoop first, Value turn, const CountedLoop& second, uint32_t between) {
+    // What stands between them is run where the loops are entered, and nowhere else.
+    if (f_.blocks[first.entry].term.kind != ir::Terminator::Kind::kJump) AddPreheader(f_, first);
     const ir::Values start = second.loop.Arguments(f_);
     const ir::Edge exit = second.loop.Exit(f_), stay = second.loop.Stay(f_);
     Copier names(f_);  // what the second one carries
-    std::vector<Inst>& in_front = f_.blocks[first.loop.entry].insts;
+    std::vector<Inst>& in_front = f_.blocks[first.entry].insts;
     const auto move = [&](uint32_t b, bool constants) {
       for (Inst& inst : f_.blocks[b].insts) {
         if (!constants || inst.op == Op::Const) in_front.push_back(std::move(inst));
@@ -314,22 +319,22 @@ class LoopJoiner {
 
     const auto middle = static_cast<uint32_t>(f_.blocks.size());
     f_.blocks.emplace_back();
-    ir::Block& header = f_.blocks[first.loop.header];
+    ir::Block& header = f_.blocks[first.header];
     for (Value v : header.params) f_.blocks[middle].params.push_back(f_.NewLike(f_, v));
     f_.blocks[middle].term = {ir::Terminator::Kind::kJump, ir::kNoValue, {stay}, {}};
-    for (uint32_t latch : first.loop.latches) {
+    for (uint32_t latch : first.latches) {
       for (ir::Edge& e : f_.blocks[latch].term.edges) {
-        if (e.block == first.loop.header) e.block = middle;
+        if (e.block == first.header) e.block = middle;
       }
     }
-    ir::Edge& into = f_.blocks[first.loop.entry].term.edges[first.loop.entry_edge];
+    ir::Edge& into = f_.blocks[first.entry].term.edges[first.entry_edge];
     const ir::Values params = f_.blocks[second.loop.header].params;
     for (size_t k = 0; k < params.size(); ++k) {
       if (k == second.counter.param) continue;
       header.params.push_back(names.New(params[k]));
       into.args.push_back(start[k]);
     }
-    names.Set(second.turn, first.turn);
+    names.Set(second.turn, turn);
     names.Set(f_.blocks[second.loop.header].term.cond, header.term.cond);
     for (uint32_t latch : second.loop.latches) {
       for (ir::Edge& e : f_.blocks[latch].term.edges) {
@@ -338,10 +343,10 @@ class LoopJoiner {
         for (size_t k = 0; k < e.args.size(); ++k) {
           if (k != second.counter.param) args.push_back(e.args[k]);
         }
-        e = {first.loop.header, std::move(args)};
+        e = {first.header, std::move(args)};
       }
     }
-    header.term.edges[first.loop.exit_edge] = exit;
+    header.term.edges[first.exit_edge] = exit;
     Rename(names);
     SimplifyControlFlow(f_);  // the blocks that nothing leads to
   }

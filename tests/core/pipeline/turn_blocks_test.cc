@@ -313,6 +313,29 @@ TEST_CASE("turn blocks: loops that take rows of one array are one loop") {
   }
 }
 
+TEST_CASE("turn blocks: what stands between two loops is run where these are") {
+  const std::string inner =
+      "{\n    var s = 0.1\n    for i < n { s = sin(s + (sum l < h { e[i, l] })) }\n    let q = "
+      "y[c]\n"
+      "    var t = 0.2\n    for i < n { t = cos(t + (sum l < h { e[i, l] }) + f64(q)) }\n"
+      "    r = r + s * t\n  }\n  return r\n}\n";
+  const std::string head =
+      "fn f(x: [n, d]f64, w: [d, h]f64, y: [m]i64, c: i64) -> f64 {\n"
+      "  let e = tanh.(x @ w)\n  var r = 0.3\n";
+  const ir::Module turns = LowerText(head + "  for c < m " + inner, "f");
+  const ir::Module branch = LowerText(head + "  if c >= 0 " + inner, "f");
+  for (const std::vector<int64_t>& y : std::vector<std::vector<int64_t>>{{}, {2}, {1, 2, 3}}) {
+    const std::vector<Tensor> args = {
+        Waves(4, 2, 0.5), Waves(2, 3, 1.5),
+        Tensor::Of(DType::kI64, {static_cast<int64_t>(y.size())}, y),
+        Tensor::Of(DType::kI64, {}, std::vector<int64_t>{y.empty() ? -1 : 0})};
+    for (const ir::Module* ssa : {&turns, &branch}) {
+      CheckSameOptimised(*ssa, Transform::kValue, args);
+      CheckSameOptimised(*ssa, Transform::kValueAndGrad, args);
+    }
+  }
+}
+
 TEST_CASE("turn blocks: the first loop's error comes first") {
   for (const char* const row : {"e[i, y[i]]", "e[i, 0]"}) {
     const ir::Module ssa = LowerText(
