@@ -46,16 +46,25 @@ struct CountedLoop {
 
 class LoopJoiner {
  public:
-  explicit LoopJoiner(ir::Function& f) : f_(f), dominators_(f), defs_(f), own_(f), extents_(f) {}
+  explicit LoopJoiner(ir::Function& f)
+      : f_(f), dominators_(f), before_(ir::Predecessors(f)), defs_(f), own_(f), extents_(f) {}
 
   bool Run() {
     FindRows();
     if (rows_.empty()) return false;
-    const std::vector<CountedLoop> loops = FindCounted();
-    for (const CountedLoop& first : loops) {
-      for (const CountedLoop& second : loops) {
+    FindCounted();
+    if (loops_.size() < 2) return false;
+    FindTurns();
+    std::map<uint32_t, size_t> entered;  // loops, by the block that enters them
+    for (size_t k = 0; k < loops_.size(); ++k) entered[loops_[k].loop.entry] = k;
+    for (size_t k = 0; k < loops_.size(); ++k) {
+      const CountedLoop& first = loops_[k];
+      for (uint32_t from : {first.loop.header, first.loop.Exit(f_).block}) {
+        const auto next = entered.find(from);
+        if (next == entered.end() || next->second == k) continue;
+        const CountedLoop& second = loops_[next->second];
         const std::optional<uint32_t> between = Between(first, second);
-        if (!between || !ShareRows(first, second, loops) || !AreApart(first, second, *between) ||
+        if (!between || !ShareRows(k, next->second) || !AreApart(first, second, *between) ||
             !MayMove(*between, first) || (!CannotTrap(first) && !CannotTrap(second)))
           continue;
         Join(first.loop, first.turn, second, *between);
@@ -70,6 +79,7 @@ class LoopJoiner {
   struct Read {
     uint32_t block;
     Affine row;
+    std::vector<size_t> forwards = {}, backwards = {};  // loops of whose turns it is the row
   };
 
   void FindRows() {
@@ -87,7 +97,7 @@ class LoopJoiner {
           const auto it = rows_.find(v);
           if (it == rows_.end()) return;
           if (inst.op == Op::Index && v == inst.args[0])
-            it->second.push_back({b, inst.subs[0]});
+            it->second.push_back({b, inst.subs[0], {}, {}});
           else
             rows_.erase(it);
         });
@@ -104,15 +114,30 @@ class LoopJoiner {
     }
   }
 
-  std::vector<CountedLoop> FindCounted() const {
-    std::vector<CountedLoop> counted;
+  void FindCounted() {
     for (const BlockLoop& loop : FindLoops(f_, dominators_)) {
       if (f_.blocks[loop.header].term.snapshots.valid()) continue;
       const std::optional<Counter> c = FindCounter(f_, loop, defs_);
       if (c && c->op == Op::Lt && c->step == 1)
-        counted.push_back({loop, *c, f_.blocks[loop.header].params[c->param]});
+        loops_.push_back({loop, *c, f_.blocks[loop.header].params[c->param]});
     }
-    return counted;
+  }
+  void FindTurns() {
+    std::vector<std::vector<size_t>> around(f_.blocks.size());
+    for (size_t k = 0; k < loops_.size(); ++k) {
+      for (uint32_t b : loops_[k].loop.blocks) around[b].push_back(k);
+    }
+    const auto is_near = [](const Affine& away) {
+      return away.IsConst() && std::abs(away.constant) <= kMostRowsAway;
+    };
+    for (auto& [array, reads] : rows_) {
+      for (Read& read : reads) {
+        for (size_t k : around[read.block]) {
+          if (is_near(read.row - Affine::Of(loops_[k].turn))) read.forwards.push_back(k);
+          if (is_near(read.row - LeftBehind(loops_[k]))) read.backwards.push_back(k);
+        }
+      }
+    }
   }
 
   // Where the first loop leads to, if that goes on with the second one's turns from the same number to the same bound: the
@@ -123,7 +148,7 @@ class LoopJoiner {
     const bool by_block = next == second.loop.entry && !f_.blocks[next].insts.empty() &&
                           f_.blocks[next].params.empty() &&
                           f_.blocks[next].term.kind == ir::Terminator::Kind::kJump &&
-                          ir::Predecessors(f_)[next].size() == 1;
+                          before_[next].size() == 1;
     if (!direct && !by_block) return std::nullopt;
     const auto start = [&](const CountedLoop& l) { return l.loop.Arguments(f_)[l.counter.param]; };
     if (!AreSame(start(first), start(second)) ||
@@ -153,40 +178,28 @@ class LoopJoiner {
   }
 
   // Whether both read rows at or next to their turns' of some array, and nobody else does but such loops.
-  bool ShareRows(const CountedLoop& first, const CountedLoop& second,
-                 const std::vector<CountedLoop>& loops) const {
+  bool ShareRows(size_t first, size_t second) const {
     return std::any_of(rows_.begin(), rows_.end(), [&](const auto& array) {
-      const std::vector<Read>& reads = array.second;
-      const auto by = [&](const CountedLoop& l, bool backwards) {
-        return std::any_of(reads.begin(), reads.end(),
-                           [&](const Read& read) { return IsOfTurn(read, l, backwards); });
-      };
-      const auto together = [&](bool backwards) {
-        return by(first, backwards) && by(second, backwards) &&
-               std::all_of(reads.begin(), reads.end(), [&](const Read& read) {
-                 return std::any_of(loops.begin(), loops.end(), [&](const CountedLoop& l) {
-                   return IsOfTurn(read, l, backwards);
-                 });
-               });
-      };
-      return !first.loop.Holds(DefinedIn(array.first)) && (together(false) || together(true));
+      return !defs_.IsInside(array.first, loops_[first].loop) &&
+             (AreOfTurns(array.second, &Read::forwards, first, second) ||
+              AreOfTurns(array.second, &Read::backwards, first, second));
     });
   }
-  static bool IsOfTurn(const Read& read, const CountedLoop& l, bool backwards) {
-    const Affine away = read.row - (backwards ? LeftBehind(l) : Affine::Of(l.turn));
-    return l.loop.Holds(read.block) && away.IsConst() && std::abs(away.constant) <= kMostRowsAway;
+  static bool AreOfTurns(const std::vector<Read>& reads, std::vector<size_t> Read::* loops,
+                         size_t first, size_t second) {
+    bool by_first = false, by_second = false;
+    for (const Read& read : reads) {
+      if ((read.*loops).empty()) return false;
+      for (size_t k : read.*loops) {
+        by_first |= k == first;
+        by_second |= k == second;
+      }
+    }
+    return by_first && by_second;
   }
   // How many turns come behind one.
   static Affine LeftBehind(const CountedLoop& l) {
     return Affine::Of(l.counter.bound) - Affine::Of(l.turn) - Affine::Const(1);
-  }
-  uint32_t DefinedIn(Value v) const {
-    for (uint32_t b = 0; b < f_.blocks.size(); ++b) {
-      for (const Inst& inst : f_.blocks[b].insts) {
-        if (std::find(inst.results.begin(), inst.results.end(), v) != inst.results.end()) return b;
-      }
-    }
-    return ir::kNoBlock;
   }
 
   // Whether neither the second loop nor what stands in front of it reads what the first one defines.
@@ -359,10 +372,12 @@ class LoopJoiner {
 
   ir::Function& f_;
   const ir::Dominators dominators_;
+  const FlatLists before_;  // each block
   const DefinitionBlocks defs_;
   const ir::OwnArrays own_;
   const ir::AxisExtents extents_;
   std::map<Value, std::vector<Read>> rows_;
+  std::vector<CountedLoop> loops_;
 };
 
 }  // namespace
