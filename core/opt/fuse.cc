@@ -7,6 +7,7 @@
 #include "core/analysis/loop_nest.h"
 #include "core/analysis/outer_values.h"
 #include "core/analysis/predicate.h"
+#include "core/ir/append.h"
 #include "core/ir/op_weight.h"
 #include "core/opt/element.h"
 #include "core/opt/parts.h"
@@ -128,31 +129,11 @@ class Fuser {
   }
 
   void CheckRange(const Inst& read, size_t axis, Value extent, std::vector<Inst>& made) {
-    const auto append = [&](Op op, ir::Type type, ir::Values args) {
-      Inst& inst = made.emplace_back();
-      inst.op = op;
-      inst.args = std::move(args);
-      inst.results = {f_.NewValue(type)};
-      return inst.results[0];
-    };
-    const Affine& sub = read.subs[axis];
-    Value index = sub.AsValue();
-    if (!index.valid()) {
-      index = append(sub.IsConst() ? Op::Const : Op::AffineOf, ir::Type::I64(), {});
-      if (sub.IsConst())
-        made.back().bits = static_cast<uint64_t>(sub.constant);
-      else
-        made.back().subs = {sub};
-    }
-    const Value zero = append(Op::Const, ir::Type::I64(), {});
-    for (const Value holds : {append(Op::Ge, ir::Type::Bool(), {index, zero}),
-                              append(Op::Lt, ir::Type::Bool(), {index, extent})}) {
-      Inst& check = made.emplace_back();
-      check.op = Op::Check;
-      check.bits = static_cast<uint64_t>(ir::TrapKind::kIndex);
-      check.args = {holds, index, extent};
-      check.loc = read.loc;
-    }
+    ir::Appender out(f_, made, read.loc);
+    const Value index = out.Number(read.subs[axis]), zero = out.Number({});
+    for (const Value holds : {out.Make(Op::Ge, ir::Type::Bool(), {index, zero}),
+                              out.Make(Op::Lt, ir::Type::Bool(), {index, extent})})
+      out.Check(holds, ir::TrapKind::kIndex, {index, extent});
   }
 
   bool FuseInto(Each& consumer) {

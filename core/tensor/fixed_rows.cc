@@ -22,6 +22,7 @@
 
 #include "core/analysis/outer_values.h"
 #include "core/analysis/predicate.h"
+#include "core/ir/append.h"
 #include "core/ir/axis_extents.h"
 #include "core/ir/own_arrays.h"
 #include "core/tensor/array_reads.h"
@@ -236,36 +237,16 @@ class FixedRows {
 
   // The read's own trap, unless the reader has no point.
   void CheckInFront(const Each& reader, const Inst& read, Value extent, std::vector<Inst>& out) {
-    const auto append = [&](Op op, ir::Type type, ir::Values args) {
-      Inst& inst = out.emplace_back();
-      inst.op = op;
-      inst.args = std::move(args);
-      inst.results = {f_.NewValue(type)};
-      inst.loc = read.loc;
-      return inst.results[0];
-    };
-    const Affine& row = read.subs[0];
-    Value at = row.AsValue();
-    if (!at.valid()) {
-      at = append(row.IsConst() ? Op::Const : Op::AffineOf, ir::Type::I64(), {});
-      if (row.IsConst())
-        out.back().bits = static_cast<uint64_t>(row.constant);
-      else
-        out.back().subs = {row};
-    }
-    const Value zero = append(Op::Const, ir::Type::I64(), {});
-    const Value from = append(Op::Ge, ir::Type::Bool(), {at, zero});
-    const Value to = append(Op::Lt, ir::Type::Bool(), {at, extent});
-    Value holds = append(Op::And, ir::Type::Bool(), {from, to});
+    ir::Appender made(f_, out, read.loc);
+    const Value at = made.Number(read.subs[0]), zero = made.Number({});
+    const Value from = made.Make(Op::Ge, ir::Type::Bool(), {at, zero});
+    const Value to = made.Make(Op::Lt, ir::Type::Bool(), {at, extent});
+    Value holds = made.Make(Op::And, ir::Type::Bool(), {from, to});
     for (const ir::IndexVar& i : reader.indices) {
-      const Value empty = append(Op::Le, ir::Type::Bool(), {i.extent, zero});
-      holds = append(Op::Or, ir::Type::Bool(), {holds, empty});
+      const Value empty = made.Make(Op::Le, ir::Type::Bool(), {i.extent, zero});
+      holds = made.Make(Op::Or, ir::Type::Bool(), {holds, empty});
     }
-    Inst& check = out.emplace_back();
-    check.op = Op::Check;
-    check.bits = static_cast<uint64_t>(ir::TrapKind::kIndex);
-    check.args = {holds, at, extent};
-    check.loc = read.loc;
+    made.Check(holds, ir::TrapKind::kIndex, {at, extent});
   }
 
   ir::Function& f_;

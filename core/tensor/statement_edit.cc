@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <unordered_set>
 
+#include "core/ir/append.h"
+
 namespace pullback::tensor {
 
 using ir::Affine;
@@ -233,18 +235,9 @@ void ReadNumbers(Inst& inst, const std::unordered_map<uint32_t, Value>& numbers)
 }
 
 void CheckSize(Value size, uint32_t loc, ir::Function& f, std::vector<Inst>& out) {
-  Inst zero, in_range, check;
-  zero.results = {f.NewValue(ir::Type::I64())};
-  in_range.op = ir::Op::Ge;
-  in_range.args = {size, zero.results[0]};
-  in_range.results = {f.NewValue(ir::Type::Bool())};
-  check.op = ir::Op::Check;
-  check.bits = static_cast<uint64_t>(ir::TrapKind::kNegativeSize);
-  check.args = {in_range.results[0], size};
-  check.loc = loc;
-  out.push_back(std::move(zero));
-  out.push_back(std::move(in_range));
-  out.push_back(std::move(check));
+  ir::Appender made(f, out, loc);
+  const Value in_range = made.Make(ir::Op::Ge, ir::Type::Bool(), {size, made.Number({})});
+  made.Check(in_range, ir::TrapKind::kNegativeSize, {size});
 }
 
 void PruneBody(ir::Each& each) {
