@@ -204,6 +204,15 @@ Status BlockTurns(PassRunner& passes, ir::Module& m) {
 }
 
 Status RowsAsMade(PassRunner& passes, ir::Module& m) {
+  bool alone = false;
+  PB_RETURN_IF_ERROR(passes.Run("rows_alone", m, [&](ir::Module& x) {
+    for (auto& f : x.functions) alone |= tensor::MakeRowsAlone(*f);
+    if (!alone) return Status();
+    PB_RETURN_IF_ERROR(opt::Simplify(x, passes.rules()));
+    for (auto& f : x.functions) tensor::SimplifyPredicates(*f);
+    return opt::Simplify(x, passes.rules());
+  }));
+  if (alone) PB_RETURN_IF_ERROR(passes.Fuse("fuse", m, false));
   return passes.Run("rows_as_made", m, [&](ir::Module& x) {
     bool changed = false;
     for (auto& f : x.functions) changed |= tensor::MakeRowsAsMade(*f);

@@ -1,6 +1,10 @@
 #include "core/tensor/array_reads.h"
 
 #include <algorithm>
+#include <cstdlib>
+#include <map>
+
+#include "core/tensor/statement_edit.h"
 
 namespace pullback::tensor {
 
@@ -29,6 +33,44 @@ std::set<Value> ArraysNeededWhole(const ir::Function& f) {
     ir::ForEachTermOperand(b.term, note);
   }
   return whole;
+}
+
+std::optional<Value> IndexAlong(const ir::Each& statement, const ir::Affine& sub) {
+  Value index;
+  for (const ir::Affine::Term& t : sub.terms) {
+    if (FindDef(statement, t.value)) return std::nullopt;
+    if (!PlaceOfIndex(statement, t.value)) continue;
+    if (index.valid() || std::abs(t.coeff) != 1) return std::nullopt;
+    index = t.value;
+  }
+  return index;
+}
+
+std::set<Value> ArraysOfManyRows(const ir::Function& f) {
+  std::set<Value> many;
+  const auto note = [&](const Value& v) {
+    if (f.TypeOf(v).IsArray()) many.insert(v);
+  };
+  for (const ir::Block& b : f.blocks) {
+    for (const Inst& inst : b.insts) {
+      if (!inst.each && inst.op != Op::AddArrays && inst.op != Op::Dim)
+        ir::ForEachOperand(inst, note);
+      std::map<Value, Value> along;  // by array
+      for (size_t k = 0; inst.each && k < inst.each->body.size(); ++k) {
+        const Inst& read = inst.each->body[k];
+        if (read.op != Op::Index) {
+          ir::ForEachOperand(read, note);
+          continue;
+        }
+        const std::optional<Value> index = IndexAlong(*inst.each, read.subs[0]);
+        const bool other = !index || (index->valid() &&
+                                      along.emplace(read.args[0], *index).first->second != *index);
+        if (other) many.insert(read.args[0]);
+      }
+    }
+    ir::ForEachTermOperand(b.term, note);
+  }
+  return many;
 }
 
 ArrayReads::ArrayReads(const ir::Function& f) : f_(f) {

@@ -15,20 +15,18 @@
 // rows at once. Of the first axis: a column is at hand wherever its row is, and sets of a batch are often so small that rows made
 // once more would be as many as there are.
 #include <algorithm>
-#include <map>
 #include <optional>
+#include <set>
 #include <utility>
 #include <vector>
 
-#include "core/analysis/outer_values.h"
-#include "core/analysis/predicate.h"
 #include "core/ir/append.h"
-#include "core/ir/axis_extents.h"
 #include "core/ir/own_arrays.h"
 #include "core/tensor/array_reads.h"
 #include "core/tensor/made_rows.h"
 #include "core/tensor/narrow_arrays.h"
 #include "core/tensor/normalise.h"
+#include "core/tensor/read_ranges.h"
 #include "core/tensor/statement_edit.h"
 
 namespace pullback::tensor {
@@ -46,8 +44,7 @@ constexpr int kMostRoundsOfFixed = 4;  // of what such arrays are made of
 
 class FixedRows {
  public:
-  explicit FixedRows(ir::Function& f)
-      : f_(f), outer_(f), own_(f), reads_(f), extents_(f), equal_(ir::CheckedEqual(f.blocks[0])) {}
+  explicit FixedRows(ir::Function& f) : f_(f), own_(f), reads_(f), ranges_(f) {}
 
   bool Run() {
     for (ir::Block& b : f_.blocks) {
@@ -84,6 +81,7 @@ class FixedRows {
   // Nothing: there are none, or too many, or other reads need all rows, too.
   std::optional<std::vector<Fixed>> FixedAt(const ir::Block& b, size_t k) const {
     const Value array = b.insts[k].results[0];
+    if (many_.contains(array)) return std::nullopt;
     const EachResult& r = b.insts[k].each->results[0];
     std::vector<Fixed> fixed;
     std::vector<Affine> rows;
@@ -91,20 +89,13 @@ class FixedRows {
     for (size_t at = k + 1; at < b.insts.size(); ++at) {
       if (!b.insts[at].each) continue;
       const Each& reader = *b.insts[at].each;
-      Value runs;
       for (size_t inst = 0; inst < reader.body.size(); ++inst) {
         const Inst& read = reader.body[inst];
         if (read.op != Op::Index || read.args[0] != array) continue;
         ++here;
         const Affine& sub = read.subs[0];
-        if (const std::optional<Value> index = IndexOf(reader, sub); !index) {
-          return std::nullopt;
-        } else if (index->valid()) {
-          if (runs.valid() && runs != *index) return std::nullopt;
-          runs = *index;
-          continue;
-        }
-        const bool is_known = IsInRange(reader, read.guard, sub, r.shape[0]);
+        if (IndexAlong(reader, sub)->valid()) continue;
+        const bool is_known = ranges_.IsInRange(reader, read.guard, sub, r.shape[0]);
         if (!is_known && !MayCheckInFront(reader, inst, r)) return std::nullopt;
         fixed.push_back({at, inst, sub, is_known});
         if (std::find(rows.begin(), rows.end(), sub) == rows.end()) rows.push_back(sub);
@@ -116,49 +107,6 @@ class FixedRows {
     return fixed;
   }
 
-  // The one index that the subscript runs along, row by row; kNoValue: none. Nothing: data say where it is.
-  static std::optional<Value> IndexOf(const Each& reader, const Affine& sub) {
-    Value index;
-    for (const Affine::Term& t : sub.terms) {
-      if (FindDef(reader, t.value)) return std::nullopt;
-      if (!PlaceOfIndex(reader, t.value)) continue;
-      if (index.valid() || std::abs(t.coeff) != 1) return std::nullopt;
-      index = t.value;
-    }
-    return index;
-  }
-
-  // Wherever the reader has a point, and the read's guard holds.
-  bool IsInRange(const Each& reader, Value guard, const Affine& sub, Value extent) const {
-    if (IsIndexOf(reader, sub, extent) || IsWithin(reader, guard, sub, extent)) return true;
-    analysis::Box box = outer_.BoxOf(reader);
-    const auto describe = [&](Value v) {
-      const Affine form = outer_.Describe(v, box);
-      if (const Value size = form.AsValue(); size.valid() && v == extent) {
-        const analysis::Interval range = box.RangeOf(size);
-        box.AddValue(size, {std::max<int64_t>(range.lo, 0), std::min(range.hi, kMaxExtent)});
-      }
-      return form;
-    };
-    const Affine last = describe(extent) - Affine::Const(1);
-    std::vector<ir::Constraint> known(reader.where.begin(), reader.where.end());
-    for (const ir::IndexVar& i : reader.indices)
-      known.push_back({describe(i.extent) - Affine::Const(1), false});
-    for (const auto& [a, b] : equal_) known.push_back({describe(a) - describe(b), true});
-    Affine at = sub;
-    for (const Affine::Term& t : sub.terms) {
-      if (!PlaceOfIndex(reader, t.value)) at = at.Substitute(t.value, describe(t.value));
-    }
-    analysis::Work work;
-    return analysis::ProvesImplied(known, {at, false}, box, work) &&
-           analysis::ProvesImplied(known, {last - at, false}, box, work);
-  }
-  bool IsIndexOf(const Each& reader, const Affine& sub, Value extent) const {
-    return std::any_of(reader.indices.begin(), reader.indices.end(), [&](const ir::IndexVar& i) {
-      return i.var == sub.AsValue() && extents_.AreEqual(i.extent, extent);
-    });
-  }
-
   // Whether the first point, if there is one, evaluates the read before anything that may trap but such reads.
   bool MayCheckInFront(const Each& reader, size_t inst, const EachResult& r) const {
     if (!reader.where.empty() || reader.body[inst].guard.valid()) return false;
@@ -166,23 +114,14 @@ class FixedRows {
     const auto may_come_later = [&](const Inst& in_front) {
       if (!ir::MayTrap(in_front, f_)) return true;
       if (in_front.op != Op::Index) return false;
-      if (in_front.args[0] != array) return IsInRange(reader, in_front, {});
-      const std::optional<Value> index = IndexOf(reader, in_front.subs[0]);
+      if (in_front.args[0] != array) return ranges_.IsInRange(reader, in_front, {});
+      const std::optional<Value> index = IndexAlong(reader, in_front.subs[0]);
       const bool is_fixed = index && !index->valid() && !in_front.guard.valid();
-      return IsInRange(reader, in_front, r.shape, is_fixed ? 1 : 0);
+      return ranges_.IsInRange(reader, in_front, r.shape, is_fixed ? 1 : 0);
     };
     return std::all_of(reader.body.begin(), reader.body.begin() + static_cast<std::ptrdiff_t>(inst),
                        may_come_later);
   }
-  // By each axis from one on, of an array of that shape, or of what dims tell of it.
-  bool IsInRange(const Each& reader, const Inst& read, ir::ValueSpan shape, size_t from = 0) const {
-    for (size_t k = from; k < read.subs.size(); ++k) {
-      const Value extent = shape.empty() ? extents_.Of(read.args[0], k) : shape[k];
-      if (!extent.valid() || !IsInRange(reader, read.guard, read.subs[k], extent)) return false;
-    }
-    return true;
-  }
-
   void MakeRows(ir::Block& b, size_t k, const std::vector<Fixed>& fixed) {
     std::vector<std::pair<Affine, Value>> made;
     std::vector<Inst> out;
@@ -193,7 +132,7 @@ class FixedRows {
         const auto is_it = [&](const auto& one) { return one.first == read.row; };
         auto row = std::find_if(made.begin(), made.end(), is_it);
         if (row == made.end()) {
-          out.push_back(RowOf(out[k], read.row));
+          out.push_back(RowAlone(out[k], 0, 0, read.row, f_));
           row = made.insert(row, {read.row, out.back().results[0]});
         }
         Inst& inst = b.insts[at].each->body[read.inst];
@@ -213,28 +152,6 @@ class FixedRows {
     read.args = {row};
   }
 
-  // 0 where there is no such row: nothing reads it.
-  Inst RowOf(const Inst& maker, const Affine& row) {
-    Inst inst = CopyStatement(maker, f_).inst;
-    Each& each = *inst.each;
-    EachResult& r = each.results[0];
-    const Value index = r.out[0].AsValue(), extent = r.shape[0];
-    const size_t place = *PlaceOfIndex(each, index);
-    Erase(r.out, 0);
-    Erase(r.shape, 0);
-    SubstituteIndex(each, f_, index, row);
-    each.indices.erase(each.indices.begin() + static_cast<std::ptrdiff_t>(place));
-    if (!row.IsConst() || row.constant < 0) {
-      AddRange(each, row, extent);
-    } else {
-      each.where.push_back({Affine::Of(extent) - row - Affine::Const(1), false});
-    }
-    const ir::Type t = f_.TypeOf(maker.results[0]);
-    inst.results = {
-        f_.NewValue(ir::Type::Array(t.elem, t.rank - 1), f_.names[maker.results[0].id])};
-    return inst;
-  }
-
   // The read's own trap, unless the reader has no point.
   void CheckInFront(const Each& reader, const Inst& read, Value extent, std::vector<Inst>& out) {
     ir::Appender made(f_, out, read.loc);
@@ -250,11 +167,10 @@ class FixedRows {
   }
 
   ir::Function& f_;
-  const analysis::OuterValues outer_;
   const ir::OwnArrays own_;
   const ArrayReads reads_;
-  const ir::AxisExtents extents_;
-  const std::vector<std::pair<Value, Value>> equal_;  // that the entry checks
+  const ReadRanges ranges_;
+  const std::set<Value> many_ = ArraysOfManyRows(f_);
 };
 
 }  // namespace

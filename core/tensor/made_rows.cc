@@ -3,6 +3,8 @@
 #include <algorithm>
 
 #include "core/ir/op_weight.h"
+#include "core/tensor/narrow_arrays.h"
+#include "core/tensor/statement_edit.h"
 
 namespace pullback::tensor {
 
@@ -13,6 +15,31 @@ bool MakesLargeRows(const ir::Inst& inst, const ir::OwnArrays& own) {
     return false;
   return r.monoid != ir::Monoid::kGen ||
          std::any_of(inst.each->body.begin(), inst.each->body.end(), ir::IsDear);
+}
+
+ir::Inst RowAlone(const ir::Inst& maker, size_t result, size_t axis, const ir::Affine& row,
+                  ir::Function& f) {
+  ir::Inst inst = CopyWithResult(maker, result, f).inst;
+  ir::Each& each = *inst.each;
+  ir::EachResult& r = each.results[0];
+  const ir::Value index = r.out[axis].AsValue(), extent = r.shape[axis];
+  const size_t place = *PlaceOfIndex(each, index);
+  Erase(r.out, axis);
+  Erase(r.shape, axis);
+  if (ir::IsScan(r.monoid)) --r.outer;
+  SubstituteIndex(each, f, index, row);
+  each.indices.erase(each.indices.begin() + static_cast<std::ptrdiff_t>(place));
+  if (!row.IsConst() || row.constant < 0) {
+    AddRange(each, row, extent);
+  } else {
+    each.where.push_back({ir::Affine::Of(extent) - row - ir::Affine::Const(1), false});
+  }
+  PruneBody(each);
+  const ir::Value array = maker.results[result];
+  const ir::Type t = f.TypeOf(array);
+  inst.results = {f.NewValue(t.rank == 1 ? t.Element() : ir::Type::Array(t.elem, t.rank - 1),
+                             f.names[array.id])};
+  return inst;
 }
 
 }  // namespace pullback::tensor

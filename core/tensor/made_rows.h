@@ -10,4 +10,9 @@ namespace pullback::tensor {
 // work: a reduction, or an op that is dear (core/ir/op_weight.h).
 bool MakesLargeRows(const ir::Inst& inst, const ir::OwnArrays& own);
 
+// The statement of that result's row alone, made anew: what is at `row` of the axis, which an index of its own runs over whole,
+// and along which no scan runs. Of one axis it is a number. 0 where there is no such row.
+ir::Inst RowAlone(const ir::Inst& maker, size_t result, size_t axis, const ir::Affine& row,
+                  ir::Function& f);
+
 }  // namespace pullback::tensor

@@ -73,6 +73,8 @@ bool MakeRowsWhereRead(ir::Function& f);
 // What is made of rows of a large array some rows away is made by the array's own rows, and moved (rows_as_made.cc). Comes behind
 // derivatives.
 bool MakeRowsAsMade(ir::Function& f);
+// Rows that are stored some rows away beside another result have a statement of their own (rows_alone.cc). Comes in front of it.
+bool MakeRowsAlone(ir::Function& f);
 // What reads a large array of another block, and is smaller, is made there (raise_readers.cc).
 bool RaiseReaders(ir::Function& f);
 // What is added at places that data say, and then from each place to another, is added there at once (send_sums.cc).

@@ -1,6 +1,6 @@
 // What is read at a place that is known outside is computed there once more, where the array is larger than any of the
 // program's own: what an extremum takes is needed behind it, all that it chose from in front, and no array has to last
-// from one to the other.
+// from one to the other. So is a row that the text names, %a[0, j], of the first axis, of what is read row by row.
 //
 //   %a = each(i < %m, j < %n) { … } sum [%i] of (%m): …
 //   … each() where (0 <= %k and %k < %m) { %u = index %a[%k] … }
@@ -9,17 +9,21 @@
 //   %r = each(j < %n) where (0 <= %k and %k < %m) { … } sum []: …       of the one %i that is %k
 //   … each() where (0 <= %k and %k < %m) { … %r … }
 #include <algorithm>
-#include <map>
 #include <optional>
+#include <set>
 #include <unordered_map>
 #include <utility>
 #include <vector>
 
 #include "core/ir/own_arrays.h"
+#include "core/tensor/array_reads.h"
 #include "core/tensor/large_arrays.h"
+#include "core/tensor/made_rows.h"
 #include "core/tensor/narrow_arrays.h"
 #include "core/tensor/normalise.h"
+#include "core/tensor/read_ranges.h"
 #include "core/tensor/statement_edit.h"
+#include "core/tensor/sum_statements.h"
 
 namespace pullback::tensor {
 namespace {
@@ -34,7 +38,7 @@ constexpr size_t kMostRows = 4;  // of one array
 
 class Recomputing {
  public:
-  explicit Recomputing(ir::Function& f) : f_(f), large_(f), own_(f) {}
+  explicit Recomputing(ir::Function& f) : f_(f), large_(f), own_(f), ranges_(f) {}
 
   bool Run() {
     for (ir::Block& b : f_.blocks) {
@@ -52,14 +56,19 @@ class Recomputing {
   struct Row {
     Value array;
     size_t axis;
-    Value at;
-    auto operator<=>(const Row&) const = default;
+    Affine at;
+    bool operator==(const Row&) const = default;
   };
   struct Made {
     size_t at, result;  // of what has been visited
   };
 
   void Visit(ir::Block& b) {
+    SumStatements sums(f_, b.insts, [](const ir::Values&) { return true; });
+    VisitStatements(b);
+    sums.PutBack(b.insts, [](const Inst&) { return false; });
+  }
+  void VisitStatements(ir::Block& b) {
     made_.clear();
     rows_.clear();
     out_.clear();
@@ -103,24 +112,34 @@ class Recomputing {
     const EachResult& r = ResultOf(made->second);
     if (!IsLarge(r)) return std::nullopt;
     for (size_t axis = 0; axis < read.subs.size(); ++axis) {
-      const Value v = read.subs[axis].AsValue();
-      const bool outside = v.valid() && !PlaceOfIndex(each, v) && !FindDef(each, v);
-      if (outside && IsWithin(each, read.guard, read.subs[axis], r.shape[axis]))
-        return Row{read.args[0], axis, v};
+      const Affine& at = read.subs[axis];
+      if (!IsOutside(each, at)) continue;
+      if ((at.AsValue().valid() && IsWithin(each, read.guard, at, r.shape[axis])) ||
+          (axis == 0 && read.subs.size() > 1 && !many_.contains(read.args[0]) &&
+           ranges_.IsInRange(each, read.guard, at, r.shape[axis])))
+        return Row{read.args[0], axis, at};
     }
     return std::nullopt;
+  }
+  static bool IsOutside(const ir::Each& each, const Affine& at) {
+    return std::none_of(at.terms.begin(), at.terms.end(), [&](const Affine::Term& t) {
+      return PlaceOfIndex(each, t.value) || FindDef(each, t.value);
+    });
   }
   const EachResult& ResultOf(const Made& made) const {
     return out_[made.at].each->results[made.result];
   }
 
   std::optional<Value> RowAt(const Row& row) {
-    if (const auto known = rows_.find(row); known != rows_.end()) return known->second;
+    const auto known =
+        std::find_if(rows_.begin(), rows_.end(), [&](const auto& one) { return one.first == row; });
+    if (known != rows_.end()) return known->second;
     const Made made = made_.at(row.array.id);
     if (count_[row.array.id] == kMostRows || !MayRestrict(out_[made.at], made.result, row.axis))
       return std::nullopt;
     ++count_[row.array.id];
-    return rows_[row] = Compute(made, row);
+    rows_.emplace_back(row, Compute(made, row));
+    return rows_.back().second;
   }
 
   // Whether the axis has an index of its own, over all of it, which no scan runs along.
@@ -134,22 +153,10 @@ class Recomputing {
   }
 
   Value Compute(const Made& made, const Row& row) {
-    Inst inst = CopyWithResult(out_[made.at], made.result, f_).inst;
-    ir::Each& each = *inst.each;
-    EachResult& r = each.results[0];
-    const Value index = r.out[row.axis].AsValue(), extent = r.shape[row.axis];
-    const size_t place = *PlaceOfIndex(each, index);
-    Erase(r.out, row.axis);
-    Erase(r.shape, row.axis);
-    if (ir::IsScan(r.monoid)) --r.outer;
-    SubstituteIndex(each, f_, index, Affine::Of(row.at));
-    each.indices.erase(each.indices.begin() + static_cast<long>(place));
-    AddRange(each, Affine::Of(row.at), extent);
-    PruneBody(each);
-    const ir::Type t = f_.TypeOf(row.array);
-    const ir::Type narrow = t.rank == 1 ? t.Element() : ir::Type::Array(t.elem, t.rank - 1);
-    inst.results = {f_.NewValue(narrow, f_.names[row.array.id])};
+    const Value extent = ResultOf(made).shape[row.axis];
+    Inst inst = RowAlone(out_[made.at], made.result, row.axis, row.at, f_);
     if (!large_.IsSmall(extent)) CheckSize(extent, inst.loc, f_, out_);
+    ReadRows(inst);
     made_[inst.results[0].id] = {out_.size(), 0};
     out_.push_back(std::move(inst));
     return out_.back().results[0];
@@ -158,10 +165,12 @@ class Recomputing {
   ir::Function& f_;
   const LargeArrays large_;
   const ir::OwnArrays own_;
+  const ReadRanges ranges_;
+  const std::set<Value> many_ = ArraysOfManyRows(f_);
   bool changed_ = false;
   std::vector<Inst> out_;  // of the block that is visited
   std::unordered_map<uint32_t, Made> made_;
-  std::map<Row, Value> rows_;
+  std::vector<std::pair<Row, Value>> rows_;
   std::unordered_map<uint32_t, size_t> count_;
 };
 

@@ -1,0 +1,61 @@
+#include "core/tensor/read_ranges.h"
+
+#include <algorithm>
+
+#include "core/analysis/predicate.h"
+#include "core/tensor/statement_edit.h"
+
+namespace pullback::tensor {
+
+using ir::Affine;
+using ir::Each;
+using ir::Inst;
+using ir::Value;
+
+ReadRanges::ReadRanges(const ir::Function& f)
+    : outer_(f), extents_(f), equal_(ir::CheckedEqual(f.blocks[0])) {}
+
+bool ReadRanges::IsInRange(const Each& reader, Value guard, const Affine& sub, Value extent) const {
+  if (IsIndexOf(reader, sub, extent) || IsWithin(reader, guard, sub, extent)) return true;
+  analysis::Box box = outer_.BoxOf(reader);
+  const auto describe = [&](Value v) {
+    const Affine form = outer_.Describe(v, box);
+    if (const Value size = form.AsValue(); size.valid() && v == extent) {
+      const analysis::Interval range = box.RangeOf(size);
+      box.AddValue(size, {std::max<int64_t>(range.lo, 0), std::min(range.hi, kMaxExtent)});
+    }
+    return form;
+  };
+  const auto of_outside = [&](Affine form) {
+    for (const Affine::Term& t : Affine(form).terms) {
+      if (!PlaceOfIndex(reader, t.value)) form = form.Substitute(t.value, describe(t.value));
+    }
+    return form;
+  };
+  const Affine at = of_outside(sub), last = describe(extent) - Affine::Const(1);
+  std::vector<ir::Constraint> known;
+  for (const ir::Constraint& c : reader.where) known.push_back({of_outside(c.e), c.equality});
+  for (const ir::IndexVar& i : reader.indices)
+    known.push_back({describe(i.extent) - Affine::Const(1), false});
+  for (const auto& [a, b] : equal_) known.push_back({describe(a) - describe(b), true});
+  analysis::Work work;
+  return analysis::ProvesImplied(known, {at, false}, box, work) &&
+         analysis::ProvesImplied(known, {last - at, false}, box, work);
+}
+
+bool ReadRanges::IsInRange(const Each& reader, const Inst& read, ir::ValueSpan shape,
+                           size_t from) const {
+  for (size_t k = from; k < read.subs.size(); ++k) {
+    const Value extent = shape.empty() ? extents_.Of(read.args[0], k) : shape[k];
+    if (!extent.valid() || !IsInRange(reader, read.guard, read.subs[k], extent)) return false;
+  }
+  return true;
+}
+
+bool ReadRanges::IsIndexOf(const Each& reader, const Affine& sub, Value extent) const {
+  return std::any_of(reader.indices.begin(), reader.indices.end(), [&](const ir::IndexVar& i) {
+    return i.var == sub.AsValue() && extents_.AreEqual(i.extent, extent);
+  });
+}
+
+}  // namespace pullback::tensor

@@ -1,0 +1,32 @@
+// Which reads of arrays are in range at every point of their statements, as the function's text tells.
+#pragma once
+
+#include <utility>
+#include <vector>
+
+#include "core/analysis/outer_values.h"
+#include "core/ir/axis_extents.h"
+#include "core/ir/ir.h"
+
+namespace pullback::tensor {
+
+class ReadRanges {
+ public:
+  explicit ReadRanges(const ir::Function& f);
+
+  // Whether 0 <= sub < extent wherever the reader has a point and the guard, where there is one, holds.
+  bool IsInRange(const ir::Each& reader, ir::Value guard, const ir::Affine& sub,
+                 ir::Value extent) const;
+  // The same of a read, by each axis from one on, of an array of that shape, or of what dims tell of it.
+  bool IsInRange(const ir::Each& reader, const ir::Inst& read, ir::ValueSpan shape,
+                 size_t from = 0) const;
+
+ private:
+  bool IsIndexOf(const ir::Each& reader, const ir::Affine& sub, ir::Value extent) const;
+
+  const analysis::OuterValues outer_;
+  const ir::AxisExtents extents_;
+  const std::vector<std::pair<ir::Value, ir::Value>> equal_;  // that the entry checks
+};
+
+}  // namespace pullback::tensor
