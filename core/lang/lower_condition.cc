@@ -121,13 +121,37 @@ std::vector<Constraint> Otherwise(const Context& c, const std::vector<Constraint
   if (!told[0].equality) return {{e * -1 - one, false}};
   for (const auto& frame : c.frames) {
     for (const ir::IndexVar& i : frame->indices) {
-      const Affine first = Affine::Of(i.var), last = Affine::Of(i.extent) - one - first;
+      const Affine first = Affine::Of(i.var), last = c.AffineFor(i.extent) - one - first;
       for (const Affine& end : {first, last}) {
         if (e == end || e * -1 == end) return {{end - one, false}};
       }
     }
   }
   return {};
+}
+
+// What a condition says of indices where it holds, and where it does not; and whether all of it parts ranges of them.
+struct Told {
+  std::vector<Constraint> yes, no;
+  bool parts = false;
+};
+
+Told WhatIsTold(Context& c, const Expr& e) {
+  if (!IsLogic(e)) {
+    Told told{AffinePredicate(c, e).value_or(std::vector<Constraint>()), {}};
+    told.no = Otherwise(c, told.yes);
+    told.parts = !told.no.empty();
+    return told;
+  }
+  Told told = WhatIsTold(c, *e.operands[0]);
+  const Told more = WhatIsTold(c, *e.operands[1]);
+  const bool is_and = e.binary == BinaryOp::kAnd;
+  (is_and ? told.no : told.yes).clear();
+  std::vector<Constraint>& both = is_and ? told.yes : told.no;
+  const std::vector<Constraint>& others = is_and ? more.yes : more.no;
+  both.insert(both.end(), others.begin(), others.end());
+  told.parts = told.parts && more.parts;
+  return told;
 }
 
 // `told`: what `when` says of indices.
@@ -212,11 +236,10 @@ std::optional<Leaves> IfByGuard(Context& c, const Expr& e, size_t arm) {
   if (!a.cond) return ArmValue(c, a.body);
   PB_TRY(const Value when, PredicateValue(c, *a.cond));
   const size_t first = c.function.blocks[c.b.block()].insts.size();
-  const auto told = AffinePredicate(c, *a.cond).value_or(std::vector<Constraint>());
-  PB_TRY(const Leaves yes, GuardedArm(c, when, told, [&] { return ArmValue(c, a.body); }));
+  const Told told = WhatIsTold(c, *a.cond);
+  PB_TRY(const Leaves yes, GuardedArm(c, when, told.yes, [&] { return ArmValue(c, a.body); }));
   const Value unless = c.b.Make(Op::Not, {when});
-  PB_TRY(const Leaves no,
-         GuardedArm(c, unless, Otherwise(c, told), [&] { return IfByGuard(c, e, arm + 1); }));
+  PB_TRY(const Leaves no, GuardedArm(c, unless, told.no, [&] { return IfByGuard(c, e, arm + 1); }));
   Leaves out;
   for (size_t i = 0; i < yes.size(); ++i) {
     if (c.dims_only && HaveOneShape(c, yes[i], no[i])) {
@@ -226,8 +249,7 @@ std::optional<Leaves> IfByGuard(Context& c, const Expr& e, size_t arm) {
     // What takes work is better left to a branch, unless the condition parts a range of an index.
     const bool one_shape = HaveOneShape(c, yes[i], no[i]);
     const bool takes_work = one_shape && (TakesWork(c, yes[i]) || TakesWork(c, no[i]));
-    if (one_shape && (WroteStatement(c, first) || (takes_work && Otherwise(c, told).empty())))
-      return std::nullopt;
+    if (one_shape && (WroteStatement(c, first) || (takes_work && !told.parts))) return std::nullopt;
     if (one_shape) {
       out.push_back(ChosenElements(c, when, unless, yes[i], no[i]));
       continue;

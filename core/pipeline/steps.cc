@@ -29,6 +29,13 @@ bool HoldsTuples(const ir::Module& m) {
                      [](const auto& f) { return tensor::HoldsTupleArray(*f); });
 }
 
+// Simplifies, with what predicates say of the points of statements.
+Status SimplifyPoints(ir::Module& m, const opt::RewriteOptions& rules) {
+  PB_RETURN_IF_ERROR(opt::Simplify(m, rules));
+  for (auto& f : m.functions) tensor::SimplifyPredicates(*f);
+  return opt::Simplify(m, rules);
+}
+
 }  // namespace
 
 Status InlineAndSimplify(PassRunner& passes, ir::Module& m) {
@@ -207,12 +214,13 @@ Status RowsAsMade(PassRunner& passes, ir::Module& m) {
   bool alone = false;
   PB_RETURN_IF_ERROR(passes.Run("rows_alone", m, [&](ir::Module& x) {
     for (auto& f : x.functions) alone |= tensor::MakeRowsAlone(*f);
-    if (!alone) return Status();
-    PB_RETURN_IF_ERROR(opt::Simplify(x, passes.rules()));
-    for (auto& f : x.functions) tensor::SimplifyPredicates(*f);
-    return opt::Simplify(x, passes.rules());
+    return alone ? SimplifyPoints(x, passes.rules()) : Status();
   }));
-  if (alone) PB_RETURN_IF_ERROR(passes.Fuse("fuse", m, false));
+  if (alone) {
+    PB_RETURN_IF_ERROR(passes.Fuse("fuse", m, false));
+    PB_RETURN_IF_ERROR(passes.Run(
+        "simplify_points", m, [&](ir::Module& x) { return SimplifyPoints(x, passes.rules()); }));
+  }
   return passes.Run("rows_as_made", m, [&](ir::Module& x) {
     bool changed = false;
     for (auto& f : x.functions) changed |= tensor::MakeRowsAsMade(*f);

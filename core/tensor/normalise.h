@@ -73,7 +73,7 @@ bool MakeRowsWhereRead(ir::Function& f);
 // What is made of rows of a large array some rows away is made by the array's own rows, and moved (rows_as_made.cc). Comes behind
 // derivatives.
 bool MakeRowsAsMade(ir::Function& f);
-// Rows that are stored some rows away beside another result have a statement of their own (rows_alone.cc). Comes in front of it.
+// Rows that are stored some rows away have a statement of their own, by rows of these (rows_alone.cc). Comes in front of it.
 bool MakeRowsAlone(ir::Function& f);
 // What reads a large array of another block, and is smaller, is made there (raise_readers.cc).
 bool RaiseReaders(ir::Function& f);

@@ -34,7 +34,14 @@ bool ReadRanges::IsInRange(const Each& reader, Value guard, const Affine& sub, V
   };
   const Affine at = of_outside(sub), last = describe(extent) - Affine::Const(1);
   std::vector<ir::Constraint> known;
-  for (const ir::Constraint& c : reader.where) known.push_back({of_outside(c.e), c.equality});
+  const auto learn = [&](ir::ConstraintSpan told) {
+    for (const ir::Constraint& c : told) known.push_back({of_outside(c.e), c.equality});
+  };
+  learn(reader.where);
+  for (Value v : ConditionsOf(reader, guard)) {
+    const Inst* def = FindDef(reader, v);
+    if (def && def->op == ir::Op::Holds) learn(def->constraints);
+  }
   for (const ir::IndexVar& i : reader.indices)
     known.push_back({describe(i.extent) - Affine::Const(1), false});
   for (const auto& [a, b] : equal_) known.push_back({describe(a) - describe(b), true});

@@ -41,13 +41,20 @@ class Recomputing {
   explicit Recomputing(ir::Function& f) : f_(f), large_(f), own_(f), ranges_(f) {}
 
   bool Run() {
-    for (ir::Block& b : f_.blocks) {
-      const bool any = std::any_of(b.insts.begin(), b.insts.end(), [&](const Inst& inst) {
+    const bool any = std::any_of(f_.blocks.begin(), f_.blocks.end(), [&](const ir::Block& b) {
+      return std::any_of(b.insts.begin(), b.insts.end(), [&](const Inst& inst) {
         return inst.each && std::any_of(inst.each->results.begin(), inst.each->results.end(),
                                         [&](const EachResult& r) { return IsLarge(r); });
       });
-      if (any) Visit(b);
-    }
+    });
+    if (!any) return false;
+    std::vector<SumStatements> sums;
+    for (ir::Block& b : f_.blocks)
+      sums.emplace_back(f_, b.insts, [](const ir::Values&) { return true; });
+    for (Value v : f_.params()) block_of_[v.id] = 0;
+    for (block_ = 0; block_ < f_.blocks.size(); ++block_) Visit(f_.blocks[block_]);
+    for (size_t k = 0; k < sums.size(); ++k)
+      sums[k].PutBack(f_.blocks[k].insts, [](const Inst&) { return false; });
     return changed_;
   }
 
@@ -60,25 +67,27 @@ class Recomputing {
     bool operator==(const Row&) const = default;
   };
   struct Made {
-    size_t at, result;  // of what has been visited
+    size_t block, at, result;  // of what has been visited
   };
 
   void Visit(ir::Block& b) {
-    SumStatements sums(f_, b.insts, [](const ir::Values&) { return true; });
-    VisitStatements(b);
-    sums.PutBack(b.insts, [](const Inst&) { return false; });
-  }
-  void VisitStatements(ir::Block& b) {
-    made_.clear();
-    rows_.clear();
     out_.clear();
     for (Inst& inst : b.insts) {
       if (inst.each) ReadRows(inst);
-      for (size_t k = 0; inst.each && k < inst.results.size(); ++k)
-        made_[inst.results[k].id] = {out_.size(), k};
-      out_.push_back(std::move(inst));
+      Append(std::move(inst), block_);
     }
     b.insts = std::move(out_);
+  }
+  void Append(Inst inst, size_t block) {
+    std::vector<Inst>& out = InstsOf(block);
+    for (size_t k = 0; k < inst.results.size(); ++k) {
+      block_of_[inst.results[k].id] = block;
+      if (inst.each) made_[inst.results[k].id] = {block, out.size(), k};
+    }
+    out.push_back(std::move(inst));
+  }
+  std::vector<Inst>& InstsOf(size_t block) {
+    return block == block_ ? out_ : f_.blocks[block].insts;
   }
 
   void ReadRows(Inst& inst) {
@@ -106,14 +115,15 @@ class Recomputing {
   }
 
   // The axis at which the subscript is known outside and in range.
-  std::optional<Row> RowOf(const ir::Each& each, const Inst& read) const {
+  std::optional<Row> RowOf(const ir::Each& each, const Inst& read) {
     const auto made = made_.find(read.args[0].id);
     if (made == made_.end()) return std::nullopt;
     const EachResult& r = ResultOf(made->second);
     if (!IsLarge(r)) return std::nullopt;
+    const size_t block = made->second.block;
     for (size_t axis = 0; axis < read.subs.size(); ++axis) {
       const Affine& at = read.subs[axis];
-      if (!IsOutside(each, at)) continue;
+      if (!IsOutside(each, at) || !IsThere(at, block)) continue;
       if ((at.AsValue().valid() && IsWithin(each, read.guard, at, r.shape[axis])) ||
           (axis == 0 && read.subs.size() > 1 && !many_.contains(read.args[0]) &&
            ranges_.IsInRange(each, read.guard, at, r.shape[axis])))
@@ -126,8 +136,16 @@ class Recomputing {
       return PlaceOfIndex(each, t.value) || FindDef(each, t.value);
     });
   }
-  const EachResult& ResultOf(const Made& made) const {
-    return out_[made.at].each->results[made.result];
+  // Whether the block where the array is made has it: the row is made there, for all blocks behind it.
+  bool IsThere(const Affine& at, size_t block) const {
+    return block == block_ || std::all_of(at.terms.begin(), at.terms.end(), [&](const auto& t) {
+             const auto of = block_of_.find(t.value.id);
+             return of != block_of_.end() && (of->second == 0 || of->second == block);
+           });
+  }
+  const Inst& StatementOf(const Made& made) { return InstsOf(made.block)[made.at]; }
+  const EachResult& ResultOf(const Made& made) {
+    return StatementOf(made).each->results[made.result];
   }
 
   std::optional<Value> RowAt(const Row& row) {
@@ -135,7 +153,7 @@ class Recomputing {
         std::find_if(rows_.begin(), rows_.end(), [&](const auto& one) { return one.first == row; });
     if (known != rows_.end()) return known->second;
     const Made made = made_.at(row.array.id);
-    if (count_[row.array.id] == kMostRows || !MayRestrict(out_[made.at], made.result, row.axis))
+    if (count_[row.array.id] == kMostRows || !MayRestrict(StatementOf(made), made.result, row.axis))
       return std::nullopt;
     ++count_[row.array.id];
     rows_.emplace_back(row, Compute(made, row));
@@ -152,14 +170,15 @@ class Recomputing {
            (!ir::IsScan(r.monoid) || *place < r.outer);
   }
 
+  // In front of what is visited, or at the end of a block in front of it.
   Value Compute(const Made& made, const Row& row) {
     const Value extent = ResultOf(made).shape[row.axis];
-    Inst inst = RowAlone(out_[made.at], made.result, row.axis, row.at, f_);
-    if (!large_.IsSmall(extent)) CheckSize(extent, inst.loc, f_, out_);
+    Inst inst = RowAlone(StatementOf(made), made.result, row.axis, row.at, f_);
+    if (!large_.IsSmall(extent)) CheckSize(extent, inst.loc, f_, InstsOf(made.block));
     ReadRows(inst);
-    made_[inst.results[0].id] = {out_.size(), 0};
-    out_.push_back(std::move(inst));
-    return out_.back().results[0];
+    const Value array = inst.results[0];
+    Append(std::move(inst), made.block);
+    return array;
   }
 
   ir::Function& f_;
@@ -168,7 +187,9 @@ class Recomputing {
   const ReadRanges ranges_;
   const std::set<Value> many_ = ArraysOfManyRows(f_);
   bool changed_ = false;
-  std::vector<Inst> out_;  // of the block that is visited
+  size_t block_ = 0;  // that is visited
+  std::vector<Inst> out_;
+  std::unordered_map<uint32_t, size_t> block_of_;
   std::unordered_map<uint32_t, Made> made_;
   std::vector<std::pair<Row, Value>> rows_;
   std::unordered_map<uint32_t, size_t> count_;

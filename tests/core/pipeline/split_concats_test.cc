@@ -90,6 +90,14 @@ TEST_CASE("split concats: rows that a condition chooses are those of concatenate
            Case{"if i == n { v } else { x[i] @ w }", "concat(x @ w, gen j < 1 { v })[i]", "n + 1"},
            Case{"if i < 1 { v } else { if i < n + 1 { x[i - 1] @ w } else { 2.0 * v } }",
                 "concat(gen j < 1 { v }, concat(x @ w, gen j < 1 { 2.0 * v }))[i]", "n + 2"},
+           Case{"if i == 0 { v } else { if i == n + 1 { 2.0 * v } else { x[i - 1] @ w } }",
+                "concat(gen j < 1 { v }, concat(x @ w, gen j < 1 { 2.0 * v }))[i]", "n + 2"},
+           Case{"if i >= 1 and i <= n { x[i - 1] @ w } else { v }",
+                "concat(gen j < 1 { v }, concat(x @ w, gen j < 1 { v }))[i]", "n + 2"},
+           Case{"if i == 0 or i > n { v } else { x[i - 1] @ w }",
+                "concat(gen j < 1 { v }, concat(x @ w, gen j < 1 { v }))[i]", "n + 2"},
+           Case{"if i < n or i == n + m { v } else { y[i - n] @ w }",
+                "concat(gen j < n { v }, concat(y @ w, gen j < 1 { v }))[i]", "n + m + 1"},
            Case{"if i < k { v } else { x[i] @ w }",
                 "gen j < 4 { [i < k] * v[j] + [i >= k] * (x @ w)[i, j] }", "n"},
            Case{"if y[0, 0] < 0.3 { v } else { x[i] @ w }",
@@ -131,7 +139,9 @@ TEST_CASE("split concats: rows that a condition chooses are those of concatenate
 TEST_CASE("split concats: a chosen row that is not there is the error that it was") {
   for (const char* row :
        {"if i < n { x[i + 1] @ w } else { v }", "if i < k { x[i] @ w } else { v }",
-        "if i == k { v } else { x[i - 1] @ w }", "if i > 0 { x[i - 1] @ w } else { x[k] @ w }"}) {
+        "if i == k { v } else { x[i - 1] @ w }", "if i > 0 { x[i - 1] @ w } else { x[k] @ w }",
+        "if i >= 1 and i < k { x[i - 1] @ w } else { v }",
+        "if i < 1 or i > k { v } else { x[i - 1] @ w }"}) {
     const std::string text =
         "fn f(x: [n, d]f64, w: [d, 4]f64, v: [4]f64, k: i64) -> f64 {\n  let z = gen i < n + 1 { " +
         std::string(row) + " }\n  return sum i < n + 1 { norm2(z[i]) }\n}\n";
@@ -146,10 +156,12 @@ TEST_CASE("split concats: a chosen row that is not there is the error that it wa
         REQUIRE(plain.ok());
         // As the rows say.
         const std::string r = row;
-        const bool traps = r.find("x[i + 1]") != r.npos ? n > 0
-                           : r.find("i < k") != r.npos  ? k > n
-                           : r.find("i == k") != r.npos ? k != 0
-                                                        : k < 0 || k >= n;
+        const bool traps = r.find("x[i + 1]") != r.npos    ? n > 0
+                           : r.find("and i < k") != r.npos ? false
+                           : r.find("or i > k") != r.npos  ? false
+                           : r.find("i < k") != r.npos     ? k > n
+                           : r.find("i == k") != r.npos    ? k != 0
+                                                           : k < 0 || k >= n;
         CHECK(plain->trap.has_value() == traps);
         for (const Transform t : {Transform::kValue, Transform::kValueAndGrad}) {
           const auto run = eval::Run(Derived(ssa, t), args);
