@@ -218,8 +218,12 @@ Status RowsAsMade(PassRunner& passes, ir::Module& m) {
   }));
   if (alone) {
     PB_RETURN_IF_ERROR(passes.Fuse("fuse", m, false));
-    PB_RETURN_IF_ERROR(passes.Run(
-        "simplify_points", m, [&](ir::Module& x) { return SimplifyPoints(x, passes.rules()); }));
+    PB_RETURN_IF_ERROR(passes.Run("simplify_points", m, [&](ir::Module& x) {
+      PB_RETURN_IF_ERROR(SimplifyPoints(x, passes.rules()));
+      bool rows = false;  // that the text names, of what is made alone
+      for (auto& f : x.functions) rows |= tensor::RecomputeRows(*f);
+      return rows ? SimplifyPoints(x, passes.rules()) : Status();
+    }));
   }
   return passes.Run("rows_as_made", m, [&](ir::Module& x) {
     bool changed = false;

@@ -45,7 +45,6 @@ SHAPES = {
     "chosen_rows": {"x": (500, 16), "y": (500, 16), "w": (16, 64), "v": (64,)},
     "last_given": {"x": (1000, 16), "w": (16, 64), "v": (64,)},
     "padded_rows": {"x": (1000, 16), "w": (16, 64), "u": (64, 32), "p": (64,)},
-    "token_first": {"x": (1000, 16), "w": (16, 64), "u": (64, 32), "t": (64,)},
     "row_curvature": {"x": (1000, 16), "w": (16, 64), "u": (64, 64)},
     "smooth_steps": {"x": (1000, 16), "w": (16, 64)},
     "before_and_after": {"x": (1000, 16), "w": (16, 64)},
@@ -55,6 +54,10 @@ SHAPES = {
     "conv_layers": {"x": (1000, 4), "a": (5, 4, 16), "b": (5, 16, 16), "g": (5, 16, 4)},
     "steps_if": {"x": (1000, 16), "w": (16, 64)},
 }
+TOKEN = {"x": (1000, 16), "w": (16, 64), "u": (64, 32), "t": (64,)}
+SHAPES |= {f"token_{name}": TOKEN for name in ("first", "last", "layer", "ends", "range", "steps", "scores")}
+SHAPES |= {f"token_{name}": TOKEN | {"v": (64, 64)} for name in ("residual", "layers")}
+SHAPES |= {"token_pair": TOKEN | {"t": (2, 64)}, "token_sets": TOKEN | {"x": (20, 50, 16)}}
 # Vectors of integers: how many, and below what.
 LABELS = {"two_views": {"t": (2000, 32)}}
 
