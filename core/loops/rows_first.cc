@@ -167,6 +167,9 @@ class RowsFirst {
     if (each.indices.empty() || sub.AsValue() == each.indices[0].var) return sub.AsValue();
     if (IsNearRow(each, sub, each.indices[0].var)) return each.indices[0].var;
     if (sub.AsValue().valid()) return sub.AsValue();
+    return NearIndexOf(each, sub);
+  }
+  Value NearIndexOf(const Each& each, const Affine& sub) const {
     for (const Affine::Term& t : sub.terms) {
       if (IsIndexOf(each, t.value) && IsNearRow(each, sub, t.value)) return t.value;
     }
@@ -218,8 +221,13 @@ class RowsFirst {
       if (const Value near = NearRowOf(each, subs[0]); near != subs[0].AsValue()) {
         own.push_back(near);
       } else {
-        for (size_t k = 0; k < most && IsIndexOf(each, subs[k].AsValue()); ++k)
-          own.push_back(subs[k].AsValue());
+        for (size_t k = 0; k < most; ++k) {
+          const Value row = IsIndexOf(each, subs[k].AsValue()) ? subs[k].AsValue()
+                            : k > 0                            ? NearIndexOf(each, subs[k])
+                                                               : ir::kNoValue;
+          if (!row.valid()) break;
+          own.push_back(row);
+        }
       }
       if (!axes) axes = own;
       size_t same = 0;

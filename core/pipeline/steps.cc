@@ -227,7 +227,10 @@ Status RowsAsMade(PassRunner& passes, ir::Module& m) {
   }
   return passes.Run("rows_as_made", m, [&](ir::Module& x) {
     bool changed = false;
-    for (auto& f : x.functions) changed |= tensor::MakeRowsAsMade(*f);
+    for (auto& f : x.functions) {
+      changed |= tensor::MakeRowsAsMade(*f);
+      changed |= tensor::MakeRowsInTurn(*f);
+    }
     return changed ? opt::Simplify(x, passes.rules()) : Status();
   });
 }

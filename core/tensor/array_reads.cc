@@ -46,7 +46,7 @@ std::optional<Value> IndexAlong(const ir::Each& statement, const ir::Affine& sub
   return index;
 }
 
-std::set<Value> ArraysOfManyRows(const ir::Function& f) {
+std::set<Value> ArraysOfManyRows(const ir::Function& f, size_t axis) {
   std::set<Value> many;
   const auto note = [&](const Value& v) {
     if (f.TypeOf(v).IsArray()) many.insert(v);
@@ -62,7 +62,8 @@ std::set<Value> ArraysOfManyRows(const ir::Function& f) {
           ir::ForEachOperand(read, note);
           continue;
         }
-        const std::optional<Value> index = IndexAlong(*inst.each, read.subs[0]);
+        if (read.subs.size() <= axis) continue;
+        const std::optional<Value> index = IndexAlong(*inst.each, read.subs[axis]);
         const bool other = !index || (index->valid() &&
                                       along.emplace(read.args[0], *index).first->second != *index);
         if (other) many.insert(read.args[0]);

@@ -75,6 +75,8 @@ bool MakeRowsWhereRead(ir::Function& f);
 bool MakeRowsAsMade(ir::Function& f);
 // Rows that are stored some rows away have a statement of their own, by rows of these (rows_alone.cc). Comes in front of it.
 bool MakeRowsAlone(ir::Function& f);
+// What reads one row of each set of a large array is made where the set's rows are (rows_in_turn.cc). Comes behind both.
+bool MakeRowsInTurn(ir::Function& f);
 // What reads a large array of another block, and is smaller, is made there (raise_readers.cc).
 bool RaiseReaders(ir::Function& f);
 // What is added at places that data say, and then from each place to another, is added there at once (send_sums.cc).

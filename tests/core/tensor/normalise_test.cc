@@ -172,6 +172,7 @@ TEST_CASE("tensor: PlaceValues") { RunPassFiles("place_values", OverFunctions(Pl
 TEST_CASE("tensor: SplitConcats") { RunPassFiles("split_concats", OverFunctions(SplitConcats)); }
 TEST_CASE("tensor: MakeRowsAsMade") { RunPassFiles("rows_as_made", OverFunctions(MakeRowsAsMade)); }
 TEST_CASE("tensor: MakeRowsAlone") { RunPassFiles("rows_alone", OverFunctions(MakeRowsAlone)); }
+TEST_CASE("tensor: MakeRowsInTurn") { RunPassFiles("rows_in_turn", OverFunctions(MakeRowsInTurn)); }
 TEST_CASE("tensor: MakeRowsAsRead") { RunPassFiles("rows_as_read", OverFunctions(MakeRowsAsRead)); }
 TEST_CASE("tensor: MakeFixedRows") { RunPassFiles("fixed_rows", OverFunctions(MakeFixedRows)); }
 TEST_CASE("tensor: MakeRowsWhereRead") {
