@@ -122,6 +122,7 @@ class FixedRows {
     return std::all_of(reader.body.begin(), reader.body.begin() + static_cast<std::ptrdiff_t>(inst),
                        may_come_later);
   }
+
   void MakeRows(ir::Block& b, size_t k, const std::vector<Fixed>& fixed) {
     std::vector<std::pair<Affine, Value>> made;
     std::vector<Inst> out;
