@@ -98,6 +98,7 @@ class RowsFirst {
   struct Array {
     size_t maker, result;
     ir::Values shape;
+    bool elsewhere = false;       // other blocks use it, or the end of this one: a sum of arrays
     bool whole = false;           // something reads it that is no statement of this block
     std::vector<size_t> readers;  // ascending
   };
@@ -106,10 +107,11 @@ class RowsFirst {
     const Inst& inst = insts_[at];
     for (size_t k = 0; k < inst.results.size(); ++k) {
       const Value v = inst.results[k];
-      if (f_.TypeOf(v).rank < 2 || elsewhere_[v.id]) continue;
+      const bool elsewhere = elsewhere_[v.id];
+      if (f_.TypeOf(v).rank < 2 || (elsewhere && inst.each)) continue;
       const ir::Values shape = inst.each ? inst.each->results[k].shape : ShapeOfSum(inst);
       if (shape.empty()) continue;
-      arrays_.emplace(v, Array{at, k, shape, false, {}});
+      arrays_.emplace(v, Array{at, k, shape, elsewhere, false, {}});
       made_in_order_.push_back(v);
     }
   }
@@ -183,7 +185,7 @@ class RowsFirst {
   }
 
   void Visit(Value v, const Array& array) {
-    if (array.whole || array.readers.empty()) return;
+    if (array.whole || array.elsewhere || array.readers.empty()) return;
     if (array.readers.back() - array.maker > kMostApart) return;
     const bool sum = !insts_[array.maker].each;
     const size_t most = f_.TypeOf(v).rank - 1;
@@ -281,7 +283,7 @@ class RowsFirst {
     }
     ForEachAccess(each, [&](Value v, ir::AffineSpan subs) {
       const auto it = arrays_.find(v);
-      if (it == arrays_.end() || it->second.whole || loses) return;
+      if (it == arrays_.end() || it->second.whole || it->second.elsewhere || loses) return;
       const size_t now =
           CountRead(each, subs.subspan(0, subs.size() - 1), FirstOf(each, subs.size()));
       loses = now > CountRead(each, subs, first) && !own_.IsNoLarger(it->second.shape);
@@ -320,7 +322,7 @@ class RowsFirst {
     }
     return true;
   }
-  // The sum of two arrays that statements make, which is read by rows alone, or by so many sums after each other.
+  // The sum of two arrays that statements make, which is read by rows alone, or by so many sums after each other, and perhaps is a result.
   static constexpr int kMostSums = 4;
   bool IsSumOfRows(size_t at, int sums = kMostSums) const {
     const Inst& inst = insts_[at];
