@@ -35,19 +35,30 @@ std::set<Value> ArraysNeededWhole(const ir::Function& f) {
   return whole;
 }
 
-std::optional<Value> IndexAlong(const ir::Each& statement, const ir::Affine& sub) {
-  Value index;
+std::optional<Value> IndexAlong(const ir::Each& statement, const ir::Affine& sub,
+                                const ir::KnownExtents& extents) {
+  Value index, within;
+  int of_window = 0;
   for (const ir::Affine::Term& t : sub.terms) {
     if (FindDef(statement, t.value)) return std::nullopt;
-    if (!PlaceOfIndex(statement, t.value)) continue;
-    if (index.valid() || std::abs(t.coeff) != 1) return std::nullopt;
-    index = t.value;
+    const std::optional<size_t> place = PlaceOfIndex(statement, t.value);
+    if (!place) continue;
+    if (std::abs(t.coeff) != 1) return std::nullopt;
+    if (extents.IsShort(statement.indices[*place].extent)) {
+      ++of_window;
+      within = t.value;
+    } else {
+      if (index.valid()) return std::nullopt;
+      index = t.value;
+    }
   }
-  return index;
+  if (!index.valid() && of_window > 1) return std::nullopt;
+  return index.valid() ? index : within;
 }
 
 std::set<Value> ArraysOfManyRows(const ir::Function& f, size_t axis) {
   std::set<Value> many;
+  const ir::KnownExtents extents = ir::FindKnownExtents(f);
   const auto note = [&](const Value& v) {
     if (f.TypeOf(v).IsArray()) many.insert(v);
   };
@@ -63,7 +74,7 @@ std::set<Value> ArraysOfManyRows(const ir::Function& f, size_t axis) {
           continue;
         }
         if (read.subs.size() <= axis) continue;
-        const std::optional<Value> index = IndexAlong(*inst.each, read.subs[axis]);
+        const std::optional<Value> index = IndexAlong(*inst.each, read.subs[axis], extents);
         const bool other = !index || (index->valid() &&
                                       along.emplace(read.args[0], *index).first->second != *index);
         if (other) many.insert(read.args[0]);

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "core/ir/ir.h"
+#include "core/ir/known_extents.h"
 
 namespace pullback::tensor {
 
@@ -16,9 +17,10 @@ std::set<ir::Value> ArraysNeededWhole(const ir::Function& f);
 // Those of which some statement needs rows at several places at once, by two indices, by steps of more than one or where data say, or
 // that are needed whole otherwise than as a term of a sum of arrays. Rows: along that axis.
 std::set<ir::Value> ArraysOfManyRows(const ir::Function& f, size_t axis = 0);
-// The one index of the statement that the subscript runs along, step by step; kNoValue: none. Nothing: there are several, or data say
-// where it is.
-std::optional<ir::Value> IndexAlong(const ir::Each& statement, const ir::Affine& sub);
+// The one index of the statement that the subscript runs along, step by step, but for short ones beside it, as of a window; kNoValue:
+// none. Nothing: there are several, or data say where it is.
+std::optional<ir::Value> IndexAlong(const ir::Each& statement, const ir::Affine& sub,
+                                    const ir::KnownExtents& extents);
 
 class ArrayReads {
  public:

@@ -94,7 +94,7 @@ class FixedRows {
         if (read.op != Op::Index || read.args[0] != array) continue;
         ++here;
         const Affine& sub = read.subs[0];
-        if (IndexAlong(reader, sub)->valid()) continue;
+        if (IndexAlong(reader, sub, known_)->valid()) continue;
         const bool is_known = ranges_.IsInRange(reader, read.guard, sub, r.shape[0]);
         if (!is_known && !MayCheckInFront(reader, inst, r)) return std::nullopt;
         fixed.push_back({at, inst, sub, is_known});
@@ -115,7 +115,7 @@ class FixedRows {
       if (!ir::MayTrap(in_front, f_)) return true;
       if (in_front.op != Op::Index) return false;
       if (in_front.args[0] != array) return ranges_.IsInRange(reader, in_front, {});
-      const std::optional<Value> index = IndexAlong(reader, in_front.subs[0]);
+      const std::optional<Value> index = IndexAlong(reader, in_front.subs[0], known_);
       const bool is_fixed = index && !index->valid() && !in_front.guard.valid();
       return ranges_.IsInRange(reader, in_front, r.shape, is_fixed ? 1 : 0);
     };
@@ -171,6 +171,7 @@ class FixedRows {
   const ir::OwnArrays own_;
   const ArrayReads reads_;
   const ReadRanges ranges_;
+  const ir::KnownExtents known_ = ir::FindKnownExtents(f_);
   const std::set<Value> many_ = ArraysOfManyRows(f_);
 };
 

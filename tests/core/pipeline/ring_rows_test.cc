@@ -190,6 +190,10 @@ TEST_CASE("fixed rows: from the first row, both ends, a row that is asked for") 
                 2},
            Case{"  return (sum i < n { norm2(z[i]) }) * dot(z[0], z[n - 1]) + z[0, 1]\n", 0},
            Case{"  return (sum i < n { log(1.0 + norm2(z[i])) }) * dot(z[1], z[n - 1])\n", 2},
+           Case{"  let s = sum i < n - 2, l < h { let e = sum q < 3 { z[i + q, l] * f64(q + 1) }; "
+                "e * e }\n"
+                "  return s + norm2(z[0] - z[n - 1])\n",
+                2},
            // Columns, which their rows have, and rows that are needed at once.
            Case{"  return sum i < n { logsumexp(z[i]) - z[i, 0] * z[i, 1] }\n", 0},
            Case{"  return sum i < n, j < n { exp(dot(z[i], z[j]) + dot(z[i], z[0])) }\n", 0},
