@@ -142,6 +142,7 @@ Status MakeLess(PassRunner& passes, ir::Module& m) {
   PB_RETURN_IF_ERROR(passes.Run("rows_as_read", m, [&](ir::Module& x) {
     bool changed = false;
     for (auto& f : x.functions) {
+      changed |= tensor::SplitClamps(*f);
       changed |= tensor::MakeFixedRows(*f);
       changed |= tensor::MakeRowsAsRead(*f);
     }

@@ -62,6 +62,8 @@ bool MakeRowsAsRead(ir::Function& f);
 // Sums over the rows of a ring become those over its inner rows and over its ends (split_rings.cc). Comes before derivatives, in front
 // of both others.
 bool SplitRings(ir::Function& f);
+// Rows that are held at the ends of an axis are those of an array that repeats the ends (split_clamps.cc). Comes in front of:
+bool SplitClamps(ir::Function& f);
 // Rows that are read at one place by all points are made once more for these (fixed_rows.cc). Comes before derivatives, too.
 bool MakeFixedRows(ir::Function& f);
 // Large arrays put behind each other are not put together where what is made of them is made of each (split_concats.cc). Comes

@@ -16,7 +16,21 @@ ReadRanges::ReadRanges(const ir::Function& f)
     : outer_(f), extents_(f), equal_(ir::CheckedEqual(f.blocks[0])) {}
 
 bool ReadRanges::IsInRange(const Each& reader, Value guard, const Affine& sub, Value extent) const {
-  if (IsIndexOf(reader, sub, extent) || IsWithin(reader, guard, sub, extent)) return true;
+  return IsIndexOf(reader, sub, extent) || IsWithin(reader, guard, sub, extent) ||
+         (Proves(reader, guard, sub, extent, /*from=*/true) &&
+          Proves(reader, guard, sub, extent, /*from=*/false));
+}
+
+bool ReadRanges::IsFromZero(const Each& reader, Value guard, const Affine& sub) const {
+  return Proves(reader, guard, sub, {}, /*from=*/true);
+}
+
+bool ReadRanges::IsBelow(const Each& reader, Value guard, const Affine& sub, Value extent) const {
+  return Proves(reader, guard, sub, extent, /*from=*/false);
+}
+
+bool ReadRanges::Proves(const Each& reader, Value guard, const Affine& sub, Value extent,
+                        bool from) const {
   analysis::Box box = outer_.BoxOf(reader);
   const auto describe = [&](Value v) {
     const Affine form = outer_.Describe(v, box);
@@ -32,7 +46,8 @@ bool ReadRanges::IsInRange(const Each& reader, Value guard, const Affine& sub, V
     }
     return form;
   };
-  const Affine at = of_outside(sub), last = describe(extent) - Affine::Const(1);
+  const Affine size = extent.valid() ? describe(extent) : Affine();
+  const Affine at = of_outside(sub), rest = from ? at : size - Affine::Const(1) - at;
   std::vector<ir::Constraint> known;
   const auto learn = [&](ir::ConstraintSpan told) {
     for (const ir::Constraint& c : told) known.push_back({of_outside(c.e), c.equality});
@@ -46,8 +61,7 @@ bool ReadRanges::IsInRange(const Each& reader, Value guard, const Affine& sub, V
     known.push_back({describe(i.extent) - Affine::Const(1), false});
   for (const auto& [a, b] : equal_) known.push_back({describe(a) - describe(b), true});
   analysis::Work work;
-  return analysis::ProvesImplied(known, {at, false}, box, work) &&
-         analysis::ProvesImplied(known, {last - at, false}, box, work);
+  return analysis::ProvesImplied(known, {rest, false}, box, work);
 }
 
 bool ReadRanges::IsInRange(const Each& reader, const Inst& read, ir::ValueSpan shape,

@@ -17,11 +17,17 @@ class ReadRanges {
   // Whether 0 <= sub < extent wherever the reader has a point and the guard, where there is one, holds.
   bool IsInRange(const ir::Each& reader, ir::Value guard, const ir::Affine& sub,
                  ir::Value extent) const;
+  bool IsFromZero(const ir::Each& reader, ir::Value guard, const ir::Affine& sub) const;
+  bool IsBelow(const ir::Each& reader, ir::Value guard, const ir::Affine& sub,
+               ir::Value extent) const;
   // The same of a read, by each axis from one on, of an array of that shape, or of what dims tell of it.
   bool IsInRange(const ir::Each& reader, const ir::Inst& read, ir::ValueSpan shape,
                  size_t from = 0) const;
 
  private:
+  // Whether 0 <= sub (`from`), or sub < extent, as the predicates around it tell.
+  bool Proves(const ir::Each& reader, ir::Value guard, const ir::Affine& sub, ir::Value extent,
+              bool from) const;
   bool IsIndexOf(const ir::Each& reader, const ir::Affine& sub, ir::Value extent) const;
 
   const analysis::OuterValues outer_;

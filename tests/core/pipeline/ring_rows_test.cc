@@ -209,6 +209,37 @@ TEST_CASE("fixed rows: from the first row, both ends, a row that is asked for") 
   }
 }
 
+TEST_CASE("held rows: at both ends, at one, in windows, in front of the rows and behind") {
+  for (const char* at :
+       {"max(0, min(n - 1, i - 1))", "min(n - 1, max(0, i + 2))", "max(0, i - 2)",
+        "min(i + 1, n - 1)", "max(0, min(n - 1, i + q - 1))", "max(0, min(n - 1, i + q + r - 3))",
+        "max(0, min(n - 1, i + 9))", "max(1, min(n - 1, i + 1))", "max(0, min(n - 2, i - 1))"}) {
+    for (const char* body :
+         {"  return sum i < n, q < 3, r < 2, l < h { z[AT, l] * z[i, l] * f64(q + r + 1) }\n",
+          "  return sum i < n { log(1.0 + sum q < 3, r < 2 { norm2(z[AT] - z[i]) }) }\n",
+          "  return sum i < n { norm2(gen l < h { sum q < 3, r < 2 { sin(z[AT, l]) + z[0, l] } }) "
+          "}\n"}) {
+      std::string text = RingProgram(body);
+      text.replace(text.find("AT"), 2, at);
+      INFO(text);
+      const ir::Module ssa = LowerText(text, "f");
+      for (int64_t n : {0, 1, 2, 3, 19}) {
+        const std::string where = at;
+        const bool traps =
+            (where.starts_with("max(1") && n == 1) || (where.find("n - 2") != where.npos && n == 1);
+        if (traps) continue;
+        CheckSameOptimised(ssa, Transform::kValue, Rows(n));
+        CheckSameOptimised(ssa, Transform::kValueAndGrad, Rows(n));
+      }
+      CheckDerivatives(ssa, Rows(3));
+    }
+  }
+  const std::string none = RingProgram(
+      "  return (sum i < n { norm2(z[max(0, min(n - 1, i - 1))]) }) + z[max(0, min(n - 1, 1)), "
+      "0]\n");
+  for (int64_t n : {0, 1, 3}) CheckSameTrap(none, Rows(n));
+}
+
 TEST_CASE("fixed rows: one that is not there is the error that it was") {
   const std::string layer = kLayer;
   for (

@@ -171,6 +171,7 @@ TEST_CASE("tensor: KeepRows") { RunPassFiles("keep_rows", OverFunctions(KeepRows
 TEST_CASE("tensor: PlaceValues") { RunPassFiles("place_values", OverFunctions(PlaceValues)); }
 TEST_CASE("tensor: SplitConcats") { RunPassFiles("split_concats", OverFunctions(SplitConcats)); }
 TEST_CASE("tensor: MakeRowsAsMade") { RunPassFiles("rows_as_made", OverFunctions(MakeRowsAsMade)); }
+TEST_CASE("tensor: SplitClamps") { RunPassFiles("split_clamps", OverFunctions(SplitClamps)); }
 TEST_CASE("tensor: MakeRowsAlone") { RunPassFiles("rows_alone", OverFunctions(MakeRowsAlone)); }
 TEST_CASE("tensor: MakeRowsInTurn") { RunPassFiles("rows_in_turn", OverFunctions(MakeRowsInTurn)); }
 TEST_CASE("tensor: MakeRowsAsRead") { RunPassFiles("rows_as_read", OverFunctions(MakeRowsAsRead)); }
