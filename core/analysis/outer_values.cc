@@ -54,8 +54,9 @@ void OuterValues::Learn(const ir::Inst& inst) {
     case Op::Div:
     case Op::Rem: {
       const Affine& by = known_[inst.args[1].id].form;
-      if (by.IsConst() && by.constant > 0)
-        known_[v.id].range = Divided(known_[inst.args[0].id].range, by.constant, inst.op);
+      if (!by.IsConst() || by.constant <= 0) return;
+      known_[v.id].range = Divided(known_[inst.args[0].id].range, by.constant, inst.op);
+      if (inst.op == Op::Div) divided_[v.id] = {inst.args[0], by.constant};
       return;
     }
     default: return;
@@ -87,6 +88,19 @@ Affine OuterValues::Describe(Value v, Box& box) const {
     if (x.id < known_.size()) box.AddValue(x, known_[x.id].range);
   });
   return form;
+}
+
+// A point makes the quotient 1 or more, so that what was divided is positive, and it is its floor.
+std::vector<ir::Constraint> OuterValues::QuotientsOf(const ir::Each& each, Box& box) const {
+  std::vector<ir::Constraint> facts;
+  for (const ir::IndexVar& i : each.indices) {
+    const auto it = divided_.find(i.extent.id);
+    if (it == divided_.end()) continue;
+    const auto& [dividend, by] = it->second;
+    if (const auto rest = Combine(1, Describe(dividend, box), -by, Describe(i.extent, box)))
+      facts.push_back({*rest, false});
+  }
+  return facts;
 }
 
 Box OuterValues::BoxOf(const ir::Each& each) const {

@@ -1,6 +1,7 @@
 // What a function's code says of the integers that its tensor statements get from outside.
 #pragma once
 
+#include <unordered_map>
 #include <vector>
 
 #include "core/analysis/box.h"
@@ -19,6 +20,8 @@ class OuterValues {
   // speak of. A shape of one of its results is that of an array, since points are visited after arrays
   // are made.
   Box BoxOf(const ir::Each& each) const;
+  // What extents that are quotients by numbers, n / 2, say wherever the statement has a point: that n is no less than twice that.
+  std::vector<ir::Constraint> QuotientsOf(const ir::Each& each, Box& box) const;
   // v in terms of values whose definition is not affine; `box` learns their ranges.
   ir::Affine Describe(ir::Value v, Box& box) const;
 
@@ -27,11 +30,16 @@ class OuterValues {
     ir::Affine form;  // of values whose definition is not affine
     Interval range;
   };
+  struct Quotient {
+    ir::Value dividend;
+    int64_t by;  // > 0
+  };
   void DefineAffine(ir::Value v, const ir::Affine& e);
   ir::Affine FormOf(ir::Value v) const;
 
   const ir::Function& f_;
-  std::vector<Known> known_;  // by value
+  std::vector<Known> known_;                        // by value
+  std::unordered_map<uint32_t, Quotient> divided_;  // by what it gives
 };
 
 }  // namespace pullback::analysis

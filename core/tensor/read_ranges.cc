@@ -48,7 +48,7 @@ bool ReadRanges::Proves(const Each& reader, Value guard, const Affine& sub, Valu
   };
   const Affine size = extent.valid() ? describe(extent) : Affine();
   const Affine at = of_outside(sub), rest = from ? at : size - Affine::Const(1) - at;
-  std::vector<ir::Constraint> known;
+  std::vector<ir::Constraint> known = outer_.QuotientsOf(reader, box);
   const auto learn = [&](ir::ConstraintSpan told) {
     for (const ir::Constraint& c : told) known.push_back({of_outside(c.e), c.equality});
   };

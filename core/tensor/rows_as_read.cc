@@ -151,7 +151,8 @@ class Maker {
       if (!PlaceOfIndex(reader, t.value))
         at = at.Substitute(t.value, outer_.Describe(t.value, box));
     }
-    std::vector<ir::Constraint> known;  // what the entry has checked of the rows
+    std::vector<ir::Constraint> known = outer_.QuotientsOf(reader, box);
+    // What the entry has checked of the rows.
     for (const auto& [a, b] : equal_) {
       if (a == rows || b == rows)
         known.push_back({outer_.Describe(a, box) - outer_.Describe(b, box), true});

@@ -60,6 +60,38 @@ TEST_CASE("rows as read: by one more, every other one, backwards, two halves") {
   }
 }
 
+TEST_CASE("rows as read: by twos and threes of any number of rows") {
+  for (const char* body : {"sum i < n / 2 { norm2(z[2 * i] - z[2 * i + 1]) }",
+                           "sum i < (n - 1) / 2 { logsumexp(z[2 * i + 1]) + norm(z[2 * i + 2]) }",
+                           "sum i < n / 3 { dot(z[3 * i], z[3 * i + 2]) }",
+                           "sum i < (n + 5) / 4 - 1 { norm2(z[4 * i]) }"}) {
+    const std::string text =
+        "fn f(x: [n, d]f64, w: [d, s]f64) -> f64 {\n  let z = tanh.(x @ w)\n  return " +
+        std::string(body) + "\n}\n";
+    INFO(text);
+    const ir::Module ssa = LowerText(text, "f");
+    const bool told = text.find("- 1 {") == text.npos;  // by a quotient itself
+    CHECK(CountWhole(Derived(ssa, Transform::kValue)) == (told ? 0 : 1));
+    for (int64_t rows : {0, 1, 2, 3, 5, 6, 7, 24}) {
+      if (!told && rows < 3) continue;
+      const std::vector<Tensor> args = {Waves(rows, 3, 0.5), Waves(3, 4, 1.5)};
+      CheckSameOptimised(ssa, Transform::kValue, args);
+      CheckSameOptimised(ssa, Transform::kValueAndGrad, args);
+    }
+  }
+  // Rows that are not there.
+  const ir::Module far = LowerText(
+      "fn f(x: [n, d]f64, w: [d, s]f64) -> f64 {\n  let z = tanh.(x @ w)\n"
+      "  return sum i < n / 2 { norm2(z[2 * i + 2]) }\n}\n",
+      "f");
+  for (int64_t rows : {1, 2, 3, 4}) {
+    const auto run =
+        eval::Run(Derived(far, Transform::kValue), {Waves(rows, 3, 0.5), Waves(3, 4, 1.5)});
+    REQUIRE(run.ok());
+    CHECK(run->trap.has_value() == (rows % 2 == 0));
+  }
+}
+
 TEST_CASE("rows as read: the next word") {
   const ir::Module ssa = LowerText(
       "fn f(e: [v, d]f64, w: [d, s]f64, u: [s, v]f64, tok: [n]i64) -> f64 {\n"
