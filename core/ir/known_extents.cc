@@ -79,6 +79,15 @@ void KnownExtents::Learn(Op op, uint64_t bits, ValueSpan args, Value result) {
 
 void KnownExtents::LearnSum(Op op, ValueSpan args, Value result) {
   constexpr int kMost = 16;
+  if (op == Op::Mul || op == Op::Div) {
+    const bool first = op == Op::Mul && constants.contains(args[0]);
+    const auto by = constants.find(args[first ? 0 : 1]);
+    const auto known = summands_.find(args[first ? 1 : 0]);
+    if (by == constants.end() || by->second < 1 || known == summands_.end()) return;
+    const int64_t times = op == Op::Mul ? std::min<int64_t>(by->second, kMost + 1) : 1;
+    if (known->second * times <= kMost) summands_[result] = static_cast<int>(known->second * times);
+    return;
+  }
   int count = 0;
   for (Value v : args) {
     const auto known = summands_.find(v);

@@ -1,21 +1,23 @@
 #include "core/ir/row_windows.h"
 
 #include <algorithm>
+#include <cstdlib>
 
 namespace pullback::ir {
 namespace {
 
-constexpr int64_t kMostAway = 1 << 20, kMostTurns = 16;
+constexpr int64_t kMostAway = 1 << 20, kMostTurns = 16, kMostStep = 8;
 
 bool IsNear(int64_t rows) { return -kMostAway <= rows && rows <= kMostAway; }
+bool IsStep(int64_t step) { return 1 <= step && step <= kMostStep; }
 
-// By how much two windows around each other reach, of which one at most says an extent for each side.
+// By how many rows two windows around each other reach, of which one at most says an extent for each side.
 std::optional<RowWindow> Widened(RowWindow window, const RowWindow& by) {
-  window.first += by.first;
-  window.last += by.last;
+  window.first += by.first * window.period;
+  window.last += by.last * window.period;
   for (const auto side : {&RowWindow::behind, &RowWindow::ahead}) {
     if (!(by.*side).valid()) continue;
-    if ((window.*side).valid()) return std::nullopt;
+    if ((window.*side).valid() || window.period != 1) return std::nullopt;
     window.*side = by.*side;
   }
   return window;
@@ -28,23 +30,18 @@ class Windows {
 
   std::optional<RowWindow> Of(const Affine& sub) const {
     if (!IsNear(sub.constant)) return std::nullopt;
-    std::optional<RowWindow> window =
-        RowWindow{sub.constant, sub.constant, ir::kNoValue, ir::kNoValue};
-    bool found = sub.Coeff(index_) == 1;
-    if (!found && sub.Coeff(index_) != 0) return std::nullopt;
+    Value middle = index_;  // what the window is around
+    std::optional<RowWindow> window = Middle(sub, middle);
+    if (window) window = Widened(*window, {sub.constant, sub.constant, {}, {}});
     for (const Affine::Term& t : sub.terms) {
-      if (t.value == index_) continue;
+      if (t.value == middle || !window) continue;
+      if (!IsNear(t.coeff)) return std::nullopt;
       const IndexVar* of = Find(t.value);
-      if (of == nullptr || !IsNear(t.coeff)) return std::nullopt;
-      std::optional<RowWindow> by;
-      if (!found && t.coeff == 1) by = BandAround(t.value);
-      found |= by.has_value();
-      if (!by) by = Turns(*of, t.coeff);
-      if (!by) return std::nullopt;
-      window = Widened(*window, *by);
-      if (!window) return std::nullopt;
+      const std::optional<RowWindow> by =
+          of == nullptr ? Range(t.value, t.coeff) : Turns(*of, t.coeff);
+      window = by ? Widened(*window, *by) : std::nullopt;
     }
-    return found ? window : std::nullopt;
+    return window;
   }
 
  private:
@@ -52,6 +49,20 @@ class Windows {
     const auto of = std::find_if(each_.indices.begin(), each_.indices.end(),
                                  [&](const IndexVar& i) { return i.var == v; });
     return of == each_.indices.end() ? nullptr : &*of;
+  }
+  // The index's own multiple, or the first other index that constraints hold near to the index.
+  std::optional<RowWindow> Middle(const Affine& sub, Value& middle) const {
+    const int64_t step = sub.Coeff(index_);
+    if (step != 0)
+      return IsStep(step) ? std::optional(RowWindow{0, 0, {}, {}, step}) : std::nullopt;
+    for (const Affine::Term& t : sub.terms) {
+      if (t.coeff != 1 || Find(t.value) == nullptr) continue;
+      std::optional<RowWindow> band = BandAround(t.value);
+      if (!band) continue;
+      middle = t.value;
+      return band;
+    }
+    return std::nullopt;
   }
   // What an index of few turns, or of as many as an array has elements, adds.
   std::optional<RowWindow> Turns(const IndexVar& i, int64_t coeff) const {
@@ -66,23 +77,35 @@ class Windows {
     if (coeff == -1) return RowWindow{1, 0, i.extent, kNoValue};
     return std::nullopt;
   }
+  std::optional<RowWindow> Range(Value v, int64_t coeff) const {
+    const auto range = facts_.range ? facts_.range(v) : std::nullopt;
+    if (!range || range->second - range->first >= kMostTurns || !IsNear(range->first))
+      return std::nullopt;
+    const auto [least, most] = std::minmax(coeff * range->first, coeff * range->second);
+    return RowWindow{least, most, kNoValue, kNoValue};
+  }
   // How far the constraints let `v` be from the index.
   std::optional<RowWindow> BandAround(Value v) const {
     RowWindow band;
     bool below = false, above = false;
     for (const Constraint& c : each_.where) {
-      const int64_t sign = c.e.Coeff(v);
-      if (c.equality || (sign != 1 && sign != -1) || c.e.Coeff(index_) != -sign) continue;
-      Affine rest = c.e - (Affine::Of(v) - Affine::Of(index_)) * sign;
+      const int64_t of_v = c.e.Coeff(v), of_index = c.e.Coeff(index_);
+      const bool least = of_v > 0;  // it says where v starts
+      const int64_t period = std::abs(of_v), step = least ? -of_index : of_index;
+      if (c.equality || !IsStep(period) || !IsStep(step) || (period != 1 && step != 1)) continue;
+      if ((below || above) && (period != band.period || step != band.step)) continue;
+      const Affine rest = c.e - Affine::Of(v) * of_v - Affine::Of(index_) * of_index;
       if (!IsNear(rest.constant) || rest.terms.size() > 1) continue;
       Value extent;
       if (rest.terms.size() == 1) {
         extent = rest.terms[0].value;
         if (rest.terms[0].coeff != 1 || !facts_.is_extent(extent)) continue;
       }
-      bool& known = sign == 1 ? below : above;
+      bool& known = least ? below : above;
       if (known && extent.valid()) continue;
-      if (sign == 1) {
+      band.period = period;
+      band.step = step;
+      if (least) {
         band.first =
             known && !band.behind.valid() ? std::max(band.first, -rest.constant) : -rest.constant;
         band.behind = extent;

@@ -1,7 +1,10 @@
 #include "core/loops/accesses.h"
 
 #include <algorithm>
+#include <map>
+#include <utility>
 
+#include "core/base/tensor.h"
 #include "core/ir/row_windows.h"
 
 namespace pullback::loops {
@@ -88,17 +91,46 @@ void LearnChecks(const AccessContext& c, const Access& access, ir::AffineSpan su
 
 namespace {
 
-Subscript RowOf(const AccessContext& c, const Affine& sub) {
+// Between constants, as `facts` say of registers.
+class Ranges {
+ public:
+  Ranges(const AccessContext& c, const std::vector<Known>& facts) {
+    for (const Known& known : facts) {
+      if (!known.given) Note(c.l.Of(known.c.e));
+    }
+  }
+  std::optional<std::pair<int64_t, int64_t>> Of(Reg r) const {
+    const auto least = least_.find(r), most = most_.find(r);
+    if (least == least_.end() || most == most_.end() || most->second < least->second)
+      return std::nullopt;
+    return std::pair(least->second, most->second);
+  }
+
+ private:
+  void Note(const Affine& not_negative) {
+    if (not_negative.terms.size() != 1) return;
+    const auto& [r, coeff] = not_negative.terms[0];
+    const int64_t constant = not_negative.constant;
+    if (constant < -kMaxExtent || constant > kMaxExtent) return;
+    if (coeff == 1) least_.try_emplace(r, -constant);
+    if (coeff == -1) most_.try_emplace(r, constant);
+  }
+  std::map<Reg, int64_t> least_, most_;
+};
+
+Subscript RowOf(const AccessContext& c, const Affine& sub, const Ranges& ranges) {
   const auto constant = [&](Value extent) { return c.l.e.AsI64(c.l.Of(extent)); };
   const auto is_extent = [&](Value extent) { return c.l.IsExtent(extent); };
+  const auto range = [&](Value v) { return ranges.Of(v); };
   const auto of = [&](Value v) { return v.valid() ? c.l.Of(v) : v; };
   Subscript row{sub.AsValue(), {}, {}, {}};
   int level = 0;
   for (const SpaceIndex& i : c.space.indices) {
     if (i.pinned || (row.near.valid() && i.level >= level)) continue;
-    const auto window = ir::FindRowWindow(c.each, sub, i.var, {constant, is_extent});
+    const auto window = ir::FindRowWindow(c.each, sub, i.var, {constant, is_extent, range});
     if (!window) continue;
-    row = {row.is, i.var, of(window->behind), of(window->ahead), window->first, window->last};
+    row = {row.is,        i.var,        of(window->behind), of(window->ahead),
+           window->first, window->last, window->step,       window->period};
     level = i.level;
   }
   return row;
@@ -106,10 +138,12 @@ Subscript RowOf(const AccessContext& c, const Affine& sub) {
 
 }  // namespace
 
-Emitter::About AboutAccess(const AccessContext& c, const Access& access, ir::AffineSpan subs) {
+Emitter::About AboutAccess(const AccessContext& c, const Access& access, ir::AffineSpan subs,
+                           Value guard) {
   Emitter::About about;
   about.proofs = c.remainders;
-  for (const Affine& sub : subs) about.rows.push_back(RowOf(c, sub));
+  const Ranges ranges(c, c.l.sizes.FactsOf(guard));
+  for (const Affine& sub : subs) about.rows.push_back(RowOf(c, sub, ranges));
   for (size_t axis = 0; axis < access.proofs.size(); ++axis) {
     if (access.axes[axis] != AxisCheck::kProven) about.proofs.push_back(access.proofs[axis]);
   }

@@ -53,8 +53,9 @@ void UseEarlierChecks(const AccessContext& c, Access& access, ir::AffineSpan sub
 // After the nest: later statements may rely on its checks.
 void LearnChecks(const AccessContext& c, const Access& access, ir::AffineSpan subs,
                  ir::AffineSpan extents, ir::Value guard);
-// What it relies on: its own checks and earlier ones. `subs`: registers.
-Emitter::About AboutAccess(const AccessContext& c, const Access& access, ir::AffineSpan subs);
+// What it relies on: its own checks and earlier ones. `subs`: registers. `guard`: of the access.
+Emitter::About AboutAccess(const AccessContext& c, const Access& access, ir::AffineSpan subs,
+                           ir::Value guard);
 
 // Emits the checks of axes that are kBefore, in a place where the box is known to hold a point.
 void CheckBefore(const AccessContext& c, const Access& access, ir::AffineSpan subs,

@@ -24,7 +24,8 @@ void Join(Memory& memory, Reg r, const Effects::Access& access) {
   if (fresh) return;
   Effects::Access& both = known->second;
   both.writes |= access.writes;
-  if (both.axis != access.axis) both.axis = kNoAxis;
+  if (both.axis != access.axis || both.step != access.step || both.period != access.period)
+    both.axis = kNoAxis;
   if (both.axis == kNoAxis) return;
   both.first = AtLeast(both.first, access.first);
   both.last = AtMost(both.last, access.last);
@@ -135,6 +136,8 @@ class Collector {
     Effects::Access access{writes, AxisOfTurn(rows, [](const Subscript& row) { return row.near; })};
     if (access.axis == kNoAxis) return access;
     const Subscript& row = rows[static_cast<size_t>(access.axis)];
+    access.step = row.step;
+    access.period = row.period;
     access.first.constant = row.first;
     access.last.constant = row.last;
     if (row.behind.valid()) access.first = access.first - Reach::Of(row.behind);
@@ -239,19 +242,11 @@ std::optional<Reach> DelayOf(const Effects& later, const Effects& earlier) {
   const bool by_turn = AllConflicts(later, earlier, [&](const auto& a, const auto& b) {
     const Reach delay = a.last - b.first;
     most = most ? AtMost(*most, delay) : delay;
-    return a.axis != kNoAxis && a.axis == b.axis;
+    return a.axis != kNoAxis && a.axis == b.axis && a.step == 1 && b.step == 1 &&
+           a.period == b.period;
   });
   if (!by_turn) return std::nullopt;
   return most.value_or(Reach());
-}
-
-Effects Delayed(Effects loop, const Reach& delay) {
-  for (auto& [r, access] : loop.memory) {
-    if (access.axis == kNoAxis) continue;
-    access.first = access.first - delay;
-    access.last = access.last - delay;
-  }
-  return loop;
 }
 
 }  // namespace pullback::loops

@@ -19,10 +19,13 @@ struct Effects {
   struct Access {
     static constexpr int kNoAxis = -1;
     bool writes = false;
-    // Of a loop: along this axis (Node::rows), turn t accesses what lies at t + first to t + last, and nothing else.
+    // Of a loop: along this axis (Node::rows), turn t accesses rows of which `period` times each lies at step * t + first to
+    // step * t + last, and nothing else; 1 or more, and one of them 1.
     int axis = kNoAxis;
     Reach first{}, last{};
-    bool IsOfTurn() const { return axis != kNoAxis && first == Reach() && last == Reach(); }
+    int64_t step = 1, period = 1;
+    bool IsByTurn() const { return axis != kNoAxis && step == 1 && period == 1; }
+    bool IsOfTurn() const { return IsByTurn() && first == Reach() && last == Reach(); }
   };
   std::vector<Reg> defines, uses;  // ascending; what is known inside alone is in neither
   std::map<Reg, Access> memory;    // arrays, lanes, and what checks prove (Proof)
@@ -46,9 +49,7 @@ enum class Dependence : uint8_t {
 Dependence DependenceOf(const Effects& later, const Effects& earlier);
 // How many turns behind the loop that comes earlier the later one has to run, if it is not to wait for the whole of it
 // (nullopt): its turn t, when turn t + delay of the earlier one is over. 0 where any order of turns t of both will do, and less
-// where it may even be ahead.
+// where it may even be ahead. By steps of 1 alone: of loops that are paced.
 std::optional<Reach> DelayOf(const Effects& later, const Effects& earlier);
-// Of a loop whose turn t is run as turn t + delay.
-Effects Delayed(Effects loop, const Reach& delay);
 
 }  // namespace pullback::loops

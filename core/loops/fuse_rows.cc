@@ -325,7 +325,7 @@ class RowFuser {
       const size_t loop = items_.Joined(user);
       const Node& alloc = *MadeAt(arrays_[array]).alloc;
       const Effects::Access& access = items_[loop].effects.memory[array];
-      strips[loop].push_back({array, alloc.args, alloc.bits, access.first, access.last, {}});
+      strips[loop].push_back(MakeStripArray(alloc, access));
     }
     for (auto& [loop, arrays] : strips) {
       const int64_t turns = StripTurns(arrays);

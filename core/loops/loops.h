@@ -37,13 +37,14 @@
 namespace pullback::loops {
 
 using Reg = ir::Value;
-// What subscripts are, axis by axis: `is`, where that is a register, and the outermost index that they are near to, from
-// near + first - behind to near + last + ahead, where `behind` and `ahead` are extents of arrays, or kNoValue for 0.
-// kNoValue: they are no register, or near to none.
+// What subscripts are, axis by axis: `is`, where that is a register, and the outermost index that they are near to: `period` times
+// the subscript is from step * near + first - behind to step * near + last + ahead (ir/row_windows.h), where `behind` and `ahead` are
+// extents of arrays, or kNoValue for 0. kNoValue: they are no register, or near to none.
 struct Subscript {
   Reg is, near;
   Reg behind, ahead;
   int64_t first = 0, last = 0;
+  int64_t step = 1, period = 1;
   bool operator==(const Subscript&) const = default;
 };
 using Rows = absl::InlinedVector<Subscript, 2>;

@@ -188,9 +188,9 @@ void StartStrips(RowItem& loop) {
   loop.guard = ir::kNoValue;
 }
 
-void Delay(RowItem& strips, const Reach& turns) {
-  for (StripPart& part : strips.parts) part.delay = part.delay + turns;
-  strips.effects = Delayed(std::move(strips.effects), turns);
+void SetPace(RowItem& strips, const Pace& pace) {
+  for (StripPart& part : strips.parts) part.pace = Composed(part.pace, pace);
+  strips.effects = Paced(std::move(strips.effects), pace);
 }
 
 void JoinStrips(RowItem& from, RowItem& into, Side side) {

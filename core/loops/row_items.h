@@ -45,8 +45,8 @@ enum class Side : uint8_t { kBefore, kBehind };
 void JoinLoops(RowItem& from, RowItem& into, Side side);
 // A loop becomes one part.
 void StartStrips(RowItem& loop);
-// So many turns behind where it would be.
-void Delay(RowItem& strips, const Reach& turns);
+// Each turn of what it would be is one at this pace; `node` keeps its bounds.
+void SetPace(RowItem& strips, const Pace& pace);
 // The same for what they do in a strip.
 void JoinStrips(RowItem& from, RowItem& into, Side side);
 

@@ -64,18 +64,23 @@ bool RowOrder::Fuse(Members members, Into into, Reg extent) {
   const std::optional<Reg> start = StartOf(members);
   if (!start) return false;
   Range range{*start, EndOf(members, extent)};
-  Delays delays;
+  Paces paces;
   Writer front(f_);
   if (into == Into::kStrips) {
     const auto is_extent = [&](Reg end) { return IsExtent(members, end, extent); };
-    const std::optional<Delays> found = DelaysOf(members);
+    const std::optional<Paces> found = PacesOf(members);
+    if (!found) return false;
+    const bool by_turns = std::all_of(found->begin(), found->end(),
+                                      [](const auto& of) { return of.second.rate == 1; });
+    if (!by_turns && !StartsAtZero(members)) return false;
+    if (!by_turns) range.hi = ir::kNoValue;
     const bool ends = range.hi.valid() ? is_extent(range.hi)
                                        : std::all_of(members.begin(), members.end(), [&](size_t k) {
                                            return is_extent(items_[k].node.args[1]);
                                          });
-    if (!found || !ends) return false;
-    delays = *found;
-    if (!range.hi.valid()) range.hi = MakeEnd(members, front);
+    if (!ends) return false;
+    paces = *found;
+    if (!range.hi.valid()) range.hi = MakeEnd(members, paces, front);
   }
   if (!range.hi.valid()) return false;
   std::vector<size_t> order;
@@ -85,7 +90,7 @@ bool RowOrder::Fuse(Members members, Into into, Reg extent) {
     }
   };
   take(false);
-  const size_t loop = Join(members, first, last, into, range, delays);
+  const size_t loop = Join(members, first, last, into, range, paces);
   std::move(front.nodes.begin(), front.nodes.end(), std::back_inserter(items_[loop].before));
   // What has joined is a loop without a body by now; what came in front of it, an end of turns, is in front of this one's.
   for (size_t k : members) {
@@ -110,6 +115,11 @@ bool RowOrder::IsNoLess(Reg lo, Reg than) const {
   if (lo == than || (extents_.IsZero(than) && extents_.IsStart(lo))) return true;
   const auto a = extents_.constants.find(lo), b = extents_.constants.find(than);
   return a != extents_.constants.end() && b != extents_.constants.end() && a->second >= b->second;
+}
+
+bool RowOrder::StartsAtZero(const Members& members) const {
+  return std::all_of(members.begin(), members.end(),
+                     [&](size_t k) { return extents_.IsZero(items_[k].node.args[0]); });
 }
 
 std::optional<Reg> RowOrder::StartOf(const Members& members) const {
@@ -137,13 +147,15 @@ Reg RowOrder::EndOf(const Members& members, Reg extent) const {
   return last == ends.end() ? ir::kNoValue : *last;
 }
 
-// The greatest of the members' ends, which is made.
-Reg RowOrder::MakeEnd(const Members& members, Writer& front) {
-  std::set<Reg> ends;
-  for (size_t k : members) ends.insert(items_[k].node.args[1]);
-  Reg end = *ends.begin();
-  ends.erase(ends.begin());
-  for (Reg more : ends) end = front.Scalar(ir::Op::Max, {end, more});
+// The greatest of the members' ends, each so many times as its turns take, which is made.
+Reg RowOrder::MakeEnd(const Members& members, const Paces& paces, Writer& front) {
+  std::set<std::pair<Reg, int64_t>> ends;
+  for (size_t k : members) ends.emplace(items_[k].node.args[1], paces.at(k).rate);
+  Reg end;
+  for (const auto& [own, rate] : ends) {
+    const Reg turns = rate == 1 ? own : front.Scalar(ir::Op::Mul, {own, front.I64(rate)});
+    end = end.valid() ? front.Scalar(ir::Op::Max, {end, turns}) : turns;
+  }
   made_ends_.insert(end);
   return end;
 }
@@ -205,34 +217,48 @@ bool RowOrder::MayFuse(const Members& members, Into into) const {
   return true;
 }
 
-std::optional<RowOrder::Delays> RowOrder::DelaysOf(const Members& members) const {
+std::vector<size_t> RowOrder::InOrder(const Members& members) const {
   std::vector<size_t> in_order(members.begin(), members.end());
   std::sort(in_order.begin(), in_order.end(),
             [&](size_t a, size_t b) { return items_[a].place < items_[b].place; });
-  Delays delays;
-  for (size_t later : in_order) {
+  return in_order;
+}
+
+std::optional<RowOrder::Paces> RowOrder::PacesOf(const Members& members) const {
+  const std::vector<size_t> in_order = InOrder(members);
+  std::vector<const Effects*> effects;
+  for (size_t k : in_order) effects.push_back(&items_[k].effects);
+  const std::optional<std::vector<int64_t>> rates = RatesOf(effects);
+  if (!rates) return std::nullopt;
+  std::vector<Effects> at_rates;
+  for (size_t k = 0; k < effects.size(); ++k)
+    at_rates.push_back(Paced(*effects[k], {(*rates)[k], {}}));
+  std::vector<Reach> delays;
+  for (size_t later = 0; later < at_rates.size(); ++later) {
     Reach delay;
-    for (const auto& [earlier, of_earlier] : delays) {
-      const auto more = DelayOf(items_[later].effects, items_[earlier].effects);
+    for (size_t earlier = 0; earlier < later; ++earlier) {
+      const auto more = DelayOf(at_rates[later], at_rates[earlier]);
       if (!more) return std::nullopt;
-      delay = AtMost(delay, of_earlier + *more);
+      delay = AtMost(delay, delays[earlier] + *more);
     }
     if (!IsNear(delay)) return std::nullopt;
-    delays[later] = delay;
+    delays.push_back(delay);
   }
-  return delays;
+  Paces paces;
+  for (size_t k = 0; k < in_order.size(); ++k) paces[in_order[k]] = {(*rates)[k], delays[k]};
+  return paces;
 }
 
 // Into the first of them, in order.
 size_t RowOrder::Join(const Members& members, size_t first, size_t last, Into into, Range range,
-                      const Delays& delays) {
+                      const Paces& paces) {
   size_t loop = items_.size();
   for (size_t p = first; p <= last; ++p) {
     const size_t k = order_[p];
     if (!members.contains(k)) continue;
     if (into == Into::kStrips) {
       StartStrips(items_[k]);
-      Delay(items_[k], delays.at(k));
+      SetPace(items_[k], paces.at(k));
     } else {
       Widen(f_, items_[k], range.lo, range.hi);
     }

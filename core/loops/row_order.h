@@ -44,21 +44,22 @@ class RowOrder {
   bool Close(Members& members, size_t first, size_t last, std::vector<bool>& after) const;
   std::vector<bool> Reached(const Members& members, size_t first, size_t last, bool forwards) const;
   bool MayFuse(const Members& members, Into into) const;
-  // Of each member, how many turns behind the first one it runs in strips. nullopt: one has to wait for another's end, or
-  // for too many turns.
-  using Delays = std::map<size_t, Reach>;
-  std::optional<Delays> DelaysOf(const Members& members) const;
+  // Of each member, when its turns run in strips. nullopt: one has to wait for another's end, or for too many turns.
+  using Paces = std::map<size_t, Pace>;
+  std::optional<Paces> PacesOf(const Members& members) const;
+  std::vector<size_t> InOrder(const Members& members) const;
   // That holds those of all members.
   struct Range {
     Reg lo, hi;
   };
   bool IsNoLess(Reg lo, Reg than) const;  // where loops start
+  bool StartsAtZero(const Members& members) const;
   bool IsExtent(const Members& members, Reg end, Reg extent) const;
   std::optional<Reg> StartOf(const Members& members) const;
   Reg EndOf(const Members& members, Reg extent) const;
-  Reg MakeEnd(const Members& members, Writer& front);
+  Reg MakeEnd(const Members& members, const Paces& paces, Writer& front);
   size_t Join(const Members& members, size_t first, size_t last, Into into, Range range,
-              const Delays& delays);
+              const Paces& paces);
 
   Function& f_;
   const ir::KnownExtents& extents_;

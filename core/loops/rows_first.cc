@@ -22,7 +22,7 @@ using ir::Inst;
 using ir::Op;
 using ir::Value;
 
-constexpr size_t kMostApart =
+constexpr size_t kMostBetween =
     400;  // instructions from the one that makes an array to its last reader
 
 using Indices = std::vector<Value>;  // the first of a statement, in order
@@ -186,7 +186,7 @@ class RowsFirst {
 
   void Visit(Value v, const Array& array) {
     if (array.whole || array.elsewhere || array.readers.empty()) return;
-    if (array.readers.back() - array.maker > kMostApart) return;
+    if (array.readers.back() - array.maker > kMostBetween) return;
     const bool sum = !insts_[array.maker].each;
     const size_t most = f_.TypeOf(v).rank - 1;
     size_t rows = sum ? most : std::min(most, RowsOfMaker(array, most));

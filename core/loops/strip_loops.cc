@@ -4,6 +4,7 @@
 #include <cstdlib>
 #include <iterator>
 #include <map>
+#include <numeric>
 #include <set>
 #include <utility>
 
@@ -73,11 +74,27 @@ Reg Write(Writer& to, const Reach& turns, Reg base = ir::kNoValue) {
   }
   return sum;
 }
+// So many turns, or more in extents that are not negative, as rows of that many turns: no more than these.
+Reach InRows(Reach turns, int64_t period) {
+  const auto whole = [&](int64_t a) { return a >= 0 ? a / period : -((-a + period - 1) / period); };
+  Reach rows = Reach::Const(whole(turns.constant));
+  for (const Reach::Term& t : turns.terms) rows = rows + Reach::Of(t.value) * whole(t.coeff);
+  return rows;
+}
 // Rows of the strip before, which are needed again.
 Reg WriteMore(Writer& to, const StripArray& of) {
   const Reach more = of.last - of.first;
   const Reg rows = Write(to, more);
   return more.IsConst() ? rows : to.Scalar(Op::Max, {rows, to.I64(0)});
+}
+
+// Of a loop that runs at this pace, the first turn at `turn` of the strips or behind; by steps, from `start`, 0, on.
+Reg FirstTurn(Writer& to, const Pace& pace, Reg turn, Reg start) {
+  const Reg since = pace.delay == Reach() ? turn : Write(to, pace.delay * -1, turn);
+  if (pace.rate == 1) return since;
+  const Reg any = to.Scalar(Op::Max, {since, start});
+  const Reg above = to.Scalar(Op::Add, {any, to.I64(pace.rate - 1)});
+  return to.Scalar(Op::Div, {above, to.I64(pace.rate)});
 }
 
 // An array in a strip.
@@ -94,7 +111,8 @@ class StripRows {
 
   // The offset, in the array without strips, of what is first in a strip that starts at `lo`.
   Reg Start(Writer& body, const Strips& strips) const {
-    const Reg row = of_.first == Reach() ? strips.lo : Write(body, of_.first, strips.lo);
+    const Reg turn = Rows(body, strips.lo);
+    const Reg row = of_.first == Reach() ? turn : Write(body, of_.first, turn);
     const Reg start = elements_.valid() ? body.Scalar(Op::Mul, {row, elements_}) : row;
     return moves_.valid() ? body.Scalar(Op::Select, {moves_, start, strips.zero}) : start;
   }
@@ -117,13 +135,17 @@ class StripRows {
   }
 
  private:
+  // That these turns, a whole number of rows', make.
+  Reg Rows(Writer& to, Reg turns) const {
+    return of_.period == 1 ? turns : to.Scalar(Op::Div, {turns, to.I64(of_.period)});
+  }
   Node Carry(const Strips& strips, Reg moves, Reg more) const {
     Node carry;
     carry.kind = Kind::kIf;
     carry.args = {moves};
     Writer ahead(f_);
-    const Reg distance =
-        elements_.valid() ? ahead.Scalar(Op::Mul, {strips.size, elements_}) : strips.size;
+    const Reg rows = Rows(ahead, strips.size);
+    const Reg distance = elements_.valid() ? ahead.Scalar(Op::Mul, {rows, elements_}) : rows;
     ahead.nodes.push_back(
         ForRows(strips.zero, more, strips, [&](Writer& row, Reg offset, Reg index) {
           Node load;
@@ -199,7 +221,7 @@ std::vector<Node> RunByStrips(Function& f, const Node& bounds, std::vector<Strip
                               const std::vector<StripArray>& arrays,
                               const ir::KnownExtents& known) {
   Reach most;
-  for (const StripPart& part : parts) most = AtMost(most, part.delay);
+  for (const StripPart& part : parts) most = AtMost(most, part.pace.delay);
   Writer front(f);
   Node turns = MakeLoop(f, bounds.args[0], bounds.args[1], "strip", bounds.loc);
   if (most != Reach()) turns.args[1] = Write(front, most, turns.args[1]);
@@ -216,13 +238,12 @@ std::vector<Node> RunByStrips(Function& f, const Node& bounds, std::vector<Strip
   }
   for (StripPart& part : parts) {
     Node& loop = part.node.kind == Kind::kIf ? part.node.body[0] : part.node;
-    const auto behind = [&](Reg bound) {
-      return part.delay == Reach() ? bound : Write(body, part.delay * -1, bound);
-    };
+    const auto& [rate, delay] = part.pace;
     const Reg own_lo = loop.args[0], own_hi = loop.args[1];
-    const bool from_first = part.delay == Reach() && own_lo == bounds.args[0];
-    const bool to_end = part.delay == most && own_hi == bounds.args[1];
-    const Reg lo = behind(strips.lo), hi = behind(strips.hi);
+    const bool from_first = rate != 1 || (delay == Reach() && own_lo == bounds.args[0]);
+    const bool to_end = part.pace == Pace{1, most} && own_hi == bounds.args[1];
+    const Reg lo = FirstTurn(body, part.pace, strips.lo, own_lo);
+    const Reg hi = FirstTurn(body, part.pace, strips.hi, own_lo);
     loop.args = {from_first ? lo : body.Scalar(Op::Max, {lo, own_lo}),
                  to_end ? hi : body.Scalar(Op::Min, {hi, own_hi})};
     Offsets(f, starts, loop.results[0]).MoveIn(loop);
@@ -240,10 +261,27 @@ bool IsNear(const Reach& turns) {
   return -kMostTurns <= turns.constant && turns.constant <= kMostTurns && extents <= kMostExtents;
 }
 
+StripArray MakeStripArray(const Node& alloc, const Effects::Access& access) {
+  StripArray of{};
+  of.array = alloc.results[0];
+  of.extents = alloc.args;
+  of.zeroed = alloc.bits;
+  of.period = access.period;
+  of.first = InRows(access.first, of.period);
+  of.last = InRows(access.last * -1, of.period) * -1;
+  return of;
+}
+
 int64_t StripTurns(const std::vector<StripArray>& arrays) {
   const bool rows =
       std::any_of(arrays.begin(), arrays.end(), [](const StripArray& of) { return of.HasRows(); });
-  return rows ? kStripRows : kStripTurns;
+  int64_t whole = 1, longest = 1;
+  for (const StripArray& of : arrays) {
+    whole = std::lcm(whole, of.period);
+    longest = std::max(longest, of.period);
+  }
+  const int64_t turns = std::max(rows ? kStripRows : kStripTurns, 4 * longest);
+  return (turns + whole - 1) / whole * whole;
 }
 
 // Of an array without rows there is none, however long it would be.

@@ -24,6 +24,9 @@
 //     for %i in %lo..min(%hi, %n) { for %j in 0..%m { %z[(%i - %lo + 1) * %m + %j] = … } }
 //     for %k in max(%lo - 1, 0)..min(%hi - 1, %n - 1) { … %z[(%k - %lo + 1) * %m + %j] … %z[(%k - %lo + 2) * %m + %j] … } }
 //
+// Where a turn takes rows by steps of two, %z[%k * 2 * %m + %j], it is turn %k * 2 of the strips (paces.h), whose loop over %k runs
+// over half as many turns.
+//
 // Turns keep their numbers: every value is computed as before, and every sum adds in its order. (Shifted loops that are fused:
 // Darte and Huard, 2000, "Loop shifting for loop compaction".)
 #pragma once
@@ -35,6 +38,7 @@
 #include "core/ir/known_extents.h"
 #include "core/loops/effects.h"
 #include "core/loops/loops.h"
+#include "core/loops/paces.h"
 #include "core/loops/writer.h"
 
 namespace pullback::loops {
@@ -53,30 +57,33 @@ struct Strips {
 Strips OpenStrips(Function& f, const Node& bounds, const char* name,
                   const std::function<Reg(Writer&)>& size_of, const ir::KnownExtents& known);
 
-// A loop, in a branch or not, whose turn t runs in that of the strips' turn t + delay.
+// A loop, in a branch or not.
 struct StripPart {
   Node node;
-  Reach delay{};
+  Pace pace{};  // in turns of the strips; a rate other than 1: it starts at 0
 };
 
 // Not so many turns that keeping their rows would take more than other arrays do.
 bool IsNear(const Reach& turns);
 
 // An array that holds what there is for a strip: all accesses are in there. `first`, `last`: in turn t of the strips, rows, or
-// elements, t + first to t + last are accessed.
+// elements, t / period + first to t / period + last are accessed.
 struct StripArray {
   Reg array;
   std::vector<Reg> extents;  // without strips
   uint64_t zeroed = 0;       // 1: all elements are 0 at first
   Reach first{}, last{};
-  Reg slots;  // rows, or elements, that there are in strips
+  int64_t period = 1;  // turns for each row; other than 1: the strips start at 0
+  Reg slots;           // rows, or elements, that there are in strips
 
   bool HasRows() const { return extents.size() > 1; }
   bool IsOfTurn() const { return first == Reach() && last == Reach(); }
   bool HasMore() const { return first != last; }
 };
+// With the range of `access`, in whole rows.
+StripArray MakeStripArray(const Node& alloc, const Effects::Access& access);
 
-// Turns in a strip.
+// Turns in a strip: whole rows of each array.
 int64_t StripTurns(const std::vector<StripArray>& arrays);
 
 // What makes such an array makes it as large as a strip, or leaves it if it is no larger, without first values, and `of` is
