@@ -13,7 +13,8 @@
 //
 // Only of arrays that may be larger than the function's own, and not where turns fill a table that is as long. A statement of
 // which such a statement reads, at its own row, alone comes along. Turns may take rows next to their own, e[i - 1], where it is
-// known, or has been asked, that these are there: a block makes those of its first and last turns, too, so some rows are made twice. What makes
+// known, or has been asked, that these are there: a block makes those of its first and last turns, too, so some rows are made twice. Rows may be
+// taken by steps, e[2 * i + 1]: a block has as many times the rows. What makes
 // rows that no turn takes, as a break leaves before or the loop does not count them, cannot trap.
 // Comes before derivatives are taken: the reverse loop has the same two levels.
 #include <algorithm>
@@ -42,6 +43,7 @@ using ir::Value;
 constexpr int64_t kRows = 16;
 constexpr int64_t kMostAway = 4,
                   kMostStart = 16;  // rows next to a turn's own; turns that are left out at first
+constexpr int64_t kMostStep = 4;    // rows from a turn's own to the next one's
 
 // A statement whose every result has a row for each turn of its index `row`.
 struct Maker {
@@ -52,10 +54,14 @@ struct Maker {
   bool is_large;  // some result may be larger than the function's own arrays
 };
 
-// The rows that turn i takes: i + first to i + last, of an array that has so many more than the loop counts to.
+// The rows that turn i takes: step * i + first to step * i + last, of an array that has `more` rows more than the loop counts to; by
+// steps of more than 1, `rows` of them.
 struct Window {
   int64_t first = 0, last = 0, more = 0;
+  int64_t step = 1;
+  Value rows = {};
   bool operator==(const Window&) const = default;
+  int64_t Turns() const { return kRows / step; }  // of a block
 };
 
 // Which row a turn takes: that of its number, or of what is left behind it.
@@ -207,11 +213,14 @@ class Blocker {
     if (start < 0 || start > kMostStart) return std::nullopt;
     if (IsReadBehind(loop, counter->param) || FillsTable(loop, counter->param)) return std::nullopt;
     const bool is_of_dims = IsOfDims(FormOf(counter->bound, defs_), defs_);
-    if (start != 0 && !is_of_dims) return std::nullopt;
+    if (start != 0 && !TimesBound(counter->bound, 1)) return std::nullopt;
     std::vector<Plan> plans = {{loop, *counter, Order::kForwards, {}, start, {}}};
-    const Window window = is_of_dims ? WindowOf(loop, *counter, start) : Window();
-    if (window != Window())
-      plans.insert(plans.begin(), {loop, *counter, Order::kForwards, {}, start, window});
+    for (int64_t step = 1; step <= kMostStep; ++step) {
+      const bool ends = step == 1 ? is_of_dims : TimesBound(counter->bound, step).has_value();
+      const Window window = ends ? WindowOf(loop, *counter, start, step) : Window();
+      if (window != Window())
+        plans.insert(plans.begin(), {loop, *counter, Order::kForwards, {}, start, window});
+    }
     if (start == 0) plans.push_back({loop, *counter, Order::kBackwards, {}, start, {}});
     for (Plan& plan : plans) {
       plan.members = MembersOf(plan);
@@ -221,36 +230,62 @@ class Blocker {
     return std::nullopt;
   }
 
+  // What so many times the bound is no more than, where turns are made at all, in extents of arrays.
+  std::optional<Affine> TimesBound(Value bound, int64_t times) const {
+    const Inst* div = defs_.Inst(bound);
+    if (div != nullptr && div->op == Op::Div) {
+      const Affine above = FormOf(div->args[0], defs_), below = FormOf(div->args[1], defs_);
+      if (below.IsConst() && below.constant >= times && IsOfDims(above, defs_)) return above;
+    }
+    const Affine form = FormOf(bound, defs_);
+    return IsOfDims(form, defs_) ? std::optional(form * times) : std::nullopt;
+  }
   // Rows around a turn's own that it reads of one array or another, where it is known that they are there.
-  Window WindowOf(const BlockLoop& loop, const Counter& counter, int64_t start) const {
+  Window WindowOf(const BlockLoop& loop, const Counter& counter, int64_t start,
+                  int64_t step) const {
     const Value i = f_.blocks[loop.header].params[counter.param];
     const auto reads = reads_at_.find(i.id);
     std::optional<Window> window;
     for (size_t k : reads == reads_at_.end() ? std::vector<size_t>() : reads->second) {
-      const size_t m = maker_of_.at(reads_[k].array.id);
-      const Affine away = reads_[k].row - Affine::Of(i);
-      const std::optional<int64_t> more = RowsBeyond(makers_[m].rows, counter.bound);
-      if (!away.IsConst() || !more || whole_[m] != 0 || !loop.Holds(reads_[k].block)) continue;
-      if (!IsThere(reads_[k], loop, i, {start, away.constant, *more})) continue;
-      const int64_t at = away.constant;
-      if (!window) window = Window{at, at, *more};
-      window->first = std::min(window->first, at);
-      window->last = std::max(window->last, at);
-      window->more = std::min(window->more, *more);
+      const Maker& maker = makers_[maker_of_.at(reads_[k].array.id)];
+      const Affine away = reads_[k].row - Affine::Of(i) * step;
+      const std::optional<Window> read = RowsRead(maker, counter, away, step);
+      if (!read || whole_[maker_of_.at(reads_[k].array.id)] != 0 || !loop.Holds(reads_[k].block) ||
+          !IsThere(reads_[k], loop, counter, start, *read))
+        continue;
+      if (!window) window = read;
+      if (window->rows != read->rows) continue;
+      window->first = std::min(window->first, read->first);
+      window->last = std::max(window->last, read->last);
+      window->more = std::min(window->more, read->more);
     }
     return window.value_or(Window{});
   }
-  // Turns start at `start`, a read is of the row `away` from the turn's, and there are `more` rows than what turns end at.
-  struct Place {
-    int64_t start, away, more;
-  };
-  // Whether the row is there, as the loop's ends say, or checks and branches in front of the read.
-  bool IsThere(const RowRead& read, const BlockLoop& loop, Value i, const Place& p) const {
-    if (p.away < -kMostAway || p.away > kMostAway) return false;
-    if (-p.start <= p.away && p.away <= p.more) return true;
+  // nullopt: not by this step, or the array has not as many rows as the loop's end says.
+  std::optional<Window> RowsRead(const Maker& maker, const Counter& counter, const Affine& away,
+                                 int64_t step) const {
+    if (!away.IsConst()) return std::nullopt;
+    Window read{away.constant, away.constant, 0, step, {}};
+    if (step != 1) {
+      read.rows = maker.rows;
+      return IsOfDims(FormOf(maker.rows, defs_), defs_) ? std::optional(read) : std::nullopt;
+    }
+    const std::optional<int64_t> more = RowsBeyond(maker.rows, counter.bound);
+    if (!more) return std::nullopt;
+    read.more = *more;
+    return read;
+  }
+  // Whether the row that `read`, a window of one row, says is there, as the loop's ends say, or checks and branches in front of it.
+  bool IsThere(const RowRead& read, const BlockLoop& loop, const Counter& counter, int64_t start,
+               const Window& of) const {
+    const int64_t away = of.first;
+    if (away < -kMostAway || away > kMostAway) return false;
+    const Affine rows = FormOf(makers_[maker_of_.at(read.array.id)].rows, defs_);
+    const bool starts = away >= -of.step * start, ends = EndsWithin(rows, counter.bound, of);
+    if (starts && ends) return true;
+    const Value i = f_.blocks[loop.header].params[counter.param];
     const Affine row = FormOf(read.row, defs_);
-    const Affine left =
-        FormOf(makers_[maker_of_.at(read.array.id)].rows, defs_) - row - Affine::Const(1);
+    const Affine left = rows - row - Affine::Const(1);
     const std::vector<Affine> facts =
         FactsAt(f_, loop, i, read.block, read.place, dominators_, defs_);
     const auto is_known = [&](const Affine& form) {
@@ -259,7 +294,15 @@ class Blocker {
         return beyond.IsConst() && beyond.constant >= 0;
       });
     };
-    return (-p.start <= p.away || is_known(row)) && (p.away <= p.more || is_known(left));
+    return (starts || is_known(row)) && (ends || is_known(left));
+  }
+  // Whether the last turn's row is there.
+  bool EndsWithin(const Affine& rows, Value bound, const Window& of) const {
+    if (of.step == 1) return of.first <= of.more;
+    const std::optional<Affine> most = TimesBound(bound, of.step);
+    if (!most) return false;
+    const Affine left = rows - *most;
+    return left.IsConst() && of.first - of.step + 1 <= left.constant;
   }
   // By how much an extent is larger than another integer.
   std::optional<int64_t> RowsBeyond(Value rows, Value bound) const {
@@ -322,12 +365,13 @@ class Blocker {
     }
     const auto is_by_rows = [&](size_t m) {
       return std::all_of(reads_of_[m].begin(), reads_of_[m].end(), [&](size_t k) {
-        const Affine away = reads_[k].row - turn;
+        const Affine away = reads_[k].row - turn * plan.window.step;
+        Window read = plan.window;
+        read.first = read.last = away.constant;
         const bool in_turn =
             loop.Holds(reads_[k].block) && reads_[k].block != loop.header && away.IsConst() &&
             plan.window.first <= away.constant && away.constant <= plan.window.last &&
-            (plan.window == Window() ||
-             IsThere(reads_[k], loop, i, {plan.start, away.constant, plan.window.more}));
+            (plan.window == Window() || IsThere(reads_[k], loop, plan.counter, plan.start, read));
         return in_turn || IsOfMember(reads_[k], members);
       });
     };
@@ -336,6 +380,7 @@ class Blocker {
   }
   // Whether the rows that a plan's blocks make of it are there, and are, if all turns are run, all of them.
   bool HasRows(const Maker& maker, const Plan& plan) const {
+    if (plan.window.step != 1) return FormOf(maker.rows, defs_) == FormOf(plan.window.rows, defs_);
     const auto more = RowsBeyond(maker.rows, plan.counter.bound);
     return more && *more == plan.window.more;
   }
@@ -395,14 +440,15 @@ class Blocker {
       f_.blocks[around].params.push_back(first.back());
       in_turns.push_back(v);
     }
-    GoByBlocks(loop, counter, start, around, make);
+    GoByBlocks(plan, around, make);
 
     b_.SetBlock(make);
-    const Affine base = Affine::Of(block) * kRows + Affine::Const(start);
+    const Affine base = Affine::Of(block) * window.Turns() + Affine::Const(start);
     const BlockRows rows = RowsOfTurns(plan, base);
     Value turns = rows.count;
-    if (window.first != 0 || window.last != 0 || window.more < 0)
-      turns = b_.Make(Op::Min, {b_.I64(kRows), b_.AffineOf(Affine::Of(counter.bound) - base)});
+    if (window.first != 0 || window.last != 0 || window.more < 0 || window.step != 1)
+      turns =
+          b_.Make(Op::Min, {b_.I64(window.Turns()), b_.AffineOf(Affine::Of(counter.bound) - base)});
     Copier made(f_);
     const Block of{rows.first, counter.bound, order, rows.count};
     for (size_t m : members) f_.blocks[make].insts.push_back(RowsOf(makers_[m], of, made));
@@ -439,12 +485,13 @@ class Blocker {
   }
 
   // The loop around, which is entered instead of the other one and goes on where that did.
-  void GoByBlocks(const BlockLoop& loop, const Counter& counter, int64_t start, uint32_t around,
-                  uint32_t make) {
+  void GoByBlocks(const Plan& plan, uint32_t around, uint32_t make) {
+    const auto& [loop, counter, order, members, start, window] = plan;
+    const int64_t turns = window.Turns();
     const ir::Terminator term = std::move(f_.blocks[loop.entry].term);
     b_.SetBlock(loop.entry);
-    const Value rounded = b_.AffineOf(Affine::Of(counter.bound) + Affine::Const(kRows - 1 - start));
-    const Value blocks = b_.Make(Op::Div, {rounded, b_.I64(kRows)});
+    const Value rounded = b_.AffineOf(Affine::Of(counter.bound) + Affine::Const(turns - 1 - start));
+    const Value blocks = b_.Make(Op::Div, {rounded, b_.I64(turns)});
     const Value none = b_.I64(0);
     f_.blocks[loop.entry].term = term;
     ir::Edge& entry = f_.blocks[loop.entry].term.edges[loop.entry_edge];
@@ -465,16 +512,19 @@ class Blocker {
   // That these turns take, as far as they are there: no further than where all end, in a form that tells it.
   BlockRows RowsOfTurns(const Plan& plan, const Affine& base) {
     const Window& w = plan.window;
-    const Affine first = base + Affine::Const(w.first);
-    const bool starts = plan.start + w.first >= 0;
+    const Affine first = base * w.step + Affine::Const(w.first);
+    const bool starts = plan.start * w.step + w.first >= 0;
     const Affine lo =
         starts ? first : Affine::Of(b_.Make(Op::Max, {b_.AffineOf(first), b_.I64(0)}));
-    const Affine of_block = base + Affine::Const(kRows + w.last) - lo;
-    const Affine left =
-        Affine::Of(plan.counter.bound) + Affine::Const(std::min(w.last, w.more)) - lo;
+    const Affine of_block =
+        base * w.step + Affine::Const((w.Turns() - 1) * w.step + 1 + w.last) - lo;
+    const Affine end =
+        w.step != 1 ? Affine::Of(w.rows)
+                    : Affine::Of(plan.counter.bound) + Affine::Const(std::min(w.last, w.more));
+    const Affine left = end - lo;
     const Value most = of_block.IsConst() ? b_.I64(of_block.constant) : b_.AffineOf(of_block);
     Value count = b_.Make(Op::Min, {most, b_.AffineOf(left)});
-    if (!starts || w.last > w.more) count = b_.Make(Op::Max, {count, b_.I64(0)});
+    if (!starts || w.step != 1 || w.last > w.more) count = b_.Make(Op::Max, {count, b_.I64(0)});
     return {lo, count, starts};
   }
 
@@ -544,11 +594,12 @@ class Blocker {
       for (size_t k : reads_of_[m]) {
         const RowRead& read = reads_[k];
         if (!plan.loop.Holds(read.block)) continue;
-        const Affine away = read.row - turn - Affine::Const(plan.window.first);
+        const int64_t step = plan.window.step;
+        const Affine away = read.row - turn * step - Affine::Const(plan.window.first);
         Inst& inst = f_.blocks[read.block].insts[read.place];
         Inst& index = read.in_body ? inst.each->body[*read.in_body] : inst;
         index.args[0] = made.Get(read.array);
-        index.subs[0] = rows.from_turn ? Affine::Of(row) + away : read.row - rows.first;
+        index.subs[0] = rows.from_turn ? Affine::Of(row) * step + away : read.row - rows.first;
       }
     }
   }

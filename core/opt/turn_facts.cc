@@ -19,9 +19,14 @@ bool IsSmall(int64_t number) {
   return -kMost <= number && number <= kMost;
 }
 bool IsSum(const Affine& a) {
-  return IsSmall(a.constant) &&
-         std::all_of(a.terms.begin(), a.terms.end(),
-                     [](const Affine::Term& t) { return t.coeff == 1 || t.coeff == -1; });
+  return IsSmall(a.constant) && std::all_of(a.terms.begin(), a.terms.end(),
+                                            [](const Affine::Term& t) { return IsSmall(t.coeff); });
+}
+// What is less than this many times an extent wraps nowhere. (What such a form was made of may have: it is the same again.)
+bool HasFewOfEach(const Affine& form) {
+  constexpr int64_t kMost = 1 << 10;
+  return std::all_of(form.terms.begin(), form.terms.end(),
+                     [](const Affine::Term& t) { return -kMost <= t.coeff && t.coeff <= kMost; });
 }
 
 Affine Expand(Value v, const DefinitionBlocks& defs, int steps);
@@ -46,6 +51,12 @@ Affine Expand(Value v, const DefinitionBlocks& defs, int steps) {
       return Expand(inst->args[0], defs, steps - 1) + Expand(inst->args[1], defs, steps - 1);
     case Op::Sub:
       return Expand(inst->args[0], defs, steps - 1) - Expand(inst->args[1], defs, steps - 1);
+    case Op::Mul: {
+      const Affine a = Expand(inst->args[0], defs, steps - 1);
+      const Affine b = Expand(inst->args[1], defs, steps - 1);
+      if (a.IsConst() && IsSmall(a.constant)) return b * a.constant;
+      return b.IsConst() && IsSmall(b.constant) ? a * b.constant : Affine::Of(v);
+    }
     default: return Affine::Of(v);
   }
 }
@@ -67,7 +78,8 @@ class Facts {
     if (inst->args.size() != 2 || f_.TypeOf(inst->args[0]) != ir::Type::I64()) return;
     const Affine a = FormOf(inst->args[0], defs_), b = FormOf(inst->args[1], defs_);
     const auto is_tame = [&](const Affine& form) {
-      return IsOfDims(form - Affine::Of(counter_) * form.Coeff(counter_), defs_);
+      return HasFewOfEach(form) &&
+             IsOfDims(form - Affine::Of(counter_) * form.Coeff(counter_), defs_);
     };
     if (!is_tame(a) || !is_tame(b)) return;  // what the caller gives may wrap
     switch (inst->op) {

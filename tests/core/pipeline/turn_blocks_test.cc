@@ -216,6 +216,33 @@ TEST_CASE("turn blocks: rows next to a turn's own") {
   by("in 9..n", "a = sin(a + dot(e[i - 9], e[i]))\n", 2);
 }
 
+TEST_CASE("turn blocks: rows by steps") {
+  const auto by = [](const std::string& range, const std::string& turn, int whole = 0) {
+    CheckProgram("  let e = tanh.(x @ w)\n  var a = 0.0\n  for i < " + range + " {\n" + turn +
+                     "  }\n  return a + sum(u)\n",
+                 whole);
+  };
+  by("n / 2", "a = sin(a + dot(e[2 * i], e[2 * i + 1]))\n");
+  by("n / 2", "a = sin(a + sum(e[2 * i + 1]))\n");
+  by("(n - 1) / 2", "a = sin(a + sum(e[2 * i] * e[2 * i + 1] - e[2 * i + 2]))\n");
+  by("(n - 2) / 3", "a = sin(a + dot(e[3 * i + 4], e[3 * i]))\n");
+  by("n / 4", "a = sin(a + dot(e[4 * i + 3], e[4 * i]))\nif a > 0.9 { break }\n");
+  by("n / 3", "a = sin(a + dot(e[2 * i + 1], e[2 * i]))\n");
+  // What is asked in the turn.
+  by("n", "if 2 * i + 1 < n { a = sin(a + dot(e[2 * i], e[2 * i + 1])) }\n");
+  by("n / 2", "if i > 0 { a = sin(a + dot(e[2 * i - 1], e[2 * i])) }\n");
+  CheckProgram(
+      "  let e = tanh.(x @ w)\n  var a = 0.0\n"
+      "  for i in 1..n / 2 { a = sin(a + dot(e[2 * i - 1], e[2 * i]) + e[2 * i - 2, 0]) }\n"
+      "  return a + sum(u)\n",
+      0);
+  by("n / 2", "a = sin(a + e[2 * i, 0])\nif 2 * i + 2 < n { a += 0.1 * e[2 * i + 2, 1] }\n");
+  // Other turns' rows, too far away, by too long a step.
+  by("n / 2", "a = sin(a + dot(e[2 * i], e[i]))\n", 2);
+  by("(n - 8) / 2", "a = sin(a + dot(e[2 * i + 9], e[2 * i]))\n", 2);
+  by("n / 5", "a = sin(a + dot(e[5 * i + 1], e[5 * i]))\n", 2);
+}
+
 // A reviewer's: fewer rows than turns, and rows that no turn of a block takes.
 TEST_CASE("turn blocks: turns that take no row are run as well") {
   for (const int64_t rows : {0, 2}) {
@@ -248,7 +275,7 @@ TEST_CASE("turn blocks: turns that take no row are run as well") {
 
 TEST_CASE("turn blocks: a row that is not there is the error that it was") {
   for (const char* const row :
-       {"e[i - 1]", "e[i + 1]", "gen l < s { e[i - 1, l] }", "e[i + 4 - 3]"}) {
+       {"e[i - 1]", "e[i + 1]", "gen l < s { e[i - 1, l] }", "e[i + 4 - 3]", "e[2 * i + 1]"}) {
     INFO(row);
     const ir::Module ssa = LowerText(
         "fn f(x: [n, d]f64, w: [d, s]f64) -> f64 {\n  let e = x @ w\n  var a = 0.0\n"
