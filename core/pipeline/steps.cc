@@ -237,6 +237,10 @@ Status RowsAsMade(PassRunner& passes, ir::Module& m) {
 }
 
 Status RaiseReaders(PassRunner& passes, ir::Module& m) {
+  PB_RETURN_IF_ERROR(passes.Run("read_extrema", m, [](ir::Module& x) {
+    for (auto& f : x.functions) tensor::ReadExtrema(*f);
+    return Status();
+  }));
   return passes.Run("raise_readers", m, [](ir::Module& x) {
     for (auto& f : x.functions) tensor::RaiseReaders(*f);
     return Status();

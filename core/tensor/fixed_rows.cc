@@ -11,6 +11,8 @@
 //   check 0 < n or h <= 0                        what the read of %z checked, unless the points of %t say that the row is there
 //   %t = each(l < h) { %u = index %r[l] … }
 //
+// Blocks behind that of %z may take such rows, too: these are made beside it then.
+//
 // Arrays that are no larger than the function's own stay, and those that a statement reads by two indices, since it needs all
 // rows at once. Of the first axis: a column is at hand wherever its row is, and sets of a batch are often so small that rows made
 // once more would be as many as there are.
@@ -47,8 +49,8 @@ class FixedRows {
   explicit FixedRows(ir::Function& f) : f_(f), own_(f), reads_(f), ranges_(f) {}
 
   bool Run() {
-    for (ir::Block& b : f_.blocks) {
-      for (size_t k = b.insts.size(); k-- > 0;) {
+    for (size_t b = 0; b < f_.blocks.size(); ++b) {
+      for (size_t k = f_.blocks[b].insts.size(); k-- > 0;) {
         // What is known of reads is of the function as it was.
         if (Visit(b, k)) return true;
       }
@@ -59,15 +61,15 @@ class FixedRows {
  private:
   // A read at a place that no index of its statement is in.
   struct Fixed {
-    size_t statement, inst;  // of the block, of its body
+    size_t block, statement, inst;  // of the function, of the block, of its body
     Affine row;
     bool is_known;  // to be in range
   };
 
-  bool Visit(ir::Block& b, size_t k) {
-    if (!MakesLargeRows(b.insts[k], own_) || !reads_.OnlyByStatements(b.insts[k].results[0]))
-      return false;
-    const Each& each = *b.insts[k].each;
+  bool Visit(size_t b, size_t k) {
+    const Inst& maker = f_.blocks[b].insts[k];
+    if (!MakesLargeArray(maker, own_) || !reads_.OnlyByStatements(maker.results[0])) return false;
+    const Each& each = *maker.each;
     const EachResult& r = each.results[0];
     const std::optional<size_t> place = PlaceOfIndex(each, r.out[0].AsValue());
     if (!place || CountNaming(r, each.indices[*place].var) != 1 ||
@@ -78,33 +80,60 @@ class FixedRows {
     return fixed.has_value();
   }
 
-  // Nothing: there are none, or too many, or other reads need all rows, too.
-  std::optional<std::vector<Fixed>> FixedAt(const ir::Block& b, size_t k) const {
-    const Value array = b.insts[k].results[0];
-    if (many_.contains(array)) return std::nullopt;
-    const EachResult& r = b.insts[k].each->results[0];
+  // Nothing: there are none, or too many, or other reads need all rows, too. In the order of the text.
+  std::optional<std::vector<Fixed>> FixedAt(size_t b, size_t k) const {
+    const Inst& maker = f_.blocks[b].insts[k];
+    if (many_.contains(maker.results[0])) return std::nullopt;
+    const auto& reads = reads_.Of(maker.results[0]);
+    if (std::none_of(reads.begin(), reads.end(),
+                     [&](const auto& read) { return IsFixed(*read.statement, *read.inst); }))
+      return std::nullopt;
     std::vector<Fixed> fixed;
-    std::vector<Affine> rows;
-    size_t here = 0;
-    for (size_t at = k + 1; at < b.insts.size(); ++at) {
-      if (!b.insts[at].each) continue;
-      const Each& reader = *b.insts[at].each;
-      for (size_t inst = 0; inst < reader.body.size(); ++inst) {
-        const Inst& read = reader.body[inst];
-        if (read.op != Op::Index || read.args[0] != array) continue;
-        ++here;
-        const Affine& sub = read.subs[0];
-        if (IndexAlong(reader, sub, known_)->valid()) continue;
-        const bool is_known = ranges_.IsInRange(reader, read.guard, sub, r.shape[0]);
-        if (!is_known && !MayCheckInFront(reader, inst, r)) return std::nullopt;
-        fixed.push_back({at, inst, sub, is_known});
-        if (std::find(rows.begin(), rows.end(), sub) == rows.end()) rows.push_back(sub);
+    bool by_rows = false;
+    for (size_t in = 0; in < f_.blocks.size(); ++in) {
+      for (size_t at = in == b ? k + 1 : 0; at < f_.blocks[in].insts.size(); ++at) {
+        const Inst& reader = f_.blocks[in].insts[at];
+        for (size_t inst = 0; reader.each && inst < reader.each->body.size(); ++inst) {
+          const Inst& read = reader.each->body[inst];
+          if (read.op != Op::Index || read.args[0] != maker.results[0]) continue;
+          by_rows |= !IsFixed(*reader.each, read);
+          if (!IsFixed(*reader.each, read)) continue;
+          const EachResult& r = maker.each->results[0];
+          const bool is_known =
+              ranges_.IsInRange(*reader.each, read.guard, read.subs[0], r.shape[0]);
+          if (!is_known && !MayCheckInFront(*reader.each, inst, r)) return std::nullopt;
+          if (in != b && !IsKnownAt(read.subs[0], b, k)) return std::nullopt;
+          fixed.push_back({in, at, inst, read.subs[0], is_known});
+        }
       }
     }
-    if (fixed.empty() || fixed.size() == here || rows.size() > kMostFixed ||
-        here != reads_.Of(array).size())
-      return std::nullopt;
+    std::vector<Affine> rows;
+    for (const Fixed& read : fixed) {
+      if (std::find(rows.begin(), rows.end(), read.row) == rows.end()) rows.push_back(read.row);
+    }
+    if (!by_rows || rows.size() > kMostFixed) return std::nullopt;
     return fixed;
+  }
+
+  // Of an array that is read by rows, or so.
+  bool IsFixed(const Each& reader, const Inst& read) const {
+    return !IndexAlong(reader, read.subs[0], known_)->valid();
+  }
+  // Whether what it is made of is there in front of that instruction, surely.
+  bool IsKnownAt(const Affine& row, size_t block, size_t place) const {
+    const auto makes = [&](const ir::Block& b, size_t end, Value v) {
+      return std::find(b.params.begin(), b.params.end(), v) != b.params.end() ||
+             std::any_of(b.insts.begin(), b.insts.begin() + static_cast<std::ptrdiff_t>(end),
+                         [&](const Inst& inst) {
+                           return std::find(inst.results.begin(), inst.results.end(), v) !=
+                                  inst.results.end();
+                         });
+    };
+    return std::all_of(row.terms.begin(), row.terms.end(), [&](const Affine::Term& t) {
+      const ir::Block &entry = f_.blocks[0], &own = f_.blocks[block];
+      return makes(own, place, t.value) ||
+             makes(entry, block == 0 ? 0 : entry.insts.size(), t.value);
+    });
   }
 
   // Whether the first point, if there is one, evaluates the read before anything that may trap but such reads.
@@ -123,27 +152,44 @@ class FixedRows {
                        may_come_later);
   }
 
-  void MakeRows(ir::Block& b, size_t k, const std::vector<Fixed>& fixed) {
+  void MakeRows(size_t b, size_t k, const std::vector<Fixed>& fixed) {
     std::vector<std::pair<Affine, Value>> made;
-    std::vector<Inst> out;
-    size_t next = 0;
-    for (size_t at = 0; at < b.insts.size(); ++at) {
-      for (; next < fixed.size() && fixed[next].statement == at; ++next) {
-        const Fixed& read = fixed[next];
-        const auto is_it = [&](const auto& one) { return one.first == read.row; };
-        auto row = std::find_if(made.begin(), made.end(), is_it);
-        if (row == made.end()) {
-          out.push_back(RowAlone(out[k], 0, 0, read.row, f_));
-          row = made.insert(row, {read.row, out.back().results[0]});
+    // In front of the first of these that takes it; of rows that later blocks alone take, behind the maker.
+    const auto row_of = [&](const Affine& at, const std::vector<Inst>& from,
+                            std::vector<Inst>& out) {
+      const auto is_it = [&](const auto& one) { return one.first == at; };
+      const auto row = std::find_if(made.begin(), made.end(), is_it);
+      if (row != made.end()) return row->second;
+      Inst alone = RowAlone(from[k], 0, 0, at, f_);
+      made.emplace_back(at, alone.results[0]);
+      out.push_back(std::move(alone));
+      return made.back().second;
+    };
+    const Value extent = f_.blocks[b].insts[k].each->results[0].shape[0];
+    const auto read_in = [&](size_t block) {
+      std::vector<Inst> out;
+      ir::Block& in = f_.blocks[block];
+      for (size_t at = 0; at < in.insts.size(); ++at) {
+        for (const Fixed& read : fixed) {
+          if (read.block != block || read.statement != at) continue;
+          Inst& inst = in.insts[at].each->body[read.inst];
+          const Value row = row_of(read.row, out, out);
+          if (!read.is_known) CheckInFront(*in.insts[at].each, inst, extent, out);
+          ReadRow(inst, row);
         }
-        Inst& inst = b.insts[at].each->body[read.inst];
-        if (!read.is_known)
-          CheckInFront(*b.insts[at].each, inst, out[k].each->results[0].shape[0], out);
-        ReadRow(inst, row->second);
+        out.push_back(std::move(in.insts[at]));
       }
-      out.push_back(std::move(b.insts[at]));
+      in.insts = std::move(out);
+    };
+    read_in(b);
+    std::vector<Inst>& own = f_.blocks[b].insts;
+    std::vector<Inst> beside;
+    for (const Fixed& read : fixed) row_of(read.row, own, beside);
+    own.insert(own.begin() + static_cast<std::ptrdiff_t>(k) + 1,
+               std::make_move_iterator(beside.begin()), std::make_move_iterator(beside.end()));
+    for (size_t block = 0; block < f_.blocks.size(); ++block) {
+      if (block != b) read_in(block);
     }
-    b.insts = std::move(out);
   }
 
   static void ReadRow(Inst& read, Value row) {

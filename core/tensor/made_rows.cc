@@ -8,11 +8,15 @@
 
 namespace pullback::tensor {
 
-bool MakesLargeRows(const ir::Inst& inst, const ir::OwnArrays& own) {
+bool MakesLargeArray(const ir::Inst& inst, const ir::OwnArrays& own) {
   if (!inst.each || inst.results.size() != 1) return false;
   const ir::EachResult& r = inst.each->results[0];
-  if (r.into.valid() || r.shape.size() < 2 || ir::IsScan(r.monoid) || own.IsNoLarger(r.shape))
-    return false;
+  return !r.into.valid() && r.shape.size() > 1 && !ir::IsScan(r.monoid) && !own.IsNoLarger(r.shape);
+}
+
+bool MakesLargeRows(const ir::Inst& inst, const ir::OwnArrays& own) {
+  if (!MakesLargeArray(inst, own)) return false;
+  const ir::EachResult& r = inst.each->results[0];
   return r.monoid != ir::Monoid::kGen ||
          std::any_of(inst.each->body.begin(), inst.each->body.end(), ir::IsDear);
 }

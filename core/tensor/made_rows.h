@@ -6,8 +6,9 @@
 
 namespace pullback::tensor {
 
-// Whether the statement makes one array of several axes and nothing else, which is larger than the function's own and takes
+// Whether the statement makes one array of several axes and nothing else, which is larger than the function's own; and takes
 // work: a reduction, or an op that is dear (core/ir/op_weight.h).
+bool MakesLargeArray(const ir::Inst& inst, const ir::OwnArrays& own);
 bool MakesLargeRows(const ir::Inst& inst, const ir::OwnArrays& own);
 
 // The statement of that result's row alone, made anew: what is at `row` of the axis, which an index of its own runs over whole,

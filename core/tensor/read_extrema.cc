@@ -8,7 +8,7 @@
 // have the other sign, which nothing asks for. Where there is no element, p[i] is -1, and nothing is read.
 //
 // What the extremum is taken of is the extremum at its place, so that an array larger than the function's own is not kept for
-// that: neither tanh(x[i, j]), where that is searched, nor x for tanh(x[i, p[i]]).
+// that: neither tanh(x[i, j]), where that is searched, nor x for tanh(x[i, p[i]]), nor x where it is searched itself.
 #include <algorithm>
 #include <deque>
 #include <map>
@@ -18,6 +18,7 @@
 #include <utility>
 #include <vector>
 
+#include "core/ir/dominance.h"
 #include "core/ir/own_arrays.h"
 #include "core/tensor/normalise.h"
 #include "core/tensor/sign_tests.h"
@@ -37,11 +38,40 @@ using ir::Value;
 
 constexpr size_t kLongest = 8;  // chain of instructions
 
+// Of a function: extrema by what they are of, and where they are.
+class Extrema {
+ public:
+  explicit Extrema(const ir::Function& f) : dominators_(f) {}
+  void Note(const std::string& key, Value extremum, uint32_t block) {
+    all_[key].push_back({extremum, block});
+  }
+  // One that is there in the block; kNoValue: none.
+  Value Find(const std::string& key, uint32_t block) const {
+    const auto known = all_.find(key);
+    if (known == all_.end()) return ir::kNoValue;
+    for (const auto& [extremum, made] : known->second) {
+      if (made == block || dominators_.Dominates(made, block)) return extremum;
+    }
+    return ir::kNoValue;
+  }
+
+ private:
+  const ir::Dominators dominators_;
+  std::map<std::string, std::vector<std::pair<Value, uint32_t>>> all_;
+};
+
 class BlockExtrema {
  public:
+  // `block`: of the function; those that dominate it have been seen, or what they have is not found.
   BlockExtrema(const SignTests& signs, const ir::OwnArrays& own, StatementTexts& texts,
-               std::vector<Inst>& insts)
-      : signs_(signs), own_(own), texts_(texts), insts_(insts) {}
+               ir::Function& f, uint32_t block, Extrema& extrema, std::set<Value>& large)
+      : signs_(signs),
+        own_(own),
+        texts_(texts),
+        insts_(f.blocks[block].insts),
+        block_(block),
+        extrema_(extrema),
+        large_(large) {}
 
   bool Run() {
     bool changed = false;
@@ -76,15 +106,15 @@ class BlockExtrema {
     const std::string key = KeyOf(each, r);
     const Value v = insts_[at].results[k];
     if (!arg) {
-      extrema_.emplace(key, v);
-    } else if (const auto it = extrema_.find(key); it != extrema_.end()) {
+      extrema_.Note(key, v, block_);
+    } else if (const Value extremum = extrema_.Find(key, block_); extremum.valid()) {
       if (!ir::IsPrefixForm(each, r)) return;
       const Inst* value = FindDef(each, r.value);
       const Inst* read = value ? signs_.ClippedBy(each, *value) : nullptr;
       if (read && read->op == Op::Index)
-        places_.emplace(v, Searched{at, k, read, it->second, true, {}});
-      NoteChain(at, k, it->second);
-      NoteStored(at, k, it->second);
+        places_.emplace(v, Searched{at, k, read, extremum, true, {}});
+      NoteChain(at, k, extremum);
+      NoteStored(at, k, extremum);
     }
   }
 
@@ -93,7 +123,7 @@ class BlockExtrema {
     if (!own_.IsNoLarger(r.shape)) large_.insert(insts_[at].results[k]);
   }
 
-  // What is searched is made of one element of a large array.
+  // What is searched is an element of a large array, or made of one.
   void NoteChain(size_t at, size_t k, Value extremum) {
     const Each& each = *insts_[at].each;
     Searched found{at, k, nullptr, extremum, false, {}};
@@ -107,7 +137,7 @@ class BlockExtrema {
       return;
     std::reverse(found.chain.begin(), found.chain.end());
     found.read = inst;
-    if (!found.chain.empty()) places_.emplace(insts_[at].results[k], std::move(found));
+    places_.emplace(insts_[at].results[k], std::move(found));
   }
 
   // What is searched is also stored, in a large array.
@@ -212,9 +242,10 @@ class BlockExtrema {
   const ir::OwnArrays& own_;
   StatementTexts& texts_;
   std::vector<Inst>& insts_;
-  std::map<std::string, Value> extrema_;   // by what they are of
+  const uint32_t block_;
+  Extrema& extrema_;
   std::multimap<Value, Searched> places_;  // by their array
-  std::set<Value> large_;                  // arrays
+  std::set<Value>& large_;                 // arrays
   std::deque<Inst> stored_;                // how what is searched would be read
 };
 
@@ -224,8 +255,11 @@ bool ReadExtrema(ir::Function& f) {
   const SignTests signs(f);
   const ir::OwnArrays own(f);
   StatementTexts texts(f);
+  Extrema extrema(f);
+  std::set<Value> large;
   bool changed = false;
-  for (ir::Block& b : f.blocks) changed |= BlockExtrema(signs, own, texts, b.insts).Run();
+  for (uint32_t b = 0; b < f.blocks.size(); ++b)
+    changed |= BlockExtrema(signs, own, texts, f, b, extrema, large).Run();
   return changed;
 }
 

@@ -52,15 +52,27 @@ bool ReadRanges::Proves(const Each& reader, Value guard, const Affine& sub, Valu
   const auto learn = [&](ir::ConstraintSpan told) {
     for (const ir::Constraint& c : told) known.push_back({of_outside(c.e), c.equality});
   };
+  analysis::Work work;
+  // What is not 0 is 1 or more, where it cannot be less than 0.
+  const auto learn_not = [&](const ir::Constraint& c) {
+    const Affine form = of_outside(c.e);
+    for (const Affine& side : {form, form * -1}) {
+      const bool is_it = c.equality ? analysis::ProvesImplied(known, {side, false}, box, work)
+                                    : side == form * -1;
+      if (is_it) return known.push_back({side - Affine::Const(1), false});
+    }
+  };
   learn(reader.where);
   for (Value v : ConditionsOf(reader, guard)) {
     const Inst* def = FindDef(reader, v);
     if (def && def->op == ir::Op::Holds) learn(def->constraints);
+    const Inst* denied = def && def->op == ir::Op::Not ? FindDef(reader, def->args[0]) : nullptr;
+    if (denied && denied->op == ir::Op::Holds && denied->constraints.size() == 1)
+      learn_not(denied->constraints[0]);
   }
   for (const ir::IndexVar& i : reader.indices)
     known.push_back({describe(i.extent) - Affine::Const(1), false});
   for (const auto& [a, b] : equal_) known.push_back({describe(a) - describe(b), true});
-  analysis::Work work;
   return analysis::ProvesImplied(known, {rest, false}, box, work);
 }
 

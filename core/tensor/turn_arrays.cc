@@ -72,6 +72,7 @@ class Turner {
     if (axis && *axis == 0 && IsContraction(*inst.each)) TurnFactorsOfColumns(*inst.each);
     if (!axis || *axis == 0 || !IsReadByColumns(array, reads)) return;
     if (IsContraction(*inst.each) && !IsNeededTwice(array, b.insts, k + 1)) return;
+    if (!IsContraction(*inst.each) && IsOfRowsThatStay(*inst.each, *axis, b.insts, k)) return;
     if (!Turn(*inst.each, *axis)) return;
     turned_[array.id] = *axis;
   }
@@ -84,6 +85,25 @@ class Turner {
           return PlaceOfIndex(*read.statement, t.value) || FindDef(*read.statement, t.value);
         });
       });
+    });
+  }
+
+  // Whether it takes elements of a large product in front of it, by rows in which that is made and stays: then one turn of a row can
+  // make both, and what sums columns can add to all of them.
+  bool IsOfRowsThatStay(const Each& each, size_t axis, const std::vector<Inst>& insts,
+                        size_t k) const {
+    const EachResult& r = each.results[0];
+    if (r.monoid != ir::Monoid::kGen) return false;
+    return std::any_of(each.body.begin(), each.body.end(), [&](const Inst& read) {
+      if (read.op != Op::Index || ir::AffineSpan(read.subs) != ir::AffineSpan(r.out)) return false;
+      for (size_t at = k; at-- > 0 && k - at < kMostInsts;) {
+        const Inst& maker = insts[at];
+        if (maker.results.empty() || maker.results[0] != read.args[0]) continue;
+        return maker.each && maker.results.size() == 1 && IsContraction(*maker.each) &&
+               !own_.IsNoLarger(maker.each->results[0].shape) &&
+               !(axis == 1 && IsNeededTwice(maker.results[0], insts, at + 1));
+      }
+      return false;
     });
   }
 
