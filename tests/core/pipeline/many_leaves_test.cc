@@ -23,7 +23,7 @@ std::string Program(int leaves, const std::string& type, int count, const std::s
   return text + ") -> " + rest;
 }
 
-ir::Module Matrix(const std::string& program, Transform transform, bool sparse) {
+ir::Module LeafMatrix(const std::string& program, Transform transform, bool sparse) {
   const ir::Module lowered = testing::LowerText(program, "f");
   const std::vector<bool> wrt(lowered.Get(lowered.entry).params().size(), true);
   Options options;
@@ -57,14 +57,14 @@ TEST_CASE("many leaves: a Jacobian that would be written too often is one by cot
     for (int k = 0; k < 64; ++k)
       sum += " + sin(p" + std::to_string(p) + ".a" + std::to_string(k) + ")";
   }
-  const ir::Module m = Matrix(Program(64, "f64", 20, sum + " }"), Transform::kJacobian, false);
+  const ir::Module m = LeafMatrix(Program(64, "f64", 20, sum + " }"), Transform::kJacobian, false);
   CHECK(CountInsts(m.Get(m.entry)) <= size_t(20 * 64 * 4));
 }
 
 TEST_CASE("many leaves: blocks of zeros are one array each") {
   const int leaves = 64 * 5;
   const ir::Module m =
-      Matrix(Program(64, "[n]f64", 5, "f64 { return sum(p0.a0) }"), Transform::kHessian, false);
+      LeafMatrix(Program(64, "[n]f64", 5, "f64 { return sum(p0.a0) }"), Transform::kHessian, false);
   const ir::Function& f = m.Get(m.entry);
   CHECK(f.blocks.size() == 1);
   CHECK(CountInsts(f) <= size_t(leaves * leaves + 4 * leaves));
@@ -72,7 +72,7 @@ TEST_CASE("many leaves: blocks of zeros are one array each") {
 
 TEST_CASE("many leaves: a Jacobian by thousands of them") {
   const ir::Module m =
-      Matrix(Program(64, "f64", 128, "S { return p0 }"), Transform::kJacobian, false);
+      LeafMatrix(Program(64, "f64", 128, "S { return p0 }"), Transform::kJacobian, false);
   const ir::Function& f = m.Get(m.entry);
   CHECK(f.results.size() == 64 + 64 * 64 * 128);
   CHECK(CountInsts(f) <= 2);
@@ -100,7 +100,7 @@ TEST_CASE("many leaves: columns of code that keeps a tape") {
 
 TEST_CASE("many leaves: sparse matrices have code for blocks with elements") {
   const auto sparse = [](int leaves, const char* rest, Transform transform) {
-    const ir::Module m = Matrix(Program(leaves, "[n]f64", 2, rest), transform, true);
+    const ir::Module m = LeafMatrix(Program(leaves, "[n]f64", 2, rest), transform, true);
     return m.Get(m.entry).blocks.size();
   };
   CHECK(sparse(64, "f64 { return sum(p0.a0) }", Transform::kHessian) == 1);
