@@ -56,13 +56,34 @@ class Windows {
     if (step != 0)
       return IsStep(step) ? std::optional(RowWindow{0, 0, {}, {}, step}) : std::nullopt;
     for (const Affine::Term& t : sub.terms) {
-      if (t.coeff != 1 || Find(t.value) == nullptr) continue;
-      std::optional<RowWindow> band = BandAround(t.value);
+      if (t.coeff != 1) continue;
+      std::optional<RowWindow> band = Find(t.value) ? BandAround(t.value) : Quotient(t.value);
       if (!band) continue;
       middle = t.value;
       return band;
     }
     return std::nullopt;
+  }
+  // Of a near row by k: with what is left of the division, k times it is what was divided.
+  std::optional<RowWindow> Quotient(Value v) const {
+    const Inst* div = Made(v);
+    if (div == nullptr || div->op != Op::Div) return std::nullopt;
+    const std::optional<int64_t> by = facts_.constant(div->args[1]);
+    const Inst* above = Made(div->args[0]);
+    std::optional<RowWindow> window = Of(
+        above != nullptr && above->op == Op::AffineOf ? above->subs[0] : Affine::Of(div->args[0]));
+    const bool is_row = window && window->step == 1 && window->period == 1 && window->first >= 0 &&
+                        !window->behind.valid();
+    if (!is_row || !by || !IsStep(*by)) return std::nullopt;
+    window->first -= *by - 1;
+    window->period = *by;
+    return window;
+  }
+  const Inst* Made(Value v) const {
+    const auto made = std::find_if(each_.body.begin(), each_.body.end(), [&](const Inst& inst) {
+      return inst.results.size() == 1 && inst.results[0] == v;
+    });
+    return made == each_.body.end() ? nullptr : &*made;
   }
   // What an index of few turns, or of as many as an array has elements, adds.
   std::optional<RowWindow> Turns(const IndexVar& i, int64_t coeff) const {

@@ -1,6 +1,6 @@
 // Which rows of an array a turn of one of a statement's indices uses, as far as it is known how many rows away they are:
 // x[i + 1]; x[i + u - 1] with u < 3, or u < k where k is an extent of an array; x[j] where i - 1 <= j <= i + 1; by steps,
-// x[2 * i + u]; by part of a step, x[j] where i - 2 <= 2 * j <= i; and x[i + v] where 0 <= v < 3, whatever v is.
+// x[2 * i + u]; by part of a step, x[j] where i - 2 <= 2 * j <= i, or x[i / 2]; and x[i + v] where 0 <= v < 3, whatever v is.
 #pragma once
 
 #include <cstdint>

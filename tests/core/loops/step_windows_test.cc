@@ -64,6 +64,19 @@ TEST_CASE("windows by steps: layers of them, and what reads their rows") {
       5);
 }
 
+TEST_CASE("windows by steps: rows that several turns take") {
+  CheckHoldsSteps(
+      "  return sum i < 2 * n, l < h { let e = z[i / 2, l] * (1.0 + 0.1 * f64(i)); e * e * e }", 0);
+  CheckHoldsSteps(
+      "  return sum i < 3 * n - 3 { log(1.0 + exp(sum q < 3, l < h { z[(i + q) / 3, l] * w[q, l] "
+      "})) }",
+      1);
+  CheckHoldsSteps(
+      "  let p = gen i < n / 2, l < h { sin(z[2 * i, l] * z[2 * i + 1, l]) }\n"
+      "  return sum i < 2 * (n / 2), l < h { let e = z[i, l] - p[i / 2, l]; e * e }",
+      0);
+}
+
 TEST_CASE("windows by steps: each set of a batch has its own") {
   const ir::Module ssa = testing::LowerText(
       "fn f(x: [b, n, d]f64, w: [d, h]f64) -> f64 {\n"
