@@ -85,8 +85,29 @@ Affine OuterValues::FormOf(Value v) const {
 Affine OuterValues::Describe(Value v, Box& box) const {
   const Affine form = FormOf(v);
   ir::ForEachOperand(form, [&](Value x) {
-    if (x.id < known_.size()) box.AddValue(x, known_[x.id].range);
+    if (x.id >= known_.size()) return;
+    const Interval known = known_[x.id].range, told = box.RangeOf(x);
+    box.AddValue(x, {std::max(known.lo, told.lo), std::min(known.hi, told.hi)});
   });
+  return form;
+}
+
+Affine OuterValues::Describe(const Affine& a, Box& box) const {
+  return Describe(a, ir::Each(), box);
+}
+
+Affine OuterValues::Describe(const Affine& a, const ir::Each& each, Box& box) const {
+  const auto is_inside = [&](Value v) {
+    return std::any_of(each.indices.begin(), each.indices.end(),
+                       [&](const ir::IndexVar& i) { return i.var == v; }) ||
+           std::any_of(each.body.begin(), each.body.end(), [&](const ir::Inst& inst) {
+             return std::find(inst.results.begin(), inst.results.end(), v) != inst.results.end();
+           });
+  };
+  Affine form = a;
+  for (const Affine::Term& t : a.terms) {
+    if (!is_inside(t.value)) form = form.Substitute(t.value, Describe(t.value, box));
+  }
   return form;
 }
 

@@ -22,8 +22,11 @@ class OuterValues {
   Box BoxOf(const ir::Each& each) const;
   // What extents that are quotients by numbers, n / 2, say wherever the statement has a point: that n is no less than twice that.
   std::vector<ir::Constraint> QuotientsOf(const ir::Each& each, Box& box) const;
-  // v in terms of values whose definition is not affine; `box` learns their ranges.
+  // v in terms of values whose definition is not affine; `box` learns their ranges, beside what it knows.
   ir::Affine Describe(ir::Value v, Box& box) const;
+  // The same for all of a form; of one in a statement, but what that defines itself.
+  ir::Affine Describe(const ir::Affine& a, Box& box) const;
+  ir::Affine Describe(const ir::Affine& a, const ir::Each& each, Box& box) const;
 
  private:
   struct Known {

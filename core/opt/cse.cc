@@ -1,5 +1,6 @@
 // Value numbering over the dominator tree: an instruction that computes what one which dominates it has
-// computed gives that one's value.
+// computed gives that one's value. In a statement's body, integers that the blocks have computed, too: what an index is moved by, or
+// ends at, has one name.
 #include <absl/container/flat_hash_map.h>
 #include <absl/container/flat_hash_set.h>
 #include <absl/hash/hash.h>
@@ -105,26 +106,51 @@ class Numbering {
 
   void Visit(Inst& inst, uint32_t b) {
     renaming_.Apply(inst);
-    if (inst.each) VisitBody(*inst.each);
+    if (inst.each) VisitBody(*inst.each, b);
     if (!IsShareable(inst, f_)) return;
     uint32_t& latest = latest_.try_emplace(&inst, kNone).first->second;
-    // The walk is in preorder: a subtree that it has left it does not enter again.
-    while (latest != kNone && !dominators_.Dominates(found_[latest].block, b))
-      latest = found_[latest].below;
-    if (latest != kNone && depth_[b] - depth_[found_[latest].block] < kMaxDepth &&
-        options_.Take(RuleId::kCommonSubexpression)) {
-      renaming_.Set(inst.results[0], found_[latest].value);
-      return;
-    }
+    if (Replace(inst, b, latest)) return;
     found_.push_back({inst.results[0], b, latest});
     latest = static_cast<uint32_t>(found_.size() - 1);
   }
 
-  void VisitBody(ir::Each& each) {
+  // By what has been found on the way to the block; `latest`: of equal computations.
+  bool Replace(const Inst& inst, uint32_t b, uint32_t& latest) {
+    // The walk is in preorder: a subtree that it has left it does not enter again.
+    while (latest != kNone && !dominators_.Dominates(found_[latest].block, b))
+      latest = found_[latest].below;
+    if (latest == kNone || depth_[b] - depth_[found_[latest].block] >= kMaxDepth ||
+        !options_.Take(RuleId::kCommonSubexpression))
+      return false;
+    renaming_.Set(inst.results[0], found_[latest].value);
+    return true;
+  }
+
+  // By what the blocks have computed of the same values and numbers.
+  bool ReplaceByOuter(const Inst& inst, uint32_t b) {
+    if (inst.op == ir::Op::Const) {
+      const auto number = latest_.find(&inst);
+      if (number == latest_.end() || number->second == kNone) return false;
+      const Found& outer = found_[number->second];
+      if (dominators_.Dominates(outer.block, b)) numbers_[inst.results[0].id] = outer.value;
+      return false;
+    }
+    if (inst.args.empty() || inst.guard.valid() || inst.op == ir::Op::Index) return false;
+    Inst same = inst;
+    for (Value& v : same.args) {
+      if (const auto it = numbers_.find(v.id); it != numbers_.end()) v = it->second;
+    }
+    const auto known = latest_.find(&same);
+    return known != latest_.end() && Replace(inst, b, known->second);
+  }
+
+  void VisitBody(ir::Each& each, uint32_t b) {
     body_.clear();
+    numbers_.clear();
     for (Inst& inst : each.body) {
       renaming_.Apply(inst);
       if (!IsShareable(inst, f_)) continue;
+      if (f_.TypeOf(inst.results[0]) == ir::Type::I64() && ReplaceByOuter(inst, b)) continue;
       const auto [it, fresh] = body_.insert(&inst);
       if (!fresh && options_.Take(RuleId::kCommonSubexpression))
         renaming_.Set(inst.results[0], (*it)->results[0]);
@@ -140,7 +166,8 @@ class Numbering {
   std::vector<Found> found_;
   absl::flat_hash_map<const Inst*, uint32_t, ComputationHash, ComputationEq> latest_;  // in found_
   absl::flat_hash_set<const Inst*, ComputationHash, ComputationEq>
-      body_;  // of the statement that is visited
+      body_;                                      // of the statement that is visited
+  absl::flat_hash_map<uint32_t, Value> numbers_;  // of its body, by those of the blocks
 };
 
 }  // namespace

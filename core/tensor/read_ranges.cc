@@ -32,21 +32,13 @@ bool ReadRanges::IsBelow(const Each& reader, Value guard, const Affine& sub, Val
 bool ReadRanges::Proves(const Each& reader, Value guard, const Affine& sub, Value extent,
                         bool from) const {
   analysis::Box box = outer_.BoxOf(reader);
-  const auto describe = [&](Value v) {
-    const Affine form = outer_.Describe(v, box);
-    if (const Value size = form.AsValue(); size.valid() && v == extent) {
-      const analysis::Interval range = box.RangeOf(size);
-      box.AddValue(size, {std::max<int64_t>(range.lo, 0), std::min(range.hi, kMaxExtent)});
-    }
-    return form;
-  };
-  const auto of_outside = [&](Affine form) {
-    for (const Affine::Term& t : Affine(form).terms) {
-      if (!PlaceOfIndex(reader, t.value)) form = form.Substitute(t.value, describe(t.value));
-    }
-    return form;
-  };
+  const auto describe = [&](Value v) { return outer_.Describe(v, box); };
+  const auto of_outside = [&](const Affine& form) { return outer_.Describe(form, reader, box); };
   const Affine size = extent.valid() ? describe(extent) : Affine();
+  if (const Value rows = size.AsValue(); rows.valid()) {
+    const analysis::Interval range = box.RangeOf(rows);
+    box.AddValue(rows, {std::max<int64_t>(range.lo, 0), std::min(range.hi, kMaxExtent)});
+  }
   const Affine at = of_outside(sub), rest = from ? at : size - Affine::Const(1) - at;
   std::vector<ir::Constraint> known = outer_.QuotientsOf(reader, box);
   const auto learn = [&](ir::ConstraintSpan told) {
@@ -57,8 +49,8 @@ bool ReadRanges::Proves(const Each& reader, Value guard, const Affine& sub, Valu
   const auto learn_not = [&](const ir::Constraint& c) {
     const Affine form = of_outside(c.e);
     for (const Affine& side : {form, form * -1}) {
-      const bool is_it = c.equality ? analysis::ProvesImplied(known, {side, false}, box, work)
-                                    : side == form * -1;
+      const bool is_it =
+          c.equality ? analysis::ProvesImplied(known, {side, false}, box, work) : side == form * -1;
       if (is_it) return known.push_back({side - Affine::Const(1), false});
     }
   };

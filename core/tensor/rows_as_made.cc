@@ -87,14 +87,7 @@ class ByMaker {
   // At every point of the statement: other rows have no terms.
   bool IsWithinRows(const Each& each, const Affine& sub, Value rows) const {
     analysis::Box box = outer_.BoxOf(each);
-    const auto described = [&](const Affine& e) {
-      Affine form = e;
-      for (const Affine::Term& t : e.terms) {
-        if (!PlaceOfIndex(each, t.value) && !FindDef(each, t.value))
-          form = form.Substitute(t.value, outer_.Describe(t.value, box));
-      }
-      return form;
-    };
+    const auto described = [&](const Affine& e) { return outer_.Describe(e, each, box); };
     std::vector<ir::Constraint> known;
     for (const ir::Constraint& c : each.where) known.push_back({described(c.e), c.equality});
     const Affine at = described(sub), last = described(Affine::Of(rows)) - Affine::Const(1);

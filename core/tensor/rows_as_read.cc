@@ -146,11 +146,7 @@ class Maker {
       const analysis::Interval known = box.RangeOf(size);
       box.AddValue(size, {std::max<int64_t>(known.lo, 0), std::min(known.hi, kMaxExtent)});
     }
-    Affine at = sub;
-    for (const Affine::Term& t : sub.terms) {
-      if (!PlaceOfIndex(reader, t.value))
-        at = at.Substitute(t.value, outer_.Describe(t.value, box));
-    }
+    const Affine at = outer_.Describe(sub, reader, box);
     std::vector<ir::Constraint> known = outer_.QuotientsOf(reader, box);
     // What the entry has checked of the rows.
     for (const auto& [a, b] : equal_) {

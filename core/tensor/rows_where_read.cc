@@ -125,13 +125,7 @@ class NarrowRows {
   bool IsPart(const RowsRead& rows, Value all_rows) const {
     analysis::Box box;
     const Affine all = outer_.Describe(all_rows, box);
-    const auto known = [&](const Affine& a) {
-      Affine form = a;
-      for (const Affine::Term& t : a.terms)
-        form = form.Substitute(t.value, outer_.Describe(t.value, box));
-      return form;
-    };
-    const Affine first = known(rows.first), end = known(rows.end);
+    const Affine first = outer_.Describe(rows.first, box), end = outer_.Describe(rows.end, box);
     const auto is_size = [&](const Affine& a) {
       const std::optional<analysis::Interval> range = box.RangeOf(a);
       return range && range->lo >= 0;
@@ -167,9 +161,7 @@ class NarrowRows {
   // As a value in front of instruction k.
   Value Count(ir::Block& b, size_t k, const Affine& count) {
     analysis::Box box;
-    Affine form = count;
-    for (const Affine::Term& t : count.terms)
-      form = form.Substitute(t.value, outer_.Describe(t.value, box));
+    const Affine form = outer_.Describe(count, box);
     if (form.AsValue().valid()) return form.AsValue();
     Inst inst;
     inst.op = Op::AffineOf;

@@ -103,13 +103,7 @@ class SplitClampsOf {
                                Value extent) const {
     Clamp clamp;
     analysis::Box box;
-    const auto of_outside = [&](Affine form) {
-      for (const Affine::Term& t : Affine(form).terms) {
-        if (!PlaceOfIndex(each, t.value))
-          form = form.Substitute(t.value, outer_.Describe(t.value, box));
-      }
-      return form;
-    };
+    const auto of_outside = [&](const Affine& form) { return outer_.Describe(form, each, box); };
     const Affine last = of_outside(Affine::Of(extent) - Affine::Const(1));
     while (const Inst* def = v.valid() ? FindDef(each, v) : nullptr) {
       bool& end = def->op == Op::Max ? clamp.first : clamp.last;
