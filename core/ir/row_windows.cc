@@ -68,7 +68,7 @@ class Windows {
   std::optional<RowWindow> Quotient(Value v) const {
     const Inst* div = Made(v);
     if (div == nullptr || div->op != Op::Div) return std::nullopt;
-    const std::optional<int64_t> by = facts_.constant(div->args[1]);
+    const std::optional<int64_t> by = Number(div->args[1]);
     const Inst* above = Made(div->args[0]);
     std::optional<RowWindow> window = Of(
         above != nullptr && above->op == Op::AffineOf ? above->subs[0] : Affine::Of(div->args[0]));
@@ -78,6 +78,11 @@ class Windows {
     window->first -= *by - 1;
     window->period = *by;
     return window;
+  }
+  std::optional<int64_t> Number(Value v) const {
+    const Inst* made = Made(v);
+    if (made == nullptr || made->op != Op::Const) return facts_.constant(v);
+    return static_cast<int64_t>(made->bits);
   }
   const Inst* Made(Value v) const {
     const auto made = std::find_if(each_.body.begin(), each_.body.end(), [&](const Inst& inst) {

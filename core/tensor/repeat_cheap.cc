@@ -22,6 +22,7 @@
 #include "core/ir/known_extents.h"
 #include "core/ir/op_weight.h"
 #include "core/ir/own_arrays.h"
+#include "core/ir/row_windows.h"
 #include "core/ir/statements.h"
 #include "core/tensor/normalise.h"
 #include "core/tensor/statement_edit.h"
@@ -231,8 +232,19 @@ class BlockRepeats {
   // Not where the reader could run over the array's rows first, in the loop that makes them (core/loops/rows_first.h).
   bool MayTurn(const Array& array, const Reader& r) const {
     if (!r.ByTurns() || !PlaceOfIndex(*insts_[r.at].each, r.row)) return false;
-    const Turns turns(insts_, array.maker, r.at, {{r.at, r.row}});
+    const auto is_near = [&](const Each& each, const ir::Affine& sub, Value index) {
+      return IsNear(each, sub, index);
+    };
+    const Turns turns(insts_, array.maker, r.at, {{r.at, r.row}}, 0, is_near);
     return turns.LoopOf(r.at) != turns.LoopOf(array.maker);
+  }
+  bool IsNear(const Each& each, const ir::Affine& sub, Value index) const {
+    const auto constant = [&](Value v) {
+      const auto it = extents_.constants.find(v);
+      return it == extents_.constants.end() ? std::nullopt : std::optional(it->second);
+    };
+    const auto is_extent = [&](Value v) { return extents_.IsDim(v); };
+    return ir::FindRowWindow(each, sub, index, {constant, is_extent}).has_value();
   }
   // Not a sum of two arrays one of which cannot become part of it: that is added to in place.
   bool MayStay(const Inst& reader) const {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <climits>
+#include <utility>
 
 namespace pullback::tensor {
 
@@ -25,7 +26,8 @@ std::optional<size_t> AxisOf(const EachResult& r, Value index) {
 }
 
 Turns::Turns(const std::vector<Inst>& insts, size_t begin, size_t end,
-             const std::map<size_t, Value>& first, size_t depth) {
+             const std::map<size_t, Value>& first, size_t depth, IsNearRow is_near)
+    : is_near_(std::move(is_near)) {
   for (size_t at = begin; at <= end; ++at) {
     const Inst& inst = insts[at];
     const auto planned = first.find(at);
@@ -34,7 +36,7 @@ Turns::Turns(const std::vector<Inst>& insts, size_t begin, size_t end,
     loops_[at] = loop;
     const bool in_front = inst.each && IsInFront(inst, loop);
     for (size_t k = 0; k < inst.results.size(); ++k) {
-      const auto axis = inst.each ? AxisOf(inst.each->results[k], index) : std::nullopt;
+      const auto axis = inst.each ? AxisMade(*inst.each, k, index) : std::nullopt;
       const size_t rank = inst.each ? inst.each->results[k].out.size() : 0;
       if (in_front)
         made_[inst.results[k]] = {at, loop, std::nullopt, rank};
@@ -48,6 +50,19 @@ Turns::Turns(const std::vector<Inst>& insts, size_t begin, size_t end,
   }
 }
 
+bool Turns::IsOwn(const ir::Each& each, const ir::Affine& sub, Value index) const {
+  return index.valid() && (sub.AsValue() == index || (is_near_ && is_near_(each, sub, index)));
+}
+
+std::optional<size_t> Turns::AxisMade(const ir::Each& each, size_t result, Value index) const {
+  const EachResult& r = each.results[result];
+  const std::optional<size_t> own = AxisOf(r, index);
+  for (size_t axis = 0; !own && is_near_ && axis < r.out.size(); ++axis) {
+    if (IsOwn(each, r.out[axis], index)) return axis;
+  }
+  return own;
+}
+
 void Turns::NoteReaders(const Inst& inst, size_t at, Value index) {
   std::map<Value, int> others;
   ir::ForEachOperand(inst, [&](const Value& v) {
@@ -57,7 +72,7 @@ void Turns::NoteReaders(const Inst& inst, size_t at, Value index) {
     ForEachRead(*inst.each, [&](Value v, ir::AffineSpan subs) {
       const auto it = others.find(v);
       const auto axis = it == others.end() ? std::nullopt : made_.at(v).axis;
-      if (axis && index.valid() && subs[*axis].AsValue() == index) --it->second;
+      if (axis && IsOwn(*inst.each, subs[*axis], index)) --it->second;
     });
   }
   for (const auto& [v, count] : others) {
@@ -138,8 +153,7 @@ int Turns::LoopOf(const Inst& statement, Value index) const {
   });
   ForEachRead(*statement.each, [&](Value v, ir::AffineSpan subs) {
     const auto it = others.find(v);
-    if (it != others.end() && index.valid() && subs[*made_.at(v).axis].AsValue() == index)
-      --it->second;
+    if (it != others.end() && IsOwn(*statement.each, subs[*made_.at(v).axis], index)) --it->second;
   });
   for (const auto& [v, count] : others) {
     if (count > 0) loop = std::max(loop, made_.at(v).loop + 1);

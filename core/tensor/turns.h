@@ -4,6 +4,7 @@
 // there, if what it is made of is there anyway, or can be made there, too.
 #pragma once
 
+#include <functional>
 #include <map>
 #include <optional>
 #include <set>
@@ -17,6 +18,8 @@ namespace pullback::tensor {
 ir::Value IndexAt(const ir::Inst& inst, size_t depth);
 // The axis at which the result has this index; nothing: none.
 std::optional<size_t> AxisOf(const ir::EachResult& r, ir::Value index);
+// Whether a subscript of the statement is near to the index (core/ir/row_windows.h): a window of rows is there for its turn.
+using IsNearRow = std::function<bool(const ir::Each&, const ir::Affine& sub, ir::Value index)>;
 
 // fn(array, subscripts) of each read in the body.
 template <typename Fn>
@@ -29,9 +32,9 @@ void ForEachRead(const ir::Each& each, Fn&& fn) {
 class Turns {
  public:
   // From one instruction to another. `first`: by statement, the index that comes first, behind `depth` others that its
-  // loops have in common; others keep theirs.
+  // loops have in common; others keep theirs. `is_near`: rows near to a turn's own count as its own.
   Turns(const std::vector<ir::Inst>& insts, size_t begin, size_t end,
-        const std::map<size_t, ir::Value>& first, size_t depth = 0);
+        const std::map<size_t, ir::Value>& first, size_t depth = 0, IsNearRow is_near = nullptr);
 
   // The number of the loop that an instruction can be part of.
   int LoopOf(size_t at) const { return loops_.at(at); }
@@ -59,6 +62,10 @@ class Turns {
   // Whether these statements read what the maker makes, by turns, and no others do.
   bool AreReadIn(const ir::Inst& maker, const std::set<size_t>& statements) const;
 
+  bool IsOwn(const ir::Each& each, const ir::Affine& sub, ir::Value index) const;
+  std::optional<size_t> AxisMade(const ir::Each& each, size_t result, ir::Value index) const;
+
+  const IsNearRow is_near_;
   std::map<size_t, int> loops_;
   std::map<ir::Value, Readers> readers_;
   std::map<ir::Value, Made> made_;

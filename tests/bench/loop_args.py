@@ -58,6 +58,20 @@ TOKEN = {"x": (1000, 16), "w": (16, 64), "u": (64, 32), "t": (64,)}
 SHAPES |= {f"token_{name}": TOKEN for name in ("first", "last", "layer", "ends", "range", "steps", "scores")}
 SHAPES |= {f"token_{name}": TOKEN | {"v": (64, 64)} for name in ("residual", "layers")}
 SHAPES |= {"token_pair": TOKEN | {"t": (2, 64)}, "token_sets": TOKEN | {"x": (20, 50, 16)}}
+ROWS = {"x": (1000, 16), "w": (16, 64)}
+SHAPES |= {name: ROWS | {"c": (3, 64, 32)} for name in ("conv_strided", "strided_width", "upsampled", "upsampled_conv")}
+SHAPES |= {name: ROWS | {"v": (64,)} for name in ("pooled_threes", "window_max")}
+SHAPES |= {name: ROWS for name in ("haar", "halves", "branch_row")}
+SHAPES |= {name: ROWS | {"u": (64, 32)} for name in ("mean_rows", "max_rows")}
+SHAPES |= {
+    "frames": ROWS | {"v": (4,), "u": (64, 32)},
+    "loop_pairs": ROWS | {"u": (64, 64)},
+    "down_and_up": ROWS | {"u": (64, 64), "v": (64, 32)},
+    "strided_four_layers": {"x": (1000, 16), "a": (3, 16, 32), "b": (3, 32, 32)},
+    "strided_loop": ROWS | {"c": (3, 64)},
+}
+# Numbers, as they are.
+NUMBERS = {"branch_row": {"c": 1}, "mean_rows": {"c": 3}, "max_rows": {"c": 3}}
 # Vectors of integers: how many, and below what.
 LABELS = {"two_views": {"t": (2000, 32)}}
 
@@ -70,6 +84,7 @@ def main():
     arguments = {name: numbers(*shape) for name, shape in SHAPES[options.name].items()}
     for name, (count, below) in LABELS.get(options.name, {}).items():
         arguments[name] = [random.randrange(below) for _ in range(count)]
+    arguments |= NUMBERS.get(options.name, {})
     print(json.dumps(arguments))
 
 

@@ -77,6 +77,26 @@ TEST_CASE("windows by steps: rows that several turns take") {
       0);
 }
 
+// What is cheap is not made again for a reader that takes a window of it.
+TEST_CASE("windows by steps: down by two, and up with what was there") {
+  const ir::Module ssa = testing::LowerText(
+      "fn f(x: [n, d]f64, w: [d, h]f64, u: [h, h]f64, v: [h, k]f64) -> f64 {\n"
+      "  let z = tanh.(x @ w)\n"
+      "  let p = gen i < n / 2, l < h { 0.5 * (z[2 * i, l] + z[2 * i + 1, l]) }\n"
+      "  let q = tanh.(p @ u)\n"
+      "  let r = gen i < 2 * (n / 2), l < h { z[i, l] + q[i / 2, l] }\n"
+      "  return sum i < 2 * (n / 2) { logsumexp(r[i] @ v) }\n}",
+      "f");
+  const ir::Module gradient = testing::Derived(ssa, Transform::kValueAndGrad);
+  const auto args = [](int64_t n) {
+    return std::vector<Tensor>{Ramp({n, 2}), Ramp({2, 4}), Ramp({4, 4}), Ramp({4, 3})};
+  };
+  for (const int64_t n : {0, 1, 2, 17, 33, 70}) RunBoth(gradient, args(n), Traps::kSame, kRows);
+  const int64_t more = ElementsMade(gradient, args(4 * kManyRows), kRows) -
+                       ElementsMade(gradient, args(kManyRows), kRows);
+  CHECK(more < 3 * kManyRows * 3);  // the result has two numbers a row
+}
+
 TEST_CASE("windows by steps: each set of a batch has its own") {
   const ir::Module ssa = testing::LowerText(
       "fn f(x: [b, n, d]f64, w: [d, h]f64) -> f64 {\n"
