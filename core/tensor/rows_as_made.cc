@@ -6,6 +6,9 @@
 //   u = each(i < M, l < d, j < k) where (i + 1 < N) { … a[i, j] … } sum [i, l] of (M, d)
 //   y = each(t < N, l < d) where (1 <= t, t - 1 < M) { u[t - 1, l] } gen [t, l] of (N, d)
 //
+// Rows that are no known number of rows away, or are taken from the other end, are stored where they belong: with a[t - c, j], or
+// a[c - t, j], y = each(i < M, l < d) where (0 <= c + i < N) { u[i, l] } gen [c + i, l] of (N, d), or [c - i, l].
+//
 // (Of what a program reads some rows away rows_as_read.cc makes these rows.) Each element has the terms that it had, in their order.
 #include <algorithm>
 #include <optional>
@@ -52,10 +55,15 @@ class ByMaker {
   }
 
  private:
-  // The statement's row t is made of row t - by of an array that has so many rows.
+  // The statement's row t is made of row t - by of an array that has so many rows; or from the other end, of row by - t.
   struct Away {
     Affine by;
     Value rows;
+    int64_t sign = 1;
+    bool operator==(const Away&) const = default;
+    bool IsNear() const { return sign == 1 && by.IsConst(); }
+    // Of the statement, what is made of that row.
+    Affine RowOf(Value row) const { return Affine::Of(row) * sign + by; }
   };
 
   void LearnLarge(const Inst& inst, size_t k) {
@@ -75,14 +83,24 @@ class ByMaker {
     for (const Inst& read : each.body) {
       const auto large = read.op == Op::Index ? large_.find(read.args[0].id) : large_.end();
       if (large == large_.end()) continue;
-      const Affine by = Affine::Of(row) - read.subs[0];
-      if (!by.IsConst() || (away && (away->by != by || away->rows != large->second)))
-        return std::nullopt;
+      const std::optional<Away> by = AwayBy(each, row, read.subs[0], large->second);
+      if (!by || (away && *away != *by)) return std::nullopt;
       if (!away && !IsWithinRows(each, read.subs[0], large->second)) return std::nullopt;
-      away = Away{by, large->second};
+      away = by;
     }
-    if (!away || away->by == Affine() || !AreNoMore(away->rows, r.shape[0])) return std::nullopt;
+    if (!away || away->RowOf(row) == Affine::Of(row) || !AreNoMore(*away, r.shape))
+      return std::nullopt;
     return away;
+  }
+  static std::optional<Away> AwayBy(const Each& each, Value row, const Affine& sub, Value rows) {
+    const int64_t sign = sub.Coeff(row);
+    if (sign != 1 && sign != -1) return std::nullopt;
+    const Away away{Affine::Of(row) - sub * sign, rows, sign};
+    const bool outside =
+        std::none_of(away.by.terms.begin(), away.by.terms.end(), [&](const Affine::Term& t) {
+          return PlaceOfIndex(each, t.value) || FindDef(each, t.value);
+        });
+    return outside ? std::optional(away) : std::nullopt;
   }
   // At every point of the statement: other rows have no terms.
   bool IsWithinRows(const Each& each, const Affine& sub, Value rows) const {
@@ -95,10 +113,13 @@ class ByMaker {
     return analysis::ProvesImplied(known, {at, false}, box, work) &&
            analysis::ProvesImplied(known, {last - at, false}, box, work);
   }
-  bool AreNoMore(Value rows, Value others) const {
+  // Than the statement makes, or than would be larger than the function's own arrays.
+  bool AreNoMore(const Away& away, ir::Values shape) const {
     analysis::Box box;
-    const Affine more = outer_.Describe(others, box) - outer_.Describe(rows, box);
-    return more.IsConst() && more.constant >= 0;
+    const Affine more = outer_.Describe(shape[0], box) - outer_.Describe(away.rows, box);
+    if (more.IsConst() && more.constant >= 0) return true;
+    shape[0] = away.rows;
+    return own_.IsNoLarger(shape);
   }
 
   // By rows of the array; `inst` takes them from there.
@@ -111,7 +132,7 @@ class ByMaker {
     each.indices[*PlaceOfIndex(each, old)] = {row, away.rows};
     r.out[0] = Affine::Of(row);
     r.shape[0] = away.rows;
-    const Affine at = Affine::Of(row) + away.by;
+    const Affine at = away.RowOf(row);
     SubstituteIndex(each, f_, old, at);
     AddRange(each, at, rows);
 
@@ -126,7 +147,7 @@ class ByMaker {
     read.loc = inst.loc;
     read.args = {made.results[0]};
     ir::Affines subs(whole.out.begin(), whole.out.end());
-    subs[0] = subs[0] - away.by;
+    if (away.IsNear()) subs[0] = subs[0] - away.by;
     read.subs = ir::AffineSpan(subs);
     read.results = {f_.NewValue(f_.TypeOf(made.results[0]).Element())};
     placed.value = read.results[0];
@@ -135,7 +156,13 @@ class ByMaker {
       if (std::find(whole.out.begin(), whole.out.end(), Affine::Of(i.var)) != whole.out.end())
         moved.indices.push_back(i);
     }
-    AddRange(moved, subs[0], away.rows);
+    if (away.IsNear()) {
+      AddRange(moved, subs[0], away.rows);
+    } else {
+      moved.indices[*PlaceOfIndex(moved, whole.out[0].AsValue())].extent = away.rows;
+      placed.out[0] = away.RowOf(whole.out[0].AsValue());
+      AddRange(moved, placed.out[0], rows);
+    }
     moved.body.push_back(std::move(read));
     moved.results.push_back(std::move(placed));
     *inst.each = std::move(moved);
