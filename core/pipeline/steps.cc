@@ -264,8 +264,10 @@ Status KeepFewer(PassRunner& passes, ir::Module& m) {
     for (auto& f : x.functions) changed |= tensor::ReadExtrema(*f);
     return Status();
   }));
-  if (changed)
+  if (changed) {
+    PB_RETURN_IF_ERROR(RaiseReaders(passes, m));
     PB_RETURN_IF_ERROR(CommonRows(passes, m));  // what was read there is searched in any order
+  }
   changed = true;
   for (int round = 0; changed && round < kMostRepeats; ++round) {
     changed = false;

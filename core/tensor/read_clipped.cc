@@ -10,6 +10,7 @@
 #include <map>
 #include <vector>
 
+#include "core/ir/dominance.h"
 #include "core/ir/own_arrays.h"
 #include "core/tensor/array_reads.h"
 #include "core/tensor/normalise.h"
@@ -27,7 +28,7 @@ using ir::Value;
 
 class Clipped {
  public:
-  explicit Clipped(ir::Function& f) : f_(f), reads_(f), signs_(f), own_(f) {}
+  explicit Clipped(ir::Function& f) : f_(f), reads_(f), signs_(f), own_(f), dominators_(f) {}
 
   bool Run() {
     for (const ir::Block& b : f_.blocks) {
@@ -88,7 +89,7 @@ class Clipped {
     return read.op == Op::Index && !read.guard.valid() && ir::AffineSpan(read.subs) == subs;
   }
 
-  // Where all other readers of the array, in the same block behind `clip`, ask for no more, they read what it makes.
+  // Where all other readers of the array, behind `clip`, ask for no more, they read what it makes.
   void NoteReaders(const Term& term, const Inst& clip, size_t result) {
     const Value whole = term.read->args[0];
     if (!reads_.OnlyByStatements(whole)) return;
@@ -105,7 +106,9 @@ class Clipped {
       const Inst* value = reader ? TermOf(term, *clip.each, *read.statement, *read.inst) : nullptr;
       if (!value || !signs_.AsksForSign(*read.statement, value->results[0])) return;
       const BlockValues::Place place = values_.PlaceOf(reader->results[0]);
-      if (place.block != at.block || place.at < at.at) return;
+      const bool is_behind =
+          place.block == at.block ? place.at > at.at : dominators_.Dominates(at.block, place.block);
+      if (!is_behind) return;
       others.emplace_back(value, read.inst);
     }
     for (const auto& [value, read] : others)
@@ -142,6 +145,7 @@ class Clipped {
   const SignTests signs_;
   const BlockValues& values_ = signs_.values();
   const ir::OwnArrays own_;
+  const ir::Dominators dominators_;
   std::map<const Inst*, Instead> instead_;  // by what has the sign
   bool changed_ = false;                    // the statement that is looked at
 };
