@@ -123,14 +123,14 @@ class Clipped {
     for (const Inst& inst : reader.body) {
       bool uses = false;
       ir::ForEachOperand(inst, [&](const Value& v) { uses |= v == read.results[0]; });
-      if (uses && (sum || inst.op != Op::Add || inst.guard.valid())) return nullptr;
+      if (uses && (sum || inst.op != Op::Add || inst.guard != read.guard)) return nullptr;
       if (uses) sum = &inst;
     }
-    if (!sum || read.guard.valid()) return nullptr;
+    if (!sum) return nullptr;
     const Value other = sum->args[sum->args[0] == read.results[0] ? 1 : 0];
     const Inst* added = FindDef(reader, other);
-    const bool same =
-        added && added->op == Op::Index && !added->guard.valid() && added->args == term.added->args;
+    const bool same = added && added->op == Op::Index && added->args == term.added->args &&
+                      (!added->guard.valid() || added->guard == read.guard);
     if (!same || other == read.results[0]) return nullptr;
     auto subs = term.added->subs;  // at the clip's point that has the element read
     for (ir::Affine& sub : subs) {

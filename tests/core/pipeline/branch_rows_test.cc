@@ -33,6 +33,13 @@ const char* const kBodies[] = {
     "  let m = gen l < h { (sum i < n { z[i, l] }) / f64(n) }\n  return -log_softmax(m @ u)[0]\n",
     "  let m = gen l < h { max i < n { z[i, l] } }\n  return -log_softmax(m @ u)[0]\n",
     "  let m = gen l < h { min i < n { z[i, l] } }\n  return norm2(m @ u) + logsumexp(z[0])\n",
+    "  let m = gen j < k { max i < n { relu((sum l < h { z[i, l] * u[l, j] }) + u[0, j]) } }\n"
+    "  return -log_softmax(m)[0]\n",
+    "  let y = gen i < n, j < k { relu((sum l < h { z[i, l] * u[l, j] }) + u[0, j]) }\n"
+    "  let m = gen j < k { max i < n { y[i, j] } }\n  return -log_softmax(m)[0] + "
+    "logsumexp(y[0])\n",
+    "  let y = gen i < n, j < k { relu((sum l < h { z[i, l] * u[l, j] }) - u[0, j]) }\n"
+    "  let m = gen j < k { mean(y[:, j]) }\n  return -log_softmax(m)[1]\n",
     "  var a = 0.2\n  for i < n { a = sin(a + sum(z[i])) }\n  return a * logsumexp(z[c]) + sum(z * "
     "z)\n",
 };
