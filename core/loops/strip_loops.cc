@@ -75,7 +75,7 @@ Reg Write(Writer& to, const Reach& turns, Reg base = ir::kNoValue) {
   return sum;
 }
 // So many turns, or more in extents that are not negative, as rows of that many turns: no more than these.
-Reach InRows(Reach turns, int64_t period) {
+Reach InRows(const Reach& turns, int64_t period) {
   const auto whole = [&](int64_t a) { return a >= 0 ? a / period : -((-a + period - 1) / period); };
   Reach rows = Reach::Const(whole(turns.constant));
   for (const Reach::Term& t : turns.terms) rows = rows + Reach::Of(t.value) * whole(t.coeff);

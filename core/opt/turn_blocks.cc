@@ -234,7 +234,8 @@ class Blocker {
   std::optional<Affine> TimesBound(Value bound, int64_t times) const {
     const Inst* div = defs_.Inst(bound);
     if (div != nullptr && div->op == Op::Div) {
-      const Affine above = FormOf(div->args[0], defs_), below = FormOf(div->args[1], defs_);
+      Affine above = FormOf(div->args[0], defs_);
+      const Affine below = FormOf(div->args[1], defs_);
       if (below.IsConst() && below.constant >= times && IsOfDims(above, defs_)) return above;
     }
     const Affine form = FormOf(bound, defs_);

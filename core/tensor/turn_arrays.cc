@@ -96,7 +96,8 @@ class Turner {
     if (r.monoid != ir::Monoid::kGen) return false;
     return std::any_of(each.body.begin(), each.body.end(), [&](const Inst& read) {
       if (read.op != Op::Index || ir::AffineSpan(read.subs) != ir::AffineSpan(r.out)) return false;
-      for (size_t at = k; at-- > 0 && k - at < kMostInsts;) {
+      const size_t first = k < kMostInsts ? 0 : k - kMostInsts;
+      for (size_t at = first; at < k; ++at) {
         const Inst& maker = insts[at];
         if (maker.results.empty() || maker.results[0] != read.args[0]) continue;
         return maker.each && maker.results.size() == 1 && IsContraction(*maker.each) &&
