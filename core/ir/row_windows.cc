@@ -156,6 +156,14 @@ class Windows {
 
 }  // namespace
 
+RowFacts RowFactsOf(const KnownExtents& extents) {
+  const auto constant = [&extents](Value v) {
+    const auto it = extents.constants.find(v);
+    return it == extents.constants.end() ? std::nullopt : std::optional(it->second);
+  };
+  return {constant, [&extents](Value v) { return extents.IsDim(v); }};
+}
+
 std::optional<RowWindow> FindRowWindow(const Each& each, const Affine& sub, Value index,
                                        const RowFacts& facts) {
   return Windows(each, index, facts).Of(sub);

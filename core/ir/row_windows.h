@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "core/ir/ir.h"
+#include "core/ir/known_extents.h"
 
 namespace pullback::ir {
 
@@ -28,6 +29,9 @@ struct RowFacts {
   // Where the access is made: from the first to the second.
   std::function<std::optional<std::pair<int64_t, int64_t>>(Value)> range = nullptr;
 };
+
+// In blocks; `extents` has to be there as long.
+RowFacts RowFactsOf(const KnownExtents& extents);
 
 // nullopt: `sub` is not so near to the index.
 std::optional<RowWindow> FindRowWindow(const Each& each, const Affine& sub, Value index,

@@ -156,12 +156,7 @@ class RowsFirst {
     return count > 0 || first.empty() || !IsNearRow(each, subs[0], first[0]) ? count : 1;
   }
   bool IsNearRow(const Each& each, const Affine& sub, Value index) const {
-    const auto constant = [&](Value v) {
-      const auto it = extents_.constants.find(v);
-      return it == extents_.constants.end() ? std::nullopt : std::optional(it->second);
-    };
-    const auto is_extent = [&](Value v) { return extents_.IsDim(v); };
-    return ir::FindRowWindow(each, sub, index, {constant, is_extent}).has_value();
+    return ir::FindRowWindow(each, sub, index, ir::RowFactsOf(extents_)).has_value();
   }
 
   // The first index, or the one that stands in the subscript, where it is near to rows of that; else what the subscript is.

@@ -233,18 +233,10 @@ class BlockRepeats {
   bool MayTurn(const Array& array, const Reader& r) const {
     if (!r.ByTurns() || !PlaceOfIndex(*insts_[r.at].each, r.row)) return false;
     const auto is_near = [&](const Each& each, const ir::Affine& sub, Value index) {
-      return IsNear(each, sub, index);
+      return ir::FindRowWindow(each, sub, index, ir::RowFactsOf(extents_)).has_value();
     };
     const Turns turns(insts_, array.maker, r.at, {{r.at, r.row}}, 0, is_near);
     return turns.LoopOf(r.at) != turns.LoopOf(array.maker);
-  }
-  bool IsNear(const Each& each, const ir::Affine& sub, Value index) const {
-    const auto constant = [&](Value v) {
-      const auto it = extents_.constants.find(v);
-      return it == extents_.constants.end() ? std::nullopt : std::optional(it->second);
-    };
-    const auto is_extent = [&](Value v) { return extents_.IsDim(v); };
-    return ir::FindRowWindow(each, sub, index, {constant, is_extent}).has_value();
   }
   // Not a sum of two arrays one of which cannot become part of it: that is added to in place.
   bool MayStay(const Inst& reader) const {
