@@ -213,10 +213,11 @@ class Blocker {
     if (start < 0 || start > kMostStart) return std::nullopt;
     if (IsReadBehind(loop, counter->param) || FillsTable(loop, counter->param)) return std::nullopt;
     const bool is_of_dims = IsOfDims(FormOf(counter->bound, defs_), defs_);
-    if (start != 0 && !TimesBound(counter->bound, 1)) return std::nullopt;
+    if (start != 0 && !TimesBound(counter->bound, 1, defs_)) return std::nullopt;
     std::vector<Plan> plans = {{loop, *counter, Order::kForwards, {}, start, {}}};
     for (int64_t step = 1; step <= kMostStep; ++step) {
-      const bool ends = step == 1 ? is_of_dims : TimesBound(counter->bound, step).has_value();
+      const bool ends =
+          step == 1 ? is_of_dims : TimesBound(counter->bound, step, defs_).has_value();
       const Window window = ends ? WindowOf(loop, *counter, start, step) : Window();
       if (window != Window())
         plans.insert(plans.begin(), {loop, *counter, Order::kForwards, {}, start, window});
@@ -230,17 +231,6 @@ class Blocker {
     return std::nullopt;
   }
 
-  // What so many times the bound is no more than, where turns are made at all, in extents of arrays.
-  std::optional<Affine> TimesBound(Value bound, int64_t times) const {
-    const Inst* div = defs_.Inst(bound);
-    if (div != nullptr && div->op == Op::Div) {
-      Affine above = FormOf(div->args[0], defs_);
-      const Affine below = FormOf(div->args[1], defs_);
-      if (below.IsConst() && below.constant >= times && IsOfDims(above, defs_)) return above;
-    }
-    const Affine form = FormOf(bound, defs_);
-    return IsOfDims(form, defs_) ? std::optional(form * times) : std::nullopt;
-  }
   // Rows around a turn's own that it reads of one array or another, where it is known that they are there.
   Window WindowOf(const BlockLoop& loop, const Counter& counter, int64_t start,
                   int64_t step) const {
@@ -271,7 +261,7 @@ class Blocker {
       read.rows = maker.rows;
       return IsOfDims(FormOf(maker.rows, defs_), defs_) ? std::optional(read) : std::nullopt;
     }
-    const std::optional<int64_t> more = RowsBeyond(maker.rows, counter.bound);
+    const std::optional<int64_t> more = RowsBeyond(maker.rows, counter.bound, defs_);
     if (!more) return std::nullopt;
     read.more = *more;
     return read;
@@ -300,19 +290,11 @@ class Blocker {
   // Whether the last turn's row is there.
   bool EndsWithin(const Affine& rows, Value bound, const Window& of) const {
     if (of.step == 1) return of.first <= of.more;
-    const std::optional<Affine> most = TimesBound(bound, of.step);
+    const std::optional<Affine> most = TimesBound(bound, of.step, defs_);
     if (!most) return false;
     const Affine left = rows - *most;
     return left.IsConst() && of.first - of.step + 1 <= left.constant;
   }
-  // By how much an extent is larger than another integer.
-  std::optional<int64_t> RowsBeyond(Value rows, Value bound) const {
-    constexpr int64_t kMostMore = 16;
-    const Affine more = FormOf(rows, defs_) - FormOf(bound, defs_);
-    const bool near = more.IsConst() && -kMostMore <= more.constant && more.constant <= kMostMore;
-    return near ? std::optional(more.constant) : std::nullopt;
-  }
-
   // Whether something of the header, other than its parameters but for the counter, is read behind the loop.
   bool IsReadBehind(const BlockLoop& loop, size_t counter) const {
     const ir::Block& header = f_.blocks[loop.header];
@@ -382,7 +364,7 @@ class Blocker {
   // Whether the rows that a plan's blocks make of it are there, and are, if all turns are run, all of them.
   bool HasRows(const Maker& maker, const Plan& plan) const {
     if (plan.window.step != 1) return FormOf(maker.rows, defs_) == FormOf(plan.window.rows, defs_);
-    const auto more = RowsBeyond(maker.rows, plan.counter.bound);
+    const auto more = RowsBeyond(maker.rows, plan.counter.bound, defs_);
     return more && *more == plan.window.more;
   }
   static bool MakesAll(const Plan& plan) {

@@ -114,6 +114,24 @@ bool IsOfDims(const Affine& form, const DefinitionBlocks& defs) {
   });
 }
 
+std::optional<Affine> TimesBound(Value bound, int64_t times, const DefinitionBlocks& defs) {
+  const Inst* div = defs.Inst(bound);
+  if (div != nullptr && div->op == Op::Div) {
+    Affine above = FormOf(div->args[0], defs);
+    const Affine below = FormOf(div->args[1], defs);
+    if (below.IsConst() && below.constant >= times && IsOfDims(above, defs)) return above;
+  }
+  const Affine form = FormOf(bound, defs);
+  return IsOfDims(form, defs) ? std::optional(form * times) : std::nullopt;
+}
+
+std::optional<int64_t> RowsBeyond(Value rows, Value bound, const DefinitionBlocks& defs) {
+  constexpr int64_t kMostMore = 16;
+  const Affine more = FormOf(rows, defs) - FormOf(bound, defs);
+  const bool near = more.IsConst() && -kMostMore <= more.constant && more.constant <= kMostMore;
+  return near ? std::optional(more.constant) : std::nullopt;
+}
+
 std::vector<Affine> FactsAt(const ir::Function& f, const BlockLoop& loop, Value counter,
                             uint32_t block, size_t place, const ir::Dominators& dominators,
                             const DefinitionBlocks& defs) {

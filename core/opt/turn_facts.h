@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "core/ir/dominance.h"
@@ -15,6 +16,11 @@ ir::Affine FormOf(ir::Value v, const DefinitionBlocks& defs);
 ir::Affine FormOf(const ir::Affine& a, const DefinitionBlocks& defs);
 // Whether it is a sum of extents of arrays and numbers, so that it wraps nowhere.
 bool IsOfDims(const ir::Affine& form, const DefinitionBlocks& defs);
+
+// What so many times `bound`, where a loop ends, is no more than, if it makes turns at all, in extents of arrays: of n / 2, two times, n.
+std::optional<ir::Affine> TimesBound(ir::Value bound, int64_t times, const DefinitionBlocks& defs);
+// By how much an extent is larger than another integer; nothing: by no small number that is known.
+std::optional<int64_t> RowsBeyond(ir::Value rows, ir::Value bound, const DefinitionBlocks& defs);
 
 // Forms of extents of arrays, numbers and the loop's counter that are not negative in front of the block's instruction `place`:
 // from checks and from the branches of the loop that lead there.

@@ -3,6 +3,7 @@
 #include <catch2/catch.hpp>
 #include <cmath>
 
+#include "core/eval/interpreter.h"
 #include "tests/support/derivatives.h"
 
 namespace pullback::testing {
@@ -20,6 +21,20 @@ void CheckSameOptimised(const ir::Module& ssa, pipeline::Transform transform,
       if (!std::isnan(b[i])) CHECK(a[i] == Approx(b[i]).epsilon(1e-10).margin(1e-12));
     }
   }
+}
+
+bool CheckSameTrap(const ir::Module& module, const ir::Module& plain,
+                   const std::vector<Tensor>& args) {
+  const auto got = eval::Run(module, args), want = eval::Run(plain, args);
+  REQUIRE(got.ok());
+  REQUIRE(want.ok());
+  REQUIRE(got->trap.has_value() == want->trap.has_value());
+  if (!want->trap) return false;
+  CHECK(got->trap->kind == want->trap->kind);
+  CHECK(got->trap->loc == want->trap->loc);
+  CHECK(got->trap->a == want->trap->a);
+  CHECK(got->trap->b == want->trap->b);
+  return true;
 }
 
 Tensor Waves(int64_t rows, int64_t columns, double start) {

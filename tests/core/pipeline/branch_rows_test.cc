@@ -2,7 +2,6 @@
 #include <catch2/catch.hpp>
 #include <string>
 
-#include "core/eval/interpreter.h"
 #include "core/ir/ir.h"
 #include "tests/support/derivatives.h"
 #include "tests/support/optimised.h"
@@ -70,15 +69,7 @@ TEST_CASE("branches: a row that is not there is the error that it was, if it is 
     for (const auto& [n, c] :
          {std::pair<int64_t, int64_t>{0, 0}, {0, -1}, {2, 2}, {2, -1}, {2, -5}}) {
       INFO(n << ", " << c);
-      const auto run = eval::Run(optimised, RowArgs(n, c)), plain = eval::Run(ssa, RowArgs(n, c));
-      REQUIRE(run.ok());
-      REQUIRE(plain.ok());
-      REQUIRE(run->trap.has_value() == plain->trap.has_value());
-      if (!plain->trap) continue;
-      CHECK(run->trap->kind == plain->trap->kind);
-      CHECK(run->trap->loc == plain->trap->loc);
-      CHECK(run->trap->a == plain->trap->a);
-      CHECK(run->trap->b == plain->trap->b);
+      CheckSameTrap(optimised, ssa, RowArgs(n, c));
     }
   }
 }

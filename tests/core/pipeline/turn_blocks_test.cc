@@ -285,15 +285,7 @@ TEST_CASE("turn blocks: a row that is not there is the error that it was") {
     const ir::Module optimised = Derived(ssa, Transform::kValue);
     for (const int64_t n : {1, 16, 40}) {
       const std::vector<Tensor> args = {Waves(n, 2, 0.5), Waves(2, 3, 1.5)};
-      const auto run = eval::Run(optimised, args), plain = eval::Run(ssa, args);
-      REQUIRE(run.ok());
-      REQUIRE(plain.ok());
-      REQUIRE(plain->trap.has_value());
-      REQUIRE(run->trap.has_value());
-      CHECK(run->trap->kind == plain->trap->kind);
-      CHECK(run->trap->loc == plain->trap->loc);
-      CHECK(run->trap->a == plain->trap->a);
-      CHECK(run->trap->b == plain->trap->b);
+      REQUIRE(CheckSameTrap(optimised, ssa, args));
     }
   }
 }
@@ -377,13 +369,7 @@ TEST_CASE("turn blocks: the first loop's error comes first") {
              {1, 2, 0, 1}, {1, 0, 9, 1}, {1, 1, 1, 9}, {1, 2, 1, 2}}) {
       const std::vector<Tensor> args = {Waves(4, 2, 0.5), Waves(2, 3, 1.5),
                                         Tensor::Of(DType::kI64, {4}, y)};
-      const auto run = eval::Run(optimised, args), plain = eval::Run(ssa, args);
-      REQUIRE(run.ok());
-      REQUIRE(plain.ok());
-      REQUIRE(run->trap.has_value() == plain->trap.has_value());
-      if (!plain->trap) continue;
-      CHECK(run->trap->kind == plain->trap->kind);
-      CHECK(run->trap->loc == plain->trap->loc);
+      CheckSameTrap(optimised, ssa, args);
     }
   }
 }
