@@ -40,9 +40,11 @@ class BlockRows {
 
   bool Run() {
     SumStatements sums(f_, insts_, [](const ir::Values&) { return true; });
-    bool changed = RunRounds(0);
-    changed |= Mirror();
-    for (size_t depth = 1; depth < kDepths; ++depth) changed |= RunRounds(depth);
+    bool changed = false;
+    for (size_t depth = 0; depth < kDepths; ++depth) {
+      changed |= RunRounds(depth);
+      changed |= Mirror(depth);
+    }
     sums.PutBack(insts_, [](const Inst& inst) { return !IsPlainSum(*inst.each); });
     return changed;
   }
@@ -54,15 +56,38 @@ class BlockRows {
     return changed;
   }
   // Scans from the end run forwards, where fewer arrays are kept then.
-  bool Mirror() {
-    std::optional<std::vector<Inst>> mirrored = MirrorScans(f_, insts_, own_, elsewhere_);
-    if (!mirrored) return false;
-    std::swap(insts_, *mirrored);
-    RunRounds(0);
-    if (CountKept(f_, insts_, own_, elsewhere_) < CountKept(f_, *mirrored, own_, elsewhere_))
-      return true;
-    std::swap(insts_, *mirrored);
-    return false;
+  bool Mirror(size_t depth) {
+    bool changed = false;
+    for (int round = 0; round < kMostRounds && MirrorOnce(depth); ++round) changed = true;
+    return changed;
+  }
+  bool MirrorOnce(size_t depth) {
+    const std::vector<MirrorWay> ways = MirrorWays(insts_);
+    if (ways.empty() || CountKept(depth) == 0) return false;
+    std::vector<size_t> fewest = CountKeptUpTo(depth);
+    std::vector<Inst> best = insts_;
+    bool found = false;
+    for (const std::vector<Inst> now = insts_; const MirrorWay& way : ways) {
+      auto mirrored = MirrorScans(f_, now, own_, elsewhere_, way);
+      if (!mirrored) continue;
+      insts_ = *std::move(mirrored);
+      RunRounds(depth);
+      std::vector<size_t> kept = CountKeptUpTo(depth);
+      if (kept >= fewest) continue;
+      fewest = std::move(kept);
+      best = insts_;
+      found = true;
+    }
+    insts_ = std::move(best);
+    return found;
+  }
+  size_t CountKept(size_t depth) const {
+    return tensor::CountKept(insts_, own_, elsewhere_, depth);
+  }
+  std::vector<size_t> CountKeptUpTo(size_t depth) const {
+    std::vector<size_t> kept;
+    for (size_t d = 0; d <= depth; ++d) kept.push_back(CountKept(d));
+    return kept;
   }
   // False: there is no better order at that depth.
   bool RunOnce(size_t depth) {

@@ -1,9 +1,11 @@
 #include <algorithm>
+#include <iterator>
 #include <set>
 
 #include "core/ir/known_extents.h"
 #include "core/tensor/normalise.h"
 #include "core/tensor/statement_edit.h"
+#include "core/tensor/turns.h"
 
 namespace pullback::tensor {
 namespace {
@@ -182,6 +184,54 @@ std::set<Value> ScannedArrays(const ir::Function& f, const std::set<Value>& inne
   return scanned;
 }
 
+// Arrays that scans read.
+std::set<Value> ReadByScans(const ir::Function& f) {
+  const auto scans = [](const ir::EachResult& r) { return ir::IsScan(r.monoid); };
+  std::set<Value> read;
+  for (const ir::Block& b : f.blocks) {
+    for (const Inst& inst : b.insts) {
+      if (!inst.each || std::none_of(inst.each->results.begin(), inst.each->results.end(), scans))
+        continue;
+      ForEachRead(*inst.each, [&](Value v, ir::AffineSpan) { read.insert(v); });
+    }
+  }
+  return read;
+}
+
+// The result that has an element for each point, in the order of the indices, and takes there what the sum `result` takes;
+// nothing: there is none, or that is an element of another array.
+std::optional<size_t> SameByPoints(const ir::Each& each, size_t result) {
+  const ir::EachResult& sum = each.results[result];
+  const Inst* computed = FindDef(each, sum.value);
+  if (!computed || computed->op == Op::Index || sum.guard.valid() || !each.where.empty())
+    return std::nullopt;
+  for (size_t k = 0; k < each.results.size(); ++k) {
+    const ir::EachResult& r = each.results[k];
+    const bool same = (r.monoid == ir::Monoid::kGen || r.monoid == ir::Monoid::kSum) &&
+                      r.value == sum.value && !r.guard.valid();
+    if (k != result && same && r.out.size() == each.indices.size() &&
+        HasElementByIndices(each, r) && IsPrefixForm(each, r))
+      return k;
+  }
+  return std::nullopt;
+}
+
+// Takes the elements of that array, which one result of the statement is, for the value of another.
+Inst TakeElements(const Inst& statement, size_t result, Value of, ir::Function& f) {
+  Inst copy = CopyWithResult(statement, result, f).inst;
+  ir::Each& each = *copy.each;
+  Inst read;
+  read.op = Op::Index;
+  read.loc = statement.loc;
+  read.args = {of};
+  for (const ir::IndexVar& i : each.indices) read.subs.push_back(Affine::Of(i.var));
+  read.results = {f.NewLike(f, each.results[0].value)};
+  each.results[0].value = read.results[0];
+  each.body.push_back(std::move(read));
+  PruneBody(each);
+  return copy;
+}
+
 // Whether the statement's first index is the row of an array of `inner` that it reads anew at each point of its first
 // `heads` indices: loops over such rows become one, and the array a row (core/loops/fuse_rows.h).
 bool RunsOverRows(const ir::Each& each, size_t heads, const std::set<Value>& inner) {
@@ -297,18 +347,38 @@ class Gatherer {
       : f_(f),
         inner_(InnerArrays(f)),
         scanned_(ScannedArrays(f, inner_)),
+        read_by_scans_(ReadByScans(f)),
         extents_(ir::FindKnownExtents(f)) {}
 
   void Run(std::vector<Inst>& insts) {
     std::vector<Inst> out;
     for (Inst& inst : insts) {
+      std::vector<Inst> behind;
+      if (inst.each) TakeOff(inst, behind);
       if (inst.each) SplitOff(inst, out);
       if (!inst.each || !inst.each->results.empty()) out.push_back(std::move(inst));
+      std::move(behind.begin(), behind.end(), std::back_inserter(out));
     }
     insts = std::move(out);
   }
 
  private:
+  // What a scan will read in an order of its own, and others in the statement's, is computed once.
+  void TakeOff(Inst& inst, std::vector<Inst>& behind) {
+    for (size_t k = inst.results.size(); k-- > 0;) {
+      const ir::EachResult& r = inst.each->results[k];
+      if (r.monoid != ir::Monoid::kSum || IsPrefixForm(*inst.each, r) ||
+          !read_by_scans_.contains(inst.results[k]))
+        continue;
+      const auto same = SameByPoints(*inst.each, k);
+      if (!same) continue;
+      Inst copy = TakeElements(inst, k, inst.results[*same], f_);
+      if (!Gather(*copy.each, f_)) continue;
+      behind.push_back(std::move(copy));
+      Erase(inst, k);
+    }
+  }
+
   void SplitOff(Inst& inst, std::vector<Inst>& out) {
     for (size_t k = inst.results.size(); k-- > 0;) {
       const ir::EachResult& r = inst.each->results[k];
@@ -350,7 +420,7 @@ class Gatherer {
   }
 
   ir::Function& f_;
-  const std::set<Value> inner_, scanned_;
+  const std::set<Value> inner_, scanned_, read_by_scans_;
   const ir::KnownExtents extents_;
 };
 

@@ -1,6 +1,7 @@
 #include "core/tensor/mirror_scans.h"
 
 #include <algorithm>
+#include <functional>
 #include <map>
 #include <optional>
 #include <set>
@@ -20,16 +21,25 @@ using ir::Inst;
 using ir::Op;
 using ir::Value;
 
+constexpr size_t kMostAlone = 8;  // scans that are tried one by one
+
+bool HasScan(const Inst& inst) {
+  return inst.each && std::any_of(inst.each->results.begin(), inst.each->results.end(),
+                                  [](const EachResult& r) { return ir::IsScan(r.monoid); });
+}
+
 class BlockMirror {
  public:
   BlockMirror(ir::Function& f, const std::vector<Inst>& insts, MadeArrays arrays)
       : f_(f), insts_(insts), arrays_(std::move(arrays)) {}
 
-  std::optional<std::vector<Inst>> Run() {
-    for (size_t at = 0; at < insts_.size(); ++at) {
-      for (size_t k = 0; insts_[at].each && k < insts_[at].results.size(); ++k) Visit(at, k);
+  std::optional<std::vector<Inst>> Run(const MirrorWay& way) {
+    if (!way.in_front)
+      std::erase_if(arrays_, [&](const auto& a) { return a.second.maker < *way.scans.begin(); });
+    for (size_t at : way.scans) {
+      for (size_t k = 0; k < insts_[at].results.size(); ++k) Visit(at, k);
     }
-    if (axes_.empty()) return std::nullopt;
+    if (axes_.empty() && flipped_.empty()) return std::nullopt;
     std::vector<Inst> made = insts_;
     for (const auto& [at, indices] : flipped_) {
       for (const Value v : indices) FlipIndex(*made[at].each, v);
@@ -38,12 +48,6 @@ class BlockMirror {
       if (inst.each) FlipAxes(inst);
     }
     return made;
-  }
-  static bool HasScans(const std::vector<Inst>& insts) {
-    return std::any_of(insts.begin(), insts.end(), [](const Inst& inst) {
-      return inst.each && std::any_of(inst.each->results.begin(), inst.each->results.end(),
-                                      [](const EachResult& r) { return ir::IsScan(r.monoid); });
-    });
   }
 
  private:
@@ -90,9 +94,14 @@ class BlockMirror {
       });
     }
   }
+  // Places of extrema and products have their statement's order of elements as well.
+  static bool KeepsOrder(const EachResult& r) {
+    return ir::IsArg(r.monoid) || r.monoid == ir::Monoid::kProd;
+  }
   bool RunsForwards(const MadeArray& array, size_t axis) const {
     const Each& each = *insts_[array.maker].each;
     const EachResult& r = ResultOf(insts_, array);
+    if (KeepsOrder(r)) return true;
     const auto scanned = ir::ScannedIndex(each, r);
     return ir::IsScan(r.monoid) &&
            (!scanned || r.out[axis] == Affine::Of(each.indices[*scanned].var));
@@ -113,7 +122,7 @@ class BlockMirror {
   }
   static bool MayFlip(const Each& each, size_t place) {
     return std::all_of(each.results.begin(), each.results.end(), [&](const EachResult& r) {
-      if (r.into.valid() || ir::IsArg(r.monoid) || r.monoid == ir::Monoid::kProd) return false;
+      if (r.into.valid() || KeepsOrder(r)) return false;
       return !ir::IsScan(r.monoid) || place < r.outer || place >= each.indices.size() - r.inner;
     });
   }
@@ -141,35 +150,58 @@ class BlockMirror {
 
   ir::Function& f_;
   const std::vector<Inst>& insts_;
-  const MadeArrays arrays_;
+  MadeArrays arrays_;
   std::map<Value, size_t> axes_;               // of arrays that count from the end
   std::map<size_t, std::set<Value>> flipped_;  // by statement: indices that do
 };
 
-MadeArrays FindLarge(const ir::Function& f, const std::vector<Inst>& insts,
-                     const ir::OwnArrays& own, const std::vector<bool>& elsewhere) {
-  return FindMadeArrays(insts, elsewhere, [&](Value v, const EachResult& r) {
-    return f.TypeOf(v).rank > 1 && !own.IsNoLarger(r.shape);
+MadeArrays FindLarge(const std::vector<Inst>& insts, const ir::OwnArrays& own,
+                     const std::vector<bool>& elsewhere, size_t depth) {
+  return FindMadeArrays(insts, elsewhere, [&](Value, const EachResult& r) {
+    return r.shape.size() > depth + 1 && !own.IsNoLarger(ir::ValueSpan(r.shape).subspan(depth));
   });
 }
 
 }  // namespace
 
-std::optional<std::vector<Inst>> MirrorScans(ir::Function& f, const std::vector<Inst>& insts,
-                                             const ir::OwnArrays& own,
-                                             const std::vector<bool>& elsewhere) {
-  if (!BlockMirror::HasScans(insts)) return std::nullopt;
-  return BlockMirror(f, insts, FindLarge(f, insts, own, elsewhere)).Run();
+std::vector<MirrorWay> MirrorWays(const std::vector<Inst>& insts) {
+  std::set<size_t> scans;
+  for (size_t at = 0; at < insts.size(); ++at) {
+    if (HasScan(insts[at])) scans.insert(at);
+  }
+  if (scans.empty()) return {};
+  std::vector<MirrorWay> ways = {{.scans = scans}};
+  for (size_t at : scans) {
+    if (ways.size() > 2 * kMostAlone) break;
+    for (const bool in_front : {false, true}) ways.push_back({.scans = {at}, .in_front = in_front});
+  }
+  ways.push_back({.scans = scans, .small = true});
+  return ways;
 }
 
-size_t CountKept(const ir::Function& f, const std::vector<Inst>& insts, const ir::OwnArrays& own,
-                 const std::vector<bool>& elsewhere) {
-  const MadeArrays arrays = FindLarge(f, insts, own, elsewhere);
+std::optional<std::vector<Inst>> MirrorScans(ir::Function& f, const std::vector<Inst>& insts,
+                                             const ir::OwnArrays& own,
+                                             const std::vector<bool>& elsewhere,
+                                             const MirrorWay& way) {
+  const auto any = [](Value, const EachResult& r) { return !r.shape.empty(); };
+  MadeArrays arrays =
+      way.small ? FindMadeArrays(insts, elsewhere, any) : FindLarge(insts, own, elsewhere, 0);
+  return BlockMirror(f, insts, std::move(arrays)).Run(way);
+}
+
+size_t CountKept(const std::vector<Inst>& insts, const ir::OwnArrays& own,
+                 const std::vector<bool>& elsewhere, size_t depth) {
+  MadeArrays arrays = FindLarge(insts, own, elsewhere, depth);
+  const auto is_by_turns = [&](size_t loop) {
+    return [&, loop, turns = Turns(insts, 0, insts.size() - 1, {}, loop)](const auto& a) {
+      return IsByTurns(insts, a.first, a.second, turns, loop);
+    };
+  };
+  for (size_t loop = 0; loop < depth && !arrays.empty(); ++loop)
+    std::erase_if(arrays, std::not_fn(is_by_turns(loop)));
   if (arrays.empty()) return 0;
-  const Turns turns(insts, 0, insts.size() - 1, {});
-  return static_cast<size_t>(std::count_if(arrays.begin(), arrays.end(), [&](const auto& a) {
-    return !IsByTurns(insts, a.first, a.second, turns, 0);
-  }));
+  return arrays.size() -
+         static_cast<size_t>(std::count_if(arrays.begin(), arrays.end(), is_by_turns(depth)));
 }
 
 }  // namespace pullback::tensor
