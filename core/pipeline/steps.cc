@@ -17,6 +17,7 @@ namespace {
 constexpr int kMostMoreRounds = 8;
 // Of arrays that are read by diagonals of others, or at tuples.
 constexpr int kMostShapes = 4;
+constexpr int kMostRoundsOfFixed = 4;  // of what rows are made of
 // Of loops within loops that take rows of arrays.
 constexpr int kMostNests = 4;
 // Of arrays made of arrays that are made again.
@@ -140,12 +141,15 @@ Status MakeLess(PassRunner& passes, ir::Module& m) {
     return changed ? opt::Simplify(x, passes.rules()) : Status();
   }));
   PB_RETURN_IF_ERROR(passes.Run("rows_as_read", m, [&](ir::Module& x) {
-    bool changed = false;
-    for (auto& f : x.functions) {
-      changed |= tensor::SplitClamps(*f);
-      changed |= tensor::MakeFixedRows(*f);
-      changed |= tensor::MakeRowsAsRead(*f);
+    bool split = false, again = true, changed = false;
+    for (auto& f : x.functions) split |= tensor::SplitClamps(*f);
+    if (split) PB_RETURN_IF_ERROR(opt::Simplify(x, passes.rules()));
+    for (int round = 0; again && round < kMostRoundsOfFixed; ++round) {
+      again = false;
+      for (auto& f : x.functions) again |= tensor::MakeFixedRows(*f);
+      if (again) PB_RETURN_IF_ERROR(SimplifyPoints(x, passes.rules()));  // which rows these are made of
     }
+    for (auto& f : x.functions) changed |= tensor::MakeRowsAsRead(*f);
     return changed ? opt::Simplify(x, passes.rules()) : Status();
   }));
   PB_RETURN_IF_ERROR(SplitReductions(passes, m));

@@ -11,7 +11,9 @@
 //   check 0 < n or h <= 0                        what the read of %z checked, unless the points of %t say that the row is there
 //   %t = each(l < h) { %u = index %r[l] … }
 //
-// Blocks behind that of %z may take such rows, too: these are made beside it then.
+// Blocks behind that of %z may take such rows, too: these are made beside it then. In loops of blocks others are taken by
+// turns. Of a row under a condition, `if i == 0`, the check comes in front where the first point reads it if it is not there; then
+// further rows may be known to be there, `z[n - 1]`.
 //
 // Arrays that are no larger than the function's own stay, and those that a statement reads by two indices, since it needs all
 // rows at once. Of the first axis: a column is at hand wherever its row is, and sets of a batch are often so small that rows made
@@ -23,6 +25,8 @@
 #include <vector>
 
 #include "core/ir/append.h"
+#include "core/ir/block_loops.h"
+#include "core/ir/dominance.h"
 #include "core/ir/own_arrays.h"
 #include "core/tensor/array_reads.h"
 #include "core/tensor/made_rows.h"
@@ -41,12 +45,17 @@ using ir::Inst;
 using ir::Op;
 using ir::Value;
 
-constexpr size_t kMostFixed = 4;       // of one array
-constexpr int kMostRoundsOfFixed = 4;  // of what such arrays are made of
+constexpr size_t kMostFixed = 6;  // of one array
 
 class FixedRows {
  public:
-  explicit FixedRows(ir::Function& f) : f_(f), own_(f), reads_(f), ranges_(f) {}
+  explicit FixedRows(ir::Function& f)
+      : f_(f),
+        own_(f),
+        reads_(f),
+        ranges_(f),
+        around_(ir::LoopsAround(f, ir::Dominators(f))),
+        block_of_(BlocksOf(f)) {}
 
   bool Run() {
     for (size_t b = 0; b < f_.blocks.size(); ++b) {
@@ -59,6 +68,16 @@ class FixedRows {
   }
 
  private:
+  static std::vector<uint32_t> BlocksOf(const ir::Function& f) {
+    std::vector<uint32_t> of(f.values.size(), ir::kNoBlock);
+    for (uint32_t b = 0; b < f.blocks.size(); ++b) {
+      for (const Value v : f.blocks[b].params) of[v.id] = b;
+      for (const Inst& inst : f.blocks[b].insts) {
+        for (const Value v : inst.results) of[v.id] = b;
+      }
+    }
+    return of;
+  }
   // A read at a place that no index of its statement is in.
   struct Fixed {
     size_t block, statement, inst;  // of the function, of the block, of its body
@@ -93,15 +112,18 @@ class FixedRows {
     for (size_t in = 0; in < f_.blocks.size(); ++in) {
       for (size_t at = in == b ? k + 1 : 0; at < f_.blocks[in].insts.size(); ++at) {
         const Inst& reader = f_.blocks[in].insts[at];
+        std::vector<ir::Constraint> checked;  // in front of the reader
         for (size_t inst = 0; reader.each && inst < reader.each->body.size(); ++inst) {
           const Inst& read = reader.each->body[inst];
           if (read.op != Op::Index || read.args[0] != maker.results[0]) continue;
-          by_rows |= !IsFixed(*reader.each, read);
-          if (!IsFixed(*reader.each, read)) continue;
+          const bool is_fixed = IsFixed(*reader.each, read) && !TakesTurns(read.subs[0], b);
+          by_rows |= !is_fixed;
+          if (!is_fixed) continue;
           const EachResult& r = maker.each->results[0];
           const bool is_known =
-              ranges_.IsInRange(*reader.each, read.guard, read.subs[0], r.shape[0]);
-          if (!is_known && !MayCheckInFront(*reader.each, inst, r)) return std::nullopt;
+              ranges_.IsInRange(*reader.each, read.guard, read.subs[0], r.shape[0], checked);
+          if (!is_known && !MayCheckInFront(*reader.each, inst, r, checked)) return std::nullopt;
+          if (!is_known) AddRange(checked, read.subs[0], r.shape[0]);
           if (in != b && !IsKnownAt(read.subs[0], b, k)) return std::nullopt;
           fixed.push_back({in, at, inst, read.subs[0], is_known});
         }
@@ -111,13 +133,21 @@ class FixedRows {
     for (const Fixed& read : fixed) {
       if (std::find(rows.begin(), rows.end(), read.row) == rows.end()) rows.push_back(read.row);
     }
-    if (!by_rows || rows.size() > kMostFixed) return std::nullopt;
+    if (!by_rows || rows.empty() || rows.size() > kMostFixed) return std::nullopt;
     return fixed;
   }
 
   // Of an array that is read by rows, or so.
   bool IsFixed(const Each& reader, const Inst& read) const {
     return !IndexAlong(reader, read.subs[0], known_)->valid();
+  }
+  // Whether a loop of blocks that the block is not in gives what it is made of: turns of it take rows.
+  bool TakesTurns(const Affine& row, size_t block) const {
+    return std::any_of(row.terms.begin(), row.terms.end(), [&](const Affine::Term& t) {
+      const uint32_t from = block_of_[t.value.id];
+      return from != ir::kNoBlock && !std::includes(around_[block].begin(), around_[block].end(),
+                                                    around_[from].begin(), around_[from].end());
+    });
   }
   // Whether what it is made of is there in front of that instruction, surely.
   bool IsKnownAt(const Affine& row, size_t block, size_t place) const {
@@ -136,20 +166,42 @@ class FixedRows {
     });
   }
 
-  // Whether the first point, if there is one, evaluates the read before anything that may trap but such reads.
-  bool MayCheckInFront(const Each& reader, size_t inst, const EachResult& r) const {
-    if (!reader.where.empty() || reader.body[inst].guard.valid()) return false;
-    const Value array = reader.body[inst].args[0];
+  // Whether the first point, if there is one, evaluates the read before anything that may trap but such reads: wherever the
+  // row is not there.
+  bool MayCheckInFront(const Each& reader, size_t inst, const EachResult& r,
+                       ir::ConstraintSpan checked) const {
+    const Inst& read = reader.body[inst];
+    const Affine& row = read.subs[0];
+    const auto is_read_first = [&](const Affine& outside) {
+      std::vector<ir::Constraint> known(checked.begin(), checked.end());
+      known.push_back({outside, false});
+      return IsReadFirst(reader, inst, r, known);
+    };
+    return reader.where.empty() &&
+           (ranges_.IsFromZero(reader, read.guard, row, checked) ||
+            is_read_first(row * -1 - Affine::Const(1))) &&
+           (ranges_.IsBelow(reader, read.guard, row, r.shape[0], checked) ||
+            is_read_first(row - Affine::Of(r.shape[0])));
+  }
+  bool IsReadFirst(const Each& reader, size_t inst, const EachResult& r,
+                   ir::ConstraintSpan known) const {
+    const auto holds = [&](Value guard) {
+      return guard.valid() ? ranges_.HoldsAtFirst(reader, guard, known) : std::optional(true);
+    };
     const auto may_come_later = [&](const Inst& in_front) {
-      if (!ir::MayTrap(in_front, f_)) return true;
+      if (!ir::MayTrap(in_front, f_) || holds(in_front.guard) == false) return true;
       if (in_front.op != Op::Index) return false;
-      if (in_front.args[0] != array) return ranges_.IsInRange(reader, in_front, {});
-      const std::optional<Value> index = IndexAlong(reader, in_front.subs[0], known_);
-      const bool is_fixed = index && !index->valid() && !in_front.guard.valid();
+      if (in_front.args[0] != reader.body[inst].args[0])
+        return ranges_.IsInRange(reader, in_front, {});
+      const bool is_fixed = IsFixed(reader, in_front);  // that row is known or checked before
       return ranges_.IsInRange(reader, in_front, r.shape, is_fixed ? 1 : 0);
     };
-    return std::all_of(reader.body.begin(), reader.body.begin() + static_cast<std::ptrdiff_t>(inst),
-                       may_come_later);
+    const auto at = reader.body.begin() + static_cast<std::ptrdiff_t>(inst);
+    return holds(at->guard) == true && std::all_of(reader.body.begin(), at, may_come_later);
+  }
+  static void AddRange(std::vector<ir::Constraint>& known, const Affine& row, Value extent) {
+    known.push_back({row, false});
+    known.push_back({Affine::Of(extent) - row - Affine::Const(1), false});
   }
 
   void MakeRows(size_t b, size_t k, const std::vector<Fixed>& fixed) {
@@ -217,16 +269,14 @@ class FixedRows {
   const ir::OwnArrays own_;
   const ArrayReads reads_;
   const ReadRanges ranges_;
+  const std::vector<std::set<uint32_t>> around_;  // by block: loops
+  const std::vector<uint32_t> block_of_;          // by value: that defines it
   const ir::KnownExtents known_ = ir::FindKnownExtents(f_);
   const std::set<Value> many_ = ArraysOfManyRows(f_);
 };
 
 }  // namespace
 
-bool MakeFixedRows(ir::Function& f) {
-  bool changed = false;
-  for (int round = 0; round < kMostRoundsOfFixed && FixedRows(f).Run(); ++round) changed = true;
-  return changed;
-}
+bool MakeFixedRows(ir::Function& f) { return FixedRows(f).Run(); }
 
 }  // namespace pullback::tensor

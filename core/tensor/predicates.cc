@@ -7,6 +7,7 @@
 #include "core/analysis/predicate.h"
 #include "core/ir/monoid.h"
 #include "core/tensor/body_forms.h"
+#include "core/tensor/constant_guards.h"
 #include "core/tensor/normalise.h"
 #include "core/tensor/statement_edit.h"
 
@@ -296,6 +297,7 @@ void SimplifyPredicates(ir::Function& f) {
       if (inst.each) {
         const Box box = outer.BoxOf(*inst.each);
         const bool empty = !Simplifier(*inst.each, box, f).Run();
+        FoldConstantGuards(*inst.each, f);
         if (HasNoNegativeSize(*inst.each, box)) ReplaceResults(inst, f, empty, out);
       }
       if (!inst.each || !inst.each->results.empty()) out.push_back(std::move(inst));
