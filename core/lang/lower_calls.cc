@@ -1,5 +1,4 @@
-// Calls: of the IR where it can, inlined into a body where arrays are passed to a straight-line
-// function.
+// Calls: of the IR where it can, inlined into a body where arrays are passed to a function of lets and returns.
 #include <algorithm>
 
 #include "core/lang/builtins.h"
@@ -87,30 +86,6 @@ bool StoreArgs(Context& c, const Function& f, Leaves& args) {
   return true;
 }
 
-// Lets, then one return.
-bool IsStraightLine(const Function& f) {
-  const std::vector<StmtPtr>& stmts = f.body.stmts;
-  if (stmts.empty() || stmts.back()->kind != Stmt::Kind::kReturn || !stmts.back()->value)
-    return false;
-  return std::all_of(stmts.begin(), stmts.end() - 1, [](const StmtPtr& s) {
-    return s->kind == Stmt::Kind::kLet || s->kind == Stmt::Kind::kVar;
-  });
-}
-
-std::optional<Leaves> InlineBody(Context& c) {
-  const Function& f = *c.at->function;
-  const Stmt& last = *f.body.stmts.back();
-  if (!LowerLets(c, f.body, f.body.stmts.size() - 1)) return std::nullopt;
-  PB_TRY(Leaves results, Lower(c, *last.value));
-  std::vector<const TypeExpr*> types;
-  Flatten(f.result, types);
-  c.SetLoc(last.ordinal);
-  for (size_t i = 0; i < results.size(); ++i) {
-    if (!CheckDeclared(c, *types[i], results[i])) return std::nullopt;
-  }
-  return results;
-}
-
 std::optional<Leaves> LowerZeros(Context& c, const Expr& e) {
   std::vector<Affine> dims;
   for (const ExprPtr& operand : e.operands) {
@@ -153,7 +128,7 @@ std::optional<Leaves> LowerScalarBuiltin(Context& c, const Expr& e) {
 }  // namespace
 
 bool MayInline(const Function& f) {
-  return f.vjp_rule.name.empty() && f.jvp_rule.name.empty() && IsStraightLine(f);
+  return f.vjp_rule.name.empty() && f.jvp_rule.name.empty() && ReturnsByConditions(f);
 }
 
 bool IsScalarFunction(const Function& f) {
@@ -192,7 +167,7 @@ std::optional<Leaves> InlineCall(Context& c, uint32_t callee, const Leaves& args
   const Function& f = *c.module.program.functions[callee];
   if (c.inlined >= kMaxInlineDepth || !MayInline(f)) return std::nullopt;
   if (!c.Work(f.node_count)) return std::nullopt;
-  return InActivation(c, callee, args, [&] { return InlineBody(c); });
+  return InActivation(c, callee, args, [&] { return LowerReturned(c); });
 }
 
 std::optional<Leaves> CallFunction(Context& c, uint32_t callee, Leaves args, uint32_t loc) {

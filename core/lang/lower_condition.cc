@@ -234,36 +234,8 @@ Leaf ChosenElements(Context& c, Value when, Value unless, const Leaf& yes, const
 std::optional<Leaves> IfByGuard(Context& c, const Expr& e, size_t arm) {
   const CondArm& a = e.arms[arm];
   if (!a.cond) return ArmValue(c, a.body);
-  PB_TRY(const Value when, PredicateValue(c, *a.cond));
-  const size_t first = c.function.blocks[c.b.block()].insts.size();
-  const Told told = WhatIsTold(c, *a.cond);
-  PB_TRY(const Leaves yes, GuardedArm(c, when, told.yes, [&] { return ArmValue(c, a.body); }));
-  const Value unless = c.b.Make(Op::Not, {when});
-  PB_TRY(const Leaves no, GuardedArm(c, unless, told.no, [&] { return IfByGuard(c, e, arm + 1); }));
-  Leaves out;
-  for (size_t i = 0; i < yes.size(); ++i) {
-    if (c.dims_only && HaveOneShape(c, yes[i], no[i])) {
-      out.push_back(yes[i]);
-      continue;
-    }
-    // What takes work is better left to a branch, unless the condition parts a range of an index.
-    const bool one_shape = HaveOneShape(c, yes[i], no[i]);
-    const bool takes_work = one_shape && (TakesWork(c, yes[i]) || TakesWork(c, no[i]));
-    if (one_shape && (WroteStatement(c, first) || (takes_work && !told.parts))) return std::nullopt;
-    if (one_shape) {
-      out.push_back(ChosenElements(c, when, unless, yes[i], no[i]));
-      continue;
-    }
-    if (IsArrayLeaf(c, yes[i]) && IsArrayLeaf(c, no[i])) {
-      PB_TRY(const Leaf chosen, ChosenSizes(c, *a.cond, yes[i], no[i]));
-      out.push_back(chosen);
-      continue;
-    }
-    if (!yes[i].value.valid() || !no[i].value.valid()) return std::nullopt;
-    if (!c.b.TypeOf(yes[i].value).IsScalar()) return std::nullopt;
-    out.push_back({c.b.Make(Op::Select, {when, yes[i].value, no[i].value}), nullptr});
-  }
-  return out;
+  return ChooseByGuard(
+      c, *a.cond, [&] { return ArmValue(c, a.body); }, [&] { return IfByGuard(c, e, arm + 1); });
 }
 
 }  // namespace
@@ -320,6 +292,41 @@ void LowerBranch(Context& c, const Expr& e, uint32_t if_true, uint32_t if_false)
 Leaves LowerBlockValue(Context& c, const Block& block) {
   if (!LowerStatements(c, block)) StartDeadBlock(c);
   return LowerStored(c, *block.result);
+}
+
+std::optional<Leaves> ChooseByGuard(Context& c, const Expr& condition,
+                                    const std::function<std::optional<Leaves>()>& arm,
+                                    const std::function<std::optional<Leaves>()>& other) {
+  PB_TRY(const Value when, PredicateValue(c, condition));
+  const size_t first = c.function.blocks[c.b.block()].insts.size();
+  const Told told = WhatIsTold(c, condition);
+  PB_TRY(const Leaves yes, GuardedArm(c, when, told.yes, arm));
+  const Value unless = c.b.Make(Op::Not, {when});
+  PB_TRY(const Leaves no, GuardedArm(c, unless, told.no, other));
+  Leaves out;
+  for (size_t i = 0; i < yes.size(); ++i) {
+    if (c.dims_only && HaveOneShape(c, yes[i], no[i])) {
+      out.push_back(yes[i]);
+      continue;
+    }
+    // What takes work is better left to a branch, unless the condition parts a range of an index.
+    const bool one_shape = HaveOneShape(c, yes[i], no[i]);
+    const bool takes_work = one_shape && (TakesWork(c, yes[i]) || TakesWork(c, no[i]));
+    if (one_shape && (WroteStatement(c, first) || (takes_work && !told.parts))) return std::nullopt;
+    if (one_shape) {
+      out.push_back(ChosenElements(c, when, unless, yes[i], no[i]));
+      continue;
+    }
+    if (IsArrayLeaf(c, yes[i]) && IsArrayLeaf(c, no[i])) {
+      PB_TRY(const Leaf chosen, ChosenSizes(c, condition, yes[i], no[i]));
+      out.push_back(chosen);
+      continue;
+    }
+    if (!yes[i].value.valid() || !no[i].value.valid()) return std::nullopt;
+    if (!c.b.TypeOf(yes[i].value).IsScalar()) return std::nullopt;
+    out.push_back({c.b.Make(Op::Select, {when, yes[i].value, no[i].value}), nullptr});
+  }
+  return out;
 }
 
 std::optional<Leaves> LowerIfExpression(Context& c, const Expr& e) {

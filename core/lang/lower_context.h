@@ -11,6 +11,7 @@
 //   lower_list.cc            lists and boxes
 //   lower_dynamic.cc         functions as data
 //   lower_condition.cc       and/or, if-expressions
+//   lower_returns.cc         functions of several returns, in a body
 //   lower_chain.cc           products with Iverson brackets
 //   lower_array_chain.cc     the same of arrays
 //   lower_guard.cc           what a body evaluates only at some points

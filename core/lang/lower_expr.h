@@ -32,7 +32,7 @@ std::optional<Leaves> InActivation(Context& c, uint32_t callee, const Leaves& ar
                                    const std::function<std::optional<Leaves>()>& lower);
 // Body mode: the function's lets and what it returns, with these arguments.
 std::optional<Leaves> InlineCall(Context& c, uint32_t callee, const Leaves& args);
-// The function is lets and a result, so that a body may have its text.
+// The function is lets, conditions and results, so that a body may have its text.
 bool MayInline(const Function& f);
 // All of the function's parameters and results are scalars, so that a body may call it.
 bool IsScalarFunction(const Function& f);
@@ -46,6 +46,10 @@ std::optional<Leaves> SizesOfDerive(Context& c, const Expr& e);
 // --- lower_condition.cc
 MaybeValue LowerLogic(Context& c, const Expr& e);  // and, or
 std::optional<Leaves> LowerIfExpression(Context& c, const Expr& e);
+// Body mode: what `yes` gives where the condition holds, `no` elsewhere, each under that as a guard.
+std::optional<Leaves> ChooseByGuard(Context& c, const Expr& condition,
+                                    const std::function<std::optional<Leaves>()>& yes,
+                                    const std::function<std::optional<Leaves>()>& no);
 Leaves LowerBlockValue(Context& c, const Block& block);  // block mode
 // Block mode: goes to `if_true` or `if_false` (blocks without parameters).
 void LowerBranch(Context& c, const Expr& e, uint32_t if_true, uint32_t if_false);
@@ -53,6 +57,12 @@ void LowerBranch(Context& c, const Expr& e, uint32_t if_true, uint32_t if_false)
 bool IsTrivial(const Expr& e);
 // A scalar expression of arithmetic and comparisons that cannot trap.
 bool IsPureScalar(const Expr& e);
+
+// --- lower_returns.cc
+// The function is lets and ifs all of whose arms return, some, and a return.
+bool ReturnsByConditions(const Function& f);
+// Body mode: what such a function gives, of which c.at is a run.
+std::optional<Leaves> LowerReturned(Context& c);
 
 // --- lower_chain.cc
 // A product with an Iverson bracket among its factors, through unary minus and dividends.

@@ -7,31 +7,29 @@
 namespace pullback::lang {
 namespace {
 
-using namespace ir;  // NOLINT
-
 // --- blocks
 
-bool IsEmptyJump(const Block& b) {
-  return b.params.empty() && b.insts.empty() && b.term.kind == Terminator::Kind::kJump;
+bool IsEmptyJump(const ir::Block& b) {
+  return b.params.empty() && b.insts.empty() && b.term.kind == ir::Terminator::Kind::kJump;
 }
 
 // An edge to an empty block that jumps on becomes that jump, unless a branch would then have two
 // edges to one block.
-void ShortenEdges(Function& f) {
-  for (Block& b : f.blocks) {
-    for (Edge& e : b.term.edges) {
+void ShortenEdges(ir::Function& f) {
+  for (ir::Block& b : f.blocks) {
+    for (ir::Edge& e : b.term.edges) {
       for (size_t steps = 0; steps < f.blocks.size() && IsEmptyJump(f.blocks[e.block]); ++steps) {
-        const Edge& next = f.blocks[e.block].term.edges[0];
+        const ir::Edge& next = f.blocks[e.block].term.edges[0];
         const bool twice = std::any_of(b.term.edges.begin(), b.term.edges.end(),
-                                       [&](const Edge& o) { return o.block == next.block; });
+                                       [&](const ir::Edge& o) { return o.block == next.block; });
         if (twice || next.block == 0) break;
-        e = Edge(next);
+        e = ir::Edge(next);
       }
     }
   }
 }
 
-std::vector<uint32_t> ReversePostorder(const Function& f) {
+std::vector<uint32_t> ReversePostorder(const ir::Function& f) {
   std::vector<uint32_t> order;
   std::vector<uint8_t> seen(f.blocks.size());
   std::vector<std::pair<uint32_t, size_t>> stack = {{0, f.blocks[0].term.edges.size()}};
@@ -52,14 +50,14 @@ std::vector<uint32_t> ReversePostorder(const Function& f) {
   return order;
 }
 
-void OrderBlocks(Function& f) {
+void OrderBlocks(ir::Function& f) {
   const std::vector<uint32_t> order = ReversePostorder(f);
   std::vector<uint32_t> place(f.blocks.size());
   for (uint32_t i = 0; i < order.size(); ++i) place[order[i]] = i;
-  std::vector<Block> blocks;
+  std::vector<ir::Block> blocks;
   for (uint32_t b : order) blocks.push_back(std::move(f.blocks[b]));
-  for (Block& b : blocks) {
-    for (Edge& e : b.term.edges) e.block = place[e.block];
+  for (ir::Block& b : blocks) {
+    for (ir::Edge& e : b.term.edges) e.block = place[e.block];
   }
   f.blocks = std::move(blocks);
 }
@@ -68,12 +66,12 @@ void OrderBlocks(Function& f) {
 
 class DeadCode {
  public:
-  explicit DeadCode(Function& f) : f_(f), uses_(f.values.size()) {}
+  explicit DeadCode(ir::Function& f) : f_(f), uses_(f.values.size()) {}
 
   void Remove() {
-    for (const Block& b : f_.blocks) {
-      for (const Inst& i : b.insts) Count(i, 1);
-      ForEachTermOperand(b.term, [&](Value v) { ++uses_[v.id]; });
+    for (const ir::Block& b : f_.blocks) {
+      for (const ir::Inst& i : b.insts) Count(i, 1);
+      ir::ForEachTermOperand(b.term, [&](ir::Value v) { ++uses_[v.id]; });
     }
     bool changed = true;
     while (changed) {
@@ -85,19 +83,19 @@ class DeadCode {
   }
 
  private:
-  void Count(const Inst& inst, int by) {
-    ForEachOperand(inst, [&](Value v) { uses_[v.id] += by; });
+  void Count(const ir::Inst& inst, int by) {
+    ir::ForEachOperand(inst, [&](ir::Value v) { uses_[v.id] += by; });
   }
 
-  bool IsDead(const Inst& inst, bool in_body) const {
-    const uint8_t flags = Info(inst.op).flags;
-    const bool removable = (flags & kPure) || (in_body && inst.op == Op::Index);
+  bool IsDead(const ir::Inst& inst, bool in_body) const {
+    const uint8_t flags = ir::Info(inst.op).flags;
+    const bool removable = (flags & ir::kPure) || (in_body && inst.op == ir::Op::Index);
     return removable && std::all_of(inst.results.begin(), inst.results.end(),
-                                    [&](Value v) { return uses_[v.id] == 0; });
+                                    [&](ir::Value v) { return uses_[v.id] == 0; });
   }
 
   // Backwards, so that one pass removes whole chains.
-  bool RemoveFrom(std::vector<Inst>& insts, bool in_body) {
+  bool RemoveFrom(std::vector<ir::Inst>& insts, bool in_body) {
     std::vector<uint8_t> dead(insts.size());
     bool any = false;
     for (size_t i = insts.size(); i-- > 0;) {
@@ -108,17 +106,17 @@ class DeadCode {
       any = true;
     }
     size_t next = 0;
-    std::erase_if(insts, [&](const Inst&) { return dead[next++] != 0; });
+    std::erase_if(insts, [&](const ir::Inst&) { return dead[next++] != 0; });
     return any;
   }
 
-  Function& f_;
+  ir::Function& f_;
   std::vector<int> uses_;
 };
 
 // --- functions
 
-void RemoveUncalled(Module& m) {
+void RemoveUncalled(ir::Module& m) {
   std::vector<uint32_t> place(m.functions.size(), UINT32_MAX);
   std::vector<uint32_t> work = {m.entry};
   place[m.entry] = 0;
@@ -131,7 +129,7 @@ void RemoveUncalled(Module& m) {
       work.push_back(callee);
     });
   }
-  std::vector<std::unique_ptr<Function>> kept;
+  std::vector<std::unique_ptr<ir::Function>> kept;
   for (size_t i = 0; i < place.size(); ++i) {
     if (place[i] == UINT32_MAX) continue;
     place[i] = static_cast<uint32_t>(kept.size());
