@@ -147,7 +147,8 @@ Status MakeLess(PassRunner& passes, ir::Module& m) {
     for (int round = 0; again && round < kMostRoundsOfFixed; ++round) {
       again = false;
       for (auto& f : x.functions) again |= tensor::MakeFixedRows(*f);
-      if (again) PB_RETURN_IF_ERROR(SimplifyPoints(x, passes.rules()));  // which rows these are made of
+      if (again)
+        PB_RETURN_IF_ERROR(SimplifyPoints(x, passes.rules()));  // which rows these are made of
     }
     for (auto& f : x.functions) changed |= tensor::MakeRowsAsRead(*f);
     return changed ? opt::Simplify(x, passes.rules()) : Status();

@@ -15,7 +15,8 @@ const std::string kCalls =
 const char* const kBodies[] = {
     "if i < 0 { return 0.0 } if i >= n { return 1.0 } return z[i, l]",
     "if i < 0 { return z[0, l] } else if i >= n { return z[n - 1, l] } return z[i, l] * 2.0",
-    "if i < 0 or i >= n { return 0.5 } let v = z[i, l]; if v > 0.2 { let w = v * v; return w - 1.0 } "
+    "if i < 0 or i >= n { return 0.5 } let v = z[i, l]; if v > 0.2 { let w = v * v; return w - 1.0 "
+    "} "
     "return v",
     "let k = max(0, min(n - 1, i)); if c > 1 { if k == 0 { return -z[0, l] } else { return z[k, 0] "
     "} } "

@@ -98,6 +98,30 @@ TEST_CASE("end rows: of ends of ends") {
   CheckDerivatives(ssa, EndArgs(4));
 }
 
+TEST_CASE("end rows: windows around a ring") {
+  for (const char* at :
+       {"(i + q + n - 1) % n", "(i + q + n - 2) % n", "(i + q) % n", "(i + 3 - q + n) % n",
+        "(i + q + r + 2 * n - 4) % n", "(n - 1 + i - q) % n", "(i + q + n - 3) % n"}) {
+    for (const char* body :
+         {"  return sum i < n { norm2(sum q < 3, r < 2 { z[AT] @ u * f64(q - r + 2) }) }\n",
+          "  return sum i < n { log(1.0 + sum q < 3, r < 2 { norm2(z[AT] - z[i]) }) }\n"}) {
+      std::string text =
+          std::string(
+              "fn f(x: [n, d]f64, w: [d, h]f64, u: [h, k]f64) -> f64 {\n  let z = tanh.(x @ w)\n") +
+          body + "}\n";
+      text.replace(text.find("AT"), 2, at);
+      INFO(text);
+      const ir::Module ssa = LowerText(text, "f");
+      for (const int64_t n : {0, 1, 2, 3, 4, 19}) {
+        if (CheckSameTrap(Derived(ssa, Transform::kValue), ssa, EndArgs(n))) continue;
+        CheckSameOptimised(ssa, Transform::kValue, EndArgs(n));
+        CheckSameOptimised(ssa, Transform::kValueAndGrad, EndArgs(n));
+      }
+      CheckDerivatives(ssa, EndArgs(4));
+    }
+  }
+}
+
 TEST_CASE("end rows: turns of a loop that take them and their own") {
   for (const char* turn : kLoops) {
     const std::string text = std::string(
