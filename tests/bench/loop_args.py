@@ -70,6 +70,12 @@ SHAPES |= {
     "strided_four_layers": {"x": (1000, 16), "a": (3, 16, 32), "b": (3, 32, 32)},
     "strided_loop": ROWS | {"c": (3, 64)},
 }
+SCANNED = ROWS | {"v": (64,), "y": (1000,)}
+SHAPES |= {name: SCANNED for name in ("cumulative_rows", "cumulative_columns", "behind_rows", "front_and_behind")}
+SHAPES |= {"cumulative_sets": SCANNED | {"x": (4, 250, 16), "y": (4, 250)}}
+ENDS = ROWS | {"u": (64,), "y": (1000,)}
+SHAPES |= {name: ENDS for name in ("one_sided", "one_sided_second", "ends_mirrored", "heat_steps", "loop_one_sided", "loop_anchors")}
+SHAPES |= {name: ENDS for name in ("conv_by_function", "held_by_function", "conv_ring")}
 # Numbers, as they are.
 NUMBERS = {"branch_row": {"c": 1}, "mean_rows": {"c": 3}, "max_rows": {"c": 3}}
 # Vectors of integers: how many, and below what.
