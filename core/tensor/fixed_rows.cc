@@ -193,7 +193,8 @@ class FixedRows {
       if (in_front.op != Op::Index) return false;
       if (in_front.args[0] != reader.body[inst].args[0])
         return ranges_.IsInRange(reader, in_front, {});
-      const bool is_fixed = IsFixed(reader, in_front);  // that row is known or checked before
+      // Then that row is known or checked before, or a turn's own: of two that are not there either may be the error.
+      const bool is_fixed = IsFixed(reader, in_front);
       return ranges_.IsInRange(reader, in_front, r.shape, is_fixed ? 1 : 0);
     };
     const auto at = reader.body.begin() + static_cast<std::ptrdiff_t>(inst);
