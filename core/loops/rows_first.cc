@@ -149,11 +149,11 @@ class RowsFirst {
     }
   }
 
-  // How many of a statement's first indices the subscripts of what it reads go along. Of the first one, by rows that are known
-  // numbers away, too: loops in strips need no more than these (strip_loops.h).
+  // How many of a statement's first indices the subscripts of what it reads or makes go along. Of the first one, by rows that are
+  // known numbers away, too: loops in strips need no more than these (strip_loops.h).
   size_t CountRead(const Each& each, ir::AffineSpan subs, const Indices& first) const {
     const size_t count = CountRows(subs, first);
-    return count > 0 || first.empty() || !IsNearRow(each, subs[0], first[0]) ? count : 1;
+    return count > 0 || first.empty() || subs.empty() || !IsNearRow(each, subs[0], first[0]) ? count : 1;
   }
   bool IsNearRow(const Each& each, const Affine& sub, Value index) const {
     return ir::FindRowWindow(each, sub, index, ir::RowFactsOf(extents_)).has_value();
@@ -205,8 +205,8 @@ class RowsFirst {
     if (sum) sums_.insert(array.maker);
   }
   size_t RowsOfMaker(const Array& array, size_t most) const {
-    const EachResult& r = insts_[array.maker].each->results[array.result];
-    return CountRows(r.out, PlanOf(array.maker, most));
+    const Each& maker = *insts_[array.maker].each;
+    return CountRead(maker, maker.results[array.result].out, PlanOf(array.maker, most));
   }
 
   // The indices by which all accesses to the array go along its first axes, as many as agree.
@@ -339,7 +339,8 @@ class RowsFirst {
   void Spread(size_t at, std::set<Value>& by_row, std::set<Value>& whole) const {
     const Inst& inst = insts_[at];
     for (size_t k = 0; k < inst.results.size(); ++k) {
-      const bool rows = !inst.each || CountRows(inst.each->results[k].out, PlanOf(at, 1)) == 1;
+      const bool rows =
+          !inst.each || CountRead(*inst.each, inst.each->results[k].out, PlanOf(at, 1)) == 1;
       (rows ? by_row : whole).insert(inst.results[k]);
     }
   }

@@ -117,6 +117,33 @@ TEST_CASE("rows first: gradients by an array whose index is around the rows hold
   }
 }
 
+TEST_CASE("rows first: rows next to a turn's own, to which it adds, are whole a few turns later") {
+  for (const char* term : {"logsumexp(gen j < 5 { dot(q[i], r[i + j]) })",
+                           "sum j < 5 { sin(dot(q[i + 4], r[i + j])) }",
+                           "norm2(softmax(gen j < 5 { dot(q[i + 2], r[i + 4 - j]) }))"}) {
+    const std::string text =
+        "fn f(x: [n, d]f64, w: [d, h]f64, u: [d, h]f64) -> f64 { let q = x @ w\n let r = x @ u\n "
+        "return sum i < max(0, n - 4) { " +
+        std::string(term) + " } }";
+    INFO(text);
+    const ir::Module module = testing::LowerText(text, "f");
+    const auto args = [](int64_t n) {
+      return std::vector<Tensor>{Ramp({n, 2}), Ramp({2, 8}), Ramp({2, 8})};
+    };
+    testing::CheckDerivatives(module, args(7));
+    for (const std::vector<bool>& wrt :
+         {std::vector<bool>{false, false, true}, {true, true, true}}) {
+      const ir::Module gradient = testing::Derived(module, Transform::kValueAndGrad, wrt);
+      // No array of n rows of eight; cotangents of x have two, and are made twice.
+      CHECK(ElementsMade(gradient, args(400), kRows) < (wrt[0] ? 13 : 8) * 400);
+      for (const int64_t n : {0, 3, 4, 5, 16, 19, 20, 21, 37}) {
+        RunBoth(gradient, args(n), Traps::kSame, kRows);
+        RunBoth(gradient, args(n), Traps::kSame);
+      }
+    }
+  }
+}
+
 // As many turns as a block has, one more, one less, and none.
 TEST_CASE("rows first: blocks of rows have the bits of rows one by one") {
   for (const RowsProgram& p : kPrograms) {
