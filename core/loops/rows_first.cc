@@ -153,7 +153,8 @@ class RowsFirst {
   // known numbers away, too: loops in strips need no more than these (strip_loops.h).
   size_t CountRead(const Each& each, ir::AffineSpan subs, const Indices& first) const {
     const size_t count = CountRows(subs, first);
-    return count > 0 || first.empty() || subs.empty() || !IsNearRow(each, subs[0], first[0]) ? count : 1;
+    if (count > 0 || first.empty() || subs.empty()) return count;
+    return IsNearRow(each, subs[0], first[0]) ? 1 : 0;
   }
   bool IsNearRow(const Each& each, const Affine& sub, Value index) const {
     return ir::FindRowWindow(each, sub, index, ir::RowFactsOf(extents_)).has_value();
