@@ -58,7 +58,7 @@ class LoopRules {
       BypassLoop(f_, loop);
       return true;
     }
-    if (peel_ && turns && IsSmall(loop, *turns)) {
+    if ((peel_ || CarriesMatrices(loop)) && turns && IsSmall(loop, *turns)) {
       if (!options_.Take(RuleId::kLoopPeeled)) return false;
       round_.Touch(loop);
       for (int turn = 0; turn < *turns; ++turn) PeelLoop(f_, loop);
@@ -91,6 +91,12 @@ class LoopRules {
     return std::nullopt;
   }
 
+  // Their rows may be made through all turns at once, and those of their cotangents, where the turns are no blocks.
+  bool CarriesMatrices(const BlockLoop& loop) const {
+    const ir::Values& params = f_.blocks[loop.header].params;
+    return std::any_of(params.begin(), params.end(),
+                       [&](Value v) { return f_.TypeOf(v).IsArray() && f_.TypeOf(v).rank > 1; });
+  }
   bool IsSmall(const BlockLoop& loop, int turns) const {
     size_t size = 0;
     for (uint32_t b : loop.blocks) {

@@ -32,8 +32,9 @@ bool PropagateConditions(ir::Function& f, const RewriteOptions& options = {});
 bool CheckSizesEarly(ir::Function& f, const RewriteOptions& options = {});
 
 // Loops of blocks (Figure 8e of dF~): those that are never entered or leave nothing behind go, those that do
-// something in one turn only become that turn. peel: those of few turns become straight-line code as well (after
-// differentiation: what is added to a cotangent in which order is the loop's until then). True: changed.
+// something in one turn only become that turn. Those of few turns become straight-line code as well: that carry matrices, whose
+// rows can be made through all turns then; peel: any (after differentiation: what is added to a cotangent in which order is the
+// loop's until then). True: changed.
 bool NormaliseLoops(ir::Function& f, bool peel, const RewriteOptions& options = {});
 
 // Tensor statements that compute the same in every turn of a loop of blocks are run once in front of it, if it is

@@ -4,6 +4,7 @@
 #include <random>
 
 #include "tests/support/derivatives.h"
+#include "tests/support/optimised.h"
 #include "tests/support/values.h"
 
 namespace pullback::testing {
@@ -60,6 +61,29 @@ class LoopWriter {
   std::string text_;
   int next_ = 0;
 };
+
+TEST_CASE("loops: a few turns that carry a matrix leave no tape") {
+  const auto program = [](const std::string& type, const std::string& turns) {
+    const bool rows = type == "[n, h]f64";
+    return "fn f(x: " + type + ", u: [h, h]f64) -> f64 {\n  var z = x\n  for s < " + turns +
+           " { z = tanh.(z @ u) }\n  return " + (rows ? "sum(z * z)" : "dot(z, z)") + "\n}\n";
+  };
+  const auto has_tape = [](const std::string& text) {
+    const ir::Module gradient = Derived(LowerText(text, "f"), Transform::kValueAndGrad);
+    return ir::Print(gradient).find("push") != std::string::npos;
+  };
+  CHECK_FALSE(has_tape(program("[n, h]f64", "3")));
+  CHECK(has_tape(program("[n, h]f64", "9")));
+  CHECK(has_tape(program("[n, h]f64", "len(u)")));
+  for (const char* turns : {"0", "1", "3", "4", "5"}) {
+    for (const int64_t n : {0, 1, 5, 33}) {
+      const ir::Module ssa = LowerText(program("[n, h]f64", turns), "f");
+      const std::vector<Tensor> args = {Waves(n, 3, 0.5), Waves(3, 3, 1.5)};
+      CheckSameOptimised(ssa, Transform::kValueAndGrad, args);
+      if (n == 5) CheckDerivatives(ssa, args);
+    }
+  }
+}
 
 TEST_CASE("loops: rules and motion keep the values of random programs") {
   opt::RuleCounts rules;
