@@ -76,6 +76,11 @@ SHAPES |= {"cumulative_sets": SCANNED | {"x": (4, 250, 16), "y": (4, 250)}}
 ENDS = ROWS | {"u": (64,), "y": (1000,)}
 SHAPES |= {name: ENDS for name in ("one_sided", "one_sided_second", "ends_mirrored", "heat_steps", "loop_one_sided", "loop_anchors")}
 SHAPES |= {name: ENDS for name in ("conv_by_function", "held_by_function", "conv_ring")}
+SHAPES |= {
+    "layers_in_loop": ENDS | {"u": (64, 64), "v": (64,)},
+    "scores_of_five": ROWS | {"u": (16, 64)},
+    "attend_eight": ROWS | {"u": (16, 64), "v": (16, 24), "y": (1000, 24)},
+}
 # Numbers, as they are.
 NUMBERS = {"branch_row": {"c": 1}, "mean_rows": {"c": 3}, "max_rows": {"c": 3}}
 # Vectors of integers: how many, and below what.
