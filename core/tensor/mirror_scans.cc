@@ -82,7 +82,7 @@ class BlockMirror {
   // An axis of an array, from now on, and the statements that run along it.
   void FlipArray(Value v, size_t axis) {
     const auto it = arrays_.find(v);
-    if (it == arrays_.end() || axes_.contains(v) || RunsForwards(it->second, axis)) return;
+    if (it == arrays_.end() || axes_.contains(v) || StaysAsItIs(it->second, axis)) return;
     axes_.emplace(v, axis);
     const MadeArray& array = it->second;
     const EachResult& made = ResultOf(insts_, array);
@@ -98,7 +98,8 @@ class BlockMirror {
   static bool KeepsOrder(const EachResult& r) {
     return ir::IsArg(r.monoid) || r.monoid == ir::Monoid::kProd;
   }
-  bool RunsForwards(const MadeArray& array, size_t axis) const {
+  // What a scan makes forwards along the axis does, too.
+  bool StaysAsItIs(const MadeArray& array, size_t axis) const {
     const Each& each = *insts_[array.maker].each;
     const EachResult& r = ResultOf(insts_, array);
     if (KeepsOrder(r)) return true;
