@@ -17,7 +17,7 @@ namespace {
 constexpr int kMostMoreRounds = 8;
 // Of arrays that are read by diagonals of others, or at tuples.
 constexpr int kMostShapes = 4;
-constexpr int kMostRoundsOfFixed = 4;  // of what rows are made of
+constexpr int kMostRoundsOfFixed = 12;  // of what rows are made of
 // Of loops within loops that take rows of arrays.
 constexpr int kMostNests = 4;
 // Of arrays made of arrays that are made again.
@@ -142,7 +142,10 @@ Status MakeLess(PassRunner& passes, ir::Module& m) {
   }));
   PB_RETURN_IF_ERROR(passes.Run("rows_as_read", m, [&](ir::Module& x) {
     bool split = false, again = true, changed = false;
-    for (auto& f : x.functions) split |= tensor::SplitClamps(*f);
+    for (auto& f : x.functions) {
+      tensor::SimplifyPredicates(*f);  // what conditions say of subscripts
+      split |= tensor::SplitClamps(*f);
+    }
     if (split) PB_RETURN_IF_ERROR(opt::Simplify(x, passes.rules()));
     for (int round = 0; again && round < kMostRoundsOfFixed; ++round) {
       again = false;

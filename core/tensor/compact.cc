@@ -6,6 +6,7 @@
 //   where a(i) <= j < a(i) + w: gen [i, j]: e     b = gen [i, t < w]: e at j = a(i) + t;
 //                                                 where …: gen [i, j]: b[i, j - a(i)]
 //   sum [i, i]: e(i, k)                           d = sum [i]: e(i, k);    gen [i, i]: d[i]
+//   sum [0, j]: e(j, k)                           d = sum [j]: e(j, k);    gen [0, j]: d[j]
 //   sum [i, j]: e(i, k)                           d = sum [i]: e(i, k);    gen [i, j]: d[i]
 //
 // Where the array has other readers than statements it is left alone, since it is made anyway, but for reductions along
@@ -15,6 +16,7 @@
 #include "core/analysis/outer_values.h"
 #include "core/tensor/array_reads.h"
 #include "core/tensor/normalise.h"
+#include "core/tensor/read_ranges.h"
 #include "core/tensor/split_statement.h"
 #include "core/tensor/statement_edit.h"
 
@@ -45,7 +47,7 @@ void EraseAt(List& list, size_t k) {
 class Compactor {
  public:
   Compactor(ir::Function& f, bool only_reductions)
-      : f_(f), only_reductions_(only_reductions), reads_(f), outer_(f) {}
+      : f_(f), only_reductions_(only_reductions), reads_(f), outer_(f), ranges_(f) {}
 
   bool Run() {
     bool changed = false;
@@ -77,8 +79,9 @@ class Compactor {
       if (only_reductions_ || f_.TypeOf(inst.results[k]).rank < 2 ||
           !reads_.OnlyByStatements(inst.results[k]))
         continue;
-      changed |=
-          r.monoid == ir::Monoid::kSum ? SumDiagonal(inst, k, after) : Store(inst, k, before);
+      changed |= r.monoid == ir::Monoid::kSum
+                     ? SumDiagonal(inst, k, after) || SumAtPlace(inst, k, after)
+                     : Store(inst, k, before);
     }
     return changed;
   }
@@ -155,18 +158,49 @@ class Compactor {
       const auto same = std::find(r.out.begin(), r.out.begin() + static_cast<long>(b), r.out[b]);
       const auto a = static_cast<size_t>(same - r.out.begin());
       if (a == b || r.shape[a] != r.shape[b]) continue;
-      EraseAt(r.out, b);
-      EraseAt(r.shape, b);
-      const Value all = inst.results[k];
-      inst.results[k] = NewArray(all, r.out.size());
-      after.push_back(SpreadDiagonal(inst, k, all, a, b));
+      const Value extent = r.shape[b];
+      const Value all = DropAxis(inst, k, b);
+      after.push_back(SpreadAxis(inst, k, all, b, extent));
+      EachResult& spread = after.back().each->results[0];
+      spread.out[b] = spread.out[a];
       return true;
     }
     return false;
   }
 
-  // `all`, whose axis b repeats axis a of the statement's result.
-  Inst SpreadDiagonal(const Inst& inst, size_t k, Value all, size_t a, size_t b) {
+  // Nor is there an axis of which it has one place.
+  bool SumAtPlace(Inst& inst, size_t k, std::vector<Inst>& after) {
+    const EachResult& r = inst.each->results[k];
+    for (size_t axis = 0; axis < r.out.size(); ++axis) {
+      const Affine at = r.out[axis];
+      const Value extent = r.shape[axis];
+      const bool is_one =
+          std::none_of(at.terms.begin(), at.terms.end(), [&](const Affine::Term& t) {
+            return PlaceOfIndex(*inst.each, t.value) || FindDef(*inst.each, t.value);
+          });
+      if (!is_one || !ranges_.IsInRange(*inst.each, r.guard, at, extent)) continue;
+      const Value all = DropAxis(inst, k, axis);
+      after.push_back(SpreadAxis(inst, k, all, axis, extent));
+      EachResult& spread = after.back().each->results[0];
+      spread.out[axis] = at;
+      AddRange(*after.back().each, at, extent);
+      return true;
+    }
+    return false;
+  }
+
+  // Gives what the result was.
+  Value DropAxis(Inst& inst, size_t k, size_t axis) {
+    EachResult& r = inst.each->results[k];
+    EraseAt(r.out, axis);
+    EraseAt(r.shape, axis);
+    const Value all = inst.results[k];
+    inst.results[k] = NewArray(all, r.out.size());
+    return all;
+  }
+
+  // `all`, which has an axis more than the statement's result, by a subscript to be told.
+  Inst SpreadAxis(const Inst& inst, size_t k, Value all, size_t axis, Value extent) {
     Inst spread;
     spread.op = Op::Each;
     spread.loc = inst.loc;
@@ -181,8 +215,8 @@ class Compactor {
     }
     r.value = f_.NewValue(f_.TypeOf(all).Element());
     Read(*spread.each, inst.results[k], r.out, inst.loc, r.value);
-    r.out.insert(r.out.begin() + static_cast<long>(b), r.out[a]);
-    r.shape.insert(r.shape.begin() + static_cast<long>(b), r.shape[a]);
+    r.out.insert(r.out.begin() + static_cast<long>(axis), Affine());
+    r.shape.insert(r.shape.begin() + static_cast<long>(axis), extent);
     spread.each->results.push_back(std::move(r));
     return spread;
   }
@@ -343,6 +377,7 @@ class Compactor {
   const bool only_reductions_;
   const ArrayReads reads_;
   const analysis::OuterValues outer_;
+  const ReadRanges ranges_;
 };
 
 }  // namespace

@@ -24,11 +24,11 @@
 #include <utility>
 #include <vector>
 
-#include "core/ir/append.h"
 #include "core/ir/block_loops.h"
 #include "core/ir/dominance.h"
 #include "core/ir/own_arrays.h"
 #include "core/tensor/array_reads.h"
+#include "core/tensor/front_checks.h"
 #include "core/tensor/made_rows.h"
 #include "core/tensor/narrow_arrays.h"
 #include "core/tensor/normalise.h"
@@ -82,7 +82,7 @@ class FixedRows {
   struct Fixed {
     size_t block, statement, inst;  // of the function, of the block, of its body
     Affine row;
-    bool is_known;  // to be in range
+    std::optional<RowCheck> check;  // unless it is known to be in range
   };
 
   bool Visit(size_t b, size_t k) {
@@ -122,10 +122,14 @@ class FixedRows {
           const EachResult& r = maker.each->results[0];
           const bool is_known =
               ranges_.IsInRange(*reader.each, read.guard, read.subs[0], r.shape[0], checked);
-          if (!is_known && !MayCheckInFront(*reader.each, inst, r, checked)) return std::nullopt;
-          if (!is_known) AddRange(checked, read.subs[0], r.shape[0]);
+          std::optional<RowCheck> check;
+          if (!is_known) {
+            check = checks_.CheckOf(*reader.each, inst, read.subs[0], r.shape, checked);
+            if (!check) return std::nullopt;
+            check->AddTo(checked);
+          }
           if (in != b && !IsKnownAt(read.subs[0], b, k)) return std::nullopt;
-          fixed.push_back({in, at, inst, read.subs[0], is_known});
+          fixed.push_back({in, at, inst, read.subs[0], check});
         }
       }
     }
@@ -166,45 +170,6 @@ class FixedRows {
     });
   }
 
-  // Whether the first point, if there is one, evaluates the read before anything that may trap but such reads: wherever the
-  // row is not there.
-  bool MayCheckInFront(const Each& reader, size_t inst, const EachResult& r,
-                       ir::ConstraintSpan checked) const {
-    const Inst& read = reader.body[inst];
-    const Affine& row = read.subs[0];
-    const auto is_read_first = [&](const Affine& outside) {
-      std::vector<ir::Constraint> known(checked.begin(), checked.end());
-      known.push_back({outside, false});
-      return IsReadFirst(reader, inst, r, known);
-    };
-    return reader.where.empty() &&
-           (ranges_.IsFromZero(reader, read.guard, row, checked) ||
-            is_read_first(row * -1 - Affine::Const(1))) &&
-           (ranges_.IsBelow(reader, read.guard, row, r.shape[0], checked) ||
-            is_read_first(row - Affine::Of(r.shape[0])));
-  }
-  bool IsReadFirst(const Each& reader, size_t inst, const EachResult& r,
-                   ir::ConstraintSpan known) const {
-    const auto holds = [&](Value guard) {
-      return guard.valid() ? ranges_.HoldsAtFirst(reader, guard, known) : std::optional(true);
-    };
-    const auto may_come_later = [&](const Inst& in_front) {
-      if (!ir::MayTrap(in_front, f_) || holds(in_front.guard) == false) return true;
-      if (in_front.op != Op::Index) return false;
-      if (in_front.args[0] != reader.body[inst].args[0])
-        return ranges_.IsInRange(reader, in_front, {});
-      // Then that row is known or checked before, or a turn's own: of two that are not there either may be the error.
-      const bool is_fixed = IsFixed(reader, in_front);
-      return ranges_.IsInRange(reader, in_front, r.shape, is_fixed ? 1 : 0);
-    };
-    const auto at = reader.body.begin() + static_cast<std::ptrdiff_t>(inst);
-    return holds(at->guard) == true && std::all_of(reader.body.begin(), at, may_come_later);
-  }
-  static void AddRange(std::vector<ir::Constraint>& known, const Affine& row, Value extent) {
-    known.push_back({row, false});
-    known.push_back({Affine::Of(extent) - row - Affine::Const(1), false});
-  }
-
   void MakeRows(size_t b, size_t k, const std::vector<Fixed>& fixed) {
     std::vector<std::pair<Affine, Value>> made;
     // In front of the first of these that takes it; of rows that later blocks alone take, behind the maker.
@@ -218,7 +183,6 @@ class FixedRows {
       out.push_back(std::move(alone));
       return made.back().second;
     };
-    const Value extent = f_.blocks[b].insts[k].each->results[0].shape[0];
     const auto read_in = [&](size_t block) {
       std::vector<Inst> out;
       ir::Block& in = f_.blocks[block];
@@ -227,7 +191,7 @@ class FixedRows {
           if (read.block != block || read.statement != at) continue;
           Inst& inst = in.insts[at].each->body[read.inst];
           const Value row = row_of(read.row, out, out);
-          if (!read.is_known) CheckInFront(*in.insts[at].each, inst, extent, out);
+          if (read.check) read.check->Append(*in.insts[at].each, inst.loc, f_, out);
           ReadRow(inst, row);
         }
         out.push_back(std::move(in.insts[at]));
@@ -252,20 +216,6 @@ class FixedRows {
     read.args = {row};
   }
 
-  // The read's own trap, unless the reader has no point.
-  void CheckInFront(const Each& reader, const Inst& read, Value extent, std::vector<Inst>& out) {
-    ir::Appender made(f_, out, read.loc);
-    const Value at = made.Number(read.subs[0]), zero = made.Number({});
-    const Value from = made.Make(Op::Ge, ir::Type::Bool(), {at, zero});
-    const Value to = made.Make(Op::Lt, ir::Type::Bool(), {at, extent});
-    Value holds = made.Make(Op::And, ir::Type::Bool(), {from, to});
-    for (const ir::IndexVar& i : reader.indices) {
-      const Value empty = made.Make(Op::Le, ir::Type::Bool(), {i.extent, zero});
-      holds = made.Make(Op::Or, ir::Type::Bool(), {holds, empty});
-    }
-    made.Check(holds, ir::TrapKind::kIndex, {at, extent});
-  }
-
   ir::Function& f_;
   const ir::OwnArrays own_;
   const ArrayReads reads_;
@@ -273,6 +223,7 @@ class FixedRows {
   const std::vector<std::set<uint32_t>> around_;  // by block: loops
   const std::vector<uint32_t> block_of_;          // by value: that defines it
   const ir::KnownExtents known_ = ir::FindKnownExtents(f_);
+  const FrontChecks checks_{f_, ranges_, known_};
   const std::set<Value> many_ = ArraysOfManyRows(f_);
 };
 

@@ -31,13 +31,17 @@ class ReadRanges {
   // of values outside does; nothing: unknown.
   std::optional<bool> HoldsAtFirst(const ir::Each& reader, ir::Value condition,
                                    ir::ConstraintSpan known) const;
+  std::optional<bool> HoldsAtFirst(const ir::Each& reader, const ir::Constraint& c,
+                                   ir::ConstraintSpan known) const;
+  // Whether no point of the reader is where the guard and what is known hold.
+  bool IsNever(const ir::Each& reader, ir::Value guard, ir::ConstraintSpan known) const {
+    return IsFromZero(reader, guard, ir::Affine::Const(-1), known);
+  }
 
  private:
   // Whether 0 <= sub (`from`), or sub < extent, as the predicates around it tell.
   bool Proves(const ir::Each& reader, ir::Value guard, const ir::Affine& sub, ir::Value extent,
               bool from, ir::ConstraintSpan known = {}) const;
-  std::optional<bool> HoldsAtFirst(const ir::Each& reader, const ir::Constraint& c,
-                                   ir::ConstraintSpan known) const;
   bool IsIndexOf(const ir::Each& reader, const ir::Affine& sub, ir::Value extent) const;
 
   const analysis::OuterValues outer_;

@@ -1,5 +1,6 @@
-// Rows that are held at the ends of an axis, `z[max(0, min(n - 1, i + q - 1))]`, are read of an array that repeats the ends, where each
-// row is one of z under a condition on its index: a window then, and two fixed rows (fixed_rows.cc).
+// Rows that are held at the ends of an axis, `z[max(0, min(n - 1, i + q - 1))]`, or reflected there, `z[abs(i - 1)]`, or another by a
+// condition, `z[if i == 0 { 1 } else { i - 1 }]`, are read of an array whose ends are these rows (end_rows.h): a window then, and
+// fixed rows (fixed_rows.cc).
 //
 //   %s = each(i < n, q < 3, l < h) { %v = max 0, min n - 1, i + q - 1; %u = index %z[%v, l] … }            z: (n, h)
 //
@@ -13,11 +14,12 @@
 // Windows around a ring, `z[(i + q + n - 1) % n]`, are read of an array whose ends are rows of the other end, `z[n - 1]` first: a
 // few of them, each at a place of its own, which for fewer rows than that is a remainder.
 //
-// Of large arrays (made_rows.h) that take work, where the reader's points say that there are rows. Comes before derivatives, in front of
-// fixed_rows.cc.
+// A subscript that a condition decides, `z[max(0, i - 3)]` where 3 <= i, is what it is there.
+//
+// Of large arrays (made_rows.h) that take work, where the reader's points say that there are rows, or its first one ends the run if not.
+// Comes before derivatives, in front of fixed_rows.cc.
 #include <algorithm>
 #include <map>
-#include <memory>
 #include <optional>
 #include <utility>
 #include <vector>
@@ -27,31 +29,32 @@
 #include "core/ir/own_arrays.h"
 #include "core/tensor/array_reads.h"
 #include "core/tensor/body_forms.h"
+#include "core/tensor/end_finder.h"
+#include "core/tensor/end_rows.h"
+#include "core/tensor/front_checks.h"
 #include "core/tensor/made_rows.h"
 #include "core/tensor/normalise.h"
 #include "core/tensor/read_ranges.h"
 #include "core/tensor/statement_edit.h"
+#include "core/tensor/sub_cases.h"
 
 namespace pullback::tensor {
 namespace {
 
 using ir::Affine;
+using ir::Constraint;
 using ir::Each;
-using ir::EachResult;
 using ir::Inst;
 using ir::Op;
 using ir::Value;
 
-constexpr size_t kMostHeld = 4;    // arrays of one that repeat its ends
-constexpr int64_t kMostAway = 16;  // rows beyond an end
-constexpr int64_t kMostRound = 6;  // beyond the ends of a ring, together
+constexpr size_t kMostEnded = 4;  // arrays of one that have other ends
 
-// max 0, min last, e: of both ends, or of one; or (e + turns * size) rem size.
-struct Clamp {
+// (e + turns * size) rem size, of which so many rows are in front of the first one, and behind the last one.
+struct Ring {
   Affine e;
-  bool first = false, last = false;
-  int64_t turns = -1;  // not negative: around a ring
-  bool IsRing() const { return turns >= 0; }
+  int64_t turns = 0;
+  int64_t in_front = 0, behind = 0;
 };
 
 class SplitClampsOf {
@@ -63,11 +66,13 @@ class SplitClampsOf {
     bool changed = false;
     for (ir::Block& b : f_.blocks) {
       large_.clear();
-      held_.clear();
+      ended_.clear();
+      rings_.clear();
+      checked_.clear();
       std::vector<Inst> out;
       for (Inst& inst : b.insts) {
         if (inst.each) changed |= Visit(*inst.each, out);
-        if (MakesLargeRows(inst, own_) && reads_.OnlyByStatements(inst.results[0]))
+        if (TakesWork(inst) && reads_.OnlyByStatements(inst.results[0]))
           large_.emplace(inst.results[0], inst.each->results[0].shape);
         out.push_back(std::move(inst));
       }
@@ -77,39 +82,110 @@ class SplitClampsOf {
   }
 
  private:
-  // Row t of it is row t + from of `array`, or the end that is nearer; around a ring, the rows in front of the first one and
-  // behind the last one are so many of the other end.
-  struct Held {
-    Value array;
-    int64_t from;
-    Affine rows;
-    int64_t in_front = 0, behind = 0;
-    bool IsRing() const { return in_front + behind > 0; }
-    bool operator==(const Held&) const = default;
-  };
+  // To make the array, or what it is made of.
+  bool TakesWork(const Inst& inst) const {
+    if (MakesLargeRows(inst, own_)) return true;
+    return MakesLargeArray(inst, own_) &&
+           std::any_of(inst.each->body.begin(), inst.each->body.end(), [&](const Inst& read) {
+             return read.op == Op::Index && large_.contains(read.args[0]);
+           });
+  }
 
   bool Visit(Each& each, std::vector<Inst>& out) {
     bool changed = false;
     BodyForms forms(each, f_);
-    for (Inst& read : each.body) {
-      forms.Note(read);
+    for (size_t k = 0; k < each.body.size(); ++k) {
+      forms.Note(each.body[k]);
+      const Inst& read = each.body[k];
       const auto large = read.op == Op::Index ? large_.find(read.args[0]) : large_.end();
       if (large == large_.end()) continue;
-      const Value extent = large->second[0];
-      const std::optional<Clamp> clamp = ClampOf(each, forms, read.subs[0].AsValue(), extent);
-      const std::optional<Held> held = clamp ? HeldOf(each, read, *clamp, extent) : std::nullopt;
-      const std::optional<Value> array =
-          held ? ArrayOf(*held, large->second, read, out) : std::nullopt;
-      if (!array) continue;
-      read.subs[0] = clamp->e - Affine::Const(held->from);
-      read.args = {*array};
-      changed = true;
+      changed |= ReadRing(each, k, forms, large->second, out) ||
+                 ReadByCases(each, k, forms, large->second, out);
     }
     return changed;
   }
 
-  std::optional<Clamp> RingOf(const Each& each, const BodyForms& forms, Value v,
-                              Value extent) const {
+  static void Read(Inst& read, Value array, const Affine& at) {
+    read.subs[0] = at;
+    read.args = {array};
+  }
+
+  bool ReadByCases(Each& each, size_t k, const BodyForms& forms, const ir::Values& shape,
+                   std::vector<Inst>& out) {
+    Inst& read = each.body[k];
+    const Affine sub = read.subs[0];
+    const auto cases = SubCasesOf(each, f_, forms, outer_, sub, read.guard);
+    if (!cases || (cases->size() == 1 && !RunsBackwards(each, cases->front().form))) return false;
+    const FrontChecks checks(f_, ranges_, known_);
+    EndFinder finder(each, k, shape, ranges_, checks, CheckedFor(each));
+    if (cases->size() > 1) {
+      if (const std::optional<Affine> form = finder.Decided(*cases)) {
+        read.subs[0] = *form;
+        return true;
+      }
+    }
+    std::optional<PlaceWindow> window;
+    for (const SubCase& one : *cases) {
+      if (!window) window = WindowOf(each, one.form);
+    }
+    const std::optional<EndFinder::Found> found =
+        window ? finder.Find(*window, *cases) : std::nullopt;
+    const std::optional<Value> array =
+        found ? ArrayOf(found->rows, shape, read.loc, out) : std::nullopt;
+    if (!array) return false;
+    for (const RowCheck& check : found->checks) {
+      check.Append(each, read.loc, f_, out);
+      if (!check.where) check.AddTo(checked_.emplace_back(Checked{&each, {}}).known);
+    }
+    Read(read, *array, window->at);
+    return true;
+  }
+
+  // What is checked in front of the statement, or of one in front of it that has points wherever this one has.
+  std::vector<Constraint> CheckedFor(const Each& each) const {
+    const auto is_extent = [&](const ir::IndexVar& of) {
+      return std::any_of(each.indices.begin(), each.indices.end(),
+                         [&](const ir::IndexVar& i) { return i.extent == of.extent; });
+    };
+    std::vector<Constraint> known;
+    for (const Checked& c : checked_) {
+      const bool has_points =
+          c.reader == &each ||
+          (c.reader->where.empty() &&
+           std::all_of(c.reader->indices.begin(), c.reader->indices.end(), is_extent));
+      if (has_points) known.insert(known.end(), c.known.begin(), c.known.end());
+    }
+    return known;
+  }
+
+  static bool RunsBackwards(const Each& each, const Affine& form) {
+    return std::any_of(form.terms.begin(), form.terms.end(), [&](const Affine::Term& t) {
+      return t.coeff == -1 && PlaceOfIndex(each, t.value);
+    });
+  }
+
+  // Nothing: no index that may run far is in it, or several are.
+  std::optional<PlaceWindow> WindowOf(const Each& each, const Affine& form) const {
+    PlaceWindow window;
+    for (const Affine::Term& t : form.terms) {
+      const std::optional<size_t> place = PlaceOfIndex(each, t.value);
+      if (!place) continue;
+      const Value count = each.indices[*place].extent;
+      window.at = window.at + Affine::Of(t.value);
+      if (known_.IsShort(count)) {
+        window.count = window.count + Affine::Const(known_.constants.at(count) - 1);
+      } else {
+        if (std::exchange(window.run, count).valid()) return std::nullopt;
+        analysis::Box box;
+        window.count = window.count + outer_.Describe(count, box);
+      }
+    }
+    const bool is_window = window.run.valid() && window.count.constant <= kMostAway;
+    return is_window ? std::optional(window) : std::nullopt;
+  }
+
+  std::optional<Ring> RingOf(const Each& each, const BodyForms& forms, Value v,
+                             Value extent) const {
     const Inst* def = FindDef(each, v);
     if (!def || def->op != Op::Rem || def->guard.valid()) return std::nullopt;
     analysis::Box box;
@@ -120,109 +196,62 @@ class SplitClampsOf {
     const Affine size = outer_.Describe(Affine::Of(extent), each, box);
     const std::optional<Affine> e = of_outside(def->args[0]);
     if (!e || of_outside(def->args[1]) != size || !size.AsValue().valid()) return std::nullopt;
-    Clamp ring;
+    Ring ring;
     ring.turns = e->Coeff(size.AsValue());
     ring.e = *e - size * ring.turns;
-    return ring.IsRing() ? std::optional(ring) : std::nullopt;
-  }
-
-  std::optional<Clamp> ClampOf(const Each& each, const BodyForms& forms, Value v,
-                               Value extent) const {
-    if (auto ring = RingOf(each, forms, v, extent)) return ring;
-    Clamp clamp;
-    analysis::Box box;
-    const auto of_outside = [&](const Affine& form) { return outer_.Describe(form, each, box); };
-    const Affine last = of_outside(Affine::Of(extent) - Affine::Const(1));
-    while (const Inst* def = v.valid() ? FindDef(each, v) : nullptr) {
-      bool& end = def->op == Op::Max ? clamp.first : clamp.last;
-      if ((def->op != Op::Max && def->op != Op::Min) || end || def->guard.valid()) break;
-      const Affine at = def->op == Op::Max ? Affine() : last;
-      const auto is_end = [&](Value arg) {
-        const std::optional<Affine> form = forms.FormOf(arg, {});
-        return form && of_outside(*form) == at;
-      };
-      const bool by_first = is_end(def->args[0]);
-      if (!by_first && !is_end(def->args[1])) return std::nullopt;
-      end = true;
-      v = def->args[by_first ? 1 : 0];
-    }
-    const std::optional<Affine> e = forms.FormOf(v, {});
-    if (!e || !(clamp.first || clamp.last)) return std::nullopt;
-    clamp.e = *e;
-    return clamp;
-  }
-
-  // Nothing: it is no window along an index, or the read may be out of range.
-  std::optional<Held> HeldOf(const Each& each, const Inst& read, const Clamp& clamp,
-                             Value extent) const {
-    const Affine& e = clamp.e;
-    if (e.constant < -kMostAway || e.constant > kMostAway) return std::nullopt;
-    Affine rows;
-    Value run;
-    for (const Affine::Term& t : e.terms) {
-      const std::optional<size_t> place = PlaceOfIndex(each, t.value);
-      if (!place || t.coeff != 1) return std::nullopt;
-      const Value count = each.indices[*place].extent;
-      if (known_.IsShort(count)) {
-        rows = rows + Affine::Const(known_.constants.at(count) - 1);
-      } else {
-        if (std::exchange(run, count).valid()) return std::nullopt;
-        rows = rows + Affine::Of(count);
-      }
-    }
-    if (!run.valid() || rows.constant > kMostAway ||
-        !ranges_.IsInRange(each, read.guard, Affine(), extent))
-      return std::nullopt;
-    if (clamp.IsRing()) return RingHeld(each, read, clamp, rows, run, extent);
-    const bool is_there = (clamp.first || ranges_.IsFromZero(each, read.guard, e)) &&
-                          (clamp.last || ranges_.IsBelow(each, read.guard, e, extent));
-    if (!is_there) return std::nullopt;
-    return Held{read.args[0], e.constant, rows};
+    return ring.turns >= 0 ? std::optional(ring) : std::nullopt;
   }
 
   // Of as many rows as the ring has, and those next to them. A dividend is nowhere a negative number but of -size or less times
   // a whole number: with t turns in front, at most 2 t rows are.
-  std::optional<Held> RingHeld(const Each& each, const Inst& read, const Clamp& ring,
-                               const Affine& rows, Value run, Value extent) const {
-    Held held{read.args[0], ring.e.constant, rows};
-    held.in_front = std::max<int64_t>(0, -held.from);
-    held.behind = std::max<int64_t>(0, rows.constant + held.from);
+  bool ReadRing(Each& each, size_t k, const BodyForms& forms, const ir::Values& shape,
+                std::vector<Inst>& out) {
+    Inst& read = each.body[k];
+    std::optional<Ring> ring = RingOf(each, forms, read.subs[0].AsValue(), shape[0]);
+    const std::optional<PlaceWindow> window = ring ? WindowOf(each, ring->e) : std::nullopt;
+    if (!window || ring->e - window->at != Affine::Const(ring->e.constant)) return false;
+    const int64_t from = ring->e.constant;
+    ring->in_front = std::max<int64_t>(0, -from);
+    ring->behind = std::max<int64_t>(0, window->count.constant + from);
     analysis::Box box;
-    const bool as_many = outer_.Describe(Affine::Of(run), each, box) ==
-                         outer_.Describe(Affine::Of(extent), each, box);
-    const bool is_there = as_many && held.IsRing() && held.in_front + held.behind <= kMostRound &&
-                          held.in_front <= 2 * ring.turns && held.from + rows.constant >= 0;
-    return is_there ? std::optional(held) : std::nullopt;
+    const bool as_many = outer_.Describe(Affine::Of(window->run), each, box) ==
+                         outer_.Describe(Affine::Of(shape[0]), each, box);
+    const int64_t ends = ring->in_front + ring->behind;
+    const bool is_there = as_many && ends > 0 && ends <= static_cast<int64_t>(kMostEnds) &&
+                          ring->in_front <= 2 * ring->turns && from + window->count.constant >= 0 &&
+                          ranges_.IsInRange(each, read.guard, Affine(), shape[0]);
+    if (!is_there) return false;
+    const EndedRows rows{read.args[0], window->count, from, {}};
+    const auto made = std::find_if(rings_.begin(), rings_.end(),
+                                   [&](const auto& one) { return one.first == rows; });
+    std::optional<Value> array;
+    if (made != rings_.end()) {
+      array = made->second;
+    } else {
+      EndedRows with_ends = rows;
+      with_ends.ends = RingEnds(*ring, shape[0], read.loc, out);
+      array = ArrayOf(with_ends, shape, read.loc, out);
+      if (array) rings_.emplace_back(rows, *array);
+    }
+    if (array) Read(read, *array, window->at);
+    return array.has_value();
   }
 
-  std::optional<Value> ArrayOf(const Held& held, const ir::Values& shape, const Inst& read,
+  std::optional<Value> ArrayOf(const EndedRows& rows, const ir::Values& of, uint32_t loc,
                                std::vector<Inst>& out) {
-    const auto is_it = [&](const auto& one) { return one.first == held; };
-    const auto made = std::find_if(held_.begin(), held_.end(), is_it);
-    if (made != held_.end()) return made->second;
-    const auto of_array = [&](const auto& one) { return one.first.array == held.array; };
-    if (std::count_if(held_.begin(), held_.end(), of_array) == kMostHeld) return std::nullopt;
-    ir::Values rows(shape.begin(), shape.end());
-    rows[0] = ir::Appender(f_, out, read.loc).Number(held.rows);
-    const std::vector<End> ends =
-        held.IsRing() ? RingEnds(held, shape[0], read.loc, out) : HeldEnds(shape[0]);
-    out.push_back(Repeat(held, ends, shape[0], rows, read.loc));
-    held_.emplace_back(held, out.back().results[0]);
+    const auto made = std::find_if(ended_.begin(), ended_.end(),
+                                   [&](const auto& one) { return one.first == rows; });
+    if (made != ended_.end()) return made->second;
+    const auto of_array = [&](const auto& one) { return one.first.array == rows.array; };
+    if (std::count_if(ended_.begin(), ended_.end(), of_array) == kMostEnded) return std::nullopt;
+    ir::Values shape = of;
+    shape[0] = ir::Appender(f_, out, loc).Number(rows.rows);
+    out.push_back(MakeEndedRows(rows, shape, of[0], loc, f_));
+    ended_.emplace_back(rows, out.back().results[0]);
     return out.back().results[0];
   }
 
-  // The row that is repeated where sign * at + bound >= 0, or == 0, of rows at -1, -2, … in front of the array, size, … behind.
-  struct End {
-    int64_t sign;
-    Affine bound;
-    bool equality;
-    Affine row;
-  };
-  static std::vector<End> HeldEnds(Value extent) {
-    const Affine one = Affine::Const(1), size = Affine::Of(extent);
-    return {{-1, one * -1, false, {}}, {1, size * -1, false, size - one}};
-  }
-  std::vector<End> RingEnds(const Held& held, Value extent, uint32_t loc, std::vector<Inst>& out) {
+  std::vector<End> RingEnds(const Ring& ring, Value extent, uint32_t loc, std::vector<Inst>& out) {
     ir::Appender made(f_, out, loc);
     const ir::Type type = ir::Type::I64();
     const Value least = made.Number(Affine::Const(1)),
@@ -233,66 +262,13 @@ class SplitClampsOf {
       const Value up = made.Make(Op::Add, type, {rest, size});
       return Affine::Of(made.Make(Op::Rem, type, {up, size}));
     };
+    const Affine from = Affine::Const(ring.e.constant);
     std::vector<End> ends;
-    for (int64_t k = 1; k <= held.in_front; ++k)
-      ends.push_back({1, Affine::Const(k), true, around(-k)});
-    for (int64_t k = 0; k < held.behind; ++k)
-      ends.push_back({1, (Affine::Of(extent) + Affine::Const(k)) * -1, true, around(k)});
+    for (int64_t k = 1; k <= ring.in_front; ++k)
+      ends.push_back({1, from + Affine::Const(k), true, around(-k)});
+    for (int64_t k = 0; k < ring.behind; ++k)
+      ends.push_back({1, from - Affine::Of(extent) - Affine::Const(k), true, around(k)});
     return ends;
-  }
-
-  Inst Repeat(const Held& held, const std::vector<End>& ends, Value extent, const ir::Values& shape,
-              uint32_t loc) {
-    Inst inst;
-    inst.op = Op::Each;
-    inst.loc = loc;
-    inst.results = {f_.NewLike(f_, held.array)};
-    inst.each = std::make_unique<Each>();
-    Each& each = *inst.each;
-    EachResult r;
-    r.shape = shape;
-    r.loc = loc;
-    for (Value count : shape) {
-      const Value index = f_.NewValue(ir::Type::I64());
-      each.indices.push_back({index, count});
-      r.out.push_back(Affine::Of(index));
-    }
-    const Affine last = Affine::Of(extent) - Affine::Const(1),
-                 at = r.out[0] + Affine::Const(held.from);
-    const auto read_where = [&](std::vector<ir::Constraint> where, const Affine& row) {
-      Inst holds;
-      holds.op = Op::Holds;
-      holds.constraints = std::move(where);
-      holds.results = {f_.NewValue(ir::Type::Bool())};
-      Inst read;
-      read.op = Op::Index;
-      read.loc = loc;
-      read.args = {held.array};
-      ir::Affines subs(r.out.begin(), r.out.end());
-      subs[0] = row;
-      read.subs = ir::AffineSpan(subs);
-      read.guard = holds.results[0];
-      read.results = {f_.NewValue(f_.TypeOf(held.array).Element())};
-      each.body.push_back(std::move(holds));
-      each.body.push_back(std::move(read));
-      return std::pair(each.body.back().guard, each.body.back().results[0]);
-    };
-    std::vector<std::pair<Value, Value>> chosen;  // conditions, and elements
-    for (const End& end : ends) {
-      const ir::Constraint here{at * end.sign + end.bound, end.equality};
-      std::vector<ir::Constraint> where = {here};
-      for (const Affine& e : {end.row, last - end.row}) {
-        if (!e.IsConst()) where.push_back({e, false});  // 0
-      }
-      chosen.push_back(read_where(std::move(where), end.row));
-    }
-    r.value = read_where({{at, false}, {last - at, false}}, at).second;
-    ir::Appender body(f_, each.body, loc);
-    const ir::Type element = f_.TypeOf(held.array).Element();
-    for (auto end = chosen.rbegin(); end != chosen.rend(); ++end)
-      r.value = body.Make(Op::Select, element, {end->first, end->second, r.value});
-    each.results.push_back(std::move(r));
-    return inst;
   }
 
   ir::Function& f_;
@@ -303,7 +279,12 @@ class SplitClampsOf {
   const ir::KnownExtents known_;
   // Of the block so far.
   std::map<Value, ir::Values> large_;
-  std::vector<std::pair<Held, Value>> held_;
+  std::vector<std::pair<EndedRows, Value>> ended_, rings_;
+  struct Checked {
+    const Each* reader;  // in front of which
+    std::vector<Constraint> known;
+  };
+  std::vector<Checked> checked_;
 };
 
 }  // namespace
