@@ -143,7 +143,8 @@ Status MakeLess(PassRunner& passes, ir::Module& m) {
   PB_RETURN_IF_ERROR(passes.Run("rows_as_read", m, [&](ir::Module& x) {
     bool split = false, again = true, changed = false;
     for (auto& f : x.functions) {
-      tensor::SimplifyPredicates(*f);  // what conditions say of subscripts
+      // What conditions say of subscripts.
+      if (tensor::SimplifyPredicates(*f)) tensor::HoistGuards(*f);
       split |= tensor::SplitClamps(*f);
     }
     if (split) PB_RETURN_IF_ERROR(opt::Simplify(x, passes.rules()));

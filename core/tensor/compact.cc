@@ -8,12 +8,16 @@
 //   sum [i, i]: e(i, k)                           d = sum [i]: e(i, k);    gen [i, i]: d[i]
 //   sum [0, j]: e(j, k)                           d = sum [j]: e(j, k);    gen [0, j]: d[j]
 //   sum [i, j]: e(i, k)                           d = sum [i]: e(i, k);    gen [i, j]: d[i]
+//   where a(i) <= j, j = i among these: sum [i, j]: e(i, k)
+//                                                 d = sum [i]: e(i, k);    where a(i) <= j: gen [i, j]: d[i]
 //
 // Where the array has other readers than statements it is left alone, since it is made anyway, but for reductions along
 // the last of these lines, whose terms become fewer.
 #include <algorithm>
 
 #include "core/analysis/outer_values.h"
+#include "core/ir/known_extents.h"
+#include "core/ir/op_weight.h"
 #include "core/tensor/array_reads.h"
 #include "core/tensor/normalise.h"
 #include "core/tensor/read_ranges.h"
@@ -31,6 +35,7 @@ using ir::Op;
 using ir::Value;
 
 constexpr int64_t kWidestBand = 64;
+constexpr int64_t kMostPlaces = 8;  // of a window, looked at
 
 bool HasWork(const Each& each) {
   return std::any_of(each.body.begin(), each.body.end(), [](const Inst& inst) {
@@ -47,7 +52,12 @@ void EraseAt(List& list, size_t k) {
 class Compactor {
  public:
   Compactor(ir::Function& f, bool only_reductions)
-      : f_(f), only_reductions_(only_reductions), reads_(f), outer_(f), ranges_(f) {}
+      : f_(f),
+        only_reductions_(only_reductions),
+        reads_(f),
+        outer_(f),
+        ranges_(f),
+        known_(ir::FindKnownExtents(f)) {}
 
   bool Run() {
     bool changed = false;
@@ -88,16 +98,18 @@ class Compactor {
 
   // A reduction whose terms are the same all along an axis.
   bool ReduceOnce(Inst& inst, size_t k, std::vector<Inst>& before) {
-    if (!IsReduction(inst.each->results[k]) ||
-        !HasElementByIndices(*inst.each, inst.each->results[k]))
+    if (!MayBeOnce(inst, k) || !HasElementByIndices(*inst.each, inst.each->results[k]))
       return false;
     Inst once = ResultAlone(inst, k, f_);
     Each& each = *once.each;
     EachResult& r = each.results[0];
+    const EachResult whole = r;
     std::vector<size_t> kept;
+    std::vector<ir::Constraint> where;  // of the elements that are there
     for (size_t axis = r.out.size(); axis-- > 0;) {
       const size_t place = *PlaceOfIndex(each, r.out[axis].AsValue());
-      if (IsNamed(each, each.indices[place].var)) {
+      const bool is_named = IsNamed(each, each.indices[place].var);
+      if (is_named ? !DropConditions(each, place, where) : r.monoid == ir::Monoid::kGen) {
         kept.insert(kept.begin(), axis);
         continue;
       }
@@ -105,31 +117,101 @@ class Compactor {
       EraseAt(r.out, axis);
       EraseAt(r.shape, axis);
     }
-    const EachResult& whole = inst.each->results[k];
-    if (kept.size() == whole.out.size()) return false;
+    if (kept.size() == whole.out.size() || (kept.empty() && r.monoid == ir::Monoid::kGen))
+      return false;
     const Value all = inst.results[k];
     once.results = {kept.empty() ? f_.NewLike(f_, r.value) : NewArray(all, kept.size())};
     before.push_back(std::move(once));
-    before.push_back(Spread(before.back(), all, whole.shape, kept));
+    before.push_back(Spread(before.back(), all, whole, kept, where));
     Abandon(inst, k);
     return true;
+  }
+
+  // Of an index that conditions alone name, with others of the result's, where each point of these is there for some place of it.
+  // Then `where` has them.
+  bool DropConditions(Each& each, size_t place, std::vector<ir::Constraint>& where) const {
+    const Value index = each.indices[place].var;
+    if (IsNamedInBody(each, index)) return false;
+    Each rest;  // without it
+    rest.indices = each.indices;
+    EraseAt(rest.indices, place);
+    std::vector<ir::Constraint> own;
+    for (const ir::Constraint& c : each.where)
+      (c.e.Coeff(index) != 0 ? own : rest.where).push_back(c);
+    const bool of_result = std::all_of(own.begin(), own.end(), [&](const ir::Constraint& c) {
+      return std::all_of(c.e.terms.begin(), c.e.terms.end(), [&](const Affine::Term& t) {
+        return !PlaceOfIndex(each, t.value) || CountNaming(each.results[0], t.value) > 0;
+      });
+    });
+    if (!of_result || !IsNarrow(each.indices[place], own) ||
+        !IsSomewhere(rest, each.indices[place], own))
+      return false;
+    each.where = rest.where;
+    where.insert(where.end(), own.begin(), own.end());
+    return true;
+  }
+  // Whether it has few places at a time: what is made once is at hand for them.
+  bool IsNarrow(const ir::IndexVar& index, const std::vector<ir::Constraint>& own) const {
+    return known_.IsShort(index.extent) ||
+           std::any_of(own.begin(), own.end(), [&](const ir::Constraint& low) {
+             return std::any_of(own.begin(), own.end(), [&](const ir::Constraint& high) {
+               return WidthOf(index.var, low, high).has_value();
+             });
+           });
+  }
+  // Of the band between them, less one; nothing: it has none, or may be wide.
+  static std::optional<int64_t> WidthOf(Value index, const ir::Constraint& low,
+                                        const ir::Constraint& high) {
+    if (low.e.Coeff(index) != 1 || high.e.Coeff(index) != -1) return std::nullopt;
+    const Affine last = low.e + high.e;
+    const bool narrow = !low.equality && !high.equality && last.IsConst() && last.constant >= 0 &&
+                        last.constant < kWidestBand;
+    return narrow ? std::optional(last.constant) : std::nullopt;
+  }
+
+  // Whether the conditions hold at one place of the index, at every point of the statement: the place of another index, or a number.
+  bool IsSomewhere(const Each& each, const ir::IndexVar& index,
+                   const std::vector<ir::Constraint>& own) const {
+    std::vector<Affine> places;
+    for (const ir::IndexVar& i : each.indices) places.push_back(Affine::Of(i.var));
+    for (int64_t k = 0; k < kMostPlaces; ++k) places.push_back(Affine::Const(k));
+    return std::any_of(places.begin(), places.end(), [&](const Affine& at) {
+      return ranges_.IsInRange(each, {}, at, index.extent) &&
+             std::all_of(own.begin(), own.end(), [&](const ir::Constraint& c) {
+               const Affine e = c.e.Substitute(index.var, at);
+               return ranges_.IsFromZero(each, {}, e) &&
+                      (!c.equality || ranges_.IsFromZero(each, {}, e * -1));
+             });
+    });
+  }
+
+  // A reduction, or an array of what is dear.
+  bool MayBeOnce(const Inst& inst, size_t k) const {
+    const EachResult& r = inst.each->results[k];
+    if (r.monoid != ir::Monoid::kGen) return IsReduction(r);
+    return !r.out.empty() && reads_.OnlyByStatements(inst.results[k]) &&
+           std::any_of(inst.each->body.begin(), inst.each->body.end(), ir::IsDear);
   }
   static bool IsReduction(const EachResult& r) {
     return r.monoid != ir::Monoid::kGen && !ir::IsScan(r.monoid) && !ir::IsArg(r.monoid);
   }
-  // `all`, whose axes but those that are kept repeat what the statement makes.
-  Inst Spread(const Inst& once, Value all, const ir::Values& shape,
-              const std::vector<size_t>& kept) {
+  // `all`, whose axes but those that are kept repeat what the statement makes, where the conditions hold.
+  Inst Spread(const Inst& once, Value all, const EachResult& whole, const std::vector<size_t>& kept,
+              const std::vector<ir::Constraint>& where) {
     Inst spread;
     spread.op = Op::Each;
     spread.loc = once.loc;
     spread.results = {all};
     spread.each = std::make_unique<Each>();
+    spread.each->where = where;
     EachResult r;
-    r.shape = shape;
-    for (const Value extent : shape) {
-      spread.each->indices.push_back({f_.NewValue(ir::Type::I64()), extent});
-      r.out.push_back(Affine::Of(spread.each->indices.back().var));
+    r.shape = whole.shape;
+    for (size_t axis = 0; axis < whole.shape.size(); ++axis) {
+      const Value index = f_.NewValue(ir::Type::I64());
+      spread.each->indices.push_back({index, whole.shape[axis]});
+      r.out.push_back(Affine::Of(index));
+      for (ir::Constraint& c : spread.each->where)
+        c.e = c.e.Substitute(whole.out[axis].AsValue(), r.out[axis]);
     }
     r.value = once.results[0];
     if (!kept.empty()) {
@@ -295,9 +377,13 @@ class Compactor {
     EraseAt(each.indices, k);
   }
   static bool IsNamed(const Each& each, Value v) {
+    return IsNamedInBody(each, v) ||
+           std::any_of(each.where.begin(), each.where.end(),
+                       [&](const ir::Constraint& c) { return c.e.Coeff(v) != 0; });
+  }
+  static bool IsNamedInBody(const Each& each, Value v) {
     bool named = each.results[0].value == v;
     const auto look = [&](Value w) { named |= w == v; };
-    for (const ir::Constraint& c : each.where) ir::ForEachOperand(c.e, look);
     for (const Inst& inst : each.body) ir::ForEachOperand(inst, look);
     return named;
   }
@@ -309,14 +395,11 @@ class Compactor {
       ir::IndexVar& index = stored.indices[k];
       for (const ir::Constraint& low : stored.where) {
         for (const ir::Constraint& high : stored.where) {
-          if (low.e.Coeff(index.var) != 1 || high.e.Coeff(index.var) != -1) continue;
-          const Affine last = low.e + high.e;  // the band's width less one
-          const bool narrow = !low.equality && !high.equality && last.IsConst() &&
-                              last.constant >= 0 && last.constant < kWidestBand;
-          if (!narrow || !box.IsTame(low.e) || !box.IsTame(high.e)) continue;
+          const std::optional<int64_t> width = WidthOf(index.var, low, high);
+          if (!width || !box.IsTame(low.e) || !box.IsTame(high.e)) continue;
           // Its other end alone may be the index's own range.
           if (stored.indices.size() < 2 || !NamesOther(stored, low.e, index.var)) continue;
-          Skew(stored, index, low.e, last.constant + 1, subs, before);
+          Skew(stored, index, low.e, *width + 1, subs, before);
           return true;
         }
       }
@@ -378,6 +461,7 @@ class Compactor {
   const ArrayReads reads_;
   const analysis::OuterValues outer_;
   const ReadRanges ranges_;
+  const ir::KnownExtents known_;
 };
 
 }  // namespace

@@ -27,7 +27,8 @@ using MayPin = std::function<bool()>;
 Status NormaliseTensors(ir::Module& module, const MayPin& may_pin = {});
 
 // --- the passes, each over one function
-void SimplifyPredicates(ir::Function& f);
+// True: a comparison with an extremum became a conjunction, which HoistGuards may put in front of its statement.
+bool SimplifyPredicates(ir::Function& f);
 void SolveExists(ir::Function& f);
 void HoistGuards(ir::Function& f);
 void EliminatePinnedIndices(ir::Function& f, const MayPin& may_pin = {});

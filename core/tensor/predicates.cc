@@ -1,4 +1,4 @@
-// Predicates of one statement in their simplest form: comparisons of affine forms are structural, what the
+// Predicates of one statement in their simplest form: comparisons of affine forms, and of extrema of such, are structural, what the
 // box or `where` implies goes, and a statement without points is what its monoids say of nothing.
 #include <algorithm>
 
@@ -32,6 +32,9 @@ class Simplifier {
  public:
   Simplifier(ir::Each& each, const Box& box, const ir::Function& f)
       : each_(each), box_(box), f_(f), forms_(each, f) {}
+
+  // Whether a comparison with an extremum became a conjunction.
+  bool SplitsExtrema() const { return splits_extrema_; }
 
   // False: the statement has no points.
   bool Run() {
@@ -142,15 +145,44 @@ class Simplifier {
   // Equality is exact however its sides wrap; an order is that of integers where nothing wraps.
   void MakeStructural(Inst& inst) {
     if (f_.TypeOf(inst.args[0]) != ir::Type::I64()) return;
-    const std::optional<Affine> a = forms_.FormOf(inst.args[0], inst.guard),
-                                b = forms_.FormOf(inst.args[1], inst.guard);
-    if (!a || !b) return;
+    if (inst.op == Op::Eq) return MakeEquation(inst);
     const bool greater = inst.op == Op::Gt || inst.op == Op::Ge;
     const bool strict = inst.op == Op::Lt || inst.op == Op::Gt;
-    Constraint c{greater ? *a - *b : *b - *a, inst.op == Op::Eq};
-    if (strict) c.e = c.e - Affine::Const(1);
-    if (!c.equality && (!box_.IsTame(c.e) || !box_.IsTame(*a) || !box_.IsTame(*b))) return;
-    MakeHolds(inst, {c});
+    const std::vector<Affine> less = FormsOf(inst.args[greater ? 1 : 0], inst.guard, Op::Max),
+                              more = FormsOf(inst.args[greater ? 0 : 1], inst.guard, Op::Min);
+    ThinVector<Constraint> all;
+    for (const Affine& a : less) {
+      for (const Affine& b : more) {
+        const Affine apart = b - a - Affine::Const(strict ? 1 : 0);
+        if (!box_.IsTame(apart) || !box_.IsTame(a) || !box_.IsTame(b)) return;
+        all.push_back({apart, false});
+      }
+    }
+    if (all.empty()) return;
+    splits_extrema_ |= all.size() > 1;
+    MakeHolds(inst, std::move(all));
+  }
+  void MakeEquation(Inst& inst) {
+    const std::optional<Affine> a = forms_.FormOf(inst.args[0], inst.guard),
+                                b = forms_.FormOf(inst.args[1], inst.guard);
+    if (a && b) MakeHolds(inst, {{*b - *a, true}});
+  }
+
+  // Of which v is the extremum: itself where it has a form, a and b of max a, b, a and -a of abs a. None: it is something else.
+  std::vector<Affine> FormsOf(Value v, Value guard, Op extremum) const {
+    if (const std::optional<Affine> form = forms_.FormOf(v, guard)) return {*form};
+    const Inst* def = DefinitionOf(v);
+    const bool is_it = def && (!def->guard.valid() || def->guard == guard) &&
+                       (def->op == extremum || (def->op == Op::Abs && extremum == Op::Max));
+    if (!is_it) return {};
+    std::vector<Affine> forms;
+    for (const Value arg : def->args) {
+      const std::optional<Affine> form = forms_.FormOf(arg, guard);
+      if (!form) return {};
+      forms.push_back(*form);
+      if (def->op == Op::Abs) forms.push_back(*form * -1);
+    }
+    return forms;
   }
 
   const Inst* DefinitionOf(Value v) const {
@@ -239,6 +271,7 @@ class Simplifier {
   const ir::Function& f_;
   std::map<Value, const Inst*> definitions_;
   BodyForms forms_;
+  bool splits_extrema_ = false;
 };
 
 // --- statements without points
@@ -289,14 +322,17 @@ void ReplaceResults(Inst& inst, const ir::Function& f, bool empty, std::vector<I
 
 }  // namespace
 
-void SimplifyPredicates(ir::Function& f) {
+bool SimplifyPredicates(ir::Function& f) {
+  bool splits = false;
   const analysis::OuterValues outer(f);
   for (ir::Block& b : f.blocks) {
     std::vector<Inst> out;
     for (Inst& inst : b.insts) {
       if (inst.each) {
         const Box box = outer.BoxOf(*inst.each);
-        const bool empty = !Simplifier(*inst.each, box, f).Run();
+        Simplifier simplifier(*inst.each, box, f);
+        const bool empty = !simplifier.Run();
+        splits |= simplifier.SplitsExtrema();
         FoldConstantGuards(*inst.each, f);
         if (HasNoNegativeSize(*inst.each, box)) ReplaceResults(inst, f, empty, out);
       }
@@ -304,6 +340,7 @@ void SimplifyPredicates(ir::Function& f) {
     }
     b.insts = std::move(out);
   }
+  return splits;
 }
 
 }  // namespace pullback::tensor
