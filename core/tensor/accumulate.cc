@@ -111,11 +111,18 @@ class BlockAccumulator {
     if (made == defined_.end() || insts_[made->second].op == Op::Zeros) return false;
     const ir::Each& each = *insts_[term.at].each;
     if (each.results.size() > 1 && !StoresByData(term)) return true;
+    return ReadsLarger(each, StoresByData(term));
+  }
+  // `also_made`: or what it reads is made of such.
+  bool ReadsLarger(const ir::Each& each, bool also_made) const {
     return std::any_of(each.body.begin(), each.body.end(), [&](const Inst& inst) {
       if (inst.op != Op::Index || inst.subs.size() < 2 || StartsByData(each, inst.subs))
         return false;  // no turn of a loop makes what it reads of these
       const ir::EachResult* made = MakerOf(inst.args[0]);
-      return made && !own_.IsNoLarger(made->shape);
+      if (made && !own_.IsNoLarger(made->shape)) return true;
+      const auto maker = also_made ? defined_.find(inst.args[0].id) : defined_.end();
+      return maker != defined_.end() && insts_[maker->second].each &&
+             ReadsLarger(*insts_[maker->second].each, false);
     });
   }
   static bool StartsByData(const ir::Each& each, ir::AffineSpan subs) {

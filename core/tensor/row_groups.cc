@@ -4,6 +4,7 @@
 #include <tuple>
 #include <utility>
 
+#include "core/ir/row_windows.h"
 #include "core/ir/statements.h"
 #include "core/tensor/statement_edit.h"
 #include "core/tensor/turns.h"
@@ -408,10 +409,16 @@ class RowGroups::Search {
     std::sort(sizes.rbegin(), sizes.rend());
     return sizes;
   }
-  // The group's arrays that are not made and read by rows, each turn's by the same turn of a loop.
+  // The group's arrays that are not made and read by rows, each turn's by the same turn of a loop, or by turns near it.
   std::set<Value> Kept(const std::map<size_t, Value>& first,
                        const std::map<Value, size_t>& axes) const {
-    const Turns turns(g_.insts_, begin_, end_, first, g_.depth_);
+    // Of matrices, what turns near each other give to a row is added up by turns, too.
+    const bool deep = std::any_of(group_.begin(), group_.end(),
+                                  [&](Value v) { return g_.f_.TypeOf(v).rank > 2; });
+    const auto is_near = [&](const Each& each, const Affine& sub, Value row) {
+      return deep && g_.IsNear(each, sub, row);
+    };
+    const Turns turns(g_.insts_, begin_, end_, first, g_.depth_, is_near);
     const auto index = [&](size_t at) {
       const auto it = first.find(at);
       return it == first.end() ? IndexAt(g_.insts_[at], g_.depth_) : it->second;
@@ -424,8 +431,10 @@ class RowGroups::Search {
       bool rows =
           g_.ResultOf(array).out[axis].AsValue() == index(array.maker) && IsInOneLoop(turns, v);
       for (size_t at : array.readers) {
-        ForEachRead(*g_.insts_[at].each, [&](Value of, ir::AffineSpan subs) {
-          rows &= of != v || subs[axis].AsValue() == index(at);
+        const Each& each = *g_.insts_[at].each;
+        ForEachRead(each, [&](Value of, ir::AffineSpan subs) {
+          rows &=
+              of != v || subs[axis].AsValue() == index(at) || is_near(each, subs[axis], index(at));
         });
       }
       if (!rows) kept.insert(v);
@@ -469,11 +478,17 @@ RowGroups::RowGroups(const ir::Function& f, const std::vector<Inst>& insts,
       insts_(insts),
       own_(own),
       depth_(depth),
+      extents_(ir::FindKnownExtents(f)),
       arrays_(FindMadeArrays(insts, elsewhere, [&](Value v, const EachResult& r) {
         return f.TypeOf(v).rank >= 2 + static_cast<int>(depth) &&
                !own.IsNoLarger(ir::ValueSpan(r.shape).subspan(depth));
       })) {
   for (size_t loop = 0; loop < depth_; ++loop) KeepRowsOf(loop);
+}
+
+bool RowGroups::IsNear(const Each& each, const Affine& sub, Value index) const {
+  return depth_ == 0 && index.valid() &&
+         ir::FindRowWindow(each, sub, index, ir::RowFactsOf(extents_)).has_value();
 }
 
 // Those that are made and read by the same turns of a loop alone.

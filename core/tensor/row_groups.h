@@ -15,6 +15,7 @@
 #include <set>
 #include <vector>
 
+#include "core/ir/known_extents.h"
 #include "core/ir/own_arrays.h"
 #include "core/tensor/made_arrays.h"
 
@@ -56,11 +57,14 @@ class RowGroups {
     return tensor::ResultOf(insts_, array);
   }
   std::vector<Group> FindGroups() const;
+  // Whether a turn reads rows that are made in it or some turns away, which a window of rows keeps.
+  bool IsNear(const ir::Each& each, const ir::Affine& sub, ir::Value index) const;
 
   const ir::Function& f_;
   const std::vector<ir::Inst>& insts_;
   const ir::OwnArrays& own_;
   const size_t depth_;
+  const ir::KnownExtents extents_;
   MadeArrays arrays_;
 };
 
