@@ -29,15 +29,67 @@ bool HasEnds(const AccessContext& c, const Affine& sub) {
                       [&](const Affine::Term& t) { return c.body_values.count(t.value) > 0; });
 }
 
+// Proofs of what extrema of the body are in, `x[max(0, min(n - 1, i + p - 1))]`: where one of both is enough, or both are.
+class ExtremumProofs {
+ public:
+  ExtremumProofs(const AccessContext& c, const std::vector<Known>& facts) : c_(c), facts_(facts) {}
+
+  // As Bounds::Prove.
+  int Prove(const Affine& e, int within = 0) const {
+    const int level = c_.bounds.Prove(e, facts_);
+    if (level != Bounds::kNever || within == kMostWithin) return level;
+    for (const Affine::Term& t : e.terms) {
+      const ir::Inst* def = DefinitionOf(t.value);
+      if (!def || (def->op != Op::Max && def->op != Op::Min)) continue;
+      const auto with = [&](size_t arg) {
+        return Prove(e.Substitute(t.value, FormOf(def->args[arg], 0)), within + 1);
+      };
+      const bool one_is_enough = (def->op == Op::Max) == (t.coeff > 0);
+      const int a = with(0), b = with(1);
+      return one_is_enough ? std::min(a, b) : std::max(a, b);
+    }
+    return Bounds::kNever;
+  }
+
+ private:
+  static constexpr int kMostWithin = 3;
+
+  const ir::Inst* DefinitionOf(Value v) const {
+    if (c_.body_values.count(v) == 0) return nullptr;
+    const auto& body = c_.each.body;
+    const auto def = std::find_if(body.begin(), body.end(), [&](const ir::Inst& inst) {
+      return inst.results.size() == 1 && inst.results[0] == v;
+    });
+    return def == body.end() || def->guard.valid() ? nullptr : &*def;
+  }
+  // A sum of the body in terms of what it adds; whoever proves something of it knows that nothing wraps.
+  Affine FormOf(Value v, int within) const {
+    const ir::Inst* def = within < kMostWithin ? DefinitionOf(v) : nullptr;
+    const auto arg = [&](size_t k) { return FormOf(def->args[k], within + 1); };
+    if (!def) return Affine::Of(v);
+    switch (def->op) {
+      case Op::Const: return Affine::Const(static_cast<int64_t>(def->bits));
+      case Op::AffineOf: return def->subs[0];
+      case Op::Add: return arg(0) + arg(1);
+      case Op::Sub: return arg(0) - arg(1);
+      default: return Affine::Of(v);
+    }
+  }
+
+  const AccessContext& c_;
+  const std::vector<Known>& facts_;
+};
+
 }  // namespace
 
 Access PlanAccess(const AccessContext& c, ir::AffineSpan subs, ir::AffineSpan extents,
                   const std::vector<Known>& facts, bool always) {
   Access access;
+  const ExtremumProofs proofs(c, facts);
   for (size_t axis = 0; axis < subs.size(); ++axis) {
     const Affine& sub = subs[axis];
-    const int low = c.bounds.Prove(sub, facts);
-    const int high = c.bounds.Prove(extents[axis] - Affine::Const(1) - sub, facts);
+    const int low = proofs.Prove(sub);
+    const int high = proofs.Prove(extents[axis] - Affine::Const(1) - sub);
     if (low != Bounds::kNever && high != Bounds::kNever) {
       access.axes.push_back(AxisCheck::kProven);
       access.level = std::max({access.level, low, high});

@@ -58,15 +58,16 @@ const Program kPrograms[] = {
      {{0, 2}, {0, 7}, {7, 2, 5}},
      70},
     // Its columns are read at places held, so that only turns of rows near each other may make them.
-    {"an image of channels, held at its edges",
-     "fn f(x: [n, m, c]f64, k: [c, h]f64, u: [3, 3, h]f64, y: [n, m]f64) -> f64 {\n"
-     "  let a = gen i < n, j < m, o < h { tanh(sum r < c { k[r, o] * x[i, j, r] }) }\n"
+    {"two layers over an image, held at its edges",
+     "fn f(x: [n, m, c]f64, k: [3, 3, c, h]f64, u: [3, 3, h]f64, y: [n, m]f64) -> f64 {\n"
+     "  let a = gen i < n, j < m, o < h { tanh(sum p < 3, q < 3, r < c {\n"
+     "    k[p, q, r, o] * x[min(n - 1, max(0, i + p - 1)), min(m - 1, max(0, j + q - 1)), r] }) }\n"
      "  let b = gen i < n, j < m { sum p < 3, q < 3, o < h {\n"
      "    u[p, q, o] * a[min(n - 1, max(0, i + p - 1)), min(m - 1, max(0, j + q - 1)), o] } }\n"
      "  return sum i < n, j < m { (b[i, j] - y[i, j]) ** 2 } }",
      {true, true, true, false},
-     {{0, 4, 2}, {2, 9}, {3, 3, 9}, {0, 4}},
-     120},
+     {{0, 4, 2}, {3, 3, 2, 9}, {3, 3, 9}, {0, 4}},
+     130},
     {"pairs, by the points of both",
      "fn f(x: [n, d]f64, w: [d, h]f64) -> f64 { return sum i < n, j < n { tanh(sum c < h { "
      "tanh(sum "

@@ -49,6 +49,10 @@ fn f(x: [n]f64) -> f64 {
   let y = gen i < n { [0 <= i - 1] * x[i - 1] - 2.0 * x[i] + [i + 1 < n] * x[i + 1] }
   return sum i < n { y[i] * y[i] }
 })"},
+    {"held at the ends",
+     "fn f(x: [n, m]f64) -> f64 { return sum i < n, j < m, p < 3 { x[max(0, min(n - 1, i + p - "
+     "1)), min(m - 1, "
+     "max(0, j - p))] * x[min(i + p, n - 1), j] } }"},
     {"strided by a factor of the size",
      "fn f(x: [2 * n]f64) -> f64 { return sum i < n { x[2 * i] * x[2 * i + 1] } }"},
     {"strided by half the size",
