@@ -35,7 +35,7 @@ using ir::Op;
 using ir::Value;
 
 constexpr int64_t kWidestBand = 64;
-constexpr int64_t kMostPlaces = 8;  // of a window, looked at
+constexpr int64_t kMostPlaces = 8;  // numbers at which a window is looked for
 
 bool HasWork(const Each& each) {
   return std::any_of(each.body.begin(), each.body.end(), [](const Inst& inst) {
@@ -108,11 +108,15 @@ class Compactor {
     std::vector<ir::Constraint> where;  // of the elements that are there
     for (size_t axis = r.out.size(); axis-- > 0;) {
       const size_t place = *PlaceOfIndex(each, r.out[axis].AsValue());
-      const bool is_named = IsNamed(each, each.indices[place].var);
-      if (is_named ? !DropConditions(each, place, where) : r.monoid == ir::Monoid::kGen) {
+      const auto conditions = ConditionsToDrop(each, place);
+      if (!conditions) {
         kept.insert(kept.begin(), axis);
         continue;
       }
+      std::erase_if(each.where, [&](const ir::Constraint& c) {
+        return c.e.Coeff(each.indices[place].var) != 0;
+      });
+      where.insert(where.end(), conditions->begin(), conditions->end());
       Drop(each, place);
       EraseAt(r.out, axis);
       EraseAt(r.shape, axis);
@@ -127,28 +131,29 @@ class Compactor {
     return true;
   }
 
-  // Of an index that conditions alone name, with others of the result's, where each point of these is there for some place of it.
-  // Then `where` has them.
-  bool DropConditions(Each& each, size_t place, std::vector<ir::Constraint>& where) const {
+  // Those that name an index that does not tell elements apart but by them; nothing: it does, or what is made once could be
+  // made for nobody, or for many. An element that they leave out is 0: of a sum, or a gen.
+  std::optional<std::vector<ir::Constraint>> ConditionsToDrop(const Each& each,
+                                                              size_t place) const {
     const Value index = each.indices[place].var;
-    if (IsNamedInBody(each, index)) return false;
+    const ir::Monoid monoid = each.results[0].monoid;
+    if (IsNamedInBody(each, index)) return std::nullopt;
     Each rest;  // without it
     rest.indices = each.indices;
     EraseAt(rest.indices, place);
     std::vector<ir::Constraint> own;
     for (const ir::Constraint& c : each.where)
       (c.e.Coeff(index) != 0 ? own : rest.where).push_back(c);
+    if (own.empty()) return monoid != ir::Monoid::kGen ? std::optional(own) : std::nullopt;
+    const bool zero_elsewhere = monoid == ir::Monoid::kSum || monoid == ir::Monoid::kGen;
     const bool of_result = std::all_of(own.begin(), own.end(), [&](const ir::Constraint& c) {
       return std::all_of(c.e.terms.begin(), c.e.terms.end(), [&](const Affine::Term& t) {
         return !PlaceOfIndex(each, t.value) || CountNaming(each.results[0], t.value) > 0;
       });
     });
-    if (!of_result || !IsNarrow(each.indices[place], own) ||
-        !IsSomewhere(rest, each.indices[place], own))
-      return false;
-    each.where = rest.where;
-    where.insert(where.end(), own.begin(), own.end());
-    return true;
+    const bool may_drop = zero_elsewhere && of_result && IsNarrow(each.indices[place], own) &&
+                          IsSomewhere(rest, each.indices[place], own);
+    return may_drop ? std::optional(own) : std::nullopt;
   }
   // Whether it has few places at a time: what is made once is at hand for them.
   bool IsNarrow(const ir::IndexVar& index, const std::vector<ir::Constraint>& own) const {
@@ -195,7 +200,7 @@ class Compactor {
   static bool IsReduction(const EachResult& r) {
     return r.monoid != ir::Monoid::kGen && !ir::IsScan(r.monoid) && !ir::IsArg(r.monoid);
   }
-  // `all`, whose axes but those that are kept repeat what the statement makes, where the conditions hold.
+  // `all`, whose axes but those that are kept repeat what the statement makes, where the conditions hold; 0 elsewhere.
   Inst Spread(const Inst& once, Value all, const EachResult& whole, const std::vector<size_t>& kept,
               const std::vector<ir::Constraint>& where) {
     Inst spread;

@@ -55,34 +55,46 @@ std::optional<EndFinder::Placed> EndFinder::AlongPlaces(const SubCase& one) cons
   return is_of_outside ? std::optional(placed) : std::nullopt;
 }
 
-// Whether it is a case of the first place alone, of too few rows, in which the row is never there. That is checked then.
+// Of a case that is there at the first point if one condition on numbers from outside holds: that condition. So is the case of n <= 1 in
+// `z[if abs(i - 1) < n { abs(i - 1) } else { 2 * n - 2 - abs(i - 1) }]`.
+std::optional<Constraint> EndFinder::OpenAtFirst(const SubCase& one) const {
+  std::vector<Constraint> open;
+  for (const Constraint& c : one.where) {
+    const std::optional<bool> holds = ranges_.HoldsAtFirst(reader_, c, checked_);
+    if (holds == false) return std::nullopt;
+    if (holds == true) continue;
+    open.push_back(c);
+    for (const ir::IndexVar& i : reader_.indices)
+      open.back().e = open.back().e.Substitute(i.var, {});
+  }
+  return open.size() == 1 && !open[0].equality ? std::optional(open[0]) : std::nullopt;
+}
+
+// Whether the case is of the first place alone, and its row never there: a check in front says so, behind which the case is gone.
 bool EndFinder::EndsRun(const SubCase& one) {
   const std::optional<Placed> placed = AlongPlaces(one);
-  if (!placed) return false;
-  std::vector<Constraint> open;  // by numbers from outside
-  for (const Constraint& c : one.where) {
-    if (ranges_.HoldsAtFirst(reader_, c, checked_) == true) continue;
-    Constraint first = c;
-    for (const ir::IndexVar& i : reader_.indices) first.e = first.e.Substitute(i.var, {});
-    open.push_back(first);
-  }
-  if (open.size() != 1 || open[0].equality) return false;
+  const std::optional<Constraint> open = placed ? OpenAtFirst(one) : std::nullopt;
+  if (!open) return false;
   const Affine row = placed->RowAt({}), last = Affine::Of(shape_[0]) - Affine::Const(1);
   std::vector<Constraint> places = one.where;
   places.push_back({window_.at, true});
   std::vector<Constraint> there = places;
   there.insert(there.end(), {{row, false}, {last - row, false}});
   if (IsNever(places) || !IsNever(there)) return false;
-  std::optional<RowCheck> check = checks_.CheckOf(reader_, inst_, row, shape_, Known(open), places);
+  std::optional<RowCheck> check =
+      checks_.CheckOf(reader_, inst_, row, shape_, Known({*open}), places);
   if (!check) return false;
-  // Behind the check the condition is false, whether the read has been evaluated or not.
-  std::vector<Constraint> passed = Known(open);
+  // It fails wherever the condition holds, whether the read is evaluated or not.
+  std::vector<Constraint> passed = Known({*open});
   check->AddTo(passed);
-  if (!ranges_.IsNever(reader_, {}, passed)) return false;
-  check->where = open[0];
+  const Constraint closed{open->e * -1 - Affine::Const(1), false};
+  std::vector<Constraint> behind = one.where;
+  behind.push_back(closed);
+  if (!ranges_.IsNever(reader_, {}, passed) || !IsNever(behind)) return false;
+  check->where = open;
   found_.checks.push_back(*check);
-  checked_.push_back({open[0].e * -1 - Affine::Const(1), false});
-  return IsNever(one.where);
+  checked_.push_back(closed);
+  return true;
 }
 
 namespace {

@@ -55,6 +55,7 @@ class EndFinder {
     return ranges_.IsNever(reader_, guard_, Known(where));
   }
   std::optional<Placed> AlongPlaces(const SubCase& one) const;
+  std::optional<ir::Constraint> OpenAtFirst(const SubCase& one) const;
   bool EndsRun(const SubCase& one);
   ir::Affine Last() const { return window_.count - ir::Affine::Const(1); }
   bool Place(const SubCase& one);

@@ -63,7 +63,8 @@ bool MakeRowsAsRead(ir::Function& f);
 // Sums over the rows of a ring become those over its inner rows and over its ends (split_rings.cc). Comes before derivatives, in front
 // of both others.
 bool SplitRings(ir::Function& f);
-// Rows that are held at the ends of an axis are those of an array that repeats the ends (split_clamps.cc). Comes in front of:
+// Rows that are held at the ends of an axis, reflected there, others by a condition, or around a ring are those of an array with such
+// ends; subscripts that conditions decide are what they are there (split_clamps.cc). Comes in front of:
 bool SplitClamps(ir::Function& f);
 // Rows that are read at one place by all points are made once more for these (fixed_rows.cc). Comes before derivatives, too.
 bool MakeFixedRows(ir::Function& f);

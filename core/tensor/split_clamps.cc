@@ -48,7 +48,7 @@ using ir::Inst;
 using ir::Op;
 using ir::Value;
 
-constexpr size_t kMostEnded = 4;  // arrays of one that have other ends
+constexpr size_t kMostArrays = 4;  // of one, that have other ends
 
 // (e + turns * size) rem size, of which so many rows are in front of the first one, and behind the last one.
 struct Ring {
@@ -72,7 +72,7 @@ class SplitClampsOf {
       std::vector<Inst> out;
       for (Inst& inst : b.insts) {
         if (inst.each) changed |= Visit(*inst.each, out);
-        if (TakesWork(inst) && reads_.OnlyByStatements(inst.results[0]))
+        if (IsLarge(inst) && reads_.OnlyByStatements(inst.results[0]))
           large_.emplace(inst.results[0], inst.each->results[0].shape);
         out.push_back(std::move(inst));
       }
@@ -82,8 +82,8 @@ class SplitClampsOf {
   }
 
  private:
-  // To make the array, or what it is made of.
-  bool TakesWork(const Inst& inst) const {
+  // And takes work to make, or is made of one of the block's that does.
+  bool IsLarge(const Inst& inst) const {
     if (MakesLargeRows(inst, own_)) return true;
     return MakesLargeArray(inst, own_) &&
            std::any_of(inst.each->body.begin(), inst.each->body.end(), [&](const Inst& read) {
@@ -243,7 +243,7 @@ class SplitClampsOf {
                                    [&](const auto& one) { return one.first == rows; });
     if (made != ended_.end()) return made->second;
     const auto of_array = [&](const auto& one) { return one.first.array == rows.array; };
-    if (std::count_if(ended_.begin(), ended_.end(), of_array) == kMostEnded) return std::nullopt;
+    if (std::count_if(ended_.begin(), ended_.end(), of_array) == kMostArrays) return std::nullopt;
     ir::Values shape = of;
     shape[0] = ir::Appender(f_, out, loc).Number(rows.rows);
     out.push_back(MakeEndedRows(rows, shape, of[0], loc, f_));

@@ -188,7 +188,7 @@ class Divider {
     if (const auto form = ComparedForm(*def, within)) return Compared(*def, *form, truth);
     if (def->op != Op::Holds) return std::nullopt;
     const std::vector<Constraint> all = def->constraints.ToVector();
-    if (std::any_of(all.begin(), all.end(), [&](const Constraint& c) { return !IsOfOutside(c.e); }))
+    if (std::any_of(all.begin(), all.end(), [&](const Constraint& c) { return NamesBody(c.e); }))
       return std::nullopt;
     if (truth) return Conditions({all});
     std::vector<std::vector<Constraint>> any;
@@ -229,10 +229,9 @@ class Divider {
     }
     return any;
   }
-  // Or of indices.
-  bool IsOfOutside(const Affine& e) const {
-    return std::none_of(e.terms.begin(), e.terms.end(),
-                        [&](const Affine::Term& t) { return FindDef(each_, t.value) != nullptr; });
+  bool NamesBody(const Affine& e) const {
+    return std::any_of(e.terms.begin(), e.terms.end(),
+                       [&](const Affine::Term& t) { return FindDef(each_, t.value) != nullptr; });
   }
 
   const Each& each_;

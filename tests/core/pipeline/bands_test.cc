@@ -35,6 +35,8 @@ const char* const kNear[] = {
     "sum i < n, j < n { if abs(j - i) < 2 { exp(dot(tanh.(z[i] @ u), z[j])) } else { 0.0 } }",
     "sum i < n, q < 4 { [i + q >= 1 and i + q - 1 < n] * dot(z[i] @ u, z[i + q - 1]) }",
     "sum i < n, q < 3 { if i >= q { dot(tanh.(z[i] @ u), z[i - q]) } else { 0.0 } }",
+    "sum i < n, j < 3 { prod l in j..3, k < h { z[i, k] + 1.0 } }",
+    "sum i < n, j < 3 { max l in j..3 { logsumexp(z[i] @ u) } }",
     "sum i < n { norm2(sum j < n { [max(i - j, j - i) <= 1] * (z[i] @ u) * z[j] }) }",
 };
 
