@@ -7,6 +7,16 @@ using ir::Inst;
 using ir::Op;
 using ir::Value;
 
+std::optional<IntegerOrder> OrderOf(Op op) {
+  switch (op) {
+    case Op::Lt: return IntegerOrder{0, 1, 1};
+    case Op::Le: return IntegerOrder{0, 1, 0};
+    case Op::Gt: return IntegerOrder{1, 0, 1};
+    case Op::Ge: return IntegerOrder{1, 0, 0};
+    default: return std::nullopt;
+  }
+}
+
 BodyForms::BodyForms(const ir::Each& each, const ir::Function& f, Quotients* quotients)
     : f_(f), quotients_(quotients) {
   for (const ir::IndexVar& i : each.indices) known_[i.var] = {Affine::Of(i.var), ir::kNoValue};

@@ -9,6 +9,14 @@
 
 namespace pullback::tensor {
 
+// An order of integers: 0 <= args[more] - args[less] - apart.
+struct IntegerOrder {
+  size_t less, more;
+  int64_t apart;
+};
+// nullopt: the op is none.
+std::optional<IntegerOrder> OrderOf(ir::Op op);
+
 // Learns a body from its front on.
 class BodyForms {
  public:

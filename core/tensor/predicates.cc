@@ -145,15 +145,14 @@ class Simplifier {
   // Equality is exact however its sides wrap; an order is that of integers where nothing wraps.
   void MakeStructural(Inst& inst) {
     if (f_.TypeOf(inst.args[0]) != ir::Type::I64()) return;
-    if (inst.op == Op::Eq) return MakeEquation(inst);
-    const bool greater = inst.op == Op::Gt || inst.op == Op::Ge;
-    const bool strict = inst.op == Op::Lt || inst.op == Op::Gt;
-    const std::vector<Affine> less = FormsOf(inst.args[greater ? 1 : 0], inst.guard, Op::Max),
-                              more = FormsOf(inst.args[greater ? 0 : 1], inst.guard, Op::Min);
+    const std::optional<IntegerOrder> order = OrderOf(inst.op);
+    if (!order) return MakeEquation(inst);
+    const std::vector<Affine> less = FormsOf(inst.args[order->less], inst.guard, Op::Max),
+                              more = FormsOf(inst.args[order->more], inst.guard, Op::Min);
     ThinVector<Constraint> all;
     for (const Affine& a : less) {
       for (const Affine& b : more) {
-        const Affine apart = b - a - Affine::Const(strict ? 1 : 0);
+        const Affine apart = b - a - Affine::Const(order->apart);
         if (!box_.IsTame(apart) || !box_.IsTame(a) || !box_.IsTame(b)) return;
         all.push_back({apart, false});
       }

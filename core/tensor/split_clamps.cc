@@ -50,11 +50,12 @@ using ir::Value;
 
 constexpr size_t kMostArrays = 4;  // of one, that have other ends
 
-// (e + turns * size) rem size, of which so many rows are in front of the first one, and behind the last one.
+// (at + from + turns * size) rem size, of which so many rows are in front of the first one, and behind the last one.
 struct Ring {
-  Affine e;
-  int64_t turns = 0;
-  int64_t in_front = 0, behind = 0;
+  PlaceWindow window;
+  int64_t from, turns;
+  int64_t InFront() const { return std::max<int64_t>(0, -from); }
+  int64_t Behind() const { return std::max<int64_t>(0, window.count.constant + from); }
 };
 
 class SplitClampsOf {
@@ -196,10 +197,12 @@ class SplitClampsOf {
     const Affine size = outer_.Describe(Affine::Of(extent), each, box);
     const std::optional<Affine> e = of_outside(def->args[0]);
     if (!e || of_outside(def->args[1]) != size || !size.AsValue().valid()) return std::nullopt;
-    Ring ring;
-    ring.turns = e->Coeff(size.AsValue());
-    ring.e = *e - size * ring.turns;
-    return ring.turns >= 0 ? std::optional(ring) : std::nullopt;
+    const int64_t turns = e->Coeff(size.AsValue());
+    const Affine place = *e - size * turns;
+    const std::optional<PlaceWindow> window = WindowOf(each, place);
+    const bool is_ring =
+        turns >= 0 && window && place - window->at == Affine::Const(place.constant);
+    return is_ring ? std::optional(Ring{*window, place.constant, turns}) : std::nullopt;
   }
 
   // Of as many rows as the ring has, and those next to them. A dividend is nowhere a negative number but of -size or less times
@@ -207,21 +210,19 @@ class SplitClampsOf {
   bool ReadRing(Each& each, size_t k, const BodyForms& forms, const ir::Values& shape,
                 std::vector<Inst>& out) {
     Inst& read = each.body[k];
-    std::optional<Ring> ring = RingOf(each, forms, read.subs[0].AsValue(), shape[0]);
-    const std::optional<PlaceWindow> window = ring ? WindowOf(each, ring->e) : std::nullopt;
-    if (!window || ring->e - window->at != Affine::Const(ring->e.constant)) return false;
-    const int64_t from = ring->e.constant;
-    ring->in_front = std::max<int64_t>(0, -from);
-    ring->behind = std::max<int64_t>(0, window->count.constant + from);
+    const std::optional<Ring> ring = RingOf(each, forms, read.subs[0].AsValue(), shape[0]);
+    if (!ring) return false;
+    const PlaceWindow& window = ring->window;
     analysis::Box box;
-    const bool as_many = outer_.Describe(Affine::Of(window->run), each, box) ==
+    const bool as_many = outer_.Describe(Affine::Of(window.run), each, box) ==
                          outer_.Describe(Affine::Of(shape[0]), each, box);
-    const int64_t ends = ring->in_front + ring->behind;
+    const int64_t ends = ring->InFront() + ring->Behind();
     const bool is_there = as_many && ends > 0 && ends <= static_cast<int64_t>(kMostEnds) &&
-                          ring->in_front <= 2 * ring->turns && from + window->count.constant >= 0 &&
+                          ring->InFront() <= 2 * ring->turns &&
+                          ring->from + window.count.constant >= 0 &&
                           ranges_.IsInRange(each, read.guard, Affine(), shape[0]);
     if (!is_there) return false;
-    const EndedRows rows{read.args[0], window->count, from, {}};
+    const EndedRows rows{read.args[0], window.count, ring->from, {}};
     const auto made = std::find_if(rings_.begin(), rings_.end(),
                                    [&](const auto& one) { return one.first == rows; });
     std::optional<Value> array;
@@ -233,7 +234,7 @@ class SplitClampsOf {
       array = ArrayOf(with_ends, shape, read.loc, out);
       if (array) rings_.emplace_back(rows, *array);
     }
-    if (array) Read(read, *array, window->at);
+    if (array) Read(read, *array, window.at);
     return array.has_value();
   }
 
@@ -262,11 +263,11 @@ class SplitClampsOf {
       const Value up = made.Make(Op::Add, type, {rest, size});
       return Affine::Of(made.Make(Op::Rem, type, {up, size}));
     };
-    const Affine from = Affine::Const(ring.e.constant);
+    const Affine from = Affine::Const(ring.from);
     std::vector<End> ends;
-    for (int64_t k = 1; k <= ring.in_front; ++k)
+    for (int64_t k = 1; k <= ring.InFront(); ++k)
       ends.push_back({1, from + Affine::Const(k), true, around(-k)});
-    for (int64_t k = 0; k < ring.behind; ++k)
+    for (int64_t k = 0; k < ring.Behind(); ++k)
       ends.push_back({1, from - Affine::Of(extent) - Affine::Const(k), true, around(k)});
     return ends;
   }
@@ -279,7 +280,9 @@ class SplitClampsOf {
   const ir::KnownExtents known_;
   // Of the block so far.
   std::map<Value, ir::Values> large_;
-  std::vector<std::pair<EndedRows, Value>> ended_, rings_;
+  std::vector<std::pair<EndedRows, Value>> ended_;
+  std::vector<std::pair<EndedRows, Value>>
+      rings_;  // by rows without ends, which are numbers made for each
   struct Checked {
     const Each* reader;  // in front of which
     std::vector<Constraint> known;

@@ -208,15 +208,12 @@ class Divider {
 
   // By how much the comparison of integers is true where it is not below 0, or 0 of an equality.
   SubCases ComparedForm(const Inst& def, int within) const {
-    const bool is_order =
-        def.op == Op::Lt || def.op == Op::Le || def.op == Op::Gt || def.op == Op::Ge;
-    if (!is_order && def.op != Op::Eq) return std::nullopt;
+    const std::optional<IntegerOrder> order = OrderOf(def.op);
+    if (!order && def.op != Op::Eq) return std::nullopt;
     if (f_.TypeOf(def.args[0]) != ir::Type::I64()) return std::nullopt;
-    const bool greater = def.op == Op::Gt || def.op == Op::Ge;
-    const bool strict = def.op == Op::Lt || def.op == Op::Gt;
-    const auto arg = [&](size_t k) { return OfValue(def.args[k], within + 1); };
-    const SubCases difference = Sum(arg(greater ? 0 : 1), arg(greater ? 1 : 0), -1);
-    return strict ? Sum(difference, SubCases({{{}, Affine::Const(1)}}), -1) : difference;
+    const auto [less, more, apart] = order.value_or(IntegerOrder{0, 1, 0});
+    return Sum(Sum(OfValue(def.args[more], within + 1), OfValue(def.args[less], within + 1), -1),
+               SubCases({{{}, Affine::Const(apart)}}), -1);
   }
   static Conditions Compared(const Inst& def, const std::vector<SubCase>& forms, bool truth) {
     std::vector<std::vector<Constraint>> any;
