@@ -12,10 +12,10 @@
 //                                                   b3: ret v'
 //
 // Only of arrays that may be larger than the function's own, and not where turns fill a table that is as long. A statement of
-// which such a statement reads, at its own row, alone comes along. Turns may take rows next to their own, e[i - 1], where it is
-// known, or has been asked, that these are there: a block makes those of its first and last turns, too, so some rows are made twice. Rows may be
-// taken by steps, e[2 * i + 1]: a block has as many times the rows. What makes
-// rows that no turn takes, as a break leaves before or the loop does not count them, cannot trap.
+// which such a statement reads, at its own row, alone comes along. Turns may take rows next to their own, e[i - 1] or
+// e[max(0, i - 1)], where it is known, or has been asked, that these are there (turn_rows.h): a block makes those of its first and
+// last turns, too, so some rows are made twice. Rows may be taken by steps, e[2 * i + 1]: a block has as many times the rows. What
+// makes rows that no turn takes, as a break leaves before or the loop does not count them, cannot trap.
 // Comes before derivatives are taken: the reverse loop has the same two levels.
 #include <algorithm>
 #include <map>
@@ -31,6 +31,7 @@
 #include "core/opt/block_loops.h"
 #include "core/opt/simplify.h"
 #include "core/opt/turn_facts.h"
+#include "core/opt/turn_rows.h"
 
 namespace pullback::opt {
 namespace {
@@ -104,7 +105,9 @@ class Blocker {
         b_(m, f),
         dominators_(f),
         around_(ir::LoopsAround(f, dominators_)),
+        loops_(FindLoops(f, dominators_, LoopExits::kWithBreaks)),
         defs_(f),
+        turn_rows_(f, loops_, dominators_, defs_),
         users_(f),
         round_(f),
         extents_(f) {}
@@ -114,7 +117,7 @@ class Blocker {
     if (makers_.empty()) return false;
     FindReads();
     std::vector<Plan> plans;  // first of all: places of instructions are others then
-    for (BlockLoop& loop : FindLoops(f_, dominators_, LoopExits::kWithBreaks)) {
+    for (const BlockLoop& loop : loops_) {
       if (std::optional<Plan> plan = PlanFor(loop)) {
         round_.Touch(loop);
         plans.push_back(std::move(*plan));
@@ -191,7 +194,7 @@ class Blocker {
       const auto it = maker_of_.find(read.array.id);
       if (it == maker_of_.end()) return;
       reads_of_[it->second].push_back(reads_.size());
-      for (const Affine::Term& t : read.row.terms) reads_at_[t.value.id].push_back(reads_.size());
+      for (Value v : turn_rows_.TermsOf(read.row)) reads_at_[v.id].push_back(reads_.size());
       reads_.push_back(read);
       return;
     }
@@ -234,16 +237,17 @@ class Blocker {
   // Rows around a turn's own that it reads of one array or another, where it is known that they are there.
   Window WindowOf(const BlockLoop& loop, const Counter& counter, int64_t start,
                   int64_t step) const {
-    const Value i = f_.blocks[loop.header].params[counter.param];
-    const auto reads = reads_at_.find(i.id);
+    const Turns turns{loop, f_.blocks[loop.header].params[counter.param], counter.bound, start};
+    const auto reads = reads_at_.find(turns.counter.id);
     std::optional<Window> window;
     for (size_t k : reads == reads_at_.end() ? std::vector<size_t>() : reads->second) {
-      const Maker& maker = makers_[maker_of_.at(reads_[k].array.id)];
-      const Affine away = reads_[k].row - Affine::Of(i) * step;
-      const std::optional<Window> read = RowsRead(maker, counter, away, step);
-      if (!read || whole_[maker_of_.at(reads_[k].array.id)] != 0 || !loop.Holds(reads_[k].block) ||
-          !IsThere(reads_[k], loop, counter, start, *read))
-        continue;
+      const RowRead& of = reads_[k];
+      if (!loop.Holds(of.block) || whole_[maker_of_.at(of.array.id)] != 0) continue;
+      const Value rows = makers_[maker_of_.at(of.array.id)].rows;
+      const std::optional<RowSpan> span = NearRows(of, turns, step);
+      const std::optional<Window> read =
+          span ? WindowFor(*span, rows, counter, step) : std::nullopt;
+      if (!read) continue;
       if (!window) window = read;
       if (window->rows != read->rows) continue;
       window->first = std::min(window->first, read->first);
@@ -252,48 +256,26 @@ class Blocker {
     }
     return window.value_or(Window{});
   }
-  // nullopt: not by this step, or the array has not as many rows as the loop's end says.
-  std::optional<Window> RowsRead(const Maker& maker, const Counter& counter, const Affine& away,
-                                 int64_t step) const {
-    if (!away.IsConst()) return std::nullopt;
-    Window read{away.constant, away.constant, 0, step, {}};
+  // nullopt: the array has not as many rows as the loop's end says.
+  std::optional<Window> WindowFor(const RowSpan& span, Value rows, const Counter& counter,
+                                  int64_t step) const {
+    Window read{span.first, span.last, 0, step, {}};
     if (step != 1) {
-      read.rows = maker.rows;
-      return IsOfDims(FormOf(maker.rows, defs_), defs_) ? std::optional(read) : std::nullopt;
+      read.rows = rows;
+      return IsOfDims(FormOf(rows, defs_), defs_) ? std::optional(read) : std::nullopt;
     }
-    const std::optional<int64_t> more = RowsBeyond(maker.rows, counter.bound, defs_);
+    const std::optional<int64_t> more = RowsBeyond(rows, counter.bound, defs_);
     if (!more) return std::nullopt;
     read.more = *more;
     return read;
   }
-  // Whether the row that `read`, a window of one row, says is there, as the loop's ends say, or checks and branches in front of it.
-  bool IsThere(const RowRead& read, const BlockLoop& loop, const Counter& counter, int64_t start,
-               const Window& of) const {
-    const int64_t away = of.first;
-    if (away < -kMostAway || away > kMostAway) return false;
-    const Affine rows = FormOf(makers_[maker_of_.at(read.array.id)].rows, defs_);
-    const bool starts = away >= -of.step * start, ends = EndsWithin(rows, counter.bound, of);
-    if (starts && ends) return true;
-    const Value i = f_.blocks[loop.header].params[counter.param];
-    const Affine row = FormOf(read.row, defs_);
-    const Affine left = rows - row - Affine::Const(1);
-    const std::vector<Affine> facts =
-        FactsAt(f_, loop, i, read.block, read.place, dominators_, defs_);
-    const auto is_known = [&](const Affine& form) {
-      return std::any_of(facts.begin(), facts.end(), [&](const Affine& fact) {
-        const Affine beyond = form - fact;
-        return beyond.IsConst() && beyond.constant >= 0;
-      });
-    };
-    return (starts || is_known(row)) && (ends || is_known(left));
-  }
-  // Whether the last turn's row is there.
-  bool EndsWithin(const Affine& rows, Value bound, const Window& of) const {
-    if (of.step == 1) return of.first <= of.more;
-    const std::optional<Affine> most = TimesBound(bound, of.step, defs_);
-    if (!most) return false;
-    const Affine left = rows - *most;
-    return left.IsConst() && of.first - of.step + 1 <= left.constant;
+  std::optional<RowSpan> NearRows(const RowRead& read, const Turns& turns, int64_t step) const {
+    const Value rows = makers_[maker_of_.at(read.array.id)].rows;
+    const auto span = turn_rows_.SpanOf(read.row, rows, read.block, read.place, turns, step);
+    if (!span || span->first < -kMostAway || span->last > kMostAway) return std::nullopt;
+    // Of a number of turns that is known all rows may be near, by any step.
+    const bool is_one = span->first == span->last;
+    return step == 1 || is_one || !FormOf(turns.bound, defs_).IsConst() ? span : std::nullopt;
   }
   // Whether something of the header, other than its parameters but for the counter, is read behind the loop.
   bool IsReadBehind(const BlockLoop& loop, size_t counter) const {
@@ -346,16 +328,18 @@ class Blocker {
           rows.push_back(makers_[m].row);
       }
     }
+    const Turns turns{loop, i, plan.counter.bound, plan.start};
+    const auto is_in_window = [&](const RowRead& read) {
+      if (plan.window == Window()) return read.row == turn;
+      const std::optional<RowSpan> span = NearRows(read, turns, plan.window.step);
+      return span && plan.window.first <= span->first && span->last <= plan.window.last;
+    };
     const auto is_by_rows = [&](size_t m) {
       return std::all_of(reads_of_[m].begin(), reads_of_[m].end(), [&](size_t k) {
-        const Affine away = reads_[k].row - turn * plan.window.step;
-        Window read = plan.window;
-        read.first = read.last = away.constant;
+        const RowRead& read = reads_[k];
         const bool in_turn =
-            loop.Holds(reads_[k].block) && reads_[k].block != loop.header && away.IsConst() &&
-            plan.window.first <= away.constant && away.constant <= plan.window.last &&
-            (plan.window == Window() || IsThere(reads_[k], loop, plan.counter, plan.start, read));
-        return in_turn || IsOfMember(reads_[k], members);
+            loop.Holds(read.block) && read.block != loop.header && is_in_window(read);
+        return in_turn || IsOfMember(read, members);
       });
     };
     while (std::erase_if(members, [&](size_t m) { return !is_by_rows(m); }) > 0) continue;
@@ -582,7 +566,8 @@ class Blocker {
         Inst& inst = f_.blocks[read.block].insts[read.place];
         Inst& index = read.in_body ? inst.each->body[*read.in_body] : inst;
         index.args[0] = made.Get(read.array);
-        index.subs[0] = rows.from_turn ? Affine::Of(row) * step + away : read.row - rows.first;
+        index.subs[0] = rows.from_turn && away.IsConst() ? Affine::Of(row) * step + away
+                                                         : read.row - rows.first;
       }
     }
   }
@@ -591,7 +576,9 @@ class Blocker {
   ir::Builder b_;
   const ir::Dominators dominators_;
   const std::vector<std::set<uint32_t>> around_;  // by block, headers
+  const std::vector<BlockLoop> loops_;
   const DefinitionBlocks defs_;
+  const TurnRows turn_rows_;
   const UsingBlocks users_;
   LoopRound round_;
   ValueIds dims_;  // of arrays

@@ -12,6 +12,8 @@ using ir::Value;
 
 constexpr int kMostSums = 8;  // from a value to what it is a sum of
 constexpr size_t kMostFacts = 64;
+constexpr int kMostFactsInSum = 3;
+constexpr int kMostTries = 2'000;
 
 // So that nothing wraps where the values are indices or extents.
 bool IsSmall(int64_t number) {
@@ -61,15 +63,14 @@ Affine Expand(Value v, const DefinitionBlocks& defs, int steps) {
   }
 }
 
-class Facts {
+class Learner {
  public:
-  Facts(const ir::Function& f, Value counter, const DefinitionBlocks& defs)
-      : f_(f), counter_(counter), defs_(defs) {}
+  Learner(const ir::Function& f, IsTame is_tame, const DefinitionBlocks& defs, TurnFacts& facts)
+      : f_(f), is_tame_(is_tame), defs_(defs), facts_(facts) {}
 
-  // That the condition holds, or does not.
   void Learn(Value condition, bool holds) {
     const Inst* inst = defs_.Inst(condition);
-    if (inst == nullptr || facts.size() >= kMostFacts) return;
+    if (inst == nullptr || facts_.at_least_0.size() + facts_.not_0.size() >= kMostFacts) return;
     if (inst->op == Op::Not) return Learn(inst->args[0], !holds);
     if (holds ? inst->op == Op::And : inst->op == Op::Or) {
       Learn(inst->args[0], holds);
@@ -77,30 +78,55 @@ class Facts {
     }
     if (inst->args.size() != 2 || f_.TypeOf(inst->args[0]) != ir::Type::I64()) return;
     const Affine a = FormOf(inst->args[0], defs_), b = FormOf(inst->args[1], defs_);
-    const auto is_tame = [&](const Affine& form) {
-      return HasFewOfEach(form) &&
-             IsOfDims(form - Affine::Of(counter_) * form.Coeff(counter_), defs_);
-    };
-    if (!is_tame(a) || !is_tame(b)) return;  // what the caller gives may wrap
+    if (!WrapsNowhere(a) || !WrapsNowhere(b)) return;  // what the caller gives may wrap
     switch (inst->op) {
       case Op::Lt: return holds ? Less(a, b) : NoMore(b, a);
       case Op::Le: return holds ? NoMore(a, b) : Less(b, a);
       case Op::Gt: return holds ? Less(b, a) : NoMore(a, b);
       case Op::Ge: return holds ? NoMore(b, a) : Less(a, b);
+      case Op::Eq: return holds ? Same(a, b) : Differ(a, b);
+      case Op::Ne: return holds ? Differ(a, b) : Same(a, b);
       default: return;
     }
   }
 
-  std::vector<Affine> facts;
-
  private:
-  void NoMore(const Affine& a, const Affine& b) { facts.push_back(b - a); }
-  void Less(const Affine& a, const Affine& b) { facts.push_back(b - a - Affine::Const(1)); }
+  bool WrapsNowhere(const Affine& form) const {
+    return HasFewOfEach(form) &&
+           std::all_of(form.terms.begin(), form.terms.end(), [&](const Affine::Term& t) {
+             return IsOfDims(Affine::Of(t.value), defs_) || is_tame_(t.value);
+           });
+  }
+  void NoMore(const Affine& a, const Affine& b) { facts_.at_least_0.push_back(b - a); }
+  void Less(const Affine& a, const Affine& b) { NoMore(a + Affine::Const(1), b); }
+  void Same(const Affine& a, const Affine& b) {
+    NoMore(a, b);
+    NoMore(b, a);
+  }
+  void Differ(const Affine& a, const Affine& b) { facts_.not_0.push_back(b - a); }
 
   const ir::Function& f_;
-  const Value counter_;
+  const IsTame is_tame_;
   const DefinitionBlocks& defs_;
+  TurnFacts& facts_;
 };
+
+// By what is taken from the form so often that its first term goes.
+std::optional<int64_t> LeastOf(const Affine& form, const std::vector<Affine>& at_least_0, int sums,
+                               int& tries) {
+  if (form.IsConst()) return form.constant;
+  std::optional<int64_t> most;
+  if (sums == 0) return most;
+  const Affine::Term& first = form.terms.front();
+  for (const Affine& fact : at_least_0) {
+    const int64_t coeff = fact.Coeff(first.value);
+    if (coeff == 0 || first.coeff % coeff != 0 || first.coeff / coeff < 0 || --tries < 0) continue;
+    const std::optional<int64_t> least =
+        LeastOf(form - fact * (first.coeff / coeff), at_least_0, sums - 1, tries);
+    if (least && (!most || *least > *most)) most = least;
+  }
+  return most;
+}
 
 }  // namespace
 
@@ -132,9 +158,13 @@ std::optional<int64_t> RowsBeyond(Value rows, Value bound, const DefinitionBlock
   return near ? std::optional(more.constant) : std::nullopt;
 }
 
-std::vector<Affine> FactsAt(const ir::Function& f, const BlockLoop& loop, Value counter,
-                            uint32_t block, size_t place, const ir::Dominators& dominators,
-                            const DefinitionBlocks& defs) {
+void Learn(const ir::Function& f, Value condition, bool holds, IsTame is_tame,
+           const DefinitionBlocks& defs, TurnFacts& facts) {
+  Learner(f, is_tame, defs, facts).Learn(condition, holds);
+}
+
+TurnFacts FactsAt(const ir::Function& f, const BlockLoop& loop, uint32_t block, size_t place,
+                  IsTame is_tame, const ir::Dominators& dominators, const DefinitionBlocks& defs) {
   const auto counts = [&](uint32_t to) {  // edges of the loop to the block
     size_t edges = 0;
     for (uint32_t b : loop.blocks) {
@@ -142,7 +172,8 @@ std::vector<Affine> FactsAt(const ir::Function& f, const BlockLoop& loop, Value 
     }
     return edges;
   };
-  Facts known(f, counter, defs);
+  TurnFacts facts;
+  Learner known(f, is_tame, defs, facts);
   for (uint32_t b = block; loop.Holds(b);) {
     const auto& insts = f.blocks[b].insts;
     const size_t end = b == block ? place : insts.size();
@@ -159,7 +190,12 @@ std::vector<Affine> FactsAt(const ir::Function& f, const BlockLoop& loop, Value 
     }
     b = from;
   }
-  return std::move(known.facts);
+  return facts;
+}
+
+std::optional<int64_t> LeastOf(const Affine& form, const std::vector<Affine>& at_least_0) {
+  int tries = kMostTries;
+  return LeastOf(form, at_least_0, kMostFactsInSum, tries);
 }
 
 }  // namespace pullback::opt

@@ -6,6 +6,7 @@
 #include <optional>
 #include <vector>
 
+#include "absl/functional/function_ref.h"
 #include "core/ir/dominance.h"
 #include "core/opt/block_loops.h"
 
@@ -22,10 +23,21 @@ std::optional<ir::Affine> TimesBound(ir::Value bound, int64_t times, const Defin
 // By how much an extent is larger than another integer; nothing: by no small number that is known.
 std::optional<int64_t> RowsBeyond(ir::Value rows, ir::Value bound, const DefinitionBlocks& defs);
 
-// Forms of extents of arrays, numbers and the loop's counter that are not negative in front of the block's instruction `place`:
-// from checks and from the branches of the loop that lead there.
-std::vector<ir::Affine> FactsAt(const ir::Function& f, const BlockLoop& loop, ir::Value counter,
-                                uint32_t block, size_t place, const ir::Dominators& dominators,
-                                const DefinitionBlocks& defs);
+// Forms of integers that wrap nowhere.
+struct TurnFacts {
+  std::vector<ir::Affine> at_least_0;
+  std::vector<ir::Affine> not_0;
+};
+// Whether a value that is no extent may be in such a form.
+using IsTame = absl::FunctionRef<bool(ir::Value)>;
+
+// What is so where the condition holds, or does not.
+void Learn(const ir::Function& f, ir::Value condition, bool holds, IsTame is_tame,
+           const DefinitionBlocks& defs, TurnFacts& facts);
+// What is so in front of the block's instruction `place`, as checks say and the branches of the loop that lead there.
+TurnFacts FactsAt(const ir::Function& f, const BlockLoop& loop, uint32_t block, size_t place,
+                  IsTame is_tame, const ir::Dominators& dominators, const DefinitionBlocks& defs);
+// A number that the form is no less than, by sums of few facts; nothing: these give none.
+std::optional<int64_t> LeastOf(const ir::Affine& form, const std::vector<ir::Affine>& at_least_0);
 
 }  // namespace pullback::opt

@@ -74,12 +74,13 @@ SCANNED = ROWS | {"v": (64,), "y": (1000,)}
 SHAPES |= {name: SCANNED for name in ("cumulative_rows", "cumulative_columns", "behind_rows", "front_and_behind")}
 SHAPES |= {"cumulative_sets": SCANNED | {"x": (4, 250, 16), "y": (4, 250)}}
 ENDS = ROWS | {"u": (64,), "y": (1000,)}
-SHAPES |= {name: ENDS for name in ("one_sided", "one_sided_second", "ends_mirrored", "heat_steps", "loop_one_sided", "loop_anchors")}
+SHAPES |= {name: ENDS for name in ("one_sided", "one_sided_second", "ends_mirrored", "heat_steps", "loop_one_sided", "loop_anchors", "loop_held", "loop_window")}
 SHAPES |= {name: ENDS for name in ("conv_by_function", "held_by_function", "conv_ring")}
 SHAPES |= {name: ENDS for name in ("reflected_neighbours", "second_differences", "ends_read_backwards")}
 LAYERS = ENDS | {"u": (64, 64), "v": (64,)}
 SHAPES |= {name: LAYERS for name in ("skip_held", "first_row_times", "two_steps_held", "steps_held")}
 SHAPES |= {name: ROWS | {"u": (64, 64)} for name in ("band_products", "window_activations")}
+SHAPES |= {"chain_pairs": ROWS | {"u": (64,)}, "grid_pairs": {"x": (40, 40, 16), "w": (16, 32), "u": (32,)}}
 SHAPES |= {"conv_reflected": ENDS | {"u": (3, 64)}}
 SHAPES |= {
     "layers_in_loop": LAYERS,

@@ -243,6 +243,58 @@ TEST_CASE("turn blocks: rows by steps") {
   by("n / 5", "a = sin(a + dot(e[5 * i + 1], e[5 * i]))\n", 2);
 }
 
+TEST_CASE("turn blocks: rows that are one of several by cases") {
+  const auto by = [](const std::string& turn, int whole = 0, const std::string& range = "< n") {
+    CheckProgram("  let e = tanh.(x @ w)\n  var a = 0.0\n  for i " + range + " {\n" + turn +
+                     "  }\n  return a + sum(u)\n",
+                 whole);
+  };
+  by("a = sin(a + dot(e[i], e[max(0, i - 1)]))\n");
+  by("a = sin(a + dot(e[max(0, i - 2)], e[min(n - 1, i + 1)]))\n");
+  by("a = sin(a + sum(e[max(0, min(n - 1, i + 3))]))\n");
+  by("a = sin(a + e[max(0, i - 1), 0] * e[i, 1])\n");
+  // Reflected.
+  by("a = sin(a + dot(e[i], e[n - 1 - abs(n - 2 - i)]))\n", 0, "in 1..n");
+  CheckProgram(
+      "  let e = tanh.(x @ w)\n  var a = 0.0\n  if n > 2 {\n"
+      "    for i < n { a = sin(a + sum(e[abs(i - 2)] - e[n - 1 - abs(n - 2 - i)])) }\n  }\n"
+      "  return a + sum(u)\n",
+      0);
+  // Branches, and what they say of a turn by its number.
+  by("let j = if i == 0 { i } else { i - 1 }\n a = sin(a + dot(e[i], e[j]))\n");
+  by("let j = if i != n - 1 { i + 1 } else { n - 1 }\n a = sin(a + dot(e[i], e[j]))\n");
+  by("var j = i\n if i > 0 and a > 0.2 { j = i - 1 }\n a = sin(a + dot(e[i], e[j]))\n");
+  by("let j = if i > 2 { i - 3 } else { if i > 0 { i - 1 } else { 0 } }\n"
+     "a = sin(a + dot(e[i], e[j]))\n");
+  by("a = sin(a + dot(e[2 * i], e[max(0, 2 * i - 1)]))\n", 0, "< n / 2");
+  by("a = a + 0.1 + exp(sum(e[max(0, i - 1)])) * 0.01\nif a > 0.5 { break }\n");
+  // Too far away, by what the caller says, by what is carried.
+  by("a = sin(a + dot(e[max(0, i - 9)], e[i]))\n", 2);
+  by("a = sin(a + dot(e[max(0, i - s)], e[i]))\n", 2);
+  by("a = sin(a + dot(e[n - 1 - max(0, i - 1)], e[i]))\n", 2);
+  CheckProgram(
+      "  let e = tanh.(x @ w)\n  var a = 0.0\n  var j = 0\n"
+      "  for i < n { a = sin(a + dot(e[i], e[j]))\n j = i }\n  return a + sum(u)\n",
+      2);
+}
+
+TEST_CASE("turn blocks: rows of which a loop inside takes a few") {
+  const auto by = [](const std::string& inner, int whole = 0) {
+    CheckProgram("  let e = tanh.(x @ w)\n  var a = 0.0\n  for i < n {\n" + inner +
+                     "  }\n  return a + sum(u)\n",
+                 whole);
+  };
+  by("for j < 3 { if i + j < n { a = sin(a + dot(e[i], e[i + j])) } }\n");
+  by("for j in 1..3 { a = sin(a + dot(e[i], e[max(0, i - j)])) }\n");
+  by("for j < 3 { let k = i + j - 1\n if k >= 0 and k < n { a = sin(a + dot(e[i], e[k])) } }\n");
+  by("for j < 3 { let k = i + 1 - j\n if k < 0 or k >= n { continue }\n a = sin(a + sum(e[k])) "
+     "}\n");
+  by("for j < 3 { if j > i { break }\n a = sin(a + dot(e[i], e[i - j])) }\n");
+  // Too many, and as many as there are.
+  by("for j < 9 { if i + j < n { a = sin(a + dot(e[i], e[i + j])) } }\n", 2);
+  by("for j < n { if i + j < n { a = sin(a + dot(e[i], e[i + j])) } }\n", 2);
+}
+
 // A reviewer's: fewer rows than turns, and rows that no turn of a block takes.
 TEST_CASE("turn blocks: turns that take no row are run as well") {
   for (const int64_t rows : {0, 2}) {
@@ -274,8 +326,9 @@ TEST_CASE("turn blocks: turns that take no row are run as well") {
 }
 
 TEST_CASE("turn blocks: a row that is not there is the error that it was") {
-  for (const char* const row :
-       {"e[i - 1]", "e[i + 1]", "gen l < s { e[i - 1, l] }", "e[i + 4 - 3]", "e[2 * i + 1]"}) {
+  for (const char* const row : {"e[i - 1]", "e[i + 1]", "gen l < s { e[i - 1, l] }", "e[i + 4 - 3]",
+                                "e[2 * i + 1]", "e[max(0 - 1, i - 2)]", "e[min(n, i + 1)]",
+                                "e[abs(i - 1) + 2]", "e[if i == 0 { n } else { i }]"}) {
     INFO(row);
     const ir::Module ssa = LowerText(
         "fn f(x: [n, d]f64, w: [d, s]f64) -> f64 {\n  let e = x @ w\n  var a = 0.0\n"

@@ -1,0 +1,217 @@
+#include "core/opt/turn_rows.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace pullback::opt {
+namespace {
+
+using ir::Affine;
+using ir::Inst;
+using ir::Op;
+using ir::Value;
+
+constexpr size_t kMostCases = 16;
+constexpr size_t kMostArms = 4;
+constexpr int kMostDepth = 4;  // cases of cases
+
+Affine Minus(const Affine& a) { return a * -1; }
+
+}  // namespace
+
+TurnRows::TurnRows(const ir::Function& f, const std::vector<BlockLoop>& loops,
+                   const ir::Dominators& dominators, const DefinitionBlocks& defs)
+    : f_(f), dominators_(dominators), defs_(defs), edges_(ir::EdgesTo(ir::Successors(f.blocks))) {
+  for (uint32_t b = 0; b < f.blocks.size(); ++b) {
+    const auto from = edges_[b];
+    const bool is_header = std::any_of(from.begin(), from.end(),
+                                       [&](uint32_t e) { return dominators.Dominates(b, e / 2); });
+    if (is_header || from.size() < 2 || from.size() > kMostArms) continue;
+    for (size_t k = 0; k < f.blocks[b].params.size(); ++k)
+      joins_[f.blocks[b].params[k].id] = {b, k};
+  }
+  for (const BlockLoop& loop : loops) {
+    const std::optional<Counter> counter = FindCounter(f, loop, defs);
+    if (!counter || counter->op != Op::Lt || counter->step != 1) continue;
+    const Affine first = FormOf(loop.Arguments(f)[counter->param], defs);
+    if (first.IsConst() && TimesBound(counter->bound, 1, defs))
+      counters_[f.blocks[loop.header].params[counter->param].id] = first.constant;
+  }
+}
+
+// Of which a value is one, case by case; none: it is no such value.
+std::vector<Affine> TurnRows::SumsOf(Value v) const {
+  if (const auto join = joins_.find(v.id); join != joins_.end()) {
+    std::vector<Affine> sums;
+    for (uint32_t e : edges_[join->second.block])
+      sums.push_back(FormOf(f_.blocks[e / 2].term.edges[e % 2].args[join->second.param], defs_));
+    return sums;
+  }
+  const Inst* inst = defs_.Inst(v);
+  if (inst == nullptr) return {};
+  const auto form = [&](size_t k) { return FormOf(inst->args[k], defs_); };
+  switch (inst->op) {
+    case Op::Max:
+    case Op::Min: return {form(0), form(1)};
+    case Op::Abs: return {form(0), Minus(form(0))};
+    case Op::Select: return {form(1), form(2)};
+    default: return {};
+  }
+}
+
+ir::Values TurnRows::TermsOf(const Affine& row) const {
+  ir::Values terms;
+  std::vector<std::pair<Affine, int>> forms = {{FormOf(row, defs_), kMostDepth}};
+  while (!forms.empty()) {
+    const auto [form, depth] = std::move(forms.back());
+    forms.pop_back();
+    for (const Affine::Term& t : form.terms) {
+      if (std::find(terms.begin(), terms.end(), t.value) != terms.end()) continue;
+      terms.push_back(t.value);
+      if (depth == 0) continue;
+      for (Affine& sum : SumsOf(t.value)) forms.emplace_back(std::move(sum), depth - 1);
+    }
+  }
+  return terms;
+}
+
+// Between small multiples of extents: sums of few wrap nowhere.
+bool TurnRows::IsBounded(Value v, int depth) const {
+  if (counters_.contains(v.id) || IsOfDims(Affine::Of(v), defs_)) return true;
+  const std::vector<Affine> sums = depth == 0 ? std::vector<Affine>() : SumsOf(v);
+  return !sums.empty() && std::all_of(sums.begin(), sums.end(), [&](const Affine& sum) {
+    return std::all_of(sum.terms.begin(), sum.terms.end(),
+                       [&](const Affine::Term& t) { return IsBounded(t.value, depth - 1); });
+  });
+}
+
+TurnRows::Case TurnRows::With(const Case& c, Value term, const Affine& sum) const {
+  Case with = c;
+  with.form = c.form.Substitute(term, sum);
+  for (TurnFacts* facts : {&with.facts, &with.known}) {
+    for (Affine& fact : facts->at_least_0) fact = fact.Substitute(term, sum);
+    for (Affine& fact : facts->not_0) fact = fact.Substitute(term, sum);
+  }
+  return with;
+}
+
+// By which of its sums the term is; nothing: it is no term with cases.
+std::optional<TurnRows::Cases> TurnRows::Split(const Case& c, Value term,
+                                               const Turns& turns) const {
+  const std::vector<Affine> sums = SumsOf(term);
+  if (sums.empty()) return std::nullopt;
+  const auto is_tame = [&](Value v) { return IsBounded(v, kMostDepth); };
+  Cases cases;
+  for (const Affine& sum : sums) cases.push_back(With(c, term, sum));
+  if (const auto join = joins_.find(term.id); join != joins_.end()) {
+    size_t k = 0;
+    for (uint32_t e : edges_[join->second.block]) {
+      const ir::Block& from = f_.blocks[e / 2];
+      TurnFacts& facts = cases[k++].facts;
+      const TurnFacts there =
+          FactsAt(f_, turns.loop, e / 2, from.insts.size(), is_tame, dominators_, defs_);
+      facts.at_least_0.insert(facts.at_least_0.end(), there.at_least_0.begin(),
+                              there.at_least_0.end());
+      facts.not_0.insert(facts.not_0.end(), there.not_0.begin(), there.not_0.end());
+      if (from.term.kind == ir::Terminator::Kind::kBranch)
+        Learn(f_, from.term.cond, e % 2 == 0, is_tame, defs_, facts);
+    }
+    return cases;
+  }
+  const Inst& inst = *defs_.Inst(term);
+  if (inst.op == Op::Select) {
+    Learn(f_, inst.args[0], true, is_tame, defs_, cases[0].facts);
+    Learn(f_, inst.args[0], false, is_tame, defs_, cases[1].facts);
+    return cases;
+  }
+  const Affine more = inst.op == Op::Min ? sums[1] - sums[0] : sums[0] - sums[1];
+  cases[0].facts.at_least_0.push_back(more);
+  cases[1].facts.at_least_0.push_back(Minus(more));
+  return cases;
+}
+
+std::optional<TurnRows::Cases> TurnRows::CasesOf(Case all, const Turns& turns) const {
+  Cases open = {std::move(all)}, cases;
+  while (!open.empty()) {
+    const Case c = std::move(open.back());
+    open.pop_back();
+    std::vector<Affine> forms = c.facts.at_least_0;
+    forms.insert(forms.end(), c.facts.not_0.begin(), c.facts.not_0.end());
+    forms.push_back(c.form);
+    std::optional<Cases> split;
+    for (size_t k = 0; k < forms.size() && !split; ++k) {
+      for (const Affine::Term& t : forms[k].terms) {
+        if (split = Split(c, t.value, turns); split) break;
+      }
+    }
+    if (!split) {
+      cases.push_back(c);
+      continue;
+    }
+    if (open.size() + cases.size() + split->size() > kMostCases) return std::nullopt;
+    for (Case& one : *split) open.push_back(std::move(one));
+  }
+  return cases;
+}
+
+// Nothing: not near. `first` beyond `last`: the case is never.
+std::optional<RowSpan> TurnRows::SpanIn(Case c, const Affine& rows, const Turns& turns,
+                                        int64_t step) const {
+  std::vector<Affine> facts = std::move(c.facts.at_least_0);
+  facts.insert(facts.end(), c.known.at_least_0.begin(), c.known.at_least_0.end());
+  ir::Values seen;
+  const size_t told = facts.size();
+  for (size_t k = 0; k <= told; ++k) {
+    for (const Affine::Term& t : (k == told ? c.form : facts[k]).terms) {
+      const auto counter = counters_.find(t.value.id);
+      if (counter == counters_.end() || std::find(seen.begin(), seen.end(), t.value) != seen.end())
+        continue;
+      seen.push_back(t.value);
+    }
+  }
+  for (Value v : seen) facts.push_back(Affine::Of(v) - Affine::Const(counters_.at(v.id)));
+  for (TurnFacts* of : {&c.facts, &c.known}) {
+    for (const Affine& other : of->not_0) {
+      if (LeastOf(other, facts) >= 0) facts.push_back(other - Affine::Const(1));
+      if (LeastOf(Minus(other), facts) >= 0) facts.push_back(Minus(other) - Affine::Const(1));
+    }
+  }
+  const Affine away = c.form - Affine::Of(turns.counter) * step;
+  const std::optional<int64_t> first = LeastOf(away, facts), before = LeastOf(Minus(away), facts);
+  if (!first || !before) return std::nullopt;
+  const RowSpan span{*first, -*before};
+  if (span.first > span.last) return span;
+  const bool is_there =
+      LeastOf(c.form, facts) >= 0 && LeastOf(rows - c.form - Affine::Const(1), facts) >= 0;
+  return is_there ? std::optional(span) : std::nullopt;
+}
+
+std::optional<RowSpan> TurnRows::SpanOf(const Affine& row, Value rows, uint32_t block, size_t place,
+                                        const Turns& turns, int64_t step) const {
+  const auto is_tame = [&](Value v) { return IsBounded(v, kMostDepth); };
+  Case all{
+      FormOf(row, defs_), {}, FactsAt(f_, turns.loop, block, place, is_tame, dominators_, defs_)};
+  const bool is_bounded =
+      std::all_of(all.form.terms.begin(), all.form.terms.end(), [&](const Affine::Term& t) {
+        return t.value == turns.counter || IsBounded(t.value, kMostDepth);
+      });
+  if (!is_bounded) return std::nullopt;
+  std::vector<Affine>& known = all.known.at_least_0;
+  known.push_back(Affine::Of(turns.counter) - Affine::Const(turns.start));
+  for (int64_t times = 1; times <= step; ++times) {
+    if (const auto most = TimesBound(turns.bound, times, defs_))
+      known.push_back(*most - Affine::Of(turns.counter) * times - Affine::Const(times));
+  }
+  const std::optional<Cases> cases = CasesOf(std::move(all), turns);
+  if (!cases) return std::nullopt;
+  std::optional<RowSpan> span;
+  for (const Case& c : *cases) {
+    const std::optional<RowSpan> of = SpanIn(c, FormOf(rows, defs_), turns, step);
+    if (!of) return std::nullopt;
+    if (of->first > of->last) continue;
+    span = span ? RowSpan{std::min(span->first, of->first), std::max(span->last, of->last)} : *of;
+  }
+  return span;
+}
+
+}  // namespace pullback::opt

@@ -1,0 +1,69 @@
+// Which rows next to a turn's own the reads of a loop of blocks take: of subscripts that are sums, i - 1, or one of several sums
+// by cases: max(0, i - 1), abs(i - 2), `if i == 0 { 1 } else { i - 1 }`, and i + j, where j counts a few turns of a loop inside.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "absl/container/flat_hash_map.h"
+#include "core/ir/dominance.h"
+#include "core/opt/block_loops.h"
+#include "core/opt/turn_facts.h"
+
+namespace pullback::opt {
+
+// A loop's turns, counted by ones from `start` to below `bound`.
+struct Turns {
+  const BlockLoop& loop;
+  ir::Value counter;
+  ir::Value bound;
+  int64_t start;
+};
+
+// Of turn i: from row step * i + first to step * i + last.
+struct RowSpan {
+  int64_t first, last;
+};
+
+class TurnRows {
+ public:
+  TurnRows(const ir::Function& f, const std::vector<BlockLoop>& loops,
+           const ir::Dominators& dominators, const DefinitionBlocks& defs);
+
+  // What the sums are of, counters of loops among others.
+  ir::Values TermsOf(const ir::Affine& row) const;
+  // Where `row` is by steps of `step`, as seen in front of the block's instruction `place`; nothing: it is not known to be near, or
+  // to be one of the array's `rows`, as the ends of loops say, or checks and branches in front of it.
+  std::optional<RowSpan> SpanOf(const ir::Affine& row, ir::Value rows, uint32_t block, size_t place,
+                                const Turns& turns, int64_t step) const;
+
+ private:
+  // Where `facts` hold; those in `known` hold in all cases.
+  struct Case {
+    ir::Affine form;
+    TurnFacts facts, known;
+  };
+  using Cases = std::vector<Case>;
+
+  std::vector<ir::Affine> SumsOf(ir::Value v) const;
+  bool IsBounded(ir::Value v, int depth) const;
+  std::optional<Cases> CasesOf(Case all, const Turns& turns) const;
+  std::optional<Cases> Split(const Case& c, ir::Value term, const Turns& turns) const;
+  Case With(const Case& c, ir::Value term, const ir::Affine& sum) const;
+  std::optional<RowSpan> SpanIn(Case c, const ir::Affine& rows, const Turns& turns,
+                                int64_t step) const;
+
+  const ir::Function& f_;
+  const ir::Dominators& dominators_;
+  const DefinitionBlocks& defs_;
+  struct Join {  // of a block that is no loop's header: its parameter of that number
+    uint32_t block;
+    size_t param;
+  };
+  absl::flat_hash_map<uint32_t, Join> joins_;        // by value
+  absl::flat_hash_map<uint32_t, int64_t> counters_;  // where they start
+  FlatLists edges_;                                  // to each block (ir::EdgesTo)
+};
+
+}  // namespace pullback::opt
