@@ -1,7 +1,10 @@
 #include <algorithm>
+#include <optional>
 #include <set>
 #include <unordered_map>
 
+#include "core/analysis/outer_values.h"
+#include "core/tensor/implied_bounds.h"
 #include "core/tensor/normalise.h"
 #include "core/tensor/statement_edit.h"
 #include "core/tensor/value_guards.h"
@@ -169,7 +172,8 @@ class PartsToWhere {
 // Of a scan that adds, where it adds nothing along a whole run, its elements are 0, as if the run had no points.
 class TermsSpace {
  public:
-  TermsSpace(const ir::Each& each, const ir::Function& f) : each_(each), needs_(each, f) {}
+  TermsSpace(const ir::Each& each, const ir::Function& f, const analysis::OuterValues& outer)
+      : each_(each), f_(f), outer_(outer), needs_(each, f) {}
 
   std::vector<ir::Constraint> Of(const ir::EachResult& r) {
     const bool scan = r.monoid == ir::Monoid::kScanSum || r.monoid == ir::Monoid::kScanLinear;
@@ -180,15 +184,21 @@ class TermsSpace {
     needs.merge(needs_.Of(added));
     std::vector<ir::Constraint> all;
     for (Value v : needs) {
-      const Inst* def = FindDef(each_, v);
-      if (!def || def->op != ir::Op::Holds) continue;
-      std::copy_if(def->constraints.begin(), def->constraints.end(), std::back_inserter(all),
+      const std::vector<ir::Constraint> said = SaidBy(v);
+      std::copy_if(said.begin(), said.end(), std::back_inserter(all),
                    [&](const ir::Constraint& c) { return SpeaksOf(c, indices); });
     }
     return all;
   }
 
  private:
+  std::vector<ir::Constraint> SaidBy(Value condition) {
+    const Inst* def = FindDef(each_, condition);
+    if (!def) return {};
+    if (def->op == ir::Op::Holds) return def->constraints.ToVector();
+    if (!bounds_) bounds_.emplace(each_, f_, outer_.BoxOf(each_));
+    return bounds_->Of(condition);
+  }
   // Of the first indices and of outer values only.
   bool SpeaksOf(const ir::Constraint& c, size_t indices) const {
     bool only = true;
@@ -200,16 +210,19 @@ class TermsSpace {
   }
 
   const ir::Each& each_;
+  const ir::Function& f_;
+  const analysis::OuterValues& outer_;
+  std::optional<ImpliedBounds> bounds_;  // where some condition is no affine constraint
   NeedsOfValues needs_;
 };
 
 // What all results say of the space becomes part of `where`.
-void NarrowSpace(ir::Each& each, const ir::Function& f) {
+void NarrowSpace(ir::Each& each, const ir::Function& f, const analysis::OuterValues& outer) {
   if (each.results.empty()) return;
   const auto contains = [](const std::vector<ir::Constraint>& all, const ir::Constraint& c) {
     return std::find(all.begin(), all.end(), c) != all.end();
   };
-  TermsSpace space(each, f);
+  TermsSpace space(each, f, outer);
   std::vector<ir::Constraint> shared = space.Of(each.results[0]);
   for (size_t k = 1; k < each.results.size() && !shared.empty(); ++k) {
     const std::vector<ir::Constraint> other = space.Of(each.results[k]);
@@ -250,6 +263,7 @@ bool TellsPointsApart(const ir::Each& each, const ir::EachResult& r) {
 }  // namespace
 
 void HoistGuards(ir::Function& f) {
+  const analysis::OuterValues outer(f);
   for (ir::Block& b : f.blocks) {
     for (Inst& inst : b.insts) {
       if (!inst.each) continue;
@@ -258,7 +272,7 @@ void HoistGuards(ir::Function& f) {
       AdoptValueGuards(*inst.each, f);
       MoveSharedGuard(*inst.each);
       GuardReads(*inst.each);
-      NarrowSpace(*inst.each, f);
+      NarrowSpace(*inst.each, f, outer);
     }
   }
 }

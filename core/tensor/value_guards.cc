@@ -83,8 +83,9 @@ Value GuardsOfValues::OfValue(const Inst& def, Value v) {
 }
 
 Value GuardsOfValues::OfSelect(const Inst& def) {
-  const bool zero = IsZero(def.args[2]) && !DefOf(def.args[2])->guard.valid();
-  if (!zero || !DefOf(def.args[0])) return ir::kNoValue;
+  const auto is_zero = [&](Value v) { return IsZero(v) && !DefOf(v)->guard.valid(); };
+  if (is_zero(def.args[1])) return Of(def.args[2]);  // 0 wherever that arm is
+  if (!is_zero(def.args[2]) || !DefOf(def.args[0])) return ir::kNoValue;
   // The arm's own guard says more where it is under the condition.
   const Value arm = OfAbsent(def.args[1]);
   const bool more = arm.valid() && ConditionsOf(each_, arm).contains(def.args[0]);
@@ -133,12 +134,12 @@ Needs NeedsOfValues::OfValue(const Inst& def, Value v) {
 
 Needs NeedsOfValues::OfSelect(const Inst& def) {
   if (IsZero(def.args[2])) return Both(Of(def.args[1]), ConditionsOf(each_, def.args[0]));
-  // a * b with a zero that wins: select (eq a, 0), 0, mul a, b. (Zeros of other arms are numbers like any other.)
+  if (!IsZero(def.args[1])) return {};
+  // a * b with a zero that wins: select (eq a, 0), 0, mul a, b.
   const Inst *is_zero = DefOf(def.args[0]), *product = DefOf(def.args[2]);
-  const bool strong = IsZero(def.args[1]) && is_zero && is_zero->op == Op::Eq &&
-                      IsZero(is_zero->args[1]) && product && product->op == Op::Mul &&
-                      product->args[0] == is_zero->args[0];
-  return strong ? Of(product->args[0]) : Needs{};
+  const bool strong = is_zero && is_zero->op == Op::Eq && IsZero(is_zero->args[1]) && product &&
+                      product->op == Op::Mul && product->args[0] == is_zero->args[0];
+  return strong ? Both(Of(def.args[2]), Of(product->args[0])) : Of(def.args[2]);
 }
 
 }  // namespace pullback::tensor

@@ -38,6 +38,13 @@ const char* const kNear[] = {
     "sum i < n, j < 3 { prod l in j..3, k < h { z[i, k] + 1.0 } }",
     "sum i < n, j < 3 { max l in j..3 { logsumexp(z[i] @ u) } }",
     "sum i < n { norm2(sum j < n { [max(i - j, j - i) <= 1] * (z[i] @ u) * z[j] }) }",
+    "sum i < n, j < n { [abs(i - j) == 1] * dot(z[i], z[j]) }",
+    "sum i < n, j < n { [i - j == 1 or j == i + 2 or i == j] * dot(z[i] @ u, z[j]) }",
+    "sum i < n, j < n { if not (abs(i - j) > 1) { exp(dot(z[i], z[j])) } else { 0.0 } }",
+    "sum i < n, j < n { [max(i, j) == min(i, j) + 1] * dot(z[i], z[j]) }",
+    "sum i < n, j < n { [i == j + 1 and z[i, 0] > 0.0 or i == j] * dot(z[i], z[j]) }",
+    "sum i < n, j < n, k < h, l < h { [abs(i - j) + abs(k - l) == 1] * z[i, k] * z[j, l] }",
+    "sum i < n { norm2(sum j < n { [abs(i - j) == 1 or i == 0 and j == 0] * z[j] }) }",
 };
 
 }  // namespace
