@@ -130,17 +130,15 @@ std::vector<Constraint> Otherwise(const Context& c, const std::vector<Constraint
   return {};
 }
 
-// What a condition says of indices where it holds, and where it does not; and whether all of it parts ranges of them.
+// What a condition says of indices where it holds, and where it does not.
 struct Told {
   std::vector<Constraint> yes, no;
-  bool parts = false;
 };
 
 Told WhatIsTold(Context& c, const Expr& e) {
   if (!IsLogic(e)) {
     Told told{AffinePredicate(c, e).value_or(std::vector<Constraint>()), {}};
     told.no = Otherwise(c, told.yes);
-    told.parts = !told.no.empty();
     return told;
   }
   Told told = WhatIsTold(c, *e.operands[0]);
@@ -150,7 +148,6 @@ Told WhatIsTold(Context& c, const Expr& e) {
   std::vector<Constraint>& both = is_and ? told.yes : told.no;
   const std::vector<Constraint>& others = is_and ? more.yes : more.no;
   both.insert(both.end(), others.begin(), others.end());
-  told.parts = told.parts && more.parts;
   return told;
 }
 
@@ -203,8 +200,6 @@ std::optional<Leaf> ChosenSizes(Context& c, const Expr& condition, const Leaf& y
   array->dims = dims;
   return Leaf{Value(), array};
 }
-
-bool TakesWork(Context& c, const Leaf& leaf) { return IsDear(*ArrayOf(c, leaf)); }
 
 MaybeValue ElementWhere(Context& c, Value when, const Leaf& leaf, const Subs& subs) {
   Guard outer = c.guard;
@@ -298,7 +293,6 @@ std::optional<Leaves> ChooseByGuard(Context& c, const Expr& condition,
                                     const std::function<std::optional<Leaves>()>& arm,
                                     const std::function<std::optional<Leaves>()>& other) {
   PB_TRY(const Value when, PredicateValue(c, condition));
-  const size_t first = c.function.blocks[c.b.block()].insts.size();
   const Told told = WhatIsTold(c, condition);
   PB_TRY(const Leaves yes, GuardedArm(c, when, told.yes, arm));
   const Value unless = c.b.Make(Op::Not, {when});
@@ -309,11 +303,7 @@ std::optional<Leaves> ChooseByGuard(Context& c, const Expr& condition,
       out.push_back(yes[i]);
       continue;
     }
-    // What takes work is better left to a branch, unless the condition parts a range of an index.
-    const bool one_shape = HaveOneShape(c, yes[i], no[i]);
-    const bool takes_work = one_shape && (TakesWork(c, yes[i]) || TakesWork(c, no[i]));
-    if (one_shape && (WroteStatement(c, first) || (takes_work && !told.parts))) return std::nullopt;
-    if (one_shape) {
+    if (HaveOneShape(c, yes[i], no[i])) {
       out.push_back(ChosenElements(c, when, unless, yes[i], no[i]));
       continue;
     }

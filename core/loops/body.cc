@@ -213,7 +213,7 @@ void Body::Begin() {
 // --- emission
 
 void Body::EmitLevel(int level, const EmitResult& emit_result) {
-  Emit(items_[static_cast<size_t>(level)], ir::kNoValue, emit_result);
+  Emit(items_[static_cast<size_t>(level)], level > held_level_ ? held_ : ir::kNoValue, emit_result);
 }
 
 void Body::Emit(Items items, Value guard, const EmitResult& emit_result) {

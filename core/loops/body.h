@@ -34,6 +34,13 @@ class Body {
   void LearnChecks() const;
   // Before everything else of the nest.
   void Begin();
+  // Whether v is known where `level` loops are open.
+  bool IsKnownAt(ir::Value v, int level) const { return LevelOf(v) <= level; }
+  // Loops inside those of `level` are entered where the guard is true only.
+  void HoldInside(ir::Value guard, int level) {
+    held_ = guard;
+    held_level_ = level;
+  }
   // Everything that is evaluated where `level` loops are open. `emit_result` is called for each
   // result, where its value and guard are known and the guard is true.
   using EmitResult = std::function<void(size_t result)>;
@@ -85,6 +92,8 @@ class Body {
   std::map<ir::Value, Reg> conditions_;  // these, computed
   int trap_level_ = 0;                   // of what may trap so far: in the order of the text
   int depth_ = 0;                        // open Ifs
+  ir::Value held_;                       // HoldInside
+  int held_level_ = 0;
 };
 
 }  // namespace pullback::loops

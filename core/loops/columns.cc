@@ -21,20 +21,30 @@ constexpr int64_t kShortRow = 3;
 
 class ColumnFinder {
  public:
-  ColumnFinder(const AccessContext& c, const ir::EachResult& r)
-      : c_(c), rank_(r.out.size()), column_(c.space.indices[rank_ - 1].var) {}
+  ColumnFinder(const AccessContext& c, const Divisions& divisions, const ir::EachResult& r)
+      : c_(c),
+        divisions_(divisions),
+        rank_(r.out.size()),
+        column_(c.space.indices[rank_ - 1].var) {}
 
-  bool Find() {
+  // `guard`: of the terms.
+  bool Find(Value guard) {
     return std::all_of(c_.each.body.begin(), c_.each.body.end(),
-                       [&](const Inst& inst) { return IsPlain(inst); }) &&
-           found_;
+                       [&](const Inst& inst) { return IsPlain(inst, guard.valid()); }) &&
+           found_ && IsOfRow(guard);
   }
 
  private:
-  bool IsPlain(const Inst& inst) {
-    if (inst.guard.valid()) return false;
+  bool IsPlain(const Inst& inst, bool guarded) {
+    if (!IsOfRow(inst.guard)) return false;
     Learn(inst);
-    return inst.op == Op::Index ? IsPlainRead(inst) : !ir::MayTrap(inst, c_.l.f);
+    if (inst.op == Op::Div || inst.op == Op::Rem) return !divisions_.StaysInside(inst);
+    if (inst.op != Op::Index) return !ir::MayTrap(inst, c_.l.f);
+    return IsPlainRead(inst, guarded || inst.guard.valid());
+  }
+  // The same for all elements of a row, and all terms.
+  bool IsOfRow(Value guard) const {
+    return !guard.valid() || (!OfColumn(guard) && !OfTerms(guard));
   }
 
   // What differs from element to element of a row, and from term to term.
@@ -55,13 +65,15 @@ class ColumnFinder {
                        [&](const SpaceIndex& i) { return i.var == v; });
   }
 
-  // What is checked inside is checked where the loops stand that say it, around the column.
-  bool IsPlainRead(const Inst& inst) {
+  // What is checked inside is checked where the loops stand that say it, around the column; of rows that have no terms, nothing.
+  bool IsPlainRead(const Inst& inst, bool guarded) {
     std::vector<Affine> extents;
     for (size_t axis = 0; axis < inst.subs.size(); ++axis) {
       extents.push_back(c_.l.sizes.Extent(inst.args[0], static_cast<int>(axis)));
     }
-    const Access access = PlanAccess(c_, inst.subs, extents, {}, true);
+    const Access access =
+        PlanAccess(c_, inst.subs, extents, c_.l.sizes.FactsOf(inst.guard), !inst.guard.valid());
+    if (guarded && !access.IsProven()) return false;
     for (size_t axis = 0; axis < inst.subs.size(); ++axis) {
       const auto& terms = inst.subs[axis].terms;
       const bool of_column = std::any_of(terms.begin(), terms.end(),
@@ -86,6 +98,7 @@ class ColumnFinder {
   }
 
   const AccessContext& c_;
+  const Divisions& divisions_;
   const size_t rank_;
   const Value column_;
   std::set<Value> of_column_, of_terms_;  // of the body
@@ -94,21 +107,26 @@ class ColumnFinder {
 
 }  // namespace
 
-bool SumsColumns(const AccessContext& c, Value result, const ResultPlan& plan) {
+bool SumsColumns(const AccessContext& c, const Divisions& divisions, Value result,
+                 const ResultPlan& plan) {
   const auto& indices = c.space.indices;
-  if (c.each.results.size() != 1 || !c.space.IsBox()) return false;
+  if (c.each.results.size() != 1) return false;
   const ir::EachResult& r = c.each.results[0];
   if (plan.mode != ResultPlan::Mode::kLanes || r.monoid != ir::Monoid::kSum || r.out.empty() ||
-      r.guard.valid() || !c.l.f.TypeOf(r.value).IsFloat() || !plan.access.IsProven() ||
+      !c.l.f.TypeOf(r.value).IsFloat() || !plan.access.IsProven() ||
       c.l.destinations.count(result) > 0 || c.body_values.count(r.value) == 0) {
     return false;
   }
   const std::optional<int64_t> row = c.l.e.AsI64(c.l.Of(indices[r.out.size() - 1].extent));
   if (row && *row <= kShortRow) return false;
+  const size_t rank = r.out.size();
   for (size_t k = 0; k < indices.size(); ++k) {
     if (indices[k].level != static_cast<int>(k) + 1) return false;
+    if (k + 1 >= rank && !indices[k].IsWholeLoop()) return false;
   }
-  return ColumnFinder(c, r).Find();
+  const auto is_of_row = [&](const SpaceTest& t) { return t.level < static_cast<int>(rank); };
+  return std::all_of(c.space.tests.begin(), c.space.tests.end(), is_of_row) &&
+         ColumnFinder(c, divisions, r).Find(r.guard);
 }
 
 void PutColumnInside(Space& space, size_t rank) {

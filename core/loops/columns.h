@@ -5,14 +5,17 @@
 #pragma once
 
 #include "core/loops/accesses.h"
+#include "core/loops/divisions.h"
 #include "core/loops/results.h"
 
 namespace pullback::loops {
 
 inline constexpr int64_t kStrip = 128;  // 8 KiB of lanes in f64: they stay in the first cache
 
-// Whether the statement is such a sum, of a box of whole loops and a body that neither branches nor traps inside.
-bool SumsColumns(const AccessContext& c, ir::Value result, const ResultPlan& plan);
+// Whether the statement is such a sum, whose rows are whole and have all terms or, by what a row's indices say, none, and whose body
+// does not trap inside.
+bool SumsColumns(const AccessContext& c, const Divisions& divisions, ir::Value result,
+                 const ResultPlan& plan);
 
 // The loop over the last of the result's `rank` indices becomes the innermost.
 void PutColumnInside(Space& space, size_t rank);

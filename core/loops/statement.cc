@@ -50,12 +50,13 @@ class Statement {
     space_ = PlanSpace(each_, bounds_);
     divisions_.Plan(bounds_, remainders_);
     PlanResults();
-    if (l_.columns && SumsColumns(context_, inst_.results[0], results_[0].plan())) {
+    if (l_.columns && SumsColumns(context_, divisions_, inst_.results[0], results_[0].plan())) {
       const size_t rank = each_.results[0].out.size();
       strips_.emplace(context_, rank);
       PutColumnInside(space_, rank);
     }
     body_.Plan();
+    PlanRowGuard();
     for (ResultWriter& r : results_) r.Begin();
     if (l_.segments && space_.depth > 0 && Segments::Wanted(results_)) {
       segments_.emplace(e_, results_);
@@ -80,6 +81,7 @@ class Statement {
   void PlanResults();
   void EmitChecksBefore();
   void EmitNest();
+  void PlanRowGuard();
   void AddTerm(ResultWriter& r);
   void DefinePinned(int level);
   Reg TestsAt(int level);
@@ -103,6 +105,7 @@ class Statement {
   Body body_{context_, divisions_};
   std::vector<ResultWriter> results_;
   std::optional<LaneStrips> strips_;
+  Value row_guard_ = ir::kNoValue;  // of all terms of a row of strips_
   std::optional<Segments> segments_;
 };
 
@@ -176,6 +179,14 @@ void Statement::EmitNest() {
   if (strips_) strips_->End();
 }
 
+// One test for a row instead of one for each term.
+void Statement::PlanRowGuard() {
+  const Value guard = each_.results[0].guard;
+  if (!strips_ || !guard.valid() || !body_.IsKnownAt(guard, strips_->level())) return;
+  row_guard_ = guard;
+  body_.HoldInside(guard, strips_->level());
+}
+
 void Statement::AddTerm(ResultWriter& r) {
   if (!strips_) return r.AddTerm();
   strips_->Add(r.OffsetInRest(), l_.Of(each_.results[0].value));
@@ -209,11 +220,14 @@ void Statement::EmitLevel(int level) {
   if (tested) e_.OpenIf(tests);
   BeginInner(/*scalars=*/false, level);
   body_.EmitLevel(level, [&](size_t r) { AddTerm(results_[r]); });
-  if (strips_ && level == strips_->level()) strips_->Open();
+  const bool opens = strips_ && level == strips_->level();
+  if (opens) strips_->Open();
+  if (opens && row_guard_.valid()) e_.OpenIf(l_.Of(row_guard_));
   for (const SpaceIndex& i : space_.indices) {
     if (!i.pinned && i.level == level + 1) EmitLoop(i);
   }
-  if (strips_ && level == strips_->level()) {
+  if (opens && row_guard_.valid()) e_.CloseIf();
+  if (opens) {
     strips_->Close([&](Reg total) { results_[0].StoreTotal(total); });
   }
   EndInner(/*scalars=*/false, level);

@@ -18,11 +18,18 @@ using ir::Value;
 // Sums this cheap are worth a loop nest of their own: a contraction of reads.
 constexpr int kMaxFlops = 4;
 
+// By one of the body that is not 0, so that nothing traps.
+bool DividesByNumber(const ir::Each& each, const Inst& inst) {
+  if (inst.op != Op::Div && inst.op != Op::Rem) return false;
+  const Inst* by = FindDef(each, inst.args[1]);
+  return by && by->op == Op::Const && by->bits != 0;
+}
+
 bool IsCheap(const ir::Each& each, const ir::Function& f) {
   int flops = 0;
   for (const Inst& inst : each.body) {
     const bool of_float = inst.results.size() != 1 || f.TypeOf(inst.results[0]).IsFloat();
-    if (!of_float && !ir::MayTrap(inst, f)) continue;
+    if (!of_float && (!ir::MayTrap(inst, f) || DividesByNumber(each, inst))) continue;
     switch (inst.op) {
       case Op::Index:
       case Op::Const:

@@ -87,6 +87,49 @@ TEST_CASE("columns: rows that data say go by strips, too") {
   }
 }
 
+// Terms of rows of which a condition on the row's own index, or on what is read by it, chooses some.
+std::string OfSomeRows(const std::string& space, const std::string& condition) {
+  const std::string guard = condition.empty() ? "" : " if %g";
+  return "fn @f(%a: [*,*]f64, %b: [*,*]f64, %s: [*]f64) -> [*,*]f64 {\nb0:\n  %n = dim %a, 0\n"
+         "  %p = dim %a, 1\n  %q = dim %b, 0\n  %m = dim %b, 1\n  %r = dim %s, 0\n"
+         "  check eq(%p, %q), size_mismatch, %p, %q\n  check eq(%n, %r), size_mismatch, %n, %r\n"
+         "  %y = each(i < %n, j < %m, k < %p)" +
+         space + " {\n    %t = index %s[%i]\n" + condition + "    %u = index %a[%i, %k]" + guard +
+         "\n    %v = index %b[%k, %j]" + guard + "\n    %w = mul %u, %v" + guard +
+         "\n  } sum [%i, %j] of (%n, %m): %w" + guard + "\n  ret %y\n}\n";
+}
+
+TEST_CASE("columns: rows that a condition chooses go by strips, too") {
+  const auto check = [](const std::string& text, const std::string& tested) {
+    CAPTURE(text);
+    CHECK(GoesByStrips(text));
+    const std::string loops = PrintLoops(text, kColumns);
+    // Around the loops over what is summed.
+    const size_t test = loops.find(tested), term = loops.find("for %k");
+    REQUIRE(test != std::string::npos);
+    CHECK(test < term);
+    CHECK(loops.find("if", term) == std::string::npos);
+    for (const int64_t n : {0, 1, 4, 9}) {
+      for (const int64_t p : {0, 1, 9}) {
+        for (const int64_t m : {0, 4, 129})
+          RunBoth(ParseIr(text), {Ramp({n, p}), Ramp({p, m}), Ramp({n})}, Traps::kSame, kColumns);
+      }
+    }
+  };
+  check(OfSomeRows("", "    %g = lt %t, 0.5\n"), "if ");
+  check(OfSomeRows("", "    %h = lt %t, 0.5\n    %g = not %h\n"), "if ");
+  check(OfSomeRows("", "    %e = rem %i, 3\n    %g = eq %e, 1\n"), "if ");
+  check(OfSomeRows("", "    %g = holds (%i >= 2)\n"), "if ");
+  check(OfSomeRows(" where (%i >= 2)", ""), "for %i in ");
+  // What differs from term to term, or from column to column.
+  CHECK_FALSE(GoesByStrips(OfSomeRows("", "    %g = holds (%k >= %i)\n")));
+  CHECK_FALSE(GoesByStrips(OfSomeRows("", "    %g = holds (%j >= %i)\n")));
+  CHECK_FALSE(GoesByStrips(OfSomeRows(" where (%k >= %i)", "")));
+  CHECK_FALSE(GoesByStrips(OfSomeRows(" where (%j >= %i)", "")));
+  CHECK_FALSE(GoesByStrips(OfSomeRows("", "    %e = index %b[%k, 0]\n    %g = lt %e, 0.5\n")));
+  CHECK_FALSE(GoesByStrips(OfSomeRows("", "    %e = rem %i, %n\n    %g = eq %e, 1\n")));
+}
+
 TEST_CASE("columns: the bits are those of sums element by element") {
   const ir::Module product = ParseIr(ColumnsProduct("%i, %k", "%k, %j"));
   for (int64_t n : {0, 1, 3}) {
