@@ -10,6 +10,8 @@
 namespace pullback::lang {
 namespace {
 
+constexpr size_t kMostRanges = 16;  // that a range between extrema may be in
+
 // The extent of a reduction. A negative one has no elements where it depends on an index around, and must not
 // trap where it may never be reached.
 Affine ReducedExtent(Context& c, const Expr& e, const Affine& extent) {
@@ -67,11 +69,74 @@ Value IndexOverNeighbours(Context& c, Statement& s, const Range& r, const std::s
   return c.ToValue(Affine::Of(point) + r.lo);
 }
 
+// Whether a statement's own constraints can speak of it.
+bool IsClosed(Context& c, const Affine& form) {
+  return std::none_of(form.terms.begin(), form.terms.end(), [&](const Affine::Term& t) {
+    return c.FindBound(t.value) != nullptr || IsAdopted(c, t.value);
+  });
+}
+
+// Of which the end of a range is the extremum; none: it is none, or a statement cannot speak of it.
+std::vector<Affine> EndsOf(Context& c, const Affine& end, Op extremum) {
+  std::vector<Affine> ends = HoistExtremum(c, end, extremum);
+  const bool closed =
+      std::all_of(ends.begin(), ends.end(), [&](const Affine& form) { return IsClosed(c, form); });
+  return closed ? ends : std::vector<Affine>();
+}
+
+// The shortest range of these by its number of elements, else one of a size, else one that indices say, else any.
+Range ShortestOf(Context& c, const std::vector<Affine>& los, const std::vector<Affine>& his) {
+  const auto rank = [&](const Range& r) {
+    const Affine extent = r.hi - r.lo;
+    if (extent.IsConst()) return extent.constant < 0 ? INT64_MAX : extent.constant;
+    if (!c.IsOuter(extent)) return INT64_MAX - 2;
+    return INT64_MAX - (IsNonNegative(c, extent) ? 3 : 1);
+  };
+  Range shortest{los[0], his[0]};
+  for (const Affine& lo : los) {
+    for (const Affine& hi : his) {
+      const Range r{lo, hi};
+      if (rank(r) < rank(shortest)) shortest = r;
+    }
+  }
+  return shortest;
+}
+
+// A range whose ends are extrema, max(0, i - 2)..min(n, i + 3): between one of these each, restricted by the others.
+bool AddRestrictedIndex(Context& c, Statement& s, const Binder& b) {
+  std::vector<Affine> los = {Affine::Const(0)}, his;
+  if (b.lo) {
+    const std::optional<Affine> lo = LowerInt(c, *b.lo);
+    if (!lo) return false;
+    los = EndsOf(c, *lo, Op::Max);
+  }
+  const std::optional<Affine> hi = LowerInt(c, *b.hi);
+  if (!hi) return false;
+  his = EndsOf(c, *hi, Op::Min);
+  if (los.empty() || his.empty() || los.size() * his.size() > kMostRanges) return false;
+  const Range r = ShortestOf(c, los, his);
+  const Affine extent = r.hi - r.lo;
+  const bool known = c.IsOuter(extent) && IsNonNegative(c, extent);
+  if (!known && c.IsOuter(extent)) return false;
+  const MaybeValue i =
+      known ? AddIndex(c, s, extent, false, b.name) : AddDependentIndex(c, s, extent, b.name);
+  if (!i) return false;
+  const Affine at = Affine::Of(*i) + r.lo;
+  for (const Affine& lo : los) {
+    if (lo != r.lo) c.frame().where.push_back({at - lo, false});
+  }
+  for (const Affine& end : his) {
+    if (end != r.hi) c.frame().where.push_back({end - at - Affine::Const(1), false});
+  }
+  c.at->locals[b.local] = {{c.ToValue(at), nullptr}};
+  return true;
+}
+
 bool AddBinder(Context& c, Statement& s, const Expr& e, const Binder& b,
                const std::optional<Range>& known) {
   const bool out = e.comprehension == Comprehension::kGen;
   const std::optional<Range> r = known ? known : RangeInBody(c, b);
-  if (!r) return false;
+  if (!r) return !out && !IsArg(e.comprehension) && AddRestrictedIndex(c, s, b);
   if (r->among) {
     c.at->locals[b.local] = {{IndexOverNeighbours(c, s, *r, b.name), nullptr}};
     return true;
@@ -121,11 +186,7 @@ Ranges LowerRanges(Context& c, const Expr& e) {
 
 MaybeValue AddDependentIndex(Context& c, Statement& s, const Affine& extent,
                              const std::string& name) {
-  const bool closed =
-      std::none_of(extent.terms.begin(), extent.terms.end(), [&](const Affine::Term& t) {
-        return c.FindBound(t.value) != nullptr || IsAdopted(c, t.value);
-      });
-  if (!closed) return std::nullopt;
+  if (!IsClosed(c, extent)) return std::nullopt;
   const Value i = AddIndex(c, s, BoundOf(c, extent), false, name);
   c.frame().where.push_back({extent - Affine::Of(i) - Affine::Const(1), false});
   return i;

@@ -149,6 +149,8 @@ bool MayTrapHere(Context& c, const ir::Inst& inst);
 bool WroteStatement(Context& c, size_t first);
 // --- lower_frame.cc
 std::optional<Affine> Hoist(Context& c, const Affine& a);
+// Such forms of which `a` is the greatest (Max) or least (Min); itself alone where it is one; none: it is no such extremum.
+std::vector<Affine> HoistExtremum(Context& c, const Affine& a, Op extremum);
 
 // --- lower_sequential.cc
 // Block mode: for (i = lo; i < hi; ++i), carrying values through it.

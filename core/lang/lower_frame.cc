@@ -494,6 +494,23 @@ void SpillCostly(Context& c) {
   Spill(c, c.frames.size() - 1, all);
 }
 
+std::vector<Affine> HoistExtremum(Context& c, const Affine& a, Op extremum) {
+  if (const std::optional<Affine> form = Hoist(c, a)) return {*form};
+  for (const Affine::Term& t : a.terms) {
+    const Inst* def = c.IsIndex(t.value) ? nullptr : FindDefinition(c, t.value);
+    if (!def || def->op != extremum || t.coeff != 1) continue;
+    const Affine rest = a - Affine::Of(t.value);
+    std::vector<Affine> all;
+    for (Value arg : ir::Values(def->args)) {  // what is looked for may move it
+      const std::vector<Affine> of = HoistExtremum(c, c.AffineFor(arg) + rest, extremum);
+      if (of.empty()) return {};
+      all.insert(all.end(), of.begin(), of.end());
+    }
+    return all;
+  }
+  return {};
+}
+
 std::optional<Affine> Hoist(Context& c, const Affine& a) {
   Affine out = Affine::Const(a.constant);
   for (const Affine::Term& t : a.terms) {

@@ -13,7 +13,8 @@ using ir::Value;
 
 constexpr size_t kMostCases = 16;
 constexpr size_t kMostArms = 4;
-constexpr int kMostDepth = 4;  // cases of cases
+constexpr size_t kMostOfCase = 64;  // of a case
+constexpr int kMostDepth = 4;      // cases of cases
 
 Affine Minus(const Affine& a) { return a * -1; }
 
@@ -33,9 +34,9 @@ TurnRows::TurnRows(const ir::Function& f, const std::vector<BlockLoop>& loops,
   for (const BlockLoop& loop : loops) {
     const std::optional<Counter> counter = FindCounter(f, loop, defs);
     if (!counter || counter->op != Op::Lt || counter->step != 1) continue;
-    const Affine first = FormOf(loop.Arguments(f)[counter->param], defs);
-    if (first.IsConst() && TimesBound(counter->bound, 1, defs))
-      counters_[f.blocks[loop.header].params[counter->param].id] = first.constant;
+    counters_[f.blocks[loop.header].params[counter->param].id] = {
+        FormOf(loop.Arguments(f)[counter->param], defs),
+        TimesBound(counter->bound, 1, defs).value_or(FormOf(counter->bound, defs))};
   }
 }
 
@@ -70,6 +71,8 @@ ir::Values TurnRows::TermsOf(const Affine& row) const {
       terms.push_back(t.value);
       if (depth == 0) continue;
       for (Affine& sum : SumsOf(t.value)) forms.emplace_back(std::move(sum), depth - 1);
+      if (const auto counter = counters_.find(t.value.id); counter != counters_.end())
+        forms.emplace_back(counter->second.start, depth - 1);
     }
   }
   return terms;
@@ -77,12 +80,18 @@ ir::Values TurnRows::TermsOf(const Affine& row) const {
 
 // Between small multiples of extents: sums of few wrap nowhere.
 bool TurnRows::IsBounded(Value v, int depth) const {
-  if (counters_.contains(v.id) || IsOfDims(Affine::Of(v), defs_)) return true;
-  const std::vector<Affine> sums = depth == 0 ? std::vector<Affine>() : SumsOf(v);
-  return !sums.empty() && std::all_of(sums.begin(), sums.end(), [&](const Affine& sum) {
-    return std::all_of(sum.terms.begin(), sum.terms.end(),
-                       [&](const Affine::Term& t) { return IsBounded(t.value, depth - 1); });
-  });
+  if (IsOfDims(Affine::Of(v), defs_)) return true;
+  if (depth == 0) return false;
+  if (const auto counter = counters_.find(v.id); counter != counters_.end())
+    return IsBounded(counter->second.start, depth - 1) &&
+           IsBounded(counter->second.bound, depth - 1);
+  const std::vector<Affine> sums = SumsOf(v);
+  return !sums.empty() && std::all_of(sums.begin(), sums.end(),
+                                      [&](const Affine& sum) { return IsBounded(sum, depth - 1); });
+}
+bool TurnRows::IsBounded(const Affine& sum, int depth) const {
+  return std::all_of(sum.terms.begin(), sum.terms.end(),
+                     [&](const Affine::Term& t) { return IsBounded(t.value, depth); });
 }
 
 TurnRows::Case TurnRows::With(const Case& c, Value term, const Affine& sum) const {
@@ -154,22 +163,42 @@ std::optional<TurnRows::Cases> TurnRows::CasesOf(Case all, const Turns& turns) c
   return cases;
 }
 
+// What is no less than a maximum is no less than what it is of, and so on.
+void TurnRows::WeakenExtrema(std::vector<Affine>& facts) const {
+  for (size_t k = 0; k < facts.size() && facts.size() < kMostOfCase; ++k) {
+    const Affine fact = facts[k];
+    for (const Affine::Term& t : fact.terms) {
+      const Inst* def = defs_.Inst(t.value);
+      if (!def || def->op != (t.coeff < 0 ? Op::Max : Op::Min)) continue;
+      for (const Affine& sum : SumsOf(t.value)) facts.push_back(fact.Substitute(t.value, sum));
+      break;
+    }
+  }
+}
+
+// Where the counters start that the facts and the form speak of, and those that their starts do.
+void TurnRows::LearnCounters(std::vector<Affine>& facts, const Affine& form) const {
+  ir::Values seen;
+  const auto learn = [&](const Affine& said) {
+    for (const Affine::Term& t : said.terms) {
+      const auto counter = counters_.find(t.value.id);
+      if (counter == counters_.end() || std::find(seen.begin(), seen.end(), t.value) != seen.end())
+        continue;
+      seen.push_back(t.value);
+      facts.push_back(Affine::Of(t.value) - counter->second.start);
+    }
+  };
+  learn(form);
+  for (size_t k = 0; k < facts.size() && facts.size() < kMostOfCase; ++k) learn(Affine(facts[k]));
+}
+
 // Nothing: not near. `first` beyond `last`: the case is never.
 std::optional<RowSpan> TurnRows::SpanIn(Case c, const Affine& rows, const Turns& turns,
                                         int64_t step) const {
   std::vector<Affine> facts = std::move(c.facts.at_least_0);
   facts.insert(facts.end(), c.known.at_least_0.begin(), c.known.at_least_0.end());
-  ir::Values seen;
-  const size_t told = facts.size();
-  for (size_t k = 0; k <= told; ++k) {
-    for (const Affine::Term& t : (k == told ? c.form : facts[k]).terms) {
-      const auto counter = counters_.find(t.value.id);
-      if (counter == counters_.end() || std::find(seen.begin(), seen.end(), t.value) != seen.end())
-        continue;
-      seen.push_back(t.value);
-    }
-  }
-  for (Value v : seen) facts.push_back(Affine::Of(v) - Affine::Const(counters_.at(v.id)));
+  LearnCounters(facts, c.form);
+  WeakenExtrema(facts);
   for (TurnFacts* of : {&c.facts, &c.known}) {
     for (const Affine& other : of->not_0) {
       if (LeastOf(other, facts) >= 0) facts.push_back(other - Affine::Const(1));
@@ -191,11 +220,8 @@ std::optional<RowSpan> TurnRows::SpanOf(const Affine& row, Value rows, uint32_t 
   const auto is_tame = [&](Value v) { return IsBounded(v, kMostDepth); };
   Case all{
       FormOf(row, defs_), {}, FactsAt(f_, turns.loop, block, place, is_tame, dominators_, defs_)};
-  const bool is_bounded =
-      std::all_of(all.form.terms.begin(), all.form.terms.end(), [&](const Affine::Term& t) {
-        return t.value == turns.counter || IsBounded(t.value, kMostDepth);
-      });
-  if (!is_bounded) return std::nullopt;
+  if (!IsBounded(all.form - Affine::Of(turns.counter) * all.form.Coeff(turns.counter), kMostDepth))
+    return std::nullopt;
   std::vector<Affine>& known = all.known.at_least_0;
   known.push_back(Affine::Of(turns.counter) - Affine::Const(turns.start));
   for (int64_t times = 1; times <= step; ++times) {

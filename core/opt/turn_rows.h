@@ -46,11 +46,19 @@ class TurnRows {
   };
   using Cases = std::vector<Case>;
 
+  // Of a loop that counts by ones; sums.
+  struct Range {
+    ir::Affine start, bound;
+  };
+
   std::vector<ir::Affine> SumsOf(ir::Value v) const;
+  bool IsBounded(const ir::Affine& sum, int depth) const;
   bool IsBounded(ir::Value v, int depth) const;
   std::optional<Cases> CasesOf(Case all, const Turns& turns) const;
   std::optional<Cases> Split(const Case& c, ir::Value term, const Turns& turns) const;
   Case With(const Case& c, ir::Value term, const ir::Affine& sum) const;
+  void WeakenExtrema(std::vector<ir::Affine>& facts) const;
+  void LearnCounters(std::vector<ir::Affine>& facts, const ir::Affine& form) const;
   std::optional<RowSpan> SpanIn(Case c, const ir::Affine& rows, const Turns& turns,
                                 int64_t step) const;
 
@@ -61,9 +69,9 @@ class TurnRows {
     uint32_t block;
     size_t param;
   };
-  absl::flat_hash_map<uint32_t, Join> joins_;        // by value
-  absl::flat_hash_map<uint32_t, int64_t> counters_;  // where they start
-  FlatLists edges_;                                  // to each block (ir::EdgesTo)
+  absl::flat_hash_map<uint32_t, Join> joins_;  // by value
+  absl::flat_hash_map<uint32_t, Range> counters_;
+  FlatLists edges_;  // to each block (ir::EdgesTo)
 };
 
 }  // namespace pullback::opt

@@ -111,6 +111,50 @@ fn f(v: [z]f64, c: [z]i64, r: [n + 1]i64, x: [m]f64) -> [n]f64 {
         std::vector<double>{210, 300});
 }
 
+// Over one pair of ends, restricted by the others.
+TEST_CASE("comprehensions: ranges between extrema", "[lower]") {
+  const auto over = [](const std::string& range, const std::string& before = "",
+                       const std::string& reduce = "sum") {
+    return "fn f(x: [n]f64, k: i64) -> f64 { return sum i < n { " + before + reduce + " j in " +
+           range + " { x[i] * x[j] + 1.0 } } }";
+  };
+  CHECK(Has(Ir(over("max(0, i - 2)..min(n, i + 3)")),
+            "each(i < %n, j < 5) where (2 <= %i + %j and %i + %j <= %n + 1)"));
+  CHECK(Has(Ir(over("max(0, i - 2)..i")), "each(i < %n, j < 2) where (2 <= %i + %j)"));
+  CHECK(Has(Ir(over("0..min(n, i + 3)")), "each(i < %n, j < %n) where (%j <= %i + 2)"));
+  struct Ends {
+    const char *lo, *hi;
+    const char* before = "";
+  };
+  for (const Ends& r :
+       {Ends{"max(0, i - 2)", "min(n, i + 3)"}, Ends{"max(0, i - 2)", "i"},
+        Ends{"i", "min(n, i + 2)"}, Ends{"max(i - 1, 0) + 1", "n"}, Ends{"0", "min(i, 3)"},
+        Ends{"max(1, i)", "min(n, min(i + 2, 2 * i))"}, Ends{"max(max(0, i - 2), i - 1)", "n"},
+        Ends{"max(0, i - 3)", "min(n, i - 1)"}, Ends{"max(0, k)", "min(n, i + 1)"},
+        Ends{"max(0, i - k)", "i"}, Ends{"max(k, i)", "min(i + k, n)"},
+        Ends{"lo", "hi", "let lo = max(0, i - 1); let hi = min(n, i + 1); "}}) {
+    const std::string lo = r.lo, hi = r.hi;
+    for (const std::string reduce : {"sum", "prod", "max"}) {
+      const std::string text = over(lo + ".." + hi, r.before, reduce);
+      const std::string none = reduce == "sum" ? "0.0" : reduce == "prod" ? "1.0" : "-1.0 / 0.0";
+      const std::string same = "fn f(x: [n]f64, k: i64) -> f64 { return sum i < n { " +
+                               std::string(r.before) + reduce + " j < n { if " + lo +
+                               " <= j and j < " + hi + " { x[i] * x[j] + 1.0 } else { " + none +
+                               " } } } }";
+      INFO(text);
+      CHECK_FALSE(Has(Ir(text), "br "));
+      for (const std::vector<double>& x :
+           {std::vector<double>{}, {2}, {1, 3}, {1, -2, 3, 5, 2, -1, 4}}) {
+        for (const int64_t k : {-1, 0, 2}) {
+          const std::vector<Tensor> args = {Vec(x), I64(k)};
+          CHECK(NumberOf(text, args) == NumberOf(same, args));
+        }
+      }
+    }
+  }
+  CHECK(Has(Ir(over("min(i, k)..n")), "br "));  // the other extremum
+}
+
 TEST_CASE("comprehensions: gathers", "[lower]") {
   const std::string text = "fn f(x: [n]f64, k: [m]i64) -> f64 { return sum i < m { x[k[i]] } }";
   CHECK(Count(Ir(text), "each(") == 1);

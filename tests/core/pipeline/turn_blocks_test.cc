@@ -290,9 +290,14 @@ TEST_CASE("turn blocks: rows of which a loop inside takes a few") {
   by("for j < 3 { let k = i + 1 - j\n if k < 0 or k >= n { continue }\n a = sin(a + sum(e[k])) "
      "}\n");
   by("for j < 3 { if j > i { break }\n a = sin(a + dot(e[i], e[i - j])) }\n");
+  by("for j in max(0, i - 2)..min(n, i + 3) { a = sin(a + dot(e[i], e[j])) }\n");
+  by("for j in max(0, i - 2)..i { if a > 0.9 { break }\n a = sin(a + dot(e[i], e[j])) }\n");
+  by("for j in i..min(i + 3, n) { a = sin(a + sum(e[j])) }\n");
   // Too many, and as many as there are.
   by("for j < 9 { if i + j < n { a = sin(a + dot(e[i], e[i + j])) } }\n", 2);
   by("for j < n { if i + j < n { a = sin(a + dot(e[i], e[i + j])) } }\n", 2);
+  by("for j in max(0, i - 2)..n { a = sin(a + dot(e[i], e[j])) }\n", 2);
+  by("for j in max(0, i - s)..i { a = sin(a + dot(e[i], e[j])) }\n", 2);
 }
 
 // A reviewer's: fewer rows than turns, and rows that no turn of a block takes.
