@@ -14,7 +14,7 @@ using ir::Value;
 constexpr size_t kMostCases = 16;
 constexpr size_t kMostArms = 4;
 constexpr size_t kMostOfCase = 64;  // of a case
-constexpr int kMostDepth = 4;      // cases of cases
+constexpr int kMostDepth = 4;       // cases of cases
 
 Affine Minus(const Affine& a) { return a * -1; }
 
