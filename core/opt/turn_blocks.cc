@@ -18,17 +18,13 @@
 // makes rows that no turn takes, as a break leaves before or the loop does not count them, cannot trap.
 // Comes before derivatives are taken: the reverse loop has the same two levels.
 #include <algorithm>
-#include <map>
 #include <optional>
-#include <set>
 #include <vector>
 
-#include "core/ir/axis_extents.h"
-#include "core/ir/block_loops.h"
 #include "core/ir/builder.h"
 #include "core/ir/dominance.h"
-#include "core/ir/own_arrays.h"
 #include "core/opt/block_loops.h"
+#include "core/opt/row_makers.h"
 #include "core/opt/simplify.h"
 #include "core/opt/turn_facts.h"
 #include "core/opt/turn_rows.h"
@@ -46,15 +42,6 @@ constexpr int64_t kMostAway = 4,
                   kMostStart = 16;  // rows next to a turn's own; turns that are left out at first
 constexpr int64_t kMostStep = 4;    // rows from a turn's own to the next one's
 
-// A statement whose every result has a row for each turn of its index `row`.
-struct Maker {
-  uint32_t block;
-  size_t place;  // among the block's instructions
-  Value row;
-  Value rows;     // how many
-  bool is_large;  // some result may be larger than the function's own arrays
-};
-
 // The rows that turn i takes: step * i + first to step * i + last, of an array that has `more` rows more than the loop counts to; by
 // steps of more than 1, `rows` of them.
 struct Window {
@@ -65,57 +52,21 @@ struct Window {
   int64_t Turns() const { return kRows / step; }  // of a block
 };
 
-// Which row a turn takes: that of its number, or of what is left behind it.
-enum class Order : uint8_t { kForwards, kBackwards };
-Affine RowOfTurn(const Affine& turn, Value rows, Order order) {
-  return order == Order::kForwards ? turn : Affine::Of(rows) - turn - Affine::Const(1);
-}
-
-// A read by `index`, in the block or in the body of its instruction `place`.
-struct RowRead {
-  uint32_t block;
-  size_t place;
-  std::optional<size_t> in_body;
-  Value array = {};
-  Affine row = {};  // its first subscript
-};
-
-// The index that is the first subscript of all results, and in no other one.
-Value RowOf(const ir::Each& each) {
-  Value row;
-  for (const ir::EachResult& r : each.results) {
-    if (r.out.empty() || ir::IsScan(r.monoid) || r.into.valid()) return ir::kNoValue;
-    const Value first = r.out[0].AsValue();
-    if (!first.valid() || (row.valid() && row != first)) return ir::kNoValue;
-    row = first;
-    const auto is_row = [&](const ir::IndexVar& i) {
-      return i.var == row && i.extent == r.shape[0];
-    };
-    if (std::none_of(each.indices.begin(), each.indices.end(), is_row)) return ir::kNoValue;
-    const auto names_row = [&](const Affine& a) { return a.Coeff(row) != 0; };
-    if (std::any_of(r.out.begin() + 1, r.out.end(), names_row)) return ir::kNoValue;
-  }
-  return row;
-}
-
 class Blocker {
  public:
   Blocker(ir::Module& m, ir::Function& f)
       : f_(f),
         b_(m, f),
         dominators_(f),
-        around_(ir::LoopsAround(f, dominators_)),
         loops_(FindLoops(f, dominators_, LoopExits::kWithBreaks)),
         defs_(f),
         turn_rows_(f, loops_, dominators_, defs_),
+        makers_(f, dominators_, loops_, defs_, turn_rows_),
         users_(f),
-        round_(f),
-        extents_(f) {}
+        round_(f) {}
 
   bool Run() {
-    FindMakers();
     if (makers_.empty()) return false;
-    FindReads();
     std::vector<Plan> plans;  // first of all: places of instructions are others then
     for (const BlockLoop& loop : loops_) {
       if (std::optional<Plan> plan = PlanFor(loop)) {
@@ -129,7 +80,7 @@ class Blocker {
   }
 
  private:
-  using Members = std::vector<size_t>;  // of makers_
+  using Members = RowMakers::Members;
   struct Plan {
     BlockLoop loop;
     Counter counter;
@@ -138,26 +89,6 @@ class Blocker {
     int64_t start = 0;  // of the counter
     Window window{};
   };
-
-  void FindMakers() {
-    const ir::OwnArrays own(f_);
-    for (uint32_t b = 0; b < f_.blocks.size(); ++b) {
-      for (size_t k = 0; k < f_.blocks[b].insts.size(); ++k) {
-        const Inst& inst = f_.blocks[b].insts[k];
-        if (inst.op == Op::Dim) dims_.insert(inst.results[0].id);
-        if (!inst.each) continue;
-        const Value row = RowOf(*inst.each);
-        const ir::IndexVar* index = nullptr;
-        for (const ir::IndexVar& i : inst.each->indices) index = i.var == row ? &i : index;
-        if (!index || IsFew(index->extent)) continue;
-        const auto is_large = [&](const ir::EachResult& r) { return !own.IsNoLarger(r.shape); };
-        for (Value v : inst.results) maker_of_[v.id] = makers_.size();
-        makers_.push_back(
-            {b, k, row, index->extent,
-             std::any_of(inst.each->results.begin(), inst.each->results.end(), is_large)});
-      }
-    }
-  }
 
   // No more than a block's rows: k, or min(k, …).
   bool IsFew(Value extent) const {
@@ -168,41 +99,6 @@ class Blocker {
     const Inst* min = defs_.Inst(extent);
     return is_small(extent) ||
            (min && min->op == Op::Min && std::any_of(min->args.begin(), min->args.end(), is_small));
-  }
-
-  // Who reads what otherwise than by rows makes it whole.
-  void FindReads() {
-    whole_.assign(makers_.size(), 0);
-    reads_of_.resize(makers_.size());
-    for (uint32_t b = 0; b < f_.blocks.size(); ++b) {
-      for (size_t k = 0; k < f_.blocks[b].insts.size(); ++k) {
-        const Inst& inst = f_.blocks[b].insts[k];
-        if (inst.each) {
-          for (size_t i = 0; i < inst.each->body.size(); ++i) Read(inst.each->body[i], {b, k, i});
-          for (const ir::EachResult& r : inst.each->results) UseWhole(r.into);
-        } else {
-          Read(inst, {b, k, std::nullopt});
-        }
-      }
-      ir::ForEachTermOperand(f_.blocks[b].term, [&](Value v) { UseWhole(v); });
-    }
-  }
-  void Read(const Inst& inst, RowRead read) {
-    if (inst.op == Op::Index) {
-      read.array = inst.args[0];
-      read.row = inst.subs[0];
-      const auto it = maker_of_.find(read.array.id);
-      if (it == maker_of_.end()) return;
-      reads_of_[it->second].push_back(reads_.size());
-      for (Value v : turn_rows_.TermsOf(read.row)) reads_at_[v.id].push_back(reads_.size());
-      reads_.push_back(read);
-      return;
-    }
-    ir::ForEachOperand(inst, [&](Value v) { UseWhole(v); });
-  }
-  void UseWhole(Value v) {
-    if (!v.valid()) return;
-    if (const auto it = maker_of_.find(v.id); it != maker_of_.end()) whole_[it->second] = 1;
   }
 
   std::optional<Plan> PlanFor(const BlockLoop& loop) const {
@@ -238,12 +134,11 @@ class Blocker {
   Window WindowOf(const BlockLoop& loop, const Counter& counter, int64_t start,
                   int64_t step) const {
     const Turns turns{loop, f_.blocks[loop.header].params[counter.param], counter.bound, start};
-    const auto reads = reads_at_.find(turns.counter.id);
     std::optional<Window> window;
-    for (size_t k : reads == reads_at_.end() ? std::vector<size_t>() : reads->second) {
-      const RowRead& of = reads_[k];
-      if (!loop.Holds(of.block) || whole_[maker_of_.at(of.array.id)] != 0) continue;
-      const Value rows = makers_[maker_of_.at(of.array.id)].rows;
+    for (size_t k : makers_.ReadsAt(turns.counter)) {
+      const RowRead& of = makers_.Read(k);
+      if (!loop.Holds(of.block) || makers_.IsWhole(makers_.MakerOf(of))) continue;
+      const Value rows = makers_[makers_.MakerOf(of)].rows;
       const std::optional<RowSpan> span = NearRows(of, turns, step);
       const std::optional<Window> read =
           span ? WindowFor(*span, rows, counter, step) : std::nullopt;
@@ -270,7 +165,7 @@ class Blocker {
     return read;
   }
   std::optional<RowSpan> NearRows(const RowRead& read, const Turns& turns, int64_t step) const {
-    const Value rows = makers_[maker_of_.at(read.array.id)].rows;
+    const Value rows = makers_[makers_.MakerOf(read)].rows;
     const auto span = turn_rows_.SpanOf(read.row, rows, read.block, read.place, turns, step);
     if (!span || span->first < -kMostAway || span->last > kMostAway) return std::nullopt;
     // Of a number of turns that is known all rows may be near, by any step.
@@ -309,41 +204,20 @@ class Blocker {
     });
   }
 
-  // In the order of the text. A row of theirs is read by the turn that counts it, or makes a row of another one of them.
   Members MembersOf(const Plan& plan) const {
     const BlockLoop& loop = plan.loop;
     const Value i = f_.blocks[loop.header].params[plan.counter.param];
     const Affine turn = RowOfTurn(Affine::Of(i), plan.counter.bound, plan.order);
-    std::set<size_t> members;
-    std::vector<Value> rows = {i};  // whose reads are looked at
-    while (!rows.empty()) {
-      const auto reads = reads_at_.find(rows.back().id);
-      rows.pop_back();
-      if (reads == reads_at_.end()) continue;
-      for (size_t k : reads->second) {
-        const size_t m = maker_of_.at(reads_[k].array.id);
-        const bool may = whole_[m] == 0 && HasRows(makers_[m], plan) &&
-                         (MakesAll(plan) || CannotTrap(makers_[m]));
-        if (may && IsOnceInFront(makers_[m], loop) && members.insert(m).second)
-          rows.push_back(makers_[m].row);
-      }
-    }
     const Turns turns{loop, i, plan.counter.bound, plan.start};
-    const auto is_in_window = [&](const RowRead& read) {
+    const auto may = [&](size_t m) {
+      return !IsFew(makers_[m].rows) && HasRows(makers_[m], plan) &&
+             (MakesAll(plan) || makers_.CannotTrap(makers_[m]));
+    };
+    return makers_.MembersOf(loop, i, may, [&](const RowRead& read) {
       if (plan.window == Window()) return read.row == turn;
       const std::optional<RowSpan> span = NearRows(read, turns, plan.window.step);
       return span && plan.window.first <= span->first && span->last <= plan.window.last;
-    };
-    const auto is_by_rows = [&](size_t m) {
-      return std::all_of(reads_of_[m].begin(), reads_of_[m].end(), [&](size_t k) {
-        const RowRead& read = reads_[k];
-        const bool in_turn =
-            loop.Holds(read.block) && read.block != loop.header && is_in_window(read);
-        return in_turn || IsOfMember(read, members);
-      });
-    };
-    while (std::erase_if(members, [&](size_t m) { return !is_by_rows(m); }) > 0) continue;
-    return {members.begin(), members.end()};
+    });
   }
   // Whether the rows that a plan's blocks make of it are there, and are, if all turns are run, all of them.
   bool HasRows(const Maker& maker, const Plan& plan) const {
@@ -354,45 +228,9 @@ class Blocker {
   static bool MakesAll(const Plan& plan) {
     return !plan.loop.has_breaks && plan.start == 0 && plan.window == Window();
   }
-  // Rows that no turn comes to, as one leaves before, are not made.
-  bool CannotTrap(const Maker& maker) const {
-    const ir::Each& each = *f_.blocks[maker.block].insts[maker.place].each;
-    const auto is_within = [&](const Affine& sub, Value extent) {
-      return std::any_of(each.indices.begin(), each.indices.end(), [&](const ir::IndexVar& i) {
-        return sub.AsValue() == i.var && extents_.AreEqual(i.extent, extent);
-      });
-    };
-    for (const Inst& inst : each.body) {
-      if (inst.op != Op::Index && (ir::MayTrap(inst, f_) || ir::HasCallee(inst.op))) return false;
-      for (size_t axis = 0; inst.op == Op::Index && axis < inst.subs.size(); ++axis) {
-        if (!is_within(inst.subs[axis], extents_.Of(inst.args[0], axis))) return false;
-      }
-    }
-    for (const ir::EachResult& r : each.results) {
-      for (size_t axis = 0; axis < r.out.size(); ++axis) {
-        if (!is_within(r.out[axis], r.shape[axis])) return false;
-      }
-    }
-    return true;
-  }
-  bool IsOfMember(const RowRead& read, const std::set<size_t>& members) const {
-    if (!read.in_body) return false;
-    const Inst& inst = f_.blocks[read.block].insts[read.place];
-    const auto it = maker_of_.find(inst.results[0].id);
-    return it != maker_of_.end() && members.contains(it->second) &&
-           read.row == Affine::Of(makers_[it->second].row);
-  }
-  // Whether the loop runs at most once for each time that the statement is evaluated.
-  bool IsOnceInFront(const Maker& maker, const BlockLoop& loop) const {
-    if (loop.Holds(maker.block) || !dominators_.Dominates(maker.block, loop.entry)) return false;
-    std::set<uint32_t> around = around_[loop.header];
-    around.erase(loop.header);
-    return around == around_[maker.block];
-  }
-
   void Rewrite(Plan& plan) {
     auto& [loop, counter, order, members, start, window] = plan;
-    for (size_t m : members) CheckSizes(makers_[m], loop.entry);
+    for (size_t m : members) makers_.CheckSizes(b_, makers_[m], loop.entry);
     const uint32_t around = b_.NewBlock(), make = b_.NewBlock(), next = b_.NewBlock();
     const Value block = b_.AddParam(around, ir::Type::I64());
     Copier names(f_);  // what the loop carries, by its names around it and behind it
@@ -432,23 +270,6 @@ class Blocker {
     CountRows(loop, counter.param, base, row, turns, next);
     loop.blocks.push_back(next);
     round_.RenameOutside(loop, names);
-  }
-
-  // What is negative ends the run, also where no turn is made.
-  void CheckSizes(const Maker& maker, uint32_t block) {
-    const Inst& inst = f_.blocks[maker.block].insts[maker.place];
-    std::set<Value> extents;
-    for (const ir::IndexVar& i : inst.each->indices) extents.insert(i.extent);
-    for (const ir::EachResult& r : inst.each->results)
-      extents.insert(r.shape.begin(), r.shape.end());
-    const uint32_t loc = inst.loc;
-    b_.SetBlock(block);
-    b_.SetLoc(loc);
-    for (Value extent : extents) {
-      if (dims_.contains(extent.id)) continue;
-      b_.Check(b_.Make(Op::Ge, {extent, b_.I64(0)}), ir::TrapKind::kNegativeSize, extent);
-    }
-    b_.SetLoc(0);
   }
 
   // The loop around, which is entered instead of the other one and goes on where that did.
@@ -504,7 +325,7 @@ class Blocker {
   };
   // The statement that makes these; reads those of what is in `made`.
   Inst RowsOf(const Maker& maker, const Block& block, Copier& made) {
-    const Inst& whole = f_.blocks[maker.block].insts[maker.place];
+    const Inst& whole = makers_.InstOf(maker);
     Inst inst = made.Copy(whole);
     const Value number = made.Get(maker.row), row = f_.NewLike(f_, number);
     const Affine shifted =
@@ -558,8 +379,8 @@ class Blocker {
     const Value i = f_.blocks[plan.loop.header].params[plan.counter.param];
     const Affine turn = RowOfTurn(Affine::Of(i), plan.counter.bound, plan.order);
     for (size_t m : plan.members) {
-      for (size_t k : reads_of_[m]) {
-        const RowRead& read = reads_[k];
+      for (size_t k : makers_.ReadsOf(m)) {
+        const RowRead& read = makers_.Read(k);
         if (!plan.loop.Holds(read.block)) continue;
         const int64_t step = plan.window.step;
         const Affine away = read.row - turn * step - Affine::Const(plan.window.first);
@@ -575,20 +396,12 @@ class Blocker {
   ir::Function& f_;
   ir::Builder b_;
   const ir::Dominators dominators_;
-  const std::vector<std::set<uint32_t>> around_;  // by block, headers
   const std::vector<BlockLoop> loops_;
   const DefinitionBlocks defs_;
   const TurnRows turn_rows_;
+  const RowMakers makers_;
   const UsingBlocks users_;
   LoopRound round_;
-  ValueIds dims_;  // of arrays
-  std::vector<Maker> makers_;
-  std::map<uint32_t, size_t> maker_of_;  // by result
-  std::vector<RowRead> reads_;
-  std::vector<std::vector<size_t>> reads_of_;         // by maker, of reads_
-  std::map<uint32_t, std::vector<size_t>> reads_at_;  // by what the row is
-  std::vector<char> whole_;                           // by maker: something reads it otherwise
-  const ir::AxisExtents extents_;
 };
 
 }  // namespace

@@ -212,6 +212,10 @@ Status BlockTurns(PassRunner& passes, ir::Module& m) {
   bool changed = true;
   for (int round = 0; changed && round < kMostNests; ++round) {
     changed = false;
+    PB_RETURN_IF_ERROR(passes.Run("rows_in_turns", m, [&](ir::Module& x) {
+      for (auto& f : x.functions) changed |= opt::MakeRowsInTurns(x, *f);
+      return changed ? opt::Simplify(x, passes.rules()) : Status();
+    }));
     PB_RETURN_IF_ERROR(passes.Run("block_turns", m, [&](ir::Module& x) {
       for (auto& f : x.functions) changed |= opt::BlockTurns(x, *f);
       return changed ? opt::Simplify(x, passes.rules()) : Status();

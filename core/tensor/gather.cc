@@ -60,12 +60,17 @@ bool IsAffineInIndices(const ir::Each& each, ir::AffineSpan subs) {
 
 // Rewrites the single result so that its subscripts are the first indices, in order: each subscript
 // a = out[k] becomes a new index t, and one index v with a unit coefficient in `a` is solved for.
-// False (statement untouched in meaning, to be thrown away) when a subscript has none.
+// A place of an axis that no index says stays, as a loop's turn has it.
+// False (statement untouched in meaning, to be thrown away) when another subscript has no such index, or none is left.
 bool Gather(ir::Each& each, ir::Function& f) {
   ir::EachResult& r = each.results[0];
   std::vector<ir::IndexVar> first;
   for (size_t k = 0; k < r.out.size(); ++k) {
     const Affine a = r.out[k];
+    const bool is_fixed = std::none_of(a.terms.begin(), a.terms.end(), [&](const Affine::Term& t) {
+      return PlaceOfIndex(each, t.value) || FindDef(each, t.value);
+    });
+    if (is_fixed) continue;
     const auto solvable = [&](const ir::IndexVar& i) {
       const int64_t c = a.Coeff(i.var);
       return c == 1 || c == -1;
@@ -87,7 +92,7 @@ bool Gather(ir::Each& each, ir::Function& f) {
     AddRange(each, e, solved.extent);
   }
   each.indices.insert(each.indices.begin(), first.begin(), first.end());
-  return true;
+  return !first.empty() || r.out.empty();
 }
 
 // By index, whether `subs` speak of it, or of what the body makes of it.

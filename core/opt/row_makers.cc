@@ -1,0 +1,209 @@
+#include "core/opt/row_makers.h"
+
+#include <algorithm>
+
+#include "core/ir/block_loops.h"
+#include "core/ir/own_arrays.h"
+
+namespace pullback::opt {
+namespace {
+
+using ir::Affine;
+using ir::Inst;
+using ir::Op;
+using ir::Value;
+
+// The index that is the first subscript of all results, and in no other one.
+Value RowOf(const ir::Each& each) {
+  Value row;
+  for (const ir::EachResult& r : each.results) {
+    if (r.out.empty() || ir::IsScan(r.monoid) || r.into.valid()) return ir::kNoValue;
+    const Value first = r.out[0].AsValue();
+    if (!first.valid() || (row.valid() && row != first)) return ir::kNoValue;
+    row = first;
+    const auto is_row = [&](const ir::IndexVar& i) {
+      return i.var == row && i.extent == r.shape[0];
+    };
+    if (std::none_of(each.indices.begin(), each.indices.end(), is_row)) return ir::kNoValue;
+    const auto names_row = [&](const Affine& a) { return a.Coeff(row) != 0; };
+    if (std::any_of(r.out.begin() + 1, r.out.end(), names_row)) return ir::kNoValue;
+  }
+  return row;
+}
+
+}  // namespace
+
+Affine RowOfTurn(const Affine& turn, Value rows, Order order) {
+  return order == Order::kForwards ? turn : Affine::Of(rows) - turn - Affine::Const(1);
+}
+
+RowMakers::RowMakers(const ir::Function& f, const ir::Dominators& dominators,
+                     const std::vector<BlockLoop>& loops, const DefinitionBlocks& defs,
+                     const TurnRows& turn_rows)
+    : f_(f),
+      dominators_(dominators),
+      loops_(loops),
+      defs_(defs),
+      turn_rows_(turn_rows),
+      around_(ir::LoopsAround(f, dominators)),
+      extents_(f) {
+  FindMakers();
+  FindReads();
+}
+
+void RowMakers::FindMakers() {
+  const ir::OwnArrays own(f_);
+  for (uint32_t b = 0; b < f_.blocks.size(); ++b) {
+    for (size_t k = 0; k < f_.blocks[b].insts.size(); ++k) {
+      const Inst& inst = f_.blocks[b].insts[k];
+      if (inst.op == Op::Dim) dims_.insert(inst.results[0].id);
+      if (!inst.each) continue;
+      const Value row = RowOf(*inst.each);
+      const ir::IndexVar* index = nullptr;
+      for (const ir::IndexVar& i : inst.each->indices) index = i.var == row ? &i : index;
+      if (!index) continue;
+      const auto is_large = [&](const ir::EachResult& r) { return !own.IsNoLarger(r.shape); };
+      for (Value v : inst.results) maker_of_[v.id] = makers_.size();
+      makers_.push_back(
+          {b, k, row, index->extent,
+           std::any_of(inst.each->results.begin(), inst.each->results.end(), is_large)});
+    }
+  }
+}
+
+// Who reads what otherwise than by rows makes it whole.
+void RowMakers::FindReads() {
+  whole_.assign(makers_.size(), 0);
+  reads_of_.resize(makers_.size());
+  for (uint32_t b = 0; b < f_.blocks.size(); ++b) {
+    for (size_t k = 0; k < f_.blocks[b].insts.size(); ++k) {
+      const Inst& inst = f_.blocks[b].insts[k];
+      if (inst.each) {
+        for (size_t i = 0; i < inst.each->body.size(); ++i) Read(inst.each->body[i], {b, k, i});
+        for (const ir::EachResult& r : inst.each->results) UseWhole(r.into);
+      } else {
+        Read(inst, {b, k, std::nullopt});
+      }
+    }
+    ir::ForEachTermOperand(f_.blocks[b].term, [&](Value v) { UseWhole(v); });
+  }
+}
+
+void RowMakers::Read(const Inst& inst, RowRead read) {
+  if (inst.op == Op::Index) {
+    read.array = inst.args[0];
+    read.row = inst.subs[0];
+    const auto it = maker_of_.find(read.array.id);
+    if (it == maker_of_.end()) return;
+    reads_of_[it->second].push_back(reads_.size());
+    for (Value v : turn_rows_.TermsOf(read.row)) reads_at_[v.id].push_back(reads_.size());
+    reads_.push_back(read);
+    return;
+  }
+  ir::ForEachOperand(inst, [&](Value v) { UseWhole(v); });
+}
+
+void RowMakers::UseWhole(Value v) {
+  if (!v.valid()) return;
+  if (const auto it = maker_of_.find(v.id); it != maker_of_.end()) whole_[it->second] = 1;
+}
+
+const std::vector<size_t>& RowMakers::ReadsAt(Value v) const {
+  static const std::vector<size_t> kNone;
+  const auto it = reads_at_.find(v.id);
+  return it == reads_at_.end() ? kNone : it->second;
+}
+
+RowMakers::Members RowMakers::MembersOf(const BlockLoop& loop, Value counter,
+                                        const std::function<bool(size_t)>& may,
+                                        const std::function<bool(const RowRead&)>& takes) const {
+  std::set<size_t> members;
+  std::vector<Value> rows = {counter};  // whose reads are looked at
+  while (!rows.empty()) {
+    const Value row = rows.back();
+    rows.pop_back();
+    for (size_t k : ReadsAt(row)) {
+      const size_t m = MakerOf(reads_[k]);
+      if (!IsWhole(m) && may(m) && IsOnceInFront(makers_[m], loop) && members.insert(m).second)
+        rows.push_back(makers_[m].row);
+    }
+  }
+  const auto is_by_rows = [&](size_t m) {
+    return std::all_of(reads_of_[m].begin(), reads_of_[m].end(), [&](size_t k) {
+      const RowRead& read = reads_[k];
+      const bool in_turn = loop.Holds(read.block) && read.block != loop.header && takes(read);
+      return in_turn || IsOfMember(read, members);
+    });
+  };
+  while (std::erase_if(members, [&](size_t m) { return !is_by_rows(m); }) > 0) continue;
+  return {members.begin(), members.end()};
+}
+
+bool RowMakers::IsOfMember(const RowRead& read, const std::set<size_t>& members) const {
+  if (!read.in_body) return false;
+  const Inst& inst = f_.blocks[read.block].insts[read.place];
+  const auto it = maker_of_.find(inst.results[0].id);
+  return it != maker_of_.end() && members.contains(it->second) &&
+         read.row == Affine::Of(makers_[it->second].row);
+}
+
+bool RowMakers::IsOnceInFront(const Maker& maker, const BlockLoop& loop) const {
+  if (loop.Holds(maker.block) || !dominators_.Dominates(maker.block, loop.entry)) return false;
+  std::set<uint32_t> around = around_[loop.header];
+  around.erase(loop.header);
+  return around == around_[maker.block];
+}
+
+bool RowMakers::CannotTrap(const Maker& maker) const {
+  const ir::Each& each = *InstOf(maker).each;
+  const auto is_within = [&](const Affine& sub, Value extent) {
+    const Value v = sub.AsValue();
+    const auto is_index = [&](const ir::IndexVar& i) {
+      return v == i.var && extents_.AreEqual(i.extent, extent);
+    };
+    return std::any_of(each.indices.begin(), each.indices.end(), is_index) ||
+           IsCountedWithin(v, extent, maker.block);
+  };
+  for (const Inst& inst : each.body) {
+    if (inst.op != Op::Index && (ir::MayTrap(inst, f_) || ir::HasCallee(inst.op))) return false;
+    for (size_t axis = 0; inst.op == Op::Index && axis < inst.subs.size(); ++axis) {
+      if (!is_within(inst.subs[axis], extents_.Of(inst.args[0], axis))) return false;
+    }
+  }
+  for (const ir::EachResult& r : each.results) {
+    for (size_t axis = 0; axis < r.out.size(); ++axis) {
+      if (!is_within(r.out[axis], r.shape[axis])) return false;
+    }
+  }
+  return true;
+}
+
+// Whether a loop around the block counts v from 0 or more to below `extent`.
+bool RowMakers::IsCountedWithin(Value v, Value extent, uint32_t block) const {
+  return v.valid() && std::any_of(loops_.begin(), loops_.end(), [&](const BlockLoop& loop) {
+           if (!loop.Holds(block) || block == loop.header) return false;
+           const std::optional<Counter> counter = FindCounter(f_, loop, defs_);
+           if (!counter || counter->op != Op::Lt || counter->step != 1) return false;
+           if (f_.blocks[loop.header].params[counter->param] != v) return false;
+           const Affine first = FormOf(loop.Arguments(f_)[counter->param], defs_);
+           return first.IsConst() && first.constant >= 0 &&
+                  extents_.AreEqual(counter->bound, extent);
+         });
+}
+
+void RowMakers::CheckSizes(ir::Builder& b, const Maker& maker, uint32_t block) const {
+  const Inst& inst = InstOf(maker);
+  std::set<Value> extents;
+  for (const ir::IndexVar& i : inst.each->indices) extents.insert(i.extent);
+  for (const ir::EachResult& r : inst.each->results) extents.insert(r.shape.begin(), r.shape.end());
+  const uint32_t loc = inst.loc;
+  b.SetBlock(block);
+  b.SetLoc(loc);
+  for (Value extent : extents) {
+    if (dims_.contains(extent.id)) continue;
+    b.Check(b.Make(Op::Ge, {extent, b.I64(0)}), ir::TrapKind::kNegativeSize, extent);
+  }
+  b.SetLoc(0);
+}
+
+}  // namespace pullback::opt

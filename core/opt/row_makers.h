@@ -1,0 +1,99 @@
+// Arrays that statements make row by row, and who reads rows of them: what loops of blocks whose turns take rows can make in their
+// turns.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <optional>
+#include <set>
+#include <vector>
+
+#include "core/ir/axis_extents.h"
+#include "core/ir/builder.h"
+#include "core/ir/dominance.h"
+#include "core/ir/ir.h"
+#include "core/opt/block_loops.h"
+#include "core/opt/turn_rows.h"
+
+namespace pullback::opt {
+
+// A statement whose every result has a row for each turn of its index `row`.
+struct Maker {
+  uint32_t block;
+  size_t place;  // among the block's instructions
+  ir::Value row;
+  ir::Value rows;  // how many
+  bool is_large;   // some result may be larger than the function's own arrays
+};
+
+// A read by `index`, in the block or in the body of its instruction `place`.
+struct RowRead {
+  uint32_t block;
+  size_t place;
+  std::optional<size_t> in_body;
+  ir::Value array = {};
+  ir::Affine row = {};  // its first subscript
+};
+
+// Which row a turn takes: that of its number, or of what is left behind it.
+enum class Order : uint8_t { kForwards, kBackwards };
+ir::Affine RowOfTurn(const ir::Affine& turn, ir::Value rows, Order order);
+
+class RowMakers {
+ public:
+  using Members = std::vector<size_t>;  // makers, by number
+
+  RowMakers(const ir::Function& f, const ir::Dominators& dominators,
+            const std::vector<BlockLoop>& loops, const DefinitionBlocks& defs,
+            const TurnRows& turn_rows);
+
+  bool empty() const { return makers_.empty(); }
+  const Maker& operator[](size_t m) const { return makers_[m]; }
+  const ir::Inst& InstOf(const Maker& maker) const {
+    return f_.blocks[maker.block].insts[maker.place];
+  }
+  // Of what makes the array that is read.
+  size_t MakerOf(const RowRead& read) const { return maker_of_.at(read.array.id); }
+  // Something reads it otherwise than by rows.
+  bool IsWhole(size_t m) const { return whole_[m] != 0; }
+  const RowRead& Read(size_t k) const { return reads_[k]; }
+  const std::vector<size_t>& ReadsOf(size_t m) const { return reads_of_[m]; }
+  // Whose rows are made of v.
+  const std::vector<size_t>& ReadsAt(ir::Value v) const;
+
+  // Those whose rows are read by turns, as `takes` says, or make rows of others of them; in the order of the text. Of those that
+  // `may`, which runs once for each time that the statement is evaluated.
+  Members MembersOf(const BlockLoop& loop, ir::Value counter,
+                    const std::function<bool(size_t)>& may,
+                    const std::function<bool(const RowRead&)>& takes) const;
+  // Whatever rows are made.
+  bool CannotTrap(const Maker& maker) const;
+  // Ends the run where a size is negative, also where no turn is made: at the end of the block.
+  void CheckSizes(ir::Builder& b, const Maker& maker, uint32_t block) const;
+
+ private:
+  void FindMakers();
+  void FindReads();
+  void Read(const ir::Inst& inst, RowRead read);
+  void UseWhole(ir::Value v);
+  bool IsOfMember(const RowRead& read, const std::set<size_t>& members) const;
+  bool IsOnceInFront(const Maker& maker, const BlockLoop& loop) const;
+  bool IsCountedWithin(ir::Value v, ir::Value extent, uint32_t block) const;
+
+  const ir::Function& f_;
+  const ir::Dominators& dominators_;
+  const std::vector<BlockLoop>& loops_;
+  const DefinitionBlocks& defs_;
+  const TurnRows& turn_rows_;
+  const std::vector<std::set<uint32_t>> around_;  // by block, headers
+  const ir::AxisExtents extents_;
+  ValueIds dims_;  // of arrays
+  std::vector<Maker> makers_;
+  std::map<uint32_t, size_t> maker_of_;  // by result
+  std::vector<RowRead> reads_;
+  std::vector<std::vector<size_t>> reads_of_;         // by maker, of reads_
+  std::map<uint32_t, std::vector<size_t>> reads_at_;  // by what the row is
+  std::vector<char> whole_;                           // by maker
+};
+
+}  // namespace pullback::opt

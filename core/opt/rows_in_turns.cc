@@ -1,0 +1,170 @@
+// Arrays of three axes or more of which a loop's turn takes its own row, a matrix, and nobody anything else, are made in the turns:
+//
+//   b0: e = each(p < b, i < n, k < s) { … } gen [p, i, k]     b0: jump b1(0, 0.0)
+//       jump b1(0, 0.0)                                       b1(p, v): br lt(p, b), b4, b3
+//   b1(p, v): br lt(p, b), b2, b3                             b4: e = each(i < n, k < s) { … p … } gen [i, k]
+//   b2: … e[p, i, k] …                                            jump b2
+//                                                             b2: … e[i, k] …
+//
+// as much is computed, in the same order. (Of matrices a turn takes a vector: those come by blocks of rows, turn_blocks.cc.) What takes
+// the matrix becomes one statement with it, or takes it row by row.
+// Only of arrays that may be larger than the function's own. What makes rows that no turn takes, as a break leaves before or the loop
+// does not count them, cannot trap. Comes before derivatives are taken: the reverse turn makes the cotangents of its own row.
+#include <algorithm>
+#include <optional>
+#include <vector>
+
+#include "core/ir/builder.h"
+#include "core/ir/dominance.h"
+#include "core/opt/block_loops.h"
+#include "core/opt/row_makers.h"
+#include "core/opt/simplify.h"
+#include "core/opt/turn_facts.h"
+#include "core/opt/turn_rows.h"
+
+namespace pullback::opt {
+namespace {
+
+using ir::Affine;
+using ir::Inst;
+using ir::Op;
+using ir::Value;
+
+class RowSinker {
+ public:
+  RowSinker(ir::Module& m, ir::Function& f)
+      : f_(f),
+        b_(m, f),
+        dominators_(f),
+        loops_(FindLoops(f, dominators_, LoopExits::kWithBreaks)),
+        defs_(f),
+        turn_rows_(f, loops_, dominators_, defs_),
+        makers_(f, dominators_, loops_, defs_, turn_rows_),
+        round_(f) {}
+
+  bool Run() {
+    if (makers_.empty()) return false;
+    std::vector<Plan> plans;  // first of all: places of instructions are others then
+    for (const BlockLoop& loop : loops_) {
+      if (std::optional<Plan> plan = PlanFor(loop)) {
+        round_.Touch(loop);
+        plans.push_back(std::move(*plan));
+      }
+    }
+    for (Plan& plan : plans) Rewrite(plan);
+    round_.End();
+    return !plans.empty();
+  }
+
+ private:
+  struct Plan {
+    BlockLoop loop;
+    Affine row;  // of a turn
+    RowMakers::Members members = {};
+  };
+
+  std::optional<Plan> PlanFor(const BlockLoop& loop) const {
+    if (!round_.IsUntouched(loop) || f_.blocks[loop.header].term.snapshots.valid())
+      return std::nullopt;
+    const std::optional<Counter> counter = FindCounter(f_, loop, defs_);
+    if (!counter || counter->op != Op::Lt || counter->step != 1) return std::nullopt;
+    const Affine first = FormOf(loop.Arguments(f_)[counter->param], defs_);
+    if (!first.IsConst() || first.constant < 0) return std::nullopt;
+    const Value turn = f_.blocks[loop.header].params[counter->param];
+    const bool runs_all = !loop.has_breaks && first.constant == 0;
+    for (Order order : {Order::kForwards, Order::kBackwards}) {
+      Plan plan{loop, RowOfTurn(Affine::Of(turn), counter->bound, order)};
+      const auto may = [&](size_t m) {
+        return HasMatrices(makers_[m]) &&
+               RowsBeyond(makers_[m].rows, counter->bound, defs_) == int64_t{0} &&
+               (runs_all || makers_.CannotTrap(makers_[m]));
+      };
+      plan.members = makers_.MembersOf(loop, turn, may,
+                                       [&](const RowRead& read) { return read.row == plan.row; });
+      const auto is_large = [&](size_t m) { return makers_[m].is_large; };
+      if (std::any_of(plan.members.begin(), plan.members.end(), is_large)) return std::move(plan);
+    }
+    return std::nullopt;
+  }
+
+  bool HasMatrices(const Maker& maker) const {
+    const ir::Each& each = *makers_.InstOf(maker).each;
+    return std::all_of(each.results.begin(), each.results.end(),
+                       [](const ir::EachResult& r) { return r.out.size() > 2; });
+  }
+
+  void Rewrite(Plan& plan) {
+    for (size_t m : plan.members) makers_.CheckSizes(b_, makers_[m], plan.loop.entry);
+    const uint32_t make = b_.NewBlock();
+    ir::Edge& stay = f_.blocks[plan.loop.header].term.edges[1 - plan.loop.exit_edge];
+    Copier made(f_);
+    for (size_t m : plan.members)
+      f_.blocks[make].insts.push_back(RowOf(makers_[m], plan.row, made));
+    b_.SetBlock(make);
+    b_.Jump(stay.block, stay.args);
+    stay = {make, {}};
+    for (size_t m : plan.members) {
+      for (size_t k : makers_.ReadsOf(m)) ReadFrom(made, plan.loop, makers_.Read(k));
+    }
+  }
+
+  // The statement that makes the row; reads those of what is in `made`.
+  Inst RowOf(const Maker& maker, const Affine& turn, Copier& made) {
+    const Inst& whole = makers_.InstOf(maker);
+    Inst inst = made.Copy(whole);
+    for (size_t k = 0; k < inst.results.size(); ++k) {
+      const ir::Type type = f_.TypeOf(whole.results[k]);
+      inst.results[k] = f_.NewValue(ir::Type::Array(type.elem, type.rank - 1));
+      f_.names[inst.results[k].id] = f_.names[whole.results[k].id];
+      made.Set(whole.results[k], inst.results[k]);
+    }
+    ir::Each& each = *inst.each;
+    const Value row = made.Get(maker.row);
+    const auto is_row = [&](const ir::IndexVar& i) { return i.var == row; };
+    each.indices.erase(std::find_if(each.indices.begin(), each.indices.end(), is_row));
+    for (ir::Constraint& c : each.where) c.e = c.e.Substitute(row, turn);
+    for (ir::EachResult& r : each.results) {
+      r.out.erase(r.out.begin());
+      r.shape.erase(r.shape.begin());
+    }
+    for (size_t k = 0; k < whole.each->body.size(); ++k) {
+      const Inst& read = whole.each->body[k];
+      if (read.op == Op::Index && made.names().contains(read.args[0].id)) DropRow(each.body[k]);
+    }
+    Inst is;
+    is.op = Op::AffineOf;
+    is.subs = {turn};
+    is.results = {row};
+    each.body.insert(each.body.begin(), std::move(is));
+    return inst;
+  }
+  static void DropRow(Inst& index) {
+    const std::vector<Affine> subs = index.subs.ToVector();
+    index.subs = ThinVector<Affine>(subs.begin() + 1, subs.end());
+  }
+
+  void ReadFrom(const Copier& made, const BlockLoop& loop, const RowRead& read) {
+    if (!loop.Holds(read.block)) return;
+    Inst& inst = f_.blocks[read.block].insts[read.place];
+    Inst& index = read.in_body ? inst.each->body[*read.in_body] : inst;
+    index.args[0] = made.Get(read.array);
+    DropRow(index);
+  }
+
+  ir::Function& f_;
+  ir::Builder b_;
+  const ir::Dominators dominators_;
+  const std::vector<BlockLoop> loops_;
+  const DefinitionBlocks defs_;
+  const TurnRows turn_rows_;
+  const RowMakers makers_;
+  LoopRound round_;
+};
+
+}  // namespace
+
+bool MakeRowsInTurns(ir::Module& m, ir::Function& f) {
+  return f.blocks.size() > 1 && RowSinker(m, f).Run();
+}
+
+}  // namespace pullback::opt

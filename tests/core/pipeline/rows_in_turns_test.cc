@@ -1,0 +1,77 @@
+// Loops over sets, whose turns take the rows of their own set: the same values and derivatives as by the array of all sets, and no
+// such array.
+#include <algorithm>
+#include <catch2/catch.hpp>
+#include <string>
+
+#include "core/ir/ir.h"
+#include "tests/support/derivatives.h"
+#include "tests/support/optimised.h"
+
+namespace pullback::testing {
+namespace {
+
+using pipeline::Transform;
+
+Tensor Sets(int64_t b, int64_t n, int64_t d) {
+  Tensor t = Waves(b * n, d, 0.5);
+  t.shape = {b, n, d};
+  return t;
+}
+std::vector<Tensor> SetArgs(int64_t b, int64_t n) {
+  return {Sets(b, n, 2), Waves(2, 3, 1.5), Waves(3, 3, 0.25), Waves(b, n, 2.5)};
+}
+std::string OverSets(const std::string& body) {
+  return "fn f(x: [b, n, d]f64, w: [d, h]f64, u: [h, h]f64, y: [b, n]f64) -> f64 {\n"
+         "  let z = gen a < b, i < n { tanh.(x[a, i] @ w) }\n  var s = 0.1\n" +
+         body + "  return s + sum(u) * sum(y)\n}\n";
+}
+
+// Arrays of three axes that statements make.
+int CountOfSets(const ir::Module& m) {
+  int count = 0;
+  for (const ir::Block& b : m.Get(m.entry).blocks) {
+    for (const ir::Inst& inst : b.insts) {
+      if (!inst.each) continue;
+      for (const ir::EachResult& r : inst.each->results) count += r.shape.size() > 2;
+    }
+  }
+  return count;
+}
+
+void CheckSets(const std::string& body, int count = 0) {
+  INFO(OverSets(body));
+  const ir::Module ssa = LowerText(OverSets(body), "f");
+  CHECK(CountOfSets(Derived(ssa, Transform::kValue)) == count);
+  for (const int64_t b : {0, 1, 3}) {
+    for (const int64_t n : {0, 1, 5, 17}) {
+      CheckSameOptimised(ssa, Transform::kValue, SetArgs(b, n));
+      CheckSameOptimised(ssa, Transform::kValueAndGrad, SetArgs(b, n));
+    }
+  }
+  CheckDerivatives(ssa, SetArgs(2, 4));
+}
+
+}  // namespace
+
+TEST_CASE("rows in turns: what a turn takes of its own set") {
+  CheckSets("  for a < b { s = s + sum i < n { sum(z[a, i]) ** 2 } }\n");
+  CheckSets("  for a < b { for i < n { s = s + sum(z[a, i]) * y[a, i] } }\n");
+  CheckSets("  for a < b { for i in 1..n { s = sin(s + dot(z[a, i], z[a, i - 1])) } }\n");
+  CheckSets("  for a < b { for i < n { s = s + dot(z[a, i], z[a, max(0, i - 1)]) } }\n");
+  CheckSets("  for a < b { s = sin(s + logsumexp(gen i < n { sum(z[b - 1 - a, i]) })) }\n");
+  CheckSets(
+      "  for a < b { if s > 1.5 { break }\n s = s + sum i < n { dot(z[a, i] @ u, z[a, i]) } }\n");
+  CheckSets("  for a < b { s = sin(s + sum i < n { dot(z[a, i], z[0, i]) }) }\n");
+  CheckSets("  for a in 1..b { s = s + norm2(sum i < n { z[a, i] * y[a - 1, i] } + 1.0) }\n");
+  CheckSets(
+      "  let t = gen a < b, i < n { tanh.(z[a, i] @ u) }\n"
+      "  for a < b { s = s + sum i < n { sum(t[a, i]) * y[a, i] } }\n");
+}
+
+TEST_CASE("rows in turns: what more than a turn takes is one array") {
+  CheckSets("  for a < b { s = s + sum i < n { sum(z[a, i]) ** 2 } }\n  s += sum(z)\n", 2);
+  CheckSets("  for a < b { for c < b { s = sin(s + sum i < n { dot(z[a, i], z[c, i]) }) } }\n", 2);
+}
+
+}  // namespace pullback::testing
