@@ -37,6 +37,18 @@ Affine RowOfTurn(const Affine& turn, Value rows, Order order) {
   return order == Order::kForwards ? turn : Affine::Of(rows) - turn - Affine::Const(1);
 }
 
+bool FillsTable(const ir::Function& f, const BlockLoop& loop, const Counter& counter) {
+  const Value i = f.blocks[loop.header].params[counter.param];
+  const auto stores = [&](const Inst& inst) {
+    return inst.op == Op::Update &&
+           std::any_of(inst.subs.begin(), inst.subs.end(),
+                       [&](const Affine& sub) { return sub.Coeff(i) != 0; });
+  };
+  return std::any_of(loop.blocks.begin(), loop.blocks.end(), [&](uint32_t b) {
+    return std::any_of(f.blocks[b].insts.begin(), f.blocks[b].insts.end(), stores);
+  });
+}
+
 RowMakers::RowMakers(const ir::Function& f, const ir::Dominators& dominators,
                      const std::vector<BlockLoop>& loops, const DefinitionBlocks& defs,
                      const TurnRows& turn_rows)

@@ -39,6 +39,10 @@ struct RowRead {
 enum class Order : uint8_t { kForwards, kBackwards };
 ir::Affine RowOfTurn(const ir::Affine& turn, ir::Value rows, Order order);
 
+// Whether turns store at what they count: the table is as long as the arrays that they take rows of, and that they store at each
+// place once is told from the counter (core/ad/settled_reads.h), which has to stay.
+bool FillsTable(const ir::Function& f, const BlockLoop& loop, const Counter& counter);
+
 class RowMakers {
  public:
   using Members = std::vector<size_t>;  // makers, by number

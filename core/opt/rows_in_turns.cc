@@ -1,4 +1,5 @@
-// Arrays of three axes or more of which a loop's turn takes its own row, a matrix, and nobody anything else, are made in the turns:
+// Arrays of three axes or more of which a loop's turn takes its own row, a matrix, and nobody anything else, are made in the turns, and
+// so are matrices where turns fill a table that is as long:
 //
 //   b0: e = each(p < b, i < n, k < s) { … } gen [p, i, k]     b0: jump b1(0, 0.0)
 //       jump b1(0, 0.0)                                       b1(p, v): br lt(p, b), b4, b3
@@ -6,8 +7,8 @@
 //   b2: … e[p, i, k] …                                            jump b2
 //                                                             b2: … e[i, k] …
 //
-// as much is computed, in the same order. (Of matrices a turn takes a vector: those come by blocks of rows, turn_blocks.cc.) What takes
-// the matrix becomes one statement with it, or takes it row by row.
+// as much is computed, in the same order. What takes the row becomes one statement with it, or takes a matrix row by row. (Of other
+// matrices a turn takes a vector: those come by blocks of rows, which are faster, turn_blocks.cc.)
 // Only of arrays that may be larger than the function's own. What makes rows that no turn takes, as a break leaves before or the loop
 // does not count them, cannot trap. Comes before derivatives are taken: the reverse turn makes the cotangents of its own row.
 #include <algorithm>
@@ -71,11 +72,12 @@ class RowSinker {
     const Affine first = FormOf(loop.Arguments(f_)[counter->param], defs_);
     if (!first.IsConst() || first.constant < 0) return std::nullopt;
     const Value turn = f_.blocks[loop.header].params[counter->param];
+    const bool fills_table = FillsTable(f_, loop, *counter);
     const bool runs_all = !loop.has_breaks && first.constant == 0;
     for (Order order : {Order::kForwards, Order::kBackwards}) {
       Plan plan{loop, RowOfTurn(Affine::Of(turn), counter->bound, order)};
       const auto may = [&](size_t m) {
-        return HasMatrices(makers_[m]) &&
+        return HasAxes(makers_[m], fills_table ? 2 : 3) &&
                RowsBeyond(makers_[m].rows, counter->bound, defs_) == int64_t{0} &&
                (runs_all || makers_.CannotTrap(makers_[m]));
       };
@@ -87,10 +89,10 @@ class RowSinker {
     return std::nullopt;
   }
 
-  bool HasMatrices(const Maker& maker) const {
+  bool HasAxes(const Maker& maker, size_t axes) const {
     const ir::Each& each = *makers_.InstOf(maker).each;
     return std::all_of(each.results.begin(), each.results.end(),
-                       [](const ir::EachResult& r) { return r.out.size() > 2; });
+                       [axes](const ir::EachResult& r) { return r.out.size() >= axes; });
   }
 
   void Rewrite(Plan& plan) {

@@ -110,7 +110,7 @@ class Blocker {
     if (!first || first->op != Op::Const) return std::nullopt;
     const auto start = static_cast<int64_t>(first->bits);
     if (start < 0 || start > kMostStart) return std::nullopt;
-    if (IsReadBehind(loop, counter->param) || FillsTable(loop, counter->param)) return std::nullopt;
+    if (IsReadBehind(loop, counter->param) || FillsTable(f_, loop, *counter)) return std::nullopt;
     const bool is_of_dims = IsOfDims(FormOf(counter->bound, defs_), defs_);
     if (start != 0 && !TimesBound(counter->bound, 1, defs_)) return std::nullopt;
     std::vector<Plan> plans = {{loop, *counter, Order::kForwards, {}, start, {}}};
@@ -188,20 +188,6 @@ class Blocker {
     }
     return std::any_of(inner.begin(), inner.end(),
                        [&](uint32_t v) { return users_.AnyOutside(Value{v}, loop); });
-  }
-
-  // Whether turns store at what they count: the table is as long as the arrays, and that they store at each place once is told
-  // from the counter (core/ad/settled_reads.h).
-  bool FillsTable(const BlockLoop& loop, size_t counter) const {
-    const Value i = f_.blocks[loop.header].params[counter];
-    return std::any_of(loop.blocks.begin(), loop.blocks.end(), [&](uint32_t b) {
-      return std::any_of(f_.blocks[b].insts.begin(), f_.blocks[b].insts.end(),
-                         [&](const Inst& inst) {
-                           return inst.op == Op::Update &&
-                                  std::any_of(inst.subs.begin(), inst.subs.end(),
-                                              [&](const Affine& sub) { return sub.Coeff(i) != 0; });
-                         });
-    });
   }
 
   Members MembersOf(const Plan& plan) const {

@@ -83,6 +83,7 @@ SHAPES |= {name: ROWS | {"u": (64, 64)} for name in ("band_products", "window_ac
 SHAPES |= {"rows_by_parity": ROWS | {"u": (64, 64), "v": (64,)}, "rows_normalised": ROWS | {"v": (64,)}, "differences_layer": ROWS | {"u": (64, 64)}}
 SETS = {"x": (20, 50, 16), "w": (16, 64), "v": (64,)}
 SHAPES |= {"loop_over_sets": SETS, "loop_over_pairs": SETS | {"y": (20, 50)}}
+SHAPES |= {"loop_fills": ROWS | {"v": (64,), "y": (1000,)}}
 SHAPES |= {"chain_pairs": ROWS | {"u": (64,)}, "grid_pairs": {"x": (40, 40, 16), "w": (16, 32), "u": (32,)}}
 SHAPES |= {"conv_reflected": ENDS | {"u": (3, 64)}}
 SHAPES |= {

@@ -27,13 +27,13 @@ std::string OverSets(const std::string& body) {
          body + "  return s + sum(u) * sum(y)\n}\n";
 }
 
-// Arrays of three axes that statements make.
-int CountOfSets(const ir::Module& m) {
+// Arrays of so many axes, or more, that statements make.
+int CountOfAxes(const ir::Module& m, size_t axes) {
   int count = 0;
   for (const ir::Block& b : m.Get(m.entry).blocks) {
     for (const ir::Inst& inst : b.insts) {
       if (!inst.each) continue;
-      for (const ir::EachResult& r : inst.each->results) count += r.shape.size() > 2;
+      for (const ir::EachResult& r : inst.each->results) count += r.shape.size() >= axes;
     }
   }
   return count;
@@ -42,7 +42,7 @@ int CountOfSets(const ir::Module& m) {
 void CheckSets(const std::string& body, int count = 0) {
   INFO(OverSets(body));
   const ir::Module ssa = LowerText(OverSets(body), "f");
-  CHECK(CountOfSets(Derived(ssa, Transform::kValue)) == count);
+  CHECK(CountOfAxes(Derived(ssa, Transform::kValue), 3) == count);
   for (const int64_t b : {0, 1, 3}) {
     for (const int64_t n : {0, 1, 5, 17}) {
       CheckSameOptimised(ssa, Transform::kValue, SetArgs(b, n));
@@ -72,6 +72,29 @@ TEST_CASE("rows in turns: what a turn takes of its own set") {
 TEST_CASE("rows in turns: what more than a turn takes is one array") {
   CheckSets("  for a < b { s = s + sum i < n { sum(z[a, i]) ** 2 } }\n  s += sum(z)\n", 2);
   CheckSets("  for a < b { for c < b { s = sin(s + sum i < n { dot(z[a, i], z[c, i]) }) } }\n", 2);
+}
+
+// Blocks of turns would hide that each place is stored at once.
+TEST_CASE("rows in turns: rows of which turns fill a table") {
+  for (const char* const turn :
+       {"g[i] = sum(z[i])", "if i > 0 { g[i] = 0.5 * g[i - 1] + dot(z[i], u[0]) }",
+        "g[n - 1 - i] = sum(z[n - 1 - i]) * y[i]"}) {
+    const std::string text =
+        "fn f(x: [n, d]f64, w: [d, h]f64, u: [h, h]f64, y: [n]f64) -> f64 {\n"
+        "  let z = tanh.(x @ w)\n  var g = zeros(n)\n  for i < n { " +
+        std::string(turn) + " }\n  return sum(g * g * y)\n}\n";
+    INFO(text);
+    const ir::Module ssa = LowerText(text, "f");
+    CHECK(CountOfAxes(Derived(ssa, Transform::kValue), 2) == 0);
+    for (const int64_t n : {0, 1, 2, 17}) {
+      Tensor y = Waves(n, 1, 2.5);
+      y.shape = {n};
+      const std::vector<Tensor> args = {Waves(n, 2, 0.5), Waves(2, 3, 1.5), Waves(3, 3, 0.25), y};
+      CheckSameOptimised(ssa, Transform::kValue, args);
+      CheckSameOptimised(ssa, Transform::kValueAndGrad, args);
+      if (n > 0) CheckDerivatives(ssa, args);
+    }
+  }
 }
 
 }  // namespace pullback::testing
