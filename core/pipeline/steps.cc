@@ -143,6 +143,7 @@ Status MakeLess(PassRunner& passes, ir::Module& m) {
   PB_RETURN_IF_ERROR(passes.Run("rows_as_read", m, [&](ir::Module& x) {
     bool split = false, again = true, changed = false;
     for (auto& f : x.functions) {
+      split |= tensor::ReadForwards(*f);
       // What conditions say of subscripts.
       if (tensor::SimplifyPredicates(*f)) tensor::HoistGuards(*f);
       split |= tensor::SplitClamps(*f);

@@ -63,6 +63,8 @@ bool MakeRowsAsRead(ir::Function& f);
 // Sums over the rows of a ring become those over its inner rows and over its ends (split_rings.cc). Comes before derivatives, in front
 // of both others.
 bool SplitRings(ir::Function& f);
+// Arrays that are read from the end alone are made from the end (read_forwards.cc). True: changed.
+bool ReadForwards(ir::Function& f);
 // Rows that are held at the ends of an axis, reflected there, others by a condition, or around a ring are those of an array with such
 // ends; subscripts that conditions decide are what they are there (split_clamps.cc). Comes in front of:
 bool SplitClamps(ir::Function& f);

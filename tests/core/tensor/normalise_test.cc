@@ -61,6 +61,9 @@ b0:
   }
 }
 
+TEST_CASE("tensor: ReadForwards") {
+  RunPassFiles("read_forwards", OverFunctions([](ir::Function& f) { ReadForwards(f); }));
+}
 TEST_CASE("tensor: HoistGuards") { RunPassFiles("hoist_guards", OverFunctions(HoistGuards)); }
 
 TEST_CASE("tensor: EliminatePinnedIndices") {
