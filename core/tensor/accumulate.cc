@@ -111,7 +111,7 @@ class BlockAccumulator {
     if (made == defined_.end() || insts_[made->second].op == Op::Zeros) return false;
     const ir::Each& each = *insts_[term.at].each;
     if (each.results.size() > 1 && !StoresByData(term)) return true;
-    return ReadsLarger(each, StoresByData(term));
+    return ReadsLarger(each, StoresByData(term) || StoresFromEnd(each, each.results[term.result]));
   }
   // `also_made`: or what it reads is made of such.
   bool ReadsLarger(const ir::Each& each, bool also_made) const {
@@ -123,6 +123,12 @@ class BlockAccumulator {
       const auto maker = also_made ? defined_.find(inst.args[0].id) : defined_.end();
       return maker != defined_.end() && insts_[maker->second].each &&
              ReadsLarger(*insts_[maker->second].each, false);
+    });
+  }
+  static bool StoresFromEnd(const ir::Each& each, const ir::EachResult& r) {
+    return std::any_of(r.out.begin(), r.out.end(), [&](const ir::Affine& sub) {
+      return std::any_of(each.indices.begin(), each.indices.end(),
+                         [&](const ir::IndexVar& i) { return sub.Coeff(i.var) < 0; });
     });
   }
   static bool StartsByData(const ir::Each& each, ir::AffineSpan subs) {

@@ -105,4 +105,22 @@ TEST_CASE("chosen rows: errors are those of the arm that is chosen") {
   CheckSameOptimised(ssa, Transform::kValueAndGrad, args({1.0, -1.0, -1.0}));
 }
 
+// As under a bracket (docs/language.md, ranges): there is nothing to add.
+TEST_CASE("chosen rows: a range of an arm that ends below its start has no elements") {
+  const ir::Module ssa = LowerText(
+      "fn f(z: [n, h]f64, y: [n]f64, c: i64) -> f64 {\n"
+      "  let q = gen i < n { if y[i] > 0.0 { z[i] * sum j < c { z[i, j] } } else { z[i] } }\n"
+      "  return sum(q)\n}\n",
+      "f");
+  const std::vector<Tensor> args = {
+      Tensor::Of(DType::kF64, {2, 2}, std::vector<double>{1, 2, 3, 4}),
+      Tensor::Of(DType::kF64, {2}, std::vector<double>{1, -1}), Tensor::I64(-2)};
+  for (const bool optimise : {false, true}) {
+    const auto run = eval::Run(Derived(ssa, Transform::kValue, {}, optimise), args);
+    REQUIRE(run.ok());
+    REQUIRE_FALSE(run->trap);
+    CHECK(run->values[0].At<double>(0) == 7);
+  }
+}
+
 }  // namespace pullback::testing
