@@ -273,6 +273,7 @@ class TurnOutlining {
       if (!IsOfTail(inst)) continue;
       b.insts.push_back(inst);
       ir::ForEachOperand(b.insts.back(), replace);
+      ir::CanonicaliseAffines(b.insts.back());
     }
     b.term = f_.blocks[latch_].term;
     ir::ForEachTermOperand(b.term, replace);

@@ -48,6 +48,9 @@ bool SinkStatements(ir::Function& f);
 bool SplitJoins(ir::Function& f);
 // Loops over the same turns that take rows of one array become one (join_loops.cc). Comes before differentiation. True: changed.
 bool JoinLoops(ir::Function& f);
+// Rows that a loop's turns read and hand on to the next one are read by that (carried_rows.cc). Comes before differentiation. True:
+// changed.
+bool ReadCarriedRows(ir::Function& f);
 // Arrays of which each turn of a loop reads its row alone, a matrix, are made in the turns (rows_in_turns.cc). Comes before
 // differentiation. True: changed.
 bool MakeRowsInTurns(ir::Module& m, ir::Function& f);

@@ -166,7 +166,8 @@ class Blocker {
   }
   std::optional<RowSpan> NearRows(const RowRead& read, const Turns& turns, int64_t step) const {
     const Value rows = makers_[makers_.MakerOf(read)].rows;
-    const auto span = turn_rows_.SpanOf(read.row, rows, read.block, read.place, turns, step);
+    const auto span =
+        turn_rows_.SpanOf(read.row, rows, read.block, read.place, read.in_body, turns, step);
     if (!span || span->first < -kMostAway || span->last > kMostAway) return std::nullopt;
     // Of a number of turns that is known all rows may be near, by any step.
     const bool is_one = span->first == span->last;

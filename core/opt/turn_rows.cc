@@ -215,8 +215,24 @@ std::optional<RowSpan> TurnRows::SpanIn(Case c, const Affine& rows, const Turns&
   return is_there ? std::optional(span) : std::nullopt;
 }
 
+// What of a conjunction of constraints on integers of blocks.
+void TurnRows::LearnGuard(const ir::Each& each, Value guard, const Turns& turns,
+                          std::vector<Affine>& facts) const {
+  for (const Inst& inst : each.body) {
+    if (inst.op != Op::Holds || inst.results[0] != guard) continue;
+    for (const ir::Constraint& c : inst.constraints) {
+      const Affine form = FormOf(c.e, defs_);
+      if (!IsBounded(form - Affine::Of(turns.counter) * form.Coeff(turns.counter), kMostDepth))
+        continue;
+      facts.push_back(form);
+      if (c.equality) facts.push_back(Minus(form));
+    }
+  }
+}
+
 std::optional<RowSpan> TurnRows::SpanOf(const Affine& row, Value rows, uint32_t block, size_t place,
-                                        const Turns& turns, int64_t step) const {
+                                        std::optional<size_t> in_body, const Turns& turns,
+                                        int64_t step) const {
   const auto is_tame = [&](Value v) { return IsBounded(v, kMostDepth); };
   Case all{
       FormOf(row, defs_), {}, FactsAt(f_, turns.loop, block, place, is_tame, dominators_, defs_)};
@@ -227,6 +243,10 @@ std::optional<RowSpan> TurnRows::SpanOf(const Affine& row, Value rows, uint32_t 
   for (int64_t times = 1; times <= step; ++times) {
     if (const auto most = TimesBound(turns.bound, times, defs_))
       known.push_back(*most - Affine::Of(turns.counter) * times - Affine::Const(times));
+  }
+  if (in_body) {
+    const ir::Each& each = *f_.blocks[block].insts[place].each;
+    LearnGuard(each, each.body[*in_body].guard, turns, known);
   }
   const std::optional<Cases> cases = CasesOf(std::move(all), turns);
   if (!cases) return std::nullopt;

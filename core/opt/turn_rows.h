@@ -35,8 +35,10 @@ class TurnRows {
   ir::Values TermsOf(const ir::Affine& row) const;
   // Where `row` is by steps of `step`, as seen in front of the block's instruction `place`; nothing: it is not known to be near, or
   // to be one of the array's `rows`, as the ends of loops say, or checks and branches in front of it.
+  // `in_body`: the read's place in that instruction's body, whose guard says something, too.
   std::optional<RowSpan> SpanOf(const ir::Affine& row, ir::Value rows, uint32_t block, size_t place,
-                                const Turns& turns, int64_t step) const;
+                                std::optional<size_t> in_body, const Turns& turns,
+                                int64_t step) const;
 
  private:
   // Where `facts` hold; those in `known` hold in all cases.
@@ -52,6 +54,8 @@ class TurnRows {
   };
 
   std::vector<ir::Affine> SumsOf(ir::Value v) const;
+  void LearnGuard(const ir::Each& each, ir::Value guard, const Turns& turns,
+                  std::vector<ir::Affine>& facts) const;
   bool IsBounded(const ir::Affine& sum, int depth) const;
   bool IsBounded(ir::Value v, int depth) const;
   std::optional<Cases> CasesOf(Case all, const Turns& turns) const;

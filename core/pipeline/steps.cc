@@ -205,6 +205,11 @@ Status SinkStatements(PassRunner& passes, ir::Module& m) {
 }
 
 Status BlockTurns(PassRunner& passes, ir::Module& m) {
+  PB_RETURN_IF_ERROR(passes.Run("carried_rows", m, [&](ir::Module& x) {
+    bool changed = false;
+    for (auto& f : x.functions) changed |= opt::ReadCarriedRows(*f);
+    return changed ? opt::Simplify(x, passes.rules()) : Status();
+  }));
   PB_RETURN_IF_ERROR(passes.Run("join_loops", m, [&](ir::Module& x) {
     bool joined = false;
     for (auto& f : x.functions) joined |= opt::JoinLoops(*f);

@@ -141,6 +141,13 @@ TEST_CASE("opt: JoinLoops") {
   RunPassFiles("join_loops", OverFunctions([](ir::Function& f) { JoinLoops(f); }));
 }
 
+TEST_CASE("opt: ReadCarriedRows") {
+  RunPassFiles("carried_rows", [](ir::Module& m) {
+    for (auto& f : m.functions) ReadCarriedRows(*f);
+    return Simplify(m);
+  });
+}
+
 TEST_CASE("opt: MakeRowsInTurns") {
   RunPassFiles("rows_in_turns", [](ir::Module& m) {
     for (auto& f : m.functions) MakeRowsInTurns(m, *f);

@@ -279,6 +279,31 @@ TEST_CASE("turn blocks: rows that are one of several by cases") {
       2);
 }
 
+TEST_CASE("turn blocks: rows that a turn hands on to the next one") {
+  const auto by = [](const std::string& turn, int whole = 0, const std::string& range = "< n",
+                     const std::string& first = "zeros(s)") {
+    CheckProgram("  let e = tanh.(x @ w)\n  var a = 0.0\n  var p = " + first + "\n  for i " +
+                     range + " {\n" + turn + "  }\n  return a + sum(u)\n",
+                 whole);
+  };
+  by("a = a + norm2(e[i] - p + 0.5)\n p = e[i]\n");
+  by("a = sin(a + dot(e[i], p))\n p = e[i]\n", 0, "< n", "gen j < s { u[0, j] + 0.5 }");
+  by("a = sin(a + dot(e[i] @ u, p))\n p = e[i]\n", 0, "in 1..n");
+  by("a = a + dot(e[i + 1], p)\n p = e[i + 1]\n", 0, "< n - 1");
+  by("a = a + dot(e[n - 1 - i], p)\n p = e[n - 1 - i]\n");
+  // Two turns before; what a condition hands on; what is read behind the loop.
+  CheckProgram(
+      "  let e = tanh.(x @ w)\n  var a = 0.0\n  var p = zeros(s)\n  var q = zeros(s)\n"
+      "  for i < n { a = a + dot(e[i] - p, q + 0.5)\n q = p\n p = e[i] }\n  return a + sum(u)\n",
+      0);
+  by("a = sin(a + dot(e[i], p))\n if a > 0.1 { p = e[i] }\n");
+  by("a = a + sum(p)\n p = 0.5 * p + e[max(0, i - 1)]\n");  // in the tail of independent turns
+  CheckProgram(
+      "  let e = tanh.(x @ w)\n  var a = 0.0\n  var p = zeros(s)\n"
+      "  for i < n { a = a + dot(e[i], p)\n p = e[i] }\n  return a + sum(p)\n",
+      0);
+}
+
 TEST_CASE("turn blocks: rows of which a loop inside takes a few") {
   const auto by = [](const std::string& inner, int whole = 0) {
     CheckProgram("  let e = tanh.(x @ w)\n  var a = 0.0\n  for i < n {\n" + inner +
