@@ -76,12 +76,13 @@ bool IsClosed(Context& c, const Affine& form) {
   });
 }
 
-// Of which the end of a range is the extremum; none: it is none, or a statement cannot speak of it.
+// Of which the end of a range is the extremum; none: it is none, or a statement's constraints cannot speak of it, which may not wrap.
 std::vector<Affine> EndsOf(Context& c, const Affine& end, Op extremum) {
   std::vector<Affine> ends = HoistExtremum(c, end, extremum);
-  const bool closed =
-      std::all_of(ends.begin(), ends.end(), [&](const Affine& form) { return IsClosed(c, form); });
-  return closed ? ends : std::vector<Affine>();
+  const bool fit = std::all_of(ends.begin(), ends.end(), [&](const Affine& form) {
+    return IsClosed(c, form) && IsSmall(c, form);
+  });
+  return fit ? ends : std::vector<Affine>();
 }
 
 // The shortest range of these by its number of elements, else one of a size, else one that indices say, else any.
