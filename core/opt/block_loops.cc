@@ -145,6 +145,12 @@ std::optional<Counter> FindCounter(const ir::Function& f, const BlockLoop& loop,
   return std::nullopt;
 }
 
+std::optional<Counter> FindCounterByOnes(const ir::Function& f, const BlockLoop& loop,
+                                         const DefinitionBlocks& defs) {
+  const std::optional<Counter> counter = FindCounter(f, loop, defs);
+  return counter && counter->op == Op::Lt && counter->step == 1 ? counter : std::nullopt;
+}
+
 Value Copier::New(Value like) {
   const Value fresh = f_.NewLike(f_, like);
   Set(like, fresh);

@@ -72,6 +72,9 @@ struct Counter {
 };
 std::optional<Counter> FindCounter(const ir::Function& f, const BlockLoop& loop,
                                    const DefinitionBlocks& defs);
+// One that goes up by ones to below the bound.
+std::optional<Counter> FindCounterByOnes(const ir::Function& f, const BlockLoop& loop,
+                                         const DefinitionBlocks& defs);
 
 // Which blocks use a value; those of a statement's body count for the statement's block.
 class UsingBlocks {

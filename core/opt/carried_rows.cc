@@ -48,8 +48,8 @@ class RowReader {
   };
 
   void FindIn(const BlockLoop& loop, std::vector<Carried>& found) const {
-    const std::optional<Counter> counter = FindCounter(f_, loop, defs_);
-    if (!counter || counter->op != Op::Lt || counter->step != 1 || loop.latches.size() != 1) return;
+    const std::optional<Counter> counter = FindCounterByOnes(f_, loop, defs_);
+    if (!counter || loop.latches.size() != 1) return;
     const ir::Block& header = f_.blocks[loop.header];
     const ir::Values& first = loop.Arguments(f_);
     for (size_t k = 0; k < header.params.size(); ++k) {

@@ -194,9 +194,8 @@ bool RowMakers::CannotTrap(const Maker& maker) const {
 bool RowMakers::IsCountedWithin(Value v, Value extent, uint32_t block) const {
   return v.valid() && std::any_of(loops_.begin(), loops_.end(), [&](const BlockLoop& loop) {
            if (!loop.Holds(block) || block == loop.header) return false;
-           const std::optional<Counter> counter = FindCounter(f_, loop, defs_);
-           if (!counter || counter->op != Op::Lt || counter->step != 1) return false;
-           if (f_.blocks[loop.header].params[counter->param] != v) return false;
+           const std::optional<Counter> counter = FindCounterByOnes(f_, loop, defs_);
+           if (!counter || f_.blocks[loop.header].params[counter->param] != v) return false;
            const Affine first = FormOf(loop.Arguments(f_)[counter->param], defs_);
            return first.IsConst() && first.constant >= 0 &&
                   extents_.AreEqual(counter->bound, extent);

@@ -15,13 +15,9 @@
 #include <optional>
 #include <vector>
 
-#include "core/ir/builder.h"
-#include "core/ir/dominance.h"
-#include "core/opt/block_loops.h"
-#include "core/opt/row_makers.h"
+#include "core/opt/row_loops.h"
 #include "core/opt/simplify.h"
 #include "core/opt/turn_facts.h"
-#include "core/opt/turn_rows.h"
 
 namespace pullback::opt {
 namespace {
@@ -31,30 +27,13 @@ using ir::Inst;
 using ir::Op;
 using ir::Value;
 
-class RowSinker {
+class RowSinker : private RowLoops {
  public:
-  RowSinker(ir::Module& m, ir::Function& f)
-      : f_(f),
-        b_(m, f),
-        dominators_(f),
-        loops_(FindLoops(f, dominators_, LoopExits::kWithBreaks)),
-        defs_(f),
-        turn_rows_(f, loops_, dominators_, defs_),
-        makers_(f, dominators_, loops_, defs_, turn_rows_),
-        round_(f) {}
+  RowSinker(ir::Module& m, ir::Function& f) : RowLoops(m, f) {}
 
   bool Run() {
-    if (makers_.empty()) return false;
-    std::vector<Plan> plans;  // first of all: places of instructions are others then
-    for (const BlockLoop& loop : loops_) {
-      if (std::optional<Plan> plan = PlanFor(loop)) {
-        round_.Touch(loop);
-        plans.push_back(std::move(*plan));
-      }
-    }
-    for (Plan& plan : plans) Rewrite(plan);
-    round_.End();
-    return !plans.empty();
+    return RunPlans([&](const BlockLoop& loop) { return PlanFor(loop); },
+                    [&](Plan& plan) { Rewrite(plan); });
   }
 
  private:
@@ -65,10 +44,8 @@ class RowSinker {
   };
 
   std::optional<Plan> PlanFor(const BlockLoop& loop) const {
-    if (!round_.IsUntouched(loop) || f_.blocks[loop.header].term.snapshots.valid())
-      return std::nullopt;
-    const std::optional<Counter> counter = FindCounter(f_, loop, defs_);
-    if (!counter || counter->op != Op::Lt || counter->step != 1) return std::nullopt;
+    const std::optional<Counter> counter = FindCounterByOnes(f_, loop, defs_);
+    if (!counter) return std::nullopt;
     const Affine first = FormOf(loop.Arguments(f_)[counter->param], defs_);
     if (!first.IsConst() || first.constant < 0) return std::nullopt;
     const Value turn = f_.blocks[loop.header].params[counter->param];
@@ -152,15 +129,6 @@ class RowSinker {
     index.args[0] = made.Get(read.array);
     DropRow(index);
   }
-
-  ir::Function& f_;
-  ir::Builder b_;
-  const ir::Dominators dominators_;
-  const std::vector<BlockLoop> loops_;
-  const DefinitionBlocks defs_;
-  const TurnRows turn_rows_;
-  const RowMakers makers_;
-  LoopRound round_;
 };
 
 }  // namespace

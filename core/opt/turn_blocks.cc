@@ -21,13 +21,9 @@
 #include <optional>
 #include <vector>
 
-#include "core/ir/builder.h"
-#include "core/ir/dominance.h"
-#include "core/opt/block_loops.h"
-#include "core/opt/row_makers.h"
+#include "core/opt/row_loops.h"
 #include "core/opt/simplify.h"
 #include "core/opt/turn_facts.h"
-#include "core/opt/turn_rows.h"
 
 namespace pullback::opt {
 namespace {
@@ -52,31 +48,13 @@ struct Window {
   int64_t Turns() const { return kRows / step; }  // of a block
 };
 
-class Blocker {
+class Blocker : private RowLoops {
  public:
-  Blocker(ir::Module& m, ir::Function& f)
-      : f_(f),
-        b_(m, f),
-        dominators_(f),
-        loops_(FindLoops(f, dominators_, LoopExits::kWithBreaks)),
-        defs_(f),
-        turn_rows_(f, loops_, dominators_, defs_),
-        makers_(f, dominators_, loops_, defs_, turn_rows_),
-        users_(f),
-        round_(f) {}
+  Blocker(ir::Module& m, ir::Function& f) : RowLoops(m, f), users_(f) {}
 
   bool Run() {
-    if (makers_.empty()) return false;
-    std::vector<Plan> plans;  // first of all: places of instructions are others then
-    for (const BlockLoop& loop : loops_) {
-      if (std::optional<Plan> plan = PlanFor(loop)) {
-        round_.Touch(loop);
-        plans.push_back(std::move(*plan));
-      }
-    }
-    for (Plan& plan : plans) Rewrite(plan);
-    round_.End();
-    return !plans.empty();
+    return RunPlans([&](const BlockLoop& loop) { return PlanFor(loop); },
+                    [&](Plan& plan) { Rewrite(plan); });
   }
 
  private:
@@ -102,10 +80,8 @@ class Blocker {
   }
 
   std::optional<Plan> PlanFor(const BlockLoop& loop) const {
-    if (!round_.IsUntouched(loop) || f_.blocks[loop.header].term.snapshots.valid())
-      return std::nullopt;
-    const std::optional<Counter> counter = FindCounter(f_, loop, defs_);
-    if (!counter || counter->op != Op::Lt || counter->step != 1) return std::nullopt;
+    const std::optional<Counter> counter = FindCounterByOnes(f_, loop, defs_);
+    if (!counter) return std::nullopt;
     const Inst* first = defs_.Inst(loop.Arguments(f_)[counter->param]);
     if (!first || first->op != Op::Const) return std::nullopt;
     const auto start = static_cast<int64_t>(first->bits);
@@ -380,15 +356,7 @@ class Blocker {
     }
   }
 
-  ir::Function& f_;
-  ir::Builder b_;
-  const ir::Dominators dominators_;
-  const std::vector<BlockLoop> loops_;
-  const DefinitionBlocks defs_;
-  const TurnRows turn_rows_;
-  const RowMakers makers_;
   const UsingBlocks users_;
-  LoopRound round_;
 };
 
 }  // namespace

@@ -32,8 +32,8 @@ TurnRows::TurnRows(const ir::Function& f, const std::vector<BlockLoop>& loops,
       joins_[f.blocks[b].params[k].id] = {b, k};
   }
   for (const BlockLoop& loop : loops) {
-    const std::optional<Counter> counter = FindCounter(f, loop, defs);
-    if (!counter || counter->op != Op::Lt || counter->step != 1) continue;
+    const std::optional<Counter> counter = FindCounterByOnes(f, loop, defs);
+    if (!counter) continue;
     counters_[f.blocks[loop.header].params[counter->param].id] = {
         FormOf(loop.Arguments(f)[counter->param], defs),
         TimesBound(counter->bound, 1, defs).value_or(FormOf(counter->bound, defs))};
