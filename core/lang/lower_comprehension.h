@@ -139,15 +139,11 @@ ArrayRef ArrayInMemory(Context& c, const Lifted& lifted);
 // Before the innermost frame gets a further index: its expensive values are stored, so that they
 // are not computed again for each.
 void SpillCostly(Context& c);
-// A form over values of bodies as one over values of blocks (and index variables), when that cannot
-// trap.
 bool CannotTrap(const Context& c, const ir::Inst& inst);
 // Whether an instruction of a body may: a subscript may be out of range, as far as is known there.
 bool MayTrapHere(Context& c, const ir::Inst& inst);
-// --- lower_store.cc
-// Whether a statement has been written to the current block behind its first so many instructions.
-bool WroteStatement(Context& c, size_t first);
-// --- lower_frame.cc
+// A form over values of bodies as one over values of blocks (and index variables), when that cannot
+// trap.
 std::optional<Affine> Hoist(Context& c, const Affine& a);
 // Such forms of which `a` is the greatest (Max) or least (Min); itself alone where it is one; none: it is no such extremum.
 std::vector<Affine> HoistExtremum(Context& c, const Affine& a, Op extremum);

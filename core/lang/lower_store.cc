@@ -11,14 +11,14 @@
 #include "core/lang/walk.h"
 
 namespace pullback::lang {
+namespace {
 
+// Whether a statement has been written to the current block behind its first so many instructions.
 bool WroteStatement(Context& c, size_t first) {
   const std::vector<ir::Inst>& insts = c.function.blocks[c.b.block()].insts;
   return std::any_of(insts.begin() + static_cast<std::ptrdiff_t>(first), insts.end(),
                      [](const ir::Inst& inst) { return inst.each != nullptr; });
 }
-
-namespace {
 
 // `anywhere`: it must not trap, nor take more than arithmetic.
 std::optional<ArrayRef> Stored(Context& c, const ArrayRef& a, bool anywhere) {
