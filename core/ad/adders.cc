@@ -4,6 +4,7 @@
 #include <functional>
 #include <iterator>
 #include <map>
+#include <numeric>
 #include <optional>
 #include <set>
 #include <utility>
@@ -52,10 +53,12 @@ class Outlining {
     const analysis::LoopNest nest(f_, flow.dominators);
     LoopParts parts(module_, id_);
     parts_ = &parts;
+    preds_ = ir::Predecessors(f_);
+    FindReaders();
     for (uint32_t b : flow.dominators.order()) {
       if (flow.exit == kNoExit) return false;
       if (nest.Innermost(b) == b) {
-        std::optional<Loop> loop = LoopAt(f_, b, flow.dominators);
+        std::optional<Loop> loop = LoopAt(preds_, b, flow.dominators);
         if (!loop || !IsAdder(*loop) || !IsWorthIt(*loop, nest, flow, early)) continue;
         ReplaceLoop(*loop);
         return true;
@@ -93,7 +96,7 @@ class Outlining {
                                         [&](Value v) { return IsInteger(f_.TypeOf(v)); });
     if (sums.empty() || sums.size() + static_cast<size_t>(integers) != header.params.size())
       return false;
-    const SumThreads threads(f_, adders_, sums, loop.contains);
+    const SumThreads threads(f_, adders_, sums, loop);
     for (size_t k = 0; k < sums.size(); ++k) {
       if (!threads.IsGood(static_cast<int>(k))) return false;
     }
@@ -127,8 +130,7 @@ class Outlining {
   // Whether elements are read of an array that a loop around changes: the tape would keep each of them.
   bool ReadsWhatChanges(const Loop& loop, const analysis::LoopNest& nest) const {
     bool reads = false;
-    for (size_t b = 0; b < f_.blocks.size(); ++b) {
-      if (!loop.contains[b]) continue;
+    for (uint32_t b : loop.blocks) {
       for (const Inst& inst : f_.blocks[b].insts) {
         if (inst.op != Op::Index || !f_.TypeOf(inst.args[0]).IsFloat()) continue;
         const bool outside = !parts_->IsInside(loop, inst.args[0]);
@@ -147,7 +149,7 @@ class Outlining {
       if (b == loop.header || !loop.contains[b]) continue;
       if (nest.Innermost(b) != b) continue;
       any = true;
-      std::optional<Loop> inner = LoopAt(f_, b, flow.dominators);
+      std::optional<Loop> inner = LoopAt(preds_, b, flow.dominators);
       all &= inner && IsAdder(*inner);
     }
     end_ = end;
@@ -166,14 +168,11 @@ class Outlining {
     const Inst* def = parts_->Definition(end_);
     if (parts_->IsInside(loop, end_) && !(def && def->op == Op::Const)) return false;
     size_t ways_in = 0, ways_out = 0;
-    for (size_t b = 0; b < f_.blocks.size(); ++b) {
+    for (uint32_t b : preds_[loop.header]) ways_in += loop.contains[b] ? 0 : 1;
+    for (uint32_t b : loop.blocks) {
       const Terminator& t = f_.blocks[b].term;
-      if (loop.contains[b] && (t.kind == Terminator::Kind::kReturn || t.snapshots.valid()))
-        return false;
-      for (const Edge& e : t.edges) {
-        ways_in += !loop.contains[b] && e.block == loop.header ? 1 : 0;
-        ways_out += loop.contains[b] && !loop.contains[e.block] ? 1 : 0;
-      }
+      if (t.kind == Terminator::Kind::kReturn || t.snapshots.valid()) return false;
+      for (const Edge& e : t.edges) ways_out += loop.contains[e.block] ? 0 : 1;
     }
     return ways_in == 1 && ways_out == 1;
   }
@@ -184,8 +183,7 @@ class Outlining {
     if (at == params.end() || f_.TypeOf(v) != Type::I64()) return false;
     loop.counter = static_cast<size_t>(at - params.begin());
     bool counts = true;
-    for (size_t b = 0; b < f_.blocks.size(); ++b) {
-      if (!loop.contains[b]) continue;
+    for (uint32_t b : loop.blocks) {
       for (const Edge& e : f_.blocks[b].term.edges)
         counts &= e.block != loop.header || parts_->IsOneMore(e.args[loop.counter], v);
     }
@@ -195,12 +193,12 @@ class Outlining {
   // Numbers and arrays of them, no effects but checks and calls; nothing of it is read outside but the sums.
   bool HasPlainBlocks(const Loop& loop) const {
     bool plain = true;
-    std::vector<char> inside(f_.values.size());
-    for (size_t b = 0; b < f_.blocks.size(); ++b) {
-      if (!loop.contains[b]) continue;
+    const ir::Values given = WithoutCounter(f_.blocks[loop.header].params, loop);
+    for (uint32_t b : loop.blocks) {
       ForEachDefinition(f_.blocks[b], [&](Value v) {
-        inside[v.id] = 1;
         plain &= Fits(f_.TypeOf(v));
+        const bool is_given = std::find(given.begin(), given.end(), v) != given.end();
+        plain = plain && (is_given || !IsReadOutside(loop, v));
       });
       for (const Inst& inst : f_.blocks[b].insts) {
         plain &= inst.op == Op::Check || inst.op == Op::Call ||
@@ -208,12 +206,25 @@ class Outlining {
       }
       ForEachUse(f_.blocks[b], [&](Value v) { plain &= Fits(f_.TypeOf(v)); });
     }
-    for (Value v : WithoutCounter(f_.blocks[loop.header].params, loop)) inside[v.id] = 0;
-    for (size_t b = 0; b < f_.blocks.size(); ++b) {
-      if (!loop.contains[b]) ForEachUse(f_.blocks[b], [&](Value v) { plain &= !inside[v.id]; });
+    for (Value v : f_.blocks[loop.header].term.edges[1].args) {
+      const bool is_given = std::find(given.begin(), given.end(), v) != given.end();
+      plain &= is_given || !parts_->IsInside(loop, v);
     }
-    for (Value v : f_.blocks[loop.header].term.edges[1].args) plain &= !inside[v.id];
     return plain;
+  }
+  bool IsReadOutside(const Loop& loop, Value v) const {
+    const auto readers = readers_[v.id];
+    return std::any_of(readers.begin(), readers.end(),
+                       [&](uint32_t b) { return !loop.contains[b]; });
+  }
+  void FindReaders() {
+    readers_ = FlatLists(f_.values.size(), [&](auto&& add) {
+      for (uint32_t b = 0; b < f_.blocks.size(); ++b) {
+        ForEachUse(f_.blocks[b], [&](Value v) {
+          if (parts_->BlockOf(v) != b) add(v.id, b);
+        });
+      }
+    });
   }
 
   void ReplaceLoop(Loop& loop) {
@@ -358,7 +369,10 @@ class Outlining {
 
   // Of each sum that the arms give on, the one value of it that they read.
   bool FindEntering(const ReverseFlow& flow, const ir::Values& sums) {
-    const std::vector<char> all(f_.blocks.size(), 1);
+    Loop all;
+    all.contains.resize(f_.blocks.size(), 1);
+    all.blocks.resize(f_.blocks.size());
+    std::iota(all.blocks.begin(), all.blocks.end(), 0);
     const ir::Values first(f_.params().begin(),
                            f_.params().begin() + static_cast<long>(adders_.parts.at(id_)));
     const SumThreads threads(f_, adders_, first, all);
@@ -391,8 +405,11 @@ class Outlining {
       Loop arm;
       arm.header = e.block;
       arm.contains.resize(f_.blocks.size());
-      for (uint32_t b = 0; b < f_.blocks.size(); ++b)
-        arm.contains[b] = flow.dominators.Dominates(e.block, b) && arms_.between[b] ? 1 : 0;
+      for (uint32_t b = 0; b < f_.blocks.size(); ++b) {
+        if (!flow.dominators.Dominates(e.block, b) || !arms_.between[b]) continue;
+        arm.contains[b] = 1;
+        arm.blocks.push_back(b);
+      }
       arms.push_back(parts_->Arm(arm, arms_.entering));
       NotePart(arms.back(), arms_.entering.size());
     }
@@ -467,6 +484,8 @@ class Outlining {
   Function& f_;
   Adders& adders_;
   LoopParts* parts_ = nullptr;
+  FlatLists preds_;
+  FlatLists readers_;  // by value: other blocks than its own that read it
   Value end_;
   bool for_one_ = false;  // the loop that is being replaced
   Arms arms_;

@@ -62,26 +62,29 @@ void RemoveBlocks(Function& f, const std::vector<char>& gone) {
   f.blocks = std::move(kept);
 }
 
-std::optional<Loop> LoopAt(const Function& f, uint32_t header, const ir::Dominators& dominators) {
-  const auto preds = ir::Predecessors(f);
-  Loop loop;
-  loop.header = header;
-  loop.contains.resize(f.blocks.size());
-  loop.contains[header] = 1;
+std::optional<Loop> LoopAt(const FlatLists& preds, uint32_t header,
+                           const ir::Dominators& dominators) {
   std::vector<uint32_t> work;
   for (uint32_t p : preds[header]) {
     if (dominators.Dominates(header, p)) work.push_back(p);
   }
   if (work.empty()) return std::nullopt;
+  Loop loop;
+  loop.header = header;
+  loop.contains.resize(preds.size());
+  loop.contains[header] = 1;
+  loop.blocks.push_back(header);
   while (!work.empty()) {
     const uint32_t b = work.back();
     work.pop_back();
     if (loop.contains[b]) continue;
     loop.contains[b] = 1;
+    loop.blocks.push_back(b);
     for (uint32_t p : preds[b]) {
       if (dominators.IsReachable(p)) work.push_back(p);
     }
   }
+  std::sort(loop.blocks.begin(), loop.blocks.end());
   return loop;
 }
 
@@ -105,8 +108,8 @@ LoopParts::Blocks LoopParts::Copy(const Loop& loop) const {
   std::vector<uint32_t> number(f_.blocks.size(), kOutside);
   Blocks blocks = {f_.blocks[loop.header]};
   number[loop.header] = kHeader;
-  for (uint32_t b = 0; b < f_.blocks.size(); ++b) {
-    if (!loop.contains[b] || b == loop.header) continue;
+  for (uint32_t b : loop.blocks) {
+    if (b == loop.header) continue;
     number[b] = static_cast<uint32_t>(blocks.size());
     blocks.push_back(f_.blocks[b]);
   }

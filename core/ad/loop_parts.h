@@ -13,8 +13,9 @@ namespace pullback::ad {
 // A loop of a function: what leads back to its header without leaving it, entered by the header alone.
 struct Loop {
   uint32_t header = 0;
-  std::vector<char> contains;  // by block
-  size_t counter = 0;          // the header's parameter that grows by one with every turn
+  std::vector<char> contains;    // by block
+  std::vector<uint32_t> blocks;  // these, in order
+  size_t counter = 0;            // the header's parameter that grows by one with every turn
 };
 
 inline bool IsInteger(ir::Type t) { return t == ir::Type::I64() || t == ir::Type::Bool(); }
@@ -22,8 +23,9 @@ inline bool IsInteger(ir::Type t) { return t == ir::Type::I64() || t == ir::Type
 // `f` without these blocks, which nothing leads to any more.
 void RemoveBlocks(ir::Function& f, const std::vector<char>& gone);
 
-// What leads back to the header without passing it again, which it dominates. None: nothing does.
-std::optional<Loop> LoopAt(const ir::Function& f, uint32_t header,
+// What leads back to the header without passing it again, which it dominates. None: nothing does. `preds`:
+// ir::Predecessors.
+std::optional<Loop> LoopAt(const FlatLists& preds, uint32_t header,
                            const ir::Dominators& dominators);
 
 // Calls fn(value) for every value that the block defines, in order.

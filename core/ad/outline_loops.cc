@@ -27,10 +27,11 @@ class Outlining {
 
   // The first outermost loop becomes a call.
   StatusOr<bool> Next() {
+    const FlatLists preds = ir::Predecessors(f_);
     const ir::Dominators dominators(f_);
     for (uint32_t b : dominators.order()) {
       if (!f_.blocks[b].term.snapshots.valid()) continue;
-      std::optional<Loop> loop = LoopAt(f_, b, dominators);
+      std::optional<Loop> loop = LoopAt(preds, b, dominators);
       if (!loop || !HasState(*loop) || !FindEnds(*loop)) {
         f_.blocks[b].term.snapshots = ir::kNoValue;
         continue;
@@ -55,8 +56,8 @@ class Outlining {
     ends_.assign(f_.blocks.size(), 0);
     for (bool changed = true; changed;) {
       changed = false;
-      for (uint32_t b = 0; b < f_.blocks.size(); ++b) {
-        if (!loop.contains[b] || ends_[b]) continue;
+      for (uint32_t b : loop.blocks) {
+        if (ends_[b]) continue;
         for (const Edge& e : f_.blocks[b].term.edges) ends_[b] |= IsInLastTurn(loop, e) ? 1 : 0;
         changed |= ends_[b] != 0;
       }
@@ -120,8 +121,7 @@ class Outlining {
   Value EndOf(const Loop& loop, const LoopParts& parts) const {
     const Terminator& term = f_.blocks[loop.header].term;
     size_t exits = 0;
-    for (uint32_t b = 0; b < f_.blocks.size(); ++b) {
-      if (!loop.contains[b]) continue;
+    for (uint32_t b : loop.blocks) {
       for (const Edge& e : f_.blocks[b].term.edges) exits += loop.contains[e.block] ? 0 : 1;
     }
     if (exits != 1 || term.kind != Terminator::Kind::kBranch || loop.contains[term.edges[1].block])
@@ -192,9 +192,9 @@ class Outlining {
   // Of the loop's blocks, those from which control leaves the loop.
   void KeepLastTurn(const Loop& loop) {
     std::vector<char> gone(f_.blocks.size());
-    for (uint32_t b = 0; b < f_.blocks.size(); ++b) {
-      gone[b] = loop.contains[b] && !ends_[b];
-      if (loop.contains[b] && ends_[b])
+    for (uint32_t b : loop.blocks) {
+      gone[b] = !ends_[b];
+      if (ends_[b])
         KeepEdges(f_.blocks[b].term, [&](const Edge& e) { return IsInLastTurn(loop, e); });
     }
     RemoveBlocks(f_, gone);

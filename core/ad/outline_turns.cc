@@ -44,6 +44,7 @@ class TurnOutlining {
   TurnOutlining(ir::Module& module, uint32_t f, Mixed mixed)
       : f_(module.Get(f)),
         mixed_(mixed),
+        preds_(ir::Predecessors(f_)),
         dominators_(f_),
         nest_(f_, dominators_),
         parts_(module, f) {}
@@ -60,7 +61,7 @@ class TurnOutlining {
     for (uint32_t header : dominators_.order()) {
       if (nest_.Innermost(header) != header || !IsWorthIt(turns[header])) continue;
       if (++looked_at > kMostLoops) return false;
-      std::optional<Loop> loop = LoopAt(f_, header, dominators_);
+      std::optional<Loop> loop = LoopAt(preds_, header, dominators_);
       if (!loop || !FindLatch(*loop) || !FindCounter(*loop) || !FindTail(*loop)) continue;
       const bool straight = turns[header].IsStraight();
       std::vector<Inst> estimate;
@@ -122,8 +123,7 @@ class TurnOutlining {
   // The one block that leads back, by a jump; the header alone leads out.
   bool FindLatch(const Loop& loop) {
     latch_ = kNoBlock;
-    for (uint32_t b = 0; b < f_.blocks.size(); ++b) {
-      if (!loop.contains[b]) continue;
+    for (uint32_t b : loop.blocks) {
       const Terminator& term = f_.blocks[b].term;
       if (term.kind == Terminator::Kind::kReturn) return false;
       for (const Edge& e : term.edges) {
@@ -159,8 +159,7 @@ class TurnOutlining {
       return found;
     };
     const auto operands = [](const Inst& inst, auto fn) { ir::ForEachOperand(inst, fn); };
-    for (uint32_t b = 0; b < f_.blocks.size(); ++b) {
-      if (!loop.contains[b]) continue;
+    for (uint32_t b : loop.blocks) {
       for (const Inst& inst : f_.blocks[b].insts) {
         if (!reads(inst, operands)) continue;
         if (b != latch_ || (ir::Info(inst.op).flags & ir::kEffect) != 0) return false;
@@ -401,8 +400,7 @@ class TurnOutlining {
   // Of the arrays of a turn; nothing where loops inside make some.
   std::optional<std::vector<ir::Values>> ShapesKept(const Loop& loop) const {
     std::vector<ir::Values> shapes;
-    for (uint32_t b = 0; b < loop.contains.size(); ++b) {
-      if (!loop.contains[b]) continue;
+    for (uint32_t b : loop.blocks) {
       for (const Inst& inst : f_.blocks[b].insts) {
         for (size_t k = 0; k < inst.results.size(); ++k) {
           if (!IsKept(inst, inst.results[k])) continue;
@@ -439,6 +437,7 @@ class TurnOutlining {
 
   Function& f_;
   const Mixed mixed_;
+  const FlatLists preds_;
   const ir::Dominators dominators_;
   const analysis::LoopNest nest_;
   LoopParts parts_;

@@ -11,8 +11,8 @@ using ir::Op;
 using ir::Value;
 
 SumThreads::SumThreads(const ir::Function& f, const Adders& adders, const ir::Values& first,
-                       const std::vector<char>& contains)
-    : f_(f), adders_(adders), contains_(contains), of_(f.values.size(), kNone) {
+                       const Loop& part)
+    : f_(f), adders_(adders), part_(part) {
   for (size_t k = 0; k < first.size(); ++k) of_[first[k].id] = static_cast<int>(k);
   for (changed_ = true; changed_;) {
     changed_ = false;
@@ -23,9 +23,10 @@ SumThreads::SumThreads(const ir::Function& f, const Adders& adders, const ir::Va
 }
 
 void SumThreads::Join(Value v, int sum) {
-  int& of = of_[v.id];
-  if (sum == kNone || of == sum || of == kMixed) return;
-  of = of == kNone ? sum : kMixed;
+  if (sum == kNone) return;
+  const auto [of, fresh] = of_.try_emplace(v.id, sum);
+  if (!fresh && (of->second == sum || of->second == kMixed)) return;
+  if (!fresh) of->second = kMixed;
   changed_ = true;
 }
 
@@ -33,7 +34,7 @@ void SumThreads::Join(Value v, int sum) {
 int SumThreads::AddedTo(const Inst& inst) const {
   const bool either = inst.op == Op::Add || inst.op == Op::AddArrays;
   if (!either && inst.op != Op::Sub && inst.op != Op::AddAt) return kNone;
-  const int x = of_[inst.args[0].id], y = of_[inst.args[1].id];
+  const int x = Thread(inst.args[0]), y = Thread(inst.args[1]);
   if (y == kNone) return x;
   return x == kNone && either ? y : kMixed;
 }
@@ -41,23 +42,23 @@ int SumThreads::AddedTo(const Inst& inst) const {
 void SumThreads::Spread(const Block& b) {
   for (const Inst& inst : b.insts) {
     if (const int sum = AddedTo(inst); sum != kNone) Join(inst.results[0], sum);
-    for (size_t k = 0; k < SumsOf(inst); ++k) Join(inst.results[k], of_[inst.args[k].id]);
+    for (size_t k = 0; k < SumsOf(inst); ++k) Join(inst.results[k], Thread(inst.args[k]));
   }
   for (const Edge& e : b.term.edges) {
-    if (!contains_[e.block]) continue;
+    if (!part_.contains[e.block]) continue;
     for (size_t k = 0; k < e.args.size(); ++k)
-      Join(f_.blocks[e.block].params[k], of_[e.args[k].id]);
+      Join(f_.blocks[e.block].params[k], Thread(e.args[k]));
   }
 }
 
 // What else reads a sum, or is merged with one, spoils it.
 void SumThreads::Verify(const Block& b) {
   for (const Inst& inst : b.insts) VerifyInst(inst);
-  if (b.term.cond.valid()) Spoil(of_[b.term.cond.id]);
+  if (b.term.cond.valid()) Spoil(Thread(b.term.cond));
   for (const Edge& e : b.term.edges) {
-    if (!contains_[e.block]) continue;
+    if (!part_.contains[e.block]) continue;
     for (size_t k = 0; k < e.args.size(); ++k) {
-      const int from = of_[e.args[k].id], to = of_[f_.blocks[e.block].params[k].id];
+      const int from = Thread(e.args[k]), to = Thread(f_.blocks[e.block].params[k]);
       if (from == to && from != kMixed) continue;
       Spoil(from);
       Spoil(to);
@@ -71,12 +72,12 @@ void SumThreads::VerifyInst(const Inst& inst) {
   size_t operand = 0;
   ir::ForEachOperand(inst, [&](Value v) {
     const bool handed_on =
-        operand < SumsOf(inst) && inst.args[operand] == v && Of(inst.results[operand]) == of_[v.id];
+        operand < SumsOf(inst) && inst.args[operand] == v && Of(inst.results[operand]) == Thread(v);
     ++operand;
-    if (!adds && !handed_on) Spoil(of_[v.id]);
+    if (!adds && !handed_on) Spoil(Thread(v));
   });
   for (Value v : inst.results) {
-    if (of_[v.id] == kMixed) Spoil(kMixed);
+    if (Thread(v) == kMixed) Spoil(kMixed);
   }
 }
 

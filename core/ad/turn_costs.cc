@@ -17,8 +17,7 @@ constexpr int64_t kMostShort = 16;  // elements along an axis
 
 template <typename Fn>
 void ForEachInst(const ir::Function& f, const Loop& loop, Fn&& fn) {
-  for (size_t b = 0; b < f.blocks.size(); ++b) {
-    if (!loop.contains[b]) continue;
+  for (uint32_t b : loop.blocks) {
     for (const Inst& inst : f.blocks[b].insts) fn(inst);
   }
 }
@@ -30,8 +29,8 @@ bool Calls(const Inst& inst) {
 std::set<Value> CountersOf(const ir::Function& f, const Loop& loop, const analysis::LoopNest& nest,
                            const LoopParts& parts) {
   std::set<Value> counters;
-  for (uint32_t b = 0; b < f.blocks.size(); ++b) {
-    if (!loop.contains[b] || nest.Innermost(b) != b) continue;
+  for (uint32_t b : loop.blocks) {
+    if (nest.Innermost(b) != b) continue;
     const Value cond = f.blocks[b].term.cond;
     const Inst* test = cond.valid() ? parts.Definition(cond) : nullptr;
     if (test && test->op == Op::Lt) counters.insert(test->args[0]);
@@ -56,8 +55,7 @@ bool HasOwnIndices(const Inst& read, const std::set<Value>& indices) {
 std::set<Value> VersionsReadIn(const ir::Function& f, const Loop& loop,
                                const analysis::LoopNest& nest, const LoopParts& parts) {
   std::set<Value> versions;
-  for (size_t b = 0; b < f.blocks.size(); ++b) {
-    if (!loop.contains[b]) continue;
+  for (uint32_t b : loop.blocks) {
     ForEachUse(f.blocks[b], [&](Value v) {
       if (f.TypeOf(v).IsArray() && !parts.IsInside(loop, v) &&
           nest.Innermost(parts.BlockOf(v)) != ir::kNoBlock)
@@ -104,10 +102,9 @@ bool IsAround(uint32_t outer, uint32_t header, const analysis::LoopNest& nest) {
 }
 
 // Inside each other, the loop among them.
-int CountLoops(const ir::Function& f, const Loop& loop, const analysis::LoopNest& nest) {
+int CountLoops(const Loop& loop, const analysis::LoopNest& nest) {
   int most = 0;
-  for (uint32_t b = 0; b < f.blocks.size(); ++b) {
-    if (!loop.contains[b]) continue;
+  for (uint32_t b : loop.blocks) {
     int count = 1;
     for (uint32_t h = nest.Innermost(b); h != loop.header; h = nest.Around(h)) ++count;
     most = std::max(most, count);
@@ -157,7 +154,7 @@ bool KeepsVersions(const ir::Function& f, const Loop& loop, const analysis::Loop
   const std::set<Value> versions = VersionsReadIn(f, loop, nest, parts);
   if (versions.empty()) return false;
   const analysis::CarriedExtents extents(f);
-  const int loops = CountLoops(f, loop, nest);
+  const int loops = CountLoops(loop, nest);
   for (uint32_t b = 0; b < f.blocks.size(); ++b) {
     const uint32_t around = nest.Innermost(b);
     if (!IsAround(around, loop.header, nest)) continue;

@@ -11,6 +11,7 @@
 #include <set>
 #include <utility>
 
+#include "core/ir/known_extents.h"
 #include "core/ir/own_arrays.h"
 #include "core/ir/statements.h"
 #include "core/tensor/mirror_scans.h"
@@ -35,8 +36,8 @@ constexpr int kMostRounds = 4;  // at each
 class BlockRows {
  public:
   BlockRows(ir::Function& f, ir::Block& block, const ir::OwnArrays& own,
-            const std::vector<bool>& elsewhere)
-      : f_(f), insts_(block.insts), own_(own), elsewhere_(elsewhere) {}
+            const ir::KnownExtents& extents, const std::vector<bool>& elsewhere)
+      : f_(f), insts_(block.insts), own_(own), extents_(extents), elsewhere_(elsewhere) {}
 
   bool Run() {
     SumStatements sums(f_, insts_, [](const ir::Values&) { return true; });
@@ -91,7 +92,8 @@ class BlockRows {
   }
   // False: there is no better order at that depth.
   bool RunOnce(size_t depth) {
-    const std::vector<RowPlan> plans = RowGroups(f_, insts_, own_, elsewhere_, depth).Plans();
+    const std::vector<RowPlan> plans =
+        RowGroups(f_, insts_, own_, extents_, elsewhere_, depth).Plans();
     std::set<size_t> split;
     for (const RowPlan& plan : plans) {
       Apply(plan, depth);
@@ -177,6 +179,7 @@ class BlockRows {
   ir::Function& f_;
   std::vector<Inst>& insts_;
   const ir::OwnArrays& own_;
+  const ir::KnownExtents& extents_;
   const std::vector<bool>& elsewhere_;  // of the values that there were in the beginning
 };
 
@@ -184,9 +187,10 @@ class BlockRows {
 
 bool CommonRows(ir::Function& f) {
   const ir::OwnArrays own(f);
+  const ir::KnownExtents extents = ir::FindKnownExtents(f);
   const std::vector<bool> elsewhere = ir::UsedElsewhere(f);
   bool changed = false;
-  for (ir::Block& b : f.blocks) changed |= BlockRows(f, b, own, elsewhere).Run();
+  for (ir::Block& b : f.blocks) changed |= BlockRows(f, b, own, extents, elsewhere).Run();
   return changed;
 }
 

@@ -473,12 +473,13 @@ class RowGroups::Search {
 };
 
 RowGroups::RowGroups(const ir::Function& f, const std::vector<Inst>& insts,
-                     const ir::OwnArrays& own, const std::vector<bool>& elsewhere, size_t depth)
+                     const ir::OwnArrays& own, const ir::KnownExtents& extents,
+                     const std::vector<bool>& elsewhere, size_t depth)
     : f_(f),
       insts_(insts),
       own_(own),
       depth_(depth),
-      extents_(ir::FindKnownExtents(f)),
+      extents_(extents),
       arrays_(FindMadeArrays(insts, elsewhere, [&](Value v, const EachResult& r) {
         return f.TypeOf(v).rank >= 2 + static_cast<int>(depth) &&
                !own.IsNoLarger(ir::ValueSpan(r.shape).subspan(depth));

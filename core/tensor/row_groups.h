@@ -41,7 +41,7 @@ class RowGroups {
   // `elsewhere`: ir::UsedElsewhere, of the values that there were then; others are used in the block alone. `depth`: how
   // many loops around their statements the arrays of a group are by rows of.
   RowGroups(const ir::Function& f, const std::vector<ir::Inst>& insts, const ir::OwnArrays& own,
-            const std::vector<bool>& elsewhere, size_t depth);
+            const ir::KnownExtents& extents, const std::vector<bool>& elsewhere, size_t depth);
 
   // For each group of arrays for which there is one, by which fewer of its arrays, the largest first, are kept for
   // more than a turn.
@@ -64,7 +64,7 @@ class RowGroups {
   const std::vector<ir::Inst>& insts_;
   const ir::OwnArrays& own_;
   const size_t depth_;
-  const ir::KnownExtents extents_;
+  const ir::KnownExtents& extents_;
   MadeArrays arrays_;
 };
 

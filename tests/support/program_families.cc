@@ -104,6 +104,21 @@ std::string Loops(int n) {
   });
 }
 
+// By turns one that adds to what loops before made, and one that carries it.
+std::string Rows(int n) {
+  return "fn f(x: [n, d]f64, y: f64) -> f64 {\n  let z = gen i < n, k < d { sin(x[i, k] * y) }\n"
+         "  var s = 0.0\n" +
+         Statements(n,
+                    [](int k) -> std::string {
+                      const std::string number = std::to_string(k);
+                      if (k % 2 == 0)
+                        return "  for i in 1..n { s += dot(z[i], z[i - 1]) * " + number + ".0 }\n";
+                      return "  for i in 0..n { s = s * y + sin(z[i, " + std::to_string(k % 7) +
+                             "] + " + number + ".0) }\n";
+                    }) +
+         "  return s\n}\n";
+}
+
 std::string Elements(int n) {
   return "fn f(x: [n]f64, y: f64) -> f64 {\n  var a = x\n" +
          Statements(n,
@@ -155,6 +170,7 @@ const std::vector<ProgramFamily>& ProgramFamilies() {
       {"branches", "ifs that change a variable", Branches},
       {"ladders", "one if with an else if for each statement", Ladders},
       {"loops", "loops that change a variable", Loops},
+      {"rows", "loops over the rows of one array", Rows},
   };
   return families;
 }
