@@ -19,13 +19,16 @@ bool IsNear(int64_t constant) { return constant < kFar && constant > -kFar; }
 
 }  // namespace
 
-LaterStores::LaterStores(const ir::Function& f, const ReverseFlow& flow, const Definitions& defs,
-                         const Counters& counters, uint32_t header)
-    : f_(f), flow_(flow), defs_(defs), counters_(counters), header_(header) {
-  std::erase_if(counters_, [](const auto& c) {
+Counters WithSmallSteps(Counters counters) {
+  std::erase_if(counters, [](const auto& c) {
     return c.second.step > kMostStep || c.second.step < -kMostStep;
   });
+  return counters;
 }
+
+LaterStores::LaterStores(const ir::Function& f, const ReverseFlow& flow, const Definitions& defs,
+                         const Counters& counters, uint32_t header)
+    : f_(f), flow_(flow), defs_(defs), counters_(counters), header_(header) {}
 
 bool LaterStores::AreElsewhere(const Access& store, const Access& read) const {
   const std::vector<Axis> axes = AxesOf(store.inst, read.inst);

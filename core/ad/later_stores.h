@@ -17,9 +17,12 @@
 
 namespace pullback::ad {
 
+// Of these, those whose steps are small: none wraps between places that are in range.
+Counters WithSmallSteps(Counters counters);
+
 class LaterStores {
  public:
-  // In the loop with this header.
+  // In the loop with this header. `counters`: with small steps.
   LaterStores(const ir::Function& f, const ReverseFlow& flow, const Definitions& defs,
               const Counters& counters, uint32_t header);
 
@@ -55,7 +58,7 @@ class LaterStores {
   const ir::Function& f_;
   const ReverseFlow& flow_;
   const Definitions& defs_;
-  Counters counters_;  // whose steps are small: none wraps between places that are in range
+  const Counters& counters_;
   const uint32_t header_;
 };
 

@@ -1,5 +1,7 @@
 #include "core/ad/prepare.h"
 
+#include <algorithm>
+#include <set>
 #include <utility>
 
 namespace pullback::ad {
@@ -60,7 +62,7 @@ ReverseFlow::ReverseFlow(const ir::Function& f)
       condition(f.blocks.size()),
       skipped(f.blocks.size()),
       def_block(f.values.size(), 0),
-      in_loop_(f.blocks.size()) {
+      loop_(f.blocks.size()) {
   for (uint32_t b = 0; b < f.blocks.size(); ++b) {
     const Terminator& t = f.blocks[b].term;
     if (t.kind == Terminator::Kind::kReturn) exit = b;
@@ -118,27 +120,25 @@ void ReverseFlow::ClassifyHeader(const ir::Function& f, uint32_t b) {
   if (first_is_latch == second_is_latch) return;
   if (first_is_latch) std::swap(preds[b][0], preds[b][1]);
   // The natural loop: what reaches the latch without passing the header.
-  std::vector<char> loop(f.blocks.size());
-  loop[b] = 1;
+  std::set<uint32_t> loop = {b};
   std::vector<uint32_t> work = {preds[b][1].block};
   while (!work.empty()) {
     const uint32_t at = work.back();
     work.pop_back();
-    if (loop[at]) continue;
-    loop[at] = 1;
+    if (!loop.insert(at).second) continue;
     for (const Predecessor& p : preds[at]) work.push_back(p.block);
   }
   int inside = 0;
-  for (const Edge& e : f.blocks[b].term.edges) inside += loop[e.block];
+  for (const Edge& e : f.blocks[b].term.edges) inside += loop.contains(e.block) ? 1 : 0;
   if (inside != 1) return;
-  for (uint32_t c = 0; c < f.blocks.size(); ++c) {
-    if (!loop[c] || c == b) continue;
+  for (uint32_t c : loop) {
+    if (c == b) continue;
     for (const Edge& e : f.blocks[c].term.edges) {
-      if (!loop[e.block]) return;
+      if (!loop.contains(e.block)) return;
     }
   }
   way[b] = WayBack::kTrips;
-  in_loop_[b] = std::move(loop);
+  loop_[b].assign(loop.begin(), loop.end());
 }
 
 void ReverseFlow::ClassifyJoin(const ir::Function& f, uint32_t b) {
@@ -164,27 +164,24 @@ void ReverseFlow::SkipInert(const ir::Function& f, const std::vector<char>& iner
     const Predecessor front = loop ? preds[b][0] : Predecessor{dominators.Idom(b), kNoEdge};
     const uint32_t end = loop ? b : front.block;
     // What lies between: whatever reaches b (of a loop: by its latch) behind `end`.
-    std::vector<char> between(f.blocks.size());
+    std::set<uint32_t> between;
     std::vector<uint32_t> work;
     for (size_t k = loop ? 1 : 0; k < preds[b].size(); ++k) work.push_back(preds[b][k].block);
     bool all = true;
     while (all && !work.empty()) {
       const uint32_t at = work.back();
       work.pop_back();
-      if (at == end || between[at]) continue;
-      between[at] = 1;
+      if (at == end || !between.insert(at).second) continue;
       all = inert[at] && at != b && at != exit;
       for (const Predecessor& p : preds[at]) work.push_back(p.block);
     }
     // Who enters comes out at b: no other way back leads through what is skipped.
-    for (uint32_t at = 0; at < f.blocks.size(); ++at) {
-      for (const Edge& e : f.blocks[at].term.edges) {
-        all &= !between[at] || between[e.block] || e.block == b;
-      }
+    for (uint32_t at : between) {
+      for (const Edge& e : f.blocks[at].term.edges)
+        all &= between.contains(e.block) || e.block == b;
     }
     if (!all) continue;
-    for (uint32_t at = 0; at < f.blocks.size(); ++at) {
-      if (!between[at]) continue;
+    for (uint32_t at : between) {
       skipped[at] = 1;
       way[at] = WayBack::kOnly;  // nobody asks: no tag goes on the tape
     }
@@ -194,7 +191,8 @@ void ReverseFlow::SkipInert(const ir::Function& f, const std::vector<char>& iner
 }
 
 bool ReverseFlow::IsLoopBodyOf(uint32_t block, uint32_t header) const {
-  return way[header] == WayBack::kTrips && in_loop_[header][block] != 0;
+  return way[header] == WayBack::kTrips &&
+         std::binary_search(loop_[header].begin(), loop_[header].end(), block);
 }
 
 }  // namespace pullback::ad

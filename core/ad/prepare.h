@@ -60,15 +60,18 @@ struct ReverseFlow {
   bool InCycle(uint32_t block) const { return cyclic_[component_[block]] != 0; }
   // header is left only through itself and `block` is its successor inside the loop.
   bool IsLoopBodyOf(uint32_t block, uint32_t header) const;
+  // Of a header of kTrips: these, itself too, in order.
+  const std::vector<uint32_t>& LoopOf(uint32_t header) const { return loop_[header]; }
 
  private:
   void FindDefinitions(const ir::Function& f);
   void FindComponents(const ir::Function& f);
   void ClassifyHeader(const ir::Function& f, uint32_t b);
   void ClassifyJoin(const ir::Function& f, uint32_t b);
-  std::vector<uint32_t> component_;         // by block: its strongly connected component
-  std::vector<char> cyclic_;                // by component
-  std::vector<std::vector<char>> in_loop_;  // by header (empty: not kTrips): blocks of its loop
+  std::vector<uint32_t> component_;  // by block: its strongly connected component
+  std::vector<char> cyclic_;         // by component
+  std::vector<std::vector<uint32_t>>
+      loop_;  // by header of kTrips: the blocks of its loop, in order
 };
 
 }  // namespace pullback::ad

@@ -15,17 +15,56 @@ using ir::Value;
 constexpr size_t kMostStores = 16;  // of a table
 
 bool IsStore(const Inst& inst) { return inst.op == Op::Update || inst.op == Op::AddAt; }
+bool IsRead(const Inst& inst) { return inst.op == Op::Index || inst.op == Op::Dim || inst.each; }
+
+// What all loops of a function ask for.
+struct KnownOfAll {
+  KnownOfAll(const ir::Function& function, const ReverseFlow& reverse, const Definitions& defined,
+             const Counters& all_counters)
+      : f(function),
+        flow(reverse),
+        defs(defined),
+        counters(WithSmallSteps(all_counters)),
+        place(f.blocks.size(), kNoPlace),
+        takers(f.values.size(), [&](auto&& add) {
+          for (uint32_t b = 0; b < f.blocks.size(); ++b) ForEachTaken(b, add);
+        }) {
+    for (size_t k = 0; k < flow.dominators.order().size(); ++k)
+      place[flow.dominators.order()[k]] = k;
+  }
+
+  static constexpr size_t kNoPlace = SIZE_MAX;
+  const ir::Function& f;
+  const ReverseFlow& flow;
+  const Definitions& defs;
+  const Counters counters;
+  std::vector<size_t> place;  // by block: in reverse postorder
+  const FlatLists takers;     // by array: blocks that do more than read it
+
+ private:
+  template <typename Add>
+  void ForEachTaken(uint32_t b, Add&& add) const {
+    for (const Inst& inst : f.blocks[b].insts) {
+      if (IsRead(inst)) continue;
+      for (Value v : inst.args) add(v.id, b);
+    }
+    for (const ir::Edge& edge : f.blocks[b].term.edges) {
+      for (Value v : edge.args) add(v.id, b);
+    }
+  }
+};
 
 // A loop and the arrays that it carries.
 class TableLoop {
  public:
-  TableLoop(const ir::Function& f, const ReverseFlow& flow, const Definitions& defs,
-            const Counters& counters, uint32_t header)
-      : f_(f), flow_(flow), defs_(defs), header_(header), later_(f, flow, defs, counters, header) {
-    for (uint32_t b = 0; b < f.blocks.size(); ++b) {
-      if (IsInside(b)) blocks_.push_back(b);
-    }
-  }
+  TableLoop(const KnownOfAll& known, uint32_t header)
+      : f_(known.f),
+        flow_(known.flow),
+        defs_(known.defs),
+        known_(known),
+        header_(header),
+        later_(f_, flow_, defs_, known.counters, header),
+        blocks_(flow_.LoopOf(header)) {}
 
   // Reads of this loop, with their tables.
   void Find(std::map<const Inst*, Value>& found) {
@@ -53,13 +92,12 @@ class TableLoop {
   bool IsConstantHere(Value v) const { return !IsInside(flow_.def_block[v.id]); }
   // Whether every cycle inside is a loop that is left through its header: those that places are compared in.
   bool HasCountedLoopsAlone() const {
-    std::map<uint32_t, size_t> place;
-    for (uint32_t b : flow_.dominators.order()) place.emplace(b, place.size());
     return std::all_of(blocks_.begin(), blocks_.end(), [&](uint32_t b) {
       const ir::Edges& edges = f_.blocks[b].term.edges;
       return std::all_of(edges.begin(), edges.end(), [&](const ir::Edge& e) {
-        const bool known = place.contains(b) && place.contains(e.block);
-        const bool back = IsInside(e.block) && !(known && place.at(b) < place.at(e.block));
+        const size_t from = known_.place[b], to = known_.place[e.block];
+        const bool forwards = to != KnownOfAll::kNoPlace && from < to;
+        const bool back = IsInside(e.block) && !forwards;
         return !back || (flow_.way[e.block] == WayBack::kTrips && flow_.IsLoopBodyOf(b, e.block));
       });
     });
@@ -122,17 +160,9 @@ class TableLoop {
            IsReadAloneOutside(table) && HasOneSuccessorEach(table);
   }
   bool IsReadAloneOutside(Value table) const {
-    for (uint32_t b = 0; b < f_.blocks.size(); ++b) {
-      if (IsInside(b)) continue;
-      for (const Inst& inst : f_.blocks[b].insts) {
-        const bool reads = inst.op == Op::Index || inst.op == Op::Dim || inst.each;
-        if (!reads && std::find(inst.args.begin(), inst.args.end(), table) != inst.args.end())
-          return false;
-      }
-      for (const ir::Edge& edge : f_.blocks[b].term.edges) {
-        if (std::find(edge.args.begin(), edge.args.end(), table) != edge.args.end()) return false;
-      }
-    }
+    const auto takers = known_.takers[table.id];
+    if (!std::all_of(takers.begin(), takers.end(), [&](uint32_t b) { return IsInside(b); }))
+      return false;
     // The header leads out of the loop by an edge of its own.
     for (const ir::Edge& edge : f_.blocks[header_].term.edges) {
       if (!IsInside(edge.block) &&
@@ -146,8 +176,7 @@ class TableLoop {
     std::map<Value, std::vector<uint32_t>> ends;
     for (uint32_t b : blocks_) {
       for (const Inst& inst : f_.blocks[b].insts) {
-        const bool reads = inst.op == Op::Index || inst.op == Op::Dim || inst.each;
-        if (reads) continue;
+        if (IsRead(inst)) continue;
         for (Value v : inst.args) {
           if (TableOf(v) != table) continue;
           if (!IsStore(inst) || v != inst.args[0]) return false;
@@ -225,9 +254,10 @@ class TableLoop {
   const ir::Function& f_;
   const ReverseFlow& flow_;
   const Definitions& defs_;
+  const KnownOfAll& known_;
   const uint32_t header_;
   const LaterStores later_;
-  std::vector<uint32_t> blocks_;
+  const std::vector<uint32_t>& blocks_;
   std::set<Value> tables_;                       // parameters of the header
   std::map<Value, Value> table_of_;              // by version
   std::set<Value> mixed_;                        // arrays that are no version, or of several
@@ -241,10 +271,10 @@ class TableLoop {
 SettledReads::SettledReads(const ir::Function& f, const ReverseFlow& flow, const Definitions& defs,
                            const Counters& counters) {
   if (flow.exit == kNoExit) return;
+  const KnownOfAll known(f, flow, defs, counters);
   for (uint32_t h = 0; h < f.blocks.size(); ++h) {
     if (flow.way[h] != WayBack::kTrips || !flow.dominators.Dominates(h, flow.exit)) continue;
-    if (flow.SurvivesTo(h, flow.preds[h][0].block))
-      TableLoop(f, flow, defs, counters, h).Find(tables_);
+    if (flow.SurvivesTo(h, flow.preds[h][0].block)) TableLoop(known, h).Find(tables_);
   }
 }
 
