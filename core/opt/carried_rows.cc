@@ -85,8 +85,10 @@ class RowReader {
       if (read.subs[axis + 1] != r.out[axis]) return false;
     }
     c.row = read.subs[0];
-    const Affine rest = c.row - Affine::Of(c.turn);
-    if (std::any_of(rest.terms.begin(), rest.terms.end(), [&](const Affine::Term& t) {
+    const int64_t step = c.row.Coeff(c.turn);
+    const Affine rest = c.row - Affine::Of(c.turn) * step;
+    if ((step != 1 && step != -1) ||
+        std::any_of(rest.terms.begin(), rest.terms.end(), [&](const Affine::Term& t) {
           return t.value == c.turn || !defs_.IsFixed(t.value, loop);
         }))
       return false;
@@ -152,7 +154,7 @@ class RowReader {
     const Type type = f_.TypeOf(read.results[0]);
     Inst& row = add(Op::Index, type);
     row.args = {c.array};
-    row.subs = {c.row - Affine::Const(1)};
+    row.subs = {c.row - Affine::Const(c.row.Coeff(c.turn))};
     for (const Affine& sub : read.subs) row.subs.push_back(sub);
     row.guard = is_later;
     const Value before = row.results[0];

@@ -23,6 +23,7 @@
 #include "core/ir/block_loops.h"
 #include "core/ir/dominance.h"
 #include "core/ir/own_arrays.h"
+#include "core/ir/total.h"
 #include "core/opt/block_loops.h"
 #include "core/opt/simplify.h"
 #include "core/opt/turn_facts.h"
@@ -46,8 +47,14 @@ struct CountedLoop {
 
 class LoopJoiner {
  public:
-  explicit LoopJoiner(ir::Function& f)
-      : f_(f), dominators_(f), before_(ir::Predecessors(f)), defs_(f), own_(f), extents_(f) {}
+  LoopJoiner(const ir::Module& m, ir::Function& f)
+      : m_(m),
+        f_(f),
+        dominators_(f),
+        before_(ir::Predecessors(f)),
+        defs_(f),
+        own_(f),
+        extents_(f) {}
 
   bool Run() {
     FindRows();
@@ -244,7 +251,8 @@ class LoopJoiner {
     if (inst.op == Op::Index) return IsInRange(inst, nullptr, l);
     if (inst.op == Op::Zeros)
       return std::all_of(inst.args.begin(), inst.args.end(), [&](Value n) { return IsExtent(n); });
-    if (!inst.each) return !ir::MayTrap(inst, f_) && (ir::Info(inst.op).flags & ir::kEffect) == 0;
+    if (!inst.each)
+      return !ir::MayTrap(inst, f_, m_) && (ir::Info(inst.op).flags & ir::kEffect) == 0;
     const ir::Each& each = *inst.each;
     for (const ir::IndexVar& i : each.indices) {
       if (!IsExtent(i.extent)) return false;
@@ -256,7 +264,7 @@ class LoopJoiner {
       }
     }
     return std::all_of(each.body.begin(), each.body.end(), [&](const Inst& part) {
-      return part.op == Op::Index ? IsInRange(part, &each, l) : !ir::MayTrap(part, f_);
+      return part.op == Op::Index ? IsInRange(part, &each, l) : !ir::MayTrap(part, f_, m_);
     });
   }
   // That of an array, or a number; not negative.
@@ -370,6 +378,7 @@ class LoopJoiner {
     }
   }
 
+  const ir::Module& m_;
   ir::Function& f_;
   const ir::Dominators dominators_;
   const FlatLists before_;  // each block
@@ -382,9 +391,10 @@ class LoopJoiner {
 
 }  // namespace
 
-bool JoinLoops(ir::Function& f) {
+bool JoinLoops(const ir::Module& m, ir::Function& f) {
   bool changed = false;
-  for (int k = 0; k < kMostJoins && f.blocks.size() > 1 && LoopJoiner(f).Run(); ++k) changed = true;
+  for (int k = 0; k < kMostJoins && f.blocks.size() > 1 && LoopJoiner(m, f).Run(); ++k)
+    changed = true;
   return changed;
 }
 

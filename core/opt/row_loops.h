@@ -22,7 +22,7 @@ class RowLoops {
         loops_(FindLoops(f, dominators_, LoopExits::kWithBreaks)),
         defs_(f),
         turn_rows_(f, loops_, dominators_, defs_),
-        makers_(f, dominators_, loops_, defs_, turn_rows_),
+        makers_(m, f, dominators_, loops_, defs_, turn_rows_),
         round_(f) {}
 
   // Makes the plans first of all, of loops that no other plan changes: places of instructions are others then. `plan_for`: of a

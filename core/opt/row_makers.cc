@@ -4,6 +4,7 @@
 
 #include "core/ir/block_loops.h"
 #include "core/ir/own_arrays.h"
+#include "core/ir/total.h"
 
 namespace pullback::opt {
 namespace {
@@ -49,10 +50,11 @@ bool FillsTable(const ir::Function& f, const BlockLoop& loop, const Counter& cou
   });
 }
 
-RowMakers::RowMakers(const ir::Function& f, const ir::Dominators& dominators,
+RowMakers::RowMakers(const ir::Module& m, const ir::Function& f, const ir::Dominators& dominators,
                      const std::vector<BlockLoop>& loops, const DefinitionBlocks& defs,
                      const TurnRows& turn_rows)
-    : f_(f),
+    : m_(m),
+      f_(f),
       dominators_(dominators),
       loops_(loops),
       defs_(defs),
@@ -171,13 +173,15 @@ bool RowMakers::CannotTrap(const Maker& maker) const {
   const auto is_within = [&](const Affine& sub, Value extent) {
     const Value v = sub.AsValue();
     const auto is_index = [&](const ir::IndexVar& i) {
-      return v == i.var && extents_.AreEqual(i.extent, extent);
+      const bool is_own =
+          v == i.var || RowOfTurn(sub, i.extent, Order::kBackwards) == Affine::Of(i.var);
+      return is_own && extents_.AreEqual(i.extent, extent);
     };
     return std::any_of(each.indices.begin(), each.indices.end(), is_index) ||
            IsCountedWithin(v, extent, maker.block);
   };
   for (const Inst& inst : each.body) {
-    if (inst.op != Op::Index && (ir::MayTrap(inst, f_) || ir::HasCallee(inst.op))) return false;
+    if (inst.op != Op::Index && ir::MayTrap(inst, f_, m_)) return false;
     for (size_t axis = 0; inst.op == Op::Index && axis < inst.subs.size(); ++axis) {
       if (!is_within(inst.subs[axis], extents_.Of(inst.args[0], axis))) return false;
     }

@@ -47,7 +47,7 @@ class RowMakers {
  public:
   using Members = std::vector<size_t>;  // makers, by number
 
-  RowMakers(const ir::Function& f, const ir::Dominators& dominators,
+  RowMakers(const ir::Module& m, const ir::Function& f, const ir::Dominators& dominators,
             const std::vector<BlockLoop>& loops, const DefinitionBlocks& defs,
             const TurnRows& turn_rows);
 
@@ -84,6 +84,7 @@ class RowMakers {
   bool IsOnceInFront(const Maker& maker, const BlockLoop& loop) const;
   bool IsCountedWithin(ir::Value v, ir::Value extent, uint32_t block) const;
 
+  const ir::Module& m_;
   const ir::Function& f_;
   const ir::Dominators& dominators_;
   const std::vector<BlockLoop>& loops_;

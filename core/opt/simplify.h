@@ -47,10 +47,15 @@ bool SinkStatements(ir::Function& f);
 // What one path to a block adds to a value that a statement gives is added in the block (split_joins.cc). True: changed.
 bool SplitJoins(ir::Function& f);
 // Loops over the same turns that take rows of one array become one (join_loops.cc). Comes before differentiation. True: changed.
-bool JoinLoops(ir::Function& f);
+bool JoinLoops(const ir::Module& m, ir::Function& f);
 // Rows that a loop's turns read and hand on to the next one are read by that (carried_rows.cc). Comes before differentiation. True:
 // changed.
 bool ReadCarriedRows(ir::Function& f);
+// Loops that count down to where they take rows of arrays count up (rows_from_end.cc). Comes before differentiation. True: changed.
+bool CountUp(ir::Module& m, ir::Function& f);
+// Arrays of which a loop's turns take rows next to each other from the end are made from the end (rows_from_end.cc). Comes before
+// differentiation. True: changed.
+bool ReadRowsForwards(ir::Module& m, ir::Function& f);
 // Arrays of which each turn of a loop reads its row alone, a matrix, are made in the turns (rows_in_turns.cc). Comes before
 // differentiation. True: changed.
 bool MakeRowsInTurns(ir::Module& m, ir::Function& f);

@@ -205,6 +205,11 @@ Status SinkStatements(PassRunner& passes, ir::Module& m) {
 }
 
 Status BlockTurns(PassRunner& passes, ir::Module& m) {
+  PB_RETURN_IF_ERROR(passes.Run("count_up", m, [&](ir::Module& x) {
+    bool changed = false;
+    for (auto& f : x.functions) changed |= opt::CountUp(x, *f);
+    return changed ? opt::Simplify(x, passes.rules()) : Status();
+  }));
   PB_RETURN_IF_ERROR(passes.Run("carried_rows", m, [&](ir::Module& x) {
     bool changed = false;
     for (auto& f : x.functions) changed |= opt::ReadCarriedRows(*f);
@@ -212,8 +217,13 @@ Status BlockTurns(PassRunner& passes, ir::Module& m) {
   }));
   PB_RETURN_IF_ERROR(passes.Run("join_loops", m, [&](ir::Module& x) {
     bool joined = false;
-    for (auto& f : x.functions) joined |= opt::JoinLoops(*f);
+    for (auto& f : x.functions) joined |= opt::JoinLoops(x, *f);
     return joined ? opt::Simplify(x, passes.rules()) : Status();
+  }));
+  PB_RETURN_IF_ERROR(passes.Run("rows_from_end", m, [&](ir::Module& x) {
+    bool changed = false;
+    for (auto& f : x.functions) changed |= opt::ReadRowsForwards(x, *f);
+    return changed ? opt::Simplify(x, passes.rules()) : Status();
   }));
   bool changed = true;
   for (int round = 0; changed && round < kMostNests; ++round) {

@@ -21,8 +21,8 @@
 #include <vector>
 
 #include "core/analysis/carried_extents.h"
-#include "core/ir/dominance.h"
 #include "core/ir/op_weight.h"
+#include "core/ir/total.h"
 #include "core/tensor/normalise.h"
 #include "core/tensor/statement_edit.h"
 
@@ -98,27 +98,6 @@ bool ReadsAnywhere(const ir::Each& each, Value place) {
   });
 }
 
-// Whether a call of the function ends, without a trap, whatever it is given.
-bool IsTotal(const ir::Module& m, uint32_t callee, int depth = 0) {
-  constexpr int kMostDeep = 4;
-  const ir::Function& f = m.Get(callee);
-  if (depth == kMostDeep) return false;
-  const std::vector<uint32_t> order = ir::ReversePostorder(f);
-  std::vector<size_t> place(f.blocks.size());
-  for (size_t k = 0; k < order.size(); ++k) place[order[k]] = k;
-  return std::all_of(order.begin(), order.end(), [&](uint32_t b) {
-    const ir::Edges& edges = f.blocks[b].term.edges;
-    const auto& insts = f.blocks[b].insts;
-    return std::all_of(edges.begin(), edges.end(),
-                       [&](const ir::Edge& e) { return place[e.block] > place[b]; }) &&
-           std::all_of(insts.begin(), insts.end(), [&](const Inst& inst) {
-             if (inst.op == Op::Call) return IsTotal(m, inst.callee, depth + 1);
-             return !inst.each && !ir::MayTrap(inst, f) &&
-                    (ir::Info(inst.op).flags & ir::kEffect) == 0;
-           });
-  });
-}
-
 class Finder {
  public:
   Finder(const ir::Module& m, const ir::Function& f)
@@ -176,8 +155,7 @@ class Finder {
                             std::any_of(each.body.begin(), each.body.end(), ir::IsDear);
     const bool traps = std::any_of(each.body.begin(), each.body.end(), [&](const Inst& body) {
       if (body.guard.valid()) return true;
-      if (body.op == Op::Call) return !IsTotal(m_, body.callee);
-      return body.op != Op::Index && ir::MayTrap(body, f_);
+      return body.op != Op::Index && ir::MayTrap(body, f_, m_);
     });
     if (!plain || traps) return;
     for (const Inst& read : each.body) {

@@ -138,12 +138,25 @@ TEST_CASE("opt: SplitJoins") {
 }
 
 TEST_CASE("opt: JoinLoops") {
-  RunPassFiles("join_loops", OverFunctions([](ir::Function& f) { JoinLoops(f); }));
+  RunPassFiles("join_loops", [](ir::Module& m) {
+    for (auto& f : m.functions) JoinLoops(m, *f);
+    return Status();
+  });
 }
 
 TEST_CASE("opt: ReadCarriedRows") {
   RunPassFiles("carried_rows", [](ir::Module& m) {
     for (auto& f : m.functions) ReadCarriedRows(*f);
+    return Simplify(m);
+  });
+}
+
+TEST_CASE("opt: CountUp, ReadRowsForwards") {
+  RunPassFiles("rows_from_end", [](ir::Module& m) {
+    for (auto& f : m.functions) {
+      CountUp(m, *f);
+      ReadRowsForwards(m, *f);
+    }
     return Simplify(m);
   });
 }

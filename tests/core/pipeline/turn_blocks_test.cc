@@ -217,6 +217,29 @@ TEST_CASE("turn blocks: rows next to a turn's own") {
   by("in 9..n", "a = sin(a + dot(e[i - 9], e[i]))\n", 2);
 }
 
+TEST_CASE("turn blocks: rows of functions of elements, next to each other") {
+  const auto by = [](const std::string& act, int whole) {
+    const std::string text =
+        "fn act(x: f64) -> f64 {\n" + act +
+        "}\nfn f(x: [n, d]f64, w: [d, s]f64) -> f64 {\n  let e = act.(x @ w)\n  var a = 0.0\n"
+        "  for i in 1..n { a = sin(a + dot(e[i], e[i - 1])) }\n  return a\n}\n";
+    INFO(text);
+    const ir::Module ssa = LowerText(text, "f");
+    CHECK(CountWhole(Derived(ssa, Transform::kValue)) == whole);
+    for (int64_t n : {0, 1, 2, 17, 33}) {
+      const std::vector<Tensor> args = {Waves(n, 2, 0.5), Waves(2, 3, 1.5)};
+      CheckSameOptimised(ssa, Transform::kValue, args);
+      CheckSameOptimised(ssa, Transform::kValueAndGrad, args);
+    }
+  };
+  by("  if x > 0.0 { return x }\n  return 0.1 * x\n", 0);
+  by("  return x * sigmoid(x)\n", 0);
+  by("  return softplus(sigmoid(x))\n", 0);
+  // One that may not end, and one that may trap.
+  by("  var y = x\n  while y > 0.1 { y = y * 0.5 }\n  return y\n", 2);
+  by("  if x > 100.0 { return f64(1 / i64(x - x)) }\n  return x\n", 2);
+}
+
 TEST_CASE("turn blocks: rows by steps") {
   const auto by = [](const std::string& range, const std::string& turn, int whole = 0) {
     CheckProgram("  let e = tanh.(x @ w)\n  var a = 0.0\n  for i < " + range + " {\n" + turn +
@@ -304,6 +327,58 @@ TEST_CASE("turn blocks: rows that a turn hands on to the next one") {
       0);
 }
 
+TEST_CASE("turn blocks: rows next to each other, from the end") {
+  const auto by = [](const std::string& turn, int whole = 0, const std::string& range = "< n") {
+    CheckProgram("  let e = tanh.(x @ w)\n  var a = 0.0\n  for i " + range + " {\n" + turn +
+                     "  }\n  return a + sum(u)\n",
+                 whole);
+  };
+  by("a = sin(a + dot(e[n - 1 - i], e[n - 2 - i]))\n", 0, "< n - 1");
+  by("a = a + dot(e[n - i], e[n - 1 - i]) * f64(i)\n", 0, "in 1..n");
+  by("a = sin(a + dot(e[n - 1 - i], e[max(0, n - 2 - i)]))\n");
+  by("a = sin(a + e[n - 1 - i, 0])\n if i > 0 { a += 0.1 * e[n - i, 1] }\n");
+  by("for j < 2 { if i + j < n { a = sin(a + dot(e[n - 1 - i], e[n - 1 - i - j])) } }\n");
+  by("a = a + 0.1 + exp(e[n - 1 - i, 0] * e[n - 2 - i, 0]) * 0.01\nif a > 0.5 { break }\n", 0,
+     "< n - 1");
+  by("a = sin(a + dot(e[n - 1 - i], e[n - 10 - i]))\n", 2, "< n - 9");
+  by("a = sin(a + dot(e[n - 1 - i], e[i]))\n", 2);
+  // Layers, and what a turn hands on.
+  CheckProgram(
+      "  let e = sigmoid.(x @ w) @ u\n  var h = zeros(s)\n"
+      "  for i in 1..n { h = tanh.(h @ u + e[n - i] * e[n - 1 - i]) }\n  return sum(h)\n",
+      0);
+  CheckProgram(
+      "  let e = tanh.(x @ w)\n  var a = 0.0\n  var p = zeros(s)\n"
+      "  for i < n { a = sin(a + dot(e[n - 1 - i], p))\n p = e[n - 1 - i] }\n"
+      "  return a + sum(u)\n",
+      0);
+}
+
+TEST_CASE("turn blocks: turns that count down") {
+  const auto by = [](const std::string& first, const std::string& test, const std::string& turn,
+                     int whole = 0) {
+    CheckProgram("  let e = tanh.(x @ w)\n  var a = 0.0\n  var i = " + first + "\n  while " + test +
+                     " {\n" + turn + "    i = i - 1\n  }\n  return a + sum(u)\n",
+                 whole);
+  };
+  by("n - 1", "i >= 0", "a = sin(a + sum(e[i]))\n");
+  by("n - 1", "i > 0", "a = sin(a + dot(e[i], e[i - 1]))\n");
+  by("n - 1", "0 < i", "a = a + dot(e[i], e[i - 1]) * f64(i)\n");
+  by("n - 2", "i >= 0", "a = sin(a + dot(e[i], e[i + 1]))\n");
+  by("n - 1", "i > -1", "a = sin(a + dot(e[i], e[max(0, i - 1)]))\n");
+  by("n - 1", "i >= 0", "if i > 0 { a = sin(a + dot(e[i], e[i - 1])) }\n");
+  by("n - 1", "i > 0", "a = a + 0.1 + exp(e[i, 0] * e[i - 1, 1]) * 0.01\nif a > 0.5 { break }\n");
+  by("n - 1", "i > 0", "a = sin(a + dot(e[i], e[i - 1]))\n    if a < 0.0 { a = a * f64(i) }\n");
+  // What is read behind the loop; by more than ones, from where data say, to where the test says otherwise.
+  CheckProgram(
+      "  let e = tanh.(x @ w)\n  var a = 0.0\n  var i = n - 1\n"
+      "  while i > 0 { a = sin(a + dot(e[i], e[i - 1]))\n i = i - 1 }\n  return a * f64(i)\n",
+      2);
+  by("n - 1", "i > 0", "a = sin(a + dot(e[i], e[i - 1]))\n    i = i - 1\n", 2);
+  by("if n > 0 { y[0] } else { 0 }", "i > 0", "a = sin(a + dot(e[min(i, n - 1)], u[0]))\n", 2);
+  by("n", "i != 0", "i = i - 1\n    a = sin(a + sum(e[i]))\n    i = i + 1\n", 2);
+}
+
 TEST_CASE("turn blocks: rows of which a loop inside takes a few") {
   const auto by = [](const std::string& inner, int whole = 0) {
     CheckProgram("  let e = tanh.(x @ w)\n  var a = 0.0\n  for i < n {\n" + inner +
@@ -357,9 +432,10 @@ TEST_CASE("turn blocks: turns that take no row are run as well") {
 }
 
 TEST_CASE("turn blocks: a row that is not there is the error that it was") {
-  for (const char* const row : {"e[i - 1]", "e[i + 1]", "gen l < s { e[i - 1, l] }", "e[i + 4 - 3]",
-                                "e[2 * i + 1]", "e[max(0 - 1, i - 2)]", "e[min(n, i + 1)]",
-                                "e[abs(i - 1) + 2]", "e[if i == 0 { n } else { i }]"}) {
+  for (const char* const row :
+       {"e[i - 1]", "e[i + 1]", "gen l < s { e[i - 1, l] }", "e[i + 4 - 3]", "e[2 * i + 1]",
+        "e[max(0 - 1, i - 2)]", "e[min(n, i + 1)]", "e[abs(i - 1) + 2]",
+        "e[if i == 0 { n } else { i }]", "e[n - i]", "e[n - 2 - i]"}) {
     INFO(row);
     const ir::Module ssa = LowerText(
         "fn f(x: [n, d]f64, w: [d, s]f64) -> f64 {\n  let e = x @ w\n  var a = 0.0\n"
