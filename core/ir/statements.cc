@@ -61,4 +61,33 @@ Inst SumAsStatement(Function& f, const Inst& sum, ValueSpan shape) {
   return statement;
 }
 
+const Inst* FindDef(const Each& each, Value v) {
+  for (const Inst& inst : each.body) {
+    if (std::find(inst.results.begin(), inst.results.end(), v) != inst.results.end()) return &inst;
+  }
+  return nullptr;
+}
+
+std::set<Value> ConditionsOf(const Each& each, Value v) {
+  constexpr size_t kMaxConditions = 32;
+  std::set<Value> all;
+  std::vector<Value> next = {v};
+  for (size_t k = 0; k < next.size() && all.size() < kMaxConditions; ++k) {
+    const Value condition = next[k];
+    if (!condition.valid() || !all.insert(condition).second) continue;
+    const Inst* def = FindDef(each, condition);
+    if (!def) continue;
+    next.push_back(def->guard);
+    if (def->op == Op::And) next.insert(next.end(), def->args.begin(), def->args.end());
+  }
+  return all;
+}
+
+std::optional<size_t> PlaceOfIndex(const Each& each, Value v) {
+  for (size_t k = 0; k < each.indices.size(); ++k) {
+    if (each.indices[k].var == v) return k;
+  }
+  return std::nullopt;
+}
+
 }  // namespace pullback::ir

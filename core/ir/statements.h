@@ -3,6 +3,8 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <optional>
+#include <set>
 #include <vector>
 
 #include "core/ir/ir.h"
@@ -11,6 +13,14 @@ namespace pullback::ir {
 
 // By value: whether a block other than the one that defines it uses it, or the end of any.
 std::vector<bool> UsedElsewhere(const Function& f);
+
+// The body instruction that defines v, or nullptr.
+const Inst* FindDef(const Each& each, Value v);
+// What holds wherever the bool v does: itself, the parts of a conjunction, and guards, since what has one is false
+// where that is; not more than some.
+std::set<Value> ConditionsOf(const Each& each, Value v);
+// Which of the statement's indices v is; nothing: none.
+std::optional<size_t> PlaceOfIndex(const Each& each, Value v);
 
 // The statement's indices with these in front, in order; each is one of them.
 void BringIndicesFirst(Each& each, ValueSpan first);

@@ -22,19 +22,19 @@ EndFinder::EndFinder(const Each& reader, size_t inst, ir::ValueSpan shape, const
       checks_(checks),
       checked_(std::move(checked)) {}
 
-std::optional<Affine> EndFinder::Decided(const std::vector<SubCase>& cases) const {
-  std::vector<SubCase> there;
-  for (const SubCase& one : cases) {
+std::optional<Affine> EndFinder::Decided(const std::vector<analysis::SubCase>& cases) const {
+  std::vector<analysis::SubCase> there;
+  for (const analysis::SubCase& one : cases) {
     if (!IsNever(one.where)) there.push_back(one);
   }
   return CommonForm(there);
 }
 
 std::optional<EndFinder::Found> EndFinder::Find(const PlaceWindow& window,
-                                                const std::vector<SubCase>& cases) {
+                                                const std::vector<analysis::SubCase>& cases) {
   window_ = window;
   found_.rows = {reader_.body[inst_].args[0], window.count, std::nullopt, {}};
-  for (const SubCase& one : cases) {
+  for (const analysis::SubCase& one : cases) {
     if (!IsNever(one.where) && !EndsRun(one) && !Place(one)) return std::nullopt;
   }
   return SetEnds() && AreThere() ? std::optional(found_) : std::nullopt;
@@ -46,7 +46,7 @@ std::vector<Constraint> EndFinder::Known(ir::ConstraintSpan where) const {
   return known;
 }
 
-std::optional<EndFinder::Placed> EndFinder::AlongPlaces(const SubCase& one) const {
+std::optional<EndFinder::Placed> EndFinder::AlongPlaces(const analysis::SubCase& one) const {
   Placed placed{&one, one.form.Coeff(window_.at.terms.begin()->value), {}};
   placed.rest = one.form - window_.at * placed.c;
   const bool is_of_outside =
@@ -57,7 +57,7 @@ std::optional<EndFinder::Placed> EndFinder::AlongPlaces(const SubCase& one) cons
 
 // Of a case that is there at the first point if one condition on numbers from outside holds: that condition. So is the case of n <= 1 in
 // `z[if abs(i - 1) < n { abs(i - 1) } else { 2 * n - 2 - abs(i - 1) }]`.
-std::optional<Constraint> EndFinder::OpenAtFirst(const SubCase& one) const {
+std::optional<Constraint> EndFinder::OpenAtFirst(const analysis::SubCase& one) const {
   std::vector<Constraint> open;
   for (const Constraint& c : one.where) {
     const std::optional<bool> holds = ranges_.HoldsAtFirst(reader_, c, checked_);
@@ -71,7 +71,7 @@ std::optional<Constraint> EndFinder::OpenAtFirst(const SubCase& one) const {
 }
 
 // Whether the case is of the first place alone, and its row never there: a check in front says so, behind which the case is gone.
-bool EndFinder::EndsRun(const SubCase& one) {
+bool EndFinder::EndsRun(const analysis::SubCase& one) {
   const std::optional<Placed> placed = AlongPlaces(one);
   const std::optional<Constraint> open = placed ? OpenAtFirst(one) : std::nullopt;
   if (!open) return false;
@@ -111,7 +111,7 @@ std::optional<int64_t> FarthestOf(Fn&& holds) {
 }  // namespace
 
 // In front, behind, or all along.
-bool EndFinder::Place(const SubCase& one) {
+bool EndFinder::Place(const analysis::SubCase& one) {
   const Affine& at = window_.at;
   std::optional<Placed> placed = AlongPlaces(one);
   if (!placed) return false;
@@ -140,22 +140,23 @@ bool EndFinder::Place(const SubCase& one) {
 }
 
 // Which all of them have where they are.
-std::optional<Affine> EndFinder::CommonForm(const std::vector<SubCase>& there) const {
-  for (const SubCase& one : there) {
-    const bool is_common = std::all_of(there.begin(), there.end(), [&](const SubCase& other) {
-      const Affine more = other.form - one.form;
-      const std::vector<Constraint> known = Known(other.where);
-      return more == Affine() || (ranges_.IsFromZero(reader_, guard_, more, known) &&
-                                  ranges_.IsFromZero(reader_, guard_, more * -1, known));
-    });
+std::optional<Affine> EndFinder::CommonForm(const std::vector<analysis::SubCase>& there) const {
+  for (const analysis::SubCase& one : there) {
+    const bool is_common =
+        std::all_of(there.begin(), there.end(), [&](const analysis::SubCase& other) {
+          const Affine more = other.form - one.form;
+          const std::vector<Constraint> known = Known(other.where);
+          return more == Affine() || (ranges_.IsFromZero(reader_, guard_, more, known) &&
+                                      ranges_.IsFromZero(reader_, guard_, more * -1, known));
+        });
     if (is_common) return one.form;
   }
   return std::nullopt;
 }
 
 // Those of some point at that place, by the row that they name there.
-std::vector<SubCase> EndFinder::CasesAt(const Affine& place, bool in_front) const {
-  std::vector<SubCase> there;
+std::vector<analysis::SubCase> EndFinder::CasesAt(const Affine& place, bool in_front) const {
+  std::vector<analysis::SubCase> there;
   for (const Placed& p : placed_) {
     std::vector<Constraint> where = p.of_case->where;
     where.push_back({window_.at - place, true});
@@ -178,7 +179,7 @@ bool EndFinder::SetEnds() {
 // The row at that place, counted from the end, is that of the places beyond it if these have the same.
 bool EndFinder::SetEnd(int64_t far, bool in_front) {
   const Affine place = in_front ? Affine::Const(far) : Last() - Affine::Const(far);
-  const std::vector<SubCase> there = CasesAt(place, in_front);
+  const std::vector<analysis::SubCase> there = CasesAt(place, in_front);
   if (there.empty()) return true;
   const std::optional<Affine> row = CommonForm(there);
   if (!row) return false;
@@ -214,7 +215,7 @@ bool EndFinder::AreThere() {
     found_.checks.push_back(*check);
     check->AddTo(checked_);
   }
-  return std::all_of(middle_.begin(), middle_.end(), [&](const SubCase& one) {
+  return std::all_of(middle_.begin(), middle_.end(), [&](const analysis::SubCase& one) {
     return ranges_.IsInRange(reader_, guard_, one.form, shape_[0], Known(one.where));
   });
 }

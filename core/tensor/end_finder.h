@@ -5,11 +5,11 @@
 #include <optional>
 #include <vector>
 
+#include "core/analysis/sub_cases.h"
 #include "core/ir/ir.h"
 #include "core/tensor/end_rows.h"
 #include "core/tensor/front_checks.h"
 #include "core/tensor/read_ranges.h"
-#include "core/tensor/sub_cases.h"
 
 namespace pullback::tensor {
 
@@ -35,16 +35,16 @@ class EndFinder {
             const FrontChecks& checks, std::vector<ir::Constraint> checked);
 
   // The form that the subscript has wherever the array is read, if that is one.
-  std::optional<ir::Affine> Decided(const std::vector<SubCase>& cases) const;
+  std::optional<ir::Affine> Decided(const std::vector<analysis::SubCase>& cases) const;
 
   // Nothing: rows other than a few near the ends are not in the window's order, or some may not be there, and not the first
   // point tells. To be asked once.
-  std::optional<Found> Find(const PlaceWindow& window, const std::vector<SubCase>& cases);
+  std::optional<Found> Find(const PlaceWindow& window, const std::vector<analysis::SubCase>& cases);
 
  private:
   // A case whose form is c times the place and something of outside.
   struct Placed {
-    const SubCase* of_case;
+    const analysis::SubCase* of_case;
     int64_t c;
     ir::Affine rest;
     ir::Affine RowAt(const ir::Affine& place) const { return place * c + rest; }
@@ -54,13 +54,13 @@ class EndFinder {
   bool IsNever(ir::ConstraintSpan where) const {
     return ranges_.IsNever(reader_, guard_, Known(where));
   }
-  std::optional<Placed> AlongPlaces(const SubCase& one) const;
-  std::optional<ir::Constraint> OpenAtFirst(const SubCase& one) const;
-  bool EndsRun(const SubCase& one);
+  std::optional<Placed> AlongPlaces(const analysis::SubCase& one) const;
+  std::optional<ir::Constraint> OpenAtFirst(const analysis::SubCase& one) const;
+  bool EndsRun(const analysis::SubCase& one);
   ir::Affine Last() const { return window_.count - ir::Affine::Const(1); }
-  bool Place(const SubCase& one);
-  std::optional<ir::Affine> CommonForm(const std::vector<SubCase>& there) const;
-  std::vector<SubCase> CasesAt(const ir::Affine& place, bool in_front) const;
+  bool Place(const analysis::SubCase& one);
+  std::optional<ir::Affine> CommonForm(const std::vector<analysis::SubCase>& there) const;
+  std::vector<analysis::SubCase> CasesAt(const ir::Affine& place, bool in_front) const;
   bool SetEnds();
   bool SetEnd(int64_t far, bool in_front);
   std::vector<ir::Constraint> PlacesOf(const End& end) const;
@@ -76,7 +76,7 @@ class EndFinder {
   PlaceWindow window_;
   Found found_;
   std::vector<Placed> placed_;
-  std::vector<SubCase> middle_;       // where rows are in their order
+  std::vector<analysis::SubCase> middle_;  // where rows are in their order
   int64_t front_ = -1, behind_ = -1;  // the farthest places of the ends, each counted from its own
 };
 

@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
+#include "core/analysis/body_forms.h"
 #include "core/ir/monoid.h"
-#include "core/tensor/body_forms.h"
 #include "core/tensor/statement_edit.h"
 
 namespace pullback::tensor {
@@ -32,7 +32,7 @@ constexpr int kMaxEqualities = 8;
 class Equalities {
  public:
   Equalities(const ir::Each& each, const ir::Function& f) : each_(each) {
-    BodyForms forms(each, f);
+    analysis::BodyForms forms(each, f);
     for (const Inst& inst : each.body) {
       forms.Note(inst);
       if (inst.op != Op::Eq || f.TypeOf(inst.args[0]) != ir::Type::I64()) continue;

@@ -71,7 +71,7 @@ ImpliedBounds::Constraints ImpliedBounds::Find(Value condition, int depth) const
     all = OfOrder(*def, 0, 1, 0);
     const Constraints more = OfOrder(*def, 1, 0, 0);
     all.insert(all.end(), more.begin(), more.end());
-  } else if (const auto order = OrderOf(def->op)) {
+  } else if (const auto order = analysis::OrderOf(def->op)) {
     all = OfOrder(*def, order->less, order->more, order->apart);
   } else if (def->op == Op::Not) {
     all = OfNegation(*def, depth);
@@ -84,7 +84,7 @@ ImpliedBounds::Constraints ImpliedBounds::OfNegation(const Inst& inst, int depth
   const Inst* def = DefinitionOf(inst.args[0]);
   if (!def || (def->guard.valid() && def->guard != inst.guard)) return {};
   if (def->op == Op::Not) return Find(def->args[0], depth - 1);
-  const auto order = OrderOf(def->op);
+  const auto order = analysis::OrderOf(def->op);
   return order ? OfOrder(*def, order->more, order->less, 1 - order->apart) : Constraints();
 }
 

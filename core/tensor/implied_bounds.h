@@ -5,9 +5,9 @@
 #include <unordered_map>
 #include <vector>
 
+#include "core/analysis/body_forms.h"
 #include "core/analysis/box.h"
 #include "core/ir/ir.h"
-#include "core/tensor/body_forms.h"
 
 namespace pullback::tensor {
 
@@ -33,7 +33,7 @@ class ImpliedBounds {
   const ir::Each& each_;
   const ir::Function& f_;
   const analysis::Box box_;
-  BodyForms forms_;
+  analysis::BodyForms forms_;
   std::unordered_map<uint32_t, const ir::Inst*> definitions_;
 };
 

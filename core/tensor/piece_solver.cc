@@ -4,7 +4,7 @@
 
 #include "core/analysis/eliminate.h"
 #include "core/analysis/isl_solver.h"
-#include "core/tensor/quotients.h"
+#include "core/analysis/quotients.h"
 
 namespace pullback::tensor {
 
@@ -99,7 +99,8 @@ bool PieceSolver::CanCompute(const Predicate& p) const {
   const auto tame = [&](const auto& part) { return box.IsTame(part.e); };
   for (const analysis::Quotient& q : p.quotients) {
     const std::optional<analysis::Interval> range = analysis::RangeOf(q, box);
-    if (!range || !box.IsTame(q.e + Affine::Const(q.d * LeastShift(q, box)))) return false;
+    if (!range || !box.IsTame(q.e + Affine::Const(q.d * analysis::LeastShift(q, box))))
+      return false;
     box.AddValue(q.name, *range);
   }
   return std::all_of(p.strides.begin(), p.strides.end(), tame) &&

@@ -1,6 +1,6 @@
 #include "core/tensor/predicate_writer.h"
 
-#include "core/tensor/quotients.h"
+#include "core/analysis/quotients.h"
 
 namespace pullback::tensor {
 
@@ -52,7 +52,7 @@ Value PredicateWriter::IsMultiple(const analysis::Stride& s) {
 
 // Division truncates, so what it divides is made positive: floor(e / d) is floor((e + d * n) / d) - n.
 Affine PredicateWriter::FloorOf(const analysis::Quotient& q) {
-  const int64_t n = LeastShift(q, box_);
+  const int64_t n = analysis::LeastShift(q, box_);
   const Affine positive = q.e + Affine::Const(q.d * n);
   const Value part = Make(Op::Div, Type::I64(), {Form(positive), I64(q.d)});
   box_.AddValue(part, {0, box_.RangeOf(positive)->hi / q.d});

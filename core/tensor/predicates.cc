@@ -2,11 +2,11 @@
 // box or `where` implies goes, and a statement without points is what its monoids say of nothing.
 #include <algorithm>
 
+#include "core/analysis/body_forms.h"
 #include "core/analysis/isl_solver.h"
 #include "core/analysis/outer_values.h"
 #include "core/analysis/predicate.h"
 #include "core/ir/monoid.h"
-#include "core/tensor/body_forms.h"
 #include "core/tensor/constant_guards.h"
 #include "core/tensor/normalise.h"
 #include "core/tensor/statement_edit.h"
@@ -145,7 +145,7 @@ class Simplifier {
   // Equality is exact however its sides wrap; an order is that of integers where nothing wraps.
   void MakeStructural(Inst& inst) {
     if (f_.TypeOf(inst.args[0]) != ir::Type::I64()) return;
-    const std::optional<IntegerOrder> order = OrderOf(inst.op);
+    const std::optional<analysis::IntegerOrder> order = analysis::OrderOf(inst.op);
     if (!order) return MakeEquation(inst);
     const std::vector<Affine> less = FormsOf(inst.args[order->less], inst.guard, Op::Max),
                               more = FormsOf(inst.args[order->more], inst.guard, Op::Min);
@@ -269,7 +269,7 @@ class Simplifier {
   const Box& box_;
   const ir::Function& f_;
   std::map<Value, const Inst*> definitions_;
-  BodyForms forms_;
+  analysis::BodyForms forms_;
   bool splits_extrema_ = false;
 };
 

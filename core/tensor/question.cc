@@ -4,7 +4,7 @@
 #include <set>
 #include <utility>
 
-#include "core/tensor/body_forms.h"
+#include "core/analysis/body_forms.h"
 #include "core/tensor/reduced_indices.h"
 
 namespace pullback::tensor {
@@ -274,8 +274,8 @@ class FormulaReader {
   const ir::Function& f_;
   const Box& box_;
   TameValues& tame_;
-  Quotients quotients_;
-  BodyForms forms_;
+  analysis::Quotients quotients_;
+  analysis::BodyForms forms_;
   ReducedIndices reduced_;
   std::map<std::pair<Value, bool>, Formula> read_;
   std::vector<Value> conditions_;  // whose guards are still to be read

@@ -12,12 +12,12 @@
 #include <utility>
 #include <vector>
 
+#include "core/analysis/body_forms.h"
 #include "core/analysis/outer_values.h"
 #include "core/analysis/predicate.h"
-#include "core/tensor/body_forms.h"
+#include "core/analysis/sub_cases.h"
 #include "core/tensor/normalise.h"
 #include "core/tensor/statement_edit.h"
-#include "core/tensor/sub_cases.h"
 
 namespace pullback::tensor {
 namespace {
@@ -81,7 +81,7 @@ class Subscript {
     return Affine::Of(other.results[0]);
   }
 
-  const BodyForms& forms() const { return forms_; }
+  const analysis::BodyForms& forms() const { return forms_; }
 
  private:
   struct Parts {
@@ -105,7 +105,7 @@ class Subscript {
   }
 
   const Each& each_;
-  BodyForms forms_;
+  analysis::BodyForms forms_;
   const Affine size_;
 };
 
@@ -201,8 +201,8 @@ class Turner {
     return way;
   }
   bool IsInRange(const Each& each, const Inst& read, size_t axis, const Affine& size,
-                 const BodyForms& forms) const {
-    const auto cases = SubCasesOf(each, f_, forms, outer_, read.subs[axis], read.guard);
+                 const analysis::BodyForms& forms) const {
+    const auto cases = analysis::SubCasesOf(each, f_, forms, outer_, read.subs[axis], read.guard);
     if (!cases) return false;
     const analysis::Box box = outer_.BoxOf(each);
     std::vector<ir::Constraint> known = each.where;
@@ -213,7 +213,7 @@ class Turner {
           known.insert(known.end(), def->constraints.begin(), def->constraints.end());
       }
     }
-    return std::all_of(cases->begin(), cases->end(), [&](const SubCase& one) {
+    return std::all_of(cases->begin(), cases->end(), [&](const analysis::SubCase& one) {
       std::vector<ir::Constraint> all = known;
       all.insert(all.end(), one.where.begin(), one.where.end());
       const auto holds = [&](const Affine& e) {

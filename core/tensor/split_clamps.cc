@@ -24,11 +24,12 @@
 #include <utility>
 #include <vector>
 
+#include "core/analysis/body_forms.h"
 #include "core/analysis/outer_values.h"
+#include "core/analysis/sub_cases.h"
 #include "core/ir/append.h"
 #include "core/ir/own_arrays.h"
 #include "core/tensor/array_reads.h"
-#include "core/tensor/body_forms.h"
 #include "core/tensor/end_finder.h"
 #include "core/tensor/end_rows.h"
 #include "core/tensor/front_checks.h"
@@ -36,7 +37,6 @@
 #include "core/tensor/normalise.h"
 #include "core/tensor/read_ranges.h"
 #include "core/tensor/statement_edit.h"
-#include "core/tensor/sub_cases.h"
 
 namespace pullback::tensor {
 namespace {
@@ -94,7 +94,7 @@ class SplitClampsOf {
 
   bool Visit(Each& each, std::vector<Inst>& out) {
     bool changed = false;
-    BodyForms forms(each, f_);
+    analysis::BodyForms forms(each, f_);
     for (size_t k = 0; k < each.body.size(); ++k) {
       forms.Note(each.body[k]);
       const Inst& read = each.body[k];
@@ -111,11 +111,11 @@ class SplitClampsOf {
     read.args = {array};
   }
 
-  bool ReadByCases(Each& each, size_t k, const BodyForms& forms, const ir::Values& shape,
+  bool ReadByCases(Each& each, size_t k, const analysis::BodyForms& forms, const ir::Values& shape,
                    std::vector<Inst>& out) {
     Inst& read = each.body[k];
     const Affine sub = read.subs[0];
-    const auto cases = SubCasesOf(each, f_, forms, outer_, sub, read.guard);
+    const auto cases = analysis::SubCasesOf(each, f_, forms, outer_, sub, read.guard);
     if (!cases || (cases->size() == 1 && !RunsBackwards(each, cases->front().form))) return false;
     const FrontChecks checks(f_, ranges_, known_);
     EndFinder finder(each, k, shape, ranges_, checks, CheckedFor(each));
@@ -126,7 +126,7 @@ class SplitClampsOf {
       }
     }
     std::optional<PlaceWindow> window;
-    for (const SubCase& one : *cases) {
+    for (const analysis::SubCase& one : *cases) {
       if (!window) window = WindowOf(each, one.form);
     }
     const std::optional<EndFinder::Found> found =
@@ -185,7 +185,7 @@ class SplitClampsOf {
     return is_window ? std::optional(window) : std::nullopt;
   }
 
-  std::optional<Ring> RingOf(const Each& each, const BodyForms& forms, Value v,
+  std::optional<Ring> RingOf(const Each& each, const analysis::BodyForms& forms, Value v,
                              Value extent) const {
     const Inst* def = FindDef(each, v);
     if (!def || def->op != Op::Rem || def->guard.valid()) return std::nullopt;
@@ -207,7 +207,7 @@ class SplitClampsOf {
 
   // Of as many rows as the ring has, and those next to them. A dividend is nowhere a negative number but of -size or less times
   // a whole number: with t turns in front, at most 2 t rows are.
-  bool ReadRing(Each& each, size_t k, const BodyForms& forms, const ir::Values& shape,
+  bool ReadRing(Each& each, size_t k, const analysis::BodyForms& forms, const ir::Values& shape,
                 std::vector<Inst>& out) {
     Inst& read = each.body[k];
     const std::optional<Ring> ring = RingOf(each, forms, read.subs[0].AsValue(), shape[0]);

@@ -17,8 +17,8 @@
 #include <utility>
 #include <vector>
 
+#include "core/analysis/body_forms.h"
 #include "core/ir/own_arrays.h"
-#include "core/tensor/body_forms.h"
 #include "core/tensor/made_rows.h"
 #include "core/tensor/narrow_arrays.h"
 #include "core/tensor/normalise.h"
@@ -297,7 +297,7 @@ class RingSplitter {
 
   std::vector<Turning> TurningsOf(const Each& each, const ir::IndexVar& i) const {
     std::vector<Turning> turnings;
-    BodyForms forms(each, f_);
+    analysis::BodyForms forms(each, f_);
     for (size_t k = 0; k < each.body.size(); ++k) {
       const Inst& inst = each.body[k];
       if (inst.results.size() == 1 && f_.TypeOf(inst.results[0]) == ir::Type::I64()) {
@@ -315,7 +315,7 @@ class RingSplitter {
   }
 
   static std::optional<Turning> Remainder(const Inst& inst, const ir::IndexVar& i,
-                                          const BodyForms& forms) {
+                                          const analysis::BodyForms& forms) {
     const Affine one = Affine::Const(1), at = Affine::Of(i.var), rows = Affine::Of(i.extent);
     if (inst.args[1] != i.extent) return std::nullopt;
     const std::optional<Affine> of = forms.FormOf(inst.args[0], inst.guard);
@@ -325,7 +325,7 @@ class RingSplitter {
   }
 
   std::optional<Turning> Choice(const Each& each, const Inst& inst, const ir::IndexVar& i,
-                                const BodyForms& forms) const {
+                                const analysis::BodyForms& forms) const {
     const Inst* test = FindDef(each, inst.args[0]);
     if (!test || test->op != Op::Holds || test->constraints.size() != 1) return std::nullopt;
     const Affine one = Affine::Const(1), at = Affine::Of(i.var), rows = Affine::Of(i.extent);

@@ -11,28 +11,6 @@ using ir::Affine;
 using ir::Inst;
 using ir::Value;
 
-const Inst* FindDef(const ir::Each& each, Value v) {
-  for (const Inst& inst : each.body) {
-    if (std::find(inst.results.begin(), inst.results.end(), v) != inst.results.end()) return &inst;
-  }
-  return nullptr;
-}
-
-std::set<Value> ConditionsOf(const ir::Each& each, Value v) {
-  constexpr size_t kMaxConditions = 32;
-  std::set<Value> all;
-  std::vector<Value> next = {v};
-  for (size_t k = 0; k < next.size() && all.size() < kMaxConditions; ++k) {
-    const Value condition = next[k];
-    if (!condition.valid() || !all.insert(condition).second) continue;
-    const Inst* def = FindDef(each, condition);
-    if (!def) continue;
-    next.push_back(def->guard);
-    if (def->op == ir::Op::And) next.insert(next.end(), def->args.begin(), def->args.end());
-  }
-  return all;
-}
-
 bool IsWithin(const ir::Each& each, Value guard, const Affine& e, Value extent) {
   const bool first = e == Affine::Const(0);
   if (first && std::any_of(each.indices.begin(), each.indices.end(),
@@ -82,13 +60,6 @@ bool StoresByData(const ir::Each& each, const ir::EachResult& r) {
     return std::any_of(sub.terms.begin(), sub.terms.end(),
                        [&](const Affine::Term& t) { return FindDef(each, t.value) != nullptr; });
   });
-}
-
-std::optional<size_t> PlaceOfIndex(const ir::Each& each, Value v) {
-  for (size_t k = 0; k < each.indices.size(); ++k) {
-    if (each.indices[k].var == v) return k;
-  }
-  return std::nullopt;
 }
 
 size_t CountNaming(const ir::EachResult& r, Value v) {

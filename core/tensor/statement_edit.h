@@ -7,23 +7,20 @@
 #include <vector>
 
 #include "core/ir/ir.h"
+#include "core/ir/statements.h"
 
 namespace pullback::tensor {
 
-// The body instruction that defines v, or nullptr.
-const ir::Inst* FindDef(const ir::Each& each, ir::Value v);
+using ir::ConditionsOf;
+using ir::FindDef;
+using ir::PlaceOfIndex;
 
-// What holds wherever the bool v does: itself, the parts of a conjunction, and guards, since what has one is false
-// where that is; not more than some.
-std::set<ir::Value> ConditionsOf(const ir::Each& each, ir::Value v);
 // Whether `where`, or the guard where it holds, says that 0 <= e < extent; or e is 0, and an index has that range.
 bool IsWithin(const ir::Each& each, ir::Value guard, const ir::Affine& e, ir::Value extent);
 // Whether some array of several axes is walked across its rows as the last index runs.
 bool WalksAcrossRows(const ir::Each& each, bool with_results);
 // The same of another one of its indices.
 bool WalksAcrossRows(const ir::Each& each, ir::Value index, bool with_results);
-// Which of the statement's indices v is; nothing: none.
-std::optional<size_t> PlaceOfIndex(const ir::Each& each, ir::Value v);
 // What an axis of that extent calls `sub`, counted from its end.
 ir::Affine Mirrored(const ir::Affine& sub, ir::Value extent);
 // The index that the subscript is when that is counted from the end; kNoValue: it is none.

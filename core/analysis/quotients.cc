@@ -1,11 +1,9 @@
-#include "core/tensor/quotients.h"
+#include "core/analysis/quotients.h"
 
 #include <algorithm>
 
-namespace pullback::tensor {
+namespace pullback::analysis {
 
-using analysis::Interval;
-using analysis::Quotient;
 using ir::Affine;
 
 std::optional<Affine> Quotients::Floor(const Affine& e, int64_t d) {
@@ -14,7 +12,7 @@ std::optional<Affine> Quotients::Floor(const Affine& e, int64_t d) {
   }
   if (d < 2 || !box_.IsTame(e)) return std::nullopt;
   all_.push_back({f_.NewValue(ir::Type::I64()), e, d});
-  box_.AddValue(all_.back().name, *analysis::RangeOf(all_.back(), box_));
+  box_.AddValue(all_.back().name, *RangeOf(all_.back(), box_));
   return Affine::Of(all_.back().name);
 }
 
@@ -42,9 +40,9 @@ std::vector<Quotient> Quotients::NamedBy(ir::ConstraintSpan constraints) const {
   return named;
 }
 
-int64_t LeastShift(const Quotient& q, const analysis::Box& box) {
-  if (box.IsNonNegative(q.e) == analysis::Truth::kTrue) return 0;
-  return std::max<int64_t>(0, -analysis::FloorDiv(box.RangeOf(q.e)->lo, q.d));
+int64_t LeastShift(const Quotient& q, const Box& box) {
+  if (box.IsNonNegative(q.e) == Truth::kTrue) return 0;
+  return std::max<int64_t>(0, -FloorDiv(box.RangeOf(q.e)->lo, q.d));
 }
 
-}  // namespace pullback::tensor
+}  // namespace pullback::analysis

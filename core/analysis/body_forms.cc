@@ -1,6 +1,6 @@
-#include "core/tensor/body_forms.h"
+#include "core/analysis/body_forms.h"
 
-namespace pullback::tensor {
+namespace pullback::analysis {
 
 using ir::Affine;
 using ir::Inst;
@@ -59,4 +59,4 @@ std::optional<Affine> BodyForms::DescribeQuotient(const Inst& inst) const {
                             : quotients_->Remainder(*e, by->constant);
 }
 
-}  // namespace pullback::tensor
+}  // namespace pullback::analysis

@@ -1,13 +1,13 @@
-#include "core/tensor/sub_cases.h"
+#include "core/analysis/sub_cases.h"
 
 #include <algorithm>
 #include <set>
 #include <utility>
 
 #include "core/analysis/predicate.h"
-#include "core/tensor/statement_edit.h"
+#include "core/ir/statements.h"
 
-namespace pullback::tensor {
+namespace pullback::analysis {
 namespace {
 
 using ir::Affine;
@@ -26,8 +26,8 @@ using Conditions = std::optional<std::vector<std::vector<Constraint>>>;
 
 class Divider {
  public:
-  Divider(const Each& each, const ir::Function& f, const BodyForms& forms,
-          const analysis::OuterValues& outer, Value guard)
+  Divider(const Each& each, const ir::Function& f, const BodyForms& forms, const OuterValues& outer,
+          Value guard)
       : each_(each),
         f_(f),
         forms_(forms),
@@ -77,7 +77,7 @@ class Divider {
                                                [&](const Constraint& c) { return IsKnown(c); });
   }
   bool IsKnown(const Constraint& c) const {
-    analysis::Box box = box_;
+    Box box = box_;
     std::vector<Constraint> known;
     const auto learn = [&](const Constraint& told) {
       known.push_back({outer_.Describe(told.e, each_, box), told.equality});
@@ -85,13 +85,13 @@ class Divider {
     std::for_each(each_.where.begin(), each_.where.end(), learn);
     std::for_each(path_.begin(), path_.end(), learn);
     const Affine form = outer_.Describe(c.e, each_, box);
-    analysis::Work work;
-    return analysis::ProvesImplied(known, {form, c.equality}, box, work);
+    Work work;
+    return ProvesImplied(known, {form, c.equality}, box, work);
   }
 
   // In terms of values whose definition is not affine; nothing: it may wrap.
   std::optional<Affine> Tame(const Affine& a) const {
-    analysis::Box box = box_;
+    Box box = box_;
     const Affine form = outer_.Describe(a, each_, box);
     return box.IsTame(form) ? std::optional(form) : std::nullopt;
   }
@@ -234,8 +234,8 @@ class Divider {
   const Each& each_;
   const ir::Function& f_;
   const BodyForms& forms_;
-  const analysis::OuterValues& outer_;
-  const analysis::Box box_;
+  const OuterValues& outer_;
+  const Box box_;
   // Where the subscript is asked for.
   std::set<Value> held_, denied_;  // conditions
   std::vector<Constraint> path_;
@@ -244,8 +244,8 @@ class Divider {
 }  // namespace
 
 SubCases SubCasesOf(const Each& each, const ir::Function& f, const BodyForms& forms,
-                    const analysis::OuterValues& outer, const Affine& sub, Value guard) {
+                    const OuterValues& outer, const Affine& sub, Value guard) {
   return Divider(each, f, forms, outer, guard).OfForm(sub);
 }
 
-}  // namespace pullback::tensor
+}  // namespace pullback::analysis

@@ -4,11 +4,11 @@
 #include <optional>
 #include <vector>
 
+#include "core/analysis/body_forms.h"
 #include "core/analysis/outer_values.h"
 #include "core/ir/ir.h"
-#include "core/tensor/body_forms.h"
 
-namespace pullback::tensor {
+namespace pullback::analysis {
 
 // Where all constraints hold. Both are of the statement's indices and of values outside.
 struct SubCase {
@@ -19,8 +19,7 @@ struct SubCase {
 // Of a subscript of what is read under `guard`: at each point some case is there, and of several all have the same value. Nothing:
 // data say, an integer may wrap, or they are too many.
 std::optional<std::vector<SubCase>> SubCasesOf(const ir::Each& each, const ir::Function& f,
-                                               const BodyForms& forms,
-                                               const analysis::OuterValues& outer,
+                                               const BodyForms& forms, const OuterValues& outer,
                                                const ir::Affine& sub, ir::Value guard);
 
-}  // namespace pullback::tensor
+}  // namespace pullback::analysis

@@ -4,10 +4,10 @@
 #include <map>
 #include <optional>
 
+#include "core/analysis/quotients.h"
 #include "core/ir/ir.h"
-#include "core/tensor/quotients.h"
 
-namespace pullback::tensor {
+namespace pullback::analysis {
 
 // An order of integers: 0 <= args[more] - args[less] - apart.
 struct IntegerOrder {
@@ -42,4 +42,4 @@ class BodyForms {
   std::map<ir::Value, Known> known_;  // the indices and the body
 };
 
-}  // namespace pullback::tensor
+}  // namespace pullback::analysis

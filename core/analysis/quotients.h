@@ -7,12 +7,12 @@
 #include "core/analysis/predicate.h"
 #include "core/ir/ir.h"
 
-namespace pullback::tensor {
+namespace pullback::analysis {
 
 class Quotients {
  public:
   // The box learns the ranges of the names.
-  Quotients(ir::Function& f, analysis::Box& box) : f_(f), box_(box) {}
+  Quotients(ir::Function& f, Box& box) : f_(f), box_(box) {}
 
   // The greatest integer that is at most e / d, d >= 2. nullopt: e may wrap.
   std::optional<ir::Affine> Floor(const ir::Affine& e, int64_t d);
@@ -21,15 +21,15 @@ class Quotients {
   std::optional<ir::Affine> Remainder(const ir::Affine& e, int64_t d);
 
   // Those that the constraints name, and those that these name, in order.
-  std::vector<analysis::Quotient> NamedBy(ir::ConstraintSpan constraints) const;
+  std::vector<Quotient> NamedBy(ir::ConstraintSpan constraints) const;
 
  private:
   ir::Function& f_;
-  analysis::Box& box_;
-  std::vector<analysis::Quotient> all_;
+  Box& box_;
+  std::vector<Quotient> all_;
 };
 
 // The least n >= 0 for which a tame e + d * n is not negative at any point of the box.
-int64_t LeastShift(const analysis::Quotient& q, const analysis::Box& box);
+int64_t LeastShift(const Quotient& q, const Box& box);
 
-}  // namespace pullback::tensor
+}  // namespace pullback::analysis
