@@ -60,7 +60,8 @@ RowMakers::RowMakers(const ir::Module& m, const ir::Function& f, const ir::Domin
       defs_(defs),
       turn_rows_(turn_rows),
       around_(ir::LoopsAround(f, dominators)),
-      extents_(f) {
+      extents_(f),
+      statement_rows_(f) {
   FindMakers();
   FindReads();
 }
@@ -110,7 +111,12 @@ void RowMakers::Read(const Inst& inst, RowRead read) {
     const auto it = maker_of_.find(read.array.id);
     if (it == maker_of_.end()) return;
     reads_of_[it->second].push_back(reads_.size());
-    for (Value v : turn_rows_.TermsOf(read.row)) reads_at_[v.id].push_back(reads_.size());
+    ir::Values at = turn_rows_.TermsOf(read.row);
+    if (const auto reader = ReaderOf(read)) {
+      const Value row = makers_[*reader].row;
+      if (std::find(at.begin(), at.end(), row) == at.end()) at.push_back(row);
+    }
+    for (Value v : at) reads_at_[v.id].push_back(reads_.size());
     reads_.push_back(read);
     return;
   }
@@ -130,7 +136,8 @@ const std::vector<size_t>& RowMakers::ReadsAt(Value v) const {
 
 RowMakers::Members RowMakers::MembersOf(const BlockLoop& loop, Value counter,
                                         const std::function<bool(size_t)>& may,
-                                        const std::function<bool(const RowRead&)>& takes) const {
+                                        const std::function<bool(const RowRead&)>& takes,
+                                        const Beside& beside) const {
   std::set<size_t> members;
   std::vector<Value> rows = {counter};  // whose reads are looked at
   while (!rows.empty()) {
@@ -146,19 +153,35 @@ RowMakers::Members RowMakers::MembersOf(const BlockLoop& loop, Value counter,
     return std::all_of(reads_of_[m].begin(), reads_of_[m].end(), [&](size_t k) {
       const RowRead& read = reads_[k];
       const bool in_turn = loop.Holds(read.block) && read.block != loop.header && takes(read);
-      return in_turn || IsOfMember(read, members);
+      return in_turn || IsOfMember(read, members, beside);
     });
   };
   while (std::erase_if(members, [&](size_t m) { return !is_by_rows(m); }) > 0) continue;
   return {members.begin(), members.end()};
 }
 
-bool RowMakers::IsOfMember(const RowRead& read, const std::set<size_t>& members) const {
-  if (!read.in_body) return false;
-  const Inst& inst = f_.blocks[read.block].insts[read.place];
-  const auto it = maker_of_.find(inst.results[0].id);
-  return it != maker_of_.end() && members.contains(it->second) &&
-         read.row == Affine::Of(makers_[it->second].row);
+std::optional<size_t> RowMakers::ReaderOf(const RowRead& read) const {
+  if (!read.in_body) return std::nullopt;
+  const auto it = maker_of_.find(f_.blocks[read.block].insts[read.place].results[0].id);
+  return it == maker_of_.end() ? std::nullopt : std::optional(it->second);
+}
+
+bool RowMakers::IsOfMember(const RowRead& read, const std::set<size_t>& members,
+                           const Beside& beside) const {
+  const std::optional<size_t> reader = ReaderOf(read);
+  if (!reader || !members.contains(*reader)) return false;
+  return beside ? beside(*reader, read) : read.row == Affine::Of(makers_[*reader].row);
+}
+
+std::optional<RowSpan> RowMakers::SpanIn(size_t reader, const RowRead& read, int64_t most) const {
+  const Value rows = makers_[MakerOf(read)].rows, row = makers_[reader].row;
+  if (read.row == Affine::Of(row) && RowsBeyond(rows, makers_[reader].rows, defs_) == int64_t{0})
+    return RowSpan{0, 0};
+  const ir::Each& each = *InstOf(makers_[reader]).each;
+  const Inst& index = each.body[*read.in_body];
+  return statement_rows_.IsThere(each, index, 0, rows)
+             ? statement_rows_.SpanOf(each, index, row, most)
+             : std::nullopt;
 }
 
 bool RowMakers::IsOnceInFront(const Maker& maker, const BlockLoop& loop) const {
@@ -183,7 +206,9 @@ bool RowMakers::CannotTrap(const Maker& maker) const {
   for (const Inst& inst : each.body) {
     if (inst.op != Op::Index && ir::MayTrap(inst, f_, m_)) return false;
     for (size_t axis = 0; inst.op == Op::Index && axis < inst.subs.size(); ++axis) {
-      if (!is_within(inst.subs[axis], extents_.Of(inst.args[0], axis))) return false;
+      const Value extent = extents_.Of(inst.args[0], axis);
+      if (!is_within(inst.subs[axis], extent) && !statement_rows_.IsThere(each, inst, axis, extent))
+        return false;
     }
   }
   for (const ir::EachResult& r : each.results) {

@@ -13,6 +13,7 @@
 #include "core/ir/dominance.h"
 #include "core/ir/ir.h"
 #include "core/opt/block_loops.h"
+#include "core/opt/statement_rows.h"
 #include "core/opt/turn_rows.h"
 
 namespace pullback::opt {
@@ -65,11 +66,18 @@ class RowMakers {
   // Whose rows are made of v.
   const std::vector<size_t>& ReadsAt(ir::Value v) const;
 
-  // Those whose rows are read by turns, as `takes` says, or make rows of others of them; in the order of the text. Of those that
-  // `may`, which runs once for each time that the statement is evaluated.
+  // Whether a read that is not of a turn may be another member's, the first argument.
+  using Beside = std::function<bool(size_t, const RowRead&)>;
+  // Those whose rows are read by turns, as `takes` says, or make rows of others of them, of their own one, or as `beside` says; in
+  // the order of the text. Of those that `may`, which runs once for each time that the statement is evaluated.
   Members MembersOf(const BlockLoop& loop, ir::Value counter,
                     const std::function<bool(size_t)>& may,
-                    const std::function<bool(const RowRead&)>& takes) const;
+                    const std::function<bool(const RowRead&)>& takes,
+                    const Beside& beside = nullptr) const;
+  // The maker in whose body the read is; nothing: it is in no such.
+  std::optional<size_t> ReaderOf(const RowRead& read) const;
+  // Of a read in the body of `reader`: next to the row that this makes, where it is known to be near, `most` away, and to be there.
+  std::optional<RowSpan> SpanIn(size_t reader, const RowRead& read, int64_t most) const;
   // Whatever rows are made.
   bool CannotTrap(const Maker& maker) const;
   // Ends the run where a size is negative, also where no turn is made: at the end of the block.
@@ -80,7 +88,7 @@ class RowMakers {
   void FindReads();
   void Read(const ir::Inst& inst, RowRead read);
   void UseWhole(ir::Value v);
-  bool IsOfMember(const RowRead& read, const std::set<size_t>& members) const;
+  bool IsOfMember(const RowRead& read, const std::set<size_t>& members, const Beside& beside) const;
   bool IsOnceInFront(const Maker& maker, const BlockLoop& loop) const;
   bool IsCountedWithin(ir::Value v, ir::Value extent, uint32_t block) const;
 
@@ -92,6 +100,7 @@ class RowMakers {
   const TurnRows& turn_rows_;
   const std::vector<std::set<uint32_t>> around_;  // by block, headers
   const ir::AxisExtents extents_;
+  const StatementRows statement_rows_;
   ValueIds dims_;  // of arrays
   std::vector<Maker> makers_;
   std::map<uint32_t, size_t> maker_of_;  // by result

@@ -12,12 +12,14 @@
 //                                                   b3: ret v'
 //
 // Only of arrays that may be larger than the function's own, and not where turns fill a table that is as long. A statement of
-// which such a statement reads, at its own row, alone comes along. Turns may take rows next to their own, e[i - 1] or
+// which such a statement reads, at its own row or next to it, alone comes along. Turns may take rows next to their own, e[i - 1] or
 // e[max(0, i - 1)], where it is known, or has been asked, that these are there (turn_rows.h): a block makes those of its first and
-// last turns, too, so some rows are made twice. Rows may be taken by steps, e[2 * i + 1]: a block has as many times the rows. What
-// makes rows that no turn takes, as a break leaves before or the loop does not count them, cannot trap.
+// last turns, too, so some rows are made twice; so it does of what statements take next to their rows (statement_rows.h). Rows may be
+// taken by steps, e[2 * i + 1]: a block has as many times the rows. What makes rows that no turn takes, as a break leaves before or
+// the loop does not count them, cannot trap.
 // Comes before derivatives are taken: the reverse loop has the same two levels.
 #include <algorithm>
+#include <map>
 #include <optional>
 #include <vector>
 
@@ -35,8 +37,9 @@ using ir::Value;
 
 constexpr int64_t kRows = 16;
 constexpr int64_t kMostAway = 4,
-                  kMostStart = 16;  // rows next to a turn's own; turns that are left out at first
-constexpr int64_t kMostStep = 4;    // rows from a turn's own to the next one's
+                  kMostStart = 16;   // rows next to a turn's own; turns that are left out at first
+constexpr int64_t kMostBeside = 12;  // rows next to a turn's own that are made for those
+constexpr int64_t kMostStep = 4;     // rows from a turn's own to the next one's
 
 // The rows that turn i takes: step * i + first to step * i + last, of an array that has `more` rows more than the loop counts to; by
 // steps of more than 1, `rows` of them.
@@ -64,8 +67,9 @@ class Blocker : private RowLoops {
     Counter counter;
     Order order;
     Members members;
-    int64_t start = 0;  // of the counter
-    Window window{};
+    int64_t start = 0;                   // of the counter
+    Window window{};                     // that the turns take
+    std::map<size_t, Window> made = {};  // by member
   };
 
   // No more than a block's rows: k, or min(k, …).
@@ -89,19 +93,19 @@ class Blocker : private RowLoops {
     if (IsReadBehind(loop, counter->param) || FillsTable(f_, loop, *counter)) return std::nullopt;
     const bool is_of_dims = IsOfDims(FormOf(counter->bound, defs_), defs_);
     if (start != 0 && !TimesBound(counter->bound, 1, defs_)) return std::nullopt;
-    std::vector<Plan> plans = {{loop, *counter, Order::kForwards, {}, start, {}}};
+    std::vector<Plan> plans = {{loop, *counter, Order::kForwards, {}, start, {}, {}}};
     for (int64_t step = 1; step <= kMostStep; ++step) {
       const bool ends =
           step == 1 ? is_of_dims : TimesBound(counter->bound, step, defs_).has_value();
       const Window window = ends ? WindowOf(loop, *counter, start, step) : Window();
       if (window != Window())
-        plans.insert(plans.begin(), {loop, *counter, Order::kForwards, {}, start, window});
+        plans.insert(plans.begin(), {loop, *counter, Order::kForwards, {}, start, window, {}});
     }
-    if (start == 0) plans.push_back({loop, *counter, Order::kBackwards, {}, start, {}});
+    if (start == 0) plans.push_back({loop, *counter, Order::kBackwards, {}, start, {}, {}});
     for (Plan& plan : plans) {
-      plan.members = MembersOf(plan);
       const auto is_large = [&](size_t m) { return makers_[m].is_large; };
-      if (std::any_of(plan.members.begin(), plan.members.end(), is_large)) return std::move(plan);
+      if (FindMembers(plan) && std::any_of(plan.members.begin(), plan.members.end(), is_large))
+        return std::move(plan);
     }
     return std::nullopt;
   }
@@ -167,20 +171,77 @@ class Blocker : private RowLoops {
                        [&](uint32_t v) { return users_.AnyOutside(Value{v}, loop); });
   }
 
-  Members MembersOf(const Plan& plan) const {
+  bool FindMembers(Plan& plan) const {
+    for (const bool beside : {true, false}) {
+      if (beside && plan.order == Order::kBackwards) continue;
+      plan.members = MembersOf(plan, beside);
+      if (FindMade(plan)) return true;
+    }
+    return false;
+  }
+  // Which rows of each member the turns and other members take. False: more than a block has of its own.
+  bool FindMade(Plan& plan) const {
+    plan.made.clear();
+    for (auto m = plan.members.rbegin(); m != plan.members.rend(); ++m) {
+      std::optional<RowSpan> span;
+      const auto join = [&](int64_t first, int64_t last) {
+        span = span ? RowSpan{std::min(span->first, first), std::max(span->last, last)}
+                    : RowSpan{first, last};
+      };
+      for (size_t k : makers_.ReadsOf(*m)) {
+        const RowRead& read = makers_.Read(k);
+        if (plan.loop.Holds(read.block)) {
+          join(plan.window.first, plan.window.last);
+          continue;
+        }
+        const size_t reader = *makers_.ReaderOf(read);
+        const Window& of = plan.made.at(reader);
+        const RowSpan near = makers_.SpanIn(reader, read, kMostAway).value_or(RowSpan{0, 0});
+        join(of.first + near.first, of.last + near.last);
+      }
+      const auto more = RowsBeyond(makers_[*m].rows, plan.counter.bound, defs_);
+      if (!span || span->first < -kMostBeside || span->last > kMostBeside) return false;
+      Window& made = plan.made[*m] = plan.window;
+      made.first = span->first;
+      made.last = span->last;
+      if (made.step == 1) made.more = more.value_or(0);
+      if (made.step != 1) made.rows = makers_[*m].rows;
+    }
+    return true;
+  }
+
+  // `beside`: also of what members read next to the rows that they make.
+  Members MembersOf(const Plan& plan, bool beside) const {
     const BlockLoop& loop = plan.loop;
     const Value i = f_.blocks[loop.header].params[plan.counter.param];
     const Affine turn = RowOfTurn(Affine::Of(i), plan.counter.bound, plan.order);
     const Turns turns{loop, i, plan.counter.bound, plan.start};
     const auto may = [&](size_t m) {
-      return !IsFew(makers_[m].rows) && HasRows(makers_[m], plan) &&
+      return !IsFew(makers_[m].rows) &&
+             (HasRows(makers_[m], plan) || (beside && HasNear(m, plan))) &&
              (MakesAll(plan) || makers_.CannotTrap(makers_[m]));
     };
-    return makers_.MembersOf(loop, i, may, [&](const RowRead& read) {
+    const auto takes = [&](const RowRead& read) {
+      if (!HasRows(makers_[makers_.MakerOf(read)], plan)) return false;
       if (plan.window == Window()) return read.row == turn;
       const std::optional<RowSpan> span = NearRows(read, turns, plan.window.step);
       return span && plan.window.first <= span->first && span->last <= plan.window.last;
+    };
+    if (!beside) return makers_.MembersOf(loop, i, may, takes);
+    return makers_.MembersOf(loop, i, may, takes, [&](size_t reader, const RowRead& read) {
+      if (read.row == Affine::Of(makers_[reader].row) &&
+          RowsBeyond(makers_[makers_.MakerOf(read)].rows, makers_[reader].rows, defs_) ==
+              int64_t{0})
+        return true;
+      return makers_.CannotTrap(makers_[makers_.MakerOf(read)]) &&
+             makers_.SpanIn(reader, read, kMostAway).has_value();
     });
+  }
+  // Whether it is known where its rows end.
+  bool HasNear(size_t m, const Plan& plan) const {
+    return plan.window.step == 1
+               ? RowsBeyond(makers_[m].rows, plan.counter.bound, defs_).has_value()
+               : IsOfDims(FormOf(makers_[m].rows, defs_), defs_);
   }
   // Whether the rows that a plan's blocks make of it are there, and are, if all turns are run, all of them.
   bool HasRows(const Maker& maker, const Plan& plan) const {
@@ -192,7 +253,7 @@ class Blocker : private RowLoops {
     return !plan.loop.has_breaks && plan.start == 0 && plan.window == Window();
   }
   void Rewrite(Plan& plan) {
-    auto& [loop, counter, order, members, start, window] = plan;
+    auto& [loop, counter, order, members, start, window, windows] = plan;
     for (size_t m : members) makers_.CheckSizes(b_, makers_[m], loop.entry);
     const uint32_t around = b_.NewBlock(), make = b_.NewBlock(), next = b_.NewBlock();
     const Value block = b_.AddParam(around, ir::Type::I64());
@@ -212,14 +273,16 @@ class Blocker : private RowLoops {
 
     b_.SetBlock(make);
     const Affine base = Affine::Of(block) * window.Turns() + Affine::Const(start);
-    const BlockRows rows = RowsOfTurns(plan, base);
+    const BlockRows rows = RowsOfTurns(plan, base, window);
+    std::map<size_t, BlockRows> rows_of;
+    for (size_t m : members) rows_of.emplace(m, RowsMade(plan, base, m, rows, rows_of));
     Value turns = rows.count;
     if (window.first != 0 || window.last != 0 || window.more < 0 || window.step != 1)
       turns =
           b_.Make(Op::Min, {b_.I64(window.Turns()), b_.AffineOf(Affine::Of(counter.bound) - base)});
     Copier made(f_);
-    const Block of{rows.first, counter.bound, order, rows.count};
-    for (size_t m : members) f_.blocks[make].insts.push_back(RowsOf(makers_[m], of, made));
+    for (size_t m : members)
+      f_.blocks[make].insts.push_back(RowsOf(m, counter.bound, order, rows_of, made));
     first[counter.param] = b_.I64(0);
     b_.Jump(loop.header, first);
 
@@ -229,7 +292,7 @@ class Blocker : private RowLoops {
 
     // Places of instructions are others behind this.
     const Value row = f_.NewLike(f_, f_.blocks[loop.header].params[counter.param]);
-    ReadFrom(made, plan, rows, row);
+    ReadFrom(made, plan, rows_of, row);
     CountRows(loop, counter.param, base, row, turns, next);
     loop.blocks.push_back(next);
     round_.RenameOutside(loop, names);
@@ -237,7 +300,7 @@ class Blocker : private RowLoops {
 
   // The loop around, which is entered instead of the other one and goes on where that did.
   void GoByBlocks(const Plan& plan, uint32_t around, uint32_t make) {
-    const auto& [loop, counter, order, members, start, window] = plan;
+    const auto& [loop, counter, order, members, start, window, windows] = plan;
     const int64_t turns = window.Turns();
     const ir::Terminator term = std::move(f_.blocks[loop.entry].term);
     b_.SetBlock(loop.entry);
@@ -260,9 +323,18 @@ class Blocker : private RowLoops {
     Value count;
     bool from_turn;  // the first is the window's of the first turn in all blocks
   };
-  // That these turns take, as far as they are there: no further than where all end, in a form that tells it.
-  BlockRows RowsOfTurns(const Plan& plan, const Affine& base) {
-    const Window& w = plan.window;
+  // Of that member; those that another one has, too, are counted once.
+  BlockRows RowsMade(const Plan& plan, const Affine& base, size_t m, const BlockRows& of_turns,
+                     const std::map<size_t, BlockRows>& others) {
+    const Window& window = plan.made.at(m);
+    if (window == plan.window) return of_turns;
+    for (const auto& [other, rows] : others) {
+      if (plan.made.at(other) == window) return rows;
+    }
+    return RowsOfTurns(plan, base, window);
+  }
+  // That a window of these turns takes, as far as they are there: no further than where all end, in a form that tells it.
+  BlockRows RowsOfTurns(const Plan& plan, const Affine& base, const Window& w) {
     const Affine first = base * w.step + Affine::Const(w.first);
     const bool starts = plan.start * w.step + w.first >= 0;
     const Affine lo =
@@ -279,32 +351,30 @@ class Blocker : private RowLoops {
     return {lo, count, starts};
   }
 
-  // The rows that some turns take.
-  struct Block {
-    Affine first_turn;
-    Value all_rows;
-    Order order;
-    Value rows;  // how many
-  };
-  // The statement that makes these; reads those of what is in `made`.
-  Inst RowsOf(const Maker& maker, const Block& block, Copier& made) {
+  // The statement that makes the member's rows of some turns, of `all_rows`; reads those of what is in `made`.
+  Inst RowsOf(size_t m, Value all_rows, Order order, const std::map<size_t, BlockRows>& rows_of,
+              Copier& made) {
+    const Maker& maker = makers_[m];
+    const BlockRows& rows = rows_of.at(m);
     const Inst& whole = makers_.InstOf(maker);
     Inst inst = made.Copy(whole);
     const Value number = made.Get(maker.row), row = f_.NewLike(f_, number);
-    const Affine shifted =
-        RowOfTurn(block.first_turn + Affine::Of(row), block.all_rows, block.order);
+    const Affine shifted = RowOfTurn(rows.first + Affine::Of(row), all_rows, order);
     for (ir::IndexVar& i : inst.each->indices) {
-      if (i.var == number) i = {row, block.rows};
+      if (i.var == number) i = {row, rows.count};
     }
     for (ir::Constraint& c : inst.each->where) c.e = c.e.Substitute(number, shifted);
     for (ir::EachResult& r : inst.each->results) {
       r.out[0] = Affine::Of(row);
-      r.shape[0] = block.rows;
+      r.shape[0] = rows.count;
     }
     for (size_t k = 0; k < whole.each->body.size(); ++k) {
       const Inst& read = whole.each->body[k];
-      if (read.op == Op::Index && made.names().contains(read.args[0].id))
-        inst.each->body[k].subs[0] = Affine::Of(row);
+      if (read.op != Op::Index || !made.names().contains(read.args[0].id)) continue;
+      const BlockRows& of = rows_of.at(makers_.MakerOf({0, 0, k, read.args[0], {}}));
+      const bool is_own = read.subs[0] == Affine::Of(maker.row) && of.count == rows.count;
+      Affine& sub = inst.each->body[k].subs[0];
+      sub = is_own ? Affine::Of(row) : sub - of.first;
     }
     Inst is;
     is.op = Op::AffineOf;
@@ -338,15 +408,17 @@ class Blocker : private RowLoops {
     header.term.cond = more;
   }
 
-  void ReadFrom(const Copier& made, const Plan& plan, const BlockRows& rows, Value row) {
+  void ReadFrom(const Copier& made, const Plan& plan, const std::map<size_t, BlockRows>& rows_of,
+                Value row) {
     const Value i = f_.blocks[plan.loop.header].params[plan.counter.param];
     const Affine turn = RowOfTurn(Affine::Of(i), plan.counter.bound, plan.order);
     for (size_t m : plan.members) {
+      const BlockRows& rows = rows_of.at(m);
       for (size_t k : makers_.ReadsOf(m)) {
         const RowRead& read = makers_.Read(k);
         if (!plan.loop.Holds(read.block)) continue;
         const int64_t step = plan.window.step;
-        const Affine away = read.row - turn * step - Affine::Const(plan.window.first);
+        const Affine away = read.row - turn * step - Affine::Const(plan.made.at(m).first);
         Inst& inst = f_.blocks[read.block].insts[read.place];
         Inst& index = read.in_body ? inst.each->body[*read.in_body] : inst;
         index.args[0] = made.Get(read.array);

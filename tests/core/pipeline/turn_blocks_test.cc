@@ -37,13 +37,14 @@ std::vector<Tensor> Arguments(int64_t n, int64_t d, int64_t s) {
           Tensor::Of(DType::kI64, {n}, labels)};
 }
 
-void CheckProgram(const std::string& body, int whole) {
+void CheckProgram(const std::string& body, int whole,
+                  const std::vector<int64_t>& sizes = {0, 1, 3, 15, 16, 17, 33}) {
   const std::string text =
       "fn f(x: [n, d]f64, w: [d, s]f64, u: [s, s]f64, y: [n]i64) -> f64 {\n" + body + "}\n";
   INFO(text);
   const ir::Module ssa = LowerText(text, "f");
   CHECK(CountWhole(Derived(ssa, Transform::kValue)) == whole);
-  for (int64_t n : {0, 1, 3, 15, 16, 17, 33}) {
+  for (int64_t n : sizes) {
     INFO(n);
     const std::vector<Tensor> args = Arguments(n, 2, 3);
     CheckSameOptimised(ssa, Transform::kValue, args);
@@ -238,6 +239,42 @@ TEST_CASE("turn blocks: rows of functions of elements, next to each other") {
   // One that may not end, and one that may trap.
   by("  var y = x\n  while y > 0.1 { y = y * 0.5 }\n  return y\n", 2);
   by("  if x > 100.0 { return f64(1 / i64(x - x)) }\n  return x\n", 2);
+}
+
+TEST_CASE("turn blocks: rows that are made of rows next to them") {
+  const auto by = [](const std::string& layers, const std::string& loop, int whole = 0) {
+    CheckProgram("  let e = tanh.(x @ w)\n" + layers + "  var a = 0.0\n  for i " + loop +
+                     "\n  return a + sum(u)\n",
+                 whole, {3, 15, 16, 17, 18, 19, 33, 34});
+  };
+  const std::string one = "< n { a = sin(a + sum(c[i])) }";
+  const std::string two = "in 1..n { a = sin(a + dot(c[i], c[i - 1])) }";
+  for (const std::string& loop : {one, two}) {
+    by("  let c = gen i < n { if i > 0 { e[i] + e[i - 1] @ u } else { e[i] } }\n", loop);
+    by("  let c = gen i < n, l < s { e[i, l] + 0.5 * e[max(0, i - 2), l] }\n", loop);
+    by("  let c = gen i < n, l < s { e[i, l] * e[min(n - 1, i + 1), l] }\n", loop);
+    by("  let c = gen i < n, l < s { sum q < 3 { [i + q >= 1 and i + q - 1 < n] * e[i + q - 1, l] "
+       "} "
+       "}\n",
+       loop);
+    by("  let b = gen i < n { e[i] - e[max(0, i - 1)] }\n"
+       "  let c = gen i < n { sigmoid.(b[i] @ u + b[min(n - 1, i + 1)] + e[max(0, i - 1)]) }\n",
+       loop);
+  }
+  // Fewer rows than what they are made of.
+  by("  let c = gen i < n - 2 { sum q < 3 { e[i + q] @ u } }\n",
+     "in 1..n - 2 { a = sin(a + dot(c[i], c[i - 1])) }");
+  by("  let c = gen i < n - 2 { e[i] * e[i + 2] }\n", "< n - 2 { a = sin(a + sum(c[i])) }");
+  by("  let c = gen i < n / 2 { e[2 * i] * e[2 * i + 1] }\n", "< n / 2 { a = sin(a + sum(c[i])) }",
+     0);
+  by("  let c = gen i < n { e[i] + e[max(0, i - 1)] }\n",
+     "< n / 2 { a = sin(a + dot(c[2 * i], c[2 * i + 1])) }");
+  by("  let c = gen i < n { e[i] + e[max(0, i - 1)] }\n",
+     "< n { a = a + 0.1 + exp(sum(c[i])) * 0.01\nif a > 0.5 { break } }");
+  by("  let c = gen i < n { e[i] + e[n - 1] }\n", one);
+  // Too far, by what data say.
+  by("  let c = gen i < n { e[i] + e[max(0, i - 9)] }\n", one, 2);
+  by("  let c = gen i < n { e[i] + e[max(0, min(n - 1, y[i]))] }\n", one, 2);
 }
 
 TEST_CASE("turn blocks: rows by steps") {
