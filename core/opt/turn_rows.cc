@@ -18,6 +18,12 @@ constexpr int kMostDepth = 4;       // cases of cases
 
 Affine Minus(const Affine& a) { return a * -1; }
 
+const ir::IndexVar* IndexIn(const ir::Each& each, Value v) {
+  const auto at = std::find_if(each.indices.begin(), each.indices.end(),
+                               [&](const ir::IndexVar& i) { return i.var == v; });
+  return at == each.indices.end() ? nullptr : &*at;
+}
+
 }  // namespace
 
 TurnRows::TurnRows(const ir::Function& f, const std::vector<BlockLoop>& loops,
@@ -215,18 +221,35 @@ std::optional<RowSpan> TurnRows::SpanIn(Case c, const Affine& rows, const Turns&
   return is_there ? std::optional(span) : std::nullopt;
 }
 
-// What of a conjunction of constraints on integers of blocks.
-void TurnRows::LearnGuard(const ir::Each& each, Value guard, const Turns& turns,
-                          std::vector<Affine>& facts) const {
-  for (const Inst& inst : each.body) {
-    if (inst.op != Op::Holds || inst.results[0] != guard) continue;
-    for (const ir::Constraint& c : inst.constraints) {
+// Whether it is a sum of the loop's counter, of the statement's indices, if it is in one, and of what is bounded.
+bool TurnRows::IsBoundedIn(const ir::Each* each, const Affine& sum, const Turns& turns) const {
+  return std::all_of(sum.terms.begin(), sum.terms.end(), [&](const Affine::Term& t) {
+    if (t.value == turns.counter) return true;
+    const ir::IndexVar* index = each ? IndexIn(*each, t.value) : nullptr;
+    return IsBounded(index ? FormOf(index->extent, defs_) : Affine::Of(t.value), kMostDepth);
+  });
+}
+
+// Of integers of blocks and the statement's indices: where these are, and what its space and a conjunction that guards say.
+void TurnRows::LearnStatement(const ir::Each& each, Value guard, const Turns& turns,
+                              std::vector<Affine>& facts) const {
+  for (const ir::IndexVar& i : each.indices) {
+    const Affine extent = FormOf(i.extent, defs_);
+    if (!IsBounded(extent, kMostDepth)) continue;
+    facts.push_back(Affine::Of(i.var));
+    facts.push_back(extent - Affine::Of(i.var) - Affine::Const(1));
+  }
+  const auto learn = [&](const auto& constraints) {
+    for (const ir::Constraint& c : constraints) {
       const Affine form = FormOf(c.e, defs_);
-      if (!IsBounded(form - Affine::Of(turns.counter) * form.Coeff(turns.counter), kMostDepth))
-        continue;
+      if (!IsBoundedIn(&each, form, turns)) continue;
       facts.push_back(form);
       if (c.equality) facts.push_back(Minus(form));
     }
+  };
+  learn(each.where);
+  for (const Inst& inst : each.body) {
+    if (inst.op == Op::Holds && inst.results[0] == guard) learn(inst.constraints);
   }
 }
 
@@ -236,18 +259,15 @@ std::optional<RowSpan> TurnRows::SpanOf(const Affine& row, Value rows, uint32_t 
   const auto is_tame = [&](Value v) { return IsBounded(v, kMostDepth); };
   Case all{
       FormOf(row, defs_), {}, FactsAt(f_, turns.loop, block, place, is_tame, dominators_, defs_)};
-  if (!IsBounded(all.form - Affine::Of(turns.counter) * all.form.Coeff(turns.counter), kMostDepth))
-    return std::nullopt;
+  const ir::Each* each = in_body ? f_.blocks[block].insts[place].each.get() : nullptr;
+  if (!IsBoundedIn(each, all.form, turns)) return std::nullopt;
   std::vector<Affine>& known = all.known.at_least_0;
   known.push_back(Affine::Of(turns.counter) - Affine::Const(turns.start));
   for (int64_t times = 1; times <= step; ++times) {
     if (const auto most = TimesBound(turns.bound, times, defs_))
       known.push_back(*most - Affine::Of(turns.counter) * times - Affine::Const(times));
   }
-  if (in_body) {
-    const ir::Each& each = *f_.blocks[block].insts[place].each;
-    LearnGuard(each, each.body[*in_body].guard, turns, known);
-  }
+  if (each) LearnStatement(*each, each->body[*in_body].guard, turns, known);
   const std::optional<Cases> cases = CasesOf(std::move(all), turns);
   if (!cases) return std::nullopt;
   std::optional<RowSpan> span;

@@ -1,5 +1,6 @@
 // Which rows next to a turn's own the reads of a loop of blocks take: of subscripts that are sums, i - 1, or one of several sums
-// by cases: max(0, i - 1), abs(i - 2), `if i == 0 { 1 } else { i - 1 }`, and i + j, where j counts a few turns of a loop inside.
+// by cases: max(0, i - 1), abs(i - 2), `if i == 0 { 1 } else { i - 1 }`, and i + j, where j counts a few turns of a loop inside, or a
+// few points of a statement.
 #pragma once
 
 #include <cstdint>
@@ -54,8 +55,9 @@ class TurnRows {
   };
 
   std::vector<ir::Affine> SumsOf(ir::Value v) const;
-  void LearnGuard(const ir::Each& each, ir::Value guard, const Turns& turns,
-                  std::vector<ir::Affine>& facts) const;
+  void LearnStatement(const ir::Each& each, ir::Value guard, const Turns& turns,
+                      std::vector<ir::Affine>& facts) const;
+  bool IsBoundedIn(const ir::Each* each, const ir::Affine& sum, const Turns& turns) const;
   bool IsBounded(const ir::Affine& sum, int depth) const;
   bool IsBounded(ir::Value v, int depth) const;
   std::optional<Cases> CasesOf(Case all, const Turns& turns) const;

@@ -277,6 +277,24 @@ TEST_CASE("turn blocks: rows that are made of rows next to them") {
   by("  let c = gen i < n { e[i] + e[max(0, min(n - 1, y[i]))] }\n", one, 2);
 }
 
+TEST_CASE("turn blocks: rows of which a statement in the turn takes a few") {
+  const auto by = [](const std::string& range, const std::string& turn, int whole = 0) {
+    CheckProgram("  let e = tanh.(x @ w)\n  var a = 0.0\n  for i " + range + " {\n" + turn +
+                     "  }\n  return a + sum(u)\n",
+                 whole);
+  };
+  by("in 2..n", "a = sin(a + norm2(gen q < 3 { dot(e[i], e[i - q]) }))\n");
+  by("< n", "a = sin(a + sum q < 3 { [i + q < n] * e[i + q, 0] * e[i, 1] })\n");
+  by("< n", "a = sin(a + sum q in 0..min(3, i + 1) { dot(e[i], e[i - q]) })\n");
+  by("< n - 2",
+     "let p = softmax(gen q < 3 { dot(e[i], e[i + q]) })\n"
+     "a = sin(a + norm2(sum q < 3 { p[q] * e[i + q] }))\n");
+  by("in 1..n", "a = sin(a + sum q < 2 { e[n - 1 - i + q, 0] * e[n - 1 - i, 1] })\n");
+  // Too many, as many as rows, one that may not be there.
+  by("in 8..n", "a = sin(a + norm2(gen q < 9 { dot(e[i], e[i - q]) }))\n", 2);
+  by("< n", "a = sin(a + sum q < n { [q <= i] * e[i - q, 0] * e[i, 1] })\n", 2);
+}
+
 TEST_CASE("turn blocks: rows by steps") {
   const auto by = [](const std::string& range, const std::string& turn, int whole = 0) {
     CheckProgram("  let e = tanh.(x @ w)\n  var a = 0.0\n  for i < " + range + " {\n" + turn +
@@ -472,7 +490,7 @@ TEST_CASE("turn blocks: a row that is not there is the error that it was") {
   for (const char* const row :
        {"e[i - 1]", "e[i + 1]", "gen l < s { e[i - 1, l] }", "e[i + 4 - 3]", "e[2 * i + 1]",
         "e[max(0 - 1, i - 2)]", "e[min(n, i + 1)]", "e[abs(i - 1) + 2]",
-        "e[if i == 0 { n } else { i }]", "e[n - i]", "e[n - 2 - i]"}) {
+        "e[if i == 0 { n } else { i }]", "e[n - i]", "e[n - 2 - i]", "sum q < 2 { e[i + q] }"}) {
     INFO(row);
     const ir::Module ssa = LowerText(
         "fn f(x: [n, d]f64, w: [d, s]f64) -> f64 {\n  let e = x @ w\n  var a = 0.0\n"
