@@ -220,17 +220,17 @@ Status BlockTurns(PassRunner& passes, ir::Module& m) {
     for (auto& f : x.functions) joined |= opt::JoinLoops(x, *f);
     return joined ? opt::Simplify(x, passes.rules()) : Status();
   }));
-  PB_RETURN_IF_ERROR(passes.Run("rows_from_end", m, [&](ir::Module& x) {
-    bool changed = false;
-    for (auto& f : x.functions) changed |= opt::ReadRowsForwards(x, *f);
-    return changed ? opt::Simplify(x, passes.rules()) : Status();
-  }));
   bool changed = true;
   for (int round = 0; changed && round < kMostNests; ++round) {
     changed = false;
     PB_RETURN_IF_ERROR(passes.Run("rows_in_turns", m, [&](ir::Module& x) {
       for (auto& f : x.functions) changed |= opt::MakeRowsInTurns(x, *f);
       return changed ? opt::Simplify(x, passes.rules()) : Status();
+    }));
+    PB_RETURN_IF_ERROR(passes.Run("rows_from_end", m, [&](ir::Module& x) {
+      bool turned = false;
+      for (auto& f : x.functions) turned |= opt::ReadRowsForwards(x, *f);
+      return turned ? opt::Simplify(x, passes.rules()) : Status();
     }));
     PB_RETURN_IF_ERROR(passes.Run("block_turns", m, [&](ir::Module& x) {
       for (auto& f : x.functions) changed |= opt::BlockTurns(x, *f);
