@@ -68,7 +68,7 @@ RowMakers::RowMakers(const ir::Module& m, const ir::Function& f, const ir::Domin
 
 void RowMakers::FindMakers() {
   const ir::OwnArrays own(f_);
-  for (uint32_t b = 0; b < f_.blocks.size(); ++b) {
+  for (uint32_t b : dominators_.order()) {  // what makers read comes before them
     for (size_t k = 0; k < f_.blocks[b].insts.size(); ++k) {
       const Inst& inst = f_.blocks[b].insts[k];
       if (inst.op == Op::Dim) dims_.insert(inst.results[0].id);
@@ -170,13 +170,17 @@ bool RowMakers::IsOfMember(const RowRead& read, const std::set<size_t>& members,
                            const Beside& beside) const {
   const std::optional<size_t> reader = ReaderOf(read);
   if (!reader || !members.contains(*reader)) return false;
-  return beside ? beside(*reader, read) : read.row == Affine::Of(makers_[*reader].row);
+  return beside ? beside(*reader, read) : IsOwnRow(*reader, read);
+}
+
+bool RowMakers::IsOwnRow(size_t reader, const RowRead& read) const {
+  return read.row == Affine::Of(makers_[reader].row) &&
+         RowsBeyond(makers_[MakerOf(read)].rows, makers_[reader].rows, defs_) == int64_t{0};
 }
 
 std::optional<RowSpan> RowMakers::SpanIn(size_t reader, const RowRead& read, int64_t most) const {
+  if (IsOwnRow(reader, read)) return RowSpan{0, 0};
   const Value rows = makers_[MakerOf(read)].rows, row = makers_[reader].row;
-  if (read.row == Affine::Of(row) && RowsBeyond(rows, makers_[reader].rows, defs_) == int64_t{0})
-    return RowSpan{0, 0};
   const ir::Each& each = *InstOf(makers_[reader]).each;
   const Inst& index = each.body[*read.in_body];
   return statement_rows_.IsThere(each, index, 0, rows)

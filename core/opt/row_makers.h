@@ -68,8 +68,10 @@ class RowMakers {
 
   // Whether a read that is not of a turn may be another member's, the first argument.
   using Beside = std::function<bool(size_t, const RowRead&)>;
-  // Those whose rows are read by turns, as `takes` says, or make rows of others of them, of their own one, or as `beside` says; in
-  // the order of the text. Of those that `may`, which runs once for each time that the statement is evaluated.
+  // Whether the reader makes as many rows as there are of the array, and reads the one that it makes.
+  bool IsOwnRow(size_t reader, const RowRead& read) const;
+  // Those whose rows are read by turns, as `takes` says, or make rows of others of them, of their own one, or as `beside` says; each
+  // behind those that it reads. Of those that `may`, which runs once for each time that the statement is evaluated.
   Members MembersOf(const BlockLoop& loop, ir::Value counter,
                     const std::function<bool(size_t)>& may,
                     const std::function<bool(const RowRead&)>& takes,

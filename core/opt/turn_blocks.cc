@@ -229,10 +229,7 @@ class Blocker : private RowLoops {
     };
     if (!beside) return makers_.MembersOf(loop, i, may, takes);
     return makers_.MembersOf(loop, i, may, takes, [&](size_t reader, const RowRead& read) {
-      if (read.row == Affine::Of(makers_[reader].row) &&
-          RowsBeyond(makers_[makers_.MakerOf(read)].rows, makers_[reader].rows, defs_) ==
-              int64_t{0})
-        return true;
+      if (makers_.IsOwnRow(reader, read)) return true;
       return makers_.CannotTrap(makers_[makers_.MakerOf(read)]) &&
              makers_.SpanIn(reader, read, kMostAway).has_value();
     });

@@ -85,7 +85,7 @@ std::set<Value> ArraysOfManyRows(const ir::Function& f, size_t axis) {
   return many;
 }
 
-ArrayReads::ArrayReads(const ir::Function& f) : f_(f) {
+ArrayReads::ArrayReads(const ir::Function& f, int least_rank) : f_(f), least_rank_(least_rank) {
   const auto forbid = [&](Value v) { Forbid(v); };
   for (const ir::Block& b : f.blocks) {
     for (const Inst& inst : b.insts) {
@@ -99,14 +99,14 @@ ArrayReads::ArrayReads(const ir::Function& f) : f_(f) {
 }
 
 void ArrayReads::Forbid(Value v) {
-  if (f_.TypeOf(v).rank > 1) of_[v.id].other = true;
+  if (f_.TypeOf(v).rank >= least_rank_) of_[v.id].other = true;
 }
 
 void ArrayReads::Visit(const Inst& statement) {
   for (const Inst& inst : statement.each->body) {
     if (inst.op != Op::Index) {
       ir::ForEachOperand(inst, [&](Value v) { Forbid(v); });
-    } else if (f_.TypeOf(inst.args[0]).rank > 1) {
+    } else if (f_.TypeOf(inst.args[0]).rank >= least_rank_) {
       Array& read = of_[inst.args[0].id];
       read.subs.emplace_back(inst.subs.begin(), inst.subs.end());
       read.reads.push_back({statement.each.get(), &inst});

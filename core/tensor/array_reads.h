@@ -28,9 +28,10 @@ class ArrayReads {
     const ir::Each* statement;
     const ir::Inst* inst;  // of its body
   };
-  explicit ArrayReads(const ir::Function& f);
+  // Of arrays of so many axes.
+  explicit ArrayReads(const ir::Function& f, int least_rank = 2);
 
-  // Whether it has two axes or more, is read, and only by `index` in the bodies of statements.
+  // Whether it has that many axes, is read, and only by `index` in the bodies of statements.
   bool OnlyByStatements(ir::Value array) const;
   // All reads of such an array, as they are now.
   const std::vector<Read>& Of(ir::Value array) const { return of_.at(array.id).reads; }
@@ -49,6 +50,7 @@ class ArrayReads {
   void Visit(const ir::Inst& statement);
 
   const ir::Function& f_;
+  const int least_rank_;
   std::unordered_map<uint32_t, Array> of_;
 };
 

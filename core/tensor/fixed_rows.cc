@@ -15,12 +15,14 @@
 // turns. Of a row under a condition, `if i == 0`, the check comes in front where the first point reads it if it is not there; then
 // further rows may be known to be there, `z[n - 1]`.
 //
-// Arrays that are no larger than the function's own stay, and those that a statement reads by two indices, since it needs all
-// rows at once. Of the first axis: a column is at hand wherever its row is, and sets of a batch are often so small that rows made
+// Arrays that are no larger than the function's own stay, but what is made of the rows of others, `norm(z[i])`, and taken beside
+// such a row: else that row would wait for all of them. So do those that a statement reads by two indices, since it needs all rows
+// at once. Of the first axis: a column is at hand wherever its row is, and sets of a batch are often so small that rows made
 // once more would be as many as there are.
 #include <algorithm>
 #include <optional>
 #include <set>
+#include <unordered_map>
 #include <utility>
 #include <vector>
 
@@ -52,10 +54,16 @@ class FixedRows {
   explicit FixedRows(ir::Function& f)
       : f_(f),
         own_(f),
-        reads_(f),
+        reads_(f, 1),
         ranges_(f),
         around_(ir::LoopsAround(f, ir::Dominators(f))),
-        block_of_(BlocksOf(f)) {}
+        block_of_(BlocksOf(f)) {
+    for (const ir::Block& b : f.blocks) {
+      for (const Inst& inst : b.insts) {
+        if (MakesLargeArray(inst, own_)) large_.insert(inst.results[0]);
+      }
+    }
+  }
 
   bool Run() {
     for (size_t b = 0; b < f_.blocks.size(); ++b) {
@@ -87,16 +95,36 @@ class FixedRows {
 
   bool Visit(size_t b, size_t k) {
     const Inst& maker = f_.blocks[b].insts[k];
-    if (!MakesLargeArray(maker, own_) || !reads_.OnlyByStatements(maker.results[0])) return false;
+    if (!maker.each || !reads_.OnlyByStatements(maker.results[0])) return false;
     const Each& each = *maker.each;
     const EachResult& r = each.results[0];
-    const std::optional<size_t> place = PlaceOfIndex(each, r.out[0].AsValue());
+    const std::optional<size_t> place =
+        r.out.empty() ? std::nullopt : PlaceOfIndex(each, r.out[0].AsValue());
     if (!place || CountNaming(r, each.indices[*place].var) != 1 ||
         each.indices[*place].extent != r.shape[0])
       return false;
+    if (!large_.contains(maker.results[0]) && !IsOfRows(maker)) return false;
     const std::optional<std::vector<Fixed>> fixed = FixedAt(b, k);
     if (fixed) MakeRows(b, k, *fixed);
     return fixed.has_value();
+  }
+
+  // One element, or more, of each row of a larger array, of which those alone are read at a fixed place beside that row.
+  bool IsOfRows(const Inst& maker) const {
+    const Each& each = *maker.each;
+    const EachResult& r = each.results[0];
+    const bool plain = maker.results.size() == 1 && !ir::IsScan(r.monoid) && !r.into.valid();
+    if (!plain || many_.contains(maker.results[0]) || !ReadsLarge(each, r.out[0])) return false;
+    const auto& reads = reads_.Of(maker.results[0]);
+    return std::all_of(reads.begin(), reads.end(), [&](const auto& read) {
+      return !IsFixed(*read.statement, *read.inst) ||
+             ReadsLarge(*read.statement, read.inst->subs[0]);
+    });
+  }
+  bool ReadsLarge(const Each& each, const Affine& row) const {
+    return std::any_of(each.body.begin(), each.body.end(), [&](const Inst& inst) {
+      return inst.op == Op::Index && large_.contains(inst.args[0]) && inst.subs[0] == row;
+    });
   }
 
   // Nothing: there are none, or too many, or other reads need all rows, too. In the order of the text.
@@ -187,13 +215,19 @@ class FixedRows {
       std::vector<Inst> out;
       ir::Block& in = f_.blocks[block];
       for (size_t at = 0; at < in.insts.size(); ++at) {
+        std::unordered_map<uint32_t, Value> numbers;  // that are rows, by what reads them
         for (const Fixed& read : fixed) {
           if (read.block != block || read.statement != at) continue;
           Inst& inst = in.insts[at].each->body[read.inst];
           const Value row = row_of(read.row, out, out);
           if (read.check) read.check->Append(*in.insts[at].each, inst.loc, f_, out);
-          ReadRow(inst, row);
+          if (f_.TypeOf(row).IsArray()) {
+            ReadRow(inst, row);
+          } else {
+            numbers.emplace(inst.results[0].id, row);
+          }
         }
+        if (!numbers.empty()) ReadNumbers(in.insts[at], numbers);
         out.push_back(std::move(in.insts[at]));
       }
       in.insts = std::move(out);
@@ -225,6 +259,7 @@ class FixedRows {
   const ir::KnownExtents known_ = ir::FindKnownExtents(f_);
   const FrontChecks checks_{f_, ranges_, known_};
   const std::set<Value> many_ = ArraysOfManyRows(f_);
+  std::set<Value> large_;
 };
 
 }  // namespace
