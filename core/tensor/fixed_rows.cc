@@ -86,11 +86,12 @@ class FixedRows {
     }
     return of;
   }
-  // A read at a place that no index of its statement is in.
+  // A read at a place that no index of its statement is in, or a short one alone, `z[q - 1]` where q < 3.
   struct Fixed {
     size_t block, statement, inst;  // of the function, of the block, of its body
-    Affine row;
+    Affine row;                     // the first one
     std::optional<RowCheck> check;  // unless it is known to be in range
+    ir::IndexVar window = {};       // that runs from there on; none: one row
   };
 
   bool Visit(size_t b, size_t k) {
@@ -132,9 +133,11 @@ class FixedRows {
     const Inst& maker = f_.blocks[b].insts[k];
     if (many_.contains(maker.results[0])) return std::nullopt;
     const auto& reads = reads_.Of(maker.results[0]);
-    if (std::none_of(reads.begin(), reads.end(),
-                     [&](const auto& read) { return IsFixed(*read.statement, *read.inst); }))
-      return std::nullopt;
+    const auto is_fixed = [&](const auto& read) {
+      return IsFixed(*read.statement, *read.inst) ||
+             WindowOf(*read.statement, *read.inst).var.valid();
+    };
+    if (std::none_of(reads.begin(), reads.end(), is_fixed)) return std::nullopt;
     std::vector<Fixed> fixed;
     bool by_rows = false;
     for (size_t in = 0; in < f_.blocks.size(); ++in) {
@@ -144,7 +147,9 @@ class FixedRows {
         for (size_t inst = 0; reader.each && inst < reader.each->body.size(); ++inst) {
           const Inst& read = reader.each->body[inst];
           if (read.op != Op::Index || read.args[0] != maker.results[0]) continue;
-          const bool is_fixed = IsFixed(*reader.each, read) && !TakesTurns(read.subs[0], b);
+          const ir::IndexVar window = in == b ? WindowOf(*reader.each, read) : ir::IndexVar();
+          const bool is_fixed =
+              (IsFixed(*reader.each, read) || window.var.valid()) && !TakesTurns(read.subs[0], b);
           by_rows |= !is_fixed;
           if (!is_fixed) continue;
           const EachResult& r = maker.each->results[0];
@@ -152,23 +157,34 @@ class FixedRows {
               ranges_.IsInRange(*reader.each, read.guard, read.subs[0], r.shape[0], checked);
           std::optional<RowCheck> check;
           if (!is_known) {
+            if (window.var.valid()) return std::nullopt;
             check = checks_.CheckOf(*reader.each, inst, read.subs[0], r.shape, checked);
             if (!check) return std::nullopt;
             check->AddTo(checked);
           }
           if (in != b && !IsKnownAt(read.subs[0], b, k)) return std::nullopt;
-          fixed.push_back({in, at, inst, read.subs[0], check});
+          const Affine first =
+              window.var.valid() ? read.subs[0] - Affine::Of(window.var) : read.subs[0];
+          fixed.push_back({in, at, inst, first, check, window});
         }
       }
     }
-    std::vector<Affine> rows;
+    std::vector<std::pair<Affine, Value>> rows;
     for (const Fixed& read : fixed) {
-      if (std::find(rows.begin(), rows.end(), read.row) == rows.end()) rows.push_back(read.row);
+      const std::pair row{read.row, read.window.extent};
+      if (std::find(rows.begin(), rows.end(), row) == rows.end()) rows.push_back(row);
     }
     if (!by_rows || rows.empty() || rows.size() > kMostFixed) return std::nullopt;
     return fixed;
   }
 
+  // The short index that the rows run with; none: another one, or none.
+  ir::IndexVar WindowOf(const Each& reader, const Inst& read) const {
+    const Value index = *IndexAlong(reader, read.subs[0], known_);
+    if (!index.valid() || read.subs[0].Coeff(index) != 1) return {};
+    const ir::IndexVar& window = reader.indices[*PlaceOfIndex(reader, index)];
+    return known_.IsShort(window.extent) ? window : ir::IndexVar();
+  }
   // Of an array that is read by rows, or so.
   bool IsFixed(const Each& reader, const Inst& read) const {
     return !IndexAlong(reader, read.subs[0], known_)->valid();
@@ -199,17 +215,25 @@ class FixedRows {
   }
 
   void MakeRows(size_t b, size_t k, const std::vector<Fixed>& fixed) {
-    std::vector<std::pair<Affine, Value>> made;
+    struct Made {
+      Affine first;
+      Value count, rows;
+    };
+    std::vector<Made> made;
     // In front of the first of these that takes it; of rows that later blocks alone take, behind the maker.
-    const auto row_of = [&](const Affine& at, const std::vector<Inst>& from,
+    const auto row_of = [&](const Fixed& read, const std::vector<Inst>& from,
                             std::vector<Inst>& out) {
-      const auto is_it = [&](const auto& one) { return one.first == at; };
+      const Value count = read.window.extent;
+      const auto is_it = [&](const Made& one) {
+        return one.first == read.row && one.count == count;
+      };
       const auto row = std::find_if(made.begin(), made.end(), is_it);
-      if (row != made.end()) return row->second;
-      Inst alone = RowAlone(from[k], 0, 0, at, f_);
-      made.emplace_back(at, alone.results[0]);
+      if (row != made.end()) return row->rows;
+      Inst alone = count.valid() ? FewRowsAlone(from[k], 0, 0, read.row, count, f_)
+                                 : RowAlone(from[k], 0, 0, read.row, f_);
+      made.push_back({read.row, count, alone.results[0]});
       out.push_back(std::move(alone));
-      return made.back().second;
+      return made.back().rows;
     };
     const auto read_in = [&](size_t block) {
       std::vector<Inst> out;
@@ -219,9 +243,12 @@ class FixedRows {
         for (const Fixed& read : fixed) {
           if (read.block != block || read.statement != at) continue;
           Inst& inst = in.insts[at].each->body[read.inst];
-          const Value row = row_of(read.row, out, out);
+          const Value row = row_of(read, out, out);
           if (read.check) read.check->Append(*in.insts[at].each, inst.loc, f_, out);
-          if (f_.TypeOf(row).IsArray()) {
+          if (read.window.var.valid()) {
+            inst.subs[0] = Affine::Of(read.window.var);
+            inst.args = {row};
+          } else if (f_.TypeOf(row).IsArray()) {
             ReadRow(inst, row);
           } else {
             numbers.emplace(inst.results[0].id, row);
@@ -235,7 +262,7 @@ class FixedRows {
     read_in(b);
     std::vector<Inst>& own = f_.blocks[b].insts;
     std::vector<Inst> beside;
-    for (const Fixed& read : fixed) row_of(read.row, own, beside);
+    for (const Fixed& read : fixed) row_of(read, own, beside);
     own.insert(own.begin() + static_cast<std::ptrdiff_t>(k) + 1,
                std::make_move_iterator(beside.begin()), std::make_move_iterator(beside.end()));
     for (size_t block = 0; block < f_.blocks.size(); ++block) {

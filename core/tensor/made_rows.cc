@@ -46,4 +46,22 @@ ir::Inst RowAlone(const ir::Inst& maker, size_t result, size_t axis, const ir::A
   return inst;
 }
 
+ir::Inst FewRowsAlone(const ir::Inst& maker, size_t result, size_t axis, const ir::Affine& first,
+                      ir::Value count, ir::Function& f) {
+  ir::Inst inst = CopyWithResult(maker, result, f).inst;
+  ir::Each& each = *inst.each;
+  ir::EachResult& r = each.results[0];
+  const ir::Value index = r.out[axis].AsValue(), extent = r.shape[axis];
+  const ir::Value row = f.NewLike(f, index);
+  each.indices[*PlaceOfIndex(each, index)] = {row, count};
+  const ir::Affine at = first + ir::Affine::Of(row);
+  SubstituteIndex(each, f, index, at);
+  r.out[axis] = ir::Affine::Of(row);
+  r.shape[axis] = count;
+  AddRange(each, at, extent);
+  PruneBody(each);
+  inst.results = {f.NewLike(f, maker.results[result])};
+  return inst;
+}
+
 }  // namespace pullback::tensor

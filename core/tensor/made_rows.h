@@ -15,5 +15,8 @@ bool MakesLargeRows(const ir::Inst& inst, const ir::OwnArrays& own);
 // and along which no scan runs. Of one axis it is a number. 0 where there is no such row.
 ir::Inst RowAlone(const ir::Inst& maker, size_t result, size_t axis, const ir::Affine& row,
                   ir::Function& f);
+// Likewise that of `count` rows from `first` on, which may start before the axis.
+ir::Inst FewRowsAlone(const ir::Inst& maker, size_t result, size_t axis, const ir::Affine& first,
+                      ir::Value count, ir::Function& f);
 
 }  // namespace pullback::tensor
