@@ -74,7 +74,7 @@ SCANNED = ROWS | {"v": (64,), "y": (1000,)}
 SHAPES |= {name: SCANNED for name in ("cumulative_rows", "cumulative_columns", "behind_rows", "front_and_behind")}
 SHAPES |= {"cumulative_sets": SCANNED | {"x": (4, 250, 16), "y": (4, 250)}}
 ENDS = ROWS | {"u": (64,), "y": (1000,)}
-SHAPES |= {name: ENDS for name in ("one_sided", "one_sided_second", "ends_mirrored", "heat_steps", "loop_one_sided", "loop_anchors", "loop_held", "loop_window", "loop_ranges", "range_products", "reversed_pairs", "reversed_held", "loop_previous")}
+SHAPES |= {name: ENDS for name in ("one_sided", "one_sided_second", "ends_mirrored", "heat_steps", "loop_one_sided", "loop_anchors", "loop_held", "loop_window", "loop_ranges", "range_products", "reversed_pairs", "reversed_held", "loop_previous", "loop_from_end", "loop_down")}
 SHAPES |= {name: ENDS for name in ("conv_by_function", "held_by_function", "conv_ring")}
 SHAPES |= {name: ENDS for name in ("reflected_neighbours", "second_differences", "ends_read_backwards")}
 LAYERS = ENDS | {"u": (64, 64), "v": (64,)}
@@ -82,9 +82,16 @@ SHAPES |= {name: LAYERS for name in ("skip_held", "first_row_times", "two_steps_
 SHAPES |= {name: ROWS | {"u": (64, 64)} for name in ("band_products", "window_activations")}
 SHAPES |= {"rows_by_parity": ROWS | {"u": (64, 64), "v": (64,)}, "rows_normalised": ROWS | {"v": (64,)}, "differences_layer": ROWS | {"u": (64, 64)}}
 SETS = {"x": (20, 50, 16), "w": (16, 64), "v": (64,)}
-SHAPES |= {"loop_over_sets": SETS, "loop_over_pairs": SETS | {"y": (20, 50)}}
+SHAPES |= {
+    "loop_gates": {"x": (1000, 16), "w": (16, 64), "v": (16, 64), "u": (64,), "y": (1000,)},
+    "loop_conv": {"x": (1000, 16), "w": (16, 64), "k": (3, 64, 64), "u": (64,), "y": (1000,)},
+    "loop_attention": {"x": (1000, 16), "wq": (16, 64), "wk": (16, 64), "wv": (16, 64)},
+    "normalised_differences": {"x": (1000, 16), "w": (16, 64), "y": (1000,)},
+    "smoothed_softmax": {"x": (1000, 16), "w": (16, 64), "v": (64,), "y": (1000,)},
+}
+SHAPES |= {"sets_from_end": SETS | {"v": (64,), "y": (20, 50)}, "loop_over_sets": SETS, "loop_over_pairs": SETS | {"y": (20, 50)}}
 SHAPES |= {"loop_fills": ROWS | {"v": (64,), "y": (1000,)}}
-SHAPES |= {"chain_pairs": ROWS | {"u": (64,)}, "grid_pairs": {"x": (40, 40, 16), "w": (16, 32), "u": (32,)}}
+SHAPES |= {"chain_pairs": ROWS | {"u": (64,)}, "loop_smoothed": ROWS | {"u": (64,)}, "grid_pairs": {"x": (40, 40, 16), "w": (16, 32), "u": (32,)}}
 SHAPES |= {"conv_reflected": ENDS | {"u": (3, 64)}}
 SHAPES |= {
     "layers_in_loop": LAYERS,
