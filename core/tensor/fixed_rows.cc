@@ -15,7 +15,7 @@
 // turns. Of a row under a condition, `if i == 0`, the check comes in front where the first point reads it if it is not there; then
 // further rows may be known to be there, `z[n - 1]`.
 //
-// Arrays that are no larger than the function's own stay, but what one statement makes of the rows of others, `norm2(z[i])`, and takes beside
+// Arrays that are no larger than the function's own stay, but what one statement makes of the rows of others, `norm2(z[i])`, if it is taken beside
 // such a row: else that row would wait for all of them. So do those that a statement reads by two indices, since it needs all rows
 // at once. Of the first axis: a column is at hand wherever its row is, and sets of a batch are often so small that rows made
 // once more would be as many as there are.
