@@ -179,7 +179,7 @@ class Blocker : private RowLoops {
     }
     return false;
   }
-  // Which rows of each member the turns and other members take. False: more than a block has of its own.
+  // Which rows of each member the turns and other members take. False: some are not known, or more than a block has of its own.
   bool FindMade(Plan& plan) const {
     plan.made.clear();
     for (auto m = plan.members.rbegin(); m != plan.members.rend(); ++m) {
@@ -196,15 +196,17 @@ class Blocker : private RowLoops {
         }
         const size_t reader = *makers_.ReaderOf(read);
         const Window& of = plan.made.at(reader);
-        const RowSpan near = makers_.SpanIn(reader, read, kMostAway).value_or(RowSpan{0, 0});
-        join(of.first + near.first, of.last + near.last);
+        const std::optional<RowSpan> near = makers_.SpanIn(reader, read, kMostAway);
+        if (!near) return false;
+        join(of.first + near->first, of.last + near->last);
       }
       const auto more = RowsBeyond(makers_[*m].rows, plan.counter.bound, defs_);
       if (!span || span->first < -kMostBeside || span->last > kMostBeside) return false;
+      if (plan.window.step == 1 && !more) return false;
       Window& made = plan.made[*m] = plan.window;
       made.first = span->first;
       made.last = span->last;
-      if (made.step == 1) made.more = more.value_or(0);
+      if (made.step == 1) made.more = *more;
       if (made.step != 1) made.rows = makers_[*m].rows;
     }
     return true;
