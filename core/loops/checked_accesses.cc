@@ -14,6 +14,14 @@ using ir::Value;
 constexpr size_t kMostOfOneKey = 16;
 constexpr int kMostSteps = 200;  // of one match, and of one key
 
+// Indices that run as far as no constant says.
+int64_t CountSizes(const Each& each, const Sizes& sizes) {
+  return std::count_if(each.indices.begin(), each.indices.end(), [&](const ir::IndexVar& i) {
+    const Inst* def = sizes.Definition(i.extent);
+    return !def || def->op != ir::Op::Const;
+  });
+}
+
 bool IsIndex(const Each& each, Value v) {
   return std::any_of(each.indices.begin(), each.indices.end(),
                      [&](const ir::IndexVar& i) { return i.var == v; });
@@ -213,6 +221,10 @@ std::optional<Proof> CheckedAccesses::Find(const Axis& axis, const Bounds& bound
   if (entries_.empty()) return std::nullopt;
   const auto entries = entries_.find(KeyOf(axis));
   if (entries == entries_.end()) return std::nullopt;
+  const bool of_indices = std::none_of(
+      axis.sub.terms.begin(), axis.sub.terms.end(),
+      [&](const Affine::Term& t) { return DefinitionIn(*axis.each, t.value, sizes_); });
+  const int64_t sizes = CountSizes(*axis.each, sizes_);
   std::optional<Proof> found;
   for (const Entry& entry : entries->second) {
     if (!dominates_(entry.block, block_)) continue;
@@ -226,7 +238,9 @@ std::optional<Proof> CheckedAccesses::Find(const Axis& axis, const Bounds& bound
     const bool by_turn = !proof.turns.empty() && !axis.each->indices.empty() &&
                          proof.turns[0] == axis.each->indices[0].var;
     if (by_turn) return proof;
-    if (!found) found = std::move(proof);
+    // Fewer points check for themselves rather than wait for all of the others, but for what data say.
+    const bool waits = of_indices && CountSizes(*entry.axis.each, sizes_) > sizes;
+    if (!found && !waits) found = std::move(proof);
   }
   return found;
 }

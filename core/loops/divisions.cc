@@ -21,18 +21,21 @@ bool DividesIntegers(const Inst& inst, const ir::Function& f) {
 
 // --- planning
 
-// Wherever it is evaluated.
-bool Divisions::IsNeverZero(Value divisor, const Bounds& bounds) const {
+// The least number of open loops at which it is not 0 for sure, as the size of an axis that one of them runs along; kNever.
+int Divisions::LevelNotZero(Value divisor, const Bounds& bounds) const {
   const Inst* def = c_.l.sizes.Definition(divisor);
-  if (def && def->guard.valid()) return false;  // 0 where that does not hold
-  if (def && def->op == Op::Const) return def->bits != 0;
-  return bounds.Prove(Affine::Of(divisor) - Affine::Const(1)) == 0;
+  if (def && def->guard.valid()) return Bounds::kNever;  // 0 where that does not hold
+  if (def && def->op == Op::Const) return def->bits != 0 ? 0 : Bounds::kNever;
+  return bounds.Prove(Affine::Of(divisor) - Affine::Const(1));
 }
 
 void Divisions::Plan(Bounds& bounds, std::vector<Proof>& remainders) {
   for (const Inst& inst : c_.each.body) {
-    if (!DividesIntegers(inst, c_.l.f) || IsNeverZero(inst.args[1], bounds)) continue;
-    const Division& plan = plans_.emplace(&inst, PlanOf(inst)).first->second;
+    if (!DividesIntegers(inst, c_.l.f)) continue;
+    const int level = LevelNotZero(inst.args[1], bounds);
+    if (level == 0) continue;
+    const Division made = level == Bounds::kNever ? PlanOf(inst) : Division{Check::kProven, {}};
+    const Division& plan = plans_.emplace(&inst, made).first->second;
     order_.push_back(&inst);
     const auto is_never_negative = [&](Value v) {
       return bounds.Prove(Affine::Of(v)) != Bounds::kNever;
@@ -42,7 +45,7 @@ void Divisions::Plan(Bounds& bounds, std::vector<Proof>& remainders) {
                        IsOutside(inst.args[1]);
     if (!known || !is_never_negative(inst.args[0]) || !is_never_negative(inst.args[1])) continue;
     bounds.AddIndex(inst.results[0], inst.args[1], c_.space.depth);
-    remainders.push_back(plan.proof);
+    if (plan.check != Check::kProven) remainders.push_back(plan.proof);
   }
 }
 
@@ -90,7 +93,7 @@ void Divisions::Emit(const Inst& inst, Reg into) const {
   if (const auto plan = plans_.find(&inst); plan != plans_.end()) {
     const auto& [check, proof] = plan->second;
     if (check == Check::kHere) c_.l.CheckDivisor(node.args[1], inst.loc, {proof});
-    node.proofs.push_back(proof);
+    if (check != Check::kProven) node.proofs.push_back(proof);
   }
   c_.l.e.Append(std::move(node));
 }
@@ -98,7 +101,8 @@ void Divisions::Emit(const Inst& inst, Reg into) const {
 void Divisions::LearnChecks() const {
   for (const Inst* inst : order_) {
     const auto& [check, proof] = plans_.at(inst);
-    if (check != Check::kEarlier) c_.l.checked.Learn(AxisOf(*inst), proof.token);
+    if (check == Check::kBefore || check == Check::kHere)
+      c_.l.checked.Learn(AxisOf(*inst), proof.token);
   }
 }
 

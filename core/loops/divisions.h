@@ -1,5 +1,5 @@
-// How divisors of integers in a tensor statement are kept from being 0: by a constant, by a check before the loops, by
-// one that an earlier statement made, or by one at each point.
+// How divisors of integers in a tensor statement are kept from being 0: by a constant, by the loops around, by a check before
+// these, by one that an earlier statement made, or by one at each point.
 //
 //   %v = each(i < %m) { %r = rem %i, %n … }   if %m > 0 { check %n != 0 }  for %i in 0..%m { … rem(%i, %n) … }
 #pragma once
@@ -30,13 +30,13 @@ class Divisions {
   void LearnChecks() const;
 
  private:
-  enum class Check : uint8_t { kBefore, kEarlier, kHere };
+  enum class Check : uint8_t { kProven, kBefore, kEarlier, kHere };
   struct Division {
     Check check;
-    Proof proof;  // relied on if kEarlier, made otherwise
+    Proof proof;  // relied on if kEarlier, made if kBefore or kHere
   };
 
-  bool IsNeverZero(ir::Value divisor, const Bounds& bounds) const;
+  int LevelNotZero(ir::Value divisor, const Bounds& bounds) const;
   bool IsOutside(ir::Value divisor) const;
   Division PlanOf(const ir::Inst& inst) const;
   CheckedAccesses::Axis AxisOf(const ir::Inst& inst) const;

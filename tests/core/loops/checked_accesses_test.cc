@@ -314,6 +314,18 @@ TEST_CASE("checked accesses: what relies on a check in front of the loops says s
   CHECK(ReliedOn(SumsOf({remainder, remainder}))[0] >= 4);
 }
 
+TEST_CASE("checked accesses: fewer points do not wait for the checks of more") {
+  const std::string more = "i < %n, j < %m) where (%j <= %i) { %v = index %x[%j] ";
+  const std::string fewer = "j < %m) where (%j <= 0) { %v = index %x[%j] ";
+  CHECK(ReliedOn(SumsOf({more, more})) == std::vector<int>{2});
+  CHECK(ReliedOn(SumsOf({fewer, fewer})) == std::vector<int>{2});
+  CHECK(ReliedOn(SumsOf({more, fewer})) == std::vector<int>{1, 1});
+  // What data say takes a check at each point, which may be dear.
+  const std::string more_data = "i < %n, j < %p) { %a = index %k[%j]; %v = index %x[%a] ";
+  const std::string fewer_data = "j < %p) where (1 <= %n) { %a = index %k[%j]; %v = index %x[%a] ";
+  CHECK(ReliedOn(SumsOf({more_data, fewer_data})) == std::vector<int>{2});
+}
+
 TEST_CASE("checked accesses: random reads are in range or trap as before") {
   constexpr int kRandom = testing::RandomCount(400), kAccesses = 6 * kRandom;
   int checks = 0, trapped = 0, runs = 0;

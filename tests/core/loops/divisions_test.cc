@@ -127,6 +127,28 @@ TEST_CASE("divisions: of other points, or by another divisor, they are checked a
   }
 }
 
+TEST_CASE("divisions: by the extent of a loop around there is nothing to check") {
+  const std::string inside = "i < %n, j < %m) {\n    %r = rem %j, %n\n    %v = index %x[%r]";
+  const std::string some =
+      "i < %n, j < 3) where (%j <= %i and %i <= %p) {\n    %r = rem %j, %n\n    %v = index %x[%r]";
+  const std::string guarded =
+      "i < %n, j < 3) {\n    %g = lt %j, %p\n    %r = div %j, %n if %g\n    %v = cast %r : f64";
+  for (const std::string& sum : {inside, some, guarded}) {
+    const std::string text = Sums({sum});
+    INFO(text);
+    CHECK(ChecksOf(text) == Checks{0, 0});
+    CHECK(ChecksOf(text, ir::TrapKind::kIndex) == Checks{0, 0});
+    RunAll(text);
+  }
+  // A number that is the extent where a condition holds, and 0 elsewhere.
+  const std::string text = Sums(
+      {"i < %n) {\n    %g = lt %i, %p\n    %e = add %n, 0 if %g\n    %r = rem %i, %e\n    %v = "
+       "cast %r : f64"});
+  INFO(text);
+  CHECK(ChecksOf(text) == Checks{1, 0});
+  RunAll(text);
+}
+
 TEST_CASE("divisions: what is left of a division by an extent is in range") {
   const auto index_checks = [](const std::string& sum) {
     const std::string text = Sums({sum});
