@@ -111,7 +111,7 @@ class BlockAccumulator {
     if (made == defined_.end() || insts_[made->second].op == Op::Zeros) return false;
     const ir::Each& each = *insts_[term.at].each;
     if (each.results.size() > 1 && !StoresByData(term)) return true;
-    return ReadsLarger(each, StoresByData(term) || StoresFromEnd(each, each.results[term.result]));
+    return ReadsLarger(each, StoresByData(term) || StoresApart(each, each.results[term.result]));
   }
   // `also_made`: or what it reads is made of such.
   bool ReadsLarger(const ir::Each& each, bool also_made) const {
@@ -125,10 +125,13 @@ class BlockAccumulator {
              ReadsLarger(*insts_[maker->second].each, false);
     });
   }
-  static bool StoresFromEnd(const ir::Each& each, const ir::EachResult& r) {
+  // From the end, or rows that are not behind each other.
+  static bool StoresApart(const ir::Each& each, const ir::EachResult& r) {
     return std::any_of(r.out.begin(), r.out.end(), [&](const ir::Affine& sub) {
-      return std::any_of(each.indices.begin(), each.indices.end(),
-                         [&](const ir::IndexVar& i) { return sub.Coeff(i.var) < 0; });
+      return std::any_of(each.indices.begin(), each.indices.end(), [&](const ir::IndexVar& i) {
+        const int64_t step = sub.Coeff(i.var);
+        return step != 0 && step != 1;
+      });
     });
   }
   static bool StartsByData(const ir::Each& each, ir::AffineSpan subs) {

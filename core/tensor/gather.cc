@@ -140,11 +140,27 @@ bool RunByData(ir::Each& each) {
   return false;
 }
 
-// Makes that index the last with which everything is walked along its rows. False: there is none.
+// Whether a subscript of the result names more than one index, as a window's does.
+bool AddsInWindows(const ir::Each& each) {
+  const auto is_window = [&](const Affine& a) {
+    return std::count_if(each.indices.begin(), each.indices.end(),
+                         [&](const ir::IndexVar& i) { return a.Coeff(i.var) != 0; }) > 1;
+  };
+  const ir::EachResult& r = each.results[0];
+  return std::any_of(r.out.begin(), r.out.end(), is_window);
+}
+
+// Makes that index the last with which everything is walked along its rows. False: there is none. Of a sum in windows the
+// others keep their order, so that rows stay outermost and can be made next to what reads them; else they go around.
 bool RunAlongRows(ir::Each& each) {
   if (RunByData(each)) return true;
-  for (size_t k = 0; k < each.indices.size(); ++k) {
-    std::rotate(each.indices.begin(), each.indices.begin() + 1, each.indices.end());
+  const bool keeps_order = AddsInWindows(each);
+  const absl::InlinedVector<ir::IndexVar, 2> order = each.indices;
+  for (size_t k = 0; k < order.size(); ++k) {
+    each.indices = order;
+    const auto first = each.indices.begin();
+    const auto behind = first + static_cast<long>(k) + 1;
+    std::rotate(keeps_order ? std::prev(behind) : first, behind, each.indices.end());
     if (!WalksAcrossRows(each, /*with_results=*/true) && !IsPrefixForm(each, each.results[0]))
       return true;
   }
@@ -397,15 +413,14 @@ class Gatherer {
       if (r.monoid != ir::Monoid::kSum || IsPrefixForm(*inst.each, r)) continue;
       CopiedStatement copy = CopyWithResult(inst, k, f_);
       if (!IsCheap(*copy.inst.each, f_)) continue;
-      if (!IsAffineInIndices(*inst.each, r.out)) {
+      CopiedStatement gather = CopyWithResult(inst, k, f_);
+      if (!IsAffineInIndices(*inst.each, r.out) || !Gather(*gather.inst.each, f_)) {
         const std::optional<size_t> heads = PutPlacesFirst(*copy.inst.each, extents_);
         if (!heads) continue;
         SumRowsFirst(std::move(copy.inst), *heads, f_, out);
         Erase(inst, k);
         continue;
       }
-      CopiedStatement gather = CopyWithResult(inst, k, f_);
-      if (!Gather(*gather.inst.each, f_)) continue;
       const std::optional<size_t> heads = CountHeads(*copy.inst.each, copy.inst.each->results[0]);
       const size_t outer = heads.value_or(CountOuter(*copy.inst.each, copy.inst.each->results[0]));
       const auto runs_over_rows = [&](const ir::Each& each) {
