@@ -130,9 +130,19 @@ class RowGroups::Search {
     if (!with_kept_) turned_ = wanted_;
     while (Shrink()) {
     }
-    const std::set<Value> before = Kept({}, {}), after = Kept(plan_.first, turned_);
+    // What turns near each other give to a row is a reason for a plan where arrays have more axes; of matrices it is one to
+    // leave rows as they are.
+    const bool deep = std::any_of(group_.begin(), group_.end(),
+                                  [&](Value v) { return g_.f_.TypeOf(v).rank > 2; });
+    const std::set<Value> before = Kept({}, {}, deep), after = Kept(plan_.first, turned_, deep);
     const Sizes more = SizesOf(after, before), fewer = SizesOf(before, after);
     if (more > fewer || (more == fewer && (!more.empty() || !IsFaster()))) return false;
+    const auto kept_near = [&](const auto& first, const auto& axes) {
+      return SizesOf(Kept(first, axes, /*with_near=*/true), {});
+    };
+    if (!deep && kept_near(plan_.first, turned_) >
+                     kept_near(std::map<size_t, Value>(), std::map<Value, size_t>()))
+      return false;
     kept_ = SizesOf(after, {});
     for (const auto& [v, axis] : turned_) {
       if (axis != g_.depth_) plan_.axes.emplace(v, axis);
@@ -409,14 +419,11 @@ class RowGroups::Search {
     std::sort(sizes.rbegin(), sizes.rend());
     return sizes;
   }
-  // The group's arrays that are not made and read by rows, each turn's by the same turn of a loop, or by turns near it.
-  std::set<Value> Kept(const std::map<size_t, Value>& first,
-                       const std::map<Value, size_t>& axes) const {
-    // Of matrices, what turns near each other give to a row is added up by turns, too.
-    const bool deep = std::any_of(group_.begin(), group_.end(),
-                                  [&](Value v) { return g_.f_.TypeOf(v).rank > 2; });
+  // The group's arrays that are not made and read by rows, each turn's by the same turn of a loop, or `with_near` by turns near it.
+  std::set<Value> Kept(const std::map<size_t, Value>& first, const std::map<Value, size_t>& axes,
+                       bool with_near) const {
     const auto is_near = [&](const Each& each, const Affine& sub, Value row) {
-      return deep && g_.IsNear(each, sub, row);
+      return with_near && g_.IsNear(each, sub, row);
     };
     const Turns turns(g_.insts_, begin_, end_, first, g_.depth_, is_near);
     const auto index = [&](size_t at) {
@@ -428,8 +435,10 @@ class RowGroups::Search {
       const auto turned = axes.find(v);
       const size_t axis = turned == axes.end() ? g_.depth_ : turned->second;
       const MadeArray& array = g_.arrays_.at(v);
+      const Affine& out = g_.ResultOf(array).out[axis];
       bool rows =
-          g_.ResultOf(array).out[axis].AsValue() == index(array.maker) && IsInOneLoop(turns, v);
+          IsInOneLoop(turns, v) && (out.AsValue() == index(array.maker) ||
+                                    is_near(*g_.insts_[array.maker].each, out, index(array.maker)));
       for (size_t at : array.readers) {
         const Each& each = *g_.insts_[at].each;
         ForEachRead(each, [&](Value of, ir::AffineSpan subs) {
