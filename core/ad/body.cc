@@ -88,6 +88,7 @@ Value BodyCopy::Kept(const ir::Inst& inst, Value wanted) {
 }
 
 Value BodyCopy::AtPoint(Value array, Value guard) {
+  if (each_.indices.empty()) return array;  // one number: there is one point
   std::vector<ir::Affine> point;
   for (const ir::IndexVar& i : each_.indices) point.push_back(ir::Affine::Of(i.var));
   return Under(guard, [&] { return b_.Index(array, Get(point)); });

@@ -38,21 +38,17 @@ std::set<Value> ArraysNeededWhole(const ir::Function& f) {
 std::optional<Value> IndexAlong(const ir::Each& statement, const ir::Affine& sub,
                                 const ir::KnownExtents& extents) {
   Value index, within;
-  int of_window = 0;
   for (const ir::Affine::Term& t : sub.terms) {
     if (FindDef(statement, t.value)) return std::nullopt;
     const std::optional<size_t> place = PlaceOfIndex(statement, t.value);
     if (!place) continue;
-    if (std::abs(t.coeff) != 1) return std::nullopt;
     if (extents.IsShort(statement.indices[*place].extent)) {
-      ++of_window;
       within = t.value;
     } else {
       if (index.valid()) return std::nullopt;
       index = t.value;
     }
   }
-  if (!index.valid() && of_window > 1) return std::nullopt;
   return index.valid() ? index : within;
 }
 

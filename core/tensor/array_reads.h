@@ -14,11 +14,11 @@ namespace pullback::tensor {
 
 // Those that are read otherwise than by `index` in bodies of statements.
 std::set<ir::Value> ArraysNeededWhole(const ir::Function& f);
-// Those of which some statement needs rows at several places at once, by two indices, by steps of more than one or where data say, or
-// that are needed whole otherwise than as a term of a sum of arrays. Rows: along that axis.
+// Those of which some statement needs rows at several places at once, by two indices or where data say, or that are needed
+// whole otherwise than as a term of a sum of arrays. Rows: along that axis.
 std::set<ir::Value> ArraysOfManyRows(const ir::Function& f, size_t axis = 0);
-// The one index of the statement that the subscript runs along, step by step, but for short ones beside it, as of a window; kNoValue:
-// none. Nothing: there are several, or data say where it is.
+// The one index of the statement that the subscript runs along, but for short ones beside it, as of a window, or one of these
+// where it runs along them alone; kNoValue: none. Nothing: there are several, or data say where it is.
 std::optional<ir::Value> IndexAlong(const ir::Each& statement, const ir::Affine& sub,
                                     const ir::KnownExtents& extents);
 

@@ -15,9 +15,8 @@
 // turns. Of a row under a condition, `if i == 0`, the check comes in front where the first point reads it if it is not there; then
 // further rows may be known to be there, `z[n - 1]`.
 //
-// Arrays that are no larger than the function's own stay, but what one statement makes of the rows of others, `norm2(z[i])`, if it is taken beside
-// such a row: else that row would wait for all of them. So do those that a statement reads by two indices, since it needs all rows
-// at once. Of the first axis: a column is at hand wherever its row is, and sets of a batch are often so small that rows made
+// Arrays that are no larger than the function's own stay, but what statements make of the rows of others, `norm(z[i])`: what needs
+// one of these needs that row alone then. So do those that a statement reads by two indices, since it needs all rows at once. Of the first axis: a column is at hand wherever its row is, and sets of a batch are often so small that rows made
 // once more would be as many as there are.
 #include <algorithm>
 #include <optional>
@@ -26,6 +25,7 @@
 #include <utility>
 #include <vector>
 
+#include "core/ir/append.h"
 #include "core/ir/block_loops.h"
 #include "core/ir/dominance.h"
 #include "core/ir/own_arrays.h"
@@ -61,6 +61,7 @@ class FixedRows {
     for (const ir::Block& b : f.blocks) {
       for (const Inst& inst : b.insts) {
         if (MakesLargeArray(inst, own_)) large_.insert(inst.results[0]);
+        if (inst.each && IsOfRows(inst)) of_rows_.insert(inst.results[0]);
       }
     }
   }
@@ -86,12 +87,16 @@ class FixedRows {
     }
     return of;
   }
-  // A read at a place that no index of its statement is in, or a short one alone, `z[q - 1]` where q < 3.
+  // Rows at a place that no long index of a statement is in.
+  struct Window {
+    Affine first;      // of these rows
+    Affine at;         // from there on: the one that is read
+    int64_t rows = 1;  // more: short indices run over them, `z[q - 1]` where q < 3
+  };
   struct Fixed {
     size_t block, statement, inst;  // of the function, of the block, of its body
-    Affine row;                     // the first one
+    Window window;
     std::optional<RowCheck> check;  // unless it is known to be in range
-    ir::IndexVar window = {};       // that runs from there on; none: one row
   };
 
   bool Visit(size_t b, size_t k) {
@@ -104,38 +109,30 @@ class FixedRows {
     if (!place || CountNaming(r, each.indices[*place].var) != 1 ||
         each.indices[*place].extent != r.shape[0])
       return false;
-    if (!large_.contains(maker.results[0]) && !IsOfRows(maker)) return false;
+    if (!large_.contains(maker.results[0]) && !of_rows_.contains(maker.results[0])) return false;
     const std::optional<std::vector<Fixed>> fixed = FixedAt(b, k);
     if (fixed) MakeRows(b, k, *fixed);
     return fixed.has_value();
   }
 
-  // One element, or more, of each row of a larger array, of which those alone are read at a fixed place beside that row.
+  // One element, or more, of each row of a larger array.
   bool IsOfRows(const Inst& maker) const {
-    const Each& each = *maker.each;
-    const EachResult& r = each.results[0];
+    const EachResult& r = maker.each->results[0];
     const bool plain = maker.results.size() == 1 && !ir::IsScan(r.monoid) && !r.into.valid();
-    if (!plain || many_.contains(maker.results[0]) || !ReadsLarge(each, r.out[0])) return false;
-    const auto& reads = reads_.Of(maker.results[0]);
-    return std::all_of(reads.begin(), reads.end(), [&](const auto& read) {
-      return !IsFixed(*read.statement, *read.inst) ||
-             ReadsLarge(*read.statement, read.inst->subs[0]);
-    });
+    if (!plain || r.out.empty() || many_.contains(maker.results[0])) return false;
+    const auto is_row = [&](const Inst& inst) {
+      return inst.op == Op::Index && inst.subs[0] == r.out[0] &&
+             (large_.contains(inst.args[0]) || of_rows_.contains(inst.args[0]));
+    };
+    return std::any_of(maker.each->body.begin(), maker.each->body.end(), is_row);
   }
-  bool ReadsLarge(const Each& each, const Affine& row) const {
-    return std::any_of(each.body.begin(), each.body.end(), [&](const Inst& inst) {
-      return inst.op == Op::Index && large_.contains(inst.args[0]) && inst.subs[0] == row;
-    });
-  }
-
   // Nothing: there are none, or too many, or other reads need all rows, too. In the order of the text.
   std::optional<std::vector<Fixed>> FixedAt(size_t b, size_t k) const {
     const Inst& maker = f_.blocks[b].insts[k];
     if (many_.contains(maker.results[0])) return std::nullopt;
     const auto& reads = reads_.Of(maker.results[0]);
     const auto is_fixed = [&](const auto& read) {
-      return IsFixed(*read.statement, *read.inst) ||
-             WindowOf(*read.statement, *read.inst).var.valid();
+      return WindowOf(*read.statement, *read.inst).has_value();
     };
     if (std::none_of(reads.begin(), reads.end(), is_fixed)) return std::nullopt;
     std::vector<Fixed> fixed;
@@ -147,47 +144,51 @@ class FixedRows {
         for (size_t inst = 0; reader.each && inst < reader.each->body.size(); ++inst) {
           const Inst& read = reader.each->body[inst];
           if (read.op != Op::Index || read.args[0] != maker.results[0]) continue;
-          const ir::IndexVar window = in == b ? WindowOf(*reader.each, read) : ir::IndexVar();
+          const std::optional<Window> window = WindowOf(*reader.each, read);
           const bool is_fixed =
-              (IsFixed(*reader.each, read) || window.var.valid()) && !TakesTurns(read.subs[0], b);
+              window && (window->rows == 1 || in == b) && !TakesTurns(read.subs[0], b);
           by_rows |= !is_fixed;
           if (!is_fixed) continue;
           const EachResult& r = maker.each->results[0];
+          const Affine& row = window->rows > 1 ? read.subs[0] : window->first;
           const bool is_known =
-              ranges_.IsInRange(*reader.each, read.guard, read.subs[0], r.shape[0], checked);
+              ranges_.IsInRange(*reader.each, read.guard, row, r.shape[0], checked);
           std::optional<RowCheck> check;
           if (!is_known) {
-            if (window.var.valid()) return std::nullopt;
-            check = checks_.CheckOf(*reader.each, inst, read.subs[0], r.shape, checked);
+            if (window->rows > 1) return std::nullopt;
+            check = checks_.CheckOf(*reader.each, inst, row, r.shape, checked);
             if (!check) return std::nullopt;
             check->AddTo(checked);
           }
-          if (in != b && !IsKnownAt(read.subs[0], b, k)) return std::nullopt;
-          const Affine first =
-              window.var.valid() ? read.subs[0] - Affine::Of(window.var) : read.subs[0];
-          fixed.push_back({in, at, inst, first, check, window});
+          if (in != b && !IsKnownAt(window->first, b, k)) return std::nullopt;
+          fixed.push_back({in, at, inst, *window, check});
         }
       }
     }
-    std::vector<std::pair<Affine, Value>> rows;
+    std::vector<std::pair<Affine, int64_t>> rows;
     for (const Fixed& read : fixed) {
-      const std::pair row{read.row, read.window.extent};
+      const std::pair row{read.window.first, read.window.rows};
       if (std::find(rows.begin(), rows.end(), row) == rows.end()) rows.push_back(row);
     }
     if (!by_rows || rows.empty() || rows.size() > kMostFixed) return std::nullopt;
     return fixed;
   }
 
-  // The short index that the rows run with; none: another one, or none.
-  ir::IndexVar WindowOf(const Each& reader, const Inst& read) const {
-    const Value index = *IndexAlong(reader, read.subs[0], known_);
-    if (!index.valid() || read.subs[0].Coeff(index) != 1) return {};
-    const ir::IndexVar& window = reader.indices[*PlaceOfIndex(reader, index)];
-    return known_.IsShort(window.extent) ? window : ir::IndexVar();
-  }
-  // Of an array that is read by rows, or so.
-  bool IsFixed(const Each& reader, const Inst& read) const {
-    return !IndexAlong(reader, read.subs[0], known_)->valid();
+  // Nothing: a long index is in it, or data say, or there are too many.
+  std::optional<Window> WindowOf(const Each& reader, const Inst& read) const {
+    Window window{read.subs[0], {}, 1};
+    for (const Affine::Term& t : read.subs[0].terms) {
+      if (FindDef(reader, t.value)) return std::nullopt;
+      const std::optional<size_t> place = PlaceOfIndex(reader, t.value);
+      if (!place) continue;
+      const auto extent = known_.constants.find(reader.indices[*place].extent);
+      if (t.coeff != 1 || extent == known_.constants.end()) return std::nullopt;
+      window.at = window.at + Affine::Of(t.value);
+      window.rows += extent->second - 1;
+    }
+    if (window.rows > ir::kShortExtent) return std::nullopt;
+    window.first = read.subs[0] - window.at;
+    return window;
   }
   // Whether a loop of blocks that the block is not in gives what it is made of: turns of it take rows.
   bool TakesTurns(const Affine& row, size_t block) const {
@@ -217,21 +218,26 @@ class FixedRows {
   void MakeRows(size_t b, size_t k, const std::vector<Fixed>& fixed) {
     struct Made {
       Affine first;
-      Value count, rows;
+      int64_t count;
+      Value rows;
     };
     std::vector<Made> made;
     // In front of the first of these that takes it; of rows that later blocks alone take, behind the maker.
     const auto row_of = [&](const Fixed& read, const std::vector<Inst>& from,
                             std::vector<Inst>& out) {
-      const Value count = read.window.extent;
-      const auto is_it = [&](const Made& one) {
-        return one.first == read.row && one.count == count;
-      };
+      const auto& [first, at, count] = read.window;
+      const auto is_it = [&](const Made& one) { return one.first == first && one.count == count; };
       const auto row = std::find_if(made.begin(), made.end(), is_it);
       if (row != made.end()) return row->rows;
-      Inst alone = count.valid() ? FewRowsAlone(from[k], 0, 0, read.row, count, f_)
-                                 : RowAlone(from[k], 0, 0, read.row, f_);
-      made.push_back({read.row, count, alone.results[0]});
+      const auto number = [&](int64_t n) {
+        return ir::Appender(f_, out, 0).Number(Affine::Const(n));
+      };
+      Value extent;  // of a window; `out` may be what `from` is
+      if (count > 1) extent = number(count);
+      Inst alone = extent.valid() ? FewRowsAlone(from[k], 0, 0, first, extent, f_)
+                                  : RowAlone(from[k], 0, 0, first, f_);
+      NarrowToFew(alone, number, f_);
+      made.push_back({first, count, alone.results[0]});
       out.push_back(std::move(alone));
       return made.back().rows;
     };
@@ -245,8 +251,8 @@ class FixedRows {
           Inst& inst = in.insts[at].each->body[read.inst];
           const Value row = row_of(read, out, out);
           if (read.check) read.check->Append(*in.insts[at].each, inst.loc, f_, out);
-          if (read.window.var.valid()) {
-            inst.subs[0] = Affine::Of(read.window.var);
+          if (read.window.rows > 1) {
+            inst.subs[0] = read.window.at;
             inst.args = {row};
           } else if (f_.TypeOf(row).IsArray()) {
             ReadRow(inst, row);
@@ -286,7 +292,7 @@ class FixedRows {
   const ir::KnownExtents known_ = ir::FindKnownExtents(f_);
   const FrontChecks checks_{f_, ranges_, known_};
   const std::set<Value> many_ = ArraysOfManyRows(f_);
-  std::set<Value> large_;
+  std::set<Value> large_, of_rows_;  // the latter no larger than the function's own
 };
 
 }  // namespace

@@ -2,11 +2,72 @@
 
 #include <algorithm>
 
+#include "core/ir/known_extents.h"
 #include "core/ir/op_weight.h"
 #include "core/tensor/narrow_arrays.h"
 #include "core/tensor/statement_edit.h"
 
 namespace pullback::tensor {
+namespace {
+
+using ir::Affine;
+
+// What holds an index from below or above, of no other one; `at`: that condition's place, or nothing: its range.
+struct Bound {
+  Affine is;
+  std::optional<size_t> at;
+};
+struct FewPlaces {
+  Bound first, last;
+  int64_t count;
+};
+
+bool NamesIndex(const ir::Each& each, const Affine& a) {
+  return std::any_of(a.terms.begin(), a.terms.end(), [&](const Affine::Term& t) {
+    return PlaceOfIndex(each, t.value).has_value();
+  });
+}
+
+std::optional<FewPlaces> FewPlacesOf(const ir::Each& each, const ir::IndexVar& index) {
+  std::vector<Bound> firsts{{{}, {}}}, lasts{{Affine::Of(index.extent) - Affine::Const(1), {}}};
+  for (size_t k = 0; k < each.where.size(); ++k) {
+    const ir::Constraint& c = each.where[k];
+    const int64_t coeff = c.e.Coeff(index.var);
+    if (c.equality || (coeff != 1 && coeff != -1)) continue;
+    const Affine rest = c.e - Affine::Of(index.var) * coeff;
+    if (NamesIndex(each, rest)) continue;
+    if (coeff == 1)
+      firsts.push_back({rest * -1, k});
+    else
+      lasts.push_back({rest, k});
+  }
+  for (const Bound& first : firsts) {
+    for (const Bound& last : lasts) {
+      const Affine more = last.is - first.is;
+      if (more.IsConst() && more.constant >= 0 && more.constant < ir::kShortExtent)
+        return FewPlaces{first, last, more.constant + 1};
+    }
+  }
+  return std::nullopt;
+}
+
+void RunOver(ir::Each& each, size_t index, const FewPlaces& places, ir::Value count,
+             ir::Function& f) {
+  const auto [var, extent] = each.indices[index];
+  std::vector<ir::Constraint> left;
+  for (size_t k = 0; k < each.where.size(); ++k) {
+    if (k != places.first.at && k != places.last.at) left.push_back(each.where[k]);
+  }
+  each.where = std::move(left);
+  const ir::Value few = f.NewLike(f, var);
+  each.indices[index] = {few, count};
+  const Affine at = places.first.is + Affine::Of(few);
+  SubstituteIndex(each, f, var, at);
+  if (places.first.at) each.where.push_back({at, false});
+  if (places.last.at) each.where.push_back({Affine::Of(extent) - at - Affine::Const(1), false});
+}
+
+}  // namespace
 
 bool MakesLargeArray(const ir::Inst& inst, const ir::OwnArrays& own) {
   if (!inst.each || inst.results.size() != 1) return false;
@@ -62,6 +123,22 @@ ir::Inst FewRowsAlone(const ir::Inst& maker, size_t result, size_t axis, const i
   PruneBody(each);
   inst.results = {f.NewLike(f, maker.results[result])};
   return inst;
+}
+
+void NarrowToFew(ir::Inst& statement, const std::function<ir::Value(int64_t)>& number,
+                 ir::Function& f) {
+  ir::Each& each = *statement.each;
+  const bool of_places = std::any_of(each.results.begin(), each.results.end(), [](const auto& r) {
+    return ir::IsScan(r.monoid) || ir::IsArg(r.monoid);
+  });
+  if (of_places) return;
+  for (size_t k = 0; k < each.indices.size(); ++k) {
+    const ir::IndexVar index = each.indices[k];
+    const auto stores = [&](const ir::EachResult& r) { return CountNaming(r, index.var) > 0; };
+    if (std::any_of(each.results.begin(), each.results.end(), stores)) continue;
+    const std::optional<FewPlaces> places = FewPlacesOf(each, index);
+    if (places) RunOver(each, k, *places, number(places->count), f);
+  }
 }
 
 }  // namespace pullback::tensor

@@ -1,6 +1,9 @@
 // Arrays of rows that statements make, which would be kept for who reads them in another turn.
 #pragma once
 
+#include <cstdint>
+#include <functional>
+
 #include "core/ir/ir.h"
 #include "core/ir/own_arrays.h"
 
@@ -18,5 +21,10 @@ ir::Inst RowAlone(const ir::Inst& maker, size_t result, size_t axis, const ir::A
 // Likewise that of `count` rows from `first` on, which may start before the axis.
 ir::Inst FewRowsAlone(const ir::Inst& maker, size_t result, size_t axis, const ir::Affine& first,
                       ir::Value count, ir::Function& f);
+
+// Reduced indices to which the conditions leave a few places alone, whatever other indices are, run over these: of a band's first
+// row, `j <= 1` where j < n. `number`: makes a constant in front of the statement.
+void NarrowToFew(ir::Inst& statement, const std::function<ir::Value(int64_t)>& number,
+                 ir::Function& f);
 
 }  // namespace pullback::tensor

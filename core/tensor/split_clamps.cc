@@ -16,7 +16,8 @@
 //
 // A subscript that a condition decides, `z[max(0, i - 3)]` where 3 <= i, is what it is there.
 //
-// Of large arrays (made_rows.h) that take work, where the reader's points say that there are rows, or its first one ends the run if not.
+// Of large arrays (made_rows.h) that take work, and what is made of their rows, where the reader's points say that there are rows, or its
+// first one ends the run if not.
 // Comes before derivatives, in front of fixed_rows.cc.
 #include <algorithm>
 #include <map>
@@ -61,7 +62,7 @@ struct Ring {
 class SplitClampsOf {
  public:
   explicit SplitClampsOf(ir::Function& f)
-      : f_(f), outer_(f), own_(f), reads_(f), ranges_(f), known_(ir::FindKnownExtents(f)) {}
+      : f_(f), outer_(f), own_(f), reads_(f, 1), ranges_(f), known_(ir::FindKnownExtents(f)) {}
 
   bool Run() {
     bool changed = false;
@@ -83,13 +84,20 @@ class SplitClampsOf {
   }
 
  private:
-  // And takes work to make, or is made of one of the block's that does.
+  // And takes work to make, or is made of one of the block's that does; or has an element, or more, of each row of such a one.
   bool IsLarge(const Inst& inst) const {
     if (MakesLargeRows(inst, own_)) return true;
-    return MakesLargeArray(inst, own_) &&
-           std::any_of(inst.each->body.begin(), inst.each->body.end(), [&](const Inst& read) {
-             return read.op == Op::Index && large_.contains(read.args[0]);
-           });
+    if (MakesLargeArray(inst, own_)) return ReadsLarge(*inst.each, std::nullopt);
+    if (!inst.each || inst.results.size() != 1) return false;
+    const ir::EachResult& r = inst.each->results[0];
+    const bool is_plain = !r.out.empty() && !ir::IsScan(r.monoid) && !r.into.valid();
+    return is_plain && ReadsLarge(*inst.each, r.out[0]);
+  }
+  bool ReadsLarge(const Each& each, const std::optional<Affine>& row) const {
+    return std::any_of(each.body.begin(), each.body.end(), [&](const Inst& read) {
+      return read.op == Op::Index && large_.contains(read.args[0]) &&
+             (!row || read.subs[0] == *row);
+    });
   }
 
   bool Visit(Each& each, std::vector<Inst>& out) {
