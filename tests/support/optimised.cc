@@ -2,16 +2,40 @@
 
 #include <catch2/catch.hpp>
 #include <cmath>
+#include <map>
+#include <string>
 
 #include "core/eval/interpreter.h"
+#include "core/ir/printer.h"
 #include "tests/support/derivatives.h"
 
 namespace pullback::testing {
+namespace {
+
+struct Pair {
+  ir::Module optimised, plain;
+};
+
+// Those of the last program are kept: tests run one with many arguments, and passes take longer than runs.
+const Pair& DerivedBoth(const ir::Module& ssa, pipeline::Transform transform) {
+  static std::string program;
+  static std::map<pipeline::Transform, Pair> derived;
+  if (std::string text = ir::Print(ssa); text != program) {
+    derived.clear();
+    program = std::move(text);
+  }
+  const auto found = derived.find(transform);
+  if (found != derived.end()) return found->second;
+  Pair both{Derived(ssa, transform, {}, true), Derived(ssa, transform, {}, false)};
+  return derived.emplace(transform, std::move(both)).first->second;
+}
+
+}  // namespace
 
 void CheckSameOptimised(const ir::Module& ssa, pipeline::Transform transform,
                         const std::vector<Tensor>& args) {
-  const std::vector<Tensor> got = RunOk(Derived(ssa, transform, {}, true), args);
-  const std::vector<Tensor> want = RunOk(Derived(ssa, transform, {}, false), args);
+  const Pair& both = DerivedBoth(ssa, transform);
+  const std::vector<Tensor> got = RunOk(both.optimised, args), want = RunOk(both.plain, args);
   REQUIRE(got.size() == want.size());
   for (size_t k = 0; k < got.size(); ++k) {
     const std::vector<double> a = Doubles(got[k]), b = Doubles(want[k]);

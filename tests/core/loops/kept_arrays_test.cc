@@ -16,6 +16,8 @@
 #include "tests/core/loops/rows.h"
 #include "tests/support/derivatives.h"
 #include "tests/support/paths.h"
+#include "tests/support/random_layers.h"
+#include "tests/support/settings.h"
 
 namespace pullback::loops {
 namespace {
@@ -264,6 +266,24 @@ TEST_CASE("kept arrays: none is larger than the program's own", "[long]") {
     }
   }
   CHECK(programs > 0);
+}
+
+TEST_CASE("kept arrays: none is larger than the own of random losses of layers", "[long]") {
+  const uint32_t first = testing::Setting("PULLBACK_LAYERS_SEED", 1);
+  const uint32_t count = testing::Setting("PULLBACK_LAYERS_COUNT", 60);
+  for (uint32_t seed = first; seed < first + count; ++seed) {
+    const std::string text = testing::RandomLayersProgram(seed);
+    INFO("seed " << seed << "\n" << text);
+    const auto program = lang::Parse(text);
+    REQUIRE(program.ok());
+    const auto signature = lang::GetSignature(*program, "f");
+    REQUIRE(signature.ok());
+    for (const Job& job : JobsOf(text, *signature)) {
+      const Larger found = FindLarger(job, *signature);
+      INFO(job.name << ": large" << found.where);
+      CHECK(found.most == 0);
+    }
+  }
 }
 
 }  // namespace

@@ -1,0 +1,128 @@
+#include "tests/support/random_layers.h"
+
+#include <initializer_list>
+#include <random>
+
+namespace pullback::testing {
+namespace {
+
+class LayersWriter {
+ public:
+  explicit LayersWriter(uint32_t seed) : rng_(seed) {}
+
+  std::string Program() {
+    Make(First());
+    for (int left = Pick({0, 1, 1, 2, 2, 3}); left > 0; --left) Make(Layer());
+    const std::string loss = Loss();
+    return "fn f(x: [n, d]f64, w: [d, h]f64, u: [h, h]f64, v: [h]f64, y: [n]f64) -> f64 {\n" +
+           lines_ + loss + "}\n";
+  }
+
+ private:
+  template <typename T>
+  T Pick(std::initializer_list<T> of) {
+    const auto last = static_cast<int>(of.size()) - 1;
+    return *(of.begin() + std::uniform_int_distribution<int>(0, last)(rng_));
+  }
+  // `$` is the last array, `#` how many rows it has, `?` a function of an element.
+  std::string Fill(const std::string& text) {
+    std::string filled;
+    for (const char c : text) {
+      if (c == '$')
+        filled += last_;
+      else if (c == '#')
+        filled += rows_;
+      else if (c == '?')
+        filled += Pick({"tanh", "sigmoid", "sin", "relu"});
+      else
+        filled += c;
+    }
+    return filled;
+  }
+  void Line(const std::string& text) { lines_ += "  " + Fill(text) + "\n"; }
+  void Make(const std::string& array) {
+    const std::string name = "z" + std::to_string(made_++);
+    Line("let " + name + " = " + array);
+    last_ = name;
+    if (halves_) rows_ = "n / 2";
+    halves_ = false;
+  }
+
+  std::string First() {
+    return Pick({"?.(x @ w)", "x @ w", "gen i < n { ?.(x[i] @ w + 0.5 * x[max(0, i - 1)] @ w) }",
+                 "gen i < n { ?.((x[i] - x[min(n - 1, i + 1)]) @ w) }"});
+  }
+
+  std::string Layer() {
+    switch (Pick({0, 0, 1, 1, 1, 2})) {
+      case 0: return OfOneRow();
+      case 1: return OfRowsNextToIt();
+      default: return rows_ == "n" ? OfTwoRows() : OfOneRow();
+    }
+  }
+  std::string OfOneRow() {
+    const bool named = Pick({false, true});
+    const std::string loop = "gen i < # ";
+    switch (Pick({0, 1, 2, 3, 4, 5})) {
+      case 0: return loop + "{ ?.($[i] * 1.5) }";
+      case 1: return loop + "{ ?.($[i] @ u) }";
+      case 2: return loop + "{ $[i] + ?.($[i] @ u) }";
+      case 3: return loop + "{ softmax($[i]) }";
+      case 4: return "gen i < #, l < h { $[i, l] * v[l] }";
+      default: break;
+    }
+    if (!named) return loop + "{ $[i] / sqrt(1.0 + norm2($[i])) }";
+    Line("let s" + std::to_string(made_) + " = gen i < # { sqrt(1.0 + norm2($[i])) }");
+    return loop + "{ $[i] / s" + std::to_string(made_) + "[i] }";
+  }
+  std::string OfRowsNextToIt() {
+    const std::string away = Pick({"1", "1", "2"});
+    switch (Pick({0, 1, 2, 3, 4, 5, 6})) {
+      case 0:
+        return "gen i < #, l < h { sum q < 3 { [i + q >= 1 and i + q - 1 < #] * $[i + q - 1, l] * "
+               "v[q % h] } }";
+      case 1: return "gen i < #, l < h { sum j < # { [abs(i - j) <= " + away + "] * $[j, l] } }";
+      case 2: return "gen i < # { $[i] + 0.5 * $[max(0, i - " + away + ")] }";
+      case 3: return "gen i < # { 0.5 * $[i] - $[min(# - 1, i + " + away + ")] }";
+      case 4: return "gen i < # { if i > 0 { $[i] - $[i - 1] } else { $[i] } }";
+      case 5: return "gen i < # { $[i] + ?.($[max(0, i - 1)] @ u) }";
+      default: return "gen i < #, l < h { max($[i, l], $[min(# - 1, i + " + away + "), l]) }";
+    }
+  }
+  std::string OfTwoRows() {
+    halves_ = true;
+    return Pick({"gen i < n / 2, l < h { max($[2 * i, l], $[2 * i + 1, l]) }",
+                 "gen i < n / 2 { 0.5 * ($[2 * i] + $[2 * i + 1]) }",
+                 "gen i < n / 2 { $[2 * i] - $[2 * i + 1] @ u }"});
+  }
+
+  std::string Loss() {
+    const std::string sum = "  return sum i < # ";
+    switch (Pick({0, 1, 2, 3, 4, 5, 6, 7, 8, 9})) {
+      case 0: return Fill(sum + "{ dot($[i], v) ** 2 }\n");
+      case 1: return Fill(sum + "{ log(1.0 + norm2($[i])) }\n");
+      case 2: return Fill(sum + "{ logsumexp($[i]) - $[i, 0] }\n");
+      case 3: return Fill(sum + "- 1 { dot($[i], $[i + 1]) ** 2 }\n");
+      case 4: return Fill(sum + ", j < # { [abs(i - j) <= 2] * dot($[i], $[j]) ** 2 }\n");
+      case 5: return Fill(sum + "{ norm2($[i] - $[max(0, i - 1)]) }\n");
+      case 6: return Fill(sum + "{ max l < h { $[i, l] } }\n");
+      case 7: return Fill(sum + "{ (dot($[i], v) - y[i]) ** 2 }\n");
+      case 8: return Fill("  var s = 0.0\n  for i < # { s += dot($[i], v) ** 2 }\n  return s\n");
+      default:
+        return Fill(
+            "  var s = 0.0\n  for i < # { s += dot($[i], $[max(0, i - 1)]) ** 2 }\n"
+            "  return s\n");
+    }
+  }
+
+  std::mt19937 rng_;
+  std::string lines_, last_, rows_ = "n";
+  bool halves_ = false;  // the next array has half as many rows
+  int made_ = 0;
+};
+
+}  // namespace
+
+std::string RandomLayersProgram(uint32_t seed) { return LayersWriter(seed).Program(); }
+
+}  // namespace pullback::testing
