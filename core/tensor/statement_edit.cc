@@ -185,6 +185,17 @@ void ReplaceValues(ir::Function& f, const std::unordered_map<uint32_t, Value>& b
   }
 }
 
+namespace {
+
+// Then it stays a value of the body.
+bool IsGuard(const ir::Each& each, Value v) {
+  const auto is_guard = [&](const auto& of) { return of.guard == v; };
+  return std::any_of(each.body.begin(), each.body.end(), is_guard) ||
+         std::any_of(each.results.begin(), each.results.end(), is_guard);
+}
+
+}  // namespace
+
 void ReadNumbers(Inst& inst, const std::unordered_map<uint32_t, Value>& numbers) {
   std::unordered_map<uint32_t, Value> everywhere;
   for (Inst& read : inst.each->body) {
@@ -194,6 +205,10 @@ void ReadNumbers(Inst& inst, const std::unordered_map<uint32_t, Value>& numbers)
       read.op = ir::Op::Select;
       read.subs = {};
       read.args = {read.guard, number->second, number->second};
+    } else if (IsGuard(*inst.each, read.results[0])) {
+      read.op = ir::Op::And;
+      read.subs = {};
+      read.args = {number->second, number->second};
     } else {
       everywhere.insert(*number);
     }

@@ -60,6 +60,23 @@ TEST_CASE("branches: a row beside all rows") {
   }
 }
 
+TEST_CASE("branches: by what is made of the first row, and of each") {
+  for (const char* body :
+       {"  let s = gen i < n { norm2(z[i]) }\n  let a = gen i < n { s[i] + s[0] > 0.4 }\n"
+        "  return sum i < n { (if a[0] and a[i] { z[i, 0] } else { 0.5 }) }\n",
+        "  let a = gen i < n { norm2(z[i]) > 0.4 }\n"
+        "  return sum i < n { (if a[0] { z[i, 0] } else { 0.5 }) + [a[n - 1] and a[i]] * z[i, 1] "
+        "}\n"}) {
+    const std::string text = RowProgram(kMade[0], body);
+    INFO(text);
+    const ir::Module ssa = LowerText(text, "f");
+    for (int64_t n : {0, 1, 2, 17}) {
+      CheckSameOptimised(ssa, Transform::kValue, RowArgs(n, 0));
+      CheckSameOptimised(ssa, Transform::kValueAndGrad, RowArgs(n, 0));
+    }
+  }
+}
+
 TEST_CASE("branches: a row that is not there is the error that it was, if it is asked for") {
   for (const char* body : kBodies) {
     const std::string text = RowProgram(kMade[0], body);
