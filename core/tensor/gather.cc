@@ -338,6 +338,7 @@ void SumRowsFirst(Inst rows, size_t heads, ir::Function& f, std::vector<Inst>& o
   ir::Each& each = *rows.each;
   ir::EachResult& of_rows = each.results[0];
   ir::EachResult& of_sums = sum.each->results[0];
+  const bool is_in_range = HasElementByIndices(each, of_rows);
   const ir::Type element = f.TypeOf(of_rows.value);
   rows.results = {f.NewValue(ir::Type::Array(element.elem, static_cast<int>(heads)))};
   of_rows.out.clear();
@@ -351,8 +352,7 @@ void SumRowsFirst(Inst rows, size_t heads, ir::Function& f, std::vector<Inst>& o
     const auto [var, extent] = each.indices[k];
     if (k >= heads) {
       // Without a term no element is asked for, which may be out of range.
-      if (StoresByData(*sum.each, of_sums))
-        sum.each->where.push_back({Affine::Of(extent) - Affine::Const(1), false});
+      if (!is_in_range) sum.each->where.push_back({Affine::Of(extent) - Affine::Const(1), false});
       continue;
     }
     of_rows.out.push_back(Affine::Of(var));
