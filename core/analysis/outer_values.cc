@@ -92,6 +92,13 @@ Affine OuterValues::Describe(Value v, Box& box) const {
   return form;
 }
 
+bool OuterValues::MayBeNegative(Value v) const {
+  Box box;
+  const Affine form = Describe(v, box);
+  const std::optional<Interval> range = box.RangeOf(form);
+  return !range || range->lo < 0;
+}
+
 Affine OuterValues::Describe(const Affine& a, Box& box) const {
   return Describe(a, ir::Each(), box);
 }
@@ -111,16 +118,21 @@ Affine OuterValues::Describe(const Affine& a, const ir::Each& each, Box& box) co
   return form;
 }
 
-// A point makes the quotient 1 or more, so that what was divided is positive, and it is its floor.
+// A point makes the quotient 1 or more, so that what was divided is positive, and it is its floor: of an extent. What is no
+// negative number has its floor anyway.
 std::vector<ir::Constraint> OuterValues::QuotientsOf(const ir::Each& each, Box& box) const {
   std::vector<ir::Constraint> facts;
-  for (const ir::IndexVar& i : each.indices) {
-    const auto it = divided_.find(i.extent.id);
-    if (it == divided_.end()) continue;
+  const auto learn = [&](Value v, bool is_positive) {
+    const auto it = divided_.find(v.id);
+    if (it == divided_.end()) return;
     const auto& [dividend, by] = it->second;
-    if (const auto rest = Combine(1, Describe(dividend, box), -by, Describe(i.extent, box)))
+    if (!is_positive && MayBeNegative(dividend)) return;
+    if (const auto rest = Combine(1, Describe(dividend, box), -by, Describe(v, box)))
       facts.push_back({*rest, false});
-  }
+  };
+  for (const ir::IndexVar& i : each.indices) learn(i.extent, true);
+  for (const ir::Constraint& c : each.where)
+    ir::ForEachOperand(c.e, [&](Value v) { learn(v, false); });
   return facts;
 }
 

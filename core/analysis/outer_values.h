@@ -20,13 +20,16 @@ class OuterValues {
   // speak of. A shape of one of its results is that of an array, since points are visited after arrays
   // are made.
   Box BoxOf(const ir::Each& each) const;
-  // What extents that are quotients by numbers, n / 2, say wherever the statement has a point: that n is no less than twice that.
+  // What quotients by numbers that are extents, or in conditions, n / 2, say wherever the statement has a point: that n is no less than
+  // twice that.
   std::vector<ir::Constraint> QuotientsOf(const ir::Each& each, Box& box) const;
   // v in terms of values whose definition is not affine; `box` learns their ranges, beside what it knows.
   ir::Affine Describe(ir::Value v, Box& box) const;
   // The same for all of a form; of one in a statement, but what that defines itself.
   ir::Affine Describe(const ir::Affine& a, Box& box) const;
   ir::Affine Describe(const ir::Affine& a, const ir::Each& each, Box& box) const;
+  // Of an integer: unless its definition says that it is not.
+  bool MayBeNegative(ir::Value v) const;
 
  private:
   struct Known {

@@ -157,11 +157,11 @@ class RowFuser {
     }
     return true;
   }
-  // Those that access rows of the arrays.
+  // Those that access rows of the arrays, or have loops that may be needed between two that do.
   void SplitBranches() {
     std::vector<Node> parts;
     for (Node& node : nodes_) {
-      if (node.kind == Kind::kIf && UsesArrays(node)) {
+      if (node.kind == Kind::kIf && (HasLoop(node) || UsesArrays(node))) {
         std::vector<Node> more = SplitBranch(f_, std::move(node));
         std::move(more.begin(), more.end(), std::back_inserter(parts));
       } else {
@@ -169,6 +169,10 @@ class RowFuser {
       }
     }
     nodes_ = std::move(parts);
+  }
+  static bool HasLoop(const Node& branch) {
+    return std::any_of(branch.body.begin(), branch.body.end(),
+                       [](const Node& n) { return n.kind == Kind::kFor; });
   }
   bool UsesArrays(const Node& node) const {
     const std::vector<Reg> uses = EffectsOf(f_, node).uses;

@@ -19,6 +19,7 @@
 // one of these needs that row alone then. So do those that a statement reads by two indices, since it needs all rows at once. Of the first axis: a column is at hand wherever its row is, and sets of a batch are often so small that rows made
 // once more would be as many as there are.
 #include <algorithm>
+#include <cstdlib>
 #include <optional>
 #include <set>
 #include <unordered_map>
@@ -181,10 +182,11 @@ class FixedRows {
       if (FindDef(reader, t.value)) return std::nullopt;
       const std::optional<size_t> place = PlaceOfIndex(reader, t.value);
       if (!place) continue;
-      const auto extent = known_.constants.find(reader.indices[*place].extent);
-      if (t.coeff != 1 || extent == known_.constants.end()) return std::nullopt;
-      window.at = window.at + Affine::Of(t.value);
-      window.rows += extent->second - 1;
+      const Value extent = reader.indices[*place].extent;
+      if (!known_.IsShort(extent) || std::abs(t.coeff) > ir::kShortExtent) return std::nullopt;
+      const int64_t more = std::abs(t.coeff) * (known_.constants.at(extent) - 1);
+      window.at = window.at + Affine::Of(t.value) * t.coeff + Affine::Const(t.coeff < 0 ? more : 0);
+      window.rows += more;
     }
     if (window.rows > ir::kShortExtent) return std::nullopt;
     window.first = read.subs[0] - window.at;

@@ -197,7 +197,8 @@ class LookUps {
         Keep(inst, under, true);
         out.push_back(std::move(rest));
       }
-      if (!IsShape(each, extent)) CheckSize(extent, inst.loc, f_, out);
+      if (!IsShape(each, extent) && outer_.MayBeNegative(extent))
+        CheckSize(extent, inst.loc, f_, out);
       return true;
     }
     return false;

@@ -142,15 +142,9 @@ std::vector<Value> Pins::LostExtents() const {
              return std::find(r.shape.begin(), r.shape.end(), extent) != r.shape.end();
            });
   };
-  const auto may_be_negative = [&](Value extent) {
-    analysis::Box box;
-    const Affine form = outer_.Describe(extent, box);
-    const std::optional<analysis::Interval> range = box.RangeOf(form);
-    return !range || range->lo < 0;
-  };
   std::vector<Value> lost;
   std::copy_if(gone_.begin(), gone_.end(), std::back_inserter(lost),
-               [&](Value extent) { return !is_asked(extent) && may_be_negative(extent); });
+               [&](Value extent) { return !is_asked(extent) && outer_.MayBeNegative(extent); });
   return lost;
 }
 
