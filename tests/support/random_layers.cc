@@ -2,6 +2,7 @@
 
 #include <initializer_list>
 #include <random>
+#include <string>
 
 namespace pullback::testing {
 namespace {
@@ -13,8 +14,9 @@ class LayersWriter {
   std::string Program() {
     Make(First());
     for (int left = Pick({0, 1, 1, 2, 2, 3}); left > 0; --left) Make(Layer());
-    const std::string loss = Loss();
-    return "fn f(x: [n, d]f64, w: [d, h]f64, u: [h, h]f64, v: [h]f64, y: [n]f64) -> f64 {\n" +
+    const std::string loss = Fill(Loss());
+    return "fn f(x: [n, d]f64, w: [d, h]f64, a: [h, k]f64, b: [k, h]f64, v: [h]f64, y: [n]f64) -> "
+           "f64 {\n" +
            lines_ + loss + "}\n";
   }
 
@@ -61,58 +63,66 @@ class LayersWriter {
     }
   }
   std::string OfOneRow() {
-    const bool named = Pick({false, true});
-    const std::string loop = "gen i < # ";
-    switch (Pick({0, 1, 2, 3, 4, 5})) {
-      case 0: return loop + "{ ?.($[i] * 1.5) }";
-      case 1: return loop + "{ ?.($[i] @ u) }";
-      case 2: return loop + "{ $[i] + ?.($[i] @ u) }";
-      case 3: return loop + "{ softmax($[i]) }";
-      case 4: return "gen i < #, l < h { $[i, l] * v[l] }";
+    const std::string rows = "gen i < # ";
+    switch (Pick({0, 1, 2, 3, 4, 5, 6, 7, 8})) {
+      case 0: return rows + "{ ?.($[i] * 1.5) }";
+      case 1: return rows + "{ ?.($[i] @ a @ b) }";
+      case 2: return rows + "{ $[i] + ?.($[i] @ a @ b) }";
+      case 3: return "?.($ @ a @ b) + $";
+      case 4: return rows + "{ softmax($[i]) }";
+      case 5: return "gen i < #, l < h { $[i, l] * v[l] }";
+      case 6: return rows + "{ let m = mean($[i]); $[i] - m }";
+      case 7: return rows + "{ $[i] / sqrt(1.0 + norm2($[i])) }";
       default: break;
     }
-    if (!named) return loop + "{ $[i] / sqrt(1.0 + norm2($[i])) }";
-    Line("let s" + std::to_string(made_) + " = gen i < # { sqrt(1.0 + norm2($[i])) }");
-    return loop + "{ $[i] / s" + std::to_string(made_) + "[i] }";
+    const std::string norms = "s" + std::to_string(made_);
+    Line("let " + norms + " = " + rows + "{ sqrt(1.0 + norm2($[i])) }");
+    return rows + "{ $[i] / " + norms + "[i] }";
   }
   std::string OfRowsNextToIt() {
-    const std::string away = Pick({"1", "1", "2"});
-    switch (Pick({0, 1, 2, 3, 4, 5, 6})) {
+    const std::string rows = "gen i < # ", away = Pick({"1", "1", "2"});
+    switch (Pick({0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10})) {
       case 0:
         return "gen i < #, l < h { sum q < 3 { [i + q >= 1 and i + q - 1 < #] * $[i + q - 1, l] * "
-               "v[q % h] } }";
+               "f64(q + 1) } }";
       case 1: return "gen i < #, l < h { sum j < # { [abs(i - j) <= " + away + "] * $[j, l] } }";
-      case 2: return "gen i < # { $[i] + 0.5 * $[max(0, i - " + away + ")] }";
-      case 3: return "gen i < # { 0.5 * $[i] - $[min(# - 1, i + " + away + ")] }";
-      case 4: return "gen i < # { if i > 0 { $[i] - $[i - 1] } else { $[i] } }";
-      case 5: return "gen i < # { $[i] + ?.($[max(0, i - 1)] @ u) }";
+      case 2: return rows + "{ $[i] + 0.5 * $[max(0, i - " + away + ")] }";
+      case 3: return rows + "{ 0.5 * $[i] - $[min(# - 1, i + " + away + ")] }";
+      case 4: return rows + "{ if i > 0 { $[i] - $[i - 1] } else { $[i] } }";
+      case 5: return rows + "{ $[i] + ?.($[max(0, i - 1)] @ a @ b) }";
+      case 6: return rows + "{ $[i] - $[(i + 1) % (#)] }";
+      case 7: return rows + "{ $[i] + 0.5 * $[abs(i - 1)] }";
+      case 8: return rows + "{ $[i] - 0.5 * $[0] }";
+      case 9: return rows + "{ $[i] - 0.5 * $[# - 1] }";
       default: return "gen i < #, l < h { max($[i, l], $[min(# - 1, i + " + away + "), l]) }";
     }
   }
   std::string OfTwoRows() {
     halves_ = true;
     return Pick({"gen i < n / 2, l < h { max($[2 * i, l], $[2 * i + 1, l]) }",
-                 "gen i < n / 2 { 0.5 * ($[2 * i] + $[2 * i + 1]) }",
-                 "gen i < n / 2 { $[2 * i] - $[2 * i + 1] @ u }"});
+                 "gen i < n / 2 { 0.5 * ($[2 * i] + $[2 * i + 1]) }"});
   }
 
   std::string Loss() {
-    const std::string sum = "  return sum i < # ";
-    switch (Pick({0, 1, 2, 3, 4, 5, 6, 7, 8, 9})) {
-      case 0: return Fill(sum + "{ dot($[i], v) ** 2 }\n");
-      case 1: return Fill(sum + "{ log(1.0 + norm2($[i])) }\n");
-      case 2: return Fill(sum + "{ logsumexp($[i]) - $[i, 0] }\n");
-      case 3: return Fill(sum + "- 1 { dot($[i], $[i + 1]) ** 2 }\n");
-      case 4: return Fill(sum + ", j < # { [abs(i - j) <= 2] * dot($[i], $[j]) ** 2 }\n");
-      case 5: return Fill(sum + "{ norm2($[i] - $[max(0, i - 1)]) }\n");
-      case 6: return Fill(sum + "{ max l < h { $[i, l] } }\n");
-      case 7: return Fill(sum + "{ (dot($[i], v) - y[i]) ** 2 }\n");
-      case 8: return Fill("  var s = 0.0\n  for i < # { s += dot($[i], v) ** 2 }\n  return s\n");
-      default:
-        return Fill(
-            "  var s = 0.0\n  for i < # { s += dot($[i], $[max(0, i - 1)]) ** 2 }\n"
-            "  return s\n");
-    }
+    if (rows_ == "n" && Pick({0, 1, 2}) == 0) return ByLoop();
+    return "  return sum i < #" + OfRows() + "\n";
+  }
+  std::string OfRows() {
+    return Pick({" { dot($[i], v) ** 2 }", " { log(1.0 + norm2($[i])) }",
+                 " { logsumexp($[i]) - $[i, 0] }", " - 1 { dot($[i], $[i + 1]) ** 2 }",
+                 ", j < # { [abs(i - j) <= 2] * dot($[i], $[j]) ** 2 }",
+                 " { norm2($[i] - $[max(0, i - 1)]) }", " { norm2($[i] - $[0]) }",
+                 " { max l < h { $[i, l] } }", " { let m = max l < h { $[i, l] }; m * m }",
+                 " { (dot($[i], v) - y[i]) ** 2 }"});
+  }
+  std::string ByLoop() {
+    if (Pick({0, 1, 2, 3}) == 0)
+      return "  var c = v\n  for i < # { c = tanh.(0.5 * c + $[i]) }\n  return sum(c)\n";
+    return "  var s = 0.0\n  for i " +
+           Pick({std::string("< # { s += dot($[i], v) ** 2 }"),
+                 std::string("< # { s += dot($[i], $[max(0, i - 1)]) ** 2 }"),
+                 std::string("in 1..# { s = sin(s + dot($[i], $[i - 1])) }")}) +
+           "\n  return s\n";
   }
 
   std::mt19937 rng_;
