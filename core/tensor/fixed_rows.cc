@@ -16,8 +16,9 @@
 // further rows may be known to be there, `z[n - 1]`.
 //
 // Arrays that are no larger than the function's own stay, but what statements make of the rows of others, `norm(z[i])`: what needs
-// one of these needs that row alone then. So do those that a statement reads by two indices, since it needs all rows at once. Of the first axis: a column is at hand wherever its row is, and sets of a batch are often so small that rows made
-// once more would be as many as there are.
+// one of these needs that row alone then. So do those that a statement reads by two indices, since it needs all rows at once.
+// Of the first axis: a column is at hand wherever its row is, and sets of a batch are often so small that rows made once more
+// would be as many as there are.
 #include <algorithm>
 #include <cstdlib>
 #include <optional>

@@ -3,7 +3,9 @@
 
 import argparse
 import json
+import pathlib
 import random
+import re
 
 
 def numbers(*shape):
@@ -104,12 +106,31 @@ NUMBERS = {"branch_row": {"c": 1}, "mean_rows": {"c": 3}, "max_rows": {"c": 3}}
 LABELS = {"two_views": {"t": (2000, 32)}}
 
 
+# Of programs that need no others.
+SIZES = {"n": 1000, "2 * n": 2000, "d": 16, "h": 64, "k": 32}
+
+
+def shapes_of(name):
+    """As f's parameters say."""
+    text = (pathlib.Path(__file__).parents[1] / "kept" / f"{name}.pull").read_text()
+    signature = re.search(r"fn f\((.*?)\)\s*->", text, re.S).group(1)
+    parameters = re.findall(r"(\w+)\s*:\s*(?:\[([^\]]*)\])?f64", signature)
+    return {
+        parameter: tuple(int(d) if d.strip().isdigit() else SIZES[d.strip()] for d in dims.split(",") if dims)
+        for parameter, dims in parameters
+    }
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("name", choices=sorted(SHAPES))
+    parser.add_argument("name")
     options = parser.parse_args()
     random.seed(1)
-    arguments = {name: numbers(*shape) for name, shape in SHAPES[options.name].items()}
+    try:
+        shapes = SHAPES.get(options.name) or shapes_of(options.name)
+    except (OSError, KeyError) as e:
+        parser.error(f"no arguments of '{options.name}': {e}")
+    arguments = {name: numbers(*shape) for name, shape in shapes.items()}
     for name, (count, below) in LABELS.get(options.name, {}).items():
         arguments[name] = [random.randrange(below) for _ in range(count)]
     arguments |= NUMBERS.get(options.name, {})
