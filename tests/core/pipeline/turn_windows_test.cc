@@ -12,27 +12,28 @@ namespace {
 
 using pipeline::Transform;
 
+void ByTurns(const std::string& range, const std::string& turn, int whole = 0) {
+  CheckProgram("  let e = tanh.(x @ w)\n  var a = 0.0\n  for i " + range + " {\n" + turn +
+                   "  }\n  return a + sum(u)\n",
+               whole);
+}
+
 TEST_CASE("turn blocks: rows next to a turn's own") {
-  const auto by = [](const std::string& range, const std::string& turn, int whole = 0) {
-    CheckProgram("  let e = tanh.(x @ w)\n  var a = 0.0\n  for i " + range + " {\n" + turn +
-                     "  }\n  return a + sum(u)\n",
-                 whole);
-  };
-  by("in 1..n", "a = sin(a + norm2(e[i] - e[i - 1] + 0.5))\n");
-  by("in 2..n", "a = sin(a + sum(e[i] - 2.0 * e[i - 1] + e[i - 2]))\n");
-  by("< n - 1", "a = sin(a + dot(e[i + 1], e[i]))\n");
-  by("in 1..n - 2", "a = sin(a + dot(e[i + 2], e[i - 1]))\n");
-  by("in 1..n", "a = sin(a + sum(e[i]))\n");
-  by("< n - 3", "a = a + 0.1 + exp(sum(e[i + 3])) * 0.01\nif a > 0.5 { break }\n");
+  ByTurns("in 1..n", "a = sin(a + norm2(e[i] - e[i - 1] + 0.5))\n");
+  ByTurns("in 2..n", "a = sin(a + sum(e[i] - 2.0 * e[i - 1] + e[i - 2]))\n");
+  ByTurns("< n - 1", "a = sin(a + dot(e[i + 1], e[i]))\n");
+  ByTurns("in 1..n - 2", "a = sin(a + dot(e[i + 2], e[i - 1]))\n");
+  ByTurns("in 1..n", "a = sin(a + sum(e[i]))\n");
+  ByTurns("< n - 3", "a = a + 0.1 + exp(sum(e[i + 3])) * 0.01\nif a > 0.5 { break }\n");
   // What is asked in the turn.
-  by("< n", "if i > 0 { a = sin(a + e[i, 0] * e[i - 1, 1]) }\n");
-  by("< n", "if i > 0 { a = sin(a + dot(e[i], e[i - 1])) }\n");
-  by("< n",
-     "a = sin(a + sum(e[i]))\nif i + 1 < n and a > 0.0 { a += 0.1 * dot(e[i + 1], e[i]) }\n");
-  by("< n", "if i < 2 { continue }\n a = sin(a + sum(e[i] - 2.0 * e[i - 1] + e[i - 2]))\n");
-  by("< n", "if 1 <= i and i < n - 1 { a = sin(a + e[i - 1, 0] * e[i, 1] * e[i + 1, 1]) }\n");
+  ByTurns("< n", "if i > 0 { a = sin(a + e[i, 0] * e[i - 1, 1]) }\n");
+  ByTurns("< n", "if i > 0 { a = sin(a + dot(e[i], e[i - 1])) }\n");
+  ByTurns("< n",
+          "a = sin(a + sum(e[i]))\nif i + 1 < n and a > 0.0 { a += 0.1 * dot(e[i + 1], e[i]) }\n");
+  ByTurns("< n", "if i < 2 { continue }\n a = sin(a + sum(e[i] - 2.0 * e[i - 1] + e[i - 2]))\n");
+  ByTurns("< n", "if 1 <= i and i < n - 1 { a = sin(a + e[i - 1, 0] * e[i, 1] * e[i + 1, 1]) }\n");
   // Too many away.
-  by("in 9..n", "a = sin(a + dot(e[i - 9], e[i]))\n", 2);
+  ByTurns("in 9..n", "a = sin(a + dot(e[i - 9], e[i]))\n", 2);
 }
 
 TEST_CASE("turn blocks: rows of functions of elements, next to each other") {
@@ -95,28 +96,21 @@ TEST_CASE("turn blocks: rows that are made of rows next to them") {
 }
 
 TEST_CASE("turn blocks: rows of which a statement in the turn takes a few") {
-  const auto by = [](const std::string& range, const std::string& turn, int whole = 0) {
-    CheckProgram("  let e = tanh.(x @ w)\n  var a = 0.0\n  for i " + range + " {\n" + turn +
-                     "  }\n  return a + sum(u)\n",
-                 whole);
-  };
-  by("in 2..n", "a = sin(a + norm2(gen q < 3 { dot(e[i], e[i - q]) }))\n");
-  by("< n", "a = sin(a + sum q < 3 { [i + q < n] * e[i + q, 0] * e[i, 1] })\n");
-  by("< n", "a = sin(a + sum q in 0..min(3, i + 1) { dot(e[i], e[i - q]) })\n");
-  by("< n - 2",
-     "let p = softmax(gen q < 3 { dot(e[i], e[i + q]) })\n"
-     "a = sin(a + norm2(sum q < 3 { p[q] * e[i + q] }))\n");
-  by("in 1..n", "a = sin(a + sum q < 2 { e[n - 1 - i + q, 0] * e[n - 1 - i, 1] })\n");
+  ByTurns("in 2..n", "a = sin(a + norm2(gen q < 3 { dot(e[i], e[i - q]) }))\n");
+  ByTurns("< n", "a = sin(a + sum q < 3 { [i + q < n] * e[i + q, 0] * e[i, 1] })\n");
+  ByTurns("< n", "a = sin(a + sum q in 0..min(3, i + 1) { dot(e[i], e[i - q]) })\n");
+  ByTurns("< n - 2",
+          "let p = softmax(gen q < 3 { dot(e[i], e[i + q]) })\n"
+          "a = sin(a + norm2(sum q < 3 { p[q] * e[i + q] }))\n");
+  ByTurns("in 1..n", "a = sin(a + sum q < 2 { e[n - 1 - i + q, 0] * e[n - 1 - i, 1] })\n");
   // Too many, as many as rows, one that may not be there.
-  by("in 8..n", "a = sin(a + norm2(gen q < 9 { dot(e[i], e[i - q]) }))\n", 2);
-  by("< n", "a = sin(a + sum q < n { [q <= i] * e[i - q, 0] * e[i, 1] })\n", 2);
+  ByTurns("in 8..n", "a = sin(a + norm2(gen q < 9 { dot(e[i], e[i - q]) }))\n", 2);
+  ByTurns("< n", "a = sin(a + sum q < n { [q <= i] * e[i - q, 0] * e[i, 1] })\n", 2);
 }
 
 TEST_CASE("turn blocks: rows by steps") {
   const auto by = [](const std::string& range, const std::string& turn, int whole = 0) {
-    CheckProgram("  let e = tanh.(x @ w)\n  var a = 0.0\n  for i < " + range + " {\n" + turn +
-                     "  }\n  return a + sum(u)\n",
-                 whole);
+    ByTurns("< " + range, turn, whole);
   };
   by("n / 2", "a = sin(a + dot(e[2 * i], e[2 * i + 1]))\n");
   by("n / 2", "a = sin(a + sum(e[2 * i + 1]))\n");
@@ -141,9 +135,7 @@ TEST_CASE("turn blocks: rows by steps") {
 
 TEST_CASE("turn blocks: rows that are one of several by cases") {
   const auto by = [](const std::string& turn, int whole = 0, const std::string& range = "< n") {
-    CheckProgram("  let e = tanh.(x @ w)\n  var a = 0.0\n  for i " + range + " {\n" + turn +
-                     "  }\n  return a + sum(u)\n",
-                 whole);
+    ByTurns(range, turn, whole);
   };
   by("a = sin(a + dot(e[i], e[max(0, i - 1)]))\n");
   by("a = sin(a + dot(e[max(0, i - 2)], e[min(n - 1, i + 1)]))\n");
@@ -201,9 +193,7 @@ TEST_CASE("turn blocks: rows that a turn hands on to the next one") {
 
 TEST_CASE("turn blocks: rows next to each other, from the end") {
   const auto by = [](const std::string& turn, int whole = 0, const std::string& range = "< n") {
-    CheckProgram("  let e = tanh.(x @ w)\n  var a = 0.0\n  for i " + range + " {\n" + turn +
-                     "  }\n  return a + sum(u)\n",
-                 whole);
+    ByTurns(range, turn, whole);
   };
   by("a = sin(a + dot(e[n - 1 - i], e[n - 2 - i]))\n", 0, "< n - 1");
   by("a = a + dot(e[n - i], e[n - 1 - i]) * f64(i)\n", 0, "in 1..n");
