@@ -178,14 +178,18 @@ bool RowMakers::IsOwnRow(size_t reader, const RowRead& read) const {
          RowsBeyond(makers_[MakerOf(read)].rows, makers_[reader].rows, defs_) == int64_t{0};
 }
 
-std::optional<RowSpan> RowMakers::SpanIn(size_t reader, const RowRead& read, int64_t most) const {
-  if (IsOwnRow(reader, read)) return RowSpan{0, 0};
+std::optional<RowMakers::Near> RowMakers::NearIn(size_t reader, const RowRead& read, int64_t most,
+                                                 int64_t most_step) const {
+  if (IsOwnRow(reader, read)) return Near{1, {0, 0}};
   const Value rows = makers_[MakerOf(read)].rows, row = makers_[reader].row;
   const ir::Each& each = *InstOf(makers_[reader]).each;
   const Inst& index = each.body[*read.in_body];
-  return statement_rows_.IsThere(each, index, 0, rows)
-             ? statement_rows_.SpanOf(each, index, row, most)
-             : std::nullopt;
+  if (!statement_rows_.IsThere(each, index, 0, rows)) return std::nullopt;
+  for (int64_t step = 1; step <= most_step; ++step) {
+    if (const auto span = statement_rows_.SpanOf(each, index, row, step, most))
+      return Near{step, *span};
+  }
+  return std::nullopt;
 }
 
 bool RowMakers::IsOnceInFront(const Maker& maker, const BlockLoop& loop) const {

@@ -78,8 +78,15 @@ class RowMakers {
                     const Beside& beside = nullptr) const;
   // The maker in whose body the read is; nothing: it is in no such.
   std::optional<size_t> ReaderOf(const RowRead& read) const;
-  // Of a read in the body of `reader`: next to the row that this makes, where it is known to be near, `most` away, and to be there.
-  std::optional<RowSpan> SpanIn(size_t reader, const RowRead& read, int64_t most) const;
+  // Rows from step * row + first to step * row + last.
+  struct Near {
+    int64_t step;
+    RowSpan span;
+  };
+  // Of a read in the body of `reader`, which makes `row`: with the least step, if any up to `most_step`, by which it is known to be
+  // near, `most` away, and to be there.
+  std::optional<Near> NearIn(size_t reader, const RowRead& read, int64_t most,
+                             int64_t most_step) const;
   // Whatever rows are made.
   bool CannotTrap(const Maker& maker) const;
   // Ends the run where a size is negative, also where no turn is made: at the end of the block.

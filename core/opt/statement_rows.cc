@@ -57,8 +57,8 @@ std::optional<StatementRows::Known> StatementRows::KnownAt(const ir::Each& each,
 }
 
 std::optional<RowSpan> StatementRows::SpanOf(const ir::Each& each, const ir::Inst& read, Value row,
-                                             int64_t most) const {
-  const Affine plain = read.subs[0] - Affine::Of(row);
+                                             int64_t step, int64_t most) const {
+  const Affine plain = read.subs[0] - Affine::Of(row) * step;
   if (plain.IsConst())
     return -most <= plain.constant && plain.constant <= most
                ? std::optional(RowSpan{plain.constant, plain.constant})
@@ -70,7 +70,7 @@ std::optional<RowSpan> StatementRows::SpanOf(const ir::Each& each, const ir::Ins
     const std::vector<Constraint> where = Both(known->where, c.where);
     analysis::Work work{kMostWork};
     if (analysis::ProvesEmpty(where, known->box, work)) continue;
-    const Affine away = c.form - Affine::Of(row);
+    const Affine away = c.form - Affine::Of(row) * step;
     const auto first = LeastOf(away, where, known->box, most),
                last = LeastOf(away * -1, where, known->box, most);
     if (!first || !last) return std::nullopt;

@@ -17,9 +17,9 @@ class StatementRows {
  public:
   explicit StatementRows(const ir::Function& f) : f_(f), outer_(f) {}
 
-  // From `row`, an index of the statement, + first to row + last; nothing: not known to be within `most` of it.
+  // From step * row, of an index of the statement, + first to step * row + last; nothing: not known to be within `most` of it.
   std::optional<RowSpan> SpanOf(const ir::Each& each, const ir::Inst& read, ir::Value row,
-                                int64_t most) const;
+                                int64_t step, int64_t most) const;
   // Whether the read's subscript is surely one of an axis that long.
   bool IsThere(const ir::Each& each, const ir::Inst& read, size_t axis, ir::Value extent) const;
 

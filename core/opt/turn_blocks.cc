@@ -48,7 +48,6 @@ struct Window {
   int64_t step = 1;
   Value rows = {};
   bool operator==(const Window&) const = default;
-  int64_t Turns() const { return kRows / step; }  // of a block
 };
 
 class Blocker : private RowLoops {
@@ -70,6 +69,7 @@ class Blocker : private RowLoops {
     int64_t start = 0;                   // of the counter
     Window window{};                     // that the turns take
     std::map<size_t, Window> made = {};  // by member
+    int64_t turns = kRows;               // of a block
   };
 
   // No more than a block's rows: k, or min(k, …).
@@ -91,12 +91,10 @@ class Blocker : private RowLoops {
     const auto start = static_cast<int64_t>(first->bits);
     if (start < 0 || start > kMostStart) return std::nullopt;
     if (IsReadBehind(loop, counter->param) || FillsTable(f_, loop, *counter)) return std::nullopt;
-    const bool is_of_dims = IsOfDims(FormOf(counter->bound, defs_), defs_);
     if (start != 0 && !TimesBound(counter->bound, 1, defs_)) return std::nullopt;
     std::vector<Plan> plans = {{loop, *counter, Order::kForwards, {}, start, {}, {}}};
     for (int64_t step = 1; step <= kMostStep; ++step) {
-      const bool ends =
-          step == 1 ? is_of_dims : TimesBound(counter->bound, step, defs_).has_value();
+      const bool ends = TimesBound(counter->bound, step, defs_).has_value();
       const Window window = ends ? WindowOf(loop, *counter, start, step) : Window();
       if (window != Window())
         plans.insert(plans.begin(), {loop, *counter, Order::kForwards, {}, start, window, {}});
@@ -182,33 +180,40 @@ class Blocker : private RowLoops {
   // Which rows of each member the turns and other members take. False: some are not known, or more than a block has of its own.
   bool FindMade(Plan& plan) const {
     plan.made.clear();
+    int64_t most_step = plan.window.step;
     for (auto m = plan.members.rbegin(); m != plan.members.rend(); ++m) {
       std::optional<RowSpan> span;
-      const auto join = [&](int64_t first, int64_t last) {
+      int64_t step = 0;
+      bool is_by_one_step = true;
+      const auto join = [&](int64_t by, int64_t first, int64_t last) {
+        is_by_one_step &= step == 0 || step == by;
+        step = by;
         span = span ? RowSpan{std::min(span->first, first), std::max(span->last, last)}
                     : RowSpan{first, last};
       };
       for (size_t k : makers_.ReadsOf(*m)) {
         const RowRead& read = makers_.Read(k);
         if (plan.loop.Holds(read.block)) {
-          join(plan.window.first, plan.window.last);
+          join(plan.window.step, plan.window.first, plan.window.last);
           continue;
         }
         const size_t reader = *makers_.ReaderOf(read);
         const Window& of = plan.made.at(reader);
-        const std::optional<RowSpan> near = makers_.SpanIn(reader, read, kMostAway);
+        const auto near = makers_.NearIn(reader, read, kMostAway, kMostStep);
         if (!near) return false;
-        join(of.first + near->first, of.last + near->last);
+        join(of.step * near->step, of.first * near->step + near->span.first,
+             of.last * near->step + near->span.last);
       }
-      const auto more = RowsBeyond(makers_[*m].rows, plan.counter.bound, defs_);
-      if (!span || span->first < -kMostBeside || span->last > kMostBeside) return false;
-      if (plan.window.step == 1 && !more) return false;
-      Window& made = plan.made[*m] = plan.window;
-      made.first = span->first;
-      made.last = span->last;
-      if (made.step == 1) made.more = *more;
-      if (made.step != 1) made.rows = makers_[*m].rows;
+      const Value rows = makers_[*m].rows;
+      if (!span || !is_by_one_step || span->first < -kMostBeside || span->last > kMostBeside)
+        return false;
+      if (step > kRows || !EndsBy(rows, step, plan)) return false;
+      Window& made = plan.made[*m] = {span->first, span->last, 0, step, {}};
+      if (step == 1) made.more = *RowsBeyond(rows, plan.counter.bound, defs_);
+      if (step != 1) made.rows = rows;
+      most_step = std::max(most_step, step);
     }
+    plan.turns = kRows / most_step;
     return true;
   }
 
@@ -232,15 +237,20 @@ class Blocker : private RowLoops {
     if (!beside) return makers_.MembersOf(loop, i, may, takes);
     return makers_.MembersOf(loop, i, may, takes, [&](size_t reader, const RowRead& read) {
       if (makers_.IsOwnRow(reader, read)) return true;
-      return makers_.CannotTrap(makers_[makers_.MakerOf(read)]) &&
-             makers_.SpanIn(reader, read, kMostAway).has_value();
+      const Maker& maker = makers_[makers_.MakerOf(read)];
+      if (!makers_.CannotTrap(maker)) return false;
+      const auto near = makers_.NearIn(reader, read, kMostAway, kMostStep);
+      return near && (near->step == 1 ? HasNear(makers_.MakerOf(read), plan)
+                                      : EndsBy(maker.rows, near->step, plan));
     });
   }
-  // Whether it is known where its rows end.
+  // Whether it is known where rows by such a step end.
+  bool EndsBy(Value rows, int64_t step, const Plan& plan) const {
+    return step == 1 ? RowsBeyond(rows, plan.counter.bound, defs_).has_value()
+                     : TimesBound(rows, 1, defs_).has_value();
+  }
   bool HasNear(size_t m, const Plan& plan) const {
-    return plan.window.step == 1
-               ? RowsBeyond(makers_[m].rows, plan.counter.bound, defs_).has_value()
-               : IsOfDims(FormOf(makers_[m].rows, defs_), defs_);
+    return EndsBy(makers_[m].rows, plan.window.step, plan) || EndsBy(makers_[m].rows, 2, plan);
   }
   // Whether the rows that a plan's blocks make of it are there, and are, if all turns are run, all of them.
   bool HasRows(const Maker& maker, const Plan& plan) const {
@@ -252,7 +262,7 @@ class Blocker : private RowLoops {
     return !plan.loop.has_breaks && plan.start == 0 && plan.window == Window();
   }
   void Rewrite(Plan& plan) {
-    auto& [loop, counter, order, members, start, window, windows] = plan;
+    auto& [loop, counter, order, members, start, window, windows, block_turns] = plan;
     for (size_t m : members) makers_.CheckSizes(b_, makers_[m], loop.entry);
     const uint32_t around = b_.NewBlock(), make = b_.NewBlock(), next = b_.NewBlock();
     const Value block = b_.AddParam(around, ir::Type::I64());
@@ -271,14 +281,14 @@ class Blocker : private RowLoops {
     GoByBlocks(plan, around, make);
 
     b_.SetBlock(make);
-    const Affine base = Affine::Of(block) * window.Turns() + Affine::Const(start);
+    const Affine base = Affine::Of(block) * block_turns + Affine::Const(start);
     const BlockRows rows = RowsOfTurns(plan, base, window);
     std::map<size_t, BlockRows> rows_of;
     for (size_t m : members) rows_of.emplace(m, RowsMade(plan, base, m, rows, rows_of));
     Value turns = rows.count;
     if (window.first != 0 || window.last != 0 || window.more < 0 || window.step != 1)
       turns =
-          b_.Make(Op::Min, {b_.I64(window.Turns()), b_.AffineOf(Affine::Of(counter.bound) - base)});
+          b_.Make(Op::Min, {b_.I64(block_turns), b_.AffineOf(Affine::Of(counter.bound) - base)});
     Copier made(f_);
     for (size_t m : members)
       f_.blocks[make].insts.push_back(RowsOf(m, counter.bound, order, rows_of, made));
@@ -299,8 +309,7 @@ class Blocker : private RowLoops {
 
   // The loop around, which is entered instead of the other one and goes on where that did.
   void GoByBlocks(const Plan& plan, uint32_t around, uint32_t make) {
-    const auto& [loop, counter, order, members, start, window, windows] = plan;
-    const int64_t turns = window.Turns();
+    const auto& [loop, counter, order, members, start, window, windows, turns] = plan;
     const ir::Terminator term = std::move(f_.blocks[loop.entry].term);
     b_.SetBlock(loop.entry);
     const Value rounded = b_.AffineOf(Affine::Of(counter.bound) + Affine::Const(turns - 1 - start));
@@ -339,7 +348,7 @@ class Blocker : private RowLoops {
     const Affine lo =
         starts ? first : Affine::Of(b_.Make(Op::Max, {b_.AffineOf(first), b_.I64(0)}));
     const Affine of_block =
-        base * w.step + Affine::Const((w.Turns() - 1) * w.step + 1 + w.last) - lo;
+        base * w.step + Affine::Const((plan.turns - 1) * w.step + 1 + w.last) - lo;
     const Affine end =
         w.step != 1 ? Affine::Of(w.rows)
                     : Affine::Of(plan.counter.bound) + Affine::Const(std::min(w.last, w.more));

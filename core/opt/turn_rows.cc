@@ -86,7 +86,7 @@ ir::Values TurnRows::TermsOf(const Affine& row) const {
 
 // Between small multiples of extents: sums of few wrap nowhere.
 bool TurnRows::IsBounded(Value v, int depth) const {
-  if (IsOfDims(Affine::Of(v), defs_)) return true;
+  if (IsOfDims(Affine::Of(v), defs_) || TimesBound(v, 1, defs_)) return true;
   if (depth == 0) return false;
   if (const auto counter = counters_.find(v.id); counter != counters_.end())
     return IsBounded(counter->second.start, depth - 1) &&

@@ -104,7 +104,7 @@ class LayersWriter {
   }
 
   std::string Loss() {
-    if (rows_ == "n" && Pick({0, 1, 2}) == 0) return ByLoop();
+    if (Pick({0, 1, 2}) == 0) return ByLoop();
     return "  return sum i < #" + OfRows() + "\n";
   }
   std::string OfRows() {
