@@ -3,7 +3,9 @@
 #include <algorithm>
 
 #include "core/ir/block_loops.h"
+#include "core/ir/known_extents.h"
 #include "core/ir/own_arrays.h"
+#include "core/ir/statements.h"
 #include "core/ir/total.h"
 
 namespace pullback::opt {
@@ -209,10 +211,11 @@ bool RowMakers::CannotTrap(const Maker& maker) const {
       return is_own && extents_.AreEqual(i.extent, extent);
     };
     return std::any_of(each.indices.begin(), each.indices.end(), is_index) ||
-           IsCountedWithin(v, extent, maker.block);
+           IsCountedWithin(v, extent, maker.block) || IsRemainder(each, v, extent);
   };
   for (const Inst& inst : each.body) {
-    if (inst.op != Op::Index && ir::MayTrap(inst, f_, m_)) return false;
+    if (inst.op != Op::Index && ir::MayTrap(inst, f_, m_) && !DividesByExtent(each, inst))
+      return false;
     for (size_t axis = 0; inst.op == Op::Index && axis < inst.subs.size(); ++axis) {
       const Value extent = extents_.Of(inst.args[0], axis);
       if (!is_within(inst.subs[axis], extent) && !statement_rows_.IsThere(each, inst, axis, extent))
@@ -225,6 +228,29 @@ bool RowMakers::CannotTrap(const Maker& maker) const {
     }
   }
   return true;
+}
+
+// By how far an index of the statement runs: that is no 0 where there is a point.
+bool RowMakers::DividesByExtent(const ir::Each& each, const Inst& inst) const {
+  return (inst.op == Op::Div || inst.op == Op::Rem) &&
+         std::any_of(each.indices.begin(), each.indices.end(), [&](const ir::IndexVar& i) {
+           return extents_.AreEqual(i.extent, inst.args[1]);
+         });
+}
+
+// Whether the body makes v the remainder by that extent of a sum of indices, few times each: it wraps nowhere.
+bool RowMakers::IsRemainder(const ir::Each& each, Value v, Value extent) const {
+  const Inst* def = v.valid() ? ir::FindDef(each, v) : nullptr;
+  if (!def || def->op != Op::Rem || !extents_.AreEqual(def->args[1], extent)) return false;
+  const Inst* sum = ir::FindDef(each, def->args[0]);
+  const Affine of = sum && sum->op == Op::AffineOf ? sum->subs[0] : Affine::Of(def->args[0]);
+  const auto is_short = [](int64_t k) { return 0 <= k && k <= ir::kShortExtent; };
+  return is_short(of.constant) &&
+         std::all_of(of.terms.begin(), of.terms.end(), [&](const Affine::Term& t) {
+           const auto is_term = [&](const ir::IndexVar& i) { return i.var == t.value; };
+           return is_short(t.coeff) &&
+                  std::any_of(each.indices.begin(), each.indices.end(), is_term);
+         });
 }
 
 // Whether a loop around the block counts v from 0 or more to below `extent`.

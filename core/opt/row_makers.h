@@ -100,6 +100,8 @@ class RowMakers {
   bool IsOfMember(const RowRead& read, const std::set<size_t>& members, const Beside& beside) const;
   bool IsOnceInFront(const Maker& maker, const BlockLoop& loop) const;
   bool IsCountedWithin(ir::Value v, ir::Value extent, uint32_t block) const;
+  bool DividesByExtent(const ir::Each& each, const ir::Inst& inst) const;
+  bool IsRemainder(const ir::Each& each, ir::Value v, ir::Value extent) const;
 
   const ir::Module& m_;
   const ir::Function& f_;

@@ -47,7 +47,7 @@ std::vector<Constraint> EndFinder::Known(ir::ConstraintSpan where) const {
 }
 
 std::optional<EndFinder::Placed> EndFinder::AlongPlaces(const analysis::SubCase& one) const {
-  Placed placed{&one, one.form.Coeff(window_.at.terms.begin()->value), {}};
+  Placed placed{&one, one.form.Coeff(window_.index), {}};
   placed.rest = one.form - window_.at * placed.c;
   const bool is_of_outside =
       std::none_of(placed.rest.terms.begin(), placed.rest.terms.end(),

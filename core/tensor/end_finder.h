@@ -16,11 +16,12 @@ namespace pullback::tensor {
 constexpr int64_t kMostAway = 16;  // rows beyond an end
 constexpr size_t kMostEnds = 6;    // together
 
-// The places of a reader's points along an axis: the sum of an index that may run far and of short ones.
+// The places of a reader's points along an axis: the sum of an index that may run far and of multiples of short ones.
 struct PlaceWindow {
   ir::Affine at;
   ir::Affine count;  // how many there are, from 0 on
-  ir::Value run;     // how far that runs which may run far
+  ir::Value index;   // which may run far, once in `at`
+  ir::Value run;     // how far
 };
 
 class EndFinder {

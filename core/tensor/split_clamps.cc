@@ -20,6 +20,7 @@
 // first one ends the run if not.
 // Comes before derivatives, in front of fixed_rows.cc.
 #include <algorithm>
+#include <cstdlib>
 #include <map>
 #include <optional>
 #include <utility>
@@ -173,24 +174,32 @@ class SplitClampsOf {
     });
   }
 
-  // Nothing: no index that may run far is in it, or several are.
+  // Nothing: no index that may run far is in it, or several are, or by steps.
   std::optional<PlaceWindow> WindowOf(const Each& each, const Affine& form) const {
     PlaceWindow window;
     for (const Affine::Term& t : form.terms) {
       const std::optional<size_t> place = PlaceOfIndex(each, t.value);
-      if (!place) continue;
-      const Value count = each.indices[*place].extent;
-      window.at = window.at + Affine::Of(t.value);
-      if (known_.IsShort(count)) {
-        window.count = window.count + Affine::Const(known_.constants.at(count) - 1);
-      } else {
-        if (std::exchange(window.run, count).valid()) return std::nullopt;
-        analysis::Box box;
-        window.count = window.count + outer_.Describe(count, box);
-      }
+      if (!place || known_.IsShort(each.indices[*place].extent)) continue;
+      if (window.run.valid() || std::abs(t.coeff) != 1) return std::nullopt;
+      window.index = t.value;
+      window.run = each.indices[*place].extent;
     }
-    const bool is_window = window.run.valid() && window.count.constant <= kMostAway;
-    return is_window ? std::optional(window) : std::nullopt;
+    if (!window.run.valid()) return std::nullopt;
+    analysis::Box box;
+    window.at = Affine::Of(window.index);
+    window.count = outer_.Describe(window.run, box);
+    int64_t beside = 0;  // places, by the short ones
+    for (const Affine::Term& t : form.terms) {
+      const std::optional<size_t> place = PlaceOfIndex(each, t.value);
+      if (!place || t.value == window.index) continue;
+      const int64_t by = t.coeff * form.Coeff(window.index);
+      const int64_t far = known_.constants.at(each.indices[*place].extent) - 1;
+      if (std::abs(by) > kMostAway || far < 0) return std::nullopt;
+      window.at = window.at + Affine::Of(t.value) * by + Affine::Const(by < 0 ? -by * far : 0);
+      beside += std::abs(by) * far;
+    }
+    window.count = window.count + Affine::Const(beside);
+    return window.count.constant <= kMostAway ? std::optional(window) : std::nullopt;
   }
 
   std::optional<Ring> RingOf(const Each& each, const analysis::BodyForms& forms, Value v,
@@ -208,9 +217,8 @@ class SplitClampsOf {
     const int64_t turns = e->Coeff(size.AsValue());
     const Affine place = *e - size * turns;
     const std::optional<PlaceWindow> window = WindowOf(each, place);
-    const bool is_ring =
-        turns >= 0 && window && place - window->at == Affine::Const(place.constant);
-    return is_ring ? std::optional(Ring{*window, place.constant, turns}) : std::nullopt;
+    if (turns < 0 || !window || !(place - window->at).IsConst()) return std::nullopt;
+    return Ring{*window, (place - window->at).constant, turns};
   }
 
   // Of as many rows as the ring has, and those next to them. A dividend is nowhere a negative number but of -size or less times

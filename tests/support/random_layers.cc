@@ -64,8 +64,9 @@ class LayersWriter {
   }
   std::string OfOneRow() {
     const std::string rows = "gen i < # ";
-    switch (Pick({0, 1, 2, 3, 4, 5, 6, 7, 8})) {
+    switch (Pick({0, 1, 2, 3, 4, 5, 6, 7, 8, 9})) {
       case 0: return rows + "{ ?.($[i] * 1.5) }";
+      case 9: return rows + "{ ?.($[# - 1 - i] @ a @ b) }";
       case 1: return rows + "{ ?.($[i] @ a @ b) }";
       case 2: return rows + "{ $[i] + ?.($[i] @ a @ b) }";
       case 3: return "?.($ @ a @ b) + $";
@@ -81,7 +82,9 @@ class LayersWriter {
   }
   std::string OfRowsNextToIt() {
     const std::string rows = "gen i < # ", away = Pick({"1", "1", "2"});
-    switch (Pick({0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10})) {
+    switch (Pick({0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12})) {
+      case 11: return "gen i < #, l < h { sum q < 3 { [i + q >= 1 and i + q - 1 < #] * $[i + q - 1, l] * v[q % h] } }";
+      case 12: return "gen i < #, l < h { sum q < 3 { $[max(0, min(# - 1, i + 2 * q - 2)), l] * f64(q + 1) } }";
       case 0:
         return "gen i < #, l < h { sum q < 3 { [i + q >= 1 and i + q - 1 < #] * $[i + q - 1, l] * "
                "f64(q + 1) } }";
@@ -100,7 +103,7 @@ class LayersWriter {
   std::string OfTwoRows() {
     halves_ = true;
     return Pick({"gen i < n / 2, l < h { max($[2 * i, l], $[2 * i + 1, l]) }",
-                 "gen i < n / 2 { 0.5 * ($[2 * i] + $[2 * i + 1]) }"});
+                 "gen i < n / 2 { 0.5 * ($[2 * i] + $[2 * i + 1]) }", "gen i < n / 2 { $[2 * i] - $[2 * i + 1] @ a @ b }"});
   }
 
   std::string Loss() {
