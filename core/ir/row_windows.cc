@@ -30,6 +30,7 @@ class Windows {
 
   std::optional<RowWindow> Of(const Affine& sub) const {
     if (!IsNear(sub.constant)) return std::nullopt;
+    if (const std::optional<RowWindow> window = FromEnd(sub)) return window;
     Value middle = index_;  // what the window is around
     std::optional<RowWindow> window = Middle(sub, middle);
     if (window) window = Widened(*window, {sub.constant, sub.constant, {}, {}});
@@ -50,6 +51,15 @@ class Windows {
                                  [&](const IndexVar& i) { return i.var == v; });
     return of == each_.indices.end() ? nullptr : &*of;
   }
+  // Of something of outside without another index that constraints hold near to what is left: n - 1 - j, n - 2 <= i + j <= n.
+  std::optional<RowWindow> FromEnd(const Affine& sub) const {
+    if (sub.Coeff(index_) != 0) return std::nullopt;
+    for (const Affine::Term& t : sub.terms) {
+      if (t.coeff != -1 || !Find(t.value)) continue;
+      if (auto band = BandAround(t.value, sub + Affine::Of(t.value))) return band;
+    }
+    return std::nullopt;
+  }
   // The index's own multiple, or the first other index that constraints hold near to the index.
   std::optional<RowWindow> Middle(const Affine& sub, Value& middle) const {
     const int64_t step = sub.Coeff(index_);
@@ -57,7 +67,8 @@ class Windows {
       return IsStep(step) ? std::optional(RowWindow{0, 0, {}, {}, step}) : std::nullopt;
     for (const Affine::Term& t : sub.terms) {
       if (t.coeff != 1) continue;
-      std::optional<RowWindow> band = Find(t.value) ? BandAround(t.value) : Quotient(t.value);
+      std::optional<RowWindow> band =
+          Find(t.value) ? BandAround(t.value, std::nullopt) : Quotient(t.value);
       if (!band) continue;
       middle = t.value;
       return band;
@@ -110,17 +121,18 @@ class Windows {
     const auto [least, most] = std::minmax(coeff * range->first, coeff * range->second);
     return RowWindow{least, most, kNoValue, kNoValue};
   }
-  // How far the constraints let `v` be from the index.
-  std::optional<RowWindow> BandAround(Value v) const {
+  // How far the constraints let `v` be from the index, or what is left of `of` without it.
+  std::optional<RowWindow> BandAround(Value v, const std::optional<Affine>& of) const {
     RowWindow band;
     bool below = false, above = false;
     for (const Constraint& c : each_.where) {
-      const int64_t of_v = c.e.Coeff(v), of_index = c.e.Coeff(index_);
+      const Affine e = of ? c.e.Substitute(v, *of - Affine::Of(v)) : c.e;
+      const int64_t of_v = e.Coeff(v), of_index = e.Coeff(index_);
       const bool least = of_v > 0;  // it says where v starts
       const int64_t period = std::abs(of_v), step = least ? -of_index : of_index;
       if (c.equality || !IsStep(period) || !IsStep(step) || (period != 1 && step != 1)) continue;
       if ((below || above) && (period != band.period || step != band.step)) continue;
-      const Affine rest = c.e - Affine::Of(v) * of_v - Affine::Of(index_) * of_index;
+      const Affine rest = e - Affine::Of(v) * of_v - Affine::Of(index_) * of_index;
       if (!IsNear(rest.constant) || rest.terms.size() > 1) continue;
       Value extent;
       if (rest.terms.size() == 1) {

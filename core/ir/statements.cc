@@ -83,6 +83,17 @@ std::set<Value> ConditionsOf(const Each& each, Value v) {
   return all;
 }
 
+std::vector<Constraint> ConstraintsAt(const Each& each, Value guard) {
+  std::vector<Constraint> known = each.where;
+  if (!guard.valid()) return known;
+  for (Value condition : ConditionsOf(each, guard)) {
+    const Inst* def = FindDef(each, condition);
+    if (def && def->op == Op::Holds)
+      known.insert(known.end(), def->constraints.begin(), def->constraints.end());
+  }
+  return known;
+}
+
 std::optional<size_t> PlaceOfIndex(const Each& each, Value v) {
   for (size_t k = 0; k < each.indices.size(); ++k) {
     if (each.indices[k].var == v) return k;

@@ -19,6 +19,8 @@ const Inst* FindDef(const Each& each, Value v);
 // What holds wherever the bool v does: itself, the parts of a conjunction, and guards, since what has one is false
 // where that is; not more than some.
 std::set<Value> ConditionsOf(const Each& each, Value v);
+// Of the statement's indices and of values outside and inside: those of its points, and of a guard that holds; kNoValue: of none.
+std::vector<Constraint> ConstraintsAt(const Each& each, Value guard);
 // Which of the statement's indices v is; nothing: none.
 std::optional<size_t> PlaceOfIndex(const Each& each, Value v);
 

@@ -173,9 +173,9 @@ class Ranges {
 Subscript RowOf(const AccessContext& c, const Affine& sub, const Ranges& ranges) {
   const auto constant = [&](Value extent) { return c.l.e.AsI64(c.l.Of(extent)); };
   const auto is_extent = [&](Value extent) { return c.l.IsExtent(extent); };
-  const auto range = [&](Value v) { return ranges.Of(v); };
+  const auto range = [&](Value v) { return ranges.Of(c.l.Of(v)); };
   const auto of = [&](Value v) { return v.valid() ? c.l.Of(v) : v; };
-  Subscript row{sub.AsValue(), {}, {}, {}};
+  Subscript row{of(sub.AsValue()), {}, {}, {}};
   int level = 0;
   for (const SpaceIndex& i : c.space.indices) {
     if (i.pinned || (row.near.valid() && i.level >= level)) continue;

@@ -53,7 +53,7 @@ void UseEarlierChecks(const AccessContext& c, Access& access, ir::AffineSpan sub
 // After the nest: later statements may rely on its checks.
 void LearnChecks(const AccessContext& c, const Access& access, ir::AffineSpan subs,
                  ir::AffineSpan extents, ir::Value guard);
-// What it relies on: its own checks and earlier ones. `subs`: registers. `guard`: of the access.
+// What it relies on: its own checks and earlier ones. `guard`: of the access.
 Emitter::About AboutAccess(const AccessContext& c, const Access& access, ir::AffineSpan subs,
                            ir::Value guard);
 

@@ -303,7 +303,7 @@ void Body::EmitIndex(const Item& item, Reg into) {
   std::vector<Affine> subs;
   for (const Affine& a : inst.subs) subs.push_back(c_.l.Of(a));
   c_.l.e.Load(c_.l.ReadFrom(inst.args[0]), c_.l.e.Offset(subs, extents), into,
-              AboutAccess(c_, item.access, subs, inst.guard));
+              AboutAccess(c_, item.access, inst.subs, inst.guard));
 }
 
 // Under a guard a value's own register is for the If that it leaves; inside it has another.

@@ -139,9 +139,7 @@ std::vector<Reg> ResultWriter::LoopsApart() const {
 }
 
 Emitter::About ResultWriter::About() const {
-  std::vector<Affine> subs;
-  for (const Affine& a : r_.out) subs.push_back(c_.l.Of(a));
-  return AboutAccess(c_, plan_.access, subs, r_.guard);
+  return AboutAccess(c_, plan_.access, r_.out, r_.guard);
 }
 
 void ResultWriter::Store(Reg offset, Reg value) {

@@ -10,7 +10,6 @@ namespace {
 
 using ir::Affine;
 using ir::Constraint;
-using ir::Op;
 using ir::Value;
 
 constexpr int64_t kMostWork = 200;
@@ -40,12 +39,7 @@ std::optional<StatementRows::Known> StatementRows::KnownAt(const ir::Each& each,
   for (const ir::Inst& inst : each.body) forms.Note(inst);
   auto cases = analysis::SubCasesOf(each, f_, forms, outer_, read.subs[axis], read.guard);
   if (!cases) return std::nullopt;
-  Known known{*std::move(cases), each.where, outer_.BoxOf(each)};
-  for (Value condition : ir::ConditionsOf(each, read.guard)) {
-    const ir::Inst* def = ir::FindDef(each, condition);
-    if (def && def->op == Op::Holds)
-      known.where.insert(known.where.end(), def->constraints.begin(), def->constraints.end());
-  }
+  Known known{*std::move(cases), ir::ConstraintsAt(each, read.guard), outer_.BoxOf(each)};
   const auto describe = [&](Affine& e) { e = outer_.Describe(e, each, known.box); };
   for (Constraint& c : known.where) describe(c.e);
   for (analysis::SubCase& c : known.cases) {

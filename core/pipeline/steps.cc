@@ -143,9 +143,15 @@ Status MakeLess(PassRunner& passes, ir::Module& m) {
   PB_RETURN_IF_ERROR(passes.Run("rows_as_read", m, [&](ir::Module& x) {
     bool split = false, again = true, changed = false;
     for (auto& f : x.functions) {
-      split |= tensor::ReadForwards(*f);
       // What conditions say of subscripts.
-      if (tensor::SimplifyPredicates(*f)) tensor::HoistGuards(*f);
+      const auto simplify = [&] {
+        if (tensor::SimplifyPredicates(*f)) tensor::HoistGuards(*f);
+      };
+      simplify();
+      if (tensor::ReadForwards(*f)) {
+        split = true;
+        simplify();
+      }
       split |= tensor::SplitClamps(*f);
     }
     if (split) PB_RETURN_IF_ERROR(opt::Simplify(x, passes.rules()));

@@ -4,7 +4,8 @@
 //   z = each(i < n, k): gen [i, k]: … x[i] …        z = each(i < n, k): gen [i, k]: … x[n - 1 - i] …
 //   s = each(i < m): … z[n - 1 - i] z[n - 2 - i] …   s = each(i < m): … z[i] z[i + 1] …
 //
-// What they are made of is read from the end instead, and so on. Sums keep their terms' order: indices of elements alone turn.
+// What they are made of is read from the end instead, and so on. Sums keep their terms' order: indices of elements alone turn. A term near
+// the end where the element is near the start, j in n - 2 <= i + j <= n, is read from the end, too.
 #include <algorithm>
 #include <map>
 #include <optional>
@@ -16,6 +17,7 @@
 #include "core/analysis/outer_values.h"
 #include "core/analysis/predicate.h"
 #include "core/analysis/sub_cases.h"
+#include "core/ir/known_extents.h"
 #include "core/tensor/normalise.h"
 #include "core/tensor/statement_edit.h"
 
@@ -39,24 +41,27 @@ Way Both(Way a, Way b) {
   return b == Way::kEither ? a : Way::kUnknown;
 }
 
-// Which way what is read goes as the indices do, and the same place counted from the end.
+// Which way what is read goes as the elements' indices do, and the same place counted from the end.
 class Subscript {
  public:
-  Subscript(const Each& each, const ir::Function& f, Affine size)
-      : each_(each), forms_(each, f), size_(std::move(size)) {
+  Subscript(const Each& each, const ir::Function& f, const ir::KnownExtents& known, Affine size)
+      : each_(each), forms_(each, f), known_(known), size_(std::move(size)) {
     for (const Inst& inst : each.body) forms_.Note(inst);
   }
 
   Way WayOf(const Affine& sub, Value guard, int depth = 0) const {
     if (const auto parts = PartsOf(sub, guard, depth))
       return Both(WayOf(parts->first, guard, depth + 1), WayOf(parts->second, guard, depth + 1));
-    Way way = Way::kEither;
+    Way way = Way::kEither, of_short = Way::kEither;
     for (const Affine::Term& t : sub.terms) {
       if (FindDef(each_, t.value)) return Way::kUnknown;
-      if (size_.Coeff(t.value) == 0)
-        way = Both(way, t.coeff > 0 ? Way::kForwards : Way::kBackwards);
+      if (size_.Coeff(t.value) != 0) continue;
+      const bool forwards = t.coeff > 0;
+      Way& of = IsShort(t.value) ? of_short : way;
+      of = Both(of,
+                forwards != RunsAgainst(each_, t.value, guard) ? Way::kForwards : Way::kBackwards);
     }
-    return way;
+    return way == Way::kEither ? of_short : way;
   }
 
   // Writes what it is made of behind `out`.
@@ -84,6 +89,10 @@ class Subscript {
   const analysis::BodyForms& forms() const { return forms_; }
 
  private:
+  bool IsShort(Value index) const {
+    const auto place = PlaceOfIndex(each_, index);
+    return place && known_.IsShort(each_.indices[*place].extent);
+  }
   struct Parts {
     Affine first, second;
     bool is_max;
@@ -106,12 +115,13 @@ class Subscript {
 
   const Each& each_;
   analysis::BodyForms forms_;
+  const ir::KnownExtents& known_;
   const Affine size_;
 };
 
 class Turner {
  public:
-  explicit Turner(ir::Function& f) : f_(f), outer_(f) {}
+  explicit Turner(ir::Function& f) : f_(f), outer_(f), known_(ir::FindKnownExtents(f)) {}
 
   bool Run() {
     Find();
@@ -190,7 +200,7 @@ class Turner {
 
   // kUnknown, too, where a subscript may be out of range: its error names it.
   Way WayOf(const Each& each, Value array, size_t axis, const Affine& size) const {
-    const Subscript subscript(each, f_, size);
+    const Subscript subscript(each, f_, known_, size);
     Way way = Way::kEither;
     for (const Inst& inst : each.body) {
       if (inst.op != Op::Index || inst.args[0] != array) continue;
@@ -205,14 +215,7 @@ class Turner {
     const auto cases = analysis::SubCasesOf(each, f_, forms, outer_, read.subs[axis], read.guard);
     if (!cases) return false;
     const analysis::Box box = outer_.BoxOf(each);
-    std::vector<ir::Constraint> known = each.where;
-    if (read.guard.valid()) {
-      for (Value condition : ConditionsOf(each, read.guard)) {
-        const Inst* def = FindDef(each, condition);
-        if (def && def->op == Op::Holds)
-          known.insert(known.end(), def->constraints.begin(), def->constraints.end());
-      }
-    }
+    const std::vector<ir::Constraint> known = ir::ConstraintsAt(each, read.guard);
     return std::all_of(cases->begin(), cases->end(), [&](const analysis::SubCase& one) {
       std::vector<ir::Constraint> all = known;
       all.insert(all.end(), one.where.begin(), one.where.end());
@@ -226,7 +229,7 @@ class Turner {
   void TurnReads(Each& each, Value array, size_t axis, const Affine& size) {
     std::vector<Inst> body;
     const Each before = each;
-    const Subscript subscript(before, f_, size);
+    const Subscript subscript(before, f_, known_, size);
     for (Inst& inst : each.body) {
       if (inst.op == Op::Index && inst.args[0] == array)
         inst.subs[axis] = subscript.FromEnd(inst.subs[axis], inst.guard, f_, body);
@@ -238,6 +241,7 @@ class Turner {
 
   ir::Function& f_;
   const analysis::OuterValues outer_;
+  const ir::KnownExtents known_;
   std::vector<Value> order_;
   std::map<Value, Place> made_;
   std::map<Value, std::vector<Place>> readers_;  // statements

@@ -107,7 +107,9 @@ class Maker {
     std::vector<Places> all;
     for (const ArrayReads::Read& read : reads_.Of(array)) {
       const std::optional<Place> place = PlaceOf(*read.statement, read.inst->subs[axis]);
-      if (!place) return std::nullopt;
+      const bool is_behind = place && place->places.step < 0 &&  // whose rows it takes in order
+                             RunsAgainst(*read.statement, place->index, read.inst->guard);
+      if (!place || is_behind) return std::nullopt;
       if (std::find(all.begin(), all.end(), place->places) != all.end()) continue;
       if (!IsWithinRows(*read.statement, read.inst->subs[axis], r.shape[axis])) return std::nullopt;
       all.push_back(place->places);

@@ -18,18 +18,28 @@ bool IsWithin(const ir::Each& each, Value guard, const Affine& e, Value extent) 
     return true;
   const Affine to = Affine::Of(extent) - e - Affine::Const(1);
   bool above = false, below = false;
-  const auto look = [&](const auto& known) {
-    for (const ir::Constraint& c : known) {
-      above |= !c.equality && c.e == e;
-      below |= !c.equality && c.e == to;
-    }
-  };
-  look(each.where);
-  for (Value v : ConditionsOf(each, guard)) {
-    const Inst* def = FindDef(each, v);
-    if (def && def->op == ir::Op::Holds) look(def->constraints);
+  for (const ir::Constraint& c : ir::ConstraintsAt(each, guard)) {
+    above |= !c.equality && c.e == e;
+    below |= !c.equality && c.e == to;
   }
   return above && below;
+}
+
+bool RunsAgainst(const ir::Each& each, Value index, Value guard) {
+  const auto is_element = [&](Value v) {
+    return std::any_of(each.results.begin(), each.results.end(),
+                       [&](const ir::EachResult& r) { return CountNaming(r, v) != 0; });
+  };
+  if (!PlaceOfIndex(each, index) || is_element(index)) return false;
+  const std::vector<ir::Constraint> known = ir::ConstraintsAt(each, guard);
+  return std::any_of(each.indices.begin(), each.indices.end(), [&](const ir::IndexVar& other) {
+    const auto has_sum = [&](int64_t sign) {
+      return std::any_of(known.begin(), known.end(), [&](const ir::Constraint& c) {
+        return c.e.Coeff(index) == sign && c.e.Coeff(other.var) == sign;
+      });
+    };
+    return other.var != index && is_element(other.var) && has_sum(1) && has_sum(-1);
+  });
 }
 
 bool WalksAcrossRows(const ir::Each& each, bool with_results) {

@@ -25,6 +25,9 @@ bool WalksAcrossRows(const ir::Each& each, ir::Value index, bool with_results);
 ir::Affine Mirrored(const ir::Affine& sub, ir::Value extent);
 // The index that the subscript is when that is counted from the end; kNoValue: it is none.
 ir::Value MirroredIndex(const ir::Each& each, const ir::Affine& sub, ir::Value extent);
+// Whether the index is of no element, and where the guard holds near to where the sum of it and of one of elements is what
+// is of outside: n - 1 <= i + j <= n + 1.
+bool RunsAgainst(const ir::Each& each, ir::Value index, ir::Value guard);
 // In how many subscripts of the result v is.
 size_t CountNaming(const ir::EachResult& r, ir::Value v);
 // Whether the result's subscripts are indices, each of one axis and as long as that.

@@ -83,8 +83,12 @@ class LayersWriter {
   std::string OfRowsNextToIt() {
     const std::string rows = "gen i < # ", away = Pick({"1", "1", "2"});
     switch (Pick({0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12})) {
-      case 11: return "gen i < #, l < h { sum q < 3 { [i + q >= 1 and i + q - 1 < #] * $[i + q - 1, l] * v[q % h] } }";
-      case 12: return "gen i < #, l < h { sum q < 3 { $[max(0, min(# - 1, i + 2 * q - 2)), l] * f64(q + 1) } }";
+      case 11:
+        return "gen i < #, l < h { sum q < 3 { [i + q >= 1 and i + q - 1 < #] * $[i + q - 1, l] * "
+               "v[q % h] } }";
+      case 12:
+        return "gen i < #, l < h { sum q < 3 { $[max(0, min(# - 1, i + 2 * q - 2)), l] * f64(q + "
+               "1) } }";
       case 0:
         return "gen i < #, l < h { sum q < 3 { [i + q >= 1 and i + q - 1 < #] * $[i + q - 1, l] * "
                "f64(q + 1) } }";
@@ -103,7 +107,8 @@ class LayersWriter {
   std::string OfTwoRows() {
     halves_ = true;
     return Pick({"gen i < n / 2, l < h { max($[2 * i, l], $[2 * i + 1, l]) }",
-                 "gen i < n / 2 { 0.5 * ($[2 * i] + $[2 * i + 1]) }", "gen i < n / 2 { $[2 * i] - $[2 * i + 1] @ a @ b }"});
+                 "gen i < n / 2 { 0.5 * ($[2 * i] + $[2 * i + 1]) }",
+                 "gen i < n / 2 { $[2 * i] - $[2 * i + 1] @ a @ b }"});
   }
 
   std::string Loss() {
