@@ -109,7 +109,14 @@ Effects Paced(Effects loop, const Pace& pace) {
     if (access.axis == Effects::Access::kNoAxis) continue;
     const int64_t turns = access.period * pace.rate;
     if (turns % access.step != 0) {
-      access.axis = Effects::Access::kNoAxis;
+      if (access.step % turns != 0) {
+        access.axis = Effects::Access::kNoAxis;
+        continue;
+      }
+      access.step /= turns;
+      access.first = access.first - pace.delay * access.step;
+      access.last = access.last - pace.delay * access.step;
+      access.period = 1;
       continue;
     }
     const int64_t times = pace.rate / access.step;

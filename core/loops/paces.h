@@ -21,7 +21,8 @@ struct Pace {
 };
 // At `first`, and that at `then`.
 Pace Composed(const Pace& first, const Pace& then);
-// Of a loop that runs so: accesses are by steps of 1 now, and any where a row is no whole number of turns.
+// Of a loop that runs so: accesses are by steps of 1 now, by fewer where a turn takes several rows still, and any where a row is no
+// whole number of turns, nor a turn of rows.
 Effects Paced(Effects loop, const Pace& pace);
 
 // Of each loop, the rate at which a row that several access, and one writes, takes as many turns in all of them. nullopt: there is

@@ -36,7 +36,7 @@ using ir::Op;
 using ir::Value;
 
 constexpr size_t kMostPlaces = 4;
-constexpr int kMostRounds = 4;  // of what such arrays are made of
+constexpr int kMostRounds = 16;  // of what such arrays are made of
 
 // step * i + from, i < rows.
 struct Places {
