@@ -188,7 +188,7 @@ std::optional<RowMakers::Near> RowMakers::NearIn(size_t reader, const RowRead& r
   const Inst& index = each.body[*read.in_body];
   if (!statement_rows_.IsThere(each, index, 0, rows)) return std::nullopt;
   for (int64_t step = 1; step <= most_step; ++step) {
-    if (const auto span = statement_rows_.SpanOf(each, index, row, step, most))
+    if (const auto span = statement_rows_.SpanOf(each, index, row, step, step * most))
       return Near{step, *span};
   }
   return std::nullopt;

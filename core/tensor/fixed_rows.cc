@@ -49,7 +49,7 @@ using ir::Inst;
 using ir::Op;
 using ir::Value;
 
-constexpr size_t kMostFixed = 6;  // of one array
+constexpr size_t kMostFixed = 16;  // of one array
 
 class FixedRows {
  public:
@@ -239,7 +239,11 @@ class FixedRows {
       if (count > 1) extent = number(count);
       Inst alone = extent.valid() ? FewRowsAlone(from[k], 0, 0, first, extent, f_)
                                   : RowAlone(from[k], 0, 0, first, f_);
-      NarrowToFew(alone, number, f_);
+      const auto length = [&](Value v) {
+        if (v == extent) return std::optional(count);
+        return known_.IsShort(v) ? std::optional(known_.constants.at(v)) : std::nullopt;
+      };
+      NarrowToFew(alone, length, number, f_);
       made.push_back({first, count, alone.results[0]});
       out.push_back(std::move(alone));
       return made.back().rows;

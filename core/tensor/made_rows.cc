@@ -1,6 +1,7 @@
 #include "core/tensor/made_rows.h"
 
 #include <algorithm>
+#include <cstdlib>
 
 #include "core/ir/known_extents.h"
 #include "core/ir/op_weight.h"
@@ -12,34 +13,47 @@ namespace {
 
 using ir::Affine;
 
-// What holds an index from below or above, of no other one; `at`: that condition's place, or nothing: its range.
+using Length = std::function<std::optional<int64_t>(ir::Value)>;
+
+// What holds an index from below or above, whatever other ones are.
 struct Bound {
   Affine is;
-  std::optional<size_t> at;
+  bool is_range = false;
+  std::optional<size_t> at = {};  // of the condition that says no more
 };
 struct FewPlaces {
   Bound first, last;
   int64_t count;
 };
 
-bool NamesIndex(const ir::Each& each, const Affine& a) {
-  return std::any_of(a.terms.begin(), a.terms.end(), [&](const Affine::Term& t) {
-    return PlaceOfIndex(each, t.value).has_value();
-  });
+// No more than that, with short indices where they make it so; nothing: others are in it.
+std::optional<Affine> GreatestOf(const ir::Each& each, const Affine& a, const Length& length) {
+  Affine greatest = a;
+  for (const Affine::Term& t : a.terms) {
+    const auto place = PlaceOfIndex(each, t.value);
+    if (!place) continue;
+    const std::optional<int64_t> count = length(each.indices[*place].extent);
+    if (!count || *count < 1 || std::abs(t.coeff) > ir::kShortExtent) return std::nullopt;
+    greatest = greatest.Substitute(t.value, Affine::Const(t.coeff > 0 ? *count - 1 : 0));
+  }
+  return greatest;
 }
 
-std::optional<FewPlaces> FewPlacesOf(const ir::Each& each, const ir::IndexVar& index) {
-  std::vector<Bound> firsts{{{}, {}}}, lasts{{Affine::Of(index.extent) - Affine::Const(1), {}}};
+std::optional<FewPlaces> FewPlacesOf(const ir::Each& each, const ir::IndexVar& index,
+                                     const Length& length) {
+  std::vector<Bound> firsts{{{}, true}}, lasts{{Affine::Of(index.extent) - Affine::Const(1), true}};
   for (size_t k = 0; k < each.where.size(); ++k) {
     const ir::Constraint& c = each.where[k];
     const int64_t coeff = c.e.Coeff(index.var);
     if (c.equality || (coeff != 1 && coeff != -1)) continue;
     const Affine rest = c.e - Affine::Of(index.var) * coeff;
-    if (NamesIndex(each, rest)) continue;
+    const std::optional<Affine> greatest = GreatestOf(each, rest, length);
+    if (!greatest) continue;
+    const auto at = *greatest == rest ? std::optional(k) : std::nullopt;
     if (coeff == 1)
-      firsts.push_back({rest * -1, k});
+      firsts.push_back({*greatest * -1, false, at});
     else
-      lasts.push_back({rest, k});
+      lasts.push_back({*greatest, false, at});
   }
   for (const Bound& first : firsts) {
     for (const Bound& last : lasts) {
@@ -63,8 +77,9 @@ void RunOver(ir::Each& each, size_t index, const FewPlaces& places, ir::Value co
   each.indices[index] = {few, count};
   const Affine at = places.first.is + Affine::Of(few);
   SubstituteIndex(each, f, var, at);
-  if (places.first.at) each.where.push_back({at, false});
-  if (places.last.at) each.where.push_back({Affine::Of(extent) - at - Affine::Const(1), false});
+  if (!places.first.is_range) each.where.push_back({at, false});
+  if (!places.last.is_range)
+    each.where.push_back({Affine::Of(extent) - at - Affine::Const(1), false});
 }
 
 }  // namespace
@@ -125,8 +140,8 @@ ir::Inst FewRowsAlone(const ir::Inst& maker, size_t result, size_t axis, const i
   return inst;
 }
 
-void NarrowToFew(ir::Inst& statement, const std::function<ir::Value(int64_t)>& number,
-                 ir::Function& f) {
+void NarrowToFew(ir::Inst& statement, const Length& length,
+                 const std::function<ir::Value(int64_t)>& number, ir::Function& f) {
   ir::Each& each = *statement.each;
   const bool of_places = std::any_of(each.results.begin(), each.results.end(), [](const auto& r) {
     return ir::IsScan(r.monoid) || ir::IsArg(r.monoid);
@@ -136,7 +151,7 @@ void NarrowToFew(ir::Inst& statement, const std::function<ir::Value(int64_t)>& n
     const ir::IndexVar index = each.indices[k];
     const auto stores = [&](const ir::EachResult& r) { return CountNaming(r, index.var) > 0; };
     if (std::any_of(each.results.begin(), each.results.end(), stores)) continue;
-    const std::optional<FewPlaces> places = FewPlacesOf(each, index);
+    const std::optional<FewPlaces> places = FewPlacesOf(each, index, length);
     if (places) RunOver(each, k, *places, number(places->count), f);
   }
 }

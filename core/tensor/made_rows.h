@@ -23,8 +23,10 @@ ir::Inst FewRowsAlone(const ir::Inst& maker, size_t result, size_t axis, const i
                       ir::Value count, ir::Function& f);
 
 // Reduced indices to which the conditions leave a few places alone, whatever other indices are, run over these: of a band's first
-// row, `j <= 1` where j < n. `number`: makes a constant in front of the statement.
-void NarrowToFew(ir::Inst& statement, const std::function<ir::Value(int64_t)>& number,
-                 ir::Function& f);
+// row, `j <= 1` where j < n; of its first rows, `j <= i + 1` where i < 3. `length`: of a short extent. `number`: makes a constant in front
+// of the statement.
+void NarrowToFew(ir::Inst& statement,
+                 const std::function<std::optional<int64_t>(ir::Value)>& length,
+                 const std::function<ir::Value(int64_t)>& number, ir::Function& f);
 
 }  // namespace pullback::tensor

@@ -47,6 +47,7 @@ class ByMaker {
         changed |= away.has_value();
         if (away) out.push_back(MadeByRows(inst, *away));
         for (size_t k = 0; inst.each && k < inst.results.size(); ++k) LearnLarge(inst, k);
+        if (inst.op == Op::AddArrays) LearnSum(inst);
         out.push_back(std::move(inst));
       }
       b.insts = std::move(out);
@@ -69,6 +70,16 @@ class ByMaker {
   void LearnLarge(const Inst& inst, size_t k) {
     const EachResult& r = inst.each->results[k];
     if (r.shape.size() > 1 && !own_.IsNoLarger(r.shape)) large_[inst.results[k].id] = r.shape[0];
+  }
+
+  void LearnSum(const Inst& inst) {
+    for (Value term : inst.args) {
+      const auto large = large_.find(term.id);
+      if (large == large_.end()) continue;
+      const Value rows = large->second;
+      large_[inst.results[0].id] = rows;
+      return;
+    }
   }
 
   std::optional<Away> AwayOf(const Inst& inst) const {
