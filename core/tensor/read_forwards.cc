@@ -56,10 +56,10 @@ class Subscript {
     for (const Affine::Term& t : sub.terms) {
       if (FindDef(each_, t.value)) return Way::kUnknown;
       if (size_.Coeff(t.value) != 0) continue;
-      const bool forwards = t.coeff > 0;
-      Way& of = IsShort(t.value) ? of_short : way;
-      of = Both(of,
-                forwards != RunsAgainst(each_, t.value, guard) ? Way::kForwards : Way::kBackwards);
+      const bool is_short = IsShort(t.value);
+      const bool against = !is_short && RunsAgainst(each_, t.value, guard);
+      Way& of = is_short ? of_short : way;
+      of = Both(of, (t.coeff > 0) != against ? Way::kForwards : Way::kBackwards);
     }
     return way == Way::kEither ? of_short : way;
   }

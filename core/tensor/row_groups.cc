@@ -140,9 +140,16 @@ class RowGroups::Search {
     const auto kept_near = [&](const auto& first, const auto& axes) {
       return SizesOf(Kept(first, axes, /*with_near=*/true), {});
     };
-    if (!deep && kept_near(plan_.first, turned_) >
-                     kept_near(std::map<size_t, Value>(), std::map<Value, size_t>()))
-      return false;
+    if (!deep) {
+      const Sizes near_after = kept_near(plan_.first, turned_),
+                  near_before =
+                      kept_near(std::map<size_t, Value>(), std::map<Value, size_t>());
+      const bool turns = std::any_of(turned_.begin(), turned_.end(),
+                                     [&](const auto& of) { return of.second != g_.depth_; });
+      if (near_after > near_before) return false;
+      // Arrays that are by rows near each other are not made by columns for it.
+      if (turns && near_after == near_before && more != fewer) return false;
+    }
     kept_ = SizesOf(after, {});
     for (const auto& [v, axis] : turned_) {
       if (axis != g_.depth_) plan_.axes.emplace(v, axis);
