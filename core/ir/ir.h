@@ -263,6 +263,8 @@ struct Each {
 inline uint32_t LocOfOut(const Inst& inst, const EachResult& r) {
   return r.loc != 0 ? r.loc : inst.loc;
 }
+// Whether `r` is no scan, or one that starts anew for each place of that index, which is one of the first.
+bool IsApartFor(const EachResult& r, size_t index);
 // Whether out[] of `r` is exactly the first index variables in order: the form that is reduced in
 // lanes.
 bool IsPrefixForm(const Each& each, const EachResult& r);

@@ -20,14 +20,17 @@ using ir::Value;
 Value RowOf(const ir::Each& each) {
   Value row;
   for (const ir::EachResult& r : each.results) {
-    if (r.out.empty() || ir::IsScan(r.monoid) || r.into.valid()) return ir::kNoValue;
+    if (r.out.empty() || r.into.valid()) return ir::kNoValue;
     const Value first = r.out[0].AsValue();
     if (!first.valid() || (row.valid() && row != first)) return ir::kNoValue;
     row = first;
     const auto is_row = [&](const ir::IndexVar& i) {
       return i.var == row && i.extent == r.shape[0];
     };
-    if (std::none_of(each.indices.begin(), each.indices.end(), is_row)) return ir::kNoValue;
+    const auto at = std::find_if(each.indices.begin(), each.indices.end(), is_row);
+    if (at == each.indices.end() ||
+        !ir::IsApartFor(r, static_cast<size_t>(at - each.indices.begin())))
+      return ir::kNoValue;
     const auto names_row = [&](const Affine& a) { return a.Coeff(row) != 0; };
     if (std::any_of(r.out.begin() + 1, r.out.end(), names_row)) return ir::kNoValue;
   }

@@ -87,7 +87,9 @@ void RunOver(ir::Each& each, size_t index, const FewPlaces& places, ir::Value co
 bool MakesLargeArray(const ir::Inst& inst, const ir::OwnArrays& own) {
   if (!inst.each || inst.results.size() != 1) return false;
   const ir::EachResult& r = inst.each->results[0];
-  return !r.into.valid() && r.shape.size() > 1 && !ir::IsScan(r.monoid) && !own.IsNoLarger(r.shape);
+  if (r.into.valid() || r.shape.size() < 2 || own.IsNoLarger(r.shape)) return false;
+  const auto row = PlaceOfIndex(*inst.each, r.out[0].AsValue());
+  return !ir::IsScan(r.monoid) || (row && ir::IsApartFor(r, *row));
 }
 
 bool MakesLargeRows(const ir::Inst& inst, const ir::OwnArrays& own) {

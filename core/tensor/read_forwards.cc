@@ -177,10 +177,11 @@ class Turner {
   bool Turn(Value array, size_t axis) {
     Each& each = MakerOf(array);
     EachResult& r = each.results[0];
-    const bool adds = r.monoid == ir::Monoid::kGen || r.monoid == ir::Monoid::kSum ||
-                      r.monoid == ir::Monoid::kMax || r.monoid == ir::Monoid::kMin;
     const std::optional<size_t> index = PlaceOfIndex(each, r.out[axis].AsValue());
-    if (!adds || r.into.valid() || !index || CountNaming(r, each.indices[*index].var) != 1 ||
+    const bool adds = r.monoid == ir::Monoid::kGen || r.monoid == ir::Monoid::kSum ||
+                      r.monoid == ir::Monoid::kMax || r.monoid == ir::Monoid::kMin ||
+                      ir::IsScan(r.monoid);
+    if (!adds || !index || !ir::IsApartFor(r, *index) || r.into.valid() || CountNaming(r, each.indices[*index].var) != 1 ||
         each.indices[*index].extent != r.shape[axis])
       return false;
     analysis::Box box;

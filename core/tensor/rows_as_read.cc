@@ -102,7 +102,7 @@ class Maker {
     const EachResult& r = each.results[0];
     const std::optional<size_t> row = PlaceOfIndex(each, r.out[axis].AsValue());
     if (!row || CountNaming(r, each.indices[*row].var) != 1 ||
-        each.indices[*row].extent != r.shape[axis])
+        each.indices[*row].extent != r.shape[axis] || !ir::IsApartFor(r, *row))
       return std::nullopt;
     std::vector<Places> all;
     for (const ArrayReads::Read& read : reads_.Of(array)) {

@@ -3,6 +3,7 @@
 #include <initializer_list>
 #include <random>
 #include <string>
+#include <vector>
 
 namespace pullback::testing {
 namespace {
@@ -34,6 +35,8 @@ class LayersWriter {
         filled += last_;
       else if (c == '#')
         filled += rows_;
+      else if (c == '~')
+        filled += Earlier();
       else if (c == '?')
         filled += Pick({"tanh", "sigmoid", "sin", "relu"});
       else
@@ -46,8 +49,12 @@ class LayersWriter {
     const std::string name = "z" + std::to_string(made_++);
     Line("let " + name + " = " + array);
     last_ = name;
-    if (halves_) rows_ = "n / 2";
+    if (halves_) {
+      rows_ = "n / 2";
+      earlier_.clear();
+    }
     halves_ = false;
+    earlier_.push_back(name);
   }
 
   std::string First() {
@@ -64,7 +71,12 @@ class LayersWriter {
   }
   std::string OfOneRow() {
     const std::string rows = "gen i < # ";
-    switch (Pick({0, 1, 2, 3, 4, 5, 6, 7, 8, 9})) {
+    switch (Pick({0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 10, 14})) {
+      case 10: return rows + "{ $[i] + 0.5 * ~[i] }";
+      case 11: return rows + "{ ?.($[i] @ a @ b + v) }";
+      case 12: return rows + "{ let m = mean($[i]); let q = norm2($[i] - m); ($[i] - m) / sqrt(1.0 + q) }";
+      case 13: return rows + "{ cumsum($[i]) }";
+      case 14: return rows + "{ $[i] * ?.(~[i] @ a @ b) }";
       case 0: return rows + "{ ?.($[i] * 1.5) }";
       case 9: return rows + "{ ?.($[# - 1 - i] @ a @ b) }";
       case 1: return rows + "{ ?.($[i] @ a @ b) }";
@@ -82,7 +94,10 @@ class LayersWriter {
   }
   std::string OfRowsNextToIt() {
     const std::string rows = "gen i < # ", away = Pick({"1", "1", "2"});
-    switch (Pick({0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12})) {
+    switch (Pick({0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 13, 14})) {
+      case 13: return rows + "{ $[i] - ~[max(0, i - " + away + ")] }";
+      case 14: return rows + "{ ?.(~[i] @ a @ b) - $[min(# - 1, i + " + away + ")] }";
+      case 15: return rows + "{ let p = softmax(gen q < 3 { dot($[i], $[max(0, i - q)]) }); gen l < h { sum q < 3 { p[q] * $[max(0, i - q), l] } } }";
       case 11:
         return "gen i < #, l < h { sum q < 3 { [i + q >= 1 and i + q - 1 < #] * $[i + q - 1, l] * "
                "v[q % h] } }";
@@ -121,7 +136,7 @@ class LayersWriter {
                  ", j < # { [abs(i - j) <= 2] * dot($[i], $[j]) ** 2 }",
                  " { norm2($[i] - $[max(0, i - 1)]) }", " { norm2($[i] - $[0]) }",
                  " { max l < h { $[i, l] } }", " { let m = max l < h { $[i, l] }; m * m }",
-                 " { (dot($[i], v) - y[i]) ** 2 }"});
+                 " { (dot($[i], v) - y[i]) ** 2 }", " { dot($[i], ~[i]) }", " { norm2($[i] - ~[max(0, i - 1)]) }"});
   }
   std::string ByLoop() {
     if (Pick({0, 1, 2, 3}) == 0)
@@ -134,6 +149,11 @@ class LayersWriter {
   }
 
   std::mt19937 rng_;
+  std::string Earlier() {
+    return earlier_[static_cast<size_t>(
+        std::uniform_int_distribution<int>(0, static_cast<int>(earlier_.size()) - 1)(rng_))];
+  }
+  std::vector<std::string> earlier_;
   std::string lines_, last_, rows_ = "n";
   bool halves_ = false;  // the next array has half as many rows
   int made_ = 0;
