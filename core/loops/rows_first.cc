@@ -53,7 +53,9 @@ bool KeepsOrder(const Each& each, const EachResult& r, const Indices& first) {
   if (r.monoid != ir::Monoid::kSum) return false;
   std::set<Value> named;
   for (const Affine& sub : r.out) {
-    if (!IsIndexOf(each, sub.AsValue()) || !named.insert(sub.AsValue()).second) return false;
+    const Value index = sub.AsValue();
+    if (index.valid() && ir::FindDef(each, index)) continue;  // as data say, of points with the same other subscripts
+    if (!IsIndexOf(each, index) || !named.insert(index).second) return false;
   }
   Each ordered;
   ordered.indices = each.indices;

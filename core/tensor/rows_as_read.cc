@@ -8,7 +8,8 @@
 //   s = each(i < m, j < d) { u = index z[i, j] … }
 //
 // Of several such places no two of which meet, `z[2 * i]` and `z[2 * i + 1]`, there are as many arrays. What costs nothing becomes part
-// of its readers otherwise (core/opt/fuse.cc), and arrays that are no larger than the function's own stay.
+// of its readers otherwise (core/opt/fuse.cc), unless it is taken from the end, and arrays that are no larger than the function's own
+// stay.
 #include <algorithm>
 #include <map>
 #include <optional>
@@ -71,14 +72,15 @@ class Maker {
  private:
   bool Visit(ir::Block& b, size_t k) {
     const Value array = b.insts[k].results[0];
-    if (!MakesLargeRows(b.insts[k], own_) || reread_.contains(array) ||
+    if (!MakesLargeArray(b.insts[k], own_) || reread_.contains(array) ||
         !reads_.OnlyByStatements(array))
       return false;
+    const bool is_dear = MakesLargeRows(b.insts[k], own_);
     const Each& each = *b.insts[k].each;
     const EachResult& r = each.results[0];
     for (size_t axis = 0; axis < r.out.size(); ++axis) {
       const std::optional<std::vector<Places>> places = PlacesAt(each, array, axis);
-      if (!places) continue;
+      if (!places || !(is_dear || AreFromEnd(*places))) continue;
       if (!IsReadHere(b, k, array)) return false;
       MakeAt(b, k, axis, *places);
       return true;
@@ -122,6 +124,11 @@ class Maker {
       }
     }
     return all;
+  }
+
+  // What is made of the rows of another is read so, too.
+  static bool AreFromEnd(const std::vector<Places>& places) {
+    return std::all_of(places.begin(), places.end(), [](const Places& p) { return p.step < 0; });
   }
 
   static std::optional<Place> PlaceOf(const Each& reader, const Affine& sub) {

@@ -78,7 +78,10 @@ class LayersWriter {
       case 13: return rows + "{ cumsum($[i]) }";
       case 14: return rows + "{ $[i] * ?.(~[i] @ a @ b) }";
       case 0: return rows + "{ ?.($[i] * 1.5) }";
-      case 9: return rows + "{ ?.($[# - 1 - i] @ a @ b) }";
+      case 9: {
+        earlier_.clear();  // rows both ways are all rows
+        return rows + "{ ?.($[# - 1 - i] @ a @ b) }";
+      }
       case 1: return rows + "{ ?.($[i] @ a @ b) }";
       case 2: return rows + "{ $[i] + ?.($[i] @ a @ b) }";
       case 3: return "?.($ @ a @ b) + $";
