@@ -17,7 +17,7 @@ namespace {
 constexpr int kMostMoreRounds = 8;
 // Of arrays that are read by diagonals of others, or at tuples.
 constexpr int kMostShapes = 4;
-constexpr int kMostRoundsOfFixed = 12;  // of what rows are made of
+constexpr int kMostRoundsOfFixed = 40;  // of what rows are made of
 // Of loops within loops that take rows of arrays.
 constexpr int kMostNests = 4;
 // Of arrays made of arrays that are made again.
