@@ -55,7 +55,7 @@ class Subscript {
     Way way = Way::kEither, of_short = Way::kEither;
     for (const Affine::Term& t : sub.terms) {
       if (FindDef(each_, t.value)) return Way::kUnknown;
-      if (size_.Coeff(t.value) != 0) continue;
+      if (!PlaceOfIndex(each_, t.value)) continue;
       const bool is_short = IsShort(t.value);
       const bool against = !is_short && RunsAgainst(each_, t.value, guard);
       Way& of = is_short ? of_short : way;
@@ -215,8 +215,10 @@ class Turner {
                  const analysis::BodyForms& forms) const {
     const auto cases = analysis::SubCasesOf(each, f_, forms, outer_, read.subs[axis], read.guard);
     if (!cases) return false;
-    const analysis::Box box = outer_.BoxOf(each);
-    const std::vector<ir::Constraint> known = ir::ConstraintsAt(each, read.guard);
+    analysis::Box box = outer_.BoxOf(each);
+    std::vector<ir::Constraint> known = ir::ConstraintsAt(each, read.guard);
+    for (const ir::IndexVar& i : each.indices)  // where there is a point
+      known.push_back({outer_.Describe(i.extent, box) - Affine::Const(1), false});
     return std::all_of(cases->begin(), cases->end(), [&](const analysis::SubCase& one) {
       std::vector<ir::Constraint> all = known;
       all.insert(all.end(), one.where.begin(), one.where.end());

@@ -27,7 +27,8 @@ class LayersWriter {
     const auto last = static_cast<int>(of.size()) - 1;
     return *(of.begin() + std::uniform_int_distribution<int>(0, last)(rng_));
   }
-  // `$` is the last array, `#` how many rows it has, `?` a function of an element.
+  // `$` is the last array, `~` that or an earlier one of as many rows, `#` how many these are, `?` a function of an element, `^` how many
+  // rows away.
   std::string Fill(const std::string& text) {
     std::string filled;
     for (const char c : text) {
@@ -37,12 +38,18 @@ class LayersWriter {
         filled += rows_;
       else if (c == '~')
         filled += Earlier();
+      else if (c == '^')
+        filled += Pick({"1", "1", "2"});
       else if (c == '?')
         filled += Pick({"tanh", "sigmoid", "sin", "relu"});
       else
         filled += c;
     }
     return filled;
+  }
+  std::string Earlier() {
+    const auto last = static_cast<int>(earlier_.size()) - 1;
+    return earlier_[static_cast<size_t>(std::uniform_int_distribution<int>(0, last)(rng_))];
   }
   void Line(const std::string& text) { lines_ += "  " + Fill(text) + "\n"; }
   void Make(const std::string& array) {
@@ -70,57 +77,63 @@ class LayersWriter {
     }
   }
   std::string OfOneRow() {
-    const std::string rows = "gen i < # ";
-    switch (Pick({0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 10, 14})) {
-      case 10: return rows + "{ $[i] + 0.5 * ~[i] }";
-      case 11: return rows + "{ ?.($[i] @ a @ b + v) }";
-      case 12: return rows + "{ let m = mean($[i]); let q = norm2($[i] - m); ($[i] - m) / sqrt(1.0 + q) }";
-      case 13: return rows + "{ cumsum($[i]) }";
-      case 14: return rows + "{ $[i] * ?.(~[i] @ a @ b) }";
-      case 0: return rows + "{ ?.($[i] * 1.5) }";
-      case 9: {
-        earlier_.clear();  // rows both ways are all rows
-        return rows + "{ ?.($[# - 1 - i] @ a @ b) }";
-      }
-      case 1: return rows + "{ ?.($[i] @ a @ b) }";
-      case 2: return rows + "{ $[i] + ?.($[i] @ a @ b) }";
-      case 3: return "?.($ @ a @ b) + $";
-      case 4: return rows + "{ softmax($[i]) }";
-      case 5: return "gen i < #, l < h { $[i, l] * v[l] }";
-      case 6: return rows + "{ let m = mean($[i]); $[i] - m }";
-      case 7: return rows + "{ $[i] / sqrt(1.0 + norm2($[i])) }";
+    switch (Pick({0, 0, 0, 0, 0, 0, 0, 0, 1, 2})) {
+      case 1: return ByNorms();
+      case 2: return FromEnd();
       default: break;
     }
+    return Pick({
+        "gen i < # { ?.($[i] * 1.5) }",
+        "gen i < # { ?.($[i] @ a @ b) }",
+        "gen i < # { ?.($[i] @ a @ b + v) }",
+        "gen i < # { $[i] + ?.($[i] @ a @ b) }",
+        "?.($ @ a @ b) + $",
+        "gen i < # { $[i] + 0.5 * ~[i] }",
+        "gen i < # { $[i] * ?.(~[i] @ a @ b) }",
+        "gen i < # { softmax($[i]) }",
+        "gen i < #, l < h { $[i, l] * v[l] }",
+        "gen i < # { cumsum($[i]) }",
+        "gen i < # { let m = mean($[i]); $[i] - m }",
+        "gen i < # { let m = mean($[i]); let q = norm2($[i] - m); ($[i] - m) / sqrt(1.0 + q) }",
+        "gen i < # { $[i] / sqrt(1.0 + norm2($[i])) }",
+    });
+  }
+  std::string ByNorms() {
     const std::string norms = "s" + std::to_string(made_);
-    Line("let " + norms + " = " + rows + "{ sqrt(1.0 + norm2($[i])) }");
-    return rows + "{ $[i] / " + norms + "[i] }";
+    Line("let " + norms + " = gen i < # { sqrt(1.0 + norm2($[i])) }");
+    return "gen i < # { $[i] / " + norms + "[i] }";
+  }
+  // Rows both ways are all rows; rings, reflected ends and halves are not turned.
+  std::string FromEnd() {
+    if (goes_round_ || rows_ != "n") return "gen i < # { ?.($[i] @ a @ b) }";
+    earlier_.clear();
+    return "gen i < # { ?.($[# - 1 - i] @ a @ b) }";
   }
   std::string OfRowsNextToIt() {
-    const std::string rows = "gen i < # ", away = Pick({"1", "1", "2"});
-    switch (Pick({0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 13, 14})) {
-      case 13: return rows + "{ $[i] - ~[max(0, i - " + away + ")] }";
-      case 14: return rows + "{ ?.(~[i] @ a @ b) - $[min(# - 1, i + " + away + ")] }";
-      case 15: return rows + "{ let p = softmax(gen q < 3 { dot($[i], $[max(0, i - q)]) }); gen l < h { sum q < 3 { p[q] * $[max(0, i - q), l] } } }";
-      case 11:
-        return "gen i < #, l < h { sum q < 3 { [i + q >= 1 and i + q - 1 < #] * $[i + q - 1, l] * "
-               "v[q % h] } }";
-      case 12:
-        return "gen i < #, l < h { sum q < 3 { $[max(0, min(# - 1, i + 2 * q - 2)), l] * f64(q + "
-               "1) } }";
-      case 0:
-        return "gen i < #, l < h { sum q < 3 { [i + q >= 1 and i + q - 1 < #] * $[i + q - 1, l] * "
-               "f64(q + 1) } }";
-      case 1: return "gen i < #, l < h { sum j < # { [abs(i - j) <= " + away + "] * $[j, l] } }";
-      case 2: return rows + "{ $[i] + 0.5 * $[max(0, i - " + away + ")] }";
-      case 3: return rows + "{ 0.5 * $[i] - $[min(# - 1, i + " + away + ")] }";
-      case 4: return rows + "{ if i > 0 { $[i] - $[i - 1] } else { $[i] } }";
-      case 5: return rows + "{ $[i] + ?.($[max(0, i - 1)] @ a @ b) }";
-      case 6: return rows + "{ $[i] - $[(i + 1) % (#)] }";
-      case 7: return rows + "{ $[i] + 0.5 * $[abs(i - 1)] }";
-      case 8: return rows + "{ $[i] - 0.5 * $[0] }";
-      case 9: return rows + "{ $[i] - 0.5 * $[# - 1] }";
-      default: return "gen i < #, l < h { max($[i, l], $[min(# - 1, i + " + away + "), l]) }";
+    if (Pick({0, 0, 0, 0, 0, 0, 0, 1}) == 1) {
+      goes_round_ = true;
+      return Pick(
+          {"gen i < # { $[i] - $[(i + 1) % (#)] }", "gen i < # { $[i] + 0.5 * $[abs(i - 1)] }"});
     }
+    return Pick({
+        "gen i < #, l < h { sum q < 3 { [i + q >= 1 and i + q - 1 < #] * $[i + q - 1, l] * "
+        "f64(q + 1) } }",
+        "gen i < #, l < h { sum q < 3 { [i + q >= 1 and i + q - 1 < #] * $[i + q - 1, l] * "
+        "v[q % h] } }",
+        "gen i < #, l < h { sum q < 3 { $[max(0, min(# - 1, i + 2 * q - 2)), l] * f64(q + 1) } }",
+        "gen i < # { let p = softmax(gen q < 3 { dot($[i], $[max(0, i - q)]) }); "
+        "gen l < h { sum q < 3 { p[q] * $[max(0, i - q), l] } } }",
+        "gen i < #, l < h { sum j < # { [abs(i - j) <= ^] * $[j, l] } }",
+        "gen i < # { $[i] + 0.5 * $[max(0, i - ^)] }",
+        "gen i < # { $[i] - ~[max(0, i - ^)] }",
+        "gen i < # { 0.5 * $[i] - $[min(# - 1, i + ^)] }",
+        "gen i < # { ?.(~[i] @ a @ b) - $[min(# - 1, i + ^)] }",
+        "gen i < # { if i > 0 { $[i] - $[i - 1] } else { $[i] } }",
+        "gen i < # { $[i] + ?.($[max(0, i - 1)] @ a @ b) }",
+        "gen i < # { $[i] - 0.5 * $[0] }",
+        "gen i < # { $[i] - 0.5 * $[# - 1] }",
+        "gen i < #, l < h { max($[i, l], $[min(# - 1, i + ^), l]) }",
+    });
   }
   std::string OfTwoRows() {
     halves_ = true;
@@ -139,7 +152,8 @@ class LayersWriter {
                  ", j < # { [abs(i - j) <= 2] * dot($[i], $[j]) ** 2 }",
                  " { norm2($[i] - $[max(0, i - 1)]) }", " { norm2($[i] - $[0]) }",
                  " { max l < h { $[i, l] } }", " { let m = max l < h { $[i, l] }; m * m }",
-                 " { (dot($[i], v) - y[i]) ** 2 }", " { dot($[i], ~[i]) }", " { norm2($[i] - ~[max(0, i - 1)]) }"});
+                 " { (dot($[i], v) - y[i]) ** 2 }", " { dot($[i], ~[i]) }",
+                 " { norm2($[i] - ~[max(0, i - 1)]) }"});
   }
   std::string ByLoop() {
     if (Pick({0, 1, 2, 3}) == 0)
@@ -152,13 +166,10 @@ class LayersWriter {
   }
 
   std::mt19937 rng_;
-  std::string Earlier() {
-    return earlier_[static_cast<size_t>(
-        std::uniform_int_distribution<int>(0, static_cast<int>(earlier_.size()) - 1)(rng_))];
-  }
-  std::vector<std::string> earlier_;
   std::string lines_, last_, rows_ = "n";
-  bool halves_ = false;  // the next array has half as many rows
+  std::vector<std::string> earlier_;  // those of as many rows, the last one too
+  bool goes_round_ = false;           // a ring, or reflected ends, are there
+  bool halves_ = false;               // the next array has half as many rows
   int made_ = 0;
 };
 

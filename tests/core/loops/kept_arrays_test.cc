@@ -288,7 +288,7 @@ TEST_CASE("kept arrays: none is larger than the program's own", "[long]") {
 
 TEST_CASE("kept arrays: none is larger than the own of random losses of layers", "[long]") {
   // Layers behind each other need more rows next to a block's.
-  constexpr Scale kDeep{64, 12, 320, 32};
+  constexpr Scale kDeep{96, 18, 320, 32};
   const uint32_t first = testing::Setting("PULLBACK_LAYERS_SEED", 1);
   const uint32_t count = testing::Setting("PULLBACK_LAYERS_COUNT", 60);
   for (uint32_t seed = first; seed < first + count; ++seed) {
