@@ -7,7 +7,7 @@
 namespace pullback::loops {
 namespace {
 
-constexpr size_t kMostApart = 400;   // nodes from the first loop to the last
+constexpr size_t kMostApart = 700;   // nodes from the first loop to the last
 constexpr size_t kMostLoops = 64;    // that become one, or run strip by strip
 constexpr size_t kMostNodes = 1000;  // in a loop
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "core/analysis/body_forms.h"
 #include "core/ir/block_loops.h"
 #include "core/ir/known_extents.h"
 #include "core/ir/own_arrays.h"
@@ -209,8 +210,8 @@ bool RowMakers::CannotTrap(const Maker& maker) const {
   const auto is_within = [&](const Affine& sub, Value extent) {
     const Value v = sub.AsValue();
     const auto is_index = [&](const ir::IndexVar& i) {
-      const bool is_own =
-          v == i.var || RowOfTurn(sub, i.extent, Order::kBackwards) == Affine::Of(i.var);
+      const bool is_own = v == i.var || sub == Affine() ||
+                          RowOfTurn(sub, i.extent, Order::kBackwards) == Affine::Of(i.var);
       return is_own && extents_.AreEqual(i.extent, extent);
     };
     return std::any_of(each.indices.begin(), each.indices.end(), is_index) ||
@@ -245,11 +246,12 @@ bool RowMakers::DividesByExtent(const ir::Each& each, const Inst& inst) const {
 bool RowMakers::IsRemainder(const ir::Each& each, Value v, Value extent) const {
   const Inst* def = v.valid() ? ir::FindDef(each, v) : nullptr;
   if (!def || def->op != Op::Rem || !extents_.AreEqual(def->args[1], extent)) return false;
-  const Inst* sum = ir::FindDef(each, def->args[0]);
-  const Affine of = sum && sum->op == Op::AffineOf ? sum->subs[0] : Affine::Of(def->args[0]);
+  analysis::BodyForms forms(each, f_);
+  for (const Inst& inst : each.body) forms.Note(inst);
+  const std::optional<Affine> of = forms.FormOf(def->args[0], {});
   const auto is_short = [](int64_t k) { return 0 <= k && k <= ir::kShortExtent; };
-  return is_short(of.constant) &&
-         std::all_of(of.terms.begin(), of.terms.end(), [&](const Affine::Term& t) {
+  return of && is_short(of->constant) &&
+         std::all_of(of->terms.begin(), of->terms.end(), [&](const Affine::Term& t) {
            const auto is_term = [&](const ir::IndexVar& i) { return i.var == t.value; };
            return is_short(t.coeff) &&
                   std::any_of(each.indices.begin(), each.indices.end(), is_term);

@@ -50,8 +50,9 @@ TEST_CASE("end places: held and reflected in windows") {
         "if i + q - 1 < 0 { 1 - i - q } else { if i + q - 1 >= n { 2 * n - 1 - i - q } else { i + "
         "q "
         "- 1 } }",
-        "min(n - 1, max(0, i + q - 2))", "max(0, min(i - q, n - 1))",
-        "min(n - 1, abs(i + q - 2))"}) {
+        "min(n - 1, max(0, i + q - 2))", "max(0, min(i - q, n - 1))", "min(n - 1, abs(i + q - 2))",
+        "max(0, min(n - 1, i + 2 * q - 2))", "min(n - 1, max(0, i - 2 * q + 1))", "max(0, i - q)",
+        "(i + 2 * q + 2 * n - 2) % n"}) {
     for (const char* body :
          {"  return sum i < n { norm2(sum q < 3 { z[AT] @ u * f64(q + 2) }) }\n",
           "  return sum i < n, q < 3 { log(1.0 + norm2(z[AT] - z[i])) }\n",

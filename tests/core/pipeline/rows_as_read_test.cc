@@ -92,6 +92,33 @@ TEST_CASE("rows as read: by twos and threes of any number of rows") {
   }
 }
 
+TEST_CASE("rows as read: from the end, of layers that read rows next to their own") {
+  for (const char* layer :
+       {"gen i < n, l < s { sum j < n { [abs(i - j) <= 1] * z[j, l] } }",
+        "gen i < n, l < s { sum q < 3 { [i + q >= 1 and i + q - 1 < n] * z[i + q - 1, l] } }",
+        "gen i < n, l < s { sum j < n { [i <= j and j <= i + 2] * z[j, l] * f64(j - i) } }",
+        "gen i < n { z[i] + 0.5 * z[max(0, i - 1)] }",
+        "gen i < n { cumsum(z[i]) - 0.5 * z[n - 1] }", "gen i < n { z[i] * 2.0 }"}) {
+    for (const char* loss : {"sum i < n { norm2(sin.(c[n - 1 - i] @ u)) }",
+                             "sum i < n { max l < s { (c[n - 1 - i] @ u)[l] } }",
+                             "sum i < n / 2 { norm2(c[n - 1 - 2 * i] - c[n - 2 - 2 * i] @ u) }",
+                             "sum i < n / 2 { dot(c[n / 2 - 1 - i], c[i]) }"}) {
+      const std::string text =
+          "fn f(x: [n, d]f64, w: [d, s]f64, u: [s, s]f64) -> f64 {\n  let z = tanh.(x @ w)\n"
+          "  let c = " +
+          std::string(layer) + "\n  return " + loss + "\n}\n";
+      INFO(text);
+      const ir::Module ssa = LowerText(text, "f");
+      for (int64_t rows : {0, 1, 2, 3, 6, 19}) {
+        const std::vector<Tensor> args = {Waves(rows, 2, 0.5), Waves(2, 3, 1.5), Waves(3, 3, 2.5)};
+        CheckSameOptimised(ssa, Transform::kValue, args);
+        CheckSameOptimised(ssa, Transform::kValueAndGrad, args);
+      }
+      CheckDerivatives(ssa, {Waves(5, 2, 0.5), Waves(2, 3, 1.5), Waves(3, 3, 2.5)});
+    }
+  }
+}
+
 TEST_CASE("rows as read: the next word") {
   const ir::Module ssa = LowerText(
       "fn f(e: [v, d]f64, w: [d, s]f64, u: [s, v]f64, tok: [n]i64) -> f64 {\n"

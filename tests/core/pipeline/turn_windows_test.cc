@@ -295,6 +295,49 @@ TEST_CASE("turn blocks: rows of which a loop inside takes a few") {
   by("for j in max(0, i - s)..i { a = sin(a + dot(e[i], e[j])) }\n", 2);
 }
 
+TEST_CASE("turn blocks: rows that layers in front take by steps") {
+  const auto by = [](const std::string& layer, const std::string& range, const std::string& turn,
+                     int whole = 0) {
+    CheckProgram(
+        "  let e = tanh.(x @ w)\n  let g = gen i < n { e[i] / sqrt(1.0 + norm2(e[i])) }\n" + layer +
+            "  var a = 0.0\n  for i " + range + " { " + turn + " }\n  return a + sum(u)\n",
+        whole, {0, 1, 2, 3, 16, 17, 31, 33, 35});
+  };
+  const std::string one = "a = sin(a + sum(q[i]))",
+                    two = "a = sin(a + dot(q[i], q[max(0, i - 1)]))";
+  const std::string means = "  let q = gen i < n / 2 { 0.5 * (g[2 * i] + g[2 * i + 1]) }\n";
+  by(means, "< n / 2", one);
+  by(means, "< n / 2", two);
+  by(means, "in 1..n / 2", "a = sin(a + dot(q[i], q[i - 1]))");
+  by(means, "in 1..n / 2", "a = a + 0.1 + exp(sum(q[i])) * 0.01\n if a > 0.5 { break }");
+  by("  let q = gen i < n / 3 { g[3 * i] * g[3 * i + 2] }\n", "< n / 3", two);
+  by("  let h = gen i < n / 2 { g[2 * i] - g[2 * i + 1] @ u }\n"
+     "  let q = gen i < n / 2 { h[i] - h[min(n / 2 - 1, i + 1)] }\n",
+     "< n / 2", one);
+  // Rows of a layer that another takes by steps and in order, and by more of a step than are near.
+  by(means + "  let r = gen i < n { g[i] * 0.5 }\n", "< n / 2", "a = sin(a + dot(q[i], r[i]))", 4);
+  by("  let q = gen i < n / 5 { g[5 * i] + g[5 * i + 4] }\n", "< n / 5", one, 3);
+  // Pairs of pairs.
+  by("  let h = gen i < n / 2 { max.(g[2 * i], g[2 * i + 1]) }\n"
+     "  let q = gen i < n / 2 / 2 { h[2 * i] - h[2 * i + 1] }\n",
+     "< n / 2 / 2", two, 3);
+}
+
+TEST_CASE("turn blocks: rows of weights that repeat, of runs along rows") {
+  const auto by = [](const std::string& layer, int whole) {
+    CheckProgram("  let e = tanh.(x @ w)\n" + layer +
+                     "  var a = 0.0\n  for i in 1..n { a = sin(a + dot(q[i], q[i - 1])) }\n"
+                     "  return a + sum(u)\n",
+                 whole);
+  };
+  by("  let q = gen i < n, l < s { sum r < 3 { [i + r >= 1 and i + r - 1 < n] * e[i + r - 1, l] * "
+     "u[0, r % s] } }\n",
+     0);
+  by("  let q = gen i < n, l < s { e[i, l] * u[0, (l + 2) % s] }\n", 0);
+  by("  let q = gen i < n { cumsum(e[i]) }\n", 0);
+  by("  let h = gen i < n { cumsum(e[i]) }\n  let q = gen i < n { h[i] - h[max(0, i - 1)] }\n", 0);
+}
+
 // A reviewer's: fewer rows than turns, and rows that no turn of a block takes.
 
 }  // namespace
