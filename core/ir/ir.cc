@@ -125,9 +125,7 @@ bool MayTrap(const Inst& inst, const Function& f) {
   return (Info(inst.op).flags & kTraps) || HasCallee(inst.op) || inst.op == Op::Check;
 }
 
-bool IsApartFor(const EachResult& r, size_t index) {
-  return !IsScan(r.monoid) || index < r.outer;
-}
+bool IsApartFor(const EachResult& r, size_t index) { return !IsScan(r.monoid) || index < r.outer; }
 
 bool IsPrefixForm(const Each& each, const EachResult& r) {
   if (r.out.size() > each.indices.size()) return false;

@@ -54,7 +54,8 @@ bool KeepsOrder(const Each& each, const EachResult& r, const Indices& first) {
   std::set<Value> named;
   for (const Affine& sub : r.out) {
     const Value index = sub.AsValue();
-    if (index.valid() && ir::FindDef(each, index)) continue;  // as data say, of points with the same other subscripts
+    if (index.valid() && ir::FindDef(each, index))
+      continue;  // as data say, of points with the same other subscripts
     if (!IsIndexOf(each, index) || !named.insert(index).second) return false;
   }
   Each ordered;

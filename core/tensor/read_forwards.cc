@@ -181,7 +181,8 @@ class Turner {
     const bool adds = r.monoid == ir::Monoid::kGen || r.monoid == ir::Monoid::kSum ||
                       r.monoid == ir::Monoid::kMax || r.monoid == ir::Monoid::kMin ||
                       ir::IsScan(r.monoid);
-    if (!adds || !index || !ir::IsApartFor(r, *index) || r.into.valid() || CountNaming(r, each.indices[*index].var) != 1 ||
+    if (!adds || !index || !ir::IsApartFor(r, *index) || r.into.valid() ||
+        CountNaming(r, each.indices[*index].var) != 1 ||
         each.indices[*index].extent != r.shape[axis])
       return false;
     analysis::Box box;

@@ -142,8 +142,7 @@ class RowGroups::Search {
     };
     if (!deep) {
       const Sizes near_after = kept_near(plan_.first, turned_),
-                  near_before =
-                      kept_near(std::map<size_t, Value>(), std::map<Value, size_t>());
+                  near_before = kept_near(std::map<size_t, Value>(), std::map<Value, size_t>());
       const bool turns = std::any_of(turned_.begin(), turned_.end(),
                                      [&](const auto& of) { return of.second != g_.depth_; });
       if (near_after > near_before) return false;
