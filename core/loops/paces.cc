@@ -113,7 +113,8 @@ Effects Paced(Effects loop, const Pace& pace) {
         access.axis = Effects::Access::kNoAxis;
         continue;
       }
-      access.step /= turns;
+      access.step /=
+          turns;  // of a period of 1, as that of any larger step is (core/ir/row_windows.h)
       access.first = access.first - pace.delay * access.step;
       access.last = access.last - pace.delay * access.step;
       access.period = 1;

@@ -15,7 +15,8 @@
 // which such a statement reads, at its own row or next to it, alone comes along. Turns may take rows next to their own, e[i - 1] or
 // e[max(0, i - 1)], where it is known, or has been asked, that these are there (turn_rows.h): a block makes those of its first and
 // last turns, too, so some rows are made twice; so it does of what statements take next to their rows (statement_rows.h). Rows may be
-// taken by steps, e[2 * i + 1]: a block has as many times the rows. What makes rows that no turn takes, as a break leaves before or
+// taken by steps, e[2 * i + 1], by turns or by what makes their rows: a block has as many times the rows of these, and as many fewer
+// turns as the largest step. What makes rows that no turn takes, as a break leaves before or
 // the loop does not count them, cannot trap.
 // Comes before derivatives are taken: the reverse loop has the same two levels.
 #include <algorithm>
