@@ -147,6 +147,8 @@ class Folder {
       case Op::Mul:
         if (auto k = defs_.Int(d.args[1])) return Affine::Of(d.args[0]) * *k;
         if (auto k = defs_.Int(d.args[0])) return Affine::Of(d.args[1]) * *k;
+        if (const Value index = ExpandedIndex(d.op, d.args); index.valid())
+          return Affine::Of(index);
         return std::nullopt;
       default: return std::nullopt;
     }
@@ -154,7 +156,8 @@ class Folder {
 
   void Fold(Inst& inst, std::vector<Inst>& made) {
     if (inst.op == Op::AffineOf) return FoldAffine(inst);
-    if (const Value index = ExpandedIndex(inst); index.valid()) return Replace(inst, index);
+    if (const Value index = ExpandedIndex(inst.op, inst.args); index.valid())
+      return Replace(inst, index);
     if (inst.op == Op::Holds) return FoldHolds(inst);
     if (inst.op == Op::Cast && f_.TypeOf(inst.args[0]) == f_.TypeOf(inst.results[0]))
       return Replace(inst, inst.args[0]);
@@ -174,11 +177,11 @@ class Folder {
   void NoteIndices(const ir::Each& each) {
     for (const ir::IndexVar& i : each.indices) extents_.emplace(i.var, i.extent);
   }
-  Value ExpandedIndex(const Inst& inst) const {
-    if (inst.op != Op::Mul) return ir::kNoValue;
-    const auto index = extents_.find(inst.args[0]);
+  Value ExpandedIndex(Op op, const ir::Values& args) const {
+    if (op != Op::Mul) return ir::kNoValue;
+    const auto index = extents_.find(args[0]);
     if (index == extents_.end()) return ir::kNoValue;
-    const Definitions::Def scale = defs_.Of(inst.args[1]);
+    const Definitions::Def scale = defs_.Of(args[1]);
     if (scale.op != Op::Select || scale.guard.valid() || defs_.Int(scale.args[1]) != 0 ||
         defs_.Int(scale.args[2]) != 1)
       return ir::kNoValue;

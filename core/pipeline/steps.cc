@@ -154,6 +154,7 @@ Status MakeLess(PassRunner& passes, ir::Module& m) {
       }
       split |= tensor::SplitClamps(*f);
     }
+    for (auto& f : x.functions) split |= tensor::MakeElementsAlone(*f);
     if (split) PB_RETURN_IF_ERROR(opt::Simplify(x, passes.rules()));
     for (int round = 0; again && round < kMostRoundsOfFixed; ++round) {
       again = false;

@@ -66,10 +66,18 @@ class BlockAccumulator {
     for (size_t operand : {1, 0}) {
       const Value term = insts_[at].args[operand], into = insts_[at].args[1 - operand];
       const auto found = Find(term);
-      if (!found || Reads(insts_[found->at], into)) continue;
+      if (!found || Reads(insts_[found->at], into) || StaysLarger(into, at)) continue;
       if ((SumsToVector(*found) || ReadsLarger(*found, into)) && !IsCarried(into)) continue;
       if (Replace(*found, at, into)) return;
     }
+  }
+
+  // An array larger than the function's own that is read later, as it was: adding to it makes another such one.
+  bool StaysLarger(Value into, size_t at) const {
+    const ir::EachResult* made = MakerOf(into);
+    const auto readers = readers_.find(into.id);
+    return made && !own_.IsNoLarger(made->shape) && readers != readers_.end() &&
+           readers->second.back() > at;
   }
 
   // The statement of this block that makes `v`, for one reader.
@@ -105,13 +113,16 @@ class BlockAccumulator {
   }
   // The same of arrays that may be larger than any of the function's own, where `into` is made by statements, too: beside
   // these another array like the result costs nothing. A statement with other results keeps what these are made of, too.
-  // (What stores at places that data say may touch few of many.)
+  // (What stores at places that data say may touch few of many.) A few sums of all rows are made of what each row gives.
   bool ReadsLarger(const Term& term, Value into) const {
     const auto made = defined_.find(into.id);
     if (made == defined_.end() || insts_[made->second].op == Op::Zeros) return false;
     const ir::Each& each = *insts_[term.at].each;
     if (each.results.size() > 1 && !StoresByData(term)) return true;
-    return ReadsLarger(each, StoresByData(term) || StoresApart(each, each.results[term.result]));
+    const ir::EachResult& r = each.results[term.result];
+    const bool is_short =
+        std::all_of(r.shape.begin(), r.shape.end(), [&](Value extent) { return IsShort(extent); });
+    return ReadsLarger(each, is_short || StoresByData(term) || StoresApart(each, r));
   }
   // `also_made`: or what it reads is made of such.
   bool ReadsLarger(const ir::Each& each, bool also_made) const {

@@ -52,7 +52,8 @@ std::optional<Value> IndexAlong(const ir::Each& statement, const ir::Affine& sub
   return index.valid() ? index : within;
 }
 
-std::set<Value> ArraysOfManyRows(const ir::Function& f, size_t axis) {
+std::set<Value> ArraysOfManyRows(const ir::Function& f, size_t axis,
+                                 ReadsOfBlocks reads_of_blocks) {
   std::set<Value> many;
   const ir::KnownExtents extents = ir::FindKnownExtents(f);
   const auto note = [&](const Value& v) {
@@ -60,7 +61,9 @@ std::set<Value> ArraysOfManyRows(const ir::Function& f, size_t axis) {
   };
   for (const ir::Block& b : f.blocks) {
     for (const Inst& inst : b.insts) {
-      if (!inst.each && inst.op != Op::AddArrays && inst.op != Op::Dim)
+      const bool needs_row =
+          inst.op == Op::Index && reads_of_blocks == ReadsOfBlocks::kNeedTheirRow;
+      if (!inst.each && inst.op != Op::AddArrays && inst.op != Op::Dim && !needs_row)
         ir::ForEachOperand(inst, note);
       std::map<Value, Value> along;  // by array
       for (size_t k = 0; inst.each && k < inst.each->body.size(); ++k) {
@@ -87,6 +90,8 @@ ArrayReads::ArrayReads(const ir::Function& f, int least_rank) : f_(f), least_ran
     for (const Inst& inst : b.insts) {
       if (inst.each)
         Visit(inst);
+      else if (inst.op == Op::Index && f.TypeOf(inst.args[0]).rank >= least_rank)
+        of_[inst.args[0].id].in_blocks = true;
       else
         ir::ForEachOperand(inst, forbid);
     }
@@ -115,7 +120,15 @@ void ArrayReads::Visit(const Inst& statement) {
 
 bool ArrayReads::OnlyByStatements(Value array) const {
   const auto it = of_.find(array.id);
+  return it != of_.end() && !it->second.other && !it->second.in_blocks;
+}
+bool ArrayReads::OnlyByIndex(Value array) const {
+  const auto it = of_.find(array.id);
   return it != of_.end() && !it->second.other;
+}
+bool ArrayReads::IsReadInBlocks(Value array) const {
+  const auto it = of_.find(array.id);
+  return it != of_.end() && it->second.in_blocks;
 }
 
 std::optional<std::pair<size_t, size_t>> ArrayReads::Diagonal(Value array) const {

@@ -15,8 +15,11 @@ namespace pullback::tensor {
 // Those that are read otherwise than by `index` in bodies of statements.
 std::set<ir::Value> ArraysNeededWhole(const ir::Function& f);
 // Those of which some statement needs rows at several places at once, by two indices or where data say, or that are needed
-// whole otherwise than as a term of a sum of arrays. Rows: along that axis.
-std::set<ir::Value> ArraysOfManyRows(const ir::Function& f, size_t axis = 0);
+// whole otherwise than as a term of a sum of arrays. Rows: along that axis. Whether `index` in blocks, of one
+// element, needs all rows is said by:
+enum class ReadsOfBlocks : uint8_t { kNeedAll, kNeedTheirRow };
+std::set<ir::Value> ArraysOfManyRows(const ir::Function& f, size_t axis = 0,
+                                     ReadsOfBlocks reads_of_blocks = ReadsOfBlocks::kNeedAll);
 // The one index of the statement that the subscript runs along, but for short ones beside it, as of a window, or one of these
 // where it runs along them alone; kNoValue: none. Nothing: there are several, or data say where it is.
 std::optional<ir::Value> IndexAlong(const ir::Each& statement, const ir::Affine& sub,
@@ -33,7 +36,10 @@ class ArrayReads {
 
   // Whether it has that many axes, is read, and only by `index` in the bodies of statements.
   bool OnlyByStatements(ir::Value array) const;
-  // All reads of such an array, as they are now.
+  // Likewise, or by `index` in blocks.
+  bool OnlyByIndex(ir::Value array) const;
+  bool IsReadInBlocks(ir::Value array) const;
+  // All reads in statements of such an array, as they are now.
   const std::vector<Read>& Of(ir::Value array) const { return of_.at(array.id).reads; }
   // The first axis whose subscript all reads of such an array repeat at a later one, and that one.
   std::optional<std::pair<size_t, size_t>> Diagonal(ir::Value array) const;
@@ -43,6 +49,7 @@ class ArrayReads {
  private:
   struct Array {
     bool other = false;             // it is read otherwise
+    bool in_blocks = false;         // by `index`
     std::vector<ir::Affines> subs;  // by read, as they were
     std::vector<Read> reads;
   };

@@ -28,8 +28,6 @@
 #include <vector>
 
 #include "core/ir/append.h"
-#include "core/ir/block_loops.h"
-#include "core/ir/dominance.h"
 #include "core/ir/own_arrays.h"
 #include "core/tensor/array_reads.h"
 #include "core/tensor/front_checks.h"
@@ -38,6 +36,7 @@
 #include "core/tensor/normalise.h"
 #include "core/tensor/read_ranges.h"
 #include "core/tensor/statement_edit.h"
+#include "core/tensor/turn_values.h"
 
 namespace pullback::tensor {
 namespace {
@@ -53,13 +52,7 @@ constexpr size_t kMostFixed = 16;  // of one array
 
 class FixedRows {
  public:
-  explicit FixedRows(ir::Function& f)
-      : f_(f),
-        own_(f),
-        reads_(f, 1),
-        ranges_(f),
-        around_(ir::LoopsAround(f, ir::Dominators(f))),
-        block_of_(BlocksOf(f)) {
+  explicit FixedRows(ir::Function& f) : f_(f), own_(f), reads_(f, 1), ranges_(f), turns_(f) {
     for (const ir::Block& b : f.blocks) {
       for (const Inst& inst : b.insts) {
         if (MakesLargeArray(inst, own_)) large_.insert(inst.results[0]);
@@ -79,16 +72,6 @@ class FixedRows {
   }
 
  private:
-  static std::vector<uint32_t> BlocksOf(const ir::Function& f) {
-    std::vector<uint32_t> of(f.values.size(), ir::kNoBlock);
-    for (uint32_t b = 0; b < f.blocks.size(); ++b) {
-      for (const Value v : f.blocks[b].params) of[v.id] = b;
-      for (const Inst& inst : f.blocks[b].insts) {
-        for (const Value v : inst.results) of[v.id] = b;
-      }
-    }
-    return of;
-  }
   // Rows at a place that no long index of a statement is in.
   struct Window {
     Affine first;      // of these rows
@@ -96,14 +79,15 @@ class FixedRows {
     int64_t rows = 1;  // more: short indices run over them, `z[q - 1]` where q < 3
   };
   struct Fixed {
-    size_t block, statement, inst;  // of the function, of the block, of its body
+    size_t block, statement;     // of the function, of the block
+    std::optional<size_t> inst;  // of its body; nothing: it is `index` itself
     Window window;
     std::optional<RowCheck> check;  // unless it is known to be in range
   };
 
   bool Visit(size_t b, size_t k) {
     const Inst& maker = f_.blocks[b].insts[k];
-    if (!maker.each || !reads_.OnlyByStatements(maker.results[0])) return false;
+    if (!maker.each || !reads_.OnlyByIndex(maker.results[0])) return false;
     const Each& each = *maker.each;
     const EachResult& r = each.results[0];
     const std::optional<size_t> place =
@@ -136,19 +120,29 @@ class FixedRows {
     const auto is_fixed = [&](const auto& read) {
       return WindowOf(*read.statement, *read.inst).has_value();
     };
-    if (std::none_of(reads.begin(), reads.end(), is_fixed)) return std::nullopt;
+    if (!reads_.IsReadInBlocks(maker.results[0]) &&
+        std::none_of(reads.begin(), reads.end(), is_fixed))
+      return std::nullopt;
     std::vector<Fixed> fixed;
     bool by_rows = false;
     for (size_t in = 0; in < f_.blocks.size(); ++in) {
       for (size_t at = in == b ? k + 1 : 0; at < f_.blocks[in].insts.size(); ++at) {
         const Inst& reader = f_.blocks[in].insts[at];
+        if (reader.op == Op::Index && reader.args[0] == maker.results[0]) {
+          const bool is_fixed = !turns_.Takes(reader.subs[0], b);
+          by_rows |= !is_fixed;
+          if (!is_fixed) continue;
+          if (in != b && !IsKnownAt(reader.subs[0], b, k)) return std::nullopt;
+          fixed.push_back({in, at, {}, {reader.subs[0], {}}, CheckOf(reader, maker)});
+          continue;
+        }
         std::vector<ir::Constraint> checked;  // in front of the reader
         for (size_t inst = 0; reader.each && inst < reader.each->body.size(); ++inst) {
           const Inst& read = reader.each->body[inst];
           if (read.op != Op::Index || read.args[0] != maker.results[0]) continue;
           const std::optional<Window> window = WindowOf(*reader.each, read);
           const bool is_fixed =
-              window && (window->rows == 1 || in == b) && !TakesTurns(read.subs[0], b);
+              window && (window->rows == 1 || in == b) && !turns_.Takes(read.subs[0], b);
           by_rows |= !is_fixed;
           if (!is_fixed) continue;
           const EachResult& r = maker.each->results[0];
@@ -176,6 +170,15 @@ class FixedRows {
     return fixed;
   }
 
+  // Of a read in a block.
+  std::optional<RowCheck> CheckOf(const Inst& read, const Inst& maker) const {
+    const Each once;
+    const Affine& row = read.subs[0];
+    const Value rows = maker.each->results[0].shape[0];
+    const RowCheck check{row, rows, !ranges_.IsFromZero(once, {}, row),
+                         !ranges_.IsBelow(once, {}, row, rows)};
+    return check.from_zero || check.below ? std::optional(check) : std::nullopt;
+  }
   // Nothing: a long index is in it, or data say, or there are too many.
   std::optional<Window> WindowOf(const Each& reader, const Inst& read) const {
     Window window{read.subs[0], {}, 1};
@@ -192,14 +195,6 @@ class FixedRows {
     if (window.rows > ir::kShortExtent) return std::nullopt;
     window.first = read.subs[0] - window.at;
     return window;
-  }
-  // Whether a loop of blocks that the block is not in gives what it is made of: turns of it take rows.
-  bool TakesTurns(const Affine& row, size_t block) const {
-    return std::any_of(row.terms.begin(), row.terms.end(), [&](const Affine::Term& t) {
-      const uint32_t from = block_of_[t.value.id];
-      return from != ir::kNoBlock && !std::includes(around_[block].begin(), around_[block].end(),
-                                                    around_[from].begin(), around_[from].end());
-    });
   }
   // Whether what it is made of is there in front of that instruction, surely.
   bool IsKnownAt(const Affine& row, size_t block, size_t place) const {
@@ -248,6 +243,7 @@ class FixedRows {
       out.push_back(std::move(alone));
       return made.back().rows;
     };
+    std::unordered_map<uint32_t, Value> renamed;  // elements that blocks read, by what they are now
     const auto read_in = [&](size_t block) {
       std::vector<Inst> out;
       ir::Block& in = f_.blocks[block];
@@ -255,20 +251,25 @@ class FixedRows {
         std::unordered_map<uint32_t, Value> numbers;  // that are rows, by what reads them
         for (const Fixed& read : fixed) {
           if (read.block != block || read.statement != at) continue;
-          Inst& inst = in.insts[at].each->body[read.inst];
+          Inst& reader = in.insts[at];
+          Inst& inst = read.inst ? reader.each->body[*read.inst] : reader;
           const Value row = row_of(read, out, out);
-          if (read.check) read.check->Append(*in.insts[at].each, inst.loc, f_, out);
+          if (read.check) read.check->Append(read.inst ? *reader.each : Each(), inst.loc, f_, out);
           if (read.window.rows > 1) {
             inst.subs[0] = read.window.at;
             inst.args = {row};
           } else if (f_.TypeOf(row).IsArray()) {
             ReadRow(inst, row);
+          } else if (!read.inst) {
+            renamed.emplace(inst.results[0].id, row);
           } else {
             numbers.emplace(inst.results[0].id, row);
           }
         }
-        if (!numbers.empty()) ReadNumbers(in.insts[at], numbers);
-        out.push_back(std::move(in.insts[at]));
+        Inst& inst = in.insts[at];
+        if (!numbers.empty()) ReadNumbers(inst, numbers);
+        const bool is_number = inst.op == Op::Index && renamed.contains(inst.results[0].id);
+        if (!is_number) out.push_back(std::move(inst));
       }
       in.insts = std::move(out);
     };
@@ -281,6 +282,7 @@ class FixedRows {
     for (size_t block = 0; block < f_.blocks.size(); ++block) {
       if (block != b) read_in(block);
     }
+    if (!renamed.empty()) ReplaceValues(f_, renamed);
   }
 
   static void ReadRow(Inst& read, Value row) {
@@ -294,11 +296,10 @@ class FixedRows {
   const ir::OwnArrays own_;
   const ArrayReads reads_;
   const ReadRanges ranges_;
-  const std::vector<std::set<uint32_t>> around_;  // by block: loops
-  const std::vector<uint32_t> block_of_;          // by value: that defines it
+  const TurnValues turns_;
   const ir::KnownExtents known_ = ir::FindKnownExtents(f_);
   const FrontChecks checks_{f_, ranges_, known_};
-  const std::set<Value> many_ = ArraysOfManyRows(f_);
+  const std::set<Value> many_ = ArraysOfManyRows(f_, 0, ReadsOfBlocks::kNeedTheirRow);
   std::set<Value> large_, of_rows_;  // the latter no larger than the function's own
 };
 

@@ -70,6 +70,9 @@ bool ReadForwards(ir::Function& f);
 bool SplitClamps(ir::Function& f);
 // Rows that are read at one place by all points are made once more for these (fixed_rows.cc). Comes before derivatives, too.
 bool MakeFixedRows(ir::Function& f);
+// Elements that statements take of the rows of an array of which turns of loops take rows are made once more for these
+// (elements_alone.cc). Comes before derivatives, in front of what lets turns make rows.
+bool MakeElementsAlone(ir::Function& f);
 // Large arrays put behind each other are not put together where what is made of them is made of each (split_concats.cc). Comes
 // before derivatives are taken.
 bool SplitConcats(ir::Function& f);

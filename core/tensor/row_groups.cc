@@ -136,7 +136,8 @@ class RowGroups::Search {
                                   [&](Value v) { return g_.f_.TypeOf(v).rank > 2; });
     const std::set<Value> before = Kept({}, {}, deep), after = Kept(plan_.first, turned_, deep);
     const Sizes more = SizesOf(after, before), fewer = SizesOf(before, after);
-    if (more > fewer || (more == fewer && (!more.empty() || !IsFaster()))) return false;
+    const bool same = more == fewer && (!more.empty() || !IsFaster());
+    if (more > fewer || (same && (deep || !MakesFewSums()))) return false;
     const auto kept_near = [&](const auto& first, const auto& axes) {
       return SizesOf(Kept(first, axes, /*with_near=*/true), {});
     };
@@ -145,7 +146,7 @@ class RowGroups::Search {
                   near_before = kept_near(std::map<size_t, Value>(), std::map<Value, size_t>());
       const bool turns = std::any_of(turned_.begin(), turned_.end(),
                                      [&](const auto& of) { return of.second != g_.depth_; });
-      if (near_after > near_before) return false;
+      if (near_after > near_before || (same && near_after == near_before)) return false;
       // Arrays that are by rows near each other are not made by columns for it.
       if (turns && near_after == near_before && more != fewer) return false;
     }
@@ -173,6 +174,18 @@ class RowGroups::Search {
              const Inst& maker = g_.insts_[g_.arrays_.at(w.first).maker];
              const Value now = IndexAt(maker, g_.depth_);
              return now.valid() && GoesDownColumns(*maker.each, now);
+           });
+  }
+  // Whether the plan changes sums of all rows alone, of which there are a few: by the weights of a window.
+  bool MakesFewSums() const {
+    return !plan_.first.empty() &&
+           std::all_of(plan_.first.begin(), plan_.first.end(), [&](const auto& of) {
+             const auto& results = g_.insts_[of.first].each->results;
+             return plan_.split.contains(of.first) &&
+                    std::all_of(results.begin(), results.end(), [&](const EachResult& r) {
+                      return std::all_of(r.shape.begin(), r.shape.end(),
+                                         [&](Value n) { return g_.extents_.IsShort(n); });
+                    });
            });
   }
   bool IsOfClass(Value v, int axis) const { return axes_.Root({v, axis}) == root_; }

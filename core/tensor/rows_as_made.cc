@@ -7,7 +7,8 @@
 //   y = each(t < N, l < d) where (1 <= t, t - 1 < M) { u[t - 1, l] } gen [t, l] of (N, d)
 //
 // Rows that are no known number of rows away, or are taken from the other end, are stored where they belong: with a[t - c, j], or
-// a[c - t, j], y = each(i < M, l < d) where (0 <= c + i < N) { u[i, l] } gen [c + i, l] of (N, d), or [c - i, l].
+// a[c - t, j], y = each(i < M, l < d) where (0 <= c + i < N) { u[i, l] } gen [c + i, l] of (N, d), or [c - i, l]. Where M is more
+// than N, as of windows that are held at their ends, i counts N's own rows from the end, [N - 1 - i, l], if these are near a's.
 //
 // (Of what a program reads some rows away rows_as_read.cc makes these rows.) Each element has the terms that it had, in their order.
 #include <algorithm>
@@ -99,9 +100,15 @@ class ByMaker {
       if (!away && !IsWithinRows(each, read.subs[0], large->second)) return std::nullopt;
       away = by;
     }
-    if (!away || away->RowOf(row) == Affine::Of(row) || !AreNoMore(*away, r.shape))
-      return std::nullopt;
-    return away;
+    if (!away || away->RowOf(row) == Affine::Of(row)) return std::nullopt;
+    return AreNoMore(*away, r.shape) ? away : FromEnd(*away, r.shape[0]);
+  }
+  // By the statement's own rows, counted from the end, if they are near those of the array that they are made of.
+  std::optional<Away> FromEnd(const Away& away, Value rows) const {
+    const Away own{Affine::Of(rows) - Affine::Const(1), rows, -1};
+    analysis::Box box;
+    const Affine apart = outer_.Describe(own.by, box) - outer_.Describe(away.by, box);
+    return away.sign == -1 && apart.IsConst() ? std::optional(own) : std::nullopt;
   }
   static std::optional<Away> AwayBy(const Each& each, Value row, const Affine& sub, Value rows) {
     const int64_t sign = sub.Coeff(row);
@@ -145,7 +152,8 @@ class ByMaker {
     r.shape[0] = away.rows;
     const Affine at = away.RowOf(row);
     SubstituteIndex(each, f_, old, at);
-    AddRange(each, at, rows);
+    const bool own = rows == away.rows && away.sign < 0;
+    if (!own) AddRange(each, at, rows);
 
     const EachResult& whole = inst.each->results[0];
     EachResult placed;
@@ -172,7 +180,7 @@ class ByMaker {
     } else {
       moved.indices[*PlaceOfIndex(moved, whole.out[0].AsValue())].extent = away.rows;
       placed.out[0] = away.RowOf(whole.out[0].AsValue());
-      AddRange(moved, placed.out[0], rows);
+      if (!own) AddRange(moved, placed.out[0], rows);
     }
     moved.body.push_back(std::move(read));
     moved.results.push_back(std::move(placed));

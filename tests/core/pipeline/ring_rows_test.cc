@@ -177,7 +177,7 @@ TEST_CASE("fixed rows: from the first row, both ends, a row that is asked for") 
            Case{"  return sum i < n { norm2(z[i] - z[n - 1]) }\n", 1},
            Case{"  return (sum i < n - 1 { norm2(z[i + 1] - z[i]) }) + norm2(z[0] - z[n - 1])\n",
                 2},
-           Case{"  return (sum i < n { norm2(z[i]) }) * dot(z[0], z[n - 1]) + z[0, 1]\n", 0},
+           Case{"  return (sum i < n { norm2(z[i]) }) * dot(z[0], z[n - 1]) + z[0, 1]\n", 2},
            Case{"  return (sum i < n { log(1.0 + norm2(z[i])) }) * dot(z[1], z[n - 1])\n", 2},
            Case{"  let s = sum i < n - 2, l < h { let e = sum q < 3 { z[i + q, l] * f64(q + 1) }; "
                 "e * e }\n"

@@ -178,6 +178,9 @@ TEST_CASE("tensor: SplitClamps") { RunPassFiles("split_clamps", OverFunctions(Sp
 TEST_CASE("tensor: MakeRowsAlone") { RunPassFiles("rows_alone", OverFunctions(MakeRowsAlone)); }
 TEST_CASE("tensor: MakeRowsInTurn") { RunPassFiles("rows_in_turn", OverFunctions(MakeRowsInTurn)); }
 TEST_CASE("tensor: MakeRowsAsRead") { RunPassFiles("rows_as_read", OverFunctions(MakeRowsAsRead)); }
+TEST_CASE("tensor: MakeElementsAlone") {
+  RunPassFiles("elements_alone", OverFunctions(MakeElementsAlone));
+}
 TEST_CASE("tensor: MakeFixedRows") { RunPassFiles("fixed_rows", OverFunctions(MakeFixedRows)); }
 TEST_CASE("tensor: MakeRowsWhereRead") {
   RunPassFiles("rows_where_read", OverFunctions(MakeRowsWhereRead));
