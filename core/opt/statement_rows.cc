@@ -78,7 +78,11 @@ bool StatementRows::IsThere(const ir::Each& each, const ir::Inst& read, size_t a
                             Value extent) const {
   std::optional<Known> known = extent.valid() ? KnownAt(each, read, axis) : std::nullopt;
   if (!known) return false;
-  const Affine size = outer_.Describe(Affine::Of(extent), known->box);
+  const auto describe = [&](Value v) { return outer_.Describe(v, known->box); };
+  const Affine size = describe(extent);
+  for (const auto& [a, b] : equal_) {
+    if (a == extent || b == extent) known->where.push_back({describe(a) - describe(b), true});
+  }
   return std::all_of(known->cases.begin(), known->cases.end(), [&](const analysis::SubCase& c) {
     const std::vector<Constraint> where = Both(known->where, c.where);
     const auto holds = [&](const Affine& e) {

@@ -4,10 +4,12 @@
 
 #include <cstdint>
 #include <optional>
+#include <utility>
 #include <vector>
 
 #include "core/analysis/outer_values.h"
 #include "core/analysis/sub_cases.h"
+#include "core/ir/axis_extents.h"
 #include "core/ir/ir.h"
 #include "core/opt/turn_rows.h"
 
@@ -15,7 +17,8 @@ namespace pullback::opt {
 
 class StatementRows {
  public:
-  explicit StatementRows(const ir::Function& f) : f_(f), outer_(f) {}
+  explicit StatementRows(const ir::Function& f)
+      : f_(f), outer_(f), equal_(ir::CheckedEqual(f.blocks[0])) {}
 
   // From step * row, of an index of the statement, + first to step * row + last; nothing: not known to be within `most` of it.
   std::optional<RowSpan> SpanOf(const ir::Each& each, const ir::Inst& read, ir::Value row,
@@ -34,6 +37,7 @@ class StatementRows {
 
   const ir::Function& f_;
   const analysis::OuterValues outer_;
+  const std::vector<std::pair<ir::Value, ir::Value>> equal_;  // that the entry checks
 };
 
 }  // namespace pullback::opt

@@ -136,8 +136,7 @@ class RowGroups::Search {
                                   [&](Value v) { return g_.f_.TypeOf(v).rank > 2; });
     const std::set<Value> before = Kept({}, {}, deep), after = Kept(plan_.first, turned_, deep);
     const Sizes more = SizesOf(after, before), fewer = SizesOf(before, after);
-    const bool same = more == fewer && (!more.empty() || !IsFaster());
-    if (more > fewer || (same && (deep || !MakesFewSums()))) return false;
+    if (more > fewer || (more == fewer && (!more.empty() || !IsFaster()))) return false;
     const auto kept_near = [&](const auto& first, const auto& axes) {
       return SizesOf(Kept(first, axes, /*with_near=*/true), {});
     };
@@ -146,7 +145,7 @@ class RowGroups::Search {
                   near_before = kept_near(std::map<size_t, Value>(), std::map<Value, size_t>());
       const bool turns = std::any_of(turned_.begin(), turned_.end(),
                                      [&](const auto& of) { return of.second != g_.depth_; });
-      if (near_after > near_before || (same && near_after == near_before)) return false;
+      if (near_after > near_before) return false;
       // Arrays that are by rows near each other are not made by columns for it.
       if (turns && near_after == near_before && more != fewer) return false;
     }
@@ -155,6 +154,20 @@ class RowGroups::Search {
       if (axis != g_.depth_) plan_.axes.emplace(v, axis);
     }
     return true;
+  }
+
+  // A few sums of all rows alone, by the weights of a window, take these first: a turn needs rows that are near then, and each is read
+  // once, whatever axes the reads tie together. False: there are none.
+  bool RunFewSums() {
+    for (Value v : group_) wanted_.emplace(v, 0);
+    for (size_t at = begin_; at <= end_; ++at) {
+      const Inst& inst = g_.insts_[at];
+      if (!inst.each || !MakesFewSums(inst)) continue;
+      const Value index = NearIndex(*inst.each);
+      if (index.valid() && index != IndexAt(inst, g_.depth_) && MayLead(at, index))
+        plan_.first.emplace(at, index);
+    }
+    return !plan_.first.empty();
   }
 
   RowPlan& plan() { return plan_; }
@@ -176,17 +189,27 @@ class RowGroups::Search {
              return now.valid() && GoesDownColumns(*maker.each, now);
            });
   }
-  // Whether the plan changes sums of all rows alone, of which there are a few: by the weights of a window.
-  bool MakesFewSums() const {
-    return !plan_.first.empty() &&
-           std::all_of(plan_.first.begin(), plan_.first.end(), [&](const auto& of) {
-             const auto& results = g_.insts_[of.first].each->results;
-             return plan_.split.contains(of.first) &&
-                    std::all_of(results.begin(), results.end(), [&](const EachResult& r) {
-                      return std::all_of(r.shape.begin(), r.shape.end(),
-                                         [&](Value n) { return g_.extents_.IsShort(n); });
-                    });
-           });
+  bool MakesFewSums(const Inst& inst) const {
+    return std::all_of(inst.each->results.begin(), inst.each->results.end(),
+                       [&](const EachResult& r) {
+                         return r.monoid == Monoid::kSum && !r.out.empty() &&
+                                std::all_of(r.shape.begin(), r.shape.end(),
+                                            [&](Value n) { return g_.extents_.IsShort(n); });
+                       });
+  }
+  // By which the statement reads rows of arrays of the group, its own or near ones; kNoValue: none, or several.
+  Value NearIndex(const Each& each) const {
+    Value near;
+    bool is_one = true;
+    ForEachRead(each, [&](Value of, ir::AffineSpan subs) {
+      if (std::find(group_.begin(), group_.end(), of) == group_.end()) return;
+      for (const ir::IndexVar& i : each.indices) {
+        if (g_.extents_.IsShort(i.extent) || !g_.IsNear(each, subs[0], i.var)) continue;
+        is_one &= !near.valid() || near == i.var;
+        near = i.var;
+      }
+    });
+    return is_one ? near : ir::kNoValue;
   }
   bool IsOfClass(Value v, int axis) const { return axes_.Root({v, axis}) == root_; }
   // The one axis of the class, by which all reads go as well; not `by_turns`: some of them from its end.
@@ -566,6 +589,8 @@ std::vector<RowPlan> RowGroups::Plans() const {
         best = std::move(search.plan());
       }
     }
+    Search few(*this, group, axes, {}, false);
+    if (!best && depth_ == 0 && few.RunFewSums()) best = std::move(few.plan());
     if (best) plans.push_back(std::move(*best));
   }
   return plans;

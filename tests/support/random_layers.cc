@@ -16,8 +16,8 @@ class LayersWriter {
     Make(First());
     for (int left = Pick({0, 1, 1, 2, 2, 3}); left > 0; --left) Make(Layer());
     const std::string loss = Fill(Loss());
-    return "fn f(x: [n, d]f64, w: [d, h]f64, a: [h, k]f64, b: [k, h]f64, v: [h]f64, y: [n]f64) -> "
-           "f64 {\n" +
+    return "fn f(x: [n, d]f64, w: [d, h]f64, a: [h, k]f64, b: [k, h]f64, v: [h]f64, u: [3]f64, "
+           "y: [n]f64) -> f64 {\n" +
            lines_ + loss + "}\n";
   }
 
@@ -123,7 +123,11 @@ class LayersWriter {
         "gen i < #, l < h { sum q < 3 { $[max(0, min(# - 1, i + 2 * q - 2)), l] * f64(q + 1) } }",
         "gen i < # { let p = softmax(gen q < 3 { dot($[i], $[max(0, i - q)]) }); "
         "gen l < h { sum q < 3 { p[q] * $[max(0, i - q), l] } } }",
+        "gen i < #, l < h { sum q < 3 { [i + q >= 1 and i + q - 1 < #] * $[i + q - 1, l] * u[q] } "
+        "}",
+        "gen i < #, l < h { sum q < 3 { $[max(0, min(# - 1, i + 2 * q - 2)), l] * u[q] } }",
         "gen i < #, l < h { sum j < # { [abs(i - j) <= ^] * $[j, l] } }",
+        "gen i < #, l < h { sum j < # { [abs(i - j) <= 1] * $[j, l] * u[j - i + 1] } }",
         "gen i < # { $[i] + 0.5 * $[max(0, i - ^)] }",
         "gen i < # { $[i] - ~[max(0, i - ^)] }",
         "gen i < # { 0.5 * $[i] - $[min(# - 1, i + ^)] }",
@@ -162,7 +166,7 @@ class LayersWriter {
            Pick({std::string("< # { s += dot($[i], v) ** 2 }"),
                  std::string("< # { s += dot($[i], $[max(0, i - 1)]) ** 2 }"),
                  std::string("in 1..# { s = sin(s + dot($[i], $[i - 1])) }")}) +
-           "\n  return s\n";
+           "\n  return s" + Pick({"", "", " + $[0, 0] * $[# - 1, 0]"}) + "\n";
   }
 
   std::mt19937 rng_;

@@ -7,7 +7,7 @@
 
 namespace pullback::testing {
 
-// Declares f(x: [n, d]f64, w: [d, h]f64, a: [h, k]f64, b: [k, h]f64, v: [h]f64, y: [n]f64) -> f64. None of these is
+// Declares f(x: [n, d]f64, w: [d, h]f64, a: [h, k]f64, b: [k, h]f64, v: [h]f64, u: [3]f64, y: [n]f64) -> f64. None of these is
 // as large as a layer's rows, [n, h], where n and h are large.
 std::string RandomLayersProgram(uint32_t seed);
 

@@ -12,10 +12,11 @@ namespace {
 using pipeline::Transform;
 
 std::vector<Tensor> LayerArgs(int64_t n, int64_t d, int64_t h) {
-  Tensor v = Waves(h, 1, 3.5), y = Waves(n, 1, 4.5);
+  Tensor v = Waves(h, 1, 3.5), u = Waves(3, 1, 6.5), y = Waves(n, 1, 4.5);
   v.shape = {h};
+  u.shape = {3};
   y.shape = {n};
-  return {Waves(n, d, 0.5), Waves(d, h, 1.5), Waves(h, 2, 2.5), Waves(2, h, 5.5), v, y};
+  return {Waves(n, d, 0.5), Waves(d, h, 1.5), Waves(h, 2, 2.5), Waves(2, h, 5.5), v, u, y};
 }
 
 }  // namespace
