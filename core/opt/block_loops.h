@@ -56,6 +56,8 @@ class DefinitionBlocks {
     return !IsInside(v, loop) || (inst_[v.id] && inst_[v.id]->op == ir::Op::Const);
   }
   const ir::Inst* Inst(ir::Value v) const { return inst_[v.id]; }  // null: a parameter
+  // kNoBlock: a statement defines it for its own body.
+  uint32_t BlockOf(ir::Value v) const { return block_[v.id]; }
 
  private:
   std::vector<uint32_t> block_;

@@ -25,6 +25,7 @@
 #include "core/ir/own_arrays.h"
 #include "core/ir/total.h"
 #include "core/opt/block_loops.h"
+#include "core/opt/loop_traps.h"
 #include "core/opt/simplify.h"
 #include "core/opt/turn_facts.h"
 
@@ -39,22 +40,15 @@ using ir::Value;
 constexpr int kMostJoins = 8;  // of a function: each walks over it
 constexpr int64_t kMostRowsAway = 4;
 
-struct CountedLoop {
-  BlockLoop loop;
-  Counter counter;
-  Value turn;
-};
-
 class LoopJoiner {
  public:
   LoopJoiner(const ir::Module& m, ir::Function& f)
-      : m_(m),
-        f_(f),
+      : f_(f),
         dominators_(f),
         before_(ir::Predecessors(f)),
         defs_(f),
         own_(f),
-        extents_(f) {}
+        traps_(m, f, defs_) {}
 
   bool Run() {
     FindRows();
@@ -72,7 +66,7 @@ class LoopJoiner {
         const CountedLoop& second = loops_[next->second];
         const std::optional<uint32_t> between = Between(first, second);
         if (!between || !ShareRows(k, next->second) || !AreApart(first, second, *between) ||
-            !MayMove(*between, first) || (!CannotTrap(first) && !CannotTrap(second)))
+            !MayMove(*between, first) || (!traps_.CannotTrap(first) && !traps_.CannotTrap(second)))
           continue;
         Join(first.loop, first.turn, second, *between);
         return true;
@@ -141,7 +135,7 @@ class LoopJoiner {
       for (Read& read : reads) {
         for (size_t k : around[read.block]) {
           if (is_near(read.row - Affine::Of(loops_[k].turn))) read.forwards.push_back(k);
-          if (is_near(read.row - LeftBehind(loops_[k]))) read.backwards.push_back(k);
+          if (is_near(read.row - loops_[k].LeftBehind())) read.backwards.push_back(k);
         }
       }
     }
@@ -204,11 +198,6 @@ class LoopJoiner {
     }
     return by_first && by_second;
   }
-  // How many turns come behind one.
-  static Affine LeftBehind(const CountedLoop& l) {
-    return Affine::Of(l.counter.bound) - Affine::Of(l.turn) - Affine::Const(1);
-  }
-
   // Whether neither the second loop nor what stands in front of it reads what the first one defines.
   bool AreApart(const CountedLoop& first, const CountedLoop& second, uint32_t between) const {
     const auto is_outside = [&](Value v) { return !defs_.IsInside(v, first.loop); };
@@ -235,91 +224,9 @@ class LoopJoiner {
                          return inst.op == Op::Zeros || inst.each || inst.op == Op::Check ||
                                 inst.op == Op::Index || (ir::Info(inst.op).flags & ir::kPure) != 0;
                        }) &&
-           (CannotTrap(first) || std::all_of(insts.begin(), insts.end(), [&](const Inst& inst) {
-              return CannotTrap(inst, first);
-            }));
-  }
-
-  bool CannotTrap(const CountedLoop& l) const {
-    return std::all_of(l.loop.blocks.begin(), l.loop.blocks.end(), [&](uint32_t b) {
-      const std::vector<Inst>& insts = f_.blocks[b].insts;
-      return std::all_of(insts.begin(), insts.end(),
-                         [&](const Inst& inst) { return CannotTrap(inst, l); });
-    });
-  }
-  bool CannotTrap(const Inst& inst, const CountedLoop& l) const {
-    if (inst.op == Op::Index) return IsInRange(inst, nullptr, l);
-    if (inst.op == Op::Zeros)
-      return std::all_of(inst.args.begin(), inst.args.end(), [&](Value n) { return IsExtent(n); });
-    if (!inst.each)
-      return !ir::MayTrap(inst, f_, m_) && (ir::Info(inst.op).flags & ir::kEffect) == 0;
-    const ir::Each& each = *inst.each;
-    for (const ir::IndexVar& i : each.indices) {
-      if (!IsExtent(i.extent)) return false;
-    }
-    for (const ir::EachResult& r : each.results) {
-      for (size_t axis = 0; axis < r.out.size(); ++axis) {
-        if (!IsExtent(r.shape[axis]) || !IsWithin(r.out[axis], r.shape[axis], &each, l))
-          return false;
-      }
-    }
-    return std::all_of(each.body.begin(), each.body.end(), [&](const Inst& part) {
-      return part.op == Op::Index ? IsInRange(part, &each, l) : !ir::MayTrap(part, f_, m_);
-    });
-  }
-  // That of an array, or a number; not negative.
-  bool IsExtent(Value v) const {
-    const Inst* inst = defs_.Inst(v);
-    return inst != nullptr && (inst->op == Op::Dim ||
-                               (inst->op == Op::Const && static_cast<int64_t>(inst->bits) >= 0));
-  }
-  bool IsInRange(const Inst& read, const ir::Each* each, const CountedLoop& l) const {
-    for (size_t axis = 0; axis < read.subs.size(); ++axis) {
-      std::set<Value> asked;
-      const Value extent = ExtentOf(read.args[0], axis, asked);
-      if (!extent.valid() || !IsWithin(read.subs[axis], extent, each, l)) return false;
-    }
-    return true;
-  }
-  bool IsWithin(const Affine& sub, Value extent, const ir::Each* each, const CountedLoop& l) const {
-    if (each != nullptr &&
-        std::any_of(each->indices.begin(), each->indices.end(), [&](const ir::IndexVar& i) {
-          return (sub.AsValue() == i.var || sub == Affine::Const(0)) &&
-                 extents_.AreEqual(i.extent, extent);
-        }))
-      return true;
-    const Affine more = FormOf(extent, defs_) - FormOf(l.counter.bound, defs_);
-    if (!more.IsConst() || !IsOfDims(FormOf(l.counter.bound, defs_), defs_)) return false;
-    const Affine forwards = sub - Affine::Of(l.turn), backwards = sub - LeftBehind(l);
-    const int64_t start = *NumberOf(l.loop.Arguments(f_)[l.counter.param]);
-    return (forwards.IsConst() && -start <= forwards.constant &&
-            forwards.constant <= more.constant) ||
-           (backwards.IsConst() && 0 <= backwards.constant &&
-            backwards.constant - start <= more.constant);
-  }
-  // Of what a loop carries, too: all that comes to a parameter, but itself. kNoValue: not known.
-  Value ExtentOf(Value array, size_t axis, std::set<Value>& asked) const {
-    if (const Value known = extents_.Of(array, axis); known.valid()) return known;
-    const Inst* inst = defs_.Inst(array);
-    if (inst != nullptr && inst->op == Op::Zeros) return inst->args[axis];
-    if (inst != nullptr || !asked.insert(array).second) return ir::kNoValue;
-    Value extent;
-    for (uint32_t b = 0; b < f_.blocks.size(); ++b) {
-      const auto param = std::find(f_.blocks[b].params.begin(), f_.blocks[b].params.end(), array);
-      if (param == f_.blocks[b].params.end()) continue;
-      for (const ir::Block& from : f_.blocks) {
-        for (const ir::Edge& e : from.term.edges) {
-          if (e.block != b) continue;
-          const Value v = e.args[static_cast<size_t>(param - f_.blocks[b].params.begin())];
-          if (asked.contains(v)) continue;
-          const Value its = ExtentOf(v, axis, asked);
-          if (!its.valid() || (extent.valid() && !extents_.AreEqual(extent, its)))
-            return ir::kNoValue;
-          extent = its;
-        }
-      }
-    }
-    return extent;
+           (traps_.CannotTrap(first) ||
+            std::all_of(insts.begin(), insts.end(),
+                        [&](const Inst& inst) { return traps_.CannotTrap(inst, first); }));
   }
 
   void Join(BlockLoop first, Value turn, const CountedLoop& second, uint32_t between) {
@@ -378,13 +285,12 @@ class LoopJoiner {
     }
   }
 
-  const ir::Module& m_;
   ir::Function& f_;
   const ir::Dominators dominators_;
   const FlatLists before_;  // each block
   const DefinitionBlocks defs_;
   const ir::OwnArrays own_;
-  const ir::AxisExtents extents_;
+  const LoopTraps traps_;
   std::map<Value, std::vector<Read>> rows_;
   std::vector<CountedLoop> loops_;
 };

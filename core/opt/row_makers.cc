@@ -143,7 +143,7 @@ const std::vector<size_t>& RowMakers::ReadsAt(Value v) const {
 RowMakers::Members RowMakers::MembersOf(const BlockLoop& loop, Value counter,
                                         const std::function<bool(size_t)>& may,
                                         const std::function<bool(const RowRead&)>& takes,
-                                        const Beside& beside) const {
+                                        const Beside& beside, const Beside& aside) const {
   std::set<size_t> members;
   std::vector<Value> rows = {counter};  // whose reads are looked at
   while (!rows.empty()) {
@@ -159,17 +159,22 @@ RowMakers::Members RowMakers::MembersOf(const BlockLoop& loop, Value counter,
     return std::all_of(reads_of_[m].begin(), reads_of_[m].end(), [&](size_t k) {
       const RowRead& read = reads_[k];
       const bool in_turn = loop.Holds(read.block) && read.block != loop.header && takes(read);
-      return in_turn || IsOfMember(read, members, beside);
+      if (in_turn || IsOfMember(read, members, beside)) return true;
+      const std::optional<size_t> reader = aside ? ReaderOf(read) : std::nullopt;
+      return reader && !members.contains(*reader) && aside(*reader, read);
     });
   };
   while (std::erase_if(members, [&](size_t m) { return !is_by_rows(m); }) > 0) continue;
   return {members.begin(), members.end()};
 }
 
-std::optional<size_t> RowMakers::ReaderOf(const RowRead& read) const {
-  if (!read.in_body) return std::nullopt;
-  const auto it = maker_of_.find(f_.blocks[read.block].insts[read.place].results[0].id);
+std::optional<size_t> RowMakers::MakerOf(const Inst& statement) const {
+  const auto it = maker_of_.find(statement.results[0].id);
   return it == maker_of_.end() ? std::nullopt : std::optional(it->second);
+}
+
+std::optional<size_t> RowMakers::ReaderOf(const RowRead& read) const {
+  return read.in_body ? MakerOf(f_.blocks[read.block].insts[read.place]) : std::nullopt;
 }
 
 bool RowMakers::IsOfMember(const RowRead& read, const std::set<size_t>& members,
@@ -199,10 +204,14 @@ std::optional<RowMakers::Near> RowMakers::NearIn(size_t reader, const RowRead& r
 }
 
 bool RowMakers::IsOnceInFront(const Maker& maker, const BlockLoop& loop) const {
-  if (loop.Holds(maker.block) || !dominators_.Dominates(maker.block, loop.entry)) return false;
+  return !loop.Holds(maker.block) && dominators_.Dominates(maker.block, loop.entry) &&
+         AreInSameLoops(maker.block, loop);
+}
+
+bool RowMakers::AreInSameLoops(uint32_t block, const BlockLoop& loop) const {
   std::set<uint32_t> around = around_[loop.header];
   around.erase(loop.header);
-  return around == around_[maker.block];
+  return around == around_[block];
 }
 
 bool RowMakers::CannotTrap(const Maker& maker) const {

@@ -59,6 +59,7 @@ class RowMakers {
   }
   // Of what makes the array that is read.
   size_t MakerOf(const RowRead& read) const { return maker_of_.at(read.array.id); }
+  std::optional<size_t> MakerOf(const ir::Inst& statement) const;
   // Something reads it otherwise than by rows.
   bool IsWhole(size_t m) const { return whole_[m] != 0; }
   const RowRead& Read(size_t k) const { return reads_[k]; }
@@ -72,10 +73,11 @@ class RowMakers {
   bool IsOwnRow(size_t reader, const RowRead& read) const;
   // Those whose rows are read by turns, as `takes` says, or make rows of others of them, of their own one, or as `beside` says; each
   // behind those that it reads. Of those that `may`, which runs once for each time that the statement is evaluated.
+  // `aside`: likewise of others that read rows of members.
   Members MembersOf(const BlockLoop& loop, ir::Value counter,
                     const std::function<bool(size_t)>& may,
                     const std::function<bool(const RowRead&)>& takes,
-                    const Beside& beside = nullptr) const;
+                    const Beside& beside = nullptr, const Beside& aside = nullptr) const;
   // The maker in whose body the read is; nothing: it is in no such.
   std::optional<size_t> ReaderOf(const RowRead& read) const;
   // Rows from step * row + first to step * row + last.
@@ -87,6 +89,8 @@ class RowMakers {
   // near, `most` away for each row of a step, and to be there.
   std::optional<Near> NearIn(size_t reader, const RowRead& read, int64_t most,
                              int64_t most_step) const;
+  // Whether the same loops are around the block as around that loop.
+  bool AreInSameLoops(uint32_t block, const BlockLoop& loop) const;
   // Whatever rows are made.
   bool CannotTrap(const Maker& maker) const;
   // Ends the run where a size is negative, also where no turn is made: at the end of the block.

@@ -22,8 +22,10 @@
 #include <algorithm>
 #include <map>
 #include <optional>
+#include <set>
 #include <vector>
 
+#include "core/opt/row_asides.h"
 #include "core/opt/row_loops.h"
 #include "core/opt/simplify.h"
 #include "core/opt/turn_facts.h"
@@ -53,7 +55,8 @@ struct Window {
 
 class Blocker : private RowLoops {
  public:
-  Blocker(ir::Module& m, ir::Function& f) : RowLoops(m, f), users_(f) {}
+  Blocker(ir::Module& m, ir::Function& f)
+      : RowLoops(m, f), users_(f), asides_(f, dominators_, defs_, makers_), traps_(m, f, defs_) {}
 
   bool Run() {
     return RunPlans([&](const BlockLoop& loop) { return PlanFor(loop); },
@@ -71,6 +74,7 @@ class Blocker : private RowLoops {
     Window window{};                     // that the turns take
     std::map<size_t, Window> made = {};  // by member
     int64_t turns = kRows;               // of a block
+    Members asides = {};
   };
 
   // No more than a block's rows: k, or min(k, …).
@@ -101,12 +105,20 @@ class Blocker : private RowLoops {
         plans.insert(plans.begin(), {loop, *counter, Order::kForwards, {}, start, window, {}});
     }
     if (start == 0) plans.push_back({loop, *counter, Order::kBackwards, {}, start, {}, {}});
+    std::optional<Plan> best = FirstOf(plans, /*with_asides=*/false);
+    std::optional<Plan> more = FirstOf(plans, /*with_asides=*/true);
+    return more && (!best || CountLarge(*more) > CountLarge(*best)) ? more : best;
+  }
+  // Of those that make rows of large arrays.
+  std::optional<Plan> FirstOf(std::vector<Plan> plans, bool with_asides) const {
     for (Plan& plan : plans) {
-      const auto is_large = [&](size_t m) { return makers_[m].is_large; };
-      if (FindMembers(plan) && std::any_of(plan.members.begin(), plan.members.end(), is_large))
-        return std::move(plan);
+      if (FindMembers(plan, with_asides) && CountLarge(plan) > 0) return std::move(plan);
     }
     return std::nullopt;
+  }
+  std::ptrdiff_t CountLarge(const Plan& plan) const {
+    return std::count_if(plan.members.begin(), plan.members.end(),
+                         [&](size_t m) { return makers_[m].is_large; });
   }
 
   // Rows around a turn's own that it reads of one array or another, where it is known that they are there.
@@ -170,17 +182,53 @@ class Blocker : private RowLoops {
                        [&](uint32_t v) { return users_.AnyOutside(Value{v}, loop); });
   }
 
-  bool FindMembers(Plan& plan) const {
+  bool FindMembers(Plan& plan, bool with_asides) const {
+    if (with_asides && plan.order == Order::kBackwards) return false;
     for (const bool beside : {true, false}) {
       if (beside && plan.order == Order::kBackwards) continue;
-      plan.members = MembersOf(plan, beside);
+      plan.members = MembersOf(plan, beside, with_asides);
+      plan.asides = AsidesOf(plan);
       if (FindMade(plan)) return true;
     }
     return false;
   }
+  // Whether nothing else ends the run before the aside does: it may do so before all turns are over.
+  bool MayTrapInTurns(size_t aside, const Turns& turns, const Plan& plan) const {
+    const CountedLoop loop{plan.loop, plan.counter, turns.counter};
+    std::set<const Inst*> known;  // reads of rows that are there, and checks of these
+    for (size_t k : makers_.ReadsAt(turns.counter)) {
+      const RowRead& read = makers_.Read(k);
+      if (!plan.loop.Holds(read.block) || !NearRows(read, turns, 1)) continue;
+      const Inst& inst = f_.blocks[read.block].insts[read.place];
+      known.insert(read.in_body ? &inst.each->body[*read.in_body] : &inst);
+    }
+    for (uint32_t b : plan.loop.blocks) {
+      const std::vector<Inst>& insts = f_.blocks[b].insts;
+      for (size_t k = 0; k < insts.size(); ++k) {
+        if (insts[k].op == Op::Check &&
+            static_cast<ir::TrapKind>(insts[k].bits) == ir::TrapKind::kIndex &&
+            turn_rows_.SpanOf(Affine::Of(insts[k].args[1]), insts[k].args[2], b, k, {}, turns, 1))
+          known.insert(&insts[k]);
+      }
+    }
+    return traps_.CannotTrap(loop, known) && asides_.TrapsFirst(aside, loop, traps_);
+  }
+  // Who else reads rows of members.
+  Members AsidesOf(const Plan& plan) const {
+    std::set<size_t> asides;
+    for (size_t m : plan.members) {
+      for (size_t k : makers_.ReadsOf(m)) {
+        const RowRead& read = makers_.Read(k);
+        if (!plan.loop.Holds(read.block)) asides.insert(*makers_.ReaderOf(read));
+      }
+    }
+    for (size_t m : plan.members) asides.erase(m);
+    return {asides.begin(), asides.end()};
+  }
   // Which rows of each member the turns and other members take. False: some are not known, or more than a block has of its own.
   bool FindMade(Plan& plan) const {
     plan.made.clear();
+    for (size_t m : plan.asides) plan.made[m] = {};
     int64_t most_step = plan.window.step;
     for (auto m = plan.members.rbegin(); m != plan.members.rend(); ++m) {
       std::optional<RowSpan> span;
@@ -218,8 +266,8 @@ class Blocker : private RowLoops {
     return true;
   }
 
-  // `beside`: also of what members read next to the rows that they make.
-  Members MembersOf(const Plan& plan, bool beside) const {
+  // `beside`: also of what members read next to the rows that they make; `with_asides`: or statements behind the loop (row_asides.h).
+  Members MembersOf(const Plan& plan, bool beside, bool with_asides) const {
     const BlockLoop& loop = plan.loop;
     const Value i = f_.blocks[loop.header].params[plan.counter.param];
     const Affine turn = RowOfTurn(Affine::Of(i), plan.counter.bound, plan.order);
@@ -235,15 +283,22 @@ class Blocker : private RowLoops {
       const std::optional<RowSpan> span = NearRows(read, turns, plan.window.step);
       return span && plan.window.first <= span->first && span->last <= plan.window.last;
     };
-    if (!beside) return makers_.MembersOf(loop, i, may, takes);
-    return makers_.MembersOf(loop, i, may, takes, [&](size_t reader, const RowRead& read) {
+    const RowMakers::Beside is_near = [&](size_t reader, const RowRead& read) {
       if (makers_.IsOwnRow(reader, read)) return true;
       const Maker& maker = makers_[makers_.MakerOf(read)];
       if (!makers_.CannotTrap(maker)) return false;
       const auto near = makers_.NearIn(reader, read, kMostAway, kMostStep);
       return near && (near->step == 1 ? HasNear(makers_.MakerOf(read), plan)
                                       : EndsBy(maker.rows, near->step, plan));
-    });
+    };
+    const RowMakers::Beside aside = [&](size_t reader, const RowRead& read) {
+      return asides_.MayBe(reader, loop, plan.counter) && is_near(reader, read) &&
+             (makers_.CannotTrap(makers_[reader]) ||
+              (makers_.CannotTrap(makers_[makers_.MakerOf(read)]) &&
+               MayTrapInTurns(reader, turns, plan)));
+    };
+    return makers_.MembersOf(loop, i, may, takes, beside ? is_near : nullptr,
+                             with_asides ? aside : nullptr);
   }
   // Whether it is known where rows by such a step end.
   bool EndsBy(Value rows, int64_t step, const Plan& plan) const {
@@ -263,7 +318,7 @@ class Blocker : private RowLoops {
     return !plan.loop.has_breaks && plan.start == 0 && plan.window == Window();
   }
   void Rewrite(Plan& plan) {
-    auto& [loop, counter, order, members, start, window, windows, block_turns] = plan;
+    auto& [loop, counter, order, members, start, window, windows, block_turns, asides] = plan;
     for (size_t m : members) makers_.CheckSizes(b_, makers_[m], loop.entry);
     const uint32_t around = b_.NewBlock(), make = b_.NewBlock(), next = b_.NewBlock();
     const Value block = b_.AddParam(around, ir::Type::I64());
@@ -279,6 +334,7 @@ class Blocker : private RowLoops {
       f_.blocks[around].params.push_back(first.back());
       in_turns.push_back(v);
     }
+    const ir::Values tables = StartTables(plan, around, names);
     GoByBlocks(plan, around, make);
 
     b_.SetBlock(make);
@@ -293,11 +349,15 @@ class Blocker : private RowLoops {
     Copier made(f_);
     for (size_t m : members)
       f_.blocks[make].insts.push_back(RowsOf(m, counter.bound, order, rows_of, made));
+    for (size_t m : asides) rows_of.emplace(m, RowsMade(plan, base, m, rows, rows_of));
+    const ir::Values filled = FillTables(plan, make, rows_of, made, tables);
+    b_.SetBlock(make);
     first[counter.param] = b_.I64(0);
     b_.Jump(loop.header, first);
 
     b_.SetBlock(next);
     in_turns.insert(in_turns.begin(), b_.Make(Op::Add, {block, b_.I64(1)}));
+    in_turns.insert(in_turns.end(), filled.begin(), filled.end());
     b_.Jump(around, in_turns);
 
     // Places of instructions are others behind this.
@@ -310,7 +370,7 @@ class Blocker : private RowLoops {
 
   // The loop around, which is entered instead of the other one and goes on where that did.
   void GoByBlocks(const Plan& plan, uint32_t around, uint32_t make) {
-    const auto& [loop, counter, order, members, start, window, windows, turns] = plan;
+    const auto& [loop, counter, order, members, start, window, windows, turns, asides] = plan;
     const ir::Terminator term = std::move(f_.blocks[loop.entry].term);
     b_.SetBlock(loop.entry);
     const Value rounded = b_.AffineOf(Affine::Of(counter.bound) + Affine::Const(turns - 1 - start));
@@ -393,6 +453,75 @@ class Blocker : private RowLoops {
     return inst;
   }
 
+  // --- asides
+
+  // Tables that the loop around carries, which hold what the asides make of rows in front of the first turn's. Gives its parameters.
+  ir::Values StartTables(const Plan& plan, uint32_t around, Copier& names) {
+    ir::Values tables;
+    if (plan.asides.empty()) return tables;
+    const uint32_t entry = plan.loop.entry;
+    const ir::Terminator term = std::move(f_.blocks[entry].term);
+    b_.SetBlock(entry);
+    for (size_t m : plan.asides) {
+      const Inst& whole = makers_.InstOf(makers_[m]);
+      for (size_t k = 0; k < whole.results.size(); ++k) {
+        const Inst table = EmptyTable(f_, whole.each->results[k], f_.TypeOf(whole.results[k]));
+        tables.push_back(table.results[0]);
+        f_.blocks[entry].insts.push_back(table);
+      }
+    }
+    if (plan.start > 0) tables = FillFront(plan, entry, tables);
+    f_.blocks[entry].term = term;
+    ir::Values& args = f_.blocks[entry].term.edges[plan.loop.entry_edge].args;
+    args.insert(args.end(), tables.begin(), tables.end());
+    size_t at = 0;
+    for (size_t m : plan.asides) {
+      for (Value v : makers_.InstOf(makers_[m]).results) {
+        names.Set(v, b_.AddParam(around, f_.TypeOf(v)));
+        tables[at++] = names.Get(v);
+      }
+    }
+    return tables;
+  }
+  // The rows in front of the first turn's are those of a block of as many turns.
+  ir::Values FillFront(const Plan& plan, uint32_t block, const ir::Values& tables) {
+    Plan front = plan;
+    front.start = 0;
+    front.turns = plan.start;
+    std::map<size_t, BlockRows> rows_of;
+    Copier made(f_);
+    for (size_t m : plan.members) {
+      BlockRows rows = RowsOfTurns(front, {}, plan.made.at(m));
+      rows.count = b_.Make(Op::Max, {rows.count, b_.I64(0)});
+      rows_of.emplace(m, rows);
+    }
+    for (size_t m : plan.members)
+      f_.blocks[block].insts.push_back(RowsOf(m, plan.counter.bound, plan.order, rows_of, made));
+    for (size_t m : plan.asides) {
+      b_.SetBlock(block);
+      rows_of.emplace(m, RowsOfTurns(front, {}, plan.made.at(m)));
+    }
+    return FillTables(plan, block, rows_of, made, tables);
+  }
+  // The tables with the rows that the block makes.
+  ir::Values FillTables(const Plan& plan, uint32_t block,
+                        const std::map<size_t, BlockRows>& rows_of, Copier& made,
+                        const ir::Values& tables) {
+    ir::Values filled;
+    for (size_t m : plan.asides) {
+      const Inst& whole = makers_.InstOf(makers_[m]);
+      const BlockRows& rows = rows_of.at(m);
+      Inst of_block = RowsOf(m, plan.counter.bound, plan.order, rows_of, made);
+      const ir::Values results = of_block.results;
+      f_.blocks[block].insts.push_back(std::move(of_block));
+      for (size_t k = 0; k < results.size(); ++k) {
+        filled.push_back(PutRows(f_, results[k], rows.count, rows.first, whole.each->results[k],
+                                 tables[filled.size()], f_.blocks[block].insts));
+      }
+    }
+    return filled;
+  }
+
   // The loop counts the rows of a block; what it counted is made of that. Behind the last one it leads to `next`.
   void CountRows(const BlockLoop& loop, size_t param, const Affine& base, Value row, Value rows,
                  uint32_t next) {
@@ -438,6 +567,8 @@ class Blocker : private RowLoops {
   }
 
   const UsingBlocks users_;
+  const RowAsides asides_;
+  const LoopTraps traps_;
 };
 
 }  // namespace

@@ -227,6 +227,11 @@ Status BlockTurns(PassRunner& passes, ir::Module& m) {
     for (auto& f : x.functions) joined |= opt::JoinLoops(x, *f);
     return joined ? opt::Simplify(x, passes.rules()) : Status();
   }));
+  PB_RETURN_IF_ERROR(passes.Run("split_totals", m, [&](ir::Module& x) {
+    bool split = false;
+    for (auto& f : x.functions) split |= tensor::SplitTotals(*f);
+    return split ? opt::Simplify(x, passes.rules()) : Status();
+  }));
   bool changed = true;
   for (int round = 0; changed && round < kMostNests; ++round) {
     changed = false;

@@ -17,6 +17,7 @@
 #include <algorithm>
 #include <optional>
 #include <set>
+#include <unordered_map>
 #include <utility>
 #include <vector>
 
@@ -45,12 +46,29 @@ constexpr int kMostRoundsAlone = 16;  // of what rows are made of
 class ElementsAlone {
  public:
   explicit ElementsAlone(ir::Function& f)
-      : f_(f), own_(f), reads_(f), ranges_(f), turns_(f), known_(ir::FindKnownExtents(f)) {}
+      : f_(f),
+        own_(f),
+        reads_(f),
+        ranges_(f),
+        turns_(f),
+        taken_(turns_.ArraysTaken(f)),
+        known_(ir::FindKnownExtents(f)) {}
 
   bool Run() {
     for (uint32_t b = 0; b < f_.blocks.size(); ++b) {
       for (const Inst& inst : f_.blocks[b].insts) {
-        if (MakesElements(inst)) makers_.push_back({&inst, b});
+        const bool alone = MakesElements(inst) && taken_.contains(inst.results[0]);
+        if (alone) makers_.push_back({&inst, b});
+        const bool of_rows =
+            inst.each &&
+            std::any_of(inst.each->body.begin(), inst.each->body.end(), [&](const Inst& read) {
+              return read.op == Op::Index && large_.contains(read.args[0].id);
+            });
+        for (size_t k = 0; inst.each && k < inst.results.size(); ++k) {
+          if (of_rows) of_rows_.insert(inst.results[k]);
+          if (!own_.IsNoLarger(inst.each->results[k].shape))
+            large_[inst.results[k].id] = alone ? &inst : nullptr;
+        }
       }
     }
     // What others make their rows of comes before them.
@@ -82,32 +100,28 @@ class ElementsAlone {
            reads_.OnlyByIndex(inst.results[0]);
   }
 
+  // False: nothing has changed.
   bool Visit(const Maker& maker) {
     const Value array = maker.inst->results[0];
     std::vector<Element> elements;
-    bool by_turns = false;
     for (uint32_t b = 0; b < f_.blocks.size(); ++b) {
       for (size_t k = 0; k < f_.blocks[b].insts.size(); ++k) {
         const Inst& reader = f_.blocks[b].insts[k];
-        if (reader.op == Op::Index && reader.args[0] == array)
-          by_turns |= turns_.Takes(reader.subs[0], maker.block);
         for (size_t i = 0; reader.each && i < reader.each->body.size(); ++i) {
           const Inst& read = reader.each->body[i];
           if (read.op != Op::Index || read.args[0] != array) continue;
-          if (turns_.Takes(read.subs[0], maker.block) || MakesRowOfTaken(reader, read)) {
-            by_turns = true;
+          if (turns_.Takes(read.subs[0], maker.block) || MakesRowOfTaken(reader, read) ||
+              IsFixed(*reader.each, read.subs[0]))
             continue;
-          }
-          if (IsFixed(*reader.each, read.subs[0])) continue;
           auto element = ElementOf(maker, b, k, i);
           if (!element) return false;
           elements.push_back(*std::move(element));
         }
       }
     }
-    if (!by_turns) return false;
-    taken_.insert(array);
-    if (elements.empty() || own_.IsNoLarger(maker.inst->each->results[0].shape)) return false;
+    if (elements.empty() || own_.IsNoLarger(maker.inst->each->results[0].shape) ||
+        !IsOfElements(*maker.inst))
+      return false;
     Make(*maker.inst, elements);
     return true;
   }
@@ -116,6 +130,28 @@ class ElementsAlone {
   static bool IsFixed(const Each& reader, const Affine& row) {
     return std::none_of(row.terms.begin(), row.terms.end(), [&](const Affine::Term& t) {
       return PlaceOfIndex(reader, t.value) || FindDef(reader, t.value);
+    });
+  }
+  // Whether it reads larger arrays of which elements cannot be made alone.
+  bool ReadsRows(const Each& reader) const {
+    return std::any_of(reader.body.begin(), reader.body.end(), [&](const Inst& read) {
+      const auto of = read.op == Op::Index ? large_.find(read.args[0].id) : large_.end();
+      return of != large_.end() && (of->second == nullptr || !IsOfElements(*of->second));
+    });
+  }
+  // Whether an element needs one alone of each larger array, of the same row, and nothing that is made of all of the row.
+  bool IsOfElements(const Inst& maker) const {
+    const Each& each = *maker.each;
+    const ir::Affines& out = each.results[0].out;
+    return std::all_of(each.body.begin(), each.body.end(), [&](const Inst& read) {
+      if (read.op != Op::Index) return true;
+      if (!large_.contains(read.args[0].id)) return !of_rows_.contains(read.args[0]);
+      const auto& alone = large_.at(read.args[0].id);
+      const auto is_element = [&](const Affine& sub) {
+        return sub.IsConst() || std::find(out.begin(), out.end(), sub) != out.end();
+      };
+      return alone != nullptr && !read.guard.valid() && read.subs[0] == out[0] &&
+             std::all_of(read.subs.begin(), read.subs.end(), is_element) && IsOfElements(*alone);
     });
   }
   bool MakesRowOfTaken(const Inst& reader, const Inst& read) const {
@@ -128,7 +164,8 @@ class ElementsAlone {
                                    size_t inst) const {
     const Each& reader = *f_.blocks[block].insts[statement].each;
     const Inst& read = reader.body[inst];
-    if (read.guard.valid() || !turns_.AreInSameLoops(block, maker.block)) return std::nullopt;
+    if (read.guard.valid() || !turns_.AreInSameLoops(block, maker.block) || ReadsRows(reader))
+      return std::nullopt;
     Element element{block, statement, inst, {}, {}};
     std::set<size_t> indices;
     for (const Affine& sub : read.subs) {
@@ -344,10 +381,11 @@ class ElementsAlone {
   const ArrayReads reads_;
   const ReadRanges ranges_;
   const TurnValues turns_;
+  const std::set<Value> taken_;
   const ir::KnownExtents known_;
   std::vector<Maker> makers_;
-  std::set<Value>
-      taken_;  // arrays of which turns take rows, or what turns take is made of row by row
+  std::set<Value> of_rows_;                          // what is made of larger arrays
+  std::unordered_map<uint32_t, const Inst*> large_;  // by array: who makes its elements alone
 };
 
 }  // namespace

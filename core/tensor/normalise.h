@@ -73,6 +73,9 @@ bool MakeFixedRows(ir::Function& f);
 // Elements that statements take of the rows of an array of which turns of loops take rows are made once more for these
 // (elements_alone.cc). Comes before derivatives, in front of what lets turns make rows.
 bool MakeElementsAlone(ir::Function& f);
+// Totals over the rows of large arrays that other blocks make are of what each row gives (split_totals.cc). Comes before derivatives,
+// in front of what lets turns make rows.
+bool SplitTotals(ir::Function& f);
 // Large arrays put behind each other are not put together where what is made of them is made of each (split_concats.cc). Comes
 // before derivatives are taken.
 bool SplitConcats(ir::Function& f);

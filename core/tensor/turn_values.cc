@@ -26,4 +26,34 @@ bool TurnValues::Takes(const ir::Affine& row, uint32_t block) const {
   });
 }
 
+std::set<ir::Value> TurnValues::ArraysTaken(const ir::Function& f) const {
+  std::set<ir::Value> taken;
+  const auto read_by_turns = [&](const ir::Inst& read) {
+    return read.op == ir::Op::Index && block_of_[read.args[0].id] != ir::kNoBlock &&
+           Takes(read.subs[0], block_of_[read.args[0].id]);
+  };
+  const auto makes_rows_of = [&](const ir::Inst& inst, const ir::Inst& read) {
+    for (size_t k = 0; read.op == ir::Op::Index && k < inst.results.size(); ++k) {
+      const ir::EachResult& r = inst.each->results[k];
+      const ir::Value row = r.out.empty() ? ir::kNoValue : r.out[0].AsValue();
+      if (row.valid() && taken.contains(inst.results[k]) && read.subs[0].Coeff(row) != 0)
+        return true;
+    }
+    return false;
+  };
+  for (size_t before = SIZE_MAX; before != taken.size();) {
+    before = taken.size();
+    for (const ir::Block& b : f.blocks) {
+      for (const ir::Inst& inst : b.insts) {
+        if (read_by_turns(inst)) taken.insert(inst.args[0]);
+        for (size_t k = 0; inst.each && k < inst.each->body.size(); ++k) {
+          const ir::Inst& read = inst.each->body[k];
+          if (read_by_turns(read) || makes_rows_of(inst, read)) taken.insert(read.args[0]);
+        }
+      }
+    }
+  }
+  return taken;
+}
+
 }  // namespace pullback::tensor

@@ -14,6 +14,8 @@ class TurnValues {
 
   // Whether a loop of blocks that the block is not in gives what the subscript is made of: turns of it take rows.
   bool Takes(const ir::Affine& row, uint32_t block) const;
+  // Arrays of which turns take rows so, and those by whose rows statements make such.
+  std::set<ir::Value> ArraysTaken(const ir::Function& f) const;
   // Whether the same loops are around both.
   bool AreInSameLoops(uint32_t a, uint32_t b) const { return around_[a] == around_[b]; }
 

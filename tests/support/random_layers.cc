@@ -166,7 +166,10 @@ class LayersWriter {
            Pick({std::string("< # { s += dot($[i], v) ** 2 }"),
                  std::string("< # { s += dot($[i], $[max(0, i - 1)]) ** 2 }"),
                  std::string("in 1..# { s = sin(s + dot($[i], $[i - 1])) }")}) +
-           "\n  return s" + Pick({"", "", " + $[0, 0] * $[# - 1, 0]"}) + "\n";
+           "\n  return s" +
+           Pick({"", "", " + sum i < # { ?($[i, 0]) }", " + sum i < # { $[i, i % h] ** 2 }",
+                 " + sum i < # { norm2($[i] - $[max(0, i - 1)]) }", " + $[0, 0] * $[# - 1, 0]"}) +
+           "\n";
   }
 
   std::mt19937 rng_;

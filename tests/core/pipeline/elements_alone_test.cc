@@ -27,14 +27,15 @@ TEST_CASE("elements alone: of each row, where data say") {
   Beside("(max i < n { e[i, s - 1] })");
   Beside("sum i < n { e[i, max(0, y[i])] }", 0, "gen i < n, l < s { 0.1 * f64(y[i] - l) }");
   Beside("sum i < n { e[i, max(0, y[i])] }", 0, "gen i < n, l < s { softplus(x[i] @ w[:, l]) }");
-  // A condition on places of data is none of an index.
-  Beside("sum i < n { e[i, max(0, y[i])] }", 1,
+  // A condition on places of data is none of an index: the loop's blocks make the total's rows (row_asides_test.cc).
+  Beside("sum i < n { e[i, max(0, y[i])] }", 0,
          "gen i < n, l < s { sum k < d { [k <= l] * x[i, k] * w[k, l] } }");
-  // All of a row, rows where data say, as many elements as there are.
-  Beside("sum i < n, l < s { e[i, l] * e[i, max(0, y[i])] }", 2);
+  // So they do of all of a row, and under conditions.
+  Beside("sum i < n, l < s { e[i, l] * e[i, max(0, y[i])] }");
+  Beside("sum i < n { if i > 0 { e[i, max(0, y[i])] } else { 0.0 } }");
+  // Rows where data say, as many elements as there are.
   Beside("sum i < n { e[max(0, y[i]) % n, 0] }", 2);
   Beside("sum i < n, j < n { e[i, 0] * e[j, max(0, y[i])] }", 2);
-  Beside("sum i < n { if i > 0 { e[i, max(0, y[i])] } else { 0.0 } }", 2);
 }
 
 TEST_CASE("elements alone: of one row, in a block") {

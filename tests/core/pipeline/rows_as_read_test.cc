@@ -12,7 +12,7 @@ namespace {
 using pipeline::Transform;
 
 // Products that are made for all rows of x.
-int CountWhole(const ir::Module& m) {
+int CountWholeRows(const ir::Module& m) {
   const ir::Function& f = m.Get(m.entry);
   ir::Value rows;
   int count = 0;
@@ -49,7 +49,7 @@ TEST_CASE("rows as read: by one more, every other one, backwards, two halves") {
                              "}\n";
     INFO(text);
     const ir::Module ssa = LowerText(text, "f");
-    CHECK(CountWhole(Derived(ssa, Transform::kValue)) == c.whole);
+    CHECK(CountWholeRows(Derived(ssa, Transform::kValue)) == c.whole);
     for (int64_t rows : {6, 12, 24}) {
       const std::vector<Tensor> args = {Waves(rows, 3, 0.5), Waves(3, 4, 1.5)};
       CheckSameOptimised(ssa, Transform::kValue, args);
@@ -71,7 +71,7 @@ TEST_CASE("rows as read: by twos and threes of any number of rows") {
     INFO(text);
     const ir::Module ssa = LowerText(text, "f");
     const bool told = text.find("- 1 {") == text.npos;  // by a quotient itself
-    CHECK(CountWhole(Derived(ssa, Transform::kValue)) == (told ? 0 : 1));
+    CHECK(CountWholeRows(Derived(ssa, Transform::kValue)) == (told ? 0 : 1));
     for (int64_t rows : {0, 1, 2, 3, 5, 6, 7, 24}) {
       if (!told && rows < 3) continue;
       const std::vector<Tensor> args = {Waves(rows, 3, 0.5), Waves(3, 4, 1.5)};

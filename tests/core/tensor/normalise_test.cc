@@ -181,6 +181,7 @@ TEST_CASE("tensor: MakeRowsAsRead") { RunPassFiles("rows_as_read", OverFunctions
 TEST_CASE("tensor: MakeElementsAlone") {
   RunPassFiles("elements_alone", OverFunctions(MakeElementsAlone));
 }
+TEST_CASE("tensor: SplitTotals") { RunPassFiles("split_totals", OverFunctions(SplitTotals)); }
 TEST_CASE("tensor: MakeFixedRows") { RunPassFiles("fixed_rows", OverFunctions(MakeFixedRows)); }
 TEST_CASE("tensor: MakeRowsWhereRead") {
   RunPassFiles("rows_where_read", OverFunctions(MakeRowsWhereRead));

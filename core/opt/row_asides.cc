@@ -1,0 +1,113 @@
+#include "core/opt/row_asides.h"
+
+#include <algorithm>
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "core/opt/turn_facts.h"
+
+namespace pullback::opt {
+
+using ir::Affine;
+using ir::Inst;
+using ir::Op;
+using ir::Value;
+
+bool RowAsides::MayBe(size_t maker, const BlockLoop& loop, const Counter& counter) const {
+  const Maker& m = makers_[maker];
+  const Inst& inst = makers_.InstOf(m);
+  if (m.is_large || loop.has_breaks || loop.Holds(m.block) ||
+      !dominators_.Dominates(loop.header, m.block) || !makers_.AreInSameLoops(m.block, loop) ||
+      RowsBeyond(m.rows, counter.bound, defs_) != int64_t{0})
+    return false;
+  bool there = true;
+  ir::ForEachOperand(inst, [&](Value v) { there &= IsInFront(v, loop); });
+  for (const ir::EachResult& r : inst.each->results) {
+    there &= (r.monoid == ir::Monoid::kGen || r.monoid == ir::Monoid::kSum ||
+              r.monoid == ir::Monoid::kMax || r.monoid == ir::Monoid::kMin) &&
+             f_.TypeOf(r.value).IsFloat() && !r.guard.valid();
+    for (Value n : r.shape) there &= n == m.rows || IsSize(n, loop);
+  }
+  for (const ir::IndexVar& i : inst.each->indices)
+    there &= i.var == m.row || IsSize(i.extent, loop);
+  return there;
+}
+
+bool RowAsides::TrapsFirst(size_t maker, const CountedLoop& loop, const LoopTraps& traps) const {
+  const Maker& m = makers_[maker];
+  if (m.block != loop.loop.Exit(f_).block) return false;
+  const std::vector<Inst>& insts = f_.blocks[m.block].insts;
+  return std::all_of(
+      insts.begin(), insts.begin() + static_cast<std::ptrdiff_t>(m.place), [&](const Inst& inst) {
+        const auto it = inst.each ? makers_.MakerOf(inst) : std::nullopt;
+        return traps.CannotTrap(inst, loop) || (it && makers_.CannotTrap(makers_[*it]));
+      });
+}
+
+bool RowAsides::IsInFront(Value v, const BlockLoop& loop) const {
+  const uint32_t block = defs_.BlockOf(v);
+  return block == ir::kNoBlock || dominators_.Dominates(block, loop.entry);
+}
+
+// Of an array, or a number: it ends no run.
+bool RowAsides::IsSize(Value extent, const BlockLoop& loop) const {
+  const Inst* inst = defs_.Inst(extent);
+  return inst && IsInFront(extent, loop) &&
+         (inst->op == Op::Dim || (inst->op == Op::Const && static_cast<int64_t>(inst->bits) >= 0));
+}
+
+namespace {
+
+// One point for each element, of `rows` rows from `first` on.
+Inst OverElements(ir::Function& f, const ir::EachResult& like, Value rows, const Affine& first) {
+  Inst inst;
+  inst.op = Op::Each;
+  inst.loc = like.loc;
+  inst.each = std::make_unique<ir::Each>();
+  ir::EachResult& r = inst.each->results.emplace_back();
+  r.monoid = ir::Monoid::kGen;
+  r.shape = like.shape;
+  for (size_t axis = 0; axis < like.shape.size(); ++axis) {
+    const Value index = f.NewValue(ir::Type::I64());
+    inst.each->indices.push_back({index, axis == 0 ? rows : like.shape[axis]});
+    r.out.push_back(axis == 0 ? first + Affine::Of(index) : Affine::Of(index));
+  }
+  return inst;
+}
+
+}  // namespace
+
+Inst EmptyTable(ir::Function& f, const ir::EachResult& like, ir::Type array) {
+  Inst inst = OverElements(f, like, like.shape[0], {});
+  Inst& zero = inst.each->body.emplace_back();
+  zero.op = Op::Const;
+  zero.bits = array.elem == DType::kF32 ? uint64_t{1} << 31 : uint64_t{1} << 63;
+  zero.results = {f.NewValue(array.Element())};
+  inst.each->results[0].value = zero.results[0];
+  inst.results = {f.NewValue(array)};
+  return inst;
+}
+
+Value PutRows(ir::Function& f, Value rows, Value count, const Affine& first,
+              const ir::EachResult& like, Value table, std::vector<Inst>& out) {
+  Inst inst = OverElements(f, like, count, first);
+  Inst& read = inst.each->body.emplace_back();
+  read.op = Op::Index;
+  read.args = {rows};
+  read.results = {f.NewValue(f.TypeOf(table).Element())};
+  ir::Affines subs;
+  for (const ir::IndexVar& i : inst.each->indices) subs.push_back(Affine::Of(i.var));
+  read.subs = ir::AffineSpan(subs);
+  inst.each->results[0].value = read.results[0];
+  inst.results = {f.NewLike(f, table)};
+  Inst add;
+  add.op = Op::AddArrays;
+  add.args = {table, inst.results[0]};
+  add.results = {f.NewLike(f, table)};
+  out.push_back(std::move(inst));
+  out.push_back(std::move(add));
+  return out.back().results[0];
+}
+
+}  // namespace pullback::opt
