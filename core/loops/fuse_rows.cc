@@ -225,12 +225,41 @@ class RowFuser {
     const bool element = MadeAt(of).alloc->args.size() == 1;
     const std::optional<size_t> fill = FillOf(array, of);
     if (element && fill && items_[*fill].IsBetterAlone(f_)) return false;
+    if (IsNarrow(*MadeAt(of).alloc) && HasRowsBetween(of)) return false;
     const std::optional<size_t> loop =
         LoopOf(array, of, fill, element ? Into::kLoopOfPlain : Into::kLoop);
     if (!loop) return false;
     if (fill) JoinLoops(items_[*fill], items_[*loop], Side::kBefore);
     Shrink(array, of, *loop);
     return true;
+  }
+
+  // A vector's elements, a few times.
+  bool IsNarrow(const Node& alloc) const {
+    const auto is_long = [&](Reg extent) {
+      const auto n = known_.extents.constants.find(extent);
+      return n == known_.extents.constants.end() || n->second > ir::kShortExtent;
+    };
+    return alloc.args.size() > 1 &&
+           std::count_if(alloc.args.begin(), alloc.args.end(), is_long) <= 1;
+  }
+  // Whether loops over rows of larger arrays stand between those that use it: as one loop, these would be needed in front of them
+  // and behind.
+  bool HasRowsBetween(const Array& of) {
+    size_t first = SIZE_MAX, last = 0;
+    for (size_t user : of.users) {
+      const size_t place = items_[items_.Joined(user)].place;
+      first = std::min(first, place);
+      last = std::max(last, place);
+    }
+    return std::any_of(arrays_.begin(), arrays_.end(), [&](const auto& other) {
+      if (IsNarrow(*MadeAt(other.second).alloc) || MadeAt(other.second).alloc->args.size() < 2)
+        return false;
+      return std::any_of(other.second.users.begin(), other.second.users.end(), [&](size_t user) {
+        const size_t place = items_[items_.Joined(user)].place;
+        return first < place && place < last;
+      });
+    });
   }
 
   void Shrink(Reg array, const Array& of, size_t loop) {

@@ -62,7 +62,8 @@ class ElementsAlone {
         const bool of_rows =
             inst.each &&
             std::any_of(inst.each->body.begin(), inst.each->body.end(), [&](const Inst& read) {
-              return read.op == Op::Index && large_.contains(read.args[0].id);
+              return read.op == Op::Index &&
+                     (large_.contains(read.args[0].id) || of_rows_.contains(read.args[0]));
             });
         for (size_t k = 0; inst.each && k < inst.results.size(); ++k) {
           if (of_rows) of_rows_.insert(inst.results[k]);

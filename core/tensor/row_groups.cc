@@ -292,7 +292,8 @@ class RowGroups::Search {
     const auto steps = [&](const ir::Constraint& c) {
       return c.e.Coeff(index) >= -1 && c.e.Coeff(index) <= 1;
     };
-    if (!std::all_of(each.where.begin(), each.where.end(), steps)) return false;
+    if (!MakesFewSums(inst) && !std::all_of(each.where.begin(), each.where.end(), steps))
+      return false;
     Inst after = inst;
     BringIndexTo(*after.each, g_.depth_, index);
     TurnAxes(after, turned_, g_.depth_);

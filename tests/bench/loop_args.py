@@ -100,10 +100,14 @@ SHAPES |= {
     "scores_of_five": ROWS | {"u": (16, 64)},
     "attend_eight": ROWS | {"u": (16, 64), "v": (16, 24), "y": (1000, 24)},
 }
+CRF = {"x": (1000, 32), "w": (32, 16), "trans": (16, 16)}
+SHAPES |= {name: CRF for name in ("crf_chain", "crf_emissions", "crf_loops")}
 # Numbers, as they are.
 NUMBERS = {"branch_row": {"c": 1}, "mean_rows": {"c": 3}, "max_rows": {"c": 3}}
 # Vectors of integers: how many, and below what.
-LABELS = {"two_views": {"t": (2000, 32)}}
+LABELS = {"two_views": {"t": (2000, 32)}} | {
+    name: {"y": (1000, 16)} for name in ("crf_chain", "crf_emissions", "crf_loops")
+}
 
 
 # Of programs that need no others.
