@@ -12,6 +12,12 @@ using ir::Op;
 using ir::Value;
 using Known = std::set<const Inst*>;
 
+bool IsExtent(Value v, const DefinitionBlocks& defs) {
+  const Inst* inst = defs.Inst(v);
+  return inst != nullptr &&
+         (inst->op == Op::Dim || (inst->op == Op::Const && static_cast<int64_t>(inst->bits) >= 0));
+}
+
 std::optional<int64_t> LoopTraps::StartOf(const CountedLoop& l) const {
   const Inst* inst = defs_.Inst(l.loop.Arguments(f_)[l.counter.param]);
   if (inst == nullptr || inst->op != Op::Const) return std::nullopt;
@@ -30,27 +36,22 @@ bool LoopTraps::CannotTrap(const Inst& inst, const CountedLoop& l, const Known& 
   if (inst.op == Op::Index) return IsInRange(inst, nullptr, l, known);
   if (inst.op == Op::Check && known.contains(&inst)) return true;
   if (inst.op == Op::Zeros)
-    return std::all_of(inst.args.begin(), inst.args.end(), [&](Value n) { return IsExtent(n); });
+    return std::all_of(inst.args.begin(), inst.args.end(),
+                       [&](Value n) { return IsExtent(n, defs_); });
   if (!inst.each) return !ir::MayTrap(inst, f_, m_) && (ir::Info(inst.op).flags & ir::kEffect) == 0;
   const ir::Each& each = *inst.each;
   for (const ir::IndexVar& i : each.indices) {
-    if (!IsExtent(i.extent)) return false;
+    if (!IsExtent(i.extent, defs_)) return false;
   }
   for (const ir::EachResult& r : each.results) {
     for (size_t axis = 0; axis < r.out.size(); ++axis) {
-      if (!IsExtent(r.shape[axis]) || !IsWithin(r.out[axis], r.shape[axis], &each, l)) return false;
+      if (!IsExtent(r.shape[axis], defs_) || !IsWithin(r.out[axis], r.shape[axis], &each, l))
+        return false;
     }
   }
   return std::all_of(each.body.begin(), each.body.end(), [&](const Inst& part) {
     return part.op == Op::Index ? IsInRange(part, &each, l, known) : !ir::MayTrap(part, f_, m_);
   });
-}
-
-// That of an array, or a number; not negative.
-bool LoopTraps::IsExtent(Value v) const {
-  const Inst* inst = defs_.Inst(v);
-  return inst != nullptr &&
-         (inst->op == Op::Dim || (inst->op == Op::Const && static_cast<int64_t>(inst->bits) >= 0));
 }
 
 bool LoopTraps::IsInRange(const Inst& read, const ir::Each* each, const CountedLoop& l,
@@ -74,12 +75,12 @@ bool LoopTraps::IsWithin(const Affine& sub, Value extent, const ir::Each* each,
   const Affine more = FormOf(extent, defs_) - FormOf(l.counter.bound, defs_);
   if (!more.IsConst() || !IsOfDims(FormOf(l.counter.bound, defs_), defs_)) return false;
   const Affine forwards = sub - Affine::Of(l.turn), backwards = sub - l.LeftBehind();
-  const int64_t start = StartOf(l).value_or(-1);
-  if (start < 0) return false;
-  return (forwards.IsConst() && -start <= forwards.constant &&
+  const std::optional<int64_t> start = StartOf(l);
+  if (!start || *start < 0) return false;
+  return (forwards.IsConst() && -*start <= forwards.constant &&
           forwards.constant <= more.constant) ||
          (backwards.IsConst() && 0 <= backwards.constant &&
-          backwards.constant - start <= more.constant);
+          backwards.constant - *start <= more.constant);
 }
 
 // Of what a loop carries, too: all that comes to a parameter, but itself. kNoValue: not known.

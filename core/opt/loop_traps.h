@@ -10,6 +10,9 @@
 
 namespace pullback::opt {
 
+// That of an array, or a number; not negative.
+bool IsExtent(ir::Value v, const DefinitionBlocks& defs);
+
 struct CountedLoop {
   BlockLoop loop;
   Counter counter;
@@ -34,7 +37,6 @@ class LoopTraps {
 
  private:
   std::optional<int64_t> StartOf(const CountedLoop& l) const;
-  bool IsExtent(ir::Value v) const;
   bool IsInRange(const ir::Inst& read, const ir::Each* each, const CountedLoop& l,
                  const std::set<const ir::Inst*>& known) const;
   bool IsWithin(const ir::Affine& sub, ir::Value extent, const ir::Each* each,

@@ -27,14 +27,15 @@ bool RowAsides::MayBe(size_t maker, const BlockLoop& loop, const Counter& counte
     there &= (r.monoid == ir::Monoid::kGen || r.monoid == ir::Monoid::kSum ||
               r.monoid == ir::Monoid::kMax || r.monoid == ir::Monoid::kMin) &&
              f_.TypeOf(r.value).IsFloat() && !r.guard.valid();
-    for (Value n : r.shape) there &= n == m.rows || IsSize(n, loop);
+    for (Value n : r.shape) there &= n == m.rows || (IsInFront(n, loop) && IsExtent(n, defs_));
   }
   for (const ir::IndexVar& i : inst.each->indices)
-    there &= i.var == m.row || IsSize(i.extent, loop);
+    there &= i.var == m.row || (IsInFront(i.extent, loop) && IsExtent(i.extent, defs_));
   return there;
 }
 
-bool RowAsides::TrapsFirst(size_t maker, const CountedLoop& loop, const LoopTraps& traps) const {
+bool RowAsides::NothingTrapsBefore(size_t maker, const CountedLoop& loop,
+                                   const LoopTraps& traps) const {
   const Maker& m = makers_[maker];
   if (m.block != loop.loop.Exit(f_).block) return false;
   const std::vector<Inst>& insts = f_.blocks[m.block].insts;
@@ -48,13 +49,6 @@ bool RowAsides::TrapsFirst(size_t maker, const CountedLoop& loop, const LoopTrap
 bool RowAsides::IsInFront(Value v, const BlockLoop& loop) const {
   const uint32_t block = defs_.BlockOf(v);
   return block == ir::kNoBlock || dominators_.Dominates(block, loop.entry);
-}
-
-// Of an array, or a number: it ends no run.
-bool RowAsides::IsSize(Value extent, const BlockLoop& loop) const {
-  const Inst* inst = defs_.Inst(extent);
-  return inst && IsInFront(extent, loop) &&
-         (inst->op == Op::Dim || (inst->op == Op::Const && static_cast<int64_t>(inst->bits) >= 0));
 }
 
 namespace {

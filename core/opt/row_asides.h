@@ -31,12 +31,11 @@ class RowAsides {
   // Whether the maker stands behind the loop, makes as many rows as that counts to, none of which is large, and what it needs is there in
   // front of the loop.
   bool MayBe(size_t maker, const BlockLoop& loop, const Counter& counter) const;
-  // Whether it is the first behind the loop that may end the run.
-  bool TrapsFirst(size_t maker, const CountedLoop& loop, const LoopTraps& traps) const;
+  // Whether nothing behind the loop, in front of it, may end the run.
+  bool NothingTrapsBefore(size_t maker, const CountedLoop& loop, const LoopTraps& traps) const;
 
  private:
   bool IsInFront(ir::Value v, const BlockLoop& loop) const;
-  bool IsSize(ir::Value extent, const BlockLoop& loop) const;
 
   const ir::Function& f_;
   const ir::Dominators& dominators_;

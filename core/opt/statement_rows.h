@@ -37,7 +37,8 @@ class StatementRows {
 
   const ir::Function& f_;
   const analysis::OuterValues outer_;
-  const std::vector<std::pair<ir::Value, ir::Value>> equal_;  // that the entry checks
+  const std::vector<std::pair<ir::Value, ir::Value>>
+      equal_;  // that the entry checks; where they are not, the run ends
 };
 
 }  // namespace pullback::opt

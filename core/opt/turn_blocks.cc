@@ -192,8 +192,8 @@ class Blocker : private RowLoops {
     }
     return false;
   }
-  // Whether nothing else ends the run before the aside does: it may do so before all turns are over.
-  bool MayTrapInTurns(size_t aside, const Turns& turns, const Plan& plan) const {
+  // Whether the aside may end the run before all turns are over: nothing else ends it before.
+  bool IsAllowedToTrap(size_t aside, const Turns& turns, const Plan& plan) const {
     const CountedLoop loop{plan.loop, plan.counter, turns.counter};
     std::set<const Inst*> known;  // reads of rows that are there, and checks of these
     for (size_t k : makers_.ReadsAt(turns.counter)) {
@@ -211,7 +211,7 @@ class Blocker : private RowLoops {
           known.insert(&insts[k]);
       }
     }
-    return traps_.CannotTrap(loop, known) && asides_.TrapsFirst(aside, loop, traps_);
+    return traps_.CannotTrap(loop, known) && asides_.NothingTrapsBefore(aside, loop, traps_);
   }
   // Who else reads rows of members.
   Members AsidesOf(const Plan& plan) const {
@@ -228,7 +228,7 @@ class Blocker : private RowLoops {
   // Which rows of each member the turns and other members take. False: some are not known, or more than a block has of its own.
   bool FindMade(Plan& plan) const {
     plan.made.clear();
-    for (size_t m : plan.asides) plan.made[m] = {};
+    for (size_t m : plan.asides) plan.made[m] = {};  // as many rows as turns, one each
     int64_t most_step = plan.window.step;
     for (auto m = plan.members.rbegin(); m != plan.members.rend(); ++m) {
       std::optional<RowSpan> span;
@@ -295,7 +295,7 @@ class Blocker : private RowLoops {
       return asides_.MayBe(reader, loop, plan.counter) && is_near(reader, read) &&
              (makers_.CannotTrap(makers_[reader]) ||
               (makers_.CannotTrap(makers_[makers_.MakerOf(read)]) &&
-               MayTrapInTurns(reader, turns, plan)));
+               IsAllowedToTrap(reader, turns, plan)));
     };
     return makers_.MembersOf(loop, i, may, takes, beside ? is_near : nullptr,
                              with_asides ? aside : nullptr);
@@ -497,7 +497,7 @@ class Blocker : private RowLoops {
     }
     for (size_t m : plan.members)
       f_.blocks[block].insts.push_back(RowsOf(m, plan.counter.bound, plan.order, rows_of, made));
-    for (size_t m : plan.asides) {
+    for (size_t m : plan.asides) {  // of no fewer than none: from 0 on
       b_.SetBlock(block);
       rows_of.emplace(m, RowsOfTurns(front, {}, plan.made.at(m)));
     }

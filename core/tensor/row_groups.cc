@@ -159,7 +159,6 @@ class RowGroups::Search {
   // A few sums of all rows alone, by the weights of a window, take these first: a turn needs rows that are near then, and each is read
   // once, whatever axes the reads tie together. False: there are none.
   bool RunFewSums() {
-    for (Value v : group_) wanted_.emplace(v, 0);
     for (size_t at = begin_; at <= end_; ++at) {
       const Inst& inst = g_.insts_[at];
       if (!inst.each || !MakesFewSums(inst)) continue;
@@ -192,10 +191,12 @@ class RowGroups::Search {
   bool MakesFewSums(const Inst& inst) const {
     return std::all_of(inst.each->results.begin(), inst.each->results.end(),
                        [&](const EachResult& r) {
-                         return r.monoid == Monoid::kSum && !r.out.empty() &&
-                                std::all_of(r.shape.begin(), r.shape.end(),
-                                            [&](Value n) { return g_.extents_.IsShort(n); });
+                         return r.monoid == Monoid::kSum && !r.out.empty() && IsFew(r);
                        });
+  }
+  bool IsFew(const EachResult& r) const {
+    return std::all_of(r.shape.begin(), r.shape.end(),
+                       [&](Value n) { return g_.extents_.IsShort(n); });
   }
   // By which the statement reads rows of arrays of the group, its own or near ones; kNoValue: none, or several.
   Value NearIndex(const Each& each) const {
@@ -414,6 +415,7 @@ class RowGroups::Search {
     if (r.monoid != Monoid::kSum || each.results.size() != 1 || r.guard.valid() ||
         !HasManyTerms(each, r, index))
       return false;
+    if (IsFew(r)) return true;
     const Value extent = each.indices[*PlaceOfIndex(each, index)].extent;
     bool same = false;
     ForEachRead(each, [&](Value v, ir::AffineSpan) {

@@ -103,12 +103,13 @@ class ByMaker {
     if (!away || away->RowOf(row) == Affine::Of(row)) return std::nullopt;
     return AreNoMore(*away, r.shape) ? away : FromEnd(*away, r.shape[0]);
   }
+  static Away FromEndOf(Value rows) { return {Affine::Of(rows) - Affine::Const(1), rows, -1}; }
   // By the statement's own rows, counted from the end, if they are near those of the array that they are made of.
   std::optional<Away> FromEnd(const Away& away, Value rows) const {
-    const Away own{Affine::Of(rows) - Affine::Const(1), rows, -1};
+    const Away by_own = FromEndOf(rows);
     analysis::Box box;
-    const Affine apart = outer_.Describe(own.by, box) - outer_.Describe(away.by, box);
-    return away.sign == -1 && apart.IsConst() ? std::optional(own) : std::nullopt;
+    const Affine apart = outer_.Describe(by_own.by, box) - outer_.Describe(away.by, box);
+    return away.sign == -1 && apart.IsConst() ? std::optional(by_own) : std::nullopt;
   }
   static std::optional<Away> AwayBy(const Each& each, Value row, const Affine& sub, Value rows) {
     const int64_t sign = sub.Coeff(row);
@@ -152,8 +153,8 @@ class ByMaker {
     r.shape[0] = away.rows;
     const Affine at = away.RowOf(row);
     SubstituteIndex(each, f_, old, at);
-    const bool own = rows == away.rows && away.sign < 0;
-    if (!own) AddRange(each, at, rows);
+    const bool is_permutation = away == FromEndOf(rows);  // each row has its place then
+    if (!is_permutation) AddRange(each, at, rows);
 
     const EachResult& whole = inst.each->results[0];
     EachResult placed;
@@ -180,7 +181,7 @@ class ByMaker {
     } else {
       moved.indices[*PlaceOfIndex(moved, whole.out[0].AsValue())].extent = away.rows;
       placed.out[0] = away.RowOf(whole.out[0].AsValue());
-      if (!own) AddRange(moved, placed.out[0], rows);
+      if (!is_permutation) AddRange(moved, placed.out[0], rows);
     }
     moved.body.push_back(std::move(read));
     moved.results.push_back(std::move(placed));

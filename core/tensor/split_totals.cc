@@ -63,10 +63,9 @@ class TotalSplitter {
     if (each.results.size() != 1 || each.indices.empty()) return false;
     const EachResult& r = each.results[0];
     const Value row = each.indices[0].var;
-    const auto names_row = [&](const ir::Constraint& c) { return c.e.Coeff(row) != 0; };
     if (!r.out.empty() || r.guard.valid() || !f_.TypeOf(r.value).IsFloat() ||
         (r.monoid != Monoid::kSum && r.monoid != Monoid::kMax && r.monoid != Monoid::kMin) ||
-        (each.indices.size() == 1 && std::any_of(each.where.begin(), each.where.end(), names_row)))
+        (each.indices.size() == 1 && !each.where.empty()))
       return false;
     return std::any_of(each.body.begin(), each.body.end(), [&](const Inst& read) {
       const auto large = read.op == Op::Index ? large_.find(read.args[0].id) : large_.end();

@@ -119,6 +119,24 @@ TEST_CASE("rows as read: from the end, of layers that read rows next to their ow
   }
 }
 
+// Of rows from the end that a condition keeps in range: their cotangents have no places for all of the statement's rows.
+TEST_CASE("rows as read: from the end, under conditions") {
+  for (const char* row : {"[i >= 1] * sum p < d { x[n - i, p] * w[p, l] }",
+                          "sum p < d { [i <= n - 2] * x[n - 2 - i, p] * w[p, l] }",
+                          "[i >= 1] * sin(sum p < d { x[n - i, p] * w[p, l] })",
+                          "[i + 3 < n] * sum p < d { x[n - 4 - i, p] * w[p, l] }",
+                          "sum p < d { x[n - 1 - i, p] * w[p, l] }"}) {
+    INFO(row);
+    const ir::Module ssa =
+        LowerText(std::string("fn f(x: [n, d]f64, w: [d, h]f64) -> f64 {\n"
+                              "  let z = gen i < n, l < h { ") +
+                      row + " }\n  return sum i < n, l < h { z[i, l] ** 3 }\n}\n",
+                  "f");
+    for (int64_t n : {0, 1, 2, 5, 17})
+      CheckSameOptimised(ssa, Transform::kValueAndGrad, {Waves(n, 2, 0.5), Waves(2, 3, 1.5)});
+  }
+}
+
 TEST_CASE("rows as read: the next word") {
   const ir::Module ssa = LowerText(
       "fn f(e: [v, d]f64, w: [d, s]f64, u: [s, v]f64, tok: [n]i64) -> f64 {\n"
