@@ -19,11 +19,9 @@
 #include <utility>
 #include <vector>
 
-#include "core/ir/axis_extents.h"
 #include "core/ir/block_loops.h"
 #include "core/ir/dominance.h"
 #include "core/ir/own_arrays.h"
-#include "core/ir/total.h"
 #include "core/opt/block_loops.h"
 #include "core/opt/loop_traps.h"
 #include "core/opt/simplify.h"

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "core/ir/total.h"
 #include "core/opt/turn_facts.h"
 
 namespace pullback::opt {
