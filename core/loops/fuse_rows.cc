@@ -252,6 +252,7 @@ class RowFuser {
       first = std::min(first, place);
       last = std::max(last, place);
     }
+    if (last <= first + 1) return false;
     return std::any_of(arrays_.begin(), arrays_.end(), [&](const auto& other) {
       if (IsNarrow(*MadeAt(other.second).alloc) || MadeAt(other.second).alloc->args.size() < 2)
         return false;

@@ -18,6 +18,7 @@
 // taken by steps, e[2 * i + 1], by turns or by what makes their rows: a block has as many times the rows of these, and as many fewer
 // turns as the largest step. What makes rows that no turn takes, as a break leaves before or
 // the loop does not count them, cannot trap.
+// Statements behind the loop that make a few numbers of each row may read such arrays, too: blocks make those as well (row_asides.h).
 // Comes before derivatives are taken: the reverse loop has the same two levels.
 #include <algorithm>
 #include <map>

@@ -11,7 +11,7 @@
 //   check 0 < n or h <= 0                        what the read of %z checked, unless the points of %t say that the row is there
 //   %t = each(l < h) { %u = index %r[l] … }
 //
-// Blocks behind that of %z may take such rows, too: these are made beside it then. In loops of blocks others are taken by
+// Blocks behind that of %z may take such rows, or an element of one, `index %z[0, %c]`, too: these are made beside it then. In loops of blocks others are taken by
 // turns. Of a row under a condition, `if i == 0`, the check comes in front where the first point reads it if it is not there; then
 // further rows may be known to be there, `z[n - 1]`.
 //
