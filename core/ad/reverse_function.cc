@@ -199,7 +199,30 @@ Value ReverseFunction::Extent(Value array, int axis) {
   if (known.IsInteger() && AtHand(known.value)) return Primal(known.value);
   const bool survives = !known.IsInteger() && combined_ &&
                         flow_.SurvivesTo(current_, flow_.def_block[known.value.id]);
-  return survives ? SizeOf(known.value, Op::Dim, known.axis) : SizeOf(array, Op::Dim, axis);
+  if (survives) return SizeOf(known.value, Op::Dim, known.axis);
+  const bool is_at_hand = combined_ && flow_.SurvivesTo(current_, flow_.def_block[array.id]);
+  const Value extent = is_at_hand ? ir::kNoValue : ExtentOfBar(array, axis);
+  return extent.valid() ? extent : SizeOf(array, Op::Dim, axis);
+}
+
+// Of the cotangent with which the block's reverse begins, which has the array's shape.
+Value ReverseFunction::ExtentOfBar(Value array, int axis) {
+  const ir::Values& live = live_out_[current_];
+  const auto at = std::find(live.begin(), live.end(), array);
+  if (at == live.end() || MayBeShort(array)) return {};
+  BlockState& state = blocks_[current_];
+  const auto [it, fresh] = state.bar_extents.emplace(std::pair{array, axis}, ir::kNoValue);
+  if (fresh) {
+    it->second = rb_->function().NewValue(ir::Type::I64());
+    const ir::Values& params = rb_->function().blocks[state.reverse_block].params;
+    Inst inst;
+    inst.op = Op::Dim;
+    inst.bits = static_cast<uint64_t>(axis);
+    inst.args = {params[params.size() - live.size() + static_cast<size_t>(at - live.begin())]};
+    inst.results = {it->second};
+    state.constant_insts.push_back(std::move(inst));
+  }
+  return it->second;
 }
 
 std::vector<Value> ReverseFunction::Extents(Value array) {

@@ -89,10 +89,11 @@ class ReverseFunction {
     std::vector<Need> needs;  // pushed at the block's end, popped at its reverse's start
     std::map<ir::Value, ir::Value> popped;  // source -> copy
     std::map<ir::Value, ir::Value> constants;
-    std::vector<ir::Inst> constant_insts;
-    std::vector<ir::Inst> extents;      // dim instructions to append to the forward block
-    std::vector<ir::Inst> early_sizes;  // dim and list_len to put right behind what they read
-    ir::Value trips, tag, tape;         // forward parameters
+    std::map<std::pair<ir::Value, int>, ir::Value> bar_extents;
+    std::vector<ir::Inst> constant_insts;  // constants and extents of cotangents
+    std::vector<ir::Inst> extents;         // dim instructions to append to the forward block
+    std::vector<ir::Inst> early_sizes;     // dim and list_len to put right behind what they read
+    ir::Value trips, tag, tape;            // forward parameters
     ir::Value reverse_trips;
     // Of a header: what the reverse half takes along, where the header's reverse stands and in a turn of it.
     ReversibleIntegers integers;
@@ -114,6 +115,7 @@ class ReverseFunction {
   ir::Affine Primal(const ir::Affine& a);
   std::vector<ir::Affine> Primal(ir::AffineSpan subs);
   ir::Value Extent(ir::Value array, int axis);
+  ir::Value ExtentOfBar(ir::Value array, int axis);
   std::vector<ir::Value> Extents(ir::Value array);
   ir::Value Length(ir::Value list);
   bool IsChangedIn(uint32_t block, ir::Value v);

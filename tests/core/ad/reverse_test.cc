@@ -62,6 +62,20 @@ TEST_CASE("reverse: a turn makes differences of rows again, and keeps functions 
   CHECK(made("exp.(x[i] - x[j])") == 1);
 }
 
+TEST_CASE("reverse: turns ask a cotangent for the extent of an array from a loop around") {
+  const std::string text =
+      "fn f(x: [n]f64, k: [t]i64) -> f64 {\n  var s = 1.0\n"
+      "  for i < t {\n    let e = gen j < k[i], q < n { x[j] * x[q] }\n"
+      "    for j < k[i] { s = sin(s + dot(e[j], x)) }\n  }\n  return s\n}";
+  testing::CheckDerivatives(
+      testing::LowerText(text, "f"),
+      {testing::Vec({0.3, -0.4, 0.9}), Tensor::Of(DType::kI64, {3}, std::vector<int64_t>{2, 0, 3})},
+      1e-5, {true, false});
+  const std::string adjoint = testing::AdjointText(text, {true, false});
+  INFO(adjoint);
+  CHECK(testing::CountText(adjoint, " = dim %e.bar, 0") == 1);
+}
+
 TEST_CASE("pow: a while loop keeps a trip count and one value a step") {
   const ir::Module m = ParseIr(kPow);
   CHECK(Scalar(Gradients(m, {Tensor::F64(2), Tensor::I64(3)})[0]) == 12);
