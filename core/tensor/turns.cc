@@ -93,24 +93,35 @@ void Turns::Delay(const std::vector<Inst>& insts, size_t at) {
   for (size_t statement : waiting) loops_.at(statement) = last;
 }
 
-// Whether what the statement reads is kept until that loop anyway, or can be made there as well.
+// Whether what the statement reads is kept until that loop anyway, or can be made there as well. Vectors are kept, but who
+// makes one of the same turns waits if it can: what it is made of may have to.
 bool Turns::MayWait(const std::vector<Inst>& insts, size_t at, int last,
                     std::set<size_t>& waiting) const {
   if (waiting.size() == kMostWaiting) return false;
   waiting.insert(at);
-  bool may = true;
+  std::vector<Value> matrices;
   ir::ForEachOperand(insts[at], [&](const Value& v) {
     const auto made = made_.find(v);
-    const bool kept = made != made_.end() && made->second.rank > 1 && made->second.loop < last;
-    if (!may || !kept || !made->second.axis) return;
+    if (made == made_.end() || made->second.loop >= last || !made->second.axis) return;
+    if (made->second.rank > 1) return matrices.push_back(v);
+    std::set<size_t> with_maker = waiting;
+    if (MakerWaits(insts, v, last, with_maker)) waiting = std::move(with_maker);
+  });
+  return std::all_of(matrices.begin(), matrices.end(), [&](Value v) {
     const std::vector<size_t>& readers = readers_.at(v).at;
     const bool there = std::any_of(readers.begin(), readers.end(), [&](size_t reader) {
       return !waiting.contains(reader) && loops_.at(reader) >= last;
     });
-    may = there || (insts[made->second.at].each && AreReadIn(insts[made->second.at], waiting) &&
-                    MayWait(insts, made->second.at, last, waiting));
+    return there || MakerWaits(insts, v, last, waiting);
   });
-  return may;
+}
+
+bool Turns::MakerWaits(const std::vector<Inst>& insts, Value v, int last,
+                       std::set<size_t>& waiting) const {
+  const size_t maker = made_.at(v).at;
+  if (waiting.contains(maker)) return true;
+  return insts[maker].each && AreReadIn(insts[maker], waiting) &&
+         MayWait(insts, maker, last, waiting);
 }
 
 bool Turns::AreReadIn(const Inst& maker, const std::set<size_t>& statements) const {

@@ -59,6 +59,8 @@ class Turns {
   void Delay(const std::vector<ir::Inst>& insts, size_t at);
   bool MayWait(const std::vector<ir::Inst>& insts, size_t at, int last,
                std::set<size_t>& waiting) const;
+  bool MakerWaits(const std::vector<ir::Inst>& insts, ir::Value v, int last,
+                  std::set<size_t>& waiting) const;
   // Whether these statements read what the maker makes, by turns, and no others do.
   bool AreReadIn(const ir::Inst& maker, const std::set<size_t>& statements) const;
 
