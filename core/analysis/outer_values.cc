@@ -13,9 +13,9 @@ using ir::Value;
 namespace {
 
 // Quotients truncate towards zero, and remainders have the sign of what is divided.
-Interval Divided(const Interval& a, int64_t by, Op op) {
-  if (op == Op::Div) return {a.lo / by, a.hi / by};
-  return {a.lo < 0 ? 1 - by : 0, a.hi > 0 ? by - 1 : 0};
+Interval OfQuotients(const Interval& a, int64_t by) { return {a.lo / by, a.hi / by}; }
+Interval OfRemainders(const Interval& a, int64_t greatest) {
+  return {a.lo < 0 ? 1 - greatest : 0, a.hi > 0 ? greatest - 1 : 0};
 }
 
 }  // namespace
@@ -51,12 +51,17 @@ void OuterValues::Learn(const ir::Inst& inst) {
                                : Interval{std::min(a.lo, b.lo), std::min(a.hi, b.hi)};
       return;
     }
-    case Op::Div:
-    case Op::Rem: {
+    case Op::Div: {
       const Affine& by = known_[inst.args[1].id].form;
       if (!by.IsConst() || by.constant <= 0) return;
-      known_[v.id].range = Divided(known_[inst.args[0].id].range, by.constant, inst.op);
-      if (inst.op == Op::Div) divided_[v.id] = {inst.args[0], by.constant};
+      known_[v.id].range = OfQuotients(known_[inst.args[0].id].range, by.constant);
+      divided_[v.id] = {inst.args[0], by.constant};
+      return;
+    }
+    case Op::Rem: {
+      const Interval by = known_[inst.args[1].id].range;
+      if (by.lo >= 0 && by.hi > 0)
+        known_[v.id].range = OfRemainders(known_[inst.args[0].id].range, by.hi);
       return;
     }
     default: return;

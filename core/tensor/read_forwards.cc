@@ -5,7 +5,8 @@
 //   s = each(i < m): … z[n - 1 - i] z[n - 2 - i] …   s = each(i < m): … z[i] z[i + 1] …
 //
 // What they are made of is read from the end instead, and so on. Sums keep their terms' order: indices of elements alone turn. A term near
-// the end where the element is near the start, j in n - 2 <= i + j <= n, is read from the end, too.
+// the end where the element is near the start, j in n - 2 <= i + j <= n, is read from the end, too. A row of a ring, e % n, is
+// (k n - 1 - e) % n from the end, where that is no less than 0.
 #include <algorithm>
 #include <map>
 #include <optional>
@@ -44,14 +45,17 @@ Way Both(Way a, Way b) {
 // Which way what is read goes as the elements' indices do, and the same place counted from the end.
 class Subscript {
  public:
-  Subscript(const Each& each, const ir::Function& f, const ir::KnownExtents& known, Affine size)
-      : each_(each), forms_(each, f), known_(known), size_(std::move(size)) {
+  Subscript(const Each& each, const ir::Function& f, const analysis::OuterValues& outer,
+            const ir::KnownExtents& known, Affine size)
+      : each_(each), forms_(each, f), outer_(outer), known_(known), size_(std::move(size)) {
     for (const Inst& inst : each.body) forms_.Note(inst);
   }
 
   Way WayOf(const Affine& sub, Value guard, int depth = 0) const {
     if (const auto parts = PartsOf(sub, guard, depth))
       return Both(WayOf(parts->first, guard, depth + 1), WayOf(parts->second, guard, depth + 1));
+    if (const auto round = RoundOf(sub, guard))
+      return WayOf(round->dividend, guard, kMostWithin + 1);
     Way way = Way::kEither, of_short = Way::kEither;
     for (const Affine::Term& t : sub.terms) {
       if (FindDef(each_, t.value)) return Way::kUnknown;
@@ -67,25 +71,49 @@ class Subscript {
   // Writes what it is made of behind `out`.
   Affine FromEnd(const Affine& sub, Value guard, ir::Function& f, std::vector<Inst>& out,
                  int depth = 0) const {
-    const auto parts = PartsOf(sub, guard, depth);
-    if (!parts) return size_ - Affine::Const(1) - sub;
-    Inst other;
-    other.op = parts->is_max ? Op::Min : Op::Max;
-    for (const Affine& part : {parts->first, parts->second}) {
+    const auto number = [&](Inst inst) {
+      inst.results = {f.NewValue(ir::Type::I64())};
+      inst.guard = guard;
+      out.push_back(std::move(inst));
+      return out.back().results[0];
+    };
+    const auto place = [&](const Affine& at) {
       Inst is;
       is.op = Op::AffineOf;
-      is.subs = {FromEnd(part, guard, f, out, depth + 1)};
-      is.results = {f.NewValue(ir::Type::I64())};
-      is.guard = guard;
-      other.args.push_back(is.results[0]);
-      out.push_back(std::move(is));
+      is.subs = {at};
+      return number(std::move(is));
+    };
+    Inst other;
+    if (const auto round = RoundOf(sub, guard)) {
+      other.op = Op::Rem;
+      other.args = {place(round->last - round->dividend), round->size};
+    } else if (const auto parts = PartsOf(sub, guard, depth)) {
+      other.op = parts->is_max ? Op::Min : Op::Max;
+      for (const Affine& part : {parts->first, parts->second})
+        other.args.push_back(place(FromEnd(part, guard, f, out, depth + 1)));
+    } else {
+      return size_ - Affine::Const(1) - sub;
     }
-    other.results = {f.NewValue(ir::Type::I64())};
-    other.guard = guard;
-    out.push_back(other);
-    return Affine::Of(other.results[0]);
+    return Affine::Of(number(std::move(other)));
   }
 
+  // A place of a ring: the remainder by the size of what is to be from 0 to `last`, the last place of some round.
+  struct Round {
+    Affine dividend, last;
+    Value size;
+  };
+  std::optional<Round> RoundOf(const Affine& sub, Value guard) const {
+    const Inst* def = sub.AsValue().valid() ? FindDef(each_, sub.AsValue()) : nullptr;
+    if (!def || def->op != Op::Rem || (def->guard.valid() && def->guard != guard))
+      return std::nullopt;
+    analysis::Box box;
+    const auto form = forms_.FormOf(def->args[0], guard), size = forms_.FormOf(def->args[1], guard);
+    if (!form || !size || outer_.Describe(*size, each_, box) != size_) return std::nullopt;
+    const Affine e = outer_.Describe(*form, each_, box);
+    const int64_t rounds = size_.AsValue().valid() ? e.Coeff(size_.AsValue()) : 1;
+    return Round{*form, size_ * (std::max<int64_t>(rounds, 0) + 1) - Affine::Const(1),
+                 def->args[1]};
+  }
   const analysis::BodyForms& forms() const { return forms_; }
 
  private:
@@ -115,6 +143,7 @@ class Subscript {
 
   const Each& each_;
   analysis::BodyForms forms_;
+  const analysis::OuterValues& outer_;
   const ir::KnownExtents& known_;
   const Affine size_;
 };
@@ -202,19 +231,22 @@ class Turner {
 
   // kUnknown, too, where a subscript may be out of range: its error names it.
   Way WayOf(const Each& each, Value array, size_t axis, const Affine& size) const {
-    const Subscript subscript(each, f_, known_, size);
+    const Subscript subscript(each, f_, outer_, known_, size);
     Way way = Way::kEither;
     for (const Inst& inst : each.body) {
       if (inst.op != Op::Index || inst.args[0] != array) continue;
       way = Both(way, subscript.WayOf(inst.subs[axis], inst.guard));
-      if (way == Way::kUnknown || !IsInRange(each, inst, axis, size, subscript.forms()))
+      if (way == Way::kUnknown || !IsInRange(each, inst, axis, size, subscript))
         return Way::kUnknown;
     }
     return way;
   }
   bool IsInRange(const Each& each, const Inst& read, size_t axis, const Affine& size,
-                 const analysis::BodyForms& forms) const {
-    const auto cases = analysis::SubCasesOf(each, f_, forms, outer_, read.subs[axis], read.guard);
+                 const Subscript& subscript) const {
+    const auto round = subscript.RoundOf(read.subs[axis], read.guard);
+    const Affine last = round ? round->last : size - Affine::Const(1);
+    const auto cases = analysis::SubCasesOf(each, f_, subscript.forms(), outer_,
+                                            round ? round->dividend : read.subs[axis], read.guard);
     if (!cases) return false;
     analysis::Box box = outer_.BoxOf(each);
     std::vector<ir::Constraint> known = ir::ConstraintsAt(each, read.guard);
@@ -227,13 +259,13 @@ class Turner {
         analysis::Work work{kMostWork};
         return analysis::ProvesImplied(all, {e, false}, box, work);
       };
-      return holds(one.form) && holds(size - Affine::Const(1) - one.form);
+      return holds(one.form) && holds(last - one.form);
     });
   }
   void TurnReads(Each& each, Value array, size_t axis, const Affine& size) {
     std::vector<Inst> body;
     const Each before = each;
-    const Subscript subscript(before, f_, known_, size);
+    const Subscript subscript(before, f_, outer_, known_, size);
     for (Inst& inst : each.body) {
       if (inst.op == Op::Index && inst.args[0] == array)
         inst.subs[axis] = subscript.FromEnd(inst.subs[axis], inst.guard, f_, body);

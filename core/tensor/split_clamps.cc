@@ -235,7 +235,6 @@ class SplitClampsOf {
     const int64_t ends = ring->InFront() + ring->Behind();
     const bool is_there = as_many && ends > 0 && ends <= static_cast<int64_t>(kMostEnds) &&
                           ring->InFront() <= 2 * ring->turns &&
-                          ring->from + window.count.constant >= 0 &&
                           ranges_.IsInRange(each, read.guard, Affine(), shape[0]);
     if (!is_there) return false;
     const EndedRows rows{read.args[0], window.count, ring->from, {}};
@@ -275,6 +274,7 @@ class SplitClampsOf {
                 size = made.Make(Op::Max, type, {extent, least});
     const auto around = [&](int64_t row) {  // of no rows: any
       if (row == 0) return Affine();
+      if (row == -1) return Affine::Of(extent) - Affine::Const(1);
       const Value rest = made.Make(Op::Rem, type, {made.Number(Affine::Const(row)), size});
       const Value up = made.Make(Op::Add, type, {rest, size});
       return Affine::Of(made.Make(Op::Rem, type, {up, size}));

@@ -103,17 +103,20 @@ class LayersWriter {
     Line("let " + norms + " = gen i < # { sqrt(1.0 + norm2($[i])) }");
     return "gen i < # { $[i] / " + norms + "[i] }";
   }
-  // Rows both ways are all rows; rings, reflected ends and halves are not turned.
+  // Rows both ways are all rows; reflected ends and halves are not turned.
   std::string FromEnd() {
-    if (goes_round_ || rows_ != "n") return "gen i < # { ?.($[i] @ a @ b) }";
+    if (reflects_ || rows_ != "n") return "gen i < # { ?.($[i] @ a @ b) }";
     earlier_.clear();
     return "gen i < # { ?.($[# - 1 - i] @ a @ b) }";
   }
   std::string OfRowsNextToIt() {
     if (Pick({0, 0, 0, 0, 0, 0, 0, 1}) == 1) {
-      goes_round_ = true;
-      return Pick(
-          {"gen i < # { $[i] - $[(i + 1) % (#)] }", "gen i < # { $[i] + 0.5 * $[abs(i - 1)] }"});
+      reflects_ = Pick({0, 0, 1}) == 1;
+      if (reflects_) return "gen i < # { $[i] + 0.5 * $[abs(i - 1)] }";
+      return Pick({"gen i < # { $[i] - $[(i + 1) % (#)] }",
+                   "gen i < # { $[i] - $[(i + # - 1) % (#)] }",
+                   "gen i < # { $[i] - 0.3 * $[(i + 2) % (#)] }",
+                   "gen i < #, l < h { sum q < 3 { $[(i + q + # - 1) % (#), l] * f64(q + 1) } }"});
     }
     return Pick({
         "gen i < #, l < h { sum q < 3 { [i + q >= 1 and i + q - 1 < #] * $[i + q - 1, l] * "
@@ -175,7 +178,7 @@ class LayersWriter {
   std::mt19937 rng_;
   std::string lines_, last_, rows_ = "n";
   std::vector<std::string> earlier_;  // those of as many rows, the last one too
-  bool goes_round_ = false;           // a ring, or reflected ends, are there
+  bool reflects_ = false;             // reflected ends are there
   bool halves_ = false;               // the next array has half as many rows
   int made_ = 0;
 };
