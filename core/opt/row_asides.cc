@@ -17,7 +17,7 @@ using ir::Value;
 bool RowAsides::MayBe(size_t maker, const BlockLoop& loop, const Counter& counter) const {
   const Maker& m = makers_[maker];
   const Inst& inst = makers_.InstOf(m);
-  if (m.is_large || loop.has_breaks || loop.Holds(m.block) ||
+  if ((m.is_large && !m.adds) || loop.has_breaks || loop.Holds(m.block) ||
       !dominators_.Dominates(loop.header, m.block) || !makers_.AreInSameLoops(m.block, loop) ||
       RowsBeyond(m.rows, counter.bound, defs_) != int64_t{0})
     return false;
@@ -27,7 +27,11 @@ bool RowAsides::MayBe(size_t maker, const BlockLoop& loop, const Counter& counte
     there &= (r.monoid == ir::Monoid::kGen || r.monoid == ir::Monoid::kSum ||
               r.monoid == ir::Monoid::kMax || r.monoid == ir::Monoid::kMin) &&
              f_.TypeOf(r.value).IsFloat() && !r.guard.valid();
-    for (Value n : r.shape) there &= n == m.rows || (IsInFront(n, loop) && IsExtent(n, defs_));
+    for (Value n : r.shape) {
+      const bool is_rows = n == m.rows || RowsBeyond(n, m.rows, defs_) == int64_t{0};
+      there &= m.adds ? !is_rows && IsInFront(n, loop) && IsExtent(n, defs_)
+                      : is_rows || (IsInFront(n, loop) && IsExtent(n, defs_));
+    }
   }
   for (const ir::IndexVar& i : inst.each->indices)
     there &= i.var == m.row || (IsInFront(i.extent, loop) && IsExtent(i.extent, defs_));
@@ -95,11 +99,16 @@ Value PutRows(ir::Function& f, Value rows, Value count, const Affine& first,
   read.subs = ir::AffineSpan(subs);
   inst.each->results[0].value = read.results[0];
   inst.results = {f.NewLike(f, table)};
+  const Value of_rows = inst.results[0];
+  out.push_back(std::move(inst));
+  return AddTo(f, table, of_rows, out);
+}
+
+Value AddTo(ir::Function& f, Value table, Value rows, std::vector<Inst>& out) {
   Inst add;
   add.op = Op::AddArrays;
-  add.args = {table, inst.results[0]};
+  add.args = {table, rows};
   add.results = {f.NewLike(f, table)};
-  out.push_back(std::move(inst));
   out.push_back(std::move(add));
   return out.back().results[0];
 }

@@ -8,7 +8,8 @@
 //                                                                        q = each(p < m) { s'[p] } gen [16 b + p] of (n)
 //                                                                        t' = add_arrays t, q
 //
-// What nothing is added to is -0.0, which adds nothing. (The rows are added in place, core/tensor/accumulate.cc.)
+// What nothing is added to is -0.0, which adds nothing. (The rows are added in place, core/tensor/accumulate.cc.) A statement that adds
+// up what it makes of all rows, sum [k], has an array of such sums instead, to which each block's are added: in another order.
 #pragma once
 
 #include <cstdint>
@@ -28,8 +29,8 @@ class RowAsides {
             const RowMakers& makers)
       : f_(f), dominators_(dominators), defs_(defs), makers_(makers) {}
 
-  // Whether the maker stands behind the loop, makes as many rows as that counts to, none of which is large, and what it needs is there in
-  // front of the loop.
+  // Whether the maker stands behind the loop, makes as many rows as that counts to, none of which is large, or adds them up, and what
+  // it needs is there in front of the loop.
   bool MayBe(size_t maker, const BlockLoop& loop, const Counter& counter) const;
   // Whether nothing behind the loop, in front of it, may end the run.
   bool NothingTrapsBefore(size_t maker, const CountedLoop& loop, const LoopTraps& traps) const;
@@ -48,5 +49,7 @@ ir::Inst EmptyTable(ir::Function& f, const ir::EachResult& like, ir::Type array)
 // The table with `rows` at `first` and behind it, `count` of them.
 ir::Value PutRows(ir::Function& f, ir::Value rows, ir::Value count, const ir::Affine& first,
                   const ir::EachResult& like, ir::Value table, std::vector<ir::Inst>& out);
+// The table and another array of its shape, element by element.
+ir::Value AddTo(ir::Function& f, ir::Value table, ir::Value rows, std::vector<ir::Inst>& out);
 
 }  // namespace pullback::opt

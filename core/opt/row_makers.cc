@@ -79,17 +79,48 @@ void RowMakers::FindMakers() {
       const Inst& inst = f_.blocks[b].insts[k];
       if (inst.op == Op::Dim) dims_.insert(inst.results[0].id);
       if (!inst.each) continue;
-      const Value row = RowOf(*inst.each);
-      const ir::IndexVar* index = nullptr;
-      for (const ir::IndexVar& i : inst.each->indices) index = i.var == row ? &i : index;
-      if (!index) continue;
-      const auto is_large = [&](const ir::EachResult& r) { return !own.IsNoLarger(r.shape); };
-      for (Value v : inst.results) maker_of_[v.id] = makers_.size();
-      makers_.push_back(
-          {b, k, row, index->extent,
-           std::any_of(inst.each->results.begin(), inst.each->results.end(), is_large)});
+      const bool is_large =
+          std::any_of(inst.each->results.begin(), inst.each->results.end(),
+                      [&](const ir::EachResult& r) { return !own.IsNoLarger(r.shape); });
+      const auto add = [&](Value row, bool adds, std::map<uint32_t, size_t>& of) {
+        for (const ir::IndexVar& i : inst.each->indices) {
+          if (i.var != row) continue;
+          for (Value v : inst.results) of[v.id] = makers_.size();
+          makers_.push_back({b, k, row, i.extent, is_large, adds});
+        }
+      };
+      add(AddedRow(*inst.each), true, adder_of_);
+      add(RowOf(*inst.each), false, maker_of_);
     }
   }
+}
+
+// The one index by which it reads rows of what other makers make, and adds up what it makes of them, whatever its results' indices are.
+Value RowMakers::AddedRow(const ir::Each& each) const {
+  std::set<Value> rows;
+  for (const Inst& read : each.body) {
+    if (read.op != Op::Index || !maker_of_.contains(read.args[0].id)) continue;
+    for (const ir::IndexVar& i : each.indices) {
+      if (read.subs[0].Coeff(i.var) != 0) rows.insert(i.var);
+    }
+  }
+  if (rows.size() != 1) return {};
+  const Value row = *rows.begin();
+  const auto names = [&](const Affine& a) { return a.Coeff(row) != 0; };
+  const auto is_other = [&](const Affine::Term& t) {
+    return t.value != row && std::any_of(each.indices.begin(), each.indices.end(),
+                                         [&](const ir::IndexVar& i) { return i.var == t.value; });
+  };
+  const bool is_free =
+      std::none_of(each.where.begin(), each.where.end(), [&](const ir::Constraint& c) {
+        return names(c.e) && std::any_of(c.e.terms.begin(), c.e.terms.end(), is_other);
+      });
+  const auto adds = [&](const ir::EachResult& r) {
+    return r.monoid == ir::Monoid::kSum && !r.out.empty() && !r.into.valid() &&
+           std::none_of(r.out.begin(), r.out.end(), names);
+  };
+  return is_free && std::all_of(each.results.begin(), each.results.end(), adds) ? row
+                                                                                : ir::kNoValue;
 }
 
 // Who reads what otherwise than by rows makes it whole.
@@ -170,11 +201,19 @@ RowMakers::Members RowMakers::MembersOf(const BlockLoop& loop, Value counter,
 
 std::optional<size_t> RowMakers::MakerOf(const Inst& statement) const {
   const auto it = maker_of_.find(statement.results[0].id);
-  return it == maker_of_.end() ? std::nullopt : std::optional(it->second);
+  return it == maker_of_.end() ? AdderOf(statement) : std::optional(it->second);
+}
+
+std::optional<size_t> RowMakers::AdderOf(const Inst& statement) const {
+  const auto it = adder_of_.find(statement.results[0].id);
+  return it == adder_of_.end() ? std::nullopt : std::optional(it->second);
 }
 
 std::optional<size_t> RowMakers::ReaderOf(const RowRead& read) const {
-  return read.in_body ? MakerOf(f_.blocks[read.block].insts[read.place]) : std::nullopt;
+  if (!read.in_body) return std::nullopt;
+  const Inst& reader = f_.blocks[read.block].insts[read.place];
+  const std::optional<size_t> adder = AdderOf(reader);
+  return adder ? adder : MakerOf(reader);
 }
 
 bool RowMakers::IsOfMember(const RowRead& read, const std::set<size_t>& members,

@@ -18,13 +18,15 @@
 
 namespace pullback::opt {
 
-// A statement whose every result has a row for each turn of its index `row`.
+// A statement whose every result has a row for each turn of its index `row`; or one that `adds` up over these, of which rows of others
+// are made: it may be both.
 struct Maker {
   uint32_t block;
   size_t place;  // among the block's instructions
   ir::Value row;
   ir::Value rows;  // how many
   bool is_large;   // some result may be larger than the function's own arrays
+  bool adds;
 };
 
 // A read by `index`, in the block or in the body of its instruction `place`.
@@ -60,6 +62,7 @@ class RowMakers {
   // Of what makes the array that is read.
   size_t MakerOf(const RowRead& read) const { return maker_of_.at(read.array.id); }
   std::optional<size_t> MakerOf(const ir::Inst& statement) const;
+  std::optional<size_t> AdderOf(const ir::Inst& statement) const;
   // Something reads it otherwise than by rows.
   bool IsWhole(size_t m) const { return whole_[m] != 0; }
   const RowRead& Read(size_t k) const { return reads_[k]; }
@@ -73,12 +76,12 @@ class RowMakers {
   bool IsOwnRow(size_t reader, const RowRead& read) const;
   // Those whose rows are read by turns, as `takes` says, or make rows of others of them, of their own one, or as `beside` says; each
   // behind those that it reads. Of those that `may`, which runs once for each time that the statement is evaluated.
-  // `aside`: likewise of others that read rows of members.
+  // `aside`: likewise of others that read rows of members. None adds up rows.
   Members MembersOf(const BlockLoop& loop, ir::Value counter,
                     const std::function<bool(size_t)>& may,
                     const std::function<bool(const RowRead&)>& takes,
                     const Beside& beside = nullptr, const Beside& aside = nullptr) const;
-  // The maker in whose body the read is; nothing: it is in no such.
+  // The maker in whose body the read is, rather the one that adds up; nothing: it is in no such.
   std::optional<size_t> ReaderOf(const RowRead& read) const;
   // Rows from step * row + first to step * row + last.
   struct Near {
@@ -98,6 +101,7 @@ class RowMakers {
 
  private:
   void FindMakers();
+  ir::Value AddedRow(const ir::Each& each) const;
   void FindReads();
   void Read(const ir::Inst& inst, RowRead read);
   void UseWhole(ir::Value v);
@@ -118,7 +122,7 @@ class RowMakers {
   const StatementRows statement_rows_;
   ValueIds dims_;  // of arrays
   std::vector<Maker> makers_;
-  std::map<uint32_t, size_t> maker_of_;  // by result
+  std::map<uint32_t, size_t> maker_of_, adder_of_;  // by result
   std::vector<RowRead> reads_;
   std::vector<std::vector<size_t>> reads_of_;         // by maker, of reads_
   std::map<uint32_t, std::vector<size_t>> reads_at_;  // by what the row is

@@ -435,6 +435,7 @@ class Blocker : private RowLoops {
     }
     for (ir::Constraint& c : inst.each->where) c.e = c.e.Substitute(number, shifted);
     for (ir::EachResult& r : inst.each->results) {
+      if (maker.adds) continue;
       r.out[0] = Affine::Of(row);
       r.shape[0] = rows.count;
     }
@@ -516,8 +517,11 @@ class Blocker : private RowLoops {
       const ir::Values results = of_block.results;
       f_.blocks[block].insts.push_back(std::move(of_block));
       for (size_t k = 0; k < results.size(); ++k) {
-        filled.push_back(PutRows(f_, results[k], rows.count, rows.first, whole.each->results[k],
-                                 tables[filled.size()], f_.blocks[block].insts));
+        const Value table = tables[filled.size()];
+        std::vector<Inst>& out = f_.blocks[block].insts;
+        filled.push_back(makers_[m].adds ? AddTo(f_, table, results[k], out)
+                                         : PutRows(f_, results[k], rows.count, rows.first,
+                                                   whole.each->results[k], table, out));
       }
     }
     return filled;

@@ -164,15 +164,19 @@ class LayersWriter {
   }
   std::string ByLoop() {
     if (Pick({0, 1, 2, 3}) == 0)
-      return "  var c = v\n  for i < # { c = tanh.(0.5 * c + $[i]) }\n  return sum(c)\n";
+      return "  var c = v\n  for i < # { c = tanh.(0.5 * c + $[i]) }\n  return sum(c)" +
+             BehindLoop() + "\n";
     return "  var s = 0.0\n  for i " +
            Pick({std::string("< # { s += dot($[i], v) ** 2 }"),
                  std::string("< # { s += dot($[i], $[max(0, i - 1)]) ** 2 }"),
                  std::string("in 1..# { s = sin(s + dot($[i], $[i - 1])) }")}) +
-           "\n  return s" +
-           Pick({"", "", " + sum i < # { ?($[i, 0]) }", " + sum i < # { $[i, i % h] ** 2 }",
-                 " + sum i < # { norm2($[i] - $[max(0, i - 1)]) }", " + $[0, 0] * $[# - 1, 0]"}) +
-           "\n";
+           "\n  return s" + BehindLoop() + "\n";
+  }
+  std::string BehindLoop() {
+    return Pick({"", "", "", " + sum i < # { ?($[i, 0]) }", " + sum i < # { $[i, i % h] ** 2 }",
+                 " + sum i < # { norm2($[i] - $[max(0, i - 1)]) }", " + $[0, 0] * $[# - 1, 0]",
+                 " + sum l < h { (sum i < # { $[i, l] }) ** 2 }",
+                 " + sum l < h, p < d { (sum i < # { $[i, l] * x[i, p] }) ** 2 }"});
   }
 
   std::mt19937 rng_;
