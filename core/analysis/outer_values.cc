@@ -125,16 +125,21 @@ Affine OuterValues::Describe(const Affine& a, const ir::Each& each, Box& box) co
 
 // A point makes the quotient 1 or more, so that what was divided is positive, and it is its floor: of an extent. What is no
 // negative number has its floor anyway.
-std::vector<ir::Constraint> OuterValues::QuotientsOf(const ir::Each& each, Box& box) const {
+std::vector<ir::Constraint> OuterValues::QuotientsOf(const ir::Each& each, Box& box,
+                                                     Value extent) const {
   std::vector<ir::Constraint> facts;
   const auto learn = [&](Value v, bool is_positive) {
-    const auto it = divided_.find(v.id);
-    if (it == divided_.end()) return;
-    const auto& [dividend, by] = it->second;
-    if (!is_positive && MayBeNegative(dividend)) return;
-    if (const auto rest = Combine(1, Describe(dividend, box), -by, Describe(v, box)))
+    auto it = divided_.find(v.id);
+    for (; it != divided_.end(); it = divided_.find(it->second.dividend.id)) {  // of quotients
+      const auto& [dividend, by] = it->second;
+      if (!is_positive && MayBeNegative(dividend)) return;
+      const auto rest = Combine(1, Describe(dividend, box), -by, Describe(Value{it->first}, box));
+      if (!rest) return;
       facts.push_back({*rest, false});
+      facts.push_back({Affine::Const(by - 1) - *rest, false});
+    }
   };
+  if (extent.valid()) learn(extent, false);
   for (const ir::IndexVar& i : each.indices) learn(i.extent, true);
   for (const ir::Constraint& c : each.where)
     ir::ForEachOperand(c.e, [&](Value v) { learn(v, false); });

@@ -21,8 +21,9 @@ class OuterValues {
   // are made.
   Box BoxOf(const ir::Each& each) const;
   // What quotients by numbers that are extents, or in conditions, n / 2, say wherever the statement has a point: that n is no less than
-  // twice that.
-  std::vector<ir::Constraint> QuotientsOf(const ir::Each& each, Box& box) const;
+  // twice that, nor than one more. `extent`: of an array that it reads, too.
+  std::vector<ir::Constraint> QuotientsOf(const ir::Each& each, Box& box,
+                                          ir::Value extent = {}) const;
   // v in terms of values whose definition is not affine; `box` learns their ranges, beside what it knows.
   ir::Affine Describe(ir::Value v, Box& box) const;
   // The same for all of a form; of one in a statement, but what that defines itself.

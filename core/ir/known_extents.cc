@@ -118,9 +118,10 @@ void KnownExtents::LearnBounds(Op op, ValueSpan args, Value result) {
     if (constants.at(args[1]) >= 1) below = {args[0]};
   } else if (op == Op::Add && constants.contains(args[1]) && constants.at(args[1]) == 1) {
     at_most = Below(args[0]);
-  } else if (op == Op::Div && dims_.contains(args[0]) && constants.contains(args[1]) &&
-             constants.at(args[1]) >= 1) {
-    at_most = {args[0]};
+  } else if (op == Op::Div && (dims_.contains(args[0]) || quotients_.contains(args[0])) &&
+             constants.contains(args[1]) && constants.at(args[1]) >= 1) {
+    at_most = AtMost(args[0]);
+    quotients_.insert(result);
   } else if (op == Op::Min) {
     at_most = Either(AtMost(args[0]), AtMost(args[1]));
     below = Either(Below(args[0]), Below(args[1]));

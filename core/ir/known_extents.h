@@ -43,8 +43,8 @@ struct KnownExtents {
 
   void LearnSum(Op op, ValueSpan args, Value result);
 
-  std::set<Value> dims_;
-  std::map<Value, int> summands_;  // how many
+  std::set<Value> dims_, quotients_;  // the latter of those, or of such
+  std::map<Value, int> summands_;     // how many
   std::set<Value>
       turns_;  // with a constant added, so few that nobody gets to where that would wrap
   std::set<Value> starts_;  // these, and what is no less than a start

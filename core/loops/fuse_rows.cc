@@ -293,7 +293,8 @@ class RowFuser {
              std::all_of(turns.terms.begin(), turns.terms.end(),
                          [&](const Reach::Term& t) { return known_.first.contains(t.value); });
     };
-    return access.axis == 0 && is_known(access.first) && is_known(access.last);
+    return access.axis == 0 && is_known(access.first) && is_known(access.last) &&
+           IsNear(access.last - access.first);
   }
   // The loop that gives all elements of the array their first value and does nothing else, if others use it. Rows that
   // no other loop visits need none, so each turn of these may fill its own. (An array that is zeroed has elements that

@@ -255,7 +255,7 @@ std::vector<Node> RunByStrips(Function& f, const Node& bounds, std::vector<Strip
 }
 
 bool IsNear(const Reach& turns) {
-  constexpr int64_t kMostTurns = 32, kMostExtents = 4;
+  constexpr int64_t kMostTurns = 64, kMostExtents = 4;
   int64_t extents = 0;
   for (const Reach::Term& t : turns.terms) extents += std::abs(t.coeff);
   return -kMostTurns <= turns.constant && turns.constant <= kMostTurns && extents <= kMostExtents;

@@ -46,7 +46,6 @@ std::optional<StatementRows::Known> StatementRows::KnownAt(const ir::Each& each,
     describe(c.form);
     for (Constraint& said : c.where) describe(said.e);
   }
-  known.where = Both(std::move(known.where), outer_.QuotientsOf(each, known.box));
   return known;
 }
 
@@ -57,8 +56,9 @@ std::optional<RowSpan> StatementRows::SpanOf(const ir::Each& each, const ir::Ins
     return -most <= plain.constant && plain.constant <= most
                ? std::optional(RowSpan{plain.constant, plain.constant})
                : std::nullopt;
-  const std::optional<Known> known = KnownAt(each, read, 0);
+  std::optional<Known> known = KnownAt(each, read, 0);
   if (!known) return std::nullopt;
+  known->where = Both(std::move(known->where), outer_.QuotientsOf(each, known->box));
   std::optional<RowSpan> span;
   for (const analysis::SubCase& c : known->cases) {
     const std::vector<Constraint> where = Both(known->where, c.where);
@@ -80,6 +80,7 @@ bool StatementRows::IsThere(const ir::Each& each, const ir::Inst& read, size_t a
   if (!known) return false;
   const auto describe = [&](Value v) { return outer_.Describe(v, known->box); };
   const Affine size = describe(extent);
+  known->where = Both(std::move(known->where), outer_.QuotientsOf(each, known->box, extent));
   for (const auto& [a, b] : equal_) {
     if (a == extent || b == extent) known->where.push_back({describe(a) - describe(b), true});
   }

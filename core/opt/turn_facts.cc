@@ -143,9 +143,9 @@ bool IsOfDims(const Affine& form, const DefinitionBlocks& defs) {
 std::optional<Affine> TimesBound(Value bound, int64_t times, const DefinitionBlocks& defs) {
   const Inst* div = defs.Inst(bound);
   if (div != nullptr && div->op == Op::Div) {
-    Affine above = FormOf(div->args[0], defs);
     const Affine below = FormOf(div->args[1], defs);
-    if (below.IsConst() && below.constant >= times && IsOfDims(above, defs)) return above;
+    if (below.IsConst() && below.constant > 0)
+      return TimesBound(div->args[0], (times - 1) / below.constant + 1, defs);
   }
   const Affine form = FormOf(bound, defs);
   return IsOfDims(form, defs) ? std::optional(form * times) : std::nullopt;

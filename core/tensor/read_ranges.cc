@@ -43,7 +43,7 @@ bool ReadRanges::Proves(const Each& reader, Value guard, const Affine& sub, Valu
     box.AddValue(rows, {std::max<int64_t>(range.lo, 0), std::min(range.hi, kMaxExtent)});
   }
   const Affine at = of_outside(sub), rest = from ? at : size - Affine::Const(1) - at;
-  std::vector<ir::Constraint> known = outer_.QuotientsOf(reader, box);
+  std::vector<ir::Constraint> known = outer_.QuotientsOf(reader, box, extent);
   const auto learn = [&](ir::ConstraintSpan holds) {
     for (const ir::Constraint& c : holds) known.push_back({of_outside(c.e), c.equality});
   };

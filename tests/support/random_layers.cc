@@ -57,7 +57,7 @@ class LayersWriter {
     Line("let " + name + " = " + array);
     last_ = name;
     if (halves_) {
-      rows_ = "n / 2";
+      rows_ += " / 2";
       earlier_.clear();
     }
     halves_ = false;
@@ -73,7 +73,7 @@ class LayersWriter {
     switch (Pick({0, 0, 1, 1, 1, 2})) {
       case 0: return OfOneRow();
       case 1: return OfRowsNextToIt();
-      default: return rows_ == "n" ? OfTwoRows() : OfOneRow();
+      default: return rows_ != "n / 2 / 2" ? OfTwoRows() : OfOneRow();
     }
   }
   std::string OfOneRow() {
@@ -144,9 +144,9 @@ class LayersWriter {
   }
   std::string OfTwoRows() {
     halves_ = true;
-    return Pick({"gen i < n / 2, l < h { max($[2 * i, l], $[2 * i + 1, l]) }",
-                 "gen i < n / 2 { 0.5 * ($[2 * i] + $[2 * i + 1]) }",
-                 "gen i < n / 2 { $[2 * i] - $[2 * i + 1] @ a @ b }"});
+    return Pick({"gen i < # / 2, l < h { max($[2 * i, l], $[2 * i + 1, l]) }",
+                 "gen i < # / 2 { 0.5 * ($[2 * i] + $[2 * i + 1]) }",
+                 "gen i < # / 2 { $[2 * i] - $[2 * i + 1] @ a @ b }"});
   }
 
   std::string Loss() {
