@@ -9,6 +9,8 @@
 //   b5: t' = … e[j] …; jump b4(j + 1, t')   b6: … s, t …
 //   b6: … s, t …
 //
+// Where one of them starts some turns later than the other, its own are run from there on: b7 leads to b5 if i is that, or else to b1.
+//
 // Only where the turns of one of them cannot trap, and what stands between them cannot, or the first one's turns, so that the error
 // of a run is the same; and where the array may be larger than the function's own.
 // Comes before derivatives are taken: the reverse loop is one, too.
@@ -19,6 +21,7 @@
 #include <utility>
 #include <vector>
 
+#include "core/ir/append.h"
 #include "core/ir/block_loops.h"
 #include "core/ir/dominance.h"
 #include "core/ir/own_arrays.h"
@@ -26,6 +29,7 @@
 #include "core/opt/loop_traps.h"
 #include "core/opt/simplify.h"
 #include "core/opt/turn_facts.h"
+#include "core/opt/turn_rows.h"
 
 namespace pullback::opt {
 namespace {
@@ -37,6 +41,7 @@ using ir::Value;
 
 constexpr int kMostJoins = 8;  // of a function: each walks over it
 constexpr int64_t kMostRowsAway = 4;
+constexpr int64_t kMostStart = 16;
 
 class LoopJoiner {
  public:
@@ -45,8 +50,11 @@ class LoopJoiner {
         dominators_(f),
         before_(ir::Predecessors(f)),
         defs_(f),
+        users_(f),
         own_(f),
-        traps_(m, f, defs_) {}
+        traps_(m, f, defs_),
+        all_loops_(FindLoops(f, dominators_)),
+        turn_rows_(f, all_loops_, dominators_, defs_) {}
 
   bool Run() {
     FindRows();
@@ -64,9 +72,9 @@ class LoopJoiner {
         const CountedLoop& second = loops_[next->second];
         const std::optional<uint32_t> between = Between(first, second);
         if (!between || !ShareRows(k, next->second) || !AreApart(first, second, *between) ||
-            !MayMove(*between, first) || (!traps_.CannotTrap(first) && !traps_.CannotTrap(second)))
+            !MayMove(*between, first) || (!CannotTrap(first) && !CannotTrap(second)))
           continue;
-        Join(first.loop, first.turn, second, *between);
+        Join(first, second, *between);
         return true;
       }
     }
@@ -77,8 +85,14 @@ class LoopJoiner {
   // Arrays of rows larger than the function's own, which are read by `index` alone, and where.
   struct Read {
     uint32_t block;
+    size_t place;
+    std::optional<size_t> in_body;
     Affine row;
     std::vector<size_t> forwards = {}, backwards = {};  // loops of whose turns it is the row
+  };
+  struct Rows {
+    Value count;
+    std::vector<Read> reads = {};
   };
 
   void FindRows() {
@@ -86,35 +100,39 @@ class LoopJoiner {
       for (const Inst& inst : b.insts) {
         for (size_t k = 0; inst.each && k < inst.results.size(); ++k) {
           const ir::ValueSpan shape = inst.each->results[k].shape;
-          if (shape.size() > 1 && !own_.IsNoLarger(shape)) rows_[inst.results[k]] = {};
+          if (shape.size() > 1 && !own_.IsNoLarger(shape)) rows_[inst.results[k]] = {shape[0]};
         }
       }
     }
     for (uint32_t b = 0; b < f_.blocks.size() && !rows_.empty(); ++b) {
-      const auto visit = [&](const Inst& inst) {
-        ir::ForEachOperand(inst, [&](Value v) {
-          const auto it = rows_.find(v);
-          if (it == rows_.end()) return;
-          if (inst.op == Op::Index && v == inst.args[0])
-            it->second.push_back({b, inst.subs[0], {}, {}});
-          else
-            rows_.erase(it);
-        });
-      };
-      for (const Inst& inst : f_.blocks[b].insts) {
+      for (size_t place = 0; place < f_.blocks[b].insts.size(); ++place) {
+        const Inst& inst = f_.blocks[b].insts[place];
         if (!inst.each) {
-          visit(inst);
+          FindReads(inst, {b, place, {}, {}});
           continue;
         }
-        for (const Inst& part : inst.each->body) visit(part);
+        for (size_t k = 0; k < inst.each->body.size(); ++k)
+          FindReads(inst.each->body[k], {b, place, k, {}});
         for (const ir::EachResult& r : inst.each->results) rows_.erase(r.into);
       }
       ir::ForEachTermOperand(f_.blocks[b].term, [&](Value v) { rows_.erase(v); });
     }
   }
+  void FindReads(const Inst& inst, Read at) {
+    ir::ForEachOperand(inst, [&](Value v) {
+      const auto it = rows_.find(v);
+      if (it == rows_.end()) return;
+      if (inst.op != Op::Index || v != inst.args[0]) {
+        rows_.erase(it);
+        return;
+      }
+      at.row = inst.subs[0];
+      it->second.reads.push_back(at);
+    });
+  }
 
   void FindCounted() {
-    for (const BlockLoop& loop : FindLoops(f_, dominators_)) {
+    for (const BlockLoop& loop : all_loops_) {
       if (f_.blocks[loop.header].term.snapshots.valid()) continue;
       const std::optional<Counter> c = FindCounter(f_, loop, defs_);
       if (c && c->op == Op::Lt && c->step == 1)
@@ -129,18 +147,41 @@ class LoopJoiner {
     const auto is_near = [](const Affine& away) {
       return away.IsConst() && std::abs(away.constant) <= kMostRowsAway;
     };
-    for (auto& [array, reads] : rows_) {
-      for (Read& read : reads) {
+    for (auto& [array, rows] : rows_) {
+      for (Read& read : rows.reads) {
         for (size_t k : around[read.block]) {
-          if (is_near(read.row - Affine::Of(loops_[k].turn))) read.forwards.push_back(k);
+          if (IsNextTo(read, rows.count, k) || is_near(read.row - Affine::Of(loops_[k].turn)))
+            read.forwards.push_back(k);
           if (is_near(read.row - loops_[k].LeftBehind())) read.backwards.push_back(k);
         }
       }
     }
   }
+  // By cases, max(0, i - 1), too; it is there then.
+  bool IsNextTo(const Read& read, Value rows, size_t loop) {
+    const std::optional<Turns> turns = TurnsOf(loops_[loop]);
+    if (!turns) return false;
+    const auto span =
+        turn_rows_.SpanOf(read.row, rows, read.block, read.place, read.in_body, *turns, 1);
+    if (!span || span->first < -kMostRowsAway || span->last > kMostRowsAway) return false;
+    const Inst& inst = f_.blocks[read.block].insts[read.place];
+    known_.insert(read.in_body ? &inst.each->body[*read.in_body] : &inst);
+    return true;
+  }
+  std::optional<Turns> TurnsOf(const CountedLoop& l) const {
+    const std::optional<int64_t> start = StartOf(l);
+    return start ? std::optional(Turns{l.loop, l.turn, l.counter.bound, *start}) : std::nullopt;
+  }
+  bool CannotTrap(const CountedLoop& l) const {
+    std::set<const Inst*> known = known_;
+    if (const auto turns = TurnsOf(l)) {
+      for (const Inst* check : turn_rows_.IdleChecks(*turns)) known.insert(check);
+    }
+    return traps_.CannotTrap(l, known);
+  }
 
-  // Where the first loop leads to, if that goes on with the second one's turns from the same number to the same bound: the
-  // second's header, or a block that enters it.
+  // Where the first loop leads to, if that goes on with the second one's turns to the same bound: the second's header, or a block
+  // that enters it.
   std::optional<uint32_t> Between(const CountedLoop& first, const CountedLoop& second) const {
     const uint32_t next = first.loop.Exit(f_).block;
     const bool direct = second.loop.entry == first.loop.header && next == second.loop.header;
@@ -149,16 +190,28 @@ class LoopJoiner {
                           f_.blocks[next].term.kind == ir::Terminator::Kind::kJump &&
                           before_[next].size() == 1;
     if (!direct && !by_block) return std::nullopt;
-    const auto start = [&](const CountedLoop& l) { return l.loop.Arguments(f_)[l.counter.param]; };
-    if (!AreSame(start(first), start(second)) ||
-        !AreSame(first.counter.bound, second.counter.bound) || !NumberOf(start(first)) ||
-        *NumberOf(start(first)) < 0)
+    if (!AreSame(first.counter.bound, second.counter.bound) || !StartTogether(first, second))
       return std::nullopt;
     const Inst* first_test = defs_.Inst(f_.blocks[first.loop.header].term.cond);
     const Inst* second_test = defs_.Inst(f_.blocks[second.loop.header].term.cond);
     if (first_test->op != second_test->op || first.loop.exit_edge != second.loop.exit_edge)
       return std::nullopt;
     return HasTestAlone(first) && HasTestAlone(second) ? std::optional(next) : std::nullopt;
+  }
+  // From the same number, or a few turns apart, and where both end is not asked for.
+  bool StartTogether(const CountedLoop& first, const CountedLoop& second) const {
+    const std::optional<int64_t> a = StartOf(first), b = StartOf(second);
+    if (!a || !b || *a < 0 || *b < 0) return false;
+    return a == b || (std::max(*a, *b) <= kMostStart && !IsAskedFor(first) && !IsAskedFor(second));
+  }
+  std::optional<int64_t> StartOf(const CountedLoop& l) const {
+    return NumberOf(l.loop.Arguments(f_)[l.counter.param]);
+  }
+  // Where its turns have come to, behind it.
+  bool IsAskedFor(const CountedLoop& l) const {
+    const ir::Values& left = l.loop.Exit(f_).args;
+    return users_.AnyOutside(l.turn, l.loop) ||
+           std::find(left.begin(), left.end(), l.turn) != left.end();
   }
   // What else its header computes is there when the turns are over, too.
   bool HasTestAlone(const CountedLoop& l) const {
@@ -176,19 +229,21 @@ class LoopJoiner {
     return a == b || (NumberOf(a) && NumberOf(a) == NumberOf(b));
   }
 
-  // Whether both read rows at or next to their turns' of some array, and nobody else does but such loops.
+  // Whether both read rows at or next to their turns' of some array, and nobody else does but such loops, and statements behind them.
   bool ShareRows(size_t first, size_t second) const {
     return std::any_of(rows_.begin(), rows_.end(), [&](const auto& array) {
       return !defs_.IsInside(array.first, loops_[first].loop) &&
-             (AreOfTurns(array.second, &Read::forwards, first, second) ||
-              AreOfTurns(array.second, &Read::backwards, first, second));
+             (AreOfTurns(array.second.reads, &Read::forwards, first, second) ||
+              AreOfTurns(array.second.reads, &Read::backwards, first, second));
     });
   }
-  static bool AreOfTurns(const std::vector<Read>& reads, std::vector<size_t> Read::* loops,
-                         size_t first, size_t second) {
+  bool AreOfTurns(const std::vector<Read>& reads, std::vector<size_t> Read::* loops, size_t first,
+                  size_t second) const {
     bool by_first = false, by_second = false;
     for (const Read& read : reads) {
-      if ((read.*loops).empty()) return false;
+      const bool is_behind =
+          read.in_body && dominators_.Dominates(loops_[second].loop.header, read.block);
+      if ((read.*loops).empty() && !is_behind) return false;
       for (size_t k : read.*loops) {
         by_first |= k == first;
         by_second |= k == second;
@@ -222,12 +277,15 @@ class LoopJoiner {
                          return inst.op == Op::Zeros || inst.each || inst.op == Op::Check ||
                                 inst.op == Op::Index || (ir::Info(inst.op).flags & ir::kPure) != 0;
                        }) &&
-           (traps_.CannotTrap(first) ||
-            std::all_of(insts.begin(), insts.end(),
-                        [&](const Inst& inst) { return traps_.CannotTrap(inst, first); }));
+           (CannotTrap(first) || std::all_of(insts.begin(), insts.end(), [&](const Inst& inst) {
+              return traps_.CannotTrap(inst, first);
+            }));
   }
 
-  void Join(BlockLoop first, Value turn, const CountedLoop& second, uint32_t between) {
+  void Join(const CountedLoop& earlier, const CountedLoop& second, uint32_t between) {
+    BlockLoop first = earlier.loop;
+    const Value turn = earlier.turn;
+    const int64_t from = *StartOf(earlier), second_from = *StartOf(second);
     // What stands between them is run where the loops are entered, and nowhere else.
     if (f_.blocks[first.entry].term.kind != ir::Terminator::Kind::kJump) AddPreheader(f_, first);
     const ir::Values start = second.loop.Arguments(f_);
@@ -247,6 +305,7 @@ class LoopJoiner {
     f_.blocks.emplace_back();
     ir::Block& header = f_.blocks[first.header];
     for (Value v : header.params) f_.blocks[middle].params.push_back(f_.NewLike(f_, v));
+    const ir::Values carried = header.params;
     f_.blocks[middle].term = {ir::Terminator::Kind::kJump, ir::kNoValue, {stay}, {}};
     for (uint32_t latch : first.latches) {
       for (ir::Edge& e : f_.blocks[latch].term.edges) {
@@ -273,8 +332,40 @@ class LoopJoiner {
       }
     }
     header.term.edges[first.exit_edge] = exit;
+    if (from != second_from)
+      RunLater(first, earlier.counter.param, carried, middle, from, second_from);
     Rename(names);
     SimplifyControlFlow(f_);  // the blocks that nothing leads to
+  }
+  // The turns of the loop that starts later are left out at first. `carried`: what the first one does; the joined header has that of
+  // the second one behind it.
+  void RunLater(const BlockLoop& joined, size_t counter, const ir::Values& carried, uint32_t middle,
+                int64_t first, int64_t second) {
+    const Value turn = carried[counter];
+    const auto gate = [&](uint32_t block, int64_t from, ir::Edge run, ir::Edge past) {
+      ir::Appender out(f_, f_.blocks[block].insts, 0);
+      const Value is_there =
+          out.Make(Op::Ge, ir::Type::Bool(), {turn, out.Number(Affine::Const(from))});
+      f_.blocks[block].term = {ir::Terminator::Kind::kBranch, is_there, {run, past}, {}};
+    };
+    const ir::Values& params = f_.blocks[joined.header].params;
+    if (first < second) {
+      ir::Values args = f_.blocks[middle].params;
+      args.insert(args.end(), params.begin() + static_cast<std::ptrdiff_t>(carried.size()),
+                  params.end());
+      const ir::Edge run = f_.blocks[middle].term.edges[0];
+      return gate(middle, second, run, {joined.header, std::move(args)});
+    }
+    const auto front = static_cast<uint32_t>(f_.blocks.size());
+    f_.blocks.emplace_back();
+    ir::Appender out(f_, f_.blocks[front].insts, 0);
+    ir::Values args = carried;
+    args[counter] = out.Make(Op::Add, ir::Type::I64(), {turn, out.Number(Affine::Const(1))});
+    ir::Edge& stay = f_.blocks[joined.header].term.edges[1 - joined.exit_edge];
+    gate(front, first, std::exchange(stay, {front, {}}), {middle, std::move(args)});
+    ir::Appender entry(f_, f_.blocks[joined.entry].insts, 0);
+    f_.blocks[joined.entry].term.edges[joined.entry_edge].args[counter] =
+        entry.Number(Affine::Const(second));
   }
   void Rename(const Copier& names) {
     for (ir::Block& b : f_.blocks) {
@@ -287,9 +378,13 @@ class LoopJoiner {
   const ir::Dominators dominators_;
   const FlatLists before_;  // each block
   const DefinitionBlocks defs_;
+  const UsingBlocks users_;
   const ir::OwnArrays own_;
   const LoopTraps traps_;
-  std::map<Value, std::vector<Read>> rows_;
+  const std::vector<BlockLoop> all_loops_;
+  const TurnRows turn_rows_;
+  std::map<Value, Rows> rows_;
+  std::set<const Inst*> known_;  // reads of rows that are there
   std::vector<CountedLoop> loops_;
 };
 

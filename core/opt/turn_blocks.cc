@@ -203,15 +203,7 @@ class Blocker : private RowLoops {
       const Inst& inst = f_.blocks[read.block].insts[read.place];
       known.insert(read.in_body ? &inst.each->body[*read.in_body] : &inst);
     }
-    for (uint32_t b : plan.loop.blocks) {
-      const std::vector<Inst>& insts = f_.blocks[b].insts;
-      for (size_t k = 0; k < insts.size(); ++k) {
-        if (insts[k].op == Op::Check &&
-            static_cast<ir::TrapKind>(insts[k].bits) == ir::TrapKind::kIndex &&
-            turn_rows_.SpanOf(Affine::Of(insts[k].args[1]), insts[k].args[2], b, k, {}, turns, 1))
-          known.insert(&insts[k]);
-      }
-    }
+    for (const Inst* check : turn_rows_.IdleChecks(turns)) known.insert(check);
     return traps_.CannotTrap(loop, known) && asides_.NothingTrapsBefore(aside, loop, traps_);
   }
   // Who else reads rows of members.

@@ -199,6 +199,20 @@ void TurnRows::LearnCounters(std::vector<Affine>& facts, const Affine& form) con
 }
 
 // Nothing: not near. `first` beyond `last`: the case is never.
+std::vector<const Inst*> TurnRows::IdleChecks(const Turns& turns) const {
+  std::vector<const Inst*> idle;
+  for (uint32_t b : turns.loop.blocks) {
+    const std::vector<Inst>& insts = f_.blocks[b].insts;
+    for (size_t k = 0; k < insts.size(); ++k) {
+      if (insts[k].op == Op::Check &&
+          static_cast<ir::TrapKind>(insts[k].bits) == ir::TrapKind::kIndex &&
+          SpanOf(Affine::Of(insts[k].args[1]), insts[k].args[2], b, k, {}, turns, 1))
+        idle.push_back(&insts[k]);
+    }
+  }
+  return idle;
+}
+
 std::optional<RowSpan> TurnRows::SpanIn(Case c, const Affine& rows, const Turns& turns,
                                         int64_t step) const {
   std::vector<Affine> facts = std::move(c.facts.at_least_0);

@@ -40,6 +40,8 @@ class TurnRows {
   std::optional<RowSpan> SpanOf(const ir::Affine& row, ir::Value rows, uint32_t block, size_t place,
                                 std::optional<size_t> in_body, const Turns& turns,
                                 int64_t step) const;
+  // Checks of subscripts in the loop that hold anyway.
+  std::vector<const ir::Inst*> IdleChecks(const Turns& turns) const;
 
  private:
   // Where `facts` hold; those in `known` hold in all cases.

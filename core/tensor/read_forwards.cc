@@ -34,6 +34,7 @@ using ir::Value;
 
 constexpr int kMostWithin = 4;  // extrema of extrema
 constexpr int64_t kMostWork = 200;
+constexpr int64_t kMostRounds = 16;  // of a ring
 
 enum class Way : uint8_t { kEither, kForwards, kBackwards, kUnknown };
 
@@ -110,9 +111,11 @@ class Subscript {
     const auto form = forms_.FormOf(def->args[0], guard), size = forms_.FormOf(def->args[1], guard);
     if (!form || !size || outer_.Describe(*size, each_, box) != size_) return std::nullopt;
     const Affine e = outer_.Describe(*form, each_, box);
-    const int64_t rounds = size_.AsValue().valid() ? e.Coeff(size_.AsValue()) : 1;
-    return Round{*form, size_ * (std::max<int64_t>(rounds, 0) + 1) - Affine::Const(1),
-                 def->args[1]};
+    // Of a size that is 1 or more.
+    const int64_t whole = size_.AsValue().valid() ? e.Coeff(size_.AsValue()) : 0;
+    const int64_t rounds = std::max<int64_t>(whole, 0) + 1 + std::max<int64_t>(e.constant, 0);
+    if (rounds > kMostRounds) return std::nullopt;
+    return Round{*form, size_ * rounds - Affine::Const(1), def->args[1]};
   }
   const analysis::BodyForms& forms() const { return forms_; }
 

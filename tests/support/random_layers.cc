@@ -166,11 +166,18 @@ class LayersWriter {
     if (Pick({0, 1, 2, 3}) == 0)
       return "  var c = v\n  for i < # { c = tanh.(0.5 * c + $[i]) }\n  return sum(c)" +
              BehindLoop() + "\n";
-    return "  var s = 0.0\n  for i " +
-           Pick({std::string("< # { s += dot($[i], v) ** 2 }"),
-                 std::string("< # { s += dot($[i], $[max(0, i - 1)]) ** 2 }"),
-                 std::string("in 1..# { s = sin(s + dot($[i], $[i - 1])) }")}) +
-           "\n  return s" + BehindLoop() + "\n";
+    const std::string first = Loop("s");
+    if (Pick({0, 0, 0, 1}) == 0) return first + "  return s" + BehindLoop() + "\n";
+    return first + Loop("t") + "  return s + t" + BehindLoop() + "\n";
+  }
+  std::string Loop(const std::string& sum) {
+    const std::string from = Pick({"1", "1", "2"});
+    return "  var " + sum + " = 0.0\n  for i " +
+           Pick({"< # { " + sum + " += dot($[i], v) ** 2 }",
+                 "< # { " + sum + " += dot($[i], $[max(0, i - 1)]) ** 2 }",
+                 "in " + from + "..# { " + sum + " = sin(" + sum + " + dot($[i], $[i - " + from +
+                     "])) }"}) +
+           "\n";
   }
   std::string BehindLoop() {
     return Pick({"", "", "", " + sum i < # { ?($[i, 0]) }", " + sum i < # { $[i, i % h] ** 2 }",
