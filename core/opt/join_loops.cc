@@ -9,7 +9,11 @@
 //   b5: t' = … e[j] …; jump b4(j + 1, t')   b6: … s, t …
 //   b6: … s, t …
 //
-// Where one of them starts some turns later than the other, its own are run from there on: b7 leads to b5 if i is that, or else to b1.
+// Where one of them starts some turns later than the other, or ends some turns earlier, its own are run from there, or up to there: b7
+// leads to b5 if i is such, or else to b1.
+//
+// A loop over fewer rows than a statement behind it reads of an array that it takes rows of, of no others, runs to the last of these: no
+// turn behind its own does anything, but blocks make what the statement takes (row_asides.h).
 //
 // Only where the turns of one of them cannot trap, and what stands between them cannot, or the first one's turns, so that the error
 // of a run is the same; and where the array may be larger than the function's own.
@@ -60,8 +64,12 @@ class LoopJoiner {
     FindRows();
     if (rows_.empty()) return false;
     FindCounted();
-    if (loops_.size() < 2) return false;
     FindTurns();
+    return JoinTwo() || RunToLastRow();
+  }
+
+ private:
+  bool JoinTwo() {
     std::map<uint32_t, size_t> entered;  // loops, by the block that enters them
     for (size_t k = 0; k < loops_.size(); ++k) entered[loops_[k].loop.entry] = k;
     for (size_t k = 0; k < loops_.size(); ++k) {
@@ -81,7 +89,6 @@ class LoopJoiner {
     return false;
   }
 
- private:
   // Arrays of rows larger than the function's own, which are read by `index` alone, and where.
   struct Read {
     uint32_t block;
@@ -180,8 +187,7 @@ class LoopJoiner {
     return traps_.CannotTrap(l, known);
   }
 
-  // Where the first loop leads to, if that goes on with the second one's turns to the same bound: the second's header, or a block
-  // that enters it.
+  // Where the first loop leads to, if that goes on with the second one's turns: the second's header, or a block that enters it.
   std::optional<uint32_t> Between(const CountedLoop& first, const CountedLoop& second) const {
     const uint32_t next = first.loop.Exit(f_).block;
     const bool direct = second.loop.entry == first.loop.header && next == second.loop.header;
@@ -190,19 +196,25 @@ class LoopJoiner {
                           f_.blocks[next].term.kind == ir::Terminator::Kind::kJump &&
                           before_[next].size() == 1;
     if (!direct && !by_block) return std::nullopt;
-    if (!AreSame(first.counter.bound, second.counter.bound) || !StartTogether(first, second))
-      return std::nullopt;
+    if (!RunTogether(first, second)) return std::nullopt;
     const Inst* first_test = defs_.Inst(f_.blocks[first.loop.header].term.cond);
     const Inst* second_test = defs_.Inst(f_.blocks[second.loop.header].term.cond);
     if (first_test->op != second_test->op || first.loop.exit_edge != second.loop.exit_edge)
       return std::nullopt;
     return HasTestAlone(first) && HasTestAlone(second) ? std::optional(next) : std::nullopt;
   }
-  // From the same number, or a few turns apart, and where both end is not asked for.
-  bool StartTogether(const CountedLoop& first, const CountedLoop& second) const {
+  // From the same number to the same, or a few turns apart, and where both end is not asked for.
+  bool RunTogether(const CountedLoop& first, const CountedLoop& second) const {
     const std::optional<int64_t> a = StartOf(first), b = StartOf(second);
     if (!a || !b || *a < 0 || *b < 0) return false;
-    return a == b || (std::max(*a, *b) <= kMostStart && !IsAskedFor(first) && !IsAskedFor(second));
+    const bool same_end = AreSame(first.counter.bound, second.counter.bound);
+    if (a == b && same_end) return true;
+    return std::max(*a, *b) <= kMostStart && (same_end || TurnsBeyond(first, second)) &&
+           !IsAskedFor(first) && !IsAskedFor(second);
+  }
+  // By how many the first one ends later.
+  std::optional<int64_t> TurnsBeyond(const CountedLoop& first, const CountedLoop& second) const {
+    return RowsBeyond(first.counter.bound, second.counter.bound, defs_);
   }
   std::optional<int64_t> StartOf(const CountedLoop& l) const {
     return NumberOf(l.loop.Arguments(f_)[l.counter.param]);
@@ -251,6 +263,45 @@ class LoopJoiner {
     }
     return by_first && by_second;
   }
+  bool RunToLastRow() {
+    for (size_t k = 0; k < loops_.size(); ++k) {
+      const Value rows = MoreRows(k);
+      const CountedLoop& l = loops_[k];
+      if (!rows.valid() || IsAskedFor(l) || !HasTestAlone(l) || !TurnsOf(l)) continue;
+      const Own own{{}, l.counter.bound};
+      RunFirst(l.loop, own, l.counter.param, f_.blocks[l.loop.header].params, l.loop.header);
+      CountAll(l.loop, l.counter.param, own, 0, rows);
+      return true;
+    }
+    return false;
+  }
+  // Of an array whose rows the loop's turns take, and statements behind it, one by one: how many these are, if a few more than turns.
+  Value MoreRows(size_t loop) const {
+    const CountedLoop& l = loops_[loop];
+    for (const auto& [array, rows] : rows_) {
+      const auto beyond = RowsBeyond(rows.count, l.counter.bound, defs_);
+      if (!beyond || *beyond < 1 || *beyond > kMostStart || defs_.IsInside(array, l.loop)) continue;
+      bool by_turns = false, by_rows = false, by_none = false;
+      for (const Read& read : rows.reads) {
+        const bool of_turn = read.forwards == std::vector<size_t>{loop};
+        const bool of_row = read.forwards.empty() && IsOfEachRow(read, rows.count) &&
+                            dominators_.Dominates(l.loop.header, read.block);
+        by_turns |= of_turn;
+        by_rows |= of_row;
+        by_none |= !of_turn && !of_row;
+      }
+      if (by_turns && by_rows && !by_none) return rows.count;
+    }
+    return {};
+  }
+  bool IsOfEachRow(const Read& read, Value rows) const {
+    if (!read.in_body) return false;
+    const ir::Each& each = *f_.blocks[read.block].insts[read.place].each;
+    return std::any_of(each.indices.begin(), each.indices.end(), [&](const ir::IndexVar& i) {
+      return read.row.Coeff(i.var) == 1 && RowsBeyond(i.extent, rows, defs_) == int64_t{0};
+    });
+  }
+
   // Whether neither the second loop nor what stands in front of it reads what the first one defines.
   bool AreApart(const CountedLoop& first, const CountedLoop& second, uint32_t between) const {
     const auto is_outside = [&](Value v) { return !defs_.IsInside(v, first.loop); };
@@ -285,7 +336,8 @@ class LoopJoiner {
   void Join(const CountedLoop& earlier, const CountedLoop& second, uint32_t between) {
     BlockLoop first = earlier.loop;
     const Value turn = earlier.turn;
-    const int64_t from = *StartOf(earlier), second_from = *StartOf(second);
+    const Own of_first = OwnTurns(earlier, second), of_second = OwnTurns(second, earlier);
+    const int64_t second_start = *StartOf(second);
     // What stands between them is run where the loops are entered, and nowhere else.
     if (f_.blocks[first.entry].term.kind != ir::Terminator::Kind::kJump) AddPreheader(f_, first);
     const ir::Values start = second.loop.Arguments(f_);
@@ -332,40 +384,70 @@ class LoopJoiner {
       }
     }
     header.term.edges[first.exit_edge] = exit;
-    if (from != second_from)
-      RunLater(first, earlier.counter.param, carried, middle, from, second_from);
+    const size_t counter = earlier.counter.param;
+    if (!of_second.IsAll()) RunSecond(first, of_second, turn, carried.size(), middle);
+    if (!of_first.IsAll()) RunFirst(first, of_first, counter, carried, middle);
+    CountAll(first, counter, of_first, second_start, second.counter.bound);
     Rename(names);
     SimplifyControlFlow(f_);  // the blocks that nothing leads to
   }
-  // The turns of the loop that starts later are left out at first. `carried`: what the first one does; the joined header has that of
-  // the second one behind it.
-  void RunLater(const BlockLoop& joined, size_t counter, const ir::Values& carried, uint32_t middle,
-                int64_t first, int64_t second) {
-    const Value turn = carried[counter];
-    const auto gate = [&](uint32_t block, int64_t from, ir::Edge run, ir::Edge past) {
-      ir::Appender out(f_, f_.blocks[block].insts, 0);
-      const Value is_there =
-          out.Make(Op::Ge, ir::Type::Bool(), {turn, out.Number(Affine::Const(from))});
-      f_.blocks[block].term = {ir::Terminator::Kind::kBranch, is_there, {run, past}, {}};
-    };
-    const ir::Values& params = f_.blocks[joined.header].params;
-    if (first < second) {
-      ir::Values args = f_.blocks[middle].params;
-      args.insert(args.end(), params.begin() + static_cast<std::ptrdiff_t>(carried.size()),
-                  params.end());
-      const ir::Edge run = f_.blocks[middle].term.edges[0];
-      return gate(middle, second, run, {joined.header, std::move(args)});
+  // Which turns of the joined loop are those of one of the two.
+  struct Own {
+    std::optional<int64_t> from;
+    Value end;
+    bool IsAll() const { return !from && !end.valid(); }
+  };
+  Own OwnTurns(const CountedLoop& one, const CountedLoop& other) const {
+    Own own;
+    if (*StartOf(one) > *StartOf(other)) own.from = *StartOf(one);
+    if (TurnsBeyond(one, other).value_or(0) < 0) own.end = one.counter.bound;
+    return own;
+  }
+  void RunOwn(uint32_t block, const Own& own, Value turn, ir::Edge run, ir::Edge past) {
+    ir::Appender out(f_, f_.blocks[block].insts, 0);
+    const ir::Type type = ir::Type::Bool();
+    Value is_own;
+    if (own.from) is_own = out.Make(Op::Ge, type, {turn, out.Number(Affine::Const(*own.from))});
+    if (own.end.valid()) {
+      const Value in_front = out.Make(Op::Lt, type, {turn, own.end});
+      is_own = own.from ? out.Make(Op::And, type, {is_own, in_front}) : in_front;
     }
+    f_.blocks[block].term = {
+        ir::Terminator::Kind::kBranch, is_own, {std::move(run), std::move(past)}, {}};
+  }
+  // The others of its turns leave what it carries as it is. `carried`: what the first one does; the joined header has that of the second
+  // one behind it.
+  void RunSecond(const BlockLoop& joined, const Own& own, Value turn, size_t carried,
+                 uint32_t middle) {
+    ir::Values args = f_.blocks[middle].params;
+    const ir::Values& params = f_.blocks[joined.header].params;
+    args.insert(args.end(), params.begin() + static_cast<std::ptrdiff_t>(carried), params.end());
+    RunOwn(middle, own, turn, f_.blocks[middle].term.edges[0], {joined.header, std::move(args)});
+  }
+  void RunFirst(const BlockLoop& joined, const Own& own, size_t counter, ir::Values carried,
+                uint32_t middle) {
     const auto front = static_cast<uint32_t>(f_.blocks.size());
     f_.blocks.emplace_back();
     ir::Appender out(f_, f_.blocks[front].insts, 0);
-    ir::Values args = carried;
-    args[counter] = out.Make(Op::Add, ir::Type::I64(), {turn, out.Number(Affine::Const(1))});
+    const Value turn = carried[counter];
+    carried[counter] = out.Make(Op::Add, ir::Type::I64(), {turn, out.Number(Affine::Const(1))});
     ir::Edge& stay = f_.blocks[joined.header].term.edges[1 - joined.exit_edge];
-    gate(front, first, std::exchange(stay, {front, {}}), {middle, std::move(args)});
-    ir::Appender entry(f_, f_.blocks[joined.entry].insts, 0);
-    f_.blocks[joined.entry].term.edges[joined.entry_edge].args[counter] =
-        entry.Number(Affine::Const(second));
+    RunOwn(front, own, turn, std::exchange(stay, {front, {}}), {middle, std::move(carried)});
+  }
+  // The turns of both.
+  void CountAll(const BlockLoop& joined, size_t counter, const Own& first, int64_t start,
+                Value end) {
+    if (first.from) {
+      ir::Appender entry(f_, f_.blocks[joined.entry].insts, 0);
+      f_.blocks[joined.entry].term.edges[joined.entry_edge].args[counter] =
+          entry.Number(Affine::Const(start));
+    }
+    if (!first.end.valid()) return;
+    ir::Block& header = f_.blocks[joined.header];
+    for (Inst& inst : header.insts) {
+      if (inst.results[0] == header.term.cond)
+        std::replace(inst.args.begin(), inst.args.end(), first.end, end);
+    }
   }
   void Rename(const Copier& names) {
     for (ir::Block& b : f_.blocks) {

@@ -7,7 +7,8 @@
 //   b2: ret s + t                                       b2: s = each(i) { … } sum []; ret s + t
 //
 // Not into a loop, where they would be evaluated again, nor away from a statement that makes an array they read and stays:
-// the two may become one. What is in a statement's arm alone is evaluated only there.
+// the two may become one. But where turns of a loop take rows of that, and it may be larger than the function's own, the loop makes
+// these for what stands behind it, too (turn_blocks.cc). What is in a statement's arm alone is evaluated only there.
 #include <algorithm>
 #include <optional>
 #include <set>
@@ -15,6 +16,7 @@
 
 #include "core/ir/block_loops.h"
 #include "core/ir/dominance.h"
+#include "core/ir/own_arrays.h"
 #include "core/opt/simplify.h"
 
 namespace pullback::opt {
@@ -35,6 +37,7 @@ class Sinker {
   bool Run() {
     if (f_.blocks.size() < 2) return false;
     FindMovable();
+    FindTaken();
     pinned_.assign(f_.values.size(), 0);
     for (int round = 0; round < kMostRounds; ++round) {
       if (!FindTargets()) return false;
@@ -47,7 +50,7 @@ class Sinker {
 
  private:
   void FindMovable();
-  bool IsMovable(const Inst& inst) const;
+  void FindTaken();
   bool FindTargets();
   void Use(Value v, uint32_t block);
   uint32_t TargetOf(const Inst& inst, uint32_t block) const;
@@ -65,6 +68,7 @@ class Sinker {
   const std::vector<std::set<uint32_t>> loops_;  // by block: the headers
   std::vector<char> movable_;                    // by an instruction's first result
   std::vector<char> pinned_;                     // likewise: it stays
+  std::vector<char> taken_;  // by value: a large array of which turns of a loop behind it take rows
   std::vector<uint32_t> needed_;  // by value: the block that dominates all that use it
   std::vector<uint32_t> target_;  // by first result: where it goes, or kNoBlock
 };
@@ -104,6 +108,28 @@ void Sinker::FindMovable() {
       if (!good || !of) continue;
       movable_[inst.results[0].id] = 1;
       for (Value v : inst.results) of_statement[v.id] = 1;
+    }
+  }
+}
+
+void Sinker::FindTaken() {
+  taken_.assign(f_.values.size(), 0);
+  const ir::OwnArrays own(f_);
+  std::vector<uint32_t> made(f_.values.size(), ir::kNoBlock);
+  for (uint32_t block : dominators_.order()) {
+    for (const Inst& inst : f_.blocks[block].insts) {
+      for (size_t k = 0; inst.each && k < inst.results.size(); ++k) {
+        const ir::EachResult& r = inst.each->results[k];
+        if (r.out.size() > 1 && !own.IsNoLarger(r.shape)) made[inst.results[k].id] = block;
+      }
+      const auto take = [&](const Inst& read) {
+        if (read.op != Op::Index) return;
+        const uint32_t from = made[read.args[0].id];
+        if (from != ir::kNoBlock && !RunsNoMore(block, from)) taken_[read.args[0].id] = 1;
+      };
+      take(inst);
+      if (!inst.each) continue;
+      for (const Inst& read : inst.each->body) take(read);
     }
   }
 }
@@ -168,7 +194,7 @@ bool Sinker::PinBesideMakers() {
       }
       if (!moves) continue;
       bool leaves = false;
-      ir::ForEachOperand(inst, [&](Value v) { leaves = leaves || stays[v.id]; });
+      ir::ForEachOperand(inst, [&](Value v) { leaves = leaves || (stays[v.id] && !taken_[v.id]); });
       if (leaves) pinned_[inst.results[0].id] = 1;
       pinned = pinned || leaves;
     }

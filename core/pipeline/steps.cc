@@ -222,11 +222,14 @@ Status BlockTurns(PassRunner& passes, ir::Module& m) {
     for (auto& f : x.functions) changed |= opt::ReadCarriedRows(*f);
     return changed ? opt::Simplify(x, passes.rules()) : Status();
   }));
-  PB_RETURN_IF_ERROR(passes.Run("join_loops", m, [&](ir::Module& x) {
-    bool joined = false;
-    for (auto& f : x.functions) joined |= opt::JoinLoops(x, *f);
-    return joined ? opt::Simplify(x, passes.rules()) : Status();
-  }));
+  bool joined = true;
+  for (int round = 0; joined && round < kMostNests; ++round) {
+    joined = false;
+    PB_RETURN_IF_ERROR(passes.Run("join_loops", m, [&](ir::Module& x) {
+      for (auto& f : x.functions) joined |= opt::JoinLoops(x, *f);
+      return joined ? opt::Simplify(x, passes.rules()) : Status();
+    }));
+  }
   PB_RETURN_IF_ERROR(passes.Run("split_totals", m, [&](ir::Module& x) {
     bool split = false;
     for (auto& f : x.functions) split |= tensor::SplitTotals(*f);

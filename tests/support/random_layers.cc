@@ -175,6 +175,7 @@ class LayersWriter {
     return "  var " + sum + " = 0.0\n  for i " +
            Pick({"< # { " + sum + " += dot($[i], v) ** 2 }",
                  "< # { " + sum + " += dot($[i], $[max(0, i - 1)]) ** 2 }",
+                 "< # - 1 { " + sum + " = sin(" + sum + " + dot($[i], $[i + 1])) }",
                  "in " + from + "..# { " + sum + " = sin(" + sum + " + dot($[i], $[i - " + from +
                      "])) }"}) +
            "\n";
