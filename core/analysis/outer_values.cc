@@ -12,10 +12,10 @@ using ir::Value;
 
 namespace {
 
-// Quotients truncate towards zero, and remainders have the sign of what is divided.
+// Quotients truncate towards zero, and remainders have the sign of what is divided: by no more than `most`.
 Interval OfQuotients(const Interval& a, int64_t by) { return {a.lo / by, a.hi / by}; }
-Interval OfRemainders(const Interval& a, int64_t greatest) {
-  return {a.lo < 0 ? 1 - greatest : 0, a.hi > 0 ? greatest - 1 : 0};
+Interval OfRemainders(const Interval& a, int64_t most) {
+  return {a.lo < 0 ? 1 - most : 0, a.hi > 0 ? most - 1 : 0};
 }
 
 }  // namespace

@@ -141,6 +141,9 @@ void KnownExtents::LearnAffine(const Affine& a, Value result) {
     return made_of_arrays.contains(t.value);
   });
   if (made) made_of_arrays.insert(result);
+  const bool less =
+      a.terms.size() == 1 && a.terms[0].coeff == 1 && -kMaxExtent <= a.constant && a.constant < 0;
+  if (less) at_most_[result] = below_[result] = {a.terms[0].value};
 }
 
 void KnownExtents::LearnTurn(Value first, Value turn) {

@@ -286,15 +286,17 @@ class RowFuser {
   static bool IsOfRow(const Effects::Access& access) {
     return access.IsOfTurn() && access.axis == 0;
   }
-  // As near as rows in strips may be, by extents that are known where these are made.
+  // As near as rows in strips may be, by extents that are known where these are made: to the first loop's, or to each other far behind it.
   bool IsNearRow(const Effects::Access& access, bool of_rows) const {
     const auto is_known = [&](const Reach& turns) {
-      return IsNear(turns) && (of_rows || turns.IsConst()) &&
+      return (of_rows || turns.IsConst()) &&
              std::all_of(turns.terms.begin(), turns.terms.end(),
                          [&](const Reach::Term& t) { return known_.first.contains(t.value); });
     };
-    return access.axis == 0 && is_known(access.first) && is_known(access.last) &&
-           IsNear(access.last - access.first);
+    const Reach &first = access.first, &last = access.last;
+    const bool is_near = (IsNear(first) && IsNear(last)) ||
+                         (IsShortDelay(first) && IsShortDelay(last) && IsNear(last - first));
+    return access.axis == 0 && is_near && is_known(first) && is_known(last);
   }
   // The loop that gives all elements of the array their first value and does nothing else, if others use it. Rows that
   // no other loop visits need none, so each turn of these may fill its own. (An array that is zeroed has elements that

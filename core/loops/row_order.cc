@@ -241,7 +241,7 @@ std::optional<RowOrder::Paces> RowOrder::PacesOf(const Members& members) const {
       if (!more) return std::nullopt;
       delay = AtMost(delay, delays[earlier] + *more);
     }
-    if (!IsNear(delay)) return std::nullopt;
+    if (!IsShortDelay(delay)) return std::nullopt;
     delays.push_back(delay);
   }
   Paces paces;

@@ -254,12 +254,17 @@ std::vector<Node> RunByStrips(Function& f, const Node& bounds, std::vector<Strip
   return std::move(front.nodes);
 }
 
-bool IsNear(const Reach& turns) {
-  constexpr int64_t kMostTurns = 64, kMostExtents = 4;
+namespace {
+bool IsWithin(const Reach& turns, int64_t most) {
+  constexpr int64_t kMostExtents = 4;
   int64_t extents = 0;
   for (const Reach::Term& t : turns.terms) extents += std::abs(t.coeff);
-  return -kMostTurns <= turns.constant && turns.constant <= kMostTurns && extents <= kMostExtents;
+  return -most <= turns.constant && turns.constant <= most && extents <= kMostExtents;
 }
+}  // namespace
+
+bool IsNear(const Reach& turns) { return IsWithin(turns, 32); }
+bool IsShortDelay(const Reach& turns) { return IsWithin(turns, 64); }
 
 StripArray MakeStripArray(const Node& alloc, const Effects::Access& access) {
   StripArray of{};

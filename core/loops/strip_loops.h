@@ -63,8 +63,9 @@ struct StripPart {
   Pace pace{};  // in turns of the strips; a rate other than 1: it starts at 0
 };
 
-// Not so many turns that keeping their rows would take more than other arrays do: of a delay, of where accesses are, or of how far apart.
+// Not so many turns that keeping their rows would take more than other arrays do; nor that those between two loops would.
 bool IsNear(const Reach& turns);
+bool IsShortDelay(const Reach& turns);
 
 // An array that holds what there is for a strip: all accesses are in there. `first`, `last`: in turn t of the strips, rows, or
 // elements, t / period + first to t / period + last are accessed.

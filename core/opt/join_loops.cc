@@ -10,7 +10,7 @@
 //   b6: … s, t …
 //
 // Where one of them starts some turns later than the other, or ends some turns earlier, its own are run from there, or up to there: b7
-// leads to b5 if i is such, or else to b1.
+// leads to b5 if i is such, or else to b1. (Or b1 to b2 or b7, if that is the first one.)
 //
 // A loop over fewer rows than a statement behind it reads of an array that it takes rows of, of no others, runs to the last of these: no
 // turn behind its own does anything, but blocks make what the statement takes (row_asides.h).
@@ -157,15 +157,15 @@ class LoopJoiner {
     for (auto& [array, rows] : rows_) {
       for (Read& read : rows.reads) {
         for (size_t k : around[read.block]) {
-          if (IsNextTo(read, rows.count, k) || is_near(read.row - Affine::Of(loops_[k].turn)))
+          if (NotesNextTo(read, rows.count, k) || is_near(read.row - Affine::Of(loops_[k].turn)))
             read.forwards.push_back(k);
           if (is_near(read.row - loops_[k].LeftBehind())) read.backwards.push_back(k);
         }
       }
     }
   }
-  // By cases, max(0, i - 1), too; it is there then.
-  bool IsNextTo(const Read& read, Value rows, size_t loop) {
+  // By cases, max(0, i - 1), too; it is there then, and noted as such.
+  bool NotesNextTo(const Read& read, Value rows, size_t loop) {
     const std::optional<Turns> turns = TurnsOf(loops_[loop]);
     if (!turns) return false;
     const auto span =
@@ -253,8 +253,9 @@ class LoopJoiner {
                   size_t second) const {
     bool by_first = false, by_second = false;
     for (const Read& read : reads) {
+      const BlockLoop& last = loops_[second].loop;
       const bool is_behind =
-          read.in_body && dominators_.Dominates(loops_[second].loop.header, read.block);
+          read.in_body && dominators_.Dominates(last.header, read.block) && !last.Holds(read.block);
       if ((read.*loops).empty() && !is_behind) return false;
       for (size_t k : read.*loops) {
         by_first |= k == first;
@@ -284,7 +285,7 @@ class LoopJoiner {
       bool by_turns = false, by_rows = false, by_none = false;
       for (const Read& read : rows.reads) {
         const bool of_turn = read.forwards == std::vector<size_t>{loop};
-        const bool of_row = read.forwards.empty() && IsOfEachRow(read, rows.count) &&
+        const bool of_row = read.forwards.empty() && IsByRows(read, rows.count) &&
                             dominators_.Dominates(l.loop.header, read.block);
         by_turns |= of_turn;
         by_rows |= of_row;
@@ -294,11 +295,11 @@ class LoopJoiner {
     }
     return {};
   }
-  bool IsOfEachRow(const Read& read, Value rows) const {
+  bool IsByRows(const Read& read, Value rows) const {
     if (!read.in_body) return false;
     const ir::Each& each = *f_.blocks[read.block].insts[read.place].each;
     return std::any_of(each.indices.begin(), each.indices.end(), [&](const ir::IndexVar& i) {
-      return read.row.Coeff(i.var) == 1 && RowsBeyond(i.extent, rows, defs_) == int64_t{0};
+      return RowsBeyond(i.extent, rows, defs_) == int64_t{0};
     });
   }
 
@@ -399,7 +400,7 @@ class LoopJoiner {
   };
   Own OwnTurns(const CountedLoop& one, const CountedLoop& other) const {
     Own own;
-    if (*StartOf(one) > *StartOf(other)) own.from = *StartOf(one);
+    if (*StartOf(one) > *StartOf(other)) own.from = StartOf(one);
     if (TurnsBeyond(one, other).value_or(0) < 0) own.end = one.counter.bound;
     return own;
   }

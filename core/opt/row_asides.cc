@@ -19,10 +19,10 @@ bool RowAsides::MayBe(size_t maker, const BlockLoop& loop, const Counter& counte
   const Inst& inst = makers_.InstOf(m);
   if ((m.is_large && !m.adds) || loop.has_breaks || loop.Holds(m.block) ||
       !dominators_.Dominates(loop.header, m.block) || !makers_.AreInSameLoops(m.block, loop) ||
-      RowsBeyond(m.rows, counter.bound, defs_) != int64_t{0})
+      RowsBeyond(m.rows, counter.bound, defs_).value_or(1) > 0)
     return false;
-  bool there = true;
-  ir::ForEachOperand(inst, [&](Value v) { there &= IsInFront(v, loop); });
+  bool there = HasRowsInFront(m, loop);
+  ir::ForEachOperand(inst, [&](Value v) { there &= v == m.rows || IsInFront(v, loop); });
   for (const ir::EachResult& r : inst.each->results) {
     there &= (r.monoid == ir::Monoid::kGen || r.monoid == ir::Monoid::kSum ||
               r.monoid == ir::Monoid::kMax || r.monoid == ir::Monoid::kMin) &&
@@ -48,6 +48,27 @@ bool RowAsides::NothingTrapsBefore(size_t maker, const CountedLoop& loop,
         const auto it = inst.each ? makers_.MakerOf(inst) : std::nullopt;
         return traps.CannotTrap(inst, loop) || (it && makers_.CannotTrap(makers_[*it]));
       });
+}
+
+// Or what it is the sum of, and nothing but sizes needs it.
+bool RowAsides::HasRowsInFront(const Maker& maker, const BlockLoop& loop) const {
+  if (IsInFront(maker.rows, loop)) return true;
+  const Affine form = FormOf(maker.rows, defs_);
+  const ir::Each& each = *makers_.InstOf(maker).each;
+  bool needed = false;
+  const auto look = [&](Value v) { needed |= v == maker.rows; };
+  for (const Inst& inst : each.body) ir::ForEachOperand(inst, look);
+  for (const ir::Constraint& c : each.where) ir::ForEachOperand(c.e, look);
+  for (const ir::EachResult& r : each.results) {
+    for (const Affine& a : r.out) ir::ForEachOperand(a, look);
+  }
+  return !needed && std::all_of(form.terms.begin(), form.terms.end(),
+                                [&](const Affine::Term& t) { return IsInFront(t.value, loop); });
+}
+
+std::optional<Affine> RowAsides::RowsToMake(size_t maker, const BlockLoop& loop) const {
+  const Maker& m = makers_[maker];
+  return IsInFront(m.rows, loop) ? std::nullopt : std::optional(FormOf(m.rows, defs_));
 }
 
 bool RowAsides::IsInFront(Value v, const BlockLoop& loop) const {
@@ -76,11 +97,11 @@ Inst OverElements(ir::Function& f, const ir::EachResult& like, Value rows, const
 
 }  // namespace
 
-Inst EmptyTable(ir::Function& f, const ir::EachResult& like, ir::Type array) {
+Inst EmptyTable(ir::Function& f, const ir::EachResult& like, ir::Type array, bool of_sums) {
   Inst inst = OverElements(f, like, like.shape[0], {});
   Inst& zero = inst.each->body.emplace_back();
   zero.op = Op::Const;
-  zero.bits = array.elem == DType::kF32 ? uint64_t{1} << 31 : uint64_t{1} << 63;
+  if (!of_sums) zero.bits = array.elem == DType::kF32 ? uint64_t{1} << 31 : uint64_t{1} << 63;
   zero.results = {f.NewValue(array.Element())};
   inst.each->results[0].value = zero.results[0];
   inst.results = {f.NewValue(array)};

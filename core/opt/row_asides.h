@@ -9,10 +9,12 @@
 //                                                                        t' = add_arrays t, q
 //
 // What nothing is added to is -0.0, which adds nothing. (The rows are added in place, core/tensor/accumulate.cc.) A statement that adds
-// up what it makes of all rows, sum [k], has an array of such sums instead, to which each block's are added: in another order.
+// up what it makes of all rows, sum [k], has an array of such sums instead, 0.0 as those of no rows, to which each block's are added: in
+// another order.
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "core/ir/dominance.h"
@@ -29,13 +31,16 @@ class RowAsides {
             const RowMakers& makers)
       : f_(f), dominators_(dominators), defs_(defs), makers_(makers) {}
 
-  // Whether the maker stands behind the loop, makes as many rows as that counts to, none of which is large, or adds them up, and what
+  // Whether the maker stands behind the loop, makes as many rows as that counts to or a few less, none of which is large, or adds them up, and what
   // it needs is there in front of the loop.
   bool MayBe(size_t maker, const BlockLoop& loop, const Counter& counter) const;
+  // How many rows it makes, if that is not there in front of the loop, of what is.
+  std::optional<ir::Affine> RowsToMake(size_t maker, const BlockLoop& loop) const;
   // Whether nothing behind the loop, in front of it, may end the run.
   bool NothingTrapsBefore(size_t maker, const CountedLoop& loop, const LoopTraps& traps) const;
 
  private:
+  bool HasRowsInFront(const Maker& maker, const BlockLoop& loop) const;
   bool IsInFront(ir::Value v, const BlockLoop& loop) const;
 
   const ir::Function& f_;
@@ -44,8 +49,8 @@ class RowAsides {
   const RowMakers& makers_;
 };
 
-// Of the shape of that result.
-ir::Inst EmptyTable(ir::Function& f, const ir::EachResult& like, ir::Type array);
+// Of the shape of that result: of rows, or of sums.
+ir::Inst EmptyTable(ir::Function& f, const ir::EachResult& like, ir::Type array, bool of_sums);
 // The table with `rows` at `first` and behind it, `count` of them.
 ir::Value PutRows(ir::Function& f, ir::Value rows, ir::Value count, const ir::Affine& first,
                   const ir::EachResult& like, ir::Value table, std::vector<ir::Inst>& out);

@@ -19,7 +19,7 @@
 namespace pullback::opt {
 
 // A statement whose every result has a row for each turn of its index `row`; or one that `adds` up over these, of which rows of others
-// are made: it may be both.
+// are made: of a statement that is both there are two.
 struct Maker {
   uint32_t block;
   size_t place;  // among the block's instructions

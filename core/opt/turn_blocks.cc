@@ -76,6 +76,8 @@ class Blocker : private RowLoops {
     std::map<size_t, Window> made = {};  // by member
     int64_t turns = kRows;               // of a block
     Members asides = {};
+    std::map<size_t, Affine> aside_rows =
+        {};  // how many, of those that are not there in front of the loop
   };
 
   // No more than a block's rows: k, or min(k, …).
@@ -189,6 +191,10 @@ class Blocker : private RowLoops {
       if (beside && plan.order == Order::kBackwards) continue;
       plan.members = MembersOf(plan, beside, with_asides);
       plan.asides = AsidesOf(plan);
+      plan.aside_rows.clear();
+      for (size_t m : plan.asides) {
+        if (const auto rows = asides_.RowsToMake(m, plan.loop)) plan.aside_rows.emplace(m, *rows);
+      }
       if (FindMade(plan)) return true;
     }
     return false;
@@ -221,7 +227,8 @@ class Blocker : private RowLoops {
   // Which rows of each member the turns and other members take. False: some are not known, or more than a block has of its own.
   bool FindMade(Plan& plan) const {
     plan.made.clear();
-    for (size_t m : plan.asides) plan.made[m] = {};  // as many rows as turns, one each
+    for (size_t m : plan.asides)  // a row for each turn, or no more
+      plan.made[m] = {0, 0, *RowsBeyond(makers_[m].rows, plan.counter.bound, defs_), 1, {}};
     int64_t most_step = plan.window.step;
     for (auto m = plan.members.rbegin(); m != plan.members.rend(); ++m) {
       std::optional<RowSpan> span;
@@ -311,7 +318,8 @@ class Blocker : private RowLoops {
     return !plan.loop.has_breaks && plan.start == 0 && plan.window == Window();
   }
   void Rewrite(Plan& plan) {
-    auto& [loop, counter, order, members, start, window, windows, block_turns, asides] = plan;
+    auto& [loop, counter, order, members, start, window, windows, block_turns, asides, aside_rows] =
+        plan;
     for (size_t m : members) makers_.CheckSizes(b_, makers_[m], loop.entry);
     const uint32_t around = b_.NewBlock(), make = b_.NewBlock(), next = b_.NewBlock();
     const Value block = b_.AddParam(around, ir::Type::I64());
@@ -363,7 +371,8 @@ class Blocker : private RowLoops {
 
   // The loop around, which is entered instead of the other one and goes on where that did.
   void GoByBlocks(const Plan& plan, uint32_t around, uint32_t make) {
-    const auto& [loop, counter, order, members, start, window, windows, turns, asides] = plan;
+    const auto& [loop, counter, order, members, start, window, windows, turns, asides, aside_rows] =
+        plan;
     const ir::Terminator term = std::move(f_.blocks[loop.entry].term);
     b_.SetBlock(loop.entry);
     const Value rounded = b_.AffineOf(Affine::Of(counter.bound) + Affine::Const(turns - 1 - start));
@@ -457,9 +466,13 @@ class Blocker : private RowLoops {
     const ir::Terminator term = std::move(f_.blocks[entry].term);
     b_.SetBlock(entry);
     for (size_t m : plan.asides) {
+      const auto rows = plan.aside_rows.find(m);
+      if (rows != plan.aside_rows.end() && !makers_[m].adds)
+        rows_in_front_[m] = b_.AffineOf(rows->second);
       const Inst& whole = makers_.InstOf(makers_[m]);
       for (size_t k = 0; k < whole.results.size(); ++k) {
-        const Inst table = EmptyTable(f_, whole.each->results[k], f_.TypeOf(whole.results[k]));
+        const Inst table =
+            EmptyTable(f_, ResultOf(m, k), f_.TypeOf(whole.results[k]), makers_[m].adds);
         tables.push_back(table.results[0]);
         f_.blocks[entry].insts.push_back(table);
       }
@@ -476,6 +489,13 @@ class Blocker : private RowLoops {
       }
     }
     return tables;
+  }
+  // With sizes that are there in front of the loop.
+  ir::EachResult ResultOf(size_t aside, size_t k) const {
+    ir::EachResult r = makers_.InstOf(makers_[aside]).each->results[k];
+    if (const auto rows = rows_in_front_.find(aside); rows != rows_in_front_.end())
+      std::replace(r.shape.begin(), r.shape.end(), makers_[aside].rows, rows->second);
+    return r;
   }
   // The rows in front of the first turn's are those of a block of as many turns.
   ir::Values FillFront(const Plan& plan, uint32_t block, const ir::Values& tables) {
@@ -503,7 +523,6 @@ class Blocker : private RowLoops {
                         const ir::Values& tables) {
     ir::Values filled;
     for (size_t m : plan.asides) {
-      const Inst& whole = makers_.InstOf(makers_[m]);
       const BlockRows& rows = rows_of.at(m);
       Inst of_block = RowsOf(m, plan.counter.bound, plan.order, rows_of, made);
       const ir::Values results = of_block.results;
@@ -513,7 +532,7 @@ class Blocker : private RowLoops {
         std::vector<Inst>& out = f_.blocks[block].insts;
         filled.push_back(makers_[m].adds ? AddTo(f_, table, results[k], out)
                                          : PutRows(f_, results[k], rows.count, rows.first,
-                                                   whole.each->results[k], table, out));
+                                                   ResultOf(m, k), table, out));
       }
     }
     return filled;
@@ -564,6 +583,7 @@ class Blocker : private RowLoops {
   }
 
   const UsingBlocks users_;
+  std::map<size_t, Value> rows_in_front_;  // by aside
   const RowAsides asides_;
   const LoopTraps traps_;
 };

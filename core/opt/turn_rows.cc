@@ -198,7 +198,6 @@ void TurnRows::LearnCounters(std::vector<Affine>& facts, const Affine& form) con
   for (size_t k = 0; k < facts.size() && facts.size() < kMostOfCase; ++k) learn(Affine(facts[k]));
 }
 
-// Nothing: not near. `first` beyond `last`: the case is never.
 std::vector<const Inst*> TurnRows::IdleChecks(const Turns& turns) const {
   std::vector<const Inst*> idle;
   for (uint32_t b : turns.loop.blocks) {
@@ -213,6 +212,7 @@ std::vector<const Inst*> TurnRows::IdleChecks(const Turns& turns) const {
   return idle;
 }
 
+// Nothing: not near. `first` beyond `last`: the case is never.
 std::optional<RowSpan> TurnRows::SpanIn(Case c, const Affine& rows, const Turns& turns,
                                         int64_t step) const {
   std::vector<Affine> facts = std::move(c.facts.at_least_0);

@@ -202,44 +202,69 @@ TEST_CASE("turn blocks: a row that is not there is the error that it was") {
 
 TEST_CASE("turn blocks: loops that take rows of one array are one loop") {
   const std::string first = "  let e = tanh.(x @ w)\n  var a = 0.3\n  for i < n { a = sin(a + ";
-  for (
-      const auto& [body, whole] : std::vector<std::pair<std::string, int>>{
-          {"sum(e[i])) }\n  var b = 0.2\n  for i < n { b = cos(b * norm2(e[i])) }\n  return a * "
-           "b\n",
-           0},
-          {"sum(e[i])) }\n  let v = sin.(u[0]) + a * 0.0\n  return a + sum(v)\n", 0},
-          // What stands between them goes in front.
-          {"sum(e[i])) }\n  let v = sin.(u[0])\n  var b = v\n"
-           "  for i < n { b = tanh.(b + e[i]) }\n  var c = zeros(s)\n"
-           "  for i < n { if e[i, 0] > 0.0 { c = c + b[0] * 0.0 + e[i] } }\n"
-           "  return a + sum(b) + sum(c)\n",
-           2},
-          {"sum(e[i])) }\n  let v = sin.(u[0])\n  var b = v\n"
-           "  for i < n { b = tanh.(b + e[i]) }\n  var c = zeros(s)\n"
-           "  for i < n { if e[i, 0] > 0.0 { c = c + e[i] } }\n  return a + sum(b) + sum(c)\n",
-           0},
-          // From the other end, and one from each end.
-          {"sum(e[n - 1 - i])) }\n  var b = 0.2\n  for i < n { b = cos(b * e[n - 1 - i, 1]) }\n"
-           "  return a * b\n",
-           0},
-          {"sum(e[n - 1 - i])) }\n  var b = 0.2\n  for i < n { b = cos(b * e[i, 1]) }\n"
-           "  return a * b\n",
-           2},
-          // The second takes what the first one leaves, other turns, or may trap as the first one may.
-          {"sum(e[i])) }\n  var b = a\n  for i < n { b = cos(b * e[i, 1]) }\n  return b\n", 2},
-          {"sum(e[i])) }\n  var b = 0.1\n  for i < n - 1 { b = cos(b * e[i, 1]) }\n  return a + "
-           "b\n",
-           2},
-          {"e[i, (y[i] + 1) % s]) }\n  var b = 0.1\n  for i < n { b = cos(b * e[i, (y[i] + 1) % "
-           "s]) }\n"
-           "  return a + b\n",
-           2},
-          {"e[i, (y[i] + 1) % s]) }\n  var b = 0.1\n  for i < n { b = cos(b * e[i, 1]) }\n"
-           "  return a + b\n",
-           2},
-      }) {
+  for (const auto& [body, whole] : std::vector<std::pair<std::string, int>>{
+           {"sum(e[i])) }\n  var b = 0.2\n  for i < n { b = cos(b * norm2(e[i])) }\n  return a * "
+            "b\n",
+            0},
+           {"sum(e[i])) }\n  let v = sin.(u[0]) + a * 0.0\n  return a + sum(v)\n", 0},
+           // What stands between them goes in front.
+           {"sum(e[i])) }\n  let v = sin.(u[0])\n  var b = v\n"
+            "  for i < n { b = tanh.(b + e[i]) }\n  var c = zeros(s)\n"
+            "  for i < n { if e[i, 0] > 0.0 { c = c + b[0] * 0.0 + e[i] } }\n"
+            "  return a + sum(b) + sum(c)\n",
+            2},
+           {"sum(e[i])) }\n  let v = sin.(u[0])\n  var b = v\n"
+            "  for i < n { b = tanh.(b + e[i]) }\n  var c = zeros(s)\n"
+            "  for i < n { if e[i, 0] > 0.0 { c = c + e[i] } }\n  return a + sum(b) + sum(c)\n",
+            0},
+           // From the other end, and one from each end.
+           {"sum(e[n - 1 - i])) }\n  var b = 0.2\n  for i < n { b = cos(b * e[n - 1 - i, 1]) }\n"
+            "  return a * b\n",
+            0},
+           {"sum(e[n - 1 - i])) }\n  var b = 0.2\n  for i < n { b = cos(b * e[i, 1]) }\n"
+            "  return a * b\n",
+            2},
+           // The second takes what the first one leaves, or may trap as the first one may.
+           {"sum(e[i])) }\n  var b = a\n  for i < n { b = cos(b * e[i, 1]) }\n  return b\n", 2},
+           {"e[i, (y[i] + 1) % s]) }\n  var b = 0.1\n  for i < n { b = cos(b * e[i, (y[i] + 1) % "
+            "s]) }\n"
+            "  return a + b\n",
+            2},
+           {"e[i, (y[i] + 1) % s]) }\n  var b = 0.1\n  for i < n { b = cos(b * e[i, 1]) }\n"
+            "  return a + b\n",
+            2},
+       }) {
     CheckProgram(first + body, whole);
   }
+}
+
+TEST_CASE("turn blocks: loops whose turns start or end apart are one loop") {
+  const std::vector<std::string> turns = {"< n { # = sin(# + sum(e[i])) }",
+                                          "in 2..n { # = sin(# + dot(e[i], e[i - 2])) }",
+                                          "< n - 1 { # = cos(# * dot(e[i], e[i + 1])) }",
+                                          "in 1..n - 1 { # += dot(e[i - 1], e[i + 1]) ** 2 }",
+                                          "< n { # = sin(# + dot(e[i], e[max(0, i - 1)])) }"};
+  const auto loop = [](const std::string& name, std::string of) {
+    for (size_t at = of.find('#'); at != std::string::npos; at = of.find('#'))
+      of.replace(at, 1, name);
+    return "  var " + name + " = 0.3\n  for i " + of + "\n";
+  };
+  for (const std::string& first : turns) {
+    for (const std::string& second : turns) {
+      CheckProgram("  let e = tanh.(x @ w)\n" + loop("a", first) + loop("b", second) +
+                       "  return a * b + a\n",
+                   0, {0, 1, 2, 3, 17});
+    }
+  }
+  // Where a counter has come to is asked for; too far apart.
+  CheckProgram(
+      "  let e = tanh.(x @ w)\n" + loop("a", turns[0]) +
+          "  var b = 0.2\n  var j = 1\n  while j < n { b = sin(b + sum(e[j])); j = j + 1 }\n"
+          "  return a + b * f64(j)\n",
+      2);
+  CheckProgram("  let e = tanh.(x @ w)\n" + loop("a", turns[0]) +
+                   loop("b", "in 20..n { # = sin(# + sum(e[i])) }") + "  return a + b\n",
+               2);
 }
 
 TEST_CASE("turn blocks: what stands between two loops is run where these are") {
@@ -280,6 +305,27 @@ TEST_CASE("turn blocks: the first loop's error comes first") {
       const std::vector<Tensor> args = {Waves(4, 2, 0.5), Waves(2, 3, 1.5),
                                         Tensor::Of(DType::kI64, {4}, y)};
       CheckSameTrap(optimised, ssa, args);
+    }
+  }
+}
+
+TEST_CASE("turn blocks: rows that are not there of loops that start or end apart") {
+  for (const auto& [first, second] : std::vector<std::pair<std::string, std::string>>{
+           {"< n { a = sin(a + sum(e[i])) }", "in 1..n { b = sin(b + e[i + 1, 0]) }"},
+           {"in 1..n { a = sin(a + sum(e[i - 2])) }", "< n { b = sin(b + e[i, 0]) }"},
+           {"< n { a = sin(a + sum(e[i])) }", "< n + 1 { b = sin(b + e[i, 0]) }"},
+           {"< n + 1 { a = sin(a + sum(e[i])) }", "in 1..n { b = sin(b + e[i - 1, 0]) }"},
+           {"in 1..n { a = sin(a + e[i, y[i]]) }", "< n { b = sin(b + e[i, 0]) }"}}) {
+    const ir::Module ssa = LowerText(
+        "fn f(x: [n, d]f64, w: [d, s]f64, y: [n]i64) -> f64 {\n  let e = x @ w\n  var a = 0.0\n"
+        "  for i " +
+            first + "\n  var b = 0.1\n  for i " + second + "\n  return a + b\n}\n",
+        "f");
+    const ir::Module optimised = Derived(ssa, Transform::kValue);
+    for (int64_t n : {0, 1, 2, 3, 17}) {
+      const std::vector<int64_t> y(static_cast<size_t>(n), n == 3 ? 7 : 1);
+      CheckSameTrap(optimised, ssa,
+                    {Waves(n, 2, 0.5), Waves(2, 3, 1.5), Tensor::Of(DType::kI64, {n}, y)});
     }
   }
 }

@@ -320,7 +320,10 @@ TEST_CASE("turn blocks: rows that layers in front take by steps") {
   // Pairs of pairs.
   by("  let h = gen i < n / 2 { max.(g[2 * i], g[2 * i + 1]) }\n"
      "  let q = gen i < n / 2 / 2 { h[2 * i] - h[2 * i + 1] }\n",
-     "< n / 2 / 2", two, 3);
+     "< n / 2 / 2", two);
+  by("  let h = gen i < n / 2 { max.(g[2 * i], g[2 * i + 1]) }\n"
+     "  let q = gen i < n / 4 { h[2 * i] - h[2 * i + 1] }\n",
+     "< n / 4", two);
 }
 
 TEST_CASE("turn blocks: rows of weights that repeat, of runs along rows") {
