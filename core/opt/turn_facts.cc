@@ -141,6 +141,7 @@ bool IsOfDims(const Affine& form, const DefinitionBlocks& defs) {
 }
 
 std::optional<Affine> TimesBound(Value bound, int64_t times, const DefinitionBlocks& defs) {
+  constexpr int64_t kMostLess = 16;
   const Inst* div = defs.Inst(bound);
   if (div != nullptr && div->op == Op::Div) {
     const Affine below = FormOf(div->args[1], defs);
@@ -148,7 +149,14 @@ std::optional<Affine> TimesBound(Value bound, int64_t times, const DefinitionBlo
       return TimesBound(div->args[0], (times - 1) / below.constant + 1, defs);
   }
   const Affine form = FormOf(bound, defs);
-  return IsOfDims(form, defs) ? std::optional(form * times) : std::nullopt;
+  if (IsOfDims(form, defs)) return form * times;
+  // Of n / 2 - 1.
+  const bool less = form.terms.size() == 1 && form.terms[0].coeff == 1 && form.constant < 0 &&
+                    -kMostLess <= form.constant && form.terms[0].value != bound;
+  std::optional<Affine> most =
+      less ? TimesBound(form.terms[0].value, times, defs) : std::optional<Affine>();
+  if (most) most->constant += form.constant * times;
+  return most;
 }
 
 std::optional<int64_t> RowsBeyond(Value rows, Value bound, const DefinitionBlocks& defs) {

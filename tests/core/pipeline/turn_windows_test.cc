@@ -309,6 +309,7 @@ TEST_CASE("turn blocks: rows that layers in front take by steps") {
   by(means, "< n / 2", one);
   by(means, "< n / 2", two);
   by(means, "in 1..n / 2", "a = sin(a + dot(q[i], q[i - 1]))");
+  by(means, "< n / 2 - 1", "a = sin(a + dot(q[i], q[i + 1]))");
   by(means, "in 1..n / 2", "a = a + 0.1 + exp(sum(q[i])) * 0.01\n if a > 0.5 { break }");
   by("  let q = gen i < n / 3 { g[3 * i] * g[3 * i + 2] }\n", "< n / 3", two);
   by("  let h = gen i < n / 2 { g[2 * i] - g[2 * i + 1] @ u }\n"
