@@ -63,8 +63,9 @@ struct StripPart {
   Pace pace{};  // in turns of the strips; a rate other than 1: it starts at 0
 };
 
-// Not so many turns that keeping their rows would take more than other arrays do; nor that those between two loops would.
+// Not so many turns that keeping their rows would take more than other arrays do: 32.
 bool IsNear(const Reach& turns);
+// That a loop runs behind the first one: of many together each is near the next, 64.
 bool IsShortDelay(const Reach& turns);
 
 // An array that holds what there is for a strip: all accesses are in there. `first`, `last`: in turn t of the strips, rows, or

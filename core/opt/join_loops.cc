@@ -9,11 +9,11 @@
 //   b5: t' = … e[j] …; jump b4(j + 1, t')   b6: … s, t …
 //   b6: … s, t …
 //
-// Where one of them starts some turns later than the other, or ends some turns earlier, its own are run from there, or up to there: b7
-// leads to b5 if i is such, or else to b1. (Or b1 to b2 or b7, if that is the first one.)
+// Where one of them starts some turns later than the other, or ends some turns earlier, a branch leaves the others out: in b7, of the
+// second one; in a block between b1 and b2, of the first one, which leads to b7 otherwise.
 //
-// A loop over fewer rows than a statement behind it reads of an array that it takes rows of, of no others, runs to the last of these: no
-// turn behind its own does anything, but blocks make what the statement takes (row_asides.h).
+// A loop may take rows of an array of which a statement behind it reads a few more. It runs to the last of these, with turns that do
+// nothing, so that its blocks make what the statement takes (row_asides.h).
 //
 // Only where the turns of one of them cannot trap, and what stands between them cannot, or the first one's turns, so that the error
 // of a run is the same; and where the array may be larger than the function's own.
@@ -45,7 +45,8 @@ using ir::Value;
 
 constexpr int kMostJoins = 8;  // of a function: each walks over it
 constexpr int64_t kMostRowsAway = 4;
-constexpr int64_t kMostStart = 16;
+constexpr int64_t kMostStart = 16,
+                  kMostMore = 16;  // turns that are left out at first, that do nothing
 
 class LoopJoiner {
  public:
@@ -209,8 +210,12 @@ class LoopJoiner {
     if (!a || !b || *a < 0 || *b < 0) return false;
     const bool same_end = AreSame(first.counter.bound, second.counter.bound);
     if (a == b && same_end) return true;
-    return std::max(*a, *b) <= kMostStart && (same_end || TurnsBeyond(first, second)) &&
-           !IsAskedFor(first) && !IsAskedFor(second);
+    const auto is_bounded = [&](const CountedLoop& l) {
+      return TimesBound(l.counter.bound, 1, defs_).has_value();  // k - 1 may wrap
+    };
+    const bool are_near = TurnsBeyond(first, second) && is_bounded(first) && is_bounded(second);
+    return std::max(*a, *b) <= kMostStart && (same_end || are_near) && !IsAskedFor(first) &&
+           !IsAskedFor(second);
   }
   // By how many the first one ends later.
   std::optional<int64_t> TurnsBeyond(const CountedLoop& first, const CountedLoop& second) const {
@@ -281,7 +286,7 @@ class LoopJoiner {
     const CountedLoop& l = loops_[loop];
     for (const auto& [array, rows] : rows_) {
       const auto beyond = RowsBeyond(rows.count, l.counter.bound, defs_);
-      if (!beyond || *beyond < 1 || *beyond > kMostStart || defs_.IsInside(array, l.loop)) continue;
+      if (!beyond || *beyond < 1 || *beyond > kMostMore || defs_.IsInside(array, l.loop)) continue;
       bool by_turns = false, by_rows = false, by_none = false;
       for (const Read& read : rows.reads) {
         const bool of_turn = read.forwards == std::vector<size_t>{loop};
@@ -467,7 +472,7 @@ class LoopJoiner {
   const std::vector<BlockLoop> all_loops_;
   const TurnRows turn_rows_;
   std::map<Value, Rows> rows_;
-  std::set<const Inst*> known_;  // reads of rows that are there
+  std::set<const Inst*> known_;  // reads that cannot trap
   std::vector<CountedLoop> loops_;
 };
 

@@ -50,7 +50,7 @@ bool RowAsides::NothingTrapsBefore(size_t maker, const CountedLoop& loop,
       });
 }
 
-// Or what it is the sum of, and nothing but sizes needs it.
+// Whether that is there how many rows it makes, or what that is the sum of where nothing but sizes needs it.
 bool RowAsides::HasRowsInFront(const Maker& maker, const BlockLoop& loop) const {
   if (IsInFront(maker.rows, loop)) return true;
   const Affine form = FormOf(maker.rows, defs_);
@@ -79,10 +79,11 @@ bool RowAsides::IsInFront(Value v, const BlockLoop& loop) const {
 namespace {
 
 // One point for each element, of `rows` rows from `first` on.
-Inst OverElements(ir::Function& f, const ir::EachResult& like, Value rows, const Affine& first) {
+Inst OverElements(ir::Function& f, const ir::EachResult& like, Value rows, const Affine& first,
+                  uint32_t loc) {
   Inst inst;
   inst.op = Op::Each;
-  inst.loc = like.loc;
+  inst.loc = like.loc != 0 ? like.loc : loc;
   inst.each = std::make_unique<ir::Each>();
   ir::EachResult& r = inst.each->results.emplace_back();
   r.monoid = ir::Monoid::kGen;
@@ -97,8 +98,9 @@ Inst OverElements(ir::Function& f, const ir::EachResult& like, Value rows, const
 
 }  // namespace
 
-Inst EmptyTable(ir::Function& f, const ir::EachResult& like, ir::Type array, bool of_sums) {
-  Inst inst = OverElements(f, like, like.shape[0], {});
+Inst EmptyTable(ir::Function& f, const ir::EachResult& like, ir::Type array, bool of_sums,
+                uint32_t loc) {
+  Inst inst = OverElements(f, like, like.shape[0], {}, loc);
   Inst& zero = inst.each->body.emplace_back();
   zero.op = Op::Const;
   if (!of_sums) zero.bits = array.elem == DType::kF32 ? uint64_t{1} << 31 : uint64_t{1} << 63;
@@ -109,8 +111,8 @@ Inst EmptyTable(ir::Function& f, const ir::EachResult& like, ir::Type array, boo
 }
 
 Value PutRows(ir::Function& f, Value rows, Value count, const Affine& first,
-              const ir::EachResult& like, Value table, std::vector<Inst>& out) {
-  Inst inst = OverElements(f, like, count, first);
+              const ir::EachResult& like, Value table, uint32_t loc, std::vector<Inst>& out) {
+  Inst inst = OverElements(f, like, count, first, loc);
   Inst& read = inst.each->body.emplace_back();
   read.op = Op::Index;
   read.args = {rows};

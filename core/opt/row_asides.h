@@ -49,11 +49,13 @@ class RowAsides {
   const RowMakers& makers_;
 };
 
-// Of the shape of that result: of rows, or of sums.
-ir::Inst EmptyTable(ir::Function& f, const ir::EachResult& like, ir::Type array, bool of_sums);
+// Of the shape of a result of the statement at `loc`: of rows, or of sums.
+ir::Inst EmptyTable(ir::Function& f, const ir::EachResult& like, ir::Type array, bool of_sums,
+                    uint32_t loc);
 // The table with `rows` at `first` and behind it, `count` of them.
 ir::Value PutRows(ir::Function& f, ir::Value rows, ir::Value count, const ir::Affine& first,
-                  const ir::EachResult& like, ir::Value table, std::vector<ir::Inst>& out);
+                  const ir::EachResult& like, ir::Value table, uint32_t loc,
+                  std::vector<ir::Inst>& out);
 // The table and another array of its shape, element by element.
 ir::Value AddTo(ir::Function& f, ir::Value table, ir::Value rows, std::vector<ir::Inst>& out);
 

@@ -472,7 +472,7 @@ class Blocker : private RowLoops {
       const Inst& whole = makers_.InstOf(makers_[m]);
       for (size_t k = 0; k < whole.results.size(); ++k) {
         const Inst table =
-            EmptyTable(f_, ResultOf(m, k), f_.TypeOf(whole.results[k]), makers_[m].adds);
+            EmptyTable(f_, ResultOf(m, k), f_.TypeOf(whole.results[k]), makers_[m].adds, whole.loc);
         tables.push_back(table.results[0]);
         f_.blocks[entry].insts.push_back(table);
       }
@@ -526,13 +526,14 @@ class Blocker : private RowLoops {
       const BlockRows& rows = rows_of.at(m);
       Inst of_block = RowsOf(m, plan.counter.bound, plan.order, rows_of, made);
       const ir::Values results = of_block.results;
+      const uint32_t loc = of_block.loc;
       f_.blocks[block].insts.push_back(std::move(of_block));
       for (size_t k = 0; k < results.size(); ++k) {
         const Value table = tables[filled.size()];
         std::vector<Inst>& out = f_.blocks[block].insts;
         filled.push_back(makers_[m].adds ? AddTo(f_, table, results[k], out)
                                          : PutRows(f_, results[k], rows.count, rows.first,
-                                                   ResultOf(m, k), table, out));
+                                                   ResultOf(m, k), table, loc, out));
       }
     }
     return filled;

@@ -60,6 +60,7 @@ TEST_CASE("row asides: columns that may not be there") {
   traps("sum i < n { c[i, y[i]] }");
   traps("sum i < n { c[i, 1] } + sum i < n { c[i, y[i]] }");
   traps("sum i < n { norm2(c[i]) } + sum i < n { c[i, 2] }");
+  traps("sum i < n - 2 { sum(c[i]) }");  // a negative size
 }
 
 TEST_CASE("row asides: sums of columns") {
