@@ -6,6 +6,7 @@
 
 #include "core/ir/row_windows.h"
 #include "core/ir/statements.h"
+#include "core/tensor/down_columns.h"
 #include "core/tensor/statement_edit.h"
 #include "core/tensor/turns.h"
 
@@ -185,7 +186,7 @@ class RowGroups::Search {
            std::any_of(wanted_.begin(), wanted_.end(), [&](const auto& w) {
              const Inst& maker = g_.insts_[g_.arrays_.at(w.first).maker];
              const Value now = IndexAt(maker, g_.depth_);
-             return now.valid() && GoesDownColumns(*maker.each, now);
+             return now.valid() && GoesDownColumns(*maker.each, now, g_.depth_);
            });
   }
   bool MakesFewSums(const Inst& inst) const {
@@ -300,78 +301,12 @@ class RowGroups::Search {
     TurnAxes(after, turned_, g_.depth_);
     const bool walks = WalksAcrossRows(*after.each, /*with_results=*/true);
     if (walks && !WalksAcrossRows(each, /*with_results=*/true)) return false;
-    if (GoesDownColumns(*after.each, index)) return false;
-    down_ += DownColumns(*after.each, index).empty() ? 0 : 1;
+    if (GoesDownColumns(*after.each, index, g_.depth_)) return false;
+    down_ += DownColumns(*after.each, index, g_.depth_).empty() ? 0 : 1;
     for (size_t k = 0; k < each.results.size(); ++k) {
       if (!MayLead(at, index, each.results[k], *after.each, after.each->results[k])) return false;
     }
     return true;
-  }
-  // Whether a turn of the index goes down a column of some array, within a turn of the loops around it, or takes single
-  // elements of rows that data say. Not so of windows, which run along the rows as well, nor of columns each of whose
-  // elements is for a loop along the rows of others.
-  bool GoesDownColumns(const Each& each, Value first) const {
-    const std::vector<ir::AffineSpan> down = DownColumns(each, first);
-    if (down.empty()) return false;
-    return std::none_of(each.indices.begin(), each.indices.end(), [&](const ir::IndexVar& i) {
-      return i.var != first && *PlaceOfIndex(each, i.var) >= g_.depth_ &&
-             !WalksAcrossRows(each, i.var, /*with_results=*/true) && RunsInside(each, i.var, down);
-    });
-  }
-  std::vector<ir::AffineSpan> DownColumns(const Each& each, Value first) const {
-    std::vector<ir::AffineSpan> down;
-    const auto look = [&](ir::AffineSpan subs) {
-      if (IsDownColumn(each, first, subs)) down.push_back(subs);
-    };
-    for (const EachResult& r : each.results) look(r.out);
-    ForEachRead(each, [&](Value, ir::AffineSpan subs) { look(subs); });
-    return down;
-  }
-  // Whether the index is in none of these subscripts, and its loop is inside those of their indices: it comes behind them, or
-  // is the last of a result whose terms are summed row by row (core/loops/columns.h).
-  static bool RunsInside(const Each& each, Value index, const std::vector<ir::AffineSpan>& down) {
-    const size_t at = *PlaceOfIndex(each, index);
-    const EachResult& r = each.results[0];
-    const bool by_rows = each.results.size() == 1 && ir::IsPrefixForm(each, r) &&
-                         r.out.size() == at + 1 && ReadsColumnsOf(each, index);
-    return std::all_of(down.begin(), down.end(), [&](ir::AffineSpan subs) {
-      return std::all_of(subs.begin(), subs.end(), [&](const Affine& a) {
-        return a.Coeff(index) == 0 &&
-               (by_rows || std::all_of(a.terms.begin(), a.terms.end(), [&](const auto& t) {
-                  const auto place = PlaceOfIndex(each, t.value);
-                  return place && *place < at;
-                }));
-      });
-    });
-  }
-  // Whether some read has the index last, and in front one behind it.
-  static bool ReadsColumnsOf(const Each& each, Value index) {
-    const size_t at = *PlaceOfIndex(each, index);
-    bool reads = false;
-    ForEachRead(each, [&](Value, ir::AffineSpan subs) {
-      if (subs.size() < 2 || subs.back().AsValue() != index) return;
-      for (size_t k = at + 1; k < each.indices.size(); ++k) {
-        reads |= std::any_of(subs.begin(), subs.end() - 1,
-                             [&](const Affine& a) { return a.Coeff(each.indices[k].var) != 0; });
-      }
-    });
-    return reads;
-  }
-  bool IsDownColumn(const Each& each, Value first, ir::AffineSpan subs) const {
-    const auto runs_inside = [&](const Affine::Term& t) {
-      const auto place = PlaceOfIndex(each, t.value);
-      return t.value != first && place && *place >= g_.depth_;
-    };
-    if (subs.size() < 2 || subs.back().Coeff(first) == 0 ||
-        std::any_of(subs.back().terms.begin(), subs.back().terms.end(), runs_inside))
-      return false;
-    return std::any_of(subs.begin(), subs.end() - 1, [&](const Affine& a) {
-      return std::any_of(a.terms.begin(), a.terms.end(), [&](const Affine::Term& t) {
-        const auto place = PlaceOfIndex(each, t.value);
-        return t.value != first &&
-               (place ? *place >= g_.depth_ : FindDef(each, t.value) != nullptr);
-      });
-    });
   }
   bool MayLead(size_t at, Value index, const EachResult& r, const Each& after,
                const EachResult& turned) {
