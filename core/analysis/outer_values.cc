@@ -49,6 +49,10 @@ void OuterValues::Learn(const ir::Inst& inst) {
       known_[v.id].range = inst.op == Op::Max
                                ? Interval{std::max(a.lo, b.lo), std::max(a.hi, b.hi)}
                                : Interval{std::min(a.lo, b.lo), std::min(a.hi, b.hi)};
+      for (size_t k = 0; k < 2 && inst.op == Op::Max; ++k) {
+        const Affine& least = known_[inst.args[1 - k].id].form;
+        if (least.IsConst() && least.constant <= 0) clamped_[v.id] = inst.args[k];
+      }
       return;
     }
     case Op::Div: {
@@ -85,6 +89,11 @@ void OuterValues::DefineAffine(Value v, const Affine& e) {
 
 Affine OuterValues::FormOf(Value v) const {
   return v.id < known_.size() ? known_[v.id].form : Affine::Of(v);
+}
+
+Affine OuterValues::FormOfExtent(Value extent) const {
+  const auto it = clamped_.find(extent.id);
+  return FormOf(it == clamped_.end() ? extent : it->second);
 }
 
 Affine OuterValues::Describe(Value v, Box& box) const {
@@ -129,6 +138,7 @@ std::vector<ir::Constraint> OuterValues::QuotientsOf(const ir::Each& each, Box& 
                                                      Value extent) const {
   std::vector<ir::Constraint> facts;
   const auto learn = [&](Value v, bool is_positive) {
+    if (const auto at = clamped_.find(v.id); is_positive && at != clamped_.end()) v = at->second;
     auto it = divided_.find(v.id);
     for (; it != divided_.end(); it = divided_.find(it->second.dividend.id)) {  // of quotients
       const auto& [dividend, by] = it->second;
@@ -158,7 +168,7 @@ Box OuterValues::BoxOf(const ir::Each& each) const {
   }
   for (const ir::IndexVar& i : each.indices) {
     add(i.extent);
-    add_all(FormOf(i.extent));
+    add_all(FormOfExtent(i.extent));
   }
   for (const ir::EachResult& r : each.results) {
     for (Value size : r.shape) {
@@ -166,7 +176,7 @@ Box OuterValues::BoxOf(const ir::Each& each) const {
       box.AddValue(size, {std::max<int64_t>(known.lo, 0), std::min(known.hi, kMaxExtent)});
     }
   }
-  for (const ir::IndexVar& i : each.indices) box.AddIndex(i.var, FormOf(i.extent));
+  for (const ir::IndexVar& i : each.indices) box.AddIndex(i.var, FormOfExtent(i.extent));
   return box;
 }
 

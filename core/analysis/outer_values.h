@@ -43,10 +43,13 @@ class OuterValues {
   };
   void DefineAffine(ir::Value v, const ir::Affine& e);
   ir::Affine FormOf(ir::Value v) const;
+  // Of one that is not 0: of max(a, 0) that of a.
+  ir::Affine FormOfExtent(ir::Value extent) const;
 
   const ir::Function& f_;
-  std::vector<Known> known_;                        // by value
-  std::unordered_map<uint32_t, Quotient> divided_;  // by what it gives
+  std::vector<Known> known_;                         // by value
+  std::unordered_map<uint32_t, Quotient> divided_;   // by what it gives
+  std::unordered_map<uint32_t, ir::Value> clamped_;  // by it: what it is where it is positive
 };
 
 }  // namespace pullback::analysis

@@ -73,6 +73,8 @@ void KnownExtents::Learn(Op op, uint64_t bits, ValueSpan args, Value result) {
     starts_.insert(result);
   }
   if (op == Op::Max && (IsStart(args[0]) || IsStart(args[1]))) starts_.insert(result);
+  if ((op == Op::Add || op == Op::Sub) && constants.contains(args[1]))
+    LearnNear(args[0], op == Op::Add ? constants.at(args[1]) : -constants.at(args[1]), result);
   LearnBounds(op, args, result);
   LearnSum(op, args, result);
 }
@@ -122,6 +124,8 @@ void KnownExtents::LearnBounds(Op op, ValueSpan args, Value result) {
              constants.contains(args[1]) && constants.at(args[1]) >= 1) {
     at_most = AtMost(args[0]);
     quotients_.insert(result);
+  } else if (op == Op::Div && constants.contains(args[1])) {
+    at_most = AtMostAround(args[0], constants.at(args[1]));
   } else if (op == Op::Min) {
     at_most = Either(AtMost(args[0]), AtMost(args[1]));
     below = Either(Below(args[0]), Below(args[1]));
@@ -136,7 +140,19 @@ void KnownExtents::LearnBounds(Op op, ValueSpan args, Value result) {
   if (!below.empty()) below_[result] = std::move(below);
 }
 
+void KnownExtents::LearnNear(Value v, int64_t more, Value result) {
+  if (dims_.contains(v) && -kShortExtent <= more && more <= kShortExtent)
+    near_.insert_or_assign(result, Near{v, more});
+}
+
+std::vector<Value> KnownExtents::AtMostAround(Value v, int64_t by) const {
+  const auto near = near_.find(v);
+  return by >= 2 && near != near_.end() && near->second.more < by ? AtMost(near->second.dim)
+                                                                  : std::vector<Value>{};
+}
+
 void KnownExtents::LearnAffine(const Affine& a, Value result) {
+  if (a.terms.size() == 1 && a.terms[0].coeff == 1) LearnNear(a.terms[0].value, a.constant, result);
   const bool made = std::all_of(a.terms.begin(), a.terms.end(), [&](const Affine::Term& t) {
     return made_of_arrays.contains(t.value);
   });

@@ -42,13 +42,21 @@ struct KnownExtents {
   void LearnBounds(Op op, ValueSpan args, Value result);
 
   void LearnSum(Op op, ValueSpan args, Value result);
+  void LearnNear(Value v, int64_t more, Value result);
+  // Of (v + c) / k: what v is no more than, where c is less than k.
+  std::vector<Value> AtMostAround(Value v, int64_t by) const;
 
+  struct Near {  // the extent of an array and a few more, or less
+    Value dim;
+    int64_t more;
+  };
   std::set<Value> dims_, quotients_;  // the latter of those, or of such
   std::map<Value, int> summands_;     // how many
   std::set<Value>
       turns_;  // with a constant added, so few that nobody gets to where that would wrap
   std::set<Value> starts_;  // these, and what is no less than a start
   std::map<Value, std::vector<Value>> at_most_, below_;
+  std::map<Value, Near> near_;
 };
 
 // Of the integers that blocks compute.

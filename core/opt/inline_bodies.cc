@@ -20,8 +20,8 @@ using ir::Terminator;
 using ir::Value;
 
 constexpr size_t kMaxBlocks = 24;
-constexpr size_t kMaxInsts = 800;  // of a callee
-constexpr size_t kMaxBody = 1500;  // of a statement by then
+constexpr size_t kMaxInsts = 800;      // of a callee
+constexpr size_t kMostInlined = 1500;  // of a statement by then
 
 bool AllScalars(const ir::Function& f, ir::ValueSpan values) {
   return std::all_of(values.begin(), values.end(), [&](Value v) { return f.TypeOf(v).IsScalar(); });
@@ -206,7 +206,7 @@ bool InlineInto(const ir::Module& m, ir::Function& f, std::vector<Inst>& body, R
     Inst& inst = body[k];
     renaming.Apply(inst);
     const ir::Function* callee = inst.op == Op::Call ? &m.Get(inst.callee) : nullptr;
-    if (callee == nullptr || callee == &f || made.size() + (body.size() - k) > kMaxBody ||
+    if (callee == nullptr || callee == &f || made.size() + (body.size() - k) > kMostInlined ||
         !CanBeInlined(*callee) || !options.Take(RuleId::kInlineInStatement)) {
       made.push_back(std::move(inst));
       continue;

@@ -178,7 +178,8 @@ class LoopJoiner {
   }
   std::optional<Turns> TurnsOf(const CountedLoop& l) const {
     const std::optional<int64_t> start = StartOf(l);
-    return start ? std::optional(Turns{l.loop, l.turn, l.counter.bound, *start}) : std::nullopt;
+    return start ? std::optional(Turns{l.loop, l.turn, l.counter.bound, Affine::Const(*start)})
+                 : std::nullopt;
   }
   bool CannotTrap(const CountedLoop& l) const {
     std::set<const Inst*> known = known_;

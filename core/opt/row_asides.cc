@@ -5,6 +5,9 @@
 #include <utility>
 #include <vector>
 
+#include "core/ir/append.h"
+#include "core/ir/literal.h"
+#include "core/ir/monoid.h"
 #include "core/opt/turn_facts.h"
 
 namespace pullback::opt {
@@ -14,28 +17,104 @@ using ir::Inst;
 using ir::Op;
 using ir::Value;
 
+namespace {
+constexpr int64_t kMostPer = 4;  // turns for a row
+constexpr int kMostDepth = 8;    // of a size
+}  // namespace
+
 bool RowAsides::MayBe(size_t maker, const BlockLoop& loop, const Counter& counter) const {
   const Maker& m = makers_[maker];
   const Inst& inst = makers_.InstOf(m);
-  if ((m.is_large && !m.adds) || loop.has_breaks || loop.Holds(m.block) ||
-      !dominators_.Dominates(loop.header, m.block) || !makers_.AreInSameLoops(m.block, loop) ||
-      RowsBeyond(m.rows, counter.bound, defs_).value_or(1) > 0)
+  if ((m.is_large && !m.folds) || loop.has_breaks || !IsBehind(m, loop) ||
+      !HasRowsInFront(m, loop) || !NeedsMaybe(inst, m, loop))
     return false;
-  bool there = HasRowsInFront(m, loop);
-  ir::ForEachOperand(inst, [&](Value v) { there &= v == m.rows || IsInFront(v, loop); });
+  bool is_few = false;
+  for (int64_t per = 1; per <= kMostPer; ++per)
+    is_few |= Beyond(maker, counter, per).value_or(per) < per;
+  bool there = is_few;
   for (const ir::EachResult& r : inst.each->results) {
-    there &= (r.monoid == ir::Monoid::kGen || r.monoid == ir::Monoid::kSum ||
+    there &= (m.folds || r.monoid == ir::Monoid::kGen || r.monoid == ir::Monoid::kSum ||
               r.monoid == ir::Monoid::kMax || r.monoid == ir::Monoid::kMin) &&
              f_.TypeOf(r.value).IsFloat() && !r.guard.valid();
     for (Value n : r.shape) {
       const bool is_rows = n == m.rows || RowsBeyond(n, m.rows, defs_) == int64_t{0};
-      there &= m.adds ? !is_rows && IsInFront(n, loop) && IsExtent(n, defs_)
-                      : is_rows || (IsInFront(n, loop) && IsExtent(n, defs_));
+      there &= m.folds ? !is_rows && IsInFront(n, loop) && IsExtent(n, defs_)
+                       : is_rows || (IsInFront(n, loop) && IsExtent(n, defs_));
     }
   }
   for (const ir::IndexVar& i : inst.each->indices)
     there &= i.var == m.row || (IsInFront(i.extent, loop) && IsExtent(i.extent, defs_));
   return there;
+}
+
+bool RowAsides::MayBeRows(size_t maker, const BlockLoop& loop) const {
+  const Maker& m = makers_[maker];
+  const Inst& inst = makers_.InstOf(m);
+  const auto is_there = [&](Value n) {
+    return n == m.rows ? HasRowsInFront(m, loop) && IsNotNegative(FormOf(n, defs_), defs_)
+                       : IsInFront(n, loop) && IsExtent(n, defs_);
+  };
+  return m.is_large && !m.folds && !loop.has_breaks && IsBehind(m, loop) &&
+         NeedsMaybe(inst, m, loop) && makers_.CannotTrap(m) &&
+         std::all_of(inst.each->indices.begin(), inst.each->indices.end(),
+                     [&](const ir::IndexVar& i) { return is_there(i.extent); }) &&
+         std::all_of(inst.each->results.begin(), inst.each->results.end(),
+                     [&](const ir::EachResult& r) {
+                       return std::all_of(r.shape.begin(), r.shape.end(), is_there);
+                     });
+}
+
+bool RowAsides::NeedsMaybe(const Inst& inst, const Maker& maker, const BlockLoop& loop) const {
+  bool needs = true;
+  ir::ForEachOperand(
+      inst, [&](Value v) { needs &= v == maker.rows || IsInFront(v, loop) || makers_.IsMade(v); });
+  return needs;
+}
+
+bool RowAsides::NeedsOnly(size_t maker, const BlockLoop& loop,
+                          const std::function<bool(const RowRead&)>& is_made) const {
+  const std::vector<RowRead> reads = makers_.ReadsIn(maker);
+  return NeedsMaybe(makers_.InstOf(makers_[maker]), makers_[maker], loop) &&
+         std::all_of(reads.begin(), reads.end(), [&](const RowRead& read) {
+           return IsInFront(read.array, loop) || is_made(read);
+         });
+}
+
+// None are left out where it makes fewer than none.
+std::optional<int64_t> RowAsides::Beyond(size_t maker, const Counter& counter, int64_t per) const {
+  Value rows = makers_[maker].rows;
+  const Inst* max = defs_.Inst(rows);
+  if (max != nullptr && max->op == Op::Max && FormOf(max->args[1], defs_) == Affine())
+    rows = max->args[0];
+  if (per == 1) return RowsBeyond(rows, counter.bound, defs_);
+  if (const auto beyond = BeyondQuotient(rows, counter.bound, per)) return beyond;
+  const std::optional<Affine> all = TimesBound(rows, per, defs_);
+  if (!all) return std::nullopt;
+  const Affine beyond = *all - FormOf(counter.bound, defs_);
+  return beyond.IsConst() ? std::optional(beyond.constant) : std::nullopt;
+}
+
+// Of a / per rows and a few turns less than a, or of a / (b * per) and a few less than a / b.
+std::optional<int64_t> RowAsides::BeyondQuotient(Value rows, Value bound, int64_t per) const {
+  const Inst* a = defs_.Inst(rows);
+  if (a == nullptr || a->op != Op::Div) return std::nullopt;
+  const Affine of = FormOf(a->args[0], defs_), by = FormOf(a->args[1], defs_),
+               turns = FormOf(bound, defs_);
+  const Affine beyond = of - turns;
+  if (by == Affine::Const(per) && beyond.IsConst()) return beyond.constant;
+  if (turns.terms.size() != 1 || turns.terms[0].coeff != 1) return std::nullopt;
+  const Inst* b = defs_.Inst(turns.terms[0].value);
+  if (b == nullptr || b->op != Op::Div) return std::nullopt;
+  const Affine less = FormOf(b->args[1], defs_);
+  const bool is_one = by.IsConst() && less.IsConst() && 0 < less.constant &&
+                      less.constant <= by.constant && by == less * per &&
+                      of == FormOf(b->args[0], defs_) && IsNotNegative(of, defs_);
+  return is_one ? std::optional(-turns.constant) : std::nullopt;
+}
+
+bool RowAsides::IsBehind(const Maker& maker, const BlockLoop& loop) const {
+  return !loop.Holds(maker.block) && dominators_.Dominates(loop.header, maker.block) &&
+         makers_.AreInSameLoops(maker.block, loop);
 }
 
 bool RowAsides::NothingTrapsBefore(size_t maker, const CountedLoop& loop,
@@ -50,10 +129,9 @@ bool RowAsides::NothingTrapsBefore(size_t maker, const CountedLoop& loop,
       });
 }
 
-// Whether that is there how many rows it makes, or what that is the sum of where nothing but sizes needs it.
+// Whether that is there how many rows it makes, or what that is made of where nothing but sizes needs it.
 bool RowAsides::HasRowsInFront(const Maker& maker, const BlockLoop& loop) const {
   if (IsInFront(maker.rows, loop)) return true;
-  const Affine form = FormOf(maker.rows, defs_);
   const ir::Each& each = *makers_.InstOf(maker).each;
   bool needed = false;
   const auto look = [&](Value v) { needed |= v == maker.rows; };
@@ -62,13 +140,46 @@ bool RowAsides::HasRowsInFront(const Maker& maker, const BlockLoop& loop) const 
   for (const ir::EachResult& r : each.results) {
     for (const Affine& a : r.out) ir::ForEachOperand(a, look);
   }
-  return !needed && std::all_of(form.terms.begin(), form.terms.end(),
-                                [&](const Affine::Term& t) { return IsInFront(t.value, loop); });
+  return !needed && MayMakeInFront(maker.rows, loop, kMostDepth);
 }
 
-std::optional<Affine> RowAsides::RowsToMake(size_t maker, const BlockLoop& loop) const {
-  const Maker& m = makers_[maker];
-  return IsInFront(m.rows, loop) ? std::nullopt : std::optional(FormOf(m.rows, defs_));
+bool RowAsides::MayMakeInFront(Value v, const BlockLoop& loop, int depth) const {
+  if (IsInFront(v, loop)) return true;
+  const Inst* inst = defs_.Inst(v);
+  if (inst == nullptr || depth == 0) return false;
+  const auto may = [&](Value of) { return MayMakeInFront(of, loop, depth - 1); };
+  switch (inst->op) {
+    case Op::Const: return true;
+    case Op::Div: {
+      const Affine by = FormOf(inst->args[1], defs_);
+      if (!by.IsConst() || by.constant <= 0) return false;
+      break;
+    }
+    case Op::AffineOf:
+      return std::all_of(inst->subs[0].terms.begin(), inst->subs[0].terms.end(),
+                         [&](const Affine::Term& t) { return may(t.value); });
+    case Op::Add:
+    case Op::Sub:
+    case Op::Mul:
+    case Op::Max:
+    case Op::Min: break;
+    default: return false;
+  }
+  return std::all_of(inst->args.begin(), inst->args.end(), may);
+}
+
+std::vector<Inst> RowAsides::MakersOfSize(Value v, const BlockLoop& loop) const {
+  std::vector<Inst> made;
+  AddMakers(v, loop, made);
+  return made;
+}
+
+void RowAsides::AddMakers(Value v, const BlockLoop& loop, std::vector<Inst>& out) const {
+  const auto makes = [&](const Inst& inst) { return inst.results[0] == v; };
+  if (IsInFront(v, loop) || std::any_of(out.begin(), out.end(), makes)) return;
+  const Inst& inst = *defs_.Inst(v);
+  ir::ForEachOperand(inst, [&](Value of) { AddMakers(of, loop, out); });
+  out.push_back(inst);
 }
 
 bool RowAsides::IsInFront(Value v, const BlockLoop& loop) const {
@@ -96,16 +207,26 @@ Inst OverElements(ir::Function& f, const ir::EachResult& like, Value rows, const
   return inst;
 }
 
+Value AddTo(ir::Function& f, Value table, Value rows, std::vector<Inst>& out) {
+  Inst add;
+  add.op = Op::AddArrays;
+  add.args = {table, rows};
+  add.results = {f.NewLike(f, table)};
+  out.push_back(std::move(add));
+  return out.back().results[0];
+}
+
 }  // namespace
 
-Inst EmptyTable(ir::Function& f, const ir::EachResult& like, ir::Type array, bool of_sums,
+Inst EmptyTable(ir::Function& f, const ir::EachResult& like, ir::Type array, bool folds,
                 uint32_t loc) {
   Inst inst = OverElements(f, like, like.shape[0], {}, loc);
-  Inst& zero = inst.each->body.emplace_back();
-  zero.op = Op::Const;
-  if (!of_sums) zero.bits = array.elem == DType::kF32 ? uint64_t{1} << 31 : uint64_t{1} << 63;
-  zero.results = {f.NewValue(array.Element())};
-  inst.each->results[0].value = zero.results[0];
+  Inst& empty = inst.each->body.emplace_back();
+  empty.op = Op::Const;
+  empty.bits =
+      folds ? ir::MonoidIdentity(like.monoid, array.elem) : ir::FloatBits(array.elem, -0.0);
+  empty.results = {f.NewValue(array.Element())};
+  inst.each->results[0].value = empty.results[0];
   inst.results = {f.NewValue(array)};
   return inst;
 }
@@ -127,12 +248,36 @@ Value PutRows(ir::Function& f, Value rows, Value count, const Affine& first,
   return AddTo(f, table, of_rows, out);
 }
 
-Value AddTo(ir::Function& f, Value table, Value rows, std::vector<Inst>& out) {
-  Inst add;
-  add.op = Op::AddArrays;
-  add.args = {table, rows};
-  add.results = {f.NewLike(f, table)};
-  out.push_back(std::move(add));
+Value FoldInto(ir::Function& f, Value table, Value more, Value is_first, const ir::EachResult& like,
+               uint32_t loc, std::vector<Inst>& out) {
+  if (like.monoid == ir::Monoid::kSum) return AddTo(f, table, more, out);
+  Inst inst = OverElements(f, like, like.shape[0], {}, loc);
+  ir::Affines subs;
+  for (const ir::IndexVar& i : inst.each->indices) subs.push_back(Affine::Of(i.var));
+  const ir::Type type = f.TypeOf(table).Element();
+  const auto element = [&](Value array) {
+    Inst& read = inst.each->body.emplace_back();
+    read.op = Op::Index;
+    read.args = {array};
+    read.results = {f.NewValue(type)};
+    read.subs = ir::AffineSpan(subs);
+    return read.results[0];
+  };
+  const Value so_far = element(table), next = element(more);
+  ir::Appender body(f, inst.each->body, loc);
+  const auto is = [&](Op op, Value a, Value b) { return body.Make(op, ir::Type::Bool(), {a, b}); };
+  Value& joined = inst.each->results[0].value;
+  if (like.monoid == ir::Monoid::kProd) {
+    joined = body.Make(Op::Mul, type, {so_far, next});
+  } else {  // the first that attains it stays, and the first NaN
+    const Value beyond = is(like.monoid == ir::Monoid::kMax ? Op::Gt : Op::Lt, next, so_far);
+    const Value is_nan = is(Op::And, is(Op::Ne, next, next), is(Op::Eq, so_far, so_far));
+    Value replaces = is(Op::Or, beyond, is_nan);
+    if (is_first.valid()) replaces = is(Op::Or, replaces, is_first);
+    joined = body.Make(Op::Select, type, {replaces, next, so_far});
+  }
+  inst.results = {f.NewLike(f, table)};
+  out.push_back(std::move(inst));
   return out.back().results[0];
 }
 

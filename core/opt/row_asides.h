@@ -10,10 +10,12 @@
 //
 // What nothing is added to is -0.0, which adds nothing. (The rows are added in place, core/tensor/accumulate.cc.) A statement that adds
 // up what it makes of all rows, sum [k], has an array of such sums instead, 0.0 as those of no rows, to which each block's are added: in
-// another order.
+// another order. So do such of products, and extrema, where the greatest so far is replaced by a block's that is greater. It may
+// make a row of some: of n / 2 rows, e[2 * i] and e[2 * i + 1], a block makes 8.
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <vector>
 
@@ -31,17 +33,29 @@ class RowAsides {
             const RowMakers& makers)
       : f_(f), dominators_(dominators), defs_(defs), makers_(makers) {}
 
-  // Whether the maker stands behind the loop, makes as many rows as that counts to or a few less, none of which is large, or adds them up, and what
-  // it needs is there in front of the loop.
+  // Whether the maker stands behind the loop, makes no more rows than that has turns, or one of up to four, none of which is large, or
+  // folds them, and what it needs may be there in front of the loop (NeedsOnly).
   bool MayBe(size_t maker, const BlockLoop& loop, const Counter& counter) const;
-  // How many rows it makes, if that is not there in front of the loop, of what is.
-  std::optional<ir::Affine> RowsToMake(size_t maker, const BlockLoop& loop) const;
+  // Whether it makes rows behind the loop, as many as may be counted in front of it, that blocks may make for others, and cannot trap.
+  bool MayBeRows(size_t maker, const BlockLoop& loop) const;
+  // Whether what it needs is there in front of the loop, but for what `is_made`.
+  bool NeedsOnly(size_t maker, const BlockLoop& loop,
+                 const std::function<bool(const RowRead&)>& is_made) const;
+  // How many more rows it makes than the loop counts to, each `per` turns; nothing: not known.
+  std::optional<int64_t> Beyond(size_t maker, const Counter& counter, int64_t per) const;
+  // What makes a size that is not there in front of the loop of what is: copies, in order.
+  std::vector<ir::Inst> MakersOfSize(ir::Value v, const BlockLoop& loop) const;
   // Whether nothing behind the loop, in front of it, may end the run.
   bool NothingTrapsBefore(size_t maker, const CountedLoop& loop, const LoopTraps& traps) const;
 
  private:
+  std::optional<int64_t> BeyondQuotient(ir::Value rows, ir::Value bound, int64_t per) const;
+  bool IsBehind(const Maker& maker, const BlockLoop& loop) const;
   bool HasRowsInFront(const Maker& maker, const BlockLoop& loop) const;
   bool IsInFront(ir::Value v, const BlockLoop& loop) const;
+  void AddMakers(ir::Value v, const BlockLoop& loop, std::vector<ir::Inst>& out) const;
+  bool MayMakeInFront(ir::Value v, const BlockLoop& loop, int depth) const;
+  bool NeedsMaybe(const ir::Inst& inst, const Maker& maker, const BlockLoop& loop) const;
 
   const ir::Function& f_;
   const ir::Dominators& dominators_;
@@ -49,14 +63,15 @@ class RowAsides {
   const RowMakers& makers_;
 };
 
-// Of the shape of a result of the statement at `loc`: of rows, or of sums.
-ir::Inst EmptyTable(ir::Function& f, const ir::EachResult& like, ir::Type array, bool of_sums,
+// Of the shape of a result of the statement at `loc`: what it is where nothing is folded, or of rows that nothing was put into.
+ir::Inst EmptyTable(ir::Function& f, const ir::EachResult& like, ir::Type array, bool folds,
                     uint32_t loc);
 // The table with `rows` at `first` and behind it, `count` of them.
 ir::Value PutRows(ir::Function& f, ir::Value rows, ir::Value count, const ir::Affine& first,
                   const ir::EachResult& like, ir::Value table, uint32_t loc,
                   std::vector<ir::Inst>& out);
-// The table and another array of its shape, element by element.
-ir::Value AddTo(ir::Function& f, ir::Value table, ir::Value rows, std::vector<ir::Inst>& out);
+// The table, of what was folded, with another array of its shape. `is_first`: a condition that holds where nothing was, or none.
+ir::Value FoldInto(ir::Function& f, ir::Value table, ir::Value more, ir::Value is_first,
+                   const ir::EachResult& like, uint32_t loc, std::vector<ir::Inst>& out);
 
 }  // namespace pullback::opt

@@ -89,14 +89,15 @@ void RowMakers::FindMakers() {
           makers_.push_back({b, k, row, i.extent, is_large, adds});
         }
       };
-      add(AddedRow(*inst.each), true, adder_of_);
+      add(FoldedRow(*inst.each), true, folder_of_);
       add(RowOf(*inst.each), false, maker_of_);
     }
   }
 }
 
-// The one index by which it reads rows of what other makers make, and adds up what it makes of them, whatever its results' indices are.
-Value RowMakers::AddedRow(const ir::Each& each) const {
+// The one index by which it reads rows of what other makers make, and adds up what it makes of them, multiplies it or takes the
+// greatest or the least, whatever its results' indices are; of these, the first that attains it, by rows.
+Value RowMakers::FoldedRow(const ir::Each& each) const {
   std::set<Value> rows;
   for (const Inst& read : each.body) {
     if (read.op != Op::Index || !maker_of_.contains(read.args[0].id)) continue;
@@ -115,12 +116,20 @@ Value RowMakers::AddedRow(const ir::Each& each) const {
       std::none_of(each.where.begin(), each.where.end(), [&](const ir::Constraint& c) {
         return names(c.e) && std::any_of(c.e.terms.begin(), c.e.terms.end(), is_other);
       });
-  const auto adds = [&](const ir::EachResult& r) {
-    return r.monoid == ir::Monoid::kSum && !r.out.empty() && !r.into.valid() &&
-           std::none_of(r.out.begin(), r.out.end(), names);
+  const auto folds = [&](const ir::EachResult& r) {
+    if (r.out.empty() || r.into.valid() || std::any_of(r.out.begin(), r.out.end(), names))
+      return false;
+    switch (r.monoid) {
+      case ir::Monoid::kSum: return true;
+      case ir::Monoid::kProd:
+      case ir::Monoid::kMax:
+      case ir::Monoid::kMin:
+        return ir::IsPrefixForm(each, r) && each.indices[r.out.size()].var == row;
+      default: return false;
+    }
   };
-  return is_free && std::all_of(each.results.begin(), each.results.end(), adds) ? row
-                                                                                : ir::kNoValue;
+  return is_free && std::all_of(each.results.begin(), each.results.end(), folds) ? row
+                                                                                 : ir::kNoValue;
 }
 
 // Who reads what otherwise than by rows makes it whole.
@@ -174,45 +183,70 @@ const std::vector<size_t>& RowMakers::ReadsAt(Value v) const {
 RowMakers::Members RowMakers::MembersOf(const BlockLoop& loop, Value counter,
                                         const std::function<bool(size_t)>& may,
                                         const std::function<bool(const RowRead&)>& takes,
-                                        const Beside& beside, const Beside& aside) const {
+                                        const Others& others) const {
   std::set<size_t> members;
   std::vector<Value> rows = {counter};  // whose reads are looked at
+  const auto add = [&](size_t m) {
+    if (!IsWhole(m) && members.insert(m).second) rows.push_back(makers_[m].row);
+  };
+  std::set<size_t> seen;  // whose readers were looked at
+  const auto add_behind = [&](size_t m) {
+    for (size_t k : reads_of_[m]) {
+      const std::optional<size_t> reader = ReaderOf(reads_[k]);
+      if (reader && !IsOnceInFront(makers_[*reader], loop) && others.may_behind(*reader))
+        add(*reader);
+    }
+  };
   while (!rows.empty()) {
     const Value row = rows.back();
     rows.pop_back();
     for (size_t k : ReadsAt(row)) {
       const size_t m = MakerOf(reads_[k]);
-      if (!IsWhole(m) && may(m) && IsOnceInFront(makers_[m], loop) && members.insert(m).second)
-        rows.push_back(makers_[m].row);
+      if (may(m) && IsOnceInFront(makers_[m], loop)) add(m);
+    }
+    if (!others.may_behind || !rows.empty()) continue;
+    for (size_t m : Members(members.begin(), members.end())) {
+      if (seen.insert(m).second) add_behind(m);
     }
   }
   const auto is_by_rows = [&](size_t m) {
     return std::all_of(reads_of_[m].begin(), reads_of_[m].end(), [&](size_t k) {
       const RowRead& read = reads_[k];
       const bool in_turn = loop.Holds(read.block) && read.block != loop.header && takes(read);
-      if (in_turn || IsOfMember(read, members, beside)) return true;
-      const std::optional<size_t> reader = aside ? ReaderOf(read) : std::nullopt;
-      return reader && !members.contains(*reader) && aside(*reader, read);
+      if (in_turn || IsOfMember(read, members, others.beside)) return true;
+      const std::optional<size_t> reader = others.aside ? ReaderOf(read) : std::nullopt;
+      return reader && !members.contains(*reader) && others.aside(*reader, read);
     });
   };
   while (std::erase_if(members, [&](size_t m) { return !is_by_rows(m); }) > 0) continue;
   return {members.begin(), members.end()};
 }
 
-std::optional<size_t> RowMakers::MakerOf(const Inst& statement) const {
-  const auto it = maker_of_.find(statement.results[0].id);
-  return it == maker_of_.end() ? AdderOf(statement) : std::optional(it->second);
+std::vector<RowRead> RowMakers::ReadsIn(size_t m) const {
+  const Maker& maker = makers_[m];
+  const std::vector<Inst>& body = InstOf(maker).each->body;
+  std::vector<RowRead> reads;
+  for (size_t k = 0; k < body.size(); ++k) {
+    if (body[k].op == Op::Index && IsMade(body[k].args[0]))
+      reads.push_back({maker.block, maker.place, k, body[k].args[0], body[k].subs[0]});
+  }
+  return reads;
 }
 
-std::optional<size_t> RowMakers::AdderOf(const Inst& statement) const {
-  const auto it = adder_of_.find(statement.results[0].id);
-  return it == adder_of_.end() ? std::nullopt : std::optional(it->second);
+std::optional<size_t> RowMakers::MakerOf(const Inst& statement) const {
+  const auto it = maker_of_.find(statement.results[0].id);
+  return it == maker_of_.end() ? FolderOf(statement) : std::optional(it->second);
+}
+
+std::optional<size_t> RowMakers::FolderOf(const Inst& statement) const {
+  const auto it = folder_of_.find(statement.results[0].id);
+  return it == folder_of_.end() ? std::nullopt : std::optional(it->second);
 }
 
 std::optional<size_t> RowMakers::ReaderOf(const RowRead& read) const {
   if (!read.in_body) return std::nullopt;
   const Inst& reader = f_.blocks[read.block].insts[read.place];
-  const std::optional<size_t> adder = AdderOf(reader);
+  const std::optional<size_t> adder = FolderOf(reader);
   return adder ? adder : MakerOf(reader);
 }
 

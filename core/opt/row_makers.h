@@ -18,15 +18,15 @@
 
 namespace pullback::opt {
 
-// A statement whose every result has a row for each turn of its index `row`; or one that `adds` up over these, of which rows of others
-// are made: of a statement that is both there are two.
+// A statement whose every result has a row for each turn of its index `row`; or one that `folds` over these, adds up or takes the
+// greatest, what it makes of rows of others: of a statement that is both there are two.
 struct Maker {
   uint32_t block;
   size_t place;  // among the block's instructions
   ir::Value row;
   ir::Value rows;  // how many
   bool is_large;   // some result may be larger than the function's own arrays
-  bool adds;
+  bool folds;
 };
 
 // A read by `index`, in the block or in the body of its instruction `place`.
@@ -62,11 +62,15 @@ class RowMakers {
   // Of what makes the array that is read.
   size_t MakerOf(const RowRead& read) const { return maker_of_.at(read.array.id); }
   std::optional<size_t> MakerOf(const ir::Inst& statement) const;
-  std::optional<size_t> AdderOf(const ir::Inst& statement) const;
+  std::optional<size_t> FolderOf(const ir::Inst& statement) const;
   // Something reads it otherwise than by rows.
   bool IsWhole(size_t m) const { return whole_[m] != 0; }
   const RowRead& Read(size_t k) const { return reads_[k]; }
   const std::vector<size_t>& ReadsOf(size_t m) const { return reads_of_[m]; }
+  // In the body of what makes rows.
+  std::vector<RowRead> ReadsIn(size_t m) const;
+  // Whether some statement makes its rows.
+  bool IsMade(ir::Value array) const { return maker_of_.contains(array.id); }
   // Whose rows are made of v.
   const std::vector<size_t>& ReadsAt(ir::Value v) const;
 
@@ -74,14 +78,20 @@ class RowMakers {
   using Beside = std::function<bool(size_t, const RowRead&)>;
   // Whether the reader makes as many rows as there are of the array, and reads the one that it makes.
   bool IsOwnRow(size_t reader, const RowRead& read) const;
+  struct Others {
+    Beside beside = nullptr, aside = nullptr;
+    std::function<bool(size_t)> may_behind = nullptr;
+  };
   // Those whose rows are read by turns, as `takes` says, or make rows of others of them, of their own one, or as `beside` says; each
   // behind those that it reads. Of those that `may`, which runs once for each time that the statement is evaluated.
-  // `aside`: likewise of others that read rows of members. None adds up rows.
+  // `aside`: likewise of others that read rows of members. `may_behind`: and of such that make rows of members behind the loop, for
+  // these. None folds rows.
   Members MembersOf(const BlockLoop& loop, ir::Value counter,
                     const std::function<bool(size_t)>& may,
-                    const std::function<bool(const RowRead&)>& takes,
-                    const Beside& beside = nullptr, const Beside& aside = nullptr) const;
-  // The maker in whose body the read is, rather the one that adds up; nothing: it is in no such.
+                    const std::function<bool(const RowRead&)>& takes, const Others& others) const;
+  // Whether it is evaluated in front of the loop, once for each time that this is.
+  bool IsOnceInFront(const Maker& maker, const BlockLoop& loop) const;
+  // The maker in whose body the read is, rather the one that folds; nothing: it is in no such.
   std::optional<size_t> ReaderOf(const RowRead& read) const;
   // Rows from step * row + first to step * row + last.
   struct Near {
@@ -101,12 +111,11 @@ class RowMakers {
 
  private:
   void FindMakers();
-  ir::Value AddedRow(const ir::Each& each) const;
+  ir::Value FoldedRow(const ir::Each& each) const;
   void FindReads();
   void Read(const ir::Inst& inst, RowRead read);
   void UseWhole(ir::Value v);
   bool IsOfMember(const RowRead& read, const std::set<size_t>& members, const Beside& beside) const;
-  bool IsOnceInFront(const Maker& maker, const BlockLoop& loop) const;
   bool IsCountedWithin(ir::Value v, ir::Value extent, uint32_t block) const;
   bool DividesByExtent(const ir::Each& each, const ir::Inst& inst) const;
   bool IsRemainder(const ir::Each& each, ir::Value v, ir::Value extent) const;
@@ -122,7 +131,7 @@ class RowMakers {
   const StatementRows statement_rows_;
   ValueIds dims_;  // of arrays
   std::vector<Maker> makers_;
-  std::map<uint32_t, size_t> maker_of_, adder_of_;  // by result
+  std::map<uint32_t, size_t> maker_of_, folder_of_;  // by result
   std::vector<RowRead> reads_;
   std::vector<std::vector<size_t>> reads_of_;         // by maker, of reads_
   std::map<uint32_t, std::vector<size_t>> reads_at_;  // by what the row is

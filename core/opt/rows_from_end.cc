@@ -59,8 +59,7 @@ class RowTurner : private RowLoops {
     if (!counter || FillsTable(f_, loop, *counter)) return std::nullopt;
     const Affine first = FormOf(loop.Arguments(f_)[counter->param], defs_);
     if (!first.IsConst() || first.constant < 0) return std::nullopt;
-    const Turns turns{loop, f_.blocks[loop.header].params[counter->param], counter->bound,
-                      first.constant};
+    const Turns turns{loop, f_.blocks[loop.header].params[counter->param], counter->bound, first};
     bool by_windows = false;
     const auto may = [&](size_t m) { return IsSmall(FormOf(makers_[m].rows, defs_), defs_); };
     const auto takes = [&](const RowRead& read) {
@@ -71,7 +70,7 @@ class RowTurner : private RowLoops {
       by_windows |= row != Affine::Of(turns.counter);
       return true;
     };
-    Plan plan{loop, makers_.MembersOf(loop, turns.counter, may, takes)};
+    Plan plan{loop, makers_.MembersOf(loop, turns.counter, may, takes, {})};
     const auto is_large = [&](size_t m) { return makers_[m].is_large; };
     if (!by_windows || std::none_of(plan.members.begin(), plan.members.end(), is_large))
       return std::nullopt;

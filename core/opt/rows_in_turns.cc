@@ -58,8 +58,8 @@ class RowSinker : private RowLoops {
                RowsBeyond(makers_[m].rows, counter->bound, defs_) == int64_t{0} &&
                (runs_all || makers_.CannotTrap(makers_[m]));
       };
-      plan.members = makers_.MembersOf(loop, turn, may,
-                                       [&](const RowRead& read) { return read.row == plan.row; });
+      plan.members = makers_.MembersOf(
+          loop, turn, may, [&](const RowRead& read) { return read.row == plan.row; }, {});
       const auto is_large = [&](size_t m) { return makers_[m].is_large; };
       if (std::any_of(plan.members.begin(), plan.members.end(), is_large)) return std::move(plan);
     }

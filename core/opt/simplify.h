@@ -59,6 +59,8 @@ bool ReadRowsForwards(ir::Module& m, ir::Function& f);
 // Arrays of which each turn of a loop reads its row alone, a matrix, are made in the turns (rows_in_turns.cc). Comes before
 // differentiation. True: changed.
 bool MakeRowsInTurns(ir::Module& m, ir::Function& f);
+// What is read behind loops that turns may leave, of what these carry, is handed on where they are left (close_loops.cc). True: changed.
+bool CloseLoops(ir::Function& f);
 // Arrays of which each turn of a loop reads its row alone are made a block of rows at a time (turn_blocks.cc). Comes before
 // differentiation. True: changed.
 bool BlockTurns(ir::Module& m, ir::Function& f);

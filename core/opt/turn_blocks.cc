@@ -18,18 +18,21 @@
 // taken by steps, e[2 * i + 1], by turns or by what makes their rows: a block has as many times the rows of these, and as many fewer
 // turns as the largest step. What makes rows that no turn takes, as a break leaves before or
 // the loop does not count them, cannot trap.
-// Statements behind the loop that make a few numbers of each row may read such arrays, too: blocks make those as well (row_asides.h).
+// A loop may start anywhere and end anywhere, `for i in k..m`: then rows are made as far as the array has them, and a turn asks first
+// whether its own is there.
+// Statements behind the loop that make a few numbers of each row, or of few rows, may read such arrays, too: blocks make those as well
+// (row_asides.h), and so they do larger arrays that these alone read.
 // Comes before derivatives are taken: the reverse loop has the same two levels.
 #include <algorithm>
+#include <iterator>
 #include <map>
-#include <optional>
-#include <set>
+#include <tuple>
+#include <utility>
 #include <vector>
 
-#include "core/opt/row_asides.h"
-#include "core/opt/row_loops.h"
+#include "core/ir/append.h"
+#include "core/opt/block_plans.h"
 #include "core/opt/simplify.h"
-#include "core/opt/turn_facts.h"
 
 namespace pullback::opt {
 namespace {
@@ -39,288 +42,23 @@ using ir::Inst;
 using ir::Op;
 using ir::Value;
 
-constexpr int64_t kRows = 16;
-constexpr int64_t kMostAway = 4,
-                  kMostStart = 16;   // rows next to a turn's own; turns that are left out at first
-constexpr int64_t kMostBeside = 12;  // rows next to a turn's own that are made for those
-constexpr int64_t kMostStep = 4;     // rows from a turn's own to the next one's
-
-// The rows that turn i takes: step * i + first to step * i + last, of an array that has `more` rows more than the loop counts to; by
-// steps of more than 1, `rows` of them.
-struct Window {
-  int64_t first = 0, last = 0, more = 0;
-  int64_t step = 1;
-  Value rows = {};
-  bool operator==(const Window&) const = default;
-};
-
-class Blocker : private RowLoops {
+class Blocker : private BlockPlans {
  public:
-  Blocker(ir::Module& m, ir::Function& f)
-      : RowLoops(m, f), users_(f), asides_(f, dominators_, defs_, makers_), traps_(m, f, defs_) {}
+  Blocker(ir::Module& m, ir::Function& f) : BlockPlans(m, f) {}
 
   bool Run() {
     return RunPlans([&](const BlockLoop& loop) { return PlanFor(loop); },
-                    [&](Plan& plan) { Rewrite(plan); });
+                    [&](BlockPlan& plan) { Rewrite(plan); });
   }
 
  private:
-  using Members = RowMakers::Members;
-  struct Plan {
-    BlockLoop loop;
-    Counter counter;
-    Order order;
-    Members members;
-    int64_t start = 0;                   // of the counter
-    Window window{};                     // that the turns take
-    std::map<size_t, Window> made = {};  // by member
-    int64_t turns = kRows;               // of a block
-    Members asides = {};
-    std::map<size_t, Affine> aside_rows =
-        {};  // how many, of those that are not there in front of the loop
-  };
-
-  // No more than a block's rows: k, or min(k, …).
-  bool IsFew(Value extent) const {
-    const auto is_small = [&](Value v) {
-      const Inst* inst = defs_.Inst(v);
-      return inst && inst->op == Op::Const && static_cast<int64_t>(inst->bits) <= kRows;
-    };
-    const Inst* min = defs_.Inst(extent);
-    return is_small(extent) ||
-           (min && min->op == Op::Min && std::any_of(min->args.begin(), min->args.end(), is_small));
-  }
-
-  std::optional<Plan> PlanFor(const BlockLoop& loop) const {
-    const std::optional<Counter> counter = FindCounterByOnes(f_, loop, defs_);
-    if (!counter) return std::nullopt;
-    const Inst* first = defs_.Inst(loop.Arguments(f_)[counter->param]);
-    if (!first || first->op != Op::Const) return std::nullopt;
-    const auto start = static_cast<int64_t>(first->bits);
-    if (start < 0 || start > kMostStart) return std::nullopt;
-    if (IsReadBehind(loop, counter->param) || FillsTable(f_, loop, *counter)) return std::nullopt;
-    if (start != 0 && !TimesBound(counter->bound, 1, defs_)) return std::nullopt;
-    std::vector<Plan> plans = {{loop, *counter, Order::kForwards, {}, start, {}, {}}};
-    for (int64_t step = 1; step <= kMostStep; ++step) {
-      const bool ends = TimesBound(counter->bound, step, defs_).has_value();
-      const Window window = ends ? WindowOf(loop, *counter, start, step) : Window();
-      if (window != Window())
-        plans.insert(plans.begin(), {loop, *counter, Order::kForwards, {}, start, window, {}});
-    }
-    if (start == 0) plans.push_back({loop, *counter, Order::kBackwards, {}, start, {}, {}});
-    std::optional<Plan> best = FirstOf(plans, /*with_asides=*/false);
-    std::optional<Plan> more = FirstOf(plans, /*with_asides=*/true);
-    return more && (!best || CountLarge(*more) > CountLarge(*best)) ? more : best;
-  }
-  // Of those that make rows of large arrays.
-  std::optional<Plan> FirstOf(std::vector<Plan> plans, bool with_asides) const {
-    for (Plan& plan : plans) {
-      if (FindMembers(plan, with_asides) && CountLarge(plan) > 0) return std::move(plan);
-    }
-    return std::nullopt;
-  }
-  std::ptrdiff_t CountLarge(const Plan& plan) const {
-    return std::count_if(plan.members.begin(), plan.members.end(),
-                         [&](size_t m) { return makers_[m].is_large; });
-  }
-
-  // Rows around a turn's own that it reads of one array or another, where it is known that they are there.
-  Window WindowOf(const BlockLoop& loop, const Counter& counter, int64_t start,
-                  int64_t step) const {
-    const Turns turns{loop, f_.blocks[loop.header].params[counter.param], counter.bound, start};
-    std::optional<Window> window;
-    for (size_t k : makers_.ReadsAt(turns.counter)) {
-      const RowRead& of = makers_.Read(k);
-      if (!loop.Holds(of.block) || makers_.IsWhole(makers_.MakerOf(of))) continue;
-      const Value rows = makers_[makers_.MakerOf(of)].rows;
-      const std::optional<RowSpan> span = NearRows(of, turns, step);
-      const std::optional<Window> read =
-          span ? WindowFor(*span, rows, counter, step) : std::nullopt;
-      if (!read) continue;
-      if (!window) window = read;
-      if (window->rows != read->rows) continue;
-      window->first = std::min(window->first, read->first);
-      window->last = std::max(window->last, read->last);
-      window->more = std::min(window->more, read->more);
-    }
-    return window.value_or(Window{});
-  }
-  // nullopt: the array has not as many rows as the loop's end says.
-  std::optional<Window> WindowFor(const RowSpan& span, Value rows, const Counter& counter,
-                                  int64_t step) const {
-    Window read{span.first, span.last, 0, step, {}};
-    if (step != 1) {
-      read.rows = rows;
-      return IsOfDims(FormOf(rows, defs_), defs_) ? std::optional(read) : std::nullopt;
-    }
-    const std::optional<int64_t> more = RowsBeyond(rows, counter.bound, defs_);
-    if (!more) return std::nullopt;
-    read.more = *more;
-    return read;
-  }
-  std::optional<RowSpan> NearRows(const RowRead& read, const Turns& turns, int64_t step) const {
-    const Value rows = makers_[makers_.MakerOf(read)].rows;
-    const auto span =
-        turn_rows_.SpanOf(read.row, rows, read.block, read.place, read.in_body, turns, step);
-    if (!span || span->first < -kMostAway || span->last > kMostAway) return std::nullopt;
-    // Of a number of turns that is known all rows may be near, by any step.
-    const bool is_one = span->first == span->last;
-    return step == 1 || is_one || !FormOf(turns.bound, defs_).IsConst() ? span : std::nullopt;
-  }
-  // Whether something of the header, other than its parameters but for the counter, is read behind the loop.
-  bool IsReadBehind(const BlockLoop& loop, size_t counter) const {
-    const ir::Block& header = f_.blocks[loop.header];
-    ValueIds inner = {header.params[counter].id};
-    for (const Inst& inst : header.insts) {
-      for (Value v : inst.results) inner.insert(v.id);
-    }
-    for (Value v : loop.Exit(f_).args) {
-      if (inner.contains(v.id)) return true;
-    }
-    // A break leaves both loops with what it hands on, the end of the inner one with what the outer one carries.
-    if (loop.has_breaks) {
-      for (Value v : header.params) inner.insert(v.id);
-    }
-    return std::any_of(inner.begin(), inner.end(),
-                       [&](uint32_t v) { return users_.AnyOutside(Value{v}, loop); });
-  }
-
-  bool FindMembers(Plan& plan, bool with_asides) const {
-    if (with_asides && plan.order == Order::kBackwards) return false;
-    for (const bool beside : {true, false}) {
-      if (beside && plan.order == Order::kBackwards) continue;
-      plan.members = MembersOf(plan, beside, with_asides);
-      plan.asides = AsidesOf(plan);
-      plan.aside_rows.clear();
-      for (size_t m : plan.asides) {
-        if (const auto rows = asides_.RowsToMake(m, plan.loop)) plan.aside_rows.emplace(m, *rows);
-      }
-      if (FindMade(plan)) return true;
-    }
-    return false;
-  }
-  // Whether the aside may end the run before all turns are over: nothing else ends it before.
-  bool IsAllowedToTrap(size_t aside, const Turns& turns, const Plan& plan) const {
-    const CountedLoop loop{plan.loop, plan.counter, turns.counter};
-    std::set<const Inst*> known;  // reads of rows that are there, and checks of these
-    for (size_t k : makers_.ReadsAt(turns.counter)) {
-      const RowRead& read = makers_.Read(k);
-      if (!plan.loop.Holds(read.block) || !NearRows(read, turns, 1)) continue;
-      const Inst& inst = f_.blocks[read.block].insts[read.place];
-      known.insert(read.in_body ? &inst.each->body[*read.in_body] : &inst);
-    }
-    for (const Inst* check : turn_rows_.IdleChecks(turns)) known.insert(check);
-    return traps_.CannotTrap(loop, known) && asides_.NothingTrapsBefore(aside, loop, traps_);
-  }
-  // Who else reads rows of members.
-  Members AsidesOf(const Plan& plan) const {
-    std::set<size_t> asides;
+  void Rewrite(BlockPlan& plan) {
+    BlockLoop& loop = plan.loop;
+    const Counter& counter = plan.counter;
     for (size_t m : plan.members) {
-      for (size_t k : makers_.ReadsOf(m)) {
-        const RowRead& read = makers_.Read(k);
-        if (!plan.loop.Holds(read.block)) asides.insert(*makers_.ReaderOf(read));
-      }
+      if (makers_.IsOnceInFront(makers_[m], loop)) makers_.CheckSizes(b_, makers_[m], loop.entry);
     }
-    for (size_t m : plan.members) asides.erase(m);
-    return {asides.begin(), asides.end()};
-  }
-  // Which rows of each member the turns and other members take. False: some are not known, or more than a block has of its own.
-  bool FindMade(Plan& plan) const {
-    plan.made.clear();
-    for (size_t m : plan.asides)  // a row for each turn, or no more
-      plan.made[m] = {0, 0, *RowsBeyond(makers_[m].rows, plan.counter.bound, defs_), 1, {}};
-    int64_t most_step = plan.window.step;
-    for (auto m = plan.members.rbegin(); m != plan.members.rend(); ++m) {
-      std::optional<RowSpan> span;
-      int64_t step = 0;
-      bool is_by_one_step = true;
-      const auto join = [&](int64_t by, int64_t first, int64_t last) {
-        is_by_one_step &= step == 0 || step == by;
-        step = by;
-        span = span ? RowSpan{std::min(span->first, first), std::max(span->last, last)}
-                    : RowSpan{first, last};
-      };
-      for (size_t k : makers_.ReadsOf(*m)) {
-        const RowRead& read = makers_.Read(k);
-        if (plan.loop.Holds(read.block)) {
-          join(plan.window.step, plan.window.first, plan.window.last);
-          continue;
-        }
-        const size_t reader = *makers_.ReaderOf(read);
-        const Window& of = plan.made.at(reader);
-        const auto near = makers_.NearIn(reader, read, kMostAway, kMostStep);
-        if (!near) return false;
-        join(of.step * near->step, of.first * near->step + near->span.first,
-             of.last * near->step + near->span.last);
-      }
-      const Value rows = makers_[*m].rows;
-      if (!span || !is_by_one_step || span->first < -kMostBeside || span->last > kMostBeside)
-        return false;
-      if (step > kRows || !EndsBy(rows, step, plan)) return false;
-      Window& made = plan.made[*m] = {span->first, span->last, 0, step, {}};
-      if (step == 1) made.more = *RowsBeyond(rows, plan.counter.bound, defs_);
-      if (step != 1) made.rows = rows;
-      most_step = std::max(most_step, step);
-    }
-    plan.turns = kRows / most_step;
-    return true;
-  }
-
-  // `beside`: also of what members read next to the rows that they make; `with_asides`: or statements behind the loop (row_asides.h).
-  Members MembersOf(const Plan& plan, bool beside, bool with_asides) const {
-    const BlockLoop& loop = plan.loop;
-    const Value i = f_.blocks[loop.header].params[plan.counter.param];
-    const Affine turn = RowOfTurn(Affine::Of(i), plan.counter.bound, plan.order);
-    const Turns turns{loop, i, plan.counter.bound, plan.start};
-    const auto may = [&](size_t m) {
-      return !IsFew(makers_[m].rows) &&
-             (HasRows(makers_[m], plan) || (beside && HasNear(m, plan))) &&
-             (MakesAll(plan) || makers_.CannotTrap(makers_[m]));
-    };
-    const auto takes = [&](const RowRead& read) {
-      if (!HasRows(makers_[makers_.MakerOf(read)], plan)) return false;
-      if (plan.window == Window()) return read.row == turn;
-      const std::optional<RowSpan> span = NearRows(read, turns, plan.window.step);
-      return span && plan.window.first <= span->first && span->last <= plan.window.last;
-    };
-    const RowMakers::Beside is_near = [&](size_t reader, const RowRead& read) {
-      if (makers_.IsOwnRow(reader, read)) return true;
-      const Maker& maker = makers_[makers_.MakerOf(read)];
-      if (!makers_.CannotTrap(maker)) return false;
-      const auto near = makers_.NearIn(reader, read, kMostAway, kMostStep);
-      return near && (near->step == 1 ? HasNear(makers_.MakerOf(read), plan)
-                                      : EndsBy(maker.rows, near->step, plan));
-    };
-    const RowMakers::Beside aside = [&](size_t reader, const RowRead& read) {
-      return asides_.MayBe(reader, loop, plan.counter) && is_near(reader, read) &&
-             (makers_.CannotTrap(makers_[reader]) ||
-              (makers_.CannotTrap(makers_[makers_.MakerOf(read)]) &&
-               IsAllowedToTrap(reader, turns, plan)));
-    };
-    return makers_.MembersOf(loop, i, may, takes, beside ? is_near : nullptr,
-                             with_asides ? aside : nullptr);
-  }
-  // Whether it is known where rows by such a step end.
-  bool EndsBy(Value rows, int64_t step, const Plan& plan) const {
-    return step == 1 ? RowsBeyond(rows, plan.counter.bound, defs_).has_value()
-                     : TimesBound(rows, 1, defs_).has_value();
-  }
-  bool HasNear(size_t m, const Plan& plan) const {
-    return EndsBy(makers_[m].rows, plan.window.step, plan) || EndsBy(makers_[m].rows, 2, plan);
-  }
-  // Whether the rows that a plan's blocks make of it are there, and are, if all turns are run, all of them.
-  bool HasRows(const Maker& maker, const Plan& plan) const {
-    if (plan.window.step != 1) return FormOf(maker.rows, defs_) == FormOf(plan.window.rows, defs_);
-    const auto more = RowsBeyond(maker.rows, plan.counter.bound, defs_);
-    return more && *more == plan.window.more;
-  }
-  static bool MakesAll(const Plan& plan) {
-    return !plan.loop.has_breaks && plan.start == 0 && plan.window == Window();
-  }
-  void Rewrite(Plan& plan) {
-    auto& [loop, counter, order, members, start, window, windows, block_turns, asides, aside_rows] =
-        plan;
-    for (size_t m : members) makers_.CheckSizes(b_, makers_[m], loop.entry);
+    CountTurns(plan);
     const uint32_t around = b_.NewBlock(), make = b_.NewBlock(), next = b_.NewBlock();
     const Value block = b_.AddParam(around, ir::Type::I64());
     Copier names(f_);  // what the loop carries, by its names around it and behind it
@@ -335,23 +73,26 @@ class Blocker : private RowLoops {
       f_.blocks[around].params.push_back(first.back());
       in_turns.push_back(v);
     }
+    names.Set(f_.blocks[loop.header].params[counter.param], CountedTo(plan));
     const ir::Values tables = StartTables(plan, around, names);
     GoByBlocks(plan, around, make);
 
     b_.SetBlock(make);
-    const Affine base = Affine::Of(block) * block_turns + Affine::Const(start);
-    const BlockRows rows = RowsOfTurns(plan, base, window);
+    const Affine base = Affine::Of(block) * plan.turns + plan.start;
+    const BlockRows rows = RowsOfTurns(plan, base, plan.window);
     std::map<size_t, BlockRows> rows_of;
-    for (size_t m : members) rows_of.emplace(m, RowsMade(plan, base, m, rows, rows_of));
-    Value turns = rows.count;
-    if (window.first != 0 || window.last != 0 || window.more < 0 || window.step != 1)
-      turns =
-          b_.Make(Op::Min, {b_.I64(block_turns), b_.AffineOf(Affine::Of(counter.bound) - base)});
+    for (size_t m : plan.members) rows_of.emplace(m, RowsMade(plan, base, m, rows, rows_of));
+    const Value turns = plan.window.IsOwnRow()
+                            ? rows.count
+                            : b_.Make(Op::Min, {b_.I64(plan.turns), TurnsLeft(plan, base, block)});
     Copier made(f_);
-    for (size_t m : members)
-      f_.blocks[make].insts.push_back(RowsOf(m, counter.bound, order, rows_of, made));
-    for (size_t m : asides) rows_of.emplace(m, RowsMade(plan, base, m, rows, rows_of));
-    const ir::Values filled = FillTables(plan, make, rows_of, made, tables);
+    for (size_t m : plan.members)
+      f_.blocks[make].insts.push_back(RowsOf(m, counter.bound, plan.order, rows_of, made));
+    for (size_t m : plan.asides) rows_of.emplace(m, RowsMade(plan, base, m, rows, rows_of));
+    b_.SetBlock(make);
+    const Value is_first =
+        plan.StartsAt0() && !plan.asides.empty() ? b_.Make(Op::Eq, {block, b_.I64(0)}) : Value();
+    const ir::Values filled = FillTables(plan, make, rows_of, made, tables, is_first);
     b_.SetBlock(make);
     first[counter.param] = b_.I64(0);
     b_.Jump(loop.header, first);
@@ -364,24 +105,54 @@ class Blocker : private RowLoops {
     // Places of instructions are others behind this.
     const Value row = f_.NewLike(f_, f_.blocks[loop.header].params[counter.param]);
     ReadFrom(made, plan, rows_of, row);
+    CheckRows(plan);
     CountRows(loop, counter.param, base, row, turns, next);
     loop.blocks.push_back(next);
     round_.RenameOutside(loop, names);
   }
 
+  // How many turns a loop makes that starts or ends anywhere: in front of it, no more than anybody waits for, so that nothing wraps.
+  void CountTurns(const BlockPlan& plan) {
+    if (!plan.is_counted) return;
+    constexpr int64_t kMost = int64_t{1} << 60;
+    const uint32_t entry = plan.loop.entry;
+    const ir::Terminator term = std::move(f_.blocks[entry].term);
+    b_.SetBlock(entry);
+    const Value start = b_.AffineOf(plan.start), bound = plan.counter.bound, most = b_.I64(kMost);
+    const Value apart = b_.Make(Op::Sub, {bound, start});
+    const Value has_wrapped = b_.Make(Op::Lt, {apart, b_.I64(0)});
+    const Value turns = b_.Make(Op::Select, {has_wrapped, most, b_.Make(Op::Min, {apart, most})});
+    counted_ = b_.Make(Op::Select, {b_.Make(Op::Lt, {start, bound}), turns, b_.I64(0)});
+    f_.blocks[entry].term = term;
+  }
+  // What the counter is behind all turns.
+  Value CountedTo(const BlockPlan& plan) {
+    const uint32_t entry = plan.loop.entry;
+    const ir::Terminator term = std::move(f_.blocks[entry].term);
+    b_.SetBlock(entry);
+    const Value last = b_.Make(Op::Max, {b_.AffineOf(plan.start), plan.counter.bound});
+    f_.blocks[entry].term = term;
+    return last;
+  }
+  Value TurnsLeft(const BlockPlan& plan, const Affine& base, Value block) {
+    return b_.AffineOf(plan.is_counted ? Affine::Of(counted_) - Affine::Of(block) * plan.turns
+                                       : Affine::Of(plan.counter.bound) - base);
+  }
+
   // The loop around, which is entered instead of the other one and goes on where that did.
-  void GoByBlocks(const Plan& plan, uint32_t around, uint32_t make) {
-    const auto& [loop, counter, order, members, start, window, windows, turns, asides, aside_rows] =
-        plan;
+  void GoByBlocks(const BlockPlan& plan, uint32_t around, uint32_t make) {
+    const BlockLoop& loop = plan.loop;
     const ir::Terminator term = std::move(f_.blocks[loop.entry].term);
     b_.SetBlock(loop.entry);
-    const Value rounded = b_.AffineOf(Affine::Of(counter.bound) + Affine::Const(turns - 1 - start));
-    const Value blocks = b_.Make(Op::Div, {rounded, b_.I64(turns)});
+    const Affine turns =
+        plan.is_counted ? Affine::Of(counted_) : Affine::Of(plan.counter.bound) - plan.start;
+    const Value rounded = b_.AffineOf(turns + Affine::Const(plan.turns - 1));
+    const Value blocks = b_.Make(Op::Div, {rounded, b_.I64(plan.turns)});
     const Value none = b_.I64(0);
     f_.blocks[loop.entry].term = term;
     ir::Edge& entry = f_.blocks[loop.entry].term.edges[loop.entry_edge];
     entry.block = around;
-    entry.args.erase(entry.args.begin() + static_cast<long>(counter.param));
+    entry.args.erase(entry.args.begin() + static_cast<long>(plan.counter.param));
     entry.args.insert(entry.args.begin(), none);
 
     b_.SetBlock(around);
@@ -395,7 +166,7 @@ class Blocker : private RowLoops {
     bool from_turn;  // the first is the window's of the first turn in all blocks
   };
   // Of that member; those that another one has, too, are counted once.
-  BlockRows RowsMade(const Plan& plan, const Affine& base, size_t m, const BlockRows& of_turns,
+  BlockRows RowsMade(const BlockPlan& plan, const Affine& base, size_t m, const BlockRows& of_turns,
                      const std::map<size_t, BlockRows>& others) {
     const Window& window = plan.made.at(m);
     if (window == plan.window) return of_turns;
@@ -405,21 +176,35 @@ class Blocker : private RowLoops {
     return RowsOfTurns(plan, base, window);
   }
   // That a window of these turns takes, as far as they are there: no further than where all end, in a form that tells it.
-  BlockRows RowsOfTurns(const Plan& plan, const Affine& base, const Window& w) {
+  BlockRows RowsOfTurns(const BlockPlan& plan, const Affine& base, const Window& w) {
+    if (w.per != 1) return RowsOfGroups(plan, base, w);
     const Affine first = base * w.step + Affine::Const(w.first);
-    const bool starts = plan.start * w.step + w.first >= 0;
+    const bool starts = plan.start.IsConst() ? plan.start.constant * w.step + w.first >= 0
+                                             : plan.starts_at_row && w.first >= 0;
     const Affine lo =
         starts ? first : Affine::Of(b_.Make(Op::Max, {b_.AffineOf(first), b_.I64(0)}));
     const Affine of_block =
         base * w.step + Affine::Const((plan.turns - 1) * w.step + 1 + w.last) - lo;
     const Affine end =
-        w.step != 1 ? Affine::Of(w.rows)
-                    : Affine::Of(plan.counter.bound) + Affine::Const(std::min(w.last, w.more));
+        w.rows.valid() ? Affine::Of(w.rows)
+                       : Affine::Of(plan.counter.bound) + Affine::Const(std::min(w.last, w.more));
     const Affine left = end - lo;
     const Value most = of_block.IsConst() ? b_.I64(of_block.constant) : b_.AffineOf(of_block);
     Value count = b_.Make(Op::Min, {most, b_.AffineOf(left)});
-    if (!starts || w.step != 1 || w.last > w.more) count = b_.Make(Op::Max, {count, b_.I64(0)});
+    if (!starts || w.rows.valid() || w.last > w.more) count = b_.Make(Op::Max, {count, b_.I64(0)});
     return {lo, count, starts};
+  }
+  // One row for some turns each: a block has as many, so many fewer in front of it. `base`: that of a block, or nothing, of those that
+  // come before the first one.
+  BlockRows RowsOfGroups(const BlockPlan& plan, const Affine& base, const Window& w) {
+    Affine first = base.IsConst() ? Affine() : base - Affine::Const(w.shift);
+    const int64_t turns = base.IsConst() ? plan.turns - w.shift : plan.turns;
+    first.constant /= w.per;
+    for (Affine::Term& t : first.terms) t.coeff /= w.per;
+    Value count =
+        b_.Make(Op::Min, {b_.I64(turns / w.per), b_.AffineOf(Affine::Of(w.rows) - first)});
+    count = b_.Make(Op::Max, {count, b_.I64(0)});
+    return {first, count, true};
   }
 
   // The statement that makes the member's rows of some turns, of `all_rows`; reads those of what is in `made`.
@@ -436,7 +221,7 @@ class Blocker : private RowLoops {
     }
     for (ir::Constraint& c : inst.each->where) c.e = c.e.Substitute(number, shifted);
     for (ir::EachResult& r : inst.each->results) {
-      if (maker.adds) continue;
+      if (maker.folds) continue;
       r.out[0] = Affine::Of(row);
       r.shape[0] = rows.count;
     }
@@ -459,25 +244,30 @@ class Blocker : private RowLoops {
   // --- asides
 
   // Tables that the loop around carries, which hold what the asides make of rows in front of the first turn's. Gives its parameters.
-  ir::Values StartTables(const Plan& plan, uint32_t around, Copier& names) {
+  ir::Values StartTables(BlockPlan& plan, uint32_t around, Copier& names) {
     ir::Values tables;
     if (plan.asides.empty()) return tables;
     const uint32_t entry = plan.loop.entry;
     const ir::Terminator term = std::move(f_.blocks[entry].term);
     b_.SetBlock(entry);
+    for (auto& [m, made] : plan.made) {
+      const auto makers = plan.sizes.find(m);
+      if (makers == plan.sizes.end()) continue;
+      Copier sizes(f_);
+      for (const Inst& inst : makers->second) f_.blocks[entry].insts.push_back(sizes.Copy(inst));
+      rows_in_front_[m] = sizes.Get(makers_[m].rows);
+      if (made.per != 1) made.rows = rows_in_front_[m];
+    }
     for (size_t m : plan.asides) {
-      const auto rows = plan.aside_rows.find(m);
-      if (rows != plan.aside_rows.end() && !makers_[m].adds)
-        rows_in_front_[m] = b_.AffineOf(rows->second);
       const Inst& whole = makers_.InstOf(makers_[m]);
       for (size_t k = 0; k < whole.results.size(); ++k) {
-        const Inst table =
-            EmptyTable(f_, ResultOf(m, k), f_.TypeOf(whole.results[k]), makers_[m].adds, whole.loc);
+        const Inst table = EmptyTable(f_, ResultOf(m, k), f_.TypeOf(whole.results[k]),
+                                      makers_[m].folds, whole.loc);
         tables.push_back(table.results[0]);
         f_.blocks[entry].insts.push_back(table);
       }
     }
-    if (plan.start > 0) tables = FillFront(plan, entry, tables);
+    if (!plan.StartsAt0()) tables = FillFront(plan, entry, tables);
     f_.blocks[entry].term = term;
     ir::Values& args = f_.blocks[entry].term.edges[plan.loop.entry_edge].args;
     args.insert(args.end(), tables.begin(), tables.end());
@@ -493,15 +283,14 @@ class Blocker : private RowLoops {
   // With sizes that are there in front of the loop.
   ir::EachResult ResultOf(size_t aside, size_t k) const {
     ir::EachResult r = makers_.InstOf(makers_[aside]).each->results[k];
-    if (const auto rows = rows_in_front_.find(aside); rows != rows_in_front_.end())
-      std::replace(r.shape.begin(), r.shape.end(), makers_[aside].rows, rows->second);
+    std::replace(r.shape.begin(), r.shape.end(), makers_[aside].rows, rows_in_front_.at(aside));
     return r;
   }
   // The rows in front of the first turn's are those of a block of as many turns.
-  ir::Values FillFront(const Plan& plan, uint32_t block, const ir::Values& tables) {
-    Plan front = plan;
-    front.start = 0;
-    front.turns = plan.start;
+  ir::Values FillFront(const BlockPlan& plan, uint32_t block, const ir::Values& tables) {
+    BlockPlan front = plan;
+    front.start = {};
+    front.turns = plan.start.constant;
     std::map<size_t, BlockRows> rows_of;
     Copier made(f_);
     for (size_t m : plan.members) {
@@ -515,12 +304,13 @@ class Blocker : private RowLoops {
       b_.SetBlock(block);
       rows_of.emplace(m, RowsOfTurns(front, {}, plan.made.at(m)));
     }
-    return FillTables(plan, block, rows_of, made, tables);
+    b_.SetBlock(block);
+    return FillTables(plan, block, rows_of, made, tables, b_.Bool(true));
   }
-  // The tables with the rows that the block makes.
-  ir::Values FillTables(const Plan& plan, uint32_t block,
+  // The tables with the rows that the block makes; `is_first`: whether no other one did, or nothing: some did.
+  ir::Values FillTables(const BlockPlan& plan, uint32_t block,
                         const std::map<size_t, BlockRows>& rows_of, Copier& made,
-                        const ir::Values& tables) {
+                        const ir::Values& tables, Value is_first) {
     ir::Values filled;
     for (size_t m : plan.asides) {
       const BlockRows& rows = rows_of.at(m);
@@ -530,10 +320,12 @@ class Blocker : private RowLoops {
       f_.blocks[block].insts.push_back(std::move(of_block));
       for (size_t k = 0; k < results.size(); ++k) {
         const Value table = tables[filled.size()];
+        const ir::EachResult like = ResultOf(m, k);
         std::vector<Inst>& out = f_.blocks[block].insts;
-        filled.push_back(makers_[m].adds ? AddTo(f_, table, results[k], out)
-                                         : PutRows(f_, results[k], rows.count, rows.first,
-                                                   ResultOf(m, k), table, loc, out));
+        filled.push_back(
+            makers_[m].folds
+                ? FoldInto(f_, table, results[k], is_first, like, loc, out)
+                : PutRows(f_, results[k], rows.count, rows.first, like, table, loc, out));
       }
     }
     return filled;
@@ -563,8 +355,8 @@ class Blocker : private RowLoops {
     header.term.cond = more;
   }
 
-  void ReadFrom(const Copier& made, const Plan& plan, const std::map<size_t, BlockRows>& rows_of,
-                Value row) {
+  void ReadFrom(const Copier& made, const BlockPlan& plan,
+                const std::map<size_t, BlockRows>& rows_of, Value row) {
     const Value i = f_.blocks[plan.loop.header].params[plan.counter.param];
     const Affine turn = RowOfTurn(Affine::Of(i), plan.counter.bound, plan.order);
     for (size_t m : plan.members) {
@@ -583,16 +375,52 @@ class Blocker : private RowLoops {
     }
   }
 
-  const UsingBlocks users_;
-  std::map<size_t, Value> rows_in_front_;  // by aside
-  const RowAsides asides_;
-  const LoopTraps traps_;
+  // Ends the run in front of what reads a row that may not be there, where that has a point.
+  void CheckRows(const BlockPlan& plan) {
+    std::vector<size_t> reads = plan.checked;
+    // From the last place on; of one place in the statement's order.
+    const auto place = [&](size_t k) {
+      const RowRead& read = makers_.Read(k);
+      return std::tuple(~read.block, ~read.place, read.in_body);
+    };
+    std::sort(reads.begin(), reads.end(), [&](size_t a, size_t b) { return place(a) < place(b); });
+    for (auto k = reads.begin(); k != reads.end();) {
+      const RowRead& first = makers_.Read(*k);
+      std::vector<Inst> checks;
+      for (; k != reads.end() && makers_.Read(*k).block == first.block &&
+             makers_.Read(*k).place == first.place;
+           ++k)
+        CheckRow(makers_.Read(*k), checks);
+      std::vector<Inst>& insts = f_.blocks[first.block].insts;
+      insts.insert(insts.begin() + static_cast<std::ptrdiff_t>(first.place),
+                   std::make_move_iterator(checks.begin()), std::make_move_iterator(checks.end()));
+    }
+  }
+  void CheckRow(const RowRead& read, std::vector<Inst>& checks) {
+    const Inst& inst = f_.blocks[read.block].insts[read.place];
+    ir::Appender out(f_, checks, (read.in_body ? inst.each->body[*read.in_body] : inst).loc);
+    const auto is = [&](Op op, Value a, Value b) { return out.Make(op, ir::Type::Bool(), {a, b}); };
+    const Value row = out.Number(read.row), zero = out.Number({}),
+                rows = makers_[makers_.MakerOf(read)].rows;
+    Value holds = is(Op::And, is(Op::Ge, row, zero), is(Op::Lt, row, rows));
+    if (read.in_body) {
+      for (const ir::IndexVar& i : inst.each->indices)
+        holds = is(Op::Or, holds, is(Op::Le, i.extent, zero));
+    }
+    out.Check(holds, ir::TrapKind::kIndex, {row, rows});
+  }
+
+  Value counted_;                          // of the plan's loop, how many turns
+  std::map<size_t, Value> rows_in_front_;  // of what is behind the loop
 };
 
 }  // namespace
 
 bool BlockTurns(ir::Module& m, ir::Function& f) {
-  return f.blocks.size() > 1 && Blocker(m, f).Run();
+  if (f.blocks.size() < 2) return false;
+  const bool closed = CloseLoops(f), blocked = Blocker(m, f).Run();
+  if (closed && !blocked) SimplifyControlFlow(f);  // as it was
+  return blocked;
 }
 
 }  // namespace pullback::opt

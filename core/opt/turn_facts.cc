@@ -92,6 +92,7 @@ class Learner {
 
  private:
   bool WrapsNowhere(const Affine& form) const {
+    if (form.AsValue().valid()) return true;
     return HasFewOfEach(form) &&
            std::all_of(form.terms.begin(), form.terms.end(), [&](const Affine::Term& t) {
              return IsOfDims(Affine::Of(t.value), defs_) || is_tame_(t.value);
@@ -138,6 +139,35 @@ bool IsOfDims(const Affine& form, const DefinitionBlocks& defs) {
     const Inst* inst = defs.Inst(t.value);
     return inst != nullptr && inst->op == Op::Dim;
   });
+}
+
+namespace {
+
+bool IsNotNegative(const Affine& form, const DefinitionBlocks& defs, int depth) {
+  const auto is_at_least_0 = [&](const Affine::Term& t) {
+    const Inst* inst = defs.Inst(t.value);
+    if (t.coeff < 0 || inst == nullptr || depth == 0) return false;
+    const auto of = [&](size_t k) { return FormOf(inst->args[k], defs); };
+    switch (inst->op) {
+      case Op::Dim: return true;
+      case Op::Div:
+        return of(1).IsConst() && of(1).constant > 0 && IsNotNegative(of(0), defs, depth - 1);
+      case Op::Max:
+        return std::any_of(inst->args.begin(), inst->args.end(), [&](Value v) {
+          const Affine arm = FormOf(v, defs);
+          return arm.IsConst() && arm.constant >= 0;
+        });
+      default: return false;
+    }
+  };
+  return form.constant >= 0 && std::all_of(form.terms.begin(), form.terms.end(), is_at_least_0);
+}
+
+}  // namespace
+
+bool IsNotNegative(const Affine& form, const DefinitionBlocks& defs) {
+  constexpr int kMostQuotients = 8;  // of quotients
+  return IsNotNegative(form, defs, kMostQuotients);
 }
 
 std::optional<Affine> TimesBound(Value bound, int64_t times, const DefinitionBlocks& defs) {

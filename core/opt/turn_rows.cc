@@ -100,6 +100,8 @@ bool TurnRows::IsBounded(const Affine& sum, int depth) const {
                      [&](const Affine::Term& t) { return IsBounded(t.value, depth); });
 }
 
+bool TurnRows::IsBounded(const Affine& sum) const { return IsBounded(sum, kMostDepth); }
+
 TurnRows::Case TurnRows::With(const Case& c, Value term, const Affine& sum) const {
   Case with = c;
   with.form = c.form.Substitute(term, sum);
@@ -238,7 +240,7 @@ std::optional<RowSpan> TurnRows::SpanIn(Case c, const Affine& rows, const Turns&
 // Whether it is a sum of the loop's counter, of the statement's indices, if it is in one, and of what is bounded.
 bool TurnRows::IsBoundedIn(const ir::Each* each, const Affine& sum, const Turns& turns) const {
   return std::all_of(sum.terms.begin(), sum.terms.end(), [&](const Affine::Term& t) {
-    if (t.value == turns.counter) return true;
+    if (t.value == turns.counter) return IsBounded(turns.start) || sum == Affine::Of(turns.counter);
     const ir::IndexVar* index = each ? IndexIn(*each, t.value) : nullptr;
     return IsBounded(index ? FormOf(index->extent, defs_) : Affine::Of(t.value), kMostDepth);
   });
@@ -276,7 +278,10 @@ std::optional<RowSpan> TurnRows::SpanOf(const Affine& row, Value rows, uint32_t 
   const ir::Each* each = in_body ? f_.blocks[block].insts[place].each.get() : nullptr;
   if (!IsBoundedIn(each, all.form, turns)) return std::nullopt;
   std::vector<Affine>& known = all.known.at_least_0;
-  known.push_back(Affine::Of(turns.counter) - Affine::Const(turns.start));
+  known.push_back(Affine::Of(turns.counter) - turns.start);
+  for (const Affine::Term& t : turns.start.terms) {
+    if (IsNotNegative(Affine::Of(t.value), defs_)) known.push_back(Affine::Of(t.value));
+  }
   for (int64_t times = 1; times <= step; ++times) {
     if (const auto most = TimesBound(turns.bound, times, defs_))
       known.push_back(*most - Affine::Of(turns.counter) * times - Affine::Const(times));

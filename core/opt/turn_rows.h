@@ -14,12 +14,12 @@
 
 namespace pullback::opt {
 
-// A loop's turns, counted by ones from `start` to below `bound`.
+// A loop's turns, counted by ones from `start`, a sum, to below `bound`.
 struct Turns {
   const BlockLoop& loop;
   ir::Value counter;
   ir::Value bound;
-  int64_t start;
+  ir::Affine start;
 };
 
 // Of turn i: from row step * i + first to step * i + last.
@@ -40,6 +40,9 @@ class TurnRows {
   std::optional<RowSpan> SpanOf(const ir::Affine& row, ir::Value rows, uint32_t block, size_t place,
                                 std::optional<size_t> in_body, const Turns& turns,
                                 int64_t step) const;
+  // Whether it is between small multiples of extents, so that sums of few such wrap nowhere; no run lasts so long that a counter that
+  // starts there leaves that.
+  bool IsBounded(const ir::Affine& sum) const;
   // Checks of subscripts in the loop that hold anyway.
   std::vector<const ir::Inst*> IdleChecks(const Turns& turns) const;
 

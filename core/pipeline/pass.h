@@ -42,10 +42,12 @@ class PassRunner {
     return Run("simplify", module, [this](ir::Module& m) { return opt::Simplify(m, rules_); });
   }
   Status Normalise(ir::Module& module) {
-    return Run("normalise", module, [this](ir::Module& m) {
-      return tensor::NormaliseTensors(m,
-                                      [this] { return rules_.Take(opt::RuleId::kSumSingleHit); });
-    });
+    return Run("normalise", module,
+               [this](ir::Module& m) { return tensor::NormaliseTensors(m, may_pin()); });
+  }
+  // Whether an index that an equation gives may go: it is counted, and has fuel.
+  tensor::MayPin may_pin() const {
+    return [this] { return rules_.Take(opt::RuleId::kSumSingleHit); };
   }
   Status Fuse(const std::string& name, ir::Module& module, bool only_free) {
     return Run(name, module,

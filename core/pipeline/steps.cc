@@ -230,6 +230,11 @@ Status BlockTurns(PassRunner& passes, ir::Module& m) {
       return joined ? opt::Simplify(x, passes.rules()) : Status();
     }));
   }
+  PB_RETURN_IF_ERROR(passes.Run("pin_taken", m, [&](ir::Module& x) {
+    bool pinned = false;
+    for (auto& f : x.functions) pinned |= tensor::PinTakenRows(*f, passes.may_pin());
+    return pinned ? opt::Simplify(x, passes.rules()) : Status();
+  }));
   PB_RETURN_IF_ERROR(passes.Run("split_totals", m, [&](ir::Module& x) {
     bool split = false;
     for (auto& f : x.functions) split |= tensor::SplitTotals(*f);

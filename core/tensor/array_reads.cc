@@ -131,13 +131,15 @@ bool ArrayReads::IsReadInBlocks(Value array) const {
   return it != of_.end() && it->second.in_blocks;
 }
 
-std::optional<std::pair<size_t, size_t>> ArrayReads::Diagonal(Value array) const {
+std::optional<ArrayReads::AtDiagonal> ArrayReads::Diagonal(Value array) const {
   const auto& subs = of_.at(array.id).subs;
   const size_t rank = f_.TypeOf(array).rank;
   for (size_t a = 0; a < rank; ++a) {
     for (size_t b = a + 1; b < rank; ++b) {
-      if (std::all_of(subs.begin(), subs.end(), [&](const auto& s) { return s[a] == s[b]; }))
-        return std::pair(a, b);
+      const ir::Affine apart = subs.front()[a] - subs.front()[b];
+      if (apart.IsConst() && std::all_of(subs.begin(), subs.end(),
+                                         [&](const auto& s) { return s[a] - s[b] == apart; }))
+        return AtDiagonal{a, b, apart.constant};
     }
   }
   return std::nullopt;

@@ -41,8 +41,13 @@ class ArrayReads {
   bool IsReadInBlocks(ir::Value array) const;
   // All reads in statements of such an array, as they are now.
   const std::vector<Read>& Of(ir::Value array) const { return of_.at(array.id).reads; }
-  // The first axis whose subscript all reads of such an array repeat at a later one, and that one.
-  std::optional<std::pair<size_t, size_t>> Diagonal(ir::Value array) const;
+  // Of two axes, by how much the subscript of the first is more than that of the second.
+  struct AtDiagonal {
+    size_t first, second;
+    int64_t apart;
+  };
+  // The first two whose subscripts are so in all reads of such an array.
+  std::optional<AtDiagonal> Diagonal(ir::Value array) const;
   // The axis at which all reads of such an array have what is now the first index of the statement that they stand in.
   std::optional<size_t> FirstIndexAxis(ir::Value array) const;
 

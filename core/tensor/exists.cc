@@ -261,7 +261,8 @@ class ExistsSolver {
   // The traps of negative sizes that the statement loses.
   void CheckSizes(const ir::Each& each, const Box& box, uint32_t loc, std::vector<Inst>& out) {
     const auto may_be_negative = [&](const ir::IndexVar& i) {
-      return box.IsNonNegative(*box.ExtentOf(i.var)) != Truth::kTrue;
+      return box.RangeOf(i.extent).lo < 0 &&
+             box.IsNonNegative(*box.ExtentOf(i.var)) != Truth::kTrue;
     };
     for (size_t k = each.results[0].out.size(); k < each.indices.size(); ++k) {
       if (may_be_negative(each.indices[k])) CheckSize(each.indices[k].extent, loc, f_, out);

@@ -51,9 +51,12 @@ bool ScanByKeys(ir::Module& module);
 // These come where nothing is left to fuse. True: changed.
 // Arrays that hold less than their elements are stored as what they hold (compact.cc).
 bool CompactArrays(ir::Function& f);
+// Statements of which equations pick the rows that they read of arrays of which turns take rows lose the indices that these give
+// (pin_taken.cc). Comes before derivatives, in front of what lets turns make rows. True: changed.
+bool PinTakenRows(ir::Function& f, const MayPin& may_pin = {});
 // Of these, reductions that are the same along an axis.
 bool ReduceOnce(ir::Function& f);
-// Arrays of which the diagonal is read, and nothing else, are made there alone.
+// Arrays of which a diagonal is read, and nothing else, are made there alone.
 bool KeepDiagonals(ir::Function& f);
 // Arrays of which one row is read for each point of other axes, as data say, are made of these rows alone (keep_rows.cc).
 bool KeepRows(ir::Function& f);

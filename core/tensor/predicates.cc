@@ -278,7 +278,7 @@ class Simplifier {
 // Extents and shapes are known not to be negative, so that no trap is lost.
 bool HasNoNegativeSize(const ir::Each& each, const Box& box) {
   return std::all_of(each.indices.begin(), each.indices.end(), [&](const ir::IndexVar& i) {
-    return box.IsNonNegative(*box.ExtentOf(i.var)) == Truth::kTrue;
+    return box.RangeOf(i.extent).lo >= 0 || box.IsNonNegative(*box.ExtentOf(i.var)) == Truth::kTrue;
   });
 }
 

@@ -166,6 +166,7 @@ class LayersWriter {
     if (Pick({0, 1, 2, 3}) == 0)
       return "  var c = v\n  for i < # { c = tanh.(0.5 * c + $[i]) }\n  return sum(c)" +
              BehindLoop() + "\n";
+    if (Pick({0, 0, 0, 1}) == 1) return Part();
     const std::string first = Loop("s");
     if (Pick({0, 0, 0, 1}) == 0) return first + "  return s" + BehindLoop() + "\n";
     return first + Loop("t") + "  return s + t" + BehindLoop() + "\n";
@@ -180,10 +181,27 @@ class LayersWriter {
                      "])) }"}) +
            "\n";
   }
+  // A loop that starts or ends at other rows than the first and the last.
+  std::string Part() {
+    return std::string("  var s = 0.0\n  for i ") +
+           Pick(
+               {"in # / 2..# { s = sin(s + dot($[i], v)) }",
+                "< # / 2 { s = sin(s + dot($[i], v)) }",
+                "in max(0, i64(5.0 * u[0]))..# { s = sin(s + dot($[i], v)) }",
+                "in 3..min(#, i64(9.0 * u[1])) { s = sin(s + dot($[i], $[i - 1])) }",
+                "in i64(5.0 * u[0])..i64(9.0 * u[1]) { if i >= 1 and i < # { s = sin(s + dot($[i], "
+                "$[i - 1])) } }"}) +
+           "\n  return s\n";
+  }
   std::string BehindLoop() {
     return Pick({"", "", "", " + sum i < # { ?($[i, 0]) }", " + sum i < # { $[i, i % h] ** 2 }",
                  " + sum i < # { norm2($[i] - $[max(0, i - 1)]) }", " + $[0, 0] * $[# - 1, 0]",
                  " + sum l < h { (sum i < # { $[i, l] }) ** 2 }",
+                 " + sum i < # / 2 { dot($[2 * i], $[2 * i + 1]) ** 2 }",
+                 " + sum l < h { (sum i < # / 2 { $[2 * i, l] - $[2 * i + 1, l] }) ** 2 }",
+                 " + sum l < h { (max i < # { $[i, l] }) ** 2 }",
+                 " + sum l < h { (sum i in 1..# { $[i, l] * $[i - 1, l] }) ** 2 }",
+                 " + sum i < #, j < # { [i == j + 1] * dot($[i], $[j]) ** 2 }",
                  " + sum l < h, p < d { (sum i < # { $[i, l] * x[i, p] }) ** 2 }"});
   }
 

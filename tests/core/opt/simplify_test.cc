@@ -168,6 +168,8 @@ TEST_CASE("opt: MakeRowsInTurns") {
   });
 }
 
+TEST_CASE("opt: CloseLoops") { RunPassFiles("close_loops", OverFunctions(CloseLoops)); }
+
 TEST_CASE("opt: BlockTurns") {
   RunPassFiles("block_turns", [](ir::Module& m) {
     for (auto& f : m.functions) BlockTurns(m, *f);

@@ -73,12 +73,28 @@ TEST_CASE("turn blocks: what is read by two loops, or whole stays") {
       1);
 }
 
-TEST_CASE("turn blocks: what the test of the loop reads stays") {
+TEST_CASE("turn blocks: what the test of the loop reads") {
   CheckProgram(
       "  let e = x @ w\n  var a = 0.0\n  var i = 0\n"
       "  while i < n && e[i, 0] < 0.3 {\n    a = sin(a + e[i, 1])\n    i += 1\n  }\n"
       "  return a + sum(u)\n",
-      1);
+      0);
+  for (const char* limit : {"0.1", "0.9", "50.0"}) {
+    CheckProgram("  let e = tanh.(x @ w)\n  var a = 0.0\n  var i = 0\n  while i < n && a < " +
+                     std::string(limit) +
+                     " {\n    a = 1.01 * a + norm2(e[i])\n    i += 1\n  }\n"
+                     "  return a * f64(i)\n",
+                 0);
+    CheckProgram(
+        "  let e = tanh.(x @ w)\n  var a = 0.0\n  var b = 1.0\n  for i < n {\n    if a > " +
+            std::string(limit) +
+            " { break }\n    a += norm2(e[i])\n    b = sin(a + b)\n  }\n"
+            "  return a * b\n",
+        0);
+  }
+}
+
+TEST_CASE("turn blocks: what the test of the loop reads stays") {
   CheckProgram(
       "  let e = x @ w\n  var i = 0\n  var a = 0.0\n  while true {\n"
       "    let v = gen j < s { [i < n] * e[i, j] + u[0, j] }\n    if i >= n { break }\n"

@@ -169,6 +169,10 @@ TEST_CASE("tensor: FollowTuples") { RunPassFiles("follow_tuples", OverFunctions(
 
 TEST_CASE("tensor: KeepDiagonals") { RunPassFiles("keep_diagonals", OverFunctions(KeepDiagonals)); }
 
+TEST_CASE("tensor: PinTakenRows") {
+  RunPassFiles("pin_taken", OverFunctions([](ir::Function& f) { PinTakenRows(f); }));
+}
+
 TEST_CASE("tensor: KeepRows") { RunPassFiles("keep_rows", OverFunctions(KeepRows)); }
 
 TEST_CASE("tensor: PlaceValues") { RunPassFiles("place_values", OverFunctions(PlaceValues)); }
