@@ -176,7 +176,12 @@ Box OuterValues::BoxOf(const ir::Each& each) const {
       box.AddValue(size, {std::max<int64_t>(known.lo, 0), std::min(known.hi, kMaxExtent)});
     }
   }
-  for (const ir::IndexVar& i : each.indices) box.AddIndex(i.var, FormOfExtent(i.extent));
+  for (const ir::IndexVar& i : each.indices) {
+    const int64_t most = box.RangeOf(i.extent).hi;
+    box.AddIndex(i.var, FormOfExtent(i.extent));
+    if (clamped_.contains(i.extent.id) && most > 0)
+      box.AddValue(i.var, {0, std::min(box.RangeOf(i.var).hi, most - 1)});
+  }
   return box;
 }
 

@@ -1,6 +1,7 @@
 #include "core/opt/block_plans.h"
 
 #include <algorithm>
+#include <functional>
 #include <numeric>
 #include <utility>
 
@@ -12,11 +13,15 @@ using ir::Inst;
 using ir::Op;
 using ir::Value;
 
-constexpr int64_t kRows = 16;
-constexpr int64_t kMostAway = 4,
-                  kMostStart = 16;   // rows next to a turn's own; turns that are left out at first
+constexpr int64_t kRows = 16, kMostRows = 512;
+constexpr int64_t kMostTwice = 8;    // rows of two blocks of 16
+constexpr int64_t kMostAway = 4;     // rows next to one that others are made of
+constexpr int64_t kMostLag = 64;     // rows next to a turn's own
+constexpr int64_t kMostStart = 64;   // turns that are left out at first
 constexpr int64_t kMostBeside = 12;  // rows next to a turn's own that are made for those
-constexpr int64_t kMostStep = 4;     // rows from a turn's own to the next one's
+constexpr int64_t kMostStep =
+    4;  // rows from a turn's own to the next one's, if it is not told by one coefficient
+constexpr int64_t kMostTold = 256;  // if it is
 
 }  // namespace
 
@@ -42,12 +47,14 @@ std::optional<BlockPlan> BlockPlans::PlanFor(const BlockLoop& loop) const {
   if (IsReadBehind(loop) || FillsTable(f_, loop, *counter)) return std::nullopt;
   BlockPlan plan{loop, *counter, Order::kForwards};
   plan.start = FormOf(loop.Arguments(f_)[counter->param], defs_);
+  if (const Inst* bound = defs_.Inst(counter->bound); bound && bound->op == Op::Const)
+    plan.bound = static_cast<int64_t>(bound->bits);
   plan.starts_at_row = IsNotNegative(plan.start, defs_);
   const bool has_end = TimesBound(counter->bound, 1, defs_).has_value();
   plan.is_counted = !has_end || !turn_rows_.IsBounded(plan.start);
   std::vector<BlockPlan> plans;
   const auto add_windows = [&] {
-    for (int64_t step = kMostStep; step >= 1; --step) {
+    for (const int64_t step : StepsOf(plan)) {
       plan.window = WindowOf(plan, step);
       if (plan.window != Window()) plans.push_back(plan);
     }
@@ -66,6 +73,28 @@ std::optional<BlockPlan> BlockPlans::PlanFor(const BlockLoop& loop) const {
   std::optional<BlockPlan> best = FirstOf(plans, /*with_asides=*/false);
   std::optional<BlockPlan> more = FirstOf(plans, /*with_asides=*/true);
   return more && (!best || CountLarge(*more) > CountLarge(*best)) ? more : best;
+}
+
+// From the largest on: those that reads name, and small ones, which may be told otherwise.
+std::set<int64_t, std::greater<>> BlockPlans::StepsOf(const BlockPlan& plan) const {
+  const Value turn = TurnsOf(plan).counter;
+  std::set<int64_t, std::greater<>> steps;
+  for (int64_t step = 1; step <= kMostStep; ++step) steps.insert(step);
+  for (size_t k : makers_.ReadsAt(turn)) {
+    const int64_t told = FormOf(makers_.Read(k).row, defs_).Coeff(turn);
+    if (1 <= told && told <= kMostTold) steps.insert(told);
+  }
+  return steps;
+}
+
+bool BlockPlans::Makes(uint32_t header, Value array) const {
+  const auto loop = std::find_if(loops_.begin(), loops_.end(),
+                                 [&](const BlockLoop& l) { return l.header == header; });
+  const std::optional<BlockPlan> plan = loop == loops_.end() ? std::nullopt : PlanFor(*loop);
+  return plan && std::any_of(plan->members.begin(), plan->members.end(), [&](size_t m) {
+           const ir::Values& made = makers_.InstOf(makers_[m]).results;
+           return std::find(made.begin(), made.end(), array) != made.end();
+         });
 }
 
 bool BlockPlans::HasUsualStart(const BlockPlan& plan) {
@@ -107,7 +136,7 @@ Window BlockPlans::WindowOf(const BlockPlan& plan, int64_t step) const {
 // nullopt: the array has not as many rows as the loop's end says.
 std::optional<Window> BlockPlans::WindowFor(const RowSpan& span, Value rows, const BlockPlan& plan,
                                             int64_t step) const {
-  Window read{span.first, span.last, 0, step};
+  Window read{span.first, span.last, 0, 0, step};
   if (step != 1 || plan.by_rows) {
     read.rows = rows;
     const Affine form = FormOf(rows, defs_);
@@ -125,7 +154,7 @@ std::optional<RowSpan> BlockPlans::NearRows(const RowRead& read, const Turns& tu
   const Value rows = makers_[makers_.MakerOf(read)].rows;
   const auto span =
       turn_rows_.SpanOf(read.row, rows, read.block, read.place, read.in_body, turns, step);
-  if (!span || span->first < -kMostAway || span->last > kMostAway) return std::nullopt;
+  if (!span || span->first < -kMostLag || span->last >= step + kMostLag) return std::nullopt;
   // Of a number of turns that is known all rows may be near, by any step.
   const bool is_one = span->first == span->last;
   return step == 1 || is_one || !FormOf(turns.bound, defs_).IsConst() ? span : std::nullopt;
@@ -142,8 +171,7 @@ std::optional<RowSpan> BlockPlans::RowsOfTurn(const RowRead& read, const BlockPl
     if (!each.where.empty() || each.body[*read.in_body].guard.valid()) return std::nullopt;
   }
   const Affine away = FormOf(read.row, defs_) - Affine::Of(turns.counter) * step;
-  if (!away.IsConst() || away.constant < -kMostAway || kMostAway < away.constant)
-    return std::nullopt;
+  if (!away.IsConst() || away.constant < -kMostLag || kMostLag < away.constant) return std::nullopt;
   return RowSpan{away.constant, away.constant};
 }
 // Whether something that the header makes is read behind the loop.
@@ -176,20 +204,6 @@ bool BlockPlans::FindMembers(BlockPlan& plan, bool with_asides) const {
     }
   }
   return false;
-}
-// Whether the aside may end the run before all turns are over: nothing else ends it before.
-bool BlockPlans::IsAllowedToTrap(size_t aside, const BlockPlan& plan) const {
-  const Turns turns = TurnsOf(plan);
-  const CountedLoop loop{plan.loop, plan.counter, turns.counter};
-  std::set<const Inst*> known;  // reads of rows that are there, and checks of these
-  for (size_t k : makers_.ReadsAt(turns.counter)) {
-    const RowRead& read = makers_.Read(k);
-    if (!plan.loop.Holds(read.block) || !NearRows(read, turns, 1)) continue;
-    const Inst& inst = f_.blocks[read.block].insts[read.place];
-    known.insert(read.in_body ? &inst.each->body[*read.in_body] : &inst);
-  }
-  for (const Inst* check : turn_rows_.IdleChecks(turns)) known.insert(check);
-  return traps_.CannotTrap(loop, known) && asides_.NothingTrapsBefore(aside, loop, traps_);
 }
 // Who else reads rows of members. False: one needs something else that is not there in front of the loop.
 bool BlockPlans::FindAsides(BlockPlan& plan) const {
@@ -226,24 +240,42 @@ bool BlockPlans::FindMade(BlockPlan& plan) const {
   }
   int64_t group = 1;
   for (const auto& [m, window] : plan.made) group = std::lcm(group, window.per);
-  plan.turns = kRows / most_step / group * group;
-  return plan.turns > 0;
+  if (!HasAsidesRead(plan)) return false;
+  // So many that few rows are made twice.
+  const int64_t twice = plan.window.last - plan.window.first + 1 - plan.window.step;
+  int64_t rows = std::max(kRows, most_step * group);
+  if (twice > kMostTwice) rows = std::max(rows, 4 * twice);
+  plan.turns = rows / most_step / group * group;
+  return rows <= kMostRows;
+}
+
+// Whether who reads a row that an aside makes makes the same rows.
+bool BlockPlans::HasAsidesRead(const BlockPlan& plan) const {
+  const std::set<size_t> asides(plan.asides.begin(), plan.asides.end());
+  return std::all_of(plan.made.begin(), plan.made.end(), [&](const auto& made) {
+    const std::vector<RowRead> reads = makers_.ReadsIn(made.first);
+    return std::all_of(reads.begin(), reads.end(), [&](const RowRead& read) {
+      const size_t of = makers_.MakerOf(read);
+      return !asides.contains(of) || plan.made.at(of) == made.second;
+    });
+  });
 }
 
 bool BlockPlans::FindMadeOf(size_t m, BlockPlan& plan) const {
   std::optional<RowSpan> span;
-  int64_t step = 0;
+  int64_t step = 0, end = 0;  // of the last turn
   bool is_by_one_step = true;
-  const auto join = [&](int64_t by, int64_t first, int64_t last) {
+  const auto join = [&](int64_t by, int64_t first, int64_t last, int64_t of_last) {
     is_by_one_step &= step == 0 || step == by;
     step = by;
+    end = span ? std::max(end, of_last) : of_last;
     span = span ? RowSpan{std::min(span->first, first), std::max(span->last, last)}
                 : RowSpan{first, last};
   };
   for (size_t k : makers_.ReadsOf(m)) {
     const RowRead& read = makers_.Read(k);
     if (plan.loop.Holds(read.block)) {
-      join(plan.window.step, plan.window.first, plan.window.last);
+      join(plan.window.step, plan.window.first, plan.window.last, plan.window.last);
       continue;
     }
     const size_t reader = *makers_.ReaderOf(read);
@@ -251,14 +283,16 @@ bool BlockPlans::FindMadeOf(size_t m, BlockPlan& plan) const {
     const auto near = makers_.NearIn(reader, read, kMostAway, kMostStep);
     if (!near || near->step % of.per != 0) return false;
     const int64_t by = of.step * near->step / of.per;
-    join(by, of.first * near->step + near->span.first - of.shift * by,
-         of.last * near->step + near->span.last - (of.per - 1 + of.shift) * by);
+    const int64_t last = of.last * near->step + near->span.last - of.shift * by;
+    join(by, of.first * near->step + near->span.first - of.shift * by, last - (of.per - 1) * by,
+         last + of.cut * near->step);
   }
   const Value rows = makers_[m].rows;
-  if (!span || !is_by_one_step || span->first < -kMostBeside || span->last > kMostBeside)
+  if (!span || !is_by_one_step || span->first < -kMostBeside - kMostLag ||
+      span->last >= step + kMostBeside + kMostLag)
     return false;
-  if (step > kRows || !EndsBy(rows, step, plan)) return false;
-  Window& made = plan.made[m] = {span->first, span->last, 0, step};
+  if (step > kMostTold || !EndsBy(rows, step, plan)) return false;
+  Window& made = plan.made[m] = {span->first, span->last, end - span->last, 0, step};
   if (step == 1 && !plan.by_rows) made.more = *RowsBeyond(rows, plan.counter.bound, defs_);
   if (step != 1 || plan.by_rows) made.rows = rows;
   return true;
@@ -340,8 +374,8 @@ bool BlockPlans::IsReadByOwnRows(size_t m, const Rates& rates) const {
 
 // nullopt: blocks do not make all its rows.
 std::optional<Window> BlockPlans::WindowOfAside(size_t m, Rate rate, const BlockPlan& plan) const {
-  if (rate.rows != 1 || rate.turns > kMostStep) return std::nullopt;
-  Window made{0, 0, 0, 1, {}, rate.turns, plan.start.constant % rate.turns};
+  if (rate.rows != 1 || rate.turns > kMostTold) return std::nullopt;
+  Window made{0, 0, 0, 0, 1, {}, rate.turns, plan.start.constant % rate.turns};
   const std::optional<int64_t> beyond = asides_.Beyond(m, plan.counter, made.per);
   if (!beyond || *beyond > made.per - 1 - made.shift) return std::nullopt;
   if (made.per == 1) made.more = *beyond;
@@ -387,7 +421,7 @@ BlockPlans::Members BlockPlans::MembersOf(const BlockPlan& plan, bool beside,
   const RowMakers::Beside aside = [&](size_t reader, const RowRead& read) {
     return asides_.MayBe(reader, loop, plan.counter) && is_near(reader, read) &&
            (makers_.CannotTrap(makers_[reader]) ||
-            (makers_.CannotTrap(makers_[makers_.MakerOf(read)]) && IsAllowedToTrap(reader, plan)));
+            (makers_.CannotTrap(makers_[makers_.MakerOf(read)]) && asides_.IsRun(reader, loop)));
   };
   RowMakers::Others others;
   if (beside) others.beside = is_near;

@@ -2,6 +2,8 @@
 // is changed.
 #pragma once
 
+#include <cstdint>
+#include <functional>
 #include <map>
 #include <optional>
 #include <set>
@@ -16,20 +18,25 @@ namespace pullback::opt {
 // Rows around a turn's own: turn i takes step * i + first to step * i + last.
 struct Window {
   int64_t first = 0, last = 0;
+  int64_t cut = 0;  // so many more of the last turn, of a row for turns that the loop does not make
   int64_t more = 0;  // of an array that has so many rows more than the loop counts to,
   int64_t step = 1;
   ir::Value rows = {};  // or so many: by steps of more than 1, or wherever the loop ends
   // Of one row for some turns it is (i - shift) / per, of `rows`.
   int64_t per = 1, shift = 0;
   bool operator==(const Window&) const = default;
-  bool IsOwnRow() const { return first == 0 && last == 0 && more >= 0 && !rows.valid(); }
+  bool IsOwnRow() const {
+    return first == 0 && last == 0 && cut == 0 && more >= 0 && !rows.valid();
+  }
 };
 
 struct BlockPlan {
   BlockLoop loop;
   Counter counter;
   Order order;
-  ir::Affine start = {};      // of the counter
+  ir::Affine start = {};  // of the counter
+  std::optional<int64_t> bound =
+      {};                     // of the counter, if it is a number, which the loop itself may name
   bool starts_at_row = true;  // no negative number
   // It starts or ends at integers that may be any: how many turns it makes is counted in front of it.
   bool is_counted = false;
@@ -49,9 +56,11 @@ struct BlockPlan {
 class BlockPlans : protected RowLoops {
  protected:
   BlockPlans(ir::Module& m, ir::Function& f)
-      : RowLoops(m, f), users_(f), asides_(f, dominators_, defs_, makers_), traps_(m, f, defs_) {}
+      : RowLoops(m, f), users_(f), asides_(f, dominators_, defs_, makers_) {}
 
   std::optional<BlockPlan> PlanFor(const BlockLoop& loop) const;
+  // Whether there is one for the loop of that header that makes rows of the array.
+  bool Makes(uint32_t header, ir::Value array) const;
 
   const UsingBlocks users_;
   const RowAsides asides_;
@@ -68,6 +77,7 @@ class BlockPlans : protected RowLoops {
   bool IsFew(ir::Value extent) const;
   static bool HasUsualStart(const BlockPlan& plan);
   std::optional<BlockPlan> FirstOf(std::vector<BlockPlan> plans, bool with_asides) const;
+  std::set<int64_t, std::greater<>> StepsOf(const BlockPlan& plan) const;
   std::ptrdiff_t CountLarge(const BlockPlan& plan) const;
   Turns TurnsOf(const BlockPlan& plan) const;
   Window WindowOf(const BlockPlan& plan, int64_t step) const;
@@ -78,8 +88,8 @@ class BlockPlans : protected RowLoops {
   bool IsReadBehind(const BlockLoop& loop) const;
   bool FindMembers(BlockPlan& plan, bool with_asides) const;
   bool FindAsides(BlockPlan& plan) const;
-  bool IsAllowedToTrap(size_t aside, const BlockPlan& plan) const;
   bool FindMade(BlockPlan& plan) const;
+  bool HasAsidesRead(const BlockPlan& plan) const;
   bool FindMadeOf(size_t m, BlockPlan& plan) const;
   bool FindWindowsOfAsides(BlockPlan& plan) const;
   bool LearnInFront(const BlockPlan& plan, Rates& rates) const;
@@ -92,8 +102,6 @@ class BlockPlans : protected RowLoops {
   bool HasNear(size_t m, const BlockPlan& plan) const;
   bool HasRows(const Maker& maker, const BlockPlan& plan) const;
   static bool MakesAll(const BlockPlan& plan);
-
-  const LoopTraps traps_;
 };
 
 }  // namespace pullback::opt

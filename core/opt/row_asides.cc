@@ -2,12 +2,14 @@
 
 #include <algorithm>
 #include <memory>
+#include <set>
 #include <utility>
 #include <vector>
 
 #include "core/ir/append.h"
 #include "core/ir/literal.h"
 #include "core/ir/monoid.h"
+#include "core/opt/loop_traps.h"
 #include "core/opt/turn_facts.h"
 
 namespace pullback::opt {
@@ -18,7 +20,7 @@ using ir::Op;
 using ir::Value;
 
 namespace {
-constexpr int64_t kMostPer = 4;  // turns for a row
+constexpr int64_t kMostPer = 4;  // turns for a row, if no coefficient says it
 constexpr int kMostDepth = 8;    // of a size
 }  // namespace
 
@@ -28,16 +30,23 @@ bool RowAsides::MayBe(size_t maker, const BlockLoop& loop, const Counter& counte
   if ((m.is_large && !m.folds) || loop.has_breaks || !IsBehind(m, loop) ||
       !HasRowsInFront(m, loop) || !NeedsMaybe(inst, m, loop))
     return false;
-  bool is_few = false;
-  for (int64_t per = 1; per <= kMostPer; ++per)
-    is_few |= Beyond(maker, counter, per).value_or(per) < per;
-  bool there = is_few;
+  std::set<int64_t> rates;
+  for (int64_t per = 1; per <= kMostPer; ++per) rates.insert(per);
+  for (const RowRead& read : makers_.ReadsIn(maker)) {
+    if (read.row.Coeff(m.row) > 0) rates.insert(read.row.Coeff(m.row));
+  }
+  // Its rows are counted in front, where a branch may not have led to it.
+  const bool may_count = IsRun(maker, loop) || IsNotNegative(FormOf(m.rows, defs_), defs_);
+  bool there = may_count && std::any_of(rates.begin(), rates.end(), [&](int64_t per) {
+                 return Beyond(maker, counter, per).value_or(per) < per;
+               });
   for (const ir::EachResult& r : inst.each->results) {
     there &= (m.folds || r.monoid == ir::Monoid::kGen || r.monoid == ir::Monoid::kSum ||
               r.monoid == ir::Monoid::kMax || r.monoid == ir::Monoid::kMin) &&
              f_.TypeOf(r.value).IsFloat() && !r.guard.valid();
     for (Value n : r.shape) {
-      const bool is_rows = n == m.rows || RowsBeyond(n, m.rows, defs_) == int64_t{0};
+      const bool is_rows =
+          n == m.rows || (IsInFront(n, loop) && RowsBeyond(n, m.rows, defs_) == int64_t{0});
       there &= m.folds ? !is_rows && IsInFront(n, loop) && IsExtent(n, defs_)
                        : is_rows || (IsInFront(n, loop) && IsExtent(n, defs_));
     }
@@ -54,8 +63,8 @@ bool RowAsides::MayBeRows(size_t maker, const BlockLoop& loop) const {
     return n == m.rows ? HasRowsInFront(m, loop) && IsNotNegative(FormOf(n, defs_), defs_)
                        : IsInFront(n, loop) && IsExtent(n, defs_);
   };
-  return m.is_large && !m.folds && !loop.has_breaks && IsBehind(m, loop) &&
-         NeedsMaybe(inst, m, loop) && makers_.CannotTrap(m) &&
+  return !m.folds && !loop.has_breaks && IsBehind(m, loop) && NeedsMaybe(inst, m, loop) &&
+         makers_.CannotTrap(m) &&
          std::all_of(inst.each->indices.begin(), inst.each->indices.end(),
                      [&](const ir::IndexVar& i) { return is_there(i.extent); }) &&
          std::all_of(inst.each->results.begin(), inst.each->results.end(),
@@ -117,16 +126,8 @@ bool RowAsides::IsBehind(const Maker& maker, const BlockLoop& loop) const {
          makers_.AreInSameLoops(maker.block, loop);
 }
 
-bool RowAsides::NothingTrapsBefore(size_t maker, const CountedLoop& loop,
-                                   const LoopTraps& traps) const {
-  const Maker& m = makers_[maker];
-  if (m.block != loop.loop.Exit(f_).block) return false;
-  const std::vector<Inst>& insts = f_.blocks[m.block].insts;
-  return std::all_of(
-      insts.begin(), insts.begin() + static_cast<std::ptrdiff_t>(m.place), [&](const Inst& inst) {
-        const auto it = inst.each ? makers_.MakerOf(inst) : std::nullopt;
-        return traps.CannotTrap(inst, loop) || (it && makers_.CannotTrap(makers_[*it]));
-      });
+bool RowAsides::IsRun(size_t maker, const BlockLoop& loop) const {
+  return makers_[maker].block == loop.Exit(f_).block;
 }
 
 // Whether that is there how many rows it makes, or what that is made of where nothing but sizes needs it.
@@ -267,15 +268,12 @@ Value FoldInto(ir::Function& f, Value table, Value more, Value is_first, const i
   ir::Appender body(f, inst.each->body, loc);
   const auto is = [&](Op op, Value a, Value b) { return body.Make(op, ir::Type::Bool(), {a, b}); };
   Value& joined = inst.each->results[0].value;
-  if (like.monoid == ir::Monoid::kProd) {
-    joined = body.Make(Op::Mul, type, {so_far, next});
-  } else {  // the first that attains it stays, and the first NaN
-    const Value beyond = is(like.monoid == ir::Monoid::kMax ? Op::Gt : Op::Lt, next, so_far);
-    const Value is_nan = is(Op::And, is(Op::Ne, next, next), is(Op::Eq, so_far, so_far));
-    Value replaces = is(Op::Or, beyond, is_nan);
-    if (is_first.valid()) replaces = is(Op::Or, replaces, is_first);
-    joined = body.Make(Op::Select, type, {replaces, next, so_far});
-  }
+  // The first that attains it stays, and the first NaN.
+  const Value beyond = is(like.monoid == ir::Monoid::kMax ? Op::Gt : Op::Lt, next, so_far);
+  const Value is_nan = is(Op::And, is(Op::Ne, next, next), is(Op::Eq, so_far, so_far));
+  Value replaces = is(Op::Or, beyond, is_nan);
+  if (is_first.valid()) replaces = is(Op::Or, replaces, is_first);
+  joined = body.Make(Op::Select, type, {replaces, next, so_far});
   inst.results = {f.NewLike(f, table)};
   out.push_back(std::move(inst));
   return out.back().results[0];

@@ -10,7 +10,7 @@
 //
 // What nothing is added to is -0.0, which adds nothing. (The rows are added in place, core/tensor/accumulate.cc.) A statement that adds
 // up what it makes of all rows, sum [k], has an array of such sums instead, 0.0 as those of no rows, to which each block's are added: in
-// another order. So do such of products, and extrema, where the greatest so far is replaced by a block's that is greater. It may
+// another order. So do extrema, where the greatest so far is replaced by a block's that is greater. (Products have their order.) It may
 // make a row of some: of n / 2 rows, e[2 * i] and e[2 * i + 1], a block makes 8.
 #pragma once
 
@@ -22,7 +22,6 @@
 #include "core/ir/dominance.h"
 #include "core/ir/ir.h"
 #include "core/opt/block_loops.h"
-#include "core/opt/loop_traps.h"
 #include "core/opt/row_makers.h"
 
 namespace pullback::opt {
@@ -45,8 +44,8 @@ class RowAsides {
   std::optional<int64_t> Beyond(size_t maker, const Counter& counter, int64_t per) const;
   // What makes a size that is not there in front of the loop of what is: copies, in order.
   std::vector<ir::Inst> MakersOfSize(ir::Value v, const BlockLoop& loop) const;
-  // Whether nothing behind the loop, in front of it, may end the run.
-  bool NothingTrapsBefore(size_t maker, const CountedLoop& loop, const LoopTraps& traps) const;
+  // Whether every run that gets behind the loop evaluates it: where it ends the run, this may do so earlier.
+  bool IsRun(size_t maker, const BlockLoop& loop) const;
 
  private:
   std::optional<int64_t> BeyondQuotient(ir::Value rows, ir::Value bound, int64_t per) const;

@@ -17,6 +17,8 @@ using ir::Inst;
 using ir::Op;
 using ir::Value;
 
+constexpr int64_t kMostTold = 256;  // rows from one to the next, as a coefficient says
+
 // The index that is the first subscript of all results, and in no other one.
 Value RowOf(const ir::Each& each) {
   Value row;
@@ -82,11 +84,11 @@ void RowMakers::FindMakers() {
       const bool is_large =
           std::any_of(inst.each->results.begin(), inst.each->results.end(),
                       [&](const ir::EachResult& r) { return !own.IsNoLarger(r.shape); });
-      const auto add = [&](Value row, bool adds, std::map<uint32_t, size_t>& of) {
+      const auto add = [&](Value row, bool folds, std::map<uint32_t, size_t>& of) {
         for (const ir::IndexVar& i : inst.each->indices) {
           if (i.var != row) continue;
           for (Value v : inst.results) of[v.id] = makers_.size();
-          makers_.push_back({b, k, row, i.extent, is_large, adds});
+          makers_.push_back({b, k, row, i.extent, is_large, folds});
         }
       };
       add(FoldedRow(*inst.each), true, folder_of_);
@@ -95,8 +97,8 @@ void RowMakers::FindMakers() {
   }
 }
 
-// The one index by which it reads rows of what other makers make, and adds up what it makes of them, multiplies it or takes the
-// greatest or the least, whatever its results' indices are; of these, the first that attains it, by rows.
+// The one index by which it reads rows of what other makers make, and adds up what it makes of them or takes the greatest
+// or the least, whatever its results' indices are; of these, the first that attains it, by rows.
 Value RowMakers::FoldedRow(const ir::Each& each) const {
   std::set<Value> rows;
   for (const Inst& read : each.body) {
@@ -121,10 +123,11 @@ Value RowMakers::FoldedRow(const ir::Each& each) const {
       return false;
     switch (r.monoid) {
       case ir::Monoid::kSum: return true;
-      case ir::Monoid::kProd:
       case ir::Monoid::kMax:
-      case ir::Monoid::kMin:
-        return ir::IsPrefixForm(each, r) && each.indices[r.out.size()].var == row;
+      case ir::Monoid::
+          kMin:  // a block that has no point has no greatest one, and should not be the first
+        return ir::IsPrefixForm(each, r) && each.indices[r.out.size()].var == row &&
+               each.where.empty() && !r.guard.valid();
       default: return false;
     }
   };
@@ -218,7 +221,16 @@ RowMakers::Members RowMakers::MembersOf(const BlockLoop& loop, Value counter,
       return reader && !members.contains(*reader) && others.aside(*reader, read);
     });
   };
-  while (std::erase_if(members, [&](size_t m) { return !is_by_rows(m); }) > 0) continue;
+  // Who reads comes behind what it reads: from the last one on, mostly once is enough.
+  for (bool again = true; again;) {
+    again = false;
+    const Members all(members.rbegin(), members.rend());
+    for (size_t m : all) {
+      if (is_by_rows(m)) continue;
+      members.erase(m);
+      again = true;
+    }
+  }
   return {members.begin(), members.end()};
 }
 
@@ -246,8 +258,8 @@ std::optional<size_t> RowMakers::FolderOf(const Inst& statement) const {
 std::optional<size_t> RowMakers::ReaderOf(const RowRead& read) const {
   if (!read.in_body) return std::nullopt;
   const Inst& reader = f_.blocks[read.block].insts[read.place];
-  const std::optional<size_t> adder = FolderOf(reader);
-  return adder ? adder : MakerOf(reader);
+  const std::optional<size_t> folder = FolderOf(reader);
+  return folder ? folder : MakerOf(reader);
 }
 
 bool RowMakers::IsOfMember(const RowRead& read, const std::set<size_t>& members,
@@ -269,9 +281,14 @@ std::optional<RowMakers::Near> RowMakers::NearIn(size_t reader, const RowRead& r
   const ir::Each& each = *InstOf(makers_[reader]).each;
   const Inst& index = each.body[*read.in_body];
   if (!statement_rows_.IsThere(each, index, 0, rows)) return std::nullopt;
+  const auto by = [&](int64_t step) -> std::optional<Near> {
+    const auto span = statement_rows_.SpanOf(each, index, row, step, step * most);
+    return span ? std::optional(Near{step, *span}) : std::nullopt;
+  };
+  if (const int64_t told = read.row.Coeff(row); told > most_step && told <= kMostTold)
+    return by(told);
   for (int64_t step = 1; step <= most_step; ++step) {
-    if (const auto span = statement_rows_.SpanOf(each, index, row, step, step * most))
-      return Near{step, *span};
+    if (const auto near = by(step)) return near;
   }
   return std::nullopt;
 }

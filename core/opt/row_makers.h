@@ -98,7 +98,7 @@ class RowMakers {
     int64_t step;
     RowSpan span;
   };
-  // Of a read in the body of `reader`, which makes `row`: with the least step, if any up to `most_step`, by which it is known to be
+  // Of a read in the body of `reader`, which makes `row`: with the least step, if any up to `most_step` or the one that it names, by which it is known to be
   // near, `most` away for each row of a step, and to be there.
   std::optional<Near> NearIn(size_t reader, const RowRead& read, int64_t most,
                              int64_t most_step) const;

@@ -1,5 +1,6 @@
 // Arrays of which a loop's turns take rows next to each other from the end are made from the end, so that turns take them forwards
-// (as core/tensor/read_forwards.cc does for statements), and loops that count down to where they take rows count up:
+// (as core/tensor/read_forwards.cc does for statements), and loops that count down to where they take rows count up, by ones, as do those
+// that go by some at a time or ask for the row next to it, `while i + 1 < n { … i += 2 }`:
 //
 //   e = each(p < n, k < s) { … x[p] … } sum [p, k]            e = each(p < n, k < s) { … x[n - 1 - p] … } sum [p, k]
 //   b1(i, v): br lt(i, n), b2, b3                             b1(i, v): br lt(i, n), b2, b3
@@ -115,9 +116,9 @@ class RowTurner : private RowLoops {
   }
 };
 
-class DownCounter : private RowLoops {
+class OtherCounter : private RowLoops {
  public:
-  DownCounter(ir::Module& m, ir::Function& f) : RowLoops(m, f) {}
+  OtherCounter(ir::Module& m, ir::Function& f) : RowLoops(m, f) {}
 
   bool Run() {
     return RunPlans([&](const BlockLoop& loop) { return PlanFor(loop); },
@@ -129,20 +130,60 @@ class DownCounter : private RowLoops {
     BlockLoop loop;
     size_t param;
     Affine first;  // of the counter
-    Affine turns;  // how many, at least where there are some
+    int64_t step;
+    Affine
+        way;  // to where it ends, at least where there are turns; by steps, the last one may lead beyond
   };
 
   std::optional<Plan> PlanFor(const BlockLoop& loop) const {
+    std::optional<Plan> plan = Down(loop);
+    if (!plan) plan = Up(loop);
+    if (!plan) return std::nullopt;
+    const bool takes = TakesRows(f_.blocks[loop.header].params[plan->param], loop);
+    return takes && IsSmall(plan->first, defs_) && IsSmall(plan->way, defs_) ? plan : std::nullopt;
+  }
+  std::optional<Plan> Down(const BlockLoop& loop) const {
     const std::optional<Counter> counter = FindCounter(f_, loop, defs_);
     if (!counter || counter->step != -1 || (counter->op != Op::Gt && counter->op != Op::Ge))
       return std::nullopt;
-    const Value i = f_.blocks[loop.header].params[counter->param];
-    if (!TakesRows(i, loop)) return std::nullopt;
     const Affine first = FormOf(loop.Arguments(f_)[counter->param], defs_);
-    const Affine bound = FormOf(counter->bound, defs_);
-    if (!IsSmall(first, defs_) || !IsSmall(bound, defs_)) return std::nullopt;
-    return Plan{loop, counter->param, first,
-                first - bound + Affine::Const(counter->op == Op::Ge ? 1 : 0)};
+    return Plan{
+        loop, counter->param, first, -1,
+        first - FormOf(counter->bound, defs_) + Affine::Const(counter->op == Op::Ge ? 1 : 0)};
+  }
+  // While i, or i and a few, is less than what does not change.
+  std::optional<Plan> Up(const BlockLoop& loop) const {
+    const ir::Block& header = f_.blocks[loop.header];
+    const Inst* test = defs_.Inst(header.term.cond);
+    if (!test || (test->op != Op::Lt && test->op != Op::Le) || loop.exit_edge != 1 ||
+        f_.TypeOf(test->args[0]) != ir::Type::I64())
+      return std::nullopt;
+    const Affine left = FormOf(test->args[0], defs_), right = FormOf(test->args[1], defs_);
+    const auto is_counter = [&](Value v) { return (left - Affine::Of(v)).IsConst(); };
+    const auto at = std::find_if(header.params.begin(), header.params.end(), is_counter);
+    if (at == header.params.end()) return std::nullopt;
+    const auto param = static_cast<size_t>(at - header.params.begin());
+    const std::optional<int64_t> step = StepUp(loop, param);
+    const int64_t more = (left - Affine::Of(*at)).constant, same = test->op == Op::Le ? 1 : 0;
+    if (!step || (*step == 1 && more == 0 && same == 0)) return std::nullopt;
+    const Affine first = FormOf(loop.Arguments(f_)[param], defs_);
+    return Plan{loop, param, first, *step, right + Affine::Const(same - more) - first};
+  }
+  std::optional<int64_t> StepUp(const BlockLoop& loop, size_t param) const {
+    constexpr int64_t kMostStep = 64;
+    const Value counter = f_.blocks[loop.header].params[param];
+    int64_t step = 0;
+    for (uint32_t latch : loop.latches) {
+      for (const ir::Edge& e : f_.blocks[latch].term.edges) {
+        if (e.block != loop.header) continue;
+        const Affine by = FormOf(e.args[param], defs_) - Affine::Of(counter);
+        if (!by.IsConst() || by.constant < 1 || by.constant > kMostStep ||
+            (step != 0 && step != by.constant))
+          return std::nullopt;
+        step = by.constant;
+      }
+    }
+    return step == 0 ? std::nullopt : std::optional(step);
   }
   bool TakesRows(Value i, const BlockLoop& loop) const {
     const std::vector<size_t>& reads = makers_.ReadsAt(i);
@@ -154,9 +195,12 @@ class DownCounter : private RowLoops {
 
   void Rewrite(const Plan& plan) {
     const BlockLoop& loop = plan.loop;
+    const int64_t by = std::max<int64_t>(plan.step, 1);
     ir::Terminator enter = std::move(f_.blocks[loop.entry].term);
     b_.SetBlock(loop.entry);
-    const Value turns = b_.AffineOf(plan.turns), none = b_.I64(0);
+    Value turns = b_.AffineOf(plan.way + Affine::Const(by - 1));
+    if (by != 1) turns = b_.Make(Op::Div, {turns, b_.I64(by)});
+    const Value none = b_.I64(0);
     enter.edges[loop.entry_edge].args[plan.param] = none;
     f_.blocks[loop.entry].term = std::move(enter);
     ir::Block& header = f_.blocks[loop.header];
@@ -171,7 +215,7 @@ class DownCounter : private RowLoops {
     }
     Inst is;
     is.op = Op::AffineOf;
-    is.subs = {plan.first - Affine::Of(turn)};
+    is.subs = {plan.first + Affine::Of(turn) * plan.step};
     is.results = {i};
     header.insts.insert(header.insts.begin(), std::move(is));
     b_.SetBlock(loop.header);
@@ -184,7 +228,7 @@ class DownCounter : private RowLoops {
 }  // namespace
 
 bool CountUp(ir::Module& m, ir::Function& f) {
-  return f.blocks.size() > 1 && DownCounter(m, f).Run();
+  return f.blocks.size() > 1 && OtherCounter(m, f).Run();
 }
 
 bool ReadRowsForwards(ir::Module& m, ir::Function& f) {

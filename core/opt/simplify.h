@@ -3,6 +3,8 @@
 // (core/opt/rules.h), and leave a program as it is where they get no fuel for it.
 #pragma once
 
+#include <optional>
+
 #include "core/base/status.h"
 #include "core/ir/ir.h"
 #include "core/opt/rules.h"
@@ -59,8 +61,9 @@ bool ReadRowsForwards(ir::Module& m, ir::Function& f);
 // Arrays of which each turn of a loop reads its row alone, a matrix, are made in the turns (rows_in_turns.cc). Comes before
 // differentiation. True: changed.
 bool MakeRowsInTurns(ir::Module& m, ir::Function& f);
-// What is read behind loops that turns may leave, of what these carry, is handed on where they are left (close_loops.cc). True: changed.
-bool CloseLoops(ir::Function& f);
+// What is read behind loops that turns may leave, of what these carry, is handed on where they are left (close_loops.cc). `before`
+// becomes what the function was if it may have changed.
+void CloseLoops(ir::Function& f, std::optional<ir::Function>& before);
 // Arrays of which each turn of a loop reads its row alone are made a block of rows at a time (turn_blocks.cc). Comes before
 // differentiation. True: changed.
 bool BlockTurns(ir::Module& m, ir::Function& f);

@@ -17,7 +17,8 @@ constexpr int64_t kMostWork = 200;
 // The greatest number, no further from 0 than `most`, that the form is no less than.
 std::optional<int64_t> LeastOf(const Affine& form, const std::vector<Constraint>& where,
                                const analysis::Box& box, int64_t most) {
-  for (int64_t least = most; least >= -most; --least) {
+  const std::optional<analysis::Interval> range = box.RangeOf(form);
+  for (int64_t least = range ? std::min(most, range->hi) : most; least >= -most; --least) {
     analysis::Work work{kMostWork};
     if (analysis::ProvesImplied(where, {form - Affine::Const(least), false}, box, work))
       return least;

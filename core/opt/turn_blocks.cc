@@ -26,12 +26,15 @@
 #include <algorithm>
 #include <iterator>
 #include <map>
+#include <optional>
+#include <set>
 #include <tuple>
 #include <utility>
 #include <vector>
 
 #include "core/ir/append.h"
 #include "core/opt/block_plans.h"
+#include "core/opt/part_rows.h"
 #include "core/opt/simplify.h"
 
 namespace pullback::opt {
@@ -46,19 +49,35 @@ class Blocker : private BlockPlans {
  public:
   Blocker(ir::Module& m, ir::Function& f) : BlockPlans(m, f) {}
 
+  bool MakesAll(const std::vector<PartedRows>& parts) const {
+    return std::all_of(parts.begin(), parts.end(), [&](const PartedRows& p) {
+      return Makes(p.first_loop, p.first) && Makes(p.second_loop, p.second);
+    });
+  }
   bool Run() {
-    return RunPlans([&](const BlockLoop& loop) { return PlanFor(loop); },
+    return RunPlans([&](const BlockLoop& loop) { return PlanApart(loop); },
                     [&](BlockPlan& plan) { Rewrite(plan); });
   }
 
  private:
+  // What stands behind two loops is made by one of them; the other one waits for the next round.
+  std::optional<BlockPlan> PlanApart(const BlockLoop& loop) {
+    std::optional<BlockPlan> plan = PlanFor(loop);
+    if (!plan) return plan;
+    for (const auto& [m, size] : plan->sizes) {
+      if (behind_.contains(m)) return std::nullopt;
+    }
+    for (const auto& [m, size] : plan->sizes) behind_.insert(m);
+    return plan;
+  }
   void Rewrite(BlockPlan& plan) {
     BlockLoop& loop = plan.loop;
     const Counter& counter = plan.counter;
+    if (plan.bound) plan.counter.bound = InFront(plan, [&] { return b_.I64(*plan.bound); });
     for (size_t m : plan.members) {
       if (makers_.IsOnceInFront(makers_[m], loop)) makers_.CheckSizes(b_, makers_[m], loop.entry);
     }
-    CountTurns(plan);
+    if (plan.is_counted) counted_ = InFront(plan, [&] { return CountTurns(plan); });
     const uint32_t around = b_.NewBlock(), make = b_.NewBlock(), next = b_.NewBlock();
     const Value block = b_.AddParam(around, ir::Type::I64());
     Copier names(f_);  // what the loop carries, by its names around it and behind it
@@ -73,7 +92,8 @@ class Blocker : private BlockPlans {
       f_.blocks[around].params.push_back(first.back());
       in_turns.push_back(v);
     }
-    names.Set(f_.blocks[loop.header].params[counter.param], CountedTo(plan));
+    names.Set(f_.blocks[loop.header].params[counter.param],
+              InFront(plan, [&] { return CountedTo(plan); }));
     const ir::Values tables = StartTables(plan, around, names);
     GoByBlocks(plan, around, make);
 
@@ -85,14 +105,11 @@ class Blocker : private BlockPlans {
     const Value turns = plan.window.IsOwnRow()
                             ? rows.count
                             : b_.Make(Op::Min, {b_.I64(plan.turns), TurnsLeft(plan, base, block)});
-    Copier made(f_);
-    for (size_t m : plan.members)
-      f_.blocks[make].insts.push_back(RowsOf(m, counter.bound, plan.order, rows_of, made));
     for (size_t m : plan.asides) rows_of.emplace(m, RowsMade(plan, base, m, rows, rows_of));
-    b_.SetBlock(make);
-    const Value is_first =
-        plan.StartsAt0() && !plan.asides.empty() ? b_.Make(Op::Eq, {block, b_.I64(0)}) : Value();
-    const ir::Values filled = FillTables(plan, make, rows_of, made, tables, is_first);
+    Copier made(f_);
+    const Value is_first = plan.asides.empty() ? Value() : b_.Make(Op::Eq, {block, b_.I64(0)});
+    const ir::Values filled =
+        MakeRows(plan, make, rows_of, made, tables, is_first, /*in_front=*/false);
     b_.SetBlock(make);
     first[counter.param] = b_.I64(0);
     b_.Jump(loop.header, first);
@@ -111,28 +128,28 @@ class Blocker : private BlockPlans {
     round_.RenameOutside(loop, names);
   }
 
-  // How many turns a loop makes that starts or ends anywhere: in front of it, no more than anybody waits for, so that nothing wraps.
-  void CountTurns(const BlockPlan& plan) {
-    if (!plan.is_counted) return;
-    constexpr int64_t kMost = int64_t{1} << 60;
+  // What `make` appends to the block in front of the loop.
+  template <typename Make>
+  Value InFront(const BlockPlan& plan, Make&& make) {
     const uint32_t entry = plan.loop.entry;
     const ir::Terminator term = std::move(f_.blocks[entry].term);
     b_.SetBlock(entry);
+    const Value made = make();
+    f_.blocks[entry].term = term;
+    return made;
+  }
+  // How many turns a loop makes that starts or ends anywhere: in front of it, no more than anybody waits for, so that nothing wraps.
+  Value CountTurns(const BlockPlan& plan) {
+    constexpr int64_t kMost = int64_t{1} << 60;
     const Value start = b_.AffineOf(plan.start), bound = plan.counter.bound, most = b_.I64(kMost);
     const Value apart = b_.Make(Op::Sub, {bound, start});
     const Value has_wrapped = b_.Make(Op::Lt, {apart, b_.I64(0)});
     const Value turns = b_.Make(Op::Select, {has_wrapped, most, b_.Make(Op::Min, {apart, most})});
-    counted_ = b_.Make(Op::Select, {b_.Make(Op::Lt, {start, bound}), turns, b_.I64(0)});
-    f_.blocks[entry].term = term;
+    return b_.Make(Op::Select, {b_.Make(Op::Lt, {start, bound}), turns, b_.I64(0)});
   }
   // What the counter is behind all turns.
   Value CountedTo(const BlockPlan& plan) {
-    const uint32_t entry = plan.loop.entry;
-    const ir::Terminator term = std::move(f_.blocks[entry].term);
-    b_.SetBlock(entry);
-    const Value last = b_.Make(Op::Max, {b_.AffineOf(plan.start), plan.counter.bound});
-    f_.blocks[entry].term = term;
-    return last;
+    return b_.Make(Op::Max, {b_.AffineOf(plan.start), plan.counter.bound});
   }
   Value TurnsLeft(const BlockPlan& plan, const Affine& base, Value block) {
     return b_.AffineOf(plan.is_counted ? Affine::Of(counted_) - Affine::Of(block) * plan.turns
@@ -185,13 +202,14 @@ class Blocker : private BlockPlans {
         starts ? first : Affine::Of(b_.Make(Op::Max, {b_.AffineOf(first), b_.I64(0)}));
     const Affine of_block =
         base * w.step + Affine::Const((plan.turns - 1) * w.step + 1 + w.last) - lo;
-    const Affine end =
-        w.rows.valid() ? Affine::Of(w.rows)
-                       : Affine::Of(plan.counter.bound) + Affine::Const(std::min(w.last, w.more));
+    const Affine end = w.rows.valid() ? Affine::Of(w.rows)
+                                      : Affine::Of(plan.counter.bound) +
+                                            Affine::Const(std::min(w.last + w.cut, w.more));
     const Affine left = end - lo;
     const Value most = of_block.IsConst() ? b_.I64(of_block.constant) : b_.AffineOf(of_block);
     Value count = b_.Make(Op::Min, {most, b_.AffineOf(left)});
-    if (!starts || w.rows.valid() || w.last > w.more) count = b_.Make(Op::Max, {count, b_.I64(0)});
+    if (!starts || w.rows.valid() || w.last + w.cut > w.more)
+      count = b_.Make(Op::Max, {count, b_.I64(0)});
     return {lo, count, starts};
   }
   // One row for some turns each: a block has as many, so many fewer in front of it. `base`: that of a block, or nothing, of those that
@@ -256,7 +274,7 @@ class Blocker : private BlockPlans {
       Copier sizes(f_);
       for (const Inst& inst : makers->second) f_.blocks[entry].insts.push_back(sizes.Copy(inst));
       rows_in_front_[m] = sizes.Get(makers_[m].rows);
-      if (made.per != 1) made.rows = rows_in_front_[m];
+      if (made.per != 1 || made.rows.valid()) made.rows = rows_in_front_[m];
     }
     for (size_t m : plan.asides) {
       const Inst& whole = makers_.InstOf(makers_[m]);
@@ -292,39 +310,40 @@ class Blocker : private BlockPlans {
     front.start = {};
     front.turns = plan.start.constant;
     std::map<size_t, BlockRows> rows_of;
-    Copier made(f_);
-    for (size_t m : plan.members) {
-      BlockRows rows = RowsOfTurns(front, {}, plan.made.at(m));
+    for (const auto& [m, window] : plan.made) {
+      BlockRows rows = RowsOfTurns(front, {}, window);
       rows.count = b_.Make(Op::Max, {rows.count, b_.I64(0)});
       rows_of.emplace(m, rows);
     }
-    for (size_t m : plan.members)
-      f_.blocks[block].insts.push_back(RowsOf(m, plan.counter.bound, plan.order, rows_of, made));
-    for (size_t m : plan.asides) {  // of no fewer than none: from 0 on
-      b_.SetBlock(block);
-      rows_of.emplace(m, RowsOfTurns(front, {}, plan.made.at(m)));
-    }
-    b_.SetBlock(block);
-    return FillTables(plan, block, rows_of, made, tables, b_.Bool(true));
+    Copier made(f_);
+    return MakeRows(plan, block, rows_of, made, tables, b_.Bool(true), /*in_front=*/true);
   }
-  // The tables with the rows that the block makes; `is_first`: whether no other one did, or nothing: some did.
-  ir::Values FillTables(const BlockPlan& plan, uint32_t block,
-                        const std::map<size_t, BlockRows>& rows_of, Copier& made,
-                        const ir::Values& tables, Value is_first) {
+  // The rows that the block makes, each behind what it reads, and the tables with those of asides. `is_first`: whether it is the first
+  // block; `in_front`: it comes before that.
+  ir::Values MakeRows(const BlockPlan& plan, uint32_t block,
+                      const std::map<size_t, BlockRows>& rows_of, Copier& made,
+                      const ir::Values& tables, Value is_first, bool in_front) {
+    RowMakers::Members all = plan.members;
+    all.insert(all.end(), plan.asides.begin(), plan.asides.end());
+    std::sort(all.begin(), all.end());
     ir::Values filled;
-    for (size_t m : plan.asides) {
+    for (size_t m : all) {
       const BlockRows& rows = rows_of.at(m);
       Inst of_block = RowsOf(m, plan.counter.bound, plan.order, rows_of, made);
       const ir::Values results = of_block.results;
       const uint32_t loc = of_block.loc;
-      f_.blocks[block].insts.push_back(std::move(of_block));
+      std::vector<Inst>& out = f_.blocks[block].insts;
+      out.push_back(std::move(of_block));
+      if (!std::binary_search(plan.asides.begin(), plan.asides.end(), m)) continue;
+      // In front of the first block there are rows of it, or none at all.
+      const Window& window = plan.made.at(m);
+      const bool has_front = !in_front && plan.start.constant - window.shift >= window.per;
       for (size_t k = 0; k < results.size(); ++k) {
         const Value table = tables[filled.size()];
         const ir::EachResult like = ResultOf(m, k);
-        std::vector<Inst>& out = f_.blocks[block].insts;
         filled.push_back(
             makers_[m].folds
-                ? FoldInto(f_, table, results[k], is_first, like, loc, out)
+                ? FoldInto(f_, table, results[k], has_front ? Value() : is_first, like, loc, out)
                 : PutRows(f_, results[k], rows.count, rows.first, like, table, loc, out));
       }
     }
@@ -412,14 +431,19 @@ class Blocker : private BlockPlans {
 
   Value counted_;                          // of the plan's loop, how many turns
   std::map<size_t, Value> rows_in_front_;  // of what is behind the loop
+  std::set<size_t> behind_;                // what plans make
 };
 
 }  // namespace
 
 bool BlockTurns(ir::Module& m, ir::Function& f) {
   if (f.blocks.size() < 2) return false;
-  const bool closed = CloseLoops(f), blocked = Blocker(m, f).Run();
-  if (closed && !blocked) SimplifyControlFlow(f);  // as it was
+  std::optional<ir::Function> open, whole;
+  CloseLoops(f, open);
+  const std::vector<PartedRows> parts = PartRows(f, whole);
+  if (whole && !Blocker(m, f).MakesAll(parts)) f = *std::move(whole);
+  const bool blocked = Blocker(m, f).Run();
+  if (open && !blocked) f = *std::move(open);
   return blocked;
 }
 

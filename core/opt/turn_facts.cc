@@ -143,24 +143,34 @@ bool IsOfDims(const Affine& form, const DefinitionBlocks& defs) {
 
 namespace {
 
+bool IsNotNegative(const Affine& form, const DefinitionBlocks& defs, int depth);
+
+bool IsValueNotNegative(Value v, const DefinitionBlocks& defs, int depth) {
+  const Inst* inst = defs.Inst(v);
+  if (inst == nullptr || depth == 0) return false;
+  const auto of = [&](size_t k) { return FormOf(inst->args[k], defs); };
+  switch (inst->op) {
+    case Op::Dim: return true;
+    case Op::Div:
+      return of(1).IsConst() && of(1).constant > 0 && IsNotNegative(of(0), defs, depth - 1);
+    case Op::Max:
+      return std::any_of(inst->args.begin(), inst->args.end(), [&](Value arm) {
+        const Affine form = FormOf(arm, defs);
+        return form.IsConst() && form.constant >= 0;
+      });
+    default: return false;
+  }
+}
+
+// A sum of what may be any large number may wrap.
 bool IsNotNegative(const Affine& form, const DefinitionBlocks& defs, int depth) {
-  const auto is_at_least_0 = [&](const Affine::Term& t) {
-    const Inst* inst = defs.Inst(t.value);
-    if (t.coeff < 0 || inst == nullptr || depth == 0) return false;
-    const auto of = [&](size_t k) { return FormOf(inst->args[k], defs); };
-    switch (inst->op) {
-      case Op::Dim: return true;
-      case Op::Div:
-        return of(1).IsConst() && of(1).constant > 0 && IsNotNegative(of(0), defs, depth - 1);
-      case Op::Max:
-        return std::any_of(inst->args.begin(), inst->args.end(), [&](Value v) {
-          const Affine arm = FormOf(v, defs);
-          return arm.IsConst() && arm.constant >= 0;
-        });
-      default: return false;
-    }
-  };
-  return form.constant >= 0 && std::all_of(form.terms.begin(), form.terms.end(), is_at_least_0);
+  const Value alone = form.AsValue();
+  if (alone.valid()) return IsValueNotNegative(alone, defs, depth);
+  return form.constant >= 0 && IsSum(form) && HasFewOfEach(form) &&
+         std::all_of(form.terms.begin(), form.terms.end(), [&](const Affine::Term& t) {
+           return t.coeff > 0 && TimesBound(t.value, 1, defs) &&
+                  IsValueNotNegative(t.value, defs, depth);
+         });
 }
 
 }  // namespace

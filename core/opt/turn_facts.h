@@ -18,7 +18,8 @@ ir::Affine FormOf(const ir::Affine& a, const DefinitionBlocks& defs);
 // Whether it is a sum of extents of arrays and numbers, so that it wraps nowhere.
 bool IsOfDims(const ir::Affine& form, const DefinitionBlocks& defs);
 
-// Whether it is a sum of extents of arrays, of quotients of such, of what is no less than one, and of numbers that are not negative.
+// Whether it is surely no negative number, and has not wrapped: a sum of extents of arrays, of quotients of such and of numbers; or a
+// maximum of some number that is not negative.
 bool IsNotNegative(const ir::Affine& form, const DefinitionBlocks& defs);
 
 // What so many times `bound`, where a loop ends, is no more than, if it makes turns at all, in extents of arrays: of n / 2, two times, n.

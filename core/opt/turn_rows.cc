@@ -15,6 +15,7 @@ constexpr size_t kMostCases = 16;
 constexpr size_t kMostArms = 4;
 constexpr size_t kMostOfCase = 64;  // of a case
 constexpr int kMostDepth = 4;       // cases of cases
+constexpr int64_t kMostTimes = 4;   // a loop's end, beside as often as a turn has rows
 
 Affine Minus(const Affine& a) { return a * -1; }
 
@@ -101,6 +102,7 @@ bool TurnRows::IsBounded(const Affine& sum, int depth) const {
 }
 
 bool TurnRows::IsBounded(const Affine& sum) const { return IsBounded(sum, kMostDepth); }
+bool TurnRows::IsExact(const Affine& sum) const { return sum.AsValue().valid() || IsBounded(sum); }
 
 TurnRows::Case TurnRows::With(const Case& c, Value term, const Affine& sum) const {
   Case with = c;
@@ -193,6 +195,7 @@ void TurnRows::LearnCounters(std::vector<Affine>& facts, const Affine& form) con
       if (counter == counters_.end() || std::find(seen.begin(), seen.end(), t.value) != seen.end())
         continue;
       seen.push_back(t.value);
+      if (!IsExact(counter->second.start)) continue;
       facts.push_back(Affine::Of(t.value) - counter->second.start);
     }
   };
@@ -278,11 +281,15 @@ std::optional<RowSpan> TurnRows::SpanOf(const Affine& row, Value rows, uint32_t 
   const ir::Each* each = in_body ? f_.blocks[block].insts[place].each.get() : nullptr;
   if (!IsBoundedIn(each, all.form, turns)) return std::nullopt;
   std::vector<Affine>& known = all.known.at_least_0;
-  known.push_back(Affine::Of(turns.counter) - turns.start);
+  if (IsExact(turns.start)) known.push_back(Affine::Of(turns.counter) - turns.start);
   for (const Affine::Term& t : turns.start.terms) {
     if (IsNotNegative(Affine::Of(t.value), defs_)) known.push_back(Affine::Of(t.value));
   }
   for (int64_t times = 1; times <= step; ++times) {
+    if (times > kMostTimes && times < step) continue;
+    // Of a quotient only where there are turns from 0 on: (n - 3) / 2 is 0 for n = 2.
+    if (!IsOfDims(FormOf(turns.bound, defs_), defs_) && !IsNotNegative(turns.start, defs_))
+      continue;
     if (const auto most = TimesBound(turns.bound, times, defs_))
       known.push_back(*most - Affine::Of(turns.counter) * times - Affine::Const(times));
   }

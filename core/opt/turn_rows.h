@@ -14,7 +14,7 @@
 
 namespace pullback::opt {
 
-// A loop's turns, counted by ones from `start`, a sum, to below `bound`.
+// A loop's turns, counted by ones from `start`, a sum that may have wrapped, to below `bound`.
 struct Turns {
   const BlockLoop& loop;
   ir::Value counter;
@@ -63,6 +63,7 @@ class TurnRows {
   void LearnStatement(const ir::Each& each, ir::Value guard, const Turns& turns,
                       std::vector<ir::Affine>& facts) const;
   bool IsBoundedIn(const ir::Each* each, const ir::Affine& sum, const Turns& turns) const;
+  bool IsExact(const ir::Affine& sum) const;  // it has not wrapped
   bool IsBounded(const ir::Affine& sum, int depth) const;
   bool IsBounded(ir::Value v, int depth) const;
   std::optional<Cases> CasesOf(Case all, const Turns& turns) const;

@@ -14,10 +14,13 @@
 namespace pullback::tensor {
 namespace {
 
+bool HasEquation(const ir::Inst& inst) {
+  return inst.each && std::any_of(inst.each->where.begin(), inst.each->where.end(),
+                                  [](const ir::Constraint& c) { return c.equality; });
+}
+
 bool IsPicked(const ir::Inst& inst, const std::set<ir::Value>& taken) {
-  return inst.each &&
-         std::any_of(inst.each->where.begin(), inst.each->where.end(),
-                     [](const ir::Constraint& c) { return c.equality; }) &&
+  return HasEquation(inst) &&
          std::any_of(inst.each->body.begin(), inst.each->body.end(), [&](const ir::Inst& read) {
            return read.op == ir::Op::Index && taken.contains(read.args[0]);
          });
@@ -26,7 +29,10 @@ bool IsPicked(const ir::Inst& inst, const std::set<ir::Value>& taken) {
 }  // namespace
 
 bool PinTakenRows(ir::Function& f, const MayPin& may_pin) {
-  if (f.blocks.size() < 2) return false;
+  const auto asks = [](const ir::Block& b) {
+    return std::any_of(b.insts.begin(), b.insts.end(), HasEquation);
+  };
+  if (f.blocks.size() < 2 || std::none_of(f.blocks.begin(), f.blocks.end(), asks)) return false;
   const std::set<ir::Value> taken = TurnValues(f).ArraysTaken(f);
   const auto holds = [&](const ir::Block& b) {
     return std::any_of(b.insts.begin(), b.insts.end(),

@@ -41,17 +41,18 @@ std::set<ir::Value> TurnValues::ArraysTaken(const ir::Function& f) const {
     }
     return false;
   };
+  const auto visit = [&](const ir::Inst& inst) {
+    if (read_by_turns(inst)) taken.insert(inst.args[0]);
+    for (size_t k = 0; inst.each && k < inst.each->body.size(); ++k) {
+      const ir::Inst& read = inst.each->body[k];
+      if (read_by_turns(read) || makes_rows_of(inst, read)) taken.insert(read.args[0]);
+    }
+  };
+  // From the end, so that who reads comes before what it reads: mostly once is enough.
   for (size_t before = SIZE_MAX; before != taken.size();) {
     before = taken.size();
-    for (const ir::Block& b : f.blocks) {
-      for (const ir::Inst& inst : b.insts) {
-        if (read_by_turns(inst)) taken.insert(inst.args[0]);
-        for (size_t k = 0; inst.each && k < inst.each->body.size(); ++k) {
-          const ir::Inst& read = inst.each->body[k];
-          if (read_by_turns(read) || makes_rows_of(inst, read)) taken.insert(read.args[0]);
-        }
-      }
-    }
+    for (auto b = f.blocks.rbegin(); b != f.blocks.rend(); ++b)
+      std::for_each(b->insts.rbegin(), b->insts.rend(), visit);
   }
   return taken;
 }

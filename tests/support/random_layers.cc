@@ -166,7 +166,11 @@ class LayersWriter {
     if (Pick({0, 1, 2, 3}) == 0)
       return "  var c = v\n  for i < # { c = tanh.(0.5 * c + $[i]) }\n  return sum(c)" +
              BehindLoop() + "\n";
-    if (Pick({0, 0, 0, 1}) == 1) return Part();
+    switch (Pick({0, 0, 0, 0, 0, 0, 1, 1, 2})) {
+      case 1: return Part();
+      case 2: return Parts();
+      default: break;
+    }
     const std::string first = Loop("s");
     if (Pick({0, 0, 0, 1}) == 0) return first + "  return s" + BehindLoop() + "\n";
     return first + Loop("t") + "  return s + t" + BehindLoop() + "\n";
@@ -192,6 +196,12 @@ class LayersWriter {
                 "in i64(5.0 * u[0])..i64(9.0 * u[1]) { if i >= 1 and i < # { s = sin(s + dot($[i], "
                 "$[i - 1])) } }"}) +
            "\n  return s\n";
+  }
+  // The first rows by one loop, the others by another.
+  std::string Parts() {
+    const std::string to = Pick({"# / 2", "i64(5.0 * u[1])", "# - 2"});
+    return "  var s = 0.0\n  for i < " + to + " { s = sin(s + dot($[i], v)) }\n  for i in " + to +
+           "..# { s = sin(0.5 * s + dot($[i], ~[i])) }\n  return s\n";
   }
   std::string BehindLoop() {
     return Pick({"", "", "", " + sum i < # { ?($[i, 0]) }", " + sum i < # { $[i, i % h] ** 2 }",

@@ -168,7 +168,12 @@ TEST_CASE("opt: MakeRowsInTurns") {
   });
 }
 
-TEST_CASE("opt: CloseLoops") { RunPassFiles("close_loops", OverFunctions(CloseLoops)); }
+TEST_CASE("opt: CloseLoops") {
+  RunPassFiles("close_loops", OverFunctions([](ir::Function& f) {
+                 std::optional<ir::Function> before;
+                 CloseLoops(f, before);
+               }));
+}
 
 TEST_CASE("opt: BlockTurns") {
   RunPassFiles("block_turns", [](ir::Module& m) {

@@ -2,6 +2,7 @@
 #include <catch2/catch.hpp>
 #include <optional>
 
+#include "core/eval/interpreter.h"
 #include "core/ir/ir.h"
 #include "tests/core/pipeline/turn_programs.h"
 #include "tests/support/derivatives.h"
@@ -40,7 +41,7 @@ TEST_CASE("row asides: columns that may not be there") {
     Behind(loop, "sum i < n { c[i, max(0, y[i])] }");
   }
   // They may, too.
-  Behind("< n { a = sin(a + c[i, 1]) }", "sum i < n { c[i, i % s] }", 4);
+  Behind("< n { a = sin(a + c[i, 1]) }", "sum i < n { c[i, i % s] }");
   const auto traps = [](const std::string& statement) {
     const std::string text =
         "fn f(x: [n, d]f64, w: [d, s]f64, u: [s, s]f64, y: [n]i64) -> f64 {\n"
@@ -62,6 +63,35 @@ TEST_CASE("row asides: columns that may not be there") {
   traps("sum i < n { c[i, 1] } + sum i < n { c[i, y[i]] }");
   traps("sum i < n { norm2(c[i]) } + sum i < n { c[i, 2] }");
   traps("sum i < n - 2 { sum(c[i]) }");  // a negative size
+}
+
+// Turns and what stands behind them: a run ends where one of them does, which of them is not said (docs/language.md).
+TEST_CASE("row asides: turns and statements that may end the run") {
+  const ir::Module ssa = LowerText(
+      "fn f(x: [n, d]f64, w: [d, s]f64, y: [n]i64, k: i64) -> f64 {\n"
+      "  let e = tanh.(x @ w)\n  let c = gen i < n { softmax(e[i]) }\n  var a = 0.0\n"
+      "  for i < n { a = sin(a + c[i, y[i]]) }\n  return a + sum i < n { c[i, y[i] + k] }\n}\n",
+      "f");
+  const ir::Module value = Derived(ssa, pipeline::Transform::kValue);
+  CHECK(CountWhole(value) == 0);
+  int ended = 0;
+  for (const int64_t n : {0, 1, 17, 40}) {
+    for (const int64_t bad : {-1, 0, 16, 39}) {
+      for (const int64_t more : {0, 1, -1}) {
+        std::vector<int64_t> places(static_cast<size_t>(n), 1);
+        if (bad >= 0 && bad < n) places[static_cast<size_t>(bad)] = 2 + more;
+        const std::vector<Tensor> args = {Waves(n, 2, 0.5), Waves(2, 3, 1.5),
+                                          Tensor::Of(DType::kI64, {n}, places), Tensor::I64(more)};
+        const auto got = eval::Run(value, args), want = eval::Run(ssa, args);
+        REQUIRE(got.ok());
+        REQUIRE(want.ok());
+        REQUIRE(got->trap.has_value() == want->trap.has_value());
+        ended += want->trap.has_value() ? 1 : 0;
+        if (!want->trap) CheckSameOptimised(ssa, pipeline::Transform::kValueAndGrad, args);
+      }
+    }
+  }
+  CHECK(ended > 0);
 }
 
 TEST_CASE("row asides: sums of columns") {
@@ -110,14 +140,13 @@ TEST_CASE("row asides: statements in front of a loop that does not need them") {
   }
 }
 
-TEST_CASE("row asides: extrema and products of columns") {
+TEST_CASE("row asides: extrema of columns") {
   for (const std::string& loop :
        {"< n { a = sin(a + sum(c[i])) }", "in 2..n { a = sin(a + dot(c[i], c[i - 2])) }",
         "< n - 1 { a = sin(a + dot(c[i], c[i + 1])) }"}) {
     Behind(loop, "norm2(gen l < s { max i < n { c[i, l] } })");
     Behind(loop, "sum l < s { (min i < n { c[i, l] * x[i, 0] }) * (max i < n { e[i, l] }) }");
     Behind(loop, "sum l < s { max i < n, p < d { c[i, l] * x[i, p] } }");
-    Behind(loop, "sum l < s { prod i < n { c[i, l] + 0.5 } }");
     Behind(loop, "norm2(gen l < s { sum i in 1..n { c[i, l] * c[i - 1, l] } })");
   }
 }
@@ -128,7 +157,8 @@ TEST_CASE("row asides: extrema of columns that are equal") {
       "fn f(x: [n, d]f64, w: [d, s]f64, u: [s, s]f64, y: [n]i64) -> f64 {\n"
       "  let e = x @ w\n  let c = gen i < n, l < s { ";
   for (const std::string loop : {"< n { a = sin(a + sum(e[i]) + c[i, 0] * 0.0) }",
-                                 "in 1..n { a = sin(a + sum(e[i]) + e[i - 1, 0]) }"}) {
+                                 "in 1..n { a = sin(a + sum(e[i]) + e[i - 1, 0]) }",
+                                 "in 2..n { a = sin(a + sum(e[i]) + e[i - 1, 0]) }"}) {
     for (const std::string element :
          {"floor(e[i, l])", "round(3.0 * e[i, l]) + 0.0 * e[i, l]", "(e[i, l] - 1.0) / 0.0",
           "if i < 20 { -1.0 / (e[i, l] * 0.0) } else { e[i, l] }",
@@ -136,8 +166,9 @@ TEST_CASE("row asides: extrema of columns that are equal") {
           "if i == 3 or i == 19 { sqrt(-1.0 - e[i, l] ** 2) } else { e[i, l] }"}) {
       for (const std::string extremum : {"max", "min"}) {
         const std::string text = head + element + " }\n  var a = 0.0\n  for i " + loop +
-                                 "\n  return a + sum l < s { " + extremum +
-                                 " i < n { c[i, l] } }\n}\n";
+                                 "\n  return a + sum l < s { (" + extremum +
+                                 " i < n { c[i, l] }) + " + extremum +
+                                 " i < n / 3 { c[3 * i, l] + c[3 * i + 1, l] } }\n}\n";
         INFO(text);
         const ir::Module ssa = LowerText(text, "f");
         for (int64_t n : {0, 1, 3, 17, 40}) {
@@ -188,6 +219,59 @@ TEST_CASE("row asides: arrays that such statements read") {
            "sum i < n { m[i] + log(sum l < s { exp(c[i, l] - m[i]) }) }");
     behind("  let q = gen i < n / 2, l < s { c[2 * i, l] - c[2 * i + 1, l] }\n",
            "sum i < n / 2 { norm2(q[i]) }");
+  }
+}
+
+// Rows of what a statement behind the loop makes, at the rows that another one needs of it; a last row of a few that the loop's turns do
+// not get to.
+TEST_CASE("row asides: which rows") {
+  for (const std::string start : {"0", "1", "2", "3", "4"}) {
+    const std::string loop = "in " + start + "..n { a = sin(a + sum(c[max(0, i - 1)])) }";
+    Behind(loop, "sum i < n { dot(c[i] / norm2(c[i]), e[i]) }", {});
+    Behind(loop, "sum i < n / 2 { dot(c[2 * i + 1], e[2 * i + 1]) ** 2 }", {});
+    Behind(loop, "sum i < (n + 1) / 2 { norm2(c[2 * i]) ** 2 }", {});
+    Behind(loop, "sum i < (n - 1) / 2 { norm2(c[2 * i] / sqrt(1.0 + norm2(e[2 * i]))) }", {});
+    Behind(loop, "sum i < (n + 3) / 4 { sum(c[4 * i]) ** 2 }", {});
+    const std::string rows = "  let e = tanh.(x @ w)\n  var a = 0.0\n  for i in " + start +
+                             "..n { a = sin(a + sum(e[i])) }\n"
+                             "  let m = gen i < n { max l < s { e[i, l] } }\n"
+                             "  let q = gen i < n, l < s { exp(e[i, l] - m[i]) }\n";
+    for (const std::string of :
+         {"sum i < n { dot(q[i], e[i]) }", "sum i < n - 1 { dot(q[i + 1], q[i]) }",
+          "sum i < n { q[i, 0] * m[i] }", "sum i < n / 2 { norm2(q[2 * i]) }"})
+      CheckProgram(rows + "  return a + sum(u) + " + of + "\n", {}, {1, 2, 3, 15, 16, 17, 18, 33});
+  }
+}
+
+// Rows that there may be fewer than none of, where no run, or not every run, asks for them.
+TEST_CASE("row asides: negative numbers of rows") {
+  for (const std::string text :
+       {"for i in 1..n - 3 { a = sin(a + sum(e[i])) }\n  return a + sum i < max(n - 3, 0) { "
+        "dot(e[i], e[i + 3]) } + sum(gen l < s { max i < max(n - 3, 0) { e[i, l] * e[i + 3, l] } "
+        "})",
+        "for i < n { a = sin(a + sum(e[i])) }\n  if k > 0 { return a + sum i < n - 3 { dot(e[i], "
+        "e[i + 3]) } }\n  return a",
+        "for i < n { a = sin(a + sum(e[i])) }\n  if k > 0 { return a }\n  let c = gen i < (n - 5) "
+        "/ 2 { "
+        "norm2(e[2 * i]) }\n  return a + sum(c)",
+        "for i in 1..n - 2 { a = sin(a + sum(e[i])) }\n  if k > 0 { return a }\n  let c = gen l < "
+        "s { "
+        "sum i < n - 2 { e[i, l] } }\n  return a + sum(c)"}) {
+    const ir::Module ssa = LowerText(
+        "fn f(x: [n, d]f64, w: [d, s]f64, k: i64) -> f64 {\n  let e = tanh.(x @ w)\n  var a = "
+        "0.0\n  " +
+            text + "\n}\n",
+        "f");
+    INFO(text);
+    const ir::Module value = Derived(ssa, pipeline::Transform::kValue);
+    for (const int64_t n : {0, 1, 2, 3, 4, 5, 6, 7, 17, 33}) {
+      for (const int64_t k : {0, 1}) {
+        INFO(n << ", " << k);
+        const std::vector<Tensor> args = {Waves(n, 2, 0.5), Waves(2, 3, 1.5), Tensor::I64(k)};
+        if (CheckSameTrap(value, ssa, args)) continue;
+        CheckSameOptimised(ssa, pipeline::Transform::kValueAndGrad, args);
+      }
+    }
   }
 }
 
