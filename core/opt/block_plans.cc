@@ -19,9 +19,8 @@ constexpr int64_t kMostAway = 4;     // rows next to one that others are made of
 constexpr int64_t kMostLag = 64;     // rows next to a turn's own
 constexpr int64_t kMostStart = 64;   // turns that are left out at first
 constexpr int64_t kMostBeside = 12;  // rows next to a turn's own that are made for those
-constexpr int64_t kMostStep =
-    4;  // rows from a turn's own to the next one's, if it is not told by one coefficient
-constexpr int64_t kMostTold = 256;  // if it is
+constexpr int64_t kMostStep = 4;     // rows from a turn's own to the next one's,
+constexpr int64_t kMostTold = 256;   // or as one coefficient says
 
 }  // namespace
 
@@ -174,6 +173,7 @@ std::optional<RowSpan> BlockPlans::RowsOfTurn(const RowRead& read, const BlockPl
   if (!away.IsConst() || away.constant < -kMostLag || kMostLag < away.constant) return std::nullopt;
   return RowSpan{away.constant, away.constant};
 }
+
 // Whether something that the header makes is read behind the loop.
 bool BlockPlans::IsReadBehind(const BlockLoop& loop) const {
   const ir::Block& header = f_.blocks[loop.header];
