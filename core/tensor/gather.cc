@@ -3,6 +3,7 @@
 #include <set>
 
 #include "core/ir/known_extents.h"
+#include "core/tensor/made_rows.h"
 #include "core/tensor/normalise.h"
 #include "core/tensor/statement_edit.h"
 #include "core/tensor/turns.h"
@@ -411,6 +412,7 @@ class Gatherer {
     for (size_t k = inst.results.size(); k-- > 0;) {
       const ir::EachResult& r = inst.each->results[k];
       if (r.monoid != ir::Monoid::kSum || IsPrefixForm(*inst.each, r)) continue;
+      if (StoresBySets(*inst.each, r)) continue;
       CopiedStatement copy = CopyWithResult(inst, k, f_);
       if (!IsCheap(*copy.inst.each, f_)) continue;
       CopiedStatement gather = CopyWithResult(inst, k, f_);
@@ -439,6 +441,21 @@ class Gatherer {
       Erase(inst, k);
     }
     PruneBody(*inst.each);
+  }
+
+  // Whether a subscript is that of a row in a set, 16 * b + q with q < 16: the loops that make the sets have each once.
+  bool StoresBySets(const ir::Each& each, const ir::EachResult& r) const {
+    return std::any_of(r.out.begin(), r.out.end(), [&](const Affine& out) {
+      if (out.terms.size() != 2) return false;
+      const bool first = out.terms[0].coeff == 1;
+      const Affine::Term& set = out.terms[first ? 1 : 0];
+      const Affine::Term& within = out.terms[first ? 0 : 1];
+      const auto at = PlaceOfIndex(each, within.value);
+      if (!at || !PlaceOfIndex(each, set.value) || within.coeff != 1) return false;
+      const auto length = extents_.constants.find(each.indices[*at].extent);
+      return length != extents_.constants.end() && length->second <= set.coeff &&
+             length->second > kFewOfSet;
+    });
   }
 
   static void Erase(Inst& inst, size_t result) {

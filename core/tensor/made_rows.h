@@ -9,6 +9,9 @@
 
 namespace pullback::tensor {
 
+// So many rows of a set are those of a window; of more, the sets have an axis of their own (rows_as_read.cc).
+inline constexpr int64_t kFewOfSet = 8;
+
 // Whether the statement makes one array of several axes and nothing else, which is larger than the function's own; and takes
 // work: a reduction, or an op that is dear (core/ir/op_weight.h).
 bool MakesLargeArray(const ir::Inst& inst, const ir::OwnArrays& own);

@@ -7,9 +7,10 @@
 //   z = each(p < m, j < d, k < e) { … x[p + 1, k] … } sum [p, j] of (m, d)
 //   s = each(i < m, j < d) { u = index z[i, j] … }
 //
-// Of several such places no two of which meet, `z[2 * i]` and `z[2 * i + 1]`, there are as many arrays. What costs nothing becomes part
-// of its readers otherwise (core/opt/fuse.cc), unless it is taken from the end, and arrays that are no larger than the function's own
-// stay.
+// Of several such places no two of which meet, `z[2 * i]` and `z[2 * i + 1]`, there are as many arrays. Of sets of many rows,
+// `z[16 * i + q]` with q < 16, the array has an axis for the sets and one for the rows of each (a few are rows of windows). What costs
+// nothing becomes part of its readers otherwise (core/opt/fuse.cc), unless it is taken from the end, and arrays that are no larger than
+// the function's own stay.
 #include <algorithm>
 #include <map>
 #include <optional>
@@ -39,24 +40,35 @@ using ir::Value;
 constexpr size_t kMostPlaces = 4;
 constexpr int kMostRounds = 16;  // of what such arrays are made of
 
-// step * i + from, i < rows.
+// step * i + from, i < rows; or of sets, step * i + q + from with q < inner, which is no more than the step.
 struct Places {
   int64_t step = 0;
   Affine from;
   Value rows;
+  Value inner = {};
+  int64_t length = 1;  // of inner
   bool operator==(const Places&) const = default;
 };
 
-// Of a subscript, with the index that it is of.
+// Of a subscript, with the indices that it is of.
 struct Place {
   Places places;
-  Value index;
+  Value index, within = {};
 };
+
+constexpr size_t kMostAxes = 4;  // before one is added
 
 class Maker {
  public:
   explicit Maker(ir::Function& f)
-      : f_(f), outer_(f), own_(f), reads_(f), equal_(ir::CheckedEqual(f.blocks[0])) {}
+      : f_(f), outer_(f), own_(f), reads_(f), equal_(ir::CheckedEqual(f.blocks[0])) {
+    for (const ir::Block& b : f.blocks) {
+      for (const Inst& inst : b.insts) {
+        if (inst.op == Op::Const && f.TypeOf(inst.results[0]) == ir::Type::I64())
+          lengths_[inst.results[0]] = static_cast<int64_t>(inst.bits);
+      }
+    }
+  }
 
   bool Run() {
     bool changed = false;
@@ -118,6 +130,9 @@ class Maker {
     }
     const bool as_made = all.size() == 1 && all[0] == Places{1, {}, r.shape[axis]};
     if (as_made || all.size() > kMostPlaces) return std::nullopt;
+    const bool has_sets =
+        std::any_of(all.begin(), all.end(), [](const Places& p) { return p.inner.valid(); });
+    if (has_sets && (r.out.size() >= kMostAxes || !ir::IsPrefixForm(each, r))) return std::nullopt;
     for (size_t a = 0; a < all.size(); ++a) {
       for (size_t b = a + 1; b < all.size(); ++b) {
         if (!NeverMeet(all[a], all[b])) return std::nullopt;
@@ -131,19 +146,29 @@ class Maker {
     return std::all_of(places.begin(), places.end(), [](const Places& p) { return p.step < 0; });
   }
 
-  static std::optional<Place> PlaceOf(const Each& reader, const Affine& sub) {
-    Place place;
+  std::optional<Place> PlaceOf(const Each& reader, const Affine& sub) const {
+    std::vector<Affine::Term> of;  // indices
     for (const Affine::Term& t : sub.terms) {
       if (FindDef(reader, t.value)) return std::nullopt;
-      const std::optional<size_t> index = PlaceOfIndex(reader, t.value);
-      if (!index) continue;
-      if (place.index.valid()) return std::nullopt;
-      place.index = t.value;
-      place.places.step = t.coeff;
-      place.places.rows = reader.indices[*index].extent;
+      if (PlaceOfIndex(reader, t.value)) of.push_back(t);
     }
-    if (!place.index.valid()) return std::nullopt;
-    place.places.from = sub - Affine::Of(place.index) * place.places.step;
+    if (of.empty() || of.size() > 2) return std::nullopt;
+    if (of.size() == 2 && of[0].coeff == 1) std::swap(of[0], of[1]);
+    const auto extent = [&](const Affine::Term& t) {
+      return reader.indices[*PlaceOfIndex(reader, t.value)].extent;
+    };
+    Place place;
+    place.index = of[0].value;
+    place.places = {of[0].coeff, sub - Affine::Of(of[0].value) * of[0].coeff, extent(of[0])};
+    if (of.size() == 1) return place;
+    const auto length = lengths_.find(extent(of[1]));
+    if (of[1].coeff != 1 || length == lengths_.end() || length->second <= kFewOfSet ||
+        length->second > of[0].coeff)
+      return std::nullopt;
+    place.within = of[1].value;
+    place.places.inner = extent(of[1]);
+    place.places.length = length->second;
+    place.places.from = place.places.from - Affine::Of(place.within);
     return place;
   }
 
@@ -172,6 +197,11 @@ class Maker {
     const int64_t step = std::abs(a.step);
     if (std::abs(b.step) != step) return false;
     const Affine apart = b.from - a.from;
+    if (a.inner.valid() || b.inner.valid()) {
+      if (!apart.IsConst() || a.step != b.step) return false;
+      const int64_t behind = (apart.constant % step + step) % step;
+      return behind >= a.length && step - behind >= b.length;
+    }
     if (step > 1) return apart.IsConst() && apart.constant % step != 0;
     return a.step == 1 && b.step == 1 &&
            (apart == Affine::Of(a.rows) || apart * -1 == Affine::Of(b.rows));
@@ -192,6 +222,12 @@ class Maker {
                                            places.begin());
         read.args[0] = made[p].results[0];
         read.subs[axis] = Affine::Of(place.index);
+        if (place.within.valid()) {
+          std::vector<Affine> subs = read.subs.ToVector();
+          subs.insert(subs.begin() + static_cast<std::ptrdiff_t>(axis) + 1,
+                      Affine::Of(place.within));
+          read.subs = ThinVector<Affine>(subs.begin(), subs.end());
+        }
         if (std::exchange(met[p], 1) != 0) continue;
         made[p].loc = b.insts[at].loc;  // of the extent, should it be negative
         in_front_of[at].push_back(p);
@@ -217,7 +253,20 @@ class Maker {
     each.indices[at] = {row, places.rows};
     r.out[axis] = Affine::Of(row);
     r.shape[axis] = places.rows;
-    SubstituteIndex(each, f_, number, Affine::Of(row) * places.step + places.from);
+    Affine place = Affine::Of(row) * places.step + places.from;
+    if (places.inner.valid()) {
+      const Value within = f_.NewLike(f_, number);
+      const auto behind = static_cast<std::ptrdiff_t>(axis) + 1;
+      each.indices.insert(each.indices.begin() + static_cast<std::ptrdiff_t>(at) + 1,
+                          {within, places.inner});
+      r.out.insert(r.out.begin() + behind, Affine::Of(within));
+      r.shape.insert(r.shape.begin() + behind, places.inner);
+      const ir::Type type = f_.TypeOf(inst.results[0]);
+      inst.results = {
+          f_.NewValue(ir::Type::Array(type.elem, type.rank + 1), f_.names[maker.results[0].id])};
+      place = place + Affine::Of(within);
+    }
+    SubstituteIndex(each, f_, number, place);
     return inst;
   }
 
@@ -226,6 +275,7 @@ class Maker {
   const ir::OwnArrays own_;
   const ArrayReads reads_;
   const std::vector<std::pair<Value, Value>> equal_;  // that the entry checks
+  std::map<Value, int64_t> lengths_;                  // that are numbers
   std::set<Value> reread_;                            // by other statements than reads_ says
 };
 

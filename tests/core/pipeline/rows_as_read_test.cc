@@ -92,6 +92,46 @@ TEST_CASE("rows as read: by twos and threes of any number of rows") {
   }
 }
 
+TEST_CASE("rows as read: sets of many rows") {
+  for (const char* body :
+       {"sum b < n / 16 { (sum j < 16 { norm2(z[16 * b + j]) }) ** 2 }",
+        "sum b < n / 10, l < s { (max j < 10 { z[10 * b + j, l] }) ** 2 }",
+        "sum b < n / 24 { dot(sum j < 12 { z[24 * b + j] }, sum j < 12 { z[24 * b + j + 12] }) }",
+        "sum b < n / 9 { let m = (sum j < 9 { z[9 * b + j] }) / 9.0; sum j < 9 { norm2(z[9 * b + "
+        "j] - "
+        "m) } }",
+        "sum b < n / 12 { (sum j < 12 { f64(j) * z[12 * b + j, j % s] }) ** 2 }",
+        "sum b < n / 16 { (sum j < 10 { z[16 * b + 3 + j, 0] }) ** 2 }"}) {
+    const std::string text =
+        "fn f(x: [n, d]f64, w: [d, s]f64) -> f64 {\n  let z = tanh.(x @ w)\n  return " +
+        std::string(body) + "\n}\n";
+    INFO(text);
+    const ir::Module ssa = LowerText(text, "f");
+    CHECK(CountWholeRows(Derived(ssa, Transform::kValue)) == 0);
+    for (int64_t rows : {0, 1, 8, 9, 16, 24, 33, 50}) {
+      const std::vector<Tensor> args = {Waves(rows, 3, 0.5), Waves(3, 4, 1.5)};
+      CheckSameOptimised(ssa, Transform::kValue, args);
+      CheckSameOptimised(ssa, Transform::kValueAndGrad, args);
+    }
+    CheckDerivatives(ssa, {Waves(26, 2, 0.5), Waves(2, 3, 1.5)});
+    CheckSameOptimised(ssa, Transform::kHessian, {Waves(25, 1, 0.5), Waves(1, 3, 1.5)});
+  }
+  // Sets that meet, and rows that others read in order.
+  for (const char* body : {"sum b < n / 16 - 1 { (sum j < 20 { z[16 * b + j, 0] }) ** 2 }",
+                           "sum b < n / 16 { (sum j < 16 { norm2(z[16 * b + j]) }) ** 2 } + sum i "
+                           "< n { norm2(z[i]) ** 2 }"}) {
+    const ir::Module ssa =
+        LowerText("fn f(x: [n, d]f64, w: [d, s]f64) -> f64 {\n  let z = tanh.(x @ w)\n  return " +
+                      std::string(body) + "\n}\n",
+                  "f");
+    INFO(body);
+    for (int64_t rows : {16, 17, 40}) {
+      const std::vector<Tensor> args = {Waves(rows, 3, 0.5), Waves(3, 4, 1.5)};
+      CheckSameOptimised(ssa, Transform::kValueAndGrad, args);
+    }
+  }
+}
+
 TEST_CASE("rows as read: from the end, of layers that read rows next to their own") {
   for (const char* layer :
        {"gen i < n, l < s { sum j < n { [abs(i - j) <= 1] * z[j, l] } }",
