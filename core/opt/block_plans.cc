@@ -19,8 +19,8 @@ constexpr int64_t kMostAway = 4;     // rows next to one that others are made of
 constexpr int64_t kMostLag = 64;     // rows next to a turn's own
 constexpr int64_t kMostStart = 64;   // turns that are left out at first
 constexpr int64_t kMostBeside = 12;  // rows next to a turn's own that are made for those
-constexpr int64_t kMostStep = 4;     // rows from a turn's own to the next one's,
-constexpr int64_t kMostTold = 256;   // or as one coefficient says
+constexpr int64_t kMostStep =
+    4;  // rows from a turn's own to the next one's, if no coefficient says it
 
 }  // namespace
 

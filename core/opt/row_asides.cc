@@ -33,7 +33,8 @@ bool RowAsides::MayBe(size_t maker, const BlockLoop& loop, const Counter& counte
   std::set<int64_t> rates;
   for (int64_t per = 1; per <= kMostPer; ++per) rates.insert(per);
   for (const RowRead& read : makers_.ReadsIn(maker)) {
-    if (read.row.Coeff(m.row) > 0) rates.insert(read.row.Coeff(m.row));
+    const int64_t told = read.row.Coeff(m.row);
+    if (0 < told && told <= kMostTold) rates.insert(told);
   }
   // Its rows are counted in front, where a branch may not have led to it.
   const bool may_count = IsRun(maker, loop) || IsNotNegative(FormOf(m.rows, defs_), defs_);

@@ -32,7 +32,7 @@ class RowAsides {
             const RowMakers& makers)
       : f_(f), dominators_(dominators), defs_(defs), makers_(makers) {}
 
-  // Whether the maker stands behind the loop, makes no more rows than that has turns, or one of up to four, none of which is large, or
+  // Whether the maker stands behind the loop, makes no more rows than that has turns, or one for some, none of which is large, or
   // folds them, and what it needs may be there in front of the loop (NeedsOnly).
   bool MayBe(size_t maker, const BlockLoop& loop, const Counter& counter) const;
   // Whether it makes rows behind the loop, as many as may be counted in front of it, that blocks may make for others, and cannot trap.

@@ -17,8 +17,6 @@ using ir::Inst;
 using ir::Op;
 using ir::Value;
 
-constexpr int64_t kMostTold = 256;  // rows from one to the next, as a coefficient says
-
 // The index that is the first subscript of all results, and in no other one.
 Value RowOf(const ir::Each& each) {
   Value row;

@@ -29,6 +29,9 @@ struct Maker {
   bool folds;
 };
 
+// Rows from a turn's own to the next one's, or turns for a row, as a coefficient says.
+inline constexpr int64_t kMostTold = 256;
+
 // A read by `index`, in the block or in the body of its instruction `place`.
 struct RowRead {
   uint32_t block;

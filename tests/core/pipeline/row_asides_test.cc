@@ -275,6 +275,26 @@ TEST_CASE("row asides: negative numbers of rows") {
   }
 }
 
+// As many rows apart as no array has.
+TEST_CASE("row asides: rows that are far apart") {
+  for (const std::string far :
+       {"300", "1099511627776", "4611686018427387904", "9223372036854775807"}) {
+    const ir::Module ssa = LowerText(
+        "fn f(x: [n, d]f64, w: [d, s]f64) -> f64 {\n  let e = tanh.(x @ w)\n  var a = 0.0\n"
+        "  for i < n { a = sin(a + sum(e[i])) }\n  return a + sum i < (n + 1) / 2 { norm2(e[" +
+            far + " * i]) }\n}\n",
+        "f");
+    INFO(far);
+    const ir::Module value = Derived(ssa, pipeline::Transform::kValue);
+    for (const int64_t n : {0, 1, 2, 3, 40}) {
+      INFO(n);
+      const std::vector<Tensor> args = {Waves(n, 2, 0.5), Waves(2, 3, 1.5)};
+      CHECK(CheckSameTrap(value, ssa, args) == (n > 2));
+      if (n <= 2) CheckSameOptimised(ssa, pipeline::Transform::kValueAndGrad, args);
+    }
+  }
+}
+
 TEST_CASE("row asides: rows that an equation picks") {
   const std::string loop = "< n { a = sin(a + sum(c[i])) }";
   Behind(loop, "sum i < n, j < n { [i == j + 1] * dot(c[i], c[j]) ** 2 }");
