@@ -1,6 +1,7 @@
 #include "core/ad/keep.h"
 
 #include <algorithm>
+#include <set>
 
 #include "core/ir/op_weight.h"
 
@@ -15,16 +16,47 @@ constexpr uint32_t kUnreached = UINT32_MAX;
 uint32_t Needed(size_t value) { return static_cast<uint32_t>(2 + 2 * value); }
 uint32_t Again(size_t value) { return Needed(value) + 1; }
 
+// What was read or divided in the forward half traps no more.
+bool IsAgain(const ir::Inst& inst) {
+  return inst.op == Op::Index || inst.op == Op::Div || inst.op == Op::Rem ||
+         (ir::Info(inst.op).flags & ir::kPure) != 0;
+}
+
+// What a read costs behind those of `read`: next to an element that is read, or once for many where it has fewer axes, 1.
+int64_t CostOfRead(const ir::Inst& inst, size_t axes, std::set<ir::Value>& read) {
+  const bool is_near = !read.insert(inst.args[0]).second || inst.subs.size() < axes;
+  return is_near ? 1 : ir::OpWeight(Op::Index);
+}
+
+// An element is read again from what is kept rather than from the tape: its first read costs nothing.
+int64_t CostOfElement(const ir::Each& each) {
+  std::set<ir::Value> read;
+  int64_t cost = -ir::OpWeight(Op::Index);
+  for (const ir::Inst& inst : each.body) {
+    if (!IsAgain(inst) || ir::IsDear(inst)) return kNever;
+    if (inst.op == Op::Const || inst.op == Op::AffineOf || inst.op == Op::Holds) continue;
+    cost += inst.op == Op::Index ? CostOfRead(inst, each.results[0].out.size(), read)
+                                 : ir::OpWeight(inst.op);
+  }
+  return std::max<int64_t>(cost, 0);
+}
+
+int64_t CostOfElements(const ir::Inst& inst) {
+  if (inst.results.size() != 1) return kNever;
+  const ir::EachResult& r = inst.each->results[0];
+  if (r.monoid != ir::Monoid::kGen || r.out.empty() || r.into.valid()) return kNever;
+  const int64_t cost = CostOfElement(*inst.each);
+  return cost < kNever ? (cost + 1) * kElements : kNever;
+}
+
 }  // namespace
 
 int64_t CostOfRecomputing(const ir::Inst& inst, const ir::Function& f) {
-  if (inst.results.size() != 1 || !f.TypeOf(inst.results[0]).IsScalar() || inst.each) return kNever;
+  if (inst.each) return CostOfElements(inst);
+  if (inst.results.size() != 1 || !f.TypeOf(inst.results[0]).IsScalar()) return kNever;
   // It would keep the list for the reverse, so that changing it meanwhile would copy it.
   if (inst.op == Op::ListLen) return kNever;
-  // What was read or divided in the forward half traps no more.
-  const bool again = inst.op == Op::Index || inst.op == Op::Div || inst.op == Op::Rem ||
-                     (ir::Info(inst.op).flags & ir::kPure) != 0;
-  return again ? ir::OpWeight(inst.op) : kNever;
+  return IsAgain(inst) ? ir::OpWeight(inst.op) : kNever;
 }
 
 size_t KeepOrRecompute::Add(int64_t keep, int64_t recompute) {

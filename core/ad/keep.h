@@ -21,7 +21,11 @@ namespace pullback::ad {
 // argument the second weighs six, since one evaluation gives both.
 inline constexpr int64_t kNever = int64_t{1} << 40;
 inline constexpr int64_t kScalarOnTape = 8;
-// kNever where `inst` cannot be computed again from its operands' values.
+// An array counts as one of so many elements, whatever its extents: what is made of it by arithmetic on elements is made again
+// where it is kept itself.
+inline constexpr int64_t kElements = 1024;
+// kNever where `inst` cannot be computed again from its operands' values. Of statements those that store an element for each point,
+// which few operations of arithmetic make of others.
 int64_t CostOfRecomputing(const ir::Inst& inst, const ir::Function& f);
 inline constexpr int64_t kSecondOfSinCos = 6;
 

@@ -1,5 +1,7 @@
 // The start of a block's reverse: what is popped from the tape, and what is computed again from it.
 #include <algorithm>
+#include <map>
+#include <set>
 
 #include "core/ad/keep.h"
 #include "core/ad/reverse_function.h"
@@ -10,6 +12,31 @@ using ir::Inst;
 using ir::Op;
 using ir::Value;
 using Choice = KeepOrRecompute::Choice;
+
+namespace {
+
+// Index variables and values of the body.
+std::set<Value> InnerValues(const Inst& inst) {
+  std::set<Value> inner;
+  if (!inst.each) return inner;
+  for (const ir::IndexVar& i : inst.each->indices) inner.insert(i.var);
+  for (const Inst& body : inst.each->body) inner.insert(body.results.begin(), body.results.end());
+  return inner;
+}
+
+// Gives what a copy of a statement defines inside new names in `to`.
+std::map<Value, Value> NameInner(Inst& copy, const ir::Function& from, ir::Function& to) {
+  std::map<Value, Value> names;
+  const auto name = [&](Value& v) {
+    v = names.emplace(v, to.NewValue(from.TypeOf(v), from.names[v.id])).first->second;
+  };
+  if (!copy.each) return names;
+  for (ir::IndexVar& i : copy.each->indices) name(i.var);
+  for (Inst& body : copy.each->body) std::for_each(body.results.begin(), body.results.end(), name);
+  return names;
+}
+
+}  // namespace
 
 // The version of its array that is in use at this point. Where none was carried along, it dies in this
 // block, so that keeping it costs no copy.
@@ -82,7 +109,8 @@ size_t ReverseFunction::AddCandidate(Value v, KeepOrRecompute& cut,
   const ir::Type type = work_.TypeOf(v);
   const bool asked = blocks_[current_].popped.count(c.source) != 0;
   // An array on the tape is one more owner: it is kept only where the reverse itself asks for it.
-  const int64_t keep = type.IsScalar() || asked ? kScalarOnTape : kNever;
+  const int64_t array = asked ? kScalarOnTape * kElements : kNever;
+  const int64_t keep = type.IsScalar() ? kScalarOnTape : array;
   int64_t again = kNever;
   std::vector<Value> operands;
   const auto counter = counters_.find(v);
@@ -94,12 +122,13 @@ size_t ReverseFunction::AddCandidate(Value v, KeepOrRecompute& cut,
     operands = {counter->second.start};
     again = 2;
   } else if (const Inst* def = defs_[v.id]; def != nullptr && depth < kDeepest) {
-    again = CostOfRecomputing(*def, work_);
+    again = undo_.Of(v) == UndoWebs::kNone ? CostOfRecomputing(*def, work_) : kNever;
     if (again < kNever) {
       c.def = def;
       c.table = combined_ ? settled_.TableOf(*def) : Value();
+      const std::set<Value> inner = InnerValues(*def);
       ir::ForEachOperand(*def, [&](Value x) {
-        if (!c.table.valid() || x != def->args[0]) operands.push_back(x);
+        if ((!c.table.valid() || x != def->args[0]) && inner.count(x) == 0) operands.push_back(x);
       });
       if ((def->op == Op::Sin || def->op == Op::Cos) &&
           blocks_[current_].popped.count(forward_[def->args[0].id]))
@@ -166,7 +195,11 @@ std::vector<Inst> ReverseFunction::ChooseKept(uint32_t b) {
     } else {
       inst = *c.def;
       if (c.table.valid()) inst.args.clear();
-      ir::ForEachOperand(inst, [&](Value& v) { v = copy_of(v); });
+      const std::map<Value, Value> inner = NameInner(inst, work_, rb_->function());
+      ir::ForEachOperand(inst, [&](Value& v) {
+        const auto it = inner.find(v);
+        v = it == inner.end() ? copy_of(v) : it->second;
+      });
       if (c.table.valid()) inst.args = {forward_[c.table.id]};
       ir::CanonicaliseAffines(inst);
     }

@@ -47,7 +47,7 @@ class Costs {
   double Of(const Inst& inst, const ir::Function& f, int depth) {
     if (inst.op == Op::Const) return 0;
     if (inst.op == Op::Call) return Of(inst.callee, depth + 1);
-    const int64_t cost = CostOfRecomputing(inst, f);
+    const int64_t cost = inst.each ? kNever : CostOfRecomputing(inst, f);
     return cost < kNever ? static_cast<double>(cost) : 4;
   }
 

@@ -150,7 +150,14 @@ std::vector<ir::Constraint> OuterValues::QuotientsOf(const ir::Each& each, Box& 
     }
   };
   if (extent.valid()) learn(extent, false);
-  for (const ir::IndexVar& i : each.indices) learn(i.extent, true);
+  for (const ir::IndexVar& i : each.indices) {
+    learn(i.extent, true);
+    const Affine form = FormOfExtent(i.extent);  // n / 2 - 1: a point makes n / 2 positive, too
+    const bool less = form.terms.size() == 1 && form.terms[0].coeff > 0 && form.constant <= 0;
+    for (const Affine::Term& t : form.terms) {
+      if (t.value != i.extent) learn(t.value, less);
+    }
+  }
   for (const ir::Constraint& c : each.where)
     ir::ForEachOperand(c.e, [&](Value v) { learn(v, false); });
   return facts;

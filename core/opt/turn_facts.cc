@@ -181,7 +181,7 @@ bool IsNotNegative(const Affine& form, const DefinitionBlocks& defs) {
 }
 
 std::optional<Affine> TimesBound(Value bound, int64_t times, const DefinitionBlocks& defs) {
-  constexpr int64_t kMostLess = 16;
+  constexpr int64_t kMostNear = 16;
   const Inst* div = defs.Inst(bound);
   if (div != nullptr && div->op == Op::Div) {
     const Affine below = FormOf(div->args[1], defs);
@@ -190,12 +190,15 @@ std::optional<Affine> TimesBound(Value bound, int64_t times, const DefinitionBlo
   }
   const Affine form = FormOf(bound, defs);
   if (IsOfDims(form, defs)) return form * times;
-  // Of n / 2 - 1.
-  const bool less = form.terms.size() == 1 && form.terms[0].coeff == 1 && form.constant < 0 &&
-                    -kMostLess <= form.constant && form.terms[0].value != bound;
-  std::optional<Affine> most =
-      less ? TimesBound(form.terms[0].value, times, defs) : std::optional<Affine>();
-  if (most) most->constant += form.constant * times;
+  // Of n / 2 - 1, and n / 2 + 4: where the quotient is below 0, what bounds it may be less than it.
+  const int64_t more = form.constant;
+  const bool near = form.terms.size() == 1 && form.terms[0].coeff == 1 && more != 0 &&
+                    -kMostNear <= more && more <= kMostNear && form.terms[0].value != bound;
+  const Value base = near ? form.terms[0].value : Value();
+  std::optional<Affine> most;
+  if (near && (more < 0 || IsNotNegative(Affine::Of(base), defs)))
+    most = TimesBound(base, times, defs);
+  if (most) most->constant += more * times;
   return most;
 }
 

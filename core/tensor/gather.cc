@@ -1,10 +1,12 @@
 #include <algorithm>
+#include <cstdlib>
 #include <iterator>
 #include <set>
 
 #include "core/ir/known_extents.h"
 #include "core/tensor/made_rows.h"
 #include "core/tensor/normalise.h"
+#include "core/tensor/row_places.h"
 #include "core/tensor/statement_edit.h"
 #include "core/tensor/turns.h"
 
@@ -301,6 +303,19 @@ std::optional<size_t> CountHeads(const ir::Each& each, const ir::EachResult& r) 
   return heads;
 }
 
+// Of a sum over all indices but the last one, which is short: puts the one in front of it last, where everything is walked along its
+// rows then, and counts the others.
+std::optional<size_t> PutShortLastInFront(ir::Each& each, const ir::KnownExtents& extents) {
+  const size_t count = each.indices.size();
+  const ir::EachResult& r = each.results[0];
+  if (count < 2 || r.out.size() != 1 || r.out[0].AsValue() != each.indices.back().var ||
+      each.indices.back().extent != r.shape[0] || !extents.IsShort(r.shape[0]))
+    return std::nullopt;
+  std::swap(each.indices[count - 2], each.indices[count - 1]);
+  if (WalksAcrossRows(each, /*with_results=*/false)) return std::nullopt;
+  return count - 1;
+}
+
 // Of a sum that CountHeads has no answer for: the indices around the last one, if the result is a vector over that one,
 // to which each point adds in a row; else all of them.
 size_t CountOuter(const ir::Each& each, const ir::EachResult& r) {
@@ -314,11 +329,18 @@ size_t CountOuter(const ir::Each& each, const ir::EachResult& r) {
 // Of a sum whose elements data say: puts the indices that these depend on first and counts them. Nothing: they are all, or
 // what else there is is short, or conditions stand in the way, or each point adds to an element of a row as it is.
 std::optional<size_t> PutPlacesFirst(ir::Each& each, const ir::KnownExtents& extents) {
-  const bool guarded = each.results[0].guard.valid() || !each.where.empty() ||
+  const bool guarded = each.results[0].guard.valid() ||
                        std::any_of(each.body.begin(), each.body.end(),
                                    [](const Inst& inst) { return inst.guard.valid(); });
   if (guarded) return std::nullopt;
   const std::vector<bool> places = IndicesOf(each, each.results[0].out);
+  const auto of_places = [&](const ir::Constraint& c) {
+    return std::all_of(c.e.terms.begin(), c.e.terms.end(), [&](const Affine::Term& t) {
+      const auto at = PlaceOfIndex(each, t.value);
+      return !at || places[*at];
+    });
+  };
+  if (!std::all_of(each.where.begin(), each.where.end(), of_places)) return std::nullopt;
   std::vector<ir::IndexVar> heads, others;
   bool is_long = false;
   for (size_t k = 0; k < places.size(); ++k) {
@@ -344,8 +366,12 @@ void SumRowsFirst(Inst rows, size_t heads, ir::Function& f, std::vector<Inst>& o
   rows.results = {f.NewValue(ir::Type::Array(element.elem, static_cast<int>(heads)))};
   of_rows.out.clear();
   of_rows.shape.clear();
+  std::erase_if(sum.each->where, [&](const ir::Constraint& c) {
+    return std::any_of(sum.each->indices.begin() + static_cast<std::ptrdiff_t>(heads),
+                       sum.each->indices.end(),
+                       [&](const ir::IndexVar& i) { return c.e.Coeff(i.var) != 0; });
+  });
   sum.each->indices.resize(heads);
-  sum.each->where.clear();
   Inst read;
   read.op = Op::Index;
   read.args = rows.results;
@@ -412,14 +438,16 @@ class Gatherer {
     for (size_t k = inst.results.size(); k-- > 0;) {
       const ir::EachResult& r = inst.each->results[k];
       if (r.monoid != ir::Monoid::kSum || IsPrefixForm(*inst.each, r)) continue;
-      if (StoresBySets(*inst.each, r)) continue;
       CopiedStatement copy = CopyWithResult(inst, k, f_);
       if (!IsCheap(*copy.inst.each, f_)) continue;
       CopiedStatement gather = CopyWithResult(inst, k, f_);
-      if (!IsAffineInIndices(*inst.each, r.out) || !Gather(*gather.inst.each, f_)) {
+      if (!IsAffineInIndices(*inst.each, r.out) || StoresBySets(*inst.each, r) ||
+          !Gather(*gather.inst.each, f_)) {
         const std::optional<size_t> heads = PutPlacesFirst(*copy.inst.each, extents_);
-        if (!heads) continue;
-        SumRowsFirst(std::move(copy.inst), *heads, f_, out);
+        const std::optional<size_t> front =
+            heads ? heads : PutShortLastInFront(*copy.inst.each, extents_);
+        if (!front) continue;
+        SumRowsFirst(std::move(copy.inst), *front, f_, out);
         Erase(inst, k);
         continue;
       }
@@ -430,8 +458,10 @@ class Gatherer {
                RunsOverRows(each, outer, scanned_) || RunsOverPoints(each, inner_, extents_);
       };
       if (runs_over_rows(*copy.inst.each) && !runs_over_rows(*gather.inst.each)) {
-        if (!heads) continue;
-        SumRowsFirst(std::move(copy.inst), *heads, f_, out);
+        const std::optional<size_t> front =
+            heads ? heads : PutShortLastInFront(*copy.inst.each, extents_);
+        if (!front) continue;
+        SumRowsFirst(std::move(copy.inst), *front, f_, out);
       } else {
         const bool across = WalksAcrossRows(*gather.inst.each, /*with_results=*/false);
         if (across && !WalksAcrossRows(*copy.inst.each, /*with_results=*/true)) continue;
@@ -443,19 +473,32 @@ class Gatherer {
     PruneBody(*inst.each);
   }
 
-  // Whether a subscript is that of a row in a set, 16 * b + q with q < 16: the loops that make the sets have each once.
+  // Whether a subscript is that of a row in a set, 16 * b + q with q < 16, or next to one, 16 * b + q + p with p < 3: the loops that
+  // make the sets have each once, or twice.
   bool StoresBySets(const ir::Each& each, const ir::EachResult& r) const {
-    return std::any_of(r.out.begin(), r.out.end(), [&](const Affine& out) {
-      if (out.terms.size() != 2) return false;
-      const bool first = out.terms[0].coeff == 1;
-      const Affine::Term& set = out.terms[first ? 1 : 0];
-      const Affine::Term& within = out.terms[first ? 0 : 1];
-      const auto at = PlaceOfIndex(each, within.value);
-      if (!at || !PlaceOfIndex(each, set.value) || within.coeff != 1) return false;
-      const auto length = extents_.constants.find(each.indices[*at].extent);
-      return length != extents_.constants.end() && length->second <= set.coeff &&
-             length->second > kFewOfSet;
-    });
+    return std::any_of(r.out.begin(), r.out.end(),
+                       [&](const Affine& out) { return IsRowOfSet(each, out); });
+  }
+
+  bool IsRowOfSet(const ir::Each& each, const Affine& out) const {
+    std::vector<Affine::Term> terms;  // of indices, that of the set first
+    for (const Affine::Term& t : out.terms) {
+      if (PlaceOfIndex(each, t.value)) terms.push_back(t);
+    }
+    for (Affine::Term& t : terms) {
+      if (Magnitude(t.coeff) > Magnitude(terms[0].coeff)) std::swap(t, terms[0]);
+    }
+    int64_t length = 1;
+    for (size_t k = 1; k < terms.size(); ++k) {
+      const size_t at = *PlaceOfIndex(each, terms[k].value);
+      const auto count = extents_.constants.find(each.indices[at].extent);
+      if (count == extents_.constants.end() || count->second > kMostOfSet ||
+          Magnitude(terms[0].coeff) > kMostOfSet)
+        return false;
+      length += std::abs(terms[k].coeff) * (count->second - 1);
+    }
+    const int64_t step = length > 1 ? std::abs(terms[0].coeff) : 0;
+    return length > kFewOfSet && length <= step + step / 4;
   }
 
   static void Erase(Inst& inst, size_t result) {

@@ -40,14 +40,15 @@ std::optional<Affine> GreatestOf(const ir::Each& each, const Affine& a, const Le
 }
 
 std::optional<FewPlaces> FewPlacesOf(const ir::Each& each, const ir::IndexVar& index,
-                                     const Length& length) {
+                                     const Length& length, Few few) {
   std::vector<Bound> firsts{{{}, true}}, lasts{{Affine::Of(index.extent) - Affine::Const(1), true}};
   for (size_t k = 0; k < each.where.size(); ++k) {
     const ir::Constraint& c = each.where[k];
     const int64_t coeff = c.e.Coeff(index.var);
     if (c.equality || (coeff != 1 && coeff != -1)) continue;
     const Affine rest = c.e - Affine::Of(index.var) * coeff;
-    const std::optional<Affine> greatest = GreatestOf(each, rest, length);
+    const std::optional<Affine> greatest =
+        few == Few::kNextToOthers ? rest : GreatestOf(each, rest, length);
     if (!greatest) continue;
     const auto at = *greatest == rest ? std::optional(k) : std::nullopt;
     if (coeff == 1)
@@ -143,7 +144,7 @@ ir::Inst FewRowsAlone(const ir::Inst& maker, size_t result, size_t axis, const i
 }
 
 void NarrowToFew(ir::Inst& statement, const Length& length,
-                 const std::function<ir::Value(int64_t)>& number, ir::Function& f) {
+                 const std::function<ir::Value(int64_t)>& number, ir::Function& f, Few few) {
   ir::Each& each = *statement.each;
   const bool of_places = std::any_of(each.results.begin(), each.results.end(), [](const auto& r) {
     return ir::IsScan(r.monoid) || ir::IsArg(r.monoid);
@@ -153,7 +154,7 @@ void NarrowToFew(ir::Inst& statement, const Length& length,
     const ir::IndexVar index = each.indices[k];
     const auto stores = [&](const ir::EachResult& r) { return CountNaming(r, index.var) > 0; };
     if (std::any_of(each.results.begin(), each.results.end(), stores)) continue;
-    const std::optional<FewPlaces> places = FewPlacesOf(each, index, length);
+    const std::optional<FewPlaces> places = FewPlacesOf(each, index, length, few);
     if (places) RunOver(each, k, *places, number(places->count), f);
   }
 }

@@ -8,9 +8,9 @@
 //   s = each(i < m, j < d) { u = index z[i, j] … }
 //
 // Of several such places no two of which meet, `z[2 * i]` and `z[2 * i + 1]`, there are as many arrays. Of sets of many rows,
-// `z[16 * i + q]` with q < 16, the array has an axis for the sets and one for the rows of each (a few are rows of windows). What costs
-// nothing becomes part of its readers otherwise (core/opt/fuse.cc), unless it is taken from the end, and arrays that are no larger than
-// the function's own stay.
+// `z[16 * i + q]` with q < 16, the array has an axis for the sets and one for the rows of each (a few are rows of windows); and so have
+// numbers of its rows, such as their norms, that are read by sets, too. What costs nothing becomes part of its readers otherwise
+// (core/opt/fuse.cc), unless it is taken from the end or by sets, and arrays that are no larger than the function's own stay.
 #include <algorithm>
 #include <map>
 #include <optional>
@@ -25,6 +25,7 @@
 #include "core/tensor/array_reads.h"
 #include "core/tensor/made_rows.h"
 #include "core/tensor/normalise.h"
+#include "core/tensor/row_places.h"
 #include "core/tensor/statement_edit.h"
 
 namespace pullback::tensor {
@@ -37,35 +38,24 @@ using ir::Inst;
 using ir::Op;
 using ir::Value;
 
-constexpr size_t kMostPlaces = 4;
-constexpr int kMostRounds = 16;  // of what such arrays are made of
-
-// step * i + from, i < rows; or of sets, step * i + q + from with q < inner, which is no more than the step.
-struct Places {
-  int64_t step = 0;
-  Affine from;
-  Value rows;
-  Value inner = {};
-  int64_t length = 1;  // of inner
-  bool operator==(const Places&) const = default;
-};
-
-// Of a subscript, with the indices that it is of.
-struct Place {
-  Places places;
-  Value index, within = {};
-};
+constexpr int kMostRounds = 64;       // of what such arrays are made of
+constexpr size_t kMostTogether = 32;  // arrays that go to the same places
 
 constexpr size_t kMostAxes = 4;  // before one is added
+constexpr size_t kMostIndices = 4;
 
 class Maker {
  public:
   explicit Maker(ir::Function& f)
-      : f_(f), outer_(f), own_(f), reads_(f), equal_(ir::CheckedEqual(f.blocks[0])) {
+      : f_(f), outer_(f), own_(f), reads_(f, 1), equal_(ir::CheckedEqual(f.blocks[0])) {
     for (const ir::Block& b : f.blocks) {
       for (const Inst& inst : b.insts) {
         if (inst.op == Op::Const && f.TypeOf(inst.results[0]) == ir::Type::I64())
           lengths_[inst.results[0]] = static_cast<int64_t>(inst.bits);
+        if (!inst.each || inst.results.size() != 1) continue;
+        makers_[inst.results[0]] = inst.each.get();
+        made_by_[inst.each.get()] = inst.results[0];
+        if (MakesLargeArray(inst, own_)) large_.insert(inst.results[0]);
       }
     }
   }
@@ -84,17 +74,22 @@ class Maker {
  private:
   bool Visit(ir::Block& b, size_t k) {
     const Value array = b.insts[k].results[0];
-    if (!MakesLargeArray(b.insts[k], own_) || reread_.contains(array) ||
+    if (b.insts[k].each->results[0].into.valid() || reread_.contains(array) ||
         !reads_.OnlyByStatements(array))
       return false;
     const bool is_dear = MakesLargeRows(b.insts[k], own_);
+    const bool is_large = MakesLargeArray(b.insts[k], own_);
     const Each& each = *b.insts[k].each;
     const EachResult& r = each.results[0];
     for (size_t axis = 0; axis < r.out.size(); ++axis) {
-      const std::optional<std::vector<Places>> places = PlacesAt(each, array, axis);
-      if (!places || !(is_dear || AreFromEnd(*places))) continue;
+      const std::optional<Plan> plan = PlacesAt(each, array, axis);
+      if (!plan) continue;
+      const bool are_sets = HasSets(plan->places);
+      if (is_large ? !is_dear && !are_sets && !AreFromEnd(plan->places)
+                   : !are_sets || !LargeGoTo(each, axis))
+        continue;
       if (!IsReadHere(b, k, array)) return false;
-      MakeAt(b, k, axis, *places);
+      MakeAt(b, k, axis, *plan);
       return true;
     }
     return false;
@@ -111,34 +106,43 @@ class Maker {
     return here == all;
   }
 
+  // Where the rows are made; whether some of these may not be there, since who reads them asks first.
+  struct Plan {
+    std::vector<Places> places;
+    bool may_lack = false;
+  };
+
   // Nothing: some read is at no such place, or all rows are read in their order, or some row may be read twice.
-  std::optional<std::vector<Places>> PlacesAt(const Each& each, Value array, size_t axis) const {
+  std::optional<Plan> PlacesAt(const Each& each, Value array, size_t axis) const {
     const EachResult& r = each.results[0];
     const std::optional<size_t> row = PlaceOfIndex(each, r.out[axis].AsValue());
     if (!row || CountNaming(r, each.indices[*row].var) != 1 ||
         each.indices[*row].extent != r.shape[axis] || !ir::IsApartFor(r, *row))
       return std::nullopt;
     std::vector<Places> all;
+    bool may_lack = false;
     for (const ArrayReads::Read& read : reads_.Of(array)) {
-      const std::optional<Place> place = PlaceOf(*read.statement, read.inst->subs[axis]);
+      const Affine& sub = read.inst->subs[axis];
+      const std::optional<Place> place = PlaceOf(*read.statement, sub);
       const bool is_behind = place && place->places.step < 0 &&  // whose rows it takes in order
                              RunsAgainst(*read.statement, place->index, read.inst->guard);
       if (!place || is_behind) return std::nullopt;
-      if (std::find(all.begin(), all.end(), place->places) != all.end()) continue;
-      if (!IsWithinRows(*read.statement, read.inst->subs[axis], r.shape[axis])) return std::nullopt;
-      all.push_back(place->places);
+      if (!IsWithinRows(*read.statement, sub, r.shape[axis], {})) {
+        const bool asks = IsWithinRows(*read.statement, sub, r.shape[axis],
+                                       ir::ConstraintsAt(*read.statement, read.inst->guard));
+        if (!asks) return std::nullopt;
+        may_lack = true;
+      }
+      if (std::find(all.begin(), all.end(), place->places) == all.end())
+        all.push_back(place->places);
     }
     const bool as_made = all.size() == 1 && all[0] == Places{1, {}, r.shape[axis]};
-    if (as_made || all.size() > kMostPlaces) return std::nullopt;
-    const bool has_sets =
-        std::any_of(all.begin(), all.end(), [](const Places& p) { return p.inner.valid(); });
-    if (has_sets && (r.out.size() >= kMostAxes || !ir::IsPrefixForm(each, r))) return std::nullopt;
-    for (size_t a = 0; a < all.size(); ++a) {
-      for (size_t b = a + 1; b < all.size(); ++b) {
-        if (!NeverMeet(all[a], all[b])) return std::nullopt;
-      }
-    }
-    return all;
+    std::optional<std::vector<Places>> places;
+    if (!as_made) places = MadeTogether(std::move(all));
+    if (!places) return std::nullopt;
+    if (HasSets(*places) ? r.out.size() >= kMostAxes || !ir::IsPrefixForm(each, r) : may_lack)
+      return std::nullopt;
+    return Plan{std::move(*places), may_lack};
   }
 
   // What is made of the rows of another is read so, too.
@@ -146,34 +150,143 @@ class Maker {
     return std::all_of(places.begin(), places.end(), [](const Places& p) { return p.step < 0; });
   }
 
+  static bool HasSets(const std::vector<Places>& places) {
+    return std::any_of(places.begin(), places.end(), [](const Places& p) { return p.AreSets(); });
+  }
+
+  using Rows = std::pair<Value, size_t>;  // of an array, and which axis they are along
+  using SetsOf = std::map<Rows, std::optional<std::vector<Places>>>;
+
+  // Whether the statement is made of rows of some large array near its own, also by way of others, and all such can be made by sets
+  // once it is.
+  bool LargeGoTo(const Each& maker, size_t axis) const {
+    std::set<Rows> met;
+    Collect(maker, axis, met);
+    SetsOf known;
+    bool some = false;
+    for (const Rows& rows : met) {
+      if (!large_.contains(rows.first)) continue;
+      std::optional<std::vector<Places>> sets = SetsFor(rows, known);
+      if (!sets || !MadeTogether(std::move(*sets))) return false;
+      some = true;
+    }
+    return some;
+  }
+
+  void Collect(const Each& maker, size_t axis, std::set<Rows>& met) const {
+    const Value row = maker.results[0].out[axis].AsValue();
+    for (const Inst& read : maker.body) {
+      if (read.op != Op::Index || reread_.contains(read.args[0])) continue;
+      const auto made = makers_.find(read.args[0]);
+      if (made == makers_.end()) continue;
+      for (size_t a = 0; a < read.subs.size(); ++a) {
+        const std::optional<Window> window = WindowOf(maker, read.subs[a]);
+        if (!window || window->index != row || met.size() > kMostTogether) continue;
+        if (met.emplace(read.args[0], a).second) Collect(*made->second, a, met);
+      }
+    }
+  }
+
+  // The sets that an array is read at, also by what is read so itself. Nothing: others read it.
+  std::optional<std::vector<Places>> SetsFor(const Rows& rows, SetsOf& known) const {
+    const auto [it, fresh] = known.emplace(rows, std::nullopt);
+    const auto& [array, axis] = rows;
+    if (!fresh || reread_.contains(array) || !reads_.OnlyByStatements(array)) return it->second;
+    std::vector<Places> sets;
+    for (const ArrayReads::Read& read : reads_.Of(array)) {
+      const std::optional<std::vector<Places>> some =
+          SetsOfRead(*read.statement, read.inst->subs[axis], known);
+      if (!some) return std::nullopt;
+      for (const Places& p : *some) {
+        if (std::find(sets.begin(), sets.end(), p) == sets.end()) sets.push_back(p);
+      }
+    }
+    return it->second = std::move(sets);
+  }
+
+  std::optional<std::vector<Places>> SetsOfRead(const Each& reader, const Affine& sub,
+                                                SetsOf& known) const {
+    const std::optional<Window> window = WindowOf(reader, sub);
+    const auto made = made_by_.find(&reader);
+    if (!window || made == made_by_.end()) {
+      const std::optional<Place> place = PlaceOf(reader, sub);
+      return place ? std::optional(std::vector{place->places}) : std::nullopt;
+    }
+    const EachResult& r = reader.results[0];
+    for (size_t a = 0; a < r.out.size(); ++a) {
+      if (r.out[a] != Affine::Of(window->index)) continue;
+      std::optional<std::vector<Places>> sets = SetsFor({made->second, a}, known);
+      for (size_t k = 0; sets && k < sets->size(); ++k) {
+        (*sets)[k].from = (*sets)[k].from + Affine::Const(window->first);
+        (*sets)[k].length += window->more;
+      }
+      return sets;
+    }
+    return std::nullopt;
+  }
+
+  // index + first, and so many more behind that.
+  struct Window {
+    Value index;
+    int64_t first, more;
+  };
+  std::optional<Window> WindowOf(const Each& reader, const Affine& sub) const {
+    Window window{{}, sub.constant, 0};
+    if (Magnitude(sub.constant) > kFewOfSet) return std::nullopt;
+    for (const Affine::Term& t : sub.terms) {
+      if (!PlaceOfIndex(reader, t.value)) return std::nullopt;
+      const std::optional<int64_t> length = LengthOf(reader, t);
+      if (length && *length <= kFewOfSet && Magnitude(t.coeff) <= kFewOfSet) {
+        const int64_t last = t.coeff * (*length - 1);
+        window.first += std::min<int64_t>(last, 0);
+        window.more += std::abs(last);
+      } else if (t.coeff == 1 && !window.index.valid()) {
+        window.index = t.value;
+      } else {
+        return std::nullopt;
+      }
+    }
+    return window.index.valid() ? std::optional(window) : std::nullopt;
+  }
+
+  std::optional<int64_t> LengthOf(const Each& reader, const Affine::Term& t) const {
+    const auto length = lengths_.find(reader.indices[*PlaceOfIndex(reader, t.value)].extent);
+    const bool is_short = length != lengths_.end() && length->second >= 1 &&
+                          length->second <= kMostOfSet && Magnitude(t.coeff) <= kMostOfSet;
+    return is_short ? std::optional(length->second) : std::nullopt;
+  }
+
   std::optional<Place> PlaceOf(const Each& reader, const Affine& sub) const {
-    std::vector<Affine::Term> of;  // indices
+    std::vector<Affine::Term> of;  // indices, that of the sets first
     for (const Affine::Term& t : sub.terms) {
       if (FindDef(reader, t.value)) return std::nullopt;
       if (PlaceOfIndex(reader, t.value)) of.push_back(t);
     }
-    if (of.empty() || of.size() > 2) return std::nullopt;
-    if (of.size() == 2 && of[0].coeff == 1) std::swap(of[0], of[1]);
-    const auto extent = [&](const Affine::Term& t) {
-      return reader.indices[*PlaceOfIndex(reader, t.value)].extent;
-    };
+    if (of.empty() || of.size() > kMostIndices) return std::nullopt;
+    for (Affine::Term& t : of) {
+      if (Magnitude(t.coeff) > Magnitude(of[0].coeff)) std::swap(t, of[0]);
+    }
     Place place;
     place.index = of[0].value;
-    place.places = {of[0].coeff, sub - Affine::Of(of[0].value) * of[0].coeff, extent(of[0])};
-    if (of.size() == 1) return place;
-    const auto length = lengths_.find(extent(of[1]));
-    if (of[1].coeff != 1 || length == lengths_.end() || length->second <= kFewOfSet ||
-        length->second > of[0].coeff)
-      return std::nullopt;
-    place.within = of[1].value;
-    place.places.inner = extent(of[1]);
-    place.places.length = length->second;
-    place.places.from = place.places.from - Affine::Of(place.within);
+    place.places = {of[0].coeff, sub - Affine::Of(of[0].value) * of[0].coeff,
+                    reader.indices[*PlaceOfIndex(reader, of[0].value)].extent};
+    for (size_t k = 1; k < of.size(); ++k) {
+      const std::optional<int64_t> length = LengthOf(reader, of[k]);
+      const uint64_t step = Magnitude(of[0].coeff);
+      if (!length || step <= kFewOfSet || step > kMostOfSet) return std::nullopt;
+      const int64_t last = of[k].coeff * (*length - 1);
+      const Affine from_0 =
+          Affine::Of(of[k].value) * of[k].coeff - Affine::Const(std::min<int64_t>(last, 0));
+      place.places.length += std::abs(last);
+      place.within = place.within + from_0;
+    }
+    place.places.from = place.places.from - place.within;
     return place;
   }
 
-  // At every point of the reader's box.
-  bool IsWithinRows(const Each& reader, const Affine& sub, Value rows) const {
+  // At every point of the reader's box where the conditions hold.
+  bool IsWithinRows(const Each& reader, const Affine& sub, Value rows,
+                    const std::vector<ir::Constraint>& conditions) const {
     analysis::Box box = outer_.BoxOf(reader);
     const Affine last = outer_.Describe(rows, box) - Affine::Const(1);
     if (const Value size = (last + Affine::Const(1)).AsValue(); size.valid()) {
@@ -182,6 +295,8 @@ class Maker {
     }
     const Affine at = outer_.Describe(sub, reader, box);
     std::vector<ir::Constraint> known = outer_.QuotientsOf(reader, box);
+    for (const ir::Constraint& c : conditions)
+      known.push_back({outer_.Describe(c.e, reader, box), c.equality});
     // What the entry has checked of the rows.
     for (const auto& [a, b] : equal_) {
       if (a == rows || b == rows)
@@ -192,44 +307,30 @@ class Maker {
            analysis::ProvesImplied(known, {last - at, false}, box, work);
   }
 
-  // By what is left when they are divided by the step, or since one begins where the other ends.
-  static bool NeverMeet(const Places& a, const Places& b) {
-    const int64_t step = std::abs(a.step);
-    if (std::abs(b.step) != step) return false;
-    const Affine apart = b.from - a.from;
-    if (a.inner.valid() || b.inner.valid()) {
-      if (!apart.IsConst() || a.step != b.step) return false;
-      const int64_t behind = (apart.constant % step + step) % step;
-      return behind >= a.length && step - behind >= b.length;
-    }
-    if (step > 1) return apart.IsConst() && apart.constant % step != 0;
-    return a.step == 1 && b.step == 1 &&
-           (apart == Affine::Of(a.rows) || apart * -1 == Affine::Of(b.rows));
-  }
-
-  void MakeAt(ir::Block& b, size_t k, size_t axis, const std::vector<Places>& places) {
+  void MakeAt(ir::Block& b, size_t k, size_t axis, const Plan& plan) {
     const Value array = b.insts[k].results[0];
-    std::vector<Inst> made;
+    const std::vector<Places>& places = plan.places;
+    std::vector<std::vector<Inst>> made;
     std::map<size_t, std::vector<size_t>> in_front_of;  // of made, by who reads them first
-    for (const Places& p : places) made.push_back(RowsAt(b.insts[k], axis, p));
+    for (const Places& p : places) made.push_back(RowsAt(b.insts[k], axis, p, plan.may_lack));
     std::vector<char> met(places.size());
     for (size_t at = k + 1; at < b.insts.size(); ++at) {
       if (!b.insts[at].each) continue;
       for (Inst& read : b.insts[at].each->body) {
         if (read.op != Op::Index || read.args[0] != array) continue;
         const Place place = *PlaceOf(*b.insts[at].each, read.subs[axis]);
-        const auto p = static_cast<size_t>(std::find(places.begin(), places.end(), place.places) -
-                                           places.begin());
-        read.args[0] = made[p].results[0];
+        size_t p = 0;
+        while (!OffsetIn(places[p], place.places)) ++p;
+        read.args[0] = made[p].back().results[0];
         read.subs[axis] = Affine::Of(place.index);
-        if (place.within.valid()) {
+        if (places[p].AreSets()) {
           std::vector<Affine> subs = read.subs.ToVector();
           subs.insert(subs.begin() + static_cast<std::ptrdiff_t>(axis) + 1,
-                      Affine::Of(place.within));
+                      place.within + Affine::Const(*OffsetIn(places[p], place.places)));
           read.subs = ThinVector<Affine>(subs.begin(), subs.end());
         }
         if (std::exchange(met[p], 1) != 0) continue;
-        made[p].loc = b.insts[at].loc;  // of the extent, should it be negative
+        made[p].back().loc = b.insts[at].loc;  // of the extent, should it be negative
         in_front_of[at].push_back(p);
       }
     }
@@ -237,36 +338,64 @@ class Maker {
     for (auto it = in_front_of.rbegin(); it != in_front_of.rend(); ++it) {
       for (auto p = it->second.rbegin(); p != it->second.rend(); ++p) {
         b.insts.insert(b.insts.begin() + static_cast<std::ptrdiff_t>(it->first),
-                       std::move(made[*p]));
+                       std::make_move_iterator(made[*p].begin()),
+                       std::make_move_iterator(made[*p].end()));
       }
     }
-    b.insts.erase(b.insts.begin() + static_cast<std::ptrdiff_t>(k));
+    std::vector<Inst> checks;
+    const Value rows = b.insts[k].each->results[0].shape[axis];
+    if (outer_.MayBeNegative(rows)) CheckSize(rows, b.insts[k].loc, f_, checks);
+    const auto at = b.insts.erase(b.insts.begin() + static_cast<std::ptrdiff_t>(k));
+    b.insts.insert(at, std::make_move_iterator(checks.begin()),
+                   std::make_move_iterator(checks.end()));
   }
 
-  Inst RowsAt(const Inst& maker, size_t axis, const Places& places) {
+  // The statement, behind the length of sets.
+  std::vector<Inst> RowsAt(const Inst& maker, size_t axis, const Places& places, bool may_lack) {
     Inst inst = CopyStatement(maker, f_).inst;
     inst.results = {f_.NewLike(f_, maker.results[0])};
+    std::vector<Inst> made;
     Each& each = *inst.each;
     EachResult& r = each.results[0];
     const size_t at = *PlaceOfIndex(each, r.out[axis].AsValue());
-    const Value number = each.indices[at].var, row = f_.NewLike(f_, number);
+    const Value number = each.indices[at].var, rows = r.shape[axis], row = f_.NewLike(f_, number);
     each.indices[at] = {row, places.rows};
     r.out[axis] = Affine::Of(row);
     r.shape[axis] = places.rows;
     Affine place = Affine::Of(row) * places.step + places.from;
-    if (places.inner.valid()) {
-      const Value within = f_.NewLike(f_, number);
+    if (places.AreSets()) {
+      made.push_back(ConstantOf(places.length));
+      const Value within = f_.NewLike(f_, number), inner = made[0].results[0];
       const auto behind = static_cast<std::ptrdiff_t>(axis) + 1;
       each.indices.insert(each.indices.begin() + static_cast<std::ptrdiff_t>(at) + 1,
-                          {within, places.inner});
+                          {within, inner});
       r.out.insert(r.out.begin() + behind, Affine::Of(within));
-      r.shape.insert(r.shape.begin() + behind, places.inner);
+      r.shape.insert(r.shape.begin() + behind, inner);
+      if (ir::IsScan(r.monoid)) ++r.outer;
       const ir::Type type = f_.TypeOf(inst.results[0]);
       inst.results = {
           f_.NewValue(ir::Type::Array(type.elem, type.rank + 1), f_.names[maker.results[0].id])};
       place = place + Affine::Of(within);
     }
     SubstituteIndex(each, f_, number, place);
+    if (may_lack) AddRange(each, place, rows);
+    if (places.AreSets()) {
+      const auto length = [](Value) { return std::optional<int64_t>(); };
+      const auto number = [&](int64_t count) {
+        return made.emplace_back(ConstantOf(count)).results[0];
+      };
+      NarrowToFew(inst, length, number, f_, Few::kNextToOthers);
+    }
+    made.push_back(std::move(inst));
+    return made;
+  }
+
+  Inst ConstantOf(int64_t number) {
+    Inst inst;
+    inst.op = Op::Const;
+    inst.bits = static_cast<uint64_t>(number);
+    inst.results = {f_.NewValue(ir::Type::I64(), "")};
+    lengths_[inst.results[0]] = number;
     return inst;
   }
 
@@ -276,6 +405,9 @@ class Maker {
   const ArrayReads reads_;
   const std::vector<std::pair<Value, Value>> equal_;  // that the entry checks
   std::map<Value, int64_t> lengths_;                  // that are numbers
+  std::map<Value, const Each*> makers_;               // of one result
+  std::map<const Each*, Value> made_by_;              // the same
+  std::set<Value> large_;                             // of these
   std::set<Value> reread_;                            // by other statements than reads_ says
 };
 

@@ -150,8 +150,13 @@ class LayersWriter {
   }
 
   std::string Loss() {
-    if (Pick({0, 1, 2}) == 0) return ByLoop();
-    return "  return sum i < #" + OfRows() + "\n";
+    switch (Pick({0, 0, 0, 1, 1, 1, 1, 1, 2})) {
+      case 0: return ByLoop();
+      case 1: return "  return sum i < #" + OfRows() + "\n";
+      default: break;
+    }
+    return "  return sum " + (rows_ == "n / 2 / 2" ? "i < #" + OfRows() : "b < # / " + OfSets()) +
+           "\n";
   }
   std::string OfRows() {
     return Pick({" { dot($[i], v) ** 2 }", " { log(1.0 + norm2($[i])) }",
@@ -161,6 +166,15 @@ class LayersWriter {
                  " { max l < h { $[i, l] } }", " { let m = max l < h { $[i, l] }; m * m }",
                  " { (dot($[i], v) - y[i]) ** 2 }", " { dot($[i], ~[i]) }",
                  " { norm2($[i] - ~[max(0, i - 1)]) }"});
+  }
+  // So many rows that a quarter of as many next to these may be made twice.
+  std::string OfSets() {
+    const std::string many = rows_ == "n" ? "40" : "32", at = "$[" + many + " * b + j";
+    return many + Pick({" { (sum j < " + many + " { dot(" + at + "], v) }) ** 2 }",
+                        " { norm2(sum j < " + many + " { f64(j) * " + at + "] }) ** 2 }",
+                        ", l < h { (max j < " + many + " { " + at + ", l] }) ** 2 }",
+                        " { let m = (sum j < " + many + " { " + at + "] }) / 9.0; sum j < " + many +
+                            " { norm2(" + at + "] - m) } }"});
   }
   std::string ByLoop() {
     if (Pick({0, 1, 2, 3}) == 0)

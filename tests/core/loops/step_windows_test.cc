@@ -114,7 +114,7 @@ TEST_CASE("windows by steps: each set of a batch has its own") {
 // Two arrays of which a loop would have to be at two paces stay, and so do rows too far apart.
 TEST_CASE("windows by steps: rows that are read at two paces stay") {
   for (const char* read : {"2, l < h { let e = z[2 * i, l] - z[i, l] * z[2 * i + 1, l]",
-                           "9, l < h { let e = sum q < 10 { z[9 * i + q, l] }"}) {
+                           "9, l < h { let e = sum q < 12 { z[9 * i + q, l] }"}) {
     const ir::Module ssa = testing::LowerText(
         std::string("fn f(x: [n, d]f64, w: [d, h]f64) -> f64 {\n  let z = x @ w\n"
                     "  return sum i < (n - 1) / ") +

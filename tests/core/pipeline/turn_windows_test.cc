@@ -316,8 +316,9 @@ TEST_CASE("turn blocks: rows that layers in front take by steps") {
   by("  let h = gen i < n / 2 { g[2 * i] - g[2 * i + 1] @ u }\n"
      "  let q = gen i < n / 2 { h[i] - h[min(n / 2 - 1, i + 1)] }\n",
      "< n / 2", one);
-  // Rows of a layer that another takes by steps and in order, and by more of a step than are near.
-  by(means + "  let r = gen i < n { g[i] * 0.5 }\n", "< n / 2", "a = sin(a + dot(q[i], r[i]))", 4);
+  // Rows of a layer that another takes by steps and in order (half of each is made again for the reverse half), and by more of a
+  // step than are near.
+  by(means + "  let r = gen i < n { g[i] * 0.5 }\n", "< n / 2", "a = sin(a + dot(q[i], r[i]))", 3);
   by("  let q = gen i < n / 5 { g[5 * i] + g[5 * i + 4] }\n", "< n / 5", one);
   // Pairs of pairs.
   by("  let h = gen i < n / 2 { max.(g[2 * i], g[2 * i + 1]) }\n"
