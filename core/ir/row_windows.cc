@@ -6,7 +6,7 @@
 namespace pullback::ir {
 namespace {
 
-constexpr int64_t kMostAway = 1 << 20, kMostTurns = 16, kMostStep = 8;
+constexpr int64_t kMostAway = 1 << 20, kMostTurns = 256, kMostStep = 64;
 
 bool IsNear(int64_t rows) { return -kMostAway <= rows && rows <= kMostAway; }
 bool IsStep(int64_t step) { return 1 <= step && step <= kMostStep; }

@@ -27,7 +27,7 @@ Effects Paced(Effects loop, const Pace& pace);
 
 // Of each loop, the rate at which a row that several access, and one writes, takes as many turns in all of them. nullopt: there is
 // none, or none that is small enough.
-inline constexpr int64_t kMostRate = 16;
+inline constexpr int64_t kMostRate = 64;
 std::optional<std::vector<int64_t>> RatesOf(const std::vector<const Effects*>& loops);
 
 }  // namespace pullback::loops

@@ -111,7 +111,7 @@ class RowsFirst {
     for (size_t k = 0; k < inst.results.size(); ++k) {
       const Value v = inst.results[k];
       const bool elsewhere = elsewhere_[v.id];
-      if (f_.TypeOf(v).rank < 2 || (elsewhere && inst.each)) continue;
+      if (!f_.TypeOf(v).IsArray() || (elsewhere && inst.each)) continue;
       const ir::Values shape = inst.each ? inst.each->results[k].shape : ShapeOfSum(inst);
       if (shape.empty()) continue;
       arrays_.emplace(v, Array{at, k, shape, elsewhere, false, {}});

@@ -263,8 +263,8 @@ bool IsWithin(const Reach& turns, int64_t most) {
 }
 }  // namespace
 
-bool IsNear(const Reach& turns) { return IsWithin(turns, 32); }
-bool IsShortDelay(const Reach& turns) { return IsWithin(turns, 64); }
+bool IsNear(const Reach& turns) { return IsWithin(turns, 256); }
+bool IsShortDelay(const Reach& turns) { return IsWithin(turns, 512); }
 
 StripArray MakeStripArray(const Node& alloc, const Effects::Access& access) {
   StripArray of{};
@@ -280,12 +280,15 @@ StripArray MakeStripArray(const Node& alloc, const Effects::Access& access) {
 int64_t StripTurns(const std::vector<StripArray>& arrays) {
   const bool rows =
       std::any_of(arrays.begin(), arrays.end(), [](const StripArray& of) { return of.HasRows(); });
-  int64_t whole = 1, longest = 1;
+  int64_t whole = 1, longest = 1, widest = 0;
   for (const StripArray& of : arrays) {
     whole = std::lcm(whole, of.period);
     longest = std::max(longest, of.period);
+    widest = std::max(widest, of.last.constant - of.first.constant);
   }
-  const int64_t turns = std::max(rows ? kStripRows : kStripTurns, 4 * longest);
+  // What a strip carries on is no more than two rows for each that it makes.
+  const int64_t turns =
+      std::max({rows ? kStripRows : kStripTurns, 4 * longest, widest > 32 ? 2 * widest : 0});
   return (turns + whole - 1) / whole * whole;
 }
 

@@ -41,6 +41,21 @@ double Definitions::AsDouble(Value v) const {
              : std::bit_cast<double>(Bits(v));
 }
 
+// n - 2 * (n / 2), or more.
+bool Definitions::IsRest(const ir::Affine& sum) const {
+  constexpr int64_t kConstant = int64_t{1} << 50;
+  if (sum.terms.size() != 2 || sum.constant < 0 || sum.constant > kConstant) return false;
+  for (const size_t k : {0, 1}) {
+    const ir::Affine::Term &whole = sum.terms[k], &quotient = sum.terms[1 - k];
+    const Def& d = Of(quotient.value);
+    if (whole.coeff != 1 || !d.known || d.guard.valid() || d.op != Op::Div) continue;
+    const std::optional<int64_t> by = Int(d.args[1]);
+    if (by && *by > 0 && quotient.coeff == -*by && d.args[0] == whole.value)
+      return IsSize(whole.value);
+  }
+  return false;
+}
+
 bool Definitions::IsSize(Value v) const {
   constexpr int64_t kCoeff = 1 << 16, kConstant = int64_t{1} << 50;  // sums of sizes do not wrap
   const Def& d = Of(v);
@@ -52,8 +67,13 @@ bool Definitions::IsSize(Value v) const {
     case Op::Const: return static_cast<int64_t>(d.bits) >= 0;
     case Op::Max: return std::any_of(d.args.begin(), d.args.end(), is_size);
     case Op::Min: return std::all_of(d.args.begin(), d.args.end(), is_size);
+    case Op::Div: {
+      const std::optional<int64_t> by = Int(d.args[1]);
+      return by && *by > 0 && IsSize(d.args[0]);
+    }
     case Op::AffineOf: {
       const ir::Affine& sum = AffineOf(d);
+      if (IsRest(sum)) return true;
       return sum.constant >= 0 && sum.constant <= kConstant &&
              std::all_of(sum.terms.begin(), sum.terms.end(), [&](const ir::Affine::Term& t) {
                const Op op = Of(t.value).op;

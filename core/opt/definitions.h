@@ -54,6 +54,8 @@ class Definitions {
   bool IsSize(ir::Value v) const;      // surely not negative: made of sizes
 
  private:
+  bool IsRest(const ir::Affine& sum) const;
+
   static constexpr uint32_t kNowhere = UINT32_MAX;
 
   const ir::Function& f_;

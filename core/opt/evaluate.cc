@@ -58,9 +58,17 @@ Bits OfCast(const Inst& inst, Type from, Type to, const Definitions& defs) {
   return std::nullopt;
 }
 
+// Of a check that a size is there: n / 2 >= 0.
+Bits OfSize(const ir::Function& f, const Inst& inst, const Definitions& defs) {
+  const bool asks = inst.op == Op::Ge && f.TypeOf(inst.args[0]) == Type::I64() &&
+                    defs.Int(inst.args[1]) == int64_t{0};
+  return asks && defs.IsSize(inst.args[0]) ? Bits(1) : std::nullopt;
+}
+
 }  // namespace
 
 Bits Evaluate(const ir::Function& f, const Inst& inst, const Definitions& defs) {
+  if (const Bits is_size = OfSize(f, inst, defs)) return is_size;
   if (inst.args.empty() || inst.args.size() > 2) return std::nullopt;
   for (ir::Value v : inst.args) {
     if (!f.TypeOf(v).IsScalar() || !defs.IsConst(v)) return std::nullopt;

@@ -159,6 +159,7 @@ class Folder {
     if (const Value index = ExpandedIndex(inst.op, inst.args); index.valid())
       return Replace(inst, index);
     if (inst.op == Op::Holds) return FoldHolds(inst);
+    if (IsClampedSize(inst)) return Replace(inst, inst.args[0]);
     if (inst.op == Op::Cast && f_.TypeOf(inst.args[0]) == f_.TypeOf(inst.results[0]))
       return Replace(inst, inst.args[0]);
     for (;;) {
@@ -171,6 +172,12 @@ class Folder {
       if (checks) CheckExtent(inst, made);
       if (outcome == Rewriter::Outcome::kRenamed || !made.empty()) return;
     }
+  }
+
+  // max(n / 2, 0).
+  bool IsClampedSize(const Inst& inst) const {
+    return inst.op == Op::Max && f_.TypeOf(inst.args[0]) == ir::Type::I64() &&
+           defs_.Int(inst.args[1]) == int64_t{0} && defs_.IsSize(inst.args[0]);
   }
 
   // --- i * select(n == 1, 0, 1) with i < n is i: an operand's axis that expands where it has one element.

@@ -434,10 +434,33 @@ class Blocker : private BlockPlans {
   std::set<size_t> behind_;                // what plans make
 };
 
+// Lengths that are numbers, of windows and sets, are there in front of all loops.
+void PutNumbersInFront(ir::Function& f) {
+  std::set<Value> lengths;
+  for (const ir::Block& b : f.blocks) {
+    for (const Inst& inst : b.insts) {
+      for (size_t k = 0; inst.each && k < inst.each->indices.size(); ++k)
+        lengths.insert(inst.each->indices[k].extent);
+    }
+  }
+  std::vector<Inst> numbers;
+  for (size_t b = 1; b < f.blocks.size(); ++b) {
+    std::erase_if(f.blocks[b].insts, [&](Inst& inst) {
+      const bool moves = inst.op == Op::Const && lengths.contains(inst.results[0]);
+      if (moves) numbers.push_back(std::move(inst));
+      return moves;
+    });
+  }
+  std::vector<Inst>& entry = f.blocks[0].insts;
+  entry.insert(entry.begin(), std::make_move_iterator(numbers.begin()),
+               std::make_move_iterator(numbers.end()));
+}
+
 }  // namespace
 
 bool BlockTurns(ir::Module& m, ir::Function& f) {
   if (f.blocks.size() < 2) return false;
+  PutNumbersInFront(f);
   std::optional<ir::Function> open, whole;
   CloseLoops(f, open);
   const std::vector<PartedRows> parts = PartRows(f, whole);

@@ -1,6 +1,6 @@
 // Arrays of which statements take some rows at places that run with an index of theirs, and others the same few rows for all
 // points, `z[0]`, `z[n - 1]`, have these rows made once more, for the latter: no loop makes a row in the turn that takes it
-// and keeps another one for the end.
+// and keeps another one for the end. Where nothing else is read these are all that is made.
 //
 //   %z = each(i < n, l < h, p < d) { … x[i, p] … } sum [i, l] of (n, h)
 //   %s = each(i < m, l < h) { %u = index %z[i + 1, l] … %v = index %z[i, l] … }
@@ -18,7 +18,7 @@
 // Arrays that are no larger than the function's own stay, but what statements make of the rows of others, `norm(z[i])`: what needs
 // one of these needs that row alone then. So do those that a statement reads by two indices, since it needs all rows at once.
 // Of the first axis: a column is at hand wherever its row is, and sets of a batch are often so small that rows made once more
-// would be as many as there are.
+// would be as many as there are. Of others where nothing else is read, `z[s, 0]` of each sequence.
 #include <algorithm>
 #include <cstdlib>
 #include <optional>
@@ -88,17 +88,21 @@ class FixedRows {
   bool Visit(size_t b, size_t k) {
     const Inst& maker = f_.blocks[b].insts[k];
     if (!maker.each || !reads_.OnlyByIndex(maker.results[0])) return false;
-    const Each& each = *maker.each;
-    const EachResult& r = each.results[0];
-    const std::optional<size_t> place =
-        r.out.empty() ? std::nullopt : PlaceOfIndex(each, r.out[0].AsValue());
-    if (!place || CountNaming(r, each.indices[*place].var) != 1 ||
-        each.indices[*place].extent != r.shape[0])
-      return false;
     if (!large_.contains(maker.results[0]) && !of_rows_.contains(maker.results[0])) return false;
-    const std::optional<std::vector<Fixed>> fixed = FixedAt(b, k);
-    if (fixed) MakeRows(b, k, *fixed);
-    return fixed.has_value();
+    for (size_t axis = 0; axis < maker.each->results[0].out.size(); ++axis) {
+      if (!HasAxis(*maker.each, axis)) continue;
+      const std::optional<std::vector<Fixed>> fixed = axis == 0 ? FixedAt(b, k) : AllAt(b, k, axis);
+      if (fixed) MakeRows(b, k, axis, *fixed);
+      if (fixed) return true;
+    }
+    return false;
+  }
+  bool HasAxis(const Each& each, size_t axis) const {
+    const EachResult& r = each.results[0];
+    const std::optional<size_t> place = PlaceOfIndex(each, r.out[axis].AsValue());
+    return place && CountNaming(r, each.indices[*place].var) == 1 &&
+           each.indices[*place].extent == r.shape[axis] && ir::IsApartFor(r, *place) &&
+           !known_.IsShort(r.shape[axis]);
   }
 
   // One element, or more, of each row of a larger array.
@@ -118,19 +122,17 @@ class FixedRows {
     if (many_.contains(maker.results[0])) return std::nullopt;
     const auto& reads = reads_.Of(maker.results[0]);
     const auto is_fixed = [&](const auto& read) {
-      return WindowOf(*read.statement, *read.inst).has_value();
+      return WindowOf(*read.statement, read.inst->subs[0]).has_value();
     };
     if (!reads_.IsReadInBlocks(maker.results[0]) &&
         std::none_of(reads.begin(), reads.end(), is_fixed))
       return std::nullopt;
     std::vector<Fixed> fixed;
-    bool by_rows = false;
     for (size_t in = 0; in < f_.blocks.size(); ++in) {
       for (size_t at = in == b ? k + 1 : 0; at < f_.blocks[in].insts.size(); ++at) {
         const Inst& reader = f_.blocks[in].insts[at];
         if (reader.op == Op::Index && reader.args[0] == maker.results[0]) {
           const bool is_fixed = !turns_.Takes(reader.subs[0], b);
-          by_rows |= !is_fixed;
           if (!is_fixed) continue;
           if (in != b && !IsKnownAt(reader.subs[0], b, k)) return std::nullopt;
           fixed.push_back({in, at, {}, {reader.subs[0], {}}, CheckOf(reader, maker)});
@@ -140,10 +142,9 @@ class FixedRows {
         for (size_t inst = 0; reader.each && inst < reader.each->body.size(); ++inst) {
           const Inst& read = reader.each->body[inst];
           if (read.op != Op::Index || read.args[0] != maker.results[0]) continue;
-          const std::optional<Window> window = WindowOf(*reader.each, read);
+          const std::optional<Window> window = WindowOf(*reader.each, read.subs[0]);
           const bool is_fixed =
               window && (window->rows == 1 || in == b) && !turns_.Takes(read.subs[0], b);
-          by_rows |= !is_fixed;
           if (!is_fixed) continue;
           const EachResult& r = maker.each->results[0];
           const Affine& row = window->rows > 1 ? read.subs[0] : window->first;
@@ -166,8 +167,50 @@ class FixedRows {
       const std::pair row{read.window.first, read.window.rows};
       if (std::find(rows.begin(), rows.end(), row) == rows.end()) rows.push_back(row);
     }
-    if (!by_rows || rows.empty() || rows.size() > kMostFixed) return std::nullopt;
+    if (rows.empty() || rows.size() > kMostFixed) return std::nullopt;
     return fixed;
+  }
+
+  // Wherever the reader has a point, so has the one before: it is asked there whether the row is there.
+  static bool HasPointWith(const Each& reader, const Each& before) {
+    const auto has = [&](const ir::IndexVar& i) {
+      return std::any_of(reader.indices.begin(), reader.indices.end(),
+                         [&](const ir::IndexVar& own) { return own.extent == i.extent; });
+    };
+    return before.where.empty() && std::all_of(before.indices.begin(), before.indices.end(), has);
+  }
+  // Of all reads at that axis, in that block; those of a statement at one row, if it has to be asked whether that is there. Nothing:
+  // some are not so.
+  std::optional<std::vector<Fixed>> AllAt(size_t b, size_t k, size_t axis) const {
+    const Inst& maker = f_.blocks[b].insts[k];
+    const Value array = maker.results[0], extent = maker.each->results[0].shape[axis];
+    std::vector<Fixed> fixed;
+    for (size_t at = k + 1; at < f_.blocks[b].insts.size(); ++at) {
+      const Inst& reader = f_.blocks[b].insts[at];
+      for (size_t inst = 0; reader.each && inst < reader.each->body.size(); ++inst) {
+        const Inst& read = reader.each->body[inst];
+        if (read.op != Op::Index || read.args[0] != array) continue;
+        const std::optional<Window> window = WindowOf(*reader.each, read.subs[axis]);
+        if (!window || window->rows > 1 || fixed.size() == kMostFixed) return std::nullopt;
+        const auto is_asked = [&](const Fixed& before) {
+          const Each& asks = *f_.blocks[b].insts[before.statement].each;
+          return before.check && before.check->row == window->first &&
+                 !asks.body[*before.inst].guard.valid() && HasPointWith(*reader.each, asks);
+        };
+        std::optional<RowCheck> check;
+        if (std::none_of(fixed.begin(), fixed.end(), is_asked) &&
+            !ranges_.IsInRange(*reader.each, read.guard, window->first, extent, {})) {
+          if (!fixed.empty() && fixed.back().statement == at) return std::nullopt;
+          const Value shape[] = {extent};
+          check = checks_.CheckOf(*reader.each, inst, window->first, shape, {});
+          if (!check) return std::nullopt;
+        }
+        fixed.push_back({b, at, inst, *window, check});
+      }
+    }
+    const bool are_all =
+        !fixed.empty() && fixed.size() == reads_.Of(array).size() && !reads_.IsReadInBlocks(array);
+    return are_all ? std::optional(fixed) : std::nullopt;
   }
 
   // Of a read in a block.
@@ -180,9 +223,9 @@ class FixedRows {
     return check.from_zero || check.below ? std::optional(check) : std::nullopt;
   }
   // Nothing: a long index is in it, or data say, or there are too many.
-  std::optional<Window> WindowOf(const Each& reader, const Inst& read) const {
-    Window window{read.subs[0], {}, 1};
-    for (const Affine::Term& t : read.subs[0].terms) {
+  std::optional<Window> WindowOf(const Each& reader, const Affine& sub) const {
+    Window window{sub, {}, 1};
+    for (const Affine::Term& t : sub.terms) {
       if (FindDef(reader, t.value)) return std::nullopt;
       const std::optional<size_t> place = PlaceOfIndex(reader, t.value);
       if (!place) continue;
@@ -193,7 +236,7 @@ class FixedRows {
       window.rows += more;
     }
     if (window.rows > ir::kShortExtent) return std::nullopt;
-    window.first = read.subs[0] - window.at;
+    window.first = sub - window.at;
     return window;
   }
   // Whether what it is made of is there in front of that instruction, surely.
@@ -213,7 +256,7 @@ class FixedRows {
     });
   }
 
-  void MakeRows(size_t b, size_t k, const std::vector<Fixed>& fixed) {
+  void MakeRows(size_t b, size_t k, size_t axis, const std::vector<Fixed>& fixed) {
     struct Made {
       Affine first;
       int64_t count;
@@ -233,7 +276,7 @@ class FixedRows {
       Value extent;  // of a window; `out` may be what `from` is
       if (count > 1) extent = number(count);
       Inst alone = extent.valid() ? FewRowsAlone(from[k], 0, 0, first, extent, f_)
-                                  : RowAlone(from[k], 0, 0, first, f_);
+                                  : RowAlone(from[k], 0, axis, first, f_);
       const auto length = [&](Value v) {
         if (v == extent) return std::optional(count);
         return known_.IsShort(v) ? std::optional(known_.constants.at(v)) : std::nullopt;
@@ -259,7 +302,7 @@ class FixedRows {
             inst.subs[0] = read.window.at;
             inst.args = {row};
           } else if (f_.TypeOf(row).IsArray()) {
-            ReadRow(inst, row);
+            ReadRow(inst, axis, row);
           } else if (!read.inst) {
             renamed.emplace(inst.results[0].id, row);
           } else {
@@ -285,9 +328,9 @@ class FixedRows {
     if (!renamed.empty()) ReplaceValues(f_, renamed);
   }
 
-  static void ReadRow(Inst& read, Value row) {
+  static void ReadRow(Inst& read, size_t axis, Value row) {
     ir::Affines subs(read.subs.begin(), read.subs.end());
-    Erase(subs, 0);
+    Erase(subs, axis);
     read.subs = ir::AffineSpan(subs);
     read.args = {row};
   }

@@ -136,7 +136,7 @@ class ByMaker {
   bool AreNoMore(const Away& away, ir::Values shape) const {
     analysis::Box box;
     const Affine more = outer_.Describe(shape[0], box) - outer_.Describe(away.rows, box);
-    if (more.IsConst() && more.constant >= 0) return true;
+    if (const auto range = box.RangeOf(more); range && range->lo >= 0) return true;
     shape[0] = away.rows;
     return own_.IsNoLarger(shape);
   }

@@ -6,7 +6,7 @@
 //   %s = each(i < n, j < h) { … %z[i, j] … } sum [i] of (n)
 //   %t = each(i < n) { %s[i] } sum []
 //
-// The loop can make %s with the rows then (core/opt/row_asides.h). Terms are added in another order. Comes before derivatives are taken.
+// The loop can make %s with the rows then (core/opt/row_asides.h). So can it what is made of rows of z in between. Terms are added in another order. Comes before derivatives are taken.
 #include <algorithm>
 #include <set>
 #include <unordered_map>
@@ -51,6 +51,7 @@ class TotalSplitter {
         const bool splits = inst.each && TotalsOfRows(*inst.each, b);
         if (splits) out.push_back(RowsOf(inst));
         changed |= splits;
+        if (inst.each) LearnMadeOfRows(inst, b);
         out.push_back(std::move(inst));
       }
       f_.blocks[b].insts = std::move(out);
@@ -71,6 +72,24 @@ class TotalSplitter {
       const auto large = read.op == Op::Index ? large_.find(read.args[0].id) : large_.end();
       return large != large_.end() && large->second != block && read.subs[0].Coeff(row) != 0;
     });
+  }
+
+  // What is made of rows of these behind the loop is as they are.
+  void LearnMadeOfRows(const Inst& inst, uint32_t block) {
+    for (size_t k = 0; k < inst.results.size(); ++k) {
+      const EachResult& r = inst.each->results[k];
+      if (r.out.size() < 2 || own_.IsNoLarger(r.shape)) continue;
+      for (const Inst& read : inst.each->body) {
+        const auto large = read.op == Op::Index ? large_.find(read.args[0].id) : large_.end();
+        const Value row = r.out[0].AsValue();
+        if (large != large_.end() && large->second != block && row.valid() &&
+            read.subs[0].Coeff(row) != 0) {
+          const uint32_t made_in = large->second;
+          large_[inst.results[k].id] = made_in;
+          break;
+        }
+      }
+    }
   }
 
   // `total` is of what this makes.

@@ -111,10 +111,40 @@ TEST_CASE("windows by steps: each set of a batch has its own") {
   CHECK(made - 3 * kManyRows * 2 < 3 * 40 * 4 + 1024 * 4);
 }
 
+// Many rows, of which a strip carries no more than two for each that it makes.
+TEST_CASE("windows by steps: of many rows, far away, and by many at once") {
+  for (const char* body : {"sum i < n - 49, l < h { (sum j < 50 { z[i + j, l] }) ** 2 }",
+                           "sum i < n, l < h { sin(z[i, l]) } + sum i < n - 40, l < h { (z[i + 40, "
+                           "l] - z[i, l]) ** 2 }",
+                           "sum b < n / 24, l < h { (sum j < 24 { z[24 * b + j, l] }) ** 2 } + sum "
+                           "i < n { norm2(z[i]) ** 2 "
+                           "}",
+                           "sum b < n / 60, l < h { (max j < 60 { z[60 * b + j, l] }) ** 2 } + sum "
+                           "i < n - 9 { dot(z[i], "
+                           "z[i + 9]) ** 2 }"}) {
+    INFO(body);
+    const ir::Module ssa = testing::LowerText(
+        std::string("fn f(x: [n, d]f64, w: [d, h]f64) -> f64 {\n  let z = tanh.(x @ w)\n"
+                    "  return ") +
+            body + "\n}",
+        "f");
+    const ir::Module gradient = testing::Derived(ssa, Transform::kValueAndGrad);
+    const auto args = [](int64_t n) { return std::vector<Tensor>{Ramp({n, 2}), Ramp({2, 4})}; };
+    for (const int64_t n : {39, 40, 41, 49, 50, 59, 60, 61, 120, 199, 333}) {
+      if (n >= 49 || std::string(body).find("49") == std::string::npos)
+        RunBoth(gradient, args(n), Traps::kSame, kRows);
+    }
+    const int64_t more = ElementsMade(gradient, args(10 * kManyRows), kRows) -
+                         ElementsMade(gradient, args(5 * kManyRows), kRows);
+    CHECK(more <=
+          5 * kManyRows * 4);  // the result has two numbers a row, and sums of rows have one
+  }
+}
+
 // Two arrays of which a loop would have to be at two paces stay, and so do rows too far apart.
 TEST_CASE("windows by steps: rows that are read at two paces stay") {
   for (const char* read : {"2, l < h { let e = z[2 * i, l] - z[i, l] * z[2 * i + 1, l]",
-                           "9, l < h { let e = sum q < 12 { z[9 * i + q, l] }"}) {
+                           "65, l < h { let e = z[65 * i, l] - z[i, l]"}) {
     const ir::Module ssa = testing::LowerText(
         std::string("fn f(x: [n, d]f64, w: [d, h]f64) -> f64 {\n  let z = x @ w\n"
                     "  return sum i < (n - 1) / ") +

@@ -31,6 +31,16 @@ TEST_CASE("row asides: totals of the rows that turns take") {
   }
 }
 
+TEST_CASE("row asides: sums of sets of rows") {
+  for (const std::string& loop :
+       {"< n { a = sin(a + sum(c[i])) }", "in 1..n { a = sin(a + c[i, 0] * c[i - 1, 1]) }"}) {
+    Behind(loop, "sum b < n / 2 { norm2(sum j < 2 { c[2 * b + j] }) }");
+    Behind(loop, "sum b < n / 4 { log(1.0 + norm2(sum j < 4 { f64(j) * c[4 * b + j] })) }");
+    Behind(loop, "sum b < n / 3 { norm2(max j < 3 { c[3 * b + j] }) }");
+    Behind(loop, "sum b < n / 3, l < s { (max j < 3 { c[3 * b + j, l] }) ** 2 }");
+  }
+}
+
 // A total that may end the run, where the turns cannot.
 TEST_CASE("row asides: columns that may not be there") {
   for (const std::string& loop :
