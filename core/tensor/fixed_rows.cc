@@ -35,6 +35,7 @@
 #include "core/tensor/narrow_arrays.h"
 #include "core/tensor/normalise.h"
 #include "core/tensor/read_ranges.h"
+#include "core/tensor/row_places.h"
 #include "core/tensor/statement_edit.h"
 #include "core/tensor/turn_values.h"
 
@@ -48,7 +49,8 @@ using ir::Inst;
 using ir::Op;
 using ir::Value;
 
-constexpr size_t kMostFixed = 16;  // of one array
+constexpr size_t kMostFixed = 16;   // of one array
+constexpr int64_t kMostRows = 256;  // of a window, of which alone rows are read
 
 class FixedRows {
  public:
@@ -91,7 +93,9 @@ class FixedRows {
     if (!large_.contains(maker.results[0]) && !of_rows_.contains(maker.results[0])) return false;
     for (size_t axis = 0; axis < maker.each->results[0].out.size(); ++axis) {
       if (!HasAxis(*maker.each, axis)) continue;
-      const std::optional<std::vector<Fixed>> fixed = axis == 0 ? FixedAt(b, k) : AllAt(b, k, axis);
+      std::optional<std::vector<Fixed>> fixed;
+      if (axis == 0) fixed = FixedAt(b, k);
+      if (!fixed) fixed = AllAt(b, k, axis);
       if (fixed) MakeRows(b, k, axis, *fixed);
       if (fixed) return true;
     }
@@ -179,31 +183,38 @@ class FixedRows {
     };
     return before.where.empty() && std::all_of(before.indices.begin(), before.indices.end(), has);
   }
-  // Of all reads at that axis, in that block; those of a statement at one row, if it has to be asked whether that is there. Nothing:
-  // some are not so.
+  // Of all reads at that axis, in that block: single rows, or along the first axis one window of many; those of a statement at one
+  // row, if it has to be asked whether that is there. Nothing: some are not so.
   std::optional<std::vector<Fixed>> AllAt(size_t b, size_t k, size_t axis) const {
     const Inst& maker = f_.blocks[b].insts[k];
     const Value array = maker.results[0], extent = maker.each->results[0].shape[axis];
+    if (known_.constants.contains(extent)) return std::nullopt;
     std::vector<Fixed> fixed;
     for (size_t at = k + 1; at < f_.blocks[b].insts.size(); ++at) {
       const Inst& reader = f_.blocks[b].insts[at];
       for (size_t inst = 0; reader.each && inst < reader.each->body.size(); ++inst) {
         const Inst& read = reader.each->body[inst];
         if (read.op != Op::Index || read.args[0] != array) continue;
-        const std::optional<Window> window = WindowOf(*reader.each, read.subs[axis]);
-        if (!window || window->rows > 1 || fixed.size() == kMostFixed) return std::nullopt;
-        const auto is_asked = [&](const Fixed& before) {
-          const Each& asks = *f_.blocks[b].insts[before.statement].each;
-          return before.check && before.check->row == window->first &&
-                 !asks.body[*before.inst].guard.valid() && HasPointWith(*reader.each, asks);
-        };
+        const std::optional<Window> window =
+            WindowOf(*reader.each, read.subs[axis], axis == 0 ? kMostRows : 1);
+        if (!window || fixed.size() == kMostFixed) return std::nullopt;
+        const bool is_other = !fixed.empty() && (fixed[0].window.first != window->first ||
+                                                 fixed[0].window.rows != window->rows);
+        if (is_other && (window->rows > 1 || fixed[0].window.rows > 1)) return std::nullopt;
         std::optional<RowCheck> check;
-        if (std::none_of(fixed.begin(), fixed.end(), is_asked) &&
-            !ranges_.IsInRange(*reader.each, read.guard, window->first, extent, {})) {
-          if (!fixed.empty() && fixed.back().statement == at) return std::nullopt;
+        const bool is_asked = std::any_of(fixed.begin(), fixed.end(), [&](const Fixed& before) {
+          return IsAskedBy(before, b, *reader.each, window->first);
+        });
+        const Affine& sub = read.subs[axis];
+        const bool is_below =
+            window->rows == 1 ||
+            (Rises(*reader.each, sub) && ranges_.IsBelow(*reader.each, read.guard, sub, extent));
+        if (!(is_asked && is_below) && !ranges_.IsInRange(*reader.each, read.guard, sub, extent)) {
+          // Of a window that its first row is there, which the first point reads.
+          if (!is_below || (!fixed.empty() && fixed.back().statement == at)) return std::nullopt;
           const Value shape[] = {extent};
           check = checks_.CheckOf(*reader.each, inst, window->first, shape, {});
-          if (!check) return std::nullopt;
+          if (!check || (window->rows > 1 && check->below)) return std::nullopt;
         }
         fixed.push_back({b, at, inst, *window, check});
       }
@@ -211,6 +222,15 @@ class FixedRows {
     const bool are_all =
         !fixed.empty() && fixed.size() == reads_.Of(array).size() && !reads_.IsReadInBlocks(array);
     return are_all ? std::optional(fixed) : std::nullopt;
+  }
+  static bool Rises(const Each& reader, const Affine& sub) {
+    return std::all_of(reader.indices.begin(), reader.indices.end(),
+                       [&](const ir::IndexVar& i) { return sub.Coeff(i.var) >= 0; });
+  }
+  bool IsAskedBy(const Fixed& before, size_t b, const Each& reader, const Affine& row) const {
+    const Each& asks = *f_.blocks[b].insts[before.statement].each;
+    return before.check && before.check->row == row && !asks.body[*before.inst].guard.valid() &&
+           HasPointWith(reader, asks);
   }
 
   // Of a read in a block.
@@ -223,19 +243,23 @@ class FixedRows {
     return check.from_zero || check.below ? std::optional(check) : std::nullopt;
   }
   // Nothing: a long index is in it, or data say, or there are too many.
-  std::optional<Window> WindowOf(const Each& reader, const Affine& sub) const {
+  std::optional<Window> WindowOf(const Each& reader, const Affine& sub,
+                                 int64_t most = ir::kShortExtent) const {
     Window window{sub, {}, 1};
     for (const Affine::Term& t : sub.terms) {
       if (FindDef(reader, t.value)) return std::nullopt;
       const std::optional<size_t> place = PlaceOfIndex(reader, t.value);
       if (!place) continue;
       const Value extent = reader.indices[*place].extent;
-      if (!known_.IsShort(extent) || std::abs(t.coeff) > ir::kShortExtent) return std::nullopt;
-      const int64_t more = std::abs(t.coeff) * (known_.constants.at(extent) - 1);
+      const auto length = known_.constants.find(extent);
+      if (length == known_.constants.end() || length->second > most ||
+          Magnitude(t.coeff) > ir::kShortExtent)
+        return std::nullopt;
+      const int64_t more = std::abs(t.coeff) * (length->second - 1);
       window.at = window.at + Affine::Of(t.value) * t.coeff + Affine::Const(t.coeff < 0 ? more : 0);
       window.rows += more;
     }
-    if (window.rows > ir::kShortExtent) return std::nullopt;
+    if (window.rows > most) return std::nullopt;
     window.first = sub - window.at;
     return window;
   }

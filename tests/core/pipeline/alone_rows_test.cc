@@ -58,6 +58,35 @@ TEST_CASE("alone rows: of a matrix") {
   }
 }
 
+TEST_CASE("alone rows: the last, or the first, ones") {
+  for (const char* body :
+       {"sum i < 12 { norm2(z[n - 12 + i]) ** 2 }", "sum i < 12 { sin(dot(z[n - 12 + i], u[0])) }",
+        "sum i < 10 { norm(z[i]) }",  // that the last one is there is not known in front
+        "sum i < 10 { z[n - 1 - i, 0] ** 3 }", "sum i < 9 { logsumexp(z[n - 10 + i]) }",
+        "sum i < 9 { norm2(z[n - 10 + i] - z[n - 10 + i, 0]) }",
+        "sum i < 4, j < 3 { z[n - 12 + 3 * i + j, j] ** 2 }"}) {
+    const std::string text =
+        "fn f(x: [n, d]f64, w: [d, s]f64, u: [s, s]f64) -> f64 {\n  let z = tanh.(x @ w)\n  "
+        "return " +
+        std::string(body) + "\n}\n";
+    INFO(text);
+    const ir::Module ssa = LowerText(text, "f");
+    const ir::Module value = Derived(ssa, Transform::kValue);
+    const bool is_asked = text.find("i < 10") == text.npos;
+    CHECK((CountOverRows(value, 0) == 0) == is_asked);
+    const auto args = [](int64_t n) {
+      return std::vector<Tensor>{Waves(n, 2, 0.5), Waves(2, 3, 1.5), Waves(3, 3, 0.7)};
+    };
+    for (const int64_t n : {0, 1, 8, 9, 10, 11, 12, 13, 30}) {
+      INFO("n = " << n);
+      if (CheckSameTrap(value, ssa, args(n))) continue;
+      CheckSameOptimised(ssa, Transform::kValue, args(n));
+      CheckSameOptimised(ssa, Transform::kValueAndGrad, args(n));
+    }
+    CheckDerivatives(ssa, args(14));
+  }
+}
+
 TEST_CASE("alone rows: of each sequence of a batch") {
   for (const char* body :
        {"norm2(z[c, 0])", "norm2(z[c, t - 1])", "dot(z[c, t - 1], v)", "logsumexp(z[c, 1])"}) {
