@@ -329,9 +329,14 @@ class RowGroups::Search {
       ++in_order_;
       return true;
     }
-    if (!MaySplit(each, r, index)) return false;
-    plan_.split.insert(at);
-    return true;
+    if (MaySplit(each, r, index)) {
+      plan_.split.insert(at);
+      return true;
+    }
+    // Each turn adds what a run of its own gives: beside other results.
+    const bool runs = each.results.size() > 1 && ir::CountInRuns(after, turned) > 0;
+    in_order_ += runs ? 1 : 0;
+    return runs;
   }
   // Whether each element is the sum of one run.
   static bool IsInRuns(const Each& each, const EachResult& r) {
