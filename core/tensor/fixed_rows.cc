@@ -188,7 +188,12 @@ class FixedRows {
   std::optional<std::vector<Fixed>> AllAt(size_t b, size_t k, size_t axis) const {
     const Inst& maker = f_.blocks[b].insts[k];
     const Value array = maker.results[0], extent = maker.each->results[0].shape[axis];
-    if (known_.constants.contains(extent)) return std::nullopt;
+    const auto& reads = reads_.Of(array);
+    const auto is_fixed = [&](const auto& read) {
+      return WindowOf(*read.statement, read.inst->subs[axis], kMostRows).has_value();
+    };
+    if (known_.constants.contains(extent) || !std::all_of(reads.begin(), reads.end(), is_fixed))
+      return std::nullopt;
     std::vector<Fixed> fixed;
     for (size_t at = k + 1; at < f_.blocks[b].insts.size(); ++at) {
       const Inst& reader = f_.blocks[b].insts[at];

@@ -82,11 +82,10 @@ class Maker {
     const Each& each = *b.insts[k].each;
     const EachResult& r = each.results[0];
     for (size_t axis = 0; axis < r.out.size(); ++axis) {
-      const std::optional<Plan> plan = PlacesAt(each, array, axis);
+      const std::optional<Plan> plan = PlacesAt(each, array, axis, /*sets_alone=*/!is_large);
       if (!plan) continue;
-      const bool are_sets = HasSets(plan->places);
-      if (is_large ? !is_dear && !are_sets && !AreFromEnd(plan->places)
-                   : !are_sets || !LargeGoTo(each, axis))
+      if (is_large ? !is_dear && !HasSets(plan->places) && !AreFromEnd(plan->places)
+                   : !LargeGoTo(each, axis))
         continue;
       if (!IsReadHere(b, k, array)) return false;
       MakeAt(b, k, axis, *plan);
@@ -112,37 +111,45 @@ class Maker {
     bool may_lack = false;
   };
 
-  // Nothing: some read is at no such place, or all rows are read in their order, or some row may be read twice.
-  std::optional<Plan> PlacesAt(const Each& each, Value array, size_t axis) const {
+  // Nothing: some read is at no such place, or all rows are read in their order, or some row may be read twice. `sets_alone`: or they
+  // are no sets.
+  std::optional<Plan> PlacesAt(const Each& each, Value array, size_t axis, bool sets_alone) const {
     const EachResult& r = each.results[0];
     const std::optional<size_t> row = PlaceOfIndex(each, r.out[axis].AsValue());
     if (!row || CountNaming(r, each.indices[*row].var) != 1 ||
         each.indices[*row].extent != r.shape[axis] || !ir::IsApartFor(r, *row))
       return std::nullopt;
     std::vector<Places> all;
-    bool may_lack = false;
     for (const ArrayReads::Read& read : reads_.Of(array)) {
-      const Affine& sub = read.inst->subs[axis];
-      const std::optional<Place> place = PlaceOf(*read.statement, sub);
+      const std::optional<Place> place = PlaceOf(*read.statement, read.inst->subs[axis]);
       const bool is_behind = place && place->places.step < 0 &&  // whose rows it takes in order
                              RunsAgainst(*read.statement, place->index, read.inst->guard);
       if (!place || is_behind) return std::nullopt;
-      if (!IsWithinRows(*read.statement, sub, r.shape[axis], {})) {
-        const bool asks = IsWithinRows(*read.statement, sub, r.shape[axis],
-                                       ir::ConstraintsAt(*read.statement, read.inst->guard));
-        if (!asks) return std::nullopt;
-        may_lack = true;
-      }
       if (std::find(all.begin(), all.end(), place->places) == all.end())
         all.push_back(place->places);
     }
     const bool as_made = all.size() == 1 && all[0] == Places{1, {}, r.shape[axis]};
     std::optional<std::vector<Places>> places;
     if (!as_made) places = MadeTogether(std::move(all));
-    if (!places) return std::nullopt;
-    if (HasSets(*places) ? r.out.size() >= kMostAxes || !ir::IsPrefixForm(each, r) : may_lack)
+    if (!places || (sets_alone && !HasSets(*places))) return std::nullopt;
+    const std::optional<bool> may_lack = MayLack(array, axis, r.shape[axis]);
+    if (!may_lack) return std::nullopt;
+    if (HasSets(*places) ? r.out.size() >= kMostAxes || !ir::IsPrefixForm(each, r) : *may_lack)
       return std::nullopt;
-    return Plan{std::move(*places), may_lack};
+    return Plan{std::move(*places), *may_lack};
+  }
+  // Whether some reads ask whether their row is there. Nothing: some may be out of range.
+  std::optional<bool> MayLack(Value array, size_t axis, Value rows) const {
+    bool may_lack = false;
+    for (const ArrayReads::Read& read : reads_.Of(array)) {
+      const Affine& sub = read.inst->subs[axis];
+      if (IsWithinRows(*read.statement, sub, rows, {})) continue;
+      const bool asks = IsWithinRows(*read.statement, sub, rows,
+                                     ir::ConstraintsAt(*read.statement, read.inst->guard));
+      if (!asks) return std::nullopt;
+      may_lack = true;
+    }
+    return may_lack;
   }
 
   // What is made of the rows of another is read so, too.
