@@ -1,5 +1,4 @@
 #include <algorithm>
-#include <cstdlib>
 #include <iterator>
 #include <set>
 
@@ -481,24 +480,12 @@ class Gatherer {
   }
 
   bool IsRowOfSet(const ir::Each& each, const Affine& out) const {
-    std::vector<Affine::Term> terms;  // of indices, that of the set first
-    for (const Affine::Term& t : out.terms) {
-      if (PlaceOfIndex(each, t.value)) terms.push_back(t);
-    }
-    for (Affine::Term& t : terms) {
-      if (Magnitude(t.coeff) > Magnitude(terms[0].coeff)) std::swap(t, terms[0]);
-    }
-    int64_t length = 1;
-    for (size_t k = 1; k < terms.size(); ++k) {
-      const size_t at = *PlaceOfIndex(each, terms[k].value);
-      const auto count = extents_.constants.find(each.indices[at].extent);
-      if (count == extents_.constants.end() || count->second > kMostOfSet ||
-          Magnitude(terms[0].coeff) > kMostOfSet)
-        return false;
-      length += std::abs(terms[k].coeff) * (count->second - 1);
-    }
-    const int64_t step = length > 1 ? std::abs(terms[0].coeff) : 0;
-    return length > kFewOfSet && length <= step + step / 4;
+    const std::optional<Place> place = PlaceOf(each, out, [&](Value extent) {
+      const auto number = extents_.constants.find(extent);
+      return number == extents_.constants.end() ? std::nullopt : std::optional(number->second);
+    });
+    return place && place->places.length > kFewOfSet &&
+           AreFewTwice(place->places.length, place->places.step);
   }
 
   static void Erase(Inst& inst, size_t result) {

@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <utility>
 
+#include "core/ir/statements.h"
 #include "core/tensor/made_rows.h"
 
 namespace pullback::tensor {
@@ -10,7 +12,7 @@ namespace {
 
 using ir::Affine;
 
-constexpr size_t kMostPlaces = 4;
+constexpr size_t kMostPlaces = 4, kMostIndices = 4;
 
 // By what is left when they are divided by the step, or since one begins where the other ends.
 bool NeverMeet(const Places& a, const Places& b) {
@@ -49,13 +51,45 @@ std::optional<std::vector<Places>> SetsOf(std::vector<Places> parts) {
     rows += p.length;
     longest = std::max(longest, p.length);
   }
-  const int64_t step = std::abs(first.step);
-  const bool few_twice = rows <= step + step / 4;
-  if (longest <= kFewOfSet || !few_twice || sets.size() > kMostPlaces) return std::nullopt;
+  if (longest <= kFewOfSet || !AreFewTwice(rows, first.step) || sets.size() > kMostPlaces)
+    return std::nullopt;
   return sets;
 }
 
 }  // namespace
+
+std::optional<Place> PlaceOf(const ir::Each& reader, const Affine& sub,
+                             const std::function<std::optional<int64_t>(ir::Value)>& length) {
+  std::vector<Affine::Term> of;  // indices, that of the sets first
+  for (const Affine::Term& t : sub.terms) {
+    if (FindDef(reader, t.value)) return std::nullopt;
+    if (PlaceOfIndex(reader, t.value)) of.push_back(t);
+  }
+  if (of.empty() || of.size() > kMostIndices) return std::nullopt;
+  for (Affine::Term& t : of) {
+    if (Magnitude(t.coeff) > Magnitude(of[0].coeff)) std::swap(t, of[0]);
+  }
+  const auto extent = [&](const Affine::Term& t) {
+    return reader.indices[*PlaceOfIndex(reader, t.value)].extent;
+  };
+  const uint64_t step = Magnitude(of[0].coeff);
+  if (of.size() > 1 && (step <= kFewOfSet || step > kMostOfSet)) return std::nullopt;
+  Place place;
+  place.index = of[0].value;
+  place.places = {of[0].coeff, sub - Affine::Of(of[0].value) * of[0].coeff, extent(of[0])};
+  for (size_t k = 1; k < of.size(); ++k) {
+    const std::optional<int64_t> turns = length(extent(of[k]));
+    if (!turns || *turns < 1 || *turns > kMostOfSet) return std::nullopt;
+    const int64_t last = of[k].coeff * (*turns - 1);
+    place.places.length += std::abs(last);
+    place.within = place.within + Affine::Of(of[k].value) * of[k].coeff -
+                   Affine::Const(std::min<int64_t>(last, 0));
+  }
+  place.places.from = place.places.from - place.within;
+  return place;
+}
+
+bool AreFewTwice(int64_t rows, int64_t step) { return rows <= std::abs(step) + std::abs(step) / 4; }
 
 std::optional<int64_t> OffsetIn(const Places& all, const Places& part) {
   if (all == part) return 0;

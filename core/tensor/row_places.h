@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <vector>
 
@@ -30,6 +31,13 @@ struct Place {
   ir::Value index;
   ir::Affine within;
 };
+
+// Of a subscript by one index, or by several: the one that counts the most is that of the sets, the others have few turns, a number of
+// them that `length` gives. Nothing: it is no such.
+std::optional<Place> PlaceOf(const ir::Each& reader, const ir::Affine& sub,
+                             const std::function<std::optional<int64_t>(ir::Value)>& length);
+// Whether so many rows of each set, with some next to these, are no more than a quarter more than the sets are apart.
+bool AreFewTwice(int64_t rows, int64_t step);
 
 // Which row of a set of `all` the first one of `part` is; nothing: it is none, or not all of `part` are in it.
 std::optional<int64_t> OffsetIn(const Places& all, const Places& part);

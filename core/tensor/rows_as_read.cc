@@ -42,7 +42,6 @@ constexpr int kMostRounds = 64;       // of what such arrays are made of
 constexpr size_t kMostTogether = 32;  // arrays that go to the same places
 
 constexpr size_t kMostAxes = 4;  // before one is added
-constexpr size_t kMostIndices = 4;
 
 class Maker {
  public:
@@ -242,8 +241,9 @@ class Maker {
     if (Magnitude(sub.constant) > kFewOfSet) return std::nullopt;
     for (const Affine::Term& t : sub.terms) {
       if (!PlaceOfIndex(reader, t.value)) return std::nullopt;
-      const std::optional<int64_t> length = LengthOf(reader, t);
-      if (length && *length <= kFewOfSet && Magnitude(t.coeff) <= kFewOfSet) {
+      const std::optional<int64_t> length =
+          NumberOf(reader.indices[*PlaceOfIndex(reader, t.value)].extent);
+      if (length && 1 <= *length && *length <= kFewOfSet && Magnitude(t.coeff) <= kFewOfSet) {
         const int64_t last = t.coeff * (*length - 1);
         window.first += std::min<int64_t>(last, 0);
         window.more += std::abs(last);
@@ -256,39 +256,12 @@ class Maker {
     return window.index.valid() ? std::optional(window) : std::nullopt;
   }
 
-  std::optional<int64_t> LengthOf(const Each& reader, const Affine::Term& t) const {
-    const auto length = lengths_.find(reader.indices[*PlaceOfIndex(reader, t.value)].extent);
-    const bool is_short = length != lengths_.end() && length->second >= 1 &&
-                          length->second <= kMostOfSet && Magnitude(t.coeff) <= kMostOfSet;
-    return is_short ? std::optional(length->second) : std::nullopt;
-  }
-
   std::optional<Place> PlaceOf(const Each& reader, const Affine& sub) const {
-    std::vector<Affine::Term> of;  // indices, that of the sets first
-    for (const Affine::Term& t : sub.terms) {
-      if (FindDef(reader, t.value)) return std::nullopt;
-      if (PlaceOfIndex(reader, t.value)) of.push_back(t);
-    }
-    if (of.empty() || of.size() > kMostIndices) return std::nullopt;
-    for (Affine::Term& t : of) {
-      if (Magnitude(t.coeff) > Magnitude(of[0].coeff)) std::swap(t, of[0]);
-    }
-    Place place;
-    place.index = of[0].value;
-    place.places = {of[0].coeff, sub - Affine::Of(of[0].value) * of[0].coeff,
-                    reader.indices[*PlaceOfIndex(reader, of[0].value)].extent};
-    for (size_t k = 1; k < of.size(); ++k) {
-      const std::optional<int64_t> length = LengthOf(reader, of[k]);
-      const uint64_t step = Magnitude(of[0].coeff);
-      if (!length || step <= kFewOfSet || step > kMostOfSet) return std::nullopt;
-      const int64_t last = of[k].coeff * (*length - 1);
-      const Affine from_0 =
-          Affine::Of(of[k].value) * of[k].coeff - Affine::Const(std::min<int64_t>(last, 0));
-      place.places.length += std::abs(last);
-      place.within = place.within + from_0;
-    }
-    place.places.from = place.places.from - place.within;
-    return place;
+    return tensor::PlaceOf(reader, sub, [this](Value extent) { return NumberOf(extent); });
+  }
+  std::optional<int64_t> NumberOf(Value extent) const {
+    const auto number = lengths_.find(extent);
+    return number == lengths_.end() ? std::nullopt : std::optional(number->second);
   }
 
   // At every point of the reader's box where the conditions hold.
