@@ -43,21 +43,25 @@ enum class LoopExits : uint8_t { kByTest, kWithBreaks };
 std::vector<BlockLoop> FindLoops(const ir::Function& f, const ir::Dominators& dominators,
                                  LoopExits exits = LoopExits::kByTest);
 
-// Where values are defined.
+// Where values are defined; those that are new since, nowhere.
 class DefinitionBlocks {
  public:
   explicit DefinitionBlocks(const ir::Function& f);
   // What a statement defines for its own body counts as defined outside of every loop.
   bool IsInside(ir::Value v, const BlockLoop& loop) const {
-    return block_[v.id] != ir::kNoBlock && loop.Holds(block_[v.id]);
+    return BlockOf(v) != ir::kNoBlock && loop.Holds(BlockOf(v));
   }
   // The same in every turn: from outside, or a constant.
   bool IsFixed(ir::Value v, const BlockLoop& loop) const {
-    return !IsInside(v, loop) || (inst_[v.id] && inst_[v.id]->op == ir::Op::Const);
+    return !IsInside(v, loop) || (Inst(v) && Inst(v)->op == ir::Op::Const);
   }
-  const ir::Inst* Inst(ir::Value v) const { return inst_[v.id]; }  // null: a parameter
+  const ir::Inst* Inst(ir::Value v) const {  // null: a parameter
+    return v.id < inst_.size() ? inst_[v.id] : nullptr;
+  }
   // kNoBlock: a statement defines it for its own body.
-  uint32_t BlockOf(ir::Value v) const { return block_[v.id]; }
+  uint32_t BlockOf(ir::Value v) const {
+    return v.id < block_.size() ? block_[v.id] : ir::kNoBlock;
+  }
 
  private:
   std::vector<uint32_t> block_;

@@ -48,6 +48,8 @@ bool FloatInvariants(ir::Function& f, const RewriteOptions& options = {});
 bool SinkStatements(ir::Function& f);
 // What one path to a block adds to a value that a statement gives is added in the block (split_joins.cc). True: changed.
 bool SplitJoins(ir::Function& f);
+// Loops that fill arrays, each turn another part, become statements (raise_loops.cc). Comes before differentiation. True: changed.
+bool RaiseLoops(ir::Module& m, ir::Function& f);
 // Loops over the same turns that take rows of one array become one (join_loops.cc). Comes before differentiation. True: changed.
 bool JoinLoops(const ir::Module& m, ir::Function& f);
 // Rows that a loop's turns read and hand on to the next one are read by that (carried_rows.cc). Comes before differentiation. True:

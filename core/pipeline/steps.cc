@@ -80,6 +80,12 @@ Status PrepareLoops(PassRunner& passes, ir::Module& m) {
     return opt::Simplify(x, passes.rules());
   }));
   PB_RETURN_IF_ERROR(ImproveLoops(passes, m, false));
+  bool raised = false;
+  PB_RETURN_IF_ERROR(passes.Run("raise_loops", m, [&](ir::Module& x) {
+    for (auto& f : x.functions) raised |= opt::RaiseLoops(x, *f);
+    return raised ? opt::Simplify(x, passes.rules()) : Status();
+  }));
+  if (raised) PB_RETURN_IF_ERROR(ImproveLoops(passes, m, false));  // those of which nothing is left
   return passes.Run("unroll", m,
                     [&](ir::Module& x) { return opt::UnrollStatements(x, passes.rules()); });
 }

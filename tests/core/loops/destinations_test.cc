@@ -400,7 +400,7 @@ TEST_CASE("destinations: programs that assign rows") {
 TEST_CASE("destinations: programs make no array for a row") {
   const char* const bodies[] = {
       "y[i] = gen a < n, b < n { x[a] * x[b] + f64(i) }",
-      "y[i] += gen a < n, b < n { x[a] * y[i, a, b] }",
+      "y[i] += gen a < n, b < n { x[a] * f64(b + i) }",
       "y[i] -= gen a < n, b < n { [a <= b] * 0.0 + x[a] * f64(i) }",
       "y[i] = gen a < n, b < n { [a < b] * x[b - a] * f64(i) }",
       "y[i] = gen a < n, b < n { [x[a] > 0.0] * x[b] * f64(i) }",

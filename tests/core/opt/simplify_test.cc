@@ -144,6 +144,13 @@ TEST_CASE("opt: JoinLoops") {
   });
 }
 
+TEST_CASE("opt: RaiseLoops") {
+  RunPassFiles("raise_loops", [](ir::Module& m) {
+    for (auto& f : m.functions) RaiseLoops(m, *f);
+    return Simplify(m);
+  });
+}
+
 TEST_CASE("opt: ReadCarriedRows") {
   RunPassFiles("carried_rows", [](ir::Module& m) {
     for (auto& f : m.functions) ReadCarriedRows(*f);

@@ -76,24 +76,22 @@ TEST_CASE("rows in turns: what more than a turn takes is one array") {
 
 // Blocks of turns would hide that each place is stored at once.
 TEST_CASE("rows in turns: rows of which turns fill a table") {
-  for (const char* const turn :
-       {"g[i] = sum(z[i])", "if i > 0 { g[i] = 0.5 * g[i - 1] + dot(z[i], u[0]) }",
-        "g[n - 1 - i] = sum(z[n - 1 - i]) * y[i]"}) {
-    const std::string text =
-        "fn f(x: [n, d]f64, w: [d, h]f64, u: [h, h]f64, y: [n]f64) -> f64 {\n"
-        "  let z = tanh.(x @ w)\n  var g = zeros(n)\n  for i < n { " +
-        std::string(turn) + " }\n  return sum(g * g * y)\n}\n";
-    INFO(text);
-    const ir::Module ssa = LowerText(text, "f");
-    CHECK(CountOfAxes(Derived(ssa, Transform::kValue), 2) == 0);
-    for (const int64_t n : {0, 1, 2, 17}) {
-      Tensor y = Waves(n, 1, 2.5);
-      y.shape = {n};
-      const std::vector<Tensor> args = {Waves(n, 2, 0.5), Waves(2, 3, 1.5), Waves(3, 3, 0.25), y};
-      CheckSameOptimised(ssa, Transform::kValue, args);
-      CheckSameOptimised(ssa, Transform::kValueAndGrad, args);
-      if (n > 0) CheckDerivatives(ssa, args);
-    }
+  const char* const text = R"(
+fn f(x: [n, d]f64, w: [d, h]f64, u: [h, h]f64, y: [n]f64) -> f64 {
+  let z = tanh.(x @ w)
+  var g = zeros(n)
+  for i < n { if i > 0 { g[i] = 0.5 * g[i - 1] + dot(z[i], u[0]) } }
+  return sum(g * g * y)
+})";
+  const ir::Module ssa = LowerText(text, "f");
+  CHECK(CountOfAxes(Derived(ssa, Transform::kValue), 2) == 0);
+  for (const int64_t n : {0, 1, 2, 17}) {
+    Tensor y = Waves(n, 1, 2.5);
+    y.shape = {n};
+    const std::vector<Tensor> args = {Waves(n, 2, 0.5), Waves(2, 3, 1.5), Waves(3, 3, 0.25), y};
+    CheckSameOptimised(ssa, Transform::kValue, args);
+    CheckSameOptimised(ssa, Transform::kValueAndGrad, args);
+    if (n > 0) CheckDerivatives(ssa, args);
   }
 }
 

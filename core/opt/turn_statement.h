@@ -1,0 +1,118 @@
+// A statement that makes, for all turns of loops around a place at once, what one turn makes there.
+#pragma once
+
+#include <map>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "absl/container/flat_hash_map.h"
+#include "core/ir/builder.h"
+#include "core/opt/counted_nest.h"
+
+namespace pullback::opt {
+
+using NestPath = std::vector<const CountedNest*>;  // of loops, outermost first
+
+// What each turn of the loops around it has: one array, along axes in front of its own; of a number, these alone. An axis goes by
+// the loop's counter.
+struct TurnArray {
+  ir::Value array;  // kNoValue: zeros, of which no array is made
+  NestPath around;
+  ir::Values shape;  // of one turn's, outside of all loops
+};
+
+// A statement of a turn that makes an array element by element, at little cost: made again where an element is read.
+struct CheapArray {
+  const ir::Inst* statement;
+  size_t result;
+  ir::Values shape;  // outside of all loops
+};
+
+// What branches around an instruction of a turn say.
+struct TurnCondition {
+  ir::Value cond;
+  bool holds;
+  const TurnCondition* around;  // null: none
+};
+
+// What is known of a turn's values, so far as it is there for all turns.
+struct TurnValues {
+  const BlockLoop& outermost;
+  const DefinitionBlocks& defs;
+  const NestFinder& nests;
+  absl::flat_hash_map<uint32_t, TurnArray>
+      made;  // arrays, and numbers, that turns or loops in them leave
+  // By what an instruction reads: from which array; from none, 0.
+  absl::flat_hash_map<uint32_t, TurnArray> read;
+  absl::flat_hash_map<uint32_t, CheapArray> cheap;
+  absl::flat_hash_map<uint32_t, const TurnCondition*> under;  // by what an instruction gives
+  absl::flat_hash_map<uint32_t, TurnBranch::Choice> either;   // by parameter where ways meet,
+  absl::flat_hash_map<uint32_t, ir::Value> chosen_by;         // and what chooses
+
+  bool IsOutside(ir::Value v) const {
+    return !either.contains(v.id) && !defs.IsInside(v, outermost);
+  }
+};
+
+// How far a loop's turns go, for all turns of those around it: 0 <= counter < extent, and these are no less than 0.
+struct TurnRange {
+  ir::Value extent;  // outside of all loops
+  ir::Affine end;    // what that is a sum of; 0 instead where it is negative
+  std::vector<ir::Affine> at_least_0;
+};
+
+class TurnStatement {
+ public:
+  TurnStatement(ir::Module& m, ir::Function& f, const TurnValues& values,
+                std::vector<ir::Inst>& out)
+      : values_(values), builder_(m, f) {
+    builder_.RedirectTo(&out);
+  }
+
+  ir::Builder& builder() { return builder_; }
+  // What holds wherever something is computed; from then on.
+  void SetBase(ir::Value guard) {
+    base_ = guard;
+    guards_.clear();
+  }
+  // At the point; kNoValue: always. Nothing: it has no form.
+  std::optional<ir::Value> GuardOf(const TurnCondition* condition);
+  std::vector<ir::Value> Begin(ir::ValueSpan extents) { return builder_.BeginEach(extents); }
+  // What stands for a value of a turn.
+  void Bind(ir::Value v, ir::Affine form) { forms_[v.id] = std::move(form); }
+  // An index or a counter that is less than the extent.
+  void Bind(ir::Value v, ir::Affine form, ir::Value extent) {
+    Bind(v, std::move(form));
+    extents_[v.id] = extent;
+  }
+  // Only points where it is no less than 0, or is 0; false: it is of what points compute.
+  bool Where(const ir::Affine& e, bool equality = false);
+  // A number of a turn, at the point; kNoValue: it has no form.
+  ir::Value Get(ir::Value v);
+  std::optional<ir::Affine> Get(const ir::Affine& a);
+  std::optional<ir::Affines> Get(ir::AffineSpan subs);
+  // Element of an array that turns make.
+  ir::Value Read(const TurnArray& array, ir::AffineSpan own);
+  std::optional<ir::Affines> Counters(const NestPath& around);
+  // An instruction of a turn's statement or of its own; false: it has no form.
+  bool Copy(const ir::Inst& inst);
+
+ private:
+  ir::Value Make(ir::Value v);
+  ir::Value MakeEither(ir::Value v);
+  // An operation that the builder appends where the condition holds.
+  ir::Value And(ir::Value a, ir::Value b);
+  bool CopyRead(const ir::Inst& inst, ir::Inst& copy);
+  ir::Value MakeAgain(const CheapArray& array, ir::AffineSpan at);
+
+  const TurnValues& values_;
+  ir::Builder builder_;
+  ir::Value base_;
+  std::map<const TurnCondition*, ir::Value> guards_;
+  absl::flat_hash_map<uint32_t, ir::Affine> forms_;  // integers
+  absl::flat_hash_map<uint32_t, ir::Value> extents_;
+  absl::flat_hash_map<uint32_t, ir::Value> values_at_;
+};
+
+}  // namespace pullback::opt
