@@ -59,9 +59,7 @@ class DefinitionBlocks {
     return v.id < inst_.size() ? inst_[v.id] : nullptr;
   }
   // kNoBlock: a statement defines it for its own body.
-  uint32_t BlockOf(ir::Value v) const {
-    return v.id < block_.size() ? block_[v.id] : ir::kNoBlock;
-  }
+  uint32_t BlockOf(ir::Value v) const { return v.id < block_.size() ? block_[v.id] : ir::kNoBlock; }
 
  private:
   std::vector<uint32_t> block_;

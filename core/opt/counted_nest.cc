@@ -20,7 +20,8 @@ NestFinder::NestFinder(ir::Function& f, const ir::Dominators& dominators,
     inside_[&loop];
     uint32_t around = nest.Around(loop.header);
     while (around != ir::kNoBlock && !at_.contains(around)) around = nest.Around(around);
-    inside_[around == ir::kNoBlock ? nullptr : at_.at(around)].push_back(&loop);
+    around_[&loop] = around == ir::kNoBlock ? nullptr : at_.at(around);
+    inside_[around_[&loop]].push_back(&loop);
   }
 }
 

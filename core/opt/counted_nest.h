@@ -52,6 +52,8 @@ class NestFinder {
   const std::vector<const BlockLoop*>& Inside(const BlockLoop& loop) const {
     return inside_.at(&loop);
   }
+  // The loop that it is right inside of; null: none.
+  const BlockLoop* Around(const BlockLoop& loop) const { return around_.at(&loop); }
   // Null where it is no such loop; nothing in its header traps.
   std::unique_ptr<CountedNest> Find(const BlockLoop& loop);
   // What v is: of a parameter of a block that one edge leads to, what that hands on.
@@ -79,6 +81,7 @@ class NestFinder {
   const FlatLists before_;                              // each block
   absl::flat_hash_map<uint32_t, const BlockLoop*> at_;  // by header
   std::map<const BlockLoop*, std::vector<const BlockLoop*>> inside_;
+  std::map<const BlockLoop*, const BlockLoop*> around_;
   absl::flat_hash_map<uint32_t, ir::Value> handed_on_;  // by parameter
 };
 

@@ -14,7 +14,7 @@ bool TurnStatement::Where(const Affine& e, bool equality) {
   Affine form;
   form.constant = e.constant;
   for (const Affine::Term& t : e.terms) {
-    const Value v = values_.nests.Root(t.value);
+    const Value v = values_.Root(t.value);
     const auto it = forms_.find(v.id);
     if (it == forms_.end() && !values_.IsOutside(v)) return false;
     form = form + (it == forms_.end() ? Affine::Of(v) : it->second) * t.coeff;
@@ -24,7 +24,7 @@ bool TurnStatement::Where(const Affine& e, bool equality) {
 }
 
 Value TurnStatement::Get(Value v) {
-  v = values_.nests.Root(v);
+  v = values_.Root(v);
   if (const auto it = values_at_.find(v.id); it != values_at_.end()) return it->second;
   const Value at = Make(v);
   if (at.valid()) values_at_[v.id] = at;
@@ -36,6 +36,8 @@ Value TurnStatement::Make(Value v) {
   if (const auto it = values_.made.find(v.id); it != values_.made.end())
     return it->second.shape.empty() ? Read(it->second, {}) : Value();
   if (values_.either.contains(v.id)) return MakeEither(v);
+  if (const auto it = values_.parts.find(v.id); it != values_.parts.end())
+    return MakeAgain(it->second.array, it->second.read->subs);
   if (values_.IsOutside(v)) return v;
   const Inst* inst = values_.defs.Inst(v);
   if (inst == nullptr || !builder_.TypeOf(v).IsScalar() || !Copy(*inst)) return {};
@@ -80,7 +82,7 @@ Value TurnStatement::MakeEither(Value v) {
 std::optional<Affine> TurnStatement::Get(const Affine& a) {
   Affine form = Affine::Const(a.constant);
   for (const Affine::Term& t : a.terms) {
-    const Value v = values_.nests.Root(t.value);
+    const Value v = values_.Root(t.value);
     const auto it = forms_.find(v.id);
     if (it != forms_.end()) {
       form = form + it->second * t.coeff;
@@ -123,7 +125,7 @@ Value TurnStatement::Read(const TurnArray& array, ir::AffineSpan own) {
 bool TurnStatement::CopyRead(const Inst& inst, Inst& copy) {
   std::optional<Affines> subs = Get(inst.subs);
   if (!subs) return false;
-  Value array = values_.nests.Root(inst.args[0]);
+  Value array = values_.Root(inst.args[0]);
   const auto of_turn = [&]() -> const TurnArray* {
     const auto read = values_.read.find(inst.results[0].id);
     if (read != values_.read.end()) return &read->second;
@@ -157,7 +159,7 @@ Value TurnStatement::MakeAgain(const CheapArray& array, ir::AffineSpan at) {
     Bind(each.indices[axis].var, forms[axis], array.shape[axis]);
   Value made;
   if (std::all_of(each.body.begin(), each.body.end(), [&](const Inst& b) { return Copy(b); }))
-    made = Get(each.results[array.result].value);
+    made = Get(array.value);
   values_at_ = values;
   return made;
 }
@@ -186,7 +188,7 @@ bool TurnStatement::Copy(const Inst& inst) {
   copy.guard = inst.guard.valid() ? Get(inst.guard) : *guard;
   if (inst.guard.valid() && !copy.guard.valid()) return false;
   if (inst.op == Op::Dim) {
-    const Value array = values_.nests.Root(inst.args[0]);
+    const Value array = values_.Root(inst.args[0]);
     const auto made = values_.made.find(array.id);
     if (made != values_.made.end()) {
       values_at_[inst.results[0].id] = made->second.shape[inst.bits];
@@ -195,7 +197,7 @@ bool TurnStatement::Copy(const Inst& inst) {
     if (!values_.IsOutside(array)) return false;
     copy.args = {array};
   } else if (inst.op == Op::Index) {
-    const auto cheap = values_.cheap.find(values_.nests.Root(inst.args[0]).id);
+    const auto cheap = values_.cheap.find(values_.Root(inst.args[0]).id);
     if (cheap != values_.cheap.end() && !inst.guard.valid()) {
       if (const Value made = MakeAgain(cheap->second, inst.subs); made.valid()) {
         values_at_[inst.results[0].id] = made;

@@ -8,59 +8,9 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "core/ir/builder.h"
-#include "core/opt/counted_nest.h"
+#include "core/opt/turn_values.h"
 
 namespace pullback::opt {
-
-using NestPath = std::vector<const CountedNest*>;  // of loops, outermost first
-
-// What each turn of the loops around it has: one array, along axes in front of its own; of a number, these alone. An axis goes by
-// the loop's counter.
-struct TurnArray {
-  ir::Value array;  // kNoValue: zeros, of which no array is made
-  NestPath around;
-  ir::Values shape;  // of one turn's, outside of all loops
-};
-
-// A statement of a turn that makes an array element by element, at little cost: made again where an element is read.
-struct CheapArray {
-  const ir::Inst* statement;
-  size_t result;
-  ir::Values shape;  // outside of all loops
-};
-
-// What branches around an instruction of a turn say.
-struct TurnCondition {
-  ir::Value cond;
-  bool holds;
-  const TurnCondition* around;  // null: none
-};
-
-// What is known of a turn's values, so far as it is there for all turns.
-struct TurnValues {
-  const BlockLoop& outermost;
-  const DefinitionBlocks& defs;
-  const NestFinder& nests;
-  absl::flat_hash_map<uint32_t, TurnArray>
-      made;  // arrays, and numbers, that turns or loops in them leave
-  // By what an instruction reads: from which array; from none, 0.
-  absl::flat_hash_map<uint32_t, TurnArray> read;
-  absl::flat_hash_map<uint32_t, CheapArray> cheap;
-  absl::flat_hash_map<uint32_t, const TurnCondition*> under;  // by what an instruction gives
-  absl::flat_hash_map<uint32_t, TurnBranch::Choice> either;   // by parameter where ways meet,
-  absl::flat_hash_map<uint32_t, ir::Value> chosen_by;         // and what chooses
-
-  bool IsOutside(ir::Value v) const {
-    return !either.contains(v.id) && !defs.IsInside(v, outermost);
-  }
-};
-
-// How far a loop's turns go, for all turns of those around it: 0 <= counter < extent, and these are no less than 0.
-struct TurnRange {
-  ir::Value extent;  // outside of all loops
-  ir::Affine end;    // what that is a sum of; 0 instead where it is negative
-  std::vector<ir::Affine> at_least_0;
-};
 
 class TurnStatement {
  public:

@@ -74,7 +74,9 @@ const Program kSettled[] = {
 
 // What comes behind the read may store to the element.
 const Program kKept[] = {
-    {"in place", "var z = x\n for i < n { z[i] = z[i] * z[i] }\n return sum(z)"},
+    {"in place",
+     "var z = x\n var s = 0.5\n for i < n { z[i] = z[i] * z[i] * s\n s = sin(s + z[i]) }\n return "
+     "sum(z)"},
     {"ahead", "var z = x\n for i < n - 1 { z[i] = z[i] * z[i + 1] }\n return sum(z)"},
     {"steps over one row",
      "var z = x\n for t < 3 { for i in 1..n { z[i] = z[i] * z[i - 1] } }\n return sum(z)"},

@@ -3,6 +3,7 @@
 #include <catch2/catch.hpp>
 #include <random>
 
+#include "core/ir/printer.h"
 #include "tests/support/derivatives.h"
 #include "tests/support/optimised.h"
 #include "tests/support/values.h"

@@ -1,0 +1,106 @@
+#include "core/opt/fillings.h"
+
+#include <algorithm>
+
+namespace pullback::opt {
+
+using ir::Affine;
+using ir::Value;
+
+namespace {
+
+// Whether the subscript tells turns of the loop at that place apart, in one turn of those around it that are told already or do not hand
+// the array on.
+bool Tells(const Affine& a, const Filling& filling, const NestPath& around, size_t at,
+           const std::set<const CountedNest*>& told, const TurnValues& values) {
+  if (a.Coeff(around[at]->counter) == 0) return false;
+  return std::all_of(a.terms.begin(), a.terms.end(), [&](const Affine::Term& t) {
+    if (t.value == around[at]->counter || values.IsOutside(t.value)) return true;
+    for (size_t k = 0; k < at; ++k) {
+      if (around[k]->counter == t.value) return k < filling.level || told.contains(around[k]);
+    }
+    return false;
+  });
+}
+
+// Of two accesses: those of a loop that is around both and hands the array on are apart.
+bool AreApart(const Filling& filling, const Access& a, const Access& b, const TurnValues& values) {
+  std::set<const CountedNest*> told;
+  for (size_t k = filling.level; k < std::min(a.around.size(), b.around.size()); ++k) {
+    if (a.around[k] != b.around[k]) return true;
+    bool named = false;
+    for (size_t axis = 0; axis < a.at.size(); ++axis)
+      named |= a.at[axis] == b.at[axis] && Tells(a.at[axis], filling, a.around, k, told, values);
+    if (!named) return false;
+    told.insert(a.around[k]);
+  }
+  return true;
+}
+
+}  // namespace
+
+std::set<const CountedNest*> LoopsNamed(const Filling& filling, const Access& access,
+                                        const TurnValues& values) {
+  std::set<const CountedNest*> told;
+  for (size_t k = filling.level; k < access.around.size(); ++k) {
+    const bool named = std::any_of(access.at.begin(), access.at.end(), [&](const Affine& a) {
+      return Tells(a, filling, access.around, k, told, values);
+    });
+    if (named) told.insert(access.around[k]);
+  }
+  return told;
+}
+
+bool AreTurnsApart(const Filling& filling, const TurnValues& values) {
+  return std::all_of(filling.stores.begin(), filling.stores.end(), [&](const Access& store) {
+    const auto is_apart = [&](const Access& other) {
+      // What is only added may be added by any turn.
+      const bool adds_alone = &store == &other && store.adds;
+      return adds_alone || AreApart(filling, store, other, values);
+    };
+    return std::all_of(filling.stores.begin(), filling.stores.end(), is_apart) &&
+           std::all_of(filling.reads.begin(), filling.reads.end(), is_apart);
+  });
+}
+
+std::optional<std::vector<StorePlace>> PlacesOf(const Filling& filling, const Access& store,
+                                                const TurnSizes& sizes) {
+  std::vector<StorePlace> places;
+  std::set<const CountedNest*> placed;
+  for (size_t axis = 0; axis < store.at.size(); ++axis) {
+    const Affine& at = store.at[axis];
+    const Value extent = filling.now.shape[axis];
+    if (at.IsConst() && at.constant >= 0) {
+      places.push_back({nullptr, at.constant, sizes.IsPlace(at.constant, extent)});
+      continue;
+    }
+    const auto own = std::find_if(
+        store.around.begin() + static_cast<std::ptrdiff_t>(filling.level), store.around.end(),
+        [&](const CountedNest* nest) { return (at - Affine::Of(nest->counter)).IsConst(); });
+    if (own == store.around.end()) return std::nullopt;
+    const int64_t more = at.constant;
+    if (!sizes.IsPlace(*own, more, extent) || !placed.insert(*own).second) return std::nullopt;
+    places.push_back({*own, more});
+  }
+  const bool all = placed.size() + filling.level == store.around.size();
+  return all ? std::optional(places) : std::nullopt;
+}
+
+bool HasElement(ir::ValueSpan shape, const Access& read, const ir::Each* each, TurnSizes& sizes) {
+  for (size_t axis = 0; axis < read.at.size(); ++axis) {
+    const Affine& at = read.at[axis];
+    bool has = at.IsConst() && sizes.IsPlace(at.constant, shape[axis]);
+    for (const CountedNest* nest : read.around) {
+      const Affine more = at - Affine::Of(nest->counter);
+      has |= more.IsConst() && sizes.IsPlace(nest, more.constant, shape[axis]);
+    }
+    if (each != nullptr && at.AsValue().valid()) {
+      for (const ir::IndexVar& i : each->indices)
+        has |= i.var == at.AsValue() && sizes.Outside(i.extent) == shape[axis];
+    }
+    if (!has) return false;
+  }
+  return true;
+}
+
+}  // namespace pullback::opt

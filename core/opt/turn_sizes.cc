@@ -1,0 +1,149 @@
+#include "core/opt/turn_sizes.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "core/ir/append.h"
+
+namespace pullback::opt {
+
+using ir::Affine;
+using ir::Inst;
+using ir::Op;
+using ir::Value;
+
+Affine TurnValues::FormOf(const Affine& a) const {
+  Affine rooted = Affine::Const(a.constant);
+  for (const Affine::Term& t : a.terms) rooted = rooted + Affine::Of(Root(t.value)) * t.coeff;
+  return opt::FormOf(rooted, defs);
+}
+
+Value TurnSizes::Outside(Value v) {
+  v = values_.Root(v);
+  if (values_.IsOutside(v)) return v;
+  if (const auto it = outside_.find(v); it != outside_.end()) return it->second;
+  const Inst* inst = values_.defs.Inst(v);
+  if (inst == nullptr || f_.TypeOf(v) != ir::Type::I64()) return {};
+  if (inst->op == Op::Dim) {
+    const auto made = values_.made.find(values_.Root(inst->args[0]).id);
+    if (made != values_.made.end()) return made->second.shape[inst->bits];
+  }
+  if ((ir::Info(inst->op).flags & ir::kPure) == 0) return {};
+  Inst copy = *inst;
+  bool known = true;
+  ir::ForEachOperand(copy, [&](Value& u) {
+    const bool may_be = f_.TypeOf(u).IsScalar() || values_.IsOutside(values_.Root(u));
+    const Value outside = may_be ? Outside(u) : Value();
+    known &= outside.valid();
+    if (outside.valid()) u = outside;
+  });
+  if (!known) return {};
+  copy.results = {f_.NewLike(f_, v)};
+  outside_[v] = copy.results[0];
+  out_.push_back(std::move(copy));
+  return outside_[v];
+}
+
+bool TurnSizes::IsSize(Value v) const {
+  v = values_.Root(v);
+  const Inst* inst = values_.defs.Inst(v);
+  if (inst != nullptr && inst->op == Op::Dim) return true;
+  const Affine form = values_.FormOf(v);
+  return (form.IsConst() && form.constant >= 0) || IsNotNegative(form, values_.defs);
+}
+
+std::optional<ir::Values> TurnSizes::Extents(ir::ValueSpan values) {
+  ir::Values extents;
+  for (Value v : values) {
+    extents.push_back(Extent(v));
+    if (!extents.back().valid()) return std::nullopt;
+  }
+  return extents;
+}
+
+// --- ranges of counters
+
+void TurnSizes::Enter(const CountedNest& nest, const NestPath& around) {
+  if (std::optional<TurnRange> range = Range(nest, around)) ranges_[&nest] = *std::move(range);
+}
+
+const TurnRange* TurnSizes::RangeOf(const CountedNest* nest) const {
+  const auto it = ranges_.find(nest);
+  return it == ranges_.end() ? nullptr : &it->second;
+}
+
+ir::Values TurnSizes::ExtentsOf(const NestPath& around) const {
+  ir::Values extents;
+  for (const CountedNest* nest : around) extents.push_back(ranges_.at(nest).extent);
+  return extents;
+}
+
+// Its turns are never more than the extent, and their counters not negative.
+std::optional<TurnRange> TurnSizes::Range(const CountedNest& nest, const NestPath& around) {
+  TurnRange range;
+  const Affine counter = Affine::Of(nest.counter);
+  const Affine first = values_.FormOf(nest.first);
+  if (!IsStart(first, around)) return std::nullopt;
+  if (first != Affine::Const(0)) range.at_least_0.push_back(counter - first);
+  const Affine end = values_.FormOf(nest.bound);
+  if (const Value bound = Outside(nest.bound); bound.valid()) {
+    ir::Appender out(f_, out_, 0);
+    range.end = end;
+    range.extent = IsSize(nest.bound)
+                       ? bound
+                       : out.Make(Op::Max, ir::Type::I64(), {bound, out.Number(Affine::Const(0))});
+    return range;
+  }
+  range.at_least_0.push_back(end - counter - Affine::Const(1));
+  SetExtentOver(end, around, range);
+  return range.extent.valid() ? std::optional(range) : std::nullopt;
+}
+
+// Of sums of counters of loops around it, and of what is not negative.
+bool TurnSizes::IsStart(const Affine& first, const NestPath& around) const {
+  Affine rest = first;
+  for (const CountedNest* nest : around) {
+    if (first.Coeff(nest->counter) < 0) return false;
+    rest = rest.Substitute(nest->counter, Affine::Const(0));
+  }
+  return rest.IsConst() ? rest.constant >= 0 : IsNotNegative(rest, values_.defs);
+}
+
+// What i + 1, or n - i, is no more than: the extent of i, and n.
+void TurnSizes::SetExtentOver(const Affine& bound, const NestPath& around, TurnRange& range) {
+  Affine rest = bound;
+  const TurnRange* of_turn = nullptr;
+  for (const CountedNest* nest : around) {
+    const int64_t coeff = bound.Coeff(nest->counter);
+    if (coeff == 0) continue;
+    rest = rest.Substitute(nest->counter, Affine::Const(0));
+    if (coeff < 0) continue;
+    const TurnRange* other = RangeOf(nest);
+    if (coeff != 1 || of_turn != nullptr || other == nullptr) return;
+    of_turn = other;
+  }
+  if (of_turn != nullptr) {
+    if (rest.IsConst() && rest.constant <= 1) range.extent = of_turn->extent;
+    range.end = of_turn->end;
+    return;
+  }
+  const bool outside = std::all_of(rest.terms.begin(), rest.terms.end(),
+                                   [&](const auto& t) { return values_.IsOutside(t.value); });
+  if (!outside || !IsNotNegative(rest, values_.defs)) return;
+  range.extent = ir::Appender(f_, out_, 0).Number(rest);
+  range.end = rest;
+}
+
+bool TurnSizes::IsPlace(const CountedNest* nest, int64_t more, Value extent) const {
+  const TurnRange* range = RangeOf(nest);
+  if (range == nullptr || more < 0) return false;
+  const Affine beyond = values_.FormOf(extent) - range->end;
+  return beyond.IsConst() && beyond.constant >= more;
+}
+
+bool TurnSizes::IsPlace(int64_t place, Value extent) const {
+  const Affine rows = values_.FormOf(extent);
+  return rows.IsConst() && 0 <= place && place < rows.constant;
+}
+
+}  // namespace pullback::opt
