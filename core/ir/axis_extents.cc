@@ -30,7 +30,7 @@ AxisExtents::AxisExtents(const Function& f) {
     }
   }
   for (const auto& [x, y] : CheckedEqual(f.blocks[0])) {
-    const Value a = Root(x), b = Root(y);
+    const Value a = First(x), b = First(y);
     if (a != b) same_as_[std::max(a, b)] = std::min(a, b);
   }
 }
@@ -41,10 +41,10 @@ Value AxisExtents::Of(Value array, size_t axis) const {
 }
 
 bool AxisExtents::AreEqual(Value a, Value b) const {
-  return a.valid() && b.valid() && Root(a) == Root(b);
+  return a.valid() && b.valid() && First(a) == First(b);
 }
 
-Value AxisExtents::Root(Value v) const {
+Value AxisExtents::First(Value v) const {
   for (auto it = same_as_.find(v); it != same_as_.end(); it = same_as_.find(v)) v = it->second;
   return v;
 }

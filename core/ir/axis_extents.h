@@ -20,10 +20,10 @@ class AxisExtents {
   Value Of(Value array, size_t axis) const;
   // Whether they are one value, or two that the entry checks to be equal, in front of all statements.
   bool AreEqual(Value a, Value b) const;
+  // The first of the values that are equal to it in this way.
+  Value First(Value v) const;
 
  private:
-  Value Root(Value v) const;
-
   std::map<std::pair<Value, size_t>, Value> extents_;
   std::map<Value, Value> same_as_;  // an earlier one
 };

@@ -106,7 +106,9 @@ bool NestFinder::VisitBranch(Path& path, std::vector<TurnItem>& items) {
     branch->choices.push_back({path.next.args[k], {ends[0].args[k], ends[1].args[k]}});
   }
   items.push_back({nullptr, nullptr, std::move(branch)});
-  return !all || VisitBlock(path, items);
+  if (!all) return true;
+  path.ways = 1;
+  return VisitBlock(path, items);
 }
 
 bool NestFinder::VisitInner(Path& path, std::vector<TurnItem>& items) {

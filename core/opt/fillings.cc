@@ -53,34 +53,36 @@ std::set<const CountedNest*> LoopsNamed(const Filling& filling, const Access& ac
 
 bool AreTurnsApart(const Filling& filling, const TurnValues& values) {
   return std::all_of(filling.stores.begin(), filling.stores.end(), [&](const Access& store) {
-    const auto is_apart = [&](const Access& other) {
-      // What is only added may be added by any turn.
-      const bool adds_alone = &store == &other && store.adds;
-      return adds_alone || AreApart(filling, store, other, values);
-    };
-    return std::all_of(filling.stores.begin(), filling.stores.end(), is_apart) &&
-           std::all_of(filling.reads.begin(), filling.reads.end(), is_apart);
+    return std::all_of(filling.stores.begin(), filling.stores.end(),
+                       [&](const Access& other) {
+                         // What is only added may be added by any turn, and in any order.
+                         const bool adds = store.join == Join::kAdd && other.join == Join::kAdd;
+                         const bool joins_alone = &store == &other && store.join != Join::kReplace;
+                         return adds || joins_alone || AreApart(filling, store, other, values);
+                       }) &&
+           std::all_of(filling.reads.begin(), filling.reads.end(),
+                       [&](const Access& read) { return AreApart(filling, store, read, values); });
   });
 }
 
-std::optional<std::vector<StorePlace>> PlacesOf(const Filling& filling, const Access& store,
-                                                const TurnSizes& sizes) {
+std::optional<Place> PlaceOf(const Filling& filling, const Access& store, size_t axis) {
+  const Affine& at = store.at[axis];
+  if (at.IsConst()) return Place{nullptr, at.constant};
+  for (size_t k = filling.level; k < store.around.size(); ++k) {
+    if ((at - Affine::Of(store.around[k]->counter)).IsConst())
+      return Place{store.around[k], at.constant};
+  }
+  return std::nullopt;
+}
+
+std::optional<std::vector<StorePlace>> PlacesOf(const Filling& filling, const Access& store) {
   std::vector<StorePlace> places;
   std::set<const CountedNest*> placed;
   for (size_t axis = 0; axis < store.at.size(); ++axis) {
-    const Affine& at = store.at[axis];
-    const Value extent = filling.now.shape[axis];
-    if (at.IsConst() && at.constant >= 0) {
-      places.push_back({nullptr, at.constant, sizes.IsPlace(at.constant, extent)});
-      continue;
-    }
-    const auto own = std::find_if(
-        store.around.begin() + static_cast<std::ptrdiff_t>(filling.level), store.around.end(),
-        [&](const CountedNest* nest) { return (at - Affine::Of(nest->counter)).IsConst(); });
-    if (own == store.around.end()) return std::nullopt;
-    const int64_t more = at.constant;
-    if (!sizes.IsPlace(*own, more, extent) || !placed.insert(*own).second) return std::nullopt;
-    places.push_back({*own, more});
+    const std::optional<Place> place = PlaceOf(filling, store, axis);
+    if (!place) return std::nullopt;
+    const bool tells = place->nest != nullptr && placed.insert(place->nest).second;
+    places.push_back({tells ? place->nest : nullptr, store.at[axis]});
   }
   const bool all = placed.size() + filling.level == store.around.size();
   return all ? std::optional(places) : std::nullopt;

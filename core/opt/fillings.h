@@ -9,18 +9,20 @@
 
 namespace pullback::opt {
 
+// What a store makes of an element and a value.
+enum class Join : uint8_t { kReplace, kAdd, kMax, kMin };
 // An element that an instruction of a turn reads or stores, by what its subscripts are sums of.
 struct Access {
   const ir::Inst* inst;
   NestPath around;
   std::vector<ir::Affine> at;
-  bool adds = false;  // to what is there, and stores nothing else
+  Join join = Join::kReplace;  // of a store
 };
-// What an instruction stores.
 struct StoredValue {
   ir::Value value;
-  bool adds = false;  // the value to what is there
-  bool negated = false;
+  Join join = Join::kReplace;
+  bool negated = false;  // the value
+  bool strict = false;   // an extremum: only what is beyond, which NaN is not, takes the place
 };
 struct TurnStore {
   const ir::Inst* inst;
@@ -48,15 +50,19 @@ std::set<const CountedNest*> LoopsNamed(const Filling& filling, const Access& ac
 // Whether no turn of its loops needs another one.
 bool AreTurnsApart(const Filling& filling, const TurnValues& values);
 
-// By axis of the array: the loop whose counter a store's place there is, and a number more; null: that number.
-struct StorePlace {
+// A store's place along an axis: the counter of one of the filling's loops, and a number more; null: that number.
+struct Place {
   const CountedNest* nest;
   int64_t more;
-  bool is_there = true;  // false: the axis may be shorter than that number
 };
-// Nothing: the places are no such, or some may be none of the array's.
-std::optional<std::vector<StorePlace>> PlacesOf(const Filling& filling, const Access& store,
-                                                const TurnSizes& sizes);
+std::optional<Place> PlaceOf(const Filling& filling, const Access& store, size_t axis);
+// By axis of the array: a loop that a store's place there tells the turn of; null: the others tell the place.
+struct StorePlace {
+  const CountedNest* nest;
+  ir::Affine at;
+};
+// Nothing: the places do not tell the turns, or are no counters.
+std::optional<std::vector<StorePlace>> PlacesOf(const Filling& filling, const Access& store);
 // Whether an array of that shape surely has the element. `each`: the statement that reads it; null: the turn does.
 bool HasElement(ir::ValueSpan shape, const Access& read, const ir::Each* each, TurnSizes& sizes);
 

@@ -21,6 +21,7 @@
 #include "core/ir/axis_extents.h"
 #include "core/ir/statements.h"
 #include "core/opt/simplify.h"
+#include "core/opt/store_reader.h"
 #include "core/opt/turn_maker.h"
 
 namespace pullback::opt {
@@ -41,24 +42,37 @@ size_t MostRank(const ir::Function& f) {
   return most;
 }
 
+// By parameter of loops: what they fill, and how an element of it is made, if that is cheap.
+struct Filled {
+  std::map<Value, ir::Values> shapes;
+  absl::flat_hash_map<uint32_t, CheapArray> makers;
+};
+
 // Walks over a turn, in order.
 class NestRaiser {
  public:
   NestRaiser(ir::Module& m, ir::Function& f, const DefinitionBlocks& defs, const NestFinder& nests,
-             const ir::AxisExtents& extents, const CountedNest& nest,
+             const ir::AxisExtents& extents, const CountedNest& nest, const Filled& filled,
              const std::set<Value>& no_fillings)
       : f_(f),
         defs_(defs),
         extents_(extents),
         nest_(nest),
+        shapes_(filled.shapes),
         no_fillings_(no_fillings),
-        values_(*nest.loop, defs, nests),
+        values_(*nest.loop, defs, nests, extents),
         sizes_(f, values_, out_),
-        maker_(m, f, values_, sizes_, out_, MostRank(f)) {}
+        maker_(m, f, values_, sizes_, out_, MostRank(f)),
+        stores_(f, values_) {
+    values_.makers = filled.makers;
+  }
 
   void Run() {
-    CountUses();
     Visit(nest_);
+    // A loop that goes on adds up what it did.
+    const ir::Values& params = f_.blocks[nest_.loop->header].params;
+    if (reads_made_ && !has_effects_ && filled_.size() + 1 == params.size()) return;
+    std::erase_if(filled_, [&](const auto& f) { return f_.TypeOf(f.first).IsScalar(); });
   }
   // By parameter: what turned out to be no filling after it had been read as one. Where there is some, nothing else is right.
   const std::set<Value>& broken() const { return broken_; }
@@ -68,7 +82,11 @@ class NestRaiser {
                    std::make_move_iterator(out_.end()));
     return std::move(checks_);
   }
-  const std::map<Value, Value>& filled() const { return filled_; }
+  const std::map<Value, TurnArray>& filled() const { return filled_; }
+  const CheapArray* MakerOf(Value array) const {
+    const auto it = values_.makers.find(array.id);
+    return it == values_.makers.end() ? nullptr : &it->second;
+  }
   // By what a read of the loop's gives: of which array it is now.
   const std::map<Value, TurnArray>& reread() const { return reread_; }
 
@@ -104,12 +122,25 @@ class NestRaiser {
     }
     const Way ways[] = {Visit(branch, 0, before), Visit(branch, 1, before)};
     branch_at_ = outer;
-    for (const TurnBranch::Choice& choice : branch.choices) Choose(choice, branch.cond);
+    for (const TurnBranch::Choice& choice : branch.choices) {
+      Choose(choice, branch.cond);
+      TakeExtremum(branch, choice);
+    }
     for (size_t j = 0; j < before.size(); ++j) {
       if (ways[0].current[j] == before[j] && ways[1].current[j] == before[j]) continue;
       Meet(branch, j, ways[0].current[j], ways[1].current[j]);
       StoreOnce(branch, fillings_[j], ways[0].pending[j], ways[1].pending[j]);
     }
+    for (const TurnBranch::Choice& choice : branch.choices) {
+      for (Value from : choice.from) BreakUnless(choice.param, from);
+    }
+  }
+  // Of an array that turns fill, what there is at some time is handed on as what there is of it then, or not at all.
+  void BreakUnless(Value param, Value from) {
+    const auto part = part_of_.find(Root(from)), own = part_of_.find(param);
+    if (part == part_of_.end() || f_.TypeOf(param).IsScalar()) return;
+    if (own == part_of_.end() || own->second != part->second)
+      fillings_[part->second].is_broken = true;
   }
   // What a way leaves of each filling.
   struct Way {
@@ -129,6 +160,16 @@ class NestRaiser {
     }
     here_.condition = here_.condition->around;
     return way;
+  }
+  void TakeExtremum(const TurnBranch& branch, const TurnBranch::Choice& choice) {
+    const auto part = part_of_.find(Root(choice.from[1]));
+    if (part == part_of_.end()) return;
+    Filling& filling = fillings_[part->second];
+    const auto stored = stores_.ExtremumOf(filling, branch.cond, choice);
+    if (!stored) return;
+    filling.current = choice.param;
+    part_of_[choice.param] = part->second;
+    Put(filling, {defs_.Inst(Root(branch.cond)), *stored, here_});
   }
   void Choose(const TurnBranch::Choice& choice, Value cond) {
     values_.either[choice.param.id] = choice;
@@ -151,9 +192,10 @@ class NestRaiser {
   // What both ways store at one place, or add there, is one store.
   void StoreOnce(const TurnBranch& branch, Filling& filling, const std::optional<TurnStore>& a,
                  const std::optional<TurnStore>& b) {
-    const bool same = a && b && a->stored.adds == b->stored.adds &&
-                      a->stored.negated == b->stored.negated &&
-                      FormsOf(a->inst->subs) == FormsOf(b->inst->subs);
+    const bool same = a && b && a->stored.join == b->stored.join &&
+                      a->stored.negated == b->stored.negated && !a->stored.strict &&
+                      !b->stored.strict &&
+                      stores_.PlacesOf(filling, *a) == stores_.PlacesOf(filling, *b);
     if (!same) {
       if (a) Apply(filling, *a);
       if (b) Apply(filling, *b);
@@ -162,7 +204,8 @@ class NestRaiser {
     StoredValue either = a->stored;
     either.value = f_.NewLike(f_, either.value);
     Choose({either.value, {a->stored.value, b->stored.value}}, branch.cond);
-    Put(filling, {a->inst, either, here_});
+    const bool by_first = stores_.FormsOf(a->inst->subs) == stores_.PlacesOf(filling, *a);
+    Put(filling, {by_first ? a->inst : b->inst, either, here_});
   }
 
   // --- what loops hand on
@@ -180,7 +223,7 @@ class NestRaiser {
         filling.is_broken |= filling.current != before;
         filling.current = params[k];
         part_of_[params[k]] = part->second;
-        handed_[params[k]] = before;
+        stores_.HandOn(params[k], before);
         continue;
       }
       std::optional<Filling> filling = Begin(params[k], before);
@@ -200,7 +243,7 @@ class NestRaiser {
     filling.begins = here_;
     const ir::Type type = f_.TypeOf(param);
     if (type.IsScalar()) {
-      if (filling.level == 0 || !(type.IsFloat() || type == ir::Type::I64())) return std::nullopt;
+      if (!type.IsFloat() && type != ir::Type::I64()) return std::nullopt;
       const Inst* start = defs_.Inst(before);
       filling.is_zero = start != nullptr && start->op == Op::Const && start->bits == 0;
       if (!filling.is_zero) filling.start = before;
@@ -225,20 +268,35 @@ class NestRaiser {
     } else {
       const BlockLoop* around = values_.nests.Around(values_.outermost);
       if (around != nullptr && !defs_.IsInside(before, *around)) return false;
-      filling.now = {before, {}, {}};
-      for (size_t axis = 0; axis < f_.TypeOf(before).rank; ++axis) {
-        filling.now.shape.push_back(extents_.Of(before, axis));
-        if (!filling.now.shape.back().valid()) return false;
-      }
+      const std::optional<ir::Values> shape = ShapeOf(before);
+      if (!shape) return false;
+      filling.now = {before, {}, *shape};
     }
+    for (Value& v : filling.now.shape) v = extents_.First(v);
     if (filling.level == 0) maker_.AllowRank(filling.now.shape.size());
     return true;
+  }
+
+  // Of an array from outside; nothing: it is not known.
+  std::optional<ir::Values> ShapeOf(Value array) const {
+    if (const auto filled = shapes_.find(array); filled != shapes_.end()) return filled->second;
+    const Inst* inst = defs_.Inst(array);
+    if (inst != nullptr && inst->op == Op::Zeros) return inst->args;
+    if (inst != nullptr && (inst->op == Op::Update || inst->op == Op::AddAt))
+      return ShapeOf(inst->args[0]);
+    ir::Values shape;
+    for (size_t axis = 0; axis < f_.TypeOf(array).rank; ++axis) {
+      shape.push_back(extents_.Of(array, axis));
+      if (!shape.back().valid()) return std::nullopt;
+    }
+    return shape;
   }
 
   // Nothing of a turn is seen behind the loop but what it hands on.
   void Leave(const CountedNest& nest, const std::vector<Value>& opened) {
     const ir::Values& params = f_.blocks[nest.loop->header].params;
     for (size_t k = 0; k < params.size(); ++k) {
+      BreakUnless(params[k], nest.last[k]);
       const auto part = part_of_.find(params[k]);
       if (part == part_of_.end()) continue;
       Filling& filling = fillings_[part->second];
@@ -246,21 +304,27 @@ class NestRaiser {
       filling.current = params[k];
     }
     for (Value v : opened) {
-      const Filling& filling = fillings_[part_of_.at(v)];
+      Filling& filling = fillings_[part_of_.at(v)];
       if (!filling.is_broken && AreTurnsApart(filling, values_))
         Finish(v, filling);
-      else if (!filling.reads.empty())
-        broken_.insert(v);
+      else
+        GiveUp(filling);
     }
   }
 
+  void GiveUp(Filling& filling) {
+    filling.is_broken = true;
+    values_.made.erase(filling.param.id);
+    if (!filling.reads.empty()) broken_.insert(filling.param);
+  }
   void Finish(Value param, const Filling& filling) {
     const bool is_array = f_.TypeOf(param).IsArray();
+    values_.made.erase(param.id);  // what turns of its loop have had
     if (!is_array && filling.stores.empty()) return;
     values_.made[param.id] = filling.now;
     part_of_.erase(param);
     if (filling.level > 0 || filling.stores.empty()) return;
-    filled_[param] = filling.now.array;
+    filled_[param] = filling.now;
     if (filling.zeros != nullptr) CheckSizes(*filling.zeros);
     for (const Access& read : filling.reads) {
       const Value v = read.inst->results[0];
@@ -283,12 +347,14 @@ class NestRaiser {
   void Visit(const Inst& inst) {
     for (Value v : inst.results) NoteUnder(v);
     if (++insts_ > kMostTurnInsts) return Break(inst);
+    has_effects_ |= (ir::Info(inst.op).flags & ir::kEffect) != 0;
     if (inst.each) return VisitStatement(inst);
     const std::optional<size_t> at = FillingOf(inst);
     if (inst.op == Op::Zeros) {
       if (auto made = maker_.MakeZeros(inst, here_))
         values_.made[inst.results[0].id] = *std::move(made);
     } else if (inst.op == Op::Index) {
+      reads_made_ |= IsOfMade(inst);
       if (at) Read(*at, inst, nullptr);
     } else if (at) {
       Store(*at, inst);
@@ -299,6 +365,7 @@ class NestRaiser {
       for (Value v : body.results) NoteUnder(v);
       const std::optional<size_t> at = body.op == Op::Index ? FillingOf(body) : std::nullopt;
       if (at) Read(*at, body, inst.each.get());
+      reads_made_ |= body.op == Op::Index && IsColumnOfMade(body, *inst.each);
       if (body.op != Op::Index) Break(body);
     }
     const std::vector<std::optional<CheapArray>> cheap = maker_.FindCheap(inst);
@@ -311,6 +378,22 @@ class NestRaiser {
       values_.made[inst.results[k].id] = std::move((*made)[k]);
   }
 
+  // Whether it reads elements, in a loop inside, of an array of several axes that the program makes in front of the loops.
+  bool IsOfMade(const Inst& read) const {
+    const Value array = read.args[0];
+    const ir::Values& params = f_.params();
+    return here_.around.size() > 1 && f_.TypeOf(array).rank > 1 && values_.IsOutside(array) &&
+           std::find(params.begin(), params.end(), array) == params.end();
+  }
+  // Whether a statement of a turn runs down a column of such an array.
+  bool IsColumnOfMade(const Inst& read, const ir::Each& each) const {
+    const ir::Values& params = f_.params();
+    const Value array = read.args[0];
+    if (!values_.IsOutside(array) || read.subs.size() < 2) return false;
+    if (std::find(params.begin(), params.end(), array) != params.end()) return false;
+    return ir::PlaceOfIndex(each, read.subs[0].AsValue()).has_value() &&
+           read.subs[1].Coeff(here_.around.back()->counter) != 0;
+  }
   // Which filling it stores into, adds to, or reads.
   std::optional<size_t> FillingOf(const Inst& inst) const {
     for (Value v : inst.args) {
@@ -324,21 +407,18 @@ class NestRaiser {
     if (inst.op == Op::Dim) return;
     ir::ForEachOperand(inst, [&](Value v) {
       const auto part = part_of_.find(Root(v));
-      if (part != part_of_.end()) fillings_[part->second].is_broken = true;
+      // What a number is in a turn has no form.
+      if (part != part_of_.end() && f_.TypeOf(v).IsArray())
+        fillings_[part->second].is_broken = true;
     });
-  }
-
-  std::vector<Affine> FormsOf(ir::AffineSpan subs) const {
-    std::vector<Affine> forms;
-    for (const Affine& a : subs) forms.push_back(values_.FormOf(a));
-    return forms;
   }
 
   // `each`: the statement that reads; null: the turn does.
   void Read(size_t at, const Inst& inst, const ir::Each* each) {
     Filling& filling = fillings_[at];
     Flush(filling);
-    filling.reads.push_back({&inst, here_.around, FormsOf(inst.subs), false});
+    if (filling.is_broken) return;
+    filling.reads.push_back({&inst, here_.around, stores_.FormsOf(inst.subs)});
     TurnArray& read = values_.read[inst.results[0].id] = filling.now;
     if (filling.is_zero && HasElement(read.shape, filling.reads.back(), each, sizes_))
       read = {};
@@ -349,100 +429,12 @@ class NestRaiser {
 
   void Store(size_t at, const Inst& inst) {
     Filling& filling = fillings_[at];
-    const std::optional<StoredValue> stored = StoredBy(filling, inst);
+    const std::optional<StoredValue> stored = stores_.StoredBy(filling, inst, here_.around);
     if (!stored) return Break(inst);
     filling.current = inst.results[0];
     part_of_[filling.current] = at;
     Put(filling, {&inst, *stored, here_});
   }
-  // What the instruction stores in the array as it is now, or adds to it, or to the number.
-  std::optional<StoredValue> StoredBy(Filling& filling, const Inst& inst) {
-    const auto is_now = [&](Value v) { return Root(v) == filling.current; };
-    if (inst.op == Op::AddAt && is_now(inst.args[0])) return StoredValue{inst.args[1], true};
-    if (inst.op == Op::Update && is_now(inst.args[0])) {
-      const std::optional<StoredValue> added = AddedToElement(filling, inst);
-      return added ? *added : StoredValue{inst.args[1]};
-    }
-    return f_.TypeOf(filling.param).IsScalar() ? AddedTo(inst, is_now) : std::nullopt;
-  }
-  // What a sum, or a difference, has beside the term that is meant.
-  template <typename IsMeant>
-  static std::optional<StoredValue> AddedTo(const Inst& sum, IsMeant&& is_meant) {
-    if (sum.op != Op::Add && sum.op != Op::Sub) return std::nullopt;
-    const bool first = is_meant(sum.args[0]);
-    if (first == is_meant(sum.args[1]) || (!first && sum.op == Op::Sub)) return std::nullopt;
-    return StoredValue{sum.args[first ? 1 : 0], true, sum.op == Op::Sub};
-  }
-  // z[i] = z[i] + e, where nobody else needs what it reads; or the same for a row, r = each(j): z[i, j] + e, z[i, j] = r[j].
-  std::optional<StoredValue> AddedToElement(Filling& filling, const Inst& store) {
-    const Inst* sum = defs_.Inst(store.args[1]);
-    if (sum == nullptr || UsesOf(sum->results[0]) != 1) return std::nullopt;
-    if (sum->op != Op::Index) return AddedToRead(filling, store, *sum, nullptr, nullptr);
-    const auto cheap = values_.cheap.find(sum->args[0].id);
-    if (cheap == values_.cheap.end() || UsesOf(sum->args[0]) != 1) return std::nullopt;
-    const CheapArray& array = cheap->second;
-    const Inst* of_row = ir::FindDef(*array.statement->each, array.value);
-    if (of_row == nullptr || UsesOf(array.value) != 1) return std::nullopt;
-    std::optional<StoredValue> added =
-        AddedToRead(filling, store, *of_row, array.statement->each.get(), sum);
-    if (!added) return std::nullopt;
-    const Value part = f_.NewLike(f_, added->value);
-    values_.parts[part.id] = {{array.statement, added->value, array.shape}, sum};
-    added->value = part;
-    return added;
-  }
-  // `row`: the statement that the sum is of, and what reads that.
-  std::optional<StoredValue> AddedToRead(Filling& filling, const Inst& store, const Inst& sum,
-                                         const ir::Each* row, const Inst* element) {
-    const Access* own = nullptr;
-    const auto is_own = [&](Value v) {
-      const Inst* read = row != nullptr ? ir::FindDef(*row, v) : defs_.Inst(v);
-      if (read == nullptr || read->op != Op::Index || UsesOf(v) != 1) return false;
-      std::vector<Affine> subs = FormsOf(read->subs);
-      for (size_t k = 0; row != nullptr && k < row->indices.size(); ++k) {
-        for (Affine& a : subs)
-          a = a.Substitute(row->indices[k].var, values_.FormOf(element->subs[k]));
-      }
-      if (subs != FormsOf(store.subs)) return false;
-      for (const Access& access : filling.reads) {
-        if (access.inst == read && IsAsRead(filling, access, store)) own = &access;
-      }
-      return own != nullptr;
-    };
-    const std::optional<StoredValue> added = AddedTo(sum, is_own);
-    if (added) filling.reads.erase(filling.reads.begin() + (own - filling.reads.data()));
-    return added;
-  }
-  // Whether nothing was stored in the array since, and other turns of the loops in between store at other places.
-  bool IsAsRead(const Filling& filling, const Access& read, const Inst& store) const {
-    const Access stored{&store, here_.around, FormsOf(store.subs), false};
-    const std::set<const CountedNest*> named = LoopsNamed(filling, stored, values_);
-    for (size_t k = 0; k < here_.around.size(); ++k) {
-      const bool around_both = k < read.around.size();
-      if (around_both ? read.around[k] != here_.around[k] : !named.contains(here_.around[k]))
-        return false;
-    }
-    Value now = filling.current;
-    for (size_t k = read.around.size(); k < here_.around.size(); ++k) {
-      const auto before = handed_.find(now);
-      if (before == handed_.end()) return false;
-      now = before->second;
-    }
-    return Root(read.inst->args[0]) == now;
-  }
-  // How often instructions of the loops use it.
-  size_t UsesOf(Value v) const {
-    const auto it = uses_.find(v.id);
-    return it == uses_.end() ? 0 : it->second;
-  }
-  void CountUses() {
-    const auto count = [&](Value v) { ++uses_[v.id]; };
-    for (uint32_t b : nest_.loop->blocks) {
-      for (const Inst& inst : f_.blocks[b].insts) ir::ForEachOperand(inst, count);
-      ir::ForEachTermOperand(f_.blocks[b].term, count);
-    }
-  }
-
   // Right in a way of a branch it waits for where the ways meet.
   void Put(Filling& filling, const TurnStore& store) {
     Flush(filling);
@@ -457,35 +449,53 @@ class NestRaiser {
   void Apply(Filling& filling, const TurnStore& store) {
     if (filling.is_broken) return;
     filling.stores.push_back(
-        {store.inst, store.place.around, FormsOf(store.inst->subs), store.stored.adds});
+        {store.inst, store.place.around, stores_.PlacesOf(filling, store), store.stored.join});
+    const bool is_scalar = f_.TypeOf(filling.param).IsScalar();
+    if (is_scalar && store.stored.join == Join::kAdd &&
+        stores_.UsesOf(store.inst->results[0]) > 1 && store.place.condition == nullptr) {
+      if (auto running = maker_.MakeRunning(filling, store))
+        values_.made[filling.param.id] = *std::move(running);
+    }
+    if (StoresNothing(filling, store)) return;
     std::optional<TurnArray> next = maker_.MakeStored(filling, store);
     filling.is_broken = !next;
     if (!next) return;
+    if (auto maker = out_.empty() ? std::nullopt : TurnMaker::FindMaker(out_.back());
+        maker && out_.back().results[0] == next->array)
+      values_.makers[next->array.id] = *std::move(maker);
     filling.now = *std::move(next);
     filling.is_zero = false;
     filling.start = {};
   }
 
+  // 0 where there is 0.
+  bool StoresNothing(const Filling& filling, const TurnStore& store) {
+    const Inst* value = defs_.Inst(store.stored.value);
+    return filling.is_zero && store.stored.join == Join::kReplace && value != nullptr &&
+           value->op == Op::Const && value->bits == 0 &&
+           HasElement(filling.now.shape, filling.stores.back(), nullptr, sizes_);
+  }
   Value Root(Value v) const { return values_.Root(v); }
 
   ir::Function& f_;
   const DefinitionBlocks& defs_;
   const ir::AxisExtents& extents_;
   const CountedNest& nest_;
+  const std::map<Value, ir::Values>& shapes_;  // of what loops before it fill
   const std::set<Value>& no_fillings_;
+  bool reads_made_ = false, has_effects_ = false;
   std::vector<Inst> checks_, out_;
   TurnValues values_;
   TurnSizes sizes_;
   TurnMaker maker_;
-  absl::flat_hash_map<uint32_t, size_t> uses_;
+  StoreReader stores_;
   size_t insts_ = 0;
   TurnPlace here_;
   size_t branch_at_ = 0;  // around how many loops is the branch that is visited; 0: none
   std::vector<std::unique_ptr<TurnCondition>> conditions_;
   std::vector<Filling> fillings_;
-  std::map<Value, Value> handed_;    // to an inner loop, by parameter of that
   std::map<Value, size_t> part_of_;  // what is handed on in loops: of which filling
-  std::map<Value, Value> filled_;
+  std::map<Value, TurnArray> filled_;
   std::set<Value> broken_;
   std::map<Value, TurnArray> reread_;
 };
@@ -496,14 +506,7 @@ class LoopRaiser {
       : m_(m), f_(f), dominators_(f), defs_(f), nests_(f, dominators_, defs_), extents_(f) {}
 
   bool Run() {
-    std::vector<const BlockLoop*> loops = nests_.Outermost();
-    while (!loops.empty()) {
-      const BlockLoop& loop = *loops.back();
-      loops.pop_back();
-      if (Raise(loop)) continue;
-      const std::vector<const BlockLoop*>& inside = nests_.Inside(loop);
-      loops.insert(loops.end(), inside.begin(), inside.end());
-    }
+    Raise(nests_.Outermost());
     for (Raised& raised : raised_) Put(raised);
     return !raised_.empty();
   }
@@ -512,21 +515,31 @@ class LoopRaiser {
   struct Raised {
     const BlockLoop& loop;
     std::vector<Inst> statements;
-    std::map<Value, Value> filled;
+    std::map<Value, TurnArray> filled;
     std::map<Value, TurnArray> reread;
     std::unique_ptr<CountedNest> nest;  // that `reread` speaks of
   };
 
+  void Raise(const std::vector<const BlockLoop*>& loops) {
+    for (const BlockLoop* loop : loops) {
+      if (!Raise(*loop)) Raise(nests_.Inside(*loop));
+    }
+  }
   bool Raise(const BlockLoop& loop) {
     std::unique_ptr<CountedNest> nest = nests_.Find(loop);
     if (!nest) return false;
     std::set<Value> no_fillings;
     for (int round = 0; round < kMostRounds; ++round) {
-      NestRaiser raiser(m_, f_, defs_, nests_, extents_, *nest, no_fillings);
+      NestRaiser raiser(m_, f_, defs_, nests_, extents_, *nest, filled_, no_fillings);
       raiser.Run();
       no_fillings.insert(raiser.broken().begin(), raiser.broken().end());
       if (!raiser.broken().empty()) continue;
       if (raiser.filled().empty()) return false;
+      for (const auto& [param, array] : raiser.filled()) {
+        filled_.shapes[param] = array.shape;
+        if (const CheapArray* maker = raiser.MakerOf(array.array))
+          filled_.makers[param.id] = *maker;
+      }
       raised_.push_back(
           {loop, raiser.TakeStatements(), raiser.filled(), raiser.reread(), std::move(nest)});
       return true;
@@ -544,7 +557,7 @@ class LoopRaiser {
     for (size_t k = 0; k < params.size(); ++k) {
       const auto filled = raised.filled.find(params[k]);
       if (filled == raised.filled.end()) continue;
-      entry.term.edges[loop.entry_edge].args[k] = filled->second;
+      entry.term.edges[loop.entry_edge].args[k] = filled->second.array;
       for (ir::Edge& e : f_.blocks[loop.latches[0]].term.edges) {
         if (e.block == loop.header) e.args[k] = params[k];
       }
@@ -582,6 +595,7 @@ class LoopRaiser {
   const DefinitionBlocks defs_;
   NestFinder nests_;
   const ir::AxisExtents extents_;
+  Filled filled_;
   std::vector<Raised> raised_;
 };
 

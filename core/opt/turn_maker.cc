@@ -1,6 +1,8 @@
 #include "core/opt/turn_maker.h"
 
 #include <algorithm>
+#include <limits>
+#include <numeric>
 #include <utility>
 
 #include "core/ir/append.h"
@@ -26,10 +28,17 @@ bool TurnMaker::BeginTurns(TurnStatement& s, const NestPath& order, ir::ValueSpa
   }
   extents.insert(extents.end(), own.begin(), own.end());
   const std::vector<Value> indices = s.Begin(extents);
-  for (size_t k = 0; k < order.size(); ++k) {
+  std::vector<size_t> by_depth(order.size());
+  std::iota(by_depth.begin(), by_depth.end(), size_t{0});
+  std::sort(by_depth.begin(), by_depth.end(), [&](size_t a, size_t b) {
+    return order[a]->loop->blocks.size() > order[b]->loop->blocks.size();
+  });
+  for (size_t k : by_depth) {
     Affine at = Affine::Of(indices[k]);
     if (from_end.contains(order[k])) at = Affine::Of(extents[k]) - at - Affine::Const(1);
-    s.Bind(order[k]->counter, std::move(at), extents[k]);
+    const std::optional<Affine> first = s.Get(sizes_.RangeOf(order[k])->first);
+    if (!first) return false;
+    s.Bind(order[k], at, *first, extents[k]);
   }
   for (const CountedNest* nest : order) {
     for (const Affine& e : sizes_.RangeOf(nest)->at_least_0) {
@@ -67,7 +76,8 @@ std::vector<std::optional<CheapArray>> TurnMaker::FindCheap(const Inst& inst) {
     const ir::EachResult& r = each.results[k];
     const bool by_elements = r.monoid == ir::Monoid::kGen && !r.guard.valid() &&
                              r.out.size() == each.indices.size() && ir::IsPrefixForm(each, r);
-    if (by_elements && sizes_.Extents(r.shape) == extents) cheap[k] = {&inst, r.value, *extents};
+    if (by_elements && sizes_.Extents(r.shape) == extents)
+      cheap[k] = CheapArray{inst.each.get(), r.value, *extents};
   }
   return cheap;
 }
@@ -118,7 +128,7 @@ std::optional<ir::EachResult> TurnMaker::ResultOf(const ir::EachResult& r, const
     if (!v->valid()) return std::nullopt;
   }
   const std::optional<Value> guard = s.GuardOf(place.condition);
-  std::optional<Affines> out = s.Counters(made.around);
+  std::optional<Affines> out = s.Indices(made.around);
   const std::optional<Affines> own = s.Get(r.out);
   if (!out || !own || !guard) return std::nullopt;
   if (guard->valid())
@@ -130,41 +140,152 @@ std::optional<ir::EachResult> TurnMaker::ResultOf(const ir::EachResult& r, const
   return copy;
 }
 
+std::optional<CheapArray> TurnMaker::FindMaker(const Inst& inst) {
+  constexpr size_t kMostCheap = 32;
+  if (!inst.each || inst.results.size() != 1 || !inst.each->where.empty()) return std::nullopt;
+  const ir::Each& each = *inst.each;
+  const ir::EachResult& r = each.results[0];
+  bool by_elements = r.monoid == ir::Monoid::kGen && !r.guard.valid() &&
+                     r.out.size() == each.indices.size() && ir::IsPrefixForm(each, r);
+  for (size_t axis = 0; by_elements && axis < r.shape.size(); ++axis)
+    by_elements = each.indices[axis].extent == r.shape[axis];
+  const bool is_dear = std::any_of(each.body.begin(), each.body.end(),
+                                   [](const Inst& body) { return ir::IsDear(body); });
+  if (!by_elements || is_dear || each.body.size() > kMostCheap) return std::nullopt;
+  return CheapArray{&each, r.value, r.shape};
+}
+
 // --- what turns store
 
-std::optional<TurnArray> TurnMaker::MakeStored(const Filling& filling, const TurnStore& store) {
-  const NestPath& around = store.place.around;
-  const std::set<const CountedNest*> named = LoopsNamed(filling, filling.stores.back(), values_);
-  const bool once = named.size() + filling.level == around.size();
-  const bool adds = store.stored.adds;
-  const bool to_elements = !filling.is_zero && !filling.start.valid();
-  if ((!adds || to_elements) && !once) return std::nullopt;
-  if (to_elements) return Replace(filling, store);
-  if (!adds) return MakeAlone(filling, store, ir::Monoid::kGen, around);
-  // Terms of one element in the order of the turns, one after the other: by an index behind theirs.
-  NestPath order(around.begin(), around.begin() + static_cast<std::ptrdiff_t>(filling.level));
-  NestPath added_up;
-  for (size_t k = filling.level; k < around.size(); ++k)
-    (named.contains(around[k]) ? order : added_up).push_back(around[k]);
-  if (order.empty() && store.inst->subs.empty()) return std::nullopt;
-  order.insert(order.end() - (order.empty() ? 0 : 1), added_up.begin(), added_up.end());
-  if (filling.is_zero) return MakeAlone(filling, store, ir::Monoid::kSum, order);
-  return added_up.size() == 1 ? AddToStart(filling, store, order) : std::nullopt;
-}
-
 namespace {
-
-Value Get(const StoredValue& stored, TurnStatement& s) {
-  const Value value = s.Get(stored.value);
-  return value.valid() && stored.negated ? s.builder().Make(Op::Neg, {value}) : value;
-}
 
 NestPath AroundFilling(const Filling& filling, const TurnStore& store) {
   const auto begin = store.place.around.begin();
   return {begin, begin + static_cast<std::ptrdiff_t>(filling.level)};
 }
 
+ir::Monoid MonoidOf(Join join) {
+  switch (join) {
+    case Join::kReplace: return ir::Monoid::kGen;
+    case Join::kAdd: return ir::Monoid::kSum;
+    case Join::kMax: return ir::Monoid::kMax;
+    case Join::kMin: return ir::Monoid::kMin;
+  }
+  return ir::Monoid::kGen;
+}
+
+// What the term of a point is.
+Value GetTerm(const StoredValue& stored, TurnStatement& s) {
+  const Value value = s.Get(stored.value);
+  if (!value.valid()) return {};
+  ir::Builder& b = s.builder();
+  if (stored.negated) return b.Make(Op::Neg, {value});
+  if (!stored.strict || !b.TypeOf(value).IsFloat()) return value;
+  const double none = std::numeric_limits<double>::infinity();
+  const Value last = b.Float(b.TypeOf(value).elem, stored.join == Join::kMax ? -none : none);
+  return b.Make(Op::Select, {b.Make(Op::Ne, {value, value}), last, value});
+}
+
+Value Joined(const StoredValue& stored, Value old, Value term, ir::Builder& b) {
+  switch (stored.join) {
+    case Join::kReplace: return term;
+    case Join::kAdd: return b.Make(Op::Add, {old, term});
+    case Join::kMax:
+    case Join::kMin: {
+      const bool max = stored.join == Join::kMax;
+      if (!stored.strict) return b.Make(max ? Op::Max : Op::Min, {old, term});
+      return b.Make(Op::Select, {b.Make(max ? Op::Gt : Op::Lt, {term, old}), term, old});
+    }
+  }
+  return term;
+}
+
 }  // namespace
+
+std::optional<TurnArray> TurnMaker::MakeStored(const Filling& filling, const TurnStore& store) {
+  const NestPath& around = store.place.around;
+  const Access& access = filling.stores.back();
+  const std::set<const CountedNest*> named = LoopsNamed(filling, access, values_);
+  const Join join = store.stored.join;
+  const bool adds_alone = filling.is_zero && join != Join::kMax && join != Join::kMin;
+  if (!CheckPlaces(filling, store, adds_alone)) return std::nullopt;
+  if (named.size() + filling.level == around.size() && !access.at.empty()) {
+    const auto places = PlacesOf(filling, access);
+    bool moved = false;
+    for (size_t axis = 0; axis < access.at.size(); ++axis)
+      moved |= access.at[axis] != values_.FormOf(store.inst->subs[axis]);
+    moved = places && (moved || std::any_of(places->begin(), places->end(), [](const auto& p) {
+                         return p.at.constant > 0 || p.nest == nullptr;
+                       }));
+    if (!adds_alone || (moved && filling.now.array.valid())) return Replace(filling, store);
+    return MakeAlone(filling, store, ir::Monoid::kGen, around);
+  }
+  if (join == Join::kReplace) return std::nullopt;
+  // As the turns come; of extrema an element's indices in front, as derivatives have them.
+  NestPath order = around;
+  if (join != Join::kAdd) {
+    const auto is_joined = [&](size_t k) {
+      return k >= filling.level && !named.contains(around[k]);
+    };
+    order.clear();
+    for (const bool joined : {false, true}) {
+      for (size_t k = 0; k < around.size(); ++k) {
+        if (is_joined(k) == joined) order.push_back(around[k]);
+      }
+    }
+  }
+  const std::optional<TurnArray> terms = MakeAlone(filling, store, MonoidOf(join), order);
+  const bool alone = filling.is_zero && join == Join::kAdd;
+  return !terms || alone ? terms : MakeJoined(filling, store, *terms);
+}
+
+// What was, element by element, and the terms.
+std::optional<TurnArray> TurnMaker::MakeJoined(const Filling& filling, const TurnStore& store,
+                                               const TurnArray& terms) {
+  TurnStatement s = Statement();
+  const auto was = [&](const Affines& at) {
+    if (filling.is_zero) return s.builder().Zero(f_.TypeOf(store.stored.value));
+    return filling.start.valid() ? s.Get(filling.start) : s.ReadOrMake(filling.now, at);
+  };
+  TurnArray made = terms;
+  if (terms.around.empty() && terms.shape.empty()) {
+    made.array = Joined(store.stored, was({}), terms.array, s.builder());
+    return made;
+  }
+  s.builder().SetLoc(store.inst->loc);
+  std::vector<Value> own;
+  if (!BeginTurns(s, made.around, made.shape, &own)) return std::nullopt;
+  Affines at;
+  for (Value v : own) at.push_back(Affine::Of(v));
+  const Value old = was(at);
+  std::optional<Affines> out = s.Indices(made.around);
+  if (!old.valid() || !out) return std::nullopt;
+  ir::EachResult r;
+  r.value = Joined(store.stored, old, s.Read(terms, at), s.builder());
+  out->insert(out->end(), at.begin(), at.end());
+  r.out = *std::move(out);
+  SetShape(made, r);
+  made.array = s.builder().EndEach({std::move(r)})[0];
+  return made;
+}
+
+std::optional<TurnArray> TurnMaker::MakeRunning(const Filling& filling, const TurnStore& store) {
+  const NestPath& around = store.place.around;
+  if (around.size() != filling.level + 1 || around.size() > most_rank_) return std::nullopt;
+  TurnArray made{{}, around, {}};
+  TurnStatement s = Statement();
+  if (!BeginTurns(s, around)) return std::nullopt;
+  ir::EachResult r;
+  r.monoid = ir::Monoid::kScanSum;
+  r.outer = static_cast<uint32_t>(filling.level);
+  r.value = GetTerm(store.stored, s);
+  const std::optional<Affines> out = s.Indices(around);
+  if (!r.value.valid() || !out) return std::nullopt;
+  r.out = *out;
+  SetShape(made, r);
+  made.array = s.builder().EndEach({std::move(r)})[0];
+  return filling.is_zero ? made : MakeJoined(filling, store, made);
+}
 
 // The loops that go from the last place to the first: their points go from the first on.
 std::set<const CountedNest*> TurnMaker::FromEnd(const Filling& filling, const Access& store) const {
@@ -173,6 +294,7 @@ std::set<const CountedNest*> TurnMaker::FromEnd(const Filling& filling, const Ac
     for (size_t k = filling.level; k < store.around.size(); ++k) {
       const TurnRange* range = sizes_.RangeOf(store.around[k]);
       if (range == nullptr || range->extent != filling.now.shape[axis]) continue;
+      if (range->first != Affine::Const(0)) continue;
       const Affine last = range->end - Affine::Const(1);
       if (store.at[axis] == last - Affine::Of(store.around[k]->counter))
         backwards.insert(store.around[k]);
@@ -193,72 +315,20 @@ std::optional<TurnArray> TurnMaker::MakeAlone(const Filling& filling, const Turn
   ir::EachResult r;
   r.monoid = monoid;
   r.loc = store.inst->loc;
-  r.value = Get(store.stored, s);
+  r.value = GetTerm(store.stored, s);
+  if (monoid == ir::Monoid::kGen && store.stored.join == Join::kAdd && r.value.valid())
+    r.value = s.builder().Make(Op::Add, {s.builder().Zero(f_.TypeOf(r.value)), r.value});
   const std::optional<Value> guard = s.GuardOf(store.place.condition);
-  std::optional<Affines> out = s.Counters(made.around);
+  std::optional<Affines> out = s.Indices(made.around);
   const std::optional<Affines> own = s.Get(store.inst->subs);
   if (!out || !own || !guard || !r.value.valid()) return std::nullopt;
   out->insert(out->end(), own->begin(), own->end());
+  const std::optional<Affines> indices = s.Indices(order);
+  const bool is_prefix = std::equal(out->begin(), out->end(), indices->begin());
+  if (!is_prefix && (monoid == ir::Monoid::kMax || monoid == ir::Monoid::kMin))
+    return std::nullopt;  // as of derivatives
   r.guard = *guard;
   r.out = *std::move(out);
-  SetShape(made, r);
-  made.array = s.builder().EndEach({std::move(r)})[0];
-  return made;
-}
-
-// What is added to is the first term; the innermost loop's turns come one later.
-std::optional<TurnArray> TurnMaker::AddToStart(const Filling& filling, const TurnStore& store,
-                                               const NestPath& order) {
-  const CountedNest* adds = store.place.around.back();
-  TurnArray made{{}, AroundFilling(filling, store), {}};
-  TurnStatement s = Statement();
-  ir::Values extents;
-  for (const CountedNest* nest : order) {
-    const TurnRange* range = sizes_.RangeOf(nest);
-    if (range == nullptr) return std::nullopt;
-    const Affine extent = Affine::Of(range->extent);
-    extents.push_back(nest == adds ? s.builder().AffineOf(extent + Affine::Const(1))
-                                   : range->extent);
-  }
-  const std::vector<Value> indices = s.Begin(extents);
-  std::vector<ir::Constraint> is_later;
-  Value first;
-  for (size_t k = 0; k < order.size(); ++k) {
-    const Affine at = Affine::Of(indices[k]);
-    if (order[k] != adds) {
-      s.Bind(order[k]->counter, at, extents[k]);
-      continue;
-    }
-    s.Bind(adds->counter, at - Affine::Const(1));
-    is_later.push_back({at - Affine::Const(1), false});
-    first = s.builder().Holds({{at, true}});
-  }
-  for (const CountedNest* nest : order) {
-    for (const Affine& e : sizes_.RangeOf(nest)->at_least_0) {
-      const std::optional<Affine> form = nest == adds ? s.Get(e) : std::nullopt;
-      if (form) is_later.push_back({*form, false});
-      if (!form && (nest == adds || !s.Where(e))) return std::nullopt;
-    }
-  }
-  const std::optional<Value> begins = s.GuardOf(filling.begins.condition);
-  if (!begins) return std::nullopt;
-  const Value start = s.Get(filling.start);
-  s.builder().SetGuard(*begins);
-  s.SetBase(s.builder().Holds(std::move(is_later)));
-  s.builder().SetGuard({});
-  const std::optional<Value> guard = s.GuardOf(store.place.condition);
-  const Value term = guard ? Get(store.stored, s) : Value();
-  const std::optional<Affines> out = s.Counters(made.around);
-  if (!start.valid() || !term.valid() || !out) return std::nullopt;
-  ir::EachResult r;
-  r.monoid = ir::Monoid::kSum;
-  r.value = s.builder().Make(Op::Select, {first, start, term});
-  r.guard = *begins;
-  if (store.place.condition != filling.begins.condition) {
-    r.guard = s.builder().Make(Op::Or, {first, *guard});
-    if (begins->valid()) r.guard = s.builder().Make(Op::And, {*begins, r.guard});
-  }
-  r.out = *out;
   SetShape(made, r);
   made.array = s.builder().EndEach({std::move(r)})[0];
   return made;
@@ -269,58 +339,76 @@ bool TurnMaker::BindPlaces(const std::vector<StorePlace>& places, const TurnArra
                            const std::vector<Value>& own, TurnStatement& s) {
   std::vector<ir::Constraint> stored;
   for (size_t axis = 0; axis < own.size(); ++axis) {
+    const CountedNest* nest = places[axis].nest;
+    if (nest == nullptr) continue;
+    const TurnRange& range = *sizes_.RangeOf(nest);
+    const std::optional<Affine> first = s.Get(range.first);
+    if (!first) return false;
+    const Affine less = *first + Affine::Const(places[axis].at.constant);
+    const Affine turn = Affine::Of(own[axis]) - less;
+    s.Bind(nest, turn, *first, range.extent);
+    if (less != Affine::Const(0)) stored.push_back({turn, false});
+    if (range.extent != made.shape[axis] || less != Affine::Const(0))
+      stored.push_back({Affine::Of(range.extent) - turn - Affine::Const(1), false});
+  }
+  const auto restrict_to = [&](const Affine& e, bool equality) {
+    const std::optional<Affine> form = s.Get(e);
+    if (form) stored.push_back({*form, equality});
+    return form.has_value();
+  };
+  for (size_t axis = 0; axis < own.size(); ++axis) {
     const StorePlace& place = places[axis];
-    const Affine at = Affine::Of(own[axis]) - Affine::Const(place.more);
     if (place.nest == nullptr) {
-      stored.push_back({at, true});
+      if (!restrict_to(Affine::Of(own[axis]) - place.at, true)) return false;
       continue;
     }
-    const Value extent = sizes_.RangeOf(place.nest)->extent;
-    s.Bind(place.nest->counter, at, extent);
-    if (place.more > 0) stored.push_back({at, false});
-    if (extent != made.shape[axis])
-      stored.push_back({Affine::Of(extent) - at - Affine::Const(1), false});
-  }
-  for (const StorePlace& place : places) {
-    if (place.nest == nullptr) continue;
     for (const Affine& e : sizes_.RangeOf(place.nest)->at_least_0) {
-      const std::optional<Affine> form = s.Get(e);
-      if (!form) return false;
-      stored.push_back({*form, false});
+      if (!restrict_to(e, false)) return false;
     }
   }
   if (!stored.empty()) s.SetBase(s.builder().Holds(std::move(stored)));
   return true;
 }
 
-// Where some turn stores, every named place has to be one of the array's; false: it cannot be told whether some turn does.
-bool TurnMaker::CheckPlaces(const std::vector<StorePlace>& places, const Filling& filling,
-                            const TurnStore& store) {
-  if (std::all_of(places.begin(), places.end(), [](const auto& p) { return p.is_there; }))
-    return true;
+// Where some turn stores, its place has to be one of the array's; false: it cannot be told beforehand.
+bool TurnMaker::CheckPlaces(const Filling& filling, const TurnStore& store, bool alone) {
+  const Access& access = filling.stores.back();
   ir::Appender out(f_, out_, store.inst->loc);
   const ir::Type type = ir::Type::Bool();
-  Value no_turn;
-  for (const CountedNest* nest : store.place.around) {
-    const TurnRange& range = *sizes_.RangeOf(nest);
-    if (!range.at_least_0.empty() || store.place.condition != nullptr) return false;
-    const Value none = out.Make(Op::Le, type, {range.extent, out.Number(Affine::Const(0))});
-    no_turn = no_turn.valid() ? out.Make(Op::Or, type, {no_turn, none}) : none;
-  }
-  for (size_t axis = 0; axis < places.size(); ++axis) {
-    if (places[axis].is_there) continue;
-    const Value place = out.Number(Affine::Const(places[axis].more));
+  for (size_t axis = 0; axis < access.at.size(); ++axis) {
+    const std::optional<Place> place = PlaceOf(filling, access, axis);
     const Value extent = filling.now.shape[axis];
-    const Value fits = out.Make(Op::Lt, type, {place, extent});
-    out.Check(out.Make(Op::Or, type, {no_turn, fits}), ir::TrapKind::kIndex, {place, extent});
+    if (!place) continue;  // what data say, or sums of counters: a statement traps for it
+    if (place->nest == nullptr ? sizes_.IsPlace(place->more, extent)
+                               : sizes_.IsPlace(place->nest, place->more, extent))
+      continue;
+    Value fits;
+    for (const CountedNest* nest : store.place.around) {
+      const TurnRange* range = sizes_.RangeOf(nest);
+      const bool from_0 =
+          range != nullptr && range->at_least_0.empty() && range->first == Affine::Const(0);
+      if (!from_0 || store.place.condition != nullptr) return place->nest == nullptr && alone;
+      const Value none = out.Make(Op::Le, type, {range->extent, out.Number(Affine::Const(0))});
+      fits = fits.valid() ? out.Make(Op::Or, type, {fits, none}) : none;
+    }
+    Affine last = Affine::Const(place->more);
+    Value first_outside = out.Number(last);
+    if (place->nest != nullptr) {
+      last = last + Affine::Of(sizes_.RangeOf(place->nest)->extent) - Affine::Const(1);
+      if (place->more >= 0)
+        first_outside = out.Make(Op::Max, ir::Type::I64(), {extent, first_outside});
+    }
+    if (place->more >= 0)
+      fits = out.Make(Op::Or, type, {fits, out.Make(Op::Lt, type, {out.Number(last), extent})});
+    out.Check(fits, ir::TrapKind::kIndex, {first_outside, extent});
   }
   return true;
 }
 
 // The array that was, with what turns store in place of its elements, or added to these.
 std::optional<TurnArray> TurnMaker::Replace(const Filling& filling, const TurnStore& store) {
-  const auto places = PlacesOf(filling, filling.stores.back(), sizes_);
-  if (!places || !CheckPlaces(*places, filling, store)) return std::nullopt;
+  const auto places = PlacesOf(filling, filling.stores.back());
+  if (!places) return std::nullopt;
   TurnArray made{{}, AroundFilling(filling, store), filling.now.shape};
   std::vector<Value> own;
   TurnStatement s = Statement();
@@ -328,15 +416,20 @@ std::optional<TurnArray> TurnMaker::Replace(const Filling& filling, const TurnSt
   if (!BeginTurns(s, made.around, made.shape, &own) || !BindPlaces(*places, made, own, s))
     return std::nullopt;
   const std::optional<Value> guard = s.GuardOf(store.place.condition);
-  const Value fresh = guard ? Get(store.stored, s) : Value();
-  std::optional<Affines> out = s.Counters(made.around);
+  const Value fresh = guard ? GetTerm(store.stored, s) : Value();
+  std::optional<Affines> out = s.Indices(made.around);
   if (!fresh.valid() || !out) return std::nullopt;
   Affines at;
   for (Value v : own) at.push_back(Affine::Of(v));
-  const bool adds = store.stored.adds;
-  const Value old = adds || guard->valid() ? s.Read(filling.now, at) : Value();
+  Value old;
+  if (filling.is_zero)
+    old = s.builder().Zero(f_.TypeOf(store.stored.value));
+  else if (store.stored.join != Join::kReplace || guard->valid())
+    old = s.ReadOrMake(filling.now, at);
+  const bool needs_old = store.stored.join != Join::kReplace || guard->valid();
+  if (needs_old && !old.valid()) return std::nullopt;
   ir::EachResult r;
-  r.value = adds ? s.builder().Make(Op::Add, {old, fresh}) : fresh;
+  r.value = Joined(store.stored, old, fresh, s.builder());
   if (guard->valid()) r.value = s.builder().Make(Op::Select, {*guard, r.value, old});
   out->insert(out->end(), at.begin(), at.end());
   r.out = *std::move(out);

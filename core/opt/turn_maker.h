@@ -24,8 +24,12 @@ class TurnMaker {
   std::optional<TurnArray> MakeZeros(const ir::Inst& zeros, const TurnPlace& place);
   // Of its results, those that may be made again where they are read.
   std::vector<std::optional<CheapArray>> FindCheap(const ir::Inst& inst);
+  // Of a statement that this has made: how one element is made again, if that is cheap.
+  static std::optional<CheapArray> FindMaker(const ir::Inst& inst);
   // What there is behind the store, the last one of the filling's.
   std::optional<TurnArray> MakeStored(const Filling& filling, const TurnStore& store);
+  // Of a number that turns of the innermost loop add up from the filling's start on: what each of them begins with.
+  std::optional<TurnArray> MakeRunning(const Filling& filling, const TurnStore& store);
 
  private:
   TurnStatement Statement() { return {m_, f_, values_, out_}; }
@@ -38,11 +42,10 @@ class TurnMaker {
 
   std::optional<TurnArray> MakeAlone(const Filling& filling, const TurnStore& store,
                                      ir::Monoid monoid, const NestPath& order);
-  std::optional<TurnArray> AddToStart(const Filling& filling, const TurnStore& store,
-                                      const NestPath& order);
+  std::optional<TurnArray> MakeJoined(const Filling& filling, const TurnStore& store,
+                                      const TurnArray& terms);
   std::optional<TurnArray> Replace(const Filling& filling, const TurnStore& store);
-  bool CheckPlaces(const std::vector<StorePlace>& places, const Filling& filling,
-                   const TurnStore& store);
+  bool CheckPlaces(const Filling& filling, const TurnStore& store, bool alone);
   bool BindPlaces(const std::vector<StorePlace>& places, const TurnArray& made,
                   const std::vector<ir::Value>& own, TurnStatement& s);
   std::set<const CountedNest*> FromEnd(const Filling& filling, const Access& store) const;

@@ -15,12 +15,16 @@ using ir::Value;
 Affine TurnValues::FormOf(const Affine& a) const {
   Affine rooted = Affine::Const(a.constant);
   for (const Affine::Term& t : a.terms) rooted = rooted + Affine::Of(Root(t.value)) * t.coeff;
-  return opt::FormOf(rooted, defs);
+  const Affine form = opt::FormOf(rooted, defs);
+  Affine first = Affine::Const(form.constant);
+  for (const Affine::Term& t : form.terms)
+    first = first + Affine::Of(extents.First(t.value)) * t.coeff;
+  return first;
 }
 
 Value TurnSizes::Outside(Value v) {
   v = values_.Root(v);
-  if (values_.IsOutside(v)) return v;
+  if (values_.IsOutside(v)) return values_.extents.First(v);
   if (const auto it = outside_.find(v); it != outside_.end()) return it->second;
   const Inst* inst = values_.defs.Inst(v);
   if (inst == nullptr || f_.TypeOf(v) != ir::Type::I64()) return {};
@@ -80,23 +84,39 @@ ir::Values TurnSizes::ExtentsOf(const NestPath& around) const {
 
 // Its turns are never more than the extent, and their counters not negative.
 std::optional<TurnRange> TurnSizes::Range(const CountedNest& nest, const NestPath& around) {
+  constexpr int64_t kMostFirst = 16;  // that is but a condition on turns from 0 on
   TurnRange range;
   const Affine counter = Affine::Of(nest.counter);
   const Affine first = values_.FormOf(nest.first);
+  range.end = values_.FormOf(nest.bound);
   if (!IsStart(first, around)) return std::nullopt;
-  if (first != Affine::Const(0)) range.at_least_0.push_back(counter - first);
-  const Affine end = values_.FormOf(nest.bound);
-  if (const Value bound = Outside(nest.bound); bound.valid()) {
-    ir::Appender out(f_, out_, 0);
-    range.end = end;
-    range.extent = IsSize(nest.bound)
-                       ? bound
-                       : out.Make(Op::Max, ir::Type::I64(), {bound, out.Number(Affine::Const(0))});
+  ir::Appender out(f_, out_, 0);
+  if (const Affine turns = range.end - first;
+      turns.IsConst() && !(first.IsConst() && first.constant <= kMostFirst)) {
+    range.first = first;
+    range.extent = out.Number(Affine::Const(std::max<int64_t>(turns.constant, 0)));
     return range;
   }
-  range.at_least_0.push_back(end - counter - Affine::Const(1));
-  SetExtentOver(end, around, range);
+  const Value bound = Outside(nest.bound);
+  const auto at_least_0 = [&](Value v) {
+    return out.Make(Op::Max, ir::Type::I64(), {v, out.Number(Affine::Const(0))});
+  };
+  if (bound.valid()) range.extent = IsSize(nest.bound) ? bound : at_least_0(bound);
+  if (bound.valid() && AreOutside(first) && !first.IsConst()) {
+    range.first = first;
+    range.extent = at_least_0(out.Number(Affine::Of(range.extent) - first));
+    return range;
+  }
+  if (first != Affine::Const(0)) range.at_least_0.push_back(counter - first);
+  if (bound.valid()) return range;
+  range.at_least_0.push_back(range.end - counter - Affine::Const(1));
+  SetExtentOver(around, range);
   return range.extent.valid() ? std::optional(range) : std::nullopt;
+}
+
+bool TurnSizes::AreOutside(const Affine& form) const {
+  return std::all_of(form.terms.begin(), form.terms.end(),
+                     [&](const Affine::Term& t) { return values_.IsOutside(t.value); });
 }
 
 // Of sums of counters of loops around it, and of what is not negative.
@@ -110,16 +130,17 @@ bool TurnSizes::IsStart(const Affine& first, const NestPath& around) const {
 }
 
 // What i + 1, or n - i, is no more than: the extent of i, and n.
-void TurnSizes::SetExtentOver(const Affine& bound, const NestPath& around, TurnRange& range) {
-  Affine rest = bound;
+void TurnSizes::SetExtentOver(const NestPath& around, TurnRange& range) {
+  Affine rest = range.end;
   const TurnRange* of_turn = nullptr;
   for (const CountedNest* nest : around) {
-    const int64_t coeff = bound.Coeff(nest->counter);
+    const int64_t coeff = range.end.Coeff(nest->counter);
     if (coeff == 0) continue;
     rest = rest.Substitute(nest->counter, Affine::Const(0));
     if (coeff < 0) continue;
     const TurnRange* other = RangeOf(nest);
     if (coeff != 1 || of_turn != nullptr || other == nullptr) return;
+    if (other->first != Affine::Const(0)) return;
     of_turn = other;
   }
   if (of_turn != nullptr) {
@@ -127,9 +148,7 @@ void TurnSizes::SetExtentOver(const Affine& bound, const NestPath& around, TurnR
     range.end = of_turn->end;
     return;
   }
-  const bool outside = std::all_of(rest.terms.begin(), rest.terms.end(),
-                                   [&](const auto& t) { return values_.IsOutside(t.value); });
-  if (!outside || !IsNotNegative(rest, values_.defs)) return;
+  if (!AreOutside(rest) || !IsNotNegative(rest, values_.defs)) return;
   range.extent = ir::Appender(f_, out_, 0).Number(rest);
   range.end = rest;
 }

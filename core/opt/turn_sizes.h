@@ -37,7 +37,8 @@ class TurnSizes {
  private:
   std::optional<TurnRange> Range(const CountedNest& nest, const NestPath& around);
   bool IsStart(const ir::Affine& first, const NestPath& around) const;
-  void SetExtentOver(const ir::Affine& bound, const NestPath& around, TurnRange& range);
+  bool AreOutside(const ir::Affine& form) const;
+  void SetExtentOver(const NestPath& around, TurnRange& range);
 
   ir::Function& f_;
   const TurnValues& values_;

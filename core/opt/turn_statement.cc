@@ -33,11 +33,16 @@ Value TurnStatement::Get(Value v) {
 
 Value TurnStatement::Make(Value v) {
   if (const auto it = forms_.find(v.id); it != forms_.end()) return builder_.AffineOf(it->second);
-  if (const auto it = values_.made.find(v.id); it != values_.made.end())
-    return it->second.shape.empty() ? Read(it->second, {}) : Value();
+  if (const auto it = values_.made.find(v.id); it != values_.made.end()) {
+    if (!it->second.shape.empty()) return {};
+    builder_.SetGuard(base_);
+    const Value number = Read(it->second, {});
+    builder_.SetGuard({});
+    return number;
+  }
   if (values_.either.contains(v.id)) return MakeEither(v);
   if (const auto it = values_.parts.find(v.id); it != values_.parts.end())
-    return MakeAgain(it->second.array, it->second.read->subs);
+    return MakeElement(it->second.array, it->second.read->subs);
   if (values_.IsOutside(v)) return v;
   const Inst* inst = values_.defs.Inst(v);
   if (inst == nullptr || !builder_.TypeOf(v).IsScalar() || !Copy(*inst)) return {};
@@ -54,6 +59,8 @@ std::optional<Value> TurnStatement::GuardOf(const TurnCondition* condition) {
   const std::optional<Value> around = GuardOf(condition->around);
   Value cond = around ? Get(condition->cond) : Value();
   if (!cond.valid()) return std::nullopt;
+  if (values_.IsOutside(values_.Root(condition->cond)))
+    return std::nullopt;  // a guard is of the body
   const Value before = builder_.guard();
   builder_.SetGuard(*around);
   if (!condition->holds) cond = builder_.Make(Op::Not, {cond});
@@ -105,18 +112,19 @@ std::optional<Affines> TurnStatement::Get(ir::AffineSpan subs) {
   return forms;
 }
 
-std::optional<Affines> TurnStatement::Counters(const NestPath& around) {
-  Affines counters;
+std::optional<Affines> TurnStatement::Indices(const NestPath& around) {
+  Affines indices;
   for (const CountedNest* nest : around) {
-    const auto it = forms_.find(nest->counter.id);
-    if (it == forms_.end()) return std::nullopt;  // behind the loop's turns
-    counters.push_back(it->second);
+    const auto it = turns_.find(nest);
+    if (it == turns_.end()) return std::nullopt;  // behind the loop's turns
+    indices.push_back(it->second);
   }
-  return counters;
+  return indices;
 }
 
 Value TurnStatement::Read(const TurnArray& array, ir::AffineSpan own) {
-  std::optional<Affines> at = Counters(array.around);
+  if (array.array.valid() && builder_.TypeOf(array.array).IsScalar()) return array.array;
+  std::optional<Affines> at = Indices(array.around);
   if (!at || !array.array.valid()) return {};
   at->insert(at->end(), own.begin(), own.end());
   return builder_.Index(array.array, {at->begin(), at->end()});
@@ -133,7 +141,7 @@ bool TurnStatement::CopyRead(const Inst& inst, Inst& copy) {
     return made == values_.made.end() ? nullptr : &made->second;
   }();
   if (of_turn != nullptr) {
-    std::optional<Affines> at = Counters(of_turn->around);
+    std::optional<Affines> at = Indices(of_turn->around);
     if (!at || !of_turn->array.valid()) return false;
     subs->insert(subs->begin(), at->begin(), at->end());
     array = of_turn->array;
@@ -146,21 +154,38 @@ bool TurnStatement::CopyRead(const Inst& inst, Inst& copy) {
 }
 
 // Where an element that there is, is read.
-Value TurnStatement::MakeAgain(const CheapArray& array, ir::AffineSpan at) {
-  const ir::Each& each = *array.statement->each;
-  std::vector<Affine> forms;
+Value TurnStatement::MakeElement(const CheapArray& array, ir::AffineSpan at) {
+  Affines indices;
   for (size_t axis = 0; axis < at.size(); ++axis) {
     const auto extent = extents_.find(at[axis].AsValue().id);
     if (extent == extents_.end() || extent->second != array.shape[axis]) return {};
-    forms.push_back(forms_.at(at[axis].AsValue().id));
+    indices.push_back(forms_.at(at[axis].AsValue().id));
   }
-  const auto values = values_at_;
   for (size_t axis = 0; axis < at.size(); ++axis)
-    Bind(each.indices[axis].var, forms[axis], array.shape[axis]);
+    extents_[array.each->indices[axis].var.id] = array.shape[axis];
+  return MakeAgain(array, indices);
+}
+
+Value TurnStatement::MakeAgain(const CheapArray& array, ir::AffineSpan indices) {
+  const auto values = values_at_;
+  for (size_t axis = 0; axis < indices.size(); ++axis)
+    Bind(array.each->indices[axis].var, indices[axis]);
+  const std::vector<Inst>& body = array.each->body;
   Value made;
-  if (std::all_of(each.body.begin(), each.body.end(), [&](const Inst& b) { return Copy(b); }))
+  if (std::all_of(body.begin(), body.end(), [&](const Inst& inst) { return Copy(inst); }))
     made = Get(array.value);
   values_at_ = values;
+  return made;
+}
+
+Value TurnStatement::ReadOrMake(const TurnArray& array, ir::AffineSpan own) {
+  const auto maker = values_.makers.find(array.array.id);
+  std::optional<Affines> at = Indices(array.around);
+  if (maker == values_.makers.end() || !at) return Read(array, own);
+  at->insert(at->end(), own.begin(), own.end());
+  const Value base = std::exchange(base_, Value());
+  const Value made = MakeAgain(maker->second, *at);
+  base_ = base;
   return made;
 }
 
@@ -199,7 +224,7 @@ bool TurnStatement::Copy(const Inst& inst) {
   } else if (inst.op == Op::Index) {
     const auto cheap = values_.cheap.find(values_.Root(inst.args[0]).id);
     if (cheap != values_.cheap.end() && !inst.guard.valid()) {
-      if (const Value made = MakeAgain(cheap->second, inst.subs); made.valid()) {
+      if (const Value made = MakeElement(cheap->second, inst.subs); made.valid()) {
         values_at_[inst.results[0].id] = made;
         return true;
       }

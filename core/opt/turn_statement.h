@@ -36,25 +36,37 @@ class TurnStatement {
     Bind(v, std::move(form));
     extents_[v.id] = extent;
   }
+  // A loop's counter, at so many turns.
+  void Bind(const CountedNest* nest, const ir::Affine& index, const ir::Affine& first,
+            ir::Value extent) {
+    Bind(nest->counter, index + first, extent);
+    if (first != ir::Affine::Const(0)) extents_.erase(nest->counter.id);
+    turns_[nest] = index;
+  }
   // Only points where it is no less than 0, or is 0; false: it is of what points compute.
   bool Where(const ir::Affine& e, bool equality = false);
   // A number of a turn, at the point; kNoValue: it has no form.
   ir::Value Get(ir::Value v);
   std::optional<ir::Affine> Get(const ir::Affine& a);
   std::optional<ir::Affines> Get(ir::AffineSpan subs);
-  // Element of an array that turns make.
+  // Element of an array that turns make, at every point.
   ir::Value Read(const TurnArray& array, ir::AffineSpan own);
-  std::optional<ir::Affines> Counters(const NestPath& around);
+  // The indices of arrays that turns of these loops have each their own of.
+  // The same, made again where that is cheap.
+  ir::Value ReadOrMake(const TurnArray& array, ir::AffineSpan own);
+  std::optional<ir::Affines> Indices(const NestPath& around);
   // An instruction of a turn's statement or of its own; false: it has no form.
   bool Copy(const ir::Inst& inst);
 
  private:
+  // With these indices.
+  ir::Value MakeAgain(const CheapArray& array, ir::AffineSpan indices);
   ir::Value Make(ir::Value v);
   ir::Value MakeEither(ir::Value v);
   // An operation that the builder appends where the condition holds.
   ir::Value And(ir::Value a, ir::Value b);
   bool CopyRead(const ir::Inst& inst, ir::Inst& copy);
-  ir::Value MakeAgain(const CheapArray& array, ir::AffineSpan at);
+  ir::Value MakeElement(const CheapArray& array, ir::AffineSpan at);
 
   const TurnValues& values_;
   ir::Builder builder_;
@@ -62,6 +74,7 @@ class TurnStatement {
   std::map<const TurnCondition*, ir::Value> guards_;
   absl::flat_hash_map<uint32_t, ir::Affine> forms_;  // integers
   absl::flat_hash_map<uint32_t, ir::Value> extents_;
+  std::map<const CountedNest*, ir::Affine> turns_;
   absl::flat_hash_map<uint32_t, ir::Value> values_at_;
 };
 

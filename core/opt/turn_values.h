@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
+#include "core/ir/axis_extents.h"
 #include "core/opt/counted_nest.h"
 #include "core/opt/turn_facts.h"
 
@@ -11,8 +12,7 @@ namespace pullback::opt {
 
 using NestPath = std::vector<const CountedNest*>;  // of loops, outermost first
 
-// What each turn of the loops around it has: one array, along axes in front of its own; of a number, these alone. An axis goes by
-// the loop's counter.
+// What each turn of the loops around it has: one array, along axes in front of its own; of a number, these alone.
 struct TurnArray {
   ir::Value array;  // kNoValue: zeros, of which no array is made
   NestPath around;
@@ -21,7 +21,7 @@ struct TurnArray {
 
 // A statement of a turn that makes an array element by element, at little cost: made again where an element is read.
 struct CheapArray {
-  const ir::Inst* statement;
+  const ir::Each* each;
   ir::Value value;   // of its body
   ir::Values shape;  // outside of all loops
 };
@@ -40,18 +40,21 @@ struct TurnCondition {
 
 // What is known of a turn's values, so far as it is there for all turns.
 struct TurnValues {
-  TurnValues(const BlockLoop& loop, const DefinitionBlocks& blocks, const NestFinder& found)
-      : outermost(loop), defs(blocks), nests(found) {}
+  TurnValues(const BlockLoop& loop, const DefinitionBlocks& blocks, const NestFinder& found,
+             const ir::AxisExtents& axes)
+      : outermost(loop), defs(blocks), nests(found), extents(axes) {}
 
   const BlockLoop& outermost;
   const DefinitionBlocks& defs;
   const NestFinder& nests;
+  const ir::AxisExtents& extents;
   absl::flat_hash_map<uint32_t, TurnArray>
       made;  // arrays, and numbers, that turns or loops in them leave
   // By what an instruction reads: from which array; from none, 0.
   absl::flat_hash_map<uint32_t, TurnArray> read;
   absl::flat_hash_map<uint32_t, CheapArray> cheap;
   absl::flat_hash_map<uint32_t, CheapElement> parts;          // new values
+  absl::flat_hash_map<uint32_t, CheapArray> makers;           // of arrays of all turns
   absl::flat_hash_map<uint32_t, const TurnCondition*> under;  // by what an instruction gives
   absl::flat_hash_map<uint32_t, TurnBranch::Choice> either;   // by parameter where ways meet,
   absl::flat_hash_map<uint32_t, ir::Value> chosen_by;         // and what chooses
@@ -71,10 +74,12 @@ struct TurnPlace {
   const TurnCondition* condition = nullptr;
 };
 
-// How far a loop's turns go, for all turns of those around it: 0 <= counter < extent, and these are no less than 0.
+// How far a loop's turns go, for all turns of those around it: 0 <= counter - first < extent, where these are no less than 0. Arrays
+// of its turns have that difference for an index.
 struct TurnRange {
   ir::Value extent;  // outside of all loops
-  ir::Affine end;    // what that is a sum of; 0 instead where it is negative
+  ir::Affine first;  // no less than 0; maybe of counters of loops around it
+  ir::Affine end;    // the counter is below that, if there are turns
   std::vector<ir::Affine> at_least_0;
 };
 
