@@ -51,6 +51,19 @@ std::set<const CountedNest*> LoopsNamed(const Filling& filling, const Access& ac
   return told;
 }
 
+bool IsOfEarlierTurns(const Filling& filling, const Access& read) {
+  if (read.around.size() <= filling.level || filling.stores.empty()) return false;
+  const Value counter = read.around[filling.level]->counter;
+  return std::all_of(filling.stores.begin(), filling.stores.end(), [&](const Access& store) {
+    for (size_t axis = 0; axis < read.at.size(); ++axis) {
+      const Affine ahead = store.at[axis] - read.at[axis];
+      const bool of_turn = (store.at[axis] - Affine::Of(counter)).IsConst();
+      if (of_turn && ahead.IsConst() && ahead.constant > 0) return true;
+    }
+    return false;
+  });
+}
+
 bool AreTurnsApart(const Filling& filling, const TurnValues& values) {
   return std::all_of(filling.stores.begin(), filling.stores.end(), [&](const Access& store) {
     return std::all_of(filling.stores.begin(), filling.stores.end(),
@@ -60,8 +73,9 @@ bool AreTurnsApart(const Filling& filling, const TurnValues& values) {
                          const bool joins_alone = &store == &other && store.join != Join::kReplace;
                          return adds || joins_alone || AreApart(filling, store, other, values);
                        }) &&
-           std::all_of(filling.reads.begin(), filling.reads.end(),
-                       [&](const Access& read) { return AreApart(filling, store, read, values); });
+           std::all_of(filling.reads.begin(), filling.reads.end(), [&](const Access& read) {
+             return AreApart(filling, store, read, values) || IsOfEarlierTurns(filling, read);
+           });
   });
 }
 

@@ -47,7 +47,9 @@ struct Filling {
 // Those of its loops that an access's place names, by their counters: turns of them are apart, for each turn of the others.
 std::set<const CountedNest*> LoopsNamed(const Filling& filling, const Access& access,
                                         const TurnValues& values);
-// Whether no turn of its loops needs another one.
+// Whether turns of the outermost of its loops that stand before a read's have stored all there is of what it reads.
+bool IsOfEarlierTurns(const Filling& filling, const Access& read);
+// Whether no turn of its loops needs another one, but to read what earlier ones have stored.
 bool AreTurnsApart(const Filling& filling, const TurnValues& values);
 
 // A store's place along an axis: the counter of one of the filling's loops, and a number more; null: that number.

@@ -48,18 +48,25 @@ struct Filled {
   absl::flat_hash_map<uint32_t, CheapArray> makers;
 };
 
+// What has turned out while a nest was walked over: parameters that are no fillings, and reads of what earlier turns store, by what they
+// give. Neither is there for all turns before these are.
+struct Refused {
+  std::set<Value> fillings, reads;
+  bool empty() const { return fillings.empty() && reads.empty(); }
+};
+
 // Walks over a turn, in order.
 class NestRaiser {
  public:
   NestRaiser(ir::Module& m, ir::Function& f, const DefinitionBlocks& defs, const NestFinder& nests,
              const ir::AxisExtents& extents, const CountedNest& nest, const Filled& filled,
-             const std::set<Value>& no_fillings)
+             const Refused& refused)
       : f_(f),
         defs_(defs),
         extents_(extents),
         nest_(nest),
         shapes_(filled.shapes),
-        no_fillings_(no_fillings),
+        refused_(refused),
         values_(*nest.loop, defs, nests, extents),
         sizes_(f, values_, out_),
         maker_(m, f, values_, sizes_, out_, MostRank(f)),
@@ -74,8 +81,8 @@ class NestRaiser {
     if (reads_made_ && !has_effects_ && filled_.size() + 1 == params.size()) return;
     std::erase_if(filled_, [&](const auto& f) { return f_.TypeOf(f.first).IsScalar(); });
   }
-  // By parameter: what turned out to be no filling after it had been read as one. Where there is some, nothing else is right.
-  const std::set<Value>& broken() const { return broken_; }
+  // What had been used before it was refused. Where there is some, nothing else is right.
+  const Refused& found() const { return found_; }
   // What stands in front of the loop, and which of its parameters are what that makes.
   std::vector<Inst> TakeStatements() {
     checks_.insert(checks_.end(), std::make_move_iterator(out_.begin()),
@@ -236,7 +243,7 @@ class NestRaiser {
   }
 
   std::optional<Filling> Begin(Value param, Value before) {
-    if (no_fillings_.contains(param)) return std::nullopt;
+    if (refused_.fillings.contains(param)) return std::nullopt;
     Filling filling;
     filling.level = here_.around.size() - 1;
     filling.param = filling.current = param;
@@ -315,7 +322,7 @@ class NestRaiser {
   void GiveUp(Filling& filling) {
     filling.is_broken = true;
     values_.made.erase(filling.param.id);
-    if (!filling.reads.empty()) broken_.insert(filling.param);
+    if (!filling.reads.empty()) found_.fillings.insert(filling.param);
   }
   void Finish(Value param, const Filling& filling) {
     const bool is_array = f_.TypeOf(param).IsArray();
@@ -323,6 +330,12 @@ class NestRaiser {
     if (!is_array && filling.stores.empty()) return;
     values_.made[param.id] = filling.now;
     part_of_.erase(param);
+    for (const Access& read : filling.reads) {
+      const Value v = read.inst->results[0];
+      if (!IsOfEarlierTurns(filling, read)) continue;
+      if (!refused_.reads.contains(v)) found_.reads.insert(v);
+      values_.read[v.id] = filling.now;  // for the loop that goes on
+    }
     if (filling.level > 0 || filling.stores.empty()) return;
     filled_[param] = filling.now;
     if (filling.zeros != nullptr) CheckSizes(*filling.zeros);
@@ -419,12 +432,13 @@ class NestRaiser {
     Flush(filling);
     if (filling.is_broken) return;
     filling.reads.push_back({&inst, here_.around, stores_.FormsOf(inst.subs)});
+    filling.is_broken |= Root(inst.args[0]) != filling.current;
+    if (refused_.reads.contains(inst.results[0])) return;
     TurnArray& read = values_.read[inst.results[0].id] = filling.now;
     if (filling.is_zero && HasElement(read.shape, filling.reads.back(), each, sizes_))
       read = {};
     else
       filling.is_broken |= !read.array.valid();
-    filling.is_broken |= Root(inst.args[0]) != filling.current;
   }
 
   void Store(size_t at, const Inst& inst) {
@@ -482,7 +496,7 @@ class NestRaiser {
   const ir::AxisExtents& extents_;
   const CountedNest& nest_;
   const std::map<Value, ir::Values>& shapes_;  // of what loops before it fill
-  const std::set<Value>& no_fillings_;
+  const Refused& refused_;
   bool reads_made_ = false, has_effects_ = false;
   std::vector<Inst> checks_, out_;
   TurnValues values_;
@@ -496,7 +510,7 @@ class NestRaiser {
   std::vector<Filling> fillings_;
   std::map<Value, size_t> part_of_;  // what is handed on in loops: of which filling
   std::map<Value, TurnArray> filled_;
-  std::set<Value> broken_;
+  Refused found_;
   std::map<Value, TurnArray> reread_;
 };
 
@@ -528,12 +542,14 @@ class LoopRaiser {
   bool Raise(const BlockLoop& loop) {
     std::unique_ptr<CountedNest> nest = nests_.Find(loop);
     if (!nest) return false;
-    std::set<Value> no_fillings;
+    Refused refused;
     for (int round = 0; round < kMostRounds; ++round) {
-      NestRaiser raiser(m_, f_, defs_, nests_, extents_, *nest, filled_, no_fillings);
+      NestRaiser raiser(m_, f_, defs_, nests_, extents_, *nest, filled_, refused);
       raiser.Run();
-      no_fillings.insert(raiser.broken().begin(), raiser.broken().end());
-      if (!raiser.broken().empty()) continue;
+      const Refused& found = raiser.found();
+      refused.fillings.insert(found.fillings.begin(), found.fillings.end());
+      refused.reads.insert(found.reads.begin(), found.reads.end());
+      if (!found.empty()) continue;
       if (raiser.filled().empty()) return false;
       for (const auto& [param, array] : raiser.filled()) {
         filled_.shapes[param] = array.shape;

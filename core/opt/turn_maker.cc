@@ -217,8 +217,10 @@ std::optional<TurnArray> TurnMaker::MakeStored(const Filling& filling, const Tur
     moved = places && (moved || std::any_of(places->begin(), places->end(), [](const auto& p) {
                          return p.at.constant > 0 || p.nest == nullptr;
                        }));
-    if (!adds_alone || (moved && filling.now.array.valid())) return Replace(filling, store);
-    return MakeAlone(filling, store, ir::Monoid::kGen, around);
+    const bool by_terms = !places && join == Join::kAdd;  // at places that data say
+    if ((!adds_alone && !by_terms) || (moved && filling.now.array.valid()))
+      return Replace(filling, store);
+    if (adds_alone) return MakeAlone(filling, store, ir::Monoid::kGen, around);
   }
   if (join == Join::kReplace) return std::nullopt;
   // As the turns come; of extrema an element's indices in front, as derivatives have them.
@@ -303,6 +305,42 @@ std::set<const CountedNest*> TurnMaker::FromEnd(const Filling& filling, const Ac
   return backwards;
 }
 
+namespace {
+
+// Whether some read goes across rows as the index runs.
+bool GoesAcrossRows(const ir::Each& each, Value index) {
+  return std::any_of(each.body.begin(), each.body.end(), [&](const Inst& inst) {
+    if (inst.op != Op::Index) return false;
+    const auto last = inst.subs.end() - 1;
+    return std::any_of(inst.subs.begin(), last,
+                       [&](const Affine& sub) { return sub.Coeff(index) != 0; });
+  });
+}
+
+bool IsProductOfReads(const ir::Each& each) {
+  return std::all_of(each.body.begin(), each.body.end(),
+                     [](const Inst& inst) { return inst.op == Op::Index || inst.op == Op::Mul; });
+}
+
+// A sum whose terms go across rows one after the other adds to all elements of a row at once; contractions find their order themselves.
+void PutRowsLast(ir::Each& each) {
+  const ir::EachResult& r = each.results[0];
+  const auto names = [&](const ir::IndexVar& i) {
+    return std::any_of(r.out.begin(), r.out.end(),
+                       [&](const Affine& sub) { return sub.AsValue() == i.var; });
+  };
+  const Value last = each.indices.back().var;
+  if (names(each.indices.back()) || !GoesAcrossRows(each, last) || IsProductOfReads(each)) return;
+  for (size_t k = each.indices.size() - 1; k-- > 0;) {
+    if (!names(each.indices[k]) || GoesAcrossRows(each, each.indices[k].var)) continue;
+    std::rotate(each.indices.begin() + static_cast<std::ptrdiff_t>(k),
+                each.indices.begin() + static_cast<std::ptrdiff_t>(k) + 1, each.indices.end());
+    return;
+  }
+}
+
+}  // namespace
+
 // Where nothing has been stored.
 std::optional<TurnArray> TurnMaker::MakeAlone(const Filling& filling, const TurnStore& store,
                                               ir::Monoid monoid, const NestPath& order) {
@@ -331,6 +369,7 @@ std::optional<TurnArray> TurnMaker::MakeAlone(const Filling& filling, const Turn
   r.out = *std::move(out);
   SetShape(made, r);
   made.array = s.builder().EndEach({std::move(r)})[0];
+  if (monoid == ir::Monoid::kSum) PutRowsLast(*out_.back().each);
   return made;
 }
 

@@ -89,6 +89,9 @@ std::optional<TurnRange> TurnSizes::Range(const CountedNest& nest, const NestPat
   const Affine counter = Affine::Of(nest.counter);
   const Affine first = values_.FormOf(nest.first);
   range.end = values_.FormOf(nest.bound);
+  if (const auto lasts = BoundsOf(nest.bound, Op::Min), firsts = BoundsOf(nest.first, Op::Max);
+      lasts.size() + firsts.size() > 2)
+    return RangeBetween(counter, firsts, lasts, around);
   if (!IsStart(first, around)) return std::nullopt;
   ir::Appender out(f_, out_, 0);
   if (const Affine turns = range.end - first;
@@ -112,6 +115,55 @@ std::optional<TurnRange> TurnSizes::Range(const CountedNest& nest, const NestPat
   range.at_least_0.push_back(range.end - counter - Affine::Const(1));
   SetExtentOver(around, range);
   return range.extent.valid() ? std::optional(range) : std::nullopt;
+}
+
+// What the integer is the greatest, or the least, of.
+std::vector<Affine> TurnSizes::BoundsOf(Value v, Op op) const {
+  constexpr size_t kMost = 4;
+  std::vector<Affine> bounds;
+  std::vector<Value> left = {values_.Root(v)};
+  while (!left.empty()) {
+    const Value next = left.back();
+    left.pop_back();
+    const Inst* inst = values_.defs.Inst(next);
+    if (inst != nullptr && inst->op == op && bounds.size() + left.size() < kMost &&
+        !values_.IsOutside(next)) {
+      for (Value arg : inst->args) left.push_back(values_.Root(arg));
+    } else {
+      bounds.push_back(values_.FormOf(next));
+    }
+  }
+  return bounds;
+}
+
+// Of max(0, i - 2)..min(n, i + 3): five turns from i - 2 on, but for those that are none.
+std::optional<TurnRange> TurnSizes::RangeBetween(const Affine& counter,
+                                                 const std::vector<Affine>& firsts,
+                                                 const std::vector<Affine>& lasts,
+                                                 const NestPath& around) {
+  TurnRange range;
+  const auto end = std::find_if(lasts.begin(), lasts.end(),
+                                [&](const Affine& last) { return AreOutside(last); });
+  const bool is_start = std::any_of(firsts.begin(), firsts.end(),
+                                    [&](const Affine& first) { return IsStart(first, around); });
+  if (end == lasts.end() || !is_start) return std::nullopt;
+  range.end = *end;
+  ir::Appender out(f_, out_, 0);
+  for (const Affine& first : firsts) {
+    for (const Affine& last : lasts) {
+      const Affine turns = last - first;
+      if (range.extent.valid() || !turns.IsConst() || first.IsConst()) continue;
+      range.first = first;
+      range.extent = out.Number(Affine::Const(std::max<int64_t>(turns.constant, 0)));
+    }
+  }
+  if (!range.extent.valid()) {
+    range.extent =
+        out.Make(Op::Max, ir::Type::I64(), {out.Number(*end), out.Number(Affine::Const(0))});
+  }
+  for (const Affine& first : firsts) range.at_least_0.push_back(counter - first);
+  for (const Affine& last : lasts) range.at_least_0.push_back(last - counter - Affine::Const(1));
+  return range;
 }
 
 bool TurnSizes::AreOutside(const Affine& form) const {

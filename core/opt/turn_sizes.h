@@ -37,6 +37,11 @@ class TurnSizes {
  private:
   std::optional<TurnRange> Range(const CountedNest& nest, const NestPath& around);
   bool IsStart(const ir::Affine& first, const NestPath& around) const;
+  std::vector<ir::Affine> BoundsOf(ir::Value v, ir::Op op) const;
+  std::optional<TurnRange> RangeBetween(const ir::Affine& counter,
+                                        const std::vector<ir::Affine>& firsts,
+                                        const std::vector<ir::Affine>& lasts,
+                                        const NestPath& around);
   bool AreOutside(const ir::Affine& form) const;
   void SetExtentOver(const NestPath& around, TurnRange& range);
 

@@ -74,11 +74,12 @@ struct TurnPlace {
   const TurnCondition* condition = nullptr;
 };
 
-// How far a loop's turns go, for all turns of those around it: 0 <= counter - first < extent, where these are no less than 0. Arrays
+// How far a loop's turns go, for all turns of those around it: 0 <= counter - first < extent, and the counter is no less than 0, where
+// these are not. Arrays
 // of its turns have that difference for an index.
 struct TurnRange {
   ir::Value extent;  // outside of all loops
-  ir::Affine first;  // no less than 0; maybe of counters of loops around it
+  ir::Affine first;  // maybe of counters of loops around it
   ir::Affine end;    // the counter is below that, if there are turns
   std::vector<ir::Affine> at_least_0;
 };

@@ -54,6 +54,10 @@ TEST_CASE("filled loops: turns that are apart are statements") {
            Case{"for i < n { for k < d { for j < h { z[i, j] += x[i, k] * w[k, j] } } }", false},
            Case{"for i < n { for q in i..n { z[i, 0] += x[q, 0] } }", false},
            Case{"for i < n { for q < i + 1 { z[i, 1] = z[i, 1] - x[q, 0] } }", false},
+           Case{"for i < n { for q in max(0, i - 2)..min(n, i + 3) { z[i, 0] += x[q, 0] } }",
+                false},
+           Case{"for i < n { for q in max(0, i - 1)..n { z[i, 1] += x[q, 0] } }", false},
+           Case{"for i < n { for q in i..min(n, i + 2) { z[q, 1] += x[i, 0] } }", false},
            Case{"for i < n { z[t[i]] = x[i] @ w }", true},
            Case{"for i < n { z[t[i], 0] += x[i, 0] }", false},
            // Other turns' elements, or older ones.
@@ -83,56 +87,65 @@ TEST_CASE("filled loops: turns that are apart are statements") {
 
 // Programs that were wrong, of what turns hand on, read and reach.
 TEST_CASE("filled loops: arrays that turn out not to be filled, and their readers") {
-  for (const char* const body : {
-           // Read by what is filled, before it is found that turns need each other.
-           "var y = zeros(n)\n for i < n { y[i] = x[i, 0] * 2.0; z[i, 0] = y[n - 1 - i] }",
-           "var y = zeros(n)\n for i < n { z[i, 1] = y[n - 1 - i]; y[i] = x[i, 0] }",
-           "var y = zeros(n)\n for i < n { for k < d { y[i] += x[i, k]; z[i, k] = y[i] } }",
-           "var y = zeros(n)\n for i < n { for k < d { y[i] = x[i, k] }\n z[i, 0] = y[i] }",
-           "for i < n { var a = zeros(h)\n for k in 1..h { a[k] = a[k - 1] + v[k] * x[i, 0] }\n"
-           " for k < h { z[i, k] += a[k] } }",
-           "for i < n { var r = zeros(h)\n var a = 0.0\n"
-           " for j < h { a += x[i, 0] * v[j]; r[j] = a }\n z[i] = r }",
-           "for i < n { var r = x[i] @ w\n var m = 0.0\n for j < h { m = max(m, r[j]) }\n"
-           " for j < h { r[j] = r[j] - m }\n z[i] = r }",
-           "var y = zeros(n)\n for i < n { y[i] = x[i, 0]\n if y[n - 1] > 0.0 { z[i, 0] = 1.0 } }",
-           // Older ones, handed on.
-           "var old = zeros(n, h)\n for i < n { old = z; z[i, 0] = x[i, 0]; z[i, 1] = old[0, 0] }",
-           "var old = zeros(n, h)\n for i < n { z[i, 0] = x[i, 0]\n if i == 1 { old = z } }\n"
-           " z = old",
-           "var best = zeros(n, h)\n var m = 0.0\n"
-           " for i < n { z[i, 0] = x[i, 0]\n if x[i, 0] > m { m = x[i, 0]; best = z } }\n"
-           " z = best",
-           "var a = zeros(n, h)\n for i < n { z[i, 0] = x[i, 0]\n let q = a\n a = z\n z = q }",
-           // Numbers of turns, where there is no turn.
-           "for i < n { var a = 1.0\n for k < d { a += sum q < d { x[i, q] } }\n"
-           " z[i, 0] = tanh(a) }",
-           "for i < n - 1 { var a = 0.0\n for k < d { a += x[i, k] }\n z[i + 1, 0] = x[i, 0]\n"
-           " z[i + 1, 0] += a }",
-           // A condition of a loop around the one that is filled.
-           "for i in 1..n { z[i, 0] = z[i - 1, 0] + 1.0\n let c = x[i, 0] > 0.0\n"
-           " var r = zeros(h)\n for j < h { if c { r[j] = v[j] } }\n z[i, 1] = sum(r) }",
-           "for i in 1..n { var a = z[i - 1, 0]\n for k < d { a = x[i, k] + a; a = a + 0.5 }\n"
-           " z[i, 0] = a }",
-           // Fewer turns than rows.
-           "for i < n - 1 { for j < h { z[i, j] = x[i, 0] }\n for j < h { z[i, j] += v[j] } }",
-           "for i in n / 2..n { for j < h { z[i, j] = x[i, 0] - x[i - n / 2, 1] } }",
-           "for i < n { for q in i..min(n, i + 1) { z[q, 0] += x[i, 0] } }",
-           // The order of extrema: the first of equal ones has all of the gradient.
-           "for i < n { var m = 0.0\n for j < h { m = max(m, max(v[j] * x[i, 0], 0.0)) }\n"
-           " z[i, 0] = m }",
-           "for i < n { var m = -1.0e300\n for j < h { if abs(v[j]) > m { m = abs(v[j]) } }\n"
-           " z[i, 0] = m * x[i, 0] }",
-           "for i < n { var m = 0.3\n for j < h { if v[j] * x[i, 1] < m { m = v[j] * x[i, 1] } }\n"
-           " z[i, 0] = m }",
-           // Two that add up in one turn, and elements of the diagonal.
-           "for i < n { for k < d { z[i, 0] += x[i, k]; z[i, 0] -= 0.5 * x[i, k] } }",
-           "for i < n { for j < h { if i == j { z[i, j] = 1.0 } else { z[i, j] = x[i, 0] } } }",
-           "for i < n { for j < h { z[i, j] = v[j]\n if i == j { z[i, j] -= x[i, 0] } } }",
-           "for i < n { if i == 0 { z[i] = v } else { z[i] = x[i - 1] @ w } }",
-           "for i < n { var a = x[i, 0]\n for j < h { a += v[j]; z[i, j] = a } }",
-           "for i < n { z[i, 0] = -0.0 * x[i, 0]; z[i, 1] += 0.0 * x[i, 0] }",
-       }) {
+  for (
+      const char* const body : {
+          // Read by what is filled, before it is found that turns need each other.
+          "var y = zeros(n)\n for i < n { y[i] = x[i, 0] * 2.0; z[i, 0] = y[n - 1 - i] }",
+          "var y = zeros(n)\n for i < n { z[i, 1] = y[n - 1 - i]; y[i] = x[i, 0] }",
+          "var y = zeros(n)\n for i < n { for k < d { y[i] += x[i, k]; z[i, k] = y[i] } }",
+          "var y = zeros(n)\n for i < n { for k < d { y[i] = x[i, k] }\n z[i, 0] = y[i] }",
+          "for i < n { var a = zeros(h)\n for k in 1..h { a[k] = a[k - 1] + v[k] * x[i, 0] }\n"
+          " for k < h { z[i, k] += a[k] } }",
+          "for i < n { var r = zeros(h)\n var a = 0.0\n"
+          " for j < h { a += x[i, 0] * v[j]; r[j] = a }\n z[i] = r }",
+          "for i < n { var r = x[i] @ w\n var m = 0.0\n for j < h { m = max(m, r[j]) }\n"
+          " for j < h { r[j] = r[j] - m }\n z[i] = r }",
+          "var y = zeros(n)\n for i < n { y[i] = x[i, 0]\n if y[n - 1] > 0.0 { z[i, 0] = 1.0 } }",
+          // Older ones, handed on.
+          "var old = zeros(n, h)\n for i < n { old = z; z[i, 0] = x[i, 0]; z[i, 1] = old[0, 0] }",
+          "var old = zeros(n, h)\n for i < n { z[i, 0] = x[i, 0]\n if i == 1 { old = z } }\n"
+          " z = old",
+          "var best = zeros(n, h)\n var m = 0.0\n"
+          " for i < n { z[i, 0] = x[i, 0]\n if x[i, 0] > m { m = x[i, 0]; best = z } }\n"
+          " z = best",
+          "var a = zeros(n, h)\n for i < n { z[i, 0] = x[i, 0]\n let q = a\n a = z\n z = q }",
+          // Numbers of turns, where there is no turn.
+          "for i < n { var a = 1.0\n for k < d { a += sum q < d { x[i, q] } }\n"
+          " z[i, 0] = tanh(a) }",
+          "for i < n - 1 { var a = 0.0\n for k < d { a += x[i, k] }\n z[i + 1, 0] = x[i, 0]\n"
+          " z[i + 1, 0] += a }",
+          // A condition of a loop around the one that is filled.
+          "for i in 1..n { z[i, 0] = z[i - 1, 0] + 1.0\n let c = x[i, 0] > 0.0\n"
+          " var r = zeros(h)\n for j < h { if c { r[j] = v[j] } }\n z[i, 1] = sum(r) }",
+          "for i in 1..n { var a = z[i - 1, 0]\n for k < d { a = x[i, k] + a; a = a + 0.5 }\n"
+          " z[i, 0] = a }",
+          // Fewer turns than rows.
+          "for i < n - 1 { for j < h { z[i, j] = x[i, 0] }\n for j < h { z[i, j] += v[j] } }",
+          "for i in n / 2..n { for j < h { z[i, j] = x[i, 0] - x[i - n / 2, 1] } }",
+          "for i < n { for q in i..min(n, i + 1) { z[q, 0] += x[i, 0] } }",
+          // The order of extrema: the first of equal ones has all of the gradient.
+          "for i < n { var m = 0.0\n for j < h { m = max(m, max(v[j] * x[i, 0], 0.0)) }\n"
+          " z[i, 0] = m }",
+          "for i < n { var m = -1.0e300\n for j < h { if abs(v[j]) > m { m = abs(v[j]) } }\n"
+          " z[i, 0] = m * x[i, 0] }",
+          "for i < n { var m = 0.3\n for j < h { if v[j] * x[i, 1] < m { m = v[j] * x[i, 1] } }\n"
+          " z[i, 0] = m }",
+          // Rows of earlier turns: of a loop that goes on, of what is stored from them, before and after they are stored.
+          "var y = zeros(n)\n for i < n { z[i] = x[i] @ w\n"
+          " if i > 0 { y[i] = sum(z[i - 1]) }\n z[i, 0] += y[i] }",
+          "var s = 0.5\n for i in 1..n { z[i] = x[i] @ w; s = sin(s + z[i - 1, 0]); z[i, 1] += s }",
+          "var y = zeros(n)\n for i in 1..n { y[i] = z[i - 1, 0]; z[i] = x[i] @ w }\n"
+          " for i < n { z[i, 1] = y[i] }",
+          "for i in 1..n { z[i, 0] = x[i, 0]; z[i, 1] = z[i - 1, 0] + z[i, 0] }",
+          "for i < n { z[i] = v\n for k < d { z[i, k] += x[i, k]\n z[i, 2] += z[i, k] } }",
+          // Two that add up in one turn, and elements of the diagonal.
+          "for i < n { for k < d { z[i, 0] += x[i, k]; z[i, 0] -= 0.5 * x[i, k] } }",
+          "for i < n { for j < h { if i == j { z[i, j] = 1.0 } else { z[i, j] = x[i, 0] } } }",
+          "for i < n { for j < h { z[i, j] = v[j]\n if i == j { z[i, j] -= x[i, 0] } } }",
+          "for i < n { if i == 0 { z[i] = v } else { z[i] = x[i - 1] @ w } }",
+          "for i < n { var a = x[i, 0]\n for j < h { a += v[j]; z[i, j] = a } }",
+          "for i < n { z[i, 0] = -0.0 * x[i, 0]; z[i, 1] += 0.0 * x[i, 0] }",
+      }) {
     const std::string text =
         WithHead("  var z = zeros(n, h)\n  " + std::string(body) + "\n  " + kSum);
     INFO(text);
