@@ -1,6 +1,7 @@
 #include "core/opt/fillings.h"
 
 #include <algorithm>
+#include <numeric>
 
 namespace pullback::opt {
 
@@ -23,8 +24,24 @@ bool Tells(const Affine& a, const Filling& filling, const NestPath& around, size
   });
 }
 
+}  // namespace
+
+bool AreDisjoint(const Access& a, const Access& b) {
+  for (size_t axis = 0; axis < a.at.size(); ++axis) {
+    int64_t common = 0;
+    for (const Affine* at : {&a.at[axis], &b.at[axis]}) {
+      for (const Affine::Term& t : at->terms) common = std::gcd(common, t.coeff);
+    }
+    if (common > 1 && (a.at[axis].constant - b.at[axis].constant) % common != 0) return true;
+  }
+  return false;
+}
+
+namespace {
+
 // Of two accesses: those of a loop that is around both and hands the array on are apart.
 bool AreApart(const Filling& filling, const Access& a, const Access& b, const TurnValues& values) {
+  if (AreDisjoint(a, b)) return true;
   std::set<const CountedNest*> told;
   for (size_t k = filling.level; k < std::min(a.around.size(), b.around.size()); ++k) {
     if (a.around[k] != b.around[k]) return true;

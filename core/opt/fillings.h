@@ -31,15 +31,15 @@ struct TurnStore {
 };
 
 struct Filling {
-  size_t level = 0;                  // the loops from there on hand it on
-  ir::Value param;                   // of the first of them
-  ir::Value current;                 // what there is of it where a turn has come to
-  TurnArray now;                     // with all that stood before
-  ir::Value start;                   // a number to which is added, other than 0
-  TurnPlace begins;                  // where it does
-  const ir::Inst* zeros = nullptr;   // of an array of zeros outside of all loops
-  bool is_zero = false;              // still
-  bool is_broken = false;            // it is no such
+  size_t level = 0;                        // the loops from there on hand it on
+  ir::Value param;                         // of the first of them
+  ir::Value current;                       // what there is of it where a turn has come to
+  TurnArray now;                           // with all that stood before
+  ir::Value start;                         // a number to which is added, other than 0
+  TurnPlace begins;                        // where it does
+  const ir::Inst* zeros = nullptr;         // of an array of zeros outside of all loops
+  bool was_zero = false, is_zero = false;  // when it began, and still
+  bool is_broken = false;                  // it is no such
   std::optional<TurnStore> pending;  // in one way of a branch: the other one may have the same
   std::vector<Access> stores, reads;
 };
@@ -47,6 +47,8 @@ struct Filling {
 // Those of its loops that an access's place names, by their counters: turns of them are apart, for each turn of the others.
 std::set<const CountedNest*> LoopsNamed(const Filling& filling, const Access& access,
                                         const TurnValues& values);
+// Whether two accesses never meet, by a remainder: 2 * j and 2 * k + 1.
+bool AreDisjoint(const Access& a, const Access& b);
 // Whether turns of the outermost of its loops that stand before a read's have stored all there is of what it reads.
 bool IsOfEarlierTurns(const Filling& filling, const Access& read);
 // Whether no turn of its loops needs another one, but to read what earlier ones have stored.

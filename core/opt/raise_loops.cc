@@ -259,7 +259,7 @@ class NestRaiser {
     if (!type.IsArray()) return std::nullopt;
     if (const auto made = values_.made.find(before.id); made != values_.made.end()) {
       filling.now = made->second;
-      filling.is_zero = !filling.now.array.valid();
+      filling.was_zero = filling.is_zero = !filling.now.array.valid();
       return filling;
     }
     return values_.IsOutside(before) && BeginOutside(before, filling) ? std::optional(filling)
@@ -270,7 +270,7 @@ class NestRaiser {
     const Inst* inst = defs_.Inst(before);
     if (inst != nullptr && inst->op == Op::Zeros) {
       filling.now = {before, {}, inst->args};
-      filling.is_zero = true;
+      filling.was_zero = filling.is_zero = true;
       filling.zeros = inst;
     } else {
       const BlockLoop* around = values_.nests.Around(values_.outermost);

@@ -218,6 +218,7 @@ std::optional<TurnArray> TurnMaker::MakeStored(const Filling& filling, const Tur
                          return p.at.constant > 0 || p.nest == nullptr;
                        }));
     const bool by_terms = !places && join == Join::kAdd;  // at places that data say
+    if (!adds_alone && !places && join == Join::kReplace) return PutBeside(filling, store);
     if ((!adds_alone && !by_terms) || (moved && filling.now.array.valid()))
       return Replace(filling, store);
     if (adds_alone) return MakeAlone(filling, store, ir::Monoid::kGen, around);
@@ -239,6 +240,19 @@ std::optional<TurnArray> TurnMaker::MakeStored(const Filling& filling, const Tur
   const std::optional<TurnArray> terms = MakeAlone(filling, store, MonoidOf(join), order);
   const bool alone = filling.is_zero && join == Join::kAdd;
   return !terms || alone ? terms : MakeJoined(filling, store, *terms);
+}
+
+// What turns store where nothing has been stored so far.
+std::optional<TurnArray> TurnMaker::PutBeside(const Filling& filling, const TurnStore& store) {
+  const Access& access = filling.stores.back();
+  const bool beside = filling.was_zero &&
+                      std::all_of(filling.stores.begin(), filling.stores.end() - 1,
+                                  [&](const Access& other) { return AreDisjoint(other, access); });
+  if (!beside) return std::nullopt;
+  const auto terms = MakeAlone(filling, store, ir::Monoid::kGen, store.place.around);
+  TurnStore added = store;
+  added.stored.join = Join::kAdd;
+  return terms ? MakeJoined(filling, added, *terms) : std::nullopt;
 }
 
 // What was, element by element, and the terms.

@@ -44,6 +44,7 @@ class TurnMaker {
                                      ir::Monoid monoid, const NestPath& order);
   std::optional<TurnArray> MakeJoined(const Filling& filling, const TurnStore& store,
                                       const TurnArray& terms);
+  std::optional<TurnArray> PutBeside(const Filling& filling, const TurnStore& store);
   std::optional<TurnArray> Replace(const Filling& filling, const TurnStore& store);
   bool CheckPlaces(const Filling& filling, const TurnStore& store, bool alone);
   bool BindPlaces(const std::vector<StorePlace>& places, const TurnArray& made,

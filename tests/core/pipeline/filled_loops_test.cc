@@ -138,6 +138,13 @@ TEST_CASE("filled loops: arrays that turn out not to be filled, and their reader
           " for i < n { z[i, 1] = y[i] }",
           "for i in 1..n { z[i, 0] = x[i, 0]; z[i, 1] = z[i - 1, 0] + z[i, 0] }",
           "for i < n { z[i] = v\n for k < d { z[i, k] += x[i, k]\n z[i, 2] += z[i, k] } }",
+          // Next to each other.
+          "var y = zeros(2 * n)\n for i < n { y[2 * i] = x[i, 0]; y[2 * i + 1] = x[i, 1] }\n"
+          " for i < n { z[i, 0] = y[i] }",
+          "var y = zeros(3 * n)\n for i < n { y[3 * i + 1] = x[i, 0]; y[3 * i] = y[3 * i + 1] }\n"
+          " for i < n { y[3 * i + 2] = 1.0 }\n for i < n { z[i, 0] = y[n + i] }",
+          "var y = zeros(2 * n)\n for i < n { y[2 * i] = x[i, 0]; y[i] = x[i, 1] }\n"
+          " for i < n { z[i, 0] = y[i] }",
           // Two that add up in one turn, and elements of the diagonal.
           "for i < n { for k < d { z[i, 0] += x[i, k]; z[i, 0] -= 0.5 * x[i, k] } }",
           "for i < n { for j < h { if i == j { z[i, j] = 1.0 } else { z[i, j] = x[i, 0] } } }",
