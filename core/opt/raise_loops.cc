@@ -129,12 +129,13 @@ class NestRaiser {
     }
     const Way ways[] = {Visit(branch, 0, before), Visit(branch, 1, before)};
     branch_at_ = outer;
-    for (const TurnBranch::Choice& choice : branch.choices) {
-      Choose(choice, branch.cond);
-      TakeExtremum(branch, choice);
-    }
+    for (const TurnBranch::Choice& choice : branch.choices) Choose(choice, branch.cond);
     for (size_t j = 0; j < before.size(); ++j) {
-      if (ways[0].current[j] == before[j] && ways[1].current[j] == before[j]) continue;
+      if (ways[0].current[j] == before[j] && ways[1].current[j] == before[j]) {
+        fillings_[j].current = before[j];
+        TakeExtremum(branch, j);
+        continue;
+      }
       Meet(branch, j, ways[0].current[j], ways[1].current[j]);
       StoreOnce(branch, fillings_[j], ways[0].pending[j], ways[1].pending[j]);
     }
@@ -168,15 +169,17 @@ class NestRaiser {
     here_.condition = here_.condition->around;
     return way;
   }
-  void TakeExtremum(const TurnBranch& branch, const TurnBranch::Choice& choice) {
-    const auto part = part_of_.find(Root(choice.from[1]));
-    if (part == part_of_.end()) return;
-    Filling& filling = fillings_[part->second];
-    const auto stored = stores_.ExtremumOf(filling, branch.cond, choice);
-    if (!stored) return;
-    filling.current = choice.param;
-    part_of_[choice.param] = part->second;
-    Put(filling, {defs_.Inst(Root(branch.cond)), *stored, here_});
+  // Where neither way stores: if e > m { m = e }.
+  void TakeExtremum(const TurnBranch& branch, size_t at) {
+    Filling& filling = fillings_[at];
+    for (const TurnBranch::Choice& choice : branch.choices) {
+      const auto stored = stores_.ExtremumOf(filling, branch.cond, choice);
+      if (!stored) continue;
+      filling.current = choice.param;
+      part_of_[choice.param] = at;
+      Put(filling, {defs_.Inst(Root(branch.cond)), *stored, here_});
+      return;
+    }
   }
   void Choose(const TurnBranch::Choice& choice, Value cond) {
     values_.either[choice.param.id] = choice;
@@ -321,8 +324,8 @@ class NestRaiser {
 
   void GiveUp(Filling& filling) {
     filling.is_broken = true;
-    values_.made.erase(filling.param.id);
-    if (!filling.reads.empty()) found_.fillings.insert(filling.param);
+    const bool on_the_way = values_.made.erase(filling.param.id) > 0;
+    if (on_the_way || !filling.reads.empty()) found_.fillings.insert(filling.param);
   }
   void Finish(Value param, const Filling& filling) {
     const bool is_array = f_.TypeOf(param).IsArray();
@@ -464,12 +467,7 @@ class NestRaiser {
     if (filling.is_broken) return;
     filling.stores.push_back(
         {store.inst, store.place.around, stores_.PlacesOf(filling, store), store.stored.join});
-    const bool is_scalar = f_.TypeOf(filling.param).IsScalar();
-    if (is_scalar && store.stored.join == Join::kAdd &&
-        stores_.UsesOf(store.inst->results[0]) > 1 && store.place.condition == nullptr) {
-      if (auto running = maker_.MakeRunning(filling, store))
-        values_.made[filling.param.id] = *std::move(running);
-    }
+    if (f_.TypeOf(filling.param).IsScalar() && !MakeRunning(filling, store)) return;
     if (StoresNothing(filling, store)) return;
     std::optional<TurnArray> next = maker_.MakeStored(filling, store);
     filling.is_broken = !next;
@@ -482,6 +480,20 @@ class NestRaiser {
     filling.start = {};
   }
 
+  // What turns begin with, of a number that is needed on the way. False: it was given before something else was added.
+  bool MakeRunning(Filling& filling, const TurnStore& store) {
+    if (values_.made.contains(filling.param.id)) {
+      filling.is_broken = true;
+      found_.fillings.insert(filling.param);
+      return false;
+    }
+    const bool needed = store.stored.join == Join::kAdd && filling.stores.size() == 1 &&
+                        stores_.UsesOf(store.inst->results[0]) > 1;
+    if (!needed || store.place.condition != nullptr) return true;
+    if (auto running = maker_.MakeRunning(filling, store))
+      values_.made[filling.param.id] = *std::move(running);
+    return true;
+  }
   // 0 where there is 0.
   bool StoresNothing(const Filling& filling, const TurnStore& store) {
     const Inst* value = defs_.Inst(store.stored.value);

@@ -21,12 +21,23 @@ class FillsWriter {
     if (steps) Open("for e < 2");
     for (int loops = Number(1, 2); loops > 0; --loops) Loop();
     if (steps) Close();
+    if (Chance(3)) Pass();
     return "fn f(x: [n, d]f64, w: [d, h]f64, v: [h]f64, t: [n]i64) -> f64 {\n" + lines_ +
            "  return s + sum i < n { y[i] * norm(z[i] + 0.1) + sum j < d { sin(g[i, j]) * "
            "f64(i + j) } } + sum a < d { dot(c[a], v) }\n}\n";
   }
 
  private:
+  // Over what was filled.
+  void Pass() {
+    const bool by_rows = Chance(2);
+    Open(by_rows ? "for i < n" : "for j < h");
+    Open(by_rows ? "for j < h" : "for i < n");
+    Line(Pick({"s += z[i, j]", "s += sin(z[i, j]) * v[j]", "z[i, j] = tanh(z[i, j])",
+               "if z[i, j] > 0.0 { s -= z[i, j] }", "z[i, j] = max(z[i, j], 0.0); s += z[i, j]"}));
+    Close();
+    Close();
+  }
   std::string Pick(std::initializer_list<const char*> of) {
     return *(of.begin() + Number(0, static_cast<int>(of.size()) - 1));
   }
@@ -97,7 +108,7 @@ class FillsWriter {
 
   // Statements of a turn of i.
   void Statement() {
-    switch (Number(0, 9)) {
+    switch (Number(0, 11)) {
       case 0: return Line("z[i] = " + Row());
       case 1:
         return Line(Pick({"y[i]", "y[i]", "y[n - 1 - i]", "y[t[i]]"}) + Store() + Expression());
@@ -108,6 +119,8 @@ class FillsWriter {
       case 6: return Line("z[i] += " + Row());
       case 7: return Sums();
       case 8: return Line("z[i, " + Pick({"0", "1", "2"}) + "]" + Store() + Expression());
+      case 9: return Extremum();
+      case 10: return Running();
       default: return Elements();
     }
   }
@@ -153,6 +166,40 @@ class FillsWriter {
     if (conditional) Close();
     Close();
     scalars_.resize(scalars);
+    scalars_.push_back(name);
+  }
+  // The greatest or least number of a range.
+  void Extremum() {
+    const std::string name = "a" + std::to_string(names_++);
+    const size_t scalars = scalars_.size();
+    const bool max = Chance(2);
+    Line("var " + name + " = " + (Chance(2) ? Scalar() : max ? "-1.0e300" : "0.25"));
+    Open(Pick({"for q < d", "for q < i", "for q in max(0, i - 1)..min(n, i + 2)"}));
+    scalars_.push_back("x[q % n, 0]");
+    scalars_.push_back("x[q % n, 1]");
+    const std::string e = Chance(2) ? "max(" + Scalar() + ", 0.0)" : Scalar();
+    if (Chance(2)) {
+      Line(name + (max ? " = max(" : " = min(") + name + ", " + e + ")");
+    } else {
+      Line("if " + e + (max ? " > " : " < ") + name + " { " + name + " = " + e + " }");
+    }
+    Close();
+    scalars_.resize(scalars);
+    scalars_.push_back(name);
+  }
+  // Needed on the way.
+  void Running() {
+    const std::string name = "a" + std::to_string(names_++);
+    Line("var " + name + " = " + (Chance(2) ? "0.0" : Scalar()));
+    Open("for j < h");
+    if (Chance(4)) Line("z[i, j] += " + name);
+    const bool conditional = Chance(5);
+    if (conditional) Open("if " + Condition());
+    Line(name + (Chance(4) ? " -= " : " += ") + Pick({"v[j]", "v[j] * $", "$"}, Scalar(), ""));
+    if (conditional) Close();
+    if (Chance(2)) Line("z[i, j]" + Store() + name);
+    if (Chance(6)) Line(name + " += 0.5");
+    Close();
     scalars_.push_back(name);
   }
   void Sums() {

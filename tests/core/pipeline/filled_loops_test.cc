@@ -138,6 +138,12 @@ TEST_CASE("filled loops: arrays that turn out not to be filled, and their reader
           " for i < n { z[i, 1] = y[i] }",
           "for i in 1..n { z[i, 0] = x[i, 0]; z[i, 1] = z[i - 1, 0] + z[i, 0] }",
           "for i < n { z[i] = v\n for k < d { z[i, k] += x[i, k]\n z[i, 2] += z[i, k] } }",
+          // Numbers on the way, to which more is added.
+          "for i < n { var a = 0.0\n for j < h { a += v[j]; z[i, j] = a; a += x[i, 0] } }",
+          "for i < n { var a = 0.5\n for j < h { a -= x[i, 1]; a += v[j]; z[i, j] = a } }",
+          "for i < n { var a = 0.0\n for j < h { z[i, j] = a; a += v[j] }\n z[i, 0] += a }",
+          "for i < n { var a = 0.0\n for j < h { if a + v[j] > a { a += v[j] }\n z[i, j] = a } }",
+          "for i < n { var a = 0\n for j < h { a += 2; z[i, j] = f64(a) * x[i, 0] } }",
           // Next to each other.
           "var y = zeros(2 * n)\n for i < n { y[2 * i] = x[i, 0]; y[2 * i + 1] = x[i, 1] }\n"
           " for i < n { z[i, 0] = y[i] }",
