@@ -208,16 +208,19 @@ class Shrinking {
     return fill;
   }
 
-  // Of an array without rows there is none, however long it would be. A row of no axes is one element.
+  // Of an array without rows there is none, however long it would be, unless there are turns all the same. A row of no axes is one
+  // element.
   void ShrinkAlloc() {
     if (extents_.size() == 1) {
       alloc_.args[0] = Before(Op::Const, {}, Type::I64());
       before_.back().bits = 1;
       return;
     }
-    const Reg any = Before(Op::Lt, {zero_, extents_[0]}, Type::Bool());
     alloc_.args.assign(extents_.begin() + 1, extents_.end());
-    alloc_.args[0] = Before(Op::Select, {any, alloc_.args[0], zero_}, Type::I64());
+    if (runs_over_rows_) {
+      const Reg any = Before(Op::Lt, {zero_, extents_[0]}, Type::Bool());
+      alloc_.args[0] = Before(Op::Select, {any, alloc_.args[0], zero_}, Type::I64());
+    }
     Type& t = f_.regs[array_.id].type;
     t = Type::Array(t.elem, t.rank - 1);
   }

@@ -9,6 +9,7 @@
 #include "core/analysis/predicate.h"
 #include "core/ir/append.h"
 #include "core/ir/op_weight.h"
+#include "core/ir/statements.h"
 #include "core/opt/element.h"
 #include "core/opt/parts.h"
 #include "core/opt/pointwise.h"
@@ -193,8 +194,16 @@ class Fuser {
       if (!IsInRange(consumer, read, k, r.shape[k])) return false;
     }
     if (!MayRepeat(producer, read, &consumer)) return false;
+    // A guard is of the body.
+    if (!ir::FindDef(each, r.value) && IsGuard(consumer, read.results[0])) return false;
     if (CallsMath(each) && PlacesByData(consumer)) return false;
     return IsFree(producer) || NamesEveryIndex(consumer, read.subs);
+  }
+
+  static bool IsGuard(const Each& each, Value v) {
+    const auto has = [&](const auto& of) { return of.guard == v; };
+    return std::any_of(each.body.begin(), each.body.end(), has) ||
+           std::any_of(each.results.begin(), each.results.end(), has);
   }
 
   // Of a turn, such as the difference of two points: to make it again takes less than an array that each turn takes and gives up.

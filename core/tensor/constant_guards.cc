@@ -24,7 +24,12 @@ class Folder {
       if (!by_.empty()) ReplaceValues(inst, by_);
       if (inst.results.size() != 1) continue;
       changed |= never_.contains(inst.guard) && MakeZero(inst);
-      if (const Value same = SameAs(inst); same.valid()) by_.emplace(inst.results[0].id, same);
+      if (const Value same = SameAs(inst); same.valid()) {
+        if (IsGuardOf(inst.results[0]) && !FindDef(each_, same))
+          changed |= MakeOwn(inst, same);
+        else
+          by_.emplace(inst.results[0].id, same);
+      }
       if (IsNever(inst)) {
         changed |= MakeZero(inst);
         never_.insert(inst.results[0]);
@@ -44,6 +49,22 @@ class Folder {
  private:
   bool IsBool(const Inst& inst) const { return f_.TypeOf(inst.results[0]) == ir::Type::Bool(); }
 
+  bool IsGuardOf(Value v) const {
+    const auto has = [&](const auto& of) { return of.guard == v; };
+    return std::any_of(each_.body.begin(), each_.body.end(), has) ||
+           std::any_of(each_.results.begin(), each_.results.end(), has);
+  }
+  // A guard is of the body: of a value from outside, both of it. False: it is that as it is.
+  static bool MakeOwn(Inst& inst, Value same) {
+    if (inst.op == Op::And && inst.args[0] == same && inst.args[1] == same) return false;
+    Inst both;
+    both.op = Op::And;
+    both.args = {same, same};
+    both.results = inst.results;
+    both.guard = inst.guard;
+    inst = std::move(both);
+    return true;
+  }
   // Without a guard. False: it is that as it is, or no number.
   bool MakeZero(Inst& inst) const {
     if (!f_.TypeOf(inst.results[0]).IsScalar()) return false;

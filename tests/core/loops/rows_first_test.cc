@@ -381,5 +381,30 @@ TEST_CASE("rows first: not of an array smaller than one that is by rows for it")
   for (const int64_t h : {0, 1, 17}) RunBoth(gradient, args(h), Traps::kSame, kRows);
 }
 
+// A row is there in every turn, also of an array without rows.
+TEST_CASE("rows first: fewer rows than turns, rows of rows") {
+  for (const char* const text :
+       {"fn f(x: [n, d]f64, w: [h]f64) -> f64 {\n"
+        "  let a = gen i < max(n - 1, 0), j < d, k < h { sum q < h { [k > 0] * sin(w[q] * x[i, j]) "
+        "} }\n"
+        "  return sum i < n, j < d, k < h { tanh(if i < max(n - 1, 0) { a[i, j, k] } else { 0.0 }) "
+        "}\n}\n",
+        "fn f(x: [n, d]f64, w: [h]f64) -> f64 {\n  var z = zeros(n, d, h)\n"
+        "  for i < n - 1 { for j < d { for k in 1..h { z[i, j, k] = sum q < h { sin(w[q] * x[i, "
+        "j]) } } } }\n"
+        "  return sum i < n, j < d, k < h { tanh(z[i, j, k]) }\n}\n"}) {
+    INFO(text);
+    const ir::Module ssa = testing::LowerText(text, "f");
+    for (const Transform transform : {Transform::kValue, Transform::kValueAndGrad}) {
+      const ir::Module final = testing::Derived(ssa, transform);
+      for (const int64_t n : {0, 1, 2, 4}) {
+        INFO("n = " << n);
+        RunBoth(final, {Ramp({n, 2}), Ramp({5})});
+        RunBoth(final, {Ramp({n, 2}), Ramp({5})}, Traps::kSame, kRows);
+      }
+    }
+  }
+}
+
 }  // namespace
 }  // namespace pullback::loops

@@ -144,6 +144,20 @@ TEST_CASE("filled loops: arrays that turn out not to be filled, and their reader
           "for i < n { var a = 0.0\n for j < h { z[i, j] = a; a += v[j] }\n z[i, 0] += a }",
           "for i < n { var a = 0.0\n for j < h { if a + v[j] > a { a += v[j] }\n z[i, j] = a } }",
           "for i < n { var a = 0\n for j < h { a += 2; z[i, j] = f64(a) * x[i, 0] } }",
+          "var a = 0.0\n for i < n { a += x[i, 0]\n let q = a + x[i, 1]\n z[i, 0] = q * q }",
+          "var a = 0.0\n for i < n { let q = a + x[i, 1]\n z[i, 0] = q * q\n a += x[i, 0] }",
+          "var a = 0.0\n for i < n { a += x[i, 0]; z[i, 0] = a; a = a * 0.5 }",
+          "var a = 0.0\n for i < n { a += x[i, 0]; z[i, 0] = a\n if x[i, 1] > 0.0 { a = 0.0 } }",
+          "var a = 0.0\n for i < n { a += x[i, 0]; z[i, 0] = a; a = max(a, x[i, 1]) }",
+          "var a = 0.0\n for i < n { a += x[i, 0]; z[i, 0] = a\n for k < d { a += x[i, k] } }",
+          "var a = 0\n for i < n { a += 1\n let q = a + 2\n z[i, 0] = x[i, 0] * f64(q * q) }",
+          "var a = 0.0\n var b = 0.0\n for i < n { a += x[i, 0]; b -= x[i, 1]; z[i, 0] = a * b\n"
+          " let q = a\n a = b\n b = q }",
+          "var a = 0.0\n for i < n { a -= 0.1\n if (a + v[0]) > z[i, 0] { z[i, 0] = (a + v[0]) } }",
+          // Tables of what is the same for all.
+          "let b = n > 2\n var m = gen u < n { false }\n for i < n { m[i] = b }\n"
+          " for i < n { z[i, 0] = if m[i] { x[i, 0] } else { 0.0 } }",
+          "let b = n > 2\n let m = gen u < n { b }\n for i < n { z[i, 0] = [m[i]] * x[i, 0] }",
           // Next to each other.
           "var y = zeros(2 * n)\n for i < n { y[2 * i] = x[i, 0]; y[2 * i + 1] = x[i, 1] }\n"
           " for i < n { z[i, 0] = y[i] }",
