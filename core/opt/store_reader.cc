@@ -11,12 +11,29 @@ using ir::Inst;
 using ir::Op;
 using ir::Value;
 
+namespace {
+
+bool MayJoin(Op op) { return op == Op::Add || op == Op::Sub || op == Op::Max || op == Op::Min; }
+
+}  // namespace
+
 StoreReader::StoreReader(ir::Function& f, TurnValues& values)
     : f_(f), values_(values), defs_(values.defs) {
   const auto count = [&](Value v) { ++uses_[v.id]; };
+  std::vector<Value> left;
   for (uint32_t b : values.outermost.blocks) {
     for (const Inst& inst : f.blocks[b].insts) ir::ForEachOperand(inst, count);
-    ir::ForEachTermOperand(f.blocks[b].term, count);
+    ir::ForEachTermOperand(f.blocks[b].term, [&](Value v) {
+      count(v);
+      left.push_back(v);
+    });
+  }
+  while (!left.empty()) {
+    const Inst* inst = defs_.Inst(left.back());
+    left.pop_back();
+    if (inst == nullptr || !MayJoin(inst->op) || !kept_.insert(inst->results[0].id).second)
+      continue;
+    left.insert(left.end(), inst->args.begin(), inst->args.end());
   }
 }
 
@@ -92,7 +109,8 @@ std::optional<StoredValue> StoreReader::StoredBy(Filling& filling, const Inst& i
     const std::optional<StoredValue> added = AddedToElement(filling, inst, around);
     return added ? *added : StoredValue{inst.args[1]};
   }
-  return f_.TypeOf(filling.param).IsScalar() ? JoinedTo(inst, is_now) : std::nullopt;
+  const bool of_number = f_.TypeOf(filling.param).IsScalar() && kept_.contains(inst.results[0].id);
+  return of_number ? JoinedTo(inst, is_now) : std::nullopt;
 }
 // z[i] = z[i] + e, where nobody else needs what it reads; or the same for a row, r = each(j): z[i, j] + e, z[i, j] = r[j].
 std::optional<StoredValue> StoreReader::AddedToElement(Filling& filling, const Inst& store,

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
+#include "absl/container/flat_hash_set.h"
 #include "core/opt/fillings.h"
 
 namespace pullback::opt {
@@ -46,6 +47,7 @@ class StoreReader {
   TurnValues& values_;
   const DefinitionBlocks& defs_;
   absl::flat_hash_map<uint32_t, size_t> uses_;
+  absl::flat_hash_set<uint32_t> kept_;  // sums and extrema that are handed on, or part of such
   std::map<ir::Value, ir::Value> handed_;
 };
 
