@@ -5,10 +5,10 @@
 //   b2: r = each(j < h, k < d): sum [j]: x[i, k] * w[k, j]
 //       …  z' = update z[i, j], r[j]  …  jump b1(i + 1, z')
 //
-// What a statement in a turn makes is made for all turns, with their counters as axes in front; what a loop in a turn adds to
-// a number or an element from 0 on is a sum, in the order of the turns. An array is one that loops fill if each place of a turn in it is
-// named by the counters of all loops that hand it on, so that no turn reads what another one stores. A loop that hands on other things as
-// well goes on with these.
+// What a statement in a turn makes is made for all turns, with their counters as axes in front; what a loop in a turn adds to a number
+// or an element is a sum, what it compares an extremum. An array is one that loops fill if each place of a turn in it is named by the counters of
+// all loops that hand it on, so that no turn reads what another one stores, or only what an earlier one has stored, for the loop that goes
+// on. A loop that hands on other things as well goes on with these.
 #include <algorithm>
 #include <map>
 #include <memory>
@@ -33,7 +33,7 @@ using ir::Op;
 using ir::Value;
 
 constexpr size_t kMostTurnInsts = 256;
-constexpr int kMostRounds = 8;
+constexpr int kMostRounds = 8;  // of finding out what is no such array
 
 size_t MostRank(const ir::Function& f) {
   size_t most = 1;
