@@ -94,6 +94,8 @@ class NestRaiser {
     const auto it = values_.makers.find(array.id);
     return it == values_.makers.end() ? nullptr : &it->second;
   }
+  // Checks of what is so in every turn.
+  const std::set<const Inst*>& idle() const { return idle_; }
   // By what a read of the loop's gives: of which array it is now.
   const std::map<Value, TurnArray>& reread() const { return reread_; }
 
@@ -363,6 +365,10 @@ class NestRaiser {
   void Visit(const Inst& inst) {
     for (Value v : inst.results) NoteUnder(v);
     if (++insts_ > kMostTurnInsts) return Break(inst);
+    if (inst.op == Op::Check && IsIdle(inst)) {
+      idle_.insert(&inst);
+      return;
+    }
     has_effects_ |= (ir::Info(inst.op).flags & ir::kEffect) != 0;
     if (inst.each) return VisitStatement(inst);
     const std::optional<size_t> at = FillingOf(inst);
@@ -394,6 +400,26 @@ class NestRaiser {
       values_.made[inst.results[k].id] = std::move((*made)[k]);
   }
 
+  // A check that the counter of a loop around it, or a number more or less, is no less than 0, or below the loop's end.
+  bool IsIdle(const Inst& check) const {
+    const Inst* test = defs_.Inst(Root(check.args[0]));
+    if (test == nullptr || test->args.size() != 2 || f_.TypeOf(test->args[0]) != ir::Type::I64())
+      return false;
+    Affine apart = values_.FormOf(test->args[0]) - values_.FormOf(test->args[1]);
+    if (test->op == Op::Le || test->op == Op::Lt) apart = apart * -1;
+    const bool strictly = test->op == Op::Lt || test->op == Op::Gt;
+    if (!strictly && test->op != Op::Le && test->op != Op::Ge) return false;
+    return std::any_of(here_.around.begin(), here_.around.end(), [&](const CountedNest* nest) {
+      const TurnRange* range = sizes_.RangeOf(nest);
+      if (range == nullptr) return false;
+      const Affine counter = Affine::Of(nest->counter);
+      for (const Affine& least_0 : {counter, range->end - counter - Affine::Const(1)}) {
+        const Affine more = apart - least_0;
+        if (more.IsConst() && more.constant >= (strictly ? 1 : 0)) return true;
+      }
+      return false;
+    });
+  }
   // Whether it reads elements, in a loop inside, of an array of several axes that the program makes in front of the loops.
   bool IsOfMade(const Inst& read) const {
     const Value array = read.args[0];
@@ -523,6 +549,7 @@ class NestRaiser {
   std::map<Value, size_t> part_of_;  // what is handed on in loops: of which filling
   std::map<Value, TurnArray> filled_;
   Refused found_;
+  std::set<const Inst*> idle_;
   std::map<Value, TurnArray> reread_;
 };
 
@@ -543,6 +570,7 @@ class LoopRaiser {
     std::vector<Inst> statements;
     std::map<Value, TurnArray> filled;
     std::map<Value, TurnArray> reread;
+    std::set<const Inst*> idle;
     std::unique_ptr<CountedNest> nest;  // that `reread` speaks of
   };
 
@@ -568,8 +596,8 @@ class LoopRaiser {
         if (const CheapArray* maker = raiser.MakerOf(array.array))
           filled_.makers[param.id] = *maker;
       }
-      raised_.push_back(
-          {loop, raiser.TakeStatements(), raiser.filled(), raiser.reread(), std::move(nest)});
+      raised_.push_back({loop, raiser.TakeStatements(), raiser.filled(), raiser.reread(),
+                         raiser.idle(), std::move(nest)});
       return true;
     }
     return false;
@@ -591,6 +619,8 @@ class LoopRaiser {
       }
     }
     for (uint32_t b : loop.blocks) {
+      std::erase_if(f_.blocks[b].insts,
+                    [&](const Inst& inst) { return raised.idle.contains(&inst); });
       for (Inst& inst : f_.blocks[b].insts) {
         Reread(inst, raised.reread);
         if (!inst.each) continue;
