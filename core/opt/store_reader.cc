@@ -109,7 +109,8 @@ std::optional<StoredValue> StoreReader::StoredBy(Filling& filling, const Inst& i
     const std::optional<StoredValue> added = AddedToElement(filling, inst, around);
     return added ? *added : StoredValue{inst.args[1]};
   }
-  const bool of_number = f_.TypeOf(filling.param).IsScalar() && kept_.contains(inst.results[0].id);
+  const bool of_number = f_.TypeOf(filling.param).IsScalar() && inst.results.size() == 1 &&
+                         kept_.contains(inst.results[0].id);
   return of_number ? JoinedTo(inst, is_now) : std::nullopt;
 }
 // z[i] = z[i] + e, where nobody else needs what it reads; or the same for a row, r = each(j): z[i, j] + e, z[i, j] = r[j].

@@ -151,6 +151,7 @@ TEST_CASE("filled loops: arrays that turn out not to be filled, and their reader
           "var a = 0.0\n for i < n { a += x[i, 0]; z[i, 0] = a; a = max(a, x[i, 1]) }",
           "var a = 0.0\n for i < n { a += x[i, 0]; z[i, 0] = a\n for k < d { a += x[i, k] } }",
           "var a = 0\n for i < n { a += 1\n let q = a + 2\n z[i, 0] = x[i, 0] * f64(q * q) }",
+          "var q = 0\n for i < n { z[i, 0] = x[i, 0] * x[q, 1]; q = i }",
           "var a = 0.0\n var b = 0.0\n for i < n { a += x[i, 0]; b -= x[i, 1]; z[i, 0] = a * b\n"
           " let q = a\n a = b\n b = q }",
           "var a = 0.0\n for i < n { a -= 0.1\n if (a + v[0]) > z[i, 0] { z[i, 0] = (a + v[0]) } }",
