@@ -75,7 +75,9 @@ class LoopRaiser {
 
   // The loop hands on what was made in front of it, as it is.
   void Put(Raised& raised) {
-    const BlockLoop& loop = raised.loop;
+    BlockLoop loop = raised.loop;
+    // Not where a branch leads to it, of a loop in front, whose turns would make it all.
+    if (f_.blocks[loop.entry].term.kind != ir::Terminator::Kind::kJump) AddPreheader(f_, loop);
     ir::Block& entry = f_.blocks[loop.entry];
     entry.insts.insert(entry.insts.end(), std::make_move_iterator(raised.made.statements.begin()),
                        std::make_move_iterator(raised.made.statements.end()));

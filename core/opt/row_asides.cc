@@ -21,7 +21,6 @@ using ir::Value;
 
 namespace {
 constexpr int64_t kMostPer = 4;  // turns for a row, if no coefficient says it
-constexpr int kMostDepth = 8;    // of a size
 }  // namespace
 
 bool RowAsides::MayBe(size_t maker, const BlockLoop& loop, const Counter& counter) const {
@@ -47,13 +46,13 @@ bool RowAsides::MayBe(size_t maker, const BlockLoop& loop, const Counter& counte
              f_.TypeOf(r.value).IsFloat() && !r.guard.valid();
     for (Value n : r.shape) {
       const bool is_rows =
-          n == m.rows || (IsInFront(n, loop) && RowsBeyond(n, m.rows, defs_) == int64_t{0});
-      there &= m.folds ? !is_rows && IsInFront(n, loop) && IsExtent(n, defs_)
-                       : is_rows || (IsInFront(n, loop) && IsExtent(n, defs_));
+          n == m.rows || (front_.IsInFront(n, loop) && RowsBeyond(n, m.rows, defs_) == int64_t{0});
+      there &= m.folds ? !is_rows && front_.IsInFront(n, loop) && IsExtent(n, defs_)
+                       : is_rows || (front_.IsInFront(n, loop) && IsExtent(n, defs_));
     }
   }
   for (const ir::IndexVar& i : inst.each->indices)
-    there &= i.var == m.row || (IsInFront(i.extent, loop) && IsExtent(i.extent, defs_));
+    there &= i.var == m.row || (front_.IsInFront(i.extent, loop) && IsExtent(i.extent, defs_));
   return there;
 }
 
@@ -62,7 +61,7 @@ bool RowAsides::MayBeRows(size_t maker, const BlockLoop& loop) const {
   const Inst& inst = makers_.InstOf(m);
   const auto is_there = [&](Value n) {
     return n == m.rows ? HasRowsInFront(m, loop) && IsNotNegative(FormOf(n, defs_), defs_)
-                       : IsInFront(n, loop) && IsExtent(n, defs_);
+                       : front_.IsInFront(n, loop) && IsExtent(n, defs_);
   };
   return !m.folds && !loop.has_breaks && IsBehind(m, loop) && NeedsMaybe(inst, m, loop) &&
          makers_.CannotTrap(m) &&
@@ -76,8 +75,9 @@ bool RowAsides::MayBeRows(size_t maker, const BlockLoop& loop) const {
 
 bool RowAsides::NeedsMaybe(const Inst& inst, const Maker& maker, const BlockLoop& loop) const {
   bool needs = true;
-  ir::ForEachOperand(
-      inst, [&](Value v) { needs &= v == maker.rows || IsInFront(v, loop) || makers_.IsMade(v); });
+  ir::ForEachOperand(inst, [&](Value v) {
+    needs &= v == maker.rows || front_.IsInFront(v, loop) || makers_.IsMade(v);
+  });
   return needs;
 }
 
@@ -86,7 +86,7 @@ bool RowAsides::NeedsOnly(size_t maker, const BlockLoop& loop,
   const std::vector<RowRead> reads = makers_.ReadsIn(maker);
   return NeedsMaybe(makers_.InstOf(makers_[maker]), makers_[maker], loop) &&
          std::all_of(reads.begin(), reads.end(), [&](const RowRead& read) {
-           return IsInFront(read.array, loop) || is_made(read);
+           return front_.IsInFront(read.array, loop) || is_made(read);
          });
 }
 
@@ -133,7 +133,7 @@ bool RowAsides::IsRun(size_t maker, const BlockLoop& loop) const {
 
 // Whether that is there how many rows it makes, or what that is made of where nothing but sizes needs it.
 bool RowAsides::HasRowsInFront(const Maker& maker, const BlockLoop& loop) const {
-  if (IsInFront(maker.rows, loop)) return true;
+  if (front_.IsInFront(maker.rows, loop)) return true;
   const ir::Each& each = *makers_.InstOf(maker).each;
   bool needed = false;
   const auto look = [&](Value v) { needed |= v == maker.rows; };
@@ -142,51 +142,13 @@ bool RowAsides::HasRowsInFront(const Maker& maker, const BlockLoop& loop) const 
   for (const ir::EachResult& r : each.results) {
     for (const Affine& a : r.out) ir::ForEachOperand(a, look);
   }
-  return !needed && MayMakeInFront(maker.rows, loop, kMostDepth);
-}
-
-bool RowAsides::MayMakeInFront(Value v, const BlockLoop& loop, int depth) const {
-  if (IsInFront(v, loop)) return true;
-  const Inst* inst = defs_.Inst(v);
-  if (inst == nullptr || depth == 0) return false;
-  const auto may = [&](Value of) { return MayMakeInFront(of, loop, depth - 1); };
-  switch (inst->op) {
-    case Op::Const: return true;
-    case Op::Div: {
-      const Affine by = FormOf(inst->args[1], defs_);
-      if (!by.IsConst() || by.constant <= 0) return false;
-      break;
-    }
-    case Op::AffineOf:
-      return std::all_of(inst->subs[0].terms.begin(), inst->subs[0].terms.end(),
-                         [&](const Affine::Term& t) { return may(t.value); });
-    case Op::Add:
-    case Op::Sub:
-    case Op::Mul:
-    case Op::Max:
-    case Op::Min: break;
-    default: return false;
-  }
-  return std::all_of(inst->args.begin(), inst->args.end(), may);
+  return !needed && front_.MayBe(maker.rows, loop);
 }
 
 std::vector<Inst> RowAsides::MakersOfSize(Value v, const BlockLoop& loop) const {
   std::vector<Inst> made;
-  AddMakers(v, loop, made);
+  front_.AddMakers(v, loop, made);
   return made;
-}
-
-void RowAsides::AddMakers(Value v, const BlockLoop& loop, std::vector<Inst>& out) const {
-  const auto makes = [&](const Inst& inst) { return inst.results[0] == v; };
-  if (IsInFront(v, loop) || std::any_of(out.begin(), out.end(), makes)) return;
-  const Inst& inst = *defs_.Inst(v);
-  ir::ForEachOperand(inst, [&](Value of) { AddMakers(of, loop, out); });
-  out.push_back(inst);
-}
-
-bool RowAsides::IsInFront(Value v, const BlockLoop& loop) const {
-  const uint32_t block = defs_.BlockOf(v);
-  return block == ir::kNoBlock || dominators_.Dominates(block, loop.entry);
 }
 
 namespace {

@@ -22,6 +22,7 @@
 #include "core/ir/dominance.h"
 #include "core/ir/ir.h"
 #include "core/opt/block_loops.h"
+#include "core/opt/front_values.h"
 #include "core/opt/row_makers.h"
 
 namespace pullback::opt {
@@ -30,7 +31,7 @@ class RowAsides {
  public:
   RowAsides(const ir::Function& f, const ir::Dominators& dominators, const DefinitionBlocks& defs,
             const RowMakers& makers)
-      : f_(f), dominators_(dominators), defs_(defs), makers_(makers) {}
+      : f_(f), dominators_(dominators), defs_(defs), makers_(makers), front_(dominators, defs) {}
 
   // Whether the maker stands behind the loop, makes no more rows than that has turns, or one for some, none of which is large, or
   // folds them, and what it needs may be there in front of the loop (NeedsOnly).
@@ -51,15 +52,13 @@ class RowAsides {
   std::optional<int64_t> BeyondQuotient(ir::Value rows, ir::Value bound, int64_t per) const;
   bool IsBehind(const Maker& maker, const BlockLoop& loop) const;
   bool HasRowsInFront(const Maker& maker, const BlockLoop& loop) const;
-  bool IsInFront(ir::Value v, const BlockLoop& loop) const;
-  void AddMakers(ir::Value v, const BlockLoop& loop, std::vector<ir::Inst>& out) const;
-  bool MayMakeInFront(ir::Value v, const BlockLoop& loop, int depth) const;
   bool NeedsMaybe(const ir::Inst& inst, const Maker& maker, const BlockLoop& loop) const;
 
   const ir::Function& f_;
   const ir::Dominators& dominators_;
   const DefinitionBlocks& defs_;
   const RowMakers& makers_;
+  const FrontValues front_;
 };
 
 // Of the shape of a result of the statement at `loc`: what it is where nothing is folded, or of rows that nothing was put into.

@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "core/opt/row_loops.h"
+#include "core/opt/row_statement.h"
 #include "core/opt/simplify.h"
 #include "core/opt/turn_facts.h"
 
@@ -90,36 +91,14 @@ class RowSinker : private RowLoops {
   // The statement that makes the row; reads those of what is in `made`.
   Inst RowOf(const Maker& maker, const Affine& turn, Copier& made) {
     const Inst& whole = makers_.InstOf(maker);
-    Inst inst = made.Copy(whole);
-    for (size_t k = 0; k < inst.results.size(); ++k) {
-      const ir::Type type = f_.TypeOf(whole.results[k]);
-      inst.results[k] = f_.NewValue(ir::Type::Array(type.elem, type.rank - 1));
-      f_.names[inst.results[k].id] = f_.names[whole.results[k].id];
-      made.Set(whole.results[k], inst.results[k]);
+    std::vector<char> is_made;
+    for (const Inst& read : whole.each->body)
+      is_made.push_back(read.op == Op::Index && made.names().contains(read.args[0].id) ? 1 : 0);
+    Inst inst = StatementAtRow(f_, whole, maker.row, turn, made);
+    for (size_t k = 0; k < is_made.size(); ++k) {
+      if (is_made[k] != 0) DropRow(inst.each->body[k + 1]);  // behind what says the row
     }
-    ir::Each& each = *inst.each;
-    const Value row = made.Get(maker.row);
-    const auto is_row = [&](const ir::IndexVar& i) { return i.var == row; };
-    each.indices.erase(std::find_if(each.indices.begin(), each.indices.end(), is_row));
-    for (ir::Constraint& c : each.where) c.e = c.e.Substitute(row, turn);
-    for (ir::EachResult& r : each.results) {
-      r.out.erase(r.out.begin());
-      r.shape.erase(r.shape.begin());
-    }
-    for (size_t k = 0; k < whole.each->body.size(); ++k) {
-      const Inst& read = whole.each->body[k];
-      if (read.op == Op::Index && made.names().contains(read.args[0].id)) DropRow(each.body[k]);
-    }
-    Inst is;
-    is.op = Op::AffineOf;
-    is.subs = {turn};
-    is.results = {row};
-    each.body.insert(each.body.begin(), std::move(is));
     return inst;
-  }
-  static void DropRow(Inst& index) {
-    const std::vector<Affine> subs = index.subs.ToVector();
-    index.subs = ThinVector<Affine>(subs.begin() + 1, subs.end());
   }
 
   void ReadFrom(const Copier& made, const BlockLoop& loop, const RowRead& read) {

@@ -50,6 +50,9 @@ bool SinkStatements(ir::Function& f);
 bool SplitJoins(ir::Function& f);
 // Loops that fill arrays, each turn another part, become statements (raise_loops.cc). Comes before differentiation. True: changed.
 bool RaiseLoops(ir::Module& m, ir::Function& f);
+// Arrays that a loop's turns fill, a row each, are read row by row by the turns (stream_rows.cc). Comes before differentiation. True:
+// changed.
+bool StreamRows(ir::Module& m, ir::Function& f);
 // Loops over the same turns that take rows of one array become one (join_loops.cc). Comes before differentiation. True: changed.
 bool JoinLoops(const ir::Module& m, ir::Function& f);
 // Rows that a loop's turns read and hand on to the next one are read by that (carried_rows.cc). Comes before differentiation. True:

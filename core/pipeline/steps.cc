@@ -37,6 +37,15 @@ Status SimplifyPoints(ir::Module& m, const opt::RewriteOptions& rules) {
   return opt::Simplify(m, rules);
 }
 
+Status RaiseLoops(PassRunner& passes, ir::Module& m) {
+  bool raised = false;
+  PB_RETURN_IF_ERROR(passes.Run("raise_loops", m, [&](ir::Module& x) {
+    for (auto& f : x.functions) raised |= opt::RaiseLoops(x, *f);
+    return raised ? opt::Simplify(x, passes.rules()) : Status();
+  }));
+  return raised ? ImproveLoops(passes, m, false) : Status();  // of some nothing is left
+}
+
 }  // namespace
 
 Status InlineAndSimplify(PassRunner& passes, ir::Module& m) {
@@ -80,12 +89,13 @@ Status PrepareLoops(PassRunner& passes, ir::Module& m) {
     return opt::Simplify(x, passes.rules());
   }));
   PB_RETURN_IF_ERROR(ImproveLoops(passes, m, false));
-  bool raised = false;
-  PB_RETURN_IF_ERROR(passes.Run("raise_loops", m, [&](ir::Module& x) {
-    for (auto& f : x.functions) raised |= opt::RaiseLoops(x, *f);
-    return raised ? opt::Simplify(x, passes.rules()) : Status();
+  PB_RETURN_IF_ERROR(RaiseLoops(passes, m));
+  bool streamed = false;
+  PB_RETURN_IF_ERROR(passes.Run("stream_rows", m, [&](ir::Module& x) {
+    for (auto& f : x.functions) streamed |= opt::StreamRows(x, *f);
+    return streamed ? opt::Simplify(x, passes.rules()) : Status();
   }));
-  if (raised) PB_RETURN_IF_ERROR(ImproveLoops(passes, m, false));  // those of which nothing is left
+  if (streamed) PB_RETURN_IF_ERROR(RaiseLoops(passes, m));  // that fill a row
   return passes.Run("unroll", m,
                     [&](ir::Module& x) { return opt::UnrollStatements(x, passes.rules()); });
 }

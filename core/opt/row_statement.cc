@@ -1,0 +1,49 @@
+#include "core/opt/row_statement.h"
+
+#include <algorithm>
+#include <utility>
+#include <vector>
+
+namespace pullback::opt {
+
+using ir::Affine;
+using ir::Inst;
+using ir::Op;
+using ir::Value;
+
+Inst StatementAtRow(ir::Function& f, const Inst& whole, Value row, const Affine& at,
+                    Copier& names) {
+  Inst inst = names.Copy(whole);
+  ir::Each& each = *inst.each;
+  const Value own_row = names.Get(row);
+  const auto index = std::find_if(each.indices.begin(), each.indices.end(),
+                                  [&](const ir::IndexVar& i) { return i.var == own_row; });
+  const auto place = static_cast<uint32_t>(index - each.indices.begin());
+  each.indices.erase(index);
+  for (ir::Constraint& c : each.where) c.e = c.e.Substitute(own_row, at);
+  for (size_t k = 0; k < inst.results.size(); ++k) {
+    ir::EachResult& r = each.results[k];
+    if (place < r.outer) --r.outer;
+    if (r.out.empty() || r.out[0].AsValue() != own_row) continue;
+    r.out.erase(r.out.begin());
+    r.shape.erase(r.shape.begin());
+    const ir::Type type = f.TypeOf(whole.results[k]);
+    inst.results[k] =
+        f.NewValue(r.out.empty() ? type.Element() : ir::Type::Array(type.elem, type.rank - 1),
+                   f.names[whole.results[k].id]);
+    names.Set(whole.results[k], inst.results[k]);
+  }
+  Inst is;
+  is.op = Op::AffineOf;
+  is.subs = {at};
+  is.results = {own_row};
+  each.body.insert(each.body.begin(), std::move(is));
+  return inst;
+}
+
+void DropRow(Inst& index) {
+  const std::vector<Affine> subs = index.subs.ToVector();
+  index.subs = ThinVector<Affine>(subs.begin() + 1, subs.end());
+}
+
+}  // namespace pullback::opt

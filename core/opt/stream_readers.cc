@@ -1,0 +1,262 @@
+#include "core/opt/stream_readers.h"
+
+#include <algorithm>
+
+#include "core/opt/turn_facts.h"
+
+namespace pullback::opt {
+
+using ir::Affine;
+using ir::Inst;
+using ir::Op;
+using ir::Value;
+
+namespace {
+
+constexpr int kMostTries = 8;
+
+bool Reads(const Inst& inst, Value v) {
+  bool any = false;
+  ir::ForEachOperand(inst, [&](Value operand) { any |= operand == v; });
+  return any;
+}
+
+// The index that the subscript is, and a number more.
+std::optional<std::pair<Value, int64_t>> RowOf(const ir::Each& each, const Affine& sub) {
+  if (sub.terms.size() != 1 || sub.terms[0].coeff != 1) return std::nullopt;
+  const Value v = sub.terms[0].value;
+  const bool is_index = std::any_of(each.indices.begin(), each.indices.end(),
+                                    [&](const ir::IndexVar& i) { return i.var == v; });
+  return is_index ? std::optional(std::pair(v, sub.constant)) : std::nullopt;
+}
+
+bool Name(ir::AffineSpan subs, Value v) {
+  return std::any_of(subs.begin(), subs.end(), [&](const Affine& a) { return a.Coeff(v) != 0; });
+}
+
+}  // namespace
+
+std::optional<StreamReaders> StreamReadersFinder::Find(const Stream& s) const {
+  Search search{s, BlocksRun(s.l.loop), {}, {}, {}};
+  for (int tries = 0; tries < kMostTries; ++tries) {
+    search.found = {{}, {}, s.kept};
+    search.made.clear();
+    for (uint32_t b : dominators_.order()) {
+      if (s.l.loop.Holds(b)) continue;
+      const std::vector<Inst>& insts = f_.blocks[b].insts;
+      for (size_t k = 0; k < insts.size(); ++k) {
+        if (!Visit(insts[k], b, k, search)) return std::nullopt;
+      }
+      bool needed = false;
+      ir::ForEachTermOperand(f_.blocks[b].term, [&](Value v) { needed |= v == s.array; });
+      if (needed) return std::nullopt;
+    }
+    const size_t banned = search.banned.size();
+    if (FindStored(search)) return std::move(search.found);
+    if (search.banned.size() == banned) return std::nullopt;
+  }
+  return std::nullopt;
+}
+
+// Through loops that are left by their test alone.
+std::set<uint32_t> StreamReadersFinder::BlocksRun(const BlockLoop& loop) const {
+  std::set<uint32_t> run;
+  const std::vector<BlockLoop> loops = FindLoops(f_, dominators_);
+  for (uint32_t b = loop.Exit(f_).block; run.insert(b).second;) {
+    const auto is_header = [&](const BlockLoop& l) { return l.header == b; };
+    const auto inner = std::find_if(loops.begin(), loops.end(), is_header);
+    const ir::Terminator& term = f_.blocks[b].term;
+    if (inner != loops.end()) {
+      b = inner->Exit(f_).block;
+    } else if (term.kind == ir::Terminator::Kind::kJump) {
+      b = term.edges[0].block;
+    }
+  }
+  return run;
+}
+
+// False: it needs the array in another way.
+bool StreamReadersFinder::Visit(const Inst& inst, uint32_t block, size_t place,
+                                Search& search) const {
+  const bool reads = Reads(inst, search.s.array);
+  if (inst.op == Op::Dim) return true;
+  if (inst.each && search.run.contains(block) && !search.banned.contains(inst.results[0].id)) {
+    if (const auto reader = ReaderOf(inst, block, place, search)) {
+      for (size_t k = 0; k < inst.results.size(); ++k) {
+        if (reader->by_row[k]) search.made[inst.results[k].id] = search.found.readers.size();
+      }
+      search.found.readers.push_back(*reader);
+      return true;
+    }
+  }
+  return !reads || FindLast(inst, block, place, search);
+}
+
+bool StreamReadersFinder::FindLast(const Inst& inst, uint32_t block, size_t place,
+                                   Search& search) const {
+  if (!streams_.IsBehind(block, search.s.l.loop)) return false;
+  const auto add = [&](const Inst& read, std::optional<size_t> in_body) {
+    if (!Reads(read, search.s.array)) return true;
+    const auto last = LastOf(read, {block, place, in_body}, search.s);
+    if (!last) return false;
+    search.found.last.push_back(*last);
+    search.found.kept = std::max(search.found.kept, last->before_end);
+    return true;
+  };
+  if (!inst.each) return add(inst, std::nullopt);
+  for (const ir::EachResult& r : inst.each->results) {
+    if (r.into == search.s.array) return false;
+  }
+  for (size_t k = 0; k < inst.each->body.size(); ++k) {
+    if (!add(inst.each->body[k], k)) return false;
+  }
+  return true;
+}
+
+std::optional<LastRead> StreamReadersFinder::LastOf(const Inst& read, const ReadPlace& at,
+                                                    const Stream& s) const {
+  const BlockLoop& loop = s.l.loop;
+  if (read.op != Op::Index || read.args[0] != s.array) return std::nullopt;
+  const Affine row = streams_.FormOf(read.subs[0]);
+  if (!streams_.IsInFront(row, loop)) return std::nullopt;
+  LastRead last{at, 0, row, false};
+  const Affine in_front = (s.FirstRow() - row) * s.step;
+  if (in_front.IsConst() && in_front.constant > 0) return last;
+  const Affine before_end = (s.EndRow() - row) * s.step;
+  if (!before_end.IsConst() || before_end.constant < 1 || before_end.constant > kMostRowsKept)
+    return std::nullopt;
+  last.before_end = before_end.constant;
+  std::vector<Affine> facts = streams_.FactsBehind(loop, at.block, at.place);
+  if (!streams_.IsWithin(row, s.shape[0], facts)) return std::nullopt;
+  last.is_made = streams_.IsAtLeast0(s.l.bound - s.l.first, facts);
+  return last;
+}
+
+std::optional<StreamReader> StreamReadersFinder::ReaderOf(const Inst& inst, uint32_t block,
+                                                          size_t place, Search& search) const {
+  StreamReader reader{block, place, {}, {}, 0, {}, {}, false, false, false};
+  int64_t kept = 0;
+  if (!FindRow(inst, search, reader, kept) || !NeedsOnlyRows(inst, search) ||
+      !HasForm(inst, search.s, reader))
+    return std::nullopt;
+  FindEnds(search.s, reader);
+  if (kept > 0 && reader.has_behind) return std::nullopt;
+  search.found.kept = std::max(search.found.kept, kept);
+  return reader;
+}
+
+// The index by which it takes rows of the array, and of what other readers make of these.
+bool StreamReadersFinder::FindRow(const Inst& inst, const Search& search, StreamReader& reader,
+                                  int64_t& kept) const {
+  const Stream& s = search.s;
+  std::set<Value> rows;
+  std::optional<int64_t> least, most, shift;
+  for (const Inst& read : inst.each->body) {
+    const bool of_stream = Reads(read, s.array);
+    const auto made = read.op == Op::Index ? search.made.find(read.args[0].id) : search.made.end();
+    if (!of_stream && made == search.made.end()) continue;
+    if (read.op != Op::Index) return false;
+    const auto row = RowOf(*inst.each, read.subs[0]);
+    if (!row || Name(ir::AffineSpan(read.subs).subspan(1), row->first)) return false;
+    rows.insert(row->first);
+    if (of_stream) {
+      least = std::min(least.value_or(row->second), row->second);
+      most = std::max(most.value_or(row->second), row->second);
+      if (!statement_rows_.IsThere(*inst.each, read, 0, s.shape[0])) return false;
+      continue;
+    }
+    const StreamReader& maker = search.found.readers[made->second];
+    if (row->second != 0 || (shift && *shift != maker.shift)) return false;
+    shift = maker.shift;
+    reader.rows = maker.rows;
+  }
+  if (rows.size() != 1) return false;
+  reader.row = *rows.begin();
+  const auto at = std::find_if(inst.each->indices.begin(), inst.each->indices.end(),
+                               [&](const ir::IndexVar& i) { return i.var == reader.row; });
+  if (shift && !streams_.extents().AreEqual(reader.rows, at->extent)) return false;
+  reader.rows = at->extent;
+  if (least) {
+    const int64_t last_made = s.step > 0 ? *most : *least;
+    if (shift && *shift != last_made) return false;
+    shift = last_made;
+    kept = *most - *least;
+  }
+  reader.shift = *shift;
+  return kept <= kMostRowsKept;
+}
+
+bool StreamReadersFinder::NeedsOnlyRows(const Inst& inst, const Search& search) const {
+  bool needs = true;
+  ir::ForEachOperand(inst, [&](Value v) {
+    needs &= v == search.s.array || search.made.contains(v.id) ||
+             streams_.front().MayBe(v, search.s.l.loop);
+  });
+  return needs;
+}
+
+bool StreamReadersFinder::HasForm(const Inst& inst, const Stream& s, StreamReader& reader) const {
+  const ir::Each& each = *inst.each;
+  const auto at = std::find_if(each.indices.begin(), each.indices.end(),
+                               [&](const ir::IndexVar& i) { return i.var == reader.row; });
+  for (const ir::EachResult& r : each.results) {
+    if (r.into.valid()) return false;
+    const bool by_row = !r.out.empty() && r.out[0].AsValue() == reader.row;
+    if (Name(ir::AffineSpan(r.out).subspan(by_row ? 1 : 0), reader.row)) return false;
+    reader.by_row.push_back(by_row ? 1 : 0);
+    if (by_row ? !streams_.extents().AreEqual(r.shape[0], reader.rows) ||
+                     !ir::IsApartFor(r, static_cast<size_t>(at - each.indices.begin()))
+               : r.monoid != ir::Monoid::kSum)
+      return false;
+  }
+  return streams_.front().MayBe(reader.rows, s.l.loop);
+}
+
+void StreamReadersFinder::FindEnds(const Stream& s, StreamReader& reader) const {
+  const Affine rows = streams_.FormOf(Affine::Of(reader.rows)), shift = Affine::Const(reader.shift),
+               one = Affine::Const(1);
+  const auto surely = [&](const Affine& form) { return streams_.IsAtLeast0(form, {}); };
+  // Of the array, by number: from the least one that turns make to behind the greatest.
+  const bool up = s.step > 0;
+  const Affine begin = up ? s.FirstRow() : s.EndRow() + one;
+  const Affine end = up ? s.EndRow() : s.FirstRow() + one;
+  const bool has_below = !surely(shift - begin), has_above = !surely(end - rows - shift);
+  reader.has_before = up ? has_below : has_above;
+  reader.has_behind = up ? has_above : has_below;
+  reader.has_less = !surely(begin - shift) || !surely(rows + shift - end);
+}
+
+bool StreamReadersFinder::FindStored(Search& search) const {
+  std::set<std::pair<uint32_t, size_t>> readers;
+  for (const StreamReader& r : search.found.readers) readers.emplace(r.block, r.place);
+  const auto need = [&](Value v) {
+    const auto it = search.made.find(v.id);
+    if (it == search.made.end()) return true;
+    StreamReader& reader = search.found.readers[it->second];
+    const Inst& inst = InstOf(reader);
+    const size_t k = static_cast<size_t>(std::find(inst.results.begin(), inst.results.end(), v) -
+                                         inst.results.begin());
+    reader.stored.insert(k);
+    if (MayStore(reader, k)) return true;
+    if (!Reads(inst, search.s.array)) search.banned.insert(inst.results[0].id);
+    return false;
+  };
+  bool may = true;
+  for (uint32_t b : dominators_.order()) {
+    const std::vector<Inst>& insts = f_.blocks[b].insts;
+    for (size_t k = 0; k < insts.size(); ++k) {
+      if (insts[k].op == Op::Dim || readers.contains({b, k})) continue;
+      ir::ForEachOperand(insts[k], [&](Value v) { may &= need(v); });
+    }
+    ir::ForEachTermOperand(f_.blocks[b].term, [&](Value v) { may &= need(v); });
+  }
+  return may;
+}
+
+bool StreamReadersFinder::MayStore(const StreamReader& reader, size_t result) const {
+  const ir::EachResult& r = InstOf(reader).each->results[result];
+  return (r.monoid == ir::Monoid::kGen || r.monoid == ir::Monoid::kSum) && !reader.has_less &&
+         f_.TypeOf(InstOf(reader).results[result]).IsFloat() && streams_.own().IsNoLarger(r.shape);
+}
+
+}  // namespace pullback::opt

@@ -1,0 +1,93 @@
+// What is behind a loop and reads the array that its turns fill, row by row (stream_rows.cc): statements that make rows of its rows, or
+// add up what they make of all of them, and reads of the last rows.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <set>
+#include <vector>
+
+#include "core/opt/statement_rows.h"
+#include "core/opt/streams.h"
+
+namespace pullback::opt {
+
+// Of an instruction of the function, or of the body of one.
+struct ReadPlace {
+  uint32_t block;
+  size_t place;
+  std::optional<size_t> in_body;
+};
+
+struct StreamReader {
+  uint32_t block;
+  size_t place;
+  ir::Value row;             // the index by which it takes rows
+  ir::Value rows;            // how many it goes over
+  int64_t shift;             // the turn that makes row r runs its point r - shift
+  std::vector<char> by_row;  // by result: whether it has a row for each; or all are added up
+  std::set<size_t> stored;   // of those by rows: results that others read, too
+  // Whether it may go over points of which the row is not made by a turn, but in front of the first one's or behind the last one's, in
+  // the order of turns; and whether turns may make rows that it does not go over.
+  bool has_before, has_behind, has_less;
+};
+
+// A read, behind the loop, of a row that is not its own index's.
+struct LastRead {
+  ReadPlace at;
+  // Of the turn so many before the end; 0: of none, what was there before the loop.
+  int64_t before_end;
+  ir::Affine row;
+  bool is_made;  // by the loop, whenever this is read
+};
+
+struct StreamReaders {
+  std::vector<StreamReader> readers;  // in order
+  std::vector<LastRead> last;
+  int64_t kept;  // rows of turns before that these read, and the loop
+};
+
+class StreamReadersFinder {
+ public:
+  StreamReadersFinder(const ir::Function& f, const ir::Dominators& dominators,
+                      const StreamFinder& streams)
+      : f_(f), dominators_(dominators), streams_(streams), statement_rows_(f) {}
+
+  // Nothing: something reads it otherwise.
+  std::optional<StreamReaders> Find(const Stream& s) const;
+
+ private:
+  struct Search {
+    const Stream& s;
+    const std::set<uint32_t> run;  // blocks that every run gets to that leaves the loop
+    StreamReaders found;
+    std::map<uint32_t, size_t> made;  // readers, by their results that have rows
+    std::set<uint32_t> banned;        // first results of statements that stay where they are
+  };
+
+  std::set<uint32_t> BlocksRun(const BlockLoop& loop) const;
+  bool Visit(const ir::Inst& inst, uint32_t block, size_t place, Search& search) const;
+  bool FindLast(const ir::Inst& inst, uint32_t block, size_t place, Search& search) const;
+  std::optional<LastRead> LastOf(const ir::Inst& read, const ReadPlace& at, const Stream& s) const;
+  std::optional<StreamReader> ReaderOf(const ir::Inst& inst, uint32_t block, size_t place,
+                                       Search& search) const;
+  bool FindRow(const ir::Inst& inst, const Search& search, StreamReader& reader,
+               int64_t& kept) const;
+  bool NeedsOnlyRows(const ir::Inst& inst, const Search& search) const;
+  bool HasForm(const ir::Inst& inst, const Stream& s, StreamReader& reader) const;
+  void FindEnds(const Stream& s, StreamReader& reader) const;
+  // False: what is needed cannot be stored; what makes it is banned.
+  bool FindStored(Search& search) const;
+  bool MayStore(const StreamReader& reader, size_t result) const;
+  const ir::Inst& InstOf(const StreamReader& reader) const {
+    return f_.blocks[reader.block].insts[reader.place];
+  }
+
+  const ir::Function& f_;
+  const ir::Dominators& dominators_;
+  const StreamFinder& streams_;
+  const StatementRows statement_rows_;
+};
+
+}  // namespace pullback::opt

@@ -1,0 +1,240 @@
+// An array that the turns of a loop fill, a row each, and of which they take no rows but their own and those of few turns before, is not
+// held where all that is behind the loop takes its rows one by one, or the last ones: turns hand the rows on, and each runs what reads
+// its row.
+//
+//   b0: jump b1(0, z0)                                    b0: r0 = z0[-1]; s0 = sum of f(z0[i]) for i that no turn makes
+//   b1(i, z): br lt(i, n), b2, b3                             jump b1(0, r0, s0)
+//   b2: … z' = update z[i, j], … z[i - 1, j] …            b1(i, r, s): br lt(i, n), b4, b3
+//       jump b1(i + 1, z')                                b4: c = z0[i]; jump b2
+//   b3: s = each(i < n, j < h): sum []: f(z[i, j])        b2: … c' = update c[j], … r[j] …
+//                                                             s' = s + each(j < h): sum []: f(c'[j])
+//                                                             jump b1(i + 1, c', s')
+//                                                         b3: s
+//
+// What statements behind the loop make for each row, others may take row by row; what is needed otherwise is stored by the turns, where it
+// is no larger than the function's own arrays. Sums are added up turn by turn.
+// Only of arrays that may be larger than the function's own, and where every run that leaves the loop gets to what reads them: where that
+// ends the run, it may do so in a turn. Comes before derivatives are taken: turns take back what they made of their row.
+#include <algorithm>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "core/opt/reader_runs.h"
+#include "core/opt/row_statement.h"
+#include "core/opt/simplify.h"
+
+namespace pullback::opt {
+namespace {
+
+using ir::Affine;
+using ir::Inst;
+using ir::Op;
+using ir::Value;
+
+constexpr int kMostStreams = 16;  // of a function: each walks over it
+
+// The change of one loop.
+class Streaming {
+ public:
+  Streaming(ir::Module& m, ir::Function& f, const StreamFinder& streams, const Stream& s)
+      : f_(f),
+        b_(m, f),
+        streams_(streams),
+        s_(s),
+        row_type_(ir::Type::Array(f.TypeOf(s.array).elem, f.TypeOf(s.array).rank - 1)),
+        rest_(s.shape.begin() + 1, s.shape.end()),
+        loop_(s.l.loop) {}
+
+  void Run(const StreamReaders& found) {
+    for (int64_t k = 0; k <= found.kept; ++k)
+      rows_.push_back(f_.NewValue(row_type_, f_.names[s_.array.id]));
+    // First what changes no place of an instruction.
+    for (uint32_t b : loop_.blocks) ReadRowsIn(b);
+    for (const LastRead& last : found.last) ReadLast(last);
+    ReaderRuns readers(b_, streams_, s_, found.readers);
+    AddPreheader(f_, loop_);
+    readers.Start(loop_.entry);
+    b_.SetBlock(loop_.entry);
+    std::vector<Value> starts;
+    for (int64_t k = 1; k <= found.kept; ++k)
+      starts.push_back(RowOfStart(s_.FirstRow() - Affine::Const(k * s_.step), true));
+    BeginTurns();
+    EndTurns(readers);
+    LeaveLoop();
+    HandOn(starts, readers.Tables());
+    readers.Finish();
+  }
+
+ private:
+  // Where the loop makes no turn, the row is what it was before.
+  struct Chosen {
+    int64_t before_end;
+    Affine row;
+    Value value;
+  };
+
+  bool IsVersion(Value v) const { return v == s_.array || s_.versions.contains(v.id); }
+
+  void ReadRowsIn(uint32_t block) {
+    ir::Block& b = f_.blocks[block];
+    for (Inst& inst : b.insts) {
+      ReadRow(inst);
+      if (!inst.each) continue;
+      for (Inst& body : inst.each->body) ReadRow(body);
+    }
+    for (ir::Edge& e : b.term.edges) {
+      if (e.block != loop_.header) std::replace(e.args.begin(), e.args.end(), s_.array, rows_[0]);
+    }
+  }
+  void ReadRow(Inst& inst) {
+    if (inst.args.empty() || !IsVersion(inst.args[0])) return;
+    if (inst.op == Op::Dim) {
+      inst.args[0] = s_.start;
+      return;
+    }
+    const int64_t before = *s_.TurnsBefore(s_.row, streams_.FormOf(inst.subs[0]));
+    if (before > 0 || inst.args[0] == s_.array) inst.args[0] = rows_[static_cast<size_t>(before)];
+    DropRow(inst);
+  }
+  void ReadLast(const LastRead& last) {
+    Inst& at = f_.blocks[last.at.block].insts[last.at.place];
+    Inst& read = last.at.in_body ? at.each->body[*last.at.in_body] : at;
+    if (last.before_end == 0) {
+      read.args[0] = s_.start;
+      return;
+    }
+    read.args[0] = last.is_made ? rows_[static_cast<size_t>(last.before_end)] : ChosenFor(last);
+    DropRow(read);
+  }
+  Value ChosenFor(const LastRead& last) {
+    for (const Chosen& c : chosen_) {
+      if (c.before_end == last.before_end) return c.value;
+    }
+    chosen_.push_back({last.before_end, last.row, f_.NewValue(row_type_)});
+    return chosen_.back().value;
+  }
+
+  // Of what was there before the loop. `maybe`: that row may not be.
+  Value RowOfStart(const Affine& row, bool maybe) {
+    const Inst* zeros = streams_.defs().Inst(s_.start);
+    if (zeros != nullptr && zeros->op == Op::Zeros) return b_.Zeros(row_type_.elem, rest_);
+    return MakeRow([&](const std::vector<Affine>& own) { return OfStart(row, own, maybe); });
+  }
+  Value OfStart(const Affine& row, const std::vector<Affine>& own, bool maybe) {
+    std::vector<Affine> subs = {row};
+    subs.insert(subs.end(), own.begin(), own.end());
+    if (maybe) {
+      const Affine left = Affine::Of(s_.shape[0]) - row - Affine::Const(1);
+      b_.SetGuard(b_.Holds({{row, false}, {left, false}}));
+    }
+    const Value element = b_.Index(s_.start, subs);
+    b_.SetGuard(ir::kNoValue);
+    return element;
+  }
+  template <typename Element>
+  Value MakeRow(Element&& element) {
+    std::vector<Affine> own;
+    for (Value i : b_.BeginEach(rest_)) own.push_back(Affine::Of(i));
+    ir::EachResult r;
+    r.value = element(own);
+    r.out = own;
+    r.shape = rest_;
+    return b_.EndEach({r})[0];
+  }
+
+  void BeginTurns() {
+    const uint32_t begin = b_.NewBlock();
+    const ir::Edge stay = loop_.Stay(f_);
+    b_.SetBlock(begin);
+    RowOfStart(s_.row, false);
+    f_.blocks[begin].insts.back().results[0] = rows_[0];
+    b_.Jump(stay.block, stay.args);
+    f_.blocks[loop_.header].term.edges[1 - loop_.exit_edge] = {begin, {}};
+    for (uint32_t id : s_.versions) f_.values[id] = row_type_;
+  }
+
+  ir::Edge& BackEdge() {
+    ir::Edges& edges = f_.blocks[loop_.latches[0]].term.edges;
+    return *std::find_if(edges.begin(), edges.end(),
+                         [&](const ir::Edge& e) { return e.block == loop_.header; });
+  }
+  void EndTurns(ReaderRuns& readers) {
+    ir::Values args = BackEdge().args;
+    const uint32_t end = b_.NewBlock();
+    BackEdge() = {end, {}};
+    std::vector<Value> rows = rows_;
+    if (const Value made = args[s_.param]; made != s_.array) rows[0] = made;
+    readers.Run(end, rows);
+    rows.pop_back();
+    Replace(args, rows, readers.Tables(), [](const auto& t) { return t.next; });
+    b_.Jump(loop_.header, args);
+  }
+  // What the array was, by rows and what readers hand on.
+  template <typename Of>
+  void Replace(ir::Values& values, const std::vector<Value>& rows,
+               const std::vector<ReaderRuns::Table>& tables, Of&& of) {
+    values.erase(values.begin() + static_cast<std::ptrdiff_t>(s_.param));
+    values.insert(values.end(), rows.begin(), rows.end());
+    for (const ReaderRuns::Table& t : tables) values.push_back(of(t));
+  }
+  void HandOn(const std::vector<Value>& starts, const std::vector<ReaderRuns::Table>& tables) {
+    const std::vector<Value> before(rows_.begin() + 1, rows_.end());
+    Replace(f_.blocks[loop_.header].params, before, tables, [](const auto& t) { return t.param; });
+    Replace(f_.blocks[loop_.entry].term.edges[loop_.entry_edge].args, starts, tables,
+            [](const auto& t) { return t.start; });
+  }
+
+  void LeaveLoop() {
+    if (chosen_.empty()) return;
+    const uint32_t block = b_.NewBlock();
+    ir::Edge& exit = f_.blocks[loop_.header].term.edges[loop_.exit_edge];
+    const ir::Edge to = std::exchange(exit, {block, {}});
+    b_.SetBlock(block);
+    const Value runs = b_.Make(Op::Ge, {b_.AffineOf(s_.l.bound), b_.AffineOf(s_.l.first)});
+    for (const Chosen& c : chosen_) {
+      MakeRow([&](const std::vector<Affine>& own) {
+        const Value made = b_.Index(rows_[static_cast<size_t>(c.before_end)], own);
+        return b_.Make(Op::Select, {runs, made, OfStart(c.row, own, true)});
+      });
+      f_.blocks[block].insts.back().results[0] = c.value;
+    }
+    b_.Jump(to.block, to.args);
+  }
+
+  ir::Function& f_;
+  ir::Builder b_;
+  const StreamFinder& streams_;
+  const Stream& s_;
+  const ir::Type row_type_;
+  const ir::Values rest_;
+  BlockLoop loop_;
+  std::vector<Value> rows_;  // of the turn, where it begins, and of those before
+  std::vector<Chosen> chosen_;
+};
+
+bool StreamOne(ir::Module& m, ir::Function& f) {
+  const ir::Dominators dominators(f);
+  const StreamFinder streams(f);
+  const StreamReadersFinder readers(f, dominators, streams);
+  for (const RowLoop& l : streams.Loops()) {
+    for (size_t k = 0; k < f.blocks[l.loop.header].params.size(); ++k) {
+      const std::optional<Stream> s = streams.Find(l, k);
+      const std::optional<StreamReaders> found = s ? readers.Find(*s) : std::nullopt;
+      if (!found) continue;
+      Streaming(m, f, streams, *s).Run(*found);
+      return true;
+    }
+  }
+  return false;
+}
+
+}  // namespace
+
+bool StreamRows(ir::Module& m, ir::Function& f) {
+  int streams = 0;
+  while (f.blocks.size() > 1 && streams < kMostStreams && StreamOne(m, f)) ++streams;
+  return streams > 0;
+}
+
+}  // namespace pullback::opt

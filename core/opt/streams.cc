@@ -1,0 +1,227 @@
+#include "core/opt/streams.h"
+
+#include <algorithm>
+
+#include "core/ir/block_loops.h"
+
+namespace pullback::opt {
+
+using ir::Affine;
+using ir::Inst;
+using ir::Op;
+using ir::Value;
+
+std::optional<int64_t> Stream::TurnsBefore(const Affine& own, const Affine& other) const {
+  const Affine away = (own - other) * step;
+  const bool known = away.IsConst() && 0 <= away.constant && away.constant <= kMostRowsKept;
+  return known ? std::optional(away.constant) : std::nullopt;
+}
+
+StreamFinder::StreamFinder(const ir::Function& f)
+    : f_(f),
+      dominators_(f),
+      defs_(f),
+      front_(dominators_, defs_),
+      extents_(f),
+      own_(f),
+      around_(ir::LoopsAround(f, dominators_)) {}
+
+std::vector<RowLoop> StreamFinder::Loops() const {
+  std::vector<RowLoop> found;
+  for (const BlockLoop& loop : FindLoops(f_, dominators_)) {
+    const std::optional<Counter> counter = FindCounterByOnes(f_, loop, defs_);
+    if (!counter || loop.latches.size() != 1 || f_.blocks[loop.header].term.snapshots.valid())
+      continue;
+    RowLoop l{loop, counter->param, f_.blocks[loop.header].params[counter->param],
+              FormOf(Affine::Of(loop.Arguments(f_)[counter->param])),
+              FormOf(Affine::Of(counter->bound))};
+    if (IsTame(l.first) && IsTame(l.bound) && IsInFront(l.first, loop) && IsInFront(l.bound, loop))
+      found.push_back(std::move(l));
+  }
+  return found;
+}
+
+// A sum of extents and numbers wraps nowhere.
+bool StreamFinder::IsTame(const Affine& form) const {
+  return form.AsValue().valid() || IsOfDims(form, defs_) || IsNotNegative(form, defs_);
+}
+
+Affine StreamFinder::FormOf(const Affine& a) const {
+  const Affine form = opt::FormOf(a, defs_);
+  Affine sum = Affine::Const(form.constant);
+  for (const Affine::Term& t : form.terms)
+    sum = sum + Affine::Of(extents_.First(t.value)) * t.coeff;
+  return sum;
+}
+
+bool StreamFinder::IsInFront(const Affine& a, const BlockLoop& loop) const {
+  return std::all_of(a.terms.begin(), a.terms.end(),
+                     [&](const Affine::Term& t) { return front_.IsInFront(t.value, loop); });
+}
+
+bool StreamFinder::IsBehind(uint32_t block, const BlockLoop& loop) const {
+  if (loop.Holds(block) || !dominators_.Dominates(loop.header, block)) return false;
+  std::set<uint32_t> around = around_[loop.header];
+  around.erase(loop.header);
+  return around == around_[block];
+}
+
+bool StreamFinder::IsAtLeast0(const Affine& form, std::vector<Affine> facts) const {
+  std::set<Value> terms;
+  const auto add = [&](const Affine& a) {
+    for (const Affine::Term& t : a.terms) terms.insert(t.value);
+  };
+  add(form);
+  for (const Affine& fact : facts) add(fact);
+  for (Value v : terms) {
+    if (IsNotNegative(Affine::Of(v), defs_)) facts.push_back(Affine::Of(v));
+  }
+  return LeastOf(form, facts).value_or(-1) >= 0;
+}
+
+bool StreamFinder::IsWithin(const Affine& form, Value extent,
+                            const std::vector<Affine>& facts) const {
+  return IsAtLeast0(form, facts) &&
+         IsAtLeast0(FormOf(Affine::Of(extent)) - form - Affine::Const(1), facts);
+}
+
+std::vector<Affine> StreamFinder::FactsBehind(const BlockLoop& loop, uint32_t block,
+                                              size_t place) const {
+  TurnFacts facts;
+  for (uint32_t b = block; b != loop.header; b = dominators_.Idom(b)) {
+    const std::vector<Inst>& insts = f_.blocks[b].insts;
+    for (size_t k = 0; k < (b == block ? place : insts.size()); ++k) {
+      if (insts[k].op == Op::Check)
+        Learn(f_, insts[k].args[0], true, [](Value) { return false; }, defs_, facts);
+    }
+    if (b == 0) break;
+  }
+  return std::move(facts.at_least_0);
+}
+
+ir::Values StreamFinder::ShapeOf(Value array, const BlockLoop& loop) const {
+  ir::Values shape;
+  const Inst* inst = defs_.Inst(array);
+  for (size_t axis = 0; axis < f_.TypeOf(array).rank; ++axis) {
+    const Value extent =
+        inst != nullptr && inst->op == Op::Zeros ? inst->args[axis] : extents_.Of(array, axis);
+    if (!extent.valid() || !front_.IsInFront(extent, loop)) return {};
+    shape.push_back(extent);
+  }
+  return shape;
+}
+
+std::optional<Stream> StreamFinder::Find(const RowLoop& l, size_t param) const {
+  const Value array = f_.blocks[l.loop.header].params[param];
+  if (!f_.TypeOf(array).IsArray() || f_.TypeOf(array).rank < 2) return std::nullopt;
+  const Value start = l.loop.Arguments(f_)[param];
+  Stream s{l, param, array, start, ShapeOf(start, l.loop), {}, 0, 0, {}};
+  if (s.shape.empty() || own_.IsNoLarger(s.shape) || !FindVersions(s) || !HoldsOnlyVersions(s) ||
+      !FindRows(s))
+    return std::nullopt;
+  return s;
+}
+
+// What stores to it give, and what parameters of blocks in the loop get of these.
+bool StreamFinder::FindVersions(Stream& s) const {
+  const auto add = [&](Value v) { return s.versions.insert(v.id).second; };
+  bool stored = false;
+  for (bool more = true; more;) {
+    more = false;
+    for (uint32_t b : s.l.loop.blocks) {
+      for (const Inst& inst : f_.blocks[b].insts) {
+        if ((inst.op == Op::Update || inst.op == Op::AddAt) && IsVersion(s, inst.args[0]))
+          stored |= more |= add(inst.results[0]);
+      }
+      for (const ir::Edge& e : f_.blocks[b].term.edges) {
+        if (e.block == s.l.loop.header || !s.l.loop.Holds(e.block)) continue;
+        for (size_t k = 0; k < e.args.size(); ++k) {
+          if (IsVersion(s, e.args[k])) more |= add(f_.blocks[e.block].params[k]);
+        }
+      }
+    }
+  }
+  return stored;
+}
+
+// Nothing else comes to where a version is, and versions go nowhere else.
+bool StreamFinder::HoldsOnlyVersions(const Stream& s) const {
+  const BlockLoop& loop = s.l.loop;
+  for (uint32_t b : loop.blocks) {
+    for (const ir::Edge& e : f_.blocks[b].term.edges) {
+      for (size_t k = 0; k < e.args.size(); ++k) {
+        const bool to_header = e.block == loop.header;
+        const bool is_place =
+            to_header ? k == s.param
+                      : loop.Holds(e.block) && s.versions.contains(f_.blocks[e.block].params[k].id);
+        if (is_place != IsVersion(s, e.args[k])) return false;
+      }
+    }
+  }
+  return true;
+}
+
+// A turn stores to one row, and reads that and few before.
+bool StreamFinder::FindRows(Stream& s) const {
+  const auto is_version = [&](Value v) { return IsVersion(s, v); };
+  const auto for_each_access = [&](auto&& fn) {
+    for (uint32_t b : s.l.loop.blocks) {
+      const std::vector<Inst>& insts = f_.blocks[b].insts;
+      for (size_t k = 0; k < insts.size(); ++k) {
+        bool any = false;
+        ir::ForEachOperand(insts[k], [&](Value v) { any |= is_version(v); });
+        if (any && !fn(insts[k], b, k)) return false;
+      }
+    }
+    return true;
+  };
+  const auto is_store = [](const Inst& inst) {
+    return inst.op == Op::Update || inst.op == Op::AddAt;
+  };
+  for_each_access([&](const Inst& inst, uint32_t, size_t) {
+    if (is_store(inst)) s.row = FormOf(inst.subs[0]);
+    return !is_store(inst);
+  });
+  s.step = s.row.Coeff(s.l.turn);
+  const Affine rest = s.row - Affine::Of(s.l.turn) * s.step;
+  if ((s.step != 1 && s.step != -1) || !IsInFront(rest, s.l.loop)) return false;
+  return for_each_access([&](const Inst& inst, uint32_t b, size_t k) {
+    if (is_store(inst)) {
+      return is_version(inst.args[0]) && !is_version(inst.args[1]) &&
+             FormOf(inst.subs[0]) == s.row && IsRowOfTurn(s.row, b, k, s);
+    }
+    if (inst.op == Op::Dim) return true;
+    if (b == s.l.loop.header) return false;  // no turn has begun
+    if (!inst.each) return Reads(inst, b, k, s);
+    const auto& results = inst.each->results;
+    return std::none_of(results.begin(), results.end(),
+                        [&](const ir::EachResult& r) { return is_version(r.into); }) &&
+           std::all_of(inst.each->body.begin(), inst.each->body.end(), [&](const Inst& body) {
+             return std::none_of(body.args.begin(), body.args.end(), is_version) ||
+                    Reads(body, b, k, s);
+           });
+  });
+}
+
+bool StreamFinder::Reads(const Inst& read, uint32_t block, size_t place, Stream& s) const {
+  if (read.op != Op::Index) return false;
+  const Affine row = FormOf(read.subs[0]);
+  const std::optional<int64_t> before = s.TurnsBefore(s.row, row);
+  if (!before || !IsRowOfTurn(row, block, place, s)) return false;
+  s.kept = std::max(s.kept, *before);
+  return true;
+}
+
+bool StreamFinder::IsRowOfTurn(const Affine& row, uint32_t block, size_t place,
+                               const Stream& s) const {
+  const Affine turn = Affine::Of(s.l.turn);
+  std::vector<Affine> facts = {turn - s.l.first, s.l.bound - turn - Affine::Const(1)};
+  if (IsWithin(row, s.shape[0], facts)) return true;
+  const auto is_turn = [&](Value v) { return v == s.l.turn; };
+  for (const Affine& fact :
+       FactsAt(f_, s.l.loop, block, place, is_turn, dominators_, defs_).at_least_0)
+    facts.push_back(FormOf(fact));
+  return IsWithin(row, s.shape[0], facts);
+}
+
+}  // namespace pullback::opt
