@@ -21,6 +21,9 @@ namespace pullback::ad {
 // argument the second weighs six, since one evaluation gives both.
 inline constexpr int64_t kNever = int64_t{1} << 40;
 inline constexpr int64_t kScalarOnTape = 8;
+// An array that is there, kept once for all turns of a loop that read its elements: of each turn no more than an element, that nobody
+// writes to the tape.
+inline constexpr int64_t kRowOnTape = 4;
 // An array counts as one of so many elements, whatever its extents: what is made of it by arithmetic on elements is made again
 // where it is kept itself.
 inline constexpr int64_t kElements = 1024;

@@ -87,6 +87,8 @@ struct ReverseFunction::Candidate {
   const Counter* counter = nullptr;  // a loop's counter, from its trip count
   Value undone;                      // what a loop carries, taken along
   Value table;                       // of an index: what it reads when the loops are over
+  std::optional<uint32_t>
+      kept_behind;  // of an array: the block that keeps it, for all turns of a loop
   std::vector<size_t> operands;
   Value copy;  // in the reverse half
   Value source;
@@ -98,11 +100,52 @@ bool ReverseFunction::AtHand(Value v) const {
                                          flow_.SurvivesTo(current_, flow_.def_block[v.id]));
 }
 
+// Where a loop ends that the current block is in and `from` is not, but next to it: its reverse comes in front of that of the loop's
+// turns, for each run of `from`. Of several the outermost.
+std::optional<uint32_t> ReverseFunction::BehindLoops(uint32_t from) const {
+  std::optional<uint32_t> header;
+  for (uint32_t h : around_[current_]) {
+    if (around_[from].contains(h)) continue;
+    if (header && !around_[*header].contains(h)) continue;
+    header = h;
+  }
+  if (!header || flow_.way[*header] != WayBack::kTrips) return std::nullopt;
+  for (const ir::Edge& e : work_.blocks[*header].term.edges) {
+    const std::vector<Predecessor>& preds = flow_.preds[e.block];
+    const bool is_behind = around_[e.block] == around_[from] && !flow_.skipped[e.block] &&
+                           preds.size() == 1 && preds[0].block == *header;
+    if (is_behind) return e.block;
+  }
+  return std::nullopt;
+}
+
+// An array of a turn around the loops that the current block is in may be kept for all their turns.
+std::optional<uint32_t> ReverseFunction::KeptBehind(Value array) const {
+  const bool may =
+      work_.TypeOf(array).IsArray() && undo_.Of(array) == UndoWebs::kNone && read_alone_.Is(array);
+  return may ? BehindLoops(flow_.def_block[array.id]) : std::nullopt;
+}
+
+// Of a loop that the current block is in, as it is behind it.
+size_t ReverseFunction::AddTable(Value table, KeepOrRecompute& cut,
+                                 std::vector<Candidate>& candidates, CandidateNumbers& numbers) {
+  if (const auto it = numbers.of_tables.find(table); it != numbers.of_tables.end())
+    return it->second;
+  Candidate c;
+  c.work = table;
+  c.source = forward_[table.id];
+  c.kept_behind = BehindLoops(flow_.preds[flow_.def_block[table.id]][0].block);
+  const size_t number = cut.Add(c.kept_behind ? kRowOnTape : kNever, kNever);
+  numbers.of_tables[table] = number;
+  candidates.push_back(std::move(c));
+  return number;
+}
+
 // Operands first.
 size_t ReverseFunction::AddCandidate(Value v, KeepOrRecompute& cut,
-                                     std::vector<Candidate>& candidates,
-                                     std::map<Value, size_t>& numbers, int depth) {
-  if (const auto it = numbers.find(v); it != numbers.end()) return it->second;
+                                     std::vector<Candidate>& candidates, CandidateNumbers& numbers,
+                                     int depth) {
+  if (const auto it = numbers.of_values.find(v); it != numbers.of_values.end()) return it->second;
   Candidate c;
   c.work = v;
   c.source = forward_[v.id];
@@ -110,7 +153,8 @@ size_t ReverseFunction::AddCandidate(Value v, KeepOrRecompute& cut,
   const bool asked = blocks_[current_].popped.count(c.source) != 0;
   // An array on the tape is one more owner: it is kept only where the reverse itself asks for it.
   const int64_t array = asked ? kScalarOnTape * kElements : kNever;
-  const int64_t keep = type.IsScalar() ? kScalarOnTape : array;
+  if (!asked) c.kept_behind = KeptBehind(v);
+  const int64_t keep = c.kept_behind ? kRowOnTape : type.IsScalar() ? kScalarOnTape : array;
   int64_t again = kNever;
   std::vector<Value> operands;
   const auto counter = counters_.find(v);
@@ -138,9 +182,11 @@ size_t ReverseFunction::AddCandidate(Value v, KeepOrRecompute& cut,
   for (Value x : operands) {
     if (!AtHand(x)) c.operands.push_back(AddCandidate(x, cut, candidates, numbers, depth + 1));
   }
+  if (c.table.valid() && !settled_.IsOfOutermost(c.table))
+    c.operands.push_back(AddTable(c.table, cut, candidates, numbers));
   const size_t number = cut.Add(keep, again);
   for (size_t operand : c.operands) cut.AddOperand(number, operand);
-  numbers[v] = number;
+  numbers.of_values[v] = number;
   candidates.push_back(std::move(c));
   return number;
 }
@@ -151,7 +197,7 @@ std::vector<Inst> ReverseFunction::ChooseKept(uint32_t b) {
   BlockState& state = blocks_[b];
   KeepOrRecompute cut;
   std::vector<Candidate> candidates;
-  std::map<Value, size_t> numbers;
+  CandidateNumbers numbers;
   std::vector<Need> kept;
   for (const Need& need : state.needs) {
     if (!need.work.valid()) {
@@ -161,7 +207,7 @@ std::vector<Inst> ReverseFunction::ChooseKept(uint32_t b) {
     }
   }
   const std::vector<Choice> choices = cut.Solve();
-  std::map<Value, Value> copies;  // of work values
+  std::map<Value, Value> copies, tables;  // of work values
   for (const Need& need : state.needs) {
     if (need.work.valid()) copies[need.work] = need.copy;
   }
@@ -175,6 +221,11 @@ std::vector<Inst> ReverseFunction::ChooseKept(uint32_t b) {
   for (size_t k = 0; k < candidates.size(); ++k) {
     const Candidate& c = candidates[k];
     if (choices[k] == Choice::kUnneeded) continue;
+    if (choices[k] == Choice::kKeep && c.kept_behind) {
+      const bool is_table = numbers.of_tables.contains(c.work) && numbers.of_tables[c.work] == k;
+      (is_table ? tables : copies)[c.work] = FetchAt(*c.kept_behind, c.source);
+      continue;
+    }
     if (choices[k] == Choice::kKeep) {
       kept.push_back({c.source, copy_of(c.work), c.work});
       continue;
@@ -200,7 +251,8 @@ std::vector<Inst> ReverseFunction::ChooseKept(uint32_t b) {
         const auto it = inner.find(v);
         v = it == inner.end() ? copy_of(v) : it->second;
       });
-      if (c.table.valid()) inst.args = {forward_[c.table.id]};
+      if (c.table.valid())
+        inst.args = {settled_.IsOfOutermost(c.table) ? forward_[c.table.id] : tables.at(c.table)};
       ir::CanonicaliseAffines(inst);
     }
     inst.results = {copy_of(c.work)};

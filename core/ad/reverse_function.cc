@@ -4,6 +4,7 @@
 
 #include "core/ad/partials.h"
 #include "core/ad/tape_proof.h"
+#include "core/ir/block_loops.h"
 
 namespace pullback::ad {
 
@@ -43,7 +44,9 @@ ReverseFunction::ReverseFunction(ir::Module& module, const ir::Function& f,
       const_def_(work_.values.size()),
       defs_(FindDefinitions(work_)),
       counters_(FindCounters(work_, flow_, defs_)),
-      settled_(work_, flow_, defs_, counters_),
+      read_alone_(work_),
+      settled_(work_, flow_, defs_, counters_, read_alone_),
+      around_(ir::LoopsAround(work_, flow_.dominators)),
       blocks_(work_.blocks.size()) {
   for (const ir::Block& b : work_.blocks) {
     for (const Inst& inst : b.insts) {
@@ -271,6 +274,17 @@ Value ReverseFunction::Fetch(Value source, uint32_t defined_in, Value work) {
   if (fresh) {
     it->second = rb_->function().NewLike(fb_->function(), source);
     state.needs.push_back({source, it->second, work});
+  }
+  return it->second;
+}
+
+// Where the reverse of the current block is behind that of the block `at`, which pops it.
+Value ReverseFunction::FetchAt(uint32_t at, Value source) {
+  BlockState& state = blocks_[at];
+  const auto [it, fresh] = state.popped.emplace(source, ir::kNoValue);
+  if (fresh) {
+    it->second = rb_->function().NewLike(fb_->function(), source);
+    state.needs.push_back({source, it->second, ir::kNoValue});
   }
   return it->second;
 }

@@ -104,6 +104,10 @@ class ReverseFunction {
   };
 
   struct Candidate;
+  // By value of work_: as it is where it is asked for, and of a loop's table as it is behind the loop.
+  struct CandidateNumbers {
+    std::map<ir::Value, size_t> of_values, of_tables;
+  };
   static constexpr int kDeepest = 32;  // operations between a need and what it is made from
 
   void Start(uint32_t forward, uint32_t reverse);
@@ -121,12 +125,17 @@ class ReverseFunction {
   bool IsChangedIn(uint32_t block, ir::Value v);
   ir::Value SizeOf(ir::Value v, ir::Op op, int axis);
   ir::Value Fetch(ir::Value source, uint32_t defined_in, ir::Value work = ir::kNoValue);
+  ir::Value FetchAt(uint32_t at, ir::Value source);
   ir::Value ZeroOf(ir::Value v);
 
   // --- what is kept (keep_in_block.cc)
   bool AtHand(ir::Value v) const;
+  std::optional<uint32_t> BehindLoops(uint32_t from) const;
+  std::optional<uint32_t> KeptBehind(ir::Value array) const;
+  size_t AddTable(ir::Value table, KeepOrRecompute& cut, std::vector<Candidate>& candidates,
+                  CandidateNumbers& numbers);
   size_t AddCandidate(ir::Value v, KeepOrRecompute& cut, std::vector<Candidate>& candidates,
-                      std::map<ir::Value, size_t>& numbers, int depth);
+                      CandidateNumbers& numbers, int depth);
   std::vector<ir::Inst> ChooseKept(uint32_t b);
   // (reverse_integers.cc)
   std::vector<char> FindWanted() const;
@@ -189,6 +198,8 @@ class ReverseFunction {
   void GoBack(uint32_t b);
   void JumpBack(uint32_t b, const Predecessor& p);
   void FinishPrologue(uint32_t b);
+  void PopNeeds(BlockState& state);
+  void DropUnneeded();
   ir::Value TripsFor(uint32_t header, uint32_t from);
   ir::Value KnownTrips(uint32_t header);
   bool IsFree(ir::Value v, int depth = 0) const;
@@ -245,7 +256,9 @@ class ReverseFunction {
   std::vector<const ir::Inst*> const_def_;  // by value of work_
   Definitions defs_;                        // of work_
   Counters counters_;
+  ReadAlone read_alone_;
   SettledReads settled_;
+  std::vector<std::set<uint32_t>> around_;  // by block: headers of loops
 
   bool combined_ = false, give_results_ = false;
   std::vector<bool> wrt_;

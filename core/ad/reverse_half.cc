@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <iterator>
 
+#include "core/ad/live_values.h"
 #include "core/ad/partials.h"
 #include "core/ad/push_list.h"
 #include "core/ad/reverse_function.h"
@@ -22,7 +23,20 @@ Status ReverseFunction::BuildReverse() {
   for (uint32_t b : flow_.dominators.order()) {
     if (!flow_.skipped[b]) PB_RETURN_IF_ERROR(ReverseBlock(b));
   }
+  DropUnneeded();
+  for (BlockState& state : blocks_) {
+    if (!state.needs.empty()) PopNeeds(state);
+  }
   return {};
+}
+
+// What the reverse half was to have, and nothing there needs after all, such as elements that an array is given back which no earlier
+// statement reads.
+void ReverseFunction::DropUnneeded() {
+  const std::vector<char> live = FindLiveValues(rb_->function());
+  for (BlockState& state : blocks_)
+    std::erase_if(state.needs, [&](const Need& need) { return live[need.copy.id] == 0; });
+  RemoveDead(rb_->function(), live);
 }
 
 void ReverseFunction::DeclareReverseBlocks() {
@@ -316,22 +330,26 @@ void ReverseFunction::FinishPrologue(uint32_t b) {
   ir::Block& block = rb_->function().blocks[state.reverse_block];
   std::vector<Inst> again = ChooseKept(b);
   std::vector<Inst> prologue = std::move(state.constant_insts);
-  if (state.needs.empty()) {
-    block.params[0] = state.tape_start;
-  } else {
-    Value tape = state.tape_in;
-    for (size_t k = state.needs.size(); k-- > 0;) {
-      Inst pop;
-      pop.op = Op::Pop;
-      pop.args = {tape};
-      tape = k == 0 ? state.tape_start : rb_->function().NewValue(ir::Type::Tape(), "tape");
-      pop.results = {tape, state.needs[k].copy};
-      prologue.push_back(std::move(pop));
-    }
-  }
+  block.params[0] = state.tape_start;
   std::move(again.begin(), again.end(), std::back_inserter(prologue));
   block.insts.insert(block.insts.begin(), std::make_move_iterator(prologue.begin()),
                      std::make_move_iterator(prologue.end()));
+}
+
+void ReverseFunction::PopNeeds(BlockState& state) {
+  ir::Block& block = rb_->function().blocks[state.reverse_block];
+  block.params[0] = state.tape_in;
+  std::vector<Inst> pops;
+  Value tape = state.tape_in;
+  for (size_t k = state.needs.size(); k-- > 0;) {
+    Inst& pop = pops.emplace_back();
+    pop.op = Op::Pop;
+    pop.args = {tape};
+    tape = k == 0 ? state.tape_start : rb_->function().NewValue(ir::Type::Tape(), "tape");
+    pop.results = {tape, state.needs[k].copy};
+  }
+  block.insts.insert(block.insts.begin(), std::make_move_iterator(pops.begin()),
+                     std::make_move_iterator(pops.end()));
 }
 
 void ReverseFunction::ReturnFromReverse() {

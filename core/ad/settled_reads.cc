@@ -20,10 +20,11 @@ bool IsRead(const Inst& inst) { return inst.op == Op::Index || inst.op == Op::Di
 // What all loops of a function ask for.
 struct KnownOfAll {
   KnownOfAll(const ir::Function& function, const ReverseFlow& reverse, const Definitions& defined,
-             const Counters& all_counters)
+             const Counters& all_counters, const ReadAlone& alone)
       : f(function),
         flow(reverse),
         defs(defined),
+        read_alone(alone),
         counters(WithSmallSteps(all_counters)),
         place(f.blocks.size(), kNoPlace),
         takers(f.values.size(), [&](auto&& add) {
@@ -37,6 +38,7 @@ struct KnownOfAll {
   const ir::Function& f;
   const ReverseFlow& flow;
   const Definitions& defs;
+  const ReadAlone& read_alone;
   const Counters counters;
   std::vector<size_t> place;  // by block: in reverse postorder
   const FlatLists takers;     // by array: blocks that do more than read it
@@ -63,9 +65,12 @@ class TableLoop {
         defs_(known.defs),
         known_(known),
         header_(header),
+        is_outermost_(flow_.dominators.Dominates(header, flow_.exit) &&
+                      flow_.SurvivesTo(header, flow_.preds[header][0].block)),
         later_(f_, flow_, defs_, known.counters, header),
         blocks_(flow_.LoopOf(header)) {}
 
+  bool IsOutermost() const { return is_outermost_; }
   // Reads of this loop, with their tables.
   void Find(std::map<const Inst*, Value>& found) {
     for (Value param : f_.blocks[header_].params) {
@@ -160,6 +165,8 @@ class TableLoop {
            IsReadAloneOutside(table) && HasOneSuccessorEach(table);
   }
   bool IsReadAloneOutside(Value table) const {
+    if (!is_outermost_)
+      return known_.read_alone.IsOutside(table, [&](uint32_t b) { return IsInside(b); });
     const auto takers = known_.takers[table.id];
     if (!std::all_of(takers.begin(), takers.end(), [&](uint32_t b) { return IsInside(b); }))
       return false;
@@ -256,6 +263,7 @@ class TableLoop {
   const Definitions& defs_;
   const KnownOfAll& known_;
   const uint32_t header_;
+  const bool is_outermost_;  // it stands in no other loop
   const LaterStores later_;
   const std::vector<uint32_t>& blocks_;
   std::set<Value> tables_;                       // parameters of the header
@@ -269,12 +277,18 @@ class TableLoop {
 }  // namespace
 
 SettledReads::SettledReads(const ir::Function& f, const ReverseFlow& flow, const Definitions& defs,
-                           const Counters& counters) {
+                           const Counters& counters, const ReadAlone& read_alone) {
   if (flow.exit == kNoExit) return;
-  const KnownOfAll known(f, flow, defs, counters);
-  for (uint32_t h = 0; h < f.blocks.size(); ++h) {
-    if (flow.way[h] != WayBack::kTrips || !flow.dominators.Dominates(h, flow.exit)) continue;
-    if (flow.SurvivesTo(h, flow.preds[h][0].block)) TableLoop(known, h).Find(tables_);
+  const KnownOfAll known(f, flow, defs, counters, read_alone);
+  for (const bool outermost : {true, false}) {
+    for (uint32_t h = 0; h < f.blocks.size(); ++h) {
+      if (flow.way[h] != WayBack::kTrips) continue;
+      TableLoop loop(known, h);
+      if (loop.IsOutermost() == outermost) loop.Find(tables_);
+    }
+    for (const auto& [read, table] : tables_) {
+      if (outermost) of_outermost_.insert(table);
+    }
   }
 }
 

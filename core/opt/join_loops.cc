@@ -15,7 +15,10 @@
 // A loop may take rows of an array of which a statement behind it reads a few more. It runs to the last of these, with turns that do
 // nothing, so that its blocks make what the statement takes (row_asides.h).
 //
-// Only where the turns of one of them cannot trap, and what stands between them cannot, or the first one's turns, so that the error
+// A loop behind one that fills an array, a row in each turn, may take rows of that which are made by then: it becomes one with it, too,
+// so that nobody need hold the array (stream_rows.cc).
+//
+// Of others only where the turns of one of them cannot trap, and what stands between them cannot, or the first one's turns, so that the error
 // of a run is the same; and where the array may be larger than the function's own.
 // Comes before derivatives are taken: the reverse loop is one, too.
 #include <algorithm>
@@ -32,6 +35,7 @@
 #include "core/opt/block_loops.h"
 #include "core/opt/loop_traps.h"
 #include "core/opt/simplify.h"
+#include "core/opt/streams.h"
 #include "core/opt/turn_facts.h"
 #include "core/opt/turn_rows.h"
 
@@ -66,11 +70,36 @@ class LoopJoiner {
     if (rows_.empty()) return false;
     FindCounted();
     FindTurns();
-    return JoinTwo() || RunToLastRow();
+    return JoinTwo([&](size_t first, size_t second, uint32_t between) {
+             return ShareRows(first, second) &&
+                    AreApart(loops_[first], loops_[second], between, {}) &&
+                    MayMove(between, loops_[first]) &&
+                    (CannotTrap(loops_[first]) || CannotTrap(loops_[second]));
+           }) ||
+           RunToLastRow();
+  }
+  // Where the second one reads rows that the first one makes, in the same turn or before. What ends the run may do so a few turns
+  // earlier.
+  bool RunMade() {
+    FindCounted();
+    const StreamFinder streams(f_);
+    const std::vector<RowLoop> row_loops = streams.Loops();
+    return JoinTwo([&](size_t first, size_t second, uint32_t between) {
+      const auto is_first = [&](const RowLoop& l) {
+        return l.loop.header == loops_[first].loop.header;
+      };
+      const auto makes = std::find_if(row_loops.begin(), row_loops.end(), is_first);
+      if (makes == row_loops.end() || !IsMovable(between)) return false;
+      const std::set<Value> made = RowsTaken(streams.Find(*makes), streams, loops_[second]);
+      if (made.empty() || !AreApart(loops_[first], loops_[second], between, made)) return false;
+      made_ = made;
+      return true;
+    });
   }
 
  private:
-  bool JoinTwo() {
+  template <typename May>
+  bool JoinTwo(May&& may) {
     std::map<uint32_t, size_t> entered;  // loops, by the block that enters them
     for (size_t k = 0; k < loops_.size(); ++k) entered[loops_[k].loop.entry] = k;
     for (size_t k = 0; k < loops_.size(); ++k) {
@@ -80,9 +109,7 @@ class LoopJoiner {
         if (next == entered.end() || next->second == k) continue;
         const CountedLoop& second = loops_[next->second];
         const std::optional<uint32_t> between = Between(first, second);
-        if (!between || !ShareRows(k, next->second) || !AreApart(first, second, *between) ||
-            !MayMove(*between, first) || (!CannotTrap(first) && !CannotTrap(second)))
-          continue;
+        if (!between || !may(k, next->second, *between)) continue;
         Join(first, second, *between);
         return true;
       }
@@ -309,14 +336,47 @@ class LoopJoiner {
     });
   }
 
-  // Whether neither the second loop nor what stands in front of it reads what the first one defines.
-  bool AreApart(const CountedLoop& first, const CountedLoop& second, uint32_t between) const {
+  // Of the arrays, those of which the second loop's turns take rows that the first one has made by then, or does not make, and nothing
+  // else.
+  std::set<Value> RowsTaken(const Streams& arrays, const StreamFinder& streams,
+                            const CountedLoop& second) const {
+    std::set<Value> taken, needed;
+    const auto look = [&](const Inst& inst, const Stream& s) {
+      bool reads = false;
+      ir::ForEachOperand(inst, [&](Value v) { reads |= v == s.array; });
+      if (!reads) return;
+      const bool by_row =
+          inst.op == Op::Index &&
+          s.TurnsBefore(s.row,
+                        streams.FormOf(inst.subs[0]).Substitute(second.turn, Affine::Of(s.l.turn)));
+      (by_row ? taken : needed).insert(s.array);
+    };
+    for (const Stream& s : arrays) {
+      for (uint32_t b : second.loop.blocks) {
+        for (const Inst& inst : f_.blocks[b].insts) {
+          if (!inst.each) look(inst, s);
+          for (size_t k = 0; inst.each && k < inst.each->body.size(); ++k)
+            look(inst.each->body[k], s);
+        }
+      }
+    }
+    std::erase_if(taken, [&](Value v) { return needed.contains(v); });
+    return taken;
+  }
+
+  // Whether neither the second loop nor what stands in front of it reads what the first one defines, but, in turns, these arrays.
+  bool AreApart(const CountedLoop& first, const CountedLoop& second, uint32_t between,
+                const std::set<Value>& made) const {
     const auto is_outside = [&](Value v) { return !defs_.IsInside(v, first.loop); };
     const auto reads_none = [&](uint32_t b, bool with_term) {
       bool none = true;
-      const auto look = [&](Value v) { none &= is_outside(v); };
-      for (const Inst& inst : f_.blocks[b].insts) ir::ForEachOperand(inst, look);
-      if (with_term) ir::ForEachTermOperand(f_.blocks[b].term, look);
+      const bool is_turn = second.loop.Holds(b) && b != second.loop.header;
+      for (const Inst& inst : f_.blocks[b].insts) {
+        ir::ForEachOperand(
+            inst, [&](Value v) { none &= is_outside(v) || (is_turn && made.contains(v)); });
+      }
+      if (with_term)
+        ir::ForEachTermOperand(f_.blocks[b].term, [&](Value v) { none &= is_outside(v); });
       return none;
     };
     const ir::Values& start = second.loop.Arguments(f_);
@@ -327,14 +387,17 @@ class LoopJoiner {
            });
   }
 
+  bool IsMovable(uint32_t between) const {
+    const std::vector<Inst>& insts = f_.blocks[between].insts;
+    return std::all_of(insts.begin(), insts.end(), [&](const Inst& inst) {
+      return inst.op == Op::Zeros || inst.each || inst.op == Op::Check || inst.op == Op::Index ||
+             (ir::Info(inst.op).flags & ir::kPure) != 0;
+    });
+  }
   // What stands between the loops: if it traps, no turn of the first loop would have trapped before.
   bool MayMove(uint32_t between, const CountedLoop& first) const {
     const std::vector<Inst>& insts = f_.blocks[between].insts;
-    return std::all_of(insts.begin(), insts.end(),
-                       [&](const Inst& inst) {
-                         return inst.op == Op::Zeros || inst.each || inst.op == Op::Check ||
-                                inst.op == Op::Index || (ir::Info(inst.op).flags & ir::kPure) != 0;
-                       }) &&
+    return IsMovable(between) &&
            (CannotTrap(first) || std::all_of(insts.begin(), insts.end(), [&](const Inst& inst) {
               return traps_.CannotTrap(inst, first);
             }));
@@ -378,6 +441,7 @@ class LoopJoiner {
       header.params.push_back(names.New(params[k]));
       into.args.push_back(start[k]);
     }
+    TakeMade(carried, middle, second.loop);
     names.Set(second.turn, turn);
     names.Set(f_.blocks[second.loop.header].term.cond, header.term.cond);
     for (uint32_t latch : second.loop.latches) {
@@ -397,6 +461,17 @@ class LoopJoiner {
     CountAll(first, counter, of_first, second_start, second.counter.bound);
     Rename(names);
     SimplifyControlFlow(f_);  // the blocks that nothing leads to
+  }
+  // Turns of the second loop read what the first one's turn has left.
+  void TakeMade(const ir::Values& carried, uint32_t middle, const BlockLoop& second) {
+    Copier left(f_);
+    for (size_t k = 0; k < carried.size(); ++k) {
+      if (made_.contains(carried[k])) left.Set(carried[k], f_.blocks[middle].params[k]);
+    }
+    if (made_.empty()) return;
+    for (uint32_t b : second.blocks) {
+      for (Inst& inst : f_.blocks[b].insts) left.Rename(inst);
+    }
   }
   // Which turns of the joined loop are those of one of the two.
   struct Own {
@@ -475,9 +550,17 @@ class LoopJoiner {
   std::map<Value, Rows> rows_;
   std::set<const Inst*> known_;  // reads that cannot trap
   std::vector<CountedLoop> loops_;
+  std::set<Value> made_;  // by the first of two that are joined, and read by the second
 };
 
 }  // namespace
+
+bool JoinMakers(const ir::Module& m, ir::Function& f) {
+  bool changed = false;
+  for (int k = 0; k < kMostJoins && f.blocks.size() > 1 && LoopJoiner(m, f).RunMade(); ++k)
+    changed = true;
+  return changed;
+}
 
 bool JoinLoops(const ir::Module& m, ir::Function& f) {
   bool changed = false;

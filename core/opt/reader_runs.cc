@@ -14,11 +14,17 @@ using ir::Inst;
 using ir::Op;
 using ir::Value;
 
-ReaderRuns::ReaderRuns(ir::Builder& b, const StreamFinder& streams, const Stream& s,
+ReaderRuns::ReaderRuns(ir::Builder& b, const StreamFinder& finder, const Streams& streams,
                        const std::vector<StreamReader>& readers)
-    : b_(b), f_(b.function()), streams_(streams), s_(s) {
+    : b_(b), f_(b.function()), finder_(finder), streams_(streams) {
   for (const StreamReader& r : readers)
     readers_.push_back({r, std::move(f_.blocks[r.block].insts[r.place]), {}});
+}
+
+const Stream* ReaderRuns::StreamOf(Value v) const {
+  const auto it =
+      std::find_if(streams_.begin(), streams_.end(), [&](const Stream& s) { return s.array == v; });
+  return it == streams_.end() ? nullptr : &*it;
 }
 
 bool ReaderRuns::IsResult(Value v) const {
@@ -38,7 +44,8 @@ void ReaderRuns::BringSizes(uint32_t block) {
   std::vector<Inst> makers;
   for (const Reader& r : readers_) {
     ir::ForEachOperand(r.inst, [&](Value v) {
-      if (v != s_.array && !IsResult(v)) streams_.front().AddMakers(v, s_.l.loop, makers);
+      if (StreamOf(v) == nullptr && !IsResult(v))
+        finder_.front().AddMakers(v, streams_[0].l.loop, makers);
     });
   }
   Copier names(f_);
@@ -50,12 +57,15 @@ void ReaderRuns::Start(uint32_t block) {
   BringSizes(block);
   b_.SetBlock(block);
   Copier before(f_), behind(f_);
-  before.Set(s_.array, s_.start);
-  behind.Set(s_.array, s_.start);
+  for (const Stream& s : streams_) {
+    before.Set(s.array, s.start);
+    behind.Set(s.array, s.start);
+  }
+  const Stream& first = streams_[0];
   for (Reader& r : readers_) {
     const Affine row = Affine::Of(r.how.row) + Affine::Const(r.how.shift);
-    const Affine in_front = (s_.FirstRow() - row) * s_.step - Affine::Const(1);
-    const Affine past = (row - s_.EndRow()) * s_.step;
+    const Affine in_front = (first.FirstRow() - row) * first.step - Affine::Const(1);
+    const Affine past = (row - first.EndRow()) * first.step;
     std::vector<ir::Values> parts;
     if (r.how.has_before) parts.push_back(CopyWhere(r.inst, {in_front}, before));
     if (r.how.has_behind) {
@@ -87,14 +97,14 @@ ir::Values ReaderRuns::CopyWhere(const Inst& whole, const std::vector<Affine>& a
   return b_.Append(std::move(part)).results;
 }
 
-void ReaderRuns::Run(uint32_t block, ir::ValueSpan rows) {
+void ReaderRuns::Run(uint32_t block, const Rows& rows) {
   b_.SetBlock(block);
   Copier made(f_);
   for (Reader& r : readers_) Run(r, rows, made);
 }
 
-void ReaderRuns::Run(Reader& r, ir::ValueSpan rows, Copier& made) {
-  const Affine at = s_.row - Affine::Const(r.how.shift);
+void ReaderRuns::Run(Reader& r, const Rows& rows, Copier& made) {
+  const Affine at = streams_[0].row - Affine::Const(r.how.shift);
   Inst inst = StatementAtRow(f_, r.inst, r.how.row, at, made);
   TakeRows(r, rows, inst);
   if (r.how.has_less) {
@@ -112,16 +122,17 @@ void ReaderRuns::Run(Reader& r, ir::ValueSpan rows, Copier& made) {
 }
 
 // Its reads are of rows that the turn has; of numbers, these.
-void ReaderRuns::TakeRows(const Reader& r, ir::ValueSpan rows, Inst& inst) {
+void ReaderRuns::TakeRows(const Reader& r, const Rows& rows, Inst& inst) {
   std::vector<Inst> body;
   std::map<Value, Value> numbers;
   for (size_t k = 0; k < inst.each->body.size(); ++k) {
     Inst& read = inst.each->body[k];
     const Inst* whole = k == 0 ? nullptr : &r.inst.each->body[k - 1];  // behind what says the row
     const bool is_read = whole != nullptr && whole->op == Op::Index;
-    if (is_read && whole->args[0] == s_.array) {
-      const int64_t before = (r.how.shift - whole->subs[0].constant) * s_.step;
-      read.args[0] = rows[static_cast<size_t>(before)];
+    const Stream* s = is_read ? StreamOf(whole->args[0]) : nullptr;
+    if (s != nullptr) {
+      const int64_t before = (r.how.shift + s->ahead - whole->subs[0].constant) * s->step;
+      read.args[0] = rows[static_cast<size_t>(s - streams_.data())][static_cast<size_t>(before)];
       DropRow(read);
     } else if (is_read && IsResult(whole->args[0])) {
       const Value row = read.args[0];
@@ -179,7 +190,7 @@ void ReaderRuns::Finish() {
   for (ir::Block& b : f_.blocks) {
     for (Inst& inst : b.insts) {
       if (inst.op != Op::Dim) continue;
-      if (inst.args[0] == s_.array) inst.args[0] = s_.start;
+      if (const Stream* s = StreamOf(inst.args[0])) inst.args[0] = s->start;
       const ir::Values* shape = shape_of(inst.args[0]);
       if (shape == nullptr) continue;  // of rows that nobody needs
       const Value size = (*shape)[std::exchange(inst.bits, 0)];

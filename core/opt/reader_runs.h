@@ -17,13 +17,14 @@ class ReaderRuns {
   };
 
   // Takes the readers out of the function, to be run by `b`.
-  ReaderRuns(ir::Builder& b, const StreamFinder& streams, const Stream& s,
+  ReaderRuns(ir::Builder& b, const StreamFinder& finder, const Streams& streams,
              const std::vector<StreamReader>& readers);
 
   // At the end of a block in front of the loop: what they make of rows that no turn makes.
   void Start(uint32_t block);
-  // At the end of a block of the turn: of its row and those of turns before.
-  void Run(uint32_t block, ir::ValueSpan rows);
+  // At the end of a block of the turn: of its rows and those of turns before, by array.
+  using Rows = std::vector<std::vector<ir::Value>>;
+  void Run(uint32_t block, const Rows& rows);
   // What others read of them is what turns have handed on. Takes away where they were.
   void Finish();
 
@@ -40,15 +41,16 @@ class ReaderRuns {
   void BringSizes(uint32_t block);
   ir::Values CopyWhere(const ir::Inst& whole, const std::vector<ir::Affine>& at_least_0,
                        Copier& names);
-  void Run(Reader& r, ir::ValueSpan rows, Copier& made);
-  void TakeRows(const Reader& r, ir::ValueSpan rows, ir::Inst& inst);
+  void Run(Reader& r, const Rows& rows, Copier& made);
+  void TakeRows(const Reader& r, const Rows& rows, ir::Inst& inst);
+  const Stream* StreamOf(ir::Value v) const;
   ir::Value PutRow(ir::Value table, const ir::Affine& at, ir::Value row,
                    const ir::EachResult& like);
 
   ir::Builder& b_;
   ir::Function& f_;
-  const StreamFinder& streams_;
-  const Stream& s_;
+  const StreamFinder& finder_;
+  const Streams& streams_;
   std::vector<Reader> readers_;
 };
 

@@ -50,6 +50,9 @@ bool SinkStatements(ir::Function& f);
 bool SplitJoins(ir::Function& f);
 // Loops that fill arrays, each turn another part, become statements (raise_loops.cc). Comes before differentiation. True: changed.
 bool RaiseLoops(ir::Module& m, ir::Function& f);
+// A loop that takes rows which a loop in front of it makes becomes one with that (join_loops.cc). Comes before differentiation. True:
+// changed.
+bool JoinMakers(const ir::Module& m, ir::Function& f);
 // Arrays that a loop's turns fill, a row each, are read row by row by the turns (stream_rows.cc). Comes before differentiation. True:
 // changed.
 bool StreamRows(ir::Module& m, ir::Function& f);

@@ -15,12 +15,6 @@ namespace {
 
 constexpr int kMostTries = 8;
 
-bool Reads(const Inst& inst, Value v) {
-  bool any = false;
-  ir::ForEachOperand(inst, [&](Value operand) { any |= operand == v; });
-  return any;
-}
-
 // The index that the subscript is, and a number more.
 std::optional<std::pair<Value, int64_t>> RowOf(const ir::Each& each, const Affine& sub) {
   if (sub.terms.size() != 1 || sub.terms[0].coeff != 1) return std::nullopt;
@@ -36,26 +30,59 @@ bool Name(ir::AffineSpan subs, Value v) {
 
 }  // namespace
 
-std::optional<StreamReaders> StreamReadersFinder::Find(const Stream& s) const {
-  Search search{s, BlocksRun(s.l.loop), {}, {}, {}};
-  for (int tries = 0; tries < kMostTries; ++tries) {
-    search.found = {{}, {}, s.kept};
-    search.made.clear();
-    for (uint32_t b : dominators_.order()) {
-      if (s.l.loop.Holds(b)) continue;
-      const std::vector<Inst>& insts = f_.blocks[b].insts;
-      for (size_t k = 0; k < insts.size(); ++k) {
-        if (!Visit(insts[k], b, k, search)) return std::nullopt;
-      }
-      bool needed = false;
-      ir::ForEachTermOperand(f_.blocks[b].term, [&](Value v) { needed |= v == s.array; });
-      if (needed) return std::nullopt;
-    }
-    const size_t banned = search.banned.size();
-    if (FindStored(search)) return std::move(search.found);
-    if (search.banned.size() == banned) return std::nullopt;
+const Stream* StreamReadersFinder::Search::StreamOf(Value v) const {
+  const auto it = std::find_if(s.begin(), s.end(), [&](const Stream& x) { return x.array == v; });
+  return it == s.end() ? nullptr : &*it;
+}
+
+Value StreamReadersFinder::Search::ReadBy(const Inst& inst) const {
+  Value read;
+  ir::ForEachOperand(inst, [&](Value v) {
+    if (!read.valid() && StreamOf(v) != nullptr) read = v;
+  });
+  return read;
+}
+
+StreamReaders StreamReadersFinder::Find(Streams& streams) const {
+  while (!streams.empty()) {
+    Search search{streams, BlocksRun(streams[0].l.loop), {}, {}, {}, {}};
+    if (Find(search)) return std::move(search.found);
+    std::erase_if(streams, [&](const Stream& s) { return s.array == search.needed; });
+    const int64_t first = streams.empty() ? 0 : streams[0].ahead;
+    for (Stream& s : streams) s.ahead -= first;
   }
-  return std::nullopt;
+  return {};
+}
+
+bool StreamReadersFinder::Find(Search& search) const {
+  for (int tries = 0; tries < kMostTries; ++tries) {
+    search.found = {};
+    for (const Stream& s : search.s) search.found.kept.push_back(s.kept);
+    search.made.clear();
+    if (!VisitAll(search)) return false;
+    const size_t banned = search.banned.size();
+    if (FindStored(search)) return true;
+    if (search.banned.size() == banned) return false;
+  }
+  search.needed = search.s[0].array;
+  return false;
+}
+
+bool StreamReadersFinder::VisitAll(Search& search) const {
+  for (uint32_t b : dominators_.order()) {
+    if (search.loop().Holds(b)) continue;
+    const std::vector<Inst>& insts = f_.blocks[b].insts;
+    for (size_t k = 0; k < insts.size(); ++k) {
+      if (Visit(insts[k], b, k, search)) continue;
+      search.needed = search.ReadBy(insts[k]);
+      return false;
+    }
+    ir::ForEachTermOperand(f_.blocks[b].term, [&](Value v) {
+      if (search.StreamOf(v) != nullptr) search.needed = v;
+    });
+    if (search.needed.valid()) return false;
+  }
+  return true;
 }
 
 // Through loops that are left by their test alone.
@@ -75,10 +102,9 @@ std::set<uint32_t> StreamReadersFinder::BlocksRun(const BlockLoop& loop) const {
   return run;
 }
 
-// False: it needs the array in another way.
+// False: it needs an array in another way.
 bool StreamReadersFinder::Visit(const Inst& inst, uint32_t block, size_t place,
                                 Search& search) const {
-  const bool reads = Reads(inst, search.s.array);
   if (inst.op == Op::Dim) return true;
   if (inst.each && search.run.contains(block) && !search.banned.contains(inst.results[0].id)) {
     if (const auto reader = ReaderOf(inst, block, place, search)) {
@@ -89,23 +115,24 @@ bool StreamReadersFinder::Visit(const Inst& inst, uint32_t block, size_t place,
       return true;
     }
   }
-  return !reads || FindLast(inst, block, place, search);
+  return !search.ReadBy(inst).valid() || FindLast(inst, block, place, search);
 }
 
 bool StreamReadersFinder::FindLast(const Inst& inst, uint32_t block, size_t place,
                                    Search& search) const {
-  if (!streams_.IsBehind(block, search.s.l.loop)) return false;
+  if (!streams_.IsBehind(block, search.loop())) return false;
   const auto add = [&](const Inst& read, std::optional<size_t> in_body) {
-    if (!Reads(read, search.s.array)) return true;
+    if (!search.ReadBy(read).valid()) return true;
     const auto last = LastOf(read, {block, place, in_body}, search.s);
     if (!last) return false;
     search.found.last.push_back(*last);
-    search.found.kept = std::max(search.found.kept, last->before_end);
+    int64_t& kept = search.found.kept[last->stream];
+    kept = std::max(kept, last->before_end);
     return true;
   };
   if (!inst.each) return add(inst, std::nullopt);
   for (const ir::EachResult& r : inst.each->results) {
-    if (r.into == search.s.array) return false;
+    if (search.StreamOf(r.into) != nullptr) return false;
   }
   for (size_t k = 0; k < inst.each->body.size(); ++k) {
     if (!add(inst.each->body[k], k)) return false;
@@ -114,12 +141,16 @@ bool StreamReadersFinder::FindLast(const Inst& inst, uint32_t block, size_t plac
 }
 
 std::optional<LastRead> StreamReadersFinder::LastOf(const Inst& read, const ReadPlace& at,
-                                                    const Stream& s) const {
+                                                    const Streams& streams) const {
+  if (read.op != Op::Index) return std::nullopt;
+  const auto of = std::find_if(streams.begin(), streams.end(),
+                               [&](const Stream& s) { return s.array == read.args[0]; });
+  if (of == streams.end()) return std::nullopt;
+  const Stream& s = *of;
   const BlockLoop& loop = s.l.loop;
-  if (read.op != Op::Index || read.args[0] != s.array) return std::nullopt;
   const Affine row = streams_.FormOf(read.subs[0]);
   if (!streams_.IsInFront(row, loop)) return std::nullopt;
-  LastRead last{at, 0, row, false};
+  LastRead last{at, static_cast<size_t>(of - streams.begin()), 0, row, false};
   const Affine in_front = (s.FirstRow() - row) * s.step;
   if (in_front.IsConst() && in_front.constant > 0) return last;
   const Affine before_end = (s.EndRow() - row) * s.step;
@@ -135,24 +166,27 @@ std::optional<LastRead> StreamReadersFinder::LastOf(const Inst& read, const Read
 std::optional<StreamReader> StreamReadersFinder::ReaderOf(const Inst& inst, uint32_t block,
                                                           size_t place, Search& search) const {
   StreamReader reader{block, place, {}, {}, 0, {}, {}, false, false, false};
-  int64_t kept = 0;
+  std::vector<int64_t> kept(search.s.size());
   if (!FindRow(inst, search, reader, kept) || !NeedsOnlyRows(inst, search) ||
-      !HasForm(inst, search.s, reader))
+      !HasForm(inst, search.loop(), reader))
     return std::nullopt;
-  FindEnds(search.s, reader);
-  if (kept > 0 && reader.has_behind) return std::nullopt;
-  search.found.kept = std::max(search.found.kept, kept);
+  FindEnds(search.s[0], reader);
+  const int64_t most = *std::max_element(kept.begin(), kept.end());
+  if (most > 0 && (reader.has_behind || most > kMostRowsKept)) return std::nullopt;
+  for (size_t k = 0; k < kept.size(); ++k)
+    search.found.kept[k] = std::max(search.found.kept[k], kept[k]);
   return reader;
 }
 
-// The index by which it takes rows of the array, and of what other readers make of these.
+// The index by which it takes rows of the arrays, and of what other readers make of these.
 bool StreamReadersFinder::FindRow(const Inst& inst, const Search& search, StreamReader& reader,
-                                  int64_t& kept) const {
-  const Stream& s = search.s;
+                                  std::vector<int64_t>& kept) const {
   std::set<Value> rows;
-  std::optional<int64_t> least, most, shift;
+  std::vector<std::pair<size_t, int64_t>>
+      read_at;  // of which array, and how far from the point's row
+  std::optional<int64_t> shift;
   for (const Inst& read : inst.each->body) {
-    const bool of_stream = Reads(read, s.array);
+    const bool of_stream = search.ReadBy(read).valid();
     const auto made = read.op == Op::Index ? search.made.find(read.args[0].id) : search.made.end();
     if (!of_stream && made == search.made.end()) continue;
     if (read.op != Op::Index) return false;
@@ -160,9 +194,9 @@ bool StreamReadersFinder::FindRow(const Inst& inst, const Search& search, Stream
     if (!row || Name(ir::AffineSpan(read.subs).subspan(1), row->first)) return false;
     rows.insert(row->first);
     if (of_stream) {
-      least = std::min(least.value_or(row->second), row->second);
-      most = std::max(most.value_or(row->second), row->second);
+      const Stream& s = *search.StreamOf(read.args[0]);
       if (!statement_rows_.IsThere(*inst.each, read, 0, s.shape[0])) return false;
+      read_at.emplace_back(static_cast<size_t>(&s - search.s.data()), row->second - s.ahead);
       continue;
     }
     const StreamReader& maker = search.found.readers[made->second];
@@ -176,26 +210,31 @@ bool StreamReadersFinder::FindRow(const Inst& inst, const Search& search, Stream
                                [&](const ir::IndexVar& i) { return i.var == reader.row; });
   if (shift && !streams_.extents().AreEqual(reader.rows, at->extent)) return false;
   reader.rows = at->extent;
-  if (least) {
-    const int64_t last_made = s.step > 0 ? *most : *least;
-    if (shift && *shift != last_made) return false;
-    shift = last_made;
-    kept = *most - *least;
+  const int64_t step = search.s[0].step;
+  const auto last_made = std::max_element(
+      read_at.begin(), read_at.end(),
+      [&](const auto& a, const auto& b) { return a.second * step < b.second * step; });
+  if (last_made != read_at.end()) {
+    if (shift && *shift != last_made->second) return false;
+    shift = last_made->second;
   }
   reader.shift = *shift;
-  return kept <= kMostRowsKept;
+  for (const auto& [stream, away] : read_at)
+    kept[stream] = std::max(kept[stream], (reader.shift - away) * step);
+  return true;
 }
 
 bool StreamReadersFinder::NeedsOnlyRows(const Inst& inst, const Search& search) const {
   bool needs = true;
   ir::ForEachOperand(inst, [&](Value v) {
-    needs &= v == search.s.array || search.made.contains(v.id) ||
-             streams_.front().MayBe(v, search.s.l.loop);
+    needs &= search.StreamOf(v) != nullptr || search.made.contains(v.id) ||
+             streams_.front().MayBe(v, search.loop());
   });
   return needs;
 }
 
-bool StreamReadersFinder::HasForm(const Inst& inst, const Stream& s, StreamReader& reader) const {
+bool StreamReadersFinder::HasForm(const Inst& inst, const BlockLoop& loop,
+                                  StreamReader& reader) const {
   const ir::Each& each = *inst.each;
   const auto at = std::find_if(each.indices.begin(), each.indices.end(),
                                [&](const ir::IndexVar& i) { return i.var == reader.row; });
@@ -209,7 +248,7 @@ bool StreamReadersFinder::HasForm(const Inst& inst, const Stream& s, StreamReade
                : r.monoid != ir::Monoid::kSum)
       return false;
   }
-  return streams_.front().MayBe(reader.rows, s.l.loop);
+  return streams_.front().MayBe(reader.rows, loop);
 }
 
 void StreamReadersFinder::FindEnds(const Stream& s, StreamReader& reader) const {
@@ -238,7 +277,8 @@ bool StreamReadersFinder::FindStored(Search& search) const {
                                          inst.results.begin());
     reader.stored.insert(k);
     if (MayStore(reader, k)) return true;
-    if (!Reads(inst, search.s.array)) search.banned.insert(inst.results[0].id);
+    search.needed = search.ReadBy(inst);
+    if (!search.needed.valid()) search.banned.insert(inst.results[0].id);
     return false;
   };
   bool may = true;

@@ -1,4 +1,4 @@
-// What is behind a loop and reads the array that its turns fill, row by row (stream_rows.cc): statements that make rows of its rows, or
+// What is behind a loop and reads the arrays that its turns fill, row by row (stream_rows.cc): statements that make rows of its rows, or
 // add up what they make of all of them, and reads of the last rows.
 #pragma once
 
@@ -23,9 +23,9 @@ struct ReadPlace {
 struct StreamReader {
   uint32_t block;
   size_t place;
-  ir::Value row;             // the index by which it takes rows
-  ir::Value rows;            // how many it goes over
-  int64_t shift;             // the turn that makes row r runs its point r - shift
+  ir::Value row;   // the index by which it takes rows
+  ir::Value rows;  // how many it goes over
+  int64_t shift;   // the turn that makes row r of the first array runs its point r - shift
   std::vector<char> by_row;  // by result: whether it has a row for each; or all are added up
   std::set<size_t> stored;   // of those by rows: results that others read, too
   // Whether it may go over points of which the row is not made by a turn, but in front of the first one's or behind the last one's, in
@@ -36,6 +36,7 @@ struct StreamReader {
 // A read, behind the loop, of a row that is not its own index's.
 struct LastRead {
   ReadPlace at;
+  size_t stream;
   // Of the turn so many before the end; 0: of none, what was there before the loop.
   int64_t before_end;
   ir::Affine row;
@@ -45,7 +46,7 @@ struct LastRead {
 struct StreamReaders {
   std::vector<StreamReader> readers;  // in order
   std::vector<LastRead> last;
-  int64_t kept;  // rows of turns before that these read, and the loop
+  std::vector<int64_t> kept;  // by array: rows of turns before that these read, and the loop
 };
 
 class StreamReadersFinder {
@@ -54,28 +55,38 @@ class StreamReadersFinder {
                       const StreamFinder& streams)
       : f_(f), dominators_(dominators), streams_(streams), statement_rows_(f) {}
 
-  // Nothing: something reads it otherwise.
-  std::optional<StreamReaders> Find(const Stream& s) const;
+  // Of all that nothing reads otherwise; the others are taken out.
+  StreamReaders Find(Streams& streams) const;
 
  private:
   struct Search {
-    const Stream& s;
+    const Streams& s;
     const std::set<uint32_t> run;  // blocks that every run gets to that leaves the loop
     StreamReaders found;
     std::map<uint32_t, size_t> made;  // readers, by their results that have rows
     std::set<uint32_t> banned;        // first results of statements that stay where they are
+    ir::Value needed;                 // an array that is read otherwise
+
+    const BlockLoop& loop() const { return s[0].l.loop; }
+    const Stream* StreamOf(ir::Value v) const;
+    // One of the arrays that the instruction needs; kNoValue: none.
+    ir::Value ReadBy(const ir::Inst& inst) const;
   };
+
+  bool Find(Search& search) const;
+  bool VisitAll(Search& search) const;
 
   std::set<uint32_t> BlocksRun(const BlockLoop& loop) const;
   bool Visit(const ir::Inst& inst, uint32_t block, size_t place, Search& search) const;
   bool FindLast(const ir::Inst& inst, uint32_t block, size_t place, Search& search) const;
-  std::optional<LastRead> LastOf(const ir::Inst& read, const ReadPlace& at, const Stream& s) const;
+  std::optional<LastRead> LastOf(const ir::Inst& read, const ReadPlace& at,
+                                 const Streams& streams) const;
   std::optional<StreamReader> ReaderOf(const ir::Inst& inst, uint32_t block, size_t place,
                                        Search& search) const;
   bool FindRow(const ir::Inst& inst, const Search& search, StreamReader& reader,
-               int64_t& kept) const;
+               std::vector<int64_t>& kept) const;
   bool NeedsOnlyRows(const ir::Inst& inst, const Search& search) const;
-  bool HasForm(const ir::Inst& inst, const Stream& s, StreamReader& reader) const;
+  bool HasForm(const ir::Inst& inst, const BlockLoop& loop, StreamReader& reader) const;
   void FindEnds(const Stream& s, StreamReader& reader) const;
   // False: what is needed cannot be stored; what makes it is banned.
   bool FindStored(Search& search) const;

@@ -34,48 +34,26 @@ using ir::Value;
 
 constexpr int kMostStreams = 16;  // of a function: each walks over it
 
-// The change of one loop.
-class Streaming {
+// One array that is not held.
+class RowsOfStream {
  public:
-  Streaming(ir::Module& m, ir::Function& f, const StreamFinder& streams, const Stream& s)
-      : f_(f),
-        b_(m, f),
-        streams_(streams),
+  RowsOfStream(ir::Builder& b, const StreamFinder& finder, const Stream& s, int64_t kept)
+      : b_(b),
+        f_(b.function()),
+        finder_(finder),
         s_(s),
-        row_type_(ir::Type::Array(f.TypeOf(s.array).elem, f.TypeOf(s.array).rank - 1)),
-        rest_(s.shape.begin() + 1, s.shape.end()),
-        loop_(s.l.loop) {}
-
-  void Run(const StreamReaders& found) {
-    for (int64_t k = 0; k <= found.kept; ++k)
-      rows_.push_back(f_.NewValue(row_type_, f_.names[s_.array.id]));
-    // First what changes no place of an instruction.
-    for (uint32_t b : loop_.blocks) ReadRowsIn(b);
-    for (const LastRead& last : found.last) ReadLast(last);
-    ReaderRuns readers(b_, streams_, s_, found.readers);
-    AddPreheader(f_, loop_);
-    readers.Start(loop_.entry);
-    b_.SetBlock(loop_.entry);
-    std::vector<Value> starts;
-    for (int64_t k = 1; k <= found.kept; ++k)
-      starts.push_back(RowOfStart(s_.FirstRow() - Affine::Const(k * s_.step), true));
-    BeginTurns();
-    EndTurns(readers);
-    LeaveLoop();
-    HandOn(starts, readers.Tables());
-    readers.Finish();
+        row_type_(ir::Type::Array(f_.TypeOf(s.array).elem, f_.TypeOf(s.array).rank - 1)),
+        rest_(s.shape.begin() + 1, s.shape.end()) {
+    for (int64_t k = 0; k <= kept; ++k)
+      rows_.push_back(f_.NewValue(row_type_, f_.names[s.array.id]));
   }
 
- private:
-  // Where the loop makes no turn, the row is what it was before.
-  struct Chosen {
-    int64_t before_end;
-    Affine row;
-    Value value;
-  };
+  const Stream& stream() const { return s_; }
+  // Of the turn, where it begins, and of those before, which turns hand on.
+  const std::vector<Value>& rows() const { return rows_; }
+  ir::ValueSpan HandedOn() const { return ir::ValueSpan(rows_).subspan(1); }
 
-  bool IsVersion(Value v) const { return v == s_.array || s_.versions.contains(v.id); }
-
+  // In the block: nothing is the array but its rows.
   void ReadRowsIn(uint32_t block) {
     ir::Block& b = f_.blocks[block];
     for (Inst& inst : b.insts) {
@@ -84,18 +62,9 @@ class Streaming {
       for (Inst& body : inst.each->body) ReadRow(body);
     }
     for (ir::Edge& e : b.term.edges) {
-      if (e.block != loop_.header) std::replace(e.args.begin(), e.args.end(), s_.array, rows_[0]);
+      if (e.block != s_.l.loop.header)
+        std::replace(e.args.begin(), e.args.end(), s_.array, rows_[0]);
     }
-  }
-  void ReadRow(Inst& inst) {
-    if (inst.args.empty() || !IsVersion(inst.args[0])) return;
-    if (inst.op == Op::Dim) {
-      inst.args[0] = s_.start;
-      return;
-    }
-    const int64_t before = *s_.TurnsBefore(s_.row, streams_.FormOf(inst.subs[0]));
-    if (before > 0 || inst.args[0] == s_.array) inst.args[0] = rows_[static_cast<size_t>(before)];
-    DropRow(inst);
   }
   void ReadLast(const LastRead& last) {
     Inst& at = f_.blocks[last.at.block].insts[last.at.place];
@@ -107,6 +76,50 @@ class Streaming {
     read.args[0] = last.is_made ? rows_[static_cast<size_t>(last.before_end)] : ChosenFor(last);
     DropRow(read);
   }
+
+  // At the end of the builder's block: what the first turn gets.
+  std::vector<Value> StartRows() {
+    std::vector<Value> starts;
+    for (size_t k = 1; k < rows_.size(); ++k) {
+      const auto before = static_cast<int64_t>(k) * s_.step;
+      starts.push_back(RowOfStart(s_.FirstRow() - Affine::Const(before), true));
+    }
+    return starts;
+  }
+  void BeginTurn() {
+    RowOfStart(s_.row, false);
+    f_.blocks[b_.block()].insts.back().results[0] = rows_[0];
+    for (uint32_t id : s_.versions) f_.values[id] = row_type_;
+  }
+  bool HasChosen() const { return !chosen_.empty(); }
+  void ChooseLast(Value runs) {
+    for (const Chosen& c : chosen_) {
+      MakeRow([&](const std::vector<Affine>& own) {
+        const Value made = b_.Index(rows_[static_cast<size_t>(c.before_end)], own);
+        return b_.Make(Op::Select, {runs, made, OfStart(c.row, own, true)});
+      });
+      f_.blocks[b_.block()].insts.back().results[0] = c.value;
+    }
+  }
+
+ private:
+  // Where the loop makes no turn, the row is what it was before.
+  struct Chosen {
+    int64_t before_end;
+    Affine row;
+    Value value;
+  };
+
+  void ReadRow(Inst& inst) {
+    if (inst.args.empty() || !s_.IsVersion(inst.args[0])) return;
+    if (inst.op == Op::Dim) {
+      inst.args[0] = s_.start;
+      return;
+    }
+    const int64_t before = *s_.TurnsBefore(s_.row, finder_.FormOf(inst.subs[0]));
+    if (before > 0 || inst.args[0] == s_.array) inst.args[0] = rows_[static_cast<size_t>(before)];
+    DropRow(inst);
+  }
   Value ChosenFor(const LastRead& last) {
     for (const Chosen& c : chosen_) {
       if (c.before_end == last.before_end) return c.value;
@@ -117,7 +130,7 @@ class Streaming {
 
   // Of what was there before the loop. `maybe`: that row may not be.
   Value RowOfStart(const Affine& row, bool maybe) {
-    const Inst* zeros = streams_.defs().Inst(s_.start);
+    const Inst* zeros = finder_.defs().Inst(s_.start);
     if (zeros != nullptr && zeros->op == Op::Zeros) return b_.Zeros(row_type_.elem, rest_);
     return MakeRow([&](const std::vector<Affine>& own) { return OfStart(row, own, maybe); });
   }
@@ -143,15 +156,54 @@ class Streaming {
     return b_.EndEach({r})[0];
   }
 
+  ir::Builder& b_;
+  ir::Function& f_;
+  const StreamFinder& finder_;
+  const Stream& s_;
+  const ir::Type row_type_;
+  const ir::Values rest_;
+  std::vector<Value> rows_;
+  std::vector<Chosen> chosen_;
+};
+
+// The change of one loop.
+class Streaming {
+ public:
+  Streaming(ir::Module& m, ir::Function& f, const StreamFinder& finder, const Streams& streams)
+      : f_(f), b_(m, f), finder_(finder), streams_(streams), loop_(streams[0].l.loop) {}
+
+  void Run(const StreamReaders& found) {
+    for (size_t k = 0; k < streams_.size(); ++k)
+      arrays_.emplace_back(b_, finder_, streams_[k], found.kept[k]);
+    // First what changes no place of an instruction.
+    for (RowsOfStream& a : arrays_) {
+      for (uint32_t b : loop_.blocks) a.ReadRowsIn(b);
+    }
+    for (const LastRead& last : found.last) arrays_[last.stream].ReadLast(last);
+    ReaderRuns readers(b_, finder_, streams_, found.readers);
+    AddPreheader(f_, loop_);
+    readers.Start(loop_.entry);
+    b_.SetBlock(loop_.entry);
+    std::vector<Value> starts;
+    for (RowsOfStream& a : arrays_) {
+      const std::vector<Value> rows = a.StartRows();
+      starts.insert(starts.end(), rows.begin(), rows.end());
+    }
+    BeginTurns();
+    EndTurns(readers);
+    LeaveLoop();
+    HandOn(starts, readers.Tables());
+    readers.Finish();
+  }
+
+ private:
   void BeginTurns() {
     const uint32_t begin = b_.NewBlock();
     const ir::Edge stay = loop_.Stay(f_);
     b_.SetBlock(begin);
-    RowOfStart(s_.row, false);
-    f_.blocks[begin].insts.back().results[0] = rows_[0];
+    for (RowsOfStream& a : arrays_) a.BeginTurn();
     b_.Jump(stay.block, stay.args);
     f_.blocks[loop_.header].term.edges[1 - loop_.exit_edge] = {begin, {}};
-    for (uint32_t id : s_.versions) f_.values[id] = row_type_;
   }
 
   ir::Edge& BackEdge() {
@@ -163,68 +215,68 @@ class Streaming {
     ir::Values args = BackEdge().args;
     const uint32_t end = b_.NewBlock();
     BackEdge() = {end, {}};
-    std::vector<Value> rows = rows_;
-    if (const Value made = args[s_.param]; made != s_.array) rows[0] = made;
+    ReaderRuns::Rows rows;
+    std::vector<Value> next;  // rows of turns before, for the next one
+    for (const RowsOfStream& a : arrays_) {
+      rows.push_back(a.rows());
+      if (const Value made = args[a.stream().param]; made != a.stream().array)
+        rows.back()[0] = made;
+      next.insert(next.end(), rows.back().begin(), rows.back().end() - 1);
+    }
     readers.Run(end, rows);
-    rows.pop_back();
-    Replace(args, rows, readers.Tables(), [](const auto& t) { return t.next; });
+    Replace(args, next, readers.Tables(), [](const auto& t) { return t.next; });
     b_.Jump(loop_.header, args);
   }
-  // What the array was, by rows and what readers hand on.
+  // What the arrays were, by rows and what readers hand on.
   template <typename Of>
   void Replace(ir::Values& values, const std::vector<Value>& rows,
                const std::vector<ReaderRuns::Table>& tables, Of&& of) {
-    values.erase(values.begin() + static_cast<std::ptrdiff_t>(s_.param));
+    for (auto s = streams_.rbegin(); s != streams_.rend(); ++s)  // by number of parameter
+      values.erase(values.begin() + static_cast<std::ptrdiff_t>(s->param));
     values.insert(values.end(), rows.begin(), rows.end());
     for (const ReaderRuns::Table& t : tables) values.push_back(of(t));
   }
   void HandOn(const std::vector<Value>& starts, const std::vector<ReaderRuns::Table>& tables) {
-    const std::vector<Value> before(rows_.begin() + 1, rows_.end());
+    std::vector<Value> before;
+    for (const RowsOfStream& a : arrays_)
+      before.insert(before.end(), a.HandedOn().begin(), a.HandedOn().end());
     Replace(f_.blocks[loop_.header].params, before, tables, [](const auto& t) { return t.param; });
     Replace(f_.blocks[loop_.entry].term.edges[loop_.entry_edge].args, starts, tables,
             [](const auto& t) { return t.start; });
   }
 
   void LeaveLoop() {
-    if (chosen_.empty()) return;
+    if (std::none_of(arrays_.begin(), arrays_.end(),
+                     [](const RowsOfStream& a) { return a.HasChosen(); }))
+      return;
     const uint32_t block = b_.NewBlock();
     ir::Edge& exit = f_.blocks[loop_.header].term.edges[loop_.exit_edge];
     const ir::Edge to = std::exchange(exit, {block, {}});
     b_.SetBlock(block);
-    const Value runs = b_.Make(Op::Ge, {b_.AffineOf(s_.l.bound), b_.AffineOf(s_.l.first)});
-    for (const Chosen& c : chosen_) {
-      MakeRow([&](const std::vector<Affine>& own) {
-        const Value made = b_.Index(rows_[static_cast<size_t>(c.before_end)], own);
-        return b_.Make(Op::Select, {runs, made, OfStart(c.row, own, true)});
-      });
-      f_.blocks[block].insts.back().results[0] = c.value;
-    }
+    const RowLoop& l = streams_[0].l;
+    const Value runs = b_.Make(Op::Ge, {b_.AffineOf(l.bound), b_.AffineOf(l.first)});
+    for (RowsOfStream& a : arrays_) a.ChooseLast(runs);
     b_.Jump(to.block, to.args);
   }
 
   ir::Function& f_;
   ir::Builder b_;
-  const StreamFinder& streams_;
-  const Stream& s_;
-  const ir::Type row_type_;
-  const ir::Values rest_;
+  const StreamFinder& finder_;
+  const Streams& streams_;
   BlockLoop loop_;
-  std::vector<Value> rows_;  // of the turn, where it begins, and of those before
-  std::vector<Chosen> chosen_;
+  std::vector<RowsOfStream> arrays_;
 };
 
 bool StreamOne(ir::Module& m, ir::Function& f) {
   const ir::Dominators dominators(f);
-  const StreamFinder streams(f);
-  const StreamReadersFinder readers(f, dominators, streams);
-  for (const RowLoop& l : streams.Loops()) {
-    for (size_t k = 0; k < f.blocks[l.loop.header].params.size(); ++k) {
-      const std::optional<Stream> s = streams.Find(l, k);
-      const std::optional<StreamReaders> found = s ? readers.Find(*s) : std::nullopt;
-      if (!found) continue;
-      Streaming(m, f, streams, *s).Run(*found);
-      return true;
-    }
+  const StreamFinder finder(f);
+  const StreamReadersFinder readers(f, dominators, finder);
+  for (const RowLoop& l : finder.Loops()) {
+    Streams streams = finder.Find(l);
+    const StreamReaders found = readers.Find(streams);
+    if (streams.empty()) continue;
+    Streaming(m, f, finder, streams).Run(found);
+    return true;
   }
   return false;
 }

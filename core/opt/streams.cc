@@ -111,11 +111,26 @@ ir::Values StreamFinder::ShapeOf(Value array, const BlockLoop& loop) const {
   return shape;
 }
 
+Streams StreamFinder::Find(const RowLoop& l) const {
+  Streams found;
+  for (size_t k = 0; k < f_.blocks[l.loop.header].params.size(); ++k) {
+    std::optional<Stream> s = Find(l, k);
+    if (!s) continue;
+    if (!found.empty()) {
+      const Affine ahead = s->row - found[0].row;
+      if (s->step != found[0].step || !ahead.IsConst()) continue;
+      s->ahead = ahead.constant;
+    }
+    found.push_back(*std::move(s));
+  }
+  return found;
+}
+
 std::optional<Stream> StreamFinder::Find(const RowLoop& l, size_t param) const {
   const Value array = f_.blocks[l.loop.header].params[param];
   if (!f_.TypeOf(array).IsArray() || f_.TypeOf(array).rank < 2) return std::nullopt;
   const Value start = l.loop.Arguments(f_)[param];
-  Stream s{l, param, array, start, ShapeOf(start, l.loop), {}, 0, 0, {}};
+  Stream s{l, param, array, start, ShapeOf(start, l.loop), {}, 0, 0, {}, 0};
   if (s.shape.empty() || own_.IsNoLarger(s.shape) || !FindVersions(s) || !HoldsOnlyVersions(s) ||
       !FindRows(s))
     return std::nullopt;
@@ -130,13 +145,13 @@ bool StreamFinder::FindVersions(Stream& s) const {
     more = false;
     for (uint32_t b : s.l.loop.blocks) {
       for (const Inst& inst : f_.blocks[b].insts) {
-        if ((inst.op == Op::Update || inst.op == Op::AddAt) && IsVersion(s, inst.args[0]))
+        if ((inst.op == Op::Update || inst.op == Op::AddAt) && s.IsVersion(inst.args[0]))
           stored |= more |= add(inst.results[0]);
       }
       for (const ir::Edge& e : f_.blocks[b].term.edges) {
         if (e.block == s.l.loop.header || !s.l.loop.Holds(e.block)) continue;
         for (size_t k = 0; k < e.args.size(); ++k) {
-          if (IsVersion(s, e.args[k])) more |= add(f_.blocks[e.block].params[k]);
+          if (s.IsVersion(e.args[k])) more |= add(f_.blocks[e.block].params[k]);
         }
       }
     }
@@ -154,7 +169,7 @@ bool StreamFinder::HoldsOnlyVersions(const Stream& s) const {
         const bool is_place =
             to_header ? k == s.param
                       : loop.Holds(e.block) && s.versions.contains(f_.blocks[e.block].params[k].id);
-        if (is_place != IsVersion(s, e.args[k])) return false;
+        if (is_place != s.IsVersion(e.args[k])) return false;
       }
     }
   }
@@ -163,7 +178,7 @@ bool StreamFinder::HoldsOnlyVersions(const Stream& s) const {
 
 // A turn stores to one row, and reads that and few before.
 bool StreamFinder::FindRows(Stream& s) const {
-  const auto is_version = [&](Value v) { return IsVersion(s, v); };
+  const auto is_version = [&](Value v) { return s.IsVersion(v); };
   const auto for_each_access = [&](auto&& fn) {
     for (uint32_t b : s.l.loop.blocks) {
       const std::vector<Inst>& insts = f_.blocks[b].insts;

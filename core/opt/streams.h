@@ -37,7 +37,9 @@ struct Stream {
   int64_t step;       // from one turn's to the next one's: 1 or -1
   int64_t kept;       // so many rows of turns before are read
   ValueIds versions;  // what the array is within turns
+  int64_t ahead;      // of the row of the first such array of the loop
 
+  bool IsVersion(ir::Value v) const { return v == array || versions.contains(v.id); }
   ir::Affine RowOf(const ir::Affine& turn) const { return row.Substitute(l.turn, turn); }
   ir::Affine FirstRow() const { return RowOf(l.first); }
   ir::Affine EndRow() const { return RowOf(l.bound); }  // behind the last one
@@ -45,14 +47,17 @@ struct Stream {
   std::optional<int64_t> TurnsBefore(const ir::Affine& own, const ir::Affine& other) const;
 };
 
+// Those of one loop, whose rows go on in the same direction.
+using Streams = std::vector<Stream>;
+
 // What is known of a function's loops and integers.
 class StreamFinder {
  public:
   explicit StreamFinder(const ir::Function& f);
 
   std::vector<RowLoop> Loops() const;
-  // Whose array is larger than the function's own; nothing: parameter `param` of the header is no such.
-  std::optional<Stream> Find(const RowLoop& l, size_t param) const;
+  // Whose arrays are larger than the function's own.
+  Streams Find(const RowLoop& l) const;
 
   // What it is a sum of, equal sizes as one.
   ir::Affine FormOf(const ir::Affine& a) const;
@@ -73,12 +78,10 @@ class StreamFinder {
   const FrontValues& front() const { return front_; }
 
  private:
+  std::optional<Stream> Find(const RowLoop& l, size_t param) const;
   ir::Values ShapeOf(ir::Value array, const BlockLoop& loop) const;
   bool IsTame(const ir::Affine& form) const;
   bool FindVersions(Stream& s) const;
-  bool IsVersion(const Stream& s, ir::Value v) const {
-    return v == s.array || s.versions.contains(v.id);
-  }
   bool HoldsOnlyVersions(const Stream& s) const;
   bool FindRows(Stream& s) const;
   bool Reads(const ir::Inst& read, uint32_t block, size_t place, Stream& s) const;

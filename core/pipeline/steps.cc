@@ -90,6 +90,11 @@ Status PrepareLoops(PassRunner& passes, ir::Module& m) {
   }));
   PB_RETURN_IF_ERROR(ImproveLoops(passes, m, false));
   PB_RETURN_IF_ERROR(RaiseLoops(passes, m));
+  PB_RETURN_IF_ERROR(passes.Run("join_makers", m, [&](ir::Module& x) {
+    bool joined = false;
+    for (auto& f : x.functions) joined |= opt::JoinMakers(x, *f);
+    return joined ? opt::Simplify(x, passes.rules()) : Status();
+  }));
   bool streamed = false;
   PB_RETURN_IF_ERROR(passes.Run("stream_rows", m, [&](ir::Module& x) {
     for (auto& f : x.functions) streamed |= opt::StreamRows(x, *f);

@@ -42,7 +42,7 @@ const Program kSettled[] = {
     {"distances of two sequences",
      "var c = zeros(n + 1, m + 1)\n for i in 1..n + 1 { for j in 1..m + 1 { let d = x[i - 1] - y[j "
      "- 1]\n c[i, j] = d * d + c[i - 1, j] * c[i, j - 1] + min(c[i - 1, j - 1], c[i - 1, j]) } }\n "
-     "return c[n, m]"},
+     "return c[n, m] * c[k, m]"},
     {"a recurrence",
      "var z = zeros(n)\n z[0] = x[0]\n for i in 1..n { z[i] = sin(z[i - 1]) * x[i] }\n return "
      "dot(z, z)"},
@@ -57,7 +57,7 @@ const Program kSettled[] = {
      "var c = gen i < n, j < m { 1.0 }\n for i in 1..n { for j < m { c[i, j] = c[i - 1, m - 1 - j] "
      "* y[j] + c[i "
      "- "
-     "1, j] * x[i] } }\n return sum(c * c)"},
+     "1, j] * x[i] } }\n return sum(c * c) * c[k, 0]"},
     {"a branch that stores or does not",
      "var z = ones(n)\n for i in 1..n { if x[i] > 0.2 { z[i] = z[i - 1] * x[i] } }\n return dot(z, "
      "z)"},
@@ -182,7 +182,9 @@ class Loops {
     if (Percent() < 20) Store();
     out_ << " }\n" << (around ? " }\n" : "");
     if (Percent() < 15) out_ << " c[2, 3] = c[3, 2] * p\n";
-    out_ << " return sum i < n + 6, j < n + 6 { c[i, j] * c[i, j] * f64(i + 2 * j + 1) }\n}\n";
+    // By rows alone a turn runs what reads its row, and there is no table.
+    out_ << " return sum i < n + 6, j < n + 6 { c[i, j] * "
+         << (Percent() < 30 ? "c[i, j]" : "c[j, i]") << " * f64(i + 2 * j + 1) }\n}\n";
     return out_.str();
   }
 
