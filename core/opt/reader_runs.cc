@@ -107,15 +107,12 @@ void ReaderRuns::Run(Reader& r, const Rows& rows, Copier& made) {
   const Affine at = streams_[0].row - Affine::Const(r.how.shift);
   Inst inst = StatementAtRow(f_, r.inst, r.how.row, at, made);
   TakeRows(r, rows, inst);
-  if (r.how.has_less) {
-    inst.each->where.push_back({at, false});
-    inst.each->where.push_back({Affine::Of(r.how.rows) - at - Affine::Const(1), false});
-  }
+  for (ir::Constraint& c : HasRow(r, at)) inst.each->where.push_back(std::move(c));
   const ir::Values results = b_.Append(std::move(inst)).results;
   for (Table& t : r.tables) {
     const ir::EachResult& like = r.inst.each->results[t.result];
     b_.SetLoc(ir::LocOfOut(r.inst, like));
-    t.next = r.how.by_row[t.result] != 0 ? PutRow(t.param, at, results[t.result], like)
+    t.next = r.how.by_row[t.result] != 0 ? PutRow(r, t.param, at, results[t.result], like)
                                          : b_.Add(t.param, results[t.result]);
     b_.SetLoc(0);
   }
@@ -159,18 +156,28 @@ void ReaderRuns::TakeRows(const Reader& r, const Rows& rows, Inst& inst) {
   ir::CanonicaliseAffines(inst);
 }
 
-Value ReaderRuns::PutRow(Value table, const Affine& at, Value row, const ir::EachResult& like) {
-  if (like.shape.size() == 1) return b_.Update(table, {at}, row);
+// Of a reader that has no such row, nothing.
+Value ReaderRuns::PutRow(const Reader& r, Value table, const Affine& at, Value row,
+                         const ir::EachResult& like) {
+  if (like.shape.size() == 1 && !r.how.has_less) return b_.Update(table, {at}, row);
   const std::vector<Value> own =
       b_.BeginEach(ir::ValueSpan(like.shape.data() + 1, like.shape.size() - 1));
+  for (const ir::Constraint& c : HasRow(r, at)) b_.Where(c);
   std::vector<Affine> subs;
   for (Value i : own) subs.push_back(Affine::Of(i));
-  ir::EachResult r;
-  r.value = b_.Index(row, subs);
-  r.out.push_back(at);
-  r.out.insert(r.out.end(), subs.begin(), subs.end());
-  r.shape = like.shape;
-  return b_.AddArrays(table, b_.EndEach({r})[0]);
+  ir::EachResult put;
+  put.value = own.empty() ? row : b_.Index(row, subs);
+  put.out.push_back(at);
+  put.out.insert(put.out.end(), subs.begin(), subs.end());
+  put.shape = like.shape;
+  return b_.AddArrays(table, b_.EndEach({put})[0]);
+}
+
+std::vector<ir::Constraint> ReaderRuns::HasRow(const Reader& r, const Affine& at) {
+  if (!r.how.has_less) return {};
+  const auto index = std::find_if(r.inst.each->indices.begin(), r.inst.each->indices.end(),
+                                  [&](const ir::IndexVar& i) { return i.var == r.how.row; });
+  return {{at, false}, {Affine::Of(index->extent) - at - Affine::Const(1), false}};
 }
 
 void ReaderRuns::Finish() {

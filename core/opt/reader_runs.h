@@ -44,8 +44,10 @@ class ReaderRuns {
   void Run(Reader& r, const Rows& rows, Copier& made);
   void TakeRows(const Reader& r, const Rows& rows, ir::Inst& inst);
   const Stream* StreamOf(ir::Value v) const;
-  ir::Value PutRow(ir::Value table, const ir::Affine& at, ir::Value row,
+  ir::Value PutRow(const Reader& r, ir::Value table, const ir::Affine& at, ir::Value row,
                    const ir::EachResult& like);
+  // Where the turn's row is one of the reader's.
+  static std::vector<ir::Constraint> HasRow(const Reader& r, const ir::Affine& at);
 
   ir::Builder& b_;
   ir::Function& f_;

@@ -295,7 +295,7 @@ bool StreamReadersFinder::FindStored(Search& search) const {
 
 bool StreamReadersFinder::MayStore(const StreamReader& reader, size_t result) const {
   const ir::EachResult& r = InstOf(reader).each->results[result];
-  return (r.monoid == ir::Monoid::kGen || r.monoid == ir::Monoid::kSum) && !reader.has_less &&
+  return (r.monoid == ir::Monoid::kGen || r.monoid == ir::Monoid::kSum) &&
          f_.TypeOf(InstOf(reader).results[result]).IsFloat() && streams_.own().IsNoLarger(r.shape);
 }
 

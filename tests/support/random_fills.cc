@@ -1,15 +1,15 @@
 #include "tests/support/random_fills.h"
 
-#include <initializer_list>
-#include <random>
 #include <vector>
+
+#include "tests/support/random_lines.h"
 
 namespace pullback::testing {
 namespace {
 
-class FillsWriter {
+class FillsWriter : private RandomLines {
  public:
-  explicit FillsWriter(uint32_t seed) : rng_(seed) {}
+  explicit FillsWriter(uint32_t seed) : RandomLines(seed) {}
 
   std::string Program() {
     Line("var z = " + Pick({"zeros(n, h)", "zeros(n, h)", "zeros(n, h)", "x @ w"}));
@@ -28,6 +28,7 @@ class FillsWriter {
   }
 
  private:
+  using RandomLines::Pick;
   // Over what was filled.
   void Pass() {
     const bool by_rows = Chance(2);
@@ -38,23 +39,6 @@ class FillsWriter {
     Close();
     Close();
   }
-  std::string Pick(std::initializer_list<const char*> of) {
-    return *(of.begin() + Number(0, static_cast<int>(of.size()) - 1));
-  }
-  int Number(int first, int last) { return std::uniform_int_distribution<int>(first, last)(rng_); }
-  bool Chance(int of) { return Number(1, of) == 1; }
-  void Line(const std::string& text) {
-    lines_ += std::string(static_cast<size_t>(depth_ * 2 + 2), ' ') + text + "\n";
-  }
-  void Open(const std::string& head) {
-    Line(head + " {");
-    ++depth_;
-  }
-  void Close() {
-    --depth_;
-    Line("}");
-  }
-
   void Loop() {
     from_one_ = Chance(3);
     scalars_ = {"x[i, 0]", "x[t[i], 1]", "0.5", "f64(i)", "x[i, 1]"};
@@ -82,7 +66,7 @@ class FillsWriter {
     const std::string a = Scalar(), b = Scalar();
     return Pick({"$ + #", "$ * #", "tanh($)", "0.3 * $ - #", "$", "sin($ * #)"}, a, b);
   }
-  std::string Pick(std::initializer_list<const char*> of, const std::string& a,
+  std::string Pick(std::initializer_list<std::string> of, const std::string& a,
                    const std::string& b) {
     std::string filled;
     for (const char c : Pick(of)) {
@@ -245,9 +229,7 @@ class FillsWriter {
     rows_.push_back(name);
   }
 
-  std::mt19937 rng_;
-  std::string lines_;
-  int depth_ = 0, names_ = 0;
+  int names_ = 0;
   bool from_one_ = false;
   std::vector<std::string> scalars_, rows_;
 };

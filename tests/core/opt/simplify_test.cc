@@ -151,6 +151,20 @@ TEST_CASE("opt: RaiseLoops") {
   });
 }
 
+TEST_CASE("opt: StreamRows") {
+  RunPassFiles("stream_rows", [](ir::Module& m) {
+    for (auto& f : m.functions) StreamRows(m, *f);
+    return Simplify(m);
+  });
+}
+
+TEST_CASE("opt: JoinMakers") {
+  RunPassFiles("join_makers", [](ir::Module& m) {
+    for (auto& f : m.functions) JoinMakers(m, *f);
+    return Simplify(m);
+  });
+}
+
 TEST_CASE("opt: ReadCarriedRows") {
   RunPassFiles("carried_rows", [](ir::Module& m) {
     for (auto& f : m.functions) ReadCarriedRows(*f);
