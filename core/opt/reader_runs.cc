@@ -4,7 +4,10 @@
 #include <map>
 #include <utility>
 
+#include "core/ir/monoid.h"
+#include "core/opt/loop_traps.h"
 #include "core/opt/rename.h"
+#include "core/opt/row_asides.h"
 #include "core/opt/row_statement.h"
 
 namespace pullback::opt {
@@ -18,7 +21,7 @@ ReaderRuns::ReaderRuns(ir::Builder& b, const StreamFinder& finder, const Streams
                        const std::vector<StreamReader>& readers)
     : b_(b), f_(b.function()), finder_(finder), streams_(streams) {
   for (const StreamReader& r : readers)
-    readers_.push_back({r, std::move(f_.blocks[r.block].insts[r.place]), {}});
+    readers_.push_back({r, std::move(f_.blocks[r.block].insts[r.place]), {}, {}});
 }
 
 const Stream* ReaderRuns::StreamOf(Value v) const {
@@ -39,102 +42,172 @@ std::vector<ReaderRuns::Table> ReaderRuns::Tables() const {
   return all;
 }
 
-// What they need that is made behind the loop of what is there.
-void ReaderRuns::BringSizes(uint32_t block) {
-  std::vector<Inst> makers;
-  for (const Reader& r : readers_) {
-    ir::ForEachOperand(r.inst, [&](Value v) {
-      if (StreamOf(v) == nullptr && !IsResult(v))
-        finder_.front().AddMakers(v, streams_[0].l.loop, makers);
-    });
-  }
-  Copier names(f_);
-  for (const Inst& inst : makers) f_.blocks[block].insts.push_back(names.Copy(inst));
-  for (Reader& r : readers_) names.Rename(r.inst);
+void ReaderRuns::Bring(Reader& r, BroughtValues& brought) {
+  ir::ForEachOperand(r.inst, [&](Value& v) {
+    if (StreamOf(v) == nullptr && !IsResult(v)) v = brought.Bring(v);
+  });
+  ir::CanonicaliseAffines(r.inst);
+  r.shift = brought.Bring(r.how.shift);
 }
 
-void ReaderRuns::Start(uint32_t block) {
-  BringSizes(block);
+// A statement of fewer points than none ends the run.
+void ReaderRuns::CheckSizes(const Reader& r, const DefinitionBlocks& defs) {
+  b_.SetLoc(r.inst.loc);
+  for (const ir::IndexVar& i : r.inst.each->indices) {
+    if (IsExtent(i.extent, defs)) continue;
+    b_.Check(b_.Make(Op::Ge, {i.extent, b_.I64(0)}), ir::TrapKind::kNegativeSize, i.extent);
+  }
+  b_.SetLoc(0);
+}
+
+Value ReaderRuns::PointsOf(const Reader& r) {
+  const ir::Each& each = *r.inst.each;
+  return std::find_if(each.indices.begin(), each.indices.end(),
+                      [&](const ir::IndexVar& i) { return i.var == r.how.row; })
+      ->extent;
+}
+
+void ReaderRuns::Start(uint32_t block, BroughtValues& brought, const StartRow& start_row) {
   b_.SetBlock(block);
-  Copier before(f_), behind(f_);
-  for (const Stream& s : streams_) {
-    before.Set(s.array, s.start);
-    behind.Set(s.array, s.start);
-  }
-  const Stream& first = streams_[0];
   for (Reader& r : readers_) {
-    const Affine row = Affine::Of(r.how.row) + Affine::Const(r.how.shift);
-    const Affine in_front = (first.FirstRow() - row) * first.step - Affine::Const(1);
-    const Affine past = (row - first.EndRow()) * first.step;
-    std::vector<ir::Values> parts;
-    if (r.how.has_before) parts.push_back(CopyWhere(r.inst, {in_front}, before));
-    if (r.how.has_behind) {
-      const Affine not_in_front = in_front * -1 - Affine::Const(1);
-      parts.push_back(CopyWhere(r.inst, {past, not_in_front}, behind));
-    }
+    Bring(r, brought);
+    CheckSizes(r, finder_.defs());
     for (size_t k = 0; k < r.inst.results.size(); ++k) {
-      if (r.how.by_row[k] != 0 && !r.how.stored.contains(k)) continue;
-      const ir::Type type = f_.TypeOf(r.inst.results[k]);
-      Table table{k, {}, f_.NewLike(f_, r.inst.results[k]), {}};
-      for (const ir::Values& part : parts)
-        table.start = table.start.valid() ? b_.Add(table.start, part[k]) : part[k];
-      if (!table.start.valid() && type.IsScalar()) table.start = b_.Zero(type);
-      if (!table.start.valid()) table.start = b_.Zeros(type.elem, r.inst.each->results[k].shape);
-      r.tables.push_back(table);
+      if (r.how.by_row[k] == 0 || r.how.stored.contains(k))
+        r.tables.push_back({k, Identity(r, k), f_.NewLike(f_, r.inst.results[k]), {}});
+    }
+  }
+  const Stream& s = streams_[0];
+  for (const bool in_front : {true, false}) {
+    RunApart(in_front, brought, start_row);
+    Copier names(f_);
+    for (const Stream& of : streams_) names.Set(of.array, of.start);
+    for (Reader& r : readers_) {
+      const PointsApart& apart = in_front ? r.how.before : r.how.behind;
+      if (!apart.any || apart.count > 0) continue;
+      const Affine row = Affine::Of(r.how.row) + r.shift;
+      const Affine before = (s.FirstRow() - row) * s.step - Affine::Const(1);
+      if (in_front) {
+        StartWhere({before}, r, names);
+      } else {
+        StartWhere({(row - s.EndRow()) * s.step, before * -1 - Affine::Const(1)}, r, names);
+      }
+    }
+  }
+  for (Reader& r : readers_) {
+    for (Table& t : r.tables) {
+      if (t.next.valid()) t.start = t.next;
     }
   }
 }
 
-ir::Values ReaderRuns::CopyWhere(const Inst& whole, const std::vector<Affine>& at_least_0,
-                                 Copier& names) {
-  Inst part = names.Copy(whole);
+// Points of which it is known how many there are: one by one, all readers' of the same rows.
+void ReaderRuns::RunApart(bool in_front, BroughtValues& brought, const StartRow& start_row) {
+  const auto apart = [&](const Reader& r) -> const PointsApart& {
+    return in_front ? r.how.before : r.how.behind;
+  };
+  int64_t most = 0;
+  for (const Reader& r : readers_) most = std::max(most, apart(r).count);
+  for (int64_t k = 0; k < most; ++k) {
+    Copier names(f_);
+    for (Reader& r : readers_) {
+      const PointsApart& points = apart(r);
+      const int64_t own = points.ends_at_turns ? k - (most - points.count) : k;
+      if (own < 0 || own >= points.count) continue;
+      const Affine at = brought.Bring(points.first) + Affine::Const(own);
+      Run(
+          r, at, false,
+          [&](const TakenRow& t) {
+            const Stream& s = streams_[t.stream];
+            return start_row(t.stream, at + r.shift + Affine::Const(s.ahead - t.before * s.step));
+          },
+          names);
+    }
+  }
+}
+
+// What there is of a table where nothing has been made.
+Value ReaderRuns::Identity(const Reader& r, size_t result) {
+  const ir::EachResult& like = r.inst.each->results[result];
+  const ir::Type type = f_.TypeOf(r.inst.results[result]);
+  if (r.how.by_row[result] != 0 || like.monoid == ir::Monoid::kSum)
+    return type.IsScalar() ? b_.Zero(type) : b_.Zeros(type.elem, like.shape);
+  if (type.IsScalar()) return b_.Const(type, ir::MonoidIdentity(like.monoid, type.elem));
+  return b_.Append(EmptyTable(f_, like, type, true, r.inst.loc)).results[0];
+}
+
+void ReaderRuns::StartWhere(const std::vector<Affine>& at_least_0, Reader& r, Copier& names) {
+  Inst part = names.Copy(r.inst);
   for (const Affine& e : at_least_0) {
     Affine own = e;
-    for (const ir::IndexVar& i : whole.each->indices)
+    for (const ir::IndexVar& i : r.inst.each->indices)
       own = own.Substitute(i.var, Affine::Of(names.Get(i.var)));
     part.each->where.push_back({own, false});
   }
-  return b_.Append(std::move(part)).results;
+  const ir::Values results = b_.Append(std::move(part)).results;
+  for (Table& t : r.tables) {
+    const Value so_far = t.next.valid() ? t.next : t.start;
+    t.next = r.how.by_row[t.result] != 0
+                 ? b_.Add(so_far, results[t.result])
+                 : Fold(so_far, results[t.result], r.inst.each->results[t.result]);
+  }
 }
 
 void ReaderRuns::Run(uint32_t block, const Rows& rows) {
   b_.SetBlock(block);
   Copier made(f_);
-  for (Reader& r : readers_) Run(r, rows, made);
+  for (Reader& r : readers_) {
+    for (Table& t : r.tables) t.next = t.param;
+    Run(
+        r, streams_[0].row - r.shift, true,
+        [&](const TakenRow& t) { return rows[t.stream][static_cast<size_t>(t.before)]; }, made);
+  }
 }
 
-void ReaderRuns::Run(Reader& r, const Rows& rows, Copier& made) {
-  const Affine at = streams_[0].row - Affine::Const(r.how.shift);
+void ReaderRuns::Run(Reader& r, const Affine& at, bool is_turn, RowTaken rows, Copier& made) {
+  const bool is_sure = is_turn && !r.how.has_less;
   Inst inst = StatementAtRow(f_, r.inst, r.how.row, at, made);
   TakeRows(r, rows, inst);
-  for (ir::Constraint& c : HasRow(r, at)) inst.each->where.push_back(std::move(c));
+  if (!is_sure) {
+    for (ir::Constraint& c : HasPoint(r, at)) inst.each->where.push_back(std::move(c));
+  }
   const ir::Values results = b_.Append(std::move(inst)).results;
   for (Table& t : r.tables) {
     const ir::EachResult& like = r.inst.each->results[t.result];
+    const Value so_far = t.next.valid() ? t.next : t.start, result = results[t.result];
     b_.SetLoc(ir::LocOfOut(r.inst, like));
-    t.next = r.how.by_row[t.result] != 0 ? PutRow(r, t.param, at, results[t.result], like)
-                                         : b_.Add(t.param, results[t.result]);
+    if (r.how.by_row[t.result] == 0) {
+      t.next = Fold(so_far, result, like);
+    } else if (like.shape.size() == 1 && is_sure) {
+      t.next = b_.Update(so_far, {at}, result);
+    } else {
+      t.next = PutRow(r, so_far, at, result, like);
+    }
     b_.SetLoc(0);
   }
 }
 
 // Its reads are of rows that the turn has; of numbers, these.
-void ReaderRuns::TakeRows(const Reader& r, const Rows& rows, Inst& inst) {
+void ReaderRuns::TakeRows(const Reader& r, RowTaken rows, Inst& inst) {
+  std::map<size_t, Value> taken;
+  for (const TakenRow& t : r.how.taken) taken[t.in_body] = rows(t);
   std::vector<Inst> body;
   std::map<Value, Value> numbers;
   for (size_t k = 0; k < inst.each->body.size(); ++k) {
     Inst& read = inst.each->body[k];
     const Inst* whole = k == 0 ? nullptr : &r.inst.each->body[k - 1];  // behind what says the row
-    const bool is_read = whole != nullptr && whole->op == Op::Index;
-    const Stream* s = is_read ? StreamOf(whole->args[0]) : nullptr;
-    if (s != nullptr) {
-      const int64_t before = (r.how.shift + s->ahead - whole->subs[0].constant) * s->step;
-      read.args[0] = rows[static_cast<size_t>(s - streams_.data())][static_cast<size_t>(before)];
+    if (whole != nullptr && taken.contains(k - 1)) {
+      read.args[0] = taken.at(k - 1);
       DropRow(read);
-    } else if (is_read && IsResult(whole->args[0])) {
+    } else if (whole != nullptr && whole->op == Op::Index && IsResult(whole->args[0])) {
       const Value row = read.args[0];
       if (f_.TypeOf(row).IsArray()) {
         DropRow(read);
+      } else if (f_.TypeOf(row) == ir::Type::Bool()) {  // it may be a guard, which is of the body
+        read.op = Op::And;
+        read.args = {row, row};
+        read.subs = {};
+        read.loc = 0;
       } else if (!read.guard.valid()) {
         numbers[read.results[0]] = row;
         continue;
@@ -156,13 +229,12 @@ void ReaderRuns::TakeRows(const Reader& r, const Rows& rows, Inst& inst) {
   ir::CanonicaliseAffines(inst);
 }
 
-// Of a reader that has no such row, nothing.
+// Added to a table that has zeros there; of what is no point nothing.
 Value ReaderRuns::PutRow(const Reader& r, Value table, const Affine& at, Value row,
                          const ir::EachResult& like) {
-  if (like.shape.size() == 1 && !r.how.has_less) return b_.Update(table, {at}, row);
   const std::vector<Value> own =
       b_.BeginEach(ir::ValueSpan(like.shape.data() + 1, like.shape.size() - 1));
-  for (const ir::Constraint& c : HasRow(r, at)) b_.Where(c);
+  for (const ir::Constraint& c : HasPoint(r, at)) b_.Where(c);
   std::vector<Affine> subs;
   for (Value i : own) subs.push_back(Affine::Of(i));
   ir::EachResult put;
@@ -173,11 +245,23 @@ Value ReaderRuns::PutRow(const Reader& r, Value table, const Affine& at, Value r
   return b_.AddArrays(table, b_.EndEach({put})[0]);
 }
 
-std::vector<ir::Constraint> ReaderRuns::HasRow(const Reader& r, const Affine& at) {
-  if (!r.how.has_less) return {};
-  const auto index = std::find_if(r.inst.each->indices.begin(), r.inst.each->indices.end(),
-                                  [&](const ir::IndexVar& i) { return i.var == r.how.row; });
-  return {{at, false}, {Affine::Of(index->extent) - at - Affine::Const(1), false}};
+Value ReaderRuns::Fold(Value so_far, Value next, const ir::EachResult& like) {
+  if (like.monoid == ir::Monoid::kSum) return b_.Add(so_far, next);
+  if (f_.TypeOf(so_far).IsArray()) {
+    std::vector<Inst> made;
+    const Value folded = FoldInto(f_, so_far, next, ir::kNoValue, like, b_.loc(), made);
+    for (Inst& inst : made) b_.Append(std::move(inst));
+    return folded;
+  }
+  // The first that attains it stays, and the first NaN.
+  const Value beyond = b_.Make(like.monoid == ir::Monoid::kMax ? Op::Gt : Op::Lt, {next, so_far});
+  const Value is_nan =
+      b_.Make(Op::And, {b_.Make(Op::Ne, {next, next}), b_.Make(Op::Eq, {so_far, so_far})});
+  return b_.Make(Op::Select, {b_.Make(Op::Or, {beyond, is_nan}), next, so_far});
+}
+
+std::vector<ir::Constraint> ReaderRuns::HasPoint(const Reader& r, const Affine& at) {
+  return {{at, false}, {Affine::Of(PointsOf(r)) - at - Affine::Const(1), false}};
 }
 
 void ReaderRuns::Finish() {

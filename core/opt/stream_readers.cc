@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "core/ir/statements.h"
 #include "core/opt/turn_facts.h"
 
 namespace pullback::opt {
@@ -15,13 +16,24 @@ namespace {
 
 constexpr int kMostTries = 8;
 
-// The index that the subscript is, and a number more.
-std::optional<std::pair<Value, int64_t>> RowOf(const ir::Each& each, const Affine& sub) {
-  if (sub.terms.size() != 1 || sub.terms[0].coeff != 1) return std::nullopt;
-  const Value v = sub.terms[0].value;
-  const bool is_index = std::any_of(each.indices.begin(), each.indices.end(),
-                                    [&](const ir::IndexVar& i) { return i.var == v; });
-  return is_index ? std::optional(std::pair(v, sub.constant)) : std::nullopt;
+// The index of the statement that the subscript is, and what is the same for all its points.
+std::optional<std::pair<Value, Affine>> RowOf(const ir::Each& each, const Affine& sub) {
+  const auto is_own = [&](const Affine::Term& t) {
+    return std::any_of(each.indices.begin(), each.indices.end(),
+                       [&](const ir::IndexVar& i) { return i.var == t.value; }) ||
+           ir::FindDef(each, t.value) != nullptr;
+  };
+  const auto own = std::find_if(sub.terms.begin(), sub.terms.end(), is_own);
+  if (own == sub.terms.end() || own->coeff != 1 || ir::FindDef(each, own->value) != nullptr ||
+      std::any_of(own + 1, sub.terms.end(), is_own))
+    return std::nullopt;
+  return std::pair(own->value, sub - Affine::Of(own->value));
+}
+
+// Adds up, or takes the first greatest or least.
+bool IsFolded(const ir::EachResult& r, ir::Type type) {
+  const bool extremum = r.monoid == ir::Monoid::kMax || r.monoid == ir::Monoid::kMin;
+  return r.monoid == ir::Monoid::kSum || (extremum && type.IsFloat());
 }
 
 bool Name(ir::AffineSpan subs, Value v) {
@@ -127,7 +139,7 @@ bool StreamReadersFinder::FindLast(const Inst& inst, uint32_t block, size_t plac
     if (!last) return false;
     search.found.last.push_back(*last);
     int64_t& kept = search.found.kept[last->stream];
-    kept = std::max(kept, last->before_end);
+    if (last->of != LastRead::Of::kPicked) kept = std::max(kept, last->before_end);
     return true;
   };
   if (!inst.each) return add(inst, std::nullopt);
@@ -149,46 +161,65 @@ std::optional<LastRead> StreamReadersFinder::LastOf(const Inst& read, const Read
   const Stream& s = *of;
   const BlockLoop& loop = s.l.loop;
   const Affine row = streams_.FormOf(read.subs[0]);
-  if (!streams_.IsInFront(row, loop)) return std::nullopt;
-  LastRead last{at, static_cast<size_t>(of - streams.begin()), 0, row, false};
+  if (!std::all_of(row.terms.begin(), row.terms.end(), [&](const Affine::Term& t) {
+        return streams_.defs().BlockOf(t.value) != ir::kNoBlock &&
+               streams_.front().MayBe(t.value, loop);
+      }))
+    return std::nullopt;
+  LastRead last{at,
+                static_cast<size_t>(of - streams.begin()),
+                LastRead::Of::kStart,
+                0,
+                row,
+                read.results[0],
+                false};
   const Affine in_front = (s.FirstRow() - row) * s.step;
   if (in_front.IsConst() && in_front.constant > 0) return last;
-  const Affine before_end = (s.EndRow() - row) * s.step;
-  if (!before_end.IsConst() || before_end.constant < 1 || before_end.constant > kMostRowsKept)
-    return std::nullopt;
-  last.before_end = before_end.constant;
   std::vector<Affine> facts = streams_.FactsBehind(loop, at.block, at.place);
-  if (!streams_.IsWithin(row, s.shape[0], facts)) return std::nullopt;
-  last.is_made = streams_.IsAtLeast0(s.l.bound - s.l.first, facts);
+  last.is_asked = !streams_.IsWithin(row, s.shape[0], facts);
+  if (last.is_asked && at.in_body) return std::nullopt;
+  facts.push_back(row);
+  facts.push_back(streams_.FormOf(Affine::Of(s.shape[0])) - row - Affine::Const(1));
+  last.of = LastRead::Of::kPicked;
+  const Affine before_end = (s.EndRow() - row) * s.step;
+  if (before_end.IsConst() && 1 <= before_end.constant && before_end.constant <= kMostRowsKept) {
+    last.before_end = before_end.constant;
+    last.of = streams_.IsAtLeast0(s.l.bound - s.l.first, facts) ? LastRead::Of::kLast
+                                                                : LastRead::Of::kEither;
+  }
   return last;
 }
 
 std::optional<StreamReader> StreamReadersFinder::ReaderOf(const Inst& inst, uint32_t block,
                                                           size_t place, Search& search) const {
-  StreamReader reader{block, place, {}, {}, 0, {}, {}, false, false, false};
-  std::vector<int64_t> kept(search.s.size());
-  if (!FindRow(inst, search, reader, kept) || !NeedsOnlyRows(inst, search) ||
+  StreamReader reader{block, place, {}, {}, {}, {}, {}, {}, {}, {}, false};
+  if (!FindRow(inst, search, reader) || !NeedsOnlyRows(inst, search) ||
       !HasForm(inst, search.loop(), reader))
     return std::nullopt;
   FindEnds(search.s[0], reader);
-  const int64_t most = *std::max_element(kept.begin(), kept.end());
-  if (most > 0 && (reader.has_behind || most > kMostRowsKept)) return std::nullopt;
-  for (size_t k = 0; k < kept.size(); ++k)
-    search.found.kept[k] = std::max(search.found.kept[k], kept[k]);
+  for (const TakenRow& taken : reader.taken) {
+    if (taken.before > kMostRowsKept || (taken.before > 0 && reader.behind.any))
+      return std::nullopt;
+  }
+  for (const TakenRow& taken : reader.taken) {
+    int64_t& kept = search.found.kept[taken.stream];
+    kept = std::max(kept, taken.before);
+  }
   return reader;
 }
 
 // The index by which it takes rows of the arrays, and of what other readers make of these.
-bool StreamReadersFinder::FindRow(const Inst& inst, const Search& search, StreamReader& reader,
-                                  std::vector<int64_t>& kept) const {
+bool StreamReadersFinder::FindRow(const Inst& inst, const Search& search,
+                                  StreamReader& reader) const {
   std::set<Value> rows;
-  std::vector<std::pair<size_t, int64_t>>
-      read_at;  // of which array, and how far from the point's row
-  std::optional<int64_t> shift;
-  for (const Inst& read : inst.each->body) {
+  std::vector<Affine> away;  // by row that is taken: how far it is from the point's
+  std::optional<Affine> shift;
+  for (size_t k = 0; k < inst.each->body.size(); ++k) {
+    const Inst& read = inst.each->body[k];
     const bool of_stream = search.ReadBy(read).valid();
-    const auto made = read.op == Op::Index ? search.made.find(read.args[0].id) : search.made.end();
-    if (!of_stream && made == search.made.end()) continue;
+    const bool of_made = std::any_of(read.args.begin(), read.args.end(),
+                                     [&](Value v) { return search.made.contains(v.id); });
+    if (!of_stream && !of_made) continue;
     if (read.op != Op::Index) return false;
     const auto row = RowOf(*inst.each, read.subs[0]);
     if (!row || Name(ir::AffineSpan(read.subs).subspan(1), row->first)) return false;
@@ -196,32 +227,42 @@ bool StreamReadersFinder::FindRow(const Inst& inst, const Search& search, Stream
     if (of_stream) {
       const Stream& s = *search.StreamOf(read.args[0]);
       if (!statement_rows_.IsThere(*inst.each, read, 0, s.shape[0])) return false;
-      read_at.emplace_back(static_cast<size_t>(&s - search.s.data()), row->second - s.ahead);
+      reader.taken.push_back({k, static_cast<size_t>(&s - search.s.data()), 0});
+      away.push_back(streams_.FormOf(row->second) - Affine::Const(s.ahead));
       continue;
     }
-    const StreamReader& maker = search.found.readers[made->second];
-    if (row->second != 0 || (shift && *shift != maker.shift)) return false;
-    shift = maker.shift;
-    reader.rows = maker.rows;
+    const StreamReader& maker = search.found.readers[search.made.at(read.args[0].id)];
+    const Affine of_maker = maker.shift + row->second;
+    const bool fits = row->second.IsConst() && IsMade(*inst.each, row->first, row->second, maker);
+    if (!fits || (shift && *shift != of_maker)) return false;
+    shift = of_maker;
   }
   if (rows.size() != 1) return false;
   reader.row = *rows.begin();
   const auto at = std::find_if(inst.each->indices.begin(), inst.each->indices.end(),
                                [&](const ir::IndexVar& i) { return i.var == reader.row; });
-  if (shift && !streams_.extents().AreEqual(reader.rows, at->extent)) return false;
   reader.rows = at->extent;
   const int64_t step = search.s[0].step;
-  const auto last_made = std::max_element(
-      read_at.begin(), read_at.end(),
-      [&](const auto& a, const auto& b) { return a.second * step < b.second * step; });
-  if (last_made != read_at.end()) {
-    if (shift && *shift != last_made->second) return false;
-    shift = last_made->second;
+  const bool is_told = shift.has_value();
+  for (const Affine& a : away) {  // that of the latest turn
+    const Affine later = (a - shift.value_or(a)) * step;
+    if (!later.IsConst() || (is_told && later.constant > 0)) return false;
+    if (!shift || later.constant > 0) shift = a;
   }
   reader.shift = *shift;
-  for (const auto& [stream, away] : read_at)
-    kept[stream] = std::max(kept[stream], (reader.shift - away) * step);
+  for (size_t k = 0; k < away.size(); ++k)
+    reader.taken[k].before = ((reader.shift - away[k]) * step).constant;
   return true;
+}
+
+// Whether the maker has all rows from `more` behind that index's.
+bool StreamReadersFinder::IsMade(const ir::Each& each, Value row, const Affine& more,
+                                 const StreamReader& maker) const {
+  const auto at = std::find_if(each.indices.begin(), each.indices.end(),
+                               [&](const ir::IndexVar& i) { return i.var == row; });
+  const auto form = [&](Value v) { return streams_.FormOf(Affine::Of(v)); };
+  return streams_.IsAtLeast0(more, {}) &&
+         streams_.IsAtLeast0(form(maker.rows) - form(at->extent) - more, {});
 }
 
 bool StreamReadersFinder::NeedsOnlyRows(const Inst& inst, const Search& search) const {
@@ -245,24 +286,34 @@ bool StreamReadersFinder::HasForm(const Inst& inst, const BlockLoop& loop,
     reader.by_row.push_back(by_row ? 1 : 0);
     if (by_row ? !streams_.extents().AreEqual(r.shape[0], reader.rows) ||
                      !ir::IsApartFor(r, static_cast<size_t>(at - each.indices.begin()))
-               : r.monoid != ir::Monoid::kSum)
+               : !IsFolded(r, f_.TypeOf(r.value)))
       return false;
   }
-  return streams_.front().MayBe(reader.rows, loop);
+  return streams_.front().MayBe(reader.rows, loop) &&
+         std::all_of(reader.shift.terms.begin(), reader.shift.terms.end(),
+                     [&](const Affine::Term& t) { return streams_.front().MayBe(t.value, loop); });
 }
 
 void StreamReadersFinder::FindEnds(const Stream& s, StreamReader& reader) const {
-  const Affine rows = streams_.FormOf(Affine::Of(reader.rows)), shift = Affine::Const(reader.shift),
-               one = Affine::Const(1);
+  const Affine rows = streams_.FormOf(Affine::Of(reader.rows)), one = Affine::Const(1);
   const auto surely = [&](const Affine& form) { return streams_.IsAtLeast0(form, {}); };
-  // Of the array, by number: from the least one that turns make to behind the greatest.
+  // Of its points, from the least one whose row turns make to behind the greatest.
   const bool up = s.step > 0;
-  const Affine begin = up ? s.FirstRow() : s.EndRow() + one;
-  const Affine end = up ? s.EndRow() : s.FirstRow() + one;
-  const bool has_below = !surely(shift - begin), has_above = !surely(end - rows - shift);
-  reader.has_before = up ? has_below : has_above;
-  reader.has_behind = up ? has_above : has_below;
-  reader.has_less = !surely(begin - shift) || !surely(rows + shift - end);
+  const Affine begin = (up ? s.FirstRow() : s.EndRow() + one) - reader.shift;
+  const Affine end = (up ? s.EndRow() : s.FirstRow() + one) - reader.shift;
+  const bool runs = surely(s.l.bound - s.l.first);
+  const auto apart = [&](const Affine& first, const Affine& count, bool is_known) {
+    PointsApart points{!surely(count * -1), first, 0, false};
+    if (is_known && count.IsConst() && count.constant <= kMostRowsKept)
+      points.count = std::max<int64_t>(count.constant, 0);
+    return points;
+  };
+  PointsApart below = apart(Affine(), begin, up || runs),
+              above = apart(end, rows - end, !up || runs);
+  below.ends_at_turns = true;
+  reader.before = up ? below : above;
+  reader.behind = up ? above : below;
+  reader.has_less = !surely(begin) || !surely(rows - end);
 }
 
 bool StreamReadersFinder::FindStored(Search& search) const {

@@ -20,27 +20,49 @@ struct ReadPlace {
   std::optional<size_t> in_body;
 };
 
+// A read of a reader's body that takes a row of the array number `stream`: of the turn, or of so many turns before.
+struct TakenRow {
+  size_t in_body, stream;
+  int64_t before;
+};
+
+struct PointsApart {
+  bool any;  // there may be some
+  ir::Affine
+      first;  // `count` from there on, so far as the reader goes over them; 0: not known how many
+  int64_t count;
+  bool ends_at_turns;  // they lie below those of turns
+};
+
 struct StreamReader {
   uint32_t block;
   size_t place;
-  ir::Value row;   // the index by which it takes rows
-  ir::Value rows;  // how many it goes over
-  int64_t shift;   // the turn that makes row r of the first array runs its point r - shift
+  ir::Value row;     // the index by which it takes rows
+  ir::Value rows;    // how many it goes over
+  ir::Affine shift;  // the turn that makes row r of the first array runs its point r - shift
+  std::vector<TakenRow> taken;
   std::vector<char> by_row;  // by result: whether it has a row for each; or all are added up
   std::set<size_t> stored;   // of those by rows: results that others read, too
-  // Whether it may go over points of which the row is not made by a turn, but in front of the first one's or behind the last one's, in
-  // the order of turns; and whether turns may make rows that it does not go over.
-  bool has_before, has_behind, has_less;
+  // Points of which the row is not made by a turn, but in front of the first one's or behind the last one's, in the order of turns.
+  PointsApart before, behind;
+  bool has_less;  // turns may make rows that it does not go over
 };
 
 // A read, behind the loop, of a row that is not its own index's.
 struct LastRead {
   ReadPlace at;
   size_t stream;
-  // Of the turn so many before the end; 0: of none, what was there before the loop.
+  enum class Of : uint8_t {
+    kStart,   // no turn makes it
+    kLast,    // the turn `before_end` before the end does, whenever this is read
+    kEither,  // that turn, or none does
+    kPicked,  // some turn may
+  };
+  Of of;
   int64_t before_end;
   ir::Affine row;
-  bool is_made;  // by the loop, whenever this is read
+  ir::Value result;  // of the read
+  bool is_asked;     // it ends the run where there is no such row
 };
 
 struct StreamReaders {
@@ -83,8 +105,9 @@ class StreamReadersFinder {
                                  const Streams& streams) const;
   std::optional<StreamReader> ReaderOf(const ir::Inst& inst, uint32_t block, size_t place,
                                        Search& search) const;
-  bool FindRow(const ir::Inst& inst, const Search& search, StreamReader& reader,
-               std::vector<int64_t>& kept) const;
+  bool FindRow(const ir::Inst& inst, const Search& search, StreamReader& reader) const;
+  bool IsMade(const ir::Each& each, ir::Value row, const ir::Affine& more,
+              const StreamReader& maker) const;
   bool NeedsOnlyRows(const ir::Inst& inst, const Search& search) const;
   bool HasForm(const ir::Inst& inst, const BlockLoop& loop, StreamReader& reader) const;
   void FindEnds(const Stream& s, StreamReader& reader) const;

@@ -16,10 +16,13 @@
 // Only of arrays that may be larger than the function's own, and where every run that leaves the loop gets to what reads them: where that
 // ends the run, it may do so in a turn. Comes before derivatives are taken: turns take back what they made of their row.
 #include <algorithm>
+#include <iterator>
 #include <optional>
 #include <utility>
 #include <vector>
 
+#include "core/ir/append.h"
+#include "core/opt/loop_traps.h"
 #include "core/opt/reader_runs.h"
 #include "core/opt/row_statement.h"
 #include "core/opt/simplify.h"
@@ -51,7 +54,12 @@ class RowsOfStream {
   const Stream& stream() const { return s_; }
   // Of the turn, where it begins, and of those before, which turns hand on.
   const std::vector<Value>& rows() const { return rows_; }
-  ir::ValueSpan HandedOn() const { return ir::ValueSpan(rows_).subspan(1); }
+  // What turns hand on: rows of turns before, and those that are picked.
+  std::vector<Value> HandedOn() const {
+    std::vector<Value> all(rows_.begin() + 1, rows_.end());
+    for (const Picked& p : picked_) all.push_back(p.value);
+    return all;
+  }
 
   // In the block: nothing is the array but its rows.
   void ReadRowsIn(uint32_t block) {
@@ -69,27 +77,48 @@ class RowsOfStream {
   void ReadLast(const LastRead& last) {
     Inst& at = f_.blocks[last.at.block].insts[last.at.place];
     Inst& read = last.at.in_body ? at.each->body[*last.at.in_body] : at;
-    if (last.before_end == 0) {
-      read.args[0] = s_.start;
-      return;
+    switch (last.of) {
+      case LastRead::Of::kStart: read.args[0] = s_.start; return;
+      case LastRead::Of::kLast: read.args[0] = rows_[static_cast<size_t>(last.before_end)]; break;
+      case LastRead::Of::kEither: read.args[0] = ChosenFor(last); break;
+      case LastRead::Of::kPicked: read.args[0] = PickedFor(last); break;
     }
-    read.args[0] = last.is_made ? rows_[static_cast<size_t>(last.before_end)] : ChosenFor(last);
     DropRow(read);
   }
 
   // At the end of the builder's block: what the first turn gets.
-  std::vector<Value> StartRows() {
+  std::vector<Value> StartRows(BroughtValues& brought) {
+    CheckShape();
     std::vector<Value> starts;
     for (size_t k = 1; k < rows_.size(); ++k) {
       const auto before = static_cast<int64_t>(k) * s_.step;
       starts.push_back(RowOfStart(s_.FirstRow() - Affine::Const(before), true));
     }
+    for (Picked& p : picked_) {
+      p.row = brought.Bring(p.row);
+      starts.push_back(RowOfStart(p.row, true));
+    }
     return starts;
   }
+  Value RowOfStart(const Affine& row) { return RowOfStart(row, true); }
   void BeginTurn() {
-    RowOfStart(s_.row, false);
+    RowOfStart(s_.row, !s_.is_always_there);
     f_.blocks[b_.block()].insts.back().results[0] = rows_[0];
     for (uint32_t id : s_.versions) f_.values[id] = row_type_;
+  }
+  // What the next turn gets, where the turn has made `row`; behind the builder's block.
+  std::vector<Value> EndTurn(Value row) {
+    std::vector<Value> next = {row};
+    next.insert(next.end(), rows_.begin() + 1, rows_.end());
+    next.pop_back();
+    for (const Picked& p : picked_) {
+      const Value is = b_.Make(Op::Eq, {b_.AffineOf(s_.row), b_.AffineOf(p.row)});
+      const uint32_t join = b_.NewBlock();
+      next.push_back(b_.AddParam(join, row_type_));
+      b_.Branch(is, {join, {row}}, {join, {p.value}});
+      b_.SetBlock(join);
+    }
+    return next;
   }
   bool HasChosen() const { return !chosen_.empty(); }
   void ChooseLast(Value runs) {
@@ -110,13 +139,36 @@ class RowsOfStream {
     Value value;
   };
 
+  // A row that some turn makes, if any does.
+  struct Picked {
+    Affine row;
+    Value value;
+  };
+
+  // It would end the run if it could not be there.
+  void CheckShape() {
+    for (Value n : s_.shape) {
+      if (IsExtent(n, finder_.defs())) continue;
+      const Inst* maker = finder_.defs().Inst(s_.start);
+      b_.SetLoc(maker == nullptr ? 0 : maker->loc);
+      b_.Check(b_.Make(Op::Ge, {n, b_.I64(0)}), ir::TrapKind::kNegativeSize, n);
+      b_.SetLoc(0);
+    }
+  }
+  Value PickedFor(const LastRead& last) {
+    for (const Picked& p : picked_) {
+      if (p.row == last.row) return p.value;
+    }
+    picked_.push_back({last.row, f_.NewValue(row_type_)});
+    return picked_.back().value;
+  }
   void ReadRow(Inst& inst) {
     if (inst.args.empty() || !s_.IsVersion(inst.args[0])) return;
     if (inst.op == Op::Dim) {
       inst.args[0] = s_.start;
       return;
     }
-    const int64_t before = *s_.TurnsBefore(s_.row, finder_.FormOf(inst.subs[0]));
+    const int64_t before = s_.before.at(&inst);
     if (before > 0 || inst.args[0] == s_.array) inst.args[0] = rows_[static_cast<size_t>(before)];
     DropRow(inst);
   }
@@ -141,9 +193,19 @@ class RowsOfStream {
       const Affine left = Affine::Of(s_.shape[0]) - row - Affine::Const(1);
       b_.SetGuard(b_.Holds({{row, false}, {left, false}}));
     }
-    const Value element = b_.Index(s_.start, subs);
+    const Value element = Element(s_.start, subs);
     b_.SetGuard(ir::kNoValue);
     return element;
+  }
+  // Of what some stores have made of an array.
+  Value Element(Value array, const std::vector<Affine>& at) {
+    const Inst* store = finder_.defs().Inst(array);
+    if (store != nullptr && store->op == Op::Zeros) return b_.Zero(row_type_.Element());
+    if (store == nullptr || store->op != Op::Update) return b_.Index(array, at);
+    std::vector<ir::Constraint> same;
+    for (size_t k = 0; k < at.size(); ++k) same.push_back({at[k] - store->subs[k], true});
+    const Value before = Element(store->args[0], at);
+    return b_.Make(Op::Select, {b_.Holds(same), store->args[1], before});
   }
   template <typename Element>
   Value MakeRow(Element&& element) {
@@ -164,6 +226,7 @@ class RowsOfStream {
   const ir::Values rest_;
   std::vector<Value> rows_;
   std::vector<Chosen> chosen_;
+  std::vector<Picked> picked_;
 };
 
 // The change of one loop.
@@ -182,11 +245,14 @@ class Streaming {
     for (const LastRead& last : found.last) arrays_[last.stream].ReadLast(last);
     ReaderRuns readers(b_, finder_, streams_, found.readers);
     AddPreheader(f_, loop_);
-    readers.Start(loop_.entry);
+    BroughtValues brought(f_, finder_.front(), streams_[0].l.loop, loop_.entry);
+    readers.Start(loop_.entry, brought, [&](size_t stream, const Affine& row) {
+      return arrays_[stream].RowOfStart(row);
+    });
     b_.SetBlock(loop_.entry);
     std::vector<Value> starts;
     for (RowsOfStream& a : arrays_) {
-      const std::vector<Value> rows = a.StartRows();
+      const std::vector<Value> rows = a.StartRows(brought);
       starts.insert(starts.end(), rows.begin(), rows.end());
     }
     BeginTurns();
@@ -194,9 +260,30 @@ class Streaming {
     LeaveLoop();
     HandOn(starts, readers.Tables());
     readers.Finish();
+    for (const LastRead& last : found.last) {
+      if (last.is_asked) CheckRow(last);
+    }
   }
 
  private:
+  // In front of a read that would have ended the run.
+  void CheckRow(const LastRead& last) {
+    std::vector<Inst>& insts = f_.blocks[last.at.block].insts;
+    const auto read = std::find_if(insts.begin(), insts.end(), [&](const Inst& inst) {
+      return !inst.results.empty() && inst.results[0] == last.result;
+    });
+    std::vector<Inst> check;
+    ir::Appender out(f_, check, read->loc);
+    const Value row = out.Number(last.row), rows = streams_[last.stream].shape[0];
+    const ir::Type type = ir::Type::Bool();
+    const Value is_one = out.Make(
+        Op::And, type,
+        {out.Make(Op::Ge, type, {row, out.Number(Affine())}), out.Make(Op::Lt, type, {row, rows})});
+    out.Check(is_one, ir::TrapKind::kIndex, {row, rows});
+    insts.insert(read, std::make_move_iterator(check.begin()),
+                 std::make_move_iterator(check.end()));
+  }
+
   void BeginTurns() {
     const uint32_t begin = b_.NewBlock();
     const ir::Edge stay = loop_.Stay(f_);
@@ -216,14 +303,17 @@ class Streaming {
     const uint32_t end = b_.NewBlock();
     BackEdge() = {end, {}};
     ReaderRuns::Rows rows;
-    std::vector<Value> next;  // rows of turns before, for the next one
     for (const RowsOfStream& a : arrays_) {
       rows.push_back(a.rows());
       if (const Value made = args[a.stream().param]; made != a.stream().array)
         rows.back()[0] = made;
-      next.insert(next.end(), rows.back().begin(), rows.back().end() - 1);
     }
     readers.Run(end, rows);
+    std::vector<Value> next;
+    for (size_t k = 0; k < arrays_.size(); ++k) {
+      const std::vector<Value> of_array = arrays_[k].EndTurn(rows[k][0]);
+      next.insert(next.end(), of_array.begin(), of_array.end());
+    }
     Replace(args, next, readers.Tables(), [](const auto& t) { return t.next; });
     b_.Jump(loop_.header, args);
   }
@@ -238,8 +328,10 @@ class Streaming {
   }
   void HandOn(const std::vector<Value>& starts, const std::vector<ReaderRuns::Table>& tables) {
     std::vector<Value> before;
-    for (const RowsOfStream& a : arrays_)
-      before.insert(before.end(), a.HandedOn().begin(), a.HandedOn().end());
+    for (const RowsOfStream& a : arrays_) {
+      const std::vector<Value> rows = a.HandedOn();
+      before.insert(before.end(), rows.begin(), rows.end());
+    }
     Replace(f_.blocks[loop_.header].params, before, tables, [](const auto& t) { return t.param; });
     Replace(f_.blocks[loop_.entry].term.edges[loop_.entry_edge].args, starts, tables,
             [](const auto& t) { return t.start; });

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "core/ir/block_loops.h"
+#include "core/ir/statements.h"
 
 namespace pullback::opt {
 
@@ -21,7 +22,7 @@ StreamFinder::StreamFinder(const ir::Function& f)
     : f_(f),
       dominators_(f),
       defs_(f),
-      front_(dominators_, defs_),
+      front_(dominators_, defs_, FrontValues::Made::kStatements),
       extents_(f),
       own_(f),
       around_(ir::LoopsAround(f, dominators_)) {}
@@ -87,12 +88,12 @@ bool StreamFinder::IsWithin(const Affine& form, Value extent,
 
 std::vector<Affine> StreamFinder::FactsBehind(const BlockLoop& loop, uint32_t block,
                                               size_t place) const {
+  const auto is_size = [&](Value v) { return IsNotNegative(Affine::Of(v), defs_); };
   TurnFacts facts;
   for (uint32_t b = block; b != loop.header; b = dominators_.Idom(b)) {
     const std::vector<Inst>& insts = f_.blocks[b].insts;
     for (size_t k = 0; k < (b == block ? place : insts.size()); ++k) {
-      if (insts[k].op == Op::Check)
-        Learn(f_, insts[k].args[0], true, [](Value) { return false; }, defs_, facts);
+      if (insts[k].op == Op::Check) Learn(f_, insts[k].args[0], true, is_size, defs_, facts);
     }
     if (b == 0) break;
   }
@@ -102,6 +103,9 @@ std::vector<Affine> StreamFinder::FactsBehind(const BlockLoop& loop, uint32_t bl
 ir::Values StreamFinder::ShapeOf(Value array, const BlockLoop& loop) const {
   ir::Values shape;
   const Inst* inst = defs_.Inst(array);
+  for (; inst != nullptr && (inst->op == Op::Update || inst->op == Op::AddAt);
+       inst = defs_.Inst(array))
+    array = inst->args[0];
   for (size_t axis = 0; axis < f_.TypeOf(array).rank; ++axis) {
     const Value extent =
         inst != nullptr && inst->op == Op::Zeros ? inst->args[axis] : extents_.Of(array, axis);
@@ -130,7 +134,7 @@ std::optional<Stream> StreamFinder::Find(const RowLoop& l, size_t param) const {
   const Value array = f_.blocks[l.loop.header].params[param];
   if (!f_.TypeOf(array).IsArray() || f_.TypeOf(array).rank < 2) return std::nullopt;
   const Value start = l.loop.Arguments(f_)[param];
-  Stream s{l, param, array, start, ShapeOf(start, l.loop), {}, 0, 0, {}, 0};
+  Stream s{l, param, array, start, ShapeOf(start, l.loop), {}, 0, 0, {}, {}, 0, true};
   if (s.shape.empty() || own_.IsNoLarger(s.shape) || !FindVersions(s) || !HoldsOnlyVersions(s) ||
       !FindRows(s))
     return std::nullopt;
@@ -193,50 +197,101 @@ bool StreamFinder::FindRows(Stream& s) const {
   const auto is_store = [](const Inst& inst) {
     return inst.op == Op::Update || inst.op == Op::AddAt;
   };
+  const auto steps_by_one = [&](const Affine& row) {
+    const int64_t step = row.Coeff(s.l.turn);
+    return step == 1 || step == -1;
+  };
   for_each_access([&](const Inst& inst, uint32_t, size_t) {
     if (is_store(inst)) s.row = FormOf(inst.subs[0]);
-    return !is_store(inst);
+    return !is_store(inst) || !steps_by_one(s.row);
   });
   s.step = s.row.Coeff(s.l.turn);
   const Affine rest = s.row - Affine::Of(s.l.turn) * s.step;
-  if ((s.step != 1 && s.step != -1) || !IsInFront(rest, s.l.loop)) return false;
+  if (!steps_by_one(s.row) || !IsInFront(rest, s.l.loop)) return false;
   return for_each_access([&](const Inst& inst, uint32_t b, size_t k) {
-    if (is_store(inst)) {
-      return is_version(inst.args[0]) && !is_version(inst.args[1]) &&
-             FormOf(inst.subs[0]) == s.row && IsRowOfTurn(s.row, b, k, s);
-    }
     if (inst.op == Op::Dim) return true;
     if (b == s.l.loop.header) return false;  // no turn has begun
-    if (!inst.each) return Reads(inst, b, k, s);
+    if (is_store(inst)) {
+      return is_version(inst.args[0]) && !is_version(inst.args[1]) && HasRowAt(inst, b, k, s) &&
+             s.before.at(&inst) == 0;
+    }
+    if (!inst.each) return inst.op == Op::Index && HasRowAt(inst, b, k, s);
     const auto& results = inst.each->results;
     return std::none_of(results.begin(), results.end(),
                         [&](const ir::EachResult& r) { return is_version(r.into); }) &&
            std::all_of(inst.each->body.begin(), inst.each->body.end(), [&](const Inst& body) {
              return std::none_of(body.args.begin(), body.args.end(), is_version) ||
-                    Reads(body, b, k, s);
+                    (body.op == Op::Index && HasRowAt(body, b, k, s));
            });
   });
 }
 
-bool StreamFinder::Reads(const Inst& read, uint32_t block, size_t place, Stream& s) const {
-  if (read.op != Op::Index) return false;
-  const Affine row = FormOf(read.subs[0]);
-  const std::optional<int64_t> before = s.TurnsBefore(s.row, row);
-  if (!before || !IsRowOfTurn(row, block, place, s)) return false;
+// That of the turn, or of few turns before, whatever is said at that place.
+bool StreamFinder::HasRowAt(const Inst& access, uint32_t block, size_t place, Stream& s) const {
+  const Affine row = FormOf(access.subs[0]), turn = Affine::Of(s.l.turn);
+  std::optional<int64_t> before = s.TurnsBefore(s.row, row);
+  const std::vector<Affine> of_turn = {turn - s.l.first, s.l.bound - turn - Affine::Const(1)};
+  const bool is_there = IsWithin(row, s.shape[0], of_turn);
+  if (before == 0 && !is_there) s.is_always_there = false;
+  if (!before || !is_there) {
+    const ir::Each* each = f_.blocks[block].insts[place].each.get();
+    const std::vector<Affine> facts = FactsAt(block, place, each, access.guard, s.l);
+    if (!IsWithin(row, s.shape[0], facts)) return false;
+    const Affine away = (s.row - row) * s.step;
+    const bool is_own =
+        IsAtLeast0(away, facts) && IsAtLeast0(away * -1, facts);  // z[0] where i is 0
+    if (!before && is_own) before = 0;
+  }
+  if (!before) return false;
+  s.before[&access] = *before;
   s.kept = std::max(s.kept, *before);
   return true;
 }
 
-bool StreamFinder::IsRowOfTurn(const Affine& row, uint32_t block, size_t place,
-                               const Stream& s) const {
-  const Affine turn = Affine::Of(s.l.turn);
-  std::vector<Affine> facts = {turn - s.l.first, s.l.bound - turn - Affine::Const(1)};
-  if (IsWithin(row, s.shape[0], facts)) return true;
-  const auto is_turn = [&](Value v) { return v == s.l.turn; };
-  for (const Affine& fact :
-       FactsAt(f_, s.l.loop, block, place, is_turn, dominators_, defs_).at_least_0)
-    facts.push_back(FormOf(fact));
-  return IsWithin(row, s.shape[0], facts);
+// What a guard in a body says, so far as it speaks of the turn alone.
+void StreamFinder::LearnGuard(const ir::Each& each, Value guard, bool holds, const RowLoop& l,
+                              TurnFacts& facts) const {
+  const Inst* test = guard.valid() ? ir::FindDef(each, guard) : nullptr;
+  if (test == nullptr) {
+    if (guard.valid()) Learn(f_, guard, holds, [&](Value v) { return v == l.turn; }, defs_, facts);
+    return;
+  }
+  if (test->op == Op::Not) return LearnGuard(each, test->args[0], !holds, l, facts);
+  if (test->op == (holds ? Op::And : Op::Or)) {
+    for (Value part : test->args) LearnGuard(each, part, holds, l, facts);
+    return;
+  }
+  if (test->op != Op::Holds || (!holds && test->constraints.size() != 1)) return;
+  for (const ir::Constraint& c : test->constraints) {
+    const Affine form = FormOf(c.e);
+    const auto is_known = [&](const Affine::Term& t) {
+      return std::abs(t.coeff) == 1 && (t.value == l.turn || IsOfDims(Affine::Of(t.value), defs_));
+    };
+    if (!std::all_of(form.terms.begin(), form.terms.end(), is_known)) continue;
+    if (c.equality) {
+      if (!holds) facts.not_0.push_back(form);
+      if (holds) facts.at_least_0.insert(facts.at_least_0.end(), {form, form * -1});
+    } else {
+      facts.at_least_0.push_back(holds ? form : form * -1 - Affine::Const(1));
+    }
+  }
+}
+
+std::vector<Affine> StreamFinder::FactsAt(uint32_t block, size_t place, const ir::Each* each,
+                                          Value guard, const RowLoop& l) const {
+  const Affine turn = Affine::Of(l.turn);
+  std::vector<Affine> facts = {turn - l.first, l.bound - turn - Affine::Const(1)};
+  const auto is_turn = [&](Value v) { return v == l.turn; };
+  TurnFacts known = opt::FactsAt(f_, l.loop, block, place, is_turn, dominators_, defs_);
+  if (each != nullptr) LearnGuard(*each, guard, true, l, known);
+  for (const Affine& fact : known.at_least_0) facts.push_back(FormOf(fact));
+  for (const Affine& fact : known.not_0) {
+    for (const int64_t sign : {1, -1}) {
+      const Affine form = FormOf(fact) * sign;
+      if (IsAtLeast0(form, facts)) facts.push_back(form - Affine::Const(1));
+    }
+  }
+  return facts;
 }
 
 }  // namespace pullback::opt

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <set>
 #include <vector>
@@ -17,7 +18,7 @@
 
 namespace pullback::opt {
 
-inline constexpr int64_t kMostRowsKept = 4;  // of turns before
+inline constexpr int64_t kMostRowsKept = 16;  // of turns before
 
 // A loop that counts up by ones, from one form to below another.
 struct RowLoop {
@@ -37,7 +38,10 @@ struct Stream {
   int64_t step;       // from one turn's to the next one's: 1 or -1
   int64_t kept;       // so many rows of turns before are read
   ValueIds versions;  // what the array is within turns
-  int64_t ahead;      // of the row of the first such array of the loop
+  std::map<const ir::Inst*, int64_t>
+      before;            // by access in the loop: how many turns before it is the row's
+  int64_t ahead;         // of the row of the first such array of the loop
+  bool is_always_there;  // every turn has such a row, not only where one is read or stored to
 
   bool IsVersion(ir::Value v) const { return v == array || versions.contains(v.id); }
   ir::Affine RowOf(const ir::Affine& turn) const { return row.Substitute(l.turn, turn); }
@@ -84,8 +88,12 @@ class StreamFinder {
   bool FindVersions(Stream& s) const;
   bool HoldsOnlyVersions(const Stream& s) const;
   bool FindRows(Stream& s) const;
-  bool Reads(const ir::Inst& read, uint32_t block, size_t place, Stream& s) const;
-  bool IsRowOfTurn(const ir::Affine& row, uint32_t block, size_t place, const Stream& s) const;
+  bool HasRowAt(const ir::Inst& access, uint32_t block, size_t place, Stream& s) const;
+  // `each`: the statement there, if it is one; `guard`: of the access in its body.
+  std::vector<ir::Affine> FactsAt(uint32_t block, size_t place, const ir::Each* each,
+                                  ir::Value guard, const RowLoop& l) const;
+  void LearnGuard(const ir::Each& each, ir::Value guard, bool holds, const RowLoop& l,
+                  TurnFacts& facts) const;
 
   const ir::Function& f_;
   const ir::Dominators dominators_;

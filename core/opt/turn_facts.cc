@@ -216,9 +216,10 @@ void Learn(const ir::Function& f, Value condition, bool holds, IsTame is_tame,
 
 TurnFacts FactsAt(const ir::Function& f, const BlockLoop& loop, uint32_t block, size_t place,
                   IsTame is_tame, const ir::Dominators& dominators, const DefinitionBlocks& defs) {
-  const auto counts = [&](uint32_t to) {  // edges of the loop to the block
+  const auto counts = [&](uint32_t to) {  // edges of the loop to the block, but from behind it
     size_t edges = 0;
     for (uint32_t b : loop.blocks) {
+      if (dominators.Dominates(to, b)) continue;
       for (const ir::Edge& e : f.blocks[b].term.edges) edges += e.block == to;
     }
     return edges;

@@ -213,8 +213,9 @@ bool TurnSizes::IsPlace(const CountedNest* nest, int64_t more, Value extent) con
 }
 
 bool TurnSizes::IsPlace(int64_t place, Value extent) const {
-  const Affine rows = values_.FormOf(extent);
-  return rows.IsConst() && 0 <= place && place < rows.constant;
+  const Affine behind = values_.FormOf(extent) - Affine::Const(place + 1);
+  return 0 <= place &&
+         (behind.IsConst() ? behind.constant >= 0 : IsNotNegative(behind, values_.defs));
 }
 
 }  // namespace pullback::opt

@@ -90,6 +90,11 @@ Status PrepareLoops(PassRunner& passes, ir::Module& m) {
   }));
   PB_RETURN_IF_ERROR(ImproveLoops(passes, m, false));
   PB_RETURN_IF_ERROR(RaiseLoops(passes, m));
+  const auto unroll = [&] {
+    return passes.Run("unroll", m,
+                      [&](ir::Module& x) { return opt::UnrollStatements(x, passes.rules()); });
+  };
+  PB_RETURN_IF_ERROR(unroll());
   PB_RETURN_IF_ERROR(passes.Run("join_makers", m, [&](ir::Module& x) {
     bool joined = false;
     for (auto& f : x.functions) joined |= opt::JoinMakers(x, *f);
@@ -100,9 +105,9 @@ Status PrepareLoops(PassRunner& passes, ir::Module& m) {
     for (auto& f : x.functions) streamed |= opt::StreamRows(x, *f);
     return streamed ? opt::Simplify(x, passes.rules()) : Status();
   }));
-  if (streamed) PB_RETURN_IF_ERROR(RaiseLoops(passes, m));  // that fill a row
-  return passes.Run("unroll", m,
-                    [&](ir::Module& x) { return opt::UnrollStatements(x, passes.rules()); });
+  if (!streamed) return {};
+  PB_RETURN_IF_ERROR(RaiseLoops(passes, m));  // that fill a row
+  return unroll();
 }
 
 Status ShareStatements(PassRunner& passes, ir::Module& m) {
