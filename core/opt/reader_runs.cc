@@ -261,7 +261,9 @@ Value ReaderRuns::Fold(Value so_far, Value next, const ir::EachResult& like) {
 }
 
 std::vector<ir::Constraint> ReaderRuns::HasPoint(const Reader& r, const Affine& at) {
-  return {{at, false}, {Affine::Of(PointsOf(r)) - at - Affine::Const(1), false}};
+  std::vector<ir::Constraint> has = {{Affine::Of(PointsOf(r)) - at - Affine::Const(1), false}};
+  if (!at.IsConst() || at.constant < 0) has.push_back({at, false});
+  return has;
 }
 
 void ReaderRuns::Finish() {

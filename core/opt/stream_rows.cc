@@ -22,6 +22,7 @@
 #include <vector>
 
 #include "core/ir/append.h"
+#include "core/ir/op_weight.h"
 #include "core/opt/loop_traps.h"
 #include "core/opt/reader_runs.h"
 #include "core/opt/row_statement.h"
@@ -123,9 +124,10 @@ class RowsOfStream {
   bool HasChosen() const { return !chosen_.empty(); }
   void ChooseLast(Value runs) {
     for (const Chosen& c : chosen_) {
+      const Value old = RowOfStart(c.row, true);
       MakeRow([&](const std::vector<Affine>& own) {
         const Value made = b_.Index(rows_[static_cast<size_t>(c.before_end)], own);
-        return b_.Make(Op::Select, {runs, made, OfStart(c.row, own, true)});
+        return b_.Make(Op::Select, {runs, made, b_.Index(old, own)});
       });
       f_.blocks[b_.block()].insts.back().results[0] = c.value;
     }
@@ -182,20 +184,34 @@ class RowsOfStream {
 
   // Of what was there before the loop. `maybe`: that row may not be.
   Value RowOfStart(const Affine& row, bool maybe) {
-    const Inst* zeros = finder_.defs().Inst(s_.start);
-    if (zeros != nullptr && zeros->op == Op::Zeros) return b_.Zeros(row_type_.elem, rest_);
-    return MakeRow([&](const std::vector<Affine>& own) { return OfStart(row, own, maybe); });
-  }
-  Value OfStart(const Affine& row, const std::vector<Affine>& own, bool maybe) {
-    std::vector<Affine> subs = {row};
-    subs.insert(subs.end(), own.begin(), own.end());
-    if (maybe) {
-      const Affine left = Affine::Of(s_.shape[0]) - row - Affine::Const(1);
-      b_.SetGuard(b_.Holds({{row, false}, {left, false}}));
+    const Inst* maker = finder_.defs().Inst(s_.start);
+    if (maker != nullptr && maker->op == Op::Zeros) return b_.Zeros(row_type_.elem, rest_);
+    const std::optional<Value> index = maker == nullptr ? std::nullopt : RowIndex(*maker);
+    const Affine left = Affine::Of(s_.shape[0]) - row - Affine::Const(1);
+    if (index) {
+      Copier names(f_);
+      Inst made = StatementAtRow(f_, *maker, *index, row, names);
+      if (maybe) made.each->where.insert(made.each->where.end(), {{row, false}, {left, false}});
+      return b_.Append(std::move(made)).results[0];
     }
-    const Value element = Element(s_.start, subs);
-    b_.SetGuard(ir::kNoValue);
-    return element;
+    return MakeRow([&](const std::vector<Affine>& own) {
+      std::vector<Affine> at = {row};
+      at.insert(at.end(), own.begin(), own.end());
+      if (maybe) b_.SetGuard(b_.Holds({{row, false}, {left, false}}));
+      const Value element = Element(s_.start, at);
+      b_.SetGuard(ir::kNoValue);
+      return element;
+    });
+  }
+  // Of a statement that makes elements of others at little cost: the index of its rows.
+  static std::optional<Value> RowIndex(const Inst& maker) {
+    if (!maker.each || maker.results.size() != 1) return std::nullopt;
+    const ir::Each& each = *maker.each;
+    const ir::EachResult& r = each.results[0];
+    const bool makes_elements = r.monoid == ir::Monoid::kGen && !r.into.valid() &&
+                                r.out.size() == each.indices.size() && IsPrefixForm(each, r) &&
+                                std::none_of(each.body.begin(), each.body.end(), ir::IsDear);
+    return makes_elements ? std::optional(each.indices[0].var) : std::nullopt;
   }
   // Of what some stores have made of an array.
   Value Element(Value array, const std::vector<Affine>& at) {
