@@ -87,9 +87,19 @@ class RowsOfStream {
     DropRow(read);
   }
 
-  // At the end of the builder's block: what the first turn gets.
+  // At the end of the builder's block:
+  // It would end the run if it could not be there.
+  void CheckShape() {
+    for (Value n : s_.shape) {
+      if (IsExtent(n, finder_.defs())) continue;
+      const Inst* maker = finder_.defs().Inst(s_.start);
+      b_.SetLoc(maker == nullptr ? 0 : maker->loc);
+      b_.Check(b_.Make(Op::Ge, {n, b_.I64(0)}), ir::TrapKind::kNegativeSize, n);
+      b_.SetLoc(0);
+    }
+  }
+  // What the first turn gets.
   std::vector<Value> StartRows(BroughtValues& brought) {
-    CheckShape();
     std::vector<Value> starts;
     for (size_t k = 1; k < rows_.size(); ++k) {
       const auto before = static_cast<int64_t>(k) * s_.step;
@@ -147,16 +157,6 @@ class RowsOfStream {
     Value value;
   };
 
-  // It would end the run if it could not be there.
-  void CheckShape() {
-    for (Value n : s_.shape) {
-      if (IsExtent(n, finder_.defs())) continue;
-      const Inst* maker = finder_.defs().Inst(s_.start);
-      b_.SetLoc(maker == nullptr ? 0 : maker->loc);
-      b_.Check(b_.Make(Op::Ge, {n, b_.I64(0)}), ir::TrapKind::kNegativeSize, n);
-      b_.SetLoc(0);
-    }
-  }
   Value PickedFor(const LastRead& last) {
     for (const Picked& p : picked_) {
       if (p.row == last.row) return p.value;
@@ -262,6 +262,8 @@ class Streaming {
     ReaderRuns readers(b_, finder_, streams_, found.readers);
     AddPreheader(f_, loop_);
     BroughtValues brought(f_, finder_.front(), streams_[0].l.loop, loop_.entry);
+    b_.SetBlock(loop_.entry);
+    for (RowsOfStream& a : arrays_) a.CheckShape();
     readers.Start(loop_.entry, brought, [&](size_t stream, const Affine& row) {
       return arrays_[stream].RowOfStart(row);
     });

@@ -284,5 +284,24 @@ TEST_CASE("settled reads: random loops over spans") {
   CHECK(without_tape < 120);
 }
 
+// What a turn of the outer loop makes is kept once, for all turns of the inner one, which read it element by element; so is a table of its
+// own. What nothing needs is not.
+TEST_CASE("settled reads: tables of a turn") {
+  const auto values_on_tape = [](const std::string& body) {
+    const ir::Module ssa = LowerText(kHead + body + " }", "f");
+    for (const int64_t k : {2, 0}) CheckDerivatives(ssa, Args(k));
+    const auto run = eval::Run(Derived(ssa, Transform::kValueAndGrad), Args());
+    REQUIRE(run.ok());
+    return run->cost.peak_tape;
+  };
+  const int64_t n = 5;
+  CHECK(values_on_tape(
+            "var c = zeros(m + 1)\n for i < n { var q = zeros(m + 1)\n for j < m { q[j + "
+            "1] = c[j] * c[j + 1] + x[i] * y[j] * q[j] }\n c = q }\n return sum(c)") <= 2 * n);
+  CHECK(
+      values_on_tape("var s = y\n var a = 0.0\n for i < n { var z = zeros(m)\n for j < m { z[j] = "
+                     "0.5 * s[j] + x[i]\n s[j] = z[j] }\n a += norm2(z) }\n return a") <= 2 * n);
+}
+
 }  // namespace
 }  // namespace pullback::testing

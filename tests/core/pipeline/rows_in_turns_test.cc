@@ -69,6 +69,12 @@ TEST_CASE("rows in turns: what a turn takes of its own set") {
       "  for a < b { s = s + sum i < n { sum(t[a, i]) * y[a, i] } }\n");
 }
 
+TEST_CASE("rows in turns: scans start anew for each row of a set, not for each element") {
+  CheckSets(
+      "  let e = gen a < b, i < n { cumsum(z[a, i]) }\n  var c = zeros(n, h)\n"
+      "  for a < b { c = 0.5 * c + tanh.(e[a]) }\n  s = sum(c * c)\n");
+}
+
 TEST_CASE("rows in turns: what more than a turn takes is one array") {
   CheckSets("  for a < b { s = s + sum i < n { sum(z[a, i]) ** 2 } }\n  s += sum(z)\n", 2);
   CheckSets("  for a < b { for c < b { s = sin(s + sum i < n { dot(z[a, i], z[c, i]) }) } }\n", 2);

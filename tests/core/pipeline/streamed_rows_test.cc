@@ -151,6 +151,19 @@ TEST_CASE("streamed rows: rows that no turn makes, turns whose rows nobody reads
   }
 }
 
+TEST_CASE("streamed rows: bools of rows, which are guards") {
+  CheckSizes(LoweredRows(
+      std::string(kAsManyRows) +
+      "for i in 1..n { for j < h { z[i, j] = sin(x[i, 0] + z[i - 1, j]) } }\n let q = gen i < n { "
+      "z[i, 0] > 0.0 }\n return sum i < n { if q[i] { x[i, 0] } else { 2.0 } }\n"));
+}
+
+TEST_CASE("streamed rows: a stored row that some turn does not have") {
+  CheckSizes(LoweredRows(
+      "var z = gen i < n, j < h { x[i, 0] }\n for i < n { if i + 1 < n { for j < h { z[i + 1, j] = "
+      "0.5 * z[i, j] + v[j] } } }\n return sum i < n { norm2(z[i]) }\n"));
+}
+
 TEST_CASE("streamed rows: errors") {
   for (const char* body : {
            "var z = zeros(n, h)\n for i in 1..n + 1 { z[i] = z[i - 1] + v }\n return norm(z[0])",
@@ -162,6 +175,11 @@ TEST_CASE("streamed rows: errors") {
            "i] }",
            "var z = zeros(n, h)\n for i in 1..n { z[i] = z[i - 1] + v }\n return sum i < n + 1 { "
            "z[i, 0] }",
+           "var z = zeros(n, h)\n for i in 1..n { z[i] = z[i - 1] + v }\n return sum i in 3..n { "
+           "z[i, 0] }",
+           "var z = zeros(n - 3, h)\n for i in 1..n - 3 { z[i] = z[i - 1] + v }\n return sum i < n "
+           "- "
+           "3 { z[i, 0] }",
        }) {
     INFO(body);
     const ir::Module ssa = LoweredRows(std::string(body) + "\n");
