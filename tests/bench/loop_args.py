@@ -111,7 +111,7 @@ LABELS = {"two_views": {"t": (2000, 32)}} | {
 
 
 # Of programs that need no others.
-SIZES = {"n": 1000, "2 * n": 2000, "d": 16, "h": 64, "k": 32}
+SIZES = {"n": 1000, "2 * n": 2000, "d": 16, "h": 64, "k": 32, "m": 64}
 
 
 def shapes_of(name):

@@ -42,7 +42,7 @@ const Program kSettled[] = {
     {"distances of two sequences",
      "var c = zeros(n + 1, m + 1)\n for i in 1..n + 1 { for j in 1..m + 1 { let d = x[i - 1] - y[j "
      "- 1]\n c[i, j] = d * d + c[i - 1, j] * c[i, j - 1] + min(c[i - 1, j - 1], c[i - 1, j]) } }\n "
-     "return c[n, m] * c[k, m]"},
+     "return c[n, m] + sum i < n + 1 { c[i, m] * c[n - i, m] }"},
     {"a recurrence",
      "var z = zeros(n)\n z[0] = x[0]\n for i in 1..n { z[i] = sin(z[i - 1]) * x[i] }\n return "
      "dot(z, z)"},
@@ -57,7 +57,7 @@ const Program kSettled[] = {
      "var c = gen i < n, j < m { 1.0 }\n for i in 1..n { for j < m { c[i, j] = c[i - 1, m - 1 - j] "
      "* y[j] + c[i "
      "- "
-     "1, j] * x[i] } }\n return sum(c * c) * c[k, 0]"},
+     "1, j] * x[i] } }\n return sum(c * c) + sum i < n { c[i, 0] * c[n - 1 - i, 0] }"},
     {"a branch that stores or does not",
      "var z = ones(n)\n for i in 1..n { if x[i] > 0.2 { z[i] = z[i - 1] * x[i] } }\n return dot(z, "
      "z)"},
