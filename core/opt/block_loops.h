@@ -8,6 +8,7 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/container/flat_hash_set.h"
+#include "absl/types/span.h"
 #include "core/ir/dominance.h"
 #include "core/ir/ir.h"
 
@@ -84,6 +85,9 @@ std::optional<Counter> FindCounterByOnes(const ir::Function& f, const BlockLoop&
 class UsingBlocks {
  public:
   explicit UsingBlocks(const ir::Function& f);
+  absl::Span<const uint32_t> Of(ir::Value v) const {
+    return absl::MakeConstSpan(blocks_).subspan(first_[v.id], first_[v.id + 1] - first_[v.id]);
+  }
   bool AnyOutside(ir::Value v, const BlockLoop& loop) const {
     return std::any_of(blocks_.begin() + first_[v.id], blocks_.begin() + first_[v.id + 1],
                        [&](uint32_t b) { return !loop.Holds(b); });

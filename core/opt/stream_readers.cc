@@ -42,6 +42,25 @@ bool Name(ir::AffineSpan subs, Value v) {
 
 }  // namespace
 
+StreamReadersFinder::StreamReadersFinder(const ir::Function& f, const ir::Dominators& dominators,
+                                         const StreamFinder& streams)
+    : f_(f),
+      dominators_(dominators),
+      streams_(streams),
+      statement_rows_(f),
+      users_(f),
+      order_(f.blocks.size()) {
+  for (const BlockLoop& l : FindLoops(f, dominators)) exits_[l.header] = l.Exit(f).block;
+  const std::vector<uint32_t>& order = dominators.order();
+  for (size_t k = 0; k < order.size(); ++k) order_[order[k]] = k;
+}
+
+void StreamReadersFinder::AddUsers(Value v, Search& search) const {
+  for (uint32_t b : users_.Of(v)) {
+    if (dominators_.IsReachable(b) && !search.loop().Holds(b)) search.blocks.insert(order_[b]);
+  }
+}
+
 const Stream* StreamReadersFinder::Search::StreamOf(Value v) const {
   const auto it = std::find_if(s.begin(), s.end(), [&](const Stream& x) { return x.array == v; });
   return it == s.end() ? nullptr : &*it;
@@ -57,7 +76,7 @@ Value StreamReadersFinder::Search::ReadBy(const Inst& inst) const {
 
 StreamReaders StreamReadersFinder::Find(Streams& streams) const {
   while (!streams.empty()) {
-    Search search{streams, BlocksRun(streams[0].l.loop), {}, {}, {}, {}};
+    Search search{streams, BlocksRun(streams[0].l.loop), {}, {}, {}, {}, {}};
     if (Find(search)) return std::move(search.found);
     std::erase_if(streams, [&](const Stream& s) { return s.array == search.needed; });
     const int64_t first = streams.empty() ? 0 : streams[0].ahead;
@@ -80,9 +99,12 @@ bool StreamReadersFinder::Find(Search& search) const {
   return false;
 }
 
+// What makes comes before what reads it: blocks are added behind the one that is looked at, or it is among them.
 bool StreamReadersFinder::VisitAll(Search& search) const {
-  for (uint32_t b : dominators_.order()) {
-    if (search.loop().Holds(b)) continue;
+  search.blocks.clear();
+  for (const Stream& s : search.s) AddUsers(s.array, search);
+  for (auto at = search.blocks.begin(); at != search.blocks.end(); ++at) {
+    const uint32_t b = dominators_.order()[*at];
     const std::vector<Inst>& insts = f_.blocks[b].insts;
     for (size_t k = 0; k < insts.size(); ++k) {
       if (Visit(insts[k], b, k, search)) continue;
@@ -100,13 +122,11 @@ bool StreamReadersFinder::VisitAll(Search& search) const {
 // Through loops that are left by their test alone.
 std::set<uint32_t> StreamReadersFinder::BlocksRun(const BlockLoop& loop) const {
   std::set<uint32_t> run;
-  const std::vector<BlockLoop> loops = FindLoops(f_, dominators_);
   for (uint32_t b = loop.Exit(f_).block; run.insert(b).second;) {
-    const auto is_header = [&](const BlockLoop& l) { return l.header == b; };
-    const auto inner = std::find_if(loops.begin(), loops.end(), is_header);
+    const auto exit = exits_.find(b);
     const ir::Terminator& term = f_.blocks[b].term;
-    if (inner != loops.end()) {
-      b = inner->Exit(f_).block;
+    if (exit != exits_.end()) {
+      b = exit->second;
     } else if (term.kind == ir::Terminator::Kind::kJump) {
       b = term.edges[0].block;
     }
@@ -121,7 +141,9 @@ bool StreamReadersFinder::Visit(const Inst& inst, uint32_t block, size_t place,
   if (inst.each && search.run.contains(block) && !search.banned.contains(inst.results[0].id)) {
     if (const auto reader = ReaderOf(inst, block, place, search)) {
       for (size_t k = 0; k < inst.results.size(); ++k) {
-        if (reader->by_row[k]) search.made[inst.results[k].id] = search.found.readers.size();
+        if (reader->by_row[k] == 0) continue;
+        search.made[inst.results[k].id] = search.found.readers.size();
+        AddUsers(inst.results[k], search);
       }
       search.found.readers.push_back(*reader);
       return true;
@@ -333,7 +355,8 @@ bool StreamReadersFinder::FindStored(Search& search) const {
     return false;
   };
   bool may = true;
-  for (uint32_t b : dominators_.order()) {
+  for (size_t at : search.blocks) {
+    const uint32_t b = dominators_.order()[at];
     const std::vector<Inst>& insts = f_.blocks[b].insts;
     for (size_t k = 0; k < insts.size(); ++k) {
       if (insts[k].op == Op::Dim || readers.contains({b, k})) continue;

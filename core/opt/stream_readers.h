@@ -74,8 +74,7 @@ struct StreamReaders {
 class StreamReadersFinder {
  public:
   StreamReadersFinder(const ir::Function& f, const ir::Dominators& dominators,
-                      const StreamFinder& streams)
-      : f_(f), dominators_(dominators), streams_(streams), statement_rows_(f) {}
+                      const StreamFinder& streams);
 
   // Of all that nothing reads otherwise; the others are taken out.
   StreamReaders Find(Streams& streams) const;
@@ -88,6 +87,7 @@ class StreamReadersFinder {
     std::map<uint32_t, size_t> made;  // readers, by their results that have rows
     std::set<uint32_t> banned;        // first results of statements that stay where they are
     ir::Value needed;                 // an array that is read otherwise
+    std::set<size_t> blocks;  // that may read the arrays, or what is made of them: by order_
 
     const BlockLoop& loop() const { return s[0].l.loop; }
     const Stream* StreamOf(ir::Value v) const;
@@ -99,6 +99,7 @@ class StreamReadersFinder {
   bool VisitAll(Search& search) const;
 
   std::set<uint32_t> BlocksRun(const BlockLoop& loop) const;
+  void AddUsers(ir::Value v, Search& search) const;
   bool Visit(const ir::Inst& inst, uint32_t block, size_t place, Search& search) const;
   bool FindLast(const ir::Inst& inst, uint32_t block, size_t place, Search& search) const;
   std::optional<LastRead> LastOf(const ir::Inst& read, const ReadPlace& at,
@@ -122,6 +123,9 @@ class StreamReadersFinder {
   const ir::Dominators& dominators_;
   const StreamFinder& streams_;
   const StatementRows statement_rows_;
+  const UsingBlocks users_;
+  std::map<uint32_t, uint32_t> exits_;  // of loops that are left by their test alone, by header
+  std::vector<size_t> order_;           // by block: its place in reverse postorder
 };
 
 }  // namespace pullback::opt

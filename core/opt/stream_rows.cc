@@ -36,7 +36,7 @@ using ir::Inst;
 using ir::Op;
 using ir::Value;
 
-constexpr int kMostStreams = 16;  // of a function: each walks over it
+constexpr int kMostStreams = 64;  // of a function: each walks over it
 
 // One array that is not held.
 class RowsOfStream {
