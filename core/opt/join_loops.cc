@@ -347,8 +347,9 @@ class LoopJoiner {
       if (!reads) return;
       const bool by_row =
           inst.op == Op::Index &&
-          s.TurnsBefore(s.row,
-                        streams.FormOf(inst.subs[0]).Substitute(second.turn, Affine::Of(s.l.turn)));
+          s.TurnsBefore(
+              s.row,
+              streams.FormOf(inst.subs[s.axis]).Substitute(second.turn, Affine::Of(s.l.turn)));
       (by_row ? taken : needed).insert(s.array);
     };
     for (const Stream& s : arrays) {

@@ -36,6 +36,15 @@ bool ReaderRuns::IsResult(Value v) const {
   });
 }
 
+size_t ReaderRuns::AxisOf(Value result) const {
+  for (const Reader& r : readers_) {
+    for (size_t k = 0; k < r.inst.results.size(); ++k) {
+      if (r.inst.results[k] == result) return *r.how.axes[k];
+    }
+  }
+  return 0;
+}
+
 std::vector<ReaderRuns::Table> ReaderRuns::Tables() const {
   std::vector<Table> all;
   for (const Reader& r : readers_) all.insert(all.end(), r.tables.begin(), r.tables.end());
@@ -73,7 +82,7 @@ void ReaderRuns::Start(uint32_t block, BroughtValues& brought, const StartRow& s
     Bring(r, brought);
     CheckSizes(r, finder_.defs());
     for (size_t k = 0; k < r.inst.results.size(); ++k) {
-      if (r.how.by_row[k] == 0 || r.how.stored.contains(k))
+      if (!r.how.axes[k] || r.how.stored.contains(k))
         r.tables.push_back({k, Identity(r, k), f_.NewLike(f_, r.inst.results[k]), {}});
     }
   }
@@ -130,7 +139,7 @@ void ReaderRuns::RunApart(bool in_front, BroughtValues& brought, const StartRow&
 Value ReaderRuns::Identity(const Reader& r, size_t result) {
   const ir::EachResult& like = r.inst.each->results[result];
   const ir::Type type = f_.TypeOf(r.inst.results[result]);
-  if (r.how.by_row[result] != 0 || like.monoid == ir::Monoid::kSum)
+  if (r.how.axes[result] || like.monoid == ir::Monoid::kSum)
     return type.IsScalar() ? b_.Zero(type) : b_.Zeros(type.elem, like.shape);
   if (type.IsScalar()) return b_.Const(type, ir::MonoidIdentity(like.monoid, type.elem));
   return b_.Append(EmptyTable(f_, like, type, true, r.inst.loc)).results[0];
@@ -147,9 +156,8 @@ void ReaderRuns::StartWhere(const std::vector<Affine>& at_least_0, Reader& r, Co
   const ir::Values results = b_.Append(std::move(part)).results;
   for (Table& t : r.tables) {
     const Value so_far = t.next.valid() ? t.next : t.start;
-    t.next = r.how.by_row[t.result] != 0
-                 ? b_.Add(so_far, results[t.result])
-                 : Fold(so_far, results[t.result], r.inst.each->results[t.result]);
+    t.next = r.how.axes[t.result] ? b_.Add(so_far, results[t.result])
+                                  : Fold(so_far, results[t.result], r.inst.each->results[t.result]);
   }
 }
 
@@ -176,12 +184,12 @@ void ReaderRuns::Run(Reader& r, const Affine& at, bool is_turn, RowTaken rows, C
     const ir::EachResult& like = r.inst.each->results[t.result];
     const Value so_far = t.next.valid() ? t.next : t.start, result = results[t.result];
     b_.SetLoc(ir::LocOfOut(r.inst, like));
-    if (r.how.by_row[t.result] == 0) {
+    if (!r.how.axes[t.result]) {
       t.next = Fold(so_far, result, like);
     } else if (like.shape.size() == 1 && is_sure) {
       t.next = b_.Update(so_far, {at}, result);
     } else {
-      t.next = PutRow(r, so_far, at, result, like);
+      t.next = PutRow(r, so_far, at, result, t.result);
     }
     b_.SetLoc(0);
   }
@@ -189,20 +197,21 @@ void ReaderRuns::Run(Reader& r, const Affine& at, bool is_turn, RowTaken rows, C
 
 // Its reads are of rows that the turn has; of numbers, these.
 void ReaderRuns::TakeRows(const Reader& r, RowTaken rows, Inst& inst) {
-  std::map<size_t, Value> taken;
-  for (const TakenRow& t : r.how.taken) taken[t.in_body] = rows(t);
+  std::map<size_t, std::pair<Value, size_t>> taken;  // of which axis
+  for (const TakenRow& t : r.how.taken) taken[t.in_body] = {rows(t), streams_[t.stream].axis};
   std::vector<Inst> body;
   std::map<Value, Value> numbers;
   for (size_t k = 0; k < inst.each->body.size(); ++k) {
     Inst& read = inst.each->body[k];
     const Inst* whole = k == 0 ? nullptr : &r.inst.each->body[k - 1];  // behind what says the row
     if (whole != nullptr && taken.contains(k - 1)) {
-      read.args[0] = taken.at(k - 1);
-      DropRow(read);
+      const auto [row, axis] = taken.at(k - 1);
+      read.args[0] = row;
+      DropRow(read, axis);
     } else if (whole != nullptr && whole->op == Op::Index && IsResult(whole->args[0])) {
       const Value row = read.args[0];
       if (f_.TypeOf(row).IsArray()) {
-        DropRow(read);
+        DropRow(read, AxisOf(whole->args[0]));
       } else if (f_.TypeOf(row) == ir::Type::Bool()) {  // it may be a guard, which is of the body
         read.op = Op::And;
         read.args = {row, row};
@@ -230,17 +239,19 @@ void ReaderRuns::TakeRows(const Reader& r, RowTaken rows, Inst& inst) {
 }
 
 // Added to a table that has zeros there; of what is no point nothing.
-Value ReaderRuns::PutRow(const Reader& r, Value table, const Affine& at, Value row,
-                         const ir::EachResult& like) {
-  const std::vector<Value> own =
-      b_.BeginEach(ir::ValueSpan(like.shape.data() + 1, like.shape.size() - 1));
+Value ReaderRuns::PutRow(const Reader& r, Value table, const Affine& at, Value row, size_t result) {
+  const ir::EachResult& like = r.inst.each->results[result];
+  const auto axis = static_cast<std::ptrdiff_t>(*r.how.axes[result]);
+  ir::Values rest = like.shape;
+  rest.erase(rest.begin() + axis);
+  const std::vector<Value> own = b_.BeginEach(rest);
   for (const ir::Constraint& c : HasPoint(r, at)) b_.Where(c);
   std::vector<Affine> subs;
   for (Value i : own) subs.push_back(Affine::Of(i));
   ir::EachResult put;
   put.value = own.empty() ? row : b_.Index(row, subs);
-  put.out.push_back(at);
-  put.out.insert(put.out.end(), subs.begin(), subs.end());
+  subs.insert(subs.begin() + axis, at);
+  put.out = subs;
   put.shape = like.shape;
   return b_.AddArrays(table, b_.EndEach({put})[0]);
 }

@@ -44,6 +44,7 @@ class ReaderRuns {
 
   const Stream* StreamOf(ir::Value v) const;
   bool IsResult(ir::Value v) const;
+  size_t AxisOf(ir::Value result) const;  // of its rows
   void Bring(Reader& r, BroughtValues& brought);
   void CheckSizes(const Reader& r, const DefinitionBlocks& defs);
   ir::Value Identity(const Reader& r, size_t result);
@@ -54,7 +55,7 @@ class ReaderRuns {
   void TakeRows(const Reader& r, RowTaken rows, ir::Inst& inst);
   void RunApart(bool in_front, BroughtValues& brought, const StartRow& start_row);
   ir::Value PutRow(const Reader& r, ir::Value table, const ir::Affine& at, ir::Value row,
-                   const ir::EachResult& like);
+                   size_t result);
   ir::Value Fold(ir::Value so_far, ir::Value next, const ir::EachResult& like);
   // Where that is a point of the reader's.
   static std::vector<ir::Constraint> HasPoint(const Reader& r, const ir::Affine& at);

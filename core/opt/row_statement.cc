@@ -24,9 +24,10 @@ Inst StatementAtRow(ir::Function& f, const Inst& whole, Value row, const Affine&
   for (size_t k = 0; k < inst.results.size(); ++k) {
     ir::EachResult& r = each.results[k];
     if (place < r.outer) --r.outer;
-    if (r.out.empty() || r.out[0].AsValue() != own_row) continue;
-    r.out.erase(r.out.begin());
-    r.shape.erase(r.shape.begin());
+    const std::optional<size_t> axis = RowAxis(r, own_row);
+    if (!axis) continue;
+    r.out.erase(r.out.begin() + static_cast<std::ptrdiff_t>(*axis));
+    r.shape.erase(r.shape.begin() + static_cast<std::ptrdiff_t>(*axis));
     const ir::Type type = f.TypeOf(whole.results[k]);
     inst.results[k] =
         f.NewValue(r.out.empty() ? type.Element() : ir::Type::Array(type.elem, type.rank - 1),
@@ -41,9 +42,16 @@ Inst StatementAtRow(ir::Function& f, const Inst& whole, Value row, const Affine&
   return inst;
 }
 
-void DropRow(Inst& index) {
-  const std::vector<Affine> subs = index.subs.ToVector();
-  index.subs = ThinVector<Affine>(subs.begin() + 1, subs.end());
+void DropRow(Inst& access, size_t axis) {
+  std::vector<Affine> subs = access.subs.ToVector();
+  subs.erase(subs.begin() + static_cast<std::ptrdiff_t>(axis));
+  access.subs = ThinVector<Affine>(subs.begin(), subs.end());
+}
+
+std::optional<size_t> RowAxis(const ir::EachResult& r, Value row) {
+  const auto at =
+      std::find_if(r.out.begin(), r.out.end(), [&](const Affine& a) { return a.AsValue() == row; });
+  return at == r.out.end() ? std::nullopt : std::optional(static_cast<size_t>(at - r.out.begin()));
 }
 
 }  // namespace pullback::opt

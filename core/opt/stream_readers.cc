@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "core/ir/statements.h"
+#include "core/opt/row_statement.h"
 #include "core/opt/turn_facts.h"
 
 namespace pullback::opt {
@@ -36,8 +37,11 @@ bool IsFolded(const ir::EachResult& r, ir::Type type) {
   return r.monoid == ir::Monoid::kSum || (extremum && type.IsFloat());
 }
 
-bool Name(ir::AffineSpan subs, Value v) {
-  return std::any_of(subs.begin(), subs.end(), [&](const Affine& a) { return a.Coeff(v) != 0; });
+bool NamesBeside(ir::AffineSpan subs, size_t axis, Value v) {
+  for (size_t k = 0; k < subs.size(); ++k) {
+    if (k != axis && subs[k].Coeff(v) != 0) return true;
+  }
+  return false;
 }
 
 }  // namespace
@@ -141,8 +145,8 @@ bool StreamReadersFinder::Visit(const Inst& inst, uint32_t block, size_t place,
   if (inst.each && search.run.contains(block) && !search.banned.contains(inst.results[0].id)) {
     if (const auto reader = ReaderOf(inst, block, place, search)) {
       for (size_t k = 0; k < inst.results.size(); ++k) {
-        if (reader->by_row[k] == 0) continue;
-        search.made[inst.results[k].id] = search.found.readers.size();
+        if (!reader->axes[k]) continue;
+        search.made[inst.results[k].id] = {search.found.readers.size(), *reader->axes[k]};
         AddUsers(inst.results[k], search);
       }
       search.found.readers.push_back(*reader);
@@ -182,26 +186,25 @@ std::optional<LastRead> StreamReadersFinder::LastOf(const Inst& read, const Read
   if (of == streams.end()) return std::nullopt;
   const Stream& s = *of;
   const BlockLoop& loop = s.l.loop;
-  const Affine row = streams_.FormOf(read.subs[0]);
+  const Affine row = streams_.FormOf(read.subs[s.axis]);
   if (!std::all_of(row.terms.begin(), row.terms.end(), [&](const Affine::Term& t) {
         return streams_.defs().BlockOf(t.value) != ir::kNoBlock &&
                streams_.front().MayBe(t.value, loop);
       }))
     return std::nullopt;
-  LastRead last{at,
-                static_cast<size_t>(of - streams.begin()),
-                LastRead::Of::kStart,
-                0,
-                row,
-                read.results[0],
-                false};
+  LastRead last{
+      at, static_cast<size_t>(of - streams.begin()), LastRead::Of::kStart, 0, row, {}, 0, false};
   const Affine in_front = (s.FirstRow() - row) * s.step;
   if (in_front.IsConst() && in_front.constant > 0) return last;
   std::vector<Affine> facts = streams_.FactsBehind(loop, at.block, at.place);
-  last.is_asked = !streams_.IsWithin(row, s.shape[0], facts);
-  if (last.is_asked && at.in_body) return std::nullopt;
+  last.is_asked = !streams_.IsWithin(row, s.rows(), facts);
+  const Inst& inst = f_.blocks[at.block].insts[at.place];
+  last.reader = inst.results[0];
+  last.loc = read.loc;
+  if (last.is_asked && at.in_body && (read.guard.valid() || !inst.each->where.empty()))
+    return std::nullopt;
   facts.push_back(row);
-  facts.push_back(streams_.FormOf(Affine::Of(s.shape[0])) - row - Affine::Const(1));
+  facts.push_back(streams_.FormOf(Affine::Of(s.rows())) - row - Affine::Const(1));
   last.of = LastRead::Of::kPicked;
   const Affine before_end = (s.EndRow() - row) * s.step;
   if (before_end.IsConst() && 1 <= before_end.constant && before_end.constant <= kMostRowsKept) {
@@ -243,17 +246,19 @@ bool StreamReadersFinder::FindRow(const Inst& inst, const Search& search,
                                      [&](Value v) { return search.made.contains(v.id); });
     if (!of_stream && !of_made) continue;
     if (read.op != Op::Index) return false;
-    const auto row = RowOf(*inst.each, read.subs[0]);
-    if (!row || Name(ir::AffineSpan(read.subs).subspan(1), row->first)) return false;
+    const size_t axis =
+        of_stream ? search.StreamOf(read.args[0])->axis : search.made.at(read.args[0].id).axis;
+    const auto row = RowOf(*inst.each, read.subs[axis]);
+    if (!row || NamesBeside(read.subs, axis, row->first)) return false;
     rows.insert(row->first);
     if (of_stream) {
       const Stream& s = *search.StreamOf(read.args[0]);
-      if (!statement_rows_.IsThere(*inst.each, read, 0, s.shape[0])) return false;
+      if (!statement_rows_.IsThere(*inst.each, read, axis, s.rows())) return false;
       reader.taken.push_back({k, static_cast<size_t>(&s - search.s.data()), 0});
       away.push_back(streams_.FormOf(row->second) - Affine::Const(s.ahead));
       continue;
     }
-    const StreamReader& maker = search.found.readers[search.made.at(read.args[0].id)];
+    const StreamReader& maker = search.found.readers[search.made.at(read.args[0].id).reader];
     const Affine of_maker = maker.shift + row->second;
     const bool fits = row->second.IsConst() && IsMade(*inst.each, row->first, row->second, maker);
     if (!fits || (shift && *shift != of_maker)) return false;
@@ -303,12 +308,12 @@ bool StreamReadersFinder::HasForm(const Inst& inst, const BlockLoop& loop,
                                [&](const ir::IndexVar& i) { return i.var == reader.row; });
   for (const ir::EachResult& r : each.results) {
     if (r.into.valid()) return false;
-    const bool by_row = !r.out.empty() && r.out[0].AsValue() == reader.row;
-    if (Name(ir::AffineSpan(r.out).subspan(by_row ? 1 : 0), reader.row)) return false;
-    reader.by_row.push_back(by_row ? 1 : 0);
-    if (by_row ? !streams_.extents().AreEqual(r.shape[0], reader.rows) ||
-                     !ir::IsApartFor(r, static_cast<size_t>(at - each.indices.begin()))
-               : !IsFolded(r, f_.TypeOf(r.value)))
+    const std::optional<size_t> axis = RowAxis(r, reader.row);
+    if (NamesBeside(r.out, axis.value_or(r.out.size()), reader.row)) return false;
+    reader.axes.push_back(axis);
+    if (axis ? !streams_.extents().AreEqual(r.shape[*axis], reader.rows) ||
+                   !ir::IsApartFor(r, static_cast<size_t>(at - each.indices.begin()))
+             : !IsFolded(r, f_.TypeOf(r.value)))
       return false;
   }
   return streams_.front().MayBe(reader.rows, loop) &&
@@ -344,7 +349,7 @@ bool StreamReadersFinder::FindStored(Search& search) const {
   const auto need = [&](Value v) {
     const auto it = search.made.find(v.id);
     if (it == search.made.end()) return true;
-    StreamReader& reader = search.found.readers[it->second];
+    StreamReader& reader = search.found.readers[it->second.reader];
     const Inst& inst = InstOf(reader);
     const size_t k = static_cast<size_t>(std::find(inst.results.begin(), inst.results.end(), v) -
                                          inst.results.begin());

@@ -41,8 +41,9 @@ struct StreamReader {
   ir::Value rows;    // how many it goes over
   ir::Affine shift;  // the turn that makes row r of the first array runs its point r - shift
   std::vector<TakenRow> taken;
-  std::vector<char> by_row;  // by result: whether it has a row for each; or all are added up
-  std::set<size_t> stored;   // of those by rows: results that others read, too
+  // By result: the axis of its rows, one for each; nothing: all are folded into one.
+  std::vector<std::optional<size_t>> axes;
+  std::set<size_t> stored;  // of those by rows: results that others read, too
   // Points of which the row is not made by a turn, but in front of the first one's or behind the last one's, in the order of turns.
   PointsApart before, behind;
   bool has_less;  // turns may make rows that it does not go over
@@ -61,8 +62,9 @@ struct LastRead {
   Of of;
   int64_t before_end;
   ir::Affine row;
-  ir::Value result;  // of the read
-  bool is_asked;     // it ends the run where there is no such row
+  ir::Value reader;  // a result of the instruction, and where the read is
+  uint32_t loc;
+  bool is_asked;  // each point of that ends the run where there is no such row
 };
 
 struct StreamReaders {
@@ -80,14 +82,17 @@ class StreamReadersFinder {
   StreamReaders Find(Streams& streams) const;
 
  private:
+  struct Made {
+    size_t reader, axis;
+  };
   struct Search {
     const Streams& s;
     const std::set<uint32_t> run;  // blocks that every run gets to that leaves the loop
     StreamReaders found;
-    std::map<uint32_t, size_t> made;  // readers, by their results that have rows
-    std::set<uint32_t> banned;        // first results of statements that stay where they are
-    ir::Value needed;                 // an array that is read otherwise
-    std::set<size_t> blocks;  // that may read the arrays, or what is made of them: by order_
+    std::map<uint32_t, Made> made;  // by result that has rows
+    std::set<uint32_t> banned;      // first results of statements that stay where they are
+    ir::Value needed;               // an array that is read otherwise
+    std::set<size_t> blocks;        // that may read the arrays, or what is made of them: by order_
 
     const BlockLoop& loop() const { return s[0].l.loop; }
     const Stream* StreamOf(ir::Value v) const;

@@ -38,6 +38,11 @@ using ir::Value;
 
 constexpr int kMostStreams = 64;  // of a function: each walks over it
 
+ir::Values Without(ir::Values shape, size_t axis) {
+  shape.erase(shape.begin() + static_cast<std::ptrdiff_t>(axis));
+  return shape;
+}
+
 // One array that is not held.
 class RowsOfStream {
  public:
@@ -47,7 +52,7 @@ class RowsOfStream {
         finder_(finder),
         s_(s),
         row_type_(ir::Type::Array(f_.TypeOf(s.array).elem, f_.TypeOf(s.array).rank - 1)),
-        rest_(s.shape.begin() + 1, s.shape.end()) {
+        rest_(Without(s.shape, s.axis)) {
     for (int64_t k = 0; k <= kept; ++k)
       rows_.push_back(f_.NewValue(row_type_, f_.names[s.array.id]));
   }
@@ -84,7 +89,7 @@ class RowsOfStream {
       case LastRead::Of::kEither: read.args[0] = ChosenFor(last); break;
       case LastRead::Of::kPicked: read.args[0] = PickedFor(last); break;
     }
-    DropRow(read);
+    DropRow(read, s_.axis);
   }
 
   // At the end of the builder's block:
@@ -172,7 +177,7 @@ class RowsOfStream {
     }
     const int64_t before = s_.before.at(&inst);
     if (before > 0 || inst.args[0] == s_.array) inst.args[0] = rows_[static_cast<size_t>(before)];
-    DropRow(inst);
+    DropRow(inst, s_.axis);
   }
   Value ChosenFor(const LastRead& last) {
     for (const Chosen& c : chosen_) {
@@ -186,8 +191,8 @@ class RowsOfStream {
   Value RowOfStart(const Affine& row, bool maybe) {
     const Inst* maker = finder_.defs().Inst(s_.start);
     if (maker != nullptr && maker->op == Op::Zeros) return b_.Zeros(row_type_.elem, rest_);
-    const std::optional<Value> index = maker == nullptr ? std::nullopt : RowIndex(*maker);
-    const Affine left = Affine::Of(s_.shape[0]) - row - Affine::Const(1);
+    const std::optional<Value> index = maker == nullptr ? std::nullopt : RowIndex(*maker, s_.axis);
+    const Affine left = Affine::Of(s_.rows()) - row - Affine::Const(1);
     if (index) {
       Copier names(f_);
       Inst made = StatementAtRow(f_, *maker, *index, row, names);
@@ -195,8 +200,8 @@ class RowsOfStream {
       return b_.Append(std::move(made)).results[0];
     }
     return MakeRow([&](const std::vector<Affine>& own) {
-      std::vector<Affine> at = {row};
-      at.insert(at.end(), own.begin(), own.end());
+      std::vector<Affine> at = own;
+      at.insert(at.begin() + static_cast<std::ptrdiff_t>(s_.axis), row);
       if (maybe) b_.SetGuard(b_.Holds({{row, false}, {left, false}}));
       const Value element = Element(s_.start, at);
       b_.SetGuard(ir::kNoValue);
@@ -204,14 +209,14 @@ class RowsOfStream {
     });
   }
   // Of a statement that makes elements of others at little cost: the index of its rows.
-  static std::optional<Value> RowIndex(const Inst& maker) {
+  static std::optional<Value> RowIndex(const Inst& maker, size_t axis) {
     if (!maker.each || maker.results.size() != 1) return std::nullopt;
     const ir::Each& each = *maker.each;
     const ir::EachResult& r = each.results[0];
     const bool makes_elements = r.monoid == ir::Monoid::kGen && !r.into.valid() &&
                                 r.out.size() == each.indices.size() && IsPrefixForm(each, r) &&
                                 std::none_of(each.body.begin(), each.body.end(), ir::IsDear);
-    return makes_elements ? std::optional(each.indices[0].var) : std::nullopt;
+    return makes_elements ? std::optional(each.indices[axis].var) : std::nullopt;
   }
   // Of what some stores have made of an array.
   Value Element(Value array, const std::vector<Affine>& at) {
@@ -288,16 +293,21 @@ class Streaming {
   void CheckRow(const LastRead& last) {
     std::vector<Inst>& insts = f_.blocks[last.at.block].insts;
     const auto read = std::find_if(insts.begin(), insts.end(), [&](const Inst& inst) {
-      return !inst.results.empty() && inst.results[0] == last.result;
+      return !inst.results.empty() && inst.results[0] == last.reader;
     });
     std::vector<Inst> check;
-    ir::Appender out(f_, check, read->loc);
-    const Value row = out.Number(last.row), rows = streams_[last.stream].shape[0];
+    ir::Appender out(f_, check, last.loc);
+    const Value row = out.Number(last.row), rows = streams_[last.stream].rows();
     const ir::Type type = ir::Type::Bool();
-    const Value is_one = out.Make(
+    Value may_read = out.Make(
         Op::And, type,
         {out.Make(Op::Ge, type, {row, out.Number(Affine())}), out.Make(Op::Lt, type, {row, rows})});
-    out.Check(is_one, ir::TrapKind::kIndex, {row, rows});
+    for (size_t k = 0; read->each && k < read->each->indices.size(); ++k) {
+      const Value none =
+          out.Make(Op::Le, type, {read->each->indices[k].extent, out.Number(Affine())});
+      may_read = out.Make(Op::Or, type, {may_read, none});
+    }
+    out.Check(may_read, ir::TrapKind::kIndex, {row, rows});
     insts.insert(read, std::make_move_iterator(check.begin()),
                  std::make_move_iterator(check.end()));
   }

@@ -134,7 +134,7 @@ std::optional<Stream> StreamFinder::Find(const RowLoop& l, size_t param) const {
   const Value array = f_.blocks[l.loop.header].params[param];
   if (!f_.TypeOf(array).IsArray() || f_.TypeOf(array).rank < 2) return std::nullopt;
   const Value start = l.loop.Arguments(f_)[param];
-  Stream s{l, param, array, start, ShapeOf(start, l.loop), {}, 0, 0, {}, {}, 0, true};
+  Stream s{l, param, array, start, ShapeOf(start, l.loop), 0, {}, 0, 0, {}, {}, 0, true};
   if (s.shape.empty() || own_.IsNoLarger(s.shape) || !FindVersions(s) || !HoldsOnlyVersions(s) ||
       !FindRows(s))
     return std::nullopt;
@@ -202,12 +202,16 @@ bool StreamFinder::FindRows(Stream& s) const {
     return step == 1 || step == -1;
   };
   for_each_access([&](const Inst& inst, uint32_t, size_t) {
-    if (is_store(inst)) s.row = FormOf(inst.subs[0]);
-    return !is_store(inst) || !steps_by_one(s.row);
+    for (s.axis = 0; is_store(inst) && s.axis < inst.subs.size(); ++s.axis) {
+      s.row = FormOf(inst.subs[s.axis]);
+      if (steps_by_one(s.row)) return false;
+    }
+    return true;
   });
+  if (!steps_by_one(s.row)) return false;
   s.step = s.row.Coeff(s.l.turn);
   const Affine rest = s.row - Affine::Of(s.l.turn) * s.step;
-  if (!steps_by_one(s.row) || !IsInFront(rest, s.l.loop)) return false;
+  if (!IsInFront(rest, s.l.loop)) return false;
   return for_each_access([&](const Inst& inst, uint32_t b, size_t k) {
     if (inst.op == Op::Dim) return true;
     if (b == s.l.loop.header) return false;  // no turn has begun
@@ -228,15 +232,15 @@ bool StreamFinder::FindRows(Stream& s) const {
 
 // That of the turn, or of few turns before, whatever is said at that place.
 bool StreamFinder::HasRowAt(const Inst& access, uint32_t block, size_t place, Stream& s) const {
-  const Affine row = FormOf(access.subs[0]), turn = Affine::Of(s.l.turn);
+  const Affine row = FormOf(access.subs[s.axis]), turn = Affine::Of(s.l.turn);
   std::optional<int64_t> before = s.TurnsBefore(s.row, row);
   const std::vector<Affine> of_turn = {turn - s.l.first, s.l.bound - turn - Affine::Const(1)};
-  const bool is_there = IsWithin(row, s.shape[0], of_turn);
+  const bool is_there = IsWithin(row, s.rows(), of_turn);
   if (before == 0 && !is_there) s.is_always_there = false;
   if (!before || !is_there) {
     const ir::Each* each = f_.blocks[block].insts[place].each.get();
     const std::vector<Affine> facts = FactsAt(block, place, each, access.guard, s.l);
-    if (!IsWithin(row, s.shape[0], facts)) return false;
+    if (!IsWithin(row, s.rows(), facts)) return false;
     const Affine away = (s.row - row) * s.step;
     const bool is_own =
         IsAtLeast0(away, facts) && IsAtLeast0(away * -1, facts);  // z[0] where i is 0

@@ -34,6 +34,7 @@ struct Stream {
   ir::Value array;  // that parameter
   ir::Value start;  // the array that is filled
   ir::Values shape;
+  size_t axis;        // of its rows
   ir::Affine row;     // that a turn makes
   int64_t step;       // from one turn's to the next one's: 1 or -1
   int64_t kept;       // so many rows of turns before are read
@@ -43,6 +44,7 @@ struct Stream {
   int64_t ahead;         // of the row of the first such array of the loop
   bool is_always_there;  // every turn has such a row, not only where one is read or stored to
 
+  ir::Value rows() const { return shape[axis]; }
   bool IsVersion(ir::Value v) const { return v == array || versions.contains(v.id); }
   ir::Affine RowOf(const ir::Affine& turn) const { return row.Substitute(l.turn, turn); }
   ir::Affine FirstRow() const { return RowOf(l.first); }

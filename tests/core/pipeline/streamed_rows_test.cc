@@ -151,6 +151,33 @@ TEST_CASE("streamed rows: rows that no turn makes, turns whose rows nobody reads
   }
 }
 
+TEST_CASE("streamed rows: columns, and steps of a batch") {
+  for (const RowsCase& c : {
+           RowsCase{
+               "var z = zeros(h, n)\n for i in 1..n { for j < h { z[j, i] = x[i, 0] * v[j] + 0.5 * "
+               "z[j, i - 1] } }\n return sum j < h { z[j, n - 1] * z[j, n - 1] }",
+               false},
+           RowsCase{
+               "var z = zeros(h, n)\n for i in 1..n { for j < h { z[j, i] = x[i, 0] * v[j] + 0.5 * "
+               "z[j, i - 1] } }\n let p = gen j < h, i < n { exp(0.1 * z[j, i]) }\n return sum j "
+               "< h, i < n { p[j, i] } + max(z)",
+               false},
+           RowsCase{
+               "var z = zeros(2, n + 1, h)\n for i < n { for q < 2 { z[q, i + 1] = tanh.(x[i] @ w "
+               "+ 0.5 * z[q, i]) } }\n return sum q < 2, i < n { norm2(z[q, i + 1]) * f64(q) }",
+               true /* that of a step */},
+           RowsCase{
+               "var z = zeros(h, n)\n for i in 1..n { for j in 1..h { z[j, i] = z[j - 1, i] + z[j, "
+               "i - 1] + x[i, 0] } }\n return sum j < h { dot(z[j], z[h - 1 - j]) }",
+               false},
+       }) {
+    INFO(c.body);
+    const ir::Module ssa = LoweredRows(std::string(c.body) + "\n");
+    CheckSizes(ssa);
+    CHECK(HoldsMatrix(Derived(ssa, Transform::kValue)) == c.holds);
+  }
+}
+
 TEST_CASE("streamed rows: bools of rows, which are guards") {
   CheckSizes(LoweredRows(
       std::string(kAsManyRows) +
