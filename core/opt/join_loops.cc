@@ -78,22 +78,26 @@ class LoopJoiner {
            }) ||
            RunToLastRow();
   }
-  // Where the second one reads rows that the first one makes, in the same turn or before. What ends the run may do so a few turns
-  // earlier.
+  // Where the second one reads rows that the first one makes, in the same turn or before, or a statement behind them reads rows of both.
+  // What ends the run may do so a few turns earlier.
   bool RunMade() {
+    is_made_ = true;
     FindCounted();
     const StreamFinder streams(f_);
     const std::vector<RowLoop> row_loops = streams.Loops();
+    const auto made_by = [&](size_t k) {
+      const auto makes = std::find_if(row_loops.begin(), row_loops.end(), [&](const RowLoop& l) {
+        return l.loop.header == loops_[k].loop.header;
+      });
+      return makes == row_loops.end() ? Streams() : streams.Find(*makes);
+    };
     return JoinTwo([&](size_t first, size_t second, uint32_t between) {
-      const auto is_first = [&](const RowLoop& l) {
-        return l.loop.header == loops_[first].loop.header;
-      };
-      const auto makes = std::find_if(row_loops.begin(), row_loops.end(), is_first);
-      if (makes == row_loops.end() || !IsMovable(between)) return false;
-      const std::set<Value> made = RowsTaken(streams.Find(*makes), streams, loops_[second]);
-      if (made.empty() || !AreApart(loops_[first], loops_[second], between, made)) return false;
-      made_ = made;
-      return true;
+      if (!IsMovable(between)) return false;
+      const Streams made = made_by(first);
+      if (made.empty()) return false;
+      made_ = RowsTaken(made, streams, loops_[second]);
+      return (!made_.empty() || AreReadTogether(made, made_by(second), second)) &&
+             AreApart(loops_[first], loops_[second], between, made_);
     });
   }
 
@@ -365,6 +369,30 @@ class LoopJoiner {
     return taken;
   }
 
+  // Whether a statement behind the second loop reads an array of each, whose rows go on in the same direction.
+  bool AreReadTogether(const Streams& a, const Streams& b, size_t second) const {
+    if (b.empty() || a[0].step != b[0].step) return false;
+    const auto reads = [](const Inst& statement, const Streams& of) {
+      return std::any_of(
+          statement.each->body.begin(), statement.each->body.end(), [&](const Inst& read) {
+            return read.op == Op::Index && std::any_of(of.begin(), of.end(), [&](const Stream& s) {
+                     return s.array == read.args[0];
+                   });
+          });
+    };
+    for (const Stream& s : a) {
+      for (uint32_t block : users_.Of(s.array)) {
+        if (!dominators_.Dominates(loops_[second].loop.header, block)) continue;
+        const std::vector<Inst>& insts = f_.blocks[block].insts;
+        if (std::any_of(insts.begin(), insts.end(), [&](const Inst& inst) {
+              return inst.each && reads(inst, a) && reads(inst, b);
+            }))
+          return true;
+      }
+    }
+    return false;
+  }
+
   // Whether neither the second loop nor what stands in front of it reads what the first one defines, but, in turns, these arrays.
   bool AreApart(const CountedLoop& first, const CountedLoop& second, uint32_t between,
                 const std::set<Value>& made) const {
@@ -460,8 +488,24 @@ class LoopJoiner {
     if (!of_second.IsAll()) RunSecond(first, of_second, turn, carried.size(), middle);
     if (!of_first.IsAll()) RunFirst(first, of_first, counter, carried, middle);
     CountAll(first, counter, of_first, second_start, second.counter.bound);
+    if (is_made_) MergeBackEdges(first);
     Rename(names);
     SimplifyControlFlow(f_);  // the blocks that nothing leads to
+  }
+  // Turns end in one block (streams.h).
+  void MergeBackEdges(const BlockLoop& joined) {
+    const auto end = static_cast<uint32_t>(f_.blocks.size());
+    f_.blocks.emplace_back();
+    for (uint32_t b = 0; b < end; ++b) {
+      for (ir::Edge& e : f_.blocks[b].term.edges) {
+        if (e.block == joined.header && b != joined.entry) e.block = end;
+      }
+    }
+    ir::Values params;
+    for (Value v : f_.blocks[joined.header].params) params.push_back(f_.NewLike(f_, v));
+    f_.blocks[end].params = params;
+    f_.blocks[end].term = {
+        ir::Terminator::Kind::kJump, ir::kNoValue, {{joined.header, params}}, {}};
   }
   // Turns of the second loop read what the first one's turn has left.
   void TakeMade(const ir::Values& carried, uint32_t middle, const BlockLoop& second) {
@@ -551,6 +595,7 @@ class LoopJoiner {
   std::map<Value, Rows> rows_;
   std::set<const Inst*> known_;  // reads that cannot trap
   std::vector<CountedLoop> loops_;
+  bool is_made_ = false;
   std::set<Value> made_;  // by the first of two that are joined, and read by the second
 };
 

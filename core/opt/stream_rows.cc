@@ -18,14 +18,17 @@
 #include <algorithm>
 #include <iterator>
 #include <optional>
+#include <set>
 #include <utility>
 #include <vector>
 
 #include "core/ir/append.h"
 #include "core/ir/op_weight.h"
+#include "core/ir/statements.h"
 #include "core/opt/loop_traps.h"
 #include "core/opt/reader_runs.h"
 #include "core/opt/row_statement.h"
+#include "core/opt/short_index.h"
 #include "core/opt/simplify.h"
 
 namespace pullback::opt {
@@ -102,6 +105,8 @@ class RowsOfStream {
       b_.Check(b_.Make(Op::Ge, {n, b_.I64(0)}), ir::TrapKind::kNegativeSize, n);
       b_.SetLoc(0);
     }
+    if (const Inst* maker = finder_.defs().Inst(s_.start); maker != nullptr && MakesOneRow(*maker))
+      CheckTheRow(*maker);
   }
   // What the first turn gets.
   std::vector<Value> StartRows(BroughtValues& brought) {
@@ -162,6 +167,17 @@ class RowsOfStream {
     Value value;
   };
 
+  // A store to a row that is not there does, if it stores anything.
+  void CheckTheRow(const Inst& maker) {
+    const ir::EachResult& r = maker.each->results[0];
+    const Value row = b_.AffineOf(r.out[s_.axis]), rows = s_.rows(), zero = b_.I64(0);
+    Value may = b_.Make(Op::And, {b_.Make(Op::Ge, {row, zero}), b_.Make(Op::Lt, {row, rows})});
+    for (const ir::IndexVar& i : maker.each->indices)
+      may = b_.Make(Op::Or, {may, b_.Make(Op::Le, {i.extent, zero})});
+    b_.SetLoc(ir::LocOfOut(maker, r));
+    b_.Check(may, ir::TrapKind::kIndex, row, rows);
+    b_.SetLoc(0);
+  }
   Value PickedFor(const LastRead& last) {
     for (const Picked& p : picked_) {
       if (p.row == last.row) return p.value;
@@ -199,6 +215,7 @@ class RowsOfStream {
       if (maybe) made.each->where.insert(made.each->where.end(), {{row, false}, {left, false}});
       return b_.Append(std::move(made)).results[0];
     }
+    if (maker != nullptr && MakesOneRow(*maker)) return TheRow(*maker, row);
     return MakeRow([&](const std::vector<Affine>& own) {
       std::vector<Affine> at = own;
       at.insert(at.begin() + static_cast<std::ptrdiff_t>(s_.axis), row);
@@ -207,6 +224,35 @@ class RowsOfStream {
       b_.SetGuard(ir::kNoValue);
       return element;
     });
+  }
+  // A statement that stores to one row, the same for all points, and nothing else.
+  bool MakesOneRow(const Inst& maker) const {
+    if (!maker.each || maker.results.size() != 1) return false;
+    ir::EachResult r = maker.each->results[0];
+    if (r.monoid != ir::Monoid::kGen || r.guard.valid() || r.into.valid() || r.out.size() < 2 ||
+        !maker.each->where.empty())
+      return false;
+    const ir::Each& each = *maker.each;
+    const auto is_own = [&](const Affine::Term& t) {
+      return ir::FindDef(each, t.value) != nullptr ||
+             std::any_of(each.indices.begin(), each.indices.end(),
+                         [&](const ir::IndexVar& i) { return i.var == t.value; });
+    };
+    const Affine row = r.out[s_.axis];
+    r.out.erase(r.out.begin() + static_cast<std::ptrdiff_t>(s_.axis));
+    return std::none_of(row.terms.begin(), row.terms.end(), is_own) &&
+           r.out.size() == each.indices.size() && ir::IsPrefixForm(each, r);
+  }
+  Value TheRow(const Inst& maker, const Affine& row) {
+    Copier names(f_);
+    Inst made = names.Copy(maker);
+    ir::EachResult& r = made.each->results[0];
+    const auto axis = static_cast<std::ptrdiff_t>(s_.axis);
+    made.each->where.push_back({row - r.out[s_.axis], true});
+    r.out.erase(r.out.begin() + axis);
+    r.shape.erase(r.shape.begin() + axis);
+    made.results[0] = f_.NewValue(row_type_);
+    return b_.Append(std::move(made)).results[0];
   }
   // Of a statement that makes elements of others at little cost: the index of its rows.
   static std::optional<Value> RowIndex(const Inst& maker, size_t axis) {
@@ -387,16 +433,45 @@ class Streaming {
   std::vector<RowsOfStream> arrays_;
 };
 
-bool StreamOne(ir::Module& m, ir::Function& f) {
+// Windows of rows, `sum k < 3 { z[i + k] }`, are reads of rows next to each other.
+bool UnrollWindows(ir::Function& f, const StreamFinder& finder, const UsingBlocks& users,
+                   const Stream& s) {
+  bool changed = false;
+  for (uint32_t b : std::set<uint32_t>(users.Of(s.array).begin(), users.Of(s.array).end())) {
+    if (!finder.IsBehind(b, s.l.loop)) continue;
+    for (Inst& inst : f.blocks[b].insts) {
+      for (size_t k = 0; inst.each && k < inst.each->body.size(); ++k) {
+        const Inst& read = inst.each->body[k];
+        if (read.op != Op::Index || read.args[0] != s.array || read.subs[s.axis].terms.size() < 2)
+          continue;
+        for (const ir::IndexVar& i : inst.each->indices) {
+          const Affine n = finder.FormOf(Affine::Of(i.extent));
+          const bool is_short = n.IsConst() && n.constant <= kMostRowsKept + 1;
+          if (read.subs[s.axis].Coeff(i.var) == 0 || !is_short) continue;
+          if (UnrollIndex(f, inst, i.var, n.constant)) {
+            changed = true;
+            k = inst.each->body.size();
+          }
+          break;
+        }
+      }
+    }
+  }
+  return changed;
+}
+
+bool StreamOne(ir::Module& m, ir::Function& f, bool& changed) {
   const ir::Dominators dominators(f);
   const StreamFinder finder(f);
   const StreamReadersFinder readers(f, dominators, finder);
+  const UsingBlocks users(f);
   for (const RowLoop& l : finder.Loops()) {
     Streams streams = finder.Find(l);
+    for (const Stream& s : streams) changed |= UnrollWindows(f, finder, users, s);
     const StreamReaders found = readers.Find(streams);
     if (streams.empty()) continue;
     Streaming(m, f, finder, streams).Run(found);
-    return true;
+    return changed = true;
   }
   return false;
 }
@@ -404,9 +479,10 @@ bool StreamOne(ir::Module& m, ir::Function& f) {
 }  // namespace
 
 bool StreamRows(ir::Module& m, ir::Function& f) {
-  int streams = 0;
-  while (f.blocks.size() > 1 && streams < kMostStreams && StreamOne(m, f)) ++streams;
-  return streams > 0;
+  bool changed = false;
+  for (int k = 0; k < kMostStreams && f.blocks.size() > 1 && StreamOne(m, f, changed); ++k) {
+  }
+  return changed;
 }
 
 }  // namespace pullback::opt

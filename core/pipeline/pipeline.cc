@@ -234,7 +234,7 @@ StatusOr<bool> DeriveInChunks(PassRunner& passes, ir::Module m, Transform transf
 
 }  // namespace
 
-const char* const kPassesVersion = "167";
+const char* const kPassesVersion = "168";
 
 const char* TransformName(Transform t) {
   switch (t) {

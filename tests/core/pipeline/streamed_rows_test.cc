@@ -121,6 +121,16 @@ TEST_CASE("streamed rows: what is behind the loop") {
            RowsCase{"var b = v\n for i < n { b = 0.5 * b + z[i] * z[i + 1] }\n return norm2(b)",
                     false},
            RowsCase{"var b = v\n for i < n { b = 0.5 * b + z[n - i] }\n return norm2(b)", true},
+           RowsCase{"return sum i < n - 1 { norm(sum k < 3 { z[i + k] }) }", false},
+           RowsCase{"return sum i < n - 1, k < 3 { dot(z[i + k], v) * f64(k) }", true},
+           RowsCase{
+               "var q = zeros(n, h)\n for i in 1..n { q[i] = sin.(q[i - 1] + v) }\n return sum i < "
+               "n { dot(z[i], q[i]) }",
+               false},
+           RowsCase{"var q = zeros(n + 1, h)\n for k < n { let i = n - 1 - k\n q[i] = sin.(q[i + "
+                    "1] + v) "
+                    "}\n return sum i < n { dot(z[i], q[i]) }",
+                    true},
        }) {
     INFO(c.body);
     const ir::Module ssa = LoweredRows(
@@ -145,6 +155,12 @@ TEST_CASE("streamed rows: rows that no turn makes, turns whose rows nobody reads
            "}\n return norm(z[n + 1]) + norm(z[2])",
            "var z = gen i < n + 2, j < h { f64(i + j) }\n for i in 3..n { z[i] = z[i - 1] + v "
            "}\n return norm(z[n - 1])",
+           "var z = zeros(n, h)\n z[n - 1] = x[0, 0] * v\n for k in 1..n { let i = n - 1 - k\n "
+           "z[i] = "
+           "0.5 * z[i + 1] + v }\n return sum i < n { norm2(z[i]) }",
+           "var z = zeros(n, h)\n z[t[0]] = x[0, 0] * v\n for i in 1..n { z[i] = z[i] + 0.5 * z[i "
+           "- 1] "
+           "}\n return sum i < n { norm2(z[i]) }",
        }) {
     INFO(body);
     CheckSizes(LoweredRows(std::string(body) + "\n"));
