@@ -15,7 +15,7 @@ using ir::Value;
 
 namespace {
 
-constexpr int kMostTries = 8;
+constexpr int kMostSearches = 8;
 
 // The index of the statement that the subscript is, and what is the same for all its points.
 std::optional<std::pair<Value, Affine>> RowOf(const ir::Each& each, const Affine& sub) {
@@ -90,7 +90,7 @@ StreamReaders StreamReadersFinder::Find(Streams& streams) const {
 }
 
 bool StreamReadersFinder::Find(Search& search) const {
-  for (int tries = 0; tries < kMostTries; ++tries) {
+  for (int tries = 0; tries < kMostSearches; ++tries) {
     search.found = {};
     for (const Stream& s : search.s) search.found.kept.push_back(s.kept);
     search.made.clear();
