@@ -264,11 +264,8 @@ Value ReaderRuns::Fold(Value so_far, Value next, const ir::EachResult& like) {
     for (Inst& inst : made) b_.Append(std::move(inst));
     return folded;
   }
-  // The first that attains it stays, and the first NaN.
-  const Value beyond = b_.Make(like.monoid == ir::Monoid::kMax ? Op::Gt : Op::Lt, {next, so_far});
-  const Value is_nan =
-      b_.Make(Op::And, {b_.Make(Op::Ne, {next, next}), b_.Make(Op::Eq, {so_far, so_far})});
-  return b_.Make(Op::Select, {b_.Make(Op::Or, {beyond, is_nan}), next, so_far});
+  ir::Appender out(f_, f_.blocks[b_.block()].insts, b_.loc());
+  return JoinExtrema(out, like.monoid, f_.TypeOf(next), so_far, next, ir::kNoValue);
 }
 
 std::vector<ir::Constraint> ReaderRuns::HasPoint(const Reader& r, const Affine& at) {

@@ -212,6 +212,16 @@ Value PutRows(ir::Function& f, Value rows, Value count, const Affine& first,
   return AddTo(f, table, of_rows, out);
 }
 
+Value JoinExtrema(ir::Appender& out, ir::Monoid monoid, ir::Type type, Value so_far, Value next,
+                  Value is_first) {
+  const auto is = [&](Op op, Value a, Value b) { return out.Make(op, ir::Type::Bool(), {a, b}); };
+  const Value beyond = is(monoid == ir::Monoid::kMax ? Op::Gt : Op::Lt, next, so_far);
+  const Value differs = is(Op::Ne, next, next);
+  Value replaces = is(Op::Or, beyond, is(Op::And, differs, is(Op::Eq, so_far, so_far)));
+  if (is_first.valid()) replaces = is(Op::Or, replaces, is_first);
+  return out.Make(Op::Select, type, {replaces, next, so_far});
+}
+
 Value FoldInto(ir::Function& f, Value table, Value more, Value is_first, const ir::EachResult& like,
                uint32_t loc, std::vector<Inst>& out) {
   if (like.monoid == ir::Monoid::kSum) return AddTo(f, table, more, out);
@@ -229,14 +239,7 @@ Value FoldInto(ir::Function& f, Value table, Value more, Value is_first, const i
   };
   const Value so_far = element(table), next = element(more);
   ir::Appender body(f, inst.each->body, loc);
-  const auto is = [&](Op op, Value a, Value b) { return body.Make(op, ir::Type::Bool(), {a, b}); };
-  Value& joined = inst.each->results[0].value;
-  // The first that attains it stays, and the first NaN.
-  const Value beyond = is(like.monoid == ir::Monoid::kMax ? Op::Gt : Op::Lt, next, so_far);
-  const Value is_nan = is(Op::And, is(Op::Ne, next, next), is(Op::Eq, so_far, so_far));
-  Value replaces = is(Op::Or, beyond, is_nan);
-  if (is_first.valid()) replaces = is(Op::Or, replaces, is_first);
-  joined = body.Make(Op::Select, type, {replaces, next, so_far});
+  inst.each->results[0].value = JoinExtrema(body, like.monoid, type, so_far, next, is_first);
   inst.results = {f.NewLike(f, table)};
   out.push_back(std::move(inst));
   return out.back().results[0];

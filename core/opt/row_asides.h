@@ -19,6 +19,7 @@
 #include <optional>
 #include <vector>
 
+#include "core/ir/append.h"
 #include "core/ir/dominance.h"
 #include "core/ir/ir.h"
 #include "core/opt/block_loops.h"
@@ -68,6 +69,10 @@ ir::Inst EmptyTable(ir::Function& f, const ir::EachResult& like, ir::Type array,
 ir::Value PutRows(ir::Function& f, ir::Value rows, ir::Value count, const ir::Affine& first,
                   const ir::EachResult& like, ir::Value table, uint32_t loc,
                   std::vector<ir::Inst>& out);
+// The extremum of two, of which the one so far stays where both attain it, and the first NaN. `is_first`: a condition that holds where
+// there was none, or none.
+ir::Value JoinExtrema(ir::Appender& out, ir::Monoid monoid, ir::Type type, ir::Value so_far,
+                      ir::Value next, ir::Value is_first);
 // The table, of what was folded, with another array of its shape. `is_first`: a condition that holds where nothing was, or none.
 ir::Value FoldInto(ir::Function& f, ir::Value table, ir::Value more, ir::Value is_first,
                    const ir::EachResult& like, uint32_t loc, std::vector<ir::Inst>& out);
